@@ -1,0 +1,44 @@
+// Simulated and traced time as strong types: int64 picoseconds, no clock that could be read.
+#pragma once
+
+#include <chrono>
+#include <compare>
+#include <cstdint>
+
+namespace tandem {
+
+/// A length of time in picoseconds. int64 covers +-106 days.
+using Duration = std::chrono::duration<std::int64_t, std::pico>;
+
+/// A clock without now(): time points come from traces and from the engine only.
+struct TraceClock {
+  using rep = Duration::rep;
+  using period = Duration::period;
+  using duration = Duration;
+  using time_point = std::chrono::time_point<TraceClock>;
+  static constexpr bool is_steady = true;
+};
+
+/// A point in time, in picoseconds after the origin of its trace (`Trace::origin_us`).
+using TimePoint = TraceClock::time_point;
+
+constexpr Duration picoseconds(std::int64_t n) { return Duration{n}; }
+constexpr Duration nanoseconds(std::int64_t n) { return Duration{n * 1'000}; }
+constexpr Duration microseconds(std::int64_t n) { return Duration{n * 1'000'000}; }
+
+/// Rounds once, to the nearest picosecond. For constants that are given as decimal microseconds.
+constexpr Duration from_us(double us) {
+  const double ps = us * 1e6;
+  return Duration{static_cast<std::int64_t>(ps < 0 ? ps - 0.5 : ps + 0.5)};
+}
+
+constexpr double to_us(Duration d) { return static_cast<double>(d.count()) * 1e-6; }
+constexpr double to_us(TimePoint t) { return to_us(t.time_since_epoch()); }
+
+/// Scales a duration and rounds once to the nearest picosecond.
+constexpr Duration scale(Duration d, double factor) {
+  const double ps = static_cast<double>(d.count()) * factor;
+  return Duration{static_cast<std::int64_t>(ps < 0 ? ps - 0.5 : ps + 0.5)};
+}
+
+}  // namespace tandem
