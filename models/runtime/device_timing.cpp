@@ -1,0 +1,136 @@
+#include "models/runtime/device_timing.h"
+
+#include <algorithm>
+
+namespace tandem {
+
+namespace {
+
+constexpr std::int64_t enough_samples = 12;
+constexpr Duration far_ahead_lead = microseconds(100);
+constexpr Duration longest_gap = microseconds(8);  // longer ones have another cause
+constexpr Duration longest_latency = microseconds(12);
+
+TimePoint end_of(const Activities& a, std::uint32_t row) { return a.begin[row] + a.duration[row]; }
+
+}  // namespace
+
+DeviceTiming::DeviceTiming(const Trace& trace, const Links& links, const HostModel& host)
+    : trace_(trace),
+      links_(links),
+      host_(host),
+      sync_return_(from_us(host.sync_return_us)),
+      blocking_return_(from_us(host.blocking_return_us)),
+      event_latency_(from_us(host.event_latency_us)) {
+  read_gaps();
+  read_returns();
+}
+
+GapClass DeviceTiming::classify(std::uint32_t previous, std::uint32_t next) const {
+  const Activities& acts = trace_.activities;
+  GapClass c;
+  c.previous = acts.kind[previous];
+  c.next = acts.kind[next];
+  const std::uint32_t call = links_.call_of_activity[next];
+  if (call == no_row) {
+    // The launch is not in the trace; nodes of one graph still share its correlation id.
+    c.same_graph = acts.correlation[next] >= 0 && links_.call_of_activity[previous] == no_row &&
+                   acts.correlation[next] == acts.correlation[previous];
+    c.graph = c.same_graph;
+    return c;
+  }
+  c.graph = trace_.calls.api[call] == ApiKind::launch_graph;
+  c.same_graph = c.graph && links_.call_of_activity[previous] == call;
+  c.call = trace_.calls.name[call];
+  const TimePoint launched = trace_.calls.begin[call] + trace_.calls.duration[call];
+  c.far_ahead = !c.graph && end_of(acts, previous) - launched > far_ahead_lead;
+  return c;
+}
+
+void DeviceTiming::read_gaps() {
+  const Activities& acts = trace_.activities;
+  for (std::uint32_t row = 0; row < acts.size(); ++row) {
+    const std::uint32_t call = links_.call_of_activity[row];
+    if (call == no_row) continue;
+    const TimePoint launched = trace_.calls.begin[call] + trace_.calls.duration[call];
+    const std::uint32_t previous = links_.stream_predecessor[row];
+    const GapClass c = previous == no_row ? GapClass{} : classify(previous, row);
+    const bool queued =
+        previous != no_row && (c.same_graph || end_of(acts, previous) > launched + microseconds(2));
+    if (queued) {
+      const Duration gap = acts.begin[row] - end_of(acts, previous);
+      if (gap < longest_gap && gap > -longest_gap) gaps_[c].add(gap);
+    } else if (!c.graph && acts.begin[row] >= launched &&
+               (previous == no_row || end_of(acts, previous) + microseconds(2) < launched)) {
+      const Duration latency = acts.begin[row] - launched;
+      if (latency < longest_latency) latency_[static_cast<int>(acts.kind[row])].add(latency);
+    }
+  }
+}
+
+void DeviceTiming::read_returns() {
+  // Calls that return a few microseconds after the device work they waited for.
+  const RuntimeCalls& calls = trace_.calls;
+  const Activities& acts = trace_.activities;
+  Mean sync;
+  Mean blocking;
+  std::vector<TimePoint> ends(acts.size());
+  for (std::uint32_t row = 0; row < acts.size(); ++row) ends[row] = end_of(acts, row);
+  std::sort(ends.begin(), ends.end());
+  for (const std::uint32_t call : links_.calls_in_order) {
+    const TimePoint begin = calls.begin[call];
+    const TimePoint end = begin + calls.duration[call];
+    if (calls.api[call] == ApiKind::launch_kernel) {
+      for (const std::uint32_t act : links_.activities_of_call.of(call)) {
+        const Duration back = end - end_of(acts, act);
+        if (back > Duration::zero() && back < longest_latency) blocking.add(back);
+      }
+    } else if (calls.api[call] == ApiKind::stream_synchronize ||
+               calls.api[call] == ApiKind::device_synchronize) {
+      auto it = std::upper_bound(ends.begin(), ends.end(), end);
+      if (it == ends.begin() || *--it < begin + microseconds(4)) continue;  // nothing to wait for
+      if (end - *it < microseconds(30)) sync.add(end - *it);
+    }
+  }
+  if (sync.n >= 2) sync_return_ = from_us(sync.sum_us / static_cast<double>(sync.n));
+  if (blocking.n >= enough_samples) {
+    blocking_return_ = from_us(blocking.sum_us / static_cast<double>(blocking.n));
+  }
+}
+
+Duration DeviceTiming::default_gap(const GapClass& c) const {
+  if (c.same_graph) return from_us(host_.graph_node_gap_us);
+  if (c.graph) return from_us(host_.graph_launch_gap_us);
+  if (c.previous != ActivityKind::kernel || c.next != ActivityKind::kernel) {
+    return from_us(host_.memset_gap_us);
+  }
+  return from_us(c.far_ahead ? host_.kernel_gap_far_us : host_.kernel_gap_near_us);
+}
+
+Duration DeviceTiming::gap(const GapClass& c) const {
+  const auto it = gaps_.find(c);
+  if (it != gaps_.end() && it->second.n >= enough_samples) {
+    return from_us(it->second.sum_us / static_cast<double>(it->second.n));
+  }
+  Mean pooled;  // the same kinds, whatever the call and the lead
+  for (const auto& [other, mean] : gaps_) {
+    if (other.previous != c.previous || other.next != c.next) continue;
+    if (other.graph != c.graph || other.same_graph != c.same_graph) continue;
+    pooled.sum_us += mean.sum_us;
+    pooled.n += mean.n;
+  }
+  if (pooled.n >= enough_samples || (c.graph && !c.same_graph && pooled.n > 0)) {
+    return from_us(pooled.sum_us / static_cast<double>(pooled.n));
+  }
+  return default_gap(c);
+}
+
+Duration DeviceTiming::latency(ActivityKind kind) const {
+  const Mean& own = latency_[static_cast<int>(kind)];
+  if (own.n >= enough_samples) return from_us(own.sum_us / static_cast<double>(own.n));
+  const Mean& kernel = latency_[static_cast<int>(ActivityKind::kernel)];
+  if (kernel.n >= enough_samples) return from_us(kernel.sum_us / static_cast<double>(kernel.n));
+  return from_us(host_.launch_latency_us);
+}
+
+}  // namespace tandem

@@ -1,0 +1,79 @@
+#include "models/runtime/host_model.h"
+
+#include "sim/core/field.h"
+
+namespace tandem {
+
+namespace {
+
+std::vector<Field<HostModel>> host_fields() {
+  using H = HostModel;
+  const auto us = [](std::string_view name, std::string_view doc, double H::*member) {
+    return field<H>(name, "us", doc, member, Range::non_negative);
+  };
+  return {
+      us("launch_latency_us", "end of the launch call to the start on an idle stream",
+         &H::launch_latency_us),
+      us("kernel_gap_near_us", "kernel to kernel, host less than 100 us ahead",
+         &H::kernel_gap_near_us),
+      us("kernel_gap_far_us", "kernel to kernel, host further ahead", &H::kernel_gap_far_us),
+      us("memset_gap_us", "gap with a memset or copy on one side", &H::memset_gap_us),
+      us("graph_node_gap_us", "node to node inside a graph, under the profiler",
+         &H::graph_node_gap_us),
+      us("graph_launch_gap_us", "graph to graph, under the profiler", &H::graph_launch_gap_us),
+      us("event_latency_us", "end of work to start of work of a stream that waits for it",
+         &H::event_latency_us),
+      field<H>("queue_depth", "launches", "launches a stream takes before the host blocks",
+               &H::queue_depth),
+      us("sync_return_us", "end of device work to the return of the call that waits for it",
+         &H::sync_return_us),
+      us("sync_call_us", "a synchronize with nothing to wait for", &H::sync_call_us),
+      us("blocking_return_us", "end of a kernel to the return of its blocking launch",
+         &H::blocking_return_us),
+      field<H>("gap_scale_aligned", "ratio", "unprofiled gap / minimum over steps of that gap",
+               &H::gap_scale_aligned),
+      field<H>("gap_scale_single", "ratio", "unprofiled gap / traced gap, steps not aligned",
+               &H::gap_scale_single),
+      us("launch_call_us", "a launch call without the profiler", &H::launch_call_us),
+      us("unprofiled_node_gap_us", "node to node inside a graph, no profiler",
+         &H::unprofiled_node_gap_us),
+      us("unprofiled_graph_gap_us", "graph to graph, no profiler", &H::unprofiled_graph_gap_us),
+      us("graph_launch_call_us", "cudaGraphLaunch, constant part", &H::graph_launch_call_us),
+      us("graph_launch_node_us", "cudaGraphLaunch, per node", &H::graph_launch_node_us),
+      us("eager_launch_us", "host time per launch of an eager op, for traces without ops",
+         &H::eager_launch_us),
+  };
+}
+
+}  // namespace
+
+HostModel load_host_model(const std::string& path) {
+  const Json json = read_json_file(path);
+  const Place place{path, ""};
+  require_object(json, place);
+  HostModel host;
+  Json constants;
+  for (const auto& [key, value] : json.items()) {
+    if (key == "name") {
+      read_json(value, place / key, Range::positive, host.name);
+    } else if (key == "constants") {
+      constants = value;
+    } else {
+      place.fail("unknown key \"" + key + "\"", "one of: name, constants");
+    }
+  }
+  const auto fields = host_fields();
+  const std::span<const Field<HostModel>> view(fields);
+  std::vector<Provenance> origins;
+  const std::vector<bool> seen =
+      read_sourced_fields(constants, place / "constants", view, host, origins);
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (!seen[i]) {
+      (place / "constants")
+          .fail("no key \"" + fields[i].name + "\"", "all of: " + known_names(view));
+    }
+  }
+  return host;
+}
+
+}  // namespace tandem

@@ -1,0 +1,47 @@
+#include "models/runtime/host_work.h"
+
+#include <algorithm>
+
+namespace tandem {
+
+OpCover::OpCover(const Trace& trace) : of_thread_(trace.threads.size()) {
+  for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+    of_thread_[trace.ops.thread[i].index()].push_back(
+        {trace.ops.begin[i], trace.ops.begin[i] + trace.ops.duration[i]});
+  }
+  for (auto& intervals : of_thread_) {
+    std::sort(intervals.begin(), intervals.end(),
+              [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
+    std::size_t kept = 0;
+    for (const Interval& next : intervals) {
+      if (kept > 0 && next.begin < intervals[kept - 1].end) {
+        intervals[kept - 1].end = std::max(intervals[kept - 1].end, next.end);
+      } else {
+        intervals[kept++] = next;
+      }
+    }
+    intervals.resize(kept);
+  }
+}
+
+bool OpCover::covers(ThreadId thread, TimePoint time) const {
+  const auto& intervals = of_thread_[thread.index()];
+  const auto after =
+      std::upper_bound(intervals.begin(), intervals.end(), time,
+                       [](TimePoint t, const Interval& interval) { return t < interval.begin; });
+  return after != intervals.begin() && time < std::prev(after)->end;
+}
+
+Duration OpCover::covered(ThreadId thread, TimePoint begin, TimePoint end) const {
+  const auto& intervals = of_thread_[thread.index()];
+  auto it =
+      std::lower_bound(intervals.begin(), intervals.end(), begin,
+                       [](const Interval& interval, TimePoint t) { return interval.end <= t; });
+  Duration sum{};
+  for (; it != intervals.end() && it->begin < end; ++it) {
+    sum += std::min(end, it->end) - std::max(begin, it->begin);
+  }
+  return sum;
+}
+
+}  // namespace tandem

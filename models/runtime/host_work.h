@@ -1,0 +1,27 @@
+// Which host time is covered by framework operations; the rest is Python or idleness.
+#pragma once
+
+#include <vector>
+
+#include "sim/trace/trace.h"
+
+namespace tandem {
+
+/// Top-level operations of every thread as disjoint intervals in order of time.
+class OpCover {
+ public:
+  explicit OpCover(const Trace& trace);
+  /// True if an operation of `thread` runs at `time` (ends excluded).
+  bool covers(ThreadId thread, TimePoint time) const;
+  /// Length of [begin, end) that operations of `thread` cover.
+  Duration covered(ThreadId thread, TimePoint begin, TimePoint end) const;
+
+ private:
+  struct Interval {
+    TimePoint begin;
+    TimePoint end;
+  };
+  std::vector<std::vector<Interval>> of_thread_;
+};
+
+}  // namespace tandem

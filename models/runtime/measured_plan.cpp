@@ -1,0 +1,322 @@
+#include "models/runtime/measured_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/runtime/host_work.h"
+#include "models/runtime/inference.h"
+
+namespace tandem {
+
+namespace {
+
+/// A marker or a call, before it becomes an item.
+struct Entry {
+  TimePoint begin;
+  TimePoint end;
+  ThreadId thread;
+  std::uint32_t call = no_row;  // row of RuntimeCalls, or no_row for a marker
+  ItemKind kind = ItemKind::call;
+};
+
+ItemKind kind_of(ApiKind api, bool has_work) {
+  switch (api) {
+    case ApiKind::stream_synchronize:
+    case ApiKind::device_synchronize:
+    case ApiKind::event_synchronize: return ItemKind::sync;
+    case ApiKind::launch_graph: return has_work ? ItemKind::graph_launch : ItemKind::call;
+    default: return has_work ? ItemKind::launch : ItemKind::call;
+  }
+}
+
+Engine engine_of(const Trace& trace, std::uint32_t act) {
+  if (trace.activities.kind[act] != ActivityKind::memcpy) return Engine::compute;
+  const std::string_view name = trace.strings.get(trace.activities.name[act]);
+  if (name.find("HtoD") != std::string_view::npos) return Engine::copy_to_device;
+  if (name.find("DtoH") != std::string_view::npos) return Engine::copy_to_host;
+  return Engine::compute;
+}
+
+class Builder {
+ public:
+  Builder(const Trace& trace, const Links& links, const HostModel& host, const DeviceTiming& timing)
+      : trace_(trace), links_(links), timing_(timing), cover_(trace), waits_(trace, links, timing) {
+    out_.plan.queue_depth = static_cast<std::uint32_t>(host.queue_depth);
+  }
+  MeasuredPlan build();
+
+ private:
+  std::vector<Entry> entries() const;
+  void add_threads_and_streams();
+  void preload();
+  void add_device_only();
+  void add_item(const Entry& entry);
+  void add_work(const Entry& entry, HostItem& item);
+  void append_work(std::uint32_t act, std::uint32_t item);
+  void set_call_time(const Entry& entry, HostItem& item);
+  void set_launch_wait(const Entry& entry, HostItem& item);
+  void set_wait(const Entry& entry, HostItem& item);
+  void set_gap(const Entry& entry, HostItem& item);
+  void mark_step(const Entry& entry, std::uint32_t item);
+  void add_edges();
+
+  const Trace& trace_;
+  const Links& links_;
+  const DeviceTiming& timing_;
+  OpCover cover_;
+  WaitInference waits_;
+  MeasuredPlan out_;
+  std::vector<TimePoint> previous_end_;       // per thread, traced
+  std::vector<TimePoint> item_traced_begin_;  // per item
+  std::vector<TimePoint> item_traced_end_;    // per item
+  std::vector<std::uint32_t> last_item_;      // per thread
+  std::vector<std::uint32_t> work_of_activity_;
+};
+
+std::vector<Entry> Builder::entries() const {
+  std::vector<Entry> list;
+  list.reserve(links_.calls_in_order.size() + 2 * links_.steps.size());
+  for (const StepWindow& step : links_.steps) {
+    list.push_back({step.begin, step.begin, step.thread, no_row, ItemKind::step_begin});
+    list.push_back({step.end, step.end, step.thread, no_row, ItemKind::step_end});
+  }
+  for (const std::uint32_t call : links_.calls_in_order) {
+    const TimePoint begin = trace_.calls.begin[call];
+    const bool has_work = !links_.activities_of_call.of(call).empty();
+    list.push_back({begin, begin + trace_.calls.duration[call], trace_.calls.thread[call], call,
+                    kind_of(trace_.calls.api[call], has_work)});
+  }
+  std::stable_sort(list.begin(), list.end(),
+                   [](const Entry& a, const Entry& b) { return a.begin < b.begin; });
+  return list;
+}
+
+void Builder::add_threads_and_streams() {
+  const TimePoint begin = links_.steps.front().begin;
+  for (const Thread& thread : trace_.threads) {
+    out_.plan.threads.push_back(
+        {thread.name.empty() ? fmt::format("thread {}", thread.tid) : thread.name, begin});
+  }
+  for (const Stream& stream : trace_.streams) {
+    out_.plan.streams.push_back(fmt::format("GPU {} stream {}", stream.device, stream.stream));
+  }
+  previous_end_.assign(trace_.threads.size(), TimePoint::min());
+  last_item_.assign(trace_.threads.size(), none);
+  work_of_activity_.assign(trace_.activities.size(), none);
+}
+
+/// A trace without any launch (XProf device tracks, XLA executables): all work stands behind one
+/// made-up launch, with the gaps that were measured.
+void Builder::add_device_only() {
+  const StepWindow& window = links_.steps.front();
+  std::size_t thread = window.thread.index();
+  if (thread >= out_.plan.threads.size()) {
+    thread = out_.plan.threads.size();
+    out_.plan.threads.push_back({"(no host thread)", window.begin});
+  }
+  HostItem marker;
+  marker.thread = static_cast<std::uint16_t>(thread);
+  marker.kind = ItemKind::step_begin;
+  HostItem launch = marker;
+  launch.kind = ItemKind::graph_launch;
+  out_.plan.items = {marker, launch};
+  for (std::size_t s = 0; s < trace_.streams.size(); ++s) {
+    TimePoint free = window.begin;
+    for (const std::uint32_t act : links_.activities_of_stream.of(s)) {
+      append_work(act, 1);
+      DeviceWork& work = out_.plan.works.back();
+      work.takes_slot = false;
+      work.latency = trace_.activities.begin[act] - free;
+      work.gap = work.latency;
+      if (free != window.begin) work.latency = Duration::zero();
+      free = trace_.activities.begin[act] + work.duration;
+    }
+  }
+  out_.plan.items[1].work_count = static_cast<std::uint32_t>(out_.plan.works.size());
+  marker.kind = ItemKind::step_end;
+  out_.plan.items.push_back(marker);
+  out_.steps.push_back({window.name, 0, 3});
+  out_.losses.add("device_only_trace", Severity::warning,
+                  "no launch in the trace belongs to any of its device work: the gaps between "
+                  "kernels are kept as measured and nothing is known of the host",
+                  static_cast<std::int64_t>(out_.plan.works.size()));
+}
+
+/// Work that was launched before the trace opened: it holds its stream until it is done.
+void Builder::preload() {
+  for (std::size_t s = 0; s < trace_.streams.size(); ++s) {
+    TimePoint busy_until = TimePoint::min();
+    for (const std::uint32_t act : links_.activities_of_stream.of(s)) {
+      if (links_.call_of_activity[act] != no_row) break;
+      const TimePoint begin = trace_.activities.begin[act];
+      const bool pinned =
+          busy_until == TimePoint::min() || begin - busy_until > nanoseconds(10'000);
+      append_work(act, none);
+      out_.plan.preloaded_start.push_back(pinned ? begin : TimePoint::min() + microseconds(1000));
+      busy_until = begin + trace_.activities.duration[act];
+    }
+  }
+}
+
+void Builder::append_work(std::uint32_t act, std::uint32_t item) {
+  DeviceWork work;
+  const std::uint32_t previous = links_.stream_predecessor[act];
+  work.duration = trace_.activities.duration[act];
+  work.latency = timing_.latency(trace_.activities.kind[act]);
+  if (previous != no_row) {
+    const GapClass c = timing_.classify(previous, act);
+    work.gap = timing_.gap(c);
+    if (c.same_graph && !out_.plan.works.empty()) {
+      out_.plan.works[work_of_activity_[previous]].takes_slot = false;  // the last node holds it
+    }
+  }
+  work.source = act;
+  work.item = item;
+  work.stream = static_cast<std::uint16_t>(trace_.activities.stream[act].value);
+  work.engine = engine_of(trace_, act);
+  const std::uint32_t call = links_.call_of_activity[act];
+  work.graph_node = call != no_row && trace_.calls.api[call] == ApiKind::launch_graph;
+  work_of_activity_[act] = static_cast<std::uint32_t>(out_.plan.works.size());
+  out_.plan.works.push_back(work);
+}
+
+/// The activities of the call and, behind each, those of its stream that have no call of their own.
+void Builder::add_work(const Entry& entry, HostItem& item) {
+  const auto index = static_cast<std::uint32_t>(out_.plan.items.size());
+  item.first_work = static_cast<std::uint32_t>(out_.plan.works.size());
+  for (const std::uint32_t act : links_.activities_of_call.of(entry.call)) append_work(act, index);
+  for (const std::uint32_t act : links_.activities_of_call.of(entry.call)) {
+    const auto stream = links_.activities_of_stream.of(trace_.activities.stream[act].index());
+    auto it =
+        std::lower_bound(stream.begin(), stream.end(), act, [&](std::uint32_t a, std::uint32_t b) {
+          return trace_.activities.begin[a] < trace_.activities.begin[b];
+        });
+    while (it != stream.end() && *it != act) ++it;
+    for (++it; it < stream.end() && links_.call_of_activity[*it] == no_row; ++it) {
+      append_work(*it, index);
+    }
+  }
+  item.work_count = static_cast<std::uint32_t>(out_.plan.works.size()) - item.first_work;
+}
+
+/// The call's own time: what is left without waiting for a full queue.
+void Builder::set_call_time(const Entry& entry, HostItem& item) {
+  if (entry.call == no_row) return;
+  item.call = std::max(Duration::zero(),
+                       entry.end - entry.begin - waits_.queue_full(entry.begin, entry.end));
+  item.submit = item.call;
+}
+
+/// A launch or copy that returns after its own work, or whose work starts before it returns.
+void Builder::set_launch_wait(const Entry& entry, HostItem& item) {
+  if (item.work_count == 0 || item.kind == ItemKind::graph_launch) return;
+  const std::uint32_t act = out_.plan.works[item.first_work].source;
+  const TimePoint start = trace_.activities.begin[act];
+  const Duration latency = out_.plan.works[item.first_work].latency;
+  if (start - latency < entry.end) {
+    item.submit = std::clamp(start - latency - entry.begin, Duration::zero(), item.call);
+  }
+  const TimePoint work_end = start + trace_.activities.duration[act];
+  if (work_end >= entry.end) return;
+  item.wait = WaitFor::own_work;
+  item.call = item.submit;
+  item.return_delay =
+      trace_.activities.kind[act] == ActivityKind::kernel
+          ? std::min(timing_.blocking_return(), entry.end - work_end + microseconds(4))
+          : entry.end - work_end;
+}
+
+void Builder::set_wait(const Entry& entry, HostItem& item) {
+  if (item.kind != ItemKind::sync) return;
+  const WaitInference::Target target = waits_.target(entry.call);
+  item.submit = Duration::zero();
+  if (target.all) {
+    item.wait = WaitFor::all_work;
+  } else if (target.activity != no_row && work_of_activity_[target.activity] != none) {
+    item.wait = WaitFor::work;
+    item.wait_work = work_of_activity_[target.activity];
+  }
+  item.return_delay = timing_.sync_return();
+  if (target.waited) item.call = std::min(item.call, from_us(2.0));
+}
+
+void Builder::set_gap(const Entry& entry, HostItem& item) {
+  const std::size_t t = entry.thread.index();
+  const TimePoint own = previous_end_[t];
+  const std::uint32_t other = find_hand_off(entry.thread, own, entry.begin, cover_, out_.plan.items,
+                                            item_traced_begin_, item_traced_end_);
+  if (other != none) {
+    item.after = other;
+    item.gap = entry.begin - item_traced_end_[other];
+  } else if (own != TimePoint::min()) {
+    item.gap = std::max(Duration::zero(), entry.begin - own);
+  } else {
+    out_.plan.threads[t].begin = entry.begin;
+  }
+}
+
+void Builder::mark_step(const Entry& entry, std::uint32_t item) {
+  if (entry.kind == ItemKind::step_begin) {
+    out_.steps.push_back({links_.steps[out_.steps.size()].name, item, none});
+  } else if (entry.kind == ItemKind::step_end) {
+    for (PlanStep& step : out_.steps) {
+      if (step.end_item != none) continue;
+      step.end_item = item + 1;
+      break;
+    }
+  }
+}
+
+void Builder::add_item(const Entry& entry) {
+  HostItem item;
+  item.kind = entry.kind;
+  item.thread = static_cast<std::uint16_t>(entry.thread.value);
+  item.source = entry.call;
+  set_call_time(entry, item);
+  if (entry.call != no_row) add_work(entry, item);
+  set_launch_wait(entry, item);
+  set_wait(entry, item);
+  set_gap(entry, item);
+  const auto index = static_cast<std::uint32_t>(out_.plan.items.size());
+  out_.plan.items.push_back(item);
+  item_traced_begin_.push_back(entry.begin);
+  item_traced_end_.push_back(entry.end);
+  previous_end_[entry.thread.index()] = std::max(previous_end_[entry.thread.index()], entry.end);
+  last_item_[entry.thread.index()] = index;
+  mark_step(entry, index);
+}
+
+MeasuredPlan Builder::build() {
+  add_threads_and_streams();
+  const auto launched = [&](std::uint32_t call) { return call != no_row; };
+  if (std::any_of(links_.call_of_activity.begin(), links_.call_of_activity.end(), launched)) {
+    preload();
+    for (const Entry& entry : entries()) add_item(entry);
+  } else {
+    add_device_only();
+    return std::move(out_);
+  }
+  infer_edges(trace_, links_, timing_, work_of_activity_, out_.plan, out_.losses);
+  std::size_t blocking = 0;
+  std::size_t kernels = 0;
+  std::size_t nodes = 0;
+  for (const DeviceWork& work : out_.plan.works) {
+    if (work.item == none || trace_.activities.kind[work.source] != ActivityKind::kernel) continue;
+    ++kernels;
+    blocking += out_.plan.items[work.item].wait == WaitFor::own_work;
+    nodes += work.graph_node;
+  }
+  out_.blocking_launches = 2 * blocking > kernels;
+  out_.graph_launches = 2 * nodes > kernels;
+  return std::move(out_);
+}
+
+}  // namespace
+
+MeasuredPlan measured_plan(const Trace& trace, const Links& links, const HostModel& host,
+                           const DeviceTiming& timing) {
+  return Builder(trace, links, host, timing).build();
+}
+
+}  // namespace tandem

@@ -1,0 +1,36 @@
+// Execution modes as functions from one step to one step.
+#pragma once
+
+#include <string_view>
+
+#include "models/runtime/host_model.h"
+#include "models/runtime/measured_plan.h"
+#include "sim/core/error.h"
+#include "sim/engine/plan.h"
+
+namespace tandem {
+
+enum class Mode : std::uint8_t { as_traced, eager_async, eager_sync, cuda_graph };
+
+/// The name on the command line.
+std::string_view to_string(Mode mode);
+
+/// Errors: InputError that lists the modes.
+Mode parse_mode(std::string_view text);
+
+/// What part of a step a CUDA graph captures.
+enum class GraphScope : std::uint8_t {
+  step,              // from the step's begin to its first host wait, or all of it
+  forward_backward,  // forward and backward only; the rest of the step is dropped
+};
+
+struct ModeOptions {
+  Mode mode = Mode::as_traced;
+  GraphScope graph_scope = GraphScope::step;
+};
+
+/// Rewrites the step for the mode. What the mode cannot represent is counted in `losses`.
+void apply_mode(const Trace& trace, const HostModel& host, const ModeOptions& options, Plan& step,
+                LossList& losses);
+
+}  // namespace tandem

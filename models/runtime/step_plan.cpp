@@ -1,0 +1,233 @@
+#include "models/runtime/step_plan.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace tandem {
+
+namespace {
+
+using Keys = std::vector<std::uint64_t>;
+
+/// What an item does, so that the same item can be found in another step.
+Keys keys_of(const Trace& trace, const Plan& plan, const PlanStep& step) {
+  Keys keys;
+  keys.reserve(step.end_item - step.first_item);
+  for (std::uint32_t i = step.first_item; i < step.end_item; ++i) {
+    const HostItem& item = plan.items[i];
+    std::uint64_t key = static_cast<std::uint64_t>(item.kind) + 16U * item.thread;
+    key = key * 0x9e3779b97f4a7c15ULL +
+          (item.source == none ? 0 : trace.calls.name[item.source].value);
+    key = key * 0x9e3779b97f4a7c15ULL + item.work_count;
+    for (std::uint32_t w = item.first_work; w < item.first_work + item.work_count; ++w) {
+      key = key * 0x9e3779b97f4a7c15ULL + trace.activities.name[plan.works[w].source].value;
+    }
+    keys.push_back(key);
+  }
+  return keys;
+}
+
+/// Indices of the largest group of steps with equal keys; of equally large ones, the last.
+std::vector<std::size_t> largest_group(const std::vector<Keys>& keys) {
+  std::vector<std::size_t> best;
+  for (std::size_t i = keys.size(); i-- > 0;) {
+    std::vector<std::size_t> group;
+    for (std::size_t j = 0; j < keys.size(); ++j) {
+      if (keys[j] == keys[i]) group.push_back(j);
+    }
+    if (group.size() > best.size()) best = group;
+  }
+  return best;
+}
+
+std::size_t device_work(const Plan& plan, const PlanStep& step) {
+  std::size_t n = 0;
+  for (std::uint32_t i = step.first_item; i < step.end_item; ++i) n += plan.items[i].work_count;
+  return n;
+}
+
+/// Copies the items of a step and renumbers what they refer to; references to the outside are cut.
+Plan slice(const Plan& plan, const PlanStep& step) {
+  Plan out;
+  out.threads = plan.threads;
+  for (PlanThread& thread : out.threads) thread.begin = TimePoint{};
+  out.streams = plan.streams;
+  out.queue_depth = plan.queue_depth;
+  std::vector<std::uint32_t> new_work(plan.works.size(), none);
+  for (std::uint32_t i = step.first_item; i < step.end_item; ++i) {
+    HostItem item = plan.items[i];
+    const std::uint32_t first = item.first_work;
+    item.first_work = static_cast<std::uint32_t>(out.works.size());
+    item.after =
+        item.after != none && item.after >= step.first_item ? item.after - step.first_item : none;
+    for (std::uint32_t w = first; w < first + item.work_count; ++w) {
+      DeviceWork work = plan.works[w];
+      work.item = i - step.first_item;
+      work.first_edge = static_cast<std::uint32_t>(out.edges.size());
+      for (std::uint32_t e = 0; e < work.edge_count; ++e) {
+        WorkEdge edge = plan.edges[plan.works[w].first_edge + e];
+        edge.work = new_work[edge.work];
+        if (edge.work != none) out.edges.push_back(edge);
+      }
+      work.edge_count = static_cast<std::uint32_t>(out.edges.size()) - work.first_edge;
+      new_work[w] = static_cast<std::uint32_t>(out.works.size());
+      out.works.push_back(work);
+    }
+    if (item.wait == WaitFor::work) {
+      item.wait_work = new_work[item.wait_work];
+      if (item.wait_work == none) item.wait = WaitFor::nothing;
+    }
+    out.items.push_back(item);
+  }
+  return out;
+}
+
+/// Replaces host times by their minimum or mean and work durations by their mean over the steps.
+void average(const Plan& plan, const std::vector<PlanStep>& steps, Profiler profiler, Plan& out) {
+  const auto n = static_cast<std::int64_t>(steps.size());
+  std::size_t next_work = 0;
+  for (std::uint32_t i = 0; i < out.items.size(); ++i) {
+    HostItem& item = out.items[i];
+    Duration gap_sum{};
+    Duration call_sum{};
+    Duration gap_min = Duration::max();
+    for (const PlanStep& step : steps) {
+      const HostItem& same = plan.items[step.first_item + i];
+      gap_sum += same.gap;
+      call_sum += same.call;
+      gap_min = std::min(gap_min, same.gap);
+    }
+    item.gap = profiler == Profiler::remove ? gap_min : gap_sum / n;
+    item.call = call_sum / n;
+    item.submit = std::min(item.submit, item.call);
+    for (std::uint32_t k = 0; k < item.work_count; ++k) {
+      Duration duration{};
+      Duration gap{};
+      Duration latency{};
+      for (const PlanStep& step : steps) {
+        const DeviceWork& same = plan.works[plan.items[step.first_item + i].first_work + k];
+        duration += same.duration;
+        gap += same.gap;
+        latency += same.latency;
+      }
+      out.works[next_work].duration = duration / n;
+      out.works[next_work].gap = gap / n;
+      out.works[next_work].latency = latency / n;
+      ++next_work;
+    }
+  }
+}
+
+/// The host without the profiler: what the HostModel says of gaps, launches and waits.
+void remove_profiler(const HostModel& host, bool aligned, Plan& plan) {
+  const double factor = aligned ? host.gap_scale_aligned : host.gap_scale_single;
+  for (HostItem& item : plan.items) {
+    if (item.kind == ItemKind::step_begin) {
+      item.gap = Duration::zero();  // what the profiler does between steps
+      continue;
+    }
+    // Waking another thread costs the same without the profiler.
+    if (item.after == none) item.gap = scale(item.gap, factor);
+    switch (item.kind) {
+      case ItemKind::launch: item.call = from_us(host.launch_call_us); break;
+      case ItemKind::graph_launch:
+        item.call =
+            from_us(host.graph_launch_call_us + host.graph_launch_node_us * item.work_count);
+        break;
+      case ItemKind::sync: item.call = from_us(host.sync_call_us); break;
+      default: item.call = scale(item.call, factor); break;
+    }
+    item.submit = item.kind == ItemKind::sync ? Duration::zero() : item.call;
+  }
+  for (std::uint32_t w = 0; w < plan.works.size(); ++w) {
+    DeviceWork& work = plan.works[w];
+    if (!work.graph_node) continue;
+    const bool first = plan.items[work.item].first_work == w;
+    work.gap = from_us(first ? host.unprofiled_graph_gap_us : host.unprofiled_node_gap_us);
+  }
+}
+
+}  // namespace
+
+StepPlan step_plan(const Trace& trace, const MeasuredPlan& measured, const HostModel& host,
+                   Profiler profiler) {
+  std::vector<PlanStep> whole;
+  for (const PlanStep& step : measured.steps) {
+    if (step.end_item != none && device_work(measured.plan, step) > 0) whole.push_back(step);
+  }
+  if (whole.empty()) {
+    throw InputError(trace.path, "", "no step that launches device work",
+                     "at least one step whose launches and kernels are both in the trace");
+  }
+  std::vector<Keys> keys;
+  keys.reserve(whole.size());
+  for (const PlanStep& step : whole) keys.push_back(keys_of(trace, measured.plan, step));
+  std::vector<PlanStep> same;
+  for (const std::size_t i : largest_group(keys)) same.push_back(whole[i]);
+  StepPlan out;
+  out.name = same.back().name;
+  out.steps_used = same.size();
+  out.plan = slice(measured.plan, same.back());
+  average(measured.plan, same, profiler, out.plan);
+  out.losses.add("steps_not_aligned", Severity::info,
+                 "steps whose calls and kernels differ from those of the step that the prediction "
+                 "follows; they were left out of it",
+                 static_cast<std::int64_t>(whole.size() - same.size()));
+  if (profiler == Profiler::remove) remove_profiler(host, same.size() > 1, out.plan);
+  return out;
+}
+
+Plan repeat(const Plan& step, std::size_t count, const HostModel& host) {
+  Plan out;
+  out.threads = step.threads;
+  out.streams = step.streams;
+  out.queue_depth = step.queue_depth;
+  out.items.reserve(step.items.size() * count + 1);
+  out.works.reserve(step.works.size() * count);
+  for (std::size_t k = 0; k < count; ++k) {
+    const auto items = static_cast<std::uint32_t>(out.items.size());
+    const auto works = static_cast<std::uint32_t>(out.works.size());
+    const auto edges = static_cast<std::uint32_t>(out.edges.size());
+    for (HostItem item : step.items) {
+      item.first_work += works;
+      if (item.after != none) item.after += items;
+      if (item.wait_work != none) item.wait_work += works;
+      out.items.push_back(item);
+    }
+    for (DeviceWork work : step.works) {
+      work.item += items;
+      work.first_edge += edges;
+      out.works.push_back(work);
+    }
+    for (WorkEdge edge : step.edges) {
+      edge.work += works;
+      out.edges.push_back(edge);
+    }
+  }
+  HostItem sync;
+  sync.kind = ItemKind::sync;
+  sync.wait = WaitFor::all_work;
+  sync.call = from_us(host.sync_call_us);
+  sync.return_delay = from_us(host.sync_return_us);
+  sync.thread = step.items.front().thread;
+  out.items.push_back(sync);
+  return out;
+}
+
+Duration steady_period(const Plan& step, const Timeline& repeated, std::size_t count) {
+  const auto complete = [&](std::size_t k) {
+    TimePoint end = TimePoint::min();
+    for (std::size_t i = k * step.items.size(); i < (k + 1) * step.items.size(); ++i) {
+      end = std::max(end, repeated.item_end[i]);
+    }
+    for (std::size_t w = k * step.works.size(); w < (k + 1) * step.works.size(); ++w) {
+      end = std::max(end, repeated.work_end[w]);
+    }
+    return end;
+  };
+  const std::size_t from = count / 2 - 1;
+  const auto periods = static_cast<std::int64_t>(count - 1 - from);
+  return (complete(count - 1) - complete(from)) / periods;
+}
+
+}  // namespace tandem

@@ -1,0 +1,159 @@
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <boost/program_options.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+
+#include "sim/cli/command.h"
+#include "sim/cli/output.h"
+#include "sim/cli/replay.h"
+#include "sim/report/report.h"
+
+namespace tandem {
+
+namespace {
+
+namespace po = boost::program_options;
+
+/// Files smaller than this are read faster than a progress line helps.
+constexpr std::int64_t progress_from_bytes = 100'000'000;
+
+po::options_description options_of_replay() {
+  po::options_description options("tandem replay TRACE");
+  options.add_options()("help", "show this text")("trace", po::value<std::string>(),
+                                                  "profiler trace (.json or .json.gz)")(
+      "gpu", po::value<std::string>()->default_value(""), "GPU config; default: the traced GPU")(
+      "host", po::value<std::string>()->default_value("default"), "host config")(
+      "mode", po::value<std::string>()->default_value("as-traced"),
+      "as-traced | eager-async | eager-sync | cuda-graph")(
+      "graph-scope", po::value<std::string>()->default_value("step"),
+      "what a CUDA graph captures: step | forward-backward")(
+      "profiler", po::value<std::string>()->default_value("remove"),
+      "remove: predict the run without the profiler; keep: leave its cost in")(
+      "set", po::value<std::vector<std::string>>()->default_value({}, ""),
+      "override a GPU number, e.g. gpu.sm_count=160")(
+      "out", po::value<std::string>()->default_value(""),
+      "folder for result.json, timeline.json and kernels.csv")(
+      "json", po::value<std::string>()->default_value(""), "write the result here; -: stdout")(
+      "kernels", po::value<std::string>()->default_value(""), "write the per-kernel CSV here")(
+      "timeline", po::value<std::string>()->default_value(""), "write the Perfetto timeline here")(
+      "allow-data-loss", "exit 0 even if part of the trace could not be used")("quiet",
+                                                                               "no summary");
+  return options;
+}
+
+po::variables_map parse(const Arguments& arguments, const po::options_description& options) {
+  po::positional_options_description positional;
+  positional.add("trace", 1);
+  po::variables_map values;
+  try {
+    po::store(po::command_line_parser(arguments).options(options).positional(positional).run(),
+              values);
+    po::notify(values);
+  } catch (const po::error& error) {
+    throw InputError("command line", "replay", error.what(),
+                     "options that 'tandem replay --help' lists");
+  }
+  return values;
+}
+
+template <class T>
+T choose(const std::string& option, const std::string& text,
+         std::initializer_list<std::pair<std::string_view, T>> choices) {
+  std::string known;
+  for (const auto& [name, value] : choices) {
+    if (name == text) return value;
+    known += known.empty() ? "" : ", ";
+    known += name;
+  }
+  throw InputError("command line", option, "\"" + text + "\"", "one of: " + known);
+}
+
+ReplayOptions to_options(const po::variables_map& values) {
+  ReplayOptions options;
+  options.configs = data_root() + "/configs";
+  options.trace_path = values["trace"].as<std::string>();
+  options.gpu = values["gpu"].as<std::string>();
+  options.host = values["host"].as<std::string>();
+  options.mode.mode = parse_mode(values["mode"].as<std::string>());
+  options.mode.graph_scope = choose<GraphScope>(
+      "--graph-scope", values["graph-scope"].as<std::string>(),
+      {{"step", GraphScope::step}, {"forward-backward", GraphScope::forward_backward}});
+  options.profiler = choose<Profiler>("--profiler", values["profiler"].as<std::string>(),
+                                      {{"remove", Profiler::remove}, {"keep", Profiler::keep}});
+  options.overrides = values["set"].as<std::vector<std::string>>();
+  if (isatty(STDERR_FILENO) == 1) {
+    options.import.progress = [](std::int64_t done, std::int64_t total) {
+      if (total < progress_from_bytes) return;
+      fmt::print(stderr, "\rreading {} of {} MB{}", done / 1'000'000, total / 1'000'000,
+                 done >= total ? "\n" : "");
+    };
+  }
+  return options;
+}
+
+OutputPaths output_paths(const po::variables_map& values) {
+  OutputPaths paths{values["json"].as<std::string>(), values["kernels"].as<std::string>(),
+                    values["timeline"].as<std::string>()};
+  const std::string folder = values["out"].as<std::string>();
+  if (folder.empty()) return paths;
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw InputError(folder, "", error.message(), "a folder that can be created");
+  if (paths.json.empty()) paths.json = folder + "/result.json";
+  if (paths.kernels.empty()) paths.kernels = folder + "/kernels.csv";
+  if (paths.timeline.empty()) paths.timeline = folder + "/timeline.json";
+  return paths;
+}
+
+void print_paths(const OutputPaths& paths) {
+  if (!paths.json.empty()) fmt::print("result     {}\n", paths.json);
+  if (!paths.timeline.empty()) {
+    fmt::print("timeline   {}  (open in https://ui.perfetto.dev)\n", paths.timeline);
+  }
+  if (!paths.kernels.empty()) fmt::print("kernels    {}\n", paths.kernels);
+}
+
+}  // namespace
+
+int run_replay(const Arguments& arguments) {
+  const po::options_description options = options_of_replay();
+  const po::variables_map values = parse(arguments, options);
+  if (values.count("help") > 0) {
+    std::cout << options;
+    return exit_ok;
+  }
+  if (values.count("trace") == 0) {
+    throw InputError("command line", "replay", "no TRACE", "tandem replay TRACE [options]");
+  }
+  const OutputPaths paths = output_paths(values);
+  const Replay done = replay(to_options(values));
+  write_outputs(done, paths);
+  if (paths.json != "-" && values.count("quiet") == 0) {
+    fmt::print("{}", summary_text(done.result));
+    std::cout << '\n';
+    print_paths(paths);
+  }
+  if (values.count("allow-data-loss") == 0 && done.result.losses.any(Severity::data_loss)) {
+    fmt::print(stderr,
+               "tandem: part of the trace could not be used (see data_loss); "
+               "--allow-data-loss accepts that\n");
+    return exit_data_loss;
+  }
+  return exit_ok;
+}
+
+int run_demo(const Arguments& arguments) {
+  Arguments all{data_root() +
+                "/validation/measured/h200/traces/resnet50-train-amp-eager-b32.json.gz"};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  bool has_out = false;
+  for (const std::string& a : arguments) has_out = has_out || a.starts_with("--out");
+  if (!has_out) all.insert(all.end(), {"--out", "out/demo"});
+  return run_replay(all);
+}
+
+}  // namespace tandem

@@ -1,0 +1,56 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <cstdlib>
+#include <iostream>
+
+#include "sim/cli/command.h"
+#include "sim/core/error.h"
+#include "validation/compare/compare.h"
+
+namespace tandem {
+
+namespace {
+
+namespace po = boost::program_options;
+
+po::variables_map parse(const Arguments& arguments, const po::options_description& options) {
+  po::variables_map values;
+  try {
+    po::store(po::command_line_parser(arguments).options(options).run(), values);
+    po::notify(values);
+  } catch (const po::error& error) {
+    throw InputError("command line", "validate", error.what(),
+                     "options that 'tandem validate --help' lists");
+  }
+  return values;
+}
+
+}  // namespace
+
+int run_validate(const Arguments& arguments) {
+  po::options_description options("tandem validate");
+  options.add_options()("help", "show this text")(
+      "data", po::value<std::vector<std::string>>()->default_value({}, "$TANDEM_DATA_DIR"),
+      "folder with more captures (h200/, public/)")("rows", "print every comparison");
+  const po::variables_map values = parse(arguments, options);
+  if (values.count("help") > 0) {
+    std::cout << options;
+    return exit_ok;
+  }
+  const std::string root = data_root();
+  CompareOptions compare{values["data"].as<std::vector<std::string>>(), root + "/configs"};
+  const char* from_environment = std::getenv("TANDEM_DATA_DIR");
+  if (compare.data_folders.empty() && from_environment != nullptr) {
+    compare.data_folders.emplace_back(from_environment);
+  }
+  compare.data_folders.push_back(root + "/validation/measured");
+  const auto results = run_cases(load_cases(root + "/validation/cases"), compare);
+  fmt::print("{}", table_text(results, values.count("rows") > 0));
+  const bool passed =
+      std::all_of(results.begin(), results.end(), [](const CaseResult& r) { return r.passed(); });
+  return passed ? exit_ok : exit_check_failed;
+}
+
+}  // namespace tandem

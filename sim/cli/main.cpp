@@ -1,0 +1,68 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdio>
+#include <exception>
+
+#include "sim/cli/command.h"
+#include "sim/core/error.h"
+
+namespace {
+
+using tandem::Command;
+
+constexpr std::array<Command, 4> commands{{
+    {"replay", "TRACE [options]", "replay a profiler trace and predict a scenario",
+     tandem::run_replay},
+    {"demo", "[--out DIR]", "replay the ResNet-50 training trace that comes with tandem",
+     tandem::run_demo},
+    {"validate", "[--data DIR]", "check the predictions against the measured runs",
+     tandem::run_validate},
+    {"describe", "gpu|mode|metric [NAME]", "explain a GPU config, the modes or the metrics",
+     tandem::run_describe},
+}};
+
+void print_usage(std::FILE* out) {
+  fmt::print(out, "usage: tandem COMMAND ...\n\n");
+  for (const Command& command : commands) {
+    fmt::print(out, "  {:<9} {:<24} {}\n", command.name, command.arguments, command.description);
+  }
+  fmt::print(out, "\n'tandem COMMAND --help' lists the options of a command.\n");
+}
+
+int run(int argc, char** argv) {
+  const tandem::Arguments all(argv + 1, argv + argc);
+  if (all.empty()) {
+    print_usage(stderr);
+    return tandem::exit_bad_input;
+  }
+  if (all[0] == "--help" || all[0] == "-h" || all[0] == "help") {
+    print_usage(stdout);
+    return tandem::exit_ok;
+  }
+  if (all[0] == "--version") {
+    fmt::print("tandem {}\n", TANDEM_VERSION);
+    return tandem::exit_ok;
+  }
+  for (const Command& command : commands) {
+    if (command.name == all[0]) return command.run({all.begin() + 1, all.end()});
+  }
+  fmt::print(stderr, "tandem: unknown command \"{}\"\n\n", all[0]);
+  print_usage(stderr);
+  return tandem::exit_bad_input;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const tandem::InputError& error) {
+    fmt::print(stderr, "tandem: {}\n", error.what());
+    return tandem::exit_bad_input;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "tandem: internal error: {}\nPlease report this with the input.\n",
+               error.what());
+    return tandem::exit_bug;
+  }
+}

@@ -1,0 +1,42 @@
+#include "sim/cli/output.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "sim/report/report.h"
+
+namespace tandem {
+
+namespace {
+
+void write_file(const std::string& path, const std::function<void(std::ostream&)>& write) {
+  if (path.empty()) return;
+  if (path == "-") {
+    write(std::cout);
+    return;
+  }
+  std::ofstream file(path, std::ios::binary);
+  if (file) write(file);
+  file.flush();
+  if (!file) throw InputError(path, "", std::strerror(errno), "a file that can be written");
+}
+
+}  // namespace
+
+void write_outputs(const Replay& r, const OutputPaths& paths) {
+  write_file(paths.json, [&](std::ostream& out) { out << result_json(r.result).dump(2) << '\n'; });
+  const SimulatedRun measured{r.measured.plan, r.measured_timeline};
+  const SimulatedRun scenario{r.isolated, r.isolated_timeline};
+  write_file(paths.kernels, [&](std::ostream& out) {
+    write_kernels_csv(out, r.trace, Attribution(r.trace, r.links), measured);
+  });
+  write_file(paths.timeline,
+             [&](std::ostream& out) { write_timeline(out, r.trace, measured, scenario); });
+}
+
+}  // namespace tandem

@@ -1,0 +1,309 @@
+#include "sim/engine/engine.h"
+
+#include <algorithm>
+#include <array>
+#include <queue>
+#include <stdexcept>
+
+namespace tandem {
+
+namespace {
+
+enum class EventKind : std::uint8_t { item_begin, item_wait, work_end };
+
+struct Event {
+  TimePoint time;
+  std::uint64_t sequence;
+  std::uint32_t index;  // thread for item events, work for work_end
+  EventKind kind;
+  friend bool operator>(const Event& a, const Event& b) {
+    return a.time != b.time ? a.time > b.time : a.sequence > b.sequence;
+  }
+};
+
+constexpr TimePoint never = TimePoint::max();
+
+/// A host thread walks its list of items. At most one event of it is pending at any time.
+struct ThreadState {
+  std::size_t next = 0;                 // position in its item list
+  TimePoint free{};                     // end of its previous item
+  std::uint32_t blocked_after = none;   // item it waits for (hand-off)
+  std::uint32_t blocked_work = none;    // work it waits for
+  std::uint32_t blocked_stream = none;  // stream whose queue is full
+  std::uint32_t waits_for_streams = 0;  // streams still to drain (WaitFor::all_work)
+  std::vector<std::uint32_t> items;
+  std::vector<std::uint32_t> drain;  // per stream: the work that has to end, or none
+};
+
+/// A stream runs its work in the order of the plan, each once it was submitted.
+struct StreamState {
+  std::vector<std::uint32_t> queue;  // all its work
+  std::size_t head = 0;              // first that has not started
+  bool busy = false;
+  bool used = false;
+  TimePoint last_end{};
+  std::uint32_t blocked_edge = none;  // work of another stream the head waits for
+  std::uint32_t incomplete_launches = 0;
+  std::uint32_t last_submitted = none;
+};
+
+class Simulation {
+ public:
+  explicit Simulation(const Plan& plan);
+  Timeline run();
+
+ private:
+  void push(TimePoint time, EventKind kind, std::uint32_t index) {
+    events_.push({time, sequence_++, index, kind});
+  }
+  void schedule_next_item(std::uint32_t thread);
+  void begin_item(std::uint32_t thread, TimePoint now);
+  void submit(const HostItem& item, TimePoint at);
+  void wait_item(std::uint32_t thread, TimePoint now);
+  void finish_item(std::uint32_t thread, TimePoint end);
+  void start_head(std::uint32_t stream, TimePoint now);
+  void end_work(std::uint32_t work, TimePoint now);
+  void wake_threads(std::uint32_t work, std::uint32_t stream, TimePoint now);
+  bool ended(std::uint32_t work) const { return ended_[work] != 0; }
+
+  const Plan& plan_;
+  Timeline out_;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  std::uint64_t sequence_ = 0;
+  std::vector<ThreadState> threads_;
+  std::vector<StreamState> streams_;
+  std::vector<TimePoint> arrival_;       // per work: when the device may see it
+  std::vector<std::uint8_t> ended_;      // per work
+  std::vector<std::uint8_t> item_done_;  // per item
+  std::array<TimePoint, 2> copy_engine_free_{};
+  std::uint32_t blocked_streams_ = 0;
+  std::uint32_t blocked_threads_ = 0;
+  std::uint32_t handoff_waiters_ = 0;
+};
+
+Simulation::Simulation(const Plan& plan) : plan_(plan) {
+  const std::size_t works = plan.works.size();
+  const std::size_t items = plan.items.size();
+  out_.item_begin.resize(items);
+  out_.item_end.resize(items);
+  out_.item_submit.resize(items);
+  out_.item_slot.assign(items, none);
+  out_.work_begin.resize(works);
+  out_.work_end.resize(works);
+  arrival_.assign(works, never);
+  ended_.assign(works, 0);
+  item_done_.assign(items, 0);
+  threads_.resize(plan.threads.size());
+  streams_.resize(plan.streams.size());
+  for (std::uint32_t i = 0; i < items; ++i) threads_[plan.items[i].thread].items.push_back(i);
+  for (std::uint32_t w = 0; w < works; ++w) streams_[plan.works[w].stream].queue.push_back(w);
+  copy_engine_free_.fill(TimePoint::min());
+}
+
+Timeline Simulation::run() {
+  std::size_t preloaded = 0;
+  for (std::uint32_t w = 0; w < plan_.works.size(); ++w) {
+    if (plan_.works[w].item != none) continue;
+    arrival_[w] = plan_.preloaded_start.at(preloaded++) - plan_.works[w].latency;
+    StreamState& stream = streams_[plan_.works[w].stream];
+    stream.last_submitted = w;
+    stream.incomplete_launches += plan_.works[w].takes_slot;
+  }
+  for (std::uint32_t s = 0; s < streams_.size(); ++s) start_head(s, TimePoint::min());
+  for (std::uint32_t t = 0; t < threads_.size(); ++t) {
+    threads_[t].free = plan_.threads[t].begin;
+    schedule_next_item(t);
+  }
+  while (!events_.empty()) {
+    const Event event = events_.top();
+    events_.pop();
+    ++out_.events;
+    switch (event.kind) {
+      case EventKind::item_begin: begin_item(event.index, event.time); break;
+      case EventKind::item_wait: wait_item(event.index, event.time); break;
+      case EventKind::work_end: end_work(event.index, event.time); break;
+    }
+  }
+  for (const ThreadState& thread : threads_) {
+    if (thread.next != thread.items.size()) {
+      throw std::logic_error(
+          "plan cannot finish: a host thread waits for something that never ends");
+    }
+  }
+  return std::move(out_);
+}
+
+/// Puts the begin of the thread's next item on the calendar, or notes the hand-off it waits for.
+void Simulation::schedule_next_item(std::uint32_t t) {
+  ThreadState& thread = threads_[t];
+  if (thread.next == thread.items.size()) return;
+  const HostItem& item = plan_.items[thread.items[thread.next]];
+  TimePoint base = thread.free;
+  if (item.after != none) {
+    if (item_done_[item.after] == 0) {
+      thread.blocked_after = item.after;
+      ++handoff_waiters_;
+      return;
+    }
+    base = std::max(base, out_.item_end[item.after]);
+  }
+  push(base + item.gap, EventKind::item_begin, t);
+}
+
+void Simulation::begin_item(std::uint32_t t, TimePoint now) {
+  ThreadState& thread = threads_[t];
+  const std::uint32_t index = thread.items[thread.next];
+  const HostItem& item = plan_.items[index];
+  if (thread.blocked_stream == none) out_.item_begin[index] = now;
+  if (item.work_count > 0) {
+    const std::uint16_t stream = plan_.works[item.first_work].stream;
+    if (streams_[stream].incomplete_launches >= plan_.queue_depth) {
+      if (thread.blocked_stream == none) ++blocked_threads_;
+      thread.blocked_stream = stream;  // end_work() calls begin_item() again
+      return;
+    }
+  }
+  if (thread.blocked_stream != none) --blocked_threads_;
+  thread.blocked_stream = none;
+  out_.item_submit[index] = now + item.submit;
+  submit(item, now + item.submit);
+  if (item.wait == WaitFor::nothing) {
+    finish_item(t, now + item.call);
+  } else {
+    push(now + item.call, EventKind::item_wait, t);
+  }
+}
+
+void Simulation::submit(const HostItem& item, TimePoint at) {
+  for (std::uint32_t w = item.first_work; w < item.first_work + item.work_count; ++w) {
+    const std::uint32_t s = plan_.works[w].stream;
+    StreamState& stream = streams_[s];
+    arrival_[w] = at;
+    if (stream.last_submitted == none || stream.last_submitted < w) stream.last_submitted = w;
+    stream.incomplete_launches += plan_.works[w].takes_slot;
+    if (!stream.busy && stream.blocked_edge == none) start_head(s, at);
+  }
+}
+
+void Simulation::wait_item(std::uint32_t t, TimePoint now) {
+  ThreadState& thread = threads_[t];
+  const HostItem& item = plan_.items[thread.items[thread.next]];
+  if (item.wait == WaitFor::all_work) {
+    thread.drain.assign(streams_.size(), none);
+    thread.waits_for_streams = 0;
+    TimePoint end = now;
+    for (std::size_t s = 0; s < streams_.size(); ++s) {
+      const std::uint32_t last = streams_[s].last_submitted;
+      if (last == none) continue;
+      if (ended(last)) {
+        end = std::max(end, out_.work_end[last] + item.return_delay);
+      } else {
+        thread.drain[s] = last;
+        ++thread.waits_for_streams;
+      }
+    }
+    if (thread.waits_for_streams == 0) return finish_item(t, end);
+    ++blocked_threads_;
+    return;
+  }
+  const std::uint32_t work =
+      item.wait == WaitFor::own_work ? item.first_work + item.work_count - 1 : item.wait_work;
+  if (ended(work)) return finish_item(t, std::max(now, out_.work_end[work] + item.return_delay));
+  thread.blocked_work = work;
+  ++blocked_threads_;
+}
+
+void Simulation::finish_item(std::uint32_t t, TimePoint end) {
+  ThreadState& thread = threads_[t];
+  const std::uint32_t index = thread.items[thread.next++];
+  out_.item_end[index] = end;
+  out_.end = std::max(out_.end, end);
+  item_done_[index] = 1;
+  thread.free = end;
+  if (handoff_waiters_ > 0) {
+    for (std::uint32_t other = 0; other < threads_.size(); ++other) {
+      if (threads_[other].blocked_after != index) continue;
+      threads_[other].blocked_after = none;
+      --handoff_waiters_;
+      schedule_next_item(other);
+    }
+  }
+  schedule_next_item(t);
+}
+
+/// Starts the first waiting work of an idle stream once its edges have ended.
+void Simulation::start_head(std::uint32_t s, TimePoint now) {
+  StreamState& stream = streams_[s];
+  if (stream.busy || stream.head == stream.queue.size()) return;
+  const std::uint32_t w = stream.queue[stream.head];
+  if (arrival_[w] == never) return;
+  const DeviceWork& work = plan_.works[w];
+  TimePoint start = arrival_[w] + work.latency;
+  if (stream.used) start = std::max(start, stream.last_end + work.gap);
+  for (std::uint32_t e = work.first_edge; e < work.first_edge + work.edge_count; ++e) {
+    const WorkEdge& edge = plan_.edges[e];
+    if (!ended(edge.work)) {
+      stream.blocked_edge = edge.work;
+      ++blocked_streams_;
+      return;
+    }
+    start = std::max(start, out_.work_end[edge.work] + edge.delay);
+  }
+  if (work.engine == Engine::copy_to_device || work.engine == Engine::copy_to_host) {
+    TimePoint& engine_free = copy_engine_free_[work.engine == Engine::copy_to_host ? 1 : 0];
+    start = std::max(start, engine_free);
+    engine_free = start + work.duration;
+  }
+  stream.busy = true;
+  stream.used = true;
+  ++stream.head;
+  out_.work_begin[w] = start;
+  // A negative gap may reach back before `now`; the calendar itself never does.
+  push(std::max(now, start + work.duration), EventKind::work_end, w);
+}
+
+void Simulation::end_work(std::uint32_t w, TimePoint now) {
+  const std::uint32_t s = plan_.works[w].stream;
+  StreamState& stream = streams_[s];
+  out_.work_end[w] = now;
+  out_.end = std::max(out_.end, now);
+  ended_[w] = 1;
+  stream.busy = false;
+  stream.last_end = now;
+  stream.incomplete_launches -= plan_.works[w].takes_slot;
+  start_head(s, now);
+  if (blocked_streams_ > 0) {
+    for (std::uint32_t other = 0; other < streams_.size(); ++other) {
+      if (streams_[other].blocked_edge != w) continue;
+      streams_[other].blocked_edge = none;
+      --blocked_streams_;
+      start_head(other, now);
+    }
+  }
+  if (blocked_threads_ > 0) wake_threads(w, s, now);
+}
+
+void Simulation::wake_threads(std::uint32_t work, std::uint32_t stream, TimePoint now) {
+  for (std::uint32_t t = 0; t < threads_.size(); ++t) {
+    ThreadState& thread = threads_[t];
+    if (thread.blocked_stream == stream) {
+      out_.item_slot[thread.items[thread.next]] = work;
+      begin_item(t, now);
+    } else if (thread.blocked_work == work) {
+      thread.blocked_work = none;
+      --blocked_threads_;
+      finish_item(t, now + plan_.items[thread.items[thread.next]].return_delay);
+    } else if (thread.waits_for_streams > 0 && thread.drain[stream] == work) {
+      thread.drain[stream] = none;
+      if (--thread.waits_for_streams > 0) continue;
+      --blocked_threads_;
+      finish_item(t, now + plan_.items[thread.items[thread.next]].return_delay);
+    }
+  }
+}
+
+}  // namespace
+
+Timeline simulate(const Plan& plan) { return Simulation(plan).run(); }
+
+}  // namespace tandem

@@ -1,0 +1,85 @@
+// The Plan: what the host threads issue and what the device must run, with costs and dependencies.
+//
+// One type serves the run as it was measured and every execution mode: a mode is a function
+// Plan -> Plan (models/runtime). The engine knows nothing beyond this file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/core/time.h"
+
+namespace tandem {
+
+inline constexpr std::uint32_t none = 0xffffffffU;
+
+enum class ItemKind : std::uint8_t {
+  launch,        // enqueues device work
+  graph_launch,  // enqueues the nodes of a CUDA graph
+  call,          // costs host time only (event record, stream wait, a launch without work)
+  sync,          // waits for one piece of device work or for all of it
+  step_begin,    // markers of the profiler's steps; cost nothing
+  step_end,
+};
+
+/// What a host item waits for before it returns.
+enum class WaitFor : std::uint8_t { nothing, work, own_work, all_work };
+
+/// One call of a host thread. Items of a thread run in the order of Plan::items.
+struct HostItem {
+  Duration gap{};                // host time before the call: ops, Python; after the previous item
+  Duration call{};               // the call's own time, waits excluded
+  Duration submit{};             // from the call's begin until the device may see the work; <= call
+  Duration return_delay{};       // from the end of the awaited work until the call returns
+  std::uint32_t first_work = 0;  // Plan::works [first_work, first_work + work_count)
+  std::uint32_t work_count = 0;
+  std::uint32_t after = none;      // hand-off: the gap starts no earlier than this item's end
+  std::uint32_t wait_work = none;  // for WaitFor::work
+  std::uint32_t source = none;     // row of Trace::calls, none for markers and made-up calls
+  std::uint16_t thread = 0;        // index of Plan::threads
+  ItemKind kind = ItemKind::call;
+  WaitFor wait = WaitFor::nothing;
+};
+
+enum class Engine : std::uint8_t { compute, copy_to_device, copy_to_host, collective };
+
+/// One kernel, copy or memset.
+struct DeviceWork {
+  Duration duration{};
+  Duration latency{};  // from submission to the earliest start on an idle stream
+  Duration gap{};      // from the end of the stream's previous work to the earliest start; may be
+                       // negative (programmatic dependent launch)
+  std::uint32_t first_edge = 0;  // Plan::edges [first_edge, first_edge + edge_count)
+  std::uint32_t edge_count = 0;
+  std::uint32_t source = none;  // row of Trace::activities
+  std::uint32_t item = none;    // the host item that enqueues it; none: there from the start
+  std::uint16_t stream = 0;     // index of Plan::streams
+  Engine engine = Engine::compute;
+  bool graph_node = false;
+  bool takes_slot = true;  // holds a place of its stream's launch queue; of a graph the last node
+};
+
+/// `work` must have ended at least `delay` before the dependent work starts (cross-stream event).
+struct WorkEdge {
+  std::uint32_t work = none;
+  Duration delay{};
+};
+
+struct PlanThread {
+  std::string name;
+  TimePoint begin{};  // when its first gap starts
+};
+
+struct Plan {
+  std::vector<PlanThread> threads;
+  std::vector<std::string> streams;
+  std::vector<HostItem> items;    // program order per thread; hand-offs point backwards
+  std::vector<DeviceWork> works;  // stream order per stream; edges point backwards
+  std::vector<WorkEdge> edges;
+  /// Work that was launched before the plan begins: earliest start per piece of work without item.
+  std::vector<TimePoint> preloaded_start;  // one entry per work with item == none, in order
+  std::uint32_t queue_depth = 1022;        // launches a stream accepts before the host blocks
+};
+
+}  // namespace tandem

@@ -1,0 +1,44 @@
+// What makes a step as long as it is: the chain of host time, calls, waits, gaps and kernels in
+// which each link begins when the one before it ends.
+#pragma once
+
+#include <vector>
+
+#include "sim/engine/plan.h"
+#include "sim/engine/timeline.h"
+#include "sim/metrics/attribution.h"
+#include "sim/metrics/result.h"
+
+namespace tandem {
+
+enum class PathKind : std::uint8_t {
+  host,            // operations and Python between calls
+  call,            // launch calls and other runtime calls
+  work,            // kernels, copies, memsets
+  launch_latency,  // from submission to start
+  device_gap,      // between two pieces of work of a stream
+  stream_wait,     // from the end of work to the start of work of another stream
+  queue_full,      // from the end of work to the call that waited for room
+  host_return,     // from the end of work to the return of the call that waited for it
+};
+
+/// One link; `row` is a row of Trace::calls (host, call, queue_full, host_return) or of
+/// Trace::activities (work, launch_latency, device_gap, stream_wait), or none.
+struct PathLink {
+  PathKind kind = PathKind::host;
+  std::uint32_t row = none;
+  TimePoint begin;
+  TimePoint end;
+};
+
+/// Builds the dependency graph of the plan (Boost.Graph; vertices are items and work, edges carry
+/// the delay between the end of one and the begin of the other) and walks from the event that ends
+/// last among the vertices up to `last_item` / `last_work` back to `from`. Links in order of time.
+std::vector<PathLink> critical_path(const Plan& plan, const Timeline& timeline, TimePoint from,
+                                    std::size_t end_item, std::size_t end_work);
+
+/// Merges links by kind and name, longest first.
+std::vector<PathShare> summarize_path(const Trace& trace, const Attribution& attribution,
+                                      const std::vector<PathLink>& links);
+
+}  // namespace tandem

@@ -1,0 +1,116 @@
+// The Result: everything a report prints, as plain values with described names and units.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/core/error.h"
+
+namespace tandem {
+
+inline constexpr std::string_view result_schema = "tandem.result/1";
+
+/// What was read.
+struct TraceSummary {
+  std::string path;
+  std::string format;
+  std::string framework;
+  std::string gpu;
+  std::optional<std::int64_t> batch;  // leading dimension of the first layer's input
+  std::int64_t steps = 0;
+  std::int64_t kernels = 0;
+  std::int64_t launches = 0;
+  std::int64_t host_ops = 0;
+  std::int64_t streams = 0;
+  int rank = 0;
+  int world_size = 1;
+};
+
+/// What was asked for.
+struct ScenarioSummary {
+  std::string gpu;
+  std::string mode;
+  std::optional<std::int64_t> batch;
+  std::string precision;
+  std::string profiler;
+  std::string host;
+};
+
+/// One step of the trace, re-simulated as it was measured. Its span runs from the begin of the
+/// profiler's annotation to the annotation's end or the end of the last device work launched in it.
+struct StepFidelity {
+  std::string name;
+  double traced_us = 0;
+  double simulated_us = 0;
+};
+
+/// Metrics of one steady-state step of the scenario. Times in microseconds, ratios 0..1.
+struct StepMetrics {
+  double time_us = 0;
+  double throughput_per_s = 0;
+  double gpu_kernel_us = 0;
+  double gpu_busy_us = 0;
+  double gpu_utilization = 0;
+  double gract = 0;
+  std::int64_t launches = 0;
+  std::int64_t kernels = 0;
+  double enqueue_us = 0;
+  double dequeue_us = 0;
+  double host_wait_us = 0;
+  double isolated_time_us = 0;
+  double phase_gpu_kernel_us = 0;
+  double phase_dequeue_us = 0;
+  double phase_copy_us = 0;
+  double wait_us = 0;
+  double queue_mean_depth = 0;
+  double queue_max_depth = 0;
+  double queue_empty_share = 0;
+};
+
+/// Name, unit and meaning of one member of StepMetrics, for reports and `describe metric`.
+struct MetricInfo {
+  std::string_view name;
+  std::string_view unit;
+  std::string_view description;
+  double (*value)(const StepMetrics&);
+};
+std::span<const MetricInfo> step_metric_infos();
+
+/// Device time of one step that shares a name (kernel, operation, type of layer).
+struct TimeShare {
+  std::string name;
+  std::int64_t count = 0;
+  double time_us = 0;
+  double share = 0;  // of gpu_kernel_us
+};
+
+/// A stretch of the critical path of one step, merged over all places with the same name.
+struct PathShare {
+  std::string kind;  // host, launch, kernel, copy, launch_latency, device_gap, wait
+  std::string name;
+  std::int64_t count = 0;
+  double time_us = 0;
+  double share = 0;  // of the path
+};
+
+struct Result {
+  TraceSummary trace;
+  ScenarioSummary scenario;
+  std::vector<StepFidelity> fidelity;
+  StepMetrics step;
+  std::string limited_by;     // "gpu", "host" or "balance", from the critical path
+  double expected_error = 0;  // relative, of time_us, from the validation cases nearest to this
+  std::vector<TimeShare> kernels;  // by time, longest first
+  std::vector<TimeShare> ops;
+  std::vector<TimeShare> layers;
+  std::vector<PathShare> critical_path;
+  double graph_captured_us = 0;  // device time behind the graph launch in mode cuda-graph
+  std::uint64_t events = 0;
+  LossList losses;
+};
+
+}  // namespace tandem

@@ -1,0 +1,228 @@
+#include "sim/metrics/step_metrics.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "sim/metrics/intervals.h"
+
+namespace tandem {
+
+namespace {
+
+bool is_launch(const HostItem& item) {
+  return item.kind == ItemKind::launch || item.kind == ItemKind::graph_launch;
+}
+
+bool is_kernel(const Trace& trace, const DeviceWork& work) {
+  return trace.activities.kind[work.source] == ActivityKind::kernel;
+}
+
+/// Phases of an isolated step by priority: GPU kernel > dequeue > copy > wait (thesis section 3.3).
+void add_phases(const Trace& trace, const Plan& plan, const Timeline& t, StepMetrics& m) {
+  const TimePoint begin{};
+  std::vector<Interval> kernels;
+  std::vector<Interval> copies;
+  std::vector<Interval> launches;
+  for (std::size_t w = 0; w < plan.works.size(); ++w) {
+    (is_kernel(trace, plan.works[w]) ? kernels : copies)
+        .push_back({t.work_begin[w], t.work_end[w]});
+  }
+  Duration in_calls{};
+  Duration waits{};
+  for (std::size_t i = 0; i < plan.items.size(); ++i) {
+    const HostItem& item = plan.items[i];
+    if (is_launch(item)) {
+      launches.push_back({t.item_begin[i], t.item_begin[i] + item.call});
+      in_calls += item.call;
+    }
+    waits += std::max(Duration::zero(), t.item_end[i] - t.item_begin[i] - item.call);
+  }
+  const TimePoint end = t.end;
+  std::vector<Interval> all = kernels;
+  const Duration kernel = union_length(kernels, begin, end);
+  all.insert(all.end(), launches.begin(), launches.end());
+  const Duration with_launches = union_length(all, begin, end);
+  all.insert(all.end(), copies.begin(), copies.end());
+  const Duration with_copies = union_length(all, begin, end);
+  m.isolated_time_us = to_us(end - begin);
+  m.phase_gpu_kernel_us = to_us(kernel);
+  m.phase_dequeue_us = to_us(with_launches - kernel);
+  m.phase_copy_us = to_us(with_copies - with_launches);
+  m.wait_us = to_us(end - begin - with_copies);
+  m.dequeue_us = to_us(in_calls);
+  m.host_wait_us = to_us(waits);
+  Duration gaps{};
+  for (const HostItem& item : plan.items) gaps += item.gap;
+  m.enqueue_us = to_us(gaps);
+}
+
+void add_queue(const Plan& plan, const Timeline& t, StepMetrics& m) {
+  double depth_ps = 0;
+  Duration busy{};
+  std::int64_t deepest = 0;
+  QueueDepth last{TimePoint{}, 0};
+  for (const QueueDepth& point : queue_depth(plan, t)) {
+    const Duration span = point.time - last.time;
+    depth_ps += static_cast<double>(last.depth) * static_cast<double>(span.count());
+    if (last.depth > 0) busy += span;
+    deepest = std::max(deepest, point.depth);
+    last = point;
+  }
+  const auto total = static_cast<double>((t.end - TimePoint{}).count());
+  m.queue_mean_depth = total > 0 ? depth_ps / total : 0;
+  m.queue_max_depth = static_cast<double>(deepest);
+  m.queue_empty_share = total > 0 ? 1.0 - static_cast<double>(busy.count()) / total : 1;
+}
+
+}  // namespace
+
+std::vector<QueueDepth> queue_depth(const Plan& plan, const Timeline& t) {
+  std::vector<QueueDepth> changes;
+  for (std::size_t w = 0; w < plan.works.size(); ++w) {
+    const DeviceWork& work = plan.works[w];
+    if (work.item == none || work.graph_node) continue;  // a graph is one launch, not a queue
+    const TimePoint ready = t.item_submit[work.item] + work.latency;
+    if (t.work_begin[w] <= ready) continue;
+    changes.push_back({ready, +1});
+    changes.push_back({t.work_begin[w], -1});
+  }
+  std::sort(changes.begin(), changes.end(), [](const QueueDepth& a, const QueueDepth& b) {
+    return a.time != b.time ? a.time < b.time : a.depth < b.depth;
+  });
+  std::int64_t depth = 0;
+  for (QueueDepth& change : changes) {
+    depth += change.depth;
+    change.depth = depth;
+  }
+  return changes;
+}
+
+StepMetrics step_metrics(const Trace& trace, const Plan& step, const Timeline& steady,
+                         std::size_t count, Duration period, const Plan& isolated_plan,
+                         const Timeline& isolated) {
+  StepMetrics m;
+  m.time_us = to_us(period);
+  Duration kernel{};
+  for (const DeviceWork& work : step.works) kernel += work.duration;
+  for (const HostItem& item : step.items) m.launches += is_launch(item);
+  m.kernels = static_cast<std::int64_t>(step.works.size());
+  m.gpu_kernel_us = to_us(kernel);
+  std::vector<Interval> busy;
+  const std::size_t first = (count / 2) * step.works.size();
+  for (std::size_t w = first; w < steady.work_begin.size(); ++w) {
+    busy.push_back({steady.work_begin[w], steady.work_end[w]});
+  }
+  const auto copies = static_cast<std::int64_t>(count - count / 2);
+  const Duration busy_step = union_length(busy, TimePoint{}, steady.end) / copies;
+  m.gpu_busy_us = to_us(busy_step);
+  if (m.time_us > 0) m.gpu_utilization = std::min(1.0, m.gpu_busy_us / m.time_us);
+  m.gract = m.gpu_utilization;
+  add_phases(trace, isolated_plan, isolated, m);
+  add_queue(isolated_plan, isolated, m);
+  return m;
+}
+
+std::vector<TimeShare> time_shares(const Trace& trace, const Plan& step,
+                                   const Attribution& attribution, GroupBy by) {
+  std::unordered_map<std::string_view, std::size_t> index;
+  std::vector<TimeShare> shares;
+  std::vector<Duration> times;
+  Duration total{};
+  for (const DeviceWork& work : step.works) {
+    std::string_view name;
+    switch (by) {
+      case GroupBy::kernel: name = trace.strings.get(trace.activities.name[work.source]); break;
+      case GroupBy::op: name = attribution.op(work.source); break;
+      case GroupBy::layer: name = attribution.layer(work.source); break;
+    }
+    const auto [it, added] = index.try_emplace(name, shares.size());
+    if (added) {
+      shares.push_back({std::string(name)});
+      times.push_back({});
+    }
+    ++shares[it->second].count;
+    times[it->second] += work.duration;
+    total += work.duration;
+  }
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    shares[i].time_us = to_us(times[i]);
+    shares[i].share = total > Duration::zero() ? to_us(times[i]) / to_us(total) : 0;
+  }
+  std::stable_sort(shares.begin(), shares.end(), [](const TimeShare& a, const TimeShare& b) {
+    return a.time_us != b.time_us ? a.time_us > b.time_us : a.name < b.name;
+  });
+  return shares;
+}
+
+std::vector<StepFidelity> fidelity(const Trace& trace, const Links& links, const Plan& plan,
+                                   const std::vector<MeasuredSpan>& steps,
+                                   const Timeline& timeline) {
+  std::vector<StepFidelity> out;
+  for (std::size_t s = 0; s < steps.size(); ++s) {
+    if (steps[s].end_item == none) continue;
+    const StepWindow& window = links.steps[s];
+    TimePoint traced_end = window.end;
+    TimePoint simulated_end = timeline.item_end[steps[s].end_item - 1];
+    for (std::uint32_t i = steps[s].first_item; i < steps[s].end_item; ++i) {
+      const HostItem& item = plan.items[i];
+      for (std::uint32_t w = item.first_work; w < item.first_work + item.work_count; ++w) {
+        const std::uint32_t act = plan.works[w].source;
+        traced_end =
+            std::max(traced_end, trace.activities.begin[act] + trace.activities.duration[act]);
+        simulated_end = std::max(simulated_end, timeline.work_end[w]);
+      }
+    }
+    out.push_back({steps[s].name, to_us(traced_end - window.begin),
+                   to_us(simulated_end - timeline.item_end[steps[s].first_item])});
+  }
+  return out;
+}
+
+namespace {
+
+/// The `n`-th list of numbers in a text like [[32,3,224,224],[64,3,7,7]]; its first number.
+std::optional<std::int64_t> leading_dimension(std::string_view dims, int n) {
+  std::size_t at = 1;
+  for (int i = 0;; ++i) {
+    at = dims.find('[', at);
+    if (at == std::string_view::npos) return {};
+    if (i == n) break;
+    at = dims.find(']', at);
+    if (at == std::string_view::npos) return {};
+  }
+  std::int64_t value = 0;
+  std::size_t i = at + 1;
+  while (i < dims.size() && dims[i] >= '0' && dims[i] <= '9' && value < 1'000'000'000) {
+    value = value * 10 + (dims[i++] - '0');
+  }
+  if (i == at + 1 || value < 1) return {};
+  return value;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> batch_size(const Trace& trace, const Links& links) {
+  const TimePoint from = links.steps.front().begin;
+  std::uint32_t first = no_row;
+  int input = 0;
+  for (std::uint32_t i = 0; i < trace.ops.size(); ++i) {
+    if (trace.ops.begin[i] < from ||
+        (first != no_row && trace.ops.begin[i] >= trace.ops.begin[first])) {
+      continue;
+    }
+    const std::string_view name = trace.strings.get(trace.ops.name[i]);
+    const bool embedding = name.starts_with("aten::embedding");
+    const bool layer = name == "aten::conv1d" || name == "aten::conv2d" || name == "aten::conv3d" ||
+                       name == "aten::linear" || name == "aten::addmm" ||
+                       name == "aten::convolution" || name == "aten::cudnn_convolution";
+    if (!embedding && !layer) continue;
+    const int which = embedding || name == "aten::addmm" ? 1 : 0;
+    if (!leading_dimension(trace.strings.get(trace.ops.dims[i]), which)) continue;
+    first = i;
+    input = which;
+  }
+  if (first == no_row) return {};
+  return leading_dimension(trace.strings.get(trace.ops.dims[first]), input);
+}
+
+}  // namespace tandem

@@ -1,0 +1,90 @@
+#include <nlohmann/json.hpp>
+
+#include "sim/report/report.h"
+
+namespace tandem {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class T>
+Json optional_json(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json trace_json(const TraceSummary& t) {
+  return {{"path", t.path},
+          {"format", t.format},
+          {"framework", t.framework},
+          {"gpu", t.gpu},
+          {"batch", optional_json(t.batch)},
+          {"steps", t.steps},
+          {"kernels", t.kernels},
+          {"launches", t.launches},
+          {"host_ops", t.host_ops},
+          {"streams", t.streams},
+          {"rank", t.rank},
+          {"world_size", t.world_size}};
+}
+
+Json shares_json(const std::vector<TimeShare>& shares) {
+  Json list = Json::array();
+  for (const TimeShare& s : shares) {
+    list.push_back(
+        {{"name", s.name}, {"count", s.count}, {"time_us", s.time_us}, {"share", s.share}});
+  }
+  return list;
+}
+
+Json path_json(const std::vector<PathShare>& shares) {
+  Json list = Json::array();
+  for (const PathShare& s : shares) {
+    list.push_back({{"kind", s.kind},
+                    {"name", s.name},
+                    {"count", s.count},
+                    {"time_us", s.time_us},
+                    {"share", s.share}});
+  }
+  return list;
+}
+
+}  // namespace
+
+Json result_json(const Result& r) {
+  Json out;
+  out["schema"] = result_schema;
+  out["tandem_version"] = TANDEM_VERSION;
+  out["trace"] = trace_json(r.trace);
+  out["scenario"] = {{"gpu", r.scenario.gpu},
+                     {"mode", r.scenario.mode},
+                     {"batch", optional_json(r.scenario.batch)},
+                     {"precision", r.scenario.precision},
+                     {"profiler", r.scenario.profiler},
+                     {"host", r.scenario.host}};
+  out["fidelity"]["steps"] = Json::array();
+  for (const StepFidelity& s : r.fidelity) {
+    out["fidelity"]["steps"].push_back(
+        {{"name", s.name}, {"traced_us", s.traced_us}, {"simulated_us", s.simulated_us}});
+  }
+  for (const MetricInfo& info : step_metric_infos()) out["step"][info.name] = info.value(r.step);
+  out["step"]["launches"] = r.step.launches;
+  out["step"]["kernels"] = r.step.kernels;
+  out["limited_by"] = r.limited_by;
+  out["expected_error"] = r.expected_error;
+  out["graph_captured_us"] = r.graph_captured_us;
+  out["kernels"] = shares_json(r.kernels);
+  out["ops"] = shares_json(r.ops);
+  out["layers"] = shares_json(r.layers);
+  out["critical_path"] = path_json(r.critical_path);
+  out["data_loss"] = Json::array();
+  for (const Loss& loss : r.losses.all()) {
+    out["data_loss"].push_back({{"code", loss.code},
+                                {"severity", to_string(loss.severity)},
+                                {"count", loss.count},
+                                {"description", loss.description}});
+  }
+  return out;
+}
+
+}  // namespace tandem

@@ -1,0 +1,107 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/report/report.h"
+
+namespace tandem {
+
+namespace {
+
+std::string time_text(double us) {
+  if (us >= 1e6) return fmt::format("{:.3f} s", us * 1e-6);
+  if (us >= 1e3) return fmt::format("{:.3f} ms", us * 1e-3);
+  return fmt::format("{:.1f} us", us);
+}
+
+std::string shorten(std::string_view name, std::size_t width) {
+  if (name.starts_with("void ")) name.remove_prefix(5);
+  if (name.size() <= width) return std::string(name);
+  return std::string(name.substr(0, width - 3)) + "...";
+}
+
+template <class Row, class Print>
+std::string table(std::string_view title, const std::vector<Row>& rows, std::size_t most,
+                  Print print) {
+  if (rows.empty()) return {};
+  std::string text = fmt::format("\n{}\n", title);
+  for (std::size_t i = 0; i < std::min(most, rows.size()); ++i) text += print(rows[i]);
+  if (rows.size() > most) text += fmt::format("  ... and {} more\n", rows.size() - most);
+  return text;
+}
+
+std::string share_row(const TimeShare& row) {
+  return fmt::format("  {:>12}  {:>5.1f} %  {:>6} x  {}\n", time_text(row.time_us), 100 * row.share,
+                     row.count, shorten(row.name, 70));
+}
+
+std::string path_row(const PathShare& row) {
+  return fmt::format("  {:>12}  {:>5.1f} %  {:>6} x  {:<14} {}\n", time_text(row.time_us),
+                     100 * row.share, row.count, row.kind, shorten(row.name, 58));
+}
+
+std::string headline(const Result& r) {
+  const StepMetrics& m = r.step;
+  std::string text;
+  text += fmt::format("trace      {} ({}, {}, batch {})\n", r.trace.path, r.trace.framework,
+                      r.trace.gpu, r.trace.batch ? std::to_string(*r.trace.batch) : "unknown");
+  text += fmt::format(
+      "           {} steps, {} device activities, {} launches, {} host operations, "
+      "{} streams\n",
+      r.trace.steps, r.trace.kernels, r.trace.launches, r.trace.host_ops, r.trace.streams);
+  text += fmt::format("scenario   {}, mode {}, profiler {}\n", r.scenario.gpu, r.scenario.mode,
+                      r.scenario.profiler == "remove" ? "removed" : "kept");
+  text += fmt::format("step time  {} +- {:.1f} %   {:.1f} {}/s   limited by {}\n",
+                      time_text(m.time_us), 100 * r.expected_error, m.throughput_per_s,
+                      r.trace.batch ? "samples" : "steps", r.limited_by);
+  text += fmt::format("GPU        busy {} = {:.1f} % of the step; kernels {} in {} activities\n",
+                      time_text(m.gpu_busy_us), 100 * m.gpu_utilization, time_text(m.gpu_kernel_us),
+                      m.kernels);
+  text += fmt::format(
+      "host       {} launches; enqueue {}, launch calls {}, waiting for the GPU {}\n", m.launches,
+      time_text(m.enqueue_us), time_text(m.dequeue_us), time_text(m.host_wait_us));
+  text += fmt::format(
+      "queue      mean depth {:.1f}, deepest {:.0f}, empty {:.1f} % of an isolated "
+      "step\n",
+      m.queue_mean_depth, m.queue_max_depth, 100 * m.queue_empty_share);
+  return text;
+}
+
+std::string fidelity_line(const Result& r) {
+  if (r.fidelity.empty()) return {};
+  double sum = 0;
+  double worst = 0;
+  for (const StepFidelity& step : r.fidelity) {
+    const double error = std::abs(step.simulated_us / step.traced_us - 1);
+    sum += error;
+    worst = std::max(worst, error);
+  }
+  return fmt::format(
+      "fidelity   {} traced steps re-simulated: mean error {:.2f} %, worst {:.2f} %\n",
+      r.fidelity.size(), 100 * sum / static_cast<double>(r.fidelity.size()), 100 * worst);
+}
+
+std::string losses_text(const Result& r) {
+  std::string text;
+  for (const Loss& loss : r.losses.all()) {
+    if (loss.severity == Severity::info) continue;
+    text += fmt::format("{:<10} {} ({} x): {}\n", to_string(loss.severity), loss.code, loss.count,
+                        loss.description);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string summary_text(const Result& r) {
+  std::string text = headline(r) + fidelity_line(r) + losses_text(r);
+  text += table("critical path of one step (what makes it as long as it is)", r.critical_path, 10,
+                path_row);
+  text += table("device time by type of layer", r.layers, 8, share_row);
+  text += table("device time by operation", r.ops, 8, share_row);
+  text += table("device time by kernel", r.kernels, 8, share_row);
+  return text;
+}
+
+}  // namespace tandem

@@ -1,0 +1,186 @@
+#include "sim/trace/links.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace tandem {
+
+namespace {
+
+template <class Less>
+std::vector<std::uint32_t> sorted_rows(std::size_t n, Less less) {
+  std::vector<std::uint32_t> rows(n);
+  std::iota(rows.begin(), rows.end(), 0U);
+  if (!std::is_sorted(rows.begin(), rows.end(), less))
+    std::stable_sort(rows.begin(), rows.end(), less);
+  return rows;
+}
+
+/// Groups `ordered` rows by owner(row), keeping their order; rows without owner are left out.
+template <class Owner>
+RowLists group(const std::vector<std::uint32_t>& ordered, std::size_t owners, Owner owner) {
+  RowLists lists;
+  lists.first.assign(owners + 1, 0);
+  for (const std::uint32_t row : ordered) {
+    if (owner(row) != no_row) ++lists.first[owner(row) + 1];
+  }
+  std::partial_sum(lists.first.begin(), lists.first.end(), lists.first.begin());
+  lists.rows.resize(lists.first.back());
+  std::vector<std::uint32_t> next(lists.first.begin(), lists.first.end() - 1);
+  for (const std::uint32_t row : ordered) {
+    if (owner(row) != no_row) lists.rows[next[owner(row)]++] = row;
+  }
+  return lists;
+}
+
+bool enqueues_work(ApiKind api) {
+  switch (api) {
+    case ApiKind::launch_kernel:
+    case ApiKind::launch_graph:
+    case ApiKind::memcpy_async:
+    case ApiKind::memcpy_blocking:
+    case ApiKind::memset: return true;
+    default: return false;
+  }
+}
+
+/// Merge join over both sides sorted by correlation. Where several calls carry one id, the one that
+/// enqueues work wins, then the last one that begins before the activity.
+std::vector<std::uint32_t> join_by_correlation(const Trace& trace, LossList& losses) {
+  const RuntimeCalls& calls = trace.calls;
+  const Activities& acts = trace.activities;
+  const auto call_rows = sorted_rows(calls.size(), [&](std::uint32_t a, std::uint32_t b) {
+    return calls.correlation[a] < calls.correlation[b];
+  });
+  const auto act_rows = sorted_rows(acts.size(), [&](std::uint32_t a, std::uint32_t b) {
+    return acts.correlation[a] < acts.correlation[b];
+  });
+  std::vector<std::uint32_t> call_of(acts.size(), no_row);
+  std::size_t from = 0;
+  for (const std::uint32_t act : act_rows) {
+    const std::int64_t id = acts.correlation[act];
+    if (id < 0) continue;
+    while (from < call_rows.size() && calls.correlation[call_rows[from]] < id) ++from;
+    std::uint32_t best = no_row;
+    for (std::size_t i = from; i < call_rows.size() && calls.correlation[call_rows[i]] == id; ++i) {
+      const std::uint32_t call = call_rows[i];
+      if (best == no_row) {
+        best = call;
+        continue;
+      }
+      const bool better_kind = enqueues_work(calls.api[call]) && !enqueues_work(calls.api[best]);
+      const bool same_kind = enqueues_work(calls.api[call]) == enqueues_work(calls.api[best]);
+      const bool later =
+          calls.begin[call] <= acts.begin[act] && calls.begin[call] > calls.begin[best];
+      if (better_kind || (same_kind && later)) best = call;
+    }
+    call_of[act] = best;
+  }
+  std::int64_t duplicates = 0;
+  for (std::size_t i = 1; i < call_rows.size(); ++i) {
+    const std::uint32_t a = call_rows[i - 1];
+    const std::uint32_t b = call_rows[i];
+    if (calls.correlation[a] >= 0 && calls.correlation[a] == calls.correlation[b] &&
+        enqueues_work(calls.api[a]) && enqueues_work(calls.api[b])) {
+      ++duplicates;
+    }
+  }
+  losses.add(
+      "duplicate_correlation", Severity::warning,
+      "several launching calls carry one correlation id; each activity was given to the last "
+      "of them that begins before it",
+      duplicates);
+  return call_of;
+}
+
+std::vector<StepWindow> find_steps(const Trace& trace) {
+  const Annotations& notes = trace.annotations;
+  std::vector<StepWindow> steps;
+  for (std::size_t i = 0; i < notes.size(); ++i) {
+    if (notes.step[i] < 0) continue;
+    steps.push_back({std::string(trace.strings.get(notes.name[i])), notes.begin[i],
+                     notes.begin[i] + notes.duration[i], notes.thread[i]});
+  }
+  std::stable_sort(steps.begin(), steps.end(),
+                   [](const StepWindow& a, const StepWindow& b) { return a.begin < b.begin; });
+  return steps;
+}
+
+/// The whole trace as one step, on the thread that launches first.
+StepWindow whole_trace(const Trace& trace, const Links& links) {
+  TimePoint begin = TimePoint::max();
+  TimePoint end = TimePoint::min();
+  const auto cover = [&](const auto& rows) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      begin = std::min(begin, rows.begin[i]);
+      end = std::max(end, rows.begin[i] + rows.duration[i]);
+    }
+  };
+  cover(trace.calls);
+  cover(trace.ops);
+  cover(trace.activities);
+  ThreadId thread{};
+  if (!links.calls_in_order.empty()) thread = trace.calls.thread[links.calls_in_order.front()];
+  return {"whole trace", begin, end, thread};
+}
+
+void count_unmatched(const Trace& trace, Links& links) {
+  std::int64_t orphans = 0;
+  for (const std::uint32_t call : links.call_of_activity) orphans += call == no_row;
+  links.losses.add("activity_without_launch", Severity::info,
+                   "device work whose launch is not in the trace (usually launched before the "
+                   "window opened); it occupies the GPU in the re-simulation and is left out of "
+                   "predictions",
+                   orphans);
+  std::int64_t idle_launches = 0;
+  for (const std::uint32_t call : links.calls_in_order) {
+    const bool launches = trace.calls.api[call] == ApiKind::launch_kernel ||
+                          trace.calls.api[call] == ApiKind::launch_graph;
+    idle_launches += launches && links.activities_of_call.of(call).empty();
+  }
+  links.losses.add("launch_without_kernel", Severity::warning,
+                   "kernel launches for which the trace holds no kernel; kept as host time only",
+                   idle_launches);
+}
+
+}  // namespace
+
+Links link_trace(const Trace& trace) {
+  const RuntimeCalls& calls = trace.calls;
+  const Activities& acts = trace.activities;
+  if (acts.size() == 0) {
+    throw InputError(trace.path, "", "a trace without device activity (kernel, memcpy, memset)",
+                     "at least one GPU activity; record with ProfilerActivity.CUDA");
+  }
+  Links links;
+  links.call_of_activity = join_by_correlation(trace, links.losses);
+  const auto acts_by_begin = sorted_rows(
+      acts.size(), [&](std::uint32_t a, std::uint32_t b) { return acts.begin[a] < acts.begin[b]; });
+  links.activities_of_call = group(acts_by_begin, calls.size(),
+                                   [&](std::uint32_t a) { return links.call_of_activity[a]; });
+  links.activities_of_stream = group(acts_by_begin, trace.streams.size(),
+                                     [&](std::uint32_t a) { return acts.stream[a].value; });
+  links.stream_predecessor.assign(acts.size(), no_row);
+  for (std::size_t s = 0; s < trace.streams.size(); ++s) {
+    const auto rows = links.activities_of_stream.of(s);
+    for (std::size_t i = 1; i < rows.size(); ++i) links.stream_predecessor[rows[i]] = rows[i - 1];
+  }
+  for (std::uint32_t row = 0; row < calls.size(); ++row) {
+    if (calls.api[row] != ApiKind::other) links.calls_in_order.push_back(row);
+  }
+  std::stable_sort(
+      links.calls_in_order.begin(), links.calls_in_order.end(),
+      [&](std::uint32_t a, std::uint32_t b) { return calls.begin[a] < calls.begin[b]; });
+  links.steps = find_steps(trace);
+  if (links.steps.empty()) {
+    links.steps.push_back(whole_trace(trace, links));
+    links.losses.add("no_steps", Severity::info,
+                     "no ProfilerStep annotation: the whole trace is taken as one step");
+  }
+  count_unmatched(trace, links);
+  return links;
+}
+
+}  // namespace tandem

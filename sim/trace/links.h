@@ -1,0 +1,48 @@
+// How the rows of a Trace belong together: call <-> device work, stream order, steps.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/trace/trace.h"
+
+namespace tandem {
+
+/// Row numbers are 32-bit; this one means "no such row".
+inline constexpr std::uint32_t no_row = 0xffffffffU;
+
+/// Lists of rows, one list per owner, stored back to back.
+struct RowLists {
+  std::vector<std::uint32_t> first;  // owners + 1 offsets into rows
+  std::vector<std::uint32_t> rows;
+  std::span<const std::uint32_t> of(std::size_t owner) const {
+    return {rows.data() + first[owner], first[owner + 1] - first[owner]};
+  }
+};
+
+/// One iteration as the profiler marked it.
+struct StepWindow {
+  std::string name;
+  TimePoint begin{};
+  TimePoint end{};
+  ThreadId thread;
+};
+
+struct Links {
+  std::vector<std::uint32_t> calls_in_order;      // rows of RuntimeCalls by begin; only calls that
+                                                  // launch, copy, record, wait or synchronise
+  std::vector<std::uint32_t> call_of_activity;    // per activity: row of its call, or no_row
+  RowLists activities_of_call;                    // by begin
+  RowLists activities_of_stream;                  // by begin
+  std::vector<std::uint32_t> stream_predecessor;  // per activity: the one before it on its stream
+  std::vector<StepWindow> steps;                  // by begin; at least one where there is any event
+  LossList losses;
+};
+
+/// Joins calls and activities by correlation id, orders streams, finds the steps. A trace without
+/// `ProfilerStep` annotations is one step. Throws InputError if there is no device activity.
+Links link_trace(const Trace& trace);
+
+}  // namespace tandem

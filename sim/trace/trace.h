@@ -1,0 +1,174 @@
+// The Trace: what the framework and the GPU did, as columns. Importers fill it; nothing else does.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/core/column.h"
+#include "sim/core/error.h"
+#include "sim/core/ids.h"
+#include "sim/core/string_table.h"
+#include "sim/core/time.h"
+
+namespace tandem {
+
+/// What a CUDA runtime or driver call does to the timeline. Names map to kinds in api_names.cpp.
+enum class ApiKind : std::uint8_t {
+  other,              // costs host time, nothing else
+  launch_kernel,      // cudaLaunchKernel, cudaLaunchKernelExC, cuLaunchKernel, cuLaunchKernelEx ...
+  launch_graph,       // cudaGraphLaunch: one call, many activities under one correlation id
+  memcpy_async,       // cudaMemcpyAsync and its 2D / peer variants
+  memcpy_blocking,    // cudaMemcpy: returns after the copy
+  memset,             // cudaMemsetAsync, cudaMemset
+  event_record,       // cudaEventRecord[WithFlags]
+  stream_wait_event,  // cudaStreamWaitEvent
+  event_synchronize,  // cudaEventSynchronize
+  stream_synchronize,
+  device_synchronize,
+};
+
+enum class ActivityKind : std::uint8_t { kernel, memcpy, memset };
+
+/// A host thread of the traced process.
+struct Thread {
+  std::int64_t pid = 0;
+  std::int64_t tid = 0;
+  std::string name;
+};
+
+/// An in-order queue of a device.
+struct Stream {
+  std::int64_t device = 0;
+  std::int64_t context = 0;
+  std::int64_t stream = 0;
+};
+
+/// How a kernel was launched. Interned: many kernels share one geometry.
+struct LaunchGeometry {
+  std::array<std::uint32_t, 3> grid{1, 1, 1};   // blocks
+  std::array<std::uint32_t, 3> block{1, 1, 1};  // threads
+  std::uint32_t registers_per_thread = 0;
+  std::uint32_t shared_bytes = 0;  // static + dynamic, per block
+  friend bool operator==(const LaunchGeometry&, const LaunchGeometry&) = default;
+};
+
+/// One entry of `deviceProperties`; zero where the trace does not say.
+struct DeviceProperties {
+  std::int64_t id = 0;
+  std::string name;
+  std::int64_t memory_bytes = 0;
+  int compute_major = 0;
+  int compute_minor = 0;
+  int sm_count = 0;
+};
+
+/// `distributedInfo`: which rank of which job the trace is.
+struct DistributedInfo {
+  std::string backend;
+  int rank = 0;
+  int world_size = 1;
+};
+
+/// Framework operations on host threads (`cpu_op`, `Operator`). Nesting is by time, per thread.
+struct HostOps {
+  Column<TimePoint> begin;
+  Column<Duration> duration;
+  Column<ThreadId> thread;
+  Column<StringId> name;
+  Column<std::int64_t> external_id;     // -1: none
+  Column<std::int64_t> sequence;        // autograd sequence number, -1: none
+  Column<std::int64_t> forward_thread;  // `Fwd thread id`, 0: this is a forward op
+  Column<StringId> dims;                // JSON text of `Input Dims`, compact, e.g. [[32,3],[]]
+  Column<StringId> types;               // JSON text of `Input type`
+  Column<StringId> strides;             // JSON text of `Input Strides`
+  Column<StringId> concrete;            // JSON text of `Concrete Inputs`
+  std::size_t size() const { return begin.size(); }
+};
+
+/// CUDA runtime and driver calls on host threads.
+struct RuntimeCalls {
+  Column<TimePoint> begin;
+  Column<Duration> duration;
+  Column<ThreadId> thread;
+  Column<StringId> name;
+  Column<ApiKind> api;
+  Column<std::int64_t> correlation;  // joins the call to its device activities; -1: none
+  Column<std::int64_t> external_id;  // joins the call to its HostOp; -1: none
+  std::size_t size() const { return begin.size(); }
+};
+
+/// What ran on the device: kernels, copies, memsets.
+struct Activities {
+  Column<TimePoint> begin;
+  Column<Duration> duration;
+  Column<ActivityKind> kind;
+  Column<StreamId> stream;
+  Column<StringId> name;
+  Column<std::int64_t> correlation;  // -1: none
+  Column<std::int64_t> external_id;  // -1: none
+  Column<GeometryId> geometry;       // kernels only
+  Column<std::int64_t> bytes;        // memcpy, memset; for collectives the input message; else 0
+  std::size_t size() const { return begin.size(); }
+};
+
+/// Device-side synchronisation records (`cuda_sync`), where the profiler wrote them.
+struct SyncRecords {
+  Column<TimePoint> begin;
+  Column<Duration> duration;
+  Column<StringId> kind;                          // e.g. "Stream Wait Event", "Context Sync"
+  Column<std::int64_t> correlation;               // of the call; -1: none
+  Column<std::int64_t> stream;                    // raw stream number, -1: none
+  Column<std::int64_t> event_record_correlation;  // of the cudaEventRecord waited for; -1: none
+  std::size_t size() const { return begin.size(); }
+};
+
+/// User annotations on host threads, among them the profiler's steps.
+struct Annotations {
+  Column<TimePoint> begin;
+  Column<Duration> duration;
+  Column<ThreadId> thread;
+  Column<StringId> name;
+  Column<std::int64_t> step;  // N of `ProfilerStep#N`, -1: not a step
+  std::size_t size() const { return begin.size(); }
+};
+
+/// Spans the profiler marks as its own or the driver's cost, e.g. "Command Buffer Full".
+struct Overheads {
+  Column<TimePoint> begin;
+  Column<Duration> duration;
+  Column<StringId> name;
+  std::size_t size() const { return begin.size(); }
+};
+
+/// One measured run. Rows stand in file order; sort indices, not columns.
+struct Trace {
+  std::string path;
+  std::string format;     // importer name: "kineto", "kineto-legacy", "xprof"
+  std::string framework;  // "PyTorch", "TensorFlow", "JAX" or "unknown"
+  /// Whole microseconds (Unix or profiler clock) that TimePoint{0} stands for. May be large.
+  std::int64_t origin_us = 0;
+  std::int64_t file_bytes = 0;  // as stored
+  std::int64_t json_bytes = 0;  // after decompression
+
+  std::vector<DeviceProperties> devices;
+  DistributedInfo distributed;
+  std::vector<Thread> threads;
+  std::vector<Stream> streams;
+  std::vector<LaunchGeometry> geometries;
+  StringTable strings;
+
+  HostOps ops;
+  RuntimeCalls calls;
+  Activities activities;
+  SyncRecords syncs;
+  Annotations annotations;
+  Overheads overheads;
+  LossList losses;
+};
+
+/// Bytes held by the columns and the string table: the yardstick of the ingest memory bound.
+std::size_t memory_bytes(const Trace& trace);
+
+}  // namespace tandem

@@ -1,0 +1,75 @@
+#include "validation/compare/cases.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "sim/core/field.h"
+
+namespace tandem {
+
+namespace {
+
+constexpr std::string_view kind_names[] = {"fidelity", "unprofiled", "mode", "mode_ratio"};
+constexpr std::string_view bound_names[] = {"any", "gpu", "host"};
+
+std::vector<Field<Case>> case_fields() {
+  return {
+      field<Case>("name", "", "short name, a row of the table", &Case::name),
+      field<Case>("description", "", "what is compared with what", &Case::description),
+      choice_field<Case>("kind", "what is compared", &Case::kind, kind_names),
+      choice_field<Case>("bound", "which captures are taken", &Case::bound, bound_names),
+      field<Case>("mode", "", "execution mode of the prediction", &Case::mode),
+      field<Case>("graph_scope", "", "what a CUDA graph captures", &Case::graph_scope),
+      field<Case>("traces", "", "files, or FOLDER/*, below a data folder", &Case::traces),
+      field<Case>("excluded", "", "name prefixes that FOLDER/* leaves out", &Case::excluded),
+      field<Case>("mean_limit", "ratio", "largest mean error; 0: not enforced", &Case::mean_limit,
+                  Range::non_negative),
+      field<Case>("worst_limit", "ratio", "largest error; 0: not enforced", &Case::worst_limit,
+                  Range::non_negative),
+  };
+}
+
+CasePair read_pair(const Json& json, const Place& place) {
+  std::vector<std::string> names;
+  read_json(json, place, Range::positive, names);
+  if (names.size() != 2) place.fail(describe_json(json), "[base capture, measured capture]");
+  return {names[0], names[1]};
+}
+
+Case load_case(const std::string& path) {
+  const Json json = read_json_file(path);
+  const Place place{path, ""};
+  require_object(json, place);
+  const auto fields = case_fields();
+  const std::span<const Field<Case>> view(fields);
+  Case out;
+  out.file = path;
+  for (const auto& [key, value] : json.items()) {
+    if (key != "pairs") {
+      find_field(view, key, place).read(out, value, place / key);
+      continue;
+    }
+    for (const Json& pair : value) out.pairs.push_back(read_pair(pair, place / key));
+  }
+  if (out.name.empty()) place.fail("no key \"name\"", "a name");
+  if (out.traces.empty() == out.pairs.empty()) place.fail("neither or both", "traces or pairs");
+  return out;
+}
+
+}  // namespace
+
+std::vector<Case> load_cases(const std::string& folder) {
+  std::vector<std::string> paths;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (entry.path().extension() == ".json") paths.push_back(entry.path().string());
+  }
+  if (paths.empty()) throw InputError(folder, "", "no case", "a folder with *.json case files");
+  std::sort(paths.begin(), paths.end());
+  std::vector<Case> cases;
+  cases.reserve(paths.size());
+  for (const std::string& path : paths) cases.push_back(load_case(path));
+  return cases;
+}
+
+}  // namespace tandem

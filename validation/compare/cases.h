@@ -1,0 +1,45 @@
+// Validation cases: which prediction is compared with which measurement, and how close it must be.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tandem {
+
+enum class CaseKind : std::uint8_t {
+  fidelity,    // re-simulated against traced span of every step
+  unprofiled,  // predicted step time against iter_s, measured without the profiler
+  mode,        // predicted step time of a mode against iter_s of a capture in that mode
+  mode_ratio,  // as mode, but the ratio to the base's own mode, prediction against measurement
+};
+
+/// Which captures an `unprofiled` case takes, by what limits them (see is_host_bound()).
+enum class Bound : std::uint8_t { any, gpu, host };
+
+/// A capture to predict from and, for modes, the capture to predict.
+struct CasePair {
+  std::string base;
+  std::string measured;
+};
+
+/// One file of validation/cases.
+struct Case {
+  std::string file;
+  std::string name;
+  std::string description;
+  CaseKind kind = CaseKind::fidelity;
+  Bound bound = Bound::any;
+  std::string mode = "as-traced";
+  std::string graph_scope = "step";
+  std::vector<std::string> traces;    // files or "FOLDER/*" below a data folder
+  std::vector<std::string> excluded;  // name prefixes left out of "*", each with its reason in doc
+  std::vector<CasePair> pairs;
+  double mean_limit = 0;  // of the absolute relative error; 0: not enforced
+  double worst_limit = 0;
+};
+
+/// Errors: InputError for an unreadable or malformed file.
+std::vector<Case> load_cases(const std::string& folder);
+
+}  // namespace tandem

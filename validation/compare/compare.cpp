@@ -1,0 +1,177 @@
+#include "validation/compare/compare.h"
+
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <optional>
+
+#include "sim/cli/replay.h"
+#include "sim/core/field.h"
+
+namespace tandem {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view trace_suffix = ".json.gz";
+
+/// Captures whose unprofiled iteration is this much longer than the GPU is busy are host-bound.
+constexpr double host_bound_ratio = 1.12;
+
+std::string name_of(const std::string& path) {
+  std::string name = fs::path(path).filename().string();
+  const std::size_t at = name.find(".json");
+  return at == std::string::npos ? name : name.substr(0, at);
+}
+
+/// Paths below the data folders that a case names; a capture found twice counts once.
+std::vector<std::string> expand(const Case& c, const CompareOptions& options,
+                                std::vector<std::string>& missing) {
+  std::map<std::string, std::string> found;  // name -> path
+  for (const std::string& pattern : c.traces) {
+    const bool all = pattern.ends_with("/*");
+    bool any = false;
+    for (const std::string& folder : options.data_folders) {
+      const fs::path place =
+          fs::path(folder) / (all ? pattern.substr(0, pattern.size() - 2) : pattern);
+      std::error_code error;
+      if (!all && fs::is_regular_file(place, error)) {
+        any = true;
+        found.emplace(name_of(pattern), place.string());
+      }
+      if (!all || !fs::is_directory(place, error)) continue;
+      for (const auto& entry : fs::directory_iterator(place)) {
+        const std::string file = entry.path().filename().string();
+        if (!file.ends_with(trace_suffix)) continue;
+        const bool out =
+            std::any_of(c.excluded.begin(), c.excluded.end(),
+                        [&](const std::string& prefix) { return file.starts_with(prefix); });
+        if (out) continue;
+        any = true;
+        found.emplace(name_of(file), entry.path().string());
+      }
+    }
+    if (!any) missing.push_back(pattern);
+  }
+  std::vector<std::string> paths;
+  for (const auto& [name, path] : found) paths.push_back(path);
+  return paths;
+}
+
+std::optional<std::string> find_capture(const std::string& name, const CompareOptions& options) {
+  for (const std::string& folder : options.data_folders) {
+    for (const char* below : {"h200/traces"}) {
+      const fs::path path = fs::path(folder) / below / (name + std::string(trace_suffix));
+      std::error_code error;
+      if (fs::is_regular_file(path, error)) return path.string();
+    }
+  }
+  return {};
+}
+
+/// Unprofiled iteration time in microseconds: the median window where windows were kept.
+double measured_us(const std::string& trace_path) {
+  const std::string path =
+      trace_path.substr(0, trace_path.size() - trace_suffix.size()) + ".meta.json";
+  const Json meta = read_json_file(path);
+  if (!meta.contains("iter_s") || !meta["iter_s"].is_number()) {
+    throw InputError(path, "iter_s", "no number", "seconds per iteration without the profiler");
+  }
+  return meta["iter_s"].get<double>() * 1e6;
+}
+
+Replay run(const std::string& path, const Case& c, const CompareOptions& options,
+           const std::string& mode) {
+  ReplayOptions replay_options;
+  replay_options.trace_path = path;
+  replay_options.configs = options.configs;
+  replay_options.mode.mode = parse_mode(mode);
+  replay_options.mode.graph_scope =
+      c.graph_scope == "forward-backward" ? GraphScope::forward_backward : GraphScope::step;
+  return replay(replay_options);
+}
+
+std::vector<Comparison> compare_trace(const Case& c, const std::string& path,
+                                      const CompareOptions& options) {
+  if (c.kind == CaseKind::unprofiled &&
+      !fs::is_regular_file(path.substr(0, path.size() - trace_suffix.size()) + ".meta.json")) {
+    return {};
+  }
+  const Replay r = run(path, c, options, c.mode);
+  std::vector<Comparison> rows;
+  if (c.kind == CaseKind::fidelity) {
+    for (const StepFidelity& step : r.result.fidelity) {
+      rows.push_back({name_of(path) + " " + step.name, step.traced_us, step.simulated_us});
+    }
+    return rows;
+  }
+  const double measured = measured_us(path);
+  const bool host_bound = measured > host_bound_ratio * r.result.step.gpu_busy_us;
+  if (c.bound == Bound::gpu && host_bound) return {};
+  if (c.bound == Bound::host && !host_bound) return {};
+  return {{name_of(path), measured, r.result.step.time_us}};
+}
+
+std::vector<Comparison> compare_pair(const Case& c, const std::string& base,
+                                     const std::string& measured, const CompareOptions& options) {
+  const double predicted = run(base, c, options, c.mode).result.step.time_us;
+  if (c.kind == CaseKind::mode) return {{name_of(measured), measured_us(measured), predicted}};
+  const double own = run(base, c, options, "as-traced").result.step.time_us;
+  return {{name_of(measured), measured_us(measured) / measured_us(base), predicted / own}};
+}
+
+void summarize(CaseResult& result) {
+  double sum = 0;
+  for (const Comparison& row : result.rows) {
+    const double error = std::abs(row.error());
+    sum += error;
+    if (error < result.worst_error) continue;
+    result.worst_error = error;
+    result.worst_name = row.name;
+  }
+  if (!result.rows.empty()) result.mean_error = sum / static_cast<double>(result.rows.size());
+}
+
+CaseResult run_case(const Case& c, const CompareOptions& options) {
+  CaseResult result;
+  result.what = c;
+  std::vector<std::function<std::vector<Comparison>()>> jobs;
+  for (const std::string& path : expand(c, options, result.missing)) {
+    jobs.push_back([&c, &options, path] { return compare_trace(c, path, options); });
+  }
+  for (const CasePair& pair : c.pairs) {
+    const auto base = find_capture(pair.base, options);
+    const auto measured = find_capture(pair.measured, options);
+    if (!base) result.missing.push_back(pair.base);
+    if (!measured) result.missing.push_back(pair.measured);
+    if (!base || !measured) continue;
+    jobs.push_back(
+        [&c, &options, base, measured] { return compare_pair(c, *base, *measured, options); });
+  }
+  std::vector<std::vector<Comparison>> rows(jobs.size());
+  tbb::parallel_for(std::size_t{0}, jobs.size(), [&](std::size_t i) { rows[i] = jobs[i](); });
+  for (const auto& list : rows) result.rows.insert(result.rows.end(), list.begin(), list.end());
+  summarize(result);
+  return result;
+}
+
+}  // namespace
+
+bool CaseResult::passed() const {
+  if (rows.empty()) return true;
+  if (what.mean_limit > 0 && mean_error > what.mean_limit) return false;
+  return what.worst_limit <= 0 || worst_error <= what.worst_limit;
+}
+
+std::vector<CaseResult> run_cases(const std::vector<Case>& cases, const CompareOptions& options) {
+  std::vector<CaseResult> results;
+  results.reserve(cases.size());
+  for (const Case& c : cases) results.push_back(run_case(c, options));
+  return results;
+}
+
+}  // namespace tandem

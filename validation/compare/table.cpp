@@ -1,0 +1,48 @@
+#include <fmt/format.h>
+
+#include "validation/compare/compare.h"
+
+namespace tandem {
+
+namespace {
+
+std::string percent(double ratio) { return fmt::format("{:.2f} %", 100 * ratio); }
+
+std::string limit(double ratio) { return ratio > 0 ? percent(ratio) : "-"; }
+
+std::string case_row(const CaseResult& r) {
+  if (r.rows.empty()) {
+    return fmt::format("| {} | 0 | - | - | - | {} / {} | no data |\n", r.what.name,
+                       limit(r.what.mean_limit), limit(r.what.worst_limit));
+  }
+  return fmt::format("| {} | {} | {} | {} | {} | {} / {} | {} |\n", r.what.name, r.rows.size(),
+                     percent(r.mean_error), percent(r.worst_error), r.worst_name,
+                     limit(r.what.mean_limit), limit(r.what.worst_limit),
+                     r.passed() ? "ok" : "MISSED");
+}
+
+}  // namespace
+
+std::string table_text(const std::vector<CaseResult>& results, bool rows) {
+  std::string text =
+      "| case | n | mean error | worst error | worst | limits (mean / worst) | verdict |\n"
+      "| --- | ---: | ---: | ---: | --- | ---: | --- |\n";
+  for (const CaseResult& r : results) text += case_row(r);
+  for (const CaseResult& r : results) {
+    for (const std::string& name : r.missing) {
+      text +=
+          fmt::format("not found in any data folder, left out of \"{}\": {}\n", r.what.name, name);
+    }
+  }
+  if (!rows) return text;
+  for (const CaseResult& r : results) {
+    text += fmt::format("\n{}: {}\n", r.what.name, r.what.description);
+    for (const Comparison& row : r.rows) {
+      text += fmt::format("  {:>+8.2f} %  measured {:>14.3f}  predicted {:>14.3f}  {}\n",
+                          100 * row.error(), row.measured, row.predicted, row.name);
+    }
+  }
+  return text;
+}
+
+}  // namespace tandem
