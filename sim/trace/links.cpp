@@ -126,6 +126,23 @@ StepWindow whole_trace(const Trace& trace, const Links& links) {
   return {"whole trace", begin, end, thread};
 }
 
+/// Streams are in order, so overlaps are errors of the clock or of the stream number. Programmatic
+/// launches overlap by a few microseconds.
+void count_overlaps(const Trace& trace, Links& links) {
+  constexpr Duration tolerance = microseconds(5);
+  const Activities& acts = trace.activities;
+  std::int64_t overlaps = 0;
+  for (std::size_t row = 0; row < acts.size(); ++row) {
+    const std::uint32_t before = links.stream_predecessor[row];
+    if (before == no_row) continue;
+    overlaps += acts.begin[row] + tolerance < acts.begin[before] + acts.duration[before];
+  }
+  links.losses.add("overlapping_on_stream", Severity::warning,
+                   "device work that begins more than 5 us before the previous work of its stream "
+                   "ends; the re-simulation runs it afterwards",
+                   overlaps);
+}
+
 void count_unmatched(const Trace& trace, Links& links) {
   std::int64_t orphans = 0;
   for (const std::uint32_t call : links.call_of_activity) orphans += call == no_row;
@@ -179,6 +196,7 @@ Links link_trace(const Trace& trace) {
     links.losses.add("no_steps", Severity::info,
                      "no ProfilerStep annotation: the whole trace is taken as one step");
   }
+  count_overlaps(trace, links);
   count_unmatched(trace, links);
   return links;
 }

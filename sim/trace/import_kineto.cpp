@@ -1,0 +1,278 @@
+// PyTorch profiler traces (Kineto's Chrome JSON), the schema of today and the one before 2022.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "sim/trace/api_names.h"
+#include "sim/trace/importers.h"
+#include "sim/trace/kineto_metadata.h"
+#include "sim/trace/kineto_names.h"
+#include "sim/trace/trace_builder.h"
+
+namespace tandem {
+
+namespace {
+
+namespace arg = kineto::arg;
+using kineto::categories;
+using kineto::Category;
+using enum kineto::Category;
+
+int arg_slot(std::string_view key) {
+  const auto* const row = kineto::arg_names.find(key);
+  return row != nullptr ? row->value : -1;
+}
+
+bool skip_args(const TraceEvent& event) {
+  if (event.cat.empty()) return event.ph == "\"i\"" || event.ph == "\"C\"";
+  const auto* const row = categories.find(unquote(event.cat));
+  return row != nullptr && row->value.category == ignored;
+}
+
+class KinetoImport {
+ public:
+  KinetoImport(JsonWindow& content, Trace& trace)
+      : trace_(trace),
+        splitter_(content, kineto_metadata_keys),
+        events_(splitter_, {arg_slot, skip_args}, trace.losses),
+        build_(trace, events_) {}
+  void run();
+
+ private:
+  void add(const TraceEvent& e);
+  void add_without_category(const TraceEvent& e);
+  void add_row(Category category, const TraceEvent& e, const Span& span);
+  void add_op(const TraceEvent& e, const Span& span, ThreadId thread);
+  void add_call(const TraceEvent& e, const Span& span, ThreadId thread);
+  void add_activity(ActivityKind kind, const TraceEvent& e, const Span& span);
+  void add_sync(const TraceEvent& e, const Span& span);
+  void add_annotation(const TraceEvent& e, const Span& span, ThreadId thread);
+  bool find_thread(const TraceEvent& e, ThreadId& thread);
+  bool find_stream(const TraceEvent& e, StreamId& stream);
+  GeometryId find_geometry(const TraceEvent& e);
+  std::int64_t message_bytes(const TraceEvent& e);
+  void count_ignored();
+
+  Trace& trace_;
+  JsonSplitter splitter_;
+  EventReader events_;
+  TraceBuilder build_;
+  bool legacy_ = false;
+  std::array<std::int64_t, categories.rows().size()> ignored_{};
+};
+
+void KinetoImport::run() {
+  TraceEvent event;
+  while (events_.next(event)) add(event);
+  build_.finish();
+  count_ignored();
+  trace_.framework = "PyTorch";
+  if (legacy_) trace_.format = "kineto-legacy";
+  for (const auto& [key, json] : splitter_.values()) read_kineto_metadata(key, json, trace_);
+}
+
+void KinetoImport::add(const TraceEvent& e) {
+  if (e.cat.empty()) return add_without_category(e);
+  const auto* const row = categories.find(unquote(e.cat));
+  if (row == nullptr) {
+    return build_.lose(
+        "unknown_category", Severity::warning,
+        fmt::format("events of categories this importer does not know, such as {}", e.cat));
+  }
+  if (row->value.category == ignored) {
+    ++ignored_[static_cast<std::size_t>(row - categories.rows().data())];
+    return;
+  }
+  if (unquote(e.ph) != "X") {
+    return build_.lose("unsupported_phase", Severity::data_loss,
+                       "events that are no complete ones (ph X) were dropped");
+  }
+  legacy_ |= row->value.legacy;
+  Span span;
+  if (build_.span(e, span)) add_row(row->value.category, e, span);
+}
+
+void KinetoImport::add_without_category(const TraceEvent& e) {
+  const std::string_view phase = unquote(e.ph);
+  if (phase == "M") {
+    const auto pid = parse_integer(e.pid);
+    const auto tid = parse_integer(e.tid);
+    if (e.name == "\"thread_name\"" && pid && tid) {
+      build_.name_thread(*pid, *tid, e.args[arg::thread_name]);
+    }
+  } else if (phase == "i" || phase == "I") {
+    build_.lose("ignored_instant", Severity::info, "instant events (marks, memory) are not used");
+  } else if (phase == "C") {
+    build_.lose("ignored_counter", Severity::info, "counter events are not used");
+  } else {
+    build_.lose("missing_category", Severity::data_loss, "events without a category were dropped");
+  }
+}
+
+void KinetoImport::add_row(Category category, const TraceEvent& e, const Span& span) {
+  switch (category) {
+    case kernel: return add_activity(ActivityKind::kernel, e, span);
+    case memcpy: return add_activity(ActivityKind::memcpy, e, span);
+    case memset: return add_activity(ActivityKind::memset, e, span);
+    case sync: return add_sync(e, span);
+    case overhead:
+      trace_.overheads.begin.push_back(span.begin);
+      trace_.overheads.duration.push_back(span.duration);
+      trace_.overheads.name.push_back(build_.text(e.name));
+      return;
+    case op:
+    case call:
+    case annotation:
+    case ignored: break;
+  }
+  ThreadId thread;
+  if (!find_thread(e, thread)) return;
+  if (category == call) return add_call(e, span, thread);
+  // Before 2022 the profiler's steps were operators.
+  const bool is_op = category == op && profiler_step(e.name) < 0;
+  is_op ? add_op(e, span, thread) : add_annotation(e, span, thread);
+}
+
+void KinetoImport::add_op(const TraceEvent& e, const Span& span, ThreadId thread) {
+  HostOps& ops = trace_.ops;
+  ops.begin.push_back(span.begin);
+  ops.duration.push_back(span.duration);
+  ops.thread.push_back(thread);
+  ops.name.push_back(build_.text(e.name));
+  ops.external_id.push_back(build_.integer(e.args[arg::external_id], -1));
+  ops.sequence.push_back(build_.integer(e.args[arg::sequence], -1));
+  ops.forward_thread.push_back(build_.integer(e.args[arg::forward_thread], 0));
+  ops.dims.push_back(build_.json(e.args[arg::dims]));
+  ops.types.push_back(build_.json(e.args[arg::types]));
+  ops.strides.push_back(build_.json(e.args[arg::strides]));
+  ops.concrete.push_back(build_.json(e.args[arg::concrete]));
+}
+
+void KinetoImport::add_annotation(const TraceEvent& e, const Span& span, ThreadId thread) {
+  trace_.annotations.begin.push_back(span.begin);
+  trace_.annotations.duration.push_back(span.duration);
+  trace_.annotations.thread.push_back(thread);
+  trace_.annotations.name.push_back(build_.text(e.name));
+  trace_.annotations.step.push_back(profiler_step(e.name));
+}
+
+void KinetoImport::add_call(const TraceEvent& e, const Span& span, ThreadId thread) {
+  RuntimeCalls& calls = trace_.calls;
+  calls.begin.push_back(span.begin);
+  calls.duration.push_back(span.duration);
+  calls.thread.push_back(thread);
+  calls.name.push_back(build_.text(e.name));
+  calls.api.push_back(api_kind(unquote(e.name)));
+  calls.correlation.push_back(build_.integer(e.args[arg::correlation], -1));
+  calls.external_id.push_back(build_.integer(e.args[arg::external_id], -1));
+}
+
+void KinetoImport::add_activity(ActivityKind kind, const TraceEvent& e, const Span& span) {
+  StreamId stream;
+  if (!find_stream(e, stream)) return;
+  const bool is_kernel = kind == ActivityKind::kernel;
+  Activities& to = trace_.activities;
+  to.begin.push_back(span.begin);
+  to.duration.push_back(span.duration);
+  to.kind.push_back(kind);
+  to.stream.push_back(stream);
+  to.name.push_back(build_.text(e.name));
+  to.correlation.push_back(build_.integer(e.args[arg::correlation], -1));
+  to.external_id.push_back(build_.integer(e.args[arg::external_id], -1));
+  to.geometry.push_back(is_kernel ? find_geometry(e) : GeometryId{});
+  to.bytes.push_back(is_kernel ? message_bytes(e) : build_.bytes(e.args[arg::bytes]));
+}
+
+void KinetoImport::add_sync(const TraceEvent& e, const Span& span) {
+  // CUPTI writes "no stream" as -1 in 32 unsigned bits.
+  constexpr std::int64_t no_stream = 0xffffffff;
+  const std::int64_t stream = build_.integer(e.args[arg::stream], -1);
+  const std::string_view kind = e.args[arg::sync_kind];
+  SyncRecords& to = trace_.syncs;
+  to.begin.push_back(span.begin);
+  to.duration.push_back(span.duration);
+  to.kind.push_back(build_.text(kind.empty() ? e.name : kind));
+  to.correlation.push_back(build_.integer(e.args[arg::correlation], -1));
+  to.stream.push_back(stream == no_stream ? -1 : stream);
+  to.event_record_correlation.push_back(build_.integer(e.args[arg::record_correlation], -1));
+}
+
+bool KinetoImport::find_thread(const TraceEvent& e, ThreadId& thread) {
+  const auto pid = parse_integer(e.pid);
+  const auto tid = parse_integer(e.tid);
+  if (pid && tid) {
+    thread = build_.thread(*pid, *tid);
+    return true;
+  }
+  build_.lose("bad_thread", Severity::data_loss,
+              "host events whose pid or tid is no number were dropped");
+  return false;
+}
+
+// The args name the stream; without them pid is the device and tid the stream ("stream 7" once).
+bool KinetoImport::find_stream(const TraceEvent& e, StreamId& stream) {
+  std::string_view tid = unquote(e.tid);
+  constexpr std::string_view prefix = "stream ";
+  if (tid.starts_with(prefix)) tid.remove_prefix(prefix.size());
+  const auto device = parse_integer(e.args[arg::device].empty() ? e.pid : e.args[arg::device]);
+  const auto number = parse_integer(e.args[arg::stream].empty() ? tid : e.args[arg::stream]);
+  if (device && number) {
+    stream = build_.stream({*device, build_.integer(e.args[arg::context], 0), *number});
+    return true;
+  }
+  build_.lose("missing_stream", Severity::data_loss,
+              "device activities without a device or stream number were dropped");
+  return false;
+}
+
+GeometryId KinetoImport::find_geometry(const TraceEvent& e) {
+  std::array<std::int64_t, 3> grid;
+  std::array<std::int64_t, 3> block;
+  if (e.args[arg::grid].empty() && e.args[arg::block].empty()) {
+    build_.lose("missing_geometry", Severity::warning,
+                "kernels without grid and block; their occupancy is unknown");
+    return {};
+  }
+  if (!parse_triple(e.args[arg::grid], grid) || !parse_triple(e.args[arg::block], block)) {
+    grid = {};  // an impossible launch: counted as such
+  }
+  return build_.checked_geometry(grid, block, build_.integer(e.args[arg::registers], 0),
+                                 build_.integer(e.args[arg::shared_bytes], 0));
+}
+
+// Bytes that a rank puts into a collective; 0 for other kernels.
+std::int64_t KinetoImport::message_bytes(const TraceEvent& e) {
+  if (e.args[arg::message_elements].empty()) return 0;
+  const std::int64_t elements = build_.bytes(e.args[arg::message_elements]);
+  const auto* const type = kineto::type_bytes.find(unquote(e.args[arg::message_type]));
+  if (type != nullptr && elements <= INT64_MAX / type->value) return elements * type->value;
+  build_.lose("unknown_message_size", Severity::warning,
+              "collectives of an unknown data type or an absurd size; taken as 0 bytes");
+  return 0;
+}
+
+void KinetoImport::count_ignored() {
+  for (std::size_t i = 0; i < ignored_.size(); ++i) {
+    std::string code(categories.rows()[i].name);
+    std::transform(code.begin(), code.end(), code.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+    trace_.losses.add("ignored_" + code, Severity::info, "events of this category are not used",
+                      ignored_[i]);
+  }
+}
+
+}  // namespace
+
+bool is_kineto(std::string_view prefix) {
+  constexpr std::string_view signs[] = {"\"schemaVersion\"", "\"deviceProperties\"",
+                                        "\"traceEvents\"", "\"cat\""};
+  return std::any_of(std::begin(signs), std::end(signs), [&](std::string_view sign) {
+    return prefix.find(sign) != std::string_view::npos;
+  });
+}
+
+void import_kineto(JsonWindow& content, Trace& trace) { KinetoImport(content, trace).run(); }
+
+}  // namespace tandem

@@ -1,0 +1,53 @@
+// A window over a byte stream that keeps what is not consumed yet.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/trace/inflate.h"
+
+namespace tandem {
+
+/// [begin, end) are the bytes at hand. fill() reads more and may move them. One writable byte
+/// stands before `begin` and `padding` bytes after `end`, so that a caller can frame the text in
+/// place.
+class JsonWindow {
+ public:
+  static constexpr std::size_t chunk = std::size_t{1} << 20;  // read at a time
+  static constexpr std::size_t limit = std::size_t{8} << 20;  // the longest text held at once
+  static constexpr std::size_t padding = 128;
+
+  using Progress = std::function<void(std::int64_t done, std::int64_t total)>;
+  JsonWindow(ByteSource& source, Progress progress);
+
+  char* begin() const { return begin_; }
+  char* end() const { return end_; }
+  std::string_view view() const { return {begin_, static_cast<std::size_t>(end_ - begin_)}; }
+  const std::string& path() const { return source_.path(); }
+  const ByteSource& source() const { return source_; }
+
+  /// Position of `p` in the uncompressed stream.
+  std::int64_t offset(const char* p) const { return end_offset_ - (end_ - p); }
+  void consume_to(const char* p) { begin_ += p - begin_; }
+  /// Reads up to a chunk more behind `end`; false at the end of the stream. Throws InputError if
+  /// more than limit bytes would have to be held.
+  bool fill();
+
+ private:
+  void make_room();
+  void report();
+
+  ByteSource& source_;
+  Progress progress_;
+  std::int64_t next_report_ = 0;
+  std::vector<char> buffer_;
+  char* begin_ = nullptr;
+  char* end_ = nullptr;
+  std::int64_t end_offset_ = 0;
+};
+
+}  // namespace tandem

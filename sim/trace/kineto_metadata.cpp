@@ -1,0 +1,71 @@
+#include "sim/trace/kineto_metadata.h"
+
+#include <simdjson.h>
+
+#include <string>
+#include <utility>
+
+namespace tandem {
+
+namespace {
+
+namespace ondemand = simdjson::ondemand;
+
+// A key that is absent leaves `to` as it is; a value of another type is an error.
+template <class Source, class Target>
+bool read_field(ondemand::object& object, const char* key, Target& to) {
+  Source value{};
+  const simdjson::error_code error = object[key].get(value);
+  if (error == simdjson::NO_SUCH_FIELD) return true;
+  if (error) return false;
+  if constexpr (std::is_same_v<Source, std::int64_t>) {
+    if (!std::in_range<Target>(value)) return false;
+  }
+  to = static_cast<Target>(value);
+  return true;
+}
+
+bool read_device(ondemand::object& object, DeviceProperties& device) {
+  return read_field<std::int64_t>(object, "id", device.id) &&
+         read_field<std::string_view>(object, "name", device.name) &&
+         read_field<std::int64_t>(object, "totalGlobalMem", device.memory_bytes) &&
+         read_field<std::int64_t>(object, "computeMajor", device.compute_major) &&
+         read_field<std::int64_t>(object, "computeMinor", device.compute_minor) &&
+         read_field<std::int64_t>(object, "numSms", device.sm_count);
+}
+
+bool read_devices(ondemand::document& document, std::vector<DeviceProperties>& devices) {
+  ondemand::array array;
+  if (document.get_array().get(array)) return false;
+  for (auto item : array) {
+    ondemand::object object;
+    DeviceProperties device;
+    if (item.get_object().get(object) || !read_device(object, device)) return false;
+    devices.push_back(std::move(device));
+  }
+  return true;
+}
+
+bool read_distributed(ondemand::document& document, DistributedInfo& info) {
+  ondemand::object object;
+  return !document.get_object().get(object) &&
+         read_field<std::string_view>(object, "backend", info.backend) &&
+         read_field<std::int64_t>(object, "rank", info.rank) &&
+         read_field<std::int64_t>(object, "world_size", info.world_size);
+}
+
+}  // namespace
+
+void read_kineto_metadata(std::string_view key, std::string_view json, Trace& trace) {
+  const simdjson::padded_string text(json);
+  ondemand::parser parser;
+  ondemand::document document;
+  bool good = !parser.iterate(text).get(document);
+  if (good && key == "deviceProperties") good = read_devices(document, trace.devices);
+  if (good && key == "distributedInfo") good = read_distributed(document, trace.distributed);
+  if (good) return;
+  trace.losses.add("bad_metadata", Severity::data_loss,
+                   "values beside the events that could not be read, such as " + std::string(key));
+}
+
+}  // namespace tandem

@@ -1,0 +1,199 @@
+#include "sim/trace/trace_builder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tandem {
+
+namespace {
+
+constexpr std::int64_t ps_per_us = 1'000'000;
+constexpr std::int64_t max_span_us = 9'000'000'000'000;  // what int64 picoseconds hold: 104 days
+constexpr std::int64_t max_duration_us = 1'000'000'000;  // 1000 s
+constexpr std::int64_t max_grid_x = 2'147'483'647;
+constexpr std::int64_t max_grid_yz = 65'535;
+constexpr std::int64_t max_threads = 1024;  // of a block
+constexpr std::int64_t max_block_z = 64;
+
+bool launchable(const std::array<std::int64_t, 3>& grid, const std::array<std::int64_t, 3>& block) {
+  const auto within = [](std::int64_t n, std::int64_t max) { return n >= 1 && n <= max; };
+  return within(grid[0], max_grid_x) && within(grid[1], max_grid_yz) &&
+         within(grid[2], max_grid_yz) && within(block[0], max_threads) &&
+         within(block[1], max_threads) && within(block[2], max_block_z) &&
+         block[0] * block[1] * block[2] <= max_threads;
+}
+
+std::size_t hash_of(const LaunchGeometry& g) {
+  std::uint64_t h = 0;
+  const auto mix = [&h](std::uint32_t v) { h = (h ^ v) * 0x9e3779b97f4a7c15u, h ^= h >> 29; };
+  for (const std::uint32_t v : g.grid) mix(v);
+  for (const std::uint32_t v : g.block) mix(v);
+  mix(g.registers_per_thread);
+  mix(g.shared_bytes);
+  return h;
+}
+
+}  // namespace
+
+void TraceBuilder::lose(std::string_view code, Severity severity, std::string_view description) {
+  if (trace_.losses.count(code) > 0) return trace_.losses.add(code, severity, {});
+  trace_.losses.add(code, severity, fmt::format("{}; first at {}", description, events_.place()));
+}
+
+// `what` is "timestamp" or "duration" and names the codes.
+bool TraceBuilder::time(std::string_view token, std::string_view what, ExactTime& time) {
+  const auto lost = [&](const char* prefix, std::string_view reason) {
+    lose(fmt::format("{}_{}", prefix, what), Severity::data_loss,
+         fmt::format("events whose {} {} were dropped", what, reason));
+    return false;
+  };
+  if (token.empty()) return lost("missing", "is missing");
+  switch (parse_us(token, time)) {
+    case NumberError::none: return true;
+    case NumberError::not_a_number: return lost("bad", "is no number");
+    case NumberError::negative: return lost("negative", "is negative");
+    case NumberError::out_of_range: return lost("absurd", "is too large");
+  }
+  return false;
+}
+
+bool TraceBuilder::span(const TraceEvent& event, Span& span) {
+  ExactTime begin;
+  ExactTime length;
+  if (!time(event.ts, "timestamp", begin) || !time(event.dur, "duration", length)) return false;
+  if (length.whole_us >= max_duration_us) {
+    lose("absurd_duration", Severity::data_loss, "events of 1000 s or more were dropped");
+    return false;
+  }
+  if (!has_origin_) trace_.origin_us = begin.whole_us;
+  has_origin_ = true;
+  const std::int64_t us = begin.whole_us - trace_.origin_us;
+  if (us > max_span_us || us < -max_span_us) {
+    lose("absurd_timestamp", Severity::data_loss,
+         "events more than 104 days from the first one were dropped");
+    return false;
+  }
+  span.begin = TimePoint{picoseconds(us * ps_per_us + begin.ps)};
+  span.duration = picoseconds(length.whole_us * ps_per_us + length.ps);
+  return true;
+}
+
+ThreadId TraceBuilder::thread(std::int64_t pid, std::int64_t tid) {
+  if (last_thread_.valid()) {
+    const Thread& last = trace_.threads[last_thread_.index()];
+    if (last.pid == pid && last.tid == tid) return last_thread_;
+  }
+  const auto [at, is_new] = threads_.try_emplace({pid, tid}, ThreadId{trace_.threads.size()});
+  if (is_new) trace_.threads.push_back({pid, tid, ""});
+  return last_thread_ = at->second;
+}
+
+StreamId TraceBuilder::stream(const Stream& s) {
+  if (last_stream_.valid()) {
+    const Stream& last = trace_.streams[last_stream_.index()];
+    if (last.stream == s.stream && last.device == s.device && last.context == s.context) {
+      return last_stream_;
+    }
+  }
+  const auto [at, is_new] =
+      streams_.try_emplace({s.device, s.context, s.stream}, StreamId{trace_.streams.size()});
+  if (is_new) trace_.streams.push_back(s);
+  return last_stream_ = at->second;
+}
+
+// Where `geometry` is or belongs. A std::unordered_map would need more memory than the geometries.
+std::size_t TraceBuilder::geometry_slot(const LaunchGeometry& geometry) const {
+  const std::size_t mask = geometry_slots_.size() - 1;
+  std::size_t at = hash_of(geometry) & mask;
+  while (geometry_slots_[at].valid() &&
+         trace_.geometries[geometry_slots_[at].index()] != geometry) {
+    at = (at + 1) & mask;
+  }
+  return at;
+}
+
+GeometryId TraceBuilder::geometry(const LaunchGeometry& geometry) {
+  const std::size_t count = trace_.geometries.size();
+  if ((count + 1) * 2 > geometry_slots_.size()) {
+    geometry_slots_.assign(std::max<std::size_t>(256, geometry_slots_.size() * 2), {});
+    for (std::size_t i = 0; i < count; ++i) {
+      geometry_slots_[geometry_slot(trace_.geometries[i])] = GeometryId{i};
+    }
+  }
+  GeometryId& slot = geometry_slots_[geometry_slot(geometry)];
+  if (!slot.valid()) {
+    slot = GeometryId{count};
+    trace_.geometries.push_back(geometry);
+  }
+  return slot;
+}
+
+GeometryId TraceBuilder::checked_geometry(const std::array<std::int64_t, 3>& grid,
+                                          const std::array<std::int64_t, 3>& block,
+                                          std::int64_t registers, std::int64_t shared_bytes) {
+  constexpr std::int64_t max_registers = 255;
+  constexpr std::int64_t max_shared_bytes = 1 << 20;
+  const bool resources = registers >= 0 && registers <= max_registers && shared_bytes >= 0 &&
+                         shared_bytes <= max_shared_bytes;
+  if (!launchable(grid, block) || !resources) {
+    lose("bad_geometry", Severity::data_loss,
+         "kernels whose grid, block, registers or shared memory no GPU can launch; kept without");
+    return {};
+  }
+  LaunchGeometry g;
+  for (std::size_t i = 0; i < 3; ++i) {
+    g.grid[i] = static_cast<std::uint32_t>(grid[i]);
+    g.block[i] = static_cast<std::uint32_t>(block[i]);
+  }
+  g.registers_per_thread = static_cast<std::uint32_t>(registers);
+  g.shared_bytes = static_cast<std::uint32_t>(shared_bytes);
+  return geometry(g);
+}
+
+void TraceBuilder::name_thread(std::int64_t pid, std::int64_t tid, std::string_view token) {
+  thread_names_[{pid, tid}] = unescape(token, scratch_).value_or(unquote(token));
+}
+
+StringId TraceBuilder::text(std::string_view token) {
+  if (token.empty()) lose("missing_name", Severity::warning, "events without a name were kept");
+  if (const auto text = unescape(token, scratch_)) return trace_.strings.intern(*text);
+  lose("invalid_escape", Severity::warning,
+       "names with a malformed escape were kept as they stand");
+  return trace_.strings.intern(unquote(token));
+}
+
+StringId TraceBuilder::json(std::string_view token) {
+  return token.empty() ? StringId{} : trace_.strings.intern(compact(token, scratch_));
+}
+
+std::int64_t TraceBuilder::integer(std::string_view token, std::int64_t absent) {
+  if (token.empty()) return absent;
+  if (const auto number = parse_integer(token)) return *number;
+  lose("bad_argument", Severity::data_loss, "arguments that are no whole number; taken as absent");
+  return absent;
+}
+
+std::int64_t TraceBuilder::bytes(std::string_view token) {
+  const std::int64_t n = integer(token, 0);
+  if (n >= 0) return n;
+  lose("negative_bytes", Severity::data_loss, "negative byte counts; taken as 0");
+  return 0;
+}
+
+void TraceBuilder::finish() {
+  for (Thread& thread : trace_.threads) {
+    const auto at = thread_names_.find({thread.pid, thread.tid});
+    if (at != thread_names_.end()) thread.name = at->second;
+  }
+}
+
+std::int64_t profiler_step(std::string_view name) {
+  constexpr std::string_view prefix = "ProfilerStep#";
+  name = unquote(name);
+  if (!name.starts_with(prefix)) return -1;
+  const auto step = parse_integer(name.substr(prefix.size()));
+  return step && *step >= 0 ? *step : -1;
+}
+
+}  // namespace tandem

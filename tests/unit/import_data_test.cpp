@@ -1,0 +1,66 @@
+// Imports every trace of the measured data: ours, and those of $TANDEM_DATA_DIR.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <vector>
+
+#include "sim/trace/import.h"
+
+namespace tandem {
+namespace {
+
+std::vector<std::string> traces_under(const std::string& folder) {
+  std::vector<std::string> paths;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    const std::string path = entry.path().string();
+    const bool is_trace = path.ends_with(".json.gz") || path.ends_with(".trace.json");
+    if (entry.is_regular_file() && is_trace) paths.push_back(path);
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+// What holds for the trace of any run on a GPU.
+void expect_sane(const Trace& t) {
+  EXPECT_GT(t.activities.size(), 0u);
+  EXPECT_GT(t.calls.size(), 0u);
+  EXPECT_FALSE(t.streams.empty());
+  EXPECT_FALSE(t.threads.empty());
+  EXPECT_NE(t.framework, "unknown");
+  EXPECT_FALSE(t.losses.any(Severity::data_loss)) << t.losses.all().front().description;
+  std::size_t joined = 0;
+  std::vector<std::int64_t> calls(t.calls.correlation.begin(), t.calls.correlation.end());
+  std::sort(calls.begin(), calls.end());
+  for (const std::int64_t id : t.activities.correlation) {
+    joined += std::binary_search(calls.begin(), calls.end(), id);
+  }
+  EXPECT_GT(joined, 0u);
+  for (const Duration d : t.activities.duration) ASSERT_GE(d.count(), 0);
+  for (const StringId name : t.activities.name) ASSERT_FALSE(t.strings.get(name).empty());
+}
+
+void expect_traces_load(const std::string& folder) {
+  const std::vector<std::string> paths = traces_under(folder);
+  ASSERT_FALSE(paths.empty()) << "no trace under " << folder;
+  for (const std::string& path : paths) {
+    SCOPED_TRACE(path);
+    expect_sane(import_trace(path));
+  }
+}
+
+TEST(ImportData, OurMeasuredTracesLoad) {
+  const std::string folder = TANDEM_SOURCE_DIR "/validation/measured";
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is not there";
+  expect_traces_load(folder);
+}
+
+TEST(ImportData, TracesOfTheDataFolderLoad) {
+  const char* const folder = std::getenv("TANDEM_DATA_DIR");
+  if (folder == nullptr) GTEST_SKIP() << "TANDEM_DATA_DIR does not name a folder of traces";
+  expect_traces_load(folder);
+}
+
+}  // namespace
+}  // namespace tandem
