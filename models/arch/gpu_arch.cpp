@@ -1,0 +1,57 @@
+#include "models/arch/gpu_arch.h"
+
+#include "models/arch/gpu_fields.h"
+
+namespace tandem {
+namespace {
+
+int lanes(const GpuArch& gpu, Pipe pipe) {
+  switch (pipe) {
+    case Pipe::fp32: return gpu.fp32_lanes;
+    case Pipe::int32: return gpu.int32_lanes;
+    case Pipe::fp16: return gpu.fp16_lanes;
+    case Pipe::fp64: return gpu.fp64_lanes;
+    case Pipe::xu: return gpu.xu_lanes;
+    case Pipe::lsu: return gpu.lsu_lanes;
+  }
+  return gpu.fp32_lanes;
+}
+
+// FMA/clk/SM x SMs x MHz x 2 FLOP, in TFLOP/s.
+double peak_tflops(const GpuArch& gpu, double fma_per_clk, double clock_mhz) {
+  return 2.0 * fma_per_clk * gpu.sm_count * clock_mhz * 1e-6;
+}
+
+}  // namespace
+
+double issue_cycles(const GpuArch& gpu, Pipe pipe) {
+  return static_cast<double>(gpu.warp_size) / lanes(gpu, pipe);
+}
+
+double tensor_fma_per_clk(const GpuArch& gpu, MathType type) {
+  switch (type) {
+    case MathType::fp16: return gpu.tensor_fp16_fma_per_clk;
+    case MathType::bf16: return gpu.tensor_bf16_fma_per_clk;
+    case MathType::tf32: return gpu.tensor_tf32_fma_per_clk;
+    case MathType::fp8: return gpu.tensor_fp8_fma_per_clk;
+    case MathType::int8: return gpu.tensor_int8_fma_per_clk;
+    case MathType::fp64: return gpu.tensor_fp64_fma_per_clk;
+  }
+  return 0.0;
+}
+
+double tensor_peak_tflops(const GpuArch& gpu, MathType type, double clock_mhz) {
+  return peak_tflops(gpu, tensor_fma_per_clk(gpu, type), clock_mhz);
+}
+
+double fp32_peak_tflops(const GpuArch& gpu, double clock_mhz) {
+  return peak_tflops(gpu, gpu.fp32_lanes * gpu.smsp_per_sm, clock_mhz);
+}
+
+const Provenance& origin(const GpuArch& gpu, std::string_view name) {
+  const auto fields = gpu_fields();
+  const Field<GpuArch>& found = find_field(fields, name, {gpu.name, std::string(name)});
+  return gpu.origins.at(static_cast<std::size_t>(&found - fields.data()));
+}
+
+}  // namespace tandem

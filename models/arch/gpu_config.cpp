@@ -1,0 +1,119 @@
+#include "models/arch/gpu_config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "models/arch/gpu_fields.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::string_view schema_name = "tandem.gpu/1";
+constexpr std::string_view file_keys[] = {"schema",  "name", "display_name",
+                                          "aliases", "base", "values"};
+
+void check_file_keys(const Json& json, const Place& file) {
+  require_object(json, file);
+  for (const auto& [key, value] : json.items()) {
+    if (std::find(std::begin(file_keys), std::end(file_keys), key) == std::end(file_keys)) {
+      file.fail(fmt::format("unknown key \"{}\"", key),
+                fmt::format("one of: {}", fmt::join(file_keys, ", ")));
+    }
+  }
+  for (const std::string_view key : file_keys) {
+    if (key != "base" && !json.contains(key)) {
+      file.fail(fmt::format("no key \"{}\"", key),
+                "all of: schema, name, display_name, aliases, values (base may be left out)");
+    }
+  }
+  const std::string_view schemas[] = {schema_name};
+  read_choice(json["schema"], file / "schema", schemas);
+}
+
+GpuArch load(const std::string& path, bool may_have_base);
+
+// The values a config starts from: those of its base, or nothing.
+GpuArch start_from(const Json& json, const Place& file, bool may_have_base) {
+  if (!json.contains("base")) return {};
+  if (!may_have_base) (file / "base").fail("a base of a base", "a config without \"base\"");
+  std::string base;
+  read_json(json["base"], file / "base", Range::positive, base);
+  const auto path = std::filesystem::path(file.file).parent_path() / (base + ".json");
+  return load(path.string(), false);
+}
+
+void require_all(const std::vector<bool>& seen, const Place& place) {
+  const auto fields = gpu_fields();
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (!seen[i]) {
+      place.fail(fmt::format("no key \"{}\"", fields[i].name),
+                 "all of: " + known_names(fields) + " (or a \"base\" that has them)");
+    }
+  }
+}
+
+GpuArch load(const std::string& path, bool may_have_base) {
+  const Place file{path, ""};
+  const Json json = read_json_file(path);
+  check_file_keys(json, file);
+  GpuArch gpu = start_from(json, file, may_have_base);
+  const bool has_base = json.contains("base");
+  read_json(json["name"], file / "name", Range::positive, gpu.name);
+  read_json(json["display_name"], file / "display_name", Range::positive, gpu.display_name);
+  read_json(json["aliases"], file / "aliases", Range::positive, gpu.aliases);
+  const std::string stem = std::filesystem::path(path).stem().string();
+  if (gpu.name != stem) (file / "name").fail(gpu.name, stem + ", the name of the file");
+  const auto seen =
+      read_sourced_fields(json["values"], file / "values", gpu_fields(), gpu, gpu.origins);
+  if (!has_base) require_all(seen, file / "values");
+  check_gpu(gpu, path);
+  return gpu;
+}
+
+}  // namespace
+
+GpuArch load_gpu(const std::string& path) { return load(path, true); }
+
+std::string to_json(const GpuArch& gpu) {
+  const auto fields = gpu_fields();
+  Json values = Json::object();
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    values[fields[i].name] = write_sourced(fields[i].write(gpu), fields[i].unit, gpu.origins.at(i));
+  }
+  const Json json = {{"schema", std::string(schema_name)},
+                     {"name", gpu.name},
+                     {"display_name", gpu.display_name},
+                     {"aliases", gpu.aliases},
+                     {"values", values}};
+  return json.dump(2) + "\n";
+}
+
+std::string gpu_template() {
+  Json values = Json::object();
+  for (const Field<GpuArch>& f : gpu_fields()) {
+    Provenance origin;
+    origin.source = f.doc;
+    values[f.name] = write_sourced(nullptr, f.unit, origin);
+  }
+  const Json json = {{"schema", std::string(schema_name)},
+                     {"name", "file name without .json"},
+                     {"display_name", "name in reports"},
+                     {"aliases", Json::array()},
+                     {"values", values}};
+  return json.dump(2) + "\n";
+}
+
+std::string describe(const GpuArch& gpu) {
+  std::string text = fmt::format("{} ({})\n", gpu.name, gpu.display_name);
+  const auto fields = gpu_fields();
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const Provenance& from = gpu.origins.at(i);
+    text += fmt::format("{:26} {:>14} {:10} {:9} {}\n", fields[i].name, fields[i].write(gpu).dump(),
+                        fields[i].unit, to_string(from.kind), from.source);
+  }
+  return text;
+}
+
+}  // namespace tandem

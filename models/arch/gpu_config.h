@@ -1,0 +1,53 @@
+// Reads GPU configs, finds the GPU that a name or a trace means, and applies overrides.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/arch/gpu_arch.h"
+
+namespace tandem {
+
+/// All known GPUs, sorted by name; names, display names and aliases are unique.
+struct GpuCatalogue {
+  std::string folder;
+  std::vector<GpuArch> gpus;
+};
+
+/// Reads one config; a "base" names another config of the same folder that supplies the values this
+/// one does not state. Errors: InputError `file:key: found X, expected Y`.
+GpuArch load_gpu(const std::string& path);
+/// Reads every *.json of `folder`. Errors: InputError, also for a name that two GPUs claim.
+GpuCatalogue load_catalogue(const std::string& folder);
+
+/// The GPU whose name, display name or alias is `name`, case ignored.
+/// Errors: InputError that lists the known names and the nearest one.
+const GpuArch& find_gpu(const GpuCatalogue& catalogue, std::string_view name);
+
+struct DeviceMatch {
+  const GpuArch* gpu = nullptr;  // null: no config fits
+  bool by_name = false;          // false: taken for its compute capability, SM count and memory
+};
+/// The config that describes a traced device: by name, else by properties. Where the trace states
+/// properties they must agree with the config: a MIG slice does not match the whole GPU.
+DeviceMatch match_device(const GpuCatalogue& catalogue, const DeviceProperties& device);
+
+/// Applies "gpu.sm_count=160" or "gpu.dram_peak_gbps=6000 GB/s", all of them, then checks the
+/// result. Errors: InputError for an unknown key, a wrong unit, type or range, or a GPU that cannot
+/// be (e.g. more TPCs than SMs).
+void apply_overrides(GpuArch& gpu, std::span<const std::string> overrides);
+void apply_override(GpuArch& gpu, const std::string& override_text);
+
+/// Errors: InputError if values contradict each other.
+void check_gpu(const GpuArch& gpu, const std::string& file);
+
+/// A config file with every value of `gpu` and its origin; load_gpu reads it back unchanged.
+std::string to_json(const GpuArch& gpu);
+/// A config file to fill in: every value null, its documentation as source.
+std::string gpu_template();
+/// Table of all values: name, value, unit, kind, source.
+std::string describe(const GpuArch& gpu);
+
+}  // namespace tandem
