@@ -8,11 +8,11 @@ if(TARGET tandem_cli)
   install(TARGETS tandem_cli)
 endif()
 
-foreach(folder sim models workloads)
+foreach(folder sim models workloads validation)
   if(EXISTS ${PROJECT_SOURCE_DIR}/${folder}/CMakeLists.txt)
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder}
             DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tandem
-            FILES_MATCHING PATTERN "*.h" PATTERN cli EXCLUDE)
+            FILES_MATCHING PATTERN "*.h" PATTERN measured EXCLUDE PATTERN cases EXCLUDE)
   endif()
 endforeach()
 

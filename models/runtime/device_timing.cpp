@@ -1,13 +1,13 @@
 #include "models/runtime/device_timing.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace tandem {
 
 namespace {
 
 constexpr std::int64_t enough_samples = 12;
-constexpr Duration far_ahead_lead = microseconds(100);
 constexpr Duration longest_gap = microseconds(8);  // longer ones have another cause
 constexpr Duration longest_latency = microseconds(12);
 
@@ -31,6 +31,7 @@ GapClass DeviceTiming::classify(std::uint32_t previous, std::uint32_t next) cons
   GapClass c;
   c.previous = acts.kind[previous];
   c.next = acts.kind[next];
+  c.kernel = acts.name[next];
   const std::uint32_t call = links_.call_of_activity[next];
   if (call == no_row) {
     // The launch is not in the trace; nodes of one graph still share its correlation id.
@@ -49,11 +50,22 @@ GapClass DeviceTiming::classify(std::uint32_t previous, std::uint32_t next) cons
 
 void DeviceTiming::read_gaps() {
   const Activities& acts = trace_.activities;
-  for (std::uint32_t row = 0; row < acts.size(); ++row) {
+  std::vector<std::uint32_t> rows(acts.size());
+  std::iota(rows.begin(), rows.end(), 0U);
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return acts.begin[a] < acts.begin[b]; });
+  shared_gap_.assign(acts.size(), false);
+  TimePoint device_free = TimePoint::min();  // end of all work that began earlier
+  for (const std::uint32_t row : rows) {
+    const TimePoint free_before = device_free;
+    device_free = std::max(device_free, end_of(acts, row));
     const std::uint32_t call = links_.call_of_activity[row];
     if (call == no_row) continue;
     const TimePoint launched = trace_.calls.begin[call] + trace_.calls.duration[call];
     const std::uint32_t previous = links_.stream_predecessor[row];
+    // A gap in which other streams work may be theirs; it says nothing of this stream's own.
+    shared_gap_[row] = previous != no_row && free_before > end_of(acts, previous);
+    if (shared_gap_[row]) continue;
     const GapClass c = previous == no_row ? GapClass{} : classify(previous, row);
     const bool queued =
         previous != no_row && (c.same_graph || end_of(acts, previous) > launched + microseconds(2));
@@ -92,9 +104,9 @@ void DeviceTiming::read_returns() {
       if (end - *it < microseconds(30)) sync.add(end - *it);
     }
   }
-  if (sync.n >= 2) sync_return_ = from_us(sync.sum_us / static_cast<double>(sync.n));
+  if (sync.n >= 2) sync_return_ = sync.value();
   if (blocking.n >= enough_samples) {
-    blocking_return_ = from_us(blocking.sum_us / static_cast<double>(blocking.n));
+    blocking_return_ = blocking.value();
   }
 }
 
@@ -110,26 +122,45 @@ Duration DeviceTiming::default_gap(const GapClass& c) const {
 Duration DeviceTiming::gap(const GapClass& c) const {
   const auto it = gaps_.find(c);
   if (it != gaps_.end() && it->second.n >= enough_samples) {
-    return from_us(it->second.sum_us / static_cast<double>(it->second.n));
+    return it->second.value();
   }
-  Mean pooled;  // the same kinds, whatever the call and the lead
+  Mean same_lead;   // any kernel and call
+  Mean other_lead;  // corrected by the typical difference between the leads
   for (const auto& [other, mean] : gaps_) {
     if (other.previous != c.previous || other.next != c.next) continue;
     if (other.graph != c.graph || other.same_graph != c.same_graph) continue;
-    pooled.sum_us += mean.sum_us;
-    pooled.n += mean.n;
+    (other.far_ahead == c.far_ahead ? same_lead : other_lead).add(mean);
   }
-  if (pooled.n >= enough_samples || (c.graph && !c.same_graph && pooled.n > 0)) {
-    return from_us(pooled.sum_us / static_cast<double>(pooled.n));
+  if (same_lead.n >= enough_samples) return same_lead.value();
+  if (other_lead.n >= enough_samples) {
+    GapClass flipped = c;
+    flipped.far_ahead = !c.far_ahead;
+    return other_lead.value() + default_gap(c) - default_gap(flipped);
   }
+  // A trace holds few graph launches; any of them beats the default.
+  if (c.graph && !c.same_graph && same_lead.n > 0) return same_lead.value();
   return default_gap(c);
+}
+
+DeviceTiming::Gap DeviceTiming::gap(std::uint32_t previous, std::uint32_t next) const {
+  GapClass c = classify(previous, next);
+  const Duration measured = trace_.activities.begin[next] - end_of(trace_.activities, previous);
+  if (shared_gap_[next] && measured > -longest_gap && measured < gap(c) + unexplained_delay) {
+    return {measured, measured, measured};
+  }
+  const bool far = c.far_ahead;
+  c.far_ahead = false;
+  const Duration near_gap = gap(c);
+  c.far_ahead = true;
+  const Duration far_gap = gap(c);
+  return {near_gap, far_gap, far ? far_gap : near_gap};
 }
 
 Duration DeviceTiming::latency(ActivityKind kind) const {
   const Mean& own = latency_[static_cast<int>(kind)];
-  if (own.n >= enough_samples) return from_us(own.sum_us / static_cast<double>(own.n));
+  if (own.n >= enough_samples) return own.value();
   const Mean& kernel = latency_[static_cast<int>(ActivityKind::kernel)];
-  if (kernel.n >= enough_samples) return from_us(kernel.sum_us / static_cast<double>(kernel.n));
+  if (kernel.n >= enough_samples) return kernel.value();
   return from_us(host_.launch_latency_us);
 }
 

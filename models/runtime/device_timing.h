@@ -14,6 +14,9 @@ namespace tandem {
 /// A start later than the rules allow by more than this has a cause of its own (an edge or a
 /// delay).
 inline constexpr Duration unexplained_delay = nanoseconds(2'500);
+/// With a longer lead of the host the device fetches launches differently (seen in all H200
+/// captures).
+inline constexpr Duration far_ahead_lead = microseconds(100);
 
 /// What decides the gap between two activities of a stream.
 struct GapClass {
@@ -23,6 +26,7 @@ struct GapClass {
   bool graph = false;       // next was launched by a graph
   bool far_ahead = false;   // host launched more than 100 us before the previous work ended
   StringId call;            // the launch call's name (programmatic launches overlap)
+  StringId kernel;          // next's name: its code, arguments and cluster have to be set up
   friend auto operator<=>(const GapClass&, const GapClass&) = default;
 };
 
@@ -33,6 +37,15 @@ class DeviceTiming {
 
   GapClass classify(std::uint32_t previous, std::uint32_t next) const;
   Duration gap(const GapClass& c) const;
+  /// The gap before `next`. Where other streams work during it, how the hardware arbitrates
+  /// decides, which the engine does not simulate: such a gap is kept as measured, as the duration
+  /// is.
+  struct Gap {
+    Duration near{};  // the host less than far_ahead_lead ahead of the device
+    Duration far{};
+    Duration traced{};  // the one of both that applied in the trace
+  };
+  Gap gap(std::uint32_t previous, std::uint32_t next) const;
   /// End of the launching call to the start on an idle stream.
   Duration latency(ActivityKind kind) const;
   Duration sync_return() const { return sync_return_; }
@@ -47,6 +60,11 @@ class DeviceTiming {
       sum_us += to_us(d);
       ++n;
     }
+    void add(const Mean& other) {
+      sum_us += other.sum_us;
+      n += other.n;
+    }
+    Duration value() const { return from_us(sum_us / static_cast<double>(n)); }
   };
   void read_gaps();
   void read_returns();
@@ -56,6 +74,7 @@ class DeviceTiming {
   const Links& links_;
   const HostModel& host_;
   std::map<GapClass, Mean> gaps_;
+  std::vector<bool> shared_gap_;  // per activity: other streams work during the gap before it
   Mean latency_[3];
   Duration sync_return_{};
   Duration blocking_return_{};

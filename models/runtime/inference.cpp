@@ -90,6 +90,10 @@ void infer_edges(const Trace& trace, const Links& links, const DeviceTiming& tim
   const auto work_end = [&](std::uint32_t w) { return end_of(acts, plan.works[w].source); };
   std::sort(by_end.begin(), by_end.end(),
             [&](std::uint32_t a, std::uint32_t b) { return work_end(a) < work_end(b); });
+  const auto launch_of = [&](std::uint32_t w) {
+    const std::uint32_t call = links.call_of_activity[plan.works[w].source];
+    return call == no_row ? TimePoint::min() : trace.calls.begin[call] + trace.calls.duration[call];
+  };
   std::int64_t delays = 0;
   for (std::uint32_t w = 0; w < plan.works.size(); ++w) {
     DeviceWork& work = plan.works[w];
@@ -98,27 +102,36 @@ void infer_edges(const Trace& trace, const Links& links, const DeviceTiming& tim
     const TimePoint start = acts.begin[work.source];
     const std::uint32_t previous = links.stream_predecessor[work.source];
     TimePoint allowed = trace.calls.begin[item.source] + item.submit + work.latency;
-    const TimePoint stream_free =
-        previous == no_row ? TimePoint::min() : end_of(acts, previous) + work.gap;
+    TimePoint stream_free = TimePoint::min();
+    if (previous != no_row) {
+      stream_free = end_of(acts, previous) + timing.gap(previous, work.source).traced;
+    }
     allowed = std::max(allowed, stream_free);
     if (start - allowed <= unexplained_delay) continue;
-    std::uint32_t cause = none;
+    // The latest cause among what was launched before, and among what was launched later.
+    std::uint32_t before = none;
+    std::uint32_t later = none;
     auto it =
         std::upper_bound(by_end.begin(), by_end.end(), start,
                          [&](TimePoint t, std::uint32_t other) { return t < work_end(other); });
-    while (it != by_end.begin()) {
+    while (it != by_end.begin() && (before == none || later == none)) {
       const std::uint32_t other = *--it;
       if (start - work_end(other) > edge_window) break;
-      if (plan.works[other].stream == work.stream || other >= w) continue;
-      cause = other;
-      break;
+      if (plan.works[other].stream == work.stream) continue;
+      std::uint32_t& cause = other < w ? before : later;
+      if (cause == none && (other < w || launch_of(other) < allowed)) cause = other;
     }
-    if (cause != none) {
-      work.first_edge = static_cast<std::uint32_t>(plan.edges.size());
-      work.edge_count = 1;
-      plan.edges.push_back({cause, std::max(start - work_end(cause), Duration::zero())});
-    } else if (previous != no_row && end_of(acts, previous) > trace.calls.begin[item.source]) {
+    work.first_edge = static_cast<std::uint32_t>(plan.edges.size());
+    for (const std::uint32_t cause : {before, later}) {
+      if (cause != none) plan.edges.push_back({cause, start - work_end(cause)});
+    }
+    work.edge_count = static_cast<std::uint32_t>(plan.edges.size()) - work.first_edge;
+    if (work.edge_count > 0) {
+      continue;
+    }
+    if (previous != no_row && end_of(acts, previous) > trace.calls.begin[item.source]) {
       work.gap += start - allowed;
+      work.far_gap += start - allowed;
       ++delays;
     } else {
       work.latency += start - allowed;
@@ -126,7 +139,6 @@ void infer_edges(const Trace& trace, const Links& links, const DeviceTiming& tim
     }
   }
   static_cast<void>(work_of_activity);
-  static_cast<void>(timing);
   losses.add(
       "unexplained_device_delay", Severity::info,
       "device work that started more than 2.5 us later than its launch, its stream and other "

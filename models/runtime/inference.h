@@ -51,7 +51,9 @@ std::uint32_t find_hand_off(ThreadId thread, TimePoint own_end, TimePoint begin,
                             const std::vector<TimePoint>& traced_end);
 
 /// Adds an edge from another stream to each work that started later than its launch and its stream
-/// explain, where such a cause is in sight; otherwise keeps the delay as a gap of its stream.
+/// explain, where such a cause is in sight; otherwise keeps the delay as a gap of its stream. The
+/// cause may be an event the stream waited for or work that held the SMs, so it may have been
+/// launched later.
 void infer_edges(const Trace& trace, const Links& links, const DeviceTiming& timing,
                  const std::vector<std::uint32_t>& work_of_activity, Plan& plan, LossList& losses);
 

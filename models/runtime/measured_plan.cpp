@@ -38,11 +38,25 @@ Engine engine_of(const Trace& trace, std::uint32_t act) {
   return Engine::compute;
 }
 
+/// True if most launches return after their kernel (CUDA_LAUNCH_BLOCKING=1).
+bool launches_block(const Trace& trace, const Links& links) {
+  const Activities& acts = trace.activities;
+  std::int64_t balance = 0;
+  for (std::uint32_t act = 0; act < acts.size(); ++act) {
+    const std::uint32_t call = links.call_of_activity[act];
+    if (call == no_row || trace.calls.api[call] != ApiKind::launch_kernel) continue;
+    const TimePoint returned = trace.calls.begin[call] + trace.calls.duration[call];
+    balance += acts.begin[act] + acts.duration[act] < returned ? 1 : -1;
+  }
+  return balance > 0;
+}
+
 class Builder {
  public:
   Builder(const Trace& trace, const Links& links, const HostModel& host, const DeviceTiming& timing)
       : trace_(trace), links_(links), timing_(timing), cover_(trace), waits_(trace, links, timing) {
     out_.plan.queue_depth = static_cast<std::uint32_t>(host.queue_depth);
+    out_.blocking_launches = launches_block(trace, links);
   }
   MeasuredPlan build();
 
@@ -128,7 +142,7 @@ void Builder::add_device_only() {
       DeviceWork& work = out_.plan.works.back();
       work.takes_slot = false;
       work.latency = trace_.activities.begin[act] - free;
-      work.gap = work.latency;
+      work.gap = work.far_gap = work.latency;
       if (free != window.begin) work.latency = Duration::zero();
       free = trace_.activities.begin[act] + work.duration;
     }
@@ -146,15 +160,19 @@ void Builder::add_device_only() {
 /// Work that was launched before the trace opened: it holds its stream until it is done.
 void Builder::preload() {
   for (std::size_t s = 0; s < trace_.streams.size(); ++s) {
-    TimePoint busy_until = TimePoint::min();
     for (const std::uint32_t act : links_.activities_of_stream.of(s)) {
       if (links_.call_of_activity[act] != no_row) break;
-      const TimePoint begin = trace_.activities.begin[act];
-      const bool pinned =
-          busy_until == TimePoint::min() || begin - busy_until > nanoseconds(10'000);
       append_work(act, none);
-      out_.plan.preloaded_start.push_back(pinned ? begin : TimePoint::min() + microseconds(1000));
-      busy_until = begin + trace_.activities.duration[act];
+      // Nothing is known of its launch: it starts when it did, or right after its predecessor.
+      DeviceWork& work = out_.plan.works.back();
+      const std::uint32_t previous = links_.stream_predecessor[act];
+      const TimePoint begin = trace_.activities.begin[act];
+      if (previous != no_row) {
+        work.gap = std::min(work.gap, begin - trace_.activities.begin[previous] -
+                                          trace_.activities.duration[previous]);
+        work.far_gap = std::min(work.far_gap, work.gap);
+      }
+      out_.plan.preloaded_start.push_back(begin);
     }
   }
 }
@@ -166,7 +184,9 @@ void Builder::append_work(std::uint32_t act, std::uint32_t item) {
   work.latency = timing_.latency(trace_.activities.kind[act]);
   if (previous != no_row) {
     const GapClass c = timing_.classify(previous, act);
-    work.gap = timing_.gap(c);
+    const DeviceTiming::Gap gap = timing_.gap(previous, act);
+    work.gap = gap.near;
+    work.far_gap = gap.far;
     if (c.same_graph && !out_.plan.works.empty()) {
       out_.plan.works[work_of_activity_[previous]].takes_slot = false;  // the last node holds it
     }
@@ -219,6 +239,10 @@ void Builder::set_launch_wait(const Entry& entry, HostItem& item) {
   }
   const TimePoint work_end = start + trace_.activities.duration[act];
   if (work_end >= entry.end) return;
+  // Where launches do not block, a slow call outlives a short kernel by chance: it waited for
+  // nothing. Copies from and to the host may block in any run.
+  const Engine engine = out_.plan.works[item.first_work].engine;
+  if (!out_.blocking_launches && engine == Engine::compute) return;
   item.wait = WaitFor::own_work;
   item.call = item.submit;
   item.return_delay =
@@ -298,16 +322,13 @@ MeasuredPlan Builder::build() {
     return std::move(out_);
   }
   infer_edges(trace_, links_, timing_, work_of_activity_, out_.plan, out_.losses);
-  std::size_t blocking = 0;
   std::size_t kernels = 0;
   std::size_t nodes = 0;
   for (const DeviceWork& work : out_.plan.works) {
     if (work.item == none || trace_.activities.kind[work.source] != ActivityKind::kernel) continue;
     ++kernels;
-    blocking += out_.plan.items[work.item].wait == WaitFor::own_work;
     nodes += work.graph_node;
   }
-  out_.blocking_launches = 2 * blocking > kernels;
   out_.graph_launches = 2 * nodes > kernels;
   return std::move(out_);
 }

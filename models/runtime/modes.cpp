@@ -55,6 +55,7 @@ void expand_graphs(const HostModel& host, Plan& step, LossList& losses) {
         work.graph_node = false;
         work.takes_slot = true;
         work.gap = from_us(host.kernel_gap_near_us);
+        work.far_gap = from_us(host.kernel_gap_far_us);
         work.latency = from_us(host.launch_latency_us);
         work.item = static_cast<std::uint32_t>(items.size());
         items.push_back(launch);
@@ -157,7 +158,8 @@ void capture(const Trace& trace, const HostModel& host, GraphScope scope, Plan& 
     work.graph_node = true;
     work.takes_slot = w + 1 == captured_work;
     work.latency = from_us(host.launch_latency_us);
-    work.gap = from_us(w == 0 ? host.unprofiled_graph_gap_us : host.unprofiled_node_gap_us);
+    work.gap = work.far_gap =
+        from_us(w == 0 ? host.unprofiled_graph_gap_us : host.unprofiled_node_gap_us);
     work.item = 1;
   }
   for (std::uint32_t i = 2; i < step.items.size(); ++i) {

@@ -54,6 +54,11 @@ Plan slice(const Plan& plan, const PlanStep& step) {
   out.streams = plan.streams;
   out.queue_depth = plan.queue_depth;
   std::vector<std::uint32_t> new_work(plan.works.size(), none);
+  std::uint32_t works = 0;
+  for (std::uint32_t i = step.first_item; i < step.end_item; ++i) {
+    const HostItem& item = plan.items[i];
+    for (std::uint32_t k = 0; k < item.work_count; ++k) new_work[item.first_work + k] = works++;
+  }
   for (std::uint32_t i = step.first_item; i < step.end_item; ++i) {
     HostItem item = plan.items[i];
     const std::uint32_t first = item.first_work;
@@ -70,7 +75,6 @@ Plan slice(const Plan& plan, const PlanStep& step) {
         if (edge.work != none) out.edges.push_back(edge);
       }
       work.edge_count = static_cast<std::uint32_t>(out.edges.size()) - work.first_edge;
-      new_work[w] = static_cast<std::uint32_t>(out.works.size());
       out.works.push_back(work);
     }
     if (item.wait == WaitFor::work) {
@@ -103,15 +107,18 @@ void average(const Plan& plan, const std::vector<PlanStep>& steps, Profiler prof
     for (std::uint32_t k = 0; k < item.work_count; ++k) {
       Duration duration{};
       Duration gap{};
+      Duration far_gap{};
       Duration latency{};
       for (const PlanStep& step : steps) {
         const DeviceWork& same = plan.works[plan.items[step.first_item + i].first_work + k];
         duration += same.duration;
         gap += same.gap;
+        far_gap += same.far_gap;
         latency += same.latency;
       }
       out.works[next_work].duration = duration / n;
       out.works[next_work].gap = gap / n;
+      out.works[next_work].far_gap = far_gap / n;
       out.works[next_work].latency = latency / n;
       ++next_work;
     }
@@ -143,7 +150,8 @@ void remove_profiler(const HostModel& host, bool aligned, Plan& plan) {
     DeviceWork& work = plan.works[w];
     if (!work.graph_node) continue;
     const bool first = plan.items[work.item].first_work == w;
-    work.gap = from_us(first ? host.unprofiled_graph_gap_us : host.unprofiled_node_gap_us);
+    work.gap = work.far_gap =
+        from_us(first ? host.unprofiled_graph_gap_us : host.unprofiled_node_gap_us);
   }
 }
 

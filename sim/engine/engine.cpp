@@ -58,6 +58,7 @@ class Simulation {
   }
   void schedule_next_item(std::uint32_t thread);
   void begin_item(std::uint32_t thread, TimePoint now);
+  bool must_wait_for_room(const HostItem& item) const;
   void submit(const HostItem& item, TimePoint at);
   void wait_item(std::uint32_t thread, TimePoint now);
   void finish_item(std::uint32_t thread, TimePoint end);
@@ -130,6 +131,11 @@ Timeline Simulation::run() {
           "plan cannot finish: a host thread waits for something that never ends");
     }
   }
+  for (const StreamState& stream : streams_) {
+    if (stream.head != stream.queue.size()) {
+      throw std::logic_error("plan cannot finish: device work waits for something that never ends");
+    }
+  }
   return std::move(out_);
 }
 
@@ -150,18 +156,24 @@ void Simulation::schedule_next_item(std::uint32_t t) {
   push(base + item.gap, EventKind::item_begin, t);
 }
 
+/// True if the launch queue is full. Work that its stream has to run next gets in all the same:
+/// threads may reach a queue in another order than the plan's, and nothing would ever leave it.
+bool Simulation::must_wait_for_room(const HostItem& item) const {
+  if (item.work_count == 0) return false;
+  const StreamState& stream = streams_[plan_.works[item.first_work].stream];
+  const bool is_next = !stream.busy && stream.queue[stream.head] == item.first_work;
+  return stream.incomplete_launches >= plan_.queue_depth && !is_next;
+}
+
 void Simulation::begin_item(std::uint32_t t, TimePoint now) {
   ThreadState& thread = threads_[t];
   const std::uint32_t index = thread.items[thread.next];
   const HostItem& item = plan_.items[index];
   if (thread.blocked_stream == none) out_.item_begin[index] = now;
-  if (item.work_count > 0) {
-    const std::uint16_t stream = plan_.works[item.first_work].stream;
-    if (streams_[stream].incomplete_launches >= plan_.queue_depth) {
-      if (thread.blocked_stream == none) ++blocked_threads_;
-      thread.blocked_stream = stream;  // end_work() calls begin_item() again
-      return;
-    }
+  if (must_wait_for_room(item)) {
+    if (thread.blocked_stream == none) ++blocked_threads_;
+    thread.blocked_stream = plan_.works[item.first_work].stream;
+    return;  // end_work() calls begin_item() again
   }
   if (thread.blocked_stream != none) --blocked_threads_;
   thread.blocked_stream = none;
@@ -239,9 +251,13 @@ void Simulation::start_head(std::uint32_t s, TimePoint now) {
   if (arrival_[w] == never) return;
   const DeviceWork& work = plan_.works[w];
   TimePoint start = arrival_[w] + work.latency;
-  if (stream.used) start = std::max(start, stream.last_end + work.gap);
+  if (stream.used) {
+    const bool far = stream.last_end - arrival_[w] > plan_.far_lead;
+    start = std::max(start, stream.last_end + (far ? work.far_gap : work.gap));
+  }
   for (std::uint32_t e = work.first_edge; e < work.first_edge + work.edge_count; ++e) {
     const WorkEdge& edge = plan_.edges[e];
+    if (edge.work > w && arrival_[edge.work] == never) continue;
     if (!ended(edge.work)) {
       stream.blocked_edge = edge.work;
       ++blocked_streams_;

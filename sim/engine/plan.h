@@ -48,8 +48,11 @@ enum class Engine : std::uint8_t { compute, copy_to_device, copy_to_host, collec
 struct DeviceWork {
   Duration duration{};
   Duration latency{};  // from submission to the earliest start on an idle stream
-  Duration gap{};      // from the end of the stream's previous work to the earliest start; may be
-                       // negative (programmatic dependent launch)
+  // From the end of the stream's previous work to the earliest start; may be negative
+  // (programmatic dependent launch). The device fetches launches in another way when the host is
+  // far ahead of it (Plan::far_lead), which takes another time.
+  Duration gap{};
+  Duration far_gap{};
   std::uint32_t first_edge = 0;  // Plan::edges [first_edge, first_edge + edge_count)
   std::uint32_t edge_count = 0;
   std::uint32_t source = none;  // row of Trace::activities
@@ -60,7 +63,9 @@ struct DeviceWork {
   bool takes_slot = true;  // holds a place of its stream's launch queue; of a graph the last node
 };
 
-/// `work` must have ended at least `delay` before the dependent work starts (cross-stream event).
+/// `work` must have ended at least `delay` before the dependent work starts: an event of another
+/// stream, or work that holds the SMs. Work that comes later in the plan counts only if it was
+/// submitted by the time the dependent work could start.
 struct WorkEdge {
   std::uint32_t work = none;
   Duration delay{};
@@ -75,11 +80,12 @@ struct Plan {
   std::vector<PlanThread> threads;
   std::vector<std::string> streams;
   std::vector<HostItem> items;    // program order per thread; hand-offs point backwards
-  std::vector<DeviceWork> works;  // stream order per stream; edges point backwards
+  std::vector<DeviceWork> works;  // stream order per stream
   std::vector<WorkEdge> edges;
   /// Work that was launched before the plan begins: earliest start per piece of work without item.
   std::vector<TimePoint> preloaded_start;  // one entry per work with item == none, in order
   std::uint32_t queue_depth = 1022;        // launches a stream accepts before the host blocks
+  Duration far_lead = microseconds(100);   // submission before the end of the previous work
 };
 
 }  // namespace tandem

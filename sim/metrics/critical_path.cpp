@@ -111,7 +111,8 @@ class Walk {
       const auto [found, source, kind] = binding(vertex, submitted);
       const bool waited = kind == PathKind::host_return || kind == PathKind::queue_full;
       if (!found || !waited) {
-        const TimePoint begin = begin_of(vertex);
+        // A negative gap longer than the predecessor: that one began after its successor.
+        const TimePoint begin = std::min(at, begin_of(vertex));
         emit(vertex < items_ ? PathKind::call : PathKind::work, row_of(vertex), begin, at, from);
         at = begin;
       }
@@ -159,7 +160,8 @@ class Walk {
       TimePoint allowed = leaves(source, d.kind) + d.delay;
       const bool ends_call = d.kind == PathKind::host_return || d.kind == PathKind::queue_full;
       if (!ends_call && is_item(v)) allowed += plan_.items[v].call;
-      if (allowed <= latest) continue;
+      // An edge to work that was submitted too late to count did not hold anything.
+      if (allowed <= latest || allowed > (is_item(v) ? end_of(v) : begin_of(v))) continue;
       latest = allowed;
       best = {true, source, d.kind};
     }

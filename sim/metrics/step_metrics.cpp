@@ -107,13 +107,19 @@ StepMetrics step_metrics(const Trace& trace, const Plan& step, const Timeline& s
   for (const HostItem& item : step.items) m.launches += is_launch(item);
   m.kernels = static_cast<std::int64_t>(step.works.size());
   m.gpu_kernel_us = to_us(kernel);
+  // The periods that `period` is the mean of: they end when the last copy is complete.
+  const std::size_t works = count * step.works.size();
+  TimePoint end = TimePoint::min();
   std::vector<Interval> busy;
-  const std::size_t first = (count / 2) * step.works.size();
-  for (std::size_t w = first; w < steady.work_begin.size(); ++w) {
+  for (std::size_t w = 0; w < works; ++w) {
     busy.push_back({steady.work_begin[w], steady.work_end[w]});
+    end = std::max(end, steady.work_end[w]);
   }
-  const auto copies = static_cast<std::int64_t>(count - count / 2);
-  const Duration busy_step = union_length(busy, TimePoint{}, steady.end) / copies;
+  for (std::size_t i = 0; i < count * step.items.size(); ++i) {
+    end = std::max(end, steady.item_end[i]);
+  }
+  const auto periods = static_cast<std::int64_t>(count - count / 2);
+  const Duration busy_step = union_length(busy, end - periods * period, end) / periods;
   m.gpu_busy_us = to_us(busy_step);
   if (m.time_us > 0) m.gpu_utilization = std::min(1.0, m.gpu_busy_us / m.time_us);
   m.gract = m.gpu_utilization;

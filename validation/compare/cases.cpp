@@ -26,6 +26,8 @@ std::vector<Field<Case>> case_fields() {
                   Range::non_negative),
       field<Case>("worst_limit", "ratio", "largest error; 0: not enforced", &Case::worst_limit,
                   Range::non_negative),
+      field<Case>("least_rows", "count", "comparisons from which the limits are enforced",
+                  &Case::least_rows, Range::non_negative),
   };
 }
 

@@ -37,6 +37,8 @@ struct Case {
   std::vector<CasePair> pairs;
   double mean_limit = 0;  // of the absolute relative error; 0: not enforced
   double worst_limit = 0;
+  std::int64_t least_rows =
+      0;  // limits hold for at least so many comparisons; fewer say too little
 };
 
 /// Errors: InputError for an unreadable or malformed file.

@@ -24,7 +24,9 @@ struct CaseResult {
   double mean_error = 0;             // of absolute errors
   double worst_error = 0;
   std::string worst_name;
+  /// Limits hold, or too few captures are there to judge them by.
   bool passed() const;
+  bool enough() const { return static_cast<std::int64_t>(rows.size()) >= what.least_rows; }
 };
 
 struct CompareOptions {

@@ -18,7 +18,9 @@ std::string case_row(const CaseResult& r) {
   return fmt::format("| {} | {} | {} | {} | {} | {} / {} | {} |\n", r.what.name, r.rows.size(),
                      percent(r.mean_error), percent(r.worst_error), r.worst_name,
                      limit(r.what.mean_limit), limit(r.what.worst_limit),
-                     r.passed() ? "ok" : "MISSED");
+                     !r.enough()  ? "too few captures"
+                     : r.passed() ? "ok"
+                                  : "MISSED");
 }
 
 }  // namespace
