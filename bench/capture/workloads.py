@@ -1,0 +1,290 @@
+"""The models that capture.py records: build(name, batch, device) gives a Workload."""
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+SGD = "sgd"
+PLAIN_SGD = "plain_sgd"
+ADAMW = "adamw"
+
+
+class Workload:
+    """A model with synthetic inputs on the device, its loss and the kind of optimizer it uses."""
+
+    def __init__(self, model, inputs, loss, optimizer, notes=None):
+        self.model = model
+        self.inputs = inputs
+        self.loss = loss
+        self.optimizer_kind = optimizer
+        self.notes = notes or {}
+
+    def make_optimizer(self, capturable):
+        parameters = self.model.parameters()
+        if self.optimizer_kind == ADAMW:
+            return torch.optim.AdamW(parameters, lr=1e-4, foreach=True, capturable=capturable)
+        if self.optimizer_kind == PLAIN_SGD:
+            return torch.optim.SGD(parameters, lr=0.1)
+        return torch.optim.SGD(parameters, lr=0.1, momentum=0.9, weight_decay=1e-4, foreach=True)
+
+
+def class_loss(target):
+    """Cross entropy of [batch, classes] scores."""
+    return lambda scores: F.cross_entropy(scores.float(), target)
+
+
+def vision(name, optimizer):
+    """A torchvision classifier on 224x224 images."""
+    def builder(batch, device):
+        import torchvision
+        model = getattr(torchvision.models, name)(weights=None).to(device)
+        images = torch.randn(batch, 3, 224, 224, device=device)
+        target = torch.randint(0, 1000, (batch,), device=device)
+        return Workload(model, (images,), class_loss(target), optimizer)
+    return builder
+
+
+class LeNet5(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv1 = nn.Conv2d(1, 6, 5, padding=2)
+        self.conv2 = nn.Conv2d(6, 16, 5)
+        self.fc1 = nn.Linear(400, 120)
+        self.fc2 = nn.Linear(120, 84)
+        self.fc3 = nn.Linear(84, 10)
+
+    def forward(self, x):
+        x = F.avg_pool2d(torch.tanh(self.conv1(x)), 2)
+        x = F.avg_pool2d(torch.tanh(self.conv2(x)), 2)
+        x = torch.tanh(self.fc1(torch.flatten(x, 1)))
+        x = torch.tanh(self.fc2(x))
+        return self.fc3(x)
+
+
+def lenet5(batch, device):
+    images = torch.randn(batch, 1, 28, 28, device=device)
+    target = torch.randint(0, 10, (batch,), device=device)
+    return Workload(LeNet5().to(device), (images,), class_loss(target), SGD)
+
+
+class Logits(nn.Module):
+    """A Hugging Face language model that returns its scores only."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, ids):
+        return self.model(input_ids=ids).logits
+
+
+def bert(layers, seq=128):
+    """Masked language model; the loss counts every position."""
+    def builder(batch, device):
+        from transformers import BertConfig, BertForMaskedLM
+        config = BertConfig(num_hidden_layers=layers)
+        model = Logits(BertForMaskedLM(config)).to(device)
+        vocab = config.vocab_size
+        ids = torch.randint(0, vocab, (batch, seq), device=device)
+        target = torch.randint(0, vocab, (batch * seq,), device=device)
+
+        def loss(scores):
+            return F.cross_entropy(scores.view(-1, vocab).float(), target)
+        return Workload(model, (ids,), loss, ADAMW, {"seq": seq})
+    return builder
+
+
+def gpt2(layers, seq=512):
+    """Causal language model: position i predicts token i + 1."""
+    def builder(batch, device):
+        from transformers import GPT2Config, GPT2LMHeadModel
+        config = GPT2Config(n_layer=layers, use_cache=False)
+        model = Logits(GPT2LMHeadModel(config)).to(device)
+        vocab = config.vocab_size
+        ids = torch.randint(0, vocab, (batch, seq), device=device)
+        target = ids[:, 1:].reshape(-1)
+
+        def loss(scores):
+            return F.cross_entropy(scores[:, :-1].reshape(-1, vocab).float(), target)
+        return Workload(model, (ids,), loss, ADAMW, {"seq": seq})
+    return builder
+
+
+class Recurrent(nn.Module):
+    """Embedding, two recurrent layers, a linear layer over the vocabulary."""
+
+    def __init__(self, cell, vocab, hidden, layers):
+        super().__init__()
+        self.embed = nn.Embedding(vocab, hidden)
+        self.rnn = cell(hidden, hidden, layers, batch_first=True)
+        self.head = nn.Linear(hidden, vocab)
+
+    def forward(self, ids):
+        out, _ = self.rnn(self.embed(ids))
+        return self.head(out)
+
+
+def recurrent(cell, seq=64, vocab=10000, hidden=1024, layers=2):
+    def builder(batch, device):
+        model = Recurrent(cell, vocab, hidden, layers).to(device)
+        ids = torch.randint(0, vocab, (batch, seq), device=device)
+        target = torch.randint(0, vocab, (batch * seq,), device=device)
+
+        def loss(scores):
+            return F.cross_entropy(scores.reshape(-1, vocab).float(), target)
+        return Workload(model, (ids,), loss, SGD, {"seq": seq, "hidden": hidden})
+    return builder
+
+
+def perceptron(*widths):
+    """Linear layers, each followed by a ReLU."""
+    layers = []
+    for before, after in zip(widths, widths[1:]):
+        layers += [nn.Linear(before, after), nn.ReLU()]
+    return nn.Sequential(*layers)
+
+
+class Dlrm(nn.Module):
+    TABLES, ROWS, DIM = 26, 200_000, 128
+
+    def __init__(self):
+        super().__init__()
+        self.bottom = perceptron(13, 512, 256, self.DIM)
+        self.tables = nn.ModuleList(
+            nn.EmbeddingBag(self.ROWS, self.DIM, mode="sum", sparse=True) for _ in range(self.TABLES))
+        features = self.TABLES + 1
+        pairs = torch.tril_indices(features, features, offset=-1)
+        self.register_buffer("pairs", pairs)
+        self.top = perceptron(self.DIM + pairs.shape[1], 1024, 1024, 512, 256)
+        self.last = nn.Linear(256, 1)
+
+    def forward(self, dense, sparse, offsets):
+        x = self.bottom(dense)
+        rows = [table(sparse[i], offsets) for i, table in enumerate(self.tables)]
+        stacked = torch.stack([x] + [row.to(x.dtype) for row in rows], dim=1)
+        products = torch.bmm(stacked, stacked.transpose(1, 2))
+        flat = products[:, self.pairs[0], self.pairs[1]]
+        return self.last(self.top(torch.cat([x, flat], dim=1)))
+
+
+def dlrm(batch, device):
+    dense = torch.randn(batch, 13, device=device)
+    sparse = torch.randint(0, Dlrm.ROWS, (Dlrm.TABLES, batch), device=device)
+    offsets = torch.arange(batch, device=device)
+    target = torch.rand(batch, 1, device=device).round()
+
+    def loss(scores):
+        return F.binary_cross_entropy_with_logits(scores.float(), target)
+    return Workload(Dlrm().to(device), (dense, sparse, offsets), loss, PLAIN_SGD)
+
+
+def double_conv(before, after):
+    return nn.Sequential(
+        nn.Conv2d(before, after, 3, padding=1, bias=False), nn.BatchNorm2d(after), nn.ReLU(inplace=True),
+        nn.Conv2d(after, after, 3, padding=1, bias=False), nn.BatchNorm2d(after), nn.ReLU(inplace=True))
+
+
+class UNet(nn.Module):
+    """Four levels down and up again with skip connections."""
+    WIDTHS = (32, 64, 128, 256)
+
+    def __init__(self, classes=2):
+        super().__init__()
+        pairs = list(zip(self.WIDTHS, self.WIDTHS[1:]))
+        self.first = double_conv(3, self.WIDTHS[0])
+        self.down = nn.ModuleList(double_conv(low, high) for low, high in pairs)
+        self.grow = nn.ModuleList(nn.ConvTranspose2d(high, low, 2, stride=2) for low, high in reversed(pairs))
+        self.up = nn.ModuleList(double_conv(2 * low, low) for low, _ in reversed(pairs))
+        self.last = nn.Conv2d(self.WIDTHS[0], classes, 1)
+
+    def forward(self, x):
+        skips = [self.first(x)]
+        for block in self.down:
+            skips.append(block(F.max_pool2d(skips[-1], 2)))
+        x = skips.pop()
+        for grow, block in zip(self.grow, self.up):
+            x = block(torch.cat([skips.pop(), grow(x)], dim=1))
+        return self.last(x)
+
+
+def unet(batch, device, size=128):
+    images = torch.randn(batch, 3, size, size, device=device)
+    target = torch.randint(0, 2, (batch, size, size), device=device)
+    return Workload(UNet().to(device), (images,), class_loss(target), SGD)
+
+
+def conv_chain(channels, count):
+    layers = []
+    for _ in range(count):
+        layers += [nn.Conv2d(channels, channels, 3, padding=1), nn.ReLU()]
+    return nn.Sequential(*layers)
+
+
+class MultiStream(nn.Module):
+    """Convolutions on one stream and a chain of small matrix products on another.
+
+    Both wait for the stem (event `forked`), the second half of the products waits for the
+    first half of the convolutions (event `halfway`), and the head waits for both streams.
+    """
+
+    def __init__(self, channels=64, width=1024, classes=100):
+        super().__init__()
+        self.stem = nn.Sequential(nn.Conv2d(3, channels, 3, padding=1), nn.ReLU())
+        self.left = nn.ModuleList([conv_chain(channels, 3), conv_chain(channels, 3)])
+        self.lift = nn.Linear(channels, width)
+        self.right = nn.ModuleList([perceptron(*[width] * 13), perceptron(*[width] * 13)])
+        self.head = nn.Linear(channels + width, classes)
+        self.streams = [torch.cuda.Stream(), torch.cuda.Stream()]
+        self.forked, self.halfway = torch.cuda.Event(), torch.cuda.Event()
+
+    def forward(self, x):
+        x = self.stem(x)
+        main = torch.cuda.current_stream()
+        one, two = self.streams
+        self.forked.record(main)
+        x.record_stream(one)
+        x.record_stream(two)
+        with torch.cuda.stream(one):
+            one.wait_event(self.forked)
+            left = self.left[0](x)
+            self.halfway.record(one)
+        left.record_stream(two)
+        with torch.cuda.stream(two):
+            two.wait_event(self.forked)
+            right = self.right[0](self.lift(x.mean((2, 3))))
+            two.wait_event(self.halfway)
+            right = self.right[1](right + self.lift(left.mean((2, 3))))
+        with torch.cuda.stream(one):
+            left = self.left[1](left).mean((2, 3))
+        main.wait_stream(one)
+        main.wait_stream(two)
+        left.record_stream(main)
+        right.record_stream(main)
+        return self.head(torch.cat([left, right], dim=1))
+
+
+def multistream(batch, device):
+    images = torch.randn(batch, 3, 112, 112, device=device)
+    target = torch.randint(0, 100, (batch,), device=device)
+    return Workload(MultiStream().to(device), (images,), class_loss(target), SGD)
+
+
+BUILDERS = {
+    "resnet50": vision("resnet50", SGD),
+    "mobilenet_v2": vision("mobilenet_v2", SGD),
+    "vit_b_16": vision("vit_b_16", ADAMW),
+    "bert_base": bert(12),
+    "bert_base2l": bert(2),
+    "gpt2": gpt2(12),
+    "gpt2_2l": gpt2(2),
+    "dlrm": dlrm,
+    "lenet5": lenet5,
+    "lstm": recurrent(nn.LSTM),
+    "gru": recurrent(nn.GRU),
+    "unet": unet,
+    "multistream": multistream,
+}
+
+
+def build(name, batch, device):
+    torch.manual_seed(0)
+    return BUILDERS[name](batch, device)

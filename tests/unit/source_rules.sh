@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# Checks the rules that a compiler does not: source_rules.sh [ROOT]. Prints `file:line: what is wrong`
+# for each violation; exit status 1 if there is one.
+set -euo pipefail
+cd -- "${1:-$(dirname -- "$0")/../..}"
+
+# sources EXTENSION FOLDER...: the files there; a folder without files is none in a clone.
+sources() {
+  local extension=$1 folder
+  for folder in "${@:2}"; do
+    [[ -d $folder ]] && find "$folder" -regextype posix-extended -regex ".*\.($extension)"
+  done | sort
+}
+
+# What files of a folder may include. Dependencies go one way: core <- trace <- engine <- metrics <-
+# report <- cli; models and workloads see core and trace; only cli sees all.
+allowed_includes() {
+  case $1 in
+    sim/core/*)       echo 'sim/core/' ;;
+    sim/trace/*)      echo 'sim/(core|trace)/' ;;
+    sim/engine/*)     echo 'sim/(core|trace|engine)/' ;;
+    sim/metrics/*)    echo 'sim/(core|trace|engine|metrics)/' ;;
+    sim/report/*)     echo 'sim/(core|trace|engine|metrics|report)/' ;;
+    sim/cli/*)        echo '(sim|models|workloads|validation/compare)/' ;;
+    validation/*)     echo '(sim|models|workloads|validation)/' ;;
+    models/runtime/*) echo '(sim/(core|trace)|models)/|sim/engine/(plan|timeline)\.h' ;;
+    models/*)         echo '(sim/(core|trace)|models)/' ;;
+    workloads/*)      echo '(sim/(core|trace)|models|workloads)/' ;;
+    *)                echo 'nothing, for source_rules.sh does not know this folder' ;;
+  esac
+}
+
+# Our headers are included in quotes, by their path from the root.
+check_includes() {
+  local file allowed
+  sources 'h|cpp' sim models workloads validation | while IFS= read -r file; do
+    allowed=$(allowed_includes "$file")
+    awk -v allowed="^[ \t]*#[ \t]*include[ \t]*\"($allowed)" \
+      '/^[ \t]*#[ \t]*include[ \t]*("|<(sim|models|workloads|validation)\/)/ && $0 !~ allowed {
+         print FILENAME ":" FNR ": breaks the dependency rule (source_rules.sh): " $0 }' "$file"
+  done
+}
+
+# GPUs are data in configs/gpus. Comments may name one, code may not.
+check_gpu_names() {
+  sources 'h|cpp' sim models | while IFS= read -r file; do
+    awk '{ line = $0 }
+      block { if (!sub(/^.*\*\//, "")) next; block = 0 }
+      { gsub(/\/\*([^*]|\*+[^*\/])*\*+\//, ""); sub(/\/\/.*/, "") }
+      sub(/\/\*.*/, "") { block = 1 }
+      /[VAH]100|[HB]200/ { print FILENAME ":" FNR ": names a GPU; that belongs into configs/gpus: " line }' \
+      "$file"
+  done
+}
+
+check_length() {
+  sources 'h|cpp|cu|py|sh' sim models workloads validation tests bench | while IFS= read -r file; do
+    awk 'END { if (NR > 400) print FILENAME ":" NR ": has more than 400 lines; split it" }' "$file"
+  done
+}
+
+# Measured data keep what the profiler wrote; everything else must work on any machine.
+check_machine_paths() {
+  find . -name .git -prune -o -path './build*' -prune -o -path './out*' -prune \
+    -o -path ./validation/measured -prune -o -type f -print | sort | tr '\n' '\0' |
+    { xargs -0 grep -HInE '(^|[^[:alnum:]_.~*/-])/(work|home|root|Users)/' || true; } |
+    sed 's|^\./||; s|$| <- a path of one machine|'
+}
+
+violations=$(check_includes; check_gpu_names; check_length; check_machine_paths)
+[[ -z $violations ]] || { printf '%s\n' "$violations"; exit 1; }
+echo "source rules: no violation"
