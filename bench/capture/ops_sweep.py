@@ -19,6 +19,7 @@ import time
 
 import torch
 
+import ops_base
 import ops_cases
 
 
@@ -173,7 +174,7 @@ def single_threaded_backward():
 
 def main():
     args = parse_arguments()
-    ops_cases.DEVICE = args.device
+    ops_base.DEVICE = args.device
     torch.manual_seed(0)
     single_threaded_backward()
     cases = selected(args.group)

@@ -17,7 +17,7 @@ enum class CaseKind : std::uint8_t {
 /// Which captures an `unprofiled` case takes, by what limits them (see is_host_bound()).
 enum class Bound : std::uint8_t { any, gpu, host };
 
-/// A capture to predict from and, for modes, the capture to predict.
+/// A capture to predict from and the one to predict, as paths below a data folder, no suffix.
 struct CasePair {
   std::string base;
   std::string measured;

@@ -64,11 +64,9 @@ std::vector<std::string> expand(const Case& c, const CompareOptions& options,
 
 std::optional<std::string> find_capture(const std::string& name, const CompareOptions& options) {
   for (const std::string& folder : options.data_folders) {
-    for (const char* below : {"h200/traces"}) {
-      const fs::path path = fs::path(folder) / below / (name + std::string(trace_suffix));
-      std::error_code error;
-      if (fs::is_regular_file(path, error)) return path.string();
-    }
+    const fs::path path = fs::path(folder) / (name + std::string(trace_suffix));
+    std::error_code error;
+    if (fs::is_regular_file(path, error)) return path.string();
   }
   return {};
 }

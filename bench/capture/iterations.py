@@ -1,0 +1,131 @@
+"""What one iteration of a workload does, in each mode and precision."""
+import contextlib
+
+
+def synchronize():
+    import torch
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+
+
+def precision_context(precision, device):
+    """A function that gives the autocast context of one iteration."""
+    import torch
+    if precision == "fp32":
+        return contextlib.nullcontext
+    dtype = torch.bfloat16 if precision == "bf16" or device == "cpu" else torch.float16
+    return lambda: torch.autocast(device, dtype=dtype)
+
+
+def make_scaler():
+    import torch
+    if hasattr(torch.amp, "GradScaler"):
+        return torch.amp.GradScaler("cuda")
+    return torch.cuda.amp.GradScaler()
+
+
+def infer_step(load, autocast):
+    import torch
+
+    def step():
+        with torch.no_grad(), autocast():
+            return load.model(*load.inputs)
+    return step
+
+
+def train_step(load, optimizer, autocast, scaler):
+    def step():
+        optimizer.zero_grad(set_to_none=True)
+        with autocast():
+            loss = load.loss(load.model(*load.inputs))
+        if scaler is None:
+            loss.backward()
+            optimizer.step()
+        else:
+            scaler.scale(loss).backward()
+            scaler.step(optimizer)
+            scaler.update()
+        return loss
+    return step
+
+
+def graph_step(body, clear):
+    """Capture body() in a CUDA graph; clear() drops the gradients before a run of it."""
+    import torch
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            clear()
+            body()
+    torch.cuda.current_stream().wait_stream(side)
+    clear()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        result = body()
+
+    def step():
+        graph.replay()
+        return result
+    return step
+
+
+def train_graph_step(spec, load, optimizer, autocast):
+    """amp: forward and backward only (the gradient scaler reads the device back); else the whole step."""
+    def body():
+        with autocast():
+            loss = load.loss(load.model(*load.inputs))
+        loss.backward()
+        if spec.precision != "amp":
+            optimizer.step()
+        return loss
+    return graph_step(body, lambda: optimizer.zero_grad(set_to_none=True))
+
+
+def prepare_model(spec, load):
+    import torch
+    load.model.train(spec.task == "train")
+    if spec.channels_last:
+        load.model = load.model.to(memory_format=torch.channels_last)
+        load.inputs = tuple(x.contiguous(memory_format=torch.channels_last) if x.dim() == 4 else x
+                            for x in load.inputs)
+
+
+def make_step(spec, load, device):
+    """The function that runs one iteration of the workload and returns its loss or output."""
+    import torch
+    prepare_model(spec, load)
+    autocast = precision_context(spec.precision, device)
+    optimizer = None
+    if spec.task == "train":
+        capturable = device == "cuda" and (spec.precision == "bf16" or spec.mode == "cudagraph")
+        optimizer = load.make_optimizer(capturable)
+    if spec.mode == "compile":
+        load.model = torch.compile(load.model)
+    if spec.mode == "script":
+        with torch.no_grad() if spec.task == "infer" else contextlib.nullcontext():
+            load.model = torch.jit.trace(load.model, load.inputs, check_trace=False)
+    if spec.mode == "cudagraph":
+        if spec.task == "infer":
+            return graph_step(infer_step(load, autocast), lambda: None)
+        return train_graph_step(spec, load, optimizer, autocast)
+    if spec.task == "infer":
+        return infer_step(load, autocast)
+    scaler = make_scaler() if spec.precision == "amp" and device == "cuda" else None
+    return train_step(load, optimizer, autocast, scaler)
+
+
+def with_item(step):
+    """The same step, which then waits for one number of its result."""
+    def step_and_read():
+        result = step()
+        result.reshape(-1)[0].item()
+        return result
+    return step_and_read
+
+
+def build_step(spec, device):
+    import workloads
+    load = workloads.build(spec.model, spec.batch, device)
+    step = make_step(spec, load, device)
+    return (with_item(step) if spec.item else step), load.notes
