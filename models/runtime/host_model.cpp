@@ -6,6 +6,8 @@ namespace tandem {
 
 namespace {
 
+constexpr std::int64_t most_launches = 1'000'000'000;
+
 std::vector<Field<HostModel>> host_fields() {
   using H = HostModel;
   const auto us = [](std::string_view name, std::string_view doc, double H::*member) {
@@ -72,6 +74,10 @@ HostModel load_host_model(const std::string& path) {
       (place / "constants")
           .fail("no key \"" + fields[i].name + "\"", "all of: " + known_names(view));
     }
+  }
+  if (host.queue_depth > most_launches) {
+    (place / "constants" / "queue_depth")
+        .fail(std::to_string(host.queue_depth), "at most " + std::to_string(most_launches));
   }
   return host;
 }

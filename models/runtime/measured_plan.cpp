@@ -30,12 +30,12 @@ ItemKind kind_of(ApiKind api, bool has_work) {
   }
 }
 
-Engine engine_of(const Trace& trace, std::uint32_t act) {
-  if (trace.activities.kind[act] != ActivityKind::memcpy) return Engine::compute;
+DeviceEngine engine_of(const Trace& trace, std::uint32_t act) {
+  if (trace.activities.kind[act] != ActivityKind::memcpy) return DeviceEngine::compute;
   const std::string_view name = trace.strings.get(trace.activities.name[act]);
-  if (name.find("HtoD") != std::string_view::npos) return Engine::copy_to_device;
-  if (name.find("DtoH") != std::string_view::npos) return Engine::copy_to_host;
-  return Engine::compute;
+  if (name.find("HtoD") != std::string_view::npos) return DeviceEngine::copy_to_device;
+  if (name.find("DtoH") != std::string_view::npos) return DeviceEngine::copy_to_host;
+  return DeviceEngine::compute;
 }
 
 /// True if most launches return after their kernel (CUDA_LAUNCH_BLOCKING=1).
@@ -241,8 +241,8 @@ void Builder::set_launch_wait(const Entry& entry, HostItem& item) {
   if (work_end >= entry.end) return;
   // Where launches do not block, a slow call outlives a short kernel by chance: it waited for
   // nothing. Copies from and to the host may block in any run.
-  const Engine engine = out_.plan.works[item.first_work].engine;
-  if (!out_.blocking_launches && engine == Engine::compute) return;
+  const DeviceEngine engine = out_.plan.works[item.first_work].engine;
+  if (!out_.blocking_launches && engine == DeviceEngine::compute) return;
   item.wait = WaitFor::own_work;
   item.call = item.submit;
   item.return_delay =

@@ -34,7 +34,7 @@ po::options_description options_of_replay() {
       "profiler", po::value<std::string>()->default_value("remove"),
       "remove: predict the run without the profiler; keep: leave its cost in")(
       "set", po::value<std::vector<std::string>>()->default_value({}, ""),
-      "override a GPU number, e.g. gpu.sm_count=160")(
+      "override a GPU number, e.g. gpu.boost_clock_mhz=1900")(
       "out", po::value<std::string>()->default_value(""),
       "folder for result.json, timeline.json and kernels.csv")(
       "json", po::value<std::string>()->default_value(""), "write the result here; -: stdout")(

@@ -24,6 +24,7 @@ struct Command {
 
 int run_replay(const Arguments& arguments);
 int run_demo(const Arguments& arguments);
+int run_match(const Arguments& arguments);
 int run_validate(const Arguments& arguments);
 int run_describe(const Arguments& arguments);
 

@@ -11,11 +11,13 @@ namespace {
 
 using tandem::Command;
 
-constexpr std::array<Command, 4> commands{{
+constexpr std::array<Command, 5> commands{{
     {"replay", "TRACE [options]", "replay a profiler trace and predict a scenario",
      tandem::run_replay},
     {"demo", "[--out DIR]", "replay the ResNet-50 training trace that comes with tandem",
      tandem::run_demo},
+    {"match", "TRACE NCU.csv [options]", "join a trace with an Nsight Compute report",
+     tandem::run_match},
     {"validate", "[--data DIR]", "check the predictions against the measured runs",
      tandem::run_validate},
     {"describe", "gpu|mode|metric [NAME]", "explain a GPU config, the modes or the metrics",

@@ -14,10 +14,14 @@ namespace tandem {
 
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 void write_file(const std::string& path, const std::function<void(std::ostream&)>& write) {
   if (path.empty()) return;
   if (path == "-") {
     write(std::cout);
+    std::cout.flush();
+    if (!std::cout) throw InputError("standard output", "", std::strerror(errno), "room to write");
     return;
   }
   std::ofstream file(path, std::ios::binary);
@@ -29,7 +33,10 @@ void write_file(const std::string& path, const std::function<void(std::ostream&)
 }  // namespace
 
 void write_outputs(const Replay& r, const OutputPaths& paths) {
-  write_file(paths.json, [&](std::ostream& out) { out << result_json(r.result).dump(2) << '\n'; });
+  write_file(paths.json, [&](std::ostream& out) {
+    // A path need not be UTF-8; JSON must be.
+    out << result_json(r.result).dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+  });
   const SimulatedRun measured{r.measured.plan, r.measured_timeline};
   const SimulatedRun scenario{r.isolated, r.isolated_timeline};
   write_file(paths.kernels, [&](std::ostream& out) {

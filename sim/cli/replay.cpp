@@ -42,7 +42,7 @@ std::string choose_gpu(const Trace& trace, const ReplayOptions& options, LossLis
       trace.devices.empty() ? DeviceProperties{} : trace.devices.front();
   const DeviceMatch match = match_device(catalogue, device);
   const std::string traced = match.gpu == nullptr ? "" : match.gpu->name;
-  if (options.gpu.empty()) {
+  if (options.gpu.empty() && options.overrides.empty()) {
     if (match.gpu == nullptr) {
       losses.add("unknown_device", Severity::warning,
                  "no GPU config matches the traced device \"" + device.name +
@@ -51,11 +51,11 @@ std::string choose_gpu(const Trace& trace, const ReplayOptions& options, LossLis
     }
     return traced;
   }
-  GpuArch gpu = find_gpu(catalogue, options.gpu);
-  for (const std::string& text : options.overrides) apply_override(gpu, text);
+  GpuArch gpu = find_gpu(catalogue, options.gpu.empty() ? traced : options.gpu);
+  apply_overrides(gpu, options.overrides);
   if (gpu.name != traced || !options.overrides.empty()) {
-    throw InputError("command line", "--gpu",
-                     "\"" + options.gpu + "\" for a trace of \"" + device.name + "\"",
+    throw InputError("command line", options.overrides.empty() ? "--gpu" : "--set",
+                     "\"" + gpu.name + "\" for a trace of \"" + device.name + "\"",
                      "the traced GPU (" + (traced.empty() ? "unknown" : traced) +
                          "): re-timing kernels for another GPU is not part of this version");
   }

@@ -21,6 +21,8 @@ struct Event {
   }
 };
 
+enum class WorkState : std::uint8_t { waiting, running, ended };
+
 constexpr TimePoint never = TimePoint::max();
 
 /// A host thread walks its list of items. At most one event of it is pending at any time.
@@ -44,7 +46,6 @@ struct StreamState {
   TimePoint last_end{};
   std::uint32_t blocked_edge = none;  // work of another stream the head waits for
   std::uint32_t incomplete_launches = 0;
-  std::uint32_t last_submitted = none;
 };
 
 class Simulation {
@@ -61,11 +62,12 @@ class Simulation {
   bool must_wait_for_room(const HostItem& item) const;
   void submit(const HostItem& item, TimePoint at);
   void wait_item(std::uint32_t thread, TimePoint now);
+  std::uint32_t last_submitted(const StreamState& stream, std::uint32_t first_later) const;
   void finish_item(std::uint32_t thread, TimePoint end);
   void start_head(std::uint32_t stream, TimePoint now);
   void end_work(std::uint32_t work, TimePoint now);
   void wake_threads(std::uint32_t work, std::uint32_t stream, TimePoint now);
-  bool ended(std::uint32_t work) const { return ended_[work] != 0; }
+  bool ended(std::uint32_t work) const { return state_[work] == WorkState::ended; }
 
   const Plan& plan_;
   Timeline out_;
@@ -74,7 +76,7 @@ class Simulation {
   std::vector<ThreadState> threads_;
   std::vector<StreamState> streams_;
   std::vector<TimePoint> arrival_;       // per work: when the device may see it
-  std::vector<std::uint8_t> ended_;      // per work
+  std::vector<WorkState> state_;         // per work
   std::vector<std::uint8_t> item_done_;  // per item
   std::array<TimePoint, 2> copy_engine_free_{};
   std::uint32_t blocked_streams_ = 0;
@@ -92,7 +94,7 @@ Simulation::Simulation(const Plan& plan) : plan_(plan) {
   out_.work_begin.resize(works);
   out_.work_end.resize(works);
   arrival_.assign(works, never);
-  ended_.assign(works, 0);
+  state_.assign(works, WorkState::waiting);
   item_done_.assign(items, 0);
   threads_.resize(plan.threads.size());
   streams_.resize(plan.streams.size());
@@ -106,9 +108,7 @@ Timeline Simulation::run() {
   for (std::uint32_t w = 0; w < plan_.works.size(); ++w) {
     if (plan_.works[w].item != none) continue;
     arrival_[w] = plan_.preloaded_start.at(preloaded++) - plan_.works[w].latency;
-    StreamState& stream = streams_[plan_.works[w].stream];
-    stream.last_submitted = w;
-    stream.incomplete_launches += plan_.works[w].takes_slot;
+    streams_[plan_.works[w].stream].incomplete_launches += plan_.works[w].takes_slot;
   }
   for (std::uint32_t s = 0; s < streams_.size(); ++s) start_head(s, TimePoint::min());
   for (std::uint32_t t = 0; t < threads_.size(); ++t) {
@@ -191,21 +191,37 @@ void Simulation::submit(const HostItem& item, TimePoint at) {
     const std::uint32_t s = plan_.works[w].stream;
     StreamState& stream = streams_[s];
     arrival_[w] = at;
-    if (stream.last_submitted == none || stream.last_submitted < w) stream.last_submitted = w;
     stream.incomplete_launches += plan_.works[w].takes_slot;
     if (!stream.busy && stream.blocked_edge == none) start_head(s, at);
   }
 }
 
+/// The last submitted work of the stream before work `first_later` of the plan, or none.
+std::uint32_t Simulation::last_submitted(const StreamState& stream,
+                                         std::uint32_t first_later) const {
+  auto end = std::lower_bound(stream.queue.begin(), stream.queue.end(), first_later);
+  while (end != stream.queue.begin() && arrival_[*std::prev(end)] == never) --end;
+  return end == stream.queue.begin() ? none : *std::prev(end);
+}
+
 void Simulation::wait_item(std::uint32_t t, TimePoint now) {
   ThreadState& thread = threads_[t];
-  const HostItem& item = plan_.items[thread.items[thread.next]];
+  const std::uint32_t index = thread.items[thread.next];
+  const HostItem& item = plan_.items[index];
   if (item.wait == WaitFor::all_work) {
+    // All work of earlier items. Threads may run ahead of the plan; waiting for what they submitted
+    // might never end, for it may stand behind work that this thread has yet to submit.
+    auto first_later = static_cast<std::uint32_t>(plan_.works.size());
+    for (std::size_t i = index; i < plan_.items.size(); ++i) {
+      if (plan_.items[i].work_count == 0) continue;
+      first_later = plan_.items[i].first_work;
+      break;
+    }
     thread.drain.assign(streams_.size(), none);
     thread.waits_for_streams = 0;
     TimePoint end = now;
     for (std::size_t s = 0; s < streams_.size(); ++s) {
-      const std::uint32_t last = streams_[s].last_submitted;
+      const std::uint32_t last = last_submitted(streams_[s], first_later);
       if (last == none) continue;
       if (ended(last)) {
         end = std::max(end, out_.work_end[last] + item.return_delay);
@@ -252,12 +268,11 @@ void Simulation::start_head(std::uint32_t s, TimePoint now) {
   const DeviceWork& work = plan_.works[w];
   TimePoint start = arrival_[w] + work.latency;
   if (stream.used) {
-    const bool far = stream.last_end - arrival_[w] > plan_.far_lead;
-    start = std::max(start, stream.last_end + (far ? work.far_gap : work.gap));
+    start = std::max(start, stream.last_end + plan_.gap_of(work, stream.last_end, arrival_[w]));
   }
   for (std::uint32_t e = work.first_edge; e < work.first_edge + work.edge_count; ++e) {
     const WorkEdge& edge = plan_.edges[e];
-    if (edge.work > w && arrival_[edge.work] == never) continue;
+    if (edge.work > w && state_[edge.work] == WorkState::waiting) continue;
     if (!ended(edge.work)) {
       stream.blocked_edge = edge.work;
       ++blocked_streams_;
@@ -265,14 +280,15 @@ void Simulation::start_head(std::uint32_t s, TimePoint now) {
     }
     start = std::max(start, out_.work_end[edge.work] + edge.delay);
   }
-  if (work.engine == Engine::copy_to_device || work.engine == Engine::copy_to_host) {
-    TimePoint& engine_free = copy_engine_free_[work.engine == Engine::copy_to_host ? 1 : 0];
+  if (work.engine == DeviceEngine::copy_to_device || work.engine == DeviceEngine::copy_to_host) {
+    TimePoint& engine_free = copy_engine_free_[work.engine == DeviceEngine::copy_to_host ? 1 : 0];
     start = std::max(start, engine_free);
     engine_free = start + work.duration;
   }
   stream.busy = true;
   stream.used = true;
   ++stream.head;
+  state_[w] = WorkState::running;
   out_.work_begin[w] = start;
   // A negative gap may reach back before `now`; the calendar itself never does.
   push(std::max(now, start + work.duration), EventKind::work_end, w);
@@ -283,7 +299,7 @@ void Simulation::end_work(std::uint32_t w, TimePoint now) {
   StreamState& stream = streams_[s];
   out_.work_end[w] = now;
   out_.end = std::max(out_.end, now);
-  ended_[w] = 1;
+  state_[w] = WorkState::ended;
   stream.busy = false;
   stream.last_end = now;
   stream.incomplete_launches -= plan_.works[w].takes_slot;

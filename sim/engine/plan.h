@@ -42,7 +42,7 @@ struct HostItem {
   WaitFor wait = WaitFor::nothing;
 };
 
-enum class Engine : std::uint8_t { compute, copy_to_device, copy_to_host, collective };
+enum class DeviceEngine : std::uint8_t { compute, copy_to_device, copy_to_host, collective };
 
 /// One kernel, copy or memset.
 struct DeviceWork {
@@ -58,14 +58,14 @@ struct DeviceWork {
   std::uint32_t source = none;  // row of Trace::activities
   std::uint32_t item = none;    // the host item that enqueues it; none: there from the start
   std::uint16_t stream = 0;     // index of Plan::streams
-  Engine engine = Engine::compute;
+  DeviceEngine engine = DeviceEngine::compute;
   bool graph_node = false;
   bool takes_slot = true;  // holds a place of its stream's launch queue; of a graph the last node
 };
 
 /// `work` must have ended at least `delay` before the dependent work starts: an event of another
-/// stream, or work that holds the SMs. Work that comes later in the plan counts only if it was
-/// submitted by the time the dependent work could start.
+/// stream, or work that holds the SMs. Work that comes later in the plan counts only if it is running
+/// when the dependent work could start.
 struct WorkEdge {
   std::uint32_t work = none;
   Duration delay{};
@@ -86,6 +86,11 @@ struct Plan {
   std::vector<TimePoint> preloaded_start;  // one entry per work with item == none, in order
   std::uint32_t queue_depth = 1022;        // launches a stream accepts before the host blocks
   Duration far_lead = microseconds(100);   // submission before the end of the previous work
+
+  /// The gap of work that was submitted at `arrival`, behind work that ended at `previous_end`.
+  Duration gap_of(const DeviceWork& work, TimePoint previous_end, TimePoint arrival) const {
+    return previous_end - arrival > far_lead ? work.far_gap : work.gap;
+  }
 };
 
 }  // namespace tandem

@@ -120,53 +120,86 @@ CallOps ops_of_calls(const Trace& trace) {
   return out;
 }
 
-Attribution::Attribution(const Trace& trace, const Links& links)
-    : trace_(trace), links_(links), ops_(ops_of_calls(trace)) {
-  // Activities whose call is not in the trace may still name their operation.
+namespace {
+
+/// Activities whose call is not in the trace may still name their operation: rows of Trace::ops.
+std::vector<std::uint32_t> ops_by_external_id(const Trace& trace, const Links& links) {
   std::vector<std::uint32_t> by_id(trace.ops.size());
   std::iota(by_id.begin(), by_id.end(), 0U);
   const auto& id = trace.ops.external_id;
-  std::sort(by_id.begin(), by_id.end(), [&](std::uint32_t a, std::uint32_t b) {
+  const auto earlier = [&](std::uint32_t a, std::uint32_t b) {
     return id[a] != id[b] ? id[a] < id[b] : a < b;
-  });
-  op_by_external_id_.assign(trace.activities.size(), no_row);
+  };
+  if (!std::is_sorted(by_id.begin(), by_id.end(), earlier)) {
+    std::sort(by_id.begin(), by_id.end(), earlier);
+  }
+  std::vector<std::uint32_t> op_of(trace.activities.size(), no_row);
   for (std::uint32_t act = 0; act < trace.activities.size(); ++act) {
     const std::int64_t wanted = trace.activities.external_id[act];
     if (links.call_of_activity[act] != no_row || wanted < 0) continue;
     const auto it = std::lower_bound(by_id.begin(), by_id.end(), wanted,
                                      [&](std::uint32_t a, std::int64_t v) { return id[a] < v; });
-    if (it != by_id.end() && id[*it] == wanted) op_by_external_id_[act] = *it;
+    if (it != by_id.end() && id[*it] == wanted) op_of[act] = *it;
   }
+  return op_of;
 }
 
-std::string_view Attribution::op_of_call(std::uint32_t call) const {
-  if (call == no_row || ops_.outermost[call] == no_row) return {};
-  std::string_view name = trace_.strings.get(trace_.ops.name[ops_.outermost[call]]);
+/// match_layer() with a memory: few distinct names stand behind many activities.
+class LayerTable {
+ public:
+  explicit LayerTable(const Trace& trace) : trace_(trace), known_(trace.strings.size()) {}
+  std::string_view of(StringId name) {
+    Entry& entry = known_[name.index()];
+    if (!entry.matched) entry = {true, match_layer(trace_.strings.get(name))};
+    return entry.layer;
+  }
+
+ private:
+  struct Entry {
+    bool matched = false;
+    std::string_view layer;
+  };
+  const Trace& trace_;
+  std::vector<Entry> known_;
+};
+
+std::string_view without_prefix(std::string_view name) {
   if (name.starts_with(engine_prefix)) name.remove_prefix(engine_prefix.size());
   return name;
 }
 
-std::string_view Attribution::op(std::uint32_t activity) const {
-  const std::uint32_t call = links_.call_of_activity[activity];
-  const std::string_view name = op_of_call(call);
-  if (!name.empty()) return name;
-  const std::uint32_t op = op_by_external_id_[activity];
-  return op == no_row ? "(no operation)" : trace_.strings.get(trace_.ops.name[op]);
-}
+}  // namespace
 
-std::string_view Attribution::layer(std::uint32_t activity) const {
-  const std::string_view kernel = trace_.strings.get(trace_.activities.name[activity]);
-  if (kernel.starts_with("nccl")) return "collective";
-  if (trace_.activities.kind[activity] != ActivityKind::kernel) return "copy";
-  const std::uint32_t call = links_.call_of_activity[activity];
-  if (call != no_row && ops_.innermost[call] != no_row) {
-    const std::string_view inner = trace_.strings.get(trace_.ops.name[ops_.innermost[call]]);
-    if (const auto layer = match_layer(inner); !layer.empty()) return layer;
-    if (const auto layer = match_layer(op_of_call(call)); !layer.empty()) return layer;
-    return "pointwise";
+Attribution::Attribution(const Trace& trace, const Links& links) {
+  const CallOps ops = ops_of_calls(trace);
+  const auto by_id = ops_by_external_id(trace, links);
+  LayerTable layers(trace);
+  op_of_call_.resize(trace.calls.size());
+  for (std::size_t call = 0; call < trace.calls.size(); ++call) {
+    if (ops.outermost[call] == no_row) continue;
+    op_of_call_[call] = without_prefix(trace.strings.get(trace.ops.name[ops.outermost[call]]));
   }
-  const auto layer = match_layer(kernel);
-  return layer.empty() ? "other" : layer;
+  const auto layer_of = [&](std::uint32_t act) -> std::string_view {
+    const StringId kernel = trace.activities.name[act];
+    if (trace.strings.get(kernel).starts_with("nccl")) return "collective";
+    if (trace.activities.kind[act] != ActivityKind::kernel) return "copy";
+    const std::uint32_t call = links.call_of_activity[act];
+    if (call == no_row || ops.innermost[call] == no_row) {
+      const std::string_view layer = layers.of(kernel);
+      return layer.empty() ? "other" : layer;
+    }
+    for (const std::uint32_t op : {ops.innermost[call], ops.outermost[call]}) {
+      if (const auto layer = layers.of(trace.ops.name[op]); !layer.empty()) return layer;
+    }
+    return "pointwise";
+  };
+  for (std::uint32_t act = 0; act < trace.activities.size(); ++act) {
+    const std::string_view of_call = op_of_call(links.call_of_activity[act]);
+    op_.push_back(!of_call.empty()       ? of_call
+                  : by_id[act] != no_row ? trace.strings.get(trace.ops.name[by_id[act]])
+                                         : std::string_view("(no operation)"));
+    layer_.push_back(layer_of(act));
+  }
 }
 
 }  // namespace tandem

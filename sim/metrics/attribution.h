@@ -19,23 +19,25 @@ struct CallOps {
 /// Nesting is by time on the call's thread.
 CallOps ops_of_calls(const Trace& trace);
 
-/// Names an activity is grouped by in reports.
+/// Names that activities and calls are grouped by in reports. The names point into Trace::strings
+/// and stay valid while that trace lives, also when it is moved.
 class Attribution {
  public:
   Attribution(const Trace& trace, const Links& links);
   /// Outermost operation without the autograd engine's prefix; "(no operation)" where none is
   /// known.
-  std::string_view op(std::uint32_t activity) const;
+  std::string_view op(std::uint32_t activity) const { return op_[activity]; }
   /// convolution, batch_norm, linear, attention, optimizer, ...: by operation, then kernel name.
-  std::string_view layer(std::uint32_t activity) const;
+  std::string_view layer(std::uint32_t activity) const { return layer_[activity]; }
   /// Outermost operation of a call, for host segments; empty if there is none.
-  std::string_view op_of_call(std::uint32_t call) const;
+  std::string_view op_of_call(std::uint32_t call) const {
+    return call == no_row ? std::string_view{} : op_of_call_[call];
+  }
 
  private:
-  const Trace& trace_;
-  const Links& links_;
-  CallOps ops_;
-  std::vector<std::uint32_t> op_by_external_id_;  // per activity, where the call is unknown
+  std::vector<std::string_view> op_;          // per activity
+  std::vector<std::string_view> layer_;       // per activity
+  std::vector<std::string_view> op_of_call_;  // per call
 };
 
 }  // namespace tandem

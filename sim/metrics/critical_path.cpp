@@ -79,7 +79,10 @@ class GraphBuilder {
         add(work.item, v, PathKind::launch_latency, work.latency);
       }
       if (previous[work.stream] != none) {
-        add(work_vertex(previous[work.stream]), v, PathKind::device_gap, work.gap);
+        const TimePoint free = timeline_.work_end[previous[work.stream]];
+        const TimePoint arrival = work.item == none ? free : timeline_.item_submit[work.item];
+        add(work_vertex(previous[work.stream]), v, PathKind::device_gap,
+            plan_.gap_of(work, free, arrival));
       }
       for (std::uint32_t e = 0; e < work.edge_count; ++e) {
         const WorkEdge& edge = plan_.edges[work.first_edge + e];
@@ -160,7 +163,7 @@ class Walk {
       TimePoint allowed = leaves(source, d.kind) + d.delay;
       const bool ends_call = d.kind == PathKind::host_return || d.kind == PathKind::queue_full;
       if (!ends_call && is_item(v)) allowed += plan_.items[v].call;
-      // An edge to work that was submitted too late to count did not hold anything.
+      // An edge to work that began too late to count did not hold anything.
       if (allowed <= latest || allowed > (is_item(v) ? end_of(v) : begin_of(v))) continue;
       latest = allowed;
       best = {true, source, d.kind};

@@ -18,9 +18,10 @@ allowed_includes() {
   case $1 in
     sim/core/*)       echo 'sim/core/' ;;
     sim/trace/*)      echo 'sim/(core|trace)/' ;;
+    sim/counters/*)   echo 'sim/(core|trace|counters)/' ;;
     sim/engine/*)     echo 'sim/(core|trace|engine)/' ;;
     sim/metrics/*)    echo 'sim/(core|trace|engine|metrics)/' ;;
-    sim/report/*)     echo 'sim/(core|trace|engine|metrics|report)/' ;;
+    sim/report/*)     echo 'sim/(core|trace|counters|engine|metrics|report)/' ;;
     sim/cli/*)        echo '(sim|models|workloads|validation/compare)/' ;;
     validation/*)     echo '(sim|models|workloads|validation)/' ;;
     models/runtime/*) echo '(sim/(core|trace)|models)/|sim/engine/(plan|timeline)\.h' ;;

@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::string_view kind_names[] = {"fidelity", "unprofiled", "mode", "mode_ratio"};
 constexpr std::string_view bound_names[] = {"any", "gpu", "host"};
+constexpr std::string_view mode_names[] = {"as-traced", "eager-async", "eager-sync", "cuda-graph"};
+constexpr std::string_view scope_names[] = {"step", "forward-backward"};
 
 std::vector<Field<Case>> case_fields() {
   return {
@@ -18,8 +20,9 @@ std::vector<Field<Case>> case_fields() {
       field<Case>("description", "", "what is compared with what", &Case::description),
       choice_field<Case>("kind", "what is compared", &Case::kind, kind_names),
       choice_field<Case>("bound", "which captures are taken", &Case::bound, bound_names),
-      field<Case>("mode", "", "execution mode of the prediction", &Case::mode),
-      field<Case>("graph_scope", "", "what a CUDA graph captures", &Case::graph_scope),
+      choice_field<Case>("mode", "execution mode of the prediction", &Case::mode, mode_names),
+      choice_field<Case>("graph_scope", "what a CUDA graph captures", &Case::graph_scope,
+                         scope_names),
       field<Case>("traces", "", "files, or FOLDER/*, below a data folder", &Case::traces),
       field<Case>("excluded", "", "name prefixes that FOLDER/* leaves out", &Case::excluded),
       field<Case>("mean_limit", "ratio", "largest mean error; 0: not enforced", &Case::mean_limit,
@@ -38,6 +41,24 @@ CasePair read_pair(const Json& json, const Place& place) {
   return {names[0], names[1]};
 }
 
+std::vector<CasePair> read_pairs(const Json& json, const Place& place) {
+  if (!json.is_array()) place.fail(describe_json(json), "a list of pairs");
+  std::vector<CasePair> pairs;
+  for (const Json& pair : json) pairs.push_back(read_pair(pair, place));
+  return pairs;
+}
+
+void check(const Json& json, const Case& c, const Place& place) {
+  for (const std::string key : {"name", "description", "kind"}) {
+    if (!json.contains(key)) place.fail("no key \"" + key + "\"", "name, description and kind");
+  }
+  const bool of_pairs = c.kind == CaseKind::mode || c.kind == CaseKind::mode_ratio;
+  if (c.pairs.empty() == of_pairs || c.traces.empty() != of_pairs) {
+    place.fail("neither or both of traces and pairs, or the wrong one",
+               "traces for fidelity and unprofiled, pairs for mode and mode_ratio");
+  }
+}
+
 Case load_case(const std::string& path) {
   const Json json = read_json_file(path);
   const Place place{path, ""};
@@ -47,14 +68,13 @@ Case load_case(const std::string& path) {
   Case out;
   out.file = path;
   for (const auto& [key, value] : json.items()) {
-    if (key != "pairs") {
+    if (key == "pairs") {
+      out.pairs = read_pairs(value, place / key);
+    } else {
       find_field(view, key, place).read(out, value, place / key);
-      continue;
     }
-    for (const Json& pair : value) out.pairs.push_back(read_pair(pair, place / key));
   }
-  if (out.name.empty()) place.fail("no key \"name\"", "a name");
-  if (out.traces.empty() == out.pairs.empty()) place.fail("neither or both", "traces or pairs");
+  check(json, out, place);
   return out;
 }
 

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "models/runtime/modes.h"
+
 namespace tandem {
 
 enum class CaseKind : std::uint8_t {
@@ -30,8 +32,8 @@ struct Case {
   std::string description;
   CaseKind kind = CaseKind::fidelity;
   Bound bound = Bound::any;
-  std::string mode = "as-traced";
-  std::string graph_scope = "step";
+  Mode mode = Mode::as_traced;
+  GraphScope graph_scope = GraphScope::step;
   std::vector<std::string> traces;    // files or "FOLDER/*" below a data folder
   std::vector<std::string> excluded;  // name prefixes left out of "*", each with its reason in doc
   std::vector<CasePair> pairs;

@@ -76,20 +76,18 @@ double measured_us(const std::string& trace_path) {
   const std::string path =
       trace_path.substr(0, trace_path.size() - trace_suffix.size()) + ".meta.json";
   const Json meta = read_json_file(path);
-  if (!meta.contains("iter_s") || !meta["iter_s"].is_number()) {
-    throw InputError(path, "iter_s", "no number", "seconds per iteration without the profiler");
+  if (!meta.contains("iter_s") || !meta["iter_s"].is_number() || meta["iter_s"] <= 0) {
+    throw InputError(path, "iter_s", "no positive number",
+                     "seconds per iteration without the profiler");
   }
   return meta["iter_s"].get<double>() * 1e6;
 }
 
-Replay run(const std::string& path, const Case& c, const CompareOptions& options,
-           const std::string& mode) {
+Replay run(const std::string& path, const Case& c, const CompareOptions& options, Mode mode) {
   ReplayOptions replay_options;
   replay_options.trace_path = path;
   replay_options.configs = options.configs;
-  replay_options.mode.mode = parse_mode(mode);
-  replay_options.mode.graph_scope =
-      c.graph_scope == "forward-backward" ? GraphScope::forward_backward : GraphScope::step;
+  replay_options.mode = {mode, c.graph_scope};
   return replay(replay_options);
 }
 
@@ -118,7 +116,7 @@ std::vector<Comparison> compare_pair(const Case& c, const std::string& base,
                                      const std::string& measured, const CompareOptions& options) {
   const double predicted = run(base, c, options, c.mode).result.step.time_us;
   if (c.kind == CaseKind::mode) return {{name_of(measured), measured_us(measured), predicted}};
-  const double own = run(base, c, options, "as-traced").result.step.time_us;
+  const double own = run(base, c, options, Mode::as_traced).result.step.time_us;
   return {{name_of(measured), measured_us(measured) / measured_us(base), predicted / own}};
 }
 

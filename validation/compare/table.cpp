@@ -10,6 +10,12 @@ std::string percent(double ratio) { return fmt::format("{:.2f} %", 100 * ratio);
 
 std::string limit(double ratio) { return ratio > 0 ? percent(ratio) : "-"; }
 
+std::string_view verdict(const CaseResult& r) {
+  if (r.what.mean_limit <= 0 && r.what.worst_limit <= 0) return "not enforced";
+  if (!r.enough()) return "too few captures";
+  return r.passed() ? "ok" : "MISSED";
+}
+
 std::string case_row(const CaseResult& r) {
   if (r.rows.empty()) {
     return fmt::format("| {} | 0 | - | - | - | {} / {} | no data |\n", r.what.name,
@@ -17,10 +23,7 @@ std::string case_row(const CaseResult& r) {
   }
   return fmt::format("| {} | {} | {} | {} | {} | {} / {} | {} |\n", r.what.name, r.rows.size(),
                      percent(r.mean_error), percent(r.worst_error), r.worst_name,
-                     limit(r.what.mean_limit), limit(r.what.worst_limit),
-                     !r.enough()  ? "too few captures"
-                     : r.passed() ? "ok"
-                                  : "MISSED");
+                     limit(r.what.mean_limit), limit(r.what.worst_limit), verdict(r));
 }
 
 }  // namespace
