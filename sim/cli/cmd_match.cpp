@@ -1,0 +1,118 @@
+#include <fmt/format.h>
+
+#include <boost/program_options.hpp>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "sim/cli/command.h"
+#include "sim/counters/match.h"
+#include "sim/report/match_report.h"
+#include "sim/trace/import.h"
+
+namespace tandem {
+
+namespace {
+
+namespace po = boost::program_options;
+using Json = nlohmann::ordered_json;
+
+/// Below this share of the report's kernels, the report is probably not of this workload.
+constexpr double doubtful_share = 0.5;
+
+po::options_description options_of_match() {
+  po::options_description options("tandem match TRACE NCU.csv[.gz]");
+  options.add_options()("help", "show this text")("trace", po::value<std::string>(),
+                                                  "profiler trace (.json or .json.gz)")(
+      "counters", po::value<std::string>(), "Nsight Compute report (ncu --csv, any page)")(
+      "step", po::value<std::string>()->default_value(""),
+      "step of the trace, e.g. ProfilerStep#3; default: the one that fits best")(
+      "out", po::value<std::string>()->default_value(""),
+      "write the per-kernel table (CSV) here; -: stdout")(
+      "json", po::value<std::string>()->default_value(""), "write the result here; -: stdout")(
+      "quiet", "no summary");
+  return options;
+}
+
+po::variables_map parse(const Arguments& arguments, const po::options_description& options) {
+  po::positional_options_description positional;
+  positional.add("trace", 1).add("counters", 1);
+  po::variables_map values;
+  try {
+    po::store(po::command_line_parser(arguments).options(options).positional(positional).run(),
+              values);
+    po::notify(values);
+  } catch (const po::error& error) {
+    throw InputError("command line", "match", error.what(),
+                     "options that 'tandem match --help' lists");
+  }
+  return values;
+}
+
+void write_file(const std::string& path, const std::function<void(std::ostream&)>& write) {
+  if (path.empty()) return;
+  if (path == "-") {
+    write(std::cout);
+    std::cout.flush();
+    if (!std::cout) throw InputError("standard output", "", std::strerror(errno), "room to write");
+    return;
+  }
+  std::ofstream file(path, std::ios::binary);
+  if (file) write(file);
+  file.flush();
+  if (!file) throw InputError(path, "", std::strerror(errno), "a file that can be written");
+}
+
+/// Errors: InputError if nothing matches.
+StepMatch match(const Trace& trace, const Links& links, const CounterReport& report,
+                const std::string& step) {
+  StepMatch found = step.empty() ? match_best_step(trace, links, report)
+                                 : match_step(trace, links, report, find_step(trace, links, step));
+  if (found.iterations == 0) {
+    throw InputError(report.path, "", "no kernel of " + found.step + " of " + trace.path,
+                     "a report of the same workload");
+  }
+  return found;
+}
+
+}  // namespace
+
+int run_match(const Arguments& arguments) {
+  const po::options_description options = options_of_match();
+  const po::variables_map values = parse(arguments, options);
+  if (values.count("help") > 0) {
+    std::cout << options;
+    return exit_ok;
+  }
+  if (values.count("trace") == 0 || values.count("counters") == 0) {
+    throw InputError("command line", "match", "no TRACE or no NCU.csv",
+                     "tandem match TRACE NCU.csv [options]");
+  }
+  const CounterReport counters = read_counter_report(values["counters"].as<std::string>());
+  const Trace trace = import_trace(values["trace"].as<std::string>());
+  const Links links = link_trace(trace);
+  const StepMatch found = match(trace, links, counters, values["step"].as<std::string>());
+  const Attribution attribution(trace, links);
+  const MatchReport report = make_match_report(trace, links, attribution, counters, found);
+  const std::string table = values["out"].as<std::string>();
+  const std::string json = values["json"].as<std::string>();
+  write_file(table, [&](std::ostream& out) { write_match_csv(out, report); });
+  write_file(json, [&](std::ostream& out) {
+    // A kernel name or a path need not be UTF-8; JSON must be.
+    out << match_json(report).dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+  });
+  if (table != "-" && json != "-" && values.count("quiet") == 0) {
+    fmt::print("{}", match_summary_text(report));
+  }
+  const MatchSummary& s = report.summary;
+  if (static_cast<double>(s.rows_matched) < doubtful_share * static_cast<double>(s.rows)) {
+    fmt::print(stderr, "tandem: {} of {} kernels of the report match; is it of this workload?\n",
+               s.rows_matched, s.rows);
+  }
+  return exit_ok;
+}
+
+}  // namespace tandem

@@ -1,0 +1,152 @@
+#include "sim/metrics/gpu_metrics.h"
+
+#include <algorithm>
+#include <array>
+
+namespace tandem {
+
+namespace {
+
+constexpr std::array<GpuMetricInfo, 19> infos{{
+    {"smsp_elapsed_cycles", "cycles", "SMSP cycles while kernels run, over all SMSPs",
+     &GpuMetrics::smsp_elapsed_cycles},
+    {"smsp_active_cycles", "cycles", "SMSP cycles with at least one warp resident",
+     &GpuMetrics::smsp_active_cycles},
+    {"smsp_issue_cycles", "cycles", "SMSP cycles in which an instruction was issued",
+     &GpuMetrics::smsp_issue_cycles},
+    {"tc_active_cycles", "cycles", "tensor pipe active, over all SMSPs",
+     &GpuMetrics::tc_active_cycles},
+    {"tc_issue_cycles", "cycles", "tensor-core warp instructions issued",
+     &GpuMetrics::tc_issue_cycles},
+    {"smsp_active_utilization", "ratio", "smsp_active_cycles / SMSP cycles of the span",
+     &GpuMetrics::smsp_active_utilization},
+    {"smsp_issue_utilization", "ratio", "smsp_issue_cycles / SMSP cycles of the span",
+     &GpuMetrics::smsp_issue_utilization},
+    {"tc_active_utilization", "ratio", "tc_active_cycles / SMSP cycles of the span",
+     &GpuMetrics::tc_active_utilization},
+    {"tc_issue_utilization", "ratio", "tc_issue_cycles / SMSP cycles of the span",
+     &GpuMetrics::tc_issue_utilization},
+    {"smact", "ratio", "DCGM SM active: cycles with a warp resident, mean over SMs",
+     &GpuMetrics::smact},
+    {"smocc", "ratio", "DCGM SM occupancy: resident warps / most warps", &GpuMetrics::smocc},
+    {"tenso", "ratio", "DCGM tensor active", &GpuMetrics::tenso},
+    {"drama", "ratio", "DCGM DRAM active: traffic / peak bandwidth", &GpuMetrics::drama},
+    {"dram_read_bytes", "B", "read from DRAM", &GpuMetrics::dram_read_bytes},
+    {"dram_write_bytes", "B", "written to DRAM", &GpuMetrics::dram_write_bytes},
+    {"l2_bytes", "B", "L2 sectors x 32", &GpuMetrics::l2_bytes},
+    {"l1_bytes", "B", "L1 sectors x 32", &GpuMetrics::l1_bytes},
+    {"shared_bytes", "B", "shared-memory wavefronts x 128", &GpuMetrics::shared_bytes},
+    {"coverage", "ratio", "share of kernel time in families that have a model",
+     &GpuMetrics::coverage},
+}};
+
+double ratio(double part, double whole) {
+  return whole > 0 ? std::clamp(part / whole, 0.0, 1.0) : 0;
+}
+
+void add(const WorkCounters& work, GpuMetrics& m) {
+  m.smsp_elapsed_cycles += work.smsp_elapsed_cycles;
+  m.smsp_active_cycles += work.smsp_active_cycles;
+  m.smsp_issue_cycles += work.smsp_issue_cycles;
+  m.tc_active_cycles += work.tc_active_cycles;
+  m.tc_issue_cycles += work.tc_issue_cycles;
+  m.dram_read_bytes += work.dram_read_bytes;
+  m.dram_write_bytes += work.dram_write_bytes;
+  m.l2_bytes += work.l2_bytes;
+  m.l1_bytes += work.l1_bytes;
+  m.shared_bytes += work.shared_bytes;
+}
+
+/// Shares of `span_us` from the sums that add() made.
+void divide(const GpuScale& gpu, double span_us, double warp_cycles, GpuMetrics& m) {
+  const double sm_cycles = gpu.sm_count * gpu.clock_mhz * span_us;
+  const double cycles = sm_cycles * gpu.smsp_per_sm;
+  m.smsp_active_utilization = ratio(m.smsp_active_cycles, cycles);
+  m.smsp_issue_utilization = ratio(m.smsp_issue_cycles, cycles);
+  m.tc_active_utilization = ratio(m.tc_active_cycles, cycles);
+  m.tc_issue_utilization = ratio(m.tc_issue_cycles, cycles);
+  m.smact = m.smsp_active_utilization;
+  m.smocc = ratio(warp_cycles, sm_cycles * gpu.max_warps_per_sm);
+  m.tenso = m.tc_active_utilization;
+  const double peak_bytes = gpu.dram_peak_gbps * 1e3 * span_us;
+  m.drama = ratio(m.dram_read_bytes + m.dram_write_bytes, peak_bytes);
+}
+
+double utilization(const WorkCounters& work, BinnedUtilization which) {
+  switch (which) {
+    case BinnedUtilization::smsp_active:
+      return ratio(work.smsp_active_cycles, work.smsp_elapsed_cycles);
+    case BinnedUtilization::smsp_issue:
+      return ratio(work.smsp_issue_cycles, work.smsp_elapsed_cycles);
+    case BinnedUtilization::tc_active:
+      return ratio(work.tc_active_cycles, work.smsp_elapsed_cycles);
+    case BinnedUtilization::tc_issue: return ratio(work.tc_issue_cycles, work.smsp_elapsed_cycles);
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::span<const GpuMetricInfo> gpu_metric_infos() { return infos; }
+
+GpuMetrics gpu_metrics(std::span<const WorkCounters> works, const GpuScale& gpu, double span_us) {
+  GpuMetrics m;
+  double warp_cycles = 0;
+  double time_us = 0;
+  double modelled_us = 0;
+  for (const WorkCounters& work : works) {
+    add(work, m);
+    warp_cycles += work.warp_active_cycles;
+    time_us += work.time_us;
+    if (work.modelled) modelled_us += work.time_us;
+  }
+  divide(gpu, span_us, warp_cycles, m);
+  m.coverage = ratio(modelled_us, time_us);
+  return m;
+}
+
+std::vector<FamilyShare> family_shares(std::span<const WorkCounters> works, const GpuScale& gpu) {
+  std::vector<FamilyShare> families;
+  std::vector<std::vector<WorkCounters>> members;
+  double total_us = 0;
+  for (const WorkCounters& work : works) {
+    total_us += work.time_us;
+    auto it = std::find_if(families.begin(), families.end(),
+                           [&](const FamilyShare& f) { return f.name == work.family; });
+    if (it == families.end()) {
+      families.push_back({std::string(work.family), work.modelled, 0, 0, 0, {}});
+      members.emplace_back();
+      it = families.end() - 1;
+    }
+    ++it->count;
+    it->time_us += work.time_us;
+    members[static_cast<std::size_t>(it - families.begin())].push_back(work);
+  }
+  for (std::size_t i = 0; i < families.size(); ++i) {
+    families[i].share = ratio(families[i].time_us, total_us);
+    families[i].metrics = gpu_metrics(members[i], gpu, families[i].time_us);
+  }
+  std::stable_sort(
+      families.begin(), families.end(),
+      [](const FamilyShare& a, const FamilyShare& b) { return a.time_us > b.time_us; });
+  return families;
+}
+
+std::vector<UtilizationBin> utilization_bins(std::span<const WorkCounters> works,
+                                             BinnedUtilization which, std::size_t bins) {
+  std::vector<UtilizationBin> out(bins);
+  const auto n = static_cast<double>(bins);
+  for (std::size_t i = 0; i < bins; ++i) {
+    out[i].from = static_cast<double>(i) / n;
+    out[i].to = static_cast<double>(i + 1) / n;
+  }
+  for (const WorkCounters& work : works) {
+    const auto bin = static_cast<std::size_t>(utilization(work, which) * n);
+    UtilizationBin& at = out[std::min(bin, bins - 1)];
+    ++at.kernels;
+    at.time_us += work.time_us;
+  }
+  return out;
+}
+
+}  // namespace tandem

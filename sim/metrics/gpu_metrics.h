@@ -1,0 +1,99 @@
+// Counters of the work of a step -> the GPU-level metrics of the step (thesis table 4.1, DCGM).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/core/time.h"
+
+namespace tandem {
+
+/// What one piece of device work costs on the GPU, from the kernel model or from measured counters.
+/// Sums over the device, as Nsight Compute's `.sum`.
+struct WorkCounters {
+  std::string_view family;  // of the kernel; static text
+  bool modelled = false;    // false: a generic guess
+  double time_us = 0;
+  double smsp_elapsed_cycles = 0;
+  double smsp_active_cycles = 0;
+  double smsp_issue_cycles = 0;
+  double tc_active_cycles = 0;
+  double tc_issue_cycles = 0;
+  double warp_active_cycles = 0;
+  double l1_bytes = 0;
+  double l2_bytes = 0;
+  double dram_read_bytes = 0;
+  double dram_write_bytes = 0;
+  double shared_bytes = 0;
+};
+
+/// The numbers of the GPU that turn counters into shares of time.
+struct GpuScale {
+  double sm_count = 0;
+  double smsp_per_sm = 0;
+  double max_warps_per_sm = 0;
+  double clock_mhz = 0;
+  double dram_peak_gbps = 0;
+};
+
+/// Metrics over one span of time. Ratios 0..1.
+struct GpuMetrics {
+  double smsp_elapsed_cycles = 0;
+  double smsp_active_cycles = 0;
+  double smsp_issue_cycles = 0;
+  double tc_active_cycles = 0;
+  double tc_issue_cycles = 0;
+  double smsp_active_utilization = 0;
+  double smsp_issue_utilization = 0;
+  double tc_active_utilization = 0;
+  double tc_issue_utilization = 0;
+  double smact = 0;
+  double smocc = 0;
+  double tenso = 0;
+  double drama = 0;
+  double dram_read_bytes = 0;
+  double dram_write_bytes = 0;
+  double l2_bytes = 0;
+  double l1_bytes = 0;
+  double shared_bytes = 0;
+  double coverage = 0;  // share of kernel time in families with a model
+};
+
+/// Counters summed and divided by the SMSP cycles that `span_us` holds at the GPU's clock.
+GpuMetrics gpu_metrics(std::span<const WorkCounters> works, const GpuScale& gpu, double span_us);
+
+struct GpuMetricInfo {
+  std::string_view name;
+  std::string_view unit;
+  std::string_view description;
+  double GpuMetrics::*member;
+};
+std::span<const GpuMetricInfo> gpu_metric_infos();
+
+/// Counters of one kernel family.
+struct FamilyShare {
+  std::string name;
+  bool modelled = false;
+  std::int64_t count = 0;
+  double time_us = 0;
+  double share = 0;    // of kernel time
+  GpuMetrics metrics;  // over the family's own kernel time
+};
+std::vector<FamilyShare> family_shares(std::span<const WorkCounters> works, const GpuScale& gpu);
+
+/// Kernel time whose issue-slot (or tensor-issue) utilization lies in [from, to): thesis figures
+/// 4.7-4.9. `bins` equal bins from 0 to 1.
+struct UtilizationBin {
+  double from = 0;
+  double to = 0;
+  std::int64_t kernels = 0;
+  double time_us = 0;
+};
+enum class BinnedUtilization : std::uint8_t { smsp_active, smsp_issue, tc_active, tc_issue };
+std::vector<UtilizationBin> utilization_bins(std::span<const WorkCounters> works,
+                                             BinnedUtilization which, std::size_t bins);
+
+}  // namespace tandem
