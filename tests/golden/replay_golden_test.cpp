@@ -1,0 +1,59 @@
+// The results of a small trace, byte for byte. TANDEM_UPDATE_GOLDEN=1 writes them anew: look at the
+// difference before you commit it.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "sim/cli/replay.h"
+#include "sim/report/report.h"
+
+namespace tandem {
+namespace {
+
+const std::string folder = TANDEM_SOURCE_DIR "/tests/golden/replay/";
+
+std::string result_text(Mode mode) {
+  ReplayOptions options;
+  options.trace_path = folder + "tiny.json";
+  options.configs = TANDEM_SOURCE_DIR "/configs";
+  options.mode.mode = mode;
+  Result result = replay(options).result;
+  result.trace.path = "tiny.json";  // the same on every machine
+  nlohmann::ordered_json json = result_json(result);
+  json["tandem_version"] = "";
+  return json.dump(1) + '\n';
+}
+
+std::string read(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+class ReplayGolden : public testing::TestWithParam<Mode> {};
+
+TEST_P(ReplayGolden, ResultIsTheCommittedOne) {
+  const std::string path = folder + "tiny." + std::string(to_string(GetParam())) + ".result.json";
+  const std::string text = result_text(GetParam());
+  if (std::getenv("TANDEM_UPDATE_GOLDEN") != nullptr) {
+    std::ofstream(path, std::ios::binary) << text;
+    GTEST_SKIP() << "wrote " << path;
+  }
+  EXPECT_EQ(text, read(path));
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, ReplayGolden,
+                         testing::Values(Mode::as_traced, Mode::eager_async, Mode::eager_sync,
+                                         Mode::cuda_graph),
+                         [](const auto& mode) {
+                           std::string name(to_string(mode.param));
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,126 @@
+#include "sim/metrics/attribution.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/trace_for_tests.h"
+
+namespace tandem {
+namespace {
+
+using test::TraceMaker;
+
+TEST(OpsOfCalls, NestsByTimeOnTheThreadOfTheCall) {
+  TraceMaker m;
+  const auto outer = m.op("outer", 0, 100);
+  const auto inner = m.op("inner", 10, 40);
+  m.op("other thread", 0, 1000, 1);
+  const auto before = m.call("cudaLaunchKernel", 5, 1);
+  const auto within = m.call("cudaLaunchKernel", 20, 1);
+  const auto at_end = m.call("cudaLaunchKernel", 50, 1);  // inner has just ended
+  const auto after = m.call("cudaLaunchKernel", 100, 1);
+  const auto elsewhere = m.call("cudaLaunchKernel", 20, 1, -1, 2);
+  const CallOps ops = ops_of_calls(m.trace);
+  EXPECT_EQ(ops.innermost[before], outer);
+  EXPECT_EQ(ops.innermost[within], inner);
+  EXPECT_EQ(ops.outermost[within], outer);
+  EXPECT_EQ(ops.innermost[at_end], outer);
+  EXPECT_EQ(ops.innermost[after], no_row);
+  EXPECT_EQ(ops.outermost[after], no_row);
+  EXPECT_EQ(ops.innermost[elsewhere], no_row);
+}
+
+TEST(OpsOfCalls, OfTwoThatBeginTogetherTheLongerIsTheParent) {
+  TraceMaker m;
+  const auto child = m.op("child", 0, 10);
+  const auto parent = m.op("parent", 0, 50);
+  const auto call = m.call("cudaLaunchKernel", 0, 1);
+  const CallOps ops = ops_of_calls(m.trace);
+  EXPECT_EQ(ops.innermost[call], child);
+  EXPECT_EQ(ops.outermost[call], parent);
+}
+
+TEST(OpsOfCalls, DoesNotNeedRowsInOrderOfTime) {
+  TraceMaker m;
+  const auto late = m.call("cudaLaunchKernel", 120, 1);
+  const auto early = m.call("cudaLaunchKernel", 20, 1);
+  const auto second = m.op("second", 100, 50);
+  const auto first = m.op("first", 0, 50);
+  const CallOps ops = ops_of_calls(m.trace);
+  EXPECT_EQ(ops.innermost[late], second);
+  EXPECT_EQ(ops.innermost[early], first);
+}
+
+/// What a kernel launched in `outer` > `inner` is called.
+struct Named {
+  std::string op;
+  std::string layer;
+};
+Named name(std::string_view outer, std::string_view inner, std::string_view kernel = "k") {
+  TraceMaker m;
+  if (!outer.empty()) m.op(outer, 0, 100);
+  if (!inner.empty()) m.op(inner, 5, 50);
+  m.launch(10, 5, 1);
+  m.kernel(20, 5, 1, 0, kernel);
+  const Links links = link_trace(m.trace);
+  const Attribution a(m.trace, links);
+  return {std::string(a.op(0)), std::string(a.layer(0))};
+}
+
+TEST(Attribution, OpIsTheOutermostWithoutTheEnginePrefix) {
+  EXPECT_EQ(name("aten::conv2d", "aten::cudnn_convolution").op, "aten::conv2d");
+  EXPECT_EQ(name("autograd::engine::evaluate_function: ConvolutionBackward0", "").op,
+            "ConvolutionBackward0");
+  EXPECT_EQ(name("", "").op, "(no operation)");
+}
+
+TEST(Attribution, LayerGoesByInnermostThenOutermostThenKernel) {
+  EXPECT_EQ(name("aten::conv2d", "aten::cudnn_convolution").layer, "convolution");
+  EXPECT_EQ(name("aten::batch_norm", "aten::native_batch_norm").layer, "batch_norm");
+  EXPECT_EQ(name("autograd::engine::evaluate_function: AddmmBackward0", "aten::mm").layer,
+            "linear");
+  EXPECT_EQ(name("aten::scaled_dot_product_attention", "aten::some_helper").layer, "attention");
+  EXPECT_EQ(name("aten::_foreach_add_", "").layer, "optimizer");
+  EXPECT_EQ(name("aten::relu", "aten::clamp_min").layer, "pointwise");
+  EXPECT_EQ(name("", "", "sm90_xmma_fprop_implicit_gemm_conv").layer, "convolution");
+  EXPECT_EQ(name("", "", "mystery").layer, "other");
+  EXPECT_EQ(name("aten::add", "", "ncclDevKernel_AllReduce").layer, "collective");
+}
+
+TEST(Attribution, CopiesAreCopiesWhateverTheOperation) {
+  TraceMaker m;
+  m.op("aten::conv2d", 0, 100);
+  m.call("cudaMemcpyAsync", 10, 5, 1);
+  m.activity(ActivityKind::memcpy, "Memcpy HtoD", 20, 5, 1);
+  const Links links = link_trace(m.trace);
+  EXPECT_EQ(Attribution(m.trace, links).layer(0), "copy");
+}
+
+TEST(Attribution, WorkWithoutItsCallIsFoundByExternalId) {
+  TraceMaker m;
+  m.op("aten::conv2d", 0, 50, 0, "", 77);
+  m.op("aten::relu", 60, 5, 0, "", 78);
+  m.kernel(20, 5, 999);
+  m.trace.activities.external_id[0] = 77;
+  m.kernel(30, 5, 998);
+  m.trace.activities.external_id[1] = 1234;
+  const Links links = link_trace(m.trace);
+  const Attribution a(m.trace, links);
+  EXPECT_EQ(a.op(0), "aten::conv2d");
+  EXPECT_EQ(a.op(1), "(no operation)");
+}
+
+TEST(Attribution, OfACallIsEmptyOutsideOperations) {
+  TraceMaker m;
+  m.op("aten::conv2d", 0, 50);
+  const auto within = m.launch(10, 5, 1);
+  const auto after = m.launch(60, 5, 2);
+  m.kernel(20, 5, 1);
+  const Links links = link_trace(m.trace);
+  const Attribution a(m.trace, links);
+  EXPECT_EQ(a.op_of_call(within), "aten::conv2d");
+  EXPECT_EQ(a.op_of_call(after), "");
+  EXPECT_EQ(a.op_of_call(no_row), "");
+}
+
+}  // namespace
+}  // namespace tandem

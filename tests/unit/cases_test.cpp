@@ -1,0 +1,152 @@
+// Validation cases as files, and the judgement over their errors.
+#include "validation/compare/cases.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "sim/core/error.h"
+#include "tests/import_files.h"
+#include "validation/compare/compare.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::string_view good = R"({"name": "n", "description": "d", "kind": "fidelity",
+  "traces": ["h200/traces/*"], "mean_limit": 0.01})";
+
+std::vector<Case> load(std::string_view text) {
+  const test::TempFile file(text, "case.json");
+  return load_cases(std::filesystem::path(file.path()).parent_path().string());
+}
+
+/// What follows "case.json:" or "case.json" in the error.
+std::string error_of(std::string_view text) {
+  try {
+    load(text);
+  } catch (const InputError& error) {
+    const std::string what = error.what();
+    return what.substr(what.find("case.json") + 9);
+  }
+  return "no error";
+}
+
+std::string with(std::string text, std::string_view from, std::string_view to) {
+  return text.replace(text.find(from), from.size(), to);
+}
+
+#define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << "got: " << (text)
+
+TEST(Cases, ReadEveryField) {
+  const auto cases = load(
+      R"({"name": "n", "description": "d", "kind": "mode", "mode": "cuda-graph", "bound": "gpu",
+          "graph_scope": "forward-backward", "pairs": [["a", "b"], ["c", "d"]],
+          "mean_limit": 0.01, "worst_limit": 0.02, "least_rows": 3})");
+  ASSERT_EQ(cases.size(), 1u);
+  EXPECT_EQ(cases[0].kind, CaseKind::mode);
+  EXPECT_EQ(cases[0].mode, Mode::cuda_graph);
+  EXPECT_EQ(cases[0].graph_scope, GraphScope::forward_backward);
+  EXPECT_EQ(cases[0].bound, Bound::gpu);
+  ASSERT_EQ(cases[0].pairs.size(), 2u);
+  EXPECT_EQ(cases[0].pairs[1].measured, "d");
+  EXPECT_EQ(cases[0].least_rows, 3);
+}
+
+TEST(Cases, EveryModeAndScopeReadsBack) {
+  for (const Mode mode : {Mode::as_traced, Mode::eager_async, Mode::eager_sync, Mode::cuda_graph}) {
+    const std::string key = R"("mode": ")" + std::string(to_string(mode)) + R"(", "name")";
+    EXPECT_EQ(load(with(std::string(good), R"("name")", key))[0].mode, mode);
+  }
+}
+
+TEST(Cases, OfTheRepositoryLoad) {
+  EXPECT_GE(load_cases(TANDEM_SOURCE_DIR "/validation/cases").size(), 8u);
+}
+
+TEST(Cases, AreRejectedWithTheirPlace) {
+  EXPECT_HAS(error_of("[]"), "expected an object");
+  EXPECT_HAS(error_of("{"), "expected");
+  EXPECT_HAS(error_of(with(std::string(good), R"("name")", R"("nmae")")),
+             "unknown key \"nmae\", expected one of: name, ");
+  EXPECT_HAS(error_of(with(std::string(good), "\"fidelity\"", "\"fidelty\"")), ":kind: found");
+  EXPECT_HAS(error_of(with(std::string(good), "0.01", "-1")), ":mean_limit: found");
+  EXPECT_HAS(error_of(with(std::string(good), "0.01", "\"1 %\"")), ":mean_limit: found");
+  EXPECT_HAS(error_of(with(std::string(good), R"("name": "n",)", "")), "no key \"name\"");
+  EXPECT_HAS(error_of(with(std::string(good), R"("kind": "fidelity",)", "")), "no key \"kind\"");
+  EXPECT_HAS(error_of(with(std::string(good), R"(["h200/traces/*"])", "[]")), "expected traces");
+  EXPECT_HAS(error_of(with(std::string(good), R"("name")", R"("mode": "graph", "name")")),
+             ":mode: found");
+  EXPECT_HAS(error_of(with(std::string(good), R"("name")", R"("graph_scope": "all", "name")")),
+             ":graph_scope: found");
+  EXPECT_HAS(error_of(with(std::string(good), R"("name")", R"("pairs": 5, "name")")),
+             "expected a list of pairs");
+  EXPECT_HAS(error_of(with(std::string(good), R"("name")", R"("pairs": [["a"]], "name")")),
+             "expected [base capture, measured capture]");
+  EXPECT_HAS(error_of(with(std::string(good), R"("name")", R"("pairs": [["a", "b"]], "name")")),
+             "traces and pairs");
+  EXPECT_HAS(error_of(with(std::string(good), "\"fidelity\"", "\"mode\"")), "pairs for mode");
+}
+
+TEST(Cases, OfAFolderWithoutAnyAreAnError) {
+  EXPECT_THROW(load_cases("no/such/folder"), InputError);
+  const test::TempFile file("{}", "README.md");
+  EXPECT_THROW(load_cases(std::filesystem::path(file.path()).parent_path().string()), InputError);
+}
+
+CaseResult result(double mean, double worst, std::size_t rows = 4) {
+  CaseResult r;
+  r.what.name = "a case";
+  r.what.mean_limit = 0.01;
+  r.what.worst_limit = 0.03;
+  r.rows.resize(rows, {"row", 100, 101});
+  r.mean_error = mean;
+  r.worst_error = worst;
+  return r;
+}
+
+TEST(CaseResult, PassesWithinBothLimits) {
+  EXPECT_TRUE(result(0.01, 0.03).passed());
+  EXPECT_FALSE(result(0.011, 0.02).passed());
+  EXPECT_FALSE(result(0.005, 0.031).passed());
+}
+
+TEST(CaseResult, ALimitOfZeroIsNotEnforced) {
+  CaseResult r = result(0.5, 0.9);
+  r.what.mean_limit = r.what.worst_limit = 0;
+  EXPECT_TRUE(r.passed());
+}
+
+TEST(CaseResult, TooFewRowsAreNotJudged) {
+  CaseResult r = result(0.5, 0.9);
+  r.what.least_rows = 5;
+  EXPECT_FALSE(r.enough());
+  EXPECT_TRUE(r.passed());
+  r.what.least_rows = 4;
+  EXPECT_FALSE(r.passed());
+  EXPECT_TRUE(result(0.5, 0.9, 0).passed());
+}
+
+TEST(Table, SaysOkMissedTooFewAndNoData) {
+  CaseResult few = result(0.5, 0.9);
+  few.what.least_rows = 5;
+  CaseResult open = result(0.5, 0.9);
+  open.what.mean_limit = open.what.worst_limit = 0;
+  CaseResult none = result(0, 0, 0);
+  none.missing = {"a_capture"};
+  const std::string text =
+      table_text({result(0.005, 0.02), result(0.02, 0.02), few, open, none}, false);
+  EXPECT_HAS(text, "| a case | 4 | 0.50 % | 2.00 % |  | 1.00 % / 3.00 % | ok |");
+  EXPECT_HAS(text, "| MISSED |");
+  EXPECT_HAS(text, "| too few captures |");
+  EXPECT_HAS(text, "| - / - | not enforced |");
+  EXPECT_HAS(text, "| a case | 0 | - | - | - | 1.00 % / 3.00 % | no data |");
+  EXPECT_HAS(text, "not found in any data folder, left out of \"a case\": a_capture");
+}
+
+TEST(Table, ListsRowsWhenAskedTo) {
+  const std::string text = table_text({result(0.01, 0.01, 1)}, true);
+  EXPECT_HAS(text, "+1.00 %  measured        100.000  predicted        101.000  row");
+}
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,249 @@
+// A step as another execution mode would issue it. Sums in microseconds.
+#include "models/runtime/modes.h"
+
+#include <gtest/gtest.h>
+
+#include "models/runtime/step_plan.h"
+#include "sim/engine/engine.h"
+#include "tests/unit/plan_for_tests.h"
+#include "tests/unit/trace_for_tests.h"
+
+namespace tandem {
+namespace {
+
+using test::PlanBuilder;
+using test::round_host;
+using test::TraceMaker;
+
+enum Source : std::uint32_t { a_kernel, to_host, on_device, a_memset };
+
+/// One activity of each kind that modes tell apart.
+TraceMaker sources() {
+  TraceMaker m;
+  m.kernel(0, 1, -1);
+  m.activity(ActivityKind::memcpy, "Memcpy DtoH (Device -> Pinned)", 2, 1, -1);
+  m.activity(ActivityKind::memcpy, "Memcpy DtoD (Device -> Device)", 4, 1, -1);
+  m.activity(ActivityKind::memset, "Memset (Device)", 6, 1, -1);
+  return m;
+}
+
+struct Step : PlanBuilder {
+  explicit Step(int threads = 1) : PlanBuilder(threads) { marker(ItemKind::step_begin); }
+  std::uint32_t launch_of(Source source, double gap_us = 6, int thread = 0) {
+    const std::uint32_t i = launch(gap_us, 4, {.us = 10}, thread);
+    plan.works.back().source = source;
+    return i;
+  }
+  LossList apply(Mode mode, GraphScope scope = GraphScope::step) {
+    LossList losses;
+    apply_mode(sources().trace, round_host(), {mode, scope}, plan, losses);
+    return losses;
+  }
+  Duration period() const {
+    constexpr std::size_t count = 6;
+    return steady_period(plan, simulate(repeat(plan, count, round_host())), count);
+  }
+};
+
+/// Every piece of work is named by the item that launches it, in order.
+void expect_consistent(const Plan& plan) {
+  std::uint32_t next = 0;
+  for (std::uint32_t i = 0; i < plan.items.size(); ++i) {
+    const HostItem& item = plan.items[i];
+    if (item.after != none) {
+      EXPECT_LT(item.after, i);
+    }
+    for (std::uint32_t k = 0; k < item.work_count; ++k) {
+      EXPECT_EQ(item.first_work + k, next);
+      EXPECT_EQ(plan.works[next++].item, i);
+    }
+  }
+  EXPECT_EQ(next, plan.works.size());
+}
+
+TEST(Modes, AsTracedChangesNothing) {
+  Step s;
+  s.launch_of(a_kernel);
+  s.plan.items[1].wait = WaitFor::own_work;
+  EXPECT_TRUE(s.apply(Mode::as_traced).all().empty());
+  EXPECT_EQ(s.plan.items[1].wait, WaitFor::own_work);
+}
+
+TEST(Modes, EagerSyncWaitsForEveryKernel) {
+  Step s;
+  s.launch_of(a_kernel);
+  s.launch_of(a_kernel);
+  s.marker(ItemKind::step_end);
+  EXPECT_EQ(s.period(), from_us(22));  // before: 10 + 1 on the device, twice
+  s.apply(Mode::eager_sync);
+  EXPECT_EQ(s.period(), from_us(50));  // gap 6, call 4, latency 2, kernel 10, return 3; twice
+}
+
+TEST(Modes, EagerSyncWaitsForDeviceCopiesButNotForMemsetsAndHostCopies) {
+  Step s;
+  for (const Source source : {a_kernel, to_host, on_device, a_memset}) s.launch_of(source);
+  s.apply(Mode::eager_sync);
+  EXPECT_EQ(s.plan.items[1].wait, WaitFor::own_work);
+  EXPECT_EQ(s.plan.items[1].return_delay, from_us(3));
+  EXPECT_EQ(s.plan.items[2].wait, WaitFor::nothing);
+  EXPECT_EQ(s.plan.items[3].wait, WaitFor::own_work);
+  EXPECT_EQ(s.plan.items[4].wait, WaitFor::nothing);
+}
+
+TEST(Modes, EagerAsyncFreesBlockingLaunchesOnly) {
+  Step s;
+  s.launch_of(a_kernel);
+  s.launch_of(to_host);
+  s.sync(0, 2, 5, 0);
+  for (HostItem& item : s.plan.items) {
+    if (item.kind == ItemKind::launch) item.wait = WaitFor::own_work;
+  }
+  s.apply(Mode::eager_async);
+  EXPECT_EQ(s.plan.items[1].wait, WaitFor::nothing);
+  EXPECT_EQ(s.plan.items[2].wait, WaitFor::own_work);  // a blocking copy stays one
+  EXPECT_EQ(s.plan.items[3].wait, WaitFor::work);      // so does a synchronisation
+}
+
+TEST(Modes, SyncAndBackIsTheSameStep) {
+  Step s;
+  for (int i = 0; i < 4; ++i) s.launch_of(a_kernel);
+  const Duration before = s.period();
+  s.apply(Mode::eager_sync);
+  EXPECT_GT(s.period(), before);
+  s.apply(Mode::eager_async);
+  EXPECT_EQ(s.period(), before);
+}
+
+TEST(Modes, CudaGraphPutsTheWholeStepBehindOneLaunch) {
+  Step s;
+  for (int i = 0; i < 4; ++i) s.launch_of(a_kernel, 50);
+  s.marker(ItemKind::step_end);
+  EXPECT_TRUE(s.apply(Mode::cuda_graph).all().empty());
+  expect_consistent(s.plan);
+  ASSERT_EQ(s.plan.items.size(), 2u);
+  EXPECT_EQ(s.plan.items[0].kind, ItemKind::step_begin);
+  EXPECT_EQ(s.plan.items[1].kind, ItemKind::graph_launch);
+  EXPECT_EQ(s.plan.items[1].work_count, 4u);
+  EXPECT_EQ(s.plan.items[1].call, from_us(4.5));  // 2.5 + 4 * 0.5
+  for (const DeviceWork& work : s.plan.works) EXPECT_TRUE(work.graph_node);
+  EXPECT_FALSE(s.plan.works[2].takes_slot);
+  EXPECT_TRUE(s.plan.works[3].takes_slot);
+  EXPECT_EQ(s.period(), from_us(48.75));  // 4 * 10 + 8 + 3 * 0.25
+}
+
+TEST(Modes, CudaGraphEndsAtTheFirstWait) {
+  Step s;
+  s.launch_of(a_kernel);
+  s.launch_of(a_kernel);
+  s.sync(0, 2, 5, 1);
+  s.launch_of(a_kernel);
+  const std::uint32_t last = s.launch_of(a_kernel);
+  s.plan.items[last].after = last - 1;
+  s.marker(ItemKind::step_end);
+  const LossList losses = s.apply(Mode::cuda_graph);
+  EXPECT_EQ(losses.count("graph_capture_ends_at_wait"), 2);
+  expect_consistent(s.plan);
+  ASSERT_EQ(s.plan.items.size(), 6u);  // begin, graph, sync, 2 launches, end
+  EXPECT_EQ(s.plan.items[1].work_count, 2u);
+  EXPECT_EQ(s.plan.items[2].kind, ItemKind::sync);
+  EXPECT_EQ(s.plan.items[2].wait_work, 1u);
+  EXPECT_EQ(s.plan.items[4].after, 3u);
+  EXPECT_TRUE(s.plan.works[1].graph_node);
+  EXPECT_FALSE(s.plan.works[2].graph_node);
+  // From the return of the synchronisation: launches at 10 and 20, kernels [12, 22] and [23, 33],
+  // the graph 8 behind them for 2 * 10 + 0.25, return 5.
+  EXPECT_EQ(s.period(), from_us(66.25));
+}
+
+TEST(Modes, CudaGraphIsNotEndedByBlockingLaunches) {
+  Step s;
+  s.launch_of(a_kernel);
+  s.plan.items[1].wait = WaitFor::own_work;
+  s.launch_of(a_kernel);
+  EXPECT_EQ(s.apply(Mode::cuda_graph).count("graph_capture_ends_at_wait"), 0);
+  EXPECT_EQ(s.plan.items[1].work_count, 2u);
+}
+
+TEST(Modes, CudaGraphOfForwardAndBackwardDropsTheRest) {
+  Step s(2);
+  s.launch_of(a_kernel, 6, 0);                                 // forward
+  const std::uint32_t backward = s.launch_of(a_kernel, 6, 1);  // on the autograd thread
+  s.plan.items[backward].after = backward - 1;
+  const std::uint32_t optimizer = s.launch_of(a_kernel, 6, 0);
+  s.plan.items[optimizer].after = backward;
+  s.marker(ItemKind::step_end);
+  const LossList losses = s.apply(Mode::cuda_graph, GraphScope::forward_backward);
+  expect_consistent(s.plan);
+  ASSERT_EQ(s.plan.items.size(), 2u);
+  ASSERT_EQ(s.plan.works.size(), 2u);
+  EXPECT_EQ(losses.count("graph_capture_ends_at_wait"), 0);
+  EXPECT_EQ(s.period(), from_us(28.25));  // 2 * 10 + 8 + 0.25
+}
+
+TEST(Modes, CudaGraphOfAStepThatWaitsFirstCapturesNothing) {
+  Step s;
+  s.sync(0, 2, 5, none);
+  s.launch_of(a_kernel);
+  EXPECT_EQ(s.apply(Mode::cuda_graph).count("graph_captures_nothing"), 1);
+  EXPECT_EQ(s.plan.items.size(), 3u);
+  EXPECT_FALSE(s.plan.works[0].graph_node);
+}
+
+TEST(Modes, CudaGraphWarnsOfAttentionThatMayChange) {
+  TraceMaker m = sources();
+  m.op("aten::scaled_dot_product_attention", 0, 1);
+  Step s;
+  s.launch_of(a_kernel);
+  LossList losses;
+  apply_mode(m.trace, round_host(), {Mode::cuda_graph, GraphScope::step}, s.plan, losses);
+  EXPECT_EQ(losses.count("capture_may_change_work"), 1);
+}
+
+TEST(Modes, EagerExpandsGraphs) {
+  Step s;
+  const std::vector<test::WorkSpec> nodes{{.us = 5, .gap_us = 8}, {.us = 5, .gap_us = 0.25}};
+  s.graph(7, 3, nodes);
+  s.launch_of(a_kernel);
+  s.plan.items[2].after = 1;
+  const LossList losses = s.apply(Mode::eager_async);
+  EXPECT_EQ(losses.count("graph_expanded_to_eager"), 2);
+  expect_consistent(s.plan);
+  ASSERT_EQ(s.plan.items.size(), 4u);
+  for (const std::uint32_t i : {1U, 2U}) {
+    EXPECT_EQ(s.plan.items[i].kind, ItemKind::launch);
+    EXPECT_EQ(s.plan.items[i].call, from_us(4));
+  }
+  EXPECT_EQ(s.plan.items[1].gap, from_us(15));  // 12 - 4 and the graph's own 7
+  EXPECT_EQ(s.plan.items[2].gap, from_us(8));
+  EXPECT_EQ(s.plan.items[3].after, 2u);  // the last launch of the former graph
+  EXPECT_FALSE(s.plan.works[0].graph_node);
+  EXPECT_TRUE(s.plan.works[0].takes_slot);
+  EXPECT_EQ(s.plan.works[0].gap, from_us(1));
+  EXPECT_EQ(s.plan.works[0].latency, from_us(2));
+}
+
+TEST(Modes, GraphAndBackIsConsistent) {
+  Step s(2);
+  for (int i = 0; i < 4; ++i) s.launch_of(a_kernel, 6, i % 2);
+  s.apply(Mode::cuda_graph);
+  s.apply(Mode::eager_sync);
+  expect_consistent(s.plan);
+  EXPECT_EQ(s.plan.items.size(), 5u);
+}
+
+TEST(Modes, HaveNamesThatParse) {
+  for (const Mode mode : {Mode::as_traced, Mode::eager_async, Mode::eager_sync, Mode::cuda_graph}) {
+    EXPECT_EQ(parse_mode(to_string(mode)), mode);
+  }
+  try {
+    parse_mode("Eager");
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(),
+                 "command line:--mode: found \"Eager\", expected one of: as-traced, eager-async, "
+                 "eager-sync, cuda-graph");
+  }
+}
+
+}  // namespace
+}  // namespace tandem

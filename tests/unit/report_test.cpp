@@ -1,0 +1,156 @@
+// What reports print of a given Result.
+#include "sim/report/report.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "sim/engine/engine.h"
+#include "tests/unit/plan_for_tests.h"
+#include "tests/unit/trace_for_tests.h"
+
+namespace tandem {
+namespace {
+
+using nlohmann::ordered_json;
+using test::PlanBuilder;
+using test::TraceMaker;
+
+Result some_result() {
+  Result r;
+  r.trace = {"a.json", "kineto", "PyTorch", "NVIDIA H200", 32, 2, 100, 90, 300, 1, 0, 1};
+  r.scenario = {"h200_sxm", "as-traced", 32, "as-traced", "remove", "default"};
+  r.fidelity = {{"ProfilerStep#3", 1000, 1010}, {"ProfilerStep#4", 1000, 1000}};
+  r.step.time_us = 12'345.678;
+  r.step.throughput_per_s = 2591.9;
+  r.step.gpu_utilization = 0.5;
+  r.step.launches = 90;
+  r.limited_by = "host";
+  r.expected_error = 0.1;
+  for (int i = 0; i < 12; ++i) r.kernels.push_back({std::string(1, char('a' + i)), 1, 10, 0.1});
+  r.losses.add("a_note", Severity::info, "not worth a line");
+  r.losses.add("a_warning", Severity::warning, "worth one", 7);
+  return r;
+}
+
+TEST(ResultJson, HasThePublishedKeys) {
+  const ordered_json json = result_json(some_result());
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : json.items()) keys.push_back(key);
+  const std::vector<std::string> expected{
+      "schema", "tandem_version", "trace",          "scenario",          "fidelity",
+      "step",   "limited_by",     "expected_error", "graph_captured_us", "kernels",
+      "ops",    "layers",         "critical_path",  "data_loss"};
+  EXPECT_EQ(keys, expected);
+  EXPECT_EQ(json["schema"], "tandem.result/1");
+}
+
+TEST(ResultJson, HoldsEveryMetricUnderItsName) {
+  const ordered_json json = result_json(some_result());
+  for (const MetricInfo& info : step_metric_infos()) {
+    EXPECT_TRUE(json["step"].contains(info.name)) << info.name;
+  }
+  EXPECT_EQ(json["step"].size(), step_metric_infos().size());
+  EXPECT_EQ(json["step"]["time_us"], 12'345.678);
+  EXPECT_TRUE(json["step"]["launches"].is_number_integer());
+}
+
+TEST(ResultJson, WritesAnUnknownBatchAsNull) {
+  Result r = some_result();
+  EXPECT_EQ(result_json(r)["trace"]["batch"], 32);
+  r.trace.batch = {};
+  EXPECT_TRUE(result_json(r)["trace"]["batch"].is_null());
+}
+
+TEST(ResultJson, ListsEveryLoss) {
+  const ordered_json json = result_json(some_result());
+  ASSERT_EQ(json["data_loss"].size(), 2u);
+  EXPECT_EQ(json["data_loss"][1]["code"], "a_warning");
+  EXPECT_EQ(json["data_loss"][1]["severity"], "warning");
+  EXPECT_EQ(json["data_loss"][1]["count"], 7);
+}
+
+TEST(Summary, AnswersFirst) {
+  const std::string text = summary_text(some_result());
+  EXPECT_NE(text.find("step time  12.346 ms +- 10.0 %   2591.9 samples/s   limited by host\n"),
+            std::string::npos)
+      << text;
+  EXPECT_LT(text.find("step time"), text.find("device time by kernel"));
+  EXPECT_NE(text.find("2 traced steps re-simulated: mean error 0.50 %, worst 1.00 %"),
+            std::string::npos);
+  EXPECT_NE(text.find("... and 4 more"), std::string::npos);
+  EXPECT_NE(text.find("a_warning (7 x): worth one"), std::string::npos);
+  EXPECT_EQ(text.find("a_note"), std::string::npos);
+}
+
+TEST(Summary, SaysWhatIsNotKnown) {
+  Result r = some_result();
+  r.trace.batch = {};
+  r.fidelity.clear();
+  const std::string text = summary_text(r);
+  EXPECT_NE(text.find("batch unknown"), std::string::npos);
+  EXPECT_NE(text.find("steps/s"), std::string::npos);
+  EXPECT_EQ(text.find("fidelity"), std::string::npos);
+}
+
+/// Two kernels, one with quotes, commas and a control character in its name, and their run.
+struct SmallRun {
+  SmallRun() {
+    m.op("aten::add", 0, 30);
+    m.launch(10, 5, 1);
+    m.launch(20, 5, 2);
+    m.kernel(17, 10, 1, 0, "a \"quoted\", name\n");
+    m.kernel(28, 10.5, 2, 0, "gemm");
+    m.trace.geometries.push_back({{8, 4, 2}, {128, 1, 1}, 32, 1024});
+    m.trace.activities.geometry[1] = GeometryId{std::size_t{0}};
+    links = link_trace(m.trace);
+    b.launch(10, 5, {.us = 10});
+    b.launch(5, 5, {.us = 10.5});
+    for (std::uint32_t i = 0; i < 2; ++i) b.plan.items[i].source = b.plan.works[i].source = i;
+    timeline = simulate(b.plan);
+  }
+  TraceMaker m;
+  Links links;
+  PlanBuilder b;
+  Timeline timeline;
+};
+
+TEST(KernelsCsv, HasOneQuotedRowPerPieceOfWork) {
+  const SmallRun run;
+  std::ostringstream out;
+  write_kernels_csv(out, run.m.trace, Attribution(run.m.trace, run.links),
+                    {run.b.plan, run.timeline});
+  EXPECT_EQ(out.str(),
+            "name,kind,op,layer,stream,grid_x,grid_y,grid_z,block_x,block_y,block_z,"
+            "registers_per_thread,shared_bytes,bytes,traced_begin_us,traced_us,simulated_begin_us,"
+            "simulated_us\n"
+            "\"a \"\"quoted\"\", name\n\",kernel,\"aten::add\",pointwise,7,0,0,0,0,0,0,0,0,0,"
+            "17.000,10.000,17.000,10.000\n"
+            "\"gemm\",kernel,\"aten::add\",pointwise,7,8,4,2,128,1,1,32,1024,0,"
+            "28.000,10.500,28.000,10.500\n");
+}
+
+TEST(TimelineJson, IsJsonWithEveryTrack) {
+  const SmallRun run;
+  std::ostringstream out;
+  write_timeline(out, run.m.trace, {run.b.plan, run.timeline}, {run.b.plan, run.timeline});
+  const ordered_json json = ordered_json::parse(out.str());
+  std::map<std::string, int> phases;
+  std::map<int, int> slices;
+  for (const auto& event : json["traceEvents"]) {
+    ++phases[event["ph"]];
+    if (event["ph"] != "X") continue;
+    ++slices[event["pid"].get<int>()];
+    EXPECT_GE(event["dur"].get<double>(), 0);
+  }
+  // Traced, re-simulated and scenario: host and GPU, two slices each.
+  EXPECT_EQ(slices, (std::map<int, int>{{1, 2}, {2, 2}, {3, 2}, {4, 2}, {5, 2}, {6, 2}}));
+  EXPECT_EQ(phases["M"], 6 + 3 + 3);  // processes, one thread and one stream each
+  // Busy streams: up and down for each kernel; launches waiting: for the second one; two runs.
+  EXPECT_EQ(phases["C"], 2 * (4 + 2));
+  EXPECT_NE(out.str().find(R"(a \"quoted\", name\u000a)"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tandem
