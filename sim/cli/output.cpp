@@ -39,9 +39,8 @@ void write_outputs(const Replay& r, const OutputPaths& paths) {
   });
   const SimulatedRun measured{r.measured.plan, r.measured_timeline};
   const SimulatedRun scenario{r.isolated, r.isolated_timeline};
-  write_file(paths.kernels, [&](std::ostream& out) {
-    write_kernels_csv(out, r.trace, Attribution(r.trace, r.links), measured);
-  });
+  write_file(paths.kernels,
+             [&](std::ostream& out) { write_kernels_csv(out, r.trace, *r.attribution, measured); });
   write_file(paths.timeline,
              [&](std::ostream& out) { write_timeline(out, r.trace, measured, scenario); });
 }

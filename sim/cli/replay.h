@@ -1,16 +1,18 @@
 // The whole pipeline for one trace and one scenario: import, link, plan, simulate, measure.
 #pragma once
 
-#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "models/arch/gpu_arch.h"
 #include "models/runtime/host_model.h"
 #include "models/runtime/measured_plan.h"
 #include "models/runtime/modes.h"
 #include "models/runtime/step_plan.h"
 #include "sim/engine/timeline.h"
 #include "sim/metrics/attribution.h"
+#include "sim/metrics/gpu_metrics.h"
 #include "sim/metrics/result.h"
 #include "sim/trace/import.h"
 #include "sim/trace/links.h"
@@ -23,25 +25,43 @@ struct ReplayOptions {
   std::string host = "default";
   ModeOptions mode;
   Profiler profiler = Profiler::remove;
-  std::string configs;                 // folder with gpus/ and hosts/
+  std::string cache = "warm";          // or "cold": flushed before every kernel
+  std::string configs;                 // folder with gpus/, hosts/ and kernels/
   std::vector<std::string> overrides;  // "gpu.sm_count=160"
   ImportOptions import;
 };
 
-/// Everything that a report may want. Plans refer to rows of `trace`.
-struct Replay {
+/// What a trace says, whatever the scenario: computed once, shared by many predictions.
+/// Plans refer to rows of `trace`.
+struct Analysis {
   Trace trace;
   Links links;
+  HostModel host;
+  std::optional<GpuArch> gpu;  // the traced device, if a config describes it
   MeasuredPlan measured;
   Timeline measured_timeline;
+  std::optional<Attribution> attribution;
+  std::vector<WorkCounters> counters;  // per activity, from the kernel model; empty without gpu
+  TraceSummary summary;
+  std::vector<StepFidelity> fidelity;
+  LossList losses;
+};
+
+/// What a scenario makes of it.
+struct Prediction {
   Plan isolated;  // one step of the scenario and a final synchronisation
   Timeline isolated_timeline;
   Result result;
 };
 
-/// Errors: InputError for anything wrong with the trace, the configs or the options.
-Replay replay(const ReplayOptions& options);
+/// Everything that a report may want.
+struct Replay : Analysis, Prediction {};
 
+/// Errors: InputError for anything wrong with the trace, the configs or the options.
+Analysis analyse(Trace trace, const ReplayOptions& options);
+Prediction predict(const Analysis& analysis, const ReplayOptions& options);
+
+Replay replay(const ReplayOptions& options);
 /// The same without the import, for callers that hold the trace already.
 Replay replay(Trace trace, const ReplayOptions& options);
 

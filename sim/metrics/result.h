@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/core/error.h"
+#include "sim/metrics/gpu_metrics.h"
 
 namespace tandem {
 
@@ -108,6 +109,11 @@ struct Result {
   std::vector<TimeShare> ops;
   std::vector<TimeShare> layers;
   std::vector<PathShare> critical_path;
+  std::optional<GpuMetrics> gpu_step;         // over the whole step, idle time included
+  std::optional<GpuMetrics> gpu_kernel_time;  // over kernel time only
+  std::vector<FamilyShare> families;          // by time, longest first
+  std::vector<UtilizationBin> smsp_issue_bins;
+  std::vector<UtilizationBin> tc_issue_bins;
   double graph_captured_us = 0;  // device time behind the graph launch in mode cuda-graph
   std::uint64_t events = 0;
   LossList losses;

@@ -49,6 +49,35 @@ Json path_json(const std::vector<PathShare>& shares) {
   return list;
 }
 
+void add_gpu_metrics(const std::optional<GpuMetrics>& metrics, Json& out) {
+  for (const GpuMetricInfo& info : gpu_metric_infos()) {
+    out[info.name] = metrics ? Json((*metrics).*info.member) : Json(nullptr);
+  }
+}
+
+Json families_json(const std::vector<FamilyShare>& families) {
+  Json list = Json::array();
+  for (const FamilyShare& f : families) {
+    Json one = {{"name", f.name},
+                {"modelled", f.modelled},
+                {"count", f.count},
+                {"time_us", f.time_us},
+                {"share", f.share}};
+    add_gpu_metrics(f.metrics, one);
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
+Json bins_json(const std::vector<UtilizationBin>& bins) {
+  Json list = Json::array();
+  for (const UtilizationBin& b : bins) {
+    list.push_back(
+        {{"from", b.from}, {"to", b.to}, {"kernels", b.kernels}, {"time_us", b.time_us}});
+  }
+  return list;
+}
+
 }  // namespace
 
 Json result_json(const Result& r) {
@@ -70,6 +99,12 @@ Json result_json(const Result& r) {
   for (const MetricInfo& info : step_metric_infos()) out["step"][info.name] = info.value(r.step);
   out["step"]["launches"] = r.step.launches;
   out["step"]["kernels"] = r.step.kernels;
+  add_gpu_metrics(r.gpu_step, out["step"]);
+  out["kernel_time"]["time_us"] = r.step.gpu_kernel_us;
+  add_gpu_metrics(r.gpu_kernel_time, out["kernel_time"]);
+  out["families"] = families_json(r.families);
+  out["distributions"] = {{"smsp_issue_utilization", bins_json(r.smsp_issue_bins)},
+                          {"tc_issue_utilization", bins_json(r.tc_issue_bins)}};
   out["limited_by"] = r.limited_by;
   out["expected_error"] = r.expected_error;
   out["graph_captured_us"] = r.graph_captured_us;

@@ -36,6 +36,15 @@ std::string share_row(const TimeShare& row) {
                      row.count, shorten(row.name, 70));
 }
 
+std::string family_row(const FamilyShare& row) {
+  return fmt::format(
+      "  {:>12}  {:>5.1f} %  {:>6} x  {:<12} SMSP {:>3.0f} %  issue {:>3.0f} %  tensor "
+      "{:>3.0f} %{}\n",
+      time_text(row.time_us), 100 * row.share, row.count, row.name,
+      100 * row.metrics.smsp_active_utilization, 100 * row.metrics.smsp_issue_utilization,
+      100 * row.metrics.tc_active_utilization, row.modelled ? "" : "  (generic guess)");
+}
+
 std::string path_row(const PathShare& row) {
   return fmt::format("  {:>12}  {:>5.1f} %  {:>6} x  {:<14} {}\n", time_text(row.time_us),
                      100 * row.share, row.count, row.kind, shorten(row.name, 58));
@@ -68,6 +77,17 @@ std::string headline(const Result& r) {
   return text;
 }
 
+/// The levels of thesis chapter 4: each is a share of the whole step.
+std::string levels_line(const Result& r) {
+  if (!r.gpu_step) return {};
+  const GpuMetrics& m = *r.gpu_step;
+  return fmt::format(
+      "levels     GPU {:.1f} %, SMSP active {:.1f} %, issue slots {:.1f} %, tensor cores {:.1f} % "
+      "(models cover {:.0f} % of kernel time)\n",
+      100 * r.step.gpu_utilization, 100 * m.smsp_active_utilization, 100 * m.smsp_issue_utilization,
+      100 * m.tc_active_utilization, 100 * m.coverage);
+}
+
 std::string fidelity_line(const Result& r) {
   if (r.fidelity.empty()) return {};
   double sum = 0;
@@ -95,10 +115,12 @@ std::string losses_text(const Result& r) {
 }  // namespace
 
 std::string summary_text(const Result& r) {
-  std::string text = headline(r) + fidelity_line(r) + losses_text(r);
+  std::string text = headline(r) + levels_line(r) + fidelity_line(r) + losses_text(r);
   text += table("critical path of one step (what makes it as long as it is)", r.critical_path, 10,
                 path_row);
   text += table("device time by type of layer", r.layers, 8, share_row);
+  text += table("device time by kernel family, with utilization while its kernels run", r.families,
+                8, family_row);
   text += table("device time by operation", r.ops, 8, share_row);
   text += table("device time by kernel", r.kernels, 8, share_row);
   return text;

@@ -205,9 +205,13 @@ TEST(BadOptions, UnknownGpuNamesTheKnown) {
   EXPECT_HAS(text, "h200_sxm");
 }
 
+// A trace that does not say what it ran on takes the GPU that it is told; one that does, does not.
 TEST(BadOptions, AnotherGpuThanTheTraced) {
-  EXPECT_HAS(error_of(good, [](ReplayOptions& o) { o.gpu = "h200_sxm"; }),
-             "expected the traced GPU (unknown)");
+  EXPECT_EQ(error_of(good, [](ReplayOptions& o) { o.gpu = "h200_sxm"; }), "no error");
+  std::string traced(good);
+  traced.insert(traced.find('{') + 1, R"("deviceProperties": [{"id": 0, "name": "NVIDIA H200"}],)");
+  EXPECT_HAS(error_of(traced, [](ReplayOptions& o) { o.gpu = "a100_sxm4_80gb"; }),
+             "expected the traced GPU (h200_sxm)");
 }
 
 TEST(BadOptions, Overrides) {

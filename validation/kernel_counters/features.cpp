@@ -20,8 +20,8 @@ namespace {
 constexpr const char* header =
     "key,kind,functor,family,math,data,engine,pass,tile_m,tile_n,tile_k,stages,library,split_k,a_k,"
     "b_k,operands,vector,warps,elements,rows,read_bytes,write_bytes,exact,batch,m,n,k,multiplies,"
-    "fragments,loads,steps,tiles,mma_n,blocks,warps_per_block,index_dims,splits,cluster_m,cluster_"
-    "n,duration_us\n";
+    "fragments,loads,steps,tiles,mma_n,blocks,warps_per_block,index_dims,splits,cluster_m,"
+    "cluster_n,load_bytes,duration_us\n";
 
 void print_row(const std::string& key, const KernelLaunch& l) {
   const KernelFeatures f = kernel_features(l);
@@ -31,11 +31,11 @@ void print_row(const std::string& key, const KernelLaunch& l) {
              functor_name(t), to_string(l.family), int(l.math), int(t.data), int(t.engine),
              int(t.pass), t.tile_m, t.tile_n, t.tile_k, t.stages, int(t.library_gemm),
              int(t.split_k), int(t.a_k_major), int(t.b_k_major), t.operands, t.vector_width);
-  fmt::print("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", f.warps,
+  fmt::print("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", f.warps,
              f.elements, l.work.rows, l.work.read_bytes, l.work.write_bytes, int(l.work.exact),
              p.batch, p.m, p.n, p.k, f.multiplies, f.fragments, f.loads, f.steps, f.tiles, f.mma_n,
              blocks_of(l.geometry), warps_per_block(l.geometry), l.work.index_dims, f.splits,
-             t.cluster_m, t.cluster_n, l.duration_us);
+             t.cluster_m, t.cluster_n, t.load_bytes, l.duration_us);
 }
 
 void print_trace(const std::string& path) {

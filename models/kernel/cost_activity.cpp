@@ -1,0 +1,42 @@
+// How long SM sub-partitions hold warps: from the grid, the occupancy and the duration.
+#include <algorithm>
+#include <cmath>
+
+#include "models/kernel/cost_parts.h"
+
+namespace tandem {
+namespace {
+
+// Share of an SM's sub-partitions that hold a warp while it runs `blocks` blocks.
+double partitions_used(const GpuArch& gpu, double blocks, int warps) {
+  return std::min<double>(gpu.smsp_per_sm, blocks * warps) / gpu.smsp_per_sm;
+}
+
+}  // namespace
+
+// Whole waves keep all SMs busy. In the last one, blocks are spread breadth-first and those that
+// share an SM take longer, the more so the less the kernel waits for memory.
+double resident_share(const CostInput& in) {
+  const GpuArch& gpu = in.gpu;
+  const double blocks = static_cast<double>(blocks_of(in.launch.geometry));
+  const double resident = std::max(1, in.occupancy.blocks_per_sm);
+  const int warps = warps_per_block(in.launch.geometry);
+  const GeneralCosts& general = in.constants.general();
+  const double power = is_matrix(in) ? 1.0 : general.residency_power;
+  const double full = std::floor(blocks / (gpu.sm_count * resident));
+  const double rest = blocks - full * gpu.sm_count * resident;
+  const double low = std::floor(rest / gpu.sm_count);
+  const double more = rest - low * gpu.sm_count;  // SMs with one block more
+  const double low_life = std::pow(low, power), high_life = std::pow(low + 1, power);
+  const double longest = more > 0 ? high_life : low_life;
+  const double wave_life = full * std::pow(resident, power);
+  const double busy = wave_life * partitions_used(gpu, resident, warps) +
+                      ((gpu.sm_count - more) * low_life * partitions_used(gpu, low, warps) +
+                       more * high_life * partitions_used(gpu, low + 1, warps)) /
+                          gpu.sm_count;
+  const double share = wave_life + longest > 0 ? busy / (wave_life + longest) : 0;
+  if (blocks < gpu.sm_count) return share;
+  return share * (1 - general.tail_loss / std::max(1.0, full));
+}
+
+}  // namespace tandem

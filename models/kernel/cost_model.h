@@ -1,0 +1,40 @@
+// What a run of a kernel costs on a GPU: cycles, instructions, tensor-core work and traffic.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/arch/gpu_arch.h"
+#include "models/kernel/cost_constants.h"
+#include "models/kernel/kernel.h"
+
+namespace tandem {
+
+/// Counters of one launch. The time is the launch's measured duration; without one, pass
+/// `time_us`. Pure; allocates nothing.
+KernelCost kernel_cost(const GpuArch& gpu, const KernelLaunch& launch, CacheState cache,
+                       const CostConstants& constants, double time_us = 0);
+
+/// kernel_cost with everything that does not depend on time computed once for equal launches; see
+/// TraceLaunches::shape_of.
+class CostCache {
+ public:
+  CostCache(const GpuArch& gpu, const CostConstants& constants, CacheState cache)
+      : gpu_(gpu), constants_(constants), cache_(cache) {}
+  /// Cost of a launch whose description has number `shape`.
+  KernelCost cost(std::uint32_t shape, const KernelLaunch& launch);
+
+ private:
+  const GpuArch& gpu_;
+  const CostConstants& constants_;
+  CacheState cache_;
+  struct Entry {
+    KernelCost work;    // what does not depend on time
+    double share = -1;  // of SMSP cycles with a warp resident; negative: not computed yet
+    int warps = 0;      // on an SM that holds any
+    bool matrix = false;
+  };
+  std::vector<Entry> entries_;
+};
+
+}  // namespace tandem

@@ -1,0 +1,35 @@
+// The parts of kernel_cost(). Internal to models/kernel.
+#pragma once
+
+#include "models/arch/gpu_arch.h"
+#include "models/arch/occupancy.h"
+#include "models/kernel/cost_constants.h"
+#include "models/kernel/cost_features.h"
+#include "models/kernel/kernel.h"
+
+namespace tandem {
+
+/// A launch with all that the parts need of it.
+struct CostInput {
+  const GpuArch& gpu;
+  const KernelLaunch& launch;
+  const CostConstants& constants;
+  KernelFeatures features;
+  Occupancy occupancy;
+  const CostRow* row = nullptr;  // null: the kind is not measured
+};
+
+/// SMSP cycles with a warp resident, over all SMSP cycles while the kernel occupies the device.
+double resident_share(const CostInput& in);
+/// Warp instructions executed; negative: not known.
+double instructions(const CostInput& in);
+/// Tensor-pipe instructions and active cycles (over all SMSPs).
+void add_tensor_work(const CostInput& in, KernelCost& cost);
+/// Sectors at L1, L2 and DRAM, shared wavefronts.
+void add_traffic(const CostInput& in, CacheState cache, KernelCost& cost);
+/// Limits traffic to what the device moves in `cost.time_us`.
+void clamp_traffic(const GpuArch& gpu, KernelCost& cost);
+
+bool is_matrix(const CostInput& in);
+
+}  // namespace tandem

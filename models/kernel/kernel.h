@@ -1,0 +1,151 @@
+// The kernel model's input and output: KernelLaunch x GpuArch -> KernelCost.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "models/arch/gpu_arch.h"
+#include "sim/trace/trace.h"
+
+namespace tandem {
+
+/// What a kernel computes, as far as the models tell kernels apart. An unknown kernel is `generic`.
+enum class KernelFamily : std::uint8_t {
+  pointwise,  // one output element per input element; vectorized, unrolled or strided
+  copy,       // casts, contiguous copies, fills, concatenation
+  layout,     // NCHW <-> NHWC and other transposes
+  reduction,
+  softmax,
+  layer_norm,
+  batch_norm,
+  gemm,         // any matrix product
+  convolution,  // implicit GEMM, winograd, FFT, direct, depthwise
+  attention,    // fused attention
+  embedding,    // gather / scatter of rows
+  index,        // gather, scatter, sort, scan
+  pooling,
+  rnn,
+  optimizer,   // multi-tensor kernels
+  random,      // dropout masks, distributions
+  collective,  // NCCL
+  transfer,    // memcpy and memset activities
+  triton,      // generated: poi / red / per
+  generic,
+};
+
+enum class DataType : std::uint8_t {
+  unknown,
+  fp32,
+  tf32,
+  fp16,
+  bf16,
+  fp64,
+  int64,
+  int32,
+  int8,
+  boolean
+};
+
+/// Bytes of one element; 0 for `unknown`.
+int element_bytes(DataType type);
+
+/// A tensor operand of the operation that launched the kernel.
+struct TensorShape {
+  std::array<std::int64_t, 6> dims{};
+  std::array<std::int64_t, 6> strides{};  // in elements; all zero: not recorded
+  std::uint8_t rank = 0;
+  DataType type = DataType::unknown;
+  std::int64_t expanded = 1;  // elements that share storage (stride 0): numel / expanded are unique
+  bool channels_last = false;  // an image batch in NHWC order
+  std::int64_t elements() const;
+};
+
+/// What multiplies: no matrix product, FP32 pipes, warp-wide or warp-group-wide tensor
+/// instructions.
+enum class Engine : std::uint8_t { none, simt, hmma, gmma };
+
+/// Which product of a layer a matrix kernel computes.
+enum class Pass : std::uint8_t { forward, input_gradient, weight_gradient };
+
+/// What a kernel's name says beyond its family; see classify.h. Zero: not stated.
+struct KernelTraits {
+  std::uint16_t kind = 0;             // row of the table in classify_table.cpp; 0: no row matched
+  DataType data = DataType::unknown;  // type of the operands in memory
+  Engine engine = Engine::none;
+  Pass pass = Pass::forward;
+  std::uint16_t tile_m = 0, tile_n = 0, tile_k = 0, stages = 0;
+  std::uint8_t cluster_m = 1, cluster_n = 1;
+  bool cooperative_n = false;  // two warp groups share a tile along n
+  bool nvjet = false;          // cuBLAS kernels whose names state the cluster
+  bool library_gemm = false;   // a plain matrix product, also where it serves a convolution
+  bool persistent = false;     // blocks loop over tiles
+  bool split_k = false;
+  bool pad_channels = false;  // a convolution that pads the channels of every tap to tile_k
+  bool swapped = false;       // the tensor instruction's n lies along tile_m
+  bool a_k_major = true, b_k_major = true;  // operands contiguous along k
+  std::uint8_t load_bytes = 16;             // of one operand load of a thread
+  std::uint8_t mma_k = 0;                   // k of the tensor instruction
+  std::uint8_t vector_width = 0;            // elements a thread loads at once
+  std::uint8_t operands = 0;                // pointers of an elementwise kernel, outputs first
+  std::uint16_t functor = 0;                // row of the functor table; 0: none
+};
+
+/// A matrix product as the library sees it: C[batch][m][n] = sum over k, tile_m along m.
+struct MatrixProblem {
+  std::int64_t batch = 0, m = 0, n = 0, k = 0;   // batch 0: unknown
+  double a_bytes = 0, b_bytes = 0, c_bytes = 0;  // unique bytes in memory
+  bool causal = false;                           // only tiles up to the diagonal
+};
+
+/// What one launch has to do, derived from the shapes of its operation.
+struct KernelWork {
+  double elements = 0;    // of the tensor that the kernel walks over; 0: unknown
+  int index_dims = 1;     // dimensions an elementwise kernel cannot merge; it divides by each
+  double rows = 0;        // independent rows of a reduction or normalisation
+  double read_bytes = 0;  // unique operand bytes
+  double write_bytes = 0;
+  bool in_place = false;  // writes what it reads
+  MatrixProblem matrix;
+  bool exact = false;  // from shapes; false: estimated from the launch geometry
+};
+
+/// One kernel launch, in the terms that a trace or a generator states.
+struct KernelLaunch {
+  std::string_view name;  // kernel name as the profiler prints it; may be empty for a generator
+  std::string_view op;    // innermost framework operation, e.g. "aten::addmm"
+  KernelFamily family = KernelFamily::generic;
+  DataType math = DataType::unknown;  // type of the arithmetic, e.g. tf32
+  KernelTraits traits;
+  LaunchGeometry geometry;
+  KernelWork work;
+  std::span<const TensorShape> tensors;  // inputs of the operation; empty: unknown
+  double duration_us = 0;                // measured on `measured_on`; 0: not measured
+};
+
+enum class Bound : std::uint8_t { compute, memory, latency, launch };
+
+/// What a run of the kernel costs. Counters are sums over the device, as Nsight Compute's `.sum`.
+struct KernelCost {
+  double time_us = 0;
+  Bound bound = Bound::memory;
+  double confidence = 0;  // 0..1; 0: generic model
+  double smsp_elapsed_cycles = 0;
+  double smsp_active_cycles = 0;  // cycles with at least one warp resident
+  double smsp_issue_cycles = 0;   // cycles in which an instruction was issued
+  double tc_active_cycles = 0;    // sm__pipe_tensor_cycles_active.sum (adds the SMSPs)
+  double tc_issue_cycles = 0;     // tensor-core warp instructions
+  double warp_active_cycles = 0;  // sm__warps_active.sum
+  double l1_sectors = 0;          // 32 bytes each
+  double l2_sectors = 0;
+  double dram_read_sectors = 0;
+  double dram_write_sectors = 0;
+  double shared_wavefronts = 0;  // 128 bytes each
+};
+
+/// Whether the caches hold what earlier kernels of the step left, or were flushed before the
+/// kernel.
+enum class CacheState : std::uint8_t { warm, cold };
+
+}  // namespace tandem

@@ -1,0 +1,134 @@
+#include "models/whatif/batch_matrix.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "models/kernel/gemm_shape.h"
+
+namespace tandem {
+namespace {
+
+struct Tile {
+  int m, n;
+};
+constexpr Tile tiles[] = {{256, 128}, {128, 256}, {192, 128}, {128, 192}, {128, 128}, {256, 64},
+                          {64, 256},  {128, 64},  {64, 128},  {64, 64},   {128, 32},  {32, 128},
+                          {64, 32},   {32, 64},   {32, 32}};
+constexpr int splits[] = {1, 2, 4, 8, 16, 32};
+constexpr double narrowest_product = 8;  // below: a matrix times a few vectors, bound by memory
+constexpr double least_split_k = 128;    // k of one part on tensor cores
+constexpr double least_split_k_simt = 384;
+constexpr double most_simt_splits = 16;
+
+bool on_tensor_cores(const KernelClass& k) { return k.traits.engine > Engine::simt; }
+bool is_half(const KernelClass& k) {
+  return k.math == DataType::fp16 || k.math == DataType::bf16;
+}
+
+const TensorRates& rates_of(const BatchLaw& law, const KernelClass& k, bool convolution) {
+  if (convolution) return is_half(k) ? law.conv_half : law.conv_tf32;
+  return is_half(k) ? law.gemm_half : law.gemm_tf32;
+}
+
+double cycles_to_us(double cycles, const GpuArch& gpu) { return cycles / gpu.tensor_clock_mhz; }
+double bytes_to_us(double bytes, double gbps) { return bytes / (gbps * 1e3); }
+
+// Partial results are written and read again.
+double split_traffic_us(const BatchChange& c, const Product& p, double split) {
+  return bytes_to_us(8 * p.batch * p.m * p.n * split, c.gpu.l2_read_gbps);
+}
+
+ProductTime tensor_time(const BatchChange& c, const KernelClass& k, const Product& p) {
+  const TensorRates& rates = rates_of(c.law, k, p.convolution);
+  const double peak = tensor_fma_per_clk(c.gpu, is_half(k) ? MathType::fp16 : MathType::tf32);
+  const double rate = (peak > 0 ? peak : 128.0) * rates.efficiency;
+  const double width = is_half(k) ? 2 : 4;
+  ProductTime best{1e300, 0};
+  for (const Tile& tile : tiles) {
+    const double area = double(tile.m) * tile.n;
+    const double step =
+        std::max(area / rate, (tile.m + tile.n) * width / rates.l2_bytes_per_clk);
+    const double blocks = p.batch * std::ceil(p.m / tile.m) * std::ceil(p.n / tile.n);
+    for (const int split : splits) {
+      if (split > 1 && (p.k / split < least_split_k || blocks * split >= 4 * c.gpu.sm_count)) break;
+      const double load = blocks * split / c.gpu.sm_count;
+      const double waves = p.convolution ? std::max(1.0, load) : std::ceil(load);
+      double us = waves * (cycles_to_us(p.k / split * step, c.gpu) + c.law.tile_latency_us);
+      if (split > 1) us += c.law.split_us + split_traffic_us(c, p, split);
+      if (us < best.body_us) best = {us, static_cast<std::uint32_t>(tile.m << 16 | tile.n << 6 | split)};
+    }
+  }
+  return best;
+}
+
+// FP32 pipes: work at the sustained rate plus the latency of one tile's chain of k steps, which
+// several parts of k shorten.
+ProductTime simt_time(const BatchChange& c, const Product& p) {
+  const double tflops = c.law.simt_share * fp32_peak_tflops(c.gpu, c.gpu.boost_clock_mhz);
+  const double work_us = 2 * p.batch * p.m * p.n * p.k / (tflops * 1e6);
+  const double step_us = cycles_to_us(c.law.simt_step_cycles, c.gpu);
+  const double blocks = p.batch * std::ceil(p.m / 64) * std::ceil(p.n / 64);
+  ProductTime best{p.k * step_us, 1};
+  for (const int split : splits) {
+    if (split == 1 || split > most_simt_splits) continue;
+    if (p.k / split < least_split_k_simt || blocks * split > 2 * c.gpu.sm_count) break;
+    const double us = p.k / split * step_us + c.law.simt_split_us + split_traffic_us(c, p, split);
+    if (us < best.body_us) best = {us, static_cast<std::uint32_t>(split)};
+  }
+  best.body_us += work_us;
+  return best;
+}
+
+Product conv_product(const KernelClass& k, const ConvShape& c) {
+  const auto images = static_cast<double>(c.images);
+  const double in = static_cast<double>(c.in_channels) / static_cast<double>(c.groups);
+  const double out = static_cast<double>(c.out_channels) / static_cast<double>(c.groups);
+  const auto in_pixels = static_cast<double>(c.in_pixels);
+  const auto out_pixels = static_cast<double>(c.out_pixels), taps = static_cast<double>(c.taps);
+  Product p;
+  p.convolution = true;
+  p.batch = static_cast<double>(c.groups);
+  switch (k.traits.pass) {
+    case Pass::forward: p.m = images * out_pixels, p.n = out, p.k = in * taps; break;
+    case Pass::input_gradient:
+      p.m = images * in_pixels, p.n = in, p.k = out * taps * out_pixels / in_pixels;
+      break;
+    case Pass::weight_gradient: p.m = out, p.n = in * taps, p.k = images * out_pixels; break;
+  }
+  const double elements = images * (in * in_pixels + out * out_pixels) + in * out * taps;
+  p.bytes = elements * p.batch * std::max(element_bytes(k.traits.data), 1);
+  return p;
+}
+
+}  // namespace
+
+std::optional<Product> product_of(const BatchKernel& kernel, const OpTensors& tensors) {
+  const OpContext context{kernel.op->name, tensors, kernel.op->arguments, kernel.geometry};
+  if (const auto conv = conv_shape(context)) {
+    if (conv->images <= 0 || conv->in_pixels <= 0) return std::nullopt;
+    return conv_product(kernel.kernel, *conv);
+  }
+  if (kernel.op->name.find("rnn") != std::string_view::npos) return std::nullopt;
+  const MatrixProblem m = matrix_problem(kernel.kernel, context);
+  if (m.batch <= 0 || m.m <= 0 || m.n <= 0 || m.k <= 0) return std::nullopt;
+  Product p;
+  p.batch = static_cast<double>(m.batch);
+  p.m = static_cast<double>(m.m), p.n = static_cast<double>(m.n), p.k = static_cast<double>(m.k);
+  p.bytes = m.a_bytes + m.b_bytes + m.c_bytes;
+  return p;
+}
+
+ProductTime product_time(const BatchChange& c, const KernelClass& kernel, const Product& p) {
+  const double memory_us = bytes_to_us(p.bytes, c.law.dram_share * c.gpu.dram_peak_gbps);
+  if (!p.convolution && std::min(p.m, p.n) <= narrowest_product) return {0.5 + memory_us, 0};
+  ProductTime time = on_tensor_cores(kernel) ? tensor_time(c, kernel, p) : simt_time(c, p);
+  time.body_us = std::max(time.body_us, memory_us);
+  return time;
+}
+
+double product_floor_us(const BatchLaw& law, const KernelClass& kernel, bool convolution) {
+  return on_tensor_cores(kernel) ? rates_of(law, kernel, convolution).floor_us : law.simt_floor_us;
+}
+
+}  // namespace tandem

@@ -1,0 +1,30 @@
+// Time of a matrix product on the best tile and split: what a library that chooses well would reach.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "models/whatif/batch_kernel.h"
+
+namespace tandem {
+
+/// Extents of the product behind a GEMM or a convolution (as implicit GEMM).
+struct Product {
+  double batch = 1, m = 0, n = 0, k = 0;
+  double bytes = 0;  // operands and result
+  bool convolution = false;
+};
+
+/// Empty if the shapes of the operation do not tell.
+std::optional<Product> product_of(const BatchKernel& kernel, const OpTensors& tensors);
+
+struct ProductTime {
+  double body_us = 0;
+  std::uint32_t choice = 0;  // tile and split; differs where the library would choose another kernel
+};
+ProductTime product_time(const BatchChange& change, const KernelClass& kernel, const Product& p);
+
+/// Launch floor of a matrix kernel.
+double product_floor_us(const BatchLaw& law, const KernelClass& kernel, bool convolution);
+
+}  // namespace tandem

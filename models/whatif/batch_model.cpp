@@ -1,0 +1,213 @@
+#include "models/whatif/batch_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <unordered_map>
+
+#include "models/whatif/batch_rewrite.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::int64_t largest_batch = std::int64_t{1} << 31;
+
+struct LaunchKey {
+  std::uint32_t name = 0, op = 0, geometry = 0;
+  std::int64_t bytes = 0;
+  friend bool operator==(const LaunchKey&, const LaunchKey&) = default;
+};
+struct LaunchHash {
+  std::size_t operator()(const LaunchKey& k) const {
+    std::size_t h = k.name * 0x9e3779b97f4a7c15ULL ^ k.op * 0xc2b2ae3d27d4eb4fULL;
+    h ^= k.geometry * 0x165667b19e3779f9ULL ^ static_cast<std::size_t>(k.bytes) * 0xff51afd7ed558ccdULL;
+    return h ^ (h >> 31U);
+  }
+};
+
+// What the shortest kernels of the trace take: a measure of this machine's launch floor.
+double shortest_kernels_us(const Trace& trace) {
+  std::vector<double> us;
+  for (std::size_t i = 0; i < trace.activities.size(); ++i) {
+    if (trace.activities.kind[i] == ActivityKind::kernel && trace.activities.duration[i].count() > 0) {
+      us.push_back(to_us(trace.activities.duration[i]));
+    }
+  }
+  if (us.empty()) return 0;
+  const auto twentieth = us.begin() + static_cast<std::ptrdiff_t>(us.size() / 20);
+  std::nth_element(us.begin(), twentieth, us.end());
+  return *twentieth;
+}
+
+// Interns geometries by content.
+class Geometries {
+ public:
+  explicit Geometries(std::vector<LaunchGeometry>& all) : all_(all) {}
+  GeometryId add(const LaunchGeometry& g) {
+    all_.push_back(g);
+    return GeometryId{all_.size() - 1};
+  }
+
+ private:
+  std::vector<LaunchGeometry>& all_;
+};
+
+// Shares of the predicted GPU time, summed up activity by activity.
+struct Shares {
+  double total_us = 0, affine_us = 0, floor_us = 0, switch_us = 0;
+  void add(const KernelScaling& s, double before_us, double after_us) {
+    constexpr double little_body_us = 1.0;
+    total_us += after_us;
+    if (s.scale == ScaleClass::constant) return;
+    if (s.scale == ScaleClass::affine) affine_us += after_us;
+    if (before_us - s.floor_us < little_body_us) floor_us += after_us;
+    if (s.switches) switch_us += after_us;
+  }
+};
+
+// Errors seen on whole networks: they grow with the logarithm of the factor, and with the share of
+// kernels that the law knows little about.
+double expected_error(const BatchConfidence& c, bool single_item) {
+  const double octaves = std::abs(std::log2(c.factor));
+  const double unknown = 0.15 * (c.affine_share + c.floor_share) * std::min(octaves, 4.0);
+  return 0.01 * octaves + unknown + (single_item ? 0.3 : 0.0);
+}
+
+BatchConfidence confidence_of(const Shares& s, double factor, bool single_item) {
+  BatchConfidence c;
+  const double total = std::max(s.total_us, 1e-9);
+  c.factor = factor;
+  c.affine_share = s.affine_us / total;
+  c.floor_share = s.floor_us / total;
+  c.switch_share = s.switch_us / total;
+  c.expected_error = expected_error(c, single_item);
+  return c;
+}
+
+}  // namespace
+
+BatchModel::BatchModel(const Trace& trace, const Links& links, std::int64_t base_batch,
+                       const GpuArch& gpu, const BatchLaw& law)
+    : trace_(trace),
+      links_(links),
+      base_batch_((base_batch > 0 && base_batch < largest_batch)
+                      ? base_batch
+                      : throw InputError(trace.path, "batch", std::to_string(base_batch),
+                                         "the traced batch, at least 1")),
+      gpu_(gpu),
+      law_(law),
+      nesting_(nest_ops(trace, links)),
+      ops_(trace, nesting_, base_batch) {
+  const double shortest = shortest_kernels_us(trace);
+  if (shortest > 0) floor_scale_ = std::clamp(shortest / law.trace_floor_us, 1.0, 4.0);
+  find_launches();
+}
+
+void BatchModel::find_launches() {
+  const Activities& acts = trace_.activities;
+  std::unordered_map<LaunchKey, std::uint32_t, LaunchHash> known;
+  std::unordered_map<std::uint64_t, KernelClass> classes;  // by kernel and operation name
+  launch_of_.resize(acts.size());
+  for (std::uint32_t a = 0; a < acts.size(); ++a) {
+    const std::uint32_t row = nesting_.of_activity[a];
+    const std::uint32_t op = row == no_row ? no_row : ops_.number(row);
+    const bool is_kernel = acts.kind[a] == ActivityKind::kernel;
+    const LaunchKey key{acts.name[a].value, op, acts.geometry[a].value, is_kernel ? 0 : acts.bytes[a]};
+    const auto [it, fresh] = known.try_emplace(key, static_cast<std::uint32_t>(launches_.size()));
+    launch_of_[a] = it->second;
+    if (!fresh) continue;
+    Launch launch{{acts.kind[a], {}, {}, acts.bytes[a], nullptr}, acts.name[a], acts.geometry[a]};
+    if (op != no_row) launch.kernel.op = &ops_.op(op);
+    if (acts.geometry[a].valid()) launch.kernel.geometry = trace_.geometries[acts.geometry[a].index()];
+    const std::string_view op_name = op == no_row ? "" : ops_.op(op).name;
+    const std::uint64_t pair =
+        std::uint64_t{acts.name[a].value} << 32U | (row == no_row ? no_row : trace_.ops.name[row].value);
+    const auto [found, first] = classes.try_emplace(pair);
+    if (first) found->second = classify(trace_.strings.get(acts.name[a]), op_name);
+    launch.kernel.kernel = found->second;
+    launches_.push_back(launch);
+  }
+}
+
+void BatchModel::require_batch(std::int64_t batch) const {
+  if (batch <= 0 || batch >= largest_batch) {
+    throw InputError(trace_.path, "batch", std::to_string(batch),
+                     "1 to " + std::to_string(largest_batch - 1));
+  }
+}
+
+void BatchModel::resize_ops(std::int64_t batch, Trace& out) const {
+  std::vector<StringId> dims(ops_.size()), strides(ops_.size());
+  std::vector<bool> done(ops_.size(), false);
+  for (std::uint32_t row = 0; row < out.ops.size(); ++row) {
+    const std::uint32_t number = ops_.number(row);
+    const BatchOp& op = ops_.op(number);
+    if (!op.grows()) continue;
+    if (!done[number]) {
+      done[number] = true;
+      const std::string text(trace_.strings.get(trace_.ops.dims[row]));
+      dims[number] = out.strings.intern(resize_dims(text, op, base_batch_, batch));
+      strides[number] = trace_.ops.strides[row];
+      if (strides[number].valid()) {
+        strides[number] = out.strings.intern(
+            resize_strides(trace_.strings.get(strides[number]), op, base_batch_, batch));
+      }
+    }
+    out.ops.dims[row] = dims[number];
+    out.ops.strides[row] = strides[number];
+  }
+}
+
+Trace BatchModel::at(std::int64_t batch, LossList& losses, BatchReport* report) const {
+  require_batch(batch);
+  const BatchChange change{gpu_, law_, base_batch_, batch, floor_scale_};
+  Trace out = trace_;
+  Geometries geometries(out.geometries);
+  std::vector<OpTensors> targets(ops_.size());
+  std::vector<KernelScaling> scalings;
+  std::vector<GeometryId> grids;
+  const OpTensors none;
+  for (const Launch& launch : launches_) {
+    const OpTensors target =
+        launch.kernel.op == nullptr ? none : resize(*launch.kernel.op, base_batch_, batch);
+    scalings.push_back(scale_kernel(change, launch.kernel, target));
+    grids.push_back(launch.geometry);
+    if (!launch.geometry.valid()) continue;
+    const LaunchGeometry grid =
+        resize_geometry(change, launch.kernel, target, scalings.back().scale);
+    if (!(grid == launch.kernel.geometry)) grids.back() = geometries.add(grid);
+  }
+  Shares shares;
+  Activities& acts = out.activities;
+  for (std::uint32_t a = 0; a < acts.size(); ++a) {
+    const KernelScaling& s = scalings[launch_of_[a]];
+    const double before = to_us(acts.duration[a]), after = s.predict_us(before);
+    shares.add(s, before, after);
+    acts.duration[a] = from_us(after);
+    acts.geometry[a] = grids[launch_of_[a]];
+    if (acts.kind[a] != ActivityKind::kernel && s.scale != ScaleClass::constant) {
+      acts.bytes[a] = acts.bytes[a] / base_batch_ * batch;
+    }
+  }
+  resize_ops(batch, out);
+  losses.merge(ops_.losses());
+  if (!ops_.shapes_recorded()) {
+    losses.add("batch_without_shapes", Severity::warning,
+               "operand shapes were not recorded: every kernel but the optimizer's was taken to "
+               "grow with the batch");
+  }
+  if (report != nullptr) {
+    report->classes.clear();
+    for (const std::uint32_t launch : launch_of_) report->classes.push_back(scalings[launch].scale);
+    report->confidence = confidence_of(shares, change.ratio(), base_batch_ == 1 || batch == 1);
+  }
+  return out;
+}
+
+Trace with_batch(const Trace& base, const Links& links, std::int64_t base_batch,
+                 const BatchOptions& options, LossList& losses, BatchReport* report) {
+  const BatchModel model(base, links, base_batch, *options.gpu, *options.law);
+  return model.at(options.batch, losses, report);
+}
+
+}  // namespace tandem

@@ -1,0 +1,25 @@
+// Which operation contains which, and which one each activity belongs to.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "sim/trace/links.h"
+#include "sim/trace/trace.h"
+
+namespace tandem {
+
+/// Nesting of Trace::ops by time on their thread. All entries are rows of Trace::ops, or no_row.
+struct OpNesting {
+  std::vector<std::uint32_t> parent;       // per operation
+  std::vector<std::uint32_t> of_call;      // per call: the innermost operation around it
+  std::vector<std::uint32_t> of_activity;  // per activity: of its call, else by external id
+};
+
+OpNesting nest_ops(const Trace& trace, const Links& links);
+
+/// Per operation: whether it began inside an annotation of an optimizer (`Optimizer.step#...`).
+std::vector<bool> ops_of_optimizer(const Trace& trace);
+
+}  // namespace tandem

@@ -1,0 +1,64 @@
+#include "sim/cli/kernel_counters.h"
+
+#include "models/kernel/classify.h"
+#include "models/kernel/cost_constants.h"
+#include "models/kernel/cost_model.h"
+#include "models/kernel/launch_from_trace.h"
+#include "sim/metrics/attribution.h"
+
+namespace tandem {
+
+namespace {
+
+constexpr double sector_bytes = 32;
+constexpr double wavefront_bytes = 128;
+
+WorkCounters to_counters(const KernelLaunch& launch, const KernelCost& cost) {
+  WorkCounters c;
+  c.family = to_string(launch.family);
+  c.modelled = cost.confidence > 0;
+  c.time_us = launch.duration_us;
+  c.smsp_elapsed_cycles = cost.smsp_elapsed_cycles;
+  c.smsp_active_cycles = cost.smsp_active_cycles;
+  c.smsp_issue_cycles = cost.smsp_issue_cycles;
+  c.tc_active_cycles = cost.tc_active_cycles;
+  c.tc_issue_cycles = cost.tc_issue_cycles;
+  c.warp_active_cycles = cost.warp_active_cycles;
+  c.l1_bytes = cost.l1_sectors * sector_bytes;
+  c.l2_bytes = cost.l2_sectors * sector_bytes;
+  c.dram_read_bytes = cost.dram_read_sectors * sector_bytes;
+  c.dram_write_bytes = cost.dram_write_sectors * sector_bytes;
+  c.shared_bytes = cost.shared_wavefronts * wavefront_bytes;
+  return c;
+}
+
+CacheState parse_cache(const std::string& text) {
+  if (text == "warm") return CacheState::warm;
+  if (text == "cold") return CacheState::cold;
+  throw InputError("command line", "--cache", "\"" + text + "\"", "one of: warm, cold");
+}
+
+}  // namespace
+
+std::vector<WorkCounters> kernel_counters(const Trace& trace, const Links& links,
+                                          const GpuArch& gpu, const std::string& configs,
+                                          const std::string& cache, LossList& losses) {
+  const CostConstants constants = CostConstants::load(configs + "/kernels/costs.json");
+  const TraceLaunches launches(trace, links, ops_of_calls(trace).innermost);
+  losses.merge(launches.losses());
+  CostCache costs(gpu, constants, parse_cache(cache));
+  std::vector<WorkCounters> counters;
+  counters.reserve(trace.activities.size());
+  for (std::uint32_t act = 0; act < trace.activities.size(); ++act) {
+    const KernelLaunch launch = launches.launch(act);
+    counters.push_back(to_counters(launch, costs.cost(launches.shape_of(act), launch)));
+  }
+  return counters;
+}
+
+GpuScale gpu_scale(const GpuArch& gpu) {
+  return {static_cast<double>(gpu.sm_count), static_cast<double>(gpu.smsp_per_sm),
+          static_cast<double>(max_warps_per_sm(gpu)), gpu.boost_clock_mhz, gpu.dram_peak_gbps};
+}
+
+}  // namespace tandem

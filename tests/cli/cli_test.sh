@@ -1,0 +1,128 @@
+#!/usr/bin/env bash
+# The built program as its users see it: exit status, what goes to standard output and error, error
+# texts. cli_test.sh PROGRAM; ctest sets TANDEM_ROOT.
+set -uo pipefail
+program=$(realpath -- "$1")
+root=${TANDEM_ROOT:?the source tree}
+trace=$root/tests/golden/replay/tiny.json
+scratch=$(mktemp -d)
+trap 'rm -rf -- "$scratch"' EXIT
+cd -- "$scratch"
+failures=0
+
+fail() {
+  printf 'FAILED: %s\n' "$*"
+  sed 's/^/    out: /' out | head -n 5
+  sed 's/^/    err: /' err | head -n 5
+  failures=$((failures + 1))
+}
+
+# expect STATUS ARGS...: runs the program; its output is then in out and err. It must never report a
+# bug of its own.
+expect() {
+  local status=0
+  "$program" "${@:2}" >out 2>err || status=$?
+  last="tandem ${*:2}"
+  ((status == $1)) || fail "$last: exit $status, expected $1"
+  ((status == 70)) && fail "$last: reports a bug"
+  return 0
+}
+has() { grep -qF -- "$2" "$1" || fail "$last: no \"$2\" in $1"; }
+empty() { [[ ! -s $1 ]] || fail "$last: $1 is not empty"; }
+command -v python3 >/dev/null || echo 'no python3: JSON on standard output is not parsed'
+json() {
+  command -v python3 >/dev/null || return 0
+  python3 -c "import json,sys; d=json.load(open('$1')); $2" 2>json_error ||
+    fail "$last: $1: $(tail -n 1 json_error)"
+}
+# An input error: exit 2, nothing on standard output, one line of a fixed form.
+bad_input() {
+  expect 2 "$@"
+  empty out
+  [[ $(wc -l <err) == 1 ]] || fail "$last: more than one line of error"
+  grep -qE '^tandem: .+: found .+, expected .+' err || fail "$last: not \"file: found X, expected Y\""
+}
+
+# Help.
+expect 2; has err 'usage: tandem COMMAND'; empty out
+for flag in --help -h help; do expect 0 $flag; has out 'usage: tandem COMMAND'; empty err; done
+expect 0 --version; has out 'tandem '
+expect 0 replay --help; has out '--profiler'
+expect 0 validate --help; has out '--data'
+expect 2 frobnicate; has err 'unknown command "frobnicate"'
+
+# A replay.
+expect 0 replay "$trace"; has out 'step time'; empty err
+expect 0 replay "$trace" --quiet; empty out; empty err
+expect 0 replay "$trace" --json -; empty err
+json out 'assert d["schema"] == "tandem.result/1" and d["step"]["time_us"] > 0'
+expect 0 replay --json - "$trace"; json out 'assert d["scenario"]["mode"] == "as-traced"'
+expect 0 replay "$trace" --json - --out here; json out 'assert d["trace"]["kernels"] == 6'
+json here/timeline.json 'assert len(d["traceEvents"]) > 20'
+[[ $(wc -l <here/kernels.csv) == 7 ]] || fail "$last: kernels.csv"
+expect 0 replay "$trace" --out all --quiet; json all/result.json 'assert d["step"]["kernels"] == 3'
+for mode in as-traced eager-async eager-sync cuda-graph; do
+  expect 0 replay "$trace" --mode $mode --json -; json out "assert d['scenario']['mode'] == '$mode'"
+done
+expect 0 replay "$trace" --profiler keep --json -; json out 'assert d["scenario"]["profiler"] == "keep"'
+expect 0 replay "$trace" --gpu h200_sxm --json -; json out 'assert d["scenario"]["gpu"] == "h200_sxm"'
+
+# Options that name nothing list what there is.
+bad_input replay; has err 'no TRACE'
+bad_input replay "$trace" --mode fast; has err 'as-traced, eager-async, eager-sync, cuda-graph'
+bad_input replay "$trace" --profiler maybe; has err 'remove, keep'
+bad_input replay "$trace" --graph-scope all; has err 'step, forward-backward'
+bad_input replay "$trace" --gpu h201; has err 'h200_sxm'
+bad_input replay "$trace" --gpu v100_sxm2_16gb; has err 'expected the traced GPU (h200_sxm)'
+bad_input replay "$trace" --set gpu.boost_clock_mhz=1900
+bad_input replay "$trace" --set gpu.no_such=1 --gpu h200_sxm; has err 'no_such'
+bad_input replay "$trace" --host nobody; has err 'nobody.json'
+bad_input replay "$trace" --frobnicate; has err 'frobnicate'
+bad_input replay "$trace" second.json
+bad_input validate --frobnicate
+bad_input describe gpu h201; has err 'h200_sxm'
+bad_input describe nothing; has err 'gpu, mode, metric'
+bad_input describe
+
+# Traces that cannot be read.
+: >empty.json
+mkdir folder
+head -c 1000 "$trace" >cut.json
+head -c 64 /dev/urandom >random.json
+echo '{"schemaVersion": 1, "traceEvents": []}' >no_events.json
+bad_input replay missing.json; has err 'missing.json: found No such file'
+bad_input replay folder; has err 'folder: found a directory'
+bad_input replay empty.json; has err 'empty.json:byte 0: found no content'
+bad_input replay cut.json; has err 'cut.json:byte '
+bad_input replay random.json
+bad_input replay no_events.json
+expect 2 replay ''
+
+# Part of the trace is lost: exit 3 unless that is accepted; the result is written all the same.
+sed 's/"dur":80,/"dur":-80,/' "$trace" >lossy.json
+expect 3 replay lossy.json; has out 'negative_duration'; has err '--allow-data-loss'
+expect 0 replay lossy.json --allow-data-loss; empty err
+expect 3 replay lossy.json --json -
+json out 'assert any(l["severity"] == "data_loss" for l in d["data_loss"])'
+
+# Output that cannot be written.
+bad_input replay "$trace" --json no/such/folder.json; has err 'no/such/folder.json: found No such file'
+bad_input replay "$trace" --kernels folder
+bad_input replay "$trace" --out "$trace"
+bad_input replay "$trace" --quiet --timeline /dev/full; has err 'No space left'
+status=0
+"$program" replay "$trace" --json - >/dev/full 2>err || status=$?
+((status == 2)) || fail "a full standard output: exit $status, expected 2"
+
+# describe and the root folder.
+expect 0 describe gpu; has out 'h200_sxm'
+expect 0 describe gpu h200_sxm; has out 'sm_count'
+expect 0 describe mode; has out 'cuda-graph'
+expect 0 describe metric; has out 'step.time_us'
+TANDEM_ROOT=$scratch bad_input describe gpu; has err 'TANDEM_ROOT'
+
+if ((failures > 0)); then
+  echo "$failures failures"
+  exit 1
+fi
+echo 'command line: as documented'
