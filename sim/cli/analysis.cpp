@@ -3,6 +3,7 @@
 
 #include "models/arch/gpu_config.h"
 #include "sim/cli/kernel_counters.h"
+#include "sim/cli/measured_counters.h"
 #include "sim/cli/replay.h"
 #include "sim/engine/engine.h"
 #include "sim/metrics/step_metrics.h"
@@ -82,6 +83,7 @@ Analysis analyse(Trace trace, const ReplayOptions& options) {
     a.counters =
         kernel_counters(a.trace, a.links, *a.gpu, options.configs, options.cache, a.losses);
   }
+  if (!options.counters_path.empty()) add_measured_counters(a, options.counters_path);
   return a;
 }
 

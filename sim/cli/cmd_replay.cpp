@@ -33,6 +33,10 @@ po::options_description options_of_replay() {
       "what a CUDA graph captures: step | forward-backward")(
       "profiler", po::value<std::string>()->default_value("remove"),
       "remove: predict the run without the profiler; keep: leave its cost in")(
+      "cache", po::value<std::string>()->default_value("warm"),
+      "caches before a kernel: warm: as in the step; cold: flushed, as Nsight Compute does")(
+      "counters", po::value<std::string>()->default_value(""),
+      "Nsight Compute CSV of the same workload: measured counters where it has them")(
       "set", po::value<std::vector<std::string>>()->default_value({}, ""),
       "override a GPU number, e.g. gpu.boost_clock_mhz=1900")(
       "out", po::value<std::string>()->default_value(""),
@@ -84,6 +88,8 @@ ReplayOptions to_options(const po::variables_map& values) {
       {{"step", GraphScope::step}, {"forward-backward", GraphScope::forward_backward}});
   options.profiler = choose<Profiler>("--profiler", values["profiler"].as<std::string>(),
                                       {{"remove", Profiler::remove}, {"keep", Profiler::keep}});
+  options.cache = values["cache"].as<std::string>();
+  options.counters_path = values["counters"].as<std::string>();
   options.overrides = values["set"].as<std::vector<std::string>>();
   if (isatty(STDERR_FILENO) == 1) {
     options.import.progress = [](std::int64_t done, std::int64_t total) {

@@ -26,6 +26,7 @@ struct ReplayOptions {
   ModeOptions mode;
   Profiler profiler = Profiler::remove;
   std::string cache = "warm";          // or "cold": flushed before every kernel
+  std::string counters_path;           // Nsight Compute CSV; empty: the kernel model alone
   std::string configs;                 // folder with gpus/, hosts/ and kernels/
   std::vector<std::string> overrides;  // "gpu.sm_count=160"
   ImportOptions import;
@@ -41,7 +42,9 @@ struct Analysis {
   MeasuredPlan measured;
   Timeline measured_timeline;
   std::optional<Attribution> attribution;
-  std::vector<WorkCounters> counters;  // per activity, from the kernel model; empty without gpu
+  /// Per activity: measured counters where a report holds them, else the kernel model; empty
+  /// without gpu.
+  std::vector<WorkCounters> counters;
   TraceSummary summary;
   std::vector<StepFidelity> fidelity;
   LossList losses;
