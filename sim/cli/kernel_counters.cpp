@@ -13,12 +13,13 @@ namespace {
 constexpr double sector_bytes = 32;
 constexpr double wavefront_bytes = 128;
 
-WorkCounters to_counters(const KernelLaunch& launch, const KernelCost& cost) {
+/// `window_cycles`: what Nsight Compute counts as elapsed beyond the kernel, over all SMSPs.
+WorkCounters to_counters(const KernelLaunch& launch, const KernelCost& cost, double window_cycles) {
   WorkCounters c;
   c.family = to_string(launch.family);
   c.modelled = cost.confidence > 0;
   c.time_us = launch.duration_us;
-  c.smsp_elapsed_cycles = cost.smsp_elapsed_cycles;
+  c.smsp_elapsed_cycles = cost.smsp_elapsed_cycles + window_cycles;
   c.smsp_active_cycles = cost.smsp_active_cycles;
   c.smsp_issue_cycles = cost.smsp_issue_cycles;
   c.tc_active_cycles = cost.tc_active_cycles;
@@ -47,11 +48,13 @@ std::vector<WorkCounters> kernel_counters(const Trace& trace, const Links& links
   const TraceLaunches launches(trace, links, ops_of_calls(trace).innermost);
   losses.merge(launches.losses());
   CostCache costs(gpu, constants, parse_cache(cache));
+  const double window_cycles = smsp_count(gpu) * constants.general().counter_window_cycles;
   std::vector<WorkCounters> counters;
   counters.reserve(trace.activities.size());
   for (std::uint32_t act = 0; act < trace.activities.size(); ++act) {
     const KernelLaunch launch = launches.launch(act);
-    counters.push_back(to_counters(launch, costs.cost(launches.shape_of(act), launch)));
+    counters.push_back(
+        to_counters(launch, costs.cost(launches.shape_of(act), launch), window_cycles));
   }
   return counters;
 }

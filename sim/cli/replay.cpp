@@ -51,7 +51,7 @@ void add_gpu_metrics(const Analysis& a, const Plan& step, Result& result) {
   for (const DeviceWork& work : step.works) works.push_back(a.counters[work.source]);
   const GpuScale scale = gpu_scale(*a.gpu);
   result.gpu_step = gpu_metrics(works, scale, result.step.time_us);
-  result.gpu_kernel_time = gpu_metrics(works, scale, result.step.gpu_kernel_us);
+  result.gpu_kernel_time = gpu_metrics(works, scale, elapsed_us(works, scale));
   result.families = family_shares(works, scale);
   result.smsp_issue_bins =
       utilization_bins(works, BinnedUtilization::smsp_issue, utilization_bin_count);

@@ -9,7 +9,8 @@ namespace tandem {
 /// Runs the plan. Deterministic: events are ordered by (time, sequence). Host threads run their
 /// items in order and block on hand-offs, full launch queues and waits; streams run their work in
 /// the order of the plan; copies of one direction share a copy engine.
-/// Throws std::logic_error if the plan cannot finish (a hand-off or edge that points forward).
+/// A plan whose hand-offs and waits point backwards always finishes, however small its queues and
+/// whichever thread runs ahead. Throws std::logic_error for one that cannot finish.
 Timeline simulate(const Plan& plan);
 
 }  // namespace tandem

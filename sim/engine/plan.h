@@ -23,7 +23,7 @@ enum class ItemKind : std::uint8_t {
   step_end,
 };
 
-/// What a host item waits for before it returns.
+/// What a host item waits for before it returns; all_work: what earlier items submitted.
 enum class WaitFor : std::uint8_t { nothing, work, own_work, all_work };
 
 /// One call of a host thread. Items of a thread run in the order of Plan::items.

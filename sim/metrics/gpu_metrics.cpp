@@ -8,7 +8,8 @@ namespace tandem {
 namespace {
 
 constexpr std::array<GpuMetricInfo, 19> infos{{
-    {"smsp_elapsed_cycles", "cycles", "SMSP cycles while kernels run, over all SMSPs",
+    {"smsp_elapsed_cycles", "cycles",
+     "SMSP cycles while kernels run, over all SMSPs, as Nsight Compute counts them",
      &GpuMetrics::smsp_elapsed_cycles},
     {"smsp_active_cycles", "cycles", "SMSP cycles with at least one warp resident",
      &GpuMetrics::smsp_active_cycles},
@@ -89,6 +90,13 @@ double utilization(const WorkCounters& work, BinnedUtilization which) {
 
 std::span<const GpuMetricInfo> gpu_metric_infos() { return infos; }
 
+double elapsed_us(std::span<const WorkCounters> works, const GpuScale& gpu) {
+  double cycles = 0;
+  for (const WorkCounters& work : works) cycles += work.smsp_elapsed_cycles;
+  const double per_us = gpu.sm_count * gpu.smsp_per_sm * gpu.clock_mhz;
+  return per_us > 0 ? cycles / per_us : 0;
+}
+
 GpuMetrics gpu_metrics(std::span<const WorkCounters> works, const GpuScale& gpu, double span_us) {
   GpuMetrics m;
   double warp_cycles = 0;
@@ -124,7 +132,7 @@ std::vector<FamilyShare> family_shares(std::span<const WorkCounters> works, cons
   }
   for (std::size_t i = 0; i < families.size(); ++i) {
     families[i].share = ratio(families[i].time_us, total_us);
-    families[i].metrics = gpu_metrics(members[i], gpu, families[i].time_us);
+    families[i].metrics = gpu_metrics(members[i], gpu, elapsed_us(members[i], gpu));
   }
   std::stable_sort(
       families.begin(), families.end(),

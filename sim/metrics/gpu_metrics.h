@@ -62,6 +62,10 @@ struct GpuMetrics {
   double coverage = 0;  // share of kernel time in families with a model
 };
 
+/// The span that the elapsed cycles of the works fill on the GPU: kernel time as Nsight Compute
+/// counts it, its window around each kernel included.
+double elapsed_us(std::span<const WorkCounters> works, const GpuScale& gpu);
+
 /// Counters summed and divided by the SMSP cycles that `span_us` holds at the GPU's clock.
 GpuMetrics gpu_metrics(std::span<const WorkCounters> works, const GpuScale& gpu, double span_us);
 
@@ -80,7 +84,7 @@ struct FamilyShare {
   std::int64_t count = 0;
   double time_us = 0;
   double share = 0;    // of kernel time
-  GpuMetrics metrics;  // over the family's own kernel time
+  GpuMetrics metrics;  // over the family's own elapsed cycles
 };
 std::vector<FamilyShare> family_shares(std::span<const WorkCounters> works, const GpuScale& gpu);
 

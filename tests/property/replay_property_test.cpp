@@ -73,6 +73,17 @@ TEST(ReplayProperty, NumbersAreFiniteAndRatiosAreRatios) {
         EXPECT_LE(value, 1) << info.name;
       }
     }
+    for (const auto& metrics : {r.result.gpu_step, r.result.gpu_kernel_time}) {
+      if (!metrics) continue;
+      for (const GpuMetricInfo& info : gpu_metric_infos()) {
+        const double value = (*metrics).*info.member;
+        EXPECT_TRUE(std::isfinite(value)) << info.name;
+        EXPECT_GE(value, 0) << info.name;
+        if (info.unit == "ratio") {
+          EXPECT_LE(value, 1) << info.name;
+        }
+      }
+    }
     EXPECT_GT(r.result.step.time_us, 0);
     EXPECT_GE(r.result.expected_error, 0);
     EXPECT_LE(r.result.expected_error, 1);

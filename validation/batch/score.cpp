@@ -4,6 +4,7 @@
 
 #include <boost/program_options.hpp>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <map>
@@ -72,7 +73,8 @@ void print_classes(const std::vector<Score>& scores) {
 struct Tool {
   GpuCatalogue catalogue;
   BatchLaw law;
-  bool pairs = false, details = false;
+  bool pairs = false, details = false, kinds = false;
+  std::map<std::string, std::array<double, 6>> by_kind;  // up and down: measured, predicted, off
   std::string only;
   std::vector<Score> one, two, single_item;
 
@@ -90,6 +92,55 @@ struct Tool {
     fmt::print("{:<36} {:>6}{} -> {:<6} {:>+7.1f} {:>6.1f}\n", s.series, s.base,
                s.second == 0 ? "" : fmt::format(",{}", s.second), s.batch, 100 * s.error,
                100 * s.kernel_error);
+  }
+  void two_bases(const Series& series, const std::string& gpu) {
+    for (std::size_t i = 0; i < series.runs.size(); ++i) {
+      for (std::size_t j = i + 1; j < series.runs.size(); ++j) {
+        for (const auto& truth : series.runs) {
+          if (truth != series.runs[i] && truth != series.runs[j]) {
+            triple(*series.runs[i], *series.runs[j], *truth, series.name, gpu);
+          }
+        }
+      }
+    }
+  }
+  void triple(const Run& a, const Run& b, const Run& truth, const std::string& series,
+              const std::string& gpu) {
+    const BatchOptions options{truth.batch, &gpu_of(a, gpu), &law};
+    LossList losses;
+    BatchReport report;
+    const Trace predicted = with_batch(BatchBase{a.trace, a.links, a.batch},
+                                       BatchBase{b.trace, b.links, b.batch}, options, losses, &report);
+    Score s = score(series, predicted, report.from_second ? b.links : a.links, truth, report);
+    s.base = a.batch, s.second = b.batch;
+    print_pair(s);
+    (a.batch == 1 || truth.batch == 1 ? single_item : two).push_back(s);
+  }
+  void collect(const std::vector<OpError>& errors, bool up) {
+    double total = 0;
+    for (const OpError& e : errors) total += e.measured_us;
+    for (const OpError& e : errors) {
+      auto& sum = by_kind[fmt::format("{:<10}{:<22}{}", to_string(e.scale),
+                                      kind_name(classify(e.kernel, e.op).traits), e.op)];
+      const std::size_t at = up ? 0 : 3;
+      sum[at] += e.measured_us / total, sum[at + 1] += e.predicted_us / total;
+      sum[at + 2] += std::abs(e.predicted_us - e.measured_us) / total;
+    }
+  }
+  void print_kinds() const {
+    std::vector<std::pair<std::string, std::array<double, 6>>> list(by_kind.begin(), by_kind.end());
+    std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) {
+      return a.second[2] + a.second[5] > b.second[2] + b.second[5];
+    });
+    fmt::print("\n{:<64} {:>8} {:>7} {:>7} {:>8} {:>7} {:>7}\n", "kind", "up time", "bias", "off",
+               "down", "bias", "off");
+    const double n = std::max<double>(1, double(one.size()) / 2);
+    for (std::size_t i = 0; i < std::min<std::size_t>(list.size(), 45); ++i) {
+      const auto& s = list[i].second;
+      fmt::print("{:<64.64} {:>7.2f}% {:>+7.2f} {:>7.2f} {:>7.2f}% {:>+7.2f} {:>7.2f}\n", list[i].first,
+                 100 * s[0] / n, 100 * (s[1] - s[0]) / n, 100 * s[2] / n, 100 * s[3] / n,
+                 100 * (s[4] - s[3]) / n, 100 * s[5] / n);
+    }
   }
   // Equal operations in one line, those with the largest error first.
   static void print_ops(const std::vector<OpError>& errors) {
@@ -122,6 +173,7 @@ struct Tool {
         Score s = score(series.name, predicted, base->links, *truth, report);
         s.base = base->batch;
         print_pair(s);
+        if (kinds && std::min(base->batch, truth->batch) > 1) collect(op_errors(*base, predicted, *truth, report), truth->batch > base->batch);
         if (details) print_ops(op_errors(*base, predicted, *truth, report));
         (std::min(base->batch, truth->batch) == 1 ? single_item : one).push_back(s);
       }
@@ -135,22 +187,27 @@ int run(const po::variables_map& args) {
   tool.catalogue = load_catalogue(configs + "/gpus");
   tool.law = load_batch_law(configs + "/kernels/batch.json");
   tool.only = args["only"].as<std::string>();
+  tool.kinds = args.count("kinds") > 0;
   tool.details = !tool.only.empty();
   tool.pairs = tool.details || args.count("pairs") > 0;
   if (args.count("data") > 0) {
-    for (const Series& s : read_series(args["data"].as<std::string>())) {
-      tool.one_base(s, "");
-    }
+    const std::vector<Series> all = read_series(args["data"].as<std::string>());
+    for (const Series& series : all) tool.one_base(series, "");
+    for (const Series& series : all) tool.two_bases(series, "");
     print_groups("one base, batch 1 not among them", tool.one);
     print_classes(tool.one);
+    if (tool.kinds) tool.print_kinds();
     print_groups("one base, from or to batch 1", tool.single_item);
-    tool.one.clear();
+    print_groups("two bases, batch 1 not among them", tool.two);
+    tool.one.clear(), tool.two.clear();
   }
   if (args.count("table") > 0) {
     const auto gpu = args["gpu-of-table"].as<std::string>();
     const Series s = read_kernel_table(args["table"].as<std::string>(), "mobilenetv2");
     tool.one_base(s, gpu);
+    tool.two_bases(s, gpu);
     print_groups("table, one base", tool.one);
+    print_groups("table, two bases", tool.two);
   }
   return 0;
 }
@@ -165,7 +222,7 @@ int main(int argc, char** argv) {
       "gpu-of-table", po::value<std::string>()->default_value("v100_sxm2_16gb"), "its GPU")(
       "configs", po::value<std::string>()->default_value("configs"), "folder with gpus and kernels")(
       "only", po::value<std::string>()->default_value(""), "SERIES:BASE:BATCH: its operations")(
-      "pairs", "print every pair");
+      "kinds", "errors by kind of kernel")("pairs", "print every pair");
   try {
     po::variables_map args;
     po::store(po::parse_command_line(argc, argv, options), args);

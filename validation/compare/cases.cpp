@@ -9,7 +9,9 @@ namespace tandem {
 
 namespace {
 
-constexpr std::string_view kind_names[] = {"fidelity", "unprofiled", "mode", "mode_ratio"};
+constexpr std::string_view kind_names[] = {"fidelity", "unprofiled", "mode", "counters",
+                                           "mode_ratio"};
+constexpr std::string_view error_names[] = {"relative", "absolute"};
 constexpr std::string_view bound_names[] = {"any", "gpu", "host"};
 constexpr std::string_view mode_names[] = {"as-traced", "eager-async", "eager-sync", "cuda-graph"};
 constexpr std::string_view scope_names[] = {"step", "forward-backward"};
@@ -23,6 +25,8 @@ std::vector<Field<Case>> case_fields() {
       choice_field<Case>("mode", "execution mode of the prediction", &Case::mode, mode_names),
       choice_field<Case>("graph_scope", "what a CUDA graph captures", &Case::graph_scope,
                          scope_names),
+      field<Case>("quantity", "", "metric of kernel_time that is compared", &Case::quantity),
+      choice_field<Case>("error", "what an error is", &Case::absolute, error_names),
       field<Case>("traces", "", "files, or FOLDER/*, below a data folder", &Case::traces),
       field<Case>("excluded", "", "name prefixes that FOLDER/* leaves out", &Case::excluded),
       field<Case>("mean_limit", "ratio", "largest mean error; 0: not enforced", &Case::mean_limit,

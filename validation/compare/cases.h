@@ -13,6 +13,7 @@ enum class CaseKind : std::uint8_t {
   fidelity,    // re-simulated against traced span of every step
   unprofiled,  // predicted step time against iter_s, measured without the profiler
   mode,        // predicted step time of a mode against iter_s of a capture in that mode
+  counters,    // `quantity` over kernel time, cold caches, against Nsight Compute's counters
   mode_ratio,  // as mode, but the ratio to the base's own mode, prediction against measurement
 };
 
@@ -34,6 +35,8 @@ struct Case {
   Bound bound = Bound::any;
   Mode mode = Mode::as_traced;
   GraphScope graph_scope = GraphScope::step;
+  std::string quantity;               // of the result's kernel_time, for counters
+  bool absolute = false;              // errors are differences (of ratios, in points), not relative
   std::vector<std::string> traces;    // files or "FOLDER/*" below a data folder
   std::vector<std::string> excluded;  // name prefixes left out of "*", each with its reason in doc
   std::vector<CasePair> pairs;

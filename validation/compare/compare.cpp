@@ -91,12 +91,50 @@ Replay run(const std::string& path, const Case& c, const CompareOptions& options
   return replay(replay_options);
 }
 
+/// Nsight Compute's report of the same workload, or nothing.
+std::optional<std::string> counters_of(const std::string& trace_path) {
+  const fs::path path(trace_path);
+  const fs::path report =
+      path.parent_path().parent_path() / "counters" / (name_of(trace_path) + ".csv.gz");
+  std::error_code error;
+  if (!fs::is_regular_file(report, error)) return {};
+  return report.string();
+}
+
+/// The metric called `names`, or the sum of several with '+' between.
+double kernel_time_metric(const Result& result, std::string_view names) {
+  double sum = 0;
+  for (const GpuMetricInfo& info : gpu_metric_infos()) {
+    const std::string list = "+" + std::string(names) + "+";
+    if (list.find("+" + std::string(info.name) + "+") == std::string::npos) continue;
+    sum += (*result.gpu_kernel_time).*info.member;
+  }
+  return sum;
+}
+
+/// The model with cold caches against the counters of the same kernels.
+std::vector<Comparison> compare_counters(const Case& c, const std::string& path,
+                                         const CompareOptions& options) {
+  const auto report = counters_of(path);
+  if (!report) return {};
+  ReplayOptions replay_options;
+  replay_options.trace_path = path;
+  replay_options.configs = options.configs;
+  replay_options.cache = "cold";
+  const Replay model = replay(replay_options);
+  replay_options.counters_path = *report;
+  const Replay counted = replay(replay_options);
+  return {{name_of(path), kernel_time_metric(counted.result, c.quantity),
+           kernel_time_metric(model.result, c.quantity), c.absolute}};
+}
+
 std::vector<Comparison> compare_trace(const Case& c, const std::string& path,
                                       const CompareOptions& options) {
   if (c.kind == CaseKind::unprofiled &&
       !fs::is_regular_file(path.substr(0, path.size() - trace_suffix.size()) + ".meta.json")) {
     return {};
   }
+  if (c.kind == CaseKind::counters) return compare_counters(c, path, options);
   const Replay r = run(path, c, options, c.mode);
   std::vector<Comparison> rows;
   if (c.kind == CaseKind::fidelity) {

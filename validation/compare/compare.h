@@ -14,7 +14,8 @@ struct Comparison {
   std::string name;
   double measured = 0;
   double predicted = 0;
-  double error() const { return predicted / measured - 1; }
+  bool absolute = false;
+  double error() const { return absolute ? predicted - measured : predicted / measured - 1; }
 };
 
 struct CaseResult {
