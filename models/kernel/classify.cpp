@@ -27,6 +27,16 @@ std::uint16_t first_row(std::span<const Row> rows, std::string_view text, std::s
   return 0;
 }
 
+std::uint16_t kind_of(std::string_view name, std::string_view op) {
+  const auto rows = kind_rows();
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    if (matches(name, rows[i].pattern) && op.find(rows[i].op) != std::string_view::npos) {
+      return static_cast<std::uint16_t>(i);
+    }
+  }
+  return 0;
+}
+
 // The number right after the first `key` in `text`; 0: none.
 int number_after(std::string_view text, std::string_view key) {
   const std::size_t at = text.find(key);
@@ -102,7 +112,7 @@ std::string_view functor_name(const KernelTraits& traits) {
 KernelClass classify(std::string_view name, std::string_view op) {
   const std::string_view text = bare_name(name);
   KernelClass out;
-  out.traits.kind = first_row(kind_rows(), text);
+  out.traits.kind = kind_of(text, op);
   out.family = kind_rows()[out.traits.kind].family;
   out.traits.data = type_in(text);
   out.math = out.traits.data;

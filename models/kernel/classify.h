@@ -14,6 +14,7 @@ struct KindRow {
   std::string_view pattern;
   std::string_view kind;  // key of the cost constants; several rows may share one
   KernelFamily family;
+  std::string_view op = {};  // if given: must occur in the operation's name
 };
 /// All rules, in order. Row 0 is the rule for names that no other row knows.
 std::span<const KindRow> kind_rows();

@@ -201,7 +201,7 @@ void classify_matrix(std::string_view name, std::string_view op, KernelClass& ou
   t.library_gemm = out.family == KernelFamily::gemm;
   t.a_k_major = trans[0] != 'N';
   t.b_k_major = trans[1] != 'T';
-  t.split_k = has_any(text, {"splitK", "split_k", "splitk"});
+  t.split_k = has_any(text, {"splitK", "split_k", "splitk", "segment_k_on"});
   t.persistent = t.engine == Engine::gmma;
   // Tensor-core kernels of cutlass copy operands in pieces as long as their alignment.
   const int aligned = number_after(text, "_align");
@@ -212,6 +212,10 @@ void classify_matrix(std::string_view name, std::string_view op, KernelClass& ou
   t.cooperative_n = has(text, "coopB");
   t.pad_channels = has(text, "_optimized_");
   t.pass = pass_of(text, op, t, trans);
+  if (!t.library_gemm) {  // channels are contiguous; the gradients sum over something else
+    t.a_k_major = t.pass != Pass::weight_gradient;
+    t.b_k_major = t.pass == Pass::forward;
+  }
   // The input gradient in TF32 multiplies the transposed tiles.
   t.swapped = t.engine == Engine::gmma && out.math == DataType::tf32 &&
               t.pass == Pass::input_gradient && !t.library_gemm;

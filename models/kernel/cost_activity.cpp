@@ -12,11 +12,28 @@ double partitions_used(const GpuArch& gpu, double blocks, int warps) {
   return std::min<double>(gpu.smsp_per_sm, blocks * warps) / gpu.smsp_per_sm;
 }
 
+// Blocks that loop over tiles: the last round is as long as the others, however few tiles it has,
+// and blocks without a tile leave at once. Kernels that also split k even this out.
+double persistent_share(const CostInput& in) {
+  const double tiles = in.features.tiles;
+  const double blocks = static_cast<double>(blocks_of(in.launch.geometry));
+  const double rounds = std::ceil(tiles / blocks);
+  return std::min(1.0, tiles / rounds / in.gpu.sm_count);
+}
+
+bool loops_over_tiles(const CostInput& in) {
+  const KernelTraits& t = in.launch.traits;
+  return t.persistent && !t.split_k && in.features.tiles > 0 &&
+         in.launch.family != KernelFamily::attention &&
+         blocks_of(in.launch.geometry) <= in.gpu.sm_count;
+}
+
 }  // namespace
 
 // Whole waves keep all SMs busy. In the last one, blocks are spread breadth-first and those that
 // share an SM take longer, the more so the less the kernel waits for memory.
 double resident_share(const CostInput& in) {
+  if (loops_over_tiles(in)) return persistent_share(in);
   const GpuArch& gpu = in.gpu;
   const double blocks = static_cast<double>(blocks_of(in.launch.geometry));
   const double resident = std::max(1, in.occupancy.blocks_per_sm);

@@ -9,8 +9,6 @@ namespace {
 
 constexpr std::string_view type_names[] = {"unknown", "fp32",  "tf32",  "fp16", "bf16",
                                            "fp64",    "int64", "int32", "int8", "bool"};
-constexpr std::string_view order_names[] = {"nn", "nt", "tn", "tt"};
-constexpr std::string_view pass_names[] = {"forward", "input_gradient", "weight_gradient", ""};
 constexpr std::string_view functor_prefix = "functor ";
 
 // 16-bit types cost the same where only one of them was measured.
@@ -20,36 +18,22 @@ bool same_width(std::string_view a, std::string_view b) {
   return (half(a) && half(b)) || (word(a) && word(b));
 }
 
-// How well a row serves a kernel: the right type counts more than the right variant; -1: not.
-int score(const CostRow& row, std::string_view type, std::string_view variant) {
-  int value = 0;
-  if (row.type == type)
-    value += 8;
-  else if (same_width(row.type, type))
-    value += 6;
-  else if (row.type.empty())
-    value += 4;
-  if (row.variant == variant)
-    value += 3;
-  else if (row.variant.empty())
-    value += 2;
-  return value;
+// How well a row measured for `type` serves a kernel of type `wanted`.
+int score(const CostRow& row, std::string_view wanted) {
+  if (row.type == wanted) return 3;
+  if (same_width(row.type, wanted)) return 2;
+  return row.type.empty() ? 1 : 0;
 }
 
-std::int16_t best_row(std::span<const CostRow> rows, std::string_view kind, std::string_view type,
-                      std::string_view variant) {
+std::int16_t best_row(std::span<const CostRow> rows, std::string_view kind, std::string_view type) {
   std::int16_t best = -1;
   int best_score = -1;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i].kind != kind) continue;
-    const int value = score(rows[i], type, variant);
-    if (value > best_score) best = static_cast<std::int16_t>(i), best_score = value;
+    if (rows[i].kind != kind || score(rows[i], type) <= best_score) continue;
+    best = static_cast<std::int16_t>(i);
+    best_score = score(rows[i], type);
   }
   return best;
-}
-
-std::string_view variant_name(KernelFamily family, std::size_t variant) {
-  return family == KernelFamily::convolution ? pass_names[variant] : order_names[variant];
 }
 
 CostRow read_row(const Json& json, const Place& place) {
@@ -67,28 +51,18 @@ CostRow read_row(const Json& json, const Place& place) {
 
 }  // namespace
 
-std::size_t variant_of(const KernelTraits& t) {
-  const bool order = t.library_gemm || t.engine == Engine::none;
-  if (!order) return static_cast<std::size_t>(t.pass);
-  return (t.a_k_major ? 2U : 0U) + (t.b_k_major ? 0U : 1U);
-}
-
 void CostConstants::index_rows() {
   const auto kinds = kind_rows();
   const auto functors = functor_rows();
   by_kind_.resize(kinds.size());
   by_functor_.resize(functors.size());
   for (std::size_t type = 0; type < types; ++type) {
-    for (std::size_t v = 0; v < variants; ++v) {
-      for (std::size_t i = 0; i < kinds.size(); ++i) {
-        by_kind_[i][type][v] =
-            best_row(rows_, kinds[i].kind, type_names[type], variant_name(kinds[i].family, v));
-      }
-      for (std::size_t i = 0; i < functors.size(); ++i) {
-        by_functor_[i][type][v] =
-            best_row(rows_, std::string(functor_prefix) + std::string(functors[i].name),
-                     type_names[type], "");
-      }
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+      by_kind_[i][type] = best_row(rows_, kinds[i].kind, type_names[type]);
+    }
+    for (std::size_t i = 0; i < functors.size(); ++i) {
+      const std::string kind = std::string(functor_prefix) + std::string(functors[i].name);
+      by_functor_[i][type] = best_row(rows_, kind, type_names[type]);
     }
   }
 }
@@ -118,12 +92,12 @@ CostConstants CostConstants::load(const std::string& path) {
 }
 
 const CostRow* CostConstants::row(const KernelTraits& traits, DataType math) const {
-  const std::int16_t i = by_kind_[traits.kind][static_cast<std::size_t>(math)][variant_of(traits)];
+  const std::int16_t i = by_kind_[traits.kind][static_cast<std::size_t>(math)];
   return i < 0 ? nullptr : &rows_[static_cast<std::size_t>(i)];
 }
 
 const CostRow* CostConstants::functor(const KernelTraits& traits, DataType data) const {
-  const std::int16_t i = by_functor_[traits.functor][static_cast<std::size_t>(data)][0];
+  const std::int16_t i = by_functor_[traits.functor][static_cast<std::size_t>(data)];
   return i < 0 ? nullptr : &rows_[static_cast<std::size_t>(i)];
 }
 
@@ -133,14 +107,20 @@ std::span<const Field<CostRow>> cost_row_fields() {
   static const std::vector<Field<R>> fields{
       field("kind", "", "kind of kernel, or \"functor NAME\"", &R::kind),
       field("type", "", "arithmetic type; empty: any", &R::type),
-      field("variant", "", "operand order or pass; empty: any", &R::variant),
       field("origin", "", "measured (single operators) or fitted (networks)", &R::origin),
       field("source", "", "what was measured, and the error of the fit", &R::source),
       field("per_warp", "instruction", "instructions a warp", &R::per_warp, any),
       field("per_element", "instruction", "instructions a warp-wide element", &R::per_element, any),
+      field("per_row", "instruction", "instructions a row or result", &R::per_row, any),
+      field("per_indexed", "instruction",
+            "instructions a warp-wide element and index dimension beyond the first",
+            &R::per_indexed, any),
       field("per_multiply", "instruction", "instructions a multiply", &R::per_multiply, any),
       field("per_fragment", "instruction", "instructions a fragment read", &R::per_fragment, any),
       field("per_load", "instruction", "instructions a warp-wide operand load", &R::per_load, any),
+      field("per_transposed", "instruction",
+            "instructions a warp-wide load of an operand not contiguous along k",
+            &R::per_transposed, any),
       field("per_step", "instruction", "instructions a k step of a block", &R::per_step, any),
       field("per_tile", "instruction",
             "instructions an output tile; elementwise: more in a warp of the last block",
@@ -157,10 +137,13 @@ std::span<const Field<CostRow>> cost_row_fields() {
       field("shared_per_warp", "wavefront", "shared wavefronts a warp", &R::shared_per_warp, any),
       field("shared_per_element", "wavefront", "shared wavefronts a warp-wide element",
             &R::shared_per_element, any),
-      field("shared_per_multiply", "wavefront", "shared wavefronts a multiply",
-            &R::shared_per_multiply, any),
+      field("shared_per_fragment", "wavefront", "shared wavefronts a fragment read",
+            &R::shared_per_fragment, any),
       field("shared_per_load", "wavefront", "shared wavefronts an operand load",
             &R::shared_per_load, any),
+      field("shared_per_transposed", "wavefront",
+            "shared wavefronts a load of an operand not contiguous along k",
+            &R::shared_per_transposed, any),
       field("l1_reads", "ratio", "L1 read sectors over operand sectors", &R::l1_reads, any),
       field("l1_writes", "ratio", "L1 write sectors over operand sectors", &R::l1_writes, any),
       field("l2_reads", "ratio", "L2 read sectors over operand sectors", &R::l2_reads, any),
@@ -196,6 +179,15 @@ std::span<const Field<GeneralCosts>> general_cost_fields() {
             &G::hmma_short_on_gmma),
       field("unknown_issue", "ratio", "issue slots used while active by an unknown kernel",
             &G::unknown_issue),
+      field("unknown_issue_simt", "ratio", "the same, FP32 matrix kernels without shapes",
+            &G::unknown_issue_simt),
+      field("unknown_tensor_hmma", "ratio",
+            "tensor pipe active while a matrix kernel without shapes is: warp-wide instructions",
+            &G::unknown_tensor_hmma),
+      field("unknown_tensor_gmma", "ratio", "the same, warp-group-wide instructions",
+            &G::unknown_tensor_gmma),
+      field("unknown_dram", "ratio", "of DRAM bandwidth, used by matrix kernels without shapes",
+            &G::unknown_dram),
       field("unknown_functor", "instruction", "instructions an element of unmeasured arithmetic",
             &G::unknown_functor)};
   return fields;

@@ -14,15 +14,16 @@ namespace tandem {
 
 /// Costs of one kind of kernel. Instructions are warp instructions; shared: wavefronts.
 struct CostRow {
-  std::string kind;     // of classify_table.cpp; "functor NAME" for elementwise arithmetic
-  std::string type;     // of the arithmetic, or "": any
-  std::string variant;  // operand order of a GEMM ("tn"), pass of a convolution, or "": any
-  std::string origin;   // "measured" on single operators or "fitted" on networks
+  std::string kind;    // of classify_table.cpp; "functor NAME" for elementwise arithmetic
+  std::string type;    // of the arithmetic, or "": any
+  std::string origin;  // "measured" on single operators or "fitted" on networks
   std::string source;
-  double per_warp = 0, per_element = 0, per_multiply = 0, per_fragment = 0, per_load = 0;
+  double per_warp = 0, per_element = 0, per_row = 0, per_indexed = 0, per_multiply = 0,
+         per_fragment = 0, per_load = 0, per_transposed = 0;
   double per_step = 0, per_tile = 0, per_operand = 0, per_dim = 0, per_dim_operand = 0;
   double tensor_per_warp = 0;  // tensor-pipe instructions that are no matrix product
-  double shared_per_warp = 0, shared_per_element = 0, shared_per_multiply = 0, shared_per_load = 0;
+  double shared_per_warp = 0, shared_per_element = 0, shared_per_fragment = 0, shared_per_load = 0,
+         shared_per_transposed = 0;
   double l1_reads = 1, l1_writes = 1;  // sectors at L1 over unique operand sectors (matrix: loaded)
   double l2_reads = 1, l2_writes = 1;  // the same at L2
 };
@@ -41,12 +42,16 @@ struct GeneralCosts {
   double hmma_on_gmma = 0;
   double hmma_short_on_gmma = 0;
   double unknown_issue = 0;
+  double unknown_issue_simt = 0;
+  double unknown_tensor_hmma = 0;
+  double unknown_tensor_gmma = 0;
+  double unknown_dram = 0;
   double unknown_functor = 0;
   std::vector<Provenance> origins;
 };
 std::span<const Field<GeneralCosts>> general_cost_fields();
 
-/// All constants, with rows found by kind, type and variant.
+/// All constants, with rows found by kind and type.
 class CostConstants {
  public:
   /// Errors: InputError `file:key: found X, expected Y`.
@@ -60,8 +65,8 @@ class CostConstants {
   const CostRow* functor(const KernelTraits& traits, DataType data) const;
 
  private:
-  static constexpr std::size_t types = 10, variants = 4;
-  using Index = std::array<std::array<std::int16_t, variants>, types>;
+  static constexpr std::size_t types = 10;
+  using Index = std::array<std::int16_t, types>;  // row of each type; -1: none
 
   void index_rows();
   std::vector<CostRow> rows_;
@@ -69,8 +74,5 @@ class CostConstants {
   std::vector<Index> by_kind_;     // per row of kind_rows()
   std::vector<Index> by_functor_;  // per row of functor_rows()
 };
-
-/// 0..3: what distinguishes kernels of one kind: operand order of GEMMs, pass of convolutions.
-std::size_t variant_of(const KernelTraits& traits);
 
 }  // namespace tandem

@@ -40,7 +40,7 @@ double fragment_share(const KernelLaunch& launch) {
 void attention_multiplies(const KernelLaunch& launch, KernelFeatures& f) {
   const KernelTraits& t = launch.traits;
   const double width = static_cast<double>(launch.work.matrix.k);
-  const bool forward = kind_name(t) == "flash_forward";
+  const bool forward = kind_name(t).ends_with("_forward");
   if (t.engine == Engine::gmma && forward && width > 0) {
     f.multiplies *= 0.5 * (1 + f.mma_n / std::min(width, 256.0));
   }
@@ -59,9 +59,13 @@ void matrix_features(const KernelLaunch& launch, KernelFeatures& f) {
   f.mma_n = t.engine == Engine::gmma ? gmma_columns(t) : 0;
   f.multiplies = f.grid.padded_macs / macs_per_instruction(t, f.mma_n);
   if (launch.family == KernelFamily::attention) attention_multiplies(launch, f);
-  f.fragments = f.multiplies * fragment_share(launch);
+  // A warp-group instruction reads its share of both operands from shared memory itself.
+  f.fragments = t.engine == Engine::gmma ? f.multiplies * (f.mma_n / 16.0 + 4)
+                                         : f.multiplies * fragment_share(launch);
   const double bytes = element_bytes(t.data);
-  f.loads = f.steps * (t.tile_m + t.tile_n) * t.tile_k * bytes / (32.0 * t.load_bytes);
+  const double line = f.steps * t.tile_k * bytes / (32.0 * t.load_bytes);  // loads of one row
+  f.loads = line * (t.tile_m + t.tile_n);
+  f.transposed = line * ((t.a_k_major ? 0 : t.tile_m) + (t.b_k_major ? 0 : t.tile_n));
 }
 
 }  // namespace
@@ -88,7 +92,10 @@ KernelFeatures kernel_features(const KernelLaunch& launch) {
   KernelFeatures f;
   f.warps = static_cast<double>(blocks_of(launch.geometry)) * warps_per_block(launch.geometry);
   f.elements = launch.work.elements / 32;
-  if (launch.traits.tile_m > 0) matrix_features(launch, f);
+  f.rows = launch.work.rows;
+  f.indexed = f.elements * (launch.work.index_dims - 1);
+  if (launch.traits.tile_m > 0 && kind_name(launch.traits) != "depthwise")
+    matrix_features(launch, f);
   return f;
 }
 

@@ -11,9 +11,12 @@ namespace tandem {
 struct KernelFeatures {
   double warps = 0;       // launched
   double elements = 0;    // warp-wide elements; of a matrix kernel: of the padded result
+  double rows = 0;        // independent results of a reduction
+  double indexed = 0;     // elements times index dimensions beyond the first
   double multiplies = 0;  // tensor instructions of a warp, or warp-wide FFMA
   double fragments = 0;   // reads of operand fragments from shared memory, in multiplies' units
   double loads = 0;       // warp-wide loads of operand tiles
+  double transposed = 0;  // of these, the ones of operands that are not contiguous along k
   double steps = 0;       // k steps of all blocks
   double tiles = 0;       // output tiles of all blocks, split-K included
   TileGrid grid;          // matrix kernels

@@ -57,30 +57,36 @@ double instructions(const CostInput& in) {
   if (is_elementwise(in.launch.traits)) return elementwise_instructions(in);
   const KernelTraits& t = in.launch.traits;
   const CostRow* functor = t.functor > 0 ? in.constants.functor(t, t.data) : nullptr;
-  const double arithmetic = functor != nullptr ? functor->per_element * f.elements : 0;
-  return arithmetic + r.per_warp * f.warps + r.per_element * f.elements +
-         r.per_multiply * f.multiplies + r.per_fragment * f.fragments + r.per_load * f.loads +
-         r.per_step * f.steps + r.per_tile * f.tiles;
+  const double cost = functor != nullptr ? functor->per_element
+                      : t.functor > 0    ? in.constants.general().unknown_functor
+                                         : 0;
+  const double arithmetic = cost * f.elements;
+  return arithmetic + r.per_warp * f.warps + r.per_element * f.elements + r.per_row * f.rows +
+         r.per_indexed * f.indexed + r.per_multiply * f.multiplies + r.per_fragment * f.fragments +
+         r.per_load * f.loads + r.per_transposed * f.transposed + r.per_step * f.steps +
+         r.per_tile * f.tiles;
+}
+
+double tensor_instruction_cycles(const CostInput& in) {
+  const KernelTraits& t = in.launch.traits;
+  const double rate = dense_tensor_rate(in.gpu, in.launch.math);
+  if ((t.engine != Engine::hmma && t.engine != Engine::gmma) || rate <= 0) return 0;
+  constexpr int usual_columns = 128;
+  const int columns = in.features.mma_n > 0 ? in.features.mma_n : usual_columns;
+  const double cycles = macs_per_instruction(t, columns) / rate;
+  if (t.engine != Engine::hmma || in.gpu.tensor_family != TensorFamily::gmma) return cycles;
+  const GeneralCosts& general = in.constants.general();
+  const bool is_short = t.mma_k == 8 && in.launch.math != DataType::tf32;
+  return cycles * (is_short ? general.hmma_short_on_gmma : general.hmma_on_gmma);
 }
 
 void add_tensor_work(const CostInput& in, KernelCost& cost) {
-  const KernelTraits& t = in.launch.traits;
-  const KernelFeatures& f = in.features;
-  const GeneralCosts& general = in.constants.general();
-  const double other = in.row == nullptr ? 0 : in.row->tensor_per_warp * f.warps;
   // The pipe also serves some integer instructions, two cycles each.
-  cost.tc_issue_cycles = other;
-  cost.tc_active_cycles = 2 * other;
-  const double rate = dense_tensor_rate(in.gpu, in.launch.math);
-  if ((t.engine != Engine::hmma && t.engine != Engine::gmma) || rate <= 0) return;
-  const double cycles = f.multiplies * macs_per_instruction(t, f.mma_n) / rate;
-  double slowdown = 1;
-  if (t.engine == Engine::hmma && in.gpu.tensor_family == TensorFamily::gmma) {
-    const bool is_short = t.mma_k == 8 && in.launch.math != DataType::tf32;
-    slowdown = is_short ? general.hmma_short_on_gmma : general.hmma_on_gmma;
-  }
-  cost.tc_issue_cycles += f.multiplies;
-  cost.tc_active_cycles += cycles * slowdown;
+  const double other = in.row == nullptr ? 0 : in.row->tensor_per_warp * in.features.warps;
+  const double cycles = tensor_instruction_cycles(in);
+  const double products = cycles > 0 ? in.features.multiplies : 0;
+  cost.tc_issue_cycles = other + products;
+  cost.tc_active_cycles = 2 * other + products * cycles;
 }
 
 }  // namespace tandem

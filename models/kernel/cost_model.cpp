@@ -17,15 +17,21 @@ CostInput make_input(const GpuArch& gpu, const KernelLaunch& launch,
   return in;
 }
 
-// What does not depend on how long the kernel runs.
+bool needs_shapes(const KernelLaunch& launch) {
+  const bool matrix = launch.family == KernelFamily::gemm ||
+                      launch.family == KernelFamily::convolution ||
+                      launch.family == KernelFamily::attention;
+  return matrix && launch.traits.tile_m > 0 && launch.work.matrix.batch == 0 &&
+         launch.work.elements == 0;
+}
+
 KernelCost cost_of_work(const CostInput& in, CacheState cache) {
   KernelCost cost;
-  const double count = instructions(in);
+  const double count = needs_shapes(in.launch) ? -1 : instructions(in);
   cost.smsp_issue_cycles = count < 0 ? count : count * in.constants.general().issue_per_instruction;
   add_tensor_work(in, cost);
   add_traffic(in, cache, cost);
-  const bool known = in.launch.work.exact && count >= 0;
-  cost.confidence = known ? 1.0 : count >= 0 ? 0.5 : 0.0;
+  cost.confidence = count < 0 ? 0.0 : in.launch.work.exact ? 1.0 : 0.5;
   return cost;
 }
 
@@ -40,23 +46,41 @@ Bound bound_of(const GpuArch& gpu, const KernelCost& cost) {
   return memory >= compute ? Bound::memory : Bound::compute;
 }
 
+// What kernels use that nothing is known of but how long they were active.
+void add_priors(const GpuArch& gpu, const GeneralCosts& general, const TimelessCost& t,
+                KernelCost& cost) {
+  if (cost.smsp_issue_cycles >= 0) return;
+  const bool simt = t.shapeless && t.engine == Engine::simt;
+  const double issue = simt ? general.unknown_issue_simt : general.unknown_issue;
+  cost.smsp_issue_cycles = issue * cost.smsp_active_cycles;
+  if (!t.shapeless) return;
+  cost.dram_read_sectors = general.unknown_dram * gpu.dram_read_gbps * 1e3 * cost.time_us / sector;
+  cost.l2_sectors = cost.l1_sectors = cost.dram_read_sectors;
+  if (t.cycles_per_tensor <= 0) return;
+  const double active =
+      t.engine == Engine::gmma ? general.unknown_tensor_gmma : general.unknown_tensor_hmma;
+  cost.tc_active_cycles = active * cost.smsp_active_cycles;
+  cost.tc_issue_cycles = cost.tc_active_cycles / t.cycles_per_tensor;
+}
+
 // Fills what scales with time: cycles, achieved occupancy, clamps.
-void apply_time(const GpuArch& gpu, const GeneralCosts& general, double share, int resident_warps,
-                bool matrix, KernelCost& cost) {
-  const double cycles = cost.time_us * gpu.boost_clock_mhz;
+KernelCost at_time(const GpuArch& gpu, const GeneralCosts& general, const TimelessCost& t,
+                   double time_us) {
+  KernelCost cost = t.work;
+  cost.time_us = time_us;
+  const double cycles = time_us * gpu.boost_clock_mhz;
   const double smsps = smsp_count(gpu);
   cost.smsp_elapsed_cycles = cycles * smsps;
   const double active = std::max(general.minimum_active_cycles, cycles - general.launch_cycles);
-  cost.smsp_active_cycles = smsps * share * active;
-  if (cost.smsp_issue_cycles < 0) {
-    cost.smsp_issue_cycles = general.unknown_issue * cost.smsp_active_cycles;
-  }
+  cost.smsp_active_cycles = smsps * t.share * std::min(active, cycles);
+  add_priors(gpu, general, t, cost);
   cost.smsp_issue_cycles = std::min(cost.smsp_issue_cycles, cost.smsp_active_cycles);
   cost.tc_active_cycles = std::min(cost.tc_active_cycles, cost.smsp_active_cycles);
-  const double achieved = matrix ? general.occupancy_share_matrix : general.occupancy_share;
-  cost.warp_active_cycles = cost.smsp_active_cycles / gpu.smsp_per_sm * resident_warps * achieved;
+  const double achieved = t.matrix ? general.occupancy_share_matrix : general.occupancy_share;
+  cost.warp_active_cycles = cost.smsp_active_cycles / gpu.smsp_per_sm * t.warps * achieved;
   clamp_traffic(gpu, cost);
   cost.bound = bound_of(gpu, cost);
+  return cost;
 }
 
 // Warps on an SM that holds any.
@@ -65,6 +89,18 @@ int resident_warps(const CostInput& in) {
   const std::int64_t an_sm = (blocks + in.gpu.sm_count - 1) / in.gpu.sm_count;
   return static_cast<int>(std::min<std::int64_t>(an_sm, in.occupancy.blocks_per_sm)) *
          warps_per_block(in.launch.geometry);
+}
+
+TimelessCost timeless_cost(const CostInput& in, CacheState cache) {
+  TimelessCost t;
+  t.work = cost_of_work(in, cache);
+  t.share = resident_share(in);
+  t.warps = resident_warps(in);
+  t.matrix = is_matrix(in);
+  t.shapeless = needs_shapes(in.launch);
+  t.engine = in.launch.traits.engine;
+  t.cycles_per_tensor = tensor_instruction_cycles(in);
+  return t;
 }
 
 // Copies occupy no SM; their bytes are not known to the launch.
@@ -83,24 +119,15 @@ KernelCost kernel_cost(const GpuArch& gpu, const KernelLaunch& launch, CacheStat
   const double time = time_us > 0 ? time_us : launch.duration_us;
   if (launch.family == KernelFamily::transfer) return transfer_cost(gpu, time);
   const CostInput in = make_input(gpu, launch, constants);
-  KernelCost cost = cost_of_work(in, cache);
-  cost.time_us = time;
-  apply_time(gpu, constants.general(), resident_share(in), resident_warps(in), is_matrix(in), cost);
-  return cost;
+  return at_time(gpu, constants.general(), timeless_cost(in, cache), time);
 }
 
 KernelCost CostCache::cost(std::uint32_t shape, const KernelLaunch& launch) {
   if (launch.family == KernelFamily::transfer) return transfer_cost(gpu_, launch.duration_us);
   if (shape >= entries_.size()) entries_.resize(shape + 1);
-  Entry& entry = entries_[shape];
-  if (entry.share < 0) {
-    const CostInput in = make_input(gpu_, launch, constants_);
-    entry = {cost_of_work(in, cache_), resident_share(in), resident_warps(in), is_matrix(in)};
-  }
-  KernelCost cost = entry.work;
-  cost.time_us = launch.duration_us;
-  apply_time(gpu_, constants_.general(), entry.share, entry.warps, entry.matrix, cost);
-  return cost;
+  TimelessCost& entry = entries_[shape];
+  if (entry.share < 0) entry = timeless_cost(make_input(gpu_, launch, constants_), cache_);
+  return at_time(gpu_, constants_.general(), entry, launch.duration_us);
 }
 
 }  // namespace tandem

@@ -10,10 +10,22 @@
 
 namespace tandem {
 
-/// Counters of one launch. The time is the launch's measured duration; without one, pass
-/// `time_us`. Pure; allocates nothing.
+/// Counters of one launch, cold caches; for warm ones apply_warm_l2() to the costs of a step
+/// (models/memory). The time is the launch's measured duration; without one, pass `time_us`. Pure;
+/// allocates nothing.
 KernelCost kernel_cost(const GpuArch& gpu, const KernelLaunch& launch, CacheState cache,
                        const CostConstants& constants, double time_us = 0);
+
+/// The part of a launch's cost that does not depend on how long it runs.
+struct TimelessCost {
+  KernelCost work;
+  double share = -1;  // of SMSP cycles with a warp resident while it runs; negative: empty
+  int warps = 0;      // on an SM that holds any
+  bool matrix = false;
+  bool shapeless = false;  // a matrix product whose size is not known
+  Engine engine = Engine::none;
+  double cycles_per_tensor = 0;  // of a tensor instruction
+};
 
 /// kernel_cost with everything that does not depend on time computed once for equal launches; see
 /// TraceLaunches::shape_of.
@@ -28,13 +40,7 @@ class CostCache {
   const GpuArch& gpu_;
   const CostConstants& constants_;
   CacheState cache_;
-  struct Entry {
-    KernelCost work;    // what does not depend on time
-    double share = -1;  // of SMSP cycles with a warp resident; negative: not computed yet
-    int warps = 0;      // on an SM that holds any
-    bool matrix = false;
-  };
-  std::vector<Entry> entries_;
+  std::vector<TimelessCost> entries_;
 };
 
 }  // namespace tandem

@@ -62,21 +62,21 @@ Operands operand_bytes(const CostInput& in) {
 
 // Bytes that later passes over the operands fetch from DRAM again. They find them in L2 as long as
 // what all resident blocks work on fits; near the limit, a part of them.
-double refetched(const CostInput& in, double read, double written, double passes) {
+double refetched(const CostInput& in, double read, double passes) {
   if (passes <= 1.0) return 0;
   const double blocks = std::max<double>(1, static_cast<double>(blocks_of(in.launch.geometry)));
   const double resident = std::min(
       blocks, static_cast<double>(in.gpu.sm_count) * std::max(1, in.occupancy.blocks_per_sm));
-  const double working_set = (read + written) / blocks * resident;
+  const double working_set = read / blocks * resident;
   const double capacity = 2 * static_cast<double>(in.gpu.l2_dirty_bytes);
-  const double miss = std::clamp((working_set / capacity - 0.75) / 0.75, 0.0, 1.0);
+  const double miss = std::clamp((working_set / capacity - 0.7) / 0.6, 0.0, 1.0);
   return read * (passes - 1) * miss;
 }
 
 // Cold caches: every operand byte comes from DRAM once. Lines are evicted in the order of use, so
 // of the last bytes that passed through L2 the written share stays there, dirty.
 void add_dram(const CostInput& in, const Operands& bytes, double passes, KernelCost& cost) {
-  const double read = bytes.read + refetched(in, bytes.read, bytes.written, passes);
+  const double read = bytes.read + refetched(in, bytes.read, passes);
   const double total = read + (in.launch.work.in_place ? 0 : bytes.written);
   const double resident = 2 * static_cast<double>(in.gpu.l2_dirty_bytes);
   const double kept = total > 0 ? bytes.written * std::min(1.0, resident / total) : 0;
@@ -105,7 +105,8 @@ void add_traffic(const CostInput& in, CacheState, KernelCost& cost) {
   if (in.row == nullptr) return;
   const CostRow& r = *in.row;
   cost.shared_wavefronts = r.shared_per_warp * f.warps + r.shared_per_element * f.elements +
-                           r.shared_per_multiply * f.multiplies + r.shared_per_load * f.loads;
+                           r.shared_per_fragment * f.fragments + r.shared_per_load * f.loads +
+                           r.shared_per_transposed * f.transposed;
 }
 
 void clamp_traffic(const GpuArch& gpu, KernelCost& cost) {

@@ -43,16 +43,24 @@ TraceLaunches::TraceLaunches(const Trace& trace, const Links& links,
     : trace_(trace) {
   const Activities& acts = trace.activities;
   std::unordered_map<Key, std::uint32_t, KeyHash> known;
-  shape_of_.resize(acts.size());
-  tensors_.reserve(256);
+  std::unordered_map<Key, Key, KeyHash> twins;  // without operation -> the same kernel with one
+  std::vector<Key> keys(acts.size());
   for (std::uint32_t a = 0; a < acts.size(); ++a) {
-    Key key{acts.name[a], acts.geometry[a], static_cast<std::uint32_t>(acts.kind[a]), {}};
+    Key& key = keys[a];
+    key = {acts.name[a], acts.geometry[a], static_cast<std::uint32_t>(acts.kind[a]), {}};
     const std::uint32_t call = links.call_of_activity[a];
-    if (call != no_row && op_of_call[call] != no_row) {
-      const std::uint32_t op = op_of_call[call];
-      const HostOps& ops = trace.ops;
-      key.op = {ops.name[op], ops.dims[op], ops.types[op], ops.strides[op], ops.concrete[op]};
-    }
+    if (call == no_row || op_of_call[call] == no_row) continue;
+    const std::uint32_t op = op_of_call[call];
+    const HostOps& ops = trace.ops;
+    const Key bare = key;
+    key.op = {ops.name[op], ops.dims[op], ops.types[op], ops.strides[op], ops.concrete[op]};
+    if (key.op[1].valid()) twins.try_emplace(bare, key);
+  }
+  shape_of_.resize(acts.size());
+  for (std::uint32_t a = 0; a < acts.size(); ++a) {
+    // Launched before the trace began: most likely what its twin with the same geometry was.
+    const auto twin = keys[a].op[0].valid() ? twins.end() : twins.find(keys[a]);
+    const Key& key = twin != twins.end() ? twin->second : keys[a];
     const auto [it, fresh] = known.try_emplace(key, 0);
     if (fresh) it->second = add(key);
     shape_of_[a] = it->second;

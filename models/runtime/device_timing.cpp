@@ -13,6 +13,12 @@ constexpr Duration longest_latency = microseconds(12);
 
 TimePoint end_of(const Activities& a, std::uint32_t row) { return a.begin[row] + a.duration[row]; }
 
+/// The class that pools all kernels and calls.
+GapClass any_kernel(GapClass c) {
+  c.call = c.kernel = StringId{};
+  return c;
+}
+
 }  // namespace
 
 DeviceTiming::DeviceTiming(const Trace& trace, const Links& links, const HostModel& host)
@@ -71,7 +77,9 @@ void DeviceTiming::read_gaps() {
         previous != no_row && (c.same_graph || end_of(acts, previous) > launched + microseconds(2));
     if (queued) {
       const Duration gap = acts.begin[row] - end_of(acts, previous);
-      if (gap < longest_gap && gap > -longest_gap) gaps_[c].add(gap);
+      if (gap >= longest_gap || gap <= -longest_gap) continue;
+      gaps_[c].add(gap);
+      gaps_[any_kernel(c)].add(gap);
     } else if (!c.graph && acts.begin[row] >= launched &&
                (previous == no_row || end_of(acts, previous) + microseconds(2) < launched)) {
       const Duration latency = acts.begin[row] - launched;
@@ -120,21 +128,18 @@ Duration DeviceTiming::default_gap(const GapClass& c) const {
 }
 
 Duration DeviceTiming::gap(const GapClass& c) const {
-  const auto it = gaps_.find(c);
-  if (it != gaps_.end() && it->second.n >= enough_samples) {
-    return it->second.value();
-  }
-  Mean same_lead;   // any kernel and call
-  Mean other_lead;  // corrected by the typical difference between the leads
-  for (const auto& [other, mean] : gaps_) {
-    if (other.previous != c.previous || other.next != c.next) continue;
-    if (other.graph != c.graph || other.same_graph != c.same_graph) continue;
-    (other.far_ahead == c.far_ahead ? same_lead : other_lead).add(mean);
-  }
+  const auto mean_of = [&](const GapClass& wanted) {
+    const auto it = gaps_.find(wanted);
+    return it == gaps_.end() ? Mean{} : it->second;
+  };
+  const Mean own = mean_of(c);
+  if (own.n >= enough_samples) return own.value();
+  const Mean same_lead = mean_of(any_kernel(c));
   if (same_lead.n >= enough_samples) return same_lead.value();
-  if (other_lead.n >= enough_samples) {
-    GapClass flipped = c;
-    flipped.far_ahead = !c.far_ahead;
+  GapClass flipped = c;
+  flipped.far_ahead = !c.far_ahead;
+  const Mean other_lead = mean_of(any_kernel(flipped));
+  if (other_lead.n >= enough_samples) {  // corrected by the typical difference between the leads
     return other_lead.value() + default_gap(c) - default_gap(flipped);
   }
   // A trace holds few graph launches; any of them beats the default.

@@ -60,10 +60,6 @@ class DeviceTiming {
       sum_us += to_us(d);
       ++n;
     }
-    void add(const Mean& other) {
-      sum_us += other.sum_us;
-      n += other.n;
-    }
     Duration value() const { return from_us(sum_us / static_cast<double>(n)); }
   };
   void read_gaps();

@@ -43,7 +43,8 @@ constexpr ArgumentRow argument_rows[] = {
     {"aten::embedding_bag", 0b1, 0b110},
     {"aten::_embedding_bag", 0b1, 0b110},
     {"aten::gather", 0, 0b10100},
-    {"aten::_cudnn_rnn", 0b10, 0b1},
+    {"aten::_cudnn_rnn", 0b1010, 0b1},
+    {"aten::_cudnn_rnn_backward", 0b1010, 0b1},
     {"aten::_thnn_fused_lstm_cell", 0b11000, 0b11},
     {"aten::sum", 0, 0b1},
     {"aten::mean", 0, 0b1},
@@ -100,8 +101,8 @@ ProductAxes product_axes(const TensorShape& left, const TensorShape& right,
       {result_fixed && !left_fixed && !right_fixed && multiple(k, batch), inner},
       {left_fixed && !right_fixed && multiple(n, batch), columns},
   }};
-  const auto fits = std::find_if(by_shape.begin(), by_shape.end(),
-                                 [](const Candidate& c) { return c.fits; });
+  const auto fits =
+      std::find_if(by_shape.begin(), by_shape.end(), [](const Candidate& c) { return c.fits; });
   if (fits != by_shape.end()) return fits->axes;
   // All of them are shapes of parameters (tokens = width of a layer): the order decides.
   if (second && multiple(k, batch)) return inner;
@@ -125,8 +126,8 @@ std::vector<std::int8_t> growing_axes(std::string_view op, const OpTensors& tens
   const std::size_t first = op == "aten::addmm" ? 1 : 0;
   if (is_product(op) && axes.size() >= first + 2 && tensors.shapes[first].rank == 2 &&
       tensors.shapes[first + 1].rank == 2) {
-    const ProductAxes p = product_axes(tensors.shapes[first], tensors.shapes[first + 1],
-                                       parameters, batch, second_product);
+    const ProductAxes p = product_axes(tensors.shapes[first], tensors.shapes[first + 1], parameters,
+                                       batch, second_product);
     axes[first] = p.left, axes[first + 1] = p.right;
     return axes;
   }

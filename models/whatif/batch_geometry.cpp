@@ -76,7 +76,8 @@ bool is_capped(const BatchChange& c, const Grid& grid) {
 }
 
 // Blocks follow the tiles, which the name states; persistent kernels start one per SM at most.
-void resize_matrix(const BatchChange& c, const BatchKernel& k, const OpTensors& target, Grid& grid) {
+void resize_matrix(const BatchChange& c, const BatchKernel& k, const OpTensors& target,
+                   Grid& grid) {
   const auto base = product_of(k, k.op->tensors), next = product_of(k, target);
   const KernelTraits& t = k.kernel.traits;
   if (!base || !next) return scale_largest(grid, c.ratio());

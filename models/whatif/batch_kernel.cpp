@@ -18,7 +18,7 @@ constexpr std::string_view scale_names[] = {"constant",  "memory",    "matrix", 
 // Kernels that prepare or finish another one, with work that does not depend on the batch.
 bool is_helper(std::string_view kind) {
   return kind == "scalar" || kind == "conv_setup" || kind == "conv_scale" ||
-         kind == "split_k_reduce" || kind == "wgrad_reduce" || kind == "attention_setup";
+         kind == "split_k_reduce" || kind == "attention_setup";
 }
 
 // Small or odd-sized memsets clear counters and weight gradients.
@@ -39,16 +39,16 @@ bool is_constant(const BatchChange& c, const BatchKernel& k) {
 }
 
 bool is_matrix(KernelFamily f) {
-  return f == KernelFamily::gemm || f == KernelFamily::convolution || f == KernelFamily::attention ||
-         f == KernelFamily::rnn || f == KernelFamily::batch_norm;
+  return f == KernelFamily::gemm || f == KernelFamily::convolution ||
+         f == KernelFamily::attention || f == KernelFamily::batch_norm;
 }
 
 KernelScaling affine_scaling(const BatchChange& c, const BatchKernel& k) {
   KernelScaling s;
   s.scale = ScaleClass::affine;
   const bool matrix = is_matrix(k.kernel.family);
-  s.floor_us = matrix ? c.law.simt_floor_us
-                      : c.law.floor_us[static_cast<std::size_t>(memory_class(k))];
+  s.floor_us =
+      matrix ? c.law.simt_floor_us : c.law.floor_us[static_cast<std::size_t>(memory_class(k))];
   s.floor_us *= c.floor_scale;
   s.floor_share = matrix ? c.law.floor_share_matrix : c.law.floor_share_memory;
   s.damping_us = 0;
@@ -56,8 +56,23 @@ KernelScaling affine_scaling(const BatchChange& c, const BatchKernel& k) {
   return s;
 }
 
+// Adds up the weight gradients of single images.
+KernelScaling partial_sum_scaling(const BatchChange& c, const BatchKernel& k) {
+  KernelScaling s = memory_scaling(c, k, k.op->tensors);
+  double weights = 0;
+  for (std::size_t i = 0; i < k.op->tensors.shapes.size(); ++i) {
+    const TensorShape& t = k.op->tensors.shapes[i];
+    if (k.op->axis[i] < 0 && t.rank > 2) weights = 4.0 * static_cast<double>(t.elements());
+  }
+  s.floor_us = c.law.floor_us[static_cast<std::size_t>(MemoryClass::transfer)];
+  s.base_us = memory_us(c, weights * static_cast<double>(c.base));
+  s.target_us = memory_us(c, weights * static_cast<double>(c.batch));
+  return weights > 0 ? s : affine_scaling(c, k);
+}
+
 KernelScaling matrix_scaling(const BatchChange& c, const BatchKernel& k, const OpTensors& target) {
   const std::string_view kind = kind_name(k.kernel.traits);
+  if (kind == "wgrad_reduce") return partial_sum_scaling(c, k);
   if (kind == "depthwise" || kind == "gemm_scale" || kind == "gemm_epilogue" ||
       kind == "winograd_transform" || kind == "fft_transform") {
     return memory_scaling(c, k, target);
@@ -78,9 +93,9 @@ KernelScaling matrix_scaling(const BatchChange& c, const BatchKernel& k, const O
 // One thread block works on one channel: what counts is the elements of a channel and how many
 // channels share an SM.
 struct NormShape {
-  double elements = 0;   // of one channel
-  double resident = 0;   // channels per SM
-  double bytes = 0;      // of the whole tensor
+  double elements = 0;  // of one channel
+  double resident = 0;  // channels per SM
+  double bytes = 0;     // of the whole tensor
   double width = 0;
 };
 NormShape norm_shape(const BatchChange& c, const TensorShape& t) {
@@ -107,11 +122,12 @@ double norm_us(const BatchChange& c, const NormShape& n, bool on_chip, bool back
     const double block = n.elements * n.width * passes / (c.law.bn_block_gbps * 1e3);
     return c.law.bn_block_us * n.resident + std::max(chip, block);
   }
-  const double l2 = static_cast<double>(c.gpu.l2_bytes);
-  const double full = 0.6 * l2, none = 1.27 * l2;
-  const double misses = 1 - std::clamp((none - n.bytes * passes) / (none - full), 0.0, 1.0);
-  const double dram = n.resident > 1 ? c.law.bn_dram : c.law.bn_dram_lone;
-  const double element_ns = backward ? c.law.bn_backward_ns : c.law.bn_forward_ns;
+  const double misses = 1 - l2_hits(c, n.bytes * passes);
+  const double dram = n.resident > 1 ? c.law.bn_dram : c.law.lone_dram;
+  const bool crowded = n.resident >= 4;
+  const double element_ns = !backward ? c.law.bn_forward_ns
+                            : crowded ? c.law.bn_backward_crowded_ns
+                                      : c.law.bn_backward_ns;
   return n.elements * n.resident * element_ns * 1e-3 * (1 + (dram - 1) * misses);
 }
 
@@ -164,7 +180,6 @@ KernelScaling attention_scaling(const BatchChange& c, const BatchKernel& k,
   s.scale = ScaleClass::attention;
   s.floor_us = c.law.attention_floor_us;
   s.floor_share = c.law.floor_share_matrix;
-  s.damping_us = c.law.damping_us;
   s.base_us = waves(units), s.target_us = waves(units * c.ratio());
   return s;
 }
@@ -180,7 +195,9 @@ double KernelScaling::predict_us(double measured_us) const {
   const double floor = std::min(floor_us, floor_share * measured_us);
   const double body = measured_us - floor;
   const double residual = body / base_us;
-  return floor + std::pow(residual, body / (body + damping_us)) * target_us;
+  const double us = floor + std::pow(residual, body / (body + damping_us)) * target_us;
+  // More work does not make a kernel faster, whatever the damping does.
+  return target_us >= base_us ? std::max(us, measured_us) : std::min(us, measured_us);
 }
 
 KernelScaling scale_kernel(const BatchChange& c, const BatchKernel& k, const OpTensors& target) {
@@ -193,7 +210,9 @@ KernelScaling scale_kernel(const BatchChange& c, const BatchKernel& k, const OpT
     case KernelFamily::batch_norm: return norm_scaling(c, k, target);
     case KernelFamily::attention: return attention_scaling(c, k, target);
     case KernelFamily::reduction: return reduction_scaling(c, k, target);
-    case KernelFamily::rnn: return affine_scaling(c, k);
+    case KernelFamily::rnn:
+      return kind_name(k.kernel.traits) == "rnn_persistent" ? affine_scaling(c, k)
+                                                            : memory_scaling(c, k, target);
     default: return memory_scaling(c, k, target);
   }
 }

@@ -12,14 +12,14 @@ namespace tandem {
 
 /// How a kernel's time depends on the batch.
 enum class ScaleClass : std::uint8_t {
-  constant,    // does not depend on it
-  memory,      // bytes it moves
-  matrix,      // matrix product or convolution on its best tile
-  norm,        // batch normalisation, a block per channel
-  attention,   // waves of blocks
-  reduction,   // steps of a thread that adds up the batch
-  embedding,   // gradient of an embedding table
-  affine,      // floor plus a part proportional to the batch: no model, or no shapes
+  constant,   // does not depend on it
+  memory,     // bytes it moves
+  matrix,     // matrix product or convolution on its best tile
+  norm,       // batch normalisation, a block per channel
+  attention,  // waves of blocks
+  reduction,  // steps of a thread that adds up the batch
+  embedding,  // gradient of an embedding table
+  affine,     // floor plus a part proportional to the batch: no model, or no shapes
 };
 std::string_view to_string(ScaleClass scale);
 
@@ -38,7 +38,7 @@ struct BatchKernel {
   ActivityKind activity = ActivityKind::kernel;
   KernelClass kernel;
   LaunchGeometry geometry;
-  std::int64_t bytes = 0;  // of copies and memsets
+  std::int64_t bytes = 0;       // of copies and memsets
   const BatchOp* op = nullptr;  // null: unknown
 };
 
@@ -49,8 +49,8 @@ struct KernelScaling {
   double floor_us = 0;
   double floor_share = 0;  // of the measured time; the floor is at most this
   double damping_us = 0;
-  double base_us = 1;    // modelled body at the base batch
-  double target_us = 1;  // and at the new one
+  double base_us = 1;     // modelled body at the base batch
+  double target_us = 1;   // and at the new one
   bool switches = false;  // the library is likely to choose another algorithm
   double predict_us(double measured_us) const;
 };

@@ -11,7 +11,7 @@ using L = BatchLaw;
 using Fields = std::vector<Field<BatchLaw>>;
 
 constexpr std::string_view memory_names[memory_classes] = {
-    "vectorized", "pointwise", "layout", "pooling", "layer_norm",
+    "vectorized", "pointwise", "layout", "pooling",  "layer_norm",
     "reduction",  "embedding", "sort",   "transfer", "other"};
 
 void add_shape_fields(Fields& out) {
@@ -43,10 +43,10 @@ void add_memory_fields(Fields& out) {
   }
   out.push_back(field<L>("dram_share", "ratio", "sustained / peak DRAM rate", &L::dram_share));
   out.push_back(field<L>("l2_gain", "ratio", "rate from the L2 / from DRAM", &L::l2_gain));
-  out.push_back(field<L>("l2_full_share", "ratio", "bytes / L2 size up to which all hit",
-                         &L::l2_full_share));
-  out.push_back(field<L>("l2_none_share", "ratio", "bytes / L2 size from which none hit",
-                         &L::l2_none_share));
+  out.push_back(
+      field<L>("l2_full_share", "ratio", "bytes / L2 size up to which all hit", &L::l2_full_share));
+  out.push_back(
+      field<L>("l2_none_share", "ratio", "bytes / L2 size from which none hit", &L::l2_none_share));
 }
 
 void add_rates(Fields& out, const std::string& name, TensorRates L::*rates) {
@@ -77,6 +77,9 @@ void add_matrix_fields(Fields& out) {
   us("simt_floor_us", "launch floor, FP32 pipes; also of matrix kernels without a model",
      &L::simt_floor_us);
   out.push_back(field<L>("simt_share", "ratio", "sustained / peak FP32 rate", &L::simt_share));
+  out.push_back(field<L>("simt_operand_slots", "count",
+                         "multiply slots that loading one operand element costs",
+                         &L::simt_operand_slots));
   out.push_back(field<L>("simt_step_cycles", "cycle", "latency of one k step of a lone tile",
                          &L::simt_step_cycles));
   us("simt_split_us", "cost of splitting k, FP32 pipes", &L::simt_split_us);
@@ -84,16 +87,17 @@ void add_matrix_fields(Fields& out) {
 
 void add_norm_fields(Fields& out) {
   const auto add = [&](std::string_view name, std::string_view unit, std::string_view doc,
-                       double L::*member) {
-    out.push_back(field<L>(name, unit, doc, member));
-  };
+                       double L::*member) { out.push_back(field<L>(name, unit, doc, member)); };
   add("bn_floor_us", "us", "launch floor, batch normalisation", &L::bn_floor_us);
   add("bn_shared_share", "ratio", "shared memory of an SM that one channel may take",
       &L::bn_shared_share);
   add("bn_forward_ns", "ns", "per element of a channel and channel on the SM, two passes",
       &L::bn_forward_ns);
   add("bn_backward_ns", "ns", "the same, backward", &L::bn_backward_ns);
-  add("bn_dram_lone", "ratio", "time from DRAM / from L2, one channel per SM", &L::bn_dram_lone);
+  add("bn_backward_crowded_ns", "ns", "the same with four and more channels per SM",
+      &L::bn_backward_crowded_ns);
+  add("lone_dram", "ratio", "time from DRAM / from L2 of kernels with at most one block per SM",
+      &L::lone_dram);
   add("bn_dram", "ratio", "the same, several channels per SM", &L::bn_dram);
   add("bn_block_us", "us", "start and end of a channel kept on chip", &L::bn_block_us);
   add("bn_block_gbps", "GB/s", "rate of one block, channel kept on chip", &L::bn_block_gbps);
@@ -109,12 +113,18 @@ void add_other_fields(Fields& out) {
   out.push_back(field<L>("attention_lone_waves", "waves",
                          "waves below which attention does not get faster",
                          &L::attention_lone_waves));
-  us("column_step_us", "four dependent loads of a thread that adds up", &L::column_step_us);
+  us("column_step_us", "four loads of a thread that adds up", &L::column_step_us);
   us("column_split_us", "adding up the partial sums of several blocks", &L::column_split_us);
   us("embedding_token_us", "gradient of an embedding, per token, direct", &L::embedding_token_us);
   us("embedding_sort_us", "the same with sorted indices, constant", &L::embedding_sort_us);
   us("embedding_sort_token_us", "the same with sorted indices, per token",
      &L::embedding_sort_token_us);
+  out.push_back(field<L>("memory_workspace_bytes", "B", "workspaces of the libraries",
+                         &L::memory_workspace_bytes));
+  out.push_back(field<L>("memory_context_bytes", "B", "context and code of the process",
+                         &L::memory_context_bytes));
+  out.push_back(field<L>("memory_usable_share", "ratio", "memory that allocations may take",
+                         &L::memory_usable_share));
 }
 
 Fields law_fields() {

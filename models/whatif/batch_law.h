@@ -15,10 +15,10 @@ enum class MemoryClass : std::uint8_t {
   vectorized,  // elementwise, 16-byte accesses
   pointwise,   // other elementwise kernels and concatenation
   layout,
-  pooling,     // also softmax
+  pooling,  // also softmax
   layer_norm,
   reduction,
-  embedding,   // gather and scatter of rows
+  embedding,  // gather and scatter of rows
   sort,
   transfer,
   other,
@@ -57,6 +57,7 @@ struct BatchLaw {
   double split_us = 0;
   double simt_floor_us = 0;
   double simt_share = 0;
+  double simt_operand_slots = 0;
   double simt_step_cycles = 0;
   double simt_split_us = 0;
 
@@ -65,8 +66,9 @@ struct BatchLaw {
   double bn_shared_share = 0;
   double bn_forward_ns = 0;
   double bn_backward_ns = 0;
-  double bn_dram_lone = 0;
+  double bn_backward_crowded_ns = 0;
   double bn_dram = 0;
+  double lone_dram = 0;
   double bn_block_us = 0;
   double bn_block_gbps = 0;
   double bn_chip_share = 0;
@@ -79,6 +81,11 @@ struct BatchLaw {
   double embedding_token_us = 0;
   double embedding_sort_us = 0;
   double embedding_sort_token_us = 0;
+
+  // Memory of the device
+  double memory_workspace_bytes = 0;
+  double memory_context_bytes = 0;
+  double memory_usable_share = 0;
 
   std::vector<Provenance> origins;
 };

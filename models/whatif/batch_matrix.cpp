@@ -12,19 +12,15 @@ namespace {
 struct Tile {
   int m, n;
 };
-constexpr Tile tiles[] = {{256, 128}, {128, 256}, {192, 128}, {128, 192}, {128, 128}, {256, 64},
-                          {64, 256},  {128, 64},  {64, 128},  {64, 64},   {128, 32},  {32, 128},
-                          {64, 32},   {32, 64},   {32, 32}};
+constexpr Tile tiles[] = {{256, 128}, {128, 256}, {192, 128}, {128, 192}, {128, 128},
+                          {256, 64},  {64, 256},  {128, 64},  {64, 128},  {64, 64},
+                          {128, 32},  {32, 128},  {64, 32},   {32, 64},   {32, 32}};
 constexpr int splits[] = {1, 2, 4, 8, 16, 32};
 constexpr double narrowest_product = 8;  // below: a matrix times a few vectors, bound by memory
 constexpr double least_split_k = 128;    // k of one part on tensor cores
-constexpr double least_split_k_simt = 384;
-constexpr double most_simt_splits = 16;
 
 bool on_tensor_cores(const KernelClass& k) { return k.traits.engine > Engine::simt; }
-bool is_half(const KernelClass& k) {
-  return k.math == DataType::fp16 || k.math == DataType::bf16;
-}
+bool is_half(const KernelClass& k) { return k.math == DataType::fp16 || k.math == DataType::bf16; }
 
 const TensorRates& rates_of(const BatchLaw& law, const KernelClass& k, bool convolution) {
   if (convolution) return is_half(k) ? law.conv_half : law.conv_tf32;
@@ -47,8 +43,7 @@ ProductTime tensor_time(const BatchChange& c, const KernelClass& k, const Produc
   ProductTime best{1e300, 0};
   for (const Tile& tile : tiles) {
     const double area = double(tile.m) * tile.n;
-    const double step =
-        std::max(area / rate, (tile.m + tile.n) * width / rates.l2_bytes_per_clk);
+    const double step = std::max(area / rate, (tile.m + tile.n) * width / rates.l2_bytes_per_clk);
     const double blocks = p.batch * std::ceil(p.m / tile.m) * std::ceil(p.n / tile.n);
     for (const int split : splits) {
       if (split > 1 && (p.k / split < least_split_k || blocks * split >= 4 * c.gpu.sm_count)) break;
@@ -56,27 +51,43 @@ ProductTime tensor_time(const BatchChange& c, const KernelClass& k, const Produc
       const double waves = p.convolution ? std::max(1.0, load) : std::ceil(load);
       double us = waves * (cycles_to_us(p.k / split * step, c.gpu) + c.law.tile_latency_us);
       if (split > 1) us += c.law.split_us + split_traffic_us(c, p, split);
-      if (us < best.body_us) best = {us, static_cast<std::uint32_t>(tile.m << 16 | tile.n << 6 | split)};
+      if (us < best.body_us)
+        best = {us, static_cast<std::uint32_t>(tile.m << 16 | tile.n << 6 | split)};
     }
   }
   return best;
 }
 
-// FP32 pipes: work at the sustained rate plus the latency of one tile's chain of k steps, which
-// several parts of k shorten.
+struct SimtTile {
+  int m, n, warps;
+};
+constexpr SimtTile simt_tiles[] = {{128, 128, 8}, {128, 64, 4}, {64, 128, 4},
+                                   {128, 32, 2},  {32, 128, 2}, {64, 64, 2},
+                                   {64, 32, 2},   {32, 64, 2},  {32, 32, 2}};
+
+// FP32 pipes: an SM works through its tiles at the sustained rate, but no faster than the chain of
+// k steps of one tile allows.
 ProductTime simt_time(const BatchChange& c, const Product& p) {
-  const double tflops = c.law.simt_share * fp32_peak_tflops(c.gpu, c.gpu.boost_clock_mhz);
-  const double work_us = 2 * p.batch * p.m * p.n * p.k / (tflops * 1e6);
-  const double step_us = cycles_to_us(c.law.simt_step_cycles, c.gpu);
-  const double blocks = p.batch * std::ceil(p.m / 64) * std::ceil(p.n / 64);
-  ProductTime best{p.k * step_us, 1};
-  for (const int split : splits) {
-    if (split == 1 || split > most_simt_splits) continue;
-    if (p.k / split < least_split_k_simt || blocks * split > 2 * c.gpu.sm_count) break;
-    const double us = p.k / split * step_us + c.law.simt_split_us + split_traffic_us(c, p, split);
-    if (us < best.body_us) best = {us, static_cast<std::uint32_t>(split)};
+  const GpuArch& gpu = c.gpu;
+  const double rate = double(gpu.fp32_lanes) * gpu.smsp_per_sm;
+  ProductTime best{1e300, 0};
+  for (const SimtTile& tile : simt_tiles) {
+    const double area = double(tile.m) * tile.n;
+    const double lone = area / (rate / 4 * std::min(4, tile.warps));
+    const double tile_cycles = (area + c.law.simt_operand_slots * (tile.m + tile.n)) /
+                               (rate * c.law.simt_share);
+    const double blocks = p.batch * std::ceil(p.m / tile.m) * std::ceil(p.n / tile.n);
+    for (const int split : splits) {
+      if (split > 1 && (p.fused || p.k / split < least_split_k)) break;
+      if (split > 1 && blocks * split > 4 * gpu.sm_count) break;
+      const double resident = std::ceil(blocks * split / gpu.sm_count);
+      const double step = c.law.simt_step_cycles + std::max(resident * tile_cycles, lone);
+      double us = (p.k / split + 4) * step / gpu.boost_clock_mhz;
+      if (split > 1) us += c.law.simt_split_us + split_traffic_us(c, p, split);
+      if (us < best.body_us)
+        best = {us, static_cast<std::uint32_t>(tile.m << 16 | tile.n << 6 | split)};
+    }
   }
-  best.body_us += work_us;
   return best;
 }
 
@@ -101,6 +112,25 @@ Product conv_product(const KernelClass& k, const ConvShape& c) {
   return p;
 }
 
+// Products of a recurrent layer: the grid of the traced kernel tells which one it is, and an extent
+// that counts sequences, or steps of sequences, grows.
+std::optional<Product> recurrent_product(const BatchKernel& k, const OpTensors& tensors) {
+  const TensorShape *traced = k.op->tensors.at(0), *now = tensors.at(0);
+  if (traced == nullptr || now == nullptr || traced->rank != 3 || k.op->axis[0] < 0) return {};
+  const OpContext context{k.op->name, k.op->tensors, k.op->arguments, k.geometry};
+  const MatrixProblem m = matrix_problem(k.kernel, context);
+  const auto axis = static_cast<std::size_t>(k.op->axis[0]);
+  const std::int64_t sequences = traced->dims[axis], all = traced->dims[0] * traced->dims[1];
+  if (m.batch <= 0 || m.m <= 0 || m.n <= 0 || m.k <= 0) return {};
+  const auto counts = [&](std::int64_t extent) { return extent == sequences || extent == all; };
+  const double factor = static_cast<double>(now->dims[axis]) / static_cast<double>(sequences);
+  Product p;
+  p.m = static_cast<double>(m.m), p.n = static_cast<double>(m.n), p.k = static_cast<double>(m.k);
+  (counts(m.n) ? p.n : p.k) *= counts(m.n) || counts(m.k) ? factor : 1.0;
+  p.bytes = (p.m * p.n + p.m * p.k + p.n * p.k) * std::max(element_bytes(k.kernel.traits.data), 1);
+  return p;
+}
+
 }  // namespace
 
 std::optional<Product> product_of(const BatchKernel& kernel, const OpTensors& tensors) {
@@ -109,19 +139,21 @@ std::optional<Product> product_of(const BatchKernel& kernel, const OpTensors& te
     if (conv->images <= 0 || conv->in_pixels <= 0) return std::nullopt;
     return conv_product(kernel.kernel, *conv);
   }
-  if (kernel.op->name.find("rnn") != std::string_view::npos) return std::nullopt;
+  if (kernel.op->name.find("rnn") != std::string_view::npos)
+    return recurrent_product(kernel, tensors);
   const MatrixProblem m = matrix_problem(kernel.kernel, context);
   if (m.batch <= 0 || m.m <= 0 || m.n <= 0 || m.k <= 0) return std::nullopt;
   Product p;
   p.batch = static_cast<double>(m.batch);
   p.m = static_cast<double>(m.m), p.n = static_cast<double>(m.n), p.k = static_cast<double>(m.k);
   p.bytes = m.a_bytes + m.b_bytes + m.c_bytes;
+  p.fused = kernel.op->name == "aten::addmm";
   return p;
 }
 
 ProductTime product_time(const BatchChange& c, const KernelClass& kernel, const Product& p) {
   const double memory_us = bytes_to_us(p.bytes, c.law.dram_share * c.gpu.dram_peak_gbps);
-  if (!p.convolution && std::min(p.m, p.n) <= narrowest_product) return {0.5 + memory_us, 0};
+  if (!p.convolution && std::min(p.m, p.n) <= narrowest_product) return {memory_us, 0};
   ProductTime time = on_tensor_cores(kernel) ? tensor_time(c, kernel, p) : simt_time(c, p);
   time.body_us = std::max(time.body_us, memory_us);
   return time;

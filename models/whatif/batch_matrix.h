@@ -1,4 +1,5 @@
-// Time of a matrix product on the best tile and split: what a library that chooses well would reach.
+// Time of a matrix product on the best tile and split: what a library that chooses well would
+// reach.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,7 @@ struct Product {
   double batch = 1, m = 0, n = 0, k = 0;
   double bytes = 0;  // operands and result
   bool convolution = false;
+  bool fused = false;  // adds a bias as it writes: FP32 kernels then do not split k
 };
 
 /// Empty if the shapes of the operation do not tell.
@@ -20,7 +22,8 @@ std::optional<Product> product_of(const BatchKernel& kernel, const OpTensors& te
 
 struct ProductTime {
   double body_us = 0;
-  std::uint32_t choice = 0;  // tile and split; differs where the library would choose another kernel
+  std::uint32_t choice =
+      0;  // tile and split; differs where the library would choose another kernel
 };
 ProductTime product_time(const BatchChange& change, const KernelClass& kernel, const Product& p);
 

@@ -6,11 +6,13 @@
 namespace tandem {
 namespace {
 
-int width_of(const TensorShape& t) { return std::max(element_bytes(t.type), t.type == DataType::unknown ? 4 : 1); }
+int width_of(const TensorShape& t) {
+  return std::max(element_bytes(t.type), t.type == DataType::unknown ? 4 : 1);
+}
 
 double bytes_of(const TensorShape& t) {
-  return static_cast<double>(t.elements()) / static_cast<double>(std::max<std::int64_t>(t.expanded, 1)) *
-         width_of(t);
+  return static_cast<double>(t.elements()) /
+         static_cast<double>(std::max<std::int64_t>(t.expanded, 1)) * width_of(t);
 }
 
 bool is_index(const TensorShape& t) {
@@ -30,6 +32,22 @@ double gathered_bytes(const BatchOp& op, const OpTensors& tensors) {
   return 2 * ids * static_cast<double>(shapes[0].dims[1]) * width_of(shapes[0]);
 }
 
+// Layout transforms read and write tiles of 32 x 32.
+double tiles_bytes(const BatchKernel& k) {
+  const auto& g = k.geometry.grid;
+  return 2.0 * 32 * 32 * g[0] * g[1] * g[2] * std::max(element_bytes(k.kernel.traits.data), 2);
+}
+
+// One time step of a recurrent layer: a thread per element of the state reads the gates and writes
+// gates and state, about ten values. The operands of the operation are those of all steps.
+double cell_bytes(const BatchKernel& k, const OpTensors& tensors) {
+  const auto &g = k.geometry.grid, &b = k.geometry.block;
+  const double threads = double(g[0]) * g[1] * g[2] * b[0] * b[1] * b[2];
+  const double grown = static_cast<double>(tensors.shapes[0].elements()) /
+                       static_cast<double>(k.op->tensors.shapes[0].elements());
+  return 10 * threads * std::max(element_bytes(k.kernel.traits.data), 2) * grown;
+}
+
 }  // namespace
 
 MemoryClass memory_class(const BatchKernel& k) {
@@ -39,6 +57,7 @@ MemoryClass memory_class(const BatchKernel& k) {
     case KernelFamily::pointwise:
     case KernelFamily::copy:
       return kind == "vectorized" ? MemoryClass::vectorized : MemoryClass::pointwise;
+    case KernelFamily::rnn:
     case KernelFamily::triton: return MemoryClass::pointwise;
     case KernelFamily::layout: return MemoryClass::layout;
     case KernelFamily::pooling:
@@ -59,6 +78,7 @@ MemoryClass memory_class(const BatchKernel& k) {
 
 double touched_bytes(const BatchKernel& kernel, const OpTensors& tensors, bool with_fixed) {
   const BatchOp& op = *kernel.op;
+  if (kernel.kernel.family == KernelFamily::rnn) return cell_bytes(kernel, tensors);
   double sum = 0, largest = 0;
   for (std::size_t i = 0; i < tensors.shapes.size(); ++i) {
     if (op.axis[i] < 0 && !with_fixed) continue;
@@ -69,10 +89,14 @@ double touched_bytes(const BatchKernel& kernel, const OpTensors& tensors, bool w
   return with_fixed ? sum + largest : sum + gathered_bytes(op, tensors);
 }
 
-double memory_us(const BatchChange& c, double bytes) {
+double l2_hits(const BatchChange& c, double bytes) {
   const double l2 = static_cast<double>(c.gpu.l2_bytes);
   const double full = c.law.l2_full_share * l2, none = c.law.l2_none_share * l2;
-  const double hits = std::clamp((none - bytes) / (none - full), 0.0, 1.0);
+  return std::clamp((none - bytes) / (none - full), 0.0, 1.0);
+}
+
+double memory_us(const BatchChange& c, double bytes) {
+  const double hits = l2_hits(c, bytes);
   const double us = bytes / (c.law.dram_share * c.gpu.dram_peak_gbps * 1e3);
   return us * ((1 - hits) + hits / c.law.l2_gain);
 }
@@ -85,17 +109,29 @@ KernelScaling memory_scaling(const BatchChange& c, const BatchKernel& kernel,
   s.scale = ScaleClass::memory;
   s.floor_us = c.law.floor_us[static_cast<std::size_t>(group)];
   s.floor_share = c.law.floor_share_memory;
-  s.damping_us = rows                                  ? c.law.damping_embedding_us
+  s.damping_us = rows ? c.law.damping_embedding_us
                  : group == MemoryClass::vectorized || group == MemoryClass::pointwise ||
                          group == MemoryClass::layout || group == MemoryClass::layer_norm
                      ? c.law.damping_us
                      : c.law.damping_memory_us;
   if (kernel.activity != ActivityKind::kernel || group == MemoryClass::layout) {
-    s.target_us = c.ratio();
+    const double bytes = group == MemoryClass::layout ? tiles_bytes(kernel) : double(kernel.bytes);
+    s.base_us = memory_us(c, bytes), s.target_us = memory_us(c, bytes * c.ratio());
     return s;
   }
   s.base_us = memory_us(c, touched_bytes(kernel, kernel.op->tensors, !rows));
   s.target_us = memory_us(c, touched_bytes(kernel, target, !rows));
+  const auto& g = kernel.geometry.grid;
+  const double blocks = double(g[0]) * g[1] * g[2];
+  if (group == MemoryClass::layer_norm && blocks < c.gpu.sm_count) {
+    // Too few blocks to hide latency (gradients of the parameters): misses cost their full latency.
+    const auto lone_us = [&](const OpTensors& t) {
+      const double bytes = touched_bytes(kernel, t, true);
+      return bytes * (1 + (c.law.lone_dram - 1) * (1 - l2_hits(c, bytes)));
+    };
+    s.base_us = lone_us(kernel.op->tensors), s.target_us = lone_us(target);
+    s.damping_us = 0;
+  }
   if (s.base_us <= 0) s.base_us = 1, s.target_us = c.ratio();
   return s;
 }

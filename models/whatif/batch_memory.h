@@ -11,6 +11,9 @@ MemoryClass memory_class(const BatchKernel& kernel);
 /// that rows are gathered from do not.
 double touched_bytes(const BatchKernel& kernel, const OpTensors& tensors, bool with_fixed);
 
+/// Share of `bytes` that the L2 still holds when they are read again.
+double l2_hits(const BatchChange& change, double bytes);
+
 /// Time of `bytes` at the DRAM rate, faster by the gain while they stay in the L2.
 double memory_us(const BatchChange& change, double bytes);
 

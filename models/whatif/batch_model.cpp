@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "models/whatif/batch_rewrite.h"
+#include "models/whatif/op_groups.h"
 
 namespace tandem {
 namespace {
@@ -20,7 +21,8 @@ struct LaunchKey {
 struct LaunchHash {
   std::size_t operator()(const LaunchKey& k) const {
     std::size_t h = k.name * 0x9e3779b97f4a7c15ULL ^ k.op * 0xc2b2ae3d27d4eb4fULL;
-    h ^= k.geometry * 0x165667b19e3779f9ULL ^ static_cast<std::size_t>(k.bytes) * 0xff51afd7ed558ccdULL;
+    h ^= k.geometry * 0x165667b19e3779f9ULL ^
+         static_cast<std::size_t>(k.bytes) * 0xff51afd7ed558ccdULL;
     return h ^ (h >> 31U);
   }
 };
@@ -29,7 +31,8 @@ struct LaunchHash {
 double shortest_kernels_us(const Trace& trace) {
   std::vector<double> us;
   for (std::size_t i = 0; i < trace.activities.size(); ++i) {
-    if (trace.activities.kind[i] == ActivityKind::kernel && trace.activities.duration[i].count() > 0) {
+    if (trace.activities.kind[i] == ActivityKind::kernel &&
+        trace.activities.duration[i].count() > 0) {
       us.push_back(to_us(trace.activities.duration[i]));
     }
   }
@@ -38,19 +41,6 @@ double shortest_kernels_us(const Trace& trace) {
   std::nth_element(us.begin(), twentieth, us.end());
   return *twentieth;
 }
-
-// Interns geometries by content.
-class Geometries {
- public:
-  explicit Geometries(std::vector<LaunchGeometry>& all) : all_(all) {}
-  GeometryId add(const LaunchGeometry& g) {
-    all_.push_back(g);
-    return GeometryId{all_.size() - 1};
-  }
-
- private:
-  std::vector<LaunchGeometry>& all_;
-};
 
 // Shares of the predicted GPU time, summed up activity by activity.
 struct Shares {
@@ -99,34 +89,42 @@ BatchModel::BatchModel(const Trace& trace, const Links& links, std::int64_t base
       nesting_(nest_ops(trace, links)),
       ops_(trace, nesting_, base_batch) {
   const double shortest = shortest_kernels_us(trace);
-  if (shortest > 0) floor_scale_ = std::clamp(shortest / law.trace_floor_us, 1.0, 4.0);
+  if (shortest > 0) floor_scale_ = std::clamp(shortest / law.trace_floor_us, 1.0, 3.0);
   find_launches();
+  if (shapes_recorded_) ops_.require_growth();
 }
 
 void BatchModel::find_launches() {
   const Activities& acts = trace_.activities;
   std::unordered_map<LaunchKey, std::uint32_t, LaunchHash> known;
-  std::unordered_map<std::uint64_t, KernelClass> classes;  // by kernel and operation name
   launch_of_.resize(acts.size());
+  std::size_t with_shapes = 0;
   for (std::uint32_t a = 0; a < acts.size(); ++a) {
     const std::uint32_t row = nesting_.of_activity[a];
     const std::uint32_t op = row == no_row ? no_row : ops_.number(row);
     const bool is_kernel = acts.kind[a] == ActivityKind::kernel;
-    const LaunchKey key{acts.name[a].value, op, acts.geometry[a].value, is_kernel ? 0 : acts.bytes[a]};
+    const LaunchKey key{acts.name[a].value, op, acts.geometry[a].value,
+                        is_kernel ? 0 : acts.bytes[a]};
     const auto [it, fresh] = known.try_emplace(key, static_cast<std::uint32_t>(launches_.size()));
     launch_of_[a] = it->second;
-    if (!fresh) continue;
-    Launch launch{{acts.kind[a], {}, {}, acts.bytes[a], nullptr}, acts.name[a], acts.geometry[a]};
-    if (op != no_row) launch.kernel.op = &ops_.op(op);
-    if (acts.geometry[a].valid()) launch.kernel.geometry = trace_.geometries[acts.geometry[a].index()];
-    const std::string_view op_name = op == no_row ? "" : ops_.op(op).name;
-    const std::uint64_t pair =
-        std::uint64_t{acts.name[a].value} << 32U | (row == no_row ? no_row : trace_.ops.name[row].value);
-    const auto [found, first] = classes.try_emplace(pair);
-    if (first) found->second = classify(trace_.strings.get(acts.name[a]), op_name);
-    launch.kernel.kernel = found->second;
-    launches_.push_back(launch);
+    if (fresh) add_launch(a, op);
+    if (op != no_row && ops_.op(op).has_shapes()) ++with_shapes;
   }
+  constexpr std::size_t least_share = 10;  // one in ten activities
+  shapes_recorded_ = with_shapes * least_share > acts.size();
+}
+
+void BatchModel::add_launch(std::uint32_t activity, std::uint32_t op) {
+  const Activities& acts = trace_.activities;
+  Launch launch{{acts.kind[activity], {}, {}, acts.bytes[activity], nullptr},
+                acts.geometry[activity]};
+  if (op != no_row) launch.kernel.op = &ops_.op(op);
+  if (launch.geometry.valid()) launch.kernel.geometry = trace_.geometries[launch.geometry.index()];
+  const std::string_view op_name = op == no_row ? std::string_view{} : ops_.op(op).name;
+  const auto [it, fresh] = classes_.try_emplace({acts.name[activity].value, op_name});
+  if (fresh) it->second = classify(trace_.strings.get(acts.name[activity]), op_name);
+  launch.kernel.kernel = it->second;
+  launches_.push_back(launch);
 }
 
 void BatchModel::require_batch(std::int64_t batch) const {
@@ -158,49 +156,55 @@ void BatchModel::resize_ops(std::int64_t batch, Trace& out) const {
   }
 }
 
+BatchModel::Resized BatchModel::resize_launches(const BatchChange& change, Trace& out) const {
+  Resized resized;
+  const OpTensors none;
+  for (const Launch& launch : launches_) {
+    const BatchKernel& kernel = launch.kernel;
+    const OpTensors target =
+        kernel.op == nullptr ? none : resize(*kernel.op, base_batch_, change.batch);
+    const KernelScaling scaling = scale_kernel(change, kernel, target);
+    resized.scalings.push_back(scaling);
+    resized.geometries.push_back(launch.geometry);
+    if (!launch.geometry.valid()) continue;
+    const LaunchGeometry geometry = resize_geometry(change, kernel, target, scaling.scale);
+    if (geometry == kernel.geometry) continue;
+    resized.geometries.back() = GeometryId{out.geometries.size()};
+    out.geometries.push_back(geometry);
+  }
+  return resized;
+}
+
 Trace BatchModel::at(std::int64_t batch, LossList& losses, BatchReport* report) const {
   require_batch(batch);
   const BatchChange change{gpu_, law_, base_batch_, batch, floor_scale_};
   Trace out = trace_;
-  Geometries geometries(out.geometries);
-  std::vector<OpTensors> targets(ops_.size());
-  std::vector<KernelScaling> scalings;
-  std::vector<GeometryId> grids;
-  const OpTensors none;
-  for (const Launch& launch : launches_) {
-    const OpTensors target =
-        launch.kernel.op == nullptr ? none : resize(*launch.kernel.op, base_batch_, batch);
-    scalings.push_back(scale_kernel(change, launch.kernel, target));
-    grids.push_back(launch.geometry);
-    if (!launch.geometry.valid()) continue;
-    const LaunchGeometry grid =
-        resize_geometry(change, launch.kernel, target, scalings.back().scale);
-    if (!(grid == launch.kernel.geometry)) grids.back() = geometries.add(grid);
-  }
+  const Resized resized = resize_launches(change, out);
   Shares shares;
   Activities& acts = out.activities;
   for (std::uint32_t a = 0; a < acts.size(); ++a) {
-    const KernelScaling& s = scalings[launch_of_[a]];
+    const KernelScaling& s = resized.scalings[launch_of_[a]];
     const double before = to_us(acts.duration[a]), after = s.predict_us(before);
-    shares.add(s, before, after);
-    acts.duration[a] = from_us(after);
-    acts.geometry[a] = grids[launch_of_[a]];
+    if (issue_time(trace_, links_, a)) shares.add(s, before, after);  // else before the first step
+    if (after != before) acts.duration[a] = from_us(after);
+    acts.geometry[a] = resized.geometries[launch_of_[a]];
     if (acts.kind[a] != ActivityKind::kernel && s.scale != ScaleClass::constant) {
-      acts.bytes[a] = acts.bytes[a] / base_batch_ * batch;
+      acts.bytes[a] = std::llround(static_cast<double>(acts.bytes[a]) * change.ratio());
     }
   }
   resize_ops(batch, out);
   losses.merge(ops_.losses());
-  if (!ops_.shapes_recorded()) {
+  if (!shapes_recorded_) {
     losses.add("batch_without_shapes", Severity::warning,
                "operand shapes were not recorded: every kernel but the optimizer's was taken to "
                "grow with the batch");
   }
-  if (report != nullptr) {
-    report->classes.clear();
-    for (const std::uint32_t launch : launch_of_) report->classes.push_back(scalings[launch].scale);
-    report->confidence = confidence_of(shares, change.ratio(), base_batch_ == 1 || batch == 1);
+  if (report == nullptr) return out;
+  *report = {};
+  for (const std::uint32_t launch : launch_of_) {
+    report->classes.push_back(resized.scalings[launch].scale);
   }
+  report->confidence = confidence_of(shares, change.ratio(), base_batch_ == 1 || batch == 1);
   return out;
 }
 

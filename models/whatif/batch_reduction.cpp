@@ -53,7 +53,8 @@ std::int64_t blocks_per_output(const BatchChange& c, const BatchKernel& k,
   if (!r.over_batch || kind_name(k.kernel.traits) != "reduce") return 0;
   const std::int64_t values = ceil_div(r.inputs, threads_per_output(k, r));
   const std::int64_t threads = std::int64_t{k.geometry.block[0]} * k.geometry.block[1];
-  const std::int64_t slots = c.gpu.sm_count * (c.gpu.max_threads_per_sm / std::max<std::int64_t>(threads, 1));
+  const std::int64_t slots =
+      c.gpu.sm_count * (c.gpu.max_threads_per_sm / std::max<std::int64_t>(threads, 1));
   const std::int64_t outputs = std::max<std::int64_t>(k.geometry.grid[0], 1);
   if (values < most_values_per_thread || outputs > slots) return 1;
   return std::max(std::min(ceil_div(slots, outputs), ceil_div(values, least_values_per_thread)),
@@ -62,13 +63,18 @@ std::int64_t blocks_per_output(const BatchChange& c, const BatchKernel& k,
 
 namespace {
 
+// Every thread adds up its values, four loads at a time; with several blocks per output the last
+// one adds up their partial sums. The loads of both chains depend on each other only through
+// latency.
 double reduction_us(const BatchChange& c, const BatchKernel& k, const OpTensors& tensors,
                     std::int64_t blocks) {
   const Reduction r = reduction_of(k, tensors);
-  const double threads = static_cast<double>(threads_per_output(k, r) * blocks);
-  const double chain_us = static_cast<double>(r.inputs) / threads / unrolled * c.law.column_step_us;
-  const double us = std::max(chain_us, memory_us(c, touched_bytes(k, tensors, true)));
-  return us + (blocks > 1 ? c.law.column_split_us : 0);
+  const double threads = static_cast<double>(threads_per_output(k, r));
+  const double values = static_cast<double>(r.inputs) / (threads * static_cast<double>(blocks));
+  const double bytes = touched_bytes(k, tensors, true) / 2;  // the result is small
+  const double us = values / unrolled * c.law.column_step_us + memory_us(c, bytes);
+  if (blocks == 1) return us;
+  return us + c.law.column_split_us + static_cast<double>(blocks) / threads * c.law.column_step_us;
 }
 
 }  // namespace
@@ -96,7 +102,8 @@ KernelScaling embedding_scaling(const BatchChange& c, const BatchKernel& k,
                ? tokens * c.law.embedding_token_us
                : c.law.embedding_sort_us + tokens * c.law.embedding_sort_token_us;
   };
-  const auto a = static_cast<double>(before->elements()), b = static_cast<double>(after->elements());
+  const auto a = static_cast<double>(before->elements()),
+             b = static_cast<double>(after->elements());
   s.scale = ScaleClass::embedding;
   s.damping_us = 0;
   s.base_us = time(a), s.target_us = time(b);

@@ -29,7 +29,8 @@ std::string rewrite_lists(std::string_view text, const Change& change) {
     }
     change(tensor++, list);
     for (std::size_t n = 0; n < list.size(); ++n) {
-      out += (n > 0 ? "," : "") + std::to_string(list[n]);
+      if (n > 0) out += ',';
+      out += std::to_string(list[n]);
     }
     i = end;
   }

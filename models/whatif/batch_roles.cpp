@@ -21,8 +21,8 @@ namespace {
 struct KeyHash {
   template <class Key>
   std::size_t operator()(const Key& key) const {
-    std::size_t h = (key.optimizer ? 1U : 0U) | (key.fixed_scope ? 2U : 0U) |
-                    (key.second_product ? 4U : 0U);
+    std::size_t h =
+        (key.optimizer ? 1U : 0U) | (key.fixed_scope ? 2U : 0U) | (key.second_product ? 4U : 0U);
     for (const StringId id : key.texts) {
       h = (h ^ id.value) * 0x9e3779b97f4a7c15ULL;
       h ^= h >> 29U;
@@ -48,6 +48,10 @@ std::string_view text_of(const Trace& trace, StringId id) {
   return id.valid() ? trace.strings.get(id) : std::string_view{};
 }
 
+bool same_dims(const TensorShape& a, const TensorShape& b) {
+  return a.rank == b.rank && a.dims == b.dims;
+}
+
 // Parameters of all operations that name them by position, each distinct text once.
 ParameterShapes find_parameters(const Trace& trace) {
   ParameterShapes out;
@@ -66,7 +70,10 @@ ParameterShapes find_parameters(const Trace& trace) {
           parse_tensors(trace.strings.get(dims), text_of(trace, trace.ops.types[i]), "");
       for (std::size_t t = 0; t < tensors.shapes.size(); ++t) {
         const auto argument = tensors.arguments[t];
-        if (argument < 32 && (mask >> argument & 1U) != 0) out.add(tensors.shapes[t]);
+        // TorchScript may record the input twice, which shifts the arguments.
+        const bool input =
+            tensors.shapes[t].rank > 2 && same_dims(tensors.shapes[0], tensors.shapes[t]);
+        if (argument < 32 && (mask >> argument & 1U) != 0 && !input) out.add(tensors.shapes[t]);
       }
     } catch (const InputError&) {
       continue;  // counted where the operation itself is read
@@ -148,8 +155,11 @@ BatchOps::BatchOps(const Trace& trace, const OpNesting& nesting, std::int64_t ba
   std::uint32_t product_parent = no_row;
   const auto number_of = [&](auto&& self, std::uint32_t row) -> std::uint32_t {
     if (number_[row] != no_row) return number_[row];
-    Key key{{rows.name[row], rows.dims[row], rows.types[row], rows.strides[row], rows.concrete[row]},
-            in_optimizer[row], false, false};
+    Key key{
+        {rows.name[row], rows.dims[row], rows.types[row], rows.strides[row], rows.concrete[row]},
+        in_optimizer[row],
+        false,
+        false};
     if (const std::uint32_t parent = nesting.parent[row]; parent != no_row) {
       key.fixed_scope = ops_[self(self, parent)].fixed;
     }
@@ -161,7 +171,6 @@ BatchOps::BatchOps(const Trace& trace, const OpNesting& nesting, std::int64_t ba
     return number_[row] = it->second;
   };
   for (std::uint32_t row = 0; row < rows.size(); ++row) number_of(number_of, row);
-  require_batch_dimension();
 }
 
 std::uint32_t BatchOps::add(const Key& key) {
@@ -174,7 +183,6 @@ std::uint32_t BatchOps::add(const Key& key) {
   } catch (const InputError& e) {
     losses_.add("op_shapes_unreadable", Severity::warning, e.what());
   }
-  shapes_recorded_ = shapes_recorded_ || op.has_shapes();
   op.optimizer = updates_all_parameters(op.name) || (key.optimizer && !updates_rows(op.name));
   op.axis.assign(op.tensors.shapes.size(), -1);
   // A sparse gradient hides its rows from the operation that adds it to the table.
@@ -189,8 +197,7 @@ std::uint32_t BatchOps::add(const Key& key) {
   return static_cast<std::uint32_t>(ops_.size() - 1);
 }
 
-void BatchOps::require_batch_dimension() const {
-  if (!shapes_recorded_) return;
+void BatchOps::require_growth() const {
   if (std::any_of(ops_.begin(), ops_.end(), [](const BatchOp& op) { return op.grows(); })) return;
   std::map<std::int64_t, int> leading;
   for (const BatchOp& op : ops_) {
@@ -205,9 +212,9 @@ void BatchOps::require_batch_dimension() const {
     found += (shown > 1 ? ", " : " ") + std::to_string(dim) + " (" + std::to_string(count) + "x)";
   }
   if (leading.empty()) found = "no tensors but parameters";
-  throw InputError(trace_.path, "batch", found,
-                   "a dimension that is a multiple of the traced batch " +
-                       std::to_string(base_batch_));
+  throw InputError(
+      trace_.path, "batch", found,
+      "a dimension that is a multiple of the traced batch " + std::to_string(base_batch_));
 }
 
 }  // namespace tandem

@@ -45,7 +45,6 @@ OpTensors resize(const BatchOp& op, std::int64_t base_batch, std::int64_t batch)
 /// the trace.
 class BatchOps {
  public:
-  /// Errors: InputError if shapes were recorded but no dimension is a multiple of `base_batch`.
   BatchOps(const Trace& trace, const OpNesting& nesting, std::int64_t base_batch);
 
   /// Number of the BatchOp of a row of Trace::ops.
@@ -53,14 +52,13 @@ class BatchOps {
   const BatchOp& op(std::uint32_t number) const { return ops_[number]; }
   std::size_t size() const { return ops_.size(); }
   const ParameterShapes& parameters() const { return parameters_; }
-  bool shapes_recorded() const { return shapes_recorded_; }
-  /// Kernels may be launched by operations whose shapes nobody recorded.
+  /// Errors: InputError if no dimension of any operand is a multiple of the base batch.
+  void require_growth() const;
   const LossList& losses() const { return losses_; }
 
  private:
   struct Key;
   std::uint32_t add(const Key& key);
-  void require_batch_dimension() const;
 
   const Trace& trace_;
   std::int64_t base_batch_;
@@ -68,7 +66,6 @@ class BatchOps {
   std::vector<std::uint32_t> number_;
   ParameterShapes parameters_;
   bool sequence_first_ = false;  // images and sequences stand behind the time step
-  bool shapes_recorded_ = false;
   LossList losses_;
 };
 

@@ -33,6 +33,9 @@ po::options_description options_of_replay() {
       "what a CUDA graph captures: step | forward-backward")(
       "profiler", po::value<std::string>()->default_value("remove"),
       "remove: predict the run without the profiler; keep: leave its cost in")(
+      "batch", po::value<std::int64_t>(), "predict this batch size")(
+      "base", po::value<std::string>()->default_value(""),
+      "a second trace of the same model at another batch; both predict --batch together")(
       "cache", po::value<std::string>()->default_value("warm"),
       "caches before a kernel: warm: as in the step; cold: flushed, as Nsight Compute does")(
       "counters", po::value<std::string>()->default_value(""),
@@ -88,6 +91,8 @@ ReplayOptions to_options(const po::variables_map& values) {
       {{"step", GraphScope::step}, {"forward-backward", GraphScope::forward_backward}});
   options.profiler = choose<Profiler>("--profiler", values["profiler"].as<std::string>(),
                                       {{"remove", Profiler::remove}, {"keep", Profiler::keep}});
+  if (values.count("batch") > 0) options.batch = values["batch"].as<std::int64_t>();
+  options.base_path = values["base"].as<std::string>();
   options.cache = values["cache"].as<std::string>();
   options.counters_path = values["counters"].as<std::string>();
   options.overrides = values["set"].as<std::vector<std::string>>();

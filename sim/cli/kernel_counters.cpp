@@ -1,9 +1,13 @@
 #include "sim/cli/kernel_counters.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "models/kernel/classify.h"
 #include "models/kernel/cost_constants.h"
 #include "models/kernel/cost_model.h"
 #include "models/kernel/launch_from_trace.h"
+#include "models/memory/l2_warm.h"
 #include "sim/metrics/attribution.h"
 
 namespace tandem {
@@ -47,14 +51,25 @@ std::vector<WorkCounters> kernel_counters(const Trace& trace, const Links& links
   const CostConstants constants = CostConstants::load(configs + "/kernels/costs.json");
   const TraceLaunches launches(trace, links, ops_of_calls(trace).innermost);
   losses.merge(launches.losses());
-  CostCache costs(gpu, constants, parse_cache(cache));
+  const CacheState state = parse_cache(cache);
+  CostCache costs(gpu, constants, state);
   const double window_cycles = smsp_count(gpu) * constants.general().counter_window_cycles;
-  std::vector<WorkCounters> counters;
-  counters.reserve(trace.activities.size());
-  for (std::uint32_t act = 0; act < trace.activities.size(); ++act) {
-    const KernelLaunch launch = launches.launch(act);
-    counters.push_back(
-        to_counters(launch, costs.cost(launches.shape_of(act), launch), window_cycles));
+  // In the order in which the device runs them: what one leaves in L2 the next ones find.
+  std::vector<std::uint32_t> order(trace.activities.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return trace.activities.begin[a] < trace.activities.begin[b];
+  });
+  std::vector<KernelLaunch> launched;
+  std::vector<KernelCost> cost;
+  for (const std::uint32_t act : order) {
+    launched.push_back(launches.launch(act));
+    cost.push_back(costs.cost(launches.shape_of(act), launched.back()));
+  }
+  if (state == CacheState::warm) apply_warm_l2(gpu, launched, cost);
+  std::vector<WorkCounters> counters(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    counters[order[i]] = to_counters(launched[i], cost[i], window_cycles);
   }
   return counters;
 }

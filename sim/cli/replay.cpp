@@ -1,9 +1,12 @@
 #include "sim/cli/replay.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "sim/cli/kernel_counters.h"
+#include "sim/cli/step_energy.h"
+#include "sim/cli/whatif.h"
 #include "sim/engine/engine.h"
 #include "sim/metrics/critical_path.h"
 #include "sim/metrics/step_metrics.h"
@@ -44,11 +47,12 @@ void add_critical_path(const Analysis& a, const Plan& step, const Plan& repeated
 }
 
 /// Metrics that need the kernel model: the four levels of the thesis, DCGM's, traffic, families.
-void add_gpu_metrics(const Analysis& a, const Plan& step, Result& result) {
+void add_gpu_metrics(const Analysis& a, const std::vector<WorkCounters>& counters, const Plan& step,
+                     Result& result) {
   if (!a.gpu) return;
   std::vector<WorkCounters> works;
   works.reserve(step.works.size());
-  for (const DeviceWork& work : step.works) works.push_back(a.counters[work.source]);
+  for (const DeviceWork& work : step.works) works.push_back(counters[work.source]);
   const GpuScale scale = gpu_scale(*a.gpu);
   result.gpu_step = gpu_metrics(works, scale, result.step.time_us);
   result.gpu_kernel_time = gpu_metrics(works, scale, elapsed_us(works, scale));
@@ -57,6 +61,15 @@ void add_gpu_metrics(const Analysis& a, const Plan& step, Result& result) {
       utilization_bins(works, BinnedUtilization::smsp_issue, utilization_bin_count);
   result.tc_issue_bins =
       utilization_bins(works, BinnedUtilization::tc_issue, utilization_bin_count);
+}
+
+void add_shares(const Trace& trace, const Analysis& a, const Plan& step, Result& result) {
+  result.kernels = time_shares(trace, step, *a.attribution, GroupBy::kernel);
+  result.ops = time_shares(trace, step, *a.attribution, GroupBy::op);
+  result.layers = time_shares(trace, step, *a.attribution, GroupBy::layer);
+  for (const DeviceWork& work : step.works) {
+    if (work.graph_node) result.graph_captured_us += to_us(work.duration);
+  }
 }
 
 void describe_scenario(const Analysis& a, const ReplayOptions& options, Result& result) {
@@ -71,38 +84,88 @@ void describe_scenario(const Analysis& a, const ReplayOptions& options, Result& 
   result.scenario.host = a.host.name;
 }
 
-}  // namespace
+/// The measured plan with the durations of another trace of the same rows.
+MeasuredPlan retimed(const MeasuredPlan& measured, const Trace& trace) {
+  MeasuredPlan out = measured;
+  for (DeviceWork& work : out.plan.works) work.duration = trace.activities.duration[work.source];
+  return out;
+}
 
-Prediction predict(const Analysis& a, const ReplayOptions& options) {
+void add_batch(const RewrittenTrace& rewritten, const ReplayOptions& options, Result& result) {
+  const BatchConfidence& c = rewritten.batch.confidence;
+  result.losses.merge(rewritten.losses);
+  result.scenario.batch = options.batch;
+  result.batch = BatchConfidenceSummary{c.factor, c.extrapolated, c.affine_share, c.switch_share,
+                                        c.expected_error};
+}
+
+/// `rewritten`: the trace of the scenario, or null for the analysed one.
+Prediction predict_step(const Analysis& a, const RewrittenTrace* rewritten,
+                        const ReplayOptions& options) {
   Prediction p;
   Result& result = p.result;
   describe_scenario(a, options, result);
-  StepPlan step = step_plan(a.trace, a.measured, a.host, options.profiler);
+  const Trace& trace = rewritten != nullptr ? rewritten->trace : a.trace;
+  if (rewritten != nullptr) add_batch(*rewritten, options, result);
+  StepPlan step = rewritten != nullptr
+                      ? step_plan(trace, retimed(a.measured, trace), a.host, options.profiler)
+                      : step_plan(trace, a.measured, a.host, options.profiler);
   result.losses.merge(step.losses);
-  apply_mode(a.trace, a.host, options.mode, step.plan, result.losses);
+  apply_mode(trace, a.host, options.mode, step.plan, result.losses);
   const Plan repeated = repeat(step.plan, steady_copies, a.host);
   const Timeline steady = simulate(repeated);
   const Duration period = steady_period(step.plan, steady, steady_copies);
   p.isolated = repeat(step.plan, 1, a.host);
   p.isolated_timeline = simulate(p.isolated);
   result.events = a.measured_timeline.events + steady.events + p.isolated_timeline.events;
-  result.step = step_metrics(a.trace, step.plan, steady, steady_copies, period, p.isolated,
+  result.step = step_metrics(trace, step.plan, steady, steady_copies, period, p.isolated,
                              p.isolated_timeline);
-  const double samples = result.trace.batch ? static_cast<double>(*result.trace.batch) : 1.0;
+  const double samples = result.scenario.batch ? static_cast<double>(*result.scenario.batch) : 1.0;
   if (result.step.time_us > 0) result.step.throughput_per_s = samples / result.step.time_us * 1e6;
-  result.kernels = time_shares(a.trace, step.plan, *a.attribution, GroupBy::kernel);
-  result.ops = time_shares(a.trace, step.plan, *a.attribution, GroupBy::op);
-  result.layers = time_shares(a.trace, step.plan, *a.attribution, GroupBy::layer);
-  for (const DeviceWork& work : step.plan.works) {
-    if (work.graph_node) result.graph_captured_us += to_us(work.duration);
-  }
-  add_gpu_metrics(a, step.plan, result);
+  add_shares(trace, a, step.plan, result);
+  add_gpu_metrics(a, rewritten != nullptr ? rewritten->counters : a.counters, step.plan, result);
   add_critical_path(a, step.plan, repeated, steady, period, result);
+  if (result.batch) {
+    result.expected_error = std::hypot(result.expected_error, result.batch->expected_error);
+  }
+  add_energy(a, trace, step.plan, p.isolated_timeline, options, result);
   return p;
+}
+
+}  // namespace
+
+Prediction predict(const Analysis& a, const ReplayOptions& options) {
+  Prediction p;
+  if (options.batch && options.batch != a.summary.batch) {
+    const RewrittenTrace rewritten = rewrite(a, options);
+    p = predict_step(a, &rewritten, options);
+  } else {
+    p = predict_step(a, nullptr, options);
+  }
+  add_memory(a, nullptr, options, p.result);
+  return p;
+}
+
+Replay predict_from_two(Analysis first, Analysis second, const ReplayOptions& options) {
+  if (!options.batch) {
+    throw InputError("command line", "--base", "a second trace without --batch",
+                     "--batch N, which the two traces predict together");
+  }
+  const RewrittenTrace rewritten = rewrite(first, second, options);
+  Analysis& kept = rewritten.batch.from_second ? second : first;
+  const Analysis& other = rewritten.batch.from_second ? first : second;
+  Prediction p = predict_step(kept, &rewritten, options);
+  add_memory(kept, &other, options, p.result);
+  return {std::move(kept), std::move(p)};
 }
 
 Replay replay(Trace trace, const ReplayOptions& options) {
   Analysis analysis = analyse(std::move(trace), options);
+  if (!options.base_path.empty()) {
+    return predict_from_two(std::move(analysis),
+                            analyse(import_trace(options.base_path, options.import), options),
+                            options);
+  }
   Prediction prediction = predict(analysis, options);
   return {std::move(analysis), std::move(prediction)};
 }

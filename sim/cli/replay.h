@@ -21,7 +21,9 @@ namespace tandem {
 
 struct ReplayOptions {
   std::string trace_path;
-  std::string gpu;  // config name; empty: the one that matches the trace
+  std::string base_path;              // a second trace of the same model at another batch
+  std::optional<std::int64_t> batch;  // predict this batch; nothing: as traced
+  std::string gpu;                    // config name; empty: the one that matches the trace
   std::string host = "default";
   ModeOptions mode;
   Profiler profiler = Profiler::remove;
@@ -63,6 +65,8 @@ struct Replay : Analysis, Prediction {};
 /// Errors: InputError for anything wrong with the trace, the configs or the options.
 Analysis analyse(Trace trace, const ReplayOptions& options);
 Prediction predict(const Analysis& analysis, const ReplayOptions& options);
+/// From two traces of one model; the analysis of the one whose rows the prediction has is kept.
+Replay predict_from_two(Analysis first, Analysis second, const ReplayOptions& options);
 
 Replay replay(const ReplayOptions& options);
 /// The same without the import, for callers that hold the trace already.

@@ -98,6 +98,33 @@ struct PathShare {
   double share = 0;  // of the path
 };
 
+/// Peak of the caching allocator. From measured peaks and the shapes of the parameters.
+struct MemorySummary {
+  double peak_bytes = 0;
+  bool fits = false;
+  std::int64_t largest_batch = 0;
+  double uncertainty = 0;  // relative, of the part that grows with the batch
+};
+
+/// How far a batch what-if can be trusted; shares are of the predicted GPU time.
+struct BatchConfidenceSummary {
+  double factor = 1;  // new batch / nearest traced batch
+  bool extrapolated = true;
+  double affine_share = 0;    // kernels without a model: floor plus proportional part
+  double switch_share = 0;    // kernels for which the library likely chooses another algorithm
+  double expected_error = 0;  // relative, of the GPU time
+};
+
+/// Energy of one step at the board; the parts sum to energy_j.
+struct EnergySummary {
+  double energy_j = 0;
+  double average_power_w = 0;
+  double error_j = 0;  // standard deviation
+  double static_j = 0, dram_j = 0, l2_j = 0, l1_j = 0, shared_j = 0, compute_j = 0, tensor_j = 0,
+         other_j = 0;
+  double estimated_share = 0;  // of the dynamic energy, from kernels without shapes
+};
+
 struct Result {
   TraceSummary trace;
   ScenarioSummary scenario;
@@ -114,6 +141,9 @@ struct Result {
   std::vector<FamilyShare> families;          // by time, longest first
   std::vector<UtilizationBin> smsp_issue_bins;
   std::vector<UtilizationBin> tc_issue_bins;
+  std::optional<MemorySummary> memory;
+  std::optional<BatchConfidenceSummary> batch;  // only with another batch
+  std::optional<EnergySummary> energy;
   double graph_captured_us = 0;  // device time behind the graph launch in mode cuda-graph
   std::uint64_t events = 0;
   LossList losses;

@@ -78,6 +78,36 @@ Json bins_json(const std::vector<UtilizationBin>& bins) {
   return list;
 }
 
+Json memory_json(const std::optional<MemorySummary>& m) {
+  if (!m) return nullptr;
+  return {{"peak_bytes", m->peak_bytes},
+          {"fits", m->fits},
+          {"largest_batch", m->largest_batch},
+          {"uncertainty", m->uncertainty}};
+}
+
+Json batch_json(const std::optional<BatchConfidenceSummary>& b) {
+  if (!b) return nullptr;
+  return {{"factor", b->factor},
+          {"extrapolated", b->extrapolated},
+          {"affine_share", b->affine_share},
+          {"switch_share", b->switch_share},
+          {"expected_error", b->expected_error}};
+}
+
+/// Adds energy_j, average_power_w and energy.{...}_j to the step.
+void add_energy(const std::optional<EnergySummary>& e, Json& step) {
+  step["energy_j"] = e ? Json(e->energy_j) : Json(nullptr);
+  step["average_power_w"] = e ? Json(e->average_power_w) : Json(nullptr);
+  step["energy"] = nullptr;
+  if (!e) return;
+  step["energy"] = {{"static_j", e->static_j}, {"dram_j", e->dram_j},
+                    {"l2_j", e->l2_j},         {"l1_j", e->l1_j},
+                    {"shared_j", e->shared_j}, {"compute_j", e->compute_j},
+                    {"tensor_j", e->tensor_j}, {"other_j", e->other_j},
+                    {"error_j", e->error_j},   {"estimated_share", e->estimated_share}};
+}
+
 }  // namespace
 
 Json result_json(const Result& r) {
@@ -100,6 +130,11 @@ Json result_json(const Result& r) {
   out["step"]["launches"] = r.step.launches;
   out["step"]["kernels"] = r.step.kernels;
   add_gpu_metrics(r.gpu_step, out["step"]);
+  out["step"]["memory_peak_bytes"] = r.memory ? Json(r.memory->peak_bytes) : Json(nullptr);
+  out["step"]["fits"] = r.memory ? Json(r.memory->fits) : Json(nullptr);
+  add_energy(r.energy, out["step"]);
+  out["memory"] = memory_json(r.memory);
+  out["batch"] = batch_json(r.batch);
   out["kernel_time"]["time_us"] = r.step.gpu_kernel_us;
   add_gpu_metrics(r.gpu_kernel_time, out["kernel_time"]);
   out["families"] = families_json(r.families);

@@ -46,37 +46,40 @@ bool enqueues_work(ApiKind api) {
   }
 }
 
-/// Merge join over both sides sorted by correlation. Where several calls carry one id, the one that
-/// enqueues work wins, then the last one that begins before the activity.
+/// Merge join over both sides sorted by correlation. Where several calls carry one id, those that
+/// enqueue work win, and of them the last one that begins before the activity.
 std::vector<std::uint32_t> join_by_correlation(const Trace& trace, LossList& losses) {
   const RuntimeCalls& calls = trace.calls;
   const Activities& acts = trace.activities;
   const auto call_rows = sorted_rows(calls.size(), [&](std::uint32_t a, std::uint32_t b) {
-    return calls.correlation[a] < calls.correlation[b];
+    if (calls.correlation[a] != calls.correlation[b]) {
+      return calls.correlation[a] < calls.correlation[b];
+    }
+    const bool enqueues = enqueues_work(calls.api[a]);
+    return enqueues != enqueues_work(calls.api[b]) ? enqueues : calls.begin[a] < calls.begin[b];
   });
   const auto act_rows = sorted_rows(acts.size(), [&](std::uint32_t a, std::uint32_t b) {
     return acts.correlation[a] < acts.correlation[b];
   });
   std::vector<std::uint32_t> call_of(acts.size(), no_row);
-  std::size_t from = 0;
+  auto first = call_rows.begin();  // the calls that may have launched the activity
+  auto last = first;
   for (const std::uint32_t act : act_rows) {
     const std::int64_t id = acts.correlation[act];
     if (id < 0) continue;
-    while (from < call_rows.size() && calls.correlation[call_rows[from]] < id) ++from;
-    std::uint32_t best = no_row;
-    for (std::size_t i = from; i < call_rows.size() && calls.correlation[call_rows[i]] == id; ++i) {
-      const std::uint32_t call = call_rows[i];
-      if (best == no_row) {
-        best = call;
-        continue;
-      }
-      const bool better_kind = enqueues_work(calls.api[call]) && !enqueues_work(calls.api[best]);
-      const bool same_kind = enqueues_work(calls.api[call]) == enqueues_work(calls.api[best]);
-      const bool later =
-          calls.begin[call] <= acts.begin[act] && calls.begin[call] > calls.begin[best];
-      if (better_kind || (same_kind && later)) best = call;
+    if (last == first || calls.correlation[*first] != id) {
+      first = std::find_if(last, call_rows.end(),
+                           [&](std::uint32_t call) { return calls.correlation[call] >= id; });
+      last = std::find_if(first, call_rows.end(), [&](std::uint32_t call) {
+        return calls.correlation[call] != id ||
+               enqueues_work(calls.api[call]) != enqueues_work(calls.api[*first]);
+      });
     }
-    call_of[act] = best;
+    if (last == first) continue;
+    const auto after =
+        std::upper_bound(first, last, acts.begin[act],
+                         [&](TimePoint t, std::uint32_t call) { return t < calls.begin[call]; });
+    call_of[act] = after == first ? *first : *std::prev(after);
   }
   std::int64_t duplicates = 0;
   for (std::size_t i = 1; i < call_rows.size(); ++i) {

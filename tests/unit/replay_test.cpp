@@ -181,6 +181,28 @@ TEST(LinkTrace, GivesSharedCorrelationsToTheLaterLaunchBeforeTheKernel) {
   EXPECT_EQ(links.losses.count("launch_without_kernel"), 2);
 }
 
+TEST(LinkTrace, SharedCorrelationsDoNotDependOnTheOrderOfRows) {
+  TraceMaker m;
+  m.launch(200, 5, 1);
+  const auto second = m.launch(100, 5, 1);
+  const auto first = m.launch(0, 5, 1);
+  m.kernel(107, 10, 1);
+  m.kernel(7, 10, 1);
+  m.kernel(-50, 10, 1);  // before all of them
+  m.kernel(300, 10, 2);  // of none
+  const Links links = link_trace(m.trace);
+  EXPECT_EQ(links.call_of_activity, (std::vector<std::uint32_t>{second, first, first, no_row}));
+}
+
+TEST(LinkTrace, ManyCallsOfOneCorrelationAreJoinedInTime) {
+  TraceMaker m;
+  constexpr int n = 200'000;  // squared, this would be hours
+  for (int i = 0; i < n; ++i) m.launch(10.0 * i, 5, 1);
+  for (int i = 0; i < n; ++i) m.kernel(10.0 * i + 7, 2, 1);
+  const Links links = link_trace(m.trace);
+  for (std::uint32_t i = 0; i < n; ++i) EXPECT_EQ(links.call_of_activity[i], i);
+}
+
 TEST(LinkTrace, PrefersTheCallThatEnqueues) {
   TraceMaker m;
   m.call("cudaEventRecord", 50, 1, 1);

@@ -39,10 +39,10 @@ TEST(ResultJson, HasThePublishedKeys) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : json.items()) keys.push_back(key);
   const std::vector<std::string> expected{
-      "schema",         "tandem_version",    "trace",    "scenario",      "fidelity",
-      "step",           "kernel_time",       "families", "distributions", "limited_by",
-      "expected_error", "graph_captured_us", "kernels",  "ops",           "layers",
-      "critical_path",  "data_loss"};
+      "schema",        "tandem_version", "trace",          "scenario",          "fidelity",
+      "step",          "memory",         "batch",          "kernel_time",       "families",
+      "distributions", "limited_by",     "expected_error", "graph_captured_us", "kernels",
+      "ops",           "layers",         "critical_path",  "data_loss"};
   EXPECT_EQ(keys, expected);
   EXPECT_EQ(json["schema"], "tandem.result/1");
 }
@@ -56,7 +56,8 @@ TEST(ResultJson, HoldsEveryMetricUnderItsName) {
     EXPECT_TRUE(json["step"].contains(info.name)) << info.name;
     EXPECT_TRUE(json["kernel_time"].contains(info.name)) << info.name;
   }
-  EXPECT_EQ(json["step"].size(), step_metric_infos().size() + gpu_metric_infos().size());
+  // ... and memory_peak_bytes, fits, energy_j, average_power_w, energy.
+  EXPECT_EQ(json["step"].size(), step_metric_infos().size() + gpu_metric_infos().size() + 5);
   EXPECT_EQ(json["step"]["time_us"], 12'345.678);
   EXPECT_TRUE(json["step"]["launches"].is_number_integer());
 }

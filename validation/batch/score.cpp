@@ -1,16 +1,19 @@
 // Scores the batch-size what-if on all pairs (and triples) of measured runs:
-//   batch_score --data DIR [--table kernels.csv.gz --gpu-of-table NAME] [--configs configs] [--pairs]
+//   batch_score --data DIR [--table kernels.csv.gz --gpu-of-table NAME] [--configs configs]
+//   [--pairs]
 #include <fmt/format.h>
 
-#include <boost/program_options.hpp>
 #include <algorithm>
 #include <array>
+#include <boost/program_options.hpp>
 #include <cmath>
 #include <cstdio>
 #include <map>
 #include <optional>
 
 #include "models/arch/gpu_config.h"
+#include "sim/trace/import.h"
+#include "validation/batch/memory.h"
 #include "validation/batch/orion.h"
 #include "validation/batch/series.h"
 
@@ -42,7 +45,11 @@ void print_header(const char* title) {
 std::string bucket(const Score& s) {
   const bool up = s.batch > (s.second == 0 ? s.base : std::max(s.base, s.second));
   const double f = s.factor();
-  const char* range = f < 4 ? "x1-4" : f < 4.01 ? "x4" : f < 8.01 ? "x4-8" : f < 16.01 ? "x8-16" : "x16+";
+  const char* range = f < 4       ? "x1-4"
+                      : f < 4.01  ? "x4"
+                      : f < 8.01  ? "x4-8"
+                      : f < 16.01 ? "x8-16"
+                                  : "x16+";
   const bool inside = s.second != 0 && s.batch > std::min(s.base, s.second) && !up;
   return fmt::format("{:<6} {}", range, inside ? "between" : up ? "up" : "down");
 }
@@ -109,8 +116,9 @@ struct Tool {
     const BatchOptions options{truth.batch, &gpu_of(a, gpu), &law};
     LossList losses;
     BatchReport report;
-    const Trace predicted = with_batch(BatchBase{a.trace, a.links, a.batch},
-                                       BatchBase{b.trace, b.links, b.batch}, options, losses, &report);
+    const Trace predicted =
+        with_batch(BatchBase{a.trace, a.links, a.batch}, BatchBase{b.trace, b.links, b.batch},
+                   options, losses, &report);
     Score s = score(series, predicted, report.from_second ? b.links : a.links, truth, report);
     s.base = a.batch, s.second = b.batch;
     print_pair(s);
@@ -137,9 +145,9 @@ struct Tool {
     const double n = std::max<double>(1, double(one.size()) / 2);
     for (std::size_t i = 0; i < std::min<std::size_t>(list.size(), 45); ++i) {
       const auto& s = list[i].second;
-      fmt::print("{:<64.64} {:>7.2f}% {:>+7.2f} {:>7.2f} {:>7.2f}% {:>+7.2f} {:>7.2f}\n", list[i].first,
-                 100 * s[0] / n, 100 * (s[1] - s[0]) / n, 100 * s[2] / n, 100 * s[3] / n,
-                 100 * (s[4] - s[3]) / n, 100 * s[5] / n);
+      fmt::print("{:<64.64} {:>7.2f}% {:>+7.2f} {:>7.2f} {:>7.2f}% {:>+7.2f} {:>7.2f}\n",
+                 list[i].first, 100 * s[0] / n, 100 * (s[1] - s[0]) / n, 100 * s[2] / n,
+                 100 * s[3] / n, 100 * (s[4] - s[3]) / n, 100 * s[5] / n);
     }
   }
   // Equal operations in one line, those with the largest error first.
@@ -173,13 +181,51 @@ struct Tool {
         Score s = score(series.name, predicted, base->links, *truth, report);
         s.base = base->batch;
         print_pair(s);
-        if (kinds && std::min(base->batch, truth->batch) > 1) collect(op_errors(*base, predicted, *truth, report), truth->batch > base->batch);
+        if (kinds && std::min(base->batch, truth->batch) > 1)
+          collect(op_errors(*base, predicted, *truth, report), truth->batch > base->batch);
         if (details) print_ops(op_errors(*base, predicted, *truth, report));
         (std::min(base->batch, truth->batch) == 1 ? single_item : one).push_back(s);
       }
     }
   }
 };
+
+// What the law does to one trace: time by scale class and operation, at twice the batch.
+void print_classes_of(const Tool& tool, const std::string& path, std::int64_t batch,
+                      const std::string& gpu) {
+  Run run;
+  run.trace = import_trace(path);
+  run.links = link_trace(run.trace);
+  const BatchModel model(run.trace, run.links, batch, tool.gpu_of(run, gpu), tool.law);
+  LossList losses;
+  BatchReport report;
+  const Trace twice = model.at(2 * batch, losses, &report);
+  std::map<std::string, std::pair<double, double>> sums;
+  double before = 0, after = 0;
+  for (std::uint32_t a = 0; a < twice.activities.size(); ++a) {
+    const std::uint32_t row = model.nesting().of_activity[a];
+    const std::string_view op =
+        row == no_row ? "-" : run.trace.strings.get(run.trace.ops.name[row]);
+    auto& sum = sums[fmt::format("{:<10} {:<34.34} {:.60}", to_string(report.classes[a]), op,
+                                 run.trace.strings.get(run.trace.activities.name[a]))];
+    const double x = to_us(run.trace.activities.duration[a]),
+                 y = to_us(twice.activities.duration[a]);
+    sum.first += x, sum.second += y, before += x, after += y;
+  }
+  std::vector<std::pair<std::string, std::pair<double, double>>> list(sums.begin(), sums.end());
+  std::sort(list.begin(), list.end(),
+            [](const auto& a, const auto& b) { return a.second.first > b.second.first; });
+  const BatchConfidence& c = report.confidence;
+  fmt::print(
+      "{}: x2 gives x{:.3f}; affine {:.0f} %, at the floor {:.0f} %, switches {:.0f} %, "
+      "expected error {:.1f} %\n",
+      path, after / before, 100 * c.affine_share, 100 * c.floor_share, 100 * c.switch_share,
+      100 * c.expected_error);
+  for (std::size_t i = 0; i < std::min<std::size_t>(list.size(), 28); ++i) {
+    fmt::print("  {:>5.1f} % x{:.2f} {}\n", 100 * list[i].second.first / before,
+               list[i].second.second / list[i].second.first, list[i].first);
+  }
+}
 
 int run(const po::variables_map& args) {
   Tool tool;
@@ -190,10 +236,15 @@ int run(const po::variables_map& args) {
   tool.kinds = args.count("kinds") > 0;
   tool.details = !tool.only.empty();
   tool.pairs = tool.details || args.count("pairs") > 0;
+  if (args.count("trace") > 0) {
+    print_classes_of(tool, args["trace"].as<std::string>(), args["batch"].as<std::int64_t>(),
+                     args["gpu-of-table"].as<std::string>());
+  }
   if (args.count("data") > 0) {
     const std::vector<Series> all = read_series(args["data"].as<std::string>());
     for (const Series& series : all) tool.one_base(series, "");
     for (const Series& series : all) tool.two_bases(series, "");
+    print_memory(all, tool.law, tool.pairs);
     print_groups("one base, batch 1 not among them", tool.one);
     print_classes(tool.one);
     if (tool.kinds) tool.print_kinds();
@@ -220,7 +271,10 @@ int main(int argc, char** argv) {
   options.add_options()("data", po::value<std::string>(), "folder of NAME-eager-bN.json[.gz]")(
       "table", po::value<std::string>(), "kernel table of Orion")(
       "gpu-of-table", po::value<std::string>()->default_value("v100_sxm2_16gb"), "its GPU")(
-      "configs", po::value<std::string>()->default_value("configs"), "folder with gpus and kernels")(
+      "configs", po::value<std::string>()->default_value("configs"),
+      "folder with gpus and kernels")("trace", po::value<std::string>(),
+                                      "one trace: time by scale class at twice the batch")(
+      "batch", po::value<std::int64_t>()->default_value(1), "its batch")(
       "only", po::value<std::string>()->default_value(""), "SERIES:BASE:BATCH: its operations")(
       "kinds", "errors by kind of kernel")("pairs", "print every pair");
   try {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 
+#include "sim/core/field.h"
 #include "sim/trace/import.h"
 
 namespace tandem {
@@ -37,6 +38,14 @@ double total_us(const std::vector<OpGroup>& groups) {
   return us;
 }
 
+// "peak_alloc" of the file next to the trace.
+double peak_bytes_of(const std::string& trace_path) {
+  const std::string path = trace_path.substr(0, trace_path.find(".json")) + ".meta.json";
+  if (!fs::exists(path)) return 0;
+  const Json meta = read_json_file(path);
+  return meta.contains("peak_alloc") ? meta["peak_alloc"].get<double>() : 0;
+}
+
 // The activity that takes longest says what the operation is.
 std::uint32_t main_activity(const Trace& trace, const OpGroup& group) {
   return *std::max_element(group.activities.begin(), group.activities.end(),
@@ -52,7 +61,8 @@ double gpu_us_of(const Trace& trace, const Links& links) {
   for (std::uint32_t a = 0; a < trace.activities.size(); ++a) {
     const auto time = issue_time(trace, links, a);
     for (const StepWindow& step : links.steps) {
-      if (time && *time >= step.begin && *time < step.end) us += to_us(trace.activities.duration[a]);
+      if (time && *time >= step.begin && *time < step.end)
+        us += to_us(trace.activities.duration[a]);
     }
   }
   return us / static_cast<double>(std::max<std::size_t>(links.steps.size(), 1));
@@ -73,6 +83,7 @@ std::vector<Series> read_series(const std::string& folder) {
       run->name = name, run->batch = batch;
       run->trace = import_trace(path);
       run->links = link_trace(run->trace);
+      run->peak_bytes = peak_bytes_of(path);
       run->gpu_us = gpu_us_of(run->trace, run->links);
       series.runs.push_back(std::move(run));
     }
@@ -103,7 +114,8 @@ std::vector<OpError> op_errors(const Run& base, const Trace& predicted, const Ru
   for (const auto& [i, j] : align(a, b)) {
     const std::uint32_t last = main_activity(predicted, a[i]);
     OpError e;
-    if (a[i].op != no_row) e.op = text(base.trace.ops.name[a[i].op]), e.dims = text(base.trace.ops.dims[a[i].op]);
+    if (a[i].op != no_row)
+      e.op = text(base.trace.ops.name[a[i].op]), e.dims = text(base.trace.ops.dims[a[i].op]);
     e.kernel = text(base.trace.activities.name[last]);
     e.scale = report.classes[last];
     e.base_us = before[i].us, e.predicted_us = a[i].us, e.measured_us = b[j].us;

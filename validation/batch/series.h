@@ -16,7 +16,8 @@ struct Run {
   std::int64_t batch = 0;
   Trace trace;
   Links links;
-  double gpu_us = 0;  // kernels, copies and memsets of a step, mean over the steps
+  double peak_bytes = 0;  // from NAME.meta.json; 0: unknown
+  double gpu_us = 0;      // kernels, copies and memsets of a step, mean over the steps
 };
 
 /// Runs of one model, task and precision, by batch.
@@ -34,11 +35,11 @@ double gpu_us_of(const Trace& trace, const Links& links);
 struct Score {
   std::string series;
   std::int64_t base = 0, second = 0, batch = 0;  // second 0: one base
-  double error = 0;         // of the GPU time, signed
-  double kernel_error = 0;  // sum over operations of |error| / GPU time
-  double share[8] = {};     // measured time by scale class of the operation's first kernel
+  double error = 0;                              // of the GPU time, signed
+  double kernel_error = 0;                       // sum over operations of |error| / GPU time
+  double share[8] = {};      // measured time by scale class of the operation's first kernel
   double deviation[8] = {};  // |error| by scale class
-  double factor() const;    // >= 1, to the nearest base
+  double factor() const;     // >= 1, to the nearest base
 };
 
 /// One operation of the last step, as predicted and as measured.

@@ -35,6 +35,8 @@ std::vector<Field<Case>> case_fields() {
                   Range::non_negative),
       field<Case>("least_rows", "count", "comparisons from which the limits are enforced",
                   &Case::least_rows, Range::non_negative),
+      field<Case>("deviation", "number", "entry of DEVIATIONS.md that accepts a miss",
+                  &Case::deviation, Range::non_negative),
   };
 }
 

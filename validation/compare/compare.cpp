@@ -195,8 +195,8 @@ CaseResult run_case(const Case& c, const CompareOptions& options) {
 
 }  // namespace
 
-bool CaseResult::passed() const {
-  if (rows.empty() || !enough()) return true;
+bool CaseResult::within_limits() const {
+  if (rows.empty()) return true;
   if (what.mean_limit > 0 && mean_error > what.mean_limit) return false;
   return what.worst_limit <= 0 || worst_error <= what.worst_limit;
 }

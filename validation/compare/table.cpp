@@ -10,10 +10,11 @@ std::string percent(double ratio) { return fmt::format("{:.2f} %", 100 * ratio);
 
 std::string limit(double ratio) { return ratio > 0 ? percent(ratio) : "-"; }
 
-std::string_view verdict(const CaseResult& r) {
+std::string verdict(const CaseResult& r) {
   if (r.what.mean_limit <= 0 && r.what.worst_limit <= 0) return "not enforced";
   if (!r.enough()) return "too few captures";
-  return r.passed() ? "ok" : "MISSED";
+  if (r.within_limits()) return "ok";
+  return r.passed() ? fmt::format("missed, deviation {}", r.what.deviation) : "MISSED";
 }
 
 std::string case_row(const CaseResult& r) {

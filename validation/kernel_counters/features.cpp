@@ -1,6 +1,7 @@
 // Prints what the kernel model sees of launches, as CSV: input of fit.py and of other analyses.
 //   kernel_features TRACE            the kernels of the last step, in launch order
-//   kernel_features --launches TSV   launches as ops_launches.py writes them
+//   kernel_features TRACE COUNTERS   the step that a report of Nsight Compute profiled, with
+//   counters kernel_features --launches TSV   launches as ops_launches.py writes them
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +12,8 @@
 #include "models/kernel/cost_features.h"
 #include "models/kernel/cost_work.h"
 #include "models/kernel/launch_from_trace.h"
+#include "sim/counters/match.h"
+#include "sim/counters/utilization.h"
 #include "sim/metrics/attribution.h"
 #include "sim/trace/import.h"
 
@@ -21,21 +24,55 @@ constexpr const char* header =
     "key,kind,functor,family,math,data,engine,pass,tile_m,tile_n,tile_k,stages,library,split_k,a_k,"
     "b_k,operands,vector,warps,elements,rows,read_bytes,write_bytes,exact,batch,m,n,k,multiplies,"
     "fragments,loads,steps,tiles,mma_n,blocks,warps_per_block,index_dims,splits,cluster_m,"
-    "cluster_n,load_bytes,duration_us\n";
+    "cluster_n,load_bytes,indexed,transposed,duration_us";
 
 void print_row(const std::string& key, const KernelLaunch& l) {
   const KernelFeatures f = kernel_features(l);
   const KernelTraits& t = l.traits;
   const MatrixProblem& p = l.work.matrix;
-  fmt::print("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},", key, kind_name(t),
-             functor_name(t), to_string(l.family), int(l.math), int(t.data), int(t.engine),
-             int(t.pass), t.tile_m, t.tile_n, t.tile_k, t.stages, int(t.library_gemm),
-             int(t.split_k), int(t.a_k_major), int(t.b_k_major), t.operands, t.vector_width);
-  fmt::print("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", f.warps,
-             f.elements, l.work.rows, l.work.read_bytes, l.work.write_bytes, int(l.work.exact),
-             p.batch, p.m, p.n, p.k, f.multiplies, f.fragments, f.loads, f.steps, f.tiles, f.mma_n,
-             blocks_of(l.geometry), warps_per_block(l.geometry), l.work.index_dims, f.splits,
-             t.cluster_m, t.cluster_n, t.load_bytes, l.duration_us);
+  const KernelWork& w = l.work;
+  const double numbers[] = {double(l.math),
+                            double(t.data),
+                            double(t.engine),
+                            double(t.pass),
+                            double(t.tile_m),
+                            double(t.tile_n),
+                            double(t.tile_k),
+                            double(t.stages),
+                            double(t.library_gemm),
+                            double(t.split_k),
+                            double(t.a_k_major),
+                            double(t.b_k_major),
+                            double(t.operands),
+                            double(t.vector_width),
+                            f.warps,
+                            f.elements,
+                            w.rows,
+                            w.read_bytes,
+                            w.write_bytes,
+                            double(w.exact),
+                            double(p.batch),
+                            double(p.m),
+                            double(p.n),
+                            double(p.k),
+                            f.multiplies,
+                            f.fragments,
+                            f.loads,
+                            f.steps,
+                            f.tiles,
+                            double(f.mma_n),
+                            double(blocks_of(l.geometry)),
+                            double(warps_per_block(l.geometry)),
+                            double(w.index_dims),
+                            double(f.splits),
+                            double(t.cluster_m),
+                            double(t.cluster_n),
+                            double(t.load_bytes),
+                            f.indexed,
+                            f.transposed,
+                            l.duration_us};
+  fmt::print("{},{},{},{},{}", key, kind_name(t), functor_name(t), to_string(l.family),
+             fmt::join(numbers, ","));
 }
 
 void print_trace(const std::string& path) {
@@ -54,6 +91,36 @@ void print_trace(const std::string& path) {
   std::stable_sort(rows.begin(), rows.end());
   for (const auto& [time, a] : rows) {
     print_row(std::to_string(trace.activities.correlation[a]), launches.launch(a));
+    fmt::print("\n");
+  }
+}
+
+constexpr std::pair<const char*, Counter> counters[] = {
+    {"smsp__inst_executed", Counter::instructions},
+    {"l1tex__data_pipe_lsu_wavefronts_mem_shared", Counter::shared_wavefronts},
+    {"sm__inst_executed_pipe_tensor", Counter::tc_issue_cycles},
+    {"l1tex__t_sectors", Counter::l1_sectors},
+    {"lts__t_sectors_srcunit_tex", Counter::l2_tex_sectors}};
+
+void print_counters(const CounterValues& values) {
+  for (const auto& [name, counter] : counters) {
+    fmt::print(",{}", values[static_cast<std::size_t>(counter)]);
+  }
+}
+
+void print_capture(const std::string& path, const std::string& report_path) {
+  const Trace trace = import_trace(path);
+  const Links links = link_trace(trace);
+  const CallOps ops = ops_of_calls(trace);
+  const TraceLaunches launches(trace, links, ops.innermost);
+  const CounterReport report = read_counter_report(report_path);
+  const StepMatch match = match_best_step(trace, links, report);
+  for (std::size_t i = 0; i < match.kernels.size(); ++i) {
+    const auto rows = match.rows.of(i);
+    if (rows.empty()) continue;
+    print_row(std::to_string(i), launches.launch(match.kernels[i].activity));
+    print_counters(mean_counters(report, rows));
+    fmt::print("\n");
   }
 }
 
@@ -88,6 +155,7 @@ void print_launches(const std::string& path) {
     l.work = kernel_work(c, OpContext{l.op, tensors, arguments, l.geometry});
     l.duration_us = std::stod(cells[8]);
     print_row(cells[0], l);
+    fmt::print("\n");
   }
 }
 
@@ -95,13 +163,24 @@ void print_launches(const std::string& path) {
 }  // namespace tandem
 
 int main(int argc, char** argv) try {
-  const bool launches = argc == 3 && std::string(argv[1]) == "--launches";
-  if (argc != 2 && !launches) {
-    std::fputs("usage: kernel_features TRACE | --launches TSV\n", stderr);
+  const std::string first = argc > 1 ? argv[1] : "";
+  if (argc < 2 || argc > 3) {
+    std::fputs("usage: kernel_features TRACE [COUNTERS] | --launches TSV\n", stderr);
     return 2;
   }
   std::fputs(tandem::header, stdout);
-  launches ? tandem::print_launches(argv[2]) : tandem::print_trace(argv[1]);
+  const bool capture = argc == 3 && first != "--launches";
+  if (capture) {
+    for (const auto& [name, counter] : tandem::counters) fmt::print(",{}", name);
+  }
+  fmt::print("\n");
+  if (capture) {
+    tandem::print_capture(first, argv[2]);
+  } else if (argc == 3) {
+    tandem::print_launches(argv[2]);
+  } else {
+    tandem::print_trace(first);
+  }
   return 0;
 } catch (const std::exception& e) {
   std::fprintf(stderr, "kernel_features: %s\n", e.what());

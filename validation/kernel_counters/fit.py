@@ -1,38 +1,41 @@
 #!/usr/bin/env python3
 """Measures the costs of kernels on single operators and writes them as JSON.
 
-  fit.py --features PROGRAM --out configs/kernels/costs.json TABLE.csv.gz...
+  fit.py --features PROGRAM --out FILE.json [--captures DIR [--without MODEL]] TABLE.csv.gz...
 
 TABLE: operators under Nsight Compute, as bench/capture/reduce.py writes them. PROGRAM: kernel_features.
-Every row of the result is a non-negative sum over things that kernel_features counts, fitted by
-kind of kernel, type and variant. Needs numpy.
+Kinds that no table holds are fitted on the networks of --captures (counters/, traces/), except those whose
+name starts with MODEL: what is scored on a network must not know it. Every row of the result is a
+non-negative sum over things that kernel_features counts, fitted by kind of kernel and type. Needs numpy.
 """
 import argparse
 import collections
+import glob
 import json
+import os
 
 import numpy as np
 
 import ops
 
 TYPE = ("unknown", "fp32", "tf32", "fp16", "bf16", "fp64", "int64", "int32", "int8", "bool")
-ORDER = ("nn", "nt", "tn", "tt")
-PASS = ("forward", "input_gradient", "weight_gradient")
 PER_THREAD = {"vectorized": lambda f: 8, "unrolled": lambda f: 4, "unrolled_cast": lambda f: 4,
               "strided": lambda f: 4 if TYPE[int(f["data"])] in ("fp16", "bf16", "bool", "int8") else 2}
-COLUMN = {"per_multiply": "multiplies", "per_fragment": "fragments", "per_load": "loads", "per_step": "steps",
+COLUMN = {"per_multiply": "multiplies", "per_fragment": "fragments", "per_load": "loads",
+          "per_transposed": "transposed", "per_step": "steps",
           "per_element": "elements", "per_warp": "warps"}
 # What each kind of inner loop is made of: FFMA and fragment reads; the same and operand copies; loops of a
 # warp group around asynchronous copies, and, where TF32 operands are transposed on the way, their elements.
 ENGINE = {1: ("per_multiply", "per_fragment", "per_element", "per_warp"),
           2: ("per_multiply", "per_fragment", "per_load", "per_element", "per_warp"),
           3: ("per_multiply", "per_step", "per_element", "per_warp")}
-TRANSPOSING = ("per_multiply", "per_step", "per_load", "per_element", "per_warp")
+TRANSPOSING = ("per_multiply", "per_step", "per_transposed", "per_element", "per_warp")
 PLAIN = (("per_warp", "warps"), ("per_element", "elements"))
-MIN_VARIANT = 5
+ROWS = {"embedding_bag": (("per_row", "rows"),), "reduce": (("per_indexed", "indexed"),)}
 TILED = ("gemm", "gemm_nvjet", "gemm_xmma", "conv", "conv_xmma", "conv_first_layer", "flash_forward",
-         "flash_backward", "triton_template")
-SHARED_MATRIX = (("shared_per_multiply", "multiplies"), ("shared_per_load", "loads"),
+         "flash_backward", "fmha_forward", "fmha_backward", "triton_template")
+SHARED_MATRIX = (("shared_per_fragment", "fragments"), ("shared_per_load", "loads"),
+                 ("shared_per_transposed", "transposed"),
                  ("shared_per_element", "elements"), ("shared_per_warp", "warps"))
 SHARED_PLAIN = (("shared_per_warp", "warps"), ("shared_per_element", "elements"))
 COUNTER = {"inst": "smsp__inst_executed", "shared": "l1tex__data_pipe_lsu_wavefronts_mem_shared",
@@ -92,12 +95,6 @@ def group_type(f):
     return "fp16" if kind_type == "bf16" and f["multiplies"] > 0 else kind_type
 
 
-def variant_of(f):
-    if f["library"] or f["engine"] == 0:
-        return ORDER[int(2 * f["a_k"] + (0 if f["b_k"] else 1))]
-    return PASS[int(f["pass"])]
-
-
 def ratio(values, weights):
     """Weighted median."""
     if len(values) == 0:
@@ -121,10 +118,13 @@ def traffic(rows, matrix):
         return f["write_bytes"] * f["splits"] / SECTOR
     read = [(f, d) for f, d in rows if reads(f) > 100]
     write = [(f, d) for f, d in rows if writes(f) > 100]
-    out["l1_reads"] = ratio([d[COUNTER["l1"]] / reads(f) * (f["load_bytes"] / 16 if matrix else 1) for f, d in read], [reads(f) for f, d in read])
+    short = lambda f: f["load_bytes"] / 16 if matrix else 1
+    out["l1_reads"] = ratio([d[COUNTER["l1"]] / reads(f) * short(f) for f, d in read],
+                            [reads(f) for f, d in read])
     out["l2_reads"] = ratio([max(0, d[COUNTER["tex"]] - writes(f)) / reads(f) / multicast(f) for f, d in read],
                             [reads(f) for f, d in read])
-    out["l1_writes"] = ratio([d[COUNTER["l1_st"]] / writes(f) for f, d in write], [writes(f) for f, d in write])
+    out["l1_writes"] = ratio([d[COUNTER["l1_st"]] / writes(f) for f, d in write],
+                             [writes(f) for f, d in write])
     return out
 
 
@@ -139,14 +139,16 @@ def matrix_columns(f):
     return tuple((name, COLUMN[name]) for name in names)
 
 
-def cost_row(kind, kind_type, variant, rows, matrix, origin, source):
-    columns = matrix_columns(rows[0][0]) if matrix else PLAIN
+def cost_row(kind, kind_type, rows, shared_rows, origin, source):
+    """Coefficients of one kind and type; shared memory is fitted on all types together."""
+    matrix = rows[0][0]["multiplies"] > 0
+    columns = matrix_columns(rows[0][0]) if matrix else PLAIN + ROWS.get(kind, ())
     x, error = robust_fit(rows, columns, lambda f, d: d[COUNTER["inst"]])
-    row = {"kind": kind, "type": kind_type, "variant": variant, "origin": origin,
+    row = {"kind": kind, "type": kind_type, "origin": origin,
            "source": f"{source}; {len(rows)} kernels, mean error {100 * error:.0f} %"}
     row |= rounded({name: value for (name, _), value in zip(columns, x) if value > 0})
     shared = SHARED_MATRIX if matrix else SHARED_PLAIN
-    x, _ = robust_fit(rows, shared, lambda f, d: d[COUNTER["shared"]])
+    x, _ = robust_fit(shared_rows, shared, lambda f, d: d[COUNTER["shared"]])
     row |= rounded({name: value for (name, _), value in zip(shared, x) if value > 0})
     if not matrix or rows[0][0]["engine"] < 2:
         tensor = float(np.median([d[COUNTER["tensor"]] / f["warps"] for f, d in rows]))
@@ -155,9 +157,13 @@ def cost_row(kind, kind_type, variant, rows, matrix, origin, source):
     return row
 
 
+def fills_its_warps(f):
+    return f["elements"] >= f["warps"] * (PER_THREAD[f["kind"]](f) - 0.01)
+
+
 def elementwise_rows(rows, origin, source):
     """Templates (fixed work, operands, index dimensions) and functors (arithmetic per element)."""
-    full = [(f, d) for f, d in rows if f["exact"] and f["elements"] >= f["warps"] * (PER_THREAD[f["kind"]](f) - 0.01)]
+    full = [(f, d) for f, d in rows if f["exact"] and fills_its_warps(f)]
     per_warp = lambda f, d: d[COUNTER["inst"]] / f["warps"]
     out, base, functors = [], {}, {}
     by_type = collections.defaultdict(list)
@@ -178,17 +184,18 @@ def elementwise_rows(rows, origin, source):
             if f["kind"] == kind:
                 groups[TYPE[int(f["data"])] if kind != "unrolled_cast" else ""].append((f, d))
         for kind_type, members in groups.items():
-            out.append(template_row(kind, kind_type, members, base.get(kind_type, lowest), functors, origin, source))
+            out.append(template_row(kind, kind_type, members, base.get(kind_type, lowest), functors, origin,
+                                    source))
     for (name, kind_type), value in sorted(functors.items()):
-        out.append({"kind": "functor " + name, "type": kind_type, "variant": "", "origin": origin,
+        out.append({"kind": "functor " + name, "type": kind_type, "origin": origin,
                     "source": source} | rounded({"per_element": max(value, 0.0)}))
     return out
 
 
 def template_row(kind, kind_type, members, base, functors, origin, source):
     """One elementwise template. What the functor does is known from the vectorized kernels."""
-    full = [(f, d) for f, d in members if f["elements"] >= f["warps"] * (PER_THREAD[kind](f) - 0.01)]
-    row = {"kind": kind, "type": kind_type, "variant": "", "origin": origin,
+    full = [(f, d) for f, d in members if fills_its_warps(f)]
+    row = {"kind": kind, "type": kind_type, "origin": origin,
            "source": f"{source}; {len(members)} kernels"}
     if kind == "vectorized":
         row |= rounded({"per_warp": base})
@@ -202,34 +209,41 @@ def template_row(kind, kind_type, members, base, functors, origin, source):
             dims = f["index_dims"] if kind == "strided" else 0
             features.append(({"one": 1.0, "operand": threads * f["operands"], "dim": threads * dims,
                               "dim_operand": threads * dims * f["operands"]}, max(rest, 1.0)))
-        columns = (("per_warp", "one"), ("per_operand", "operand"), ("per_dim", "dim"), ("per_dim_operand", "dim_operand"))
+        columns = (("per_warp", "one"), ("per_operand", "operand"), ("per_dim", "dim"),
+                   ("per_dim_operand", "dim_operand"))
         x, error = robust_fit(features, columns, lambda f, d: d)
         row |= rounded({name: value for (name, _), value in zip(columns, x) if value > 0})
         row["source"] += f", mean error {100 * error:.0f} %"
     tensor = float(np.median([d[COUNTER["tensor"]] / f["warps"] for f, d in members]))
     shared = float(np.median([d[COUNTER["shared"]] / f["warps"] for f, d in members]))
-    return row | rounded({"tensor_per_warp": tensor, "shared_per_warp": shared}) | rounded(traffic(members, False))
+    row |= rounded({"tensor_per_warp": tensor, "shared_per_warp": shared})
+    return row | rounded(traffic(members, False))
 
 
 def multi_tensor_rows(pairs, origin, source):
-    """Optimizer kernels: blocks of up to 65536 elements. Only lists whose blocks are full tell the cost."""
+    """Optimizer kernels: blocks of up to 65536 elements. Lists whose blocks are full tell the cost; those of
+    networks are as full as kernel_features assumes."""
     out, functors = [], collections.defaultdict(list)
     for f, d in pairs:
-        if ops.attribute(d, "list") == "one_large" and f["blocks"] > 100:
+        if (d["group"] == "network" or ops.attribute(d, "list") == "one_large") and f["blocks"] > 100:
             functors[f["functor"], TYPE[int(f["data"])]].append((f, d))
     if not functors:
         return out
     members = [p for some in functors.values() for p in some]
     per_warp = 25.0  # a block whose tensor ends at once executes these
-    row = {"kind": "multi_tensor", "type": "", "variant": "", "origin": origin, "source": source}
+    row = {"kind": "multi_tensor", "type": "", "origin": origin, "source": source}
     out.append(row | rounded({"per_warp": per_warp, "shared_per_warp": 1.0}))
     for (name, kind_type), some in sorted(functors.items()):
-        cost = np.median([(d[COUNTER["inst"]] / f["warps"] - per_warp) / 128 for f, d in some])
-        elements = [f["warps"] * 128 * 32 * (2 if TYPE[int(f["data"])] in ("fp16", "bf16") else 4) / SECTOR for f, d in some]
+        fill = [f["elements"] / f["warps"] / 128 if d["group"] == "network" else 1.0 for f, d in some]
+        cost = np.median([(d[COUNTER["inst"]] / f["warps"] - per_warp) / 128 / full
+                          for (f, d), full in zip(some, fill)])
+        width = 2 if kind_type in ("fp16", "bf16") else 4
+        elements = [full * f["warps"] * 128 * 32 * width / SECTOR for (f, _), full in zip(some, fill)]
         reads = np.median([d[COUNTER["l1"]] / e for (f, d), e in zip(some, elements)])
         writes = np.median([d[COUNTER["l1_st"]] / e for (f, d), e in zip(some, elements)])
-        out.append({"kind": "functor " + name, "type": kind_type, "variant": "", "origin": origin, "source": source}
-                   | rounded({"per_element": float(cost), "l1_reads": float(reads), "l1_writes": float(writes)}))
+        row = {"kind": "functor " + name, "type": kind_type, "origin": origin, "source": source}
+        out.append(row | rounded({"per_element": float(cost), "l1_reads": float(reads),
+                                  "l1_writes": float(writes)}))
     return out
 
 
@@ -243,16 +257,14 @@ def fit_rows(pairs, origin, source):
         matrix = f["multiplies"] > 0
         if matrix and not usable(d):
             continue
+        if d["group"] == "attention" and f["family"] != "attention":
+            continue  # launched by an operator whose shapes are not theirs
         if matrix or f["kind"] not in TILED:
             groups[f["kind"], group_type(f), matrix, f["engine"]].append((f, d))
-    for (kind, kind_type, matrix, _), members in sorted(groups.items()):
-        out.append(cost_row(kind, kind_type, "", members, matrix, origin, source))
-        variants = collections.defaultdict(list)
-        for f, d in members:
-            variants[variant_of(f)].append((f, d))
-        for variant, some in sorted(variants.items()):
-            if matrix and len(variants) > 1 and len(some) >= MIN_VARIANT:
-                out.append(cost_row(kind, kind_type, variant, some, matrix, origin, source))
+    for (kind, kind_type, matrix, engine), members in sorted(groups.items()):
+        alike = [some for (k, _, m, e), some in groups.items() if (k, m, e) == (kind, matrix, engine)]
+        shared = [pair for some in alike for pair in some]
+        out.append(cost_row(kind, kind_type, members, shared if matrix else members, origin, source))
     return out
 
 
@@ -269,6 +281,29 @@ def unique_pairs(tables, program):
     return pairs
 
 
+def capture_pairs(folder, without, program):
+    """Kernels of networks. Their rows are features and counters at once."""
+    pairs = []
+    for path in sorted(glob.glob(os.path.join(folder, "counters", "*.csv.gz"))):
+        name = os.path.basename(path)[:-len(".csv.gz")]
+        trace = os.path.join(folder, "traces", name + ".json.gz")
+        if os.path.exists(trace) and not (without and name.startswith(without)):
+            for row in ops.run_features(program, [trace, path]):
+                row["l1tex__t_sectors_pipe_lsu_mem_global_op_ld"] = max(
+                    0.0, row["l1tex__t_sectors"] - row["write_bytes"] / SECTOR)
+                row["l1tex__t_sectors_pipe_lsu_mem_global_op_st"] = row["write_bytes"] / SECTOR
+                row["group"], row["attrs"] = "network", ""
+                pairs.append((row, row))
+    return pairs
+
+
+def missing(rows, known):
+    """Rows whose kind and width of type are not among the known ones."""
+    width = lambda row: {"bf16": "fp16", "tf32": "fp32", "int32": "fp32"}.get(row["type"], row["type"])
+    have = {(row["kind"], width(row)) for row in known}
+    return [row for row in rows if (row["kind"], width(row)) not in have]
+
+
 GENERAL = {
     "launch_cycles": (1000, "cycle", "measured", "kernel duration x clock less the longest residency on an SM"),
     "minimum_active_cycles": (300, "cycle", "measured", "one small block on H200"),
@@ -280,8 +315,12 @@ GENERAL = {
     "occupancy_share_matrix": (0.885, "ratio", "measured", "achieved over theoretical occupancy, GEMM"),
     "hmma_on_gmma": (1.5, "ratio", "measured", "sm__pipe_tensor_cycles_active over instructions on H200"),
     "hmma_short_on_gmma": (2.0, "ratio", "measured", "the same, s1688 with half operands"),
-    "unknown_functor": (4.0, "instruction", "measured", "median of the functors measured"),
-    "unknown_issue": (0.3, "ratio", "fitted", "median of kernels on H200"),
+    "unknown_functor": (6.0, "instruction", "measured", "median of the functors measured"),
+    "unknown_issue": (0.25, "ratio", "measured", "median of the kernels of single operators"),
+    "unknown_issue_simt": (0.6, "ratio", "measured", "median of 45 FP32 matrix kernels"),
+    "unknown_tensor_hmma": (0.22, "ratio", "measured", "median of 60 matrix kernels"),
+    "unknown_tensor_gmma": (0.55, "ratio", "measured", "median of 72 matrix kernels"),
+    "unknown_dram": (0.14, "ratio", "measured", "median of 177 matrix kernels"),
 }
 
 
@@ -305,10 +344,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--features", required=True)
     parser.add_argument("--out", required=True)
+    parser.add_argument("--captures")
+    parser.add_argument("--without", default="")
     parser.add_argument("tables", nargs="+")
     options = parser.parse_args()
     pairs = unique_pairs(options.tables, options.features)
     rows = fit_rows(pairs, "measured", "single operators under Nsight Compute, H200")
+    if options.captures:
+        networks = fit_rows(capture_pairs(options.captures, options.without, options.features), "fitted",
+                            "networks under Nsight Compute, H200")
+        rows += missing(networks, rows)
     write(options.out, rows)
     print(f"{len(pairs)} kernels, {len(rows)} rows")
 

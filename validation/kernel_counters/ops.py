@@ -118,6 +118,8 @@ NORM_CALLS = {"batch_norm": "aten::cudnn_batch_norm", "batch_norm_eval": "aten::
 def plain_call(row, dims, kind):
     """The arguments are the operator's tensors; backward operators get the gradient in front."""
     op = NORM_CALLS.get(row["op"], "aten::" + row["op"])
+    if row["op"].startswith("cross_entropy"):
+        op = "aten::_log_softmax"
     kinds = [kind] + ["float" if row["group"] == "norm" else kind] * (len(dims) - 1)
     arguments = []
     if row["group"] in ("index", "embedding") and len(dims) > 1:

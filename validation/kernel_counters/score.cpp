@@ -1,5 +1,5 @@
 // Scores the kernel model against counters measured by Nsight Compute.
-//   kernel_score --data DIR [--configs DIR] [--costs FILE] [--kernels CSV]
+//   kernel_score --data DIR [--configs DIR] [--costs FILE] [--kernels CSV] [--only PREFIX]
 // DIR/counters holds NAME.csv.gz and DIR/traces NAME.json.gz of the same workload. Prints one row a
 // capture and the means; --kernels writes every matched kernel with both values.
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ namespace tandem {
 namespace {
 
 struct Options {
-  std::string data, configs = "configs", costs, kernels;
+  std::string data, configs = "configs", costs, kernels, only;
 };
 
 /// Sums over the matched kernels of a step: counted and predicted.
@@ -211,10 +211,11 @@ Options parse(int argc, char** argv) {
                           : key == "--configs" ? &o.configs
                           : key == "--costs"   ? &o.costs
                           : key == "--kernels" ? &o.kernels
+                          : key == "--only"    ? &o.only
                                                : nullptr;
     if (target == nullptr)
       throw InputError("command line", key, "an unknown option",
-                       "--data, --configs, --costs, --kernels");
+                       "--data, --configs, --costs, --kernels, --only");
     *target = argv[i + 1];
   }
   if (o.data.empty())
@@ -232,7 +233,9 @@ void run(const Options& options) {
   const std::string suffix = ".csv.gz";
   for (const auto& file : std::filesystem::directory_iterator(options.data + "/counters")) {
     const std::string name = file.path().filename().string();
-    if (name.ends_with(suffix)) names.push_back(name.substr(0, name.size() - suffix.size()));
+    const std::string stem = name.substr(0, name.size() - std::min(name.size(), suffix.size()));
+    const bool traced = std::filesystem::exists(options.data + "/traces/" + stem + ".json.gz");
+    if (name.ends_with(suffix) && traced && name.starts_with(options.only)) names.push_back(stem);
   }
   std::sort(names.begin(), names.end());
   std::vector<Score> scores;

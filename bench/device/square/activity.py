@@ -11,8 +11,8 @@ import pynvml as nvml
 
 HOLD_S, SETTLE_S, WINDOW_S = 0.5, 0.12, 0.3
 METRICS = {"gract": nvml.NVML_GPM_METRIC_GRAPHICS_UTIL, "smact": nvml.NVML_GPM_METRIC_SM_UTIL,
-           "smocc": nvml.NVML_GPM_METRIC_SM_OCCUPANCY, "tenso": nvml.NVML_GPM_METRIC_ANY_TENSOR_UTIL,
-           "drama": nvml.NVML_GPM_METRIC_DRAM_BW_UTIL}
+           "smocc": nvml.NVML_GPM_METRIC_SM_OCCUPANCY,
+           "tenso": nvml.NVML_GPM_METRIC_ANY_TENSOR_UTIL, "drama": nvml.NVML_GPM_METRIC_DRAM_BW_UTIL}
 
 
 def metrics_between(first, second):
@@ -43,7 +43,8 @@ def main():
             clock = nvml.nvmlDeviceGetClockInfo(device, nvml.NVML_CLOCK_SM)
             ratios = metrics_between(*samples)
         else:
-            print(line.strip(), clock, *(f"{ratio:.4f}" for ratio in ratios.values()), sep=",", flush=True)
+            values = [f"{ratio:.4f}" for ratio in ratios.values()]
+            print(line.strip(), clock, *values, sep=",", flush=True)
 
 
 if __name__ == "__main__":

@@ -106,8 +106,10 @@ struct Run {
   void (*kernel)(float*, const float*, Stamp*);
 };
 
-constexpr Run runs[] = {{"empty", stamped<Body::none>},       {"load_only", stamped<Body::load>},
-                        {"store_only", stamped<Body::store>}, {"same_lines", stamped<Body::square>},
+constexpr Run runs[] = {{"empty", stamped<Body::none>},
+                        {"load_only", stamped<Body::load>},
+                        {"store_only", stamped<Body::store>},
+                        {"same_lines", stamped<Body::square>},
                         {"own_lines", stamped<Body::own>}};
 
 struct Life {
@@ -119,8 +121,8 @@ std::vector<Life> lives_of(const std::vector<Stamp>& stamps, const Clocks& clock
   std::vector<Life> lives;
   for (const Stamp& s : stamps) {
     const double offset = clocks.offset[s.sm];
-    lives.push_back({static_cast<double>(s.start) - offset, static_cast<double>(s.end) - offset,
-                     s.sm, 0});
+    lives.push_back(
+        {static_cast<double>(s.start) - offset, static_cast<double>(s.end) - offset, s.sm, 0});
   }
   std::sort(lives.begin(), lives.end(),
             [](const Life& a, const Life& b) { return a.start < b.start; });
@@ -149,15 +151,15 @@ double launch_period(const std::vector<Life>& lives) {
 
 // Clocks with a block resident, per SM that got one; `lives` in order of their start.
 double active_clocks(const std::vector<Life>& lives, size_t sms) {
-  std::vector<double> end(sms, 0);
+  constexpr double never = -1e30;
+  std::vector<double> end(sms, never);
   double active = 0;
-  std::vector<bool> used(sms, false);
   for (const Life& life : lives) {
-    active += std::max(0.0, life.end - std::max(life.start, used[life.sm] ? end[life.sm] : -1e30));
-    end[life.sm] = used[life.sm] ? std::max(end[life.sm], life.end) : life.end;
-    used[life.sm] = true;
+    active += std::max(0.0, life.end - std::max(life.start, end[life.sm]));
+    end[life.sm] = std::max(end[life.sm], life.end);
   }
-  return active / static_cast<double>(std::count(used.begin(), used.end(), true));
+  const auto unused = std::count(end.begin(), end.end(), never);
+  return active / static_cast<double>(static_cast<long>(sms) - unused);
 }
 
 // Clocks between the starts of two blocks of one SM while it fills (`filling`) and later.
@@ -208,8 +210,9 @@ struct Sweep {
   std::vector<int> blocks, threads;
 };
 
-const Sweep summary_sweep = {{1, 66, 132, 264, 528, 1056, 2112, 4224, 8448, 16384, 32768, 65536, 131072},
-                             {1, 32, 64, 128, 256, 512, 1024}};
+const Sweep summary_sweep = {
+    {1, 66, 132, 264, 528, 1056, 2112, 4224, 8448, 16384, 32768, 65536, 131072},
+    {1, 32, 64, 128, 256, 512, 1024}};
 const Sweep raw_sweep = {{132, 1024, 8192}, {1, 256, 1024}};
 
 int resident_blocks(const cudaDeviceProp& device, int threads) {
@@ -247,8 +250,8 @@ int main(int argc, char** argv) {
                   : "kernel,blocks,threads,sms,span_clk,active_clk,period_clk,fill_interval_clk,"
                     "later_interval_clk,first_life_clk,wave_life_clk,later_life_clk\n");
   for (const Run& run : runs) {
-    const bool shown = !raw || std::strcmp(run.name, "load_only") == 0 ||
-                       std::strcmp(run.name, "same_lines") == 0;
+    const bool shown =
+        !raw || std::strcmp(run.name, "load_only") == 0 || std::strcmp(run.name, "same_lines") == 0;
     if (shown) run_sweep(run, raw ? raw_sweep : summary_sweep, raw, device, buffers, stamps);
   }
 }

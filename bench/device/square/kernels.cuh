@@ -81,10 +81,17 @@ struct NamedKernel {
 };
 
 constexpr NamedKernel square_kernels[] = {
-    {"empty", empty},         {"load_only", load_only},         {"store_only", store_only},
-    {"same_lines", same_lines}, {"own_lines", own_lines},       {"group_lines", group_lines},
-    {"few_lines", few_lines}, {"spread_lines", spread_lines},   {"same_lines_cs", same_lines_cs},
-    {"same_lines_wt", same_lines_wt}, {"spin", spin},
+    {"empty", empty},
+    {"load_only", load_only},
+    {"store_only", store_only},
+    {"same_lines", same_lines},
+    {"own_lines", own_lines},
+    {"group_lines", group_lines},
+    {"few_lines", few_lines},
+    {"spread_lines", spread_lines},
+    {"same_lines_cs", same_lines_cs},
+    {"same_lines_wt", same_lines_wt},
+    {"spin", spin},
 };
 
 inline SquareKernel kernel_named(const char* name) {

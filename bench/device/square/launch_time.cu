@@ -2,8 +2,8 @@
 //
 //   nvcc -O2 -arch=sm_90 launch_time.cu -o launch_time
 //   python3 points.py | ./launch_time > times.csv
-//   python3 points.py grid | ./launch_time --hold 0.7     (keeps each point running; for activity.py)
-//   python3 points.py counters | ncu --profile-from-start off --replay-mode range ... ./launch_time --range
+//   python3 points.py grid | ./launch_time --hold 0.7     (keeps each point running; for
+//   activity.py) python3 points.py counters | ncu --replay-mode range ... ./launch_time --range
 //
 // stream_us: launches into one stream; host_us: the launch call alone, queue not full; graph_us:
 // the same launches as nodes of a CUDA graph.
@@ -78,8 +78,8 @@ double graph_time(const Point& p, const Buffers& buffers, const Timer& timer, in
 void print_times(const Point& p, const Buffers& buffers, const Timer& timer) {
   const double rough = stream_time(p, buffers, timer, 20);
   const int count = std::clamp(static_cast<int>(15e3 / rough), 20, 6000);
-  const double stream_us = std::min(stream_time(p, buffers, timer, count),
-                                    stream_time(p, buffers, timer, count));
+  const double stream_us =
+      std::min(stream_time(p, buffers, timer, count), stream_time(p, buffers, timer, count));
   const double host_us = rough < 50 ? host_time(p, buffers) : 0;
   const double graph_us = rough < 50 ? graph_time(p, buffers, timer, count) : 0;
   std::printf("%s,%d,%d,%d,%d,%.3f,%.3f,%.3f\n", p.name, p.blocks, p.threads, p.parameter,

@@ -2,7 +2,7 @@
 """Point lists for launch_time: "kernel blocks threads parameter shared_bytes" a line.
 
   points.py             every list for times
-  points.py grid        the 87 points of EuroMLSys'23 figure 1, with the kernels named (default same_lines)
+  points.py grid K...   the 87 points of EuroMLSys'23 figure 1 for each kernel (default same_lines)
   points.py spin        kernels of known activity
   points.py counters    points for Nsight Compute
 """
@@ -52,7 +52,8 @@ def addresses():
 
 def spins():
     """One block an SM that holds it for 200 us."""
-    return [("spin", blocks, 32 * warps, 400000, 0) for blocks in (1, 33, 66, 132) for warps in (1, 8, 32)]
+    return [("spin", blocks, 32 * warps, 400000, 0)
+            for blocks in (1, 33, 66, 132) for warps in (1, 8, 32)]
 
 
 def counters():

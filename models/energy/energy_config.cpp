@@ -1,0 +1,254 @@
+#include "models/energy/energy_config.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "models/kernel/classify.h"
+
+namespace tandem {
+
+namespace {
+
+constexpr std::string_view schema = "tandem.energy/1";
+constexpr std::string_view rules_schema = "tandem.energy-work/1";
+constexpr std::size_t fitted = TraceEnergyModel::fitted;
+
+/// Reads an object whose values all have to be there.
+template <class T>
+void read_all(const Json& json, const Place& place, const std::vector<Field<T>>& fields, T& out,
+              std::vector<Provenance>& origins) {
+  const std::span<const Field<T>> view(fields);
+  const std::vector<bool> seen = read_sourced_fields(json, place, view, out, origins);
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (!seen[i]) place.fail("no key \"" + fields[i].name + "\"", "all of: " + known_names(view));
+  }
+}
+
+template <class T>
+Json write_all(const T& object, const std::vector<Field<T>>& fields,
+               const std::vector<Provenance>& origins) {
+  Json json = Json::object();
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    json[fields[i].name] = write_sourced(fields[i].write(object), fields[i].unit, origins.at(i));
+  }
+  return json;
+}
+
+/// Errors: InputError unless `json` is an object with exactly these keys and this schema.
+void check_keys(const Json& json, const std::string& path, std::string_view expected_schema,
+                std::vector<std::string> keys) {
+  const Place place{path, ""};
+  require_object(json, place);
+  keys.insert(keys.begin(), "schema");
+  for (const auto& [key, value] : json.items()) {
+    if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
+      place.fail("unknown key \"" + key + "\"", "one of: " + join(keys));
+    }
+  }
+  for (const std::string& key : keys) {
+    if (!json.contains(key)) place.fail("no key \"" + key + "\"", "all of: " + join(keys));
+  }
+  const std::string_view schemas[] = {expected_schema};
+  read_choice(json["schema"], place / "schema", schemas);
+}
+
+void read_correlation(const Json& json, const Place& place, TraceEnergyModel& model) {
+  const std::string expected = std::to_string(fitted) + " rows of as many numbers from -1 to 1";
+  if (!json.is_array() || json.size() != fitted) place.fail(describe_json(json), expected);
+  for (std::size_t i = 0; i < fitted; ++i) {
+    if (!json[i].is_array() || json[i].size() != fitted) {
+      place.fail(describe_json(json[i]), expected);
+    }
+    for (std::size_t j = 0; j < fitted; ++j) {
+      const Json& value = json[i][j];
+      const double r = value.is_number() ? value.get<double>() : 2.0;
+      if (!(r >= -1 && r <= 1)) place.fail(describe_json(value), expected);
+      model.correlation[i][j] = r;
+    }
+  }
+}
+
+KernelFamily read_family(const Json& json, const Place& place) {
+  std::vector<std::string_view> names;
+  for (int f = 0; f <= static_cast<int>(KernelFamily::generic); ++f) {
+    names.push_back(to_string(static_cast<KernelFamily>(f)));
+  }
+  return static_cast<KernelFamily>(read_choice(json, place, names));
+}
+
+std::vector<Field<TypicalRate>> rate_fields() {
+  using R = TypicalRate;
+  constexpr auto least = Range::non_negative;
+  return {{"family", "", "kernel family",
+           [](R& r, const Json& json, const Place& p) { r.of.family = read_family(json, p); },
+           [](const R& r) { return Json(to_string(r.of.family)); }},
+          {"unit", "", "what multiplies, or helper",
+           [](R& r, const Json& json, const Place& p) {
+             constexpr std::string_view units[] = {"pipes", "tensor", "helper"};
+             const std::size_t unit = read_choice(json, p, units);
+             r.of.tensor = unit == 1;
+             r.of.helper = unit == 2;
+           },
+           [](const R& r) {
+             return Json(r.of.helper ? "helper" : r.of.tensor ? "tensor" : "pipes");
+           }},
+          {"bits", "bit", "of the arithmetic",
+           [](R& r, const Json& json, const Place& p) {
+             read_json(json, p, Range::positive, r.of.bits);
+           },
+           [](const R& r) { return Json(r.of.bits); }},
+          field<R>("dram_share", "ratio", "of the read bandwidth", &R::dram_share, least),
+          field<R>("flop_share", "ratio", "of the peak", &R::flop_share, least)};
+}
+
+/// Reads {"source", "kind", "fitted_on", "rows"} of the typical rates.
+void read_rates(const Json& json, const Place& place, WorkRules& rules) {
+  require_object(json, place);
+  if (!json.contains("rows") || !json["rows"].is_array()) {
+    place.fail("no list \"rows\"", "source, kind, fitted_on and rows");
+  }
+  Json origin = json;
+  origin.erase("rows");
+  origin["value"] = nullptr;
+  origin["unit"] = "ratio";
+  read_provenance(origin, place, "ratio");
+  const auto fields = rate_fields();
+  for (std::size_t i = 0; i < json["rows"].size(); ++i) {
+    TypicalRate rate;
+    const std::span<const Field<TypicalRate>> view(fields);
+    read_fields(json["rows"][i], place / ("rows[" + std::to_string(i) + "]"), view, rate);
+    rules.rates.push_back(rate);
+  }
+}
+
+}  // namespace
+
+std::vector<Field<TraceEnergyModel>> trace_energy_fields() {
+  using M = TraceEnergyModel;
+  return {
+      field<M>("static_w", "W", "board power with a context and nothing running", &M::static_w),
+      field<M>("sm_active_w", "W", "all SMs busy, before bytes and FLOP", &M::sm_active_w),
+      field<M>("dram_pj_per_byte", "pJ/B", "DRAM traffic with its way through L2",
+               &M::dram_pj_per_byte),
+      field<M>("tensor_pj_per_flop", "pJ/FLOP", "tensor cores, 16-bit operands",
+               &M::tensor_pj_per_flop),
+      field<M>("fp32_pj_per_flop", "pJ/FLOP", "FP32 pipes, operand delivery included",
+               &M::fp32_pj_per_flop),
+      field<M>("model_error", "ratio", "standard deviation of a prediction from shapes",
+               &M::model_error),
+      field<M>("estimate_error", "ratio", "the same where shapes are missing", &M::estimate_error),
+  };
+}
+
+std::vector<Field<AccessEnergies>> access_energy_fields() {
+  using A = AccessEnergies;
+  const auto sector = [](std::string_view name, double A::*member) {
+    return field<A>(name, "pJ/sector", "least energy of an access of 32 bytes", member);
+  };
+  return {
+      sector("shared_pj_per_sector", &A::shared_pj_per_sector),
+      sector("l1_pj_per_sector", &A::l1_pj_per_sector),
+      sector("l2_pj_per_sector", &A::l2_pj_per_sector),
+      sector("dram_pj_per_sector", &A::dram_pj_per_sector),
+      field<A>("static_w", "W", "board power, memory allocated and nothing running", &A::static_w)};
+}
+
+std::vector<Field<WorkRules>> work_rule_fields() {
+  using W = WorkRules;
+  constexpr auto least = Range::non_negative;
+  return {
+      field<W>("launch_ramp_us", "us", "start of a kernel in which its blocks draw no power",
+               &W::launch_ramp_us, least),
+      field<W>("half_rate_us", "us", "length of a kernel that runs at half the typical rates",
+               &W::half_rate_us, least),
+      field<W>("simt_convolution_share", "ratio",
+               "least share of the FP32 peak of a convolution outside the tensor cores",
+               &W::simt_convolution_share, least),
+      field<W>("cached_share", "ratio",
+               "operands of this share of L2 come from L2 half of the time", &W::cached_share,
+               least),
+      field<W>("other_dram_share", "ratio", "of the read bandwidth, classes without a rate",
+               &W::other_dram_share, least),
+      field<W>("other_flop_share", "ratio", "of the peak, classes without a rate",
+               &W::other_flop_share, least),
+  };
+}
+
+EnergyConfig load_energy(const std::string& path) {
+  const Json json = read_json_file(path);
+  const Place place{path, ""};
+  check_keys(json, path, schema, {"gpus", "trace", "correlation", "access"});
+  EnergyConfig config;
+  read_json(json["gpus"], place / "gpus", Range::positive, config.gpus);
+  read_all(json["trace"], place / "trace", trace_energy_fields(), config.trace,
+           config.trace.origins);
+  read_correlation(json["correlation"], place / "correlation", config.trace);
+  read_all(json["access"], place / "access", access_energy_fields(), config.access,
+           config.access.origins);
+  return config;
+}
+
+EnergyConfig find_energy(const std::string& folder, std::string_view gpu) {
+  std::vector<std::string> known;
+  std::vector<EnergyConfig> found;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::filesystem::path& path = entry.path();
+    if (path.extension() != ".json" || path.filename() == work_rules_file) continue;
+    EnergyConfig config = load_energy(path.string());
+    known.insert(known.end(), config.gpus.begin(), config.gpus.end());
+    if (std::find(config.gpus.begin(), config.gpus.end(), gpu) != config.gpus.end()) {
+      found.push_back(std::move(config));
+    }
+  }
+  std::sort(known.begin(), known.end());
+  const Place place{folder, "gpus"};
+  if (found.empty()) {
+    place.fail("no energy constants of \"" + std::string(gpu) + "\"", "one of: " + join(known));
+  }
+  if (found.size() > 1) {
+    place.fail("two files for \"" + std::string(gpu) + "\"", "each GPU once");
+  }
+  return found.front();
+}
+
+std::string to_json(const EnergyConfig& config) {
+  Json json;
+  json["schema"] = schema;
+  json["gpus"] = config.gpus;
+  json["trace"] = write_all(config.trace, trace_energy_fields(), config.trace.origins);
+  json["correlation"] = config.trace.correlation;
+  json["access"] = write_all(config.access, access_energy_fields(), config.access.origins);
+  return json.dump(2) + "\n";
+}
+
+WorkRules load_work_rules(const std::string& path) {
+  const Json json = read_json_file(path);
+  const Place place{path, ""};
+  check_keys(json, path, rules_schema, {"constants", "rates"});
+  WorkRules rules;
+  std::vector<Provenance> origins;
+  read_all(json["constants"], place / "constants", work_rule_fields(), rules, origins);
+  read_rates(json["rates"], place / "rates", rules);
+  return rules;
+}
+
+std::string to_json(const WorkRules& rules, const std::vector<Provenance>& origins,
+                    const Provenance& rates_origin) {
+  Json json;
+  json["schema"] = rules_schema;
+  json["constants"] = write_all(rules, work_rule_fields(), origins);
+  Json rates = write_sourced(nullptr, "ratio", rates_origin);
+  rates.erase("value");
+  rates.erase("unit");
+  const auto fields = rate_fields();
+  Json rows = Json::array();
+  for (const TypicalRate& rate : rules.rates) {
+    rows.push_back(write_fields(rate, std::span<const Field<TypicalRate>>(fields)));
+  }
+  rates["rows"] = rows;
+  json["rates"] = rates;
+  return json.dump(2) + "\n";
+}
+
+}  // namespace tandem

@@ -1,0 +1,220 @@
+#include "models/energy/energy_work.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "models/kernel/classify.h"
+
+namespace tandem {
+
+namespace {
+
+constexpr double giga = 1e9;
+constexpr double tera = 1e12;
+constexpr double micro = 1e-6;
+
+// Kernels of matrix families that multiply nothing.
+constexpr std::string_view helper_kinds[] = {
+    "split_k_reduce", "wgrad_reduce", "attention_helper", "winograd_transform", "fft_transform",
+    "scalar",         "conv_setup",   "conv_scale",       "gemm_epilogue",      "gemm_scale"};
+
+bool is_helper(const KernelLaunch& launch) {
+  const std::string_view kind = kind_name(launch.traits);
+  return std::find(std::begin(helper_kinds), std::end(helper_kinds), kind) !=
+         std::end(helper_kinds);
+}
+
+bool uses_tensor_cores(Engine engine) { return engine == Engine::hmma || engine == Engine::gmma; }
+
+/// Bytes of one operand of the arithmetic; 4 where it is not known.
+int operand_bytes(const KernelLaunch& launch) {
+  const int bytes = element_bytes(launch.math);
+  return bytes > 0 && launch.math != DataType::int64 ? bytes : 4;
+}
+
+MathType tensor_type(DataType math) {
+  switch (math) {
+    case DataType::bf16: return MathType::bf16;
+    case DataType::fp16: return MathType::fp16;
+    case DataType::fp64: return MathType::fp64;
+    case DataType::int8: return MathType::int8;
+    default: return MathType::tf32;
+  }
+}
+
+/// Peak of the unit that the kernel multiplies with, FLOP/s.
+double peak_flops(const KernelLaunch& launch, const GpuArch& gpu) {
+  if (!uses_tensor_cores(launch.traits.engine)) {
+    return fp32_peak_tflops(gpu, gpu.boost_clock_mhz) * tera;
+  }
+  const double clock = gpu.tensor_clock_mhz;
+  const double peak = tensor_peak_tflops(gpu, tensor_type(launch.math), clock);
+  // A trace of another GPU may name a type that this one has no tensor cores for.
+  return (peak > 0 ? peak : tensor_peak_tflops(gpu, MathType::fp16, clock)) * tera;
+}
+
+/// Small operands are still in L2 from the kernel before; large ones come from DRAM.
+double dram_part(double bytes, const GpuArch& gpu, const WorkRules& rules) {
+  const double cached = rules.cached_share * static_cast<double>(gpu.l2_bytes);
+  return bytes > 0 ? bytes * bytes / (bytes + cached) : 0;
+}
+
+double capped_bytes(double bytes, const GpuArch& gpu, double us) {
+  return std::min(bytes, gpu.dram_read_gbps * giga * us * micro);
+}
+
+const TypicalRate* find_rate(const WorkRules& rules, const RateClass& of) {
+  for (const TypicalRate& rate : rules.rates) {
+    if (rate.of == of) return &rate;
+  }
+  return nullptr;
+}
+
+StatedWork typical_work(const KernelLaunch& launch, const GpuArch& gpu, const WorkRules& rules,
+                        double shared_us) {
+  const StatedWork peak = peak_work(launch, gpu, rules, shared_us);
+  const TypicalRate* rate = find_rate(rules, rate_class(launch));
+  if (rate == nullptr) {
+    return {rules.other_dram_share * peak.dram_bytes, rules.other_flop_share * peak.flop};
+  }
+  return {rate->dram_share * peak.dram_bytes, rate->flop_share * peak.flop};
+}
+
+bool multiplies(const KernelLaunch& launch) {
+  return launch.traits.engine != Engine::none && !is_helper(launch);
+}
+
+/// Bytes of a copy inside the device count twice: read and written.
+double transfer_bytes(std::string_view name, double bytes) {
+  return name.find("DtoD") != std::string_view::npos ? 2 * bytes : bytes;
+}
+
+}  // namespace
+
+RateClass rate_class(const KernelLaunch& launch) {
+  if (is_helper(launch)) return {KernelFamily::gemm, false, true, 32};
+  return {launch.family, uses_tensor_cores(launch.traits.engine), false,
+          operand_bytes(launch) == 2 ? 16 : 32};
+}
+
+double sm_share(const KernelLaunch& launch, const GpuArch& gpu) {
+  if (launch.family == KernelFamily::transfer) return 0;
+  const auto& grid = launch.geometry.grid;
+  return std::min(1.0, double(grid[0]) * grid[1] * grid[2] / gpu.sm_count);
+}
+
+StatedWork stated_work(const KernelLaunch& launch, const GpuArch& gpu, const WorkRules& rules,
+                       double shared_us) {
+  const double bytes =
+      capped_bytes(launch.work.read_bytes + launch.work.write_bytes, gpu, shared_us);
+  StatedWork work{dram_part(bytes, gpu, rules), 0};
+  if (!multiplies(launch)) return work;
+  const MatrixProblem& p = launch.work.matrix;
+  const double flop = 2.0 * double(p.batch) * double(p.m) * double(p.n) * double(p.k);
+  work.flop = std::min(flop, peak_flops(launch, gpu) * shared_us * micro);
+  return work;
+}
+
+StatedWork peak_work(const KernelLaunch& launch, const GpuArch& gpu, const WorkRules& rules,
+                     double shared_us) {
+  const double half = rules.half_rate_us;
+  const double us = shared_us > 0 ? shared_us * shared_us / (shared_us + half) : 0;
+  const double seconds = sm_share(launch, gpu) * us * micro;
+  return {gpu.dram_read_gbps * giga * seconds,
+          multiplies(launch) ? peak_flops(launch, gpu) * seconds : 0};
+}
+
+EnergyWork energy_work(const KernelLaunch& launch, const GpuArch& gpu, const WorkRules& rules,
+                       double shared_us, double bytes) {
+  EnergyWork out;
+  out.duration_us = launch.duration_us;
+  if (launch.family == KernelFamily::transfer) {
+    const double moved = capped_bytes(transfer_bytes(launch.name, bytes), gpu, shared_us);
+    out.dram_bytes = dram_part(moved, gpu, rules);
+    return out;
+  }
+  out.sm_active_us = sm_share(launch, gpu) * std::max(0.0, shared_us - rules.launch_ramp_us);
+  out.estimated = !launch.work.exact;
+  StatedWork work = out.estimated ? typical_work(launch, gpu, rules, shared_us)
+                                  : stated_work(launch, gpu, rules, shared_us);
+  out.dram_bytes = work.dram_bytes;
+  const bool tensor = uses_tensor_cores(launch.traits.engine);
+  if (launch.family == KernelFamily::convolution && !tensor && multiplies(launch)) {
+    const double least = rules.simt_convolution_share * peak_flops(launch, gpu);
+    work.flop = std::max(work.flop, least * out.sm_active_us * micro);
+  }
+  if (tensor) {
+    out.tensor_flop = work.flop * operand_bytes(launch) / 2.0;
+  } else {
+    out.fp32_flop = work.flop * operand_bytes(launch) / 4.0;
+  }
+  return out;
+}
+
+std::vector<double> time_shared(std::span<const WorkSpan> spans) {
+  struct Edge {
+    double time_us;
+    double share;  // negative: ends
+    std::size_t span;
+  };
+  std::vector<Edge> edges;
+  edges.reserve(2 * spans.size());
+  for (std::size_t i = 0; i < spans.size(); ++i) {
+    edges.push_back({spans[i].begin_us, spans[i].sm_share, i});
+    edges.push_back({spans[i].begin_us + spans[i].duration_us, -spans[i].sm_share, i});
+  }
+  std::stable_sort(edges.begin(), edges.end(),
+                   [](const Edge& a, const Edge& b) { return a.time_us < b.time_us; });
+  // `clock` runs slower than time while the SMs are shared; a span's time is its clock difference.
+  std::vector<double> shared(spans.size(), 0.0);
+  std::vector<bool> open(spans.size(), false);
+  double clock = 0, load = 0, now = edges.empty() ? 0 : edges.front().time_us;
+  for (const Edge& edge : edges) {
+    clock += (edge.time_us - now) / std::max(1.0, load);
+    now = edge.time_us;
+    load += edge.share;
+    shared[edge.span] = open[edge.span] ? clock - shared[edge.span] : clock;
+    open[edge.span] = true;
+  }
+  return shared;
+}
+
+std::vector<EnergyWork> energy_works(const Trace& trace, const TraceLaunches& launches,
+                                     const GpuArch& gpu, const WorkRules& rules,
+                                     std::span<const std::uint32_t> activities, TimePoint origin) {
+  const Activities& acts = trace.activities;
+  std::vector<WorkSpan> spans;
+  spans.reserve(activities.size());
+  for (const std::uint32_t a : activities) {
+    const KernelLaunch launch = launches.launch(a);
+    spans.push_back({to_us(acts.begin[a] - origin), launch.duration_us, sm_share(launch, gpu)});
+  }
+  const std::vector<double> shared = time_shared(spans);
+  std::vector<EnergyWork> works;
+  works.reserve(activities.size());
+  for (std::size_t i = 0; i < activities.size(); ++i) {
+    const std::uint32_t a = activities[i];
+    works.push_back(
+        energy_work(launches.launch(a), gpu, rules, shared[i], static_cast<double>(acts.bytes[a])));
+    works.back().begin_us = spans[i].begin_us;
+  }
+  return works;
+}
+
+std::vector<std::uint32_t> activities_of_step(const Trace& trace, const Links& links,
+                                              const StepWindow& step) {
+  const auto& calls = links.call_of_activity;
+  // Work without a call was launched before the profiler began, unless no call is recorded at all.
+  const bool by_call =
+      std::any_of(calls.begin(), calls.end(), [](std::uint32_t call) { return call != no_row; });
+  std::vector<std::uint32_t> rows;
+  for (std::uint32_t a = 0; a < trace.activities.size(); ++a) {
+    if (by_call && calls[a] == no_row) continue;
+    const TimePoint at = by_call ? trace.calls.begin[calls[a]] : trace.activities.begin[a];
+    if (at >= step.begin && at < step.end) rows.push_back(a);
+  }
+  return rows;
+}
+
+}  // namespace tandem

@@ -1,0 +1,69 @@
+#include "models/kernel/time_tables.h"
+
+namespace tandem {
+namespace {
+
+using T = TimeGeneration;
+
+// volta_sgemm_*, ampere_sgemm_*: blocks_per_sm from their registers (122, 122, 57, 118, 86, 57).
+constexpr MatrixTile sgemm_128x128{128, 128, 256, 1, 2, &T::simt_128x128};
+constexpr MatrixTile sgemm_128x64{128, 64, 128, 1, 4, &T::simt_128x64};
+constexpr MatrixTile sgemm_128x32{128, 32, 256, 1, 4, &T::simt_128x32};
+constexpr MatrixTile sgemm_32x128{32, 128, 256, 1, 4, &T::simt_128x32};
+constexpr MatrixTile sgemm_64x64{64, 64, 64, 1, 8, &T::simt_64x64};
+constexpr MatrixTile sgemm_64x32_sliced{64, 32, 256, 4, 2, &T::simt_64x32};
+constexpr MatrixTile sgemm_32x32_sliced{32, 32, 128, 4, 8, &T::simt_32x32};
+
+constexpr MatrixTile volta_linear[] = {sgemm_128x128, sgemm_128x64,       sgemm_128x32,
+                                       sgemm_32x128,  sgemm_64x32_sliced, sgemm_32x32_sliced};
+constexpr MatrixTile volta_batched[] = {sgemm_64x64, sgemm_32x128};
+constexpr MatrixTile ampere_linear[] = {sgemm_128x64, sgemm_128x32, sgemm_32x128,
+                                        sgemm_64x32_sliced, sgemm_32x32_sliced};
+constexpr MatrixTile only_128x128[] = {sgemm_128x128};
+
+// sm80_xmma_gemm_f32f32: the FP32 kernels that run on compute capability 9.
+constexpr MatrixTile hopper_simt[] = {
+    {128, 128, 128, 1, 2, &T::simt_128x128}, {128, 64, 128, 1, 2, &T::simt_128x64},
+    {64, 64, 128, 1, 4, &T::simt_64x64},     {128, 32, 128, 1, 4, &T::simt_128x32},
+    {32, 128, 64, 1, 4, &T::simt_128x32},    {32, 32, 64, 1, 12, &T::simt_32x32}};
+
+// scudnn_*: implicit GEMM. One efficiency; the narrow tile is given that of a narrow product.
+constexpr MatrixTile implicit_simt[] = {{128, 128, 256, 1, 2, &T::implicit_gemm},
+                                        {128, 64, 128, 1, 4, &T::implicit_gemm},
+                                        {128, 32, 64, 1, 8, &T::simt_64x32}};
+
+constexpr MatrixTile tensor_tiles[] = {
+    {256, 128, 256, 1, 1, nullptr}, {128, 256, 256, 1, 1, nullptr}, {128, 128, 128, 1, 2, nullptr},
+    {256, 64, 128, 1, 2, nullptr},  {64, 256, 128, 1, 2, nullptr},  {128, 64, 128, 1, 3, nullptr},
+    {64, 128, 128, 1, 3, nullptr},  {64, 64, 128, 1, 4, nullptr}};
+
+constexpr double any_split = 1e9;
+constexpr TileMenu menus[] = {
+    {7, MatrixUse::linear, false, volta_linear, any_split, 1.05},
+    {7, MatrixUse::batched, false, volta_batched, 0, 1},
+    {7, MatrixUse::winograd, false, volta_batched, 0, 1},
+    {7, MatrixUse::convolution, false, implicit_simt, 0, 1},
+    {8, MatrixUse::linear, false, ampere_linear, 1, 1},
+    {8, MatrixUse::batched, false, only_128x128, 0, 1},
+    {8, MatrixUse::winograd, false, only_128x128, 0, 1},
+    {9, MatrixUse::linear, false, hopper_simt, 1, 1},
+    {9, MatrixUse::batched, false, hopper_simt, 0, 1},
+    {9, MatrixUse::winograd, false, hopper_simt, 0, 1},
+    {7, MatrixUse::linear, true, tensor_tiles, 2, 1},
+    {7, MatrixUse::batched, true, tensor_tiles, 0, 1},
+    {7, MatrixUse::winograd, true, tensor_tiles, 0, 1},
+    {7, MatrixUse::convolution, true, tensor_tiles, 2, 1},
+};
+
+}  // namespace
+
+const TileMenu& tile_menu(const GpuArch& gpu, MatrixUse use, bool tensor) {
+  const TileMenu* best = nullptr;
+  for (const TileMenu& menu : menus) {
+    if (menu.use != use || menu.tensor != tensor) continue;
+    if (best == nullptr || menu.compute_major <= gpu.compute_major) best = &menu;
+  }
+  return *best;
+}
+
+}  // namespace tandem

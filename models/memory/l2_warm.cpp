@@ -1,0 +1,89 @@
+#include "models/memory/l2_warm.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tandem {
+namespace {
+
+constexpr double sector = 32;
+
+std::uint64_t tensor_key(double bytes, DataType type) {
+  return static_cast<std::uint64_t>(bytes) * 16 + static_cast<std::uint64_t>(type);
+}
+
+double unique_bytes(const TensorShape& t) {
+  return static_cast<double>(t.elements()) /
+         static_cast<double>(std::max<std::int64_t>(t.expanded, 1)) * element_bytes(t.type);
+}
+
+// Of the bytes a kernel reads, the share that its tensors miss in L2.
+double missed_share(const KernelLaunch& launch, WarmL2& l2) {
+  double bytes = 0, missed = 0;
+  for (const TensorShape& t : launch.tensors) {
+    const double size = unique_bytes(t);
+    bytes += size;
+    missed += l2.read(tensor_key(size, t.type), size);
+  }
+  return bytes > 0 ? missed / bytes : 1;
+}
+
+}  // namespace
+
+double WarmL2::remove(std::uint64_t tensor, bool& dirty) {
+  const auto it = std::find_if(entries_.rbegin(), entries_.rend(),
+                               [&](const Entry& e) { return e.tensor == tensor; });
+  if (it == entries_.rend()) return 0;
+  const double bytes = it->bytes;
+  dirty |= it->dirty;
+  used_ -= bytes;
+  entries_.erase(std::next(it).base());
+  return bytes;
+}
+
+void WarmL2::insert(const Entry& entry) {
+  entries_.push_back(entry);
+  used_ += entry.bytes;
+  while (used_ > capacity_) {
+    Entry& oldest = entries_.front();
+    const double evicted = std::min(oldest.bytes, used_ - capacity_);
+    oldest.bytes -= evicted;
+    used_ -= evicted;
+    if (oldest.dirty) written_back_ += evicted;
+    if (oldest.bytes <= 0) entries_.erase(entries_.begin());
+  }
+}
+
+double WarmL2::read(std::uint64_t tensor, double bytes) {
+  bool dirty = false;
+  const double found = std::min(remove(tensor, dirty), bytes);
+  insert({tensor, bytes, dirty});
+  return bytes - found;
+}
+
+void WarmL2::write(std::uint64_t tensor, double bytes) {
+  bool dirty = true;
+  remove(tensor, dirty);
+  insert({tensor, bytes, true});
+}
+
+double WarmL2::take_written_back() {
+  const double bytes = written_back_;
+  written_back_ = 0;
+  return bytes;
+}
+
+void apply_warm_l2(const GpuArch& gpu, std::span<const KernelLaunch> launches,
+                   std::span<KernelCost> costs) {
+  WarmL2 l2(2 * static_cast<double>(gpu.l2_dirty_bytes));
+  for (std::size_t i = 0; i < launches.size() && i < costs.size(); ++i) {
+    const KernelLaunch& launch = launches[i];
+    if (launch.family == KernelFamily::transfer) continue;
+    costs[i].dram_read_sectors *= missed_share(launch, l2);
+    const double written = launch.work.write_bytes;
+    if (written > 0) l2.write(tensor_key(written, launch.traits.data), written);
+    costs[i].dram_write_sectors = l2.take_written_back() / sector;
+  }
+}
+
+}  // namespace tandem

@@ -1,0 +1,106 @@
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+
+#include "models/whatif/peak_memory.h"
+#include "sim/core/field.h"
+#include "tests/unit/whatif_batch_for_tests.h"
+
+namespace tandem {
+namespace {
+
+using test::BatchTraceMaker;
+using test::options_for;
+
+template <class Call>
+std::string message_of(const Call& call) {
+  try {
+    call();
+  } catch (const InputError& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+std::string error_of(const BatchTraceMaker& base, std::int64_t from, std::int64_t to) {
+  return message_of([&] {
+    LossList losses;
+    with_batch(base.trace, base.links, from, options_for(to), losses);
+  });
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+
+TEST(WhatifBatchBadInput, ABatchIsAPositiveNumberOfItems) {
+  const BatchTraceMaker base(64);
+  for (const std::int64_t batch : {std::int64_t{0}, std::int64_t{-8}, std::int64_t{1} << 40}) {
+    EXPECT_TRUE(has(error_of(base, 64, batch), "found " + std::to_string(batch))) << batch;
+    EXPECT_TRUE(has(error_of(base, batch, 64), "found " + std::to_string(batch))) << batch;
+  }
+}
+
+TEST(WhatifBatchBadInput, ATraceWithoutTheBatchNamesWhatItFound) {
+  const std::string text = error_of(BatchTraceMaker(64), 37, 74);
+  EXPECT_TRUE(has(text, "64 (")) << text;
+  EXPECT_TRUE(has(text, "multiple of the traced batch 37")) << text;
+}
+
+TEST(WhatifBatchBadInput, GridsThatCudaCannotLaunch) {
+  const std::string text = error_of(BatchTraceMaker(1), 1, (std::int64_t{1} << 31) - 1);
+  EXPECT_TRUE(has(text, "blocks, expected at most 2147483647")) << text;
+}
+
+TEST(WhatifBatchBadInput, TwoBasesOfOneModelAtTwoBatches) {
+  const BatchTraceMaker a(64), b(128), wider(128, 1, 2048);
+  const auto error = [&](const BatchTraceMaker& second, std::int64_t batch) {
+    return message_of([&] {
+      LossList losses;
+      with_batch({a.trace, a.links, 64}, {second.trace, second.links, batch}, options_for(32),
+                 losses);
+    });
+  };
+  EXPECT_EQ(error(b, 128), "no error");
+  EXPECT_TRUE(has(error(wider, 128), "other parameter shapes"));
+  EXPECT_TRUE(has(error(a, 64), "a batch that differs"));
+  BatchTraceMaker other(128);
+  for (std::uint32_t i = 0; i < other.trace.ops.size(); ++i) {
+    other.trace.ops.name[i] = other.trace.strings.intern("other" + std::to_string(i));
+  }
+  EXPECT_TRUE(has(error(other, 128), "operations in common"));
+}
+
+TEST(WhatifBatchBadInput, UnreadableShapesAreCounted) {
+  BatchTraceMaker base(64);
+  base.trace.ops.dims[0] = base.trace.strings.intern("[[64,");
+  LossList losses;
+  with_batch(base.trace, base.links, 64, options_for(128), losses);
+  EXPECT_EQ(losses.count("op_shapes_unreadable"), 1);
+}
+
+TEST(WhatifBatchBadInput, ConstantsAreAllNamedAndAllThere) {
+  const std::string source = std::string(TANDEM_SOURCE_DIR) + "/configs/kernels/batch.json";
+  const std::string path = testing::TempDir() + "/batch_law_test.json";
+  const auto error = [&](const auto& change) {
+    Json json = read_json_file(source);
+    change(json);
+    std::ofstream(path) << json.dump();
+    return message_of([&] { load_batch_law(path); });
+  };
+  EXPECT_TRUE(has(error([](Json& j) { j["constants"].erase("dram_share"); }), "dram_share"));
+  EXPECT_TRUE(has(error([](Json& j) { j["constants"]["typo"] = 1; }), "unknown key \"typo\""));
+  EXPECT_TRUE(has(error([](Json& j) { j["constants"]["l2_gain"]["value"] = -1; }), "l2_gain"));
+  EXPECT_TRUE(has(error([](Json& j) { j["extra"] = 1; }), "one of: name, constants"));
+  std::remove(path.c_str());
+}
+
+TEST(WhatifBatchBadInput, MemoryNeedsShapes) {
+  BatchTraceMaker base(64);
+  base.trace.ops = {};
+  const std::string text =
+      message_of([&] { peak_memory(base.trace, base.links, 64, {}, test::batch_law()); });
+  EXPECT_TRUE(has(text, "no operand shapes")) << text;
+}
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,169 @@
+// Fits configs/energy on captures, with leave-one-model-out errors.
+//   energy_fit --data DIR [--data DIR ...] [--configs DIR] [--priors FILE] [--write]
+// Prints the constants with their standard deviations and the errors. --write replaces the typical
+// rates in configs/energy/work.json and the trace constants in the GPU's file; constants that are
+// not fitted here stay as they are.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "validation/energy/fit.h"
+
+namespace tandem {
+namespace {
+
+struct Options {
+  std::vector<std::string> data;
+  std::string configs = "configs";
+  std::string priors = "validation/energy/priors.json";
+  bool write = false;
+};
+
+Options parse(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string key = argv[i];
+    std::string* text = key == "--configs"  ? &options.configs
+                        : key == "--priors" ? &options.priors
+                                            : nullptr;
+    if (key == "--write") {
+      options.write = true;
+    } else if (i + 1 < argc && key == "--data") {
+      options.data.emplace_back(argv[++i]);
+    } else if (i + 1 < argc && text != nullptr) {
+      *text = argv[++i];
+    } else {
+      throw InputError("command line", key, "an unknown option or no value",
+                       "--data DIR, --configs DIR, --priors FILE, --write");
+    }
+  }
+  return options;
+}
+
+void write_file(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  if (!file.flush()) throw InputError(path, "", "no file that can be written", "one");
+}
+
+std::string energy_file(const std::string& folder, const std::string& gpu) {
+  return folder + "/" + gpu + ".json";
+}
+
+std::string data_names(const Options& options) {
+  std::string names;
+  for (const std::string& data : options.data) {
+    std::filesystem::path path(data);
+    if (path.filename().empty() || path.filename() == "traces") path = path.parent_path();
+    names += (names.empty() ? "" : ", ") + path.filename().string();
+  }
+  return names;
+}
+
+void write_configs(const Options& options, const std::vector<Capture>& captures,
+                   const WorkRules& rules, TraceEnergyModel model) {
+  const std::string folder = options.configs + "/energy";
+  const std::string on =
+      fmt::format("{} captures with measured power: {}", captures.size(), data_names(options));
+  const std::string source = "validation/energy: energy_fit with its priors";
+  const std::string rules_path = folder + "/" + std::string(work_rules_file);
+  const Json old = read_json_file(rules_path);
+  std::vector<Provenance> origins;
+  for (const auto& field : work_rule_fields()) {
+    const Place place{rules_path, field.name};
+    origins.push_back(read_provenance(old["constants"][field.name], place, field.unit));
+  }
+  for (std::size_t i = origins.size() - 2; i < origins.size(); ++i) {  // the last two are fitted
+    origins[i] = {ValueKind::fitted, source, on, 0};
+  }
+  write_file(rules_path, to_json(rules, origins, {ValueKind::fitted, source, on, 0}));
+  const std::string path = energy_file(folder, captures.front().gpu->name);
+  EnergyConfig config = load_energy(path);
+  for (Provenance& origin : model.origins) {
+    origin = {ValueKind::fitted, source, on, origin.uncertainty};
+  }
+  config.trace = model;
+  write_file(path, to_json(config));
+}
+
+double rms(const std::vector<double>& errors) {
+  double sum = 0;
+  for (const double e : errors) sum += e * e;
+  return errors.empty() ? 0 : std::sqrt(sum / static_cast<double>(errors.size()));
+}
+
+/// Error where everything is estimated: the captures with their shapes hidden.
+double estimate_error(const Options& options, const GpuCatalogue& gpus, const WorkRules& rules,
+                      const TraceEnergyModel& model) {
+  std::vector<double> errors;
+  for (const std::string& data : options.data) {
+    for (const Capture& c : load_captures(data, gpus, false)) {
+      errors.push_back(predict(c, model, rules).energy_j / c.energy_j() - 1);
+    }
+  }
+  fmt::print("shapes hidden         {}\n", to_text(error_stats(errors)));
+  return rms(errors);
+}
+
+void print_errors(const std::vector<Capture>& captures, const std::vector<double>& fitted,
+                  const std::vector<double>& left_out) {
+  fmt::print("\n{:42} {:>8} {:>8} {:>8}\n", "error in %", "W", "fitted", "left out");
+  std::map<std::string, std::vector<double>> by_model;
+  for (std::size_t i = 0; i < captures.size(); ++i) {
+    fmt::print("{:42} {:8.1f} {:+8.1f} {:+8.1f}\n", captures[i].name, captures[i].power_w,
+               100 * fitted[i], 100 * left_out[i]);
+    by_model[captures[i].model].push_back(left_out[i]);
+  }
+  fmt::print("\nleft out, by model:\n");
+  for (const auto& [model, errors] : by_model) {
+    fmt::print("  {:14} {}\n", model, to_text(error_stats(errors)));
+  }
+}
+
+void run(const Options& options) {
+  const GpuCatalogue gpus = load_catalogue(options.configs + "/gpus");
+  WorkRules rules = load_work_rules(options.configs + "/energy/" + std::string(work_rules_file));
+  const std::vector<Prior> priors = load_priors(options.priors);
+  std::vector<Capture> captures;
+  for (const std::string& data : options.data) {
+    for (Capture& c : load_captures(data, gpus)) captures.push_back(std::move(c));
+  }
+  if (captures.empty()) throw InputError("command line", "--data", "no capture", "some");
+  std::vector<const Capture*> all;
+  for (const Capture& c : captures) all.push_back(&c);
+  fit_rates(all, rules);
+  TraceEnergyModel model = fit_trace_energy(all, rules, priors);
+  std::vector<double> fitted;
+  for (const Capture& c : captures) {
+    fitted.push_back(predict(c, model, rules).energy_j / c.energy_j() - 1);
+  }
+  const std::vector<double> left_out = leave_one_model_out(captures, rules, priors);
+  print_errors(captures, fitted, left_out);
+  fmt::print("\nfitted                {}\nleave one model out   {}\n", to_text(error_stats(fitted)),
+             to_text(error_stats(left_out)));
+  model.model_error = rms(left_out);
+  model.estimate_error = std::max(model.model_error, estimate_error(options, gpus, rules, model));
+  fmt::print("\n");
+  const auto fields = trace_energy_fields();
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    fmt::print("{:20} {:9.4g} +- {:5.1f} %  {}\n", fields[i].name,
+               fields[i].write(model).get<double>(), 100 * model.origins[i].uncertainty,
+               fields[i].unit);
+  }
+  if (options.write) write_configs(options, captures, rules, model);
+}
+
+}  // namespace
+}  // namespace tandem
+
+int main(int argc, char** argv) try {
+  tandem::run(tandem::parse(argc, argv));
+  return 0;
+} catch (const std::exception& e) {
+  std::fprintf(stderr, "energy_fit: %s\n", e.what());
+  return 2;
+}
