@@ -49,11 +49,21 @@ double lone_cycles_per_k(const Machine& m, const MatrixWork& work, const MatrixT
          (warps > 2 ? m.generation.simt_lone_cycles : m.generation.simt_lone_cycles_2_warps);
 }
 
+// Blocks that the busiest SM computes.
+double busiest_blocks(const Machine& m, const MatrixWork& work, const MatrixTile& tile,
+                      double blocks) {
+  const double even = ceil_div(blocks, m.sms);
+  const double wave = m.sms * tile.blocks_per_sm;
+  if (work.tensor || blocks <= wave) return even;
+  const double packed = ceil_div(blocks, wave) * tile.blocks_per_sm;
+  return even + (packed - even) * m.generation.simt_wave_packing;
+}
+
 double compute_us(const Machine& m, const MatrixWork& work, const MatrixTile& tile,
                   const Grid& grid, double k) {
-  const double blocks_per_sm = ceil_div(grid.blocks, m.sms);
   const double cycles =
-      std::max(blocks_per_sm * cycles_per_k(m, work, tile), lone_cycles_per_k(m, work, tile));
+      std::max(busiest_blocks(m, work, tile, grid.blocks) * cycles_per_k(m, work, tile),
+               lone_cycles_per_k(m, work, tile));
   const double prologue = work.tensor ? m.shared.tensor_prologue_k : m.shared.simt_prologue_k;
   return throttled(m, work, cycles * (k + prologue) / m.clk);
 }

@@ -68,7 +68,7 @@ struct KernelTime {
   std::uint16_t tile_m = 0, tile_n = 0;             // of the main kernel; 0: no tile
   std::int64_t grid_x = 0, grid_y = 0, grid_z = 0;  // of the main kernel
   int split = 1;                                    // parts that k is split into, within grid_z
-  int launches = 1;                             // kernels and memsets
+  int launches = 1;                                 // kernels and memsets
   double waves = 0;                                 // blocks an SM
   double confidence = 0;                            // 0..1
 };

@@ -82,7 +82,7 @@ KernelScaling matrix_scaling(const BatchChange& c, const BatchKernel& k, const O
   const ProductTime a = product_time(c, k.kernel, *base), b = product_time(c, k.kernel, *next);
   KernelScaling s;
   s.scale = ScaleClass::matrix;
-  s.floor_us = product_floor_us(c.law, k.kernel, base->convolution);
+  s.floor_us = product_floor_us(c.law, k.kernel);
   s.floor_share = c.law.floor_share_matrix;
   s.damping_us = c.law.damping_us;
   s.base_us = a.body_us, s.target_us = b.body_us;

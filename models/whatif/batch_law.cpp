@@ -27,8 +27,6 @@ void add_shape_fields(Fields& out) {
                          "most of another kernel's time that counts as floor",
                          &L::floor_share_matrix));
   us("damping_us", "body at which half of the residual is believed", &L::damping_us);
-  us("damping_memory_us", "the same, reductions, pooling and others", &L::damping_memory_us);
-  us("damping_embedding_us", "the same, gathered rows", &L::damping_embedding_us);
 }
 
 void add_memory_fields(Fields& out) {
@@ -58,7 +56,6 @@ void add_rates(Fields& out, const std::string& name, TensorRates L::*rates) {
                    },
                    [=](const L& law) { return Json(law.*rates.*member); }});
   };
-  add("_floor_us", "us", "launch floor", &TensorRates::floor_us);
   add("_efficiency", "ratio", "multiply rate of a full tile / peak", &TensorRates::efficiency);
   add("_l2_bytes_per_clk", "B/clk/SM", "operand bytes that reach an SM",
       &TensorRates::l2_bytes_per_clk);
@@ -66,12 +63,12 @@ void add_rates(Fields& out, const std::string& name, TensorRates L::*rates) {
 
 void add_matrix_fields(Fields& out) {
   add_rates(out, "gemm_half", &L::gemm_half);
-  add_rates(out, "gemm_tf32", &L::gemm_tf32);
   add_rates(out, "conv_half", &L::conv_half);
-  add_rates(out, "conv_tf32", &L::conv_tf32);
+  add_rates(out, "tf32", &L::tf32);
   const auto us = [&](std::string_view name, std::string_view doc, double L::*member) {
     out.push_back(field<L>(name, "us", doc, member));
   };
+  us("tensor_floor_us", "launch floor, tensor cores", &L::tensor_floor_us);
   us("tile_latency_us", "start and end of a wave of tiles", &L::tile_latency_us);
   us("split_us", "one more kernel or a wait for partial results", &L::split_us);
   us("simt_floor_us", "launch floor, FP32 pipes; also of matrix kernels without a model",

@@ -25,9 +25,8 @@ enum class MemoryClass : std::uint8_t {
 };
 inline constexpr std::size_t memory_classes = 10;
 
-/// Matrix products on tensor cores: the time of a tile step and what a launch costs beyond it.
+/// Matrix products on tensor cores: the time of a step along k of one tile.
 struct TensorRates {
-  double floor_us = 0;
   double efficiency = 0;        // share of the peak multiply rate that a full tile reaches
   double l2_bytes_per_clk = 0;  // operand bytes that reach an SM per clock
 };
@@ -41,8 +40,6 @@ struct BatchLaw {
   double floor_share_memory = 0;
   double floor_share_matrix = 0;
   double damping_us = 0;
-  double damping_memory_us = 0;
-  double damping_embedding_us = 0;
 
   // Memory-bound kernels
   std::array<double, memory_classes> floor_us{};
@@ -52,7 +49,8 @@ struct BatchLaw {
   double l2_none_share = 0;
 
   // Matrix products
-  TensorRates gemm_half, gemm_tf32, conv_half, conv_tf32;
+  TensorRates gemm_half, conv_half, tf32;
+  double tensor_floor_us = 0;
   double tile_latency_us = 0;
   double split_us = 0;
   double simt_floor_us = 0;

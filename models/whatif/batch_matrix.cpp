@@ -23,8 +23,8 @@ bool on_tensor_cores(const KernelClass& k) { return k.traits.engine > Engine::si
 bool is_half(const KernelClass& k) { return k.math == DataType::fp16 || k.math == DataType::bf16; }
 
 const TensorRates& rates_of(const BatchLaw& law, const KernelClass& k, bool convolution) {
-  if (convolution) return is_half(k) ? law.conv_half : law.conv_tf32;
-  return is_half(k) ? law.gemm_half : law.gemm_tf32;
+  if (!is_half(k)) return law.tf32;
+  return convolution ? law.conv_half : law.gemm_half;
 }
 
 double cycles_to_us(double cycles, const GpuArch& gpu) { return cycles / gpu.tensor_clock_mhz; }
@@ -74,8 +74,8 @@ ProductTime simt_time(const BatchChange& c, const Product& p) {
   for (const SimtTile& tile : simt_tiles) {
     const double area = double(tile.m) * tile.n;
     const double lone = area / (rate / 4 * std::min(4, tile.warps));
-    const double tile_cycles = (area + c.law.simt_operand_slots * (tile.m + tile.n)) /
-                               (rate * c.law.simt_share);
+    const double tile_cycles =
+        (area + c.law.simt_operand_slots * (tile.m + tile.n)) / (rate * c.law.simt_share);
     const double blocks = p.batch * std::ceil(p.m / tile.m) * std::ceil(p.n / tile.n);
     for (const int split : splits) {
       if (split > 1 && (p.fused || p.k / split < least_split_k)) break;
@@ -159,8 +159,8 @@ ProductTime product_time(const BatchChange& c, const KernelClass& kernel, const 
   return time;
 }
 
-double product_floor_us(const BatchLaw& law, const KernelClass& kernel, bool convolution) {
-  return on_tensor_cores(kernel) ? rates_of(law, kernel, convolution).floor_us : law.simt_floor_us;
+double product_floor_us(const BatchLaw& law, const KernelClass& kernel) {
+  return on_tensor_cores(kernel) ? law.tensor_floor_us : law.simt_floor_us;
 }
 
 }  // namespace tandem

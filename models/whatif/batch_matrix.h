@@ -28,6 +28,6 @@ struct ProductTime {
 ProductTime product_time(const BatchChange& change, const KernelClass& kernel, const Product& p);
 
 /// Launch floor of a matrix kernel.
-double product_floor_us(const BatchLaw& law, const KernelClass& kernel, bool convolution);
+double product_floor_us(const BatchLaw& law, const KernelClass& kernel);
 
 }  // namespace tandem

@@ -109,11 +109,7 @@ KernelScaling memory_scaling(const BatchChange& c, const BatchKernel& kernel,
   s.scale = ScaleClass::memory;
   s.floor_us = c.law.floor_us[static_cast<std::size_t>(group)];
   s.floor_share = c.law.floor_share_memory;
-  s.damping_us = rows ? c.law.damping_embedding_us
-                 : group == MemoryClass::vectorized || group == MemoryClass::pointwise ||
-                         group == MemoryClass::layout || group == MemoryClass::layer_norm
-                     ? c.law.damping_us
-                     : c.law.damping_memory_us;
+  s.damping_us = rows ? 0 : c.law.damping_us;  // bytes say little of random accesses
   if (kernel.activity != ActivityKind::kernel || group == MemoryClass::layout) {
     const double bytes = group == MemoryClass::layout ? tiles_bytes(kernel) : double(kernel.bytes);
     s.base_us = memory_us(c, bytes), s.target_us = memory_us(c, bytes * c.ratio());

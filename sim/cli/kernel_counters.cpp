@@ -66,7 +66,14 @@ std::vector<WorkCounters> kernel_counters(const Trace& trace, const Links& links
     launched.push_back(launches.launch(act));
     cost.push_back(costs.cost(launches.shape_of(act), launched.back()));
   }
-  if (state == CacheState::warm) apply_warm_l2(gpu, launched, cost);
+  if (state == CacheState::warm) {
+    apply_warm_l2(gpu, launched, cost);
+    losses.add(
+        "warm_traffic_is_a_lower_bound", Severity::info,
+        "kernels whose DRAM traffic assumes that tensors of equal size and type are the same "
+        "one: a lower bound; --cache cold gives the upper bound",
+        static_cast<std::int64_t>(cost.size()));
+  }
   std::vector<WorkCounters> counters(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
     counters[order[i]] = to_counters(launched[i], cost[i], window_cycles);

@@ -12,15 +12,15 @@ struct Row {
   EventTiming timing;
 };
 
-// Fitted on the tables' fit rows (tables.h). Operators that are not here take relu's row; other GPUs
-// the last row of their operator.
+// Fitted on the tables' fit rows (tables.h). Operators that are not here take relu's row; other
+// GPUs the last row of their operator.
 constexpr Row rows[] = {
-    {"bmm", "v100_pcie_32gb", {40.4, 24.9}},     {"bmm", "a100_pcie_40gb", {32.4, 20.9}},
-    {"linear", "v100_pcie_32gb", {66, 50.5}},    {"linear", "a100_pcie_40gb", {53, 41.5}},
-    {"relu", "v100_pcie_32gb", {39.3, 20.5}},    {"relu", "a100_pcie_40gb", {31.6, 20}},
-    {"ln", "v100_pcie_32gb", {54, 38}},          {"ln", "a100_pcie_40gb", {61, 50}},
-    {"softmax", "v100_pcie_32gb", {37, 21}},     {"softmax", "a100_pcie_40gb", {34, 22.5}},
-    {"conv", "v100_pcie_32gb", {66, 50}},        {"conv", "a100_pcie_80gb", {53, 41.5}},
+    {"bmm", "v100_pcie_32gb", {40.4, 24.9}},  {"bmm", "a100_pcie_40gb", {32.4, 20.9}},
+    {"linear", "v100_pcie_32gb", {66, 50.5}}, {"linear", "a100_pcie_40gb", {53, 41.5}},
+    {"relu", "v100_pcie_32gb", {39.3, 20.5}}, {"relu", "a100_pcie_40gb", {31.6, 20}},
+    {"ln", "v100_pcie_32gb", {54, 38}},       {"ln", "a100_pcie_40gb", {61, 50}},
+    {"softmax", "v100_pcie_32gb", {37, 21}},  {"softmax", "a100_pcie_40gb", {34, 22.5}},
+    {"conv", "v100_pcie_32gb", {66, 50}},     {"conv", "a100_pcie_80gb", {53, 41.5}},
 };
 
 constexpr std::size_t fewest_calibration_rows = 50;
@@ -48,21 +48,23 @@ std::vector<EventTiming> row_timings(const MeasuredTable& table,
                                      const EventTiming& timing) {
   std::vector<std::size_t> hidden;
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
-    if (table.rows[i].fit && kernels[i].time_us < (timing.floor_us - timing.offset_us) / 2) hidden.push_back(i);
+    if (table.rows[i].fit && kernels[i].time_us < (timing.floor_us - timing.offset_us) / 2)
+      hidden.push_back(i);
   }
   std::vector<EventTiming> out(table.rows.size(), timing);
   if (hidden.size() < fewest_calibration_rows) return out;
   for (std::size_t i = 0; i < out.size(); ++i) {
     const auto after = std::lower_bound(hidden.begin(), hidden.end(), i) - hidden.begin();
     const auto last = std::min<std::ptrdiff_t>(std::ssize(hidden), after + nearest_rows / 2 + 1);
-    const auto first = std::max<std::ptrdiff_t>(0, last - static_cast<std::ptrdiff_t>(nearest_rows));
+    const auto first =
+        std::max<std::ptrdiff_t>(0, last - static_cast<std::ptrdiff_t>(nearest_rows));
     std::vector<double> near;
     for (auto h = first; h < last; ++h) {
       near.push_back(table.rows[hidden[static_cast<std::size_t>(h)]].measured_us);
     }
     out[i].floor_us = median(std::move(near));
-    static const double share=getenv("SHARE")?atof(getenv("SHARE")):1;
-    out[i].offset_us += share*(out[i].floor_us - timing.floor_us);
+    static const double share = getenv("SHARE") ? atof(getenv("SHARE")) : 1;
+    out[i].offset_us += share * (out[i].floor_us - timing.floor_us);
   }
   return out;
 }

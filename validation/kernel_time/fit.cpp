@@ -98,8 +98,8 @@ void keep_types(std::vector<MeasuredTable>& tables, const std::vector<std::strin
                 const std::vector<std::string>& gpus, const GpuCatalogue& catalogue) {
   std::erase_if(tables, [&](const MeasuredTable& t) {
     const std::string& gpu = find_gpu(catalogue, t.gpu).name;
-    const bool wanted_gpu = gpus.front().empty() ||
-                            std::find(gpus.begin(), gpus.end(), gpu) != gpus.end();
+    const bool wanted_gpu =
+        gpus.front().empty() || std::find(gpus.begin(), gpus.end(), gpu) != gpus.end();
     return !t.train || !wanted_gpu || std::find(types.begin(), types.end(), t.type) == types.end();
   });
 }

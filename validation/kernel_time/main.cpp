@@ -1,6 +1,7 @@
 // Scores the kernel-time model on public tables of measured operators:
 //   kernel_time_score --data DIR [--ops FILE] [--configs DIR] [--rows FILE.csv]
-// DIR holds the folders neusight, vidur-a100-h100, deepbench-v100, llmcompass-a100, or some of them.
+// DIR holds the folders neusight, vidur-a100-h100, deepbench-v100, llmcompass-a100, or some of
+// them.
 #include <fmt/format.h>
 
 #include <boost/program_options.hpp>
@@ -63,13 +64,13 @@ void write_rows(const std::string& path, const std::vector<MeasuredTable>& table
 
 int run(int argc, char** argv) {
   po::options_description options("kernel_time_score");
-  options.add_options()("help", "this text")(
-      "data", po::value<std::string>()->required(), "folder of the public tables")(
+  options.add_options()("help", "this text")("data", po::value<std::string>()->required(),
+                                             "folder of the public tables")(
       "configs", po::value<std::string>()->default_value("configs"), "folder of gpus and kernels")(
       "ops",
       po::value<std::string>()->default_value("validation/measured/h200/ops/ops-times.csv.gz"),
-      "operators measured on H200")(
-      "rows", po::value<std::string>(), "write every row to this CSV file");
+      "operators measured on H200")("rows", po::value<std::string>(),
+                                    "write every row to this CSV file");
   po::variables_map args;
   po::store(po::parse_command_line(argc, argv, options), args);
   if (args.contains("help")) {

@@ -105,20 +105,22 @@ std::vector<double> predict_table(const GpuArch& gpu, const MeasuredTable& table
 
 std::vector<Score> score_tables(const std::vector<MeasuredTable>& tables,
                                 const GpuCatalogue& catalogue, const TimeConstants& constants) {
-  return score(tables, catalogue, constants,
-               [](const MeasuredTable& table, const GpuArch& gpu, Part part) {
-                 return Key{table.type, gpu.name, part};
-               },
-               true);
+  return score(
+      tables, catalogue, constants,
+      [](const MeasuredTable& table, const GpuArch& gpu, Part part) {
+        return Key{table.type, gpu.name, part};
+      },
+      true);
 }
 
 std::vector<Score> score_types(const std::vector<MeasuredTable>& tables,
                                const GpuCatalogue& catalogue, const TimeConstants& constants) {
-  return score(tables, catalogue, constants,
-               [](const MeasuredTable& table, const GpuArch&, Part) {
-                 return Key{table.type, "", Part::test};
-               },
-               false);
+  return score(
+      tables, catalogue, constants,
+      [](const MeasuredTable& table, const GpuArch&, Part) {
+        return Key{table.type, "", Part::test};
+      },
+      false);
 }
 
 }  // namespace tandem::kernel_time

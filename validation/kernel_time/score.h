@@ -29,10 +29,10 @@ struct Score {
   std::string type, gpu;
   Part part = Part::test;
   std::size_t rows = 0;
-  double mape = 0;         // mean absolute relative error
-  double bias = 0;         // mean relative error
-  double median = 0;       // of the absolute relative error
-  double long_mape = 0;    // of rows measured at 100 us or more
+  double mape = 0;       // mean absolute relative error
+  double bias = 0;       // mean relative error
+  double median = 0;     // of the absolute relative error
+  double long_mape = 0;  // of rows measured at 100 us or more
   std::size_t long_rows = 0;
 };
 

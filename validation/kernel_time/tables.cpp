@@ -44,8 +44,8 @@ std::array<Product, 4> vidur_products(const VidurLayer& l) {
            {"mlp_down_proj", l.embd, l.expanded / l.parallel}}};
 }
 
-MeasuredOp half_gemm(std::string_view op, std::int64_t m, std::int64_t n, std::int64_t k,
-                     double us, bool may_fit) {
+MeasuredOp half_gemm(std::string_view op, std::int64_t m, std::int64_t n, std::int64_t k, double us,
+                     bool may_fit) {
   MeasuredOp row;
   row.op = op;
   row.shape = GemmShape{.m = m, .n = n, .k = k, .type = DataType::fp16, .b_k_major = true};
@@ -67,8 +67,8 @@ void read_vidur_file(const std::string& path, MeasuredTable& table) {
     for (const Product& p : vidur_products(layer)) {
       const int column = file.find(fmt::format("time_stats.{}.median", p.op));
       if (file.text(column).empty()) continue;
-      table.rows.push_back(half_gemm(p.op, integer("num_tokens"), p.n, p.k,
-                                     file.number(column) * 1e3, table.train));
+      table.rows.push_back(
+          half_gemm(p.op, integer("num_tokens"), p.n, p.k, file.number(column) * 1e3, table.train));
     }
   }
 }
@@ -113,8 +113,8 @@ void read_llmcompass(const std::string& folder, std::vector<MeasuredTable>& out)
     for (std::size_t i = 0; numbers && i < 4; ++i) numbers = leading_number(fields[i], v[i]);
     if (!numbers) lines.fail(lines.text(), "M, N, K, latency");
     table.rows.push_back(half_gemm("matmul", static_cast<std::int64_t>(v[0]),
-                                   static_cast<std::int64_t>(v[1]),
-                                   static_cast<std::int64_t>(v[2]), v[3] * 1e3, false));
+                                   static_cast<std::int64_t>(v[1]), static_cast<std::int64_t>(v[2]),
+                                   v[3] * 1e3, false));
   }
   out.push_back(std::move(table));
 }

@@ -151,7 +151,8 @@ __global__ void shared_store(std::uint32_t bytes, Run run) {
       asm volatile("st.shared.u64 [%0], %1;" ::"r"(base + offset),
                    "l"(0x9e3779b97f4a7c15ull * offset)
                    : "memory");
-      offset = (offset + blockDim.x * 8) % bytes;
+      offset += blockDim.x * 8;
+      offset = offset < bytes ? offset : offset - bytes;
     }
   });
 }
