@@ -64,8 +64,8 @@ struct DeviceWork {
 };
 
 /// `work` must have ended at least `delay` before the dependent work starts: an event of another
-/// stream, or work that holds the SMs. Work that comes later in the plan counts only if it is running
-/// when the dependent work could start.
+/// stream, or work that holds the SMs. Work that comes later in the plan counts only if it is
+/// running when the dependent work could start.
 struct WorkEdge {
   std::uint32_t work = none;
   Duration delay{};

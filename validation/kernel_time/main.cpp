@@ -49,7 +49,7 @@ void write_rows(const std::string& path, const std::vector<MeasuredTable>& table
     const std::vector<double> us = predict_table(gpu, table, constants);
     for (std::size_t i = 0; i < us.size(); ++i) {
       const MeasuredOp& row = table.rows[i];
-      const KernelTime t = predict(gpu, row, constants, {.repeats = table.repeats});
+      const KernelTime t = predict(gpu, row, constants, {table.cache, table.repeats});
       out << fmt::format("{},{},{},{},{},{},{:.3f},{:.3f},{},{},{}x{},{},{}x{}x{}\n", table.file,
                          table.type, row.op, gpu.name,
                          row.fit       ? "fit"

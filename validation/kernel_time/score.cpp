@@ -92,7 +92,7 @@ std::vector<double> predict_table(const GpuArch& gpu, const MeasuredTable& table
   std::vector<KernelTime> kernels;
   std::vector<double> us;
   for (const MeasuredOp& row : table.rows) {
-    kernels.push_back(predict(gpu, row, constants, {.repeats = table.repeats}));
+    kernels.push_back(predict(gpu, row, constants, {table.cache, table.repeats}));
     us.push_back(kernels.back().time_us);
   }
   if (table.clock == Clock::kernel || table.rows.empty()) return us;

@@ -92,6 +92,7 @@ void read_vidur(const std::string& folder, std::vector<MeasuredTable>& out) {
     table.type = "half_gemm";
     table.gpu = table.file.starts_with("a100") ? "a100_sxm4_80gb" : "h100_sxm5";
     table.train = table.file.starts_with("a100");
+    table.cache = CacheState::cold;
     table.repeats = 25;
     read_vidur_file(path, table);
     out.push_back(std::move(table));

@@ -31,8 +31,9 @@ struct MeasuredTable {
   std::string type;  // bmm, linear, pointwise, layer_norm, softmax, conv, half_gemm ...
   std::string gpu;   // name of the config
   Clock clock = Clock::kernel;
-  bool train = false;  // a part of the rows was used to fit constants
-  double repeats = 1;  // of the operator in a row, before and while it was timed
+  bool train = false;                   // a part of the rows was used to fit constants
+  CacheState cache = CacheState::warm;  // cold: other operators ran in between
+  double repeats = 1;                   // of the operator in a row, before and while it was timed
   std::vector<MeasuredOp> rows;
 };
 

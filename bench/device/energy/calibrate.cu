@@ -37,11 +37,16 @@ Options parse(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string key = argv[i];
     const bool value = i + 1 < argc;
-    if (key == "--once") o.once = true;
-    else if (key == "--out" && value) o.out = argv[++i];
-    else if (key == "--only" && value) o.only = argv[++i];
-    else if (key == "--seconds" && value) o.seconds = std::atof(argv[++i]);
-    else if (key == "--device" && value) o.device = std::atoi(argv[++i]);
+    if (key == "--once")
+      o.once = true;
+    else if (key == "--out" && value)
+      o.out = argv[++i];
+    else if (key == "--only" && value)
+      o.only = argv[++i];
+    else if (key == "--seconds" && value)
+      o.seconds = std::atof(argv[++i]);
+    else if (key == "--device" && value)
+      o.device = std::atoi(argv[++i]);
     else {
       std::fprintf(stderr, "calibrate: unknown option %s\n", argv[i]);
       std::exit(2);
@@ -52,12 +57,13 @@ Options parse(int argc, char** argv) {
 
 // Bytes that one block chases through; all powers of two times 5, so that every step divides them.
 constexpr std::uint64_t l1_bytes = 160 << 10, l2_block_bytes = 64 << 10, near_bytes = 256 << 10;
-constexpr std::uint64_t dram_bytes = std::uint64_t{4} << 30;
+constexpr std::uint64_t full_dram_bytes = std::uint64_t{4} << 30;
+constexpr std::uint64_t once_dram_bytes = std::uint64_t{256} << 20;  // the profiler saves it
 constexpr std::uint32_t shared_bytes = 48 << 10;
 
 class Device {
  public:
-  explicit Device(int index) {
+  Device(int index, std::uint64_t bytes) : dram_bytes(bytes) {
     check(cudaSetDevice(index), "cudaSetDevice");
     cudaDeviceProp properties{};
     check(cudaGetDeviceProperties(&properties, index), "properties");
@@ -65,15 +71,18 @@ class Device {
     check(cudaMalloc(&array, dram_bytes), "cudaMalloc");
     check(cudaMalloc(&counters, 2 * sizeof(unsigned long long)), "cudaMalloc");
     for (auto& event : done) check(cudaEventCreate(&event), "cudaEventCreate");
-    check(cudaFuncSetAttribute(load<Path::l1, false>, cudaFuncAttributePreferredSharedMemoryCarveout, 0),
+    check(cudaFuncSetAttribute(load<Path::l1, false>,
+                               cudaFuncAttributePreferredSharedMemoryCarveout, 0),
           "carve-out");
-    check(cudaFuncSetAttribute(load<Path::l1, true>, cudaFuncAttributePreferredSharedMemoryCarveout, 0),
+    check(cudaFuncSetAttribute(load<Path::l1, true>, cudaFuncAttributePreferredSharedMemoryCarveout,
+                               0),
           "carve-out");
   }
   void release() {
     cudaFree(array);
     cudaFree(counters);
   }
+  std::uint64_t dram_bytes;
   int sms = 0;
   std::uint64_t* array = nullptr;
   unsigned long long* counters = nullptr;  // batches, sink
@@ -85,7 +94,7 @@ struct Footprint {
   std::uint64_t bytes = 0, ring = 0;
 };
 
-Footprint footprint(const Point& p, int blocks) {
+Footprint footprint(const Device& d, const Point& p, int blocks) {
   switch (p.kernel) {
     case Kernel::l1_load:
     case Kernel::l1_divide: return {l1_bytes, 0};
@@ -96,12 +105,12 @@ Footprint footprint(const Point& p, int blocks) {
     default: break;
   }
   std::uint64_t block = std::uint64_t{1} << 13;
-  while (block * 2 * blocks <= dram_bytes) block *= 2;
+  while (block * 2 * blocks <= d.dram_bytes) block *= 2;
   return {block, block / 8};
 }
 
 void prepare(const Device& d, const Point& p, int blocks) {
-  const Footprint f = footprint(p, blocks);
+  const Footprint f = footprint(d, p, blocks);
   const std::uint64_t step = std::max(p.threads, 4);  // at least one sector of 32 bytes
   const std::uint64_t elements = f.ring == 0 ? f.bytes / 8 : f.ring * blocks;
   make_chase<<<d.sms * 8, 256>>>(d.array, elements, f.bytes / 8, step);
@@ -109,7 +118,7 @@ void prepare(const Device& d, const Point& p, int blocks) {
 }
 
 void launch(const Device& d, const Point& p, int blocks, const Run& run) {
-  const Footprint f = footprint(p, blocks);
+  const Footprint f = footprint(d, p, blocks);
   std::uint64_t* a = d.array;
   switch (p.kernel) {
     case Kernel::idle: break;
@@ -122,12 +131,16 @@ void launch(const Device& d, const Point& p, int blocks, const Run& run) {
     case Kernel::l2_near_load:
     case Kernel::dram_load: load<Path::l2, false><<<blocks, p.threads>>>(a, f.ring, 7, run); break;
     case Kernel::dram_stream:
-      stream<<<blocks, p.threads>>>(reinterpret_cast<const uint4*>(a), dram_bytes / 16, run);
+      stream<<<blocks, p.threads>>>(reinterpret_cast<const uint4*>(a), d.dram_bytes / 16, run);
       break;
     case Kernel::l2_store:
     case Kernel::dram_store: store<<<blocks, p.threads>>>(a, f.ring, f.bytes, run); break;
-    case Kernel::shared_load: shared_load<<<blocks, p.threads, shared_bytes>>>(shared_bytes, run); break;
-    case Kernel::shared_store: shared_store<<<blocks, p.threads, shared_bytes>>>(shared_bytes, run); break;
+    case Kernel::shared_load:
+      shared_load<<<blocks, p.threads, shared_bytes>>>(shared_bytes, run);
+      break;
+    case Kernel::shared_store:
+      shared_store<<<blocks, p.threads, shared_bytes>>>(shared_bytes, run);
+      break;
     case Kernel::ffma: ffma<<<blocks, p.threads>>>(1.f, run); break;
     case Kernel::ffma_zero: ffma<<<blocks, p.threads>>>(0.f, run); break;
     case Kernel::mma_fp16: mma<false><<<blocks, p.threads>>>(0x9e3779b9u, run); break;
@@ -183,11 +196,13 @@ Done run_point(const Device& d, const Point& p, double duration_s, std::uint64_t
     }
     launch(d, p, blocks, run);
     check(cudaEventRecord(d.done[result.launches % 2]), "cudaEventRecord");
-    if (++result.launches > 1) check(cudaEventSynchronize(d.done[result.launches % 2]), name_of(p.kernel));
+    if (++result.launches > 1)
+      check(cudaEventSynchronize(d.done[result.launches % 2]), name_of(p.kernel));
   }
   check(cudaDeviceSynchronize(), name_of(p.kernel));
   result.end_s = seconds();
-  check(cudaMemcpy(&result.batches, d.counters, sizeof result.batches, cudaMemcpyDeviceToHost), "copy");
+  check(cudaMemcpy(&result.batches, d.counters, sizeof result.batches, cudaMemcpyDeviceToHost),
+        "copy");
   return result;
 }
 
@@ -195,9 +210,14 @@ void write_row(std::ofstream& out, const Device& d, const Point& p, const Done& 
   const BatchWork w = batch_work(p);
   const double n = static_cast<double>(r.batches);
   const int blocks = std::max(1, static_cast<int>(p.sm_share * d.sms + 0.5)) * p.blocks_per_sm;
-  out << name_of(p.kernel) << ',' << p.threads << ',' << blocks << ',' << p.sm_share << ',' << p.duty
-      << ',' << r.begin_s << ',' << r.end_s << ',' << r.launches << ',' << n * w.sectors << ','
-      << n * w.flop << ',' << n * w.divides << std::endl;
+  out << name_of(p.kernel) << ',' << p.threads << ',' << blocks << ',' << p.sm_share << ','
+      << p.duty << ',' << r.begin_s << ',' << r.end_s << ',' << r.launches << ',' << n * w.sectors
+      << ',' << n * w.flop << ',' << n * w.divides << std::endl;
+}
+
+/// Points whose work the profiler checks: full, no two alike.
+bool counted(const Point& p) {
+  return p.kernel > Kernel::busy && p.threads >= 512 && p.duty == 1 && p.blocks_per_sm == 1;
 }
 
 void pause(double s) { std::this_thread::sleep_for(std::chrono::duration<double>(s)); }
@@ -209,7 +229,7 @@ void phases(const Options& o) {
   out << "mark,time_s\nt0," << seconds() << '\n';
   pause(3);
   out << "t1," << seconds() << '\n';
-  Device d(o.device);
+  Device d(o.device, full_dram_bytes);
   check(cudaDeviceSynchronize(), "context");
   pause(4);
   out << "t2," << seconds() << '\n';
@@ -235,7 +255,7 @@ int main(int argc, char** argv) {
     sampler = std::make_unique<Sampler>(*board, o.out + "/samples.csv");
     if (o.only.empty()) phases(o);
   }
-  Device device(o.device);
+  Device device(o.device, o.once ? once_dram_bytes : full_dram_bytes);
   std::vector<Point> points = all_points();
   if (!o.once) std::shuffle(points.begin(), points.end(), std::mt19937(1));
   std::ofstream out(o.out + "/points.csv");
@@ -243,8 +263,9 @@ int main(int argc, char** argv) {
   out << "kernel,threads,blocks,sm_share,duty,begin_s,end_s,launches,sectors,flop,divides\n";
   for (const Point& p : points) {
     if (!o.only.empty() && o.only != name_of(p.kernel)) continue;
-    if (o.once && (p.kernel == Kernel::idle || p.duty < 1)) continue;
-    const Done r = run_point(device, p, o.once ? 0.0005 : o.seconds, o.once ? 2'000'000 : 50'000'000);
+    if (o.once && !counted(p)) continue;
+    const Done r =
+        run_point(device, p, o.once ? 0.0005 : o.seconds, o.once ? 2'000'000 : 50'000'000);
     write_row(out, device, p, r);
   }
   device.release();

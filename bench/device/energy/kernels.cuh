@@ -23,10 +23,10 @@ __device__ inline void spin(long long cycles) {
 }
 
 struct Run {
-  std::uint64_t nanoseconds;        // of one launch
-  double duty;                      // share of the time for the body; the rest spins
-  unsigned long long* batches;      // adds 1 per warp and batch
-  unsigned long long* sink;         // never written; keeps results alive
+  std::uint64_t nanoseconds;    // of one launch
+  double duty;                  // share of the time for the body; the rest spins
+  unsigned long long* batches;  // adds 1 per warp and batch
+  unsigned long long* sink;     // never written; keeps results alive
 };
 
 /// Repeats body(). Spinning follows the measured time of the body, so the duty holds for any
@@ -188,8 +188,8 @@ __global__ void mma(std::uint32_t seed, Run run) {
   for (int i = 0; i < 6; ++i) {
     // Random mantissas with exponents near 1: halves 0x3800..0x3bff, floats 0.5..1.
     const std::uint32_t r = seed * (threadIdx.x * 747796405u + i * 2891336453u + 1);
-    const std::uint32_t value = tf32 ? 0x3f000000u | (r >> 9 & 0x7fe000u)
-                                     : (r & 0x03ff03ffu) | 0x38003800u;
+    const std::uint32_t value =
+        tf32 ? 0x3f000000u | (r >> 9 & 0x7fe000u) : (r & 0x03ff03ffu) | 0x38003800u;
     (i < 4 ? a[i] : b[i - 4]) = seed == 0 ? 0 : value;
   }
   repeat(run, [&] {
@@ -197,15 +197,17 @@ __global__ void mma(std::uint32_t seed, Run run) {
     for (int i = 0; i < unroll; ++i) {
       float* c = d[i % chains];
       if (tf32) {
-        asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, "
-                     "{%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-                     : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+        asm volatile(
+            "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, "
+            "{%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+            : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+            : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
       } else {
-        asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, "
-                     "{%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-                     : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+        asm volatile(
+            "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, "
+            "{%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+            : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+            : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
       }
     }
   });

@@ -27,20 +27,20 @@ enum class Kernel {
 };
 
 inline const char* name_of(Kernel k) {
-  constexpr const char* names[] = {
-      "idle",         "asleep",     "busy",        "l1_load",      "l2_load",
-      "l2_near_load", "dram_load",  "dram_stream", "l2_store",     "dram_store",
-      "shared_load",  "shared_store", "l1_divide",   "l2_divide",    "ffma",
-      "ffma_zero",    "mma_fp16",   "mma_fp16_zero", "mma_tf32"};
+  constexpr const char* names[] = {"idle",      "asleep",        "busy",        "l1_load",
+                                   "l2_load",   "l2_near_load",  "dram_load",   "dram_stream",
+                                   "l2_store",  "dram_store",    "shared_load", "shared_store",
+                                   "l1_divide", "l2_divide",     "ffma",        "ffma_zero",
+                                   "mma_fp16",  "mma_fp16_zero", "mma_tf32"};
   return names[static_cast<int>(k)];
 }
 
 struct Point {
   Kernel kernel = Kernel::idle;
-  int threads = 1024;         // a block
+  int threads = 1024;  // a block
   int blocks_per_sm = 1;
-  double sm_share = 1;        // of the SMs that get blocks
-  double duty = 1;            // share of the time for the kernel's work, else busy
+  double sm_share = 1;  // of the SMs that get blocks
+  double duty = 1;      // share of the time for the kernel's work, else busy
 };
 
 /// What the regression needs: threads a block (the thesis' sweep), duty (marginal energy over a
@@ -59,8 +59,8 @@ inline std::vector<Point> all_points() {
   }
   for (const double duty : {0.25, 0.5, 0.75, 1.0}) {
     for (const Kernel k : {dram_stream, ffma, mma_fp16, mma_tf32}) {
-      points.push_back({k, k == mma_fp16 || k == mma_tf32 ? 512 : 1024, k == dram_stream ? 2 : 1,
-                        1, duty});
+      points.push_back(
+          {k, k == mma_fp16 || k == mma_tf32 ? 512 : 1024, k == dram_stream ? 2 : 1, 1, duty});
     }
   }
   for (const Kernel k : {l2_near_load, l2_store, dram_store, shared_store, l1_divide, l2_divide,
