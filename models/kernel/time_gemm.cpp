@@ -34,9 +34,10 @@ double throttled(const Machine& m, const MatrixWork& work, double us) {
 double cycles_per_k(const Machine& m, const MatrixWork& work, const MatrixTile& tile) {
   const double area = static_cast<double>(tile.m) * tile.n;
   if (!work.tensor) return area / (work.fma_per_clk * (m.generation.*tile.efficiency));
-  return std::max(
-      area / (work.fma_per_clk * m.generation.tensor_rate),
-      (tile.m + tile.n) * work.element_bytes / m.generation.tensor_operand_bytes_per_clk);
+  const double operands = (tile.m + tile.n) * work.element_bytes;
+  return std::max(area / (work.fma_per_clk * m.generation.tensor_rate),
+                  operands / m.generation.tensor_operand_bytes_per_clk) /
+         (work.aligned ? 1 : m.generation.tensor_misaligned);
 }
 
 // The same for a block alone on its SM: few warps reach few pipes and expose latencies.
@@ -197,6 +198,13 @@ MatrixTime known_kernel(const Machine& m, const MatrixWork& work, const TileMenu
   return matrix_time(m, work, menu);
 }
 
+// Whether the rows of all three matrices can be loaded 16 bytes at a time.
+bool aligned(const MatrixWork& work) {
+  const auto whole = [&](double length) { return std::fmod(length * work.element_bytes, 16) == 0; };
+  return whole(work.cols) && (work.rows_k_major || work.cols_k_major ? whole(work.k) : true) &&
+         (work.rows_k_major || whole(work.rows));
+}
+
 }  // namespace
 
 KernelTime gemm_time(const GpuArch& gpu, const GemmShape& shape, const TimeConstants& constants,
@@ -213,6 +221,7 @@ KernelTime gemm_time(const GpuArch& gpu, const GemmShape& shape, const TimeConst
   work.tensor = rate.tensor;
   work.element_bytes = element_bytes(shape.type);
   work.fma_per_clk = rate.fma_per_clk;
+  work.aligned = aligned(work);
   const bool batched = shape.batch > 1;
   const TileMenu& menu =
       tile_menu(gpu, batched ? MatrixUse::batched : MatrixUse::linear, rate.tensor);

@@ -41,14 +41,17 @@ KernelTime row_time(const Machine& m, const RowShape& shape, const RowKernel& ke
   const double memory = std::max(moved / m.dram, 2 * bytes / m.l2);
   const double issue = rows * kernel.instructions / (m.sms * m.gpu.smsp_per_sm * m.clk);
   const double waves = rows / (m.sms * kernel.rows_per_sm);
-  const double latency =
-      std::ceil(waves) * (m.shared.row_start_us + kernel.steps * m.shared.row_step_us);
+  const double life =
+      kernel.steps * m.shared.row_load_latencies * m.gpu.dram_loaded_latency_ns / 1e3 +
+      kernel.instructions * warp_size / kernel.threads * m.shared.warp_cycles_per_instruction /
+          m.clk;
+  const double latency = std::ceil(waves) * life;
   KernelTime out;
   out.time_us = m.start_us +
                 (in_step ? overlap_2(overlap_2(memory, issue), latency) : overlap_4(memory, issue));
-  out.bound = memory >= std::max(issue, in_step ? latency : 0.0) ? Bound::memory
-              : issue >= latency                                 ? Bound::compute
-                                                                 : Bound::latency;
+  out.bound = memory >= std::max(issue, latency) ? Bound::memory
+              : issue >= latency                 ? Bound::compute
+                                                 : Bound::latency;
   out.grid_x = shape.rows;
   out.grid_y = out.grid_z = 1;
   out.waves = waves;
@@ -74,6 +77,7 @@ RowKernel softmax_warp_kernel(const Machine& m, double columns, double bytes) {
   k.threads = warp_size;
   k.rows_per_sm = 40;
   k.rereads = 0;
+  k.steps = 1;
   k.instructions = m.shared.softmax_warp_instructions +
                    m.shared.softmax_element_instructions * padded / warp_size;
   // A warp stores a sector's row ends apart from its neighbours'.

@@ -58,6 +58,7 @@ struct MatrixWork {
   double rows = 0, cols = 0, k = 0, batch = 1;  // C is rows x cols, cols contiguous
   bool rows_k_major = true, cols_k_major = false;
   bool tensor = false;
+  bool aligned = true;  // rows are a multiple of what tensor-core kernels load at once
   double element_bytes = 4;
   double fma_per_clk = 0;  // of an SM
 };

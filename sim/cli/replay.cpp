@@ -124,6 +124,12 @@ Prediction predict_step(const Analysis& a, const RewrittenTrace* rewritten,
   if (result.step.time_us > 0) result.step.throughput_per_s = samples / result.step.time_us * 1e6;
   add_shares(trace, a, step.plan, result);
   add_gpu_metrics(a, rewritten != nullptr ? rewritten->counters : a.counters, step.plan, result);
+  if (a.gpu) {
+    const auto& counters = rewritten != nullptr ? rewritten->counters : a.counters;
+    for (const DeviceWork& work : p.isolated.works) {
+      p.shares.push_back(dcgm_shares(counters[work.source], gpu_scale(*a.gpu)));
+    }
+  }
   add_critical_path(a, step.plan, repeated, steady, period, result);
   if (result.batch) {
     result.expected_error = std::hypot(result.expected_error, result.batch->expected_error);

@@ -56,6 +56,7 @@ struct Analysis {
 struct Prediction {
   Plan isolated;  // one step of the scenario and a final synchronisation
   Timeline isolated_timeline;
+  std::vector<DcgmShares> shares;  // per work of `isolated`; empty without gpu
   Result result;
 };
 

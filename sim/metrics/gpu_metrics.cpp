@@ -113,6 +113,11 @@ GpuMetrics gpu_metrics(std::span<const WorkCounters> works, const GpuScale& gpu,
   return m;
 }
 
+DcgmShares dcgm_shares(const WorkCounters& work, const GpuScale& gpu) {
+  const GpuMetrics m = gpu_metrics({&work, 1}, gpu, work.time_us);
+  return {m.smact, m.smocc, m.tenso, m.drama};
+}
+
 std::vector<FamilyShare> family_shares(std::span<const WorkCounters> works, const GpuScale& gpu) {
   std::vector<FamilyShare> families;
   std::vector<std::vector<WorkCounters>> members;

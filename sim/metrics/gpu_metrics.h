@@ -77,6 +77,15 @@ struct GpuMetricInfo {
 };
 std::span<const GpuMetricInfo> gpu_metric_infos();
 
+/// DCGM's metrics while one piece of work runs (EuroMLSys'23 section 3.2.1); shares of the device.
+struct DcgmShares {
+  double smact = 0;
+  double smocc = 0;
+  double tenso = 0;
+  double drama = 0;
+};
+DcgmShares dcgm_shares(const WorkCounters& work, const GpuScale& gpu);
+
 /// Counters of one kernel family.
 struct FamilyShare {
   std::string name;

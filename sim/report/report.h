@@ -3,11 +3,13 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <ostream>
+#include <span>
 #include <string>
 
 #include "sim/engine/plan.h"
 #include "sim/engine/timeline.h"
 #include "sim/metrics/attribution.h"
+#include "sim/metrics/gpu_metrics.h"
 #include "sim/metrics/result.h"
 #include "sim/metrics/step_metrics.h"
 
@@ -23,6 +25,7 @@ nlohmann::ordered_json result_json(const Result& result);
 struct SimulatedRun {
   const Plan& plan;
   const Timeline& timeline;
+  std::span<const DcgmShares> shares = {};  // per work of the plan; empty: unknown
 };
 
 /// One row per kernel, copy and memset of the trace: what it is, when it ran, when the
@@ -31,7 +34,8 @@ void write_kernels_csv(std::ostream& out, const Trace& trace, const Attribution&
                        const SimulatedRun& measured);
 
 /// Chrome JSON that Perfetto loads: traced and re-simulated tracks of the whole trace side by side,
-/// the scenario's isolated step, and counters for queue depth and busy streams.
+/// the scenario's isolated step, and counters for queue depth, busy streams and, where the GPU is
+/// known, DCGM's GRACT, SMACT, SMOCC, TENSO and DRAMA over time, in percent.
 void write_timeline(std::ostream& out, const Trace& trace, const SimulatedRun& measured,
                     const SimulatedRun& scenario);
 

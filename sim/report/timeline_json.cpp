@@ -131,6 +131,36 @@ void write_busy(EventWriter& out, int pid, const Timeline& timeline) {
   }
 }
 
+/// One DCGM metric over time: the sum over the work that runs, at most the whole device.
+void write_share(EventWriter& out, int pid, std::string_view name, const SimulatedRun& run,
+                 double DcgmShares::*member) {
+  constexpr double per_mille = 1000;  // integers keep the file small
+  std::vector<QueueDepth> changes;
+  for (std::size_t w = 0; w < run.shares.size(); ++w) {
+    const double share = member == nullptr ? 1 : run.shares[w].*member;
+    const auto value = static_cast<std::int64_t>(share * per_mille + 0.5);
+    changes.push_back({run.timeline.work_begin[w], value});
+    changes.push_back({run.timeline.work_end[w], -value});
+  }
+  std::sort(changes.begin(), changes.end(), [](const QueueDepth& a, const QueueDepth& b) {
+    return a.time != b.time ? a.time < b.time : a.depth < b.depth;
+  });
+  std::int64_t sum = 0;
+  for (const QueueDepth& change : changes) {
+    sum += change.depth;
+    out.counter(pid, name, change.time, std::min<std::int64_t>(sum, 1000) / 10);
+  }
+}
+
+void write_shares(EventWriter& out, int pid, const SimulatedRun& run) {
+  if (run.shares.empty()) return;
+  write_share(out, pid, "GRACT %", run, nullptr);
+  write_share(out, pid, "SMACT %", run, &DcgmShares::smact);
+  write_share(out, pid, "SMOCC %", run, &DcgmShares::smocc);
+  write_share(out, pid, "TENSO %", run, &DcgmShares::tenso);
+  write_share(out, pid, "DRAMA %", run, &DcgmShares::drama);
+}
+
 void write_simulated(EventWriter& out, const Trace& trace, const SimulatedRun& run, int host,
                      int gpu) {
   for (std::size_t i = 0; i < run.plan.items.size(); ++i) {
@@ -147,6 +177,7 @@ void write_simulated(EventWriter& out, const Trace& trace, const SimulatedRun& r
     out.counter(gpu, "launches waiting", point.time, point.depth);
   }
   write_busy(out, gpu, run.timeline);
+  write_shares(out, gpu, run);
 }
 
 void name_tracks(EventWriter& out, const Plan& plan) {
