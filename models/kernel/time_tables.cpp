@@ -27,10 +27,10 @@ constexpr MatrixTile hopper_simt[] = {
     {64, 64, 128, 1, 4, &T::simt_64x64},     {128, 32, 128, 1, 4, &T::simt_128x32},
     {32, 128, 64, 1, 4, &T::simt_128x32},    {32, 32, 64, 1, 12, &T::simt_32x32}};
 
-// scudnn_*: implicit GEMM. One efficiency; the narrow tile is given that of a narrow product.
+// scudnn_*: implicit GEMM. One efficiency; the narrow tile has that of a narrow product.
 constexpr MatrixTile implicit_simt[] = {{128, 128, 256, 1, 2, &T::implicit_gemm},
                                         {128, 64, 128, 1, 4, &T::implicit_gemm},
-                                        {128, 32, 64, 1, 8, &T::simt_64x32}};
+                                        {128, 32, 64, 1, 8, &T::simt_128x32}};
 
 constexpr MatrixTile tensor_tiles[] = {
     {256, 128, 256, 1, 1, nullptr}, {128, 256, 256, 1, 1, nullptr}, {128, 128, 128, 1, 2, nullptr},

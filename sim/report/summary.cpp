@@ -59,8 +59,9 @@ std::string headline(const Result& r) {
       "           {} steps, {} device activities, {} launches, {} host operations, "
       "{} streams\n",
       r.trace.steps, r.trace.kernels, r.trace.launches, r.trace.host_ops, r.trace.streams);
-  text += fmt::format("scenario   {}, mode {}, profiler {}\n", r.scenario.gpu, r.scenario.mode,
-                      r.scenario.profiler == "remove" ? "removed" : "kept");
+  const std::string batch = r.batch ? fmt::format(", batch {}", *r.scenario.batch) : "";
+  text += fmt::format("scenario   {}{}, mode {}, profiler {}\n", r.scenario.gpu, batch,
+                      r.scenario.mode, r.scenario.profiler == "remove" ? "removed" : "kept");
   text += fmt::format("step time  {} +- {:.1f} %   {:.1f} {}/s   limited by {}\n",
                       time_text(m.time_us), 100 * r.expected_error, m.throughput_per_s,
                       r.trace.batch ? "samples" : "steps", r.limited_by);
@@ -86,6 +87,25 @@ std::string levels_line(const Result& r) {
       "(models cover {:.0f} % of kernel time)\n",
       100 * r.step.gpu_utilization, 100 * m.smsp_active_utilization, 100 * m.smsp_issue_utilization,
       100 * m.tc_active_utilization, 100 * m.coverage);
+}
+
+std::string energy_line(const Result& r) {
+  if (!r.energy) return {};
+  const EnergySummary& e = *r.energy;
+  return fmt::format(
+      "energy     {:.3g} J +- {:.0f} % a step at {:.0f} W: static {:.0f} %, memory {:.0f} %, "
+      "tensor "
+      "and FP32 {:.0f} %, SMs {:.0f} %\n",
+      e.energy_j, 100 * e.error_j / e.energy_j, e.average_power_w, 100 * e.static_j / e.energy_j,
+      100 * (e.dram_j + e.l2_j + e.l1_j + e.shared_j) / e.energy_j,
+      100 * (e.tensor_j + e.compute_j) / e.energy_j, 100 * e.other_j / e.energy_j);
+}
+
+std::string memory_line(const Result& r) {
+  if (!r.memory) return {};
+  return fmt::format("memory     peak {:.2f} GB{}, largest batch that fits about {}\n",
+                     r.memory->peak_bytes * 1e-9, r.memory->fits ? "" : ": DOES NOT FIT",
+                     r.memory->largest_batch);
 }
 
 std::string fidelity_line(const Result& r) {
@@ -115,7 +135,8 @@ std::string losses_text(const Result& r) {
 }  // namespace
 
 std::string summary_text(const Result& r) {
-  std::string text = headline(r) + levels_line(r) + fidelity_line(r) + losses_text(r);
+  std::string text = headline(r) + levels_line(r) + energy_line(r) + memory_line(r) +
+                     fidelity_line(r) + losses_text(r);
   text += table("critical path of one step (what makes it as long as it is)", r.critical_path, 10,
                 path_row);
   text += table("device time by type of layer", r.layers, 8, share_row);

@@ -9,8 +9,8 @@ namespace tandem {
 
 namespace {
 
-constexpr std::string_view kind_names[] = {"fidelity", "unprofiled", "mode", "counters",
-                                           "mode_ratio"};
+constexpr std::string_view kind_names[] = {"fidelity",  "unprofiled", "mode",  "counters",
+                                           "batch_gpu", "batch_step", "power", "mode_ratio"};
 constexpr std::string_view error_names[] = {"relative", "absolute"};
 constexpr std::string_view bound_names[] = {"any", "gpu", "host"};
 constexpr std::string_view mode_names[] = {"as-traced", "eager-async", "eager-sync", "cuda-graph"};
@@ -58,10 +58,11 @@ void check(const Json& json, const Case& c, const Place& place) {
   for (const std::string key : {"name", "description", "kind"}) {
     if (!json.contains(key)) place.fail("no key \"" + key + "\"", "name, description and kind");
   }
-  const bool of_pairs = c.kind == CaseKind::mode || c.kind == CaseKind::mode_ratio;
+  const bool of_pairs = c.kind == CaseKind::mode || c.kind == CaseKind::mode_ratio ||
+                        c.kind == CaseKind::batch_gpu || c.kind == CaseKind::batch_step;
   if (c.pairs.empty() == of_pairs || c.traces.empty() != of_pairs) {
     place.fail("neither or both of traces and pairs, or the wrong one",
-               "traces for fidelity and unprofiled, pairs for mode and mode_ratio");
+               "pairs for mode, mode_ratio, batch_gpu and batch_step, traces for the other kinds");
   }
 }
 

@@ -14,6 +14,9 @@ enum class CaseKind : std::uint8_t {
   unprofiled,  // predicted step time against iter_s, measured without the profiler
   mode,        // predicted step time of a mode against iter_s of a capture in that mode
   counters,    // `quantity` over kernel time, cold caches, against Nsight Compute's counters
+  batch_gpu,   // GPU kernel time at the measured capture's batch, against that capture's own
+  batch_step,  // step time at the measured capture's batch, against its iter_s
+  power,       // average power of the step against power_w, measured without the profiler
   mode_ratio,  // as mode, but the ratio to the base's own mode, prediction against measurement
 };
 

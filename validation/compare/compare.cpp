@@ -71,16 +71,20 @@ std::optional<std::string> find_capture(const std::string& name, const CompareOp
   return {};
 }
 
-/// Unprofiled iteration time in microseconds: the median window where windows were kept.
-double measured_us(const std::string& trace_path) {
+/// A number of the capture's meta file, which holds what was measured without the profiler.
+double meta_number(const std::string& trace_path, const std::string& key) {
   const std::string path =
       trace_path.substr(0, trace_path.size() - trace_suffix.size()) + ".meta.json";
   const Json meta = read_json_file(path);
-  if (!meta.contains("iter_s") || !meta["iter_s"].is_number() || meta["iter_s"] <= 0) {
-    throw InputError(path, "iter_s", "no positive number",
-                     "seconds per iteration without the profiler");
+  if (!meta.contains(key) || !meta[key].is_number()) {
+    throw InputError(path, key, "no number", "a measured value");
   }
-  return meta["iter_s"].get<double>() * 1e6;
+  return meta[key].get<double>();
+}
+
+/// Unprofiled iteration time in microseconds.
+double measured_us(const std::string& trace_path) {
+  return meta_number(trace_path, "iter_s") * 1e6;
 }
 
 Replay run(const std::string& path, const Case& c, const CompareOptions& options, Mode mode) {
@@ -130,7 +134,7 @@ std::vector<Comparison> compare_counters(const Case& c, const std::string& path,
 
 std::vector<Comparison> compare_trace(const Case& c, const std::string& path,
                                       const CompareOptions& options) {
-  if (c.kind == CaseKind::unprofiled &&
+  if ((c.kind == CaseKind::unprofiled || c.kind == CaseKind::power) &&
       !fs::is_regular_file(path.substr(0, path.size() - trace_suffix.size()) + ".meta.json")) {
     return {};
   }
@@ -143,6 +147,10 @@ std::vector<Comparison> compare_trace(const Case& c, const std::string& path,
     }
     return rows;
   }
+  if (c.kind == CaseKind::power) {
+    if (!r.result.energy) return {};
+    return {{name_of(path), meta_number(path, "power_w"), r.result.energy->average_power_w}};
+  }
   const double measured = measured_us(path);
   const bool host_bound = measured > host_bound_ratio * r.result.step.gpu_busy_us;
   if (c.bound == Bound::gpu && host_bound) return {};
@@ -150,8 +158,28 @@ std::vector<Comparison> compare_trace(const Case& c, const std::string& path,
   return {{name_of(path), measured, r.result.step.time_us}};
 }
 
+/// The base capture at the batch of the measured one.
+Comparison compare_batch(const Case& c, const std::string& base, const std::string& measured,
+                         const CompareOptions& options) {
+  ReplayOptions replay_options;
+  replay_options.trace_path = base;
+  replay_options.configs = options.configs;
+  const Replay target = run(measured, c, options, Mode::as_traced);
+  replay_options.batch = target.result.trace.batch;
+  const Replay predicted = replay(replay_options);
+  const std::string name =
+      name_of(base) + " -> " + std::to_string(target.result.trace.batch.value_or(0));
+  if (c.kind == CaseKind::batch_gpu) {
+    return {name, target.result.step.gpu_kernel_us, predicted.result.step.gpu_kernel_us};
+  }
+  return {name, measured_us(measured), predicted.result.step.time_us};
+}
+
 std::vector<Comparison> compare_pair(const Case& c, const std::string& base,
                                      const std::string& measured, const CompareOptions& options) {
+  if (c.kind == CaseKind::batch_gpu || c.kind == CaseKind::batch_step) {
+    return {compare_batch(c, base, measured, options)};
+  }
   const double predicted = run(base, c, options, c.mode).result.step.time_us;
   if (c.kind == CaseKind::mode) return {{name_of(measured), measured_us(measured), predicted}};
   const double own = run(base, c, options, Mode::as_traced).result.step.time_us;

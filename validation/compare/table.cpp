@@ -27,6 +27,14 @@ std::string case_row(const CaseResult& r) {
                      limit(r.what.mean_limit), limit(r.what.worst_limit), verdict(r));
 }
 
+std::string missing_line(const CaseResult& r) {
+  if (r.missing.empty()) return {};
+  const std::string more =
+      r.missing.size() > 1 ? fmt::format(" and {} more", r.missing.size() - 1) : "";
+  return fmt::format("not found in any data folder, left out of \"{}\": {}{}\n", r.what.name,
+                     r.missing.front(), more);
+}
+
 }  // namespace
 
 std::string table_text(const std::vector<CaseResult>& results, bool rows) {
@@ -34,12 +42,7 @@ std::string table_text(const std::vector<CaseResult>& results, bool rows) {
       "| case | n | mean error | worst error | worst | limits (mean / worst) | verdict |\n"
       "| --- | ---: | ---: | ---: | --- | ---: | --- |\n";
   for (const CaseResult& r : results) text += case_row(r);
-  for (const CaseResult& r : results) {
-    for (const std::string& name : r.missing) {
-      text +=
-          fmt::format("not found in any data folder, left out of \"{}\": {}\n", r.what.name, name);
-    }
-  }
+  for (const CaseResult& r : results) text += missing_line(r);
   if (!rows) return text;
   for (const CaseResult& r : results) {
     text += fmt::format("\n{}: {}\n", r.what.name, r.what.description);

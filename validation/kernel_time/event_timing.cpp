@@ -20,7 +20,7 @@ constexpr Row rows[] = {
     {"relu", "v100_pcie_32gb", {39.3, 20.5}}, {"relu", "a100_pcie_40gb", {31.6, 20}},
     {"ln", "v100_pcie_32gb", {54, 38}},       {"ln", "a100_pcie_40gb", {61, 50}},
     {"softmax", "v100_pcie_32gb", {37, 21}},  {"softmax", "a100_pcie_40gb", {34, 22.5}},
-    {"conv", "v100_pcie_32gb", {66, 50}},     {"conv", "a100_pcie_80gb", {53, 41.5}},
+    {"conv", "v100_pcie_32gb", {120, 95}},    {"conv", "a100_pcie_80gb", {100, 78}},
 };
 
 constexpr std::size_t fewest_calibration_rows = 50;
