@@ -188,7 +188,7 @@ EnergyConfig load_energy(const std::string& path) {
   return config;
 }
 
-EnergyConfig find_energy(const std::string& folder, std::string_view gpu) {
+EnergyConfig find_energy(const std::string& folder, const GpuArch& gpu) {
   std::vector<std::string> known;
   std::vector<EnergyConfig> found;
   std::error_code error;
@@ -197,18 +197,19 @@ EnergyConfig find_energy(const std::string& folder, std::string_view gpu) {
     if (path.extension() != ".json" || path.filename() == work_rules_file) continue;
     EnergyConfig config = load_energy(path.string());
     known.insert(known.end(), config.gpus.begin(), config.gpus.end());
-    if (std::find(config.gpus.begin(), config.gpus.end(), gpu) != config.gpus.end()) {
+    if (std::find(config.gpus.begin(), config.gpus.end(), gpu.name) != config.gpus.end()) {
       found.push_back(std::move(config));
     }
   }
   std::sort(known.begin(), known.end());
   const Place place{folder, "gpus"};
   if (found.empty()) {
-    place.fail("no energy constants of \"" + std::string(gpu) + "\"", "one of: " + join(known));
+    place.fail("no energy constants of \"" + gpu.name + "\"", "one of: " + join(known));
   }
   if (found.size() > 1) {
-    place.fail("two files for \"" + std::string(gpu) + "\"", "each GPU once");
+    place.fail("two files for \"" + gpu.name + "\"", "each GPU once");
   }
+  found.front().trace.power_limit_w = gpu.tdp_w;
   return found.front();
 }
 

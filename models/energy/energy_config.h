@@ -23,8 +23,9 @@ std::vector<Field<AccessEnergies>> access_energy_fields();
 
 /// Errors: InputError `file:key: found X, expected Y`.
 EnergyConfig load_energy(const std::string& path);
-/// The file of `folder` that names `gpu`. Errors: InputError if none does, or two do.
-EnergyConfig find_energy(const std::string& folder, std::string_view gpu);
+/// The file of `folder` that names `gpu`, with the GPU's power limit. Errors: InputError if none
+/// does, or two do.
+EnergyConfig find_energy(const std::string& folder, const GpuArch& gpu);
 std::string to_json(const EnergyConfig& config);
 
 /// configs/energy/work.json. Errors: InputError.

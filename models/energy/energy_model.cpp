@@ -32,6 +32,25 @@ double constants_variance(const TraceEnergyModel& model, const EnergyBreakdown& 
   return std::max(variance, 0.0);
 }
 
+EnergyBreakdown scaled(const EnergyBreakdown& p, double factor) {
+  return {p.static_j * factor, p.dram_j * factor,    p.l2_j * factor,     p.l1_j * factor,
+          p.shared_j * factor, p.compute_j * factor, p.tensor_j * factor, p.other_j * factor};
+}
+
+/// Factor on the dynamic energy that keeps the average at the limit. The traced durations hold the
+/// slowdown already; what is too high is the energy at full clock.
+double limit_factor(const TraceEnergyModel& model, double dynamic_j, double step_us) {
+  if (model.power_limit_w <= 0 || dynamic_j <= 0) return 1;
+  const double most = (model.power_limit_w - model.static_w) * step_us * micro;
+  return std::clamp(most / dynamic_j, 0.0, 1.0);
+}
+
+double dynamic_j(const TraceEnergyModel& model, std::span<const EnergyWork> works) {
+  double sum = 0;
+  for (const EnergyWork& work : works) sum += total_j(work_energy(model, work));
+  return sum;
+}
+
 double uncertainty(const std::vector<Provenance>& origins, std::size_t i) {
   return i < origins.size() ? origins[i].uncertainty : 0.0;
 }
@@ -74,6 +93,7 @@ StepEnergy trace_energy(const TraceEnergyModel& model, std::span<const EnergyWor
     dynamic += total_j(parts);
     if (work.estimated) estimated += total_j(parts);
   }
+  step.parts = scaled(step.parts, limit_factor(model, dynamic, step_us));
   step.parts.static_j = model.static_w * step_us * micro;
   step.energy_j = total_j(step.parts);
   step.average_power_w = step_us > 0 ? step.energy_j / (step_us * micro) : 0;
@@ -142,11 +162,13 @@ void split_levels(EnergyBreakdown& parts, const DataMovement& movement) {
 std::vector<PowerPoint> power_over_time(const TraceEnergyModel& model,
                                         std::span<const EnergyWork> works, double step_us) {
   std::vector<PowerPoint> changes{{0, model.static_w}};
+  const double factor = limit_factor(model, dynamic_j(model, works), step_us);
   for (const EnergyWork& work : works) {
     const double begin = std::max(work.begin_us, 0.0);
     const double end = std::min(work.begin_us + work.duration_us, step_us);
     if (end <= begin) continue;
-    const double power = total_j(work_energy(model, work)) / (work.duration_us * micro);
+    const double energy = factor * total_j(work_energy(model, work));
+    const double power = energy / (work.duration_us * micro);
     changes.push_back({begin, power});
     changes.push_back({end, -power});
   }

@@ -33,6 +33,7 @@ struct TraceEnergyModel {
   double dram_pj_per_byte = 0;    //
   double tensor_pj_per_flop = 0;  // 16-bit operands
   double fp32_pj_per_flop = 0;
+  double power_limit_w = 0;         // of the GPU: it slows down rather than draw more; 0: none
   double model_error = 0;           // relative standard deviation of a prediction from shapes
   double estimate_error = 0;        // the same where everything is estimated
   std::vector<Provenance> origins;  // parallel to trace_energy_fields(); `uncertainty` is used
@@ -65,7 +66,8 @@ struct StepEnergy {
 
 /// Dynamic energy of one piece of work.
 EnergyBreakdown work_energy(const TraceEnergyModel& model, const EnergyWork& work);
-/// Energy of a step that takes `step_us`, idle time included. A step of length 0 draws no power.
+/// Energy of a step that takes `step_us`, idle time included, in a loop of such steps: an average
+/// above the power limit is brought down to it. A step of length 0 draws no power.
 StepEnergy trace_energy(const TraceEnergyModel& model, std::span<const EnergyWork> works,
                         double step_us);
 
@@ -120,8 +122,8 @@ struct PowerPoint {
   double time_us = 0;
   double power_w = 0;
 };
-/// Power of the board over [0, step_us); overlapping work adds up. Its integral is the energy of
-/// the part of the works that lies in the step.
+/// Power of the board over [0, step_us); overlapping work adds up, bursts may exceed the limit. Its
+/// integral is the energy of trace_energy for the part of the works that lies in the step.
 std::vector<PowerPoint> power_over_time(const TraceEnergyModel& model,
                                         std::span<const EnergyWork> works, double step_us);
 

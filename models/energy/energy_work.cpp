@@ -54,16 +54,6 @@ double peak_flops(const KernelLaunch& launch, const GpuArch& gpu) {
   return (peak > 0 ? peak : tensor_peak_tflops(gpu, MathType::fp16, clock)) * tera;
 }
 
-/// Small operands are still in L2 from the kernel before; large ones come from DRAM.
-double dram_part(double bytes, const GpuArch& gpu, const WorkRules& rules) {
-  const double cached = rules.cached_share * static_cast<double>(gpu.l2_bytes);
-  return bytes > 0 ? bytes * bytes / (bytes + cached) : 0;
-}
-
-double capped_bytes(double bytes, const GpuArch& gpu, double us) {
-  return std::min(bytes, gpu.dram_read_gbps * giga * us * micro);
-}
-
 const TypicalRate* find_rate(const WorkRules& rules, const RateClass& of) {
   for (const TypicalRate& rate : rules.rates) {
     if (rate.of == of) return &rate;
@@ -92,6 +82,13 @@ double transfer_bytes(std::string_view name, double bytes) {
 
 }  // namespace
 
+double dram_bytes(double bytes, const GpuArch& gpu, const WorkRules& rules, double us) {
+  // Small operands are still in L2 from the kernel before; large ones come from DRAM.
+  const double moved = std::min(bytes, gpu.dram_read_gbps * giga * us * micro);
+  const double cached = rules.cached_share * static_cast<double>(gpu.l2_bytes);
+  return moved > 0 ? moved * moved / (moved + cached) : 0;
+}
+
 RateClass rate_class(const KernelLaunch& launch) {
   if (is_helper(launch)) return {KernelFamily::gemm, false, true, 32};
   return {launch.family, uses_tensor_cores(launch.traits.engine), false,
@@ -106,13 +103,13 @@ double sm_share(const KernelLaunch& launch, const GpuArch& gpu) {
 
 StatedWork stated_work(const KernelLaunch& launch, const GpuArch& gpu, const WorkRules& rules,
                        double shared_us) {
-  const double bytes =
-      capped_bytes(launch.work.read_bytes + launch.work.write_bytes, gpu, shared_us);
-  StatedWork work{dram_part(bytes, gpu, rules), 0};
+  const double bytes = launch.work.read_bytes + launch.work.write_bytes;
+  StatedWork work{dram_bytes(bytes, gpu, rules, shared_us), 0};
   if (!multiplies(launch)) return work;
   const MatrixProblem& p = launch.work.matrix;
   const double flop = 2.0 * double(p.batch) * double(p.m) * double(p.n) * double(p.k);
-  work.flop = std::min(flop, peak_flops(launch, gpu) * shared_us * micro);
+  // More than the peak means that the shapes are not this kernel's: an RNN's are of all its steps.
+  work.flop = std::min(flop, peak_work(launch, gpu, rules, shared_us).flop);
   return work;
 }
 
@@ -130,8 +127,7 @@ EnergyWork energy_work(const KernelLaunch& launch, const GpuArch& gpu, const Wor
   EnergyWork out;
   out.duration_us = launch.duration_us;
   if (launch.family == KernelFamily::transfer) {
-    const double moved = capped_bytes(transfer_bytes(launch.name, bytes), gpu, shared_us);
-    out.dram_bytes = dram_part(moved, gpu, rules);
+    out.dram_bytes = dram_bytes(transfer_bytes(launch.name, bytes), gpu, rules, shared_us);
     return out;
   }
   out.sm_active_us = sm_share(launch, gpu) * std::max(0.0, shared_us - rules.launch_ramp_us);

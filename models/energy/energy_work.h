@@ -72,6 +72,9 @@ std::vector<EnergyWork> energy_works(const Trace& trace, const TraceLaunches& la
 std::vector<std::uint32_t> activities_of_step(const Trace& trace, const Links& links,
                                               const StepWindow& step);
 
+/// DRAM traffic of operands of `bytes` that are used once within `us`.
+double dram_bytes(double bytes, const GpuArch& gpu, const WorkRules& rules, double us);
+
 /// DRAM bytes and FLOP that the shapes of a launch state, capped by what the GPU can do in the
 /// time. What the rates are fitted on.
 struct StatedWork {

@@ -56,10 +56,12 @@ MatrixWork implicit_work(const ConvShape& s, const ConvSize& c, const MathRate& 
   return work;
 }
 
+// cuDNN's winograd kernels: 3x3, and 5x5 through memory; unit stride.
 bool winograd_fits(const ConvShape& s, const MathRate& rate) {
-  return !rate.tensor && s.kernel_h == 3 && s.kernel_w == 3 && s.stride_h == 1 && s.stride_w == 1 &&
-         s.pass != Pass::weight_gradient;
+  return !rate.tensor && s.kernel_h == s.kernel_w && (s.kernel_h == 3 || s.kernel_h == 5) &&
+         s.stride_h == 1 && s.stride_w == 1;
 }
+bool fused_fits(const ConvShape& s) { return s.kernel_h == 3 && s.pass != Pass::weight_gradient; }
 
 constexpr double fused_tile_fma = 16384;  // a block and channel: 16 positions, 32 tiles, 32 filters
 constexpr double fused_filters = 32;
@@ -90,25 +92,29 @@ KernelTime winograd_fused_time(const Machine& m, const ConvSize& c, const MathRa
   return out;
 }
 
-constexpr double transformed_positions = 36;  // of F(4x4, 3x3)
-constexpr double transformed_pixels = 4;
+constexpr double transformed_pixels = 4;   // F(4x4): each way, of an output tile
 constexpr double transformed_images = 16;  // padded to a multiple of
 
-KernelTime winograd_transformed_time(const Machine& m, const ConvSize& c, const MathRate& rate) {
+// winograd through memory: transforms of both operands, one product for each position of a tile,
+// transform of the result. Of a weight gradient the tiles are the inner dimension.
+KernelTime winograd_transformed_time(const Machine& m, const ConvSize& c, const ConvShape& shape,
+                                     const MathRate& rate) {
   const double tiles = round_up(c.images, transformed_images) *
                        ceil_div(c.out_h, transformed_pixels) *
                        ceil_div(c.out_w, transformed_pixels);
+  const double side = transformed_pixels + shape.kernel_h - 1;
+  const bool weights = shape.pass == Pass::weight_gradient;
   MatrixWork work;
   work.fma_per_clk = rate.fma_per_clk;
-  work.batch = transformed_positions;
+  work.batch = side * side;
   work.rows = c.out;
-  work.cols = tiles;
-  work.k = c.in;
+  work.cols = weights ? c.in : tiles;
+  work.k = weights ? tiles : c.in;
   work.rows_k_major = false;
   const MatrixTime product = matrix_time(m, work, tile_menu(m.gpu, MatrixUse::winograd, false));
-  const double filter = 4 * (c.taps + transformed_positions) * c.in * c.out;
-  const double input = 4 * c.in * (c.images * c.pixels_in + transformed_positions * tiles);
-  const double output = 4 * c.out * (c.images * c.pixels_out + transformed_positions * tiles);
+  const double filter = 4 * (c.taps + work.batch) * c.in * c.out;
+  const double input = 4 * c.in * (c.images * c.pixels_in + work.batch * tiles);
+  const double output = 4 * c.out * (c.images * c.pixels_out + work.batch * tiles);
   KernelTime out;
   describe(m, product, out);
   out.algorithm = KernelAlgorithm::winograd_transformed;
@@ -121,8 +127,11 @@ KernelTime winograd_transformed_time(const Machine& m, const ConvSize& c, const 
 
 KernelTime implicit_time(const Machine& m, const ConvShape& shape, const ConvSize& c,
                          const MathRate& rate) {
-  const MatrixTime time = matrix_time(m, implicit_work(shape, c, rate),
-                                      tile_menu(m.gpu, MatrixUse::convolution, rate.tensor));
+  // Weight gradients have few results and a long k, which must be split.
+  const MatrixUse use =
+      shape.pass == Pass::weight_gradient ? MatrixUse::linear : MatrixUse::convolution;
+  const MatrixTime time =
+      matrix_time(m, implicit_work(shape, c, rate), tile_menu(m.gpu, use, rate.tensor));
   KernelTime out;
   describe(m, time, out);
   out.launches = 2;  // the first one computes offsets
@@ -139,11 +148,12 @@ KernelTime conv_time(const GpuArch& gpu, const ConvShape& shape, const TimeConst
   ConvSize size = conv_size(shape);
   if (shape.pass == Pass::input_gradient) swap_channels(size, shape);
   KernelTime best = implicit_time(m, shape, size, rate);
+  const auto consider = [&](const KernelTime& other) {
+    if (other.time_us < best.time_us) best = other;
+  };
   if (winograd_fits(shape, rate)) {
-    for (const KernelTime& other :
-         {winograd_fused_time(m, size, rate), winograd_transformed_time(m, size, rate)}) {
-      if (other.time_us < best.time_us) best = other;
-    }
+    consider(winograd_transformed_time(m, size, shape, rate));
+    if (fused_fits(shape)) consider(winograd_fused_time(m, size, rate));
   }
   best.confidence = 1 - m.generation.error_conv;
   return best;

@@ -14,19 +14,10 @@ struct Grid {
   double x, y, blocks;
 };
 
-// Clock under this load over the boost clock. Tensor cores: the config's sustained clock. SIMT: the
-// clock at which dynamic power, which falls with its cube, fits below the board's limit.
-double sustained_clock(const Machine& m, const MatrixWork& work) {
-  if (work.tensor) return m.gpu.tensor_clock_mhz / m.gpu.boost_clock_mhz;
-  const double full_w =
-      m.generation.fp32_fma_pj * 1e-6 * m.sms * work.fma_per_clk * m.gpu.boost_clock_mhz;
-  return std::min(1.0, std::cbrt((m.gpu.tdp_w - m.gpu.idle_w) / full_w));
-}
-
 // The power controller takes a while to lower the clock.
 double throttled(const Machine& m, const MatrixWork& work, double us) {
   const double load_us = us * m.context.repeats;
-  const double loss = 1 - sustained_clock(m, work);
+  const double loss = 1 - (work.tensor ? m.tensor_clock : m.simt_clock);
   return us / (1 - loss * load_us / (load_us + m.shared.power_response_us));
 }
 
@@ -121,29 +112,28 @@ double split_us(const Machine& m, const MatrixWork& work, int split) {
 
 }  // namespace
 
-MatrixTime tile_time(const Machine& m, const MatrixWork& work, const MatrixTile& tile, int split) {
+MatrixTime tile_time(const Machine& m, const MatrixWork& work, const MatrixTile& tile, int split,
+                     double limit_us) {
   const double step = work.tensor ? tensor_k_step : simt_k_step;
   const double k = round_up(std::ceil(work.k / split), step);
   Grid grid{ceil_div(work.cols, tile.m), ceil_div(work.rows, tile.n), 0};
   const double z = work.batch * split;
   grid.blocks = grid.x * grid.y * z;
+  const double extra = split_us(m, work, split);
   const double compute = compute_us(m, work, tile, grid, k);
+  if (compute + extra >= limit_us) return {compute + extra};
   const double memory = memory_us(m, work, tile, grid, k);
   const double us = work.tensor ? overlap_2(compute, memory) : overlap_4(compute, memory);
-  return {us + split_us(m, work, split),
-          compute > memory ? Bound::compute : Bound::memory,
-          &tile,
-          split,
-          grid.x,
-          grid.y,
-          z};
+  return {
+      us + extra, compute > memory ? Bound::compute : Bound::memory, &tile, split, grid.x, grid.y,
+      z};
 }
 
 MatrixTime matrix_time(const Machine& m, const MatrixWork& work, const TileMenu& menu) {
   MatrixTime best;
   best.us = INFINITY;
   const auto consider = [&](const MatrixTile& tile, int split) {
-    const MatrixTime time = tile_time(m, work, tile, split);
+    const MatrixTime time = tile_time(m, work, tile, split, best.us);
     if (time.us < best.us) best = time;
   };
   for (const MatrixTile& tile : menu.tiles) {
@@ -192,7 +182,7 @@ MatrixTime known_kernel(const Machine& m, const MatrixWork& work, const TileMenu
                         const GemmShape& shape) {
   for (const MatrixTile& tile : menu.tiles) {
     if (tile.m == shape.tile_m && tile.n == shape.tile_n) {
-      return tile_time(m, work, tile, std::max(1, shape.split));
+      return tile_time(m, work, tile, std::max(1, shape.split), INFINITY);
     }
   }
   return matrix_time(m, work, menu);

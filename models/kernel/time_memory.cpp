@@ -110,10 +110,13 @@ KernelTime pointwise_time(const GpuArch& gpu, const PointwiseShape& shape,
   const Machine m(gpu, constants, context);
   const double bytes = static_cast<double>(shape.elements) * element_bytes(shape.type) *
                        (shape.reads + shape.writes);
-  const double us = stream_us(m, bytes);
+  const double memory = stream_us(m, bytes);
+  const double issue = static_cast<double>(shape.elements) * shape.instructions /
+                       (m.gpu.warp_size * m.sms * m.gpu.smsp_per_sm * m.clk);
+  const double us = overlap_4(memory, issue);
   KernelTime out;
   out.time_us = m.start_us + us;
-  out.bound = us < m.start_us ? Bound::launch : Bound::memory;
+  out.bound = us < m.start_us ? Bound::launch : issue > memory ? Bound::compute : Bound::memory;
   out.confidence = 1 - m.generation.error_pointwise;
   return out;
 }

@@ -29,6 +29,7 @@ struct PointwiseShape {
   std::int64_t elements = 0;
   int reads = 1, writes = 1;  // tensors of `elements` elements
   DataType type = DataType::fp32;
+  double instructions = 0;  // of a thread for each element; 0: they do not count
 };
 
 /// `rows` independent rows that are normalised over `columns`.

@@ -25,10 +25,12 @@ struct Machine {
   const TimeGeneration& generation;
   const TimeContext& context;
   double sms;
-  double clk;       // SM cycles a microsecond
-  double dram;      // bytes a microsecond
-  double l2;        // bytes a microsecond
-  double start_us;  // of a kernel that does nothing
+  double clk;           // SM cycles a microsecond
+  double dram;          // bytes a microsecond
+  double l2;            // bytes a microsecond
+  double start_us;      // of a kernel that does nothing
+  double simt_clock;    // under a long load, over the boost clock
+  double tensor_clock;  // the same
   Machine(const GpuArch& gpu_in, const TimeConstants& constants, const TimeContext& context_in)
       : gpu(gpu_in),
         shared(constants.shared()),
@@ -38,7 +40,17 @@ struct Machine {
         clk(gpu_in.boost_clock_mhz),
         dram(gpu_in.dram_peak_gbps * 1e3 * shared.dram_efficiency),
         l2(gpu_in.l2_read_gbps * 1e3),
-        start_us(gpu_in.graph_kernel_period_us) {}
+        start_us(gpu_in.graph_kernel_period_us),
+        simt_clock(sustained_simt_clock()),
+        tensor_clock(gpu_in.tensor_clock_mhz / gpu_in.boost_clock_mhz) {}
+
+ private:
+  // The clock at which dynamic power, which falls with its cube, fits below the board's limit.
+  double sustained_simt_clock() const {
+    const double fma_per_us = sms * gpu.fp32_lanes * gpu.smsp_per_sm * clk;
+    const double full_w = generation.fp32_fma_pj * 1e-6 * fma_per_us;
+    return std::min(1.0, std::cbrt((gpu.tdp_w - gpu.idle_w) / full_w));
+  }
 };
 
 /// Share of what a repeated or preceding kernel touched that is still in L2: lines are replaced
@@ -71,8 +83,10 @@ struct MatrixTime {
   double blocks_x = 0, blocks_y = 0, blocks_z = 0;
 };
 
-/// Time of one tile and split, without the start of the kernel.
-MatrixTime tile_time(const Machine& m, const MatrixWork& work, const MatrixTile& tile, int split);
+/// Time of one tile and split, without the start of the kernel. One that is not below `limit_us` is
+/// not computed to the end: its time is a lower bound, its tile null.
+MatrixTime tile_time(const Machine& m, const MatrixWork& work, const MatrixTile& tile, int split,
+                     double limit_us);
 /// The best of a menu's tiles and splits, with the menu's habit.
 MatrixTime matrix_time(const Machine& m, const MatrixWork& work, const TileMenu& menu);
 

@@ -37,15 +37,15 @@ constexpr MatrixTile tensor_tiles[] = {
     {256, 64, 128, 1, 2, nullptr},  {64, 256, 128, 1, 2, nullptr},  {128, 64, 128, 1, 3, nullptr},
     {64, 128, 128, 1, 3, nullptr},  {64, 64, 128, 1, 4, nullptr}};
 
-constexpr double any_split = 1e9;
+constexpr double any_split = 8;
 constexpr TileMenu menus[] = {
     {7, MatrixUse::linear, false, volta_linear, any_split, 1.05},
     {7, MatrixUse::batched, false, volta_batched, 0, 1},
-    {7, MatrixUse::winograd, false, volta_batched, 0, 1},
+    {7, MatrixUse::winograd, false, volta_batched, 0, 1.05},
     {7, MatrixUse::convolution, false, implicit_simt, 0, 1},
     {8, MatrixUse::linear, false, ampere_linear, 1, 1},
     {8, MatrixUse::batched, false, only_128x128, 0, 1},
-    {8, MatrixUse::winograd, false, only_128x128, 0, 1},
+    {8, MatrixUse::winograd, false, only_128x128, 0, 1.28},
     {9, MatrixUse::linear, false, hopper_simt, 1, 1},
     {9, MatrixUse::batched, false, hopper_simt, 0, 1},
     {9, MatrixUse::winograd, false, hopper_simt, 0, 1},

@@ -15,7 +15,7 @@ Keys keys_of(const Trace& trace, const Plan& plan, const PlanStep& step) {
   keys.reserve(step.end_item - step.first_item);
   for (std::uint32_t i = step.first_item; i < step.end_item; ++i) {
     const HostItem& item = plan.items[i];
-    std::uint64_t key = static_cast<std::uint64_t>(item.kind) + 16U * item.thread;
+    std::uint64_t key = static_cast<std::uint64_t>(item.kind) + std::uint64_t{16} * item.thread;
     key = key * 0x9e3779b97f4a7c15ULL +
           (item.source == none ? 0 : trace.calls.name[item.source].value);
     key = key * 0x9e3779b97f4a7c15ULL + item.work_count;

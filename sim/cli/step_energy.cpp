@@ -34,7 +34,7 @@ void add_energy(const Analysis& a, const Trace& trace, const Plan& step, const T
   const std::string folder = options.configs + "/energy";
   EnergyConfig config;
   try {
-    config = find_energy(folder, a.gpu->name);
+    config = find_energy(folder, *a.gpu);
   } catch (const InputError& error) {
     result.losses.add("no_energy_model", Severity::info,
                       std::string("no energy was computed: ") + error.what());

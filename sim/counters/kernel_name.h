@@ -17,7 +17,7 @@ struct KernelName {
   bool mangled = false;             // some tokens cannot be told from such a name
 };
 
-KernelName parse_kernel_name(std::string_view name);
+KernelName parse_kernel_name(std::string_view text);
 
 /// Tokens in common / tokens of either (Jaccard), 0..1.
 double similarity(const KernelName& a, const KernelName& b);

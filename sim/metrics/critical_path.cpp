@@ -35,7 +35,7 @@ class GraphBuilder {
 
  private:
   void add(std::size_t source, std::size_t target, PathKind kind, Duration delay) {
-    ends_.push_back({static_cast<std::uint32_t>(source), static_cast<std::uint32_t>(target)});
+    ends_.emplace_back(static_cast<std::uint32_t>(source), static_cast<std::uint32_t>(target));
     dependencies_.push_back({kind, delay});
   }
   std::size_t work_vertex(std::uint32_t work) const { return end_item_ + work; }
@@ -239,6 +239,7 @@ std::vector<PathShare> summarize_path(const Trace& trace, const Attribution& att
     total += link.end - link.begin;
   }
   std::vector<PathShare> shares;
+  shares.reserve(sums.size());
   for (const auto& [key, sum] : sums) {
     shares.push_back({std::string(kind_name(key.first)), key.second, sum.first, to_us(sum.second),
                       to_us(sum.second) / to_us(total)});

@@ -144,7 +144,7 @@ std::vector<TimeShare> time_shares(const Trace& trace, const Plan& step,
     const auto [it, added] = index.try_emplace(name, shares.size());
     if (added) {
       shares.push_back({std::string(name)});
-      times.push_back({});
+      times.emplace_back();
     }
     ++shares[it->second].count;
     times[it->second] += work.duration;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <vector>
 
@@ -138,7 +139,7 @@ void write_share(EventWriter& out, int pid, std::string_view name, const Simulat
   std::vector<QueueDepth> changes;
   for (std::size_t w = 0; w < run.shares.size(); ++w) {
     const double share = member == nullptr ? 1 : run.shares[w].*member;
-    const auto value = static_cast<std::int64_t>(share * per_mille + 0.5);
+    const auto value = static_cast<std::int64_t>(std::lround(share * per_mille));
     changes.push_back({run.timeline.work_begin[w], value});
     changes.push_back({run.timeline.work_end[w], -value});
   }

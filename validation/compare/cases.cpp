@@ -62,7 +62,7 @@ void check(const Json& json, const Case& c, const Place& place) {
                         c.kind == CaseKind::batch_gpu || c.kind == CaseKind::batch_step;
   if (c.pairs.empty() == of_pairs || c.traces.empty() != of_pairs) {
     place.fail("neither or both of traces and pairs, or the wrong one",
-               "pairs for mode, mode_ratio, batch_gpu and batch_step, traces for the other kinds");
+               "traces; pairs for mode, mode_ratio, batch_gpu and batch_step");
   }
 }
 

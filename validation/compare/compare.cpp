@@ -58,6 +58,7 @@ std::vector<std::string> expand(const Case& c, const CompareOptions& options,
     if (!any) missing.push_back(pattern);
   }
   std::vector<std::string> paths;
+  paths.reserve(found.size());
   for (const auto& [name, path] : found) paths.push_back(path);
   return paths;
 }
@@ -76,8 +77,8 @@ double meta_number(const std::string& trace_path, const std::string& key) {
   const std::string path =
       trace_path.substr(0, trace_path.size() - trace_suffix.size()) + ".meta.json";
   const Json meta = read_json_file(path);
-  if (!meta.contains(key) || !meta[key].is_number()) {
-    throw InputError(path, key, "no number", "a measured value");
+  if (!meta.contains(key) || !meta[key].is_number() || meta[key].get<double>() <= 0) {
+    throw InputError(path, key, "no positive number", "a measured value");
   }
   return meta[key].get<double>();
 }
@@ -203,7 +204,7 @@ CaseResult run_case(const Case& c, const CompareOptions& options) {
   result.what = c;
   std::vector<std::function<std::vector<Comparison>()>> jobs;
   for (const std::string& path : expand(c, options, result.missing)) {
-    jobs.push_back([&c, &options, path] { return compare_trace(c, path, options); });
+    jobs.emplace_back([&c, &options, path] { return compare_trace(c, path, options); });
   }
   for (const CasePair& pair : c.pairs) {
     const auto base = find_capture(pair.base, options);
@@ -211,7 +212,7 @@ CaseResult run_case(const Case& c, const CompareOptions& options) {
     if (!base) result.missing.push_back(pair.base);
     if (!measured) result.missing.push_back(pair.measured);
     if (!base || !measured) continue;
-    jobs.push_back(
+    jobs.emplace_back(
         [&c, &options, base, measured] { return compare_pair(c, *base, *measured, options); });
   }
   std::vector<std::vector<Comparison>> rows(jobs.size());

@@ -69,7 +69,7 @@ void write_configs(const Options& options, const std::vector<Capture>& captures,
   const std::string folder = options.configs + "/energy";
   const std::string on =
       fmt::format("{} captures with measured power: {}", captures.size(), data_names(options));
-  const std::string source = "validation/energy: energy_fit with its priors";
+  const std::string source = "validation/energy: energy_fit with priors.json";
   const std::string rules_path = folder + "/" + std::string(work_rules_file);
   const Json old = read_json_file(rules_path);
   std::vector<Provenance> origins;
@@ -127,16 +127,17 @@ void print_errors(const std::vector<Capture>& captures, const std::vector<double
 void run(const Options& options) {
   const GpuCatalogue gpus = load_catalogue(options.configs + "/gpus");
   WorkRules rules = load_work_rules(options.configs + "/energy/" + std::string(work_rules_file));
-  const std::vector<Prior> priors = load_priors(options.priors);
   std::vector<Capture> captures;
   for (const std::string& data : options.data) {
     for (Capture& c : load_captures(data, gpus)) captures.push_back(std::move(c));
   }
   if (captures.empty()) throw InputError("command line", "--data", "no capture", "some");
+  const std::vector<Prior> priors = load_priors(options.priors);
   std::vector<const Capture*> all;
   for (const Capture& c : captures) all.push_back(&c);
   fit_rates(all, rules);
   TraceEnergyModel model = fit_trace_energy(all, rules, priors);
+  model.power_limit_w = captures.front().gpu->tdp_w;
   std::vector<double> fitted;
   for (const Capture& c : captures) {
     fitted.push_back(predict(c, model, rules).energy_j / c.energy_j() - 1);

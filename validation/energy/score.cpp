@@ -63,7 +63,7 @@ void run(const Options& options) {
              "W", "model", "+-", "stat", "SM", "DRAM", "tens", "fp32", "est", "err %", "ctr %");
   for (const std::string& data : options.data) {
     for (const Capture& c : load_captures(data, gpus, options.shapes)) {
-      const EnergyConfig config = find_energy(folder, c.gpu->name);
+      const EnergyConfig config = find_energy(folder, *c.gpu);
       const StepEnergy e = predict(c, config.trace, rules);
       errors.push_back(e.energy_j / c.energy_j() - 1);
       counter_errors.push_back(e.energy_j / c.counter_j - 1);

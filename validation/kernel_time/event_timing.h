@@ -16,7 +16,7 @@ namespace tandem::kernel_time {
 /// reaches it, `floor_us` after the first. So launch costs are hidden by long kernels, and short
 /// kernels by launch costs. Further kernels of the operator wait for their launches.
 struct EventTiming {
-  static constexpr double launch_us = 8;  // fitted on bmm and linear fit rows with split k
+  static constexpr double launch_us = 5;  // fitted on bmm and linear fit rows with split k
   double floor_us = 0;
   double offset_us = 0;
   double latency(double kernel_us, int launches) const {

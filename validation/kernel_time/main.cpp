@@ -27,6 +27,20 @@ void print_scores(const std::vector<Score>& scores) {
   }
 }
 
+void print_grids(const std::vector<GridScore>& scores) {
+  fmt::print(
+      "\nkernels that the tables name: algorithm and tile as predicted; grid of a kernel told\n");
+  fmt::print("{:<16} {:<16} {:>6} {:>11} {:>7} {:>7}\n", "type", "gpu", "rows", "algorithm %",
+             "tile %", "grid %");
+  const auto share = [](std::size_t part, std::size_t all) {
+    return all > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(all) : 0.0;
+  };
+  for (const GridScore& s : scores) {
+    fmt::print("{:<16} {:<16} {:>6} {:>11.1f} {:>7.1f} {:>7.1f}\n", s.type, s.gpu, s.rows,
+               share(s.algorithms, s.rows), share(s.kernels, s.rows), share(s.grids, s.grid_rows));
+  }
+}
+
 std::string shape_text(const MeasuredOp& op) {
   if (const auto* s = std::get_if<GemmShape>(&op.shape)) {
     return fmt::format("{}x{}x{}x{}", s->batch, s->m, s->n, s->k);
@@ -83,6 +97,7 @@ int run(int argc, char** argv) {
   const TimeConstants constants = TimeConstants::load(configs + "/kernels/time.json");
   auto tables = read_tables(args["data"].as<std::string>());
   read_ops(args["ops"].as<std::string>(), tables);
+  for (const std::string& note : drop_unknown(tables, catalogue)) fmt::print("{}\n", note);
   if (tables.empty()) {
     fmt::print("skipped: none of the tables is in {}\n", args["data"].as<std::string>());
     return 0;
@@ -90,6 +105,7 @@ int run(int argc, char** argv) {
   print_scores(score_tables(tables, catalogue, constants));
   fmt::print("\nrows that no constant was fitted on, all GPUs\n");
   print_scores(score_types(tables, catalogue, constants));
+  print_grids(score_grids(tables, catalogue, constants));
   if (args.contains("rows")) {
     write_rows(args["rows"].as<std::string>(), tables, catalogue, constants);
   }

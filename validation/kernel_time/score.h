@@ -44,4 +44,20 @@ std::vector<Score> score_tables(const std::vector<MeasuredTable>& tables,
 std::vector<Score> score_types(const std::vector<MeasuredTable>& tables,
                                const GpuCatalogue& catalogue, const TimeConstants& constants);
 
+/// How well the kernels themselves are predicted, where a table names them.
+struct GridScore {
+  std::string type, gpu;
+  std::size_t rows = 0;        // with a kernel of a known kind
+  std::size_t algorithms = 0;  // of these: algorithm right
+  std::size_t kernels = 0;     // algorithm and tile right
+  std::size_t grids = 0;       // rows whose grid the law gives, told algorithm and tile
+  std::size_t grid_rows = 0;   // rows where it could be told
+};
+std::vector<GridScore> score_grids(const std::vector<MeasuredTable>& tables,
+                                   const GpuCatalogue& catalogue, const TimeConstants& constants);
+
+/// Takes out the tables that cannot be scored; returns a line for each, with the reason.
+std::vector<std::string> drop_unknown(std::vector<MeasuredTable>& tables,
+                                      const GpuCatalogue& catalogue);
+
 }  // namespace tandem::kernel_time

@@ -1,6 +1,7 @@
 // Public measurements of single operators, as shapes the kernel-time model takes.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -17,10 +18,19 @@ enum class Clock : std::uint8_t { kernel, events };
 
 using Shape = std::variant<GemmShape, PointwiseShape, RowShape, ConvShape>;
 
+/// The main kernel, where the table names it.
+struct MeasuredKernel {
+  bool known = false;
+  KernelAlgorithm algorithm = KernelAlgorithm::direct;
+  std::uint16_t tile_m = 0, tile_n = 0;  // as in its name
+  std::array<std::int64_t, 3> grid{};
+};
+
 struct MeasuredOp {
   std::string op;  // as the table names it, e.g. "bmm", "gelu"
   Shape shape;
   double measured_us = 0;
+  MeasuredKernel kernel;
   bool layer_norm = false;  // tells the two kinds of RowShape apart
   bool fit = false;         // constants may have been fitted on it; it is not scored
 };
@@ -28,7 +38,7 @@ struct MeasuredOp {
 /// Rows of one kind of operator on one GPU, in the order of the file.
 struct MeasuredTable {
   std::string file;
-  std::string type;  // bmm, linear, pointwise, layer_norm, softmax, conv, half_gemm ...
+  std::string type;  // bmm, linear, pointwise, layer_norm, softmax, conv ...; empty: not modelled
   std::string gpu;   // name of the config
   Clock clock = Clock::kernel;
   bool train = false;                   // a part of the rows was used to fit constants

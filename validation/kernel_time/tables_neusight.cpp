@@ -28,11 +28,13 @@ std::string table_type(std::string_view op) {
   return "";
 }
 
-// The table's N is the inner dimension and K the number of output features: (M, N) x (N, K).
+// The table's N is the inner dimension and K the number of output features: (M, N) x (N, K). A
+// linear layer sees all rows of a batch as one matrix.
 void read_product(const TableFile& file, MeasuredOp& row, bool linear) {
   GemmShape s;
-  s.batch = file.integer(file.column("B"));
-  s.m = file.integer(file.column("M"));
+  const std::int64_t batch = file.integer(file.column("B"));
+  s.batch = linear ? 1 : batch;
+  s.m = file.integer(file.column("M")) * (linear ? batch : 1);
   s.k = file.integer(file.column("N"));
   s.n = file.integer(file.column("K"));
   s.b_k_major = linear;
@@ -66,10 +68,42 @@ void read_rows_or_elements(const TableFile& file, MeasuredOp& row) {
   }
 }
 
+// Tile of volta_sgemm_32x128_tn, ampere_scudnn_128x64_relu, ...tilesize128x64x8...
+bool read_tile(std::string_view name, MeasuredKernel& out) {
+  for (const std::string_view key : {"sgemm_", "scudnn_", "tilesize"}) {
+    const std::size_t at = name.find(key);
+    if (at == std::string_view::npos) continue;
+    const char* end = name.data() + name.size();
+    const auto m = std::from_chars(name.data() + at + key.size(), end, out.tile_m);
+    if (m.ec != std::errc{} || m.ptr == end || *m.ptr != 'x') continue;
+    if (std::from_chars(m.ptr + 1, end, out.tile_n).ec == std::errc{}) return true;
+  }
+  return false;
+}
+
+MeasuredKernel read_kernel(const TableFile& file) {
+  MeasuredKernel out;
+  const std::string_view name = file.text(file.column("Kernel Name"));
+  const std::string_view all = file.text(file.column("Kernels"));
+  out.known = read_tile(name, out);
+  if (name.find("winograd") != std::string_view::npos) {
+    out.algorithm = KernelAlgorithm::winograd_fused;
+    out.tile_m = out.tile_n = 128;
+    out.known = true;
+  } else if (all.find("winograd_nonfused") != std::string_view::npos) {
+    out.algorithm = KernelAlgorithm::winograd_transformed;
+  }
+  out.grid = {file.integer(file.column("Grid x")), file.integer(file.column("Grid y")),
+              file.integer(file.column("Grid z"))};
+  return out;
+}
+
 MeasuredOp read_row(const TableFile& file, const std::string& type) {
   MeasuredOp row;
   row.op = file.text(file.column("OPName"));
+  if (type.empty()) return row;
   row.measured_us = file.number(file.column("Latency")) * 1e3;
+  if (type == "bmm" || type == "linear" || type == "conv") row.kernel = read_kernel(file);
   if (type == "bmm" || type == "linear") {
     read_product(file, row, type == "linear");
   } else if (type == "conv") {
@@ -85,7 +119,6 @@ void read_file(const std::string& path, std::vector<MeasuredTable>& out) {
   std::map<std::string, MeasuredTable> tables;  // by type, operator's floor and device
   while (file.next()) {
     const std::string type = table_type(file.text(file.column("OPName")));
-    if (type.empty()) file.fail(file.text(file.column("OPName")), "an operator that is modelled");
     MeasuredOp row = read_row(file, type);
     const std::string device(file.text(file.column("Device")));
     MeasuredTable& table = tables[row.op + "\n" + device];

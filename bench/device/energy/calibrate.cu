@@ -57,6 +57,7 @@ Options parse(int argc, char** argv) {
 
 // Bytes that one block chases through; all powers of two times 5, so that every step divides them.
 constexpr std::uint64_t l1_bytes = 160 << 10, l2_block_bytes = 64 << 10, near_bytes = 256 << 10;
+constexpr std::uint64_t l2_stream_bytes = 12 << 20;
 constexpr std::uint64_t full_dram_bytes = std::uint64_t{4} << 30;
 constexpr std::uint64_t once_dram_bytes = std::uint64_t{256} << 20;  // the profiler saves it
 constexpr std::uint32_t shared_bytes = 48 << 10;
@@ -110,6 +111,11 @@ Footprint footprint(const Device& d, const Point& p, int blocks) {
 }
 
 void prepare(const Device& d, const Point& p, int blocks) {
+  if (p.kernel == Kernel::l2_stream || p.kernel == Kernel::dram_stream) {
+    fill_random<<<d.sms * 8, 256>>>(reinterpret_cast<std::uint32_t*>(d.array), d.dram_bytes / 4);
+    check(cudaGetLastError(), "fill_random");
+    return;
+  }
   const Footprint f = footprint(d, p, blocks);
   const std::uint64_t step = std::max(p.threads, 4);  // at least one sector of 32 bytes
   const std::uint64_t elements = f.ring == 0 ? f.bytes / 8 : f.ring * blocks;
@@ -130,9 +136,12 @@ void launch(const Device& d, const Point& p, int blocks, const Run& run) {
     case Kernel::l2_load:
     case Kernel::l2_near_load:
     case Kernel::dram_load: load<Path::l2, false><<<blocks, p.threads>>>(a, f.ring, 7, run); break;
-    case Kernel::dram_stream:
-      stream<<<blocks, p.threads>>>(reinterpret_cast<const uint4*>(a), d.dram_bytes / 16, run);
+    case Kernel::l2_stream:
+    case Kernel::dram_stream: {
+      const std::uint64_t bytes = p.kernel == Kernel::l2_stream ? l2_stream_bytes : d.dram_bytes;
+      stream<<<blocks, p.threads>>>(reinterpret_cast<const uint4*>(a), bytes / 16, run);
       break;
+    }
     case Kernel::l2_store:
     case Kernel::dram_store: store<<<blocks, p.threads>>>(a, f.ring, f.bytes, run); break;
     case Kernel::shared_load:
@@ -162,6 +171,7 @@ BatchWork batch_work(const Point& p) {
     case Kernel::idle:
     case Kernel::asleep:
     case Kernel::busy: return {};
+    case Kernel::l2_stream:
     case Kernel::dram_stream: return {unroll * 16.0, 0, 0};
     case Kernel::ffma:
     case Kernel::ffma_zero: return {0, 32.0 * unroll * chains * 2, 0};
@@ -188,7 +198,7 @@ Done run_point(const Device& d, const Point& p, double duration_s, std::uint64_t
   check(cudaDeviceSynchronize(), "prepare");
   Done result;
   result.begin_s = seconds();
-  const Run run{launch_ns, p.duty, d.counters, d.counters + 1};
+  const Run run{launch_ns, d.counters, d.counters + 1};
   while (seconds() - result.begin_s < duration_s) {
     if (p.kernel == Kernel::idle) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -211,14 +221,12 @@ void write_row(std::ofstream& out, const Device& d, const Point& p, const Done& 
   const double n = static_cast<double>(r.batches);
   const int blocks = std::max(1, static_cast<int>(p.sm_share * d.sms + 0.5)) * p.blocks_per_sm;
   out << name_of(p.kernel) << ',' << p.threads << ',' << blocks << ',' << p.sm_share << ','
-      << p.duty << ',' << r.begin_s << ',' << r.end_s << ',' << r.launches << ',' << n * w.sectors
-      << ',' << n * w.flop << ',' << n * w.divides << std::endl;
+      << r.begin_s << ',' << r.end_s << ',' << r.launches << ',' << n * w.sectors << ','
+      << n * w.flop << ',' << n * w.divides << std::endl;
 }
 
 /// Points whose work the profiler checks: full, no two alike.
-bool counted(const Point& p) {
-  return p.kernel > Kernel::busy && p.threads >= 512 && p.duty == 1 && p.blocks_per_sm == 1;
-}
+bool counted(const Point& p) { return p.kernel > Kernel::busy && p.threads >= 512; }
 
 void pause(double s) { std::this_thread::sleep_for(std::chrono::duration<double>(s)); }
 
@@ -260,7 +268,7 @@ int main(int argc, char** argv) {
   if (!o.once) std::shuffle(points.begin(), points.end(), std::mt19937(1));
   std::ofstream out(o.out + "/points.csv");
   out.precision(12);
-  out << "kernel,threads,blocks,sm_share,duty,begin_s,end_s,launches,sectors,flop,divides\n";
+  out << "kernel,threads,blocks,sm_share,begin_s,end_s,launches,sectors,flop,divides\n";
   for (const Point& p : points) {
     if (!o.only.empty() && o.only != name_of(p.kernel)) continue;
     if (o.once && !counted(p)) continue;

@@ -24,26 +24,20 @@ __device__ inline void spin(long long cycles) {
 
 struct Run {
   std::uint64_t nanoseconds;    // of one launch
-  double duty;                  // share of the time for the body; the rest spins
   unsigned long long* batches;  // adds 1 per warp and batch
   unsigned long long* sink;     // never written; keeps results alive
 };
 
-/// Repeats body(). Spinning follows the measured time of the body, so the duty holds for any
-/// latency.
+/// Repeats body() until the time is over.
 template <class Body>
 __device__ inline void repeat(const Run& run, Body body) {
   const std::uint64_t end = now_ns() + run.nanoseconds;
   unsigned long long batches = 0;
-  while (true) {
-    const long long begin = clock64();
-    body();
-    ++batches;
-    if (run.duty < 1) {
-      spin(static_cast<long long>(static_cast<double>(clock64() - begin) * (1 / run.duty - 1)));
-    }
-    if ((batches & 7) == 0 && now_ns() >= end) break;
-  }
+  do {
+#pragma unroll 1
+    for (int i = 0; i < 8; ++i) body();
+    batches += 8;
+  } while (now_ns() < end);
   if (threadIdx.x % 32 == 0) atomicAdd(run.batches, batches);
 }
 
@@ -57,6 +51,16 @@ __global__ void make_chase(std::uint64_t* array, std::uint64_t elements, std::ui
     const std::uint64_t next = begin + (i - begin + step) % ring;
     array[i] = next < elements ? reinterpret_cast<std::uint64_t>(array + next)
                                : reinterpret_cast<std::uint64_t>(array + begin);
+  }
+}
+
+/// Random words: what is written or read decides how many wires toggle, and so the energy.
+__global__ void fill_random(std::uint32_t* words, std::uint64_t count) {
+  for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < count;
+       i += std::uint64_t{gridDim.x} * blockDim.x) {
+    std::uint64_t x = (i + 1) * 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    words[i] = static_cast<std::uint32_t>(x >> 32);
   }
 }
 
@@ -159,17 +163,22 @@ __global__ void shared_store(std::uint32_t bytes, Run run) {
 
 constexpr int chains = 8;
 
-/// Dependent chains of FP32 multiply-adds; `seed` 0 gives zeros everywhere.
+/// Dependent chains of FP32 multiply-adds. Each alternates between two values for ever, so that
+/// most bits toggle; `seed` 0 gives zeros everywhere.
 __global__ void ffma(float seed, Run run) {
-  float x[chains];
-  const float a = seed * (0.7f + 1e-4f * threadIdx.x), b = seed * (0.3f + 1e-3f * blockIdx.x);
-  for (int c = 0; c < chains; ++c) x[c] = seed * (1.f + c + threadIdx.x);
+  float x[chains], b[chains];
+  const float a = seed == 0 ? 0 : -1.f;
+  for (int c = 0; c < chains; ++c) {
+    const std::uint32_t r = (threadIdx.x * 8 + c + blockIdx.x * 8192 + 1) * 2654435761u;
+    x[c] = seed * static_cast<float>(r);
+    b[c] = seed * static_cast<float>(r * 747796405u);
+  }
   repeat(run, [&] {
 #pragma unroll
     for (int i = 0; i < unroll; ++i) {
 #pragma unroll
       for (int c = 0; c < chains; ++c) {
-        asm volatile("fma.rn.f32 %0, %0, %1, %2;" : "+f"(x[c]) : "f"(a), "f"(b));
+        asm volatile("fma.rn.f32 %0, %0, %1, %2;" : "+f"(x[c]) : "f"(a), "f"(b[c]));
       }
     }
   });

@@ -18,15 +18,16 @@ from board import Board  # noqa: E402
 SECONDS, SETTLE = 2.0, 0.5
 
 
-def gemm(n, dtype, tf32=False, zeros=False):
+def gemm(n, dtype, tf32=False, zeros=False, k=None):
     make = torch.zeros if zeros else torch.randn
-    a, b = (make(n, n, device="cuda", dtype=dtype) for _ in range(2))
-    out = torch.empty_like(a)
+    k = k or n
+    a, b = make(n, k, device="cuda", dtype=dtype), make(k, n, device="cuda", dtype=dtype)
+    out = torch.empty(n, n, device="cuda", dtype=dtype)
 
     def call():
         torch.backends.cuda.matmul.allow_tf32 = tf32
         torch.mm(a, b, out=out)
-    return call, 2 * n ** 3, 3 * n * n * a.element_size()
+    return call, 2 * n * n * k, (n * n + 2 * n * k) * a.element_size()
 
 
 def convolution(dtype, tf32):
@@ -55,6 +56,10 @@ def operations():
     yield "gemm_bf16", gemm(8192, torch.bfloat16)
     yield "gemm_fp16_zeros", gemm(8192, half, zeros=True)
     yield "gemm_fp16_2048", gemm(2048, half)
+    yield "gemm_fp16_k256", gemm(4096, half, k=256)
+    yield "gemm_fp16_k64", gemm(4096, half, k=64)
+    yield "gemm_tf32_k256", gemm(4096, single, tf32=True, k=256)
+    yield "gemm_tf32_k64", gemm(4096, single, tf32=True, k=64)
     yield "gemm_tf32", gemm(8192, single, tf32=True)
     yield "gemm_fp32", gemm(8192, single)
     yield "gemm_fp32_2048", gemm(2048, single)
@@ -62,6 +67,8 @@ def operations():
     yield "conv_tf32", convolution(single, True)
     yield "add_fp32", elementwise(lambda x, y, out: torch.add(x, y, out=out), 3)
     yield "relu_fp16", elementwise(lambda x, y, out: torch.relu(x), 2, dtype=half)
+    yield "gelu_fp16", elementwise(lambda x, y, out: torch.nn.functional.gelu(x), 2, dtype=half)
+    yield "dropout_fp16", elementwise(lambda x, y, out: torch.nn.functional.dropout(x, 0.1), 2, dtype=half)
     yield "copy_fp32", elementwise(lambda x, y, out: out.copy_(x), 2)
     yield "sum_fp32", elementwise(lambda x, y, out: x.sum(), 1)
     yield "add_l2_fp32", elementwise(lambda x, y, out: torch.add(x, y, out=out), 3, elements=1 << 21)
