@@ -37,9 +37,9 @@ constexpr MatrixTile tensor_tiles[] = {
     {256, 64, 128, 1, 2, nullptr},  {64, 256, 128, 1, 2, nullptr},  {128, 64, 128, 1, 3, nullptr},
     {64, 128, 128, 1, 3, nullptr},  {64, 64, 128, 1, 4, nullptr}};
 
-constexpr double any_split = 8;
+constexpr double any_split = 4;
 constexpr TileMenu menus[] = {
-    {7, MatrixUse::linear, false, volta_linear, any_split, 1.05},
+    {7, MatrixUse::linear, false, volta_linear, any_split, 1.0},
     {7, MatrixUse::batched, false, volta_batched, 0, 1},
     {7, MatrixUse::winograd, false, volta_batched, 0, 1.05},
     {7, MatrixUse::convolution, false, implicit_simt, 0, 1},
