@@ -123,6 +123,12 @@ void read_rates(const Json& json, const Place& place, WorkRules& rules) {
 
 }  // namespace
 
+std::vector<double TraceEnergyModel::*> trace_energy_members() {
+  using M = TraceEnergyModel;
+  return {&M::static_w,         &M::sm_active_w, &M::dram_pj_per_byte, &M::tensor_pj_per_flop,
+          &M::fp32_pj_per_flop, &M::model_error, &M::estimate_error};
+}
+
 std::vector<Field<TraceEnergyModel>> trace_energy_fields() {
   using M = TraceEnergyModel;
   return {

@@ -18,6 +18,8 @@ struct EnergyConfig {
   AccessEnergies access;
 };
 
+/// The constants of a model, in the order of trace_energy_fields().
+std::vector<double TraceEnergyModel::*> trace_energy_members();
 std::vector<Field<TraceEnergyModel>> trace_energy_fields();
 std::vector<Field<AccessEnergies>> access_energy_fields();
 

@@ -18,9 +18,8 @@ constexpr double robust_limit = 0.04;
 constexpr int least_kernels = 20;
 
 std::array<double TraceEnergyModel::*, constants> members() {
-  using M = TraceEnergyModel;
-  return {&M::static_w, &M::sm_active_w, &M::dram_pj_per_byte, &M::tensor_pj_per_flop,
-          &M::fp32_pj_per_flop};
+  const auto all = trace_energy_members();
+  return {all[0], all[1], all[2], all[3], all[4]};
 }
 
 /// Energy of a capture is linear in the constants; the coefficients, by setting one constant to 1.

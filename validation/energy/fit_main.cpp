@@ -64,8 +64,23 @@ std::string data_names(const Options& options) {
   return names;
 }
 
-void write_configs(const Options& options, const std::vector<Capture>& captures,
-                   const WorkRules& rules, TraceEnergyModel model) {
+/// Four digits: more are not known, and files stay readable.
+TraceEnergyModel rounded(TraceEnergyModel model) {
+  const auto round = [](double v) { return std::stod(fmt::format("{:.4g}", v)); };
+  for (const auto member : trace_energy_members()) model.*member = round(model.*member);
+  for (Provenance& origin : model.origins) origin.uncertainty = round(origin.uncertainty);
+  for (auto& row : model.correlation) {
+    for (double& r : row) r = round(r);
+  }
+  return model;
+}
+
+void write_configs(const Options& options, const std::vector<Capture>& captures, WorkRules rules,
+                   TraceEnergyModel model) {
+  for (TypicalRate& rate : rules.rates) {
+    rate.dram_share = std::round(1000 * rate.dram_share) / 1000;
+    rate.flop_share = std::round(1000 * rate.flop_share) / 1000;
+  }
   const std::string folder = options.configs + "/energy";
   const std::string on =
       fmt::format("{} captures with measured power: {}", captures.size(), data_names(options));
@@ -86,7 +101,7 @@ void write_configs(const Options& options, const std::vector<Capture>& captures,
   for (Provenance& origin : model.origins) {
     origin = {ValueKind::fitted, source, on, origin.uncertainty};
   }
-  config.trace = model;
+  config.trace = rounded(model);
   write_file(path, to_json(config));
 }
 

@@ -13,7 +13,7 @@ python3 "$here/library.py" >"$out/library.csv" || echo "no library points (PyTor
 metrics=l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum,l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum
 metrics+=,lts__t_sectors.sum,lts__t_sectors_srcunit_tex.sum,lts__t_sectors_srcunit_tex_lookup_hit.sum
 metrics+=,dram__sectors_read.sum,dram__sectors_write.sum,l1tex__data_pipe_lsu_wavefronts_mem_shared.sum
-metrics+=,smsp__inst_executed.sum,gpu__time_duration.sum
+metrics+=,l1tex__t_sectors.sum,smsp__inst_executed.sum,gpu__time_duration.sum
 mkdir -p "$program.once"
 timeout 90 ncu --clock-control none --cache-control none --csv --page raw --print-units base \
   --kernel-name 'regex:load|store|stream|ffma|mma' --metrics "$metrics" \
