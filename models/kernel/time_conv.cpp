@@ -3,7 +3,17 @@
 
 namespace tandem {
 
-using namespace time_parts;
+using time_parts::ceil_div;
+using time_parts::describe;
+using time_parts::Machine;
+using time_parts::math_rate;
+using time_parts::MathRate;
+using time_parts::matrix_time;
+using time_parts::MatrixTime;
+using time_parts::MatrixWork;
+using time_parts::overlap_4;
+using time_parts::round_up;
+using time_parts::stream_us;
 
 namespace {
 
@@ -20,8 +30,10 @@ ConvSize conv_size(const ConvShape& s) {
   c.in = static_cast<double>(s.in_channels);
   c.out = static_cast<double>(s.out_channels);
   c.taps = static_cast<double>(s.kernel_h) * s.kernel_w;
-  c.out_h = std::floor(static_cast<double>(s.height + 2 * s.pad_h - s.kernel_h) / s.stride_h) + 1;
-  c.out_w = std::floor(static_cast<double>(s.width + 2 * s.pad_w - s.kernel_w) / s.stride_w) + 1;
+  c.out_h =
+      std::floor((static_cast<double>(s.height) + 2.0 * s.pad_h - s.kernel_h) / s.stride_h) + 1;
+  c.out_w =
+      std::floor((static_cast<double>(s.width) + 2.0 * s.pad_w - s.kernel_w) / s.stride_w) + 1;
   c.pixels_in = static_cast<double>(s.height) * static_cast<double>(s.width);
   c.pixels_out = c.out_h * c.out_w;
   return c;

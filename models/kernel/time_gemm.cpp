@@ -173,7 +173,12 @@ void describe(const Machine& m, const MatrixTime& time, KernelTime& out) {
 
 }  // namespace time_parts
 
-using namespace time_parts;
+using time_parts::Machine;
+using time_parts::math_rate;
+using time_parts::MathRate;
+using time_parts::matrix_time;
+using time_parts::MatrixTime;
+using time_parts::MatrixWork;
 
 namespace {
 

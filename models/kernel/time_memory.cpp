@@ -3,7 +3,11 @@
 
 namespace tandem {
 
-using namespace time_parts;
+using time_parts::l2_survival;
+using time_parts::Machine;
+using time_parts::overlap_2;
+using time_parts::overlap_4;
+using time_parts::stream_us;
 
 namespace {
 

@@ -69,16 +69,16 @@ std::uint32_t find_hand_off(ThreadId thread, TimePoint own_end, TimePoint begin,
                             const OpCover& cover, const std::vector<HostItem>& items,
                             const std::vector<TimePoint>& traced_begin,
                             const std::vector<TimePoint>& traced_end) {
-  if (own_end != TimePoint::min() && begin - own_end < shortest_hand_off) return none;
-  std::uint32_t best = none;
+  if (own_end != TimePoint::min() && begin - own_end < shortest_hand_off) return no_index;
+  std::uint32_t best = no_index;
   for (std::size_t i = items.size(); i-- > 0;) {
     if (traced_begin[i] < own_end) break;
     if (items[i].thread == thread.value) break;
     if (items[i].kind == ItemKind::step_begin || items[i].kind == ItemKind::step_end) continue;
     if (traced_end[i] > begin) continue;
-    if (best == none || traced_end[i] > traced_end[best]) best = static_cast<std::uint32_t>(i);
+    if (best == no_index || traced_end[i] > traced_end[best]) best = static_cast<std::uint32_t>(i);
   }
-  if (best != none && cover.covers(thread, traced_end[best])) return none;
+  if (best != no_index && cover.covers(thread, traced_end[best])) return no_index;
   return best;
 }
 
@@ -97,7 +97,7 @@ void infer_edges(const Trace& trace, const Links& links, const DeviceTiming& tim
   std::int64_t delays = 0;
   for (std::uint32_t w = 0; w < plan.works.size(); ++w) {
     DeviceWork& work = plan.works[w];
-    if (work.item == none) continue;
+    if (work.item == no_index) continue;
     const HostItem& item = plan.items[work.item];
     const TimePoint start = acts.begin[work.source];
     const std::uint32_t previous = links.stream_predecessor[work.source];
@@ -109,21 +109,21 @@ void infer_edges(const Trace& trace, const Links& links, const DeviceTiming& tim
     allowed = std::max(allowed, stream_free);
     if (start - allowed <= unexplained_delay) continue;
     // The latest cause among what was launched before, and among what was launched later.
-    std::uint32_t before = none;
-    std::uint32_t later = none;
+    std::uint32_t before = no_index;
+    std::uint32_t later = no_index;
     auto it =
         std::upper_bound(by_end.begin(), by_end.end(), start,
                          [&](TimePoint t, std::uint32_t other) { return t < work_end(other); });
-    while (it != by_end.begin() && (before == none || later == none)) {
+    while (it != by_end.begin() && (before == no_index || later == no_index)) {
       const std::uint32_t other = *--it;
       if (start - work_end(other) > edge_window) break;
       if (plan.works[other].stream == work.stream) continue;
       std::uint32_t& cause = other < w ? before : later;
-      if (cause == none && (other < w || launch_of(other) < allowed)) cause = other;
+      if (cause == no_index && (other < w || launch_of(other) < allowed)) cause = other;
     }
     work.first_edge = static_cast<std::uint32_t>(plan.edges.size());
     for (const std::uint32_t cause : {before, later}) {
-      if (cause != none) plan.edges.push_back({cause, start - work_end(cause)});
+      if (cause != no_index) plan.edges.push_back({cause, start - work_end(cause)});
     }
     work.edge_count = static_cast<std::uint32_t>(plan.edges.size()) - work.first_edge;
     if (work.edge_count > 0) {

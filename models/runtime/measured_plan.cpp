@@ -116,8 +116,8 @@ void Builder::add_threads_and_streams() {
     out_.plan.streams.push_back(fmt::format("GPU {} stream {}", stream.device, stream.stream));
   }
   previous_end_.assign(trace_.threads.size(), TimePoint::min());
-  last_item_.assign(trace_.threads.size(), none);
-  work_of_activity_.assign(trace_.activities.size(), none);
+  last_item_.assign(trace_.threads.size(), no_index);
+  work_of_activity_.assign(trace_.activities.size(), no_index);
 }
 
 /// A trace without any launch (XProf device tracks, XLA executables): all work stands behind one
@@ -162,7 +162,7 @@ void Builder::preload() {
   for (std::size_t s = 0; s < trace_.streams.size(); ++s) {
     for (const std::uint32_t act : links_.activities_of_stream.of(s)) {
       if (links_.call_of_activity[act] != no_row) break;
-      append_work(act, none);
+      append_work(act, no_index);
       // Nothing is known of its launch: it starts when it did, or right after its predecessor.
       DeviceWork& work = out_.plan.works.back();
       const std::uint32_t previous = links_.stream_predecessor[act];
@@ -257,7 +257,7 @@ void Builder::set_wait(const Entry& entry, HostItem& item) {
   item.submit = Duration::zero();
   if (target.all) {
     item.wait = WaitFor::all_work;
-  } else if (target.activity != no_row && work_of_activity_[target.activity] != none) {
+  } else if (target.activity != no_row && work_of_activity_[target.activity] != no_index) {
     item.wait = WaitFor::work;
     item.wait_work = work_of_activity_[target.activity];
   }
@@ -270,7 +270,7 @@ void Builder::set_gap(const Entry& entry, HostItem& item) {
   const TimePoint own = previous_end_[t];
   const std::uint32_t other = find_hand_off(entry.thread, own, entry.begin, cover_, out_.plan.items,
                                             item_traced_begin_, item_traced_end_);
-  if (other != none) {
+  if (other != no_index) {
     item.after = other;
     item.gap = entry.begin - item_traced_end_[other];
   } else if (own != TimePoint::min()) {
@@ -282,10 +282,10 @@ void Builder::set_gap(const Entry& entry, HostItem& item) {
 
 void Builder::mark_step(const Entry& entry, std::uint32_t item) {
   if (entry.kind == ItemKind::step_begin) {
-    out_.steps.push_back({links_.steps[out_.steps.size()].name, item, none});
+    out_.steps.push_back({links_.steps[out_.steps.size()].name, item, no_index});
   } else if (entry.kind == ItemKind::step_end) {
     for (PlanStep& step : out_.steps) {
-      if (step.end_item != none) continue;
+      if (step.end_item != no_index) continue;
       step.end_item = item + 1;
       break;
     }
@@ -325,7 +325,8 @@ MeasuredPlan Builder::build() {
   std::size_t kernels = 0;
   std::size_t nodes = 0;
   for (const DeviceWork& work : out_.plan.works) {
-    if (work.item == none || trace_.activities.kind[work.source] != ActivityKind::kernel) continue;
+    if (work.item == no_index || trace_.activities.kind[work.source] != ActivityKind::kernel)
+      continue;
     ++kernels;
     nodes += work.graph_node;
   }

@@ -48,7 +48,7 @@ void expand_graphs(const HostModel& host, Plan& step, LossList& losses) {
         launch.call = launch.submit = from_us(host.launch_call_us);
         launch.gap = from_us(host.eager_launch_us - host.launch_call_us);
         if (k == 0) launch.gap += item.gap;
-        launch.after = k == 0 ? item.after : none;
+        launch.after = k == 0 ? item.after : no_index;
         launch.first_work = item.first_work + k;
         launch.work_count = 1;
         DeviceWork& work = step.works[launch.first_work];
@@ -65,7 +65,7 @@ void expand_graphs(const HostModel& host, Plan& step, LossList& losses) {
     }
   }
   for (HostItem& item : items) {
-    if (item.after != none) item.after = moved[item.after];
+    if (item.after != no_index) item.after = moved[item.after];
   }
   step.items = std::move(items);
   for (std::uint32_t i = 0; i < step.items.size(); ++i) {
@@ -149,7 +149,7 @@ void capture(const Trace& trace, const HostModel& host, GraphScope scope, Plan& 
     if (!captured && !dropped) items.push_back(step.items[i]);
   }
   for (HostItem& item : items) {
-    if (item.after != none) item.after = moved[item.after];
+    if (item.after != no_index) item.after = moved[item.after];
   }
   if (scope == GraphScope::forward_backward) step.works.resize(captured_work);
   step.items = std::move(items);

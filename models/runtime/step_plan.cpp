@@ -17,7 +17,7 @@ Keys keys_of(const Trace& trace, const Plan& plan, const PlanStep& step) {
     const HostItem& item = plan.items[i];
     std::uint64_t key = static_cast<std::uint64_t>(item.kind) + std::uint64_t{16} * item.thread;
     key = key * 0x9e3779b97f4a7c15ULL +
-          (item.source == none ? 0 : trace.calls.name[item.source].value);
+          (item.source == no_index ? 0 : trace.calls.name[item.source].value);
     key = key * 0x9e3779b97f4a7c15ULL + item.work_count;
     for (std::uint32_t w = item.first_work; w < item.first_work + item.work_count; ++w) {
       key = key * 0x9e3779b97f4a7c15ULL + trace.activities.name[plan.works[w].source].value;
@@ -53,7 +53,7 @@ Plan slice(const Plan& plan, const PlanStep& step) {
   for (PlanThread& thread : out.threads) thread.begin = TimePoint{};
   out.streams = plan.streams;
   out.queue_depth = plan.queue_depth;
-  std::vector<std::uint32_t> new_work(plan.works.size(), none);
+  std::vector<std::uint32_t> new_work(plan.works.size(), no_index);
   std::uint32_t works = 0;
   for (std::uint32_t i = step.first_item; i < step.end_item; ++i) {
     const HostItem& item = plan.items[i];
@@ -63,8 +63,9 @@ Plan slice(const Plan& plan, const PlanStep& step) {
     HostItem item = plan.items[i];
     const std::uint32_t first = item.first_work;
     item.first_work = static_cast<std::uint32_t>(out.works.size());
-    item.after =
-        item.after != none && item.after >= step.first_item ? item.after - step.first_item : none;
+    item.after = item.after != no_index && item.after >= step.first_item
+                     ? item.after - step.first_item
+                     : no_index;
     for (std::uint32_t w = first; w < first + item.work_count; ++w) {
       DeviceWork work = plan.works[w];
       work.item = i - step.first_item;
@@ -72,14 +73,14 @@ Plan slice(const Plan& plan, const PlanStep& step) {
       for (std::uint32_t e = 0; e < work.edge_count; ++e) {
         WorkEdge edge = plan.edges[plan.works[w].first_edge + e];
         edge.work = new_work[edge.work];
-        if (edge.work != none) out.edges.push_back(edge);
+        if (edge.work != no_index) out.edges.push_back(edge);
       }
       work.edge_count = static_cast<std::uint32_t>(out.edges.size()) - work.first_edge;
       out.works.push_back(work);
     }
     if (item.wait == WaitFor::work) {
       item.wait_work = new_work[item.wait_work];
-      if (item.wait_work == none) item.wait = WaitFor::nothing;
+      if (item.wait_work == no_index) item.wait = WaitFor::nothing;
     }
     out.items.push_back(item);
   }
@@ -134,7 +135,7 @@ void remove_profiler(const HostModel& host, bool aligned, Plan& plan) {
       continue;
     }
     // Waking another thread costs the same without the profiler.
-    if (item.after == none) item.gap = scale(item.gap, factor);
+    if (item.after == no_index) item.gap = scale(item.gap, factor);
     switch (item.kind) {
       case ItemKind::launch: item.call = from_us(host.launch_call_us); break;
       case ItemKind::graph_launch:
@@ -161,7 +162,7 @@ StepPlan step_plan(const Trace& trace, const MeasuredPlan& measured, const HostM
                    Profiler profiler) {
   std::vector<PlanStep> whole;
   for (const PlanStep& step : measured.steps) {
-    if (step.end_item != none && device_work(measured.plan, step) > 0) whole.push_back(step);
+    if (step.end_item != no_index && device_work(measured.plan, step) > 0) whole.push_back(step);
   }
   if (whole.empty()) {
     throw InputError(trace.path, "", "no step that launches device work",
@@ -198,8 +199,8 @@ Plan repeat(const Plan& step, std::size_t count, const HostModel& host) {
     const auto edges = static_cast<std::uint32_t>(out.edges.size());
     for (HostItem item : step.items) {
       item.first_work += works;
-      if (item.after != none) item.after += items;
-      if (item.wait_work != none) item.wait_work += works;
+      if (item.after != no_index) item.after += items;
+      if (item.wait_work != no_index) item.wait_work += works;
       out.items.push_back(item);
     }
     for (DeviceWork work : step.works) {

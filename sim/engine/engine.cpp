@@ -27,12 +27,12 @@ constexpr TimePoint never = TimePoint::max();
 
 /// A host thread walks its list of items. At most one event of it is pending at any time.
 struct ThreadState {
-  std::size_t next = 0;                 // position in its item list
-  TimePoint free{};                     // end of its previous item
-  std::uint32_t blocked_after = none;   // item it waits for (hand-off)
-  std::uint32_t blocked_work = none;    // work it waits for
-  std::uint32_t blocked_stream = none;  // stream whose queue is full
-  std::uint32_t waits_for_streams = 0;  // streams still to drain (WaitFor::all_work)
+  std::size_t next = 0;                     // position in its item list
+  TimePoint free{};                         // end of its previous item
+  std::uint32_t blocked_after = no_index;   // item it waits for (hand-off)
+  std::uint32_t blocked_work = no_index;    // work it waits for
+  std::uint32_t blocked_stream = no_index;  // stream whose queue is full
+  std::uint32_t waits_for_streams = 0;      // streams still to drain (WaitFor::all_work)
   std::vector<std::uint32_t> items;
   std::vector<std::uint32_t> drain;  // per stream: the work that has to end, or none
 };
@@ -44,7 +44,7 @@ struct StreamState {
   bool busy = false;
   bool used = false;
   TimePoint last_end{};
-  std::uint32_t blocked_edge = none;  // work of another stream the head waits for
+  std::uint32_t blocked_edge = no_index;  // work of another stream the head waits for
   std::uint32_t incomplete_launches = 0;
 };
 
@@ -90,7 +90,7 @@ Simulation::Simulation(const Plan& plan) : plan_(plan) {
   out_.item_begin.resize(items);
   out_.item_end.resize(items);
   out_.item_submit.resize(items);
-  out_.item_slot.assign(items, none);
+  out_.item_slot.assign(items, no_index);
   out_.work_begin.resize(works);
   out_.work_end.resize(works);
   arrival_.assign(works, never);
@@ -106,7 +106,7 @@ Simulation::Simulation(const Plan& plan) : plan_(plan) {
 Timeline Simulation::run() {
   std::size_t preloaded = 0;
   for (std::uint32_t w = 0; w < plan_.works.size(); ++w) {
-    if (plan_.works[w].item != none) continue;
+    if (plan_.works[w].item != no_index) continue;
     arrival_[w] = plan_.preloaded_start.at(preloaded++) - plan_.works[w].latency;
     streams_[plan_.works[w].stream].incomplete_launches += plan_.works[w].takes_slot;
   }
@@ -145,7 +145,7 @@ void Simulation::schedule_next_item(std::uint32_t t) {
   if (thread.next == thread.items.size()) return;
   const HostItem& item = plan_.items[thread.items[thread.next]];
   TimePoint base = thread.free;
-  if (item.after != none) {
+  if (item.after != no_index) {
     if (item_done_[item.after] == 0) {
       thread.blocked_after = item.after;
       ++handoff_waiters_;
@@ -169,14 +169,14 @@ void Simulation::begin_item(std::uint32_t t, TimePoint now) {
   ThreadState& thread = threads_[t];
   const std::uint32_t index = thread.items[thread.next];
   const HostItem& item = plan_.items[index];
-  if (thread.blocked_stream == none) out_.item_begin[index] = now;
+  if (thread.blocked_stream == no_index) out_.item_begin[index] = now;
   if (must_wait_for_room(item)) {
-    if (thread.blocked_stream == none) ++blocked_threads_;
+    if (thread.blocked_stream == no_index) ++blocked_threads_;
     thread.blocked_stream = plan_.works[item.first_work].stream;
     return;  // end_work() calls begin_item() again
   }
-  if (thread.blocked_stream != none) --blocked_threads_;
-  thread.blocked_stream = none;
+  if (thread.blocked_stream != no_index) --blocked_threads_;
+  thread.blocked_stream = no_index;
   out_.item_submit[index] = now + item.submit;
   submit(item, now + item.submit);
   if (item.wait == WaitFor::nothing) {
@@ -192,7 +192,7 @@ void Simulation::submit(const HostItem& item, TimePoint at) {
     StreamState& stream = streams_[s];
     arrival_[w] = at;
     stream.incomplete_launches += plan_.works[w].takes_slot;
-    if (!stream.busy && stream.blocked_edge == none) start_head(s, at);
+    if (!stream.busy && stream.blocked_edge == no_index) start_head(s, at);
   }
 }
 
@@ -201,7 +201,7 @@ std::uint32_t Simulation::last_submitted(const StreamState& stream,
                                          std::uint32_t first_later) const {
   auto end = std::lower_bound(stream.queue.begin(), stream.queue.end(), first_later);
   while (end != stream.queue.begin() && arrival_[*std::prev(end)] == never) --end;
-  return end == stream.queue.begin() ? none : *std::prev(end);
+  return end == stream.queue.begin() ? no_index : *std::prev(end);
 }
 
 void Simulation::wait_item(std::uint32_t t, TimePoint now) {
@@ -217,12 +217,12 @@ void Simulation::wait_item(std::uint32_t t, TimePoint now) {
       first_later = plan_.items[i].first_work;
       break;
     }
-    thread.drain.assign(streams_.size(), none);
+    thread.drain.assign(streams_.size(), no_index);
     thread.waits_for_streams = 0;
     TimePoint end = now;
     for (std::size_t s = 0; s < streams_.size(); ++s) {
       const std::uint32_t last = last_submitted(streams_[s], first_later);
-      if (last == none) continue;
+      if (last == no_index) continue;
       if (ended(last)) {
         end = std::max(end, out_.work_end[last] + item.return_delay);
       } else {
@@ -251,7 +251,7 @@ void Simulation::finish_item(std::uint32_t t, TimePoint end) {
   if (handoff_waiters_ > 0) {
     for (std::uint32_t other = 0; other < threads_.size(); ++other) {
       if (threads_[other].blocked_after != index) continue;
-      threads_[other].blocked_after = none;
+      threads_[other].blocked_after = no_index;
       --handoff_waiters_;
       schedule_next_item(other);
     }
@@ -307,7 +307,7 @@ void Simulation::end_work(std::uint32_t w, TimePoint now) {
   if (blocked_streams_ > 0) {
     for (std::uint32_t other = 0; other < streams_.size(); ++other) {
       if (streams_[other].blocked_edge != w) continue;
-      streams_[other].blocked_edge = none;
+      streams_[other].blocked_edge = no_index;
       --blocked_streams_;
       start_head(other, now);
     }
@@ -322,11 +322,11 @@ void Simulation::wake_threads(std::uint32_t work, std::uint32_t stream, TimePoin
       out_.item_slot[thread.items[thread.next]] = work;
       begin_item(t, now);
     } else if (thread.blocked_work == work) {
-      thread.blocked_work = none;
+      thread.blocked_work = no_index;
       --blocked_threads_;
       finish_item(t, now + plan_.items[thread.items[thread.next]].return_delay);
     } else if (thread.waits_for_streams > 0 && thread.drain[stream] == work) {
-      thread.drain[stream] = none;
+      thread.drain[stream] = no_index;
       if (--thread.waits_for_streams > 0) continue;
       --blocked_threads_;
       finish_item(t, now + plan_.items[thread.items[thread.next]].return_delay);

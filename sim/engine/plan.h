@@ -12,7 +12,7 @@
 
 namespace tandem {
 
-inline constexpr std::uint32_t none = 0xffffffffU;
+inline constexpr std::uint32_t no_index = 0xffffffffU;
 
 enum class ItemKind : std::uint8_t {
   launch,        // enqueues device work
@@ -34,10 +34,10 @@ struct HostItem {
   Duration return_delay{};       // from the end of the awaited work until the call returns
   std::uint32_t first_work = 0;  // Plan::works [first_work, first_work + work_count)
   std::uint32_t work_count = 0;
-  std::uint32_t after = none;      // hand-off: the gap starts no earlier than this item's end
-  std::uint32_t wait_work = none;  // for WaitFor::work
-  std::uint32_t source = none;     // row of Trace::calls, none for markers and made-up calls
-  std::uint16_t thread = 0;        // index of Plan::threads
+  std::uint32_t after = no_index;      // hand-off: the gap starts no earlier than this item's end
+  std::uint32_t wait_work = no_index;  // for WaitFor::work
+  std::uint32_t source = no_index;     // row of Trace::calls, none for markers and made-up calls
+  std::uint16_t thread = 0;            // index of Plan::threads
   ItemKind kind = ItemKind::call;
   WaitFor wait = WaitFor::nothing;
 };
@@ -55,9 +55,9 @@ struct DeviceWork {
   Duration far_gap{};
   std::uint32_t first_edge = 0;  // Plan::edges [first_edge, first_edge + edge_count)
   std::uint32_t edge_count = 0;
-  std::uint32_t source = none;  // row of Trace::activities
-  std::uint32_t item = none;    // the host item that enqueues it; none: there from the start
-  std::uint16_t stream = 0;     // index of Plan::streams
+  std::uint32_t source = no_index;  // row of Trace::activities
+  std::uint32_t item = no_index;    // the host item that enqueues it; none: there from the start
+  std::uint16_t stream = 0;         // index of Plan::streams
   DeviceEngine engine = DeviceEngine::compute;
   bool graph_node = false;
   bool takes_slot = true;  // holds a place of its stream's launch queue; of a graph the last node
@@ -67,7 +67,7 @@ struct DeviceWork {
 /// stream, or work that holds the SMs. Work that comes later in the plan counts only if it is
 /// running when the dependent work could start.
 struct WorkEdge {
-  std::uint32_t work = none;
+  std::uint32_t work = no_index;
   Duration delay{};
 };
 
@@ -83,7 +83,7 @@ struct Plan {
   std::vector<DeviceWork> works;  // stream order per stream
   std::vector<WorkEdge> edges;
   /// Work that was launched before the plan begins: earliest start per piece of work without item.
-  std::vector<TimePoint> preloaded_start;  // one entry per work with item == none, in order
+  std::vector<TimePoint> preloaded_start;  // one entry per work with item == no_index, in order
   std::uint32_t queue_depth = 1022;        // launches a stream accepts before the host blocks
   Duration far_lead = microseconds(100);   // submission before the end of the previous work
 

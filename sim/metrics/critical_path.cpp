@@ -41,12 +41,13 @@ class GraphBuilder {
   std::size_t work_vertex(std::uint32_t work) const { return end_item_ + work; }
 
   void add_items() {
-    std::vector<std::uint32_t> previous(plan_.threads.size(), none);
+    std::vector<std::uint32_t> previous(plan_.threads.size(), no_index);
     for (std::uint32_t i = 0; i < end_item_; ++i) {
       const HostItem& item = plan_.items[i];
-      if (previous[item.thread] != none) add(previous[item.thread], i, PathKind::host, item.gap);
-      if (item.after != none) add(item.after, i, PathKind::host, item.gap);
-      if (timeline_.item_slot[i] != none && timeline_.item_slot[i] < end_work_) {
+      if (previous[item.thread] != no_index)
+        add(previous[item.thread], i, PathKind::host, item.gap);
+      if (item.after != no_index) add(item.after, i, PathKind::host, item.gap);
+      if (timeline_.item_slot[i] != no_index && timeline_.item_slot[i] < end_work_) {
         add(work_vertex(timeline_.item_slot[i]), i, PathKind::queue_full, item.call);
       }
       add_wait(i, item);
@@ -71,16 +72,16 @@ class GraphBuilder {
   }
 
   void add_works() {
-    std::vector<std::uint32_t> previous(plan_.streams.size(), none);
+    std::vector<std::uint32_t> previous(plan_.streams.size(), no_index);
     for (std::uint32_t w = 0; w < end_work_; ++w) {
       const DeviceWork& work = plan_.works[w];
       const std::size_t v = work_vertex(w);
-      if (work.item != none && work.item < end_item_) {
+      if (work.item != no_index && work.item < end_item_) {
         add(work.item, v, PathKind::launch_latency, work.latency);
       }
-      if (previous[work.stream] != none) {
+      if (previous[work.stream] != no_index) {
         const TimePoint free = timeline_.work_end[previous[work.stream]];
-        const TimePoint arrival = work.item == none ? free : timeline_.item_submit[work.item];
+        const TimePoint arrival = work.item == no_index ? free : timeline_.item_submit[work.item];
         add(work_vertex(previous[work.stream]), v, PathKind::device_gap,
             plan_.gap_of(work, free, arrival));
       }
@@ -205,8 +206,8 @@ std::string name_of(const Trace& trace, const Attribution& attribution, const Pa
     case PathKind::call:
     case PathKind::queue_full:
     case PathKind::host_return:
-      return link.row == none ? "(synchronize)"
-                              : std::string(trace.strings.get(trace.calls.name[link.row]));
+      return link.row == no_index ? "(synchronize)"
+                                  : std::string(trace.strings.get(trace.calls.name[link.row]));
     case PathKind::work: return std::string(trace.strings.get(trace.activities.name[link.row]));
     default: return "(between device work)";
   }

@@ -26,7 +26,7 @@ enum class PathKind : std::uint8_t {
 /// Trace::activities (work, launch_latency, device_gap, stream_wait), or none.
 struct PathLink {
   PathKind kind = PathKind::host;
-  std::uint32_t row = none;
+  std::uint32_t row = no_index;
   TimePoint begin;
   TimePoint end;
 };

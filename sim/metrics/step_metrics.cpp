@@ -80,7 +80,7 @@ std::vector<QueueDepth> queue_depth(const Plan& plan, const Timeline& t) {
   std::vector<QueueDepth> changes;
   for (std::size_t w = 0; w < plan.works.size(); ++w) {
     const DeviceWork& work = plan.works[w];
-    if (work.item == none || work.graph_node) continue;  // a graph is one launch, not a queue
+    if (work.item == no_index || work.graph_node) continue;  // a graph is one launch, not a queue
     const TimePoint ready = t.item_submit[work.item] + work.latency;
     if (t.work_begin[w] <= ready) continue;
     changes.push_back({ready, +1});
@@ -165,7 +165,7 @@ std::vector<StepFidelity> fidelity(const Trace& trace, const Links& links, const
                                    const Timeline& timeline) {
   std::vector<StepFidelity> out;
   for (std::size_t s = 0; s < steps.size(); ++s) {
-    if (steps[s].end_item == none) continue;
+    if (steps[s].end_item == no_index) continue;
     const StepWindow& window = links.steps[s];
     TimePoint traced_end = window.end;
     TimePoint simulated_end = timeline.item_end[steps[s].end_item - 1];

@@ -94,7 +94,7 @@ std::string_view item_name(const Trace& trace, const HostItem& item) {
     case ItemKind::graph_launch: return "cudaGraphLaunch";
     default: break;
   }
-  return item.source == none ? "synchronize" : trace.strings.get(trace.calls.name[item.source]);
+  return item.source == no_index ? "synchronize" : trace.strings.get(trace.calls.name[item.source]);
 }
 
 void write_traced(EventWriter& out, const Trace& trace) {

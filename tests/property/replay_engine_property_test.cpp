@@ -69,7 +69,7 @@ class RandomPlans {
       case 1:
         i = b.graph(time(), time(), {work(b.plan), work(b.plan), work(b.plan)}, thread);
         break;
-      case 2: i = b.sync(time(), time() / 4, time() / 4, none, thread); break;
+      case 2: i = b.sync(time(), time() / 4, time() / 4, no_index, thread); break;
       case 3:
         if (works > 0) {
           const auto target = static_cast<std::uint32_t>(below(works));
@@ -114,7 +114,7 @@ TEST(EngineProperty, HostItemsBeginAsSoonAsTheyMay) {
     for (std::uint32_t i = 0; i < plan.items.size(); ++i) {
       const HostItem& item = plan.items[i];
       TimePoint base = free[item.thread];
-      if (item.after != none) base = std::max(base, t.item_end[item.after]);
+      if (item.after != no_index) base = std::max(base, t.item_end[item.after]);
       EXPECT_EQ(t.item_begin[i], base + item.gap);
       EXPECT_GE(t.item_end[i], t.item_begin[i] + item.call);
       free[item.thread] = t.item_end[i];
@@ -129,7 +129,7 @@ TEST(EngineProperty, HostItemsEndWhenTheirWaitIsOver) {
   for_random_plans(2, [&](const Plan& plan, const Timeline& t) {
     for (std::uint32_t i = 0; i < plan.items.size(); ++i) {
       const HostItem& item = plan.items[i];
-      const TimePoint began = t.item_slot[i] == none
+      const TimePoint began = t.item_slot[i] == no_index
                                   ? t.item_begin[i]
                                   : std::max(t.item_begin[i], t.work_end[t.item_slot[i]]);
       if (item.work_count > 0) {
@@ -170,14 +170,14 @@ TEST(EngineProperty, ASynchronisationLeavesNothingBehindThatWasSubmitted) {
 TEST(EngineProperty, WorkBeginsAsSoonAsItMay) {
   std::size_t works = 0;
   for_random_plans(4, [&](const Plan& plan, const Timeline& t) {
-    std::vector<std::uint32_t> previous(plan.streams.size(), none);
+    std::vector<std::uint32_t> previous(plan.streams.size(), no_index);
     for (std::uint32_t w = 0; w < plan.works.size(); ++w) {
       const DeviceWork& work = plan.works[w];
       const TimePoint arrival = t.item_submit[work.item];
       bool to_later = false;
       TimePoint start = arrival + work.latency;
       const std::uint32_t before = previous[work.stream];
-      if (before != none) {
+      if (before != no_index) {
         const TimePoint free = t.work_end[before];
         start = std::max(start, free + plan.gap_of(work, free, arrival));
       }
@@ -195,7 +195,7 @@ TEST(EngineProperty, WorkBeginsAsSoonAsItMay) {
         EXPECT_GE(t.work_begin[w], start);  // its copy engine may have been busy
       }
       EXPECT_GE(t.work_end[w], t.work_begin[w] + work.duration);
-      if (before == none || t.work_begin[w] + work.duration >= t.work_end[before]) {
+      if (before == no_index || t.work_begin[w] + work.duration >= t.work_end[before]) {
         EXPECT_EQ(t.work_end[w], std::max(t.work_begin[w] + work.duration, arrival));
       }
       previous[work.stream] = w;
@@ -209,7 +209,7 @@ TEST(EngineProperty, ABlockedLaunchGoesOnWhenWorkOfItsStreamEnds) {
   std::size_t blocked = 0;
   for_random_plans(5, [&](const Plan& plan, const Timeline& t) {
     for (std::uint32_t i = 0; i < plan.items.size(); ++i) {
-      if (t.item_slot[i] == none) continue;
+      if (t.item_slot[i] == no_index) continue;
       ++blocked;
       EXPECT_GE(t.work_end[t.item_slot[i]], t.item_begin[i]);
       const std::uint16_t stream = plan.works[plan.items[i].first_work].stream;

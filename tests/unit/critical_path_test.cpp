@@ -110,7 +110,7 @@ TEST(CriticalPath, SyncReturnsThenTheHostGoesOn) {
 TEST(CriticalPath, SyncThatDidNotWaitIsACall) {
   PlanBuilder b;
   b.launch(0, 1, {.us = 10});
-  b.sync(99, 2, 5, none);
+  b.sync(99, 2, 5, no_index);
   EXPECT_EQ(text(path_of(b.plan)), "call 0-1, host 1-100, call 100-102");
 }
 
@@ -173,7 +173,7 @@ TEST(CriticalPath, LooksAtTheFirstItemsAndWorkOnly) {
   PlanBuilder b;
   b.launch(0, 1, {.us = 10});
   b.launch(0, 1, {.us = 10});
-  b.sync(0, 2, 5, none);
+  b.sync(0, 2, 5, no_index);
   const auto links = critical_path(b.plan, simulate(b.plan), TimePoint{}, 2, 2);
   EXPECT_EQ(text(links), "call 0-1, latency 1-3, work 3-13, gap 13-14, work 14-24");
 }
@@ -199,10 +199,13 @@ TEST(SummarizePath, MergesByKindAndNameLongestFirst) {
   m.kernel(80, 5, 2);
   const Links links = link_trace(m.trace);
   const std::vector<PathLink> path{
-      {PathKind::host, 0, at_us(0), at_us(10)},     {PathKind::call, 0, at_us(10), at_us(15)},
-      {PathKind::work, 0, at_us(15), at_us(45)},    {PathKind::device_gap, 0, at_us(45), at_us(46)},
-      {PathKind::work, 1, at_us(46), at_us(70)},    {PathKind::host, 1, at_us(70), at_us(75)},
-      {PathKind::call, none, at_us(75), at_us(80)},
+      {PathKind::host, 0, at_us(0), at_us(10)},
+      {PathKind::call, 0, at_us(10), at_us(15)},
+      {PathKind::work, 0, at_us(15), at_us(45)},
+      {PathKind::device_gap, 0, at_us(45), at_us(46)},
+      {PathKind::work, 1, at_us(46), at_us(70)},
+      {PathKind::host, 1, at_us(70), at_us(75)},
+      {PathKind::call, no_index, at_us(75), at_us(80)},
   };
   const auto shares = summarize_path(m.trace, Attribution(m.trace, links), path);
   ASSERT_EQ(shares.size(), 6u);

@@ -198,7 +198,7 @@ TEST(Engine, EventsAtOneTimeRunInTheOrderTheyWereMade) {
   const Timeline t = simulate(b.plan);
   EXPECT_EQ(t.item_end[0], at_us(1));
   EXPECT_EQ(t.item_end[1], at_us(14));  // w0 runs [3, 13], then the call
-  EXPECT_EQ(t.item_slot[0], none);
+  EXPECT_EQ(t.item_slot[0], no_index);
   EXPECT_EQ(t.item_slot[1], 0u);
 }
 
@@ -256,7 +256,7 @@ TEST(Engine, RejectsAWaitForWorkThatIsNeverLaunched) {
 
 TEST(Engine, RejectsPreloadedWorkWithoutAStart) {
   PlanBuilder b;
-  b.add_work({}, none);
+  b.add_work({}, no_index);
   EXPECT_THROW(simulate(b.plan), std::exception);
 }
 

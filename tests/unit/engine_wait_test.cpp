@@ -66,15 +66,15 @@ TEST(EngineWait, AllWorkIsTheLatestOfAllStreams) {
   PlanBuilder b(1, 3);
   b.launch(0, 1, {.us = 10, .stream = 0});  // [3, 13]
   b.launch(0, 1, {.us = 20, .stream = 1});  // [4, 24]
-  b.sync(0, 2, 5.5, none);                  // stream 2 was never used
+  b.sync(0, 2, 5.5, no_index);              // stream 2 was never used
   EXPECT_EQ(simulate(b.plan).item_end[2], at_us(29.5));
 }
 
 TEST(EngineWait, AllWorkThatEndedLongAgoCostsTheCallOnly) {
   PlanBuilder b(1, 2);
   b.launch(0, 1, {.us = 10});
-  b.sync(99, 2, 5.5, none);
-  b.sync(0, 2, 5.5, none);
+  b.sync(99, 2, 5.5, no_index);
+  b.sync(0, 2, 5.5, no_index);
   const Timeline t = simulate(b.plan);
   EXPECT_EQ(t.item_end[1], at_us(102));
   EXPECT_EQ(t.item_end[2], at_us(104));
@@ -82,14 +82,14 @@ TEST(EngineWait, AllWorkThatEndedLongAgoCostsTheCallOnly) {
 
 TEST(EngineWait, AllWorkWithoutAnyCostsTheCallOnly) {
   PlanBuilder b;
-  b.sync(1, 2, 5.5, none);
+  b.sync(1, 2, 5.5, no_index);
   EXPECT_EQ(simulate(b.plan).item_end[0], at_us(3));
 }
 
 TEST(EngineWait, AllWorkDoesNotWaitForWhatIsLaunchedLater) {
   PlanBuilder b(2, 2);
   b.launch(0, 1, {.us = 10, .stream = 0}, 0);   // [3, 13]
-  b.sync(0, 2, 5.5, none, 0);                   // begins at 1
+  b.sync(0, 2, 5.5, no_index, 0);               // begins at 1
   b.launch(9, 1, {.us = 500, .stream = 0}, 1);  // submitted at 10
   b.launch(0, 1, {.us = 500, .stream = 1}, 1);
   EXPECT_EQ(simulate(b.plan).item_end[1], at_us(18.5));
@@ -98,7 +98,7 @@ TEST(EngineWait, AllWorkDoesNotWaitForWhatIsLaunchedLater) {
 TEST(EngineWait, AllWorkDoesNotWaitForThreadsThatRanAhead) {
   // Work 1 is there when the synchronisation begins, but behind work 0, which comes after it.
   PlanBuilder b(2);
-  b.sync(20, 2, 5, none, 0);
+  b.sync(20, 2, 5, no_index, 0);
   b.launch(0, 1, {.us = 10}, 0);
   b.launch(0, 1, {.us = 10}, 1);
   const Timeline t = simulate(b.plan);
@@ -110,7 +110,7 @@ TEST(EngineWait, AllWorkDoesNotWaitForThreadsThatRanAhead) {
 TEST(EngineWait, AllWorkIncludesPreloadedWork) {
   PlanBuilder b;
   b.preloaded(0, {.us = 50});
-  b.sync(0, 2, 5.5, none);
+  b.sync(0, 2, 5.5, no_index);
   EXPECT_EQ(simulate(b.plan).item_end[0], at_us(55.5));
 }
 

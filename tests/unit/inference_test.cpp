@@ -99,11 +99,11 @@ TraceMaker threads(double op_begin = 900, double op_us = 1) {
 
 TEST(HandOff, IsAnIdleGapInWhichAnotherThreadRan) { EXPECT_EQ(hand_off(100, threads()), 1u); }
 
-TEST(HandOff, NeedsAWholeItemOfTheOther) { EXPECT_EQ(hand_off(55, threads()), none); }
+TEST(HandOff, NeedsAWholeItemOfTheOther) { EXPECT_EQ(hand_off(55, threads()), no_index); }
 
 TEST(HandOff, NeedsAThreadThatIsNotInAnOperation) {
-  EXPECT_EQ(hand_off(100, threads(40, 50)), none);  // thread 0 computes from 40 to 90
-  EXPECT_EQ(hand_off(100, threads(20, 30)), 1u);    // it had stopped at 50
+  EXPECT_EQ(hand_off(100, threads(40, 50)), no_index);  // thread 0 computes from 40 to 90
+  EXPECT_EQ(hand_off(100, threads(20, 30)), 1u);        // it had stopped at 50
 }
 
 TEST(HandOff, IsNotAShortGap) {
@@ -113,7 +113,7 @@ TEST(HandOff, IsNotAShortGap) {
   const OpCover cover(m.trace);
   EXPECT_EQ(
       find_hand_off(ThreadId{0}, at_us(10), at_us(29), cover, items, {at_us(12)}, {at_us(14)}),
-      none);
+      no_index);
   EXPECT_EQ(
       find_hand_off(ThreadId{0}, at_us(10), at_us(31), cover, items, {at_us(12)}, {at_us(14)}), 0u);
 }

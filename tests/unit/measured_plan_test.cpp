@@ -143,7 +143,7 @@ TEST(MeasuredPlan, WorkLaunchedBeforeTheTraceIsPreloaded) {
   m.kernel(151.9, 10, 1);  // the host is far ahead: 1.5 behind
   const MeasuredPlan p = plan_of(m);
   ASSERT_EQ(p.plan.preloaded_start.size(), 2u);
-  EXPECT_EQ(p.plan.works[0].item, none);
+  EXPECT_EQ(p.plan.works[0].item, no_index);
   const Timeline t = simulate(p.plan);
   EXPECT_EQ(t.work_begin[0], at_us(0));
   EXPECT_EQ(t.work_begin[1], at_us(100.4));

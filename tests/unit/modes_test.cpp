@@ -50,7 +50,7 @@ void expect_consistent(const Plan& plan) {
   std::uint32_t next = 0;
   for (std::uint32_t i = 0; i < plan.items.size(); ++i) {
     const HostItem& item = plan.items[i];
-    if (item.after != none) {
+    if (item.after != no_index) {
       EXPECT_LT(item.after, i);
     }
     for (std::uint32_t k = 0; k < item.work_count; ++k) {
@@ -182,7 +182,7 @@ TEST(Modes, CudaGraphOfForwardAndBackwardDropsTheRest) {
 
 TEST(Modes, CudaGraphOfAStepThatWaitsFirstCapturesNothing) {
   Step s;
-  s.sync(0, 2, 5, none);
+  s.sync(0, 2, 5, no_index);
   s.launch_of(a_kernel);
   EXPECT_EQ(s.apply(Mode::cuda_graph).count("graph_captures_nothing"), 1);
   EXPECT_EQ(s.plan.items.size(), 3u);

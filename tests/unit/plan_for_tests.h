@@ -92,7 +92,7 @@ class PlanBuilder {
     item.kind = ItemKind::sync;
     item.submit = {};
     item.return_delay = from_us(return_us);
-    item.wait = work == none ? WaitFor::all_work : WaitFor::work;
+    item.wait = work == no_index ? WaitFor::all_work : WaitFor::work;
     item.wait_work = work;
     return i;
   }
@@ -104,7 +104,7 @@ class PlanBuilder {
   /// Work that is on the device from the start and begins no earlier than `start_us`.
   std::uint32_t preloaded(double start_us, const WorkSpec& work) {
     plan.preloaded_start.push_back(at_us(start_us));
-    return add_work(work, none);
+    return add_work(work, no_index);
   }
   std::uint32_t add_work(const WorkSpec& spec, std::uint32_t item) {
     DeviceWork work;

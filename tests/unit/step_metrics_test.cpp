@@ -178,7 +178,7 @@ TEST(TimeShares, OfEqualTimesTheNameDecides) {
   m.kernel(10, 5, -1, 0, "a");
   const Links links = link_trace(m.trace);
   PlanBuilder b;
-  for (std::uint32_t w = 0; w < 2; ++w) b.plan.works[b.add_work({.us = 5}, none)].source = w;
+  for (std::uint32_t w = 0; w < 2; ++w) b.plan.works[b.add_work({.us = 5}, no_index)].source = w;
   const auto shares = time_shares(m.trace, b.plan, Attribution(m.trace, links), GroupBy::kernel);
   EXPECT_EQ(shares[0].name, "a");
 }
@@ -227,8 +227,8 @@ TEST(Fidelity, SpansEndWithTheLastWorkOfTheStep) {
   b.marker(ItemKind::step_begin);
   b.launch(10, 5, {.us = 101});  // simulated: [17, 118]
   b.marker(ItemKind::step_end);
-  const auto steps = fidelity(m.trace, links, b.plan, {{"ProfilerStep#1", 0, 3}, {"open", 0, none}},
-                              simulate(b.plan));
+  const auto steps = fidelity(m.trace, links, b.plan,
+                              {{"ProfilerStep#1", 0, 3}, {"open", 0, no_index}}, simulate(b.plan));
   ASSERT_EQ(steps.size(), 1u);  // a step without end is left out
   EXPECT_EQ(steps[0].name, "ProfilerStep#1");
   EXPECT_DOUBLE_EQ(steps[0].traced_us, 117);

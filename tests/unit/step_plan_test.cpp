@@ -93,7 +93,7 @@ TEST(StepPlan, OfAllDifferentStepsTakesTheLast) {
 
 TEST(StepPlan, IgnoresStepsWithoutEndOrWork) {
   MeasuredPlan measured = steps_with_gaps({30, 10});
-  measured.steps[1].end_item = none;
+  measured.steps[1].end_item = no_index;
   EXPECT_EQ(step_plan(names(), measured, round_host(), Profiler::keep).name, "ProfilerStep#0");
   measured.steps[0].end_item = measured.steps[0].first_item + 1;
   EXPECT_THROW(step_plan(names(), measured, round_host(), Profiler::keep), InputError);
@@ -115,7 +115,7 @@ TEST(StepPlan, CutsReferencesToOtherSteps) {
   measured.plan = b.plan;
   measured.steps = {{"s", first, static_cast<std::uint32_t>(b.plan.items.size())}};
   const Plan step = step_plan(names(), measured, round_host(), Profiler::keep).plan;
-  EXPECT_EQ(step.items[0].after, none);
+  EXPECT_EQ(step.items[0].after, no_index);
   EXPECT_EQ(step.items[5].after, 1u);
   ASSERT_EQ(step.works.size(), 2u);
   EXPECT_EQ(step.works[0].edge_count, 0u);
@@ -214,7 +214,7 @@ TEST(SteadyPeriod, OfABlockingStepIsTheWholeRoundTrip) {
 TEST(SteadyPeriod, WithASyncOnceAStepIsHostPlusDrain) {
   PlanBuilder b;
   b.launch(10, 5, {.us = 100});
-  b.sync(0, 2, 5, none);
+  b.sync(0, 2, 5, no_index);
   b.call(20, 5);
   // 10 + 5, latency 2, 100, return 5, then 20 + 5: the device idles meanwhile.
   EXPECT_EQ(period_of(b.plan, 6), from_us(147));

@@ -1,5 +1,6 @@
 // Energy per access from recordings of bench/device/energy.
-//   energy_calibrate --data DIR [--data DIR ...] [--gpu NAME] [--configs DIR] [--write]
+//   energy_calibrate --data DIR [--data DIR ...] --gpu NAME [--configs DIR]
+//     [--checks public_power.csv] [--write]
 // DIR holds samples.csv, points.csv and, where the profiler ran, counters.csv and
 // counted_points.csv. Prints phases, energy per access by threads with 95 % intervals, lower bounds
 // and cross-checks. --write puts the lower bounds, the mean over the recordings, into the GPU's
@@ -23,7 +24,7 @@ namespace {
 
 struct Options {
   std::vector<std::string> data;
-  std::string gpu = "h200_sxm", configs = "configs";
+  std::string gpu, configs = "configs", checks = "validation/energy/public_power.csv";
   bool write = false;
 };
 
@@ -31,7 +32,10 @@ Options parse(int argc, char** argv) {
   Options o;
   for (int i = 1; i < argc; ++i) {
     const std::string key = argv[i];
-    std::string* text = key == "--gpu" ? &o.gpu : key == "--configs" ? &o.configs : nullptr;
+    std::string* text = key == "--gpu"       ? &o.gpu
+                        : key == "--checks"  ? &o.checks
+                        : key == "--configs" ? &o.configs
+                                             : nullptr;
     if (key == "--write") {
       o.write = true;
     } else if (key == "--data" && i + 1 < argc) {
@@ -40,7 +44,7 @@ Options parse(int argc, char** argv) {
       *text = argv[++i];
     } else {
       throw InputError("command line", key, "an unknown option or no value",
-                       "--data DIR, --gpu NAME, --configs DIR, --write");
+                       "--data DIR, --gpu NAME, --configs DIR, --checks FILE, --write");
     }
   }
   return o;
@@ -128,23 +132,17 @@ void print_access(const Row& row, const AccessCalibration& c, double off) {
   fmt::print("\n");
 }
 
-/// Public measurement of a streaming kernel with more and more multiply-adds (see README).
-struct PublicPoint {
-  const char* name;
-  double power_w, dram_gbps, tflops;
-};
-constexpr PublicPoint public_points[] = {{"DRAM-bound", 572, 3759, 0.94},
-                                         {"mixed", 583, 2204, 35.812},
-                                         {"FP32-bound", 409, 474, 41.817}};
-
-void print_checks(const Estimate& idle, const Estimate& stream, const Estimate& ffma) {
-  fmt::print(
-      "\ncross-check with public power (gpu-benches roofline, another board, 57 to 65 C):\n");
-  for (const PublicPoint& p : public_points) {
-    const double watt =
-        idle.value + p.dram_gbps * 1e9 / 32 * stream.value * 1e-12 + p.tflops * ffma.value;
-    fmt::print("  {:10} {:.0f} W measured, {:.0f} W from dram_stream and ffma: {:+.1f} %\n", p.name,
-               p.power_w, watt, 100 * (watt / p.power_w - 1));
+/// Power that others measured at a known DRAM and FP32 rate, against the energies found here.
+void print_checks(const Options& o, const Estimate& idle, const Estimate& stream,
+                  const Estimate& ffma) {
+  for (const CsvRow& row : read_csv(o.checks)) {
+    if (row.text("gpu") != o.gpu) continue;
+    const double watt = idle.value + row.number("dram_gbps") * 1e9 / 32 * stream.value * 1e-12 +
+                        row.number("tflops") * ffma.value;
+    const double measured = row.number("power_w");
+    fmt::print(
+        "check {:10} {:.0f} W measured elsewhere, {:.0f} W from dram_stream and ffma: {:+.1f} %\n",
+        row.text("point"), measured, watt, 100 * (watt / measured - 1));
   }
 }
 
@@ -195,7 +193,7 @@ void write_access(const Options& o, const std::vector<Recording>& recordings) {
   std::ofstream(path, std::ios::binary) << to_json(config);
 }
 
-Recording evaluate(const std::string& folder, const GpuArch& gpu) {
+Recording evaluate(const Options& o, const std::string& folder, const GpuArch& gpu) {
   const std::vector<PowerSample> samples = read_power_log(folder + "/samples.csv");
   const std::vector<CalibrationPoint> points = read_points(folder + "/points.csv", samples);
   fmt::print("== {}\n", folder);
@@ -218,7 +216,7 @@ Recording evaluate(const std::string& folder, const GpuArch& gpu) {
     const auto e = divide_energy(points, load, divide, out.idle);
     if (e) fmt::print("{:14} {:9.4g} +- {:.2g} pJ a thread\n", divide, e->value, e->ci95);
   }
-  if (stream.value > 0 && ffma.value > 0) print_checks(out.idle, stream, ffma);
+  if (stream.value > 0 && ffma.value > 0) print_checks(o, out.idle, stream, ffma);
   return out;
 }
 
@@ -226,7 +224,7 @@ void run(const Options& o) {
   const GpuCatalogue gpus = load_catalogue(o.configs + "/gpus");
   const GpuArch& gpu = find_gpu(gpus, o.gpu);
   std::vector<Recording> recordings;
-  for (const std::string& folder : o.data) recordings.push_back(evaluate(folder, gpu));
+  for (const std::string& folder : o.data) recordings.push_back(evaluate(o, folder, gpu));
   if (recordings.empty()) {
     throw InputError("command line", "--data", "nothing", "a folder of recordings");
   }

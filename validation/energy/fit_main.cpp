@@ -77,10 +77,13 @@ TraceEnergyModel rounded(TraceEnergyModel model) {
 
 void write_configs(const Options& options, const std::vector<Capture>& captures, WorkRules rules,
                    TraceEnergyModel model) {
+  const auto round = [](double share) { return std::round(1000 * share) / 1000; };
   for (TypicalRate& rate : rules.rates) {
-    rate.dram_share = std::round(1000 * rate.dram_share) / 1000;
-    rate.flop_share = std::round(1000 * rate.flop_share) / 1000;
+    rate.dram_share = round(rate.dram_share);
+    rate.flop_share = round(rate.flop_share);
   }
+  rules.other_dram_share = round(rules.other_dram_share);
+  rules.other_flop_share = round(rules.other_flop_share);
   const std::string folder = options.configs + "/energy";
   const std::string on =
       fmt::format("{} captures with measured power: {}", captures.size(), data_names(options));

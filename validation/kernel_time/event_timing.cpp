@@ -1,7 +1,6 @@
 #include "validation/kernel_time/event_timing.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <iterator>
 
 namespace tandem::kernel_time {
@@ -27,7 +26,7 @@ constexpr Row rows[] = {
 };
 
 constexpr std::size_t fewest_calibration_rows = 50;
-constexpr std::size_t nearest_rows = 5;
+constexpr std::ptrdiff_t nearest_rows = 5;
 
 double median(std::vector<double> v) {
   const auto middle = v.begin() + static_cast<std::ptrdiff_t>(v.size() / 2);
@@ -58,16 +57,14 @@ std::vector<EventTiming> row_timings(const MeasuredTable& table,
   if (hidden.size() < fewest_calibration_rows) return out;
   for (std::size_t i = 0; i < out.size(); ++i) {
     const auto after = std::lower_bound(hidden.begin(), hidden.end(), i) - hidden.begin();
-    const auto last = std::min<std::ptrdiff_t>(std::ssize(hidden), after + nearest_rows / 2 + 1);
-    const auto first =
-        std::max<std::ptrdiff_t>(0, last - static_cast<std::ptrdiff_t>(nearest_rows));
+    const auto last = std::min(std::ssize(hidden), after + nearest_rows / 2 + 1);
+    const auto first = std::max<std::ptrdiff_t>(0, last - nearest_rows);
     std::vector<double> near;
     for (auto h = first; h < last; ++h) {
       near.push_back(table.rows[hidden[static_cast<std::size_t>(h)]].measured_us);
     }
     out[i].floor_us = median(std::move(near));
-    static const double share = getenv("SHARE") ? atof(getenv("SHARE")) : 1;
-    out[i].offset_us += share * (out[i].floor_us - timing.floor_us);
+    out[i].offset_us += out[i].floor_us - timing.floor_us;
   }
   return out;
 }

@@ -72,6 +72,7 @@ std::vector<GridScore> score_grids(const std::vector<MeasuredTable>& tables,
     }
   }
   std::vector<GridScore> out;
+  out.reserve(scores.size());
   for (auto& [key, score] : scores) out.push_back(std::move(score));
   return out;
 }

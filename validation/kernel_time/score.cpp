@@ -60,6 +60,7 @@ std::vector<Score> score(const std::vector<MeasuredTable>& tables, const GpuCata
     }
   }
   std::vector<Score> out;
+  out.reserve(groups.size());
   for (auto& [name, errors] : groups) out.push_back(summary(name, std::move(errors)));
   return out;
 }

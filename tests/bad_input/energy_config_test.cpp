@@ -1,0 +1,135 @@
+// Every way an energy config or a recording can be wrong, and what the error says.
+#include "models/energy/energy_config.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+
+#include "models/arch/gpu_config.h"
+#include "models/energy/csv_rows.h"
+#include "models/energy/power_log.h"
+
+namespace tandem {
+namespace {
+
+namespace fs = std::filesystem;
+const std::string configs = TANDEM_SOURCE_DIR "/configs";
+
+class EnergyConfigFile : public testing::Test {
+ protected:
+  void SetUp() override {
+    const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
+    dir_ = fs::path(testing::TempDir()) / "tandem_energy_config" / test->name();
+    fs::remove_all(dir_);
+    fs::create_directories(dir_);
+  }
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream((dir_ / name).string()) << text;
+    return (dir_ / name).string();
+  }
+  static std::string error_of(const std::function<void()>& action) {
+    try {
+      action();
+    } catch (const InputError& caught) {
+      return caught.what();
+    }
+    return "no error";
+  }
+  std::string gpu_error(const std::function<void(Json&)>& change) const {
+    Json json = read_json_file(configs + "/energy/h200_sxm.json");
+    change(json);
+    return error_of([&] { load_energy(write("gpu.json", json.dump())); });
+  }
+  std::string rules_error(const std::function<void(Json&)>& change) const {
+    Json json = read_json_file(configs + "/energy/work.json");
+    change(json);
+    return error_of([&] { load_work_rules(write("work.json", json.dump())); });
+  }
+  static void expect_has(const std::string& text, const std::string& part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text << "\n  lacks: " << part;
+  }
+  fs::path dir_;
+};
+
+TEST_F(EnergyConfigFile, EveryGpuHasOne) {
+  for (const GpuArch& gpu : load_catalogue(configs + "/gpus").gpus) {
+    const EnergyConfig config = find_energy(configs + "/energy", gpu);
+    EXPECT_EQ(config.trace.power_limit_w, gpu.tdp_w) << gpu.name;
+    EXPECT_LT(config.trace.static_w, gpu.tdp_w) << gpu.name;
+  }
+}
+
+TEST_F(EnergyConfigFile, WrittenConfigsReadBack) {
+  const std::string text = to_json(load_energy(configs + "/energy/h200_sxm.json"));
+  EXPECT_EQ(to_json(load_energy(write("again.json", text))), text);
+}
+
+TEST_F(EnergyConfigFile, UnknownGpuListsTheKnown) {
+  GpuArch gpu;
+  gpu.name = "b300";
+  const std::string error = error_of([&] { find_energy(configs + "/energy", gpu); });
+  expect_has(error, "no energy constants of \"b300\"");
+  expect_has(error, "h200_sxm");
+}
+
+TEST_F(EnergyConfigFile, OneFilePerGpu) {
+  const std::string text = to_json(load_energy(configs + "/energy/h200_sxm.json"));
+  write("a.json", text);
+  write("b.json", text);
+  GpuArch gpu;
+  gpu.name = "h200_sxm";
+  expect_has(error_of([&] { find_energy(dir_.string(), gpu); }), "two files for \"h200_sxm\"");
+}
+
+TEST_F(EnergyConfigFile, WrongConstants) {
+  const auto value = [](Json& j) -> Json& { return j["trace"]["static_w"]["value"]; };
+  expect_has(gpu_error([&](Json& j) { value(j) = -5; }), "trace.static_w.value");
+  expect_has(gpu_error([&](Json& j) { value(j) = "many"; }), "text \"many\"");
+  expect_has(gpu_error([&](Json& j) { value(j) = nullptr; }), "null");
+  expect_has(gpu_error([&](Json& j) { value(j) = 0; }), "trace.static_w.value");
+  expect_has(gpu_error([](Json& j) { j["trace"]["static_w"]["unit"] = "J"; }), "unit");
+  expect_has(gpu_error([](Json& j) { j["trace"].erase("static_w"); }), "no key \"static_w\"");
+  expect_has(gpu_error([](Json& j) { j["trace"]["color"] = 1; }), "unknown key \"color\"");
+  expect_has(gpu_error([](Json& j) { j["access"].erase("l2_pj_per_sector"); }),
+             "no key \"l2_pj_per_sector\"");
+}
+
+TEST_F(EnergyConfigFile, WrongFrame) {
+  expect_has(gpu_error([](Json& j) { j["schema"] = "tandem.energy/9"; }), "schema");
+  expect_has(gpu_error([](Json& j) { j.erase("gpus"); }), "no key \"gpus\"");
+  expect_has(gpu_error([](Json& j) { j["more"] = 1; }), "unknown key \"more\"");
+  expect_has(gpu_error([](Json& j) { j["correlation"].erase(0); }), "5 rows");
+  expect_has(gpu_error([](Json& j) { j["correlation"][1][2] = 7; }), "-1 to 1");
+  expect_has(gpu_error([](Json& j) { j["correlation"][1] = "x"; }), "5 rows");
+  expect_has(error_of([&] { load_energy(write("list.json", "[]")); }), "an object");
+  expect_has(error_of([&] { load_energy((dir_ / "none.json").string()); }), "none.json");
+}
+
+TEST_F(EnergyConfigFile, WrongRules) {
+  expect_has(rules_error([](Json& j) { j["rates"]["rows"][0]["family"] = "magic"; }), "gemm");
+  expect_has(rules_error([](Json& j) { j["rates"]["rows"][0]["unit"] = "abacus"; }), "tensor");
+  expect_has(rules_error([](Json& j) { j["rates"]["rows"][0].erase("dram_share"); }), "dram_share");
+  expect_has(rules_error([](Json& j) { j["rates"]["rows"] = 5; }), "rows");
+  expect_has(rules_error([](Json& j) { j["constants"]["half_rate_us"]["value"] = -1; }),
+             "half_rate_us");
+}
+
+TEST_F(EnergyConfigFile, WrongRecordings) {
+  const auto log_error = [&](const std::string& text) {
+    return error_of([&] { read_power_log(write("samples.csv", text)); });
+  };
+  const std::string header = "time_s,energy_j,instant_w\n";
+  EXPECT_EQ(log_error(header + "1,2,3\n2,3,4\n"), "no error");
+  expect_has(log_error(""), "no readable file");
+  expect_has(log_error("time_s,power\n1,2\n"), "energy_j");
+  expect_has(log_error(header + "1,2\n"), "line 2");
+  expect_has(log_error(header + "1,x,3\n"), "\"x\"");
+  expect_has(log_error(header + "1,nan,3\n"), "nan");
+  expect_has(log_error(header + "2,2,3\n1,3,4\n"), "times in order");
+  expect_has(error_of([&] { read_csv(dir_.string()); }), "no readable file");
+}
+
+}  // namespace
+}  // namespace tandem
