@@ -31,31 +31,18 @@ TraceSummary summarize(const Trace& trace, const Links& links) {
   return s;
 }
 
-/// The config of the traced device; `--gpu` may name it, but not another one yet.
-std::optional<GpuArch> choose_gpu(const Trace& trace, const ReplayOptions& options,
-                                  LossList& losses) {
-  const GpuCatalogue catalogue = load_catalogue(options.configs + "/gpus");
+/// The config of the traced device; `--gpu` names it where none matches.
+std::optional<GpuArch> traced_gpu(const Trace& trace, const GpuCatalogue& catalogue,
+                                  const ReplayOptions& options, LossList& losses) {
   const DeviceProperties device =
       trace.devices.empty() ? DeviceProperties{} : trace.devices.front();
   const DeviceMatch match = match_device(catalogue, device);
-  const std::string traced = match.gpu == nullptr ? "" : match.gpu->name;
-  if (options.gpu.empty() && options.overrides.empty()) {
-    if (match.gpu != nullptr) return *match.gpu;
-    losses.add("unknown_device", Severity::warning,
-               "no GPU config matches the traced device \"" + device.name +
-                   "\"; nothing that needs one was computed (--gpu names one)");
-    return {};
-  }
-  GpuArch gpu = find_gpu(catalogue, options.gpu.empty() ? traced : options.gpu);
-  apply_overrides(gpu, options.overrides);
-  const bool other = !traced.empty() && gpu.name != traced;
-  if (other || !options.overrides.empty()) {
-    throw InputError("command line", options.overrides.empty() ? "--gpu" : "--set",
-                     "\"" + gpu.name + "\" for a trace of \"" + device.name + "\"",
-                     "the traced GPU (" + (traced.empty() ? "unknown" : traced) +
-                         "): re-timing kernels for another GPU is not part of this version");
-  }
-  return gpu;
+  if (match.gpu != nullptr) return *match.gpu;
+  if (!options.gpu.empty()) return find_gpu(catalogue, options.gpu);
+  losses.add("unknown_device", Severity::warning,
+             "no GPU config matches the traced device \"" + device.name +
+                 "\"; nothing that needs one was computed (--gpu names one)");
+  return {};
 }
 
 }  // namespace
@@ -63,14 +50,15 @@ std::optional<GpuArch> choose_gpu(const Trace& trace, const ReplayOptions& optio
 Analysis analyse(Trace trace, const ReplayOptions& options) {
   Analysis a;
   a.trace = std::move(trace);
-  a.host = load_host_model(options.configs + "/hosts/" + options.host + ".json");
+  a.configs = load_configs(options.configs, options.host);
   a.links = link_trace(a.trace);
   a.losses = a.trace.losses;
   a.losses.merge(a.links.losses);
   a.summary = summarize(a.trace, a.links);
-  a.gpu = choose_gpu(a.trace, options, a.losses);
-  const DeviceTiming timing(a.trace, a.links, a.host);
-  a.measured = measured_plan(a.trace, a.links, a.host, timing);
+  a.gpu = traced_gpu(a.trace, a.configs.gpus, options, a.losses);
+  const HostModel& host = a.configs.host;
+  const DeviceTiming timing(a.trace, a.links, host);
+  a.measured = measured_plan(a.trace, a.links, host, timing);
   a.losses.merge(a.measured.losses);
   a.measured_timeline = simulate(a.measured.plan);
   a.attribution.emplace(a.trace, a.links);
@@ -80,10 +68,17 @@ Analysis analyse(Trace trace, const ReplayOptions& options) {
   }
   a.fidelity = fidelity(a.trace, a.links, a.measured.plan, spans, a.measured_timeline);
   if (a.gpu) {
+    const TraceLaunches launches(a.trace, a.links, ops_of_calls(a.trace).innermost);
     a.counters =
-        kernel_counters(a.trace, a.links, *a.gpu, options.configs, options.cache, a.losses);
+        kernel_counters(a.trace, launches, *a.gpu, a.configs.costs, options.cache, a.losses);
   }
-  if (!options.counters_path.empty()) add_measured_counters(a, options.counters_path);
+  if (!options.counters_path.empty()) {
+    a.model_counters = a.counters;
+    add_measured_counters(a, options.counters_path);
+  }
+  StepPlan step = step_plan(a.trace, a.measured, host, options.profiler);
+  a.losses.merge(step.losses);
+  a.traced_step = cut_step(a.trace, a.links, std::move(step));
   return a;
 }
 

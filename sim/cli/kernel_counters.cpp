@@ -4,11 +4,8 @@
 #include <numeric>
 
 #include "models/kernel/classify.h"
-#include "models/kernel/cost_constants.h"
 #include "models/kernel/cost_model.h"
-#include "models/kernel/launch_from_trace.h"
 #include "models/memory/l2_warm.h"
-#include "sim/metrics/attribution.h"
 
 namespace tandem {
 
@@ -45,11 +42,9 @@ CacheState parse_cache(const std::string& text) {
 
 }  // namespace
 
-std::vector<WorkCounters> kernel_counters(const Trace& trace, const Links& links,
-                                          const GpuArch& gpu, const std::string& configs,
+std::vector<WorkCounters> kernel_counters(const Trace& trace, const TraceLaunches& launches,
+                                          const GpuArch& gpu, const CostConstants& constants,
                                           const std::string& cache, LossList& losses) {
-  const CostConstants constants = CostConstants::load(configs + "/kernels/costs.json");
-  const TraceLaunches launches(trace, links, ops_of_calls(trace).innermost);
   losses.merge(launches.losses());
   const CacheState state = parse_cache(cache);
   CostCache costs(gpu, constants, state);
@@ -79,6 +74,19 @@ std::vector<WorkCounters> kernel_counters(const Trace& trace, const Links& links
     counters[order[i]] = to_counters(launched[i], cost[i], window_cycles);
   }
   return counters;
+}
+
+void apply_residual(const WorkCounters& measured, const WorkCounters& model,
+                    WorkCounters& scenario) {
+  for (double WorkCounters::*counter :
+       {&WorkCounters::smsp_elapsed_cycles, &WorkCounters::smsp_active_cycles,
+        &WorkCounters::smsp_issue_cycles, &WorkCounters::tc_active_cycles,
+        &WorkCounters::tc_issue_cycles, &WorkCounters::warp_active_cycles, &WorkCounters::l1_bytes,
+        &WorkCounters::l2_bytes, &WorkCounters::dram_read_bytes, &WorkCounters::dram_write_bytes,
+        &WorkCounters::shared_bytes}) {
+    if (model.*counter > 0) scenario.*counter *= measured.*counter / (model.*counter);
+  }
+  scenario.modelled = scenario.modelled || measured.modelled;
 }
 
 GpuScale gpu_scale(const GpuArch& gpu) {

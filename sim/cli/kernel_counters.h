@@ -5,18 +5,24 @@
 #include <vector>
 
 #include "models/arch/gpu_arch.h"
+#include "models/kernel/cost_constants.h"
+#include "models/kernel/launch_from_trace.h"
 #include "sim/core/error.h"
 #include "sim/metrics/gpu_metrics.h"
-#include "sim/trace/links.h"
 #include "sim/trace/trace.h"
 
 namespace tandem {
 
 /// Counters per activity, with the traced durations. `cache`: "warm" or "cold".
 /// What the model cannot tell apart is counted in `losses`.
-std::vector<WorkCounters> kernel_counters(const Trace& trace, const Links& links,
-                                          const GpuArch& gpu, const std::string& configs,
+std::vector<WorkCounters> kernel_counters(const Trace& trace, const TraceLaunches& launches,
+                                          const GpuArch& gpu, const CostConstants& constants,
                                           const std::string& cache, LossList& losses);
+
+/// Multiplies `scenario`, counters of the kernel model, by measured over model of the traced
+/// kernel.
+void apply_residual(const WorkCounters& measured, const WorkCounters& model,
+                    WorkCounters& scenario);
 
 /// What turns counters into shares of time on this GPU.
 GpuScale gpu_scale(const GpuArch& gpu);

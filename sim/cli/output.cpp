@@ -37,8 +37,8 @@ void write_outputs(const Replay& r, const OutputPaths& paths) {
     // A path need not be UTF-8; JSON must be.
     out << result_json(r.result).dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
   });
-  const SimulatedRun measured{r.measured.plan, r.measured_timeline};
-  const SimulatedRun scenario{r.isolated, r.isolated_timeline, r.shares};
+  const SimulatedRun measured{r.trace, r.measured.plan, r.measured_timeline};
+  const SimulatedRun scenario{r.step.trace, r.isolated, r.isolated_timeline, r.shares};
   write_file(paths.kernels,
              [&](std::ostream& out) { write_kernels_csv(out, r.trace, *r.attribution, measured); });
   write_file(paths.timeline,

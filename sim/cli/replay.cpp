@@ -31,15 +31,16 @@ double share_of(const std::vector<PathShare>& path, std::initializer_list<std::s
 }
 
 /// Critical path of the last full period of the steady state.
-void add_critical_path(const Analysis& a, const Plan& step, const Plan& repeated,
-                       const Timeline& steady, Duration period, Result& result) {
+void add_critical_path(const Trace& trace, const Attribution& attribution, const Plan& step,
+                       const Plan& repeated, const Timeline& steady, Duration period,
+                       Result& result) {
   const std::size_t end_item = steady_copies * step.items.size();
   const std::size_t end_work = steady_copies * step.works.size();
   TimePoint end{};
   for (std::size_t i = 0; i < end_item; ++i) end = std::max(end, steady.item_end[i]);
   for (std::size_t w = 0; w < end_work; ++w) end = std::max(end, steady.work_end[w]);
   const auto links = critical_path(repeated, steady, end - period, end_item, end_work);
-  result.critical_path = summarize_path(a.trace, *a.attribution, links);
+  result.critical_path = summarize_path(trace, attribution, links);
   const double gpu = share_of(result.critical_path, {"kernel", "device_gap", "stream_wait"});
   result.limited_by = gpu > 0.6 ? "gpu" : gpu < 0.4 ? "host" : "balance";
   // Errors of the validation cases (README): 2 % where the GPU decides, 15 % where the host does.
@@ -47,13 +48,11 @@ void add_critical_path(const Analysis& a, const Plan& step, const Plan& repeated
 }
 
 /// Metrics that need the kernel model: the four levels of the thesis, DCGM's, traffic, families.
-void add_gpu_metrics(const Analysis& a, const std::vector<WorkCounters>& counters, const Plan& step,
-                     Result& result) {
-  if (!a.gpu) return;
+void add_gpu_metrics(const std::vector<WorkCounters>& counters, const GpuScale& scale,
+                     const Plan& step, Result& result) {
   std::vector<WorkCounters> works;
   works.reserve(step.works.size());
   for (const DeviceWork& work : step.works) works.push_back(counters[work.source]);
-  const GpuScale scale = gpu_scale(*a.gpu);
   result.gpu_step = gpu_metrics(works, scale, result.step.time_us);
   result.gpu_kernel_time = gpu_metrics(works, scale, elapsed_us(works, scale));
   result.families = family_shares(works, scale);
@@ -63,10 +62,11 @@ void add_gpu_metrics(const Analysis& a, const std::vector<WorkCounters>& counter
       utilization_bins(works, BinnedUtilization::tc_issue, utilization_bin_count);
 }
 
-void add_shares(const Trace& trace, const Analysis& a, const Plan& step, Result& result) {
-  result.kernels = time_shares(trace, step, *a.attribution, GroupBy::kernel);
-  result.ops = time_shares(trace, step, *a.attribution, GroupBy::op);
-  result.layers = time_shares(trace, step, *a.attribution, GroupBy::layer);
+void add_shares(const Trace& trace, const Attribution& attribution, const Plan& step,
+                Result& result) {
+  result.kernels = time_shares(trace, step, attribution, GroupBy::kernel);
+  result.ops = time_shares(trace, step, attribution, GroupBy::op);
+  result.layers = time_shares(trace, step, attribution, GroupBy::layer);
   for (const DeviceWork& work : step.works) {
     if (work.graph_node) result.graph_captured_us += to_us(work.duration);
   }
@@ -81,74 +81,88 @@ void describe_scenario(const Analysis& a, const ReplayOptions& options, Result& 
   result.scenario.batch = a.summary.batch;
   result.scenario.precision = "as-traced";
   result.scenario.profiler = options.profiler == Profiler::remove ? "remove" : "keep";
-  result.scenario.host = a.host.name;
+  result.scenario.host = a.configs.host.name;
 }
 
-/// The measured plan with the durations of another trace of the same rows.
-MeasuredPlan retimed(const MeasuredPlan& measured, const Trace& trace) {
-  MeasuredPlan out = measured;
-  for (DeviceWork& work : out.plan.works) work.duration = trace.activities.duration[work.source];
-  return out;
-}
-
-void add_batch(const RewrittenTrace& rewritten, const ReplayOptions& options, Result& result) {
-  const BatchConfidence& c = rewritten.batch.confidence;
-  result.losses.merge(rewritten.losses);
+void add_batch(const BatchReport& report, const ReplayOptions& options, Result& result) {
+  const BatchConfidence& c = report.confidence;
   result.scenario.batch = options.batch;
   result.batch = BatchConfidenceSummary{c.factor, c.extrapolated, c.affine_share, c.switch_share,
                                         c.expected_error};
 }
 
-/// `rewritten`: the trace of the scenario, or null for the analysed one.
-Prediction predict_step(const Analysis& a, const RewrittenTrace* rewritten,
-                        const ReplayOptions& options) {
-  Prediction p;
+/// Counters of a rewritten step: the kernel model's, and where the trace's own were measured, times
+/// measured over model.
+std::vector<WorkCounters> scenario_counters(const Analysis& a, const Prediction& p, bool rewritten,
+                                            const TraceLaunches& launches,
+                                            const ReplayOptions& options) {
+  if (!p.target) return {};
+  std::vector<WorkCounters> counters;
+  if (!rewritten) {
+    for (const std::uint32_t row : p.step.traced_activity) counters.push_back(a.counters[row]);
+    return counters;
+  }
+  LossList known;  // of the kernel model: the analysis has them already
+  counters =
+      kernel_counters(p.step.trace, launches, *p.target, a.configs.costs, options.cache, known);
+  for (std::size_t i = 0; i < counters.size() && !a.model_counters.empty(); ++i) {
+    const std::uint32_t row = p.step.traced_activity[i];
+    if (row != no_row) apply_residual(a.counters[row], a.model_counters[row], counters[i]);
+  }
+  return counters;
+}
+
+/// Runs the step in its mode: the steady state, and once alone.
+void simulate_step(const Analysis& a, Prediction& p) {
   Result& result = p.result;
-  describe_scenario(a, options, result);
-  const Trace& trace = rewritten != nullptr ? rewritten->trace : a.trace;
-  if (rewritten != nullptr) add_batch(*rewritten, options, result);
-  StepPlan step = rewritten != nullptr
-                      ? step_plan(trace, retimed(a.measured, trace), a.host, options.profiler)
-                      : step_plan(trace, a.measured, a.host, options.profiler);
-  result.losses.merge(step.losses);
-  apply_mode(trace, a.host, options.mode, step.plan, result.losses);
-  const Plan repeated = repeat(step.plan, steady_copies, a.host);
+  const HostModel& host = a.configs.host;
+  const Plan& step = p.step.plan;
+  const Plan repeated = repeat(step, steady_copies, host);
   const Timeline steady = simulate(repeated);
-  const Duration period = steady_period(step.plan, steady, steady_copies);
-  p.isolated = repeat(step.plan, 1, a.host);
+  const Duration period = steady_period(step, steady, steady_copies);
+  p.isolated = repeat(step, 1, host);
   p.isolated_timeline = simulate(p.isolated);
   result.events = a.measured_timeline.events + steady.events + p.isolated_timeline.events;
-  result.step = step_metrics(trace, step.plan, steady, steady_copies, period, p.isolated,
+  result.step = step_metrics(p.step.trace, step, steady, steady_copies, period, p.isolated,
                              p.isolated_timeline);
   const double samples = result.scenario.batch ? static_cast<double>(*result.scenario.batch) : 1.0;
   if (result.step.time_us > 0) result.step.throughput_per_s = samples / result.step.time_us * 1e6;
-  add_shares(trace, a, step.plan, result);
-  add_gpu_metrics(a, rewritten != nullptr ? rewritten->counters : a.counters, step.plan, result);
-  if (a.gpu) {
-    const auto& counters = rewritten != nullptr ? rewritten->counters : a.counters;
-    for (const DeviceWork& work : p.isolated.works) {
-      p.shares.push_back(dcgm_shares(counters[work.source], gpu_scale(*a.gpu)));
-    }
-  }
-  add_critical_path(a, step.plan, repeated, steady, period, result);
+  const Attribution attribution(p.step.trace, p.step.links);
+  add_shares(p.step.trace, attribution, step, result);
+  add_critical_path(p.step.trace, attribution, step, repeated, steady, period, result);
+}
+
+Prediction predict_step(const Analysis& a, Scenario scenario, const ReplayOptions& options) {
+  Prediction p;
+  Result& result = p.result;
+  describe_scenario(a, options, result);
+  result.losses.merge(scenario.losses);
+  if (scenario.gpu) result.scenario.gpu = scenario.gpu->name;
+  if (scenario.batch) add_batch(*scenario.batch, options, result);
+  p.target = std::move(scenario.gpu);
+  p.step = std::move(scenario.step);
+  apply_mode(p.step.trace, a.configs.host, options.mode, p.step.plan, result.losses);
+  const TraceLaunches launches(p.step.trace, p.step.links, ops_of_calls(p.step.trace).innermost);
+  p.step_counters = scenario_counters(a, p, scenario.rewritten, launches, options);
+  simulate_step(a, p);
   if (result.batch) {
     result.expected_error = std::hypot(result.expected_error, result.batch->expected_error);
   }
-  add_energy(a, trace, step.plan, p.isolated_timeline, options, result);
+  if (!p.target) return p;
+  const GpuScale scale = gpu_scale(*p.target);
+  add_gpu_metrics(p.step_counters, scale, p.step.plan, result);
+  for (const DeviceWork& work : p.isolated.works) {
+    p.shares.push_back(dcgm_shares(p.step_counters[work.source], scale));
+  }
+  add_energy(a, *p.target, p.step, launches, p.isolated_timeline, result);
   return p;
 }
 
 }  // namespace
 
 Prediction predict(const Analysis& a, const ReplayOptions& options) {
-  Prediction p;
-  if (options.batch && options.batch != a.summary.batch) {
-    const RewrittenTrace rewritten = rewrite(a, options);
-    p = predict_step(a, &rewritten, options);
-  } else {
-    p = predict_step(a, nullptr, options);
-  }
-  add_memory(a, nullptr, options, p.result);
+  Prediction p = predict_step(a, make_scenario(a, nullptr, options), options);
+  if (p.target) add_memory(a, nullptr, *p.target, options, p.result);
   return p;
 }
 
@@ -157,11 +171,12 @@ Replay predict_from_two(Analysis first, Analysis second, const ReplayOptions& op
     throw InputError("command line", "--base", "a second trace without --batch",
                      "--batch N, which the two traces predict together");
   }
-  const RewrittenTrace rewritten = rewrite(first, second, options);
-  Analysis& kept = rewritten.batch.from_second ? second : first;
-  const Analysis& other = rewritten.batch.from_second ? first : second;
-  Prediction p = predict_step(kept, &rewritten, options);
-  add_memory(kept, &other, options, p.result);
+  Scenario scenario = make_scenario(first, &second, options);
+  const bool from_second = scenario.batch->from_second;
+  Analysis& kept = from_second ? second : first;
+  const Analysis& other = from_second ? first : second;
+  Prediction p = predict_step(kept, std::move(scenario), options);
+  add_memory(kept, &other, *p.target, options, p.result);
   return {std::move(kept), std::move(p)};
 }
 

@@ -9,7 +9,8 @@
 #include "models/runtime/host_model.h"
 #include "models/runtime/measured_plan.h"
 #include "models/runtime/modes.h"
-#include "models/runtime/step_plan.h"
+#include "models/runtime/step.h"
+#include "sim/cli/configs.h"
 #include "sim/engine/timeline.h"
 #include "sim/metrics/attribution.h"
 #include "sim/metrics/gpu_metrics.h"
@@ -23,6 +24,7 @@ struct ReplayOptions {
   std::string trace_path;
   std::string base_path;              // a second trace of the same model at another batch
   std::optional<std::int64_t> batch;  // predict this batch; nothing: as traced
+  std::string precision;              // fp32, tf32, amp or bf16; empty: as traced
   std::string gpu;                    // config name; empty: the one that matches the trace
   std::string host = "default";
   ModeOptions mode;
@@ -34,12 +36,12 @@ struct ReplayOptions {
   ImportOptions import;
 };
 
-/// What a trace says, whatever the scenario: computed once, shared by many predictions.
-/// Plans refer to rows of `trace`.
+/// What a trace says, whatever the scenario: computed once, shared by many predictions, also from
+/// several threads. `measured` refers to rows of `trace`.
 struct Analysis {
+  Configs configs;
   Trace trace;
   Links links;
-  HostModel host;
   std::optional<GpuArch> gpu;  // the traced device, if a config describes it
   MeasuredPlan measured;
   Timeline measured_timeline;
@@ -47,6 +49,8 @@ struct Analysis {
   /// Per activity: measured counters where a report holds them, else the kernel model; empty
   /// without gpu.
   std::vector<WorkCounters> counters;
+  std::vector<WorkCounters> model_counters;  // the kernel model's, where a report replaced some
+  Step traced_step;                          // what scenarios start from
   TraceSummary summary;
   std::vector<StepFidelity> fidelity;
   LossList losses;
@@ -54,9 +58,12 @@ struct Analysis {
 
 /// What a scenario makes of it.
 struct Prediction {
-  Plan isolated;  // one step of the scenario and a final synchronisation
+  Step step;                                // of the scenario
+  std::optional<GpuArch> target;            // the scenario's GPU
+  std::vector<WorkCounters> step_counters;  // per activity of `step`; empty without target
+  Plan isolated;                            // the step and a final synchronisation
   Timeline isolated_timeline;
-  std::vector<DcgmShares> shares;  // per work of `isolated`; empty without gpu
+  std::vector<DcgmShares> shares;  // per work of `isolated`; empty without target
   Result result;
 };
 

@@ -28,34 +28,32 @@ EnergySummary summarize(const StepEnergy& energy) {
 
 }  // namespace
 
-void add_energy(const Analysis& a, const Trace& trace, const Plan& step, const Timeline& isolated,
-                const ReplayOptions& options, Result& result) {
-  if (!a.gpu) return;
-  const std::string folder = options.configs + "/energy";
+void add_energy(const Analysis& a, const GpuArch& gpu, const Step& step,
+                const TraceLaunches& launches, const Timeline& isolated, Result& result) {
+  const std::string folder = a.configs.folder + "/energy";
   EnergyConfig config;
   try {
-    config = find_energy(folder, *a.gpu);
+    config = find_energy(folder, gpu);
   } catch (const InputError& error) {
     result.losses.add("no_energy_model", Severity::info,
                       std::string("no energy was computed: ") + error.what());
     return;
   }
-  const WorkRules rules = load_work_rules(folder + "/" + std::string(work_rules_file));
-  const TraceLaunches launches(trace, a.links, ops_of_calls(trace).innermost);
   std::vector<KernelLaunch> works;
   std::vector<WorkSpan> spans;
-  for (std::size_t w = 0; w < step.works.size(); ++w) {
-    works.push_back(launches.launch(step.works[w].source));
-    works.back().duration_us = to_us(step.works[w].duration);
-    spans.push_back({to_us(isolated.work_begin[w]), to_us(step.works[w].duration),
-                     sm_share(works.back(), *a.gpu)});
+  const std::vector<DeviceWork>& plan = step.plan.works;
+  for (std::size_t w = 0; w < plan.size(); ++w) {
+    works.push_back(launches.launch(plan[w].source));
+    works.back().duration_us = to_us(plan[w].duration);
+    spans.push_back(
+        {to_us(isolated.work_begin[w]), to_us(plan[w].duration), sm_share(works.back(), gpu)});
   }
   const std::vector<double> shared = time_shared(spans);
   std::vector<EnergyWork> energy;
   energy.reserve(works.size());
   for (std::size_t w = 0; w < works.size(); ++w) {
-    const auto bytes = static_cast<double>(trace.activities.bytes[step.works[w].source]);
-    energy.push_back(energy_work(works[w], *a.gpu, rules, shared[w], bytes));
+    const auto bytes = static_cast<double>(step.trace.activities.bytes[plan[w].source]);
+    energy.push_back(energy_work(works[w], gpu, a.configs.work_rules, shared[w], bytes));
   }
   result.energy = summarize(trace_energy(config.trace, energy, result.step.time_us));
 }

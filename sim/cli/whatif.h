@@ -1,35 +1,34 @@
-// The what-ifs that rewrite a trace before it is simulated.
+// The what-ifs that rewrite a step before it is simulated.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <vector>
 
+#include "models/runtime/step.h"
 #include "models/whatif/batch.h"
-#include "models/whatif/peak_memory.h"
 #include "sim/cli/replay.h"
 
 namespace tandem {
 
-/// The analysed trace as it would have been measured in the scenario: same rows, other durations,
-/// geometries and shapes.
-struct RewrittenTrace {
-  Trace trace;
-  std::vector<WorkCounters> counters;  // per activity
+/// The traced step as it would have been measured in the scenario.
+struct Scenario {
+  Step step;
+  std::optional<GpuArch> gpu;
+  std::optional<BatchReport> batch;
   LossList losses;
-  BatchReport batch;
+  bool rewritten = false;  // false: the traced step itself
 };
 
-/// The batch of `options`, from one analysed trace. Errors: InputError where the trace does not
-/// tell its batch or its GPU, or the batch is impossible.
-RewrittenTrace rewrite(const Analysis& analysis, const ReplayOptions& options);
-
-/// From two traces of one model. `from_second` of the report tells whose rows the result has.
-RewrittenTrace rewrite(const Analysis& first, const Analysis& second, const ReplayOptions& options);
+/// Precision, batch, fusion and GPU of `options`, in this order. `second`: another trace of the
+/// model that calibrates the batch law, or null; the report of the batch says whose rows the step
+/// has. Errors: InputError where the trace does not tell what a what-if needs, or asks for what
+/// cannot be.
+Scenario make_scenario(const Analysis& analysis, const Analysis* second,
+                       const ReplayOptions& options);
 
 /// Peak memory and what fits, from the `peak_alloc` of the captures' meta files where there are
 /// any. `second`: the other trace of a prediction from two, or null.
-void add_memory(const Analysis& analysis, const Analysis* second, const ReplayOptions& options,
-                Result& result);
+void add_memory(const Analysis& analysis, const Analysis* second, const GpuArch& target,
+                const ReplayOptions& options, Result& result);
 
 }  // namespace tandem

@@ -21,8 +21,9 @@ std::string summary_text(const Result& result);
 /// One object as design.md section 5 lists it; see also `tandem describe metric`.
 nlohmann::ordered_json result_json(const Result& result);
 
-/// A plan with its timeline, as the timeline writers need it.
+/// A plan with its timeline, as the timeline writers need it; it refers to rows of `trace`.
 struct SimulatedRun {
+  const Trace& trace;
   const Plan& plan;
   const Timeline& timeline;
   std::span<const DcgmShares> shares = {};  // per work of the plan; empty: unknown

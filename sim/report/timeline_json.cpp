@@ -162,16 +162,15 @@ void write_shares(EventWriter& out, int pid, const SimulatedRun& run) {
   write_share(out, pid, "DRAMA %", run, &DcgmShares::drama);
 }
 
-void write_simulated(EventWriter& out, const Trace& trace, const SimulatedRun& run, int host,
-                     int gpu) {
+void write_simulated(EventWriter& out, const SimulatedRun& run, int host, int gpu) {
   for (std::size_t i = 0; i < run.plan.items.size(); ++i) {
     const HostItem& item = run.plan.items[i];
-    out.slice(host, item.thread, item_name(trace, item), run.timeline.item_begin[i],
+    out.slice(host, item.thread, item_name(run.trace, item), run.timeline.item_begin[i],
               run.timeline.item_end[i]);
   }
   for (std::size_t w = 0; w < run.plan.works.size(); ++w) {
     const DeviceWork& work = run.plan.works[w];
-    out.slice(gpu, work.stream, trace.strings.get(trace.activities.name[work.source]),
+    out.slice(gpu, work.stream, run.trace.strings.get(run.trace.activities.name[work.source]),
               run.timeline.work_begin[w], run.timeline.work_end[w]);
   }
   for (const QueueDepth& point : queue_depth(run.plan, run.timeline)) {
@@ -207,8 +206,8 @@ void write_timeline(std::ostream& out, const Trace& trace, const SimulatedRun& m
   EventWriter writer(out);
   name_tracks(writer, measured.plan);
   write_traced(writer, trace);
-  write_simulated(writer, trace, measured, simulated_host, simulated_gpu);
-  write_simulated(writer, trace, scenario, scenario_host, scenario_gpu);
+  write_simulated(writer, measured, simulated_host, simulated_gpu);
+  write_simulated(writer, scenario, scenario_host, scenario_gpu);
 }
 
 }  // namespace tandem

@@ -46,7 +46,7 @@ TEST(Cases, ReadEveryField) {
   EXPECT_EQ(cases[0].kind, CaseKind::mode);
   EXPECT_EQ(cases[0].mode, Mode::cuda_graph);
   EXPECT_EQ(cases[0].graph_scope, GraphScope::forward_backward);
-  EXPECT_EQ(cases[0].bound, Bound::gpu);
+  EXPECT_EQ(cases[0].bound, LimitedBy::gpu);
   ASSERT_EQ(cases[0].pairs.size(), 2u);
   EXPECT_EQ(cases[0].pairs[1].measured, "d");
   EXPECT_EQ(cases[0].least_rows, 3);

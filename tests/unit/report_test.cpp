@@ -126,7 +126,7 @@ TEST(KernelsCsv, HasOneQuotedRowPerPieceOfWork) {
   const SmallRun run;
   std::ostringstream out;
   write_kernels_csv(out, run.m.trace, Attribution(run.m.trace, run.links),
-                    {run.b.plan, run.timeline});
+                    {run.m.trace, run.b.plan, run.timeline});
   EXPECT_EQ(out.str(),
             "name,kind,op,layer,stream,grid_x,grid_y,grid_z,block_x,block_y,block_z,"
             "registers_per_thread,shared_bytes,bytes,traced_begin_us,traced_us,simulated_begin_us,"
@@ -140,7 +140,7 @@ TEST(KernelsCsv, HasOneQuotedRowPerPieceOfWork) {
 TEST(TimelineJson, IsJsonWithEveryTrack) {
   const SmallRun run;
   std::ostringstream out;
-  write_timeline(out, run.m.trace, {run.b.plan, run.timeline}, {run.b.plan, run.timeline});
+  write_timeline(out, run.m.trace, {run.m.trace, run.b.plan, run.timeline}, {run.m.trace, run.b.plan, run.timeline});
   const ordered_json json = ordered_json::parse(out.str());
   std::map<std::string, int> phases;
   std::map<int, int> slices;

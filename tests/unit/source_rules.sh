@@ -24,7 +24,7 @@ allowed_includes() {
     sim/report/*)     echo 'sim/(core|trace|counters|engine|metrics|report)/' ;;
     sim/cli/*)        echo '(sim|models|workloads|validation/compare)/' ;;
     validation/*)     echo '(sim|models|workloads|validation)/' ;;
-    models/runtime/*) echo '(sim/(core|trace)|models)/|sim/engine/(plan|timeline)\.h' ;;
+    models/runtime/*|models/whatif/*) echo '(sim/(core|trace)|models)/|sim/engine/(plan|timeline)\.h' ;;
     models/*)         echo '(sim/(core|trace)|models)/' ;;
     workloads/*)      echo '(sim/(core|trace)|models|workloads)/' ;;
     *)                echo 'nothing, for source_rules.sh does not know this folder' ;;

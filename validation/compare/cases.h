@@ -21,7 +21,7 @@ enum class CaseKind : std::uint8_t {
 };
 
 /// Which captures an `unprofiled` case takes, by what limits them (see is_host_bound()).
-enum class Bound : std::uint8_t { any, gpu, host };
+enum class LimitedBy : std::uint8_t { any, gpu, host };
 
 /// A capture to predict from and the one to predict, as paths below a data folder, no suffix.
 struct CasePair {
@@ -35,7 +35,7 @@ struct Case {
   std::string name;
   std::string description;
   CaseKind kind = CaseKind::fidelity;
-  Bound bound = Bound::any;
+  LimitedBy bound = LimitedBy::any;
   Mode mode = Mode::as_traced;
   GraphScope graph_scope = GraphScope::step;
   std::string quantity;               // of the result's kernel_time, for counters

@@ -154,8 +154,8 @@ std::vector<Comparison> compare_trace(const Case& c, const std::string& path,
   }
   const double measured = measured_us(path);
   const bool host_bound = measured > host_bound_ratio * r.result.step.gpu_busy_us;
-  if (c.bound == Bound::gpu && host_bound) return {};
-  if (c.bound == Bound::host && !host_bound) return {};
+  if (c.bound == LimitedBy::gpu && host_bound) return {};
+  if (c.bound == LimitedBy::host && !host_bound) return {};
   return {{name_of(path), measured, r.result.step.time_us}};
 }
 

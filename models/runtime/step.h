@@ -1,0 +1,34 @@
+// One representative step with a trace of its own: what every what-if rewrites, and what modes,
+// engine and metrics read.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/runtime/step_plan.h"
+#include "sim/core/error.h"
+#include "sim/engine/plan.h"
+#include "sim/trace/links.h"
+#include "sim/trace/trace.h"
+
+namespace tandem {
+
+/// Everything inside refers to `trace` and `plan` of the same object.
+struct Step {
+  Trace trace;  // only the rows of this step; activities last as long as in the mean step
+  Links links;
+  Plan plan;  // HostItem::source: row of trace.calls, DeviceWork::source: row of trace.activities
+  /// Per activity: its row in the measured trace, or no_row for what a what-if added.
+  std::vector<std::uint32_t> traced_activity;
+  std::string name;            // of the traced step it follows
+  std::size_t steps_used = 0;  // traced steps with the same items that it was averaged over
+};
+
+/// Cuts the rows that `step` refers to, and the operations around them, out of `trace`.
+Step cut_step(const Trace& trace, const Links& links, StepPlan step);
+
+/// Makes the durations of the plan those of the activities.
+void retime_plan(Step& step);
+
+}  // namespace tandem
