@@ -16,9 +16,9 @@ constexpr Duration call_span{2};
 
 GeometryId intern(const LaunchGeometry& geometry, std::vector<LaunchGeometry>& known) {
   const auto found = std::find(known.begin(), known.end(), geometry);
+  const auto at = static_cast<std::size_t>(found - known.begin());
   if (found == known.end()) known.push_back(geometry);
-  return GeometryId(static_cast<std::uint32_t>(
-      found == known.end() ? known.size() - 1 : static_cast<std::size_t>(found - known.begin())));
+  return GeometryId(at);
 }
 
 template <class T>

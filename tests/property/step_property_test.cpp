@@ -1,0 +1,70 @@
+// What must hold of the step that is cut out of every measured capture.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <functional>
+
+#include "models/kernel/launch_from_trace.h"
+#include "models/whatif/step_edit.h"
+#include "sim/cli/replay.h"
+#include "sim/engine/engine.h"
+#include "sim/metrics/attribution.h"
+
+namespace tandem {
+namespace {
+
+void for_every_analysis(const std::function<void(const Analysis&)>& check) {
+  std::size_t cases = 0;
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(TANDEM_SOURCE_DIR "/validation/measured")) {
+    const std::string path = entry.path().string();
+    if (entry.path().parent_path().filename() != "traces" || !path.ends_with(".json.gz")) continue;
+    SCOPED_TRACE(path);
+    ReplayOptions o;
+    o.configs = TANDEM_SOURCE_DIR "/configs";
+    check(analyse(import_trace(path), o));
+    ++cases;
+  }
+  EXPECT_GE(cases, 16U);
+}
+
+TEST(StepProperty, ACutStepSaysOfItsKernelsWhatTheTraceSays) {
+  for_every_analysis([](const Analysis& a) {
+    const Step& step = a.traced_step;
+    const TraceLaunches cut(step.trace, step.links, ops_of_calls(step.trace).innermost);
+    const TraceLaunches whole(a.trace, a.links, ops_of_calls(a.trace).innermost);
+    const Attribution cut_names(step.trace, step.links);
+    ASSERT_EQ(step.traced_activity.size(), step.trace.activities.size());
+    for (std::uint32_t i = 0; i < step.traced_activity.size(); ++i) {
+      const std::uint32_t row = step.traced_activity[i];
+      const KernelLaunch one = cut.launch(i);
+      const KernelLaunch same = whole.launch(row);
+      ASSERT_EQ(one.name, same.name);
+      EXPECT_EQ(one.op, same.op) << one.name;
+      EXPECT_EQ(one.geometry, same.geometry) << one.name;
+      EXPECT_EQ(one.work.matrix.m * one.work.matrix.n * one.work.matrix.k,
+                same.work.matrix.m * same.work.matrix.n * same.work.matrix.k)
+          << one.name << " of " << one.op;
+      EXPECT_EQ(one.work.exact, same.work.exact) << one.name << " of " << one.op;
+      EXPECT_EQ(cut_names.layer(i), a.attribution->layer(row)) << one.name;
+      EXPECT_EQ(cut_names.op(i), a.attribution->op(row)) << one.name;
+    }
+  });
+}
+
+TEST(StepProperty, AnEditWithoutChangesChangesNothing) {
+  for_every_analysis([](const Analysis& a) {
+    const Plan& plan = a.traced_step.plan;
+    const Step same = StepEdit(a.traced_step, 4).finish();
+    ASSERT_EQ(same.plan.items.size(), plan.items.size());
+    ASSERT_EQ(same.plan.works.size(), plan.works.size());
+    EXPECT_EQ(same.traced_activity, a.traced_step.traced_activity);
+    const Timeline before = simulate(plan);
+    const Timeline after = simulate(same.plan);
+    EXPECT_EQ(before.item_end, after.item_end);
+    EXPECT_EQ(before.work_end, after.work_end);
+  });
+}
+
+}  // namespace
+}  // namespace tandem
