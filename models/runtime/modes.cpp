@@ -8,11 +8,12 @@ namespace tandem {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Mode>, 4> mode_names{{
+constexpr std::array<std::pair<std::string_view, Mode>, 5> mode_names{{
     {"as-traced", Mode::as_traced},
     {"eager-async", Mode::eager_async},
     {"eager-sync", Mode::eager_sync},
     {"cuda-graph", Mode::cuda_graph},
+    {"jit", Mode::jit},
 }};
 
 bool launches_kernel(const Trace& trace, const Plan& step, const HostItem& item) {
@@ -195,7 +196,8 @@ Mode parse_mode(std::string_view text) {
 void apply_mode(const Trace& trace, const HostModel& host, const ModeOptions& options, Plan& step,
                 LossList& losses) {
   switch (options.mode) {
-    case Mode::as_traced: return;
+    case Mode::as_traced:
+    case Mode::jit: return;  // the what-if has rewritten the step
     case Mode::eager_async: return make_asynchronous(trace, host, step, losses);
     case Mode::eager_sync:
       make_asynchronous(trace, host, step, losses);

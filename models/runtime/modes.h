@@ -10,7 +10,7 @@
 
 namespace tandem {
 
-enum class Mode : std::uint8_t { as_traced, eager_async, eager_sync, cuda_graph };
+enum class Mode : std::uint8_t { as_traced, eager_async, eager_sync, cuda_graph, jit };
 
 /// The name on the command line.
 std::string_view to_string(Mode mode);

@@ -25,10 +25,17 @@ po::options_description options_of_replay() {
   po::options_description options("tandem replay TRACE");
   options.add_options()("help", "show this text")("trace", po::value<std::string>(),
                                                   "profiler trace (.json or .json.gz)")(
-      "gpu", po::value<std::string>()->default_value(""), "GPU config; default: the traced GPU")(
+      "gpu", po::value<std::string>()->default_value(""),
+      "GPU to predict for; default: the traced one")(
       "host", po::value<std::string>()->default_value("default"), "host config")(
       "mode", po::value<std::string>()->default_value("as-traced"),
-      "as-traced | eager-async | eager-sync | cuda-graph")(
+      "as-traced | eager-async | eager-sync | cuda-graph | jit")(
+      "compiler", po::value<std::string>()->default_value("inductor"),
+      "of mode jit: inductor | xla | torchscript")("attention",
+                                                   po::value<std::string>()->default_value("keep"),
+                                                   "attention under the compiler: keep | math")(
+      "precision", po::value<std::string>()->default_value(""),
+      "fp32 | tf32 | amp | bf16; default: as traced")(
       "graph-scope", po::value<std::string>()->default_value("step"),
       "what a CUDA graph captures: step | forward-backward")(
       "profiler", po::value<std::string>()->default_value("remove"),
@@ -91,6 +98,9 @@ ReplayOptions to_options(const po::variables_map& values) {
       {{"step", GraphScope::step}, {"forward-backward", GraphScope::forward_backward}});
   options.profiler = choose<Profiler>("--profiler", values["profiler"].as<std::string>(),
                                       {{"remove", Profiler::remove}, {"keep", Profiler::keep}});
+  options.precision = values["precision"].as<std::string>();
+  options.compiler = values["compiler"].as<std::string>();
+  options.attention = values["attention"].as<std::string>();
   if (values.count("batch") > 0) options.batch = values["batch"].as<std::int64_t>();
   options.base_path = values["base"].as<std::string>();
   options.cache = values["cache"].as<std::string>();

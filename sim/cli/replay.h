@@ -28,6 +28,8 @@ struct ReplayOptions {
   std::string gpu;                    // config name; empty: the one that matches the trace
   std::string host = "default";
   ModeOptions mode;
+  std::string compiler = "inductor";  // of mode jit; or "xla", "torchscript"
+  std::string attention = "keep";     // under the compiler; or "math"
   Profiler profiler = Profiler::remove;
   std::string cache = "warm";          // or "cold": flushed before every kernel
   std::string counters_path;           // Nsight Compute CSV; empty: the kernel model alone

@@ -79,8 +79,16 @@ std::optional<MemoryPoint> measured_memory(const Analysis& a) {
 Scenario make_scenario(const Analysis& a, const Analysis* second, const ReplayOptions& options) {
   Scenario s;
   s.step = a.traced_step;
+  if (!options.precision.empty()) {
+    throw InputError("command line", "--precision", "\"" + options.precision + "\"",
+                     "nothing: another precision is not part of this version");
+  }
   if (second != nullptr || (options.batch && options.batch != a.summary.batch)) {
     change_batch(a, second, *options.batch, s);
+  }
+  if (options.mode.mode == Mode::jit) {
+    throw InputError("command line", "--mode", "jit",
+                     "another mode: fusion is not part of this version");
   }
   change_gpu(a, options, s);
   return s;

@@ -39,21 +39,24 @@ std::string with(std::string text, std::string_view from, std::string_view to) {
 
 TEST(Cases, ReadEveryField) {
   const auto cases = load(
-      R"({"name": "n", "description": "d", "kind": "mode", "mode": "cuda-graph", "bound": "gpu",
-          "graph_scope": "forward-backward", "pairs": [["a", "b"], ["c", "d"]],
+      R"({"name": "n", "description": "d", "kind": "step_time", "mode": "cuda-graph", "bound": "gpu",
+          "graph_scope": "forward-backward", "pairs": [["a", "b"], ["c", "e", "d"]],
           "mean_limit": 0.01, "worst_limit": 0.02, "least_rows": 3})");
   ASSERT_EQ(cases.size(), 1u);
-  EXPECT_EQ(cases[0].kind, CaseKind::mode);
+  EXPECT_EQ(cases[0].kind, CaseKind::step_time);
   EXPECT_EQ(cases[0].mode, Mode::cuda_graph);
   EXPECT_EQ(cases[0].graph_scope, GraphScope::forward_backward);
   EXPECT_EQ(cases[0].bound, LimitedBy::gpu);
   ASSERT_EQ(cases[0].pairs.size(), 2u);
   EXPECT_EQ(cases[0].pairs[1].measured, "d");
+  EXPECT_EQ(cases[0].pairs[0].second_base, "");
+  EXPECT_EQ(cases[0].pairs[1].second_base, "e");
   EXPECT_EQ(cases[0].least_rows, 3);
 }
 
 TEST(Cases, EveryModeAndScopeReadsBack) {
-  for (const Mode mode : {Mode::as_traced, Mode::eager_async, Mode::eager_sync, Mode::cuda_graph}) {
+  for (const Mode mode :
+       {Mode::as_traced, Mode::eager_async, Mode::eager_sync, Mode::cuda_graph, Mode::jit}) {
     const std::string key = R"("mode": ")" + std::string(to_string(mode)) + R"(", "name")";
     EXPECT_EQ(load(with(std::string(good), R"("name")", key))[0].mode, mode);
   }
@@ -84,7 +87,7 @@ TEST(Cases, AreRejectedWithTheirPlace) {
              "expected [base capture, measured capture]");
   EXPECT_HAS(error_of(with(std::string(good), R"("name")", R"("pairs": [["a", "b"]], "name")")),
              "traces and pairs");
-  EXPECT_HAS(error_of(with(std::string(good), "\"fidelity\"", "\"mode\"")), "pairs for mode");
+  EXPECT_HAS(error_of(with(std::string(good), "\"fidelity\"", "\"step_time\"")), "pairs for mode");
 }
 
 TEST(Cases, OfAFolderWithoutAnyAreAnError) {

@@ -9,11 +9,12 @@ namespace tandem {
 
 namespace {
 
-constexpr std::string_view kind_names[] = {"fidelity",  "unprofiled", "mode",  "counters",
-                                           "batch_gpu", "batch_step", "power", "mode_ratio"};
+constexpr std::string_view kind_names[] = {"fidelity",  "unprofiled",   "counters", "gpu_time",
+                                           "step_time", "kernel_count", "power",    "mode_ratio"};
 constexpr std::string_view error_names[] = {"relative", "absolute"};
 constexpr std::string_view bound_names[] = {"any", "gpu", "host"};
-constexpr std::string_view mode_names[] = {"as-traced", "eager-async", "eager-sync", "cuda-graph"};
+constexpr std::string_view mode_names[] = {"as-traced", "eager-async", "eager-sync", "cuda-graph",
+                                           "jit"};
 constexpr std::string_view scope_names[] = {"step", "forward-backward"};
 
 std::vector<Field<Case>> case_fields() {
@@ -25,6 +26,9 @@ std::vector<Field<Case>> case_fields() {
       choice_field<Case>("mode", "execution mode of the prediction", &Case::mode, mode_names),
       choice_field<Case>("graph_scope", "what a CUDA graph captures", &Case::graph_scope,
                          scope_names),
+      field<Case>("precision", "", "precision of the prediction", &Case::precision),
+      field<Case>("compiler", "", "of mode jit", &Case::compiler),
+      field<Case>("attention", "", "backend under the compiler: keep or math", &Case::attention),
       field<Case>("quantity", "", "metric of kernel_time that is compared", &Case::quantity),
       choice_field<Case>("error", "what an error is", &Case::absolute, error_names),
       field<Case>("traces", "", "files, or FOLDER/*, below a data folder", &Case::traces),
@@ -43,8 +47,10 @@ std::vector<Field<Case>> case_fields() {
 CasePair read_pair(const Json& json, const Place& place) {
   std::vector<std::string> names;
   read_json(json, place, Range::positive, names);
-  if (names.size() != 2) place.fail(describe_json(json), "[base capture, measured capture]");
-  return {names[0], names[1]};
+  if (names.size() == 2) return {names[0], "", names[1]};
+  if (names.size() == 3) return {names[0], names[1], names[2]};
+  place.fail(describe_json(json),
+             "[base capture, measured capture] or [base, second base, measured]");
 }
 
 std::vector<CasePair> read_pairs(const Json& json, const Place& place) {
@@ -58,11 +64,11 @@ void check(const Json& json, const Case& c, const Place& place) {
   for (const std::string key : {"name", "description", "kind"}) {
     if (!json.contains(key)) place.fail("no key \"" + key + "\"", "name, description and kind");
   }
-  const bool of_pairs = c.kind == CaseKind::mode || c.kind == CaseKind::mode_ratio ||
-                        c.kind == CaseKind::batch_gpu || c.kind == CaseKind::batch_step;
+  const bool of_pairs = c.kind == CaseKind::mode_ratio || c.kind == CaseKind::gpu_time ||
+                        c.kind == CaseKind::step_time || c.kind == CaseKind::kernel_count;
   if (c.pairs.empty() == of_pairs || c.traces.empty() != of_pairs) {
     place.fail("neither or both of traces and pairs, or the wrong one",
-               "traces; pairs for mode, mode_ratio, batch_gpu and batch_step");
+               "traces; pairs for mode_ratio, gpu_time, step_time and kernel_count");
   }
 }
 

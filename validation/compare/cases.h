@@ -12,12 +12,14 @@ namespace tandem {
 enum class CaseKind : std::uint8_t {
   fidelity,    // re-simulated against traced span of every step
   unprofiled,  // predicted step time against iter_s, measured without the profiler
-  mode,        // predicted step time of a mode against iter_s of a capture in that mode
   counters,    // `quantity` over kernel time, cold caches, against Nsight Compute's counters
-  batch_gpu,   // GPU kernel time at the measured capture's batch, against that capture's own
-  batch_step,  // step time at the measured capture's batch, against its iter_s
-  power,       // average power of the step against power_w, measured without the profiler
-  mode_ratio,  // as mode, but the ratio to the base's own mode, prediction against measurement
+  // Pairs: the base in the case's mode and precision, on its GPU, at the batch and with the GPU of
+  // the measured capture, against the measured capture.
+  gpu_time,      // GPU kernel time
+  step_time,     // step time against iter_s, measured without the profiler
+  kernel_count,  // pieces of device work
+  power,         // average power of the step against power_w, measured without the profiler
+  mode_ratio,  // as step_time, but the ratio to the base's own mode, prediction against measurement
 };
 
 /// Which captures an `unprofiled` case takes, by what limits them (see is_host_bound()).
@@ -26,6 +28,7 @@ enum class LimitedBy : std::uint8_t { any, gpu, host };
 /// A capture to predict from and the one to predict, as paths below a data folder, no suffix.
 struct CasePair {
   std::string base;
+  std::string second_base;  // for the batch law; empty: none
   std::string measured;
 };
 
@@ -38,6 +41,9 @@ struct Case {
   LimitedBy bound = LimitedBy::any;
   Mode mode = Mode::as_traced;
   GraphScope graph_scope = GraphScope::step;
+  std::string precision;              // of the prediction; empty: as traced
+  std::string compiler = "inductor";  // of mode jit, as in ReplayOptions
+  std::string attention = "keep";
   std::string quantity;               // of the result's kernel_time, for counters
   bool absolute = false;              // errors are differences (of ratios, in points), not relative
   std::vector<std::string> traces;    // files or "FOLDER/*" below a data folder

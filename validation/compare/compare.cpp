@@ -88,6 +88,31 @@ double measured_us(const std::string& trace_path) {
   return meta_number(trace_path, "iter_s") * 1e6;
 }
 
+/// The files of a CasePair.
+struct PairPaths {
+  std::string base;
+  std::string second_base;  // empty: none
+  std::string measured;
+};
+
+/// Nothing, and the names noted, if a capture is not here.
+std::optional<PairPaths> find_pair(const CasePair& pair, const CompareOptions& options,
+                                   std::vector<std::string>& missing) {
+  PairPaths paths;
+  bool all = true;
+  for (const auto& [name, path] :
+       {std::pair{&pair.base, &paths.base}, std::pair{&pair.second_base, &paths.second_base},
+        std::pair{&pair.measured, &paths.measured}}) {
+    if (name->empty()) continue;
+    const auto found = find_capture(*name, options);
+    if (found) *path = *found;
+    if (!found) missing.push_back(*name);
+    all = all && found.has_value();
+  }
+  if (!all) return {};
+  return paths;
+}
+
 Replay run(const std::string& path, const Case& c, const CompareOptions& options, Mode mode) {
   ReplayOptions replay_options;
   replay_options.trace_path = path;
@@ -159,32 +184,41 @@ std::vector<Comparison> compare_trace(const Case& c, const std::string& path,
   return {{name_of(path), measured, r.result.step.time_us}};
 }
 
-/// The base capture at the batch of the measured one.
-Comparison compare_batch(const Case& c, const std::string& base, const std::string& measured,
-                         const CompareOptions& options) {
-  ReplayOptions replay_options;
-  replay_options.trace_path = base;
-  replay_options.configs = options.configs;
-  const Replay target = run(measured, c, options, Mode::as_traced);
-  replay_options.batch = target.result.trace.batch;
-  const Replay predicted = replay(replay_options);
-  const std::string name =
-      name_of(base) + " -> " + std::to_string(target.result.trace.batch.value_or(0));
-  if (c.kind == CaseKind::batch_gpu) {
-    return {name, target.result.step.gpu_kernel_us, predicted.result.step.gpu_kernel_us};
-  }
-  return {name, measured_us(measured), predicted.result.step.time_us};
+/// The base of a pair as it would run in the measured capture's place.
+Result predict_pair(const Case& c, const PairPaths& pair, const Result& measured,
+                    const CompareOptions& options) {
+  ReplayOptions o;
+  o.trace_path = pair.base;
+  o.base_path = pair.second_base;
+  o.configs = options.configs;
+  o.mode = {c.mode, c.graph_scope};
+  o.precision = c.precision;
+  o.compiler = c.compiler;
+  o.attention = c.attention;
+  o.batch = measured.trace.batch;  // where the capture says; else the base's own
+  const Analysis base = analyse(import_trace(pair.base), o);
+  if (!base.summary.batch) o.batch.reset();
+  if (base.gpu && measured.scenario.gpu != base.gpu->name) o.gpu = measured.scenario.gpu;
+  return pair.second_base.empty() ? predict(base, o).result : replay(o).result;
 }
 
-std::vector<Comparison> compare_pair(const Case& c, const std::string& base,
-                                     const std::string& measured, const CompareOptions& options) {
-  if (c.kind == CaseKind::batch_gpu || c.kind == CaseKind::batch_step) {
-    return {compare_batch(c, base, measured, options)};
+Comparison compare_pair(const Case& c, const PairPaths& pair, const CompareOptions& options) {
+  const Result target = run(pair.measured, c, options, Mode::as_traced).result;
+  const Result predicted = predict_pair(c, pair, target, options);
+  std::string name = name_of(pair.measured) + " from " + name_of(pair.base);
+  if (!pair.second_base.empty()) name += " and " + name_of(pair.second_base);
+  switch (c.kind) {
+    case CaseKind::gpu_time: return {name, target.step.gpu_kernel_us, predicted.step.gpu_kernel_us};
+    case CaseKind::kernel_count:
+      return {name, static_cast<double>(target.step.kernels),
+              static_cast<double>(predicted.step.kernels)};
+    case CaseKind::mode_ratio: {
+      const double own = run(pair.base, c, options, Mode::as_traced).result.step.time_us;
+      return {name, measured_us(pair.measured) / measured_us(pair.base),
+              predicted.step.time_us / own};
+    }
+    default: return {name, measured_us(pair.measured), predicted.step.time_us};
   }
-  const double predicted = run(base, c, options, c.mode).result.step.time_us;
-  if (c.kind == CaseKind::mode) return {{name_of(measured), measured_us(measured), predicted}};
-  const double own = run(base, c, options, Mode::as_traced).result.step.time_us;
-  return {{name_of(measured), measured_us(measured) / measured_us(base), predicted / own}};
 }
 
 void summarize(CaseResult& result) {
@@ -207,13 +241,11 @@ CaseResult run_case(const Case& c, const CompareOptions& options) {
     jobs.emplace_back([&c, &options, path] { return compare_trace(c, path, options); });
   }
   for (const CasePair& pair : c.pairs) {
-    const auto base = find_capture(pair.base, options);
-    const auto measured = find_capture(pair.measured, options);
-    if (!base) result.missing.push_back(pair.base);
-    if (!measured) result.missing.push_back(pair.measured);
-    if (!base || !measured) continue;
-    jobs.emplace_back(
-        [&c, &options, base, measured] { return compare_pair(c, *base, *measured, options); });
+    const auto paths = find_pair(pair, options, result.missing);
+    if (!paths) continue;
+    jobs.emplace_back([&c, &options, paths = *paths] {
+      return std::vector<Comparison>{compare_pair(c, paths, options)};
+    });
   }
   std::vector<std::vector<Comparison>> rows(jobs.size());
   tbb::parallel_for(std::size_t{0}, jobs.size(), [&](std::size_t i) { rows[i] = jobs[i](); });
