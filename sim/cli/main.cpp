@@ -11,7 +11,7 @@ namespace {
 
 using tandem::Command;
 
-constexpr std::array<Command, 5> commands{{
+constexpr std::array<Command, 6> commands{{
     {"replay", "TRACE [options]", "replay a profiler trace and predict a scenario",
      tandem::run_replay},
     {"demo", "[--out DIR]", "replay the ResNet-50 training trace that comes with tandem",
@@ -20,6 +20,8 @@ constexpr std::array<Command, 5> commands{{
      tandem::run_match},
     {"validate", "[--data DIR]", "check the predictions against the measured runs",
      tandem::run_validate},
+    {"calibrate", "host TRACE[=SECONDS]...", "constants from measurements, as a config",
+     tandem::run_calibrate},
     {"describe", "gpu|mode|metric [NAME]", "explain a GPU config, the modes or the metrics",
      tandem::run_describe},
 }};

@@ -114,6 +114,20 @@ status=0
 "$program" replay "$trace" --json - >/dev/full 2>err || status=$?
 ((status == 2)) || fail "a full standard output: exit $status, expected 2"
 
+# calibrate host.
+loop=$root/validation/measured/h200-2/traces/resnet50-infer-fp32-eager-b8.json.gz
+expect 0 calibrate host "$loop" --out mine.json; has out 'gap scales x'; empty err
+json mine.json 'assert d["name"] == "mine" and d["constants"]["gap_scale_aligned"]["kind"] == "fitted"'
+expect 0 calibrate host "$loop=0.003"; has out '3000.0'
+bad_input calibrate; has err 'host'
+bad_input calibrate nothing
+bad_input calibrate host; has err 'no TRACE'
+bad_input calibrate host "$loop=fast"; has err 'TRACE=SECONDS'
+bad_input calibrate host "$loop=-1"
+bad_input calibrate host "$loop=0.0001"; has err 'no trace that the host limits'
+bad_input calibrate host "$trace"; has err 'no iteration time'
+bad_input calibrate host missing.json=1; has err 'missing.json: found No such file'
+
 # describe and the root folder.
 expect 0 describe gpu; has out 'h200_sxm'
 expect 0 describe gpu h200_sxm; has out 'sm_count'

@@ -9,8 +9,9 @@ namespace tandem {
 
 namespace {
 
-constexpr std::string_view kind_names[] = {"fidelity",  "unprofiled",   "counters", "gpu_time",
-                                           "step_time", "kernel_count", "power",    "mode_ratio"};
+constexpr std::string_view kind_names[] = {"fidelity", "unprofiled",      "counters",
+                                           "gpu_time", "step_time",       "kernel_count",
+                                           "power",    "calibrated_host", "mode_ratio"};
 constexpr std::string_view error_names[] = {"relative", "absolute"};
 constexpr std::string_view bound_names[] = {"any", "gpu", "host"};
 constexpr std::string_view mode_names[] = {"as-traced", "eager-async", "eager-sync", "cuda-graph",

@@ -15,10 +15,11 @@ enum class CaseKind : std::uint8_t {
   counters,    // `quantity` over kernel time, cold caches, against Nsight Compute's counters
   // Pairs: the base in the case's mode and precision, on its GPU, at the batch and with the GPU of
   // the measured capture, against the measured capture.
-  gpu_time,      // GPU kernel time
-  step_time,     // step time against iter_s, measured without the profiler
-  kernel_count,  // pieces of device work
-  power,         // average power of the step against power_w, measured without the profiler
+  gpu_time,         // GPU kernel time
+  step_time,        // step time against iter_s, measured without the profiler
+  kernel_count,     // pieces of device work
+  power,            // average power of the step against power_w, measured without the profiler
+  calibrated_host,  // as unprofiled, for host-bound captures; the host calibrated on the other ones
   mode_ratio,  // as step_time, but the ratio to the base's own mode, prediction against measurement
 };
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 
+#include "sim/cli/calibrate_host.h"
 #include "sim/cli/replay.h"
 #include "sim/core/field.h"
 
@@ -221,6 +222,21 @@ Comparison compare_pair(const Case& c, const PairPaths& pair, const CompareOptio
   }
 }
 
+/// Every host-bound capture with the host that the other ones calibrate.
+std::vector<Comparison> compare_calibrated(const std::vector<std::string>& paths,
+                                           const CompareOptions& options) {
+  std::vector<TimedTrace> traces;
+  for (const std::string& path : paths) traces.push_back({path, measured_us(path)});
+  ReplayOptions o;
+  o.configs = options.configs;
+  std::vector<Comparison> rows;
+  for (const CalibrationRow& row : calibrate_host(traces, o).rows) {
+    if (row.left_out_us <= 0) continue;
+    rows.push_back({name_of(row.path), row.measured_us, row.left_out_us});
+  }
+  return rows;
+}
+
 void summarize(CaseResult& result) {
   double sum = 0;
   for (const Comparison& row : result.rows) {
@@ -237,7 +253,12 @@ CaseResult run_case(const Case& c, const CompareOptions& options) {
   CaseResult result;
   result.what = c;
   std::vector<std::function<std::vector<Comparison>()>> jobs;
-  for (const std::string& path : expand(c, options, result.missing)) {
+  const std::vector<std::string> paths = expand(c, options, result.missing);
+  if (c.kind == CaseKind::calibrated_host && !paths.empty()) {
+    jobs.emplace_back([&options, &paths] { return compare_calibrated(paths, options); });
+  }
+  for (const std::string& path : paths) {
+    if (c.kind == CaseKind::calibrated_host) break;
     jobs.emplace_back([&c, &options, path] { return compare_trace(c, path, options); });
   }
   for (const CasePair& pair : c.pairs) {

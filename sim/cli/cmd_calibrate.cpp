@@ -1,0 +1,159 @@
+// tandem calibrate: constants from measurements, as config files.
+#include <fmt/format.h>
+
+#include <array>
+#include <boost/program_options.hpp>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include "sim/cli/calibrate_host.h"
+#include "sim/cli/command.h"
+#include "sim/core/field.h"
+
+namespace tandem {
+
+namespace {
+
+namespace po = boost::program_options;
+
+/// `TRACE=SECONDS`, or a trace whose NAME.meta.json holds `iter_s`.
+TimedTrace timed_trace(const std::string& text) {
+  const std::size_t equals = text.rfind('=');
+  if (equals != std::string::npos) {
+    const std::string number = text.substr(equals + 1);
+    char* end = nullptr;
+    const double seconds = std::strtod(number.c_str(), &end);
+    if (number.empty() || *end != '\0' || !(seconds > 0)) {
+      throw InputError("command line", text, "\"" + number + "\"",
+                       "TRACE=SECONDS, the iteration time without the profiler");
+    }
+    return {text.substr(0, equals), seconds * 1e6};
+  }
+  const std::string path = text.substr(0, text.rfind(".json")) + ".meta.json";
+  if (!std::filesystem::is_regular_file(path)) {
+    throw InputError(text, "", "no iteration time (no " + path + ")",
+                     "TRACE=SECONDS, or that file with a number iter_s");
+  }
+  const Json meta = read_json_file(path);
+  if (!meta.contains("iter_s") || !meta["iter_s"].is_number()) {
+    throw InputError(path, "iter_s", "no number", "seconds of an iteration without the profiler");
+  }
+  return {text, meta["iter_s"].get<double>() * 1e6};
+}
+
+void print_rows(const HostCalibration& c) {
+  fmt::print("{:>12} {:>8} {:>8} {:>9}  trace\n", "measured us", "before", "after", "left out");
+  const auto percent = [](double predicted, double measured) {
+    return predicted > 0 ? fmt::format("{:+.1f} %", 100 * (predicted / measured - 1))
+                         : std::string("-");
+  };
+  double sum = 0;
+  std::size_t n = 0;
+  for (const CalibrationRow& r : c.rows) {
+    fmt::print("{:12.1f} {:>8} {:>8} {:>9}  {}{}\n", r.measured_us,
+               percent(r.before_us, r.measured_us), percent(r.after_us, r.measured_us),
+               percent(r.left_out_us, r.measured_us), r.path,
+               r.used ? "" : "  (GPU-bound: not used)");
+    if (r.left_out_us <= 0) continue;
+    sum += std::abs(r.left_out_us / r.measured_us - 1);
+    ++n;
+  }
+  fmt::print("\ngap scales x {:.3f}: aligned {:.3f}, single {:.3f}\n", c.factor,
+             c.host.gap_scale_aligned, c.host.gap_scale_single);
+  if (n > 1) {
+    fmt::print("mean error, each trace predicted from the others: {:.1f} %\n",
+               100 * sum / static_cast<double>(n));
+  }
+}
+
+/// The given host config with the calibrated scales and where they come from.
+void write_host(const HostCalibration& c, const std::string& base, const std::string& path) {
+  Json json = read_json_file(base);
+  json["name"] = std::filesystem::path(path).stem().string();
+  std::string names;
+  for (const CalibrationRow& r : c.rows) {
+    if (!r.used) continue;
+    names += names.empty() ? "" : ", ";
+    names += std::filesystem::path(r.path).filename().string();
+  }
+  const auto set = [&](const std::string& key, double value) {
+    Json& entry = json["constants"][key];
+    entry["value"] = value;
+    entry["kind"] = "fitted";
+    entry["source"] = "tandem calibrate host";
+    entry["fitted_on"] = names;
+  };
+  set("gap_scale_aligned", c.host.gap_scale_aligned);
+  set("gap_scale_single", c.host.gap_scale_single);
+  std::ofstream file(path);
+  file << json.dump(2) << '\n';
+  file.flush();
+  if (!file) throw InputError(path, "", "a file that cannot be written", "a writable path");
+  fmt::print("host model {}\n", path);
+}
+
+int run_host(const Arguments& arguments) {
+  po::options_description options("tandem calibrate host TRACE[=SECONDS]...");
+  options.add_options()("help", "show this text")("trace", po::value<std::vector<std::string>>(),
+                                                  "trace and its iteration time unprofiled")(
+      "host", po::value<std::string>()->default_value("default"), "host config to start from")(
+      "out", po::value<std::string>()->default_value(""), "write the calibrated host config here");
+  po::positional_options_description positional;
+  positional.add("trace", -1);
+  po::variables_map values;
+  try {
+    po::store(po::command_line_parser(arguments).options(options).positional(positional).run(),
+              values);
+    po::notify(values);
+  } catch (const po::error& error) {
+    throw InputError("command line", "calibrate host", error.what(),
+                     "options that 'tandem calibrate host --help' lists");
+  }
+  if (values.count("help") > 0) {
+    std::cout << options;
+    return exit_ok;
+  }
+  if (values.count("trace") == 0) {
+    throw InputError("command line", "calibrate host", "no TRACE",
+                     "tandem calibrate host TRACE[=SECONDS]...");
+  }
+  ReplayOptions replay;
+  replay.configs = data_root() + "/configs";
+  replay.host = values["host"].as<std::string>();
+  std::vector<TimedTrace> traces;
+  for (const std::string& text : values["trace"].as<std::vector<std::string>>()) {
+    traces.push_back(timed_trace(text));
+  }
+  const HostCalibration c = calibrate_host(traces, replay);
+  print_rows(c);
+  const std::string out = values["out"].as<std::string>();
+  if (!out.empty()) write_host(c, replay.configs + "/hosts/" + replay.host + ".json", out);
+  return exit_ok;
+}
+
+struct Calibration {
+  std::string_view name;
+  int (*run)(const Arguments&);
+};
+constexpr std::array<Calibration, 1> calibrations{{
+    {"host", run_host},
+}};
+
+}  // namespace
+
+int run_calibrate(const Arguments& arguments) {
+  std::string known;
+  for (const Calibration& c : calibrations) {
+    if (!arguments.empty() && arguments[0] == c.name) {
+      return c.run({arguments.begin() + 1, arguments.end()});
+    }
+    known += known.empty() ? "" : ", ";
+    known += c.name;
+  }
+  throw InputError("command line", "calibrate",
+                   arguments.empty() ? "nothing" : "\"" + arguments[0] + "\"", "one of: " + known);
+}
+
+}  // namespace tandem
