@@ -27,6 +27,7 @@ std::vector<Field<Case>> case_fields() {
       choice_field<Case>("mode", "execution mode of the prediction", &Case::mode, mode_names),
       choice_field<Case>("graph_scope", "what a CUDA graph captures", &Case::graph_scope,
                          scope_names),
+      field<Case>("host", "", "host config of the prediction", &Case::host),
       field<Case>("precision", "", "precision of the prediction", &Case::precision),
       field<Case>("compiler", "", "of mode jit", &Case::compiler),
       field<Case>("attention", "", "backend under the compiler: keep or math", &Case::attention),

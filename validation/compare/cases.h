@@ -42,6 +42,7 @@ struct Case {
   LimitedBy bound = LimitedBy::any;
   Mode mode = Mode::as_traced;
   GraphScope graph_scope = GraphScope::step;
+  std::string host = "default";       // config of the host
   std::string precision;              // of the prediction; empty: as traced
   std::string compiler = "inductor";  // of mode jit, as in ReplayOptions
   std::string attention = "keep";

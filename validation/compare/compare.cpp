@@ -118,6 +118,7 @@ Replay run(const std::string& path, const Case& c, const CompareOptions& options
   ReplayOptions replay_options;
   replay_options.trace_path = path;
   replay_options.configs = options.configs;
+  replay_options.host = c.host;
   replay_options.mode = {mode, c.graph_scope};
   return replay(replay_options);
 }
@@ -192,6 +193,7 @@ Result predict_pair(const Case& c, const PairPaths& pair, const Result& measured
   o.trace_path = pair.base;
   o.base_path = pair.second_base;
   o.configs = options.configs;
+  o.host = c.host;
   o.mode = {c.mode, c.graph_scope};
   o.precision = c.precision;
   o.compiler = c.compiler;
