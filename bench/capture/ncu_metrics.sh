@@ -21,7 +21,7 @@ l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st"
 EXTRA="sm__warps_active sm__inst_executed_pipe_tensor_op_hmma sm__inst_executed_pipe_fp16
 sm__inst_executed_pipe_fp64 smsp__thread_inst_executed"
 
-SECTIONS="--section LaunchStats --section Occupancy"
+SECTIONS=${SECTIONS-"--section LaunchStats --section Occupancy"}
 
 # The names of $1 that this GPU and tool list.
 listed() {

@@ -2,6 +2,8 @@
 # Counters of every kernel of one iteration of a workload:  ncu_model.sh OUT CAPTURE_OPTIONS...
 #   ncu_model.sh out --model resnet50 --task train --precision amp --batch 32
 # writes OUT/NAME.csv.gz. CACHE=none leaves the caches warm (default: all, flushed before each pass).
+# ONLY_METRICS asks for few counters: those of one pass need no replay, so that warm caches are those of the
+# step itself.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/ncu_metrics.sh"
@@ -10,6 +12,7 @@ out=$1
 shift
 mkdir -p "$out"
 choose_metrics
+METRICS=${ONLY_METRICS:-$METRICS}
 csv=$out/running.csv
 log=$out/running.log
 capture() { profile "${CACHE:-all}" "$csv" "$PYTHON" "$here/capture.py" --one-iteration "$@" | tee "$log"; }

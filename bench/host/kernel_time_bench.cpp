@@ -59,7 +59,7 @@ void convolution(benchmark::State& state) {
   const GpuArch& g = gpu(gpus[static_cast<std::size_t>(state.range(0))]);
   std::int64_t i = 0;
   for (auto _ : state) {
-    const ConvShape s{.batch = 32,
+    const ConvLayer s{.batch = 32,
                       .in_channels = 64 << (i % 3),
                       .out_channels = 128,
                       .height = 28,

@@ -60,12 +60,22 @@ ThreadPoint thread_point(const Points& runs, const Estimate& idle, double Calibr
 }  // namespace
 
 std::vector<CalibrationPoint> read_points(const std::string& path,
-                                          std::span<const PowerSample> samples) {
+                                          std::span<const PowerSample> samples,
+                                          std::vector<DroppedPoint>& dropped) {
   std::vector<CalibrationPoint> points;
+  std::size_t line = 1;
   for (const CsvRow& row : read_csv(path)) {
+    ++line;
     const double begin = row.number("begin_s"), end = row.number("end_s");
+    if (end <= begin + settling_s) {
+      dropped.push_back({row.text("kernel"), line, "too short for the board to settle"});
+      continue;
+    }
     const auto power = window_power(samples, begin + settling_s, end);
-    if (!power || end <= begin) continue;
+    if (!power) {
+      dropped.push_back({row.text("kernel"), line, "too few power readings while it ran"});
+      continue;
+    }
     points.push_back({row.text("kernel"), row.number("threads"), row.number("blocks"),
                       row.number("sm_share"), end - begin, row.number("sectors"),
                       row.number("flop"), row.number("divides"), *power});

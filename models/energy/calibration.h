@@ -24,10 +24,17 @@ struct CalibrationPoint {
   double divides = 0;
   WindowPower power;
 };
+/// A point, or with line 0 a kernel with all its points, that says nothing.
+struct DroppedPoint {
+  std::string kernel;
+  std::size_t line = 0;  // of points.csv
+  std::string reason;
+};
 /// points.csv with the power of each point's window; its first part, in which the board settles, is
-/// left out. A point without power is dropped. Errors: InputError.
+/// left out. Points without power or time are added to `dropped`. Errors: InputError.
 std::vector<CalibrationPoint> read_points(const std::string& path,
-                                          std::span<const PowerSample> samples);
+                                          std::span<const PowerSample> samples,
+                                          std::vector<DroppedPoint>& dropped);
 
 struct Estimate {
   double value = 0;

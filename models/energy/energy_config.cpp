@@ -173,6 +173,8 @@ std::vector<Field<WorkRules>> work_rule_fields() {
       field<W>("cached_share", "ratio",
                "operands of this share of L2 come from L2 half of the time", &W::cached_share,
                least),
+      field<W>("clock_exponent", "", "SM energy grows with this power of the clock",
+               &W::clock_exponent, least),
       field<W>("other_dram_share", "ratio", "of the read bandwidth, classes without a rate",
                &W::other_dram_share, least),
       field<W>("other_flop_share", "ratio", "of the peak, classes without a rate",

@@ -279,6 +279,9 @@ constexpr KindRow rows[] = {
     {"Wgrad", "conv", F::convolution},
     {"Fprop", "conv", F::convolution},
     {"scudnn", "conv", F::convolution},
+    {"884cudnn", "conv", F::convolution},
+    {"1688cudnn", "conv", F::convolution},
+    {"16816cudnn", "conv", F::convolution},
     {"ImplicitGemmConvolution", "conv", F::convolution},
     {"conv", "conv", F::convolution},
     // Matrix products

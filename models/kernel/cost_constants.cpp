@@ -107,8 +107,9 @@ std::span<const Field<CostRow>> cost_row_fields() {
   static const std::vector<Field<R>> fields{
       field("kind", "", "kind of kernel, or \"functor NAME\"", &R::kind),
       field("type", "", "arithmetic type; empty: any", &R::type),
-      field("origin", "", "measured (single operators) or fitted (networks)", &R::origin),
+      field("origin", "", "measured (single operators), fitted (networks) or assumed", &R::origin),
       field("source", "", "what was measured, and the error of the fit", &R::source),
+      field("error", "ratio", "mean relative error of the instructions", &R::error, any),
       field("per_warp", "instruction", "instructions a warp", &R::per_warp, any),
       field("per_element", "instruction", "instructions a warp-wide element", &R::per_element, any),
       field("per_row", "instruction", "instructions a row or result", &R::per_row, any),
@@ -147,7 +148,17 @@ std::span<const Field<CostRow>> cost_row_fields() {
       field("l1_reads", "ratio", "L1 read sectors over operand sectors", &R::l1_reads, any),
       field("l1_writes", "ratio", "L1 write sectors over operand sectors", &R::l1_writes, any),
       field("l2_reads", "ratio", "L2 read sectors over operand sectors", &R::l2_reads, any),
-      field("l2_writes", "ratio", "L2 write sectors over operand sectors", &R::l2_writes, any)};
+      field("l2_writes", "ratio", "L2 write sectors over operand sectors", &R::l2_writes, any),
+      field("rate_issue", "ratio", "issue cycles over active ones", &R::rate_issue, any),
+      field("rate_tensor", "ratio", "tensor cycles over active ones", &R::rate_tensor, any),
+      field("rate_l1", "sector/cycle", "L1 sectors an active SMSP cycle", &R::rate_l1, any),
+      field("rate_l2", "sector/cycle", "L2 sectors an active SMSP cycle", &R::rate_l2, any),
+      field("rate_shared", "wavefront/cycle", "shared wavefronts an active SMSP cycle",
+            &R::rate_shared, any),
+      field("rate_dram_reads", "ratio", "DRAM reads over its read bandwidth", &R::rate_dram_reads,
+            any),
+      field("rate_dram_writes", "ratio", "DRAM writes over its read bandwidth",
+            &R::rate_dram_writes, any)};
   return fields;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/kernel/cost_features.h"
@@ -12,12 +13,17 @@
 
 namespace tandem {
 
+/// Origin of rows of kinds that were not measured: rates of a kind that should behave alike, no
+/// prices.
+constexpr std::string_view assumed_origin = "assumed";
+
 /// Costs of one kind of kernel. Instructions are warp instructions; shared: wavefronts.
 struct CostRow {
   std::string kind;    // of classify_table.cpp; "functor NAME" for elementwise arithmetic
   std::string type;    // of the arithmetic, or "": any
-  std::string origin;  // "measured" on single operators or "fitted" on networks
+  std::string origin;  // "measured" on single operators, "fitted" on networks or "assumed"
   std::string source;
+  double error = 0;  // mean relative one of the instructions, over the kernels they were priced on
   double per_warp = 0, per_element = 0, per_row = 0, per_indexed = 0, per_multiply = 0,
          per_fragment = 0, per_load = 0, per_transposed = 0;
   double per_step = 0, per_tile = 0, per_operand = 0, per_dim = 0, per_dim_operand = 0;
@@ -26,6 +32,11 @@ struct CostRow {
          shared_per_transposed = 0;
   double l1_reads = 1, l1_writes = 1;  // sectors at L1 over unique operand sectors (matrix: loaded)
   double l2_reads = 1, l2_writes = 1;  // the same at L2
+  // What the kind usually does a cycle that an SMSP is active, for launches of unknown shapes; 0:
+  // not measured.
+  double rate_issue = 0, rate_tensor = 0;            // cycles
+  double rate_l1 = 0, rate_l2 = 0, rate_shared = 0;  // sectors and wavefronts
+  double rate_dram_reads = 0, rate_dram_writes = 0;  // over the bandwidth of reading DRAM
 };
 std::span<const Field<CostRow>> cost_row_fields();
 

@@ -50,8 +50,13 @@ double dense_tensor_rate(const GpuArch& gpu, DataType math) {
 
 bool is_matrix(const CostInput& in) { return in.features.multiplies > 0; }
 
+bool geometry_tells(const CostInput& in) {
+  const KernelTraits& t = in.launch.traits;
+  return is_elementwise(t) || kind_name(t) == "multi_tensor";
+}
+
 double instructions(const CostInput& in) {
-  if (in.row == nullptr) return -1;
+  if (in.row == nullptr || in.row->origin == assumed_origin) return -1;
   const KernelFeatures& f = in.features;
   const CostRow& r = *in.row;
   if (is_elementwise(in.launch.traits)) return elementwise_instructions(in);

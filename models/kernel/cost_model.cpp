@@ -25,14 +25,46 @@ bool needs_shapes(const KernelLaunch& launch) {
          launch.work.elements == 0;
 }
 
-KernelCost cost_of_work(const CostInput& in, CacheState cache) {
+// Its kind was measured, its size is not known, and the grid does not tell it.
+bool only_rates_known(const CostInput& in) {
+  if (needs_shapes(in.launch)) return true;
+  return in.row != nullptr && in.row->rate_issue > 0 && !in.launch.work.exact &&
+         !geometry_tells(in);
+}
+
+KernelCost cost_of_work(const CostInput& in, CacheState cache, double count) {
   KernelCost cost;
-  const double count = needs_shapes(in.launch) ? -1 : instructions(in);
-  cost.smsp_issue_cycles = count < 0 ? count : count * in.constants.general().issue_per_instruction;
+  cost.smsp_issue_cycles = std::max(count, 0.0) * in.constants.general().issue_per_instruction;
   add_tensor_work(in, cost);
   add_traffic(in, cache, cost);
-  cost.confidence = count < 0 ? 0.0 : in.launch.work.exact ? 1.0 : 0.5;
   return cost;
+}
+
+double confidence_of(const CostInput& in, bool by_rate) {
+  constexpr double from_geometry = 0.5, from_kind = 0.25, from_other_kinds = 0.1;
+  if (in.launch.traits.kind == 0) return 0;
+  const bool measured = in.row != nullptr && in.row->origin != assumed_origin;
+  if (by_rate) return measured ? from_kind : from_other_kinds;
+  constexpr double loose = 0.3;  // e.g. generated kernels: their arithmetic is not known
+  return in.launch.work.exact && in.row->error <= loose ? 1.0 : from_geometry;
+}
+
+// Kinds that were not measured do what the measured ones of the same engine do in the median.
+ActiveRates active_rates(const CostInput& in) {
+  if (in.row != nullptr && in.row->rate_issue > 0) {
+    const CostRow& r = *in.row;
+    return {r.rate_issue,  r.rate_tensor,     r.rate_l1,         r.rate_l2,
+            r.rate_shared, r.rate_dram_reads, r.rate_dram_writes};
+  }
+  const GeneralCosts& general = in.constants.general();
+  const Engine engine = in.launch.traits.engine;
+  ActiveRates rates;
+  rates.issue = engine == Engine::simt ? general.unknown_issue_simt : general.unknown_issue;
+  rates.tensor = engine == Engine::gmma   ? general.unknown_tensor_gmma
+                 : engine == Engine::hmma ? general.unknown_tensor_hmma
+                                          : 0;
+  rates.dram_reads = general.unknown_dram;
+  return rates;
 }
 
 Bound bound_of(const GpuArch& gpu, const KernelCost& cost) {
@@ -46,20 +78,19 @@ Bound bound_of(const GpuArch& gpu, const KernelCost& cost) {
   return memory >= compute ? Bound::memory : Bound::compute;
 }
 
-// What kernels use that nothing is known of but how long they were active.
-void add_priors(const GpuArch& gpu, const GeneralCosts& general, const TimelessCost& t,
-                KernelCost& cost) {
-  if (cost.smsp_issue_cycles >= 0) return;
-  const bool simt = t.shapeless && t.engine == Engine::simt;
-  const double issue = simt ? general.unknown_issue_simt : general.unknown_issue;
-  cost.smsp_issue_cycles = issue * cost.smsp_active_cycles;
-  if (!t.shapeless) return;
-  cost.dram_read_sectors = general.unknown_dram * gpu.dram_read_gbps * 1e3 * cost.time_us / sector;
-  cost.l2_sectors = cost.l1_sectors = cost.dram_read_sectors;
+// What kernels use whose size is not known: they do it as long as they are active.
+void add_rates(const GpuArch& gpu, const TimelessCost& t, KernelCost& cost) {
+  const double active = cost.smsp_active_cycles;
+  if (t.issue_by_rate) cost.smsp_issue_cycles = t.rates.issue * active;
+  if (!t.traffic_by_rate) return;
+  const double readable = gpu.dram_read_gbps * 1e3 * cost.time_us / sector;
+  cost.dram_read_sectors = t.rates.dram_reads * readable;
+  cost.dram_write_sectors = t.rates.dram_writes * readable;
+  cost.l2_sectors = std::max(t.rates.l2 * active, cost.dram_read_sectors);
+  cost.l1_sectors = t.rates.l1 * active;
+  cost.shared_wavefronts = t.rates.shared * active;
   if (t.cycles_per_tensor <= 0) return;
-  const double active =
-      t.engine == Engine::gmma ? general.unknown_tensor_gmma : general.unknown_tensor_hmma;
-  cost.tc_active_cycles = active * cost.smsp_active_cycles;
+  cost.tc_active_cycles = t.rates.tensor * active;
   cost.tc_issue_cycles = cost.tc_active_cycles / t.cycles_per_tensor;
 }
 
@@ -73,7 +104,7 @@ KernelCost at_time(const GpuArch& gpu, const GeneralCosts& general, const Timele
   cost.smsp_elapsed_cycles = cycles * smsps;
   const double active = std::max(general.minimum_active_cycles, cycles - general.launch_cycles);
   cost.smsp_active_cycles = smsps * t.share * std::min(active, cycles);
-  add_priors(gpu, general, t, cost);
+  add_rates(gpu, t, cost);
   cost.smsp_issue_cycles = std::min(cost.smsp_issue_cycles, cost.smsp_active_cycles);
   cost.tc_active_cycles = std::min(cost.tc_active_cycles, cost.smsp_active_cycles);
   const double achieved = t.matrix ? general.occupancy_share_matrix : general.occupancy_share;
@@ -92,13 +123,16 @@ int resident_warps(const CostInput& in) {
 }
 
 TimelessCost timeless_cost(const CostInput& in, CacheState cache) {
+  const double count = instructions(in);
   TimelessCost t;
-  t.work = cost_of_work(in, cache);
+  t.traffic_by_rate = only_rates_known(in);
+  t.issue_by_rate = t.traffic_by_rate || count < 0;
+  t.work = cost_of_work(in, cache, count);
+  t.work.confidence = confidence_of(in, t.issue_by_rate);
+  t.rates = active_rates(in);
   t.share = resident_share(in);
   t.warps = resident_warps(in);
   t.matrix = is_matrix(in);
-  t.shapeless = needs_shapes(in.launch);
-  t.engine = in.launch.traits.engine;
   t.cycles_per_tensor = tensor_instruction_cycles(in);
   return t;
 }

@@ -11,10 +11,17 @@
 namespace tandem {
 
 /// Counters of one launch, cold caches; for warm ones apply_warm_l2() to the costs of a step
-/// (models/memory). The time is the launch's measured duration; without one, pass `time_us`. Pure;
-/// allocates nothing.
+/// (models/memory). Confidence: 1 counts from shapes; 0.5 counts from the launch geometry, or of a
+/// kind whose kernels differ much; 0.25, at least in part, what its kind usually does for so long;
+/// 0.1 the same of other kinds, for it was not measured; 0 a name that no rule knows. The time is
+/// the launch's measured duration; without one, pass `time_us`. Pure; allocates nothing.
 KernelCost kernel_cost(const GpuArch& gpu, const KernelLaunch& launch, CacheState cache,
                        const CostConstants& constants, double time_us = 0);
+
+/// What a kernel of unknown size does while it is active; see CostRow.
+struct ActiveRates {
+  double issue = 0, tensor = 0, l1 = 0, l2 = 0, shared = 0, dram_reads = 0, dram_writes = 0;
+};
 
 /// The part of a launch's cost that does not depend on how long it runs.
 struct TimelessCost {
@@ -22,8 +29,9 @@ struct TimelessCost {
   double share = -1;  // of SMSP cycles with a warp resident while it runs; negative: empty
   int warps = 0;      // on an SM that holds any
   bool matrix = false;
-  bool shapeless = false;  // a matrix product whose size is not known
-  Engine engine = Engine::none;
+  bool issue_by_rate = false;    // its instructions are not counted
+  bool traffic_by_rate = false;  // nor its tensor work and traffic
+  ActiveRates rates;
   double cycles_per_tensor = 0;  // of a tensor instruction
 };
 

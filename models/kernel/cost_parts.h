@@ -23,6 +23,8 @@ struct CostInput {
 double resident_share(const CostInput& in);
 /// Warp instructions executed; negative: not known.
 double instructions(const CostInput& in);
+/// Whether the launch geometry alone tells how much an elementwise or optimizer kernel does.
+bool geometry_tells(const CostInput& in);
 /// Cycles that a tensor instruction of this kernel keeps the pipe active; 0: it has none.
 double tensor_instruction_cycles(const CostInput& in);
 /// Tensor-pipe instructions and active cycles (over all SMSPs).

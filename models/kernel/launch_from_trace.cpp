@@ -68,6 +68,14 @@ TraceLaunches::TraceLaunches(const Trace& trace, const Links& links,
   for (std::size_t i = 0; i < launches_.size(); ++i) launches_[i].tensors = tensors_[i].shapes;
 }
 
+const KernelClass& TraceLaunches::class_of(StringId name, StringId op) {
+  const auto text = [&](StringId id) { return id.valid() ? trace_.strings.get(id) : ""; };
+  const std::uint64_t key = (std::uint64_t{name.value} << 32U) | op.value;
+  const auto [it, fresh] = classes_.try_emplace(key);
+  if (fresh) it->second = classify(text(name), text(op));
+  return it->second;
+}
+
 std::uint32_t TraceLaunches::add(const Key& key) {
   const auto text = [&](StringId id) { return id.valid() ? trace_.strings.get(id) : ""; };
   const auto kind = static_cast<ActivityKind>(key.kind);
@@ -88,7 +96,7 @@ std::uint32_t TraceLaunches::add(const Key& key) {
   KernelLaunch launch;
   launch.name = name;
   launch.op = text(key.op[0]);
-  const KernelClass c = classify(name, launch.op);
+  const KernelClass& c = class_of(key.name, key.op[0]);
   launch.family = c.family;
   launch.math = c.math;
   launch.traits = c.traits;

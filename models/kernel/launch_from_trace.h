@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "models/kernel/classify.h"
@@ -32,11 +33,14 @@ class TraceLaunches {
  private:
   struct Key;
   std::uint32_t add(const Key& key);
+  /// By name and operation: many launches share these and differ in their shapes.
+  const KernelClass& class_of(StringId name, StringId op);
 
   const Trace& trace_;
   std::vector<KernelLaunch> launches_;  // without durations
   std::vector<OpTensors> tensors_;      // parallel to launches_
   std::vector<std::uint32_t> shape_of_;
+  std::unordered_map<std::uint64_t, KernelClass> classes_;
   LossList losses_;
 };
 

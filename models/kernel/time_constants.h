@@ -41,6 +41,7 @@ struct TimeGeneration {
   double tensor_rate = 0;
   double tensor_operand_bytes_per_clk = 0;
   double tensor_misaligned = 0;
+  double tma_start_us = 0;
 
   // Mean relative error on rows that no constant was fitted on; confidence is one less this
   double error_simt_gemm = 0;
@@ -69,6 +70,7 @@ struct TimeShared {
   // Rows: layer norm and softmax
   double l2_reuse_share = 0;
   double row_load_latencies = 0;
+  double block_bytes_in_flight = 0;
   double warp_cycles_per_instruction = 0;
   double norm_warp_instructions = 0;
   double norm_step_instructions = 0;

@@ -24,7 +24,7 @@ struct ConvSize {
   double taps;
 };
 
-ConvSize conv_size(const ConvShape& s) {
+ConvSize conv_size(const ConvLayer& s) {
   ConvSize c{};
   c.images = static_cast<double>(s.batch);
   c.in = static_cast<double>(s.in_channels);
@@ -40,7 +40,7 @@ ConvSize conv_size(const ConvShape& s) {
 }
 
 // The input gradient is a convolution from the output's channels back to the input's.
-void swap_channels(ConvSize& c, const ConvShape& s) {
+void swap_channels(ConvSize& c, const ConvLayer& s) {
   std::swap(c.in, c.out);
   std::swap(c.pixels_in, c.pixels_out);
   c.out_h = static_cast<double>(s.height);
@@ -48,7 +48,7 @@ void swap_channels(ConvSize& c, const ConvShape& s) {
 }
 
 // rows and cols as the library names tiles: tile m along C's columns, here the pixels.
-MatrixWork implicit_work(const ConvShape& s, const ConvSize& c, const MathRate& rate) {
+MatrixWork implicit_work(const ConvLayer& s, const ConvSize& c, const MathRate& rate) {
   MatrixWork work;
   work.tensor = rate.tensor;
   work.fma_per_clk = rate.fma_per_clk;
@@ -69,11 +69,11 @@ MatrixWork implicit_work(const ConvShape& s, const ConvSize& c, const MathRate& 
 }
 
 // cuDNN's winograd kernels: 3x3, and 5x5 through memory; unit stride.
-bool winograd_fits(const ConvShape& s, const MathRate& rate) {
+bool winograd_fits(const ConvLayer& s, const MathRate& rate) {
   return !rate.tensor && s.kernel_h == s.kernel_w && (s.kernel_h == 3 || s.kernel_h == 5) &&
          s.stride_h == 1 && s.stride_w == 1;
 }
-bool fused_fits(const ConvShape& s) { return s.kernel_h == 3 && s.pass != Pass::weight_gradient; }
+bool fused_fits(const ConvLayer& s) { return s.kernel_h == 3 && s.pass != Pass::weight_gradient; }
 
 constexpr double fused_tile_fma = 16384;  // a block and channel: 16 positions, 32 tiles, 32 filters
 constexpr double fused_filters = 32;
@@ -109,7 +109,7 @@ constexpr double transformed_images = 16;  // padded to a multiple of
 
 // winograd through memory: transforms of both operands, one product for each position of a tile,
 // transform of the result. Of a weight gradient the tiles are the inner dimension.
-KernelTime winograd_transformed_time(const Machine& m, const ConvSize& c, const ConvShape& shape,
+KernelTime winograd_transformed_time(const Machine& m, const ConvSize& c, const ConvLayer& shape,
                                      const MathRate& rate) {
   const double tiles = round_up(c.images, transformed_images) *
                        ceil_div(c.out_h, transformed_pixels) *
@@ -137,7 +137,7 @@ KernelTime winograd_transformed_time(const Machine& m, const ConvSize& c, const 
   return out;
 }
 
-KernelTime implicit_time(const Machine& m, const ConvShape& shape, const ConvSize& c,
+KernelTime implicit_time(const Machine& m, const ConvLayer& shape, const ConvSize& c,
                          const MathRate& rate) {
   // Weight gradients have few results and a long k, which must be split.
   const MatrixUse use =
@@ -153,7 +153,7 @@ KernelTime implicit_time(const Machine& m, const ConvShape& shape, const ConvSiz
 
 }  // namespace
 
-KernelTime conv_time(const GpuArch& gpu, const ConvShape& shape, const TimeConstants& constants,
+KernelTime conv_time(const GpuArch& gpu, const ConvLayer& shape, const TimeConstants& constants,
                      const TimeContext& context) {
   const Machine m(gpu, constants, context);
   const MathRate rate = math_rate(gpu, shape.type);

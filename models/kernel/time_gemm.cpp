@@ -25,7 +25,9 @@ double throttled(const Machine& m, const MatrixWork& work, double us) {
 double cycles_per_k(const Machine& m, const MatrixWork& work, const MatrixTile& tile) {
   const double area = static_cast<double>(tile.m) * tile.n;
   if (!work.tensor) return area / (work.fma_per_clk * (m.generation.*tile.efficiency));
-  const double operands = (tile.m + tile.n) * work.element_bytes;
+  const double narrow = std::min(tile.m, tile.n);
+  const double wide = std::max(tile.m, tile.n);
+  const double operands = (narrow + wide / tile.sharers) * work.element_bytes;
   return std::max(area / (work.fma_per_clk * m.generation.tensor_rate),
                   operands / m.generation.tensor_operand_bytes_per_clk) /
          (work.aligned ? 1 : m.generation.tensor_misaligned);
@@ -218,14 +220,15 @@ KernelTime gemm_time(const GpuArch& gpu, const GemmShape& shape, const TimeConst
   work.fma_per_clk = rate.fma_per_clk;
   work.aligned = aligned(work);
   const bool batched = shape.batch > 1;
-  const TileMenu& menu =
-      tile_menu(gpu, batched ? MatrixUse::batched : MatrixUse::linear, rate.tensor);
+  const TileMenu& menu = tile_menu(gpu, batched ? MatrixUse::batched : MatrixUse::linear,
+                                   rate.tensor, work.aligned && work.element_bytes == 2);
   const MatrixTime time =
       shape.tile_m > 0 ? known_kernel(m, work, menu, shape) : matrix_time(m, work, menu);
   KernelTime out;
   describe(m, time, out);
-  out.time_us = m.start_us + time.us;
-  if (time.us < m.start_us) out.bound = Bound::launch;
+  const double start_us = m.start_us + (menu.tma ? m.generation.tma_start_us : 0);
+  out.time_us = start_us + time.us;
+  if (time.us < start_us) out.bound = Bound::launch;
   out.confidence =
       1 - (rate.tensor ? m.generation.error_tensor_gemm : m.generation.error_simt_gemm);
   return out;

@@ -38,7 +38,7 @@ struct RowShape {
   DataType type = DataType::fp32;
 };
 
-struct ConvShape {
+struct ConvLayer {
   std::int64_t batch = 0, in_channels = 0, out_channels = 0;
   std::int64_t height = 0, width = 0;  // of the input
   int kernel_h = 1, kernel_w = 1;
@@ -82,7 +82,7 @@ KernelTime layer_norm_time(const GpuArch& gpu, const RowShape& shape,
                            const TimeConstants& constants, const TimeContext& context = {});
 KernelTime softmax_time(const GpuArch& gpu, const RowShape& shape, const TimeConstants& constants,
                         const TimeContext& context = {});
-KernelTime conv_time(const GpuArch& gpu, const ConvShape& shape, const TimeConstants& constants,
+KernelTime conv_time(const GpuArch& gpu, const ConvLayer& shape, const TimeConstants& constants,
                      const TimeContext& context = {});
 
 }  // namespace tandem

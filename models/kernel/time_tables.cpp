@@ -39,6 +39,19 @@ constexpr MatrixTile tensor_tiles[] = {
     {256, 64, 128, 1, 2, nullptr},  {64, 256, 128, 1, 2, nullptr},  {128, 64, 128, 1, 3, nullptr},
     {64, 128, 128, 1, 3, nullptr},  {64, 64, 128, 1, 4, nullptr}};
 
+// nvjet_sm90_*: the tiles that the names of aligned half products on H200 state, and transposes of
+// the large ones. One block fills an SM's shared memory with operands; all run in clusters.
+constexpr MatrixTile hopper_tma[] = {
+    {256, 128, 256, 1, 1, nullptr, 2}, {128, 256, 256, 1, 1, nullptr, 2},
+    {192, 192, 256, 1, 1, nullptr, 2}, {320, 128, 256, 1, 1, nullptr, 2},
+    {128, 320, 256, 1, 1, nullptr, 2}, {192, 128, 256, 1, 1, nullptr, 2},
+    {128, 192, 256, 1, 1, nullptr, 2}, {128, 128, 128, 1, 1, nullptr, 2},
+    {96, 128, 128, 1, 1, nullptr, 2},  {128, 96, 128, 1, 1, nullptr, 2},
+    {128, 64, 128, 1, 1, nullptr, 2},  {64, 128, 128, 1, 1, nullptr, 2},
+    {64, 384, 256, 1, 1, nullptr, 2},  {64, 64, 128, 1, 1, nullptr, 2},
+    {64, 48, 128, 1, 1, nullptr, 2},   {64, 32, 128, 1, 1, nullptr, 2},
+    {64, 16, 128, 1, 1, nullptr, 2},   {64, 8, 128, 1, 1, nullptr, 2}};
+
 // Menus and habits were seen on the fit rows of bmm, linear and conv (validation/kernel_time): V100
 // splits k at many waves, A100 until the grid fills the GPU once; batched products on A100 always
 // run 128x128. Unverified: the rows for compute capability 9, which take what the traces of newer
@@ -59,14 +72,16 @@ constexpr TileMenu menus[] = {
     {7, MatrixUse::batched, true, tensor_tiles, 0, 1},
     {7, MatrixUse::winograd, true, tensor_tiles, 0, 1},
     {7, MatrixUse::convolution, true, tensor_tiles, 2, 1},
+    {9, MatrixUse::linear, true, hopper_tma, 1, 1, true},
+    {9, MatrixUse::batched, true, hopper_tma, 0, 1, true},
 };
 
 }  // namespace
 
-const TileMenu& tile_menu(const GpuArch& gpu, MatrixUse use, bool tensor) {
+const TileMenu& tile_menu(const GpuArch& gpu, MatrixUse use, bool tensor, bool tma) {
   const TileMenu* best = nullptr;
   for (const TileMenu& menu : menus) {
-    if (menu.use != use || menu.tensor != tensor) continue;
+    if (menu.use != use || menu.tensor != tensor || (menu.tma && !tma)) continue;
     if (best == nullptr || menu.compute_major <= gpu.compute_major) best = &menu;
   }
   return *best;

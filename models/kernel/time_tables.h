@@ -16,6 +16,7 @@ struct MatrixTile {
   std::uint8_t k_slices = 1;  // warp groups of a block that share its k
   std::uint8_t blocks_per_sm = 1;
   double TimeGeneration::*efficiency = nullptr;  // null: tensor cores
+  std::uint8_t sharers = 1;  // blocks of a cluster that load the longer operand once for all
 };
 
 /// Which calls a menu serves: plain and weight products (k-contiguous operands), batched ones, the
@@ -31,9 +32,10 @@ struct TileMenu {
   std::span<const MatrixTile> tiles;
   double split_waves;  // k is split while the grid has at most this many blocks an SM; 0: never
   double habit;        // typical time of the library's choice over that of the best
+  bool tma = false;    // for half products whose rows the tensor memory accelerator can load
 };
 
-/// The menu for a GPU. There is one for every combination.
-const TileMenu& tile_menu(const GpuArch& gpu, MatrixUse use, bool tensor);
+/// The menu for a GPU. There is one for every combination; `tma`: half types, aligned rows.
+const TileMenu& tile_menu(const GpuArch& gpu, MatrixUse use, bool tensor, bool tma = false);
 
 }  // namespace tandem

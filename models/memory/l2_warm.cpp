@@ -30,14 +30,24 @@ double missed_share(const KernelLaunch& launch, WarmL2& l2) {
 
 }  // namespace
 
-double WarmL2::remove(std::uint64_t tensor, bool& dirty) {
-  const auto it = std::find_if(entries_.rbegin(), entries_.rend(),
-                               [&](const Entry& e) { return e.tensor == tensor; });
+double WarmL2::remove(std::uint64_t tensor, double& dirty) {
+  const auto it = std::find_if(entries_.rbegin(), entries_.rend(), [&](const Entry& e) {
+    return e.tensor == tensor && e.read_by != kernel_;
+  });
   if (it == entries_.rend()) return 0;
   const double bytes = it->bytes;
-  dirty |= it->dirty;
+  dirty = it->dirty;
   used_ -= bytes;
   entries_.erase(std::next(it).base());
+  return bytes;
+}
+
+double WarmL2::newer_than(std::uint64_t tensor) const {
+  double bytes = 0;
+  for (auto it = entries_.rbegin(); it != entries_.rend(); ++it) {
+    if (it->tensor == tensor && it->read_by != kernel_) break;
+    bytes += it->bytes;
+  }
   return bytes;
 }
 
@@ -49,22 +59,34 @@ void WarmL2::insert(const Entry& entry) {
     const double evicted = std::min(oldest.bytes, used_ - capacity_);
     oldest.bytes -= evicted;
     used_ -= evicted;
-    if (oldest.dirty) written_back_ += evicted;
+    const double dirty = std::min(evicted, oldest.dirty);
+    oldest.dirty -= dirty;
+    written_back_ += dirty;
     if (oldest.bytes <= 0) entries_.erase(entries_.begin());
   }
 }
 
+// A kernel reads front to back: what misses pushes out older lines, among them the rest of the
+// tensor.
 double WarmL2::read(std::uint64_t tensor, double bytes) {
-  bool dirty = false;
+  double dirty = 0;
+  const double newer = newer_than(tensor);
   const double found = std::min(remove(tensor, dirty), bytes);
-  insert({tensor, bytes, dirty});
-  return bytes - found;
+  const double hits = std::clamp(capacity_ - newer - (bytes - found), 0.0, found);
+  const double kept = std::min(dirty, hits);
+  written_back_ += dirty - kept;
+  insert({tensor, bytes, kept, kernel_});
+  return bytes - hits;
 }
 
-void WarmL2::write(std::uint64_t tensor, double bytes) {
-  bool dirty = true;
-  remove(tensor, dirty);
-  insert({tensor, bytes, true});
+void WarmL2::write(std::uint64_t tensor, double bytes) { insert({tensor, bytes, bytes}); }
+
+void WarmL2::write_in_place(std::uint64_t tensor, double bytes) {
+  const auto it = std::find_if(entries_.rbegin(), entries_.rend(), [&](const Entry& e) {
+    return e.tensor == tensor && e.read_by == kernel_;
+  });
+  if (it == entries_.rend()) return write(tensor, bytes);
+  it->dirty = it->bytes;
 }
 
 double WarmL2::take_written_back() {
@@ -79,9 +101,15 @@ void apply_warm_l2(const GpuArch& gpu, std::span<const KernelLaunch> launches,
   for (std::size_t i = 0; i < launches.size() && i < costs.size(); ++i) {
     const KernelLaunch& launch = launches[i];
     if (launch.family == KernelFamily::transfer) continue;
+    l2.next_kernel();
     costs[i].dram_read_sectors *= missed_share(launch, l2);
     const double written = launch.work.write_bytes;
-    if (written > 0) l2.write(tensor_key(written, launch.traits.data), written);
+    const std::uint64_t key = tensor_key(written, launch.traits.data);
+    if (written > 0 && launch.work.in_place) {
+      l2.write_in_place(key, written);
+    } else if (written > 0) {
+      l2.write(key, written);
+    }
     costs[i].dram_write_sectors = l2.take_written_back() / sector;
   }
 }

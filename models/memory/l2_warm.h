@@ -15,30 +15,38 @@ namespace tandem {
 class WarmL2 {
  public:
   explicit WarmL2(double capacity_bytes) : capacity_(capacity_bytes) {}
+  /// Starts the next kernel. Its operands are tensors of their own: two of the same size and type
+  /// are the two most recent ones.
+  void next_kernel() { ++kernel_; }
   /// Bytes that have to come from DRAM.
   double read(std::uint64_t tensor, double bytes);
   void write(std::uint64_t tensor, double bytes);
+  /// The same for a tensor that the kernel has read.
+  void write_in_place(std::uint64_t tensor, double bytes);
   /// Dirty bytes evicted since the last call.
   double take_written_back();
 
  private:
   struct Entry {
     std::uint64_t tensor = 0;
-    double bytes = 0;  // that are in L2
-    bool dirty = false;
+    double bytes = 0;           // that are in L2
+    double dirty = 0;           // bytes
+    std::uint32_t read_by = 0;  // kernel
   };
-  double remove(std::uint64_t tensor, bool& dirty);
+  double remove(std::uint64_t tensor, double& dirty);
   void insert(const Entry& entry);
+  double newer_than(std::uint64_t tensor) const;
 
   double capacity_;
   double used_ = 0;
   double written_back_ = 0;
+  std::uint32_t kernel_ = 1;
   std::vector<Entry> entries_;  // most recently used last
 };
 
 /// Replaces the DRAM sectors of `costs` (cold) by those of the same kernels run one after another.
-/// Traces hold no addresses: two tensors of equal size and type count as one, which makes this a
-/// lower bound of the traffic; the cold values are an upper bound. Not validated.
+/// Traces hold no addresses: an operand is the most recent tensor of its size and type that the
+/// kernel has not read yet. Errors against counters of whole steps: README.md.
 void apply_warm_l2(const GpuArch& gpu, std::span<const KernelLaunch> launches,
                    std::span<KernelCost> costs);
 

@@ -54,6 +54,13 @@ constexpr ArgumentRow argument_rows[] = {
     {"aten::clamp_min", 0, 0b1},
     {"aten::clamp_min_", 0, 0b1},
     {"aten::threshold_backward", 0, 0b11},
+    {"aten::softmax", 0, 0b1},
+    {"aten::log_softmax", 0, 0b1},
+    {"aten::cross_entropy_loss", 0, 0b11},
+    {"aten::nll_loss_nd", 0, 0b11},
+    {"aten::nll_loss", 0, 0b11},
+    {"aten::nll_loss_forward", 0, 0b11},
+    {"aten::nll_loss_backward", 0, 0b111},
     {"aten::_softmax", 0, 0b1},
     {"aten::_log_softmax", 0, 0b1},
     {"aten::_softmax_backward_data", 0, 0b11},
@@ -87,11 +94,15 @@ struct ProductAxes {
   std::int8_t left = -1, right = -1;
 };
 ProductAxes product_axes(const TensorShape& left, const TensorShape& right,
-                         const ParameterShapes& parameters, std::int64_t batch, bool second) {
+                         const ParameterShapes& parameters, std::int64_t batch,
+                         bool weight_gradient) {
   const std::int64_t m = left.dims[0], k = left.dims[1], n = right.dims[1];
   const bool left_fixed = parameters.contains(left), right_fixed = parameters.contains(right);
   const bool result_fixed = parameters.contains(m, n);
+  // Where tokens = width of a layer, activations look like parameters.
+  const bool ambiguous = result_fixed && (left_fixed || right_fixed);
   constexpr ProductAxes rows{0, -1}, inner{1, 0}, columns{-1, 1};
+  if (ambiguous && weight_gradient && multiple(k, batch)) return inner;
   struct Candidate {
     bool fits;
     ProductAxes axes;
@@ -104,8 +115,8 @@ ProductAxes product_axes(const TensorShape& left, const TensorShape& right,
   const auto fits =
       std::find_if(by_shape.begin(), by_shape.end(), [](const Candidate& c) { return c.fits; });
   if (fits != by_shape.end()) return fits->axes;
-  // All of them are shapes of parameters (tokens = width of a layer): the order decides.
-  if (second && multiple(k, batch)) return inner;
+  // All of them are shapes of parameters: the order decides.
+  if (weight_gradient && multiple(k, batch)) return inner;
   if (multiple(m, batch)) return rows;
   return multiple(k, batch) ? inner : ProductAxes{};
 }
@@ -121,13 +132,13 @@ std::uint32_t parameter_arguments(std::string_view op) {
 
 std::vector<std::int8_t> growing_axes(std::string_view op, const OpTensors& tensors,
                                       const ParameterShapes& parameters, std::int64_t batch,
-                                      bool sequence_first, bool second_product) {
+                                      bool sequence_first, bool weight_gradient) {
   std::vector<std::int8_t> axes(tensors.shapes.size(), -1);
   const std::size_t first = op == "aten::addmm" ? 1 : 0;
   if (is_product(op) && axes.size() >= first + 2 && tensors.shapes[first].rank == 2 &&
       tensors.shapes[first + 1].rank == 2) {
     const ProductAxes p = product_axes(tensors.shapes[first], tensors.shapes[first + 1], parameters,
-                                       batch, second_product);
+                                       batch, weight_gradient);
     axes[first] = p.left, axes[first + 1] = p.right;
     return axes;
   }

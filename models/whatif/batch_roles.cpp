@@ -11,8 +11,8 @@ namespace tandem {
 struct BatchOps::Key {
   std::array<StringId, 5> texts{};  // name, dims, types, strides, concrete arguments
   bool optimizer = false;
-  bool fixed_scope = false;     // inside an operation that does not depend on the batch
-  bool second_product = false;  // the later product of a backward node
+  bool fixed_scope = false;      // inside an operation that does not depend on the batch
+  bool weight_gradient = false;  // the product of a backward node that is one
   friend bool operator==(const Key&, const Key&) = default;
 };
 
@@ -22,7 +22,7 @@ struct KeyHash {
   template <class Key>
   std::size_t operator()(const Key& key) const {
     std::size_t h =
-        (key.optimizer ? 1U : 0U) | (key.fixed_scope ? 2U : 0U) | (key.second_product ? 4U : 0U);
+        (key.optimizer ? 1U : 0U) | (key.fixed_scope ? 2U : 0U) | (key.weight_gradient ? 4U : 0U);
     for (const StringId id : key.texts) {
       h = (h ^ id.value) * 0x9e3779b97f4a7c15ULL;
       h ^= h >> 29U;
@@ -103,14 +103,18 @@ bool find_sequence_first(const Trace& trace, const ParameterShapes& parameters,
   return second > first;
 }
 
-// The autograd nodes of a layer launch the input gradient first and then the weight gradient.
-bool is_second_product(const Trace& trace, const OpNesting& nesting, std::uint32_t row,
-                       std::uint32_t& last_parent) {
+// Whether a product of an autograd node is the gradient of the weights. A node of a layer with bias
+// (AddmmBackward) launches the gradient of the input first, one without (MmBackward: x times the
+// transposed weights) that of the weights.
+bool is_weight_gradient(const Trace& trace, const OpNesting& nesting, std::uint32_t row,
+                        std::uint32_t& last_parent) {
   const std::uint32_t parent = nesting.parent[row];
-  if (parent == no_row || !has(trace.strings.get(trace.ops.name[parent]), "Backward")) return false;
+  if (parent == no_row) return false;
+  const std::string_view node = trace.strings.get(trace.ops.name[parent]);
+  if (!has(node, "Backward")) return false;
   const bool second = last_parent == parent;
   last_parent = parent;
-  return second;
+  return has(node, "MmBackward") ? !second : second;
 }
 
 }  // namespace
@@ -164,7 +168,7 @@ BatchOps::BatchOps(const Trace& trace, const OpNesting& nesting, std::int64_t ba
       key.fixed_scope = ops_[self(self, parent)].fixed;
     }
     if (text_of(trace, rows.name[row]) == "aten::mm") {
-      key.second_product = is_second_product(trace, nesting, row, product_parent);
+      key.weight_gradient = is_weight_gradient(trace, nesting, row, product_parent);
     }
     const auto [it, fresh] = known.try_emplace(key, 0);
     if (fresh) it->second = add(key);
@@ -189,7 +193,7 @@ std::uint32_t BatchOps::add(const Key& key) {
   const bool sparse = key.optimizer && updates_rows(op.name);
   if (!op.optimizer && (!key.fixed_scope || sparse)) {
     op.axis = growing_axes(op.name, op.tensors, parameters_, base_batch_, sequence_first_,
-                           key.second_product);
+                           key.weight_gradient);
   }
   const bool idle = op.name.starts_with("aten::") && op.has_shapes() && !op.grows();
   op.fixed = (key.fixed_scope && !sparse) || idle;

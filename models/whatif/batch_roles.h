@@ -72,10 +72,11 @@ class BatchOps {
 /// Arguments of an operation that hold parameters, as bits; 0 if it has none.
 std::uint32_t parameter_arguments(std::string_view op);
 
-/// The growing dimension of each operand. `second_product`: the later one of the two products of a
-/// backward pass, which decides where the shapes leave open which is which.
+/// The growing dimension of each operand. `weight_gradient`: the product is one if the order of
+/// products in its backward node is the usual, which decides where the shapes leave open what it
+/// is.
 std::vector<std::int8_t> growing_axes(std::string_view op, const OpTensors& tensors,
                                       const ParameterShapes& parameters, std::int64_t batch,
-                                      bool sequence_first, bool second_product);
+                                      bool sequence_first, bool weight_gradient);
 
 }  // namespace tandem

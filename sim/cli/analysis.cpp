@@ -5,6 +5,7 @@
 #include "sim/cli/kernel_counters.h"
 #include "sim/cli/measured_counters.h"
 #include "sim/cli/replay.h"
+#include "sim/cli/whatif.h"
 #include "sim/engine/engine.h"
 #include "sim/metrics/step_metrics.h"
 
@@ -79,6 +80,7 @@ Analysis analyse(Trace trace, const ReplayOptions& options) {
   StepPlan step = step_plan(a.trace, a.measured, host, options.profiler);
   a.losses.merge(step.losses);
   a.traced_step = cut_step(a.trace, a.links, std::move(step));
+  if (a.gpu) a.memory = measured_peak(a, nullptr);
   return a;
 }
 

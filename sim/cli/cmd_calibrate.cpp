@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iostream>
 
+#include "sim/cli/calibrate.h"
 #include "sim/cli/calibrate_host.h"
 #include "sim/cli/command.h"
 #include "sim/core/field.h"
@@ -137,8 +138,10 @@ struct Calibration {
   std::string_view name;
   int (*run)(const Arguments&);
 };
-constexpr std::array<Calibration, 1> calibrations{{
+constexpr std::array<Calibration, 3> calibrations{{
     {"host", run_host},
+    {"energy", calibrate_energy},
+    {"cache", calibrate_cache},
 }};
 
 }  // namespace

@@ -28,7 +28,9 @@ void describe_modes() {
       "as-traced    the run as it was traced\n"
       "eager-async  launches do not wait for the device\n"
       "eager-sync   every kernel launch waits for its kernel (CUDA_LAUNCH_BLOCKING=1)\n"
-      "cuda-graph   one graph launch a step; what follows a wait inside the step stays eager\n");
+      "cuda-graph   one graph launch a step; what follows a wait inside the step stays eager\n"
+      "jit          the model compiled: fused kernels, channels-last convolutions (--compiler, "
+      "--attention)\n");
 }
 
 void describe_metrics() {

@@ -24,9 +24,11 @@ struct Command {
 
 int run_replay(const Arguments& arguments);
 int run_demo(const Arguments& arguments);
+int run_blocks(const Arguments& arguments);
 int run_match(const Arguments& arguments);
 int run_validate(const Arguments& arguments);
 int run_calibrate(const Arguments& arguments);
+int run_sweep_command(const Arguments& arguments);
 int run_describe(const Arguments& arguments);
 
 /// Folder that holds configs/ and validation/: $TANDEM_ROOT, else the source or install tree that

@@ -6,8 +6,12 @@
 #include "models/arch/gpu_config.h"
 #include "models/energy/energy_config.h"
 #include "models/kernel/cost_constants.h"
+#include "models/kernel/time_constants.h"
 #include "models/runtime/host_model.h"
 #include "models/whatif/batch_law.h"
+#include "models/whatif/fusion_law.h"
+#include "models/whatif/precision_law.h"
+#include "models/whatif/retarget_law.h"
 
 namespace tandem {
 
@@ -17,7 +21,11 @@ struct Configs {
   HostModel host;
   CostConstants costs;
   WorkRules work_rules;
+  TimeConstants time;
+  RetargetLaw retarget;
   BatchLaw batch;
+  FusionLaw fusion;
+  PrecisionLaw precision;
 };
 
 /// `folder` holds gpus/, hosts/, kernels/ and energy/. Errors: InputError that names the file.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "models/arch/occupancy.h"
 #include "models/kernel/classify.h"
 #include "models/kernel/cost_model.h"
 #include "models/memory/l2_warm.h"
@@ -15,11 +16,18 @@ constexpr double sector_bytes = 32;
 constexpr double wavefront_bytes = 128;
 
 /// `window_cycles`: what Nsight Compute counts as elapsed beyond the kernel, over all SMSPs.
-WorkCounters to_counters(const KernelLaunch& launch, const KernelCost& cost, double window_cycles) {
+WorkCounters to_counters(const GpuArch& gpu, const KernelLaunch& launch, const KernelCost& cost,
+                         double window_cycles) {
   WorkCounters c;
   c.family = to_string(launch.family);
   c.modelled = cost.confidence > 0;
+  c.confidence = cost.confidence;
   c.time_us = launch.duration_us;
+  if (launch.family != KernelFamily::transfer) {
+    const Occupancy held = occupancy(gpu, launch.geometry);
+    c.theoretical_occupancy = held.theoretical;
+    c.waves = waves(gpu, launch.geometry, held).count;
+  }
   c.smsp_elapsed_cycles = cost.smsp_elapsed_cycles + window_cycles;
   c.smsp_active_cycles = cost.smsp_active_cycles;
   c.smsp_issue_cycles = cost.smsp_issue_cycles;
@@ -32,6 +40,24 @@ WorkCounters to_counters(const KernelLaunch& launch, const KernelCost& cost, dou
   c.dram_write_bytes = cost.dram_write_sectors * sector_bytes;
   c.shared_bytes = cost.shared_wavefronts * wavefront_bytes;
   return c;
+}
+
+// Counters that are rates of a kind times the duration, because the trace states no shapes or the
+// kind was not measured (confidence: kernel_cost()).
+void add_estimate_losses(const std::vector<KernelCost>& costs, LossList& losses) {
+  const auto between = [&](double low, double high) {
+    return std::count_if(costs.begin(), costs.end(), [&](const KernelCost& c) {
+      return c.confidence > low && c.confidence < high;
+    });
+  };
+  if (const auto n = between(0.2, 0.5); n > 0) {
+    losses.add("kernel_size_unknown", Severity::info,
+               "kernels without shapes: counters are what their kind usually does for so long", n);
+  }
+  if (const auto n = between(0, 0.2); n > 0) {
+    losses.add("kernel_kind_not_measured", Severity::info,
+               "kernels of kinds that were not measured: counters are those of similar kinds", n);
+  }
 }
 
 CacheState parse_cache(const std::string& text) {
@@ -63,15 +89,16 @@ std::vector<WorkCounters> kernel_counters(const Trace& trace, const TraceLaunche
   }
   if (state == CacheState::warm) {
     apply_warm_l2(gpu, launched, cost);
-    losses.add(
-        "warm_traffic_is_a_lower_bound", Severity::info,
-        "kernels whose DRAM traffic assumes that tensors of equal size and type are the same "
-        "one: a lower bound; --cache cold gives the upper bound",
-        static_cast<std::int64_t>(cost.size()));
+    losses.add("warm_traffic_is_estimated", Severity::info,
+               "kernels whose DRAM traffic assumes that their operands are the most recent tensors "
+               "of that "
+               "size and type, for traces hold no addresses (errors: models/memory/README.md)",
+               static_cast<std::int64_t>(cost.size()));
   }
+  add_estimate_losses(cost, losses);
   std::vector<WorkCounters> counters(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
-    counters[order[i]] = to_counters(launched[i], cost[i], window_cycles);
+    counters[order[i]] = to_counters(gpu, launched[i], cost[i], window_cycles);
   }
   return counters;
 }
@@ -90,8 +117,13 @@ void apply_residual(const WorkCounters& measured, const WorkCounters& model,
 }
 
 GpuScale gpu_scale(const GpuArch& gpu) {
-  return {static_cast<double>(gpu.sm_count), static_cast<double>(gpu.smsp_per_sm),
-          static_cast<double>(max_warps_per_sm(gpu)), gpu.boost_clock_mhz, gpu.dram_peak_gbps};
+  return {static_cast<double>(gpu.sm_count),
+          static_cast<double>(gpu.smsp_per_sm),
+          static_cast<double>(max_warps_per_sm(gpu)),
+          gpu.boost_clock_mhz,
+          gpu.dram_peak_gbps,
+          gpu.l2_read_gbps,
+          gpu.graph_kernel_period_us};
 }
 
 }  // namespace tandem

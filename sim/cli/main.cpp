@@ -11,16 +11,20 @@ namespace {
 
 using tandem::Command;
 
-constexpr std::array<Command, 6> commands{{
+constexpr std::array<Command, 8> commands{{
     {"replay", "TRACE [options]", "replay a profiler trace and predict a scenario",
      tandem::run_replay},
     {"demo", "[--out DIR]", "replay the ResNet-50 training trace that comes with tandem",
      tandem::run_demo},
+    {"blocks", "TRACE --kernel NAME", "blocks of one kernel over SMs, waves and tail",
+     tandem::run_blocks},
     {"match", "TRACE NCU.csv [options]", "join a trace with an Nsight Compute report",
      tandem::run_match},
+    {"sweep", "EXPERIMENT.json [options]", "predict a grid of scenarios in parallel",
+     tandem::run_sweep_command},
     {"validate", "[--data DIR]", "check the predictions against the measured runs",
      tandem::run_validate},
-    {"calibrate", "host TRACE[=SECONDS]...", "constants from measurements, as a config",
+    {"calibrate", "host|energy|cache ...", "constants from measurements, as a config",
      tandem::run_calibrate},
     {"describe", "gpu|mode|metric [NAME]", "explain a GPU config, the modes or the metrics",
      tandem::run_describe},

@@ -1,5 +1,6 @@
 #include "sim/cli/output.h"
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -8,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "sim/cli/kernel_counters.h"
 #include "sim/report/report.h"
 
 namespace tandem {
@@ -38,9 +40,14 @@ void write_outputs(const Replay& r, const OutputPaths& paths) {
     out << result_json(r.result).dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
   });
   const SimulatedRun measured{r.trace, r.measured.plan, r.measured_timeline};
-  const SimulatedRun scenario{r.step.trace, r.isolated, r.isolated_timeline, r.shares};
+  const SimulatedRun scenario{r.step.trace, r.isolated, r.isolated_timeline, r.shares, r.power};
+  const std::array<KernelTable, 2> runs{{
+      {"traced", measured, *r.attribution, r.counters, {}},
+      {"scenario", scenario, *r.step_attribution, r.step_counters, r.step.traced_activity},
+  }};
+  const GpuScale scale = r.target ? gpu_scale(*r.target) : GpuScale{};
   write_file(paths.kernels,
-             [&](std::ostream& out) { write_kernels_csv(out, r.trace, *r.attribution, measured); });
+             [&](std::ostream& out) { write_kernels_csv(out, r.trace, scale, runs); });
   write_file(paths.timeline,
              [&](std::ostream& out) { write_timeline(out, r.trace, measured, scenario); });
 }

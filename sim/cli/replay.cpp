@@ -62,13 +62,22 @@ void add_gpu_metrics(const std::vector<WorkCounters>& counters, const GpuScale& 
       utilization_bins(works, BinnedUtilization::tc_issue, utilization_bin_count);
 }
 
-void add_shares(const Trace& trace, const Attribution& attribution, const Plan& step,
-                Result& result) {
-  result.kernels = time_shares(trace, step, attribution, GroupBy::kernel);
-  result.ops = time_shares(trace, step, attribution, GroupBy::op);
-  result.layers = time_shares(trace, step, attribution, GroupBy::layer);
+void add_shares(Prediction& p) {
+  const Plan& step = p.step.plan;
+  std::vector<double> energy_j;
+  if (p.result.energy) {
+    for (const DeviceWork& work : step.works) {
+      energy_j.push_back(p.step_counters[work.source].energy_j);
+    }
+  }
+  const auto shares = [&](GroupBy by) {
+    return time_shares(p.step.trace, step, *p.step_attribution, by, energy_j);
+  };
+  p.result.kernels = shares(GroupBy::kernel);
+  p.result.ops = shares(GroupBy::op);
+  p.result.layers = shares(GroupBy::layer);
   for (const DeviceWork& work : step.works) {
-    if (work.graph_node) result.graph_captured_us += to_us(work.duration);
+    if (work.graph_node) p.result.graph_captured_us += to_us(work.duration);
   }
 }
 
@@ -89,6 +98,24 @@ void add_batch(const BatchReport& report, const ReplayOptions& options, Result& 
   result.scenario.batch = options.batch;
   result.batch = BatchConfidenceSummary{c.factor, c.extrapolated, c.affine_share, c.switch_share,
                                         c.expected_error};
+}
+
+void add_fusion(const JitReport& report, const ReplayOptions& options, Result& result) {
+  FusionSummary f;
+  f.compiler = options.compiler;
+  f.attention = options.attention;
+  for (const FusedKernel& k : report.kernels) {
+    f.kernels.push_back({k.name, k.operations, k.bytes, k.us});
+  }
+  f.kernels_before = report.kernels_before, f.kernels_after = report.kernels_after;
+  f.gpu_before_us = report.gpu_before_us, f.gpu_after_us = report.gpu_after_us;
+  f.bytes_before = report.bytes_before, f.bytes_after = report.bytes_after;
+  f.host_before_us = report.host_before_us, f.host_after_us = report.host_after_us;
+  f.layout_us = report.layout_us;
+  f.attention_keep_us = report.attention_keep_us, f.attention_math_us = report.attention_math_us;
+  f.unknown_share = report.unknown_share;
+  f.expected_error = report.expected_error;
+  result.fusion = std::move(f);
 }
 
 /// Counters of a rewritten step: the kernel model's, and where the trace's own were measured, times
@@ -127,9 +154,7 @@ void simulate_step(const Analysis& a, Prediction& p) {
                              p.isolated_timeline);
   const double samples = result.scenario.batch ? static_cast<double>(*result.scenario.batch) : 1.0;
   if (result.step.time_us > 0) result.step.throughput_per_s = samples / result.step.time_us * 1e6;
-  const Attribution attribution(p.step.trace, p.step.links);
-  add_shares(p.step.trace, attribution, step, result);
-  add_critical_path(p.step.trace, attribution, step, repeated, steady, period, result);
+  add_critical_path(p.step.trace, *p.step_attribution, step, repeated, steady, period, result);
 }
 
 Prediction predict_step(const Analysis& a, Scenario scenario, const ReplayOptions& options) {
@@ -139,22 +164,30 @@ Prediction predict_step(const Analysis& a, Scenario scenario, const ReplayOption
   result.losses.merge(scenario.losses);
   if (scenario.gpu) result.scenario.gpu = scenario.gpu->name;
   if (scenario.batch) add_batch(*scenario.batch, options, result);
+  if (scenario.jit) add_fusion(*scenario.jit, options, result);
   p.target = std::move(scenario.gpu);
   p.step = std::move(scenario.step);
   apply_mode(p.step.trace, a.configs.host, options.mode, p.step.plan, result.losses);
   const TraceLaunches launches(p.step.trace, p.step.links, ops_of_calls(p.step.trace).innermost);
   p.step_counters = scenario_counters(a, p, scenario.rewritten, launches, options);
+  p.step_attribution.emplace(p.step.trace, p.step.links);
   simulate_step(a, p);
-  if (result.batch) {
-    result.expected_error = std::hypot(result.expected_error, result.batch->expected_error);
-  }
+  const auto widen = [&](const auto& report_or_summary) {
+    if (!report_or_summary) return;
+    result.expected_error = std::hypot(result.expected_error, report_or_summary->expected_error);
+  };
+  widen(scenario.precision);
+  widen(result.batch);
+  widen(result.fusion);
+  widen(scenario.retarget);
+  if (p.target) add_energy(a, launches, p);
+  add_shares(p);
   if (!p.target) return p;
   const GpuScale scale = gpu_scale(*p.target);
   add_gpu_metrics(p.step_counters, scale, p.step.plan, result);
   for (const DeviceWork& work : p.isolated.works) {
     p.shares.push_back(dcgm_shares(p.step_counters[work.source], scale));
   }
-  add_energy(a, *p.target, p.step, launches, p.isolated_timeline, result);
   return p;
 }
 
@@ -166,18 +199,36 @@ Prediction predict(const Analysis& a, const ReplayOptions& options) {
   return p;
 }
 
-Replay predict_from_two(Analysis first, Analysis second, const ReplayOptions& options) {
+namespace {
+
+struct FromTwo {
+  Prediction prediction;
+  bool from_second = false;  // the prediction has rows of the second trace
+};
+
+FromTwo predict_pair(const Analysis& first, const Analysis& second, const ReplayOptions& options) {
   if (!options.batch) {
     throw InputError("command line", "--base", "a second trace without --batch",
                      "--batch N, which the two traces predict together");
   }
   Scenario scenario = make_scenario(first, &second, options);
   const bool from_second = scenario.batch->from_second;
-  Analysis& kept = from_second ? second : first;
+  const Analysis& kept = from_second ? second : first;
   const Analysis& other = from_second ? first : second;
-  Prediction p = predict_step(kept, std::move(scenario), options);
-  add_memory(kept, &other, *p.target, options, p.result);
-  return {std::move(kept), std::move(p)};
+  FromTwo out{predict_step(kept, std::move(scenario), options), from_second};
+  add_memory(kept, &other, *out.prediction.target, options, out.prediction.result);
+  return out;
+}
+
+}  // namespace
+
+Prediction predict(const Analysis& first, const Analysis& second, const ReplayOptions& options) {
+  return predict_pair(first, second, options).prediction;
+}
+
+Replay predict_from_two(Analysis first, Analysis second, const ReplayOptions& options) {
+  FromTwo both = predict_pair(first, second, options);
+  return {std::move(both.from_second ? second : first), std::move(both.prediction)};
 }
 
 Replay replay(Trace trace, const ReplayOptions& options) {

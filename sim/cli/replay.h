@@ -10,6 +10,7 @@
 #include "models/runtime/measured_plan.h"
 #include "models/runtime/modes.h"
 #include "models/runtime/step.h"
+#include "models/whatif/peak_memory.h"
 #include "sim/cli/configs.h"
 #include "sim/engine/timeline.h"
 #include "sim/metrics/attribution.h"
@@ -53,6 +54,7 @@ struct Analysis {
   std::vector<WorkCounters> counters;
   std::vector<WorkCounters> model_counters;  // the kernel model's, where a report replaced some
   Step traced_step;                          // what scenarios start from
+  std::optional<PeakMemory> memory;          // by batch, where the capture states its peak
   TraceSummary summary;
   std::vector<StepFidelity> fidelity;
   LossList losses;
@@ -66,6 +68,8 @@ struct Prediction {
   Plan isolated;                            // the step and a final synchronisation
   Timeline isolated_timeline;
   std::vector<DcgmShares> shares;  // per work of `isolated`; empty without target
+  std::vector<BoardPower> power;   // of the board over `isolated`; empty without energy model
+  std::optional<Attribution> step_attribution;
   Result result;
 };
 
@@ -75,6 +79,8 @@ struct Replay : Analysis, Prediction {};
 /// Errors: InputError for anything wrong with the trace, the configs or the options.
 Analysis analyse(Trace trace, const ReplayOptions& options);
 Prediction predict(const Analysis& analysis, const ReplayOptions& options);
+/// From two traces of one model; `options` name a batch.
+Prediction predict(const Analysis& first, const Analysis& second, const ReplayOptions& options);
 /// From two traces of one model; the analysis of the one whose rows the prediction has is kept.
 Replay predict_from_two(Analysis first, Analysis second, const ReplayOptions& options);
 

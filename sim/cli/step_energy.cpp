@@ -9,6 +9,9 @@ namespace tandem {
 
 namespace {
 
+constexpr double sector_bytes = 32;
+constexpr double wavefront_bytes = 128;
+
 EnergySummary summarize(const StepEnergy& energy) {
   EnergySummary s;
   s.energy_j = energy.energy_j;
@@ -26,36 +29,60 @@ EnergySummary summarize(const StepEnergy& energy) {
   return s;
 }
 
-}  // namespace
-
-void add_energy(const Analysis& a, const GpuArch& gpu, const Step& step,
-                const TraceLaunches& launches, const Timeline& isolated, Result& result) {
-  const std::string folder = a.configs.folder + "/energy";
-  EnergyConfig config;
-  try {
-    config = find_energy(folder, gpu);
-  } catch (const InputError& error) {
-    result.losses.add("no_energy_model", Severity::info,
-                      std::string("no energy was computed: ") + error.what());
-    return;
-  }
+/// Overlapping work shares the SMs.
+std::vector<EnergyWork> energy_works(const Analysis& a, const TraceLaunches& launches,
+                                     const Prediction& p) {
+  const std::vector<DeviceWork>& plan = p.step.plan.works;
   std::vector<KernelLaunch> works;
   std::vector<WorkSpan> spans;
-  const std::vector<DeviceWork>& plan = step.plan.works;
   for (std::size_t w = 0; w < plan.size(); ++w) {
     works.push_back(launches.launch(plan[w].source));
     works.back().duration_us = to_us(plan[w].duration);
-    spans.push_back(
-        {to_us(isolated.work_begin[w]), to_us(plan[w].duration), sm_share(works.back(), gpu)});
+    spans.push_back({to_us(p.isolated_timeline.work_begin[w]), to_us(plan[w].duration),
+                     sm_share(works.back(), *p.target)});
   }
   const std::vector<double> shared = time_shared(spans);
   std::vector<EnergyWork> energy;
   energy.reserve(works.size());
   for (std::size_t w = 0; w < works.size(); ++w) {
-    const auto bytes = static_cast<double>(step.trace.activities.bytes[plan[w].source]);
-    energy.push_back(energy_work(works[w], gpu, a.configs.work_rules, shared[w], bytes));
+    const auto bytes = static_cast<double>(p.step.trace.activities.bytes[plan[w].source]);
+    energy.push_back(energy_work(works[w], *p.target, a.configs.work_rules, shared[w], bytes));
+    energy.back().begin_us = spans[w].begin_us;
   }
-  result.energy = summarize(trace_energy(config.trace, energy, result.step.time_us));
+  return energy;
+}
+
+}  // namespace
+
+void add_energy(const Analysis& a, const TraceLaunches& launches, Prediction& p) {
+  const GpuArch& gpu = *p.target;
+  EnergyConfig config;
+  try {
+    config = find_energy(a.configs.folder + "/energy", gpu);
+  } catch (const InputError& error) {
+    p.result.losses.add("no_energy_model", Severity::info,
+                        std::string("no energy was computed: ") + error.what());
+    return;
+  }
+  const std::vector<EnergyWork> works = energy_works(a, launches, p);
+  StepEnergy energy = trace_energy(config.trace, works, p.result.step.time_us);
+  const double span_us = to_us(p.isolated_timeline.end - TimePoint{});
+  for (const PowerPoint& point : power_over_time(config.trace, works, span_us)) {
+    p.power.push_back({point.time_us, point.power_w});
+  }
+  MemoryAccesses accesses;
+  for (std::size_t w = 0; w < works.size(); ++w) {
+    WorkCounters& c = p.step_counters[p.step.plan.works[w].source];
+    c.energy_j = total_j(work_energy(config.trace, works[w]));
+    accesses += accesses_served(c.l1_bytes / sector_bytes, c.l2_bytes / sector_bytes,
+                                (c.dram_read_bytes + c.dram_write_bytes) / sector_bytes,
+                                c.shared_bytes / wavefront_bytes);
+  }
+  const DataMovement movement = data_movement_lower_bound(config.access, accesses);
+  split_levels(energy.parts, movement);
+  p.result.energy = summarize(energy);
+  p.result.energy->lower_bound_data_movement_j = movement.total_j;
+  p.result.energy->lower_bound_error_j = movement.error_j;
 }
 
 }  // namespace tandem

@@ -6,10 +6,9 @@
 
 namespace tandem {
 
-/// Adds energy, power and their breakdown to the result. `isolated` starts with the step's works;
-/// work that overlaps there shares the SMs. `launches` are those of `step`. A GPU without energy
+/// Adds energy, power and their breakdown to the result, and to the counters of the step the
+/// dynamic energy of each piece of work. `launches` are those of the step. A GPU without energy
 /// constants is counted as a loss.
-void add_energy(const Analysis& analysis, const GpuArch& gpu, const Step& step,
-                const TraceLaunches& launches, const Timeline& isolated, Result& result);
+void add_energy(const Analysis& analysis, const TraceLaunches& launches, Prediction& prediction);
 
 }  // namespace tandem

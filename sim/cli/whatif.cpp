@@ -15,6 +15,15 @@ void require_gpu(const Analysis& a, const std::string& option) {
   throw InputError(a.summary.path, option, "a trace of an unknown GPU", "--gpu NAME beside it");
 }
 
+void change_precision(const Analysis& a, Precision to, Scenario& s) {
+  require_gpu(a, "--precision");
+  const Configs& c = a.configs;
+  s.precision.emplace();
+  s.step = with_precision(std::move(s.step), to, *a.gpu, c.precision, c.time, c.host, s.losses,
+                          &*s.precision);
+  s.rewritten |= s.precision->from != to;
+}
+
 void require_batch(const Analysis& a) {
   require_gpu(a, "--batch");
   if (a.summary.batch) return;
@@ -23,8 +32,21 @@ void require_batch(const Analysis& a) {
                    "layer");
 }
 
-void change_batch(const Analysis& a, const Analysis* second, std::int64_t batch, Scenario& s) {
+/// The second trace's step, in the precision of the first one's.
+Step second_step(const Analysis& second, const ReplayOptions& options, LossList& losses) {
+  Scenario s;
+  s.step = second.traced_step;
+  if (!options.precision.empty()) {
+    change_precision(second, parse_precision(options.precision), s);
+    losses.merge(s.losses);
+  }
+  return std::move(s.step);
+}
+
+void change_batch(const Analysis& a, const Analysis* second, const ReplayOptions& asked,
+                  Scenario& s) {
   require_batch(a);
+  const std::int64_t batch = *asked.batch;
   const BatchOptions options{batch, &*a.gpu, &a.configs.batch};
   s.batch.emplace();
   if (second == nullptr) {
@@ -32,11 +54,11 @@ void change_batch(const Analysis& a, const Analysis* second, std::int64_t batch,
         with_batch(s.step.trace, s.step.links, *a.summary.batch, options, s.losses, &*s.batch);
   } else {
     require_batch(*second);
-    const Step& other = second->traced_step;
+    Step other = second_step(*second, asked, s.losses);
     Trace trace = with_batch({s.step.trace, s.step.links, *a.summary.batch},
                              {other.trace, other.links, *second->summary.batch}, options, s.losses,
                              &*s.batch);
-    if (s.batch->from_second) s.step = other;
+    if (s.batch->from_second) s.step = std::move(other);
     s.step.trace = std::move(trace);
   }
   retime_plan(s.step);
@@ -55,10 +77,25 @@ std::optional<GpuArch> target_gpu(const Analysis& a, const ReplayOptions& option
 void change_gpu(const Analysis& a, const ReplayOptions& options, Scenario& s) {
   s.gpu = target_gpu(a, options);
   if (!s.gpu || (s.gpu->name == a.gpu->name && options.overrides.empty())) return;
-  throw InputError("command line", options.overrides.empty() ? "--gpu" : "--set",
-                   "\"" + s.gpu->name + "\" for a trace of \"" + a.summary.gpu + "\"",
-                   "the traced GPU (" + a.gpu->name +
-                       "): re-timing kernels for another GPU is not part of this version");
+  const Configs& c = a.configs;
+  s.retarget.emplace();
+  s.step = with_gpu(std::move(s.step),
+                    {&*a.gpu, &*s.gpu, &c.time, &c.batch, &c.retarget, c.host.launch_call_us},
+                    s.losses, &*s.retarget);
+  s.rewritten = true;
+}
+
+void compile(const Analysis& a, const ReplayOptions& options, Scenario& s) {
+  if (a.trace.framework != "PyTorch") {
+    throw InputError(a.summary.path, "--mode jit", "a trace of " + a.trace.framework,
+                     "operator shapes, as in an eager PyTorch run with record_shapes=True");
+  }
+  require_gpu(a, "--mode jit");
+  const JitOptions jit{parse_compiler(options.compiler), parse_attention(options.attention)};
+  s.jit.emplace();
+  s.step =
+      with_jit(std::move(s.step), jit, *a.gpu, a.configs.fusion, a.configs.host, s.losses, &*s.jit);
+  s.rewritten = true;
 }
 
 /// `peak_alloc` of the meta file that bench/capture writes beside a trace.
@@ -80,23 +117,20 @@ Scenario make_scenario(const Analysis& a, const Analysis* second, const ReplayOp
   Scenario s;
   s.step = a.traced_step;
   if (!options.precision.empty()) {
-    throw InputError("command line", "--precision", "\"" + options.precision + "\"",
-                     "nothing: another precision is not part of this version");
+    change_precision(a, parse_precision(options.precision), s);
   }
   if (second != nullptr || (options.batch && options.batch != a.summary.batch)) {
-    change_batch(a, second, *options.batch, s);
+    change_batch(a, second, options, s);
   }
   if (options.mode.mode == Mode::jit) {
-    throw InputError("command line", "--mode", "jit",
-                     "another mode: fusion is not part of this version");
+    compile(a, options, s);
   }
   change_gpu(a, options, s);
   return s;
 }
 
-void add_memory(const Analysis& a, const Analysis* second, const GpuArch& target,
-                const ReplayOptions& options, Result& result) {
-  if (!a.summary.batch || a.trace.ops.size() == 0) return;
+std::optional<PeakMemory> measured_peak(const Analysis& a, const Analysis* second) {
+  if (!a.summary.batch || a.trace.ops.size() == 0) return {};
   std::vector<MemoryPoint> points;
   for (const Analysis* one : {&a, second}) {
     if (one == nullptr) continue;
@@ -104,9 +138,16 @@ void add_memory(const Analysis& a, const Analysis* second, const GpuArch& target
   }
   std::sort(points.begin(), points.end(),
             [](const MemoryPoint& x, const MemoryPoint& y) { return x.batch < y.batch; });
-  if (points.empty()) return;  // shapes alone are good to a factor of 1.5 only
+  if (points.empty()) return {};  // shapes alone are good to a factor of 1.5 only
+  return peak_memory(a.trace, a.links, *a.summary.batch, points, a.configs.batch);
+}
+
+void add_memory(const Analysis& a, const Analysis* second, const GpuArch& target,
+                const ReplayOptions& options, Result& result) {
+  const std::optional<PeakMemory> known = second == nullptr ? a.memory : measured_peak(a, second);
+  if (!known) return;
+  const PeakMemory& memory = *known;
   const BatchLaw& law = a.configs.batch;
-  const PeakMemory memory = peak_memory(a.trace, a.links, *a.summary.batch, points, law);
   const std::int64_t batch = options.batch ? *options.batch : *a.summary.batch;
   MemorySummary m;
   m.peak_bytes = peak_bytes(memory, batch);

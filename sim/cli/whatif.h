@@ -6,6 +6,9 @@
 
 #include "models/runtime/step.h"
 #include "models/whatif/batch.h"
+#include "models/whatif/fuse.h"
+#include "models/whatif/precision.h"
+#include "models/whatif/retarget.h"
 #include "sim/cli/replay.h"
 
 namespace tandem {
@@ -14,7 +17,10 @@ namespace tandem {
 struct Scenario {
   Step step;
   std::optional<GpuArch> gpu;
+  std::optional<PrecisionReport> precision;
   std::optional<BatchReport> batch;
+  std::optional<JitReport> jit;
+  std::optional<RetargetReport> retarget;
   LossList losses;
   bool rewritten = false;  // false: the traced step itself
 };
@@ -25,6 +31,9 @@ struct Scenario {
 /// cannot be.
 Scenario make_scenario(const Analysis& analysis, const Analysis* second,
                        const ReplayOptions& options);
+
+/// Peak memory from the `peak_alloc` of the captures' meta files; nothing where there is none.
+std::optional<PeakMemory> measured_peak(const Analysis& analysis, const Analysis* second);
 
 /// Peak memory and what fits, from the `peak_alloc` of the captures' meta files where there are
 /// any. `second`: the other trace of a prediction from two, or null.

@@ -118,6 +118,27 @@ DcgmShares dcgm_shares(const WorkCounters& work, const GpuScale& gpu) {
   return {m.smact, m.smocc, m.tenso, m.drama};
 }
 
+KernelUse kernel_use(const WorkCounters& work, const GpuScale& gpu) {
+  constexpr double much = 0.5;
+  KernelUse u;
+  const double sm_active_cycles = work.smsp_active_cycles / gpu.smsp_per_sm;
+  u.achieved_occupancy = ratio(work.warp_active_cycles, sm_active_cycles * gpu.max_warps_per_sm);
+  u.smsp_active_utilization = ratio(work.smsp_active_cycles, work.smsp_elapsed_cycles);
+  u.smsp_issue_utilization = ratio(work.smsp_issue_cycles, work.smsp_elapsed_cycles);
+  u.tc_active_utilization = ratio(work.tc_active_cycles, work.smsp_elapsed_cycles);
+  u.tc_issue_utilization = ratio(work.tc_issue_cycles, work.smsp_elapsed_cycles);
+  u.dram_utilization =
+      ratio(work.dram_read_bytes + work.dram_write_bytes, work.time_us * gpu.dram_peak_gbps * 1e3);
+  u.l2_utilization = ratio(work.l2_bytes, work.time_us * gpu.l2_peak_gbps * 1e3);
+  const double memory = std::max(u.dram_utilization, u.l2_utilization);
+  const double compute = std::max(u.smsp_issue_utilization, u.tc_active_utilization);
+  u.bound = work.time_us < 2 * gpu.kernel_floor_us ? "launch"
+            : std::max(compute, memory) < much     ? "latency"
+            : compute > memory                     ? "compute"
+                                                   : "memory";
+  return u;
+}
+
 std::vector<FamilyShare> family_shares(std::span<const WorkCounters> works, const GpuScale& gpu) {
   std::vector<FamilyShare> families;
   std::vector<std::vector<WorkCounters>> members;
@@ -127,12 +148,13 @@ std::vector<FamilyShare> family_shares(std::span<const WorkCounters> works, cons
     auto it = std::find_if(families.begin(), families.end(),
                            [&](const FamilyShare& f) { return f.name == work.family; });
     if (it == families.end()) {
-      families.push_back({std::string(work.family), work.modelled, 0, 0, 0, {}});
+      families.push_back({std::string(work.family), work.modelled, 0, 0, 0, 0, {}});
       members.emplace_back();
       it = families.end() - 1;
     }
     ++it->count;
     it->time_us += work.time_us;
+    it->energy_j += work.energy_j;
     members[static_cast<std::size_t>(it - families.begin())].push_back(work);
   }
   for (std::size_t i = 0; i < families.size(); ++i) {

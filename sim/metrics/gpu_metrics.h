@@ -16,7 +16,11 @@ namespace tandem {
 struct WorkCounters {
   std::string_view family;  // of the kernel; static text
   bool modelled = false;    // false: a generic guess
+  double confidence = 0;    // 0..1
   double time_us = 0;
+  double theoretical_occupancy = 0;  // resident warps the launch allows / maximum
+  double waves = 0;                  // grid / blocks that the GPU holds at once
+  double energy_j = 0;               // dynamic: above idle
   double smsp_elapsed_cycles = 0;
   double smsp_active_cycles = 0;
   double smsp_issue_cycles = 0;
@@ -37,6 +41,8 @@ struct GpuScale {
   double max_warps_per_sm = 0;
   double clock_mhz = 0;
   double dram_peak_gbps = 0;
+  double l2_peak_gbps = 0;
+  double kernel_floor_us = 0;  // kernel to kernel, of kernels that do nothing
 };
 
 /// Metrics over one span of time. Ratios 0..1.
@@ -77,6 +83,12 @@ struct GpuMetricInfo {
 };
 std::span<const GpuMetricInfo> gpu_metric_infos();
 
+/// Power of the board from `time_us` on until the next sample.
+struct BoardPower {
+  double time_us = 0;
+  double power_w = 0;
+};
+
 /// DCGM's metrics while one piece of work runs (EuroMLSys'23 section 3.2.1); shares of the device.
 struct DcgmShares {
   double smact = 0;
@@ -86,14 +98,30 @@ struct DcgmShares {
 };
 DcgmShares dcgm_shares(const WorkCounters& work, const GpuScale& gpu);
 
+/// What one kernel uses of the GPU while it runs; ratios 0..1.
+struct KernelUse {
+  double achieved_occupancy = 0;  // of the SMs that hold a block
+  double smsp_active_utilization = 0;
+  double smsp_issue_utilization = 0;
+  double tc_active_utilization = 0;
+  double tc_issue_utilization = 0;
+  double dram_utilization = 0;  // of the peak rate
+  double l2_utilization = 0;
+  /// launch: not twice as long as an empty kernel; compute or memory: issue slots or tensor cores,
+  /// L2 or DRAM are used to half or more of what they can; else latency.
+  std::string_view bound;
+};
+KernelUse kernel_use(const WorkCounters& work, const GpuScale& gpu);
+
 /// Counters of one kernel family.
 struct FamilyShare {
   std::string name;
   bool modelled = false;
   std::int64_t count = 0;
   double time_us = 0;
-  double share = 0;    // of kernel time
-  GpuMetrics metrics;  // over the family's own elapsed cycles
+  double share = 0;     // of kernel time
+  double energy_j = 0;  // dynamic
+  GpuMetrics metrics;   // over the family's own elapsed cycles
 };
 std::vector<FamilyShare> family_shares(std::span<const WorkCounters> works, const GpuScale& gpu);
 

@@ -86,7 +86,8 @@ struct TimeShare {
   std::string name;
   std::int64_t count = 0;
   double time_us = 0;
-  double share = 0;  // of gpu_kernel_us
+  double share = 0;     // of gpu_kernel_us
+  double energy_j = 0;  // dynamic; 0 where the GPU has no energy model
 };
 
 /// A stretch of the critical path of one step, merged over all places with the same name.
@@ -115,11 +116,36 @@ struct BatchConfidenceSummary {
   double expected_error = 0;  // relative, of the GPU time
 };
 
+/// A kernel that a compiler generates, and the operations whose work it does.
+struct FusedKernelSummary {
+  std::string name;
+  std::size_t operations = 0;
+  double bytes = 0;  // read and written
+  double time_us = 0;
+};
+
+/// What a compiler makes of the step, before GPU and mode are applied.
+struct FusionSummary {
+  std::string compiler, attention;
+  std::vector<FusedKernelSummary> kernels;
+  std::size_t kernels_before = 0, kernels_after = 0;
+  double gpu_before_us = 0, gpu_after_us = 0;
+  double bytes_before = 0, bytes_after = 0;  // operands of the memory-bound operations
+  double host_before_us = 0, host_after_us = 0;
+  double layout_us = 0;  // of gpu_before_us, saved by channels-last order
+  double attention_keep_us = 0, attention_math_us = 0;  // GPU time in either case
+  double unknown_share = 0;   // of the GPU time, in operations without shapes
+  double expected_error = 0;  // relative, of the GPU time
+};
+
 /// Energy of one step at the board; the parts sum to energy_j.
 struct EnergySummary {
   double energy_j = 0;
   double average_power_w = 0;
   double error_j = 0;  // standard deviation
+  /// Least energy of the step's data movement (thesis equation 5.3); no part of the sum.
+  double lower_bound_data_movement_j = 0;
+  double lower_bound_error_j = 0;
   double static_j = 0, dram_j = 0, l2_j = 0, l1_j = 0, shared_j = 0, compute_j = 0, tensor_j = 0,
          other_j = 0;
   double estimated_share = 0;  // of the dynamic energy, from kernels without shapes
@@ -143,6 +169,7 @@ struct Result {
   std::vector<UtilizationBin> tc_issue_bins;
   std::optional<MemorySummary> memory;
   std::optional<BatchConfidenceSummary> batch;  // only with another batch
+  std::optional<FusionSummary> fusion;          // only in mode jit
   std::optional<EnergySummary> energy;
   double graph_captured_us = 0;  // device time behind the graph launch in mode cuda-graph
   std::uint64_t events = 0;

@@ -129,12 +129,14 @@ StepMetrics step_metrics(const Trace& trace, const Plan& step, const Timeline& s
 }
 
 std::vector<TimeShare> time_shares(const Trace& trace, const Plan& step,
-                                   const Attribution& attribution, GroupBy by) {
+                                   const Attribution& attribution, GroupBy by,
+                                   std::span<const double> energy_j) {
   std::unordered_map<std::string_view, std::size_t> index;
   std::vector<TimeShare> shares;
   std::vector<Duration> times;
   Duration total{};
-  for (const DeviceWork& work : step.works) {
+  for (std::size_t w = 0; w < step.works.size(); ++w) {
+    const DeviceWork& work = step.works[w];
     std::string_view name;
     switch (by) {
       case GroupBy::kernel: name = trace.strings.get(trace.activities.name[work.source]); break;
@@ -147,6 +149,7 @@ std::vector<TimeShare> time_shares(const Trace& trace, const Plan& step,
       times.emplace_back();
     }
     ++shares[it->second].count;
+    if (!energy_j.empty()) shares[it->second].energy_j += energy_j[w];
     times[it->second] += work.duration;
     total += work.duration;
   }

@@ -1,6 +1,7 @@
 // Timelines of a step -> its metrics and the time shares of kernels, operations and layers.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "sim/engine/plan.h"
@@ -25,10 +26,12 @@ StepMetrics step_metrics(const Trace& trace, const Plan& step, const Timeline& s
                          std::size_t count, Duration period, const Plan& isolated_plan,
                          const Timeline& isolated);
 
-/// Device time of the step by kernel, operation or layer name, longest first.
+/// Device time of the step by kernel, operation or layer name, longest first. `energy_j`: per work
+/// of the step, or empty.
 enum class GroupBy : std::uint8_t { kernel, op, layer };
 std::vector<TimeShare> time_shares(const Trace& trace, const Plan& step,
-                                   const Attribution& attribution, GroupBy by);
+                                   const Attribution& attribution, GroupBy by,
+                                   std::span<const double> energy_j = {});
 
 /// Spans of the steps of the measured plan, traced and re-simulated.
 struct MeasuredSpan {

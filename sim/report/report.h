@@ -27,16 +27,38 @@ struct SimulatedRun {
   const Plan& plan;
   const Timeline& timeline;
   std::span<const DcgmShares> shares = {};  // per work of the plan; empty: unknown
+  std::span<const BoardPower> power = {};   // over the timeline; empty: unknown
 };
 
-/// One row per kernel, copy and memset of the trace: what it is, when it ran, when the
-/// re-simulation ran it. Times in microseconds after the trace's origin.
-void write_kernels_csv(std::ostream& out, const Trace& trace, const Attribution& attribution,
-                       const SimulatedRun& measured);
+/// A block of one kernel on its SM.
+struct BlockSlice {
+  std::uint32_t block = 0;
+  std::uint16_t sm = 0, slot = 0;
+  double begin_us = 0, end_us = 0;
+};
+/// Chrome JSON: a group of tracks per SM, one track for each of its block slots, and the number
+/// of resident blocks over time.
+void write_block_timeline(std::ostream& out, std::string_view kernel,
+                          std::span<const BlockSlice> blocks);
+
+/// A run for the table of kernels.
+struct KernelTable {
+  std::string_view run;  // "traced" or "scenario"
+  const SimulatedRun& simulated;
+  const Attribution& attribution;
+  std::span<const WorkCounters> counters;      // per activity of the run's trace; empty: unknown
+  std::span<const std::uint32_t> traced_rows;  // its rows in the measured trace; empty: the same
+};
+
+/// One row per kernel, copy and memset of each run: what it is, when it ran in the trace and in the
+/// simulation, and what it uses of the GPU (see kernel_use()). Times in microseconds after the
+/// trace's origin, or after the begin of the scenario's step. Fields that are unknown are empty.
+void write_kernels_csv(std::ostream& out, const Trace& measured, const GpuScale& gpu,
+                       std::span<const KernelTable> runs);
 
 /// Chrome JSON that Perfetto loads: traced and re-simulated tracks of the whole trace side by side,
 /// the scenario's isolated step, and counters for queue depth, busy streams and, where the GPU is
-/// known, DCGM's GRACT, SMACT, SMOCC, TENSO and DRAMA over time, in percent.
+/// known, DCGM's GRACT, SMACT, SMOCC, TENSO and DRAMA over time, in percent, and the board's power.
 void write_timeline(std::ostream& out, const Trace& trace, const SimulatedRun& measured,
                     const SimulatedRun& scenario);
 

@@ -31,8 +31,11 @@ Json trace_json(const TraceSummary& t) {
 Json shares_json(const std::vector<TimeShare>& shares) {
   Json list = Json::array();
   for (const TimeShare& s : shares) {
-    list.push_back(
-        {{"name", s.name}, {"count", s.count}, {"time_us", s.time_us}, {"share", s.share}});
+    list.push_back({{"name", s.name},
+                    {"count", s.count},
+                    {"time_us", s.time_us},
+                    {"share", s.share},
+                    {"energy_j", s.energy_j}});
   }
   return list;
 }
@@ -58,11 +61,8 @@ void add_gpu_metrics(const std::optional<GpuMetrics>& metrics, Json& out) {
 Json families_json(const std::vector<FamilyShare>& families) {
   Json list = Json::array();
   for (const FamilyShare& f : families) {
-    Json one = {{"name", f.name},
-                {"modelled", f.modelled},
-                {"count", f.count},
-                {"time_us", f.time_us},
-                {"share", f.share}};
+    Json one = {{"name", f.name},       {"modelled", f.modelled}, {"count", f.count},
+                {"time_us", f.time_us}, {"share", f.share},       {"energy_j", f.energy_j}};
     add_gpu_metrics(f.metrics, one);
     list.push_back(std::move(one));
   }
@@ -95,17 +95,53 @@ Json batch_json(const std::optional<BatchConfidenceSummary>& b) {
           {"expected_error", b->expected_error}};
 }
 
+Json fusion_json(const FusionSummary& f) {
+  Json kernels = Json::array();
+  for (const FusedKernelSummary& k : f.kernels) {
+    kernels.push_back({{"name", k.name},
+                       {"operations", k.operations},
+                       {"bytes", k.bytes},
+                       {"time_us", k.time_us}});
+  }
+  return {{"compiler", f.compiler},
+          {"attention", f.attention},
+          {"kernels_before", f.kernels_before},
+          {"kernels_after", f.kernels_after},
+          {"gpu_before_us", f.gpu_before_us},
+          {"gpu_after_us", f.gpu_after_us},
+          {"bytes_before", f.bytes_before},
+          {"bytes_after", f.bytes_after},
+          {"host_before_us", f.host_before_us},
+          {"host_after_us", f.host_after_us},
+          {"layout_us", f.layout_us},
+          {"attention_keep_us", f.attention_keep_us},
+          {"attention_math_us", f.attention_math_us},
+          {"unknown_share", f.unknown_share},
+          {"expected_error", f.expected_error},
+          {"generated", std::move(kernels)}};
+}
+
 /// Adds energy_j, average_power_w and energy.{...}_j to the step.
-void add_energy(const std::optional<EnergySummary>& e, Json& step) {
+void add_energy(const std::optional<EnergySummary>& e, std::optional<std::int64_t> batch,
+                Json& step) {
   step["energy_j"] = e ? Json(e->energy_j) : Json(nullptr);
   step["average_power_w"] = e ? Json(e->average_power_w) : Json(nullptr);
+  step["energy_per_sample_j"] =
+      e && batch ? Json(e->energy_j / static_cast<double>(*batch)) : Json(nullptr);
   step["energy"] = nullptr;
   if (!e) return;
-  step["energy"] = {{"static_j", e->static_j}, {"dram_j", e->dram_j},
-                    {"l2_j", e->l2_j},         {"l1_j", e->l1_j},
-                    {"shared_j", e->shared_j}, {"compute_j", e->compute_j},
-                    {"tensor_j", e->tensor_j}, {"other_j", e->other_j},
-                    {"error_j", e->error_j},   {"estimated_share", e->estimated_share}};
+  step["energy"] = {{"static_j", e->static_j},
+                    {"dram_j", e->dram_j},
+                    {"l2_j", e->l2_j},
+                    {"l1_j", e->l1_j},
+                    {"shared_j", e->shared_j},
+                    {"compute_j", e->compute_j},
+                    {"tensor_j", e->tensor_j},
+                    {"other_j", e->other_j},
+                    {"error_j", e->error_j},
+                    {"estimated_share", e->estimated_share},
+                    {"lower_bound_data_movement_j", e->lower_bound_data_movement_j},
+                    {"lower_bound_error_j", e->lower_bound_error_j}};
 }
 
 }  // namespace
@@ -132,9 +168,10 @@ Json result_json(const Result& r) {
   add_gpu_metrics(r.gpu_step, out["step"]);
   out["step"]["memory_peak_bytes"] = r.memory ? Json(r.memory->peak_bytes) : Json(nullptr);
   out["step"]["fits"] = r.memory ? Json(r.memory->fits) : Json(nullptr);
-  add_energy(r.energy, out["step"]);
+  add_energy(r.energy, r.scenario.batch, out["step"]);
   out["memory"] = memory_json(r.memory);
   out["batch"] = batch_json(r.batch);
+  if (r.fusion) out["fusion"] = fusion_json(*r.fusion);
   out["kernel_time"]["time_us"] = r.step.gpu_kernel_us;
   add_gpu_metrics(r.gpu_kernel_time, out["kernel_time"]);
   out["families"] = families_json(r.families);

@@ -108,6 +108,24 @@ std::string memory_line(const Result& r) {
                      r.memory->largest_batch);
 }
 
+std::string fusion_line(const Result& r) {
+  if (!r.fusion) return {};
+  const FusionSummary& f = *r.fusion;
+  std::string text = fmt::format("fusion     {}: kernels {} -> {}, GPU {} -> {}, host {} -> {}",
+                                 f.compiler, f.kernels_before, f.kernels_after,
+                                 time_text(f.gpu_before_us), time_text(f.gpu_after_us),
+                                 time_text(f.host_before_us), time_text(f.host_after_us));
+  if (!f.kernels.empty()) {
+    text += fmt::format("; {} generated ones move {:.2f} GB for {:.2f} GB", f.kernels.size(),
+                        f.bytes_after * 1e-9, f.bytes_before * 1e-9);
+  }
+  if (f.attention_keep_us != f.attention_math_us) {
+    text += fmt::format("\n           GPU {} with fused attention, {} with attention by products",
+                        time_text(f.attention_keep_us), time_text(f.attention_math_us));
+  }
+  return text + "\n";
+}
+
 std::string fidelity_line(const Result& r) {
   if (r.fidelity.empty()) return {};
   double sum = 0;
@@ -135,8 +153,8 @@ std::string losses_text(const Result& r) {
 }  // namespace
 
 std::string summary_text(const Result& r) {
-  std::string text = headline(r) + levels_line(r) + energy_line(r) + memory_line(r) +
-                     fidelity_line(r) + losses_text(r);
+  std::string text = headline(r) + fusion_line(r) + levels_line(r) + energy_line(r) +
+                     memory_line(r) + fidelity_line(r) + losses_text(r);
   text += table("critical path of one step (what makes it as long as it is)", r.critical_path, 10,
                 path_row);
   text += table("device time by type of layer", r.layers, 8, share_row);

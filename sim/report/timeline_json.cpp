@@ -154,6 +154,9 @@ void write_share(EventWriter& out, int pid, std::string_view name, const Simulat
 }
 
 void write_shares(EventWriter& out, int pid, const SimulatedRun& run) {
+  for (const BoardPower& sample : run.power) {
+    out.counter(pid, "power W", TimePoint{from_us(sample.time_us)}, std::llround(sample.power_w));
+  }
   if (run.shares.empty()) return;
   write_share(out, pid, "GRACT %", run, nullptr);
   write_share(out, pid, "SMACT %", run, &DcgmShares::smact);
@@ -200,6 +203,38 @@ void name_tracks(EventWriter& out, const Plan& plan) {
 }
 
 }  // namespace
+
+void write_block_timeline(std::ostream& out, std::string_view kernel,
+                          std::span<const BlockSlice> blocks) {
+  EventWriter writer(out);
+  constexpr int all_sms = 1;
+  constexpr int first_sm = 2;
+  writer.name_process(all_sms, kernel);
+  std::vector<std::pair<TimePoint, std::int64_t>> changes;
+  std::vector<std::vector<BlockSlice>> by_sm;
+  for (const BlockSlice& b : blocks) {
+    if (by_sm.size() <= b.sm) by_sm.resize(b.sm + std::size_t{1});
+    by_sm[b.sm].push_back(b);
+  }
+  for (std::size_t sm = 0; sm < by_sm.size(); ++sm) {
+    const int pid = first_sm + static_cast<int>(sm);
+    writer.name_process(pid, fmt::format("SM {}", sm));
+    for (const BlockSlice& b : by_sm[sm]) {
+      const TimePoint begin{from_us(b.begin_us)};
+      const TimePoint end{from_us(b.end_us)};
+      writer.slice(pid, b.slot, fmt::format("block {}", b.block), begin, end);
+      changes.emplace_back(begin, +1);
+      changes.emplace_back(end, -1);
+    }
+  }
+  std::sort(changes.begin(), changes.end());
+  std::int64_t resident = 0;
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    resident += changes[i].second;
+    const bool last_of_time = i + 1 == changes.size() || changes[i + 1].first != changes[i].first;
+    if (last_of_time) writer.counter(all_sms, "resident blocks", changes[i].first, resident);
+  }
+}
 
 void write_timeline(std::ostream& out, const Trace& trace, const SimulatedRun& measured,
                     const SimulatedRun& scenario) {

@@ -59,22 +59,31 @@ json out 'assert d["schema"] == "tandem.result/1" and d["step"]["time_us"] > 0'
 expect 0 replay --json - "$trace"; json out 'assert d["scenario"]["mode"] == "as-traced"'
 expect 0 replay "$trace" --json - --out here; json out 'assert d["trace"]["kernels"] == 6'
 json here/timeline.json 'assert len(d["traceEvents"]) > 20'
-[[ $(wc -l <here/kernels.csv) == 7 ]] || fail "$last: kernels.csv"
+[[ $(wc -l <here/kernels.csv) == 10 ]] || fail "$last: kernels.csv"
 expect 0 replay "$trace" --out all --quiet; json all/result.json 'assert d["step"]["kernels"] == 3'
-for mode in as-traced eager-async eager-sync cuda-graph; do
+for mode in as-traced eager-async eager-sync cuda-graph jit; do
   expect 0 replay "$trace" --mode $mode --json -; json out "assert d['scenario']['mode'] == '$mode'"
 done
+measured=$root/validation/measured/h200/traces/resnet50-train-amp-eager-b32.json.gz
+expect 0 replay "$measured" --mode jit --json -; json out 'assert len(d["fusion"]["generated"]) > 100'
 expect 0 replay "$trace" --profiler keep --json -; json out 'assert d["scenario"]["profiler"] == "keep"'
+expect 0 replay "$trace" --gpu v100_sxm2_16gb --json -
+json out 'assert d["scenario"]["gpu"] == "v100_sxm2_16gb"'
+expect 0 replay "$trace" --set gpu.sm_count=66 --json -; json out 'assert d["scenario"]["gpu"] == "h200_sxm"'
 expect 0 replay "$trace" --gpu h200_sxm --json -; json out 'assert d["scenario"]["gpu"] == "h200_sxm"'
 
 # Options that name nothing list what there is.
 bad_input replay; has err 'no TRACE'
 bad_input replay "$trace" --mode fast; has err 'as-traced, eager-async, eager-sync, cuda-graph'
+bad_input replay "$trace" --mode jit --compiler tvm; has err 'inductor, xla, torchscript'
+bad_input replay "$trace" --mode jit --attention fast; has err 'keep, math'
 bad_input replay "$trace" --profiler maybe; has err 'remove, keep'
 bad_input replay "$trace" --graph-scope all; has err 'step, forward-backward'
 bad_input replay "$trace" --gpu h201; has err 'h200_sxm'
-bad_input replay "$trace" --gpu v100_sxm2_16gb; has err 'expected the traced GPU (h200_sxm)'
-bad_input replay "$trace" --set gpu.boost_clock_mhz=1900
+bad_input replay "$trace" --set gpu.sm_count=many; has err 'gpu.sm_count: found text "many"'
+bad_input replay "$trace" --set gpu.sm_count; has err 'gpu.KEY=VALUE'
+bad_input replay "$root/validation/measured/h200/traces/resnet50-train-bf16-eager-b32.json.gz" --gpu v100_sxm2_16gb
+has err 'has no bf16 tensor cores'
 bad_input replay "$trace" --set gpu.no_such=1 --gpu h200_sxm; has err 'no_such'
 bad_input replay "$trace" --host nobody; has err 'nobody.json'
 bad_input replay "$trace" --frobnicate; has err 'frobnicate'
@@ -114,6 +123,14 @@ status=0
 "$program" replay "$trace" --json - >/dev/full 2>err || status=$?
 ((status == 2)) || fail "a full standard output: exit $status, expected 2"
 
+# Blocks of one kernel.
+expect 0 blocks "$trace" --kernel 0 --out blocks.json; has out 'waves'; empty err
+json blocks.json 'assert any(e["name"].startswith("block ") for e in d["traceEvents"])'
+expect 0 blocks "$trace" --kernel 0 --gpu v100_sxm2_16gb; has out 'on 80 SMs'
+bad_input blocks "$trace"; has err 'no --kernel'
+bad_input blocks "$trace" --kernel no_such_kernel
+bad_input blocks "$trace" --kernel 99; has err 'a position in the step'
+
 # calibrate host.
 loop=$root/validation/measured/h200-2/traces/resnet50-infer-fp32-eager-b8.json.gz
 expect 0 calibrate host "$loop" --out mine.json; has out 'gap scales x'; empty err
@@ -127,6 +144,42 @@ bad_input calibrate host "$loop=-1"
 bad_input calibrate host "$loop=0.0001"; has err 'no trace that the host limits'
 bad_input calibrate host "$trace"; has err 'no iteration time'
 bad_input calibrate host missing.json=1; has err 'missing.json: found No such file'
+
+# calibrate energy and cache: the recordings of the repository.
+recordings=$TANDEM_ROOT/validation/measured/h200
+expect 0 calibrate energy "$recordings/energy/session1" "$recordings/energy/session2" --gpu h200_sxm --out energy.json
+has out 'constants (95 %)'; has out 'dropped: l2_near_load'; empty err
+expect 0 calibrate cache "$recordings/cache" --gpu h200_sxm; has out 'l2_all_sms'; empty err
+bad_input calibrate energy "$recordings/energy/session1"; has err 'no --gpu'
+bad_input calibrate energy missing --gpu h200_sxm; has err 'missing/samples.csv'
+bad_input calibrate cache missing --gpu h200_sxm; has err 'missing/cache.csv'
+
+# sweep: an experiment beside its trace; failed points; a run that is killed goes on.
+expect 0 sweep --help; has out '--threads'
+expect 0 sweep --keys; has out 'joules_per_sample'
+experiment() { printf '{"schema": "tandem.experiment/1", "trace": "%s", "axes": %s}' "$2" "$3" >"$1"; }
+experiment modes.json "$trace" '{"mode": ["as-traced", "cuda-graph"]}'
+expect 0 sweep modes.json --out modes; has out 'cuda-graph'; empty err
+json modes/sweep.json 'assert len(d["points"]) == 2'
+expect 0 sweep modes.json --out modes --quiet; empty out
+[[ $(wc -l <modes/points.jsonl) == 2 ]] || fail 'a finished sweep ran again'
+experiment some.json "$trace" '{"mode": ["as-traced", "warp"], "gpu": ["h200_sxm", "none"]}'
+expect 1 sweep some.json --out some; has out 'failed points: 3'; empty err
+bad_input sweep; has err 'no EXPERIMENT.json'
+bad_input sweep missing.json; has err 'missing.json'
+experiment bad.json "$trace" '{"speed": [1]}'; bad_input sweep bad.json; has err 'unknown axis "speed"'
+experiment bad.json nothing.json '{"batch": [1]}'; bad_input sweep bad.json --out never; has err 'nothing.json'
+bad_input sweep modes.json --threads -1
+bad_input sweep modes.json --out "$trace"
+experiment many.json "$loop" "{\"batch\": [$(seq -s, 1 300)]}"
+"$program" sweep many.json --out killed --quiet --threads 1 >/dev/null 2>&1 & victim=$!
+for _ in $(seq 100); do [[ -s killed/points.jsonl ]] && break; sleep 0.02; done
+kill -9 "$victim"; wait "$victim" 2>/dev/null
+expect 0 sweep many.json --out killed --quiet --threads 2
+expect 0 sweep many.json --out whole --quiet --threads 1
+for file in sweep.csv sweep.json throughput.svg; do
+  cmp -s "killed/$file" "whole/$file" || fail "$file differs after a killed run"
+done
 
 # describe and the root folder.
 expect 0 describe gpu; has out 'h200_sxm'

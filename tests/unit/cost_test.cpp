@@ -140,6 +140,55 @@ TEST(KernelCost, UnknownKernelsHaveNoConfidence) {
   EXPECT_GT(cost.smsp_issue_cycles, 0);
 }
 
+TEST(KernelCost, GeometryTellsTheSizeOfElementwiseKernels) {
+  Case c = add;
+  c.op = c.dims = c.types = "";
+  const KernelCost cost = cost_of(c);
+  EXPECT_EQ(cost.confidence, 0.5);
+  EXPECT_DOUBLE_EQ(cost.smsp_issue_cycles, cost_of(add).smsp_issue_cycles);
+}
+
+// A node of a CUDA graph: tile and engine from the name, size unknown.
+TEST(KernelCost, KernelsWithoutShapesDoWhatTheirKindDoesForSoLong) {
+  Case c = gemm;
+  c.op = c.dims = c.types = "";
+  const KernelCost cost = cost_of(c);
+  OpTensors tensors;
+  const KernelLaunch l = launch_of(c, tensors);
+  const CostRow* row = constants().row(l.traits, l.math);
+  ASSERT_NE(row, nullptr);
+  EXPECT_EQ(cost.confidence, 0.25);
+  EXPECT_DOUBLE_EQ(cost.smsp_issue_cycles, row->rate_issue * cost.smsp_active_cycles);
+  EXPECT_DOUBLE_EQ(cost.tc_active_cycles, row->rate_tensor * cost.smsp_active_cycles);
+  // Warp-group instructions of 64 x 128 x 16 by four warps: 128 / 2 cycles each.
+  EXPECT_DOUBLE_EQ(cost.tc_issue_cycles, cost.tc_active_cycles / 64);
+  EXPECT_DOUBLE_EQ(cost.dram_read_sectors,
+                   row->rate_dram_reads * hopper().dram_read_gbps * 1e3 * c.us / 32);
+  c.us *= 2;  // twice as long: about twice as much, less the launch
+  EXPECT_NEAR(cost_of(c).tc_active_cycles, 2 * cost.tc_active_cycles, 0.01 * cost.tc_active_cycles);
+}
+
+TEST(KernelCost, KindsThatWereNotMeasuredHaveTheLeastConfidence) {
+  Case c = add;
+  c.name = "loop_add_fusion";
+  c.op = c.dims = c.types = "";
+  const KernelCost cost = cost_of(c);
+  EXPECT_EQ(cost.confidence, 0.1);
+  EXPECT_GT(cost.smsp_issue_cycles, 0);
+  EXPECT_GT(cost.dram_read_sectors, 0);
+}
+
+TEST(CostConstants, AssumedRowsHaveRatesAndNoPrices) {
+  int assumed = 0;
+  for (const CostRow& row : constants().rows()) {
+    if (row.origin != assumed_origin) continue;
+    ++assumed;
+    EXPECT_GT(row.rate_issue, 0) << row.kind;
+    EXPECT_EQ(row.per_warp + row.per_element + row.per_multiply, 0) << row.kind;
+  }
+  EXPECT_GT(assumed, 0);
+}
+
 TEST(CostCache, GivesWhatKernelCostGives) {
   OpTensors tensors;
   KernelLaunch l = launch_of(add, tensors);
@@ -177,7 +226,22 @@ TEST(WarmL2, RecentTensorsHitAndOldOnesAreWrittenBack) {
   EXPECT_EQ(l2.take_written_back(), 0);
   EXPECT_EQ(l2.read(2, 80), 80);  // evicts 40 bytes of tensor 1
   EXPECT_EQ(l2.take_written_back(), 40);
-  EXPECT_EQ(l2.read(1, 60), 40);
+  l2.next_kernel();
+  // Reading the missing 40 bytes pushes out the 20 that are left, which are dirty.
+  EXPECT_EQ(l2.read(1, 60), 60);
+  EXPECT_EQ(l2.take_written_back(), 20);
+}
+
+TEST(WarmL2, OperandsOfEqualSizeAreDifferentTensors) {
+  WarmL2 l2(100);
+  l2.write(1, 30);
+  l2.next_kernel();
+  EXPECT_EQ(l2.read(1, 30), 0);   // the one written
+  EXPECT_EQ(l2.read(1, 30), 30);  // another one, not in L2
+  l2.next_kernel();
+  EXPECT_EQ(l2.read(1, 30), 0);
+  EXPECT_EQ(l2.read(1, 30), 0);
+  EXPECT_EQ(l2.take_written_back(), 0);
 }
 
 TEST(WarmL2, NeverReadsMoreThanColdCaches) {

@@ -121,7 +121,8 @@ TEST_P(Recorded, PhasesAreFoundInThePowerAlone) {
 }
 
 TEST_P(Recorded, LevelsInOrderAndPreciseEnough) {
-  const auto points = read_points(folder() + "/points.csv", samples());
+  std::vector<DroppedPoint> dropped;
+  const auto points = read_points(folder() + "/points.csv", samples(), dropped);
   const Estimate idle = mean_power(points, "idle");
   EXPECT_NEAR(idle.value, 119, 2);
   double previous = 0;
@@ -138,7 +139,8 @@ TEST_P(Recorded, LevelsInOrderAndPreciseEnough) {
 }
 
 TEST_P(Recorded, DivisionCostsTheSameAtEveryLevel) {
-  const auto points = read_points(folder() + "/points.csv", samples());
+  std::vector<DroppedPoint> dropped;
+  const auto points = read_points(folder() + "/points.csv", samples(), dropped);
   const Estimate idle = mean_power(points, "idle");
   const auto l1 = divide_energy(points, "l1_load", "l1_divide", idle);
   const auto l2 = divide_energy(points, "l2_load", "l2_divide", idle);
@@ -148,7 +150,8 @@ TEST_P(Recorded, DivisionCostsTheSameAtEveryLevel) {
 }
 
 TEST_P(Recorded, BusySmsDrawPowerInProportion) {
-  const Line sm = active_sm_power(read_points(folder() + "/points.csv", samples()), 132);
+  std::vector<DroppedPoint> dropped;
+  const Line sm = active_sm_power(read_points(folder() + "/points.csv", samples(), dropped), 132);
   EXPECT_NEAR(sm.slope, 1.08, 0.05);
   EXPECT_GT(sm.r2, 0.999);
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 #include <set>
 
 #include "models/arch/gpu_config.h"
@@ -151,14 +152,33 @@ TEST(Override, ChangesTheValueAndItsOrigin) {
 }
 
 TEST(Override, SeveralAreCheckedTogether) {
-  // 160 SMs alone contradict the groups of SMs; together they are a GPU.
+  // 160 SMs in groups of 150 contradict each other; together with groups of 160 they are a GPU.
   GpuArch gpu = load_gpu(std::string(folder) + "/h200_sxm.json");
-  const std::vector<std::string> both{"gpu.sm_count=160", "gpu.cluster_group_sms=[80,80]"};
-  EXPECT_EQ(error_of([&] { apply_override(gpu, both[0]); }),
-            "override:cluster_group_sms: found a sum of 132, expected a sum of sm_count");
+  const std::vector<std::string> wrong{"gpu.sm_count=160", "gpu.cluster_group_sms=[80,70]"};
+  EXPECT_EQ(error_of([&] { apply_overrides(gpu, wrong); }),
+            "override:cluster_group_sms: found a sum of 150, expected a sum of sm_count");
   EXPECT_EQ(gpu.sm_count, 132);  // unchanged after the error
+  const std::vector<std::string> both{"gpu.sm_count=160", "gpu.cluster_group_sms=[80,80]"};
   apply_overrides(gpu, both);
   EXPECT_EQ(gpu.sm_count, 160);
+}
+
+TEST(Override, WhatGoesWithAValueFollowsIt) {
+  const GpuArch before = load_gpu(std::string(folder) + "/h200_sxm.json");
+  GpuArch gpu = before;
+  apply_override(gpu, "gpu.sm_count=66");
+  EXPECT_EQ(std::accumulate(gpu.cluster_group_sms.begin(), gpu.cluster_group_sms.end(), 0), 66);
+  EXPECT_EQ(gpu.tpc_count, 33);
+  apply_override(gpu, "gpu.dram_peak_gbps=2400");  // half of 4800
+  EXPECT_DOUBLE_EQ(gpu.dram_read_gbps, before.dram_read_gbps / 2);
+  EXPECT_DOUBLE_EQ(gpu.dram_copy_gbps, before.dram_copy_gbps / 2);
+  apply_override(gpu, "gpu.l2_bytes=31457280");
+  EXPECT_EQ(gpu.l2_dirty_bytes, before.l2_dirty_bytes / 2);
+  // A value that was set itself stays as set.
+  apply_overrides(gpu, std::vector<std::string>{"gpu.boost_clock_mhz=990", "gpu.base_clock_mhz=500",
+                                                "gpu.tensor_clock_mhz=900"});
+  EXPECT_EQ(gpu.tensor_clock_mhz, 900);
+  EXPECT_EQ(gpu.base_clock_mhz, 500);
 }
 
 TEST(Override, Errors) {

@@ -28,7 +28,7 @@ GemmShape linear(std::int64_t m, std::int64_t n, std::int64_t k, DataType type =
 
 TimeContext repeated(double repeats) { return {.repeats = repeats}; }
 
-ConvShape conv_3x3(std::int64_t batch, std::int64_t in, std::int64_t out, std::int64_t size) {
+ConvLayer conv_3x3(std::int64_t batch, std::int64_t in, std::int64_t out, std::int64_t size) {
   return {.batch = batch,
           .in_channels = in,
           .out_channels = out,
@@ -48,6 +48,34 @@ TEST(KernelTime, LargeProductOnThreeGenerations) {
   EXPECT_NEAR(us("v100_pcie_32gb") / 10160, 1, 0.08);
   EXPECT_NEAR(us("a100_pcie_40gb") / 8360, 1, 0.08);
   EXPECT_NEAR(us("h100_sxm5") / 2740, 1, 0.08);
+}
+
+// H200, 2048 x 768 x 3072 half: tiles of 96 x 128 fill 8 x 16 = 128 of 132 SMs in one wave, where
+// 128 x 128 would leave 36 idle. A cluster of two loads the longer operand once: 96 + 128 / 2 = 160
+// values a k and block, 320 B at 45 B/clk are 7.1 clk; the FMA, 96 x 128 / (2048 x 0.81), 7.4 clk.
+TEST(KernelTime, HopperHalfProductsTakeTilesOfTheTensorMapKernels) {
+  const GemmShape s = linear(2048, 768, 3072, DataType::fp16);
+  const KernelTime t = gemm_time(gpu("h200_sxm"), s, constants());
+  EXPECT_EQ(t.tile_m, 96);
+  EXPECT_EQ(t.tile_n, 128);
+  EXPECT_EQ(t.grid_x * t.grid_y, 128);
+  EXPECT_EQ(t.bound, Bound::compute);
+  // (3072 + 118 of start and end) x 7.41 clk / 1980 MHz = 11.9 us, + 1.27 + 0.75 of start
+  EXPECT_GT(t.time_us, 13.9);
+  EXPECT_LT(t.time_us, 14.3);
+}
+
+// Rows that are no multiple of 16 bytes cannot be loaded by tensor maps; TF32 has older kernels.
+TEST(KernelTime, OtherTensorProductsOnHopperKeepTheOlderTiles) {
+  int checked = 0;
+  for (const GemmShape& s :
+       {linear(2048, 770, 3072, DataType::fp16), linear(2048, 768, 3072, DataType::tf32)}) {
+    EXPECT_NE(gemm_time(gpu("h200_sxm"), s, constants()).tile_m, 96);
+    ++checked;
+  }
+  EXPECT_EQ(checked, 2);
+  const GemmShape half = linear(2048, 768, 3072, DataType::fp16);
+  EXPECT_NE(gemm_time(gpu("a100_sxm4_80gb"), half, constants()).tile_m, 96);
 }
 
 // Grids of kernels that NeuSight's tables name.
@@ -70,7 +98,7 @@ TEST(KernelTime, BatchedProductsOnAmpereAlwaysRunTheLargeTile) {
 }
 
 TEST(KernelTime, WinogradThroughMemoryPadsTheImages) {
-  const ConvShape s = conv_3x3(55, 1701, 569, 5);
+  const ConvLayer s = conv_3x3(55, 1701, 569, 5);
   const KernelTime a100 = conv_time(gpu("a100_pcie_80gb"), s, constants());
   EXPECT_EQ(a100.algorithm, KernelAlgorithm::winograd_transformed);
   EXPECT_EQ(a100.grid_x, 2);
@@ -81,7 +109,7 @@ TEST(KernelTime, WinogradThroughMemoryPadsTheImages) {
 }
 
 TEST(KernelTime, WinogradOnlyForUnitStride) {
-  ConvShape s = conv_3x3(32, 256, 256, 28);
+  ConvLayer s = conv_3x3(32, 256, 256, 28);
   EXPECT_NE(conv_time(gpu("v100_pcie_32gb"), s, constants()).algorithm, KernelAlgorithm::direct);
   s.stride_h = s.stride_w = 2;
   EXPECT_EQ(conv_time(gpu("v100_pcie_32gb"), s, constants()).algorithm, KernelAlgorithm::direct);
@@ -90,7 +118,7 @@ TEST(KernelTime, WinogradOnlyForUnitStride) {
 TEST(KernelTime, PassesOfAConvolution) {
   for (const Pass pass : {Pass::forward, Pass::input_gradient, Pass::weight_gradient}) {
     for (const DataType type : {DataType::fp32, DataType::fp16, DataType::tf32}) {
-      ConvShape s = conv_3x3(32, 64, 128, 56);
+      ConvLayer s = conv_3x3(32, 64, 128, 56);
       s.pass = pass;
       s.type = type;
       const KernelTime t = conv_time(gpu("a100_sxm4_80gb"), s, constants());

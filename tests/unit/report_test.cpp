@@ -57,7 +57,7 @@ TEST(ResultJson, HoldsEveryMetricUnderItsName) {
     EXPECT_TRUE(json["kernel_time"].contains(info.name)) << info.name;
   }
   // ... and memory_peak_bytes, fits, energy_j, average_power_w, energy.
-  EXPECT_EQ(json["step"].size(), step_metric_infos().size() + gpu_metric_infos().size() + 5);
+  EXPECT_EQ(json["step"].size(), step_metric_infos().size() + gpu_metric_infos().size() + 6);
   EXPECT_EQ(json["step"]["time_us"], 12'345.678);
   EXPECT_TRUE(json["step"]["launches"].is_number_integer());
 }
@@ -122,25 +122,80 @@ struct SmallRun {
   Timeline timeline;
 };
 
+constexpr std::string_view csv_head =
+    "name,run,kind,op,layer,stream,grid_x,grid_y,grid_z,block_x,block_y,block_z,"
+    "registers_per_thread,shared_bytes,bytes,traced_begin_us,traced_us,simulated_begin_us,"
+    "simulated_us,family,confidence,theoretical_occupancy,achieved_occupancy,waves,bound,"
+    "smsp_active_utilization,smsp_issue_utilization,tc_active_utilization,tc_issue_utilization,"
+    "dram_read_bytes,dram_write_bytes,l2_bytes,l1_bytes,shared_bytes_moved,energy_j\n";
+
 TEST(KernelsCsv, HasOneQuotedRowPerPieceOfWork) {
   const SmallRun run;
+  const SimulatedRun measured{run.m.trace, run.b.plan, run.timeline};
+  const Attribution attribution(run.m.trace, run.links);
+  const std::vector<KernelTable> tables{{"traced", measured, attribution, {}, {}}};
   std::ostringstream out;
-  write_kernels_csv(out, run.m.trace, Attribution(run.m.trace, run.links),
-                    {run.m.trace, run.b.plan, run.timeline});
-  EXPECT_EQ(out.str(),
-            "name,kind,op,layer,stream,grid_x,grid_y,grid_z,block_x,block_y,block_z,"
-            "registers_per_thread,shared_bytes,bytes,traced_begin_us,traced_us,simulated_begin_us,"
-            "simulated_us\n"
-            "\"a \"\"quoted\"\", name\n\",kernel,\"aten::add\",pointwise,7,0,0,0,0,0,0,0,0,0,"
-            "17.000,10.000,17.000,10.000\n"
-            "\"gemm\",kernel,\"aten::add\",pointwise,7,8,4,2,128,1,1,32,1024,0,"
-            "28.000,10.500,28.000,10.500\n");
+  write_kernels_csv(out, run.m.trace, {}, tables);
+  EXPECT_EQ(
+      out.str(),
+      std::string(csv_head) +
+          "\"a \"\"quoted\"\", name\n\",traced,kernel,\"aten::add\",pointwise,7,0,0,0,0,0,0,0,0,"
+          "0,17.000,10.000,17.000,10.000,,,,,,,,,,,,,,,,\n"
+          "\"gemm\",traced,kernel,\"aten::add\",pointwise,7,8,4,2,128,1,1,32,1024,0,"
+          "28.000,10.500,28.000,10.500,,,,,,,,,,,,,,,,\n");
+}
+
+TEST(KernelsCsv, ShowsWhatAKernelUsesOfTheGpu) {
+  const SmallRun run;
+  const SimulatedRun measured{run.m.trace, run.b.plan, run.timeline};
+  const Attribution attribution(run.m.trace, run.links);
+  // 10 SMs of 4 SMSPs at 1000 MHz for 10 us: 400,000 SMSP cycles; 16 warps at most.
+  const GpuScale gpu{10, 4, 16, 1000, 100, 400, 1};
+  WorkCounters c;
+  c.family = "gemm";
+  c.confidence = 0.9;
+  c.time_us = 10;
+  c.theoretical_occupancy = 0.5;
+  c.waves = 2;
+  c.smsp_elapsed_cycles = 400'000;
+  c.smsp_active_cycles = 200'000;  // 50,000 SM cycles
+  c.warp_active_cycles = 200'000;  // 4 of 16 warps
+  c.smsp_issue_cycles = 100'000;
+  c.dram_read_bytes = 700'000;  // of 1e6 at the peak rate
+  c.energy_j = 0.25;
+  const std::vector<WorkCounters> counters{c, c};
+  const std::vector<std::uint32_t> rows{1, no_row};
+  const std::vector<KernelTable> tables{{"scenario", measured, attribution, counters, rows}};
+  std::ostringstream out;
+  write_kernels_csv(out, run.m.trace, gpu, tables);
+  const std::string text = out.str();
+  EXPECT_NE(text.find("28.000,10.500,17.000,10.000,gemm,0.9,0.5,0.25,2,memory,0.5,0.25,0,0,"
+                      "700000,0,0,0,0,0.25\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find(",0,,,28.000,10.500,gemm"), std::string::npos)
+      << text;  // added: never traced
+}
+
+TEST(KernelUse, NamesWhatBoundsAKernel) {
+  const GpuScale gpu{10, 4, 16, 1000, 100, 400, 1};
+  WorkCounters c;
+  c.time_us = 10;
+  c.smsp_elapsed_cycles = 400'000;
+  EXPECT_EQ(kernel_use(c, gpu).bound, "latency");
+  c.l2_bytes = 2'000'001;  // half of 4e6
+  EXPECT_EQ(kernel_use(c, gpu).bound, "memory");
+  c.tc_active_cycles = 240'000;  // 60 %
+  EXPECT_EQ(kernel_use(c, gpu).bound, "compute");
+  c.time_us = 1.9;
+  EXPECT_EQ(kernel_use(c, gpu).bound, "launch");
 }
 
 TEST(TimelineJson, IsJsonWithEveryTrack) {
   const SmallRun run;
   std::ostringstream out;
-  write_timeline(out, run.m.trace, {run.m.trace, run.b.plan, run.timeline}, {run.m.trace, run.b.plan, run.timeline});
+  write_timeline(out, run.m.trace, {run.m.trace, run.b.plan, run.timeline},
+                 {run.m.trace, run.b.plan, run.timeline});
   const ordered_json json = ordered_json::parse(out.str());
   std::map<std::string, int> phases;
   std::map<int, int> slices;

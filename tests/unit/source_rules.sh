@@ -22,6 +22,7 @@ allowed_includes() {
     sim/engine/*)     echo 'sim/(core|trace|engine)/' ;;
     sim/metrics/*)    echo 'sim/(core|trace|engine|metrics)/' ;;
     sim/report/*)     echo 'sim/(core|trace|counters|engine|metrics|report)/' ;;
+    sim/sweep/*)      echo 'sim/(core|metrics|report|sweep)/' ;;
     sim/cli/*)        echo '(sim|models|workloads|validation/compare)/' ;;
     validation/*)     echo '(sim|models|workloads|validation)/' ;;
     models/runtime/*|models/whatif/*) echo '(sim/(core|trace)|models)/|sim/engine/(plan|timeline)\.h' ;;

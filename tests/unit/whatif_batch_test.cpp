@@ -50,6 +50,16 @@ TEST(WhatifBatchAxes, TheOrderOfABackwardPassDecidesBetweenEqualShapes) {
   EXPECT_EQ(axes("aten::mm", "[[768,768],[768,768]]", 6, p, true), (Axes{1, 0}));
 }
 
+TEST(WhatifBatchAxes, TokensThatAreAsManyAsALayerIsWide) {
+  // A decoder of 10000 words on 16 x 64 = 1024 tokens of width 1024: logits and activations have
+  // the shapes of weights (transposed).
+  const ParameterShapes p = shapes("[[10000,1024],[4096,1024]]");
+  EXPECT_EQ(axes("aten::mm", "[[1024,1024],[1024,10000]]", 16, p), (Axes{0, -1}));
+  EXPECT_EQ(axes("aten::mm", "[[10000,1024],[1024,1024]]", 16, p, true), (Axes{1, 0}));
+  EXPECT_EQ(axes("aten::log_softmax", "[[1024,10000]]", 16, p), (Axes{0}));
+  EXPECT_EQ(axes("aten::nll_loss_nd", "[[1024,10000],[1024]]", 16, p), (Axes{0, 0}));
+}
+
 TEST(WhatifBatchAxes, BroadcastOperandsAndStepsOfASequenceDoNotGrow) {
   EXPECT_EQ(axes("aten::add", "[[4,128,768],[1,128,768]]", 4), (Axes{0, -1}));
   EXPECT_EQ(axes("aten::mul", "[[35,20,650]]", 20), (Axes{1}));

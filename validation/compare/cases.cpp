@@ -9,9 +9,9 @@ namespace tandem {
 
 namespace {
 
-constexpr std::string_view kind_names[] = {"fidelity", "unprofiled",      "counters",
-                                           "gpu_time", "step_time",       "kernel_count",
-                                           "power",    "calibrated_host", "mode_ratio"};
+constexpr std::string_view kind_names[] = {
+    "fidelity",     "unprofiled", "counters",        "gpu_time",   "compute_time", "step_time",
+    "kernel_count", "power",      "calibrated_host", "mode_ratio", "energy_change"};
 constexpr std::string_view error_names[] = {"relative", "absolute"};
 constexpr std::string_view bound_names[] = {"any", "gpu", "host"};
 constexpr std::string_view mode_names[] = {"as-traced", "eager-async", "eager-sync", "cuda-graph",
@@ -67,10 +67,12 @@ void check(const Json& json, const Case& c, const Place& place) {
     if (!json.contains(key)) place.fail("no key \"" + key + "\"", "name, description and kind");
   }
   const bool of_pairs = c.kind == CaseKind::mode_ratio || c.kind == CaseKind::gpu_time ||
-                        c.kind == CaseKind::step_time || c.kind == CaseKind::kernel_count;
+                        c.kind == CaseKind::step_time || c.kind == CaseKind::compute_time ||
+                        c.kind == CaseKind::kernel_count || c.kind == CaseKind::energy_change;
   if (c.pairs.empty() == of_pairs || c.traces.empty() != of_pairs) {
     place.fail("neither or both of traces and pairs, or the wrong one",
-               "traces; pairs for mode_ratio, gpu_time, step_time and kernel_count");
+               "traces; pairs for mode_ratio, gpu_time, compute_time, step_time, kernel_count "
+               "and energy_change");
   }
 }
 

@@ -16,11 +16,13 @@ enum class CaseKind : std::uint8_t {
   // Pairs: the base in the case's mode and precision, on its GPU, at the batch and with the GPU of
   // the measured capture, against the measured capture.
   gpu_time,         // GPU kernel time
+  compute_time,     // GPU kernel time without copies and collectives
   step_time,        // step time against iter_s, measured without the profiler
   kernel_count,     // pieces of device work
   power,            // average power of the step against power_w, measured without the profiler
   calibrated_host,  // as unprofiled, for host-bound captures; the host calibrated on the other ones
   mode_ratio,  // as step_time, but the ratio to the base's own mode, prediction against measurement
+  energy_change,  // energy per sample over the base's own; measured: power x window time
 };
 
 /// Which captures an `unprofiled` case takes, by what limits them (see is_host_bound()).

@@ -11,6 +11,7 @@
 #include "sim/cli/calibrate_host.h"
 #include "sim/cli/replay.h"
 #include "sim/core/field.h"
+#include "validation/energy/measured_energy.h"
 
 namespace tandem {
 
@@ -198,11 +199,47 @@ Result predict_pair(const Case& c, const PairPaths& pair, const Result& measured
   o.precision = c.precision;
   o.compiler = c.compiler;
   o.attention = c.attention;
-  o.batch = measured.trace.batch;  // where the capture says; else the base's own
+  // Where the capture says; compiled code flattens the batch into other dimensions.
+  if (c.mode != Mode::jit) o.batch = measured.trace.batch;
   const Analysis base = analyse(import_trace(pair.base), o);
   if (!base.summary.batch) o.batch.reset();
   if (base.gpu && measured.scenario.gpu != base.gpu->name) o.gpu = measured.scenario.gpu;
   return pair.second_base.empty() ? predict(base, o).result : replay(o).result;
+}
+
+double compute_us(const Result& result) {
+  double sum = 0;
+  for (const FamilyShare& family : result.families) {
+    if (family.name != "collective" && family.name != "transfer") sum += family.time_us;
+  }
+  return sum;
+}
+
+/// Power x window time of a capture, a sample.
+double measured_sample_j(const std::string& trace_path) {
+  const std::string path =
+      trace_path.substr(0, trace_path.size() - trace_suffix.size()) + ".meta.json";
+  const auto measured = measured_energy(path);
+  if (!measured) throw InputError(path, "power_w", "no measured energy", "power and its window");
+  return measured->energy_j() / meta_number(trace_path, "batch");
+}
+
+double predicted_sample_j(const Result& result, double batch) {
+  if (!result.energy) {
+    throw InputError(result.trace.path, "", "a GPU without energy constants",
+                     "a GPU of configs/energy");
+  }
+  return result.energy->energy_j / batch;
+}
+
+/// Energy of a sample in the measured capture over that in the base.
+Comparison compare_energy(const Case& c, const PairPaths& pair, const std::string& name,
+                          const Result& predicted, const CompareOptions& options) {
+  const Result own = run(pair.base, c, options, Mode::as_traced).result;
+  const double before = predicted_sample_j(own, meta_number(pair.base, "batch"));
+  const double after = predicted_sample_j(predicted, meta_number(pair.measured, "batch"));
+  return {name, measured_sample_j(pair.measured) / measured_sample_j(pair.base), after / before,
+          c.absolute};
 }
 
 Comparison compare_pair(const Case& c, const PairPaths& pair, const CompareOptions& options) {
@@ -212,6 +249,7 @@ Comparison compare_pair(const Case& c, const PairPaths& pair, const CompareOptio
   if (!pair.second_base.empty()) name += " and " + name_of(pair.second_base);
   switch (c.kind) {
     case CaseKind::gpu_time: return {name, target.step.gpu_kernel_us, predicted.step.gpu_kernel_us};
+    case CaseKind::compute_time: return {name, compute_us(target), compute_us(predicted)};
     case CaseKind::kernel_count:
       return {name, static_cast<double>(target.step.kernels),
               static_cast<double>(predicted.step.kernels)};
@@ -220,6 +258,7 @@ Comparison compare_pair(const Case& c, const PairPaths& pair, const CompareOptio
       return {name, measured_us(pair.measured) / measured_us(pair.base),
               predicted.step.time_us / own};
     }
+    case CaseKind::energy_change: return compare_energy(c, pair, name, predicted, options);
     default: return {name, measured_us(pair.measured), predicted.step.time_us};
   }
 }

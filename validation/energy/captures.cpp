@@ -6,34 +6,23 @@
 #include <cmath>
 #include <filesystem>
 
-#include "sim/core/field.h"
+#include "sim/core/error.h"
 #include "sim/metrics/attribution.h"
 #include "sim/trace/import.h"
+#include "validation/energy/measured_energy.h"
 
 namespace tandem {
 
 namespace {
 
-// The first capture session did not write down how many iterations its power window had; it ran
-// for 1.2 s, at least five.
-constexpr double old_window_s = 1.2;
-constexpr double old_least_iterations = 5;
-
-double number(const Json& json, const char* key, double absent) {
-  return json.contains(key) && json[key].is_number() ? json[key].get<double>() : absent;
-}
-
 /// False if nothing was measured.
 bool read_meta(const std::string& path, Capture& capture) {
-  const Json meta = read_json_file(path);
-  const double iteration_s = number(meta, "iter_s", 0);
-  const double window_s = number(meta, "energy_window_s", 0);
-  if (!(iteration_s > 0) || !(window_s > 0)) return false;
-  const double guessed = std::max(old_least_iterations, std::floor(old_window_s / iteration_s));
-  capture.window_us = window_s / number(meta, "energy_iters", guessed) * 1e6;
-  capture.power_w = number(meta, "power_mean_w", number(meta, "power_w", 0));
-  capture.counter_j = number(meta, "energy_j_per_iter", 0);
-  return capture.power_w > 0 && capture.counter_j > 0;
+  const auto measured = measured_energy(path);
+  if (!measured) return false;
+  capture.window_us = measured->window_us;
+  capture.power_w = measured->power_w;
+  capture.counter_j = measured->counter_j;
+  return true;
 }
 
 /// "bert_base2l" holds the kernels of "bert_base", fewer of them: one model.

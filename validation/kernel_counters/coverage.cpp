@@ -1,6 +1,7 @@
 // How much of the GPU time of traces the kernel model knows.
 //   kernel_coverage [--configs DIR] TRACE...
-// labelled: a rule knows the name; modelled: its costs are measured; exact: and its shapes known.
+// labelled: a rule knows the name; modelled: also its kind, or one alike, is measured; counted: its
+// work is known, from shapes or from the launch geometry; exact: from shapes.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -18,8 +19,9 @@ namespace tandem {
 namespace {
 
 struct Coverage {
-  double time = 0, labelled = 0, modelled = 0, exact = 0;
-  std::map<std::string, double> unknown;
+  double time = 0, labelled = 0, modelled = 0, counted = 0, exact = 0;
+  std::map<std::string, double> unknown;   // names that no rule knows
+  std::map<std::string, double> unpriced;  // kinds that were not measured
 };
 
 const GpuArch& gpu_of(const Trace& trace, const GpuCatalogue& gpus) {
@@ -43,6 +45,10 @@ Coverage coverage_of(const Trace& trace, const GpuArch& gpu, const CostConstants
     if (l.traits.kind != 0) out.labelled += l.duration_us;
     if (l.traits.kind == 0) out.unknown[std::string(l.name.substr(0, 100))] += l.duration_us;
     if (c.confidence > 0) out.modelled += l.duration_us;
+    if (c.confidence >= 0.5) out.counted += l.duration_us;
+    if (c.confidence < 0.25 && l.traits.kind != 0) {
+      out.unpriced[std::string(kind_name(l.traits))] += l.duration_us;
+    }
     if (c.confidence == 1) out.exact += l.duration_us;
   }
   return out;
@@ -52,11 +58,14 @@ void print_coverage(const std::string& path, const GpuCatalogue& gpus, const Cos
   const Trace trace = import_trace(path);
   const GpuArch& gpu = gpu_of(trace, gpus);
   const Coverage c = coverage_of(trace, gpu, costs);
-  fmt::print("{:60} {:14} {:9.2f} ms  {:.4f} {:.3f} {:.3f}\n",
+  fmt::print("{:60} {:14} {:9.2f} ms  {:.4f} {:.3f} {:.3f} {:.3f}\n",
              path.substr(path.rfind('/') + 1).substr(0, 60), gpu.name, c.time / 1e3,
-             c.labelled / c.time, c.modelled / c.time, c.exact / c.time);
+             c.labelled / c.time, c.modelled / c.time, c.counted / c.time, c.exact / c.time);
   for (const auto& [name, us] : c.unknown) {
     if (us > 0.001 * c.time) fmt::print("    unknown {:.4f} {}\n", us / c.time, name);
+  }
+  for (const auto& [kind, us] : c.unpriced) {
+    if (us > 0.005 * c.time) fmt::print("    not measured {:.4f} {}\n", us / c.time, kind);
   }
 }
 
@@ -69,7 +78,7 @@ int main(int argc, char** argv) try {
   if (argc > 2 && std::string(argv[1]) == "--configs") configs = argv[2], first = 3;
   const tandem::GpuCatalogue gpus = tandem::load_catalogue(configs + "/gpus");
   const auto costs = tandem::CostConstants::load(configs + "/kernels/costs.json");
-  fmt::print("{:60} {:14} {:>12}  labelled modelled exact\n", "trace", "gpu", "time");
+  fmt::print("{:60} {:14} {:>12}  labelled modelled counted exact\n", "trace", "gpu", "time");
   for (int i = first; i < argc; ++i) tandem::print_coverage(argv[i], gpus, costs);
   return 0;
 } catch (const std::exception& e) {

@@ -17,6 +17,7 @@ import os
 import numpy as np
 
 import ops
+from constants import general
 
 TYPE = ("unknown", "fp32", "tf32", "fp16", "bf16", "fp64", "int64", "int32", "int8", "bool")
 PER_THREAD = {"vectorized": lambda f: 8, "unrolled": lambda f: 4, "unrolled_cast": lambda f: 4,
@@ -32,6 +33,7 @@ ENGINE = {1: ("per_multiply", "per_fragment", "per_element", "per_warp"),
 TRANSPOSING = ("per_multiply", "per_step", "per_transposed", "per_element", "per_warp")
 PLAIN = (("per_warp", "warps"), ("per_element", "elements"))
 ROWS = {"embedding_bag": (("per_row", "rows"),), "reduce": (("per_indexed", "indexed"),)}
+WARPS = {"index_put": (("per_warp", "warps"),)}  # a warp takes an index, however short its row
 TILED = ("gemm", "gemm_nvjet", "gemm_xmma", "conv", "conv_xmma", "conv_first_layer", "flash_forward",
          "flash_backward", "fmha_forward", "fmha_backward", "triton_template")
 SHARED_MATRIX = (("shared_per_fragment", "fragments"), ("shared_per_load", "loads"),
@@ -42,6 +44,7 @@ COUNTER = {"inst": "smsp__inst_executed", "shared": "l1tex__data_pipe_lsu_wavefr
            "tensor": "sm__inst_executed_pipe_tensor", "l1": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld",
            "l1_st": "l1tex__t_sectors_pipe_lsu_mem_global_op_st", "tex": "lts__t_sectors_srcunit_tex"}
 SECTOR = 32.0
+READ_GBPS = 4670.0  # dram_read_gbps of configs/gpus/h200_sxm.json
 
 
 def non_negative(a, b):
@@ -128,6 +131,21 @@ def traffic(rows, matrix):
     return out
 
 
+def rates(rows):
+    """What the kind does a cycle that an SMSP is active: medians, long kernels count more. Only of single
+    operators, so that captures without shapes can be scored on networks."""
+    active = [d["smsp__cycles_active"] for _, d in rows]
+    readable = [d["gpu__time_duration"] * READ_GBPS / SECTOR for _, d in rows]  # ns x GB/s
+    def median(counter, base):
+        return ratio([d.get(counter, 0.0) / max(b, 1.0) for (_, d), b in zip(rows, base)], active)
+    return {"rate_issue": median("smsp__issue_active", active),
+            "rate_tensor": median("sm__pipe_tensor_cycles_active", active),
+            "rate_l1": median("l1tex__t_sectors", active), "rate_l2": median("lts__t_sectors", active),
+            "rate_shared": median(COUNTER["shared"], active),
+            "rate_dram_reads": median("dram__sectors_read", readable),
+            "rate_dram_writes": median("dram__sectors_write", readable)}
+
+
 def rounded(values):
     return {key: float(f"{value:.4g}") for key, value in values.items()}
 
@@ -142,10 +160,11 @@ def matrix_columns(f):
 def cost_row(kind, kind_type, rows, shared_rows, origin, source):
     """Coefficients of one kind and type; shared memory is fitted on all types together."""
     matrix = rows[0][0]["multiplies"] > 0
-    columns = matrix_columns(rows[0][0]) if matrix else PLAIN + ROWS.get(kind, ())
+    columns = matrix_columns(rows[0][0]) if matrix else WARPS.get(kind, PLAIN + ROWS.get(kind, ()))
     x, error = robust_fit(rows, columns, lambda f, d: d[COUNTER["inst"]])
     row = {"kind": kind, "type": kind_type, "origin": origin,
            "source": f"{source}; {len(rows)} kernels, mean error {100 * error:.0f} %"}
+    row |= rounded({"error": error})
     row |= rounded({name: value for (name, _), value in zip(columns, x) if value > 0})
     shared = SHARED_MATRIX if matrix else SHARED_PLAIN
     x, _ = robust_fit(shared_rows, shared, lambda f, d: d[COUNTER["shared"]])
@@ -154,7 +173,7 @@ def cost_row(kind, kind_type, rows, shared_rows, origin, source):
         tensor = float(np.median([d[COUNTER["tensor"]] / f["warps"] for f, d in rows]))
         row |= rounded({"tensor_per_warp": tensor})
     row |= rounded(traffic(rows, matrix))
-    return row
+    return row | rounded(rates(rows)) if origin == "measured" else row
 
 
 def fills_its_warps(f):
@@ -217,7 +236,7 @@ def template_row(kind, kind_type, members, base, functors, origin, source):
     tensor = float(np.median([d[COUNTER["tensor"]] / f["warps"] for f, d in members]))
     shared = float(np.median([d[COUNTER["shared"]] / f["warps"] for f, d in members]))
     row |= rounded({"tensor_per_warp": tensor, "shared_per_warp": shared})
-    return row | rounded(traffic(members, False))
+    return row | rounded(traffic(members, False)) | rounded(rates(members) if origin == "measured" else {})
 
 
 def multi_tensor_rows(pairs, origin, source):
@@ -232,7 +251,8 @@ def multi_tensor_rows(pairs, origin, source):
     members = [p for some in functors.values() for p in some]
     per_warp = 25.0  # a block whose tensor ends at once executes these
     row = {"kind": "multi_tensor", "type": "", "origin": origin, "source": source}
-    out.append(row | rounded({"per_warp": per_warp, "shared_per_warp": 1.0}))
+    row |= rounded({"per_warp": per_warp, "shared_per_warp": 1.0})
+    out.append(row | rounded(rates(members) if origin == "measured" else {}))
     for (name, kind_type), some in sorted(functors.items()):
         fill = [f["elements"] / f["warps"] / 128 if d["group"] == "network" else 1.0 for f, d in some]
         cost = np.median([(d[COUNTER["inst"]] / f["warps"] - per_warp) / 128 / full
@@ -247,8 +267,13 @@ def multi_tensor_rows(pairs, origin, source):
     return out
 
 
+# Operators that launch elementwise kernels on tensors of their own.
+FOREIGN = ("rnn", "attention")
+
+
 def fit_rows(pairs, origin, source):
-    out = elementwise_rows([p for p in pairs if p[0]["kind"] in PER_THREAD], origin, source)
+    own = [p for p in pairs if p[1]["group"] not in FOREIGN]
+    out = elementwise_rows([p for p in own if p[0]["kind"] in PER_THREAD], origin, source)
     out += multi_tensor_rows([p for p in pairs if p[0]["kind"] == "multi_tensor"], origin, source)
     groups = collections.defaultdict(list)
     for f, d in pairs:
@@ -259,6 +284,8 @@ def fit_rows(pairs, origin, source):
             continue
         if d["group"] == "attention" and f["family"] != "attention":
             continue  # launched by an operator whose shapes are not theirs
+        if d["group"] == "triton" and d["kernel_index"] != "0":
+            continue  # adds up what the first kernel left: its size is not stated
         if matrix or f["kind"] not in TILED:
             groups[f["kind"], group_type(f), matrix, f["engine"]].append((f, d))
     for (kind, kind_type, matrix, engine), members in sorted(groups.items()):
@@ -274,9 +301,13 @@ def usable(row):
 
 
 def unique_pairs(tables, program):
+    """Features and counters of each kernel. An operator that launches one many times counts once."""
     pairs = []
     for path in tables:
-        rows = ops.read_table(path)
+        launches = {}
+        for row in ops.read_table(path):
+            launches.setdefault((row["id"], row["kernel"], row["grid"], row["block"]), row)
+        rows = list(launches.values())
         pairs += list(zip(ops.features_of(rows, program), rows))
     return pairs
 
@@ -297,40 +328,35 @@ def capture_pairs(folder, without, program):
     return pairs
 
 
+# Kinds that no table holds, and the measured ones that most likely behave alike while they run.
+STAND_INS = {"triton_pointwise": "vectorized", "triton_reduction": "reduce", "triton_persistent": "layer_norm",
+             "xla_loop": "vectorized", "xla_reduction": "reduce", "xla_window": "max_pool",
+             "xla_scatter": "index_add", "xla_transpose": "nchw_to_nhwc", "eigen": "vectorized",
+             "bias": "strided", "cat": "cat_vectorized", "index_select": "row_gather",
+             "bn_statistics": "norm_moments", "bn_transform": "bn_inference",
+             "bn_statistics_nhwc": "norm_moments", "device_reduce": "reduce",
+             "apply_optimizer": "multi_tensor", "fmha_forward": "flash_forward",
+             "fmha_backward": "flash_backward"}
+
+
+def assumed(rows):
+    """Rows of kinds that were not measured: only the rates of their stand-ins."""
+    out = []
+    known = {row["kind"] for row in rows}
+    for kind, other in STAND_INS.items():
+        for row in rows:
+            rate = {key: value for key, value in row.items() if key.startswith("rate_")}
+            if kind not in known and row["kind"] == other and rate:
+                out.append({"kind": kind, "type": row["type"], "origin": "assumed",
+                            "source": "as " + other} | rate)
+    return out
+
+
 def missing(rows, known):
     """Rows whose kind and width of type are not among the known ones."""
     width = lambda row: {"bf16": "fp16", "tf32": "fp32", "int32": "fp32"}.get(row["type"], row["type"])
     have = {(row["kind"], width(row)) for row in known}
     return [row for row in rows if (row["kind"], width(row)) not in have]
-
-
-GENERAL = {
-    "launch_cycles": (1000, "cycle", "measured", "kernel duration x clock less the longest residency on an SM"),
-    "minimum_active_cycles": (300, "cycle", "measured", "one small block on H200"),
-    "counter_window_cycles": (2500, "cycle", "measured", "elapsed less duration x clock under Nsight Compute"),
-    "tail_loss": (0.03, "ratio", "fitted", "idle share while blocks drain"),
-    "residency_power": (0.4, "exponent", "fitted", "block life over blocks on the SM"),
-    "issue_per_instruction": (1.007, "ratio", "measured", "smsp__issue_active over smsp__inst_executed"),
-    "occupancy_share": (0.83, "ratio", "measured", "achieved over theoretical occupancy"),
-    "occupancy_share_matrix": (0.885, "ratio", "measured", "achieved over theoretical occupancy, GEMM"),
-    "hmma_on_gmma": (1.5, "ratio", "measured", "sm__pipe_tensor_cycles_active over instructions on H200"),
-    "hmma_short_on_gmma": (2.0, "ratio", "measured", "the same, s1688 with half operands"),
-    "unknown_functor": (6.0, "instruction", "measured", "median of the functors measured"),
-    "unknown_issue": (0.25, "ratio", "measured", "median of the kernels of single operators"),
-    "unknown_issue_simt": (0.6, "ratio", "measured", "median of 45 FP32 matrix kernels"),
-    "unknown_tensor_hmma": (0.22, "ratio", "measured", "median of 60 matrix kernels"),
-    "unknown_tensor_gmma": (0.55, "ratio", "measured", "median of 72 matrix kernels"),
-    "unknown_dram": (0.14, "ratio", "measured", "median of 177 matrix kernels"),
-}
-
-
-def general(fitted_on):
-    out = {}
-    for name, (value, unit, kind, source) in GENERAL.items():
-        out[name] = {"value": value, "unit": unit, "kind": kind, "source": source}
-        if kind == "fitted":
-            out[name]["fitted_on"] = fitted_on
-    return out
 
 
 def write(path, rows):
@@ -354,6 +380,7 @@ def main():
         networks = fit_rows(capture_pairs(options.captures, options.without, options.features), "fitted",
                             "networks under Nsight Compute, H200")
         rows += missing(networks, rows)
+    rows += assumed(rows)
     write(options.out, rows)
     print(f"{len(pairs)} kernels, {len(rows)} rows")
 

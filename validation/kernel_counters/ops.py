@@ -124,6 +124,10 @@ def plain_call(row, dims, kind):
     arguments = []
     if row["group"] in ("index", "embedding") and len(dims) > 1:
         kinds[1:] = ["long int"] * (len(dims) - 1)
+    if row["op"] == "sparse_add_":  # adds the values of a sparse gradient to rows of a table
+        return "aten::index_add_", [dims[0], dims[1][:1], dims[1]], [kind, "long int", kind], []
+    if row["op"] in ("index_add", "index_put") and len(dims) == 2:  # the values: a row for every index
+        dims, kinds = dims + [dims[1][:1] + dims[0][1:]], kinds + [kind]
     if row["group"] == "norm" and row["op"].endswith("backward"):
         dims, kinds = [dims[0]] + dims, [kind] + kinds
     if row["group"] == "softmax" and row["op"].endswith("backward"):
@@ -142,7 +146,16 @@ def plain_call(row, dims, kind):
     return op, dims, kinds, arguments
 
 
-CALLS = {"gemm": gemm_call, "conv": conv_call, "depthwise": conv_call, "rnn": rnn_call,
+def triton_call(row, dims, kind):
+    """Generated kernels are given their inputs, then their result; rows reduce the last dimension, columns the
+    first."""
+    op, shape = row["op"].removeprefix("compiled_"), dims[0]
+    out = shape[:1] if op == "row_sum" else shape[1:] if op.startswith(("column", "channel")) else shape
+    result = "float" if op in ("cast", "channel_mean_var") else kind
+    return "triton_" + op, dims + [out], [kind] * len(dims) + [result], []
+
+
+CALLS = {"triton": triton_call, "gemm": gemm_call, "conv": conv_call, "depthwise": conv_call, "rnn": rnn_call,
          "attention": attention_call}
 
 

@@ -1,5 +1,6 @@
 // Scores the kernel model against counters measured by Nsight Compute.
 //   kernel_score --data DIR [--configs DIR] [--costs FILE] [--kernels CSV] [--only PREFIX]
+//     [--shapes drop]: as if the trace were of a CUDA graph, without operations
 // DIR/counters holds NAME.csv.gz and DIR/traces NAME.json.gz of the same workload. Prints one row a
 // capture and the means; --kernels writes every matched kernel with both values.
 #include <fmt/format.h>
@@ -26,7 +27,7 @@ namespace tandem {
 namespace {
 
 struct Options {
-  std::string data, configs = "configs", costs, kernels, only;
+  std::string data, configs = "configs", costs, kernels, only, shapes = "keep";
 };
 
 /// Sums over the matched kernels of a step: counted and predicted.
@@ -115,7 +116,9 @@ Score score_capture(const std::string& name, const Options& options, const GpuCa
   const DeviceMatch device = match_device(gpus, trace.devices.at(0));
   if (device.gpu == nullptr) throw InputError(name, "device", trace.devices[0].name, "a known GPU");
   const GpuArch& gpu = *device.gpu;
-  const TraceLaunches launches(trace, links, ops.innermost);
+  const bool keep = options.shapes != "drop";
+  const std::vector<std::uint32_t> none(trace.calls.size(), no_row);
+  const TraceLaunches launches(trace, links, keep ? ops.innermost : none);
   CostCache cache(gpu, costs, CacheState::cold);
   Score score;
   score.name = name;
@@ -212,10 +215,11 @@ Options parse(int argc, char** argv) {
                           : key == "--costs"   ? &o.costs
                           : key == "--kernels" ? &o.kernels
                           : key == "--only"    ? &o.only
+                          : key == "--shapes"  ? &o.shapes
                                                : nullptr;
     if (target == nullptr)
       throw InputError("command line", key, "an unknown option",
-                       "--data, --configs, --costs, --kernels, --only");
+                       "--data, --configs, --costs, --kernels, --only, --shapes");
     *target = argv[i + 1];
   }
   if (o.data.empty())

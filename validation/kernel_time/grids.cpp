@@ -33,7 +33,7 @@ void score_product(const GpuArch& gpu, const MeasuredOp& row, const TimeConstant
 // Convolutions: the number of blocks, where algorithm and tile are right.
 void score_convolution(const GpuArch& gpu, const MeasuredOp& row, const TimeConstants& constants,
                        GridScore& out) {
-  const KernelTime chosen = conv_time(gpu, std::get<ConvShape>(row.shape), constants);
+  const KernelTime chosen = conv_time(gpu, std::get<ConvLayer>(row.shape), constants);
   if (chosen.algorithm != row.kernel.algorithm) return;
   out.algorithms += 1;
   if (chosen.tile_m != row.kernel.tile_m || chosen.tile_n != row.kernel.tile_n) return;

@@ -49,7 +49,7 @@ std::string shape_text(const MeasuredOp& op) {
   if (const auto* s = std::get_if<RowShape>(&op.shape)) {
     return fmt::format("{}x{}", s->rows, s->columns);
   }
-  const auto& s = std::get<ConvShape>(op.shape);
+  const auto& s = std::get<ConvLayer>(op.shape);
   return fmt::format("{}x{}x{}x{} {} {}x{}", s.batch, s.in_channels, s.height, s.width,
                      s.out_channels, s.kernel_h, s.kernel_w);
 }

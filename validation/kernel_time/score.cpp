@@ -80,7 +80,7 @@ KernelTime predict(const GpuArch& gpu, const MeasuredOp& op, const TimeConstants
   if (const auto* s = std::get_if<PointwiseShape>(&op.shape)) {
     return pointwise_time(gpu, *s, constants, context);
   }
-  if (const auto* s = std::get_if<ConvShape>(&op.shape)) {
+  if (const auto* s = std::get_if<ConvLayer>(&op.shape)) {
     return conv_time(gpu, *s, constants, context);
   }
   const auto& rows = std::get<RowShape>(op.shape);

@@ -16,7 +16,7 @@ namespace tandem::kernel_time {
 /// operation that the host launches, which hides short kernels (see event_timing.h).
 enum class Clock : std::uint8_t { kernel, events };
 
-using Shape = std::variant<GemmShape, PointwiseShape, RowShape, ConvShape>;
+using Shape = std::variant<GemmShape, PointwiseShape, RowShape, ConvLayer>;
 
 /// The main kernel, where the table names it.
 struct MeasuredKernel {

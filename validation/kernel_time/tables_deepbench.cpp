@@ -41,7 +41,7 @@ void add_convolution(const Fields& f, DataType type, MeasuredTable (&passes)[3])
   double v[11];
   if (!numbers(f, 2, 11, v)) return;
   const auto integer = [&](int i) { return static_cast<int>(v[i]); };
-  ConvShape s;
+  ConvLayer s;
   s.width = integer(0), s.height = integer(1);
   s.in_channels = integer(2), s.batch = integer(3), s.out_channels = integer(4);
   s.kernel_w = integer(5), s.kernel_h = integer(6);

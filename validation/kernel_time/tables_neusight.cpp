@@ -43,7 +43,7 @@ void read_product(const TableFile& file, MeasuredOp& row, bool linear) {
 }
 
 void read_conv(const TableFile& file, MeasuredOp& row) {
-  ConvShape s;
+  ConvLayer s;
   s.batch = file.integer(file.column("B"));
   s.in_channels = file.integer(file.column("Input_Channel"));
   s.out_channels = file.integer(file.column("Output_Channel"));

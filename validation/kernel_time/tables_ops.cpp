@@ -1,4 +1,6 @@
 // Our own operators on H200 (validation/measured/h200/ops): durations of the kernels.
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <map>
 
@@ -54,6 +56,10 @@ bool product(std::string_view op, std::string_view attrs, std::vector<Dims> shap
   return s.m > 1 && s.n > 1;  // else a matrix-vector kernel
 }
 
+bool is_fit_product(const GemmShape& s) {
+  return is_fit_row(fmt::format("gemm {} {} {}", s.m, s.n, s.k));
+}
+
 // Type of table that a row goes to; empty: not modelled here.
 std::string modelled(std::string_view group, std::string_view op, std::string_view attrs,
                      std::string_view shapes_text, DataType type, MeasuredOp& row) {
@@ -103,7 +109,8 @@ void read_ops(const std::string& path, std::vector<MeasuredTable>& out) {
                          type_of(text("dtype")), row);
     if (last_type.empty()) continue;
     row.measured_us = us;
-    row.fit = last_type == "gemm" || last_type == "layer_norm" || last_type == "softmax";
+    row.fit = last_type == "gemm" || last_type == "layer_norm" || last_type == "softmax" ||
+              (last_type == "half_gemm" && is_fit_product(std::get<GemmShape>(row.shape)));
     tables[last_type].rows.push_back(std::move(row));
   }
   for (auto& [type, table] : tables) {

@@ -1,0 +1,61 @@
+#include "models/energy/power_limit.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tandem {
+
+namespace {
+
+constexpr double micro = 1e-6;
+constexpr double least_clock = 0.1;
+constexpr int halvings = 40;
+
+double time_us(const PowerDemand& d, double clock) { return d.sm_us / clock + d.other_us; }
+
+double power_w(const PowerDemand& d, double clock, double exponent) {
+  const double us = time_us(d, clock);
+  if (!(us > 0)) return 0;
+  return d.static_w + (d.sm_j * std::pow(clock, exponent) + d.memory_j) / (us * micro);
+}
+
+}  // namespace
+
+PowerDemand& PowerDemand::operator+=(const PowerDemand& other) {
+  static_w = std::max(static_w, other.static_w);
+  sm_us += other.sm_us;
+  other_us += other.other_us;
+  sm_j += other.sm_j;
+  memory_j += other.memory_j;
+  return *this;
+}
+
+LimitedPower limit_power(const PowerDemand& demand, double limit_w, double clock_exponent) {
+  double clock = 1;
+  if (limit_w > 0 && power_w(demand, 1, clock_exponent) > limit_w) {
+    double low = least_clock, high = 1;  // power grows with the clock
+    for (int i = 0; i < halvings; ++i) {
+      clock = (low + high) / 2;
+      (power_w(demand, clock, clock_exponent) > limit_w ? high : low) = clock;
+    }
+    clock = low;
+  }
+  LimitedPower out;
+  out.clock_share = clock;
+  out.time_us = time_us(demand, clock);
+  out.power_w = power_w(demand, clock, clock_exponent);
+  if (out.time_us > 0) out.power_limited_share = 1 - time_us(demand, 1) / out.time_us;
+  return out;
+}
+
+PowerDemand power_demand(const TraceEnergyModel& model, const EnergyWork& work, bool sm_bound) {
+  const EnergyBreakdown parts = work_energy(model, work);
+  PowerDemand d;
+  d.static_w = model.static_w;
+  (sm_bound ? d.sm_us : d.other_us) = work.duration_us;
+  d.memory_j = parts.dram_j;
+  d.sm_j = total_j(parts) - parts.dram_j;
+  return d;
+}
+
+}  // namespace tandem

@@ -1,0 +1,36 @@
+// Boards that would draw more than their limit lower the clock. For predicted durations only: what
+// was measured holds the slowdown already.
+#pragma once
+
+#include <span>
+
+#include "models/energy/energy_model.h"
+
+namespace tandem {
+
+/// A stretch of time, at full clock. Energy on the SMs grows with a power of the clock, energy of
+/// the memory does not; time on the SMs goes with 1 / clock, the rest stays.
+struct PowerDemand {
+  double static_w = 0;
+  double sm_us = 0;     // limited by the SMs
+  double other_us = 0;  // limited by memory, launches or the host
+  double sm_j = 0;
+  double memory_j = 0;
+  PowerDemand& operator+=(const PowerDemand& other);
+};
+
+struct LimitedPower {
+  double clock_share = 1;  // of the full clock
+  double time_us = 0;
+  double power_w = 0;              // average; above the limit only if memory alone exceeds it
+  double power_limited_share = 0;  // of time_us, lost to the lower clock
+};
+
+/// The highest clock at which the average power is within `limit_w` (0: none), not below a tenth.
+/// `clock_exponent`: of WorkRules.
+LimitedPower limit_power(const PowerDemand& demand, double limit_w, double clock_exponent);
+
+/// Demand of one piece of work; `sm_bound`: its duration goes with the clock.
+PowerDemand power_demand(const TraceEnergyModel& model, const EnergyWork& work, bool sm_bound);
+
+}  // namespace tandem

@@ -1,0 +1,301 @@
+#include "models/whatif/retarget.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/kernel/kernel_time.h"
+#include "models/kernel/launch_from_trace.h"
+#include "models/whatif/op_nesting.h"
+#include "models/whatif/step_edit.h"
+
+namespace tandem {
+
+namespace {
+
+bool is_matrix(KernelFamily family) {
+  return family == KernelFamily::gemm || family == KernelFamily::convolution;
+}
+
+constexpr int bisections = 40;
+
+/// Whether the type multiplies on tensor cores of the GPU.
+bool on_tensor_cores(const GpuArch& gpu, DataType type) {
+  switch (type) {
+    case DataType::fp16: return gpu.tensor_fp16_fma_per_clk > 0;
+    case DataType::bf16: return gpu.tensor_bf16_fma_per_clk > 0;
+    case DataType::tf32: return gpu.tensor_tf32_fma_per_clk > 0;
+    default: return false;
+  }
+}
+
+/// The type a product has on `to`: convolutions of FP32 data use TF32 where they can.
+DataType type_on(const GpuArch& from, const GpuArch& to, const KernelLaunch& launch,
+                 DataType type) {
+  if (type == DataType::tf32 && !on_tensor_cores(to, type)) return DataType::fp32;
+  const bool could_not = !on_tensor_cores(from, DataType::tf32);
+  const bool can = on_tensor_cores(to, DataType::tf32);
+  const bool convolution = launch.family == KernelFamily::convolution ||
+                           launch.op.find("conv") != std::string_view::npos;
+  if (type == DataType::fp32 && convolution && is_matrix(launch.family) && could_not && can) {
+    return DataType::tf32;
+  }
+  return type;
+}
+
+Engine engine_on(const GpuArch& to, const KernelLaunch& launch, DataType type) {
+  if (!on_tensor_cores(to, type)) return Engine::simt;
+  if (to.tensor_family != TensorFamily::gmma) return Engine::hmma;
+  // Some products of the traced GPU may use the older instruction there, too.
+  return launch.traits.engine == Engine::hmma && to.compute_major == 9 ? Engine::hmma
+                                                                       : Engine::gmma;
+}
+
+/// What becomes of one launch. Equal launches share it.
+struct Retimed {
+  double floor_from = 0, floor_to = 0;
+  double body_from = 0, body_to = 0;
+  double confidence = 0;
+  DataType type = DataType::unknown;
+  bool changed = false;   // another algorithm or type
+  bool absolute = false;  // and its time is known without the measured one
+  bool dropped = false;
+  bool known = false;  // body_from and body_to hold
+  bool renamed = false;
+  std::string name;
+  LaunchGeometry geometry;
+};
+
+class Retarget {
+ public:
+  Retarget(const Step& step, const RetargetOptions& o)
+      : o_(o),
+        step_(step),
+        launches_(step.trace, step.links, nest_ops(step.trace, step.links).of_call),
+        retimed_(launches_.shapes()),
+        done_(launches_.shapes(), false) {}
+
+  const Retimed& of(std::uint32_t activity) {
+    const std::uint32_t shape = launches_.shape_of(activity);
+    if (!done_[shape]) {
+      retimed_[shape] = retime(launches_.launch(activity),
+                               static_cast<double>(step_.trace.activities.bytes[activity]));
+      done_[shape] = true;
+    }
+    return retimed_[shape];
+  }
+
+  KernelLaunch launch(std::uint32_t activity) const { return launches_.launch(activity); }
+
+  double predicted_us(const Retimed& r, double measured_us) const {
+    if (!r.known) return measured_us;
+    const double share = o_.damping->floor_share_memory;
+    const double floor = std::min(r.floor_from, share * measured_us);
+    const double body = measured_us - floor;
+    if (r.absolute) return r.floor_to + r.body_to;
+    const double weight = body / (body + o_.damping->damping_us);
+    const double residual = std::pow(body / r.body_from, weight);
+    const double floor_to = r.floor_to * floor / r.floor_from;
+    return measured_us * (floor_to + residual * r.body_to) / (floor + residual * r.body_from);
+  }
+
+ private:
+  Retimed retime(const KernelLaunch& launch, double bytes) const {
+    const GpuArch& from = *o_.from;
+    const GpuArch& to = *o_.to;
+    Retimed out;
+    TimedLaunch timed = timed_launch(launch, bytes);
+    if (timed.bytes <= 0) timed = with_traced_bytes(launch);
+    if (is_host_copy(launch)) timed.law = TimeLaw::link;
+    require(launch, timed.type);
+    out.type = type_on(from, to, launch, timed.type);
+    const KernelTime before = kernel_time(timed, from, *o_.time);
+    TimedLaunch later = timed;
+    later.type = later.gemm.type = later.conv.type = out.type;
+    const KernelTime after = kernel_time(later, to, *o_.time);
+    out.known = before.confidence > 0 && after.confidence > 0;
+    out.confidence = std::min(before.confidence, after.confidence);
+    out.floor_from = from.graph_kernel_period_us;
+    out.floor_to = to.graph_kernel_period_us;
+    out.body_from = std::max(before.time_us - out.floor_from, 1e-3);
+    out.body_to = std::max(after.time_us - out.floor_to, 1e-3);
+    if (is_matrix(launch.family)) choose_kernel(launch, after, timed.type, out);
+    out.absolute =
+        out.changed && (timed.law == TimeLaw::matrix || timed.law == TimeLaw::convolution);
+    out.dropped = drops_transform(launch);
+    return out;
+  }
+
+  /// A kernel without recorded operands: as many bytes as explain its time on the traced GPU.
+  TimedLaunch with_traced_bytes(const KernelLaunch& launch) const {
+    double low = 1;
+    double high = 1e12;
+    for (int i = 0; i < bisections; ++i) {
+      const double middle = std::sqrt(low * high);
+      const TimedLaunch timed = timed_launch(launch, middle);
+      const bool too_long = kernel_time(timed, *o_.from, *o_.time).time_us > launch.duration_us;
+      (too_long ? high : low) = middle;
+    }
+    return timed_launch(launch, std::sqrt(low * high));
+  }
+
+  static bool is_host_copy(const KernelLaunch& launch) {
+    if (launch.family != KernelFamily::transfer) return false;
+    return launch.name.find("HtoD") != std::string_view::npos ||
+           launch.name.find("DtoH") != std::string_view::npos;
+  }
+
+  void require(const KernelLaunch& launch, DataType type) const {
+    const auto lacks = [&](DataType wanted) {
+      return type == wanted && on_tensor_cores(*o_.from, wanted) &&
+             !on_tensor_cores(*o_.to, wanted);
+    };
+    for (const DataType wanted : {DataType::bf16, DataType::fp16}) {
+      if (!lacks(wanted)) continue;
+      throw InputError("command line", "--gpu",
+                       "\"" + o_.to->name + "\", which has no " +
+                           (wanted == DataType::bf16 ? "bf16" : "fp16") + " tensor cores for \"" +
+                           std::string(launch.name.substr(0, 60)) + "\"",
+                       "a GPU that has, or a trace in another precision");
+    }
+  }
+
+  /// FP32 convolutions outside the tensor cores read the framework's own layout.
+  bool drops_transform(const KernelLaunch& launch) const {
+    return launch.family == KernelFamily::layout &&
+           launch.op.find("conv") != std::string_view::npos &&
+           on_tensor_cores(*o_.from, DataType::tf32) && !on_tensor_cores(*o_.to, DataType::tf32) &&
+           launch.name.find("float") != std::string_view::npos;
+  }
+
+  void choose_kernel(const KernelLaunch& launch, const KernelTime& after, DataType type,
+                     Retimed& out) const {
+    const Engine engine = engine_on(*o_.to, launch, out.type);
+    out.changed = out.type != type;
+    const bool same_generation = o_.from->compute_major == o_.to->compute_major;
+    if (!out.changed && (engine == launch.traits.engine || launch.traits.engine == Engine::none) &&
+        (same_generation || engine == Engine::simt)) {
+      return;
+    }
+    const LibraryKernel* kernel =
+        o_.names->find(o_.to->compute_major, engine, launch.family, out.type);
+    if (kernel == nullptr)
+      kernel = o_.names->find(o_.to->compute_major, engine, KernelFamily::gemm, out.type);
+    if (kernel == nullptr) return;
+    const int m = after.tile_m > 0 ? after.tile_m : 128;
+    const int n = after.tile_n > 0 ? after.tile_n : 128;
+    out.renamed = true;
+    out.name = kernel_name(*kernel, m, n, launch.traits.pass);
+    const auto side = [](std::int64_t blocks) {
+      return static_cast<std::uint32_t>(std::clamp<std::int64_t>(blocks, 1, 0x7fffffff));
+    };
+    out.geometry = {{side(after.grid_x), side(after.grid_y), side(after.grid_z)},
+                    {static_cast<std::uint32_t>(kernel->threads), 1, 1},
+                    static_cast<std::uint32_t>(kernel->registers_per_thread),
+                    static_cast<std::uint32_t>(kernel->shared_bytes)};
+  }
+
+  const RetargetOptions& o_;
+  const Step& step_;
+  TraceLaunches launches_;
+  std::vector<Retimed> retimed_;
+  std::vector<bool> done_;
+};
+
+/// Transforms to and from the layout of tensor-core convolutions, which the traced GPU did without.
+void add_transforms(std::uint32_t work, const KernelLaunch& launch, const RetargetOptions& o,
+                    StepEdit& edit, RetargetReport& report) {
+  if (launch.tensors.size() < 2) return;
+  const auto add = [&](const TensorShape& t, bool before) {
+    TimedLaunch move;
+    move.law = TimeLaw::memory;
+    move.bytes = 2.0 * static_cast<double>(t.elements()) * element_bytes(DataType::fp32);
+    NewKernel k;
+    k.name = before ? "void cudnn::ops::nchwToNhwcKernel<float, float, float, false, true>()"
+                    : "void cudnn::ops::nhwcToNchwKernel<float, float, float, false, true>()";
+    k.op = launch.op;
+    const auto pixels = static_cast<std::uint32_t>(t.dims[2] * t.dims[3]);
+    k.geometry = {{(pixels + 31) / 32, static_cast<std::uint32_t>((t.dims[1] + 31) / 32),
+                   static_cast<std::uint32_t>(t.dims[0])},
+                  {32, 8, 1},
+                  32,
+                  4224};
+    k.duration_us = kernel_time(move, *o.to, *o.time).time_us;
+    k.host_us = o.launch_call_us;
+    before ? edit.insert_before(work, k) : edit.insert_after(work, k);
+    ++report.added;
+  };
+  const std::size_t image = launch.op.find("backward") != std::string_view::npos ? 1 : 0;
+  const TensorShape& input = launch.tensors[image];
+  const TensorShape& weight = launch.tensors[image + 1];
+  if (input.rank != 4 || weight.rank != 4) return;
+  if (weight.dims[2] * weight.dims[3] == 1) return;  // runs as a plain product
+  add(input, true);
+  if (image == 1 && launch.tensors[0].rank == 4) add(launch.tensors[0], true);
+  TensorShape result = input;
+  result.dims[1] = weight.dims[0];
+  add(launch.traits.pass == Pass::weight_gradient  ? weight
+      : launch.traits.pass == Pass::input_gradient ? input
+                                                   : result,
+      false);
+}
+
+void count_losses(const RetargetReport& report, LossList& losses) {
+  losses.add("host_as_traced", Severity::info,
+             "the host of the scenario is the traced one; only the GPU changes", 1);
+  losses.add("transforms_added", Severity::info,
+             "layout transforms that the other GPU's convolutions need", report.added);
+  losses.add("transforms_dropped", Severity::info,
+             "layout transforms that the other GPU's convolutions do without", report.dropped);
+}
+
+}  // namespace
+
+Step with_gpu(Step step, const RetargetOptions& o, LossList& losses, RetargetReport* report) {
+  RetargetReport local;
+  RetargetReport& r = report != nullptr ? *report : local;
+  r = {};
+  Retarget retarget(step, o);
+  StepEdit edit(step, o.launch_call_us);
+  double total = 0;
+  double error = 0;
+  std::int64_t unmodelled = 0;
+  for (std::uint32_t w = 0; w < step.plan.works.size(); ++w) {
+    const std::uint32_t activity = step.plan.works[w].source;
+    const Retimed& k = retarget.of(activity);
+    if (k.dropped) {
+      edit.drop(w);
+      ++r.dropped;
+      continue;
+    }
+    const double us = retarget.predicted_us(k, to_us(step.plan.works[w].duration));
+    edit.set_duration(w, from_us(us));
+    if (k.renamed) {
+      edit.set_name(w, k.name);
+      edit.set_geometry(w, k.geometry);
+    }
+    const KernelLaunch launch = retarget.launch(activity);
+    if (k.changed && k.type == DataType::tf32) add_transforms(w, launch, o, edit, r);
+    total += us;
+    r.changed_share += k.changed ? us : 0;
+    r.unmodelled_share += k.known ? 0 : us;
+    unmodelled += !k.known;
+    // A residual that carries over halves the error of the model, which then appears in a ratio.
+    error += us * (!k.known ? 0.5 : (k.changed ? 1.0 : 0.5) * (1 - k.confidence));
+  }
+  if (total > 0) {
+    r.changed_share /= total;
+    r.unmodelled_share /= total;
+    r.expected_error = error / total;
+  }
+  losses.add("kernels_not_retimed", Severity::warning,
+             "kernels and copies without a time model: they keep their measured time on another "
+             "GPU",
+             unmodelled);
+  count_losses(r, losses);
+  return std::move(edit).finish();
+}
+
+}  // namespace tandem

@@ -1,0 +1,13 @@
+// The calibrations that `tandem calibrate` lists in its table, from recordings of bench/device.
+#pragma once
+
+#include "sim/cli/command.h"
+
+namespace tandem {
+
+/// Energy per access; recordings of bench/device/energy. Errors: InputError.
+int calibrate_energy(const Arguments& arguments);
+/// Cache sizes; recordings of bench/device/cache. Errors: InputError.
+int calibrate_cache(const Arguments& arguments);
+
+}  // namespace tandem

@@ -1,0 +1,99 @@
+#include <fmt/format.h>
+
+#include <boost/program_options.hpp>
+#include <iostream>
+#include <map>
+
+#include "models/arch/gpu_config.h"
+#include "models/energy/csv_rows.h"
+#include "models/memory/cache_curve.h"
+#include "sim/cli/calibrate.h"
+
+namespace tandem {
+
+namespace {
+
+namespace po = boost::program_options;
+
+/// Curves of cache.csv by level. Errors: InputError.
+std::map<std::string, std::vector<CurvePoint>> read_curves(const std::string& folder) {
+  const std::string path = folder + "/cache.csv";
+  std::map<std::string, std::vector<CurvePoint>> curves;
+  for (const CsvRow& row : read_csv(path)) {
+    const CurvePoint p{row.number("bytes"), row.number("cycles") / row.number("accesses")};
+    std::vector<CurvePoint>& curve = curves[row.text("level")];
+    if (!(p.bytes > 0) || !(p.cycles > 0) || (!curve.empty() && p.bytes <= curve.back().bytes)) {
+      throw InputError(path, row.text("level"),
+                       fmt::format("{} bytes, {} cycles", p.bytes, p.cycles),
+                       "positive cycles and sizes that grow");
+    }
+    curve.push_back(p);
+  }
+  return curves;
+}
+
+/// Capacities of the model that the steps of a level are compared with, in their order.
+std::vector<double> expected_knees(const CacheKnees& k, const std::string& level) {
+  if (level == "l1") return {k.l1};
+  if (level == "l2_all_sms") return {k.l2_all_sms};
+  if (level != "l2_one_sm") return {};
+  return k.l2_near > 0 ? std::vector<double>{k.l2_near, k.l2_one_sm}
+                       : std::vector<double>{k.l2_one_sm};
+}
+
+void print_level(const std::string& level, const std::vector<CurvePoint>& curve,
+                 const CacheKnees& knees) {
+  const std::vector<CurveStep> steps = curve_steps(curve);
+  const std::vector<double> expected = expected_knees(knees, level);
+  if (steps.empty()) fmt::print("{:11} no step in {} sizes\n", level, curve.size());
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const CurveStep& s = steps[i];
+    fmt::print("{:11} {:8.0f} KiB {:8.0f} KiB {:6.0f} {:6.0f}", level, s.begin_bytes / 1024,
+               s.knee_bytes / 1024, s.below, s.above);
+    if (steps.size() == expected.size()) {
+      fmt::print(" {:8.0f} KiB {:+6.1f} %", expected[i] / 1024,
+                 100 * (expected[i] / s.knee_bytes - 1));
+    }
+    fmt::print("\n");
+  }
+}
+
+}  // namespace
+
+int calibrate_cache(const Arguments& arguments) {
+  po::options_description options("tandem calibrate cache RECORDING_DIR --gpu NAME");
+  options.add_options()("help", "show this text")("recording", po::value<std::string>(),
+                                                  "folder that bench/device/cache filled")(
+      "gpu", po::value<std::string>()->default_value(""), "GPU config to compare with");
+  po::positional_options_description positional;
+  positional.add("recording", 1);
+  po::variables_map values;
+  try {
+    po::store(po::command_line_parser(arguments).options(options).positional(positional).run(),
+              values);
+    po::notify(values);
+  } catch (const po::error& error) {
+    throw InputError("command line", "calibrate cache", error.what(),
+                     "options that 'tandem calibrate cache --help' lists");
+  }
+  if (values.count("help") > 0) {
+    std::cout << options;
+    return exit_ok;
+  }
+  const std::string name = values["gpu"].as<std::string>();
+  if (values.count("recording") == 0 || name.empty()) {
+    throw InputError("command line", "calibrate cache", name.empty() ? "no --gpu" : "no folder",
+                     "tandem calibrate cache RECORDING_DIR --gpu NAME");
+  }
+  const GpuCatalogue gpus = load_catalogue(data_root() + "/configs/gpus");
+  const CacheKnees knees = cache_knees(find_gpu(gpus, name));
+  const auto curves = read_curves(values["recording"].as<std::string>());
+  fmt::print("{:11} {:>12} {:>12} {:>6} {:>6} {:>12}\n", "level", "full below", "knee", "below",
+             "above", "model");
+  for (const auto& [level, curve] : curves) {
+    print_level(level, curve, knees);
+  }
+  return exit_ok;
+}
+
+}  // namespace tandem

@@ -1,0 +1,136 @@
+// tandem blocks: where and when the blocks of one kernel run.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <map>
+
+#include "models/kernel/block_schedule.h"
+#include "sim/cli/command.h"
+#include "sim/cli/replay.h"
+#include "sim/report/report.h"
+
+namespace tandem {
+
+namespace {
+
+namespace po = boost::program_options;
+
+po::variables_map parse(const Arguments& arguments, const po::options_description& options) {
+  po::positional_options_description positional;
+  positional.add("trace", 1);
+  po::variables_map values;
+  try {
+    po::store(po::command_line_parser(arguments).options(options).positional(positional).run(),
+              values);
+    po::notify(values);
+  } catch (const po::error& error) {
+    throw InputError("command line", "blocks", error.what(),
+                     "options that 'tandem blocks --help' lists");
+  }
+  return values;
+}
+
+/// A position in the step, or the longest kernel whose name holds the text. Row of activities.
+std::uint32_t find_kernel(const Step& step, const std::string& wanted) {
+  const std::vector<DeviceWork>& works = step.plan.works;
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), number);
+  if (error == std::errc() && end == wanted.data() + wanted.size()) {
+    if (number < works.size()) return works[number].source;
+    throw InputError("command line", "--kernel", wanted,
+                     "a position in the step, 0 to " + std::to_string(works.size() - 1));
+  }
+  std::uint32_t best = no_index;
+  for (const DeviceWork& work : works) {
+    const Activities& acts = step.trace.activities;
+    if (acts.kind[work.source] != ActivityKind::kernel) continue;
+    if (step.trace.strings.get(acts.name[work.source]).find(wanted) == std::string_view::npos) {
+      continue;
+    }
+    if (best == no_index || acts.duration[work.source] > acts.duration[best]) best = work.source;
+  }
+  if (best == no_index) {
+    throw InputError("command line", "--kernel", "\"" + wanted + "\"",
+                     "part of the name of a kernel of the step, or its position");
+  }
+  return best;
+}
+
+void print_summary(const std::string& name, const LaunchGeometry& g, const GpuArch& gpu,
+                   const BlockSchedule& s) {
+  fmt::print("kernel     {}\n", name.substr(0, 100));
+  fmt::print("launch     grid {} x {} x {}, block {} x {} x {}, {} registers, {} B shared\n",
+             g.grid[0], g.grid[1], g.grid[2], g.block[0], g.block[1], g.block[2],
+             g.registers_per_thread, g.shared_bytes);
+  fmt::print("occupancy  {} blocks an SM, {:.1f} % of the warps, limited by {}\n",
+             s.occupancy.blocks_per_sm, 100 * s.occupancy.theoretical, limiter_names(s.occupancy));
+  fmt::print("waves      {:.2f} on {} SMs: {} whole, {} blocks in the last\n", s.waves.count,
+             gpu.sm_count, s.waves.full, s.waves.tail_blocks);
+  fmt::print("time       {:.2f} us, a block lives {:.2f} us\n", s.duration_us, s.block_us);
+  fmt::print("use        SMs active {:.1f} %, SMSPs active {:.1f} %, achieved occupancy {:.1f} %\n",
+             100 * s.sm_active_share, 100 * s.smsp_active_share, 100 * s.achieved_occupancy);
+}
+
+}  // namespace
+
+int run_blocks(const Arguments& arguments) {
+  po::options_description options("tandem blocks TRACE --kernel NAME");
+  options.add_options()("help", "show this text")("trace", po::value<std::string>(),
+                                                  "profiler trace (.json or .json.gz)")(
+      "kernel", po::value<std::string>(),
+      "part of a kernel's name (the longest one is taken), or its position in the step")(
+      "gpu", po::value<std::string>()->default_value(""), "GPU to run it on; default: the traced")(
+      "set", po::value<std::vector<std::string>>()->default_value({}, ""),
+      "override a GPU number, e.g. gpu.sm_count=160")(
+      "out", po::value<std::string>()->default_value(""),
+      "write a Perfetto timeline with a track per block slot of every SM here");
+  const po::variables_map values = parse(arguments, options);
+  if (values.count("help") > 0) {
+    std::cout << options;
+    return exit_ok;
+  }
+  if (values.count("trace") == 0 || values.count("kernel") == 0) {
+    throw InputError("command line", "blocks",
+                     values.count("trace") == 0 ? "no TRACE" : "no --kernel",
+                     "tandem blocks TRACE --kernel NAME");
+  }
+  ReplayOptions replay_options;
+  replay_options.configs = data_root() + "/configs";
+  replay_options.gpu = values["gpu"].as<std::string>();
+  replay_options.overrides = values["set"].as<std::vector<std::string>>();
+  const Analysis a = analyse(import_trace(values["trace"].as<std::string>()), replay_options);
+  const Prediction p = predict(a, replay_options);
+  if (!p.target) {
+    throw InputError(a.summary.path, "device", "a GPU without config", "--gpu NAME beside it");
+  }
+  const std::uint32_t row = find_kernel(p.step, values["kernel"].as<std::string>());
+  const Activities& acts = p.step.trace.activities;
+  const std::string name(p.step.trace.strings.get(acts.name[row]));
+  if (!acts.geometry[row].valid()) {
+    throw InputError(a.summary.path, name.substr(0, 80), "no launch geometry",
+                     "a kernel whose grid and block the trace states");
+  }
+  const LaunchGeometry& geometry = p.step.trace.geometries[acts.geometry[row].index()];
+  const BlockSchedule s = schedule_blocks(*p.target, geometry, to_us(acts.duration[row]));
+  print_summary(name, geometry, *p.target, s);
+  const std::string out = values["out"].as<std::string>();
+  if (out.empty()) return exit_ok;
+  std::vector<BlockSlice> slices;
+  for (const BlockRun& b : s.blocks) {
+    slices.push_back({b.block, b.sm, b.slot, b.begin_us, b.end_us});
+  }
+  std::ofstream file(out, std::ios::binary);
+  if (file) write_block_timeline(file, name, slices);
+  file.flush();
+  if (!file) throw InputError(out, "", std::strerror(errno), "a file that can be written");
+  fmt::print("timeline   {}  (open in https://ui.perfetto.dev)\n", out);
+  return exit_ok;
+}
+
+}  // namespace tandem

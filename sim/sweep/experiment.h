@@ -1,0 +1,65 @@
+// What a sweep is asked: an experiment file, read and checked.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/core/field.h"
+
+namespace tandem {
+
+inline constexpr std::string_view experiment_schema = "tandem.experiment/1";
+
+/// Points of one sweep; more is a mistake in the file rather than a wish.
+inline constexpr std::int64_t max_sweep_points = 1'000'000;
+
+/// One thing that differs between points. Values are texts as reports show them: "64", "amp",
+/// "6000"; "x0.5" is half of what the point's GPU has (axes called gpu.KEY only).
+struct Axis {
+  std::string name;  // batch, precision, mode, compiler, attention, gpu or gpu.KEY
+  std::vector<std::string> values;
+};
+
+enum class Goal : std::uint8_t { min, max };
+
+/// The points that no other point beats in both metrics.
+struct ParetoQuestion {
+  std::string x, y;  // names of sweep metrics
+  Goal x_goal = Goal::min;
+  Goal y_goal = Goal::max;
+};
+
+/// d ln(metric) / d ln(parameter) by central differences around one scenario.
+struct ElasticityQuestion {
+  std::vector<std::string> parameters;  // gpu.KEY
+  double step = 0.1;                    // relative change to both sides
+  std::string metric = "time_us";
+  std::vector<Axis> at;  // one value each; what is not named is as traced
+};
+
+struct Experiment {
+  std::string name;   // of the file, without .json
+  std::string trace;  // profiler trace; in the file relative to the file's folder
+  std::string base;   // a second trace of the model at another batch; empty: none
+  std::vector<Axis> axes;
+  std::vector<std::string> metrics;  // columns of the text table
+  std::optional<ParetoQuestion> pareto;
+  std::optional<ElasticityQuestion> elasticity;
+};
+
+/// The keys of an experiment file; which are needed is said in their documentation.
+std::span<const Field<Experiment>> experiment_fields();
+
+/// `metrics`: names that `metrics`, `pareto` and `elasticity.metric` may use; the GPU keys and the
+/// names of modes are checked where the point is predicted.
+/// Errors: InputError `file:key: found X, expected Y` for unknown keys, empty axes, duplicates,
+/// wrong types or more than max_sweep_points points.
+Experiment read_experiment(const std::string& path, std::span<const std::string_view> metrics);
+Experiment parse_experiment(const Json& json, const std::string& path,
+                            std::span<const std::string_view> metrics);
+
+}  // namespace tandem

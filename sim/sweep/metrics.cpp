@@ -1,0 +1,124 @@
+#include "sim/sweep/metrics.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+namespace tandem {
+
+namespace {
+
+constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+
+void add_step_metrics(std::vector<SweepMetric>& out) {
+  for (const MetricInfo& info : step_metric_infos()) {
+    out.push_back({info.name, info.unit, info.description,
+                   [value = info.value](const Result& r) { return value(r.step); }});
+  }
+}
+
+void add_gpu_metrics(std::vector<SweepMetric>& out) {
+  for (const GpuMetricInfo& info : gpu_metric_infos()) {
+    out.push_back({info.name, info.unit, info.description, [member = info.member](const Result& r) {
+                     return r.gpu_step ? (*r.gpu_step).*member : unknown;
+                   }});
+  }
+}
+
+void add_memory(std::vector<SweepMetric>& out) {
+  const auto one = [&](std::string_view name, std::string_view unit, std::string_view text,
+                       double (*value)(const MemorySummary&)) {
+    out.push_back({name, unit, text,
+                   [value](const Result& r) { return r.memory ? value(*r.memory) : unknown; }});
+  };
+  one("memory_peak_bytes", "B", "peak of the caching allocator",
+      [](const MemorySummary& m) { return m.peak_bytes; });
+  one("memory_error", "ratio", "uncertainty of the part of the peak that grows with the batch",
+      [](const MemorySummary& m) { return m.uncertainty; });
+  one("fits", "0/1", "1: the peak fits into the GPU's memory",
+      [](const MemorySummary& m) { return m.fits ? 1.0 : 0.0; });
+}
+
+void add_energy(std::vector<SweepMetric>& out) {
+  const auto one = [&](std::string_view name, std::string_view unit, std::string_view text,
+                       double (*value)(const EnergySummary&)) {
+    out.push_back({name, unit, text,
+                   [value](const Result& r) { return r.energy ? value(*r.energy) : unknown; }});
+  };
+  one("energy_j", "J", "energy of one step at the board",
+      [](const EnergySummary& e) { return e.energy_j; });
+  one("energy_error_j", "J", "standard deviation of energy_j",
+      [](const EnergySummary& e) { return e.error_j; });
+  one("average_power_w", "W", "average power of the board",
+      [](const EnergySummary& e) { return e.average_power_w; });
+  out.push_back({"joules_per_sample", "J", "energy_j / batch", [](const Result& r) {
+                   if (!r.energy || !r.scenario.batch) return unknown;
+                   return r.energy->energy_j / static_cast<double>(*r.scenario.batch);
+                 }});
+}
+
+void add_confidence(std::vector<SweepMetric>& out) {
+  const auto batch = [&](std::string_view name, std::string_view unit, std::string_view text,
+                         double as_traced, double (*value)(const BatchConfidenceSummary&)) {
+    out.push_back({name, unit, text, [value, as_traced](const Result& r) {
+                     return r.batch ? value(*r.batch) : as_traced;
+                   }});
+  };
+  out.push_back({"expected_error", "ratio", "relative error of time_us to be expected",
+                 [](const Result& r) { return r.expected_error; }});
+  batch("batch_factor", "ratio", "batch / nearest traced batch", 1,
+        [](const BatchConfidenceSummary& b) { return b.factor; });
+  batch("extrapolated", "0/1", "1: the batch lies outside the traced ones", 0,
+        [](const BatchConfidenceSummary& b) { return b.extrapolated ? 1.0 : 0.0; });
+  batch("switch_share", "ratio", "GPU time for which the library likely chooses other algorithms",
+        0, [](const BatchConfidenceSummary& b) { return b.switch_share; });
+  batch("affine_share", "ratio", "GPU time in kernels whose batch law has no model", 0,
+        [](const BatchConfidenceSummary& b) { return b.affine_share; });
+  out.push_back({"unknown_share", "ratio", "GPU time that the compiler model knows no shapes of",
+                 [](const Result& r) { return r.fusion ? r.fusion->unknown_share : 0.0; }});
+}
+
+std::vector<SweepMetric> all_metrics() {
+  std::vector<SweepMetric> out;
+  add_step_metrics(out);
+  add_gpu_metrics(out);
+  add_memory(out);
+  add_energy(out);
+  add_confidence(out);
+  return out;
+}
+
+}  // namespace
+
+std::span<const SweepMetric> sweep_metrics() {
+  static const std::vector<SweepMetric> metrics = all_metrics();
+  return metrics;
+}
+
+std::vector<std::string_view> sweep_metric_names() {
+  std::vector<std::string_view> names;
+  for (const SweepMetric& m : sweep_metrics()) names.push_back(m.name);
+  return names;
+}
+
+std::size_t sweep_metric_index(std::string_view name) {
+  const auto metrics = sweep_metrics();
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    if (metrics[i].name == name) return i;
+  }
+  throw InputError("sweep", "metric", fmt::format("\"{}\"", name),
+                   fmt::format("one of: {}", fmt::join(sweep_metric_names(), ", ")));
+}
+
+PointResult measure_point(const Result& result) {
+  PointResult out;
+  out.values.reserve(sweep_metrics().size());
+  for (const SweepMetric& m : sweep_metrics()) {
+    const double value = m.value(result);
+    out.values.push_back(std::isfinite(value) ? value : unknown);
+  }
+  return out;
+}
+
+}  // namespace tandem

@@ -1,0 +1,256 @@
+#include "sim/sweep/pictures.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <map>
+
+#include "sim/report/svg_chart.h"
+
+namespace tandem {
+
+namespace {
+
+/// More lines or panels than this cannot be read in one picture; the CSV has all.
+constexpr std::size_t max_series = 12;
+constexpr std::size_t max_panels = 12;
+
+/// Points that differ on one axis only, in the order of the grid.
+struct Line {
+  std::string name;
+  std::vector<std::size_t> points;
+};
+
+/// A number on the axis; "x0.5" is 0.5.
+bool number_of(const std::string& text, double& value) {
+  const char* begin = text.c_str() + (text.starts_with("x") ? 1 : 0);
+  char* end = nullptr;
+  value = std::strtod(begin, &end);
+  return end != begin && *end == '\0' && std::isfinite(value);
+}
+
+/// The axis that lines run along: batch, else the first one with several numbers; null: none.
+const Axis* line_axis(const Experiment& e) {
+  const Axis* found = nullptr;
+  for (const Axis& axis : e.axes) {
+    double ignored = 0;
+    const bool numbers = std::all_of(axis.values.begin(), axis.values.end(),
+                                     [&](const std::string& v) { return number_of(v, ignored); });
+    if (axis.values.size() < 2 || !numbers) continue;
+    if (axis.name == "batch") return &axis;
+    if (found == nullptr) found = &axis;
+  }
+  return found;
+}
+
+double coordinate(const Point& point, const std::string& axis) {
+  double value = 0;
+  number_of(value_of(point, axis), value);
+  return value;
+}
+
+/// Axes of one value say nothing in a legend.
+std::string line_name(const Sweep& sweep, const Point& point, const std::string& along) {
+  std::string name;
+  for (std::size_t a = 0; a < point.size(); ++a) {
+    if (point[a].name == along || sweep.experiment.axes[a].values.size() < 2) continue;
+    const bool plain = !point[a].name.starts_with("gpu.");
+    name += (name.empty() ? "" : ", ") +
+            (plain ? point[a].value : point[a].name.substr(4) + " " + point[a].value);
+  }
+  return name;
+}
+
+std::vector<Line> lines_along(const Sweep& sweep, const std::string& axis) {
+  std::vector<Line> lines;
+  std::map<std::string, std::size_t> index;
+  for (std::size_t p = 0; p < sweep.points.size(); ++p) {
+    const std::string name = line_name(sweep, sweep.points[p], axis);
+    const auto [at, is_new] = index.emplace(name, lines.size());
+    if (is_new) lines.push_back({name, {}});
+    lines[at->second].points.push_back(p);
+  }
+  for (Line& line : lines) {
+    std::stable_sort(line.points.begin(), line.points.end(), [&](std::size_t a, std::size_t b) {
+      return coordinate(sweep.points[a], axis) < coordinate(sweep.points[b], axis);
+    });
+  }
+  return lines;
+}
+
+bool known(const std::vector<double>& column) {
+  return std::any_of(column.begin(), column.end(), [](double v) { return std::isfinite(v); });
+}
+
+std::string note_of(std::size_t all, std::size_t shown, const char* what) {
+  return all <= shown ? ""
+                      : fmt::format("{} of {} {} shown; all are in sweep.csv", shown, all, what);
+}
+
+/// One series for each line; x and y give a point's coordinates.
+Chart chart_of_lines(const Sweep& sweep, const std::vector<Line>& lines,
+                     const std::function<double(std::size_t)>& x,
+                     const std::function<double(std::size_t)>& y) {
+  Chart chart;
+  const std::size_t shown = std::min(lines.size(), max_series);
+  for (std::size_t i = 0; i < shown; ++i) {
+    ChartSeries s;
+    s.name = lines[i].name;
+    for (const std::size_t p : lines[i].points) {
+      s.points.push_back({x(p), y(p), to_text(sweep.points[p])});
+    }
+    chart.series.push_back(std::move(s));
+  }
+  chart.note = note_of(lines.size(), max_series, "lines");
+  return chart;
+}
+
+/// Thesis figure 4.1.
+void add_memory_picture(const Sweep& sweep, const std::vector<Line>& lines,
+                        std::vector<Picture>& out) {
+  const std::vector<double> memory = metric_column(sweep, "memory_peak_bytes");
+  const std::vector<double> speed = metric_column(sweep, "throughput_per_s");
+  if (!known(memory)) return;
+  Chart chart = chart_of_lines(
+      sweep, lines, [&](std::size_t p) { return memory[p] * 1e-9; },
+      [&](std::size_t p) { return speed[p]; });
+  chart.title = "Throughput against peak memory";
+  chart.x_label = "peak memory (GB)";
+  chart.y_label = "throughput (samples/s)";
+  chart.x_from_zero = true;
+  out.push_back({"throughput_memory", chart_svg({&chart, 1})});
+}
+
+/// Thesis figures 4.4 and 4.5: one panel for each line.
+void add_utilization_picture(const Sweep& sweep, const std::vector<Line>& lines, const Axis& axis,
+                             std::vector<Picture>& out) {
+  constexpr std::pair<const char*, const char*> levels[] = {
+      {"gpu_utilization", "GPU"},
+      {"smsp_active_utilization", "SMSP active"},
+      {"smsp_issue_utilization", "SMSP issue"},
+      {"tc_active_utilization", "tensor core active"},
+      {"tc_issue_utilization", "tensor core issue"}};
+  std::vector<Chart> panels;
+  for (std::size_t i = 0; i < lines.size() && i < max_panels; ++i) {
+    Chart chart;
+    chart.title = lines[i].name.empty() ? "Utilization" : lines[i].name;
+    chart.x_label = axis.name;
+    chart.y_label = "utilization (%)";
+    chart.log_x = true;
+    chart.y_max = 100;
+    for (const auto& [metric, name] : levels) {
+      const std::vector<double> column = metric_column(sweep, metric);
+      if (!known(column)) continue;
+      ChartSeries s;
+      s.name = name;
+      for (const std::size_t p : lines[i].points) {
+        s.points.push_back(
+            {coordinate(sweep.points[p], axis.name), column[p] * 100, to_text(sweep.points[p])});
+      }
+      chart.series.push_back(std::move(s));
+    }
+    if (i + 1 == max_panels) chart.note = note_of(lines.size(), max_panels, "scenarios");
+    panels.push_back(std::move(chart));
+  }
+  out.push_back({"utilization", chart_svg(panels, 2)});
+}
+
+struct Curve {
+  const char* file;
+  const char* title;
+  const char* metric;
+  const char* label;
+  double factor;
+};
+
+void add_curve(const Sweep& sweep, const std::vector<Line>& lines, const Axis& axis,
+               const Curve& curve, std::vector<Picture>& out) {
+  const std::vector<double> column = metric_column(sweep, curve.metric);
+  if (!known(column)) return;
+  Chart chart = chart_of_lines(
+      sweep, lines, [&](std::size_t p) { return coordinate(sweep.points[p], axis.name); },
+      [&](std::size_t p) { return column[p] * curve.factor; });
+  chart.title = curve.title;
+  chart.x_label = axis.name;
+  chart.y_label = curve.label;
+  chart.log_x = true;
+  out.push_back({curve.file, chart_svg({&chart, 1})});
+}
+
+/// Numbers in units that fit an axis.
+double shown_factor(std::string_view unit) {
+  return unit == "us" ? 1e-3 : unit == "B" ? 1e-9 : unit == "ratio" ? 100 : 1;
+}
+std::string shown_label(std::string_view name, std::string_view unit) {
+  const std::string_view shown = unit == "us"      ? "ms"
+                                 : unit == "B"     ? "GB"
+                                 : unit == "ratio" ? "%"
+                                                   : unit;
+  return shown.empty() ? std::string(name) : fmt::format("{} ({})", name, shown);
+}
+
+void add_pareto_picture(const Sweep& sweep, std::vector<Picture>& out) {
+  if (!sweep.experiment.pareto || sweep.front.empty()) return;
+  const ParetoQuestion& q = *sweep.experiment.pareto;
+  const SweepMetric& mx = sweep_metrics()[sweep_metric_index(q.x)];
+  const SweepMetric& my = sweep_metrics()[sweep_metric_index(q.y)];
+  const double fx = shown_factor(mx.unit), fy = shown_factor(my.unit);
+  const std::vector<double> x = metric_column(sweep, q.x), y = metric_column(sweep, q.y);
+  ChartSeries all{"all points", {}, false, true, false, -2};
+  ChartSeries front{"Pareto front", {}, true, true, sweep.front.size() <= max_series, 0};
+  for (std::size_t p = 0; p < sweep.points.size(); ++p) {
+    all.points.push_back({x[p] * fx, y[p] * fy, to_text(sweep.points[p])});
+  }
+  for (std::size_t i = 0; i < sweep.front.size(); ++i) {
+    const std::size_t p = sweep.front[i];
+    front.points.push_back({x[p] * fx, y[p] * fy, std::to_string(i + 1)});
+  }
+  Chart chart;
+  const auto goal = [](Goal g) { return g == Goal::min ? "least" : "most"; };
+  chart.title = fmt::format("{} {}, {} {}", goal(q.x_goal), q.x, goal(q.y_goal), q.y);
+  chart.x_label = shown_label(q.x, mx.unit);
+  chart.y_label = shown_label(q.y, my.unit);
+  chart.x_from_zero = true;
+  chart.series = {std::move(all), std::move(front)};
+  for (std::size_t i = 0; i < sweep.front.size() && i < max_series; ++i) {
+    const Point& point = sweep.points[sweep.front[i]];
+    chart.series.push_back(
+        {fmt::format("{}: {}", i + 1, line_name(sweep, point, "")), {}, false, false});
+  }
+  chart.note = note_of(sweep.front.size(), max_series, "points of the front");
+  out.push_back({"pareto", chart_svg({&chart, 1})});
+}
+
+void add_elasticity_picture(const Sweep& sweep, std::vector<Picture>& out) {
+  std::vector<Bar> bars;
+  for (const Elasticity& e : sweep.elasticities) {
+    if (std::isfinite(e.elasticity)) bars.push_back({e.parameter, e.elasticity});
+  }
+  if (bars.empty()) return;
+  const ElasticityQuestion& q = *sweep.experiment.elasticity;
+  out.push_back({"elasticity", bars_svg(fmt::format("Elasticity of {}", q.metric),
+                                        fmt::format("d ln {} / d ln parameter", q.metric), bars)});
+}
+
+}  // namespace
+
+std::vector<Picture> sweep_pictures(const Sweep& sweep) {
+  std::vector<Picture> out;
+  if (const Axis* axis = line_axis(sweep.experiment)) {
+    const std::vector<Line> lines = lines_along(sweep, axis->name);
+    constexpr Curve curves[] = {
+        {"throughput", "Throughput", "throughput_per_s", "throughput (samples/s)", 1},
+        {"energy", "Energy per sample", "joules_per_sample", "energy (J/sample)", 1}};
+    for (const Curve& c : curves) add_curve(sweep, lines, *axis, c, out);
+    if (axis->name == "batch") add_memory_picture(sweep, lines, out);
+    add_utilization_picture(sweep, lines, *axis, out);
+  }
+  add_pareto_picture(sweep, out);
+  add_elasticity_picture(sweep, out);
+  return out;
+}
+
+}  // namespace tandem

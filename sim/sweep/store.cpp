@@ -1,0 +1,140 @@
+#include "sim/sweep/store.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "sim/core/field.h"
+
+namespace tandem {
+
+namespace {
+
+Json values_json(const PointResult& result) {
+  Json values = Json::object();
+  const auto metrics = sweep_metrics();
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    const double v = result.values[i];
+    values[std::string(metrics[i].name)] = std::isnan(v) ? Json(nullptr) : Json(v);
+  }
+  return values;
+}
+
+/// Nothing unless exactly the metrics of this version are there.
+std::optional<PointResult> read_values(const Json& values) {
+  PointResult result;
+  const auto metrics = sweep_metrics();
+  if (!values.is_object() || values.size() != metrics.size()) return {};
+  for (const SweepMetric& m : metrics) {
+    const auto found = values.find(std::string(m.name));
+    if (found == values.end() || (!found->is_number() && !found->is_null())) return {};
+    result.values.push_back(found->is_null() ? std::numeric_limits<double>::quiet_NaN()
+                                             : found->get<double>());
+  }
+  return result;
+}
+
+std::optional<PointResult> read_result(const Json& line) {
+  const auto error = line.find("error");
+  if (error != line.end() && error->is_string() && !error->get_ref<const std::string&>().empty()) {
+    return PointResult{{}, error->get<std::string>()};
+  }
+  const auto values = line.find("values");
+  return values == line.end() ? std::nullopt : read_values(*values);
+}
+
+bool is_text(const Json& line, const char* key) {
+  return line.contains(key) && line[key].is_string();
+}
+
+}  // namespace
+
+void ContentHash::add(std::string_view bytes) {
+  for (const char c : bytes) {
+    hash_ ^= static_cast<unsigned char>(c);
+    hash_ *= 1099511628211ull;
+  }
+  // The length closes the text, so that "ab" + "c" differs from "a" + "bc".
+  for (std::size_t n = bytes.size(); n > 0; n >>= 8) {
+    hash_ ^= n & 0xff;
+    hash_ *= 1099511628211ull;
+  }
+}
+
+void ContentHash::add_file(const std::string& path, std::string_view name) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw InputError(path, "", std::strerror(errno), "a file that can be read");
+  add(name);
+  std::vector<char> piece(1 << 20);
+  do {
+    in.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+    add({piece.data(), static_cast<std::size_t>(in.gcount())});
+  } while (in);
+  if (in.bad()) throw InputError(path, "", std::strerror(errno), "a file that can be read");
+}
+
+PointStore::PointStore(std::string path, std::uint64_t inputs)
+    : path_(std::move(path)), inputs_(fmt::format("{:016x}", inputs)) {
+  std::string text;
+  if (std::ifstream in(path_, std::ios::binary); in) {
+    text.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  read_lines(text);
+  file_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (file_ < 0) throw InputError(path_, "", std::strerror(errno), "a file that can be written");
+  // What a killed run left half written must not swallow the next line.
+  if (!text.empty() && text.back() != '\n') write("\n");
+}
+
+PointStore::~PointStore() { close(file_); }
+
+void PointStore::read_lines(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    if (end == std::string_view::npos) return;
+    const Json line = Json::parse(text.substr(0, end), nullptr, false);
+    text.remove_prefix(end + 1);
+    if (!line.is_object() || !is_text(line, "inputs") || !is_text(line, "point")) continue;
+    if (line["inputs"].get_ref<const std::string&>() != inputs_) continue;
+    if (auto result = read_result(line)) {
+      found_.insert_or_assign(line["point"].get<std::string>(), std::move(*result));
+    }
+  }
+}
+
+const PointResult* PointStore::find(const Point& point) const {
+  const auto found = found_.find(to_text(point));
+  return found == found_.end() ? nullptr : &found->second;
+}
+
+void PointStore::append(const Point& point, const PointResult& result) {
+  Json line = {{"inputs", inputs_}, {"point", to_text(point)}};
+  if (result.failed()) {
+    line["error"] = result.error;
+  } else {
+    line["values"] = values_json(result);
+  }
+  const std::string text = line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  const std::lock_guard lock(mutex_);
+  write(text);
+}
+
+void PointStore::write(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t done = ::write(file_, text.data(), text.size());
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) throw InputError(path_, "", std::strerror(errno), "room to write");
+    text.remove_prefix(static_cast<std::size_t>(done));
+  }
+}
+
+}  // namespace tandem

@@ -1,0 +1,85 @@
+// Precisions that cannot be, traces that do not tell enough, law files that cannot be used.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "models/arch/gpu_config.h"
+#include "models/whatif/precision.h"
+#include "sim/core/field.h"
+#include "tests/unit/flow_for_tests.h"
+
+namespace tandem {
+namespace {
+
+const std::string configs = TANDEM_SOURCE_DIR "/configs";
+const std::string law_file = configs + "/kernels/precision.json";
+
+std::string error_of(Step step, Precision to, const std::string& gpu) {
+  const GpuCatalogue gpus = load_catalogue(configs + "/gpus");
+  LossList losses;
+  try {
+    with_precision(std::move(step), to, find_gpu(gpus, gpu), load_precision_law(law_file),
+                   TimeConstants::load(configs + "/kernels/time.json"),
+                   load_host_model(configs + "/hosts/default.json"), losses);
+  } catch (const InputError& e) {
+    return e.what();
+  }
+  return "";
+}
+
+Step product() {
+  test::FlowMaker m;
+  m.op("aten::mm", "[[64,64],[64,64]]", R"(["float","float"])", "", "volta_sgemm_128x64_nn");
+  return m.step();
+}
+
+TEST(PrecisionBadInput, AName) {
+  try {
+    parse_precision("fp8");
+    FAIL();
+  } catch (const InputError& e) {
+    EXPECT_NE(std::string(e.what()).find("one of: fp32, tf32, amp, bf16"), std::string::npos);
+  }
+}
+
+TEST(PrecisionBadInput, AGpuWithoutTheTensorCores) {
+  EXPECT_NE(error_of(product(), Precision::bf16, "v100_sxm2_16gb").find("bf16"), std::string::npos);
+  EXPECT_NE(error_of(product(), Precision::tf32, "v100_sxm2_16gb").find("tf32"), std::string::npos);
+  EXPECT_EQ(error_of(product(), Precision::amp, "v100_sxm2_16gb"), "");
+}
+
+TEST(PrecisionBadInput, ATraceWithoutShapes) {
+  test::FlowMaker m;
+  m.op("aten::mm", "", "");
+  EXPECT_NE(error_of(m.step(), Precision::amp, "h200_sxm").find("record_shapes"),
+            std::string::npos);
+}
+
+std::string law_error(const std::string& name, void (*change)(Json&)) {
+  Json json = read_json_file(law_file);
+  change(json);
+  const std::string path = (std::filesystem::path(testing::TempDir()) / name).string();
+  std::ofstream(path) << json.dump();
+  try {
+    load_precision_law(path);
+  } catch (const InputError& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(PrecisionBadInput, LawFiles) {
+  EXPECT_NE(law_error("extra.json", [](Json& j) { j["more"] = 1; }).find("\"more\""),
+            std::string::npos);
+  EXPECT_NE(law_error("short.json", [](Json& j) { j["constants"].erase("conv_ratio"); })
+                .find("conv_ratio"),
+            std::string::npos);
+  EXPECT_NE(law_error("negative.json",
+                      [](Json& j) { j["constants"]["cast_up_dram_share"]["value"] = -1; })
+                .find("cast_up_dram_share"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,86 @@
+// What holds for every precision of a measured training step.
+#include <gtest/gtest.h>
+
+#include "models/kernel/classify.h"
+#include "sim/cli/replay.h"
+#include "sim/cli/whatif.h"
+
+namespace tandem {
+namespace {
+
+const Analysis& analysis() {
+  static const Analysis a = [] {
+    ReplayOptions o;
+    o.configs = TANDEM_SOURCE_DIR "/configs";
+    return analyse(
+        import_trace(TANDEM_SOURCE_DIR
+                     "/validation/measured/h200/traces/resnet50-train-fp32-eager-b32.json.gz"),
+        o);
+  }();
+  return a;
+}
+
+Scenario scenario(const std::string& precision) {
+  ReplayOptions o;
+  o.precision = precision;
+  return make_scenario(analysis(), nullptr, o);
+}
+
+double gpu_us(const Step& step) {
+  double sum = 0;
+  for (const DeviceWork& work : step.plan.works) sum += to_us(work.duration);
+  return sum;
+}
+
+TEST(PrecisionProperty, PlanAndTraceAgree) {
+  int seen = 0;
+  for (const char* precision : {"amp", "bf16", "tf32"}) {
+    const Scenario s = scenario(precision);
+    for (const DeviceWork& work : s.step.plan.works) {
+      ASSERT_EQ(work.duration, s.step.trace.activities.duration[work.source]);
+      ASSERT_GT(work.duration, Duration::zero());
+      ++seen;
+    }
+    ASSERT_EQ(s.step.traced_activity.size(), s.step.trace.activities.size());
+  }
+  EXPECT_GT(seen, 0);
+}
+
+TEST(PrecisionProperty, LowerPrecisionTakesLessGpuTime) {
+  EXPECT_LT(gpu_us(scenario("amp").step), 0.8 * gpu_us(analysis().traced_step));
+  EXPECT_LT(gpu_us(scenario("bf16").step), gpu_us(analysis().traced_step));
+  EXPECT_EQ(gpu_us(scenario("fp32").step), gpu_us(analysis().traced_step));
+}
+
+TEST(PrecisionProperty, EveryConvolutionIsCastAndCastBack) {
+  // 53 convolutions with a weight, a linear layer with weight and bias, and the images: 56 forward;
+  // gradients of all but the images: 55. The loss reads FP32: one more cast each way.
+  const Scenario s = scenario("bf16");
+  EXPECT_EQ(s.precision->casts_added, 56U + 55U + 2U);
+}
+
+TEST(PrecisionProperty, KernelNamesStayKnown) {
+  std::size_t unknown = 0, all = 0;
+  for (const char* precision : {"amp", "bf16"}) {
+    const Scenario s = scenario(precision);
+    for (const DeviceWork& work : s.step.plan.works) {
+      const auto name = s.step.trace.strings.get(s.step.trace.activities.name[work.source]);
+      unknown += classify(name).family == KernelFamily::generic, ++all;
+    }
+  }
+  EXPECT_GT(all, 0U);
+  EXPECT_LT(unknown * 50, all);
+}
+
+TEST(PrecisionProperty, ComposesWithTheBatch) {
+  ReplayOptions o;
+  o.precision = "amp";
+  o.batch = 64;
+  const double twice = gpu_us(make_scenario(analysis(), nullptr, o).step);
+  const double once = gpu_us(scenario("amp").step);
+  EXPECT_GT(twice, 1.6 * once);
+  EXPECT_LT(twice, 2.1 * once);
+}
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,91 @@
+// Placement of blocks, on a GPU whose numbers can be worked out by hand.
+#include "models/kernel/block_schedule.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "models/arch/gpu_config.h"
+#include "sim/core/error.h"
+
+namespace tandem {
+namespace {
+
+/// Ten SMs of two blocks of 1024 threads each, 1000 MHz.
+GpuArch ten_sms() {
+  GpuArch gpu = load_gpu(TANDEM_SOURCE_DIR "/configs/gpus/h200_sxm.json");
+  apply_overrides(gpu, std::vector<std::string>{"gpu.sm_count=10", "gpu.boost_clock_mhz=1000",
+                                                "gpu.gpc_count=1", "gpu.tpc_count=5",
+                                                "gpu.cluster_group_sms=[10]"});
+  return gpu;
+}
+
+LaunchGeometry grid(std::uint32_t blocks, std::uint32_t threads = 1024) {
+  return {{blocks, 1, 1}, {threads, 1, 1}, 16, 0};
+}
+
+constexpr double no_dispatch = 0;
+
+TEST(BlockSchedule, FillsBreadthFirst) {
+  const BlockSchedule s = schedule_blocks(ten_sms(), grid(10), 8, no_dispatch);
+  ASSERT_EQ(s.blocks.size(), 10U);
+  std::set<int> sms;
+  for (const BlockRun& b : s.blocks) {
+    sms.insert(b.sm);
+    EXPECT_EQ(b.slot, 0);
+    EXPECT_NEAR(b.end_us, 8, 1e-4);
+  }
+  EXPECT_EQ(sms.size(), 10U);
+  EXPECT_NEAR(s.sm_active_share, 1, 1e-4);
+  EXPECT_NEAR(s.achieved_occupancy, 0.5, 1e-4);  // 32 of 64 warps
+}
+
+TEST(BlockSchedule, TheTailLeavesSmsIdle) {
+  // Two per SM: 20 in a wave. 25 blocks are one wave and 5 more; a block lives half of the time.
+  const BlockSchedule s = schedule_blocks(ten_sms(), grid(25), 8, no_dispatch);
+  EXPECT_NEAR(s.block_us, 4, 1e-4);
+  EXPECT_EQ(s.waves.full, 1);
+  EXPECT_EQ(s.waves.tail_blocks, 5);
+  EXPECT_DOUBLE_EQ(s.waves.count, 1.25);
+  // All ten for 4, then five for 4: 60 of 80.
+  EXPECT_NEAR(s.sm_active_share, 0.75, 1e-4);
+  EXPECT_NEAR(s.smsp_active_share, 0.75, 1e-4);
+}
+
+TEST(BlockSchedule, FewWarpsLeaveSubPartitionsIdle) {
+  // One block of 64 threads on one SM: two of four sub-partitions of one of ten SMs.
+  const BlockSchedule s = schedule_blocks(ten_sms(), grid(1, 64), 8, no_dispatch);
+  EXPECT_NEAR(s.sm_active_share, 0.1, 1e-4);
+  EXPECT_NEAR(s.smsp_active_share, 0.05, 1e-4);
+}
+
+TEST(BlockSchedule, HandingOutBlocksTakesTime) {
+  // One block a cycle at 1000 MHz: the tenth begins after 9 ns, and they all end by 8 us.
+  const BlockSchedule s = schedule_blocks(ten_sms(), grid(10), 8, 1.0);
+  EXPECT_NEAR(s.blocks.back().begin_us, 0.009, 1e-9);
+  EXPECT_NEAR(s.blocks.back().end_us, 8, 1e-4);
+}
+
+TEST(BlockSchedule, NoSlotHoldsTwoBlocksAtOnce) {
+  const BlockSchedule s = schedule_blocks(ten_sms(), grid(173, 256), 20);
+  std::map<std::pair<int, int>, double> free_at;
+  ASSERT_EQ(s.blocks.size(), 173U);
+  for (const BlockRun& b : s.blocks) {
+    double& free = free_at[{b.sm, b.slot}];
+    EXPECT_GE(b.begin_us, free - 1e-9);
+    free = b.end_us;
+    EXPECT_LT(b.slot, s.occupancy.blocks_per_sm);
+    EXPECT_LE(b.end_us, 20 + 1e-9);
+  }
+}
+
+TEST(BlockSchedule, Errors) {
+  EXPECT_THROW(schedule_blocks(ten_sms(), grid(2'000'000), 8), InputError);
+  LaunchGeometry heavy = grid(1);
+  heavy.registers_per_thread = 255;  // 1024 x 255 registers: more than an SM has
+  EXPECT_THROW(schedule_blocks(ten_sms(), heavy, 8), InputError);
+}
+
+}  // namespace
+}  // namespace tandem

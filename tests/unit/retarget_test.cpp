@@ -1,0 +1,140 @@
+// The other-GPU what-if.
+#include "models/whatif/retarget.h"
+
+#include <gtest/gtest.h>
+
+#include "models/arch/gpu_config.h"
+#include "models/kernel/classify.h"
+#include "sim/cli/replay.h"
+
+namespace tandem {
+namespace {
+
+const std::string captures = TANDEM_SOURCE_DIR "/validation/measured/";
+
+ReplayOptions options() {
+  ReplayOptions o;
+  o.configs = TANDEM_SOURCE_DIR "/configs";
+  return o;
+}
+
+const Analysis& resnet() {
+  static const Analysis a = analyse(
+      import_trace(captures + "h200/traces/resnet50-train-fp32-eager-b32.json.gz"), options());
+  return a;
+}
+
+Step retarget(const Analysis& a, const GpuArch& to, RetargetReport* report = nullptr) {
+  LossList losses;
+  return with_gpu(a.traced_step,
+                  {&*a.gpu, &to, &a.configs.time, &a.configs.batch, &a.configs.retarget, 4}, losses,
+                  report);
+}
+
+double gpu_us(const Step& step) {
+  double sum = 0;
+  for (const DeviceWork& work : step.plan.works) sum += to_us(work.duration);
+  return sum;
+}
+
+TEST(Retarget, ToTheSameGpuChangesNothing) {
+  const Step same = retarget(resnet(), *resnet().gpu);
+  const Plan& plan = resnet().traced_step.plan;
+  ASSERT_EQ(same.plan.works.size(), plan.works.size());
+  for (std::size_t w = 0; w < plan.works.size(); ++w) {
+    EXPECT_NEAR(to_us(same.plan.works[w].duration), to_us(plan.works[w].duration), 1e-5);
+  }
+}
+
+TEST(Retarget, MoreOfAnythingIsNeverSlower) {
+  const double before = gpu_us(resnet().traced_step);
+  const char* const more[] = {"gpu.sm_count=264", "gpu.dram_peak_gbps=9600",
+                              "gpu.boost_clock_mhz=2376", "gpu.l2_bytes=125829120",
+                              "gpu.l2_read_gbps=19480"};
+  const char* const less[] = {"gpu.sm_count=66", "gpu.dram_peak_gbps=2400",
+                              "gpu.boost_clock_mhz=1710", "gpu.l2_bytes=31457280",
+                              "gpu.l2_read_gbps=4870"};
+  for (const char* const text : more) {
+    GpuArch gpu = *resnet().gpu;
+    apply_overrides(gpu, std::vector<std::string>{text});
+    EXPECT_LE(gpu_us(retarget(resnet(), gpu)), before * 1.0001) << text;
+  }
+  for (const char* const text : less) {
+    GpuArch gpu = *resnet().gpu;
+    apply_overrides(gpu, std::vector<std::string>{text});
+    EXPECT_GE(gpu_us(retarget(resnet(), gpu)), before * 0.9999) << text;
+  }
+}
+
+TEST(Retarget, HalfTheBandwidthCostsMemoryKernelsUpToTwice) {
+  GpuArch gpu = *resnet().gpu;
+  apply_overrides(gpu, std::vector<std::string>{"gpu.dram_peak_gbps=2400"});
+  const Step slow = retarget(resnet(), gpu);
+  const Plan& plan = resnet().traced_step.plan;
+  std::size_t slower = 0;
+  for (std::size_t w = 0; w < plan.works.size(); ++w) {
+    const double ratio = to_us(slow.plan.works[w].duration) / to_us(plan.works[w].duration);
+    EXPECT_GE(ratio, 0.9999);
+    EXPECT_LE(ratio, 2.0001);
+    slower += ratio > 1.5;
+  }
+  EXPECT_GT(slower, 50U);
+}
+
+TEST(Retarget, Fp32ConvolutionsLoseTheTensorCoresAndTheirTransforms) {
+  const GpuArch v100 = find_gpu(resnet().configs.gpus, "v100_sxm2_32gb");
+  RetargetReport report;
+  const Step step = retarget(resnet(), v100, &report);
+  EXPECT_GT(report.dropped, 100);
+  EXPECT_EQ(report.added, 0);
+  EXPECT_GT(report.changed_share, 0.3);
+  std::size_t products = 0;
+  for (const DeviceWork& work : step.plan.works) {
+    const KernelClass k = classify(step.trace.strings.get(step.trace.activities.name[work.source]));
+    if (k.family != KernelFamily::gemm && k.family != KernelFamily::convolution) continue;
+    EXPECT_TRUE(k.traits.engine == Engine::simt || k.traits.engine == Engine::none);
+    ++products;
+  }
+  EXPECT_GT(products, 150U);
+}
+
+TEST(Retarget, NamesItChoosesAreNamesItKnows) {
+  const RetargetLaw& law = resnet().configs.retarget;
+  ASSERT_FALSE(law.kernels.empty());
+  for (const LibraryKernel& kernel : law.kernels) {
+    const std::string name = kernel_name(kernel, 128, 64, Pass::weight_gradient);
+    const KernelClass k = classify(name, "aten::convolution_backward");
+    EXPECT_EQ(k.traits.engine, kernel.engine) << name;
+    EXPECT_EQ(k.traits.tile_m, 128) << name;
+    EXPECT_EQ(k.traits.tile_n, 64) << name;
+    EXPECT_TRUE(k.family == KernelFamily::gemm || k.family == KernelFamily::convolution) << name;
+  }
+}
+
+TEST(Retarget, AGpuWithoutTheTypeIsAnError) {
+  const Analysis bf16 = analyse(
+      import_trace(captures + "h200/traces/resnet50-train-bf16-eager-b32.json.gz"), options());
+  const GpuArch v100 = find_gpu(bf16.configs.gpus, "v100_sxm2_32gb");
+  try {
+    retarget(bf16, v100);
+    FAIL();
+  } catch (const InputError& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("has no bf16 tensor cores"), std::string::npos) << text;
+  }
+}
+
+TEST(Retarget, AmpRunsOnEveryGpu) {
+  const Analysis amp = analyse(
+      import_trace(captures + "h200/traces/resnet50-train-amp-eager-b32.json.gz"), options());
+  std::size_t gpus = 0;
+  for (const GpuArch& gpu : amp.configs.gpus.gpus) {
+    const Step step = retarget(amp, gpu);
+    EXPECT_GE(gpu_us(step), 0.99 * gpu_us(amp.traced_step)) << gpu.name;  // none is faster
+    ++gpus;
+  }
+  EXPECT_GE(gpus, 8U);
+}
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,29 @@
+"""Constants of costs.json that hold for all kernels, as fit.py writes them."""
+
+GENERAL = {
+    "launch_cycles": (1000, "cycle", "measured", "kernel duration x clock less the longest residency on an SM"),
+    "minimum_active_cycles": (300, "cycle", "measured", "one small block on H200"),
+    "counter_window_cycles": (2500, "cycle", "measured", "elapsed less duration x clock under Nsight Compute"),
+    "tail_loss": (0.03, "ratio", "fitted", "idle share while blocks drain"),
+    "residency_power": (0.4, "exponent", "fitted", "block life over blocks on the SM"),
+    "issue_per_instruction": (1.007, "ratio", "measured", "smsp__issue_active over smsp__inst_executed"),
+    "occupancy_share": (0.83, "ratio", "measured", "achieved over theoretical occupancy"),
+    "occupancy_share_matrix": (0.885, "ratio", "measured", "achieved over theoretical occupancy, GEMM"),
+    "hmma_on_gmma": (1.5, "ratio", "measured", "sm__pipe_tensor_cycles_active over instructions on H200"),
+    "hmma_short_on_gmma": (2.0, "ratio", "measured", "the same, s1688 with half operands"),
+    "unknown_functor": (6.0, "instruction", "measured", "median of the functors measured"),
+    "unknown_issue": (0.25, "ratio", "measured", "median of the kernels of single operators"),
+    "unknown_issue_simt": (0.6, "ratio", "measured", "median of 45 FP32 matrix kernels"),
+    "unknown_tensor_hmma": (0.22, "ratio", "measured", "median of 60 matrix kernels"),
+    "unknown_tensor_gmma": (0.55, "ratio", "measured", "median of 72 matrix kernels"),
+    "unknown_dram": (0.14, "ratio", "measured", "median of 177 matrix kernels"),
+}
+
+
+def general(fitted_on):
+    out = {}
+    for name, (value, unit, kind, source) in GENERAL.items():
+        out[name] = {"value": value, "unit": unit, "kind": kind, "source": source}
+        if kind == "fitted":
+            out[name]["fitted_on"] = fitted_on
+    return out
