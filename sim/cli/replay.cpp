@@ -88,7 +88,7 @@ void describe_scenario(const Analysis& a, const ReplayOptions& options, Result& 
   result.scenario.gpu = a.gpu ? a.gpu->name : a.summary.gpu;
   result.scenario.mode = to_string(options.mode.mode);
   result.scenario.batch = a.summary.batch;
-  result.scenario.precision = "as-traced";
+  result.scenario.precision = options.precision.empty() ? "as-traced" : options.precision;
   result.scenario.profiler = options.profiler == Profiler::remove ? "remove" : "keep";
   result.scenario.host = a.configs.host.name;
 }
@@ -157,6 +157,35 @@ void simulate_step(const Analysis& a, Prediction& p) {
   add_critical_path(p.step.trace, *p.step_attribution, step, repeated, steady, period, result);
 }
 
+/// Kernels that the SMs limit take longer at a lower clock.
+void slow_down(double clock_share, Prediction& p) {
+  for (const DeviceWork& work : p.step.plan.works) {
+    if (!limited_by_sms(p.step_counters[work.source])) continue;
+    Duration& duration = p.step.trace.activities.duration[work.source];
+    duration = scale(duration, 1 / clock_share);
+  }
+  retime_plan(p.step);
+}
+
+void add_what_ifs(const Analysis& a, const Scenario& s, Result& result) {
+  if (s.precision) {
+    const PrecisionReport& r = *s.precision;
+    result.precision = PrecisionSummary{std::string(to_string(r.from)),
+                                        std::string(to_string(r.to)),
+                                        r.casts_added,
+                                        r.casts_removed,
+                                        r.kernels_retyped,
+                                        r.switch_share,
+                                        r.unmodelled_share,
+                                        r.expected_error};
+  }
+  if (s.retarget) {
+    const RetargetReport& r = *s.retarget;
+    result.retarget = RetargetSummary{
+        a.gpu->name, r.added, r.dropped, r.changed_share, r.unmodelled_share, r.expected_error};
+  }
+}
+
 Prediction predict_step(const Analysis& a, Scenario scenario, const ReplayOptions& options) {
   Prediction p;
   Result& result = p.result;
@@ -172,6 +201,16 @@ Prediction predict_step(const Analysis& a, Scenario scenario, const ReplayOption
   p.step_counters = scenario_counters(a, p, scenario.rewritten, launches, options);
   p.step_attribution.emplace(p.step.trace, p.step.links);
   simulate_step(a, p);
+  LimitedPower power;
+  if (scenario.retarget) {
+    power = limited_power(a, launches, p);
+    if (power.clock_share < 1) {
+      slow_down(power.clock_share, p);
+      p.step_counters = scenario_counters(a, p, scenario.rewritten, launches, options);
+      simulate_step(a, p);
+    }
+  }
+  add_what_ifs(a, scenario, result);
   const auto widen = [&](const auto& report_or_summary) {
     if (!report_or_summary) return;
     result.expected_error = std::hypot(result.expected_error, report_or_summary->expected_error);
@@ -181,6 +220,7 @@ Prediction predict_step(const Analysis& a, Scenario scenario, const ReplayOption
   widen(result.fusion);
   widen(scenario.retarget);
   if (p.target) add_energy(a, launches, p);
+  if (result.energy) result.energy->power_limited_share = power.power_limited_share;
   add_shares(p);
   if (!p.target) return p;
   const GpuScale scale = gpu_scale(*p.target);

@@ -1,5 +1,6 @@
 #include "sim/cli/step_energy.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "models/energy/energy_config.h"
@@ -83,6 +84,32 @@ void add_energy(const Analysis& a, const TraceLaunches& launches, Prediction& p)
   p.result.energy = summarize(energy);
   p.result.energy->lower_bound_data_movement_j = movement.total_j;
   p.result.energy->lower_bound_error_j = movement.error_j;
+}
+
+bool limited_by_sms(const WorkCounters& work) {
+  return work.family == "gemm" || work.family == "convolution" || work.family == "attention";
+}
+
+LimitedPower limited_power(const Analysis& a, const TraceLaunches& launches, const Prediction& p) {
+  EnergyConfig config;
+  try {
+    config = find_energy(a.configs.folder + "/energy", *p.target);
+  } catch (const InputError&) {
+    return {};  // add_energy() counts it
+  }
+  const std::vector<EnergyWork> works = energy_works(a, launches, p);
+  PowerDemand demand;
+  demand.static_w = config.trace.static_w;
+  for (std::size_t w = 0; w < works.size(); ++w) {
+    const EnergyBreakdown e = work_energy(config.trace, works[w]);
+    demand.memory_j += e.dram_j;
+    demand.sm_j += total_j(e) - e.dram_j;
+    const WorkCounters& c = p.step_counters[p.step.plan.works[w].source];
+    if (limited_by_sms(c)) demand.sm_us += works[w].duration_us;
+  }
+  demand.sm_us = std::min(demand.sm_us, p.result.step.time_us);
+  demand.other_us = p.result.step.time_us - demand.sm_us;
+  return limit_power(demand, config.trace.power_limit_w, a.configs.work_rules.clock_exponent);
 }
 
 }  // namespace tandem

@@ -116,6 +116,25 @@ struct BatchConfidenceSummary {
   double expected_error = 0;  // relative, of the GPU time
 };
 
+/// What another precision makes of the step, before batch, compiler and GPU; shares are of the
+/// predicted GPU time.
+struct PrecisionSummary {
+  std::string from, to;
+  std::int64_t casts_added = 0, casts_removed = 0, kernels_retyped = 0;
+  double switch_share = 0;      // the libraries pick other kernels
+  double unmodelled_share = 0;  // operations without a law of their own
+  double expected_error = 0;    // relative, of the GPU time
+};
+
+/// What another GPU, or other numbers of the traced one, make of the step.
+struct RetargetSummary {
+  std::string from;
+  std::int64_t added = 0, dropped = 0;  // kernels
+  double changed_share = 0;             // another algorithm or type of arithmetic
+  double unmodelled_share = 0;          // keep their time for want of a model
+  double expected_error = 0;            // relative, of the GPU time
+};
+
 /// A kernel that a compiler generates, and the operations whose work it does.
 struct FusedKernelSummary {
   std::string name;
@@ -142,7 +161,8 @@ struct FusionSummary {
 struct EnergySummary {
   double energy_j = 0;
   double average_power_w = 0;
-  double error_j = 0;  // standard deviation
+  double error_j = 0;              // standard deviation
+  double power_limited_share = 0;  // of the step, lost to the clock that the power limit allows
   /// Least energy of the step's data movement (thesis equation 5.3); no part of the sum.
   double lower_bound_data_movement_j = 0;
   double lower_bound_error_j = 0;
@@ -169,7 +189,9 @@ struct Result {
   std::vector<UtilizationBin> tc_issue_bins;
   std::optional<MemorySummary> memory;
   std::optional<BatchConfidenceSummary> batch;  // only with another batch
+  std::optional<PrecisionSummary> precision;    // only in another precision
   std::optional<FusionSummary> fusion;          // only in mode jit
+  std::optional<RetargetSummary> retarget;      // only on another GPU
   std::optional<EnergySummary> energy;
   double graph_captured_us = 0;  // device time behind the graph launch in mode cuda-graph
   std::uint64_t events = 0;

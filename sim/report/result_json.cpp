@@ -86,6 +86,26 @@ Json memory_json(const std::optional<MemorySummary>& m) {
           {"uncertainty", m->uncertainty}};
 }
 
+Json precision_json(const PrecisionSummary& p) {
+  return {{"from", p.from},
+          {"to", p.to},
+          {"casts_added", p.casts_added},
+          {"casts_removed", p.casts_removed},
+          {"kernels_retyped", p.kernels_retyped},
+          {"switch_share", p.switch_share},
+          {"unmodelled_share", p.unmodelled_share},
+          {"expected_error", p.expected_error}};
+}
+
+Json retarget_json(const RetargetSummary& r) {
+  return {{"from", r.from},
+          {"kernels_added", r.added},
+          {"kernels_dropped", r.dropped},
+          {"changed_share", r.changed_share},
+          {"unmodelled_share", r.unmodelled_share},
+          {"expected_error", r.expected_error}};
+}
+
 Json batch_json(const std::optional<BatchConfidenceSummary>& b) {
   if (!b) return nullptr;
   return {{"factor", b->factor},
@@ -140,6 +160,7 @@ void add_energy(const std::optional<EnergySummary>& e, std::optional<std::int64_
                     {"other_j", e->other_j},
                     {"error_j", e->error_j},
                     {"estimated_share", e->estimated_share},
+                    {"power_limited_share", e->power_limited_share},
                     {"lower_bound_data_movement_j", e->lower_bound_data_movement_j},
                     {"lower_bound_error_j", e->lower_bound_error_j}};
 }
@@ -171,6 +192,8 @@ Json result_json(const Result& r) {
   add_energy(r.energy, r.scenario.batch, out["step"]);
   out["memory"] = memory_json(r.memory);
   out["batch"] = batch_json(r.batch);
+  if (r.precision) out["precision"] = precision_json(*r.precision);
+  if (r.retarget) out["retarget"] = retarget_json(*r.retarget);
   if (r.fusion) out["fusion"] = fusion_json(*r.fusion);
   out["kernel_time"]["time_us"] = r.step.gpu_kernel_us;
   add_gpu_metrics(r.gpu_kernel_time, out["kernel_time"]);

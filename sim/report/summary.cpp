@@ -108,6 +108,23 @@ std::string memory_line(const Result& r) {
                      r.memory->largest_batch);
 }
 
+std::string precision_line(const Result& r) {
+  if (!r.precision) return {};
+  const PrecisionSummary& p = *r.precision;
+  return fmt::format(
+      "precision  {} -> {}: {} kernels in another type, {} casts added, {} removed\n", p.from, p.to,
+      p.kernels_retyped, p.casts_added, p.casts_removed);
+}
+
+std::string retarget_line(const Result& r) {
+  if (!r.retarget) return {};
+  const RetargetSummary& t = *r.retarget;
+  return fmt::format(
+      "GPU        from {}: {:.0f} % of the kernel time by other algorithms or types, {:.0f} % "
+      "without a model; {} kernels added, {} dropped\n",
+      t.from, 100 * t.changed_share, 100 * t.unmodelled_share, t.added, t.dropped);
+}
+
 std::string fusion_line(const Result& r) {
   if (!r.fusion) return {};
   const FusionSummary& f = *r.fusion;
@@ -153,8 +170,9 @@ std::string losses_text(const Result& r) {
 }  // namespace
 
 std::string summary_text(const Result& r) {
-  std::string text = headline(r) + fusion_line(r) + levels_line(r) + energy_line(r) +
-                     memory_line(r) + fidelity_line(r) + losses_text(r);
+  std::string text = headline(r) + precision_line(r) + fusion_line(r) + retarget_line(r) +
+                     levels_line(r) + energy_line(r) + memory_line(r) + fidelity_line(r) +
+                     losses_text(r);
   text += table("critical path of one step (what makes it as long as it is)", r.critical_path, 10,
                 path_row);
   text += table("device time by type of layer", r.layers, 8, share_row);
