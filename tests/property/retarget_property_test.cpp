@@ -1,0 +1,58 @@
+// What must hold of every mode on every GPU.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "sim/cli/replay.h"
+
+namespace tandem {
+namespace {
+
+const std::string folder = TANDEM_SOURCE_DIR "/validation/measured/h200/traces/";
+
+void check_ratios(const GpuMetrics& m) {
+  for (const double ratio :
+       {m.smsp_active_utilization, m.smsp_issue_utilization, m.tc_active_utilization,
+        m.tc_issue_utilization, m.smact, m.smocc, m.tenso, m.drama, m.coverage}) {
+    EXPECT_GE(ratio, 0);
+    EXPECT_LE(ratio, 1.0001);
+  }
+  EXPECT_LE(m.smsp_issue_cycles, m.smsp_active_cycles * 1.0001);
+}
+
+void check(const Result& r) {
+  EXPECT_TRUE(std::isfinite(r.step.time_us));
+  EXPECT_GE(r.step.time_us, r.step.gpu_busy_us * 0.9999);
+  ASSERT_TRUE(r.gpu_step && r.gpu_kernel_time && r.energy);
+  check_ratios(*r.gpu_step);
+  check_ratios(*r.gpu_kernel_time);
+  EXPECT_GT(r.energy->energy_j, 0);
+  const EnergySummary& e = *r.energy;
+  const double parts =
+      e.static_j + e.dram_j + e.l2_j + e.l1_j + e.shared_j + e.compute_j + e.tensor_j + e.other_j;
+  EXPECT_NEAR(parts, e.energy_j, 1e-9 * e.energy_j);
+  EXPECT_GE(e.power_limited_share, 0);
+  EXPECT_LT(e.power_limited_share, 1);
+}
+
+TEST(RetargetProperty, EveryModeOnEveryGpu) {
+  std::size_t cases = 0;
+  for (const char* name : {"resnet50-train-fp32-eager-b32", "lenet5-train-fp32-eager-b1024"}) {
+    ReplayOptions o;
+    o.configs = TANDEM_SOURCE_DIR "/configs";
+    const Analysis a = analyse(import_trace(folder + name + ".json.gz"), o);
+    for (const GpuArch& gpu : a.configs.gpus.gpus) {
+      for (const Mode mode : {Mode::as_traced, Mode::eager_sync, Mode::cuda_graph, Mode::jit}) {
+        SCOPED_TRACE(std::string(name) + " on " + gpu.name + ", " + std::string(to_string(mode)));
+        o.gpu = gpu.name;
+        o.mode.mode = mode;
+        check(predict(a, o).result);
+        ++cases;
+      }
+    }
+  }
+  EXPECT_GE(cases, 64U);
+}
+
+}  // namespace
+}  // namespace tandem
