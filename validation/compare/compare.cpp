@@ -161,6 +161,17 @@ std::vector<Comparison> compare_counters(const Case& c, const std::string& path,
            kernel_time_metric(model.result, c.quantity), c.absolute}};
 }
 
+/// Predicted power while an iteration takes as long as it did in the power window: reading the
+/// meter slows the host, and an idle GPU draws less.
+double power_in_window(const std::string& trace_path, const EnergySummary& energy) {
+  const auto measured =
+      measured_energy(trace_path.substr(0, trace_path.size() - trace_suffix.size()) + ".meta.json");
+  if (!measured) return energy.average_power_w;
+  const double step_us = energy.energy_j / energy.average_power_w * 1e6;
+  const double static_w = energy.static_j / step_us * 1e6;
+  return static_w + (energy.energy_j - energy.static_j) / measured->window_us * 1e6;
+}
+
 std::vector<Comparison> compare_trace(const Case& c, const std::string& path,
                                       const CompareOptions& options) {
   if ((c.kind == CaseKind::unprofiled || c.kind == CaseKind::power) &&
@@ -178,7 +189,7 @@ std::vector<Comparison> compare_trace(const Case& c, const std::string& path,
   }
   if (c.kind == CaseKind::power) {
     if (!r.result.energy) return {};
-    return {{name_of(path), meta_number(path, "power_w"), r.result.energy->average_power_w}};
+    return {{name_of(path), meta_number(path, "power_w"), power_in_window(path, *r.result.energy)}};
   }
   const double measured = measured_us(path);
   const bool host_bound = measured > host_bound_ratio * r.result.step.gpu_busy_us;
