@@ -177,6 +177,7 @@ void add_what_ifs(const Analysis& a, const Scenario& s, Result& result) {
                                         r.kernels_retyped,
                                         r.switch_share,
                                         r.unmodelled_share,
+                                        s.item_memory_ratio,
                                         r.expected_error};
   }
   if (s.retarget) {

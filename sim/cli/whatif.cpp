@@ -15,13 +15,22 @@ void require_gpu(const Analysis& a, const std::string& option) {
   throw InputError(a.summary.path, option, "a trace of an unknown GPU", "--gpu NAME beside it");
 }
 
+/// Activations of an item, from the shapes and types of the forward operations alone.
+double item_bytes(const Analysis& a, const Step& step) {
+  return peak_memory(step.trace, step.links, *a.summary.batch, {}, a.configs.batch).item_bytes;
+}
+
 void change_precision(const Analysis& a, Precision to, Scenario& s) {
   require_gpu(a, "--precision");
   const Configs& c = a.configs;
   s.precision.emplace();
   s.step = with_precision(std::move(s.step), to, *a.gpu, c.precision, c.time, c.host, s.losses,
                           &*s.precision);
-  s.rewritten |= s.precision->from != to;
+  if (s.precision->from == to) return;
+  s.rewritten = true;
+  if (!a.memory) return;
+  const double before = item_bytes(a, a.traced_step);
+  if (before > 0) s.item_memory_ratio = item_bytes(a, s.step) / before;
 }
 
 void require_batch(const Analysis& a) {
@@ -146,7 +155,8 @@ void add_memory(const Analysis& a, const Analysis* second, const GpuArch& target
                 const ReplayOptions& options, Result& result) {
   const std::optional<PeakMemory> known = second == nullptr ? a.memory : measured_peak(a, second);
   if (!known) return;
-  const PeakMemory& memory = *known;
+  PeakMemory memory = *known;
+  if (result.precision) memory.item_bytes *= result.precision->item_memory_ratio;
   const BatchLaw& law = a.configs.batch;
   const std::int64_t batch = options.batch ? *options.batch : *a.summary.batch;
   MemorySummary m;

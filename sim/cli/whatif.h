@@ -21,6 +21,7 @@ struct Scenario {
   std::optional<BatchReport> batch;
   std::optional<JitReport> jit;
   std::optional<RetargetReport> retarget;
+  double item_memory_ratio = 1;  // activations in the new precision over those in the traced one
   LossList losses;
   bool rewritten = false;  // false: the traced step itself
 };

@@ -121,9 +121,10 @@ struct BatchConfidenceSummary {
 struct PrecisionSummary {
   std::string from, to;
   std::int64_t casts_added = 0, casts_removed = 0, kernels_retyped = 0;
-  double switch_share = 0;      // the libraries pick other kernels
-  double unmodelled_share = 0;  // operations without a law of their own
-  double expected_error = 0;    // relative, of the GPU time
+  double switch_share = 0;       // the libraries pick other kernels
+  double unmodelled_share = 0;   // operations without a law of their own
+  double item_memory_ratio = 1;  // bytes of activations over those in the traced precision
+  double expected_error = 0;     // relative, of the GPU time
 };
 
 /// What another GPU, or other numbers of the traced one, make of the step.

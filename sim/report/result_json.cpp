@@ -94,6 +94,7 @@ Json precision_json(const PrecisionSummary& p) {
           {"kernels_retyped", p.kernels_retyped},
           {"switch_share", p.switch_share},
           {"unmodelled_share", p.unmodelled_share},
+          {"item_memory_ratio", p.item_memory_ratio},
           {"expected_error", p.expected_error}};
 }
 
