@@ -210,6 +210,18 @@ std::optional<std::int64_t> leading_dimension(std::string_view dims, int n) {
 
 }  // namespace
 
+namespace {
+
+bool is_compiled(const Trace& trace) {
+  for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+    const std::string_view name = trace.strings.get(trace.ops.name[i]);
+    if (name.starts_with("Torch-Compiled Region")) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 std::optional<std::int64_t> batch_size(const Trace& trace, const Links& links) {
   const TimePoint from = links.steps.front().begin;
   std::uint32_t first = no_row;
@@ -231,6 +243,9 @@ std::optional<std::int64_t> batch_size(const Trace& trace, const Links& links) {
     input = which;
   }
   if (first == no_row) return {};
+  // Compiled code merges the batch with other dimensions before its products.
+  const bool product = trace.strings.get(trace.ops.name[first]) == "aten::addmm";
+  if (product && is_compiled(trace)) return {};
   return leading_dimension(trace.strings.get(trace.ops.dims[first]), input);
 }
 

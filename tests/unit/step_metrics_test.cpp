@@ -207,6 +207,19 @@ TEST(BatchSize, IsUnknownWithoutShapesOrLayers) {
   EXPECT_EQ(batch_of("aten::relu", "[[32,3]]"), std::nullopt);
 }
 
+TEST(BatchSize, IsUnknownWhereACompilerMergedItWithOtherDimensions) {
+  for (const bool compiled : {false, true}) {
+    TraceMaker m;
+    m.step(0, 0, 100);
+    if (compiled) m.op("Torch-Compiled Region: 0/0", 1, 50);
+    m.op("aten::addmm", 5, 10, 0, "[[768],[2048,768],[768,768]]");
+    m.launch(6, 2, 1);
+    m.kernel(20, 5, 1);
+    const auto batch = batch_size(m.trace, link_trace(m.trace));
+    EXPECT_EQ(batch.has_value(), !compiled);
+  }
+}
+
 TEST(BatchSize, TakesTheFirstLayerOfTheFirstStep) {
   TraceMaker m;
   m.op("aten::conv2d", 10, 5, 0, "[[99,3]]");  // before the step
