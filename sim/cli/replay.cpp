@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "models/runtime/sm_pool.h"
 #include "sim/cli/kernel_counters.h"
 #include "sim/cli/step_energy.h"
 #include "sim/cli/whatif.h"
@@ -200,6 +201,9 @@ Prediction predict_step(const Analysis& a, Scenario scenario, const ReplayOption
   apply_mode(p.step.trace, a.configs.host, options.mode, p.step.plan, result.losses);
   const TraceLaunches launches(p.step.trace, p.step.links, ops_of_calls(p.step.trace).innermost);
   p.step_counters = scenario_counters(a, p, scenario.rewritten, launches, options);
+  std::vector<double> places;  // waves: grid over what the device holds at once
+  for (const WorkCounters& c : p.step_counters) places.push_back(c.waves);
+  if (p.target) share_sm_pool(a.trace, places, p.step);
   p.step_attribution.emplace(p.step.trace, p.step.links);
   simulate_step(a, p);
   LimitedPower power;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <queue>
 #include <stdexcept>
 
@@ -41,6 +42,7 @@ struct ThreadState {
 struct StreamState {
   std::vector<std::uint32_t> queue;  // all its work
   std::size_t head = 0;              // first that has not started
+  std::uint32_t running = no_index;  // while busy
   bool busy = false;
   bool used = false;
   TimePoint last_end{};
@@ -65,6 +67,7 @@ class Simulation {
   std::uint32_t last_submitted(const StreamState& stream, std::uint32_t first_later) const;
   void finish_item(std::uint32_t thread, TimePoint end);
   void start_head(std::uint32_t stream, TimePoint now);
+  Duration time_in_pool(std::uint32_t work, TimePoint start);
   void end_work(std::uint32_t work, TimePoint now);
   void wake_threads(std::uint32_t work, std::uint32_t stream, TimePoint now);
   bool ended(std::uint32_t work) const { return state_[work] == WorkState::ended; }
@@ -79,6 +82,7 @@ class Simulation {
   std::vector<WorkState> state_;         // per work
   std::vector<std::uint8_t> item_done_;  // per item
   std::array<TimePoint, 2> copy_engine_free_{};
+  std::vector<std::pair<TimePoint, double>> others_;  // scratch of time_in_pool()
   std::uint32_t blocked_streams_ = 0;
   std::uint32_t blocked_threads_ = 0;
   std::uint32_t handoff_waiters_ = 0;
@@ -289,9 +293,41 @@ void Simulation::start_head(std::uint32_t s, TimePoint now) {
   stream.used = true;
   ++stream.head;
   state_[w] = WorkState::running;
+  stream.running = w;
   out_.work_begin[w] = start;
+  out_.work_end[w] = start + time_in_pool(w, start);
   // A negative gap may reach back before `now`; the calendar itself never does.
-  push(std::max(now, start + work.duration), EventKind::work_end, w);
+  push(std::max(now, out_.work_end[w]), EventKind::work_end, w);
+}
+
+/// How long work takes beside what runs on other streams. Blocks of earlier work are placed first
+/// and stay; later work gets the places that they leave, and more as they end.
+Duration Simulation::time_in_pool(std::uint32_t w, TimePoint start) {
+  const DeviceWork& work = plan_.works[w];
+  if (work.pool_share <= 0) return work.duration;
+  others_.clear();
+  double left = 1;
+  for (const StreamState& stream : streams_) {
+    if (!stream.busy || stream.running == w) continue;
+    const DeviceWork& other = plan_.works[stream.running];
+    if (other.pool_share <= 0 || out_.work_end[stream.running] <= start) continue;
+    others_.emplace_back(out_.work_end[stream.running], other.pool_share);
+    left -= other.pool_share;
+  }
+  std::sort(others_.begin(), others_.end());
+  double remaining = static_cast<double>(work.duration.count());
+  TimePoint now = start;
+  for (const auto& [end, share] : others_) {
+    const double rate = std::clamp(left / work.pool_share, 0.0, 1.0);
+    const double done = rate * static_cast<double>((end - now).count());
+    if (done >= remaining) break;
+    remaining -= done;
+    now = end;
+    left += share;
+  }
+  const double rate = std::clamp(left / work.pool_share, 0.0, 1.0);
+  const double tail = rate > 0 ? remaining / rate : remaining;
+  return now - start + Duration(std::llround(tail));
 }
 
 void Simulation::end_work(std::uint32_t w, TimePoint now) {

@@ -60,6 +60,9 @@ struct DeviceWork {
   std::uint16_t stream = 0;         // index of Plan::streams
   DeviceEngine engine = DeviceEngine::compute;
   bool graph_node = false;
+  /// Share of the device's places for blocks that it holds while it runs, 0..1; where earlier work
+  /// leaves it less, it takes longer. 0: none, as copies, or contention is in `duration` already.
+  float pool_share = 0;
   bool takes_slot = true;  // holds a place of its stream's launch queue; of a graph the last node
 };
 

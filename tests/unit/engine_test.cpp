@@ -260,5 +260,33 @@ TEST(Engine, RejectsPreloadedWorkWithoutAStart) {
   EXPECT_THROW(simulate(b.plan), std::exception);
 }
 
+// Two streams; kernels of 100 us; each launch takes 5 from its begin to its end.
+Plan two_kernels(float first, float second) {
+  test::PlanBuilder b(2, 2);
+  b.launch(0, 5, {.us = 100, .latency_us = 0, .stream = 0});
+  b.launch(10, 5, {.us = 100, .latency_us = 0, .stream = 1}, 1);
+  b.plan.works[0].pool_share = first;
+  b.plan.works[1].pool_share = second;
+  return b.plan;
+}
+
+TEST(EnginePool, LaterWorkGetsWhatEarlierWorkLeaves) {
+  // The first runs from 5 to 105, the second from 15: at half speed until 105 (45 of 100 done),
+  // then alone: 55 more.
+  const Timeline t = simulate(two_kernels(0.5F, 1.0F));
+  EXPECT_EQ(t.work_end[0], at_us(105));
+  EXPECT_EQ(t.work_begin[1], at_us(15));
+  EXPECT_EQ(t.work_end[1], at_us(160));
+}
+
+TEST(EnginePool, WorkThatFitsBesideIsNotSlowed) {
+  EXPECT_EQ(simulate(two_kernels(0.5F, 0.5F)).work_end[1], at_us(115));
+  EXPECT_EQ(simulate(two_kernels(0.0F, 1.0F)).work_end[1], at_us(115));
+}
+
+TEST(EnginePool, AFullDeviceMakesLaterWorkWait) {
+  EXPECT_EQ(simulate(two_kernels(1.0F, 0.25F)).work_end[1], at_us(205));
+}
+
 }  // namespace
 }  // namespace tandem
