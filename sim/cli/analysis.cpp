@@ -81,6 +81,7 @@ Analysis analyse(Trace trace, const ReplayOptions& options) {
   a.losses.merge(step.losses);
   a.traced_step = cut_step(a.trace, a.links, std::move(step));
   if (a.gpu) a.memory = measured_peak(a, nullptr);
+  if (a.memory) a.shape_item_bytes = shape_item_bytes(a, a.traced_step);
   return a;
 }
 

@@ -54,7 +54,8 @@ struct Analysis {
   std::vector<WorkCounters> counters;
   std::vector<WorkCounters> model_counters;  // the kernel model's, where a report replaced some
   Step traced_step;                          // what scenarios start from
-  std::optional<PeakMemory> memory;          // by batch, where the capture states its peak
+  double shape_item_bytes = 0;       // activations of an item, from shapes alone; with memory
+  std::optional<PeakMemory> memory;  // by batch, where the capture states its peak
   TraceSummary summary;
   std::vector<StepFidelity> fidelity;
   LossList losses;

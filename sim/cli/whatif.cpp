@@ -15,11 +15,6 @@ void require_gpu(const Analysis& a, const std::string& option) {
   throw InputError(a.summary.path, option, "a trace of an unknown GPU", "--gpu NAME beside it");
 }
 
-/// Activations of an item, from the shapes and types of the forward operations alone.
-double item_bytes(const Analysis& a, const Step& step) {
-  return peak_memory(step.trace, step.links, *a.summary.batch, {}, a.configs.batch).item_bytes;
-}
-
 void change_precision(const Analysis& a, Precision to, Scenario& s) {
   require_gpu(a, "--precision");
   const Configs& c = a.configs;
@@ -29,8 +24,9 @@ void change_precision(const Analysis& a, Precision to, Scenario& s) {
   if (s.precision->from == to) return;
   s.rewritten = true;
   if (!a.memory) return;
-  const double before = item_bytes(a, a.traced_step);
-  if (before > 0) s.item_memory_ratio = item_bytes(a, s.step) / before;
+  if (a.shape_item_bytes > 0) {
+    s.item_memory_ratio = shape_item_bytes(a, s.step) / a.shape_item_bytes;
+  }
 }
 
 void require_batch(const Analysis& a) {
@@ -121,6 +117,10 @@ std::optional<MemoryPoint> measured_memory(const Analysis& a) {
 }
 
 }  // namespace
+
+double shape_item_bytes(const Analysis& a, const Step& step) {
+  return peak_memory(step.trace, step.links, *a.summary.batch, {}, a.configs.batch).item_bytes;
+}
 
 Scenario make_scenario(const Analysis& a, const Analysis* second, const ReplayOptions& options) {
   Scenario s;

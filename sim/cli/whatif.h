@@ -36,6 +36,9 @@ Scenario make_scenario(const Analysis& analysis, const Analysis* second,
 /// Peak memory from the `peak_alloc` of the captures' meta files; nothing where there is none.
 std::optional<PeakMemory> measured_peak(const Analysis& analysis, const Analysis* second);
 
+/// Activations of an item of the batch, from the shapes and types of the forward operations alone.
+double shape_item_bytes(const Analysis& analysis, const Step& step);
+
 /// Peak memory and what fits, from the `peak_alloc` of the captures' meta files where there are
 /// any. `second`: the other trace of a prediction from two, or null.
 void add_memory(const Analysis& analysis, const Analysis* second, const GpuArch& target,
