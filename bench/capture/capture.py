@@ -31,7 +31,7 @@ MODES = ("eager", "blocking", "cudagraph", "compile", "script")
 def workload_arguments(parser):
     parser.add_argument("--model")
     parser.add_argument("--task", choices=("train", "infer"), default="train")
-    parser.add_argument("--precision", choices=("fp32", "amp", "bf16"), default="fp32")
+    parser.add_argument("--precision", choices=("fp32", "tf32", "amp", "bf16"), default="fp32")
     parser.add_argument("--mode", choices=MODES, default="eager")
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--item", action="store_true", help="read the result back every iteration")

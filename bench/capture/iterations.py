@@ -11,7 +11,8 @@ def synchronize():
 def precision_context(precision, device):
     """A function that gives the autocast context of one iteration."""
     import torch
-    if precision == "fp32":
+    torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
+    if precision in ("fp32", "tf32"):
         return contextlib.nullcontext
     dtype = torch.bfloat16 if precision == "bf16" or device == "cpu" else torch.float16
     return lambda: torch.autocast(device, dtype=dtype)

@@ -1,6 +1,9 @@
 #include "models/runtime/inference.h"
 
 #include <algorithm>
+#include <numeric>
+
+#include "models/runtime/stream_events.h"
 
 namespace tandem {
 
@@ -11,7 +14,13 @@ constexpr Duration shortest_hand_off = microseconds(20);
 /// How long before a late start a cause on another stream may have ended.
 constexpr Duration edge_window = microseconds(20);
 
-TimePoint end_of(const Activities& a, std::uint32_t row) { return a.begin[row] + a.duration[row]; }
+/// From the first free places until a kernel that waited for them begins.
+constexpr Duration places_delay = microseconds(5);
+
+template <class Rows>
+TimePoint end_of(const Rows& rows, std::uint32_t row) {
+  return rows.begin[row] + rows.duration[row];
+}
 
 }  // namespace
 
@@ -82,18 +91,64 @@ std::uint32_t find_hand_off(ThreadId thread, TimePoint own_end, TimePoint begin,
   return best;
 }
 
-void infer_edges(const Trace& trace, const Links& links, const DeviceTiming& timing,
-                 const std::vector<std::uint32_t>& work_of_activity, Plan& plan, LossList& losses) {
-  const Activities& acts = trace.activities;
-  std::vector<std::uint32_t> by_end(plan.works.size());
-  for (std::uint32_t w = 0; w < by_end.size(); ++w) by_end[w] = w;
-  const auto work_end = [&](std::uint32_t w) { return end_of(acts, plan.works[w].source); };
-  std::sort(by_end.begin(), by_end.end(),
-            [&](std::uint32_t a, std::uint32_t b) { return work_end(a) < work_end(b); });
-  const auto launch_of = [&](std::uint32_t w) {
-    const std::uint32_t call = links.call_of_activity[plan.works[w].source];
-    return call == no_row ? TimePoint::min() : trace.calls.begin[call] + trace.calls.duration[call];
+namespace {
+
+/// Work of other streams that ended shortly before a late start.
+class LateStarts {
+ public:
+  struct Causes {
+    std::uint32_t before = no_index;  // launched before
+    std::uint32_t later = no_index;   // launched later: it can only have held places
   };
+
+  LateStarts(const Trace& trace, const Links& links, const Plan& plan)
+      : trace_(trace), links_(links), plan_(plan), by_end_(plan.works.size()) {
+    std::iota(by_end_.begin(), by_end_.end(), 0U);
+    std::sort(by_end_.begin(), by_end_.end(),
+              [&](std::uint32_t a, std::uint32_t b) { return work_end(a) < work_end(b); });
+  }
+
+  TimePoint work_end(std::uint32_t w) const {
+    return end_of(trace_.activities, plan_.works[w].source);
+  }
+
+  /// The latest of each kind, for work `w` that could have begun at `allowed`.
+  Causes causes(std::uint32_t w, TimePoint allowed) const {
+    const TimePoint start = trace_.activities.begin[plan_.works[w].source];
+    Causes out;
+    auto it =
+        std::upper_bound(by_end_.begin(), by_end_.end(), start,
+                         [&](TimePoint t, std::uint32_t other) { return t < work_end(other); });
+    while (it != by_end_.begin() && (out.before == no_index || out.later == no_index)) {
+      const std::uint32_t other = *--it;
+      if (start - work_end(other) > edge_window) break;
+      if (plan_.works[other].stream == plan_.works[w].stream) continue;
+      std::uint32_t& cause = other < w ? out.before : out.later;
+      if (cause == no_index && (other < w || launch_end(other) < allowed)) cause = other;
+    }
+    return out;
+  }
+
+ private:
+  TimePoint launch_end(std::uint32_t w) const {
+    const std::uint32_t call = links_.call_of_activity[plan_.works[w].source];
+    return call == no_row ? TimePoint::min() : end_of(trace_.calls, call);
+  }
+
+  const Trace& trace_;
+  const Links& links_;
+  const Plan& plan_;
+  std::vector<std::uint32_t> by_end_;
+};
+
+}  // namespace
+
+void infer_edges(const Trace& trace, const Links& links, const DeviceTiming& timing,
+                 const TracedPool& pool, const std::vector<std::uint32_t>& work_of_activity,
+                 Plan& plan, LossList& losses) {
+  const Activities& acts = trace.activities;
+  const StreamEvents events(trace, links);
+  const LateStarts late(trace, links, plan);
   std::int64_t delays = 0;
   for (std::uint32_t w = 0; w < plan.works.size(); ++w) {
     DeviceWork& work = plan.works[w];
@@ -102,43 +157,45 @@ void infer_edges(const Trace& trace, const Links& links, const DeviceTiming& tim
     const TimePoint start = acts.begin[work.source];
     const std::uint32_t previous = links.stream_predecessor[work.source];
     TimePoint allowed = trace.calls.begin[item.source] + item.submit + work.latency;
-    TimePoint stream_free = TimePoint::min();
     if (previous != no_row) {
-      stream_free = end_of(acts, previous) + timing.gap(previous, work.source).traced;
-    }
-    allowed = std::max(allowed, stream_free);
-    if (start - allowed <= unexplained_delay) continue;
-    // The latest cause among what was launched before, and among what was launched later.
-    std::uint32_t before = no_index;
-    std::uint32_t later = no_index;
-    auto it =
-        std::upper_bound(by_end.begin(), by_end.end(), start,
-                         [&](TimePoint t, std::uint32_t other) { return t < work_end(other); });
-    while (it != by_end.begin() && (before == no_index || later == no_index)) {
-      const std::uint32_t other = *--it;
-      if (start - work_end(other) > edge_window) break;
-      if (plan.works[other].stream == work.stream) continue;
-      std::uint32_t& cause = other < w ? before : later;
-      if (cause == no_index && (other < w || launch_of(other) < allowed)) cause = other;
+      allowed =
+          std::max(allowed, end_of(acts, previous) + timing.gap(previous, work.source).traced);
     }
     work.first_edge = static_cast<std::uint32_t>(plan.edges.size());
-    for (const std::uint32_t cause : {before, later}) {
-      if (cause != no_index) plan.edges.push_back({cause, start - work_end(cause)});
+    const auto add_edge = [&](std::uint32_t cause, Duration delay, bool places) {
+      plan.edges.push_back({cause, delay, places});
+      ++work.edge_count;
+    };
+    for (const std::uint32_t act : events.awaited(work.source)) {
+      const std::uint32_t cause = work_of_activity[act];
+      if (cause == no_index || cause >= w) continue;
+      // How much later work may begin without it being told from an immediate start.
+      add_edge(cause, std::min(start - end_of(acts, act), unexplained_delay), false);
     }
-    work.edge_count = static_cast<std::uint32_t>(plan.edges.size()) - work.first_edge;
-    if (work.edge_count > 0) {
-      continue;
+    if (start - allowed <= unexplained_delay) continue;
+    const TimePoint full = pool.full_until(allowed, start);
+    const bool for_places = full > allowed && start - full < places_delay;
+    // The edges inside a CUDA graph are unknown.
+    const bool for_event = work.graph_node || events.waits(work.source);
+    const LateStarts::Causes causes = late.causes(w, allowed);
+    for (const std::uint32_t cause : {causes.before, causes.later}) {
+      if (cause == no_index) continue;
+      const bool places = for_places && (!for_event || cause == causes.later);
+      add_edge(cause, start - late.work_end(cause), places);
     }
+    if (causes.before != no_index || causes.later != no_index) continue;
+    ++delays;
+    const Duration delay = start - allowed;
+    const Duration wait = for_places ? delay : full - allowed;
     if (previous != no_row && end_of(acts, previous) > trace.calls.begin[item.source]) {
-      work.gap += start - allowed;
-      work.far_gap += start - allowed;
-      ++delays;
+      work.gap += delay;
+      work.far_gap += delay;
+      work.pool_wait = wait;
     } else {
-      work.latency += start - allowed;
-      ++delays;
+      work.latency += delay;
+      work.pool_latency = wait;
     }
   }
-  static_cast<void>(work_of_activity);
   losses.add(
       "unexplained_device_delay", Severity::info,
       "device work that started more than 2.5 us later than its launch, its stream and other "

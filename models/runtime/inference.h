@@ -5,6 +5,7 @@
 
 #include "models/runtime/device_timing.h"
 #include "models/runtime/host_work.h"
+#include "models/runtime/traced_pool.h"
 #include "sim/engine/plan.h"
 #include "sim/trace/links.h"
 #include "sim/trace/trace.h"
@@ -51,10 +52,13 @@ std::uint32_t find_hand_off(ThreadId thread, TimePoint own_end, TimePoint begin,
                             const std::vector<TimePoint>& traced_end);
 
 /// Adds an edge from another stream to each work that started later than its launch and its stream
-/// explain, where such a cause is in sight; otherwise keeps the delay as a gap of its stream. The
-/// cause may be an event the stream waited for or work that held the SMs, so it may have been
-/// launched later.
+/// explain, where such a cause is in sight, and from the work whose event it waited for; otherwise
+/// keeps the delay as a gap of its stream. The cause may be an event the stream waited for or work
+/// that held the SMs, so it may have been launched later. Where the SMs were full until the start
+/// and no event was waited for, the edge or the gap is marked as a wait for places
+/// (WorkEdge::places, DeviceWork::pool_wait).
 void infer_edges(const Trace& trace, const Links& links, const DeviceTiming& timing,
-                 const std::vector<std::uint32_t>& work_of_activity, Plan& plan, LossList& losses);
+                 const TracedPool& pool, const std::vector<std::uint32_t>& work_of_activity,
+                 Plan& plan, LossList& losses);
 
 }  // namespace tandem

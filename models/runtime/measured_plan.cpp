@@ -53,8 +53,14 @@ bool launches_block(const Trace& trace, const Links& links) {
 
 class Builder {
  public:
-  Builder(const Trace& trace, const Links& links, const HostModel& host, const DeviceTiming& timing)
-      : trace_(trace), links_(links), timing_(timing), cover_(trace), waits_(trace, links, timing) {
+  Builder(const Trace& trace, const Links& links, const HostModel& host, const DeviceTiming& timing,
+          const TracedPool& pool)
+      : trace_(trace),
+        links_(links),
+        timing_(timing),
+        pool_(pool),
+        cover_(trace),
+        waits_(trace, links, timing) {
     out_.plan.queue_depth = static_cast<std::uint32_t>(host.queue_depth);
     out_.blocking_launches = launches_block(trace, links);
   }
@@ -78,6 +84,7 @@ class Builder {
   const Trace& trace_;
   const Links& links_;
   const DeviceTiming& timing_;
+  const TracedPool& pool_;
   OpCover cover_;
   WaitInference waits_;
   MeasuredPlan out_;
@@ -321,7 +328,7 @@ MeasuredPlan Builder::build() {
     add_device_only();
     return std::move(out_);
   }
-  infer_edges(trace_, links_, timing_, work_of_activity_, out_.plan, out_.losses);
+  infer_edges(trace_, links_, timing_, pool_, work_of_activity_, out_.plan, out_.losses);
   std::size_t kernels = 0;
   std::size_t nodes = 0;
   for (const DeviceWork& work : out_.plan.works) {
@@ -337,8 +344,8 @@ MeasuredPlan Builder::build() {
 }  // namespace
 
 MeasuredPlan measured_plan(const Trace& trace, const Links& links, const HostModel& host,
-                           const DeviceTiming& timing) {
-  return Builder(trace, links, host, timing).build();
+                           const DeviceTiming& timing, const TracedPool& pool) {
+  return Builder(trace, links, host, timing, pool).build();
 }
 
 }  // namespace tandem

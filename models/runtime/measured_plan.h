@@ -6,6 +6,7 @@
 
 #include "models/runtime/device_timing.h"
 #include "models/runtime/host_model.h"
+#include "models/runtime/traced_pool.h"
 #include "sim/engine/plan.h"
 #include "sim/trace/links.h"
 #include "sim/trace/trace.h"
@@ -30,8 +31,8 @@ struct MeasuredPlan {
 /// Host program order per thread with hand-offs between threads, launch -> work, stream order,
 /// cross-stream edges (inferred from late starts), host waits (synchronisations, blocking copies,
 /// blocking launches). Durations and host gaps are measured; device gaps and latencies come from
-/// `timing`.
+/// `timing`. `pool` tells waits for events from waits for places on the SMs.
 MeasuredPlan measured_plan(const Trace& trace, const Links& links, const HostModel& host,
-                           const DeviceTiming& timing);
+                           const DeviceTiming& timing, const TracedPool& pool = {});
 
 }  // namespace tandem

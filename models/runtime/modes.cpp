@@ -55,6 +55,7 @@ void expand_graphs(const HostModel& host, Plan& step, LossList& losses) {
         DeviceWork& work = step.works[launch.first_work];
         work.graph_node = false;
         work.takes_slot = true;
+        work.pool_wait = work.pool_latency = Duration::zero();
         work.gap = from_us(host.kernel_gap_near_us);
         work.far_gap = from_us(host.kernel_gap_far_us);
         work.latency = from_us(host.launch_latency_us);
@@ -158,6 +159,7 @@ void capture(const Trace& trace, const HostModel& host, GraphScope scope, Plan& 
     DeviceWork& work = step.works[w];
     work.graph_node = true;
     work.takes_slot = w + 1 == captured_work;
+    work.pool_wait = work.pool_latency = Duration::zero();
     work.latency = from_us(host.launch_latency_us);
     work.gap = work.far_gap =
         from_us(w == 0 ? host.unprofiled_graph_gap_us : host.unprofiled_node_gap_us);

@@ -1,16 +1,16 @@
-// Kernels of several streams share the SMs.
+// Kernels of several streams share the SMs of a scenario.
 #pragma once
 
 #include <span>
 
 #include "models/runtime/step.h"
+#include "models/runtime/traced_pool.h"
 
 namespace tandem {
 
-/// Sets DeviceWork::pool_share of a step whose work runs on several streams. `pool_share`: per
-/// activity of the step, the share of the device's places for blocks that its grid fills, 0..1.
-/// Kernels that overlapped others in `traced` are left out: their duration holds the wait for
-/// places already. The ones that ran alone slow down where they now meet.
-void share_sm_pool(const Trace& traced, std::span<const double> pool_share, Step& step);
+/// Makes the kernels of a step share the SMs where they meet: their durations become those they
+/// have alone, waits for places in the traced run are dropped, and DeviceWork::pool_share is set.
+/// `share`: per activity of the step, in the scenario. A step on one stream stays as it is.
+void share_sm_pool(const TracedPool& traced, std::span<const double> share, Step& step);
 
 }  // namespace tandem

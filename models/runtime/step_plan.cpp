@@ -110,17 +110,23 @@ void average(const Plan& plan, const std::vector<PlanStep>& steps, Profiler prof
       Duration gap{};
       Duration far_gap{};
       Duration latency{};
+      Duration pool_wait{};
+      Duration pool_latency{};
       for (const PlanStep& step : steps) {
         const DeviceWork& same = plan.works[plan.items[step.first_item + i].first_work + k];
         duration += same.duration;
         gap += same.gap;
         far_gap += same.far_gap;
         latency += same.latency;
+        pool_wait += same.pool_wait;
+        pool_latency += same.pool_latency;
       }
       out.works[next_work].duration = duration / n;
       out.works[next_work].gap = gap / n;
       out.works[next_work].far_gap = far_gap / n;
       out.works[next_work].latency = latency / n;
+      out.works[next_work].pool_wait = pool_wait / n;
+      out.works[next_work].pool_latency = pool_latency / n;
       ++next_work;
     }
   }
@@ -151,6 +157,7 @@ void remove_profiler(const HostModel& host, bool aligned, Plan& plan) {
     DeviceWork& work = plan.works[w];
     if (!work.graph_node) continue;
     const bool first = plan.items[work.item].first_work == w;
+    work.pool_wait = Duration::zero();
     work.gap = work.far_gap =
         from_us(first ? host.unprofiled_graph_gap_us : host.unprofiled_node_gap_us);
   }
@@ -186,6 +193,44 @@ StepPlan step_plan(const Trace& trace, const MeasuredPlan& measured, const HostM
   return out;
 }
 
+namespace {
+
+/// The last work of each stream that a graph launch of `plan` enqueues.
+std::vector<std::uint32_t> ends_of(const Plan& plan, const HostItem& launch) {
+  std::vector<std::uint32_t> last(plan.streams.size(), no_index);
+  for (std::uint32_t k = 0; k < launch.work_count; ++k) {
+    last[plan.works[launch.first_work + k].stream] = launch.first_work + k;
+  }
+  std::erase(last, no_index);
+  return last;
+}
+
+/// A graph begins when the one launched before it is complete, on whatever streams its nodes run.
+void order_graphs(Plan& plan) {
+  std::vector<std::uint32_t> before;
+  for (const HostItem& item : plan.items) {
+    if (item.kind != ItemKind::graph_launch) continue;
+    std::vector<bool> begun(plan.streams.size(), false);
+    for (std::uint32_t k = 0; k < item.work_count && !before.empty(); ++k) {
+      DeviceWork& work = plan.works[item.first_work + k];
+      if (begun[work.stream]) continue;
+      begun[work.stream] = true;
+      const auto first = static_cast<std::uint32_t>(plan.edges.size());
+      for (std::uint32_t e = 0; e < work.edge_count; ++e) {
+        plan.edges.push_back(plan.edges[work.first_edge + e]);
+      }
+      for (const std::uint32_t end : before) {
+        if (plan.works[end].stream != work.stream) plan.edges.push_back({end, Duration::zero()});
+      }
+      work.first_edge = first;
+      work.edge_count = static_cast<std::uint32_t>(plan.edges.size()) - first;
+    }
+    before = ends_of(plan, item);
+  }
+}
+
+}  // namespace
+
 Plan repeat(const Plan& step, std::size_t count, const HostModel& host) {
   Plan out;
   out.threads = step.threads;
@@ -220,6 +265,7 @@ Plan repeat(const Plan& step, std::size_t count, const HostModel& host) {
   sync.return_delay = from_us(host.sync_return_us);
   sync.thread = step.items.front().thread;
   out.items.push_back(sync);
+  order_graphs(out);
   return out;
 }
 

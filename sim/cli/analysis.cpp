@@ -57,9 +57,15 @@ Analysis analyse(Trace trace, const ReplayOptions& options) {
   a.losses.merge(a.links.losses);
   a.summary = summarize(a.trace, a.links);
   a.gpu = traced_gpu(a.trace, a.configs.gpus, options, a.losses);
+  if (a.gpu) {
+    const TraceLaunches launches(a.trace, a.links, ops_of_calls(a.trace).innermost);
+    a.counters =
+        kernel_counters(a.trace, launches, *a.gpu, a.configs.costs, options.cache, a.losses);
+  }
+  a.pool = TracedPool(a.trace, places(a.counters));
   const HostModel& host = a.configs.host;
   const DeviceTiming timing(a.trace, a.links, host);
-  a.measured = measured_plan(a.trace, a.links, host, timing);
+  a.measured = measured_plan(a.trace, a.links, host, timing, a.pool);
   a.losses.merge(a.measured.losses);
   a.measured_timeline = simulate(a.measured.plan);
   a.attribution.emplace(a.trace, a.links);
@@ -68,11 +74,6 @@ Analysis analyse(Trace trace, const ReplayOptions& options) {
     spans.push_back({step.name, step.first_item, step.end_item});
   }
   a.fidelity = fidelity(a.trace, a.links, a.measured.plan, spans, a.measured_timeline);
-  if (a.gpu) {
-    const TraceLaunches launches(a.trace, a.links, ops_of_calls(a.trace).innermost);
-    a.counters =
-        kernel_counters(a.trace, launches, *a.gpu, a.configs.costs, options.cache, a.losses);
-  }
   if (!options.counters_path.empty()) {
     a.model_counters = a.counters;
     add_measured_counters(a, options.counters_path);

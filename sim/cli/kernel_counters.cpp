@@ -116,6 +116,13 @@ void apply_residual(const WorkCounters& measured, const WorkCounters& model,
   scenario.modelled = scenario.modelled || measured.modelled;
 }
 
+std::vector<double> places(const std::vector<WorkCounters>& counters) {
+  std::vector<double> share;
+  share.reserve(counters.size());
+  for (const WorkCounters& c : counters) share.push_back(std::clamp(c.waves, 0.0, 1.0));
+  return share;
+}
+
 GpuScale gpu_scale(const GpuArch& gpu) {
   return {static_cast<double>(gpu.sm_count),
           static_cast<double>(gpu.smsp_per_sm),

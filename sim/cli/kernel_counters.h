@@ -24,6 +24,9 @@ std::vector<WorkCounters> kernel_counters(const Trace& trace, const TraceLaunche
 void apply_residual(const WorkCounters& measured, const WorkCounters& model,
                     WorkCounters& scenario);
 
+/// Per activity the share of the device's places for blocks that its grid fills, 0..1.
+std::vector<double> places(const std::vector<WorkCounters>& counters);
+
 /// What turns counters into shares of time on this GPU.
 GpuScale gpu_scale(const GpuArch& gpu);
 

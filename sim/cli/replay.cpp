@@ -10,6 +10,7 @@
 #include "sim/cli/whatif.h"
 #include "sim/engine/engine.h"
 #include "sim/metrics/critical_path.h"
+#include "sim/metrics/overlap.h"
 #include "sim/metrics/step_metrics.h"
 
 namespace tandem {
@@ -50,11 +51,15 @@ void add_critical_path(const Trace& trace, const Attribution& attribution, const
 
 /// Metrics that need the kernel model: the four levels of the thesis, DCGM's, traffic, families.
 void add_gpu_metrics(const std::vector<WorkCounters>& counters, const GpuScale& scale,
-                     const Plan& step, Result& result) {
+                     const Plan& step, const Timeline& isolated, Result& result) {
   std::vector<WorkCounters> works;
   works.reserve(step.works.size());
   for (const DeviceWork& work : step.works) works.push_back(counters[work.source]);
   result.gpu_step = gpu_metrics(works, scale, result.step.time_us);
+  const bool streams = std::any_of(step.works.begin(), step.works.end(), [&](const DeviceWork& w) {
+    return w.stream != step.works.front().stream;
+  });
+  if (streams) cap_overlap(works, isolated, scale, result.step.time_us, *result.gpu_step);
   result.gpu_kernel_time = gpu_metrics(works, scale, elapsed_us(works, scale));
   result.families = family_shares(works, scale);
   result.smsp_issue_bins =
@@ -156,6 +161,11 @@ void simulate_step(const Analysis& a, Prediction& p) {
   const double samples = result.scenario.batch ? static_cast<double>(*result.scenario.batch) : 1.0;
   if (result.step.time_us > 0) result.step.throughput_per_s = samples / result.step.time_us * 1e6;
   add_critical_path(p.step.trace, *p.step_attribution, step, repeated, steady, period, result);
+  const std::size_t last_copy = (steady_copies - 1) * step.works.size();
+  for (std::size_t w = 0; w < step.works.size(); ++w) {  // shared SMs included
+    p.step.plan.works[w].duration =
+        steady.work_end[last_copy + w] - steady.work_begin[last_copy + w];
+  }
 }
 
 /// Kernels that the SMs limit take longer at a lower clock.
@@ -201,9 +211,7 @@ Prediction predict_step(const Analysis& a, Scenario scenario, const ReplayOption
   apply_mode(p.step.trace, a.configs.host, options.mode, p.step.plan, result.losses);
   const TraceLaunches launches(p.step.trace, p.step.links, ops_of_calls(p.step.trace).innermost);
   p.step_counters = scenario_counters(a, p, scenario.rewritten, launches, options);
-  std::vector<double> places;  // waves: grid over what the device holds at once
-  for (const WorkCounters& c : p.step_counters) places.push_back(c.waves);
-  if (p.target) share_sm_pool(a.trace, places, p.step);
+  share_sm_pool(a.pool, places(p.step_counters), p.step);
   p.step_attribution.emplace(p.step.trace, p.step.links);
   simulate_step(a, p);
   LimitedPower power;
@@ -212,6 +220,7 @@ Prediction predict_step(const Analysis& a, Scenario scenario, const ReplayOption
     if (power.clock_share < 1) {
       slow_down(power.clock_share, p);
       p.step_counters = scenario_counters(a, p, scenario.rewritten, launches, options);
+      share_sm_pool(a.pool, places(p.step_counters), p.step);
       simulate_step(a, p);
     }
   }
@@ -229,7 +238,7 @@ Prediction predict_step(const Analysis& a, Scenario scenario, const ReplayOption
   add_shares(p);
   if (!p.target) return p;
   const GpuScale scale = gpu_scale(*p.target);
-  add_gpu_metrics(p.step_counters, scale, p.step.plan, result);
+  add_gpu_metrics(p.step_counters, scale, p.step.plan, p.isolated_timeline, result);
   for (const DeviceWork& work : p.isolated.works) {
     p.shares.push_back(dcgm_shares(p.step_counters[work.source], scale));
   }

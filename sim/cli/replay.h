@@ -46,6 +46,7 @@ struct Analysis {
   Trace trace;
   Links links;
   std::optional<GpuArch> gpu;  // the traced device, if a config describes it
+  TracedPool pool;             // how streams shared the SMs in the trace
   MeasuredPlan measured;
   Timeline measured_timeline;
   std::optional<Attribution> attribution;

@@ -6,6 +6,8 @@
 #include <queue>
 #include <stdexcept>
 
+#include "sim/core/pool.h"
+
 namespace tandem {
 
 namespace {
@@ -67,7 +69,7 @@ class Simulation {
   std::uint32_t last_submitted(const StreamState& stream, std::uint32_t first_later) const;
   void finish_item(std::uint32_t thread, TimePoint end);
   void start_head(std::uint32_t stream, TimePoint now);
-  Duration time_in_pool(std::uint32_t work, TimePoint start);
+  PoolTime pool_time(std::uint32_t work, TimePoint start);
   void end_work(std::uint32_t work, TimePoint now);
   void wake_threads(std::uint32_t work, std::uint32_t stream, TimePoint now);
   bool ended(std::uint32_t work) const { return state_[work] == WorkState::ended; }
@@ -82,7 +84,7 @@ class Simulation {
   std::vector<WorkState> state_;         // per work
   std::vector<std::uint8_t> item_done_;  // per item
   std::array<TimePoint, 2> copy_engine_free_{};
-  std::vector<std::pair<TimePoint, double>> others_;  // scratch of time_in_pool()
+  std::vector<PoolUse> others_;  // scratch of pool_time()
   std::uint32_t blocked_streams_ = 0;
   std::uint32_t blocked_threads_ = 0;
   std::uint32_t handoff_waiters_ = 0;
@@ -294,40 +296,25 @@ void Simulation::start_head(std::uint32_t s, TimePoint now) {
   ++stream.head;
   state_[w] = WorkState::running;
   stream.running = w;
-  out_.work_begin[w] = start;
-  out_.work_end[w] = start + time_in_pool(w, start);
+  const PoolTime time = pool_time(w, start);
+  out_.work_begin[w] = time.begin;
+  out_.work_end[w] = time.end;
   // A negative gap may reach back before `now`; the calendar itself never does.
   push(std::max(now, out_.work_end[w]), EventKind::work_end, w);
 }
 
-/// How long work takes beside what runs on other streams. Blocks of earlier work are placed first
-/// and stay; later work gets the places that they leave, and more as they end.
-Duration Simulation::time_in_pool(std::uint32_t w, TimePoint start) {
+/// When work runs beside what runs on other streams.
+PoolTime Simulation::pool_time(std::uint32_t w, TimePoint start) {
   const DeviceWork& work = plan_.works[w];
-  if (work.pool_share <= 0) return work.duration;
+  if (work.pool_share <= 0) return {start, start + work.duration};
   others_.clear();
-  double left = 1;
   for (const StreamState& stream : streams_) {
     if (!stream.busy || stream.running == w) continue;
     const DeviceWork& other = plan_.works[stream.running];
     if (other.pool_share <= 0 || out_.work_end[stream.running] <= start) continue;
-    others_.emplace_back(out_.work_end[stream.running], other.pool_share);
-    left -= other.pool_share;
+    others_.push_back({out_.work_end[stream.running], other.pool_share});
   }
-  std::sort(others_.begin(), others_.end());
-  double remaining = static_cast<double>(work.duration.count());
-  TimePoint now = start;
-  for (const auto& [end, share] : others_) {
-    const double rate = std::clamp(left / work.pool_share, 0.0, 1.0);
-    const double done = rate * static_cast<double>((end - now).count());
-    if (done >= remaining) break;
-    remaining -= done;
-    now = end;
-    left += share;
-  }
-  const double rate = std::clamp(left / work.pool_share, 0.0, 1.0);
-  const double tail = rate > 0 ? remaining / rate : remaining;
-  return now - start + Duration(std::llround(tail));
+  return time_in_pool(start, work.duration, work.pool_share, others_);
 }
 
 void Simulation::end_work(std::uint32_t w, TimePoint now) {

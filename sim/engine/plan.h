@@ -63,6 +63,9 @@ struct DeviceWork {
   /// Share of the device's places for blocks that it holds while it runs, 0..1; where earlier work
   /// leaves it less, it takes longer. 0: none, as copies, or contention is in `duration` already.
   float pool_share = 0;
+  // Waits for places that the traced run had: parts of the gaps and of `latency`.
+  Duration pool_wait{};
+  Duration pool_latency{};
   bool takes_slot = true;  // holds a place of its stream's launch queue; of a graph the last node
 };
 
@@ -72,6 +75,7 @@ struct DeviceWork {
 struct WorkEdge {
   std::uint32_t work = no_index;
   Duration delay{};
+  bool places = false;  // the dependent work waited for places on the SMs, not for an event
 };
 
 struct PlanThread {

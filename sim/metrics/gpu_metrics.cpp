@@ -115,7 +115,7 @@ GpuMetrics gpu_metrics(std::span<const WorkCounters> works, const GpuScale& gpu,
 
 DcgmShares dcgm_shares(const WorkCounters& work, const GpuScale& gpu) {
   const GpuMetrics m = gpu_metrics({&work, 1}, gpu, work.time_us);
-  return {m.smact, m.smocc, m.tenso, m.drama};
+  return {m.smact, m.smocc, m.tenso, m.drama, m.smsp_active_utilization, m.smsp_issue_utilization};
 }
 
 KernelUse kernel_use(const WorkCounters& work, const GpuScale& gpu) {

@@ -95,6 +95,8 @@ struct DcgmShares {
   double smocc = 0;
   double tenso = 0;
   double drama = 0;
+  double smsp_active = 0;
+  double smsp_issue = 0;
 };
 DcgmShares dcgm_shares(const WorkCounters& work, const GpuScale& gpu);
 

@@ -103,7 +103,10 @@ StepMetrics step_metrics(const Trace& trace, const Plan& step, const Timeline& s
   StepMetrics m;
   m.time_us = to_us(period);
   Duration kernel{};
-  for (const DeviceWork& work : step.works) kernel += work.duration;
+  // Of the last copy: kernels that share the SMs last longer than alone.
+  for (std::size_t w = (count - 1) * step.works.size(); w < count * step.works.size(); ++w) {
+    kernel += steady.work_end[w] - steady.work_begin[w];
+  }
   for (const HostItem& item : step.items) m.launches += is_launch(item);
   m.kernels = static_cast<std::int64_t>(step.works.size());
   m.gpu_kernel_us = to_us(kernel);

@@ -163,6 +163,8 @@ void write_shares(EventWriter& out, int pid, const SimulatedRun& run) {
   write_share(out, pid, "SMOCC %", run, &DcgmShares::smocc);
   write_share(out, pid, "TENSO %", run, &DcgmShares::tenso);
   write_share(out, pid, "DRAMA %", run, &DcgmShares::drama);
+  write_share(out, pid, "SMSP active %", run, &DcgmShares::smsp_active);
+  write_share(out, pid, "issue slots %", run, &DcgmShares::smsp_issue);
 }
 
 void write_simulated(EventWriter& out, const SimulatedRun& run, int host, int gpu) {
