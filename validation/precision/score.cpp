@@ -1,6 +1,8 @@
 // Scores the precision what-if: precision_score --pairs pairs.txt --data DIR [--only TEXT]
-//   [--families] [--operations]
+//   [--families] [--operations] [--steps] [--host NAME]
 // A line of the pairs file: base trace, precision, measured trace, set (fitted or hold-out).
+// --steps tells the host's error from the edit's: both traces replayed as they are, and the edited
+// step against the replay of the measured trace.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -111,24 +113,38 @@ double host_us(const Step& step) {
 
 struct Score {
   double gpu = 0, step = 0, kernels = 0;
+  double base_replay = 0, replay = 0;  // steps of the two traces as they are, against the clock
+  double edit = 0;                     // predicted step against the replay of the measured trace
 };
 
-struct Tool {
-  std::string data, configs;
-  bool show_families = false, show_operations = false;
+void print_steps(const Score& s, double gpu_share) {
+  fmt::print(
+      "    step: base replay {:+.1f} %, measured trace replayed {:+.1f} %, edit against that "
+      "replay "
+      "{:+.1f} %; GPU busy {:.0f} % of the measured step\n",
+      100 * s.base_replay, 100 * s.replay, 100 * s.edit, 100 * gpu_share);
+}
 
-  Analysis read(const std::string& path) const {
+struct Tool {
+  std::string data, configs, host;
+  bool show_families = false, show_operations = false, show_steps = false;
+
+  ReplayOptions options() const {
     ReplayOptions o;
     o.configs = configs;
-    return analyse(import_trace(path), o);
+    o.host = host;
+    return o;
   }
+
+  Analysis read(const std::string& path) const { return analyse(import_trace(path), options()); }
 
   Score score(const Pair& pair) const {
     const std::string base = data + "/" + pair.base, measured = data + "/" + pair.measured;
     const Analysis a = read(base);
     const Analysis m = read(measured);
-    ReplayOptions o;
-    o.configs = configs;
+    ReplayOptions o = options();
+    const double base_replay_us = predict(a, o).result.step.time_us;
+    const double replay_us = predict(m, o).result.step.time_us;
     o.precision = pair.precision;
     const auto t0 = std::chrono::steady_clock::now();
     const Scenario s = make_scenario(a, nullptr, o);
@@ -141,6 +157,9 @@ struct Tool {
     out.gpu = after["all"].us / truth["all"].us - 1;
     out.step = p.result.step.time_us / measured_us - 1;
     out.kernels = double(after["all"].n) / truth["all"].n - 1;
+    out.base_replay = base_replay_us / unprofiled_us(base) - 1;
+    out.replay = replay_us / measured_us - 1;
+    out.edit = p.result.step.time_us / replay_us - 1;
     fmt::print(
         "{:<44} {:<5} {:<9} {:>8.0f} {:>8.0f} {:>8.0f} {:>+6.1f} | {:>5} {:>5} {:>+6.1f} | "
         "{:>7.2f} {:>7.2f} {:>+6.1f} | {:.2f} ms, casts +{} -{}\n",
@@ -149,6 +168,7 @@ struct Tool {
         100 * out.kernels, p.result.step.time_us / 1e3, measured_us / 1e3, 100 * out.step,
         std::chrono::duration<double, std::milli>(t1 - t0).count(), s.precision->casts_added,
         s.precision->casts_removed);
+    if (show_steps) print_steps(out, truth["all"].us / measured_us);
     if (show_families) print_families(before, after, truth);
     if (show_families) {
       fmt::print("    host {:.0f} -> {:.0f}, in the measured trace {:.0f} us\n",
@@ -176,12 +196,15 @@ void print_means(const std::map<std::string, std::vector<Score>>& sets) {
     Score mean;
     for (const Score& s : scores) {
       mean.gpu += std::abs(s.gpu), mean.step += std::abs(s.step),
-          mean.kernels += std::abs(s.kernels);
+          mean.kernels += std::abs(s.kernels), mean.replay += std::abs(s.replay),
+          mean.edit += std::abs(s.edit);
     }
     const double n = static_cast<double>(scores.size());
-    fmt::print("mean {:<24} n {:>2}  GPU time {:>5.1f} %  step {:>5.1f} %  kernels {:>5.1f} %\n",
-               name, scores.size(), 100 * mean.gpu / n, 100 * mean.step / n,
-               100 * mean.kernels / n);
+    fmt::print(
+        "mean {:<24} n {:>2}  GPU time {:>5.1f} %  step {:>5.1f} %  kernels {:>5.1f} %  "
+        "measured trace replayed {:>5.1f} %  edit against that {:>5.1f} %\n",
+        name, scores.size(), 100 * mean.gpu / n, 100 * mean.step / n, 100 * mean.kernels / n,
+        100 * mean.replay / n, 100 * mean.edit / n);
   }
 }
 
@@ -192,8 +215,9 @@ int run(int argc, char** argv) {
   all.add_options()("pairs", po::value(&pairs)->default_value("validation/precision/pairs.txt"))(
       "data", po::value(&tool.data)->default_value("."))(
       "configs", po::value(&tool.configs)->default_value("configs"))("only", po::value(&only))(
-      "families", po::bool_switch(&tool.show_families))("operations",
-                                                        po::bool_switch(&tool.show_operations));
+      "host", po::value(&tool.host)->default_value("default"))(
+      "steps", po::bool_switch(&tool.show_steps))("families", po::bool_switch(&tool.show_families))(
+      "operations", po::bool_switch(&tool.show_operations));
   po::variables_map values;
   po::store(po::parse_command_line(argc, argv, all), values);
   po::notify(values);
