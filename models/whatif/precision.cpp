@@ -125,11 +125,12 @@ Step with_precision(Step step, Precision to, const GpuArch& gpu, const Precision
   const auto scaler = gradient_scaler(step, flow);
   if (to != Precision::amp) forget_scaler_wait(flow, scaler, step);
   const double gradients = gradient_elements(step, flow);
+  const AddedHost added = added_host(step, host);
   StepEdit edit(std::move(step), host.launch_call_us);
-  PrecisionRewrite rewrite(context, flow, change, to, host, edit, r);
+  PrecisionRewrite rewrite(context, flow, change, to, added, edit, r);
   rewrite.run();
   if (to == Precision::amp) {
-    if (scaler.empty()) add_gradient_scaler(context, flow, host, gradients, edit);
+    if (scaler.empty()) add_gradient_scaler(context, flow, added, host, gradients, edit);
   } else {
     remove_gradient_scaler(flow, scaler, edit);
   }

@@ -66,6 +66,7 @@ void add_kernel_fields(Fields& out) {
         &L::matmul_odd_ratio);
   add_attention(out, "attention_forward", "forward", &L::attention_forward);
   add_attention(out, "attention_backward", "backward with its helpers", &L::attention_backward);
+  plain("clear_us", "us", "memset before an attention kernel on tensor cores", &L::clear_us);
   plain("attention_ratio", "ratio", "attention without shapes, 16 bits over FP32",
         &L::attention_ratio);
   plain("attention_backward_ratio", "ratio", "the same, backward", &L::attention_backward_ratio);
@@ -114,12 +115,15 @@ void add_step_fields(Fields& out) {
         "share of the peak DRAM rate at which gradients are unscaled", &L::unscale_dram_share);
   plain("unscale_launch_elements", "elements", "gradients that one launch unscales",
         &L::unscale_launch_elements);
-  plain("cast_host_us", "us", "host time of a cast before its launch call, under the profiler",
-        &L::cast_host_us);
-  plain("cast_backward_host_us", "us", "the same backward, with its autograd node",
-        &L::cast_backward_host_us);
-  plain("scalar_host_us", "us", "the same of one operation of the gradient scaler",
-        &L::scalar_host_us);
+  plain("cast_host_ratio", "ratio",
+        "host time of a cast without its launch call over a launch call, under the profiler",
+        &L::cast_host_ratio);
+  plain("cast_backward_host_ratio", "ratio", "the same backward, with its autograd node",
+        &L::cast_backward_host_ratio);
+  plain("scalar_host_ratio", "ratio", "the same of one operation of the gradient scaler",
+        &L::scalar_host_ratio);
+  plain("helper_host_ratio", "ratio", "the same of a further kernel of one library call",
+        &L::helper_host_ratio);
   plain("scalar_us", "us", "kernel on one element", &L::scalar_us);
   plain("expected_error", "ratio", "mean error of the GPU time on pairs nothing was fitted on",
         &L::expected_error);

@@ -44,6 +44,7 @@ struct PrecisionLaw {
   double matmul_ratio = 0;
   double matmul_odd_ratio = 0;
   AttentionRate attention_forward, attention_backward;
+  double clear_us = 0;
   double attention_ratio = 0;
   double attention_backward_ratio = 0;
 
@@ -66,8 +67,10 @@ struct PrecisionLaw {
   double unscale_dram_share = 0;
   double unscale_launch_elements = 0;
 
-  double cast_host_us = 0, cast_backward_host_us = 0;
-  double scalar_host_us = 0;
+  // Host times in units of the trace's own launch calls: a slow host is slow at both.
+  double cast_host_ratio = 0, cast_backward_host_ratio = 0;
+  double scalar_host_ratio = 0;
+  double helper_host_ratio = 0;
   double scalar_us = 0;
   double expected_error = 0;
 

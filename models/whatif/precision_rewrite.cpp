@@ -27,7 +27,7 @@ const OpTensors& OperandCache::of(std::uint32_t op) {
 }
 
 PrecisionRewrite::PrecisionRewrite(const RetimeContext& context, const Dataflow& flow,
-                                   const TypeChange& change, Precision to, const HostModel& host,
+                                   const TypeChange& change, Precision to, const AddedHost& host,
                                    StepEdit& edit, PrecisionReport& report)
     : c_(context),
       flow_(flow),
@@ -158,10 +158,17 @@ void PrecisionRewrite::matmul(const FlowOp& op, DataType from, DataType to) {
                    static_cast<std::uint32_t>(std::max<std::int64_t>(1, time.grid_y)),
                    static_cast<std::uint32_t>(std::max<std::int64_t>(1, time.grid_z))};
   edit_.set_geometry(main, geometry);
+  drop_others(works, main, true);
+}
+
+/// The host time before the first kernel of an operation is that of the operation's own dispatch:
+/// it stays whichever of the kernels do.
+void PrecisionRewrite::drop_others(std::span<const std::uint32_t> works, std::uint32_t main,
+                                   bool products_only) {
   for (const std::uint32_t w : works) {
     const KernelFamily family = kernel_class(w).family;
-    if (w == main || (family != KernelFamily::gemm && family != KernelFamily::transfer)) continue;
-    edit_.drop(w, true);
+    const bool product = family == KernelFamily::gemm || family == KernelFamily::transfer;
+    if (w != main && (product || !products_only)) edit_.drop(w, w != works.front());
   }
 }
 
@@ -264,8 +271,12 @@ void PrecisionRewrite::attention(const std::vector<std::uint32_t>& works, std::u
   set_time(main, total - 2 * helper);
   switched_us_ += total;
   edit_.set_name(main, attention_name(c_.gpu, to, backward));
-  for (const std::uint32_t w : works) {
-    if (w != main) edit_.drop(w, true);
+  drop_others(works, main, false);
+  if (is_half(to)) {
+    // The library clears its semaphores first.
+    NewKernel clear = new_kernel(op, main, "Memset (Device)", c_.law.clear_us);
+    clear.geometry = {};
+    edit_.insert_before(main, std::move(clear));
   }
   if (helper <= 0) return;
   edit_.insert_before(main,
@@ -293,7 +304,7 @@ void PrecisionRewrite::insert(const PlannedCast& cast) {
   k.geometry.block[0] = 128;
   k.geometry.registers_per_thread = 32;
   k.duration_us = cast_us(c_, cast.elements, cast.from, cast.to);
-  k.host_us = host_us(cast.after ? c_.law.cast_backward_host_us : c_.law.cast_host_us);
+  k.host_us = host_.us(cast.after ? c_.law.cast_backward_host_ratio : c_.law.cast_host_ratio);
   report_.cast_us += k.duration_us;
   ++report_.casts_added;
   const auto works = flow_.works_of(op);
@@ -346,12 +357,8 @@ NewKernel PrecisionRewrite::new_kernel(const FlowOp& op, std::uint32_t like, std
   const GeometryId g = trace.activities.geometry[edit_.step().plan.works[like].source];
   if (g.valid()) k.geometry = trace.geometries[g.index()];
   k.duration_us = us;
-  k.host_us = host_us(1);
+  k.host_us = host_.us(c_.law.helper_host_ratio);
   return k;
-}
-
-double PrecisionRewrite::host_us(double before_us) const {
-  return before_us * host_.gap_scale_aligned + host_.launch_call_us;
 }
 
 }  // namespace tandem

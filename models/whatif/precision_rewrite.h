@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "models/kernel/classify.h"
-#include "models/runtime/host_model.h"
+#include "models/whatif/added_host.h"
 #include "models/whatif/precision.h"
 #include "models/whatif/precision_kernels.h"
 #include "models/whatif/precision_types.h"
@@ -36,7 +36,7 @@ class PrecisionRewrite {
  public:
   /// Keeps references to all arguments.
   PrecisionRewrite(const RetimeContext& context, const Dataflow& flow, const TypeChange& change,
-                   Precision to, const HostModel& host, StepEdit& edit, PrecisionReport& report);
+                   Precision to, const AddedHost& host, StepEdit& edit, PrecisionReport& report);
 
   void run();
   double unmodelled_us() const { return unmodelled_us_; }
@@ -46,6 +46,7 @@ class PrecisionRewrite {
   /// Type in which operation `index` reads `tensor`, casts included.
   DataType read_type(std::uint32_t index, std::uint32_t tensor) const;
   void remove(const FlowOp& op);
+  void drop_others(std::span<const std::uint32_t> works, std::uint32_t main, bool products_only);
   void retype(std::uint32_t index);
   void retype_texts(std::uint32_t index, DataType from, DataType to);
   void matmul(const FlowOp& op, DataType from, DataType to);
@@ -66,14 +67,13 @@ class PrecisionRewrite {
   const KernelClass& kernel_class(std::uint32_t work);
   std::uint32_t main_work(std::span<const std::uint32_t> works) const;
   NewKernel new_kernel(const FlowOp& op, std::uint32_t like, std::string name, double us) const;
-  double host_us(double before_us) const;
   bool needs_matmul(const FlowOp& op, DataType from, DataType to);
 
   const RetimeContext& c_;
   const Dataflow& flow_;
   const TypeChange& change_;
   Precision to_;
-  const HostModel& host_;
+  const AddedHost& host_;
   StepEdit& edit_;
   PrecisionReport& report_;
   OperandCache operands_;

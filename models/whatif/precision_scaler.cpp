@@ -37,14 +37,14 @@ std::int64_t largest(const Dataflow& flow, const FlowOp& op) {
   return elements;
 }
 
-NewKernel scalar_kernel(const RetimeContext& c, const HostModel& host, const char* name,
+NewKernel scalar_kernel(const RetimeContext& c, const AddedHost& host, const char* name,
                         const char* op) {
   NewKernel k;
   k.name = name;
   k.op = op;
   k.geometry.block[0] = 128;
   k.duration_us = c.law.scalar_us;
-  k.host_us = c.law.scalar_host_us * host.gap_scale_aligned + host.launch_call_us;
+  k.host_us = host.us(c.law.scalar_host_ratio);
   return k;
 }
 
@@ -114,12 +114,12 @@ double gradient_elements(const Step& step, const Dataflow& flow) {
   return sum;
 }
 
-void add_gradient_scaler(const RetimeContext& c, const Dataflow& flow, const HostModel& host,
-                         double gradients, StepEdit& edit) {
+void add_gradient_scaler(const RetimeContext& c, const Dataflow& flow, const AddedHost& added,
+                         const HostModel& host, double gradients, StepEdit& edit) {
   const Backward range = backward_range(flow);
   if (range.first == no_row) return;
   const auto tiny = [&](const char* name, const char* op) {
-    return scalar_kernel(c, host, name, op);
+    return scalar_kernel(c, added, name, op);
   };
   const NewKernel scale = tiny(multiply, "aten::mul");
   if (range.first > 0) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/runtime/host_model.h"
+#include "models/whatif/added_host.h"
 #include "models/whatif/dataflow.h"
 #include "models/whatif/precision_kernels.h"
 #include "models/whatif/step_edit.h"
@@ -13,8 +14,8 @@ namespace tandem {
 
 /// Scales the loss, unscales and checks the gradients, waits for the verdict, updates the scale.
 /// Nothing if the step has no backward pass. `gradients`: elements of all parameter gradients.
-void add_gradient_scaler(const RetimeContext& context, const Dataflow& flow, const HostModel& host,
-                         double gradients, StepEdit& edit);
+void add_gradient_scaler(const RetimeContext& context, const Dataflow& flow, const AddedHost& added,
+                         const HostModel& host, double gradients, StepEdit& edit);
 
 /// Operations of the scaler in a step that has one; ascending.
 std::vector<std::uint32_t> gradient_scaler(const Step& step, const Dataflow& flow);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/program_options.hpp>
 #include <chrono>
 #include <cmath>
@@ -111,6 +112,28 @@ double host_us(const Step& step) {
   return sum;
 }
 
+/// Host time up to the first launch of the backward pass, up to its last one, and after it.
+std::array<double, 3> host_phases(const Step& step) {
+  const OpNesting nesting = nest_ops(step.trace, step.links);
+  std::uint32_t first = no_row, last = 0;
+  for (std::uint32_t i = 0; i < step.plan.items.size(); ++i) {
+    const HostItem& item = step.plan.items[i];
+    if (item.work_count == 0) continue;
+    const std::uint32_t activity = step.plan.works[item.first_work].source;
+    for (std::uint32_t r = nesting.of_activity[activity]; r != no_row; r = nesting.parent[r]) {
+      const std::string_view name = step.trace.strings.get(step.trace.ops.name[r]);
+      if (!name.starts_with("autograd::engine")) continue;
+      first = std::min(first, i), last = i;
+    }
+  }
+  std::array<double, 3> us{};
+  for (std::uint32_t i = 0; i < step.plan.items.size(); ++i) {
+    const HostItem& item = step.plan.items[i];
+    us[i < first ? 0 : i <= last ? 1 : 2] += to_us(item.gap + item.call);
+  }
+  return us;
+}
+
 struct Score {
   double gpu = 0, step = 0, kernels = 0;
   double base_replay = 0, replay = 0;  // steps of the two traces as they are, against the clock
@@ -123,6 +146,15 @@ void print_steps(const Score& s, double gpu_share) {
       "replay "
       "{:+.1f} %; GPU busy {:.0f} % of the measured step\n",
       100 * s.base_replay, 100 * s.replay, 100 * s.edit, 100 * gpu_share);
+}
+
+void print_host_phases(const Step& base, const Step& predicted, const Step& measured) {
+  const auto b = host_phases(base), p = host_phases(predicted), m = host_phases(measured);
+  constexpr std::array<std::string_view, 3> names = {"forward", "backward", "rest"};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    fmt::print("    host {:<8} {:>6.0f} -> {:>6.0f}, in the measured trace {:>6.0f} us\n", names[i],
+               b[i], p[i], m[i]);
+  }
 }
 
 struct Tool {
@@ -173,6 +205,7 @@ struct Tool {
     if (show_families) {
       fmt::print("    host {:.0f} -> {:.0f}, in the measured trace {:.0f} us\n",
                  host_us(a.traced_step), host_us(s.step), host_us(m.traced_step));
+      print_host_phases(a.traced_step, s.step, m.traced_step);
     }
     if (show_operations) print_operations(s.step, m.traced_step);
     return out;
