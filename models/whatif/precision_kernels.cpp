@@ -68,6 +68,22 @@ KernelTime split_product(const RetimeContext& c, const GemmShape& whole) {
   return best;
 }
 
+/// Warp-group instructions read operands of 32 bits from shared memory only with k innermost (PTX
+/// ISA, wgmma: transposition is for 16-bit types); others are turned around on the way. Rows that
+/// the copy engine cannot address run on the older instructions, which do not mind.
+double tf32_ratio(const RetimeContext& c, const GemmShape& shape) {
+  const auto aligned_rows = [&](std::int64_t n) { return aligned(c, n, DataType::fp32); };
+  const bool aligned_all = aligned_rows(shape.a_k_major ? shape.k : shape.m) &&
+                           aligned_rows(shape.b_k_major ? shape.k : shape.n) &&
+                           aligned_rows(shape.n);
+  constexpr int warp_groups = 9;  // the compute capability that multiplies by them
+  if (c.gpu.compute_major != warp_groups || !aligned_all) return c.law.matmul_ratio;
+  const int turned = !shape.a_k_major + !shape.b_k_major;
+  return turned == 0   ? c.law.matmul_tf32_ratio
+         : turned == 1 ? c.law.matmul_tf32_one_turned_ratio
+                       : c.law.matmul_tf32_both_turned_ratio;
+}
+
 KernelTime tensor_product(const RetimeContext& c, const GemmShape& shape) {
   KernelTime time = gemm_time(c.gpu, shape, c.time);
   const auto shortest = [&](std::int64_t n) { return n * element_bytes(shape.type) % 4 != 0; };
@@ -75,8 +91,10 @@ KernelTime tensor_product(const RetimeContext& c, const GemmShape& shape) {
   const bool odd =
       shape.batch == 1 && (shortest(shape.a_k_major ? shape.k : shape.m) ||
                            shortest(shape.b_k_major ? shape.k : shape.n) || shortest(shape.n));
-  time.time_us = scaled_body(time.time_us, c.law.matmul_floor_us,
-                             odd ? c.law.matmul_odd_ratio : c.law.matmul_ratio);
+  const double ratio = shape.type == DataType::tf32 ? tf32_ratio(c, shape)
+                       : odd                        ? c.law.matmul_odd_ratio
+                                                    : c.law.matmul_ratio;
+  time.time_us = scaled_body(time.time_us, c.law.matmul_floor_us, ratio);
   return time;
 }
 

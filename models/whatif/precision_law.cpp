@@ -64,6 +64,12 @@ void add_kernel_fields(Fields& out) {
         &L::matmul_ratio);
   plain("matmul_odd_ratio", "ratio", "the same where rows have an odd number of 16-bit elements",
         &L::matmul_odd_ratio);
+  plain("matmul_tf32_ratio", "ratio", "TF32 products, both operands with k innermost",
+        &L::matmul_tf32_ratio);
+  plain("matmul_tf32_one_turned_ratio", "ratio", "the same, one operand with k outermost",
+        &L::matmul_tf32_one_turned_ratio);
+  plain("matmul_tf32_both_turned_ratio", "ratio", "the same, both",
+        &L::matmul_tf32_both_turned_ratio);
   add_attention(out, "attention_forward", "forward", &L::attention_forward);
   add_attention(out, "attention_backward", "backward with its helpers", &L::attention_backward);
   plain("clear_us", "us", "memset before an attention kernel on tensor cores", &L::clear_us);

@@ -43,6 +43,8 @@ struct PrecisionLaw {
   double matmul_floor_us = 0;
   double matmul_ratio = 0;
   double matmul_odd_ratio = 0;
+  double matmul_tf32_ratio = 0;
+  double matmul_tf32_one_turned_ratio = 0, matmul_tf32_both_turned_ratio = 0;
   AttentionRate attention_forward, attention_backward;
   double clear_us = 0;
   double attention_ratio = 0;

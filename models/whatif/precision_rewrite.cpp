@@ -158,7 +158,8 @@ void PrecisionRewrite::matmul(const FlowOp& op, DataType from, DataType to) {
                    static_cast<std::uint32_t>(std::max<std::int64_t>(1, time.grid_y)),
                    static_cast<std::uint32_t>(std::max<std::int64_t>(1, time.grid_z))};
   edit_.set_geometry(main, geometry);
-  drop_others(works, main, true);
+  // TF32 and FP32 products are of one library, which splits and clears in both.
+  if (is_half(from) || is_half(to)) drop_others(works, main, true);
 }
 
 /// The host time before the first kernel of an operation is that of the operation's own dispatch:

@@ -194,6 +194,31 @@ TEST(PrecisionKernels, TensorCoreProductsAreFasterAndOddOnesLessSo) {
   EXPECT_EQ(matmul_time(c, operands({shape({4})}), DataType::fp16).time_us, 0);
 }
 
+/// A matrix of rows x columns whose rows (or columns) are contiguous.
+TensorShape matrix(std::int64_t rows, std::int64_t columns, bool rows_contiguous) {
+  TensorShape t = shape({rows, columns});
+  t.strides[0] = rows_contiguous ? columns : 1;
+  t.strides[1] = rows_contiguous ? 1 : rows;
+  return t;
+}
+
+TEST(PrecisionKernels, Tf32ProductsPayForOperandsWithoutKInnermost) {
+  const RetimeContext c = models().context();
+  const auto us = [&](bool a_rows, bool b_rows, std::int64_t n, DataType type) {
+    return matmul_time(c, operands({matrix(2048, 1024, a_rows), matrix(1024, n, b_rows)}), type)
+        .time_us;
+  };
+  // k runs along the rows of the first and down the columns of the second factor.
+  const double none = us(true, false, 1024, DataType::tf32);
+  const double one = us(true, true, 1024, DataType::tf32);
+  const double both = us(false, true, 1024, DataType::tf32);
+  EXPECT_LT(none, one);
+  EXPECT_LT(one, both);
+  // Rows of 1023 x 4 bytes go another way, and 16-bit operands are read either way round.
+  EXPECT_EQ(us(true, false, 1023, DataType::tf32), us(false, true, 1023, DataType::tf32));
+  EXPECT_EQ(us(true, false, 1024, DataType::fp16), us(false, true, 1024, DataType::fp16));
+}
+
 TEST(PrecisionNames, TypesAreExchangedWhereNamesStateThem) {
   EXPECT_EQ(retyped_name("void at::native::vectorized_elementwise_kernel<4, "
                          "at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(int)",
