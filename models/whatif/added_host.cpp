@@ -1,9 +1,22 @@
 #include "models/whatif/added_host.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 #include <vector>
 
 namespace tandem {
+namespace {
+
+bool only_copies(std::string_view name) {
+  static constexpr std::array<std::string_view, 6> names = {"aten::to",         "aten::_to_copy",
+                                                            "aten::copy_",      "aten::clone",
+                                                            "aten::contiguous", "ToCopyBackward0"};
+  const bool node = name.starts_with("autograd::engine") && name.ends_with("ToCopyBackward0");
+  return node || std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
 
 AddedHost added_host(const Step& step, const HostModel& host) {
   std::vector<Duration> calls;
@@ -19,6 +32,19 @@ AddedHost added_host(const Step& step, const HostModel& host) {
   std::nth_element(calls.begin(), middle, calls.end());
   out.traced_call_us = to_us(*middle);
   return out;
+}
+
+double copy_host_us(const Step& step, const OpNesting& nesting, std::uint32_t work) {
+  const std::uint32_t activity = step.plan.works[work].source;
+  std::uint32_t row = nesting.of_activity[activity];
+  const std::uint32_t call = step.links.call_of_activity[activity];
+  if (row == no_row || call == no_row) return 0;
+  const HostOps& ops = step.trace.ops;
+  for (std::uint32_t up = nesting.parent[row];
+       up != no_row && only_copies(step.trace.strings.get(ops.name[up])); up = nesting.parent[up]) {
+    row = up;
+  }
+  return std::max(0.0, to_us(ops.duration[row] - step.trace.calls.duration[call]));
 }
 
 }  // namespace tandem

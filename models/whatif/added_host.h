@@ -1,9 +1,10 @@
-// Host time of operations that a what-if adds to a step, in units of what the trace's own launch
-// calls took: a host that is slow at one is slow at the other.
+// Host time of operations that a what-if adds to a step or takes away. What is added counts in
+// units of the trace's own launch calls: a host that is slow at one is slow at the other.
 #pragma once
 
 #include "models/runtime/host_model.h"
 #include "models/runtime/step.h"
+#include "models/whatif/op_nesting.h"
 
 namespace tandem {
 
@@ -19,5 +20,9 @@ struct AddedHost {
 
 /// Where the trace has no launch calls the host model's stands in for their median.
 AddedHost added_host(const Step& step, const HostModel& host);
+
+/// Traced host time, its launch call excluded, of the whole copy or conversion that launched
+/// `work`: the outermost operation that does nothing else. What came before it belongs to others.
+double copy_host_us(const Step& step, const OpNesting& nesting, std::uint32_t work);
 
 }  // namespace tandem

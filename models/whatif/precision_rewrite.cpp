@@ -70,8 +70,18 @@ void PrecisionRewrite::remove(const FlowOp& op) {
   for (const std::uint32_t w : flow_.works_of(op)) {
     report_.cast_us -= us(w);
     ++report_.casts_removed;
-    edit_.drop(w, true);
+    drop_copy(w);
   }
+}
+
+/// The call's gap holds more than the copy: the end of what ran before, and Python.
+void PrecisionRewrite::drop_copy(std::uint32_t work) {
+  const std::uint32_t item = edit_.step().plan.works[work].item;
+  if (item != no_index) {
+    const Duration own = from_us(copy_host_us(edit_.step(), flow_.nesting, work) * host_.gap_scale);
+    edit_.set_gap(item, std::max(Duration::zero(), edit_.step().plan.items[item].gap - own));
+  }
+  edit_.drop(work, false);
 }
 
 bool PrecisionRewrite::needs_matmul(const FlowOp& op, DataType from, DataType to) {

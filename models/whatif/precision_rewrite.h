@@ -46,6 +46,7 @@ class PrecisionRewrite {
   /// Type in which operation `index` reads `tensor`, casts included.
   DataType read_type(std::uint32_t index, std::uint32_t tensor) const;
   void remove(const FlowOp& op);
+  void drop_copy(std::uint32_t work);
   void drop_others(std::span<const std::uint32_t> works, std::uint32_t main, bool products_only);
   void retype(std::uint32_t index);
   void retype_texts(std::uint32_t index, DataType from, DataType to);
