@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "models/whatif/precision_layout.h"
 #include "models/whatif/precision_names.h"
 
 namespace tandem {
@@ -260,7 +261,16 @@ void PrecisionRewrite::attention_groups() {
     for (const std::uint32_t w : group.works) in_attention_[flow_.op_of_work[w]] = true;
     if (change_.old_ops[group.op] == change_.ops[group.op]) continue;
     attention(group.works, group.op);
+    if (is_half(change_.ops[group.op]) && !is_half(change_.old_ops[group.op]))
+      drop_mending(group.op);
     report_.kernels_retyped += static_cast<std::uint32_t>(group.works.size());
+  }
+}
+
+void PrecisionRewrite::drop_mending(std::uint32_t attention) {
+  for (const std::uint32_t i : mending_copies(flow_, attention, operands_)) {
+    in_attention_[i] = true;
+    for (const std::uint32_t w : flow_.works_of(flow_.ops[i])) drop_copy(w);
   }
 }
 

@@ -59,6 +59,7 @@ class PrecisionRewrite {
   void from_native_norm(const FlowOp& op, const NormShape& shape, DataType to);
   void attention_groups();
   void attention(const std::vector<std::uint32_t>& works, std::uint32_t index);
+  void drop_mending(std::uint32_t attention);
   void insert(const PlannedCast& cast);
 
   void set_time(std::uint32_t work, double us);

@@ -30,6 +30,9 @@ class FlowMaker {
       maker_.trace.ops.forward_thread[row] = forward_thread;
       if (last) {
         maker_.trace.ops.types[row] = maker_.trace.strings.intern(types);
+        if (!strides.empty()) {
+          maker_.trace.ops.strides[row] = maker_.trace.strings.intern(strides);
+        }
         if (!concrete.empty()) {
           maker_.trace.ops.concrete[row] = maker_.trace.strings.intern(concrete);
         }
@@ -56,6 +59,7 @@ class FlowMaker {
   }
 
   std::int64_t sequence = -1;  // of the operations to come
+  std::string strides;         // likewise; empty: not recorded
   std::int64_t forward_thread = 0;
   std::size_t thread = 0;
 
