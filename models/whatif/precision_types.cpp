@@ -4,6 +4,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "models/whatif/precision_conversions.h"
+
 namespace tandem {
 namespace {
 
@@ -73,7 +75,12 @@ std::uint8_t activation_argument(const FlowOp& op, std::size_t inputs) {
 class Autocast {
  public:
   Autocast(const Trace& trace, const Dataflow& flow, DataType half)
-      : trace_(trace), flow_(flow), half_(half), backward_(flow), change_(unchanged(flow)) {}
+      : trace_(trace),
+        flow_(flow),
+        half_(half),
+        backward_(flow),
+        idle_(idle_conversions(trace, flow.nesting)),
+        change_(unchanged(flow)) {}
 
   TypeChange run() {
     for (std::uint32_t i = 0; i < flow_.ops.size(); ++i) {
@@ -93,6 +100,7 @@ class Autocast {
 
  private:
   void forward(std::uint32_t i, const FlowOp& op) {
+    align_list(i, op);
     if (change_.ops[i] == DataType::unknown) return;
     forward_of_[op.sequence] = i;
     resolve_parts(i, op);
@@ -117,6 +125,31 @@ class Autocast {
       cast_inputs(i, op, type);
     }
     set_outputs(i, op, type);
+  }
+
+  /// `x.to(y.dtype)` does something once autocast makes y 16-bit.
+  void align_list(std::uint32_t i, const FlowOp& op) {
+    const AlignedList list = aligned_list(trace_, flow_, op, last_forward_, idle_);
+    last_forward_ = trace_.ops.begin[op.op];
+    if (list.conversions == 0 || !made_in_half(i, list.elements)) return;
+    const FlowUse& use = flow_.inputs_of(op)[0];
+    for (std::size_t k = 0; k < list.conversions; ++k) {
+      change_.casts.push_back(
+          {i, false, list.elements, DataType::fp32, half_, false, i, use.argument});
+      cast_gradient(op, {i, true, list.elements, half_, DataType::fp32, false, i, use.argument});
+    }
+    joined_ = list.elements * static_cast<std::int64_t>(list.operands);
+  }
+
+  /// Whether an earlier forward operation makes a 16-bit tensor of `elements`.
+  bool made_in_half(std::uint32_t i, std::int64_t elements) const {
+    for (std::uint32_t k = 0; k < i; ++k) {
+      if (flow_.ops[k].phase != FlowPhase::forward) continue;
+      for (const std::uint32_t t : flow_.outputs_of(flow_.ops[k])) {
+        if (flow_.tensors[t].elements == elements && is_half(change_.tensors[t])) return true;
+      }
+    }
+    return false;
   }
 
   std::string_view op_name(const FlowOp& op) const {
@@ -162,6 +195,10 @@ class Autocast {
       const FlowTensor& tensor = flow_.tensors[use.tensor];
       if (tensor.producer != no_row || tensor.type != DataType::fp32 || tensor.elements <= 1)
         continue;
+      if (joined_ > 0 && tensor.elements == joined_) {
+        change_.tensors[use.tensor] = half_;
+        continue;
+      }
       if (!batched && use.argument != activation_argument(op, inputs.size())) continue;
       const DataType type = nearby(i, tensor.elements);
       if (is_half(type)) change_.tensors[use.tensor] = type;
@@ -268,6 +305,9 @@ class Autocast {
   const Dataflow& flow_;
   DataType half_;
   BackwardIndex backward_;
+  std::vector<IdleConversion> idle_;
+  std::int64_t joined_ = 0;   // elements of the latest list brought to 16 bits
+  TimePoint last_forward_{};  // begin of the forward operation before
   TypeChange change_;
   std::unordered_map<std::int64_t, std::uint32_t> forward_of_;  // sequence -> last forward op
   std::unordered_map<std::int64_t, std::vector<std::pair<std::int64_t, DataType>>> gradients_;
@@ -285,59 +325,6 @@ bool is_precision_cast(const Dataflow& flow, const FlowOp& op) {
 }
 
 }  // namespace
-
-CastPolicy cast_policy(FlowKind kind, std::string_view name) {
-  switch (kind) {
-    case K::matmul:
-    case K::convolution:
-    case K::convolution_backward:
-    case K::attention:
-    case K::attention_backward:
-    case K::recurrent: return CastPolicy::lower;
-    case K::row_norm:
-    case K::softmax:
-    case K::loss: return CastPolicy::full;
-    default: break;
-  }
-  // The framework's list of operations that autocast runs in FP32 (documentation of torch.amp).
-  static constexpr std::string_view full[] = {"pow",         "exp",
-                                              "expm1",       "log",
-                                              "log10",       "log1p",
-                                              "log2",        "reciprocal",
-                                              "rsqrt",       "cumprod",
-                                              "cumsum",      "prod",
-                                              "sum",         "norm",
-                                              "cdist",       "dist",
-                                              "acos",        "asin",
-                                              "cosh",        "sinh",
-                                              "tan",         "softplus",
-                                              "erfinv",      "renorm",
-                                              "sum_to_size", "linalg_vector_norm"};
-  if (name.starts_with("aten::")) name.remove_prefix(6);
-  const bool listed = std::find(std::begin(full), std::end(full), name) != std::end(full);
-  return listed ? CastPolicy::full : CastPolicy::promote;
-}
-
-bool is_half(DataType type) { return type == DataType::fp16 || type == DataType::bf16; }
-bool is_float(DataType type) { return type == DataType::fp32 || is_half(type); }
-
-BackwardIndex::BackwardIndex(const Dataflow& flow) {
-  std::unordered_map<std::int64_t, std::uint32_t> last;
-  for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
-    const FlowOp& op = flow.ops[i];
-    if (op.phase == FlowPhase::backward && op.sequence >= 0) last[op.sequence] = i;
-  }
-  by_sequence_.assign(last.begin(), last.end());
-  std::sort(by_sequence_.begin(), by_sequence_.end());
-}
-
-std::uint32_t BackwardIndex::last_of(std::int64_t sequence) const {
-  // Nodes run from the highest number down: without work of its own, after that of the next higher.
-  const auto at = std::lower_bound(by_sequence_.begin(), by_sequence_.end(),
-                                   std::pair<std::int64_t, std::uint32_t>(sequence, 0));
-  if (at != by_sequence_.end()) return at->second;
-  return no_row;
-}
 
 TypeChange autocast(const Trace& trace, const Dataflow& flow, DataType half) {
   return Autocast(trace, flow, half).run();

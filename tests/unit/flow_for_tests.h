@@ -48,6 +48,13 @@ class FlowMaker {
     return row;
   }
 
+  /// An operation that launches nothing.
+  void idle(std::string_view name, std::string_view dims, std::string_view types) {
+    const std::uint32_t row = maker_.op(name, 10 + 20.0 * n_, 2, thread, dims);
+    maker_.trace.ops.types[row] = maker_.trace.strings.intern(types);
+    ++n_;
+  }
+
   /// The traced step as a what-if gets it.
   Step step() {
     maker_.step(0, 0, 20.0 * n_ + 40);
