@@ -72,7 +72,8 @@ void add_kernel_fields(Fields& out) {
         &L::matmul_tf32_both_turned_ratio);
   add_attention(out, "attention_forward", "forward", &L::attention_forward);
   add_attention(out, "attention_backward", "backward with its helpers", &L::attention_backward);
-  plain("clear_us", "us", "memset before an attention kernel on tensor cores", &L::clear_us);
+  plain("clear_us", "us", "memset or random state before an attention kernel on tensor cores",
+        &L::clear_us);
   plain("attention_ratio", "ratio", "attention without shapes, 16 bits over FP32",
         &L::attention_ratio);
   plain("attention_backward_ratio", "ratio", "the same, backward", &L::attention_backward_ratio);

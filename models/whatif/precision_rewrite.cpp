@@ -1,9 +1,7 @@
 #include "models/whatif/precision_rewrite.h"
 
 #include <algorithm>
-#include <map>
 
-#include "models/whatif/precision_layout.h"
 #include "models/whatif/precision_names.h"
 
 namespace tandem {
@@ -234,75 +232,6 @@ void PrecisionRewrite::memory(std::uint32_t index, double floor_us) {
         c_, {op.kind, op_name(op.op), strided, mixed_before, change_.mixed[index], before, after});
     set_time(w, scaled_body(us(w), floor_us, ratio));
   }
-}
-
-/// Attention runs helpers of its own; all its kernels together become those of another backend.
-void PrecisionRewrite::attention_groups() {
-  struct Group {
-    std::uint32_t op = no_row;  // of kind attention
-    std::vector<std::uint32_t> works;
-  };
-  std::map<std::uint32_t, Group> groups;  // by outermost attention operation
-  for (std::uint32_t i = 0; i < flow_.ops.size(); ++i) {
-    std::uint32_t root = no_row;
-    for (std::uint32_t r = flow_.ops[i].op; r != no_row; r = flow_.nesting.parent[r]) {
-      const FlowKind kind = flow_kind(op_name(r));
-      if (kind == FlowKind::attention || kind == FlowKind::attention_backward) root = r;
-    }
-    if (root == no_row) continue;
-    Group& group = groups[root];
-    const auto works = flow_.works_of(flow_.ops[i]);
-    group.works.insert(group.works.end(), works.begin(), works.end());
-    const FlowKind kind = flow_.ops[i].kind;
-    if (kind == FlowKind::attention || kind == FlowKind::attention_backward) group.op = i;
-  }
-  for (const auto& [root, group] : groups) {
-    if (group.op == no_row) continue;  // made of products and softmax
-    for (const std::uint32_t w : group.works) in_attention_[flow_.op_of_work[w]] = true;
-    if (change_.old_ops[group.op] == change_.ops[group.op]) continue;
-    attention(group.works, group.op);
-    if (is_half(change_.ops[group.op]) && !is_half(change_.old_ops[group.op]))
-      drop_mending(group.op);
-    report_.kernels_retyped += static_cast<std::uint32_t>(group.works.size());
-  }
-}
-
-void PrecisionRewrite::drop_mending(std::uint32_t attention) {
-  for (const std::uint32_t i : mending_copies(flow_, attention, operands_)) {
-    in_attention_[i] = true;
-    for (const std::uint32_t w : flow_.works_of(flow_.ops[i])) drop_copy(w);
-  }
-}
-
-void PrecisionRewrite::attention(const std::vector<std::uint32_t>& works, std::uint32_t index) {
-  const FlowOp& op = flow_.ops[index];
-  const DataType from = change_.old_ops[index], to = change_.ops[index];
-  const std::uint32_t main = main_work(works);
-  const bool backward = op.kind == FlowKind::attention_backward;
-  retype_texts(index, from, from);
-  if (is_half(from) && is_half(to)) {
-    edit_.set_name(main, attention_name(c_.gpu, to, backward));
-    return;
-  }
-  double before = 0;
-  for (const std::uint32_t w : works) before += us(w);
-  const double total = attention_us(c_, operands_.of(op.op), backward, from, to, before);
-  // Backward starts with a sum over rows and ends with a conversion of the query gradients.
-  const double helper = backward && is_half(to) ? 0.15 * total : 0;
-  set_time(main, total - 2 * helper);
-  switched_us_ += total;
-  edit_.set_name(main, attention_name(c_.gpu, to, backward));
-  drop_others(works, main, false);
-  if (is_half(to)) {
-    // The library clears its semaphores first.
-    NewKernel clear = new_kernel(op, main, "Memset (Device)", c_.law.clear_us);
-    clear.geometry = {};
-    edit_.insert_before(main, std::move(clear));
-  }
-  if (helper <= 0) return;
-  edit_.insert_before(main,
-                      new_kernel(op, main, "cudnn::fusion::compute_dot_do_o_specialized", helper));
-  edit_.insert_after(main, new_kernel(op, main, "cudnn::fusion::convert_dq_to_16bits", helper));
 }
 
 void PrecisionRewrite::insert(const PlannedCast& cast) {

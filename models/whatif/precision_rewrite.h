@@ -59,6 +59,8 @@ class PrecisionRewrite {
   void from_native_norm(const FlowOp& op, const NormShape& shape, DataType to);
   void attention_groups();
   void attention(const std::vector<std::uint32_t>& works, std::uint32_t index);
+  /// Whether the attention that `row` is a part of drops out.
+  bool drops_out(std::uint32_t row) const;
   void drop_mending(std::uint32_t attention);
   void insert(const PlannedCast& cast);
 
