@@ -97,7 +97,8 @@ double WarmL2::take_written_back() {
 
 void apply_warm_l2(const GpuArch& gpu, std::span<const KernelLaunch> launches,
                    std::span<KernelCost> costs) {
-  WarmL2 l2(2 * static_cast<double>(gpu.l2_dirty_bytes));
+  // All SMs read each tensor, and each partition keeps a copy of what its SMs read.
+  WarmL2 l2(static_cast<double>(gpu.l2_bytes) / std::max(1, gpu.l2_partitions));
   for (std::size_t i = 0; i < launches.size() && i < costs.size(); ++i) {
     const KernelLaunch& launch = launches[i];
     if (launch.family == KernelFamily::transfer) continue;
