@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/kernel/cost_model.h"
 #include "models/kernel/cost_parts.h"
 
 namespace tandem {
@@ -54,6 +55,29 @@ double resident_share(const CostInput& in) {
   const double share = wave_life + longest > 0 ? busy / (wave_life + longest) : 0;
   if (blocks < gpu.sm_count) return share;
   return share * (1 - general.tail_loss / std::max(1.0, full));
+}
+
+BlockPace block_pace(const GpuArch& gpu, const KernelLaunch& launch,
+                     const CostConstants& constants) {
+  const CostInput in = make_input(gpu, launch, constants);
+  const GeneralCosts& general = constants.general();
+  const bool matrix = is_matrix(in);
+  BlockPace pace;
+  pace.launch_cycles = general.launch_cycles;
+  pace.minimum_cycles = general.minimum_active_cycles;
+  pace.start_cycles = general.block_start_cycles;
+  pace.residency_power = matrix ? 1.0 : general.residency_power;
+  if (loops_over_tiles(in)) pace.tiles = in.features.tiles;
+  const Waves w = waves(gpu, launch.geometry, in.occupancy);
+  const bool one_an_sm = w.blocks <= gpu.sm_count;
+  // SMs whose speeds are spread evenly idle in one wave for half of what the slowest takes longer.
+  if (!one_an_sm && pace.tiles == 0) pace.slower = 2 * general.tail_loss;
+  // The first block of a slot finds it empty, the others wait until the slowest warp has left.
+  // Matrix kernels hold their warps to the end.
+  if (!matrix && w.count > 1) {
+    pace.warp_share = 1 - (1 - general.refill_share) * (1 - 1 / w.count);
+  }
+  return pace;
 }
 
 }  // namespace tandem

@@ -46,6 +46,8 @@ struct GeneralCosts {
   double minimum_active_cycles = 0;
   double counter_window_cycles = 0;
   double tail_loss = 0;
+  double block_start_cycles = 0;
+  double refill_share = 0;
   double residency_power = 0;
   double issue_per_instruction = 0;
   double occupancy_share = 0;

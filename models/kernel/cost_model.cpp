@@ -9,14 +9,6 @@ namespace {
 
 constexpr double sector = 32;
 
-CostInput make_input(const GpuArch& gpu, const KernelLaunch& launch,
-                     const CostConstants& constants) {
-  CostInput in{gpu,    launch, constants, kernel_features(launch), occupancy(gpu, launch.geometry),
-               nullptr};
-  in.row = constants.row(launch.traits, launch.math);
-  return in;
-}
-
 bool needs_shapes(const KernelLaunch& launch) {
   const bool matrix = launch.family == KernelFamily::gemm ||
                       launch.family == KernelFamily::convolution ||
@@ -147,6 +139,14 @@ KernelCost transfer_cost(const GpuArch& gpu, double time_us) {
 }
 
 }  // namespace
+
+CostInput make_input(const GpuArch& gpu, const KernelLaunch& launch,
+                     const CostConstants& constants) {
+  CostInput in{gpu,    launch, constants, kernel_features(launch), occupancy(gpu, launch.geometry),
+               nullptr};
+  in.row = constants.row(launch.traits, launch.math);
+  return in;
+}
 
 KernelCost kernel_cost(const GpuArch& gpu, const KernelLaunch& launch, CacheState cache,
                        const CostConstants& constants, double time_us) {

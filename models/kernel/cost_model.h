@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/arch/gpu_arch.h"
+#include "models/kernel/block_schedule.h"
 #include "models/kernel/cost_constants.h"
 #include "models/kernel/kernel.h"
 
@@ -17,6 +18,10 @@ namespace tandem {
 /// the launch's measured duration; without one, pass `time_us`. Pure; allocates nothing.
 KernelCost kernel_cost(const GpuArch& gpu, const KernelLaunch& launch, CacheState cache,
                        const CostConstants& constants, double time_us = 0);
+
+/// How the blocks of a launch start, live and end, as its counters assume; see schedule_blocks().
+BlockPace block_pace(const GpuArch& gpu, const KernelLaunch& launch,
+                     const CostConstants& constants);
 
 /// What a kernel of unknown size does while it is active; see CostRow.
 struct ActiveRates {

@@ -19,6 +19,8 @@ struct CostInput {
   const CostRow* row = nullptr;  // null: the kind is not measured
 };
 
+CostInput make_input(const GpuArch& gpu, const KernelLaunch& launch,
+                     const CostConstants& constants);
 /// SMSP cycles with a warp resident, over all SMSP cycles while the kernel occupies the device.
 double resident_share(const CostInput& in);
 /// Warp instructions executed; negative: not known.

@@ -10,8 +10,9 @@
 #include <iostream>
 #include <map>
 
-#include "models/kernel/block_schedule.h"
+#include "models/kernel/cost_model.h"
 #include "sim/cli/command.h"
+#include "sim/cli/kernel_counters.h"
 #include "sim/cli/replay.h"
 #include "sim/report/report.h"
 
@@ -77,6 +78,26 @@ void print_summary(const std::string& name, const LaunchGeometry& g, const GpuAr
              100 * s.sm_active_share, 100 * s.smsp_active_share, 100 * s.achieved_occupancy);
 }
 
+/// The same kernel in kernels.csv, whose cycles include Nsight Compute's window around it.
+void print_counters(const GpuArch& gpu, const BlockSchedule& s, const WorkCounters& counters,
+                    double window_cycles) {
+  const KernelUse use = kernel_use(counters, gpu_scale(gpu));
+  const double cycles = s.duration_us * gpu.boost_clock_mhz;
+  fmt::print(
+      "counters   SMSPs active {:.1f} % with the profiler's window; kernels.csv {:.1f} %, "
+      "achieved occupancy {:.1f} %\n",
+      100 * s.smsp_active_share * cycles / (cycles + window_cycles),
+      100 * use.smsp_active_utilization, 100 * use.achieved_occupancy);
+}
+
+/// The schedule of an activity of the step, with the pace that its counters assume.
+BlockSchedule schedule_of(const Prediction& p, const CostConstants& costs, std::uint32_t row) {
+  const TraceLaunches launches(p.step.trace, p.step.links, ops_of_calls(p.step.trace).innermost);
+  const KernelLaunch launch = launches.launch(row);
+  return schedule_blocks(*p.target, launch.geometry, launch.duration_us,
+                         block_pace(*p.target, launch, costs));
+}
+
 }  // namespace
 
 int run_blocks(const Arguments& arguments) {
@@ -117,8 +138,10 @@ int run_blocks(const Arguments& arguments) {
                      "a kernel whose grid and block the trace states");
   }
   const LaunchGeometry& geometry = p.step.trace.geometries[acts.geometry[row].index()];
-  const BlockSchedule s = schedule_blocks(*p.target, geometry, to_us(acts.duration[row]));
+  const BlockSchedule s = schedule_of(p, a.configs.costs, row);
   print_summary(name, geometry, *p.target, s);
+  print_counters(*p.target, s, p.step_counters[row],
+                 a.configs.costs.general().counter_window_cycles);
   const std::string out = values["out"].as<std::string>();
   if (out.empty()) return exit_ok;
   std::vector<BlockSlice> slices;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -25,7 +26,8 @@ LaunchGeometry grid(std::uint32_t blocks, std::uint32_t threads = 1024) {
   return {{blocks, 1, 1}, {threads, 1, 1}, 16, 0};
 }
 
-constexpr double no_dispatch = 0;
+const BlockPace no_dispatch;
+const BlockPace one_a_cycle{.start_cycles = 1};
 
 TEST(BlockSchedule, FillsBreadthFirst) {
   const BlockSchedule s = schedule_blocks(ten_sms(), grid(10), 8, no_dispatch);
@@ -62,13 +64,13 @@ TEST(BlockSchedule, FewWarpsLeaveSubPartitionsIdle) {
 
 TEST(BlockSchedule, HandingOutBlocksTakesTime) {
   // One block a cycle at 1000 MHz: the tenth begins after 9 ns, and they all end by 8 us.
-  const BlockSchedule s = schedule_blocks(ten_sms(), grid(10), 8, 1.0);
+  const BlockSchedule s = schedule_blocks(ten_sms(), grid(10), 8, one_a_cycle);
   EXPECT_NEAR(s.blocks.back().begin_us, 0.009, 1e-9);
   EXPECT_NEAR(s.blocks.back().end_us, 8, 1e-4);
 }
 
 TEST(BlockSchedule, NoSlotHoldsTwoBlocksAtOnce) {
-  const BlockSchedule s = schedule_blocks(ten_sms(), grid(173, 256), 20);
+  const BlockSchedule s = schedule_blocks(ten_sms(), grid(173, 256), 20, one_a_cycle);
   std::map<std::pair<int, int>, double> free_at;
   ASSERT_EQ(s.blocks.size(), 173U);
   for (const BlockRun& b : s.blocks) {
@@ -78,6 +80,53 @@ TEST(BlockSchedule, NoSlotHoldsTwoBlocksAtOnce) {
     EXPECT_LT(b.slot, s.occupancy.blocks_per_sm);
     EXPECT_LE(b.end_us, 20 + 1e-9);
   }
+}
+
+TEST(BlockSchedule, StartAndEndOfTheLaunchHoldNoBlock) {
+  // 2000 of 8000 cycles: one us before and one after. 6 of 8 us are active.
+  const BlockSchedule s = schedule_blocks(ten_sms(), grid(10), 8, {.launch_cycles = 2000});
+  for (const BlockRun& b : s.blocks) {
+    EXPECT_NEAR(b.begin_us, 1, 1e-4);
+    EXPECT_NEAR(b.end_us, 7, 1e-4);
+  }
+  EXPECT_NEAR(s.sm_active_share, 0.75, 1e-4);
+  EXPECT_NEAR(s.achieved_occupancy, 0.5, 1e-4);  // while the SM is active
+  // All of a kernel of 2 us would be its launch: the least that blocks take remains.
+  const BlockSchedule tiny =
+      schedule_blocks(ten_sms(), grid(10), 2, {.launch_cycles = 2000, .minimum_cycles = 300});
+  EXPECT_NEAR(tiny.sm_active_share, 0.15, 1e-4);
+}
+
+TEST(BlockSchedule, BlocksThatShareAnSmTakeLonger) {
+  // 30 blocks: a wave of 20 whose blocks share, then 10 alone, twice as fast: 16/3 and 8/3 us.
+  const BlockSchedule s = schedule_blocks(ten_sms(), grid(30), 8, {.residency_power = 1});
+  EXPECT_NEAR(s.blocks.front().end_us, 16.0 / 3, 1e-3);
+  EXPECT_NEAR(s.blocks.back().end_us - s.blocks.back().begin_us, 8.0 / 3, 1e-3);
+  EXPECT_NEAR(s.sm_active_share, 1, 1e-4);
+  // Two blocks for two thirds of the time, one for a third: (2 x 2 + 1) / 3 of 32 of 64 warps.
+  EXPECT_NEAR(s.achieved_occupancy, 5.0 / 6, 1e-4);
+}
+
+TEST(BlockSchedule, SlowSmsEndLast) {
+  // Fractions of multiples of the golden ratio: .618 .236 .854 .472 .090 .708 .326 .944 .562 .180.
+  // Lives are as 1 + 0.06 x: the longest 1.0567, the mean 1.0299.
+  const BlockSchedule s = schedule_blocks(ten_sms(), grid(10), 8, {.slower = 0.06});
+  EXPECT_NEAR(s.sm_active_share, 1.0299 / 1.0567, 1e-3);
+}
+
+TEST(BlockSchedule, BlocksLoopOverTiles) {
+  // 25 tiles for 10 blocks: five of three and five of two.
+  const BlockSchedule s = schedule_blocks(ten_sms(), grid(10), 9, {.tiles = 25});
+  EXPECT_EQ(std::count_if(s.blocks.begin(), s.blocks.end(),
+                          [](const BlockRun& b) { return b.end_us > 8.9; }),
+            5);
+  EXPECT_NEAR(s.sm_active_share, 25.0 / 30, 1e-4);
+}
+
+TEST(BlockSchedule, WarpsThatLeaveBeforeTheirBlock) {
+  const BlockSchedule s = schedule_blocks(ten_sms(), grid(40), 8, {.warp_share = 0.9});
+  EXPECT_NEAR(s.sm_active_share, 1, 1e-4);
+  EXPECT_NEAR(s.achieved_occupancy, 0.9, 1e-4);
 }
 
 TEST(BlockSchedule, Errors) {
