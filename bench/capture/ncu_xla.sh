@@ -6,7 +6,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/ncu_metrics.sh"
 mkdir -p "$1"
 choose_metrics
-"$NCU" --clock-control none --cache-control all $SECTIONS --metrics "$METRICS" --csv --page raw --print-units base \
+"$NCU" --kernel-name "regex:fusion|xor|softmax|transpose|scatter|reduce|select" --clock-control none --cache-control all $SECTIONS --metrics "$METRICS" --csv --page raw --print-units base \
     --log-file "$1/ops-xla.csv" "$PYTHON" "$here/ops_xla.py" --sidecar "$1/ops-xla.jsonl" --time-limit "$2"
 grep -c '^"[0-9]' "$1/ops-xla.csv"
 gzip -9 "$1/ops-xla.csv"

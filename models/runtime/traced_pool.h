@@ -2,7 +2,7 @@
 //
 // A kernel holds the share of the device's places for blocks that its grid fills (waves, at most
 // 1). Work that began earlier is served first; later work gets the places that are left, as blocks
-// end (measured on pairs of kernels, validation/sm_pool).
+// end (measured on pairs of kernels, tests/validation/sm_pool_measured_test.cpp).
 #pragma once
 
 #include <cstdint>
