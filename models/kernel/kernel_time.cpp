@@ -132,12 +132,45 @@ KernelTime channels_time(const Machine& m, double bytes, double blocks) {
   const double wait = (bytes + again) / rate * tail;
   KernelTime out;
   out.time_us = m.start_us + overlap_4(stream, wait);
-  out.bound = stream > wait ? Bound::memory : Bound::latency;
+  out.bound = std::max(stream, wait) < m.start_us ? Bound::launch
+              : stream > wait                     ? Bound::memory
+                                                  : Bound::latency;
   out.confidence = 1 - m.generation.error_rows;
   return out;
 }
 
 }  // namespace
+
+std::string_view to_string(TimeLaw law) {
+  switch (law) {
+    case TimeLaw::matrix: return "matrix";
+    case TimeLaw::convolution: return "convolution";
+    case TimeLaw::memory: return "memory";
+    case TimeLaw::channels: return "channels";
+    case TimeLaw::throughput: return "throughput";
+    case TimeLaw::latency: return "latency";
+    case TimeLaw::link: return "link";
+    case TimeLaw::none: break;
+  }
+  return "none";
+}
+
+std::string_view to_string(Bound bound) {
+  switch (bound) {
+    case Bound::compute: return "compute";
+    case Bound::memory: return "memory";
+    case Bound::latency: return "latency";
+    case Bound::launch: break;
+  }
+  return "launch";
+}
+
+bool explains(const TimedLaunch& launch, const KernelTime& time, double traced_us) {
+  constexpr double least_share = 0.5;
+  const bool states_bound = launch.law == TimeLaw::matrix || launch.law == TimeLaw::convolution ||
+                            launch.law == TimeLaw::memory || launch.law == TimeLaw::channels;
+  return states_bound && time.confidence > 0 && time.time_us >= least_share * traced_us;
+}
 
 TimedLaunch timed_launch(const KernelLaunch& launch, double bytes_hint) {
   TimedLaunch out;
@@ -173,6 +206,7 @@ KernelTime kernel_time(const TimedLaunch& launch, const GpuArch& gpu,
     case TimeLaw::memory:
       if (launch.bytes <= 0) break;
       out.time_us = m.start_us + stream_us(m, launch.bytes);
+      if (out.time_us < 2 * m.start_us) out.bound = Bound::launch;
       return out;
     case TimeLaw::channels: return channels_time(m, launch.bytes, launch.blocks);
     case TimeLaw::throughput:

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "models/kernel/time_model.h"
 
@@ -19,6 +20,8 @@ enum class TimeLaw : std::uint8_t {
   link,         // copies between host and device
   none,         // nothing known
 };
+std::string_view to_string(TimeLaw law);
+std::string_view to_string(Bound bound);
 
 /// A launch and what is known of it beyond its description.
 struct TimedLaunch {
@@ -38,5 +41,9 @@ TimedLaunch timed_launch(const KernelLaunch& launch, double bytes_hint = 0);
 /// TF32 and half types that the GPU's tensor cores lack run as FP32.
 KernelTime kernel_time(const TimedLaunch& launch, const GpuArch& gpu,
                        const TimeConstants& constants, const TimeContext& context = {});
+
+/// Whether the bound that the law states is that of a run of `traced_us`: laws that only tell
+/// ratios between GPUs state none, nor do laws that explain less than half of the run.
+bool explains(const TimedLaunch& launch, const KernelTime& time, double traced_us);
 
 }  // namespace tandem

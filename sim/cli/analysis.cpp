@@ -59,8 +59,8 @@ Analysis analyse(Trace trace, const ReplayOptions& options) {
   a.gpu = traced_gpu(a.trace, a.configs.gpus, options, a.losses);
   if (a.gpu) {
     const TraceLaunches launches(a.trace, a.links, ops_of_calls(a.trace).innermost);
-    a.counters =
-        kernel_counters(a.trace, launches, *a.gpu, a.configs.costs, options.cache, a.losses);
+    a.counters = kernel_counters(a.trace, launches, *a.gpu, a.configs.costs, a.configs.time,
+                                 options.cache, a.losses);
   }
   a.pool = TracedPool(a.trace, places(a.counters));
   const HostModel& host = a.configs.host;

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "models/arch/occupancy.h"
 #include "models/kernel/classify.h"
 #include "models/kernel/cost_model.h"
+#include "models/kernel/kernel_time.h"
 #include "models/memory/l2_warm.h"
 
 namespace tandem {
@@ -42,6 +44,36 @@ WorkCounters to_counters(const GpuArch& gpu, const KernelLaunch& launch, const K
   return c;
 }
 
+/// Bounds of launches by the laws of their time, once for equal launches.
+class LawBounds {
+ public:
+  LawBounds(const GpuArch& gpu, const TimeConstants& constants, CacheState cache)
+      : gpu_(gpu), constants_(constants), context_{.cache = cache} {}
+
+  void add(std::uint32_t shape, const KernelLaunch& launch, WorkCounters& c) {
+    if (launch.family == KernelFamily::transfer) return;
+    if (shape >= entries_.size()) entries_.resize(shape + 1);
+    std::optional<Entry>& entry = entries_[shape];
+    if (!entry) {
+      const TimedLaunch timed = timed_launch(launch);
+      entry = Entry{timed, kernel_time(timed, gpu_, constants_, context_)};
+    }
+    if (!explains(entry->launch, entry->time, launch.duration_us)) return;
+    c.bound = to_string(entry->time.bound);
+    c.bound_law = to_string(entry->launch.law);
+  }
+
+ private:
+  struct Entry {
+    TimedLaunch launch;
+    KernelTime time;
+  };
+  const GpuArch& gpu_;
+  const TimeConstants& constants_;
+  TimeContext context_;
+  std::vector<std::optional<Entry>> entries_;
+};
+
 // Counters that are rates of a kind times the duration, because the trace states no shapes or the
 // kind was not measured (confidence: kernel_cost()).
 void add_estimate_losses(const std::vector<KernelCost>& costs, LossList& losses) {
@@ -70,7 +102,8 @@ CacheState parse_cache(const std::string& text) {
 
 std::vector<WorkCounters> kernel_counters(const Trace& trace, const TraceLaunches& launches,
                                           const GpuArch& gpu, const CostConstants& constants,
-                                          const std::string& cache, LossList& losses) {
+                                          const TimeConstants& time, const std::string& cache,
+                                          LossList& losses) {
   losses.merge(launches.losses());
   const CacheState state = parse_cache(cache);
   CostCache costs(gpu, constants, state);
@@ -96,9 +129,11 @@ std::vector<WorkCounters> kernel_counters(const Trace& trace, const TraceLaunche
                static_cast<std::int64_t>(cost.size()));
   }
   add_estimate_losses(cost, losses);
+  LawBounds bounds(gpu, time, state);
   std::vector<WorkCounters> counters(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
     counters[order[i]] = to_counters(gpu, launched[i], cost[i], window_cycles);
+    bounds.add(launches.shape_of(order[i]), launched[i], counters[order[i]]);
   }
   return counters;
 }

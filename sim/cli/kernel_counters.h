@@ -7,17 +7,20 @@
 #include "models/arch/gpu_arch.h"
 #include "models/kernel/cost_constants.h"
 #include "models/kernel/launch_from_trace.h"
+#include "models/kernel/time_constants.h"
 #include "sim/core/error.h"
 #include "sim/metrics/gpu_metrics.h"
 #include "sim/trace/trace.h"
 
 namespace tandem {
 
-/// Counters per activity, with the traced durations. `cache`: "warm" or "cold".
+/// Counters per activity, with the traced durations, and what bounds it where the model of its time
+/// has a law. `cache`: "warm" or "cold".
 /// What the model cannot tell apart is counted in `losses`.
 std::vector<WorkCounters> kernel_counters(const Trace& trace, const TraceLaunches& launches,
                                           const GpuArch& gpu, const CostConstants& constants,
-                                          const std::string& cache, LossList& losses);
+                                          const TimeConstants& time, const std::string& cache,
+                                          LossList& losses);
 
 /// Multiplies `scenario`, counters of the kernel model, by measured over model of the traced
 /// kernel.

@@ -136,8 +136,8 @@ std::vector<WorkCounters> scenario_counters(const Analysis& a, const Prediction&
     return counters;
   }
   LossList known;  // of the kernel model: the analysis has them already
-  counters =
-      kernel_counters(p.step.trace, launches, *p.target, a.configs.costs, options.cache, known);
+  counters = kernel_counters(p.step.trace, launches, *p.target, a.configs.costs, a.configs.time,
+                             options.cache, known);
   for (std::size_t i = 0; i < counters.size() && !a.model_counters.empty(); ++i) {
     const std::uint32_t row = p.step.traced_activity[i];
     if (row != no_row) apply_residual(a.counters[row], a.model_counters[row], counters[i]);

@@ -118,8 +118,21 @@ DcgmShares dcgm_shares(const WorkCounters& work, const GpuScale& gpu) {
   return {m.smact, m.smocc, m.tenso, m.drama, m.smsp_active_utilization, m.smsp_issue_utilization};
 }
 
-KernelUse kernel_use(const WorkCounters& work, const GpuScale& gpu) {
+namespace {
+
+std::string_view bound_by_use(const WorkCounters& work, const KernelUse& u, const GpuScale& gpu) {
   constexpr double much = 0.5;
+  const double memory = std::max(u.dram_utilization, u.l2_utilization);
+  const double compute = std::max(u.smsp_issue_utilization, u.tc_active_utilization);
+  return work.time_us < 2 * gpu.kernel_floor_us ? "launch"
+         : std::max(compute, memory) < much     ? "latency"
+         : compute > memory                     ? "compute"
+                                                : "memory";
+}
+
+}  // namespace
+
+KernelUse kernel_use(const WorkCounters& work, const GpuScale& gpu) {
   KernelUse u;
   const double sm_active_cycles = work.smsp_active_cycles / gpu.smsp_per_sm;
   u.achieved_occupancy = ratio(work.warp_active_cycles, sm_active_cycles * gpu.max_warps_per_sm);
@@ -130,12 +143,8 @@ KernelUse kernel_use(const WorkCounters& work, const GpuScale& gpu) {
   u.dram_utilization =
       ratio(work.dram_read_bytes + work.dram_write_bytes, work.time_us * gpu.dram_peak_gbps * 1e3);
   u.l2_utilization = ratio(work.l2_bytes, work.time_us * gpu.l2_peak_gbps * 1e3);
-  const double memory = std::max(u.dram_utilization, u.l2_utilization);
-  const double compute = std::max(u.smsp_issue_utilization, u.tc_active_utilization);
-  u.bound = work.time_us < 2 * gpu.kernel_floor_us ? "launch"
-            : std::max(compute, memory) < much     ? "latency"
-            : compute > memory                     ? "compute"
-                                                   : "memory";
+  u.bound = work.bound_law.empty() ? bound_by_use(work, u, gpu) : work.bound;
+  u.bound_law = work.bound_law.empty() ? "use" : work.bound_law;
   return u;
 }
 

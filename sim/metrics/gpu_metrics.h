@@ -32,6 +32,9 @@ struct WorkCounters {
   double dram_read_bytes = 0;
   double dram_write_bytes = 0;
   double shared_bytes = 0;
+  // What the model of the kernel's time says bounds it, and its law; empty: it says nothing.
+  // Static.
+  std::string_view bound, bound_law;
 };
 
 /// The numbers of the GPU that turn counters into shares of time.
@@ -109,9 +112,11 @@ struct KernelUse {
   double tc_issue_utilization = 0;
   double dram_utilization = 0;  // of the peak rate
   double l2_utilization = 0;
-  /// launch: not twice as long as an empty kernel; compute or memory: issue slots or tensor cores,
-  /// L2 or DRAM are used to half or more of what they can; else latency.
+  /// What the model of the kernel's time says. Where it says nothing, by use: launch: not twice as
+  /// long as an empty kernel; compute or memory: issue slots or tensor cores, L2 or DRAM are used
+  /// to half or more of what they can; else latency.
   std::string_view bound;
+  std::string_view bound_law;  // matrix, convolution, memory or channels; or "use"
 };
 KernelUse kernel_use(const WorkCounters& work, const GpuScale& gpu);
 

@@ -59,7 +59,7 @@ void append_traced(fmt::memory_buffer& line, const Trace& measured, std::uint32_
 }
 
 constexpr std::string_view counter_columns =
-    "family,confidence,theoretical_occupancy,achieved_occupancy,waves,bound,"
+    "family,confidence,theoretical_occupancy,achieved_occupancy,waves,bound,bound_law,"
     "smsp_active_utilization,smsp_issue_utilization,tc_active_utilization,tc_issue_utilization,"
     "dram_read_bytes,dram_write_bytes,l2_bytes,l1_bytes,shared_bytes_moved,energy_j";
 
@@ -78,7 +78,8 @@ void append_counters(fmt::memory_buffer& line, const WorkCounters* c, const GpuS
   append_number(line, c->theoretical_occupancy, kernel);
   append_number(line, use.achieved_occupancy, kernel);
   append_number(line, c->waves, kernel);
-  fmt::format_to(std::back_inserter(line), ",{}", kernel ? use.bound : "");
+  fmt::format_to(std::back_inserter(line), ",{},{}", kernel ? use.bound : "",
+                 kernel ? use.bound_law : "");
   for (const double ratio : {use.smsp_active_utilization, use.smsp_issue_utilization,
                              use.tc_active_utilization, use.tc_issue_utilization}) {
     append_number(line, ratio, kernel);

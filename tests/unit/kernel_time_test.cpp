@@ -1,10 +1,11 @@
+#include "models/kernel/kernel_time.h"
+
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <string>
 
 #include "models/arch/gpu_config.h"
-#include "models/kernel/time_model.h"
 #include "sim/core/error.h"
 
 namespace tandem {
@@ -162,6 +163,32 @@ TEST(KernelTime, TinyKernelsCostTheirStart) {
   const KernelTime t = pointwise_time(h200, {.elements = 32}, constants());
   EXPECT_EQ(t.bound, Bound::launch);
   EXPECT_NEAR(t.time_us, h200.graph_kernel_period_us, 0.1);
+}
+
+TEST(KernelTime, FewBytesAreBoundByTheirLaunch) {
+  const GpuArch& h200 = gpu("h200_sxm");
+  TimedLaunch launch;
+  launch.law = TimeLaw::memory;
+  launch.bytes = 1e3;
+  EXPECT_EQ(kernel_time(launch, h200, constants()).bound, Bound::launch);
+  launch.bytes = 1e9;
+  EXPECT_EQ(kernel_time(launch, h200, constants()).bound, Bound::memory);
+}
+
+TEST(KernelTime, OnlyLawsThatExplainTheTimeStateABound) {
+  TimedLaunch launch;
+  launch.law = TimeLaw::memory;
+  KernelTime time;
+  time.confidence = 0.9;
+  time.time_us = 10;
+  EXPECT_TRUE(explains(launch, time, 5));
+  EXPECT_TRUE(explains(launch, time, 20));
+  EXPECT_FALSE(explains(launch, time, 20.1));  // more than half of it is something else
+  launch.law = TimeLaw::throughput;            // a ratio between GPUs
+  EXPECT_FALSE(explains(launch, time, 10));
+  launch.law = TimeLaw::memory;
+  time.confidence = 0;  // no operands
+  EXPECT_FALSE(explains(launch, time, 10));
 }
 
 TEST(KernelTime, MisalignedRowsKeepHalfProductsFromTheirRate) {

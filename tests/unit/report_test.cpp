@@ -125,7 +125,7 @@ struct SmallRun {
 constexpr std::string_view csv_head =
     "name,run,kind,op,layer,stream,grid_x,grid_y,grid_z,block_x,block_y,block_z,"
     "registers_per_thread,shared_bytes,bytes,traced_begin_us,traced_us,simulated_begin_us,"
-    "simulated_us,family,confidence,theoretical_occupancy,achieved_occupancy,waves,bound,"
+    "simulated_us,family,confidence,theoretical_occupancy,achieved_occupancy,waves,bound,bound_law,"
     "smsp_active_utilization,smsp_issue_utilization,tc_active_utilization,tc_issue_utilization,"
     "dram_read_bytes,dram_write_bytes,l2_bytes,l1_bytes,shared_bytes_moved,energy_j\n";
 
@@ -140,9 +140,9 @@ TEST(KernelsCsv, HasOneQuotedRowPerPieceOfWork) {
       out.str(),
       std::string(csv_head) +
           "\"a \"\"quoted\"\", name\n\",traced,kernel,\"aten::add\",pointwise,7,0,0,0,0,0,0,0,0,"
-          "0,17.000,10.000,17.000,10.000,,,,,,,,,,,,,,,,\n"
+          "0,17.000,10.000,17.000,10.000,,,,,,,,,,,,,,,,,\n"
           "\"gemm\",traced,kernel,\"aten::add\",pointwise,7,8,4,2,128,1,1,32,1024,0,"
-          "28.000,10.500,28.000,10.500,,,,,,,,,,,,,,,,\n");
+          "28.000,10.500,28.000,10.500,,,,,,,,,,,,,,,,,\n");
 }
 
 TEST(KernelsCsv, ShowsWhatAKernelUsesOfTheGpu) {
@@ -169,7 +169,7 @@ TEST(KernelsCsv, ShowsWhatAKernelUsesOfTheGpu) {
   std::ostringstream out;
   write_kernels_csv(out, run.m.trace, gpu, tables);
   const std::string text = out.str();
-  EXPECT_NE(text.find("28.000,10.500,17.000,10.000,gemm,0.9,0.5,0.25,2,memory,0.5,0.25,0,0,"
+  EXPECT_NE(text.find("28.000,10.500,17.000,10.000,gemm,0.9,0.5,0.25,2,memory,use,0.5,0.25,0,0,"
                       "700000,0,0,0,0,0.25\n"),
             std::string::npos)
       << text;
@@ -189,6 +189,11 @@ TEST(KernelUse, NamesWhatBoundsAKernel) {
   EXPECT_EQ(kernel_use(c, gpu).bound, "compute");
   c.time_us = 1.9;
   EXPECT_EQ(kernel_use(c, gpu).bound, "launch");
+  EXPECT_EQ(kernel_use(c, gpu).bound_law, "use");
+  c.bound = "memory";  // what the time model says goes before what the counters suggest
+  c.bound_law = "channels";
+  EXPECT_EQ(kernel_use(c, gpu).bound, "memory");
+  EXPECT_EQ(kernel_use(c, gpu).bound_law, "channels");
 }
 
 TEST(TimelineJson, IsJsonWithEveryTrack) {
