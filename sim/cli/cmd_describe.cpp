@@ -37,6 +37,14 @@ void describe_metrics() {
   for (const MetricInfo& info : step_metric_infos()) {
     fmt::print("step.{:<22} {:<9} {}\n", info.name, info.unit, info.description);
   }
+  fmt::print(
+      "kernels[].{:<23} {:<9} compute, memory, latency or launch: what most of the time is bound "
+      "by\n"
+      "kernels[].{:<23} {:<9} law of the time model that says so, or use: by utilization\n",
+      "bound", "text", "bound_law", "text");
+  for (const KernelLevelInfo& info : kernel_level_infos()) {
+    fmt::print("kernels[].{:<23} {:<9} {}\n", info.name, info.unit, info.description);
+  }
 }
 
 }  // namespace

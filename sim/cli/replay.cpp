@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 #include <utility>
 
 #include "models/runtime/sm_pool.h"
@@ -66,6 +67,21 @@ void add_gpu_metrics(const std::vector<WorkCounters>& counters, const GpuScale& 
       utilization_bins(works, BinnedUtilization::smsp_issue, utilization_bin_count);
   result.tc_issue_bins =
       utilization_bins(works, BinnedUtilization::tc_issue, utilization_bin_count);
+}
+
+/// Kernels of one name; copies occupy no SM.
+void add_levels(Prediction& p, const GpuScale& scale) {
+  const Activities& acts = p.step.trace.activities;
+  std::unordered_map<std::string_view, std::vector<WorkCounters>> by_name;
+  for (const DeviceWork& work : p.step.plan.works) {
+    if (acts.kind[work.source] != ActivityKind::kernel) continue;
+    by_name[p.step.trace.strings.get(acts.name[work.source])].push_back(
+        p.step_counters[work.source]);
+  }
+  for (TimeShare& kernel : p.result.kernels) {
+    const auto it = by_name.find(kernel.name);
+    if (it != by_name.end()) kernel.levels = kernel_levels(it->second, scale);
+  }
 }
 
 void add_shares(Prediction& p) {
@@ -239,6 +255,7 @@ Prediction predict_step(const Analysis& a, Scenario scenario, const ReplayOption
   if (!p.target) return p;
   const GpuScale scale = gpu_scale(*p.target);
   add_gpu_metrics(p.step_counters, scale, p.step.plan, p.isolated_timeline, result);
+  add_levels(p, scale);
   for (const DeviceWork& work : p.isolated.works) {
     p.shares.push_back(dcgm_shares(p.step_counters[work.source], scale));
   }

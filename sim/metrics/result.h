@@ -10,6 +10,7 @@
 
 #include "sim/core/error.h"
 #include "sim/metrics/gpu_metrics.h"
+#include "sim/metrics/kernel_levels.h"
 
 namespace tandem {
 
@@ -88,6 +89,8 @@ struct TimeShare {
   double time_us = 0;
   double share = 0;     // of gpu_kernel_us
   double energy_j = 0;  // dynamic; 0 where the GPU has no energy model
+  std::optional<KernelLevels> levels =
+      std::nullopt;  // only of kernels, not of copies, on a known GPU
 };
 
 /// A stretch of the critical path of one step, merged over all places with the same name.

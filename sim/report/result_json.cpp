@@ -40,6 +40,22 @@ Json shares_json(const std::vector<TimeShare>& shares) {
   return list;
 }
 
+/// Shares with the counter levels; null for copies and on an unknown GPU.
+Json kernels_json(const std::vector<TimeShare>& shares) {
+  Json list = shares_json(shares);
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    const std::optional<KernelLevels>& l = shares[i].levels;
+    Json& one = list[i];
+    one["family"] = l ? Json(l->family) : Json(nullptr);
+    one["bound"] = l ? Json(l->bound) : Json(nullptr);
+    one["bound_law"] = l ? Json(l->bound_law) : Json(nullptr);
+    for (const KernelLevelInfo& info : kernel_level_infos()) {
+      one[info.name] = l ? Json(info.value(*l)) : Json(nullptr);
+    }
+  }
+  return list;
+}
+
 Json path_json(const std::vector<PathShare>& shares) {
   Json list = Json::array();
   for (const PathShare& s : shares) {
@@ -204,7 +220,7 @@ Json result_json(const Result& r) {
   out["limited_by"] = r.limited_by;
   out["expected_error"] = r.expected_error;
   out["graph_captured_us"] = r.graph_captured_us;
-  out["kernels"] = shares_json(r.kernels);
+  out["kernels"] = kernels_json(r.kernels);
   out["ops"] = shares_json(r.ops);
   out["layers"] = shares_json(r.layers);
   out["critical_path"] = path_json(r.critical_path);

@@ -185,7 +185,7 @@ done
 expect 0 describe gpu; has out 'h200_sxm'
 expect 0 describe gpu h200_sxm; has out 'sm_count'
 expect 0 describe mode; has out 'cuda-graph'
-expect 0 describe metric; has out 'step.time_us'
+expect 0 describe metric; has out 'step.time_us'; has out 'kernels[].bound_law'
 TANDEM_ROOT=$scratch bad_input describe gpu; has err 'TANDEM_ROOT'
 
 if ((failures > 0)); then

@@ -196,6 +196,67 @@ TEST(KernelUse, NamesWhatBoundsAKernel) {
   EXPECT_EQ(kernel_use(c, gpu).bound_law, "channels");
 }
 
+TEST(KernelLevels, WeighKernelsWithTheirTime) {
+  const GpuScale gpu{10, 4, 16, 1000, 100, 400, 1};
+  WorkCounters a;
+  a.family = "gemm";
+  a.time_us = 30;
+  a.confidence = 1;
+  a.theoretical_occupancy = 0.5;
+  a.waves = 2;
+  a.smsp_elapsed_cycles = 1'200'000;
+  a.smsp_active_cycles = 600'000;  // 150,000 SM cycles
+  a.warp_active_cycles = 600'000;  // 4 of 16 warps
+  a.smsp_issue_cycles = 300'000;
+  a.shared_bytes = 7;
+  a.bound = "compute";
+  a.bound_law = "matrix";
+  WorkCounters b = a;
+  b.time_us = 10;
+  b.confidence = 0.5;
+  b.theoretical_occupancy = 1;
+  b.waves = 4;
+  b.smsp_elapsed_cycles = 400'000;
+  b.smsp_active_cycles = 200'000;  // 50,000 SM cycles
+  b.warp_active_cycles = 600'000;  // 12 of 16 warps
+  b.smsp_issue_cycles = 0;
+  b.bound = "memory";
+  const KernelLevels l = kernel_levels(std::vector<WorkCounters>{b, a}, gpu);
+  EXPECT_EQ(l.family, "gemm");
+  EXPECT_DOUBLE_EQ(l.confidence, (30 * 1 + 10 * 0.5) / 40);
+  EXPECT_DOUBLE_EQ(l.theoretical_occupancy, (30 * 0.5 + 10 * 1) / 40);
+  EXPECT_DOUBLE_EQ(l.waves, (30 * 2 + 10 * 4) / 40.0);
+  EXPECT_DOUBLE_EQ(l.achieved_occupancy, 1'200'000 / (200'000.0 * 16));
+  EXPECT_DOUBLE_EQ(l.metrics.smsp_active_utilization, 0.5);
+  EXPECT_DOUBLE_EQ(l.metrics.smsp_issue_utilization, 3.0 / 16);
+  EXPECT_DOUBLE_EQ(l.metrics.shared_bytes, 14);
+  EXPECT_EQ(l.bound, "compute");  // 30 of 40 us
+  EXPECT_EQ(l.bound_law, "matrix");
+}
+
+TEST(ResultJson, KernelsCarryTheirLevels) {
+  Result r;
+  r.kernels.push_back({"gemm", 2, 40, 0.8, 0.25, {}});
+  r.kernels.push_back({"Memcpy HtoD", 1, 10, 0.2, 0, {}});
+  r.kernels[0].levels.emplace();
+  r.kernels[0].levels->family = "gemm";
+  r.kernels[0].levels->bound = "compute";
+  r.kernels[0].levels->bound_law = "matrix";
+  r.kernels[0].levels->waves = 2.5;
+  r.kernels[0].levels->metrics.tc_active_utilization = 0.7;
+  const ordered_json kernels = result_json(r)["kernels"];
+  EXPECT_EQ(kernels[0]["energy_j"], 0.25);
+  EXPECT_EQ(kernels[0]["bound"], "compute");
+  EXPECT_EQ(kernels[0]["bound_law"], "matrix");
+  EXPECT_EQ(kernels[0]["waves"], 2.5);
+  EXPECT_EQ(kernels[0]["tc_active_utilization"], 0.7);
+  EXPECT_TRUE(kernels[1]["bound"].is_null());
+  EXPECT_TRUE(kernels[1]["smsp_active_utilization"].is_null());
+  for (const KernelLevelInfo& info : kernel_level_infos()) {
+    EXPECT_TRUE(kernels[0].contains(std::string(info.name))) << info.name;
+  }
+}
+
 TEST(TimelineJson, IsJsonWithEveryTrack) {
   const SmallRun run;
   std::ostringstream out;

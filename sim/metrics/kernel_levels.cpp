@@ -1,0 +1,93 @@
+#include "sim/metrics/kernel_levels.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace tandem {
+
+namespace {
+
+using L = KernelLevels;
+
+constexpr std::array<KernelLevelInfo, 13> infos{{
+    {"confidence", "ratio", "of the counters (models/kernel/README.md)",
+     [](const L& l) { return l.confidence; }},
+    {"theoretical_occupancy", "ratio", "resident warps that the launch allows / most warps",
+     [](const L& l) { return l.theoretical_occupancy; }},
+    {"achieved_occupancy", "ratio", "resident warps / most warps, while an SM holds a block",
+     [](const L& l) { return l.achieved_occupancy; }},
+    {"waves", "count", "blocks / blocks that the GPU holds at once",
+     [](const L& l) { return l.waves; }},
+    {"smsp_active_utilization", "ratio", "SMSP cycles with a warp resident / elapsed",
+     [](const L& l) { return l.metrics.smsp_active_utilization; }},
+    {"smsp_issue_utilization", "ratio", "issue slots used: SMSP cycles that issue / elapsed",
+     [](const L& l) { return l.metrics.smsp_issue_utilization; }},
+    {"tc_active_utilization", "ratio", "tensor pipe active / elapsed SMSP cycles",
+     [](const L& l) { return l.metrics.tc_active_utilization; }},
+    {"tc_issue_utilization", "ratio", "tensor-core warp instructions / elapsed SMSP cycles",
+     [](const L& l) { return l.metrics.tc_issue_utilization; }},
+    {"dram_read_bytes", "B", "read from DRAM by all of these kernels",
+     [](const L& l) { return l.metrics.dram_read_bytes; }},
+    {"dram_write_bytes", "B", "written to DRAM",
+     [](const L& l) { return l.metrics.dram_write_bytes; }},
+    {"l2_bytes", "B", "L2 sectors x 32", [](const L& l) { return l.metrics.l2_bytes; }},
+    {"l1_bytes", "B", "L1 sectors x 32", [](const L& l) { return l.metrics.l1_bytes; }},
+    {"shared_bytes", "B", "shared-memory wavefronts x 128",
+     [](const L& l) { return l.metrics.shared_bytes; }},
+}};
+
+/// Time of one bound by one law.
+struct BoundTime {
+  std::string_view bound, law;
+  double us = 0;
+};
+
+void add_bound(const KernelUse& use, double us, std::vector<BoundTime>& times) {
+  const auto it = std::find_if(times.begin(), times.end(), [&](const BoundTime& t) {
+    return t.bound == use.bound && t.law == use.bound_law;
+  });
+  if (it != times.end()) {
+    it->us += us;
+  } else {
+    times.push_back({use.bound, use.bound_law, us});
+  }
+}
+
+double mean(std::span<const WorkCounters> works, double WorkCounters::*member) {
+  double sum = 0, us = 0;
+  for (const WorkCounters& work : works) {
+    sum += work.time_us * work.*member;
+    us += work.time_us;
+  }
+  return us > 0 ? sum / us : works.front().*member;
+}
+
+}  // namespace
+
+KernelLevels kernel_levels(std::span<const WorkCounters> works, const GpuScale& gpu) {
+  KernelLevels l;
+  l.family = works.front().family;
+  l.confidence = mean(works, &WorkCounters::confidence);
+  l.theoretical_occupancy = mean(works, &WorkCounters::theoretical_occupancy);
+  l.waves = mean(works, &WorkCounters::waves);
+  l.metrics = gpu_metrics(works, gpu, elapsed_us(works, gpu));
+  std::vector<BoundTime> times;
+  WorkCounters sum;
+  for (const WorkCounters& work : works) {
+    add_bound(kernel_use(work, gpu), work.time_us, times);
+    sum.warp_active_cycles += work.warp_active_cycles;
+    sum.smsp_active_cycles += work.smsp_active_cycles;
+  }
+  l.achieved_occupancy = kernel_use(sum, gpu).achieved_occupancy;
+  const BoundTime& most =
+      *std::max_element(times.begin(), times.end(),
+                        [](const BoundTime& a, const BoundTime& b) { return a.us < b.us; });
+  l.bound = most.bound;
+  l.bound_law = most.law;
+  return l;
+}
+
+std::span<const KernelLevelInfo> kernel_level_infos() { return infos; }
+
+}  // namespace tandem
