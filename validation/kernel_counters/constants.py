@@ -6,7 +6,7 @@ GENERAL = {
     "counter_window_cycles": (2500, "cycle", "measured", "elapsed less duration x clock under Nsight Compute"),
     "tail_loss": (0.03, "ratio", "fitted", "idle share while blocks drain"),
     "block_start_cycles": (1.2, "cycle", "measured", "blocks of tiny kernels, bench/device/square: device_block_cycles of tiny_launch.json, H200"),
-    "refill_share": (0.86, "ratio", "measured", "achieved over theoretical occupancy, median of 105 kernels of single operators of more than 8 waves, no matrix products"),
+    "refill_share": (0.854, "ratio", "measured", "achieved over theoretical occupancy, median of 105 kernels of single operators of more than 8 waves, no matrix products"),
     "residency_power": (0.4, "exponent", "fitted", "block life over blocks on the SM"),
     "issue_per_instruction": (1.007, "ratio", "measured", "smsp__issue_active over smsp__inst_executed"),
     "occupancy_share": (0.83, "ratio", "measured", "achieved over theoretical occupancy"),
