@@ -220,8 +220,9 @@ KernelWork shaped_work(const KernelClass& kernel, const OpContext& context) {
     return elementwise_work(kernel, context);
   }
   if (kind.starts_with("gemm") || kind == "gemv" || kind.starts_with("conv_x") || kind == "conv" ||
-      kind == "conv_first_layer" || kind.starts_with("flash") || kind == "convolve_sgemm" ||
-      kind == "winograd" || kind == "depthwise" || kind == "triton_template") {
+      kind == "conv_first_layer" || kind.starts_with("flash") || kind.starts_with("fmha") ||
+      kind == "convolve_sgemm" || kind == "winograd" || kind == "depthwise" ||
+      kind == "triton_template") {
     return matrix_work(kernel, context);
   }
   if (kind == "depthwise") return depthwise_work(kernel, context);

@@ -40,6 +40,47 @@ def convolution(dtype, tf32):
     return call, 2 * 64 * 56 * 56 * 256 * 256 * 9, (2 * x.numel() + w.numel()) * x.element_size()
 
 
+def linear(rows, outputs, inner, tf32):
+    """A layer of a network: too short to reach the power limit by itself."""
+    x, w = torch.randn(rows, inner, device="cuda"), torch.randn(outputs, inner, device="cuda")
+
+    def call():
+        torch.backends.cuda.matmul.allow_tf32 = tf32
+        torch.nn.functional.linear(x, w)
+    return call, 2 * rows * outputs * inner, (rows * inner + outputs * inner + rows * outputs) * 4
+
+
+def small_convolution(channels, outputs, pixels):
+    """LeNet-5's: few channels, many instructions for each FLOP."""
+    images, kernel = 8192, 5
+    x = torch.randn(images, channels, pixels, pixels, device="cuda")
+    w = torch.randn(outputs, channels, kernel, kernel, device="cuda")
+    result = pixels - kernel + 1
+    flop = 2 * images * outputs * result ** 2 * channels * kernel ** 2
+
+    def call():
+        torch.backends.cudnn.allow_tf32 = True
+        torch.nn.functional.conv2d(x, w)
+    return call, flop, (x.numel() + images * outputs * result ** 2) * 4
+
+
+def attention(backend, dtype, batch, length):
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    heads, width = 12, 64
+    q, k, v = (torch.randn(batch, heads, length, width, device="cuda", dtype=dtype) for _ in range(3))
+
+    def call():
+        with sdpa_kernel(getattr(SDPBackend, backend)):
+            torch.nn.functional.scaled_dot_product_attention(q, k, v)
+    return call, 4 * batch * heads * length ** 2 * width, 4 * q.numel() * q.element_size()
+
+
+def batch_normalization(dtype):
+    x = torch.randn(32, 256, 56, 56, device="cuda", dtype=dtype)
+    layer = torch.nn.BatchNorm2d(256).cuda().train()
+    return (lambda: layer(x)), 0, 3 * x.numel() * x.element_size()
+
+
 def elementwise(function, count, elements=1 << 28, dtype=torch.float32):
     x, y, out = (torch.randn(elements, device="cuda", dtype=dtype) for _ in range(3))
     return (lambda: function(x, y, out)), 0, count * elements * x.element_size()
@@ -65,6 +106,16 @@ def operations():
     yield "gemm_fp32_2048", gemm(2048, single)
     yield "conv_fp16", convolution(half, False)
     yield "conv_tf32", convolution(single, True)
+    yield "linear_tf32_768", linear(2048, 768, 768, True)
+    yield "linear_tf32_3072", linear(2048, 3072, 768, True)
+    yield "linear_fp32_3072", linear(2048, 3072, 768, False)
+    yield "conv_1_6", small_convolution(1, 6, 32)
+    yield "conv_6_16", small_convolution(6, 16, 14)
+    yield "attention_fp32", attention("EFFICIENT_ATTENTION", single, 16, 512)
+    yield "attention_fp16", attention("CUDNN_ATTENTION", half, 16, 512)
+    yield "flash_fp16", attention("FLASH_ATTENTION", half, 16, 512)
+    yield "batch_norm_fp32", batch_normalization(single)
+    yield "batch_norm_fp16", batch_normalization(half)
     yield "add_fp32", elementwise(lambda x, y, out: torch.add(x, y, out=out), 3)
     yield "relu_fp16", elementwise(lambda x, y, out: torch.relu(x), 2, dtype=half)
     yield "gelu_fp16", elementwise(lambda x, y, out: torch.nn.functional.gelu(x), 2, dtype=half)
