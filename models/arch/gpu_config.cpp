@@ -11,8 +11,9 @@ namespace tandem {
 namespace {
 
 constexpr std::string_view schema_name = "tandem.gpu/1";
-constexpr std::string_view file_keys[] = {"schema",  "name", "display_name",
-                                          "aliases", "base", "values"};
+// "base" and "energy" may be left out; models/energy reads the latter.
+constexpr std::string_view file_keys[] = {"schema", "name",   "display_name", "aliases",
+                                          "base",   "values", "energy"};
 
 void check_file_keys(const Json& json, const Place& file) {
   require_object(json, file);
@@ -23,13 +24,36 @@ void check_file_keys(const Json& json, const Place& file) {
     }
   }
   for (const std::string_view key : file_keys) {
-    if (key != "base" && !json.contains(key)) {
-      file.fail(fmt::format("no key \"{}\"", key),
-                "all of: schema, name, display_name, aliases, values (base may be left out)");
+    if (key != "base" && key != "energy" && !json.contains(key)) {
+      file.fail(
+          fmt::format("no key \"{}\"", key),
+          "all of: schema, name, display_name, aliases, values (base and energy may be left out)");
     }
   }
   const std::string_view schemas[] = {schema_name};
   read_choice(json["schema"], file / "schema", schemas);
+}
+
+// On one line, with a blank after commas and colons.
+std::string inlined(const Json& json) {
+  if (!json.is_structured()) return json.dump();
+  std::string out;
+  for (const auto& [key, value] : json.items()) {
+    if (!out.empty()) out += ", ";
+    out += (json.is_object() ? Json(key).dump() + ": " : "") + inlined(value);
+  }
+  return json.is_object() ? "{" + out + "}" : "[" + out + "]";
+}
+
+// A line for each value, however deep: files are read and compared by people.
+std::string indented(const Json& json, const std::string& indent) {
+  if (!json.is_object() || json.contains("value")) return inlined(json);
+  std::string out;
+  for (const auto& [key, value] : json.items()) {
+    if (!out.empty()) out += ",\n";
+    out += indent + "  " + Json(key).dump() + ": " + indented(value, indent + "  ");
+  }
+  return "{\n" + out + "\n" + indent + "}";
 }
 
 GpuArch load(const std::string& path, bool may_have_base);
@@ -89,6 +113,8 @@ std::string to_json(const GpuArch& gpu) {
                      {"values", values}};
   return json.dump(2) + "\n";
 }
+
+std::string gpu_file_text(const Json& json) { return indented(json, "") + "\n"; }
 
 std::string gpu_template() {
   Json values = Json::object();

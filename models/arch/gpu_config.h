@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/arch/gpu_arch.h"
+#include "sim/core/field.h"
 
 namespace tandem {
 
@@ -45,6 +46,8 @@ void check_gpu(const GpuArch& gpu, const std::string& file);
 
 /// A config file with every value of `gpu` and its origin; load_gpu reads it back unchanged.
 std::string to_json(const GpuArch& gpu);
+/// The text of a config file: a line for each value.
+std::string gpu_file_text(const Json& json);
 /// A config file to fill in: every value null, its documentation as source.
 std::string gpu_template();
 /// Table of all values: name, value, unit, kind, source.

@@ -9,7 +9,6 @@ namespace tandem {
 
 namespace {
 
-constexpr std::string_view schema = "tandem.energy/1";
 constexpr std::string_view rules_schema = "tandem.energy-work/1";
 constexpr std::size_t fitted = TraceEnergyModel::fitted;
 
@@ -34,12 +33,9 @@ Json write_all(const T& object, const std::vector<Field<T>>& fields,
   return json;
 }
 
-/// Errors: InputError unless `json` is an object with exactly these keys and this schema.
-void check_keys(const Json& json, const std::string& path, std::string_view expected_schema,
-                std::vector<std::string> keys) {
-  const Place place{path, ""};
+/// Errors: InputError unless `json` is an object with exactly these keys.
+void check_keys(const Json& json, const Place& place, const std::vector<std::string>& keys) {
   require_object(json, place);
-  keys.insert(keys.begin(), "schema");
   for (const auto& [key, value] : json.items()) {
     if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
       place.fail("unknown key \"" + key + "\"", "one of: " + join(keys));
@@ -48,8 +44,10 @@ void check_keys(const Json& json, const std::string& path, std::string_view expe
   for (const std::string& key : keys) {
     if (!json.contains(key)) place.fail("no key \"" + key + "\"", "all of: " + join(keys));
   }
-  const std::string_view schemas[] = {expected_schema};
-  read_choice(json["schema"], place / "schema", schemas);
+}
+
+std::string sibling(const std::string& path, const std::string& name) {
+  return (std::filesystem::path(path).parent_path() / (name + ".json")).string();
 }
 
 void read_correlation(const Json& json, const Place& place, TraceEnergyModel& model) {
@@ -125,21 +123,24 @@ void read_rates(const Json& json, const Place& place, WorkRules& rules) {
 
 std::vector<double TraceEnergyModel::*> trace_energy_members() {
   using M = TraceEnergyModel;
-  return {&M::static_w,         &M::sm_active_w, &M::dram_pj_per_byte, &M::tensor_pj_per_flop,
-          &M::fp32_pj_per_flop, &M::model_error, &M::estimate_error};
+  return {&M::static_w,         &M::sm_active_w,    &M::dram_pj_per_byte, &M::tensor_pj_per_flop,
+          &M::fp32_pj_per_flop, &M::instruction_pj, &M::model_error,      &M::estimate_error};
 }
 
 std::vector<Field<TraceEnergyModel>> trace_energy_fields() {
   using M = TraceEnergyModel;
   return {
       field<M>("static_w", "W", "board power with a context and nothing running", &M::static_w),
-      field<M>("sm_active_w", "W", "all SMs busy, before bytes and FLOP", &M::sm_active_w),
+      field<M>("sm_active_w", "W/SM", "an SM that holds blocks, before what they do",
+               &M::sm_active_w),
       field<M>("dram_pj_per_byte", "pJ/B", "DRAM traffic with its way through L2",
                &M::dram_pj_per_byte),
       field<M>("tensor_pj_per_flop", "pJ/FLOP", "tensor cores, 16-bit operands",
                &M::tensor_pj_per_flop),
       field<M>("fp32_pj_per_flop", "pJ/FLOP", "FP32 pipes, operand delivery included",
                &M::fp32_pj_per_flop),
+      field<M>("instruction_pj", "pJ", "a warp instruction that is no multiplication",
+               &M::instruction_pj, Range::non_negative),
       field<M>("model_error", "ratio", "standard deviation of a prediction from shapes",
                &M::model_error),
       field<M>("estimate_error", "ratio", "the same where shapes are missing", &M::estimate_error),
@@ -182,12 +183,11 @@ std::vector<Field<WorkRules>> work_rule_fields() {
   };
 }
 
-EnergyConfig load_energy(const std::string& path) {
-  const Json json = read_json_file(path);
-  const Place place{path, ""};
-  check_keys(json, path, schema, {"gpus", "trace", "correlation", "access"});
+namespace {
+
+EnergyConfig read_energy(const Json& json, const Place& place) {
+  check_keys(json, place, {"trace", "correlation", "access"});
   EnergyConfig config;
-  read_json(json["gpus"], place / "gpus", Range::positive, config.gpus);
   read_all(json["trace"], place / "trace", trace_energy_fields(), config.trace,
            config.trace.origins);
   read_correlation(json["correlation"], place / "correlation", config.trace);
@@ -196,45 +196,63 @@ EnergyConfig load_energy(const std::string& path) {
   return config;
 }
 
-EnergyConfig find_energy(const std::string& folder, const GpuArch& gpu) {
-  std::vector<std::string> known;
-  std::vector<EnergyConfig> found;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    const std::filesystem::path& path = entry.path();
-    if (path.extension() != ".json" || path.filename() == work_rules_file) continue;
-    EnergyConfig config = load_energy(path.string());
-    known.insert(known.end(), config.gpus.begin(), config.gpus.end());
-    if (std::find(config.gpus.begin(), config.gpus.end(), gpu.name) != config.gpus.end()) {
-      found.push_back(std::move(config));
-    }
-  }
-  std::sort(known.begin(), known.end());
-  const Place place{folder, "gpus"};
-  if (found.empty()) {
-    place.fail("no energy constants of \"" + gpu.name + "\"", "one of: " + join(known));
-  }
-  if (found.size() > 1) {
-    place.fail("two files for \"" + gpu.name + "\"", "each GPU once");
-  }
-  found.front().trace.power_limit_w = gpu.tdp_w;
-  return found.front();
+}  // namespace
+
+std::optional<EnergyConfig> load_energy(const std::string& gpu_path) {
+  const Json json = read_json_file(gpu_path);
+  const Place file{gpu_path, ""};
+  require_object(json, file);
+  if (json.contains("energy")) return read_energy(json["energy"], file / "energy");
+  if (!json.contains("base")) return std::nullopt;
+  std::string base;
+  read_json(json["base"], file / "base", Range::positive, base);
+  const Json of_base = read_json_file(sibling(gpu_path, base));
+  const Place base_file{sibling(gpu_path, base), ""};
+  require_object(of_base, base_file);
+  if (!of_base.contains("energy")) return std::nullopt;
+  return read_energy(of_base["energy"], base_file / "energy");
 }
 
-std::string to_json(const EnergyConfig& config) {
+EnergyCatalogue load_energies(const GpuCatalogue& gpus) {
+  EnergyCatalogue catalogue{gpus.folder, {}};
+  for (const GpuArch& gpu : gpus.gpus) {
+    auto config = load_energy(gpus.folder + "/" + gpu.name + ".json");
+    if (config) catalogue.gpus.emplace_back(gpu.name, std::move(*config));
+  }
+  return catalogue;
+}
+
+EnergyConfig find_energy(const EnergyCatalogue& catalogue, const GpuArch& gpu) {
+  for (const auto& [name, config] : catalogue.gpus) {
+    if (name != gpu.name) continue;
+    EnergyConfig found = config;
+    found.trace.power_limit_w = gpu.tdp_w;
+    return found;
+  }
+  const Place place{catalogue.folder + "/" + gpu.name + ".json", "energy"};
+  place.fail("no energy constants", "trace, correlation and access, here or in its \"base\"");
+}
+
+Json energy_json(const EnergyConfig& config) {
   Json json;
-  json["schema"] = schema;
-  json["gpus"] = config.gpus;
   json["trace"] = write_all(config.trace, trace_energy_fields(), config.trace.origins);
   json["correlation"] = config.trace.correlation;
   json["access"] = write_all(config.access, access_energy_fields(), config.access.origins);
-  return json.dump(2) + "\n";
+  return json;
+}
+
+std::string with_energy(const std::string& gpu_path, const EnergyConfig& config) {
+  Json json = read_json_file(gpu_path);
+  json["energy"] = energy_json(config);
+  return gpu_file_text(json);
 }
 
 WorkRules load_work_rules(const std::string& path) {
   const Json json = read_json_file(path);
   const Place place{path, ""};
-  check_keys(json, path, rules_schema, {"constants", "rates"});
+  check_keys(json, place, {"schema", "constants", "rates"});
+  const std::string_view schemas[] = {rules_schema};
+  read_choice(json["schema"], place / "schema", schemas);
   WorkRules rules;
   std::vector<Provenance> origins;
   read_all(json["constants"], place / "constants", work_rule_fields(), rules, origins);

@@ -1,21 +1,30 @@
-// Reads and writes configs/energy: the constants of the energy models, with unit, source and kind.
+// Reads and writes the constants of the energy models, with unit, source and kind: "energy" of the
+// files in configs/gpus, and configs/kernels/energy.json.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "models/arch/gpu_config.h"
 #include "models/energy/energy_model.h"
 #include "models/energy/energy_work.h"
 #include "sim/core/field.h"
 
 namespace tandem {
 
-/// One file of configs/energy: constants that hold for one or several GPUs of configs/gpus.
+/// "energy" of a GPU.
 struct EnergyConfig {
-  std::vector<std::string> gpus;
   TraceEnergyModel trace;
   AccessEnergies access;
+};
+
+/// By name of the GPU; one without constants is absent.
+struct EnergyCatalogue {
+  std::string folder;  // of the GPUs
+  std::vector<std::pair<std::string, EnergyConfig>> gpus;
 };
 
 /// The constants of a model, in the order of trace_energy_fields().
@@ -23,21 +32,23 @@ std::vector<double TraceEnergyModel::*> trace_energy_members();
 std::vector<Field<TraceEnergyModel>> trace_energy_fields();
 std::vector<Field<AccessEnergies>> access_energy_fields();
 
+/// "energy" of a file in configs/gpus, or of its base; nothing where neither has one.
 /// Errors: InputError `file:key: found X, expected Y`.
-EnergyConfig load_energy(const std::string& path);
-/// The file of `folder` that names `gpu`, with the GPU's power limit. Errors: InputError if none
-/// does, or two do.
-EnergyConfig find_energy(const std::string& folder, const GpuArch& gpu);
-std::string to_json(const EnergyConfig& config);
+std::optional<EnergyConfig> load_energy(const std::string& gpu_path);
+EnergyCatalogue load_energies(const GpuCatalogue& gpus);
+/// The constants of a GPU, with its power limit; `gpu` may hold overrides. Errors: InputError if
+/// it has none.
+EnergyConfig find_energy(const EnergyCatalogue& catalogue, const GpuArch& gpu);
 
-/// configs/energy/work.json. Errors: InputError.
+Json energy_json(const EnergyConfig& config);
+/// The text of a GPU's file with these constants in place of its own or of its base's.
+std::string with_energy(const std::string& gpu_path, const EnergyConfig& config);
+
+/// configs/kernels/energy.json. Errors: InputError.
 WorkRules load_work_rules(const std::string& path);
 /// `rates_origin`: of all typical rates together.
 std::string to_json(const WorkRules& rules, const std::vector<Provenance>& origins,
                     const Provenance& rates_origin);
 std::vector<Field<WorkRules>> work_rule_fields();
-
-/// File name of the rules in a folder of energy configs; not a GPU's.
-inline constexpr std::string_view work_rules_file = "work.json";
 
 }  // namespace tandem

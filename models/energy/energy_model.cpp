@@ -15,7 +15,7 @@ using Fitted = std::array<double, TraceEnergyModel::fitted>;
 
 /// Parts by the constant they are proportional to, in the order of TraceEnergyModel.
 Fitted by_constant(const EnergyBreakdown& p) {
-  return {p.static_j, p.other_j, p.dram_j, p.tensor_j, p.compute_j};
+  return {p.static_j, p.other_j, p.dram_j, p.tensor_j, p.compute_j, p.instructions_j};
 }
 
 /// Variance from the errors of the constants. Each part is linear in one constant, so its standard
@@ -33,8 +33,9 @@ double constants_variance(const TraceEnergyModel& model, const EnergyBreakdown& 
 }
 
 EnergyBreakdown scaled(const EnergyBreakdown& p, double factor) {
-  return {p.static_j * factor, p.dram_j * factor,    p.l2_j * factor,     p.l1_j * factor,
-          p.shared_j * factor, p.compute_j * factor, p.tensor_j * factor, p.other_j * factor};
+  return {p.static_j * factor, p.dram_j * factor,         p.l2_j * factor,
+          p.l1_j * factor,     p.shared_j * factor,       p.compute_j * factor,
+          p.tensor_j * factor, p.instructions_j * factor, p.other_j * factor};
 }
 
 /// Factor on the dynamic energy that keeps the average at the limit. The traced durations hold the
@@ -65,13 +66,14 @@ EnergyBreakdown& EnergyBreakdown::operator+=(const EnergyBreakdown& other) {
   shared_j += other.shared_j;
   compute_j += other.compute_j;
   tensor_j += other.tensor_j;
+  instructions_j += other.instructions_j;
   other_j += other.other_j;
   return *this;
 }
 
 double total_j(const EnergyBreakdown& p) {
   return p.static_j + p.dram_j + p.l2_j + p.l1_j + p.shared_j + p.compute_j + p.tensor_j +
-         p.other_j;
+         p.instructions_j + p.other_j;
 }
 
 EnergyBreakdown work_energy(const TraceEnergyModel& model, const EnergyWork& work) {
@@ -80,6 +82,7 @@ EnergyBreakdown work_energy(const TraceEnergyModel& model, const EnergyWork& wor
   parts.dram_j = model.dram_pj_per_byte * work.dram_bytes * pico;
   parts.tensor_j = model.tensor_pj_per_flop * work.tensor_flop * pico;
   parts.compute_j = model.fp32_pj_per_flop * work.fp32_flop * pico;
+  parts.instructions_j = model.instruction_pj * work.instructions * pico;
   return parts;
 }
 

@@ -18,27 +18,29 @@ namespace tandem {
 struct EnergyWork {
   double begin_us = 0;
   double duration_us = 0;   // wall time
-  double sm_active_us = 0;  // time x share of the SMs that hold its blocks; overlap time-shared
+  double sm_active_us = 0;  // time x SMs that hold its blocks; overlap time-shared
   double dram_bytes = 0;    // expected DRAM traffic
   double tensor_flop = 0;   // in FLOP of 16-bit operands: an operand twice as wide counts twice
   double fp32_flop = 0;     // outside the tensor cores; fp64 counts twice, fp16 half
+  double instructions = 0;  // of warps, other than multiplications that are FLOP above
   bool estimated = false;   // bytes and FLOP are typical of the family, not read off shapes
 };
 
-/// Constants of trace_energy, fitted on whole steps of ML workloads: `sm_active_w` holds the
-/// average instruction issue and L1 traffic, `dram_pj_per_byte` the way through L2.
+/// Constants of trace_energy, fitted on whole steps of ML workloads: `sm_active_w` holds clocks,
+/// schedulers and L1 traffic, `dram_pj_per_byte` the way through L2.
 struct TraceEnergyModel {
   double static_w = 0;            // board, context alive, nothing running
-  double sm_active_w = 0;         // all SMs busy, before bytes and FLOP
+  double sm_active_w = 0;         // of one SM that holds blocks, before all of the following
   double dram_pj_per_byte = 0;    //
   double tensor_pj_per_flop = 0;  // 16-bit operands
   double fp32_pj_per_flop = 0;
+  double instruction_pj = 0;        // of a warp
   double power_limit_w = 0;         // of the GPU: it slows down rather than draw more; 0: none
   double model_error = 0;           // relative standard deviation of a prediction from shapes
   double estimate_error = 0;        // the same where everything is estimated
   std::vector<Provenance> origins;  // parallel to trace_energy_fields(); `uncertainty` is used
-  /// Correlation of the errors of the first five; row and column order as above.
-  static constexpr std::size_t fitted = 5;
+  /// Correlation of the errors of the first six; row and column order as above.
+  static constexpr std::size_t fitted = 6;
   std::array<std::array<double, fitted>, fitted> correlation{};
 };
 
@@ -51,7 +53,8 @@ struct EnergyBreakdown {
   double shared_j = 0;
   double compute_j = 0;  // FP32 pipes
   double tensor_j = 0;
-  double other_j = 0;  // SMs being active: clocks, schedulers, issue
+  double instructions_j = 0;  // other instructions: addresses, loads and stores, conversions
+  double other_j = 0;         // SMs being active: clocks, schedulers
   EnergyBreakdown& operator+=(const EnergyBreakdown& other);
 };
 double total_j(const EnergyBreakdown& parts);

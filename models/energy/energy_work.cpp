@@ -5,6 +5,8 @@
 #include <string_view>
 
 #include "models/kernel/classify.h"
+#include "models/kernel/cost_features.h"
+#include "models/kernel/cost_model.h"
 
 namespace tandem {
 
@@ -13,6 +15,8 @@ namespace {
 constexpr double giga = 1e9;
 constexpr double tera = 1e12;
 constexpr double micro = 1e-6;
+constexpr double sector_bytes = 32;
+constexpr double fma_flop = 64;  // of a warp instruction
 
 // Kernels of matrix families that multiply nothing.
 constexpr std::string_view helper_kinds[] = {
@@ -75,6 +79,12 @@ bool multiplies(const KernelLaunch& launch) {
   return launch.traits.engine != Engine::none && !is_helper(launch);
 }
 
+/// A kernel of many tensors: its grid counts chunks, the operation's shapes are those of one
+/// tensor.
+bool states_chunks(const KernelLaunch& launch) {
+  return kind_name(launch.traits) == "multi_tensor";
+}
+
 /// Bytes of a copy inside the device count twice: read and written.
 double transfer_bytes(std::string_view name, double bytes) {
   return name.find("DtoD") != std::string_view::npos ? 2 * bytes : bytes;
@@ -107,7 +117,8 @@ StatedWork stated_work(const KernelLaunch& launch, const GpuArch& gpu, const Wor
   StatedWork work{dram_bytes(bytes, gpu, rules, shared_us), 0};
   if (!multiplies(launch)) return work;
   const MatrixProblem& p = launch.work.matrix;
-  const double flop = 2.0 * double(p.batch) * double(p.m) * double(p.n) * double(p.k);
+  const double flop = 2.0 * double(p.batch) * double(p.m) * double(p.n) * double(p.k) *
+                      products_per_multiply(launch);
   // More than the peak means that the shapes are not this kernel's: an RNN's are of all its steps.
   work.flop = std::min(flop, peak_work(launch, gpu, rules, shared_us).flop);
   return work;
@@ -122,29 +133,36 @@ StatedWork peak_work(const KernelLaunch& launch, const GpuArch& gpu, const WorkR
           multiplies(launch) ? peak_flops(launch, gpu) * seconds : 0};
 }
 
-EnergyWork energy_work(const KernelLaunch& launch, const GpuArch& gpu, const WorkRules& rules,
-                       double shared_us, double bytes) {
+EnergyWork energy_work(const KernelLaunch& launch, const KernelCost& cost, const GpuArch& gpu,
+                       const WorkRules& rules, double shared_us, double bytes) {
   EnergyWork out;
   out.duration_us = launch.duration_us;
   if (launch.family == KernelFamily::transfer) {
     out.dram_bytes = dram_bytes(transfer_bytes(launch.name, bytes), gpu, rules, shared_us);
     return out;
   }
-  out.sm_active_us = sm_share(launch, gpu) * std::max(0.0, shared_us - rules.launch_ramp_us);
-  out.estimated = !launch.work.exact;
-  StatedWork work = out.estimated ? typical_work(launch, gpu, rules, shared_us)
-                                  : stated_work(launch, gpu, rules, shared_us);
+  const double full_us = sm_share(launch, gpu) * std::max(0.0, shared_us - rules.launch_ramp_us);
+  out.sm_active_us = full_us * gpu.sm_count;
+  out.estimated = !launch.work.exact && !states_chunks(launch);
+  StatedWork work = !launch.work.exact ? typical_work(launch, gpu, rules, shared_us)
+                                       : stated_work(launch, gpu, rules, shared_us);
+  if (states_chunks(launch)) {
+    const double sectors = cost.dram_read_sectors + cost.dram_write_sectors;
+    work.dram_bytes = dram_bytes(sectors * sector_bytes, gpu, rules, shared_us);
+  }
   out.dram_bytes = work.dram_bytes;
   const bool tensor = uses_tensor_cores(launch.traits.engine);
   if (launch.family == KernelFamily::convolution && !tensor && multiplies(launch)) {
     const double least = rules.simt_convolution_share * peak_flops(launch, gpu);
-    work.flop = std::max(work.flop, least * out.sm_active_us * micro);
+    work.flop = std::max(work.flop, least * full_us * micro);
   }
   if (tensor) {
     out.tensor_flop = work.flop * operand_bytes(launch) / 2.0;
   } else {
     out.fp32_flop = work.flop * operand_bytes(launch) / 4.0;
   }
+  const double multiplications = cost.tc_issue_cycles + (tensor ? 0 : work.flop / fma_flop);
+  out.instructions = std::max(0.0, cost.smsp_issue_cycles - multiplications);
   return out;
 }
 
@@ -177,7 +195,8 @@ std::vector<double> time_shared(std::span<const WorkSpan> spans) {
 }
 
 std::vector<EnergyWork> energy_works(const Trace& trace, const TraceLaunches& launches,
-                                     const GpuArch& gpu, const WorkRules& rules,
+                                     const GpuArch& gpu, const CostConstants& costs,
+                                     const WorkRules& rules,
                                      std::span<const std::uint32_t> activities, TimePoint origin) {
   const Activities& acts = trace.activities;
   std::vector<WorkSpan> spans;
@@ -187,12 +206,14 @@ std::vector<EnergyWork> energy_works(const Trace& trace, const TraceLaunches& la
     spans.push_back({to_us(acts.begin[a] - origin), launch.duration_us, sm_share(launch, gpu)});
   }
   const std::vector<double> shared = time_shared(spans);
+  CostCache cache(gpu, costs, CacheState::cold);
   std::vector<EnergyWork> works;
   works.reserve(activities.size());
   for (std::size_t i = 0; i < activities.size(); ++i) {
     const std::uint32_t a = activities[i];
-    works.push_back(
-        energy_work(launches.launch(a), gpu, rules, shared[i], static_cast<double>(acts.bytes[a])));
+    const KernelLaunch launch = launches.launch(a);
+    works.push_back(energy_work(launch, cache.cost(launches.shape_of(a), launch), gpu, rules,
+                                shared[i], static_cast<double>(acts.bytes[a])));
     works.back().begin_us = spans[i].begin_us;
   }
   return works;

@@ -7,6 +7,7 @@
 
 #include "models/arch/gpu_arch.h"
 #include "models/energy/energy_model.h"
+#include "models/kernel/cost_constants.h"
 #include "models/kernel/kernel.h"
 #include "models/kernel/launch_from_trace.h"
 #include "sim/trace/links.h"
@@ -59,13 +60,15 @@ struct WorkSpan {
 /// s > 1 times all SMs counts 1 / s.
 std::vector<double> time_shared(std::span<const WorkSpan> spans);
 
-/// `shared_us`: of time_shared. `bytes`: of a copy or memset.
-EnergyWork energy_work(const KernelLaunch& launch, const GpuArch& gpu, const WorkRules& rules,
-                       double shared_us, double bytes = 0);
+/// `cost`: of the launch with cold caches, for instructions and for the traffic of kernels of many
+/// tensors, whose grids state it. `shared_us`: of time_shared. `bytes`: of a copy or memset.
+EnergyWork energy_work(const KernelLaunch& launch, const KernelCost& cost, const GpuArch& gpu,
+                       const WorkRules& rules, double shared_us, double bytes = 0);
 
 /// The works of some activities of a trace, as they ran there. begin_us counts from `origin`.
 std::vector<EnergyWork> energy_works(const Trace& trace, const TraceLaunches& launches,
-                                     const GpuArch& gpu, const WorkRules& rules,
+                                     const GpuArch& gpu, const CostConstants& costs,
+                                     const WorkRules& rules,
                                      std::span<const std::uint32_t> activities, TimePoint origin);
 
 /// Activities whose launching call lies in the step. Work launched before the profiled steps is in

@@ -36,7 +36,7 @@ double fragment_share(const KernelLaunch& launch) {
 }
 
 // Forward attention is two products: scores have as many columns as the key tile, results as many
-// as a head is wide. FP32 operands are split into three TF32 products.
+// as a head is wide.
 void attention_multiplies(const KernelLaunch& launch, KernelFeatures& f) {
   const KernelTraits& t = launch.traits;
   const double width = static_cast<double>(launch.work.matrix.k);
@@ -44,7 +44,7 @@ void attention_multiplies(const KernelLaunch& launch, KernelFeatures& f) {
   if (t.engine == Engine::gmma && forward && width > 0) {
     f.multiplies *= 0.5 * (1 + f.mma_n / std::min(width, 256.0));
   }
-  if (launch.math == DataType::tf32) f.multiplies *= 3;
+  f.multiplies *= products_per_multiply(launch);
 }
 
 void matrix_features(const KernelLaunch& launch, KernelFeatures& f) {
@@ -86,6 +86,10 @@ double macs_per_instruction(const KernelTraits& t, int mma_n) {
     case Engine::none: return 32.0;
   }
   return 32.0;
+}
+
+int products_per_multiply(const KernelLaunch& launch) {
+  return launch.family == KernelFamily::attention && launch.math == DataType::tf32 ? 3 : 1;
 }
 
 KernelFeatures kernel_features(const KernelLaunch& launch) {

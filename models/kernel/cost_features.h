@@ -26,6 +26,11 @@ struct KernelFeatures {
 
 KernelFeatures kernel_features(const KernelLaunch& launch);
 
+/// Tensor-core products that a kernel makes of one product of its operands: FP32 attention
+/// (CUTLASS) splits them into three of TF32. Counted: tensor instructions of 14 kernels under
+/// Nsight Compute.
+int products_per_multiply(const KernelLaunch& launch);
+
 /// Warps of one block.
 int warps_per_block(const LaunchGeometry& geometry);
 std::int64_t blocks_of(const LaunchGeometry& geometry);

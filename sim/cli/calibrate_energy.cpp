@@ -112,16 +112,16 @@ void print_checks(const EnergyRecording& r, const std::string& path, const std::
   }
 }
 
-/// The GPU's energy config with the new constants of data movement.
-void write_config(const AccessEnergies& access, const std::string& energy_folder,
-                  const GpuArch& gpu, const std::string& out) {
-  EnergyConfig config = find_energy(energy_folder, gpu);
+/// The GPU's config with the new constants of data movement.
+void write_config(const AccessEnergies& access, const GpuCatalogue& gpus, const GpuArch& gpu,
+                  const std::string& out) {
+  EnergyConfig config = find_energy(load_energies(gpus), gpu);
   config.access = access;
   std::ofstream file(out, std::ios::binary);
-  file << to_json(config);
+  file << with_energy(gpus.folder + "/" + gpu.name + ".json", config);
   file.flush();
   if (!file) throw InputError(out, "", "a file that cannot be written", "a writable path");
-  fmt::print("energy constants {}\n", out);
+  fmt::print("GPU config with these energy constants {}\n", out);
 }
 
 po::variables_map parse(const Arguments& arguments, const po::options_description& options) {
@@ -146,7 +146,7 @@ int calibrate_energy(const Arguments& arguments) {
   options.add_options()("help", "show this text")(
       "recording", po::value<std::vector<std::string>>(), "folder that bench/device/energy filled")(
       "gpu", po::value<std::string>()->default_value(""), "GPU config that was recorded")(
-      "out", po::value<std::string>()->default_value(""), "write the GPU's energy config here");
+      "out", po::value<std::string>()->default_value(""), "write the GPU's config with the new constants here");
   const po::variables_map values = parse(arguments, options);
   if (values.count("help") > 0) {
     std::cout << options;
@@ -176,7 +176,7 @@ int calibrate_energy(const Arguments& arguments) {
       196 * access.origins[1].uncertainty, access.l2_pj_per_sector,
       196 * access.origins[2].uncertainty, access.dram_pj_per_sector,
       196 * access.origins[3].uncertainty, access.static_w);
-  if (!out.empty()) write_config(access, root + "/configs/energy", gpu, out);
+  if (!out.empty()) write_config(access, gpus, gpu, out);
   return exit_ok;
 }
 

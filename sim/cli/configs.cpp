@@ -1,13 +1,18 @@
 #include "sim/cli/configs.h"
 
+#include <utility>
+
 namespace tandem {
 
 Configs load_configs(const std::string& folder, const std::string& host) {
+  GpuCatalogue gpus = load_catalogue(folder + "/gpus");
+  EnergyCatalogue energies = load_energies(gpus);
   return {folder,
-          load_catalogue(folder + "/gpus"),
+          std::move(gpus),
           load_host_model(folder + "/hosts/" + host + ".json"),
           CostConstants::load(folder + "/kernels/costs.json"),
-          load_work_rules(folder + "/energy/" + std::string(work_rules_file)),
+          load_work_rules(folder + "/kernels/energy.json"),
+          std::move(energies),
           TimeConstants::load(folder + "/kernels/time.json"),
           load_retarget_law(folder + "/kernels/retarget.json"),
           load_batch_law(folder + "/kernels/batch.json"),

@@ -21,6 +21,7 @@ struct Configs {
   HostModel host;
   CostConstants costs;
   WorkRules work_rules;
+  EnergyCatalogue energies;
   TimeConstants time;
   RetargetLaw retarget;
   BatchLaw batch;
@@ -28,7 +29,7 @@ struct Configs {
   PrecisionLaw precision;
 };
 
-/// `folder` holds gpus/, hosts/, kernels/ and energy/. Errors: InputError that names the file.
+/// `folder` holds gpus/, hosts/ and kernels/. Errors: InputError that names the file.
 Configs load_configs(const std::string& folder, const std::string& host);
 
 }  // namespace tandem

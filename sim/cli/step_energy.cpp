@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "models/energy/energy_config.h"
+#include "models/kernel/cost_model.h"
 #include "models/kernel/launch_from_trace.h"
 
 namespace tandem {
@@ -25,6 +26,7 @@ EnergySummary summarize(const StepEnergy& energy) {
   s.shared_j = energy.parts.shared_j;
   s.compute_j = energy.parts.compute_j;
   s.tensor_j = energy.parts.tensor_j;
+  s.instructions_j = energy.parts.instructions_j;
   s.other_j = energy.parts.other_j;
   s.estimated_share = energy.estimated_share;
   return s;
@@ -43,11 +45,14 @@ std::vector<EnergyWork> energy_works(const Analysis& a, const TraceLaunches& lau
                      sm_share(works.back(), *p.target)});
   }
   const std::vector<double> shared = time_shared(spans);
+  CostCache costs(*p.target, a.configs.costs, CacheState::cold);
   std::vector<EnergyWork> energy;
   energy.reserve(works.size());
   for (std::size_t w = 0; w < works.size(); ++w) {
     const auto bytes = static_cast<double>(p.step.trace.activities.bytes[plan[w].source]);
-    energy.push_back(energy_work(works[w], *p.target, a.configs.work_rules, shared[w], bytes));
+    const KernelCost cost = costs.cost(launches.shape_of(plan[w].source), works[w]);
+    energy.push_back(
+        energy_work(works[w], cost, *p.target, a.configs.work_rules, shared[w], bytes));
     energy.back().begin_us = spans[w].begin_us;
   }
   return energy;
@@ -59,7 +64,7 @@ void add_energy(const Analysis& a, const TraceLaunches& launches, Prediction& p)
   const GpuArch& gpu = *p.target;
   EnergyConfig config;
   try {
-    config = find_energy(a.configs.folder + "/energy", gpu);
+    config = find_energy(a.configs.energies, gpu);
   } catch (const InputError& error) {
     p.result.losses.add("no_energy_model", Severity::info,
                         std::string("no energy was computed: ") + error.what());
@@ -93,7 +98,7 @@ bool limited_by_sms(const WorkCounters& work) {
 LimitedPower limited_power(const Analysis& a, const TraceLaunches& launches, const Prediction& p) {
   EnergyConfig config;
   try {
-    config = find_energy(a.configs.folder + "/energy", *p.target);
+    config = find_energy(a.configs.energies, *p.target);
   } catch (const InputError&) {
     return {};  // add_energy() counts it
   }

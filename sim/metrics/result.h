@@ -171,7 +171,7 @@ struct EnergySummary {
   double lower_bound_data_movement_j = 0;
   double lower_bound_error_j = 0;
   double static_j = 0, dram_j = 0, l2_j = 0, l1_j = 0, shared_j = 0, compute_j = 0, tensor_j = 0,
-         other_j = 0;
+         instructions_j = 0, other_j = 0;
   double estimated_share = 0;  // of the dynamic energy, from kernels without shapes
 };
 

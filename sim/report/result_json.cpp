@@ -174,6 +174,7 @@ void add_energy(const std::optional<EnergySummary>& e, std::optional<std::int64_
                     {"shared_j", e->shared_j},
                     {"compute_j", e->compute_j},
                     {"tensor_j", e->tensor_j},
+                    {"instructions_j", e->instructions_j},
                     {"other_j", e->other_j},
                     {"error_j", e->error_j},
                     {"estimated_share", e->estimated_share},

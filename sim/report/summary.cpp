@@ -95,10 +95,11 @@ std::string energy_line(const Result& r) {
   return fmt::format(
       "energy     {:.3g} J +- {:.0f} % a step at {:.0f} W: static {:.0f} %, memory {:.0f} %, "
       "tensor "
-      "and FP32 {:.0f} %, SMs {:.0f} %\n",
+      "and FP32 {:.0f} %, other instructions {:.0f} %, active SMs {:.0f} %\n",
       e.energy_j, 100 * e.error_j / e.energy_j, e.average_power_w, 100 * e.static_j / e.energy_j,
       100 * (e.dram_j + e.l2_j + e.l1_j + e.shared_j) / e.energy_j,
-      100 * (e.tensor_j + e.compute_j) / e.energy_j, 100 * e.other_j / e.energy_j);
+      100 * (e.tensor_j + e.compute_j) / e.energy_j, 100 * e.instructions_j / e.energy_j,
+      100 * e.other_j / e.energy_j);
 }
 
 std::string memory_line(const Result& r) {

@@ -38,12 +38,12 @@ class EnergyConfigFile : public testing::Test {
     return "no error";
   }
   std::string gpu_error(const std::function<void(Json&)>& change) const {
-    Json json = read_json_file(configs + "/energy/h200_sxm.json");
-    change(json);
+    Json json = read_json_file(configs + "/gpus/h200_sxm.json");
+    change(json["energy"]);
     return error_of([&] { load_energy(write("gpu.json", json.dump())); });
   }
   std::string rules_error(const std::function<void(Json&)>& change) const {
-    Json json = read_json_file(configs + "/energy/work.json");
+    Json json = read_json_file(configs + "/kernels/energy.json");
     change(json);
     return error_of([&] { load_work_rules(write("work.json", json.dump())); });
   }
@@ -54,41 +54,49 @@ class EnergyConfigFile : public testing::Test {
 };
 
 TEST_F(EnergyConfigFile, EveryGpuHasOne) {
-  for (const GpuArch& gpu : load_catalogue(configs + "/gpus").gpus) {
-    const EnergyConfig config = find_energy(configs + "/energy", gpu);
+  const GpuCatalogue gpus = load_catalogue(configs + "/gpus");
+  const EnergyCatalogue energies = load_energies(gpus);
+  EXPECT_GE(gpus.gpus.size(), 10U);
+  for (const GpuArch& gpu : gpus.gpus) {
+    const EnergyConfig config = find_energy(energies, gpu);
     EXPECT_EQ(config.trace.power_limit_w, gpu.tdp_w) << gpu.name;
     EXPECT_LT(config.trace.static_w, gpu.tdp_w) << gpu.name;
   }
 }
 
+// What `calibrate energy` writes: the same file but for its constants, and nothing else changes.
 TEST_F(EnergyConfigFile, WrittenConfigsReadBack) {
-  const std::string text = to_json(load_energy(configs + "/energy/h200_sxm.json"));
-  EXPECT_EQ(to_json(load_energy(write("again.json", text))), text);
+  const std::string path = configs + "/gpus/h200_sxm.json";
+  const std::string text = with_energy(path, load_energy(path).value());
+  const std::string again = write("h200_sxm.json", text);
+  EXPECT_EQ(with_energy(again, load_energy(again).value()), text);
+  EXPECT_EQ(to_json(load_gpu(again)), to_json(load_gpu(path)));
 }
 
-TEST_F(EnergyConfigFile, UnknownGpuListsTheKnown) {
+// A GPU that exists only on paper has the constants of its base.
+TEST_F(EnergyConfigFile, ABaseGivesItsConstants) {
+  fs::copy_file(configs + "/gpus/h200_sxm.json", dir_ / "h200_sxm.json");
+  const std::string paper = write("paper.json", R"({"base": "h200_sxm"})");
+  EXPECT_EQ(load_energy(paper).value().trace.static_w,
+            load_energy(configs + "/gpus/h200_sxm.json").value().trace.static_w);
+  EXPECT_FALSE(load_energy(write("alone.json", "{}")).has_value());
+}
+
+TEST_F(EnergyConfigFile, GpuWithoutConstants) {
   GpuArch gpu;
   gpu.name = "b300";
-  const std::string error = error_of([&] { find_energy(configs + "/energy", gpu); });
-  expect_has(error, "no energy constants of \"b300\"");
-  expect_has(error, "h200_sxm");
-}
-
-TEST_F(EnergyConfigFile, OneFilePerGpu) {
-  const std::string text = to_json(load_energy(configs + "/energy/h200_sxm.json"));
-  write("a.json", text);
-  write("b.json", text);
-  GpuArch gpu;
-  gpu.name = "h200_sxm";
-  expect_has(error_of([&] { find_energy(dir_.string(), gpu); }), "two files for \"h200_sxm\"");
+  const EnergyCatalogue energies = load_energies(load_catalogue(configs + "/gpus"));
+  const std::string error = error_of([&] { find_energy(energies, gpu); });
+  expect_has(error, "b300.json");
+  expect_has(error, "no energy constants");
 }
 
 TEST_F(EnergyConfigFile, WrongConstants) {
   const auto value = [](Json& j) -> Json& { return j["trace"]["static_w"]["value"]; };
-  expect_has(gpu_error([&](Json& j) { value(j) = -5; }), "trace.static_w.value");
+  expect_has(gpu_error([&](Json& j) { value(j) = -5; }), "energy.trace.static_w.value");
   expect_has(gpu_error([&](Json& j) { value(j) = "many"; }), "text \"many\"");
   expect_has(gpu_error([&](Json& j) { value(j) = nullptr; }), "null");
-  expect_has(gpu_error([&](Json& j) { value(j) = 0; }), "trace.static_w.value");
+  expect_has(gpu_error([&](Json& j) { value(j) = 0; }), "energy.trace.static_w.value");
   expect_has(gpu_error([](Json& j) { j["trace"]["static_w"]["unit"] = "J"; }), "unit");
   expect_has(gpu_error([](Json& j) { j["trace"].erase("static_w"); }), "no key \"static_w\"");
   expect_has(gpu_error([](Json& j) { j["trace"]["color"] = 1; }), "unknown key \"color\"");
@@ -97,12 +105,12 @@ TEST_F(EnergyConfigFile, WrongConstants) {
 }
 
 TEST_F(EnergyConfigFile, WrongFrame) {
-  expect_has(gpu_error([](Json& j) { j["schema"] = "tandem.energy/9"; }), "schema");
-  expect_has(gpu_error([](Json& j) { j.erase("gpus"); }), "no key \"gpus\"");
+  expect_has(rules_error([](Json& j) { j["schema"] = "tandem.energy/9"; }), "schema");
+  expect_has(gpu_error([](Json& j) { j.erase("access"); }), "no key \"access\"");
   expect_has(gpu_error([](Json& j) { j["more"] = 1; }), "unknown key \"more\"");
-  expect_has(gpu_error([](Json& j) { j["correlation"].erase(0); }), "5 rows");
+  expect_has(gpu_error([](Json& j) { j["correlation"].erase(0); }), "6 rows");
   expect_has(gpu_error([](Json& j) { j["correlation"][1][2] = 7; }), "-1 to 1");
-  expect_has(gpu_error([](Json& j) { j["correlation"][1] = "x"; }), "5 rows");
+  expect_has(gpu_error([](Json& j) { j["correlation"][1] = "x"; }), "6 rows");
   expect_has(error_of([&] { load_energy(write("list.json", "[]")); }), "an object");
   expect_has(error_of([&] { load_energy((dir_ / "none.json").string()); }), "none.json");
 }

@@ -73,10 +73,10 @@ TEST_F(GpuConfig, NotAFileOrNotJson) {
 TEST_F(GpuConfig, FileKeys) {
   EXPECT_EQ(error([](Json& j) { j["extends"] = "x"; }),
             "h200_sxm.json: found unknown key \"extends\", expected one of: schema, name, "
-            "display_name, aliases, base, values");
+            "display_name, aliases, base, values, energy");
   EXPECT_EQ(error([](Json& j) { j.erase("aliases"); }),
             "h200_sxm.json: found no key \"aliases\", expected all of: schema, name, display_name, "
-            "aliases, values (base may be left out)");
+            "aliases, values (base and energy may be left out)");
   EXPECT_EQ(error([](Json& j) { j["schema"] = "tandem.gpu/9"; }),
             "h200_sxm.json:schema: found text \"tandem.gpu/9\", expected one of: tandem.gpu/1");
   EXPECT_EQ(error([](Json& j) { j["name"] = "h201"; }),

@@ -10,12 +10,13 @@ namespace {
 TraceEnergyModel model() {
   TraceEnergyModel m;
   m.static_w = 100;
-  m.sm_active_w = 200;
+  m.sm_active_w = 2;  // a GPU of 100 SMs
   m.dram_pj_per_byte = 80;
   m.tensor_pj_per_flop = 1;
   m.fp32_pj_per_flop = 7;
+  m.instruction_pj = 50;
   m.power_limit_w = 700;
-  m.origins.resize(7);
+  m.origins.resize(8);
   for (std::size_t i = 0; i < TraceEnergyModel::fitted; ++i) {
     m.origins[i].uncertainty = 0.1;
     m.correlation[i][i] = 1;
@@ -28,10 +29,11 @@ TraceEnergyModel model() {
 EnergyWork work(double begin_us, double us) {
   return {.begin_us = begin_us,
           .duration_us = us,
-          .sm_active_us = us / 2,
+          .sm_active_us = 50 * us,
           .dram_bytes = 1e6 * us,
           .tensor_flop = 5e7 * us,
-          .fp32_flop = 1e6 * us};
+          .fp32_flop = 1e6 * us,
+          .instructions = 1e5 * us};
 }
 
 TEST(EnergyModel, PartsByHand) {
@@ -42,6 +44,7 @@ TEST(EnergyModel, PartsByHand) {
   EXPECT_NEAR(e.parts.dram_j, 8e-3, 1e-12);
   EXPECT_NEAR(e.parts.tensor_j, 5e-3, 1e-12);
   EXPECT_NEAR(e.parts.compute_j, 0.7e-3, 1e-12);
+  EXPECT_NEAR(e.parts.instructions_j, 0.5e-3, 1e-12);
   EXPECT_NEAR(e.energy_j, total_j(e.parts), 1e-15);
   EXPECT_NEAR(e.average_power_w, e.energy_j / 1e-3, 1e-9);
 }

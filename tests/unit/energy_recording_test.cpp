@@ -13,7 +13,7 @@ TEST(EnergyRecording, ConstantsOfTheConfigComeFromTheRecordings) {
   const EnergyRecording both[] = {evaluate_recording(sessions + "/session1", 132),
                                   evaluate_recording(sessions + "/session2", 132)};
   const AccessEnergies found = access_energies(both, "test");
-  const AccessEnergies config = load_energy(root + "/configs/energy/h200_sxm.json").access;
+  const AccessEnergies config = load_energy(root + "/configs/gpus/h200_sxm.json").value().access;
   EXPECT_EQ(found.shared_pj_per_sector, config.shared_pj_per_sector);
   EXPECT_EQ(found.l1_pj_per_sector, config.l1_pj_per_sector);
   EXPECT_EQ(found.l2_pj_per_sector, config.l2_pj_per_sector);

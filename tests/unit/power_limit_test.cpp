@@ -60,10 +60,12 @@ TEST(PowerLimit, MemoryAloneCannotBeSlowedDown) {
 
 LimitedPower large_gemm(const std::string& gpu_name, double tflops, double flop, double bytes) {
   const GpuCatalogue gpus = load_catalogue(root + "/configs/gpus");
-  const EnergyConfig config = find_energy(root + "/configs/energy", find_gpu(gpus, gpu_name));
-  const WorkRules rules = load_work_rules(root + "/configs/energy/work.json");
+  const GpuArch& gpu = find_gpu(gpus, gpu_name);
+  const EnergyConfig config = find_energy(load_energies(gpus), gpu);
+  const WorkRules rules = load_work_rules(root + "/configs/kernels/energy.json");
   EnergyWork work;
-  work.duration_us = work.sm_active_us = flop / tflops * 1e-6;
+  work.duration_us = flop / tflops * 1e-6;
+  work.sm_active_us = work.duration_us * gpu.sm_count;
   work.tensor_flop = flop;
   work.dram_bytes = bytes;
   return limit_power(power_demand(config.trace, work, true), config.trace.power_limit_w,

@@ -35,7 +35,7 @@ std::map<std::string, double> shares_of(const std::string& precision) {
   o.batch = 512;
   o.precision = precision;
   const Replay r = replay(o);
-  const AccessEnergies access = find_energy(o.configs + "/energy", *r.target).access;
+  const AccessEnergies access = load_energy(o.configs + "/gpus/a100_sxm4_80gb.json").value().access;
   const double total = r.result.energy->energy_j;
   const DataMovementShares s =
       data_movement_shares(access, accesses_of(r), total, r.result.step.time_us);

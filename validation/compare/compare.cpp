@@ -238,7 +238,7 @@ double measured_sample_j(const std::string& trace_path) {
 double predicted_sample_j(const Result& result, double batch) {
   if (!result.energy) {
     throw InputError(result.trace.path, "", "a GPU without energy constants",
-                     "a GPU of configs/energy");
+                     "a GPU whose config has \"energy\"");
   }
   return result.energy->energy_j / batch;
 }

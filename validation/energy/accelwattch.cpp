@@ -67,7 +67,7 @@ double measured_w(const std::vector<CsvRow>& powers, const std::string& kernel) 
 }
 
 void run(const std::string& data, const std::string& configs) {
-  const EnergyConfig config = load_energy(configs + "/energy/v100.json");
+  const EnergyConfig config = *load_energy(configs + "/gpus/v100_sxm2_16gb.json");
   const std::vector<CsvRow> powers = read_csv(data + "/hw_power_validation_volta.csv");
   double sum = 0, worst = 0;
   int kernels = 0, contradictions = 0;
@@ -80,7 +80,7 @@ void run(const std::string& data, const std::string& configs) {
     const double seconds = row.number("Elapsed_Cycles") / clock_hz;
     EnergyWork work;
     work.duration_us = seconds * 1e6;
-    work.sm_active_us = work.duration_us * (1 - row.number("Num_Idle_SMs") / sms);
+    work.sm_active_us = work.duration_us * (sms - row.number("Num_Idle_SMs"));
     const double dram = row.number("DRAM_Rd") + row.number("DRAM_Wr");
     work.dram_bytes = dram * sector_bytes;
     const double model = config.trace.static_w + total_j(work_energy(config.trace, work)) / seconds;

@@ -83,24 +83,27 @@ std::vector<Capture> load_captures(const std::string& folder, const GpuCatalogue
   return captures;
 }
 
-std::vector<EnergyWork> works_of(const Capture& capture, const WorkRules& rules) {
+std::vector<EnergyWork> works_of(const Capture& capture, const CostConstants& costs,
+                                 const WorkRules& rules) {
   std::vector<EnergyWork> all;
   for (std::size_t s = 0; s < capture.steps.size(); ++s) {
-    const auto works = energy_works(*capture.trace, *capture.launches, *capture.gpu, rules,
+    const auto works = energy_works(*capture.trace, *capture.launches, *capture.gpu, costs, rules,
                                     capture.steps[s], capture.links.steps[s].begin);
     all.insert(all.end(), works.begin(), works.end());
   }
   return all;
 }
 
-StepEnergy predict(const Capture& capture, const TraceEnergyModel& model, const WorkRules& rules) {
-  std::vector<EnergyWork> works = works_of(capture, rules);
+StepEnergy predict(const Capture& capture, const TraceEnergyModel& model,
+                   const CostConstants& costs, const WorkRules& rules) {
+  std::vector<EnergyWork> works = works_of(capture, costs, rules);
   const double steps = static_cast<double>(capture.steps.size());
   for (EnergyWork& work : works) {
     work.sm_active_us /= steps;
     work.dram_bytes /= steps;
     work.tensor_flop /= steps;
     work.fp32_flop /= steps;
+    work.instructions /= steps;
   }
   return trace_energy(model, works, capture.window_us);
 }

@@ -33,10 +33,12 @@ std::vector<Capture> load_captures(const std::string& folder, const GpuCatalogue
                                    bool shapes = true);
 
 /// The works of a mean step: works of all steps, to be divided by their number.
-std::vector<EnergyWork> works_of(const Capture& capture, const WorkRules& rules);
+std::vector<EnergyWork> works_of(const Capture& capture, const CostConstants& costs,
+                                 const WorkRules& rules);
 
 /// Energy of a mean step that takes the window's time.
-StepEnergy predict(const Capture& capture, const TraceEnergyModel& model, const WorkRules& rules);
+StepEnergy predict(const Capture& capture, const TraceEnergyModel& model,
+                   const CostConstants& costs, const WorkRules& rules);
 
 /// |error| over captures.
 struct ErrorStats {

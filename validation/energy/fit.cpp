@@ -19,22 +19,24 @@ constexpr int least_kernels = 20;
 
 std::array<double TraceEnergyModel::*, constants> members() {
   const auto all = trace_energy_members();
-  return {all[0], all[1], all[2], all[3], all[4]};
+  return {all[0], all[1], all[2], all[3], all[4], all[5]};
 }
 
 /// Energy of a capture is linear in the constants; the coefficients, by setting one constant to 1.
-std::vector<double> linear_parts(const Capture& capture, const WorkRules& rules) {
+std::vector<double> linear_parts(const Capture& capture, const CostConstants& costs,
+                                 const WorkRules& rules) {
   TraceEnergyModel ones;
   for (const auto member : members()) ones.*member = 1;
-  const EnergyBreakdown p = predict(capture, ones, rules).parts;
-  return {p.static_j, p.other_j, p.dram_j, p.tensor_j, p.compute_j};
+  const EnergyBreakdown p = predict(capture, ones, costs, rules).parts;
+  return {p.static_j, p.other_j, p.dram_j, p.tensor_j, p.compute_j, p.instructions_j};
 }
 
-std::vector<Equation> equations_of(std::span<const Capture* const> captures, const WorkRules& rules,
+std::vector<Equation> equations_of(std::span<const Capture* const> captures,
+                                   const CostConstants& costs, const WorkRules& rules,
                                    std::span<const Prior> priors) {
   std::vector<Equation> equations;
   for (const Capture* capture : captures) {
-    Equation e{linear_parts(*capture, rules), 1, 1};
+    Equation e{linear_parts(*capture, costs, rules), 1, 1};
     for (double& part : e.row) part /= capture->energy_j();
     equations.push_back(std::move(e));
   }
@@ -127,10 +129,11 @@ void fit_rates(std::span<const Capture* const> captures, WorkRules& rules) {
   rules.other_flop_share = other.flop_share;
 }
 
-TraceEnergyModel fit_trace_energy(std::span<const Capture* const> captures, const WorkRules& rules,
+TraceEnergyModel fit_trace_energy(std::span<const Capture* const> captures,
+                                  const CostConstants& costs, const WorkRules& rules,
                                   std::span<const Prior> priors) {
   const Coefficients fit =
-      solve_robust(equations_of(captures, rules, priors), robust_limit, priors.size());
+      solve_robust(equations_of(captures, costs, rules, priors), robust_limit, priors.size());
   TraceEnergyModel model;
   model.origins.resize(trace_energy_fields().size());
   for (std::size_t i = 0; i < constants; ++i) {
@@ -145,7 +148,8 @@ TraceEnergyModel fit_trace_energy(std::span<const Capture* const> captures, cons
   return model;
 }
 
-std::vector<double> leave_one_model_out(const std::vector<Capture>& captures, WorkRules rules,
+std::vector<double> leave_one_model_out(const std::vector<Capture>& captures,
+                                        const CostConstants& costs, WorkRules rules,
                                         std::span<const Prior> priors) {
   std::set<std::string> models;
   for (const Capture& c : captures) models.insert(c.model);
@@ -156,10 +160,10 @@ std::vector<double> leave_one_model_out(const std::vector<Capture>& captures, Wo
       if (c.model != left_out) others.push_back(&c);
     }
     fit_rates(others, rules);
-    const TraceEnergyModel model = fit_trace_energy(others, rules, priors);
+    const TraceEnergyModel model = fit_trace_energy(others, costs, rules, priors);
     for (std::size_t i = 0; i < captures.size(); ++i) {
       if (captures[i].model != left_out) continue;
-      errors[i] = predict(captures[i], model, rules).energy_j / captures[i].energy_j() - 1;
+      errors[i] = predict(captures[i], model, costs, rules).energy_j / captures[i].energy_j() - 1;
     }
   }
   return errors;

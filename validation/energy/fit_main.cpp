@@ -1,8 +1,8 @@
-// Fits configs/energy on captures, with leave-one-model-out errors.
+// Fits the energy constants of a GPU on captures, with leave-one-model-out errors.
 //   energy_fit --data DIR [--data DIR ...] [--configs DIR] [--priors FILE] [--write]
 // Prints the constants with their standard deviations and the errors. --write replaces the typical
-// rates in configs/energy/work.json and the trace constants in the GPU's file; constants that are
-// not fitted here stay as they are.
+// rates in configs/kernels/energy.json and the trace constants in the GPU's file; constants that
+// are not fitted here stay as they are.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -50,10 +50,6 @@ void write_file(const std::string& path, const std::string& text) {
   if (!file.flush()) throw InputError(path, "", "no file that can be written", "one");
 }
 
-std::string energy_file(const std::string& folder, const std::string& gpu) {
-  return folder + "/" + gpu + ".json";
-}
-
 std::string data_names(const Options& options) {
   std::string names;
   for (const std::string& data : options.data) {
@@ -84,11 +80,10 @@ void write_configs(const Options& options, const std::vector<Capture>& captures,
   }
   rules.other_dram_share = round(rules.other_dram_share);
   rules.other_flop_share = round(rules.other_flop_share);
-  const std::string folder = options.configs + "/energy";
   const std::string on =
       fmt::format("{} captures with measured power: {}", captures.size(), data_names(options));
   const std::string source = "validation/energy: energy_fit with priors.json";
-  const std::string rules_path = folder + "/" + std::string(work_rules_file);
+  const std::string rules_path = options.configs + "/kernels/energy.json";
   const Json old = read_json_file(rules_path);
   std::vector<Provenance> origins;
   for (const auto& field : work_rule_fields()) {
@@ -99,13 +94,13 @@ void write_configs(const Options& options, const std::vector<Capture>& captures,
     origins[i] = {ValueKind::fitted, source, on, 0};
   }
   write_file(rules_path, to_json(rules, origins, {ValueKind::fitted, source, on, 0}));
-  const std::string path = energy_file(folder, captures.front().gpu->name);
-  EnergyConfig config = load_energy(path);
+  const std::string path = options.configs + "/gpus/" + captures.front().gpu->name + ".json";
+  EnergyConfig config = load_energy(path).value();
   for (Provenance& origin : model.origins) {
     origin = {ValueKind::fitted, source, on, origin.uncertainty};
   }
   config.trace = rounded(model);
-  write_file(path, to_json(config));
+  write_file(path, with_energy(path, config));
 }
 
 double rms(const std::vector<double>& errors) {
@@ -115,12 +110,12 @@ double rms(const std::vector<double>& errors) {
 }
 
 /// Error where everything is estimated: the captures with their shapes hidden.
-double estimate_error(const Options& options, const GpuCatalogue& gpus, const WorkRules& rules,
-                      const TraceEnergyModel& model) {
+double estimate_error(const Options& options, const GpuCatalogue& gpus, const CostConstants& costs,
+                      const WorkRules& rules, const TraceEnergyModel& model) {
   std::vector<double> errors;
   for (const std::string& data : options.data) {
     for (const Capture& c : load_captures(data, gpus, false)) {
-      errors.push_back(predict(c, model, rules).energy_j / c.energy_j() - 1);
+      errors.push_back(predict(c, model, costs, rules).energy_j / c.energy_j() - 1);
     }
   }
   fmt::print("shapes hidden         {}\n", to_text(error_stats(errors)));
@@ -144,7 +139,8 @@ void print_errors(const std::vector<Capture>& captures, const std::vector<double
 
 void run(const Options& options) {
   const GpuCatalogue gpus = load_catalogue(options.configs + "/gpus");
-  WorkRules rules = load_work_rules(options.configs + "/energy/" + std::string(work_rules_file));
+  WorkRules rules = load_work_rules(options.configs + "/kernels/energy.json");
+  const CostConstants costs = CostConstants::load(options.configs + "/kernels/costs.json");
   std::vector<Capture> captures;
   for (const std::string& data : options.data) {
     for (Capture& c : load_captures(data, gpus)) captures.push_back(std::move(c));
@@ -154,18 +150,19 @@ void run(const Options& options) {
   std::vector<const Capture*> all;
   for (const Capture& c : captures) all.push_back(&c);
   fit_rates(all, rules);
-  TraceEnergyModel model = fit_trace_energy(all, rules, priors);
+  TraceEnergyModel model = fit_trace_energy(all, costs, rules, priors);
   model.power_limit_w = captures.front().gpu->tdp_w;
   std::vector<double> fitted;
   for (const Capture& c : captures) {
-    fitted.push_back(predict(c, model, rules).energy_j / c.energy_j() - 1);
+    fitted.push_back(predict(c, model, costs, rules).energy_j / c.energy_j() - 1);
   }
-  const std::vector<double> left_out = leave_one_model_out(captures, rules, priors);
+  const std::vector<double> left_out = leave_one_model_out(captures, costs, rules, priors);
   print_errors(captures, fitted, left_out);
   fmt::print("\nfitted                {}\nleave one model out   {}\n", to_text(error_stats(fitted)),
              to_text(error_stats(left_out)));
   model.model_error = rms(left_out);
-  model.estimate_error = std::max(model.model_error, estimate_error(options, gpus, rules, model));
+  model.estimate_error =
+      std::max(model.model_error, estimate_error(options, gpus, costs, rules, model));
   fmt::print("\n");
   const auto fields = trace_energy_fields();
   for (std::size_t i = 0; i < fields.size(); ++i) {

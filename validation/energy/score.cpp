@@ -46,25 +46,27 @@ void print_row(const Capture& c, const StepEnergy& e, double error, double count
   const auto watt = [&](double joule) { return joule / (c.window_us * 1e-6); };
   const EnergyBreakdown& p = e.parts;
   fmt::print(
-      "{:42} {:7.1f} {:7.1f} {:6.1f} {:5.0f} {:5.0f} {:5.0f} {:5.0f} {:5.0f} {:5.2f} {:+7.1f} "
-      "{:+7.1f}\n",
+      "{:42} {:7.1f} {:7.1f} {:6.1f} {:5.0f} {:5.0f} {:5.0f} {:5.0f} {:5.0f} {:5.0f} {:5.2f} "
+      "{:+7.1f} {:+7.1f}\n",
       c.name, c.power_w, e.average_power_w, watt(e.error_j), watt(p.static_j), watt(p.other_j),
-      watt(p.dram_j), watt(p.tensor_j), watt(p.compute_j), e.estimated_share, 100 * error,
-      100 * counter_error);
+      watt(p.dram_j), watt(p.tensor_j), watt(p.compute_j), watt(p.instructions_j),
+      e.estimated_share, 100 * error, 100 * counter_error);
 }
 
 void run(const Options& options) {
   const GpuCatalogue gpus = load_catalogue(options.configs + "/gpus");
-  const std::string folder = options.configs + "/energy";
-  const WorkRules rules = load_work_rules(folder + "/" + std::string(work_rules_file));
+  const WorkRules rules = load_work_rules(options.configs + "/kernels/energy.json");
+  const CostConstants costs = CostConstants::load(options.configs + "/kernels/costs.json");
+  const EnergyCatalogue energies = load_energies(gpus);
   std::vector<double> errors, counter_errors;
   std::size_t within = 0;
-  fmt::print("{:42} {:>7} {:>7} {:>6} {:>5} {:>5} {:>5} {:>5} {:>5} {:>5} {:>7} {:>7}\n", "capture",
-             "W", "model", "+-", "stat", "SM", "DRAM", "tens", "fp32", "est", "err %", "ctr %");
+  fmt::print("{:42} {:>7} {:>7} {:>6} {:>5} {:>5} {:>5} {:>5} {:>5} {:>5} {:>5} {:>7} {:>7}\n",
+             "capture", "W", "model", "+-", "stat", "SM", "DRAM", "tens", "fp32", "inst", "est",
+             "err %", "ctr %");
   for (const std::string& data : options.data) {
     for (const Capture& c : load_captures(data, gpus, options.shapes)) {
-      const EnergyConfig config = find_energy(folder, *c.gpu);
-      const StepEnergy e = predict(c, config.trace, rules);
+      const EnergyConfig config = find_energy(energies, *c.gpu);
+      const StepEnergy e = predict(c, config.trace, costs, rules);
       errors.push_back(e.energy_j / c.energy_j() - 1);
       counter_errors.push_back(e.energy_j / c.counter_j - 1);
       within += std::abs(e.energy_j - c.energy_j()) <= 1.645 * e.error_j;
