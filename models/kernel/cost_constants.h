@@ -29,7 +29,7 @@ struct CostRow {
   double per_step = 0, per_tile = 0, per_operand = 0, per_dim = 0, per_dim_operand = 0;
   double tensor_per_warp = 0;  // tensor-pipe instructions that are no matrix product
   double shared_per_warp = 0, shared_per_element = 0, shared_per_fragment = 0, shared_per_load = 0,
-         shared_per_transposed = 0;
+         shared_per_transposed = 0, shared_per_narrow = 0;
   double l1_reads = 1, l1_writes = 1;  // sectors at L1 over unique operand sectors (matrix: loaded)
   double l2_reads = 1, l2_writes = 1;  // the same at L2
   // What the kind usually does a cycle that an SMSP is active, for launches of unknown shapes; 0:

@@ -65,6 +65,9 @@ void matrix_features(const KernelLaunch& launch, KernelFeatures& f) {
   const double bytes = element_bytes(t.data);
   const double line = f.steps * t.tile_k * bytes / (32.0 * t.load_bytes);  // loads of one row
   f.loads = line * (t.tile_m + t.tile_n);
+  // Rows without a multiple of 16 bytes: four bytes are the least that cp.async copies, and they
+  // fall into few banks of a layout made for sixteen.
+  f.narrow = t.engine == Engine::hmma && t.load_bytes == 4 ? f.loads : 0;
   f.transposed = line * ((t.a_k_major ? 0 : t.tile_m) + (t.b_k_major ? 0 : t.tile_n));
 }
 

@@ -17,6 +17,7 @@ struct KernelFeatures {
   double fragments = 0;   // reads of operand fragments from shared memory, in multiplies' units
   double loads = 0;       // warp-wide loads of operand tiles
   double transposed = 0;  // of these, the ones of operands that are not contiguous along k
+  double narrow = 0;      // of the loads, asynchronous copies of four bytes a lane
   double steps = 0;       // k steps of all blocks
   double tiles = 0;       // output tiles of all blocks, split-K included
   TileGrid grid;          // matrix kernels

@@ -106,7 +106,7 @@ void add_traffic(const CostInput& in, CacheState, KernelCost& cost) {
   const CostRow& r = *in.row;
   cost.shared_wavefronts = r.shared_per_warp * f.warps + r.shared_per_element * f.elements +
                            r.shared_per_fragment * f.fragments + r.shared_per_load * f.loads +
-                           r.shared_per_transposed * f.transposed;
+                           r.shared_per_transposed * f.transposed + r.shared_per_narrow * f.narrow;
 }
 
 void clamp_traffic(const GpuArch& gpu, KernelCost& cost) {

@@ -24,7 +24,7 @@ constexpr const char* header =
     "key,kind,functor,family,math,data,engine,pass,tile_m,tile_n,tile_k,stages,library,split_k,a_k,"
     "b_k,operands,vector,warps,elements,rows,read_bytes,write_bytes,exact,batch,m,n,k,multiplies,"
     "fragments,loads,steps,tiles,mma_n,blocks,warps_per_block,index_dims,splits,cluster_m,"
-    "cluster_n,load_bytes,indexed,transposed,duration_us";
+    "cluster_n,load_bytes,indexed,transposed,narrow,duration_us";
 
 void print_row(const std::string& key, const KernelLaunch& l) {
   const KernelFeatures f = kernel_features(l);
@@ -70,6 +70,7 @@ void print_row(const std::string& key, const KernelLaunch& l) {
                             double(t.load_bytes),
                             f.indexed,
                             f.transposed,
+                            f.narrow,
                             l.duration_us};
   fmt::print("{},{},{},{},{}", key, kind_name(t), functor_name(t), to_string(l.family),
              fmt::join(numbers, ","));

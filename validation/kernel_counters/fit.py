@@ -37,7 +37,7 @@ WARPS = {"index_put": (("per_warp", "warps"),)}  # a warp takes an index, howeve
 TILED = ("gemm", "gemm_nvjet", "gemm_xmma", "conv", "conv_xmma", "conv_first_layer", "flash_forward",
          "flash_backward", "fmha_forward", "fmha_backward", "triton_template")
 SHARED_MATRIX = (("shared_per_fragment", "fragments"), ("shared_per_load", "loads"),
-                 ("shared_per_transposed", "transposed"),
+                 ("shared_per_transposed", "transposed"), ("shared_per_narrow", "narrow"),
                  ("shared_per_element", "elements"), ("shared_per_warp", "warps"))
 SHARED_PLAIN = (("shared_per_warp", "warps"), ("shared_per_element", "elements"))
 COUNTER = {"inst": "smsp__inst_executed", "shared": "l1tex__data_pipe_lsu_wavefronts_mem_shared",
