@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace tandem {
 
@@ -152,6 +153,13 @@ void split_levels(EnergyBreakdown& parts, const DataMovement& movement) {
     const double l2 = parts.dram_j * movement.l2_j / far;
     parts.l2_j += l2;
     parts.dram_j -= l2;
+  }
+  // Traffic that the bytes of the operands do not tell is in the power of the active SMs.
+  for (const auto [level, bound] : {std::pair{&EnergyBreakdown::l2_j, movement.l2_j},
+                                    std::pair{&EnergyBreakdown::dram_j, movement.dram_j}}) {
+    const double lack = std::clamp(bound - parts.*level, 0.0, parts.other_j);
+    parts.*level += lack;
+    parts.other_j -= lack;
   }
   const double near = movement.l1_j + movement.shared_j;
   if (near > 0) {

@@ -117,7 +117,8 @@ DataMovementShares data_movement_shares(const AccessEnergies& energies,
                                         double time_us);
 
 /// Divides what trace_energy cannot tell apart, leaving the total as it is: the way through L2 out
-/// of dram_j in proportion to the bounds, L1 and shared memory out of other_j, at most all of it.
+/// of dram_j in proportion to the bounds; out of other_j, at most all of it, what L2 and DRAM lack
+/// of their bounds, then L1 and shared memory.
 void split_levels(EnergyBreakdown& parts, const DataMovement& movement);
 
 /// Power from `time_us` on until the next point.

@@ -15,7 +15,8 @@ bool one_stream(const Plan& plan) {
 }  // namespace
 
 void share_sm_pool(const TracedPool& traced, std::span<const double> share, Step& step) {
-  if (step.plan.works.empty() || one_stream(step.plan)) return;
+  // Without counters, of an unknown GPU, nobody knows how many SMs a kernel holds.
+  if (share.empty() || step.plan.works.empty() || one_stream(step.plan)) return;
   for (DeviceWork& work : step.plan.works) {
     if (work.engine != DeviceEngine::compute) continue;
     const std::uint32_t row = step.traced_activity[work.source];

@@ -241,21 +241,26 @@ Plan repeat(const Plan& step, std::size_t count, const HostModel& host) {
   for (std::size_t k = 0; k < count; ++k) {
     const auto items = static_cast<std::uint32_t>(out.items.size());
     const auto works = static_cast<std::uint32_t>(out.works.size());
-    const auto edges = static_cast<std::uint32_t>(out.edges.size());
     for (HostItem item : step.items) {
       item.first_work += works;
       if (item.after != no_index) item.after += items;
       if (item.wait_work != no_index) item.wait_work += works;
       out.items.push_back(item);
     }
+    const auto step_works = static_cast<std::uint32_t>(step.works.size());
     for (DeviceWork work : step.works) {
       work.item += items;
-      work.first_edge += edges;
+      const auto first = static_cast<std::uint32_t>(out.edges.size());
+      for (std::uint32_t e = 0; e < work.edge_count; ++e) {
+        WorkEdge edge = step.edges[work.first_edge + e];
+        if (edge.previous_step && k == 0) continue;
+        edge.work += edge.previous_step ? works - step_works : works;
+        edge.previous_step = false;
+        out.edges.push_back(edge);
+      }
+      work.first_edge = first;
+      work.edge_count = static_cast<std::uint32_t>(out.edges.size()) - first;
       out.works.push_back(work);
-    }
-    for (WorkEdge edge : step.edges) {
-      edge.work += works;
-      out.edges.push_back(edge);
     }
   }
   HostItem sync;

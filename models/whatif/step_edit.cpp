@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "models/whatif/step_edges.h"
+
 namespace tandem {
 
 namespace {
@@ -76,6 +78,7 @@ struct StepEdit::Builder {
   std::vector<bool> keep_activity;
   std::vector<std::uint32_t> new_item;                  // per old item
   std::vector<std::uint32_t> new_work;                  // per old work; no_index: dropped
+  std::vector<WorkOrigin> origins;                      // per new work
   std::vector<std::vector<std::size_t>> before, after;  // insertions per old work
   std::int64_t next_correlation = 0;
 
@@ -158,25 +161,15 @@ struct StepEdit::Builder {
     plan.works.push_back(work);
   }
 
-  /// Old edges keep their old numbers until finish_edges().
   void append_old_work(std::uint32_t w) {
-    DeviceWork work = old.works[w];
-    work.first_edge = static_cast<std::uint32_t>(plan.edges.size());
-    for (std::uint32_t e = 0; e < work.edge_count; ++e) {
-      plan.edges.push_back(old.edges[old.works[w].first_edge + e]);
-    }
     new_work[w] = static_cast<std::uint32_t>(plan.works.size());
-    append_work(work, work.source);
+    origins.push_back({w, true});
+    append_work(old.works[w], old.works[w].source);
   }
 
   void insert_work(const Insertion& in, std::int64_t place) {
-    DeviceWork work = old.works[in.work];
-    work.first_edge = static_cast<std::uint32_t>(plan.edges.size());
-    if (in.after) work.edge_count = 0;
-    for (std::uint32_t e = 0; e < work.edge_count; ++e) {
-      plan.edges.push_back(old.edges[old.works[in.work].first_edge + e]);
-    }
-    append_work(work, add_rows(in.kernel, in.work, place));
+    origins.push_back({in.work, !in.after});
+    append_work(old.works[in.work], add_rows(in.kernel, in.work, place));
   }
 
   void insert_item(const Insertion& in, std::int64_t place) {
@@ -281,37 +274,15 @@ struct StepEdit::Builder {
     }
   }
 
-  /// The work that stands in for `w` where others wait for it: itself, or what its stream ran
-  /// before it.
-  std::uint32_t stand_in(std::uint32_t w) const {
-    if (w == no_index || new_work[w] != no_index) return w == no_index ? w : new_work[w];
-    for (std::uint32_t p = w; p-- > 0;) {
-      if (old.works[p].stream == old.works[w].stream && new_work[p] != no_index) {
-        return new_work[p];
-      }
-    }
-    return no_index;
-  }
-
   void renumber() {
     for (HostItem& item : plan.items) {
       if (item.after != no_index) item.after = new_item[item.after];
       if (item.wait != WaitFor::work) continue;
-      item.wait_work = stand_in(item.wait_work);
+      const WorkEdge awaited = stand_in(old, new_work, item.wait_work);
+      item.wait_work = awaited.previous_step ? no_index : awaited.work;
       if (item.wait_work == no_index) item.wait = WaitFor::nothing;
     }
-    std::vector<WorkEdge> edges;
-    for (DeviceWork& work : plan.works) {
-      const std::uint32_t first = work.first_edge;
-      work.first_edge = static_cast<std::uint32_t>(edges.size());
-      for (std::uint32_t e = first; e < first + work.edge_count; ++e) {
-        WorkEdge edge = plan.edges[e];
-        edge.work = stand_in(edge.work);
-        if (edge.work != no_index) edges.push_back(edge);
-      }
-      work.edge_count = static_cast<std::uint32_t>(edges.size()) - work.first_edge;
-    }
-    plan.edges = std::move(edges);
+    move_edges(old, new_work, origins, plan);
   }
 
   void remove_rows() {

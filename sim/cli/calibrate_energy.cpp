@@ -146,7 +146,8 @@ int calibrate_energy(const Arguments& arguments) {
   options.add_options()("help", "show this text")(
       "recording", po::value<std::vector<std::string>>(), "folder that bench/device/energy filled")(
       "gpu", po::value<std::string>()->default_value(""), "GPU config that was recorded")(
-      "out", po::value<std::string>()->default_value(""), "write the GPU's config with the new constants here");
+      "out", po::value<std::string>()->default_value(""),
+      "write the GPU's config with the new constants here");
   const po::variables_map values = parse(arguments, options);
   if (values.count("help") > 0) {
     std::cout << options;

@@ -194,6 +194,9 @@ void slow_down(double clock_share, Prediction& p) {
   retime_plan(p.step);
 }
 
+/// Whether kernels last as predicted, not as traced.
+bool predicts_durations(const Scenario& s) { return s.retarget || s.batch || s.precision || s.jit; }
+
 void add_what_ifs(const Analysis& a, const Scenario& s, Result& result) {
   if (s.precision) {
     const PrecisionReport& r = *s.precision;
@@ -230,14 +233,19 @@ Prediction predict_step(const Analysis& a, Scenario scenario, const ReplayOption
   share_sm_pool(a.pool, places(p.step_counters), p.step);
   p.step_attribution.emplace(p.step.trace, p.step.links);
   simulate_step(a, p);
+  std::optional<StepDemand> demand;
+  if (p.target) demand = step_demand(a, launches, p);
   LimitedPower power;
-  if (scenario.retarget) {
-    power = limited_power(a, launches, p);
+  if (demand && predicts_durations(scenario)) {
+    const double traced_w = scenario.retarget ? 0 : a.traced_power_w;
+    const double limit_w = std::max(demand->config.trace.power_limit_w, traced_w);
+    power = limited_power(*demand, a, limit_w, p);
     if (power.clock_share < 1) {
       slow_down(power.clock_share, p);
       p.step_counters = scenario_counters(a, p, scenario.rewritten, launches, options);
       share_sm_pool(a.pool, places(p.step_counters), p.step);
       simulate_step(a, p);
+      demand = step_demand(a, launches, p);
     }
   }
   add_what_ifs(a, scenario, result);
@@ -249,7 +257,7 @@ Prediction predict_step(const Analysis& a, Scenario scenario, const ReplayOption
   widen(result.batch);
   widen(result.fusion);
   widen(scenario.retarget);
-  if (p.target) add_energy(a, launches, p);
+  if (demand) add_energy(*demand, p);
   if (result.energy) result.energy->power_limited_share = power.power_limited_share;
   add_shares(p);
   if (!p.target) return p;

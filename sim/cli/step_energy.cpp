@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "models/energy/energy_config.h"
 #include "models/kernel/cost_model.h"
 #include "models/kernel/launch_from_trace.h"
 
@@ -60,17 +59,19 @@ std::vector<EnergyWork> energy_works(const Analysis& a, const TraceLaunches& lau
 
 }  // namespace
 
-void add_energy(const Analysis& a, const TraceLaunches& launches, Prediction& p) {
-  const GpuArch& gpu = *p.target;
-  EnergyConfig config;
+std::optional<StepDemand> step_demand(const Analysis& a, const TraceLaunches& launches,
+                                      Prediction& p) {
   try {
-    config = find_energy(a.configs.energies, gpu);
+    return StepDemand{find_energy(a.configs.energies, *p.target), energy_works(a, launches, p)};
   } catch (const InputError& error) {
     p.result.losses.add("no_energy_model", Severity::info,
                         std::string("no energy was computed: ") + error.what());
-    return;
+    return {};
   }
-  const std::vector<EnergyWork> works = energy_works(a, launches, p);
+}
+
+void add_energy(const StepDemand& demand, Prediction& p) {
+  const auto& [config, works] = demand;
   StepEnergy energy = trace_energy(config.trace, works, p.result.step.time_us);
   const double span_us = to_us(p.isolated_timeline.end - TimePoint{});
   for (const PowerPoint& point : power_over_time(config.trace, works, span_us)) {
@@ -85,6 +86,12 @@ void add_energy(const Analysis& a, const TraceLaunches& launches, Prediction& p)
                                 c.shared_bytes / wavefront_bytes);
   }
   const DataMovement movement = data_movement_lower_bound(config.access, accesses);
+  if (movement.total_j > energy.energy_j - energy.parts.static_j) {
+    p.result.losses.add("movement_bound_exceeds_energy", Severity::info,
+                        "the lower bound of data movement is more than all dynamic energy that was "
+                        "predicted: counted traffic, energy per access and power contradict each "
+                        "other on this GPU");
+  }
   split_levels(energy.parts, movement);
   p.result.energy = summarize(energy);
   p.result.energy->lower_bound_data_movement_j = movement.total_j;
@@ -95,14 +102,9 @@ bool limited_by_sms(const WorkCounters& work) {
   return work.family == "gemm" || work.family == "convolution" || work.family == "attention";
 }
 
-LimitedPower limited_power(const Analysis& a, const TraceLaunches& launches, const Prediction& p) {
-  EnergyConfig config;
-  try {
-    config = find_energy(a.configs.energies, *p.target);
-  } catch (const InputError&) {
-    return {};  // add_energy() counts it
-  }
-  const std::vector<EnergyWork> works = energy_works(a, launches, p);
+LimitedPower limited_power(const StepDemand& step, const Analysis& a, double limit_w,
+                           const Prediction& p) {
+  const auto& [config, works] = step;
   PowerDemand demand;
   demand.static_w = config.trace.static_w;
   for (std::size_t w = 0; w < works.size(); ++w) {
@@ -114,7 +116,32 @@ LimitedPower limited_power(const Analysis& a, const TraceLaunches& launches, con
   }
   demand.sm_us = std::min(demand.sm_us, p.result.step.time_us);
   demand.other_us = p.result.step.time_us - demand.sm_us;
-  return limit_power(demand, config.trace.power_limit_w, a.configs.work_rules.clock_exponent);
+  return limit_power(demand, limit_w, a.configs.work_rules.clock_exponent);
+}
+
+double traced_power_w(const Analysis& a) {
+  if (!a.gpu || a.traced_step.plan.works.empty()) return 0;
+  const auto& known = a.configs.energies.gpus;
+  const bool priced = std::any_of(known.begin(), known.end(),
+                                  [&](const auto& entry) { return entry.first == a.gpu->name; });
+  if (!priced) return 0;
+  const Trace& trace = a.traced_step.trace;
+  std::vector<std::uint32_t> rows;
+  TimePoint begin = TimePoint::max(), end = TimePoint::min();
+  for (const DeviceWork& work : a.traced_step.plan.works) {
+    rows.push_back(work.source);
+    const TimePoint at = trace.activities.begin[work.source];
+    begin = std::min(begin, at);
+    end = std::max(end, at + trace.activities.duration[work.source]);
+  }
+  const TraceLaunches launches(trace, a.traced_step.links, ops_of_calls(trace).innermost);
+  const TraceEnergyModel model = find_energy(a.configs.energies, *a.gpu).trace;
+  double dynamic_j = 0;
+  for (const EnergyWork& work :
+       energy_works(trace, launches, *a.gpu, a.configs.costs, a.configs.work_rules, rows, begin)) {
+    dynamic_j += total_j(work_energy(model, work));
+  }
+  return model.static_w + (end > begin ? dynamic_j / (to_us(end - begin) * 1e-6) : 0);
 }
 
 }  // namespace tandem

@@ -76,6 +76,9 @@ struct WorkEdge {
   std::uint32_t work = no_index;
   Duration delay{};
   bool places = false;  // the dependent work waited for places on the SMs, not for an event
+  /// `work` of the step before, in the plan of one step that is to be repeated; never in a plan
+  /// that is simulated.
+  bool previous_step = false;
 };
 
 struct PlanThread {

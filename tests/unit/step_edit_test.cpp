@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "models/whatif/step_edges.h"
 #include "sim/cli/replay.h"
 #include "sim/engine/engine.h"
 #include "tests/unit/plan_for_tests.h"
@@ -136,6 +137,73 @@ TEST(StepEdit, ChangesKernelsInPlace) {
   EXPECT_EQ(after.plan.works[1].duration, microseconds(2));
   const GeometryId g = after.trace.activities.geometry[after.plan.works[1].source];
   EXPECT_EQ(after.trace.geometries[g.index()].grid[0], 7U);
+}
+
+/// Works on streams 0, 0, 1, 0 of one step; the third waits for the second, the fourth for the
+/// third.
+Plan forked() {
+  Plan plan;
+  plan.streams = {"7", "13"};
+  for (const std::uint32_t stream : {0U, 0U, 1U, 0U}) {
+    DeviceWork work;
+    work.stream = stream;
+    plan.works.push_back(work);
+  }
+  plan.edges = {{.work = 1}, {.work = 2}};
+  plan.works[2].edge_count = 1;
+  plan.works[3].first_edge = 1;
+  plan.works[3].edge_count = 1;
+  return plan;
+}
+
+/// The plan without the marked works.
+Plan without(const Plan& old, const std::vector<bool>& dropped) {
+  Plan plan;
+  plan.streams = old.streams;
+  std::vector<std::uint32_t> new_work(old.works.size(), no_index);
+  std::vector<WorkOrigin> origins;
+  for (std::uint32_t w = 0; w < old.works.size(); ++w) {
+    if (dropped[w]) continue;
+    new_work[w] = static_cast<std::uint32_t>(plan.works.size());
+    plan.works.push_back(old.works[w]);
+    origins.push_back({w, true});
+  }
+  move_edges(old, new_work, origins, plan);
+  return plan;
+}
+
+TEST(StepEdges, WorkBeforeADroppedOneStandsIn) {
+  const Plan plan = without(forked(), {false, true, false, false});
+  ASSERT_EQ(plan.edges.size(), 2U);  // works are now 0 (stream 7), 1 (13), 2 (7)
+  EXPECT_EQ(plan.edges[0].work, 0U);
+  EXPECT_FALSE(plan.edges[0].previous_step);
+  EXPECT_EQ(plan.edges[1].work, 1U);
+}
+
+// Both works that stream 13 could wait for are gone: the end of the step before stands in. Without
+// that, stream 13 would run ahead into later steps.
+TEST(StepEdges, TheStepBeforeStandsInForADroppedBeginning) {
+  const Plan plan = without(forked(), {true, true, false, false});
+  ASSERT_EQ(plan.edges.size(), 2U);  // 0 (stream 13), 1 (stream 7)
+  EXPECT_EQ(plan.edges[0].work, 1U);
+  EXPECT_TRUE(plan.edges[0].previous_step);
+}
+
+// The work that joined the streams is gone: the next step's first work of its stream joins them.
+TEST(StepEdges, TheNextStepInheritsADroppedJoin) {
+  const Plan plan = without(forked(), {false, false, false, true});
+  ASSERT_EQ(plan.works[0].edge_count, 1U);
+  EXPECT_EQ(plan.edges[plan.works[0].first_edge].work, 2U);
+  EXPECT_TRUE(plan.edges[plan.works[0].first_edge].previous_step);
+}
+
+TEST(StepEdges, TheNextWorkOfAStreamInheritsADroppedJoin) {
+  Plan old = forked();
+  old.works.push_back(old.works[0]);  // a fifth work, on stream 7
+  const Plan plan = without(old, {false, false, false, true, false});
+  ASSERT_EQ(plan.works[3].edge_count, 1U);
+  EXPECT_EQ(plan.edges[plan.works[3].first_edge].work, 2U);
+  EXPECT_FALSE(plan.edges[plan.works[3].first_edge].previous_step);
 }
 
 }  // namespace

@@ -174,6 +174,20 @@ TEST(Repeat, RenumbersEveryReference) {
   EXPECT_EQ(r.items[9].thread, 0);
 }
 
+// The first step has none before it.
+TEST(Repeat, EdgesToTheStepBefore) {
+  PlanBuilder b(2, 2);
+  b.launch(0, 1, {.us = 10, .edges = {{1, from_us(1)}}}, 0);
+  b.launch(0, 1, {.us = 10, .stream = 1}, 1);
+  b.plan.edges.front().previous_step = true;
+  const Plan r = repeat(b.plan, 3, round_host());
+  ASSERT_EQ(r.edges.size(), 2u);
+  EXPECT_EQ(r.works[0].edge_count, 0u);
+  EXPECT_EQ(r.edges[r.works[2].first_edge].work, 1u);
+  EXPECT_EQ(r.edges[r.works[4].first_edge].work, 3u);
+  EXPECT_FALSE(r.edges[0].previous_step);
+}
+
 Duration period_of(const Plan& step, std::size_t count) {
   return steady_period(step, simulate(repeat(step, count, round_host())), count);
 }
