@@ -135,6 +135,21 @@ TEST(Replay, RejectsAnUnknownHost) {
   EXPECT_NE(error_of(two_steps(), o).find("no_such_host.json"), std::string::npos);
 }
 
+TEST(Replay, SeveralStreamsOfAGpuWithoutConfig) {
+  TraceMaker m;
+  m.step(0, 0, 100);
+  for (int k = 0; k < 2; ++k) {
+    const double begin = 10.0 + 20.0 * k;
+    m.op("aten::op", begin, 20);
+    m.launch(begin + 10, 5, 10 + k);
+    m.kernel(begin + 17, 30, 10 + k, static_cast<std::size_t>(k));
+  }
+  m.trace.devices.clear();
+  const Replay r = replay(m.trace, options());
+  EXPECT_EQ(r.result.losses.count("unknown_device"), 1);
+  EXPECT_GT(r.result.step.time_us, 0);
+}
+
 TEST(Replay, WarnsOfAGpuWithoutConfig) {
   TraceMaker m = two_steps();
   m.trace.devices[0].name = "Imaginary 9000";
