@@ -34,6 +34,17 @@ bool uses_tf32(const Step& step, const Dataflow& flow, const FlowOp& op, Tf32Nam
   return false;
 }
 
+/// Biases and states may have another type than the factors: the last operand is a factor. Behind
+/// it may stand what cuDNN keeps for the backward pass, bytes.
+DataType factor_type(const Dataflow& flow, const FlowOp& op) {
+  const auto inputs = flow.inputs_of(op);
+  for (std::size_t i = inputs.size(); i-- > 0;) {
+    const DataType type = flow.tensors[inputs[i].tensor].type;
+    if (type == DataType::fp16 || type == DataType::bf16 || type == DataType::fp32) return type;
+  }
+  return flow.tensors[inputs.back().tensor].type;
+}
+
 /// Of the operations that autocast lowers, by GPU time.
 Precision detect(const Step& step, const Dataflow& flow) {
   std::array<Duration, 3> time{};  // FP32, FP16, BF16
@@ -41,8 +52,7 @@ Precision detect(const Step& step, const Dataflow& flow) {
   Tf32Names names_known;
   for (const FlowOp& op : flow.ops) {
     if (cast_policy(op.kind, {}) != CastPolicy::lower || op.input_count == 0) continue;
-    // Biases and states may have another type: the last operand is a factor.
-    const DataType type = flow.tensors[flow.inputs_of(op).back().tensor].type;
+    const DataType type = factor_type(flow, op);
     Duration sum{};
     for (const std::uint32_t w : flow.works_of(op)) sum += step.plan.works[w].duration;
     time[type == DataType::fp16 ? 1 : type == DataType::bf16 ? 2 : 0] += sum;
@@ -63,10 +73,13 @@ bool is_autocast(Precision precision) {
   return precision == Precision::amp || precision == Precision::bf16;
 }
 
+bool any_operands(const Dataflow& flow) {
+  return std::any_of(flow.ops.begin(), flow.ops.end(),
+                     [](const FlowOp& op) { return op.input_count > 0; });
+}
+
 void require_shapes(const Step& step, const Dataflow& flow) {
-  const bool any = std::any_of(flow.ops.begin(), flow.ops.end(),
-                               [](const FlowOp& op) { return op.input_count > 0; });
-  if (any) return;
+  if (any_operands(flow)) return;
   throw InputError("trace", step.name, "no operand shapes and types of operations",
                    "operator shapes (record_shapes=True) for --precision");
 }
@@ -109,6 +122,8 @@ Precision parse_precision(std::string_view name) {
 
 Precision traced_precision(const Step& step) { return detect(step, dataflow(step)); }
 
+bool states_types(const Step& step) { return any_operands(dataflow(step)); }
+
 Step with_precision(Step step, Precision to, const GpuArch& gpu, const PrecisionLaw& law,
                     const TimeConstants& time, const HostModel& host, LossList& losses,
                     PrecisionReport* report) {
@@ -125,6 +140,7 @@ Step with_precision(Step step, Precision to, const GpuArch& gpu, const Precision
   const auto scaler = gradient_scaler(step, flow);
   if (to != Precision::amp) forget_scaler_wait(flow, scaler, step);
   const double gradients = gradient_elements(step, flow);
+  const double before_us = gpu_us(step);
   const AddedHost added = added_host(step, host);
   StepEdit edit(std::move(step), host.launch_call_us);
   PrecisionRewrite rewrite(context, flow, change, to, added, edit, r);
@@ -137,7 +153,7 @@ Step with_precision(Step step, Precision to, const GpuArch& gpu, const Precision
   Step out = std::move(edit).finish();
   const double total = std::max(1e-9, gpu_us(out));
   r.switch_share = rewrite.switched_us() / total;
-  r.unmodelled_share = rewrite.unmodelled_us() / total;
+  r.unmodelled_share = rewrite.unmodelled_us() / std::max(1e-9, before_us);
   r.expected_error = law.expected_error;
   if (r.unmodelled_share > 0.01) {
     losses.add("precision_without_model", Severity::info,

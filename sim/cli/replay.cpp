@@ -280,6 +280,20 @@ Prediction predict(const Analysis& a, const ReplayOptions& options) {
 
 namespace {
 
+/// Errors: InputError for two bases whose products are of different types, unless a precision is
+/// asked for, which then is that of both.
+void check_same_precision(const Analysis& first, const Analysis& second,
+                          const ReplayOptions& options) {
+  if (!options.precision.empty()) return;
+  if (!states_types(first.traced_step) || !states_types(second.traced_step)) return;
+  const Precision a = traced_precision(first.traced_step);
+  const Precision b = traced_precision(second.traced_step);
+  if (a == b) return;
+  throw InputError(options.base_path, first.traced_step.name,
+                   "a trace in " + std::string(to_string(b)),
+                   std::string(to_string(a)) + ", as the other base");
+}
+
 struct FromTwo {
   Prediction prediction;
   bool from_second = false;  // the prediction has rows of the second trace
@@ -290,6 +304,7 @@ FromTwo predict_pair(const Analysis& first, const Analysis& second, const Replay
     throw InputError("command line", "--base", "a second trace without --batch",
                      "--batch N, which the two traces predict together");
   }
+  check_same_precision(first, second, options);
   Scenario scenario = make_scenario(first, &second, options);
   const bool from_second = scenario.batch->from_second;
   const Analysis& kept = from_second ? second : first;

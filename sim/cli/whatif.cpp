@@ -37,7 +37,7 @@ void require_batch(const Analysis& a) {
                    "layer");
 }
 
-/// The second trace's step, in the precision of the first one's.
+/// The second trace's step, in the precision that is asked for.
 Step second_step(const Analysis& second, const ReplayOptions& options, LossList& losses) {
   Scenario s;
   s.step = second.traced_step;

@@ -5,6 +5,7 @@
 
 #include "models/whatif/peak_memory.h"
 #include "sim/core/field.h"
+#include "sim/cli/replay.h"
 #include "tests/unit/whatif_batch_for_tests.h"
 
 namespace tandem {
@@ -100,6 +101,19 @@ TEST(WhatifBatchBadInput, MemoryNeedsShapes) {
   const std::string text =
       message_of([&] { peak_memory(base.trace, base.links, 64, {}, test::batch_law()); });
   EXPECT_TRUE(has(text, "no operand shapes")) << text;
+}
+
+// The same model in FP32 and in mixed precision: between them no law of the batch can be read off.
+TEST(WhatifBatchBadInput, BasesOfTwoPrecisions) {
+  const std::string traces = std::string(TANDEM_SOURCE_DIR) + "/validation/measured/h200-4/traces/";
+  ReplayOptions o;
+  o.configs = std::string(TANDEM_SOURCE_DIR) + "/configs";
+  o.trace_path = traces + "vit_b_16-train-fp32-eager-b16.json.gz";
+  o.base_path = traces + "vit_b_16-train-amp-eager-b16.json.gz";
+  o.batch = 64;
+  const std::string text = message_of([&] { replay(o); });
+  EXPECT_TRUE(has(text, "vit_b_16-train-amp-eager-b16.json.gz")) << text;
+  EXPECT_TRUE(has(text, "a trace in amp, expected fp32")) << text;
 }
 
 }  // namespace
