@@ -4,6 +4,8 @@
 #include <charconv>
 #include <iterator>
 
+#include "models/kernel/search_text.h"
+
 namespace tandem {
 namespace {
 
@@ -12,14 +14,14 @@ constexpr std::string_view family_names[] = {
     "gemm",      "convolution", "attention",  "embedding", "index",   "pooling",    "rnn",
     "optimizer", "random",      "collective", "transfer",  "triton",  "generic"};
 
-bool matches(std::string_view name, std::string_view pattern) {
-  if (pattern.starts_with('^')) return name.starts_with(pattern.substr(1));
-  return name.find(pattern) != std::string_view::npos;
+bool matches(const SearchText& name, std::string_view pattern) {
+  if (pattern.starts_with('^')) return name.text().starts_with(pattern.substr(1));
+  return name.has(pattern);
 }
 
 // First row in [begin, end) whose pattern occurs; 0: none.
 template <class Row>
-std::uint16_t first_row(std::span<const Row> rows, std::string_view text, std::size_t begin = 1,
+std::uint16_t first_row(std::span<const Row> rows, const SearchText& text, std::size_t begin = 1,
                         std::size_t end = ~std::size_t{0}) {
   for (std::size_t i = begin; i < std::min(rows.size(), end); ++i) {
     if (matches(text, rows[i].pattern)) return static_cast<std::uint16_t>(i);
@@ -27,7 +29,7 @@ std::uint16_t first_row(std::span<const Row> rows, std::string_view text, std::s
   return 0;
 }
 
-std::uint16_t kind_of(std::string_view name, std::string_view op) {
+std::uint16_t kind_of(const SearchText& name, std::string_view op) {
   const auto rows = kind_rows();
   for (std::size_t i = 1; i < rows.size(); ++i) {
     if (matches(name, rows[i].pattern) && op.find(rows[i].op) != std::string_view::npos) {
@@ -47,20 +49,16 @@ int number_after(std::string_view text, std::string_view key) {
   return value;
 }
 
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 // Element type as C++ type names state it; the narrowest floating type wins, for kernels on half
 // data mention float as their arithmetic.
-DataType type_in(std::string_view name) {
-  if (contains(name, "BFloat16") || contains(name, "bfloat16")) return DataType::bf16;
-  if (contains(name, "Half") || contains(name, "__half")) return DataType::fp16;
-  if (contains(name, "float")) return DataType::fp32;
-  if (contains(name, "double")) return DataType::fp64;
-  if (contains(name, "bool")) return DataType::boolean;
-  if (contains(name, "long")) return DataType::int64;
-  if (contains(name, "int")) return DataType::int32;
+DataType type_in(const SearchText& name) {
+  if (name.has("BFloat16") || name.has("bfloat16")) return DataType::bf16;
+  if (name.has("Half") || name.has("__half")) return DataType::fp16;
+  if (name.has("float")) return DataType::fp32;
+  if (name.has("double")) return DataType::fp64;
+  if (name.has("bool")) return DataType::boolean;
+  if (name.has("long")) return DataType::int64;
+  if (name.has("int")) return DataType::int32;
   return DataType::unknown;
 }
 
@@ -73,7 +71,7 @@ int operand_count(std::string_view name) {
   return 0;
 }
 
-void classify_elementwise(std::string_view name, KernelClass& out) {
+void classify_elementwise(const SearchText& name, KernelClass& out) {
   KernelTraits& t = out.traits;
   const std::size_t multi = first_multi_functor();
   if (kind_name(t) == "multi_tensor") {
@@ -81,10 +79,10 @@ void classify_elementwise(std::string_view name, KernelClass& out) {
     return;
   }
   t.functor = first_row(functor_rows(), name, 1, multi);
-  t.operands = static_cast<std::uint8_t>(operand_count(name));
+  t.operands = static_cast<std::uint8_t>(operand_count(name.text()));
   const std::string_view kind = kind_name(t);
   if (kind == "vectorized") {
-    t.vector_width = static_cast<std::uint8_t>(number_after(name, "elementwise_kernel<"));
+    t.vector_width = static_cast<std::uint8_t>(number_after(name.text(), "elementwise_kernel<"));
   } else {
     t.vector_width = 1;
   }
@@ -110,7 +108,7 @@ std::string_view functor_name(const KernelTraits& traits) {
 }
 
 KernelClass classify(std::string_view name, std::string_view op) {
-  const std::string_view text = bare_name(name);
+  const SearchText text(bare_name(name));
   KernelClass out;
   out.traits.kind = kind_of(text, op);
   out.family = kind_rows()[out.traits.kind].family;
@@ -123,7 +121,7 @@ KernelClass classify(std::string_view name, std::string_view op) {
     classify_elementwise(text, out);
   } else if (out.family == KernelFamily::gemm || out.family == KernelFamily::convolution ||
              out.family == KernelFamily::attention) {
-    classify_matrix(text, op, out);
+    classify_matrix(text.text(), op, out);
   }
   return out;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/kernel/classify.h"
+#include "models/kernel/search_text.h"
 
 namespace tandem {
 namespace {
@@ -13,8 +14,8 @@ bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-bool has_any(std::string_view text, std::initializer_list<std::string_view> parts) {
-  return std::any_of(parts.begin(), parts.end(), [&](auto part) { return has(text, part); });
+bool has_any(const SearchText& text, std::initializer_list<std::string_view> parts) {
+  return std::any_of(parts.begin(), parts.end(), [&](auto part) { return text.has(part); });
 }
 
 bool digit(char c) { return c >= '0' && c <= '9'; }
@@ -63,8 +64,8 @@ int number_after(std::string_view text, std::string_view key) {
 std::uint16_t u16(int value) { return static_cast<std::uint16_t>(value); }
 std::uint8_t u8(int value) { return static_cast<std::uint8_t>(value); }
 
-DataType matrix_type(std::string_view text) {
-  if (has(text, "tf32")) return DataType::tf32;
+DataType matrix_type(const SearchText& text) {
+  if (text.has("tf32")) return DataType::tf32;
   if (has_any(text, {"bf16", "_tst_", "_tss_", "bfloat16", "BFloat16"})) return DataType::bf16;
   if (has_any(text, {"f16", "_hsh_", "_hss_", "_hhh_", "half", "h884", "h1688", "h16816", "Half",
                      "hgemm", "fp16"})) {
@@ -78,7 +79,7 @@ DataType matrix_type(std::string_view text) {
   return DataType::fp32;
 }
 
-Engine engine_of(std::string_view text) {
+Engine engine_of(const SearchText& text) {
   if (has_any(text, {"ffma", "simt", "sgemm", "scudnn"})) return Engine::simt;
   if (has_any(text, {"nvjet", "sm90_xmma", "wgmma", "gmma"})) return Engine::gmma;
   if (has_any(text, {"s16816", "h16816", "s1688", "h1688", "s884", "h884", "16x8x", "tensorop",
@@ -88,9 +89,8 @@ Engine engine_of(std::string_view text) {
   return Engine::simt;
 }
 
-int mma_k_of(std::string_view text, const KernelClass& k) {
-  if (k.traits.engine == Engine::gmma || has(text, "fmha"))
-    return k.math == DataType::tf32 ? 8 : 16;
+int mma_k_of(const SearchText& text, const KernelClass& k) {
+  if (k.traits.engine == Engine::gmma || text.has("fmha")) return k.math == DataType::tf32 ? 8 : 16;
   if (has_any(text, {"884"})) return 4;
   if (has_any(text, {"1688", "16x8x8"})) return 8;
   return 16;
@@ -177,7 +177,7 @@ std::array<char, 2> transposes(std::string_view text) {
   return {0, 0};
 }
 
-Pass pass_of(std::string_view text, std::string_view op, const KernelTraits& t,
+Pass pass_of(const SearchText& text, std::string_view op, const KernelTraits& t,
              std::array<char, 2> trans) {
   if (has_any(text, {"dgrad", "Dgrad"})) return Pass::input_gradient;
   if (has_any(text, {"wgrad", "Wgrad"})) return Pass::weight_gradient;
@@ -190,18 +190,19 @@ Pass pass_of(std::string_view text, std::string_view op, const KernelTraits& t,
 }  // namespace
 
 void classify_matrix(std::string_view name, std::string_view op, KernelClass& out) {
-  const std::string_view text = name.substr(0, name.find('('));
+  const SearchText searched(name.substr(0, name.find('(')));
+  const std::string_view text = searched.text();
   KernelTraits& t = out.traits;
-  out.math = matrix_type(text);
-  t.engine = engine_of(text);
+  out.math = matrix_type(searched);
+  t.engine = engine_of(searched);
   t.data = out.math == DataType::tf32 ? DataType::fp32 : out.math;
   set_tile(text, t);
-  t.mma_k = u8(mma_k_of(text, out));
+  t.mma_k = u8(mma_k_of(searched, out));
   const auto trans = transposes(text);
   t.library_gemm = out.family == KernelFamily::gemm;
   t.a_k_major = trans[0] != 'N';
   t.b_k_major = trans[1] != 'T';
-  t.split_k = has_any(text, {"splitK", "split_k", "splitk", "segment_k_on"});
+  t.split_k = has_any(searched, {"splitK", "split_k", "splitk", "segment_k_on"});
   t.persistent = t.engine == Engine::gmma;
   // Tensor-core kernels of cutlass copy operands in pieces as long as their alignment.
   const int aligned = number_after(text, "_align");
@@ -211,7 +212,7 @@ void classify_matrix(std::string_view name, std::string_view op, KernelClass& ou
   t.nvjet = has(text, "nvjet");
   t.cooperative_n = has(text, "coopB");
   t.pad_channels = has(text, "_optimized_");
-  t.pass = pass_of(text, op, t, trans);
+  t.pass = pass_of(searched, op, t, trans);
   if (!t.library_gemm) {  // channels are contiguous; the gradients sum over something else
     t.a_k_major = t.pass != Pass::weight_gradient;
     t.b_k_major = t.pass == Pass::forward;

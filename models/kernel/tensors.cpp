@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include "sim/core/error.h"
@@ -22,13 +24,19 @@ constexpr std::pair<std::string_view, DataType> type_names[] = {
     {"bool", DataType::boolean},
     {"c10::complex<float>", DataType::fp64}};
 
-using Integers = std::vector<std::int64_t>;
+using Integers = std::span<const std::int64_t>;
 
 // Nested lists of integers, flattened: each innermost list that may be a shape, with the argument
-// it belongs to and whether the argument is a list of lists.
+// it belongs to.
 struct IntegerLists {
-  std::vector<Integers> lists;
-  std::vector<std::size_t> arguments;
+  std::vector<std::int64_t> values;    // of all lists, one after the other
+  std::vector<std::size_t> ends;       // per list: where it ends in `values`
+  std::vector<std::size_t> arguments;  // per list
+  std::size_t size() const { return ends.size(); }
+  Integers list(std::size_t i) const {
+    const std::size_t begin = i == 0 ? 0 : ends[i - 1];
+    return Integers(values).subspan(begin, ends[i] - begin);
+  }
 };
 
 class Reader {
@@ -87,15 +95,16 @@ void read_argument(Reader& reader, std::size_t argument, IntegerLists& out) {
     reader.expect(']');
     return;
   }
-  Integers values;
-  while (!reader.take(']')) values.push_back(reader.integer());
-  out.lists.push_back(std::move(values));
+  while (!reader.take(']')) out.values.push_back(reader.integer());
+  out.ends.push_back(out.values.size());
   out.arguments.push_back(argument);
 }
 
 IntegerLists read_lists(std::string_view text, std::string_view what) {
   IntegerLists out;
   if (text.empty()) return out;
+  out.values.reserve(text.size() / 3);  // most are of two digits and a comma
+  out.ends.reserve(8), out.arguments.reserve(8);
   Reader reader(text, what);
   reader.expect('[');
   for (std::size_t argument = 0; !reader.take(']'); ++argument) {
@@ -114,7 +123,7 @@ std::vector<std::string_view> read_texts(std::string_view text, std::string_view
 }
 
 // Dimensions beyond the array's size are folded into the first one, so that the count stays right.
-TensorShape make_shape(const Integers& dims, DataType type, const Integers* strides) {
+TensorShape make_shape(Integers dims, DataType type, std::optional<Integers> strides) {
   TensorShape shape;
   shape.type = type;
   const std::size_t extra = dims.size() > shape.dims.size() ? dims.size() - shape.dims.size() : 0;
@@ -123,13 +132,13 @@ TensorShape make_shape(const Integers& dims, DataType type, const Integers* stri
     std::int64_t& slot = shape.dims[i < extra ? 0 : i - extra];
     slot = i <= extra && i > 0 ? slot * dims[i] : dims[i];
   }
-  if (strides != nullptr && strides->size() == dims.size()) {
+  if (strides && strides->size() == dims.size()) {
     for (std::size_t i = 0; i < dims.size(); ++i) {
       if ((*strides)[i] == 0 && dims[i] > 1) shape.expanded *= dims[i];
       if (i >= extra) shape.strides[i - extra] = (*strides)[i];
     }
   }
-  const bool image = strides != nullptr && strides->size() == 4 && shape.rank == 4 && dims[1] > 1;
+  const bool image = strides && strides->size() == 4 && shape.rank == 4 && dims[1] > 1;
   shape.channels_last = image && (*strides)[1] == 1 && (*strides)[3] == dims[1];
   return shape;
 }
@@ -182,16 +191,18 @@ OpTensors parse_tensors(std::string_view dims, std::string_view types, std::stri
   const auto names = read_texts(types, "Input type");
   const bool has_steps = steps.arguments == sizes.arguments;
   OpTensors out;
-  for (std::size_t i = 0; i < sizes.lists.size(); ++i) {
+  out.shapes.reserve(sizes.size()), out.arguments.reserve(sizes.size());
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
     const std::size_t argument = sizes.arguments[i];
     const std::string_view name = argument < names.size() ? names[argument] : "";
     const DataType type = parse_type(name);
-    const Integers& size = sizes.lists[i];
+    const Integers size = sizes.list(i);
     if (size.empty() && type == DataType::unknown) {  // a scalar, or a list without shapes
       out.lists_without_shapes |= is_list(name);
       continue;
     }
-    out.shapes.push_back(make_shape(size, type, has_steps ? &steps.lists[i] : nullptr));
+    out.shapes.push_back(
+        make_shape(size, type, has_steps ? std::optional(steps.list(i)) : std::nullopt));
     out.arguments.push_back(static_cast<std::uint8_t>(std::min<std::size_t>(argument, 255)));
   }
   return out;

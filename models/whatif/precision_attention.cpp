@@ -12,6 +12,21 @@ std::string_view text(const Trace& trace, StringId id) {
   return id.valid() ? trace.strings.get(id) : std::string_view{};
 }
 
+bool is_attention(FlowKind kind) {
+  return kind == FlowKind::attention || kind == FlowKind::attention_backward;
+}
+
+// Per name of an operation: whether it is attention.
+std::vector<bool> attention_names(const Trace& trace) {
+  std::vector<bool> seen(trace.strings.size(), false), out(trace.strings.size(), false);
+  for (const StringId name : trace.ops.name) {
+    if (seen[name.index()]) continue;
+    seen[name.index()] = true;
+    out[name.index()] = is_attention(flow_kind(text(trace, name)));
+  }
+  return out;
+}
+
 }  // namespace
 
 /// Attention runs helpers of its own; all its kernels together become those of another backend.
@@ -20,19 +35,19 @@ void PrecisionRewrite::attention_groups() {
     std::uint32_t op = no_row;  // of kind attention
     std::vector<std::uint32_t> works;
   };
+  const HostOps& rows = edit_.step().trace.ops;
+  const std::vector<bool> attends = attention_names(edit_.step().trace);
   std::map<std::uint32_t, Group> groups;  // by outermost attention operation
   for (std::uint32_t i = 0; i < flow_.ops.size(); ++i) {
     std::uint32_t root = no_row;
     for (std::uint32_t r = flow_.ops[i].op; r != no_row; r = flow_.nesting.parent[r]) {
-      const FlowKind kind = flow_kind(op_name(r));
-      if (kind == FlowKind::attention || kind == FlowKind::attention_backward) root = r;
+      if (attends[rows.name[r].index()]) root = r;
     }
     if (root == no_row) continue;
     Group& group = groups[root];
     const auto works = flow_.works_of(flow_.ops[i]);
     group.works.insert(group.works.end(), works.begin(), works.end());
-    const FlowKind kind = flow_.ops[i].kind;
-    if (kind == FlowKind::attention || kind == FlowKind::attention_backward) group.op = i;
+    if (is_attention(flow_.ops[i].kind)) group.op = i;
   }
   for (const auto& [root, group] : groups) {
     if (group.op == no_row) continue;  // made of products and softmax
