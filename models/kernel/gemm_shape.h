@@ -42,6 +42,9 @@ std::optional<AttentionShape> attention_shape(const OpContext& context);
 /// The product that a kernel computes; batch 0 if its operation does not tell.
 MatrixProblem matrix_problem(const KernelClass& kernel, const OpContext& context);
 
+/// Whether a product of a recurrent layer sums over the sequences; the operand order tells.
+bool is_recurrent_weight_gradient(const KernelClass& kernel, std::string_view op);
+
 /// Blocks along m and n after padding, rounded up to whole clusters; where the name does not state
 /// clusters, to the second dimension of the grid, which is how the library lays out its raster.
 struct TileGrid {

@@ -66,28 +66,40 @@ MatrixProblem attention_problem(const KernelClass& kernel, const AttentionShape&
   return p;
 }
 
+bool is_recurrent_weight_gradient(const KernelClass& kernel, std::string_view op) {
+  return has(op, "backward") && !kernel.traits.a_k_major && !kernel.traits.b_k_major;
+}
+
+// Columns of tiles in a grid; parts of k stand in the third dimension, except for persistent
+// kernels.
+std::int64_t tile_columns(const KernelTraits& t, const LaunchGeometry& geometry, std::int64_t m) {
+  const auto& g = geometry.grid;
+  const std::int64_t blocks = std::int64_t{g[0]} * g[1] * (t.persistent ? g[2] : 1);
+  const std::int64_t rows = round_up(ceil_div(m, t.tile_m), t.cluster_m);
+  return rows > 0 ? blocks / rows : 1;
+}
+
 // The GEMMs of a recurrent layer: weights times the inputs of one time step, of some or of all. The
-// operand order tells the pass. A kernel with a block per tile shows in its grid how many columns,
-// so how many steps, it takes; one that splits k takes one step.
+// operand order tells the pass. The grid shows how many columns, so how many steps, a launch takes;
+// a single column of tiles is one step.
 MatrixProblem recurrent_problem(const KernelClass& kernel, const OpContext& context) {
   const auto r = recurrent_shape(context);
   if (!r) return {};
   const KernelTraits& t = kernel.traits;
   const bool backward = has(context.op, "backward");
-  const std::int64_t all = r->batch * r->steps;
-  const auto& g = context.geometry.grid;
-  const std::int64_t blocks = std::int64_t{g[0]} * g[1] * g[2];
   MatrixProblem p;
   p.batch = 1;
-  if (backward && !t.a_k_major && !t.b_k_major) {  // gradients of the weights
+  if (is_recurrent_weight_gradient(kernel, context.op)) {
     p.m = r->hidden, p.n = r->gates;
-    p.k = t.persistent ? all : r->batch;
+    p.steps = t.persistent ? r->steps : 1;
+    p.k = p.steps * r->batch;
   } else {
     p.m = backward ? r->hidden : r->gates;
     p.k = backward ? r->gates : r->hidden;
-    const std::int64_t rows = round_up(ceil_div(p.m, t.tile_m), t.cluster_m);
-    const std::int64_t columns = rows > 0 && t.persistent ? blocks / rows : 1;
-    p.n = std::clamp(columns * t.tile_n, r->batch, all);
+    const std::int64_t columns = tile_columns(t, context.geometry, p.m);
+    p.steps =
+        columns > 1 ? std::clamp(columns * t.tile_n / r->batch, std::int64_t{1}, r->steps) : 1;
+    p.n = p.steps * r->batch;
   }
   const double width = element_bytes(t.data);
   p.a_bytes = static_cast<double>(p.m * p.k) * width;

@@ -97,6 +97,7 @@ struct MatrixProblem {
   std::int64_t batch = 0, m = 0, n = 0, k = 0;   // batch 0: unknown
   double a_bytes = 0, b_bytes = 0, c_bytes = 0;  // unique bytes in memory
   bool causal = false;                           // only tiles up to the diagonal
+  std::int64_t steps = 0;  // of a recurrent layer, which one launch computes; 0: not one
 };
 
 /// What one launch has to do, derived from the shapes of its operation.

@@ -86,6 +86,9 @@ KernelScaling matrix_scaling(const BatchChange& c, const BatchKernel& k, const O
   s.floor_share = c.law.floor_share_matrix;
   s.damping_us = c.law.damping_us;
   s.base_us = a.body_us, s.target_us = b.body_us;
+  const double kept = kept_kernel_growth(c, k, *base, *next);
+  s.target_us = std::min(s.target_us, s.base_us * kept);
+  s.launches = next->launches / base->launches;
   s.switches = a.choice != b.choice;
   return s;
 }
@@ -197,7 +200,7 @@ double KernelScaling::predict_us(double measured_us) const {
   const double residual = body / base_us;
   const double us = floor + std::pow(residual, body / (body + damping_us)) * target_us;
   // More work does not make a kernel faster, whatever the damping does.
-  return target_us >= base_us ? std::max(us, measured_us) : std::min(us, measured_us);
+  return launches * (target_us >= base_us ? std::max(us, measured_us) : std::min(us, measured_us));
 }
 
 KernelScaling scale_kernel(const BatchChange& c, const BatchKernel& k, const OpTensors& target) {

@@ -51,6 +51,7 @@ struct KernelScaling {
   double damping_us = 0;
   double base_us = 1;     // modelled body at the base batch
   double target_us = 1;   // and at the new one
+  double launches = 1;    // at the new batch over those at the base; stands for their number
   bool switches = false;  // the library is likely to choose another algorithm
   double predict_us(double measured_us) const;
 };

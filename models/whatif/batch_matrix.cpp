@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "models/kernel/gemm_shape.h"
 
@@ -112,21 +113,30 @@ Product conv_product(const KernelClass& k, const ConvShape& c) {
   return p;
 }
 
-// Products of a recurrent layer: the grid of the traced kernel tells which one it is, and an extent
-// that counts sequences, or steps of sequences, grows.
+// Products of a recurrent layer: the grid of the traced kernel tells which one it is. The gradients
+// of the weights sum over the sequences. What needs the state of the step before takes one step per
+// launch, and its columns are the sequences. What does not (the inputs of the layer) takes as many
+// steps as fill a certain number of columns: not the columns but the launches follow the batch.
 std::optional<Product> recurrent_product(const BatchKernel& k, const OpTensors& tensors) {
   const TensorShape *traced = k.op->tensors.at(0), *now = tensors.at(0);
   if (traced == nullptr || now == nullptr || traced->rank != 3 || k.op->axis[0] < 0) return {};
   const OpContext context{k.op->name, k.op->tensors, k.op->arguments, k.geometry};
   const MatrixProblem m = matrix_problem(k.kernel, context);
-  const auto axis = static_cast<std::size_t>(k.op->axis[0]);
-  const std::int64_t sequences = traced->dims[axis], all = traced->dims[0] * traced->dims[1];
   if (m.batch <= 0 || m.m <= 0 || m.n <= 0 || m.k <= 0) return {};
-  const auto counts = [&](std::int64_t extent) { return extent == sequences || extent == all; };
-  const double factor = static_cast<double>(now->dims[axis]) / static_cast<double>(sequences);
+  const auto axis = static_cast<std::size_t>(k.op->axis[0]);
+  const double factor =
+      static_cast<double>(now->dims[axis]) / static_cast<double>(traced->dims[axis]);
+  const double all = static_cast<double>(now->dims[0]) * static_cast<double>(now->dims[1]);
   Product p;
   p.m = static_cast<double>(m.m), p.n = static_cast<double>(m.n), p.k = static_cast<double>(m.k);
-  (counts(m.n) ? p.n : p.k) *= counts(m.n) || counts(m.k) ? factor : 1.0;
+  if (is_recurrent_weight_gradient(k.kernel, k.op->name)) {
+    p.k *= factor;
+  } else if (m.steps > 1) {
+    p.n = std::min(p.n, all);
+    p.launches = all / p.n;
+  } else {
+    p.n *= factor;
+  }
   p.bytes = (p.m * p.n + p.m * p.k + p.n * p.k) * std::max(element_bytes(k.kernel.traits.data), 1);
   return p;
 }
@@ -157,6 +167,23 @@ ProductTime product_time(const BatchChange& c, const KernelClass& kernel, const 
   ProductTime time = on_tensor_cores(kernel) ? tensor_time(c, kernel, p) : simt_time(c, p);
   time.body_us = std::max(time.body_us, memory_us);
   return time;
+}
+
+// Where every block has an SM of its own, a block takes as long as the kernel, and no SM gets more
+// than its share of the blocks, rounded up.
+double kept_kernel_growth(const BatchChange& c, const BatchKernel& k, const Product& base,
+                          const Product& next) {
+  constexpr double unknown = std::numeric_limits<double>::infinity();
+  const KernelTraits& t = k.kernel.traits;
+  if (t.tile_m == 0 || t.tile_n == 0) return unknown;
+  const auto tiles = [&](const Product& p) {
+    return p.batch * std::ceil(p.m / t.tile_m) * std::ceil(p.n / t.tile_n);
+  };
+  const auto& g = k.geometry.grid;
+  const double blocks = std::max(tiles(base), double(g[0]) * g[1] * g[2]);
+  if (blocks > c.gpu.sm_count) return unknown;
+  const double rounds = std::ceil(blocks * tiles(next) / tiles(base) / c.gpu.sm_count);
+  return rounds * std::max(1.0, next.k / base.k);
 }
 
 double product_floor_us(const BatchLaw& law, const KernelClass& kernel) {

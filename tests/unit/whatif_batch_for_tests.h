@@ -2,6 +2,7 @@
 // for its weight gradient, and an optimizer.
 #pragma once
 
+#include <array>
 #include <string>
 
 #include "models/arch/gpu_config.h"
@@ -24,6 +25,9 @@ inline BatchOptions options_for(std::int64_t batch) { return {batch, &batch_gpu(
 
 inline constexpr double layer_us = 40, relu_us = 6, gradient_us = 45, update_us = 12;
 
+/// Grid of a persistent kernel that leaves no SM idle: more work takes more time.
+inline constexpr std::array<std::uint32_t, 3> all_sms{132, 1, 1};
+
 /// Rows of Trace::activities.
 enum : std::uint32_t { layer_kernel, relu_kernel, gradient_kernel, update_kernel };
 
@@ -34,13 +38,13 @@ class BatchTraceMaker : public TraceMaker {
     step(1, 0, 1000);
     op("aten::linear", 10, 20, 0, "[[" + b + "," + w + "],[1024," + w + "],[1024]]");
     op("aten::addmm", 12, 15, 0, "[[1024],[" + b + "," + w + "],[" + w + ",1024],[],[]]");
-    add("nvjet_sm90_hsh_128x128_64x6_2x1_v_bz_bias_TNT", 15, layer_us * scale, {8, 1, 1});
+    add("nvjet_sm90_hsh_128x128_64x6_2x1_v_bz_bias_TNT", 15, layer_us * scale, all_sms);
     op("aten::clamp_min_", 40, 10, 0, "[[" + b + ",1024],[]]");
     add("void at::native::vectorized_elementwise_kernel<4, at::native::launch_clamp_scalar", 45,
         relu_us * scale, {static_cast<std::uint32_t>((batch * 1024 + 511) / 512), 1, 1});
     op("MmBackward0", 60, 20);
     op("aten::mm", 62, 10, 0, "[[1024," + b + "],[" + b + "," + w + "]]");
-    add("nvjet_sm90_hsh_128x128_64x6_2x1_v_bz_NTN", 65, gradient_us * scale, {8, 1, 1});
+    add("nvjet_sm90_hsh_128x128_64x6_2x1_v_bz_NTN", 65, gradient_us * scale, all_sms);
     note("Optimizer.step#SGD.step", 80, 20);
     op("aten::_foreach_add_", 82, 10, 0, "[[],[],[]]");
     add("void at::native::multi_tensor_apply_kernel<TensorListMetadata<2>", 85, update_us,
