@@ -6,7 +6,7 @@
 
 #include "models/arch/gpu_config.h"
 #include "models/energy/csv_rows.h"
-#include "models/memory/cache_curve.h"
+#include "models/memory/cache_chase.h"
 #include "sim/cli/calibrate.h"
 
 namespace tandem {
@@ -32,29 +32,33 @@ std::map<std::string, std::vector<CurvePoint>> read_curves(const std::string& fo
   return curves;
 }
 
-/// Capacities of the model that the steps of a level are compared with, in their order.
-std::vector<double> expected_knees(const CacheKnees& k, const std::string& level) {
-  if (level == "l1") return {k.l1};
-  if (level == "l2_all_sms") return {k.l2_all_sms};
-  if (level != "l2_one_sm") return {};
-  return k.l2_near > 0 ? std::vector<double>{k.l2_near, k.l2_one_sm}
-                       : std::vector<double>{k.l2_one_sm};
-}
-
-void print_level(const std::string& level, const std::vector<CurvePoint>& curve,
-                 const CacheKnees& knees) {
-  const std::vector<CurveStep> steps = curve_steps(curve);
-  const std::vector<double> expected = expected_knees(knees, level);
+void print_level(const std::string& level, std::span<const CurvePoint> curve,
+                 std::span<const CurvePoint> simulated) {
+  const std::vector<CurveStep> steps = curve_steps(curve), model = curve_steps(simulated);
   if (steps.empty()) fmt::print("{:11} no step in {} sizes\n", level, curve.size());
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const CurveStep& s = steps[i];
     fmt::print("{:11} {:8.0f} KiB {:8.0f} KiB {:6.0f} {:6.0f}", level, s.begin_bytes / 1024,
                s.knee_bytes / 1024, s.below, s.above);
-    if (steps.size() == expected.size()) {
-      fmt::print(" {:8.0f} KiB {:+6.1f} %", expected[i] / 1024,
-                 100 * (expected[i] / s.knee_bytes - 1));
+    if (steps.size() == model.size()) {
+      fmt::print(" {:8.0f} KiB {:+6.1f} %", model[i].knee_bytes / 1024,
+                 100 * (model[i].knee_bytes / s.knee_bytes - 1));
     }
     fmt::print("\n");
+  }
+}
+
+void print_curves(const GpuArch& gpu,
+                  const std::map<std::string, std::vector<CurvePoint>>& curves) {
+  const auto steps = [&](const char* level) {
+    const auto it = curves.find(level);
+    return it == curves.end() ? std::vector<CurveStep>() : curve_steps(it->second);
+  };
+  const ChaseCycles cycles = chase_cycles(gpu, steps("l1"), steps("l2_one_sm"));
+  fmt::print("{:11} {:>12} {:>12} {:>6} {:>6} {:>12}\n", "level", "full below", "knee", "below",
+             "above", "model");
+  for (const auto& [level, curve] : curves) {
+    print_level(level, curve, simulate_curve(gpu, kit_chase(gpu, level), cycles, curve));
   }
 }
 
@@ -86,13 +90,7 @@ int calibrate_cache(const Arguments& arguments) {
                      "tandem calibrate cache RECORDING_DIR --gpu NAME");
   }
   const GpuCatalogue gpus = load_catalogue(data_root() + "/configs/gpus");
-  const CacheKnees knees = cache_knees(find_gpu(gpus, name));
-  const auto curves = read_curves(values["recording"].as<std::string>());
-  fmt::print("{:11} {:>12} {:>12} {:>6} {:>6} {:>12}\n", "level", "full below", "knee", "below",
-             "above", "model");
-  for (const auto& [level, curve] : curves) {
-    print_level(level, curve, knees);
-  }
+  print_curves(find_gpu(gpus, name), read_curves(values["recording"].as<std::string>()));
   return exit_ok;
 }
 

@@ -1,0 +1,103 @@
+// The simulated caches against the recorded curve of an H200 (thesis figure 5.4,
+// bench/device/cache).
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "models/arch/gpu_config.h"
+#include "models/energy/csv_rows.h"
+#include "models/memory/cache_chase.h"
+#include "tests/validation/claims_for_tests.h"
+
+namespace tandem {
+namespace {
+
+const std::string root = TANDEM_SOURCE_DIR;
+const std::string recording = root + "/validation/measured/h200/cache";
+
+GpuArch h200() { return find_gpu(load_catalogue(root + "/configs/gpus"), "h200_sxm"); }
+
+std::map<std::string, std::vector<CurvePoint>> recorded() {
+  std::map<std::string, std::vector<CurvePoint>> curves;
+  for (const CsvRow& row : read_csv(recording + "/cache.csv")) {
+    curves[row.text("level")].push_back(
+        {row.number("bytes"), row.number("cycles") / row.number("accesses")});
+  }
+  return curves;
+}
+
+// Knees: L1 281 KiB, L2 33.2 and 62.4 MiB from one SM, 54.2 MiB from all.
+TEST(CacheChase, KneesOfTheRecordedCurves) {
+  const GpuArch gpu = h200();
+  const auto curves = recorded();
+  const ChaseCycles cycles =
+      chase_cycles(gpu, curve_steps(curves.at("l1")), curve_steps(curves.at("l2_one_sm")));
+  const std::map<std::string, double> tolerance{
+      {"l1", 0.03}, {"l2_one_sm", 0.05}, {"l2_all_sms", 0.1}};
+  for (const auto& [level, curve] : curves) {
+    const auto measured = curve_steps(curve);
+    const auto model = curve_steps(simulate_curve(gpu, kit_chase(gpu, level), cycles, curve));
+    ASSERT_EQ(model.size(), measured.size()) << level;
+    for (std::size_t i = 0; i < model.size(); ++i) {
+      const double off = model[i].knee_bytes / measured[i].knee_bytes - 1;
+      std::printf("%s: knee %.2f MiB measured, %+.1f %%\n", level.c_str(),
+                  measured[i].knee_bytes / 1048576, 100 * off);
+      EXPECT_LT(std::abs(off), tolerance.at(level)) << level;
+    }
+  }
+}
+
+// Under Nsight Compute, DRAM reads were counted in a pass that found no cache filled: the array
+// once, and what every further round misses.
+TEST(CacheChase, DramReadsOfTheCountedLaunches) {
+  const GpuArch gpu = h200();
+  const ChaseCycles cycles{46, 288, gpu.l2_far_latency_cycles, 730};
+  const std::map<std::string, double> tolerance{{"l2_one_sm", 0.03}, {"l2_all_sms", 0.03}};
+  for (const auto& [level, limit] : tolerance) {
+    double off = 0, worst = 0;
+    int n = 0, row_number = 0;
+    for (const CsvRow& row : read_csv(recording + "/counted.csv")) {
+      if (row.text("level") != level || row_number++ % 2 == 1) continue;
+      Chase chase = kit_chase(gpu, level);
+      chase.written = false;
+      const double bytes = row.number("bytes");
+      const double missed = (row.number("dram_read_sectors") * 32 / bytes - 1) / chase.rounds;
+      const double model = simulate_chase(gpu, chase, cycles, bytes).dram_share;
+      off += std::abs(model - missed), ++n;
+      worst = std::max(worst, std::abs(model - missed));
+    }
+    std::printf("%s: share of lines from DRAM, mean error %.3f, worst %.2f of %d\n", level.c_str(),
+                off / n, worst, n);
+    EXPECT_GE(n, 30);
+    EXPECT_LT(off / n, limit) << level;
+    EXPECT_LT(worst, 0.35) << level;
+  }
+}
+
+/// First sizes at which a hundredth and all but a hundredth of the lines miss.
+std::pair<double, double> rise(const GpuArch& gpu, const Chase& chase, double from, double to) {
+  constexpr ChaseCycles cycles{36, 212, 408, 570};
+  std::pair<double, double> sizes{0, 0};
+  for (double bytes = from; bytes <= to; bytes += (to - from) / 40) {
+    const ChaseResult r = simulate_chase(gpu, chase, cycles, bytes);
+    const double missed = 1 - (chase.through_l1 ? r.l1_share : r.near_share);
+    if (missed > 0.01 && sizes.first == 0) sizes.first = bytes;
+    if (missed > 0.99 && sizes.second == 0) sizes.second = bytes;
+  }
+  return sizes;
+}
+
+TEST(CacheChase, Figure54OfTheThesis) {
+  const GpuArch gpu = find_gpu(load_catalogue(root + "/configs/gpus"), "a100_sxm4_80gb");
+  const auto [l1_begin, l1_all] = rise(gpu, kit_chase(gpu, "l1"), 120e3, 320e3);
+  const auto [l2_begin, l2_all] = rise(gpu, kit_chase(gpu, "l2_one_sm"), 12e6, 52e6);
+  const ClaimValues values{{"l1_misses_begin", {l1_begin / 1e3}},
+                           {"l1_misses_all", {l1_all / 1e3}},
+                           {"l2_misses_begin", {l2_begin / 1e6}},
+                           {"l2_misses_all", {l2_all / 1e6}}};
+  check_claims(root + "/validation/claims/caches_a100.json", values);
+}
+
+}  // namespace
+}  // namespace tandem
