@@ -132,8 +132,8 @@ double forward_bytes(const Trace& trace, const BatchOps& ops, const OpNesting& n
   double sum = 0, largest = 0;
   for (const std::uint32_t row : launching) {
     const BatchOp& op = ops.op(ops.number(row));
-    const bool in_place = op.name.ends_with("_");
-    if (!inside(trace, row, step) || !op.grows() || in_place) continue;
+    const bool keeps_nothing = op.name.ends_with("_") || op.name == channel_statistics_op;
+    if (!inside(trace, row, step) || !op.grows() || keeps_nothing) continue;
     if (trace.ops.thread[row] != step.thread || has(op.name, "backward")) continue;
     const double bytes = result_bytes(op);
     sum += bytes, largest = std::max(largest, bytes);

@@ -1,6 +1,7 @@
 // Batch norm in another type: the library's kernels, and the framework's own for BF16.
 #include <algorithm>
 
+#include "models/whatif/batch_roles.h"
 #include "models/whatif/precision_names.h"
 #include "models/whatif/precision_rewrite.h"
 
@@ -50,16 +51,26 @@ void PrecisionRewrite::to_native_norm(std::uint32_t work, const FlowOp& op, cons
   set_time(work, native_transform_us(c_, shape, to));
   edit_.set_name(work, "void at::native::batch_norm_transform_input_kernel<" + type +
                            ", float, float, true, int>(int)");
-  edit_.insert_before(work, new_kernel(op, work,
-                                       "void at::native::batch_norm_collect_statistics_kernel<"
-                                       "at::native::Var, " +
-                                           type + ", " + type + ", float, int>(int)",
-                                       native_statistics_us(c_, shape)));
-  edit_.insert_before(
-      work, new_kernel(op, work,
-                       "void at::native::unrolled_elementwise_kernel_for_multi_outputs<3, "
-                       "batch_norm_update_stats_and_invert>(int)",
-                       c_.law.native_update_us));
+  insert_statistics(op, work,
+                    "void at::native::batch_norm_collect_statistics_kernel<at::native::Var, " +
+                        type + ", " + type + ", float, int>(int)",
+                    native_statistics_us(c_, shape), type);
+  insert_statistics(op, work,
+                    "void at::native::unrolled_elementwise_kernel_for_multi_outputs<3, "
+                    "batch_norm_update_stats_and_invert>(int)",
+                    c_.law.native_update_us, type);
+}
+
+/// A kernel before the normalization that reads the input and leaves a few numbers per channel.
+void PrecisionRewrite::insert_statistics(const FlowOp& op, std::uint32_t work, std::string kernel,
+                                         double us, const std::string& type) {
+  NewKernel k = new_kernel(op, work, std::move(kernel), us);
+  k.op = channel_statistics_op;
+  constexpr std::string_view old_type = "\"float\"";
+  if (const auto at = k.types.find(old_type); at != k.types.npos) {
+    k.types.replace(at, old_type.size(), "\"" + type + "\"");
+  }
+  edit_.insert_before(work, std::move(k));
 }
 
 void PrecisionRewrite::from_native_norm(const FlowOp& op, const NormShape& shape, DataType to) {

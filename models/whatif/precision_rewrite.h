@@ -56,6 +56,8 @@ class PrecisionRewrite {
   void memory(std::uint32_t index, double floor_us);
   void batch_norm(std::uint32_t index, DataType from, DataType to);
   void to_native_norm(std::uint32_t work, const FlowOp& op, const NormShape& shape, DataType to);
+  void insert_statistics(const FlowOp& op, std::uint32_t work, std::string kernel, double us,
+                         const std::string& type);
   void from_native_norm(const FlowOp& op, const NormShape& shape, DataType to);
   void attention_groups();
   void attention(const std::vector<std::uint32_t>& works, std::uint32_t index);

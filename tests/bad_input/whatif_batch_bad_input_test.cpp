@@ -4,8 +4,8 @@
 #include <fstream>
 
 #include "models/whatif/peak_memory.h"
-#include "sim/core/field.h"
 #include "sim/cli/replay.h"
+#include "sim/core/field.h"
 #include "tests/unit/whatif_batch_for_tests.h"
 
 namespace tandem {

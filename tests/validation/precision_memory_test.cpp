@@ -38,6 +38,14 @@ TEST(PrecisionMemory, HalfPrecisionHoldsSmallerActivations) {
   EXPECT_LT(sum / std::size(pairs), 0.1);  // 8 %; with memory unchanged it would be 50 %
 }
 
+TEST(PrecisionMemory, Bf16HoldsWhatAmpHolds) {
+  const std::string resnet = "h200/traces/resnet50-train-fp32-eager-b32";
+  EXPECT_NEAR(predicted_bytes(resnet, "bf16") / predicted_bytes(resnet, "amp"), 1, 0.02);
+  const double gpt2 = predicted_bytes("h200-4/traces/gpt2-train-fp32-eager-b4", "bf16") /
+                      measured_bytes("h200-4/traces/gpt2-train-bf16-eager-b4");
+  EXPECT_NEAR(gpt2, 1, 0.2);
+}
+
 TEST(PrecisionMemory, TheTracedPrecisionChangesNothing) {
   const std::string name = "h200/traces/resnet50-train-fp32-eager-b32";
   EXPECT_EQ(predicted_bytes(name, "fp32"), predicted_bytes(name, ""));
