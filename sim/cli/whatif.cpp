@@ -1,6 +1,7 @@
 #include "sim/cli/whatif.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "models/whatif/peak_memory.h"
@@ -164,6 +165,12 @@ void add_memory(const Analysis& a, const Analysis* second, const GpuArch& target
   m.fits = fits(memory, batch, target, law);
   m.largest_batch = largest_batch(memory, target, law);
   m.uncertainty = memory.uncertainty;
+  if (options.mode.mode == Mode::jit) {
+    m.uncertainty = std::hypot(m.uncertainty, a.configs.fusion.memory_error);
+    result.losses.add("jit_memory_is_eager", Severity::info,
+                      "peak memory is that of the eager run: what a compiler keeps, recomputes or "
+                      "reuses is not modelled");
+  }
   result.memory = m;
 }
 

@@ -28,8 +28,8 @@ void check(const Result& r) {
   check_ratios(*r.gpu_kernel_time);
   EXPECT_GT(r.energy->energy_j, 0);
   const EnergySummary& e = *r.energy;
-  const double parts =
-      e.static_j + e.dram_j + e.l2_j + e.l1_j + e.shared_j + e.compute_j + e.tensor_j + e.instructions_j + e.other_j;
+  const double parts = e.static_j + e.dram_j + e.l2_j + e.l1_j + e.shared_j + e.compute_j +
+                       e.tensor_j + e.instructions_j + e.other_j;
   EXPECT_NEAR(parts, e.energy_j, 1e-9 * e.energy_j);
   EXPECT_GE(e.power_limited_share, 0);
   EXPECT_LT(e.power_limited_share, 1);
