@@ -1,5 +1,9 @@
 #include <fmt/format.h>
 
+#include <string>
+#include <tuple>
+#include <vector>
+
 #include "models/arch/gpu_config.h"
 #include "models/runtime/modes.h"
 #include "sim/cli/command.h"
@@ -33,18 +37,66 @@ void describe_modes() {
       "--attention)\n");
 }
 
-void describe_metrics() {
-  for (const MetricInfo& info : step_metric_infos()) {
-    fmt::print("step.{:<22} {:<9} {}\n", info.name, info.unit, info.description);
+struct MetricRow {
+  std::string name;
+  std::string_view unit, description;
+};
+
+constexpr std::tuple<std::string_view, std::string_view, std::string_view> energy_rows[] = {
+    {"static_j", "J", "board power with nothing running x time of the step"},
+    {"dram_j", "J", "DRAM"},
+    {"l2_j", "J", "L2"},
+    {"l1_j", "J", "L1"},
+    {"shared_j", "J", "shared memory"},
+    {"compute_j", "J", "FP32 pipes"},
+    {"tensor_j", "J", "tensor cores"},
+    {"instructions_j", "J", "warp instructions that are no multiplications"},
+    {"other_j", "J", "SMs that hold blocks: clocks, schedulers"},
+    {"error_j", "J", "standard deviation of the sum"},
+    {"estimated_share", "ratio", "of the dynamic energy, from kernels without shapes"},
+    {"power_limited_share", "ratio", "of the step, lost to the clock that the power limit allows"},
+    {"lower_bound_data_movement_j", "J",
+     "least energy of the data movement (thesis equation 5.3); no part of the sum"},
+};
+constexpr std::tuple<std::string_view, std::string_view, std::string_view> memory_rows[] = {
+    {"peak_bytes", "B", "most memory that the step's tensors hold at once"},
+    {"fits", "bool", "in the memory of the scenario's GPU"},
+    {"largest_batch", "count", "that fits"},
+    {"uncertainty", "ratio", "standard deviation of the part that grows with the batch"},
+};
+
+std::vector<MetricRow> metric_rows() {
+  std::vector<MetricRow> rows;
+  const auto add = [&](std::string_view prefix, std::string_view name, std::string_view unit,
+                       std::string_view text) {
+    rows.push_back({fmt::format("{}.{}", prefix, name), unit, text});
+  };
+  for (const MetricInfo& i : step_metric_infos()) add("step", i.name, i.unit, i.description);
+  for (const GpuMetricInfo& i : gpu_metric_infos()) add("step", i.name, i.unit, i.description);
+  for (const auto& [name, unit, text] : energy_rows) add("step.energy", name, unit, text);
+  for (const auto& [name, unit, text] : memory_rows) add("memory", name, unit, text);
+  add("kernels[]", "bound", "text",
+      "compute, memory, latency or launch: what most of the time is bound by");
+  add("kernels[]", "bound_law", "text", "law of the time model that says so, or use: utilization");
+  for (const std::string_view list : {"kernels[]", "layers[]"}) {
+    for (const KernelLevelInfo& i : kernel_level_infos()) add(list, i.name, i.unit, i.description);
   }
-  fmt::print(
-      "kernels[].{:<23} {:<9} compute, memory, latency or launch: what most of the time is bound "
-      "by\n"
-      "kernels[].{:<23} {:<9} law of the time model that says so, or use: by utilization\n",
-      "bound", "text", "bound_law", "text");
-  for (const KernelLevelInfo& info : kernel_level_infos()) {
-    fmt::print("kernels[].{:<23} {:<9} {}\n", info.name, info.unit, info.description);
+  for (const GpuMetricInfo& i : gpu_metric_infos())
+    add("families[]", i.name, i.unit, i.description);
+  return rows;
+}
+
+/// All metrics, or those whose name holds `part`. Errors: InputError if none does.
+void describe_metrics(const std::string& part) {
+  int shown = 0;
+  for (const MetricRow& row : metric_rows()) {
+    if (row.name.find(part) == std::string::npos) continue;
+    fmt::print("{:<40} {:<9} {}\n", row.name, row.unit, row.description);
+    ++shown;
   }
+  if (shown > 0) return;
+  throw InputError("command line", "describe metric", "\"" + part + "\", which no metric holds",
+                   "a part of a name that 'tandem describe metric' lists");
 }
 
 }  // namespace
@@ -56,7 +108,7 @@ int run_describe(const Arguments& arguments) {
   } else if (what == "mode") {
     describe_modes();
   } else if (what == "metric") {
-    describe_metrics();
+    describe_metrics(arguments.size() > 1 ? arguments[1] : "");
   } else {
     throw InputError("command line", "describe", "\"" + what + "\"", "one of: gpu, mode, metric");
   }

@@ -101,6 +101,12 @@ ReplayOptions to_options(const po::variables_map& values) {
   options.precision = values["precision"].as<std::string>();
   options.compiler = values["compiler"].as<std::string>();
   options.attention = values["attention"].as<std::string>();
+  for (const char* name : {"compiler", "attention"}) {
+    if (options.mode.mode == Mode::jit || values[name].defaulted()) continue;
+    throw InputError("command line", std::string("--") + name,
+                     "mode " + std::string(to_string(options.mode.mode)),
+                     "--mode jit, the only one that compiles");
+  }
   if (values.count("batch") > 0) options.batch = values["batch"].as<std::int64_t>();
   options.base_path = values["base"].as<std::string>();
   options.cache = values["cache"].as<std::string>();

@@ -120,6 +120,7 @@ Sweep sweep_of(const po::variables_map& values, const Experiment& experiment,
   const std::string points = folder + "/points.jsonl";
   if (values.count("fresh") > 0) fs::remove(points);
   const SweepBase base = load_sweep_base(experiment, configs);
+  check_values(base, experiment, values["experiment"].as<std::string>());
   PointStore store(points, hash_inputs(experiment, configs, program_version()));
   return run_sweep(experiment, base, &store, options);
 }

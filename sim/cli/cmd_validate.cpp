@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 
 #include "sim/cli/command.h"
@@ -44,6 +45,11 @@ int run_validate(const Arguments& arguments) {
   const char* from_environment = std::getenv("TANDEM_DATA_DIR");
   if (compare.data_folders.empty() && from_environment != nullptr) {
     compare.data_folders.emplace_back(from_environment);
+  }
+  for (const std::string& folder : compare.data_folders) {
+    if (!std::filesystem::is_directory(folder)) {
+      throw InputError(folder, "--data", "no folder", "a folder of captures (h200/, public/)");
+    }
   }
   compare.data_folders.push_back(root + "/validation/measured");
   const auto results = run_cases(load_cases(root + "/validation/cases"), compare);

@@ -69,19 +69,28 @@ void add_gpu_metrics(const std::vector<WorkCounters>& counters, const GpuScale& 
       utilization_bins(works, BinnedUtilization::tc_issue, utilization_bin_count);
 }
 
-/// Kernels of one name; copies occupy no SM.
-void add_levels(Prediction& p, const GpuScale& scale) {
+/// Levels of the kernels behind each share; copies occupy no SM. `name_of`: of an activity's share.
+template <class NameOf>
+void add_levels(const Prediction& p, const GpuScale& scale, const NameOf& name_of,
+                std::vector<TimeShare>& shares) {
   const Activities& acts = p.step.trace.activities;
   std::unordered_map<std::string_view, std::vector<WorkCounters>> by_name;
   for (const DeviceWork& work : p.step.plan.works) {
     if (acts.kind[work.source] != ActivityKind::kernel) continue;
-    by_name[p.step.trace.strings.get(acts.name[work.source])].push_back(
-        p.step_counters[work.source]);
+    by_name[name_of(work.source)].push_back(p.step_counters[work.source]);
   }
-  for (TimeShare& kernel : p.result.kernels) {
-    const auto it = by_name.find(kernel.name);
-    if (it != by_name.end()) kernel.levels = kernel_levels(it->second, scale);
+  for (TimeShare& share : shares) {
+    const auto it = by_name.find(share.name);
+    if (it != by_name.end()) share.levels = kernel_levels(it->second, scale);
   }
+}
+
+void add_levels(Prediction& p, const GpuScale& scale) {
+  const Trace& trace = p.step.trace;
+  const auto kernel = [&](std::uint32_t a) { return trace.strings.get(trace.activities.name[a]); };
+  const auto layer = [&](std::uint32_t a) { return p.step_attribution->layer(a); };
+  add_levels(p, scale, kernel, p.result.kernels);
+  add_levels(p, scale, layer, p.result.layers);
 }
 
 void add_shares(Prediction& p) {

@@ -8,6 +8,8 @@
 
 #include "models/arch/gpu_config.h"
 #include "models/arch/gpu_fields.h"
+#include "models/whatif/fuse.h"
+#include "models/whatif/precision.h"
 #include "sim/sweep/pareto.h"
 
 namespace tandem {
@@ -74,6 +76,17 @@ void add_configs(ContentHash& hash, const std::string& configs) {
   for (const std::string& name : files) hash.add_file((fs::path(configs) / name).string(), name);
 }
 
+void check_value(const SweepBase& base, const std::string& name, const std::string& value) {
+  if (name == "precision" && value != "as-traced") parse_precision(value);
+  if (name == "mode") parse_mode(value);
+  if (name == "compiler") parse_compiler(value);
+  if (name == "attention") parse_attention(value);
+  if (name == "gpu") find_gpu(base.analysis.configs.gpus, value);
+  if (name.starts_with(gpu_prefix)) {
+    find_field(gpu_fields(), name.substr(gpu_prefix.size()), {"sweep", name});
+  }
+}
+
 std::vector<std::size_t> front_of(const Sweep& sweep) {
   if (!sweep.experiment.pareto) return {};
   const ParetoQuestion& q = *sweep.experiment.pareto;
@@ -92,6 +105,28 @@ SweepBase load_sweep_base(const Experiment& experiment, const std::string& confi
     base.second = analyse(import_trace(experiment.base, {}), base.options);
   }
   return base;
+}
+
+void check_values(const SweepBase& base, const Experiment& experiment, const std::string& path) {
+  const auto check = [&](const std::string& key, const std::string& name,
+                         const std::string& value) {
+    try {
+      check_value(base, name, value);
+    } catch (const InputError& error) {
+      throw InputError(path, key, error.found(), error.expected());
+    }
+  };
+  const auto check_all = [&](const std::string& key, const std::vector<Axis>& axes) {
+    for (const Axis& axis : axes) {
+      for (const std::string& value : axis.values) check(key + "." + axis.name, axis.name, value);
+    }
+  };
+  check_all("axes", experiment.axes);
+  if (!experiment.elasticity) return;
+  check_all("elasticity.at", experiment.elasticity->at);
+  for (const std::string& parameter : experiment.elasticity->parameters) {
+    check("elasticity.parameters", parameter, "");
+  }
 }
 
 ReplayOptions point_options(const SweepBase& base, const Point& point) {

@@ -19,6 +19,10 @@ struct SweepBase {
 };
 
 /// Reads the traces of `experiment`. `configs`: config folder. Errors: InputError.
+/// Errors: InputError for a value of an axis, or a parameter, that no point could be predicted
+/// with: an unknown precision, mode, compiler, GPU or number of the GPU, or bases that do not fit.
+void check_values(const SweepBase& base, const Experiment& experiment, const std::string& path);
+
 SweepBase load_sweep_base(const Experiment& experiment, const std::string& configs);
 
 /// The options of one point. Errors: InputError for values that name nothing.

@@ -11,7 +11,9 @@ InputError::InputError(std::string_view file, std::string_view place, std::strin
     : std::runtime_error(
           place.empty()
               ? fmt::format("{}: found {}, expected {}", file, found, expected)
-              : fmt::format("{}:{}: found {}, expected {}", file, place, found, expected)) {}
+              : fmt::format("{}:{}: found {}, expected {}", file, place, found, expected)),
+      found_(found),
+      expected_(expected) {}
 
 std::string_view to_string(Severity s) {
   switch (s) {

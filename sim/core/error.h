@@ -15,6 +15,11 @@ class InputError : public std::runtime_error {
  public:
   InputError(std::string_view file, std::string_view place, std::string_view found,
              std::string_view expected);
+  const std::string& found() const { return found_; }
+  const std::string& expected() const { return expected_; }
+
+ private:
+  std::string found_, expected_;
 };
 
 /// How bad a counted loss is. `data_loss` makes the command line exit with 3 unless allowed.

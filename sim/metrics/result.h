@@ -90,7 +90,7 @@ struct TimeShare {
   double share = 0;     // of gpu_kernel_us
   double energy_j = 0;  // dynamic; 0 where the GPU has no energy model
   std::optional<KernelLevels> levels =
-      std::nullopt;  // only of kernels, not of copies, on a known GPU
+      std::nullopt;  // of kernels and types of layer, not of copies, on a known GPU
 };
 
 /// A stretch of the critical path of one step, merged over all places with the same name.

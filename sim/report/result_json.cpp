@@ -40,7 +40,19 @@ Json shares_json(const std::vector<TimeShare>& shares) {
   return list;
 }
 
+void add_levels(const std::optional<KernelLevels>& levels, Json& one) {
+  for (const KernelLevelInfo& info : kernel_level_infos()) {
+    one[info.name] = levels ? Json(info.value(*levels)) : Json(nullptr);
+  }
+}
+
 /// Shares with the counter levels; null for copies and on an unknown GPU.
+Json layers_json(const std::vector<TimeShare>& shares) {
+  Json list = shares_json(shares);
+  for (std::size_t i = 0; i < shares.size(); ++i) add_levels(shares[i].levels, list[i]);
+  return list;
+}
+
 Json kernels_json(const std::vector<TimeShare>& shares) {
   Json list = shares_json(shares);
   for (std::size_t i = 0; i < shares.size(); ++i) {
@@ -49,9 +61,7 @@ Json kernels_json(const std::vector<TimeShare>& shares) {
     one["family"] = l ? Json(l->family) : Json(nullptr);
     one["bound"] = l ? Json(l->bound) : Json(nullptr);
     one["bound_law"] = l ? Json(l->bound_law) : Json(nullptr);
-    for (const KernelLevelInfo& info : kernel_level_infos()) {
-      one[info.name] = l ? Json(info.value(*l)) : Json(nullptr);
-    }
+    add_levels(l, one);
   }
   return list;
 }
@@ -223,7 +233,7 @@ Json result_json(const Result& r) {
   out["graph_captured_us"] = r.graph_captured_us;
   out["kernels"] = kernels_json(r.kernels);
   out["ops"] = shares_json(r.ops);
-  out["layers"] = shares_json(r.layers);
+  out["layers"] = layers_json(r.layers);
   out["critical_path"] = path_json(r.critical_path);
   out["data_loss"] = Json::array();
   for (const Loss& loss : r.losses.all()) {

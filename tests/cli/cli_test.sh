@@ -90,6 +90,10 @@ bad_input replay "$trace" --frobnicate; has err 'frobnicate'
 bad_input replay "$trace" second.json
 bad_input validate --frobnicate
 bad_input describe gpu h201; has err 'h200_sxm'
+bad_input describe metric nosuch; has err 'which no metric holds'
+bad_input validate --data "$scratch/nowhere"; has err 'no folder'
+bad_input replay "$trace" --compiler xla; has err '--mode jit'
+bad_input replay "$trace" --attention math; has err '--mode jit'
 bad_input describe nothing; has err 'gpu, mode, metric'
 bad_input describe
 
@@ -163,12 +167,15 @@ expect 0 sweep modes.json --out modes; has out 'cuda-graph'; empty err
 json modes/sweep.json 'assert len(d["points"]) == 2'
 expect 0 sweep modes.json --out modes --quiet; empty out
 [[ $(wc -l <modes/points.jsonl) == 2 ]] || fail 'a finished sweep ran again'
-experiment some.json "$trace" '{"mode": ["as-traced", "warp"], "gpu": ["h200_sxm", "none"]}'
-expect 1 sweep some.json --out some; has out 'failed points: 3'; empty err
+experiment some.json "$trace" '{"batch": [8, 100000000], "gpu": ["h200_sxm", "a100_sxm4_80gb"]}'
+expect 1 sweep some.json --out some; has out 'failed points: 2'; empty err
 bad_input sweep; has err 'no EXPERIMENT.json'
 bad_input sweep missing.json; has err 'missing.json'
 experiment bad.json "$trace" '{"speed": [1]}'; bad_input sweep bad.json; has err 'unknown axis "speed"'
 experiment bad.json nothing.json '{"batch": [1]}'; bad_input sweep bad.json --out never; has err 'nothing.json'
+experiment bad.json "$trace" '{"gpu.speed": [1]}'; bad_input sweep bad.json --out never; has err 'axes.gpu.speed'
+experiment bad.json "$trace" '{"precision": ["fp8"]}'; bad_input sweep bad.json --out never; has err 'axes.precision'
+experiment bad.json "$trace" '{"gpu": ["h201"]}'; bad_input sweep bad.json --out never; has err 'axes.gpu'
 bad_input sweep modes.json --threads -1
 bad_input sweep modes.json --out "$trace"
 experiment many.json "$loop" "{\"batch\": [$(seq -s, 1 300)]}"
