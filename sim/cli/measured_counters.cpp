@@ -43,6 +43,7 @@ void add_measured_counters(Analysis& a, const std::string& path) {
   a.losses.merge(report.losses);
   std::int64_t matched = 0;
   std::int64_t unmatched = 0;
+  std::int64_t similar = 0;
   for (std::size_t step = 0; step < a.links.steps.size(); ++step) {
     const StepMatch match = match_step(a.trace, a.links, report, step);
     for (std::size_t k = 0; k < match.kernels.size(); ++k) {
@@ -53,6 +54,7 @@ void add_measured_counters(Analysis& a, const std::string& path) {
       }
       replace_counters(mean_counters(report, rows), a.counters[match.kernels[k].activity]);
       ++matched;
+      similar += match.kernels[k].quality != MatchQuality::exact;
     }
   }
   if (matched == 0) {
@@ -63,6 +65,12 @@ void add_measured_counters(Analysis& a, const std::string& path) {
       "kernels of the steps that the counter report does not hold; the kernel model stands "
       "in for them",
       unmatched);
+  if (similar > 0) {
+    a.losses.add("counters_of_similar_kernels", Severity::warning,
+                 "kernels whose counters are of launches with another grid, block, registers, "
+                 "shared memory or template arguments (another batch, precision or version?)",
+                 similar);
+  }
 }
 
 }  // namespace tandem
