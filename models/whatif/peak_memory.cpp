@@ -28,6 +28,7 @@ bool inside(const Trace& trace, std::uint32_t op, const StepWindow& step) {
 struct Parameters {
   std::int64_t elements = 0;
   double bytes = 0;
+  double copy_bytes = 0;   // of the copies in half precision that autocast keeps
   double table_bytes = 0;  // of embedding tables whose gradients are sparse
   std::int64_t table_elements = 0;
 };
@@ -46,13 +47,30 @@ std::set<Dims> sparse_tables(const Trace& trace, const BatchOps& ops, const Step
   return out;
 }
 
+// Autocast copies the weights of a layer and keeps the copies through the forward pass. In training
+// they stand where the gradients will be: the peak comes before those.
+double autocast_copies(const Trace& trace, const BatchOps& ops, const std::set<Dims>& weights,
+                       const StepWindow& step) {
+  constexpr double half_bytes = 2;
+  double bytes = 0;
+  for (std::uint32_t row = 0; row < trace.ops.size(); ++row) {
+    if (!inside(trace, row, step) || trace.ops.thread[row] != step.thread) continue;
+    const BatchOp& op = ops.op(ops.number(row));
+    if (op.name != "aten::_to_copy" || op.tensors.shapes.empty()) continue;
+    const TensorShape& t = op.tensors.shapes[0];
+    if (t.type != DataType::fp32 || t.rank < 2 || weights.count(dims_of(t)) == 0) continue;
+    bytes += half_bytes * static_cast<double>(t.elements());
+  }
+  return bytes;
+}
+
 // Layers are the outermost operations that take parameters. A layer that has the shape of an
 // embedding table shares its weights (tied decoders of language models).
 Parameters count_parameters(const Trace& trace, const BatchOps& ops, const OpNesting& nesting,
                             const StepWindow& step) {
   Parameters out;
   const auto sparse = sparse_tables(trace, ops, step);
-  std::set<Dims> tables;
+  std::set<Dims> tables, weights;
   const auto is_layer = [&](std::uint32_t row) {
     const std::string_view name = ops.op(ops.number(row)).name;
     return parameter_arguments(name) != 0 && !has(name, "backward");
@@ -70,12 +88,14 @@ Parameters count_parameters(const Trace& trace, const BatchOps& ops, const OpNes
       const auto argument = op.tensors.arguments[i];
       if (argument >= 32 || (mask >> argument & 1U) == 0 || t.rank == 0) continue;
       if (embedding) tables.insert(dims_of(t));
+      if (t.rank >= 2) weights.insert(dims_of(t));
       if (!embedding && t.rank == 2 && tables.count(dims_of(t)) > 0) continue;
       out.elements += t.elements(), out.bytes += bytes_of(t);
       if (!embedding || sparse.count(dims_of(t)) == 0) continue;
       out.table_elements += t.elements(), out.table_bytes += bytes_of(t);
     }
   }
+  out.copy_bytes = autocast_copies(trace, ops, weights, step);
   return out;
 }
 
@@ -212,7 +232,8 @@ PeakMemory peak_memory(const Trace& trace, const Links& links, std::int64_t base
   out.optimizer_states = optimizer.states;
   const double dense = parameters.bytes - parameters.table_bytes;
   const double copies = out.training ? 1 + optimizer.states : 0;
-  out.fixed_bytes = parameters.bytes + copies * dense + law.memory_workspace_bytes;
+  const double kept = out.training ? copies * dense : parameters.copy_bytes;
+  out.fixed_bytes = parameters.bytes + kept + law.memory_workspace_bytes;
   out.floor_bytes = out.fixed_bytes + (optimizer.copies ? dense : 0);
   out.item_bytes =
       forward_bytes(trace, ops, nesting, step, out.training) / static_cast<double>(base_batch);

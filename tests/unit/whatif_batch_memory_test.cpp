@@ -49,5 +49,35 @@ TEST(WhatifBatchMemory, ContradictingMeasurementsAreRefused) {
   EXPECT_THROW(memory({{0, 1e9}}), InputError);
 }
 
+/// Inference of one layer; under autocast its weight is copied in half precision.
+PeakMemory inference_memory(bool autocast) {
+  test::TraceMaker m;
+  m.step(1, 0, 1000);
+  const auto typed = [&](std::uint32_t op, std::string_view types) {
+    m.trace.ops.types[op] = m.trace.strings.intern(types);
+  };
+  typed(m.op("aten::linear", 10, 40, 0, "[[64,4096],[1024,4096],[1024]]"),
+        R"(["float","float","float"])");
+  if (autocast) {
+    typed(m.op("aten::_to_copy", 12, 10, 0, "[[1024,4096],[]]"), R"(["float","Scalar"])");
+    m.launch(15, 2, 1);
+    m.kernel(100, 5, 1);
+  }
+  typed(m.op("aten::addmm", 30, 15, 0, "[[1024],[64,4096],[4096,1024],[],[]]"),
+        R"(["float","float","float","Scalar","Scalar"])");
+  m.launch(35, 2, 2);
+  m.kernel(200, 20, 2);
+  const Links links = link_trace(m.trace);
+  return peak_memory(m.trace, links, 64, {}, batch_law());
+}
+
+// 1024 x 4096 weights of 4 bytes and the bias; their copies have 2 bytes.
+TEST(WhatifBatchMemory, InferenceKeepsTheCopiesThatAutocastMakes) {
+  const PeakMemory plain = inference_memory(false), copied = inference_memory(true);
+  EXPECT_FALSE(plain.training);
+  EXPECT_NEAR(plain.fixed_bytes, 4.0 * parameters + batch_law().memory_workspace_bytes, 1);
+  EXPECT_NEAR(copied.fixed_bytes - plain.fixed_bytes, 2.0 * 1024 * 4096, 1);
+}
+
 }  // namespace
 }  // namespace tandem
