@@ -18,17 +18,6 @@ constexpr double micro = 1e-6;
 constexpr double sector_bytes = 32;
 constexpr double fma_flop = 64;  // of a warp instruction
 
-// Kernels of matrix families that multiply nothing.
-constexpr std::string_view helper_kinds[] = {
-    "split_k_reduce", "wgrad_reduce", "attention_helper", "winograd_transform", "fft_transform",
-    "scalar",         "conv_setup",   "conv_scale",       "gemm_epilogue",      "gemm_scale"};
-
-bool is_helper(const KernelLaunch& launch) {
-  const std::string_view kind = kind_name(launch.traits);
-  return std::find(std::begin(helper_kinds), std::end(helper_kinds), kind) !=
-         std::end(helper_kinds);
-}
-
 bool uses_tensor_cores(Engine engine) { return engine == Engine::hmma || engine == Engine::gmma; }
 
 /// Bytes of one operand of the arithmetic; 4 where it is not known.
@@ -76,7 +65,7 @@ StatedWork typical_work(const KernelLaunch& launch, const GpuArch& gpu, const Wo
 }
 
 bool multiplies(const KernelLaunch& launch) {
-  return launch.traits.engine != Engine::none && !is_helper(launch);
+  return launch.traits.engine != Engine::none && !is_helper(launch.traits);
 }
 
 /// A kernel of many tensors: its grid counts chunks, the operation's shapes are those of one
@@ -100,7 +89,7 @@ double dram_bytes(double bytes, const GpuArch& gpu, const WorkRules& rules, doub
 }
 
 RateClass rate_class(const KernelLaunch& launch) {
-  if (is_helper(launch)) return {KernelFamily::gemm, false, true, 32};
+  if (is_helper(launch.traits)) return {KernelFamily::gemm, false, true, 32};
   return {launch.family, uses_tensor_cores(launch.traits.engine), false,
           operand_bytes(launch) == 2 ? 16 : 32};
 }

@@ -91,6 +91,20 @@ void classify_elementwise(const SearchText& name, KernelClass& out) {
 
 }  // namespace
 
+bool is_set_up(const KernelTraits& traits) {
+  const std::string_view kind = kind_name(traits);
+  return kind == "scalar" || kind == "conv_setup";
+}
+
+bool is_helper(const KernelTraits& traits) {
+  constexpr std::string_view kinds[] = {"split_k_reduce",     "wgrad_reduce",  "attention_helper",
+                                        "winograd_transform", "fft_transform", "gemm_epilogue",
+                                        "gemm_scale",         "conv_scale"};
+  const std::string_view kind = kind_name(traits);
+  return is_set_up(traits) ||
+         std::find(std::begin(kinds), std::end(kinds), kind) != std::end(kinds);
+}
+
 std::string_view to_string(KernelFamily family) {
   return family_names[static_cast<std::size_t>(family)];
 }

@@ -43,6 +43,10 @@ KernelClass classify(std::string_view name, std::string_view op = {});
 /// Key of the cost constants for a kernel; "unknown" if no row matched.
 std::string_view kind_name(const KernelTraits& traits);
 std::string_view functor_name(const KernelTraits& traits);
+/// Kernels of matrix families that multiply nothing: sums of parts, transforms, set-up.
+bool is_helper(const KernelTraits& traits);
+/// Those of them that are a few steps of one block, whatever the size of the product.
+bool is_set_up(const KernelTraits& traits);
 std::string_view to_string(KernelFamily family);
 
 /// Fills the traits of a matrix kernel (GEMM or convolution): engine, tile, operand order, pass.

@@ -100,6 +100,8 @@ MatrixProblem matrix_problem(const KernelClass& kernel, const OpContext& context
   if (has(context.op, "_rnn") || has(context.op, "miopen_rnn"))
     return recurrent_problem(kernel, context);
   if (const auto shape = conv_shape(context)) return conv_problem(kernel, *shape);
+  // A convolution whose operands are not recorded as such is no product of the images.
+  if (kernel.family == KernelFamily::convolution || has(context.op, "onvolution")) return {};
   MatrixProblem p = gemm_problem(context, kernel.traits.data);
   if (kernel.traits.tile_m > 0) orient(kernel.traits, context.geometry, p);
   return p;

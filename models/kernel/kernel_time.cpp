@@ -1,5 +1,6 @@
 #include "models/kernel/kernel_time.h"
 
+#include "models/kernel/classify.h"
 #include "models/kernel/time_parts.h"
 
 namespace tandem {
@@ -178,6 +179,9 @@ TimedLaunch timed_launch(const KernelLaunch& launch, double bytes_hint) {
   out.bytes = work_bytes(launch) > 0 ? work_bytes(launch) : bytes_hint;
   out.blocks = blocks_of(launch.geometry);
   out.law = law_of(launch.family);
+  if (is_helper(launch.traits)) {
+    out.law = is_set_up(launch.traits) ? TimeLaw::latency : TimeLaw::memory;
+  }
   const MatrixProblem& p = launch.work.matrix;
   if (out.law == TimeLaw::matrix) {
     const bool product = p.batch > 0 && p.m > 0 && p.n > 0 && p.k > 0;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/kernel/classify.h"
 #include "models/kernel/kernel_time.h"
 #include "models/kernel/launch_from_trace.h"
 #include "models/whatif/op_nesting.h"
@@ -15,8 +16,11 @@ namespace tandem {
 
 namespace {
 
-bool is_matrix(KernelFamily family) {
-  return family == KernelFamily::gemm || family == KernelFamily::convolution;
+bool serves_product(const KernelLaunch& launch) {
+  return launch.family == KernelFamily::gemm || launch.family == KernelFamily::convolution;
+}
+bool is_product(const KernelLaunch& launch) {
+  return serves_product(launch) && !is_helper(launch.traits);
 }
 
 constexpr int bisections = 40;
@@ -39,7 +43,7 @@ DataType type_on(const GpuArch& from, const GpuArch& to, const KernelLaunch& lau
   const bool can = on_tensor_cores(to, DataType::tf32);
   const bool convolution = launch.family == KernelFamily::convolution ||
                            launch.op.find("conv") != std::string_view::npos;
-  if (type == DataType::fp32 && convolution && is_matrix(launch.family) && could_not && can) {
+  if (type == DataType::fp32 && convolution && serves_product(launch) && could_not && can) {
     return DataType::tf32;
   }
   return type;
@@ -107,7 +111,10 @@ class Retarget {
     const GpuArch& to = *o_.to;
     Retimed out;
     TimedLaunch timed = timed_launch(launch, bytes);
-    if (timed.bytes <= 0) timed = with_traced_bytes(launch);
+    if (timed.product && is_product(launch))
+      timed = with_traced_product(launch, timed);
+    else if (timed.bytes <= 0)
+      timed = with_traced_bytes(launch);
     if (is_host_copy(launch)) timed.law = TimeLaw::link;
     require(launch, timed.type);
     out.type = type_on(from, to, launch, timed.type);
@@ -121,11 +128,32 @@ class Retarget {
     out.floor_to = to.graph_kernel_period_us;
     out.body_from = std::max(before.time_us - out.floor_from, 1e-3);
     out.body_to = std::max(after.time_us - out.floor_to, 1e-3);
-    if (is_matrix(launch.family)) choose_kernel(launch, after, timed.type, out);
+    if (is_product(launch)) choose_kernel(launch, after, timed.type, out);
     out.absolute =
         out.changed && (timed.law == TimeLaw::matrix || timed.law == TimeLaw::convolution);
-    out.dropped = drops_transform(launch);
+    out.dropped = drops_transform(launch) || drops_helper(launch, out.type != timed.type);
     return out;
+  }
+
+  /// A product without recorded operands: the grid and the tile tell its result, the time on the
+  /// traced GPU its k.
+  TimedLaunch with_traced_product(const KernelLaunch& launch, TimedLaunch timed) const {
+    const KernelTraits& t = launch.traits;
+    constexpr std::int64_t usual_tile = 128;
+    timed.law = TimeLaw::matrix;
+    timed.gemm.m = (t.tile_n > 0 ? t.tile_n : usual_tile) * launch.geometry.grid[1];
+    timed.gemm.n = (t.tile_m > 0 ? t.tile_m : usual_tile) * launch.geometry.grid[0];
+    timed.gemm.batch = 1;
+    timed.gemm.type = timed.type;
+    std::int64_t low = 1;
+    std::int64_t high = std::int64_t{1} << 24;
+    while (high - low > 1) {
+      timed.gemm.k = low + (high - low) / 2;
+      const bool too_long = kernel_time(timed, *o_.from, *o_.time).time_us > launch.duration_us;
+      (too_long ? high : low) = timed.gemm.k;
+    }
+    timed.gemm.k = low;
+    return timed;
   }
 
   /// A kernel without recorded operands: as many bytes as explain its time on the traced GPU.
@@ -162,12 +190,19 @@ class Retarget {
     }
   }
 
+  /// Transforms, set-up and sums of parts belong to the kernel that another one replaces; the new
+  /// one's time holds its own. The scaling of a gradient is not the library's choice.
+  static bool drops_helper(const KernelLaunch& launch, bool replaced) {
+    return replaced && serves_product(launch) && is_helper(launch.traits) &&
+           kind_name(launch.traits) != "conv_scale";
+  }
+
   /// FP32 convolutions outside the tensor cores read the framework's own layout.
   bool drops_transform(const KernelLaunch& launch) const {
     return launch.family == KernelFamily::layout &&
            launch.op.find("conv") != std::string_view::npos &&
            on_tensor_cores(*o_.from, DataType::tf32) && !on_tensor_cores(*o_.to, DataType::tf32) &&
-           launch.name.find("float") != std::string_view::npos;
+           launch.traits.data == DataType::fp32;
   }
 
   void choose_kernel(const KernelLaunch& launch, const KernelTime& after, DataType type,

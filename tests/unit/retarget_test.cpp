@@ -136,5 +136,57 @@ TEST(Retarget, AmpRunsOnEveryGpu) {
   EXPECT_GE(gpus, 8U);
 }
 
+/// GPU time without the optimizer, which the captured graph does not hold.
+double network_us(const Step& step) {
+  double sum = 0;
+  for (const DeviceWork& work : step.plan.works) {
+    const KernelClass k = classify(step.trace.strings.get(step.trace.activities.name[work.source]));
+    if (k.family != KernelFamily::optimizer) sum += to_us(work.duration);
+  }
+  return sum;
+}
+
+// A CUDA graph records no shapes; its kernels do what those of the eager run do.
+TEST(Retarget, TheSameWorkTakesAsLongWithAndWithoutShapes) {
+  for (const char* precision : {"amp", "bf16"}) {
+    const std::string name = captures + "h200/traces/resnet50-train-" + precision;
+    const Analysis eager = analyse(import_trace(name + "-eager-b32.json.gz"), options());
+    const Analysis graph = analyse(import_trace(name + "-cudagraph-b32.json.gz"), options());
+    for (const char* gpu : {"a100_sxm4_80gb", "v100_sxm2_32gb"}) {
+      if (std::string(precision) == "bf16" && gpu[0] == 'v') continue;
+      const GpuArch to = find_gpu(eager.configs.gpus, gpu);
+      const double with = network_us(retarget(eager, to));
+      EXPECT_NEAR(network_us(retarget(graph, to)) / with, 1, 0.15) << precision << " " << gpu;
+    }
+  }
+}
+
+TEST(Retarget, TensorWorkStaysWithoutShapes) {
+  const Analysis graph = analyse(
+      import_trace(captures + "h200/traces/resnet50-train-bf16-cudagraph-b32.json.gz"), options());
+  ReplayOptions o = options();
+  o.gpu = "a100_sxm4_80gb";
+  const Prediction p = predict(graph, o);
+  EXPECT_GT(p.result.gpu_kernel_time->tc_active_utilization, 0.03);
+}
+
+// What adds up the parts of a split product is no product and gets no product's name or grid.
+TEST(Retarget, HelpersOfProductsStayHelpers) {
+  const Analysis streams = analyse(
+      import_trace(captures + "h200-2/traces/multistream-train-fp32-eager-b64.json.gz"), options());
+  const Step& before = streams.traced_step;
+  const Step after = retarget(streams, find_gpu(streams.configs.gpus, "a100_sxm4_80gb"));
+  const auto count = [](const Step& step) {
+    std::size_t helpers = 0;
+    for (const DeviceWork& work : step.plan.works) {
+      const auto name = step.trace.strings.get(step.trace.activities.name[work.source]);
+      helpers += is_helper(classify(name).traits);
+    }
+    return helpers;
+  };
+  EXPECT_GT(count(before), 6U);
+  EXPECT_EQ(count(after), count(before));
+}
+
 }  // namespace
 }  // namespace tandem
