@@ -99,6 +99,7 @@ KernelCost at_time(const GpuArch& gpu, const GeneralCosts& general, const Timele
   add_rates(gpu, t, cost);
   cost.smsp_issue_cycles = std::min(cost.smsp_issue_cycles, cost.smsp_active_cycles);
   cost.tc_active_cycles = std::min(cost.tc_active_cycles, cost.smsp_active_cycles);
+  cost.tc_issue_cycles = std::min(cost.tc_issue_cycles, cost.smsp_issue_cycles);
   const double achieved = t.matrix ? general.occupancy_share_matrix : general.occupancy_share;
   cost.warp_active_cycles = cost.smsp_active_cycles / gpu.smsp_per_sm * t.warps * achieved;
   clamp_traffic(gpu, cost);

@@ -99,6 +99,9 @@ void apply_warm_l2(const GpuArch& gpu, std::span<const KernelLaunch> launches,
                    std::span<KernelCost> costs) {
   // All SMs read each tensor, and each partition keeps a copy of what its SMs read.
   WarmL2 l2(static_cast<double>(gpu.l2_bytes) / std::max(1, gpu.l2_partitions));
+  // Evicted lines that the kernel was too short to write back; the DRAM writes them during the
+  // next.
+  double waiting = 0;
   for (std::size_t i = 0; i < launches.size() && i < costs.size(); ++i) {
     const KernelLaunch& launch = launches[i];
     if (launch.family == KernelFamily::transfer) continue;
@@ -111,7 +114,11 @@ void apply_warm_l2(const GpuArch& gpu, std::span<const KernelLaunch> launches,
     } else if (written > 0) {
       l2.write(key, written);
     }
-    costs[i].dram_write_sectors = l2.take_written_back() / sector;
+    waiting += l2.take_written_back() / sector;
+    const double most = gpu.dram_peak_gbps * 1e3 * costs[i].time_us / sector;
+    costs[i].dram_read_sectors = std::min(costs[i].dram_read_sectors, most);
+    costs[i].dram_write_sectors = std::min(waiting, most - costs[i].dram_read_sectors);
+    waiting -= costs[i].dram_write_sectors;
   }
 }
 

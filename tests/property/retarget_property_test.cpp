@@ -8,7 +8,8 @@
 namespace tandem {
 namespace {
 
-const std::string folder = TANDEM_SOURCE_DIR "/validation/measured/h200/traces/";
+const std::string captures = TANDEM_SOURCE_DIR "/validation/measured/";
+const std::string folder = captures + "h200/traces/";
 
 void check_ratios(const GpuMetrics& m) {
   for (const double ratio :
@@ -33,6 +34,39 @@ void check(const Result& r) {
   EXPECT_NEAR(parts, e.energy_j, 1e-9 * e.energy_j);
   EXPECT_GE(e.power_limited_share, 0);
   EXPECT_LT(e.power_limited_share, 1);
+}
+
+/// No kernel moves more than the DRAM can in its time, nor issues more tensor instructions than
+/// instructions.
+void check_kernels(const Prediction& p) {
+  for (const DeviceWork& work : p.step.plan.works) {
+    const WorkCounters& c = p.step_counters[work.source];
+    const double most = p.target->dram_peak_gbps * 1e3 * c.time_us;
+    const std::string_view name =
+        p.step.trace.strings.get(p.step.trace.activities.name[work.source]);
+    EXPECT_LE(c.dram_read_bytes + c.dram_write_bytes, 1.05 * most) << name;
+    EXPECT_LE(c.tc_issue_cycles, 1.0001 * c.smsp_issue_cycles) << name;
+    EXPECT_LE(c.smsp_issue_cycles, 1.0001 * c.smsp_active_cycles) << name;
+  }
+}
+
+TEST(RetargetProperty, NoKernelExceedsItsGpu) {
+  for (const char* name :
+       {"h200-2/traces/multistream-train-fp32-eager-b64", "h200-2/traces/lstm-train-amp-eager-b32",
+        "h200/traces/resnet50-train-amp-cudagraph-b32",
+        "h200/traces/bert_base2l-train-amp-eager-b16"}) {
+    ReplayOptions o;
+    o.configs = TANDEM_SOURCE_DIR "/configs";
+    const Analysis a = analyse(import_trace(captures + name + ".json.gz"), o);
+    for (const char* gpu : {"", "a100_sxm4_80gb", "v100_sxm2_32gb", "h100_sxm5"}) {
+      for (const char* cache : {"warm", "cold"}) {
+        SCOPED_TRACE(std::string(name) + " on " + gpu + ", " + cache);
+        o.gpu = gpu;
+        o.cache = cache;
+        check_kernels(predict(a, o));
+      }
+    }
+  }
 }
 
 TEST(RetargetProperty, EveryModeOnEveryGpu) {

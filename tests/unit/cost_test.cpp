@@ -254,5 +254,29 @@ TEST(WarmL2, NeverReadsMoreThanColdCaches) {
   for (const KernelCost& c : costs) EXPECT_LE(c.dram_read_sectors, cold.dram_read_sectors);
 }
 
+// Lines that a short kernel evicts are written back during the next one: none are lost.
+TEST(WarmL2, WriteBacksTakeTheTimeThatTheDramNeeds) {
+  OpTensors tensors;
+  const KernelLaunch l = launch_of(add, tensors);
+  KernelCost cost = kernel_cost(hopper(), l, CacheState::cold, constants());
+  std::vector<KernelLaunch> launches(40, l);
+  std::vector<KernelCost> slow(40, cost);
+  for (KernelCost& c : slow) c.time_us = 1e4;
+  std::vector<KernelCost> uneven = slow;
+  for (std::size_t i = 0; i + 1 < uneven.size(); ++i) uneven[i].time_us = 0.01;
+  apply_warm_l2(hopper(), launches, slow);
+  apply_warm_l2(hopper(), launches, uneven);
+  double whole = 0;
+  double carried = 0;
+  for (std::size_t i = 0; i < slow.size(); ++i) {
+    whole += slow[i].dram_write_sectors;
+    carried += uneven[i].dram_write_sectors;
+    const double most = hopper().dram_peak_gbps * 1e3 * uneven[i].time_us / 32;
+    EXPECT_LE(uneven[i].dram_read_sectors + uneven[i].dram_write_sectors, 1.0001 * most);
+  }
+  EXPECT_GT(whole, 0);
+  EXPECT_NEAR(carried / whole, 1, 1e-9);
+}
+
 }  // namespace
 }  // namespace tandem
