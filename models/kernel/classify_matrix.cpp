@@ -64,8 +64,15 @@ int number_after(std::string_view text, std::string_view key) {
 std::uint16_t u16(int value) { return static_cast<std::uint16_t>(value); }
 std::uint8_t u8(int value) { return static_cast<std::uint8_t>(value); }
 
+// Before sm80 the memory-efficient attention of FP32 has no tensor instruction to use.
+bool is_old_fp32_attention(const SearchText& text) {
+  return has_any(text, {"fmha_cutlassF_f32", "fmha_cutlassB_f32"}) &&
+         has_any(text, {"_sm50", "_sm70", "_sm75"});
+}
+
 DataType matrix_type(const SearchText& text) {
   if (text.has("tf32")) return DataType::tf32;
+  if (is_old_fp32_attention(text)) return DataType::fp32;
   if (has_any(text, {"bf16", "_tst_", "_tss_", "bfloat16", "BFloat16"})) return DataType::bf16;
   if (has_any(text, {"f16", "_hsh_", "_hss_", "_hhh_", "half", "h884", "h1688", "h16816", "Half",
                      "hgemm", "fp16"})) {
@@ -80,7 +87,8 @@ DataType matrix_type(const SearchText& text) {
 }
 
 Engine engine_of(const SearchText& text) {
-  if (has_any(text, {"ffma", "simt", "sgemm", "scudnn"})) return Engine::simt;
+  if (has_any(text, {"ffma", "simt", "sgemm", "scudnn"}) || is_old_fp32_attention(text))
+    return Engine::simt;
   if (has_any(text, {"nvjet", "sm90_xmma", "wgmma", "gmma"})) return Engine::gmma;
   if (has_any(text, {"s16816", "h16816", "s1688", "h1688", "s884", "h884", "16x8x", "tensorop",
                      "hmma", "161616", "flash_", "fmha_"})) {

@@ -86,8 +86,10 @@ double tensor_instruction_cycles(const CostInput& in) {
 }
 
 void add_tensor_work(const CostInput& in, KernelCost& cost) {
-  // The pipe also serves some integer instructions, two cycles each.
-  const double other = in.row == nullptr ? 0 : in.row->tensor_per_warp * in.features.warps;
+  // The pipe also serves some integer instructions, two cycles each. That was counted on GPUs with
+  // warp-group instructions only; elsewhere a kernel without products leaves it idle.
+  const bool counted = in.row != nullptr && in.gpu.tensor_family == TensorFamily::gmma;
+  const double other = counted ? in.row->tensor_per_warp * in.features.warps : 0;
   const double cycles = tensor_instruction_cycles(in);
   const double products = cycles > 0 ? in.features.multiplies : 0;
   cost.tc_issue_cycles = other + products;

@@ -182,6 +182,8 @@ TimedLaunch timed_launch(const KernelLaunch& launch, double bytes_hint) {
   if (is_helper(launch.traits)) {
     out.law = is_set_up(launch.traits) ? TimeLaw::latency : TimeLaw::memory;
   }
+  // Every channel by itself: few products a byte, and no tile that a matrix kernel could use.
+  if (kind_name(launch.traits) == "depthwise") out.law = TimeLaw::memory;
   const MatrixProblem& p = launch.work.matrix;
   if (out.law == TimeLaw::matrix) {
     const bool product = p.batch > 0 && p.m > 0 && p.n > 0 && p.k > 0;

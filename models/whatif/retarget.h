@@ -24,10 +24,11 @@ struct RetargetOptions {
 
 /// Shares are of the predicted GPU time.
 struct RetargetReport {
-  double changed_share = 0;     // kernels that another algorithm or type of arithmetic replaces
-  double unmodelled_share = 0;  // kernels that keep their time for want of a model
-  double expected_error = 0;    // relative, of the GPU time
-  std::int64_t added = 0;       // kernels
+  double changed_share = 0;  // kernels that another algorithm or type of arithmetic replaces
+  double unmodelled_share =
+      0;                      // kernels of unknown kind, or that keep their time for want of a law
+  double expected_error = 0;  // relative, of the GPU time
+  std::int64_t added = 0;     // kernels
   std::int64_t dropped = 0;
 };
 

@@ -22,6 +22,27 @@ std::vector<Field<LibraryKernel>> kernel_fields() {
           field<K>("shared_bytes", "B", "shared memory of a block", &K::shared_bytes)};
 }
 
+std::vector<Field<RetargetErrors>> error_fields() {
+  using E = RetargetErrors;
+  return {field<E>("with_shapes", "ratio", "kernels of validated kinds", &E::with_shapes),
+          field<E>("without_shapes", "ratio", "the same, no operands recorded", &E::without_shapes),
+          field<E>("other_work", "ratio", "kinds that no validation case has", &E::other_work),
+          field<E>("unknown_kernel", "ratio", "names that no rule knows", &E::unknown_kernel),
+          field<E>("same_generation", "ratio", "share of the above within a generation",
+                   &E::same_generation)};
+}
+
+RetargetErrors read_errors(const Json& json, const Place& place) {
+  const auto fields = error_fields();
+  RetargetErrors errors;
+  const auto seen = read_sourced_fields(json, place, std::span<const Field<RetargetErrors>>(fields),
+                                        errors, errors.origins);
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (!seen[i]) place.fail("no key \"" + fields[i].name + "\"", "a value of it");
+  }
+  return errors;
+}
+
 std::string_view type_name(DataType type) {
   switch (type) {
     case DataType::tf32: return "tf32";
@@ -55,11 +76,13 @@ RetargetLaw load_retarget_law(const std::string& path) {
   const Json json = read_json_file(path);
   const Place place{path, ""};
   require_object(json, place);
-  if (json.size() != 1 || !json.contains("kernels") || !json["kernels"].is_array()) {
-    place.fail("other keys", "one key: kernels, a list");
+  if (json.size() != 2 || !json.contains("errors") || !json.contains("kernels") ||
+      !json["kernels"].is_array()) {
+    place.fail("other keys", "two keys: errors, and kernels, a list");
   }
   const auto fields = kernel_fields();
   RetargetLaw law;
+  law.errors = read_errors(json["errors"], place / "errors");
   std::size_t number = 0;
   for (const Json& row : json["kernels"]) {
     LibraryKernel kernel;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/kernel/kernel.h"
+#include "sim/core/provenance.h"
 
 namespace tandem {
 
@@ -23,8 +24,19 @@ struct LibraryKernel {
   int shared_bytes = 0;
 };
 
+/// Relative errors of GPU time to be expected, by what is known of a kernel.
+struct RetargetErrors {
+  double with_shapes = 0;
+  double without_shapes = 0;
+  double other_work = 0;            // families and types that no validation case has
+  double unknown_kernel = 0;        // names that no rule knows
+  double same_generation = 0;       // share of the above if no generation is crossed
+  std::vector<Provenance> origins;  // parallel to the fields
+};
+
 struct RetargetLaw {
   std::vector<LibraryKernel> kernels;
+  RetargetErrors errors;
   /// The kernel of the newest generation that is not newer than `compute_major`, or null.
   const LibraryKernel* find(int compute_major, Engine engine, KernelFamily family,
                             DataType type) const;

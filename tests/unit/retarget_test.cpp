@@ -188,5 +188,65 @@ TEST(Retarget, HelpersOfProductsStayHelpers) {
   EXPECT_EQ(count(after), count(before));
 }
 
+// FP32 has no tensor cores before TF32: products, convolutions and attention all run on FP32 pipes.
+TEST(Retarget, Fp32OnAGpuWithoutTf32LeavesTheTensorCoresIdle) {
+  for (const char* name : {"h200/traces/resnet50-train-fp32-eager-b32",
+                           "h200-5/traces/vit_b_16-train-fp32-eager-b16"}) {
+    const Analysis a = analyse(import_trace(captures + name + ".json.gz"), options());
+    ReplayOptions o = options();
+    o.gpu = "v100_sxm2_32gb";
+    const Prediction p = predict(a, o);
+    EXPECT_EQ(p.result.gpu_kernel_time->tc_active_utilization, 0) << name;
+    EXPECT_EQ(p.result.energy->tensor_j, 0) << name;
+  }
+}
+
+// An FP32 network traced where TF32 does not exist uses it for its convolutions where it does, and
+// for nothing else; its products stay FP32.
+TEST(Retarget, ConvolutionsOfAnOldGpuUseTf32) {
+  const GpuArch v100 = find_gpu(resnet().configs.gpus, "v100_sxm2_32gb");
+  Analysis old = resnet();
+  old.traced_step = retarget(resnet(), v100);
+  old.gpu = v100;
+  RetargetReport report;
+  const Step back = retarget(old, *resnet().gpu, &report);
+  EXPECT_GT(report.changed_share, 0.2);
+  EXPECT_GT(report.added, 50);
+  EXPECT_NEAR(gpu_us(back) / gpu_us(resnet().traced_step), 1, 0.25);
+}
+
+TEST(Retarget, TheBandIsThatOfTheNearestValidationCases) {
+  const GpuCatalogue& gpus = resnet().configs.gpus;
+  const RetargetErrors& errors = resnet().configs.retarget.errors;
+  const auto expected = [](const std::string& name, const GpuArch& to) {
+    const Analysis a = analyse(import_trace(captures + name + ".json.gz"), options());
+    RetargetReport report;
+    retarget(a, to, &report);
+    return report.expected_error;
+  };
+  const GpuArch v100 = find_gpu(gpus, "v100_sxm2_32gb");
+  const std::string resnet50 = "h200/traces/resnet50-train-";
+  const double shapes = expected(resnet50 + "fp32-eager-b32", v100);
+  EXPECT_GE(shapes, 0.9 * errors.with_shapes);
+  EXPECT_GT(expected(resnet50 + "amp-cudagraph-b32", v100), shapes);
+  EXPECT_GE(expected(resnet50 + "amp-cudagraph-b32", v100), 0.9 * errors.without_shapes);
+  const std::string mobile = "h200-2/traces/mobilenet_v2-train-fp32-eager-b64";
+  EXPECT_GT(expected(mobile, v100), 1.2 * errors.with_shapes);
+  EXPECT_LT(expected(mobile, find_gpu(gpus, "h100_sxm5")), expected(mobile, v100));
+}
+
+TEST(Retarget, KernelsOfUnknownNamesAreCounted) {
+  Analysis a = resnet();
+  Activities& acts = a.traced_step.trace.activities;
+  const auto name = a.traced_step.trace.strings.intern("mystery");
+  for (const DeviceWork& work : a.traced_step.plan.works) {
+    if (acts.kind[work.source] == ActivityKind::kernel) acts.name[work.source] = name;
+  }
+  RetargetReport report;
+  retarget(a, find_gpu(a.configs.gpus, "a100_sxm4_80gb"), &report);
+  EXPECT_GT(report.unmodelled_share, 0.95);
+  EXPECT_GT(report.expected_error, 0.4);
+}
+
 }  // namespace
 }  // namespace tandem
