@@ -131,7 +131,16 @@ GpuCatalogue load_catalogue(const std::string& folder) {
   return catalogue;
 }
 
+bool is_gpu_file(std::string_view name) { return name.ends_with(".json"); }
+
+void add_gpu(GpuCatalogue& catalogue, const std::string& path) {
+  catalogue.gpus.push_back(load_gpu(path, catalogue.folder));
+  check_unique(catalogue);
+}
+
 const GpuArch& find_gpu(const GpuCatalogue& catalogue, std::string_view name) {
+  const std::string stem = std::filesystem::path(name).stem().string();
+  if (is_gpu_file(name)) return find_gpu(catalogue, stem);
   if (const GpuArch* gpu = by_name(catalogue, name)) return *gpu;
   std::vector<std::string> known;
   for (const GpuArch& gpu : catalogue.gpus) known.push_back(gpu.name);

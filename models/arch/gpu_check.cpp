@@ -43,6 +43,10 @@ std::vector<Rule> chip_rules(const GpuArch& g) {
   };
 }
 
+// What no GPU that the models know differs in.
+constexpr int warp_threads = 32;
+constexpr int sub_partitions = 4;
+
 std::vector<Rule> sm_rules(const GpuArch& g) {
   const auto& carveouts = g.shared_carveouts_bytes;
   return {
@@ -55,6 +59,10 @@ std::vector<Rule> sm_rules(const GpuArch& g) {
       {g.shared_block_optin_bytes + g.shared_reserved_bytes <= max_shared_bytes(g),
        "shared_block_optin_bytes", std::to_string(g.shared_block_optin_bytes),
        "with shared_reserved_bytes at most the largest carve-out"},
+      {g.warp_size == warp_threads, "warp_size", std::to_string(g.warp_size),
+       "32, which all models count by"},
+      {g.smsp_per_sm == sub_partitions, "smsp_per_sm", std::to_string(g.smsp_per_sm),
+       "4, as in every GPU since compute capability 5"},
       {g.max_threads_per_sm % g.warp_size == 0, "max_threads_per_sm",
        std::to_string(g.max_threads_per_sm), "a multiple of warp_size"},
       {g.max_threads_per_block <= g.max_threads_per_sm, "max_threads_per_block",

@@ -56,16 +56,16 @@ std::string indented(const Json& json, const std::string& indent) {
   return "{\n" + out + "\n" + indent + "}";
 }
 
-GpuArch load(const std::string& path, bool may_have_base);
+GpuArch load(const std::string& path, const std::string& bases, bool may_have_base);
 
 // The values a config starts from: those of its base, or nothing.
-GpuArch start_from(const Json& json, const Place& file, bool may_have_base) {
+GpuArch start_from(const Json& json, const Place& file, const std::string& bases,
+                   bool may_have_base) {
   if (!json.contains("base")) return {};
   if (!may_have_base) (file / "base").fail("a base of a base", "a config without \"base\"");
   std::string base;
   read_json(json["base"], file / "base", Range::positive, base);
-  const auto path = std::filesystem::path(file.file).parent_path() / (base + ".json");
-  return load(path.string(), false);
+  return load(base_path(file.file, base, bases), bases, false);
 }
 
 void require_all(const std::vector<bool>& seen, const Place& place) {
@@ -78,11 +78,11 @@ void require_all(const std::vector<bool>& seen, const Place& place) {
   }
 }
 
-GpuArch load(const std::string& path, bool may_have_base) {
+GpuArch load(const std::string& path, const std::string& bases, bool may_have_base) {
   const Place file{path, ""};
   const Json json = read_json_file(path);
   check_file_keys(json, file);
-  GpuArch gpu = start_from(json, file, may_have_base);
+  GpuArch gpu = start_from(json, file, bases, may_have_base);
   const bool has_base = json.contains("base");
   read_json(json["name"], file / "name", Range::positive, gpu.name);
   read_json(json["display_name"], file / "display_name", Range::positive, gpu.display_name);
@@ -98,7 +98,16 @@ GpuArch load(const std::string& path, bool may_have_base) {
 
 }  // namespace
 
-GpuArch load_gpu(const std::string& path) { return load(path, true); }
+std::string base_path(const std::string& gpu_path, const std::string& base,
+                      const std::string& bases) {
+  const auto beside = std::filesystem::path(gpu_path).parent_path() / (base + ".json");
+  if (bases.empty() || std::filesystem::exists(beside)) return beside.string();
+  return (std::filesystem::path(bases) / (base + ".json")).string();
+}
+
+GpuArch load_gpu(const std::string& path, const std::string& bases) {
+  return load(path, bases, true);
+}
 
 std::string to_json(const GpuArch& gpu) {
   const auto fields = gpu_fields();

@@ -19,11 +19,19 @@ struct GpuCatalogue {
 
 /// Reads one config; a "base" names another config of the same folder that supplies the values this
 /// one does not state. Errors: InputError `file:key: found X, expected Y`.
-GpuArch load_gpu(const std::string& path);
+/// `bases`: a second folder to look for the base in.
+GpuArch load_gpu(const std::string& path, const std::string& bases = "");
+/// Where the base of a config is: beside it, else in `bases`.
+std::string base_path(const std::string& gpu_path, const std::string& base,
+                      const std::string& bases);
+/// Whether a GPU is named by the path of its config.
+bool is_gpu_file(std::string_view name);
+/// Adds the GPU of a file outside the folder. Errors: InputError, also for a name that is taken.
+void add_gpu(GpuCatalogue& catalogue, const std::string& path);
 /// Reads every *.json of `folder`. Errors: InputError, also for a name that two GPUs claim.
 GpuCatalogue load_catalogue(const std::string& folder);
 
-/// The GPU whose name, display name or alias is `name`, case ignored.
+/// The GPU whose name, display name or alias is `name`, case ignored; a path means its file's GPU.
 /// Errors: InputError that lists the known names and the nearest one.
 const GpuArch& find_gpu(const GpuCatalogue& catalogue, std::string_view name);
 

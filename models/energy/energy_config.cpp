@@ -46,10 +46,6 @@ void check_keys(const Json& json, const Place& place, const std::vector<std::str
   }
 }
 
-std::string sibling(const std::string& path, const std::string& name) {
-  return (std::filesystem::path(path).parent_path() / (name + ".json")).string();
-}
-
 void read_correlation(const Json& json, const Place& place, TraceEnergyModel& model) {
   const std::string expected = std::to_string(fitted) + " rows of as many numbers from -1 to 1";
   if (!json.is_array() || json.size() != fitted) place.fail(describe_json(json), expected);
@@ -198,7 +194,7 @@ EnergyConfig read_energy(const Json& json, const Place& place) {
 
 }  // namespace
 
-std::optional<EnergyConfig> load_energy(const std::string& gpu_path) {
+std::optional<EnergyConfig> load_energy(const std::string& gpu_path, const std::string& bases) {
   const Json json = read_json_file(gpu_path);
   const Place file{gpu_path, ""};
   require_object(json, file);
@@ -206,11 +202,13 @@ std::optional<EnergyConfig> load_energy(const std::string& gpu_path) {
   if (!json.contains("base")) return std::nullopt;
   std::string base;
   read_json(json["base"], file / "base", Range::positive, base);
-  const Json of_base = read_json_file(sibling(gpu_path, base));
-  const Place base_file{sibling(gpu_path, base), ""};
+  const Place base_file{base_path(gpu_path, base, bases), ""};
+  const Json of_base = read_json_file(base_file.file);
   require_object(of_base, base_file);
   if (!of_base.contains("energy")) return std::nullopt;
-  return read_energy(of_base["energy"], base_file / "energy");
+  EnergyConfig config = read_energy(of_base["energy"], base_file / "energy");
+  config.of_base = true;
+  return config;
 }
 
 EnergyCatalogue load_energies(const GpuCatalogue& gpus) {
@@ -220,6 +218,26 @@ EnergyCatalogue load_energies(const GpuCatalogue& gpus) {
     if (config) catalogue.gpus.emplace_back(gpu.name, std::move(*config));
   }
   return catalogue;
+}
+
+void add_energy_of(EnergyCatalogue& catalogue, const std::string& gpu_name,
+                   const std::string& gpu_path) {
+  auto config = load_energy(gpu_path, catalogue.folder);
+  if (config) catalogue.gpus.emplace_back(gpu_name, std::move(*config));
+}
+
+void widen(EnergyConfig& config, double least) {
+  const auto members = trace_energy_members();
+  config.trace.origins.resize(std::max(config.trace.origins.size(), members.size()));
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    double& uncertainty = config.trace.origins[i].uncertainty;
+    uncertainty = std::max(uncertainty, least);
+  }
+  // Errors of a fit balance each other on the chip that was measured; differences of chips do not.
+  auto& correlation = config.trace.correlation;
+  for (std::size_t i = 0; i < correlation.size(); ++i) {
+    for (std::size_t j = 0; j < correlation[i].size(); ++j) correlation[i][j] = i == j ? 1 : 0;
+  }
 }
 
 EnergyConfig find_energy(const EnergyCatalogue& catalogue, const GpuArch& gpu) {

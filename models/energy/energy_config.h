@@ -19,6 +19,7 @@ namespace tandem {
 struct EnergyConfig {
   TraceEnergyModel trace;
   AccessEnergies access;
+  bool of_base = false;  // another board's or chip's
 };
 
 /// By name of the GPU; one without constants is absent.
@@ -34,11 +35,17 @@ std::vector<Field<AccessEnergies>> access_energy_fields();
 
 /// "energy" of a file in configs/gpus, or of its base; nothing where neither has one.
 /// Errors: InputError `file:key: found X, expected Y`.
-std::optional<EnergyConfig> load_energy(const std::string& gpu_path);
+std::optional<EnergyConfig> load_energy(const std::string& gpu_path, const std::string& bases = "");
+/// Those of a GPU in a file outside the folder.
+void add_energy_of(EnergyCatalogue& catalogue, const std::string& gpu_name,
+                   const std::string& gpu_path);
 EnergyCatalogue load_energies(const GpuCatalogue& gpus);
 /// The constants of a GPU, with its power limit; `gpu` may hold overrides. Errors: InputError if
 /// it has none.
 EnergyConfig find_energy(const EnergyCatalogue& catalogue, const GpuArch& gpu);
+
+/// No constant is better known than `least` (relative): constants of another chip.
+void widen(EnergyConfig& config, double least);
 
 Json energy_json(const EnergyConfig& config);
 /// The text of a GPU's file with these constants in place of its own or of its base's.

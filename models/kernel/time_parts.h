@@ -38,7 +38,7 @@ struct Machine {
         context(context_in),
         sms(gpu_in.sm_count),
         clk(gpu_in.boost_clock_mhz),
-        dram(gpu_in.dram_peak_gbps * 1e3 * shared.dram_efficiency),
+        dram(1e3 * std::min(gpu_in.dram_peak_gbps * shared.dram_efficiency, gpu_in.dram_read_gbps)),
         l2(gpu_in.l2_read_gbps * 1e3),
         start_us(gpu_in.graph_kernel_period_us),
         simt_clock(sustained_simt_clock()),

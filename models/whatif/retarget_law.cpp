@@ -29,7 +29,9 @@ std::vector<Field<RetargetErrors>> error_fields() {
           field<E>("other_work", "ratio", "kinds that no validation case has", &E::other_work),
           field<E>("unknown_kernel", "ratio", "names that no rule knows", &E::unknown_kernel),
           field<E>("same_generation", "ratio", "share of the above within a generation",
-                   &E::same_generation)};
+                   &E::same_generation),
+          field<E>("energy_constants", "ratio", "least, of a chip with another one's constants",
+                   &E::energy_constants)};
 }
 
 RetargetErrors read_errors(const Json& json, const Place& place) {

@@ -31,6 +31,7 @@ struct RetargetErrors {
   double other_work = 0;            // families and types that no validation case has
   double unknown_kernel = 0;        // names that no rule knows
   double same_generation = 0;       // share of the above if no generation is crossed
+  double energy_constants = 0;      // of each constant of energy, where a chip has another one's
   std::vector<Provenance> origins;  // parallel to the fields
 };
 

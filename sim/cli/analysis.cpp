@@ -52,7 +52,7 @@ std::optional<GpuArch> traced_gpu(const Trace& trace, const GpuCatalogue& catalo
 Analysis analyse(Trace trace, const ReplayOptions& options) {
   Analysis a;
   a.trace = std::move(trace);
-  a.configs = load_configs(options.configs, options.host);
+  a.configs = load_configs(options.configs, options.host, options.gpu);
   a.links = link_trace(a.trace);
   a.losses = a.trace.losses;
   a.losses.merge(a.links.losses);

@@ -4,9 +4,13 @@
 
 namespace tandem {
 
-Configs load_configs(const std::string& folder, const std::string& host) {
+Configs load_configs(const std::string& folder, const std::string& host, const std::string& gpu) {
   GpuCatalogue gpus = load_catalogue(folder + "/gpus");
   EnergyCatalogue energies = load_energies(gpus);
+  if (is_gpu_file(gpu)) {
+    add_gpu(gpus, gpu);
+    add_energy_of(energies, gpus.gpus.back().name, gpu);
+  }
   return {folder,
           std::move(gpus),
           load_host_model(folder + "/hosts/" + host + ".json"),

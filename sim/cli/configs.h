@@ -30,6 +30,8 @@ struct Configs {
 };
 
 /// `folder` holds gpus/, hosts/ and kernels/. Errors: InputError that names the file.
-Configs load_configs(const std::string& folder, const std::string& host);
+/// `gpu`: what a scenario names; the path of a config joins the GPUs of the folder.
+Configs load_configs(const std::string& folder, const std::string& host,
+                     const std::string& gpu = "");
 
 }  // namespace tandem

@@ -57,12 +57,23 @@ std::vector<EnergyWork> energy_works(const Analysis& a, const TraceLaunches& lau
   return energy;
 }
 
+/// Constants of the target; those of another chip, or of this one with other numbers, are known
+/// less well.
+EnergyConfig energy_of(const Analysis& a, const GpuArch& gpu) {
+  EnergyConfig config = find_energy(a.configs.energies, gpu);
+  const bool overridden =
+      std::any_of(gpu.origins.begin(), gpu.origins.end(),
+                  [](const Provenance& p) { return p.source.starts_with("override: "); });
+  if (overridden || config.of_base) widen(config, a.configs.retarget.errors.energy_constants);
+  return config;
+}
+
 }  // namespace
 
 std::optional<StepDemand> step_demand(const Analysis& a, const TraceLaunches& launches,
                                       Prediction& p) {
   try {
-    return StepDemand{find_energy(a.configs.energies, *p.target), energy_works(a, launches, p)};
+    return StepDemand{energy_of(a, *p.target), energy_works(a, launches, p)};
   } catch (const InputError& error) {
     p.result.losses.add("no_energy_model", Severity::info,
                         std::string("no energy was computed: ") + error.what());

@@ -34,6 +34,10 @@ void read_whole(const Json& json, const Place& place, Range range, Int& out) {
   const bool fits = json.is_number_integer() &&
                     (!json.is_number_unsigned() ||
                      json.get<std::uint64_t>() <= std::uint64_t{std::numeric_limits<Int>::max()});
+  constexpr Int most = std::numeric_limits<Int>::max();
+  if (json.is_number() && json.get<double>() >= static_cast<double>(most)) {
+    place.fail(describe_json(json), fmt::format("a whole number of at most {}", most));
+  }
   if (!fits) place.fail(describe_json(json), expected);
   const auto value = json.get<std::int64_t>();
   if (!in_range(static_cast<double>(value), range)) place.fail(describe_json(json), expected);

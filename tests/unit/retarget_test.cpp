@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
 #include "models/arch/gpu_config.h"
 #include "models/kernel/classify.h"
 #include "sim/cli/replay.h"
@@ -246,6 +250,68 @@ TEST(Retarget, KernelsOfUnknownNamesAreCounted) {
   retarget(a, find_gpu(a.configs.gpus, "a100_sxm4_80gb"), &report);
   EXPECT_GT(report.unmodelled_share, 0.95);
   EXPECT_GT(report.expected_error, 0.4);
+}
+
+Result with_override(const std::string& text) {
+  ReplayOptions o = options();
+  if (!text.empty()) o.overrides = {text};
+  return predict(resnet(), o).result;
+}
+
+TEST(Retarget, LessReadBandwidthCostsTimeAndNoLessEnergy) {
+  const Result before = with_override("");
+  const Result after = with_override("gpu.dram_read_gbps=2000");
+  EXPECT_GT(after.step.gpu_busy_us, 1.2 * before.step.gpu_busy_us);
+  EXPECT_GT(after.energy->energy_j, before.energy->energy_j);
+}
+
+TEST(Retarget, NumbersWithoutEffectAreToldSo) {
+  const auto told = [](const Result& r) {
+    const auto& losses = r.losses.all();
+    return std::any_of(losses.begin(), losses.end(),
+                       [](const auto& loss) { return loss.code == "gpu_change_without_effect"; });
+  };
+  EXPECT_TRUE(told(with_override("gpu.dram_copy_gbps=2000")));
+  EXPECT_FALSE(told(with_override("gpu.dram_read_gbps=2000")));
+}
+
+TEST(Retarget, EnergyOfAChangedChipIsLessCertain) {
+  const auto share = [](const Result& r) { return r.energy->error_j / r.energy->energy_j; };
+  ReplayOptions h100 = options();
+  h100.gpu = "h100_sxm5";
+  const double other_chip = share(predict(resnet(), h100).result);
+  EXPECT_GT(share(with_override("gpu.sm_count=264")), 0.95 * other_chip);
+  EXPECT_LT(share(with_override("")), 0.7 * other_chip);
+}
+
+TEST(Retarget, APrecisionThatTheGpuLacksIsAnError) {
+  ReplayOptions o = options();
+  o.gpu = "v100_sxm2_32gb";
+  for (const char* precision : {"tf32", "bf16"}) {
+    o.precision = precision;
+    EXPECT_THROW(predict(resnet(), o), InputError) << precision;
+  }
+  o.precision = "fp32";
+  EXPECT_NO_THROW(predict(resnet(), o));
+}
+
+TEST(Retarget, AGpuMayBeAFile) {
+  const auto folder = std::filesystem::temp_directory_path() / "tandem_gpu_file";
+  std::filesystem::create_directories(folder);
+  const std::string path = (folder / "paper_gpu.json").string();
+  std::ofstream(path) << R"({"schema": "tandem.gpu/1", "name": "paper_gpu", "display_name": "paper",
+    "aliases": [], "base": "h200_sxm", "values": {"l2_bytes": {"value": 120000000, "unit": "B",
+    "kind": "spec", "source": "what if"}}})";
+  ReplayOptions o = options();
+  o.gpu = path;
+  const Configs configs = load_configs(o.configs, o.host, path);
+  EXPECT_EQ(find_gpu(configs.gpus, path).l2_bytes, 120000000);
+  const Analysis a =
+      analyse(import_trace(captures + "h200/traces/lenet5-infer-fp32-eager-b1024.json.gz"), o);
+  const Result r = predict(a, o).result;
+  EXPECT_EQ(r.scenario.gpu, "paper_gpu");
+  EXPECT_TRUE(r.energy.has_value());
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace
