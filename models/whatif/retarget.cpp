@@ -330,7 +330,11 @@ void add_transforms(std::uint32_t work, const KernelLaunch& launch, const Retarg
       false);
 }
 
-void count_losses(const RetargetReport& report, LossList& losses) {
+void count_losses(const RetargetReport& report, std::int64_t tf32, LossList& losses) {
+  losses.add(
+      "tf32_convolutions", Severity::info,
+      "FP32 convolutions in TF32, PyTorch's default where the GPU has it; products stay FP32",
+      tf32);
   losses.add("host_as_traced", Severity::info,
              "the host of the scenario is the traced one; only the GPU changes", 1);
   losses.add("transforms_added", Severity::info,
@@ -351,6 +355,7 @@ Step with_gpu(Step step, const RetargetOptions& o, LossList& losses, RetargetRep
   double error = 0;
   std::int64_t unmodelled = 0;
   std::int64_t unknown = 0;
+  std::int64_t tf32 = 0;
   for (std::uint32_t w = 0; w < step.plan.works.size(); ++w) {
     const std::uint32_t activity = step.plan.works[w].source;
     const Retimed& k = retarget.of(activity);
@@ -366,7 +371,10 @@ Step with_gpu(Step step, const RetargetOptions& o, LossList& losses, RetargetRep
       edit.set_geometry(w, k.geometry);
     }
     const KernelLaunch launch = retarget.launch(activity);
-    if (k.changed && k.type == DataType::tf32) add_transforms(w, launch, o, edit, r);
+    if (k.changed && k.type == DataType::tf32) {
+      add_transforms(w, launch, o, edit, r);
+      ++tf32;
+    }
     total += us;
     r.changed_share += k.changed ? us : 0;
     r.unmodelled_share += k.modelled ? 0 : us;
@@ -385,7 +393,7 @@ Step with_gpu(Step step, const RetargetOptions& o, LossList& losses, RetargetRep
              "kernels and copies without a time model: they keep their measured time on another "
              "GPU",
              unmodelled);
-  count_losses(r, losses);
+  count_losses(r, tf32, losses);
   return std::move(edit).finish();
 }
 

@@ -213,7 +213,11 @@ TEST(Retarget, ConvolutionsOfAnOldGpuUseTf32) {
   old.traced_step = retarget(resnet(), v100);
   old.gpu = v100;
   RetargetReport report;
-  const Step back = retarget(old, *resnet().gpu, &report);
+  LossList losses;
+  const Configs& c = old.configs;
+  const Step back = with_gpu(
+      old.traced_step, {&v100, &*resnet().gpu, &c.time, &c.batch, &c.retarget, 4}, losses, &report);
+  EXPECT_GT(losses.count("tf32_convolutions"), 100);
   EXPECT_GT(report.changed_share, 0.2);
   EXPECT_GT(report.added, 50);
   EXPECT_NEAR(gpu_us(back) / gpu_us(resnet().traced_step), 1, 0.25);
