@@ -24,6 +24,18 @@ std::vector<std::uint32_t> in_order_of_begin(const Activities& acts,
   return rows;
 }
 
+/// The shortest kernel of the trace: however long it waited for places, none takes less by itself.
+Duration shortest_kernel(const Activities& acts) {
+  Duration shortest = Duration::zero();
+  for (std::size_t row = 0; row < acts.size(); ++row) {
+    if (acts.kind[row] != ActivityKind::kernel || acts.duration[row] <= Duration::zero()) continue;
+    if (shortest == Duration::zero() || acts.duration[row] < shortest) {
+      shortest = acts.duration[row];
+    }
+  }
+  return shortest;
+}
+
 }  // namespace
 
 TracedPool::TracedPool(const Trace& trace, std::span<const double> share) {
@@ -58,6 +70,7 @@ void TracedPool::add_levels(const Activities& acts, std::span<const double> shar
 
 void TracedPool::add_alone(const Activities& acts, std::span<const double> share) {
   alone_.assign(acts.size(), 1.0F);
+  const Duration shortest = shortest_kernel(acts);
   std::vector<std::uint32_t> running;
   std::vector<PoolUse> others;
   for (const std::uint32_t row : in_order_of_begin(acts, share)) {
@@ -72,7 +85,9 @@ void TracedPool::add_alone(const Activities& acts, std::span<const double> share
     }
     running.push_back(row);
     if (others.empty() || acts.duration[row] <= Duration::zero()) continue;
-    const Duration done = done_in_pool(begin, end_of(acts, row), std::min(share[row], 1.0), others);
+    const Duration pooled =
+        done_in_pool(begin, end_of(acts, row), std::min(share[row], 1.0), others);
+    const Duration done = std::max(pooled, std::min(shortest, acts.duration[row]));
     alone_[row] = static_cast<float>(static_cast<double>(done.count()) /
                                      static_cast<double>(acts.duration[row].count()));
   }

@@ -53,19 +53,21 @@ TEST(Pool, DoneIsTheInverseOfTime) {
 }
 
 /// Kernel 0 holds the device over [10, 60]; kernel 1 of another stream could have begun at 12 and
-/// begins at 58, in the tail of kernel 0.
+/// begins at 58, in the tail of kernel 0. Long after them, a kernel of 1.
 TraceMaker contended() {
   TraceMaker m;
   m.launch(0, 5, 1);
   m.launch(5, 5, 2);
+  m.launch(195, 3, 3);
   m.kernel(7, 53, 1, 0);
   m.kernel(58, 22, 2, 1);
+  m.kernel(200, 1, 3, 0);
   return m;
 }
 
 TEST(TracedPool, KnowsUntilWhenTheDeviceWasFull) {
   const TraceMaker m = contended();
-  const std::vector<double> share = {1.0, 0.5};
+  const std::vector<double> share = {1.0, 0.5, 0.0};
   const TracedPool pool(m.trace, share);
   ASSERT_FALSE(pool.empty());
   EXPECT_EQ(pool.full_until(at_us(12), at_us(58)), at_us(58));
@@ -76,10 +78,24 @@ TEST(TracedPool, KnowsUntilWhenTheDeviceWasFull) {
 TEST(TracedPool, TakesTheWaitOutOfADuration) {
   // Of its 22 the second ran 2 at the least rate of 0.02 and 20 alone: 20.04.
   const TraceMaker m = contended();
-  const std::vector<double> share = {1.0, 0.5};
+  const std::vector<double> share = {1.0, 0.5, 0.0};
   const TracedPool pool(m.trace, share);
   EXPECT_DOUBLE_EQ(pool.alone(0), 1);
   EXPECT_NEAR(pool.alone(1), 20.04 / 22, 1e-6);
+}
+
+// Beside a kernel that holds the device from 7 to 60, another ran from 10 to 14: 4 x 0.02 = 0.08 of
+// its own time, less than any kernel takes.
+TEST(TracedPool, NothingTakesLessThanTheShortestKernel) {
+  TraceMaker m;
+  m.launch(0, 5, 1);
+  m.launch(5, 3, 2);
+  m.launch(195, 3, 3);
+  m.kernel(7, 53, 1, 0);
+  m.kernel(10, 4, 2, 1);
+  m.kernel(200, 1, 3, 0);
+  const std::vector<double> share = {1.0, 1.0, 0.0};
+  EXPECT_NEAR(TracedPool(m.trace, share).alone(1), 1.0 / 4, 1e-6);
 }
 
 TEST(TracedPool, OneStreamSharesNothing) {
@@ -102,7 +118,7 @@ MeasuredPlan plan_of(const TraceMaker& m, const TracedPool& pool) {
 TEST(SmPool, AWaitForPlacesIsToldFromALatency) {
   // It could have begun at 12, launched at 10 with a latency of 2.
   const TraceMaker m = contended();
-  const std::vector<double> share = {1.0, 0.5};
+  const std::vector<double> share = {1.0, 0.5, 0.0};
   const DeviceWork late = plan_of(m, TracedPool(m.trace, share)).plan.works[1];
   EXPECT_EQ(late.latency, from_us(48));
   EXPECT_EQ(late.pool_latency, from_us(46));
@@ -111,14 +127,14 @@ TEST(SmPool, AWaitForPlacesIsToldFromALatency) {
 
 TEST(SmPool, AStepWaitsForPlacesOnlyWhereTheyAreTaken) {
   const TraceMaker m = contended();
-  const std::vector<double> traced = {1.0, 0.5};
+  const std::vector<double> traced = {1.0, 0.5, 0.0};
   const TracedPool pool(m.trace, traced);
   const auto end_with = [&](double first, double second) {
     Step step;
     step.trace = m.trace;
     step.plan = plan_of(m, pool).plan;
-    step.traced_activity = {0, 1};
-    const std::vector<double> share = {first, second};
+    step.traced_activity = {0, 1, 2};
+    const std::vector<double> share = {first, second, 0.0};
     share_sm_pool(pool, share, step);
     return to_us(simulate(step.plan).work_end[1] - TimePoint{});
   };
