@@ -27,7 +27,7 @@ struct ByteSource::Gzip {
 
 ByteSource::ByteSource(const std::string& path) : path_(path) {
   file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file_ < 0) throw InputError(path, "", std::strerror(errno), "a readable trace file");
+  if (file_ < 0) throw InputError(path, "", std::strerror(errno), "a file that can be read");
   try {
     struct stat info {};
     if (::fstat(file_, &info) != 0 || !S_ISREG(info.st_mode)) {

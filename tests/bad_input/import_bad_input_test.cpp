@@ -34,7 +34,7 @@ std::string error_of_path(const std::string& path) {
 TEST(BadFile, Missing) {
   const std::string text = error_of_path("no/such/file.json");
   EXPECT_HAS(text, "no/such/file.json: found No such file");
-  EXPECT_HAS(text, "expected a readable trace file");
+  EXPECT_HAS(text, "expected a file that can be read");
 }
 
 TEST(BadFile, Directory) {
