@@ -21,13 +21,14 @@ struct BatchOptions {
 
 /// How far a prediction can be trusted. Shares are of the predicted GPU time.
 struct BatchConfidence {
-  double factor = 1;          // new batch / nearest traced batch
-  bool extrapolated = true;   // outside the traced batches
-  double affine_share = 0;    // kernels without a model: floor plus proportional part
-  double floor_share = 0;     // kernels that ran near the launch floor in the trace
-  double switch_share = 0;    // kernels for which the library would likely choose another algorithm
-  double disagreement = 0;    // two bases: relative difference of the law and the straight line
-  double expected_error = 0;  // relative, of the GPU time; from the error tables of the README
+  double factor = 1;         // new batch / nearest traced batch
+  bool extrapolated = true;  // outside the traced batches
+  double affine_share = 0;   // kernels without a model: floor plus proportional part
+  double floor_share = 0;    // kernels that ran near the launch floor in the trace
+  double switch_share = 0;   // kernels for which the library would likely choose another algorithm
+  double recurrent_share = 0;  // recurrent layers
+  double disagreement = 0;     // two bases: relative difference of the law and the straight line
+  double expected_error = 0;   // relative, of the GPU time; from the error tables of the README
 };
 
 struct BatchReport {

@@ -203,8 +203,10 @@ double KernelScaling::predict_us(double measured_us) const {
   return launches * (target_us >= base_us ? std::max(us, measured_us) : std::min(us, measured_us));
 }
 
-KernelScaling scale_kernel(const BatchChange& c, const BatchKernel& k, const OpTensors& target) {
-  if (is_constant(c, k)) return {};
+namespace {
+
+KernelScaling scaling_by_family(const BatchChange& c, const BatchKernel& k,
+                                const OpTensors& target) {
   if (k.op == nullptr || !k.op->has_shapes()) return affine_scaling(c, k);
   if (k.op->name == "aten::embedding_dense_backward") return embedding_scaling(c, k, target);
   switch (k.kernel.family) {
@@ -218,6 +220,15 @@ KernelScaling scale_kernel(const BatchChange& c, const BatchKernel& k, const OpT
                                                             : memory_scaling(c, k, target);
     default: return memory_scaling(c, k, target);
   }
+}
+
+}  // namespace
+
+KernelScaling scale_kernel(const BatchChange& c, const BatchKernel& k, const OpTensors& target) {
+  if (is_constant(c, k)) return {};
+  KernelScaling s = scaling_by_family(c, k, target);
+  s.recurrent = k.op != nullptr && k.op->name.find("rnn") != std::string_view::npos;
+  return s;
 }
 
 }  // namespace tandem

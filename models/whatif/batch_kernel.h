@@ -49,10 +49,11 @@ struct KernelScaling {
   double floor_us = 0;
   double floor_share = 0;  // of the measured time; the floor is at most this
   double damping_us = 0;
-  double base_us = 1;     // modelled body at the base batch
-  double target_us = 1;   // and at the new one
-  double launches = 1;    // at the new batch over those at the base; stands for their number
-  bool switches = false;  // the library is likely to choose another algorithm
+  double base_us = 1;      // modelled body at the base batch
+  double target_us = 1;    // and at the new one
+  double launches = 1;     // at the new batch over those at the base; stands for their number
+  bool switches = false;   // the library is likely to choose another algorithm
+  bool recurrent = false;  // of a recurrent layer
   double predict_us(double measured_us) const;
 };
 
