@@ -69,7 +69,7 @@ TraceLaunches::TraceLaunches(const Trace& trace, const Links& links,
 }
 
 const KernelClass& TraceLaunches::class_of(StringId name, StringId op) {
-  const auto text = [&](StringId id) { return id.valid() ? trace_.strings.get(id) : ""; };
+  const auto text = [&](StringId id) { return text_of(trace_, id); };
   const std::uint64_t key = (std::uint64_t{name.value} << 32U) | op.value;
   const auto [it, fresh] = classes_.try_emplace(key);
   if (fresh) it->second = classify(text(name), text(op));
@@ -77,7 +77,7 @@ const KernelClass& TraceLaunches::class_of(StringId name, StringId op) {
 }
 
 std::uint32_t TraceLaunches::add(const Key& key) {
-  const auto text = [&](StringId id) { return id.valid() ? trace_.strings.get(id) : ""; };
+  const auto text = [&](StringId id) { return text_of(trace_, id); };
   const auto kind = static_cast<ActivityKind>(key.kind);
   const std::string_view name = text(key.name);
   const auto number = static_cast<std::uint32_t>(launches_.size());

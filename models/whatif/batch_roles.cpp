@@ -44,10 +44,6 @@ bool updates_rows(std::string_view op) {
   return has(op, "index") || has(op, "gather") || has(op, "scatter") || has(op, "embedding");
 }
 
-std::string_view text_of(const Trace& trace, StringId id) {
-  return id.valid() ? trace.strings.get(id) : std::string_view{};
-}
-
 bool same_dims(const TensorShape& a, const TensorShape& b) {
   return a.rank == b.rank && a.dims == b.dims;
 }

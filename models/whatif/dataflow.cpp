@@ -10,17 +10,13 @@ namespace {
 
 constexpr std::string_view autograd_node = "autograd::engine::evaluate_function";
 
-std::string_view text(const Trace& trace, StringId id) {
-  return id.valid() ? trace.strings.get(id) : std::string_view{};
-}
-
 /// Rules by name, each looked up once.
 class Rules {
  public:
   explicit Rules(const Trace& trace) : trace_(trace), known_(trace.strings.size(), nullptr) {}
   const FlowRule& of(std::uint32_t row) {
     const StringId name = trace_.ops.name[row];
-    if (known_[name.index()] == nullptr) known_[name.index()] = &flow_rule(text(trace_, name));
+    if (known_[name.index()] == nullptr) known_[name.index()] = &flow_rule(text_of(trace_, name));
     return *known_[name.index()];
   }
 
@@ -84,7 +80,7 @@ class OpCollector {
     for (std::uint32_t r = row; r != no_row; r = flow_.nesting.parent[r]) {
       op.root = r;
       if (op.sequence < 0) op.sequence = ops.sequence[r];
-      const bool node = text(step_.trace, ops.name[r]).starts_with(autograd_node);
+      const bool node = text_of(step_.trace, ops.name[r]).starts_with(autograd_node);
       if (!node && ops.forward_thread[r] <= 0) continue;  // old profilers only note the thread
       op.phase = FlowPhase::backward;
       if (ops.sequence[r] >= 0) op.sequence = ops.sequence[r];
@@ -107,7 +103,7 @@ bool is_transfer(const Step& step, const Dataflow& flow, const FlowOp& op) {
 
 bool names_loss(const Trace& trace, const OpNesting& nesting, std::uint32_t row) {
   for (; row != no_row; row = nesting.parent[row]) {
-    const std::string_view name = text(trace, trace.ops.name[row]);
+    const std::string_view name = text_of(trace, trace.ops.name[row]);
     if (name.find("loss") != name.npos || name.find("cross_entropy") != name.npos) return true;
   }
   return false;
@@ -162,8 +158,8 @@ class Binder {
                               (strides.valid() ? std::uint64_t{strides.value} << 20U : 0);
     const auto [it, fresh] = parsed_.try_emplace(key);
     if (fresh) {
-      it->second = parse_tensors(text(step_.trace, dims), text(step_.trace, types),
-                                 text(step_.trace, strides));
+      it->second = parse_tensors(text_of(step_.trace, dims), text_of(step_.trace, types),
+                                 text_of(step_.trace, strides));
     }
     return it->second;
   }
@@ -231,7 +227,7 @@ class Binder {
 
   /// Gradients that meet are added right below the node that reads the sum.
   bool accumulates(const FlowOp& op) const {
-    const std::string_view name = text(step_.trace, step_.trace.ops.name[op.op]);
+    const std::string_view name = text_of(step_.trace, step_.trace.ops.name[op.op]);
     return (name == "aten::add_" || name == "aten::add") && flow_.nesting.parent[op.op] == op.root;
   }
 
@@ -305,10 +301,10 @@ class Binder {
     if (op.kind == FlowKind::optimizer || !ops.dims[op.op].valid()) return;
     if (op.root != node_) node_ = op.root, gradient_ = no_row;
     const OpTensors& in = operands(op);
-    const std::string_view name = text(step_.trace, ops.name[op.op]);
+    const std::string_view name = text_of(step_.trace, ops.name[op.op]);
     bind_inputs(op, rules_.of(op.op), in);
     shapes_.clear();
-    output_shapes(op.kind, name, in, parse_arguments(text(step_.trace, ops.concrete[op.op])),
+    output_shapes(op.kind, name, in, parse_arguments(text_of(step_.trace, ops.concrete[op.op])),
                   shapes_);
     for (const OutputShape& s : shapes_) {
       if (s.type != DataType::unknown) flow_.outputs.push_back(add(s.elements, s.type, i));

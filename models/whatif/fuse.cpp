@@ -23,10 +23,6 @@ std::size_t parse_name(std::string_view option, std::string_view name,
   throw InputError("command line", option, "\"" + std::string(name) + "\"", "one of: " + all);
 }
 
-std::string_view text(const Trace& trace, StringId id) {
-  return id.valid() ? trace.strings.get(id) : std::string_view{};
-}
-
 double gpu_us(const Step& step) {
   double sum = 0;
   for (const DeviceWork& work : step.plan.works) sum += to_us(work.duration);
@@ -44,7 +40,7 @@ double gradient_nodes_us(const Step& step, const HostModel& host) {
   double sum = 0;
   const HostOps& ops = step.trace.ops;
   for (std::size_t i = 0; i < ops.size(); ++i) {
-    const std::string_view name = text(step.trace, ops.name[i]);
+    const std::string_view name = text_of(step.trace, ops.name[i]);
     if (name.starts_with("autograd::engine") && name.ends_with("AccumulateGrad")) {
       sum += to_us(ops.duration[i]);
     }

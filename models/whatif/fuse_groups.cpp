@@ -11,10 +11,6 @@
 namespace tandem {
 namespace {
 
-std::string_view text(const Trace& trace, StringId id) {
-  return id.valid() ? trace.strings.get(id) : std::string_view{};
-}
-
 bool fusable(FuseRole role) {
   return role == FuseRole::pointwise || role == FuseRole::row || role == FuseRole::column_sum ||
          role == FuseRole::channel_norm || role == FuseRole::channel_norm_backward;
@@ -31,20 +27,20 @@ struct Planner {
   Planner(const Step& s, const Dataflow& f) : step(s), flow(f) {}
 
   std::string_view name(const FlowOp& op) const {
-    return text(step.trace, step.trace.ops.name[op.op]);
+    return text_of(step.trace, step.trace.ops.name[op.op]);
   }
 
   std::string_view first_kernel(const FlowOp& op) const {
     const std::uint32_t w = flow.works_of(op).front();
-    return text(step.trace, step.trace.activities.name[step.plan.works[w].source]);
+    return text_of(step.trace, step.trace.activities.name[step.plan.works[w].source]);
   }
 
   /// Sums that keep the last dimension add up columns.
   bool keeps_last_dimension(const FlowOp& op) const {
     const HostOps& ops = step.trace.ops;
-    const auto arguments = parse_arguments(text(step.trace, ops.concrete[op.op]));
-    const OpTensors in =
-        parse_tensors(text(step.trace, ops.dims[op.op]), text(step.trace, ops.types[op.op]), "");
+    const auto arguments = parse_arguments(text_of(step.trace, ops.concrete[op.op]));
+    const OpTensors in = parse_tensors(text_of(step.trace, ops.dims[op.op]),
+                                       text_of(step.trace, ops.types[op.op]), "");
     const TensorShape* x = in.at(0);
     if (x == nullptr || arguments.size() < 2) return false;
     const auto dims = parse_integers(arguments[1]);
@@ -56,7 +52,7 @@ struct Planner {
   /// With the statistics of the batch, not with running ones.
   bool trains(const FlowOp& op) const {
     constexpr std::size_t training = 5;  // argument of every aten batch norm
-    const auto arguments = parse_arguments(text(step.trace, step.trace.ops.concrete[op.op]));
+    const auto arguments = parse_arguments(text_of(step.trace, step.trace.ops.concrete[op.op]));
     if (arguments.size() > training && arguments[training] == "False") return false;
     return first_kernel(op).find("_inf") == std::string_view::npos;
   }
@@ -65,7 +61,7 @@ struct Planner {
   bool sparse(const FlowOp& op) const {
     const bool rows = op.kind == FlowKind::gather || op.kind == FlowKind::scatter;
     for (std::uint32_t r = op.op; rows && r != no_row; r = flow.nesting.parent[r]) {
-      const std::string_view name = text(step.trace, step.trace.ops.name[r]);
+      const std::string_view name = text_of(step.trace, step.trace.ops.name[r]);
       if (name.find("embedding_bag") != name.npos || name.find("sparse") != name.npos) return true;
     }
     return false;
@@ -95,7 +91,7 @@ struct Planner {
   /// Zeros that a kernel adds to are written; others are constants of the kernels that read them.
   FuseRole fill_role(const FlowOp& op) const {
     for (std::uint32_t r = flow.nesting.parent[op.op]; r != no_row; r = flow.nesting.parent[r]) {
-      if (flow_kind(text(step.trace, step.trace.ops.name[r])) == FlowKind::scatter) {
+      if (flow_kind(text_of(step.trace, step.trace.ops.name[r])) == FlowKind::scatter) {
         return FuseRole::pointwise;
       }
     }

@@ -7,10 +7,6 @@
 namespace tandem {
 namespace {
 
-std::string_view text(const Trace& trace, StringId id) {
-  return id.valid() ? trace.strings.get(id) : std::string_view{};
-}
-
 const GeneratedRate& rate_of(const FusionLaw& law, GeneratedKind kind) {
   switch (kind) {
     case GeneratedKind::pointwise: return law.pointwise;
@@ -279,7 +275,7 @@ std::string generated_name(const KernelContext& context, GeneratedKind kind,
   std::set<std::string> parts;
   for (const std::uint32_t i : group.ops) {
     const FlowOp& op = context.flow.ops[i];
-    std::string_view name = text(context.step.trace, context.step.trace.ops.name[op.op]);
+    std::string_view name = text_of(context.step.trace, context.step.trace.ops.name[op.op]);
     if (name.starts_with("aten::")) name.remove_prefix(6);
     if (op.kind == FlowKind::cast) name = "_to_copy";
     while (name.ends_with('_')) name.remove_suffix(1);

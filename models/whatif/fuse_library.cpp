@@ -9,18 +9,15 @@
 namespace tandem {
 namespace {
 
-std::string_view text(const Trace& trace, StringId id) {
-  return id.valid() ? trace.strings.get(id) : std::string_view{};
-}
-
 OpTensors operands(const Trace& trace, const FlowOp& op) {
   const HostOps& ops = trace.ops;
-  return parse_tensors(text(trace, ops.dims[op.op]), text(trace, ops.types[op.op]), "");
+  return parse_tensors(text_of(trace, ops.dims[op.op]), text_of(trace, ops.types[op.op]), "");
 }
 
 auto convolution_shape(const Trace& trace, const FlowOp& op, const OpTensors& in) {
-  const auto arguments = parse_arguments(text(trace, trace.ops.concrete[op.op]));
-  return conv_shape(OpContext{text(trace, trace.ops.name[op.op]), in, arguments, LaunchGeometry{}});
+  const auto arguments = parse_arguments(text_of(trace, trace.ops.concrete[op.op]));
+  return conv_shape(
+      OpContext{text_of(trace, trace.ops.name[op.op]), in, arguments, LaunchGeometry{}});
 }
 
 double clock_hz(const GpuArch& gpu) { return gpu.boost_clock_mhz * 1e6; }
@@ -179,7 +176,7 @@ void LibraryRewrite::convolution(const FlowOp& op, LibraryChange& change) {
     } else if (c->product && on_tensor_cores(k)) {
       best = std::min(best, aligned_us(2 * c->macs, c->bytes(), c->type));
     } else if (c->depthwise && k.family == KernelFamily::convolution) {
-      const double lanes = depthwise_us(c_, *c, text(trace, trace.activities.name[a]));
+      const double lanes = depthwise_us(c_, *c, text_of(trace, trace.activities.name[a]));
       best = std::min(best, std::max(lanes, aligned_us(0, c->bytes(), c->type)));
     } else {
       continue;
@@ -223,7 +220,7 @@ std::vector<ExtraKernel> LibraryRewrite::attention_by_products(const FlowOp& op,
                                                                bool dropout) const {
   const Trace& trace = c_.step.trace;
   const OpTensors in = operands(trace, op);
-  const auto shape = attention_shape(OpContext{text(trace, trace.ops.name[op.op]), in, {}, {}});
+  const auto shape = attention_shape(OpContext{text_of(trace, trace.ops.name[op.op]), in, {}, {}});
   const bool back = op.kind == FlowKind::attention_backward;
   const TensorShape* q = in.at(back ? 1 : 0);
   if (!shape || q == nullptr) return {};

@@ -17,10 +17,6 @@ namespace {
 
 constexpr std::array<std::string_view, 4> names = {"fp32", "tf32", "amp", "bf16"};
 
-std::string_view text(const Trace& trace, StringId id) {
-  return id.valid() ? trace.strings.get(id) : std::string_view{};
-}
-
 /// Kernel names by their number: classifying one is a search.
 using Tf32Names = std::unordered_map<std::uint32_t, bool>;
 
@@ -28,7 +24,7 @@ bool uses_tf32(const Step& step, const Dataflow& flow, const FlowOp& op, Tf32Nam
   for (const std::uint32_t w : flow.works_of(op)) {
     const StringId name = step.trace.activities.name[step.plan.works[w].source];
     const auto [it, fresh] = known.try_emplace(name.value, false);
-    if (fresh) it->second = classify(text(step.trace, name)).math == DataType::tf32;
+    if (fresh) it->second = classify(text_of(step.trace, name)).math == DataType::tf32;
     if (it->second) return true;
   }
   return false;

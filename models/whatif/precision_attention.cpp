@@ -8,10 +8,6 @@
 namespace tandem {
 namespace {
 
-std::string_view text(const Trace& trace, StringId id) {
-  return id.valid() ? trace.strings.get(id) : std::string_view{};
-}
-
 bool is_attention(FlowKind kind) {
   return kind == FlowKind::attention || kind == FlowKind::attention_backward;
 }
@@ -22,7 +18,7 @@ std::vector<bool> attention_names(const Trace& trace) {
   for (const StringId name : trace.ops.name) {
     if (seen[name.index()]) continue;
     seen[name.index()] = true;
-    out[name.index()] = is_attention(flow_kind(text(trace, name)));
+    out[name.index()] = is_attention(flow_kind(text_of(trace, name)));
   }
   return out;
 }
@@ -107,7 +103,7 @@ bool PrecisionRewrite::drops_out(std::uint32_t row) const {
   const Trace& trace = edit_.step().trace;
   for (; row != no_row; row = flow_.nesting.parent[row]) {
     if (op_name(row) != "aten::scaled_dot_product_attention") continue;
-    const auto arguments = parse_arguments(text(trace, trace.ops.concrete[row]));
+    const auto arguments = parse_arguments(text_of(trace, trace.ops.concrete[row]));
     return arguments.size() > probability &&
            arguments[probability].find_first_of("123456789") != std::string_view::npos;
   }

@@ -8,10 +8,6 @@
 namespace tandem {
 namespace {
 
-std::string_view text(const Trace& trace, StringId id) {
-  return id.valid() ? trace.strings.get(id) : std::string_view{};
-}
-
 /// `to(tensor, dtype, non_blocking, copy, memory_format)`; the one with a device has 8 arguments.
 bool names_type_only(const OpTensors& operands, std::string_view types) {
   return operands.shapes.size() == 1 && std::count(types.begin(), types.end(), ',') == 4;
@@ -27,13 +23,13 @@ std::vector<IdleConversion> idle_conversions(const Trace& trace, const OpNesting
   }
   std::vector<IdleConversion> out;
   for (std::uint32_t row = 0; row < ops.size(); ++row) {
-    if (text(trace, ops.name[row]) != "aten::to" || has_inner[row]) continue;
+    if (text_of(trace, ops.name[row]) != "aten::to" || has_inner[row]) continue;
     const std::uint32_t parent = nesting.parent[row];
-    const std::string_view around = parent == no_row ? "" : text(trace, ops.name[parent]);
+    const std::string_view around = parent == no_row ? "" : text_of(trace, ops.name[parent]);
     if (around.starts_with("aten::") || around.find("ackward") != around.npos) continue;
-    const std::string_view types = text(trace, ops.types[row]);
+    const std::string_view types = text_of(trace, ops.types[row]);
     const OpTensors operands =
-        parse_tensors(text(trace, ops.dims[row]), types, text(trace, ops.strides[row]));
+        parse_tensors(text_of(trace, ops.dims[row]), types, text_of(trace, ops.strides[row]));
     if (!names_type_only(operands, types) || operands.shapes[0].type != DataType::fp32) continue;
     out.push_back({ops.begin[row], operands.shapes[0].elements()});
   }

@@ -6,13 +6,9 @@
 #include "models/whatif/precision_types.h"
 
 namespace tandem {
-namespace {
-
-using K = FlowKind;
-
-}  // namespace
 
 CastPolicy cast_policy(FlowKind kind, std::string_view name) {
+  using K = FlowKind;
   switch (kind) {
     case K::matmul:
     case K::convolution:

@@ -5,13 +5,6 @@
 #include "models/whatif/precision_names.h"
 
 namespace tandem {
-namespace {
-
-std::string_view text(const Trace& trace, StringId id) {
-  return id.valid() ? trace.strings.get(id) : std::string_view{};
-}
-
-}  // namespace
 
 const OpTensors& OperandCache::of(std::uint32_t op) {
   const HostOps& ops = trace_.ops;
@@ -20,7 +13,8 @@ const OpTensors& OperandCache::of(std::uint32_t op) {
                             (strides.valid() ? std::uint64_t{strides.value} << 20U : 0);
   const auto [it, fresh] = known_.try_emplace(key);
   if (fresh && dims.valid()) {
-    it->second = parse_tensors(text(trace_, dims), text(trace_, types), text(trace_, strides));
+    it->second =
+        parse_tensors(text_of(trace_, dims), text_of(trace_, types), text_of(trace_, strides));
   }
   return it->second;
 }
@@ -118,7 +112,7 @@ void PrecisionRewrite::retype(std::uint32_t index) {
 void PrecisionRewrite::retype_texts(std::uint32_t index, DataType from, DataType to) {
   const FlowOp& op = flow_.ops[index];
   const Trace& trace = edit_.step().trace;
-  std::string types(text(trace, trace.ops.types[op.op]));
+  std::string types(text_of(trace, trace.ops.types[op.op]));
   const std::string before = types;
   for (const FlowUse& use : flow_.inputs_of(op)) {
     if (!is_float(flow_.tensors[use.tensor].type)) continue;
@@ -126,7 +120,7 @@ void PrecisionRewrite::retype_texts(std::uint32_t index, DataType from, DataType
     types = with_argument(types, use.argument, framework_type(type));
   }
   if (types != before) {
-    edit_.set_operands(op.op, std::string(text(trace, trace.ops.dims[op.op])), types);
+    edit_.set_operands(op.op, std::string(text_of(trace, trace.ops.dims[op.op])), types);
   }
   if (op.kind == FlowKind::matmul || from == to) return;
   for (const std::uint32_t w : flow_.works_of(op)) {
@@ -241,7 +235,7 @@ void PrecisionRewrite::insert(const PlannedCast& cast) {
   k.name = cast_name(cast.from, cast.to);
   k.op = "aten::copy_";
   const std::uint32_t reader = flow_.ops[cast.reader].op;
-  const std::string shape(list_argument(text(trace, trace.ops.dims[reader]), cast.argument));
+  const std::string shape(list_argument(text_of(trace, trace.ops.dims[reader]), cast.argument));
   const std::string dims = shape.empty() || shape.find('[', 1) != shape.npos
                                ? std::string("[").append(std::to_string(cast.elements)).append("]")
                                : shape;
@@ -275,19 +269,20 @@ double PrecisionRewrite::us(std::uint32_t work) const {
 
 std::string_view PrecisionRewrite::name(std::uint32_t work) const {
   const Trace& trace = edit_.step().trace;
-  return text(trace, trace.activities.name[edit_.step().plan.works[work].source]);
+  return text_of(trace, trace.activities.name[edit_.step().plan.works[work].source]);
 }
 
 std::string_view PrecisionRewrite::op_name(std::uint32_t row) const {
   const Trace& trace = edit_.step().trace;
-  return text(trace, trace.ops.name[row]);
+  return text_of(trace, trace.ops.name[row]);
 }
 
 const KernelClass& PrecisionRewrite::kernel_class(std::uint32_t work) {
   const Trace& trace = edit_.step().trace;
   const StringId id = trace.activities.name[edit_.step().plan.works[work].source];
   const auto [it, fresh] = classes_.try_emplace(id.value);
-  if (fresh) it->second = classify(text(trace, id), op_name(flow_.ops[flow_.op_of_work[work]].op));
+  if (fresh)
+    it->second = classify(text_of(trace, id), op_name(flow_.ops[flow_.op_of_work[work]].op));
   return it->second;
 }
 
@@ -302,8 +297,8 @@ NewKernel PrecisionRewrite::new_kernel(const FlowOp& op, std::uint32_t like, std
   NewKernel k;
   k.name = std::move(name);
   k.op = op_name(op.op);
-  k.dims = text(trace, trace.ops.dims[op.op]);
-  k.types = text(trace, trace.ops.types[op.op]);
+  k.dims = text_of(trace, trace.ops.dims[op.op]);
+  k.types = text_of(trace, trace.ops.types[op.op]);
   const GeometryId g = trace.activities.geometry[edit_.step().plan.works[like].source];
   if (g.valid()) k.geometry = trace.geometries[g.index()];
   k.duration_us = us;

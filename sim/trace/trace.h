@@ -168,6 +168,11 @@ struct Trace {
   LossList losses;
 };
 
+/// A text of the trace; empty for none.
+inline std::string_view text_of(const Trace& trace, StringId id) {
+  return id.valid() ? trace.strings.get(id) : std::string_view{};
+}
+
 /// Bytes held by the columns and the string table: the yardstick of the ingest memory bound.
 std::size_t memory_bytes(const Trace& trace);
 
