@@ -182,6 +182,12 @@ Step cut_step(const Trace& trace, const Links& links, StepPlan plan) {
   return step;
 }
 
+double gpu_us(const Step& step) {
+  double sum = 0;
+  for (const DeviceWork& work : step.plan.works) sum += to_us(work.duration);
+  return sum;
+}
+
 void retime_plan(Step& step) {
   for (DeviceWork& work : step.plan.works) {
     work.duration = step.trace.activities.duration[work.source];

@@ -28,6 +28,9 @@ struct Step {
 /// Cuts the rows that `step` refers to, and the operations around them, out of `trace`.
 Step cut_step(const Trace& trace, const Links& links, StepPlan step);
 
+/// Sum of the durations of its works.
+double gpu_us(const Step& step);
+
 /// Makes the durations of the plan those of the activities.
 void retime_plan(Step& step);
 

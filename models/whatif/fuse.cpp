@@ -23,12 +23,6 @@ std::size_t parse_name(std::string_view option, std::string_view name,
   throw InputError("command line", option, "\"" + std::string(name) + "\"", "one of: " + all);
 }
 
-double gpu_us(const Step& step) {
-  double sum = 0;
-  for (const DeviceWork& work : step.plan.works) sum += to_us(work.duration);
-  return sum;
-}
-
 double host_us(const Step& step) {
   double sum = 0;
   for (const HostItem& item : step.plan.items) sum += to_us(item.gap + item.call);

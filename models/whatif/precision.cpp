@@ -80,27 +80,11 @@ void require_shapes(const Step& step, const Dataflow& flow) {
                    "operator shapes (record_shapes=True) for --precision");
 }
 
-void require_support(const GpuArch& gpu, Precision to) {
-  const bool bf16 = to != Precision::bf16 || tensor_fma_per_clk(gpu, MathType::bf16) > 0;
-  const bool tf32 = to != Precision::tf32 || tensor_fma_per_clk(gpu, MathType::tf32) > 0;
-  const bool fp16 = to != Precision::amp || tensor_fma_per_clk(gpu, MathType::fp16) > 0;
-  if (bf16 && tf32 && fp16) return;
-  throw InputError("command line", "--precision",
-                   "\"" + std::string(to_string(to)) + "\" on " + gpu.name,
-                   "a precision that the tensor cores of the GPU have");
-}
-
 TypeChange type_change(const Trace& trace, const Dataflow& flow, Precision from, Precision to) {
   if (is_autocast(from) && is_autocast(to)) return with_half(flow, half_of(to));
   if (is_autocast(from)) return without_autocast(flow);
   if (is_autocast(to)) return autocast(trace, flow, half_of(to));
   return with_half(flow, DataType::fp16);  // no type changes, only the pipes
-}
-
-double gpu_us(const Step& step) {
-  double sum = 0;
-  for (const DeviceWork& work : step.plan.works) sum += to_us(work.duration);
-  return sum;
 }
 
 }  // namespace
@@ -114,6 +98,18 @@ Precision parse_precision(std::string_view name) {
   if (found != names.end()) return static_cast<Precision>(found - names.begin());
   throw InputError("command line", "--precision", "\"" + std::string(name) + "\"",
                    "one of: fp32, tf32, amp, bf16");
+}
+
+void require_precision(const GpuArch& gpu, Precision precision) {
+  if (precision == Precision::fp32) return;
+  const MathType math = precision == Precision::tf32   ? MathType::tf32
+                        : precision == Precision::bf16 ? MathType::bf16
+                                                       : MathType::fp16;
+  if (tensor_fma_per_clk(gpu, math) > 0) return;
+  throw InputError("command line", "--precision",
+                   "\"" + std::string(to_string(precision)) + "\" on \"" + gpu.name +
+                       "\", which has no tensor cores for it",
+                   "a precision that the GPU has, e.g. fp32");
 }
 
 Precision traced_precision(const Step& step) { return detect(step, dataflow(step)); }
@@ -130,7 +126,7 @@ Step with_precision(Step step, Precision to, const GpuArch& gpu, const Precision
   r = {};
   r.from = detect(step, flow), r.to = to;
   if (r.from == to) return step;
-  require_support(gpu, to);
+  require_precision(gpu, to);
   const RetimeContext context{gpu, law, time};
   const TypeChange change = type_change(step.trace, flow, r.from, to);
   const auto scaler = gradient_scaler(step, flow);

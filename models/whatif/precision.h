@@ -26,6 +26,8 @@ Precision parse_precision(std::string_view name);
 
 /// From the types of its matrix products and convolutions and the names of their kernels.
 Precision traced_precision(const Step& step);
+/// Errors: InputError if the GPU has no tensor cores for the precision.
+void require_precision(const GpuArch& gpu, Precision precision);
 /// Whether the operations of the step state operands, so that their precision can be told.
 bool states_types(const Step& step);
 

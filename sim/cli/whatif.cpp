@@ -80,38 +80,19 @@ std::optional<GpuArch> target_gpu(const Analysis& a, const ReplayOptions& option
   return gpu;
 }
 
-/// Errors: InputError if the scenario's GPU has no tensor cores for the precision asked for.
-void require_precision(const GpuArch& gpu, Precision precision) {
-  if (precision == Precision::fp32) return;
-  const MathType math = precision == Precision::tf32   ? MathType::tf32
-                        : precision == Precision::bf16 ? MathType::bf16
-                                                       : MathType::fp16;
-  if (tensor_fma_per_clk(gpu, math) > 0) return;
-  throw InputError("command line", "--precision",
-                   "\"" + std::string(to_string(precision)) + "\" on \"" + gpu.name +
-                       "\", which has no tensor cores for it",
-                   "a precision that the GPU has, e.g. fp32");
-}
-
-double gpu_time_us(const Step& step) {
-  double sum = 0;
-  for (const DeviceWork& work : step.plan.works) sum += to_us(work.duration);
-  return sum;
-}
-
 void change_gpu(const Analysis& a, const ReplayOptions& options, Scenario& s) {
   s.gpu = target_gpu(a, options);
   if (!s.gpu || (s.gpu->name == a.gpu->name && options.overrides.empty())) return;
   const Configs& c = a.configs;
   if (!options.precision.empty()) require_precision(*s.gpu, parse_precision(options.precision));
   s.retarget.emplace();
-  const double before_us = gpu_time_us(s.step);
+  const double before_us = gpu_us(s.step);
   s.step = with_gpu(std::move(s.step),
                     {&*a.gpu, &*s.gpu, &c.time, &c.batch, &c.retarget, c.host.launch_call_us},
                     s.losses, &*s.retarget);
   s.rewritten = true;
   constexpr double noise = 1e-6;
-  const bool same = std::abs(gpu_time_us(s.step) - before_us) <= noise * before_us;
+  const bool same = std::abs(gpu_us(s.step) - before_us) <= noise * before_us;
   s.losses.add("gpu_change_without_effect", Severity::warning,
                "the numbers that were changed bound no kernel of the trace, or no law of its time "
                "uses them (configs/gpus/README.md)",

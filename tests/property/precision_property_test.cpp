@@ -26,12 +26,6 @@ Scenario scenario(const std::string& precision) {
   return make_scenario(analysis(), nullptr, o);
 }
 
-double gpu_us(const Step& step) {
-  double sum = 0;
-  for (const DeviceWork& work : step.plan.works) sum += to_us(work.duration);
-  return sum;
-}
-
 TEST(PrecisionProperty, PlanAndTraceAgree) {
   int seen = 0;
   for (const char* precision : {"amp", "bf16", "tf32"}) {

@@ -35,12 +35,6 @@ Step retarget(const Analysis& a, const GpuArch& to, RetargetReport* report = nul
                   report);
 }
 
-double gpu_us(const Step& step) {
-  double sum = 0;
-  for (const DeviceWork& work : step.plan.works) sum += to_us(work.duration);
-  return sum;
-}
-
 TEST(Retarget, ToTheSameGpuChangesNothing) {
   const Step same = retarget(resnet(), *resnet().gpu);
   const Plan& plan = resnet().traced_step.plan;
