@@ -211,19 +211,18 @@ std::optional<EnergyConfig> load_energy(const std::string& gpu_path, const std::
   return config;
 }
 
-EnergyCatalogue load_energies(const GpuCatalogue& gpus) {
-  EnergyCatalogue catalogue{gpus.folder, {}};
-  for (const GpuArch& gpu : gpus.gpus) {
-    auto config = load_energy(gpus.folder + "/" + gpu.name + ".json");
-    if (config) catalogue.gpus.emplace_back(gpu.name, std::move(*config));
-  }
-  return catalogue;
-}
-
 void add_energy_of(EnergyCatalogue& catalogue, const std::string& gpu_name,
                    const std::string& gpu_path) {
   auto config = load_energy(gpu_path, catalogue.folder);
   if (config) catalogue.gpus.emplace_back(gpu_name, std::move(*config));
+}
+
+EnergyCatalogue load_energies(const GpuCatalogue& gpus) {
+  EnergyCatalogue catalogue{gpus.folder, {}};
+  for (const GpuArch& gpu : gpus.gpus) {
+    add_energy_of(catalogue, gpu.name, gpus.folder + "/" + gpu.name + ".json");
+  }
+  return catalogue;
 }
 
 void widen(EnergyConfig& config, double least) {

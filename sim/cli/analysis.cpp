@@ -5,7 +5,6 @@
 #include "sim/cli/kernel_counters.h"
 #include "sim/cli/measured_counters.h"
 #include "sim/cli/replay.h"
-#include "sim/cli/step_energy.h"
 #include "sim/cli/whatif.h"
 #include "sim/engine/engine.h"
 #include "sim/metrics/step_metrics.h"
@@ -82,7 +81,6 @@ Analysis analyse(Trace trace, const ReplayOptions& options) {
   StepPlan step = step_plan(a.trace, a.measured, host, options.profiler);
   a.losses.merge(step.losses);
   a.traced_step = cut_step(a.trace, a.links, std::move(step));
-  a.traced_power_w = traced_power_w(a);
   if (a.gpu) a.memory = measured_peak(a, nullptr);
   if (a.memory) a.shape_item_bytes = shape_item_bytes(a, a.traced_step);
   return a;

@@ -246,9 +246,11 @@ Prediction predict_step(const Analysis& a, Scenario scenario, const ReplayOption
   if (p.target) demand = step_demand(a, launches, p);
   LimitedPower power;
   if (demand && predicts_durations(scenario)) {
-    const double traced_w = scenario.retarget ? 0 : a.traced_power_w;
-    const double limit_w = std::max(demand->config.trace.power_limit_w, traced_w);
-    power = limited_power(*demand, a, limit_w, p);
+    const TraceEnergyModel& model = demand->config.trace;
+    power = limited_power(*demand, a, model.power_limit_w, p);
+    if (power.clock_share < 1 && !scenario.retarget) {
+      power = limited_power(*demand, a, std::max(model.power_limit_w, traced_power_w(a, model)), p);
+    }
     if (power.clock_share < 1) {
       slow_down(power.clock_share, p);
       p.step_counters = scenario_counters(a, p, scenario.rewritten, launches, options);

@@ -57,7 +57,6 @@ struct Analysis {
   Step traced_step;                          // what scenarios start from
   double shape_item_bytes = 0;       // activations of an item, from shapes alone; with memory
   std::optional<PeakMemory> memory;  // by batch, where the capture states its peak
-  double traced_power_w = 0;         // as traced_power_w() says
   TraceSummary summary;
   std::vector<StepFidelity> fidelity;
   LossList losses;

@@ -130,12 +130,7 @@ LimitedPower limited_power(const StepDemand& step, const Analysis& a, double lim
   return limit_power(demand, limit_w, a.configs.work_rules.clock_exponent);
 }
 
-double traced_power_w(const Analysis& a) {
-  if (!a.gpu || a.traced_step.plan.works.empty()) return 0;
-  const auto& known = a.configs.energies.gpus;
-  const bool priced = std::any_of(known.begin(), known.end(),
-                                  [&](const auto& entry) { return entry.first == a.gpu->name; });
-  if (!priced) return 0;
+double traced_power_w(const Analysis& a, const TraceEnergyModel& model) {
   const Trace& trace = a.traced_step.trace;
   std::vector<std::uint32_t> rows;
   TimePoint begin = TimePoint::max(), end = TimePoint::min();
@@ -146,7 +141,6 @@ double traced_power_w(const Analysis& a) {
     end = std::max(end, at + trace.activities.duration[work.source]);
   }
   const TraceLaunches launches(trace, a.traced_step.links, ops_of_calls(trace).innermost);
-  const TraceEnergyModel model = find_energy(a.configs.energies, *a.gpu).trace;
   double dynamic_j = 0;
   for (const EnergyWork& work :
        energy_works(trace, launches, *a.gpu, a.configs.costs, a.configs.work_rules, rows, begin)) {

@@ -31,10 +31,10 @@ void add_energy(const StepDemand& demand, Prediction& prediction);
 LimitedPower limited_power(const StepDemand& demand, const Analysis& analysis, double limit_w,
                            const Prediction& prediction);
 
-/// Power that the model gives the traced step while the device works, whatever the limit; 0 without
-/// constants. The board did that work in the traced time, so that no prediction on the same GPU is
-/// slowed down for less.
-double traced_power_w(const Analysis& analysis);
+/// Power that the model gives the traced step while the device works, whatever the limit. The board
+/// did that work in the traced time, so that no prediction on the same GPU is slowed down for less.
+/// `model`: of the traced GPU.
+double traced_power_w(const Analysis& analysis, const TraceEnergyModel& model);
 
 /// Whether the clock of the SMs decides how long a kernel takes.
 bool limited_by_sms(const WorkCounters& work);

@@ -18,11 +18,11 @@ struct SweepBase {
   std::optional<Analysis> second;  // of Experiment::base
 };
 
-/// Reads the traces of `experiment`. `configs`: config folder. Errors: InputError.
 /// Errors: InputError for a value of an axis, or a parameter, that no point could be predicted
-/// with: an unknown precision, mode, compiler, GPU or number of the GPU, or bases that do not fit.
+/// with: an unknown precision, mode, compiler, GPU or number of the GPU. `path`: of the experiment.
 void check_values(const SweepBase& base, const Experiment& experiment, const std::string& path);
 
+/// Reads the traces of `experiment`. `configs`: config folder. Errors: InputError.
 SweepBase load_sweep_base(const Experiment& experiment, const std::string& configs);
 
 /// The options of one point. Errors: InputError for values that name nothing.

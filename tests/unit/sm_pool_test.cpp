@@ -52,15 +52,15 @@ TEST(Pool, DoneIsTheInverseOfTime) {
   EXPECT_EQ(cases, 18);
 }
 
-/// Kernel 0 holds the device over [10, 60]; kernel 1 of another stream could have begun at 12 and
-/// begins at 58, in the tail of kernel 0. Long after them, a kernel of 1.
-TraceMaker contended() {
+/// Kernel 0 holds the device over [7, 60]; kernel 1 of another stream could have begun at 12 and
+/// begins at `begin`, by itself in the tail of kernel 0. Long after them, a kernel of 1.
+TraceMaker contended(double begin = 58, double us = 22) {
   TraceMaker m;
   m.launch(0, 5, 1);
   m.launch(5, 5, 2);
   m.launch(195, 3, 3);
   m.kernel(7, 53, 1, 0);
-  m.kernel(58, 22, 2, 1);
+  m.kernel(begin, us, 2, 1);
   m.kernel(200, 1, 3, 0);
   return m;
 }
@@ -87,13 +87,7 @@ TEST(TracedPool, TakesTheWaitOutOfADuration) {
 // Beside a kernel that holds the device from 7 to 60, another ran from 10 to 14: 4 x 0.02 = 0.08 of
 // its own time, less than any kernel takes.
 TEST(TracedPool, NothingTakesLessThanTheShortestKernel) {
-  TraceMaker m;
-  m.launch(0, 5, 1);
-  m.launch(5, 3, 2);
-  m.launch(195, 3, 3);
-  m.kernel(7, 53, 1, 0);
-  m.kernel(10, 4, 2, 1);
-  m.kernel(200, 1, 3, 0);
+  const TraceMaker m = contended(10, 4);
   const std::vector<double> share = {1.0, 1.0, 0.0};
   EXPECT_NEAR(TracedPool(m.trace, share).alone(1), 1.0 / 4, 1e-6);
 }
