@@ -42,22 +42,6 @@ struct MetricRow {
   std::string_view unit, description;
 };
 
-constexpr std::tuple<std::string_view, std::string_view, std::string_view> energy_rows[] = {
-    {"static_j", "J", "board power with nothing running x time of the step"},
-    {"dram_j", "J", "DRAM"},
-    {"l2_j", "J", "L2"},
-    {"l1_j", "J", "L1"},
-    {"shared_j", "J", "shared memory"},
-    {"compute_j", "J", "FP32 pipes"},
-    {"tensor_j", "J", "tensor cores"},
-    {"instructions_j", "J", "warp instructions that are no multiplications"},
-    {"other_j", "J", "SMs that hold blocks: clocks, schedulers"},
-    {"error_j", "J", "standard deviation of the sum"},
-    {"estimated_share", "ratio", "of the dynamic energy, from kernels without shapes"},
-    {"power_limited_share", "ratio", "of the step, lost to the clock that the power limit allows"},
-    {"lower_bound_data_movement_j", "J",
-     "least energy of the data movement (thesis equation 5.3); no part of the sum"},
-};
 constexpr std::tuple<std::string_view, std::string_view, std::string_view> memory_rows[] = {
     {"peak_bytes", "B", "most memory that the step's tensors hold at once"},
     {"fits", "bool", "in the memory of the scenario's GPU"},
@@ -73,7 +57,7 @@ std::vector<MetricRow> metric_rows() {
   };
   for (const MetricInfo& i : step_metric_infos()) add("step", i.name, i.unit, i.description);
   for (const GpuMetricInfo& i : gpu_metric_infos()) add("step", i.name, i.unit, i.description);
-  for (const auto& [name, unit, text] : energy_rows) add("step.energy", name, unit, text);
+  for (const EnergyInfo& i : energy_infos()) add("step.energy", i.name, i.unit, i.description);
   for (const auto& [name, unit, text] : memory_rows) add("memory", name, unit, text);
   add("kernels[]", "bound", "text",
       "compute, memory, latency or launch: what most of the time is bound by");

@@ -175,6 +175,15 @@ struct EnergySummary {
   double estimated_share = 0;  // of the dynamic energy, from kernels without shapes
 };
 
+/// A number of EnergySummary as reports show it under "energy".
+struct EnergyInfo {
+  std::string_view name;
+  std::string_view unit;
+  std::string_view description;
+  double EnergySummary::*member;
+};
+std::span<const EnergyInfo> energy_infos();
+
 struct Result {
   TraceSummary trace;
   ScenarioSummary scenario;

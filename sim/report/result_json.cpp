@@ -177,20 +177,9 @@ void add_energy(const std::optional<EnergySummary>& e, std::optional<std::int64_
       e && batch ? Json(e->energy_j / static_cast<double>(*batch)) : Json(nullptr);
   step["energy"] = nullptr;
   if (!e) return;
-  step["energy"] = {{"static_j", e->static_j},
-                    {"dram_j", e->dram_j},
-                    {"l2_j", e->l2_j},
-                    {"l1_j", e->l1_j},
-                    {"shared_j", e->shared_j},
-                    {"compute_j", e->compute_j},
-                    {"tensor_j", e->tensor_j},
-                    {"instructions_j", e->instructions_j},
-                    {"other_j", e->other_j},
-                    {"error_j", e->error_j},
-                    {"estimated_share", e->estimated_share},
-                    {"power_limited_share", e->power_limited_share},
-                    {"lower_bound_data_movement_j", e->lower_bound_data_movement_j},
-                    {"lower_bound_error_j", e->lower_bound_error_j}};
+  Json parts = Json::object();
+  for (const EnergyInfo& info : energy_infos()) parts[info.name] = (*e).*info.member;
+  step["energy"] = std::move(parts);
 }
 
 }  // namespace
