@@ -1,11 +1,14 @@
-// Files for the tests of ingest: written into a scratch folder, plain or gzip, and read back.
+// Files for the tests of ingest: written into a scratch folder, plain or compressed, and read back.
 #pragma once
 
 #include <isa-l/igzip_lib.h>
+#include <zstd.h>
 
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -82,6 +85,25 @@ inline std::string gzip(std::string_view text) {
   stream.avail_out = static_cast<std::uint32_t>(out.size());
   if (isal_deflate_stateless(&stream) != COMP_OK) throw std::runtime_error("gzip failed");
   out.resize(stream.total_out);
+  return out;
+}
+
+/// One frame with a checksum; `window_log` is the window that it asks for, 0: what suits the text.
+inline std::string zstd(std::string_view text, int window_log = 0) {
+  const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context(ZSTD_createCCtx(),
+                                                                     ZSTD_freeCCtx);
+  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_checksumFlag, 1);
+  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_windowLog, window_log);
+  // Written as a stream: a frame that knew its size would ask for no more than that.
+  if (window_log > 0) ZSTD_CCtx_setParameter(context.get(), ZSTD_c_contentSizeFlag, 0);
+  std::string out(ZSTD_compressBound(text.size()), '\0');
+  ZSTD_inBuffer from{text.data(), text.size(), 0};
+  ZSTD_outBuffer to{out.data(), out.size(), 0};
+  if (window_log > 0) ZSTD_compressStream2(context.get(), &to, &from, ZSTD_e_continue);
+  if (ZSTD_compressStream2(context.get(), &to, &from, ZSTD_e_end) != 0) {
+    throw std::runtime_error("zstd failed");
+  }
+  out.resize(to.pos);
   return out;
 }
 

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "sim/trace/inflate.h"
+#include "sim/trace/source/byte_source.h"
 
 namespace tandem::bench {
 

@@ -103,7 +103,7 @@ BlockSchedule schedule_of(const Prediction& p, const CostConstants& costs, std::
 int run_blocks(const Arguments& arguments) {
   po::options_description options("tandem blocks TRACE --kernel NAME");
   options.add_options()("help", "show this text")("trace", po::value<std::string>(),
-                                                  "profiler trace (.json or .json.gz)")(
+                                                  "profiler trace (.json, .json.gz or .json.zst)")(
       "kernel", po::value<std::string>(),
       "part of a kernel's name (the longest one is taken), or its position in the step")(
       "gpu", po::value<std::string>()->default_value(""), "GPU to run it on; default: the traced")(

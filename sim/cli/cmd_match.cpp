@@ -24,9 +24,9 @@ using Json = nlohmann::ordered_json;
 constexpr double doubtful_share = 0.5;
 
 po::options_description options_of_match() {
-  po::options_description options("tandem match TRACE NCU.csv[.gz]");
+  po::options_description options("tandem match TRACE NCU.csv[.gz|.zst]");
   options.add_options()("help", "show this text")("trace", po::value<std::string>(),
-                                                  "profiler trace (.json or .json.gz)")(
+                                                  "profiler trace (.json, .json.gz or .json.zst)")(
       "counters", po::value<std::string>(), "Nsight Compute report (ncu --csv, any page)")(
       "step", po::value<std::string>()->default_value(""),
       "step of the trace, e.g. ProfilerStep#3; default: the one that fits best")(

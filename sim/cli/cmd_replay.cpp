@@ -24,7 +24,7 @@ constexpr std::int64_t progress_from_bytes = 100'000'000;
 po::options_description options_of_replay() {
   po::options_description options("tandem replay TRACE");
   options.add_options()("help", "show this text")("trace", po::value<std::string>(),
-                                                  "profiler trace (.json or .json.gz)")(
+                                                  "profiler trace (.json, .json.gz or .json.zst)")(
       "gpu", po::value<std::string>()->default_value(""),
       "GPU to predict for; default: the traced one")(
       "host", po::value<std::string>()->default_value("default"), "host config")(

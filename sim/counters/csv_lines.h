@@ -1,4 +1,4 @@
-// CSV records out of a plain or gzip file that may hold other lines as well.
+// CSV records out of a plain or compressed file that may hold other lines as well.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/trace/inflate.h"
+#include "sim/trace/source/byte_source.h"
 
 namespace tandem {
 

@@ -14,9 +14,9 @@ struct ImportOptions {
   std::function<void(std::int64_t done, std::int64_t total)> progress;
 };
 
-/// Reads a profiler trace, plain or gzip, in a streaming fashion with bounded memory. The format is
-/// recognised from the content. Throws InputError naming file, place, what was found and what was
-/// expected; what is dropped or repaired is counted in Trace::losses.
+/// Reads a profiler trace, plain or compressed (gzip, zstd), in a streaming fashion with bounded
+/// memory. The format is recognised from the content. Throws InputError naming file, place, what
+/// was found and what was expected; what is dropped or repaired is counted in Trace::losses.
 Trace import_trace(const std::string& path, const ImportOptions& options = {});
 
 }  // namespace tandem

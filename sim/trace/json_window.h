@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/trace/inflate.h"
+#include "sim/trace/source/byte_source.h"
 
 namespace tandem {
 

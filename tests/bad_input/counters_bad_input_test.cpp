@@ -96,10 +96,12 @@ TEST(CountersBadInput, ImpossibleLaunches) {
             "3: found an empty kernel name, expected a kernel name");
 }
 
-TEST(CountersBadInput, TruncatedGzip) {
-  const std::string whole = test::gzip(raw_page("smsp__cycles_elapsed.sum", "cycle", {"1", "2"}));
-  EXPECT_TRUE(report_error(whole.substr(0, whole.size() / 2)).find("truncated") !=
-              std::string::npos);
+TEST(CountersBadInput, TruncatedWhereCompressed) {
+  const std::string page = raw_page("smsp__cycles_elapsed.sum", "cycle", {"1", "2"});
+  for (const std::string& whole : {test::gzip(page), test::zstd(page)}) {
+    EXPECT_TRUE(report_error(whole.substr(0, whole.size() / 2)).find("truncated") !=
+                std::string::npos);
+  }
 }
 
 TEST(CountersBadInput, LineWithoutEnd) {

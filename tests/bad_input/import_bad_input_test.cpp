@@ -1,6 +1,7 @@
 // Input that is no usable trace: each kind ends in an InputError that says where and why, or in a
 // counted loss.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -19,6 +20,7 @@ using test::import_text;
 using test::kernel_event;
 using test::kineto;
 using test::TempFile;
+using test::zstd;
 
 #define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << "got: " << (text)
 
@@ -83,6 +85,55 @@ TEST(BadGzip, CorruptDataAndTrailingBytes) {
   stored[10] = static_cast<char>(0x07);  // a block of the reserved type
   EXPECT_HAS(import_error(stored), "found corrupt deflate data");
   EXPECT_HAS(import_error("\x1f\x8b\x03garbage"), "gzip offset");
+}
+
+TEST(BadZstd, Truncated) {
+  const std::string stored = zstd(kineto(kernel_event()));
+  for (std::size_t cut = 4; cut < stored.size(); ++cut) {
+    const std::string text = import_error(stored.substr(0, cut));
+    EXPECT_HAS(text, "found the end of the file, expected more compressed data");
+    EXPECT_HAS(text, "zstd offset " + std::to_string(cut));
+  }
+}
+
+TEST(BadZstd, WrongChecksum) {
+  const std::string good = zstd(kineto(kernel_event()));
+  for (std::size_t from_end = 1; from_end <= 4; ++from_end) {
+    std::string stored = good;
+    stored[stored.size() - from_end] = static_cast<char>(stored[stored.size() - from_end] ^ 1);
+    EXPECT_HAS(import_error(stored), "found a wrong checksum") << from_end;
+  }
+}
+
+TEST(BadZstd, CorruptDataAndTrailingBytes) {
+  const std::string stored = zstd(kineto(kernel_event()));
+  EXPECT_HAS(import_error(stored + "junk"), "expected a zstd frame or the end of the file");
+  EXPECT_HAS(import_error(stored + std::string("\x28\xb5", 2)), "the file is truncated");
+  EXPECT_HAS(import_error("\x28\xb5\x2f\xfdgarbage"), "zstd offset");
+}
+
+// A decoder holds the window that the frame asks for, so a few bytes could ask for gigabytes.
+TEST(BadZstd, AskingForALargeWindow) {
+  const std::string text = kineto(kernel_event());
+  EXPECT_EQ(import_text(zstd(text, 27)).activities.size(), 1u);
+  EXPECT_HAS(import_error(zstd(text, 28)), "found a frame whose window is larger than 128 MiB");
+}
+
+std::int64_t peak_memory() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return std::int64_t{usage.ru_maxrss} << 10;
+}
+
+// 512 MiB of spaces in a few kilobytes pass by without being held.
+TEST(BadZstd, Bomb) {
+  std::string stored = zstd("{\"schemaVersion\": 1, ");
+  const std::string spaces = zstd(std::string(std::size_t{1} << 20, ' '));
+  for (int frame = 0; frame < 512; ++frame) stored += spaces;
+  EXPECT_LT(stored.size(), 100'000u);
+  const std::int64_t before = peak_memory();
+  EXPECT_HAS(import_error(stored), "found the end of the file");
+  EXPECT_LT(peak_memory() - before, std::int64_t{64} << 20);
 }
 
 TEST(BadJson, BinaryGarbage) {

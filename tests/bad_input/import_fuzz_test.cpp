@@ -11,6 +11,7 @@ using test::gzip;
 using test::kernel_event;
 using test::kineto;
 using test::TempFile;
+using test::zstd;
 
 std::string kineto_sample() {
   return R"({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "GPU", "numSms": 4}],)"
@@ -44,7 +45,8 @@ class Damage : public testing::TestWithParam<std::string> {
  protected:
   static std::string sample() {
     if (GetParam() == "kineto") return kineto_sample();
-    return GetParam() == "xprof" ? xprof_sample() : gzip(kineto_sample());
+    if (GetParam() == "xprof") return xprof_sample();
+    return GetParam() == "gzip" ? gzip(kineto_sample()) : zstd(kineto_sample());
   }
 };
 
@@ -82,7 +84,7 @@ TEST_P(Damage, APieceRemovedOrRepeated) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Import, Damage, testing::Values("kineto", "xprof", "gzip"),
+INSTANTIATE_TEST_SUITE_P(Import, Damage, testing::Values("kineto", "xprof", "gzip", "zstd"),
                          [](const auto& test) { return test.param; });
 
 }  // namespace

@@ -10,7 +10,7 @@
 
 #include "models/arch/gpu_config.h"
 #include "models/arch/occupancy.h"
-#include "sim/trace/inflate.h"
+#include "sim/trace/source/byte_source.h"
 
 namespace tandem {
 namespace {

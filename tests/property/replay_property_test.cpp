@@ -10,6 +10,7 @@
 
 #include "sim/cli/replay.h"
 #include "sim/report/report.h"
+#include "sim/trace/source/stored_name.h"
 
 namespace tandem {
 namespace {
@@ -24,7 +25,7 @@ const std::vector<Trace>& captures() {
     for (const auto& entry :
          std::filesystem::recursive_directory_iterator(TANDEM_SOURCE_DIR "/validation/measured")) {
       const std::string path = entry.path().string();
-      if (entry.path().parent_path().filename() == "traces" && path.ends_with(".json.gz")) {
+      if (entry.path().parent_path().filename() == "traces" && trace_stem(path)) {
         paths.push_back(path);
       }
     }

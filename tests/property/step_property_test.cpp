@@ -9,6 +9,7 @@
 #include "sim/cli/replay.h"
 #include "sim/engine/engine.h"
 #include "sim/metrics/attribution.h"
+#include "sim/trace/source/stored_name.h"
 
 namespace tandem {
 namespace {
@@ -18,7 +19,7 @@ void for_every_analysis(const std::function<void(const Analysis&)>& check) {
   for (const auto& entry :
        std::filesystem::recursive_directory_iterator(TANDEM_SOURCE_DIR "/validation/measured")) {
     const std::string path = entry.path().string();
-    if (entry.path().parent_path().filename() != "traces" || !path.ends_with(".json.gz")) continue;
+    if (entry.path().parent_path().filename() != "traces" || !trace_stem(path)) continue;
     SCOPED_TRACE(path);
     ReplayOptions o;
     o.configs = TANDEM_SOURCE_DIR "/configs";

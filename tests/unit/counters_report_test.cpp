@@ -164,10 +164,10 @@ TEST(CounterReport, ReadsReportsOneBehindTheOther) {
   EXPECT_EQ(report.value(Counter::smsp_elapsed_cycles, 3), 2);
 }
 
-TEST(CounterReport, ReadsGzipAndOtherLineEnds) {
+TEST(CounterReport, ReadsCompressedFilesAndOtherLineEnds) {
   std::string page = raw_page("smsp__cycles_elapsed.sum", "cycle", {"1", "2"});
-  const CounterReport zipped = read_report(test::gzip(page));
-  EXPECT_EQ(zipped.size(), 2);
+  EXPECT_EQ(read_report(test::gzip(page)).size(), 2);
+  EXPECT_EQ(read_report(test::zstd(page)).size(), 2);
   std::string windows = "\xef\xbb\xbf";
   for (const char c : page) windows += c == '\n' ? std::string("\r\n") : std::string(1, c);
   EXPECT_EQ(read_report(windows).value(Counter::smsp_elapsed_cycles, 1), 2);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/trace/import.h"
+#include "sim/trace/source/stored_name.h"
 
 namespace tandem {
 namespace {
@@ -15,7 +16,9 @@ std::vector<std::string> traces_under(const std::string& folder) {
   std::vector<std::string> paths;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
     const std::string path = entry.path().string();
-    const bool is_trace = path.ends_with(".json.gz") || path.ends_with(".trace.json");
+    const auto stem = trace_stem(path);
+    // Other plain JSON files lie there as well.
+    const bool is_trace = stem && (!path.ends_with(".json") || stem->ends_with(".trace"));
     if (entry.is_regular_file() && is_trace) paths.push_back(path);
   }
   std::sort(paths.begin(), paths.end());

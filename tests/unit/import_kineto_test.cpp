@@ -222,6 +222,38 @@ TEST(Import, ReadsGzipWithSeveralMembersAndPadding) {
   }
 }
 
+TEST(Import, ReadsZstdWithSeveralFrames) {
+  const std::string text = kineto(kernel_event() + "," + kernel_event({{"gemm", "conv"}}));
+  const std::string half = text.substr(0, text.size() / 2);
+  const std::string skippable("\x5a\x2a\x4d\x18\x03\0\0\0abc", 11);  // pzstd begins with one
+  for (const std::string& stored :
+       {test::zstd(text), test::zstd(half) + test::zstd(text.substr(half.size())),
+        test::zstd("") + test::zstd(text) + test::zstd(""), skippable + test::zstd(text)}) {
+    const Trace t = import_text(stored);
+    EXPECT_EQ(t.activities.size(), 2u);
+    EXPECT_EQ(t.file_bytes, std::ssize(stored));
+    EXPECT_EQ(t.json_bytes, std::ssize(text));
+  }
+}
+
+// More than a chunk of the decoder's input and of the window, so that both are refilled.
+TEST(Import, ReadsLargeZstdAsPlain) {
+  std::string events;
+  std::uint32_t random = 1;
+  for (int i = 0; i < 40'000; ++i) {
+    random = random * 1664525u + 1013904223u;
+    if (i > 0) events += ',';
+    events += kernel_event({{"gemm", std::to_string(random)}});
+  }
+  const std::string stored = test::zstd(kineto(events));
+  ASSERT_GT(stored.size(), std::size_t{1} << 18);
+  const Trace plain = import_text(kineto(events));
+  const Trace packed = import_text(stored);
+  EXPECT_EQ(packed.activities.size(), 40'000u);
+  EXPECT_EQ(text_of(packed, packed.activities.name[39'999]),
+            text_of(plain, plain.activities.name[39'999]));
+}
+
 TEST(Import, ReportsProgress) {
   std::string events = kernel_event();
   while (events.size() < (40u << 20)) events += "," + events;
@@ -242,8 +274,11 @@ TEST(Import, ReportsProgress) {
 }
 
 TEST(Import, RecognisesContentNotNames) {
-  const test::TempFile file(test::gzip(kineto(kernel_event())), "picture.png");
-  EXPECT_EQ(import_trace(file.path()).activities.size(), 1u);
+  const std::string text = kineto(kernel_event());
+  for (const std::string& stored : {text, test::gzip(text), test::zstd(text)}) {
+    const test::TempFile file(stored, "picture.png");
+    EXPECT_EQ(import_trace(file.path()).activities.size(), 1u);
+  }
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <map>
 #include <sstream>
 
-#include "sim/trace/inflate.h"
+#include "sim/trace/source/byte_source.h"
 
 namespace tandem {
 namespace {

@@ -11,6 +11,7 @@
 #include "sim/cli/calibrate_host.h"
 #include "sim/cli/replay.h"
 #include "sim/core/field.h"
+#include "sim/trace/source/stored_name.h"
 #include "validation/energy/measured_energy.h"
 
 namespace tandem {
@@ -19,8 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view trace_suffix = ".json.gz";
-
 /// Captures whose unprofiled iteration is this much longer than the GPU is busy are host-bound.
 constexpr double host_bound_ratio = 1.12;
 
@@ -28,6 +27,11 @@ std::string name_of(const std::string& path) {
   std::string name = fs::path(path).filename().string();
   const std::size_t at = name.find(".json");
   return at == std::string::npos ? name : name.substr(0, at);
+}
+
+/// What was measured beside the trace, without the profiler.
+std::string meta_of(const std::string& trace_path) {
+  return std::string(trace_stem(trace_path).value_or(trace_path)) + ".meta.json";
 }
 
 /// Paths below the data folders that a case names; a capture found twice counts once.
@@ -48,7 +52,7 @@ std::vector<std::string> expand(const Case& c, const CompareOptions& options,
       if (!all || !fs::is_directory(place, error)) continue;
       for (const auto& entry : fs::directory_iterator(place)) {
         const std::string file = entry.path().filename().string();
-        if (!file.ends_with(trace_suffix)) continue;
+        if (!trace_stem(file)) continue;
         const bool out =
             std::any_of(c.excluded.begin(), c.excluded.end(),
                         [&](const std::string& prefix) { return file.starts_with(prefix); });
@@ -67,17 +71,14 @@ std::vector<std::string> expand(const Case& c, const CompareOptions& options,
 
 std::optional<std::string> find_capture(const std::string& name, const CompareOptions& options) {
   for (const std::string& folder : options.data_folders) {
-    const fs::path path = fs::path(folder) / (name + std::string(trace_suffix));
-    std::error_code error;
-    if (fs::is_regular_file(path, error)) return path.string();
+    if (auto path = find_stored((fs::path(folder) / (name + ".json")).string())) return path;
   }
   return {};
 }
 
 /// A number of the capture's meta file, which holds what was measured without the profiler.
 double meta_number(const std::string& trace_path, const std::string& key) {
-  const std::string path =
-      trace_path.substr(0, trace_path.size() - trace_suffix.size()) + ".meta.json";
+  const std::string path = meta_of(trace_path);
   const Json meta = read_json_file(path);
   if (!meta.contains(key) || !meta[key].is_number() || meta[key].get<double>() <= 0) {
     throw InputError(path, key, "no positive number", "a measured value");
@@ -127,11 +128,8 @@ Replay run(const std::string& path, const Case& c, const CompareOptions& options
 /// Nsight Compute's report of the same workload, or nothing.
 std::optional<std::string> counters_of(const std::string& trace_path) {
   const fs::path path(trace_path);
-  const fs::path report =
-      path.parent_path().parent_path() / "counters" / (name_of(trace_path) + ".csv.gz");
-  std::error_code error;
-  if (!fs::is_regular_file(report, error)) return {};
-  return report.string();
+  const fs::path folder = path.parent_path().parent_path() / "counters";
+  return find_stored((folder / (name_of(trace_path) + ".csv")).string());
 }
 
 /// The metric called `names`, or the sum of several with '+' between.
@@ -164,8 +162,7 @@ std::vector<Comparison> compare_counters(const Case& c, const std::string& path,
 /// Predicted power while an iteration takes as long as it did in the power window: reading the
 /// meter slows the host, and an idle GPU draws less.
 double power_in_window(const std::string& trace_path, const EnergySummary& energy) {
-  const auto measured =
-      measured_energy(trace_path.substr(0, trace_path.size() - trace_suffix.size()) + ".meta.json");
+  const auto measured = measured_energy(meta_of(trace_path));
   if (!measured) return energy.average_power_w;
   const double step_us = energy.energy_j / energy.average_power_w * 1e6;
   const double static_w = energy.static_j / step_us * 1e6;
@@ -175,7 +172,7 @@ double power_in_window(const std::string& trace_path, const EnergySummary& energ
 std::vector<Comparison> compare_trace(const Case& c, const std::string& path,
                                       const CompareOptions& options) {
   if ((c.kind == CaseKind::unprofiled || c.kind == CaseKind::power) &&
-      !fs::is_regular_file(path.substr(0, path.size() - trace_suffix.size()) + ".meta.json")) {
+      !fs::is_regular_file(meta_of(path))) {
     return {};
   }
   if (c.kind == CaseKind::counters) return compare_counters(c, path, options);
@@ -228,8 +225,7 @@ double compute_us(const Result& result) {
 
 /// Power x window time of a capture, a sample.
 double measured_sample_j(const std::string& trace_path) {
-  const std::string path =
-      trace_path.substr(0, trace_path.size() - trace_suffix.size()) + ".meta.json";
+  const std::string path = meta_of(trace_path);
   const auto measured = measured_energy(path);
   if (!measured) throw InputError(path, "power_w", "no measured energy", "power and its window");
   return measured->energy_j() / meta_number(trace_path, "batch");

@@ -9,6 +9,7 @@
 #include "sim/core/error.h"
 #include "sim/metrics/attribution.h"
 #include "sim/trace/import.h"
+#include "sim/trace/source/stored_name.h"
 #include "validation/energy/measured_energy.h"
 
 namespace tandem {
@@ -76,8 +77,9 @@ std::vector<Capture> load_captures(const std::string& folder, const GpuCatalogue
     capture.name = name;
     capture.model = model_of(name);
     const std::string stem = (traces / name).string();
-    if (!fs::exists(stem + ".json.gz") || !read_meta(stem + ".meta.json", capture)) continue;
-    read_trace(stem + ".json.gz", gpus, shapes, capture);
+    const auto trace = find_stored(stem + ".json");
+    if (!trace || !read_meta(stem + ".meta.json", capture)) continue;
+    read_trace(*trace, gpus, shapes, capture);
     captures.push_back(std::move(capture));
   }
   return captures;

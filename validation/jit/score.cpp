@@ -14,6 +14,7 @@
 #include "sim/cli/replay.h"
 #include "sim/cli/whatif.h"
 #include "sim/core/field.h"
+#include "sim/trace/source/stored_name.h"
 
 namespace po = boost::program_options;
 
@@ -137,7 +138,7 @@ std::vector<Pair> find_pairs(const std::string& data) {
   std::vector<std::string> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(data)) {
     const std::string path = entry.path().string();
-    if (path.ends_with(".json.gz")) files.push_back(path);
+    if (trace_stem(path)) files.push_back(path);
   }
   std::sort(files.begin(), files.end());
   for (const std::string& measured : files) {

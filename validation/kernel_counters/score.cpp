@@ -1,8 +1,8 @@
 // Scores the kernel model against counters measured by Nsight Compute.
 //   kernel_score --data DIR [--configs DIR] [--costs FILE] [--kernels CSV] [--only PREFIX]
 //     [--shapes drop]: as if the trace were of a CUDA graph, without operations
-// DIR/counters holds NAME.csv.gz and DIR/traces NAME.json.gz of the same workload. Prints one row a
-// capture and the means; --kernels writes every matched kernel with both values.
+// DIR/counters holds NAME.csv[.gz|.zst] and DIR/traces NAME.json[.gz|.zst] of the same workload.
+// Prints one row a capture and the means; --kernels writes every matched kernel with both values.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,6 +22,7 @@
 #include "sim/counters/utilization.h"
 #include "sim/metrics/attribution.h"
 #include "sim/trace/import.h"
+#include "sim/trace/source/stored_name.h"
 
 namespace tandem {
 namespace {
@@ -108,10 +109,11 @@ void write_kernel(std::ofstream& out, const std::string& name, const KernelLaunc
 
 Score score_capture(const std::string& name, const Options& options, const GpuCatalogue& gpus,
                     const CostConstants& costs, std::ofstream& kernels) {
-  const Trace trace = import_trace(options.data + "/traces/" + name + ".json.gz");
+  const Trace trace = import_trace(find_stored(options.data + "/traces/" + name + ".json").value());
   const Links links = link_trace(trace);
   const CallOps ops = ops_of_calls(trace);
-  const CounterReport report = read_counter_report(options.data + "/counters/" + name + ".csv.gz");
+  const CounterReport report =
+      read_counter_report(find_stored(options.data + "/counters/" + name + ".csv").value());
   const StepMatch match = match_best_step(trace, links, report);
   const DeviceMatch device = match_device(gpus, trace.devices.at(0));
   if (device.gpu == nullptr) throw InputError(name, "device", trace.devices[0].name, "a known GPU");
@@ -234,12 +236,13 @@ void run(const Options& options) {
   std::ofstream kernels;
   if (!options.kernels.empty()) kernels.open(options.kernels);
   std::vector<std::string> names;
-  const std::string suffix = ".csv.gz";
   for (const auto& file : std::filesystem::directory_iterator(options.data + "/counters")) {
     const std::string name = file.path().filename().string();
-    const std::string stem = name.substr(0, name.size() - std::min(name.size(), suffix.size()));
-    const bool traced = std::filesystem::exists(options.data + "/traces/" + stem + ".json.gz");
-    if (name.ends_with(suffix) && traced && name.starts_with(options.only)) names.push_back(stem);
+    const auto stem = stem_of(name, ".csv");
+    if (!stem || !name.starts_with(options.only)) continue;
+    if (find_stored(options.data + "/traces/" + std::string(*stem) + ".json")) {
+      names.emplace_back(*stem);
+    }
   }
   std::sort(names.begin(), names.end());
   std::vector<Score> scores;
