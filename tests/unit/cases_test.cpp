@@ -90,6 +90,34 @@ TEST(Cases, AreRejectedWithTheirPlace) {
   EXPECT_HAS(error_of(with(std::string(good), "\"fidelity\"", "\"step_time\"")), "pairs for mode");
 }
 
+TEST(Cases, ReadADeviationWithItsBands) {
+  const auto cases = load(with(std::string(good), R"("name")",
+                               R"("worst_limit": 0.02, "deviation": {"number": 3,
+                                  "mean": {"lower": 0.01, "upper": 0.02},
+                                  "worst": {"lower": 0.03, "upper": 0.04}}, "name")"));
+  ASSERT_TRUE(cases[0].deviation.has_value());
+  EXPECT_EQ(cases[0].deviation->number, 3);
+  EXPECT_DOUBLE_EQ(cases[0].deviation->mean->upper, 0.02);
+  EXPECT_DOUBLE_EQ(cases[0].deviation->worst->lower, 0.03);
+}
+
+TEST(Cases, ADeviationNeedsANumberAndABandAboveTheLimit) {
+  const auto error_with = [](const std::string& deviation) {
+    return error_of(
+        with(std::string(good), R"("name")", "\"deviation\": " + deviation + ", \"name\""));
+  };
+  const std::string band = R"({"lower": 0.01, "upper": 0.02})";
+  EXPECT_HAS(error_with("3"), ":deviation: ");
+  EXPECT_HAS(error_with(R"({"number": 3})"), "a band of mean or worst");
+  EXPECT_HAS(error_with(R"({"mean": )" + band + "}"), "a number of DEVIATIONS.md");
+  EXPECT_HAS(error_with(R"({"number": 3, "max": )" + band + "}"), "unknown key \"max\"");
+  // No limit of the worst error, a lower end inside the limit, the ends exchanged, one end.
+  EXPECT_HAS(error_with(R"({"number": 3, "worst": )" + band + "}"), "<= lower < upper");
+  EXPECT_HAS(error_with(R"({"number": 3, "mean": {"lower": 0.009, "upper": 0.02}})"), "<= lower");
+  EXPECT_HAS(error_with(R"({"number": 3, "mean": {"lower": 0.02, "upper": 0.02}})"), "<= lower");
+  EXPECT_HAS(error_with(R"({"number": 3, "mean": {"lower": 0.02}})"), "no key \"upper\"");
+}
+
 TEST(Cases, OfAFolderWithoutAnyAreAnError) {
   EXPECT_THROW(load_cases("no/such/folder"), InputError);
   const test::TempFile file("{}", "README.md");
@@ -122,11 +150,50 @@ TEST(CaseResult, ALimitOfZeroIsNotEnforced) {
 TEST(CaseResult, TooFewRowsAreNotJudged) {
   CaseResult r = result(0.5, 0.9);
   r.what.least_rows = 5;
-  EXPECT_FALSE(r.enough());
+  EXPECT_EQ(r.verdict(), Verdict::too_few);
   EXPECT_TRUE(r.passed());
   r.what.least_rows = 4;
   EXPECT_FALSE(r.passed());
   EXPECT_TRUE(result(0.5, 0.9, 0).passed());
+}
+
+// A mean of 2 % where 1 % is asked, accepted between 1.8 and 2.2 %; the worst keeps its limit of 3
+// %.
+CaseResult waived(double mean, double worst) {
+  CaseResult r = result(mean, worst);
+  r.what.deviation = Deviation{4, GapBand{0.018, 0.022}, {}};
+  return r;
+}
+
+TEST(CaseResult, ADeviationAcceptsAMissWithinItsBandOnly) {
+  EXPECT_EQ(waived(0.02, 0.03).verdict(), Verdict::accepted);
+  EXPECT_TRUE(waived(0.02, 0.03).passed());
+  EXPECT_EQ(waived(0.0221, 0.03).verdict(), Verdict::gap_grew);
+  EXPECT_FALSE(waived(0.0221, 0.03).passed());
+  EXPECT_EQ(waived(0.0179, 0.03).verdict(), Verdict::gap_closed);
+  EXPECT_FALSE(waived(0.0179, 0.03).passed());
+}
+
+TEST(CaseResult, ADeviationThatIsWithinTheLimitsAgainFails) {
+  EXPECT_EQ(waived(0.005, 0.01).verdict(), Verdict::gap_closed);
+  EXPECT_FALSE(waived(0.005, 0.01).passed());
+}
+
+TEST(CaseResult, ADeviationOfOneFigureDoesNotWaiveTheOther) {
+  EXPECT_EQ(waived(0.02, 0.031).verdict(), Verdict::missed);
+  EXPECT_FALSE(waived(0.02, 0.031).passed());
+}
+
+TEST(Table, SaysWhatBecameOfADeviationAndWhatToDo) {
+  const std::string text =
+      table_text({waived(0.02, 0.03), waived(0.03, 0.03), waived(0.005, 0.01)}, false);
+  EXPECT_HAS(text, "| missed, deviation 4 |");
+  EXPECT_HAS(text, "| GAP GREW, deviation 4 |");
+  EXPECT_HAS(text, "| GAP CLOSED, deviation 4 |");
+  EXPECT_HAS(text,
+             "deviation 4 of \"a case\": mean 3.00 % is above 2.20 %, so the gap has grown: find");
+  EXPECT_HAS(text,
+             "deviation 4 of \"a case\": mean 0.50 % is below 1.80 %, so the gap has closed: take");
 }
 
 TEST(Table, SaysOkMissedTooFewAndNoData) {

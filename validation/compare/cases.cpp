@@ -41,8 +41,6 @@ std::vector<Field<Case>> case_fields() {
                   Range::non_negative),
       field<Case>("least_rows", "count", "comparisons from which the limits are enforced",
                   &Case::least_rows, Range::non_negative),
-      field<Case>("deviation", "number", "entry of DEVIATIONS.md that accepts a miss",
-                  &Case::deviation, Range::non_negative),
   };
 }
 
@@ -60,6 +58,39 @@ std::vector<CasePair> read_pairs(const Json& json, const Place& place) {
   std::vector<CasePair> pairs;
   for (const Json& pair : json) pairs.push_back(read_pair(pair, place));
   return pairs;
+}
+
+GapBand read_band(const Json& json, const Place& place, double limit) {
+  static const std::vector<Field<GapBand>> fields{
+      field<GapBand>("lower", "ratio", "below, the gap has closed", &GapBand::lower),
+      field<GapBand>("upper", "ratio", "above, the gap has grown", &GapBand::upper)};
+  GapBand band;
+  read_fields(json, place, std::span<const Field<GapBand>>(fields), band);
+  if (limit <= 0 || band.lower < limit || band.upper <= band.lower) {
+    place.fail(describe_json(json), "a limit of this figure <= lower < upper");
+  }
+  return band;
+}
+
+/// `of` has its limits already.
+Deviation read_deviation(const Json& json, const Place& place, const Case& of) {
+  require_object(json, place);
+  Deviation deviation;
+  for (const auto& [key, value] : json.items()) {
+    if (key == "number") {
+      read_json(value, place / key, Range::positive, deviation.number);
+    } else if (key == "mean") {
+      deviation.mean = read_band(value, place / key, of.mean_limit);
+    } else if (key == "worst") {
+      deviation.worst = read_band(value, place / key, of.worst_limit);
+    } else {
+      place.fail("unknown key \"" + key + "\"", "one of: number, mean, worst");
+    }
+  }
+  if (deviation.number == 0 || !(deviation.mean || deviation.worst)) {
+    place.fail(describe_json(json), "a number of DEVIATIONS.md and a band of mean or worst");
+  }
+  return deviation;
 }
 
 void check(const Json& json, const Case& c, const Place& place) {
@@ -87,9 +118,12 @@ Case load_case(const std::string& path) {
   for (const auto& [key, value] : json.items()) {
     if (key == "pairs") {
       out.pairs = read_pairs(value, place / key);
-    } else {
+    } else if (key != "deviation") {
       find_field(view, key, place).read(out, value, place / key);
     }
+  }
+  if (json.contains("deviation")) {
+    out.deviation = read_deviation(json["deviation"], place / "deviation", out);
   }
   check(json, out, place);
   return out;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -297,6 +298,13 @@ void summarize(CaseResult& result) {
   if (!result.rows.empty()) result.mean_error = sum / static_cast<double>(result.rows.size());
 }
 
+/// One figure against its limit (0: none) or the band that a deviation sets in its place.
+Verdict judge(double figure, double limit, const std::optional<GapBand>& band) {
+  if (!band) return limit > 0 && figure > limit ? Verdict::missed : Verdict::ok;
+  if (figure < band->lower) return Verdict::gap_closed;
+  return figure > band->upper ? Verdict::gap_grew : Verdict::accepted;
+}
+
 CaseResult run_case(const Case& c, const CompareOptions& options) {
   CaseResult result;
   result.what = c;
@@ -325,10 +333,22 @@ CaseResult run_case(const Case& c, const CompareOptions& options) {
 
 }  // namespace
 
-bool CaseResult::within_limits() const {
-  if (rows.empty()) return true;
-  if (what.mean_limit > 0 && mean_error > what.mean_limit) return false;
-  return what.worst_limit <= 0 || worst_error <= what.worst_limit;
+Verdict CaseResult::verdict() const {
+  if (rows.empty()) return Verdict::no_data;
+  if (static_cast<std::int64_t>(rows.size()) < what.least_rows) return Verdict::too_few;
+  const Deviation none;
+  const Deviation& accepted = what.deviation ? *what.deviation : none;
+  const Verdict mean = judge(mean_error, what.mean_limit, accepted.mean);
+  const Verdict worst = judge(worst_error, what.worst_limit, accepted.worst);
+  for (const Verdict v : {Verdict::missed, Verdict::gap_grew, Verdict::gap_closed}) {
+    if (mean == v || worst == v) return v;
+  }
+  return what.deviation ? Verdict::accepted : Verdict::ok;
+}
+
+bool CaseResult::passed() const {
+  const Verdict v = verdict();
+  return v != Verdict::missed && v != Verdict::gap_closed && v != Verdict::gap_grew;
 }
 
 std::vector<CaseResult> run_cases(const std::vector<Case>& cases, const CompareOptions& options) {

@@ -1,7 +1,7 @@
 // Runs validation cases and tabulates their errors.
 #pragma once
 
-#include <functional>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -18,6 +18,16 @@ struct Comparison {
   double error() const { return absolute ? predicted - measured : predicted / measured - 1; }
 };
 
+enum class Verdict : std::uint8_t {
+  ok,
+  missed,
+  accepted,    // a miss that lies where its deviation says
+  gap_closed,  // the deviation names a miss that is no more, or less than it says
+  gap_grew,
+  no_data,
+  too_few,  // captures to judge the limits by
+};
+
 struct CaseResult {
   Case what;
   std::vector<Comparison> rows;
@@ -25,10 +35,8 @@ struct CaseResult {
   double mean_error = 0;             // of absolute errors
   double worst_error = 0;
   std::string worst_name;
-  bool within_limits() const;
-  /// Within the limits, or too few captures to judge them by, or a miss that DEVIATIONS.md accepts.
-  bool passed() const { return !enough() || within_limits() || what.deviation > 0; }
-  bool enough() const { return static_cast<std::int64_t>(rows.size()) >= what.least_rows; }
+  Verdict verdict() const;
+  bool passed() const;
 };
 
 struct CompareOptions {
