@@ -5,8 +5,8 @@
 #include <filesystem>
 
 #include "bench/host/synthetic_plan.h"
-#include "sim/cli/replay.h"
 #include "sim/engine/engine.h"
+#include "sim/predict/predict.h"
 
 namespace tandem {
 namespace {

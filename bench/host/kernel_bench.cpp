@@ -5,9 +5,9 @@
 #include <string>
 
 #include "models/arch/gpu_config.h"
-#include "models/kernel/classify.h"
-#include "models/kernel/cost_model.h"
-#include "models/kernel/launch_from_trace.h"
+#include "models/kernel/classify/classify.h"
+#include "models/kernel/counters/cost_model.h"
+#include "models/step/launches.h"
 #include "sim/metrics/attribution.h"
 #include "sim/trace/import.h"
 

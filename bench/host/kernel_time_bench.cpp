@@ -4,7 +4,7 @@
 #include <array>
 
 #include "models/arch/gpu_config.h"
-#include "models/kernel/time_model.h"
+#include "models/kernel/time/time_model.h"
 
 namespace tandem {
 namespace {

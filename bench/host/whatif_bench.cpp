@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "sim/cli/replay.h"
+#include "sim/predict/predict.h"
 #include "sim/sweep/metrics.h"
 
 namespace tandem {

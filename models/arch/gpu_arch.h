@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/core/device.h"
 #include "sim/core/provenance.h"
-#include "sim/trace/trace.h"
 
 namespace tandem {
 

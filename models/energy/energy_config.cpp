@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "models/kernel/classify.h"
+#include "models/kernel/classify/classify.h"
 
 namespace tandem {
 

@@ -1,4 +1,4 @@
-// What the device work of a trace asks of the board: SM time, DRAM bytes and FLOP of every launch.
+// What device work asks of the board: SM time, DRAM bytes and FLOP of every launch.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,8 @@
 
 #include "models/arch/gpu_arch.h"
 #include "models/energy/energy_model.h"
-#include "models/kernel/cost_constants.h"
+#include "models/kernel/counters/cost_constants.h"
 #include "models/kernel/kernel.h"
-#include "models/kernel/launch_from_trace.h"
-#include "sim/trace/links.h"
-#include "sim/trace/trace.h"
 
 namespace tandem {
 
@@ -64,17 +61,6 @@ std::vector<double> time_shared(std::span<const WorkSpan> spans);
 /// tensors, whose grids state it. `shared_us`: of time_shared. `bytes`: of a copy or memset.
 EnergyWork energy_work(const KernelLaunch& launch, const KernelCost& cost, const GpuArch& gpu,
                        const WorkRules& rules, double shared_us, double bytes = 0);
-
-/// The works of some activities of a trace, as they ran there. begin_us counts from `origin`.
-std::vector<EnergyWork> energy_works(const Trace& trace, const TraceLaunches& launches,
-                                     const GpuArch& gpu, const CostConstants& costs,
-                                     const WorkRules& rules,
-                                     std::span<const std::uint32_t> activities, TimePoint origin);
-
-/// Activities whose launching call lies in the step. Work launched before the profiled steps is in
-/// none of them.
-std::vector<std::uint32_t> activities_of_step(const Trace& trace, const Links& links,
-                                              const StepWindow& step);
 
 /// DRAM traffic of operands of `bytes` that are used once within `us`.
 double dram_bytes(double bytes, const GpuArch& gpu, const WorkRules& rules, double us);

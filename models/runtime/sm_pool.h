@@ -3,8 +3,8 @@
 
 #include <span>
 
-#include "models/runtime/step.h"
 #include "models/runtime/traced_pool.h"
+#include "models/step/step.h"
 
 namespace tandem {
 

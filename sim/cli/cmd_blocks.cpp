@@ -10,10 +10,10 @@
 #include <iostream>
 #include <map>
 
-#include "models/kernel/cost_model.h"
+#include "models/kernel/counters/cost_model.h"
 #include "sim/cli/command.h"
-#include "sim/cli/kernel_counters.h"
-#include "sim/cli/replay.h"
+#include "sim/predict/kernel_counters.h"
+#include "sim/predict/predict.h"
 #include "sim/report/report.h"
 
 namespace tandem {

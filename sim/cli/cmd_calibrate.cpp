@@ -9,9 +9,9 @@
 #include <iostream>
 
 #include "sim/cli/calibrate.h"
-#include "sim/cli/calibrate_host.h"
 #include "sim/cli/command.h"
 #include "sim/core/field.h"
+#include "sim/predict/calibrate_host.h"
 
 namespace tandem {
 

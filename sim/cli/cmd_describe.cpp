@@ -8,7 +8,7 @@
 #include "models/runtime/modes.h"
 #include "sim/cli/command.h"
 #include "sim/core/error.h"
-#include "sim/metrics/result.h"
+#include "sim/predict/result.h"
 
 namespace tandem {
 

@@ -9,7 +9,7 @@
 
 #include "sim/cli/command.h"
 #include "sim/cli/output.h"
-#include "sim/cli/replay.h"
+#include "sim/predict/predict.h"
 #include "sim/report/report.h"
 
 namespace tandem {

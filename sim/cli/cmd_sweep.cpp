@@ -12,8 +12,8 @@
 #include <iostream>
 
 #include "sim/cli/command.h"
-#include "sim/cli/sweep.h"
 #include "sim/sweep/pictures.h"
+#include "sim/sweep/points.h"
 
 namespace tandem {
 

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "sim/cli/kernel_counters.h"
+#include "sim/predict/kernel_counters.h"
 #include "sim/report/report.h"
 
 namespace tandem {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "sim/cli/replay.h"
+#include "sim/predict/predict.h"
 
 namespace tandem {
 

@@ -2,12 +2,13 @@
 // which each link begins when the one before it ends.
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "sim/engine/plan.h"
 #include "sim/engine/timeline.h"
 #include "sim/metrics/attribution.h"
-#include "sim/metrics/result.h"
 
 namespace tandem {
 
@@ -36,6 +37,15 @@ struct PathLink {
 /// last among the vertices up to `last_item` / `last_work` back to `from`. Links in order of time.
 std::vector<PathLink> critical_path(const Plan& plan, const Timeline& timeline, TimePoint from,
                                     std::size_t end_item, std::size_t end_work);
+
+/// A stretch of the critical path of one step, merged over all places with the same name.
+struct PathShare {
+  std::string kind;  // host, launch, kernel, copy, launch_latency, device_gap, wait
+  std::string name;
+  std::int64_t count = 0;
+  double time_us = 0;
+  double share = 0;  // of the path
+};
 
 /// Merges links by kind and name, longest first.
 std::vector<PathShare> summarize_path(const Trace& trace, const Attribution& attribution,

@@ -1,15 +1,70 @@
 // Timelines of a step -> its metrics and the time shares of kernels, operations and layers.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/engine/plan.h"
 #include "sim/engine/timeline.h"
 #include "sim/metrics/attribution.h"
-#include "sim/metrics/result.h"
+#include "sim/metrics/kernel_levels.h"
 
 namespace tandem {
+
+/// Metrics of one steady-state step of the scenario. Times in microseconds, ratios 0..1.
+struct StepMetrics {
+  double time_us = 0;
+  double throughput_per_s = 0;
+  double gpu_kernel_us = 0;
+  double gpu_busy_us = 0;
+  double gpu_utilization = 0;
+  double gract = 0;
+  std::int64_t launches = 0;
+  std::int64_t kernels = 0;
+  double enqueue_us = 0;
+  double dequeue_us = 0;
+  double host_wait_us = 0;
+  double isolated_time_us = 0;
+  double phase_gpu_kernel_us = 0;
+  double phase_dequeue_us = 0;
+  double phase_copy_us = 0;
+  double wait_us = 0;
+  double queue_mean_depth = 0;
+  double queue_max_depth = 0;
+  double queue_empty_share = 0;
+};
+
+/// Name, unit and meaning of one member of StepMetrics, for reports and `describe metric`.
+struct MetricInfo {
+  std::string_view name;
+  std::string_view unit;
+  std::string_view description;
+  double (*value)(const StepMetrics&);
+};
+std::span<const MetricInfo> step_metric_infos();
+
+/// Device time of one step that shares a name (kernel, operation, type of layer).
+struct TimeShare {
+  std::string name;
+  std::int64_t count = 0;
+  double time_us = 0;
+  double share = 0;     // of gpu_kernel_us
+  double energy_j = 0;  // dynamic; 0 where the GPU has no energy model
+  std::optional<KernelLevels> levels =
+      std::nullopt;  // of kernels and types of layer, not of copies, on a known GPU
+};
+
+/// One step of the trace, re-simulated as it was measured. Its span runs from the begin of the
+/// profiler's annotation to the annotation's end or the end of the last device work launched in it.
+struct StepFidelity {
+  std::string name;
+  double traced_us = 0;
+  double simulated_us = 0;
+};
 
 /// One point of the queue-depth curve.
 struct QueueDepth {

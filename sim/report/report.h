@@ -10,8 +10,8 @@
 #include "sim/engine/timeline.h"
 #include "sim/metrics/attribution.h"
 #include "sim/metrics/gpu_metrics.h"
-#include "sim/metrics/result.h"
 #include "sim/metrics/step_metrics.h"
+#include "sim/predict/result.h"
 
 namespace tandem {
 

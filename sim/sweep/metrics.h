@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/metrics/result.h"
+#include "sim/predict/result.h"
 
 namespace tandem {
 

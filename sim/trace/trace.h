@@ -1,12 +1,12 @@
 // The Trace: what the framework and the GPU did, as columns. Importers fill it; nothing else does.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "sim/core/column.h"
+#include "sim/core/device.h"
 #include "sim/core/error.h"
 #include "sim/core/ids.h"
 #include "sim/core/string_table.h"
@@ -43,25 +43,6 @@ struct Stream {
   std::int64_t device = 0;
   std::int64_t context = 0;
   std::int64_t stream = 0;
-};
-
-/// How a kernel was launched. Interned: many kernels share one geometry.
-struct LaunchGeometry {
-  std::array<std::uint32_t, 3> grid{1, 1, 1};   // blocks
-  std::array<std::uint32_t, 3> block{1, 1, 1};  // threads
-  std::uint32_t registers_per_thread = 0;
-  std::uint32_t shared_bytes = 0;  // static + dynamic, per block
-  friend bool operator==(const LaunchGeometry&, const LaunchGeometry&) = default;
-};
-
-/// One entry of `deviceProperties`; zero where the trace does not say.
-struct DeviceProperties {
-  std::int64_t id = 0;
-  std::string name;
-  std::int64_t memory_bytes = 0;
-  int compute_major = 0;
-  int compute_minor = 0;
-  int sm_count = 0;
 };
 
 /// `distributedInfo`: which rank of which job the trace is.

@@ -1,7 +1,7 @@
 // Experiment files that cannot be used.
 #include <gtest/gtest.h>
 
-#include "tests/unit/sweep_for_tests.h"
+#include "tests/unit/sim/sweep/sweep_for_tests.h"
 
 namespace tandem {
 namespace {

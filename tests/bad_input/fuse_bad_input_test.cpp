@@ -5,9 +5,9 @@
 #include <fstream>
 
 #include "models/arch/gpu_config.h"
-#include "models/whatif/fuse.h"
+#include "models/whatif/compile/compile.h"
 #include "sim/core/field.h"
-#include "tests/unit/flow_for_tests.h"
+#include "tests/unit/models/whatif/flow_for_tests.h"
 
 namespace tandem {
 namespace {

@@ -8,8 +8,8 @@
 #include <sstream>
 
 #include "sim/cli/output.h"
-#include "sim/cli/replay.h"
-#include "sim/metrics/result.h"
+#include "sim/predict/predict.h"
+#include "sim/predict/result.h"
 #include "tests/import_files.h"
 
 namespace tandem {

@@ -3,10 +3,10 @@
 #include <cstdio>
 #include <fstream>
 
-#include "models/whatif/peak_memory.h"
-#include "sim/cli/replay.h"
+#include "models/whatif/batch/peak_memory.h"
 #include "sim/core/field.h"
-#include "tests/unit/whatif_batch_for_tests.h"
+#include "sim/predict/predict.h"
+#include "tests/unit/models/whatif/whatif_batch_for_tests.h"
 
 namespace tandem {
 namespace {

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "sim/cli/replay.h"
+#include "sim/predict/predict.h"
 #include "sim/report/report.h"
 
 namespace tandem {

@@ -1,9 +1,9 @@
 // What holds for every step that is compiled, on a measured training step.
 #include <gtest/gtest.h>
 
-#include "models/whatif/fuse_groups.h"
-#include "sim/cli/replay.h"
-#include "sim/cli/whatif.h"
+#include "models/whatif/compile/groups.h"
+#include "sim/predict/predict.h"
+#include "sim/predict/scenario.h"
 
 namespace tandem {
 namespace {

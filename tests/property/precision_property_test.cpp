@@ -1,9 +1,9 @@
 // What holds for every precision of a measured training step.
 #include <gtest/gtest.h>
 
-#include "models/kernel/classify.h"
-#include "sim/cli/replay.h"
-#include "sim/cli/whatif.h"
+#include "models/kernel/classify/classify.h"
+#include "sim/predict/predict.h"
+#include "sim/predict/scenario.h"
 
 namespace tandem {
 namespace {

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "sim/cli/replay.h"
+#include "sim/predict/predict.h"
 #include "sim/report/report.h"
 #include "sim/trace/source/stored_name.h"
 

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "sim/cli/replay.h"
+#include "sim/predict/predict.h"
 
 namespace tandem {
 namespace {

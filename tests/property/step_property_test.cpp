@@ -4,11 +4,11 @@
 #include <filesystem>
 #include <functional>
 
-#include "models/kernel/launch_from_trace.h"
-#include "models/whatif/step_edit.h"
-#include "sim/cli/replay.h"
+#include "models/step/launches.h"
+#include "models/whatif/edit/step_edit.h"
 #include "sim/engine/engine.h"
 #include "sim/metrics/attribution.h"
+#include "sim/predict/predict.h"
 #include "sim/trace/source/stored_name.h"
 
 namespace tandem {

@@ -1,7 +1,7 @@
 // What must hold for every batch.
 #include <gtest/gtest.h>
 
-#include "tests/unit/whatif_batch_for_tests.h"
+#include "tests/unit/models/whatif/whatif_batch_for_tests.h"
 
 namespace tandem {
 namespace {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "models/arch/gpu_config.h"
-#include "models/kernel/block_schedule.h"
-#include "models/kernel/cost_model.h"
-#include "models/kernel/launch_from_trace.h"
+#include "models/kernel/counters/block_schedule.h"
+#include "models/kernel/counters/cost_model.h"
+#include "models/step/launches.h"
 #include "sim/counters/match.h"
 #include "sim/counters/utilization.h"
 #include "sim/metrics/attribution.h"

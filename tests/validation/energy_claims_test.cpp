@@ -6,8 +6,8 @@
 #include <map>
 
 #include "models/energy/energy_config.h"
-#include "sim/cli/replay.h"
 #include "sim/core/field.h"
+#include "sim/predict/predict.h"
 
 namespace tandem {
 namespace {

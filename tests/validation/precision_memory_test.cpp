@@ -1,8 +1,8 @@
 // Peak memory in another precision, from the shapes and types alone, against the measured peak.
 #include <gtest/gtest.h>
 
-#include "sim/cli/replay.h"
 #include "sim/core/field.h"
+#include "sim/predict/predict.h"
 
 namespace tandem {
 namespace {

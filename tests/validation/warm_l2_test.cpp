@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "sim/cli/replay.h"
 #include "sim/counters/counter_report.h"
+#include "sim/predict/predict.h"
 
 namespace tandem {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "models/whatif/peak_memory.h"
+#include "models/whatif/batch/peak_memory.h"
 
 namespace tandem {
 namespace {

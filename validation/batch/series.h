@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "models/whatif/batch_model.h"
-#include "models/whatif/op_groups.h"
+#include "models/step/op_groups.h"
+#include "models/whatif/batch/model.h"
 
 namespace tandem {
 

@@ -9,9 +9,9 @@
 #include <map>
 #include <optional>
 
-#include "sim/cli/calibrate_host.h"
-#include "sim/cli/replay.h"
 #include "sim/core/field.h"
+#include "sim/predict/calibrate_host.h"
+#include "sim/predict/predict.h"
 #include "sim/trace/source/stored_name.h"
 #include "validation/energy/measured_energy.h"
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "models/step/energy_works.h"
 #include "sim/core/error.h"
 #include "sim/metrics/attribution.h"
 #include "sim/trace/import.h"

@@ -2,6 +2,8 @@
 //   kernel_features TRACE            the kernels of the last step, in launch order
 //   kernel_features TRACE COUNTERS   the step that a report of Nsight Compute profiled, with
 //   counters kernel_features --launches TSV   launches as ops_launches.py writes them
+#include "models/kernel/work/features.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,9 +11,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "models/kernel/cost_features.h"
-#include "models/kernel/cost_work.h"
-#include "models/kernel/launch_from_trace.h"
+#include "models/kernel/work/work.h"
+#include "models/step/launches.h"
 #include "sim/counters/match.h"
 #include "sim/counters/utilization.h"
 #include "sim/metrics/attribution.h"

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "models/kernel/time_model.h"
+#include "models/kernel/time/time_model.h"
 
 namespace tandem::kernel_time {
 

@@ -15,11 +15,11 @@
 #include <map>
 #include <sstream>
 
-#include "models/kernel/classify.h"
-#include "models/whatif/op_nesting.h"
-#include "sim/cli/replay.h"
-#include "sim/cli/whatif.h"
+#include "models/kernel/classify/classify.h"
+#include "models/step/op_nesting.h"
 #include "sim/core/field.h"
+#include "sim/predict/predict.h"
+#include "sim/predict/scenario.h"
 
 namespace po = boost::program_options;
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "models/kernel/tiny_launch.h"
+#include "models/kernel/time/tiny_launch.h"
 
 namespace tandem {
 

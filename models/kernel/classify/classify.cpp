@@ -1,0 +1,143 @@
+#include "models/kernel/classify/classify.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+
+#include "models/kernel/classify/search_text.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::string_view family_names[] = {
+    "pointwise", "copy",        "layout",     "reduction", "softmax", "layer_norm", "batch_norm",
+    "gemm",      "convolution", "attention",  "embedding", "index",   "pooling",    "rnn",
+    "optimizer", "random",      "collective", "transfer",  "triton",  "generic"};
+
+bool matches(const SearchText& name, std::string_view pattern) {
+  if (pattern.starts_with('^')) return name.text().starts_with(pattern.substr(1));
+  return name.has(pattern);
+}
+
+// First row in [begin, end) whose pattern occurs; 0: none.
+template <class Row>
+std::uint16_t first_row(std::span<const Row> rows, const SearchText& text, std::size_t begin = 1,
+                        std::size_t end = ~std::size_t{0}) {
+  for (std::size_t i = begin; i < std::min(rows.size(), end); ++i) {
+    if (matches(text, rows[i].pattern)) return static_cast<std::uint16_t>(i);
+  }
+  return 0;
+}
+
+std::uint16_t kind_of(const SearchText& name, std::string_view op) {
+  const auto rows = kind_rows();
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    if (matches(name, rows[i].pattern) && op.find(rows[i].op) != std::string_view::npos) {
+      return static_cast<std::uint16_t>(i);
+    }
+  }
+  return 0;
+}
+
+// The number right after the first `key` in `text`; 0: none.
+int number_after(std::string_view text, std::string_view key) {
+  const std::size_t at = text.find(key);
+  if (at == std::string_view::npos) return 0;
+  const char* begin = text.data() + at + key.size();
+  int value = 0;
+  std::from_chars(begin, text.data() + text.size(), value);
+  return value;
+}
+
+// Element type as C++ type names state it; the narrowest floating type wins, for kernels on half
+// data mention float as their arithmetic.
+DataType type_in(const SearchText& name) {
+  if (name.has("BFloat16") || name.has("bfloat16")) return DataType::bf16;
+  if (name.has("Half") || name.has("__half")) return DataType::fp16;
+  if (name.has("float")) return DataType::fp32;
+  if (name.has("double")) return DataType::fp64;
+  if (name.has("bool")) return DataType::boolean;
+  if (name.has("long")) return DataType::int64;
+  if (name.has("int")) return DataType::int32;
+  return DataType::unknown;
+}
+
+// Pointers of an elementwise kernel: the profiler and Nsight Compute print the array differently.
+int operand_count(std::string_view name) {
+  for (const std::string_view key :
+       {"array<char*, ", "array<char *, ", "Array<char*, ", "Array<char *, "}) {
+    if (const int n = number_after(name, key)) return n;
+  }
+  return 0;
+}
+
+void classify_elementwise(const SearchText& name, KernelClass& out) {
+  KernelTraits& t = out.traits;
+  const std::size_t multi = first_multi_functor();
+  if (kind_name(t) == "multi_tensor") {
+    t.functor = first_row(functor_rows(), name, multi);
+    return;
+  }
+  t.functor = first_row(functor_rows(), name, 1, multi);
+  t.operands = static_cast<std::uint8_t>(operand_count(name.text()));
+  const std::string_view kind = kind_name(t);
+  if (kind == "vectorized") {
+    t.vector_width = static_cast<std::uint8_t>(number_after(name.text(), "elementwise_kernel<"));
+  } else {
+    t.vector_width = 1;
+  }
+  out.family = functor_rows()[t.functor].family;
+}
+
+}  // namespace
+
+bool is_set_up(const KernelTraits& traits) {
+  const std::string_view kind = kind_name(traits);
+  return kind == "scalar" || kind == "conv_setup";
+}
+
+bool is_helper(const KernelTraits& traits) {
+  constexpr std::string_view kinds[] = {"split_k_reduce",     "wgrad_reduce",  "attention_helper",
+                                        "winograd_transform", "fft_transform", "gemm_epilogue",
+                                        "gemm_scale",         "conv_scale"};
+  const std::string_view kind = kind_name(traits);
+  return is_set_up(traits) ||
+         std::find(std::begin(kinds), std::end(kinds), kind) != std::end(kinds);
+}
+
+std::string_view to_string(KernelFamily family) {
+  return family_names[static_cast<std::size_t>(family)];
+}
+
+std::string_view bare_name(std::string_view name) {
+  constexpr std::string_view prefix = "void ";
+  if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+  return name;
+}
+
+std::string_view kind_name(const KernelTraits& traits) { return kind_rows()[traits.kind].kind; }
+
+std::string_view functor_name(const KernelTraits& traits) {
+  return functor_rows()[traits.functor].name;
+}
+
+KernelClass classify(std::string_view name, std::string_view op) {
+  const SearchText text(bare_name(name));
+  KernelClass out;
+  out.traits.kind = kind_of(text, op);
+  out.family = kind_rows()[out.traits.kind].family;
+  out.traits.data = type_in(text);
+  out.math = out.traits.data;
+  const std::string_view kind = kind_name(out.traits);
+  const bool elementwise = kind == "vectorized" || kind.starts_with("unrolled") ||
+                           kind == "strided" || kind == "multi_tensor";
+  if (elementwise) {
+    classify_elementwise(text, out);
+  } else if (out.family == KernelFamily::gemm || out.family == KernelFamily::convolution ||
+             out.family == KernelFamily::attention) {
+    classify_matrix(text.text(), op, out);
+  }
+  return out;
+}
+
+}  // namespace tandem

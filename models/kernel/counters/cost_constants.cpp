@@ -1,0 +1,216 @@
+#include "models/kernel/counters/cost_constants.h"
+
+#include <algorithm>
+
+#include "models/kernel/classify/classify.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::string_view type_names[] = {"unknown", "fp32",  "tf32",  "fp16", "bf16",
+                                           "fp64",    "int64", "int32", "int8", "bool"};
+constexpr std::string_view functor_prefix = "functor ";
+
+// 16-bit types cost the same where only one of them was measured.
+bool same_width(std::string_view a, std::string_view b) {
+  const auto half = [](std::string_view t) { return t == "fp16" || t == "bf16"; };
+  const auto word = [](std::string_view t) { return t == "fp32" || t == "tf32" || t == "int32"; };
+  return (half(a) && half(b)) || (word(a) && word(b));
+}
+
+// How well a row measured for `type` serves a kernel of type `wanted`.
+int score(const CostRow& row, std::string_view wanted) {
+  if (row.type == wanted) return 3;
+  if (same_width(row.type, wanted)) return 2;
+  return row.type.empty() ? 1 : 0;
+}
+
+std::int16_t best_row(std::span<const CostRow> rows, std::string_view kind, std::string_view type) {
+  std::int16_t best = -1;
+  int best_score = -1;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].kind != kind || score(rows[i], type) <= best_score) continue;
+    best = static_cast<std::int16_t>(i);
+    best_score = score(rows[i], type);
+  }
+  return best;
+}
+
+CostRow read_row(const Json& json, const Place& place) {
+  require_object(json, place);
+  CostRow row;
+  for (const auto& [key, value] : json.items()) {
+    find_field(cost_row_fields(), key, place).read(row, value, place / key);
+  }
+  for (const std::string_view key : {"kind", "origin", "source"}) {
+    if (!json.contains(key))
+      place.fail("no key \"" + std::string(key) + "\"", "kind, origin, source");
+  }
+  return row;
+}
+
+}  // namespace
+
+void CostConstants::index_rows() {
+  const auto kinds = kind_rows();
+  const auto functors = functor_rows();
+  by_kind_.resize(kinds.size());
+  by_functor_.resize(functors.size());
+  for (std::size_t type = 0; type < types; ++type) {
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+      by_kind_[i][type] = best_row(rows_, kinds[i].kind, type_names[type]);
+    }
+    for (std::size_t i = 0; i < functors.size(); ++i) {
+      const std::string kind = std::string(functor_prefix) + std::string(functors[i].name);
+      by_functor_[i][type] = best_row(rows_, kind, type_names[type]);
+    }
+  }
+}
+
+CostConstants CostConstants::load(const std::string& path) {
+  const Place file{path, ""};
+  const Json json = read_json_file(path);
+  require_object(json, file);
+  const std::string_view schemas[] = {"tandem.kernels/1"};
+  for (const std::string_view key : {"schema", "general", "kinds"}) {
+    if (!json.contains(key))
+      file.fail("no key \"" + std::string(key) + "\"", "schema, general, kinds");
+  }
+  read_choice(json["schema"], file / "schema", schemas);
+  CostConstants out;
+  const auto seen = read_sourced_fields(json["general"], file / "general", general_cost_fields(),
+                                        out.general_, out.general_.origins);
+  if (std::find(seen.begin(), seen.end(), false) != seen.end()) {
+    (file / "general").fail("a key is missing", "all of: " + known_names(general_cost_fields()));
+  }
+  std::size_t number = 0;
+  for (const Json& row : json["kinds"]) {
+    out.rows_.push_back(read_row(row, file / ("kinds[" + std::to_string(number++) + "]")));
+  }
+  out.index_rows();
+  return out;
+}
+
+const CostRow* CostConstants::row(const KernelTraits& traits, DataType math) const {
+  const std::int16_t i = by_kind_[traits.kind][static_cast<std::size_t>(math)];
+  return i < 0 ? nullptr : &rows_[static_cast<std::size_t>(i)];
+}
+
+const CostRow* CostConstants::functor(const KernelTraits& traits, DataType data) const {
+  const std::int16_t i = by_functor_[traits.functor][static_cast<std::size_t>(data)];
+  return i < 0 ? nullptr : &rows_[static_cast<std::size_t>(i)];
+}
+
+std::span<const Field<CostRow>> cost_row_fields() {
+  using R = CostRow;
+  constexpr Range any = Range::non_negative;
+  static const std::vector<Field<R>> fields{
+      field("kind", "", "kind of kernel, or \"functor NAME\"", &R::kind),
+      field("type", "", "arithmetic type; empty: any", &R::type),
+      field("origin", "", "measured (single operators), fitted (networks) or assumed", &R::origin),
+      field("source", "", "what was measured, and the error of the fit", &R::source),
+      field("error", "ratio", "mean relative error of the instructions", &R::error, any),
+      field("per_warp", "instruction", "instructions a warp", &R::per_warp, any),
+      field("per_element", "instruction", "instructions a warp-wide element", &R::per_element, any),
+      field("per_row", "instruction", "instructions a row or result", &R::per_row, any),
+      field("per_indexed", "instruction",
+            "instructions a warp-wide element and index dimension beyond the first",
+            &R::per_indexed, any),
+      field("per_multiply", "instruction", "instructions a multiply", &R::per_multiply, any),
+      field("per_fragment", "instruction", "instructions a fragment read", &R::per_fragment, any),
+      field("per_load", "instruction", "instructions a warp-wide operand load", &R::per_load, any),
+      field("per_transposed", "instruction",
+            "instructions a warp-wide load of an operand not contiguous along k",
+            &R::per_transposed, any),
+      field("per_step", "instruction", "instructions a k step of a block", &R::per_step, any),
+      field("per_tile", "instruction",
+            "instructions an output tile; elementwise: more in a warp of the last block",
+            &R::per_tile, any),
+      field("per_operand", "instruction", "instructions a thread's element and operand",
+            &R::per_operand, any),
+      field("per_dim", "instruction", "instructions a thread's element and index dimension",
+            &R::per_dim, any),
+      field("per_dim_operand", "instruction",
+            "instructions a thread's element, index dimension and operand", &R::per_dim_operand,
+            any),
+      field("tensor_per_warp", "instruction", "tensor-pipe instructions a warp",
+            &R::tensor_per_warp, any),
+      field("shared_per_warp", "wavefront", "shared wavefronts a warp", &R::shared_per_warp, any),
+      field("shared_per_element", "wavefront", "shared wavefronts a warp-wide element",
+            &R::shared_per_element, any),
+      field("shared_per_fragment", "wavefront", "shared wavefronts a fragment read",
+            &R::shared_per_fragment, any),
+      field("shared_per_load", "wavefront", "shared wavefronts an operand load",
+            &R::shared_per_load, any),
+      field("shared_per_transposed", "wavefront",
+            "shared wavefronts a load of an operand not contiguous along k",
+            &R::shared_per_transposed, any),
+      field("shared_per_narrow", "wavefront",
+            "shared wavefronts an asynchronous copy of four bytes a lane", &R::shared_per_narrow,
+            any),
+      field("l1_reads", "ratio", "L1 read sectors over operand sectors", &R::l1_reads, any),
+      field("l1_writes", "ratio", "L1 write sectors over operand sectors", &R::l1_writes, any),
+      field("l2_reads", "ratio", "L2 read sectors over operand sectors", &R::l2_reads, any),
+      field("l2_writes", "ratio", "L2 write sectors over operand sectors", &R::l2_writes, any),
+      field("rate_issue", "ratio", "issue cycles over active ones", &R::rate_issue, any),
+      field("rate_tensor", "ratio", "tensor cycles over active ones", &R::rate_tensor, any),
+      field("rate_l1", "sector/cycle", "L1 sectors an active SMSP cycle", &R::rate_l1, any),
+      field("rate_l2", "sector/cycle", "L2 sectors an active SMSP cycle", &R::rate_l2, any),
+      field("rate_shared", "wavefront/cycle", "shared wavefronts an active SMSP cycle",
+            &R::rate_shared, any),
+      field("rate_dram_reads", "ratio", "DRAM reads over its read bandwidth", &R::rate_dram_reads,
+            any),
+      field("rate_dram_writes", "ratio", "DRAM writes over its read bandwidth",
+            &R::rate_dram_writes, any)};
+  return fields;
+}
+
+std::span<const Field<GeneralCosts>> general_cost_fields() {
+  using G = GeneralCosts;
+  constexpr Range any = Range::non_negative;
+  static const std::vector<Field<G>> fields{
+      field("launch_cycles", "cycle", "of a kernel's duration before and after blocks are resident",
+            &G::launch_cycles, any),
+      field("minimum_active_cycles", "cycle", "a block is resident at least this long",
+            &G::minimum_active_cycles, any),
+      field("counter_window_cycles", "cycle",
+            "Nsight Compute's elapsed cycles beyond the kernel's duration",
+            &G::counter_window_cycles, any),
+      field("tail_loss", "ratio", "idle share of a kernel of one full wave, while blocks drain",
+            &G::tail_loss, any),
+      field("block_start_cycles", "cycle",
+            "from the start of a block to the next one's on the device", &G::block_start_cycles,
+            any),
+      field("refill_share", "ratio",
+            "warps of a slot of an SM in use, over the block's, where block follows block",
+            &G::refill_share),
+      field("residency_power", "exponent",
+            "block life over blocks on the same SM, for kernels bound by memory",
+            &G::residency_power, any),
+      field("issue_per_instruction", "ratio", "issue cycles over executed instructions",
+            &G::issue_per_instruction),
+      field("occupancy_share", "ratio", "achieved over theoretical occupancy", &G::occupancy_share),
+      field("occupancy_share_matrix", "ratio", "the same for matrix kernels",
+            &G::occupancy_share_matrix),
+      field("hmma_on_gmma", "ratio",
+            "tensor cycles of warp-wide instructions over peak, on warp-group hardware",
+            &G::hmma_on_gmma),
+      field("hmma_short_on_gmma", "ratio", "the same for half instructions with k of 8",
+            &G::hmma_short_on_gmma),
+      field("unknown_issue", "ratio", "issue slots used while active by an unknown kernel",
+            &G::unknown_issue),
+      field("unknown_issue_simt", "ratio", "the same, FP32 matrix kernels without shapes",
+            &G::unknown_issue_simt),
+      field("unknown_tensor_hmma", "ratio",
+            "tensor pipe active while a matrix kernel without shapes is: warp-wide instructions",
+            &G::unknown_tensor_hmma),
+      field("unknown_tensor_gmma", "ratio", "the same, warp-group-wide instructions",
+            &G::unknown_tensor_gmma),
+      field("unknown_dram", "ratio", "of DRAM bandwidth, used by matrix kernels without shapes",
+            &G::unknown_dram),
+      field("unknown_functor", "instruction", "instructions an element of unmeasured arithmetic",
+            &G::unknown_functor)};
+  return fields;
+}
+
+}  // namespace tandem

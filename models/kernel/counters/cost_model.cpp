@@ -1,0 +1,168 @@
+#include "models/kernel/counters/cost_model.h"
+
+#include <algorithm>
+
+#include "models/kernel/counters/cost_parts.h"
+
+namespace tandem {
+namespace {
+
+constexpr double sector = 32;
+
+bool needs_shapes(const KernelLaunch& launch) {
+  const bool matrix = launch.family == KernelFamily::gemm ||
+                      launch.family == KernelFamily::convolution ||
+                      launch.family == KernelFamily::attention;
+  return matrix && launch.traits.tile_m > 0 && launch.work.matrix.batch == 0 &&
+         launch.work.elements == 0;
+}
+
+// Its kind was measured, its size is not known, and the grid does not tell it.
+bool only_rates_known(const CostInput& in) {
+  if (needs_shapes(in.launch)) return true;
+  return in.row != nullptr && in.row->rate_issue > 0 && !in.launch.work.exact &&
+         !geometry_tells(in);
+}
+
+KernelCost cost_of_work(const CostInput& in, CacheState cache, double count) {
+  KernelCost cost;
+  cost.smsp_issue_cycles = std::max(count, 0.0) * in.constants.general().issue_per_instruction;
+  add_tensor_work(in, cost);
+  add_traffic(in, cache, cost);
+  return cost;
+}
+
+double confidence_of(const CostInput& in, bool by_rate) {
+  constexpr double from_geometry = 0.5, from_kind = 0.25, from_other_kinds = 0.1;
+  if (in.launch.traits.kind == 0) return 0;
+  const bool measured = in.row != nullptr && in.row->origin != assumed_origin;
+  if (by_rate) return measured ? from_kind : from_other_kinds;
+  constexpr double loose = 0.3;  // e.g. generated kernels: their arithmetic is not known
+  return in.launch.work.exact && in.row->error <= loose ? 1.0 : from_geometry;
+}
+
+// Kinds that were not measured do what the measured ones of the same engine do in the median.
+ActiveRates active_rates(const CostInput& in) {
+  if (in.row != nullptr && in.row->rate_issue > 0) {
+    const CostRow& r = *in.row;
+    return {r.rate_issue,  r.rate_tensor,     r.rate_l1,         r.rate_l2,
+            r.rate_shared, r.rate_dram_reads, r.rate_dram_writes};
+  }
+  const GeneralCosts& general = in.constants.general();
+  const Engine engine = in.launch.traits.engine;
+  ActiveRates rates;
+  rates.issue = engine == Engine::simt ? general.unknown_issue_simt : general.unknown_issue;
+  rates.tensor = engine == Engine::gmma   ? general.unknown_tensor_gmma
+                 : engine == Engine::hmma ? general.unknown_tensor_hmma
+                                          : 0;
+  rates.dram_reads = general.unknown_dram;
+  return rates;
+}
+
+Bound bound_of(const GpuArch& gpu, const KernelCost& cost) {
+  const double bytes = (cost.dram_read_sectors + cost.dram_write_sectors) * sector;
+  const double memory = bytes / (gpu.dram_read_gbps * 1e3);
+  const double smsp_us = smsp_count(gpu) * gpu.boost_clock_mhz;
+  const double compute = std::max(cost.smsp_issue_cycles, cost.tc_active_cycles) / smsp_us;
+  if (cost.time_us < gpu.stream_kernel_period_us) return Bound::launch;
+  constexpr double bound_share = 0.5;
+  if (std::max(memory, compute) < bound_share * cost.time_us) return Bound::latency;
+  return memory >= compute ? Bound::memory : Bound::compute;
+}
+
+// What kernels use whose size is not known: they do it as long as they are active.
+void add_rates(const GpuArch& gpu, const TimelessCost& t, KernelCost& cost) {
+  const double active = cost.smsp_active_cycles;
+  if (t.issue_by_rate) cost.smsp_issue_cycles = t.rates.issue * active;
+  if (!t.traffic_by_rate) return;
+  const double readable = gpu.dram_read_gbps * 1e3 * cost.time_us / sector;
+  cost.dram_read_sectors = t.rates.dram_reads * readable;
+  cost.dram_write_sectors = t.rates.dram_writes * readable;
+  cost.l2_sectors = std::max(t.rates.l2 * active, cost.dram_read_sectors);
+  cost.l1_sectors = t.rates.l1 * active;
+  cost.shared_wavefronts = t.rates.shared * active;
+  if (t.cycles_per_tensor <= 0) return;
+  cost.tc_active_cycles = t.rates.tensor * active;
+  cost.tc_issue_cycles = cost.tc_active_cycles / t.cycles_per_tensor;
+}
+
+// Fills what scales with time: cycles, achieved occupancy, clamps.
+KernelCost at_time(const GpuArch& gpu, const GeneralCosts& general, const TimelessCost& t,
+                   double time_us) {
+  KernelCost cost = t.work;
+  cost.time_us = time_us;
+  const double cycles = time_us * gpu.boost_clock_mhz;
+  const double smsps = smsp_count(gpu);
+  cost.smsp_elapsed_cycles = cycles * smsps;
+  const double active = std::max(general.minimum_active_cycles, cycles - general.launch_cycles);
+  cost.smsp_active_cycles = smsps * t.share * std::min(active, cycles);
+  add_rates(gpu, t, cost);
+  cost.smsp_issue_cycles = std::min(cost.smsp_issue_cycles, cost.smsp_active_cycles);
+  cost.tc_active_cycles = std::min(cost.tc_active_cycles, cost.smsp_active_cycles);
+  cost.tc_issue_cycles = std::min(cost.tc_issue_cycles, cost.smsp_issue_cycles);
+  const double achieved = t.matrix ? general.occupancy_share_matrix : general.occupancy_share;
+  cost.warp_active_cycles = cost.smsp_active_cycles / gpu.smsp_per_sm * t.warps * achieved;
+  clamp_traffic(gpu, cost);
+  cost.bound = bound_of(gpu, cost);
+  return cost;
+}
+
+// Warps on an SM that holds any.
+int resident_warps(const CostInput& in) {
+  const std::int64_t blocks = blocks_of(in.launch.geometry);
+  const std::int64_t an_sm = (blocks + in.gpu.sm_count - 1) / in.gpu.sm_count;
+  return static_cast<int>(std::min<std::int64_t>(an_sm, in.occupancy.blocks_per_sm)) *
+         warps_per_block(in.launch.geometry);
+}
+
+TimelessCost timeless_cost(const CostInput& in, CacheState cache) {
+  const double count = instructions(in);
+  TimelessCost t;
+  t.traffic_by_rate = only_rates_known(in);
+  t.issue_by_rate = t.traffic_by_rate || count < 0;
+  t.work = cost_of_work(in, cache, count);
+  t.work.confidence = confidence_of(in, t.issue_by_rate);
+  t.rates = active_rates(in);
+  t.share = resident_share(in);
+  t.warps = resident_warps(in);
+  t.matrix = is_matrix(in);
+  t.cycles_per_tensor = tensor_instruction_cycles(in);
+  return t;
+}
+
+// Copies occupy no SM; their bytes are not known to the launch.
+KernelCost transfer_cost(const GpuArch& gpu, double time_us) {
+  KernelCost cost;
+  cost.time_us = time_us;
+  cost.smsp_elapsed_cycles = time_us * gpu.boost_clock_mhz * smsp_count(gpu);
+  cost.confidence = 1;
+  return cost;
+}
+
+}  // namespace
+
+CostInput make_input(const GpuArch& gpu, const KernelLaunch& launch,
+                     const CostConstants& constants) {
+  CostInput in{gpu,    launch, constants, kernel_features(launch), occupancy(gpu, launch.geometry),
+               nullptr};
+  in.row = constants.row(launch.traits, launch.math);
+  return in;
+}
+
+KernelCost kernel_cost(const GpuArch& gpu, const KernelLaunch& launch, CacheState cache,
+                       const CostConstants& constants, double time_us) {
+  const double time = time_us > 0 ? time_us : launch.duration_us;
+  if (launch.family == KernelFamily::transfer) return transfer_cost(gpu, time);
+  const CostInput in = make_input(gpu, launch, constants);
+  return at_time(gpu, constants.general(), timeless_cost(in, cache), time);
+}
+
+KernelCost CostCache::cost(std::uint32_t shape, const KernelLaunch& launch) {
+  if (launch.family == KernelFamily::transfer) return transfer_cost(gpu_, launch.duration_us);
+  if (shape >= entries_.size()) entries_.resize(shape + 1);
+  TimelessCost& entry = entries_[shape];
+  if (entry.share < 0) entry = timeless_cost(make_input(gpu_, launch, constants_), cache_);
+  return at_time(gpu_, constants_.general(), entry, launch.duration_us);
+}
+
+}  // namespace tandem

@@ -1,0 +1,124 @@
+// Bytes a kernel moves through L1, L2, DRAM and shared memory.
+#include <algorithm>
+
+#include "models/kernel/counters/cost_parts.h"
+
+namespace tandem {
+namespace {
+
+constexpr double sector = 32;
+constexpr double load_sectors = 16;  // of a warp-wide load, also of short pieces
+
+struct Flow {
+  double l1_read = 0, l1_write = 0, l2_read = 0, l2_write = 0;  // bytes
+};
+
+Flow matrix_flow(const CostInput& in) {
+  const CostRow& r = *in.row;
+  const KernelFeatures& f = in.features;
+  const KernelTraits& t = in.launch.traits;
+  const double loaded = f.loads * 32 * t.load_bytes;
+  const double stored = in.launch.work.write_bytes * f.splits;
+  // A cluster multicasts each operand tile to its blocks.
+  const double rows = static_cast<double>(t.tile_m) / (t.tile_m + t.tile_n);
+  const double shared = rows / t.cluster_n + (1 - rows) / t.cluster_m;
+  return {f.loads * load_sectors * sector * r.l1_reads, stored * r.l1_writes,
+          loaded * shared * r.l2_reads, stored * r.l2_writes};
+}
+
+// An elementwise kernel loads every operand for every element, broadcast ones from L1.
+double elementwise_loads(const CostInput& in) {
+  const KernelTraits& t = in.launch.traits;
+  const double inputs = std::max(0, t.operands - 1);
+  return in.launch.work.elements * inputs * std::max(element_bytes(t.data), 1);
+}
+
+Flow plain_flow(const CostInput& in) {
+  const KernelWork& w = in.launch.work;
+  const CostRow* row = in.row;
+  if (row == nullptr) return {w.read_bytes, w.write_bytes, w.read_bytes, w.write_bytes};
+  Flow flow{w.read_bytes * row->l1_reads, w.write_bytes * row->l1_writes,
+            w.read_bytes * row->l2_reads, w.write_bytes * row->l2_writes};
+  if (in.launch.traits.vector_width == 1) {
+    flow.l1_read = std::max(flow.l1_read, elementwise_loads(in));
+  }
+  return flow;
+}
+
+// Operand bytes; those of multi-tensor kernels follow from their functor.
+struct Operands {
+  double read = 0, written = 0;
+};
+
+Operands operand_bytes(const CostInput& in) {
+  const KernelWork& w = in.launch.work;
+  Operands out{w.read_bytes, w.write_bytes * in.features.splits};
+  const KernelTraits& t = in.launch.traits;
+  if (in.launch.family != KernelFamily::optimizer || t.functor == 0) return out;
+  const CostRow* functor = in.constants.functor(t, t.data);
+  if (functor == nullptr) return out;
+  return {out.read * functor->l1_reads, out.written * functor->l1_writes};
+}
+
+// Bytes that later passes over the operands fetch from DRAM again. They find them in L2 as long as
+// what all resident blocks work on fits; near the limit, a part of them.
+double refetched(const CostInput& in, double read, double passes) {
+  if (passes <= 1.0) return 0;
+  const double blocks = std::max<double>(1, static_cast<double>(blocks_of(in.launch.geometry)));
+  const double resident = std::min(
+      blocks, static_cast<double>(in.gpu.sm_count) * std::max(1, in.occupancy.blocks_per_sm));
+  const double working_set = read / blocks * resident;
+  const double capacity = 2 * static_cast<double>(in.gpu.l2_dirty_bytes);
+  const double miss = std::clamp((working_set / capacity - 0.7) / 0.6, 0.0, 1.0);
+  return read * (passes - 1) * miss;
+}
+
+// Cold caches: every operand byte comes from DRAM once. Lines are evicted in the order of use, so
+// of the last bytes that passed through L2 the written share stays there, dirty.
+void add_dram(const CostInput& in, const Operands& bytes, double passes, KernelCost& cost) {
+  const double read = bytes.read + refetched(in, bytes.read, passes);
+  const double total = read + (in.launch.work.in_place ? 0 : bytes.written);
+  const double resident = 2 * static_cast<double>(in.gpu.l2_dirty_bytes);
+  const double kept = total > 0 ? bytes.written * std::min(1.0, resident / total) : 0;
+  cost.dram_read_sectors = read / sector;
+  cost.dram_write_sectors = (bytes.written - kept) / sector;
+}
+
+}  // namespace
+
+void add_traffic(const CostInput& in, CacheState, KernelCost& cost) {
+  const KernelFeatures& f = in.features;
+  const bool matrix = is_matrix(in) && in.row != nullptr;
+  const Operands bytes = operand_bytes(in);
+  Flow flow = matrix ? matrix_flow(in) : plain_flow(in);
+  if (in.launch.family == KernelFamily::optimizer) {
+    flow = {bytes.read, bytes.written, bytes.read, bytes.written};
+  }
+  const double passes = matrix || in.row == nullptr ? 1 : in.row->l2_reads;
+  add_dram(in, bytes, passes, cost);
+  // Half of the lines belong to the other partition of L2 and cross it once more.
+  const double l2_read = std::max(flow.l2_read, bytes.read);
+  const double crossing = (cost.dram_read_sectors * sector + flow.l2_write) *
+                          std::max(0.0, in.gpu.l2_fabric_factor - 1);
+  cost.l1_sectors = (flow.l1_read + flow.l1_write) / sector;
+  cost.l2_sectors = (l2_read + flow.l2_write + crossing) / sector;
+  if (in.row == nullptr) return;
+  const CostRow& r = *in.row;
+  cost.shared_wavefronts = r.shared_per_warp * f.warps + r.shared_per_element * f.elements +
+                           r.shared_per_fragment * f.fragments + r.shared_per_load * f.loads +
+                           r.shared_per_transposed * f.transposed + r.shared_per_narrow * f.narrow;
+}
+
+void clamp_traffic(const GpuArch& gpu, KernelCost& cost) {
+  const double us = cost.time_us;
+  const double dram = (cost.dram_read_sectors + cost.dram_write_sectors) * sector;
+  const double dram_limit = gpu.dram_peak_gbps * 1e3 * us;
+  if (dram > dram_limit && dram > 0) {
+    cost.dram_read_sectors *= dram_limit / dram;
+    cost.dram_write_sectors *= dram_limit / dram;
+  }
+  const double l1_limit = gpu.l1_bytes_per_clk * gpu.sm_count * gpu.boost_clock_mhz * us;
+  cost.l1_sectors = std::min(cost.l1_sectors, l1_limit / sector);
+}
+
+}  // namespace tandem

@@ -1,0 +1,236 @@
+#include "models/kernel/time/kernel_time.h"
+
+#include "models/kernel/classify/classify.h"
+#include "models/kernel/time/parts.h"
+
+namespace tandem {
+
+using time_parts::Machine;
+using time_parts::math_rate;
+using time_parts::overlap_4;
+using time_parts::stream_us;
+
+namespace {
+
+double work_bytes(const KernelLaunch& launch) {
+  const double stated = launch.work.read_bytes + launch.work.write_bytes;
+  if (stated > 0) return stated;
+  double bytes = 0;
+  for (const TensorShape& t : launch.tensors) {
+    bytes += static_cast<double>(t.elements()) /
+             static_cast<double>(std::max<std::int64_t>(t.expanded, 1)) * element_bytes(t.type);
+  }
+  return bytes;
+}
+
+/// Batch norm reads two of its three tensors, forward or backward, a second time.
+constexpr double second_read_share = 2.0 / 3.0;
+
+double blocks_of(const LaunchGeometry& g) {
+  return static_cast<double>(g.grid[0]) * g.grid[1] * g.grid[2];
+}
+
+/// The library names C's columns first, a GemmShape its rows.
+GemmShape gemm_shape(const KernelLaunch& launch, DataType type) {
+  const MatrixProblem& p = launch.work.matrix;
+  GemmShape s;
+  s.m = p.n;
+  s.n = p.m;
+  s.k = p.k;
+  s.batch = p.batch;
+  s.type = type;
+  s.a_k_major = launch.traits.b_k_major;
+  s.b_k_major = launch.traits.a_k_major;
+  return s;
+}
+
+/// Stride and padding along one side, from its sizes before and after.
+void set_side(std::int64_t before, std::int64_t after, int taps, int& stride, int& pad) {
+  stride = std::max(
+      1, static_cast<int>(std::llround(static_cast<double>(before) / static_cast<double>(after))));
+  const std::int64_t missing = (after - 1) * stride + taps - before;
+  pad = static_cast<int>(std::max<std::int64_t>(0, (missing + 1) / 2));
+}
+
+/// Pixels of one result image, from the product that the kernel computes.
+double out_pixels(const KernelLaunch& launch, double images) {
+  const MatrixProblem& p = launch.work.matrix;
+  if (launch.traits.pass != Pass::forward) return 0;
+  if (!launch.traits.library_gemm) return static_cast<double>(p.m) / images;
+  return static_cast<double>(p.batch > 1 ? p.m : std::max(p.m, p.n)) / (p.batch > 1 ? 1.0 : images);
+}
+
+/// The layer behind a convolution kernel, from the operands of its operation; nothing if they are
+/// not recorded, or if the layer has groups.
+std::optional<ConvLayer> conv_layer(const KernelLaunch& launch, DataType type) {
+  const bool backward = launch.op.find("backward") != std::string_view::npos;
+  const std::size_t first = backward ? 1 : 0;
+  if (launch.tensors.size() < first + 2 || launch.work.matrix.batch == 0) return {};
+  const TensorShape& image = launch.tensors[first];
+  const TensorShape& weight = launch.tensors[first + 1];
+  if (image.rank != 4 || weight.rank != 4 || image.dims[1] != weight.dims[1]) return {};
+  ConvLayer s;
+  s.batch = image.dims[0];
+  s.in_channels = image.dims[1];
+  s.out_channels = weight.dims[0];
+  s.height = image.dims[2];
+  s.width = image.dims[3];
+  s.kernel_h = static_cast<int>(weight.dims[2]);
+  s.kernel_w = static_cast<int>(weight.dims[3]);
+  s.type = type;
+  s.pass = launch.traits.pass;
+  double height = static_cast<double>(s.height);
+  double width = static_cast<double>(s.width);
+  if (backward && launch.tensors[0].rank == 4) {
+    height = static_cast<double>(launch.tensors[0].dims[2]);
+    width = static_cast<double>(launch.tensors[0].dims[3]);
+  } else if (const double pixels = out_pixels(launch, static_cast<double>(s.batch)); pixels > 0) {
+    const double shrink = std::sqrt(pixels / (height * width));
+    height = std::max(1.0, std::round(height * shrink));
+    width = std::max(1.0, std::round(width * shrink));
+  }
+  set_side(s.height, static_cast<std::int64_t>(height), s.kernel_h, s.stride_h, s.pad_h);
+  set_side(s.width, static_cast<std::int64_t>(width), s.kernel_w, s.stride_w, s.pad_w);
+  return s;
+}
+
+TimeLaw law_of(KernelFamily family) {
+  switch (family) {
+    case KernelFamily::gemm:
+    case KernelFamily::convolution:
+    case KernelFamily::attention: return TimeLaw::matrix;
+    case KernelFamily::batch_norm: return TimeLaw::channels;
+    case KernelFamily::pooling:
+    case KernelFamily::random: return TimeLaw::throughput;
+    case KernelFamily::rnn: return TimeLaw::latency;
+    case KernelFamily::collective: return TimeLaw::link;
+    default: return TimeLaw::memory;
+  }
+}
+
+/// Multiply-adds of a product, else thread instructions, that all SMs do per us.
+double throughput_rate(const Machine& m, const TimedLaunch& launch) {
+  if (!launch.product) return m.sms * m.gpu.smsp_per_sm * m.gpu.warp_size * m.clk;
+  const auto rate = math_rate(m.gpu, launch.type);
+  const double share = rate.tensor ? m.generation.tensor_rate : m.generation.simt_128x128;
+  return m.sms * rate.fma_per_clk * share * m.clk;
+}
+
+/// A block a channel: statistics first, then the channel again. A channel that does not stay on the
+/// SM comes from L2 or DRAM the second time. Each block keeps a fixed number of bytes in flight, so
+/// few blocks cannot use the DRAM (Little's law).
+KernelTime channels_time(const Machine& m, double bytes, double blocks) {
+  const double resident = std::min(blocks, m.sms);
+  const double channel = bytes / blocks;
+  const double on_chip = static_cast<double>(m.gpu.shared_block_optin_bytes) / 2;
+  const double again = channel > on_chip ? bytes * second_read_share : 0;
+  const double missed = std::min(
+      1.0, resident * channel * m.shared.l2_reuse_share / static_cast<double>(m.gpu.l2_bytes));
+  const double stream = stream_us(m, bytes) + again * missed / m.dram;
+  const double rate =
+      resident * m.shared.block_bytes_in_flight / (m.gpu.dram_loaded_latency_ns * 1e-3);
+  const double tail = blocks > m.sms ? std::ceil(blocks / m.sms) * m.sms / blocks : 1;
+  const double wait = (bytes + again) / rate * tail;
+  KernelTime out;
+  out.time_us = m.start_us + overlap_4(stream, wait);
+  out.bound = std::max(stream, wait) < m.start_us ? Bound::launch
+              : stream > wait                     ? Bound::memory
+                                                  : Bound::latency;
+  out.confidence = 1 - m.generation.error_rows;
+  return out;
+}
+
+}  // namespace
+
+std::string_view to_string(TimeLaw law) {
+  switch (law) {
+    case TimeLaw::matrix: return "matrix";
+    case TimeLaw::convolution: return "convolution";
+    case TimeLaw::memory: return "memory";
+    case TimeLaw::channels: return "channels";
+    case TimeLaw::throughput: return "throughput";
+    case TimeLaw::latency: return "latency";
+    case TimeLaw::link: return "link";
+    case TimeLaw::none: break;
+  }
+  return "none";
+}
+
+std::string_view to_string(Bound bound) {
+  switch (bound) {
+    case Bound::compute: return "compute";
+    case Bound::memory: return "memory";
+    case Bound::latency: return "latency";
+    case Bound::launch: break;
+  }
+  return "launch";
+}
+
+bool explains(const TimedLaunch& launch, const KernelTime& time, double traced_us) {
+  constexpr double least_share = 0.5;
+  const bool states_bound = launch.law == TimeLaw::matrix || launch.law == TimeLaw::convolution ||
+                            launch.law == TimeLaw::memory || launch.law == TimeLaw::channels;
+  return states_bound && time.confidence > 0 && time.time_us >= least_share * traced_us;
+}
+
+TimedLaunch timed_launch(const KernelLaunch& launch, double bytes_hint) {
+  TimedLaunch out;
+  out.type = launch.math != DataType::unknown ? launch.math : launch.traits.data;
+  out.bytes = work_bytes(launch) > 0 ? work_bytes(launch) : bytes_hint;
+  out.blocks = blocks_of(launch.geometry);
+  out.law = law_of(launch.family);
+  if (is_helper(launch.traits)) {
+    out.law = is_set_up(launch.traits) ? TimeLaw::latency : TimeLaw::memory;
+  }
+  // Every channel by itself: few products a byte, and no tile that a matrix kernel could use.
+  if (kind_name(launch.traits) == "depthwise") out.law = TimeLaw::memory;
+  const MatrixProblem& p = launch.work.matrix;
+  if (out.law == TimeLaw::matrix) {
+    const bool product = p.batch > 0 && p.m > 0 && p.n > 0 && p.k > 0;
+    out.gemm = gemm_shape(launch, out.type);
+    if (!product) out.law = TimeLaw::throughput;
+    out.product = !product;
+    if (product && launch.family == KernelFamily::convolution) {
+      if (const auto layer = conv_layer(launch, out.type)) {
+        out.law = TimeLaw::convolution;
+        out.conv = *layer;
+      }
+    }
+  }
+  if (out.law == TimeLaw::channels && !(out.bytes > 0 && out.blocks > 0)) out.law = TimeLaw::memory;
+  return out;
+}
+
+KernelTime kernel_time(const TimedLaunch& launch, const GpuArch& gpu,
+                       const TimeConstants& constants, const TimeContext& context) {
+  const Machine m(gpu, constants, context);
+  KernelTime out;
+  out.confidence = 1 - m.generation.error_pointwise;
+  switch (launch.law) {
+    case TimeLaw::matrix: return gemm_time(gpu, launch.gemm, constants, context);
+    case TimeLaw::convolution: return conv_time(gpu, launch.conv, constants, context);
+    case TimeLaw::memory:
+      if (launch.bytes <= 0) break;
+      out.time_us = m.start_us + stream_us(m, launch.bytes);
+      if (out.time_us < 2 * m.start_us) out.bound = Bound::launch;
+      return out;
+    case TimeLaw::channels: return channels_time(m, launch.bytes, launch.blocks);
+    case TimeLaw::throughput:
+      // Only ratios between GPUs are of use: one instruction a byte.
+      out.time_us = m.start_us + std::max(launch.bytes, 1.0) / throughput_rate(m, launch);
+      out.bound = Bound::compute;
+      out.confidence = 1 - m.generation.error_rows;
+      return out;
+    case TimeLaw::latency:
+      out.time_us = m.start_us + gpu.l2_latency_cycles / gpu.boost_clock_mhz;
+      out.bound = Bound::latency;
+      out.confidence = 0.5;
+      return out;
+    case TimeLaw::link:
+    case TimeLaw::none: break;
+  }
+  out.confidence = 0;
+  return out;
+}
+
+}  // namespace tandem

@@ -1,0 +1,49 @@
+// Time of any kernel of a trace on any GPU, from its operation: the entry to the time models of
+// time_model.h for a KernelLaunch.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "models/kernel/time/time_model.h"
+
+namespace tandem {
+
+/// How the model of a kernel's time works, and so what may be carried from one GPU to another.
+enum class TimeLaw : std::uint8_t {
+  matrix,       // tiles of a matrix product
+  convolution,  // the fastest of the library's algorithms
+  memory,       // bytes at the rate of DRAM and L2
+  channels,     // a block a channel: bytes, or the accesses that blocks keep in flight
+  throughput,   // instructions, or multiply-adds, at the rate of all SMs: ratios between GPUs only
+  latency,      // dependent steps
+  link,         // copies between host and device
+  none,         // nothing known
+};
+std::string_view to_string(TimeLaw law);
+std::string_view to_string(Bound bound);
+
+/// A launch and what is known of it beyond its description.
+struct TimedLaunch {
+  TimeLaw law = TimeLaw::none;
+  DataType type = DataType::unknown;  // of the arithmetic
+  bool product = false;               // a matrix product, if its shapes are unknown
+  GemmShape gemm;                     // law matrix
+  ConvLayer conv;                     // law convolution
+  double bytes = 0;                   // read and written once; 0: unknown
+  double blocks = 0;
+};
+
+/// What decides the time of a launch. `bytes_hint`: from elsewhere, where the launch tells none.
+TimedLaunch timed_launch(const KernelLaunch& launch, double bytes_hint = 0);
+
+/// The time on `gpu`, started and run to its end; confidence 0: no law, the time is meaningless.
+/// TF32 and half types that the GPU's tensor cores lack run as FP32.
+KernelTime kernel_time(const TimedLaunch& launch, const GpuArch& gpu,
+                       const TimeConstants& constants, const TimeContext& context = {});
+
+/// Whether the bound that the law states is that of a run of `traced_us`: laws that only tell
+/// ratios between GPUs state none, nor do laws that explain less than half of the run.
+bool explains(const TimedLaunch& launch, const KernelTime& time, double traced_us);
+
+}  // namespace tandem

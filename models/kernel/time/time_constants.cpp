@@ -1,0 +1,178 @@
+#include "models/kernel/time/time_constants.h"
+
+#include <algorithm>
+
+namespace tandem {
+namespace {
+
+constexpr std::string_view schema_name = "tandem.kernel_time/1";
+constexpr Range or_zero = Range::non_negative;
+
+template <class T>
+void read_all(const Json& json, const Place& place, std::span<const Field<T>> fields, T& out) {
+  const auto seen = read_sourced_fields(json, place, fields, out, out.origins);
+  const auto missing = std::find(seen.begin(), seen.end(), false);
+  if (missing == seen.end()) return;
+  const auto i = static_cast<std::size_t>(missing - seen.begin());
+  place.fail("no key \"" + fields[i].name + "\"", "all of: " + known_names(fields));
+}
+
+const Json& part(const Json& json, const Place& place, const std::string& key) {
+  if (!json.contains(key)) place.fail("no key \"" + key + "\"", "schema, shared, generations");
+  return json[key];
+}
+
+TimeGeneration read_generation(const Json& json, const Place& place) {
+  require_object(json, place);
+  TimeGeneration out;
+  for (const std::string key : {"compute_major", "compute_minor", "values"}) {
+    if (!json.contains(key)) {
+      place.fail("no key \"" + key + "\"", "compute_major, compute_minor, values");
+    }
+  }
+  read_json(json["compute_major"], place / "compute_major", Range::positive, out.compute_major);
+  read_json(json["compute_minor"], place / "compute_minor", or_zero, out.compute_minor);
+  read_all(json["values"], place / "values", time_generation_fields(), out);
+  return out;
+}
+
+bool older(const TimeGeneration& a, const TimeGeneration& b) {
+  return std::pair(a.compute_major, a.compute_minor) < std::pair(b.compute_major, b.compute_minor);
+}
+
+}  // namespace
+
+TimeConstants TimeConstants::load(const std::string& path) {
+  const Place file{path, ""};
+  const Json json = read_json_file(path);
+  require_object(json, file);
+  const std::string_view schemas[] = {schema_name};
+  read_choice(part(json, file, "schema"), file / "schema", schemas);
+  TimeConstants out;
+  read_all(part(json, file, "shared"), file / "shared", time_shared_fields(), out.shared_);
+  const Json& rows = part(json, file, "generations");
+  if (!rows.is_array() || rows.empty()) {
+    (file / "generations").fail(describe_json(rows), "a list of at least one generation");
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    out.generations_.push_back(
+        read_generation(rows[i], file / ("generations[" + std::to_string(i) + "]")));
+  }
+  std::sort(out.generations_.begin(), out.generations_.end(), older);
+  return out;
+}
+
+const TimeGeneration& TimeConstants::generation(const GpuArch& gpu) const {
+  TimeGeneration wanted;
+  wanted.compute_major = gpu.compute_major;
+  wanted.compute_minor = gpu.compute_minor;
+  const TimeGeneration* best = generations_.data();
+  for (const TimeGeneration& generation : generations_) {
+    if (!older(wanted, generation)) best = &generation;
+  }
+  return *best;
+}
+
+std::span<const Field<TimeGeneration>> time_generation_fields() {
+  using G = TimeGeneration;
+  constexpr std::string_view tile = "FMA issued over the FP32 peak, tile ";
+  const auto eta = [&](std::string_view name, double G::*member) {
+    return field("simt_" + std::string(name), "ratio", std::string(tile) + std::string(name),
+                 member);
+  };
+  static const std::vector<Field<G>> fields{
+      eta("128x128", &G::simt_128x128),
+      eta("128x64", &G::simt_128x64),
+      eta("128x32", &G::simt_128x32),
+      eta("64x64", &G::simt_64x64),
+      eta("64x32", &G::simt_64x32),
+      eta("32x32", &G::simt_32x32),
+      field("simt_lone_cycles", "cycle", "latency that a block alone on its SM exposes for each k",
+            &G::simt_lone_cycles, or_zero),
+      field("simt_lone_cycles_2_warps", "cycle", "the same for blocks of two warps",
+            &G::simt_lone_cycles_2_warps, or_zero),
+      field("simt_wave_packing", "ratio",
+            "1: after the first wave SMs take as many blocks as they hold, so that the last wave "
+            "is as long as a full one; 0: blocks spread evenly",
+            &G::simt_wave_packing, or_zero),
+      field("fp32_fma_pj", "pJ", "board energy above idle for each FMA of an FP32 product",
+            &G::fp32_fma_pj),
+      field("winograd_fused", "ratio", "FMA issued over the FP32 peak, fused winograd",
+            &G::winograd_fused),
+      field("implicit_gemm", "ratio", "FMA issued over the FP32 peak, implicit GEMM",
+            &G::implicit_gemm),
+      field("fetch_waste", "ratio",
+            "DRAM bytes fetched for each byte used, where every k step reads a 32-byte piece of a "
+            "long row",
+            &G::fetch_waste),
+      field("fetch_half_bytes", "B", "length of a row at which half of that waste occurs",
+            &G::fetch_half_bytes),
+      field("partial_write", "ratio",
+            "DRAM bytes for each byte of a result whose rows end within a 32-byte sector",
+            &G::partial_write),
+      field("tensor_rate", "ratio", "tensor FMA over the peak", &G::tensor_rate),
+      field("tensor_operand_bytes_per_clk", "B/clk/SM",
+            "rate at which an SM gets the operands of a tensor-core product",
+            &G::tensor_operand_bytes_per_clk),
+      field("tensor_misaligned", "ratio",
+            "rate of tensor-core kernels on rows that are no multiple of 16 bytes",
+            &G::tensor_misaligned),
+      field("tma_start_us", "us",
+            "start of a kernel whose clusters of blocks load by tensor maps, above that of others",
+            &G::tma_start_us, or_zero),
+      field("error_simt_gemm", "ratio", "mean relative error, FP32 products", &G::error_simt_gemm),
+      field("error_tensor_gemm", "ratio", "mean relative error, tensor-core products",
+            &G::error_tensor_gemm),
+      field("error_pointwise", "ratio", "mean relative error, pointwise", &G::error_pointwise),
+      field("error_rows", "ratio", "mean relative error, layer norm and softmax", &G::error_rows),
+      field("error_conv", "ratio", "mean relative error, convolution", &G::error_conv)};
+  return fields;
+}
+
+std::span<const Field<TimeShared>> time_shared_fields() {
+  using S = TimeShared;
+  static const std::vector<Field<S>> fields{
+      field("dram_efficiency", "ratio", "bandwidth of streaming kernels over the DRAM peak",
+            &S::dram_efficiency),
+      field("power_response_us", "us", "load after which half of the clock's fall has happened",
+            &S::power_response_us),
+      field("simt_prologue_k", "k", "start and end of an FP32 block, in steps of k",
+            &S::simt_prologue_k, or_zero),
+      field("tensor_prologue_k", "k", "the same for tensor-core blocks", &S::tensor_prologue_k,
+            or_zero),
+      field("panel_l2_share", "ratio", "share of L2 that keeps operands between waves of blocks",
+            &S::panel_l2_share),
+      field("raster_rows", "count", "rows of blocks that share what they read", &S::raster_rows),
+      field("simt_split_us", "us", "cost of splitting k, FP32", &S::simt_split_us, or_zero),
+      field("tensor_split_us", "us", "cost of splitting k, tensor cores", &S::tensor_split_us,
+            or_zero),
+      field("split_traffic", "ratio", "time of writing and reading parts over that of L2",
+            &S::split_traffic, or_zero),
+      field("l2_reuse_share", "ratio",
+            "bytes that pass through L2 between two reads of a row over those of resident rows",
+            &S::l2_reuse_share),
+      field("row_load_latencies", "ratio",
+            "time of a load of a row whose use must wait over the DRAM latency under load",
+            &S::row_load_latencies, or_zero),
+      field("block_bytes_in_flight", "B",
+            "bytes a block that walks over one channel keeps under way, and so its rate",
+            &S::block_bytes_in_flight),
+      field("warp_cycles_per_instruction", "cycle",
+            "cycles a warp needs for an instruction, for they depend on each other",
+            &S::warp_cycles_per_instruction, or_zero),
+      field("norm_warp_instructions", "instruction", "layer norm, of a warp",
+            &S::norm_warp_instructions),
+      field("norm_step_instructions", "instruction", "layer norm, of a warp for each load",
+            &S::norm_step_instructions),
+      field("softmax_warp_instructions", "instruction", "softmax, of a warp",
+            &S::softmax_warp_instructions),
+      field("softmax_element_instructions", "instruction",
+            "softmax, of a warp for each element of a thread", &S::softmax_element_instructions),
+      field("transform_filter", "ratio", "winograd filter transform, time over that of its bytes",
+            &S::transform_filter),
+      field("transform_input", "ratio", "winograd input transform", &S::transform_input),
+      field("transform_output", "ratio", "winograd output transform", &S::transform_output)};
+  return fields;
+}
+
+}  // namespace tandem

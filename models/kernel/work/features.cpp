@@ -1,0 +1,109 @@
+#include "models/kernel/work/features.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/kernel/classify/classify.h"
+
+namespace tandem {
+namespace {
+
+// Rows of the warp-group instruction, and warps of a group.
+constexpr int gmma_rows = 64;
+constexpr int group_warps = 4;
+
+// Columns of the warp-group instruction. The tile side that is a multiple of 64 rows becomes m; two
+// cooperating groups of a large tile halve the other side.
+int gmma_columns(const KernelTraits& t) {
+  if (t.swapped) return std::min<int>(t.tile_m, 256);
+  if (t.cooperative_n) return t.tile_n / 2 >= gmma_rows ? t.tile_n / 2 : t.tile_m / 2;
+  return std::min<int>(t.tile_m % gmma_rows == 0 ? t.tile_n : t.tile_m, 256);
+}
+
+int split_count(const KernelLaunch& launch, const TileGrid& grid) {
+  const std::int64_t blocks = blocks_of(launch.geometry);
+  if (grid.tiles == 0 || launch.traits.engine == Engine::gmma) return 1;
+  return static_cast<int>(std::max<std::int64_t>(1, blocks / grid.tiles));
+}
+
+// Fragments a warp reads per multiply: perimeter over area of its share of the tile.
+double fragment_share(const KernelLaunch& launch) {
+  const KernelTraits& t = launch.traits;
+  const double area = double(t.tile_m) * t.tile_n / warps_per_block(launch.geometry);
+  const double side = std::sqrt(std::max(area, 1.0));
+  // A warp multiplies 16 x 8 at once; each of its 32 lanes FFMA covers one product.
+  return t.engine == Engine::simt ? std::sqrt(32.0) / side : 16.0 / side;
+}
+
+// Forward attention is two products: scores have as many columns as the key tile, results as many
+// as a head is wide.
+void attention_multiplies(const KernelLaunch& launch, KernelFeatures& f) {
+  const KernelTraits& t = launch.traits;
+  const double width = static_cast<double>(launch.work.matrix.k);
+  const bool forward = kind_name(t).ends_with("_forward");
+  if (t.engine == Engine::gmma && forward && width > 0) {
+    f.multiplies *= 0.5 * (1 + f.mma_n / std::min(width, 256.0));
+  }
+  f.multiplies *= products_per_multiply(launch);
+}
+
+void matrix_features(const KernelLaunch& launch, KernelFeatures& f) {
+  const KernelTraits& t = launch.traits;
+  f.grid = tile_grid(t, launch.work.matrix, launch.geometry);
+  if (f.grid.tiles == 0) return;
+  f.splits = split_count(launch, f.grid);
+  f.tiles = static_cast<double>(f.grid.tiles) * f.splits;
+  f.steps = static_cast<double>(f.grid.tiles) * static_cast<double>(f.grid.k_steps);
+  const double area = double(t.tile_m) * t.tile_n;
+  f.elements = f.tiles * area / 32;
+  f.mma_n = t.engine == Engine::gmma ? gmma_columns(t) : 0;
+  f.multiplies = f.grid.padded_macs / macs_per_instruction(t, f.mma_n);
+  if (launch.family == KernelFamily::attention) attention_multiplies(launch, f);
+  // A warp-group instruction reads its share of both operands from shared memory itself.
+  f.fragments = t.engine == Engine::gmma ? f.multiplies * (f.mma_n / 16.0 + 4)
+                                         : f.multiplies * fragment_share(launch);
+  const double bytes = element_bytes(t.data);
+  const double line = f.steps * t.tile_k * bytes / (32.0 * t.load_bytes);  // loads of one row
+  f.loads = line * (t.tile_m + t.tile_n);
+  // Rows without a multiple of 16 bytes: four bytes are the least that cp.async copies, and they
+  // fall into few banks of a layout made for sixteen.
+  f.narrow = t.engine == Engine::hmma && t.load_bytes == 4 ? f.loads : 0;
+  f.transposed = line * ((t.a_k_major ? 0 : t.tile_m) + (t.b_k_major ? 0 : t.tile_n));
+}
+
+}  // namespace
+
+int warps_per_block(const LaunchGeometry& g) {
+  return static_cast<int>((std::uint64_t{g.block[0]} * g.block[1] * g.block[2] + 31) / 32);
+}
+
+std::int64_t blocks_of(const LaunchGeometry& g) {
+  return std::int64_t{g.grid[0]} * g.grid[1] * g.grid[2];
+}
+
+double macs_per_instruction(const KernelTraits& t, int mma_n) {
+  switch (t.engine) {
+    case Engine::gmma: return double(gmma_rows) * mma_n * t.mma_k / group_warps;
+    case Engine::hmma: return t.mma_k == 4 ? 256.0 : 16.0 * 8.0 * t.mma_k;
+    case Engine::simt:
+    case Engine::none: return 32.0;
+  }
+  return 32.0;
+}
+
+int products_per_multiply(const KernelLaunch& launch) {
+  return launch.family == KernelFamily::attention && launch.math == DataType::tf32 ? 3 : 1;
+}
+
+KernelFeatures kernel_features(const KernelLaunch& launch) {
+  KernelFeatures f;
+  f.warps = static_cast<double>(blocks_of(launch.geometry)) * warps_per_block(launch.geometry);
+  f.elements = launch.work.elements / 32;
+  f.rows = launch.work.rows;
+  f.indexed = f.elements * (launch.work.index_dims - 1);
+  if (launch.traits.tile_m > 0 && kind_name(launch.traits) != "depthwise")
+    matrix_features(launch, f);
+  return f;
+}
+
+}  // namespace tandem

@@ -1,0 +1,131 @@
+#include "models/kernel/work/gemm_shape.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "models/kernel/work/gemm_shape_parts.h"
+
+namespace tandem {
+namespace {
+
+std::int64_t dim(const TensorShape& t, int from_end) {
+  return t.rank >= from_end ? t.dims[static_cast<std::size_t>(t.rank - from_end)] : 1;
+}
+
+double bytes_of(const TensorShape& t, DataType fallback) {
+  const int width = element_bytes(t.type == DataType::unknown ? fallback : t.type);
+  return static_cast<double>(t.elements()) /
+         static_cast<double>(std::max<std::int64_t>(t.expanded, 1)) * width;
+}
+
+// Whether a batched product is that of a tensor with its own transpose: same storage, read once.
+bool is_transpose(const TensorShape& a, const TensorShape& b) {
+  if (a.rank != 3 || b.rank != 3 || a.strides[0] == 0) return false;
+  return a.dims[0] == b.dims[0] && a.dims[1] == b.dims[2] && a.dims[2] == b.dims[1] &&
+         a.strides[0] == b.strides[0] && a.strides[1] == b.strides[2] &&
+         a.strides[2] == b.strides[1];
+}
+
+// rows x inner times inner x outputs; cuBLAS sees the transpose, so its m counts our outputs.
+MatrixProblem product(const TensorShape& left, const TensorShape& right, DataType data) {
+  MatrixProblem p;
+  p.n = dim(left, 2);
+  p.k = dim(left, 1);
+  p.m = right.rank > 1 ? dim(right, 1) : 1;
+  const std::int64_t matrix = p.n * p.k;
+  p.batch = right.rank > 2 && matrix > 0 ? left.elements() / matrix : 1;
+  if (right.rank <= 2 && left.rank > 2 && p.k > 0) p.n = left.elements() / p.k;
+  p.a_bytes = bytes_of(right, data);
+  p.b_bytes = is_transpose(left, right) ? 0 : bytes_of(left, data);
+  p.c_bytes = static_cast<double>(p.batch * p.m * p.n) * element_bytes(data);
+  return p;
+}
+
+// Operands of a matrix product: the first neighbours whose inner dimensions agree. Skips a bias in
+// front and an `out=` tensor behind.
+MatrixProblem gemm_problem(const OpContext& context, DataType data) {
+  const auto& shapes = context.tensors.shapes;
+  const bool bias_first = has(context.op, "addmm") || has(context.op, "addbmm") ||
+                          has(context.op, "baddbmm") || has(context.op, "addmv");
+  for (std::size_t i = bias_first ? 1 : 0; i + 1 < shapes.size(); ++i) {
+    const TensorShape& a = shapes[i];
+    const TensorShape& b = shapes[i + 1];
+    if (has(context.op, "linear") && a.rank > 0 && b.rank == 2 && dim(a, 1) == dim(b, 1)) {
+      TensorShape weight = b;
+      std::swap(weight.dims[0], weight.dims[1]);
+      return product(a, weight, data);
+    }
+    const bool vector = b.rank == 1 && a.rank >= 1 && dim(a, 1) == b.dims[0];
+    if (vector || (a.rank >= 2 && b.rank >= 2 && dim(a, 1) == dim(b, 2))) {
+      return product(a, b, data);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+// Where the result is stored transposed, the library computes the transposed product; the grid of a
+// kernel with a block per tile shows it. A single row counts as a column.
+void orient(const KernelTraits& t, const LaunchGeometry& geometry, MatrixProblem& p) {
+  MatrixProblem other = p;
+  std::swap(other.m, other.n);
+  std::swap(other.a_bytes, other.b_bytes);
+  const std::int64_t blocks = std::int64_t{geometry.grid[0]} * geometry.grid[1] * geometry.grid[2];
+  const std::int64_t tiles = tile_grid(t, p, geometry).tiles;
+  const std::int64_t others = tile_grid(t, other, geometry).tiles;
+  const bool misfit = !t.persistent && tiles > blocks && others <= blocks;
+  if (misfit || (t.nvjet && p.m == 1)) p = other;
+}
+
+// The integer at position i of an argument that may be one number for all dimensions.
+std::int64_t option(const OpContext& context, std::size_t argument, std::size_t i,
+                    std::int64_t fallback) {
+  if (argument >= context.arguments.size()) return fallback;
+  const auto values = parse_integers(context.arguments[argument]);
+  if (values.empty()) return fallback;
+  return values[std::min(i, values.size() - 1)];
+}
+
+bool flag(const OpContext& context, std::size_t argument) {
+  return argument < context.arguments.size() && context.arguments[argument] == "True";
+}
+
+MatrixProblem matrix_problem(const KernelClass& kernel, const OpContext& context) {
+  if (kernel.family == KernelFamily::attention) {
+    const auto shape = attention_shape(context);
+    return shape ? attention_problem(kernel, *shape) : MatrixProblem{};
+  }
+  if (has(context.op, "_rnn") || has(context.op, "miopen_rnn"))
+    return recurrent_problem(kernel, context);
+  if (const auto shape = conv_shape(context)) return conv_problem(kernel, *shape);
+  // A convolution whose operands are not recorded as such is no product of the images.
+  if (kernel.family == KernelFamily::convolution || has(context.op, "onvolution")) return {};
+  MatrixProblem p = gemm_problem(context, kernel.traits.data);
+  if (kernel.traits.tile_m > 0) orient(kernel.traits, context.geometry, p);
+  return p;
+}
+
+TileGrid tile_grid(const KernelTraits& t, const MatrixProblem& p, const LaunchGeometry& geometry) {
+  TileGrid out;
+  if (p.batch == 0 || t.tile_m == 0 || t.tile_n == 0) return out;
+  std::int64_t rows = round_up(ceil_div(p.m, t.tile_m), t.cluster_m);
+  std::int64_t columns = round_up(ceil_div(p.n, t.tile_n), t.cluster_n);
+  const bool raster = t.engine == Engine::gmma && t.cluster_m * t.cluster_n == 1 && !t.nvjet;
+  if (raster) {
+    std::int64_t& side = t.swapped ? columns : rows;
+    side = round_up(side, geometry.grid[1]);
+  }
+  out.tiles = p.batch * rows * columns;
+  out.k_steps = ceil_div(p.k, std::max<std::int64_t>(t.tile_k, 1));
+  if (p.causal && rows > 0) {  // only blocks of keys up to the queries' own
+    const double share = 0.5 * (1 + std::max(t.tile_m, t.tile_n) / static_cast<double>(p.m));
+    out.tiles = static_cast<std::int64_t>(static_cast<double>(out.tiles) * std::min(1.0, share));
+  }
+  out.padded_macs = static_cast<double>(out.tiles) * static_cast<double>(out.k_steps) * t.tile_m *
+                    t.tile_n * std::max<int>(t.tile_k, 1);
+  return out;
+}
+
+}  // namespace tandem

@@ -1,0 +1,58 @@
+// The matrix product behind a GEMM, convolution, attention or recurrent kernel, from the shapes of
+// its operation.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "models/kernel/classify/classify.h"
+#include "models/ops/tensors.h"
+
+namespace tandem {
+
+/// What launched a kernel, as far as the trace tells.
+struct OpContext {
+  std::string_view op;  // innermost operation
+  const OpTensors& tensors;
+  std::span<const std::string_view> arguments;  // texts of `Concrete Inputs`; may be empty
+  const LaunchGeometry& geometry;
+};
+
+/// A convolution of `images` images; pixels and taps are products over the spatial dimensions.
+struct ConvShape {
+  std::int64_t images = 0, in_channels = 0, out_channels = 0;
+  std::int64_t in_pixels = 0, out_pixels = 0, taps = 0, groups = 1;
+  std::int64_t strides = 1;     // product over the spatial dimensions
+  double pixels_touched = 1.0;  // share of the input pixels that any tap reads
+  bool channels_last = false;
+};
+/// Empty if the operation is no convolution or its shapes are missing.
+std::optional<ConvShape> conv_shape(const OpContext& context);
+
+/// An attention operation: products of queries, keys and head width over batch x heads.
+struct AttentionShape {
+  std::int64_t heads = 0;  // batch x heads
+  std::int64_t queries = 0, keys = 0, width = 0;
+  bool causal = false;
+};
+std::optional<AttentionShape> attention_shape(const OpContext& context);
+
+/// The product that a kernel computes; batch 0 if its operation does not tell.
+MatrixProblem matrix_problem(const KernelClass& kernel, const OpContext& context);
+
+/// Whether a product of a recurrent layer sums over the sequences; the operand order tells.
+bool is_recurrent_weight_gradient(const KernelClass& kernel, std::string_view op);
+
+/// Blocks along m and n after padding, rounded up to whole clusters; where the name does not state
+/// clusters, to the second dimension of the grid, which is how the library lays out its raster.
+struct TileGrid {
+  std::int64_t tiles = 0;    // over batch, m and n, without split-K
+  std::int64_t k_steps = 0;  // tile_k steps of one tile over the whole of k
+  double padded_macs = 0;    // multiply-adds the tensor cores or FP32 pipes perform
+};
+TileGrid tile_grid(const KernelTraits& traits, const MatrixProblem& problem,
+                   const LaunchGeometry& geometry);
+
+}  // namespace tandem

@@ -1,0 +1,156 @@
+// Convolutions as matrix products.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "models/kernel/work/gemm_shape_parts.h"
+
+namespace tandem {
+namespace {
+
+struct ConvArguments {
+  std::size_t image, weight, gradient;  // positions; gradient 255: none
+  std::size_t stride, padding, dilation, groups, transposed;
+};
+
+// Positions of the arguments in PyTorch's operators.
+std::optional<ConvArguments> conv_arguments(std::string_view op) {
+  constexpr std::size_t none = 255;
+  if (has(op, "aten::convolution_backward")) return ConvArguments{1, 2, 0, 4, 5, 6, 9, 7};
+  if (has(op, "conv") && has(op, "backward")) return ConvArguments{0, 2, 1, 4, 3, 5, 6, none};
+  if (has(op, "aten::convolution") || has(op, "aten::_convolution")) {
+    return ConvArguments{0, 1, none, 3, 4, 5, 8, 6};
+  }
+  if (has(op, "cudnn_convolution_transpose")) return ConvArguments{0, 1, none, 4, 2, 5, 6, none};
+  if (has(op, "cudnn_convolution_relu")) return ConvArguments{0, 1, none, 3, 4, 5, 6, none};
+  if (has(op, "cudnn_convolution_add_relu")) return ConvArguments{0, 1, none, 5, 6, 7, 8, none};
+  if (has(op, "cudnn_convolution")) return ConvArguments{0, 1, none, 3, 2, 4, 5, none};
+  if (has(op, "_conv_depthwise2d")) return ConvArguments{0, 1, none, 4, 5, 6, none, none};
+  if (has(op, "aten::conv")) return ConvArguments{0, 1, none, 3, 4, 5, 6, none};
+  return std::nullopt;
+}
+
+// Without recorded arguments: "same" padding, and no stride unless the gradient tells.
+void set_pixels(const OpContext& context, const ConvArguments& args, const TensorShape& image,
+                const TensorShape& weight, const TensorShape* gradient, ConvShape& out) {
+  for (std::size_t i = 2; i < image.rank && i < weight.rank; ++i) {
+    const std::int64_t size = image.dims[i], tap = weight.dims[i];
+    const std::int64_t stride = option(context, args.stride, i - 2, 1);
+    const std::int64_t padding = option(context, args.padding, i - 2, (tap - 1) / 2);
+    const std::int64_t dilation = option(context, args.dilation, i - 2, 1);
+    std::int64_t pixels = (size + 2 * padding - dilation * (tap - 1) - 1) / stride + 1;
+    if (gradient != nullptr && gradient->rank > i) pixels = gradient->dims[i];
+    out.in_pixels *= size;
+    out.out_pixels *= std::max<std::int64_t>(pixels, 1);
+    out.taps *= tap;
+    const std::int64_t step =
+        std::max<std::int64_t>(1, pixels > 0 ? (size + pixels / 2) / pixels : 1);
+    out.strides *= step;
+    out.pixels_touched *= std::min(1.0, static_cast<double>(tap) / static_cast<double>(step));
+  }
+}
+
+struct ConvBytes {
+  double image = 0, weight = 0, result = 0;
+};
+
+ConvBytes conv_bytes(const ConvShape& c, DataType data) {
+  const double width = element_bytes(data);
+  return {
+      static_cast<double>(c.images * c.in_channels) * static_cast<double>(c.in_pixels) * width,
+      static_cast<double>(c.out_channels * (c.in_channels / c.groups) * c.taps) * width,
+      static_cast<double>(c.images * c.out_channels) * static_cast<double>(c.out_pixels) * width};
+}
+
+void set_bytes(MatrixProblem& p, Pass pass, const ConvBytes& bytes, double touched) {
+  const std::array<double, 3> first{bytes.image * touched, bytes.result, bytes.result};
+  const std::array<double, 3> second{bytes.weight, bytes.weight, bytes.image * touched};
+  const std::array<double, 3> result{bytes.result, bytes.image, bytes.weight};
+  const auto i = static_cast<std::size_t>(pass);
+  p.a_bytes = first[i], p.b_bytes = second[i], p.c_bytes = result[i];
+}
+
+// A 1x1 convolution as plain products: one per image in NCHW order, one for all in NHWC order,
+// where the library sees the transpose.
+MatrixProblem plain_conv_problem(Pass pass, const ConvShape& c) {
+  MatrixProblem p;
+  const std::int64_t pixels = c.channels_last ? c.images * c.out_pixels : c.out_pixels;
+  p.batch = c.channels_last ? 1 : c.images;
+  p.m = pixels, p.n = c.out_channels, p.k = c.in_channels * c.taps;
+  if (pass == Pass::input_gradient) p.n = c.in_channels * c.taps, p.k = c.out_channels;
+  if (pass == Pass::weight_gradient) {
+    p.m = c.in_channels * c.taps, p.n = c.out_channels, p.k = pixels;
+  } else if (c.channels_last) {
+    std::swap(p.m, p.n);
+  }
+  return p;
+}
+
+MatrixProblem implicit_conv_problem(const KernelTraits& t, const ConvShape& c) {
+  MatrixProblem p;
+  const std::int64_t in = c.in_channels / c.groups, outputs = c.out_channels / c.groups;
+  const std::int64_t padded = t.pad_channels ? t.tile_k : 1;
+  p.batch = c.groups;
+  switch (t.pass) {
+    case Pass::forward:
+      p.m = c.images * c.out_pixels, p.n = outputs, p.k = round_up(in, padded) * c.taps;
+      break;
+    case Pass::input_gradient:  // with strides: as many phases, each with its share of the taps
+      p.m = c.images * ceil_div(c.in_pixels, c.strides), p.n = in;
+      p.k = round_up(outputs, padded) * c.taps;
+      break;
+    case Pass::weight_gradient:
+      p.m = outputs, p.n = in * c.taps, p.k = c.images * c.out_pixels;
+      break;
+  }
+  return p;
+}
+
+// First-layer kernels pad channels, and the taps of a row, to 8.
+constexpr std::int64_t first_layer_channels = 8;
+
+}  // namespace
+
+MatrixProblem conv_problem(const KernelClass& kernel, ConvShape c) {
+  const KernelTraits& t = kernel.traits;
+  const ConvBytes bytes = conv_bytes(c, t.data);
+  if (kind_name(t) == "conv_first_layer") {
+    const auto side =
+        static_cast<std::int64_t>(std::lround(std::sqrt(static_cast<double>(c.taps))));
+    c.in_channels = first_layer_channels;
+    const std::int64_t padded = round_up(side, first_layer_channels);
+    c.taps = padded * padded;
+  }
+  MatrixProblem p = t.library_gemm ? plain_conv_problem(t.pass, c) : implicit_conv_problem(t, c);
+  set_bytes(p, t.pass, bytes, c.pixels_touched);
+  return p;
+}
+
+std::optional<ConvShape> conv_shape(const OpContext& context) {
+  const auto args = conv_arguments(context.op);
+  if (!args) return std::nullopt;
+  const TensorShape* image = context.tensors.at(args->image);
+  const TensorShape* weight = context.tensors.at(args->weight);
+  const TensorShape* gradient = context.tensors.at(args->gradient);
+  if (image == nullptr || weight == nullptr || image->rank < 3 || weight->rank != image->rank) {
+    return std::nullopt;
+  }
+  ConvShape out;
+  out.images = image->dims[0];
+  out.in_channels = image->dims[1];
+  out.out_channels = weight->dims[0];
+  out.groups = std::max<std::int64_t>(1, option(context, args->groups, 0, 1));
+  if (args->groups == 255 && weight->dims[1] == 1) out.groups = out.in_channels;
+  out.in_pixels = out.out_pixels = out.taps = 1;
+  out.channels_last = image->channels_last;
+  const bool transposed = flag(context, args->transposed) || has(context.op, "transpose");
+  if (!transposed) {
+    set_pixels(context, *args, *image, *weight, gradient, out);
+  } else if (gradient != nullptr) {  // the gradient's shape is that of the (larger) output
+    set_pixels(context, *args, *gradient, *weight, image, out);
+    out.in_channels = gradient->dims[1];
+  }
+  return out;
+}
+
+}  // namespace tandem

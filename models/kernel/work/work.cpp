@@ -1,0 +1,274 @@
+#include "models/kernel/work/work.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "models/kernel/work/work_parts.h"
+
+namespace tandem {
+namespace {
+
+// A transform kernel serves one of the tensors of a convolution: the one whose 32 x 32 tiles of
+// pixels and channels make up the grid.
+KernelWork transform_work(const KernelClass& kernel, const OpContext& context) {
+  const auto& g = context.geometry.grid;
+  KernelWork work;
+  const double width = std::max(element_bytes(kernel.traits.data), 2);
+  double elements = 32.0 * g[0] * 32.0 * g[1] * g[2];
+  for (const TensorShape& t : context.tensors.shapes) {
+    if (t.rank < 3) continue;
+    const std::int64_t pixels = t.elements() / std::max<std::int64_t>(t.dims[0] * t.dims[1], 1);
+    if ((pixels + 31) / 32 == g[0] && (t.dims[1] + 31) / 32 == g[1] && t.dims[0] == g[2]) {
+      elements = static_cast<double>(t.elements());
+      work.exact = true;
+    }
+  }
+  work.elements = elements;
+  work.read_bytes = work.write_bytes = elements * width;
+  return work;
+}
+
+KernelWork matrix_work(const KernelClass& kernel, const OpContext& context) {
+  KernelWork work;
+  work.matrix = matrix_problem(kernel, context);
+  const MatrixProblem& p = work.matrix;
+  work.exact = p.batch > 0;
+  work.elements = static_cast<double>(p.batch * p.m) * static_cast<double>(p.n);
+  work.read_bytes = p.a_bytes + p.b_bytes;
+  work.write_bytes = p.c_bytes;
+  return work;
+}
+
+// Bags of an embedding bag: entries of its second index tensor, the offsets.
+double bags(const OpContext& context, double ids) {
+  const TensorShape* offsets = context.tensors.at(2);
+  return offsets != nullptr && offsets->elements() > 0 ? static_cast<double>(offsets->elements())
+                                                       : ids;
+}
+
+// Gates of a recurrent cell: a thread has one hidden unit. `values` per unit are read and written.
+KernelWork cell_work(const KernelClass& kernel, const OpContext& context) {
+  constexpr double gate_reads = 9, gate_writes = 6;
+  KernelWork work;
+  work.elements = threads(context.geometry);
+  const double width = std::max(element_bytes(kernel.traits.data), 2);
+  work.read_bytes = work.elements * gate_reads * width;
+  work.write_bytes = work.elements * gate_writes * width;
+  work.exact = true;
+  return work;
+}
+
+// Direct convolutions of channels by themselves: products count.
+KernelWork depthwise_work(const KernelClass& kernel, const OpContext& context) {
+  KernelWork work = matrix_work(kernel, context);
+  const auto shape = conv_shape(context);
+  if (shape) {
+    work.elements = static_cast<double>(shape->images * shape->out_channels) *
+                    static_cast<double>(shape->out_pixels * shape->taps);
+  }
+  return work;
+}
+
+// Rows gathered from a table: repeated rows are read once.
+KernelWork gather_work(const KernelClass& kernel, const OpContext& context) {
+  KernelWork work;
+  const TensorShape* table = context.tensors.at(0);
+  if (table == nullptr || table->rank == 0) return work;
+  double ids = 0;
+  for (std::size_t i = 1; i < context.tensors.shapes.size(); ++i) {
+    const TensorShape& t = context.tensors.shapes[i];
+    if (t.type == DataType::int64 || t.type == DataType::int32) {
+      ids = std::max(ids, static_cast<double>(t.elements()));
+    }
+  }
+  const double columns = static_cast<double>(table->dims[table->rank - 1U]);
+  // aten::gather and friends give one index per element; embeddings one per row.
+  const bool per_element = has(context.op, "aten::gather") || has(context.op, "scatter");
+  if (per_element && ids >= columns) ids /= columns;
+  const double rows = static_cast<double>(table->elements()) / std::max(columns, 1.0);
+  const double distinct = rows * (1 - std::exp(-ids / std::max(rows, 1.0)));
+  const double width = width_of(*table, kernel.traits.data);
+  work.exact = ids > 0;
+  work.elements = ids * columns;
+  work.rows = ids;
+  if (kind_name(kernel.traits) == "embedding_bag") work.rows = bags(context, ids) * columns / 32;
+  work.read_bytes = distinct * columns * width + ids * 8;
+  work.write_bytes = work.elements * width;
+  return work;
+}
+
+bool is_integer(const TensorShape& t) {
+  return t.type == DataType::int64 || t.type == DataType::int32;
+}
+
+// Sorting, scanning and selecting indices: the largest index tensor, or the first one there is.
+KernelWork ids_work(const OpContext& context) {
+  KernelWork work;
+  const TensorShape* largest = nullptr;
+  for (const TensorShape& t : context.tensors.shapes) {
+    const bool better =
+        largest == nullptr || (is_integer(t) && !is_integer(*largest)) ||
+        (is_integer(t) == is_integer(*largest) && t.elements() > largest->elements());
+    if (better) largest = &t;
+  }
+  if (largest == nullptr) return work;
+  work.elements = static_cast<double>(largest->elements());
+  work.read_bytes = work.write_bytes = bytes_of(*largest, DataType::int64);
+  work.exact = true;
+  return work;
+}
+
+// Values written or added to places of a tensor: the values decide, which stand behind the indices.
+KernelWork put_work(const KernelClass& kernel, const OpContext& context) {
+  KernelWork work;
+  for (std::size_t i = 1; i < context.tensors.shapes.size(); ++i) {
+    const TensorShape& t = context.tensors.shapes[i];
+    work.read_bytes += bytes_of(t, kernel.traits.data);
+    if (is_integer(t)) continue;
+    work.elements = static_cast<double>(t.elements());
+    work.write_bytes = bytes_of(t, kernel.traits.data);
+  }
+  work.read_bytes += work.write_bytes;  // what is there already
+  work.exact = work.elements > 0;
+  return work;
+}
+
+KernelWork pool_work(const KernelClass& kernel, const OpContext& context) {
+  KernelWork work;
+  const TensorShape* image = context.tensors.at(0);
+  if (image == nullptr) return work;
+  const bool maximum = kind_name(kernel.traits).starts_with("max_pool");
+  work.exact = true;
+  work.read_bytes = bytes_of(*image, kernel.traits.data);
+  // Window and stride: arguments 1 and 2; an empty stride means the window.
+  double ratio = 1;
+  for (const std::size_t argument : {std::size_t{2}, std::size_t{1}}) {
+    if (argument >= context.arguments.size()) continue;
+    const auto step = parse_integers(context.arguments[argument]);
+    if (step.empty()) continue;
+    ratio = static_cast<double>(step[0]) * static_cast<double>(step.back());
+    break;
+  }
+  const double capacity = threads(context.geometry);
+  work.elements = std::min(static_cast<double>(image->elements()) / ratio, capacity * 64);
+  work.write_bytes = work.elements * (width_of(*image, kernel.traits.data) + (maximum ? 8 : 0));
+  return work;
+}
+
+KernelWork all_tensors_work(const KernelClass& kernel, const OpContext& context, bool copies) {
+  KernelWork work;
+  for (const TensorShape& t : context.tensors.shapes) {
+    work.read_bytes += bytes_of(t, kernel.traits.data);
+    work.elements = copies ? work.elements + static_cast<double>(t.elements())
+                           : std::max(work.elements, static_cast<double>(t.elements()));
+  }
+  work.write_bytes = copies ? work.read_bytes : 0;
+  work.exact = work.elements > 0;
+  if (!copies && work.exact) {  // generated kernels name their outputs last
+    work.write_bytes = bytes_of(context.tensors.shapes.back(), kernel.traits.data);
+    work.read_bytes -= work.write_bytes;
+  }
+  return work;
+}
+
+// Adds up what blocks that shared an output tile left in a workspace; how many is not stated.
+constexpr double usual_splits = 8;
+
+KernelWork split_reduce_work(const KernelClass& kernel, const OpContext& context) {
+  KernelWork work;
+  const MatrixProblem p = matrix_problem(kernel, context);
+  work.elements = static_cast<double>(p.batch * p.m) * static_cast<double>(p.n);
+  if (kernel.traits.pass == Pass::weight_gradient && conv_shape(context)) {
+    work.elements /= static_cast<double>(std::max<std::int64_t>(p.batch, 1));
+  }
+  work.write_bytes = work.elements * std::max(element_bytes(kernel.traits.data), 2);
+  work.read_bytes = work.elements * 4 * usual_splits;
+  work.exact = work.elements > 0;
+  return work;
+}
+
+// Without shapes: every thread of the grid handles as many elements as its kind usually does.
+KernelWork geometry_work(const KernelClass& kernel, const LaunchGeometry& geometry) {
+  KernelWork work;
+  const int width = std::max(element_bytes(kernel.traits.data), 2);
+  work.elements = threads(geometry) * elements_per_thread(kernel);
+  const int operands = std::max<int>(kernel.traits.operands, 2);
+  work.write_bytes = work.elements * width;
+  work.read_bytes = work.write_bytes * (operands - 1);
+  return work;
+}
+
+// Blocks of multi-tensor kernels take chunks of 65536 elements; the last chunk of a tensor is
+// partly filled.
+constexpr double chunk_elements = 65536;
+constexpr double chunk_fill = 0.85;
+
+KernelWork multi_tensor_work(const KernelClass& kernel, const OpContext& context) {
+  KernelWork work;
+  const auto& g = context.geometry.grid;
+  work.elements = double(g[0]) * g[1] * g[2] * chunk_elements * chunk_fill;
+  work.read_bytes = work.write_bytes =
+      work.elements * std::max(element_bytes(kernel.traits.data), 2);
+  return work;
+}
+
+KernelWork shaped_work(const KernelClass& kernel, const OpContext& context) {
+  const std::string_view kind = kind_name(kernel.traits);
+  if (kind == "vectorized" || kind.starts_with("unrolled") || kind == "strided" ||
+      kind == "eigen" || kind == "bias") {
+    return elementwise_work(kernel, context);
+  }
+  if (kind.starts_with("gemm") || kind == "gemv" || kind.starts_with("conv_x") || kind == "conv" ||
+      kind == "conv_first_layer" || kind.starts_with("flash") || kind.starts_with("fmha") ||
+      kind == "convolve_sgemm" || kind == "winograd" || kind == "depthwise" ||
+      kind == "triton_template") {
+    return matrix_work(kernel, context);
+  }
+  if (kind == "depthwise") return depthwise_work(kernel, context);
+  if (kernel.family == KernelFamily::rnn) return cell_work(kernel, context);
+  if (kind == "split_k_reduce" || kind == "wgrad_reduce") {
+    return split_reduce_work(kernel, context);
+  }
+  if (kernel.family == KernelFamily::layout) return transform_work(kernel, context);
+  if (kernel.family == KernelFamily::triton) return all_tensors_work(kernel, context, false);
+  if (kind.starts_with("cat")) return all_tensors_work(kernel, context, true);
+  if (const KernelWork work = tabled_work(kernel, context); work.exact) return work;
+  if (kind == "embedding_segments") return ids_work(context);
+  if (kernel.family == KernelFamily::embedding) return gather_work(kernel, context);
+  if (kernel.family == KernelFamily::pooling) return pool_work(kernel, context);
+  if (kind == "index_put" || kind == "index_add") return put_work(kernel, context);
+  if (kind == "index_elementwise") return {};
+  if (kind == "scatter_gather") return gather_work(kernel, context);
+  if (kernel.family == KernelFamily::index) return ids_work(context);
+  return {};
+}
+
+}  // namespace
+
+int elements_per_thread(const KernelClass& kernel) {
+  const std::string_view kind = kind_name(kernel.traits);
+  const bool narrow = element_bytes(kernel.traits.data) < 4;
+  if (kind == "vectorized") return 8;
+  if (kind.starts_with("unrolled")) return 4;
+  if (kind == "strided") return narrow ? 4 : 2;
+  if (kind == "index_elementwise") return 4;
+  return 1;
+}
+
+KernelWork kernel_work(const KernelClass& kernel, const OpContext& context) {
+  if (kind_name(kernel.traits) == "multi_tensor") return multi_tensor_work(kernel, context);
+  KernelWork work = shaped_work(kernel, context);
+  if (work.elements > 0 && work.exact) return work;
+  const bool matrix = kernel.family == KernelFamily::gemm ||
+                      kernel.family == KernelFamily::convolution ||
+                      kernel.family == KernelFamily::attention;
+  if (!matrix && !(work.elements > 0 && kernel.family == KernelFamily::layout)) {
+    const bool exact = work.exact;
+    work = geometry_work(kernel, context.geometry);
+    work.exact = exact;
+  }
+  return work;
+}
+
+}  // namespace tandem

@@ -1,0 +1,38 @@
+// Pieces of kernel_work(). Internal to cost_work*.cpp.
+#pragma once
+
+#include <algorithm>
+#include <string_view>
+
+#include "models/kernel/work/work.h"
+
+namespace tandem {
+
+inline bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+inline double unique_elements(const TensorShape& t) {
+  return static_cast<double>(t.elements()) /
+         static_cast<double>(std::max<std::int64_t>(t.expanded, 1));
+}
+
+inline int width_of(const TensorShape& t, DataType fallback) {
+  const int width = element_bytes(t.type);
+  return width > 0 ? width : std::max(element_bytes(fallback), 1);
+}
+
+inline double bytes_of(const TensorShape& t, DataType fallback) {
+  return unique_elements(t) * width_of(t, fallback);
+}
+
+inline double threads(const LaunchGeometry& g) {
+  return double(g.grid[0]) * g.grid[1] * g.grid[2] * g.block[0] * g.block[1] * g.block[2];
+}
+
+/// Work of a kernel whose operation's arguments follow a row of the table in cost_work_rows.cpp; no
+/// elements if there is none for it.
+KernelWork tabled_work(const KernelClass& kernel, const OpContext& context);
+KernelWork elementwise_work(const KernelClass& kernel, const OpContext& context);
+
+}  // namespace tandem

@@ -1,0 +1,339 @@
+#include "models/step/dataflow.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "models/step/dataflow_ops.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::string_view autograd_node = "autograd::engine::evaluate_function";
+
+/// Rules by name, each looked up once.
+class Rules {
+ public:
+  explicit Rules(const Trace& trace) : trace_(trace), known_(trace.strings.size(), nullptr) {}
+  const FlowRule& of(std::uint32_t row) {
+    const StringId name = trace_.ops.name[row];
+    if (known_[name.index()] == nullptr) known_[name.index()] = &flow_rule(text_of(trace_, name));
+    return *known_[name.index()];
+  }
+
+ private:
+  const Trace& trace_;
+  std::vector<const FlowRule*> known_;
+};
+
+/// Device works of each operation, operations in the order of their first launch.
+class OpCollector {
+ public:
+  OpCollector(const Step& step, Rules& rules, Dataflow& flow)
+      : step_(step), rules_(rules), flow_(flow) {}
+
+  void collect() {
+    const Trace& trace = step_.trace;
+    const auto order = launch_order();
+    std::vector<std::uint32_t> known(trace.ops.size(), no_row);
+    std::vector<std::vector<std::uint32_t>> works;
+    flow_.op_of_work.assign(step_.plan.works.size(), no_row);
+    for (const std::uint32_t w : order) {
+      const std::uint32_t row = flow_.nesting.of_activity[step_.plan.works[w].source];
+      if (row == no_row) continue;
+      if (known[row] == no_row) {
+        known[row] = static_cast<std::uint32_t>(flow_.ops.size());
+        flow_.ops.push_back(describe(row));
+        works.emplace_back();
+      }
+      flow_.op_of_work[w] = known[row];
+      works[known[row]].push_back(w);
+    }
+    for (std::size_t i = 0; i < works.size(); ++i) {
+      flow_.ops[i].first_work = static_cast<std::uint32_t>(flow_.works.size());
+      flow_.ops[i].work_count = static_cast<std::uint32_t>(works[i].size());
+      flow_.works.insert(flow_.works.end(), works[i].begin(), works[i].end());
+    }
+  }
+
+ private:
+  std::vector<std::uint32_t> launch_order() const {
+    std::vector<std::uint32_t> order(step_.plan.works.size());
+    std::vector<TimePoint> time(order.size());
+    for (std::uint32_t w = 0; w < order.size(); ++w) {
+      order[w] = w;
+      const std::uint32_t a = step_.plan.works[w].source;
+      const std::uint32_t call = step_.links.call_of_activity[a];
+      time[w] = call != no_row ? step_.trace.calls.begin[call] : step_.trace.activities.begin[a];
+    }
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return time[a] < time[b]; });
+    return order;
+  }
+
+  FlowOp describe(std::uint32_t row) {
+    const HostOps& ops = step_.trace.ops;
+    FlowOp op;
+    op.op = row;
+    op.kind = rules_.of(row).kind;
+    op.phase = op.kind == FlowKind::optimizer ? FlowPhase::other : FlowPhase::forward;
+    // An operation notes the number of the autograd node that is made next: innermost is exact.
+    for (std::uint32_t r = row; r != no_row; r = flow_.nesting.parent[r]) {
+      op.root = r;
+      if (op.sequence < 0) op.sequence = ops.sequence[r];
+      const bool node = text_of(step_.trace, ops.name[r]).starts_with(autograd_node);
+      if (!node && ops.forward_thread[r] <= 0) continue;  // old profilers only note the thread
+      op.phase = FlowPhase::backward;
+      if (ops.sequence[r] >= 0) op.sequence = ops.sequence[r];
+    }
+    return op;
+  }
+
+  const Step& step_;
+  Rules& rules_;
+  Dataflow& flow_;
+};
+
+bool is_transfer(const Step& step, const Dataflow& flow, const FlowOp& op) {
+  const auto works = flow.works_of(op);
+  return std::any_of(works.begin(), works.end(), [&](std::uint32_t w) {
+    const DeviceEngine engine = step.plan.works[w].engine;
+    return engine == DeviceEngine::copy_to_device || engine == DeviceEngine::copy_to_host;
+  });
+}
+
+bool names_loss(const Trace& trace, const OpNesting& nesting, std::uint32_t row) {
+  for (; row != no_row; row = nesting.parent[row]) {
+    const std::string_view name = text_of(trace, trace.ops.name[row]);
+    if (name.find("loss") != name.npos || name.find("cross_entropy") != name.npos) return true;
+  }
+  return false;
+}
+
+/// The model ends where the loss begins, or with the conversion before it; what follows backward
+/// belongs to the optimizer.
+void mark_model(const Step& step, Dataflow& flow) {
+  const auto rows = static_cast<std::uint32_t>(flow.ops.size());
+  std::uint32_t loss = rows, first_backward = rows, last_backward = 0;
+  for (std::uint32_t i = 0; i < rows; ++i) {
+    const FlowOp& op = flow.ops[i];
+    if (op.phase == FlowPhase::backward) {
+      first_backward = std::min(first_backward, i);
+      last_backward = i;
+    } else if (loss == rows && op.phase == FlowPhase::forward &&
+               names_loss(step.trace, flow.nesting, op.op)) {
+      loss = i;
+    }
+  }
+  const bool trains = first_backward < rows;
+  if (loss > 0 && loss < rows && flow.ops[loss - 1].kind == FlowKind::cast) --loss;
+  const std::uint32_t end = trains ? std::min(loss, first_backward) : loss;
+  const std::int64_t first_loss = loss < rows ? flow.ops[loss].sequence : -1;
+  for (std::uint32_t i = 0; i < rows; ++i) {
+    FlowOp& op = flow.ops[i];
+    if (op.phase == FlowPhase::forward && trains && i > last_backward) op.phase = FlowPhase::other;
+    if (op.phase == FlowPhase::other || is_transfer(step, flow, op)) continue;
+    op.in_model = op.phase == FlowPhase::forward
+                      ? i < end
+                      : op.sequence >= 0 && (first_loss < 0 || op.sequence < first_loss);
+  }
+}
+
+/// Tensors by (elements, type), the latest last.
+class Binder {
+ public:
+  Binder(const Step& step, Rules& rules, Dataflow& flow)
+      : step_(step), rules_(rules), flow_(flow) {}
+
+  void bind() {
+    for (std::uint32_t i = 0; i < flow_.ops.size(); ++i) bind_op(i);
+  }
+
+ private:
+  using Candidates = std::vector<std::uint32_t>;
+
+  const OpTensors& operands(const FlowOp& op) {
+    const HostOps& ops = step_.trace.ops;
+    const StringId dims = ops.dims[op.op], types = ops.types[op.op], strides = ops.strides[op.op];
+    const std::uint64_t key = (std::uint64_t{dims.value} << 32U | types.value) ^
+                              (strides.valid() ? std::uint64_t{strides.value} << 20U : 0);
+    const auto [it, fresh] = parsed_.try_emplace(key);
+    if (fresh) {
+      it->second = parse_tensors(text_of(step_.trace, dims), text_of(step_.trace, types),
+                                 text_of(step_.trace, strides));
+    }
+    return it->second;
+  }
+
+  Candidates& known(std::int64_t elements, DataType type) {
+    return by_key_[static_cast<std::uint64_t>(elements) << 5U | static_cast<std::uint64_t>(type)];
+  }
+
+  std::uint32_t add(std::int64_t elements, DataType type, std::uint32_t producer) {
+    const auto t = static_cast<std::uint32_t>(flow_.tensors.size());
+    flow_.tensors.push_back({elements, type, producer, 0});
+    core_reads_.push_back(false);
+    if (producer == no_row) return t;
+    if (elements > 0) {
+      known(elements, type).push_back(t);
+    } else {
+      unshaped_.push_back(t);
+    }
+    return t;
+  }
+
+  static std::int64_t unique_elements(const TensorShape& shape) {
+    return shape.elements() / std::max<std::int64_t>(1, shape.expanded);
+  }
+
+  bool taken(std::uint32_t tensor, const FlowOp& op) const {
+    for (std::uint32_t u = op.first_input; u < flow_.inputs.size(); ++u) {
+      if (flow_.inputs[u].tensor == tensor) return true;
+    }
+    return false;
+  }
+
+  bool made_by_core(std::uint32_t tensor) const {
+    return is_core(flow_.ops[flow_.tensors[tensor].producer].kind);
+  }
+
+  /// What the forward operation of number `sequence` read (`input`) or made.
+  std::uint32_t saved(const Candidates& list, const FlowOp& op, bool input) const {
+    for (std::size_t k = list.size(); k-- > 0;) {
+      const FlowOp& maker = flow_.ops[flow_.tensors[list[k]].producer];
+      if (maker.phase != FlowPhase::forward || taken(list[k], op)) continue;
+      if (maker.sequence < op.sequence || (!input && maker.sequence == op.sequence)) return list[k];
+    }
+    return no_row;
+  }
+
+  /// The latest one; for further operands rather one that nobody has read yet, or that no library
+  /// kernel made or read: those are read once.
+  std::uint32_t latest(const Candidates& list, const FlowOp& op, bool further) const {
+    const bool backward = op.phase == FlowPhase::backward;
+    const std::size_t oldest = list.size() > 64 ? list.size() - 64 : 0;
+    std::uint32_t any = no_row, free = no_row, other = no_row;
+    for (std::size_t k = list.size(); k-- > oldest;) {
+      const std::uint32_t t = list[k];
+      if (taken(t, op)) continue;
+      if (backward && flow_.ops[flow_.tensors[t].producer].phase != FlowPhase::backward) continue;
+      if (any == no_row) any = t;
+      if (free == no_row && flow_.tensors[t].consumers == 0) free = t;
+      if (other == no_row && !(backward ? core_reads_[t] : made_by_core(t))) other = t;
+    }
+    if (!further && !backward) return any;
+    if (free != no_row) return free;
+    return other != no_row ? other : any;
+  }
+
+  /// Gradients that meet are added right below the node that reads the sum.
+  bool accumulates(const FlowOp& op) const {
+    const std::string_view name = text_of(step_.trace, step_.trace.ops.name[op.op]);
+    return (name == "aten::add_" || name == "aten::add") && flow_.nesting.parent[op.op] == op.root;
+  }
+
+  /// An operand within an autograd node: the node's gradient, what the node made, or what its
+  /// forward operation kept.
+  std::uint32_t within_node(const Candidates& list, const FlowOp& op) const {
+    const bool gradient =
+        std::find(list.begin(), list.end(), gradient_) != list.end() && !taken(gradient_, op);
+    const bool reads_gradient = op.kind == FlowKind::matmul || op.kind == FlowKind::reduction;
+    if (gradient && reads_gradient) return gradient_;
+    for (std::size_t k = list.size(); k-- > 0 && !reads_gradient;) {
+      const FlowOp& maker = flow_.ops[flow_.tensors[list[k]].producer];
+      if (maker.phase != FlowPhase::backward || maker.root != op.root) break;
+      if (!taken(list[k], op)) return list[k];
+    }
+    return gradient ? gradient_ : saved(list, op, true);
+  }
+
+  std::uint32_t find(const FlowOp& op, const FlowRule& rule, const TensorShape& shape,
+                     std::uint8_t argument, bool further) {
+    const auto bit = static_cast<ArgumentSet>(1U << std::min<unsigned>(argument, 15U));
+    if ((rule.activations & bit) == 0) return no_row;
+    const Candidates& list = known(unique_elements(shape), shape.type);
+    std::uint32_t t = no_row;
+    if (op.phase == FlowPhase::backward) {
+      const bool input = (rule.saved_inputs & bit) != 0;
+      if (input || (rule.saved_outputs & bit) != 0) return saved(list, op, input);
+      if (gradient_ != no_row && !accumulates(op)) return within_node(list, op);
+      t = latest(list, op, further);
+      if (!accumulates(op)) gradient_ = t;
+      return t;
+    }
+    t = latest(list, op, further);
+    return t == no_row && argument == 0 ? shape_given(shape) : t;
+  }
+
+  /// An output whose shape the trace does not tell gets that of the next operand without a maker.
+  std::uint32_t shape_given(const TensorShape& shape) {
+    if (unshaped_.empty()) return no_row;
+    const std::uint32_t t = unshaped_.back();
+    if (flow_.tensors[t].type != shape.type) return no_row;
+    unshaped_.pop_back();
+    flow_.tensors[t].elements = unique_elements(shape);
+    known(unique_elements(shape), shape.type).push_back(t);
+    return t;
+  }
+
+  void bind_inputs(FlowOp& op, const FlowRule& rule, const OpTensors& operands) {
+    op.first_input = static_cast<std::uint32_t>(flow_.inputs.size());
+    bool further = false;
+    for (std::size_t i = 0; i < operands.shapes.size(); ++i) {
+      const std::uint8_t argument = operands.arguments[i];
+      if (rule.kind == FlowKind::cast && argument == 0 && operands.shapes.size() > 1) continue;
+      const TensorShape& shape = operands.shapes[i];
+      if (rule.kind == FlowKind::fill) continue;  // only written
+      std::uint32_t t = find(op, rule, shape, argument, further);
+      if (t == no_row) t = add(unique_elements(shape), shape.type, no_row);
+      further = true;
+      ++flow_.tensors[t].consumers;
+      if (is_core(op.kind)) core_reads_[t] = true;
+      flow_.inputs.push_back({t, argument});
+    }
+    op.input_count = static_cast<std::uint32_t>(flow_.inputs.size()) - op.first_input;
+  }
+
+  void bind_op(std::uint32_t i) {
+    FlowOp& op = flow_.ops[i];
+    op.first_input = static_cast<std::uint32_t>(flow_.inputs.size());
+    op.first_output = static_cast<std::uint32_t>(flow_.outputs.size());
+    const HostOps& ops = step_.trace.ops;
+    if (op.kind == FlowKind::optimizer || !ops.dims[op.op].valid()) return;
+    if (op.root != node_) node_ = op.root, gradient_ = no_row;
+    const OpTensors& in = operands(op);
+    const std::string_view name = text_of(step_.trace, ops.name[op.op]);
+    bind_inputs(op, rules_.of(op.op), in);
+    shapes_.clear();
+    output_shapes(op.kind, name, in, parse_arguments(text_of(step_.trace, ops.concrete[op.op])),
+                  shapes_);
+    for (const OutputShape& s : shapes_) {
+      if (s.type != DataType::unknown) flow_.outputs.push_back(add(s.elements, s.type, i));
+    }
+    op.output_count = static_cast<std::uint32_t>(flow_.outputs.size()) - op.first_output;
+  }
+
+  const Step& step_;
+  Rules& rules_;
+  Dataflow& flow_;
+  std::unordered_map<std::uint64_t, Candidates> by_key_;
+  std::unordered_map<std::uint64_t, OpTensors> parsed_;
+  Candidates unshaped_;
+  std::vector<bool> core_reads_;     // per tensor
+  std::uint32_t node_ = no_row;      // root of the operation at hand
+  std::uint32_t gradient_ = no_row;  // that the autograd node of this root was given
+  std::vector<OutputShape> shapes_;
+};
+
+}  // namespace
+
+Dataflow dataflow(const Step& step) {
+  Dataflow flow;
+  flow.nesting = nest_ops(step.trace, step.links);
+  Rules rules(step.trace);
+  OpCollector(step, rules, flow).collect();
+  mark_model(step, flow);
+  Binder(step, rules, flow).bind();
+  return flow;
+}
+
+}  // namespace tandem

@@ -1,0 +1,105 @@
+// Which operation of a step makes the tensors that another one reads. A trace names operands by
+// shape and type only, so tensors are told apart by (elements, type) and the order of operations.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "models/kernel/kernel.h"
+#include "models/step/op_nesting.h"
+#include "models/step/step.h"
+
+namespace tandem {
+
+enum class FlowPhase : std::uint8_t {
+  forward,
+  backward,  // on an autograd thread, or under an autograd node
+  other,     // optimizer, gradient scaling, copies between host and device
+};
+
+/// What an operation does to its operands, as far as fusion and precision tell operations apart.
+enum class FlowKind : std::uint8_t {
+  pointwise,
+  cast,  // a copy between types (or layouts: equal types)
+  fill,
+  dropout,
+  batch_norm,
+  batch_norm_backward,
+  row_norm,  // layer norm, RMS norm, group norm
+  row_norm_backward,
+  softmax,  // and log-softmax
+  softmax_backward,
+  reduction,  // sum, mean: fewer outputs than inputs
+  matmul,
+  convolution,
+  convolution_backward,
+  attention,
+  attention_backward,
+  pooling,
+  pooling_backward,
+  gather,   // embedding, index_select
+  scatter,  // and their gradients
+  recurrent,
+  loss,
+  optimizer,  // multi-tensor operations
+  other,
+};
+std::string_view to_string(FlowKind kind);
+
+struct FlowTensor {
+  std::int64_t elements = 0;
+  DataType type = DataType::unknown;
+  std::uint32_t producer = no_row;  // index of Dataflow::ops; none: made before the step
+  std::uint32_t consumers = 0;      // operations of the step that read it
+  double bytes() const { return static_cast<double>(elements) * element_bytes(type); }
+};
+
+struct FlowUse {
+  std::uint32_t tensor = 0;   // index of Dataflow::tensors
+  std::uint8_t argument = 0;  // position among the operation's arguments
+};
+
+/// One operation that launched device work itself (no operation inside it did).
+struct FlowOp {
+  std::uint32_t op = no_row;    // row of Trace::ops
+  std::uint32_t root = no_row;  // row of the outermost operation around it
+  FlowKind kind = FlowKind::other;
+  FlowPhase phase = FlowPhase::other;
+  bool in_model = false;       // forward up to the loss and its backward: what a compiler is given
+  std::int64_t sequence = -1;  // autograd number; a backward operation has that of its forward
+  std::uint32_t first_work = 0, work_count = 0;      // Dataflow::works
+  std::uint32_t first_input = 0, input_count = 0;    // Dataflow::inputs
+  std::uint32_t first_output = 0, output_count = 0;  // Dataflow::outputs
+};
+
+/// In the order in which the host launched them.
+struct Dataflow {
+  OpNesting nesting;
+  std::vector<FlowOp> ops;
+  std::vector<FlowTensor> tensors;
+  std::vector<std::uint32_t> works;       // indices of Plan::works
+  std::vector<FlowUse> inputs;            // tensor operands
+  std::vector<std::uint32_t> outputs;     // indices of tensors
+  std::vector<std::uint32_t> op_of_work;  // per work of the plan: index of ops, or no_row
+
+  std::span<const FlowUse> inputs_of(const FlowOp& op) const {
+    return {inputs.data() + op.first_input, op.input_count};
+  }
+  std::span<const std::uint32_t> outputs_of(const FlowOp& op) const {
+    return {outputs.data() + op.first_output, op.output_count};
+  }
+  std::span<const std::uint32_t> works_of(const FlowOp& op) const {
+    return {works.data() + op.first_work, op.work_count};
+  }
+};
+
+/// Operations without shapes have neither inputs nor outputs. Errors: InputError if operand texts
+/// are not what the profiler writes.
+Dataflow dataflow(const Step& step);
+
+/// What `name` ("aten::addmm") does; `cast` for copies whatever their types.
+FlowKind flow_kind(std::string_view name);
+
+}  // namespace tandem

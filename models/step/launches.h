@@ -1,0 +1,47 @@
+// KernelLaunch descriptions of the device activities of a trace.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "models/kernel/classify/classify.h"
+#include "models/ops/tensors.h"
+#include "sim/core/error.h"
+#include "sim/trace/links.h"
+#include "sim/trace/trace.h"
+
+namespace tandem {
+
+/// The launches of a trace. Equal launches (same kernel, operation, shapes and geometry) share one
+/// description; views point into the trace, which must outlive this object.
+class TraceLaunches {
+ public:
+  /// `op_of_call`: per runtime call the row of its innermost operation, or no_row.
+  TraceLaunches(const Trace& trace, const Links& links, std::span<const std::uint32_t> op_of_call);
+
+  /// The launch of an activity, with its measured duration. Copies and memsets are of family
+  /// `transfer`.
+  KernelLaunch launch(std::uint32_t activity) const;
+  /// Number of the activity's description; equal launches have equal numbers.
+  std::uint32_t shape_of(std::uint32_t activity) const { return shape_of_[activity]; }
+  std::size_t shapes() const { return launches_.size(); }
+  /// Kernels whose name no rule knows, and operations whose shapes could not be read.
+  const LossList& losses() const { return losses_; }
+
+ private:
+  struct Key;
+  std::uint32_t add(const Key& key);
+  /// By name and operation: many launches share these and differ in their shapes.
+  const KernelClass& class_of(StringId name, StringId op);
+
+  const Trace& trace_;
+  std::vector<KernelLaunch> launches_;  // without durations
+  std::vector<OpTensors> tensors_;      // parallel to launches_
+  std::vector<std::uint32_t> shape_of_;
+  std::unordered_map<std::uint64_t, KernelClass> classes_;
+  LossList losses_;
+};
+
+}  // namespace tandem

@@ -1,0 +1,148 @@
+#include "models/whatif/batch/memory.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace tandem {
+namespace {
+
+int width_of(const TensorShape& t) {
+  return std::max(element_bytes(t.type), t.type == DataType::unknown ? 4 : 1);
+}
+
+double bytes_of(const TensorShape& t) {
+  return static_cast<double>(t.elements()) /
+         static_cast<double>(std::max<std::int64_t>(t.expanded, 1)) * width_of(t);
+}
+
+bool is_index(const TensorShape& t) {
+  return t.type == DataType::int64 || t.type == DataType::int32;
+}
+
+// Rows that indices pick from a table and that the kernel writes.
+double gathered_bytes(const BatchOp& op, const OpTensors& tensors) {
+  const auto& shapes = tensors.shapes;
+  if (shapes.size() < 2 || shapes[0].rank != 2 || op.axis[0] >= 0) return 0;
+  double ids = 0;
+  for (std::size_t i = 1; i < shapes.size(); ++i) {
+    if (op.axis[i] < 0) continue;
+    if (!is_index(shapes[i])) return 0;  // the rows themselves are operands
+    ids = std::max(ids, static_cast<double>(shapes[i].elements()));
+  }
+  return 2 * ids * static_cast<double>(shapes[0].dims[1]) * width_of(shapes[0]);
+}
+
+// Layout transforms read and write tiles of 32 x 32.
+double tiles_bytes(const BatchKernel& k) {
+  const auto& g = k.geometry.grid;
+  return 2.0 * 32 * 32 * g[0] * g[1] * g[2] * std::max(element_bytes(k.kernel.traits.data), 2);
+}
+
+// One time step of a recurrent layer: a thread per element of the state reads the gates and writes
+// gates and state, about ten values. The operands of the operation are those of all steps.
+double cell_bytes(const BatchKernel& k, const OpTensors& tensors) {
+  const auto &g = k.geometry.grid, &b = k.geometry.block;
+  const double threads = double(g[0]) * g[1] * g[2] * b[0] * b[1] * b[2];
+  const double grown = static_cast<double>(tensors.shapes[0].elements()) /
+                       static_cast<double>(k.op->tensors.shapes[0].elements());
+  return 10 * threads * std::max(element_bytes(k.kernel.traits.data), 2) * grown;
+}
+
+}  // namespace
+
+MemoryClass memory_class(const BatchKernel& k) {
+  if (k.activity != ActivityKind::kernel) return MemoryClass::transfer;
+  const std::string_view kind = kind_name(k.kernel.traits);
+  switch (k.kernel.family) {
+    case KernelFamily::pointwise:
+    case KernelFamily::copy:
+      return kind == "vectorized" ? MemoryClass::vectorized : MemoryClass::pointwise;
+    case KernelFamily::rnn:
+    case KernelFamily::triton: return MemoryClass::pointwise;
+    case KernelFamily::layout: return MemoryClass::layout;
+    case KernelFamily::pooling:
+    case KernelFamily::softmax: return MemoryClass::pooling;
+    case KernelFamily::layer_norm: return MemoryClass::layer_norm;
+    case KernelFamily::reduction: return MemoryClass::reduction;
+    case KernelFamily::embedding: return MemoryClass::embedding;
+    case KernelFamily::index:
+      if (kind == "index_fill") return MemoryClass::pointwise;
+      if (kind.find("sort") != kind.npos || kind == "scan" || kind == "select") {
+        return MemoryClass::sort;
+      }
+      return MemoryClass::embedding;
+    case KernelFamily::transfer: return MemoryClass::transfer;
+    default: return MemoryClass::other;
+  }
+}
+
+double touched_bytes(const BatchKernel& kernel, const OpTensors& tensors, bool with_fixed) {
+  const BatchOp& op = *kernel.op;
+  if (kernel.kernel.family == KernelFamily::rnn) return cell_bytes(kernel, tensors);
+  double sum = 0, largest = 0;
+  for (std::size_t i = 0; i < tensors.shapes.size(); ++i) {
+    if (op.axis[i] < 0 && !with_fixed) continue;
+    const TensorShape& t = tensors.shapes[i];
+    sum += bytes_of(t);
+    largest = std::max(largest, static_cast<double>(t.elements()) * width_of(t));
+  }
+  return with_fixed ? sum + largest : sum + gathered_bytes(op, tensors);
+}
+
+double l2_hits(const BatchChange& c, double bytes) {
+  const double l2 = static_cast<double>(c.gpu.l2_bytes);
+  const double full = c.law.l2_full_share * l2, none = c.law.l2_none_share * l2;
+  return std::clamp((none - bytes) / (none - full), 0.0, 1.0);
+}
+
+double memory_us(const BatchChange& c, double bytes) {
+  const double hits = l2_hits(c, bytes);
+  const double us = bytes / (c.law.dram_share * c.gpu.dram_peak_gbps * 1e3);
+  return us * ((1 - hits) + hits / c.law.l2_gain);
+}
+
+KernelScaling memory_scaling(const BatchChange& c, const BatchKernel& kernel,
+                             const OpTensors& target) {
+  const MemoryClass group = memory_class(kernel);
+  const bool rows = group == MemoryClass::embedding;
+  KernelScaling s;
+  s.scale = ScaleClass::memory;
+  s.floor_us = c.law.floor_us[static_cast<std::size_t>(group)];
+  s.floor_share = c.law.floor_share_memory;
+  s.damping_us = rows ? 0 : c.law.damping_us;  // bytes say little of random accesses
+  if (kernel.activity != ActivityKind::kernel || group == MemoryClass::layout) {
+    const double bytes = group == MemoryClass::layout ? tiles_bytes(kernel) : double(kernel.bytes);
+    s.base_us = memory_us(c, bytes), s.target_us = memory_us(c, bytes * c.ratio());
+    return s;
+  }
+  s.base_us = memory_us(c, touched_bytes(kernel, kernel.op->tensors, !rows));
+  s.target_us = memory_us(c, touched_bytes(kernel, target, !rows));
+  const auto& g = kernel.geometry.grid;
+  const double blocks = double(g[0]) * g[1] * g[2];
+  if (group == MemoryClass::layer_norm && blocks < c.gpu.sm_count) {
+    // Too few blocks to hide latency (gradients of the parameters): misses cost their full latency.
+    const auto lone_us = [&](const OpTensors& t) {
+      const double bytes = touched_bytes(kernel, t, true);
+      return bytes * (1 + (c.law.lone_dram - 1) * (1 - l2_hits(c, bytes)));
+    };
+    s.base_us = lone_us(kernel.op->tensors), s.target_us = lone_us(target);
+    s.damping_us = 0;
+  }
+  if (s.base_us <= 0) s.base_us = 1, s.target_us = c.ratio();
+  return s;
+}
+
+bool transforms_weights(const BatchKernel& k) {
+  const auto& g = k.geometry.grid;
+  for (std::size_t i = 0; i < k.op->tensors.shapes.size(); ++i) {
+    const TensorShape& t = k.op->tensors.shapes[i];
+    if (t.rank < 3 || k.op->axis[i] >= 0) continue;
+    const std::int64_t pixels = t.elements() / std::max<std::int64_t>(t.dims[0] * t.dims[1], 1);
+    if ((pixels + 31) / 32 == g[0] && (t.dims[1] + 31) / 32 == g[1] && t.dims[0] == g[2]) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace tandem

@@ -1,0 +1,269 @@
+#include "models/whatif/batch/peak_memory.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "models/step/op_nesting.h"
+#include "models/whatif/batch/roles.h"
+
+namespace tandem {
+namespace {
+
+bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+double bytes_of(const TensorShape& t) {
+  return static_cast<double>(t.elements()) * std::max(element_bytes(t.type), 1);
+}
+
+bool inside(const Trace& trace, std::uint32_t op, const StepWindow& step) {
+  return trace.ops.begin[op] >= step.begin && trace.ops.begin[op] < step.end;
+}
+
+// Parameters of one step, each layer once.
+struct Parameters {
+  std::int64_t elements = 0;
+  double bytes = 0;
+  double copy_bytes = 0;   // of the copies in half precision that autocast keeps
+  double table_bytes = 0;  // of embedding tables whose gradients are sparse
+  std::int64_t table_elements = 0;
+};
+
+using Dims = std::vector<std::int64_t>;
+Dims dims_of(const TensorShape& t) { return {t.dims.begin(), t.dims.begin() + t.rank}; }
+
+// Tables that the optimizer updates row by row: their gradients are sparse.
+std::set<Dims> sparse_tables(const Trace& trace, const BatchOps& ops, const StepWindow& step) {
+  std::set<Dims> out;
+  for (std::uint32_t row = 0; row < trace.ops.size(); ++row) {
+    const BatchOp& op = ops.op(ops.number(row));
+    if (!inside(trace, row, step) || op.name != "aten::index_add_" || !op.has_shapes()) continue;
+    out.insert(dims_of(op.tensors.shapes[0]));
+  }
+  return out;
+}
+
+// Autocast copies the weights of a layer and keeps the copies through the forward pass. In training
+// they stand where the gradients will be: the peak comes before those.
+double autocast_copies(const Trace& trace, const BatchOps& ops, const std::set<Dims>& weights,
+                       const StepWindow& step) {
+  constexpr double half_bytes = 2;
+  double bytes = 0;
+  for (std::uint32_t row = 0; row < trace.ops.size(); ++row) {
+    if (!inside(trace, row, step) || trace.ops.thread[row] != step.thread) continue;
+    const BatchOp& op = ops.op(ops.number(row));
+    if (op.name != "aten::_to_copy" || op.tensors.shapes.empty()) continue;
+    const TensorShape& t = op.tensors.shapes[0];
+    if (t.type != DataType::fp32 || t.rank < 2 || weights.count(dims_of(t)) == 0) continue;
+    bytes += half_bytes * static_cast<double>(t.elements());
+  }
+  return bytes;
+}
+
+// Layers are the outermost operations that take parameters. A layer that has the shape of an
+// embedding table shares its weights (tied decoders of language models).
+Parameters count_parameters(const Trace& trace, const BatchOps& ops, const OpNesting& nesting,
+                            const StepWindow& step) {
+  Parameters out;
+  const auto sparse = sparse_tables(trace, ops, step);
+  std::set<Dims> tables, weights;
+  const auto is_layer = [&](std::uint32_t row) {
+    const std::string_view name = ops.op(ops.number(row)).name;
+    return parameter_arguments(name) != 0 && !has(name, "backward");
+  };
+  for (std::uint32_t row = 0; row < trace.ops.size(); ++row) {
+    if (!inside(trace, row, step) || !is_layer(row)) continue;
+    std::uint32_t up = nesting.parent[row];
+    while (up != no_row && !is_layer(up)) up = nesting.parent[up];
+    if (up != no_row) continue;
+    const BatchOp& op = ops.op(ops.number(row));
+    const std::uint32_t mask = parameter_arguments(op.name);
+    const bool embedding = has(op.name, "embedding");
+    for (std::size_t i = 0; i < op.tensors.shapes.size(); ++i) {
+      const TensorShape& t = op.tensors.shapes[i];
+      const auto argument = op.tensors.arguments[i];
+      if (argument >= 32 || (mask >> argument & 1U) == 0 || t.rank == 0) continue;
+      if (embedding) tables.insert(dims_of(t));
+      if (t.rank >= 2) weights.insert(dims_of(t));
+      if (!embedding && t.rank == 2 && tables.count(dims_of(t)) > 0) continue;
+      out.elements += t.elements(), out.bytes += bytes_of(t);
+      if (!embedding || sparse.count(dims_of(t)) == 0) continue;
+      out.table_elements += t.elements(), out.table_bytes += bytes_of(t);
+    }
+  }
+  out.copy_bytes = autocast_copies(trace, ops, weights, step);
+  return out;
+}
+
+// What the trace shows of the optimizer: its name, or what it does to the parameters.
+struct Optimizer {
+  bool present = false;
+  bool copies = false;  // makes temporary copies of all parameters at once
+  int states = 0;
+};
+Optimizer find_optimizer(const Trace& trace, const BatchOps& ops) {
+  Optimizer out;
+  for (const StringId name : trace.annotations.name) {
+    const std::string_view text = trace.strings.get(name);
+    if (!text.starts_with("Optimizer.step")) continue;
+    out.present = true;
+    if (has(text, "Adam") || has(text, "LAMB")) out.states = 2;
+    if (has(text, "RMSprop") || has(text, "Adagrad")) out.states = 1;
+  }
+  bool momentum = false;
+  const std::vector<bool> in_optimizer = ops_of_optimizer(trace);
+  for (std::uint32_t row = 0; row < trace.ops.size(); ++row) {
+    if (!in_optimizer[row]) continue;
+    const std::string_view name = ops.op(ops.number(row)).name;
+    momentum = momentum || name == "aten::_foreach_mul_" || name == "aten::mul_";
+    out.copies = out.copies || name == "aten::_foreach_sqrt";
+  }
+  if (out.states == 0 && momentum) out.states = 1;
+  return out;
+}
+
+// Results of the forward operations: the largest growing operand is a fair guess of each; products
+// state theirs. Operations in place allocate nothing.
+double result_bytes(const BatchOp& op) {
+  double largest = 0;
+  int width = 4;
+  for (std::size_t i = 0; i < op.tensors.shapes.size(); ++i) {
+    if (op.axis[i] < 0) continue;
+    largest = std::max(largest, static_cast<double>(op.tensors.shapes[i].elements()));
+    width = std::max(element_bytes(op.tensors.shapes[i].type), 1);
+  }
+  const bool bias = op.name == "aten::addmm";
+  const std::size_t first = bias ? 1 : 0;
+  if ((bias || op.name == "aten::mm") && op.tensors.shapes.size() >= first + 2) {
+    const auto &a = op.tensors.shapes[first], &b = op.tensors.shapes[first + 1];
+    largest = static_cast<double>(a.dims[0]) * static_cast<double>(b.dims[1]);
+  }
+  return largest * width;
+}
+
+double forward_bytes(const Trace& trace, const BatchOps& ops, const OpNesting& nesting,
+                     const StepWindow& step, bool training) {
+  std::set<std::uint32_t> launching(nesting.of_activity.begin(), nesting.of_activity.end());
+  launching.erase(no_row);
+  double sum = 0, largest = 0;
+  for (const std::uint32_t row : launching) {
+    const BatchOp& op = ops.op(ops.number(row));
+    const bool keeps_nothing = op.name.ends_with("_") || op.name == channel_statistics_op;
+    if (!inside(trace, row, step) || !op.grows() || keeps_nothing) continue;
+    if (trace.ops.thread[row] != step.thread || has(op.name, "backward")) continue;
+    const double bytes = result_bytes(op);
+    sum += bytes, largest = std::max(largest, bytes);
+  }
+  return training ? sum : 2 * largest;  // inference keeps an operand and a result
+}
+
+// Least squares of the relative errors of `fixed + slope b`, fixed given.
+double slope_through(double fixed, std::span<const MemoryPoint> points) {
+  double above = 0, below = 0;
+  for (const MemoryPoint& p : points) {
+    const double weight = 1 / (p.peak_bytes * p.peak_bytes);
+    const auto b = static_cast<double>(p.batch);
+    above += weight * b * (p.peak_bytes - fixed), below += weight * b * b;
+  }
+  return below > 0 ? std::max(above / below, 0.0) : 0;
+}
+
+void check_points(const Trace& trace, std::span<const MemoryPoint> points) {
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const MemoryPoint& p = points[i];
+    if (p.batch > 0 && p.peak_bytes > 0 && std::isfinite(p.peak_bytes) &&
+        (i == 0 || p.batch > points[i - 1].batch)) {
+      continue;
+    }
+    throw InputError(trace.path, "peak memory",
+                     std::to_string(p.peak_bytes) + " bytes at batch " + std::to_string(p.batch),
+                     "positive bytes, batches in ascending order");
+  }
+}
+
+// Training scatters by the library's choice of workspaces: the slope goes through the intercept
+// that is known from the parameters, and the estimate from shapes steadies it. Inference does not
+// scatter, but its workspaces are not known: a straight line through two points.
+void fit_items(std::span<const MemoryPoint> points, PeakMemory& out) {
+  const MemoryPoint &first = points.front(), &last = points.back();
+  const double fixed = out.fixed_bytes, estimate = out.item_bytes;
+  const double slope = slope_through(fixed, points);
+  out.points = points.size();
+  out.uncertainty = points.size() > 1 ? 0.08 : first.batch == 1 ? 0.6 : 0.12;
+  if (out.training) {
+    constexpr double scatter = 0.08, scatter_of_shapes = 0.2;
+    const double error = scatter * last.peak_bytes / std::max(last.peak_bytes - fixed, 1.0) /
+                         std::sqrt(static_cast<double>(points.size()));
+    const double weight = 1 / (error * error), shapes = 1 / (scatter_of_shapes * scatter_of_shapes);
+    out.item_bytes = (slope * weight + estimate * shapes) / (weight + shapes);
+  } else if (points.size() > 1 && last.peak_bytes > first.peak_bytes) {
+    out.item_bytes =
+        (last.peak_bytes - first.peak_bytes) / static_cast<double>(last.batch - first.batch);
+    out.fixed_bytes = first.peak_bytes - out.item_bytes * static_cast<double>(first.batch);
+  } else {
+    out.item_bytes = slope;
+  }
+}
+
+}  // namespace
+
+PeakMemory peak_memory(const Trace& trace, const Links& links, std::int64_t base_batch,
+                       std::span<const MemoryPoint> measured, const BatchLaw& law) {
+  check_points(trace, measured);
+  const OpNesting nesting = nest_ops(trace, links);
+  const BatchOps ops(trace, nesting, base_batch);
+  const bool shapes = std::any_of(
+      nesting.of_activity.begin(), nesting.of_activity.end(),
+      [&](std::uint32_t row) { return row != no_row && ops.op(ops.number(row)).has_shapes(); });
+  if (!shapes) {
+    throw InputError(trace.path, "peak memory", "no operand shapes", "a trace that records shapes");
+  }
+  const StepWindow& step = links.steps.back();
+  const Parameters parameters = count_parameters(trace, ops, nesting, step);
+  const Optimizer optimizer = find_optimizer(trace, ops);
+  PeakMemory out;
+  out.parameters = parameters.elements;
+  out.table_rows_updated = parameters.table_elements;
+  out.training = optimizer.present;
+  out.optimizer_states = optimizer.states;
+  const double dense = parameters.bytes - parameters.table_bytes;
+  const double copies = out.training ? 1 + optimizer.states : 0;
+  const double kept = out.training ? copies * dense : parameters.copy_bytes;
+  out.fixed_bytes = parameters.bytes + kept + law.memory_workspace_bytes;
+  out.floor_bytes = out.fixed_bytes + (optimizer.copies ? dense : 0);
+  out.item_bytes =
+      forward_bytes(trace, ops, nesting, step, out.training) / static_cast<double>(base_batch);
+  out.uncertainty = 0.4;
+  if (!measured.empty()) fit_items(measured, out);
+  return out;
+}
+
+double peak_bytes(const PeakMemory& memory, std::int64_t batch) {
+  return std::max(memory.fixed_bytes + memory.item_bytes * static_cast<double>(batch),
+                  memory.floor_bytes);
+}
+
+namespace {
+
+double usable_bytes(const GpuArch& gpu, const BatchLaw& law) {
+  return law.memory_usable_share * static_cast<double>(gpu.memory_bytes) - law.memory_context_bytes;
+}
+
+}  // namespace
+
+bool fits(const PeakMemory& memory, std::int64_t batch, const GpuArch& gpu, const BatchLaw& law) {
+  return peak_bytes(memory, batch) <= usable_bytes(gpu, law);
+}
+
+std::int64_t largest_batch(const PeakMemory& memory, const GpuArch& gpu, const BatchLaw& law) {
+  if (!fits(memory, 1, gpu, law)) return 0;
+  if (memory.item_bytes <= 0) return std::int64_t{1} << 31;
+  return static_cast<std::int64_t>((usable_bytes(gpu, law) - memory.fixed_bytes) /
+                                   memory.item_bytes);
+}
+
+}  // namespace tandem

@@ -1,0 +1,45 @@
+// Peak of the caching allocator as a function of the batch, and the largest batch that fits.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "models/arch/gpu_arch.h"
+#include "models/whatif/batch/law.h"
+#include "sim/trace/links.h"
+#include "sim/trace/trace.h"
+
+namespace tandem {
+
+/// Peak of allocated memory, measured at a batch.
+struct MemoryPoint {
+  std::int64_t batch = 0;
+  double peak_bytes = 0;
+};
+
+/// peak = max(fixed_bytes + item_bytes x batch, floor_bytes)
+struct PeakMemory {
+  std::int64_t parameters = 0;          // elements, shared ones once
+  std::int64_t table_rows_updated = 0;  // of them in tables whose gradients are sparse
+  bool training = false;
+  int optimizer_states = 0;  // values kept per parameter
+  double fixed_bytes = 0;    // parameters, gradients, states, library workspaces
+  double floor_bytes = 0;    // the parameter update alone, with its temporary copies
+  double item_bytes = 0;     // per item of the batch
+  std::size_t points = 0;    // measurements used; 0: activations estimated from shapes
+  double uncertainty = 0;    // relative standard deviation of item_bytes
+};
+
+/// Parameters from the shapes of one step; activations from `measured` (no, one or more points), or
+/// without any from the results of the forward operations, which is good to a factor of about 1.5.
+/// Errors: InputError for points that contradict each other or for a trace without shapes.
+PeakMemory peak_memory(const Trace& trace, const Links& links, std::int64_t base_batch,
+                       std::span<const MemoryPoint> measured, const BatchLaw& law);
+
+double peak_bytes(const PeakMemory& memory, std::int64_t batch);
+/// Against the memory that allocations can use: less the context and the driver's reserve.
+bool fits(const PeakMemory& memory, std::int64_t batch, const GpuArch& gpu, const BatchLaw& law);
+/// 0: not even one item.
+std::int64_t largest_batch(const PeakMemory& memory, const GpuArch& gpu, const BatchLaw& law);
+
+}  // namespace tandem

@@ -1,0 +1,19 @@
+// Kernels whose threads add up over the batch, and gradients of embedding tables.
+#pragma once
+
+#include "models/whatif/batch/kernel.h"
+
+namespace tandem {
+
+KernelScaling reduction_scaling(const BatchChange& change, const BatchKernel& kernel,
+                                const OpTensors& target);
+
+KernelScaling embedding_scaling(const BatchChange& change, const BatchKernel& kernel,
+                                const OpTensors& target);
+
+/// Blocks that share one output of a reduction over the batch, by the framework's own rule; 0 where
+/// the kernel does not reduce over the batch.
+std::int64_t blocks_per_output(const BatchChange& change, const BatchKernel& kernel,
+                               const OpTensors& tensors);
+
+}  // namespace tandem

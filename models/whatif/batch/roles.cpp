@@ -1,0 +1,220 @@
+#include "models/whatif/batch/roles.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <unordered_map>
+
+namespace tandem {
+
+// What makes two operations equal: texts and surroundings.
+struct BatchOps::Key {
+  std::array<StringId, 5> texts{};  // name, dims, types, strides, concrete arguments
+  bool optimizer = false;
+  bool fixed_scope = false;      // inside an operation that does not depend on the batch
+  bool weight_gradient = false;  // the product of a backward node that is one
+  friend bool operator==(const Key&, const Key&) = default;
+};
+
+namespace {
+
+struct KeyHash {
+  template <class Key>
+  std::size_t operator()(const Key& key) const {
+    std::size_t h =
+        (key.optimizer ? 1U : 0U) | (key.fixed_scope ? 2U : 0U) | (key.weight_gradient ? 4U : 0U);
+    for (const StringId id : key.texts) {
+      h = (h ^ id.value) * 0x9e3779b97f4a7c15ULL;
+      h ^= h >> 29U;
+    }
+    return h;
+  }
+};
+
+bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+bool updates_all_parameters(std::string_view op) {
+  return has(op, "_foreach_") || has(op, "_amp_") || has(op, "aten::_fused_");
+}
+
+// Rows of a table that the gradient names: their number grows with the batch.
+bool updates_rows(std::string_view op) {
+  return has(op, "index") || has(op, "gather") || has(op, "scatter") || has(op, "embedding");
+}
+
+bool same_dims(const TensorShape& a, const TensorShape& b) {
+  return a.rank == b.rank && a.dims == b.dims;
+}
+
+// Parameters of all operations that name them by position, each distinct text once.
+ParameterShapes find_parameters(const Trace& trace) {
+  ParameterShapes out;
+  std::unordered_map<std::uint64_t, bool> seen;
+  std::vector<std::int8_t> wanted(trace.strings.size(), -1);  // per name; -1: not looked up
+  for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+    const StringId name = trace.ops.name[i], dims = trace.ops.dims[i];
+    if (!dims.valid()) continue;
+    std::int8_t& known = wanted[name.index()];
+    if (known < 0) known = parameter_arguments(trace.strings.get(name)) != 0 ? 1 : 0;
+    if (known == 0) continue;
+    if (!seen.emplace(std::uint64_t{name.value} << 32U | dims.value, true).second) continue;
+    const std::uint32_t mask = parameter_arguments(trace.strings.get(name));
+    try {
+      const OpTensors tensors =
+          parse_tensors(trace.strings.get(dims), text_of(trace, trace.ops.types[i]), "");
+      for (std::size_t t = 0; t < tensors.shapes.size(); ++t) {
+        const auto argument = tensors.arguments[t];
+        // TorchScript may record the input twice, which shifts the arguments.
+        const bool input =
+            tensors.shapes[t].rank > 2 && same_dims(tensors.shapes[0], tensors.shapes[t]);
+        if (argument < 32 && (mask >> argument & 1U) != 0 && !input) out.add(tensors.shapes[t]);
+      }
+    } catch (const InputError&) {
+      continue;  // counted where the operation itself is read
+    }
+  }
+  return out;
+}
+
+// Whether most tensors of three and more dimensions have the batch second.
+bool find_sequence_first(const Trace& trace, const ParameterShapes& parameters,
+                         std::int64_t batch) {
+  std::int64_t first = 0, second = 0;
+  std::vector<bool> seen(trace.strings.size(), false);
+  for (const StringId id : trace.ops.dims) {
+    if (batch <= 1 || !id.valid() || seen[id.index()]) continue;
+    seen[id.index()] = true;
+    try {
+      for (const TensorShape& t : parse_tensors(trace.strings.get(id), "", "").shapes) {
+        if (t.rank < 3 || parameters.contains(t)) continue;
+        first += t.dims[0] == batch ? 1 : 0;
+        second += t.dims[0] != batch && t.dims[1] == batch ? 1 : 0;
+      }
+    } catch (const InputError&) {
+      continue;  // counted where the operation itself is read
+    }
+  }
+  return second > first;
+}
+
+// Whether a product of an autograd node is the gradient of the weights. A node of a layer with bias
+// (AddmmBackward) launches the gradient of the input first, one without (MmBackward: x times the
+// transposed weights) that of the weights.
+bool is_weight_gradient(const Trace& trace, const OpNesting& nesting, std::uint32_t row,
+                        std::uint32_t& last_parent) {
+  const std::uint32_t parent = nesting.parent[row];
+  if (parent == no_row) return false;
+  const std::string_view node = trace.strings.get(trace.ops.name[parent]);
+  if (!has(node, "Backward")) return false;
+  const bool second = last_parent == parent;
+  last_parent = parent;
+  return has(node, "MmBackward") ? !second : second;
+}
+
+}  // namespace
+
+void ParameterShapes::add(const TensorShape& shape) {
+  if (shape.rank == 0) return;
+  shapes_.emplace(shape.dims.begin(), shape.dims.begin() + shape.rank);
+}
+
+bool ParameterShapes::contains(const TensorShape& shape) const {
+  if (shape.rank == 2) return contains(shape.dims[0], shape.dims[1]);
+  return shapes_.count(Dims(shape.dims.begin(), shape.dims.begin() + shape.rank)) > 0;
+}
+
+bool ParameterShapes::contains(std::int64_t rows, std::int64_t columns) const {
+  return shapes_.count({rows, columns}) > 0 || shapes_.count({columns, rows}) > 0;
+}
+
+bool BatchOp::grows() const {
+  return std::any_of(axis.begin(), axis.end(), [](std::int8_t a) { return a >= 0; });
+}
+
+OpTensors resize(const BatchOp& op, std::int64_t base_batch, std::int64_t batch) {
+  OpTensors out = op.tensors;
+  for (std::size_t i = 0; i < out.shapes.size(); ++i) {
+    if (op.axis[i] < 0) continue;
+    std::int64_t& dim = out.shapes[i].dims[static_cast<std::size_t>(op.axis[i])];
+    dim = dim / base_batch * batch;
+  }
+  return out;
+}
+
+BatchOps::BatchOps(const Trace& trace, const OpNesting& nesting, std::int64_t base_batch)
+    : trace_(trace),
+      base_batch_(base_batch),
+      parameters_(find_parameters(trace)),
+      sequence_first_(find_sequence_first(trace, parameters_, base_batch)) {
+  const HostOps& rows = trace.ops;
+  const std::vector<bool> in_optimizer = ops_of_optimizer(trace);
+  std::unordered_map<Key, std::uint32_t, KeyHash> known;
+  number_.assign(rows.size(), no_row);
+  std::uint32_t product_parent = no_row;
+  const auto number_of = [&](auto&& self, std::uint32_t row) -> std::uint32_t {
+    if (number_[row] != no_row) return number_[row];
+    Key key{
+        {rows.name[row], rows.dims[row], rows.types[row], rows.strides[row], rows.concrete[row]},
+        in_optimizer[row],
+        false,
+        false};
+    if (const std::uint32_t parent = nesting.parent[row]; parent != no_row) {
+      key.fixed_scope = ops_[self(self, parent)].fixed;
+    }
+    if (text_of(trace, rows.name[row]) == "aten::mm") {
+      key.weight_gradient = is_weight_gradient(trace, nesting, row, product_parent);
+    }
+    const auto [it, fresh] = known.try_emplace(key, 0);
+    if (fresh) it->second = add(key);
+    return number_[row] = it->second;
+  };
+  for (std::uint32_t row = 0; row < rows.size(); ++row) number_of(number_of, row);
+}
+
+std::uint32_t BatchOps::add(const Key& key) {
+  const auto text = [&](std::size_t i) { return text_of(trace_, key.texts[i]); };
+  BatchOp op;
+  op.name = text(0);
+  try {
+    op.tensors = parse_tensors(text(1), text(2), text(3));
+    op.arguments = parse_arguments(text(4));
+  } catch (const InputError& e) {
+    losses_.add("op_shapes_unreadable", Severity::warning, e.what());
+  }
+  op.optimizer = updates_all_parameters(op.name) || (key.optimizer && !updates_rows(op.name));
+  op.axis.assign(op.tensors.shapes.size(), -1);
+  // A sparse gradient hides its rows from the operation that adds it to the table.
+  const bool sparse = key.optimizer && updates_rows(op.name);
+  if (!op.optimizer && (!key.fixed_scope || sparse)) {
+    op.axis = growing_axes(op.name, op.tensors, parameters_, base_batch_, sequence_first_,
+                           key.weight_gradient);
+  }
+  const bool idle = op.name.starts_with("aten::") && op.has_shapes() && !op.grows();
+  op.fixed = (key.fixed_scope && !sparse) || idle;
+  ops_.push_back(std::move(op));
+  return static_cast<std::uint32_t>(ops_.size() - 1);
+}
+
+void BatchOps::require_growth() const {
+  if (std::any_of(ops_.begin(), ops_.end(), [](const BatchOp& op) { return op.grows(); })) return;
+  std::map<std::int64_t, int> leading;
+  for (const BatchOp& op : ops_) {
+    for (const TensorShape& t : op.tensors.shapes) {
+      if (t.rank > 1 && !parameters_.contains(t)) ++leading[t.dims[0]];
+    }
+  }
+  std::string found = "leading dimensions";
+  int shown = 0;
+  for (const auto& [dim, count] : leading) {
+    if (++shown > 8) break;
+    found += (shown > 1 ? ", " : " ") + std::to_string(dim) + " (" + std::to_string(count) + "x)";
+  }
+  if (leading.empty()) found = "no tensors but parameters";
+  throw InputError(
+      trace_.path, "batch", found,
+      "a dimension that is a multiple of the traced batch " + std::to_string(base_batch_));
+}
+
+}  // namespace tandem

@@ -1,0 +1,358 @@
+#include "models/whatif/compile/compile.h"
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+#include <utility>
+
+#include "models/whatif/compile/library.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::string_view compiler_names[] = {"inductor", "xla", "torchscript"};
+constexpr std::string_view attention_names[] = {"keep", "math"};
+
+template <std::size_t N>
+std::size_t parse_name(std::string_view option, std::string_view name,
+                       const std::string_view (&names)[N]) {
+  const auto found = std::find(std::begin(names), std::end(names), name);
+  if (found != std::end(names)) return static_cast<std::size_t>(found - std::begin(names));
+  std::string all(names[0]);
+  for (std::size_t i = 1; i < N; ++i) all.append(", ").append(names[i]);
+  throw InputError("command line", option, "\"" + std::string(name) + "\"", "one of: " + all);
+}
+
+double host_us(const Step& step) {
+  double sum = 0;
+  for (const HostItem& item : step.plan.items) sum += to_us(item.gap + item.call);
+  return sum;
+}
+
+/// Host time of the nodes that store gradients: compiled code leaves them to the framework.
+double gradient_nodes_us(const Step& step, const HostModel& host) {
+  double sum = 0;
+  const HostOps& ops = step.trace.ops;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    const std::string_view name = text_of(step.trace, ops.name[i]);
+    if (name.starts_with("autograd::engine") && name.ends_with("AccumulateGrad")) {
+      sum += to_us(ops.duration[i]);
+    }
+  }
+  return sum * host.gap_scale_aligned;
+}
+
+bool has_dropout(const Dataflow& flow) {
+  return std::any_of(flow.ops.begin(), flow.ops.end(),
+                     [](const FlowOp& op) { return op.in_model && op.kind == FlowKind::dropout; });
+}
+
+/// Rewrites one step; members are only shorthand for what the parts share.
+class Fuser {
+ public:
+  Fuser(const Step& step, const Dataflow& flow, const FusionPlan& plan, const JitOptions& options,
+        const GpuArch& gpu, const FusionLaw& law, const HostModel& host, StepEdit& edit,
+        JitReport& report)
+      : context_{step, flow, plan, gpu, law},
+        options_(options),
+        host_(host),
+        edit_(edit),
+        report_(report),
+        library_(context_, prefers_channels_last(step, flow, plan)) {}
+
+  void run() {
+    mark_entries();
+    for (std::size_t i = 0; i < context_.flow.ops.size(); ++i) {
+      const FuseRole role = context_.plan.roles[i];
+      if (role == FuseRole::outside) continue;
+      const FlowOp& op = context_.flow.ops[i];
+      if (role == FuseRole::library) {
+        keep(op);
+      } else {
+        drop(op);
+      }
+    }
+    for (const FusionGroup& group : context_.plan.groups) insert(group);
+    insert_pending();
+  }
+
+ private:
+  struct Pending {
+    std::uint32_t work;
+    NewKernel kernel;
+  };
+
+  /// Host time of a call with its launch, from the host time before it under the profiler.
+  double unprofiled_us(double before_us) const {
+    return before_us * host_.gap_scale_aligned + host_.launch_call_us;
+  }
+
+  double launch_us() const {
+    return unprofiled_us(options_.compiler == Compiler::xla ? context_.law.xla_host_us
+                                                            : context_.law.generated_host_us);
+  }
+
+  double call_us(FlowKind kind) const {
+    const FusionLaw& law = context_.law;
+    if (options_.compiler == Compiler::xla) return unprofiled_us(law.xla_host_us);
+    switch (kind) {
+      case FlowKind::convolution: return unprofiled_us(law.convolution_host_us);
+      case FlowKind::convolution_backward: return unprofiled_us(law.convolution_backward_host_us);
+      case FlowKind::attention:
+      case FlowKind::attention_backward: return unprofiled_us(law.attention_host_us);
+      default: return unprofiled_us(law.matmul_host_us);
+    }
+  }
+
+  /// The first work of the forward and of the backward graph, before which the host enters it.
+  void mark_entries() {
+    for (std::size_t i = 0; i < context_.flow.ops.size(); ++i) {
+      const FlowOp& op = context_.flow.ops[i];
+      if (context_.plan.roles[i] == FuseRole::outside || op.phase == FlowPhase::other) continue;
+      std::uint32_t& entry = entries_[op.phase == FlowPhase::backward ? 1 : 0];
+      if (entry == no_row) entry = context_.flow.works_of(op).front();
+    }
+  }
+
+  bool is_entry(std::uint32_t work) const { return work == entries_[0] || work == entries_[1]; }
+
+  void drop(const FlowOp& op) {
+    for (const std::uint32_t w : context_.flow.works_of(op)) edit_.drop(w, !is_entry(w));
+    for (const FlowUse& use : context_.flow.inputs_of(op)) {
+      report_.bytes_before += context_.flow.tensors[use.tensor].bytes();
+    }
+    for (const std::uint32_t t : context_.flow.outputs_of(op)) {
+      report_.bytes_before += context_.flow.tensors[t].bytes();
+    }
+  }
+
+  void keep(const FlowOp& op) {
+    const bool attention =
+        op.kind == FlowKind::attention || op.kind == FlowKind::attention_backward;
+    if (attention && by_products(op)) return;
+    const LibraryChange change = library_.rewrite(op);
+    for (const ExtraKernel& extra : change.before) pend(context_.flow.works_of(op).front(), extra);
+    for (const auto& [work, us] : change.retimed) {
+      report_.layout_us += to_us(context_.step.plan.works[work].duration) - us;
+      edit_.set_duration(work, from_us(us));
+    }
+    for (const std::uint32_t w : change.dropped) {
+      report_.layout_us += to_us(context_.step.plan.works[w].duration);
+      edit_.drop(w, !is_entry(w));
+    }
+    bool first = true;
+    for (const std::uint32_t w : context_.flow.works_of(op)) {
+      const bool dropped =
+          std::find(change.dropped.begin(), change.dropped.end(), w) != change.dropped.end();
+      if (dropped) continue;
+      set_gap(w, first ? call_us(op.kind) : unprofiled_us(context_.law.further_host_us));
+      first = false;
+    }
+  }
+
+  void set_gap(std::uint32_t work, double us) {
+    const std::uint32_t item = context_.step.plan.works[work].item;
+    if (item == no_index) return;
+    const HostItem& old = context_.step.plan.items[item];
+    const Duration gap = std::max(Duration::zero(), from_us(us) - old.call);
+    edit_.set_gap(item, is_entry(work) ? old.gap + gap : gap);
+  }
+
+  /// Both ways for the report; true if the products take the place of the fused kernels.
+  bool by_products(const FlowOp& op) {
+    const auto kernels = library_.attention_by_products(op, has_dropout(context_.flow));
+    double fused = 0, products = 0;
+    for (const std::uint32_t w : context_.flow.works_of(op)) {
+      fused += to_us(context_.step.plan.works[w].duration);
+    }
+    for (const ExtraKernel& k : kernels) products += k.us;
+    report_.attention_keep_us += fused;
+    report_.attention_math_us += kernels.empty() ? fused : products;
+    if (options_.attention == AttentionPath::keep || kernels.empty()) return false;
+    const std::uint32_t last = context_.flow.works_of(op).back();
+    for (const std::uint32_t w : context_.flow.works_of(op)) edit_.drop(w, !is_entry(w));
+    for (const ExtraKernel& k : kernels) pend(last, k);
+    return true;
+  }
+
+  /// Equal kernels are generated once and share a number.
+  std::string numbered(const std::string& name, const std::string& operands) {
+    const auto number = numbers_.try_emplace(name + operands, numbers_.size()).first->second;
+    return std::string(name).append("_").append(std::to_string(number));
+  }
+
+  void pend(std::uint32_t work, const ExtraKernel& extra) {
+    const bool product = extra.op == "aten::bmm";
+    NewKernel k;
+    k.name = product ? extra.name : numbered(extra.name, "");
+    k.op = product ? extra.op : k.name;
+    k.geometry = extra.geometry;
+    k.duration_us = extra.us;
+    k.host_us = product ? call_us(FlowKind::matmul) : launch_us();
+    report_.bytes_after += product ? 0 : extra.bytes;
+    if (!product) report_.kernels.push_back({k.name, 1, extra.bytes, extra.us});
+    pending_.push_back({work, std::move(k)});
+  }
+
+  void insert(const FusionGroup& group) {
+    const auto works = context_.flow.works_of(context_.flow.ops[group.ops.back()]);
+    const std::uint32_t anchor = works.back();
+    auto kernels = group_kernels(context_, group);
+    if (context_.plan.roles[group.ops.front()] == FuseRole::window) window_time(group, kernels);
+    for (const GeneratedKernel& g : kernels) {
+      NewKernel k;
+      k.dims = dims_text(context_.flow, g);
+      k.types = types_text(context_.flow, g);
+      k.name = numbered(generated_name(context_, g.kind, group), k.dims + k.types);
+      k.op = k.name;
+      k.geometry = g.geometry;
+      k.duration_us = g.us;
+      k.host_us = launch_us();
+      report_.bytes_after += g.bytes;
+      report_.kernels.push_back(
+          {k.name, static_cast<std::uint32_t>(group.ops.size()), g.bytes, g.us});
+      if (group.phase == FlowPhase::backward) last_backward_ = pending_.size();
+      pending_.push_back({anchor, std::move(k)});
+    }
+  }
+
+  /// Windows overlap: their kernels are not bound by bytes alone.
+  void window_time(const FusionGroup& group, std::vector<GeneratedKernel>& kernels) const {
+    double us = 0;
+    for (const std::uint32_t w : context_.flow.works_of(context_.flow.ops[group.ops.front()])) {
+      us += to_us(context_.step.plan.works[w].duration);
+    }
+    kernels.front().us = std::max(kernels.front().us, context_.law.pooling_share * us);
+  }
+
+  void insert_pending() {
+    if (last_backward_ < pending_.size()) {
+      pending_[last_backward_].kernel.host_us += gradient_nodes_us(context_.step, host_);
+    }
+    for (std::size_t phase = 0; phase < entries_.size(); ++phase) {
+      if (entries_[phase] == no_row) continue;
+      const std::uint32_t item = context_.step.plan.works[entries_[phase]].item;
+      if (item == no_index) continue;
+      edit_.set_gap(item, edit_.step().plan.items[item].gap +
+                              from_us(context_.law.region_host_us * host_.gap_scale_aligned));
+    }
+    for (Pending& p : pending_) edit_.insert_after(p.work, std::move(p.kernel));
+  }
+
+  KernelContext context_;
+  const JitOptions& options_;
+  const HostModel& host_;
+  StepEdit& edit_;
+  JitReport& report_;
+  LibraryRewrite library_;
+  std::array<std::uint32_t, 2> entries_{no_row, no_row};
+  std::vector<Pending> pending_;
+  std::size_t last_backward_ = no_row;
+  std::unordered_map<std::string, std::size_t> numbers_;
+};
+
+/// TorchScript runs the forward operations without Python between them.
+void script_host(const Dataflow& flow, const FusionLaw& law, Step& step) {
+  for (const FlowOp& op : flow.ops) {
+    if (!op.in_model || op.phase != FlowPhase::forward) continue;
+    for (const std::uint32_t w : flow.works_of(op)) {
+      const std::uint32_t item = step.plan.works[w].item;
+      if (item == no_index) continue;
+      step.plan.items[item].gap = scale(step.plan.items[item].gap, law.script_host_share);
+    }
+  }
+}
+
+void require_shapes(const Step& step, const Dataflow& flow) {
+  const bool shapes = std::any_of(flow.ops.begin(), flow.ops.end(), [](const FlowOp& op) {
+    return op.in_model && op.input_count > 0;
+  });
+  if (shapes) return;
+  throw InputError(step.trace.path, "--mode jit",
+                   "a trace of " + step.trace.framework + " without operator shapes",
+                   "operator shapes of an eager PyTorch run (record_shapes=True)");
+}
+
+void refuse_compiled(const Step& step) {
+  constexpr std::string_view marks[] = {"CompiledFunction", "Torch-Compiled", "triton_poi_fused",
+                                        "triton_red_fused", "triton_per_fused"};
+  for (std::size_t i = 0; i < step.trace.strings.size(); ++i) {
+    const std::string_view name = step.trace.strings.get(StringId(i));
+    const bool compiled = std::any_of(std::begin(marks), std::end(marks),
+                                      [&](auto mark) { return name.starts_with(mark); });
+    if (!compiled) continue;
+    throw InputError(step.trace.path, "--mode jit", "a trace of compiled code",
+                     "a trace of an eager run");
+  }
+}
+
+double unknown_share(const Step& step, const Dataflow& flow, const FusionPlan& plan) {
+  double unknown = 0;
+  for (std::size_t i = 0; i < flow.ops.size(); ++i) {
+    if (!flow.ops[i].in_model || plan.roles[i] != FuseRole::outside) continue;
+    for (const std::uint32_t w : flow.works_of(flow.ops[i])) {
+      unknown += to_us(step.plan.works[w].duration);
+    }
+  }
+  const double all = gpu_us(step);
+  return all > 0 ? unknown / all : 0;
+}
+
+void count_losses(const JitReport& report, const JitOptions& options, LossList& losses) {
+  if (report.unknown_share > 0.01) {
+    losses.add("jit_without_shapes", Severity::warning,
+               "operations of the model without shapes keep their kernels");
+  }
+  if (report.attention_keep_us > 0 && options.compiler != Compiler::torchscript) {
+    losses.add("jit_attention_backend", Severity::info,
+               "the compiled model may compute attention in another way than the eager one; the "
+               "prediction follows --attention");
+  }
+}
+
+}  // namespace
+
+Compiler parse_compiler(std::string_view name) {
+  return static_cast<Compiler>(parse_name("--compiler", name, compiler_names));
+}
+
+AttentionPath parse_attention(std::string_view name) {
+  return static_cast<AttentionPath>(parse_name("--attention", name, attention_names));
+}
+
+Step with_jit(Step step, const JitOptions& options, const GpuArch& gpu, const FusionLaw& law,
+              const HostModel& host, LossList& losses, JitReport* report) {
+  JitReport local;
+  JitReport& r = report == nullptr ? local : *report;
+  r = {};
+  const Dataflow flow = dataflow(step);
+  require_shapes(step, flow);
+  refuse_compiled(step);
+  r.kernels_before = r.kernels_after = step.plan.works.size();
+  r.gpu_before_us = r.gpu_after_us = gpu_us(step);
+  r.host_before_us = host_us(step);
+  if (options.compiler == Compiler::torchscript) {
+    script_host(flow, law, step);
+    r.host_after_us = host_us(step);
+    return step;
+  }
+  r.expected_error = law.expected_error;
+  const FusionPlan plan = plan_fusion(step, flow, options.compiler == Compiler::xla);
+  r.unknown_share = unknown_share(step, flow, plan);
+  // The plan refers to the step as it was; the edit has a copy to change.
+  StepEdit edit(step, host.launch_call_us);
+  Fuser(step, flow, plan, options, gpu, law, host, edit, r).run();
+  Step out = std::move(edit).finish();
+  r.kernels_after = out.plan.works.size();
+  r.gpu_after_us = gpu_us(out);
+  r.host_after_us = host_us(out);
+  const double other =
+      r.gpu_after_us -
+      (options.attention == AttentionPath::keep ? r.attention_keep_us : r.attention_math_us);
+  r.attention_keep_us += other;
+  r.attention_math_us += other;
+  count_losses(r, options, losses);
+  return out;
+}
+
+}  // namespace tandem

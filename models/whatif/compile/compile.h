@@ -1,0 +1,62 @@
+// What a compiler makes of a step: generated kernels in place of chains of memory-bound
+// operations, convolutions in channels-last order, host calls of compiled code.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/arch/gpu_arch.h"
+#include "models/runtime/host_model.h"
+#include "models/step/step.h"
+#include "models/whatif/compile/fusion_law.h"
+#include "sim/core/error.h"
+
+namespace tandem {
+
+enum class Compiler : std::uint8_t {
+  inductor,     // torch.compile of the model; loss and optimizer stay as they are
+  xla,          // the same fusion, loss and gradient scaling included, launched by an executable
+  torchscript,  // the same kernels with less host time
+};
+enum class AttentionPath : std::uint8_t {
+  keep,  // the fused attention kernels of the trace
+  math,  // products and softmax of their own, in FP32: what a graph with a mask falls back to
+};
+/// Errors: InputError that lists the names.
+Compiler parse_compiler(std::string_view name);
+AttentionPath parse_attention(std::string_view name);
+
+struct JitOptions {
+  Compiler compiler = Compiler::inductor;
+  AttentionPath attention = AttentionPath::keep;
+};
+
+/// One generated kernel and what it replaces.
+struct FusedKernel {
+  std::string name;
+  std::uint32_t operations = 0;  // of the framework, whose work it does
+  double bytes = 0;              // read and written
+  double us = 0;
+};
+
+struct JitReport {
+  std::vector<FusedKernel> kernels;
+  std::size_t kernels_before = 0, kernels_after = 0;  // of the whole step, copies included
+  double gpu_before_us = 0, gpu_after_us = 0;
+  double bytes_before = 0, bytes_after = 0;  // operands of the memory-bound operations
+  double host_before_us = 0, host_after_us = 0;
+  double layout_us = 0;  // saved by channels-last order
+  /// GPU time if attention keeps its kernels, and if it is computed by products of its own.
+  double attention_keep_us = 0, attention_math_us = 0;
+  double unknown_share = 0;  // of the GPU time, in operations of the model without shapes
+  double expected_error = 0;
+};
+
+/// `step` as `options.compiler` would run it on the GPU that it was measured on. Errors:
+/// InputError if the trace has no operator shapes. Losses: `jit_*`.
+Step with_jit(Step step, const JitOptions& options, const GpuArch& gpu, const FusionLaw& law,
+              const HostModel& host, LossList& losses, JitReport* report = nullptr);
+
+}  // namespace tandem

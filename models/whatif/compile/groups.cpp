@@ -1,0 +1,257 @@
+#include "models/whatif/compile/groups.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <tuple>
+
+#include "models/ops/tensors.h"
+#include "models/step/dataflow_ops.h"
+
+namespace tandem {
+namespace {
+
+bool fusable(FuseRole role) {
+  return role == FuseRole::pointwise || role == FuseRole::row || role == FuseRole::column_sum ||
+         role == FuseRole::channel_norm || role == FuseRole::channel_norm_backward;
+}
+
+struct Planner {
+  const Step& step;
+  const Dataflow& flow;
+  FusionPlan out;
+  std::vector<std::uint32_t> level;                 // per operation
+  std::vector<std::vector<std::uint32_t>> readers;  // per tensor: operations
+  std::vector<std::uint32_t> leader;                // union-find over operations
+
+  Planner(const Step& s, const Dataflow& f) : step(s), flow(f) {}
+
+  std::string_view name(const FlowOp& op) const {
+    return text_of(step.trace, step.trace.ops.name[op.op]);
+  }
+
+  std::string_view first_kernel(const FlowOp& op) const {
+    const std::uint32_t w = flow.works_of(op).front();
+    return text_of(step.trace, step.trace.activities.name[step.plan.works[w].source]);
+  }
+
+  /// Sums that keep the last dimension add up columns.
+  bool keeps_last_dimension(const FlowOp& op) const {
+    const HostOps& ops = step.trace.ops;
+    const auto arguments = parse_arguments(text_of(step.trace, ops.concrete[op.op]));
+    const OpTensors in = parse_tensors(text_of(step.trace, ops.dims[op.op]),
+                                       text_of(step.trace, ops.types[op.op]), "");
+    const TensorShape* x = in.at(0);
+    if (x == nullptr || arguments.size() < 2) return false;
+    const auto dims = parse_integers(arguments[1]);
+    const std::int64_t last = x->rank - 1;
+    return !dims.empty() && std::none_of(dims.begin(), dims.end(),
+                                         [&](std::int64_t d) { return d == last || d == -1; });
+  }
+
+  /// With the statistics of the batch, not with running ones.
+  bool trains(const FlowOp& op) const {
+    constexpr std::size_t training = 5;  // argument of every aten batch norm
+    const auto arguments = parse_arguments(text_of(step.trace, step.trace.ops.concrete[op.op]));
+    if (arguments.size() > training && arguments[training] == "False") return false;
+    return first_kernel(op).find("_inf") == std::string_view::npos;
+  }
+
+  /// Sparse gradients and bags of rows are left to the framework.
+  bool sparse(const FlowOp& op) const {
+    const bool rows = op.kind == FlowKind::gather || op.kind == FlowKind::scatter;
+    for (std::uint32_t r = op.op; rows && r != no_row; r = flow.nesting.parent[r]) {
+      const std::string_view name = text_of(step.trace, step.trace.ops.name[r]);
+      if (name.find("embedding_bag") != name.npos || name.find("sparse") != name.npos) return true;
+    }
+    return false;
+  }
+
+  FuseRole role(const FlowOp& op, bool whole_step) const {
+    const bool given = op.in_model || (whole_step && op.phase != FlowPhase::other);
+    if (!given || op.input_count + op.output_count == 0) return FuseRole::outside;
+    if (sparse(op)) return FuseRole::library;
+    switch (op.kind) {
+      case FlowKind::batch_norm: return trains(op) ? FuseRole::channel_norm : FuseRole::pointwise;
+      case FlowKind::batch_norm_backward: return FuseRole::channel_norm_backward;
+      case FlowKind::row_norm:
+      case FlowKind::row_norm_backward:
+      case FlowKind::softmax:
+      case FlowKind::softmax_backward: return FuseRole::row;
+      case FlowKind::reduction:
+        return keeps_last_dimension(op) ? FuseRole::column_sum : FuseRole::row;
+      case FlowKind::pooling:
+      case FlowKind::pooling_backward: return FuseRole::window;
+      case FlowKind::fill: return fill_role(op);
+      case FlowKind::loss: return whole_step ? FuseRole::row : FuseRole::library;
+      default: return is_core(op.kind) ? FuseRole::library : FuseRole::pointwise;
+    }
+  }
+
+  /// Zeros that a kernel adds to are written; others are constants of the kernels that read them.
+  FuseRole fill_role(const FlowOp& op) const {
+    for (std::uint32_t r = flow.nesting.parent[op.op]; r != no_row; r = flow.nesting.parent[r]) {
+      if (flow_kind(text_of(step.trace, step.trace.ops.name[r])) == FlowKind::scatter) {
+        return FuseRole::pointwise;
+      }
+    }
+    return FuseRole::vanishes;
+  }
+
+  std::uint32_t tensor(const FlowUse& use) const { return out.same_as[use.tensor]; }
+
+  /// Copies of one tensor to one type are made once; copies of a sum are written by the sum.
+  void drop_copies() {
+    std::map<std::tuple<std::uint32_t, DataType, FlowPhase>, std::uint32_t> made;
+    for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
+      const FlowOp& op = flow.ops[i];
+      if (op.kind != FlowKind::cast || out.roles[i] != FuseRole::pointwise) continue;
+      if (op.input_count != 1 || op.output_count != 1) continue;
+      const std::uint32_t from = tensor(flow.inputs_of(op)[0]), to = flow.outputs_of(op)[0];
+      const std::uint32_t producer = flow.tensors[from].producer;
+      if (producer == no_row) continue;
+      if (out.roles[producer] == FuseRole::column_sum) {
+        out.roles[i] = FuseRole::vanishes;
+        out.same_as[to] = from;
+        continue;
+      }
+      const auto [it, first] = made.try_emplace({from, flow.tensors[to].type, op.phase}, to);
+      if (first) continue;
+      out.roles[i] = FuseRole::vanishes;
+      out.same_as[to] = it->second;
+    }
+  }
+
+  void find_readers() {
+    readers.assign(flow.tensors.size(), {});
+    for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
+      if (out.roles[i] == FuseRole::vanishes) continue;
+      for (const FlowUse& use : flow.inputs_of(flow.ops[i])) {
+        auto& list = readers[tensor(use)];
+        if (list.empty() || list.back() != i) list.push_back(i);
+      }
+    }
+  }
+
+  /// Library kernels separate levels; what has the same level can run in one kernel.
+  void find_levels() {
+    level.assign(flow.ops.size(), 0);
+    for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
+      const FlowOp& op = flow.ops[i];
+      for (const FlowUse& use : flow.inputs_of(op)) {
+        const std::uint32_t producer = flow.tensors[tensor(use)].producer;
+        if (producer != no_row) level[i] = std::max(level[i], level[producer]);
+      }
+      if (!fusable(out.roles[i])) ++level[i];
+    }
+  }
+
+  std::uint32_t find(std::uint32_t i) {
+    while (leader[i] != i) i = leader[i] = leader[leader[i]];
+    return i;
+  }
+
+  void join(std::uint32_t consumer, const FlowUse& use) {
+    const std::uint32_t t = tensor(use);
+    const std::uint32_t producer = flow.tensors[t].producer;
+    if (producer == no_row || flow.tensors[t].elements <= 1) return;
+    const FuseRole from = out.roles[producer];
+    if (!fusable(from) || from == FuseRole::column_sum) return;
+    if (flow.ops[producer].kind == FlowKind::scatter) return;  // complete after all its blocks
+    if (flow.ops[producer].phase != flow.ops[consumer].phase) return;
+    // Statistics need all of their operand first.
+    if (out.roles[consumer] == FuseRole::channel_norm && use.argument == 0) return;
+    if (level[producer] != level[consumer] && readers[t].size() > 1) return;
+    leader[find(consumer)] = find(producer);
+  }
+
+  void join_all() {
+    leader.resize(flow.ops.size());
+    std::iota(leader.begin(), leader.end(), 0U);
+    for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
+      if (!fusable(out.roles[i])) continue;
+      for (const FlowUse& use : flow.inputs_of(flow.ops[i])) join(i, use);
+    }
+  }
+
+  void collect_groups() {
+    std::vector<std::uint32_t> group_of(flow.ops.size(), no_row);
+    for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
+      if (!fusable(out.roles[i]) && out.roles[i] != FuseRole::window) continue;
+      std::uint32_t& group = group_of[find(i)];
+      if (group == no_row) {
+        group = static_cast<std::uint32_t>(out.groups.size());
+        out.groups.push_back({});
+        out.groups.back().phase = flow.ops[i].phase;
+      }
+      out.groups[group].ops.push_back(i);
+    }
+    for (FusionGroup& group : out.groups) find_operands(group);
+  }
+
+  bool inside(const FusionGroup& group, std::uint32_t op) const {
+    return std::binary_search(group.ops.begin(), group.ops.end(), op);
+  }
+
+  static void add(std::vector<std::uint32_t>& list, std::uint32_t t) {
+    if (std::find(list.begin(), list.end(), t) == list.end()) list.push_back(t);
+  }
+
+  /// A norm keeps its normalised rows for the backward pass in place of its operand.
+  bool kept_as_result(const FusionGroup& group, std::uint32_t t) const {
+    bool normalised = false;
+    for (const std::uint32_t r : readers[t]) {
+      const FlowKind kind = flow.ops[r].kind;
+      if (inside(group, r)) {
+        normalised |= kind == FlowKind::row_norm;
+      } else if (kind != FlowKind::row_norm_backward) {
+        return false;
+      }
+    }
+    return normalised;
+  }
+
+  void find_operands(FusionGroup& group) {
+    for (const std::uint32_t i : group.ops) {
+      const FlowOp& op = flow.ops[i];
+      for (const FlowUse& use : flow.inputs_of(op)) {
+        const std::uint32_t t = tensor(use), producer = flow.tensors[t].producer;
+        if (op.kind == FlowKind::gather && use.argument == 0) continue;  // rows, not the table
+        if (producer == no_row || !inside(group, producer)) add(group.reads, t);
+      }
+    }
+    for (const std::uint32_t i : group.ops) {
+      if (flow.ops[i].kind == FlowKind::scatter) continue;  // rows, not the table
+      for (const std::uint32_t t : flow.outputs_of(flow.ops[i])) {
+        if (out.same_as[t] != t) continue;
+        const auto& list = readers[t];
+        const bool leaves = list.empty() || std::any_of(list.begin(), list.end(),
+                                                        [&](auto r) { return !inside(group, r); });
+        if (leaves && !kept_as_result(group, t)) add(group.writes, t);
+        if (!leaves || !kept_as_result(group, t)) continue;
+        for (const std::uint32_t r : list) {
+          if (inside(group, r) && flow.ops[r].kind == FlowKind::row_norm) {
+            add(group.writes, flow.outputs_of(flow.ops[r])[0]);
+          }
+        }
+      }
+    }
+  }
+};
+
+}  // namespace
+
+FusionPlan plan_fusion(const Step& step, const Dataflow& flow, bool whole_step) {
+  Planner plan(step, flow);
+  for (const FlowOp& op : flow.ops) plan.out.roles.push_back(plan.role(op, whole_step));
+  plan.out.same_as.assign(flow.tensors.size(), 0);
+  std::iota(plan.out.same_as.begin(), plan.out.same_as.end(), 0U);
+  plan.drop_copies();
+  plan.find_readers();
+  plan.find_levels();
+  plan.join_all();
+  plan.collect_groups();
+  return std::move(plan.out);
+}
+
+}  // namespace tandem

@@ -1,0 +1,40 @@
+// Which operations of a step a compiler puts into one kernel.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/step/dataflow.h"
+
+namespace tandem {
+
+enum class FuseRole : std::uint8_t {
+  outside,       // not given to the compiler, or without shapes
+  library,       // keeps its own kernels: products, convolutions, attention
+  pointwise,     // also copies, gathers and scatters
+  row,           // norms and softmax over the last dimensions
+  column_sum,    // sums over leading dimensions
+  channel_norm,  // batch norm from the statistics of the batch
+  channel_norm_backward,
+  window,    // pooling: a kernel of its own
+  vanishes,  // computed elsewhere: duplicates, fills, copies of sums
+};
+
+/// Operations that become one fused group; a group of one operation is the usual case.
+struct FusionGroup {
+  std::vector<std::uint32_t> ops;     // indices of Dataflow::ops, ascending
+  std::vector<std::uint32_t> reads;   // tensors from outside of the group
+  std::vector<std::uint32_t> writes;  // tensors that something outside of the group reads
+  FlowPhase phase = FlowPhase::forward;
+};
+
+struct FusionPlan {
+  std::vector<FuseRole> roles;         // per operation
+  std::vector<std::uint32_t> same_as;  // per tensor: the one that holds its values
+  std::vector<FusionGroup> groups;     // of all roles but outside, library and vanishes
+};
+
+/// `whole_step`: loss and gradient scaling belong to the compiler, too.
+FusionPlan plan_fusion(const Step& step, const Dataflow& flow, bool whole_step);
+
+}  // namespace tandem

@@ -1,0 +1,302 @@
+#include "models/whatif/compile/kernels.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace tandem {
+namespace {
+
+const GeneratedRate& rate_of(const FusionLaw& law, GeneratedKind kind) {
+  switch (kind) {
+    case GeneratedKind::pointwise: return law.pointwise;
+    case GeneratedKind::reduction: return law.reduction;
+    case GeneratedKind::row: return law.row;
+  }
+  return law.pointwise;
+}
+
+std::uint32_t blocks(double count) {
+  return static_cast<std::uint32_t>(std::clamp(std::ceil(count), 1.0, 2147483647.0));
+}
+
+LaunchGeometry geometry(std::uint32_t grid, std::uint32_t threads) {
+  LaunchGeometry g;
+  g.grid = {grid, 1, 1};
+  g.block = {threads, 1, 1};
+  g.registers_per_thread = 32;
+  return g;
+}
+
+class GroupKernels {
+ public:
+  GroupKernels(const KernelContext& context, const FusionGroup& group)
+      : c_(context), group_(group) {}
+
+  std::vector<GeneratedKernel> build() {
+    const std::size_t norms = count(FuseRole::channel_norm);
+    const std::size_t norms_back = count(FuseRole::channel_norm_backward);
+    const std::size_t rows = count(FuseRole::row);
+    const std::size_t columns = count(FuseRole::column_sum);
+    if (columns == group_.ops.size()) {
+      sum_columns();
+      return std::move(out_);
+    }
+    for (const std::uint32_t i : group_.ops) {
+      if (c_.plan.roles[i] == FuseRole::channel_norm) statistics(i, {input(i, 0)}, 1);
+    }
+    if (norms_back > 1) share_gradient();
+    for (const std::uint32_t i : group_.ops) {
+      if (c_.plan.roles[i] != FuseRole::channel_norm_backward) continue;
+      statistics(i, norms_back > 1 ? inputs(i) : group_.reads, 2);
+      if (norms_back > 1) add(GeneratedKind::pointwise, inputs(i), outputs(i));
+    }
+    if (norms_back <= 1) {
+      const bool window = count(FuseRole::window) > 0;
+      add(rows > 0 && norms + norms_back == 0 && !window ? row_kind() : GeneratedKind::pointwise,
+          group_.reads, group_.writes);
+      add_random();
+    }
+    for (const std::uint32_t i : group_.ops) {
+      if (flow_op(i).kind == FlowKind::row_norm_backward)
+        statistics(i, {input(i, 0), input(i, 1)}, 2);
+    }
+    sum_columns();
+    return std::move(out_);
+  }
+
+ private:
+  const FlowOp& flow_op(std::uint32_t i) const { return c_.flow.ops[i]; }
+  const FlowTensor& tensor(std::uint32_t t) const { return c_.flow.tensors[t]; }
+
+  std::size_t count(FuseRole role) const {
+    return static_cast<std::size_t>(
+        std::count_if(group_.ops.begin(), group_.ops.end(),
+                      [&](std::uint32_t i) { return c_.plan.roles[i] == role; }));
+  }
+
+  std::uint32_t input(std::uint32_t op, std::uint8_t argument) const {
+    for (const FlowUse& use : c_.flow.inputs_of(flow_op(op))) {
+      if (use.argument == argument) return c_.plan.same_as[use.tensor];
+    }
+    return no_row;
+  }
+  std::vector<std::uint32_t> inputs(std::uint32_t op) const {
+    std::vector<std::uint32_t> list;
+    for (const FlowUse& use : c_.flow.inputs_of(flow_op(op))) {
+      list.push_back(c_.plan.same_as[use.tensor]);
+    }
+    return list;
+  }
+  std::vector<std::uint32_t> outputs(std::uint32_t op) const {
+    const auto list = c_.flow.outputs_of(flow_op(op));
+    return {list.begin(), list.end()};
+  }
+
+  double bytes(const std::vector<std::uint32_t>& list) const {
+    double sum = 0;
+    for (const std::uint32_t t : list) sum += tensor(t).bytes();
+    return sum;
+  }
+  /// Rows that are added to a table are read and written there.
+  double scattered_bytes() const {
+    double sum = 0;
+    for (const std::uint32_t i : group_.ops) {
+      if (flow_op(i).kind != FlowKind::scatter || input(i, 0) == no_row) continue;
+      sum += 2 * tensor(input(i, 0)).bytes();
+    }
+    return sum;
+  }
+  double largest(const GeneratedKernel& k) const {
+    double n = 1;
+    for (const std::uint32_t t : k.reads) n = std::max(n, double(tensor(t).elements));
+    for (const std::uint32_t t : k.writes) n = std::max(n, double(tensor(t).elements));
+    return n;
+  }
+
+  /// Elements of one row: those of the norm's scale, else unknown and short.
+  double row_elements() const {
+    for (const std::uint32_t i : group_.ops) {
+      const FlowKind kind = flow_op(i).kind;
+      const std::uint32_t scale = input(i, kind == FlowKind::row_norm ? 2 : 5);
+      const bool norm = kind == FlowKind::row_norm || kind == FlowKind::row_norm_backward;
+      if (norm && scale != no_row) return double(tensor(scale).elements);
+    }
+    return c_.law.persistent_columns;
+  }
+
+  GeneratedKind row_kind() const {
+    return row_elements() > c_.law.persistent_columns ? GeneratedKind::reduction
+                                                      : GeneratedKind::row;
+  }
+
+  void add(GeneratedKind kind, std::vector<std::uint32_t> reads,
+           std::vector<std::uint32_t> writes) {
+    GeneratedKernel k;
+    k.kind = kind;
+    k.reads = std::move(reads);
+    k.writes = std::move(writes);
+    k.bytes = bytes(k.reads) + bytes(k.writes) + scattered_bytes();
+    k.us = generated_us(c_.gpu, c_.law, kind, k.bytes);
+    k.geometry = kind == GeneratedKind::pointwise
+                     ? pointwise_geometry(largest(k))
+                     : geometry(blocks(largest(k) / row_elements()), 64);
+    out_.push_back(std::move(k));
+  }
+
+  void finish(double columns) {
+    GeneratedKernel k;
+    k.kind = GeneratedKind::row;
+    k.us = c_.law.finish_us;
+    k.geometry = geometry(blocks(columns / 128), 256);
+    out_.push_back(std::move(k));
+  }
+
+  /// Sums over rows for each of `columns`, in parts that further kernels add up.
+  void reduce(std::vector<std::uint32_t> reads, double columns, int results,
+              double lane_cycles = 0) {
+    std::erase(reads, no_row);
+    GeneratedKernel k;
+    k.kind = GeneratedKind::reduction;
+    k.reads = std::move(reads);
+    k.bytes = bytes(k.reads);
+    k.us = std::max(generated_us(c_.gpu, c_.law, k.kind, k.bytes),
+                    c_.law.reduction.floor_us + lane_us(c_.gpu, lane_cycles * largest(k)));
+    const double parts = std::ceil(largest(k) / columns / c_.law.split_elements);
+    k.geometry = geometry(blocks(columns * parts / (columns * parts < 32768 ? 16 : 64)), 128);
+    out_.push_back(std::move(k));
+    if (parts > c_.law.split_elements) {
+      GeneratedKernel middle;
+      middle.kind = GeneratedKind::reduction;
+      middle.us = c_.law.reduction.floor_us;
+      middle.geometry = geometry(blocks(columns * parts / c_.law.split_elements / 4), 128);
+      out_.push_back(std::move(middle));
+    }
+    for (int i = 0; i < results && parts > 1; ++i) finish(columns);
+  }
+
+  /// Means and variances, or the two sums of a norm's backward. Outputs beyond the first, or the
+  /// scale, have one element a column.
+  void statistics(std::uint32_t op, std::vector<std::uint32_t> reads, int results) {
+    const bool channels = c_.plan.roles[op] != FuseRole::row;
+    const std::uint32_t scale = input(op, channels ? (results == 1 ? 1 : 2) : 5);
+    const double columns = scale == no_row ? 1 : double(tensor(scale).elements);
+    const bool moments = c_.plan.roles[op] == FuseRole::channel_norm;
+    reduce(std::move(reads), std::max(1.0, columns), results,
+           moments ? c_.law.moments_lane_cycles : 0);
+  }
+
+  /// Two norms that read one gradient: it is written first.
+  void share_gradient() {
+    std::vector<std::uint32_t> reads, writes;
+    for (const std::uint32_t i : group_.ops) {
+      if (c_.plan.roles[i] != FuseRole::pointwise) continue;
+      for (const std::uint32_t t : inputs(i)) {
+        const bool outside =
+            std::find(group_.reads.begin(), group_.reads.end(), t) != group_.reads.end();
+        if (outside && std::find(reads.begin(), reads.end(), t) == reads.end()) reads.push_back(t);
+      }
+      writes = outputs(i);
+    }
+    if (!reads.empty()) add(GeneratedKind::pointwise, reads, writes);
+  }
+
+  void add_random() {
+    double numbers = 0;
+    for (const std::uint32_t i : group_.ops) {
+      const bool draws = flow_op(i).kind == FlowKind::dropout && group_.phase == FlowPhase::forward;
+      if (draws && input(i, 0) != no_row) numbers += double(tensor(input(i, 0)).elements);
+    }
+    out_.back().us += lane_us(c_.gpu, numbers * c_.law.random_lane_cycles);
+  }
+
+  void sum_columns() {
+    for (const std::uint32_t i : group_.ops) {
+      if (c_.plan.roles[i] != FuseRole::column_sum || input(i, 0) == no_row) continue;
+      const auto outs = outputs(i);
+      const double columns = outs.empty() ? 1 : double(tensor(outs[0]).elements);
+      reduce({input(i, 0)}, std::max(1.0, columns), 1);
+    }
+  }
+
+  const KernelContext& c_;
+  const FusionGroup& group_;
+  std::vector<GeneratedKernel> out_;
+};
+
+std::string_view type_name(DataType type) {
+  switch (type) {
+    case DataType::fp16: return "c10::Half";
+    case DataType::bf16: return "c10::BFloat16";
+    case DataType::fp64: return "double";
+    case DataType::int64: return "long int";
+    case DataType::int32: return "int";
+    case DataType::int8: return "unsigned char";
+    case DataType::boolean: return "bool";
+    default: return "float";
+  }
+}
+
+template <class Append>
+std::string list_text(const GeneratedKernel& kernel, Append&& append) {
+  std::string out = "[";
+  for (const auto* list : {&kernel.reads, &kernel.writes}) {
+    for (const std::uint32_t t : *list) {
+      if (out.size() > 1) out += ",";
+      append(out, t);
+    }
+  }
+  return out.append("]");
+}
+
+}  // namespace
+
+double lane_us(const GpuArch& gpu, double lane_cycles) {
+  const double lanes = double(gpu.sm_count) * gpu.smsp_per_sm * gpu.fp32_lanes;
+  return lane_cycles / (lanes * gpu.boost_clock_mhz);
+}
+
+double generated_us(const GpuArch& gpu, const FusionLaw& law, GeneratedKind kind, double bytes) {
+  const GeneratedRate& rate = rate_of(law, kind);
+  return rate.floor_us + bytes / (rate.dram_share * gpu.dram_peak_gbps * 1e3);
+}
+
+LaunchGeometry pointwise_geometry(double elements) {
+  const double per_block = elements < 4e6 ? 512 : 1024;
+  return geometry(blocks(elements / per_block), 128);
+}
+
+std::vector<GeneratedKernel> group_kernels(const KernelContext& context, const FusionGroup& group) {
+  return GroupKernels(context, group).build();
+}
+
+std::string generated_name(const KernelContext& context, GeneratedKind kind,
+                           const FusionGroup& group) {
+  std::set<std::string> parts;
+  for (const std::uint32_t i : group.ops) {
+    const FlowOp& op = context.flow.ops[i];
+    std::string_view name = text_of(context.step.trace, context.step.trace.ops.name[op.op]);
+    if (name.starts_with("aten::")) name.remove_prefix(6);
+    if (op.kind == FlowKind::cast) name = "_to_copy";
+    while (name.ends_with('_')) name.remove_suffix(1);
+    parts.emplace(name);
+  }
+  constexpr std::string_view kinds[] = {"triton_poi_fused", "triton_red_fused", "triton_per_fused"};
+  std::string out(kinds[static_cast<std::size_t>(kind)]);
+  for (const std::string& part : parts) out.append("_").append(part);
+  return out;
+}
+
+std::string dims_text(const Dataflow& flow, const GeneratedKernel& kernel) {
+  return list_text(kernel, [&](std::string& out, std::uint32_t t) {
+    out.append("[").append(std::to_string(flow.tensors[t].elements)).append("]");
+  });
+}
+
+std::string types_text(const Dataflow& flow, const GeneratedKernel& kernel) {
+  return list_text(kernel, [&](std::string& out, std::uint32_t t) {
+    out.append("\"").append(type_name(flow.tensors[t].type)).append("\"");
+  });
+}
+
+}  // namespace tandem

@@ -1,0 +1,52 @@
+// The kernels that a compiler generates for a fused group: bytes, time, name and geometry.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/arch/gpu_arch.h"
+#include "models/whatif/compile/fusion_law.h"
+#include "models/whatif/compile/groups.h"
+
+namespace tandem {
+
+enum class GeneratedKind : std::uint8_t { pointwise, reduction, row };
+
+struct GeneratedKernel {
+  GeneratedKind kind = GeneratedKind::pointwise;
+  std::vector<std::uint32_t> reads, writes;  // tensors
+  double bytes = 0;
+  double us = 0;
+  LaunchGeometry geometry;
+};
+
+/// Time of a generated kernel that moves `bytes` once.
+double generated_us(const GpuArch& gpu, const FusionLaw& law, GeneratedKind kind, double bytes);
+
+/// Time of arithmetic that keeps the FP32 lanes of the whole GPU busy for so many cycles.
+double lane_us(const GpuArch& gpu, double lane_cycles);
+
+/// One thread an element or a few, as the compiler launches it.
+LaunchGeometry pointwise_geometry(double elements);
+
+struct KernelContext {
+  const Step& step;
+  const Dataflow& flow;
+  const FusionPlan& plan;
+  const GpuArch& gpu;
+  const FusionLaw& law;
+};
+
+/// Kernels of `group` in the order in which they run.
+std::vector<GeneratedKernel> group_kernels(const KernelContext& context, const FusionGroup& group);
+
+/// As the compiler names it, without the number at the end: "triton_poi_fused_add_relu".
+std::string generated_name(const KernelContext& context, GeneratedKind kind,
+                           const FusionGroup& group);
+
+/// Operand texts of a kernel as the profiler prints them.
+std::string dims_text(const Dataflow& flow, const GeneratedKernel& kernel);
+std::string types_text(const Dataflow& flow, const GeneratedKernel& kernel);
+
+}  // namespace tandem

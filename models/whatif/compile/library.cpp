@@ -1,0 +1,289 @@
+#include "models/whatif/compile/library.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "models/kernel/work/gemm_shape.h"
+
+namespace tandem {
+namespace {
+
+OpTensors operands(const Trace& trace, const FlowOp& op) {
+  const HostOps& ops = trace.ops;
+  return parse_tensors(text_of(trace, ops.dims[op.op]), text_of(trace, ops.types[op.op]), "");
+}
+
+auto convolution_shape(const Trace& trace, const FlowOp& op, const OpTensors& in) {
+  const auto arguments = parse_arguments(text_of(trace, trace.ops.concrete[op.op]));
+  return conv_shape(
+      OpContext{text_of(trace, trace.ops.name[op.op]), in, arguments, LaunchGeometry{}});
+}
+
+double clock_hz(const GpuArch& gpu) { return gpu.boost_clock_mhz * 1e6; }
+
+double tensor_flops(const GpuArch& gpu, DataType type) {
+  const double fma = type == DataType::fp16   ? gpu.tensor_fp16_fma_per_clk
+                     : type == DataType::bf16 ? gpu.tensor_bf16_fma_per_clk
+                                              : gpu.tensor_tf32_fma_per_clk;
+  return 2 * fma * gpu.sm_count * clock_hz(gpu);
+}
+
+bool is_half(DataType type) { return type == DataType::fp16 || type == DataType::bf16; }
+
+bool is_convolution(FlowKind kind) {
+  return kind == FlowKind::convolution || kind == FlowKind::convolution_backward;
+}
+
+/// Two-dimensional factors of a product; batch is the product of the leading dimensions.
+struct Product {
+  double batch = 1, m = 0, n = 0, k = 0;
+  DataType type = DataType::unknown;
+};
+
+std::optional<Product> product_of(const OpTensors& in) {
+  const TensorShape *a = in.at(0), *b = in.at(1), *c = in.at(2);
+  if (a == nullptr || b == nullptr) return {};
+  const bool bias = c != nullptr && c->rank >= 2 && b->rank == c->rank &&
+                    b->dims[b->rank - 1U] == c->dims[c->rank - 2U];
+  if (bias) a = b, b = c;
+  if (a->rank < 2 || b->rank < 2) return {};
+  Product p;
+  p.k = double(a->dims[a->rank - 1U]);
+  p.m = double(a->dims[a->rank - 2U]);
+  p.n = double(b->dims[b->rank - 1U]);
+  p.type = a->type;
+  if (p.k * p.m <= 0) return {};
+  p.batch = double(a->elements()) / (p.k * p.m);
+  return p;
+}
+
+/// A transform of the tensor whose 32 x 32 tiles of pixels and channels make up the grid.
+bool transforms(const LaunchGeometry& g, double pixels, double channels) {
+  const auto tiles = [](double n) { return static_cast<std::uint32_t>((n + 31) / 32); };
+  return g.grid[0] == tiles(pixels) && g.grid[1] == tiles(channels);
+}
+
+/// What the rules ask of a convolution; elements of its operands, bytes an element.
+struct Convolution {
+  DataType type = DataType::unknown;
+  bool backward = false;
+  bool padded = false;     // the library pads the input channels
+  bool depthwise = false;  // one filter a channel
+  bool product = false;    // 1x1: a matrix product once channels are contiguous
+  double width = 0, channels = 0, pixels = 0, taps = 0;
+  double inputs = 0, outputs = 0, weights = 0;
+  double macs = 0;
+  double bytes() const { return width * (inputs + outputs + weights); }
+};
+
+std::optional<Convolution> convolution_of(const Trace& trace, const FlowOp& op,
+                                          const FusionLaw& law) {
+  const OpTensors in = operands(trace, op);
+  Convolution c;
+  c.backward = op.kind == FlowKind::convolution_backward;
+  const TensorShape* x = in.at(c.backward ? 1 : 0);
+  const TensorShape* w = in.at(c.backward ? 2 : 1);
+  const auto shape = convolution_shape(trace, op, in);
+  if (x == nullptr || w == nullptr || !shape || x->rank < 3) return {};
+  c.type = x->type;
+  c.width = element_bytes(x->type);
+  if (c.width == 0) return {};
+  const auto vector = static_cast<std::int64_t>(law.aligned_bytes / c.width);
+  c.padded = x->dims[1] % vector != 0 && shape->groups == 1;
+  c.depthwise = shape->groups > 1 && shape->groups == shape->in_channels;
+  c.product = shape->taps == 1 && shape->strides == 1 && shape->groups == 1 && !c.padded;
+  c.channels = double(x->dims[1]);
+  c.pixels = double(shape->in_pixels);
+  c.taps = double(shape->taps);
+  c.inputs = double(x->elements());
+  c.weights = double(w->elements());
+  c.outputs = double(shape->images * shape->out_pixels * shape->out_channels);
+  c.macs = double(shape->images * shape->out_pixels) * c.weights;
+  return c;
+}
+
+/// With channels contiguous a transform only pads; 0: it is not needed at all.
+double padding_us(const KernelContext& context, const Convolution& c, const LaunchGeometry& g) {
+  const bool image = transforms(g, c.pixels, c.channels);
+  if (!c.padded || (!image && !transforms(g, c.taps, c.channels))) return 0;
+  constexpr double padding = 4;  // channels of the library's first-layer kernels
+  const double moved = (image ? c.inputs : c.weights) * c.width *
+                       (1 + std::ceil(c.channels / padding) * padding / c.channels);
+  return generated_us(context.gpu, context.law, GeneratedKind::pointwise, moved);
+}
+
+/// With channels contiguous the taps of a depthwise convolution are vector loads.
+double depthwise_us(const KernelContext& context, const Convolution& c, std::string_view kernel) {
+  const FusionLaw& law = context.law;
+  const bool weight = kernel.find("weight") != kernel.npos || kernel.find("wgrad") != kernel.npos;
+  const bool input = c.backward && !weight;
+  const double cycles = input ? law.depthwise_gradient_lane_cycles : law.depthwise_lane_cycles;
+  return law.library_floor_us +
+         lane_us(context.gpu, c.taps * (input ? c.inputs : c.outputs) * cycles);
+}
+
+/// Mixed precision permutes within its casts; without casts the compiler adds copies.
+void add_permutes(const KernelContext& context, const Convolution& c, LibraryChange& change) {
+  if (is_half(c.type) || c.backward) return;
+  for (const double elements :
+       {c.taps > 1 && c.channels > 1 ? c.weights : 0.0, c.padded ? c.inputs : 0.0}) {
+    if (elements == 0) continue;
+    const double moved = 2 * elements * c.width;
+    change.before.push_back(
+        {"triton_poi_fused_convolution", "aten::convolution",
+         generated_us(context.gpu, context.law, GeneratedKind::pointwise, moved), moved,
+         pointwise_geometry(elements)});
+  }
+}
+
+bool on_tensor_cores(const KernelClass& k) {
+  return k.traits.engine == Engine::hmma || k.traits.engine == Engine::gmma;
+}
+
+}  // namespace
+
+const KernelClass& LibraryRewrite::kernel_class(std::uint32_t work) {
+  const Trace& trace = c_.step.trace;
+  const StringId name = trace.activities.name[c_.step.plan.works[work].source];
+  const auto [it, fresh] = classes_.try_emplace(name.value);
+  if (fresh) it->second = classify(trace.strings.get(name));
+  return it->second;
+}
+
+double LibraryRewrite::aligned_us(double flops, double bytes, DataType type) const {
+  const double compute = flops / (c_.law.tensor_share * tensor_flops(c_.gpu, type)) * 1e6;
+  const double memory = bytes / (c_.law.library_dram_share * c_.gpu.dram_peak_gbps * 1e3);
+  return c_.law.library_floor_us + std::max(compute, memory);
+}
+
+void LibraryRewrite::convolution(const FlowOp& op, LibraryChange& change) {
+  const Trace& trace = c_.step.trace;
+  const auto c = convolution_of(trace, op, c_.law);
+  if (!c) return;
+  for (const std::uint32_t work : c_.flow.works_of(op)) {
+    const KernelClass& k = kernel_class(work);
+    const std::uint32_t a = c_.step.plan.works[work].source;
+    double best = to_us(trace.activities.duration[a]);
+    if (k.family == KernelFamily::layout) {
+      const GeometryId g = trace.activities.geometry[a];
+      const double us = g.valid() ? padding_us(c_, *c, trace.geometries[g.index()]) : 0;
+      if (us == 0) {
+        change.dropped.push_back(work);
+        continue;
+      }
+      best = std::min(best, us);
+    } else if (c->product && on_tensor_cores(k)) {
+      best = std::min(best, aligned_us(2 * c->macs, c->bytes(), c->type));
+    } else if (c->depthwise && k.family == KernelFamily::convolution) {
+      const double lanes = depthwise_us(c_, *c, text_of(trace, trace.activities.name[a]));
+      best = std::min(best, std::max(lanes, aligned_us(0, c->bytes(), c->type)));
+    } else {
+      continue;
+    }
+    change.retimed.emplace_back(work, best);
+  }
+  add_permutes(c_, *c, change);
+}
+
+void LibraryRewrite::matmul(const FlowOp& op, LibraryChange& change) {
+  const auto p = product_of(operands(c_.step.trace, op));
+  if (!p || p->batch > 1) return;
+  const double width = element_bytes(p->type);
+  const auto aligned = [&](double n) {
+    return std::int64_t(n * width) % std::int64_t(c_.law.aligned_bytes) == 0;
+  };
+  const bool pad_k = !aligned(p->k), pad_n = !aligned(p->n);
+  if (!is_half(p->type) || (!pad_k && !pad_n)) return;
+  const double bytes = width * (p->m * p->k + p->k * p->n + p->m * p->n);
+  const double moved = 2 * width * (pad_k ? p->m * p->k + p->k * p->n : p->k * p->n);
+  const double padding = generated_us(c_.gpu, c_.law, GeneratedKind::pointwise, moved);
+  const double fast = aligned_us(2 * p->m * p->n * p->k, bytes, p->type);
+  for (const std::uint32_t work : c_.flow.works_of(op)) {
+    if (!on_tensor_cores(kernel_class(work))) continue;
+    const double us = to_us(c_.step.plan.works[work].duration);
+    if (us <= fast + padding) continue;
+    change.retimed.emplace_back(work, fast);
+    change.before.push_back({"triton_poi_fused_mm", "aten::constant_pad_nd", padding, moved,
+                             pointwise_geometry(moved / (2 * width))});
+  }
+}
+
+LibraryChange LibraryRewrite::rewrite(const FlowOp& op) {
+  LibraryChange change;
+  if (is_convolution(op.kind) && channels_last_) convolution(op, change);
+  if (op.kind == FlowKind::matmul) matmul(op, change);
+  return change;
+}
+
+std::vector<ExtraKernel> LibraryRewrite::attention_by_products(const FlowOp& op,
+                                                               bool dropout) const {
+  const Trace& trace = c_.step.trace;
+  const OpTensors in = operands(trace, op);
+  const auto shape = attention_shape(OpContext{text_of(trace, trace.ops.name[op.op]), in, {}, {}});
+  const bool back = op.kind == FlowKind::attention_backward;
+  const TensorShape* q = in.at(back ? 1 : 0);
+  if (!shape || q == nullptr) return {};
+  const double width = element_bytes(q->type), elements = double(q->elements());
+  const double scores = double(shape->heads) * double(shape->queries) * double(shape->keys);
+  std::vector<ExtraKernel> out;
+  // Queries, keys, values and the result change their type and order.
+  const double converted = elements * (width + (back ? width : 4));
+  for (int i = 0; i < 4; ++i) {
+    out.push_back({"triton_poi_fused__to_copy_clone_transpose", "aten::clone",
+                   generated_us(c_.gpu, c_.law, GeneratedKind::pointwise, converted), converted,
+                   pointwise_geometry(elements)});
+  }
+  const bool half = back && is_half(q->type);
+  for (int i = 0; i < (back ? 4 : 2); ++i) {
+    out.push_back(score_product(*shape, half ? q->type : DataType::fp32));
+  }
+  const double moved = scores * 9;  // scores read and written in FP32, a byte of dropout mask
+  double us = generated_us(c_.gpu, c_.law, GeneratedKind::row, moved);
+  if (dropout && !back) us += lane_us(c_.gpu, scores * c_.law.random_lane_cycles);
+  out.push_back(
+      {back ? "triton_per_fused__softmax_backward_data" : "triton_per_fused__safe_softmax",
+       "aten::_softmax", us, moved, pointwise_geometry(scores)});
+  return out;
+}
+
+ExtraKernel LibraryRewrite::score_product(const AttentionShape& shape, DataType type) const {
+  const double queries = double(shape.queries), keys = double(shape.keys);
+  const double heads = double(shape.heads), columns = double(shape.width);
+  const double flops = 2 * heads * queries * keys * columns;
+  const double bytes =
+      heads * (queries * columns + keys * columns + queries * keys) * element_bytes(type);
+  const double us =
+      is_half(type) ? aligned_us(flops, bytes, type)
+                    : c_.law.library_floor_us + lane_us(c_.gpu, flops / (2 * c_.law.simt_share));
+  LaunchGeometry g;
+  g.grid = {static_cast<std::uint32_t>((shape.queries + 63) / 64),
+            static_cast<std::uint32_t>((shape.width + 63) / 64),
+            static_cast<std::uint32_t>(shape.heads)};
+  g.block = {128, 1, 1};
+  g.registers_per_thread = 128;
+  return {is_half(type) ? "cutlass_80_tensorop_f16_s16816gemm_f16_64x64_64x3_nn_align8"
+                        : "sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize64x64x8_stage3_ffma",
+          "aten::bmm", us, bytes, g};
+}
+
+bool prefers_channels_last(const Step& step, const Dataflow& flow, const FusionPlan& plan) {
+  constexpr std::int64_t small = 64;
+  bool any = false, all_small = true;
+  for (std::size_t i = 0; i < flow.ops.size(); ++i) {
+    const FlowOp& op = flow.ops[i];
+    if (op.kind != FlowKind::convolution || plan.roles[i] != FuseRole::library) continue;
+    const OpTensors in = operands(step.trace, op);
+    const TensorShape* w = in.at(1);
+    const auto shape = convolution_shape(step.trace, op, in);
+    if (w == nullptr || !shape || w->rank < 3) continue;
+    any = true;
+    const std::int64_t outputs = w->dims[0], inputs = w->dims[1];
+    if (shape->groups > 1 && inputs > 1) return false;
+    if (outputs * 2 <= inputs && w->dims[2] > 1) return false;
+    all_small = all_small && outputs <= small && inputs <= small;
+  }
+  return any && !all_small;
+}
+
+}  // namespace tandem

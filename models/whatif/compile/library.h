@@ -1,0 +1,60 @@
+// Library kernels inside of compiled code: convolutions in channels-last order, aligned products,
+// attention.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "models/kernel/classify/classify.h"
+#include "models/kernel/work/gemm_shape.h"
+#include "models/whatif/compile/compile.h"
+#include "models/whatif/compile/kernels.h"
+#include "models/whatif/edit/step_edit.h"
+
+namespace tandem {
+
+/// A kernel that is not made from a fused group.
+struct ExtraKernel {
+  std::string name, op;
+  double us = 0;
+  double bytes = 0;
+  LaunchGeometry geometry;
+};
+
+/// What becomes of the works of one library operation.
+struct LibraryChange {
+  std::vector<std::uint32_t> dropped;                        // works
+  std::vector<std::pair<std::uint32_t, double>> retimed;     // work, us
+  std::vector<std::pair<std::uint32_t, std::string>> named;  // work, new kernel name
+  std::vector<ExtraKernel> before;                           // on the stream of the first work
+};
+
+class LibraryRewrite {
+ public:
+  LibraryRewrite(const KernelContext& context, bool channels_last)
+      : c_(context), channels_last_(channels_last) {}
+
+  LibraryChange rewrite(const FlowOp& op);
+  /// Attention as products and softmax of their own; empty if the shapes are not known.
+  std::vector<ExtraKernel> attention_by_products(const FlowOp& op, bool dropout) const;
+
+ private:
+  const KernelClass& kernel_class(std::uint32_t work);
+  double aligned_us(double flops, double bytes, DataType type) const;
+  ExtraKernel score_product(const AttentionShape& shape, DataType type) const;
+  void convolution(const FlowOp& op, LibraryChange& change);
+  void matmul(const FlowOp& op, LibraryChange& change);
+
+  const KernelContext& c_;
+  bool channels_last_;
+  std::unordered_map<std::uint32_t, KernelClass> classes_;  // by name
+};
+
+/// Whether the compiler puts the convolutions of the step into channels-last order: none, grouped
+/// ones that are not depthwise, few output channels and small layers speak against it (rules of
+/// TorchInductor, decide_layout_opt).
+bool prefers_channels_last(const Step& step, const Dataflow& flow, const FusionPlan& plan);
+
+}  // namespace tandem

@@ -1,0 +1,50 @@
+#include "models/whatif/edit/added_host.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <vector>
+
+namespace tandem {
+namespace {
+
+bool only_copies(std::string_view name) {
+  static constexpr std::array<std::string_view, 6> names = {"aten::to",         "aten::_to_copy",
+                                                            "aten::copy_",      "aten::clone",
+                                                            "aten::contiguous", "ToCopyBackward0"};
+  const bool node = name.starts_with("autograd::engine") && name.ends_with("ToCopyBackward0");
+  return node || std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+AddedHost added_host(const Step& step, const HostModel& host) {
+  std::vector<Duration> calls;
+  for (std::size_t i = 0; i < step.trace.calls.size(); ++i) {
+    if (step.trace.calls.api[i] == ApiKind::launch_kernel) {
+      calls.push_back(step.trace.calls.duration[i]);
+    }
+  }
+  AddedHost out{host.launch_call_us, host.gap_scale_aligned, host.launch_call_us};
+  if (calls.empty()) return out;
+  // The median: calls that waited for room in the launch queue are few and long.
+  const auto middle = calls.begin() + static_cast<std::ptrdiff_t>(calls.size() / 2);
+  std::nth_element(calls.begin(), middle, calls.end());
+  out.traced_call_us = to_us(*middle);
+  return out;
+}
+
+double copy_host_us(const Step& step, const OpNesting& nesting, std::uint32_t work) {
+  const std::uint32_t activity = step.plan.works[work].source;
+  std::uint32_t row = nesting.of_activity[activity];
+  const std::uint32_t call = step.links.call_of_activity[activity];
+  if (row == no_row || call == no_row) return 0;
+  const HostOps& ops = step.trace.ops;
+  for (std::uint32_t up = nesting.parent[row];
+       up != no_row && only_copies(step.trace.strings.get(ops.name[up])); up = nesting.parent[up]) {
+    row = up;
+  }
+  return std::max(0.0, to_us(ops.duration[row] - step.trace.calls.duration[call]));
+}
+
+}  // namespace tandem

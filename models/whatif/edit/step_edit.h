@@ -1,0 +1,72 @@
+// How a what-if adds and removes kernels of a step, with their host work.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/step/step.h"
+
+namespace tandem {
+
+/// A kernel that the measured step does not have.
+struct NewKernel {
+  std::string name;  // as a profiler would print it, so that classify() knows the family
+  std::string op;    // operation it belongs to, e.g. "aten::_to_copy"
+  std::string dims;  // operands of the operation, JSON as in HostOps; empty: none recorded
+  std::string types;
+  LaunchGeometry geometry;
+  double duration_us = 0;
+  double host_us = 0;  // from the item before to the end of the launch call; >= the launch call
+};
+
+/// Collects changes of one step and applies them at once. Row and index numbers are those of the
+/// step it was made from until finish().
+class StepEdit {
+ public:
+  /// `launch_call_us`: host time of a launch call (HostModel).
+  StepEdit(Step step, double launch_call_us);
+
+  const Step& step() const { return step_; }
+
+  /// The work vanishes, and its launch call where it was the call's only work. The host time
+  /// before the call stays, unless `with_gap`.
+  void drop(std::uint32_t work, bool with_gap = false);
+  void set_duration(std::uint32_t work, Duration duration);
+  void set_name(std::uint32_t work, const std::string& name);
+  void set_geometry(std::uint32_t work, const LaunchGeometry& geometry);
+  /// Operand shapes and types of an operation (row of step().trace.ops), JSON as in HostOps.
+  void set_operands(std::uint32_t op, const std::string& dims, const std::string& types);
+  /// Host time before an item.
+  void set_gap(std::uint32_t item, Duration gap);
+
+  /// On the stream and host thread of `work`, directly before or after it; several calls for the
+  /// same place keep their order. A dropped work may be the anchor. In a CUDA graph the kernel
+  /// becomes a node of the same launch.
+  void insert_before(std::uint32_t work, NewKernel kernel);
+  void insert_after(std::uint32_t work, NewKernel kernel);
+  /// A host wait for all earlier work of the step (e.g. `.item()`), after the item of `work`.
+  void insert_sync_after(std::uint32_t work, double host_us, double return_us);
+
+  /// The edited step. The trace has rows for what was added (an operation, a call and an
+  /// activity each); rows of what was dropped are gone.
+  Step finish() &&;
+
+ private:
+  struct Insertion {
+    std::uint32_t work = 0;
+    bool after = false;
+    bool sync = false;
+    NewKernel kernel;
+    double return_us = 0;
+  };
+  struct Builder;
+
+  Step step_;
+  double launch_call_us_;
+  std::vector<bool> dropped_;      // per work
+  std::vector<bool> gap_dropped_;  // per work
+  std::vector<Insertion> insertions_;
+};
+
+}  // namespace tandem

@@ -1,0 +1,400 @@
+#include "models/whatif/gpu/retarget.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/kernel/classify/classify.h"
+#include "models/kernel/time/kernel_time.h"
+#include "models/step/launches.h"
+#include "models/step/op_nesting.h"
+#include "models/whatif/edit/step_edit.h"
+
+namespace tandem {
+
+namespace {
+
+bool serves_product(const KernelLaunch& launch) {
+  return launch.family == KernelFamily::gemm || launch.family == KernelFamily::convolution;
+}
+bool is_product(const KernelLaunch& launch) {
+  return serves_product(launch) && !is_helper(launch.traits) &&
+         kind_name(launch.traits) != "depthwise";
+}
+
+/// Kinds of kernels that the validation cases between GPUs consist of: an FP32 convolutional net.
+bool is_validated(const KernelLaunch& launch, DataType type) {
+  if (kind_name(launch.traits) == "depthwise") return false;
+  switch (launch.family) {
+    case KernelFamily::gemm:
+    case KernelFamily::convolution: return type == DataType::fp32 || type == DataType::tf32;
+    case KernelFamily::pointwise:
+    case KernelFamily::copy:
+    case KernelFamily::layout:
+    case KernelFamily::reduction:
+    case KernelFamily::batch_norm:
+    case KernelFamily::pooling:
+    case KernelFamily::optimizer:
+    case KernelFamily::transfer: return true;
+    default: return false;
+  }
+}
+
+constexpr int bisections = 40;
+
+/// Whether the type multiplies on tensor cores of the GPU.
+bool on_tensor_cores(const GpuArch& gpu, DataType type) {
+  switch (type) {
+    case DataType::fp16: return gpu.tensor_fp16_fma_per_clk > 0;
+    case DataType::bf16: return gpu.tensor_bf16_fma_per_clk > 0;
+    case DataType::tf32: return gpu.tensor_tf32_fma_per_clk > 0;
+    default: return false;
+  }
+}
+
+/// The type a product has on `to`: convolutions of FP32 data use TF32 where they can.
+DataType type_on(const GpuArch& from, const GpuArch& to, const KernelLaunch& launch,
+                 DataType type) {
+  if (type == DataType::tf32 && !on_tensor_cores(to, type)) return DataType::fp32;
+  const bool could_not = !on_tensor_cores(from, DataType::tf32);
+  const bool can = on_tensor_cores(to, DataType::tf32);
+  const bool convolution = launch.family == KernelFamily::convolution ||
+                           launch.op.find("conv") != std::string_view::npos;
+  if (type == DataType::fp32 && convolution && serves_product(launch) && could_not && can) {
+    return DataType::tf32;
+  }
+  return type;
+}
+
+Engine engine_on(const GpuArch& to, const KernelLaunch& launch, DataType type) {
+  if (!on_tensor_cores(to, type)) return Engine::simt;
+  if (to.tensor_family != TensorFamily::gmma) return Engine::hmma;
+  // Some products of the traced GPU may use the older instruction there, too.
+  return launch.traits.engine == Engine::hmma && to.compute_major == 9 ? Engine::hmma
+                                                                       : Engine::gmma;
+}
+
+/// What becomes of one launch. Equal launches share it.
+struct Retimed {
+  double floor_from = 0, floor_to = 0;
+  double body_from = 0, body_to = 0;
+  double error = 0;  // relative, of its time
+  DataType type = DataType::unknown;
+  bool changed = false;   // another algorithm or type
+  bool absolute = false;  // and its time is known without the measured one
+  bool dropped = false;
+  bool known = false;     // body_from and body_to hold
+  bool modelled = false;  // and its kind is one that the models know
+  bool renamed = false;
+  std::string name;
+  LaunchGeometry geometry;
+};
+
+class Retarget {
+ public:
+  Retarget(const Step& step, const RetargetOptions& o)
+      : o_(o),
+        step_(step),
+        launches_(step.trace, step.links, nest_ops(step.trace, step.links).of_call),
+        retimed_(launches_.shapes()),
+        done_(launches_.shapes(), false) {}
+
+  const Retimed& of(std::uint32_t activity) {
+    const std::uint32_t shape = launches_.shape_of(activity);
+    if (!done_[shape]) {
+      retimed_[shape] = retime(launches_.launch(activity),
+                               static_cast<double>(step_.trace.activities.bytes[activity]));
+      done_[shape] = true;
+    }
+    return retimed_[shape];
+  }
+
+  KernelLaunch launch(std::uint32_t activity) const { return launches_.launch(activity); }
+
+  double predicted_us(const Retimed& r, double measured_us) const {
+    if (!r.known) return measured_us;
+    const double share = o_.damping->floor_share_memory;
+    const double floor = std::min(r.floor_from, share * measured_us);
+    const double body = measured_us - floor;
+    if (r.absolute) return r.floor_to + r.body_to;
+    const double weight = body / (body + o_.damping->damping_us);
+    const double residual = std::pow(body / r.body_from, weight);
+    const double floor_to = r.floor_to * floor / r.floor_from;
+    return measured_us * (floor_to + residual * r.body_to) / (floor + residual * r.body_from);
+  }
+
+ private:
+  Retimed retime(const KernelLaunch& launch, double bytes) const {
+    const GpuArch& from = *o_.from;
+    const GpuArch& to = *o_.to;
+    Retimed out;
+    TimedLaunch timed = timed_launch(launch, bytes);
+    if (timed.product && is_product(launch))
+      timed = with_traced_product(launch, timed);
+    else if (timed.bytes <= 0)
+      timed = with_traced_bytes(launch);
+    if (is_host_copy(launch)) timed.law = TimeLaw::link;
+    require(launch, timed.type);
+    out.type = type_on(from, to, launch, timed.type);
+    // A channel by itself that takes far longer than its bytes waits for its instructions.
+    if (kind_name(launch.traits) == "depthwise" &&
+        !explains(timed, kernel_time(timed, from, *o_.time), launch.duration_us)) {
+      timed.law = TimeLaw::throughput;
+    }
+    const KernelTime before = kernel_time(timed, from, *o_.time);
+    TimedLaunch later = timed;
+    later.type = later.gemm.type = later.conv.type = out.type;
+    const KernelTime after = kernel_time(later, to, *o_.time);
+    out.known = before.confidence > 0 && after.confidence > 0;
+    out.floor_from = from.graph_kernel_period_us;
+    out.floor_to = to.graph_kernel_period_us;
+    out.body_from = std::max(before.time_us - out.floor_from, 1e-3);
+    out.body_to = std::max(after.time_us - out.floor_to, 1e-3);
+    if (is_product(launch)) choose_kernel(launch, after, timed.type, out);
+    if (launch.family == KernelFamily::attention) choose_attention(launch, timed.type, out);
+    out.absolute =
+        out.changed && (timed.law == TimeLaw::matrix || timed.law == TimeLaw::convolution);
+    out.modelled = out.known && launch.traits.kind > 0;
+    // A residual that carries over halves the error of the model, which then appears in a ratio.
+    out.error =
+        std::max(error_of(launch, out),
+                 (out.changed ? 1.0 : 0.5) * (1 - std::min(before.confidence, after.confidence)));
+    out.dropped = drops_transform(launch) || drops_helper(launch, out.type != timed.type);
+    return out;
+  }
+
+  /// What the validation cases nearest to the kernel were off by (retarget.json).
+  double error_of(const KernelLaunch& launch, const Retimed& r) const {
+    const RetargetErrors& e = o_.names->errors;
+    if (!r.modelled) return e.unknown_kernel;
+    const bool same = o_.from->compute_major == o_.to->compute_major;
+    const double known = !launch.tensors.empty() || launch.family == KernelFamily::transfer
+                             ? e.with_shapes
+                             : e.without_shapes;
+    return (same ? e.same_generation : 1) *
+           (is_validated(launch, r.type) ? known : std::max(known, e.other_work));
+  }
+
+  /// A product without recorded operands: the grid and the tile tell its result, the time on the
+  /// traced GPU its k.
+  TimedLaunch with_traced_product(const KernelLaunch& launch, TimedLaunch timed) const {
+    const KernelTraits& t = launch.traits;
+    constexpr std::int64_t usual_tile = 128;
+    timed.law = TimeLaw::matrix;
+    timed.gemm.m = (t.tile_n > 0 ? t.tile_n : usual_tile) * launch.geometry.grid[1];
+    timed.gemm.n = (t.tile_m > 0 ? t.tile_m : usual_tile) * launch.geometry.grid[0];
+    timed.gemm.batch = 1;
+    timed.gemm.type = timed.type;
+    std::int64_t low = 1;
+    std::int64_t high = std::int64_t{1} << 24;
+    while (high - low > 1) {
+      timed.gemm.k = low + (high - low) / 2;
+      const bool too_long = kernel_time(timed, *o_.from, *o_.time).time_us > launch.duration_us;
+      (too_long ? high : low) = timed.gemm.k;
+    }
+    timed.gemm.k = low;
+    return timed;
+  }
+
+  /// A kernel without recorded operands: as many bytes as explain its time on the traced GPU.
+  TimedLaunch with_traced_bytes(const KernelLaunch& launch) const {
+    double low = 1;
+    double high = 1e12;
+    for (int i = 0; i < bisections; ++i) {
+      const double middle = std::sqrt(low * high);
+      const TimedLaunch timed = timed_launch(launch, middle);
+      const bool too_long = kernel_time(timed, *o_.from, *o_.time).time_us > launch.duration_us;
+      (too_long ? high : low) = middle;
+    }
+    return timed_launch(launch, std::sqrt(low * high));
+  }
+
+  static bool is_host_copy(const KernelLaunch& launch) {
+    if (launch.family != KernelFamily::transfer) return false;
+    return launch.name.find("HtoD") != std::string_view::npos ||
+           launch.name.find("DtoH") != std::string_view::npos;
+  }
+
+  void require(const KernelLaunch& launch, DataType type) const {
+    const auto lacks = [&](DataType wanted) {
+      return type == wanted && on_tensor_cores(*o_.from, wanted) &&
+             !on_tensor_cores(*o_.to, wanted);
+    };
+    for (const DataType wanted : {DataType::bf16, DataType::fp16}) {
+      if (!lacks(wanted)) continue;
+      throw InputError("command line", "--gpu",
+                       "\"" + o_.to->name + "\", which has no " +
+                           (wanted == DataType::bf16 ? "bf16" : "fp16") + " tensor cores for \"" +
+                           std::string(launch.name.substr(0, 60)) + "\"",
+                       "a GPU that has, or a trace in another precision");
+    }
+  }
+
+  /// Transforms, set-up and sums of parts belong to the kernel that another one replaces; the new
+  /// one's time holds its own. The scaling of a gradient is not the library's choice.
+  static bool drops_helper(const KernelLaunch& launch, bool replaced) {
+    return replaced && serves_product(launch) && is_helper(launch.traits) &&
+           kind_name(launch.traits) != "conv_scale";
+  }
+
+  /// FP32 convolutions outside the tensor cores read the framework's own layout.
+  bool drops_transform(const KernelLaunch& launch) const {
+    return launch.family == KernelFamily::layout &&
+           launch.op.find("conv") != std::string_view::npos &&
+           on_tensor_cores(*o_.from, DataType::tf32) && !on_tensor_cores(*o_.to, DataType::tf32) &&
+           launch.traits.data == DataType::fp32;
+  }
+
+  void choose_kernel(const KernelLaunch& launch, const KernelTime& after, DataType type,
+                     Retimed& out) const {
+    const Engine engine = engine_on(*o_.to, launch, out.type);
+    out.changed = out.type != type;
+    const bool same_generation = o_.from->compute_major == o_.to->compute_major;
+    if (!out.changed && (engine == launch.traits.engine || launch.traits.engine == Engine::none) &&
+        (same_generation || engine == Engine::simt)) {
+      return;
+    }
+    const LibraryKernel* kernel =
+        o_.names->find(o_.to->compute_major, engine, launch.family, out.type);
+    if (kernel == nullptr)
+      kernel = o_.names->find(o_.to->compute_major, engine, KernelFamily::gemm, out.type);
+    if (kernel == nullptr) return;
+    const int m = after.tile_m > 0 ? after.tile_m : 128;
+    const int n = after.tile_n > 0 ? after.tile_n : 128;
+    out.renamed = true;
+    out.name = kernel_name(*kernel, m, n, launch.traits.pass);
+    const auto side = [](std::int64_t blocks) {
+      return static_cast<std::uint32_t>(std::clamp<std::int64_t>(blocks, 1, 0x7fffffff));
+    };
+    out.geometry = {{side(after.grid_x), side(after.grid_y), side(after.grid_z)},
+                    {static_cast<std::uint32_t>(kernel->threads), 1, 1},
+                    static_cast<std::uint32_t>(kernel->registers_per_thread),
+                    static_cast<std::uint32_t>(kernel->shared_bytes)};
+  }
+
+  /// FP32 attention without tensor cores for it runs the kernel that PyTorch compiles for sm70.
+  static void choose_attention(const KernelLaunch& launch, DataType type, Retimed& out) {
+    const std::size_t at = launch.name.find("_sm8");
+    if (type != DataType::tf32 || out.type != DataType::fp32 || at == std::string_view::npos)
+      return;
+    out.changed = out.renamed = true;
+    out.name = launch.name;
+    out.name.replace(at, 5, "_sm70");
+    out.geometry = launch.geometry;
+  }
+
+  const RetargetOptions& o_;
+  const Step& step_;
+  TraceLaunches launches_;
+  std::vector<Retimed> retimed_;
+  std::vector<bool> done_;
+};
+
+/// Transforms to and from the layout of tensor-core convolutions, which the traced GPU did without.
+void add_transforms(std::uint32_t work, const KernelLaunch& launch, const RetargetOptions& o,
+                    StepEdit& edit, RetargetReport& report) {
+  if (launch.tensors.size() < 2) return;
+  const auto add = [&](const TensorShape& t, bool before) {
+    TimedLaunch move;
+    move.law = TimeLaw::memory;
+    move.bytes = 2.0 * static_cast<double>(t.elements()) * element_bytes(DataType::fp32);
+    NewKernel k;
+    k.name = before ? "void cudnn::ops::nchwToNhwcKernel<float, float, float, false, true>()"
+                    : "void cudnn::ops::nhwcToNchwKernel<float, float, float, false, true>()";
+    k.op = launch.op;
+    const auto pixels = static_cast<std::uint32_t>(t.dims[2] * t.dims[3]);
+    k.geometry = {{(pixels + 31) / 32, static_cast<std::uint32_t>((t.dims[1] + 31) / 32),
+                   static_cast<std::uint32_t>(t.dims[0])},
+                  {32, 8, 1},
+                  32,
+                  4224};
+    k.duration_us = kernel_time(move, *o.to, *o.time).time_us;
+    k.host_us = o.launch_call_us;
+    before ? edit.insert_before(work, k) : edit.insert_after(work, k);
+    ++report.added;
+  };
+  const std::size_t image = launch.op.find("backward") != std::string_view::npos ? 1 : 0;
+  const TensorShape& input = launch.tensors[image];
+  const TensorShape& weight = launch.tensors[image + 1];
+  if (input.rank != 4 || weight.rank != 4) return;
+  if (weight.dims[2] * weight.dims[3] == 1) return;  // runs as a plain product
+  add(input, true);
+  if (image == 1 && launch.tensors[0].rank == 4) add(launch.tensors[0], true);
+  TensorShape result = input;
+  result.dims[1] = weight.dims[0];
+  add(launch.traits.pass == Pass::weight_gradient  ? weight
+      : launch.traits.pass == Pass::input_gradient ? input
+                                                   : result,
+      false);
+}
+
+void count_losses(const RetargetReport& report, std::int64_t tf32, LossList& losses) {
+  losses.add(
+      "tf32_convolutions", Severity::info,
+      "FP32 convolutions in TF32, PyTorch's default where the GPU has it; products stay FP32",
+      tf32);
+  losses.add("host_as_traced", Severity::info,
+             "the host of the scenario is the traced one; only the GPU changes", 1);
+  losses.add("transforms_added", Severity::info,
+             "layout transforms that the other GPU's convolutions need", report.added);
+  losses.add("transforms_dropped", Severity::info,
+             "layout transforms that the other GPU's convolutions do without", report.dropped);
+}
+
+}  // namespace
+
+Step with_gpu(Step step, const RetargetOptions& o, LossList& losses, RetargetReport* report) {
+  RetargetReport local;
+  RetargetReport& r = report != nullptr ? *report : local;
+  r = {};
+  Retarget retarget(step, o);
+  StepEdit edit(step, o.launch_call_us);
+  double total = 0;
+  double error = 0;
+  std::int64_t unmodelled = 0;
+  std::int64_t unknown = 0;
+  std::int64_t tf32 = 0;
+  for (std::uint32_t w = 0; w < step.plan.works.size(); ++w) {
+    const std::uint32_t activity = step.plan.works[w].source;
+    const Retimed& k = retarget.of(activity);
+    if (k.dropped) {
+      edit.drop(w);
+      ++r.dropped;
+      continue;
+    }
+    const double us = retarget.predicted_us(k, to_us(step.plan.works[w].duration));
+    edit.set_duration(w, from_us(us));
+    if (k.renamed) {
+      edit.set_name(w, k.name);
+      edit.set_geometry(w, k.geometry);
+    }
+    const KernelLaunch launch = retarget.launch(activity);
+    if (k.changed && k.type == DataType::tf32) {
+      add_transforms(w, launch, o, edit, r);
+      ++tf32;
+    }
+    total += us;
+    r.changed_share += k.changed ? us : 0;
+    r.unmodelled_share += k.modelled ? 0 : us;
+    unmodelled += !k.known;
+    unknown += k.known && !k.modelled;
+    error += us * k.error;
+  }
+  if (total > 0) {
+    r.changed_share /= total;
+    r.unmodelled_share /= total;
+    r.expected_error = error / total;
+  }
+  losses.add("kernels_of_unknown_kind", Severity::warning,
+             "kernels whose names no rule knows: re-timed as if they only moved bytes", unknown);
+  losses.add("kernels_not_retimed", Severity::warning,
+             "kernels and copies without a time model: they keep their measured time on another "
+             "GPU",
+             unmodelled);
+  count_losses(r, tf32, losses);
+  return std::move(edit).finish();
+}
+
+}  // namespace tandem

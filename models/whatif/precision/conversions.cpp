@@ -1,0 +1,58 @@
+#include "models/whatif/precision/conversions.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "models/ops/tensors.h"
+
+namespace tandem {
+namespace {
+
+/// `to(tensor, dtype, non_blocking, copy, memory_format)`; the one with a device has 8 arguments.
+bool names_type_only(const OpTensors& operands, std::string_view types) {
+  return operands.shapes.size() == 1 && std::count(types.begin(), types.end(), ',') == 4;
+}
+
+}  // namespace
+
+std::vector<IdleConversion> idle_conversions(const Trace& trace, const OpNesting& nesting) {
+  const HostOps& ops = trace.ops;
+  std::vector<bool> has_inner(ops.size(), false);
+  for (const std::uint32_t parent : nesting.parent) {
+    if (parent != no_row) has_inner[parent] = true;
+  }
+  std::vector<IdleConversion> out;
+  for (std::uint32_t row = 0; row < ops.size(); ++row) {
+    if (text_of(trace, ops.name[row]) != "aten::to" || has_inner[row]) continue;
+    const std::uint32_t parent = nesting.parent[row];
+    const std::string_view around = parent == no_row ? "" : text_of(trace, ops.name[parent]);
+    if (around.starts_with("aten::") || around.find("ackward") != around.npos) continue;
+    const std::string_view types = text_of(trace, ops.types[row]);
+    const OpTensors operands =
+        parse_tensors(text_of(trace, ops.dims[row]), types, text_of(trace, ops.strides[row]));
+    if (!names_type_only(operands, types) || operands.shapes[0].type != DataType::fp32) continue;
+    out.push_back({ops.begin[row], operands.shapes[0].elements()});
+  }
+  std::sort(out.begin(), out.end(),
+            [](const IdleConversion& a, const IdleConversion& b) { return a.at < b.at; });
+  return out;
+}
+
+AlignedList aligned_list(const Trace& trace, const Dataflow& flow, const FlowOp& op,
+                         TimePoint since, std::span<const IdleConversion> idle) {
+  AlignedList list;
+  for (const FlowUse& use : flow.inputs_of(op)) {
+    const FlowTensor& tensor = flow.tensors[use.tensor];
+    if (tensor.type != DataType::unknown || tensor.elements <= 1) continue;
+    if (list.operands > 0 && tensor.elements != list.elements) return {};
+    ++list.operands, list.elements = tensor.elements;
+  }
+  const TimePoint until = trace.ops.begin[op.op];
+  list.conversions =
+      static_cast<std::size_t>(std::count_if(idle.begin(), idle.end(), [&](const auto& c) {
+        return c.at > since && c.at < until && c.elements == list.elements;
+      }));
+  return list.conversions < list.operands ? list : AlignedList{};
+}
+
+}  // namespace tandem

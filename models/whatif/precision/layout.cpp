@@ -1,0 +1,88 @@
+#include "models/whatif/precision/layout.h"
+
+#include <array>
+
+namespace tandem {
+namespace {
+
+using Strides = std::array<std::int64_t, 4>;
+
+/// Of a contiguous tensor with these dimensions.
+Strides contiguous(const TensorShape& shape) {
+  Strides out{};
+  std::int64_t step = 1;
+  for (std::size_t i = 4; i-- > 0;) {
+    out[i] = step;
+    step *= shape.dims[i];
+  }
+  return out;
+}
+
+bool strides_known(const TensorShape& shape) {
+  for (std::size_t i = 0; i < shape.rank; ++i) {
+    if (shape.strides[i] != 0) return true;
+  }
+  return false;
+}
+
+/// Whether `query` lies as the memory-efficient kernels write, [batch, queries, heads, width].
+bool is_native(const TensorShape& query) {
+  const Strides native = contiguous(query);
+  for (std::size_t i = 0; i < 4; ++i) {
+    if (query.dims[i] > 1 && query.strides[i] != native[i]) return false;
+  }
+  return true;
+}
+
+bool same_type_copy(const Dataflow& flow, const FlowOp& op, const OpTensors& copy) {
+  if (op.kind != FlowKind::cast) return false;
+  const TensorShape* to = copy.at(0);
+  const TensorShape* from = copy.at(1);
+  return to != nullptr && from != nullptr && to->type == from->type && !flow.works_of(op).empty();
+}
+
+/// A copy of the result, its dimensions exchanged, to where a result laid out as the query lies
+/// already.
+bool copies_to_query_layout(const OpTensors& copy, const TensorShape& query) {
+  const TensorShape &to = *copy.at(0), &from = *copy.at(1);
+  if (from.rank != 4 || to.rank != 4 || !strides_known(from) || !strides_known(to)) return false;
+  const Strides native = contiguous(query);
+  for (std::size_t i = 0; i < 4; ++i) {
+    bool found = false;
+    for (std::size_t d = 0; d < 4 && !found; ++d) {
+      found = from.dims[i] == query.dims[d] && from.strides[i] == native[d] &&
+              to.strides[i] == query.strides[d];
+    }
+    if (!found) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> mending_copies(const Dataflow& flow, std::uint32_t index,
+                                          OperandCache& operands) {
+  std::vector<std::uint32_t> out;
+  const FlowOp& attention = flow.ops[index];
+  const bool backward = attention.kind == FlowKind::attention_backward;
+  // A backward pass reads the gradient of its result first.
+  const TensorShape* query = operands.of(attention.op).at(backward ? 1 : 0);
+  if (query == nullptr || query->rank != 4 || !strides_known(*query) || is_native(*query)) {
+    return out;
+  }
+  // The kernels of one attention call share the outermost operation.
+  std::uint32_t next = index + 1;
+  while (next < flow.ops.size() && flow.ops[next].root == attention.root) ++next;
+  for (; next < flow.ops.size(); ++next) {
+    const FlowOp& op = flow.ops[next];
+    const OpTensors& copy = operands.of(op.op);
+    if (!same_type_copy(flow, op, copy) || copy.at(1)->elements() != query->elements()) break;
+    // Gradients of queries, keys and values pass through views, and views that do not fit copy.
+    if (!backward && !copies_to_query_layout(copy, *query)) break;
+    out.push_back(next);
+    if (!backward) break;
+  }
+  return out;
+}
+
+}  // namespace tandem

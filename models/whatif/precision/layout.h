@@ -1,0 +1,18 @@
+// Copies that only mend the layout in which one attention backend leaves its results.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/step/dataflow.h"
+#include "models/whatif/precision/rewrite.h"
+
+namespace tandem {
+
+/// Operations of `flow` that vanish when attention operation `index` of the step moves from the
+/// memory-efficient FP32 kernels to the fused ones on tensor cores; ascending. The former leave
+/// results as [batch, queries, heads, width], the latter in the layout of the operands.
+std::vector<std::uint32_t> mending_copies(const Dataflow& flow, std::uint32_t index,
+                                          OperandCache& operands);
+
+}  // namespace tandem

@@ -1,0 +1,157 @@
+#include "models/whatif/precision/precision.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "models/kernel/classify/classify.h"
+#include "models/whatif/precision/kernels.h"
+#include "models/whatif/precision/rewrite.h"
+#include "models/whatif/precision/scaler.h"
+#include "models/whatif/precision/types.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::array<std::string_view, 4> names = {"fp32", "tf32", "amp", "bf16"};
+
+/// Kernel names by their number: classifying one is a search.
+using Tf32Names = std::unordered_map<std::uint32_t, bool>;
+
+bool uses_tf32(const Step& step, const Dataflow& flow, const FlowOp& op, Tf32Names& known) {
+  for (const std::uint32_t w : flow.works_of(op)) {
+    const StringId name = step.trace.activities.name[step.plan.works[w].source];
+    const auto [it, fresh] = known.try_emplace(name.value, false);
+    if (fresh) it->second = classify(text_of(step.trace, name)).math == DataType::tf32;
+    if (it->second) return true;
+  }
+  return false;
+}
+
+/// Biases and states may have another type than the factors: the last operand is a factor. Behind
+/// it may stand what cuDNN keeps for the backward pass, bytes.
+DataType factor_type(const Dataflow& flow, const FlowOp& op) {
+  const auto inputs = flow.inputs_of(op);
+  for (std::size_t i = inputs.size(); i-- > 0;) {
+    const DataType type = flow.tensors[inputs[i].tensor].type;
+    if (type == DataType::fp16 || type == DataType::bf16 || type == DataType::fp32) return type;
+  }
+  return flow.tensors[inputs.back().tensor].type;
+}
+
+/// Of the operations that autocast lowers, by GPU time.
+Precision detect(const Step& step, const Dataflow& flow) {
+  std::array<Duration, 3> time{};  // FP32, FP16, BF16
+  Duration product{}, tf32{};
+  Tf32Names names_known;
+  for (const FlowOp& op : flow.ops) {
+    if (cast_policy(op.kind, {}) != CastPolicy::lower || op.input_count == 0) continue;
+    const DataType type = factor_type(flow, op);
+    Duration sum{};
+    for (const std::uint32_t w : flow.works_of(op)) sum += step.plan.works[w].duration;
+    time[type == DataType::fp16 ? 1 : type == DataType::bf16 ? 2 : 0] += sum;
+    if (op.kind != FlowKind::matmul || type != DataType::fp32) continue;
+    product += sum;
+    if (uses_tf32(step, flow, op, names_known)) tf32 += sum;
+  }
+  if (time[1] > time[0] && time[1] >= time[2]) return Precision::amp;
+  if (time[2] > time[0]) return Precision::bf16;
+  return tf32 * 2 > product ? Precision::tf32 : Precision::fp32;
+}
+
+DataType half_of(Precision precision) {
+  return precision == Precision::bf16 ? DataType::bf16 : DataType::fp16;
+}
+
+bool is_autocast(Precision precision) {
+  return precision == Precision::amp || precision == Precision::bf16;
+}
+
+bool any_operands(const Dataflow& flow) {
+  return std::any_of(flow.ops.begin(), flow.ops.end(),
+                     [](const FlowOp& op) { return op.input_count > 0; });
+}
+
+void require_shapes(const Step& step, const Dataflow& flow) {
+  if (any_operands(flow)) return;
+  throw InputError("trace", step.name, "no operand shapes and types of operations",
+                   "operator shapes (record_shapes=True) for --precision");
+}
+
+TypeChange type_change(const Trace& trace, const Dataflow& flow, Precision from, Precision to) {
+  if (is_autocast(from) && is_autocast(to)) return with_half(flow, half_of(to));
+  if (is_autocast(from)) return without_autocast(flow);
+  if (is_autocast(to)) return autocast(trace, flow, half_of(to));
+  return with_half(flow, DataType::fp16);  // no type changes, only the pipes
+}
+
+}  // namespace
+
+std::string_view to_string(Precision precision) {
+  return names[static_cast<std::size_t>(precision)];
+}
+
+Precision parse_precision(std::string_view name) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found != names.end()) return static_cast<Precision>(found - names.begin());
+  throw InputError("command line", "--precision", "\"" + std::string(name) + "\"",
+                   "one of: fp32, tf32, amp, bf16");
+}
+
+void require_precision(const GpuArch& gpu, Precision precision) {
+  if (precision == Precision::fp32) return;
+  const MathType math = precision == Precision::tf32   ? MathType::tf32
+                        : precision == Precision::bf16 ? MathType::bf16
+                                                       : MathType::fp16;
+  if (tensor_fma_per_clk(gpu, math) > 0) return;
+  throw InputError("command line", "--precision",
+                   "\"" + std::string(to_string(precision)) + "\" on \"" + gpu.name +
+                       "\", which has no tensor cores for it",
+                   "a precision that the GPU has, e.g. fp32");
+}
+
+Precision traced_precision(const Step& step) { return detect(step, dataflow(step)); }
+
+bool states_types(const Step& step) { return any_operands(dataflow(step)); }
+
+Step with_precision(Step step, Precision to, const GpuArch& gpu, const PrecisionLaw& law,
+                    const TimeConstants& time, const HostModel& host, LossList& losses,
+                    PrecisionReport* report) {
+  PrecisionReport local;
+  PrecisionReport& r = report != nullptr ? *report : local;
+  const Dataflow flow = dataflow(step);
+  require_shapes(step, flow);
+  r = {};
+  r.from = detect(step, flow), r.to = to;
+  if (r.from == to) return step;
+  require_precision(gpu, to);
+  const RetimeContext context{gpu, law, time};
+  const TypeChange change = type_change(step.trace, flow, r.from, to);
+  const auto scaler = gradient_scaler(step, flow);
+  if (to != Precision::amp) forget_scaler_wait(flow, scaler, step);
+  const double gradients = gradient_elements(step, flow);
+  const double before_us = gpu_us(step);
+  const AddedHost added = added_host(step, host);
+  StepEdit edit(std::move(step), host.launch_call_us);
+  PrecisionRewrite rewrite(context, flow, change, to, added, edit, r);
+  rewrite.run();
+  if (to == Precision::amp) {
+    if (scaler.empty()) add_gradient_scaler(context, flow, added, host, gradients, edit);
+  } else {
+    remove_gradient_scaler(flow, scaler, edit);
+  }
+  Step out = std::move(edit).finish();
+  const double total = std::max(1e-9, gpu_us(out));
+  r.switch_share = rewrite.switched_us() / total;
+  r.unmodelled_share = rewrite.unmodelled_us() / std::max(1e-9, before_us);
+  r.expected_error = law.expected_error;
+  if (r.unmodelled_share > 0.01) {
+    losses.add("precision_without_model", Severity::info,
+               "operations whose time in another precision has no law of its own");
+  }
+  return out;
+}
+
+}  // namespace tandem

@@ -1,0 +1,309 @@
+#include "models/whatif/precision/rewrite.h"
+
+#include <algorithm>
+
+#include "models/whatif/precision/names.h"
+
+namespace tandem {
+
+const OpTensors& OperandCache::of(std::uint32_t op) {
+  const HostOps& ops = trace_.ops;
+  const StringId dims = ops.dims[op], types = ops.types[op], strides = ops.strides[op];
+  const std::uint64_t key = (std::uint64_t{dims.value} << 32U | types.value) ^
+                            (strides.valid() ? std::uint64_t{strides.value} << 20U : 0);
+  const auto [it, fresh] = known_.try_emplace(key);
+  if (fresh && dims.valid()) {
+    it->second =
+        parse_tensors(text_of(trace_, dims), text_of(trace_, types), text_of(trace_, strides));
+  }
+  return it->second;
+}
+
+PrecisionRewrite::PrecisionRewrite(const RetimeContext& context, const Dataflow& flow,
+                                   const TypeChange& change, Precision to, const AddedHost& host,
+                                   StepEdit& edit, PrecisionReport& report)
+    : c_(context),
+      flow_(flow),
+      change_(change),
+      to_(to),
+      host_(host),
+      edit_(edit),
+      report_(report),
+      operands_(edit.step().trace),
+      in_attention_(flow.ops.size(), false) {}
+
+void PrecisionRewrite::run() {
+  for (const std::uint32_t i : change_.removed) remove(flow_.ops[i]);
+  attention_groups();
+  std::size_t next_removed = 0;
+  for (std::uint32_t i = 0; i < flow_.ops.size(); ++i) {
+    if (next_removed < change_.removed.size() && change_.removed[next_removed] == i) {
+      ++next_removed;
+    } else if (!in_attention_[i]) {
+      retype(i);
+    }
+  }
+  for (const PlannedCast& cast : change_.casts) insert(cast);
+}
+
+DataType PrecisionRewrite::read_type(std::uint32_t index, std::uint32_t tensor) const {
+  const DataType type = change_.tensors[tensor];
+  if (!is_float(type) || !is_float(change_.ops[index])) return type;
+  const FlowOp& op = flow_.ops[index];
+  const bool norm = op.kind == FlowKind::batch_norm || op.kind == FlowKind::batch_norm_backward;
+  if (op.phase == FlowPhase::backward && !norm) return change_.ops[index];
+  switch (change_.policies[index]) {
+    case CastPolicy::lower:
+    case CastPolicy::full: return change_.ops[index];
+    default: return type;
+  }
+}
+
+void PrecisionRewrite::remove(const FlowOp& op) {
+  for (const std::uint32_t w : flow_.works_of(op)) {
+    report_.cast_us -= us(w);
+    ++report_.casts_removed;
+    drop_copy(w);
+  }
+}
+
+/// The call's gap holds more than the copy: the end of what ran before, and Python.
+void PrecisionRewrite::drop_copy(std::uint32_t work) {
+  const std::uint32_t item = edit_.step().plan.works[work].item;
+  if (item != no_index) {
+    const Duration own = from_us(copy_host_us(edit_.step(), flow_.nesting, work) * host_.gap_scale);
+    edit_.set_gap(item, std::max(Duration::zero(), edit_.step().plan.items[item].gap - own));
+  }
+  edit_.drop(work, false);
+}
+
+bool PrecisionRewrite::needs_matmul(const FlowOp& op, DataType from, DataType to) {
+  if (op.kind != FlowKind::matmul) return false;
+  if (from != to) return true;
+  if (from != DataType::fp32) return false;
+  const bool tensor = kernel_class(main_work(flow_.works_of(op))).math == DataType::tf32;
+  return tensor != (to_ == Precision::tf32);
+}
+
+void PrecisionRewrite::retype(std::uint32_t index) {
+  const FlowOp& op = flow_.ops[index];
+  const DataType from = change_.old_ops[index], to = change_.ops[index];
+  if (op.phase == FlowPhase::other || op.work_count == 0) return;
+  if (needs_matmul(op, from, to)) {
+    matmul(op, from, to);
+  } else if (from == to || !is_float(from) || !is_float(to)) {
+    if (is_float(from)) memory(index, c_.law.floor_us);  // an operand may still have another type
+    return;
+  } else {
+    switch (op.kind) {
+      case FlowKind::convolution:
+      case FlowKind::convolution_backward: convolution(op, from, to); break;
+      case FlowKind::batch_norm:
+      case FlowKind::batch_norm_backward: batch_norm(index, from, to); break;
+      case FlowKind::recurrent: recurrent(op, from, to); break;
+      default: memory(index, c_.law.floor_us);
+    }
+  }
+  report_.kernels_retyped += from == to ? 0 : op.work_count;
+  retype_texts(index, from, to);
+}
+
+/// Operand types and kernel names.
+void PrecisionRewrite::retype_texts(std::uint32_t index, DataType from, DataType to) {
+  const FlowOp& op = flow_.ops[index];
+  const Trace& trace = edit_.step().trace;
+  std::string types(text_of(trace, trace.ops.types[op.op]));
+  const std::string before = types;
+  for (const FlowUse& use : flow_.inputs_of(op)) {
+    if (!is_float(flow_.tensors[use.tensor].type)) continue;
+    const DataType type = read_type(index, use.tensor);
+    types = with_argument(types, use.argument, framework_type(type));
+  }
+  if (types != before) {
+    edit_.set_operands(op.op, std::string(text_of(trace, trace.ops.dims[op.op])), types);
+  }
+  if (op.kind == FlowKind::matmul || from == to) return;
+  for (const std::uint32_t w : flow_.works_of(op)) {
+    if (is_library_norm(name(w)) && to == DataType::bf16) continue;  // named by to_native_norm
+    if (is_native_norm(name(w)) && to != DataType::bf16) continue;
+    const std::string changed = retyped_name(name(w), from, to);
+    if (changed != name(w)) edit_.set_name(w, changed);
+  }
+}
+
+void PrecisionRewrite::matmul(const FlowOp& op, DataType from, DataType to) {
+  const DataType math = to == DataType::fp32 && to_ == Precision::tf32 ? DataType::tf32 : to;
+  const auto works = flow_.works_of(op);
+  const std::uint32_t main = main_work(works);
+  if (is_half(from) && is_half(to)) {
+    edit_.set_name(main, retyped_name(name(main), from, to));
+    return;
+  }
+  const KernelTime time = matmul_time(c_, operands_.of(op.op), math);
+  if (time.time_us <= 0) {
+    unmodelled_us_ += us(main);
+    return;
+  }
+  double predicted_us = std::max(c_.law.matmul_floor_us, time.time_us);
+  // Many small products are bound by their loads, which tensor cores do not make slower.
+  const bool batched = op_name(op.op).find("bmm") != std::string_view::npos;
+  if (batched && is_half(to)) predicted_us = std::min(predicted_us, us(main));
+  set_time(main, predicted_us);
+  switched_us_ += predicted_us;
+  edit_.set_name(main, matmul_name(c_.gpu, math, time));
+  LaunchGeometry geometry;
+  if (const GeometryId g =
+          edit_.step().trace.activities.geometry[edit_.step().plan.works[main].source];
+      g.valid()) {
+    geometry = edit_.step().trace.geometries[g.index()];
+  }
+  geometry.grid = {static_cast<std::uint32_t>(std::max<std::int64_t>(1, time.grid_x)),
+                   static_cast<std::uint32_t>(std::max<std::int64_t>(1, time.grid_y)),
+                   static_cast<std::uint32_t>(std::max<std::int64_t>(1, time.grid_z))};
+  edit_.set_geometry(main, geometry);
+  // TF32 and FP32 products are of one library, which splits and clears in both.
+  if (is_half(from) || is_half(to)) drop_others(works, main, true);
+}
+
+/// The host time before the first kernel of an operation is that of the operation's own dispatch:
+/// it stays whichever of the kernels do.
+void PrecisionRewrite::drop_others(std::span<const std::uint32_t> works, std::uint32_t main,
+                                   bool products_only) {
+  for (const std::uint32_t w : works) {
+    const KernelFamily family = kernel_class(w).family;
+    const bool product = family == KernelFamily::gemm || family == KernelFamily::transfer;
+    if (w != main && (product || !products_only)) edit_.drop(w, w != works.front());
+  }
+}
+
+void PrecisionRewrite::convolution(const FlowOp& op, DataType from, DataType to) {
+  const bool backward = op.kind == FlowKind::convolution_backward;
+  const OpTensors& operands = operands_.of(op.op);
+  for (const std::uint32_t w : flow_.works_of(op)) {
+    const KernelClass& kernel = kernel_class(w);
+    const bool layout = kernel.family == KernelFamily::layout;
+    const bool weight = kernel.traits.pass == Pass::weight_gradient;
+    double ratio = convolution_ratio(c_, operands, backward, weight, from, to);
+    if (layout && ratio != 1) ratio = is_half(to) ? c_.law.layout_ratio : 1 / c_.law.layout_ratio;
+    if (kernel.family == KernelFamily::transfer) ratio = 1;
+    set_time(w, scaled_body(us(w), c_.law.conv_floor_us, ratio));
+    if (ratio > 0.9 && ratio < 1 && !layout) switched_us_ += us(w) * ratio;
+  }
+}
+
+void PrecisionRewrite::recurrent(const FlowOp& op, DataType from, DataType to) {
+  const double ratio = is_half(from) == is_half(to) ? 1
+                       : is_half(to)                ? c_.law.conv_ratio
+                                                    : 1 / c_.law.conv_ratio;
+  for (const std::uint32_t w : flow_.works_of(op)) {
+    set_time(w, scaled_body(us(w), c_.law.matmul_floor_us, ratio));
+    unmodelled_us_ += us(w);
+  }
+}
+
+void PrecisionRewrite::memory(std::uint32_t index, double floor_us) {
+  const FlowOp& op = flow_.ops[index];
+  double before = 0, after = 0;
+  bool was_half = false, was_full = false;
+  const auto add = [&](std::uint32_t t, DataType type) {
+    const FlowTensor& tensor = flow_.tensors[t];
+    const double n = static_cast<double>(tensor.elements);
+    before += n * element_bytes(tensor.type);
+    after += n * element_bytes(type);
+    was_half |= is_half(tensor.type), was_full |= tensor.type == DataType::fp32;
+  };
+  for (const FlowUse& use : flow_.inputs_of(op)) add(use.tensor, read_type(index, use.tensor));
+  for (const std::uint32_t t : flow_.outputs_of(op)) {
+    const DataType made = flow_.tensors[t].type;
+    add(t, is_float(made) && is_float(change_.ops[index]) ? change_.ops[index] : made);
+  }
+  const bool mixed_before = op.kind == FlowKind::pointwise && was_half && was_full &&
+                            change_.old_ops[index] == DataType::fp32;
+  if (before == after && !mixed_before && !change_.mixed[index]) return;
+  for (const std::uint32_t w : flow_.works_of(op)) {
+    const bool strided = kind_name(kernel_class(w).traits) == "strided";
+    const double ratio = memory_ratio(
+        c_, {op.kind, op_name(op.op), strided, mixed_before, change_.mixed[index], before, after});
+    set_time(w, scaled_body(us(w), floor_us, ratio));
+  }
+}
+
+void PrecisionRewrite::insert(const PlannedCast& cast) {
+  const FlowOp& op = flow_.ops[cast.op];
+  const Trace& trace = edit_.step().trace;
+  NewKernel k;
+  k.name = cast_name(cast.from, cast.to);
+  k.op = "aten::copy_";
+  const std::uint32_t reader = flow_.ops[cast.reader].op;
+  const std::string shape(list_argument(text_of(trace, trace.ops.dims[reader]), cast.argument));
+  const std::string dims = shape.empty() || shape.find('[', 1) != shape.npos
+                               ? std::string("[").append(std::to_string(cast.elements)).append("]")
+                               : shape;
+  k.dims = "[" + dims + "," + dims + ",[]]";
+  k.types = "[\"" + std::string(framework_type(cast.to)) + "\",\"" +
+            std::string(framework_type(cast.from)) + "\",\"Scalar\"]";
+  const std::int64_t per_block = 128 * (is_half(cast.to) ? 8 : 4);
+  k.geometry.grid[0] = static_cast<std::uint32_t>(
+      std::max<std::int64_t>(1, (cast.elements + per_block - 1) / per_block));
+  k.geometry.block[0] = 128;
+  k.geometry.registers_per_thread = 32;
+  k.duration_us = cast_us(c_, cast.elements, cast.from, cast.to);
+  k.host_us = host_.us(cast.after ? c_.law.cast_backward_host_ratio : c_.law.cast_host_ratio);
+  report_.cast_us += k.duration_us;
+  ++report_.casts_added;
+  const auto works = flow_.works_of(op);
+  if (cast.after) {
+    edit_.insert_after(works.back(), std::move(k));
+  } else {
+    edit_.insert_before(works.front(), std::move(k));
+  }
+}
+
+void PrecisionRewrite::set_time(std::uint32_t work, double us) {
+  edit_.set_duration(work, from_us(us));
+}
+
+double PrecisionRewrite::us(std::uint32_t work) const {
+  return to_us(edit_.step().plan.works[work].duration);
+}
+
+std::string_view PrecisionRewrite::name(std::uint32_t work) const {
+  const Trace& trace = edit_.step().trace;
+  return text_of(trace, trace.activities.name[edit_.step().plan.works[work].source]);
+}
+
+std::string_view PrecisionRewrite::op_name(std::uint32_t row) const {
+  const Trace& trace = edit_.step().trace;
+  return text_of(trace, trace.ops.name[row]);
+}
+
+const KernelClass& PrecisionRewrite::kernel_class(std::uint32_t work) {
+  const Trace& trace = edit_.step().trace;
+  const StringId id = trace.activities.name[edit_.step().plan.works[work].source];
+  const auto [it, fresh] = classes_.try_emplace(id.value);
+  if (fresh)
+    it->second = classify(text_of(trace, id), op_name(flow_.ops[flow_.op_of_work[work]].op));
+  return it->second;
+}
+
+std::uint32_t PrecisionRewrite::main_work(std::span<const std::uint32_t> works) const {
+  return *std::max_element(works.begin(), works.end(),
+                           [&](std::uint32_t a, std::uint32_t b) { return us(a) < us(b); });
+}
+
+NewKernel PrecisionRewrite::new_kernel(const FlowOp& op, std::uint32_t like, std::string name,
+                                       double us) const {
+  const Trace& trace = edit_.step().trace;
+  NewKernel k;
+  k.name = std::move(name);
+  k.op = op_name(op.op);
+  k.dims = text_of(trace, trace.ops.dims[op.op]);
+  k.types = text_of(trace, trace.ops.types[op.op]);
+  const GeometryId g = trace.activities.geometry[edit_.step().plan.works[like].source];
+  if (g.valid()) k.geometry = trace.geometries[g.index()];
+  k.duration_us = us;
+  k.host_us = host_.us(c_.law.helper_host_ratio);
+  return k;
+}
+
+}  // namespace tandem

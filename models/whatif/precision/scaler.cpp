@@ -1,0 +1,201 @@
+#include "models/whatif/precision/scaler.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_set>
+
+namespace tandem {
+namespace {
+
+std::string_view op_name(const Step& step, const FlowOp& op) {
+  const StringId id = step.trace.ops.name[op.op];
+  return id.valid() ? step.trace.strings.get(id) : std::string_view{};
+}
+
+struct Backward {
+  std::uint32_t first = no_row, last = no_row;
+};
+
+Backward backward_range(const Dataflow& flow) {
+  Backward range;
+  for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
+    if (flow.ops[i].phase != FlowPhase::backward) continue;
+    if (range.first == no_row) range.first = i;
+    range.last = i;
+  }
+  return range;
+}
+
+std::int64_t largest(const Dataflow& flow, const FlowOp& op) {
+  std::int64_t elements = 0;
+  for (const FlowUse& use : flow.inputs_of(op)) {
+    elements = std::max(elements, flow.tensors[use.tensor].elements);
+  }
+  for (const std::uint32_t t : flow.outputs_of(op)) {
+    elements = std::max(elements, flow.tensors[t].elements);
+  }
+  return elements;
+}
+
+NewKernel scalar_kernel(const RetimeContext& c, const AddedHost& host, const char* name,
+                        const char* op) {
+  NewKernel k;
+  k.name = name;
+  k.op = op;
+  k.geometry.block[0] = 128;
+  k.duration_us = c.law.scalar_us;
+  k.host_us = host.us(c.law.scalar_host_ratio);
+  return k;
+}
+
+constexpr const char* copy =
+    "void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda>(int)";
+constexpr const char* multiply =
+    "void at::native::vectorized_elementwise_kernel<4, at::native::BinaryFunctor<float, float, "
+    "float, MulFunctor<float> > >(int)";
+constexpr const char* invert =
+    "void at::native::vectorized_elementwise_kernel<2, at::native::reciprocal_kernel_cuda>(int)";
+constexpr const char* fill =
+    "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, "
+    "std::array<char*, 1ul> >(int)";
+constexpr const char* unscale =
+    "void at::native::multi_tensor_apply_kernel<at::native::TensorListMetadata<1>, "
+    "at::native::UnaryOpFunctor<float, 1, 1, 0>, _amp_foreach_non_finite_check>()";
+constexpr const char* update = "at::native::amp_update_scale_cuda_kernel(float*, int*)";
+
+/// Between backward pass and optimizer, on the optimizer's thread where there is one. The host
+/// waits behind the first kernel of the optimizer, which makes no difference that can be seen.
+void insert_verdict(const Dataflow& flow, const Backward& range, const HostModel& host,
+                    std::vector<NewKernel> kernels, StepEdit& edit) {
+  const std::uint32_t next = range.last + 1;
+  const bool optimizer = next < flow.ops.size();
+  const std::uint32_t at = optimizer ? flow.works_of(flow.ops[next]).front()
+                                     : flow.works_of(flow.ops[range.last]).back();
+  for (NewKernel& k : kernels) {
+    if (optimizer) {
+      edit.insert_before(at, std::move(k));
+    } else {
+      edit.insert_after(at, std::move(k));
+    }
+  }
+  edit.insert_sync_after(at, host.sync_call_us, host.sync_return_us);
+}
+
+}  // namespace
+
+double gradient_elements(const Step& step, const Dataflow& flow) {
+  double sum = 0;
+  std::unordered_set<std::int64_t> weights;  // sizes of the factors of products
+  for (const FlowOp& op : flow.ops) {
+    const bool layer = op.kind == FlowKind::matmul || op.kind == FlowKind::convolution ||
+                       op.kind == FlowKind::row_norm || op.kind == FlowKind::batch_norm;
+    const bool batched = op_name(step, op).find("bmm") != std::string_view::npos;
+    if (op.phase != FlowPhase::forward || !layer || batched) continue;
+    const auto inputs = flow.inputs_of(op);
+    const std::uint8_t activation = op.kind == FlowKind::matmul && inputs.size() >= 3 ? 1 : 0;
+    for (const FlowUse& use : inputs) {
+      const FlowTensor& tensor = flow.tensors[use.tensor];
+      if (use.argument == activation || tensor.producer != no_row) continue;
+      sum += static_cast<double>(tensor.elements);
+      if (op.kind == FlowKind::matmul) weights.insert(tensor.elements);
+    }
+  }
+  // Tables: dense gradients, or the rows of sparse ones. One that is a layer's weight too counts
+  // once.
+  for (const FlowOp& op : flow.ops) {
+    const bool table = op.kind == FlowKind::gather ||
+                       op_name(step, op).find("embedding") != std::string_view::npos;
+    if (op.phase != FlowPhase::backward || !table) continue;
+    for (const std::uint32_t t : flow.outputs_of(op)) {
+      const std::int64_t n = flow.tensors[t].elements;
+      if (!weights.contains(n)) sum += static_cast<double>(n);
+    }
+  }
+  return sum;
+}
+
+void add_gradient_scaler(const RetimeContext& c, const Dataflow& flow, const AddedHost& added,
+                         const HostModel& host, double gradients, StepEdit& edit) {
+  const Backward range = backward_range(flow);
+  if (range.first == no_row) return;
+  const auto tiny = [&](const char* name, const char* op) {
+    return scalar_kernel(c, added, name, op);
+  };
+  const NewKernel scale = tiny(multiply, "aten::mul");
+  if (range.first > 0) {
+    edit.insert_after(flow.works_of(flow.ops[range.first - 1]).back(), scale);
+  } else {
+    edit.insert_before(flow.works_of(flow.ops[range.first]).front(), scale);
+  }
+  std::vector<NewKernel> kernels = {tiny(copy, "aten::copy_"),
+                                    tiny(invert, "aten::reciprocal"),
+                                    tiny(copy, "aten::copy_"),
+                                    tiny(fill, "aten::fill_"),
+                                    tiny("Memcpy DtoD (Device -> Device)", "aten::copy_"),
+                                    tiny("Memcpy DtoD (Device -> Device)", "aten::copy_")};
+  const double launches = std::max(1.0, std::ceil(gradients / c.law.unscale_launch_elements));
+  const double bytes = 8 * gradients / launches;  // each is read and written
+  for (int i = 0; i < static_cast<int>(launches); ++i) {
+    NewKernel k = tiny(unscale, "aten::_amp_foreach_non_finite_check_and_unscale_");
+    k.geometry.grid[0] = 320;
+    k.geometry.block[0] = 512;
+    k.duration_us += bytes / (c.law.unscale_dram_share * c.gpu.dram_peak_gbps * 1e3);
+    kernels.push_back(std::move(k));
+  }
+  kernels.push_back(tiny("Memcpy DtoH (Device -> Pinned)", "aten::_local_scalar_dense"));
+  insert_verdict(flow, range, host, std::move(kernels), edit);
+  edit.insert_after(flow.works.back(), tiny(update, "aten::_amp_update_scale_"));
+}
+
+std::vector<std::uint32_t> gradient_scaler(const Step& step, const Dataflow& flow) {
+  std::vector<std::uint32_t> ops;
+  const Backward range = backward_range(flow);
+  std::uint32_t last_check = no_row;
+  for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
+    if (op_name(step, flow.ops[i]).find("_amp_foreach") != std::string_view::npos) last_check = i;
+  }
+  if (last_check == no_row) return ops;
+  bool waits = false;  // whether the verdict was fetched
+  for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
+    const FlowOp& op = flow.ops[i];
+    const std::string_view name = op_name(step, op);
+    const bool scalar = largest(flow, op) <= 1;
+    const bool scales_loss = range.first != no_row && i + 3 > range.first && i < range.first &&
+                             name == "aten::mul" && scalar;
+    const bool prepares =
+        op.phase != FlowPhase::backward && i > range.last && i < last_check && scalar;
+    const bool fetches = !waits && i > last_check && name == "aten::_local_scalar_dense";
+    waits |= fetches;
+    if (name.find("_amp_") != name.npos || scales_loss || prepares || fetches) ops.push_back(i);
+  }
+  return ops;
+}
+
+void forget_scaler_wait(const Dataflow& flow, const std::vector<std::uint32_t>& ops, Step& step) {
+  for (const std::uint32_t i : ops) {
+    for (const std::uint32_t w : flow.works_of(flow.ops[i])) {
+      if (step.plan.works[w].engine != DeviceEngine::copy_to_host) continue;
+      const std::uint32_t from = step.plan.works[w].item;
+      if (from == no_index) continue;
+      for (std::uint32_t item = from;
+           item < std::min<std::size_t>(from + 4, step.plan.items.size()); ++item) {
+        HostItem& host = step.plan.items[item];
+        if (host.thread != step.plan.items[from].thread) continue;
+        if (item != from && host.work_count > 0) break;
+        if (host.wait == WaitFor::nothing) continue;
+        host.wait = WaitFor::nothing;
+        host.wait_work = no_index;
+        if (host.kind == ItemKind::sync) host.kind = ItemKind::call;
+      }
+    }
+  }
+}
+
+void remove_gradient_scaler(const Dataflow& flow, const std::vector<std::uint32_t>& ops,
+                            StepEdit& edit) {
+  for (const std::uint32_t i : ops) {
+    for (const std::uint32_t w : flow.works_of(flow.ops[i])) edit.drop(w, true);
+  }
+}
+
+}  // namespace tandem

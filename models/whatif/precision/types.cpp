@@ -1,0 +1,358 @@
+#include "models/whatif/precision/types.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "models/whatif/precision/conversions.h"
+
+namespace tandem {
+namespace {
+
+using K = FlowKind;
+
+/// Gradients of parameters and what a node hands on follow the type of the forward operation.
+bool follows_forward(FlowKind kind) {
+  switch (kind) {
+    case K::pointwise:
+    case K::cast:
+    case K::fill:
+    case K::gather:
+    case K::scatter:
+    case K::other:
+    case K::optimizer: return false;
+    default: return true;
+  }
+}
+
+/// Large operands decide the type; scalars do not.
+DataType promoted(const Dataflow& flow, const FlowOp& op, const std::vector<DataType>& types,
+                  bool& mixed) {
+  DataType widest = DataType::unknown;
+  const bool first_only = op.kind == K::batch_norm || op.kind == K::batch_norm_backward;
+  for (const FlowUse& use : flow.inputs_of(op)) {
+    const DataType type = types[use.tensor];
+    if (!is_float(type) || (flow.tensors[use.tensor].elements <= 1 && widest != DataType::unknown))
+      continue;
+    if (widest == DataType::unknown) {
+      widest = type;
+      if (first_only) break;
+    } else if (type != widest) {
+      mixed = true;
+      if (type == DataType::fp32) widest = type;
+    }
+  }
+  return widest;
+}
+
+DataType traced_type(const Dataflow& flow, const FlowOp& op) {
+  for (const std::uint32_t t : flow.outputs_of(op)) {
+    if (is_float(flow.tensors[t].type)) return flow.tensors[t].type;
+  }
+  for (const FlowUse& use : flow.inputs_of(op)) {
+    if (is_float(flow.tensors[use.tensor].type)) return flow.tensors[use.tensor].type;
+  }
+  return DataType::unknown;
+}
+
+TypeChange unchanged(const Dataflow& flow) {
+  TypeChange change;
+  for (const FlowTensor& t : flow.tensors) change.tensors.push_back(t.type);
+  for (const FlowOp& op : flow.ops) {
+    change.ops.push_back(traced_type(flow, op));
+    change.policies.push_back(cast_policy(op.kind, {}));
+  }
+  change.old_ops = change.ops;
+  change.mixed.assign(flow.ops.size(), false);
+  return change;
+}
+
+/// Argument position of the activation of a layer; the others are parameters if nobody made them.
+std::uint8_t activation_argument(const FlowOp& op, std::size_t inputs) {
+  return op.kind == K::matmul && inputs >= 3 ? 1 : 0;
+}
+
+class Autocast {
+ public:
+  Autocast(const Trace& trace, const Dataflow& flow, DataType half)
+      : trace_(trace),
+        flow_(flow),
+        half_(half),
+        backward_(flow),
+        idle_(idle_conversions(trace, flow.nesting)),
+        change_(unchanged(flow)) {}
+
+  TypeChange run() {
+    for (std::uint32_t i = 0; i < flow_.ops.size(); ++i) {
+      const FlowOp& op = flow_.ops[i];
+      if (op.phase == FlowPhase::forward) {
+        forward(i, op);
+      } else if (op.phase == FlowPhase::backward) {
+        backward(i, op);
+      }
+    }
+    std::stable_sort(change_.casts.begin(), change_.casts.end(),
+                     [](const PlannedCast& a, const PlannedCast& b) {
+                       return std::pair(a.op, a.after) < std::pair(b.op, b.after);
+                     });
+    return std::move(change_);
+  }
+
+ private:
+  void forward(std::uint32_t i, const FlowOp& op) {
+    align_list(i, op);
+    if (change_.ops[i] == DataType::unknown) return;
+    forward_of_[op.sequence] = i;
+    resolve_parts(i, op);
+    bool mixed = false;
+    DataType type = promoted(flow_, op, change_.tensors, mixed);
+    const CastPolicy policy = change_.policies[i] = policy_of(op);
+    switch (policy) {
+      case CastPolicy::lower: type = half_; break;
+      case CastPolicy::full: type = DataType::fp32; break;
+      case CastPolicy::promote: break;
+    }
+    if (type == DataType::unknown) type = change_.ops[i];
+    const bool in_place = op_name(op).ends_with('_') && op.input_count > 0;
+    if (policy == CastPolicy::promote && in_place && op.kind != K::cast) {
+      const DataType own = change_.tensors[flow_.inputs_of(op)[0].tensor];
+      if (is_float(own)) type = own;
+    }
+    if (policy == CastPolicy::promote) {
+      change_.mixed[i] = mixed;
+      if (mixed) promoted_gradients(i, op);
+    } else {
+      cast_inputs(i, op, type);
+    }
+    set_outputs(i, op, type);
+  }
+
+  /// `x.to(y.dtype)` does something once autocast makes y 16-bit.
+  void align_list(std::uint32_t i, const FlowOp& op) {
+    const AlignedList list = aligned_list(trace_, flow_, op, last_forward_, idle_);
+    last_forward_ = trace_.ops.begin[op.op];
+    if (list.conversions == 0 || !made_in_half(i, list.elements)) return;
+    const FlowUse& use = flow_.inputs_of(op)[0];
+    for (std::size_t k = 0; k < list.conversions; ++k) {
+      change_.casts.push_back(
+          {i, false, list.elements, DataType::fp32, half_, false, i, use.argument});
+      cast_gradient(op, {i, true, list.elements, half_, DataType::fp32, false, i, use.argument});
+    }
+    joined_ = list.elements * static_cast<std::int64_t>(list.operands);
+  }
+
+  /// Whether an earlier forward operation makes a 16-bit tensor of `elements`.
+  bool made_in_half(std::uint32_t i, std::int64_t elements) const {
+    for (std::uint32_t k = 0; k < i; ++k) {
+      if (flow_.ops[k].phase != FlowPhase::forward) continue;
+      for (const std::uint32_t t : flow_.outputs_of(flow_.ops[k])) {
+        if (flow_.tensors[t].elements == elements && is_half(change_.tensors[t])) return true;
+      }
+    }
+    return false;
+  }
+
+  std::string_view op_name(const FlowOp& op) const {
+    const StringId id = trace_.ops.name[op.op];
+    return id.valid() ? trace_.strings.get(id) : std::string_view{};
+  }
+
+  /// What a layer does inside runs in the type that autocast gives to the layer.
+  CastPolicy policy_of(const FlowOp& op) const {
+    for (std::uint32_t r = op.op; r != no_row; r = flow_.nesting.parent[r]) {
+      const StringId id = trace_.ops.name[r];
+      const std::string_view name = id.valid() ? trace_.strings.get(id) : std::string_view{};
+      if (!name.starts_with("aten::")) continue;
+      if (cast_policy(flow_kind(name), {}) == CastPolicy::lower) return CastPolicy::lower;
+    }
+    return cast_policy(op.kind, op_name(op));
+  }
+
+  /// Type of a tensor of `elements` that may be a part of one made shortly before, or be made of
+  /// it: splits and selections are views and leave no trace.
+  DataType nearby(std::uint32_t i, std::int64_t elements) const {
+    constexpr std::uint32_t look_back = 24;
+    constexpr std::int64_t parts = 4;
+    const FlowPhase phase = flow_.ops[i].phase;
+    for (std::uint32_t k = i; k-- > (i > look_back ? i - look_back : 0);) {
+      if (flow_.ops[k].phase != phase) continue;
+      for (const std::uint32_t t : flow_.outputs_of(flow_.ops[k])) {
+        const std::int64_t n = flow_.tensors[t].elements;
+        if (n <= 0 || !is_float(change_.tensors[t])) continue;
+        const std::int64_t large = std::max(n, elements), small = std::min(n, elements);
+        if (large % small == 0 && large / small <= parts) return change_.tensors[t];
+      }
+    }
+    return DataType::unknown;
+  }
+
+  /// Activations that no operation of the step makes.
+  void resolve_parts(std::uint32_t i, const FlowOp& op) {
+    const auto inputs = flow_.inputs_of(op);
+    const bool batched =
+        op.kind == K::attention || op_name(op).find("bmm") != std::string_view::npos;
+    for (const FlowUse& use : inputs) {
+      const FlowTensor& tensor = flow_.tensors[use.tensor];
+      if (tensor.producer != no_row || tensor.type != DataType::fp32 || tensor.elements <= 1)
+        continue;
+      if (joined_ > 0 && tensor.elements == joined_) {
+        change_.tensors[use.tensor] = half_;
+        continue;
+      }
+      if (!batched && use.argument != activation_argument(op, inputs.size())) continue;
+      const DataType type = nearby(i, tensor.elements);
+      if (is_half(type)) change_.tensors[use.tensor] = type;
+    }
+  }
+
+  void set_outputs(std::uint32_t i, const FlowOp& op, DataType type) {
+    change_.ops[i] = type;
+    for (const std::uint32_t t : flow_.outputs_of(op)) {
+      if (is_float(flow_.tensors[t].type)) change_.tensors[t] = type;
+    }
+  }
+
+  /// Products that follow each other directly read one tensor (queries, keys, values) rather than
+  /// each other's results.
+  std::uint32_t shared_input(std::uint32_t tensor) const {
+    for (std::uint32_t t = tensor; flow_.tensors[t].producer != no_row;) {
+      const FlowOp& maker = flow_.ops[flow_.tensors[t].producer];
+      const auto inputs = flow_.inputs_of(maker);
+      const bool layer = maker.kind == K::matmul && maker.phase == FlowPhase::forward &&
+                         op_name(maker).find("bmm") == std::string_view::npos;
+      if (!layer) return t;
+      const std::size_t at = inputs.size() >= 3 ? 1 : 0;
+      const std::uint32_t read = inputs[at].tensor;
+      if (flow_.tensors[read].elements != flow_.tensors[t].elements) break;
+      t = read;
+    }
+    return tensor;
+  }
+
+  void cast_inputs(std::uint32_t i, const FlowOp& op, DataType type) {
+    // Queries, keys and values come from products, through views that leave no trace.
+    if (op.kind == K::attention) return;
+    const auto inputs = flow_.inputs_of(op);
+    std::size_t floats = 0;
+    for (const FlowUse& use : inputs) floats += is_float(change_.tensors[use.tensor]);
+    for (const FlowUse& use : inputs) {
+      const std::uint32_t t = op.kind == K::matmul ? shared_input(use.tensor) : use.tensor;
+      const DataType from = change_.tensors[t];
+      if (!is_float(from) || from == type) continue;
+      const FlowTensor& tensor = flow_.tensors[t];
+      // Parameters of norms stay in FP32; so do their kernels.
+      if (type == DataType::fp32 && tensor.producer == no_row) continue;
+      const bool activation = use.argument == activation_argument(op, floats);
+      const bool parameter = tensor.producer == no_row && !activation;
+      change_.casts.push_back({i, false, tensor.elements, from, type, parameter, i, use.argument});
+      if (parameter || tensor.producer != no_row) {
+        cast_gradient(op, {i, true, tensor.elements, type, from, parameter, i, use.argument});
+      }
+    }
+  }
+
+  /// The gradient of a cast tensor is cast back.
+  void cast_gradient(const FlowOp& op, PlannedCast cast) {
+    cast.op = backward_.last_of(op.sequence);
+    if (cast.op == no_row) return;
+    change_.casts.push_back(cast);
+    gradients_[op.sequence].push_back({cast.elements, cast.to});
+  }
+
+  /// A sum of two types gives each operand a gradient of its own type.
+  void promoted_gradients(std::uint32_t i, const FlowOp& op) {
+    const std::uint32_t at = backward_.last_of(op.sequence);
+    if (at == no_row) return;
+    for (const FlowUse& use : flow_.inputs_of(op)) {
+      const FlowTensor& tensor = flow_.tensors[use.tensor];
+      const DataType type = change_.tensors[use.tensor];
+      if (!is_half(type) || tensor.producer == no_row || tensor.elements <= 1) continue;
+      change_.casts.push_back(
+          {at, true, tensor.elements, DataType::fp32, type, false, i, use.argument});
+    }
+  }
+
+  void backward(std::uint32_t i, const FlowOp& op) {
+    if (change_.ops[i] == DataType::unknown) return;
+    const auto found = forward_of_.find(op.sequence);
+    const bool known = found != forward_of_.end();
+    const bool same_kind =
+        known && (follows_forward(op.kind) || flow_.ops[found->second].kind == op.kind ||
+                  flow_.ops[found->second].kind == K::pooling);
+    bool mixed = false;
+    DataType type =
+        same_kind ? change_.ops[found->second] : promoted(flow_, op, change_.tensors, mixed);
+    if (!same_kind && (op.kind == K::fill || op.kind == K::cast) && op.output_count > 0) {
+      const DataType near = nearby(i, flow_.tensors[flow_.outputs_of(op)[0]].elements);
+      if (near != DataType::unknown) type = near;
+    }
+    if (type == DataType::unknown) type = change_.ops[i];
+    set_outputs(i, op, type);
+    retype_gradients(op);
+  }
+
+  void retype_gradients(const FlowOp& op) {
+    const auto cast = gradients_.find(op.sequence);
+    if (cast == gradients_.end()) return;
+    for (const std::uint32_t t : flow_.outputs_of(op)) {
+      for (const auto& [elements, type] : cast->second) {
+        if (flow_.tensors[t].elements == elements) change_.tensors[t] = type;
+      }
+    }
+  }
+
+  const Trace& trace_;
+  const Dataflow& flow_;
+  DataType half_;
+  BackwardIndex backward_;
+  std::vector<IdleConversion> idle_;
+  std::int64_t joined_ = 0;   // elements of the latest list brought to 16 bits
+  TimePoint last_forward_{};  // begin of the forward operation before
+  TypeChange change_;
+  std::unordered_map<std::int64_t, std::uint32_t> forward_of_;  // sequence -> last forward op
+  std::unordered_map<std::int64_t, std::vector<std::pair<std::int64_t, DataType>>> gradients_;
+};
+
+/// A copy that does nothing but change between FP32 and 16 bits.
+bool is_precision_cast(const Dataflow& flow, const FlowOp& op) {
+  if (op.kind != K::cast || op.phase == FlowPhase::other) return false;
+  const auto inputs = flow.inputs_of(op);
+  const auto outputs = flow.outputs_of(op);
+  if (inputs.empty() || outputs.empty()) return false;
+  const DataType from = flow.tensors[inputs[0].tensor].type;
+  const DataType to = flow.tensors[outputs[0]].type;
+  return is_float(from) && is_float(to) && from != to && (is_half(from) || is_half(to));
+}
+
+}  // namespace
+
+TypeChange autocast(const Trace& trace, const Dataflow& flow, DataType half) {
+  return Autocast(trace, flow, half).run();
+}
+
+TypeChange without_autocast(const Dataflow& flow) {
+  TypeChange change = unchanged(flow);
+  for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
+    const FlowOp& op = flow.ops[i];
+    if (op.phase == FlowPhase::other) continue;
+    if (is_precision_cast(flow, op)) change.removed.push_back(i);
+    if (is_half(change.ops[i])) change.ops[i] = DataType::fp32;
+  }
+  for (DataType& type : change.tensors) {
+    if (is_half(type)) type = DataType::fp32;
+  }
+  return change;
+}
+
+TypeChange with_half(const Dataflow& flow, DataType half) {
+  TypeChange change = unchanged(flow);
+  for (DataType& type : change.ops) {
+    if (is_half(type)) type = half;
+  }
+  for (DataType& type : change.tensors) {
+    if (is_half(type)) type = half;
+  }
+  return change;
+}
+
+}  // namespace tandem

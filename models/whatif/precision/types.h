@@ -1,0 +1,64 @@
+// Which type every tensor of a step has in another precision, and where casts stand: autocast's
+// rules on the dataflow of a trace. Pure; no times.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "models/step/dataflow.h"
+
+namespace tandem {
+
+/// What autocast does to an operation.
+enum class CastPolicy : std::uint8_t {
+  lower,    // runs in 16 bits: matrix products, convolutions, attention
+  full,     // runs in FP32: norms over rows, softmax, losses
+  promote,  // runs in the widest type of its operands
+};
+CastPolicy cast_policy(FlowKind kind, std::string_view name);
+
+/// FP32, FP16 or BF16.
+bool is_float(DataType type);
+bool is_half(DataType type);
+
+struct PlannedCast {
+  std::uint32_t op = 0;  // index of Dataflow::ops that it stands next to
+  bool after = false;    // after the operation; else before it
+  std::int64_t elements = 0;
+  DataType from = DataType::unknown, to = DataType::unknown;
+  bool parameter = false;     // of a weight or bias, or its gradient
+  std::uint32_t reader = 0;   // forward operation that reads the tensor in the other type
+  std::uint8_t argument = 0;  // as this argument
+};
+
+struct TypeChange {
+  std::vector<DataType> tensors;       // per tensor: its new type
+  std::vector<DataType> ops;           // per operation: type it computes in; unknown: no float
+  std::vector<DataType> old_ops;       // ... in the trace
+  std::vector<CastPolicy> policies;    // per operation, as part of what contains it
+  std::vector<bool> mixed;             // per operation: operands of two floating types meet
+  std::vector<PlannedCast> casts;      // in the order of their places
+  std::vector<std::uint32_t> removed;  // operations that vanish, ascending
+};
+
+/// From FP32 to `half` under autocast.
+TypeChange autocast(const Trace& trace, const Dataflow& flow, DataType half);
+/// From autocast to FP32: all 16-bit types become FP32, casts vanish.
+TypeChange without_autocast(const Dataflow& flow);
+/// From one 16-bit type to the other.
+TypeChange with_half(const Dataflow& flow, DataType half);
+
+/// Index of the backward operation after which the gradient of forward operation `op` is complete,
+/// or no_row if nothing runs backward.
+class BackwardIndex {
+ public:
+  explicit BackwardIndex(const Dataflow& flow);
+  std::uint32_t last_of(std::int64_t sequence) const;
+
+ private:
+  std::vector<std::pair<std::int64_t, std::uint32_t>> by_sequence_;  // descending; last op of each
+};
+
+}  // namespace tandem

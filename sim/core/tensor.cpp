@@ -1,0 +1,27 @@
+#include "sim/core/tensor.h"
+
+namespace tandem {
+
+int element_bytes(DataType type) {
+  switch (type) {
+    case DataType::unknown: return 0;
+    case DataType::fp32:
+    case DataType::tf32:
+    case DataType::int32: return 4;
+    case DataType::fp16:
+    case DataType::bf16: return 2;
+    case DataType::fp64:
+    case DataType::int64: return 8;
+    case DataType::int8:
+    case DataType::boolean: return 1;
+  }
+  return 0;
+}
+
+std::int64_t TensorShape::elements() const {
+  std::int64_t count = 1;
+  for (std::size_t i = 0; i < rank; ++i) count *= dims[i];
+  return count;
+}
+
+}  // namespace tandem

@@ -1,0 +1,36 @@
+// Types and shapes of tensor operands.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace tandem {
+
+enum class DataType : std::uint8_t {
+  unknown,
+  fp32,
+  tf32,
+  fp16,
+  bf16,
+  fp64,
+  int64,
+  int32,
+  int8,
+  boolean
+};
+
+/// Bytes of one element; 0 for `unknown`.
+int element_bytes(DataType type);
+
+/// A tensor operand of the operation that launched the kernel.
+struct TensorShape {
+  std::array<std::int64_t, 6> dims{};
+  std::array<std::int64_t, 6> strides{};  // in elements; all zero: not recorded
+  std::uint8_t rank = 0;
+  DataType type = DataType::unknown;
+  std::int64_t expanded = 1;  // elements that share storage (stride 0): numel / expanded are unique
+  bool channels_last = false;  // an image batch in NHWC order
+  std::int64_t elements() const;
+};
+
+}  // namespace tandem

@@ -1,0 +1,107 @@
+#include "sim/predict/calibrate_host.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "sim/engine/engine.h"
+#include "sim/metrics/intervals.h"
+
+namespace tandem {
+
+namespace {
+
+/// A loop this much longer than its GPU is busy waits for the host.
+constexpr double host_bound_ratio = 1.12;
+constexpr double smallest_factor = 0.05;
+constexpr double largest_factor = 20;
+constexpr int bisections = 30;
+constexpr std::size_t steady_copies = 6;
+
+HostModel scaled(HostModel host, double factor) {
+  host.gap_scale_aligned *= factor;
+  host.gap_scale_single *= factor;
+  return host;
+}
+
+double step_us(const Analysis& a, const HostModel& host) {
+  const StepPlan step = step_plan(a.trace, a.measured, host, Profiler::remove);
+  const Timeline t = simulate(repeat(step.plan, steady_copies, host));
+  return to_us(steady_period(step.plan, t, steady_copies));
+}
+
+double busy_us(const Analysis& a) {
+  const Timeline t = simulate(a.traced_step.plan);
+  std::vector<Interval> busy;
+  for (std::size_t w = 0; w < t.work_begin.size(); ++w) {
+    busy.push_back({t.work_begin[w], t.work_end[w]});
+  }
+  return to_us(union_length(busy, TimePoint{}, t.end));
+}
+
+/// Mean log of predicted over measured; grows with the factor.
+double mean_log_error(const std::vector<Analysis>& analyses, const std::vector<double>& measured,
+                      const std::vector<std::size_t>& chosen, double factor) {
+  double sum = 0;
+  for (const std::size_t i : chosen) {
+    const Analysis& a = analyses[i];
+    sum += std::log(step_us(a, scaled(a.configs.host, factor)) / measured[i]);
+  }
+  return sum / static_cast<double>(chosen.size());
+}
+
+double best_factor(const std::vector<Analysis>& analyses, const std::vector<double>& measured,
+                   const std::vector<std::size_t>& chosen) {
+  double low = std::log(smallest_factor);
+  double high = std::log(largest_factor);
+  for (int i = 0; i < bisections; ++i) {
+    const double middle = (low + high) / 2;
+    const bool long_steps = mean_log_error(analyses, measured, chosen, std::exp(middle)) > 0;
+    (long_steps ? high : low) = middle;
+  }
+  return std::exp((low + high) / 2);
+}
+
+void check(const TimedTrace& t) {
+  if (t.iteration_us > 0 && std::isfinite(t.iteration_us)) return;
+  throw InputError(t.path, "iteration time", std::to_string(t.iteration_us) + " us",
+                   "a positive time");
+}
+
+}  // namespace
+
+HostCalibration calibrate_host(const std::vector<TimedTrace>& traces,
+                               const ReplayOptions& options) {
+  HostCalibration out;
+  std::vector<Analysis> analyses;
+  std::vector<double> measured;
+  std::vector<std::size_t> chosen;
+  for (const TimedTrace& t : traces) {
+    check(t);
+    analyses.push_back(analyse(import_trace(t.path, options.import), options));
+    measured.push_back(t.iteration_us);
+    const bool used = t.iteration_us > host_bound_ratio * busy_us(analyses.back());
+    if (used) chosen.push_back(analyses.size() - 1);
+    out.rows.push_back({t.path, t.iteration_us, 0, 0, 0, used});
+  }
+  if (chosen.empty()) {
+    throw InputError("command line", "calibrate host", "no trace that the host limits",
+                     "a trace whose unprofiled iteration is over 1.12 times its GPU time, such as "
+                     "a small batch");
+  }
+  out.factor = best_factor(analyses, measured, chosen);
+  out.host = scaled(analyses.front().configs.host, out.factor);
+  for (std::size_t i = 0; i < analyses.size(); ++i) {
+    const HostModel& host = analyses[i].configs.host;
+    out.rows[i].before_us = step_us(analyses[i], host);
+    out.rows[i].after_us = step_us(analyses[i], scaled(host, out.factor));
+    if (!out.rows[i].used || chosen.size() < 2) continue;
+    std::vector<std::size_t> others = chosen;
+    std::erase(others, i);
+    const double factor = best_factor(analyses, measured, others);
+    out.rows[i].left_out_us = step_us(analyses[i], scaled(host, factor));
+  }
+  return out;
+}
+
+}  // namespace tandem

@@ -1,0 +1,27 @@
+#include "sim/predict/configs.h"
+
+#include <utility>
+
+namespace tandem {
+
+Configs load_configs(const std::string& folder, const std::string& host, const std::string& gpu) {
+  GpuCatalogue gpus = load_catalogue(folder + "/gpus");
+  EnergyCatalogue energies = load_energies(gpus);
+  if (is_gpu_file(gpu)) {
+    add_gpu(gpus, gpu);
+    add_energy_of(energies, gpus.gpus.back().name, gpu);
+  }
+  return {folder,
+          std::move(gpus),
+          load_host_model(folder + "/hosts/" + host + ".json"),
+          CostConstants::load(folder + "/kernels/costs.json"),
+          load_work_rules(folder + "/kernels/energy.json"),
+          std::move(energies),
+          TimeConstants::load(folder + "/kernels/time.json"),
+          load_retarget_law(folder + "/kernels/retarget.json"),
+          load_batch_law(folder + "/kernels/batch.json"),
+          load_fusion_law(folder + "/kernels/fusion.json"),
+          load_precision_law(folder + "/kernels/precision.json")};
+}
+
+}  // namespace tandem

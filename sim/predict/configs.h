@@ -1,0 +1,37 @@
+// Everything that a run reads from the config folder, read once.
+#pragma once
+
+#include <string>
+
+#include "models/arch/gpu_config.h"
+#include "models/energy/energy_config.h"
+#include "models/kernel/counters/cost_constants.h"
+#include "models/kernel/time/time_constants.h"
+#include "models/runtime/host_model.h"
+#include "models/whatif/batch/law.h"
+#include "models/whatif/compile/fusion_law.h"
+#include "models/whatif/gpu/retarget_law.h"
+#include "models/whatif/precision/law.h"
+
+namespace tandem {
+
+struct Configs {
+  std::string folder;
+  GpuCatalogue gpus;
+  HostModel host;
+  CostConstants costs;
+  WorkRules work_rules;
+  EnergyCatalogue energies;
+  TimeConstants time;
+  RetargetLaw retarget;
+  BatchLaw batch;
+  FusionLaw fusion;
+  PrecisionLaw precision;
+};
+
+/// `folder` holds gpus/, hosts/ and kernels/. Errors: InputError that names the file.
+/// `gpu`: what a scenario names; the path of a config joins the GPUs of the folder.
+Configs load_configs(const std::string& folder, const std::string& host,
+                     const std::string& gpu = "");
+
+}  // namespace tandem

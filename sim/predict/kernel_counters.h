@@ -1,0 +1,36 @@
+// The kernel model applied to every activity of a trace.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/arch/gpu_arch.h"
+#include "models/kernel/counters/cost_constants.h"
+#include "models/kernel/time/time_constants.h"
+#include "models/step/launches.h"
+#include "sim/core/error.h"
+#include "sim/metrics/gpu_metrics.h"
+#include "sim/trace/trace.h"
+
+namespace tandem {
+
+/// Counters per activity, with the traced durations, and what bounds it where the model of its time
+/// has a law. `cache`: "warm" or "cold".
+/// What the model cannot tell apart is counted in `losses`.
+std::vector<WorkCounters> kernel_counters(const Trace& trace, const TraceLaunches& launches,
+                                          const GpuArch& gpu, const CostConstants& constants,
+                                          const TimeConstants& time, const std::string& cache,
+                                          LossList& losses);
+
+/// Multiplies `scenario`, counters of the kernel model, by measured over model of the traced
+/// kernel.
+void apply_residual(const WorkCounters& measured, const WorkCounters& model,
+                    WorkCounters& scenario);
+
+/// Per activity the share of the device's places for blocks that its grid fills, 0..1.
+std::vector<double> places(const std::vector<WorkCounters>& counters);
+
+/// What turns counters into shares of time on this GPU.
+GpuScale gpu_scale(const GpuArch& gpu);
+
+}  // namespace tandem

@@ -1,0 +1,76 @@
+#include "sim/predict/measured_counters.h"
+
+#include <cmath>
+
+#include "sim/counters/match.h"
+#include "sim/counters/utilization.h"
+
+namespace tandem {
+
+namespace {
+
+constexpr double sector_bytes = 32;
+constexpr double wavefront_bytes = 128;
+
+/// Replaces `member` if the report holds the counter.
+void replace(const CounterValues& values, Counter counter, double scale, double& member) {
+  const double value = values[static_cast<std::size_t>(counter)];
+  if (!std::isnan(value)) member = value * scale;
+}
+
+void replace_counters(const CounterValues& values, WorkCounters& c) {
+  replace(values, Counter::smsp_elapsed_cycles, 1, c.smsp_elapsed_cycles);
+  replace(values, Counter::smsp_active_cycles, 1, c.smsp_active_cycles);
+  replace(values, Counter::smsp_issue_cycles, 1, c.smsp_issue_cycles);
+  replace(values, Counter::tc_active_cycles, 1, c.tc_active_cycles);
+  replace(values, Counter::tc_issue_cycles, 1, c.tc_issue_cycles);
+  replace(values, Counter::warp_active_cycles, 1, c.warp_active_cycles);
+  replace(values, Counter::l1_sectors, sector_bytes, c.l1_bytes);
+  replace(values, Counter::l2_sectors, sector_bytes, c.l2_bytes);
+  replace(values, Counter::dram_read_sectors, sector_bytes, c.dram_read_bytes);
+  replace(values, Counter::dram_write_sectors, sector_bytes, c.dram_write_bytes);
+  replace(values, Counter::shared_wavefronts, wavefront_bytes, c.shared_bytes);
+  c.modelled = true;
+}
+
+}  // namespace
+
+void add_measured_counters(Analysis& a, const std::string& path) {
+  if (!a.gpu) {
+    throw InputError(path, "--counters", "a trace of an unknown GPU", "--gpu NAME beside it");
+  }
+  const CounterReport report = read_counter_report(path);
+  a.losses.merge(report.losses);
+  std::int64_t matched = 0;
+  std::int64_t unmatched = 0;
+  std::int64_t similar = 0;
+  for (std::size_t step = 0; step < a.links.steps.size(); ++step) {
+    const StepMatch match = match_step(a.trace, a.links, report, step);
+    for (std::size_t k = 0; k < match.kernels.size(); ++k) {
+      const auto rows = match.rows.of(k);
+      if (rows.empty()) {
+        ++unmatched;
+        continue;
+      }
+      replace_counters(mean_counters(report, rows), a.counters[match.kernels[k].activity]);
+      ++matched;
+      similar += match.kernels[k].quality != MatchQuality::exact;
+    }
+  }
+  if (matched == 0) {
+    throw InputError(path, "", "no kernel of the trace", "a report of the same workload");
+  }
+  a.losses.add(
+      "counters_not_measured", Severity::info,
+      "kernels of the steps that the counter report does not hold; the kernel model stands "
+      "in for them",
+      unmatched);
+  if (similar > 0) {
+    a.losses.add("counters_of_similar_kernels", Severity::warning,
+                 "kernels whose counters are of launches with another grid, block, registers, "
+                 "shared memory or template arguments (another batch, precision or version?)",
+                 similar);
+  }
+}
+
+}  // namespace tandem

@@ -1,0 +1,15 @@
+// Nsight Compute counters in place of the kernel model's, where a report holds them.
+#pragma once
+
+#include <string>
+
+#include "sim/predict/predict.h"
+
+namespace tandem {
+
+/// Matches the report with every step of the trace and replaces the counters of matched kernels;
+/// what could not be matched is counted in Analysis::losses. Errors: InputError for an unreadable
+/// report, for one that matches nothing, and for a trace of an unknown GPU.
+void add_measured_counters(Analysis& analysis, const std::string& path);
+
+}  // namespace tandem

@@ -1,0 +1,33 @@
+#include "sim/predict/result.h"
+
+#include <array>
+
+namespace tandem {
+
+namespace {
+using E = EnergySummary;
+constexpr std::array<EnergyInfo, 14> energies{{
+    {"static_j", "J", "board power with nothing running x time of the step", &E::static_j},
+    {"dram_j", "J", "DRAM", &E::dram_j},
+    {"l2_j", "J", "L2", &E::l2_j},
+    {"l1_j", "J", "L1", &E::l1_j},
+    {"shared_j", "J", "shared memory", &E::shared_j},
+    {"compute_j", "J", "FP32 pipes", &E::compute_j},
+    {"tensor_j", "J", "tensor cores", &E::tensor_j},
+    {"instructions_j", "J", "warp instructions that are no multiplications", &E::instructions_j},
+    {"other_j", "J", "SMs that hold blocks: clocks, schedulers", &E::other_j},
+    {"error_j", "J", "standard deviation of the sum", &E::error_j},
+    {"estimated_share", "ratio", "of the dynamic energy, from kernels without shapes",
+     &E::estimated_share},
+    {"power_limited_share", "ratio", "of the step, lost to the clock that the power limit allows",
+     &E::power_limited_share},
+    {"lower_bound_data_movement_j", "J",
+     "least energy of the data movement (thesis equation 5.3); no part of the sum",
+     &E::lower_bound_data_movement_j},
+    {"lower_bound_error_j", "J", "standard deviation of that", &E::lower_bound_error_j},
+}};
+}  // namespace
+
+std::span<const EnergyInfo> energy_infos() { return energies; }
+
+}  // namespace tandem

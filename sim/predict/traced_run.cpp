@@ -1,0 +1,89 @@
+#include <algorithm>
+#include <utility>
+
+#include "models/arch/gpu_config.h"
+#include "sim/engine/engine.h"
+#include "sim/metrics/step_metrics.h"
+#include "sim/predict/kernel_counters.h"
+#include "sim/predict/measured_counters.h"
+#include "sim/predict/predict.h"
+#include "sim/predict/scenario.h"
+
+namespace tandem {
+
+namespace {
+
+TraceSummary summarize(const Trace& trace, const Links& links) {
+  TraceSummary s;
+  s.path = trace.path;
+  s.format = trace.format;
+  s.framework = trace.framework;
+  s.gpu = trace.devices.empty() ? "unknown" : trace.devices.front().name;
+  s.batch = batch_size(trace, links);
+  s.steps = static_cast<std::int64_t>(links.steps.size());
+  s.kernels = static_cast<std::int64_t>(trace.activities.size());
+  for (const std::uint32_t call : links.calls_in_order) {
+    s.launches += !links.activities_of_call.of(call).empty();
+  }
+  s.host_ops = static_cast<std::int64_t>(trace.ops.size());
+  s.streams = static_cast<std::int64_t>(trace.streams.size());
+  s.rank = trace.distributed.rank;
+  s.world_size = trace.distributed.world_size;
+  return s;
+}
+
+/// The config of the traced device; `--gpu` names it where none matches.
+std::optional<GpuArch> traced_gpu(const Trace& trace, const GpuCatalogue& catalogue,
+                                  const ReplayOptions& options, LossList& losses) {
+  const DeviceProperties device =
+      trace.devices.empty() ? DeviceProperties{} : trace.devices.front();
+  const DeviceMatch match = match_device(catalogue, device);
+  if (match.gpu != nullptr) return *match.gpu;
+  if (!options.gpu.empty()) return find_gpu(catalogue, options.gpu);
+  losses.add("unknown_device", Severity::warning,
+             "no GPU config matches the traced device \"" + device.name +
+                 "\"; nothing that needs one was computed (--gpu names one)");
+  return {};
+}
+
+}  // namespace
+
+Analysis analyse(Trace trace, const ReplayOptions& options) {
+  Analysis a;
+  a.trace = std::move(trace);
+  a.configs = load_configs(options.configs, options.host, options.gpu);
+  a.links = link_trace(a.trace);
+  a.losses = a.trace.losses;
+  a.losses.merge(a.links.losses);
+  a.summary = summarize(a.trace, a.links);
+  a.gpu = traced_gpu(a.trace, a.configs.gpus, options, a.losses);
+  if (a.gpu) {
+    const TraceLaunches launches(a.trace, a.links, ops_of_calls(a.trace).innermost);
+    a.counters = kernel_counters(a.trace, launches, *a.gpu, a.configs.costs, a.configs.time,
+                                 options.cache, a.losses);
+  }
+  a.pool = TracedPool(a.trace, places(a.counters));
+  const HostModel& host = a.configs.host;
+  const DeviceTiming timing(a.trace, a.links, host);
+  a.measured = measured_plan(a.trace, a.links, host, timing, a.pool);
+  a.losses.merge(a.measured.losses);
+  a.measured_timeline = simulate(a.measured.plan);
+  a.attribution.emplace(a.trace, a.links);
+  std::vector<MeasuredSpan> spans;
+  for (const PlanStep& step : a.measured.steps) {
+    spans.push_back({step.name, step.first_item, step.end_item});
+  }
+  a.fidelity = fidelity(a.trace, a.links, a.measured.plan, spans, a.measured_timeline);
+  if (!options.counters_path.empty()) {
+    a.model_counters = a.counters;
+    add_measured_counters(a, options.counters_path);
+  }
+  StepPlan step = step_plan(a.trace, a.measured, host, options.profiler);
+  a.losses.merge(step.losses);
+  a.traced_step = cut_step(a.trace, a.links, std::move(step));
+  if (a.gpu) a.memory = measured_peak(a, nullptr);
+  if (a.memory) a.shape_item_bytes = shape_item_bytes(a, a.traced_step);
+  return a;
+}
+
+}  // namespace tandem

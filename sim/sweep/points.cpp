@@ -1,0 +1,200 @@
+#include "sim/sweep/points.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "models/arch/gpu_config.h"
+#include "models/arch/gpu_fields.h"
+#include "models/whatif/compile/compile.h"
+#include "models/whatif/precision/precision.h"
+#include "sim/sweep/pareto.h"
+
+namespace tandem {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view gpu_prefix = "gpu.";
+
+/// The GPU of a point before its overrides.
+const GpuArch& point_gpu(const SweepBase& base, const std::string& name) {
+  const Analysis& a = base.analysis;
+  if (!name.empty()) return find_gpu(a.configs.gpus, name);
+  if (a.gpu) return *a.gpu;
+  throw InputError(a.summary.path, "gpu", "a trace of an unknown GPU", "an axis \"gpu\"");
+}
+
+double gpu_number(const GpuArch& gpu, const std::string& parameter) {
+  const Place place{"sweep", parameter};
+  const std::string key = parameter.substr(gpu_prefix.size());
+  const Json value = find_field(gpu_fields(), key, place).write(gpu);
+  if (!value.is_number()) place.fail(describe_json(value), "a key whose value is a number");
+  return value.get<double>();
+}
+
+bool is_whole(const GpuArch& gpu, const std::string& parameter) {
+  const std::string key = parameter.substr(gpu_prefix.size());
+  return find_field(gpu_fields(), key, {"sweep", parameter}).write(gpu).is_number_integer();
+}
+
+/// "gpu.KEY=VALUE"; a scale "x0.5" refers to `gpu`.
+std::string override_text(const GpuArch& gpu, const Setting& setting) {
+  if (!setting.value.starts_with("x")) return setting.name + "=" + setting.value;
+  const double scaled = gpu_number(gpu, setting.name) * std::stod(setting.value.substr(1));
+  if (is_whole(gpu, setting.name)) return fmt::format("{}={}", setting.name, std::llround(scaled));
+  return fmt::format("{}={}", setting.name, scaled);
+}
+
+void add_file_if_there(ContentHash& hash, const std::string& path, std::string_view name) {
+  std::error_code error;
+  if (fs::is_regular_file(path, error)) hash.add_file(path, name);
+}
+
+/// A trace and the meta file that may lie beside it.
+void add_trace(ContentHash& hash, const std::string& path) {
+  hash.add_file(path, "trace");
+  const std::size_t suffix = path.rfind(".json");
+  if (suffix == std::string::npos) return;
+  add_file_if_there(hash, path.substr(0, suffix) + ".meta.json", "meta");
+}
+
+void add_configs(ContentHash& hash, const std::string& configs) {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (const auto& entry : fs::recursive_directory_iterator(configs, error)) {
+    const std::string name = fs::path(entry.path()).lexically_relative(configs).string();
+    if (entry.path().extension() == ".json" && !name.starts_with("experiments")) {
+      files.push_back(name);
+    }
+  }
+  if (error) throw InputError(configs, "", error.message(), "the folder of configs");
+  std::sort(files.begin(), files.end());
+  for (const std::string& name : files) hash.add_file((fs::path(configs) / name).string(), name);
+}
+
+void check_value(const SweepBase& base, const std::string& name, const std::string& value) {
+  if (name == "precision" && value != "as-traced") parse_precision(value);
+  if (name == "mode") parse_mode(value);
+  if (name == "compiler") parse_compiler(value);
+  if (name == "attention") parse_attention(value);
+  if (name == "gpu") find_gpu(base.analysis.configs.gpus, value);
+  if (name.starts_with(gpu_prefix)) {
+    find_field(gpu_fields(), name.substr(gpu_prefix.size()), {"sweep", name});
+  }
+}
+
+std::vector<std::size_t> front_of(const Sweep& sweep) {
+  if (!sweep.experiment.pareto) return {};
+  const ParetoQuestion& q = *sweep.experiment.pareto;
+  return pareto_front(metric_column(sweep, q.x), metric_column(sweep, q.y), q.x_goal, q.y_goal);
+}
+
+}  // namespace
+
+SweepBase load_sweep_base(const Experiment& experiment, const std::string& configs) {
+  SweepBase base;
+  base.options.configs = configs;
+  base.options.trace_path = experiment.trace;
+  base.options.base_path = experiment.base;
+  base.analysis = analyse(import_trace(experiment.trace, {}), base.options);
+  if (!experiment.base.empty()) {
+    base.second = analyse(import_trace(experiment.base, {}), base.options);
+  }
+  return base;
+}
+
+void check_values(const SweepBase& base, const Experiment& experiment, const std::string& path) {
+  const auto check = [&](const std::string& key, const std::string& name,
+                         const std::string& value) {
+    try {
+      check_value(base, name, value);
+    } catch (const InputError& error) {
+      throw InputError(path, key, error.found(), error.expected());
+    }
+  };
+  const auto check_all = [&](const std::string& key, const std::vector<Axis>& axes) {
+    for (const Axis& axis : axes) {
+      for (const std::string& value : axis.values) check(key + "." + axis.name, axis.name, value);
+    }
+  };
+  check_all("axes", experiment.axes);
+  if (!experiment.elasticity) return;
+  check_all("elasticity.at", experiment.elasticity->at);
+  for (const std::string& parameter : experiment.elasticity->parameters) {
+    check("elasticity.parameters", parameter, "");
+  }
+}
+
+ReplayOptions point_options(const SweepBase& base, const Point& point) {
+  ReplayOptions options = base.options;
+  options.gpu = value_of(point, "gpu");
+  for (const Setting& s : point) {
+    if (s.name == "batch") options.batch = std::stoll(s.value);
+    if (s.name == "precision") options.precision = s.value == "as-traced" ? "" : s.value;
+    if (s.name == "mode") options.mode.mode = parse_mode(s.value);
+    if (s.name == "compiler") options.compiler = s.value;
+    if (s.name == "attention") options.attention = s.value;
+    if (s.name.starts_with(gpu_prefix)) {
+      options.overrides.push_back(override_text(point_gpu(base, options.gpu), s));
+    }
+  }
+  return options;
+}
+
+double parameter_value(const SweepBase& base, const Point& point, const std::string& parameter) {
+  const ReplayOptions options = point_options(base, point);
+  GpuArch gpu = point_gpu(base, options.gpu);
+  apply_overrides(gpu, options.overrides);
+  return gpu_number(gpu, parameter);
+}
+
+PointResult predict_point(const SweepBase& base, const Point& point) {
+  const ReplayOptions options = point_options(base, point);
+  if (base.second && options.batch) {
+    return measure_point(predict(base.analysis, *base.second, options).result);
+  }
+  return measure_point(predict(base.analysis, options).result);
+}
+
+std::uint64_t hash_inputs(const Experiment& experiment, const std::string& configs,
+                          const std::string& version) {
+  ContentHash hash;
+  hash.add(version);
+  // Errors of points name the trace.
+  hash.add(experiment.trace);
+  hash.add(experiment.base);
+  add_trace(hash, experiment.trace);
+  if (!experiment.base.empty()) add_trace(hash, experiment.base);
+  add_configs(hash, configs);
+  return hash.value();
+}
+
+Sweep run_sweep(const Experiment& experiment, const SweepBase& base, PointStore* store,
+                const RunOptions& options) {
+  Sweep sweep;
+  sweep.experiment = experiment;
+  sweep.points = grid_points(experiment.axes);
+  std::vector<Point> all = sweep.points;
+  if (experiment.elasticity) {
+    const std::vector<Point> more = elasticity_points(*experiment.elasticity);
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  sweep.results = run_points(
+      all, [&](const Point& p) { return predict_point(base, p); }, store, options);
+  if (experiment.elasticity) {
+    const std::span<const PointResult> around(sweep.results.begin() + sweep.points.size(),
+                                              sweep.results.end());
+    sweep.elasticities = elasticities(
+        *experiment.elasticity, around,
+        [&](const Point& p, const std::string& name) { return parameter_value(base, p, name); });
+  }
+  sweep.results.resize(sweep.points.size());
+  sweep.front = front_of(sweep);
+  return sweep;
+}
+
+}  // namespace tandem

@@ -1,0 +1,45 @@
+// A sweep's points as predictions from one trace in memory.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "sim/predict/predict.h"
+#include "sim/sweep/run.h"
+#include "sim/sweep/tables.h"
+
+namespace tandem {
+
+/// What all points of a sweep start from. Read-only while points are predicted.
+struct SweepBase {
+  ReplayOptions options;
+  Analysis analysis;
+  std::optional<Analysis> second;  // of Experiment::base
+};
+
+/// Errors: InputError for a value of an axis, or a parameter, that no point could be predicted
+/// with: an unknown precision, mode, compiler, GPU or number of the GPU. `path`: of the experiment.
+void check_values(const SweepBase& base, const Experiment& experiment, const std::string& path);
+
+/// Reads the traces of `experiment`. `configs`: config folder. Errors: InputError.
+SweepBase load_sweep_base(const Experiment& experiment, const std::string& configs);
+
+/// The options of one point. Errors: InputError for values that name nothing.
+ReplayOptions point_options(const SweepBase& base, const Point& point);
+
+/// The value of `parameter` (gpu.KEY) of the GPU at `point`. Errors: InputError.
+double parameter_value(const SweepBase& base, const Point& point, const std::string& parameter);
+
+PointResult predict_point(const SweepBase& base, const Point& point);
+
+/// Everything the points' results depend on but the points: contents of traces, their meta files
+/// and configs, and `version` of the program. Errors: InputError.
+std::uint64_t hash_inputs(const Experiment& experiment, const std::string& configs,
+                          const std::string& version);
+
+/// Grid, Pareto front and elasticities. `store`: where finished points are kept, or null.
+Sweep run_sweep(const Experiment& experiment, const SweepBase& base, PointStore* store,
+                const RunOptions& options);
+
+}  // namespace tandem

@@ -1,0 +1,145 @@
+// Which operation feeds which, on steps of a few operations.
+#include "models/step/dataflow.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/models/whatif/flow_for_tests.h"
+
+namespace tandem {
+namespace {
+
+using test::FlowMaker;
+
+constexpr std::string_view half2 = R"(["c10::Half","c10::Half"])";
+constexpr std::string_view node = "autograd::engine::evaluate_function: ";
+
+/// Operation that made operand `argument` of operation `op`; no_row: none of the step.
+std::uint32_t maker_of(const Dataflow& flow, std::size_t op, std::uint8_t argument) {
+  for (const FlowUse& use : flow.inputs_of(flow.ops[op])) {
+    if (use.argument == argument) return flow.tensors[use.tensor].producer;
+  }
+  ADD_FAILURE() << "no operand " << int{argument};
+  return no_row;
+}
+
+TEST(FlowKind, FollowsTheNameOfTheOperation) {
+  EXPECT_EQ(flow_kind("aten::addmm"), FlowKind::matmul);
+  EXPECT_EQ(flow_kind("aten::cudnn_convolution"), FlowKind::convolution);
+  EXPECT_EQ(flow_kind("aten::convolution_backward"), FlowKind::convolution_backward);
+  EXPECT_EQ(flow_kind("aten::cudnn_batch_norm_backward"), FlowKind::batch_norm_backward);
+  EXPECT_EQ(flow_kind("aten::native_layer_norm"), FlowKind::row_norm);
+  EXPECT_EQ(flow_kind("aten::_cudnn_attention_backward"), FlowKind::attention_backward);
+  EXPECT_EQ(flow_kind("aten::_embedding_bag"), FlowKind::other);
+  EXPECT_EQ(flow_kind("aten::_foreach_mul_"), FlowKind::optimizer);
+  EXPECT_EQ(flow_kind("aten::clamp_min_"), FlowKind::pointwise);
+  EXPECT_EQ(flow_kind("an operation of tomorrow"), FlowKind::pointwise);
+}
+
+TEST(Dataflow, BindsOperandsToTheLatestTensorOfTheirSizeAndType) {
+  FlowMaker m;
+  m.op("aten::copy_", "[[8,16],[8,16],[]]", R"(["c10::Half","float","Scalar"])");
+  m.op("aten::mm", "[[8,16],[16,4]]", half2);
+  m.op("aten::relu", "[[8,4]]", R"(["c10::Half"])");
+  m.op("aten::add", "[[8,4],[8,4],[]]", R"(["c10::Half","c10::Half","Scalar"])");
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 4U);
+  EXPECT_EQ(maker_of(flow, 0, 1), no_row);  // the FP32 original comes from outside
+  EXPECT_EQ(maker_of(flow, 1, 0), 0U);
+  EXPECT_EQ(maker_of(flow, 1, 1), no_row);  // a weight
+  EXPECT_EQ(maker_of(flow, 2, 0), 1U);
+  EXPECT_EQ(maker_of(flow, 3, 0), 2U);  // relu
+  EXPECT_EQ(maker_of(flow, 3, 1), 1U);  // two operands are two tensors
+  EXPECT_EQ(flow.tensors[flow.outputs_of(flow.ops[1])[0]].elements, 8 * 4);
+}
+
+TEST(Dataflow, ConvolutionsHaveTheOutputOfTheirStrideAndPadding) {
+  FlowMaker m;
+  // 56 + 2 x 1 - 3, halved, + 1 = 28 pixels a side.
+  m.op("aten::cudnn_convolution", "[[2,8,56,56],[16,8,3,3],[],[],[],[]]",
+       R"(["float","float","ScalarList","ScalarList","ScalarList","Scalar"])",
+       R"(["","","[1, 1]","[2, 2]","[1, 1]","1"])");
+  m.op("aten::relu", "[[2,16,28,28]]", R"(["float"])");
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 2U);
+  EXPECT_EQ(flow.tensors[flow.outputs_of(flow.ops[0])[0]].elements, 2 * 16 * 28 * 28);
+  EXPECT_EQ(maker_of(flow, 1, 0), 0U);
+}
+
+TEST(Dataflow, AnOutputOfUnknownShapeIsWhatTheNextOneReads) {
+  FlowMaker m;
+  m.op("aten::cudnn_convolution", "[[2,8,56,56],[16,8,3,3]]", R"(["float","float"])");
+  m.op("aten::relu", "[[2,16,28,28]]", R"(["float"])");
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 2U);
+  EXPECT_EQ(maker_of(flow, 1, 0), 0U);
+}
+
+/// y = x w, relu, loss and the backward of both; forward numbers 1 and 2, loss 3.
+Dataflow small_training() {
+  FlowMaker m;
+  m.sequence = 1;
+  m.op("aten::mm", "[[8,16],[16,16]]", half2);
+  m.sequence = 2;
+  m.op("aten::relu", "[[8,16]]", R"(["c10::Half"])");
+  m.sequence = 3;
+  m.op("aten::mse_loss", "[[8,16],[8,16],[]]", R"(["c10::Half","c10::Half","Scalar"])");
+  m.thread = 1;
+  m.op(std::string(node) + "MseLossBackward0>aten::mse_loss_backward", "[[],[8,16],[8,16],[]]",
+       R"(["c10::Half","c10::Half","c10::Half","Scalar"])");
+  m.sequence = 2;
+  m.op(std::string(node) + "ReluBackward0>ReluBackward0>aten::threshold_backward",
+       "[[8,16],[8,16],[]]", R"(["c10::Half","c10::Half","Scalar"])");
+  m.sequence = 1;
+  m.op(std::string(node) + "MmBackward0>MmBackward0>aten::mm", "[[8,16],[16,16]]", half2);
+  m.thread = 0;
+  m.sequence = -1;
+  m.op("aten::_foreach_add_", "[[],[],[]]", R"(["TensorList","TensorList","Scalar"])");
+  return dataflow(m.step());
+}
+
+TEST(Dataflow, TheModelEndsWhereTheLossBeginsInBothDirections) {
+  const Dataflow flow = small_training();
+  ASSERT_EQ(flow.ops.size(), 7U);
+  const bool in_model[] = {true, true, false, false, true, true, false};
+  const FlowPhase phases[] = {FlowPhase::forward,  FlowPhase::forward,  FlowPhase::forward,
+                              FlowPhase::backward, FlowPhase::backward, FlowPhase::backward,
+                              FlowPhase::other};
+  for (std::size_t i = 0; i < flow.ops.size(); ++i) {
+    EXPECT_EQ(flow.ops[i].in_model, in_model[i]) << i;
+    EXPECT_EQ(flow.ops[i].phase, phases[i]) << i;
+  }
+}
+
+TEST(Dataflow, BackwardOperandsAreGradientsOrWhatTheForwardOperationKept) {
+  const Dataflow flow = small_training();
+  ASSERT_EQ(flow.ops.size(), 7U);
+  EXPECT_EQ(maker_of(flow, 4, 1), 1U);      // the result of relu
+  EXPECT_EQ(maker_of(flow, 5, 0), 4U);      // the gradient
+  EXPECT_EQ(maker_of(flow, 5, 1), no_row);  // the weight, not a result of the same size
+}
+
+TEST(Dataflow, OldProfilersOnlyNoteTheForwardThreadOfBackwardOperations) {
+  FlowMaker m;
+  m.sequence = 4;
+  m.op("aten::relu", "[[8,16]]", R"(["float"])");
+  m.thread = 1;
+  m.forward_thread = 1;
+  m.op("ReluBackward1>aten::threshold_backward", "[[8,16],[8,16],[]]",
+       R"(["float","float","Scalar"])");
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 2U);
+  EXPECT_EQ(flow.ops[1].phase, FlowPhase::backward);
+  EXPECT_TRUE(flow.ops[1].in_model);
+  EXPECT_EQ(maker_of(flow, 1, 1), 0U);  // the result of relu
+}
+
+TEST(Dataflow, OperationsWithoutShapesHaveNoOperands) {
+  FlowMaker m;
+  m.op("aten::relu", "", "");
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 1U);
+  EXPECT_EQ(flow.ops[0].input_count + flow.ops[0].output_count, 0U);
+}
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,78 @@
+// Steps of a few framework operations with shapes, for the dataflow and fusion tests.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "models/runtime/device_timing.h"
+#include "models/runtime/measured_plan.h"
+#include "models/step/step.h"
+#include "tests/unit/trace_for_tests.h"
+
+namespace tandem::test {
+
+/// One step of operations one after the other, each of 20 us with one kernel of 8 us.
+class FlowMaker {
+ public:
+  /// An operation and its kernel; `inside`: names of operations around it, outermost first, joined
+  /// by '>'. Returns its row.
+  std::uint32_t op(std::string_view path, std::string_view dims, std::string_view types,
+                   std::string_view concrete = "", std::string_view kernel = "vectorized") {
+    const double begin = 10 + 20.0 * n_;
+    std::uint32_t row = 0;
+    double depth = 0;
+    for (std::size_t at = 0; at != std::string_view::npos;) {
+      const std::size_t end = path.find('>', at);
+      const bool last = end == std::string_view::npos;
+      row = maker_.op(path.substr(at, last ? end : end - at), begin + depth, 18 - 2 * depth, thread,
+                      last ? dims : "");
+      maker_.trace.ops.sequence[row] = sequence;
+      maker_.trace.ops.forward_thread[row] = forward_thread;
+      if (last) {
+        maker_.trace.ops.types[row] = maker_.trace.strings.intern(types);
+        if (!strides.empty()) {
+          maker_.trace.ops.strides[row] = maker_.trace.strings.intern(strides);
+        }
+        if (!concrete.empty()) {
+          maker_.trace.ops.concrete[row] = maker_.trace.strings.intern(concrete);
+        }
+      }
+      depth += 0.5;
+      at = last ? end : end + 1;
+    }
+    maker_.launch(begin + 8, 4, 100 + n_, thread);
+    const std::uint32_t a = maker_.kernel(begin + 14, 8, 100 + n_, 0, kernel);
+    if (maker_.trace.geometries.empty()) maker_.trace.geometries.push_back({});
+    maker_.trace.activities.geometry[a] = GeometryId{0};
+    ++n_;
+    return row;
+  }
+
+  /// An operation that launches nothing.
+  void idle(std::string_view name, std::string_view dims, std::string_view types) {
+    const std::uint32_t row = maker_.op(name, 10 + 20.0 * n_, 2, thread, dims);
+    maker_.trace.ops.types[row] = maker_.trace.strings.intern(types);
+    ++n_;
+  }
+
+  /// The traced step as a what-if gets it.
+  Step step() {
+    maker_.step(0, 0, 20.0 * n_ + 40);
+    const HostModel host = load_host_model(TANDEM_SOURCE_DIR "/configs/hosts/default.json");
+    const Links links = link_trace(maker_.trace);
+    const DeviceTiming timing(maker_.trace, links, host);
+    const MeasuredPlan measured = measured_plan(maker_.trace, links, host, timing);
+    return cut_step(maker_.trace, links, step_plan(maker_.trace, measured, host, Profiler::keep));
+  }
+
+  std::int64_t sequence = -1;  // of the operations to come
+  std::string strides;         // likewise; empty: not recorded
+  std::int64_t forward_thread = 0;
+  std::size_t thread = 0;
+
+ private:
+  TraceMaker maker_;
+  int n_ = 0;
+};
+
+}  // namespace tandem::test

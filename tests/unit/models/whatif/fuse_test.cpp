@@ -1,0 +1,209 @@
+// What a compiler makes of a few operations; times worked out from the constants of the law.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "models/arch/gpu_config.h"
+#include "models/kernel/classify/classify.h"
+#include "models/whatif/compile/compile.h"
+#include "models/whatif/compile/groups.h"
+#include "models/whatif/compile/kernels.h"
+#include "tests/unit/models/whatif/flow_for_tests.h"
+
+namespace tandem {
+namespace {
+
+using test::FlowMaker;
+
+constexpr std::string_view float1 = R"(["float"])";
+constexpr std::string_view float2 = R"(["float","float"])";
+
+struct Bench {
+  GpuCatalogue gpus = load_catalogue(TANDEM_SOURCE_DIR "/configs/gpus");
+  FusionLaw law = load_fusion_law(TANDEM_SOURCE_DIR "/configs/kernels/fusion.json");
+  HostModel host = load_host_model(TANDEM_SOURCE_DIR "/configs/hosts/default.json");
+  LossList losses;
+  JitReport report;
+  const GpuArch& gpu() const { return find_gpu(gpus, "h200_sxm"); }
+  Step compile(Step step, Compiler compiler = Compiler::inductor) {
+    return with_jit(std::move(step), {compiler, AttentionPath::keep}, gpu(), law, host, losses,
+                    &report);
+  }
+};
+
+std::vector<std::string> kernel_names(const Step& step) {
+  std::vector<std::string> names;
+  for (const DeviceWork& work : step.plan.works) {
+    names.emplace_back(step.trace.strings.get(step.trace.activities.name[work.source]));
+  }
+  return names;
+}
+
+std::size_t generated(const Step& step) {
+  const auto names = kernel_names(step);
+  return static_cast<std::size_t>(std::count_if(
+      names.begin(), names.end(), [](const auto& n) { return n.starts_with("triton_"); }));
+}
+
+TEST(Fuse, AChainOfPointwiseOperationsBecomesOneKernelOfItsOuterBytes) {
+  FlowMaker m;
+  m.op("aten::mul", "[[1024,1024],[1024,1024]]", float2);
+  m.op("aten::relu", "[[1024,1024]]", float1);
+  m.op("aten::exp", "[[1024,1024]]", float1);
+  Bench s;
+  const Step out = s.compile(m.step());
+  ASSERT_EQ(out.plan.works.size(), 1U);
+  EXPECT_EQ(kernel_names(out)[0], "triton_poi_fused_exp_mul_relu_0");
+  // Two tensors read, one written, 4 MiB each; before, every operation wrote and read its own.
+  const double bytes = 3 * 1024.0 * 1024 * 4;
+  const double us = s.law.pointwise.floor_us +
+                    bytes / (s.law.pointwise.dram_share * s.gpu().dram_peak_gbps * 1e3);
+  EXPECT_NEAR(to_us(out.plan.works[0].duration), us, 1e-6);
+  EXPECT_EQ(s.report.bytes_after, bytes);
+  EXPECT_EQ(s.report.bytes_before, 7 * 1024.0 * 1024 * 4);
+  EXPECT_EQ(s.report.kernels_before, 3U);
+  EXPECT_EQ(s.report.kernels_after, 1U);
+}
+
+TEST(Fuse, AMatrixProductSeparatesKernelsAndStays) {
+  FlowMaker m;
+  m.op("aten::relu", "[[256,256]]", float1);
+  m.op("aten::mm", "[[256,256],[256,256]]", float2, "", "sgemm");
+  m.op("aten::relu", "[[256,256]]", float1);
+  Bench s;
+  const Step out = s.compile(m.step());
+  const auto names = kernel_names(out);
+  ASSERT_EQ(names.size(), 3U);
+  EXPECT_TRUE(names[0].starts_with("triton_poi"));
+  EXPECT_EQ(names[1], "sgemm");
+  EXPECT_TRUE(names[2].starts_with("triton_poi"));
+}
+
+TEST(Fuse, EqualConversionsOfATensorAreMadeOnce) {
+  FlowMaker m;
+  m.op("aten::relu", "[[256,256]]", float1);
+  for (int i = 0; i < 3; ++i) {
+    m.op("aten::copy_", "[[256,256],[256,256],[]]", R"(["c10::Half","float","Scalar"])");
+    m.op("aten::mm", "[[256,256],[256,256]]", R"(["c10::Half","c10::Half"])", "", "hgemm");
+  }
+  Bench s;
+  const Step out = s.compile(m.step());
+  EXPECT_EQ(generated(out), 1U);  // relu and one conversion
+  EXPECT_EQ(out.plan.works.size(), 4U);
+  // FP32 read, half precision written; the FP32 result has no other reader.
+  EXPECT_EQ(s.report.bytes_after, 256.0 * 256 * (4 + 2));
+}
+
+TEST(Fuse, BatchNormInTrainingReadsItsOperandForStatisticsAndAgain) {
+  FlowMaker m;
+  m.op("aten::cudnn_batch_norm", "[[4,64,16,16],[64],[64],[64],[64],[],[],[]]",
+       R"(["float","float","float","float","float","Scalar","Scalar","Scalar"])",
+       R"(["","","","","","True","0.1","1e-05"])", "cudnn::bn_fw_tr_1C11_kernel");
+  m.op("aten::relu", "[[4,64,16,16]]", float1);
+  Bench s;
+  const Step out = s.compile(m.step());
+  const auto names = kernel_names(out);
+  // 1024 elements a channel in parts of 128: a reduction, its end, then norm and relu in one.
+  ASSERT_EQ(names.size(), 3U);
+  EXPECT_TRUE(names[0].starts_with("triton_red_fused"));
+  EXPECT_TRUE(names[1].starts_with("triton_per_fused"));
+  EXPECT_TRUE(names[2].starts_with("triton_poi_fused_cudnn_batch_norm_relu"));
+}
+
+TEST(Fuse, BatchNormInInferenceIsPointwise) {
+  FlowMaker m;
+  m.op("aten::cudnn_batch_norm", "[[4,64,16,16],[64],[64],[64],[64],[],[],[]]",
+       R"(["float","float","float","float","float","Scalar","Scalar","Scalar"])",
+       R"(["","","","","","False","0.1","1e-05"])", "cudnn::bn_fw_inf_1C11");
+  m.op("aten::relu", "[[4,64,16,16]]", float1);
+  Bench s;
+  EXPECT_EQ(kernel_names(s.compile(m.step())).size(), 1U);
+}
+
+TEST(Fuse, ASumOverRowsIsSplitAndFinished) {
+  FlowMaker m;
+  m.op("aten::sum", "[[2048,768],[],[],[]]", R"(["c10::Half","ScalarList","Scalar",""])",
+       R"(["","[0]","True",""])");
+  m.op("aten::copy_", "[[768],[768],[]]", R"(["float","c10::Half","Scalar"])");
+  Bench s;
+  const auto names = kernel_names(s.compile(m.step()));
+  ASSERT_EQ(names.size(), 2U);  // 16 parts of 128 rows; the end writes FP32 at once
+  EXPECT_TRUE(names[0].starts_with("triton_red"));
+  EXPECT_TRUE(names[1].starts_with("triton_per"));
+}
+
+TEST(Fuse, TheStepStaysConsistent) {
+  FlowMaker m;
+  for (int i = 0; i < 4; ++i) {
+    m.op("aten::relu", "[[256,256]]", float1);
+    m.op("aten::mm", "[[256,256],[256,256]]", float2, "", "sgemm");
+  }
+  m.op("aten::_foreach_add_", "[[],[]]", R"(["TensorList","Scalar"])", "", "multi_tensor_apply");
+  Bench s;
+  const Step out = s.compile(m.step());
+  ASSERT_FALSE(out.plan.works.empty());
+  for (const DeviceWork& work : out.plan.works) {
+    EXPECT_EQ(work.duration, out.trace.activities.duration[work.source]);
+    EXPECT_LT(work.item, out.plan.items.size());
+  }
+  for (const HostItem& item : out.plan.items) EXPECT_GE(item.gap, Duration::zero());
+  EXPECT_EQ(kernel_names(out).back(), "multi_tensor_apply");  // the optimizer is not compiled
+  const KernelClass c = classify(kernel_names(out)[0]);
+  EXPECT_EQ(c.family, KernelFamily::triton);
+}
+
+TEST(Fuse, ScriptsKeepTheKernelsAndSaveHostTime) {
+  FlowMaker m;
+  for (int i = 0; i < 3; ++i) m.op("aten::relu", "[[256,256]]", float1);
+  Bench s;
+  const Step before = m.step();
+  const Step out = s.compile(before, Compiler::torchscript);
+  EXPECT_EQ(kernel_names(out), kernel_names(before));
+  EXPECT_EQ(s.report.gpu_after_us, s.report.gpu_before_us);
+  EXPECT_LT(s.report.host_after_us, s.report.host_before_us);
+}
+
+TEST(Fuse, XlaTakesTheLossAsWell) {
+  FlowMaker m;
+  m.op("aten::relu", "[[256,256]]", float1);
+  m.op("aten::mse_loss>aten::pow", "[[256,256]]", float1);
+  Bench s;
+  EXPECT_EQ(s.compile(m.step()).plan.works.size(), 2U);
+  EXPECT_EQ(s.compile(m.step(), Compiler::xla).plan.works.size(), 1U);
+}
+
+TEST(Fuse, LayoutTransformsGoWithChannelsLastConvolutions) {
+  const auto convolution = [](int channels) {
+    FlowMaker m;
+    const std::string c = std::to_string(channels);
+    m.op("aten::cudnn_convolution", "[[4," + c + ",16,16],[128," + c + ",3,3],[],[],[],[]]",
+         R"(["c10::Half","c10::Half","ScalarList","ScalarList","ScalarList","Scalar"])",
+         R"(["","","[1, 1]","[1, 1]","[1, 1]","1"])", "nchwToNhwcKernel<__half>");
+    m.op("aten::_foreach_add_", "[[],[]]", R"(["TensorList","Scalar"])", "", "multi_tensor_apply");
+    return m.step();
+  };
+  Bench s;
+  EXPECT_EQ(s.compile(convolution(128)).plan.works.size(), 1U);
+  // Many inputs and few outputs: the compiler keeps the order of the model.
+  EXPECT_EQ(s.compile(convolution(256)).plan.works.size(), 2U);
+}
+
+TEST(Fuse, NamesOfOptionsAreChecked) {
+  EXPECT_EQ(parse_compiler("xla"), Compiler::xla);
+  EXPECT_EQ(parse_attention("math"), AttentionPath::math);
+  EXPECT_THROW(parse_compiler("tvm"), InputError);
+  EXPECT_THROW(parse_attention(""), InputError);
+}
+
+TEST(Fuse, GeneratedTimeIsAFloorAndTheBytes) {
+  const Bench s;
+  for (const auto kind : {GeneratedKind::pointwise, GeneratedKind::reduction, GeneratedKind::row}) {
+    const double none = generated_us(s.gpu(), s.law, kind, 0);
+    const double once = generated_us(s.gpu(), s.law, kind, 1e6);
+    EXPECT_GT(none, 0);
+    EXPECT_NEAR(generated_us(s.gpu(), s.law, kind, 3e6) - none, 3 * (once - none), 1e-9);
+  }
+}
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,300 @@
+// The precision what-if in parts: types by autocast's rules, laws of single kernels, names, steps.
+#include "models/whatif/precision/precision.h"
+
+#include <gtest/gtest.h>
+
+#include "models/arch/gpu_config.h"
+#include "models/kernel/classify/classify.h"
+#include "models/whatif/precision/kernels.h"
+#include "models/whatif/precision/names.h"
+#include "models/whatif/precision/types.h"
+#include "tests/unit/models/whatif/flow_for_tests.h"
+
+namespace tandem {
+namespace {
+
+const std::string configs = TANDEM_SOURCE_DIR "/configs";
+
+struct Models {
+  GpuCatalogue gpus = load_catalogue(configs + "/gpus");
+  PrecisionLaw law = load_precision_law(configs + "/kernels/precision.json");
+  TimeConstants time = TimeConstants::load(configs + "/kernels/time.json");
+  HostModel host = load_host_model(configs + "/hosts/default.json");
+  const GpuArch& h200() const { return find_gpu(gpus, "h200_sxm"); }
+  RetimeContext context() const { return {h200(), law, time}; }
+};
+const Models& models() {
+  static const Models m;
+  return m;
+}
+
+TensorShape shape(std::initializer_list<std::int64_t> dims, DataType type = DataType::fp32) {
+  TensorShape t;
+  for (const std::int64_t d : dims) t.dims[t.rank++] = d;
+  t.type = type;
+  return t;
+}
+OpTensors operands(std::initializer_list<TensorShape> list) {
+  OpTensors out;
+  for (const TensorShape& t : list) {
+    out.arguments.push_back(static_cast<std::uint8_t>(out.shapes.size()));
+    out.shapes.push_back(t);
+  }
+  return out;
+}
+
+constexpr const char* three_floats = R"(["float","float","float","Scalar","Scalar"])";
+constexpr const char* two_floats = R"(["float","float"])";
+
+/// Two linear layers of 64 x 256 x 256 with a ReLU between them, softmax, the first layer's
+/// weight gradient, and an optimizer.
+Step two_layers() {
+  test::FlowMaker m;
+  const char* const gemm = "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize64x64x8_ffma";
+  const char* const dims = "[[256],[64,256],[256,256],[],[]]";
+  const char* const relu =
+      "void at::native::vectorized_elementwise_kernel<4, "
+      "at::native::launch_clamp_scalar<float>, std::array<char*, 2ul> >(int)";
+  m.sequence = 1;
+  m.op("aten::linear>aten::addmm", dims, three_floats, "", gemm);
+  m.sequence = 2;
+  m.op("aten::relu", "[[64,256]]", R"(["float"])", "", relu);
+  m.sequence = 3;
+  m.op("aten::linear>aten::addmm", dims, three_floats, "", gemm);
+  m.sequence = 4;
+  m.op("aten::_softmax", "[[64,256],[],[]]", R"(["float","Scalar","Scalar"])", "",
+       "softmax_warp_forward");
+  m.thread = 1;
+  m.sequence = 1;
+  m.op("autograd::engine::evaluate_function: AddmmBackward0>AddmmBackward0>aten::mm",
+       "[[256,64],[64,256]]", two_floats, "", gemm);
+  m.thread = 0;
+  m.sequence = -1;
+  m.op("aten::_foreach_add_", "[[],[],[]]", R"(["TensorList","TensorList","Scalar"])", "",
+       "void at::native::multi_tensor_apply_kernel<TensorListMetadata<2>>");
+  return m.step();
+}
+
+std::vector<std::string> kernels(const Step& step) {
+  std::vector<std::string> names;
+  for (const DeviceWork& work : step.plan.works) {
+    names.emplace_back(step.trace.strings.get(step.trace.activities.name[work.source]));
+  }
+  return names;
+}
+
+Step change(Step step, Precision to, PrecisionReport* report = nullptr,
+            const char* gpu = "h200_sxm") {
+  const Models& m = models();
+  LossList losses;
+  return with_precision(std::move(step), to, find_gpu(m.gpus, gpu), m.law, m.time, m.host, losses,
+                        report);
+}
+
+TEST(PrecisionTypes, AutocastCastsWhatProductsReadAndSoftmax) {
+  const Step step = two_layers();
+  const Dataflow flow = dataflow(step);
+  const TypeChange c = autocast(step.trace, flow, DataType::fp16);
+  ASSERT_EQ(flow.ops.size(), 6U);
+  EXPECT_EQ(c.ops[0], DataType::fp16);
+  EXPECT_EQ(c.ops[1], DataType::fp16);  // ReLU follows its operand
+  EXPECT_EQ(c.ops[2], DataType::fp16);
+  EXPECT_EQ(c.ops[3], DataType::fp32);
+  EXPECT_EQ(c.ops[4], DataType::fp16);  // gradients follow the forward product
+  // Layer 1 reads bias, input and weight in FP32; layer 2 only bias and weight; softmax its input.
+  // Gradients of layer 1's bias and weight are cast back after the backward product, which is the
+  // last one of the step, so those of layer 2 and of the softmax find no backward work.
+  std::size_t before[6] = {}, after[6] = {};
+  for (const PlannedCast& cast : c.casts) ++(cast.after ? after : before)[cast.op];
+  EXPECT_EQ(before[0], 3U);
+  EXPECT_EQ(before[1], 0U);
+  EXPECT_EQ(before[2], 2U);
+  EXPECT_EQ(before[3], 1U);
+  EXPECT_EQ(after[4], 2U);
+  EXPECT_EQ(c.casts.size(), 8U);
+}
+
+TEST(PrecisionTypes, PoliciesFollowTheFrameworksLists) {
+  EXPECT_EQ(cast_policy(FlowKind::matmul, "aten::mm"), CastPolicy::lower);
+  EXPECT_EQ(cast_policy(FlowKind::softmax, "aten::_softmax"), CastPolicy::full);
+  EXPECT_EQ(cast_policy(FlowKind::pointwise, "aten::pow"), CastPolicy::full);
+  EXPECT_EQ(cast_policy(FlowKind::pointwise, "aten::mul"), CastPolicy::promote);
+}
+
+TEST(PrecisionKernels, BodiesScaleAboveTheFloor) {
+  EXPECT_DOUBLE_EQ(scaled_body(11, 1, 0.5), 6);
+  EXPECT_DOUBLE_EQ(scaled_body(0.5, 1, 0.5), 0.5);  // at the floor nothing changes
+}
+
+TEST(PrecisionKernels, CastsMoveSixBytesAnElement) {
+  const RetimeContext c = models().context();
+  // 8e6 elements: 48e6 bytes over share x rate, behind the floor.
+  const double rate = c.gpu.dram_peak_gbps * 1e3;
+  EXPECT_NEAR(cast_us(c, 8'000'000, DataType::fp32, DataType::fp16),
+              c.law.cast_down.floor_us + 48e6 / (c.law.cast_down.dram_share * rate), 1e-9);
+  EXPECT_NEAR(cast_us(c, 8'000'000, DataType::bf16, DataType::fp32),
+              c.law.cast_up.floor_us + 48e6 / (c.law.cast_up.dram_share * rate), 1e-9);
+}
+
+TEST(PrecisionKernels, ProductsLoseAlignmentOnlyWhereRowsStopBeingAligned) {
+  const RetimeContext c = models().context();
+  // Rows of 14 x 14 floats are 784 = 49 x 16 bytes, in 16 bits 392 bytes.
+  const OpTensors misaligned = operands({shape({8, 64, 14, 14}), shape({64, 64, 1, 1})});
+  const OpTensors aligned = operands({shape({8, 64, 28, 28}), shape({64, 64, 1, 1})});
+  const OpTensors window = operands({shape({8, 64, 14, 14}), shape({64, 64, 3, 3})});
+  const auto ratio = [&](const OpTensors& o, DataType from, DataType to) {
+    return convolution_ratio(c, o, false, false, from, to);
+  };
+  EXPECT_EQ(ratio(misaligned, DataType::fp32, DataType::fp16), c.law.conv_misaligned_ratio);
+  EXPECT_EQ(ratio(aligned, DataType::fp32, DataType::fp16), c.law.conv_ratio);
+  EXPECT_EQ(ratio(window, DataType::fp32, DataType::fp16), c.law.conv_ratio);
+  EXPECT_EQ(ratio(aligned, DataType::fp16, DataType::fp32), 1 / c.law.conv_ratio);
+  EXPECT_EQ(ratio(aligned, DataType::fp16, DataType::bf16), 1);
+}
+
+TEST(PrecisionKernels, BatchNormsReadTwiceWhatDoesNotFitOnChip) {
+  const RetimeContext c = models().context();
+  // 64 channels of 32 x 28 x 28 = 25088 elements: forward 100 KB in FP32, backward 200 KB.
+  const NormShape s = norm_shape(shape({32, 64, 28, 28}));
+  EXPECT_EQ(s.per_channel, 25088);
+  EXPECT_EQ(s.plane, 784);
+  const double single =
+      c.law.norm_floor_us +
+      2 * s.elements() * 4 / (c.law.norm_single_dram_share * c.gpu.dram_peak_gbps * 1e3);
+  EXPECT_NEAR(library_norm_us(c, s, DataType::fp32, false), single, 1e-9);
+  // Backward in 16 bits is kept on chip and in FP32 is not: more than twice as fast.
+  EXPECT_GT(library_norm_us(c, s, DataType::fp32, true),
+            2 * library_norm_us(c, s, DataType::fp16, true));
+}
+
+TEST(PrecisionKernels, MemoryBoundKernelsFollowTheirBytes) {
+  const RetimeContext c = models().context();
+  EXPECT_EQ(memory_ratio(c, {FlowKind::pointwise, "aten::relu", false, false, false, 8, 4}), 0.5);
+  EXPECT_EQ(memory_ratio(c, {FlowKind::pointwise, "aten::gelu", false, false, false, 8, 4}),
+            c.law.transcendental_ratio);
+  EXPECT_EQ(memory_ratio(c, {FlowKind::pooling, "aten::max_pool2d", false, false, false, 8, 4}), 1);
+  // Mixed operands cost time per byte, and give it back when they vanish.
+  const double there =
+      memory_ratio(c, {FlowKind::pointwise, "aten::add", false, false, true, 12, 10});
+  const double back =
+      memory_ratio(c, {FlowKind::pointwise, "aten::add", false, true, false, 10, 12});
+  EXPECT_NEAR(there * back, 1, 1e-12);
+}
+
+TEST(PrecisionKernels, TensorCoreProductsAreFasterAndOddOnesLessSo) {
+  const RetimeContext c = models().context();
+  const OpTensors even = operands({shape({2048, 1024}), shape({1024, 1024})});
+  const OpTensors odd = operands({shape({2048, 1024}), shape({1024, 1023})});
+  const double fp32 = matmul_time(c, even, DataType::fp32).time_us;
+  const double tf32 = matmul_time(c, even, DataType::tf32).time_us;
+  const double fp16 = matmul_time(c, even, DataType::fp16).time_us;
+  EXPECT_LT(fp16, tf32);
+  EXPECT_LT(tf32, fp32);
+  EXPECT_GT(matmul_time(c, odd, DataType::fp16).time_us, 1.5 * fp16);
+  EXPECT_EQ(matmul_time(c, operands({shape({4})}), DataType::fp16).time_us, 0);
+}
+
+/// A matrix of rows x columns whose rows (or columns) are contiguous.
+TensorShape matrix(std::int64_t rows, std::int64_t columns, bool rows_contiguous) {
+  TensorShape t = shape({rows, columns});
+  t.strides[0] = rows_contiguous ? columns : 1;
+  t.strides[1] = rows_contiguous ? 1 : rows;
+  return t;
+}
+
+TEST(PrecisionKernels, Tf32ProductsPayForOperandsWithoutKInnermost) {
+  const RetimeContext c = models().context();
+  const auto us = [&](bool a_rows, bool b_rows, std::int64_t n, DataType type) {
+    return matmul_time(c, operands({matrix(2048, 1024, a_rows), matrix(1024, n, b_rows)}), type)
+        .time_us;
+  };
+  // k runs along the rows of the first and down the columns of the second factor.
+  const double none = us(true, false, 1024, DataType::tf32);
+  const double one = us(true, true, 1024, DataType::tf32);
+  const double both = us(false, true, 1024, DataType::tf32);
+  EXPECT_LT(none, one);
+  EXPECT_LT(one, both);
+  // Rows of 1023 x 4 bytes go another way, and 16-bit operands are read either way round.
+  EXPECT_EQ(us(true, false, 1023, DataType::tf32), us(false, true, 1023, DataType::tf32));
+  EXPECT_EQ(us(true, false, 1024, DataType::fp16), us(false, true, 1024, DataType::fp16));
+}
+
+TEST(PrecisionNames, TypesAreExchangedWhereNamesStateThem) {
+  EXPECT_EQ(retyped_name("void at::native::vectorized_elementwise_kernel<4, "
+                         "at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(int)",
+                         DataType::fp32, DataType::fp16),
+            "void at::native::vectorized_elementwise_kernel<8, "
+            "at::native::CUDAFunctor_add<c10::Half>, std::array<char*, 3ul> >(int)");
+  EXPECT_EQ(retyped_name("void cudnn::bn_fw_tr_1C11_kernel_NCHW<float, float, int, 512>",
+                         DataType::fp32, DataType::fp16),
+            "void cudnn::bn_fw_tr_1C11_kernel_NCHW<__half, float, int, 512>");
+  EXPECT_EQ(retyped_name("nvjet_sm90_hsh_128x128_64x6", DataType::fp16, DataType::bf16),
+            "nvjet_sm90_tst_128x128_64x6");
+}
+
+TEST(PrecisionNames, MadeUpNamesAreClassified) {
+  KernelTime time;
+  time.tile_m = 128, time.tile_n = 64;
+  int seen = 0;
+  for (const GpuArch& gpu : models().gpus.gpus) {
+    for (const DataType type : {DataType::fp32, DataType::fp16, DataType::bf16}) {
+      const KernelClass k = classify(matmul_name(gpu, type, time), "aten::mm");
+      EXPECT_EQ(k.family, KernelFamily::gemm) << gpu.name;
+      EXPECT_EQ(k.traits.engine == Engine::simt, type == DataType::fp32) << gpu.name;
+      EXPECT_EQ(classify(attention_name(gpu, type, true), "").family, KernelFamily::attention);
+      ++seen;
+    }
+  }
+  EXPECT_GT(seen, 0);
+  EXPECT_NE(classify(cast_name(DataType::fp32, DataType::fp16)).family, KernelFamily::generic);
+}
+
+TEST(PrecisionNames, ArgumentsOfLists) {
+  EXPECT_EQ(list_argument("[[64,3],[],[7]]", 0), "[64,3]");
+  EXPECT_EQ(list_argument("[[64,3],[],[7]]", 2), "[7]");
+  EXPECT_EQ(list_argument("[[64,3]]", 1), "");
+  EXPECT_EQ(with_argument(R"(["float","float"])", 1, "c10::Half"), R"(["float","c10::Half"])");
+  EXPECT_EQ(with_argument("[]", 0, "c10::Half"), "[]");
+}
+
+TEST(Precision, DetectsAndDoesNothingTwice) {
+  const Step step = two_layers();
+  EXPECT_EQ(traced_precision(step), Precision::fp32);
+  EXPECT_EQ(kernels(change(step, Precision::fp32)), kernels(step));
+  for (const Precision to : {Precision::tf32, Precision::amp, Precision::bf16}) {
+    EXPECT_EQ(traced_precision(change(step, to)), to) << to_string(to);
+  }
+}
+
+TEST(Precision, Bf16AddsTheCastsAndKeepsPlanAndTraceInStep) {
+  PrecisionReport report;
+  const Step out = change(two_layers(), Precision::bf16, &report);
+  EXPECT_EQ(report.casts_added, 8U);
+  ASSERT_EQ(out.plan.works.size(), 6U + 8U);
+  for (const DeviceWork& work : out.plan.works) {
+    EXPECT_EQ(work.duration, out.trace.activities.duration[work.source]);
+    EXPECT_GT(work.duration, Duration::zero());
+  }
+}
+
+TEST(Precision, AmpScalesGradientsAndWaitsForThem) {
+  const Step out = change(two_layers(), Precision::amp);
+  std::size_t unscale = 0, waits = 0;
+  for (const std::string& name : kernels(out)) unscale += name.find("_amp_foreach") != name.npos;
+  for (const HostItem& item : out.plan.items) waits += item.kind == ItemKind::sync;
+  EXPECT_EQ(unscale, 1U);
+  EXPECT_GE(waits, 1U);
+}
+
+TEST(Precision, ThereAndBackLeavesTheSameKernels) {
+  const Step step = two_layers();
+  for (const Precision to : {Precision::amp, Precision::bf16}) {
+    PrecisionReport report;
+    const Step back = change(change(step, to), Precision::fp32, &report);
+    EXPECT_EQ(report.casts_removed, 8U) << to_string(to);
+    EXPECT_EQ(kernels(back).size(), kernels(step).size()) << to_string(to);
+  }
+}
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,210 @@
+// Edits of a step of three kernels; times in microseconds.
+#include "models/whatif/edit/step_edit.h"
+
+#include <gtest/gtest.h>
+
+#include "models/whatif/edit/step_edges.h"
+#include "sim/engine/engine.h"
+#include "sim/predict/predict.h"
+#include "tests/unit/plan_for_tests.h"
+#include "tests/unit/trace_for_tests.h"
+
+namespace tandem {
+namespace {
+
+using test::TraceMaker;
+
+/// One step: three operations of 20, each launching one kernel, gaps of 10 before calls of 5.
+Step small_step() {
+  TraceMaker m;
+  m.step(0, 0, 100);
+  const char* const names[] = {"first", "second", "third"};
+  for (int k = 0; k < 3; ++k) {
+    const double begin = 10.0 + 20.0 * k;
+    m.op("aten::op", begin, 20);
+    m.launch(begin + 10, 5, 10 + k);
+    m.kernel(begin + 17, 8, 10 + k, 0, names[k]);
+  }
+  ReplayOptions o;
+  o.configs = TANDEM_SOURCE_DIR "/configs";
+  o.profiler = Profiler::keep;
+  return analyse(m.trace, o).traced_step;
+}
+
+std::vector<std::string> kernel_names(const Step& step) {
+  std::vector<std::string> names;
+  for (const DeviceWork& work : step.plan.works) {
+    names.emplace_back(step.trace.strings.get(step.trace.activities.name[work.source]));
+  }
+  return names;
+}
+
+std::size_t launches(const Step& step) {
+  std::size_t n = 0;
+  for (const HostItem& item : step.plan.items) n += item.kind == ItemKind::launch;
+  return n;
+}
+
+NewKernel cast(const std::string& name) {
+  NewKernel k;
+  k.name = name;
+  k.op = "aten::_to_copy";
+  k.dims = "[[8,16]]";
+  k.types = "[\"float\"]";
+  k.geometry = {{4, 1, 1}, {128, 1, 1}, 16, 0};
+  k.duration_us = 3;
+  k.host_us = 9;
+  return k;
+}
+
+TEST(StepEdit, DropsAKernelAndItsCallButKeepsTheHostTimeBeforeIt) {
+  const Step before = small_step();
+  StepEdit edit(before, 4);
+  edit.drop(1);
+  const Step after = std::move(edit).finish();
+  EXPECT_EQ(kernel_names(after), (std::vector<std::string>{"first", "third"}));
+  EXPECT_EQ(after.trace.activities.size(), 2U);
+  EXPECT_EQ(after.trace.calls.size(), 2U);
+  EXPECT_EQ(launches(after), 2U);
+  Duration gaps_before{};
+  Duration gaps_after{};
+  for (const HostItem& item : before.plan.items) gaps_before += item.gap;
+  for (const HostItem& item : after.plan.items) gaps_after += item.gap;
+  EXPECT_EQ(gaps_before, gaps_after);
+  EXPECT_EQ(after.traced_activity, (std::vector<std::uint32_t>{0, 2}));
+}
+
+TEST(StepEdit, DropsTheHostTimeTooIfAskedTo) {
+  const Step before = small_step();
+  StepEdit edit(before, 4);
+  edit.drop(1, true);
+  const Step after = std::move(edit).finish();
+  Duration lost{};
+  for (const HostItem& item : before.plan.items) lost += item.gap;
+  for (const HostItem& item : after.plan.items) lost -= item.gap;
+  EXPECT_EQ(lost, before.plan.items[before.plan.works[1].item].gap);
+}
+
+TEST(StepEdit, InsertsInOrderAroundAKernel) {
+  StepEdit edit(small_step(), 4);
+  edit.insert_before(1, cast("a"));
+  edit.insert_before(1, cast("b"));
+  edit.insert_after(1, cast("c"));
+  edit.drop(1);
+  edit.insert_after(1, cast("d"));
+  const Step after = std::move(edit).finish();
+  EXPECT_EQ(kernel_names(after), (std::vector<std::string>{"first", "a", "b", "c", "d", "third"}));
+  EXPECT_EQ(launches(after), 6U);
+  EXPECT_EQ(after.traced_activity.size(), 6U);
+  // A launch of 9 is a gap of 5 and a call of 4.
+  const HostItem& item = after.plan.items[after.plan.works[1].item];
+  EXPECT_EQ(item.gap, microseconds(5));
+  EXPECT_EQ(item.call, microseconds(4));
+  EXPECT_EQ(after.plan.works[1].duration, microseconds(3));
+}
+
+TEST(StepEdit, GivesWhatItAddsAnOperationACallAndALink) {
+  StepEdit edit(small_step(), 4);
+  edit.insert_before(2, cast("a"));
+  const Step after = std::move(edit).finish();
+  const std::uint32_t activity = after.plan.works[2].source;
+  const std::uint32_t call = after.links.call_of_activity[activity];
+  ASSERT_NE(call, no_row);
+  EXPECT_EQ(after.plan.items[after.plan.works[2].item].source, call);
+  const CallOps ops = ops_of_calls(after.trace);
+  EXPECT_EQ(after.trace.strings.get(after.trace.ops.name[ops.innermost[call]]), "aten::_to_copy");
+  EXPECT_EQ(after.trace.strings.get(after.trace.ops.name[ops.outermost[call]]), "aten::op");
+  EXPECT_EQ(after.traced_activity[activity], no_row);
+}
+
+TEST(StepEdit, AWaitForAllWorkStallsTheHost) {
+  StepEdit edit(small_step(), 4);
+  edit.set_duration(0, microseconds(1000));
+  edit.insert_sync_after(0, 1, 2);
+  const Step after = std::move(edit).finish();
+  const Timeline t = simulate(after.plan);
+  // The second launch comes after the first kernel, which runs for 1000.
+  EXPECT_GT(t.item_begin[after.plan.works[1].item], t.work_end[0]);
+}
+
+TEST(StepEdit, ChangesKernelsInPlace) {
+  StepEdit edit(small_step(), 4);
+  edit.set_name(1, "renamed");
+  edit.set_duration(1, microseconds(2));
+  edit.set_geometry(1, {{7, 1, 1}, {64, 1, 1}, 8, 0});
+  const Step after = std::move(edit).finish();
+  EXPECT_EQ(kernel_names(after)[1], "renamed");
+  EXPECT_EQ(after.plan.works[1].duration, microseconds(2));
+  const GeometryId g = after.trace.activities.geometry[after.plan.works[1].source];
+  EXPECT_EQ(after.trace.geometries[g.index()].grid[0], 7U);
+}
+
+/// Works on streams 0, 0, 1, 0 of one step; the third waits for the second, the fourth for the
+/// third.
+Plan forked() {
+  Plan plan;
+  plan.streams = {"7", "13"};
+  for (const std::uint32_t stream : {0U, 0U, 1U, 0U}) {
+    DeviceWork work;
+    work.stream = stream;
+    plan.works.push_back(work);
+  }
+  plan.edges = {{.work = 1}, {.work = 2}};
+  plan.works[2].edge_count = 1;
+  plan.works[3].first_edge = 1;
+  plan.works[3].edge_count = 1;
+  return plan;
+}
+
+/// The plan without the marked works.
+Plan without(const Plan& old, const std::vector<bool>& dropped) {
+  Plan plan;
+  plan.streams = old.streams;
+  std::vector<std::uint32_t> new_work(old.works.size(), no_index);
+  std::vector<WorkOrigin> origins;
+  for (std::uint32_t w = 0; w < old.works.size(); ++w) {
+    if (dropped[w]) continue;
+    new_work[w] = static_cast<std::uint32_t>(plan.works.size());
+    plan.works.push_back(old.works[w]);
+    origins.push_back({w, true});
+  }
+  move_edges(old, new_work, origins, plan);
+  return plan;
+}
+
+TEST(StepEdges, WorkBeforeADroppedOneStandsIn) {
+  const Plan plan = without(forked(), {false, true, false, false});
+  ASSERT_EQ(plan.edges.size(), 2U);  // works are now 0 (stream 7), 1 (13), 2 (7)
+  EXPECT_EQ(plan.edges[0].work, 0U);
+  EXPECT_FALSE(plan.edges[0].previous_step);
+  EXPECT_EQ(plan.edges[1].work, 1U);
+}
+
+// Both works that stream 13 could wait for are gone: the end of the step before stands in. Without
+// that, stream 13 would run ahead into later steps.
+TEST(StepEdges, TheStepBeforeStandsInForADroppedBeginning) {
+  const Plan plan = without(forked(), {true, true, false, false});
+  ASSERT_EQ(plan.edges.size(), 2U);  // 0 (stream 13), 1 (stream 7)
+  EXPECT_EQ(plan.edges[0].work, 1U);
+  EXPECT_TRUE(plan.edges[0].previous_step);
+}
+
+// The work that joined the streams is gone: the next step's first work of its stream joins them.
+TEST(StepEdges, TheNextStepInheritsADroppedJoin) {
+  const Plan plan = without(forked(), {false, false, false, true});
+  ASSERT_EQ(plan.works[0].edge_count, 1U);
+  EXPECT_EQ(plan.edges[plan.works[0].first_edge].work, 2U);
+  EXPECT_TRUE(plan.edges[plan.works[0].first_edge].previous_step);
+}
+
+TEST(StepEdges, TheNextWorkOfAStreamInheritsADroppedJoin) {
+  Plan old = forked();
+  old.works.push_back(old.works[0]);  // a fifth work, on stream 7
+  const Plan plan = without(old, {false, false, false, true, false});
+  ASSERT_EQ(plan.works[3].edge_count, 1U);
+  EXPECT_EQ(plan.edges[plan.works[3].first_edge].work, 2U);
+  EXPECT_FALSE(plan.edges[plan.works[3].first_edge].previous_step);
+}
+
+}  // namespace
+}  // namespace tandem

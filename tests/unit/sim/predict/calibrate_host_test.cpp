@@ -1,0 +1,63 @@
+// Calibration of the host model on traces whose unprofiled time is known by construction.
+#include "sim/predict/calibrate_host.h"
+
+#include <gtest/gtest.h>
+
+namespace tandem {
+namespace {
+
+const std::string traces = TANDEM_SOURCE_DIR "/validation/measured/h200-2/traces/";
+
+ReplayOptions options() {
+  ReplayOptions o;
+  o.configs = TANDEM_SOURCE_DIR "/configs";
+  return o;
+}
+
+double predicted_us(const std::string& path, const ReplayOptions& o) {
+  ReplayOptions with_path = o;
+  with_path.trace_path = path;
+  return replay(with_path).result.step.time_us;
+}
+
+TEST(CalibrateHost, FindsNothingToChangeWhereThePredictionIsTheMeasurement) {
+  const std::string path = traces + "resnet50-infer-fp32-eager-b8.json.gz";
+  const HostCalibration c = calibrate_host({{path, predicted_us(path, options())}}, options());
+  EXPECT_NEAR(c.factor, 1, 1e-3);
+  ASSERT_EQ(c.rows.size(), 1U);
+  EXPECT_TRUE(c.rows[0].used);
+  EXPECT_EQ(c.rows[0].left_out_us, 0);  // there is no other trace
+}
+
+TEST(CalibrateHost, MeetsAFasterHost) {
+  const std::string path = traces + "resnet50-infer-fp32-eager-b8.json.gz";
+  const double measured = 0.8 * predicted_us(path, options());
+  const HostCalibration c = calibrate_host({{path, measured}}, options());
+  EXPECT_LT(c.factor, 0.8);  // launch calls stay as they are, so the gaps shrink by more
+  EXPECT_NEAR(c.rows[0].after_us, measured, 1e-3 * measured);
+  EXPECT_NEAR(c.host.gap_scale_aligned / c.host.gap_scale_single,
+              load_host_model(options().configs + "/hosts/default.json").gap_scale_aligned /
+                  load_host_model(options().configs + "/hosts/default.json").gap_scale_single,
+              1e-12);
+}
+
+TEST(CalibrateHost, LeavesOutWhatTheGpuDecides) {
+  const std::string host_bound = traces + "resnet50-infer-fp32-eager-b8.json.gz";
+  const std::string gpu_bound = traces + "mobilenet_v2-train-fp32-eager-b64.json.gz";
+  const HostCalibration c = calibrate_host({{gpu_bound, predicted_us(gpu_bound, options())},
+                                            {host_bound, predicted_us(host_bound, options())}},
+                                           options());
+  EXPECT_FALSE(c.rows[0].used);
+  EXPECT_TRUE(c.rows[1].used);
+  EXPECT_THROW(calibrate_host({{gpu_bound, predicted_us(gpu_bound, options())}}, options()),
+               InputError);
+}
+
+TEST(CalibrateHost, RejectsATimeThatIsNone) {
+  const std::string path = traces + "resnet50-infer-fp32-eager-b8.json.gz";
+  EXPECT_THROW(calibrate_host({{path, 0}}, options()), InputError);
+  EXPECT_THROW(calibrate_host({{path, -1}}, options()), InputError);
+}
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,245 @@
+// The whole pipeline over a small trace held in memory. Times in microseconds.
+#include <gtest/gtest.h>
+
+#include "sim/predict/predict.h"
+#include "tests/unit/plan_for_tests.h"
+#include "tests/unit/trace_for_tests.h"
+
+namespace tandem {
+namespace {
+
+using test::TraceMaker;
+
+/// Two equal steps of a convolution of batch 8: host-bound, 100 each.
+TraceMaker two_steps() {
+  TraceMaker m;
+  for (int s = 0; s < 2; ++s) {
+    const double begin = 100.0 * s;
+    m.step(s, begin, 100);
+    m.op("aten::conv2d", begin + 5, 40, 0, "[[8,3,32,32],[16,3,3,3]]");
+    m.launch(begin + 10, 5, 10 + s);
+    m.launch(begin + 30, 5, 20 + s);
+    m.kernel(begin + 17, 10, 10 + s, 0, "first");
+    m.kernel(begin + 37, 20, 20 + s, 0, "second");
+  }
+  return m;
+}
+
+ReplayOptions options() {
+  ReplayOptions o;
+  o.configs = TANDEM_SOURCE_DIR "/configs";
+  return o;
+}
+
+std::string error_of(const TraceMaker& m, const ReplayOptions& o) {
+  try {
+    replay(m.trace, o);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Replay, SummarizesTheTrace) {
+  const Result r = replay(two_steps().trace, options()).result;
+  EXPECT_EQ(r.trace.gpu, "NVIDIA H200");
+  EXPECT_EQ(r.trace.batch, 8);
+  EXPECT_EQ(r.trace.steps, 2);
+  EXPECT_EQ(r.trace.kernels, 4);
+  EXPECT_EQ(r.trace.launches, 4);
+  EXPECT_EQ(r.trace.host_ops, 2);
+  EXPECT_EQ(r.trace.streams, 1);
+  EXPECT_EQ(r.scenario.gpu, "h200_sxm");
+  EXPECT_EQ(r.scenario.mode, "as-traced");
+  EXPECT_EQ(r.scenario.profiler, "remove");
+  EXPECT_EQ(r.scenario.host, "default");
+}
+
+TEST(Replay, ReproducesEveryTracedStep) {
+  const Result r = replay(two_steps().trace, options()).result;
+  ASSERT_EQ(r.fidelity.size(), 2u);
+  for (const StepFidelity& step : r.fidelity) {
+    EXPECT_DOUBLE_EQ(step.traced_us, 100);
+    EXPECT_NEAR(step.simulated_us, 100, 1e-6);
+  }
+}
+
+TEST(Replay, KeepsTheProfilersStepWhenAskedTo) {
+  ReplayOptions o = options();
+  o.profiler = Profiler::keep;
+  const Result r = replay(two_steps().trace, o).result;
+  EXPECT_NEAR(r.step.time_us, 100, 1e-6);
+  EXPECT_NEAR(r.step.throughput_per_s, 8 / 100e-6, 1e-3);
+  EXPECT_EQ(r.step.kernels, 2);
+  EXPECT_DOUBLE_EQ(r.step.gpu_kernel_us, 30);
+  EXPECT_NEAR(r.step.gpu_utilization, 0.3, 1e-9);
+  EXPECT_EQ(r.limited_by, "host");
+}
+
+TEST(Replay, RemovesTheProfilersCostByTheHostModel) {
+  const HostModel host = load_host_model(options().configs + "/hosts/default.json");
+  const Result r = replay(two_steps().trace, options()).result;
+  // Gaps of 10, 15 and 65 in both steps, scaled; two launch calls.
+  EXPECT_NEAR(r.step.time_us, 90 * host.gap_scale_aligned + 2 * host.launch_call_us, 1e-5);
+}
+
+TEST(Replay, CountsSamplesAsStepsWhereTheBatchIsUnknown) {
+  TraceMaker m = two_steps();
+  for (StringId& dims : m.trace.ops.dims) dims = {};
+  const Result r = replay(m.trace, options()).result;
+  EXPECT_FALSE(r.trace.batch.has_value());
+  EXPECT_NEAR(r.step.throughput_per_s, 1e6 / r.step.time_us, 1e-6);
+}
+
+TEST(Replay, ModesChangeTheStepNotTheFidelity) {
+  ReplayOptions o = options();
+  const Result traced = replay(two_steps().trace, o).result;
+  o.mode.mode = Mode::cuda_graph;
+  const Result graph = replay(two_steps().trace, o).result;
+  EXPECT_EQ(graph.fidelity[0].simulated_us, traced.fidelity[0].simulated_us);
+  EXPECT_LT(graph.step.time_us, traced.step.time_us);
+  EXPECT_DOUBLE_EQ(graph.graph_captured_us, 30);
+  EXPECT_EQ(graph.step.launches, 1);
+  EXPECT_EQ(graph.step.kernels, 2);
+  o.mode.mode = Mode::eager_sync;
+  EXPECT_GT(replay(two_steps().trace, o).result.step.time_us, traced.step.time_us);
+}
+
+TEST(Replay, AcceptsTheTracedGpuByName) {
+  ReplayOptions o = options();
+  o.gpu = "h200_sxm";
+  EXPECT_EQ(replay(two_steps().trace, o).result.scenario.gpu, "h200_sxm");
+}
+
+TEST(Replay, RejectsAnUnknownGpuAndNamesTheKnown) {
+  ReplayOptions o = options();
+  o.gpu = "h201";
+  const std::string text = error_of(two_steps(), o);
+  EXPECT_NE(text.find("\"h201\""), std::string::npos) << text;
+  EXPECT_NE(text.find("h200_sxm"), std::string::npos) << text;
+}
+
+TEST(Replay, RetimesKernelsForAnotherGpu) {
+  ReplayOptions o = options();
+  const double traced = replay(two_steps().trace, o).result.step.gpu_kernel_us;
+  o.gpu = "v100_sxm2_16gb";
+  const Result r = replay(two_steps().trace, o).result;
+  EXPECT_EQ(r.scenario.gpu, "v100_sxm2_16gb");
+  EXPECT_GT(r.step.gpu_kernel_us, traced);
+}
+
+TEST(Replay, RejectsAnUnknownHost) {
+  ReplayOptions o = options();
+  o.host = "no_such_host";
+  EXPECT_NE(error_of(two_steps(), o).find("no_such_host.json"), std::string::npos);
+}
+
+TEST(Replay, SeveralStreamsOfAGpuWithoutConfig) {
+  TraceMaker m;
+  m.step(0, 0, 100);
+  for (int k = 0; k < 2; ++k) {
+    const double begin = 10.0 + 20.0 * k;
+    m.op("aten::op", begin, 20);
+    m.launch(begin + 10, 5, 10 + k);
+    m.kernel(begin + 17, 30, 10 + k, static_cast<std::size_t>(k));
+  }
+  m.trace.devices.clear();
+  const Replay r = replay(m.trace, options());
+  EXPECT_EQ(r.result.losses.count("unknown_device"), 1);
+  EXPECT_GT(r.result.step.time_us, 0);
+}
+
+TEST(Replay, WarnsOfAGpuWithoutConfig) {
+  TraceMaker m = two_steps();
+  m.trace.devices[0].name = "Imaginary 9000";
+  EXPECT_EQ(replay(m.trace, options()).result.losses.count("unknown_device"), 1);
+  m.trace.devices.clear();
+  EXPECT_EQ(replay(m.trace, options()).result.losses.count("unknown_device"), 1);
+}
+
+TEST(Replay, TakesATraceWithoutStepsAsOne) {
+  TraceMaker m = two_steps();
+  m.trace.annotations = {};
+  const Result r = replay(m.trace, options()).result;
+  EXPECT_EQ(r.losses.count("no_steps"), 1);
+  EXPECT_EQ(r.trace.steps, 1);
+  EXPECT_EQ(r.step.kernels, 4);
+}
+
+TEST(Replay, ReportsTheLossesOfEveryStage) {
+  TraceMaker m = two_steps();
+  m.trace.losses.add("from_the_importer", Severity::info, "");
+  m.launch(180, 5, 999);  // no kernel
+  const Result r = replay(m.trace, options()).result;
+  EXPECT_EQ(r.losses.count("from_the_importer"), 1);
+  EXPECT_EQ(r.losses.count("launch_without_kernel"), 1);
+  EXPECT_EQ(r.losses.count("steps_not_aligned"), 1);
+}
+
+TEST(LinkTrace, CountsOverlapsOnAStream) {
+  TraceMaker m;
+  m.kernel(0, 100, -1);
+  m.kernel(96, 100, -1);   // 4 early: programmatic launch
+  m.kernel(190, 100, -1);  // 6 early
+  m.kernel(190, 100, -1, 1);
+  EXPECT_EQ(link_trace(m.trace).losses.count("overlapping_on_stream"), 1);
+}
+
+TEST(LinkTrace, GivesSharedCorrelationsToTheLaterLaunchBeforeTheKernel) {
+  TraceMaker m;
+  m.launch(0, 5, 1);
+  const auto second = m.launch(100, 5, 1);
+  m.launch(200, 5, 1);
+  m.kernel(107, 10, 1);
+  const Links links = link_trace(m.trace);
+  EXPECT_EQ(links.call_of_activity[0], second);
+  EXPECT_EQ(links.losses.count("duplicate_correlation"), 2);
+  EXPECT_EQ(links.losses.count("launch_without_kernel"), 2);
+}
+
+TEST(LinkTrace, SharedCorrelationsDoNotDependOnTheOrderOfRows) {
+  TraceMaker m;
+  m.launch(200, 5, 1);
+  const auto second = m.launch(100, 5, 1);
+  const auto first = m.launch(0, 5, 1);
+  m.kernel(107, 10, 1);
+  m.kernel(7, 10, 1);
+  m.kernel(-50, 10, 1);  // before all of them
+  m.kernel(300, 10, 2);  // of none
+  const Links links = link_trace(m.trace);
+  EXPECT_EQ(links.call_of_activity, (std::vector<std::uint32_t>{second, first, first, no_row}));
+}
+
+TEST(LinkTrace, ManyCallsOfOneCorrelationAreJoinedInTime) {
+  TraceMaker m;
+  constexpr int n = 200'000;  // squared, this would be hours
+  for (int i = 0; i < n; ++i) m.launch(10.0 * i, 5, 1);
+  for (int i = 0; i < n; ++i) m.kernel(10.0 * i + 7, 2, 1);
+  const Links links = link_trace(m.trace);
+  for (std::uint32_t i = 0; i < n; ++i) EXPECT_EQ(links.call_of_activity[i], i);
+}
+
+TEST(LinkTrace, PrefersTheCallThatEnqueues) {
+  TraceMaker m;
+  m.call("cudaEventRecord", 50, 1, 1);
+  const auto launch = m.launch(0, 5, 1);
+  m.call("cudaFuncGetAttributes", 60, 1, 1);
+  m.kernel(107, 10, 1);
+  const Links links = link_trace(m.trace);
+  EXPECT_EQ(links.call_of_activity[0], launch);
+  EXPECT_EQ(links.losses.count("duplicate_correlation"), 0);
+}
+
+TEST(LinkTrace, OrdersStreamsByTimeNotByRow) {
+  TraceMaker m;
+  const auto last = m.kernel(50, 10, -1);
+  const auto first = m.kernel(0, 10, -1);
+  const auto middle = m.kernel(20, 10, -1);
+  const Links links = link_trace(m.trace);
+  EXPECT_EQ(links.stream_predecessor[last], middle);
+  EXPECT_EQ(links.stream_predecessor[middle], first);
+  EXPECT_EQ(links.stream_predecessor[first], no_row);
+}
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,158 @@
+// Finished points on disk: what survives a killed run, and that resuming changes no result.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+#include "sim/sweep/run.h"
+#include "sim/sweep/store.h"
+#include "tests/unit/sim/sweep/sweep_for_tests.h"
+
+namespace tandem {
+namespace {
+
+using test::result_of;
+using test::scratch_folder;
+
+std::string read(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::size_t lines(const std::string& text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+/// A number that no short decimal text holds.
+PointResult predicted(const Point& p) {
+  const double batch = std::stod(value_of(p, "batch"));
+  if (batch == 4 && value_of(p, "mode") == "graph") {
+    throw InputError("f", "batch", "4", "less than 4");
+  }
+  return result_of(std::sqrt(batch) / 3, 1e300 * batch);
+}
+
+bool same(const std::vector<PointResult>& a, const std::vector<PointResult>& b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i].error != b[i].error || a[i].values.size() != b[i].values.size()) return false;
+    for (std::size_t m = 0; m < a[i].values.size(); ++m) {
+      const double x = a[i].values[m], y = b[i].values[m];
+      if (x != y && !(std::isnan(x) && std::isnan(y))) return false;
+    }
+  }
+  return true;
+}
+
+TEST(SweepStore, ReadsBackExactlyWhatWasWritten) {
+  const std::string path = scratch_folder("store") + "/points.jsonl";
+  const std::vector<Point> points = grid_points(test::two_axes);
+  const std::vector<PointResult> direct = run_points(points, predicted, nullptr, {});
+  {
+    PointStore store(path, 7);
+    EXPECT_EQ(store.size(), 0u);
+    EXPECT_TRUE(same(run_points(points, predicted, &store, {}), direct));
+  }
+  EXPECT_EQ(lines(read(path)), 6u);
+  PointStore store(path, 7);
+  EXPECT_EQ(store.size(), 6u);
+  const auto never = [](const Point&) -> PointResult { throw std::logic_error("run again"); };
+  EXPECT_TRUE(same(run_points(points, never, &store, {}), direct));
+  EXPECT_EQ(lines(read(path)), 6u);           // nothing was appended
+  EXPECT_EQ(PointStore(path, 8).size(), 0u);  // other inputs
+}
+
+TEST(SweepStore, ATornLineIsRunAgainWhereverItWasTorn) {
+  const std::string path = scratch_folder("torn") + "/points.jsonl";
+  const std::vector<Point> points = grid_points(test::two_axes);
+  std::vector<PointResult> direct;
+  {
+    PointStore store(path, 7);
+    direct = run_points(points, predicted, &store, {1, {}});
+  }
+  const std::string whole = read(path);
+  int cases = 0;
+  for (std::size_t cut = 0; cut < whole.size(); cut += 97) {
+    std::ofstream(path, std::ios::binary) << whole.substr(0, cut);
+    {
+      PointStore store(path, 7);
+      EXPECT_EQ(store.size(), lines(whole.substr(0, cut)));
+      EXPECT_TRUE(same(run_points(points, predicted, &store, {2, {}}), direct)) << cut;
+    }
+    EXPECT_EQ(PointStore(path, 7).size(), 6u) << cut;
+    ++cases;
+  }
+  EXPECT_GT(cases, 10);
+}
+
+TEST(SweepStore, LinesThatAreNoPointsAreIgnored) {
+  const std::string path = scratch_folder("garbage") + "/points.jsonl";
+  std::ofstream(path) << "null\n[]\n{}\n\n{\"inputs\": 7}\n\xff\xfe\n"
+                      << R"({"inputs":"0000000000000007","point":"batch=1","values":{"a":1}})"
+                      << "\n"
+                      << R"({"inputs":"0000000000000007","point":"batch=1","error":""})"
+                      << "\n"
+                      << R"({"inputs":"0000000000000007","point":"batch=2","error":"no"})"
+                      << "\n";
+  const PointStore store(path, 7);
+  EXPECT_EQ(store.size(), 1u);
+  ASSERT_NE(store.find({{"batch", "2"}}), nullptr);
+  EXPECT_EQ(store.find({{"batch", "2"}})->error, "no");
+}
+
+TEST(SweepStore, FolderThatIsNotThere) {
+  EXPECT_THROW(PointStore(scratch_folder("none") + "/no/points.jsonl", 1), InputError);
+}
+
+TEST(SweepRun, SameResultForEveryThreadCount) {
+  std::vector<Axis> axes{{"batch", {}}, {"mode", {"eager", "graph"}}};
+  for (int b = 1; b <= 200; ++b) axes[0].values.push_back(std::to_string(b));
+  const std::vector<Point> points = grid_points(axes);
+  const std::vector<PointResult> one = run_points(points, predicted, nullptr, {1, {}});
+  int cases = 0;
+  for (const int threads : {2, 3, 8}) {
+    EXPECT_TRUE(same(run_points(points, predicted, nullptr, {threads, {}}), one));
+    ++cases;
+  }
+  EXPECT_EQ(cases, 3);
+}
+
+TEST(SweepRun, AFailedPointStopsNoOther) {
+  const std::vector<Point> points = grid_points(test::two_axes);
+  const std::vector<PointResult> results = run_points(points, predicted, nullptr, {});
+  for (std::size_t i = 0; i + 1 < results.size(); ++i) EXPECT_FALSE(results[i].failed());
+  EXPECT_EQ(results.back().error, "f:batch: found 4, expected less than 4");
+}
+
+TEST(SweepRun, InternalErrorsAreNotKept) {
+  const std::string path = scratch_folder("internal") + "/points.jsonl";
+  const auto broken = [](const Point&) -> PointResult { throw std::logic_error("bug"); };
+  PointStore store(path, 7);
+  const auto results = run_points(grid_points(test::two_axes), broken, &store, {});
+  EXPECT_EQ(results.front().error, "internal error: bug");
+  EXPECT_EQ(read(path), "");
+}
+
+TEST(SweepRun, ProgressEndsAtAll) {
+  std::atomic<std::size_t> last = 0;
+  RunOptions options;
+  options.progress = [&](std::size_t done, std::size_t all) {
+    EXPECT_EQ(all, 6u);
+    last = done;
+  };
+  run_points(grid_points(test::two_axes), predicted, nullptr, options);
+  EXPECT_EQ(last, 6u);
+}
+
+TEST(ContentHash, TellsBoundariesApart) {
+  ContentHash a, b;
+  a.add("ab"), a.add("c");
+  b.add("a"), b.add("bc");
+  EXPECT_NE(a.value(), b.value());
+  EXPECT_THROW(ContentHash().add_file("no/such/file", "f"), InputError);
+}
+
+}  // namespace
+}  // namespace tandem
