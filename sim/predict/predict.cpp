@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "models/runtime/sm_pool.h"
+#include "models/step/sm_pool.h"
 #include "sim/engine/engine.h"
 #include "sim/metrics/critical_path.h"
 #include "sim/metrics/overlap.h"

@@ -8,7 +8,7 @@ failed=0
 
 reset() {
   rm -rf -- "${tree:?}"/*
-  mkdir -p "$tree"/{sim/{core,trace,engine,metrics,cli,unknown},models/{kernel,runtime},workloads,tests,bench}
+  mkdir -p "$tree"/{sim/{core,trace,engine,metrics,cli,unknown},models/{kernel,runtime,whatif/{batch,gpu}},workloads,tests,bench}
 }
 
 # finds TEXT FILE LINE: LINE in FILE must be reported with TEXT. accepts FILE LINE: it must not.
@@ -36,6 +36,10 @@ finds   'dependency rule' sim/engine/a.cpp    '#include "models/arch/arch.h"'
 finds   'dependency rule' sim/metrics/a.cpp   '#include "sim/report/text.h"'
 finds   'dependency rule' models/kernel/a.cpp '#include "sim/engine/plan.h"'
 finds   'dependency rule' models/runtime/a.h  '#include "sim/engine/engine.h"'
+finds   'dependency rule' models/kernel/a.h   '#include "sim/trace/trace.h"'
+finds   'dependency rule' models/kernel/a.h   '#include "models/energy/energy_model.h"'
+finds   'dependency rule' models/whatif/batch/a.h '#include "models/whatif/gpu/retarget.h"'
+accepts models/whatif/batch/a.h '#include "models/whatif/edit/step_edit.h"'
 finds   'dependency rule' workloads/a.cpp     '#include "sim/engine/plan.h"'
 finds   'dependency rule' sim/unknown/a.cpp   '#include "sim/core/time.h"'
 accepts sim/metrics/a.cpp   '#include "sim/engine/plan.h"'

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "models/arch/gpu_arch.h"
+#include "sim/core/device.h"
 #include "sim/core/provenance.h"
-#include "sim/trace/trace.h"
 
 namespace tandem {
 

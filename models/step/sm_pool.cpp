@@ -1,4 +1,4 @@
-#include "models/runtime/sm_pool.h"
+#include "models/step/sm_pool.h"
 
 #include <algorithm>
 

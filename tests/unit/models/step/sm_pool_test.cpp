@@ -1,5 +1,5 @@
 // Kernels of several streams share the SMs. Times in microseconds.
-#include "models/runtime/sm_pool.h"
+#include "models/step/sm_pool.h"
 
 #include <gtest/gtest.h>
 
