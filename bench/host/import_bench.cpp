@@ -7,7 +7,7 @@
 
 #include "bench/host/large_trace.h"
 #include "sim/trace/import.h"
-#include "sim/trace/json_nesting.h"
+#include "sim/trace/json/nesting.h"
 
 namespace tandem {
 namespace {

@@ -3,7 +3,7 @@
 #include <array>
 #include <string>
 
-#include "sim/trace/importers.h"
+#include "sim/trace/importers/importers.h"
 
 namespace tandem {
 

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "sim/trace/json_events.h"
-#include "sim/trace/json_token.h"
+#include "sim/trace/json/events.h"
+#include "sim/trace/json/token.h"
 #include "sim/trace/trace.h"
 
 namespace tandem {

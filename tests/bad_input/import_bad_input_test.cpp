@@ -8,7 +8,7 @@
 #include <ostream>
 #include <string>
 
-#include "sim/trace/json_window.h"
+#include "sim/trace/json/window.h"
 #include "tests/import_files.h"
 
 namespace tandem {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/trace/api_names.h"
+#include "sim/trace/importers/api_names.h"
 #include "sim/trace/trace.h"
 
 namespace tandem::test {

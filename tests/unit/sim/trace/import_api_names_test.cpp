@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "sim/trace/api_names.h"
+#include "sim/trace/importers/api_names.h"
 
 namespace tandem {
 namespace {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "sim/trace/json_nesting.h"
-#include "sim/trace/json_split.h"
+#include "sim/trace/json/nesting.h"
+#include "sim/trace/json/splitter.h"
 #include "tests/import_files.h"
 
 namespace tandem {

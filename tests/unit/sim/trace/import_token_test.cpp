@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "sim/trace/json_token.h"
+#include "sim/trace/json/token.h"
 
 namespace tandem {
 namespace {

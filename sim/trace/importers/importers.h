@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "sim/trace/json_window.h"
+#include "sim/trace/json/window.h"
 #include "sim/trace/trace.h"
 
 namespace tandem {

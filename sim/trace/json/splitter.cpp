@@ -1,10 +1,10 @@
-#include "sim/trace/json_split.h"
+#include "sim/trace/json/splitter.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "sim/core/error.h"
-#include "sim/trace/json_nesting.h"
+#include "sim/trace/json/nesting.h"
 
 namespace tandem {
 

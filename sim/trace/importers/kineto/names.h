@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "sim/trace/json_events.h"
+#include "sim/trace/json/events.h"
 #include "sim/trace/name_table.h"
 
 namespace tandem::kineto {

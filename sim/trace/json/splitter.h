@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/trace/json_window.h"
+#include "sim/trace/json/window.h"
 
 namespace tandem {
 

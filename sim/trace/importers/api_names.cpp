@@ -1,4 +1,4 @@
-#include "sim/trace/api_names.h"
+#include "sim/trace/importers/api_names.h"
 
 #include <algorithm>
 #include <array>

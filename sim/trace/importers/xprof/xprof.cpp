@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/trace/api_names.h"
-#include "sim/trace/importers.h"
+#include "sim/trace/importers/api_names.h"
+#include "sim/trace/importers/importers.h"
 #include "sim/trace/name_table.h"
 #include "sim/trace/trace_builder.h"
 

@@ -1,4 +1,4 @@
-#include "sim/trace/json_nesting.h"
+#include "sim/trace/json/nesting.h"
 
 #if defined(__SSE2__)
 #include <emmintrin.h>

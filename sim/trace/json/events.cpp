@@ -1,11 +1,11 @@
-#include "sim/trace/json_events.h"
+#include "sim/trace/json/events.h"
 
 #include <simdjson.h>
 
 #include <string>
 #include <utility>
 
-#include "sim/trace/json_nesting.h"
+#include "sim/trace/json/nesting.h"
 #include "sim/trace/name_table.h"
 
 namespace tandem {

@@ -1,4 +1,4 @@
-#include "sim/trace/kineto_metadata.h"
+#include "sim/trace/importers/kineto/metadata.h"
 
 #include <simdjson.h>
 

@@ -1,4 +1,4 @@
-#include "sim/trace/json_token.h"
+#include "sim/trace/json/token.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "sim/trace/json_window.h"
+#include "sim/trace/json/window.h"
 
 #include <algorithm>
 #include <cstring>

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "sim/core/error.h"
-#include "sim/trace/json_split.h"
+#include "sim/trace/json/splitter.h"
 
 namespace tandem {
 

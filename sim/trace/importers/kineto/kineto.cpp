@@ -5,10 +5,10 @@
 #include <array>
 #include <string>
 
-#include "sim/trace/api_names.h"
-#include "sim/trace/importers.h"
-#include "sim/trace/kineto_metadata.h"
-#include "sim/trace/kineto_names.h"
+#include "sim/trace/importers/api_names.h"
+#include "sim/trace/importers/importers.h"
+#include "sim/trace/importers/kineto/metadata.h"
+#include "sim/trace/importers/kineto/names.h"
 #include "sim/trace/trace_builder.h"
 
 namespace tandem {
