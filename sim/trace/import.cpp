@@ -12,13 +12,13 @@ namespace {
 struct Importer {
   std::string_view name;
   bool (*recognise)(std::string_view prefix);
-  void (*import)(JsonWindow& content, Trace& trace);
+  Trace (*read)(ByteSource& source);
 };
 
 // One row a format; the first that recognises the content reads it.
 constexpr std::array importers{
-    Importer{"xprof", is_xprof, import_xprof},
-    Importer{"kineto", is_kineto, import_kineto},
+    Importer{"xprof", is_xprof, read_xprof},
+    Importer{"kineto", is_kineto, read_kineto},
 };
 
 std::string printable(std::string_view text) {
@@ -27,13 +27,13 @@ std::string printable(std::string_view text) {
   return out += '`';
 }
 
-const Importer& recognise(const JsonWindow& content) {
+const Importer& recognise(ByteSource& source) {
   for (const Importer& importer : importers) {
-    if (importer.recognise(content.view())) return importer;
+    if (importer.recognise(source.prefix())) return importer;
   }
   constexpr std::size_t shown = 40;
-  const std::string_view start = content.view().substr(0, shown);
-  throw InputError(content.path(), "byte 0", start.empty() ? "no content" : printable(start),
+  const std::string_view start = source.prefix().substr(0, shown);
+  throw InputError(source.path(), "byte 0", start.empty() ? "no content" : printable(start),
                    "a PyTorch (Kineto) or TensorFlow / JAX (XProf) trace in JSON");
 }
 
@@ -46,14 +46,11 @@ bool is_empty(const Trace& t) {
 }  // namespace
 
 Trace import_trace(const std::string& path, const ImportOptions& options) {
-  Trace trace;
+  ByteSource source(path, options.progress);
+  const Importer& importer = recognise(source);
+  Trace trace = importer.read(source);
   trace.path = path;
-  ByteSource source(path);
-  JsonWindow content(source, options.progress);
-  content.fill();
-  const Importer& importer = recognise(content);
-  trace.format = importer.name;
-  importer.import(content, trace);
+  if (trace.format.empty()) trace.format = importer.name;
   trace.file_bytes = source.file_bytes();
   trace.json_bytes = source.bytes_read();
   if (is_empty(trace)) {

@@ -38,30 +38,10 @@ std::size_t hash_of(const LaunchGeometry& g) {
 
 void TraceBuilder::lose(std::string_view code, Severity severity, std::string_view description) {
   if (trace_.losses.count(code) > 0) return trace_.losses.add(code, severity, {});
-  trace_.losses.add(code, severity, fmt::format("{}; first at {}", description, events_.place()));
+  trace_.losses.add(code, severity, fmt::format("{}; first at {}", description, place_()));
 }
 
-// `what` is "timestamp" or "duration" and names the codes.
-bool TraceBuilder::time(std::string_view token, std::string_view what, ExactTime& time) {
-  const auto lost = [&](const char* prefix, std::string_view reason) {
-    lose(fmt::format("{}_{}", prefix, what), Severity::data_loss,
-         fmt::format("events whose {} {} were dropped", what, reason));
-    return false;
-  };
-  if (token.empty()) return lost("missing", "is missing");
-  switch (parse_us(token, time)) {
-    case NumberError::none: return true;
-    case NumberError::not_a_number: return lost("bad", "is no number");
-    case NumberError::negative: return lost("negative", "is negative");
-    case NumberError::out_of_range: return lost("absurd", "is too large");
-  }
-  return false;
-}
-
-bool TraceBuilder::span(const TraceEvent& event, Span& span) {
-  ExactTime begin;
-  ExactTime length;
-  if (!time(event.ts, "timestamp", begin) || !time(event.dur, "duration", length)) return false;
+bool TraceBuilder::span(const ExactTime& begin, const ExactTime& length, Span& span) {
   if (length.whole_us >= max_duration_us) {
     lose("absurd_duration", Severity::data_loss, "events of 1000 s or more were dropped");
     return false;
@@ -151,31 +131,11 @@ GeometryId TraceBuilder::checked_geometry(const std::array<std::int64_t, 3>& gri
   return geometry(g);
 }
 
-void TraceBuilder::name_thread(std::int64_t pid, std::int64_t tid, std::string_view token) {
-  thread_names_[{pid, tid}] = unescape(token, scratch_).value_or(unquote(token));
+void TraceBuilder::name_thread(std::int64_t pid, std::int64_t tid, std::string_view name) {
+  thread_names_[{pid, tid}] = name;
 }
 
-StringId TraceBuilder::text(std::string_view token) {
-  if (token.empty()) lose("missing_name", Severity::warning, "events without a name were kept");
-  if (const auto text = unescape(token, scratch_)) return trace_.strings.intern(*text);
-  lose("invalid_escape", Severity::warning,
-       "names with a malformed escape were kept as they stand");
-  return trace_.strings.intern(unquote(token));
-}
-
-StringId TraceBuilder::json(std::string_view token) {
-  return token.empty() ? StringId{} : trace_.strings.intern(compact(token, scratch_));
-}
-
-std::int64_t TraceBuilder::integer(std::string_view token, std::int64_t absent) {
-  if (token.empty()) return absent;
-  if (const auto number = parse_integer(token)) return *number;
-  lose("bad_argument", Severity::data_loss, "arguments that are no whole number; taken as absent");
-  return absent;
-}
-
-std::int64_t TraceBuilder::bytes(std::string_view token) {
-  const std::int64_t n = integer(token, 0);
+std::int64_t TraceBuilder::bytes(std::int64_t n) {
   if (n >= 0) return n;
   lose("negative_bytes", Severity::data_loss, "negative byte counts; taken as 0");
   return 0;
@@ -186,14 +146,6 @@ void TraceBuilder::finish() {
     const auto at = thread_names_.find({thread.pid, thread.tid});
     if (at != thread_names_.end()) thread.name = at->second;
   }
-}
-
-std::int64_t profiler_step(std::string_view name) {
-  constexpr std::string_view prefix = "ProfilerStep#";
-  name = unquote(name);
-  if (!name.starts_with(prefix)) return -1;
-  const auto step = parse_integer(name.substr(prefix.size()));
-  return step && *step >= 0 ? *step : -1;
 }
 
 }  // namespace tandem

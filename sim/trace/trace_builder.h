@@ -1,19 +1,24 @@
-// What importers share to turn raw event tokens into rows of a Trace.
+// What importers share to turn events, as numbers and texts, into rows of a Trace.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "sim/trace/json/events.h"
-#include "sim/trace/json/token.h"
 #include "sim/trace/trace.h"
 
 namespace tandem {
+
+/// A time on the trace's clock: `whole_us` microseconds and `ps` picoseconds, 0 <= ps < 1'000'000.
+struct ExactTime {
+  std::int64_t whole_us = 0;
+  std::int64_t ps = 0;
+};
 
 /// Begin and length of an event, relative to the trace's origin.
 struct Span {
@@ -24,26 +29,23 @@ struct Span {
 /// Interns threads, streams, geometries and texts, checks numbers, and counts what is lost.
 class TraceBuilder {
  public:
-  TraceBuilder(Trace& trace, const EventReader& events) : trace_(trace), events_(events) {}
+  /// Where the current event stands in its source, e.g. "byte 1234 (event 5)".
+  using Place = std::function<std::string()>;
+  TraceBuilder(Trace& trace, Place place) : trace_(trace), place_(std::move(place)) {}
 
-  /// False if the event has no usable ts and dur; it is then counted as lost. The first usable ts
-  /// becomes the origin of the trace.
-  bool span(const TraceEvent& event, Span& span);
+  /// False if no run has such times; the event is then counted as lost. The first begin becomes the
+  /// origin of the trace.
+  bool span(const ExactTime& begin, const ExactTime& length, Span& span);
 
   ThreadId thread(std::int64_t pid, std::int64_t tid);
   StreamId stream(const Stream& stream);
   GeometryId geometry(const LaunchGeometry& geometry);
-  /// Remembers a thread's name, given as a string token; finish() gives it to the thread if that
-  /// has rows.
-  void name_thread(std::int64_t pid, std::int64_t tid, std::string_view token);
+  /// Remembers a thread's name; finish() gives it to the thread if that has rows.
+  void name_thread(std::int64_t pid, std::int64_t tid, std::string_view name);
 
-  /// The text of a string token; a malformed escape is kept as it stands and counted.
-  StringId text(std::string_view token);
-  /// JSON text without white space; invalid for an absent token.
-  StringId json(std::string_view token);
-  /// The number in `token`, or `absent` if there is none; a token that is no number is counted.
-  std::int64_t integer(std::string_view token, std::int64_t absent);
-  std::int64_t bytes(std::string_view token);
+  StringId text(std::string_view text) { return trace_.strings.intern(text); }
+  /// A byte count; a negative one is counted and taken as 0.
+  std::int64_t bytes(std::int64_t n);
   /// An invalid id if the sizes are none that a GPU can launch; that is counted.
   GeometryId checked_geometry(const std::array<std::int64_t, 3>& grid,
                               const std::array<std::int64_t, 3>& block, std::int64_t registers,
@@ -54,13 +56,11 @@ class TraceBuilder {
   void finish();
 
  private:
-  bool time(std::string_view token, std::string_view what, ExactTime& time);
   std::size_t geometry_slot(const LaunchGeometry& geometry) const;
 
   Trace& trace_;
-  const EventReader& events_;
+  Place place_;
   bool has_origin_ = false;
-  std::string scratch_;
   std::map<std::pair<std::int64_t, std::int64_t>, ThreadId> threads_;
   std::map<std::pair<std::int64_t, std::int64_t>, std::string> thread_names_;
   ThreadId last_thread_;
@@ -68,8 +68,5 @@ class TraceBuilder {
   StreamId last_stream_;
   std::vector<GeometryId> geometry_slots_;  // open addressing, a power of two, at most half full
 };
-
-/// N of `ProfilerStep#N`; -1 for other names.
-std::int64_t profiler_step(std::string_view name);
 
 }  // namespace tandem

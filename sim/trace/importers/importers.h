@@ -1,18 +1,19 @@
-// The functions behind the importer table in import.cpp.
+// The functions behind the table of importers in sim/trace/import.cpp, a pair a format.
 #pragma once
 
 #include <string_view>
 
-#include "sim/trace/json/window.h"
+#include "sim/trace/source/byte_source.h"
 #include "sim/trace/trace.h"
 
 namespace tandem {
 
-/// Each recogniser sees the first chunk of the content; each importer reads the whole of it.
+/// Each recogniser sees the beginning of the content, at most ByteSource::prefix_bytes. Each reader
+/// takes the content from its beginning to its end, in a streaming fashion. Throws InputError.
 bool is_kineto(std::string_view prefix);
-void import_kineto(JsonWindow& content, Trace& trace);
+Trace read_kineto(ByteSource& source);
 
 bool is_xprof(std::string_view prefix);
-void import_xprof(JsonWindow& content, Trace& trace);
+Trace read_xprof(ByteSource& source);
 
 }  // namespace tandem

@@ -7,16 +7,12 @@
 #include <string>
 #include <string_view>
 
+#include "sim/trace/trace_builder.h"
+
 namespace tandem {
 
 /// Why a token is no usable number.
 enum class NumberError : std::uint8_t { none, not_a_number, negative, out_of_range };
-
-/// A time of `whole_us` microseconds and `ps` picoseconds, 0 <= ps < 1'000'000.
-struct ExactTime {
-  std::int64_t whole_us = 0;
-  std::int64_t ps = 0;
-};
 
 /// The token without quotes, if it has any. Escapes stay.
 std::string_view unquote(std::string_view token);

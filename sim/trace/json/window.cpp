@@ -10,11 +10,9 @@ namespace tandem {
 
 namespace {
 constexpr std::size_t front_bytes = 64;  // keeps the frame byte before `begin`, and alignment
-constexpr std::int64_t report_bytes = std::int64_t{16} << 20;
 }  // namespace
 
-JsonWindow::JsonWindow(ByteSource& source, Progress progress)
-    : source_(source), progress_(std::move(progress)), next_report_(report_bytes) {
+JsonWindow::JsonWindow(ByteSource& source) : source_(source) {
   buffer_.resize(front_bytes + 2 * chunk + padding);
   begin_ = end_ = buffer_.data() + front_bytes;
 }
@@ -40,14 +38,7 @@ bool JsonWindow::fill() {
   end_ += n;
   end_offset_ += static_cast<std::int64_t>(n);
   std::memset(end_, ' ', padding);
-  report();
   return n > 0;
-}
-
-void JsonWindow::report() {
-  if (!progress_ || end_offset_ < next_report_) return;
-  next_report_ = end_offset_ + report_bytes;
-  progress_(source_.stored_read(), source_.file_bytes());
 }
 
 }  // namespace tandem

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,14 +20,12 @@ class JsonWindow {
   static constexpr std::size_t limit = std::size_t{8} << 20;  // the longest text held at once
   static constexpr std::size_t padding = 128;
 
-  using Progress = std::function<void(std::int64_t done, std::int64_t total)>;
-  JsonWindow(ByteSource& source, Progress progress);
+  explicit JsonWindow(ByteSource& source);
 
   char* begin() const { return begin_; }
   char* end() const { return end_; }
   std::string_view view() const { return {begin_, static_cast<std::size_t>(end_ - begin_)}; }
   const std::string& path() const { return source_.path(); }
-  const ByteSource& source() const { return source_; }
 
   /// Position of `p` in the uncompressed stream.
   std::int64_t offset(const char* p) const { return end_offset_ - (end_ - p); }
@@ -39,11 +36,8 @@ class JsonWindow {
 
  private:
   void make_room();
-  void report();
 
   ByteSource& source_;
-  Progress progress_;
-  std::int64_t next_report_ = 0;
   std::vector<char> buffer_;
   char* begin_ = nullptr;
   char* end_ = nullptr;

@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 
 #include "sim/trace/importers/api_names.h"
 #include "sim/trace/importers/importers.h"
 #include "sim/trace/importers/kineto/metadata.h"
 #include "sim/trace/importers/kineto/names.h"
-#include "sim/trace/trace_builder.h"
+#include "sim/trace/importers/step_marks.h"
+#include "sim/trace/json/json_trace_builder.h"
+#include "sim/trace/json/token.h"
 
 namespace tandem {
 
@@ -21,8 +24,8 @@ using kineto::Category;
 using enum kineto::Category;
 
 int arg_slot(std::string_view key) {
-  const auto* const row = kineto::arg_names.find(key);
-  return row != nullptr ? row->value : -1;
+  if (const auto* const row = kineto::arg_names.find(key)) return row->value;
+  return is_step_argument(key) ? arg::step : -1;
 }
 
 bool skip_args(const TraceEvent& event) {
@@ -33,12 +36,12 @@ bool skip_args(const TraceEvent& event) {
 
 class KinetoImport {
  public:
-  KinetoImport(JsonWindow& content, Trace& trace)
-      : trace_(trace),
-        splitter_(content, kineto_metadata_keys),
-        events_(splitter_, {arg_slot, skip_args}, trace.losses),
-        build_(trace, events_) {}
-  void run();
+  explicit KinetoImport(ByteSource& source)
+      : content_(source),
+        splitter_(content_, kineto_metadata_keys),
+        events_(splitter_, {arg_slot, skip_args}, trace_.losses),
+        build_(trace_, events_) {}
+  Trace read();
 
  private:
   void add(const TraceEvent& e);
@@ -48,22 +51,24 @@ class KinetoImport {
   void add_call(const TraceEvent& e, const Span& span, ThreadId thread);
   void add_activity(ActivityKind kind, const TraceEvent& e, const Span& span);
   void add_sync(const TraceEvent& e, const Span& span);
-  void add_annotation(const TraceEvent& e, const Span& span, ThreadId thread);
+  void add_annotation(const TraceEvent& e, const Span& span, ThreadId thread,
+                      std::string_view step);
   bool find_thread(const TraceEvent& e, ThreadId& thread);
   bool find_stream(const TraceEvent& e, StreamId& stream);
   GeometryId find_geometry(const TraceEvent& e);
   std::int64_t message_bytes(const TraceEvent& e);
   void count_ignored();
 
-  Trace& trace_;
+  Trace trace_;
+  JsonWindow content_;
   JsonSplitter splitter_;
   EventReader events_;
-  TraceBuilder build_;
+  JsonTraceBuilder build_;
   bool legacy_ = false;
   std::array<std::int64_t, categories.rows().size()> ignored_{};
 };
 
-void KinetoImport::run() {
+Trace KinetoImport::read() {
   TraceEvent event;
   while (events_.next(event)) add(event);
   build_.finish();
@@ -71,6 +76,7 @@ void KinetoImport::run() {
   trace_.framework = "PyTorch";
   if (legacy_) trace_.format = "kineto-legacy";
   for (const auto& [key, json] : splitter_.values()) read_kineto_metadata(key, json, trace_);
+  return std::move(trace_);
 }
 
 void KinetoImport::add(const TraceEvent& e) {
@@ -131,8 +137,9 @@ void KinetoImport::add_row(Category category, const TraceEvent& e, const Span& s
   if (!find_thread(e, thread)) return;
   if (category == call) return add_call(e, span, thread);
   // Before 2022 the profiler's steps were operators.
-  const bool is_op = category == op && profiler_step(e.name) < 0;
-  is_op ? add_op(e, span, thread) : add_annotation(e, span, thread);
+  const std::string_view step = step_number(unquote(e.name), e.args[arg::step]);
+  const bool is_op = category == op && step.empty();
+  is_op ? add_op(e, span, thread) : add_annotation(e, span, thread, step);
 }
 
 void KinetoImport::add_op(const TraceEvent& e, const Span& span, ThreadId thread) {
@@ -150,12 +157,13 @@ void KinetoImport::add_op(const TraceEvent& e, const Span& span, ThreadId thread
   ops.concrete.push_back(build_.json(e.args[arg::concrete]));
 }
 
-void KinetoImport::add_annotation(const TraceEvent& e, const Span& span, ThreadId thread) {
+void KinetoImport::add_annotation(const TraceEvent& e, const Span& span, ThreadId thread,
+                                  std::string_view step) {
   trace_.annotations.begin.push_back(span.begin);
   trace_.annotations.duration.push_back(span.duration);
   trace_.annotations.thread.push_back(thread);
   trace_.annotations.name.push_back(build_.text(e.name));
-  trace_.annotations.step.push_back(profiler_step(e.name));
+  trace_.annotations.step.push_back(build_.integer(step, -1));
 }
 
 void KinetoImport::add_call(const TraceEvent& e, const Span& span, ThreadId thread) {
@@ -273,6 +281,6 @@ bool is_kineto(std::string_view prefix) {
   });
 }
 
-void import_kineto(JsonWindow& content, Trace& trace) { KinetoImport(content, trace).run(); }
+Trace read_kineto(ByteSource& source) { return KinetoImport(source).read(); }
 
 }  // namespace tandem

@@ -85,6 +85,7 @@ enum Slot : int {
   sync_kind,
   record_correlation,
   thread_name,
+  step,
   count
 };
 }  // namespace arg

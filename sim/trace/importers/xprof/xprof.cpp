@@ -6,12 +6,15 @@
 #include <array>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/trace/importers/api_names.h"
 #include "sim/trace/importers/importers.h"
+#include "sim/trace/importers/step_marks.h"
+#include "sim/trace/json/json_trace_builder.h"
+#include "sim/trace/json/token.h"
 #include "sim/trace/name_table.h"
-#include "sim/trace/trace_builder.h"
 
 namespace tandem {
 
@@ -26,7 +29,7 @@ enum Slot : int {
   kernel_details,
   memcpy_details,
   memset_details,
-  step_number,
+  step,
   hlo_module
 };
 }  // namespace arg
@@ -40,7 +43,6 @@ constexpr NameTable arg_names{std::to_array<NameRow<int>>({
     {"Memcpy_details", arg::memcpy_details},
     {"memset_details", arg::memset_details},
     {"Memset_details", arg::memset_details},
-    {"step_num", arg::step_number},
     {"hlo_module", arg::hlo_module},
 })};
 
@@ -49,8 +51,8 @@ constexpr std::string_view overheads[] = {"COMPILER", "BUFFER_FLUSH", "INSTRUMEN
                                           "<UNKNOWN>"};
 
 int arg_slot(std::string_view key) {
-  const auto* const row = arg_names.find(key);
-  return row != nullptr ? row->value : -1;
+  if (const auto* const row = arg_names.find(key)) return row->value;
+  return is_step_argument(key) ? arg::step : -1;
 }
 
 // The value of `key` in a text of "key:value key:value ..."; empty if it is not there.
@@ -77,12 +79,12 @@ std::optional<std::int64_t> number_behind(std::string_view text, std::string_vie
 
 class XprofImport {
  public:
-  XprofImport(JsonWindow& content, Trace& trace)
-      : trace_(trace),
-        splitter_(content, {}),
-        events_(splitter_, {arg_slot, [](const TraceEvent&) { return false; }}, trace.losses),
-        build_(trace, events_) {}
-  void run();
+  explicit XprofImport(ByteSource& source)
+      : content_(source),
+        splitter_(content_, {}),
+        events_(splitter_, {arg_slot, [](const TraceEvent&) { return false; }}, trace_.losses),
+        build_(trace_, events_) {}
+  Trace read();
 
  private:
   using Key = std::pair<std::int64_t, std::int64_t>;  // pid, tid
@@ -97,22 +99,24 @@ class XprofImport {
   GeometryId find_geometry(const TraceEvent& e);
   void mark_launches();
 
-  Trace& trace_;
+  Trace trace_;
+  JsonWindow content_;
   JsonSplitter splitter_;
   EventReader events_;
-  TraceBuilder build_;
+  JsonTraceBuilder build_;
   std::map<std::int64_t, std::int64_t> devices_;  // pid -> GPU; -1: the host
   std::map<Key, std::int64_t> streams_;           // threads of GPU processes that are streams
   bool has_jit_ = false;
   bool has_tensorflow_ = false;
 };
 
-void XprofImport::run() {
+Trace XprofImport::read() {
   TraceEvent event;
   while (events_.next(event)) add(event);
   build_.finish();
   mark_launches();
   trace_.framework = has_jit_ ? "JAX" : has_tensorflow_ ? "TensorFlow" : "unknown";
+  return std::move(trace_);
 }
 
 void XprofImport::add(const TraceEvent& e) {
@@ -222,12 +226,13 @@ void XprofImport::add_on_host(const TraceEvent& e, const Key& key) {
   }
   const ThreadId thread = build_.thread(key.first, key.second);
   if (!e.args[arg::correlation].empty()) return add_call(e, span, thread);
-  if (e.args[arg::step_number].empty()) return add_op(e, span, thread);
+  const std::string_view step = step_number(name, e.args[arg::step]);
+  if (step.empty()) return add_op(e, span, thread);
   trace_.annotations.begin.push_back(span.begin);
   trace_.annotations.duration.push_back(span.duration);
   trace_.annotations.thread.push_back(thread);
   trace_.annotations.name.push_back(build_.text(e.name));
-  trace_.annotations.step.push_back(build_.integer(e.args[arg::step_number], -1));
+  trace_.annotations.step.push_back(build_.integer(step, -1));
 }
 
 void XprofImport::add_call(const TraceEvent& e, const Span& span, ThreadId thread) {
@@ -289,6 +294,6 @@ bool is_xprof(std::string_view prefix) {
          (has("\"/host:") || has("\"/device:"));
 }
 
-void import_xprof(JsonWindow& content, Trace& trace) { XprofImport(content, trace).run(); }
+Trace read_xprof(ByteSource& source) { return XprofImport(source).read(); }
 
 }  // namespace tandem

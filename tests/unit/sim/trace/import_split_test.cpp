@@ -18,7 +18,7 @@ Split split(std::string_view content) {
   static constexpr std::array<std::string_view, 2> wanted{"deviceProperties", "note"};
   const TempFile file(content);
   ByteSource source(file.path());
-  JsonWindow window(source, {});
+  JsonWindow window(source);
   JsonSplitter splitter(window, wanted);
   Split result;
   EventBatch batch;
