@@ -165,7 +165,7 @@ int calibrate_energy(const Arguments& arguments) {
   for (const std::string& folder : values["recording"].as<std::vector<std::string>>()) {
     recordings.push_back(evaluate_recording(folder, gpu.sm_count, disagreements(folder)));
     print_recording(recordings.back());
-    print_checks(recordings.back(), root + "/validation/energy/public_power.csv", name);
+    print_checks(recordings.back(), root + "/validation/claims/public_power.csv", name);
   }
   const AccessEnergies access = access_energies(
       recordings, fmt::format("bench/device/energy on {} board(s), tandem calibrate energy",

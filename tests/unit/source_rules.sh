@@ -28,8 +28,8 @@ allowed_includes() {
     sim/report/*)     echo 'sim/(core|trace|counters|engine|metrics|predict|report)/' ;;
     sim/sweep/*)      echo '(sim/(core|trace|metrics|predict|report|sweep)|models)/' ;;
     sim/cli/*)        echo '(sim|models|workloads|validation/compare)/' ;;
-    validation/compare/*) echo '(sim/(core|trace|counters|engine|metrics|predict)|models|validation/(compare|energy))/' ;;
-    validation/*)     echo '(sim|models|workloads|validation)/' ;;
+    validation/compare/*) echo '(sim/(core|trace|counters|engine|metrics|predict)|models|validation/compare)/' ;;
+    validation/fits/*) echo '(sim|models|workloads|validation)/' ;;
     models/arch/*)    echo '(sim/core|models/arch)/' ;;
     models/ops/*)     echo '(sim/core|models/ops)/' ;;
     models/kernel/*)  echo '(sim/core|models/(arch|ops|kernel))/' ;;

@@ -1,4 +1,4 @@
-// AccelWattch's measured kernels, each program predicted from the others (validation/energy).
+// AccelWattch's measured kernels, each program predicted from the others (validation/fits/energy).
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "sim/core/error.h"
-#include "validation/energy/accelwattch.h"
+#include "validation/fits/energy/accelwattch.h"
 
 namespace tandem {
 namespace {

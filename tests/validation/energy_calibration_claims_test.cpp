@@ -5,7 +5,7 @@
 #include "models/energy/energy_config.h"
 #include "models/energy/recording.h"
 #include "tests/validation/claims_for_tests.h"
-#include "validation/energy/tiled_matmul.h"
+#include "validation/fits/energy/tiled_matmul.h"
 
 namespace tandem {
 namespace {

@@ -13,7 +13,7 @@
 #include "sim/predict/calibrate_host.h"
 #include "sim/predict/predict.h"
 #include "sim/trace/source/stored_name.h"
-#include "validation/energy/measured_energy.h"
+#include "validation/compare/measured_energy.h"
 
 namespace tandem {
 

@@ -52,10 +52,10 @@ constexpr MatrixTile hopper_tma[] = {
     {64, 48, 128, 1, 1, nullptr, 2},   {64, 32, 128, 1, 1, nullptr, 2},
     {64, 16, 128, 1, 1, nullptr, 2},   {64, 8, 128, 1, 1, nullptr, 2}};
 
-// Menus and habits were seen on the fit rows of bmm, linear and conv (validation/kernel_time): V100
-// splits k at many waves, A100 until the grid fills the GPU once; batched products on A100 always
-// run 128x128. Unverified: the rows for compute capability 9, which take what the traces of newer
-// libraries on H200 show.
+// Menus and habits were seen on the fit rows of bmm, linear and conv (validation/fits/kernel_time):
+// V100 splits k at many waves, A100 until the grid fills the GPU once; batched products on A100
+// always run 128x128. Unverified: the rows for compute capability 9, which take what the traces of
+// newer libraries on H200 show.
 constexpr double any_split = 8;
 constexpr TileMenu menus[] = {
     {7, MatrixUse::linear, false, volta_linear, any_split, 1.03},

@@ -34,7 +34,7 @@ TEST(EnergyRecording, OneBoardSaysLess) {
 // Issue: power that others measured on a DRAM-bound and an FP32-bound kernel, within 8 %.
 TEST(EnergyRecording, PowerMeasuredElsewhere) {
   const EnergyRecording r = evaluate_recording(sessions + "/session2", 132);
-  const auto checks = power_checks(r, root + "/validation/energy/public_power.csv", "h200_sxm");
+  const auto checks = power_checks(r, root + "/validation/claims/public_power.csv", "h200_sxm");
   ASSERT_EQ(checks.size(), 3U);
   for (const PowerCheck& c : checks) {
     EXPECT_NEAR(c.predicted_w / c.measured_w, 1, 0.08) << c.point;
