@@ -1,6 +1,5 @@
 #include "models/runtime/modes.h"
 
-#include <array>
 #include <string>
 #include <utility>
 
@@ -8,13 +7,22 @@ namespace tandem {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Mode>, 5> mode_names{{
-    {"as-traced", Mode::as_traced},
-    {"eager-async", Mode::eager_async},
-    {"eager-sync", Mode::eager_sync},
-    {"cuda-graph", Mode::cuda_graph},
-    {"jit", Mode::jit},
-}};
+constexpr Named<Mode> mode_table[] = {
+    {Mode::as_traced, "as-traced", "the run as it was traced"},
+    {Mode::eager_async, "eager-async", "launches do not wait for the device"},
+    {Mode::eager_sync, "eager-sync",
+     "every kernel launch waits for its kernel (CUDA_LAUNCH_BLOCKING=1)"},
+    {Mode::cuda_graph, "cuda-graph",
+     "one graph launch a step; what follows a wait inside the step stays eager"},
+    {Mode::jit, "jit",
+     "the model compiled: fused kernels, channels-last convolutions (--compiler, --attention)"},
+};
+
+constexpr Named<GraphScope> scope_table[] = {
+    {GraphScope::step, "step", "from the step's begin to its first host wait, or all of it"},
+    {GraphScope::forward_backward, "forward-backward",
+     "forward and backward only; the rest of the step is dropped"},
+};
 
 bool launches_kernel(const Trace& trace, const Plan& step, const HostItem& item) {
   if (item.kind != ItemKind::launch) return false;
@@ -178,21 +186,17 @@ void capture(const Trace& trace, const HostModel& host, GraphScope scope, Plan& 
 
 }  // namespace
 
-std::string_view to_string(Mode mode) {
-  for (const auto& [name, value] : mode_names) {
-    if (value == mode) return name;
-  }
-  return "unknown";
-}
+std::span<const Named<Mode>> modes() { return mode_table; }
+std::span<const Named<GraphScope>> graph_scopes() { return scope_table; }
+
+std::string_view to_string(Mode mode) { return name_of(mode_table, mode); }
 
 Mode parse_mode(std::string_view text) {
-  std::string known;
-  for (const auto& [name, value] : mode_names) {
-    if (name == text) return value;
-    known += known.empty() ? "" : ", ";
-    known += name;
-  }
-  throw InputError("command line", "--mode", "\"" + std::string(text) + "\"", "one of: " + known);
+  return parse_named(mode_table, text, "command line", "--mode");
+}
+
+GraphScope parse_graph_scope(std::string_view text) {
+  return parse_named(scope_table, text, "command line", "--graph-scope");
 }
 
 void apply_mode(const Trace& trace, const HostModel& host, const ModeOptions& options, Plan& step,

@@ -1,18 +1,21 @@
 // Execution modes as functions from one step to one step.
 #pragma once
 
+#include <span>
 #include <string_view>
 
 #include "models/runtime/host_model.h"
 #include "models/runtime/measured_plan.h"
 #include "sim/core/error.h"
+#include "sim/core/named.h"
 #include "sim/engine/plan.h"
 
 namespace tandem {
 
 enum class Mode : std::uint8_t { as_traced, eager_async, eager_sync, cuda_graph, jit };
 
-/// The name on the command line.
+/// The only place where modes have names, for command line, sweeps, cases and `describe`.
+std::span<const Named<Mode>> modes();
 std::string_view to_string(Mode mode);
 
 /// Errors: InputError that lists the modes.
@@ -23,6 +26,10 @@ enum class GraphScope : std::uint8_t {
   step,              // from the step's begin to its first host wait, or all of it
   forward_backward,  // forward and backward only; the rest of the step is dropped
 };
+
+std::span<const Named<GraphScope>> graph_scopes();
+/// Errors: InputError that lists the scopes.
+GraphScope parse_graph_scope(std::string_view text);
 
 struct ModeOptions {
   Mode mode = Mode::as_traced;

@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
-#include <boost/program_options.hpp>
 #include <iostream>
 #include <map>
 
 #include "models/arch/gpu_config.h"
 #include "models/energy/csv_rows.h"
 #include "models/memory/cache_chase.h"
+#include "sim/cli/arguments.h"
 #include "sim/cli/calibrate.h"
 
 namespace tandem {
@@ -69,17 +69,8 @@ int calibrate_cache(const Arguments& arguments) {
   options.add_options()("help", "show this text")("recording", po::value<std::string>(),
                                                   "folder that bench/device/cache filled")(
       "gpu", po::value<std::string>()->default_value(""), "GPU config to compare with");
-  po::positional_options_description positional;
-  positional.add("recording", 1);
-  po::variables_map values;
-  try {
-    po::store(po::command_line_parser(arguments).options(options).positional(positional).run(),
-              values);
-    po::notify(values);
-  } catch (const po::error& error) {
-    throw InputError("command line", "calibrate cache", error.what(),
-                     "options that 'tandem calibrate cache --help' lists");
-  }
+  const po::variables_map values =
+      parse_arguments("calibrate cache", arguments, options, {{"recording"}});
   if (values.count("help") > 0) {
     std::cout << options;
     return exit_ok;

@@ -1,17 +1,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/program_options.hpp>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 
 #include "models/arch/gpu_config.h"
 #include "models/energy/csv_rows.h"
 #include "models/energy/energy_config.h"
 #include "models/energy/recording.h"
+#include "sim/cli/arguments.h"
 #include "sim/cli/calibrate.h"
+#include "sim/cli/files.h"
 #include "sim/counters/counter_report.h"
 
 namespace tandem {
@@ -117,26 +117,9 @@ void write_config(const AccessEnergies& access, const GpuCatalogue& gpus, const 
                   const std::string& out) {
   EnergyConfig config = find_energy(load_energies(gpus), gpu);
   config.access = access;
-  std::ofstream file(out, std::ios::binary);
-  file << with_energy(gpus.folder + "/" + gpu.name + ".json", config);
-  file.flush();
-  if (!file) throw InputError(out, "", "a file that cannot be written", "a writable path");
+  const std::string text = with_energy(gpus.folder + "/" + gpu.name + ".json", config);
+  write_file(out, [&](std::ostream& file) { file << text; });
   fmt::print("GPU config with these energy constants {}\n", out);
-}
-
-po::variables_map parse(const Arguments& arguments, const po::options_description& options) {
-  po::positional_options_description positional;
-  positional.add("recording", -1);
-  po::variables_map values;
-  try {
-    po::store(po::command_line_parser(arguments).options(options).positional(positional).run(),
-              values);
-    po::notify(values);
-  } catch (const po::error& error) {
-    throw InputError("command line", "calibrate energy", error.what(),
-                     "options that 'tandem calibrate energy --help' lists");
-  }
-  return values;
 }
 
 }  // namespace
@@ -148,7 +131,8 @@ int calibrate_energy(const Arguments& arguments) {
       "gpu", po::value<std::string>()->default_value(""), "GPU config that was recorded")(
       "out", po::value<std::string>()->default_value(""),
       "write the GPU's config with the new constants here");
-  const po::variables_map values = parse(arguments, options);
+  const po::variables_map values =
+      parse_arguments("calibrate energy", arguments, options, {{"recording", -1}});
   if (values.count("help") > 0) {
     std::cout << options;
     return exit_ok;

@@ -2,16 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/program_options.hpp>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
-#include <fstream>
 #include <iostream>
 #include <map>
 
 #include "models/kernel/counters/cost_model.h"
-#include "sim/cli/command.h"
+#include "sim/cli/arguments.h"
+#include "sim/cli/files.h"
 #include "sim/predict/kernel_counters.h"
 #include "sim/predict/predict.h"
 #include "sim/report/report.h"
@@ -21,21 +18,6 @@ namespace tandem {
 namespace {
 
 namespace po = boost::program_options;
-
-po::variables_map parse(const Arguments& arguments, const po::options_description& options) {
-  po::positional_options_description positional;
-  positional.add("trace", 1);
-  po::variables_map values;
-  try {
-    po::store(po::command_line_parser(arguments).options(options).positional(positional).run(),
-              values);
-    po::notify(values);
-  } catch (const po::error& error) {
-    throw InputError("command line", "blocks", error.what(),
-                     "options that 'tandem blocks --help' lists");
-  }
-  return values;
-}
 
 /// A position in the step, or the longest kernel whose name holds the text. Row of activities.
 std::uint32_t find_kernel(const Step& step, const std::string& wanted) {
@@ -111,7 +93,7 @@ int run_blocks(const Arguments& arguments) {
       "override a GPU number, e.g. gpu.sm_count=160")(
       "out", po::value<std::string>()->default_value(""),
       "write a Perfetto timeline with a track per block slot of every SM here");
-  const po::variables_map values = parse(arguments, options);
+  const po::variables_map values = parse_arguments("blocks", arguments, options, {{"trace"}});
   if (values.count("help") > 0) {
     std::cout << options;
     return exit_ok;
@@ -148,10 +130,7 @@ int run_blocks(const Arguments& arguments) {
   for (const BlockRun& b : s.blocks) {
     slices.push_back({b.block, b.sm, b.slot, b.begin_us, b.end_us});
   }
-  std::ofstream file(out, std::ios::binary);
-  if (file) write_block_timeline(file, name, slices);
-  file.flush();
-  if (!file) throw InputError(out, "", std::strerror(errno), "a file that can be written");
+  write_file(out, [&](std::ostream& file) { write_block_timeline(file, name, slices); });
   fmt::print("timeline   {}  (open in https://ui.perfetto.dev)\n", out);
   return exit_ok;
 }

@@ -2,15 +2,15 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <boost/program_options.hpp>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 
+#include "sim/cli/arguments.h"
 #include "sim/cli/calibrate.h"
-#include "sim/cli/command.h"
+#include "sim/cli/files.h"
 #include "sim/core/field.h"
+#include "sim/core/named.h"
 #include "sim/predict/calibrate_host.h"
 
 namespace tandem {
@@ -88,10 +88,7 @@ void write_host(const HostCalibration& c, const std::string& base, const std::st
   };
   set("gap_scale_aligned", c.host.gap_scale_aligned);
   set("gap_scale_single", c.host.gap_scale_single);
-  std::ofstream file(path);
-  file << json.dump(2) << '\n';
-  file.flush();
-  if (!file) throw InputError(path, "", "a file that cannot be written", "a writable path");
+  write_file(path, [&](std::ostream& file) { file << json.dump(2) << '\n'; });
   fmt::print("host model {}\n", path);
 }
 
@@ -101,17 +98,8 @@ int run_host(const Arguments& arguments) {
                                                   "trace and its iteration time unprofiled")(
       "host", po::value<std::string>()->default_value("default"), "host config to start from")(
       "out", po::value<std::string>()->default_value(""), "write the calibrated host config here");
-  po::positional_options_description positional;
-  positional.add("trace", -1);
-  po::variables_map values;
-  try {
-    po::store(po::command_line_parser(arguments).options(options).positional(positional).run(),
-              values);
-    po::notify(values);
-  } catch (const po::error& error) {
-    throw InputError("command line", "calibrate host", error.what(),
-                     "options that 'tandem calibrate host --help' lists");
-  }
+  const po::variables_map values =
+      parse_arguments("calibrate host", arguments, options, {{"trace", -1}});
   if (values.count("help") > 0) {
     std::cout << options;
     return exit_ok;
@@ -136,27 +124,39 @@ int run_host(const Arguments& arguments) {
 
 struct Calibration {
   std::string_view name;
+  std::string_view arguments;
+  std::string_view description;
   int (*run)(const Arguments&);
 };
 constexpr std::array<Calibration, 3> calibrations{{
-    {"host", run_host},
-    {"energy", calibrate_energy},
-    {"cache", calibrate_cache},
+    {"host", "TRACE[=SECONDS]...", "how fast this host is without the profiler", run_host},
+    {"energy", "RECORDING_DIR... --gpu NAME", "energy per access, from bench/device/energy",
+     calibrate_energy},
+    {"cache", "RECORDING_DIR --gpu NAME", "sizes of caches, from bench/device/cache",
+     calibrate_cache},
 }};
+
+void print_calibrations() {
+  fmt::print("tandem calibrate:\n");
+  for (const Calibration& c : calibrations) {
+    fmt::print("  {:<7} {:<28} {}\n", c.name, c.arguments, c.description);
+  }
+  fmt::print("\n'tandem calibrate NAME --help' lists the options of each.\n");
+}
 
 }  // namespace
 
 int run_calibrate(const Arguments& arguments) {
-  std::string known;
-  for (const Calibration& c : calibrations) {
-    if (!arguments.empty() && arguments[0] == c.name) {
-      return c.run({arguments.begin() + 1, arguments.end()});
-    }
-    known += known.empty() ? "" : ", ";
-    known += c.name;
+  const std::string name = arguments.empty() ? "" : arguments[0];
+  if (name == "--help") {
+    print_calibrations();
+    return exit_ok;
   }
-  throw InputError("command line", "calibrate",
-                   arguments.empty() ? "nothing" : "\"" + arguments[0] + "\"", "one of: " + known);
+  for (const Calibration& c : calibrations) {
+    if (name == c.name) return c.run({arguments.begin() + 1, arguments.end()});
+  }
+  throw InputError("command line", "calibrate", name.empty() ? "nothing" : "\"" + name + "\"",
+                   "one of: " + names_of(calibrations));
 }
 
 }  // namespace tandem

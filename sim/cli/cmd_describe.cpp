@@ -1,40 +1,40 @@
+// tandem describe: what the tables of the program hold.
 #include <fmt/format.h>
 
+#include <array>
+#include <iostream>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "models/arch/gpu_config.h"
 #include "models/runtime/modes.h"
-#include "sim/cli/command.h"
+#include "sim/cli/arguments.h"
 #include "sim/core/error.h"
+#include "sim/core/named.h"
 #include "sim/predict/result.h"
 
 namespace tandem {
 
 namespace {
 
-void describe_gpus(const Arguments& arguments) {
-  if (arguments.size() > 1 && arguments[1] == "--template") {
-    fmt::print("{}\n", gpu_template());
-    return;
-  }
+namespace po = boost::program_options;
+
+void describe_gpus(const std::string& name) {
   const GpuCatalogue catalogue = load_catalogue(data_root() + "/configs/gpus");
-  if (arguments.size() > 1) {
-    fmt::print("{}", describe(find_gpu(catalogue, arguments[1])));
+  if (!name.empty()) {
+    fmt::print("{}", describe(find_gpu(catalogue, name)));
     return;
   }
   for (const GpuArch& gpu : catalogue.gpus) fmt::print("{:<18} {}\n", gpu.name, gpu.display_name);
 }
 
-void describe_modes() {
-  fmt::print(
-      "as-traced    the run as it was traced\n"
-      "eager-async  launches do not wait for the device\n"
-      "eager-sync   every kernel launch waits for its kernel (CUDA_LAUNCH_BLOCKING=1)\n"
-      "cuda-graph   one graph launch a step; what follows a wait inside the step stays eager\n"
-      "jit          the model compiled: fused kernels, channels-last convolutions (--compiler, "
-      "--attention)\n");
+/// All modes, or the one called `name`. Errors: InputError for a name that is none.
+void describe_modes(const std::string& name) {
+  if (!name.empty()) parse_mode(name);
+  for (const Named<Mode>& mode : modes()) {
+    if (name.empty() || name == mode.name) fmt::print("{:<12} {}\n", mode.name, mode.doc);
+  }
 }
 
 struct MetricRow {
@@ -83,20 +83,42 @@ void describe_metrics(const std::string& part) {
                    "a part of a name that 'tandem describe metric' lists");
 }
 
+struct Subject {
+  std::string_view name;
+  void (*describe)(const std::string& name);
+};
+constexpr std::array<Subject, 3> subjects{{
+    {"gpu", describe_gpus},
+    {"mode", describe_modes},
+    {"metric", describe_metrics},
+}};
+
 }  // namespace
 
 int run_describe(const Arguments& arguments) {
-  const std::string what = arguments.empty() ? "" : arguments[0];
-  if (what == "gpu") {
-    describe_gpus(arguments);
-  } else if (what == "mode") {
-    describe_modes();
-  } else if (what == "metric") {
-    describe_metrics(arguments.size() > 1 ? arguments[1] : "");
-  } else {
-    throw InputError("command line", "describe", "\"" + what + "\"", "one of: gpu, mode, metric");
+  po::options_description options("tandem describe " + names_of(subjects, "|") + " [NAME]");
+  options.add_options()("help", "show this text")(
+      "subject", po::value<std::string>()->default_value(""), "what to describe")(
+      "name", po::value<std::string>()->default_value(""),
+      "one of them, or a part of a metric's name; default: all")("template",
+                                                                 "of gpu: a config to fill in");
+  const po::variables_map values =
+      parse_arguments("describe", arguments, options, {{"subject"}, {"name"}});
+  if (values.count("help") > 0) {
+    std::cout << options;
+    return exit_ok;
   }
-  return exit_ok;
+  const std::string what = values["subject"].as<std::string>();
+  if (what == "gpu" && values.count("template") > 0) {
+    fmt::print("{}\n", gpu_template());
+    return exit_ok;
+  }
+  for (const Subject& subject : subjects) {
+    if (subject.name != what) continue;
+    subject.describe(values["name"].as<std::string>());
+    return exit_ok;
+  }
+  throw InputError("command line", "describe", "\"" + what + "\"", "one of: " + names_of(subjects));
 }
 
 }  // namespace tandem

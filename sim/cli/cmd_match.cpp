@@ -1,14 +1,10 @@
 #include <fmt/format.h>
 
-#include <boost/program_options.hpp>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <functional>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "sim/cli/command.h"
+#include "sim/cli/arguments.h"
+#include "sim/cli/files.h"
 #include "sim/counters/match.h"
 #include "sim/report/match_report.h"
 #include "sim/trace/import.h"
@@ -37,35 +33,6 @@ po::options_description options_of_match() {
   return options;
 }
 
-po::variables_map parse(const Arguments& arguments, const po::options_description& options) {
-  po::positional_options_description positional;
-  positional.add("trace", 1).add("counters", 1);
-  po::variables_map values;
-  try {
-    po::store(po::command_line_parser(arguments).options(options).positional(positional).run(),
-              values);
-    po::notify(values);
-  } catch (const po::error& error) {
-    throw InputError("command line", "match", error.what(),
-                     "options that 'tandem match --help' lists");
-  }
-  return values;
-}
-
-void write_file(const std::string& path, const std::function<void(std::ostream&)>& write) {
-  if (path.empty()) return;
-  if (path == "-") {
-    write(std::cout);
-    std::cout.flush();
-    if (!std::cout) throw InputError("standard output", "", std::strerror(errno), "room to write");
-    return;
-  }
-  std::ofstream file(path, std::ios::binary);
-  if (file) write(file);
-  file.flush();
-  if (!file) throw InputError(path, "", std::strerror(errno), "a file that can be written");
-}
-
 /// Errors: InputError if nothing matches.
 StepMatch match(const Trace& trace, const Links& links, const CounterReport& report,
                 const std::string& step) {
@@ -82,7 +49,8 @@ StepMatch match(const Trace& trace, const Links& links, const CounterReport& rep
 
 int run_match(const Arguments& arguments) {
   const po::options_description options = options_of_match();
-  const po::variables_map values = parse(arguments, options);
+  const po::variables_map values =
+      parse_arguments("match", arguments, options, {{"trace"}, {"counters"}});
   if (values.count("help") > 0) {
     std::cout << options;
     return exit_ok;

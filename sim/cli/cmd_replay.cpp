@@ -2,13 +2,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <boost/program_options.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
 
-#include "sim/cli/command.h"
+#include "sim/cli/arguments.h"
 #include "sim/cli/output.h"
+#include "sim/core/named.h"
 #include "sim/predict/predict.h"
 #include "sim/report/report.h"
 
@@ -21,23 +22,25 @@ namespace po = boost::program_options;
 /// Files smaller than this are read faster than a progress line helps.
 constexpr std::int64_t progress_from_bytes = 100'000'000;
 
-po::options_description options_of_replay() {
-  po::options_description options("tandem replay TRACE");
+constexpr Named<Profiler> profilers[] = {{Profiler::remove, "remove"}, {Profiler::keep, "keep"}};
+
+po::options_description options_of_replay(const std::string& usage) {
+  po::options_description options(usage);
   options.add_options()("help", "show this text")("trace", po::value<std::string>(),
                                                   "profiler trace (.json, .json.gz or .json.zst)")(
       "gpu", po::value<std::string>()->default_value(""),
       "GPU to predict for; default: the traced one")(
       "host", po::value<std::string>()->default_value("default"), "host config")(
       "mode", po::value<std::string>()->default_value("as-traced"),
-      "as-traced | eager-async | eager-sync | cuda-graph | jit")(
-      "compiler", po::value<std::string>()->default_value("inductor"),
-      "of mode jit: inductor | xla | torchscript")("attention",
-                                                   po::value<std::string>()->default_value("keep"),
-                                                   "attention under the compiler: keep | math")(
-      "precision", po::value<std::string>()->default_value(""),
-      "fp32 | tf32 | amp | bf16; default: as traced")(
+      names_of(modes(), " | ").c_str())("compiler",
+                                        po::value<std::string>()->default_value("inductor"),
+                                        "of mode jit: inductor | xla | torchscript")(
+      "attention", po::value<std::string>()->default_value("keep"),
+      "attention under the compiler: keep | math")("precision",
+                                                   po::value<std::string>()->default_value(""),
+                                                   "fp32 | tf32 | amp | bf16; default: as traced")(
       "graph-scope", po::value<std::string>()->default_value("step"),
-      "what a CUDA graph captures: step | forward-backward")(
+      ("what a CUDA graph captures: " + names_of(graph_scopes(), " | ")).c_str())(
       "profiler", po::value<std::string>()->default_value("remove"),
       "remove: predict the run without the profiler; keep: leave its cost in")(
       "batch", po::value<std::int64_t>(), "predict this batch size")(
@@ -59,33 +62,6 @@ po::options_description options_of_replay() {
   return options;
 }
 
-po::variables_map parse(const Arguments& arguments, const po::options_description& options) {
-  po::positional_options_description positional;
-  positional.add("trace", 1);
-  po::variables_map values;
-  try {
-    po::store(po::command_line_parser(arguments).options(options).positional(positional).run(),
-              values);
-    po::notify(values);
-  } catch (const po::error& error) {
-    throw InputError("command line", "replay", error.what(),
-                     "options that 'tandem replay --help' lists");
-  }
-  return values;
-}
-
-template <class T>
-T choose(const std::string& option, const std::string& text,
-         std::initializer_list<std::pair<std::string_view, T>> choices) {
-  std::string known;
-  for (const auto& [name, value] : choices) {
-    if (name == text) return value;
-    known += known.empty() ? "" : ", ";
-    known += name;
-  }
-  throw InputError("command line", option, "\"" + text + "\"", "one of: " + known);
-}
-
 ReplayOptions to_options(const po::variables_map& values) {
   ReplayOptions options;
   options.configs = data_root() + "/configs";
@@ -93,11 +69,9 @@ ReplayOptions to_options(const po::variables_map& values) {
   options.gpu = values["gpu"].as<std::string>();
   options.host = values["host"].as<std::string>();
   options.mode.mode = parse_mode(values["mode"].as<std::string>());
-  options.mode.graph_scope = choose<GraphScope>(
-      "--graph-scope", values["graph-scope"].as<std::string>(),
-      {{"step", GraphScope::step}, {"forward-backward", GraphScope::forward_backward}});
-  options.profiler = choose<Profiler>("--profiler", values["profiler"].as<std::string>(),
-                                      {{"remove", Profiler::remove}, {"keep", Profiler::keep}});
+  options.mode.graph_scope = parse_graph_scope(values["graph-scope"].as<std::string>());
+  options.profiler =
+      parse_named(profilers, values["profiler"].as<std::string>(), "command line", "--profiler");
   options.precision = values["precision"].as<std::string>();
   options.compiler = values["compiler"].as<std::string>();
   options.attention = values["attention"].as<std::string>();
@@ -144,18 +118,8 @@ void print_paths(const OutputPaths& paths) {
   if (!paths.kernels.empty()) fmt::print("kernels    {}\n", paths.kernels);
 }
 
-}  // namespace
-
-int run_replay(const Arguments& arguments) {
-  const po::options_description options = options_of_replay();
-  const po::variables_map values = parse(arguments, options);
-  if (values.count("help") > 0) {
-    std::cout << options;
-    return exit_ok;
-  }
-  if (values.count("trace") == 0) {
-    throw InputError("command line", "replay", "no TRACE", "tandem replay TRACE [options]");
-  }
+/// Replays as `values` say; the exit status.
+int run(const po::variables_map& values) {
   const OutputPaths paths = output_paths(values);
   const Replay done = replay(to_options(values));
   write_outputs(done, paths);
@@ -173,14 +137,36 @@ int run_replay(const Arguments& arguments) {
   return exit_ok;
 }
 
+}  // namespace
+
+int run_replay(const Arguments& arguments) {
+  const po::options_description options = options_of_replay("tandem replay TRACE");
+  const po::variables_map values = parse_arguments("replay", arguments, options, {{"trace"}});
+  if (values.count("help") > 0) {
+    std::cout << options;
+    return exit_ok;
+  }
+  if (values.count("trace") == 0) {
+    throw InputError("command line", "replay", "no TRACE", "tandem replay TRACE [options]");
+  }
+  return run(values);
+}
+
 int run_demo(const Arguments& arguments) {
-  Arguments all{data_root() +
-                "/validation/measured/h200/traces/resnet50-train-amp-eager-b32.json.gz"};
-  all.insert(all.end(), arguments.begin(), arguments.end());
-  bool has_out = false;
-  for (const std::string& a : arguments) has_out = has_out || a.starts_with("--out");
+  const std::string trace =
+      data_root() + "/validation/measured/h200/traces/resnet50-train-amp-eager-b32.json.gz";
+  const po::options_description options = options_of_replay("tandem demo [options of replay]");
+  Arguments all = arguments;
+  all.insert(all.end(), {"--trace", trace});
+  const bool has_out = std::any_of(arguments.begin(), arguments.end(),
+                                   [](const std::string& a) { return a.starts_with("--out"); });
   if (!has_out) all.insert(all.end(), {"--out", "out/demo"});
-  return run_replay(all);
+  const po::variables_map values = parse_arguments("demo", all, options);
+  if (values.count("help") > 0) {
+    std::cout << "Replays " << trace << " and writes what it finds to out/demo.\n\n" << options;
+    return exit_ok;
+  }
+  return run(values);
 }
 
 }  // namespace tandem

@@ -1,17 +1,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <boost/program_options.hpp>
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <iostream>
 
-#include "sim/cli/command.h"
+#include "sim/cli/arguments.h"
+#include "sim/cli/files.h"
 #include "sim/sweep/pictures.h"
 #include "sim/sweep/points.h"
 
@@ -35,21 +32,6 @@ po::options_description options_of_sweep() {
                                                                     "run every point again")(
       "keys", "explain the keys of an experiment and the metrics")("quiet", "no table");
   return options;
-}
-
-po::variables_map parse(const Arguments& arguments, const po::options_description& options) {
-  po::positional_options_description positional;
-  positional.add("experiment", 1);
-  po::variables_map values;
-  try {
-    po::store(po::command_line_parser(arguments).options(options).positional(positional).run(),
-              values);
-    po::notify(values);
-  } catch (const po::error& error) {
-    throw InputError("command line", "sweep", error.what(),
-                     "options that 'tandem sweep --help' lists");
-  }
-  return values;
 }
 
 void print_keys() {
@@ -90,13 +72,6 @@ std::function<void(std::size_t, std::size_t)> progress_line() {
   };
 }
 
-void write_file(const std::string& path, const std::function<void(std::ostream&)>& write) {
-  std::ofstream file(path, std::ios::binary);
-  if (file) write(file);
-  file.flush();
-  if (!file) throw InputError(path, "", std::strerror(errno), "a file that can be written");
-}
-
 void write_sweep(const Sweep& sweep, const std::string& folder) {
   write_file(folder + "/sweep.csv", [&](std::ostream& out) { write_sweep_csv(out, sweep); });
   write_file(folder + "/sweep.json", [&](std::ostream& out) {
@@ -129,7 +104,7 @@ Sweep sweep_of(const po::variables_map& values, const Experiment& experiment,
 
 int run_sweep_command(const Arguments& arguments) {
   const po::options_description options = options_of_sweep();
-  const po::variables_map values = parse(arguments, options);
+  const po::variables_map values = parse_arguments("sweep", arguments, options, {{"experiment"}});
   if (values.count("help") > 0) {
     std::cout << options << "exit status: 1 if a point failed\n";
     return exit_ok;

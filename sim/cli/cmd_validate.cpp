@@ -1,41 +1,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/program_options.hpp>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
 
-#include "sim/cli/command.h"
+#include "sim/cli/arguments.h"
 #include "sim/core/error.h"
 #include "validation/compare/compare.h"
 
 namespace tandem {
 
-namespace {
-
 namespace po = boost::program_options;
-
-po::variables_map parse(const Arguments& arguments, const po::options_description& options) {
-  po::variables_map values;
-  try {
-    po::store(po::command_line_parser(arguments).options(options).run(), values);
-    po::notify(values);
-  } catch (const po::error& error) {
-    throw InputError("command line", "validate", error.what(),
-                     "options that 'tandem validate --help' lists");
-  }
-  return values;
-}
-
-}  // namespace
 
 int run_validate(const Arguments& arguments) {
   po::options_description options("tandem validate");
   options.add_options()("help", "show this text")(
       "data", po::value<std::vector<std::string>>()->default_value({}, "$TANDEM_DATA_DIR"),
       "folder with more captures (h200/, public/)")("rows", "print every comparison");
-  const po::variables_map values = parse(arguments, options);
+  const po::variables_map values = parse_arguments("validate", arguments, options);
   if (values.count("help") > 0) {
     std::cout << options;
     return exit_ok;

@@ -1,38 +1,16 @@
 #include "sim/cli/output.h"
 
 #include <array>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <functional>
-#include <iostream>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "sim/cli/files.h"
 #include "sim/predict/kernel_counters.h"
 #include "sim/report/report.h"
 
 namespace tandem {
 
-namespace {
-
 using Json = nlohmann::ordered_json;
-
-void write_file(const std::string& path, const std::function<void(std::ostream&)>& write) {
-  if (path.empty()) return;
-  if (path == "-") {
-    write(std::cout);
-    std::cout.flush();
-    if (!std::cout) throw InputError("standard output", "", std::strerror(errno), "room to write");
-    return;
-  }
-  std::ofstream file(path, std::ios::binary);
-  if (file) write(file);
-  file.flush();
-  if (!file) throw InputError(path, "", std::strerror(errno), "a file that can be written");
-}
-
-}  // namespace
 
 void write_outputs(const Replay& r, const OutputPaths& paths) {
   write_file(paths.json, [&](std::ostream& out) {

@@ -18,7 +18,7 @@ namespace tandem {
 /// The answer in about ten lines, then the tables behind it.
 std::string summary_text(const Result& result);
 
-/// One object as design.md section 5 lists it; see also `tandem describe metric`.
+/// One object of schema result_schema; `tandem describe metric` explains its numbers.
 nlohmann::ordered_json result_json(const Result& result);
 
 /// A plan with its timeline, as the timeline writers need it; it refers to rows of `trace`.

@@ -49,6 +49,13 @@ for flag in --help -h help; do expect 0 $flag; has out 'usage: tandem COMMAND'; 
 expect 0 --version; has out 'tandem '
 expect 0 replay --help; has out '--profiler'
 expect 0 validate --help; has out '--data'
+expect 0 demo --help; has out 'tandem demo'; has out 'resnet50'
+expect 0 describe --help; has out 'gpu|mode|metric'
+expect 0 calibrate --help; has out 'energy'; has out 'cache'
+for what in host energy cache; do expect 0 calibrate $what --help; has out "tandem calibrate $what"; done
+expect 0 describe mode; has out 'CUDA_LAUNCH_BLOCKING'
+expect 0 describe mode eager-sync; has out 'CUDA_LAUNCH_BLOCKING'
+bad_input describe mode fast; has err 'eager-sync'
 expect 2 frobnicate; has err 'unknown command "frobnicate"'
 
 # A replay.
@@ -121,6 +128,14 @@ json out 'assert any(l["severity"] == "data_loss" for l in d["data_loss"])'
 # Output that cannot be written.
 bad_input replay "$trace" --json no/such/folder.json; has err 'no/such/folder.json: found No such file'
 bad_input replay "$trace" --kernels folder
+# A file is written beside and renamed: who has the older one open keeps it whole.
+echo old >kept.json
+ln kept.json older.json
+ln -s kept.json link.json
+expect 0 replay "$trace" --quiet --json link.json; json kept.json 'assert d["schema"]'
+[[ $(cat older.json) == old ]] || fail "$last: wrote into the older file"
+[[ -L link.json ]] || fail "$last: the link was replaced"
+compgen -G '*.part*' && fail "$last: leaves a part"
 bad_input replay "$trace" --out "$trace"
 bad_input replay "$trace" --quiet --timeline /dev/full; has err 'No space left'
 status=0

@@ -84,6 +84,18 @@ check_machine_paths() {
     sed 's|^\./||; s|$| <- a path of one machine|'
 }
 
-violations=$(check_includes; check_gpu_names; check_length; check_machine_paths)
+# A comment sends its reader to documents that are there: by their path from the root or from the
+# folder of the file, or by a name that stands somewhere.
+check_documents() {
+  sources 'h|cpp|cu|py|sh' sim models workloads validation tests bench | tr '\n' '\0' |
+    { xargs -0 -r grep -HnoE '[[:alnum:]_/.-]+\.md\b' || true; } |
+    while IFS=: read -r file line document; do
+      [[ -e $document || -e $(dirname -- "$file")/$document ]] ||
+        { [[ $document != */* ]] && [[ -n $(find . -name .git -prune -o -name "$document" -print -quit) ]]; } ||
+        echo "$file:$line: names $document, which is not in the repository"
+    done
+}
+
+violations=$(check_includes; check_gpu_names; check_length; check_machine_paths; check_documents)
 [[ -z $violations ]] || { printf '%s\n' "$violations"; exit 1; }
 echo "source rules: no violation"

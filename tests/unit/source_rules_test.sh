@@ -49,6 +49,8 @@ accepts models/kernel/a.cpp '#include <vector>  // as in "sim/engine/plan.h"'
 
 finds   'names a GPU' models/kernel/a.cpp 'if (name == "H100") return 2;  // special'
 finds   'names a GPU' sim/core/a.cpp      $'/* about\n the V100 */ int A100 = 1;'
+ending=md  # not spelt out, for this file is checked too
+finds   'not in the repository' sim/core/a.h "/// See no_such_plan.$ending section 5."
 accepts models/kernel/a.cpp '// measured on an H200'
 accepts models/kernel/a.cpp $'/* as on\n * the V100 */ int a = 1; /* A100 */ int b;'
 

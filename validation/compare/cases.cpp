@@ -14,9 +14,18 @@ constexpr std::string_view kind_names[] = {
     "kernel_count", "power",      "calibrated_host", "mode_ratio", "energy_change"};
 constexpr std::string_view error_names[] = {"relative", "absolute"};
 constexpr std::string_view bound_names[] = {"any", "gpu", "host"};
-constexpr std::string_view mode_names[] = {"as-traced", "eager-async", "eager-sync", "cuda-graph",
-                                           "jit"};
-constexpr std::string_view scope_names[] = {"step", "forward-backward"};
+/// Describes an enum member by the table of its names.
+template <class E>
+Field<Case> named_field(std::string_view name, std::string_view doc, E Case::*member,
+                        std::span<const Named<E>> table) {
+  return {std::string(name), "name", std::string(doc),
+          [=](Case& c, const Json& json, const Place& place) {
+            std::string text;
+            read_json(json, place, Range::positive, text);
+            c.*member = parse_named(table, text, place.file, place.key);
+          },
+          [=](const Case& c) { return Json(std::string(name_of(table, c.*member))); }};
+}
 
 std::vector<Field<Case>> case_fields() {
   return {
@@ -24,9 +33,8 @@ std::vector<Field<Case>> case_fields() {
       field<Case>("description", "", "what is compared with what", &Case::description),
       choice_field<Case>("kind", "what is compared", &Case::kind, kind_names),
       choice_field<Case>("bound", "which captures are taken", &Case::bound, bound_names),
-      choice_field<Case>("mode", "execution mode of the prediction", &Case::mode, mode_names),
-      choice_field<Case>("graph_scope", "what a CUDA graph captures", &Case::graph_scope,
-                         scope_names),
+      named_field("mode", "execution mode of the prediction", &Case::mode, modes()),
+      named_field("graph_scope", "what a CUDA graph captures", &Case::graph_scope, graph_scopes()),
       field<Case>("host", "", "host config of the prediction", &Case::host),
       field<Case>("precision", "", "precision of the prediction", &Case::precision),
       field<Case>("compiler", "", "of mode jit", &Case::compiler),

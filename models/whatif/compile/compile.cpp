@@ -6,22 +6,16 @@
 #include <utility>
 
 #include "models/whatif/compile/library.h"
+#include "sim/core/named.h"
 
 namespace tandem {
 namespace {
 
-constexpr std::string_view compiler_names[] = {"inductor", "xla", "torchscript"};
-constexpr std::string_view attention_names[] = {"keep", "math"};
-
-template <std::size_t N>
-std::size_t parse_name(std::string_view option, std::string_view name,
-                       const std::string_view (&names)[N]) {
-  const auto found = std::find(std::begin(names), std::end(names), name);
-  if (found != std::end(names)) return static_cast<std::size_t>(found - std::begin(names));
-  std::string all(names[0]);
-  for (std::size_t i = 1; i < N; ++i) all.append(", ").append(names[i]);
-  throw InputError("command line", option, "\"" + std::string(name) + "\"", "one of: " + all);
-}
+constexpr Named<Compiler> compiler_names[] = {{Compiler::inductor, "inductor"},
+                                              {Compiler::xla, "xla"},
+                                              {Compiler::torchscript, "torchscript"}};
+constexpr Named<AttentionPath> attention_names[] = {{AttentionPath::keep, "keep"},
+                                                    {AttentionPath::math, "math"}};
 
 double host_us(const Step& step) {
   double sum = 0;
@@ -313,11 +307,11 @@ void count_losses(const JitReport& report, const JitOptions& options, LossList& 
 }  // namespace
 
 Compiler parse_compiler(std::string_view name) {
-  return static_cast<Compiler>(parse_name("--compiler", name, compiler_names));
+  return parse_named(compiler_names, name, "command line", "--compiler");
 }
 
 AttentionPath parse_attention(std::string_view name) {
-  return static_cast<AttentionPath>(parse_name("--attention", name, attention_names));
+  return parse_named(attention_names, name, "command line", "--attention");
 }
 
 Step with_jit(Step step, const JitOptions& options, const GpuArch& gpu, const FusionLaw& law,

@@ -11,11 +11,15 @@
 #include "models/whatif/precision/rewrite.h"
 #include "models/whatif/precision/scaler.h"
 #include "models/whatif/precision/types.h"
+#include "sim/core/named.h"
 
 namespace tandem {
 namespace {
 
-constexpr std::array<std::string_view, 4> names = {"fp32", "tf32", "amp", "bf16"};
+constexpr Named<Precision> names[] = {{Precision::fp32, "fp32"},
+                                      {Precision::tf32, "tf32"},
+                                      {Precision::amp, "amp"},
+                                      {Precision::bf16, "bf16"}};
 
 /// Kernel names by their number: classifying one is a search.
 using Tf32Names = std::unordered_map<std::uint32_t, bool>;
@@ -89,15 +93,10 @@ TypeChange type_change(const Trace& trace, const Dataflow& flow, Precision from,
 
 }  // namespace
 
-std::string_view to_string(Precision precision) {
-  return names[static_cast<std::size_t>(precision)];
-}
+std::string_view to_string(Precision precision) { return name_of(names, precision); }
 
 Precision parse_precision(std::string_view name) {
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found != names.end()) return static_cast<Precision>(found - names.begin());
-  throw InputError("command line", "--precision", "\"" + std::string(name) + "\"",
-                   "one of: fp32, tf32, amp, bf16");
+  return parse_named(names, name, "command line", "--precision");
 }
 
 void require_precision(const GpuArch& gpu, Precision precision) {

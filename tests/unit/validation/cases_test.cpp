@@ -55,10 +55,16 @@ TEST(Cases, ReadEveryField) {
 }
 
 TEST(Cases, EveryModeAndScopeReadsBack) {
-  for (const Mode mode :
-       {Mode::as_traced, Mode::eager_async, Mode::eager_sync, Mode::cuda_graph, Mode::jit}) {
-    const std::string key = R"("mode": ")" + std::string(to_string(mode)) + R"(", "name")";
-    EXPECT_EQ(load(with(std::string(good), R"("name")", key))[0].mode, mode);
+  // Of a case "mode": NAME the value is the one that the table of modes gives NAME.
+  ASSERT_EQ(modes().size(), 5U);
+  for (const Named<Mode>& mode : modes()) {
+    const std::string key = R"("mode": ")" + std::string(mode.name) + R"(", "name")";
+    EXPECT_EQ(load(with(std::string(good), R"("name")", key))[0].mode, mode.value);
+  }
+  ASSERT_EQ(graph_scopes().size(), 2U);
+  for (const Named<GraphScope>& scope : graph_scopes()) {
+    const std::string key = R"("graph_scope": ")" + std::string(scope.name) + R"(", "name")";
+    EXPECT_EQ(load(with(std::string(good), R"("name")", key))[0].graph_scope, scope.value);
   }
 }
 
