@@ -7,6 +7,7 @@
 #include "bench/host/synthetic_plan.h"
 #include "sim/engine/engine.h"
 #include "sim/predict/predict.h"
+#include "tests/source_dir/source_dir.h"
 
 namespace tandem {
 namespace {
@@ -28,7 +29,7 @@ void engine_4_threads_16_streams(benchmark::State& state) {
                       bench::synthetic_plan(static_cast<std::uint32_t>(state.range(0)), 4, 16));
 }
 
-const std::string root = TANDEM_SOURCE_DIR;
+const std::string root = source_dir();
 const std::string resnet =
     root + "/validation/measured/h200/traces/resnet50-train-amp-eager-b32.json.gz";
 

@@ -10,11 +10,12 @@
 #include "models/step/launches.h"
 #include "sim/metrics/attribution.h"
 #include "sim/trace/import.h"
+#include "tests/source_dir/source_dir.h"
 
 namespace tandem {
 namespace {
 
-const std::string root = TANDEM_SOURCE_DIR;
+const std::string root = source_dir();
 
 const Trace& trace() {
   static const Trace t =

@@ -5,13 +5,14 @@
 
 #include "models/arch/gpu_config.h"
 #include "models/kernel/time/time_model.h"
+#include "tests/source_dir/source_dir.h"
 
 namespace tandem {
 namespace {
 
 struct Setup {
-  GpuCatalogue catalogue = load_catalogue(TANDEM_SOURCE_DIR "/configs/gpus");
-  TimeConstants constants = TimeConstants::load(TANDEM_SOURCE_DIR "/configs/kernels/time.json");
+  GpuCatalogue catalogue = load_catalogue(source_path("configs/gpus"));
+  TimeConstants constants = TimeConstants::load(source_path("configs/kernels/time.json"));
 };
 
 const Setup& setup() {

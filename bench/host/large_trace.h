@@ -8,13 +8,14 @@
 #include <string>
 
 #include "sim/trace/source/byte_source.h"
+#include "tests/source_dir/source_dir.h"
 
 namespace tandem::bench {
 
 /// A trace of ours to repeat; empty if the measured data are not there.
 inline std::string measured_trace() {
   const std::filesystem::path path =
-      std::filesystem::path(TANDEM_SOURCE_DIR) /
+      std::filesystem::path(source_dir()) /
       "validation/measured/h200/traces/resnet50-train-amp-eager-b32.json.gz";
   return std::filesystem::exists(path) ? path.string() : std::string();
 }

@@ -5,11 +5,12 @@
 
 #include "sim/predict/predict.h"
 #include "sim/sweep/metrics.h"
+#include "tests/source_dir/source_dir.h"
 
 namespace tandem {
 namespace {
 
-const std::string root = TANDEM_SOURCE_DIR;
+const std::string root = source_dir();
 
 ReplayOptions options() {
   ReplayOptions o;

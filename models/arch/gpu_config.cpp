@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "models/arch/gpu_fields.h"
+#include "sim/core/field.h"
 
 namespace tandem {
 namespace {

@@ -1,5 +1,7 @@
 #include "models/arch/gpu_fields.h"
 
+#include "sim/core/field.h"
+
 namespace tandem {
 namespace {
 

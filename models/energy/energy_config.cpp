@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "models/kernel/classify/classify.h"
+#include "sim/core/field.h"
 
 namespace tandem {
 

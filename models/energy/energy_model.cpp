@@ -155,8 +155,8 @@ void split_levels(EnergyBreakdown& parts, const DataMovement& movement) {
     parts.dram_j -= l2;
   }
   // Traffic that the bytes of the operands do not tell is in the power of the active SMs.
-  for (const auto [level, bound] : {std::pair{&EnergyBreakdown::l2_j, movement.l2_j},
-                                    std::pair{&EnergyBreakdown::dram_j, movement.dram_j}}) {
+  for (const auto& [level, bound] : {std::pair{&EnergyBreakdown::l2_j, movement.l2_j},
+                                     std::pair{&EnergyBreakdown::dram_j, movement.dram_j}}) {
     const double lack = std::clamp(bound - parts.*level, 0.0, parts.other_j);
     parts.*level += lack;
     parts.other_j -= lack;

@@ -8,6 +8,7 @@
 #include "models/memory/cache_chase.h"
 #include "sim/cli/arguments.h"
 #include "sim/cli/calibrate.h"
+#include "sim/core/error.h"
 
 namespace tandem {
 

@@ -9,6 +9,7 @@
 
 #include "sim/cli/arguments.h"
 #include "sim/cli/files.h"
+#include "sim/core/field.h"
 #include "sim/sweep/pictures.h"
 #include "sim/sweep/points.h"
 

@@ -11,11 +11,10 @@
 #include <vector>
 
 #include "sim/core/error.h"
+#include "sim/core/json_fwd.h"
 #include "sim/core/provenance.h"
 
 namespace tandem {
-
-using Json = nlohmann::ordered_json;
 
 /// Where in the input a value stands; the first two parts of an InputError.
 struct Place {

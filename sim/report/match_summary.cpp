@@ -24,7 +24,7 @@ std::string ratio(double part, double whole) {
 std::string shorten(std::string_view name) {
   if (name.starts_with("void ")) name.remove_prefix(5);
   return name.size() <= name_width ? std::string(name)
-                                   : std::string(name.substr(0, name_width - 3)) + "...";
+                                   : fmt::format("{}...", name.substr(0, name_width - 3));
 }
 
 std::string headline(const MatchReport& r) {

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <filesystem>
 
+#include "sim/core/field.h"
+
 namespace tandem {
 
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/core/field.h"
+#include "sim/core/json_fwd.h"
 
 namespace tandem {
 

@@ -10,6 +10,7 @@
 #include "models/arch/gpu_fields.h"
 #include "models/whatif/compile/compile.h"
 #include "models/whatif/precision/precision.h"
+#include "sim/core/field.h"
 #include "sim/sweep/pareto.h"
 
 namespace tandem {

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "sim/core/field.h"
+
 namespace tandem {
 
 namespace {

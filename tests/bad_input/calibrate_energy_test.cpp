@@ -9,12 +9,13 @@
 #include "models/energy/recording.h"
 #include "sim/cli/calibrate.h"
 #include "sim/core/error.h"
+#include "tests/source_dir/source_dir.h"
 
 namespace tandem {
 namespace {
 
 namespace fs = std::filesystem;
-const std::string recordings = TANDEM_SOURCE_DIR "/validation/measured/h200";
+const std::string recordings = source_path("validation/measured/h200");
 constexpr const char* header =
     "kernel,threads,blocks,sm_share,begin_s,end_s,launches,sectors,flop,divides\n";
 

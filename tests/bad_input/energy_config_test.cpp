@@ -10,12 +10,14 @@
 #include "models/arch/gpu_config.h"
 #include "models/energy/csv_rows.h"
 #include "models/energy/power_log.h"
+#include "sim/core/field.h"
+#include "tests/source_dir/source_dir.h"
 
 namespace tandem {
 namespace {
 
 namespace fs = std::filesystem;
-const std::string configs = TANDEM_SOURCE_DIR "/configs";
+const std::string configs = source_path("configs");
 
 class EnergyConfigFile : public testing::Test {
  protected:

@@ -7,16 +7,17 @@
 #include "models/arch/gpu_config.h"
 #include "models/whatif/compile/compile.h"
 #include "sim/core/field.h"
+#include "tests/source_dir/source_dir.h"
 #include "tests/unit/models/whatif/flow_for_tests.h"
 
 namespace tandem {
 namespace {
 
-const std::string law_file = TANDEM_SOURCE_DIR "/configs/kernels/fusion.json";
+const std::string law_file = source_path("configs/kernels/fusion.json");
 
 std::string error_of(Step step) {
-  const GpuCatalogue gpus = load_catalogue(TANDEM_SOURCE_DIR "/configs/gpus");
-  const HostModel host = load_host_model(TANDEM_SOURCE_DIR "/configs/hosts/default.json");
+  const GpuCatalogue gpus = load_catalogue(source_path("configs/gpus"));
+  const HostModel host = load_host_model(source_path("configs/hosts/default.json"));
   LossList losses;
   try {
     with_jit(std::move(step), {}, find_gpu(gpus, "h200_sxm"), load_fusion_law(law_file), host,

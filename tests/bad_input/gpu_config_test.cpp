@@ -8,12 +8,13 @@
 #include <functional>
 
 #include "sim/core/field.h"
+#include "tests/source_dir/source_dir.h"
 
 namespace tandem {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr char source[] = TANDEM_SOURCE_DIR "/configs/gpus";
+const std::string source = source_path("configs/gpus");
 
 class GpuConfig : public testing::Test {
  protected:

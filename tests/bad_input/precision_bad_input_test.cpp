@@ -7,12 +7,13 @@
 #include "models/arch/gpu_config.h"
 #include "models/whatif/precision/precision.h"
 #include "sim/core/field.h"
+#include "tests/source_dir/source_dir.h"
 #include "tests/unit/models/whatif/flow_for_tests.h"
 
 namespace tandem {
 namespace {
 
-const std::string configs = TANDEM_SOURCE_DIR "/configs";
+const std::string configs = source_path("configs");
 const std::string law_file = configs + "/kernels/precision.json";
 
 std::string error_of(Step step, Precision to, const std::string& gpu) {

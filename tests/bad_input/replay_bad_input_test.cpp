@@ -11,6 +11,7 @@
 #include "sim/predict/predict.h"
 #include "sim/predict/result.h"
 #include "tests/import_files.h"
+#include "tests/source_dir/source_dir.h"
 
 namespace tandem {
 namespace {
@@ -47,7 +48,7 @@ std::string join(std::initializer_list<std::string> events) {
 ReplayOptions options(const TempFile& file) {
   ReplayOptions o;
   o.trace_path = file.path();
-  o.configs = TANDEM_SOURCE_DIR "/configs";
+  o.configs = source_path("configs");
   return o;
 }
 
@@ -243,7 +244,7 @@ TEST(BadOptions, UnknownHostAndConfigs) {
 
 /// The error of a replay with this text as the host config.
 std::string host_error(const std::string& from, const std::string& to) {
-  std::ifstream in(TANDEM_SOURCE_DIR "/configs/hosts/default.json");
+  std::ifstream in(source_path("configs/hosts/default.json"));
   std::ostringstream text;
   text << in.rdbuf();
   std::string config = text.str();

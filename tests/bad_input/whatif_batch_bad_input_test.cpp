@@ -6,6 +6,7 @@
 #include "models/whatif/batch/peak_memory.h"
 #include "sim/core/field.h"
 #include "sim/predict/predict.h"
+#include "tests/source_dir/source_dir.h"
 #include "tests/unit/models/whatif/whatif_batch_for_tests.h"
 
 namespace tandem {
@@ -80,7 +81,7 @@ TEST(WhatifBatchBadInput, UnreadableShapesAreCounted) {
 }
 
 TEST(WhatifBatchBadInput, ConstantsAreAllNamedAndAllThere) {
-  const std::string source = std::string(TANDEM_SOURCE_DIR) + "/configs/kernels/batch.json";
+  const std::string source = source_path("configs/kernels/batch.json");
   const std::string path = testing::TempDir() + "/batch_law_test.json";
   const auto error = [&](const auto& change) {
     Json json = read_json_file(source);
@@ -105,9 +106,9 @@ TEST(WhatifBatchBadInput, MemoryNeedsShapes) {
 
 // The same model in FP32 and in mixed precision: between them no law of the batch can be read off.
 TEST(WhatifBatchBadInput, BasesOfTwoPrecisions) {
-  const std::string traces = std::string(TANDEM_SOURCE_DIR) + "/validation/measured/h200-4/traces/";
+  const std::string traces = source_path("validation/measured/h200-4/traces/");
   ReplayOptions o;
-  o.configs = std::string(TANDEM_SOURCE_DIR) + "/configs";
+  o.configs = source_path("configs");
   o.trace_path = traces + "vit_b_16-train-fp32-eager-b16.json.gz";
   o.base_path = traces + "vit_b_16-train-amp-eager-b16.json.gz";
   o.batch = 64;

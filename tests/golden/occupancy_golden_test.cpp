@@ -11,15 +11,16 @@
 #include "models/arch/gpu_config.h"
 #include "models/arch/occupancy.h"
 #include "sim/trace/source/byte_source.h"
+#include "tests/source_dir/source_dir.h"
 
 namespace tandem {
 namespace {
 
 namespace fs = std::filesystem;
-const std::string tables = TANDEM_SOURCE_DIR "/tests/golden/occupancy/";
+const std::string tables = source_path("tests/golden/occupancy/");
 
 GpuArch gpu(const std::string& name) {
-  return load_gpu(TANDEM_SOURCE_DIR "/configs/gpus/" + name + ".json");
+  return load_gpu(source_path("configs/gpus/") + name + ".json");
 }
 
 // Rows of whole numbers under a header line.

@@ -10,11 +10,12 @@
 
 #include "sim/predict/predict.h"
 #include "sim/report/report.h"
+#include "tests/source_dir/source_dir.h"
 
 namespace tandem {
 namespace {
 
-const std::string folder = TANDEM_SOURCE_DIR "/tests/golden/replay/";
+const std::string folder = source_path("tests/golden/replay/");
 
 /// Ten digits: the last bits of a logarithm or power are the machine's.
 void round_numbers(nlohmann::ordered_json& json) {
@@ -30,7 +31,7 @@ void round_numbers(nlohmann::ordered_json& json) {
 std::string result_text(Mode mode) {
   ReplayOptions options;
   options.trace_path = folder + "tiny.json";
-  options.configs = TANDEM_SOURCE_DIR "/configs";
+  options.configs = source_path("configs");
   options.mode.mode = mode;
   Result result = replay(options).result;
   result.trace.path = "tiny.json";  // the same on every machine

@@ -4,17 +4,18 @@
 #include "models/whatif/compile/groups.h"
 #include "sim/predict/predict.h"
 #include "sim/predict/scenario.h"
+#include "tests/source_dir/source_dir.h"
 
 namespace tandem {
 namespace {
 
-const char* const trace_file =
-    TANDEM_SOURCE_DIR "/validation/measured/h200/traces/resnet50-train-amp-eager-b32.json.gz";
+const std::string trace_file =
+    source_path("validation/measured/h200/traces/resnet50-train-amp-eager-b32.json.gz");
 
 const Analysis& analysis() {
   static const Analysis a = [] {
     ReplayOptions o;
-    o.configs = TANDEM_SOURCE_DIR "/configs";
+    o.configs = source_path("configs");
     return analyse(import_trace(trace_file), o);
   }();
   return a;

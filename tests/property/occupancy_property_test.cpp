@@ -5,6 +5,7 @@
 
 #include "models/arch/gpu_config.h"
 #include "models/arch/occupancy.h"
+#include "tests/source_dir/source_dir.h"
 
 namespace tandem {
 namespace {
@@ -31,7 +32,7 @@ class OccupancyProperty : public testing::Test {
     return options;
   }
 
-  GpuCatalogue catalogue_ = load_catalogue(TANDEM_SOURCE_DIR "/configs/gpus");
+  GpuCatalogue catalogue_ = load_catalogue(source_path("configs/gpus"));
   std::mt19937_64 random_{7};
 };
 

@@ -4,6 +4,7 @@
 #include "models/kernel/classify/classify.h"
 #include "sim/predict/predict.h"
 #include "sim/predict/scenario.h"
+#include "tests/source_dir/source_dir.h"
 
 namespace tandem {
 namespace {
@@ -11,11 +12,10 @@ namespace {
 const Analysis& analysis() {
   static const Analysis a = [] {
     ReplayOptions o;
-    o.configs = TANDEM_SOURCE_DIR "/configs";
-    return analyse(
-        import_trace(TANDEM_SOURCE_DIR
-                     "/validation/measured/h200/traces/resnet50-train-fp32-eager-b32.json.gz"),
-        o);
+    o.configs = source_path("configs");
+    return analyse(import_trace(source_path(
+                       "validation/measured/h200/traces/resnet50-train-fp32-eager-b32.json.gz")),
+                   o);
   }();
   return a;
 }

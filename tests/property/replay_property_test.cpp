@@ -5,12 +5,15 @@
 #include <cmath>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <thread>
+#include <utility>
 
 #include "sim/predict/predict.h"
 #include "sim/report/report.h"
 #include "sim/trace/source/stored_name.h"
+#include "tests/source_dir/source_dir.h"
 
 namespace tandem {
 namespace {
@@ -23,7 +26,7 @@ const std::vector<Trace>& captures() {
   static const std::vector<Trace> traces = [] {
     std::vector<std::string> paths;
     for (const auto& entry :
-         std::filesystem::recursive_directory_iterator(TANDEM_SOURCE_DIR "/validation/measured")) {
+         std::filesystem::recursive_directory_iterator(source_path("validation/measured"))) {
       const std::string path = entry.path().string();
       if (entry.path().parent_path().filename() == "traces" && trace_stem(path)) {
         paths.push_back(path);
@@ -39,33 +42,73 @@ const std::vector<Trace>& captures() {
 
 ReplayOptions options(Mode mode, Profiler profiler) {
   ReplayOptions o;
-  o.configs = TANDEM_SOURCE_DIR "/configs";
+  o.configs = source_path("configs");
   o.mode.mode = mode;
   o.profiler = profiler;
   return o;
 }
 
+/// One capture in one scenario: what the tests below look at.
+struct Seen {
+  const Trace* trace = nullptr;
+  Mode mode{};
+  Profiler profiler{};
+  Result result;
+  std::vector<Duration> threads, streams;  // busy time of each in the isolated step
+  std::vector<int> planned;                // how often the plan holds each activity of the trace
+  std::string name() const {
+    return trace->path + ", " + std::string(to_string(mode)) +
+           (profiler == Profiler::keep ? ", profiler kept" : ", profiler removed");
+  }
+};
+
+Seen look(const Trace& trace, Mode mode, Profiler profiler, const Analysis& analysis) {
+  Prediction prediction = predict(analysis, options(mode, profiler));
+  Seen seen{&trace, mode, profiler, std::move(prediction.result), {}, {}, {}};
+  const Plan& plan = prediction.isolated;  // one step and a final synchronisation
+  seen.threads.resize(plan.threads.size());
+  seen.streams.resize(plan.streams.size());
+  for (std::size_t i = 0; i + 1 < plan.items.size(); ++i) {
+    seen.threads[plan.items[i].thread] += plan.items[i].gap + plan.items[i].call;
+  }
+  for (const DeviceWork& work : plan.works) {
+    const Duration overlap = std::min({Duration{}, work.gap, work.far_gap});
+    seen.streams[work.stream] += work.duration + overlap;
+  }
+  seen.planned.resize(trace.activities.size());
+  for (const DeviceWork& work : analysis.measured.plan.works) ++seen.planned[work.source];
+  return seen;
+}
+
+/// Every capture x mode x profiler setting, simulated once for all tests.
+const std::vector<Seen>& replays() {
+  static const std::vector<Seen> all = [] {
+    std::vector<Seen> out;
+    for (const Trace& trace : captures()) {
+      for (const Profiler profiler : profilers) {
+        const Analysis analysis = analyse(trace, options(Mode::as_traced, profiler));
+        for (const Mode mode : modes) out.push_back(look(trace, mode, profiler, analysis));
+      }
+    }
+    return out;
+  }();
+  return all;
+}
+
 constexpr std::size_t least_captures = 16;
 constexpr std::size_t least_replays = least_captures * std::size(modes) * std::size(profilers);
 
-/// Checks every capture x mode x profiler setting; the failing one is named.
-void for_every_replay(const std::function<void(const Replay&)>& check) {
-  std::size_t cases = 0;
-  for (const Trace& trace : captures()) {
-    for (const Mode mode : modes) {
-      for (const Profiler profiler : profilers) {
-        SCOPED_TRACE(trace.path + ", " + std::string(to_string(mode)) +
-                     (profiler == Profiler::keep ? ", profiler kept" : ", profiler removed"));
-        check(replay(trace, options(mode, profiler)));
-        ++cases;
-      }
-    }
+/// Checks every replay; the failing one is named.
+void for_every_replay(const std::function<void(const Seen&)>& check) {
+  for (const Seen& seen : replays()) {
+    SCOPED_TRACE(seen.name());
+    check(seen);
   }
-  EXPECT_GE(cases, least_replays);
+  EXPECT_GE(replays().size(), least_replays);
 }
 
 TEST(ReplayProperty, NumbersAreFiniteAndRatiosAreRatios) {
-  for_every_replay([](const Replay& r) {
+  for_every_replay([](const Seen& r) {
     for (const MetricInfo& info : step_metric_infos()) {
       const double value = info.value(r.result.step);
       EXPECT_TRUE(std::isfinite(value)) << info.name;
@@ -92,7 +135,7 @@ TEST(ReplayProperty, NumbersAreFiniteAndRatiosAreRatios) {
 }
 
 TEST(ReplayProperty, AStepIsAtLeastAsLongAsItsGpuIsBusy) {
-  for_every_replay([](const Replay& r) {
+  for_every_replay([](const Seen& r) {
     const StepMetrics& m = r.result.step;
     EXPECT_GE(m.time_us, m.gpu_busy_us * (1 - 1e-9));
     EXPECT_LE(m.gpu_busy_us, m.gpu_kernel_us * (1 + 1e-9));
@@ -101,25 +144,15 @@ TEST(ReplayProperty, AStepIsAtLeastAsLongAsItsGpuIsBusy) {
 }
 
 TEST(ReplayProperty, AStepIsAtLeastAsLongAsEachThreadAndStream) {
-  for_every_replay([](const Replay& r) {
-    const Plan& plan = r.isolated;  // one step and a final synchronisation
-    std::vector<Duration> threads(plan.threads.size());
-    std::vector<Duration> streams(plan.streams.size());
-    for (std::size_t i = 0; i + 1 < plan.items.size(); ++i) {
-      threads[plan.items[i].thread] += plan.items[i].gap + plan.items[i].call;
-    }
-    for (const DeviceWork& work : plan.works) {
-      const Duration overlap = std::min({Duration{}, work.gap, work.far_gap});
-      streams[work.stream] += work.duration + overlap;
-    }
+  for_every_replay([](const Seen& r) {
     const double least = r.result.step.time_us * (1 + 1e-9) + 1e-6;
-    for (const Duration d : threads) EXPECT_GE(least, to_us(d));
-    for (const Duration d : streams) EXPECT_GE(least, to_us(d));
+    for (const Duration d : r.threads) EXPECT_GE(least, to_us(d));
+    for (const Duration d : r.streams) EXPECT_GE(least, to_us(d));
   });
 }
 
 TEST(ReplayProperty, TheCriticalPathCoversTheStep) {
-  for_every_replay([](const Replay& r) {
+  for_every_replay([](const Seen& r) {
     double share = 0;
     double time_us = 0;
     for (const PathShare& p : r.result.critical_path) {
@@ -132,7 +165,7 @@ TEST(ReplayProperty, TheCriticalPathCoversTheStep) {
 }
 
 TEST(ReplayProperty, PhasesCoverTheIsolatedStep) {
-  for_every_replay([](const Replay& r) {
+  for_every_replay([](const Seen& r) {
     const StepMetrics& m = r.result.step;
     const double phases = m.phase_gpu_kernel_us + m.phase_dequeue_us + m.phase_copy_us + m.wait_us;
     EXPECT_NEAR(phases, m.isolated_time_us, 1e-9 * m.isolated_time_us);
@@ -140,7 +173,7 @@ TEST(ReplayProperty, PhasesCoverTheIsolatedStep) {
 }
 
 TEST(ReplayProperty, SharesOfDeviceTimeSumToOne) {
-  for_every_replay([](const Replay& r) {
+  for_every_replay([](const Seen& r) {
     for (const auto* shares : {&r.result.kernels, &r.result.ops, &r.result.layers}) {
       double share = 0;
       std::int64_t count = 0;
@@ -156,11 +189,11 @@ TEST(ReplayProperty, SharesOfDeviceTimeSumToOne) {
 
 TEST(ReplayProperty, EveryTracedStepIsReproduced) {
   std::size_t steps = 0;
-  for (const Trace& trace : captures()) {
-    const Replay r = replay(trace, options(Mode::as_traced, Profiler::keep));
-    EXPECT_FALSE(r.result.fidelity.empty()) << trace.path;
+  for (const Seen& r : replays()) {
+    if (r.mode != Mode::as_traced || r.profiler != Profiler::keep) continue;
+    EXPECT_FALSE(r.result.fidelity.empty()) << r.name();
     for (const StepFidelity& step : r.result.fidelity) {
-      EXPECT_NEAR(step.simulated_us / step.traced_us, 1, 0.01) << trace.path << " " << step.name;
+      EXPECT_NEAR(step.simulated_us / step.traced_us, 1, 0.01) << r.name() << " " << step.name;
       ++steps;
     }
   }
@@ -168,51 +201,50 @@ TEST(ReplayProperty, EveryTracedStepIsReproduced) {
 }
 
 TEST(ReplayProperty, SynchronousLaunchesAreNeverFaster) {
-  std::size_t cases = 0;
-  for (const Trace& trace : captures()) {
-    for (const Profiler profiler : profilers) {
-      const auto step_us = [&](Mode mode) {
-        return replay(trace, options(mode, profiler)).result.step.time_us;
-      };
-      EXPECT_GE(step_us(Mode::eager_sync), step_us(Mode::eager_async)) << trace.path;
-      ++cases;
-    }
+  std::map<std::pair<const Trace*, Profiler>, std::map<Mode, double>> step_us;
+  for (const Seen& r : replays()) {
+    step_us[{r.trace, r.profiler}][r.mode] = r.result.step.time_us;
   }
-  EXPECT_GE(cases, 2 * least_captures);
+  for (const auto& [scenario, us] : step_us) {
+    EXPECT_GE(us.at(Mode::eager_sync), us.at(Mode::eager_async)) << scenario.first->path;
+  }
+  EXPECT_GE(step_us.size(), 2 * least_captures);
 }
 
 TEST(ReplayProperty, ThePlanHoldsEveryPieceOfWorkOnce) {
   std::size_t works = 0;
-  for (const Trace& trace : captures()) {
-    const Replay r = replay(trace, options(Mode::as_traced, Profiler::keep));
-    std::vector<int> seen(trace.activities.size());
-    for (const DeviceWork& work : r.measured.plan.works) ++seen[work.source];
-    for (const int n : seen) EXPECT_EQ(n, 1) << trace.path;
-    works += seen.size();
+  for (const Seen& r : replays()) {
+    for (const int n : r.planned) EXPECT_EQ(n, 1) << r.name();
+    if (r.mode == Mode::as_traced && r.profiler == Profiler::keep) works += r.planned.size();
   }
   EXPECT_GE(works, 10'000u);
 }
 
-std::string result_text(const Trace& trace, Mode mode) {
-  return result_json(replay(trace, options(mode, Profiler::remove)).result).dump();
+/// Results of one capture in every mode, from the import's trace on.
+std::string result_texts(const Trace& trace) {
+  const Analysis analysis = analyse(trace, options(Mode::as_traced, Profiler::remove));
+  std::string texts;
+  for (const Mode mode : modes) {
+    texts += result_json(predict(analysis, options(mode, Profiler::remove)).result).dump();
+  }
+  return texts;
 }
 
 TEST(ReplayProperty, ResultsAreTheSameEveryTimeAndInEveryThread) {
-  std::size_t cases = 0;
-  for (const Trace& trace : captures()) {
-    for (const Mode mode : modes) {
-      std::string texts[4];
-      std::vector<std::thread> threads;
-      for (std::string& text : texts) {
-        threads.emplace_back([&trace, mode, &text] { text = result_text(trace, mode); });
-      }
-      for (std::thread& thread : threads) thread.join();
-      const std::string alone = result_text(trace, mode);
-      for (const std::string& text : texts) EXPECT_EQ(text, alone) << trace.path;
-      ++cases;
-    }
+  std::map<const Trace*, std::string> alone;
+  for (const Seen& r : replays()) {
+    if (r.profiler == Profiler::remove) alone[r.trace] += result_json(r.result).dump();
   }
-  EXPECT_GE(cases, least_captures * std::size(modes));
+  for (const auto& [trace, expected] : alone) {
+    std::string texts[4];
+    std::vector<std::thread> threads;
+    for (std::string& text : texts) {
+      threads.emplace_back([trace = trace, &text] { text = result_texts(*trace); });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (const std::string& text : texts) EXPECT_EQ(text, expected) << trace->path;
+  }
+  EXPECT_GE(alone.size(), least_captures);
 }
 
 }  // namespace

@@ -4,11 +4,12 @@
 #include <cmath>
 
 #include "sim/predict/predict.h"
+#include "tests/source_dir/source_dir.h"
 
 namespace tandem {
 namespace {
 
-const std::string captures = TANDEM_SOURCE_DIR "/validation/measured/";
+const std::string captures = source_path("validation/measured/");
 const std::string folder = captures + "h200/traces/";
 
 void check_ratios(const GpuMetrics& m) {
@@ -56,7 +57,7 @@ TEST(RetargetProperty, NoKernelExceedsItsGpu) {
         "h200/traces/resnet50-train-amp-cudagraph-b32",
         "h200/traces/bert_base2l-train-amp-eager-b16"}) {
     ReplayOptions o;
-    o.configs = TANDEM_SOURCE_DIR "/configs";
+    o.configs = source_path("configs");
     const Analysis a = analyse(import_trace(captures + name + ".json.gz"), o);
     for (const char* gpu : {"", "a100_sxm4_80gb", "v100_sxm2_32gb", "h100_sxm5"}) {
       for (const char* cache : {"warm", "cold"}) {
@@ -73,7 +74,7 @@ TEST(RetargetProperty, EveryModeOnEveryGpu) {
   std::size_t cases = 0;
   for (const char* name : {"resnet50-train-fp32-eager-b32", "lenet5-train-fp32-eager-b1024"}) {
     ReplayOptions o;
-    o.configs = TANDEM_SOURCE_DIR "/configs";
+    o.configs = source_path("configs");
     const Analysis a = analyse(import_trace(folder + name + ".json.gz"), o);
     for (const GpuArch& gpu : a.configs.gpus.gpus) {
       for (const Mode mode : {Mode::as_traced, Mode::eager_sync, Mode::cuda_graph, Mode::jit}) {

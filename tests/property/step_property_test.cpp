@@ -10,6 +10,7 @@
 #include "sim/metrics/attribution.h"
 #include "sim/predict/predict.h"
 #include "sim/trace/source/stored_name.h"
+#include "tests/source_dir/source_dir.h"
 
 namespace tandem {
 namespace {
@@ -17,12 +18,12 @@ namespace {
 void for_every_analysis(const std::function<void(const Analysis&)>& check) {
   std::size_t cases = 0;
   for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(TANDEM_SOURCE_DIR "/validation/measured")) {
+       std::filesystem::recursive_directory_iterator(source_path("validation/measured"))) {
     const std::string path = entry.path().string();
     if (entry.path().parent_path().filename() != "traces" || !trace_stem(path)) continue;
     SCOPED_TRACE(path);
     ReplayOptions o;
-    o.configs = TANDEM_SOURCE_DIR "/configs";
+    o.configs = source_path("configs");
     check(analyse(import_trace(path), o));
     ++cases;
   }

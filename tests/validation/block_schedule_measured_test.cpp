@@ -15,11 +15,12 @@
 #include "sim/counters/utilization.h"
 #include "sim/metrics/attribution.h"
 #include "sim/trace/import.h"
+#include "tests/source_dir/source_dir.h"
 
 namespace tandem {
 namespace {
 
-const std::string root = TANDEM_SOURCE_DIR;
+const std::string root = source_dir();
 
 /// Sums over kernels, weighted with their traced time. In points of 100.
 struct Errors {

@@ -8,12 +8,13 @@
 #include "models/arch/gpu_config.h"
 #include "models/energy/csv_rows.h"
 #include "models/memory/cache_chase.h"
+#include "tests/source_dir/source_dir.h"
 #include "tests/validation/claims_for_tests.h"
 
 namespace tandem {
 namespace {
 
-const std::string root = TANDEM_SOURCE_DIR;
+const std::string root = source_dir();
 const std::string recording = root + "/validation/measured/h200/cache";
 
 GpuArch h200() { return find_gpu(load_catalogue(root + "/configs/gpus"), "h200_sxm"); }

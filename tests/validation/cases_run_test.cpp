@@ -6,6 +6,7 @@
 
 #include "sim/core/error.h"
 #include "tests/import_files.h"
+#include "tests/source_dir/source_dir.h"
 #include "validation/compare/compare.h"
 
 namespace tandem {
@@ -15,7 +16,7 @@ namespace fs = std::filesystem;
 
 #define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << "got: " << (text)
 
-const std::string root = TANDEM_SOURCE_DIR;
+const std::string root = source_dir();
 
 CompareOptions committed_data() { return {{root + "/validation/measured"}, root + "/configs"}; }
 

@@ -4,13 +4,14 @@
 #include "models/arch/gpu_config.h"
 #include "models/energy/energy_config.h"
 #include "models/energy/recording.h"
+#include "tests/source_dir/source_dir.h"
 #include "tests/validation/claims_for_tests.h"
 #include "validation/fits/energy/tiled_matmul.h"
 
 namespace tandem {
 namespace {
 
-const std::string root = TANDEM_SOURCE_DIR;
+const std::string root = source_dir();
 
 /// Energy per access with one block an SM of so many threads, or of the bound for 0.
 double at_threads(const AccessCalibration& c, double sms, double threads) {

@@ -8,11 +8,12 @@
 #include "models/energy/energy_config.h"
 #include "sim/core/field.h"
 #include "sim/predict/predict.h"
+#include "tests/source_dir/source_dir.h"
 
 namespace tandem {
 namespace {
 
-const std::string root = TANDEM_SOURCE_DIR;
+const std::string root = source_dir();
 const std::string trace =
     root + "/validation/measured/h200/traces/resnet50-train-fp32-eager-b32.json.gz";
 

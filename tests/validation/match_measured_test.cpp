@@ -11,11 +11,12 @@
 #include "sim/counters/match.h"
 #include "sim/counters/utilization.h"
 #include "sim/trace/import.h"
+#include "tests/source_dir/source_dir.h"
 
 namespace tandem {
 namespace {
 
-const std::string measured = std::string(TANDEM_SOURCE_DIR) + "/validation/measured/h200";
+const std::string measured = source_path("validation/measured/h200");
 
 struct Pair {
   explicit Pair(const std::string& name, const std::string& counters = "")

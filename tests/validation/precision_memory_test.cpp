@@ -3,15 +3,16 @@
 
 #include "sim/core/field.h"
 #include "sim/predict/predict.h"
+#include "tests/source_dir/source_dir.h"
 
 namespace tandem {
 namespace {
 
-const std::string measured = TANDEM_SOURCE_DIR "/validation/measured/";
+const std::string measured = source_path("validation/measured/");
 
 double predicted_bytes(const std::string& name, const std::string& precision) {
   ReplayOptions o;
-  o.configs = TANDEM_SOURCE_DIR "/configs";
+  o.configs = source_path("configs");
   o.trace_path = measured + name + ".json.gz";
   o.precision = precision;
   return replay(o).result.memory->peak_bytes;

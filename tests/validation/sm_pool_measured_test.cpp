@@ -14,13 +14,14 @@
 #include "models/arch/gpu_config.h"
 #include "models/arch/occupancy.h"
 #include "sim/engine/engine.h"
+#include "tests/source_dir/source_dir.h"
 
 namespace tandem {
 namespace {
 
 using nlohmann::json;
 
-const std::string root = TANDEM_SOURCE_DIR;
+const std::string root = source_dir();
 
 DeviceWork work_of(const json& kernel, const GpuArch& gpu) {
   LaunchGeometry g;

@@ -11,11 +11,12 @@
 
 #include "sim/counters/counter_report.h"
 #include "sim/predict/predict.h"
+#include "tests/source_dir/source_dir.h"
 
 namespace tandem {
 namespace {
 
-const std::string root = TANDEM_SOURCE_DIR;
+const std::string root = source_dir();
 const std::string measured = root + "/validation/measured/";
 
 double counted_bytes(const std::string& name) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/kernel/classify/classify.h"
+#include "sim/core/field.h"
 
 namespace tandem {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "models/kernel/work/features.h"
-#include "sim/core/field.h"
+#include "sim/core/json_fwd.h"
 
 namespace tandem {
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/core/field.h"
+
 namespace tandem {
 namespace {
 

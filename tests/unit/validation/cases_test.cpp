@@ -7,6 +7,7 @@
 
 #include "sim/core/error.h"
 #include "tests/import_files.h"
+#include "tests/source_dir/source_dir.h"
 #include "validation/compare/compare.h"
 
 namespace tandem {
@@ -69,7 +70,7 @@ TEST(Cases, EveryModeAndScopeReadsBack) {
 }
 
 TEST(Cases, OfTheRepositoryLoad) {
-  EXPECT_GE(load_cases(TANDEM_SOURCE_DIR "/validation/cases").size(), 8u);
+  EXPECT_GE(load_cases(source_path("validation/cases")).size(), 8u);
 }
 
 TEST(Cases, AreRejectedWithTheirPlace) {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "models/energy/regression.h"
+#include "sim/core/field.h"
 
 namespace tandem {
 

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <map>
 
+#include "sim/core/field.h"
 #include "validation/fits/energy/fit.h"
 
 namespace tandem {

@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 
+#include "sim/core/error.h"
 #include "validation/fits/kernel_time/score.h"
 
 namespace tandem::kernel_time {

@@ -11,11 +11,13 @@
 
 #include "models/arch/gpu_config.h"
 #include "models/arch/gpu_fields.h"
+#include "sim/core/field.h"
+#include "tests/source_dir/source_dir.h"
 
 namespace tandem {
 namespace {
 
-constexpr char folder[] = TANDEM_SOURCE_DIR "/configs/gpus";
+const std::string folder = source_path("configs/gpus");
 
 std::string error_of(const auto& action) {
   try {

@@ -4,11 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "models/arch/gpu_config.h"
+#include "tests/source_dir/source_dir.h"
 
 namespace tandem {
 namespace {
 
-constexpr char folder[] = TANDEM_SOURCE_DIR "/configs/gpus/";
+const std::string folder = source_path("configs/gpus/");
 
 GpuArch v100() { return load_gpu(std::string(folder) + "v100_sxm2_16gb.json"); }
 GpuArch a100() { return load_gpu(std::string(folder) + "a100_sxm4_40gb.json"); }

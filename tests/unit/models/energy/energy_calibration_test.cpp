@@ -4,11 +4,12 @@
 
 #include "models/energy/calibration.h"
 #include "models/energy/csv_rows.h"
+#include "tests/source_dir/source_dir.h"
 
 namespace tandem {
 namespace {
 
-const std::string recordings = TANDEM_SOURCE_DIR "/validation/measured/h200/energy";
+const std::string recordings = source_path("validation/measured/h200/energy");
 
 TEST(Regression, LineWithNoise) {
   const double x[] = {1, 2, 3, 4, 5, 6};

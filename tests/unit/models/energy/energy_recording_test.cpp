@@ -2,11 +2,12 @@
 
 #include "models/energy/energy_config.h"
 #include "models/energy/recording.h"
+#include "tests/source_dir/source_dir.h"
 
 namespace tandem {
 namespace {
 
-const std::string root = TANDEM_SOURCE_DIR;
+const std::string root = source_dir();
 const std::string sessions = root + "/validation/measured/h200/energy";
 
 TEST(EnergyRecording, ConstantsOfTheConfigComeFromTheRecordings) {

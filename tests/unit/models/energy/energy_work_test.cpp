@@ -11,11 +11,12 @@
 #include "models/step/energy_works.h"
 #include "sim/metrics/attribution.h"
 #include "sim/trace/import.h"
+#include "tests/source_dir/source_dir.h"
 
 namespace tandem {
 namespace {
 
-const std::string root = TANDEM_SOURCE_DIR;
+const std::string root = source_dir();
 
 const GpuArch& gpu(const char* name = "h200_sxm") {
   static const GpuCatalogue catalogue = load_catalogue(root + "/configs/gpus");

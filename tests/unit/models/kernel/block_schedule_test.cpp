@@ -9,13 +9,14 @@
 
 #include "models/arch/gpu_config.h"
 #include "sim/core/error.h"
+#include "tests/source_dir/source_dir.h"
 
 namespace tandem {
 namespace {
 
 /// Ten SMs of two blocks of 1024 threads each, 1000 MHz.
 GpuArch ten_sms() {
-  GpuArch gpu = load_gpu(TANDEM_SOURCE_DIR "/configs/gpus/h200_sxm.json");
+  GpuArch gpu = load_gpu(source_path("configs/gpus/h200_sxm.json"));
   apply_overrides(gpu, std::vector<std::string>{"gpu.sm_count=10", "gpu.boost_clock_mhz=1000",
                                                 "gpu.gpc_count=1", "gpu.tpc_count=5",
                                                 "gpu.cluster_group_sms=[10]"});

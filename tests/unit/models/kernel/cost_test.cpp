@@ -7,11 +7,13 @@
 #include "models/kernel/counters/cost_model.h"
 #include "models/kernel/work/work.h"
 #include "models/memory/l2_warm.h"
+#include "sim/core/error.h"
+#include "tests/source_dir/source_dir.h"
 
 namespace tandem {
 namespace {
 
-const std::string configs = std::string(TANDEM_SOURCE_DIR) + "/configs";
+const std::string configs = source_path("configs");
 
 const GpuArch& hopper() {
   static const GpuArch gpu = load_gpu(configs + "/gpus/h200_sxm.json");

@@ -7,11 +7,12 @@
 
 #include "models/arch/gpu_config.h"
 #include "sim/core/error.h"
+#include "tests/source_dir/source_dir.h"
 
 namespace tandem {
 namespace {
 
-const std::string constants_file = TANDEM_SOURCE_DIR "/configs/kernels/time.json";
+const std::string constants_file = source_path("configs/kernels/time.json");
 
 const TimeConstants& constants() {
   static const TimeConstants instance = TimeConstants::load(constants_file);
@@ -19,7 +20,7 @@ const TimeConstants& constants() {
 }
 
 const GpuArch& gpu(const char* name) {
-  static const GpuCatalogue catalogue = load_catalogue(TANDEM_SOURCE_DIR "/configs/gpus");
+  static const GpuCatalogue catalogue = load_catalogue(source_path("configs/gpus"));
   return find_gpu(catalogue, name);
 }
 

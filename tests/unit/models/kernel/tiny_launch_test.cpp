@@ -5,12 +5,13 @@
 
 #include "models/arch/gpu_config.h"
 #include "sim/core/error.h"
+#include "tests/source_dir/source_dir.h"
 
 namespace tandem {
 namespace {
 
-constexpr char gpus[] = TANDEM_SOURCE_DIR "/configs/gpus/";
-constexpr char constants_file[] = TANDEM_SOURCE_DIR "/configs/kernels/tiny_launch.json";
+const std::string gpus = source_path("configs/gpus/");
+const std::string constants_file = source_path("configs/kernels/tiny_launch.json");
 
 // 100 SMs of 64 warps and 32 blocks, 1000 cycles a microsecond.
 GpuArch round_gpu() {

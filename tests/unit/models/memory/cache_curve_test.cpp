@@ -9,11 +9,12 @@
 
 #include "models/arch/gpu_config.h"
 #include "models/energy/csv_rows.h"
+#include "tests/source_dir/source_dir.h"
 
 namespace tandem {
 namespace {
 
-const std::string root = TANDEM_SOURCE_DIR;
+const std::string root = source_dir();
 
 /// Misses of the second of two rounds over the array, line by line.
 double simulated_miss_share(int sets, int ways, int lines) {

@@ -7,6 +7,7 @@
 #include "models/runtime/device_timing.h"
 #include "models/runtime/measured_plan.h"
 #include "models/step/step.h"
+#include "tests/source_dir/source_dir.h"
 #include "tests/unit/trace_for_tests.h"
 
 namespace tandem::test {
@@ -58,7 +59,7 @@ class FlowMaker {
   /// The traced step as a what-if gets it.
   Step step() {
     maker_.step(0, 0, 20.0 * n_ + 40);
-    const HostModel host = load_host_model(TANDEM_SOURCE_DIR "/configs/hosts/default.json");
+    const HostModel host = load_host_model(source_path("configs/hosts/default.json"));
     const Links links = link_trace(maker_.trace);
     const DeviceTiming timing(maker_.trace, links, host);
     const MeasuredPlan measured = measured_plan(maker_.trace, links, host, timing);

@@ -8,6 +8,7 @@
 #include "models/whatif/compile/compile.h"
 #include "models/whatif/compile/groups.h"
 #include "models/whatif/compile/kernels.h"
+#include "tests/source_dir/source_dir.h"
 #include "tests/unit/models/whatif/flow_for_tests.h"
 
 namespace tandem {
@@ -19,9 +20,9 @@ constexpr std::string_view float1 = R"(["float"])";
 constexpr std::string_view float2 = R"(["float","float"])";
 
 struct Bench {
-  GpuCatalogue gpus = load_catalogue(TANDEM_SOURCE_DIR "/configs/gpus");
-  FusionLaw law = load_fusion_law(TANDEM_SOURCE_DIR "/configs/kernels/fusion.json");
-  HostModel host = load_host_model(TANDEM_SOURCE_DIR "/configs/hosts/default.json");
+  GpuCatalogue gpus = load_catalogue(source_path("configs/gpus"));
+  FusionLaw law = load_fusion_law(source_path("configs/kernels/fusion.json"));
+  HostModel host = load_host_model(source_path("configs/hosts/default.json"));
   LossList losses;
   JitReport report;
   const GpuArch& gpu() const { return find_gpu(gpus, "h200_sxm"); }

@@ -8,12 +8,13 @@
 #include "models/whatif/precision/kernels.h"
 #include "models/whatif/precision/names.h"
 #include "models/whatif/precision/types.h"
+#include "tests/source_dir/source_dir.h"
 #include "tests/unit/models/whatif/flow_for_tests.h"
 
 namespace tandem {
 namespace {
 
-const std::string configs = TANDEM_SOURCE_DIR "/configs";
+const std::string configs = source_path("configs");
 
 struct Models {
   GpuCatalogue gpus = load_catalogue(configs + "/gpus");

@@ -10,15 +10,16 @@
 #include "models/arch/gpu_config.h"
 #include "models/kernel/classify/classify.h"
 #include "sim/predict/predict.h"
+#include "tests/source_dir/source_dir.h"
 
 namespace tandem {
 namespace {
 
-const std::string captures = TANDEM_SOURCE_DIR "/validation/measured/";
+const std::string captures = source_path("validation/measured/");
 
 ReplayOptions options() {
   ReplayOptions o;
-  o.configs = TANDEM_SOURCE_DIR "/configs";
+  o.configs = source_path("configs");
   return o;
 }
 

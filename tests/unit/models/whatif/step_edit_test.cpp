@@ -6,6 +6,7 @@
 #include "models/whatif/edit/step_edges.h"
 #include "sim/engine/engine.h"
 #include "sim/predict/predict.h"
+#include "tests/source_dir/source_dir.h"
 #include "tests/unit/plan_for_tests.h"
 #include "tests/unit/trace_for_tests.h"
 
@@ -26,7 +27,7 @@ Step small_step() {
     m.kernel(begin + 17, 8, 10 + k, 0, names[k]);
   }
   ReplayOptions o;
-  o.configs = TANDEM_SOURCE_DIR "/configs";
+  o.configs = source_path("configs");
   o.profiler = Profiler::keep;
   return analyse(m.trace, o).traced_step;
 }

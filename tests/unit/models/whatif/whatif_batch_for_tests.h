@@ -7,18 +7,17 @@
 
 #include "models/arch/gpu_config.h"
 #include "models/whatif/batch/model.h"
+#include "tests/source_dir/source_dir.h"
 #include "tests/unit/trace_for_tests.h"
 
 namespace tandem::test {
 
 inline const BatchLaw& batch_law() {
-  static const BatchLaw law =
-      load_batch_law(std::string(TANDEM_SOURCE_DIR) + "/configs/kernels/batch.json");
+  static const BatchLaw law = load_batch_law(source_path("configs/kernels/batch.json"));
   return law;
 }
 inline const GpuArch& batch_gpu() {
-  static const GpuArch gpu =
-      load_gpu(std::string(TANDEM_SOURCE_DIR) + "/configs/gpus/h200_sxm.json");
+  static const GpuArch gpu = load_gpu(source_path("configs/gpus/h200_sxm.json"));
   return gpu;
 }
 inline BatchOptions options_for(std::int64_t batch) { return {batch, &batch_gpu(), &batch_law()}; }

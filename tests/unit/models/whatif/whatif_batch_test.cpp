@@ -2,6 +2,7 @@
 
 #include "models/whatif/batch/rewrite.h"
 #include "sim/predict/predict.h"
+#include "tests/source_dir/source_dir.h"
 #include "tests/unit/models/whatif/whatif_batch_for_tests.h"
 
 namespace tandem {
@@ -171,8 +172,8 @@ TEST(WhatifBatchTwoBases, WithoutShapesAStraightLineJoinsTheRuns) {
 TEST(WhatifBatch, RecurrentLayersWidenTheError) {
   const auto error_of = [](const std::string& name, std::int64_t batch) {
     ReplayOptions o;
-    o.configs = std::string(TANDEM_SOURCE_DIR) + "/configs";
-    o.trace_path = std::string(TANDEM_SOURCE_DIR) + "/validation/measured/" + name + ".json.gz";
+    o.configs = source_path("configs");
+    o.trace_path = source_path("validation/measured/") + name + ".json.gz";
     o.batch = batch;
     return replay(o).result.batch->expected_error;
   };

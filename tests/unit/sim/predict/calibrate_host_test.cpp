@@ -3,14 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/source_dir/source_dir.h"
+
 namespace tandem {
 namespace {
 
-const std::string traces = TANDEM_SOURCE_DIR "/validation/measured/h200-2/traces/";
+const std::string traces = source_path("validation/measured/h200-2/traces/");
 
 ReplayOptions options() {
   ReplayOptions o;
-  o.configs = TANDEM_SOURCE_DIR "/configs";
+  o.configs = source_path("configs");
   return o;
 }
 

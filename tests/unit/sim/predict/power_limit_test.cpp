@@ -8,11 +8,12 @@
 #include "models/arch/gpu_config.h"
 #include "models/energy/csv_rows.h"
 #include "models/energy/energy_config.h"
+#include "tests/source_dir/source_dir.h"
 
 namespace tandem {
 namespace {
 
-const std::string root = TANDEM_SOURCE_DIR;
+const std::string root = source_dir();
 
 TEST(PowerLimit, WithinTheLimitNothingChanges) {
   const LimitedPower p = limit_power({100, 1000, 500, 0.2, 0.1}, 400, 2.78);

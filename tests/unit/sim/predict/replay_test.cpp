@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/predict/predict.h"
+#include "tests/source_dir/source_dir.h"
 #include "tests/unit/plan_for_tests.h"
 #include "tests/unit/trace_for_tests.h"
 
@@ -27,7 +28,7 @@ TraceMaker two_steps() {
 
 ReplayOptions options() {
   ReplayOptions o;
-  o.configs = TANDEM_SOURCE_DIR "/configs";
+  o.configs = source_path("configs");
   return o;
 }
 

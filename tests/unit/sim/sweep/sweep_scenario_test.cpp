@@ -3,16 +3,17 @@
 
 #include "sim/sweep/metrics.h"
 #include "sim/sweep/points.h"
+#include "tests/source_dir/source_dir.h"
 
 namespace tandem {
 namespace {
 
-const std::string configs = TANDEM_SOURCE_DIR "/configs";
+const std::string configs = source_path("configs");
 
 Experiment experiment(std::vector<Axis> axes) {
   Experiment e;
   e.name = "e";
-  e.trace = TANDEM_SOURCE_DIR "/tests/golden/replay/tiny.json";
+  e.trace = source_path("tests/golden/replay/tiny.json");
   e.axes = std::move(axes);
   e.metrics = {"time_us"};
   return e;

@@ -8,6 +8,7 @@
 
 #include "sim/trace/import.h"
 #include "sim/trace/source/stored_name.h"
+#include "tests/source_dir/source_dir.h"
 
 namespace tandem {
 namespace {
@@ -54,7 +55,7 @@ void expect_traces_load(const std::string& folder) {
 }
 
 TEST(ImportData, OurMeasuredTracesLoad) {
-  const std::string folder = TANDEM_SOURCE_DIR "/validation/measured";
+  const std::string folder = source_path("validation/measured");
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is not there";
   expect_traces_load(folder);
 }
