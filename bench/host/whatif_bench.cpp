@@ -19,8 +19,8 @@ ReplayOptions options() {
   return o;
 }
 
-const Analysis& analysis() {
-  static const Analysis a = analyse(import_trace(options().trace_path, {}), options());
+const TracedRun& analysis() {
+  static const TracedRun a = analyse(import_trace(options().trace_path, {}), options());
   return a;
 }
 
@@ -31,21 +31,21 @@ void run(benchmark::State& state, const ReplayOptions& o) {
 
 void whatif_batch(benchmark::State& state) {
   ReplayOptions o = options();
-  o.batch = 128;
+  o.what_ifs.set("batch", 128);
   run(state, o);
 }
 BENCHMARK(whatif_batch)->Unit(benchmark::kMillisecond);
 
 void whatif_precision(benchmark::State& state) {
   ReplayOptions o = options();
-  o.precision = "amp";
+  o.what_ifs.set("precision", "amp");
   run(state, o);
 }
 BENCHMARK(whatif_precision)->Unit(benchmark::kMillisecond);
 
 void whatif_jit(benchmark::State& state) {
   ReplayOptions o = options();
-  o.mode.mode = Mode::jit;
+  o.what_ifs.set("compile", "inductor");
   run(state, o);
 }
 BENCHMARK(whatif_jit)->Unit(benchmark::kMillisecond);
@@ -59,7 +59,7 @@ BENCHMARK(whatif_cuda_graph)->Unit(benchmark::kMillisecond);
 
 void whatif_override(benchmark::State& state) {
   ReplayOptions o = options();
-  o.overrides = {"gpu.sm_count=160"};
+  o.what_ifs.set("set", "gpu.sm_count=160");
   run(state, o);
 }
 BENCHMARK(whatif_override)->Unit(benchmark::kMillisecond);

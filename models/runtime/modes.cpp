@@ -14,8 +14,6 @@ constexpr Named<Mode> mode_table[] = {
      "every kernel launch waits for its kernel (CUDA_LAUNCH_BLOCKING=1)"},
     {Mode::cuda_graph, "cuda-graph",
      "one graph launch a step; what follows a wait inside the step stays eager"},
-    {Mode::jit, "jit",
-     "the model compiled: fused kernels, channels-last convolutions (--compiler, --attention)"},
 };
 
 constexpr Named<GraphScope> scope_table[] = {
@@ -202,8 +200,7 @@ GraphScope parse_graph_scope(std::string_view text) {
 void apply_mode(const Trace& trace, const HostModel& host, const ModeOptions& options, Plan& step,
                 LossList& losses) {
   switch (options.mode) {
-    case Mode::as_traced:
-    case Mode::jit: return;  // the what-if has rewritten the step
+    case Mode::as_traced: return;
     case Mode::eager_async: return make_asynchronous(trace, host, step, losses);
     case Mode::eager_sync:
       make_asynchronous(trace, host, step, losses);

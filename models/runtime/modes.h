@@ -12,7 +12,7 @@
 
 namespace tandem {
 
-enum class Mode : std::uint8_t { as_traced, eager_async, eager_sync, cuda_graph, jit };
+enum class Mode : std::uint8_t { as_traced, eager_async, eager_sync, cuda_graph };
 
 /// The only place where modes have names, for command line, sweeps, cases and `describe`.
 std::span<const Named<Mode>> modes();

@@ -14,10 +14,11 @@ bool one_stream(const Plan& plan) {
 
 }  // namespace
 
-void share_sm_pool(const TracedPool& traced, std::span<const double> share, Step& step) {
+Plan share_sm_pool(const TracedPool& traced, std::span<const double> share, const Step& step) {
+  Plan plan = step.plan;
   // Without counters, of an unknown GPU, nobody knows how many SMs a kernel holds.
-  if (share.empty() || step.plan.works.empty() || one_stream(step.plan)) return;
-  for (DeviceWork& work : step.plan.works) {
+  if (share.empty() || plan.works.empty() || one_stream(plan)) return plan;
+  for (DeviceWork& work : plan.works) {
     if (work.engine != DeviceEngine::compute) continue;
     const std::uint32_t row = step.traced_activity[work.source];
     work.pool_share = static_cast<float>(std::clamp(share[work.source], 0.0, 1.0));
@@ -28,11 +29,12 @@ void share_sm_pool(const TracedPool& traced, std::span<const double> share, Step
     work.far_gap -= work.pool_wait;
     work.latency -= work.pool_latency;
     work.pool_wait = work.pool_latency = Duration::zero();
-    const auto first = step.plan.edges.begin() + work.first_edge;
+    const auto first = plan.edges.begin() + work.first_edge;
     const auto end = std::remove_if(first, first + work.edge_count,
                                     [](const WorkEdge& edge) { return edge.places; });
     work.edge_count = static_cast<std::uint32_t>(end - first);
   }
+  return plan;
 }
 
 }  // namespace tandem

@@ -8,9 +8,9 @@
 
 namespace tandem {
 
-/// Makes the kernels of a step share the SMs where they meet: their durations become those they
-/// have alone, waits for places in the traced run are dropped, and DeviceWork::pool_share is set.
+/// The plan of a step whose kernels share the SMs where they meet: durations are those they have
+/// alone, waits for places in the traced run are dropped, and DeviceWork::pool_share is set.
 /// `share`: per activity of the step, in the scenario. A step on one stream stays as it is.
-void share_sm_pool(const TracedPool& traced, std::span<const double> share, Step& step);
+Plan share_sm_pool(const TracedPool& traced, std::span<const double> share, const Step& step);
 
 }  // namespace tandem

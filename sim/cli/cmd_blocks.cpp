@@ -105,9 +105,11 @@ int run_blocks(const Arguments& arguments) {
   }
   ReplayOptions replay_options;
   replay_options.configs = data_root() + "/configs";
-  replay_options.gpu = values["gpu"].as<std::string>();
-  replay_options.overrides = values["set"].as<std::vector<std::string>>();
-  const Analysis a = analyse(import_trace(values["trace"].as<std::string>()), replay_options);
+  replay_options.what_ifs.set("gpu", values["gpu"].as<std::string>());
+  for (const std::string& one : values["set"].as<std::vector<std::string>>()) {
+    replay_options.what_ifs.add("set", one);
+  }
+  const TracedRun a = analyse(import_trace(values["trace"].as<std::string>()), replay_options);
   const Prediction p = predict(a, replay_options);
   if (!p.target) {
     throw InputError(a.summary.path, "device", "a GPU without config", "--gpu NAME beside it");

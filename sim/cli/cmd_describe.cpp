@@ -9,9 +9,11 @@
 
 #include "models/arch/gpu_config.h"
 #include "models/runtime/modes.h"
+#include "models/whatif/transform.h"
 #include "sim/cli/arguments.h"
 #include "sim/core/error.h"
 #include "sim/core/named.h"
+#include "sim/predict/options.h"
 #include "sim/predict/result.h"
 
 namespace tandem {
@@ -35,6 +37,31 @@ void describe_modes(const std::string& name) {
   for (const Named<Mode>& mode : modes()) {
     if (name.empty() || name == mode.name) fmt::print("{:<12} {}\n", mode.name, mode.doc);
   }
+  if (name.empty()) fmt::print("{:<12} as-traced with the what-if compile\n", jit_alias);
+}
+
+void describe_what_if(const Transform& transform) {
+  fmt::print("{:<12} {}\n", transform.name, transform.doc);
+  for (const TransformOption& option : transform.options) {
+    fmt::print("  --{:<14} {}{}{}\n", option.name, option.doc, option.names.empty() ? "" : ": ",
+               fmt::join(option.names, ", "));
+  }
+  fmt::print("  needs            a config of the traced GPU{}{}\n",
+             transform.needs.batch ? ", a recognisable batch" : "",
+             transform.needs.pytorch ? ", operator shapes of an eager PyTorch run" : "");
+}
+
+/// All what-ifs in the order of application, or one. Errors: InputError for a name that is none.
+void describe_what_ifs(const std::string& name) {
+  bool any = false;
+  for (const Transform& transform : transforms()) {
+    if (!name.empty() && name != transform.name) continue;
+    describe_what_if(transform);
+    any = true;
+  }
+  if (any) return;
+  throw InputError("command line", "describe what-if", "\"" + name + "\"",
+                   "one of: " + names_of(transforms()));
 }
 
 struct MetricRow {
@@ -87,9 +114,10 @@ struct Subject {
   std::string_view name;
   void (*describe)(const std::string& name);
 };
-constexpr std::array<Subject, 3> subjects{{
+constexpr std::array<Subject, 4> subjects{{
     {"gpu", describe_gpus},
     {"mode", describe_modes},
+    {"what-if", describe_what_ifs},
     {"metric", describe_metrics},
 }};
 

@@ -24,34 +24,43 @@ constexpr std::int64_t progress_from_bytes = 100'000'000;
 
 constexpr Named<Profiler> profilers[] = {{Profiler::remove, "remove"}, {Profiler::keep, "keep"}};
 
+/// An option of a what-if; what it names follows its description.
+void add_option(const TransformOption& option, po::options_description& options) {
+  std::string doc(option.doc);
+  for (std::size_t i = 0; i < option.names.size(); ++i) {
+    doc.append(i == 0 ? ": " : " | ").append(option.names[i]);
+  }
+  const std::string name(option.name);
+  if (option.kind == OptionKind::assignments) {
+    options.add_options()(
+        name.c_str(), po::value<std::vector<std::string>>()->default_value({}, ""), doc.c_str());
+  } else {
+    options.add_options()(name.c_str(), po::value<std::string>(), doc.c_str());
+  }
+}
+
 po::options_description options_of_replay(const std::string& usage) {
   po::options_description options(usage);
   options.add_options()("help", "show this text")("trace", po::value<std::string>(),
-                                                  "profiler trace (.json, .json.gz or .json.zst)")(
-      "gpu", po::value<std::string>()->default_value(""),
-      "GPU to predict for; default: the traced one")(
-      "host", po::value<std::string>()->default_value("default"), "host config")(
-      "mode", po::value<std::string>()->default_value("as-traced"),
-      names_of(modes(), " | ").c_str())("compiler",
-                                        po::value<std::string>()->default_value("inductor"),
-                                        "of mode jit: inductor | xla | torchscript")(
-      "attention", po::value<std::string>()->default_value("keep"),
-      "attention under the compiler: keep | math")("precision",
-                                                   po::value<std::string>()->default_value(""),
-                                                   "fp32 | tf32 | amp | bf16; default: as traced")(
-      "graph-scope", po::value<std::string>()->default_value("step"),
-      ("what a CUDA graph captures: " + names_of(graph_scopes(), " | ")).c_str())(
-      "profiler", po::value<std::string>()->default_value("remove"),
-      "remove: predict the run without the profiler; keep: leave its cost in")(
-      "batch", po::value<std::int64_t>(), "predict this batch size")(
+                                                  "profiler trace (.json, .json.gz or .json.zst)");
+  for (const Transform& transform : transforms()) {
+    for (const TransformOption& option : transform.options) add_option(option, options);
+  }
+  options.add_options()(
       "base", po::value<std::string>()->default_value(""),
       "a second trace of the same model at another batch; both predict --batch together")(
+      "mode", po::value<std::string>()->default_value("as-traced"),
+      (mode_texts(" | ") + "; jit: as-traced with --compile").c_str())(
+      "compiler", po::value<std::string>(), "of mode jit, as --compile; default: inductor")(
+      "graph-scope", po::value<std::string>()->default_value("step"),
+      ("what a CUDA graph captures: " + names_of(graph_scopes(), " | ")).c_str())(
+      "host", po::value<std::string>()->default_value("default"), "host config")(
+      "profiler", po::value<std::string>()->default_value("remove"),
+      "remove: predict the run without the profiler; keep: leave its cost in")(
       "cache", po::value<std::string>()->default_value("warm"),
       "caches before a kernel: warm: as in the step; cold: flushed, as Nsight Compute does")(
       "counters", po::value<std::string>()->default_value(""),
       "Nsight Compute CSV of the same workload: measured counters where it has them")(
-      "set", po::value<std::vector<std::string>>()->default_value({}, ""),
-      "override a GPU number, e.g. gpu.boost_clock_mhz=1900")(
       "out", po::value<std::string>()->default_value(""),
       "folder for result.json, timeline.json and kernels.csv")(
       "json", po::value<std::string>()->default_value(""), "write the result here; -: stdout")(
@@ -62,30 +71,66 @@ po::options_description options_of_replay(const std::string& usage) {
   return options;
 }
 
+WhatIfs what_ifs_of(const po::variables_map& values) {
+  WhatIfs asked;
+  for (const Transform& transform : transforms()) {
+    for (const TransformOption& option : transform.options) {
+      const std::string name(option.name);
+      if (values.count(name) == 0) continue;
+      if (option.kind != OptionKind::assignments) {
+        asked.set(name, values[name].as<std::string>());
+        continue;
+      }
+      for (const std::string& one : values[name].as<std::vector<std::string>>()) {
+        asked.add(name, one);
+      }
+    }
+  }
+  return asked;
+}
+
+/// Errors: InputError for an option that only says how, without the what-if that it belongs to.
+void check_asked(const WhatIfs& asked) {
+  for (const Transform& transform : transforms()) {
+    for (const TransformOption& option : transform.options) {
+      if (!asked.has(option.name) || is_asked(transform, asked)) continue;
+      throw InputError("command line", "--" + std::string(option.name),
+                       "no --" + std::string(transform.name),
+                       "--" + std::string(transform.name) + " beside it (or --mode jit)");
+    }
+  }
+}
+
+void set_mode(const po::variables_map& values, ReplayOptions& options) {
+  const std::string mode = values["mode"].as<std::string>();
+  const bool given = values.count("compiler") > 0;
+  if (given && mode != jit_alias) {
+    throw InputError("command line", "--compiler", "mode " + mode,
+                     "--mode jit beside it, or --compile NAME");
+  }
+  const std::string asked = options.what_ifs.get("compile");
+  const std::string compiler = given ? values["compiler"].as<std::string>() : asked;
+  if (!asked.empty() && asked != compiler) {
+    throw InputError("command line", "--compiler", "\"" + compiler + "\" beside --compile " + asked,
+                     "one compiler");
+  }
+  set_mode(mode, compiler, options.mode.mode, options.what_ifs);
+}
+
 ReplayOptions to_options(const po::variables_map& values) {
   ReplayOptions options;
   options.configs = data_root() + "/configs";
   options.trace_path = values["trace"].as<std::string>();
-  options.gpu = values["gpu"].as<std::string>();
+  options.what_ifs = what_ifs_of(values);
   options.host = values["host"].as<std::string>();
-  options.mode.mode = parse_mode(values["mode"].as<std::string>());
+  set_mode(values, options);
+  check_asked(options.what_ifs);
   options.mode.graph_scope = parse_graph_scope(values["graph-scope"].as<std::string>());
   options.profiler =
       parse_named(profilers, values["profiler"].as<std::string>(), "command line", "--profiler");
-  options.precision = values["precision"].as<std::string>();
-  options.compiler = values["compiler"].as<std::string>();
-  options.attention = values["attention"].as<std::string>();
-  for (const char* name : {"compiler", "attention"}) {
-    if (options.mode.mode == Mode::jit || values[name].defaulted()) continue;
-    throw InputError("command line", std::string("--") + name,
-                     "mode " + std::string(to_string(options.mode.mode)),
-                     "--mode jit, the only one that compiles");
-  }
-  if (values.count("batch") > 0) options.batch = values["batch"].as<std::int64_t>();
   options.base_path = values["base"].as<std::string>();
   options.cache = values["cache"].as<std::string>();
   options.counters_path = values["counters"].as<std::string>();
-  options.overrides = values["set"].as<std::vector<std::string>>();
   if (isatty(STDERR_FILENO) == 1) {
     options.import.progress = [](std::int64_t done, std::int64_t total) {
       if (total < progress_from_bytes) return;

@@ -38,7 +38,14 @@ po::options_description options_of_sweep() {
 void print_keys() {
   fmt::print("experiment\n");
   for (const Field<Experiment>& f : experiment_fields()) fmt::print("  {:<24} {}\n", f.name, f.doc);
-  fmt::print("axes\n  batch, precision, mode, compiler, attention, gpu, gpu.KEY\nmetrics\n");
+  fmt::print("axes\n  {:<24} {}\n", "mode", mode_texts(", "));
+  for (const Transform& transform : transforms()) {
+    for (const TransformOption& option : transform.options) {
+      const bool keys = option.kind == OptionKind::assignments;
+      fmt::print("  {:<24} {}\n", keys ? "gpu.KEY" : option.name, option.doc);
+    }
+  }
+  fmt::print("metrics\n");
   for (const SweepMetric& m : sweep_metrics()) {
     fmt::print("  {:<24} {:<7} {}\n", m.name, m.unit, m.description);
   }

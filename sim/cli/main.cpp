@@ -26,7 +26,7 @@ constexpr std::array<Command, 8> commands{{
      tandem::run_validate},
     {"calibrate", "host|energy|cache ...", "constants from measurements, as a config",
      tandem::run_calibrate},
-    {"describe", "gpu|mode|metric [NAME]", "explain a GPU config, the modes or the metrics",
+    {"describe", "SUBJECT [NAME]", "explain GPU configs, modes, what-ifs or metrics",
      tandem::run_describe},
 }};
 

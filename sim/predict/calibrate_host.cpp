@@ -24,13 +24,13 @@ HostModel scaled(HostModel host, double factor) {
   return host;
 }
 
-double step_us(const Analysis& a, const HostModel& host) {
+double step_us(const TracedRun& a, const HostModel& host) {
   const StepPlan step = step_plan(a.trace, a.measured, host, Profiler::remove);
   const Timeline t = simulate(repeat(step.plan, steady_copies, host));
   return to_us(steady_period(step.plan, t, steady_copies));
 }
 
-double busy_us(const Analysis& a) {
+double busy_us(const TracedRun& a) {
   const Timeline t = simulate(a.traced_step.plan);
   std::vector<Interval> busy;
   for (std::size_t w = 0; w < t.work_begin.size(); ++w) {
@@ -40,17 +40,17 @@ double busy_us(const Analysis& a) {
 }
 
 /// Mean log of predicted over measured; grows with the factor.
-double mean_log_error(const std::vector<Analysis>& analyses, const std::vector<double>& measured,
+double mean_log_error(const std::vector<TracedRun>& analyses, const std::vector<double>& measured,
                       const std::vector<std::size_t>& chosen, double factor) {
   double sum = 0;
   for (const std::size_t i : chosen) {
-    const Analysis& a = analyses[i];
+    const TracedRun& a = analyses[i];
     sum += std::log(step_us(a, scaled(a.configs.host, factor)) / measured[i]);
   }
   return sum / static_cast<double>(chosen.size());
 }
 
-double best_factor(const std::vector<Analysis>& analyses, const std::vector<double>& measured,
+double best_factor(const std::vector<TracedRun>& analyses, const std::vector<double>& measured,
                    const std::vector<std::size_t>& chosen) {
   double low = std::log(smallest_factor);
   double high = std::log(largest_factor);
@@ -73,7 +73,7 @@ void check(const TimedTrace& t) {
 HostCalibration calibrate_host(const std::vector<TimedTrace>& traces,
                                const ReplayOptions& options) {
   HostCalibration out;
-  std::vector<Analysis> analyses;
+  std::vector<TracedRun> analyses;
   std::vector<double> measured;
   std::vector<std::size_t> chosen;
   for (const TimedTrace& t : traces) {

@@ -35,7 +35,7 @@ void replace_counters(const CounterValues& values, WorkCounters& c) {
 
 }  // namespace
 
-void add_measured_counters(Analysis& a, const std::string& path) {
+void add_measured_counters(TracedRun& a, const std::string& path) {
   if (!a.gpu) {
     throw InputError(path, "--counters", "a trace of an unknown GPU", "--gpu NAME beside it");
   }

@@ -3,13 +3,13 @@
 
 #include <string>
 
-#include "sim/predict/predict.h"
+#include "sim/predict/traced_run.h"
 
 namespace tandem {
 
 /// Matches the report with every step of the trace and replaces the counters of matched kernels;
-/// what could not be matched is counted in Analysis::losses. Errors: InputError for an unreadable
+/// what could not be matched is counted in TracedRun::losses. Errors: InputError for an unreadable
 /// report, for one that matches nothing, and for a trace of an unknown GPU.
-void add_measured_counters(Analysis& analysis, const std::string& path);
+void add_measured_counters(TracedRun& run, const std::string& path);
 
 }  // namespace tandem

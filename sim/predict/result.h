@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/whatif/transform_report.h"
 #include "sim/core/error.h"
 #include "sim/metrics/critical_path.h"
 #include "sim/metrics/gpu_metrics.h"
@@ -51,57 +52,6 @@ struct MemorySummary {
   double uncertainty = 0;  // relative, of the part that grows with the batch
 };
 
-/// How far a batch what-if can be trusted; shares are of the predicted GPU time.
-struct BatchConfidenceSummary {
-  double factor = 1;  // new batch / nearest traced batch
-  bool extrapolated = true;
-  double affine_share = 0;    // kernels without a model: floor plus proportional part
-  double switch_share = 0;    // kernels for which the library likely chooses another algorithm
-  double expected_error = 0;  // relative, of the GPU time
-};
-
-/// What another precision makes of the step, before batch, compiler and GPU; shares are of the
-/// predicted GPU time.
-struct PrecisionSummary {
-  std::string from, to;
-  std::int64_t casts_added = 0, casts_removed = 0, kernels_retyped = 0;
-  double switch_share = 0;       // the libraries pick other kernels
-  double unmodelled_share = 0;   // operations without a law of their own
-  double item_memory_ratio = 1;  // bytes of activations over those in the traced precision
-  double expected_error = 0;     // relative, of the GPU time
-};
-
-/// What another GPU, or other numbers of the traced one, make of the step.
-struct RetargetSummary {
-  std::string from;
-  std::int64_t added = 0, dropped = 0;  // kernels
-  double changed_share = 0;             // another algorithm or type of arithmetic
-  double unmodelled_share = 0;          // keep their time for want of a model
-  double expected_error = 0;            // relative, of the GPU time
-};
-
-/// A kernel that a compiler generates, and the operations whose work it does.
-struct FusedKernelSummary {
-  std::string name;
-  std::size_t operations = 0;
-  double bytes = 0;  // read and written
-  double time_us = 0;
-};
-
-/// What a compiler makes of the step, before GPU and mode are applied.
-struct FusionSummary {
-  std::string compiler, attention;
-  std::vector<FusedKernelSummary> kernels;
-  std::size_t kernels_before = 0, kernels_after = 0;
-  double gpu_before_us = 0, gpu_after_us = 0;
-  double bytes_before = 0, bytes_after = 0;  // operands of the memory-bound operations
-  double host_before_us = 0, host_after_us = 0;
-  double layout_us = 0;  // of gpu_before_us, saved by channels-last order
-  double attention_keep_us = 0, attention_math_us = 0;  // GPU time in either case
-  double unknown_share = 0;   // of the GPU time, in operations without shapes
-  double expected_error = 0;  // relative, of the GPU time
-};
-
 /// Energy of one step at the board; the parts sum to energy_j.
 struct EnergySummary {
   double energy_j = 0;
@@ -142,10 +92,7 @@ struct Result {
   std::vector<UtilizationBin> smsp_issue_bins;
   std::vector<UtilizationBin> tc_issue_bins;
   std::optional<MemorySummary> memory;
-  std::optional<BatchConfidenceSummary> batch;  // only with another batch
-  std::optional<PrecisionSummary> precision;    // only in another precision
-  std::optional<FusionSummary> fusion;          // only in mode jit
-  std::optional<RetargetSummary> retarget;      // only on another GPU
+  std::vector<TransformReport> what_ifs;  // in the order of application
   std::optional<EnergySummary> energy;
   double graph_captured_us = 0;  // device time behind the graph launch in mode cuda-graph
   std::uint64_t events = 0;

@@ -33,26 +33,26 @@ EnergySummary summarize(const StepEnergy& energy) {
 }
 
 /// Overlapping work shares the SMs.
-std::vector<EnergyWork> energy_works(const Analysis& a, const TraceLaunches& launches,
-                                     const Prediction& p) {
-  const std::vector<DeviceWork>& plan = p.step.plan.works;
+std::vector<EnergyWork> energy_works(const TracedRun& a, const GpuArch& gpu, const Step& step,
+                                     const TraceLaunches& launches,
+                                     const SimulatedStep& simulated) {
+  const std::vector<DeviceWork>& plan = simulated.plan.works;
   std::vector<KernelLaunch> works;
   std::vector<WorkSpan> spans;
   for (std::size_t w = 0; w < plan.size(); ++w) {
     works.push_back(launches.launch(plan[w].source));
     works.back().duration_us = to_us(plan[w].duration);
-    spans.push_back({to_us(p.isolated_timeline.work_begin[w]), to_us(plan[w].duration),
-                     sm_share(works.back(), *p.target)});
+    spans.push_back({to_us(simulated.isolated_timeline.work_begin[w]), to_us(plan[w].duration),
+                     sm_share(works.back(), gpu)});
   }
   const std::vector<double> shared = time_shared(spans);
-  CostCache costs(*p.target, a.configs.costs, CacheState::cold);
+  CostCache costs(gpu, a.configs.costs, CacheState::cold);
   std::vector<EnergyWork> energy;
   energy.reserve(works.size());
   for (std::size_t w = 0; w < works.size(); ++w) {
-    const auto bytes = static_cast<double>(p.step.trace.activities.bytes[plan[w].source]);
+    const auto bytes = static_cast<double>(step.trace.activities.bytes[plan[w].source]);
     const KernelCost cost = costs.cost(launches.shape_of(plan[w].source), works[w]);
-    energy.push_back(
-        energy_work(works[w], cost, *p.target, a.configs.work_rules, shared[w], bytes));
+    energy.push_back(energy_work(works[w], cost, gpu, a.configs.work_rules, shared[w], bytes));
     energy.back().begin_us = spans[w].begin_us;
   }
   return energy;
@@ -60,7 +60,7 @@ std::vector<EnergyWork> energy_works(const Analysis& a, const TraceLaunches& lau
 
 /// Constants of the target; those of another chip, or of this one with other numbers, are known
 /// less well.
-EnergyConfig energy_of(const Analysis& a, const GpuArch& gpu) {
+EnergyConfig energy_of(const TracedRun& a, const GpuArch& gpu) {
   EnergyConfig config = find_energy(a.configs.energies, gpu);
   const bool overridden =
       std::any_of(gpu.origins.begin(), gpu.origins.end(),
@@ -69,69 +69,8 @@ EnergyConfig energy_of(const Analysis& a, const GpuArch& gpu) {
   return config;
 }
 
-}  // namespace
-
-std::optional<StepDemand> step_demand(const Analysis& a, const TraceLaunches& launches,
-                                      Prediction& p) {
-  try {
-    return StepDemand{energy_of(a, *p.target), energy_works(a, launches, p)};
-  } catch (const InputError& error) {
-    p.result.losses.add("no_energy_model", Severity::info,
-                        std::string("no energy was computed: ") + error.what());
-    return {};
-  }
-}
-
-void add_energy(const StepDemand& demand, Prediction& p) {
-  const auto& [config, works] = demand;
-  StepEnergy energy = trace_energy(config.trace, works, p.result.step.time_us);
-  const double span_us = to_us(p.isolated_timeline.end - TimePoint{});
-  for (const PowerPoint& point : power_over_time(config.trace, works, span_us)) {
-    p.power.push_back({point.time_us, point.power_w});
-  }
-  MemoryAccesses accesses;
-  for (std::size_t w = 0; w < works.size(); ++w) {
-    WorkCounters& c = p.step_counters[p.step.plan.works[w].source];
-    c.energy_j = total_j(work_energy(config.trace, works[w]));
-    accesses += accesses_served(c.l1_bytes / sector_bytes, c.l2_bytes / sector_bytes,
-                                (c.dram_read_bytes + c.dram_write_bytes) / sector_bytes,
-                                c.shared_bytes / wavefront_bytes);
-  }
-  const DataMovement movement = data_movement_lower_bound(config.access, accesses);
-  if (movement.total_j > energy.energy_j - energy.parts.static_j) {
-    p.result.losses.add("movement_bound_exceeds_energy", Severity::info,
-                        "the lower bound of data movement is more than all dynamic energy that was "
-                        "predicted: counted traffic, energy per access and power contradict each "
-                        "other on this GPU");
-  }
-  split_levels(energy.parts, movement);
-  p.result.energy = summarize(energy);
-  p.result.energy->lower_bound_data_movement_j = movement.total_j;
-  p.result.energy->lower_bound_error_j = movement.error_j;
-}
-
-bool limited_by_sms(const WorkCounters& work) {
-  return work.family == "gemm" || work.family == "convolution" || work.family == "attention";
-}
-
-LimitedPower limited_power(const StepDemand& step, const Analysis& a, double limit_w,
-                           const Prediction& p) {
-  const auto& [config, works] = step;
-  PowerDemand demand;
-  demand.static_w = config.trace.static_w;
-  for (std::size_t w = 0; w < works.size(); ++w) {
-    const EnergyBreakdown e = work_energy(config.trace, works[w]);
-    demand.memory_j += e.dram_j;
-    demand.sm_j += total_j(e) - e.dram_j;
-    const WorkCounters& c = p.step_counters[p.step.plan.works[w].source];
-    if (limited_by_sms(c)) demand.sm_us += works[w].duration_us;
-  }
-  demand.sm_us = std::min(demand.sm_us, p.result.step.time_us);
-  demand.other_us = p.result.step.time_us - demand.sm_us;
-  return limit_power(demand, limit_w, a.configs.work_rules.clock_exponent);
-}
-
-double traced_power_w(const Analysis& a, const TraceEnergyModel& model) {
+/// Power that the model gives the traced step while the device works, whatever the limit.
+double traced_power_w(const TracedRun& a, const TraceEnergyModel& model) {
   const Trace& trace = a.traced_step.trace;
   std::vector<std::uint32_t> rows;
   TimePoint begin = TimePoint::max(), end = TimePoint::min();
@@ -148,6 +87,93 @@ double traced_power_w(const Analysis& a, const TraceEnergyModel& model) {
     dynamic_j += total_j(work_energy(model, work));
   }
   return model.static_w + (end > begin ? dynamic_j / (to_us(end - begin) * 1e-6) : 0);
+}
+
+/// Whether the clock of the SMs decides how long a kernel takes.
+bool limited_by_sms(const WorkCounters& work) {
+  return work.family == "gemm" || work.family == "convolution" || work.family == "attention";
+}
+
+LimitedPower power_within(const TracedRun& run, const StepDemand& step,
+                          const SimulatedStep& simulated, double limit_w) {
+  PowerDemand demand;
+  demand.static_w = step.config.trace.static_w;
+  for (std::size_t w = 0; w < step.works.size(); ++w) {
+    const EnergyBreakdown e = work_energy(step.config.trace, step.works[w]);
+    demand.memory_j += e.dram_j;
+    demand.sm_j += total_j(e) - e.dram_j;
+    const WorkCounters& c = simulated.counters[simulated.plan.works[w].source];
+    if (limited_by_sms(c)) demand.sm_us += step.works[w].duration_us;
+  }
+  demand.sm_us = std::min(demand.sm_us, simulated.metrics.time_us);
+  demand.other_us = simulated.metrics.time_us - demand.sm_us;
+  return limit_power(demand, limit_w, run.configs.work_rules.clock_exponent);
+}
+
+}  // namespace
+
+std::optional<StepDemand> step_demand(const TracedRun& run, const GpuArch& gpu, const Step& step,
+                                      const TraceLaunches& launches, const SimulatedStep& simulated,
+                                      LossList& losses) {
+  try {
+    return StepDemand{energy_of(run, gpu), energy_works(run, gpu, step, launches, simulated)};
+  } catch (const InputError& error) {
+    losses.add("no_energy_model", Severity::info,
+               std::string("no energy was computed: ") + error.what());
+    return {};
+  }
+}
+
+PricedStep price_step(const StepDemand& demand, const SimulatedStep& simulated, LossList& losses) {
+  const auto& [config, works] = demand;
+  PricedStep out;
+  StepEnergy energy = trace_energy(config.trace, works, simulated.metrics.time_us);
+  const double span_us = to_us(simulated.isolated_timeline.end - TimePoint{});
+  for (const PowerPoint& point : power_over_time(config.trace, works, span_us)) {
+    out.power.push_back({point.time_us, point.power_w});
+  }
+  MemoryAccesses accesses;
+  for (std::size_t w = 0; w < works.size(); ++w) {
+    const WorkCounters& c = simulated.counters[simulated.plan.works[w].source];
+    out.dynamic_j.push_back(total_j(work_energy(config.trace, works[w])));
+    accesses += accesses_served(c.l1_bytes / sector_bytes, c.l2_bytes / sector_bytes,
+                                (c.dram_read_bytes + c.dram_write_bytes) / sector_bytes,
+                                c.shared_bytes / wavefront_bytes);
+  }
+  const DataMovement movement = data_movement_lower_bound(config.access, accesses);
+  if (movement.total_j > energy.energy_j - energy.parts.static_j) {
+    losses.add("movement_bound_exceeds_energy", Severity::info,
+               "the lower bound of data movement is more than all dynamic energy that was "
+               "predicted: counted traffic, energy per access and power contradict each "
+               "other on this GPU");
+  }
+  split_levels(energy.parts, movement);
+  out.energy = summarize(energy);
+  out.energy.lower_bound_data_movement_j = movement.total_j;
+  out.energy.lower_bound_error_j = movement.error_j;
+  return out;
+}
+
+std::optional<LimitedPower> limited_power(const TracedRun& run, const StepDemand& demand,
+                                          const SimulatedStep& simulated, bool same_gpu) {
+  const TraceEnergyModel& model = demand.config.trace;
+  LimitedPower power = power_within(run, demand, simulated, model.power_limit_w);
+  if (power.clock_share < 1 && same_gpu) {
+    const double proved_w = traced_power_w(run, energy_of(run, *run.gpu).trace);
+    power = power_within(run, demand, simulated, std::max(model.power_limit_w, proved_w));
+  }
+  if (power.clock_share < 1) return power;
+  return {};
+}
+
+Step slowed_down(Step step, const std::vector<WorkCounters>& counters, double share) {
+  for (const DeviceWork& work : step.plan.works) {
+    if (!limited_by_sms(counters[work.source])) continue;
+    Duration& duration = step.trace.activities.duration[work.source];
+    duration = scale(duration, 1 / share);
+  }
+  retime_plan(step);
+  return step;
 }
 
 }  // namespace tandem

@@ -1,4 +1,4 @@
-// The energy model applied to one step.
+// The energy model applied to one simulated step.
 #pragma once
 
 #include <optional>
@@ -6,8 +6,7 @@
 
 #include "models/energy/energy_config.h"
 #include "models/energy/power_limit.h"
-#include "models/step/launches.h"
-#include "sim/predict/predict.h"
+#include "sim/predict/simulated_step.h"
 
 namespace tandem {
 
@@ -17,26 +16,29 @@ struct StepDemand {
   std::vector<EnergyWork> works;  // as in the plan of the step
 };
 
-/// Nothing for a GPU without energy constants, which is counted as a loss of the prediction.
-/// `launches` are those of the step.
-std::optional<StepDemand> step_demand(const Analysis& analysis, const TraceLaunches& launches,
-                                      Prediction& prediction);
+/// Energy and power of a simulated step.
+struct PricedStep {
+  EnergySummary energy;
+  std::vector<double> dynamic_j;  // per work of the plan
+  std::vector<BoardPower> power;  // over the isolated step
+};
 
-/// Adds energy, power and their breakdown to the result, and to the counters of the step the
-/// dynamic energy of each piece of work.
-void add_energy(const StepDemand& demand, Prediction& prediction);
+/// Nothing for a GPU without energy constants, which is counted as a loss. `launches` are those of
+/// the step.
+std::optional<StepDemand> step_demand(const TracedRun& run, const GpuArch& gpu, const Step& step,
+                                      const TraceLaunches& launches, const SimulatedStep& simulated,
+                                      LossList& losses);
 
-/// What a limit of the board's power makes of the simulated step. Meant for predicted durations:
-/// measured ones hold the slowdown already.
-LimitedPower limited_power(const StepDemand& demand, const Analysis& analysis, double limit_w,
-                           const Prediction& prediction);
+PricedStep price_step(const StepDemand& demand, const SimulatedStep& simulated, LossList& losses);
 
-/// Power that the model gives the traced step while the device works, whatever the limit. The board
-/// did that work in the traced time, so that no prediction on the same GPU is slowed down for less.
-/// `model`: of the traced GPU.
-double traced_power_w(const Analysis& analysis, const TraceEnergyModel& model);
+/// What the limit of the board's power makes of the simulated step, or nothing where it is not
+/// reached. Meant for predicted durations: measured ones hold the slowdown already. On the traced
+/// GPU (`same_gpu`) no prediction is slowed down for less than the power that the model gives the
+/// traced step, for the board did that work in the traced time.
+std::optional<LimitedPower> limited_power(const TracedRun& run, const StepDemand& demand,
+                                          const SimulatedStep& simulated, bool same_gpu);
 
-/// Whether the clock of the SMs decides how long a kernel takes.
-bool limited_by_sms(const WorkCounters& work);
+/// The step at a lower clock: kernels that the SMs limit take longer. `share`: of the full clock.
+Step slowed_down(Step step, const std::vector<WorkCounters>& counters, double share);
 
 }  // namespace tandem

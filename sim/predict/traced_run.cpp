@@ -1,3 +1,5 @@
+#include "sim/predict/traced_run.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -6,8 +8,7 @@
 #include "sim/metrics/step_metrics.h"
 #include "sim/predict/kernel_counters.h"
 #include "sim/predict/measured_counters.h"
-#include "sim/predict/predict.h"
-#include "sim/predict/scenario.h"
+#include "sim/predict/memory.h"
 
 namespace tandem {
 
@@ -39,7 +40,7 @@ std::optional<GpuArch> traced_gpu(const Trace& trace, const GpuCatalogue& catalo
       trace.devices.empty() ? DeviceProperties{} : trace.devices.front();
   const DeviceMatch match = match_device(catalogue, device);
   if (match.gpu != nullptr) return *match.gpu;
-  if (!options.gpu.empty()) return find_gpu(catalogue, options.gpu);
+  if (options.what_ifs.has("gpu")) return find_gpu(catalogue, options.what_ifs.get("gpu"));
   losses.add("unknown_device", Severity::warning,
              "no GPU config matches the traced device \"" + device.name +
                  "\"; nothing that needs one was computed (--gpu names one)");
@@ -48,10 +49,10 @@ std::optional<GpuArch> traced_gpu(const Trace& trace, const GpuCatalogue& catalo
 
 }  // namespace
 
-Analysis analyse(Trace trace, const ReplayOptions& options) {
-  Analysis a;
+TracedRun analyse(Trace trace, const ReplayOptions& options) {
+  TracedRun a;
   a.trace = std::move(trace);
-  a.configs = load_configs(options.configs, options.host, options.gpu);
+  a.configs = load_configs(options.configs, options.host, options.what_ifs.get("gpu"));
   a.links = link_trace(a.trace);
   a.losses = a.trace.losses;
   a.losses.merge(a.links.losses);

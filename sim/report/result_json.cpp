@@ -112,60 +112,49 @@ Json memory_json(const std::optional<MemorySummary>& m) {
           {"uncertainty", m->uncertainty}};
 }
 
-Json precision_json(const PrecisionSummary& p) {
-  return {{"from", p.from},
-          {"to", p.to},
-          {"casts_added", p.casts_added},
-          {"casts_removed", p.casts_removed},
-          {"kernels_retyped", p.kernels_retyped},
-          {"switch_share", p.switch_share},
-          {"unmodelled_share", p.unmodelled_share},
-          {"item_memory_ratio", p.item_memory_ratio},
-          {"expected_error", p.expected_error}};
+Json value_json(const ReportValue& v) {
+  return std::visit([](const auto& value) { return Json(value); }, v.value);
 }
 
-Json retarget_json(const RetargetSummary& r) {
-  return {{"from", r.from},
-          {"kernels_added", r.added},
-          {"kernels_dropped", r.dropped},
-          {"changed_share", r.changed_share},
-          {"unmodelled_share", r.unmodelled_share},
-          {"expected_error", r.expected_error}};
-}
-
-Json batch_json(const std::optional<BatchConfidenceSummary>& b) {
-  if (!b) return nullptr;
-  return {{"factor", b->factor},
-          {"extrapolated", b->extrapolated},
-          {"affine_share", b->affine_share},
-          {"switch_share", b->switch_share},
-          {"expected_error", b->expected_error}};
-}
-
-Json fusion_json(const FusionSummary& f) {
-  Json kernels = Json::array();
-  for (const FusedKernelSummary& k : f.kernels) {
-    kernels.push_back({{"name", k.name},
-                       {"operations", k.operations},
-                       {"bytes", k.bytes},
-                       {"time_us", k.time_us}});
+/// The object of one what-if, under the name that its row gives it.
+Json report_json(const TransformReport& report) {
+  Json out;
+  for (const ReportValue& v : report.values) out[v.name] = value_json(v);
+  out["expected_error"] = report.expected_error;
+  for (const ReportList& list : report.lists) {
+    Json rows = Json::array();
+    for (const std::vector<ReportValue>& row : list.rows) {
+      Json one;
+      for (const ReportValue& v : row) one[v.name] = value_json(v);
+      rows.push_back(std::move(one));
+    }
+    out[list.name] = std::move(rows);
   }
-  return {{"compiler", f.compiler},
-          {"attention", f.attention},
-          {"kernels_before", f.kernels_before},
-          {"kernels_after", f.kernels_after},
-          {"gpu_before_us", f.gpu_before_us},
-          {"gpu_after_us", f.gpu_after_us},
-          {"bytes_before", f.bytes_before},
-          {"bytes_after", f.bytes_after},
-          {"host_before_us", f.host_before_us},
-          {"host_after_us", f.host_after_us},
-          {"layout_us", f.layout_us},
-          {"attention_keep_us", f.attention_keep_us},
-          {"attention_math_us", f.attention_math_us},
-          {"unknown_share", f.unknown_share},
-          {"expected_error", f.expected_error},
-          {"generated", std::move(kernels)}};
+  return out;
+}
+
+/// "batch" is there, as null, without another batch too: schema tandem.result/1.
+void add_reports(const std::vector<TransformReport>& reports, Json& out) {
+  out["batch"] = nullptr;
+  for (const TransformReport& report : reports) out[report.json] = report_json(report);
+}
+
+/// The same, as a list that needs no names of what-ifs to be read.
+Json what_ifs_json(const std::vector<TransformReport>& reports) {
+  Json list = Json::array();
+  for (const TransformReport& report : reports) {
+    Json values = Json::array();
+    for (const ReportValue& v : report.values) {
+      values.push_back(
+          {{"name", v.name}, {"unit", v.unit}, {"value", value_json(v)}, {"description", v.doc}});
+    }
+    list.push_back({{"name", report.name},
+                    {"from", report.from},
+                    {"to", report.to},
+                    {"expected_error", report.expected_error},
+                    {"values", std::move(values)}});
+  }
+  return list;
 }
 
 /// Adds energy_j, average_power_w and energy.{...}_j to the step.
@@ -208,10 +197,7 @@ Json result_json(const Result& r) {
   out["step"]["fits"] = r.memory ? Json(r.memory->fits) : Json(nullptr);
   add_energy(r.energy, r.scenario.batch, out["step"]);
   out["memory"] = memory_json(r.memory);
-  out["batch"] = batch_json(r.batch);
-  if (r.precision) out["precision"] = precision_json(*r.precision);
-  if (r.retarget) out["retarget"] = retarget_json(*r.retarget);
-  if (r.fusion) out["fusion"] = fusion_json(*r.fusion);
+  add_reports(r.what_ifs, out);
   out["kernel_time"]["time_us"] = r.step.gpu_kernel_us;
   add_gpu_metrics(r.gpu_kernel_time, out["kernel_time"]);
   out["families"] = families_json(r.families);
@@ -224,6 +210,7 @@ Json result_json(const Result& r) {
   out["ops"] = shares_json(r.ops);
   out["layers"] = layers_json(r.layers);
   out["critical_path"] = path_json(r.critical_path);
+  out["what_ifs"] = what_ifs_json(r.what_ifs);
   out["data_loss"] = Json::array();
   for (const Loss& loss : r.losses.all()) {
     out["data_loss"].push_back({{"code", loss.code},

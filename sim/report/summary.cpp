@@ -59,7 +59,8 @@ std::string headline(const Result& r) {
       "           {} steps, {} device activities, {} launches, {} host operations, "
       "{} streams\n",
       r.trace.steps, r.trace.kernels, r.trace.launches, r.trace.host_ops, r.trace.streams);
-  const std::string batch = r.batch ? fmt::format(", batch {}", *r.scenario.batch) : "";
+  const bool other_batch = r.scenario.batch != r.trace.batch;
+  const std::string batch = other_batch ? fmt::format(", batch {}", *r.scenario.batch) : "";
   text += fmt::format("scenario   {}{}, mode {}, profiler {}\n", r.scenario.gpu, batch,
                       r.scenario.mode, r.scenario.profiler == "remove" ? "removed" : "kept");
   text += fmt::format("step time  {} +- {:.1f} %   {:.1f} {}/s   limited by {}\n",
@@ -109,39 +110,32 @@ std::string memory_line(const Result& r) {
                      r.memory->largest_batch);
 }
 
-std::string precision_line(const Result& r) {
-  if (!r.precision) return {};
-  const PrecisionSummary& p = *r.precision;
-  return fmt::format(
-      "precision  {} -> {}: {} kernels in another type, {} casts added, {} removed\n", p.from, p.to,
-      p.kernels_retyped, p.casts_added, p.casts_removed);
+std::string value_text(const ReportValue& v) {
+  if (const auto* text = std::get_if<std::string>(&v.value)) return *text;
+  if (const auto* flag = std::get_if<bool>(&v.value)) return *flag ? "yes:" : "not";
+  if (const auto* count = std::get_if<std::int64_t>(&v.value)) return std::to_string(*count);
+  const double number = std::get<double>(v.value);
+  if (v.unit == "share") return fmt::format("{:.0f} %", 100 * number);
+  if (v.unit == "us") return time_text(number);
+  if (v.unit == "B") return fmt::format("{:.2f} GB", number * 1e-9);
+  return fmt::format("{:.3g}", number);
 }
 
-std::string retarget_line(const Result& r) {
-  if (!r.retarget) return {};
-  const RetargetSummary& t = *r.retarget;
-  return fmt::format(
-      "GPU        from {}: {:.0f} % of the kernel time by other algorithms or types, {:.0f} % "
-      "without a model; {} kernels added, {} dropped\n",
-      t.from, 100 * t.changed_share, 100 * t.unmodelled_share, t.added, t.dropped);
-}
-
-std::string fusion_line(const Result& r) {
-  if (!r.fusion) return {};
-  const FusionSummary& f = *r.fusion;
-  std::string text = fmt::format("fusion     {}: kernels {} -> {}, GPU {} -> {}, host {} -> {}",
-                                 f.compiler, f.kernels_before, f.kernels_after,
-                                 time_text(f.gpu_before_us), time_text(f.gpu_after_us),
-                                 time_text(f.host_before_us), time_text(f.host_after_us));
-  if (!f.kernels.empty()) {
-    text += fmt::format("; {} generated ones move {:.2f} GB for {:.2f} GB", f.kernels.size(),
-                        f.bytes_after * 1e-9, f.bytes_before * 1e-9);
+/// A line a what-if: what it changed, how far off it may be, what it made of the step.
+std::string what_if_lines(const Result& r) {
+  std::string text;
+  for (const TransformReport& report : r.what_ifs) {
+    text += fmt::format("{:<10} {} -> {} +- {:.1f} %", report.name, report.from, report.to,
+                        100 * report.expected_error);
+    std::string_view separator = ": ";
+    for (const ReportValue& v : report.values) {
+      if (!v.headline) continue;
+      text += fmt::format("{}{} {}", separator, value_text(v), v.doc);
+      separator = ", ";
+    }
+    text += "\n";
   }
-  if (f.attention_keep_us != f.attention_math_us) {
-    text += fmt::format("\n           GPU {} with fused attention, {} with attention by products",
-                        time_text(f.attention_keep_us), time_text(f.attention_math_us));
-  }
-  return text + "\n";
+  return text;
 }
 
 std::string fidelity_line(const Result& r) {
@@ -171,9 +165,8 @@ std::string losses_text(const Result& r) {
 }  // namespace
 
 std::string summary_text(const Result& r) {
-  std::string text = headline(r) + precision_line(r) + fusion_line(r) + retarget_line(r) +
-                     levels_line(r) + energy_line(r) + memory_line(r) + fidelity_line(r) +
-                     losses_text(r);
+  std::string text = headline(r) + what_if_lines(r) + levels_line(r) + energy_line(r) +
+                     memory_line(r) + fidelity_line(r) + losses_text(r);
   text += table("critical path of one step (what makes it as long as it is)", r.critical_path, 10,
                 path_row);
   text += table("device time by type of layer", r.layers, 8, share_row);

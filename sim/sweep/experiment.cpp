@@ -7,13 +7,12 @@
 #include <filesystem>
 
 #include "sim/core/field.h"
+#include "models/whatif/transform.h"
 
 namespace tandem {
 
 namespace {
 
-constexpr std::string_view named_axes[] = {"batch",    "precision", "mode",
-                                           "compiler", "attention", "gpu"};
 constexpr std::string_view gpu_prefix = "gpu.";
 constexpr std::string_view goals[] = {"min", "max"};
 
@@ -30,12 +29,31 @@ std::string scale_text(const Json& json, const Place& place) {
   return fmt::format("x{}", value);
 }
 
+/// The axes that have names: mode, the what-ifs' options, and the compiler of mode jit.
+std::vector<std::string_view> named_axes() {
+  std::vector<std::string_view> names{"mode"};
+  for (const Transform& transform : transforms()) {
+    for (const TransformOption& option : transform.options) {
+      if (option.kind != OptionKind::assignments) names.push_back(option.name);
+    }
+  }
+  names.push_back("compiler");
+  return names;
+}
+
 /// One value of the axis `name`.
 std::string value_text(const std::string& name, const Json& json, const Place& place) {
-  if (name == "batch") {
+  const TransformOption* option = find_option(name);
+  const OptionKind kind = option == nullptr ? OptionKind::name : option->kind;
+  if (kind == OptionKind::count && json != asks_nothing) {
     std::int64_t value = 0;
     read_json(json, place, Range::positive, value);
     return std::to_string(value);
+  }
+  if (kind == OptionKind::number && json != asks_nothing) {
+    double value = 0;
+    read_json(json, place, Range::positive, value);
+    return number_text(value);
   }
   if (name.starts_with(gpu_prefix) && json.is_number()) {
     double value = 0;
@@ -48,11 +66,12 @@ std::string value_text(const std::string& name, const Json& json, const Place& p
 }
 
 void check_axis_name(const std::string& name, const Place& axes) {
-  if (has(named_axes, name) || (name.starts_with(gpu_prefix) && name.size() > gpu_prefix.size())) {
+  const auto names = named_axes();
+  if (has(names, name) || (name.starts_with(gpu_prefix) && name.size() > gpu_prefix.size())) {
     return;
   }
   axes.fail(fmt::format("unknown axis \"{}\"", name),
-            fmt::format("one of: {}, gpu.KEY", fmt::join(named_axes, ", ")));
+            fmt::format("one of: {}, gpu.KEY", fmt::join(names, ", ")));
 }
 
 void add_value(Axis& axis, std::string text, const Place& place) {

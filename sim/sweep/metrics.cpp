@@ -59,24 +59,24 @@ void add_energy(std::vector<SweepMetric>& out) {
 }
 
 void add_confidence(std::vector<SweepMetric>& out) {
-  const auto batch = [&](std::string_view name, std::string_view unit, std::string_view text,
-                         double as_traced, double (*value)(const BatchConfidenceSummary&)) {
-    out.push_back({name, unit, text, [value, as_traced](const Result& r) {
-                     return r.batch ? value(*r.batch) : as_traced;
-                   }});
-  };
   out.push_back({"expected_error", "ratio", "relative error of time_us to be expected",
                  [](const Result& r) { return r.expected_error; }});
-  batch("batch_factor", "ratio", "batch / nearest traced batch", 1,
-        [](const BatchConfidenceSummary& b) { return b.factor; });
-  batch("extrapolated", "0/1", "1: the batch lies outside the traced ones", 0,
-        [](const BatchConfidenceSummary& b) { return b.extrapolated ? 1.0 : 0.0; });
-  batch("switch_share", "ratio", "GPU time for which the library likely chooses other algorithms",
-        0, [](const BatchConfidenceSummary& b) { return b.switch_share; });
-  batch("affine_share", "ratio", "GPU time in kernels whose batch law has no model", 0,
-        [](const BatchConfidenceSummary& b) { return b.affine_share; });
-  out.push_back({"unknown_share", "ratio", "GPU time that the compiler model knows no shapes of",
-                 [](const Result& r) { return r.fusion ? r.fusion->unknown_share : 0.0; }});
+  // A value of a what-if's report; `otherwise` for points without it.
+  const auto of = [&](std::string_view what_if, std::string_view value, double otherwise,
+                      std::string_view name, std::string_view unit, std::string_view text) {
+    out.push_back({name, unit, text, [=](const Result& r) {
+                     return report_number(find_report(r.what_ifs, what_if), value, otherwise);
+                   }});
+  };
+  of("batch", "factor", 1, "batch_factor", "ratio", "batch / nearest traced batch");
+  of("batch", "extrapolated", 0, "extrapolated", "0/1",
+     "1: the batch lies outside the traced ones");
+  of("batch", "switch_share", 0, "switch_share", "ratio",
+     "GPU time for which the library likely chooses other algorithms");
+  of("batch", "affine_share", 0, "affine_share", "ratio",
+     "GPU time in kernels whose batch law has no model");
+  of("compile", "unknown_share", 0, "unknown_share", "ratio",
+     "GPU time that the compiler model knows no shapes of");
 }
 
 std::vector<SweepMetric> all_metrics() {

@@ -23,7 +23,7 @@ constexpr std::string_view gpu_prefix = "gpu.";
 
 /// The GPU of a point before its overrides.
 const GpuArch& point_gpu(const SweepBase& base, const std::string& name) {
-  const Analysis& a = base.analysis;
+  const TracedRun& a = base.run;
   if (!name.empty()) return find_gpu(a.configs.gpus, name);
   if (a.gpu) return *a.gpu;
   throw InputError(a.summary.path, "gpu", "a trace of an unknown GPU", "an axis \"gpu\"");
@@ -77,12 +77,19 @@ void add_configs(ContentHash& hash, const std::string& configs) {
   for (const std::string& name : files) hash.add_file((fs::path(configs) / name).string(), name);
 }
 
+/// The compiler of mode jit is the value of an option too.
+const TransformOption* option_of_axis(const std::string& name) {
+  return find_option(name == "compiler" ? "compile" : name);
+}
+
 void check_value(const SweepBase& base, const std::string& name, const std::string& value) {
-  if (name == "precision" && value != "as-traced") parse_precision(value);
-  if (name == "mode") parse_mode(value);
-  if (name == "compiler") parse_compiler(value);
-  if (name == "attention") parse_attention(value);
-  if (name == "gpu") find_gpu(base.analysis.configs.gpus, value);
+  if (name == "mode") {
+    ReplayOptions ignored;
+    set_mode(value, "", ignored.mode.mode, ignored.what_ifs);
+  }
+  if (const TransformOption* option = option_of_axis(name)) {
+    check_option(*option, value, base.run.configs.gpus);
+  }
   if (name.starts_with(gpu_prefix)) {
     find_field(gpu_fields(), name.substr(gpu_prefix.size()), {"sweep", name});
   }
@@ -101,7 +108,7 @@ SweepBase load_sweep_base(const Experiment& experiment, const std::string& confi
   base.options.configs = configs;
   base.options.trace_path = experiment.trace;
   base.options.base_path = experiment.base;
-  base.analysis = analyse(import_trace(experiment.trace, {}), base.options);
+  base.run = analyse(import_trace(experiment.trace, {}), base.options);
   if (!experiment.base.empty()) {
     base.second = analyse(import_trace(experiment.base, {}), base.options);
   }
@@ -132,15 +139,14 @@ void check_values(const SweepBase& base, const Experiment& experiment, const std
 
 ReplayOptions point_options(const SweepBase& base, const Point& point) {
   ReplayOptions options = base.options;
-  options.gpu = value_of(point, "gpu");
+  const std::string gpu = value_of(point, "gpu");
   for (const Setting& s : point) {
-    if (s.name == "batch") options.batch = std::stoll(s.value);
-    if (s.name == "precision") options.precision = s.value == "as-traced" ? "" : s.value;
-    if (s.name == "mode") options.mode.mode = parse_mode(s.value);
-    if (s.name == "compiler") options.compiler = s.value;
-    if (s.name == "attention") options.attention = s.value;
-    if (s.name.starts_with(gpu_prefix)) {
-      options.overrides.push_back(override_text(point_gpu(base, options.gpu), s));
+    if (s.name == "mode") {
+      set_mode(s.value, value_of(point, "compiler"), options.mode.mode, options.what_ifs);
+    } else if (s.name.starts_with(gpu_prefix)) {
+      options.what_ifs.add("set", override_text(point_gpu(base, gpu), s));
+    } else if (s.name != "compiler") {
+      options.what_ifs.set(s.name, s.value);
     }
   }
   return options;
@@ -148,17 +154,17 @@ ReplayOptions point_options(const SweepBase& base, const Point& point) {
 
 double parameter_value(const SweepBase& base, const Point& point, const std::string& parameter) {
   const ReplayOptions options = point_options(base, point);
-  GpuArch gpu = point_gpu(base, options.gpu);
-  apply_overrides(gpu, options.overrides);
+  GpuArch gpu = point_gpu(base, options.what_ifs.get("gpu"));
+  apply_overrides(gpu, options.what_ifs.all("set"));
   return gpu_number(gpu, parameter);
 }
 
 PointResult predict_point(const SweepBase& base, const Point& point) {
   const ReplayOptions options = point_options(base, point);
-  if (base.second && options.batch) {
-    return measure_point(predict(base.analysis, *base.second, options).result);
+  if (base.second && options.what_ifs.has("batch")) {
+    return measure_point(predict(base.run, *base.second, options).result);
   }
-  return measure_point(predict(base.analysis, options).result);
+  return measure_point(predict(base.run, options).result);
 }
 
 std::uint64_t hash_inputs(const Experiment& experiment, const std::string& configs,

@@ -14,8 +14,8 @@ namespace tandem {
 /// What all points of a sweep start from. Read-only while points are predicted.
 struct SweepBase {
   ReplayOptions options;
-  Analysis analysis;
-  std::optional<Analysis> second;  // of Experiment::base
+  TracedRun run;
+  std::optional<TracedRun> second;  // of Experiment::base
 };
 
 /// Errors: InputError for a value of an axis, or a parameter, that no point could be predicted

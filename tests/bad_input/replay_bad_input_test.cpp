@@ -201,7 +201,7 @@ TEST(BadReplay, PathsThatAreNoUtf8AreWritten) {
 }
 
 TEST(BadOptions, UnknownGpuNamesTheKnown) {
-  const std::string text = error_of(good, [](ReplayOptions& o) { o.gpu = "h201"; });
+  const std::string text = error_of(good, [](ReplayOptions& o) { o.what_ifs.set("gpu", "h201"); });
   EXPECT_HAS(text, "h201");
   EXPECT_HAS(text, "h200_sxm");
 }
@@ -210,7 +210,7 @@ TEST(BadOptions, UnknownGpuNamesTheKnown) {
 TEST(BadOptions, AnUnknownTracedGpuIsTheNamedOne) {
   const TempFile file(good);
   ReplayOptions o = options(file);
-  o.gpu = "v100_sxm2_16gb";
+  o.what_ifs.set("gpu", "v100_sxm2_16gb");
   const Replay r = replay(o);
   ASSERT_TRUE(r.gpu.has_value());
   EXPECT_EQ(r.gpu->name, "v100_sxm2_16gb");
@@ -220,8 +220,8 @@ TEST(BadOptions, Overrides) {
   const auto with = [](const char* gpu, const char* text) {
     const TempFile file(good);
     ReplayOptions o = options(file);
-    o.gpu = gpu;
-    o.overrides = {text};
+    o.what_ifs.set("gpu", gpu);
+    o.what_ifs.set("set", text);
     try {
       replay(o);
     } catch (const InputError& error) {

@@ -111,7 +111,7 @@ TEST(WhatifBatchBadInput, BasesOfTwoPrecisions) {
   o.configs = source_path("configs");
   o.trace_path = traces + "vit_b_16-train-fp32-eager-b16.json.gz";
   o.base_path = traces + "vit_b_16-train-amp-eager-b16.json.gz";
-  o.batch = 64;
+  o.what_ifs.set("batch", 64);
   const std::string text = message_of([&] { replay(o); });
   EXPECT_TRUE(has(text, "vit_b_16-train-amp-eager-b16.json.gz")) << text;
   EXPECT_TRUE(has(text, "a trace in amp, expected fp32")) << text;

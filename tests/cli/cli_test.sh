@@ -50,9 +50,12 @@ expect 0 --version; has out 'tandem '
 expect 0 replay --help; has out '--profiler'
 expect 0 validate --help; has out '--data'
 expect 0 demo --help; has out 'tandem demo'; has out 'resnet50'
-expect 0 describe --help; has out 'gpu|mode|metric'
+expect 0 describe --help; has out 'gpu|mode|what-if|metric'
 expect 0 calibrate --help; has out 'energy'; has out 'cache'
 for what in host energy cache; do expect 0 calibrate $what --help; has out "tandem calibrate $what"; done
+expect 0 describe what-if; has out '--compile'; has out '--set'; has out 'precision'
+expect 0 describe what-if batch; has out '--batch'
+bad_input describe what-if nothing; has err 'precision, batch, compile, gpu'
 expect 0 describe mode; has out 'CUDA_LAUNCH_BLOCKING'
 expect 0 describe mode eager-sync; has out 'CUDA_LAUNCH_BLOCKING'
 bad_input describe mode fast; has err 'eager-sync'
@@ -73,6 +76,11 @@ for mode in as-traced eager-async eager-sync cuda-graph jit; do
 done
 measured=$root/validation/measured/h200/traces/resnet50-train-amp-eager-b32.json.gz
 expect 0 replay "$measured" --mode jit --json -; json out 'assert len(d["fusion"]["generated"]) > 100'
+cp out jit.json
+expect 0 replay "$measured" --compile inductor --json -; cmp -s out jit.json || fail "$last: not what --mode jit says"
+expect 0 replay "$measured" --compile inductor --mode cuda-graph --json -
+json out 'assert d["scenario"]["mode"] == "cuda-graph" and len(d["fusion"]["generated"]) > 100'
+json out 'assert [w["name"] for w in d["what_ifs"]] == ["compile"]'
 expect 0 replay "$trace" --profiler keep --json -; json out 'assert d["scenario"]["profiler"] == "keep"'
 expect 0 replay "$trace" --gpu v100_sxm2_16gb --json -
 json out 'assert d["scenario"]["gpu"] == "v100_sxm2_16gb"'
@@ -101,7 +109,9 @@ bad_input describe metric nosuch; has err 'which no metric holds'
 bad_input validate --data "$scratch/nowhere"; has err 'no folder'
 bad_input replay "$trace" --compiler xla; has err '--mode jit'
 bad_input replay "$trace" --attention math; has err '--mode jit'
-bad_input describe nothing; has err 'gpu, mode, metric'
+bad_input replay "$trace" --batch many; has err 'a positive whole number'
+bad_input replay "$trace" --mode jit --compiler xla --compile inductor; has err 'one compiler'
+bad_input describe nothing; has err 'gpu, mode, what-if, metric'
 bad_input describe
 
 # Traces that cannot be read.
@@ -206,6 +216,9 @@ done
 # describe and the root folder.
 expect 0 describe gpu; has out 'h200_sxm'
 expect 0 describe gpu h200_sxm; has out 'sm_count'
+expect 0 describe what-if; has out '--compile'; has out '--set'; has out 'precision'
+expect 0 describe what-if batch; has out '--batch'
+bad_input describe what-if nothing; has err 'precision, batch, compile, gpu'
 expect 0 describe mode; has out 'cuda-graph'
 expect 0 describe metric; has out 'step.time_us'; has out 'kernels[].bound_law'
 TANDEM_ROOT=$scratch bad_input describe gpu; has err 'TANDEM_ROOT'

@@ -25,7 +25,9 @@ set(configure ${CMAKE_COMMAND} -G ${generator} -S ${source_dir} "-DCMAKE_PREFIX_
               "-DCMAKE_CXX_FLAGS=${flags}")
 run("configure a consumer" 0 "" ${configure} -B ${scratch_dir}/consumer)
 run("build it" 0 "" ${CMAKE_COMMAND} --build ${scratch_dir}/consumer)
-run("run it" 0 "1500000 ps.*no-such-trace.json.*found .*, expected " ${scratch_dir}/consumer/consumer)
+run("run it" 0 "1500000 ps.*no-such-trace.json.*found .*, expected .*v100_sxm2_16gb takes [0-9.]+ us"
+    ${scratch_dir}/consumer/consumer ${source_dir}/../../golden/replay/tiny.json
+    ${prefix}/share/tandem/configs)
 run("ask for a version that is not there" failure "requested[ \n]+version \"99\""
     ${configure} -B ${scratch_dir}/wrong -Dwanted=99)
 

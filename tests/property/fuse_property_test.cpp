@@ -12,8 +12,8 @@ namespace {
 const std::string trace_file =
     source_path("validation/measured/h200/traces/resnet50-train-amp-eager-b32.json.gz");
 
-const Analysis& analysis() {
-  static const Analysis a = [] {
+const TracedRun& analysis() {
+  static const TracedRun a = [] {
     ReplayOptions o;
     o.configs = source_path("configs");
     return analyse(import_trace(trace_file), o);
@@ -23,9 +23,12 @@ const Analysis& analysis() {
 
 Scenario compile(const std::string& compiler) {
   ReplayOptions o;
-  o.mode.mode = Mode::jit;
-  o.compiler = compiler;
+  o.what_ifs.set("compile", compiler);
   return make_scenario(analysis(), nullptr, o);
+}
+
+double number(const Scenario& s, std::string_view name) {
+  return report_number(find_report(s.what_ifs, "compile"), name, -1);
 }
 
 TEST(FuseProperty, EveryOperationHasOneRoleAndOneGroup) {
@@ -69,9 +72,8 @@ TEST(FuseProperty, EveryWorkBelongsToOneOperation) {
 
 TEST(FuseProperty, CompilingSavesBytesAndKeepsWhatItDoesNotTouch) {
   const Scenario s = compile("inductor");
-  ASSERT_TRUE(s.jit);
-  EXPECT_LT(s.jit->bytes_after, s.jit->bytes_before);
-  EXPECT_LT(s.jit->gpu_after_us, s.jit->gpu_before_us);
+  EXPECT_LT(number(s, "bytes_after"), number(s, "bytes_before"));
+  EXPECT_LT(number(s, "gpu_after_us"), number(s, "gpu_before_us"));
   double optimizer = 0, before = 0;
   const auto sum = [](const Step& step) {
     double us = 0;
@@ -90,10 +92,12 @@ TEST(FuseProperty, CompilingSavesBytesAndKeepsWhatItDoesNotTouch) {
 TEST(FuseProperty, TheReportAddsUp) {
   const Scenario s = compile("inductor");
   double us = 0, gpu = 0;
-  for (const FusedKernel& k : s.jit->kernels) us += k.us;
+  for (const auto& row : find_report(s.what_ifs, "compile")->lists.at(0).rows) {
+    us += std::get<double>(row.at(3).value);  // time_us
+  }
   for (const DeviceWork& work : s.step.plan.works) gpu += to_us(work.duration);
-  EXPECT_NEAR(gpu, s.jit->gpu_after_us, 1e-6);
-  EXPECT_EQ(s.jit->kernels_after, s.step.plan.works.size());
+  EXPECT_NEAR(gpu, number(s, "gpu_after_us"), 1e-6);
+  EXPECT_EQ(number(s, "kernels_after"), static_cast<double>(s.step.plan.works.size()));
   double generated = 0;
   for (const DeviceWork& work : s.step.plan.works) {
     const auto name = s.step.trace.strings.get(s.step.trace.activities.name[work.source]);

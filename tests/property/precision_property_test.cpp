@@ -9,8 +9,8 @@
 namespace tandem {
 namespace {
 
-const Analysis& analysis() {
-  static const Analysis a = [] {
+const TracedRun& analysis() {
+  static const TracedRun a = [] {
     ReplayOptions o;
     o.configs = source_path("configs");
     return analyse(import_trace(source_path(
@@ -22,7 +22,7 @@ const Analysis& analysis() {
 
 Scenario scenario(const std::string& precision) {
   ReplayOptions o;
-  o.precision = precision;
+  o.what_ifs.set("precision", precision);
   return make_scenario(analysis(), nullptr, o);
 }
 
@@ -50,7 +50,7 @@ TEST(PrecisionProperty, EveryConvolutionIsCastAndCastBack) {
   // 53 convolutions with a weight, a linear layer with weight and bias, and the images: 56 forward;
   // gradients of all but the images: 55. The loss reads FP32: one more cast each way.
   const Scenario s = scenario("bf16");
-  EXPECT_EQ(s.precision->casts_added, 56U + 55U + 2U);
+  EXPECT_EQ(report_number(find_report(s.what_ifs, "precision"), "casts_added", -1), 56 + 55 + 2);
 }
 
 TEST(PrecisionProperty, KernelNamesStayKnown) {
@@ -68,8 +68,8 @@ TEST(PrecisionProperty, KernelNamesStayKnown) {
 
 TEST(PrecisionProperty, ComposesWithTheBatch) {
   ReplayOptions o;
-  o.precision = "amp";
-  o.batch = 64;
+  o.what_ifs.set("precision", "amp");
+  o.what_ifs.set("batch", 64);
   const double twice = gpu_us(make_scenario(analysis(), nullptr, o).step);
   const double once = gpu_us(scenario("amp").step);
   EXPECT_GT(twice, 1.6 * once);

@@ -58,11 +58,11 @@ TEST(RetargetProperty, NoKernelExceedsItsGpu) {
         "h200/traces/bert_base2l-train-amp-eager-b16"}) {
     ReplayOptions o;
     o.configs = source_path("configs");
-    const Analysis a = analyse(import_trace(captures + name + ".json.gz"), o);
+    const TracedRun a = analyse(import_trace(captures + name + ".json.gz"), o);
     for (const char* gpu : {"", "a100_sxm4_80gb", "v100_sxm2_32gb", "h100_sxm5"}) {
       for (const char* cache : {"warm", "cold"}) {
         SCOPED_TRACE(std::string(name) + " on " + gpu + ", " + cache);
-        o.gpu = gpu;
+        o.what_ifs.set("gpu", gpu);
         o.cache = cache;
         check_kernels(predict(a, o));
       }
@@ -75,14 +75,18 @@ TEST(RetargetProperty, EveryModeOnEveryGpu) {
   for (const char* name : {"resnet50-train-fp32-eager-b32", "lenet5-train-fp32-eager-b1024"}) {
     ReplayOptions o;
     o.configs = source_path("configs");
-    const Analysis a = analyse(import_trace(folder + name + ".json.gz"), o);
+    const TracedRun a = analyse(import_trace(folder + name + ".json.gz"), o);
     for (const GpuArch& gpu : a.configs.gpus.gpus) {
-      for (const Mode mode : {Mode::as_traced, Mode::eager_sync, Mode::cuda_graph, Mode::jit}) {
-        SCOPED_TRACE(std::string(name) + " on " + gpu.name + ", " + std::string(to_string(mode)));
-        o.gpu = gpu.name;
-        o.mode.mode = mode;
-        check(predict(a, o).result);
-        ++cases;
+      for (const Mode mode : {Mode::as_traced, Mode::eager_sync, Mode::cuda_graph}) {
+        for (const std::string_view compiler : {asks_nothing, std::string_view("inductor")}) {
+          SCOPED_TRACE(std::string(name) + " on " + gpu.name + ", " + std::string(to_string(mode)) +
+                       ", " + std::string(compiler));
+          o.what_ifs.set("gpu", gpu.name);
+          o.what_ifs.set("compile", compiler);
+          o.mode.mode = mode;
+          check(predict(a, o).result);
+          ++cases;
+        }
       }
     }
   }

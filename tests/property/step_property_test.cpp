@@ -15,7 +15,7 @@
 namespace tandem {
 namespace {
 
-void for_every_analysis(const std::function<void(const Analysis&)>& check) {
+void for_every_analysis(const std::function<void(const TracedRun&)>& check) {
   std::size_t cases = 0;
   for (const auto& entry :
        std::filesystem::recursive_directory_iterator(source_path("validation/measured"))) {
@@ -31,7 +31,7 @@ void for_every_analysis(const std::function<void(const Analysis&)>& check) {
 }
 
 TEST(StepProperty, ACutStepSaysOfItsKernelsWhatTheTraceSays) {
-  for_every_analysis([](const Analysis& a) {
+  for_every_analysis([](const TracedRun& a) {
     const Step& step = a.traced_step;
     const TraceLaunches cut(step.trace, step.links, ops_of_calls(step.trace).innermost);
     const TraceLaunches whole(a.trace, a.links, ops_of_calls(a.trace).innermost);
@@ -55,7 +55,7 @@ TEST(StepProperty, ACutStepSaysOfItsKernelsWhatTheTraceSays) {
 }
 
 TEST(StepProperty, AnEditWithoutChangesChangesNothing) {
-  for_every_analysis([](const Analysis& a) {
+  for_every_analysis([](const TracedRun& a) {
     const Plan& plan = a.traced_step.plan;
     const Step same = StepEdit(a.traced_step, 4).finish();
     ASSERT_EQ(same.plan.items.size(), plan.items.size());

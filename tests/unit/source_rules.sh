@@ -39,8 +39,8 @@ allowed_includes() {
     models/step/*)    echo "(sim/(core|trace)|models/(arch|ops|kernel|energy|runtime|step))/|$plan" ;;
     # Two walls are not up yet: damping of residuals and the statistics of batch norm stand in batch.
     models/whatif/gpu/*|models/whatif/precision/*)
-      echo "(sim/(core|trace)|models/(arch|ops|kernel|energy|runtime|step|whatif/edit)|${1%/*})/|$plan|models/whatif/batch/(law|roles)\.h" ;;
-    models/whatif/*/*) echo "(sim/(core|trace)|models/(arch|ops|kernel|energy|runtime|step|whatif/edit)|${1%/*})/|$plan" ;;
+      echo "(sim/(core|trace)|models/(arch|ops|kernel|energy|runtime|step|whatif/edit)|${1%/*})/|$plan|models/whatif/(batch/(law|roles)|transform)\.h" ;;
+    models/whatif/*/*) echo "(sim/(core|trace)|models/(arch|ops|kernel|energy|runtime|step|whatif/edit)|${1%/*})/|$plan|models/whatif/transform\.h" ;;
     models/whatif/*)  echo "(sim/(core|trace)|models)/|$plan" ;;
     workloads/*)      echo '(sim/(core|trace)|models|workloads)/' ;;
     *)                echo 'nothing, for source_rules.sh does not know this folder' ;;

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "sim/core/field.h"
+#include "sim/predict/options.h"
 
 namespace tandem {
 
@@ -27,18 +28,47 @@ Field<Case> named_field(std::string_view name, std::string_view doc, E Case::*me
           [=](const Case& c) { return Json(std::string(name_of(table, c.*member))); }};
 }
 
+/// Of every option of a what-if a field: what the prediction is asked.
+void add_what_ifs(std::vector<Field<Case>>& fields) {
+  for (const Transform& transform : transforms()) {
+    for (const TransformOption& option : transform.options) {
+      const std::string name(option.name);
+      fields.push_back({name, "", std::string(option.doc),
+                        [name](Case& c, const Json& json, const Place& place) {
+                          std::string text;
+                          if (json.is_number()) {
+                            text = json.dump();
+                          } else {
+                            read_json(json, place, Range::positive, text);
+                          }
+                          c.what_ifs.set(name, text);
+                        },
+                        [name](const Case& c) { return Json(c.what_ifs.get(name)); }});
+    }
+  }
+}
+
+/// The compiler of mode jit may stand before the mode or after it.
+void read_mode(Case& c, const Json& json, const Place& place) {
+  std::string text;
+  read_json(json, place, Range::positive, text);
+  try {
+    set_mode(text, c.what_ifs.get("compile"), c.mode, c.what_ifs);
+  } catch (const InputError& error) {
+    place.fail(error.found(), error.expected());
+  }
+}
+
 std::vector<Field<Case>> case_fields() {
-  return {
+  std::vector<Field<Case>> fields{
       field<Case>("name", "", "short name, a row of the table", &Case::name),
       field<Case>("description", "", "what is compared with what", &Case::description),
       choice_field<Case>("kind", "what is compared", &Case::kind, kind_names),
       choice_field<Case>("bound", "which captures are taken", &Case::bound, bound_names),
-      named_field("mode", "execution mode of the prediction", &Case::mode, modes()),
+      {"mode", "name", "execution mode of the prediction, or jit, which --compiler refines",
+       read_mode, [](const Case& c) { return Json(std::string(mode_text(c.mode, c.what_ifs))); }},
       named_field("graph_scope", "what a CUDA graph captures", &Case::graph_scope, graph_scopes()),
       field<Case>("host", "", "host config of the prediction", &Case::host),
-      field<Case>("precision", "", "precision of the prediction", &Case::precision),
-      field<Case>("compiler", "", "of mode jit", &Case::compiler),
-      field<Case>("attention", "", "backend under the compiler: keep or math", &Case::attention),
       field<Case>("quantity", "", "metric of kernel_time that is compared", &Case::quantity),
       choice_field<Case>("error", "what an error is", &Case::absolute, error_names),
       field<Case>("traces", "", "files, or FOLDER/*, below a data folder", &Case::traces),
@@ -49,7 +79,16 @@ std::vector<Field<Case>> case_fields() {
                   Range::non_negative),
       field<Case>("least_rows", "count", "comparisons from which the limits are enforced",
                   &Case::least_rows, Range::non_negative),
+      {"compiler", "", "of mode jit: as compile",
+       [](Case& c, const Json& json, const Place& place) {
+         std::string text;
+         read_json(json, place, Range::positive, text);
+         c.what_ifs.set("compile", text);
+       },
+       [](const Case& c) { return Json(c.what_ifs.get("compile")); }},
   };
+  add_what_ifs(fields);
+  return fields;
 }
 
 CasePair read_pair(const Json& json, const Place& place) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/runtime/modes.h"
+#include "models/whatif/transform.h"
 
 namespace tandem {
 
@@ -59,9 +60,7 @@ struct Case {
   Mode mode = Mode::as_traced;
   GraphScope graph_scope = GraphScope::step;
   std::string host = "default";       // config of the host
-  std::string precision;              // of the prediction; empty: as traced
-  std::string compiler = "inductor";  // of mode jit, as in ReplayOptions
-  std::string attention = "keep";
+  WhatIfs what_ifs;                   // of the prediction, by the names of their options
   std::string quantity;               // of the result's kernel_time, for counters
   bool absolute = false;              // errors are differences (of ratios, in points), not relative
   std::vector<std::string> traces;    // files or "FOLDER/*" below a data folder

@@ -205,14 +205,15 @@ Result predict_pair(const Case& c, const PairPaths& pair, const Result& measured
   o.configs = options.configs;
   o.host = c.host;
   o.mode = {c.mode, c.graph_scope};
-  o.precision = c.precision;
-  o.compiler = c.compiler;
-  o.attention = c.attention;
+  o.what_ifs = c.what_ifs;
   // Where the capture says; compiled code flattens the batch into other dimensions.
-  if (c.mode != Mode::jit) o.batch = measured.trace.batch;
-  const Analysis base = analyse(import_trace(pair.base), o);
-  if (!base.summary.batch) o.batch.reset();
-  if (base.gpu && measured.scenario.gpu != base.gpu->name) o.gpu = measured.scenario.gpu;
+  const bool other_batch = measured.trace.batch && !c.what_ifs.has("compile");
+  if (other_batch) o.what_ifs.set("batch", *measured.trace.batch);
+  const TracedRun base = analyse(import_trace(pair.base), o);
+  if (!base.summary.batch) o.what_ifs.set("batch", asks_nothing);
+  if (base.gpu && measured.scenario.gpu != base.gpu->name) {
+    o.what_ifs.set("gpu", measured.scenario.gpu);
+  }
   return pair.second_base.empty() ? predict(base, o).result : replay(o).result;
 }
 

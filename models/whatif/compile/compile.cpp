@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "models/whatif/compile/library.h"
-#include "sim/core/named.h"
 
 namespace tandem {
 namespace {
@@ -262,7 +261,7 @@ void require_shapes(const Step& step, const Dataflow& flow) {
     return op.in_model && op.input_count > 0;
   });
   if (shapes) return;
-  throw InputError(step.trace.path, "--mode jit",
+  throw InputError(step.trace.path, "--compile",
                    "a trace of " + step.trace.framework + " without operator shapes",
                    "operator shapes of an eager PyTorch run (record_shapes=True)");
 }
@@ -275,7 +274,7 @@ void refuse_compiled(const Step& step) {
     const bool compiled = std::any_of(std::begin(marks), std::end(marks),
                                       [&](auto mark) { return name.starts_with(mark); });
     if (!compiled) continue;
-    throw InputError(step.trace.path, "--mode jit", "a trace of compiled code",
+    throw InputError(step.trace.path, "--compile", "a trace of compiled code",
                      "a trace of an eager run");
   }
 }
@@ -306,8 +305,11 @@ void count_losses(const JitReport& report, const JitOptions& options, LossList& 
 
 }  // namespace
 
+std::span<const Named<Compiler>> compilers() { return compiler_names; }
+std::span<const Named<AttentionPath>> attention_paths() { return attention_names; }
+
 Compiler parse_compiler(std::string_view name) {
-  return parse_named(compiler_names, name, "command line", "--compiler");
+  return parse_named(compiler_names, name, "command line", "--compile");
 }
 
 AttentionPath parse_attention(std::string_view name) {

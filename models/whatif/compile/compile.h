@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "models/step/step.h"
 #include "models/whatif/compile/fusion_law.h"
 #include "sim/core/error.h"
+#include "sim/core/named.h"
 
 namespace tandem {
 
@@ -24,6 +26,8 @@ enum class AttentionPath : std::uint8_t {
   keep,  // the fused attention kernels of the trace
   math,  // products and softmax of their own, in FP32: what a graph with a mask falls back to
 };
+std::span<const Named<Compiler>> compilers();
+std::span<const Named<AttentionPath>> attention_paths();
 /// Errors: InputError that lists the names.
 Compiler parse_compiler(std::string_view name);
 AttentionPath parse_attention(std::string_view name);

@@ -11,7 +11,6 @@
 #include "models/whatif/precision/rewrite.h"
 #include "models/whatif/precision/scaler.h"
 #include "models/whatif/precision/types.h"
-#include "sim/core/named.h"
 
 namespace tandem {
 namespace {
@@ -92,6 +91,8 @@ TypeChange type_change(const Trace& trace, const Dataflow& flow, Precision from,
 }
 
 }  // namespace
+
+std::span<const Named<Precision>> precisions() { return names; }
 
 std::string_view to_string(Precision precision) { return name_of(names, precision); }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "models/arch/gpu_arch.h"
@@ -11,6 +12,7 @@
 #include "models/step/step.h"
 #include "models/whatif/precision/law.h"
 #include "sim/core/error.h"
+#include "sim/core/named.h"
 
 namespace tandem {
 
@@ -20,6 +22,7 @@ enum class Precision : std::uint8_t {
   amp,   // autocast to FP16, gradients scaled
   bf16,  // autocast to BF16
 };
+std::span<const Named<Precision>> precisions();
 std::string_view to_string(Precision precision);
 /// Errors: InputError for a name that is none of fp32, tf32, amp, bf16.
 Precision parse_precision(std::string_view name);

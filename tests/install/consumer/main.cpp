@@ -1,17 +1,25 @@
-// Uses a header-only and a compiled part of tandem; the install test checks what it prints.
+// Uses tandem as a library: the time type, an error, and a prediction from a trace.
+// consumer TRACE CONFIGS; the install test checks what it prints.
 #include <iostream>
 
 #include "sim/core/error.h"
 #include "sim/core/time.h"
-#include "sim/trace/import.h"
+#include "sim/predict/predict.h"
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc != 3) return 1;
   std::cout << tandem::from_us(1.5).count() << " ps\n";
   try {
     tandem::import_trace("no-such-trace.json");
   } catch (const tandem::InputError& error) {
     std::cout << error.what() << '\n';
-    return 0;
   }
-  return 1;
+  tandem::ReplayOptions options;
+  options.configs = argv[2];
+  const tandem::TracedRun run = tandem::analyse(tandem::import_trace(argv[1]), options);
+  options.what_ifs.set("gpu", "v100_sxm2_16gb");
+  options.mode.mode = tandem::Mode::cuda_graph;
+  const tandem::Result result = tandem::predict(run, options).result;
+  std::cout << result.scenario.gpu << " takes " << result.step.time_us << " us\n";
+  return result.step.time_us > 0 ? 0 : 1;
 }

@@ -57,7 +57,7 @@ TEST(Cases, ReadEveryField) {
 
 TEST(Cases, EveryModeAndScopeReadsBack) {
   // Of a case "mode": NAME the value is the one that the table of modes gives NAME.
-  ASSERT_EQ(modes().size(), 5U);
+  ASSERT_EQ(modes().size(), 4U);
   for (const Named<Mode>& mode : modes()) {
     const std::string key = R"("mode": ")" + std::string(mode.name) + R"(", "name")";
     EXPECT_EQ(load(with(std::string(good), R"("name")", key))[0].mode, mode.value);
@@ -67,6 +67,30 @@ TEST(Cases, EveryModeAndScopeReadsBack) {
     const std::string key = R"("graph_scope": ")" + std::string(scope.name) + R"(", "name")";
     EXPECT_EQ(load(with(std::string(good), R"("name")", key))[0].graph_scope, scope.value);
   }
+}
+
+TEST(Cases, AskEveryWhatIfByTheNameOfItsOption) {
+  std::size_t options = 0;
+  for (const Transform& transform : transforms()) {
+    for (const TransformOption& option : transform.options) {
+      const std::string name(option.name);
+      const std::string key = "\"" + name + "\": \"x\", \"name\"";
+      EXPECT_EQ(load(with(std::string(good), R"("name")", key))[0].what_ifs.get(name), "x");
+      ++options;
+    }
+  }
+  EXPECT_GE(options, 6U);
+}
+
+TEST(Cases, JitStandsForCompileInTheTracedMode) {
+  for (const char* keys : {R"("mode": "jit", "compiler": "xla", "name")",
+                           R"("compiler": "xla", "mode": "jit", "name")"}) {
+    const Case c = load(with(std::string(good), R"("name")", keys))[0];
+    EXPECT_EQ(c.mode, Mode::as_traced);
+    EXPECT_EQ(c.what_ifs.get("compile"), "xla");
+  }
+  const Case c = load(with(std::string(good), R"("name")", R"("mode": "jit", "name")"))[0];
+  EXPECT_EQ(c.what_ifs.get("compile"), "inductor");
 }
 
 TEST(Cases, OfTheRepositoryLoad) {

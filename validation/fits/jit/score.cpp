@@ -75,7 +75,7 @@ void print_host(const Step& step) {
   }
 }
 
-Analysis read(const std::string& path, const ReplayOptions& options) {
+TracedRun read(const std::string& path, const ReplayOptions& options) {
   return analyse(import_trace(path), options);
 }
 
@@ -104,11 +104,10 @@ struct Pair {
 };
 
 PairScore score(const Pair& pair, ReplayOptions o, bool families_too, bool host, bool kernels) {
-  const Analysis a = read(pair.base, o), m = read(pair.measured, o);
+  const TracedRun a = read(pair.base, o), m = read(pair.measured, o);
   const double eager_us = predict(a, o).result.step.time_us;
-  o.mode.mode = Mode::jit;
-  o.compiler = pair.compiler;
-  o.attention = pair.attention;
+  o.what_ifs.set("compile", pair.compiler);
+  o.what_ifs.set("attention", pair.attention);
   const Scenario s = make_scenario(a, nullptr, o);
   const double step_us = predict(a, o).result.step.time_us;
   auto before = families(a.traced_step), after = families(s.step), truth = families(m.traced_step);
@@ -124,9 +123,10 @@ PairScore score(const Pair& pair, ReplayOptions o, bool families_too, bool host,
     fmt::print("predicted\n"), print_host(s.step);
   }
   if (kernels) {
-    for (const FusedKernel& k : s.jit->kernels) {
-      fmt::print("    {:>8.2f} us {:>10.3f} MB {:>3} ops {}\n", k.us, k.bytes / 1e6, k.operations,
-                 k.name);
+    for (const auto& row : find_report(s.what_ifs, "compile")->lists.at(0).rows) {
+      fmt::print("    {:>8.2f} us {:>10.3f} MB {:>3} ops {}\n", std::get<double>(row[3].value),
+                 std::get<double>(row[2].value) / 1e6, std::get<std::int64_t>(row[1].value),
+                 std::get<std::string>(row[0].value));
     }
   }
   return out;

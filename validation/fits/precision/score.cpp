@@ -168,16 +168,16 @@ struct Tool {
     return o;
   }
 
-  Analysis read(const std::string& path) const { return analyse(import_trace(path), options()); }
+  TracedRun read(const std::string& path) const { return analyse(import_trace(path), options()); }
 
   Score score(const Pair& pair) const {
     const std::string base = data + "/" + pair.base, measured = data + "/" + pair.measured;
-    const Analysis a = read(base);
-    const Analysis m = read(measured);
+    const TracedRun a = read(base);
+    const TracedRun m = read(measured);
     ReplayOptions o = options();
     const double base_replay_us = predict(a, o).result.step.time_us;
     const double replay_us = predict(m, o).result.step.time_us;
-    o.precision = pair.precision;
+    o.what_ifs.set("precision", pair.precision);
     const auto t0 = std::chrono::steady_clock::now();
     const Scenario s = make_scenario(a, nullptr, o);
     const auto t1 = std::chrono::steady_clock::now();
@@ -198,8 +198,9 @@ struct Tool {
         pair.base.substr(pair.base.rfind('/') + 1, 43), pair.precision, pair.set, before["all"].us,
         after["all"].us, truth["all"].us, 100 * out.gpu, after["all"].n, truth["all"].n,
         100 * out.kernels, p.result.step.time_us / 1e3, measured_us / 1e3, 100 * out.step,
-        std::chrono::duration<double, std::milli>(t1 - t0).count(), s.precision->casts_added,
-        s.precision->casts_removed);
+        std::chrono::duration<double, std::milli>(t1 - t0).count(),
+        report_number(find_report(s.what_ifs, "precision"), "casts_added", 0),
+        report_number(find_report(s.what_ifs, "precision"), "casts_removed", 0));
     if (show_steps) print_steps(out, truth["all"].us / measured_us);
     if (show_families) print_families(before, after, truth);
     if (show_families) {

@@ -232,8 +232,7 @@ TEST(Modes, GraphAndBackIsConsistent) {
 }
 
 TEST(Modes, HaveNamesThatParse) {
-  for (const Mode mode :
-       {Mode::as_traced, Mode::eager_async, Mode::eager_sync, Mode::cuda_graph, Mode::jit}) {
+  for (const Mode mode : {Mode::as_traced, Mode::eager_async, Mode::eager_sync, Mode::cuda_graph}) {
     EXPECT_EQ(parse_mode(to_string(mode)), mode);
   }
   try {
@@ -242,7 +241,7 @@ TEST(Modes, HaveNamesThatParse) {
   } catch (const InputError& error) {
     EXPECT_STREQ(error.what(),
                  "command line:--mode: found \"Eager\", expected one of: as-traced, eager-async, "
-                 "eager-sync, cuda-graph, jit");
+                 "eager-sync, cuda-graph");
   }
 }
 

@@ -129,8 +129,7 @@ TEST(SmPool, AStepWaitsForPlacesOnlyWhereTheyAreTaken) {
     step.plan = plan_of(m, pool).plan;
     step.traced_activity = {0, 1, 2};
     const std::vector<double> share = {first, second, 0.0};
-    share_sm_pool(pool, share, step);
-    return to_us(simulate(step.plan).work_end[1] - TimePoint{});
+    return to_us(simulate(share_sm_pool(pool, share, step)).work_end[1] - TimePoint{});
   };
   // As traced: it begins when the first has ended at 60 and takes 20.04.
   EXPECT_NEAR(end_with(1.0, 0.5), 80.04, 1e-5);

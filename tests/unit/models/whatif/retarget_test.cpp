@@ -23,13 +23,13 @@ ReplayOptions options() {
   return o;
 }
 
-const Analysis& resnet() {
-  static const Analysis a = analyse(
+const TracedRun& resnet() {
+  static const TracedRun a = analyse(
       import_trace(captures + "h200/traces/resnet50-train-fp32-eager-b32.json.gz"), options());
   return a;
 }
 
-Step retarget(const Analysis& a, const GpuArch& to, RetargetReport* report = nullptr) {
+Step retarget(const TracedRun& a, const GpuArch& to, RetargetReport* report = nullptr) {
   LossList losses;
   return with_gpu(a.traced_step,
                   {&*a.gpu, &to, &a.configs.time, &a.configs.batch, &a.configs.retarget, 4}, losses,
@@ -111,7 +111,7 @@ TEST(Retarget, NamesItChoosesAreNamesItKnows) {
 }
 
 TEST(Retarget, AGpuWithoutTheTypeIsAnError) {
-  const Analysis bf16 = analyse(
+  const TracedRun bf16 = analyse(
       import_trace(captures + "h200/traces/resnet50-train-bf16-eager-b32.json.gz"), options());
   const GpuArch v100 = find_gpu(bf16.configs.gpus, "v100_sxm2_32gb");
   try {
@@ -124,7 +124,7 @@ TEST(Retarget, AGpuWithoutTheTypeIsAnError) {
 }
 
 TEST(Retarget, AmpRunsOnEveryGpu) {
-  const Analysis amp = analyse(
+  const TracedRun amp = analyse(
       import_trace(captures + "h200/traces/resnet50-train-amp-eager-b32.json.gz"), options());
   std::size_t gpus = 0;
   for (const GpuArch& gpu : amp.configs.gpus.gpus) {
@@ -149,8 +149,8 @@ double network_us(const Step& step) {
 TEST(Retarget, TheSameWorkTakesAsLongWithAndWithoutShapes) {
   for (const char* precision : {"amp", "bf16"}) {
     const std::string name = captures + "h200/traces/resnet50-train-" + precision;
-    const Analysis eager = analyse(import_trace(name + "-eager-b32.json.gz"), options());
-    const Analysis graph = analyse(import_trace(name + "-cudagraph-b32.json.gz"), options());
+    const TracedRun eager = analyse(import_trace(name + "-eager-b32.json.gz"), options());
+    const TracedRun graph = analyse(import_trace(name + "-cudagraph-b32.json.gz"), options());
     for (const char* gpu : {"a100_sxm4_80gb", "v100_sxm2_32gb"}) {
       if (std::string(precision) == "bf16" && gpu[0] == 'v') continue;
       const GpuArch to = find_gpu(eager.configs.gpus, gpu);
@@ -161,17 +161,17 @@ TEST(Retarget, TheSameWorkTakesAsLongWithAndWithoutShapes) {
 }
 
 TEST(Retarget, TensorWorkStaysWithoutShapes) {
-  const Analysis graph = analyse(
+  const TracedRun graph = analyse(
       import_trace(captures + "h200/traces/resnet50-train-bf16-cudagraph-b32.json.gz"), options());
   ReplayOptions o = options();
-  o.gpu = "a100_sxm4_80gb";
+  o.what_ifs.set("gpu", "a100_sxm4_80gb");
   const Prediction p = predict(graph, o);
   EXPECT_GT(p.result.gpu_kernel_time->tc_active_utilization, 0.03);
 }
 
 // What adds up the parts of a split product is no product and gets no product's name or grid.
 TEST(Retarget, HelpersOfProductsStayHelpers) {
-  const Analysis streams = analyse(
+  const TracedRun streams = analyse(
       import_trace(captures + "h200-2/traces/multistream-train-fp32-eager-b64.json.gz"), options());
   const Step& before = streams.traced_step;
   const Step after = retarget(streams, find_gpu(streams.configs.gpus, "a100_sxm4_80gb"));
@@ -191,9 +191,9 @@ TEST(Retarget, HelpersOfProductsStayHelpers) {
 TEST(Retarget, Fp32OnAGpuWithoutTf32LeavesTheTensorCoresIdle) {
   for (const char* name : {"h200/traces/resnet50-train-fp32-eager-b32",
                            "h200-5/traces/vit_b_16-train-fp32-eager-b16"}) {
-    const Analysis a = analyse(import_trace(captures + name + ".json.gz"), options());
+    const TracedRun a = analyse(import_trace(captures + name + ".json.gz"), options());
     ReplayOptions o = options();
-    o.gpu = "v100_sxm2_32gb";
+    o.what_ifs.set("gpu", "v100_sxm2_32gb");
     const Prediction p = predict(a, o);
     EXPECT_EQ(p.result.gpu_kernel_time->tc_active_utilization, 0) << name;
     EXPECT_EQ(p.result.energy->tensor_j, 0) << name;
@@ -204,7 +204,7 @@ TEST(Retarget, Fp32OnAGpuWithoutTf32LeavesTheTensorCoresIdle) {
 // for nothing else; its products stay FP32.
 TEST(Retarget, ConvolutionsOfAnOldGpuUseTf32) {
   const GpuArch v100 = find_gpu(resnet().configs.gpus, "v100_sxm2_32gb");
-  Analysis old = resnet();
+  TracedRun old = resnet();
   old.traced_step = retarget(resnet(), v100);
   old.gpu = v100;
   RetargetReport report;
@@ -222,7 +222,7 @@ TEST(Retarget, TheBandIsThatOfTheNearestValidationCases) {
   const GpuCatalogue& gpus = resnet().configs.gpus;
   const RetargetErrors& errors = resnet().configs.retarget.errors;
   const auto expected = [](const std::string& name, const GpuArch& to) {
-    const Analysis a = analyse(import_trace(captures + name + ".json.gz"), options());
+    const TracedRun a = analyse(import_trace(captures + name + ".json.gz"), options());
     RetargetReport report;
     retarget(a, to, &report);
     return report.expected_error;
@@ -239,7 +239,7 @@ TEST(Retarget, TheBandIsThatOfTheNearestValidationCases) {
 }
 
 TEST(Retarget, KernelsOfUnknownNamesAreCounted) {
-  Analysis a = resnet();
+  TracedRun a = resnet();
   Activities& acts = a.traced_step.trace.activities;
   const auto name = a.traced_step.trace.strings.intern("mystery");
   for (const DeviceWork& work : a.traced_step.plan.works) {
@@ -253,7 +253,7 @@ TEST(Retarget, KernelsOfUnknownNamesAreCounted) {
 
 Result with_override(const std::string& text) {
   ReplayOptions o = options();
-  if (!text.empty()) o.overrides = {text};
+  if (!text.empty()) o.what_ifs.set("set", text);
   return predict(resnet(), o).result;
 }
 
@@ -277,7 +277,7 @@ TEST(Retarget, NumbersWithoutEffectAreToldSo) {
 TEST(Retarget, EnergyOfAChangedChipIsLessCertain) {
   const auto share = [](const Result& r) { return r.energy->error_j / r.energy->energy_j; };
   ReplayOptions h100 = options();
-  h100.gpu = "h100_sxm5";
+  h100.what_ifs.set("gpu", "h100_sxm5");
   const double other_chip = share(predict(resnet(), h100).result);
   EXPECT_GT(share(with_override("gpu.sm_count=264")), 0.95 * other_chip);
   EXPECT_LT(share(with_override("")), 0.7 * other_chip);
@@ -285,12 +285,12 @@ TEST(Retarget, EnergyOfAChangedChipIsLessCertain) {
 
 TEST(Retarget, APrecisionThatTheGpuLacksIsAnError) {
   ReplayOptions o = options();
-  o.gpu = "v100_sxm2_32gb";
+  o.what_ifs.set("gpu", "v100_sxm2_32gb");
   for (const char* precision : {"tf32", "bf16"}) {
-    o.precision = precision;
+    o.what_ifs.set("precision", precision);
     EXPECT_THROW(predict(resnet(), o), InputError) << precision;
   }
-  o.precision = "fp32";
+  o.what_ifs.set("precision", "fp32");
   EXPECT_NO_THROW(predict(resnet(), o));
 }
 
@@ -302,10 +302,10 @@ TEST(Retarget, AGpuMayBeAFile) {
     "aliases": [], "base": "h200_sxm", "values": {"l2_bytes": {"value": 120000000, "unit": "B",
     "kind": "spec", "source": "what if"}}})";
   ReplayOptions o = options();
-  o.gpu = path;
+  o.what_ifs.set("gpu", path);
   const Configs configs = load_configs(o.configs, o.host, path);
   EXPECT_EQ(find_gpu(configs.gpus, path).l2_bytes, 120000000);
-  const Analysis a =
+  const TracedRun a =
       analyse(import_trace(captures + "h200/traces/lenet5-infer-fp32-eager-b1024.json.gz"), o);
   const Result r = predict(a, o).result;
   EXPECT_EQ(r.scenario.gpu, "paper_gpu");

@@ -174,8 +174,8 @@ TEST(WhatifBatch, RecurrentLayersWidenTheError) {
     ReplayOptions o;
     o.configs = source_path("configs");
     o.trace_path = source_path("validation/measured/") + name + ".json.gz";
-    o.batch = batch;
-    return replay(o).result.batch->expected_error;
+    o.what_ifs.set("batch", batch);
+    return find_report(replay(o).result.what_ifs, "batch")->expected_error;
   };
   EXPECT_GT(error_of("h200-6/traces/gru-train-fp32-eager-b32", 128), 0.05);
   EXPECT_LT(error_of("h200/traces/resnet50-train-fp32-eager-b32", 128), 0.03);

@@ -11,15 +11,20 @@ namespace {
 
 Result compiled_result() {
   Result r;
-  FusionSummary f;
-  f.compiler = "inductor";
-  f.attention = "keep";
-  f.kernels = {{"triton_poi_fused_add_relu_0", 2, 12e6, 5.5}};
-  f.kernels_before = 10, f.kernels_after = 4;
-  f.gpu_before_us = 100, f.gpu_after_us = 60;
-  f.bytes_before = 30e6, f.bytes_after = 12e6;
-  f.attention_keep_us = 60, f.attention_math_us = 75;
-  r.fusion = f;
+  TransformReport report;
+  report.name = "compile", report.json = "fusion", report.from = "eager", report.to = "inductor";
+  report.expected_error = 0.1;
+  report.values = {
+      {"kernels_before", "count", "kernels before", std::int64_t{10}, true},
+      {"kernels_after", "count", "kernels after", std::int64_t{4}, true},
+      {"bytes_after", "B", "of operands after", 12e6},
+      {"attention_math_us", "us", "on the GPU with attention by products", 75.0, true},
+      {"unknown_share", "share", "of the GPU time without shapes", 0.25, true},
+  };
+  report.lists = {{"generated",
+                   {{{"name", "text", "generated kernel", "triton_poi_fused_add_relu_0"},
+                     {"operations", "count", "operations in it", std::int64_t{2}}}}}};
+  r.what_ifs = {report};
   return r;
 }
 
@@ -30,14 +35,31 @@ TEST(FusionReport, JsonListsTheGeneratedKernels) {
   EXPECT_EQ(json["fusion"]["generated"][0]["name"], "triton_poi_fused_add_relu_0");
   EXPECT_EQ(json["fusion"]["generated"][0]["operations"], 2);
   EXPECT_EQ(json["fusion"]["kernels_after"], 4);
+  EXPECT_EQ(json["fusion"]["expected_error"], 0.1);
   EXPECT_FALSE(result_json(Result{}).contains("fusion"));
+}
+
+TEST(FusionReport, JsonListsWhatIfsWithoutTheirNames) {
+  const auto json = result_json(compiled_result());
+  ASSERT_EQ(json["what_ifs"].size(), 1U);
+  const auto& one = json["what_ifs"][0];
+  EXPECT_EQ(one["name"], "compile");
+  EXPECT_EQ(one["from"], "eager");
+  EXPECT_EQ(one["to"], "inductor");
+  EXPECT_EQ(one["values"][1]["name"], "kernels_after");
+  EXPECT_EQ(one["values"][1]["value"], 4);
+  EXPECT_EQ(result_json(Result{})["what_ifs"].size(), 0U);
 }
 
 TEST(FusionReport, TheSummaryGivesBothKindsOfAttention) {
   const std::string text = summary_text(compiled_result());
-  EXPECT_NE(text.find("inductor: kernels 10 -> 4"), std::string::npos);
+  EXPECT_NE(text.find("eager -> inductor +- 10.0 %: 10 kernels before, 4 kernels after"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("25 % of the GPU time without shapes"), std::string::npos);
+  EXPECT_EQ(text.find("of operands after"), std::string::npos);
   EXPECT_NE(text.find("75.0 us with attention by products"), std::string::npos);
-  EXPECT_EQ(summary_text(Result{}).find("fusion"), std::string::npos);
+  EXPECT_EQ(summary_text(Result{}).find("inductor"), std::string::npos);
 }
 
 }  // namespace

@@ -1,0 +1,60 @@
+#include "models/whatif/batch/transform.h"
+
+#include <utility>
+
+#include "models/whatif/batch/batch.h"
+
+namespace tandem {
+
+namespace {
+
+TransformReport report_of(const BatchConfidence& c, std::int64_t from, std::int64_t to) {
+  TransformReport out;
+  out.from = std::to_string(from);
+  out.to = std::to_string(to);
+  out.expected_error = c.expected_error;
+  out.values = {
+      {"factor", "ratio", "times the nearest traced batch", c.factor},
+      {"extrapolated", "bool", "outside the traced batches", c.extrapolated},
+      {"affine_share", "share", "of the GPU time in kernels without a model", c.affine_share, true},
+      {"switch_share", "share", "of the GPU time likely by another algorithm", c.switch_share,
+       true},
+  };
+  return out;
+}
+
+std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
+  const std::int64_t to = parse_count("batch", in.asked.get("batch"));
+  const std::int64_t from = *in.traced.batch;
+  if (to == from && !out.second) return {};
+  const BatchOptions options{to, in.traced.gpu, &in.batch};
+  BatchReport report;
+  if (!out.second) {
+    out.step.trace = with_batch(out.step.trace, out.step.links, from, options, out.losses, &report);
+  } else {
+    Step other = std::move(*out.second);
+    Trace trace =
+        with_batch({out.step.trace, out.step.links, from},
+                   {other.trace, other.links, *out.second_batch}, options, out.losses, &report);
+    if (report.from_second) out.step = std::move(other);
+    out.step.trace = std::move(trace);
+    out.from_second = report.from_second;
+  }
+  retime_plan(out.step);
+  out.changed = true;
+  return report_of(report.confidence, from, to);
+}
+
+}  // namespace
+
+Transform batch_transform() {
+  return {
+      .name = "batch",
+      .json = "batch",
+      .doc = "another batch size: what each kernel does with its batch, from one trace or two",
+      .options = {{.name = "batch", .kind = OptionKind::count, .doc = "predict this batch size"}},
+      .needs = {.batch = true},
+      .apply = apply};
+}
+
+}  // namespace tandem

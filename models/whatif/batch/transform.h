@@ -1,0 +1,10 @@
+// The row of transforms() for another batch size.
+#pragma once
+
+#include "models/whatif/transform.h"
+
+namespace tandem {
+
+Transform batch_transform();
+
+}  // namespace tandem

@@ -1,0 +1,73 @@
+#include "models/whatif/gpu/transform.h"
+
+#include <cmath>
+#include <utility>
+
+#include "models/arch/gpu_config.h"
+#include "models/runtime/host_model.h"
+#include "models/whatif/gpu/retarget.h"
+
+namespace tandem {
+
+namespace {
+
+TransformReport report_of(const RetargetReport& r, const std::string& from, const std::string& to) {
+  TransformReport out;
+  out.from = from;
+  out.to = to;
+  out.expected_error = r.expected_error;
+  out.values = {
+      {"from", "text", "traced GPU", from},
+      {"kernels_added", "count", "kernels added", r.added, true},
+      {"kernels_dropped", "count", "kernels dropped", r.dropped, true},
+      {"changed_share", "share", "of the GPU time by other algorithms or types", r.changed_share,
+       true},
+      {"unmodelled_share", "share", "of the GPU time without a model", r.unmodelled_share, true},
+  };
+  return out;
+}
+
+std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
+  const GpuArch& from = *in.traced.gpu;
+  const std::string name = in.asked.get("gpu");
+  const std::vector<std::string> overrides = in.asked.all("set");
+  GpuArch to = name.empty() ? from : find_gpu(in.gpus, name);
+  apply_overrides(to, overrides);
+  out.gpu = to;
+  if (to.name == from.name && overrides.empty()) return {};
+  RetargetReport report;
+  const double before_us = gpu_us(out.step);
+  out.step = with_gpu(std::move(out.step),
+                      {&from, &to, &in.time, &in.batch, &in.retarget, in.host.launch_call_us},
+                      out.losses, &report);
+  out.changed = true;
+  constexpr double noise = 1e-6;
+  const bool same = std::abs(gpu_us(out.step) - before_us) <= noise * before_us;
+  out.losses.add(
+      "gpu_change_without_effect", Severity::warning,
+      "the numbers that were changed bound no kernel of the trace, or no law of its time "
+      "uses them (configs/gpus/README.md)",
+      same ? 1 : 0);
+  std::string target = to.name;
+  for (const std::string& one : overrides) target += " " + one;
+  return report_of(report, from.name, target);
+}
+
+}  // namespace
+
+Transform gpu_transform() {
+  return {.name = "gpu",
+          .json = "retarget",
+          .doc =
+              "another GPU, or other numbers of the traced one: every kernel is timed anew, "
+              "libraries choose kernels again; the host stays",
+          .options = {{.name = "gpu",
+                       .kind = OptionKind::gpu,
+                       .doc = "GPU to predict for; default: the traced one"},
+                      {.name = "set",
+                       .kind = OptionKind::assignments,
+                       .doc = "override a GPU number, e.g. gpu.boost_clock_mhz=1900"}},
+          .apply = apply};
+}
+
+}  // namespace tandem

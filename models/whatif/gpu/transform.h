@@ -1,0 +1,10 @@
+// The row of transforms() for another GPU, or other numbers of it.
+#pragma once
+
+#include "models/whatif/transform.h"
+
+namespace tandem {
+
+Transform gpu_transform();
+
+}  // namespace tandem

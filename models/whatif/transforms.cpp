@@ -1,0 +1,178 @@
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "models/arch/gpu_config.h"
+#include "models/whatif/batch/transform.h"
+#include "models/whatif/compile/transform.h"
+#include "models/whatif/gpu/transform.h"
+#include "models/whatif/precision/transform.h"
+#include "models/whatif/transform.h"
+
+namespace tandem {
+
+std::span<const Transform> transforms() {
+  static const std::array table{
+      precision_transform(),
+      batch_transform(),
+      compile_transform(),
+      gpu_transform(),
+  };
+  return table;
+}
+
+void WhatIfs::set(std::string_view option, std::string_view value) {
+  std::erase_if(values, [&](const auto& one) { return one.first == option; });
+  if (!value.empty() && value != asks_nothing) add(option, value);
+}
+
+void WhatIfs::set(std::string_view option, std::int64_t value) {
+  set(option, std::to_string(value));
+}
+
+void WhatIfs::add(std::string_view option, std::string_view value) {
+  values.emplace_back(option, value);
+}
+
+const std::string* WhatIfs::find(std::string_view option) const {
+  for (const auto& [name, value] : values) {
+    if (name == option) return &value;
+  }
+  return nullptr;
+}
+
+std::string WhatIfs::get(std::string_view option) const {
+  const std::string* value = find(option);
+  return value == nullptr ? std::string() : *value;
+}
+
+std::vector<std::string> WhatIfs::all(std::string_view option) const {
+  std::vector<std::string> out;
+  for (const auto& [name, value] : values) {
+    if (name == option) out.push_back(value);
+  }
+  return out;
+}
+
+namespace {
+
+/// The first option given that asks for the row, or null.
+const TransformOption* asking(const Transform& transform, const WhatIfs& asked) {
+  for (const TransformOption& option : transform.options) {
+    if (option.asks && asked.has(option.name)) return &option;
+  }
+  return nullptr;
+}
+
+std::string key_of(std::string_view option) { return "--" + std::string(option); }
+
+void check_needs(const Transform& transform, const TransformInput& input) {
+  const std::string key = key_of(asking(transform, input.asked)->name);
+  const TracedModel& traced = input.traced;
+  if (transform.needs.pytorch && traced.framework != "PyTorch") {
+    throw InputError(traced.path, key, "a trace of " + std::string(traced.framework),
+                     "operator shapes, as in an eager PyTorch run with record_shapes=True");
+  }
+  if (traced.gpu == nullptr) {
+    throw InputError(traced.path, key, "a trace of an unknown GPU", "--gpu NAME beside it");
+  }
+  if (transform.needs.batch && !traced.batch) {
+    throw InputError(traced.path, key, "a trace without a recognisable batch dimension",
+                     "operator shapes (record_shapes=True) of a convolution, linear or embedding "
+                     "layer");
+  }
+}
+
+void check_known(const WhatIfs& asked) {
+  for (const auto& [name, value] : asked.values) {
+    if (find_option(name) != nullptr) continue;
+    std::string known;
+    for (const Transform& t : transforms()) {
+      for (const TransformOption& o : t.options) {
+        known.append(known.empty() ? "" : ", ").append(o.name);
+      }
+    }
+    throw InputError("command line", key_of(name), "no what-if of this name", "one of: " + known);
+  }
+}
+
+/// The same transform on the second base, which then is as the first.
+void apply_to_second(const Transform& transform, const TransformInput& second, Rewritten& out) {
+  Rewritten other;
+  other.step = std::move(*out.second);
+  transform.apply(second, other);
+  out.second = std::move(other.step);
+  out.losses.merge(other.losses);
+}
+
+}  // namespace
+
+bool is_asked(const Transform& transform, const WhatIfs& asked) {
+  return asking(transform, asked) != nullptr;
+}
+
+const TransformOption* find_option(std::string_view name) {
+  for (const Transform& transform : transforms()) {
+    for (const TransformOption& option : transform.options) {
+      if (option.name == name) return &option;
+    }
+  }
+  return nullptr;
+}
+
+std::int64_t parse_count(std::string_view option, std::string_view value) {
+  std::int64_t number = 0;
+  const char* end = value.data() + value.size();
+  const auto [at, error] = std::from_chars(value.data(), end, number);
+  if (error == std::errc() && at == end) return number;
+  throw InputError("command line", key_of(option), "\"" + std::string(value) + "\"",
+                   "a positive whole number");
+}
+
+double parse_number(std::string_view option, std::string_view value) {
+  double number = 0;
+  const char* end = value.data() + value.size();
+  const auto [at, error] = std::from_chars(value.data(), end, number);
+  if (error == std::errc() && at == end && number > 0 && std::isfinite(number)) return number;
+  throw InputError("command line", key_of(option), "\"" + std::string(value) + "\"",
+                   "a positive number");
+}
+
+void check_option(const TransformOption& option, const std::string& value,
+                  const GpuCatalogue& gpus) {
+  if (value == asks_nothing) return;
+  switch (option.kind) {
+    case OptionKind::count: parse_count(option.name, value); return;
+    case OptionKind::number: parse_number(option.name, value); return;
+    case OptionKind::gpu: find_gpu(gpus, value); return;
+    case OptionKind::assignments: return;  // checked against the GPU that they change
+    case OptionKind::name: break;
+  }
+  if (std::find(option.names.begin(), option.names.end(), value) != option.names.end()) return;
+  std::string known;
+  for (const std::string_view name : option.names) {
+    known.append(known.empty() ? "" : ", ").append(name);
+  }
+  throw InputError("command line", key_of(option.name), "\"" + value + "\"", "one of: " + known);
+}
+
+std::vector<TransformReport> apply_transforms(const TransformInput& input,
+                                              const TransformInput* second, Rewritten& out) {
+  check_known(input.asked);
+  std::vector<TransformReport> reports;
+  for (const Transform& transform : transforms()) {
+    if (!is_asked(transform, input.asked)) continue;
+    check_needs(transform, input);
+    if (second != nullptr) check_needs(transform, *second);
+    auto report = transform.apply(input, out);
+    if (second != nullptr && transform.each_base) apply_to_second(transform, *second, out);
+    if (!report) continue;
+    report->name = transform.name;
+    report->json = transform.json;
+    reports.push_back(std::move(*report));
+  }
+  return reports;
+}
+
+}  // namespace tandem

@@ -1,0 +1,139 @@
+#include "sim/predict/make_result.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "sim/metrics/overlap.h"
+#include "sim/predict/kernel_counters.h"
+
+namespace tandem {
+
+namespace {
+
+/// Bins of the utilization distributions (thesis figures 4.7-4.9).
+constexpr std::size_t utilization_bin_count = 20;
+
+double share_of(const std::vector<PathShare>& path, std::initializer_list<std::string_view> kinds) {
+  double sum = 0;
+  for (const PathShare& p : path) {
+    for (const std::string_view kind : kinds) sum += p.kind == kind ? p.share : 0;
+  }
+  return sum;
+}
+
+/// Metrics that need the kernel model: the four levels of the thesis, DCGM's, traffic, families.
+void add_gpu_metrics(const std::vector<WorkCounters>& counters, const GpuScale& scale,
+                     const Plan& step, const Timeline& isolated, Result& result) {
+  std::vector<WorkCounters> works;
+  works.reserve(step.works.size());
+  for (const DeviceWork& work : step.works) works.push_back(counters[work.source]);
+  result.gpu_step = gpu_metrics(works, scale, result.step.time_us);
+  const bool streams = std::any_of(step.works.begin(), step.works.end(), [&](const DeviceWork& w) {
+    return w.stream != step.works.front().stream;
+  });
+  if (streams) cap_overlap(works, isolated, scale, result.step.time_us, *result.gpu_step);
+  result.gpu_kernel_time = gpu_metrics(works, scale, elapsed_us(works, scale));
+  result.families = family_shares(works, scale);
+  result.smsp_issue_bins =
+      utilization_bins(works, BinnedUtilization::smsp_issue, utilization_bin_count);
+  result.tc_issue_bins =
+      utilization_bins(works, BinnedUtilization::tc_issue, utilization_bin_count);
+}
+
+/// Levels of the kernels behind each share; copies occupy no SM. `name_of`: of an activity's share.
+template <class NameOf>
+void add_levels(const Prediction& p, const GpuScale& scale, const NameOf& name_of,
+                std::vector<TimeShare>& shares) {
+  const Activities& acts = p.step.trace.activities;
+  std::unordered_map<std::string_view, std::vector<WorkCounters>> by_name;
+  for (const DeviceWork& work : p.step.plan.works) {
+    if (acts.kind[work.source] != ActivityKind::kernel) continue;
+    by_name[name_of(work.source)].push_back(p.step_counters[work.source]);
+  }
+  for (TimeShare& share : shares) {
+    const auto it = by_name.find(share.name);
+    if (it != by_name.end()) share.levels = kernel_levels(it->second, scale);
+  }
+}
+
+void add_levels(const Prediction& p, const GpuScale& scale, Result& result) {
+  const Trace& trace = p.step.trace;
+  const auto kernel = [&](std::uint32_t a) { return trace.strings.get(trace.activities.name[a]); };
+  const auto layer = [&](std::uint32_t a) { return p.step_attribution->layer(a); };
+  add_levels(p, scale, kernel, result.kernels);
+  add_levels(p, scale, layer, result.layers);
+}
+
+void add_shares(const Prediction& p, Result& result) {
+  const Plan& step = p.step.plan;
+  std::vector<double> energy_j;
+  if (result.energy) {
+    for (const DeviceWork& work : step.works) {
+      energy_j.push_back(p.step_counters[work.source].energy_j);
+    }
+  }
+  const auto shares = [&](GroupBy by) {
+    return time_shares(p.step.trace, step, *p.step_attribution, by, energy_j);
+  };
+  result.kernels = shares(GroupBy::kernel);
+  result.ops = shares(GroupBy::op);
+  result.layers = shares(GroupBy::layer);
+  for (const DeviceWork& work : step.works) {
+    if (work.graph_node) result.graph_captured_us += to_us(work.duration);
+  }
+}
+
+ScenarioSummary summarize(const TracedRun& run, const Scenario& scenario,
+                          const ReplayOptions& options) {
+  ScenarioSummary s;
+  s.gpu = scenario.gpu ? scenario.gpu->name : run.summary.gpu;
+  s.mode = mode_text(options.mode.mode, options.what_ifs);
+  s.batch = run.summary.batch;
+  if (const TransformReport* batch = find_report(scenario.what_ifs, "batch")) {
+    s.batch = parse_count("batch", batch->to);
+  }
+  s.precision = options.what_ifs.get("precision");
+  if (s.precision.empty()) s.precision = asks_nothing;
+  s.profiler = options.profiler == Profiler::remove ? "remove" : "keep";
+  s.host = run.configs.host.name;
+  return s;
+}
+
+/// What limits the step, and how far off a prediction of such a step may be.
+void judge(const Scenario& scenario, Result& result) {
+  const double gpu = share_of(result.critical_path, {"kernel", "device_gap", "stream_wait"});
+  result.limited_by = gpu > 0.6 ? "gpu" : gpu < 0.4 ? "host" : "balance";
+  // Errors of the validation cases (README): 2 % where the GPU decides, 15 % where the host does.
+  result.expected_error = 0.02 * gpu + 0.15 * (1 - gpu);
+  for (const TransformReport& report : scenario.what_ifs) {
+    result.expected_error = std::hypot(result.expected_error, report.expected_error);
+  }
+}
+
+}  // namespace
+
+Result make_result(const TracedRun& run, const Scenario& scenario, const ReplayOptions& options,
+                   const SimulatedStep& simulated, const std::optional<EnergySummary>& energy,
+                   const Prediction& p) {
+  Result result;
+  result.trace = run.summary;
+  result.fidelity = run.fidelity;
+  result.scenario = summarize(run, scenario, options);
+  result.what_ifs = scenario.what_ifs;
+  result.events = run.measured_timeline.events + simulated.events;
+  result.step = simulated.metrics;
+  const double samples = result.scenario.batch ? static_cast<double>(*result.scenario.batch) : 1.0;
+  if (result.step.time_us > 0) result.step.throughput_per_s = samples / result.step.time_us * 1e6;
+  result.critical_path = simulated.critical_path;
+  judge(scenario, result);
+  result.energy = energy;
+  add_shares(p, result);
+  if (!p.target) return result;
+  const GpuScale scale = gpu_scale(*p.target);
+  add_gpu_metrics(p.step_counters, scale, p.step.plan, p.isolated_timeline, result);
+  add_levels(p, scale, result);
+  return result;
+}
+
+}  // namespace tandem

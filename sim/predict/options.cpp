@@ -1,0 +1,28 @@
+#include "sim/predict/options.h"
+
+namespace tandem {
+
+void set_mode(std::string_view text, std::string_view compiler, Mode& mode, WhatIfs& what_ifs) {
+  if (text == jit_alias) {
+    mode = Mode::as_traced;
+    what_ifs.set("compile", compiler.empty() ? "inductor" : compiler);
+    return;
+  }
+  for (const Named<Mode>& known : modes()) {
+    if (known.name != text) continue;
+    mode = known.value;
+    return;
+  }
+  throw InputError("command line", "--mode", "\"" + std::string(text) + "\"",
+                   "one of: " + mode_texts(", "));
+}
+
+std::string_view mode_text(Mode mode, const WhatIfs& what_ifs) {
+  return mode == Mode::as_traced && what_ifs.has("compile") ? jit_alias : to_string(mode);
+}
+
+std::string mode_texts(std::string_view separator) {
+  return names_of(modes(), separator).append(separator).append(jit_alias);
+}
+
+}  // namespace tandem

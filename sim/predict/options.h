@@ -1,0 +1,38 @@
+// What a prediction is asked.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "models/runtime/measured_plan.h"
+#include "models/runtime/modes.h"
+#include "models/whatif/transform.h"
+#include "sim/trace/import.h"
+
+namespace tandem {
+
+struct ReplayOptions {
+  std::string trace_path;
+  std::string base_path;  // a second trace of the same model at another batch
+  WhatIfs what_ifs;       // "gpu" also names the traced GPU where no config matches it
+  std::string host = "default";
+  ModeOptions mode;
+  Profiler profiler = Profiler::remove;
+  std::string cache = "warm";  // or "cold": flushed before every kernel
+  std::string counters_path;   // Nsight Compute CSV; empty: the kernel model alone
+  std::string configs;         // folder with gpus/, hosts/ and kernels/
+  ImportOptions import;
+};
+
+/// What users may also write for a mode: the what-if "compile" in the traced mode.
+inline constexpr std::string_view jit_alias = "jit";
+
+/// A mode as users write it: a name of modes(), or jit_alias, which stands for "compile" by
+/// `compiler` (empty: inductor). Errors: InputError that lists the names.
+void set_mode(std::string_view text, std::string_view compiler, Mode& mode, WhatIfs& what_ifs);
+/// What set_mode reads as this.
+std::string_view mode_text(Mode mode, const WhatIfs& what_ifs);
+/// The names that set_mode knows.
+std::string mode_texts(std::string_view separator);
+
+}  // namespace tandem

@@ -1,0 +1,74 @@
+#include "sim/predict/simulated_step.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "models/step/sm_pool.h"
+#include "sim/engine/engine.h"
+#include "sim/predict/kernel_counters.h"
+
+namespace tandem {
+
+namespace {
+
+/// Copies of the step in the steady-state run. The launch queue is full or empty for good after
+/// two.
+constexpr std::size_t steady_copies = 6;
+
+/// Critical path of the last full period of the steady state.
+std::vector<PathShare> period_path(const Trace& trace, const Attribution& attribution,
+                                   const Plan& step, const Plan& repeated, const Timeline& steady,
+                                   Duration period) {
+  const std::size_t end_item = steady_copies * step.items.size();
+  const std::size_t end_work = steady_copies * step.works.size();
+  TimePoint end{};
+  for (std::size_t i = 0; i < end_item; ++i) end = std::max(end, steady.item_end[i]);
+  for (std::size_t w = 0; w < end_work; ++w) end = std::max(end, steady.work_end[w]);
+  const auto links = critical_path(repeated, steady, end - period, end_item, end_work);
+  return summarize_path(trace, attribution, links);
+}
+
+}  // namespace
+
+std::vector<WorkCounters> step_counters(const TracedRun& run, const Scenario& scenario,
+                                        const Step& step, const TraceLaunches& launches,
+                                        const ReplayOptions& options) {
+  std::vector<WorkCounters> counters;
+  if (!scenario.gpu) return counters;
+  if (!scenario.changed) {
+    for (const std::uint32_t row : step.traced_activity) counters.push_back(run.counters[row]);
+    return counters;
+  }
+  LossList known;  // of the kernel model: the traced run has them already
+  counters = kernel_counters(step.trace, launches, *scenario.gpu, run.configs.costs,
+                             run.configs.time, options.cache, known);
+  for (std::size_t i = 0; i < counters.size() && !run.model_counters.empty(); ++i) {
+    const std::uint32_t row = step.traced_activity[i];
+    if (row != no_row) apply_residual(run.counters[row], run.model_counters[row], counters[i]);
+  }
+  return counters;
+}
+
+SimulatedStep simulate_step(const TracedRun& run, const Step& step, const Attribution& attribution,
+                            std::vector<WorkCounters> counters) {
+  SimulatedStep out;
+  const HostModel& host = run.configs.host;
+  out.plan = share_sm_pool(run.pool, places(counters), step);
+  out.counters = std::move(counters);
+  const Plan repeated = repeat(out.plan, steady_copies, host);
+  const Timeline steady = simulate(repeated);
+  const Duration period = steady_period(out.plan, steady, steady_copies);
+  out.isolated = repeat(out.plan, 1, host);
+  out.isolated_timeline = simulate(out.isolated);
+  out.events = steady.events + out.isolated_timeline.events;
+  out.metrics = step_metrics(step.trace, out.plan, steady, steady_copies, period, out.isolated,
+                             out.isolated_timeline);
+  out.critical_path = period_path(step.trace, attribution, out.plan, repeated, steady, period);
+  const std::size_t last_copy = (steady_copies - 1) * out.plan.works.size();
+  for (std::size_t w = 0; w < out.plan.works.size(); ++w) {  // shared SMs included
+    out.plan.works[w].duration = steady.work_end[last_copy + w] - steady.work_begin[last_copy + w];
+  }
+  return out;
+}
+
+}  // namespace tandem

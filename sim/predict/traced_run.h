@@ -1,0 +1,48 @@
+// A trace, read and understood: what all predictions from it share.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "models/arch/gpu_arch.h"
+#include "models/runtime/measured_plan.h"
+#include "models/step/step.h"
+#include "models/whatif/batch/peak_memory.h"
+#include "sim/engine/timeline.h"
+#include "sim/metrics/attribution.h"
+#include "sim/metrics/gpu_metrics.h"
+#include "sim/predict/configs.h"
+#include "sim/predict/options.h"
+#include "sim/predict/result.h"
+#include "sim/trace/links.h"
+
+namespace tandem {
+
+/// What a trace says, whatever the scenario: computed once, shared by many predictions, also from
+/// several threads. `measured` refers to rows of `trace`.
+struct TracedRun {
+  Configs configs;
+  Trace trace;
+  Links links;
+  std::optional<GpuArch> gpu;  // the traced device, if a config describes it
+  TracedPool pool;             // how streams shared the SMs in the trace
+  MeasuredPlan measured;
+  Timeline measured_timeline;
+  std::optional<Attribution> attribution;
+  /// Per activity: measured counters where a report holds them, else the kernel model; empty
+  /// without gpu.
+  std::vector<WorkCounters> counters;
+  std::vector<WorkCounters> model_counters;  // the kernel model's, where a report replaced some
+  Step traced_step;                          // what scenarios start from
+  double shape_item_bytes = 0;       // activations of an item, from shapes alone; with memory
+  std::optional<PeakMemory> memory;  // by batch, where the capture states its peak
+  TraceSummary summary;
+  std::vector<StepFidelity> fidelity;
+  LossList losses;
+};
+
+/// Links, plans and re-simulates the trace as it was measured. Errors: InputError for anything
+/// wrong with the trace, the configs or the options.
+TracedRun analyse(Trace trace, const ReplayOptions& options);
+
+}  // namespace tandem
