@@ -48,6 +48,23 @@ LimitedPower limit_power(const PowerDemand& demand, double limit_w, double clock
   return out;
 }
 
+TraceEnergyModel at_clock(TraceEnergyModel model, double clock_share, double clock_exponent) {
+  const double energy = std::pow(clock_share, clock_exponent);
+  model.sm_active_w *= energy * clock_share;
+  model.tensor_pj_per_flop *= energy;
+  model.fp32_pj_per_flop *= energy;
+  model.instruction_pj *= energy;
+  return model;
+}
+
+AccessEnergies at_clock(AccessEnergies energies, double clock_share, double clock_exponent) {
+  const double energy = std::pow(clock_share, clock_exponent);
+  energies.shared_pj_per_sector *= energy;
+  energies.l1_pj_per_sector *= energy;
+  energies.l2_pj_per_sector *= energy;
+  return energies;
+}
+
 PowerDemand power_demand(const TraceEnergyModel& model, const EnergyWork& work, bool sm_bound) {
   const EnergyBreakdown parts = work_energy(model, work);
   PowerDemand d;

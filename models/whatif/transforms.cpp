@@ -5,6 +5,7 @@
 
 #include "models/arch/gpu_config.h"
 #include "models/whatif/batch/transform.h"
+#include "models/whatif/clock/transform.h"
 #include "models/whatif/compile/transform.h"
 #include "models/whatif/gpu/transform.h"
 #include "models/whatif/precision/transform.h"
@@ -14,10 +15,8 @@ namespace tandem {
 
 std::span<const Transform> transforms() {
   static const std::array table{
-      precision_transform(),
-      batch_transform(),
-      compile_transform(),
-      gpu_transform(),
+      precision_transform(), batch_transform(), compile_transform(),
+      gpu_transform(),       clock_transform(),
   };
   return table;
 }

@@ -1,8 +1,10 @@
 #include "sim/predict/step_energy.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
+#include "models/arch/gpu_config.h"
 #include "models/kernel/counters/cost_model.h"
 #include "models/step/energy_works.h"
 #include "models/step/launches.h"
@@ -58,14 +60,20 @@ std::vector<EnergyWork> energy_works(const TracedRun& a, const GpuArch& gpu, con
   return energy;
 }
 
-/// Constants of the target; those of another chip, or of this one with other numbers, are known
-/// less well.
+/// Constants of the target at its clock; those of another chip, or of this one with other numbers,
+/// are known less well.
 EnergyConfig energy_of(const TracedRun& a, const GpuArch& gpu) {
   EnergyConfig config = find_energy(a.configs.energies, gpu);
   const bool overridden =
       std::any_of(gpu.origins.begin(), gpu.origins.end(),
                   [](const Provenance& p) { return p.source.starts_with("override: "); });
   if (overridden || config.of_base) widen(config, a.configs.retarget.errors.energy_constants);
+  const double share = gpu.boost_clock_mhz / find_gpu(a.configs.gpus, gpu.name).boost_clock_mhz;
+  if (share != 1) {
+    const double exponent = a.configs.work_rules.clock_exponent;
+    config.trace = at_clock(std::move(config.trace), share, exponent);
+    config.access = at_clock(std::move(config.access), share, exponent);
+  }
   return config;
 }
 

@@ -59,6 +59,27 @@ TEST(PowerLimit, MemoryAloneCannotBeSlowedDown) {
   EXPECT_EQ(p.power_limited_share, 0);
 }
 
+TEST(PowerLimit, EnergyAtALowerClock) {
+  TraceEnergyModel model;
+  model.static_w = 100, model.sm_active_w = 1, model.dram_pj_per_byte = 10;
+  model.tensor_pj_per_flop = 1, model.fp32_pj_per_flop = 8, model.instruction_pj = 40;
+  const TraceEnergyModel half = at_clock(model, 0.5, 2);
+  EXPECT_EQ(half.static_w, 100);
+  EXPECT_EQ(half.dram_pj_per_byte, 10);
+  EXPECT_DOUBLE_EQ(half.fp32_pj_per_flop, 2);  // energy goes with the square: / 4
+  EXPECT_DOUBLE_EQ(half.tensor_pj_per_flop, 0.25);
+  EXPECT_DOUBLE_EQ(half.instruction_pj, 10);
+  EXPECT_DOUBLE_EQ(half.sm_active_w, 0.125);  // power with the cube: / 8
+  // A kernel on one SM that takes 10 us at the full clock and 20 us at half of it.
+  EnergyWork work;
+  work.duration_us = work.sm_active_us = 10, work.fp32_flop = 1e9;
+  const double full_j = total_j(work_energy(model, work));  // 10e-6 + 8e-3
+  work.duration_us = work.sm_active_us = 20;
+  const double half_j = total_j(work_energy(half, work));  // 2.5e-6 + 2e-3
+  EXPECT_NEAR(full_j, 8.01e-3, 1e-9);
+  EXPECT_NEAR(half_j, full_j / 4, 1e-9);
+}
+
 LimitedPower large_gemm(const std::string& gpu_name, double tflops, double flop, double bytes) {
   const GpuCatalogue gpus = load_catalogue(root + "/configs/gpus");
   const GpuArch& gpu = find_gpu(gpus, gpu_name);

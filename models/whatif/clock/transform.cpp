@@ -1,0 +1,138 @@
+#include "models/whatif/clock/transform.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "models/kernel/time/kernel_time.h"
+#include "models/step/launches.h"
+#include "models/step/op_nesting.h"
+
+namespace tandem {
+
+namespace {
+
+/// Nobody has measured energy over clock further down than this share of the highest clock.
+constexpr double least_measured_share = 0.75;
+
+/// The GPU while its SMs are held at `mhz`: below the clock of a long load on the tensor cores that
+/// load no longer lowers it. Memory has a clock of its own.
+GpuArch locked(GpuArch gpu, double mhz) {
+  gpu.boost_clock_mhz = mhz;
+  gpu.tensor_clock_mhz = std::min(gpu.tensor_clock_mhz, mhz);
+  gpu.base_clock_mhz = std::min(gpu.base_clock_mhz, mhz);
+  return gpu;
+}
+
+/// Time at the lower clock over time before, by the laws of time; 1 for what has none.
+struct Slowdown {
+  double ratio = 1;
+  double error = 0;  // of the ratio
+  bool known = false;
+};
+
+Slowdown slowdown(const KernelLaunch& launch, double bytes, const GpuArch& before,
+                  const GpuArch& after, const TimeConstants& constants) {
+  const TimedLaunch timed = timed_launch(launch, bytes);
+  const KernelTime was = kernel_time(timed, before, constants);
+  const KernelTime is = kernel_time(timed, after, constants);
+  if (was.confidence <= 0 || is.confidence <= 0 || was.time_us <= 0) return {};
+  const double ratio = std::max(1.0, is.time_us / was.time_us);
+  // A ratio errs where the law takes the wrong part of the time for one that follows the clock.
+  return {ratio, (ratio - 1) * (1 - std::min(was.confidence, is.confidence)), true};
+}
+
+struct ClockReport {
+  double following_share = 0, unmodelled_share = 0;
+  double error = 0;
+  double slowdown = 1;
+};
+
+/// Every kernel of the step lasts as its law says for the lower clock. Equal launches are timed
+/// once.
+ClockReport slow_down(const GpuArch& before, const GpuArch& after, const TimeConstants& constants,
+                      Step& step) {
+  const TraceLaunches launches(step.trace, step.links, nest_ops(step.trace, step.links).of_call);
+  std::vector<Slowdown> known(launches.shapes());
+  std::vector<bool> done(launches.shapes(), false);
+  ClockReport report;
+  double was_us = 0, is_us = 0;
+  for (const DeviceWork& work : step.plan.works) {
+    const std::uint32_t row = work.source;
+    Duration& duration = step.trace.activities.duration[row];
+    const double us = to_us(duration);
+    was_us += us;
+    is_us += us;
+    if (step.trace.activities.kind[row] != ActivityKind::kernel) continue;
+    const std::uint32_t shape = launches.shape_of(row);
+    if (!done[shape]) {
+      const auto bytes = static_cast<double>(step.trace.activities.bytes[row]);
+      known[shape] = slowdown(launches.launch(row), bytes, before, after, constants);
+      done[shape] = true;
+    }
+    const Slowdown& s = known[shape];
+    report.unmodelled_share += s.known ? 0 : us;
+    report.following_share += s.ratio > 1 ? us : 0;
+    report.error += us * s.error;
+    is_us += us * (s.ratio - 1);
+    duration = scale(duration, s.ratio);
+  }
+  retime_plan(step);
+  if (was_us <= 0) return report;
+  report.following_share /= was_us;
+  report.unmodelled_share /= was_us;
+  report.error /= is_us;
+  report.slowdown = is_us / was_us;
+  return report;
+}
+
+void check_range(const GpuArch& gpu, double mhz) {
+  if (mhz <= gpu.boost_clock_mhz) return;
+  throw InputError(
+      "command line", "--clock", fmt::format("{} MHz", mhz),
+      fmt::format("at most {} MHz, boost_clock_mhz of {}", gpu.boost_clock_mhz, gpu.name));
+}
+
+std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
+  const double mhz = parse_number("clock", in.asked.get("clock"));
+  const GpuArch before = *out.gpu;
+  check_range(before, mhz);
+  if (mhz == before.boost_clock_mhz) return {};
+  out.gpu = locked(before, mhz);
+  const ClockReport r = slow_down(before, *out.gpu, in.time, out.step);
+  out.changed = true;
+  out.losses.add(
+      "clock_below_measured", Severity::warning,
+      "energy over clock was measured from three quarters of the highest clock up; further "
+      "down it is extrapolated, and the step's lowest voltage is not known",
+      mhz < least_measured_share * before.boost_clock_mhz ? 1 : 0);
+  TransformReport report;
+  report.from = fmt::format("{} MHz", before.boost_clock_mhz);
+  report.to = fmt::format("{} MHz", mhz);
+  report.expected_error = r.error;
+  report.values = {
+      {"clock_mhz", "MHz", "clock of the SMs", mhz},
+      {"slowdown", "ratio", "times the GPU time", r.slowdown, true},
+      {"following_share", "share", "of the GPU time follows the clock", r.following_share, true},
+      {"unmodelled_share", "share", "of the GPU time has no law and stays", r.unmodelled_share,
+       true},
+  };
+  return report;
+}
+
+}  // namespace
+
+Transform clock_transform() {
+  return {.name = "clock",
+          .json = "clock",
+          .doc =
+              "a locked clock of the SMs: kernels that the SMs limit and all energy spent on the "
+              "SMs follow it; memory, links and host stay",
+          .options = {{.name = "clock",
+                       .kind = OptionKind::number,
+                       .doc = "lock the clock of the SMs to this many MHz"}},
+          .apply = apply};
+}
+
+}  // namespace tandem

@@ -1,0 +1,10 @@
+// The row of transforms() for a locked clock of the SMs.
+#pragma once
+
+#include "models/whatif/transform.h"
+
+namespace tandem {
+
+Transform clock_transform();
+
+}  // namespace tandem
