@@ -151,19 +151,6 @@ class Binder {
  private:
   using Candidates = std::vector<std::uint32_t>;
 
-  const OpTensors& operands(const FlowOp& op) {
-    const HostOps& ops = step_.trace.ops;
-    const StringId dims = ops.dims[op.op], types = ops.types[op.op], strides = ops.strides[op.op];
-    const std::uint64_t key = (std::uint64_t{dims.value} << 32U | types.value) ^
-                              (strides.valid() ? std::uint64_t{strides.value} << 20U : 0);
-    const auto [it, fresh] = parsed_.try_emplace(key);
-    if (fresh) {
-      it->second = parse_tensors(text_of(step_.trace, dims), text_of(step_.trace, types),
-                                 text_of(step_.trace, strides));
-    }
-    return it->second;
-  }
-
   Candidates& known(std::int64_t elements, DataType type) {
     return by_key_[static_cast<std::uint64_t>(elements) << 5U | static_cast<std::uint64_t>(type)];
   }
@@ -297,15 +284,13 @@ class Binder {
     FlowOp& op = flow_.ops[i];
     op.first_input = static_cast<std::uint32_t>(flow_.inputs.size());
     op.first_output = static_cast<std::uint32_t>(flow_.outputs.size());
-    const HostOps& ops = step_.trace.ops;
-    if (op.kind == FlowKind::optimizer || !ops.dims[op.op].valid()) return;
+    const Operands& in = operands_of(step_.trace, op.op);
+    if (op.kind == FlowKind::optimizer || !in.has_shapes) return;
     if (op.root != node_) node_ = op.root, gradient_ = no_row;
-    const OpTensors& in = operands(op);
-    const std::string_view name = text_of(step_.trace, ops.name[op.op]);
-    bind_inputs(op, rules_.of(op.op), in);
+    const std::string_view name = text_of(step_.trace, step_.trace.ops.name[op.op]);
+    bind_inputs(op, rules_.of(op.op), in.tensors);
     shapes_.clear();
-    output_shapes(op.kind, name, in, parse_arguments(text_of(step_.trace, ops.concrete[op.op])),
-                  shapes_);
+    output_shapes(op.kind, name, in.tensors, in.arguments, shapes_);
     for (const OutputShape& s : shapes_) {
       if (s.type != DataType::unknown) flow_.outputs.push_back(add(s.elements, s.type, i));
     }
@@ -316,7 +301,6 @@ class Binder {
   Rules& rules_;
   Dataflow& flow_;
   std::unordered_map<std::uint64_t, Candidates> by_key_;
-  std::unordered_map<std::uint64_t, OpTensors> parsed_;
   Candidates unshaped_;
   std::vector<bool> core_reads_;     // per tensor
   std::uint32_t node_ = no_row;      // root of the operation at hand

@@ -95,8 +95,7 @@ struct Dataflow {
   }
 };
 
-/// Operations without shapes have neither inputs nor outputs. Errors: InputError if operand texts
-/// are not what the profiler writes.
+/// Operations without shapes have neither inputs nor outputs.
 Dataflow dataflow(const Step& step);
 
 /// What `name` ("aten::addmm") does; `cast` for copies whatever their types.

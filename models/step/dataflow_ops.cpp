@@ -114,23 +114,20 @@ std::int64_t pooled(std::int64_t size, std::int64_t kernel, std::int64_t stride,
   return size + 2 * pad < span || stride < 1 ? 0 : (size + 2 * pad - span) / stride + 1;
 }
 
-std::int64_t entry(const std::vector<std::int64_t>& values, std::size_t i, std::int64_t fallback) {
+using Integers = std::span<const std::int64_t>;
+using Arguments = std::span<const Argument>;
+
+Integers integers(Arguments arguments, std::size_t position) {
+  return position < arguments.size() ? integers_of(arguments[position]) : Integers{};
+}
+
+std::int64_t entry(Integers values, std::size_t i, std::int64_t fallback) {
   return values.empty() ? fallback : values[std::min(i, values.size() - 1)];
 }
 
-using Arguments = std::span<const std::string_view>;
-
-std::vector<std::int64_t> integers(Arguments arguments, std::size_t position) {
-  return position < arguments.size() ? parse_integers(arguments[position])
-                                     : std::vector<std::int64_t>{};
-}
-
 /// Output pixels of windows over the spatial dimensions of `x`, times images and `channels`.
-std::int64_t window_outputs(const TensorShape& x, std::int64_t channels,
-                            const std::vector<std::int64_t>& kernel,
-                            const std::vector<std::int64_t>& stride,
-                            const std::vector<std::int64_t>& pad,
-                            const std::vector<std::int64_t>& dilation) {
+std::int64_t window_outputs(const TensorShape& x, std::int64_t channels, Integers kernel,
+                            Integers stride, Integers pad, Integers dilation) {
   std::int64_t out = x.dims[0] * channels;
   for (std::size_t i = 2; i < x.rank; ++i) {
     out *= pooled(x.dims[i], entry(kernel, i - 2, 1), entry(stride, i - 2, entry(kernel, i - 2, 1)),
@@ -147,9 +144,10 @@ OutputShape convolution_output(std::string_view name, const OpTensors& in, Argum
   std::size_t stride = 3, pad = 4;
   if (name.find("cudnn_convolution") != name.npos) stride = 3, pad = 2;
   if (name.find("depthwise") != name.npos) stride = 4, pad = 5;
-  const bool known = arguments.size() > std::max(stride, pad) && !arguments[stride].empty();
+  const bool known = arguments.size() > std::max(stride, pad) &&
+                     !std::holds_alternative<std::monostate>(arguments[stride]);
   if (!known || name.find("transpose") != name.npos) return {0, x->type};
-  const std::vector<std::int64_t> taps(w->dims.begin() + 2, w->dims.begin() + w->rank);
+  const Integers taps(w->dims.data() + 2, w->rank < 2 ? 0 : w->rank - 2U);
   const std::size_t dilation = std::max(stride, pad) + 1;
   return {window_outputs(*x, w->dims[0], taps, integers(arguments, stride),
                          integers(arguments, pad), integers(arguments, dilation)),
@@ -168,7 +166,7 @@ OutputShape pooling_output(std::string_view name, const OpTensors& in, Arguments
   }
   const bool average = name.find("avg") != name.npos;
   return {window_outputs(*x, x->dims[1], kernel, integers(arguments, 2), integers(arguments, 3),
-                         average ? std::vector<std::int64_t>{} : integers(arguments, 4)),
+                         average ? Integers{} : integers(arguments, 4)),
           x->type};
 }
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "models/ops/tensors.h"
 #include "models/step/dataflow.h"
+#include "sim/core/operands.h"
 
 namespace tandem {
 
@@ -32,8 +32,8 @@ struct OutputShape {
   std::int64_t elements = 0;  // 0: the trace does not tell
   DataType type = DataType::unknown;
 };
-/// `arguments`: texts of `Concrete Inputs`, may be empty. Appends to `out`.
+/// `arguments`: values by position, may be empty. Appends to `out`.
 void output_shapes(FlowKind kind, std::string_view name, const OpTensors& operands,
-                   std::span<const std::string_view> arguments, std::vector<OutputShape>& out);
+                   std::span<const Argument> arguments, std::vector<OutputShape>& out);
 
 }  // namespace tandem

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "models/kernel/classify/classify.h"
-#include "models/ops/tensors.h"
 #include "sim/core/error.h"
+#include "sim/core/operands.h"
 #include "sim/trace/links.h"
 #include "sim/trace/trace.h"
 
@@ -27,7 +27,7 @@ class TraceLaunches {
   /// Number of the activity's description; equal launches have equal numbers.
   std::uint32_t shape_of(std::uint32_t activity) const { return shape_of_[activity]; }
   std::size_t shapes() const { return launches_.size(); }
-  /// Kernels whose name no rule knows, and operations whose shapes could not be read.
+  /// Kernels whose name no rule knows.
   const LossList& losses() const { return losses_; }
 
  private:
@@ -38,7 +38,6 @@ class TraceLaunches {
 
   const Trace& trace_;
   std::vector<KernelLaunch> launches_;  // without durations
-  std::vector<OpTensors> tensors_;      // parallel to launches_
   std::vector<std::uint32_t> shape_of_;
   std::unordered_map<std::uint64_t, KernelClass> classes_;
   LossList losses_;

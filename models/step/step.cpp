@@ -9,10 +9,12 @@ namespace {
 
 using Rows = std::vector<std::uint32_t>;
 
-/// Rows of one trace's columns, appended to those of another, with texts interned anew.
+/// Rows of one trace's columns, appended to those of another, with texts and operands interned
+/// anew.
 class RowCopy {
  public:
-  RowCopy(const Trace& from, Trace& to) : from_(from), to_(to), texts_(from.strings.size()) {}
+  RowCopy(const Trace& from, Trace& to)
+      : from_(from), to_(to), texts_(from.strings.size()), operands_(from.operands.size()) {}
 
   template <class T>
   void operator()(const Column<T>& from, Column<T>& to, const Rows& rows) {
@@ -31,10 +33,17 @@ class RowCopy {
     if (!known.valid()) known = to_.strings.intern(from_.strings.get(id));
     return known;
   }
+  OperandsId value(OperandsId id) {
+    if (!id.valid()) return id;
+    OperandsId& known = operands_[id.index()];
+    if (!known.valid()) known = to_.operands.share(from_.operands, id);
+    return known;
+  }
 
   const Trace& from_;
   Trace& to_;
   std::vector<StringId> texts_;
+  std::vector<OperandsId> operands_;
 };
 
 void copy_ops(const HostOps& from, HostOps& to, const Rows& rows, RowCopy& copy) {
@@ -45,10 +54,7 @@ void copy_ops(const HostOps& from, HostOps& to, const Rows& rows, RowCopy& copy)
   copy(from.external_id, to.external_id, rows);
   copy(from.sequence, to.sequence, rows);
   copy(from.forward_thread, to.forward_thread, rows);
-  copy(from.dims, to.dims, rows);
-  copy(from.types, to.types, rows);
-  copy(from.strides, to.strides, rows);
-  copy(from.concrete, to.concrete, rows);
+  copy(from.operands, to.operands, rows);
 }
 
 void copy_calls(const RuntimeCalls& from, RuntimeCalls& to, const Rows& rows, RowCopy& copy) {

@@ -31,6 +31,10 @@ struct TensorShape {
   std::int64_t expanded = 1;  // elements that share storage (stride 0): numel / expanded are unique
   bool channels_last = false;  // an image batch in NHWC order
   std::int64_t elements() const;
+  friend bool operator==(const TensorShape&, const TensorShape&) = default;
 };
+
+/// Whether the strides are those of an image batch in NHWC order.
+bool has_channels_last(const TensorShape& shape);
 
 }  // namespace tandem

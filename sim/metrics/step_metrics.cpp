@@ -192,23 +192,11 @@ std::vector<StepFidelity> fidelity(const Trace& trace, const Links& links, const
 
 namespace {
 
-/// The `n`-th list of numbers in a text like [[32,3,224,224],[64,3,7,7]]; its first number.
-std::optional<std::int64_t> leading_dimension(std::string_view dims, int n) {
-  std::size_t at = 1;
-  for (int i = 0;; ++i) {
-    at = dims.find('[', at);
-    if (at == std::string_view::npos) return {};
-    if (i == n) break;
-    at = dims.find(']', at);
-    if (at == std::string_view::npos) return {};
-  }
-  std::int64_t value = 0;
-  std::size_t i = at + 1;
-  while (i < dims.size() && dims[i] >= '0' && dims[i] <= '9' && value < 1'000'000'000) {
-    value = value * 10 + (dims[i++] - '0');
-  }
-  if (i == at + 1 || value < 1) return {};
-  return value;
+/// The first dimension of the tensor at argument `position`.
+std::optional<std::int64_t> leading_dimension(const Operands& operands, std::size_t position) {
+  const TensorShape* const tensor = operands.tensors.at(position);
+  if (tensor == nullptr || tensor->rank == 0 || tensor->dims[0] < 1) return {};
+  return tensor->dims[0];
 }
 
 }  // namespace
@@ -228,7 +216,7 @@ bool is_compiled(const Trace& trace) {
 std::optional<std::int64_t> batch_size(const Trace& trace, const Links& links) {
   const TimePoint from = links.steps.front().begin;
   std::uint32_t first = no_row;
-  int input = 0;
+  std::size_t input = 0;
   for (std::uint32_t i = 0; i < trace.ops.size(); ++i) {
     if (trace.ops.begin[i] < from ||
         (first != no_row && trace.ops.begin[i] >= trace.ops.begin[first])) {
@@ -240,8 +228,8 @@ std::optional<std::int64_t> batch_size(const Trace& trace, const Links& links) {
                        name == "aten::linear" || name == "aten::addmm" ||
                        name == "aten::convolution" || name == "aten::cudnn_convolution";
     if (!embedding && !layer) continue;
-    const int which = embedding || name == "aten::addmm" ? 1 : 0;
-    if (!leading_dimension(trace.strings.get(trace.ops.dims[i]), which)) continue;
+    const std::size_t which = embedding || name == "aten::addmm" ? 1 : 0;
+    if (!leading_dimension(operands_of(trace, i), which)) continue;
     first = i;
     input = which;
   }
@@ -249,7 +237,7 @@ std::optional<std::int64_t> batch_size(const Trace& trace, const Links& links) {
   // Compiled code merges the batch with other dimensions before its products.
   const bool product = trace.strings.get(trace.ops.name[first]) == "aten::addmm";
   if (product && is_compiled(trace)) return {};
-  return leading_dimension(trace.strings.get(trace.ops.dims[first]), input);
+  return leading_dimension(operands_of(trace, first), input);
 }
 
 }  // namespace tandem

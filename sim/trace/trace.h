@@ -9,6 +9,7 @@
 #include "sim/core/device.h"
 #include "sim/core/error.h"
 #include "sim/core/ids.h"
+#include "sim/core/operand_table.h"
 #include "sim/core/string_table.h"
 #include "sim/core/time.h"
 
@@ -61,10 +62,7 @@ struct HostOps {
   Column<std::int64_t> external_id;     // -1: none
   Column<std::int64_t> sequence;        // autograd sequence number, -1: none
   Column<std::int64_t> forward_thread;  // `Fwd thread id`, 0: this is a forward op
-  Column<StringId> dims;                // JSON text of `Input Dims`, compact, e.g. [[32,3],[]]
-  Column<StringId> types;               // JSON text of `Input type`
-  Column<StringId> strides;             // JSON text of `Input Strides`
-  Column<StringId> concrete;            // JSON text of `Concrete Inputs`
+  Column<OperandsId> operands;          // what it was called with; invalid: not recorded
   std::size_t size() const { return begin.size(); }
 };
 
@@ -139,6 +137,7 @@ struct Trace {
   std::vector<Stream> streams;
   std::vector<LaunchGeometry> geometries;
   StringTable strings;
+  OperandTable operands;
 
   HostOps ops;
   RuntimeCalls calls;
@@ -154,7 +153,12 @@ inline std::string_view text_of(const Trace& trace, StringId id) {
   return id.valid() ? trace.strings.get(id) : std::string_view{};
 }
 
-/// Bytes held by the columns and the string table: the yardstick of the ingest memory bound.
+/// What an operation was called with; nothing if that was not recorded.
+inline const Operands& operands_of(const Trace& trace, std::size_t op) {
+  return trace.operands.get(trace.ops.operands[op]);
+}
+
+/// Bytes held by the columns and the tables: the yardstick of the ingest memory bound.
 std::size_t memory_bytes(const Trace& trace);
 
 }  // namespace tandem

@@ -308,6 +308,33 @@ INSTANTIATE_TEST_SUITE_P(
         BadRow{R"("name": "gemm", )", "", "missing_name", warning, 2},
         BadRow{"gemm", R"(ge\xmm)", "invalid_escape", warning, 2}));
 
+// The event that is read stays; what it was called with counts as not recorded.
+TEST(BadOperands, AreCountedWithFileAndEvent) {
+  const auto event = [](std::string_view args) {
+    return R"({"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1,"dur":1,"args":{)" +
+           std::string(args) + "}}";
+  };
+  const std::string nested = std::string(1000, '[') + std::string(1000, ']');
+  std::size_t tried = 0;
+  for (const std::string& args :
+       {std::string(R"("Input Dims": [[64,"x"]])"), std::string(R"("Input Dims": "")"),
+        std::string(R"("Input Dims": [[1.5]])"),
+        std::string(R"("Input Dims": [[99999999999999999999]])"),
+        std::string(R"("Input type": [[1]])"), std::string(R"("Concrete Inputs": [1])"),
+        "\"Input Dims\": " + nested}) {
+    const Trace t = import_text(
+        kineto(event(R"("Input Dims": [[8]])") + "," + event(args) + "," + event(args)));
+    ASSERT_EQ(t.ops.size(), 3u) << args;
+    EXPECT_TRUE(t.ops.operands[0].valid());
+    EXPECT_FALSE(t.ops.operands[1].valid()) << args;
+    EXPECT_EQ(t.losses.count("op_shapes_unreadable"), 2) << args;
+    EXPECT_HAS(t.losses.all().front().description, "(event 2)");
+    EXPECT_HAS(t.losses.all().front().description, "found `");
+    ++tried;
+  }
+  EXPECT_EQ(tried, 7u);
+}
+
 TEST(BadRow, HostEventsWithoutAThread) {
   const Trace t = import_text(
       kineto(kernel_event() +

@@ -72,14 +72,6 @@ TEST(WhatifBatchBadInput, TwoBasesOfOneModelAtTwoBatches) {
   EXPECT_TRUE(has(error(other, 128), "operations in common"));
 }
 
-TEST(WhatifBatchBadInput, UnreadableShapesAreCounted) {
-  BatchTraceMaker base(64);
-  base.trace.ops.dims[0] = base.trace.strings.intern("[[64,");
-  LossList losses;
-  with_batch(base.trace, base.links, 64, options_for(128), losses);
-  EXPECT_EQ(losses.count("op_shapes_unreadable"), 1);
-}
-
 TEST(WhatifBatchBadInput, ConstantsAreAllNamedAndAllThere) {
   const std::string source = source_path("configs/kernels/batch.json");
   const std::string path = testing::TempDir() + "/batch_law_test.json";

@@ -64,7 +64,7 @@ TEST(WhatifBatchProperty, ThereAndBackRestoresTheShapes) {
   LossList losses;
   const Trace back = with_batch(there, base.links, 96, options_for(64), losses);
   for (std::uint32_t i = 0; i < back.ops.size(); ++i) {
-    EXPECT_EQ(back.strings.get(back.ops.dims[i]), base.trace.strings.get(base.trace.ops.dims[i]));
+    EXPECT_EQ(operands_of(back, i), operands_of(base.trace, i));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "sim/trace/importers/api_names.h"
+#include "sim/trace/importers/kineto/operands.h"
 #include "sim/trace/trace.h"
 
 namespace tandem::test {
@@ -37,11 +38,13 @@ class TraceMaker {
     o.external_id.push_back(external_id);
     o.sequence.push_back(-1);
     o.forward_thread.push_back(0);
-    o.dims.push_back(dims.empty() ? StringId{} : trace.strings.intern(dims));
-    o.types.push_back({});
-    o.strides.push_back({});
-    o.concrete.push_back({});
+    o.operands.push_back({});
+    if (!dims.empty()) operands(row(o), {dims, "", "", ""});
     return row(o);
+  }
+  /// Gives an operation operands, as Kineto writes them.
+  void operands(std::uint32_t op, const kineto::OperandTexts& texts) {
+    trace.ops.operands[op] = trace.operands.intern(kineto::parse_operands(texts));
   }
   std::uint32_t call(std::string_view name, double begin_us, double us,
                      std::int64_t correlation = -1, std::size_t thread = 0) {

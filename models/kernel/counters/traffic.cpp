@@ -46,13 +46,13 @@ Flow plain_flow(const CostInput& in) {
 }
 
 // Operand bytes; those of multi-tensor kernels follow from their functor.
-struct Operands {
+struct OperandBytes {
   double read = 0, written = 0;
 };
 
-Operands operand_bytes(const CostInput& in) {
+OperandBytes operand_bytes(const CostInput& in) {
   const KernelWork& w = in.launch.work;
-  Operands out{w.read_bytes, w.write_bytes * in.features.splits};
+  OperandBytes out{w.read_bytes, w.write_bytes * in.features.splits};
   const KernelTraits& t = in.launch.traits;
   if (in.launch.family != KernelFamily::optimizer || t.functor == 0) return out;
   const CostRow* functor = in.constants.functor(t, t.data);
@@ -75,7 +75,7 @@ double refetched(const CostInput& in, double read, double passes) {
 
 // Cold caches: every operand byte comes from DRAM once. Lines are evicted in the order of use, so
 // of the last bytes that passed through L2 the written share stays there, dirty.
-void add_dram(const CostInput& in, const Operands& bytes, double passes, KernelCost& cost) {
+void add_dram(const CostInput& in, const OperandBytes& bytes, double passes, KernelCost& cost) {
   const double read = bytes.read + refetched(in, bytes.read, passes);
   const double total = read + (in.launch.work.in_place ? 0 : bytes.written);
   const double resident = 2 * static_cast<double>(in.gpu.l2_dirty_bytes);
@@ -89,7 +89,7 @@ void add_dram(const CostInput& in, const Operands& bytes, double passes, KernelC
 void add_traffic(const CostInput& in, CacheState, KernelCost& cost) {
   const KernelFeatures& f = in.features;
   const bool matrix = is_matrix(in) && in.row != nullptr;
-  const Operands bytes = operand_bytes(in);
+  const OperandBytes bytes = operand_bytes(in);
   Flow flow = matrix ? matrix_flow(in) : plain_flow(in);
   if (in.launch.family == KernelFamily::optimizer) {
     flow = {bytes.read, bytes.written, bytes.read, bytes.written};

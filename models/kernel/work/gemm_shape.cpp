@@ -83,13 +83,13 @@ void orient(const KernelTraits& t, const LaunchGeometry& geometry, MatrixProblem
 std::int64_t option(const OpContext& context, std::size_t argument, std::size_t i,
                     std::int64_t fallback) {
   if (argument >= context.arguments.size()) return fallback;
-  const auto values = parse_integers(context.arguments[argument]);
+  const auto values = integers_of(context.arguments[argument]);
   if (values.empty()) return fallback;
   return values[std::min(i, values.size() - 1)];
 }
 
 bool flag(const OpContext& context, std::size_t argument) {
-  return argument < context.arguments.size() && context.arguments[argument] == "True";
+  return argument < context.arguments.size() && context.arguments[argument] == Argument(true);
 }
 
 MatrixProblem matrix_problem(const KernelClass& kernel, const OpContext& context) {

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "models/kernel/classify/classify.h"
-#include "models/ops/tensors.h"
+#include "sim/core/operands.h"
 
 namespace tandem {
 
@@ -16,7 +16,7 @@ namespace tandem {
 struct OpContext {
   std::string_view op;  // innermost operation
   const OpTensors& tensors;
-  std::span<const std::string_view> arguments;  // texts of `Concrete Inputs`; may be empty
+  std::span<const Argument> arguments;  // values by position; may be empty
   const LaunchGeometry& geometry;
 };
 

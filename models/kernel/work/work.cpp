@@ -145,7 +145,7 @@ KernelWork pool_work(const KernelClass& kernel, const OpContext& context) {
   double ratio = 1;
   for (const std::size_t argument : {std::size_t{2}, std::size_t{1}}) {
     if (argument >= context.arguments.size()) continue;
-    const auto step = parse_integers(context.arguments[argument]);
+    const auto step = integers_of(context.arguments[argument]);
     if (step.empty()) continue;
     ratio = static_cast<double>(step[0]) * static_cast<double>(step.back());
     break;

@@ -88,7 +88,7 @@ double rows_of(const TensorShape& t, int row_dims) {
 double reduction_outputs(const TensorShape& t, const OpContext& context) {
   if (context.arguments.size() < 2 || t.rank == 0) return 1;
   double outputs = static_cast<double>(t.elements());
-  const auto dims = parse_integers(context.arguments[1]);
+  const auto dims = integers_of(context.arguments[1]);
   if (dims.empty()) return 1;
   for (const std::int64_t d : dims) {
     const std::int64_t i = d < 0 ? d + t.rank : d;
@@ -102,7 +102,8 @@ double reduction_outputs(const TensorShape& t, const OpContext& context) {
 // Runs of neighbouring reduced dimensions: {0, 2, 3} has two, whose indices are computed.
 int reduced_groups(const OpContext& context) {
   if (context.arguments.size() < 2) return 1;
-  auto dims = parse_integers(context.arguments[1]);
+  const auto listed = integers_of(context.arguments[1]);
+  std::vector<std::int64_t> dims(listed.begin(), listed.end());
   std::sort(dims.begin(), dims.end());
   int groups = dims.empty() ? 1 : 0;
   for (std::size_t i = 0; i < dims.size(); ++i) {

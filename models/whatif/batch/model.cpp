@@ -138,24 +138,17 @@ void BatchModel::require_batch(std::int64_t batch) const {
 }
 
 void BatchModel::resize_ops(std::int64_t batch, Trace& out) const {
-  std::vector<StringId> dims(ops_.size()), strides(ops_.size());
-  std::vector<bool> done(ops_.size(), false);
+  std::vector<OperandsId> resized(ops_.size());
   for (std::uint32_t row = 0; row < out.ops.size(); ++row) {
     const std::uint32_t number = ops_.number(row);
     const BatchOp& op = ops_.op(number);
     if (!op.grows()) continue;
-    if (!done[number]) {
-      done[number] = true;
-      const std::string text(trace_.strings.get(trace_.ops.dims[row]));
-      dims[number] = out.strings.intern(resize_dims(text, op, base_batch_, batch));
-      strides[number] = trace_.ops.strides[row];
-      if (strides[number].valid()) {
-        strides[number] = out.strings.intern(
-            resize_strides(trace_.strings.get(strides[number]), op, base_batch_, batch));
-      }
+    if (!resized[number].valid()) {
+      Operands operands = operands_of(trace_, row);
+      operands.tensors = resize_layout(op, base_batch_, batch);
+      resized[number] = out.operands.intern(std::move(operands));
     }
-    out.ops.dims[row] = dims[number];
-    out.ops.strides[row] = strides[number];
+    out.ops.operands[row] = resized[number];
   }
 }
 
@@ -196,7 +189,6 @@ Trace BatchModel::at(std::int64_t batch, LossList& losses, BatchReport* report) 
     }
   }
   resize_ops(batch, out);
-  losses.merge(ops_.losses());
   if (!shapes_recorded_) {
     losses.add("batch_without_shapes", Severity::warning,
                "operand shapes were not recorded: every kernel but the optimizer's was taken to "

@@ -25,8 +25,9 @@ Reduction reduction_of(const BatchKernel& k, const OpTensors& tensors) {
   Reduction r;
   const TensorShape* t = tensors.at(0);
   if (t == nullptr || k.op->axis[0] < 0) return r;
-  std::vector<std::int64_t> dims;
-  if (k.op->arguments.size() > 1) dims = parse_integers(k.op->arguments[1]);
+  const auto listed = k.op->arguments.size() > 1 ? integers_of(k.op->arguments[1])
+                                                 : std::span<const std::int64_t>{};
+  std::vector<std::int64_t> dims(listed.begin(), listed.end());
   if (dims.empty()) {
     for (int i = 0; i < t->rank; ++i) dims.push_back(i);
   }

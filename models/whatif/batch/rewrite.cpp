@@ -1,79 +1,45 @@
 #include "models/whatif/batch/rewrite.h"
 
-#include <charconv>
-#include <vector>
+#include <algorithm>
 
 namespace tandem {
 namespace {
 
-using Integers = std::vector<std::int64_t>;
-
-// Copies `text` and lets `change(i, list)` alter the i-th non-empty list of integers.
-template <class Change>
-std::string rewrite_lists(std::string_view text, const Change& change) {
-  std::string out;
-  std::size_t tensor = 0;
-  for (std::size_t i = 0; i < text.size();) {
-    const bool digit = text[i] >= '0' && text[i] <= '9';
-    if (!digit || (i > 0 && text[i - 1] != '[')) {
-      out += text[i++];
-      continue;
-    }
-    const std::size_t end = std::min(text.find(']', i), text.size());
-    Integers list;
-    for (const char *at = text.data() + i, *last = text.data() + end; at < last;) {
-      std::int64_t value = 0;
-      const auto [next, error] = std::from_chars(at, last, value);
-      if (error == std::errc{}) list.push_back(value);
-      at = error == std::errc{} ? next : at + 1;
-    }
-    change(tensor++, list);
-    for (std::size_t n = 0; n < list.size(); ++n) {
-      if (n > 0) out += ',';
-      out += std::to_string(list[n]);
-    }
-    i = end;
+void resize_strides(TensorShape& shape, std::size_t axis, std::int64_t base_batch,
+                    std::int64_t batch) {
+  if (shape.strides[axis] <= 0) return;
+  const std::int64_t extent = shape.strides[axis] * shape.dims[axis];
+  for (std::size_t i = 0; i < shape.rank; ++i) {
+    std::int64_t& stride = shape.strides[i];
+    if (stride >= extent) stride = stride / base_batch * batch;
   }
-  return out;
 }
 
-// Positions in `op.tensors` of the operands that have dimensions, in text order.
-std::vector<std::size_t> shaped_operands(const BatchOp& op) {
-  std::vector<std::size_t> out;
-  for (std::size_t i = 0; i < op.tensors.shapes.size(); ++i) {
-    if (op.tensors.shapes[i].rank > 0) out.push_back(i);
+// Elements of a dimension with stride 0 share their storage.
+void resize_expansion(TensorShape& shape, std::size_t axis, std::int64_t dim) {
+  const bool recorded =
+      shape.expanded > 1 || std::any_of(shape.strides.begin(), shape.strides.end(),
+                                        [](std::int64_t s) { return s != 0; });
+  if (recorded && shape.strides[axis] == 0) {
+    shape.expanded = shape.expanded / std::max<std::int64_t>(1, shape.dims[axis]) * dim;
   }
-  return out;
 }
 
 }  // namespace
 
-std::string resize_dims(std::string_view dims, const BatchOp& op, std::int64_t base_batch,
-                        std::int64_t batch) {
-  const auto operands = shaped_operands(op);
-  return rewrite_lists(dims, [&](std::size_t i, Integers& list) {
-    if (i >= operands.size() || op.axis[operands[i]] < 0) return;
-    const auto axis = static_cast<std::size_t>(op.axis[operands[i]]);
-    // TensorShape folds surplus dimensions into its first one.
-    const std::size_t folded = list.size() - op.tensors.shapes[operands[i]].rank;
-    std::int64_t& dim = list[axis == 0 ? 0 : axis + folded];
-    dim = dim / base_batch * batch;
-  });
-}
-
-std::string resize_strides(std::string_view strides, const BatchOp& op, std::int64_t base_batch,
-                           std::int64_t batch) {
-  const auto operands = shaped_operands(op);
-  return rewrite_lists(strides, [&](std::size_t i, Integers& list) {
-    if (i >= operands.size() || op.axis[operands[i]] < 0) return;
-    const TensorShape& t = op.tensors.shapes[operands[i]];
-    const auto axis = static_cast<std::size_t>(op.axis[operands[i]]);
-    if (list.size() != t.rank || list[axis] <= 0) return;
-    const std::int64_t extent = list[axis] * t.dims[axis];
-    for (std::int64_t& stride : list) {  // steps over the whole growing dimension
-      if (stride >= extent) stride = stride / base_batch * batch;
-    }
-  });
+OpTensors resize_layout(const BatchOp& op, std::int64_t base_batch, std::int64_t batch) {
+  OpTensors out = op.tensors;
+  for (std::size_t i = 0; i < out.shapes.size(); ++i) {
+    if (op.axis[i] < 0) continue;
+    TensorShape& shape = out.shapes[i];
+    const auto axis = static_cast<std::size_t>(op.axis[i]);
+    const std::int64_t dim = shape.dims[axis] / base_batch * batch;
+    resize_strides(shape, axis, base_batch, batch);
+    resize_expansion(shape, axis, dim);
+    shape.dims[axis] = dim;
+    shape.channels_last = has_channels_last(shape);
+  }
+  return out;
 }
 
 }  // namespace tandem

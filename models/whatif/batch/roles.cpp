@@ -1,15 +1,15 @@
 #include "models/whatif/batch/roles.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <unordered_map>
 
 namespace tandem {
 
-// What makes two operations equal: texts and surroundings.
+// What makes two operations equal: name, operands and surroundings.
 struct BatchOps::Key {
-  std::array<StringId, 5> texts{};  // name, dims, types, strides, concrete arguments
+  StringId name;
+  OperandsId operands;
   bool optimizer = false;
   bool fixed_scope = false;      // inside an operation that does not depend on the batch
   bool weight_gradient = false;  // the product of a backward node that is one
@@ -23,8 +23,8 @@ struct KeyHash {
   std::size_t operator()(const Key& key) const {
     std::size_t h =
         (key.optimizer ? 1U : 0U) | (key.fixed_scope ? 2U : 0U) | (key.weight_gradient ? 4U : 0U);
-    for (const StringId id : key.texts) {
-      h = (h ^ id.value) * 0x9e3779b97f4a7c15ULL;
+    for (const std::uint32_t id : {key.name.value, key.operands.value}) {
+      h = (h ^ id) * 0x9e3779b97f4a7c15ULL;
       h ^= h >> 29U;
     }
     return h;
@@ -48,32 +48,40 @@ bool same_dims(const TensorShape& a, const TensorShape& b) {
   return a.rank == b.rank && a.dims == b.dims;
 }
 
-// Parameters of all operations that name them by position, each distinct text once.
+// Parameters of all operations that name them by position, each distinct operation once.
 ParameterShapes find_parameters(const Trace& trace) {
   ParameterShapes out;
   std::unordered_map<std::uint64_t, bool> seen;
   std::vector<std::int8_t> wanted(trace.strings.size(), -1);  // per name; -1: not looked up
   for (std::size_t i = 0; i < trace.ops.size(); ++i) {
-    const StringId name = trace.ops.name[i], dims = trace.ops.dims[i];
-    if (!dims.valid()) continue;
+    const StringId name = trace.ops.name[i];
+    const OperandsId operands = trace.ops.operands[i];
+    if (!operands.valid()) continue;
     std::int8_t& known = wanted[name.index()];
     if (known < 0) known = parameter_arguments(trace.strings.get(name)) != 0 ? 1 : 0;
     if (known == 0) continue;
-    if (!seen.emplace(std::uint64_t{name.value} << 32U | dims.value, true).second) continue;
+    if (!seen.emplace(std::uint64_t{name.value} << 32U | operands.value, true).second) continue;
     const std::uint32_t mask = parameter_arguments(trace.strings.get(name));
-    try {
-      const OpTensors tensors =
-          parse_tensors(trace.strings.get(dims), text_of(trace, trace.ops.types[i]), "");
-      for (std::size_t t = 0; t < tensors.shapes.size(); ++t) {
-        const auto argument = tensors.arguments[t];
-        // TorchScript may record the input twice, which shifts the arguments.
-        const bool input =
-            tensors.shapes[t].rank > 2 && same_dims(tensors.shapes[0], tensors.shapes[t]);
-        if (argument < 32 && (mask >> argument & 1U) != 0 && !input) out.add(tensors.shapes[t]);
-      }
-    } catch (const InputError&) {
-      continue;  // counted where the operation itself is read
+    const OpTensors& tensors = trace.operands.get(operands).tensors;
+    for (std::size_t t = 0; t < tensors.shapes.size(); ++t) {
+      const auto argument = tensors.arguments[t];
+      // TorchScript may record the input twice, which shifts the arguments.
+      const bool input =
+          tensors.shapes[t].rank > 2 && same_dims(tensors.shapes[0], tensors.shapes[t]);
+      if (argument < 32 && (mask >> argument & 1U) != 0 && !input) out.add(tensors.shapes[t]);
     }
+  }
+  return out;
+}
+
+// All dimensions, each tensor's behind its argument.
+std::vector<std::int64_t> dimensions_of(const Operands& operands) {
+  std::vector<std::int64_t> out{operands.argument_count};
+  for (std::size_t i = 0; i < operands.tensors.shapes.size(); ++i) {
+    const TensorShape& shape = operands.tensors.shapes[i];
+    if (shape.rank == 0) continue;
+    out.push_back(-1 - std::int64_t{operands.tensors.arguments[i]});  // no dimension is negative
+    out.insert(out.end(), shape.dims.begin(), shape.dims.begin() + shape.rank);
   }
   return out;
 }
@@ -81,19 +89,19 @@ ParameterShapes find_parameters(const Trace& trace) {
 // Whether most tensors of three and more dimensions have the batch second.
 bool find_sequence_first(const Trace& trace, const ParameterShapes& parameters,
                          std::int64_t batch) {
+  if (batch <= 1) return false;
   std::int64_t first = 0, second = 0;
-  std::vector<bool> seen(trace.strings.size(), false);
-  for (const StringId id : trace.ops.dims) {
-    if (batch <= 1 || !id.valid() || seen[id.index()]) continue;
+  std::vector<bool> seen(trace.operands.size(), false);
+  std::set<std::vector<std::int64_t>> known;  // equal dimensions vote once, whatever their types
+  for (const OperandsId id : trace.ops.operands) {
+    if (!id.valid() || seen[id.index()]) continue;
     seen[id.index()] = true;
-    try {
-      for (const TensorShape& t : parse_tensors(trace.strings.get(id), "", "").shapes) {
-        if (t.rank < 3 || parameters.contains(t)) continue;
-        first += t.dims[0] == batch ? 1 : 0;
-        second += t.dims[0] != batch && t.dims[1] == batch ? 1 : 0;
-      }
-    } catch (const InputError&) {
-      continue;  // counted where the operation itself is read
+    const Operands& operands = trace.operands.get(id);
+    if (!known.insert(dimensions_of(operands)).second) continue;
+    for (const TensorShape& t : operands.tensors.shapes) {
+      if (t.rank < 3 || parameters.contains(t)) continue;
+      first += t.dims[0] == batch ? 1 : 0;
+      second += t.dims[0] != batch && t.dims[1] == batch ? 1 : 0;
     }
   }
   return second > first;
@@ -155,11 +163,7 @@ BatchOps::BatchOps(const Trace& trace, const OpNesting& nesting, std::int64_t ba
   std::uint32_t product_parent = no_row;
   const auto number_of = [&](auto&& self, std::uint32_t row) -> std::uint32_t {
     if (number_[row] != no_row) return number_[row];
-    Key key{
-        {rows.name[row], rows.dims[row], rows.types[row], rows.strides[row], rows.concrete[row]},
-        in_optimizer[row],
-        false,
-        false};
+    Key key{rows.name[row], rows.operands[row], in_optimizer[row], false, false};
     if (const std::uint32_t parent = nesting.parent[row]; parent != no_row) {
       key.fixed_scope = ops_[self(self, parent)].fixed;
     }
@@ -174,15 +178,11 @@ BatchOps::BatchOps(const Trace& trace, const OpNesting& nesting, std::int64_t ba
 }
 
 std::uint32_t BatchOps::add(const Key& key) {
-  const auto text = [&](std::size_t i) { return text_of(trace_, key.texts[i]); };
+  const Operands& operands = trace_.operands.get(key.operands);
   BatchOp op;
-  op.name = text(0);
-  try {
-    op.tensors = parse_tensors(text(1), text(2), text(3));
-    op.arguments = parse_arguments(text(4));
-  } catch (const InputError& e) {
-    losses_.add("op_shapes_unreadable", Severity::warning, e.what());
-  }
+  op.name = text_of(trace_, key.name);
+  op.tensors = operands.tensors;
+  op.arguments = operands.arguments;
   op.optimizer = updates_all_parameters(op.name) || (key.optimizer && !updates_rows(op.name));
   op.axis.assign(op.tensors.shapes.size(), -1);
   // A sparse gradient hides its rows from the operation that adds it to the table.

@@ -3,11 +3,12 @@
 
 #include <cstdint>
 #include <set>
+#include <span>
 #include <string_view>
 #include <vector>
 
-#include "models/ops/tensors.h"
 #include "models/step/op_nesting.h"
+#include "sim/core/operands.h"
 #include "sim/trace/trace.h"
 
 namespace tandem {
@@ -33,10 +34,10 @@ class ParameterShapes {
 struct BatchOp {
   std::string_view name;
   OpTensors tensors;
-  std::vector<std::string_view> arguments;  // texts of `Concrete Inputs`
-  std::vector<std::int8_t> axis;            // per tensor; -1: does not grow
-  bool optimizer = false;                   // part of the parameter update
-  bool fixed = false;                       // neither it nor what it contains depends on the batch
+  std::span<const Argument> arguments;
+  std::vector<std::int8_t> axis;  // per tensor; -1: does not grow
+  bool optimizer = false;         // part of the parameter update
+  bool fixed = false;             // neither it nor what it contains depends on the batch
   bool grows() const;
   bool has_shapes() const { return !tensors.shapes.empty(); }
 };
@@ -57,7 +58,6 @@ class BatchOps {
   const ParameterShapes& parameters() const { return parameters_; }
   /// Errors: InputError if no dimension of any operand is a multiple of the base batch.
   void require_growth() const;
-  const LossList& losses() const { return losses_; }
 
  private:
   struct Key;
@@ -69,7 +69,6 @@ class BatchOps {
   std::vector<std::uint32_t> number_;
   ParameterShapes parameters_;
   bool sequence_first_ = false;  // images and sequences stand behind the time step
-  LossList losses_;
 };
 
 /// Arguments of an operation that hold parameters, as bits; 0 if it has none.

@@ -169,15 +169,16 @@ class Fuser {
   }
 
   /// Equal kernels are generated once and share a number.
-  std::string numbered(const std::string& name, const std::string& operands) {
-    const auto number = numbers_.try_emplace(name + operands, numbers_.size()).first->second;
+  std::string numbered(const std::string& name, const Operands& operands) {
+    const std::pair key(name, operands_.intern(operands));
+    const auto number = numbers_.try_emplace(key, numbers_.size()).first->second;
     return std::string(name).append("_").append(std::to_string(number));
   }
 
   void pend(std::uint32_t work, const ExtraKernel& extra) {
     const bool product = extra.op == "aten::bmm";
     NewKernel k;
-    k.name = product ? extra.name : numbered(extra.name, "");
+    k.name = product ? extra.name : numbered(extra.name, {});
     k.op = product ? extra.op : k.name;
     k.geometry = extra.geometry;
     k.duration_us = extra.us;
@@ -194,9 +195,8 @@ class Fuser {
     if (context_.plan.roles[group.ops.front()] == FuseRole::window) window_time(group, kernels);
     for (const GeneratedKernel& g : kernels) {
       NewKernel k;
-      k.dims = dims_text(context_.flow, g);
-      k.types = types_text(context_.flow, g);
-      k.name = numbered(generated_name(context_, g.kind, group), k.dims + k.types);
+      k.operands = generated_operands(context_.flow, g);
+      k.name = numbered(generated_name(context_, g.kind, group), k.operands);
       k.op = k.name;
       k.geometry = g.geometry;
       k.duration_us = g.us;
@@ -241,7 +241,8 @@ class Fuser {
   std::array<std::uint32_t, 2> entries_{no_row, no_row};
   std::vector<Pending> pending_;
   std::size_t last_backward_ = no_row;
-  std::unordered_map<std::string, std::size_t> numbers_;
+  OperandTable operands_;
+  std::map<std::pair<std::string, OperandsId>, std::size_t> numbers_;  // of generated kernels
 };
 
 /// TorchScript runs the forward operations without Python between them.

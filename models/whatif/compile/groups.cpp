@@ -5,8 +5,8 @@
 #include <numeric>
 #include <tuple>
 
-#include "models/ops/tensors.h"
 #include "models/step/dataflow_ops.h"
+#include "sim/core/operands.h"
 
 namespace tandem {
 namespace {
@@ -37,13 +37,10 @@ struct Planner {
 
   /// Sums that keep the last dimension add up columns.
   bool keeps_last_dimension(const FlowOp& op) const {
-    const HostOps& ops = step.trace.ops;
-    const auto arguments = parse_arguments(text_of(step.trace, ops.concrete[op.op]));
-    const OpTensors in = parse_tensors(text_of(step.trace, ops.dims[op.op]),
-                                       text_of(step.trace, ops.types[op.op]), "");
-    const TensorShape* x = in.at(0);
-    if (x == nullptr || arguments.size() < 2) return false;
-    const auto dims = parse_integers(arguments[1]);
+    const Operands& in = operands_of(step.trace, op.op);
+    const TensorShape* x = in.tensors.at(0);
+    if (x == nullptr) return false;
+    const auto dims = integers_of(in.argument(1));
     const std::int64_t last = x->rank - 1;
     return !dims.empty() && std::none_of(dims.begin(), dims.end(),
                                          [&](std::int64_t d) { return d == last || d == -1; });
@@ -52,8 +49,7 @@ struct Planner {
   /// With the statistics of the batch, not with running ones.
   bool trains(const FlowOp& op) const {
     constexpr std::size_t training = 5;  // argument of every aten batch norm
-    const auto arguments = parse_arguments(text_of(step.trace, step.trace.ops.concrete[op.op]));
-    if (arguments.size() > training && arguments[training] == "False") return false;
+    if (operands_of(step.trace, op.op).argument(training) == Argument(false)) return false;
     return first_kernel(op).find("_inf") == std::string_view::npos;
   }
 

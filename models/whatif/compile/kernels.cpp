@@ -224,29 +224,9 @@ class GroupKernels {
   std::vector<GeneratedKernel> out_;
 };
 
-std::string_view type_name(DataType type) {
-  switch (type) {
-    case DataType::fp16: return "c10::Half";
-    case DataType::bf16: return "c10::BFloat16";
-    case DataType::fp64: return "double";
-    case DataType::int64: return "long int";
-    case DataType::int32: return "int";
-    case DataType::int8: return "unsigned char";
-    case DataType::boolean: return "bool";
-    default: return "float";
-  }
-}
-
-template <class Append>
-std::string list_text(const GeneratedKernel& kernel, Append&& append) {
-  std::string out = "[";
-  for (const auto* list : {&kernel.reads, &kernel.writes}) {
-    for (const std::uint32_t t : *list) {
-      if (out.size() > 1) out += ",";
-      append(out, t);
-    }
-  }
-  return out.append("]");
+/// Generated code computes in FP32 what has no type of its own.
+DataType generated_type(DataType type) {
+  return type == DataType::unknown || type == DataType::tf32 ? DataType::fp32 : type;
 }
 
 }  // namespace
@@ -287,16 +267,19 @@ std::string generated_name(const KernelContext& context, GeneratedKind kind,
   return out;
 }
 
-std::string dims_text(const Dataflow& flow, const GeneratedKernel& kernel) {
-  return list_text(kernel, [&](std::string& out, std::uint32_t t) {
-    out.append("[").append(std::to_string(flow.tensors[t].elements)).append("]");
-  });
-}
-
-std::string types_text(const Dataflow& flow, const GeneratedKernel& kernel) {
-  return list_text(kernel, [&](std::string& out, std::uint32_t t) {
-    out.append("\"").append(type_name(flow.tensors[t].type)).append("\"");
-  });
+Operands generated_operands(const Dataflow& flow, const GeneratedKernel& kernel) {
+  Operands out;
+  out.has_shapes = true;
+  for (const auto* list : {&kernel.reads, &kernel.writes}) {
+    for (const std::uint32_t t : *list) {
+      TensorShape shape;
+      shape.rank = 1;
+      shape.dims[0] = flow.tensors[t].elements;
+      shape.type = generated_type(flow.tensors[t].type);
+      out.tensors.add(out.argument_count++, shape);
+    }
+  }
+  return out;
 }
 
 }  // namespace tandem

@@ -45,8 +45,7 @@ std::vector<GeneratedKernel> group_kernels(const KernelContext& context, const F
 std::string generated_name(const KernelContext& context, GeneratedKind kind,
                            const FusionGroup& group);
 
-/// Operand texts of a kernel as the profiler prints them.
-std::string dims_text(const Dataflow& flow, const GeneratedKernel& kernel);
-std::string types_text(const Dataflow& flow, const GeneratedKernel& kernel);
+/// What a kernel reads and then what it writes.
+Operands generated_operands(const Dataflow& flow, const GeneratedKernel& kernel);
 
 }  // namespace tandem

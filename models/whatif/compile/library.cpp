@@ -9,15 +9,13 @@
 namespace tandem {
 namespace {
 
-OpTensors operands(const Trace& trace, const FlowOp& op) {
-  const HostOps& ops = trace.ops;
-  return parse_tensors(text_of(trace, ops.dims[op.op]), text_of(trace, ops.types[op.op]), "");
+const OpTensors& operands(const Trace& trace, const FlowOp& op) {
+  return operands_of(trace, op.op).tensors;
 }
 
 auto convolution_shape(const Trace& trace, const FlowOp& op, const OpTensors& in) {
-  const auto arguments = parse_arguments(text_of(trace, trace.ops.concrete[op.op]));
-  return conv_shape(
-      OpContext{text_of(trace, trace.ops.name[op.op]), in, arguments, LaunchGeometry{}});
+  return conv_shape(OpContext{text_of(trace, trace.ops.name[op.op]), in,
+                              operands_of(trace, op.op).arguments, LaunchGeometry{}});
 }
 
 double clock_hz(const GpuArch& gpu) { return gpu.boost_clock_mhz * 1e6; }

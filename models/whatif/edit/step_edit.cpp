@@ -118,7 +118,6 @@ struct StepEdit::Builder {
       thread = calls.thread[call];
     }
     at += slot * place;
-    const StringId none;
     HostOps& ops = trace.ops;
     ops.begin.push_back(at);
     ops.duration.push_back(op_span);
@@ -127,10 +126,8 @@ struct StepEdit::Builder {
     ops.external_id.push_back(-1);
     ops.sequence.push_back(-1);
     ops.forward_thread.push_back(0);
-    ops.dims.push_back(kernel.dims.empty() ? none : trace.strings.intern(kernel.dims));
-    ops.types.push_back(kernel.types.empty() ? none : trace.strings.intern(kernel.types));
-    ops.strides.push_back(none);
-    ops.concrete.push_back(none);
+    const bool recorded = kernel.operands.has_shapes;
+    ops.operands.push_back(recorded ? trace.operands.intern(kernel.operands) : OperandsId{});
     calls.begin.push_back(at + call_offset);
     calls.duration.push_back(call_span);
     calls.thread.push_back(thread);
@@ -326,9 +323,8 @@ void StepEdit::set_geometry(std::uint32_t work, const LaunchGeometry& geometry) 
       intern(geometry, step_.trace.geometries);
 }
 
-void StepEdit::set_operands(std::uint32_t op, const std::string& dims, const std::string& types) {
-  step_.trace.ops.dims[op] = step_.trace.strings.intern(dims);
-  step_.trace.ops.types[op] = step_.trace.strings.intern(types);
+void StepEdit::set_operands(std::uint32_t op, Operands operands) {
+  step_.trace.ops.operands[op] = step_.trace.operands.intern(std::move(operands));
 }
 
 void StepEdit::set_gap(std::uint32_t item, Duration gap) { step_.plan.items[item].gap = gap; }

@@ -11,10 +11,9 @@ namespace tandem {
 
 /// A kernel that the measured step does not have.
 struct NewKernel {
-  std::string name;  // as a profiler would print it, so that classify() knows the family
-  std::string op;    // operation it belongs to, e.g. "aten::_to_copy"
-  std::string dims;  // operands of the operation, JSON as in HostOps; empty: none recorded
-  std::string types;
+  std::string name;   // as a profiler would print it, so that classify() knows the family
+  std::string op;     // operation it belongs to, e.g. "aten::_to_copy"
+  Operands operands;  // of the operation
   LaunchGeometry geometry;
   double duration_us = 0;
   double host_us = 0;  // from the item before to the end of the launch call; >= the launch call
@@ -35,8 +34,8 @@ class StepEdit {
   void set_duration(std::uint32_t work, Duration duration);
   void set_name(std::uint32_t work, const std::string& name);
   void set_geometry(std::uint32_t work, const LaunchGeometry& geometry);
-  /// Operand shapes and types of an operation (row of step().trace.ops), JSON as in HostOps.
-  void set_operands(std::uint32_t op, const std::string& dims, const std::string& types);
+  /// What an operation (row of step().trace.ops) is called with.
+  void set_operands(std::uint32_t op, Operands operands);
   /// Host time before an item.
   void set_gap(std::uint32_t item, Duration gap);
 

@@ -57,7 +57,7 @@ void PrecisionRewrite::attention_groups() {
 }
 
 void PrecisionRewrite::drop_mending(std::uint32_t attention) {
-  for (const std::uint32_t i : mending_copies(flow_, attention, operands_)) {
+  for (const std::uint32_t i : mending_copies(edit_.step().trace, flow_, attention)) {
     in_attention_[i] = true;
     for (const std::uint32_t w : flow_.works_of(flow_.ops[i])) drop_copy(w);
   }
@@ -68,14 +68,14 @@ void PrecisionRewrite::attention(const std::vector<std::uint32_t>& works, std::u
   const DataType from = change_.old_ops[index], to = change_.ops[index];
   const std::uint32_t main = main_work(works);
   const bool backward = op.kind == FlowKind::attention_backward;
-  retype_texts(index, from, from);
+  retype_operands(index, from, from);
   if (is_half(from) && is_half(to)) {
     edit_.set_name(main, attention_name(c_.gpu, to, backward));
     return;
   }
   double before = 0;
   for (const std::uint32_t w : works) before += us(w);
-  const double total = attention_us(c_, operands_.of(op.op), backward, from, to, before);
+  const double total = attention_us(c_, tensors(op.op), backward, from, to, before);
   // Backward starts with a sum over rows and ends with a conversion of the query gradients.
   const double helper = backward && is_half(to) ? 0.15 * total : 0;
   set_time(main, total - 2 * helper);
@@ -103,9 +103,10 @@ bool PrecisionRewrite::drops_out(std::uint32_t row) const {
   const Trace& trace = edit_.step().trace;
   for (; row != no_row; row = flow_.nesting.parent[row]) {
     if (op_name(row) != "aten::scaled_dot_product_attention") continue;
-    const auto arguments = parse_arguments(text_of(trace, trace.ops.concrete[row]));
-    return arguments.size() > probability &&
-           arguments[probability].find_first_of("123456789") != std::string_view::npos;
+    const Argument& dropped = operands_of(trace, row).argument(probability);
+    const auto* const share = std::get_if<double>(&dropped);
+    const auto* const whole = std::get_if<std::int64_t>(&dropped);
+    return (share != nullptr && *share != 0) || (whole != nullptr && *whole != 0);
   }
   return false;
 }

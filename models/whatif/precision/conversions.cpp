@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <string_view>
 
-#include "models/ops/tensors.h"
+#include "sim/core/operands.h"
 
 namespace tandem {
 namespace {
 
 /// `to(tensor, dtype, non_blocking, copy, memory_format)`; the one with a device has 8 arguments.
-bool names_type_only(const OpTensors& operands, std::string_view types) {
-  return operands.shapes.size() == 1 && std::count(types.begin(), types.end(), ',') == 4;
+bool names_type_only(const Operands& operands) {
+  return operands.tensors.shapes.size() == 1 && operands.argument_count == 5;
 }
 
 }  // namespace
@@ -27,11 +27,10 @@ std::vector<IdleConversion> idle_conversions(const Trace& trace, const OpNesting
     const std::uint32_t parent = nesting.parent[row];
     const std::string_view around = parent == no_row ? "" : text_of(trace, ops.name[parent]);
     if (around.starts_with("aten::") || around.find("ackward") != around.npos) continue;
-    const std::string_view types = text_of(trace, ops.types[row]);
-    const OpTensors operands =
-        parse_tensors(text_of(trace, ops.dims[row]), types, text_of(trace, ops.strides[row]));
-    if (!names_type_only(operands, types) || operands.shapes[0].type != DataType::fp32) continue;
-    out.push_back({ops.begin[row], operands.shapes[0].elements()});
+    const Operands& operands = operands_of(trace, row);
+    if (!names_type_only(operands)) continue;
+    const TensorShape& tensor = operands.tensors.shapes[0];
+    if (tensor.type == DataType::fp32) out.push_back({ops.begin[row], tensor.elements()});
   }
   std::sort(out.begin(), out.end(),
             [](const IdleConversion& a, const IdleConversion& b) { return a.at < b.at; });

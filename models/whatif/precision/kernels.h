@@ -7,9 +7,9 @@
 
 #include "models/arch/gpu_arch.h"
 #include "models/kernel/time/time_model.h"
-#include "models/ops/tensors.h"
 #include "models/step/dataflow.h"
 #include "models/whatif/precision/law.h"
+#include "sim/core/operands.h"
 
 namespace tandem {
 

@@ -60,13 +60,13 @@ bool copies_to_query_layout(const OpTensors& copy, const TensorShape& query) {
 
 }  // namespace
 
-std::vector<std::uint32_t> mending_copies(const Dataflow& flow, std::uint32_t index,
-                                          OperandCache& operands) {
+std::vector<std::uint32_t> mending_copies(const Trace& trace, const Dataflow& flow,
+                                          std::uint32_t index) {
   std::vector<std::uint32_t> out;
   const FlowOp& attention = flow.ops[index];
   const bool backward = attention.kind == FlowKind::attention_backward;
   // A backward pass reads the gradient of its result first.
-  const TensorShape* query = operands.of(attention.op).at(backward ? 1 : 0);
+  const TensorShape* query = operands_of(trace, attention.op).tensors.at(backward ? 1 : 0);
   if (query == nullptr || query->rank != 4 || !strides_known(*query) || is_native(*query)) {
     return out;
   }
@@ -75,7 +75,7 @@ std::vector<std::uint32_t> mending_copies(const Dataflow& flow, std::uint32_t in
   while (next < flow.ops.size() && flow.ops[next].root == attention.root) ++next;
   for (; next < flow.ops.size(); ++next) {
     const FlowOp& op = flow.ops[next];
-    const OpTensors& copy = operands.of(op.op);
+    const OpTensors& copy = operands_of(trace, op.op).tensors;
     if (!same_type_copy(flow, op, copy) || copy.at(1)->elements() != query->elements()) break;
     // Gradients of queries, keys and values pass through views, and views that do not fit copy.
     if (!backward && !copies_to_query_layout(copy, *query)) break;

@@ -5,14 +5,13 @@
 #include <vector>
 
 #include "models/step/dataflow.h"
-#include "models/whatif/precision/rewrite.h"
 
 namespace tandem {
 
 /// Operations of `flow` that vanish when attention operation `index` of the step moves from the
 /// memory-efficient FP32 kernels to the fused ones on tensor cores; ascending. The former leave
 /// results as [batch, queries, heads, width], the latter in the layout of the operands.
-std::vector<std::uint32_t> mending_copies(const Dataflow& flow, std::uint32_t index,
-                                          OperandCache& operands);
+std::vector<std::uint32_t> mending_copies(const Trace& trace, const Dataflow& flow,
+                                          std::uint32_t index);
 
 }  // namespace tandem

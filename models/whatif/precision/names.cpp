@@ -148,31 +148,4 @@ std::string cast_name(DataType from, DataType to) {
          type + ">(int)";
 }
 
-std::string_view list_argument(std::string_view list, std::size_t index) {
-  int depth = 0;
-  std::size_t begin = 0, argument = 0;
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    const char c = list[i];
-    if (c == ']' && --depth == 0 && argument == index && i > begin) {
-      return list.substr(begin, i - begin);
-    }
-    if (c == '[' && depth++ == 0) begin = i + 1;
-    if (c == ',' && depth == 1) {
-      if (argument++ == index) return list.substr(begin, i - begin);
-      begin = i + 1;
-      while (begin < list.size() && list[begin] == ' ') ++begin;
-    }
-  }
-  return {};
-}
-
-std::string with_argument(std::string_view types, std::size_t index, std::string_view type) {
-  const std::string_view old = list_argument(types, index);
-  if (old.size() < 2 || old.front() != '"') return std::string(types);
-  const auto at = static_cast<std::size_t>(old.data() - types.data());
-  std::string out(types);
-  out.replace(at + 1, old.size() - 2, type);
-  return out;
-}
-
 }  // namespace tandem

@@ -1,4 +1,4 @@
-// Names and operand texts of operations in another precision, as a profiler would print them.
+// Names of kernels and types in another precision, as a profiler would print them.
 #pragma once
 
 #include <string>
@@ -19,10 +19,5 @@ std::string retyped_name(std::string_view name, DataType from, DataType to);
 std::string matmul_name(const GpuArch& gpu, DataType type, const KernelTime& time);
 std::string attention_name(const GpuArch& gpu, DataType type, bool backward);
 std::string cast_name(DataType from, DataType to);
-
-/// Argument `index` of a JSON list such as `Input Dims`: "[64, 3, 7, 7]"; "" if there is none.
-std::string_view list_argument(std::string_view list, std::size_t index);
-/// `types` with argument `index` exchanged.
-std::string with_argument(std::string_view types, std::size_t index, std::string_view type);
 
 }  // namespace tandem

@@ -19,7 +19,7 @@ bool is_library_norm(std::string_view kernel) {
 void PrecisionRewrite::batch_norm(std::uint32_t index, DataType from, DataType to) {
   const FlowOp& op = flow_.ops[index];
   const auto works = flow_.works_of(op);
-  const OpTensors& operands = operands_.of(op.op);
+  const OpTensors& operands = tensors(op.op);
   const std::uint32_t main = main_work(works);
   const bool native = std::any_of(works.begin(), works.end(),
                                   [&](std::uint32_t w) { return is_native_norm(name(w)); });
@@ -54,22 +54,23 @@ void PrecisionRewrite::to_native_norm(std::uint32_t work, const FlowOp& op, cons
   insert_statistics(op, work,
                     "void at::native::batch_norm_collect_statistics_kernel<at::native::Var, " +
                         type + ", " + type + ", float, int>(int)",
-                    native_statistics_us(c_, shape), type);
+                    native_statistics_us(c_, shape), to);
   insert_statistics(op, work,
                     "void at::native::unrolled_elementwise_kernel_for_multi_outputs<3, "
                     "batch_norm_update_stats_and_invert>(int)",
-                    c_.law.native_update_us, type);
+                    c_.law.native_update_us, to);
 }
 
 /// A kernel before the normalization that reads the input and leaves a few numbers per channel.
 void PrecisionRewrite::insert_statistics(const FlowOp& op, std::uint32_t work, std::string kernel,
-                                         double us, const std::string& type) {
+                                         double us, DataType type) {
   NewKernel k = new_kernel(op, work, std::move(kernel), us);
   k.op = channel_statistics_op;
-  constexpr std::string_view old_type = "\"float\"";
-  if (const auto at = k.types.find(old_type); at != k.types.npos) {
-    k.types.replace(at, old_type.size(), "\"" + type + "\"");
-  }
+  auto& shapes = k.operands.tensors.shapes;
+  const auto input = std::find_if(shapes.begin(), shapes.end(), [](const TensorShape& shape) {
+    return shape.type == DataType::fp32;
+  });
+  if (input != shapes.end()) input->type = type;
   edit_.insert_before(work, std::move(k));
 }
 

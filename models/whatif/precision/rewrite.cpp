@@ -5,19 +5,36 @@
 #include "models/whatif/precision/names.h"
 
 namespace tandem {
+namespace {
 
-const OpTensors& OperandCache::of(std::uint32_t op) {
-  const HostOps& ops = trace_.ops;
-  const StringId dims = ops.dims[op], types = ops.types[op], strides = ops.strides[op];
-  const std::uint64_t key = (std::uint64_t{dims.value} << 32U | types.value) ^
-                            (strides.valid() ? std::uint64_t{strides.value} << 20U : 0);
-  const auto [it, fresh] = known_.try_emplace(key);
-  if (fresh && dims.valid()) {
-    it->second =
-        parse_tensors(text_of(trace_, dims), text_of(trace_, types), text_of(trace_, strides));
+/// How the operands of a new kernel lie in memory is not known.
+Operands dense(Operands operands) {
+  for (TensorShape& shape : operands.tensors.shapes) {
+    shape.strides = {};
+    shape.expanded = 1;
+    shape.channels_last = false;
   }
-  return it->second;
+  operands.arguments.clear();
+  return operands;
 }
+
+/// `copy_(to, from, non_blocking)`; `read`: the operand that needs the copy, null if not recorded.
+Operands copy_operands(const TensorShape* read, const PlannedCast& cast) {
+  Operands out;
+  out.has_shapes = true;
+  out.argument_count = 3;
+  TensorShape shape;
+  shape.rank = 1;
+  shape.dims[0] = cast.elements;
+  if (read != nullptr) shape.rank = read->rank, shape.dims = read->dims;
+  shape.type = cast.to;
+  out.tensors.add(0, shape);
+  shape.type = cast.from;
+  out.tensors.add(1, shape);
+  return out;
+}
+
+}  // namespace
 
 PrecisionRewrite::PrecisionRewrite(const RetimeContext& context, const Dataflow& flow,
                                    const TypeChange& change, Precision to, const AddedHost& host,
@@ -29,7 +46,6 @@ PrecisionRewrite::PrecisionRewrite(const RetimeContext& context, const Dataflow&
       host_(host),
       edit_(edit),
       report_(report),
-      operands_(edit.step().trace),
       in_attention_(flow.ops.size(), false) {}
 
 void PrecisionRewrite::run() {
@@ -105,22 +121,22 @@ void PrecisionRewrite::retype(std::uint32_t index) {
     }
   }
   report_.kernels_retyped += from == to ? 0 : op.work_count;
-  retype_texts(index, from, to);
+  retype_operands(index, from, to);
 }
 
 /// Operand types and kernel names.
-void PrecisionRewrite::retype_texts(std::uint32_t index, DataType from, DataType to) {
+void PrecisionRewrite::retype_operands(std::uint32_t index, DataType from, DataType to) {
   const FlowOp& op = flow_.ops[index];
-  const Trace& trace = edit_.step().trace;
-  std::string types(text_of(trace, trace.ops.types[op.op]));
-  const std::string before = types;
+  Operands operands = operands_of(edit_.step().trace, op.op);
   for (const FlowUse& use : flow_.inputs_of(op)) {
     if (!is_float(flow_.tensors[use.tensor].type)) continue;
     const DataType type = read_type(index, use.tensor);
-    types = with_argument(types, use.argument, framework_type(type));
+    for (std::size_t i = 0; i < operands.tensors.shapes.size(); ++i) {
+      if (operands.tensors.arguments[i] == use.argument) operands.tensors.shapes[i].type = type;
+    }
   }
-  if (types != before) {
-    edit_.set_operands(op.op, std::string(text_of(trace, trace.ops.dims[op.op])), types);
+  if (operands != operands_of(edit_.step().trace, op.op)) {
+    edit_.set_operands(op.op, std::move(operands));
   }
   if (op.kind == FlowKind::matmul || from == to) return;
   for (const std::uint32_t w : flow_.works_of(op)) {
@@ -139,7 +155,7 @@ void PrecisionRewrite::matmul(const FlowOp& op, DataType from, DataType to) {
     edit_.set_name(main, retyped_name(name(main), from, to));
     return;
   }
-  const KernelTime time = matmul_time(c_, operands_.of(op.op), math);
+  const KernelTime time = matmul_time(c_, tensors(op.op), math);
   if (time.time_us <= 0) {
     unmodelled_us_ += us(main);
     return;
@@ -178,7 +194,7 @@ void PrecisionRewrite::drop_others(std::span<const std::uint32_t> works, std::ui
 
 void PrecisionRewrite::convolution(const FlowOp& op, DataType from, DataType to) {
   const bool backward = op.kind == FlowKind::convolution_backward;
-  const OpTensors& operands = operands_.of(op.op);
+  const OpTensors& operands = tensors(op.op);
   for (const std::uint32_t w : flow_.works_of(op)) {
     const KernelClass& kernel = kernel_class(w);
     const bool layout = kernel.family == KernelFamily::layout;
@@ -230,18 +246,12 @@ void PrecisionRewrite::memory(std::uint32_t index, double floor_us) {
 
 void PrecisionRewrite::insert(const PlannedCast& cast) {
   const FlowOp& op = flow_.ops[cast.op];
-  const Trace& trace = edit_.step().trace;
   NewKernel k;
   k.name = cast_name(cast.from, cast.to);
   k.op = "aten::copy_";
   const std::uint32_t reader = flow_.ops[cast.reader].op;
-  const std::string shape(list_argument(text_of(trace, trace.ops.dims[reader]), cast.argument));
-  const std::string dims = shape.empty() || shape.find('[', 1) != shape.npos
-                               ? std::string("[").append(std::to_string(cast.elements)).append("]")
-                               : shape;
-  k.dims = "[" + dims + "," + dims + ",[]]";
-  k.types = "[\"" + std::string(framework_type(cast.to)) + "\",\"" +
-            std::string(framework_type(cast.from)) + "\",\"Scalar\"]";
+  const TensorShape* const read = tensors(reader).at(cast.argument);
+  k.operands = copy_operands(read, cast);
   const std::int64_t per_block = 128 * (is_half(cast.to) ? 8 : 4);
   k.geometry.grid[0] = static_cast<std::uint32_t>(
       std::max<std::int64_t>(1, (cast.elements + per_block - 1) / per_block));
@@ -277,6 +287,10 @@ std::string_view PrecisionRewrite::op_name(std::uint32_t row) const {
   return text_of(trace, trace.ops.name[row]);
 }
 
+const OpTensors& PrecisionRewrite::tensors(std::uint32_t row) const {
+  return operands_of(edit_.step().trace, row).tensors;
+}
+
 const KernelClass& PrecisionRewrite::kernel_class(std::uint32_t work) {
   const Trace& trace = edit_.step().trace;
   const StringId id = trace.activities.name[edit_.step().plan.works[work].source];
@@ -297,8 +311,7 @@ NewKernel PrecisionRewrite::new_kernel(const FlowOp& op, std::uint32_t like, std
   NewKernel k;
   k.name = std::move(name);
   k.op = op_name(op.op);
-  k.dims = text_of(trace, trace.ops.dims[op.op]);
-  k.types = text_of(trace, trace.ops.types[op.op]);
+  k.operands = dense(operands_of(trace, op.op));
   const GeometryId g = trace.activities.geometry[edit_.step().plan.works[like].source];
   if (g.valid()) k.geometry = trace.geometries[g.index()];
   k.duration_us = us;

@@ -17,17 +17,6 @@
 
 namespace tandem {
 
-/// Operands of the operations of one trace, parsed once per distinct text.
-class OperandCache {
- public:
-  explicit OperandCache(const Trace& trace) : trace_(trace) {}
-  const OpTensors& of(std::uint32_t op);
-
- private:
-  const Trace& trace_;
-  std::unordered_map<std::uint64_t, OpTensors> known_;
-};
-
 /// By kernel name: batch norm of the framework itself, and training batch norm of the library.
 bool is_native_norm(std::string_view kernel);
 bool is_library_norm(std::string_view kernel);
@@ -49,7 +38,7 @@ class PrecisionRewrite {
   void drop_copy(std::uint32_t work);
   void drop_others(std::span<const std::uint32_t> works, std::uint32_t main, bool products_only);
   void retype(std::uint32_t index);
-  void retype_texts(std::uint32_t index, DataType from, DataType to);
+  void retype_operands(std::uint32_t index, DataType from, DataType to);
   void matmul(const FlowOp& op, DataType from, DataType to);
   void convolution(const FlowOp& op, DataType from, DataType to);
   void recurrent(const FlowOp& op, DataType from, DataType to);
@@ -57,7 +46,7 @@ class PrecisionRewrite {
   void batch_norm(std::uint32_t index, DataType from, DataType to);
   void to_native_norm(std::uint32_t work, const FlowOp& op, const NormShape& shape, DataType to);
   void insert_statistics(const FlowOp& op, std::uint32_t work, std::string kernel, double us,
-                         const std::string& type);
+                         DataType type);
   void from_native_norm(const FlowOp& op, const NormShape& shape, DataType to);
   void attention_groups();
   void attention(const std::vector<std::uint32_t>& works, std::uint32_t index);
@@ -70,6 +59,7 @@ class PrecisionRewrite {
   double us(std::uint32_t work) const;
   std::string_view name(std::uint32_t work) const;
   std::string_view op_name(std::uint32_t row) const;
+  const OpTensors& tensors(std::uint32_t row) const;
   const KernelClass& kernel_class(std::uint32_t work);
   std::uint32_t main_work(std::span<const std::uint32_t> works) const;
   NewKernel new_kernel(const FlowOp& op, std::uint32_t like, std::string name, double us) const;
@@ -82,7 +72,6 @@ class PrecisionRewrite {
   const AddedHost& host_;
   StepEdit& edit_;
   PrecisionReport& report_;
-  OperandCache operands_;
   std::unordered_map<std::uint32_t, KernelClass> classes_;  // by kernel name
   std::vector<bool> in_attention_;                          // per operation of flow_
   double unmodelled_us_ = 0, switched_us_ = 0;

@@ -42,10 +42,6 @@ StringId JsonTraceBuilder::text(std::string_view token) {
   return TraceBuilder::text(unquote(token));
 }
 
-StringId JsonTraceBuilder::json(std::string_view token) {
-  return token.empty() ? StringId{} : TraceBuilder::text(compact(token, scratch_));
-}
-
 std::int64_t JsonTraceBuilder::integer(std::string_view token, std::int64_t absent) {
   if (token.empty()) return absent;
   if (const auto number = parse_integer(token)) return *number;

@@ -22,8 +22,6 @@ class JsonTraceBuilder : public TraceBuilder {
   void name_thread(std::int64_t pid, std::int64_t tid, std::string_view token);
   /// The text of a string token; a malformed escape is kept as it stands and counted.
   StringId text(std::string_view token);
-  /// JSON text without white space; invalid for an absent token.
-  StringId json(std::string_view token);
   /// The number in `token`, or `absent` if there is none; a token that is no number is counted.
   std::int64_t integer(std::string_view token, std::int64_t absent);
   std::int64_t bytes(std::string_view token) { return TraceBuilder::bytes(integer(token, 0)); }

@@ -114,8 +114,10 @@ std::vector<OpError> op_errors(const Run& base, const Trace& predicted, const Ru
   for (const auto& [i, j] : align(a, b)) {
     const std::uint32_t last = main_activity(predicted, a[i]);
     OpError e;
-    if (a[i].op != no_row)
-      e.op = text(base.trace.ops.name[a[i].op]), e.dims = text(base.trace.ops.dims[a[i].op]);
+    if (a[i].op != no_row) {
+      e.op = text(base.trace.ops.name[a[i].op]);
+      e.dims = shapes_text(operands_of(base.trace, a[i].op).tensors);
+    }
     e.kernel = text(base.trace.activities.name[last]);
     e.scale = report.classes[last];
     e.base_us = before[i].us, e.predicted_us = a[i].us, e.measured_us = b[j].us;

@@ -17,6 +17,7 @@
 #include "sim/counters/utilization.h"
 #include "sim/metrics/attribution.h"
 #include "sim/trace/import.h"
+#include "sim/trace/importers/kineto/operands.h"
 
 namespace tandem {
 namespace {
@@ -144,8 +145,7 @@ void print_launches(const std::string& path) {
     std::istringstream text(line);
     for (std::string cell; std::getline(text, cell, '\t');) cells.push_back(cell);
     if (cells.size() < 9) throw InputError(path, line.substr(0, 40), "too few cells", "9 cells");
-    const OpTensors tensors = parse_tensors(cells[3], cells[4], cells[5]);
-    const auto arguments = parse_arguments(cells[6]);
+    const Operands operands = kineto::parse_operands({cells[3], cells[4], cells[5], cells[6]});
     KernelLaunch l;
     l.name = cells[1];
     l.op = cells[2];
@@ -154,7 +154,7 @@ void print_launches(const std::string& path) {
     l.math = c.math;
     l.traits = c.traits;
     l.geometry = read_geometry(cells[7]);
-    l.work = kernel_work(c, OpContext{l.op, tensors, arguments, l.geometry});
+    l.work = kernel_work(c, OpContext{l.op, operands.tensors, operands.arguments, l.geometry});
     l.duration_us = std::stod(cells[8]);
     print_row(cells[0], l);
     fmt::print("\n");

@@ -81,8 +81,7 @@ Sums operations(const Step& step) {
     const std::uint32_t op = nesting.of_activity[work.source];
     if (op == no_row || !step.trace.ops.name[op].valid()) continue;
     std::string key(step.trace.strings.get(step.trace.ops.name[op]));
-    if (step.trace.ops.dims[op].valid())
-      key.append(" ").append(step.trace.strings.get(step.trace.ops.dims[op]));
+    key.append(" ").append(shapes_text(operands_of(step.trace, op).tensors));
     Sum& sum = sums[key];
     ++sum.n, sum.us += to_us(work.duration);
   }

@@ -10,6 +10,7 @@
 #include "sim/trace/importers/importers.h"
 #include "sim/trace/importers/kineto/metadata.h"
 #include "sim/trace/importers/kineto/names.h"
+#include "sim/trace/importers/kineto/operands.h"
 #include "sim/trace/importers/step_marks.h"
 #include "sim/trace/json/json_trace_builder.h"
 #include "sim/trace/json/token.h"
@@ -55,6 +56,7 @@ class KinetoImport {
                       std::string_view step);
   bool find_thread(const TraceEvent& e, ThreadId& thread);
   bool find_stream(const TraceEvent& e, StreamId& stream);
+  OperandsId find_operands(const TraceEvent& e);
   GeometryId find_geometry(const TraceEvent& e);
   std::int64_t message_bytes(const TraceEvent& e);
   void count_ignored();
@@ -64,6 +66,7 @@ class KinetoImport {
   JsonSplitter splitter_;
   EventReader events_;
   JsonTraceBuilder build_;
+  kineto::OperandReader operands_{trace_.operands};
   bool legacy_ = false;
   std::array<std::int64_t, categories.rows().size()> ignored_{};
 };
@@ -151,10 +154,19 @@ void KinetoImport::add_op(const TraceEvent& e, const Span& span, ThreadId thread
   ops.external_id.push_back(build_.integer(e.args[arg::external_id], -1));
   ops.sequence.push_back(build_.integer(e.args[arg::sequence], -1));
   ops.forward_thread.push_back(build_.integer(e.args[arg::forward_thread], 0));
-  ops.dims.push_back(build_.json(e.args[arg::dims]));
-  ops.types.push_back(build_.json(e.args[arg::types]));
-  ops.strides.push_back(build_.json(e.args[arg::strides]));
-  ops.concrete.push_back(build_.json(e.args[arg::concrete]));
+  ops.operands.push_back(find_operands(e));
+}
+
+OperandsId KinetoImport::find_operands(const TraceEvent& e) {
+  OperandsId id;
+  const bool readable = operands_.read(
+      {e.args[arg::dims], e.args[arg::types], e.args[arg::strides], e.args[arg::concrete]}, id);
+  if (!readable) {
+    build_.lose(
+        "op_shapes_unreadable", Severity::warning,
+        "operands that are not what PyTorch writes; taken as not recorded. " + operands_.error());
+  }
+  return id;
 }
 
 void KinetoImport::add_annotation(const TraceEvent& e, const Span& span, ThreadId thread,

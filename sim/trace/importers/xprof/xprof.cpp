@@ -263,7 +263,7 @@ void XprofImport::add_op(const TraceEvent& e, const Span& span, ThreadId thread)
   ops.external_id.push_back(-1);
   ops.sequence.push_back(-1);
   ops.forward_thread.push_back(0);
-  for (auto* column : {&ops.dims, &ops.types, &ops.strides, &ops.concrete}) column->push_back({});
+  ops.operands.push_back({});
 }
 
 // XProf names a launch call after the kernel that it launches: the correlation tells.

@@ -8,6 +8,7 @@
 #include "models/kernel/work/work.h"
 #include "models/memory/l2_warm.h"
 #include "sim/core/error.h"
+#include "tests/operands_for_tests.h"
 #include "tests/source_dir/source_dir.h"
 
 namespace tandem {
@@ -35,7 +36,7 @@ struct Case {
 };
 
 KernelLaunch launch_of(const Case& c, OpTensors& tensors) {
-  tensors = parse_tensors(c.dims, c.types, "");
+  tensors = test::parse_tensors(c.dims, c.types);
   KernelLaunch l;
   l.name = c.name;
   l.op = c.op;

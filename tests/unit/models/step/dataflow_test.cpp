@@ -141,5 +141,29 @@ TEST(Dataflow, OperationsWithoutShapesHaveNoOperands) {
   EXPECT_EQ(flow.ops[0].input_count + flow.ops[0].output_count, 0U);
 }
 
+// Operations of other shapes and strides stay apart however many texts a trace has: keys made of
+// shifted ids met where ids differ in bit 0 (shapes) and in bit 12 (strides).
+TEST(Dataflow, TellsOperandsApartAmongThousandsOfTexts) {
+  FlowMaker m;
+  const auto list = [](int n) { return "[[" + std::to_string(n) + "]]"; };
+  for (int n = 1; n <= 9000; ++n) m.idle("aten::view", list(n), R"(["float"])");
+  std::vector<std::int64_t> elements;
+  for (const int n : {10, 21}) {
+    for (const int stride : {1, 2001}) {
+      for (const int further : {0, 1}) {
+        m.strides = list(stride + 4096 * further);
+        m.op("aten::relu", list(n + further), R"(["float"])");
+        elements.push_back(n + further);
+      }
+    }
+  }
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), elements.size());
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    ASSERT_EQ(flow.inputs_of(flow.ops[i]).size(), 1U);
+    EXPECT_EQ(flow.tensors[flow.inputs_of(flow.ops[i])[0].tensor].elements, elements[i]) << i;
+  }
+}
+
 }  // namespace
 }  // namespace tandem

@@ -25,19 +25,11 @@ class FlowMaker {
     for (std::size_t at = 0; at != std::string_view::npos;) {
       const std::size_t end = path.find('>', at);
       const bool last = end == std::string_view::npos;
-      row = maker_.op(path.substr(at, last ? end : end - at), begin + depth, 18 - 2 * depth, thread,
-                      last ? dims : "");
+      row =
+          maker_.op(path.substr(at, last ? end : end - at), begin + depth, 18 - 2 * depth, thread);
       maker_.trace.ops.sequence[row] = sequence;
       maker_.trace.ops.forward_thread[row] = forward_thread;
-      if (last) {
-        maker_.trace.ops.types[row] = maker_.trace.strings.intern(types);
-        if (!strides.empty()) {
-          maker_.trace.ops.strides[row] = maker_.trace.strings.intern(strides);
-        }
-        if (!concrete.empty()) {
-          maker_.trace.ops.concrete[row] = maker_.trace.strings.intern(concrete);
-        }
-      }
+      if (last) maker_.operands(row, {dims, types, strides, concrete});
       depth += 0.5;
       at = last ? end : end + 1;
     }
@@ -51,8 +43,8 @@ class FlowMaker {
 
   /// An operation that launches nothing.
   void idle(std::string_view name, std::string_view dims, std::string_view types) {
-    const std::uint32_t row = maker_.op(name, 10 + 20.0 * n_, 2, thread, dims);
-    maker_.trace.ops.types[row] = maker_.trace.strings.intern(types);
+    const std::uint32_t row = maker_.op(name, 10 + 20.0 * n_, 2, thread);
+    maker_.operands(row, {dims, types, "", ""});
     ++n_;
   }
 

@@ -32,23 +32,20 @@ TEST(PrecisionLayout, CopyToTheLayoutOfTheQueryVanishes) {
   // Queries lie as [queries, batch, heads, width]: batch moves by 24, queries by 48.
   const Step step = attention_and_copy("[24,48,8,1]");
   const Dataflow flow = dataflow(step);
-  OperandCache operands(step.trace);
-  EXPECT_EQ(mending_copies(flow, 0, operands), (std::vector<std::uint32_t>{1}));
+  EXPECT_EQ(mending_copies(step.trace, flow, 0), (std::vector<std::uint32_t>{1}));
 }
 
 TEST(PrecisionLayout, CopyToAnotherLayoutStays) {
   // [batch, heads, queries, width]: a result laid out like that is no [queries, batch, ...] either.
   const Step step = attention_and_copy("[96,8,32,1]");
   const Dataflow flow = dataflow(step);
-  OperandCache operands(step.trace);
-  EXPECT_TRUE(mending_copies(flow, 0, operands).empty());
+  EXPECT_TRUE(mending_copies(step.trace, flow, 0).empty());
 }
 
 TEST(PrecisionLayout, QueriesInTheLayoutOfTheKernelChangeNothing) {
   const Step step = attention_and_copy("[96,24,8,1]");
   const Dataflow flow = dataflow(step);
-  OperandCache operands(step.trace);
-  EXPECT_TRUE(mending_copies(flow, 0, operands).empty());
+  EXPECT_TRUE(mending_copies(step.trace, flow, 0).empty());
 }
 
 /// Gradients pass through copies until something else happens to them.
@@ -68,8 +65,7 @@ TEST(PrecisionLayout, CopiesOfGradientsVanishUpToTheNextOperation) {
   m.op("autograd::engine::evaluate_function: SelectBackward0>aten::copy_", "[[192],[192]]", two);
   const Step step = m.step();
   const Dataflow flow = dataflow(step);
-  OperandCache operands(step.trace);
-  EXPECT_EQ(mending_copies(flow, 0, operands), (std::vector<std::uint32_t>{1}));
+  EXPECT_EQ(mending_copies(step.trace, flow, 0), (std::vector<std::uint32_t>{1}));
 }
 
 }  // namespace

@@ -250,14 +250,6 @@ TEST(PrecisionNames, MadeUpNamesAreClassified) {
   EXPECT_NE(classify(cast_name(DataType::fp32, DataType::fp16)).family, KernelFamily::generic);
 }
 
-TEST(PrecisionNames, ArgumentsOfLists) {
-  EXPECT_EQ(list_argument("[[64,3],[],[7]]", 0), "[64,3]");
-  EXPECT_EQ(list_argument("[[64,3],[],[7]]", 2), "[7]");
-  EXPECT_EQ(list_argument("[[64,3]]", 1), "");
-  EXPECT_EQ(with_argument(R"(["float","float"])", 1, "c10::Half"), R"(["float","c10::Half"])");
-  EXPECT_EQ(with_argument("[]", 0, "c10::Half"), "[]");
-}
-
 TEST(Precision, DetectsAndDoesNothingTwice) {
   const Step step = two_layers();
   EXPECT_EQ(traced_precision(step), Precision::fp32);

@@ -6,6 +6,7 @@
 #include "models/whatif/edit/step_edges.h"
 #include "sim/engine/engine.h"
 #include "sim/predict/predict.h"
+#include "sim/trace/importers/kineto/operands.h"
 #include "tests/source_dir/source_dir.h"
 #include "tests/unit/plan_for_tests.h"
 #include "tests/unit/trace_for_tests.h"
@@ -50,8 +51,7 @@ NewKernel cast(const std::string& name) {
   NewKernel k;
   k.name = name;
   k.op = "aten::_to_copy";
-  k.dims = "[[8,16]]";
-  k.types = "[\"float\"]";
+  k.operands = kineto::parse_operands({"[[8,16]]", R"(["float"])", "", ""});
   k.geometry = {{4, 1, 1}, {128, 1, 1}, 16, 0};
   k.duration_us = 3;
   k.host_us = 9;

@@ -7,6 +7,7 @@
 
 #include "models/kernel/work/gemm_shape.h"
 #include "models/whatif/batch/matrix.h"
+#include "tests/operands_for_tests.h"
 #include "tests/unit/models/whatif/whatif_batch_for_tests.h"
 
 namespace tandem {
@@ -17,7 +18,7 @@ BatchOp lstm(std::int64_t batch, bool backward) {
   const std::string b = std::to_string(batch);
   BatchOp op;
   op.name = backward ? "aten::_cudnn_rnn_backward" : "aten::_cudnn_rnn";
-  op.tensors = parse_tensors("[[64," + b + ",1024],[4096,1024],[],[],[2," + b + ",1024]]", "", "");
+  op.tensors = test::parse_tensors("[[64," + b + ",1024],[4096,1024],[],[],[2," + b + ",1024]]");
   op.axis.assign(op.tensors.shapes.size(), -1);
   op.axis[0] = 1;
   return op;

@@ -53,18 +53,17 @@ TEST(WhatifBatchMemory, ContradictingMeasurementsAreRefused) {
 PeakMemory inference_memory(bool autocast) {
   test::TraceMaker m;
   m.step(1, 0, 1000);
-  const auto typed = [&](std::uint32_t op, std::string_view types) {
-    m.trace.ops.types[op] = m.trace.strings.intern(types);
-  };
-  typed(m.op("aten::linear", 10, 40, 0, "[[64,4096],[1024,4096],[1024]]"),
-        R"(["float","float","float"])");
+  m.operands(m.op("aten::linear", 10, 40),
+             {"[[64,4096],[1024,4096],[1024]]", R"(["float","float","float"])", "", ""});
   if (autocast) {
-    typed(m.op("aten::_to_copy", 12, 10, 0, "[[1024,4096],[]]"), R"(["float","Scalar"])");
+    m.operands(m.op("aten::_to_copy", 12, 10),
+               {"[[1024,4096],[]]", R"(["float","Scalar"])", "", ""});
     m.launch(15, 2, 1);
     m.kernel(100, 5, 1);
   }
-  typed(m.op("aten::addmm", 30, 15, 0, "[[1024],[64,4096],[4096,1024],[],[]]"),
-        R"(["float","float","float","Scalar","Scalar"])");
+  m.operands(m.op("aten::addmm", 30, 15),
+             {"[[1024],[64,4096],[4096,1024],[],[]]",
+              R"(["float","float","float","Scalar","Scalar"])", "", ""});
   m.launch(35, 2, 2);
   m.kernel(200, 20, 2);
   const Links links = link_trace(m.trace);

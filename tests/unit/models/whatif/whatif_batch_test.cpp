@@ -2,6 +2,7 @@
 
 #include "models/whatif/batch/rewrite.h"
 #include "sim/predict/predict.h"
+#include "tests/operands_for_tests.h"
 #include "tests/source_dir/source_dir.h"
 #include "tests/unit/models/whatif/whatif_batch_for_tests.h"
 
@@ -12,7 +13,9 @@ using test::BatchTraceMaker;
 using test::options_for;
 using test::us_of;
 
-OpTensors tensors(std::string_view dims) { return parse_tensors(dims, "", ""); }
+using test::parse_tensors;
+
+OpTensors tensors(std::string_view dims) { return parse_tensors(dims); }
 
 std::vector<std::int8_t> axes(std::string_view op, std::string_view dims, std::int64_t batch,
                               const ParameterShapes& parameters = {}, bool second = false) {
@@ -69,11 +72,19 @@ TEST(WhatifBatchAxes, BroadcastOperandsAndStepsOfASequenceDoNotGrow) {
 
 TEST(WhatifBatchRewrite, ShapesAndStridesFollowTheBatch) {
   BatchOp op;
-  op.tensors = parse_tensors("[[4,8],[],[8,4]]", R"(["float","Scalar","float"])", "");
+  constexpr std::string_view types = R"(["float","Scalar","float"])";
   op.axis = {0, 1};
-  EXPECT_EQ(resize_dims("[[4,8],[],[8,4]]", op, 4, 12), "[[12,8],[],[8,12]]");
-  EXPECT_EQ(resize_strides("[[8,1],[],[4,1]]", op, 4, 12), "[[8,1],[],[12,1]]");
-  EXPECT_EQ(resize_strides("[[8,1],[],[1,8]]", op, 4, 12), "[[8,1],[],[1,8]]");
+  op.tensors = parse_tensors("[[4,8],[],[8,4]]", types, "[[8,1],[],[4,1]]");
+  EXPECT_EQ(resize_layout(op, 4, 12),
+            parse_tensors("[[12,8],[],[8,12]]", types, "[[8,1],[],[12,1]]"));
+  op.tensors = parse_tensors("[[4,8],[],[8,4]]", types, "[[8,1],[],[1,8]]");
+  EXPECT_EQ(resize_layout(op, 4, 12),
+            parse_tensors("[[12,8],[],[8,12]]", types, "[[8,1],[],[1,8]]"));
+  op.tensors = parse_tensors("[[4,8],[],[8,4]]", types);  // strides that were not recorded
+  EXPECT_EQ(resize_layout(op, 4, 12), parse_tensors("[[12,8],[],[8,12]]", types));
+  op.tensors = parse_tensors("[[4,8],[],[8,4]]", types, "[[0,1],[],[0,0]]");  // expanded
+  EXPECT_EQ(resize_layout(op, 4, 12),
+            parse_tensors("[[12,8],[],[8,12]]", types, "[[0,1],[],[0,0]]"));
 }
 
 TEST(WhatifBatchKernel, ShortKernelsTellLittleOfTheirBody) {
@@ -108,7 +119,7 @@ TEST(WhatifBatch, ShapesAndGridsAreThoseOfTheNewBatch) {
   LossList losses;
   const Trace out = with_batch(base.trace, base.links, 64, options_for(256), losses);
   for (std::uint32_t i = 0; i < out.ops.size(); ++i) {
-    EXPECT_EQ(out.strings.get(out.ops.dims[i]), wanted.trace.strings.get(wanted.trace.ops.dims[i]));
+    EXPECT_EQ(operands_of(out, i), operands_of(wanted.trace, i));
   }
   const auto grid = [](const Trace& t, std::uint32_t a) {
     return t.geometries[t.activities.geometry[a].index()].grid;

@@ -86,7 +86,7 @@ TEST(Replay, RemovesTheProfilersCostByTheHostModel) {
 
 TEST(Replay, CountsSamplesAsStepsWhereTheBatchIsUnknown) {
   TraceMaker m = two_steps();
-  for (StringId& dims : m.trace.ops.dims) dims = {};
+  for (OperandsId& operands : m.trace.ops.operands) operands = {};
   const Result r = replay(m.trace, options()).result;
   EXPECT_FALSE(r.trace.batch.has_value());
   EXPECT_NEAR(r.step.throughput_per_s, 1e6 / r.step.time_us, 1e-6);

@@ -30,10 +30,13 @@ TEST(Kineto, ReadsAnOperation) {
   EXPECT_EQ(t.ops.external_id[0], 77);
   EXPECT_EQ(t.ops.sequence[0], 5);
   EXPECT_EQ(t.ops.forward_thread[0], 1);
-  EXPECT_EQ(t.strings.get(t.ops.dims[0]), "[[32,64],[]]");
-  EXPECT_EQ(t.strings.get(t.ops.types[0]), R"(["float","Scalar"])");
-  EXPECT_EQ(t.strings.get(t.ops.strides[0]), "[[64,1],[]]");
-  EXPECT_EQ(t.strings.get(t.ops.concrete[0]), R"(["","[16, 8]"])");
+  const Operands& operands = operands_of(t, 0);
+  ASSERT_EQ(operands.tensors.shapes.size(), 1u);  // a scalar is no tensor
+  EXPECT_EQ(operands.tensors.shapes[0].elements(), 32 * 64);
+  EXPECT_EQ(operands.tensors.shapes[0].type, DataType::fp32);
+  EXPECT_EQ(operands.tensors.shapes[0].strides[0], 64);
+  EXPECT_EQ(operands.argument_count, 2);
+  EXPECT_EQ(operands.argument(1), Argument(std::vector<std::int64_t>{16, 8}));
   ASSERT_EQ(t.threads.size(), 1u);
   EXPECT_EQ(t.threads[0].pid, 12);
   EXPECT_EQ(t.threads[0].tid, 34);

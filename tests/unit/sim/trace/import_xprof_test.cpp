@@ -67,7 +67,7 @@ TEST(Xprof, ReadsHostThreads) {
   EXPECT_EQ(t.framework, "TensorFlow");
   ASSERT_EQ(t.ops.size(), 1u);
   EXPECT_EQ(t.strings.get(t.ops.name[0]), "EagerExecute: MatMul");
-  EXPECT_FALSE(t.ops.dims[0].valid());
+  EXPECT_FALSE(t.ops.operands[0].valid());
   ASSERT_EQ(t.calls.size(), 5u);
   EXPECT_EQ(t.calls.api[0], ApiKind::launch_kernel);
   EXPECT_EQ(t.calls.api[1], ApiKind::memcpy_blocking);
