@@ -4,6 +4,7 @@
 // and its line in transforms.cpp.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -46,6 +47,7 @@ struct WhatIfs {
   /// The value; empty if it is not asked for.
   std::string get(std::string_view option) const;
   std::vector<std::string> all(std::string_view option) const;
+  friend auto operator<=>(const WhatIfs&, const WhatIfs&) = default;
 };
 
 enum class OptionKind : std::uint8_t {
