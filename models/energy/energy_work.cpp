@@ -71,7 +71,7 @@ bool multiplies(const KernelLaunch& launch) {
 /// A kernel of many tensors: its grid counts chunks, the operation's shapes are those of one
 /// tensor.
 bool states_chunks(const KernelLaunch& launch) {
-  return kind_name(launch.traits) == "multi_tensor";
+  return row_of(launch.traits).loop == Loop::chunks;
 }
 
 /// Bytes of a copy inside the device count twice: read and written.

@@ -11,6 +11,8 @@
 
 namespace tandem {
 
+enum class Kind : std::uint16_t;  // kinds.h
+
 /// What a kernel computes, as far as the models tell kernels apart. An unknown kernel is `generic`.
 enum class KernelFamily : std::uint8_t {
   pointwise,  // one output element per input element; vectorized, unrolled or strided
@@ -44,7 +46,7 @@ enum class Pass : std::uint8_t { forward, input_gradient, weight_gradient };
 
 /// What a kernel's name says beyond its family; see classify.h. Zero: not stated.
 struct KernelTraits {
-  std::uint16_t kind = 0;             // row of the table in classify_table.cpp; 0: no row matched
+  Kind kind{};                        // `unknown`: no rule matched the name
   DataType data = DataType::unknown;  // type of the operands in memory
   Engine engine = Engine::none;
   Pass pass = Pass::forward;

@@ -98,7 +98,7 @@ std::uint32_t TraceLaunches::add(const Key& key) {
   launch.work =
       kernel_work(c, OpContext{launch.op, operands.tensors, operands.arguments, launch.geometry});
   launch.tensors = operands.tensors.shapes;
-  if (c.traits.kind == 0) {
+  if (c.traits.kind == Kind::unknown) {
     losses_.add("kernel_unknown", Severity::info,
                 "kernel names that no rule of the kernel model knows, e.g. " + std::string(name));
   }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <iterator>
 
 #include "models/kernel/classify/search_text.h"
 
@@ -29,14 +28,11 @@ std::uint16_t first_row(std::span<const Row> rows, const SearchText& text, std::
   return 0;
 }
 
-std::uint16_t kind_of(const SearchText& name, std::string_view op) {
-  const auto rows = kind_rows();
-  for (std::size_t i = 1; i < rows.size(); ++i) {
-    if (matches(name, rows[i].pattern) && op.find(rows[i].op) != std::string_view::npos) {
-      return static_cast<std::uint16_t>(i);
-    }
+Kind kind_of(const SearchText& name, std::string_view op) {
+  for (const PatternRow& row : pattern_rows()) {
+    if (matches(name, row.pattern) && op.find(row.op) != std::string_view::npos) return row.kind;
   }
-  return 0;
+  return Kind::unknown;
 }
 
 // The number right after the first `key` in `text`; 0: none.
@@ -74,14 +70,14 @@ int operand_count(std::string_view name) {
 void classify_elementwise(const SearchText& name, KernelClass& out) {
   KernelTraits& t = out.traits;
   const std::size_t multi = first_multi_functor();
-  if (kind_name(t) == "multi_tensor") {
+  const Loop loop = row_of(t).loop;
+  if (loop == Loop::chunks) {
     t.functor = first_row(functor_rows(), name, multi);
     return;
   }
   t.functor = first_row(functor_rows(), name, 1, multi);
   t.operands = static_cast<std::uint8_t>(operand_count(name.text()));
-  const std::string_view kind = kind_name(t);
-  if (kind == "vectorized") {
+  if (loop == Loop::vectorized) {
     t.vector_width = static_cast<std::uint8_t>(number_after(name.text(), "elementwise_kernel<"));
   } else {
     t.vector_width = 1;
@@ -90,20 +86,6 @@ void classify_elementwise(const SearchText& name, KernelClass& out) {
 }
 
 }  // namespace
-
-bool is_set_up(const KernelTraits& traits) {
-  const std::string_view kind = kind_name(traits);
-  return kind == "scalar" || kind == "conv_setup";
-}
-
-bool is_helper(const KernelTraits& traits) {
-  constexpr std::string_view kinds[] = {"split_k_reduce",     "wgrad_reduce",  "attention_helper",
-                                        "winograd_transform", "fft_transform", "gemm_epilogue",
-                                        "gemm_scale",         "conv_scale"};
-  const std::string_view kind = kind_name(traits);
-  return is_set_up(traits) ||
-         std::find(std::begin(kinds), std::end(kinds), kind) != std::end(kinds);
-}
 
 std::string_view to_string(KernelFamily family) {
   return family_names[static_cast<std::size_t>(family)];
@@ -115,8 +97,6 @@ std::string_view bare_name(std::string_view name) {
   return name;
 }
 
-std::string_view kind_name(const KernelTraits& traits) { return kind_rows()[traits.kind].kind; }
-
 std::string_view functor_name(const KernelTraits& traits) {
   return functor_rows()[traits.functor].name;
 }
@@ -125,13 +105,11 @@ KernelClass classify(std::string_view name, std::string_view op) {
   const SearchText text(bare_name(name));
   KernelClass out;
   out.traits.kind = kind_of(text, op);
-  out.family = kind_rows()[out.traits.kind].family;
+  out.family = row_of(out.traits).family;
   out.traits.data = type_in(text);
   out.math = out.traits.data;
-  const std::string_view kind = kind_name(out.traits);
-  const bool elementwise = kind == "vectorized" || kind.starts_with("unrolled") ||
-                           kind == "strided" || kind == "multi_tensor";
-  if (elementwise) {
+  const Loop loop = row_of(out.traits).loop;
+  if (loop != Loop::none && loop != Loop::indexed) {  // carries a functor
     classify_elementwise(text, out);
   } else if (out.family == KernelFamily::gemm || out.family == KernelFamily::convolution ||
              out.family == KernelFamily::attention) {

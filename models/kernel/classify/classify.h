@@ -4,20 +4,19 @@
 #include <span>
 #include <string_view>
 
-#include "models/kernel/kernel.h"
+#include "models/kernel/kinds.h"
 
 namespace tandem {
 
 /// One rule: the first row whose pattern occurs in the kernel name decides. A leading '^' ties the
 /// pattern to the start of the name (after `void `).
-struct KindRow {
+struct PatternRow {
   std::string_view pattern;
-  std::string_view kind;  // key of the cost constants; several rows may share one
-  KernelFamily family;
+  Kind kind;
   std::string_view op = {};  // if given: must occur in the operation's name
 };
-/// All rules, in order. Row 0 is the rule for names that no other row knows.
-std::span<const KindRow> kind_rows();
+/// All rules, in order. Names that none of them knows are of kind `unknown`.
+std::span<const PatternRow> pattern_rows();
 
 /// An elementwise functor: `pattern` occurs in the kernel's template arguments.
 struct FunctorRow {
@@ -40,13 +39,7 @@ struct KernelClass {
 /// Slow (a table search): once per distinct name. `op` only decides what the name leaves open.
 KernelClass classify(std::string_view name, std::string_view op = {});
 
-/// Key of the cost constants for a kernel; "unknown" if no row matched.
-std::string_view kind_name(const KernelTraits& traits);
 std::string_view functor_name(const KernelTraits& traits);
-/// Kernels of matrix families that multiply nothing: sums of parts, transforms, set-up.
-bool is_helper(const KernelTraits& traits);
-/// Those of them that are a few steps of one block, whatever the size of the product.
-bool is_set_up(const KernelTraits& traits);
 std::string_view to_string(KernelFamily family);
 
 /// Fills the traits of a matrix kernel (GEMM or convolution): engine, tile, operand order, pass.

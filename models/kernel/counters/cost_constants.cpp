@@ -59,7 +59,7 @@ void CostConstants::index_rows() {
   by_functor_.resize(functors.size());
   for (std::size_t type = 0; type < types; ++type) {
     for (std::size_t i = 0; i < kinds.size(); ++i) {
-      by_kind_[i][type] = best_row(rows_, kinds[i].kind, type_names[type]);
+      by_kind_[i][type] = best_row(rows_, kinds[i].key, type_names[type]);
     }
     for (std::size_t i = 0; i < functors.size(); ++i) {
       const std::string kind = std::string(functor_prefix) + std::string(functors[i].name);
@@ -93,7 +93,8 @@ CostConstants CostConstants::load(const std::string& path) {
 }
 
 const CostRow* CostConstants::row(const KernelTraits& traits, DataType math) const {
-  const std::int16_t i = by_kind_[traits.kind][static_cast<std::size_t>(math)];
+  const std::int16_t i =
+      by_kind_[static_cast<std::size_t>(traits.kind)][static_cast<std::size_t>(math)];
   return i < 0 ? nullptr : &rows_[static_cast<std::size_t>(i)];
 }
 

@@ -19,7 +19,7 @@ constexpr std::string_view assumed_origin = "assumed";
 
 /// Costs of one kind of kernel. Instructions are warp instructions; shared: wavefronts.
 struct CostRow {
-  std::string kind;    // of classify_table.cpp; "functor NAME" for elementwise arithmetic
+  std::string kind;    // KindRow::key; "functor NAME" for elementwise arithmetic
   std::string type;    // of the arithmetic, or "": any
   std::string origin;  // "measured" on single operators, "fitted" on networks or "assumed"
   std::string source;

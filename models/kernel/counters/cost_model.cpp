@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/kernel/counters/cost_parts.h"
+#include "models/kernel/kinds.h"
 
 namespace tandem {
 namespace {
@@ -34,7 +35,7 @@ KernelCost cost_of_work(const CostInput& in, CacheState cache, double count) {
 
 double confidence_of(const CostInput& in, bool by_rate) {
   constexpr double from_geometry = 0.5, from_kind = 0.25, from_other_kinds = 0.1;
-  if (in.launch.traits.kind == 0) return 0;
+  if (in.launch.traits.kind == Kind::unknown) return 0;
   const bool measured = in.row != nullptr && in.row->origin != assumed_origin;
   if (by_rate) return measured ? from_kind : from_other_kinds;
   constexpr double loose = 0.3;  // e.g. generated kernels: their arithmetic is not known

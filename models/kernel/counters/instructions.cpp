@@ -4,6 +4,7 @@
 
 #include "models/kernel/classify/classify.h"
 #include "models/kernel/counters/cost_parts.h"
+#include "models/kernel/kinds.h"
 #include "models/kernel/work/work.h"
 
 namespace tandem {
@@ -21,7 +22,7 @@ double elementwise_instructions(const CostInput& in) {
   const CostRow& r = *in.row;
   const CostRow* functor = in.constants.functor(t, t.data);
   // A cast template does its work itself; other arithmetic that was not measured is taken as light.
-  const bool casts = kind_name(t).ends_with("cast");
+  const bool casts = row_of(t).loop == Loop::casting;
   const double arithmetic = functor != nullptr ? functor->per_element
                             : casts            ? 0.0
                                                : in.constants.general().unknown_functor;
@@ -52,7 +53,7 @@ bool is_matrix(const CostInput& in) { return in.features.multiplies > 0; }
 
 bool geometry_tells(const CostInput& in) {
   const KernelTraits& t = in.launch.traits;
-  return is_elementwise(t) || kind_name(t) == "multi_tensor";
+  return is_elementwise(t) || row_of(t).loop == Loop::chunks;
 }
 
 double instructions(const CostInput& in) {

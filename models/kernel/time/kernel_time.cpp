@@ -94,20 +94,6 @@ std::optional<ConvLayer> conv_layer(const KernelLaunch& launch, DataType type) {
   return s;
 }
 
-TimeLaw law_of(KernelFamily family) {
-  switch (family) {
-    case KernelFamily::gemm:
-    case KernelFamily::convolution:
-    case KernelFamily::attention: return TimeLaw::matrix;
-    case KernelFamily::batch_norm: return TimeLaw::channels;
-    case KernelFamily::pooling:
-    case KernelFamily::random: return TimeLaw::throughput;
-    case KernelFamily::rnn: return TimeLaw::latency;
-    case KernelFamily::collective: return TimeLaw::link;
-    default: return TimeLaw::memory;
-  }
-}
-
 /// Multiply-adds of a product, else thread instructions, that all SMs do per us.
 double throughput_rate(const Machine& m, const TimedLaunch& launch) {
   if (!launch.product) return m.sms * m.gpu.smsp_per_sm * m.gpu.warp_size * m.clk;
@@ -142,20 +128,6 @@ KernelTime channels_time(const Machine& m, double bytes, double blocks) {
 
 }  // namespace
 
-std::string_view to_string(TimeLaw law) {
-  switch (law) {
-    case TimeLaw::matrix: return "matrix";
-    case TimeLaw::convolution: return "convolution";
-    case TimeLaw::memory: return "memory";
-    case TimeLaw::channels: return "channels";
-    case TimeLaw::throughput: return "throughput";
-    case TimeLaw::latency: return "latency";
-    case TimeLaw::link: return "link";
-    case TimeLaw::none: break;
-  }
-  return "none";
-}
-
 std::string_view to_string(Bound bound) {
   switch (bound) {
     case Bound::compute: return "compute";
@@ -178,12 +150,7 @@ TimedLaunch timed_launch(const KernelLaunch& launch, double bytes_hint) {
   out.type = launch.math != DataType::unknown ? launch.math : launch.traits.data;
   out.bytes = work_bytes(launch) > 0 ? work_bytes(launch) : bytes_hint;
   out.blocks = blocks_of(launch.geometry);
-  out.law = law_of(launch.family);
-  if (is_helper(launch.traits)) {
-    out.law = is_set_up(launch.traits) ? TimeLaw::latency : TimeLaw::memory;
-  }
-  // Every channel by itself: few products a byte, and no tile that a matrix kernel could use.
-  if (kind_name(launch.traits) == "depthwise") out.law = TimeLaw::memory;
+  out.law = row_of(launch.traits).time;
   const MatrixProblem& p = launch.work.matrix;
   if (out.law == TimeLaw::matrix) {
     const bool product = p.batch > 0 && p.m > 0 && p.n > 0 && p.k > 0;

@@ -5,22 +5,11 @@
 #include <optional>
 #include <string_view>
 
+#include "models/kernel/kinds.h"
 #include "models/kernel/time/time_model.h"
 
 namespace tandem {
 
-/// How the model of a kernel's time works, and so what may be carried from one GPU to another.
-enum class TimeLaw : std::uint8_t {
-  matrix,       // tiles of a matrix product
-  convolution,  // the fastest of the library's algorithms
-  memory,       // bytes at the rate of DRAM and L2
-  channels,     // a block a channel: bytes, or the accesses that blocks keep in flight
-  throughput,   // instructions, or multiply-adds, at the rate of all SMs: ratios between GPUs only
-  latency,      // dependent steps
-  link,         // copies between host and device
-  none,         // nothing known
-};
-std::string_view to_string(TimeLaw law);
 std::string_view to_string(Bound bound);
 
 /// A launch and what is known of it beyond its description.

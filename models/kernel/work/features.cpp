@@ -40,7 +40,7 @@ double fragment_share(const KernelLaunch& launch) {
 void attention_multiplies(const KernelLaunch& launch, KernelFeatures& f) {
   const KernelTraits& t = launch.traits;
   const double width = static_cast<double>(launch.work.matrix.k);
-  const bool forward = kind_name(t).ends_with("_forward");
+  const bool forward = row_of(t).direction == Direction::forward;
   if (t.engine == Engine::gmma && forward && width > 0) {
     f.multiplies *= 0.5 * (1 + f.mma_n / std::min(width, 256.0));
   }
@@ -101,8 +101,7 @@ KernelFeatures kernel_features(const KernelLaunch& launch) {
   f.elements = launch.work.elements / 32;
   f.rows = launch.work.rows;
   f.indexed = f.elements * (launch.work.index_dims - 1);
-  if (launch.traits.tile_m > 0 && kind_name(launch.traits) != "depthwise")
-    matrix_features(launch, f);
+  if (launch.traits.tile_m > 0 && launch.traits.kind != Kind::depthwise) matrix_features(launch, f);
   return f;
 }
 

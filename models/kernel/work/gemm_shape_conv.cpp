@@ -114,7 +114,7 @@ constexpr std::int64_t first_layer_channels = 8;
 MatrixProblem conv_problem(const KernelClass& kernel, ConvShape c) {
   const KernelTraits& t = kernel.traits;
   const ConvBytes bytes = conv_bytes(c, t.data);
-  if (kind_name(t) == "conv_first_layer") {
+  if (t.kind == Kind::conv_first_layer) {
     const auto side =
         static_cast<std::int64_t>(std::lround(std::sqrt(static_cast<double>(c.taps))));
     c.in_channels = first_layer_channels;

@@ -52,7 +52,7 @@ std::optional<RecurrentShape> recurrent_shape(const OpContext& context) {
 }  // namespace
 
 MatrixProblem attention_problem(const KernelClass& kernel, const AttentionShape& a) {
-  const bool backward = kind_name(kernel.traits).ends_with("_backward");
+  const bool backward = row_of(kernel.traits).direction == Direction::backward;
   MatrixProblem p;
   p.batch = a.heads * (backward ? 5 : 2);
   p.m = a.queries, p.n = a.keys, p.k = a.width;

@@ -59,19 +59,8 @@ KernelWork cell_work(const KernelClass& kernel, const OpContext& context) {
   return work;
 }
 
-// Direct convolutions of channels by themselves: products count.
-KernelWork depthwise_work(const KernelClass& kernel, const OpContext& context) {
-  KernelWork work = matrix_work(kernel, context);
-  const auto shape = conv_shape(context);
-  if (shape) {
-    work.elements = static_cast<double>(shape->images * shape->out_channels) *
-                    static_cast<double>(shape->out_pixels * shape->taps);
-  }
-  return work;
-}
-
 // Rows gathered from a table: repeated rows are read once.
-KernelWork gather_work(const KernelClass& kernel, const OpContext& context) {
+KernelWork gather_work(const KernelClass& kernel, const OpContext& context, bool summed) {
   KernelWork work;
   const TensorShape* table = context.tensors.at(0);
   if (table == nullptr || table->rank == 0) return work;
@@ -92,7 +81,7 @@ KernelWork gather_work(const KernelClass& kernel, const OpContext& context) {
   work.exact = ids > 0;
   work.elements = ids * columns;
   work.rows = ids;
-  if (kind_name(kernel.traits) == "embedding_bag") work.rows = bags(context, ids) * columns / 32;
+  if (summed) work.rows = bags(context, ids) * columns / 32;
   work.read_bytes = distinct * columns * width + ids * 8;
   work.write_bytes = work.elements * width;
   return work;
@@ -134,11 +123,10 @@ KernelWork put_work(const KernelClass& kernel, const OpContext& context) {
   return work;
 }
 
-KernelWork pool_work(const KernelClass& kernel, const OpContext& context) {
+KernelWork pool_work(const KernelClass& kernel, const OpContext& context, bool maximum) {
   KernelWork work;
   const TensorShape* image = context.tensors.at(0);
   if (image == nullptr) return work;
-  const bool maximum = kind_name(kernel.traits).starts_with("max_pool");
   work.exact = true;
   work.read_bytes = bytes_of(*image, kernel.traits.data);
   // Window and stride: arguments 1 and 2; an empty stride means the window.
@@ -214,52 +202,48 @@ KernelWork multi_tensor_work(const KernelClass& kernel, const OpContext& context
 }
 
 KernelWork shaped_work(const KernelClass& kernel, const OpContext& context) {
-  const std::string_view kind = kind_name(kernel.traits);
-  if (kind == "vectorized" || kind.starts_with("unrolled") || kind == "strided" ||
-      kind == "eigen" || kind == "bias") {
-    return elementwise_work(kernel, context);
+  switch (row_of(kernel.traits).work) {
+    case WorkRule::none: return {};
+    case WorkRule::elementwise: return elementwise_work(kernel, context);
+    case WorkRule::concatenation: return all_tensors_work(kernel, context, true);
+    case WorkRule::generated: return all_tensors_work(kernel, context, false);
+    case WorkRule::multi_tensor: return multi_tensor_work(kernel, context);
+    case WorkRule::arguments:
+    case WorkRule::padded_rows:
+    case WorkRule::reduction: return argument_work(kernel, context);
+    case WorkRule::matrix: return matrix_work(kernel, context);
+    case WorkRule::split_sum: return split_reduce_work(kernel, context);
+    case WorkRule::transform: return transform_work(kernel, context);
+    case WorkRule::cell: return cell_work(kernel, context);
+    case WorkRule::window: return pool_work(kernel, context, false);
+    case WorkRule::max_window: return pool_work(kernel, context, true);
+    case WorkRule::gather: return gather_work(kernel, context, false);
+    case WorkRule::bags: return gather_work(kernel, context, true);
+    case WorkRule::indices: return ids_work(context);
+    case WorkRule::put: return put_work(kernel, context);
   }
-  if (kind.starts_with("gemm") || kind == "gemv" || kind.starts_with("conv_x") || kind == "conv" ||
-      kind == "conv_first_layer" || kind.starts_with("flash") || kind.starts_with("fmha") ||
-      kind == "convolve_sgemm" || kind == "winograd" || kind == "depthwise" ||
-      kind == "triton_template") {
-    return matrix_work(kernel, context);
-  }
-  if (kind == "depthwise") return depthwise_work(kernel, context);
-  if (kernel.family == KernelFamily::rnn) return cell_work(kernel, context);
-  if (kind == "split_k_reduce" || kind == "wgrad_reduce") {
-    return split_reduce_work(kernel, context);
-  }
-  if (kernel.family == KernelFamily::layout) return transform_work(kernel, context);
-  if (kernel.family == KernelFamily::triton) return all_tensors_work(kernel, context, false);
-  if (kind.starts_with("cat")) return all_tensors_work(kernel, context, true);
-  if (const KernelWork work = tabled_work(kernel, context); work.exact) return work;
-  if (kind == "embedding_segments") return ids_work(context);
-  if (kernel.family == KernelFamily::embedding) return gather_work(kernel, context);
-  if (kernel.family == KernelFamily::pooling) return pool_work(kernel, context);
-  if (kind == "index_put" || kind == "index_add") return put_work(kernel, context);
-  if (kind == "index_elementwise") return {};
-  if (kind == "scatter_gather") return gather_work(kernel, context);
-  if (kernel.family == KernelFamily::index) return ids_work(context);
   return {};
 }
 
 }  // namespace
 
 int elements_per_thread(const KernelClass& kernel) {
-  const std::string_view kind = kind_name(kernel.traits);
-  const bool narrow = element_bytes(kernel.traits.data) < 4;
-  if (kind == "vectorized") return 8;
-  if (kind.starts_with("unrolled")) return 4;
-  if (kind == "strided") return narrow ? 4 : 2;
-  if (kind == "index_elementwise") return 4;
+  switch (row_of(kernel.traits).loop) {
+    case Loop::vectorized: return 8;
+    case Loop::unrolled:
+    case Loop::casting:
+    case Loop::indexed: return 4;
+    case Loop::strided: return element_bytes(kernel.traits.data) < 4 ? 4 : 2;
+    case Loop::none:
+    case Loop::chunks: break;
+  }
   return 1;
 }
 
 KernelWork kernel_work(const KernelClass& kernel, const OpContext& context) {
-  if (kind_name(kernel.traits) == "multi_tensor") return multi_tensor_work(kernel, context);
   KernelWork work = shaped_work(kernel, context);
-  if (work.elements > 0 && work.exact) return work;
+  const bool chunks = row_of(kernel.traits).work == WorkRule::multi_tensor;
+  if (chunks || (work.elements > 0 && work.exact)) return work;
   const bool matrix = kernel.family == KernelFamily::gemm ||
                       kernel.family == KernelFamily::convolution ||
                       kernel.family == KernelFamily::attention;

@@ -1,4 +1,4 @@
-// Pieces of kernel_work(). Internal to cost_work*.cpp.
+// Pieces of kernel_work(). Internal to models/kernel/work.
 #pragma once
 
 #include <algorithm>
@@ -30,9 +30,8 @@ inline double threads(const LaunchGeometry& g) {
   return double(g.grid[0]) * g.grid[1] * g.grid[2] * g.block[0] * g.block[1] * g.block[2];
 }
 
-/// Work of a kernel whose operation's arguments follow a row of the table in cost_work_rows.cpp; no
-/// elements if there is none for it.
-KernelWork tabled_work(const KernelClass& kernel, const OpContext& context);
+/// Work of a kernel that uses the arguments of its operation as KindRow::use says.
+KernelWork argument_work(const KernelClass& kernel, const OpContext& context);
 KernelWork elementwise_work(const KernelClass& kernel, const OpContext& context);
 
 }  // namespace tandem

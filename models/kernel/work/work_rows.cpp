@@ -1,4 +1,4 @@
-// Kernels whose work follows from a table: which arguments of their operation they walk and read.
+// Kernels whose work follows from a row of their kind: which arguments they walk over and read.
 #include <array>
 #include <cmath>
 
@@ -6,74 +6,6 @@
 
 namespace tandem {
 namespace {
-
-// How a kernel uses the arguments of its operation: `main` is the tensor it walks over, `reads` the
-// arguments it reads once each (bits), `writes` the bytes it writes as a multiple of the main
-// tensor, `row_dims` the trailing dimensions that form a row.
-struct WorkRow {
-  std::string_view kind;
-  std::uint8_t main;
-  std::uint32_t reads;
-  double writes;
-  std::uint8_t row_dims;
-};
-
-constexpr WorkRow work_rows[] = {
-    {"reduce", 0, 0b1, 0, 0},
-    {"device_reduce", 0, 0b1, 0, 0},
-    {"nll_loss", 0, 0, 0, 0},
-    {"softmax_warp", 0, 0b1, 1, 1},
-    {"softmax_warp_backward", 0, 0b11, 1, 1},
-    {"softmax_block", 0, 0b1, 1, 1},
-    {"log_softmax_block", 0, 0b1, 1, 1},
-    {"log_softmax_warp_backward", 0, 0b11, 1, 1},
-    {"log_softmax_block_backward", 0, 0b11, 1, 1},
-    {"softmax_block_shared", 0, 0b1, 1, 1},
-    {"softmax_block_registers", 0, 0b1, 1, 1},
-    {"softmax_block_backward", 0, 0b11, 1, 1},
-    {"softmax_spatial", 0, 0b1, 1, 1},
-    {"layer_norm", 0, 0b1, 1, 1},
-    {"rms_norm", 0, 0b1, 1, 1},
-    {"layer_norm_apply", 0, 0b1, 1, 1},
-    {"layer_norm_input_gradient", 0, 0b11, 1, 1},
-    {"norm_parameter_gradient", 0, 0b11, 0, 1},
-    {"norm_moments", 0, 0b1, 0, 1},
-    {"group_norm_gradients", 0, 0b11, 0, 2},
-    {"bn_train", 0, 0b1, 1, 2},
-    {"bn_train_single", 0, 0b1, 1, 2},
-    {"bn_train_single_spec", 0, 0b1, 1, 2},
-    {"bn_inference", 0, 0b1, 1, 2},
-    {"bn_backward", 0, 0b11, 1, 2},
-    {"bn_backward_single", 0, 0b11, 1, 2},
-    {"bn_backward_single_spec", 0, 0b11, 1, 2},
-    {"bn_train_nhwc", 0, 0b1, 1, 2},
-    {"bn_backward_nhwc", 0, 0b11, 1, 2},
-    {"bn_inference_nhwc", 0, 0b1, 1, 2},
-    {"bn_statistics", 0, 0b1, 0, 2},
-    {"bn_statistics_nhwc", 0, 0b1, 0, 2},
-    {"bn_transform", 0, 0b1, 1, 2},
-    {"bn_transform_nhwc", 0, 0b1, 1, 2},
-    {"bn_backward_native", 0, 0b11, 1, 2},
-    {"bn_backward_reduce", 0, 0b11, 0, 2},
-    {"bn_backward_reduce_nhwc", 0, 0b11, 0, 2},
-    {"bn_backward_elementwise", 0, 0b11, 1, 2},
-    {"bn_backward_elementwise_nhwc", 0, 0b11, 1, 2},
-    {"dropout_vectorized", 0, 0b1, 1, 0},
-    {"dropout", 0, 0b1, 1, 0},
-    {"distribution", 0, 0, 1, 0},
-    {"avg_pool_backward", 1, 0b1, 1, 0},
-    {"max_pool_backward", 1, 0b1, 1, 0},
-    {"max_pool_backward_nhwc", 1, 0b1, 1, 0},
-    {"adaptive_pool_backward", 1, 0b1, 1, 0},
-    {"attention_helper", 1, 0b1001, 0.2, 0},
-};
-
-const WorkRow* find_work(std::string_view kind) {
-  for (const WorkRow& row : work_rows) {
-    if (row.kind == kind) return &row;
-  }
-  return nullptr;
-}
 
 // Products over the trailing dimensions that form one row.
 double rows_of(const TensorShape& t, int row_dims) {
@@ -112,7 +44,11 @@ int reduced_groups(const OpContext& context) {
   return groups;
 }
 
-KernelWork row_work(const KernelClass& kernel, const WorkRow& row, const OpContext& context) {
+}  // namespace
+
+KernelWork argument_work(const KernelClass& kernel, const OpContext& context) {
+  const ArgumentUse& row = row_of(kernel.traits).use;
+  const WorkRule rule = row_of(kernel.traits).work;
   KernelWork work;
   const TensorShape* main = context.tensors.at(row.main);
   if (main == nullptr && !context.tensors.shapes.empty()) main = &context.tensors.shapes[0];
@@ -128,24 +64,17 @@ KernelWork row_work(const KernelClass& kernel, const WorkRow& row, const OpConte
     }
   }
   work.write_bytes = work.elements * row.writes * width_of(*main, data);
-  if (row.kind == "reduce") {
+  if (rule == WorkRule::reduction) {
     work.rows = reduction_outputs(*main, context);
     work.index_dims = reduced_groups(context);
     work.write_bytes = work.rows * width_of(*main, data);
   }
   if (kernel.family == KernelFamily::random) work.write_bytes += work.elements;  // the mask
-  if (row.kind.find("softmax_warp") != std::string_view::npos && work.rows > 0) {
+  if (rule == WorkRule::padded_rows && work.rows > 0) {
     // A row takes as many registers as the next power of two has elements.
     work.elements = work.rows * std::exp2(std::ceil(std::log2(work.elements / work.rows)));
   }
   return work;
-}
-
-}  // namespace
-
-KernelWork tabled_work(const KernelClass& kernel, const OpContext& context) {
-  const WorkRow* row = find_work(kind_name(kernel.traits));
-  return row == nullptr ? KernelWork{} : row_work(kernel, *row, context);
 }
 
 }  // namespace tandem

@@ -15,12 +15,6 @@ namespace {
 constexpr std::string_view scale_names[] = {"constant",  "memory",    "matrix",    "norm",
                                             "attention", "reduction", "embedding", "affine"};
 
-// Kernels that prepare or finish another one, with work that does not depend on the batch.
-bool is_helper(std::string_view kind) {
-  return kind == "scalar" || kind == "conv_setup" || kind == "conv_scale" ||
-         kind == "split_k_reduce" || kind == "attention_setup";
-}
-
 // Small or odd-sized memsets clear counters and weight gradients.
 bool clears_fixed_memory(const BatchKernel& k, std::int64_t batch) {
   constexpr std::int64_t least_bytes = 64 << 10;
@@ -29,7 +23,7 @@ bool clears_fixed_memory(const BatchKernel& k, std::int64_t batch) {
 
 bool is_constant(const BatchChange& c, const BatchKernel& k) {
   if (k.kernel.family == KernelFamily::optimizer || k.kernel.family == KernelFamily::collective ||
-      is_helper(kind_name(k.kernel.traits)) || clears_fixed_memory(k, c.base)) {
+      has_fixed_size(k.kernel.traits) || clears_fixed_memory(k, c.base)) {
     return true;
   }
   if (k.op == nullptr) return false;
@@ -71,12 +65,8 @@ KernelScaling partial_sum_scaling(const BatchChange& c, const BatchKernel& k) {
 }
 
 KernelScaling matrix_scaling(const BatchChange& c, const BatchKernel& k, const OpTensors& target) {
-  const std::string_view kind = kind_name(k.kernel.traits);
-  if (kind == "wgrad_reduce") return partial_sum_scaling(c, k);
-  if (kind == "depthwise" || kind == "gemm_scale" || kind == "gemm_epilogue" ||
-      kind == "winograd_transform" || kind == "fft_transform") {
-    return memory_scaling(c, k, target);
-  }
+  if (k.kernel.traits.kind == Kind::wgrad_reduce) return partial_sum_scaling(c, k);
+  if (row_of(k.kernel.traits).time == TimeLaw::memory) return memory_scaling(c, k, target);
   const auto base = product_of(k, k.op->tensors), next = product_of(k, target);
   if (!base || !next) return affine_scaling(c, k);
   const ProductTime a = product_time(c, k.kernel, *base), b = product_time(c, k.kernel, *next);
@@ -135,18 +125,17 @@ double norm_us(const BatchChange& c, const NormShape& n, bool on_chip, bool back
 }
 
 KernelScaling norm_scaling(const BatchChange& c, const BatchKernel& k, const OpTensors& target) {
-  const std::string_view kind = kind_name(k.kernel.traits);
+  const KindRow& kind = row_of(k.kernel.traits);
   const TensorShape* before = k.op->tensors.at(0);
   const TensorShape* after = target.at(0);
-  const bool elementwise = kind == "bn_inference" || kind.find("transform") != kind.npos ||
-                           kind.find("elementwise") != kind.npos;
+  const bool elementwise = kind.norm == NormForm::elementwise;
   if (elementwise || before == nullptr || after == nullptr || before->rank < 2) {
     return memory_scaling(c, k, target);
   }
-  const bool backward = kind.find("backward") != kind.npos;
+  const bool backward = kind.direction == Direction::backward;
   const NormShape a = norm_shape(c, *before), b = norm_shape(c, *after);
-  bool chip_a = kind.find("single") != kind.npos, chip_b = chip_a;
-  const bool cudnn = chip_a || kind == "bn_train" || kind == "bn_backward";
+  bool chip_a = kind.norm == NormForm::library_on_chip, chip_b = chip_a;
+  const bool cudnn = chip_a || kind.norm == NormForm::library;
   // The rule decides about the new batch only where it explains the traced kernel.
   if (cudnn && fits_on_chip(c, a, backward) == chip_a) chip_b = fits_on_chip(c, b, backward);
   KernelScaling s;
@@ -164,7 +153,7 @@ KernelScaling norm_scaling(const BatchChange& c, const BatchKernel& k, const OpT
 // their grid hides the work; the shapes tell it.
 KernelScaling attention_scaling(const BatchChange& c, const BatchKernel& k,
                                 const OpTensors& target) {
-  if (kind_name(k.kernel.traits) == "attention_helper") return memory_scaling(c, k, target);
+  if (is_helper(k.kernel.traits)) return memory_scaling(c, k, target);
   const OpContext context{k.op->name, k.op->tensors, k.op->arguments, k.geometry};
   const auto& g = k.geometry.grid;
   const double blocks = double(g[0]) * g[1] * g[2];
@@ -216,8 +205,8 @@ KernelScaling scaling_by_family(const BatchChange& c, const BatchKernel& k,
     case KernelFamily::attention: return attention_scaling(c, k, target);
     case KernelFamily::reduction: return reduction_scaling(c, k, target);
     case KernelFamily::rnn:
-      return kind_name(k.kernel.traits) == "rnn_persistent" ? affine_scaling(c, k)
-                                                            : memory_scaling(c, k, target);
+      return k.kernel.traits.kind == Kind::rnn_persistent ? affine_scaling(c, k)
+                                                          : memory_scaling(c, k, target);
     default: return memory_scaling(c, k, target);
   }
 }

@@ -6,24 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "models/kernel/kinds.h"
 #include "sim/core/provenance.h"
 
 namespace tandem {
-
-/// Groups of kernels whose time follows the bytes they move; they differ in their launch floor.
-enum class MemoryClass : std::uint8_t {
-  vectorized,  // elementwise, 16-byte accesses
-  pointwise,   // other elementwise kernels and concatenation
-  layout,
-  pooling,  // also softmax
-  layer_norm,
-  reduction,
-  embedding,  // gather and scatter of rows
-  sort,
-  transfer,
-  other,
-};
-inline constexpr std::size_t memory_classes = 10;
 
 /// Matrix products on tensor cores: the time of a step along k of one tile.
 struct TensorRates {

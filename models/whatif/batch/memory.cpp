@@ -52,28 +52,7 @@ double cell_bytes(const BatchKernel& k, const OpTensors& tensors) {
 
 MemoryClass memory_class(const BatchKernel& k) {
   if (k.activity != ActivityKind::kernel) return MemoryClass::transfer;
-  const std::string_view kind = kind_name(k.kernel.traits);
-  switch (k.kernel.family) {
-    case KernelFamily::pointwise:
-    case KernelFamily::copy:
-      return kind == "vectorized" ? MemoryClass::vectorized : MemoryClass::pointwise;
-    case KernelFamily::rnn:
-    case KernelFamily::triton: return MemoryClass::pointwise;
-    case KernelFamily::layout: return MemoryClass::layout;
-    case KernelFamily::pooling:
-    case KernelFamily::softmax: return MemoryClass::pooling;
-    case KernelFamily::layer_norm: return MemoryClass::layer_norm;
-    case KernelFamily::reduction: return MemoryClass::reduction;
-    case KernelFamily::embedding: return MemoryClass::embedding;
-    case KernelFamily::index:
-      if (kind == "index_fill") return MemoryClass::pointwise;
-      if (kind.find("sort") != kind.npos || kind == "scan" || kind == "select") {
-        return MemoryClass::sort;
-      }
-      return MemoryClass::embedding;
-    case KernelFamily::transfer: return MemoryClass::transfer;
-    default: return MemoryClass::other;
-  }
+  return row_of(k.kernel.traits).memory;
 }
 
 double touched_bytes(const BatchKernel& kernel, const OpTensors& tensors, bool with_fixed) {

@@ -51,7 +51,7 @@ std::int64_t threads_per_output(const BatchKernel& k, const Reduction& r) {
 std::int64_t blocks_per_output(const BatchChange& c, const BatchKernel& k,
                                const OpTensors& tensors) {
   const Reduction r = reduction_of(k, tensors);
-  if (!r.over_batch || kind_name(k.kernel.traits) != "reduce") return 0;
+  if (!r.over_batch || row_of(k.kernel.traits).work != WorkRule::reduction) return 0;
   const std::int64_t values = ceil_div(r.inputs, threads_per_output(k, r));
   const std::int64_t threads = std::int64_t{k.geometry.block[0]} * k.geometry.block[1];
   const std::int64_t slots =

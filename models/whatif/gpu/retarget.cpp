@@ -20,13 +20,12 @@ bool serves_product(const KernelLaunch& launch) {
   return launch.family == KernelFamily::gemm || launch.family == KernelFamily::convolution;
 }
 bool is_product(const KernelLaunch& launch) {
-  return serves_product(launch) && !is_helper(launch.traits) &&
-         kind_name(launch.traits) != "depthwise";
+  return serves_product(launch) && row_of(launch.traits).time == TimeLaw::matrix;
 }
 
 /// Kinds of kernels that the validation cases between GPUs consist of: an FP32 convolutional net.
 bool is_validated(const KernelLaunch& launch, DataType type) {
-  if (kind_name(launch.traits) == "depthwise") return false;
+  if (launch.traits.kind == Kind::depthwise) return false;
   switch (launch.family) {
     case KernelFamily::gemm:
     case KernelFamily::convolution: return type == DataType::fp32 || type == DataType::tf32;
@@ -139,7 +138,7 @@ class Retarget {
     require(launch, timed.type);
     out.type = type_on(from, to, launch, timed.type);
     // A channel by itself that takes far longer than its bytes waits for its instructions.
-    if (kind_name(launch.traits) == "depthwise" &&
+    if (launch.traits.kind == Kind::depthwise &&
         !explains(timed, kernel_time(timed, from, *o_.time), launch.duration_us)) {
       timed.law = TimeLaw::throughput;
     }
@@ -156,7 +155,7 @@ class Retarget {
     if (launch.family == KernelFamily::attention) choose_attention(launch, timed.type, out);
     out.absolute =
         out.changed && (timed.law == TimeLaw::matrix || timed.law == TimeLaw::convolution);
-    out.modelled = out.known && launch.traits.kind > 0;
+    out.modelled = out.known && launch.traits.kind != Kind::unknown;
     // A residual that carries over halves the error of the model, which then appears in a ratio.
     out.error =
         std::max(error_of(launch, out),
@@ -236,7 +235,7 @@ class Retarget {
   /// one's time holds its own. The scaling of a gradient is not the library's choice.
   static bool drops_helper(const KernelLaunch& launch, bool replaced) {
     return replaced && serves_product(launch) && is_helper(launch.traits) &&
-           kind_name(launch.traits) != "conv_scale";
+           launch.traits.kind != Kind::conv_scale;
   }
 
   /// FP32 convolutions outside the tensor cores read the framework's own layout.

@@ -237,7 +237,7 @@ void PrecisionRewrite::memory(std::uint32_t index, double floor_us) {
                             change_.old_ops[index] == DataType::fp32;
   if (before == after && !mixed_before && !change_.mixed[index]) return;
   for (const std::uint32_t w : flow_.works_of(op)) {
-    const bool strided = kind_name(kernel_class(w).traits) == "strided";
+    const bool strided = row_of(kernel_class(w).traits).loop == Loop::strided;
     const double ratio = memory_ratio(
         c_, {op.kind, op_name(op.op), strided, mixed_before, change_.mixed[index], before, after});
     set_time(w, scaled_body(us(w), floor_us, ratio));

@@ -42,11 +42,12 @@ Coverage coverage_of(const Trace& trace, const GpuArch& gpu, const CostConstants
     const KernelLaunch l = launches.launch(a);
     const KernelCost c = cache.cost(launches.shape_of(a), l);
     out.time += l.duration_us;
-    if (l.traits.kind != 0) out.labelled += l.duration_us;
-    if (l.traits.kind == 0) out.unknown[std::string(l.name.substr(0, 100))] += l.duration_us;
+    if (l.traits.kind != Kind::unknown) out.labelled += l.duration_us;
+    if (l.traits.kind == Kind::unknown)
+      out.unknown[std::string(l.name.substr(0, 100))] += l.duration_us;
     if (c.confidence > 0) out.modelled += l.duration_us;
     if (c.confidence >= 0.5) out.counted += l.duration_us;
-    if (c.confidence < 0.25 && l.traits.kind != 0) {
+    if (c.confidence < 0.25 && l.traits.kind != Kind::unknown) {
       out.unpriced[std::string(kind_name(l.traits))] += l.duration_us;
     }
     if (c.confidence == 1) out.exact += l.duration_us;

@@ -217,7 +217,7 @@ TEST(CostConstants, BadFilesAreErrors) {
 TEST(CostConstants, RowsNameKnownKinds) {
   for (const CostRow& row : constants().rows()) {
     bool known = row.kind.starts_with("functor ");
-    for (const KindRow& k : kind_rows()) known |= k.kind == row.kind;
+    for (const KindRow& k : kind_rows()) known |= k.key == row.kind;
     EXPECT_TRUE(known) << row.kind;
   }
 }
