@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "models/arch/gpu_arch.h"
+#include "models/kernel/residual.h"
 #include "models/step/step.h"
 #include "models/whatif/transform_report.h"
 #include "sim/core/error.h"
@@ -27,7 +28,8 @@ class TimeConstants;
 struct BatchLaw;
 struct FusionLaw;
 struct PrecisionLaw;
-struct RetargetLaw;
+struct RetargetErrors;
+struct LibraryNames;
 
 /// Asks for nothing, as a value of any option: in sweeps, one of several.
 inline constexpr std::string_view asks_nothing = "as-traced";
@@ -85,7 +87,9 @@ struct TransformInput {
   const BatchLaw& batch;
   const FusionLaw& fusion;
   const PrecisionLaw& precision;
-  const RetargetLaw& retarget;
+  const RetargetErrors& retarget;
+  const LibraryNames& libraries;
+  Damping damping;  // of residuals that are carried over
   /// Activations of an item of the batch in a step, from shapes; empty where the peak of memory is
   /// not known.
   std::function<double(const Step&)> item_bytes;

@@ -18,7 +18,8 @@ Configs load_configs(const std::string& folder, const std::string& host, const s
           load_work_rules(folder + "/kernels/energy.json"),
           std::move(energies),
           TimeConstants::load(folder + "/kernels/time.json"),
-          load_retarget_law(folder + "/kernels/retarget.json"),
+          load_library_names(folder + "/kernels/libraries.json"),
+          load_retarget_errors(folder + "/kernels/retarget.json"),
           load_batch_law(folder + "/kernels/batch.json"),
           load_fusion_law(folder + "/kernels/fusion.json"),
           load_precision_law(folder + "/kernels/precision.json")};

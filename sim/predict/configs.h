@@ -6,6 +6,7 @@
 #include "models/arch/gpu_config.h"
 #include "models/energy/energy_config.h"
 #include "models/kernel/counters/cost_constants.h"
+#include "models/kernel/library_names.h"
 #include "models/kernel/time/time_constants.h"
 #include "models/runtime/host_model.h"
 #include "models/whatif/batch/law.h"
@@ -23,7 +24,8 @@ struct Configs {
   WorkRules work_rules;
   EnergyCatalogue energies;
   TimeConstants time;
-  RetargetLaw retarget;
+  LibraryNames libraries;
+  RetargetErrors retarget;
   BatchLaw batch;
   FusionLaw fusion;
   PrecisionLaw precision;

@@ -67,7 +67,7 @@ EnergyConfig energy_of(const TracedRun& a, const GpuArch& gpu) {
   const bool overridden =
       std::any_of(gpu.origins.begin(), gpu.origins.end(),
                   [](const Provenance& p) { return p.source.starts_with("override: "); });
-  if (overridden || config.of_base) widen(config, a.configs.retarget.errors.energy_constants);
+  if (overridden || config.of_base) widen(config, a.configs.retarget.energy_constants);
   const double share = gpu.boost_clock_mhz / find_gpu(a.configs.gpus, gpu.name).boost_clock_mhz;
   if (share != 1) {
     const double exponent = a.configs.work_rules.clock_exponent;

@@ -22,6 +22,7 @@ std::string error_of(Step step, Precision to, const std::string& gpu) {
   try {
     with_precision(std::move(step), to, find_gpu(gpus, gpu), load_precision_law(law_file),
                    TimeConstants::load(configs + "/kernels/time.json"),
+                   load_library_names(configs + "/kernels/libraries.json"),
                    load_host_model(configs + "/hosts/default.json"), losses);
   } catch (const InputError& e) {
     return e.what();

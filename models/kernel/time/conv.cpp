@@ -78,13 +78,15 @@ bool fused_fits(const ConvLayer& s) { return s.kernel_h == 3 && s.pass != Pass::
 constexpr double fused_tile_fma = 16384;  // a block and channel: 16 positions, 32 tiles, 32 filters
 constexpr double fused_filters = 32;
 
-// winograd F(2x2): a block is 32 filters by 32 tiles of one image, or from compute capability 8 on
-// also of four images.
+// winograd F(2x2): a block is 32 filters by 32 tiles of one image, or of as many as the
+// generation's kernels allow.
 KernelTime winograd_fused_time(const Machine& m, const ConvSize& c, const MathRate& rate) {
   const double filters = ceil_div(c.out, fused_filters);
   double blocks = c.images * filters * ceil_div(c.out_h, 8) * ceil_div(c.out_w, 16);
-  if (m.gpu.compute_major >= 8 && std::fmod(c.images, 4) == 0) {
-    blocks = std::min(blocks, c.images / 4 * filters * ceil_div(c.out_h, 8) * ceil_div(c.out_w, 4));
+  const double images = m.generation.winograd_fused_images;
+  if (std::fmod(c.images, images) == 0) {
+    blocks = std::min(blocks, c.images / images * filters * ceil_div(c.out_h, 8) *
+                                  ceil_div(c.out_w, 16 / images));
   }
   const double cycles =
       ceil_div(blocks, m.sms) * fused_tile_fma / (rate.fma_per_clk * m.generation.winograd_fused);

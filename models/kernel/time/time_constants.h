@@ -30,6 +30,7 @@ struct TimeGeneration {
 
   // Convolution without tensor cores
   double winograd_fused = 0;
+  double winograd_fused_images = 1;
   double implicit_gemm = 0;
 
   // DRAM accesses in pieces

@@ -44,8 +44,8 @@ KernelScaling affine_scaling(const BatchChange& c, const BatchKernel& k) {
   s.floor_us =
       matrix ? c.law.simt_floor_us : c.law.floor_us[static_cast<std::size_t>(memory_class(k))];
   s.floor_us *= c.floor_scale;
-  s.floor_share = matrix ? c.law.floor_share_matrix : c.law.floor_share_memory;
-  s.damping_us = 0;
+  s.damping.floor_share = matrix ? c.law.floor_share_matrix : c.law.floor_share_memory;
+  s.damping.us = 0;
   s.target_us = c.ratio();
   return s;
 }
@@ -73,8 +73,8 @@ KernelScaling matrix_scaling(const BatchChange& c, const BatchKernel& k, const O
   KernelScaling s;
   s.scale = ScaleClass::matrix;
   s.floor_us = product_floor_us(c.law, k.kernel);
-  s.floor_share = c.law.floor_share_matrix;
-  s.damping_us = c.law.damping_us;
+  s.damping.floor_share = c.law.floor_share_matrix;
+  s.damping.us = c.law.damping_us;
   s.base_us = a.body_us, s.target_us = b.body_us;
   const double kept = kept_kernel_growth(c, k, *base, *next);
   s.target_us = std::min(s.target_us, s.base_us * kept);
@@ -141,8 +141,8 @@ KernelScaling norm_scaling(const BatchChange& c, const BatchKernel& k, const OpT
   KernelScaling s;
   s.scale = ScaleClass::norm;
   s.floor_us = c.law.bn_floor_us;
-  s.floor_share = c.law.floor_share_matrix;
-  s.damping_us = c.law.damping_us;
+  s.damping.floor_share = c.law.floor_share_matrix;
+  s.damping.us = c.law.damping_us;
   s.base_us = norm_us(c, a, chip_a, backward);
   s.target_us = norm_us(c, b, chip_b, backward);
   s.switches = chip_a != chip_b;
@@ -171,7 +171,7 @@ KernelScaling attention_scaling(const BatchChange& c, const BatchKernel& k,
   KernelScaling s;
   s.scale = ScaleClass::attention;
   s.floor_us = c.law.attention_floor_us;
-  s.floor_share = c.law.floor_share_matrix;
+  s.damping.floor_share = c.law.floor_share_matrix;
   s.base_us = waves(units), s.target_us = waves(units * c.ratio());
   return s;
 }
@@ -184,10 +184,7 @@ std::string_view to_string(ScaleClass scale) {
 
 double KernelScaling::predict_us(double measured_us) const {
   if (scale == ScaleClass::constant || measured_us <= 0) return measured_us;
-  const double floor = std::min(floor_us, floor_share * measured_us);
-  const double body = measured_us - floor;
-  const double residual = body / base_us;
-  const double us = floor + std::pow(residual, body / (body + damping_us)) * target_us;
+  const double us = carried_us(measured_us, floor_us, damping, base_us, target_us);
   // More work does not make a kernel faster, whatever the damping does.
   return launches * (target_us >= base_us ? std::max(us, measured_us) : std::min(us, measured_us));
 }

@@ -5,6 +5,7 @@
 
 #include "models/arch/gpu_arch.h"
 #include "models/kernel/classify/classify.h"
+#include "models/kernel/residual.h"
 #include "models/whatif/batch/law.h"
 #include "models/whatif/batch/roles.h"
 
@@ -42,13 +43,11 @@ struct BatchKernel {
   const BatchOp* op = nullptr;  // null: unknown
 };
 
-/// predicted = floor + residual^w x target_us, residual = (t - floor) / base_us,
-/// w = (t - floor) / (t - floor + damping): a kernel at the launch floor tells little of its body.
+/// What residual.h needs to carry a measured time over to the new batch.
 struct KernelScaling {
   ScaleClass scale = ScaleClass::constant;
   double floor_us = 0;
-  double floor_share = 0;  // of the measured time; the floor is at most this
-  double damping_us = 0;
+  Damping damping{.floor_share = 0, .us = 0};
   double base_us = 1;      // modelled body at the base batch
   double target_us = 1;    // and at the new one
   double launches = 1;     // at the new batch over those at the base; stands for their number

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/kernel/kinds.h"
+#include "models/kernel/residual.h"
 #include "sim/core/provenance.h"
 
 namespace tandem {
@@ -72,6 +73,9 @@ struct BatchLaw {
   double memory_usable_share = 0;
 
   std::vector<Provenance> origins;
+
+  /// Of kernels that the memory system bounds.
+  Damping memory_damping() const { return {floor_share_memory, damping_us}; }
 };
 
 /// Reads configs/kernels/batch.json. Errors: InputError `file:key: found X, expected Y`.

@@ -87,8 +87,8 @@ KernelScaling memory_scaling(const BatchChange& c, const BatchKernel& kernel,
   KernelScaling s;
   s.scale = ScaleClass::memory;
   s.floor_us = c.law.floor_us[static_cast<std::size_t>(group)];
-  s.floor_share = c.law.floor_share_memory;
-  s.damping_us = rows ? 0 : c.law.damping_us;  // bytes say little of random accesses
+  s.damping.floor_share = c.law.floor_share_memory;
+  s.damping.us = rows ? 0 : c.law.damping_us;  // bytes say little of random accesses
   if (kernel.activity != ActivityKind::kernel || group == MemoryClass::layout) {
     const double bytes = group == MemoryClass::layout ? tiles_bytes(kernel) : double(kernel.bytes);
     s.base_us = memory_us(c, bytes), s.target_us = memory_us(c, bytes * c.ratio());
@@ -105,7 +105,7 @@ KernelScaling memory_scaling(const BatchChange& c, const BatchKernel& kernel,
       return bytes * (1 + (c.law.lone_dram - 1) * (1 - l2_hits(c, bytes)));
     };
     s.base_us = lone_us(kernel.op->tensors), s.target_us = lone_us(target);
-    s.damping_us = 0;
+    s.damping.us = 0;
   }
   if (s.base_us <= 0) s.base_us = 1, s.target_us = c.ratio();
   return s;

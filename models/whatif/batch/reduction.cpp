@@ -106,7 +106,7 @@ KernelScaling embedding_scaling(const BatchChange& c, const BatchKernel& k,
   const auto a = static_cast<double>(before->elements()),
              b = static_cast<double>(after->elements());
   s.scale = ScaleClass::embedding;
-  s.damping_us = 0;
+  s.damping.us = 0;
   s.base_us = time(a), s.target_us = time(b);
   s.switches = (a <= most_direct_tokens) != (b <= most_direct_tokens);
   return s;

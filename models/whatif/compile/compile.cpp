@@ -43,15 +43,14 @@ bool has_dropout(const Dataflow& flow) {
 /// Rewrites one step; members are only shorthand for what the parts share.
 class Fuser {
  public:
-  Fuser(const Step& step, const Dataflow& flow, const FusionPlan& plan, const JitOptions& options,
-        const GpuArch& gpu, const FusionLaw& law, const HostModel& host, StepEdit& edit,
-        JitReport& report)
-      : context_{step, flow, plan, gpu, law},
+  Fuser(const KernelContext& context, const JitOptions& options, const HostModel& host,
+        StepEdit& edit, JitReport& report)
+      : context_(context),
         options_(options),
         host_(host),
         edit_(edit),
         report_(report),
-        library_(context_, prefers_channels_last(step, flow, plan)) {}
+        library_(context_, prefers_channels_last(context.step, context.flow, context.plan)) {}
 
   void run() {
     mark_entries();
@@ -267,13 +266,14 @@ void require_shapes(const Step& step, const Dataflow& flow) {
                    "operator shapes of an eager PyTorch run (record_shapes=True)");
 }
 
-void refuse_compiled(const Step& step) {
-  constexpr std::string_view marks[] = {"CompiledFunction", "Torch-Compiled", "triton_poi_fused",
-                                        "triton_red_fused", "triton_per_fused"};
+void refuse_compiled(const Step& step, const LibraryNames& names) {
+  const std::string marks[] = {
+      "CompiledFunction", "Torch-Compiled", names.name(LibraryUse::generated_pointwise),
+      names.name(LibraryUse::generated_reduction), names.name(LibraryUse::generated_row)};
   for (std::size_t i = 0; i < step.trace.strings.size(); ++i) {
     const std::string_view name = step.trace.strings.get(StringId(i));
     const bool compiled = std::any_of(std::begin(marks), std::end(marks),
-                                      [&](auto mark) { return name.starts_with(mark); });
+                                      [&](const auto& mark) { return name.starts_with(mark); });
     if (!compiled) continue;
     throw InputError(step.trace.path, "--compile", "a trace of compiled code",
                      "a trace of an eager run");
@@ -318,13 +318,14 @@ AttentionPath parse_attention(std::string_view name) {
 }
 
 Step with_jit(Step step, const JitOptions& options, const GpuArch& gpu, const FusionLaw& law,
-              const HostModel& host, LossList& losses, JitReport* report) {
+              const LibraryNames& names, const HostModel& host, LossList& losses,
+              JitReport* report) {
   JitReport local;
   JitReport& r = report == nullptr ? local : *report;
   r = {};
   const Dataflow flow = dataflow(step);
   require_shapes(step, flow);
-  refuse_compiled(step);
+  refuse_compiled(step, names);
   r.kernels_before = r.kernels_after = step.plan.works.size();
   r.gpu_before_us = r.gpu_after_us = gpu_us(step);
   r.host_before_us = host_us(step);
@@ -338,7 +339,8 @@ Step with_jit(Step step, const JitOptions& options, const GpuArch& gpu, const Fu
   r.unknown_share = unknown_share(step, flow, plan);
   // The plan refers to the step as it was; the edit has a copy to change.
   StepEdit edit(step, host.launch_call_us);
-  Fuser(step, flow, plan, options, gpu, law, host, edit, r).run();
+  const KernelContext context{step, flow, plan, gpu, law, names};
+  Fuser(context, options, host, edit, r).run();
   Step out = std::move(edit).finish();
   r.kernels_after = out.plan.works.size();
   r.gpu_after_us = gpu_us(out);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/arch/gpu_arch.h"
+#include "models/kernel/library_names.h"
 #include "models/runtime/host_model.h"
 #include "models/step/step.h"
 #include "models/whatif/compile/fusion_law.h"
@@ -61,6 +62,7 @@ struct JitReport {
 /// `step` as `options.compiler` would run it on the GPU that it was measured on. Errors:
 /// InputError if the trace has no operator shapes. Losses: `jit_*`.
 Step with_jit(Step step, const JitOptions& options, const GpuArch& gpu, const FusionLaw& law,
-              const HostModel& host, LossList& losses, JitReport* report = nullptr);
+              const LibraryNames& names, const HostModel& host, LossList& losses,
+              JitReport* report = nullptr);
 
 }  // namespace tandem

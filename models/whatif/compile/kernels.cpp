@@ -250,6 +250,12 @@ std::vector<GeneratedKernel> group_kernels(const KernelContext& context, const F
   return GroupKernels(context, group).build();
 }
 
+std::string generated_name(const LibraryNames& names, GeneratedKind kind, std::string_view what) {
+  constexpr LibraryUse uses[] = {LibraryUse::generated_pointwise, LibraryUse::generated_reduction,
+                                 LibraryUse::generated_row};
+  return names.name(uses[static_cast<std::size_t>(kind)]).append("_").append(what);
+}
+
 std::string generated_name(const KernelContext& context, GeneratedKind kind,
                            const FusionGroup& group) {
   std::set<std::string> parts;
@@ -261,10 +267,9 @@ std::string generated_name(const KernelContext& context, GeneratedKind kind,
     while (name.ends_with('_')) name.remove_suffix(1);
     parts.emplace(name);
   }
-  constexpr std::string_view kinds[] = {"triton_poi_fused", "triton_red_fused", "triton_per_fused"};
-  std::string out(kinds[static_cast<std::size_t>(kind)]);
-  for (const std::string& part : parts) out.append("_").append(part);
-  return out;
+  std::string what;
+  for (const std::string& part : parts) what.append(what.empty() ? "" : "_").append(part);
+  return generated_name(context.names, kind, what);
 }
 
 Operands generated_operands(const Dataflow& flow, const GeneratedKernel& kernel) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/arch/gpu_arch.h"
+#include "models/kernel/library_names.h"
 #include "models/whatif/compile/fusion_law.h"
 #include "models/whatif/compile/groups.h"
 
@@ -36,12 +37,14 @@ struct KernelContext {
   const FusionPlan& plan;
   const GpuArch& gpu;
   const FusionLaw& law;
+  const LibraryNames& names;
 };
 
 /// Kernels of `group` in the order in which they run.
 std::vector<GeneratedKernel> group_kernels(const KernelContext& context, const FusionGroup& group);
 
-/// As the compiler names it, without the number at the end: "triton_poi_fused_add_relu".
+/// As the compiler names it, without the number at the end: what it is, then what it computes.
+std::string generated_name(const LibraryNames& names, GeneratedKind kind, std::string_view what);
 std::string generated_name(const KernelContext& context, GeneratedKind kind,
                            const FusionGroup& group);
 

@@ -129,7 +129,8 @@ void add_permutes(const KernelContext& context, const Convolution& c, LibraryCha
     if (elements == 0) continue;
     const double moved = 2 * elements * c.width;
     change.before.push_back(
-        {"triton_poi_fused_convolution", "aten::convolution",
+        {generated_name(context.names, GeneratedKind::pointwise, "convolution"),
+         "aten::convolution",
          generated_us(context.gpu, context.law, GeneratedKind::pointwise, moved), moved,
          pointwise_geometry(elements)});
   }
@@ -202,7 +203,8 @@ void LibraryRewrite::matmul(const FlowOp& op, LibraryChange& change) {
     const double us = to_us(c_.step.plan.works[work].duration);
     if (us <= fast + padding) continue;
     change.retimed.emplace_back(work, fast);
-    change.before.push_back({"triton_poi_fused_mm", "aten::constant_pad_nd", padding, moved,
+    change.before.push_back({generated_name(c_.names, GeneratedKind::pointwise, "mm"),
+                             "aten::constant_pad_nd", padding, moved,
                              pointwise_geometry(moved / (2 * width))});
   }
 }
@@ -228,9 +230,9 @@ std::vector<ExtraKernel> LibraryRewrite::attention_by_products(const FlowOp& op,
   // Queries, keys, values and the result change their type and order.
   const double converted = elements * (width + (back ? width : 4));
   for (int i = 0; i < 4; ++i) {
-    out.push_back({"triton_poi_fused__to_copy_clone_transpose", "aten::clone",
-                   generated_us(c_.gpu, c_.law, GeneratedKind::pointwise, converted), converted,
-                   pointwise_geometry(elements)});
+    out.push_back({generated_name(c_.names, GeneratedKind::pointwise, "_to_copy_clone_transpose"),
+                   "aten::clone", generated_us(c_.gpu, c_.law, GeneratedKind::pointwise, converted),
+                   converted, pointwise_geometry(elements)});
   }
   const bool half = back && is_half(q->type);
   for (int i = 0; i < (back ? 4 : 2); ++i) {
@@ -239,9 +241,9 @@ std::vector<ExtraKernel> LibraryRewrite::attention_by_products(const FlowOp& op,
   const double moved = scores * 9;  // scores read and written in FP32, a byte of dropout mask
   double us = generated_us(c_.gpu, c_.law, GeneratedKind::row, moved);
   if (dropout && !back) us += lane_us(c_.gpu, scores * c_.law.random_lane_cycles);
-  out.push_back(
-      {back ? "triton_per_fused__softmax_backward_data" : "triton_per_fused__safe_softmax",
-       "aten::_softmax", us, moved, pointwise_geometry(scores)});
+  out.push_back({generated_name(c_.names, GeneratedKind::row,
+                                back ? "_softmax_backward_data" : "_safe_softmax"),
+                 "aten::_softmax", us, moved, pointwise_geometry(scores)});
   return out;
 }
 
@@ -260,9 +262,7 @@ ExtraKernel LibraryRewrite::score_product(const AttentionShape& shape, DataType 
             static_cast<std::uint32_t>(shape.heads)};
   g.block = {128, 1, 1};
   g.registers_per_thread = 128;
-  return {is_half(type) ? "cutlass_80_tensorop_f16_s16816gemm_f16_64x64_64x3_nn_align8"
-                        : "sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize64x64x8_stage3_ffma",
-          "aten::bmm", us, bytes, g};
+  return {c_.names.name(LibraryUse::score_product, type), "aten::bmm", us, bytes, g};
 }
 
 bool prefers_channels_last(const Step& step, const Dataflow& flow, const FusionPlan& plan) {

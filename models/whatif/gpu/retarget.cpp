@@ -71,25 +71,28 @@ Engine engine_on(const GpuArch& to, const KernelLaunch& launch, DataType type) {
   if (!on_tensor_cores(to, type)) return Engine::simt;
   if (to.tensor_family != TensorFamily::gmma) return Engine::hmma;
   // Some products of the traced GPU may use the older instruction there, too.
-  return launch.traits.engine == Engine::hmma && to.compute_major == 9 ? Engine::hmma
-                                                                       : Engine::gmma;
+  return launch.traits.engine == Engine::hmma ? Engine::hmma : Engine::gmma;
 }
 
 /// What becomes of one launch. Equal launches share it.
 struct Retimed {
-  double floor_from = 0, floor_to = 0;
-  double body_from = 0, body_to = 0;
+  ModelledTime from, to;
   double error = 0;  // relative, of its time
   DataType type = DataType::unknown;
   bool changed = false;   // another algorithm or type
   bool absolute = false;  // and its time is known without the measured one
   bool dropped = false;
-  bool known = false;     // body_from and body_to hold
+  bool known = false;     // `from` and `to` hold
   bool modelled = false;  // and its kind is one that the models know
   bool renamed = false;
   std::string name;
   LaunchGeometry geometry;
 };
+
+ModelledTime modelled(const KernelTime& time, const GpuArch& gpu) {
+  const double floor = gpu.graph_kernel_period_us;
+  return {floor, std::max(time.time_us - floor, 1e-3)};
+}
 
 class Retarget {
  public:
@@ -114,14 +117,8 @@ class Retarget {
 
   double predicted_us(const Retimed& r, double measured_us) const {
     if (!r.known) return measured_us;
-    const double share = o_.damping->floor_share_memory;
-    const double floor = std::min(r.floor_from, share * measured_us);
-    const double body = measured_us - floor;
-    if (r.absolute) return r.floor_to + r.body_to;
-    const double weight = body / (body + o_.damping->damping_us);
-    const double residual = std::pow(body / r.body_from, weight);
-    const double floor_to = r.floor_to * floor / r.floor_from;
-    return measured_us * (floor_to + residual * r.body_to) / (floor + residual * r.body_from);
+    if (r.absolute) return r.to.floor_us + r.to.body_us;
+    return carried_us(measured_us, r.from, r.to, o_.damping);
   }
 
  private:
@@ -147,10 +144,8 @@ class Retarget {
     later.type = later.gemm.type = later.conv.type = out.type;
     const KernelTime after = kernel_time(later, to, *o_.time);
     out.known = before.confidence > 0 && after.confidence > 0;
-    out.floor_from = from.graph_kernel_period_us;
-    out.floor_to = to.graph_kernel_period_us;
-    out.body_from = std::max(before.time_us - out.floor_from, 1e-3);
-    out.body_to = std::max(after.time_us - out.floor_to, 1e-3);
+    out.from = modelled(before, from);
+    out.to = modelled(after, to);
     if (is_product(launch)) choose_kernel(launch, after, timed.type, out);
     if (launch.family == KernelFamily::attention) choose_attention(launch, timed.type, out);
     out.absolute =
@@ -166,7 +161,7 @@ class Retarget {
 
   /// What the validation cases nearest to the kernel were off by (retarget.json).
   double error_of(const KernelLaunch& launch, const Retimed& r) const {
-    const RetargetErrors& e = o_.names->errors;
+    const RetargetErrors& e = *o_.errors;
     if (!r.modelled) return e.unknown_kernel;
     const bool same = o_.from->compute_major == o_.to->compute_major;
     const double known = !launch.tensors.empty() || launch.family == KernelFamily::transfer
@@ -260,10 +255,9 @@ class Retarget {
     if (kernel == nullptr)
       kernel = o_.names->find(o_.to->compute_major, engine, KernelFamily::gemm, out.type);
     if (kernel == nullptr) return;
-    const int m = after.tile_m > 0 ? after.tile_m : 128;
-    const int n = after.tile_n > 0 ? after.tile_n : 128;
+    const Tile tile{after.tile_m > 0 ? after.tile_m : 128, after.tile_n > 0 ? after.tile_n : 128};
     out.renamed = true;
-    out.name = kernel_name(*kernel, m, n, launch.traits.pass);
+    out.name = kernel_name(*kernel, tile, launch.traits.pass);
     const auto side = [](std::int64_t blocks) {
       return static_cast<std::uint32_t>(std::clamp<std::int64_t>(blocks, 1, 0x7fffffff));
     };
@@ -273,14 +267,13 @@ class Retarget {
                     static_cast<std::uint32_t>(kernel->shared_bytes)};
   }
 
-  /// FP32 attention without tensor cores for it runs the kernel that PyTorch compiles for sm70.
+  /// FP32 attention without tensor cores for it.
   static void choose_attention(const KernelLaunch& launch, DataType type, Retimed& out) {
-    const std::size_t at = launch.name.find("_sm8");
-    if (type != DataType::tf32 || out.type != DataType::fp32 || at == std::string_view::npos)
-      return;
+    if (type != DataType::tf32 || out.type != DataType::fp32) return;
+    const std::string older = attention_without_tf32(launch.name);
+    if (older.empty()) return;
     out.changed = out.renamed = true;
-    out.name = launch.name;
-    out.name.replace(at, 5, "_sm70");
+    out.name = older;
     out.geometry = launch.geometry;
   }
 
@@ -300,8 +293,7 @@ void add_transforms(std::uint32_t work, const KernelLaunch& launch, const Retarg
     move.law = TimeLaw::memory;
     move.bytes = 2.0 * static_cast<double>(t.elements()) * element_bytes(DataType::fp32);
     NewKernel k;
-    k.name = before ? "void cudnn::ops::nchwToNhwcKernel<float, float, float, false, true>()"
-                    : "void cudnn::ops::nhwcToNchwKernel<float, float, float, false, true>()";
+    k.name = o.names->name(before ? LibraryUse::to_channels_last : LibraryUse::to_channels_first);
     k.op = launch.op;
     const auto pixels = static_cast<std::uint32_t>(t.dims[2] * t.dims[3]);
     k.geometry = {{(pixels + 31) / 32, static_cast<std::uint32_t>((t.dims[1] + 31) / 32),

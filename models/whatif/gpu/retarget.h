@@ -5,9 +5,10 @@
 #include <cstdint>
 
 #include "models/arch/gpu_arch.h"
+#include "models/kernel/library_names.h"
+#include "models/kernel/residual.h"
 #include "models/kernel/time/time_constants.h"
 #include "models/step/step.h"
-#include "models/whatif/batch/law.h"
 #include "models/whatif/gpu/retarget_law.h"
 #include "sim/core/error.h"
 
@@ -17,8 +18,9 @@ struct RetargetOptions {
   const GpuArch* from = nullptr;  // what the step was measured on
   const GpuArch* to = nullptr;
   const TimeConstants* time = nullptr;
-  const BatchLaw* damping = nullptr;  // how far a residual is believed near the launch floor
-  const RetargetLaw* names = nullptr;
+  Damping damping;  // how far a residual is believed near the launch floor
+  const LibraryNames* names = nullptr;
+  const RetargetErrors* errors = nullptr;
   double launch_call_us = 0;  // of the host, for kernels that are added
 };
 

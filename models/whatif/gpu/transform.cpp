@@ -38,7 +38,7 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
   RetargetReport report;
   const double before_us = gpu_us(out.step);
   out.step = with_gpu(std::move(out.step),
-                      {&from, &to, &in.time, &in.batch, &in.retarget, in.host.launch_call_us},
+                      {&from, &to, &in.time, in.damping, &in.libraries, &in.retarget, in.host.launch_call_us},
                       out.losses, &report);
   out.changed = true;
   constexpr double noise = 1e-6;

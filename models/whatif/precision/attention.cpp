@@ -2,7 +2,6 @@
 #include <map>
 
 #include "models/whatif/precision/layout.h"
-#include "models/whatif/precision/names.h"
 #include "models/whatif/precision/rewrite.h"
 
 namespace tandem {
@@ -68,9 +67,12 @@ void PrecisionRewrite::attention(const std::vector<std::uint32_t>& works, std::u
   const DataType from = change_.old_ops[index], to = change_.ops[index];
   const std::uint32_t main = main_work(works);
   const bool backward = op.kind == FlowKind::attention_backward;
+  const std::string kernel_name =
+      c_.names.name(backward ? LibraryUse::attention_backward : LibraryUse::attention_forward, to,
+                    c_.gpu.compute_major);
   retype_operands(index, from, from);
   if (is_half(from) && is_half(to)) {
-    edit_.set_name(main, attention_name(c_.gpu, to, backward));
+    edit_.set_name(main, kernel_name);
     return;
   }
   double before = 0;
@@ -80,22 +82,23 @@ void PrecisionRewrite::attention(const std::vector<std::uint32_t>& works, std::u
   const double helper = backward && is_half(to) ? 0.15 * total : 0;
   set_time(main, total - 2 * helper);
   switched_us_ += total;
-  edit_.set_name(main, attention_name(c_.gpu, to, backward));
+  edit_.set_name(main, kernel_name);
   drop_others(works, main, false);
   if (is_half(to)) {
     // The library clears its semaphores first.
-    const auto small = [&](const char* name) {
-      NewKernel k = new_kernel(op, main, name, c_.law.clear_us);
+    const auto small = [&](LibraryUse use) {
+      NewKernel k = new_kernel(op, main, c_.names.name(use), c_.law.clear_us);
       k.geometry = {};
       edit_.insert_before(main, std::move(k));
     };
-    if (!backward && drops_out(op.op)) small("at::cuda::philox::unpack_cudnn");
-    small("Memset (Device)");
+    if (!backward && drops_out(op.op)) small(LibraryUse::attention_random_state);
+    small(LibraryUse::attention_semaphores);
   }
   if (helper <= 0) return;
-  edit_.insert_before(main,
-                      new_kernel(op, main, "cudnn::fusion::compute_dot_do_o_specialized", helper));
-  edit_.insert_after(main, new_kernel(op, main, "cudnn::fusion::convert_dq_to_16bits", helper));
+  const std::string sums = c_.names.name(LibraryUse::attention_row_sums);
+  const std::string conversion = c_.names.name(LibraryUse::attention_conversion);
+  edit_.insert_before(main, new_kernel(op, main, sums, helper));
+  edit_.insert_after(main, new_kernel(op, main, conversion, helper));
 }
 
 bool PrecisionRewrite::drops_out(std::uint32_t row) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "models/kernel/residual.h"
 #include "models/whatif/precision/types.h"
 
 namespace tandem {
@@ -76,8 +77,7 @@ double tf32_ratio(const RetimeContext& c, const GemmShape& shape) {
   const bool aligned_all = aligned_rows(shape.a_k_major ? shape.k : shape.m) &&
                            aligned_rows(shape.b_k_major ? shape.k : shape.n) &&
                            aligned_rows(shape.n);
-  constexpr int warp_groups = 9;  // the compute capability that multiplies by them
-  if (c.gpu.compute_major != warp_groups || !aligned_all) return c.law.matmul_ratio;
+  if (c.gpu.tensor_family != TensorFamily::gmma || !aligned_all) return c.law.matmul_ratio;
   const int turned = !shape.a_k_major + !shape.b_k_major;
   return turned == 0   ? c.law.matmul_tf32_ratio
          : turned == 1 ? c.law.matmul_tf32_one_turned_ratio
@@ -94,16 +94,11 @@ KernelTime tensor_product(const RetimeContext& c, const GemmShape& shape) {
   const double ratio = shape.type == DataType::tf32 ? tf32_ratio(c, shape)
                        : odd                        ? c.law.matmul_odd_ratio
                                                     : c.law.matmul_ratio;
-  time.time_us = scaled_body(time.time_us, c.law.matmul_floor_us, ratio);
+  time.time_us = carried_us(time.time_us, c.law.matmul_floor_us, ratio);
   return time;
 }
 
 }  // namespace
-
-double scaled_body(double us, double floor_us, double ratio) {
-  const double floor = std::min(floor_us, us);
-  return floor + (us - floor) * ratio;
-}
 
 double cast_us(const RetimeContext& c, std::int64_t elements, DataType from, DataType to) {
   const CastRate& rate = is_half(to) ? c.law.cast_down : c.law.cast_up;
@@ -158,9 +153,9 @@ double attention_us(const RetimeContext& c, const OpTensors& operands, bool back
   if (is_half(from) == is_half(to)) return us;
   const PrecisionLaw& law = c.law;
   const double ratio = backward ? law.attention_backward_ratio : law.attention_ratio;
-  if (!is_half(to)) return scaled_body(us, law.matmul_floor_us, 1 / ratio);
+  if (!is_half(to)) return carried_us(us, law.matmul_floor_us, 1 / ratio);
   const double flop = attention_flop(operands, backward);
-  if (flop <= 0) return scaled_body(us, law.matmul_floor_us, ratio);
+  if (flop <= 0) return carried_us(us, law.matmul_floor_us, ratio);
   const AttentionRate& rate = backward ? law.attention_backward : law.attention_forward;
   const double peak = tensor_peak_tflops(c.gpu, MathType::fp16, c.gpu.boost_clock_mhz) * 1e6;
   return rate.floor_us + flop / (rate.tensor_share * peak);

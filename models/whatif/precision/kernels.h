@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "models/arch/gpu_arch.h"
+#include "models/kernel/library_names.h"
 #include "models/kernel/time/time_model.h"
 #include "models/step/dataflow.h"
 #include "models/whatif/precision/law.h"
@@ -17,10 +18,8 @@ struct RetimeContext {
   const GpuArch& gpu;
   const PrecisionLaw& law;
   const TimeConstants& time;
+  const LibraryNames& names;
 };
-
-/// `us` with the part above `floor_us` times `ratio`.
-double scaled_body(double us, double floor_us, double ratio);
 
 double cast_us(const RetimeContext& c, std::int64_t elements, DataType from, DataType to);
 

@@ -2,18 +2,18 @@
 #include <algorithm>
 
 #include "models/whatif/batch/roles.h"
-#include "models/whatif/precision/names.h"
 #include "models/whatif/precision/rewrite.h"
 
 namespace tandem {
 
-bool is_native_norm(std::string_view kernel) {
-  return kernel.find("batch_norm_collect_statistics") != kernel.npos ||
-         kernel.find("batch_norm_backward_kernel") != kernel.npos;
+bool is_native_norm(const KernelTraits& kernel) {
+  return kernel.kind == Kind::bn_statistics || kernel.kind == Kind::bn_statistics_nhwc ||
+         kernel.kind == Kind::bn_backward_native;
 }
 
-bool is_library_norm(std::string_view kernel) {
-  return kernel.find("bn_fw_tr") != kernel.npos || kernel.find("bn_bw") != kernel.npos;
+bool is_library_norm(const KernelTraits& kernel) {
+  const NormForm form = row_of(kernel).norm;
+  return form == NormForm::library || form == NormForm::library_on_chip;
 }
 
 void PrecisionRewrite::batch_norm(std::uint32_t index, DataType from, DataType to) {
@@ -21,9 +21,10 @@ void PrecisionRewrite::batch_norm(std::uint32_t index, DataType from, DataType t
   const auto works = flow_.works_of(op);
   const OpTensors& operands = tensors(op.op);
   const std::uint32_t main = main_work(works);
-  const bool native = std::any_of(works.begin(), works.end(),
-                                  [&](std::uint32_t w) { return is_native_norm(name(w)); });
-  if (operands.at(0) == nullptr || (!native && !is_library_norm(name(main)))) {
+  const bool native = std::any_of(works.begin(), works.end(), [&](std::uint32_t w) {
+    return is_native_norm(kernel_class(w).traits);
+  });
+  if (operands.at(0) == nullptr || (!native && !is_library_norm(kernel_class(main).traits))) {
     return memory(index, c_.law.norm_floor_us);  // inference
   }
   const NormShape shape = norm_shape(*operands.at(0));
@@ -44,20 +45,14 @@ void PrecisionRewrite::to_native_norm(std::uint32_t work, const FlowOp& op, cons
   const std::string type(framework_type(to));
   if (op.kind == FlowKind::batch_norm_backward) {
     set_time(work, native_backward_us(c_, shape));
-    edit_.set_name(
-        work, "void at::native::batch_norm_backward_kernel<" + type + ", float, float, int>(int)");
+    edit_.set_name(work, c_.names.name(LibraryUse::native_norm_backward, to));
     return;
   }
   set_time(work, native_transform_us(c_, shape, to));
-  edit_.set_name(work, "void at::native::batch_norm_transform_input_kernel<" + type +
-                           ", float, float, true, int>(int)");
-  insert_statistics(op, work,
-                    "void at::native::batch_norm_collect_statistics_kernel<at::native::Var, " +
-                        type + ", " + type + ", float, int>(int)",
+  edit_.set_name(work, c_.names.name(LibraryUse::native_norm_transform, to));
+  insert_statistics(op, work, c_.names.name(LibraryUse::native_norm_statistics, to),
                     native_statistics_us(c_, shape), to);
-  insert_statistics(op, work,
-                    "void at::native::unrolled_elementwise_kernel_for_multi_outputs<3, "
-                    "batch_norm_update_stats_and_invert>(int)",
+  insert_statistics(op, work, c_.names.name(LibraryUse::native_norm_update, to),
                     c_.law.native_update_us, to);
 }
 
@@ -78,12 +73,9 @@ void PrecisionRewrite::from_native_norm(const FlowOp& op, const NormShape& shape
   const bool backward = op.kind == FlowKind::batch_norm_backward;
   const auto works = flow_.works_of(op);
   for (std::size_t i = 0; i + 1 < works.size(); ++i) edit_.drop(works[i], true);
-  const std::string type = to == DataType::fp16 ? "__half" : "float";
   set_time(works.back(), library_norm_us(c_, shape, to, backward));
-  edit_.set_name(works.back(),
-                 backward
-                     ? "void cudnn::bn_bw_1C11_kernel_new<" + type + ", float, float2, 512>(int)"
-                     : "void cudnn::bn_fw_tr_1C11_kernel_NCHW<" + type + ", float, int, 512>(int)");
+  const LibraryUse use = backward ? LibraryUse::norm_backward : LibraryUse::norm_forward;
+  edit_.set_name(works.back(), c_.names.name(use, to));
 }
 
 }  // namespace tandem

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "models/arch/gpu_arch.h"
+#include "models/kernel/library_names.h"
 #include "models/kernel/time/time_constants.h"
 #include "models/runtime/host_model.h"
 #include "models/step/step.h"
@@ -48,7 +49,7 @@ struct PrecisionReport {
 /// `gpu`: the GPU the step was measured on.
 /// Errors: InputError if the GPU cannot compute in `to` and for traces without operand shapes.
 Step with_precision(Step step, Precision to, const GpuArch& gpu, const PrecisionLaw& law,
-                    const TimeConstants& time, const HostModel& host, LossList& losses,
-                    PrecisionReport* report = nullptr);
+                    const TimeConstants& time, const LibraryNames& names, const HostModel& host,
+                    LossList& losses, PrecisionReport* report = nullptr);
 
 }  // namespace tandem

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "models/whatif/precision/names.h"
+#include "models/kernel/residual.h"
 
 namespace tandem {
 namespace {
@@ -140,9 +140,10 @@ void PrecisionRewrite::retype_operands(std::uint32_t index, DataType from, DataT
   }
   if (op.kind == FlowKind::matmul || from == to) return;
   for (const std::uint32_t w : flow_.works_of(op)) {
-    if (is_library_norm(name(w)) && to == DataType::bf16) continue;  // named by to_native_norm
-    if (is_native_norm(name(w)) && to != DataType::bf16) continue;
-    const std::string changed = retyped_name(name(w), from, to);
+    if (is_library_norm(kernel_class(w).traits) && to == DataType::bf16)
+      continue;  // named by to_native_norm
+    if (is_native_norm(kernel_class(w).traits) && to != DataType::bf16) continue;
+    const std::string changed = c_.names.retyped(name(w), from, to);
     if (changed != name(w)) edit_.set_name(w, changed);
   }
 }
@@ -152,7 +153,7 @@ void PrecisionRewrite::matmul(const FlowOp& op, DataType from, DataType to) {
   const auto works = flow_.works_of(op);
   const std::uint32_t main = main_work(works);
   if (is_half(from) && is_half(to)) {
-    edit_.set_name(main, retyped_name(name(main), from, to));
+    edit_.set_name(main, c_.names.retyped(name(main), from, to));
     return;
   }
   const KernelTime time = matmul_time(c_, tensors(op.op), math);
@@ -166,7 +167,8 @@ void PrecisionRewrite::matmul(const FlowOp& op, DataType from, DataType to) {
   if (batched && is_half(to)) predicted_us = std::min(predicted_us, us(main));
   set_time(main, predicted_us);
   switched_us_ += predicted_us;
-  edit_.set_name(main, matmul_name(c_.gpu, math, time));
+  const Tile tile{time.tile_m > 0 ? time.tile_m : 128, time.tile_n > 0 ? time.tile_n : 128};
+  edit_.set_name(main, c_.names.name(LibraryUse::product, math, c_.gpu.compute_major, tile));
   LaunchGeometry geometry;
   if (const GeometryId g =
           edit_.step().trace.activities.geometry[edit_.step().plan.works[main].source];
@@ -202,7 +204,7 @@ void PrecisionRewrite::convolution(const FlowOp& op, DataType from, DataType to)
     double ratio = convolution_ratio(c_, operands, backward, weight, from, to);
     if (layout && ratio != 1) ratio = is_half(to) ? c_.law.layout_ratio : 1 / c_.law.layout_ratio;
     if (kernel.family == KernelFamily::transfer) ratio = 1;
-    set_time(w, scaled_body(us(w), c_.law.conv_floor_us, ratio));
+    set_time(w, carried_us(us(w), c_.law.conv_floor_us, ratio));
     if (ratio > 0.9 && ratio < 1 && !layout) switched_us_ += us(w) * ratio;
   }
 }
@@ -212,7 +214,7 @@ void PrecisionRewrite::recurrent(const FlowOp& op, DataType from, DataType to) {
                        : is_half(to)                ? c_.law.conv_ratio
                                                     : 1 / c_.law.conv_ratio;
   for (const std::uint32_t w : flow_.works_of(op)) {
-    set_time(w, scaled_body(us(w), c_.law.matmul_floor_us, ratio));
+    set_time(w, carried_us(us(w), c_.law.matmul_floor_us, ratio));
     unmodelled_us_ += us(w);
   }
 }
@@ -240,14 +242,15 @@ void PrecisionRewrite::memory(std::uint32_t index, double floor_us) {
     const bool strided = row_of(kernel_class(w).traits).loop == Loop::strided;
     const double ratio = memory_ratio(
         c_, {op.kind, op_name(op.op), strided, mixed_before, change_.mixed[index], before, after});
-    set_time(w, scaled_body(us(w), floor_us, ratio));
+    set_time(w, carried_us(us(w), floor_us, ratio));
   }
 }
 
 void PrecisionRewrite::insert(const PlannedCast& cast) {
   const FlowOp& op = flow_.ops[cast.op];
   NewKernel k;
-  k.name = cast_name(cast.from, cast.to);
+  k.name = is_half(cast.to) ? c_.names.name(LibraryUse::cast_down, cast.to)
+                            : c_.names.name(LibraryUse::cast_up, cast.from);
   k.op = "aten::copy_";
   const std::uint32_t reader = flow_.ops[cast.reader].op;
   const TensorShape* const read = tensors(reader).at(cast.argument);

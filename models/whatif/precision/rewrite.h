@@ -17,9 +17,9 @@
 
 namespace tandem {
 
-/// By kernel name: batch norm of the framework itself, and training batch norm of the library.
-bool is_native_norm(std::string_view kernel);
-bool is_library_norm(std::string_view kernel);
+/// Batch norm of the framework itself, and training batch norm of the library.
+bool is_native_norm(const KernelTraits& kernel);
+bool is_library_norm(const KernelTraits& kernel);
 
 class PrecisionRewrite {
  public:

@@ -37,31 +37,16 @@ std::int64_t largest(const Dataflow& flow, const FlowOp& op) {
   return elements;
 }
 
-NewKernel scalar_kernel(const RetimeContext& c, const AddedHost& host, const char* name,
+NewKernel scalar_kernel(const RetimeContext& c, const AddedHost& host, LibraryUse use,
                         const char* op) {
   NewKernel k;
-  k.name = name;
+  k.name = c.names.name(use);
   k.op = op;
   k.geometry.block[0] = 128;
   k.duration_us = c.law.scalar_us;
   k.host_us = host.us(c.law.scalar_host_ratio);
   return k;
 }
-
-constexpr const char* copy =
-    "void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda>(int)";
-constexpr const char* multiply =
-    "void at::native::vectorized_elementwise_kernel<4, at::native::BinaryFunctor<float, float, "
-    "float, MulFunctor<float> > >(int)";
-constexpr const char* invert =
-    "void at::native::vectorized_elementwise_kernel<2, at::native::reciprocal_kernel_cuda>(int)";
-constexpr const char* fill =
-    "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, "
-    "std::array<char*, 1ul> >(int)";
-constexpr const char* unscale =
-    "void at::native::multi_tensor_apply_kernel<at::native::TensorListMetadata<1>, "
-    "at::native::UnaryOpFunctor<float, 1, 1, 0>, _amp_foreach_non_finite_check>()";
-constexpr const char* update = "at::native::amp_update_scale_cuda_kernel(float*, int*)";
 
 /// Between backward pass and optimizer, on the optimizer's thread where there is one. The host
 /// waits behind the first kernel of the optimizer, which makes no difference that can be seen.
@@ -118,33 +103,34 @@ void add_gradient_scaler(const RetimeContext& c, const Dataflow& flow, const Add
                          const HostModel& host, double gradients, StepEdit& edit) {
   const Backward range = backward_range(flow);
   if (range.first == no_row) return;
-  const auto tiny = [&](const char* name, const char* op) {
-    return scalar_kernel(c, added, name, op);
+  const auto tiny = [&](LibraryUse use, const char* op) {
+    return scalar_kernel(c, added, use, op);
   };
-  const NewKernel scale = tiny(multiply, "aten::mul");
+  const NewKernel scale = tiny(LibraryUse::scalar_product, "aten::mul");
   if (range.first > 0) {
     edit.insert_after(flow.works_of(flow.ops[range.first - 1]).back(), scale);
   } else {
     edit.insert_before(flow.works_of(flow.ops[range.first]).front(), scale);
   }
-  std::vector<NewKernel> kernels = {tiny(copy, "aten::copy_"),
-                                    tiny(invert, "aten::reciprocal"),
-                                    tiny(copy, "aten::copy_"),
-                                    tiny(fill, "aten::fill_"),
-                                    tiny("Memcpy DtoD (Device -> Device)", "aten::copy_"),
-                                    tiny("Memcpy DtoD (Device -> Device)", "aten::copy_")};
+  std::vector<NewKernel> kernels = {tiny(LibraryUse::scalar_copy, "aten::copy_"),
+                                    tiny(LibraryUse::scalar_inverse, "aten::reciprocal"),
+                                    tiny(LibraryUse::scalar_copy, "aten::copy_"),
+                                    tiny(LibraryUse::scalar_fill, "aten::fill_"),
+                                    tiny(LibraryUse::copy_on_device, "aten::copy_"),
+                                    tiny(LibraryUse::copy_on_device, "aten::copy_")};
   const double launches = std::max(1.0, std::ceil(gradients / c.law.unscale_launch_elements));
   const double bytes = 8 * gradients / launches;  // each is read and written
   for (int i = 0; i < static_cast<int>(launches); ++i) {
-    NewKernel k = tiny(unscale, "aten::_amp_foreach_non_finite_check_and_unscale_");
+    NewKernel k =
+        tiny(LibraryUse::gradient_unscale, "aten::_amp_foreach_non_finite_check_and_unscale_");
     k.geometry.grid[0] = 320;
     k.geometry.block[0] = 512;
     k.duration_us += bytes / (c.law.unscale_dram_share * c.gpu.dram_peak_gbps * 1e3);
     kernels.push_back(std::move(k));
   }
-  kernels.push_back(tiny("Memcpy DtoH (Device -> Pinned)", "aten::_local_scalar_dense"));
+  kernels.push_back(tiny(LibraryUse::copy_to_host, "aten::_local_scalar_dense"));
   insert_verdict(flow, range, host, std::move(kernels), edit);
-  edit.insert_after(flow.works.back(), tiny(update, "aten::_amp_update_scale_"));
+  edit.insert_after(flow.works.back(), tiny(LibraryUse::scale_update, "aten::_amp_update_scale_"));
 }
 
 std::vector<std::uint32_t> gradient_scaler(const Step& step, const Dataflow& flow) {

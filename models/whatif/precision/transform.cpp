@@ -32,8 +32,8 @@ TransformReport report_of(const PrecisionReport& r, double item_memory_ratio) {
 std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
   const Precision to = parse_precision(in.asked.get("precision"));
   PrecisionReport report;
-  out.step = with_precision(std::move(out.step), to, *in.traced.gpu, in.precision, in.time, in.host,
-                            out.losses, &report);
+  out.step = with_precision(std::move(out.step), to, *in.traced.gpu, in.precision, in.time,
+                            in.libraries, in.host, out.losses, &report);
   if (report.from != to) {
     out.changed = true;
     if (in.traced_item_bytes > 0) {

@@ -5,8 +5,8 @@
 
 #include "models/arch/gpu_config.h"
 #include "models/kernel/classify/classify.h"
+#include "models/kernel/residual.h"
 #include "models/whatif/precision/kernels.h"
-#include "models/whatif/precision/names.h"
 #include "models/whatif/precision/types.h"
 #include "tests/source_dir/source_dir.h"
 #include "tests/unit/models/whatif/flow_for_tests.h"
@@ -20,9 +20,10 @@ struct Models {
   GpuCatalogue gpus = load_catalogue(configs + "/gpus");
   PrecisionLaw law = load_precision_law(configs + "/kernels/precision.json");
   TimeConstants time = TimeConstants::load(configs + "/kernels/time.json");
+  LibraryNames names = load_library_names(configs + "/kernels/libraries.json");
   HostModel host = load_host_model(configs + "/hosts/default.json");
   const GpuArch& h200() const { return find_gpu(gpus, "h200_sxm"); }
-  RetimeContext context() const { return {h200(), law, time}; }
+  RetimeContext context() const { return {h200(), law, time, names}; }
 };
 const Models& models() {
   static const Models m;
@@ -88,8 +89,8 @@ Step change(Step step, Precision to, PrecisionReport* report = nullptr,
             const char* gpu = "h200_sxm") {
   const Models& m = models();
   LossList losses;
-  return with_precision(std::move(step), to, find_gpu(m.gpus, gpu), m.law, m.time, m.host, losses,
-                        report);
+  return with_precision(std::move(step), to, find_gpu(m.gpus, gpu), m.law, m.time, m.names, m.host,
+                        losses, report);
 }
 
 TEST(PrecisionTypes, AutocastCastsWhatProductsReadAndSoftmax) {
@@ -123,8 +124,8 @@ TEST(PrecisionTypes, PoliciesFollowTheFrameworksLists) {
 }
 
 TEST(PrecisionKernels, BodiesScaleAboveTheFloor) {
-  EXPECT_DOUBLE_EQ(scaled_body(11, 1, 0.5), 6);
-  EXPECT_DOUBLE_EQ(scaled_body(0.5, 1, 0.5), 0.5);  // at the floor nothing changes
+  EXPECT_DOUBLE_EQ(carried_us(11, 1, 0.5), 6);
+  EXPECT_DOUBLE_EQ(carried_us(0.5, 1, 0.5), 0.5);  // at the floor nothing changes
 }
 
 TEST(PrecisionKernels, CastsMoveSixBytesAnElement) {
@@ -220,34 +221,6 @@ TEST(PrecisionKernels, Tf32ProductsPayForOperandsWithoutKInnermost) {
   EXPECT_EQ(us(true, false, 1024, DataType::fp16), us(false, true, 1024, DataType::fp16));
 }
 
-TEST(PrecisionNames, TypesAreExchangedWhereNamesStateThem) {
-  EXPECT_EQ(retyped_name("void at::native::vectorized_elementwise_kernel<4, "
-                         "at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(int)",
-                         DataType::fp32, DataType::fp16),
-            "void at::native::vectorized_elementwise_kernel<8, "
-            "at::native::CUDAFunctor_add<c10::Half>, std::array<char*, 3ul> >(int)");
-  EXPECT_EQ(retyped_name("void cudnn::bn_fw_tr_1C11_kernel_NCHW<float, float, int, 512>",
-                         DataType::fp32, DataType::fp16),
-            "void cudnn::bn_fw_tr_1C11_kernel_NCHW<__half, float, int, 512>");
-  EXPECT_EQ(retyped_name("nvjet_sm90_hsh_128x128_64x6", DataType::fp16, DataType::bf16),
-            "nvjet_sm90_tst_128x128_64x6");
-}
-
-TEST(PrecisionNames, MadeUpNamesAreClassified) {
-  KernelTime time;
-  time.tile_m = 128, time.tile_n = 64;
-  int seen = 0;
-  for (const GpuArch& gpu : models().gpus.gpus) {
-    for (const DataType type : {DataType::fp32, DataType::fp16, DataType::bf16}) {
-      const KernelClass k = classify(matmul_name(gpu, type, time), "aten::mm");
-      EXPECT_EQ(k.family, KernelFamily::gemm) << gpu.name;
-      EXPECT_EQ(k.traits.engine == Engine::simt, type == DataType::fp32) << gpu.name;
-      EXPECT_EQ(classify(attention_name(gpu, type, true), "").family, KernelFamily::attention);
-      ++seen;
-    }
-  }
-  EXPECT_GT(seen, 0);
-  EXPECT_NE(classify(cast_name(DataType::fp32, DataType::fp16)).family, KernelFamily::generic);
 }
 
 TEST(Precision, DetectsAndDoesNothingTwice) {

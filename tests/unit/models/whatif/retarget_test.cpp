@@ -33,8 +33,9 @@ const TracedRun& resnet() {
 Step retarget(const TracedRun& a, const GpuArch& to, RetargetReport* report = nullptr) {
   LossList losses;
   return with_gpu(a.traced_step,
-                  {&*a.gpu, &to, &a.configs.time, &a.configs.batch, &a.configs.retarget, 4}, losses,
-                  report);
+                  {&*a.gpu, &to, &a.configs.time, a.configs.batch.memory_damping(),
+                   &a.configs.libraries, &a.configs.retarget, 4},
+                  losses, report);
 }
 
 TEST(Retarget, ToTheSameGpuChangesNothing) {
@@ -96,19 +97,6 @@ TEST(Retarget, Fp32ConvolutionsLoseTheTensorCoresAndTheirTransforms) {
     ++products;
   }
   EXPECT_GT(products, 150U);
-}
-
-TEST(Retarget, NamesItChoosesAreNamesItKnows) {
-  const RetargetLaw& law = resnet().configs.retarget;
-  ASSERT_FALSE(law.kernels.empty());
-  for (const LibraryKernel& kernel : law.kernels) {
-    const std::string name = kernel_name(kernel, 128, 64, Pass::weight_gradient);
-    const KernelClass k = classify(name, "aten::convolution_backward");
-    EXPECT_EQ(k.traits.engine, kernel.engine) << name;
-    EXPECT_EQ(k.traits.tile_m, 128) << name;
-    EXPECT_EQ(k.traits.tile_n, 64) << name;
-    EXPECT_TRUE(k.family == KernelFamily::gemm || k.family == KernelFamily::convolution) << name;
-  }
 }
 
 TEST(Retarget, AGpuWithoutTheTypeIsAnError) {
@@ -220,7 +208,9 @@ TEST(Retarget, ConvolutionsOfAnOldGpuUseTf32) {
   LossList losses;
   const Configs& c = old.configs;
   const Step back = with_gpu(
-      old.traced_step, {&v100, &*resnet().gpu, &c.time, &c.batch, &c.retarget, 4}, losses, &report);
+      old.traced_step,
+      {&v100, &*resnet().gpu, &c.time, c.batch.memory_damping(), &c.libraries, &c.retarget, 4},
+      losses, &report);
   EXPECT_GT(losses.count("tf32_convolutions"), 100);
   EXPECT_GT(report.changed_share, 0.2);
   EXPECT_GT(report.added, 50);
@@ -229,7 +219,7 @@ TEST(Retarget, ConvolutionsOfAnOldGpuUseTf32) {
 
 TEST(Retarget, TheBandIsThatOfTheNearestValidationCases) {
   const GpuCatalogue& gpus = resnet().configs.gpus;
-  const RetargetErrors& errors = resnet().configs.retarget.errors;
+  const RetargetErrors& errors = resnet().configs.retarget;
   const auto expected = [](const std::string& name, const GpuArch& to) {
     const TracedRun a = analyse(import_trace(captures + name + ".json.zst"), options());
     RetargetReport report;

@@ -1,0 +1,253 @@
+#include "models/kernel/library_names.h"
+
+#include <algorithm>
+#include <cctype>
+#include <iterator>
+
+#include "sim/core/field.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::string_view use_names[] = {"product",
+                                          "score_product",
+                                          "attention_forward",
+                                          "attention_backward",
+                                          "attention_row_sums",
+                                          "attention_conversion",
+                                          "attention_semaphores",
+                                          "attention_random_state",
+                                          "cast_down",
+                                          "cast_up",
+                                          "norm_forward",
+                                          "norm_backward",
+                                          "native_norm_statistics",
+                                          "native_norm_update",
+                                          "native_norm_transform",
+                                          "native_norm_backward",
+                                          "scalar_copy",
+                                          "scalar_product",
+                                          "scalar_inverse",
+                                          "scalar_fill",
+                                          "gradient_unscale",
+                                          "scale_update",
+                                          "copy_on_device",
+                                          "copy_to_host",
+                                          "to_channels_last",
+                                          "to_channels_first",
+                                          "generated_pointwise",
+                                          "generated_reduction",
+                                          "generated_row"};
+constexpr std::string_view engine_names[] = {"none", "simt", "hmma", "gmma"};
+constexpr std::string_view type_names[] = {"any", "fp32", "tf32", "fp16", "bf16"};  // of DataType
+
+std::vector<Field<LibraryKernel>> kernel_fields() {
+  using K = LibraryKernel;
+  return {field<K>("compute_major", "count", "first generation", &K::compute_major),
+          choice_field<K>("engine", "what multiplies", &K::engine, engine_names),
+          field<K>("family", "name", "gemm or convolution", &K::family),
+          field<K>("type", "name", "type of the operands", &K::type),
+          field<K>("name", "name", "kernel name with {m}, {n}, {pass}", &K::name),
+          field<K>("source", "name", "where such a name was seen", &K::source),
+          field<K>("threads", "count", "threads of a block", &K::threads),
+          field<K>("registers_per_thread", "count", "registers", &K::registers_per_thread),
+          field<K>("shared_bytes", "B", "shared memory of a block", &K::shared_bytes)};
+}
+
+std::vector<Field<LibraryName>> name_fields() {
+  using N = LibraryName;
+  return {choice_field<N>("use", "what a step needs it for", &N::use, use_names),
+          choice_field<N>("type", "type of the elements", &N::type, type_names),
+          field<N>("compute_major", "count", "first generation", &N::compute_major),
+          field<N>("name", "name", "kernel name with {m}, {n}, {type}, {library_type}", &N::name),
+          field<N>("source", "name", "where such a name was seen", &N::source)};
+}
+
+std::vector<Field<TypeSpelling>> spelling_fields() {
+  using S = TypeSpelling;
+  return {field<S>("fp32", "name", "part of a name, FP32 operands", &S::fp32),
+          field<S>("fp16", "name", "the same, FP16", &S::fp16),
+          field<S>("bf16", "name", "the same, BF16", &S::bf16)};
+}
+
+template <class Row>
+std::vector<Row> read_rows(const Json& json, const Place& file, const std::string& key,
+                           const std::vector<Field<Row>>& fields) {
+  std::vector<Row> rows;
+  for (const Json& row : json[key]) {
+    const Place at = file / (key + "[" + std::to_string(rows.size()) + "]");
+    read_fields(row, at, std::span<const Field<Row>>(fields), rows.emplace_back());
+  }
+  return rows;
+}
+
+std::string_view type_name(DataType type) {
+  switch (type) {
+    case DataType::tf32: return "tf32";
+    case DataType::fp16: return "fp16";
+    case DataType::bf16: return "bf16";
+    default: return "fp32";
+  }
+}
+
+void replace_all(std::string& text, std::string_view what, std::string_view with) {
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what)) {
+    text.replace(at, what.size(), with);
+  }
+}
+
+void fill_tile(std::string& name, Tile tile) {
+  replace_all(name, "{m}", std::to_string(tile.m));
+  replace_all(name, "{n}", std::to_string(tile.n));
+}
+
+bool is_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == ':';
+}
+
+/// Replaces up to `limit` occurrences of `from` as a whole word.
+void replace_words(std::string& text, std::string_view from, std::string_view to,
+                   std::size_t limit) {
+  if (from.empty() || from == to) return;
+  for (std::size_t at = text.find(from); at != text.npos && limit > 0; at = text.find(from, at)) {
+    const std::size_t end = at + from.size();
+    const bool whole =
+        (at == 0 || !is_word(text[at - 1])) && (end >= text.size() || !is_word(text[end]));
+    if (whole) {
+      text.replace(at, from.size(), to);
+      at += to.size();
+      --limit;
+    } else {
+      at = end;
+    }
+  }
+}
+
+bool replace_first(std::string& text, std::string_view from, std::string_view to) {
+  const std::size_t at = text.find(from);
+  if (at == text.npos) return false;
+  text.replace(at, from.size(), to);
+  return true;
+}
+
+std::string_view library_type(DataType type) {
+  return type == DataType::fp16 ? "__half" : type == DataType::bf16 ? "__nv_bfloat16" : "float";
+}
+
+const std::string& spelt(const TypeSpelling& spelling, DataType type) {
+  return type == DataType::fp16   ? spelling.fp16
+         : type == DataType::bf16 ? spelling.bf16
+                                  : spelling.fp32;
+}
+
+bool is_narrow(DataType type) { return type == DataType::fp16 || type == DataType::bf16; }
+
+/// Elementwise kernels of the framework load 16 bytes: twice as many elements of half the size.
+void retype_elementwise(std::string& name, DataType from, DataType to) {
+  constexpr std::size_t everywhere = 100;
+  constexpr std::string_view four = "vectorized_elementwise_kernel<4";
+  constexpr std::string_view eight = "vectorized_elementwise_kernel<8";
+  replace_words(name, framework_type(from), framework_type(to), everywhere);
+  if (!is_narrow(from) && is_narrow(to)) replace_first(name, four, eight);
+  if (is_narrow(from) && !is_narrow(to)) replace_first(name, eight, four);
+}
+
+}  // namespace
+
+std::string LibraryNames::name(LibraryUse use, DataType type, int compute_major, Tile tile) const {
+  const LibraryName* best = nullptr;
+  for (const LibraryName& row : names) {
+    if (row.use != use || (row.type != DataType::unknown && row.type != type)) continue;
+    const bool newer = best != nullptr && row.compute_major > best->compute_major;
+    if (best == nullptr || (newer && row.compute_major <= compute_major)) best = &row;
+  }
+  if (best == nullptr) return std::string(use_names[static_cast<std::size_t>(use)]);
+  std::string name = best->name;
+  fill_tile(name, tile);
+  replace_all(name, "{type}", framework_type(type));
+  replace_all(name, "{library_type}", library_type(type));
+  return name;
+}
+
+const LibraryKernel* LibraryNames::find(int compute_major, Engine engine, KernelFamily family,
+                                        DataType type) const {
+  const std::string_view wanted = family == KernelFamily::convolution ? "convolution" : "gemm";
+  const LibraryKernel* best = nullptr;
+  for (const LibraryKernel& k : kernels) {
+    if (k.engine != engine || k.family != wanted || k.type != type_name(type)) continue;
+    if (k.compute_major > compute_major) continue;
+    if (best == nullptr || k.compute_major > best->compute_major) best = &k;
+  }
+  return best;
+}
+
+std::string LibraryNames::retyped(std::string_view name, DataType from, DataType to) const {
+  std::string out(name);
+  for (const TypeSpelling& row : spellings) {
+    if (replace_first(out, spelt(row, from), spelt(row, to))) return out;
+  }
+  const auto has = [&](std::string_view part) { return out.find(part) != out.npos; };
+  if (has("elementwise_kernel")) {
+    retype_elementwise(out, from, to);
+  } else if (has("cudnn")) {
+    // Further types of other kernels are those of accumulators and parameters.
+    replace_words(out, library_type(from), library_type(to), has("nchw") || has("nhwc") ? 2 : 1);
+  } else {
+    replace_words(out, framework_type(from), framework_type(to), 1);
+  }
+  return out;
+}
+
+LibraryNames load_library_names(const std::string& path) {
+  const Json json = read_json_file(path);
+  const Place file{path, ""};
+  require_object(json, file);
+  for (const std::string key : {"kernels", "names", "spellings"}) {
+    if (!json.contains(key) || !json[key].is_array() || json.size() != 4) {
+      file.fail("other keys", "schema, and three lists: kernels, names, spellings");
+    }
+  }
+  constexpr std::string_view schemas[] = {"tandem.libraries/1"};
+  read_choice(json.value("schema", Json()), file / "schema", schemas);
+  LibraryNames out{read_rows(json, file, "kernels", kernel_fields()),
+                   read_rows(json, file, "names", name_fields()),
+                   read_rows(json, file, "spellings", spelling_fields())};
+  for (std::size_t use = 0; use < std::size(use_names); ++use) {
+    const bool named = std::any_of(out.names.begin(), out.names.end(), [&](const LibraryName& n) {
+      return n.use == static_cast<LibraryUse>(use);
+    });
+    if (!named) {
+      (file / "names").fail("no row", "a name for \"" + std::string(use_names[use]) + "\"");
+    }
+  }
+  return out;
+}
+
+std::string kernel_name(const LibraryKernel& kernel, Tile tile, Pass pass) {
+  std::string name = kernel.name;
+  fill_tile(name, tile);
+  replace_all(name, "{pass}",
+              pass == Pass::forward          ? "fprop"
+              : pass == Pass::input_gradient ? "dgrad"
+                                             : "wgrad");
+  return name;
+}
+
+std::string attention_without_tf32(std::string_view name) {
+  constexpr std::string_view newer = "_sm80", older = "_sm70";
+  std::string out(name);
+  const std::size_t at = out.find(newer.substr(0, newer.size() - 1));
+  if (at == out.npos) return {};
+  return out.replace(at, newer.size(), older);
+}
+
+std::string_view framework_type(DataType type) {
+  switch (type) {
+    case DataType::fp32: return "float";
+    case DataType::fp16: return "c10::Half";
+    case DataType::bf16: return "c10::BFloat16";
+    default: return {};
+  }
+}
+
+}  // namespace tandem

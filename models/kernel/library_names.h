@@ -1,0 +1,110 @@
+// What libraries call their kernels, read from configs/kernels/libraries.json: names that predicted
+// steps display. Only here do kernels get names; models/kernel/classify reads names that a trace
+// has.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/kernel/kernel.h"
+
+namespace tandem {
+
+/// What a predicted step needs a kernel for.
+enum class LibraryUse : std::uint8_t {
+  product,        // a matrix product in another precision
+  score_product,  // of attention that is computed by products of its own
+  attention_forward,
+  attention_backward,
+  attention_row_sums,      // before the backward kernel
+  attention_conversion,    // after it
+  attention_semaphores,    // cleared before
+  attention_random_state,  // of dropout, fetched before
+  cast_down,               // to 16 bits; the type is that of the result
+  cast_up,                 // to FP32; the type is that of the operand
+  norm_forward,            // batch norm of the library
+  norm_backward,
+  native_norm_statistics,  // batch norm of the framework itself
+  native_norm_update,
+  native_norm_transform,
+  native_norm_backward,
+  scalar_copy,  // of the gradient scaler
+  scalar_product,
+  scalar_inverse,
+  scalar_fill,
+  gradient_unscale,
+  scale_update,
+  copy_on_device,
+  copy_to_host,
+  to_channels_last,
+  to_channels_first,
+  generated_pointwise,  // by a compiler; what they compute is appended
+  generated_reduction,
+  generated_row,
+};
+
+/// A name with {m} and {n} for the tile, {type} and {library_type} for the type of the elements.
+struct LibraryName {
+  LibraryUse use = LibraryUse::product;
+  DataType type = DataType::unknown;  // unknown: any
+  int compute_major = 0;              // first generation that it serves
+  std::string name;
+  std::string source;
+};
+
+/// A typical matrix kernel: what the models need to know of one that was never traced.
+struct LibraryKernel {
+  int compute_major = 0;  // first generation that it serves
+  Engine engine = Engine::simt;
+  std::string family;  // "gemm" or "convolution"
+  std::string type;    // of the operands
+  std::string name;    // with {m}, {n} for the tile and {pass} for fprop, dgrad, wgrad
+  std::string source;
+  int threads = 0;
+  int registers_per_thread = 0;
+  int shared_bytes = 0;
+};
+
+/// How one library spells operands and accumulator of its kernels, by type.
+struct TypeSpelling {
+  std::string fp32, fp16, bf16;
+};
+
+struct Tile {
+  int m = 128, n = 128;
+};
+
+struct LibraryNames {
+  std::vector<LibraryKernel> kernels;
+  std::vector<LibraryName> names;
+  std::vector<TypeSpelling> spellings;  // the first that occurs in a name is exchanged
+
+  /// The name that the newest generation not newer than `compute_major` uses; the oldest one's if
+  /// all are newer. The type also fills {type}.
+  std::string name(LibraryUse use, DataType type = DataType::unknown, int compute_major = 0,
+                   Tile tile = {}) const;
+  /// The kernel of the newest generation that is not newer than `compute_major`, or null.
+  const LibraryKernel* find(int compute_major, Engine engine, KernelFamily family,
+                            DataType type) const;
+  /// A kernel's name with its element type exchanged where the name states it.
+  std::string retyped(std::string_view name, DataType from, DataType to) const;
+};
+
+/// Errors: InputError `file:key: found X, expected Y`, also for a use without a name.
+LibraryNames load_library_names(const std::string& path);
+
+/// The name with its tile and pass filled in.
+std::string kernel_name(const LibraryKernel& kernel, Tile tile, Pass pass);
+
+/// The name of an attention kernel for tensor cores without TF32: the framework compiles an older
+/// one for such GPUs. Empty if the kernel is none that has an older one.
+std::string attention_without_tf32(std::string_view name);
+
+/// As template arguments and `Input type` spell it: "float", "c10::Half", "c10::BFloat16"; "" for
+/// other types.
+std::string_view framework_type(DataType type);
+
+}  // namespace tandem
