@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "models/kernel/work/work.h"
+
 namespace tandem {
 namespace {
 
@@ -38,14 +40,13 @@ double tiles_bytes(const BatchKernel& k) {
   return 2.0 * 32 * 32 * g[0] * g[1] * g[2] * std::max(element_bytes(k.kernel.traits.data), 2);
 }
 
-// One time step of a recurrent layer: a thread per element of the state reads the gates and writes
-// gates and state, about ten values. The operands of the operation are those of all steps.
+// One time step of a recurrent layer. What it writes the next step finds in L2, so the values that
+// it reads decide. The operands of the operation are those of all steps.
 double cell_bytes(const BatchKernel& k, const OpTensors& tensors) {
-  const auto &g = k.geometry.grid, &b = k.geometry.block;
-  const double threads = double(g[0]) * g[1] * g[2] * b[0] * b[1] * b[2];
+  const OpContext context{k.op->name, k.op->tensors, k.op->arguments, k.geometry};
   const double grown = static_cast<double>(tensors.shapes[0].elements()) /
                        static_cast<double>(k.op->tensors.shapes[0].elements());
-  return 10 * threads * std::max(element_bytes(k.kernel.traits.data), 2) * grown;
+  return kernel_work(k.kernel, context).read_bytes * grown;
 }
 
 }  // namespace
