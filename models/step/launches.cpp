@@ -32,9 +32,8 @@ struct KeyHash {
 KernelLaunch transfer_launch(ActivityKind kind, std::string_view name) {
   KernelLaunch launch;
   launch.name = name;
-  const KernelClass c = classify(kind == ActivityKind::memcpy ? "Memcpy" : "Memset");
-  launch.family = c.family;
-  launch.traits = c.traits;
+  launch.traits.kind = kind == ActivityKind::memcpy ? Kind::memcpy : Kind::memset;
+  launch.family = row_of(launch.traits).family;
   return launch;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "models/kernel/time/rates.h"
 #include "models/kernel/work/gemm_shape.h"
 #include "models/whatif/batch/matrix.h"
 #include "models/whatif/batch/memory.h"
@@ -111,7 +112,7 @@ bool fits_on_chip(const BatchChange& c, const NormShape& n, bool backward) {
 double norm_us(const BatchChange& c, const NormShape& n, bool on_chip, bool backward) {
   const double passes = backward ? 3 : 2;
   if (on_chip) {
-    const double chip = n.bytes * passes / (c.law.bn_chip_share * c.gpu.dram_peak_gbps * 1e3);
+    const double chip = dram_us(c.gpu, n.bytes * passes, c.law.bn_chip_share);
     const double block = n.elements * n.width * passes / (c.law.bn_block_gbps * 1e3);
     return c.law.bn_block_us * n.resident + std::max(chip, block);
   }

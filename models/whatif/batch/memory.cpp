@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "models/kernel/time/rates.h"
 #include "models/kernel/work/work.h"
 
 namespace tandem {
@@ -77,7 +78,7 @@ double l2_hits(const BatchChange& c, double bytes) {
 
 double memory_us(const BatchChange& c, double bytes) {
   const double hits = l2_hits(c, bytes);
-  const double us = bytes / (c.law.dram_share * c.gpu.dram_peak_gbps * 1e3);
+  const double us = dram_us(c.gpu, bytes, c.law.dram_share);
   return us * ((1 - hits) + hits / c.law.l2_gain);
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "models/ops/statistics_op.h"
 #include "models/step/op_nesting.h"
 #include "models/whatif/batch/roles.h"
 

@@ -13,9 +13,6 @@
 
 namespace tandem {
 
-/// Reads all items, leaves a few numbers per channel.
-inline constexpr std::string_view channel_statistics_op = "aten::batch_norm_stats";
-
 /// Shapes that stand where operations take their parameters. A matrix also counts transposed.
 class ParameterShapes {
  public:

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <set>
 
+#include "models/kernel/time/rates.h"
+
 namespace tandem {
 namespace {
 
@@ -231,14 +233,9 @@ DataType generated_type(DataType type) {
 
 }  // namespace
 
-double lane_us(const GpuArch& gpu, double lane_cycles) {
-  const double lanes = double(gpu.sm_count) * gpu.smsp_per_sm * gpu.fp32_lanes;
-  return lane_cycles / (lanes * gpu.boost_clock_mhz);
-}
-
 double generated_us(const GpuArch& gpu, const FusionLaw& law, GeneratedKind kind, double bytes) {
   const GeneratedRate& rate = rate_of(law, kind);
-  return rate.floor_us + bytes / (rate.dram_share * gpu.dram_peak_gbps * 1e3);
+  return rate.floor_us + dram_us(gpu, bytes, rate.dram_share);
 }
 
 LaunchGeometry pointwise_geometry(double elements) {

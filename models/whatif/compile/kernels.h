@@ -25,9 +25,6 @@ struct GeneratedKernel {
 /// Time of a generated kernel that moves `bytes` once.
 double generated_us(const GpuArch& gpu, const FusionLaw& law, GeneratedKind kind, double bytes);
 
-/// Time of arithmetic that keeps the FP32 lanes of the whole GPU busy for so many cycles.
-double lane_us(const GpuArch& gpu, double lane_cycles);
-
 /// One thread an element or a few, as the compiler launches it.
 LaunchGeometry pointwise_geometry(double elements);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "models/kernel/time/rates.h"
 #include "models/kernel/work/gemm_shape.h"
 
 namespace tandem {
@@ -16,15 +17,6 @@ const OpTensors& operands(const Trace& trace, const FlowOp& op) {
 auto convolution_shape(const Trace& trace, const FlowOp& op, const OpTensors& in) {
   return conv_shape(OpContext{text_of(trace, trace.ops.name[op.op]), in,
                               operands_of(trace, op.op).arguments, LaunchGeometry{}});
-}
-
-double clock_hz(const GpuArch& gpu) { return gpu.boost_clock_mhz * 1e6; }
-
-double tensor_flops(const GpuArch& gpu, DataType type) {
-  const double fma = type == DataType::fp16   ? gpu.tensor_fp16_fma_per_clk
-                     : type == DataType::bf16 ? gpu.tensor_bf16_fma_per_clk
-                                              : gpu.tensor_tf32_fma_per_clk;
-  return 2 * fma * gpu.sm_count * clock_hz(gpu);
 }
 
 bool is_half(DataType type) { return type == DataType::fp16 || type == DataType::bf16; }
@@ -151,8 +143,8 @@ const KernelClass& LibraryRewrite::kernel_class(std::uint32_t work) {
 }
 
 double LibraryRewrite::aligned_us(double flops, double bytes, DataType type) const {
-  const double compute = flops / (c_.law.tensor_share * tensor_flops(c_.gpu, type)) * 1e6;
-  const double memory = bytes / (c_.law.library_dram_share * c_.gpu.dram_peak_gbps * 1e3);
+  const double compute = tensor_us(c_.gpu, flops, type, c_.law.tensor_share);
+  const double memory = dram_us(c_.gpu, bytes, c_.law.library_dram_share);
   return c_.law.library_floor_us + std::max(compute, memory);
 }
 

@@ -4,12 +4,12 @@
 #include <array>
 
 #include "models/kernel/residual.h"
+#include "models/kernel/time/rates.h"
 #include "models/whatif/precision/types.h"
 
 namespace tandem {
 namespace {
 
-double dram_bytes_per_us(const RetimeContext& c) { return c.gpu.dram_peak_gbps * 1e3; }
 double clk(const RetimeContext& c) { return c.gpu.boost_clock_mhz; }
 
 std::int64_t pixels(const TensorShape& t) {
@@ -63,7 +63,7 @@ KernelTime split_product(const RetimeContext& c, const GemmShape& whole) {
     part.batch *= parts;
     part.k = (whole.k + parts - 1) / parts;
     KernelTime time = gemm_time(c.gpu, part, c.time);
-    time.time_us += c.law.floor_us + 2 * parts * result_bytes / dram_bytes_per_us(c);
+    time.time_us += c.law.floor_us + dram_us(c.gpu, 2 * parts * result_bytes, 1);
     if (time.time_us < best.time_us) best = time, best.split = parts;
   }
   return best;
@@ -103,7 +103,7 @@ KernelTime tensor_product(const RetimeContext& c, const GemmShape& shape) {
 double cast_us(const RetimeContext& c, std::int64_t elements, DataType from, DataType to) {
   const CastRate& rate = is_half(to) ? c.law.cast_down : c.law.cast_up;
   const double bytes = static_cast<double>(elements) * (element_bytes(from) + element_bytes(to));
-  return rate.floor_us + bytes / (rate.dram_share * dram_bytes_per_us(c));
+  return rate.floor_us + dram_us(c.gpu, bytes, rate.dram_share);
 }
 
 KernelTime matmul_time(const RetimeContext& c, const OpTensors& operands, DataType type) {
@@ -179,7 +179,7 @@ double library_norm_us(const RetimeContext& c, const NormShape& s, DataType type
         std::max(1.0, s.plane) * size / 4 !=
         static_cast<double>(static_cast<std::int64_t>(std::max(1.0, s.plane) * size / 4));
     const double bytes = (operands + 1) * s.elements() * (odd ? 4 : size);
-    return law.norm_floor_us + bytes / (law.norm_single_dram_share * dram_bytes_per_us(c));
+    return law.norm_floor_us + dram_us(c.gpu, bytes, law.norm_single_dram_share);
   }
   const double half = !is_half(type) ? 1
                       : backward     ? law.norm_backward_half_ratio
@@ -187,7 +187,7 @@ double library_norm_us(const RetimeContext& c, const NormShape& s, DataType type
   const double bytes = (2 * operands + 1) * s.elements() * size;
   return law.norm_floor_us +
          std::max(channel_us(c, s, backward ? law.norm_backward : law.norm_forward, half),
-                  bytes / (law.norm_generic_dram_share * dram_bytes_per_us(c)));
+                  dram_us(c.gpu, bytes, law.norm_generic_dram_share));
 }
 
 double native_statistics_us(const RetimeContext& c, const NormShape& s) {
@@ -198,7 +198,7 @@ double native_transform_us(const RetimeContext& c, const NormShape& s, DataType 
   const double bytes = 2 * s.elements() * element_bytes(type);
   const double planes = s.elements() / std::max(1.0, s.plane);
   return c.law.floor_us +
-         std::max(bytes / (c.law.native_transform_dram_share * dram_bytes_per_us(c)),
+         std::max(dram_us(c.gpu, bytes, c.law.native_transform_dram_share),
                   c.law.native_plane_sm_cycles * planes / (c.gpu.sm_count * clk(c)));
 }
 

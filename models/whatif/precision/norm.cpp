@@ -1,7 +1,7 @@
 // Batch norm in another type: the library's kernels, and the framework's own for BF16.
 #include <algorithm>
 
-#include "models/whatif/batch/roles.h"
+#include "models/ops/statistics_op.h"
 #include "models/whatif/precision/rewrite.h"
 
 namespace tandem {
@@ -42,7 +42,6 @@ void PrecisionRewrite::batch_norm(std::uint32_t index, DataType from, DataType t
 /// The framework has kernels of its own for BF16. The library's residual says nothing about them.
 void PrecisionRewrite::to_native_norm(std::uint32_t work, const FlowOp& op, const NormShape& shape,
                                       DataType to) {
-  const std::string type(framework_type(to));
   if (op.kind == FlowKind::batch_norm_backward) {
     set_time(work, native_backward_us(c_, shape));
     edit_.set_name(work, c_.names.name(LibraryUse::native_norm_backward, to));

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <unordered_set>
 
+#include "models/kernel/time/rates.h"
+
 namespace tandem {
 namespace {
 
@@ -125,7 +127,7 @@ void add_gradient_scaler(const RetimeContext& c, const Dataflow& flow, const Add
         tiny(LibraryUse::gradient_unscale, "aten::_amp_foreach_non_finite_check_and_unscale_");
     k.geometry.grid[0] = 320;
     k.geometry.block[0] = 512;
-    k.duration_us += bytes / (c.law.unscale_dram_share * c.gpu.dram_peak_gbps * 1e3);
+    k.duration_us += dram_us(c.gpu, bytes, c.law.unscale_dram_share);
     kernels.push_back(std::move(k));
   }
   kernels.push_back(tiny(LibraryUse::copy_to_host, "aten::_local_scalar_dense"));

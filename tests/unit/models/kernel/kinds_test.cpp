@@ -51,12 +51,18 @@ TEST(Kinds, ColumnsAgree) {
     const bool normalises = row.family == KernelFamily::batch_norm;
     EXPECT_EQ(row.norm != NormForm::none, normalises) << row.name << ": how does it walk?";
     EXPECT_EQ(row.work == WorkRule::multi_tensor, row.loop == Loop::chunks) << row.name;
-    if (row.role == Role::set_up) EXPECT_EQ(row.time, TimeLaw::latency) << row.name;
-    if (row.role == Role::helper) EXPECT_EQ(row.time, TimeLaw::memory) << row.name;
+    if (row.role == Role::set_up) {
+      EXPECT_EQ(row.time, TimeLaw::latency) << row.name;
+    }
+    if (row.role == Role::helper) {
+      EXPECT_EQ(row.time, TimeLaw::memory) << row.name;
+    }
     const bool matrix = row.family == KernelFamily::gemm ||
                         row.family == KernelFamily::convolution ||
                         row.family == KernelFamily::attention;
-    if (row.time == TimeLaw::matrix) EXPECT_TRUE(matrix) << row.name;
+    if (row.time == TimeLaw::matrix) {
+      EXPECT_TRUE(matrix) << row.name;
+    }
     EXPECT_FALSE(row.key.empty()) << row.name;
   }
 }

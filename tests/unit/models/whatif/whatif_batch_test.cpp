@@ -90,7 +90,7 @@ TEST(WhatifBatchRewrite, ShapesAndStridesFollowTheBatch) {
 TEST(WhatifBatchKernel, ShortKernelsTellLittleOfTheirBody) {
   KernelScaling s;
   s.scale = ScaleClass::memory;
-  s.floor_us = 2, s.floor_share = 0.85, s.damping_us = 1, s.base_us = 5, s.target_us = 10;
+  s.floor_us = 2, s.damping = {.floor_share = 0.85, .us = 1}, s.base_us = 5, s.target_us = 10;
   EXPECT_NEAR(s.predict_us(7), 12, 1e-9);           // the model explains it: no damping
   EXPECT_LT(s.predict_us(2.1), 2 + 10 * 0.1 * 10);  // at the floor the residual is not believed
   s.scale = ScaleClass::constant;

@@ -1,0 +1,30 @@
+// Time of work at a stated share of one of the GPU's peaks: what laws without tiles are made of.
+#pragma once
+
+#include "models/arch/gpu_arch.h"
+#include "sim/core/tensor.h"
+
+namespace tandem {
+
+/// `bytes` at a share of the DRAM's peak.
+inline double dram_us(const GpuArch& gpu, double bytes, double share) {
+  return bytes / (share * gpu.dram_peak_gbps * 1e3);
+}
+
+/// Arithmetic that keeps the FP32 lanes of the whole GPU busy for so many cycles.
+inline double lane_us(const GpuArch& gpu, double lane_cycles) {
+  const double lanes = double(gpu.sm_count) * gpu.smsp_per_sm * gpu.fp32_lanes;
+  return lane_cycles / (lanes * gpu.boost_clock_mhz);
+}
+
+/// `flops` at a share of the tensor cores' peak at the boost clock; types but FP16 and BF16 run as
+/// TF32.
+inline double tensor_us(const GpuArch& gpu, double flops, DataType type, double share) {
+  const double fma = type == DataType::fp16   ? gpu.tensor_fp16_fma_per_clk
+                     : type == DataType::bf16 ? gpu.tensor_bf16_fma_per_clk
+                                              : gpu.tensor_tf32_fma_per_clk;
+  const double peak = 2 * fma * gpu.sm_count * (gpu.boost_clock_mhz * 1e6);
+  return flops / (share * peak) * 1e6;
+}
+
+}  // namespace tandem
