@@ -20,8 +20,9 @@ constexpr KindRow rows[] = {
 #undef KIND
 };
 
-constexpr std::string_view law_names[] = {"matrix",     "convolution", "memory", "channels",
-                                          "throughput", "latency",     "link",   "none"};
+constexpr std::string_view law_names[] = {"matrix",  "convolution", "memory",     "layer_norm",
+                                          "softmax", "channels",    "throughput", "latency",
+                                          "link",    "none"};
 
 }  // namespace
 

@@ -50,6 +50,8 @@ enum class TimeLaw : std::uint8_t {
   matrix,       // tiles of a matrix product
   convolution,  // the fastest of the library's algorithms
   memory,       // bytes at the rate of DRAM and L2
+  layer_norm,   // rows that a block reads once or again
+  softmax,      // the same, a warp or a block a row
   channels,     // a block a channel: bytes, or the accesses that blocks keep in flight
   throughput,   // instructions, or multiply-adds, at the rate of all SMs: ratios between GPUs only
   latency,      // dependent steps

@@ -116,7 +116,7 @@ struct KernelUse {
   /// long as an empty kernel; compute or memory: issue slots or tensor cores, L2 or DRAM are used
   /// to half or more of what they can; else latency.
   std::string_view bound;
-  std::string_view bound_law;  // matrix, convolution, memory or channels; or "use"
+  std::string_view bound_law;  // a TimeLaw that states a bound, or "use"
 };
 KernelUse kernel_use(const WorkCounters& work, const GpuScale& gpu);
 

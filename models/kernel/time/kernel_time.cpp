@@ -9,6 +9,7 @@ using time_parts::Machine;
 using time_parts::math_rate;
 using time_parts::overlap_4;
 using time_parts::stream_us;
+using time_parts::streaming_time;
 
 namespace {
 
@@ -94,6 +95,16 @@ std::optional<ConvLayer> conv_layer(const KernelLaunch& launch, DataType type) {
   return s;
 }
 
+/// The rows of the first operand, which are normalised over its last dimension.
+RowShape row_shape(const KernelLaunch& launch) {
+  if (launch.tensors.empty() || launch.tensors[0].rank == 0) return {};
+  const TensorShape& t = launch.tensors[0];
+  const DataType type = element_bytes(t.type) > 0 ? t.type : launch.traits.data;
+  const std::int64_t columns = t.dims[t.rank - 1U];
+  if (columns <= 0 || element_bytes(type) == 0) return {};
+  return {t.elements() / columns, columns, type};
+}
+
 /// Multiply-adds of a product, else thread instructions, that all SMs do per us.
 double throughput_rate(const Machine& m, const TimedLaunch& launch) {
   if (!launch.product) return m.sms * m.gpu.smsp_per_sm * m.gpu.warp_size * m.clk;
@@ -141,7 +152,8 @@ std::string_view to_string(Bound bound) {
 bool explains(const TimedLaunch& launch, const KernelTime& time, double traced_us) {
   constexpr double least_share = 0.5;
   const bool states_bound = launch.law == TimeLaw::matrix || launch.law == TimeLaw::convolution ||
-                            launch.law == TimeLaw::memory || launch.law == TimeLaw::channels;
+                            launch.law == TimeLaw::memory || launch.law == TimeLaw::layer_norm ||
+                            launch.law == TimeLaw::softmax || launch.law == TimeLaw::channels;
   return states_bound && time.confidence > 0 && time.time_us >= least_share * traced_us;
 }
 
@@ -151,6 +163,10 @@ TimedLaunch timed_launch(const KernelLaunch& launch, double bytes_hint) {
   out.bytes = work_bytes(launch) > 0 ? work_bytes(launch) : bytes_hint;
   out.blocks = blocks_of(launch.geometry);
   out.law = row_of(launch.traits).time;
+  if (out.law == TimeLaw::layer_norm || out.law == TimeLaw::softmax) {
+    out.rows = row_shape(launch);
+    if (out.rows.rows == 0) out.law = TimeLaw::memory;
+  }
   const MatrixProblem& p = launch.work.matrix;
   if (out.law == TimeLaw::matrix) {
     const bool product = p.batch > 0 && p.m > 0 && p.n > 0 && p.k > 0;
@@ -172,15 +188,14 @@ KernelTime kernel_time(const TimedLaunch& launch, const GpuArch& gpu,
                        const TimeConstants& constants, const TimeContext& context) {
   const Machine m(gpu, constants, context);
   KernelTime out;
-  out.confidence = 1 - m.generation.error_pointwise;
   switch (launch.law) {
     case TimeLaw::matrix: return gemm_time(gpu, launch.gemm, constants, context);
     case TimeLaw::convolution: return conv_time(gpu, launch.conv, constants, context);
     case TimeLaw::memory:
       if (launch.bytes <= 0) break;
-      out.time_us = m.start_us + stream_us(m, launch.bytes);
-      if (out.time_us < 2 * m.start_us) out.bound = Bound::launch;
-      return out;
+      return streaming_time(m, launch.bytes);
+    case TimeLaw::layer_norm: return layer_norm_time(gpu, launch.rows, constants, context);
+    case TimeLaw::softmax: return softmax_time(gpu, launch.rows, constants, context);
     case TimeLaw::channels: return channels_time(m, launch.bytes, launch.blocks);
     case TimeLaw::throughput:
       // Only ratios between GPUs are of use: one instruction a byte.

@@ -19,6 +19,7 @@ struct TimedLaunch {
   bool product = false;               // a matrix product, if its shapes are unknown
   GemmShape gemm;                     // law matrix
   ConvLayer conv;                     // law convolution
+  RowShape rows;                      // laws layer_norm and softmax
   double bytes = 0;                   // read and written once; 0: unknown
   double blocks = 0;
 };

@@ -109,20 +109,24 @@ constexpr double softmax_warp_columns = 1024;
 
 }  // namespace
 
+KernelTime time_parts::streaming_time(const Machine& m, double bytes, double issue_us) {
+  const double memory = stream_us(m, bytes);
+  const double us = issue_us > 0 ? overlap_4(memory, issue_us) : memory;
+  KernelTime out;
+  out.time_us = m.start_us + us;
+  out.bound = us < m.start_us ? Bound::launch : issue_us > memory ? Bound::compute : Bound::memory;
+  out.confidence = 1 - m.generation.error_pointwise;
+  return out;
+}
+
 KernelTime pointwise_time(const GpuArch& gpu, const PointwiseShape& shape,
                           const TimeConstants& constants, const TimeContext& context) {
   const Machine m(gpu, constants, context);
   const double bytes = static_cast<double>(shape.elements) * element_bytes(shape.type) *
                        (shape.reads + shape.writes);
-  const double memory = stream_us(m, bytes);
   const double issue = static_cast<double>(shape.elements) * shape.instructions /
                        (m.gpu.warp_size * m.sms * m.gpu.smsp_per_sm * m.clk);
-  const double us = overlap_4(memory, issue);
-  KernelTime out;
-  out.time_us = m.start_us + us;
-  out.bound = us < m.start_us ? Bound::launch : issue > memory ? Bound::compute : Bound::memory;
-  out.confidence = 1 - m.generation.error_pointwise;
-  return out;
+  return time_parts::streaming_time(m, bytes, issue);
 }
 
 KernelTime layer_norm_time(const GpuArch& gpu, const RowShape& shape,

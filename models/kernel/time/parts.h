@@ -65,6 +65,9 @@ inline double stream_us(const Machine& m, double bytes) {
   return std::max(bytes * (1 - l2_survival(m, bytes)) / m.dram, bytes / m.l2);
 }
 
+/// A kernel that moves `bytes` once while its instructions take `issue_us`.
+KernelTime streaming_time(const Machine& m, double bytes, double issue_us = 0);
+
 /// A matrix product in the terms of a library kernel.
 struct MatrixWork {
   double rows = 0, cols = 0, k = 0, batch = 1;  // C is rows x cols, cols contiguous

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "models/kernel/time/tiny_launch.h"
+#include "validation/fits/square/tiny_launch.h"
 
 namespace tandem {
 

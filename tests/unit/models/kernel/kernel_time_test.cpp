@@ -6,6 +6,8 @@
 #include <string>
 
 #include "models/arch/gpu_config.h"
+#include "models/kernel/classify/classify.h"
+#include "models/ops/tensors.h"
 #include "sim/core/error.h"
 #include "tests/source_dir/source_dir.h"
 
@@ -213,6 +215,30 @@ TEST(KernelTime, MoreWorkTakesLonger) {
       last_gemm = gemm, last_norm = norm, last_softmax = softmax;
     }
   }
+}
+
+// What is scored on single operators is what a trace's kernels get on another GPU.
+TEST(KernelTime, NormalisedRowsOfATraceTakeTheirLaw) {
+  const GpuArch& a100 = gpu("a100_sxm4_80gb");
+  const std::vector<TensorShape> rows = parse_tensors("[[8192,1024]]", R"(["float"])", "").shapes;
+  const auto us = [&](const char* name) {
+    const KernelClass c = classify(name);
+    KernelLaunch launch;
+    launch.name = name;
+    launch.family = c.family, launch.math = c.math, launch.traits = c.traits;
+    launch.tensors = rows;
+    return kernel_time(timed_launch(launch), a100, constants()).time_us;
+  };
+  const RowShape shape{8192, 1024, DataType::fp32};
+  EXPECT_DOUBLE_EQ(us("void at::native::vectorized_layer_norm_kernel<float, float>(int)"),
+                   layer_norm_time(a100, shape, constants()).time_us);
+  EXPECT_DOUBLE_EQ(us("void softmax_warp_forward<float, float, float, 10, false>(float*)"),
+                   softmax_time(a100, shape, constants()).time_us);
+  // Backward kernels have no law for rows: their bytes are streamed, here one operand of 32 MiB.
+  EXPECT_DOUBLE_EQ(
+      us("void softmax_warp_backward<float, float, float, 10, false>(float*)"),
+      pointwise_time(a100, {.elements = 8192 * 1024, .reads = 1, .writes = 0}, constants())
+          .time_us);
 }
 
 TEST(KernelTime, ConfidenceIsOneLessTheKnownError) {

@@ -1,4 +1,4 @@
-#include "models/kernel/time/tiny_launch.h"
+#include "validation/fits/square/tiny_launch.h"
 
 #include <algorithm>
 
