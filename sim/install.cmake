@@ -12,13 +12,13 @@ foreach(folder sim models workloads validation)
   if(EXISTS ${PROJECT_SOURCE_DIR}/${folder}/CMakeLists.txt)
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder}
             DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tandem
-            FILES_MATCHING PATTERN "*.h" PATTERN measured EXCLUDE PATTERN cases EXCLUDE
+            FILES_MATCHING PATTERN "*.h" PATTERN captures EXCLUDE PATTERN cases EXCLUDE
             PATTERN fits EXCLUDE)
   endif()
 endforeach()
 
 # The program finds these next to itself: bin/tandem -> ../share/tandem.
-foreach(folder configs validation/measured validation/cases validation/claims)
+foreach(folder configs validation/captures validation/cases validation/claims)
   if(EXISTS ${PROJECT_SOURCE_DIR}/${folder})
     cmake_path(GET folder PARENT_PATH parent)
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} DESTINATION ${tandem_share_dir}/${parent})

@@ -31,7 +31,7 @@ void engine_4_threads_16_streams(benchmark::State& state) {
 
 const std::string root = source_dir();
 const std::string resnet =
-    root + "/validation/measured/h200/traces/resnet50-train-amp-eager-b32.json.gz";
+    root + "/validation/captures/h200_2026-11-20_fit/traces/resnet50-train-amp-eager-b32.json.zst";
 
 ReplayOptions options() {
   ReplayOptions o;

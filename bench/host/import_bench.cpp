@@ -43,13 +43,13 @@ void import_repeatedly(benchmark::State& state, const std::string& path) {
 
 void import_measured_plain(benchmark::State& state) {
   const std::string path = bench::measured_trace();
-  if (path.empty()) return state.SkipWithError("validation/measured is not there");
+  if (path.empty()) return state.SkipWithError("validation/captures is not there");
   import_repeatedly(state, LargeTrace(bench::read_content(path)).path());
 }
 
 void import_measured_gzip(benchmark::State& state) {
   const std::string path = bench::measured_trace();
-  if (path.empty()) return state.SkipWithError("validation/measured is not there");
+  if (path.empty()) return state.SkipWithError("validation/captures is not there");
   import_repeatedly(state, path);
 }
 

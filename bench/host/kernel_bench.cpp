@@ -18,8 +18,9 @@ namespace {
 const std::string root = source_dir();
 
 const Trace& trace() {
-  static const Trace t =
-      import_trace(root + "/validation/measured/h200/traces/resnet50-train-amp-eager-b32.json.gz");
+  static const Trace t = import_trace(
+      root +
+      "/validation/captures/h200_2026-11-20_fit/traces/resnet50-train-amp-eager-b32.json.zst");
   return t;
 }
 const Links& links() {

@@ -16,7 +16,7 @@ namespace tandem::bench {
 inline std::string measured_trace() {
   const std::filesystem::path path =
       std::filesystem::path(source_dir()) /
-      "validation/measured/h200/traces/resnet50-train-amp-eager-b32.json.gz";
+      "validation/captures/h200_2026-11-20_fit/traces/resnet50-train-amp-eager-b32.json.zst";
   return std::filesystem::exists(path) ? path.string() : std::string();
 }
 

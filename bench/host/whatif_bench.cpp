@@ -15,7 +15,9 @@ const std::string root = source_dir();
 ReplayOptions options() {
   ReplayOptions o;
   o.configs = root + "/configs";
-  o.trace_path = root + "/validation/measured/h200/traces/resnet50-train-fp32-eager-b32.json.gz";
+  o.trace_path =
+      root +
+      "/validation/captures/h200_2026-11-20_fit/traces/resnet50-train-fp32-eager-b32.json.zst";
   return o;
 }
 

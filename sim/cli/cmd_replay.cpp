@@ -154,7 +154,8 @@ int run_replay(const Arguments& arguments) {
 
 int run_demo(const Arguments& arguments) {
   const std::string trace =
-      data_root() + "/validation/measured/h200/traces/resnet50-train-amp-eager-b32.json.gz";
+      data_root() +
+      "/validation/captures/h200_2026-11-20_fit/traces/resnet50-train-amp-eager-b32.json.zst";
   const po::options_description options = options_of_replay("tandem demo [options of replay]");
   Arguments all = arguments;
   all.insert(all.end(), {"--trace", trace});

@@ -17,7 +17,8 @@ int run_validate(const Arguments& arguments) {
   po::options_description options("tandem validate");
   options.add_options()("help", "show this text")(
       "data", po::value<std::vector<std::string>>()->default_value({}, "$TANDEM_DATA_DIR"),
-      "folder with more captures (h200/, public/)")("rows", "print every comparison");
+      "folder with more captures (public/)")("rows", "print every comparison")(
+      "markdown", "print a section a question");
   const po::variables_map values = parse_arguments("validate", arguments, options);
   if (values.count("help") > 0) {
     std::cout << options;
@@ -31,12 +32,13 @@ int run_validate(const Arguments& arguments) {
   }
   for (const std::string& folder : compare.data_folders) {
     if (!std::filesystem::is_directory(folder)) {
-      throw InputError(folder, "--data", "no folder", "a folder of captures (h200/, public/)");
+      throw InputError(folder, "--data", "no folder", "a folder of captures");
     }
   }
-  compare.data_folders.push_back(root + "/validation/measured");
+  compare.data_folders.push_back(root + "/validation/captures");
   const auto results = run_cases(load_cases(root + "/validation/cases"), compare);
-  fmt::print("{}", table_text(results, values.count("rows") > 0));
+  fmt::print("{}", values.count("markdown") > 0 ? markdown_text(results)
+                                                : table_text(results, values.count("rows") > 0));
   const bool passed =
       std::all_of(results.begin(), results.end(), [](const CaseResult& r) { return r.passed(); });
   return passed ? exit_ok : exit_check_failed;

@@ -15,7 +15,7 @@ namespace tandem {
 namespace {
 
 namespace fs = std::filesystem;
-const std::string recordings = source_path("validation/measured/h200");
+const std::string recordings = source_path("validation/captures/h200_2026-11-20_fit");
 constexpr const char* header =
     "kernel,threads,blocks,sm_share,begin_s,end_s,launches,sectors,flop,divides\n";
 

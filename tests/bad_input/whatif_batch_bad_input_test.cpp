@@ -106,14 +106,15 @@ TEST(WhatifBatchBadInput, MemoryNeedsShapes) {
 
 // The same model in FP32 and in mixed precision: between them no law of the batch can be read off.
 TEST(WhatifBatchBadInput, BasesOfTwoPrecisions) {
-  const std::string traces = source_path("validation/measured/h200-4/traces/");
+  const std::string traces =
+      source_path("validation/captures/h200_2026-11-21_precisions_holdout/traces/");
   ReplayOptions o;
   o.configs = source_path("configs");
-  o.trace_path = traces + "vit_b_16-train-fp32-eager-b16.json.gz";
-  o.base_path = traces + "vit_b_16-train-amp-eager-b16.json.gz";
+  o.trace_path = traces + "vit_b_16-train-fp32-eager-b16.json.zst";
+  o.base_path = traces + "vit_b_16-train-amp-eager-b16.json.zst";
   o.batch = 64;
   const std::string text = message_of([&] { replay(o); });
-  EXPECT_TRUE(has(text, "vit_b_16-train-amp-eager-b16.json.gz")) << text;
+  EXPECT_TRUE(has(text, "vit_b_16-train-amp-eager-b16.json.zst")) << text;
   EXPECT_TRUE(has(text, "a trace in amp, expected fp32")) << text;
 }
 

@@ -71,7 +71,7 @@ expect 0 replay "$trace" --out all --quiet; json all/result.json 'assert d["step
 for mode in as-traced eager-async eager-sync cuda-graph jit; do
   expect 0 replay "$trace" --mode $mode --json -; json out "assert d['scenario']['mode'] == '$mode'"
 done
-measured=$root/validation/measured/h200/traces/resnet50-train-amp-eager-b32.json.gz
+measured=$root/validation/captures/h200_2026-11-20_fit/traces/resnet50-train-amp-eager-b32.json.zst
 expect 0 replay "$measured" --mode jit --json -; json out 'assert len(d["fusion"]["generated"]) > 100'
 expect 0 replay "$trace" --profiler keep --json -; json out 'assert d["scenario"]["profiler"] == "keep"'
 expect 0 replay "$trace" --gpu v100_sxm2_16gb --json -
@@ -89,7 +89,7 @@ bad_input replay "$trace" --graph-scope all; has err 'step, forward-backward'
 bad_input replay "$trace" --gpu h201; has err 'h200_sxm'
 bad_input replay "$trace" --set gpu.sm_count=many; has err 'gpu.sm_count: found text "many"'
 bad_input replay "$trace" --set gpu.sm_count; has err 'gpu.KEY=VALUE'
-bad_input replay "$root/validation/measured/h200/traces/resnet50-train-bf16-eager-b32.json.gz" --gpu v100_sxm2_16gb
+bad_input replay "$root/validation/captures/h200_2026-11-20_fit/traces/resnet50-train-bf16-eager-b32.json.zst" --gpu v100_sxm2_16gb
 has err 'has no bf16 tensor cores'
 bad_input replay "$trace" --set gpu.no_such=1 --gpu h200_sxm; has err 'no_such'
 bad_input replay "$trace" --host nobody; has err 'nobody.json'
@@ -151,7 +151,7 @@ bad_input blocks "$trace" --kernel no_such_kernel
 bad_input blocks "$trace" --kernel 99; has err 'a position in the step'
 
 # calibrate host.
-loop=$root/validation/measured/h200-2/traces/resnet50-infer-fp32-eager-b8.json.gz
+loop=$root/validation/captures/h200_2026-11-21_networks_holdout/traces/resnet50-infer-fp32-eager-b8.json.zst
 expect 0 calibrate host "$loop" --out mine.json; has out 'gap scales x'; empty err
 json mine.json 'assert d["name"] == "mine" and d["constants"]["gap_scale_aligned"]["kind"] == "fitted"'
 expect 0 calibrate host "$loop=0.003"; has out '3000.0'
@@ -165,7 +165,7 @@ bad_input calibrate host "$trace"; has err 'no iteration time'
 bad_input calibrate host missing.json=1; has err 'missing.json: found No such file'
 
 # calibrate energy and cache: the recordings of the repository.
-recordings=$TANDEM_ROOT/validation/measured/h200
+recordings=$TANDEM_ROOT/validation/captures/h200_2026-11-20_fit
 expect 0 calibrate energy "$recordings/energy/session1" "$recordings/energy/session2" --gpu h200_sxm --out energy.json
 has out 'constants (95 %)'; has out 'dropped: l2_near_load'; empty err
 expect 0 calibrate cache "$recordings/cache" --gpu h200_sxm; has out 'l2_all_sms'; empty err

@@ -9,8 +9,8 @@
 namespace tandem {
 namespace {
 
-const std::string trace_file =
-    source_path("validation/measured/h200/traces/resnet50-train-amp-eager-b32.json.gz");
+const std::string trace_file = source_path(
+    "validation/captures/h200_2026-11-20_fit/traces/resnet50-train-amp-eager-b32.json.zst");
 
 const Analysis& analysis() {
   static const Analysis a = [] {

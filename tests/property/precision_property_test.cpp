@@ -13,8 +13,8 @@ const Analysis& analysis() {
   static const Analysis a = [] {
     ReplayOptions o;
     o.configs = source_path("configs");
-    return analyse(import_trace(source_path(
-                       "validation/measured/h200/traces/resnet50-train-fp32-eager-b32.json.gz")),
+    return analyse(import_trace(source_path("validation/captures/h200_2026-11-20_fit/traces/"
+                                            "resnet50-train-fp32-eager-b32.json.zst")),
                    o);
   }();
   return a;

@@ -9,8 +9,8 @@
 namespace tandem {
 namespace {
 
-const std::string captures = source_path("validation/measured/");
-const std::string folder = captures + "h200/traces/";
+const std::string captures = source_path("validation/captures/");
+const std::string folder = captures + "h200_2026-11-20_fit/traces/";
 
 void check_ratios(const GpuMetrics& m) {
   for (const double ratio :
@@ -53,12 +53,13 @@ void check_kernels(const Prediction& p) {
 
 TEST(RetargetProperty, NoKernelExceedsItsGpu) {
   for (const char* name :
-       {"h200-2/traces/multistream-train-fp32-eager-b64", "h200-2/traces/lstm-train-amp-eager-b32",
-        "h200/traces/resnet50-train-amp-cudagraph-b32",
-        "h200/traces/bert_base2l-train-amp-eager-b16"}) {
+       {"h200_2026-11-21_networks_holdout/traces/multistream-train-fp32-eager-b64",
+        "h200_2026-11-21_networks_holdout/traces/lstm-train-amp-eager-b32",
+        "h200_2026-11-20_fit/traces/resnet50-train-amp-cudagraph-b32",
+        "h200_2026-11-20_fit/traces/bert_base2l-train-amp-eager-b16"}) {
     ReplayOptions o;
     o.configs = source_path("configs");
-    const Analysis a = analyse(import_trace(captures + name + ".json.gz"), o);
+    const Analysis a = analyse(import_trace(captures + name + ".json.zst"), o);
     for (const char* gpu : {"", "a100_sxm4_80gb", "v100_sxm2_32gb", "h100_sxm5"}) {
       for (const char* cache : {"warm", "cold"}) {
         SCOPED_TRACE(std::string(name) + " on " + gpu + ", " + cache);
@@ -75,7 +76,7 @@ TEST(RetargetProperty, EveryModeOnEveryGpu) {
   for (const char* name : {"resnet50-train-fp32-eager-b32", "lenet5-train-fp32-eager-b1024"}) {
     ReplayOptions o;
     o.configs = source_path("configs");
-    const Analysis a = analyse(import_trace(folder + name + ".json.gz"), o);
+    const Analysis a = analyse(import_trace(folder + name + ".json.zst"), o);
     for (const GpuArch& gpu : a.configs.gpus.gpus) {
       for (const Mode mode : {Mode::as_traced, Mode::eager_sync, Mode::cuda_graph, Mode::jit}) {
         SCOPED_TRACE(std::string(name) + " on " + gpu.name + ", " + std::string(to_string(mode)));

@@ -18,7 +18,7 @@ namespace {
 void for_every_analysis(const std::function<void(const Analysis&)>& check) {
   std::size_t cases = 0;
   for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(source_path("validation/measured"))) {
+       std::filesystem::recursive_directory_iterator(source_path("validation/captures"))) {
     const std::string path = entry.path().string();
     if (entry.path().parent_path().filename() != "traces" || !trace_stem(path)) continue;
     SCOPED_TRACE(path);

@@ -79,7 +79,7 @@ check_length() {
 # Measured data keep what the profiler wrote; everything else must work on any machine.
 check_machine_paths() {
   find . -name .git -prune -o -path './build*' -prune -o -path './out*' -prune \
-    -o -path ./validation/measured -prune -o -type f -print | sort | tr '\n' '\0' |
+    -o -path ./validation/captures -prune -o -type f -print | sort | tr '\n' '\0' |
     { xargs -0 grep -HInE '(^|[^[:alnum:]_.~*/-])/(work|home|root|Users)/' || true; } |
     sed 's|^\./||; s|$| <- a path of one machine|'
 }

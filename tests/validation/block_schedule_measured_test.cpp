@@ -65,9 +65,9 @@ void add_kernel(const GpuArch& gpu, const CostConstants& costs, const KernelLaun
 
 void add_capture(const Model& model, const std::string& folder, const std::string& name,
                  Errors& e) {
-  const Trace trace = import_trace(folder + "/traces/" + name + ".json.gz");
+  const Trace trace = import_trace(folder + "/traces/" + name + ".json.zst");
   const Links links = link_trace(trace);
-  const CounterReport report = read_counter_report(folder + "/counters/" + name + ".csv.gz");
+  const CounterReport report = read_counter_report(folder + "/counters/" + name + ".csv.zst");
   const GpuArch& gpu = *match_device(model.gpus, trace.devices.at(0)).gpu;
   const StepMatch match = match_best_step(trace, links, report);
   const TraceLaunches launches(trace, links, ops_of_calls(trace).innermost);
@@ -78,23 +78,24 @@ void add_capture(const Model& model, const std::string& folder, const std::strin
   }
 }
 
-Errors score(const std::string& session, const std::vector<std::string>& names) {
+Errors score(const std::string& folder, const std::vector<std::string>& names) {
   const Model model;
   Errors e;
   for (const std::string& name : names) {
-    add_capture(model, root + "/validation/measured/" + session, name, e);
+    add_capture(model, root + "/validation/captures/" + folder, name, e);
   }
   std::printf("%s: %d kernels, SMSP active %.2f, occupancy %.2f, to the counter model %.2f\n",
-              session.c_str(), e.kernels, e.mean(e.active), e.mean(e.occupancy),
+              folder.c_str(), e.kernels, e.mean(e.active), e.mean(e.occupancy),
               e.mean(e.model_active));
   return e;
 }
 
 // Before the schedule knew launch, tail and the rate at which blocks start: 4.64 and 8.96.
-TEST(BlockScheduleMeasured, TrainingAndInferenceOfTheFirstSession) {
-  const Errors e = score("h200", {"bert_base2l-train-amp-eager-b16", "dlrm-train-fp32-eager-b8192",
-                                  "lenet5-infer-fp32-eager-b1024", "resnet50-infer-fp32-eager-b128",
-                                  "resnet50-train-amp-eager-b32", "resnet50-train-fp32-eager-b32"});
+TEST(BlockScheduleMeasured, TrainingAndInferenceOfTheFittedNetworks) {
+  const Errors e = score("h200_2026-11-20_fit",
+                         {"bert_base2l-train-amp-eager-b16", "dlrm-train-fp32-eager-b8192",
+                          "lenet5-infer-fp32-eager-b1024", "resnet50-infer-fp32-eager-b128",
+                          "resnet50-train-amp-eager-b32", "resnet50-train-fp32-eager-b32"});
   EXPECT_EQ(e.kernels, 2255);
   EXPECT_LT(e.mean(e.active), 3.0);
   EXPECT_LT(e.mean(e.occupancy), 4.5);
@@ -102,9 +103,9 @@ TEST(BlockScheduleMeasured, TrainingAndInferenceOfTheFirstSession) {
 }
 
 // Before: 4.1 and 9.6. Only the form of the refill was chosen with these in sight.
-TEST(BlockScheduleMeasured, SecondSession) {
-  const Errors e =
-      score("h200-2", {"gpt2_2l-train-amp-eager-b4", "mobilenet_v2-infer-fp32-eager-b64"});
+TEST(BlockScheduleMeasured, OtherNetworks) {
+  const Errors e = score("h200_2026-11-21_networks_holdout",
+                         {"gpt2_2l-train-amp-eager-b4", "mobilenet_v2-infer-fp32-eager-b64"});
   EXPECT_EQ(e.kernels, 395);
   EXPECT_LT(e.mean(e.active), 4.0);
   EXPECT_LT(e.mean(e.occupancy), 5.5);
@@ -114,8 +115,10 @@ TEST(BlockScheduleMeasured, SecondSession) {
 // Kernels of several streams overlap in the trace, which makes them longer, and run alone under
 // Nsight Compute: SMSP active is that of another duration. Before: 7.2 and 1.6.
 TEST(BlockScheduleMeasured, OverlappingStreams) {
-  const Errors e = score("h200-2", {"lstm-train-fp32-eager-b64"});
+  const Errors e = score("h200_2026-11-21_networks_holdout", {"lstm-train-fp32-eager-b64"});
   EXPECT_EQ(e.kernels, 624);
+  // Deviation 10 of validation/DEVIATIONS.md; below, the gap has closed.
+  EXPECT_GT(e.mean(e.active), 4.5);
   EXPECT_LT(e.mean(e.active), 6.0);
   EXPECT_LT(e.mean(e.occupancy), 2.0);
   EXPECT_LT(e.mean(e.model_active), 1.0);

@@ -15,7 +15,7 @@ namespace tandem {
 namespace {
 
 const std::string root = source_dir();
-const std::string recording = root + "/validation/measured/h200/cache";
+const std::string recording = root + "/validation/captures/h200_2026-11-20_fit/cache";
 
 GpuArch h200() { return find_gpu(load_catalogue(root + "/configs/gpus"), "h200_sxm"); }
 

@@ -66,7 +66,7 @@ TEST(EnergyClaims, Figures56To510) {
   const double sms = find_gpu(gpus, "h200_sxm").sm_count;
   ClaimValues values;
   for (const char* session : {"session1", "session2"}) {
-    const std::string folder = root + "/validation/measured/h200/energy/" + session;
+    const std::string folder = root + "/validation/captures/h200_2026-11-20_fit/energy/" + session;
     add_recording(evaluate_recording(folder, sms), sms, values);
   }
   const AccessEnergies a100 =

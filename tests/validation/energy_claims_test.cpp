@@ -15,7 +15,7 @@ namespace {
 
 const std::string root = source_dir();
 const std::string trace =
-    root + "/validation/measured/h200/traces/resnet50-train-fp32-eager-b32.json.gz";
+    root + "/validation/captures/h200_2026-11-20_fit/traces/resnet50-train-fp32-eager-b32.json.zst";
 
 MemoryAccesses accesses_of(const Prediction& p) {
   MemoryAccesses sum;

@@ -16,14 +16,14 @@
 namespace tandem {
 namespace {
 
-const std::string measured = source_path("validation/measured/h200");
+const std::string measured = source_path("validation/captures/h200_2026-11-20_fit");
 
 struct Pair {
   explicit Pair(const std::string& name, const std::string& counters = "")
-      : trace(import_trace(measured + "/traces/" + name + ".json.gz")),
+      : trace(import_trace(measured + "/traces/" + name + ".json.zst")),
         links(link_trace(trace)),
         report(read_counter_report(measured + "/counters/" + (counters.empty() ? name : counters) +
-                                   ".csv.gz")) {}
+                                   ".csv.zst")) {}
   StepMatch match(const CounterReport& rows) const { return match_step(trace, links, rows, 0); }
   Trace trace;
   Links links;
@@ -76,7 +76,7 @@ std::vector<std::string> pair_names() {
   std::vector<std::string> names;
   for (const auto& file : std::filesystem::directory_iterator(measured + "/counters")) {
     const std::string name = file.path().stem().stem().string();
-    if (std::filesystem::exists(measured + "/traces/" + name + ".json.gz")) names.push_back(name);
+    if (std::filesystem::exists(measured + "/traces/" + name + ".json.zst")) names.push_back(name);
   }
   std::sort(names.begin(), names.end());
   return names;

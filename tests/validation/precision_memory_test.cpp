@@ -8,12 +8,12 @@
 namespace tandem {
 namespace {
 
-const std::string measured = source_path("validation/measured/");
+const std::string measured = source_path("validation/captures/");
 
 double predicted_bytes(const std::string& name, const std::string& precision) {
   ReplayOptions o;
   o.configs = source_path("configs");
-  o.trace_path = measured + name + ".json.gz";
+  o.trace_path = measured + name + ".json.zst";
   o.precision = precision;
   return replay(o).result.memory->peak_bytes;
 }
@@ -24,12 +24,16 @@ double measured_bytes(const std::string& name) {
 
 TEST(PrecisionMemory, HalfPrecisionHoldsSmallerActivations) {
   const std::pair<const char*, const char*> pairs[] = {
-      {"h200/traces/resnet50-train-fp32-eager-b32", "h200/traces/resnet50-train-amp-eager-b32"},
-      {"h200-4/traces/vit_b_16-train-fp32-eager-b16", "h200-4/traces/vit_b_16-train-amp-eager-b16"},
-      {"h200-4/traces/gpt2-train-fp32-eager-b4", "h200-4/traces/gpt2-train-amp-eager-b4"},
-      {"h200-4/traces/mobilenet_v2-train-fp32-eager-b64",
-       "h200-4/traces/mobilenet_v2-train-amp-eager-b64"},
-      {"h200-4/traces/unet-train-fp32-eager-b16", "h200-4/traces/unet-train-amp-eager-b16"}};
+      {"h200_2026-11-20_fit/traces/resnet50-train-fp32-eager-b32",
+       "h200_2026-11-20_fit/traces/resnet50-train-amp-eager-b32"},
+      {"h200_2026-11-21_precisions_holdout/traces/vit_b_16-train-fp32-eager-b16",
+       "h200_2026-11-21_precisions_holdout/traces/vit_b_16-train-amp-eager-b16"},
+      {"h200_2026-11-21_precisions_holdout/traces/gpt2-train-fp32-eager-b4",
+       "h200_2026-11-21_precisions_holdout/traces/gpt2-train-amp-eager-b4"},
+      {"h200_2026-11-21_precisions_holdout/traces/mobilenet_v2-train-fp32-eager-b64",
+       "h200_2026-11-21_precisions_holdout/traces/mobilenet_v2-train-amp-eager-b64"},
+      {"h200_2026-11-21_precisions_holdout/traces/unet-train-fp32-eager-b16",
+       "h200_2026-11-21_precisions_holdout/traces/unet-train-amp-eager-b16"}};
   double sum = 0;
   for (const auto& [base, target] : pairs) {
     const double error = predicted_bytes(base, "amp") / measured_bytes(target) - 1;
@@ -40,15 +44,17 @@ TEST(PrecisionMemory, HalfPrecisionHoldsSmallerActivations) {
 }
 
 TEST(PrecisionMemory, Bf16HoldsWhatAmpHolds) {
-  const std::string resnet = "h200/traces/resnet50-train-fp32-eager-b32";
+  const std::string resnet = "h200_2026-11-20_fit/traces/resnet50-train-fp32-eager-b32";
   EXPECT_NEAR(predicted_bytes(resnet, "bf16") / predicted_bytes(resnet, "amp"), 1, 0.02);
-  const double gpt2 = predicted_bytes("h200-4/traces/gpt2-train-fp32-eager-b4", "bf16") /
-                      measured_bytes("h200-4/traces/gpt2-train-bf16-eager-b4");
+  const double gpt2 =
+      predicted_bytes("h200_2026-11-21_precisions_holdout/traces/gpt2-train-fp32-eager-b4",
+                      "bf16") /
+      measured_bytes("h200_2026-11-21_precisions_holdout/traces/gpt2-train-bf16-eager-b4");
   EXPECT_NEAR(gpt2, 1, 0.2);
 }
 
 TEST(PrecisionMemory, TheTracedPrecisionChangesNothing) {
-  const std::string name = "h200/traces/resnet50-train-fp32-eager-b32";
+  const std::string name = "h200_2026-11-20_fit/traces/resnet50-train-fp32-eager-b32";
   EXPECT_EQ(predicted_bytes(name, "fp32"), predicted_bytes(name, ""));
 }
 

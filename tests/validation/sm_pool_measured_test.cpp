@@ -64,7 +64,8 @@ std::vector<double> simulated_ends(const std::vector<std::vector<DeviceWork>>& o
 
 TEST(SmPoolMeasured, OperationsAtOnceOnAnH200) {
   const GpuArch gpu = load_gpu(root + "/configs/gpus/h200_sxm.json");
-  const json data = json::parse(std::ifstream(root + "/validation/measured/h200-5/sm_pool.json"));
+  const json data = json::parse(
+      std::ifstream(root + "/validation/captures/h200_2026-11-21_streams_holdout/sm_pool.json"));
   int runs = 0;
   double span_error = 0, end_error = 0, longest_error = 0;
   for (const json& run : data["runs"]) {

@@ -1,6 +1,6 @@
 // DRAM traffic of whole steps with the caches that the step leaves, against counters that one pass
-// collected without flushing (validation/measured/h200/counters-warm). No constant was fitted on
-// it.
+// collected without flushing (validation/captures/h200_2026-11-20_fit/counters-warm). No constant
+// was fitted on it.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,11 +17,11 @@ namespace tandem {
 namespace {
 
 const std::string root = source_dir();
-const std::string measured = root + "/validation/measured/";
+const std::string measured = root + "/validation/captures/";
 
 double counted_bytes(const std::string& name) {
   const CounterReport report =
-      read_counter_report(measured + "h200/counters-warm/" + name + ".csv.gz");
+      read_counter_report(measured + "h200_2026-11-20_fit/counters-warm/" + name + ".csv.zst");
   double sectors = 0;
   for (std::size_t row = 0; row < report.size(); ++row) {
     sectors += report.value(Counter::dram_read_sectors, row) +
@@ -40,19 +40,22 @@ double predicted_bytes(const std::string& trace) {
 
 TEST(WarmL2Measured, DramTrafficOfSteps) {
   const std::vector<std::pair<std::string, std::string>> steps = {
-      {"h200", "bert_base2l-train-amp-eager-b16"}, {"h200", "dlrm-train-fp32-eager-b8192"},
-      {"h200", "resnet50-infer-fp32-eager-b128"},  {"h200", "resnet50-train-amp-eager-b32"},
-      {"h200-2", "gpt2_2l-train-amp-eager-b4"},    {"h200-2", "mobilenet_v2-infer-fp32-eager-b64"}};
+      {"h200_2026-11-20_fit", "bert_base2l-train-amp-eager-b16"},
+      {"h200_2026-11-20_fit", "dlrm-train-fp32-eager-b8192"},
+      {"h200_2026-11-20_fit", "resnet50-infer-fp32-eager-b128"},
+      {"h200_2026-11-20_fit", "resnet50-train-amp-eager-b32"},
+      {"h200_2026-11-21_networks_holdout", "gpt2_2l-train-amp-eager-b4"},
+      {"h200_2026-11-21_networks_holdout", "mobilenet_v2-infer-fp32-eager-b64"}};
   double sum = 0, hold_out = 0;
-  for (const auto& [session, name] : steps) {
+  for (const auto& [folder, name] : steps) {
     const double counted = counted_bytes(name);
     ASSERT_GT(counted, 1e8) << name;
     const double error =
-        predicted_bytes(measured + session + "/traces/" + name + ".json.gz") / counted - 1;
+        predicted_bytes(measured + folder + "/traces/" + name + ".json.zst") / counted - 1;
     std::printf("%-36s %+5.1f %%\n", name.c_str(), 100 * error);
     EXPECT_LT(std::abs(error), 0.2) << name;
     sum += std::abs(error);
-    if (session == "h200-2") hold_out += std::abs(error);
+    if (folder == "h200_2026-11-21_networks_holdout") hold_out += std::abs(error);
   }
   EXPECT_LT(sum / static_cast<double>(steps.size()), 0.12);
   EXPECT_LT(hold_out / 2, 0.08);

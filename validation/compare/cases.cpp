@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <initializer_list>
 
 #include "sim/core/field.h"
 
@@ -29,8 +30,10 @@ Field<Case> named_field(std::string_view name, std::string_view doc, E Case::*me
 
 std::vector<Field<Case>> case_fields() {
   return {
-      field<Case>("name", "", "short name, a row of the table", &Case::name),
+      field<Case>("question", "", "first column of the table", &Case::question),
       field<Case>("description", "", "what is compared with what", &Case::description),
+      field<Case>("set", "", "which captures; second column of the table", &Case::set),
+      field<Case>("note", "", "what is special about the set", &Case::note),
       choice_field<Case>("kind", "what is compared", &Case::kind, kind_names),
       choice_field<Case>("bound", "which captures are taken", &Case::bound, bound_names),
       named_field("mode", "execution mode of the prediction", &Case::mode, modes()),
@@ -41,12 +44,12 @@ std::vector<Field<Case>> case_fields() {
       field<Case>("attention", "", "backend under the compiler: keep or math", &Case::attention),
       field<Case>("quantity", "", "metric of kernel_time that is compared", &Case::quantity),
       choice_field<Case>("error", "what an error is", &Case::absolute, error_names),
-      field<Case>("traces", "", "files, or FOLDER/*, below a data folder", &Case::traces),
+      field<Case>("rests_on", "", "configs whose constants are in question", &Case::rests_on),
+      field<Case>("folder", "", "that traces and pairs lie in", &Case::folder),
+      field<Case>("traces", "", "captures, or FOLDER/*, below a data folder", &Case::traces),
       field<Case>("excluded", "", "name prefixes that FOLDER/* leaves out", &Case::excluded),
-      field<Case>("mean_limit", "ratio", "largest mean error; 0: not enforced", &Case::mean_limit,
-                  Range::non_negative),
-      field<Case>("worst_limit", "ratio", "largest error; 0: not enforced", &Case::worst_limit,
-                  Range::non_negative),
+      field<Case>("mean_limit", "ratio", "largest mean error", &Case::mean_limit),
+      field<Case>("worst_limit", "ratio", "largest error", &Case::worst_limit),
       field<Case>("least_rows", "count", "comparisons from which the limits are enforced",
                   &Case::least_rows, Range::non_negative),
   };
@@ -101,43 +104,82 @@ Deviation read_deviation(const Json& json, const Place& place, const Case& of) {
   return deviation;
 }
 
-void check(const Json& json, const Case& c, const Place& place) {
-  for (const std::string key : {"name", "description", "kind"}) {
-    if (!json.contains(key)) place.fail("no key \"" + key + "\"", "name, description and kind");
-  }
-  const bool of_pairs = c.kind == CaseKind::mode_ratio || c.kind == CaseKind::gpu_time ||
-                        c.kind == CaseKind::step_time || c.kind == CaseKind::compute_time ||
-                        c.kind == CaseKind::kernel_count || c.kind == CaseKind::energy_change;
+bool compares_pairs(CaseKind kind) {
+  return kind == CaseKind::mode_ratio || kind == CaseKind::gpu_time ||
+         kind == CaseKind::step_time || kind == CaseKind::compute_time ||
+         kind == CaseKind::kernel_count || kind == CaseKind::energy_change;
+}
+
+void check(const Case& c, const Place& place) {
+  const bool of_pairs = compares_pairs(c.kind);
   if (c.pairs.empty() == of_pairs || c.traces.empty() != of_pairs) {
     place.fail("neither or both of traces and pairs, or the wrong one",
                "traces; pairs for mode_ratio, gpu_time, compute_time, step_time, kernel_count "
                "and energy_change");
   }
+  if (c.mean_limit <= 0 && c.worst_limit <= 0) {
+    place.fail("no limit", "mean_limit, worst_limit or both");
+  }
 }
 
-Case load_case(const std::string& path) {
-  const Json json = read_json_file(path);
-  const Place place{path, ""};
+void require(const Json& json, const Place& place, std::initializer_list<std::string> keys) {
+  for (const std::string& key : keys) {
+    if (!json.contains(key)) place.fail("no key \"" + key + "\"", "all of: " + join({keys}));
+  }
+}
+
+/// Reads what a question says of all its sets, or a set of itself, over what `out` says already.
+void read_case(const Json& json, const Place& place, Case& out) {
   require_object(json, place);
   const auto fields = case_fields();
   const std::span<const Field<Case>> view(fields);
-  Case out;
-  out.file = path;
   for (const auto& [key, value] : json.items()) {
     if (key == "pairs") {
       out.pairs = read_pairs(value, place / key);
-    } else if (key != "deviation") {
+    } else if (key != "sets" && key != "deviation") {
       find_field(view, key, place).read(out, value, place / key);
     }
   }
-  if (json.contains("deviation")) {
+  if (json.contains("deviation")) {  // after the limits that it is held against
     out.deviation = read_deviation(json["deviation"], place / "deviation", out);
   }
-  check(json, out, place);
-  return out;
+}
+
+/// Traces and pairs named below the set's folder become named below a data folder.
+void name_from_data_folder(Case& c) {
+  if (c.folder.empty()) return;
+  for (std::string& trace : c.traces) trace = c.folder + "/" + trace;
+  for (CasePair& pair : c.pairs) {
+    for (std::string* name : {&pair.base, &pair.second_base, &pair.measured}) {
+      if (!name->empty()) *name = c.folder + "/" + *name;
+    }
+  }
+}
+
+void load_question(const std::string& path, std::vector<Case>& cases) {
+  const Json json = read_json_file(path);
+  const Place place{path, ""};
+  Case question;
+  question.file = path;
+  read_case(json, place, question);
+  require(json, place, {"question", "description", "kind", "sets"});
+  const Json& sets = json["sets"];
+  const Place below = place / "sets";
+  if (!sets.is_array() || sets.empty()) below.fail(describe_json(sets), "a list of sets");
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    const Place at = below / std::to_string(i);
+    Case c = question;
+    read_case(sets[i], at, c);
+    require(sets[i], at, {"set"});
+    name_from_data_folder(c);
+    check(c, at);
+    cases.push_back(std::move(c));
+  }
 }
 
 }  // namespace
+
+std::string name_of(const Case& c) { return c.question + ", " + c.set; }
 
 std::vector<Case> load_cases(const std::string& folder) {
   std::vector<std::string> paths;
@@ -148,8 +190,7 @@ std::vector<Case> load_cases(const std::string& folder) {
   if (paths.empty()) throw InputError(folder, "", "no case", "a folder with *.json case files");
   std::sort(paths.begin(), paths.end());
   std::vector<Case> cases;
-  cases.reserve(paths.size());
-  for (const std::string& path : paths) cases.push_back(load_case(path));
+  for (const std::string& path : paths) load_question(path, cases);
   return cases;
 }
 

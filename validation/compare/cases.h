@@ -49,11 +49,13 @@ struct Deviation {
   std::optional<GapBand> worst;  // of the worst error
 };
 
-/// One file of validation/cases.
+/// One question asked of one set of captures: a row of the error table.
 struct Case {
   std::string file;
-  std::string name;
-  std::string description;
+  std::string question;
+  std::string description;  // of the question
+  std::string set;          // which captures
+  std::string note;         // what is special about the set
   CaseKind kind = CaseKind::fidelity;
   LimitedBy bound = LimitedBy::any;
   Mode mode = Mode::as_traced;
@@ -64,17 +66,23 @@ struct Case {
   std::string attention = "keep";
   std::string quantity;               // of the result's kernel_time, for counters
   bool absolute = false;              // errors are differences (of ratios, in points), not relative
-  std::vector<std::string> traces;    // files or "FOLDER/*" below a data folder
-  std::vector<std::string> excluded;  // name prefixes left out of "*", each with its reason in doc
+  std::vector<std::string> rests_on;  // "hosts/default": configs whose constants are in question
+  std::string folder;                 // that traces and pairs lie in, below a data folder
+  std::vector<std::string> traces;    // no suffix, or "FOLDER/*", below a data folder
+  std::vector<std::string> excluded;  // name prefixes left out of "*", each with its reason in note
   std::vector<CasePair> pairs;
-  double mean_limit = 0;  // of the absolute relative error; 0: not enforced
+  double mean_limit = 0;  // of the absolute error; 0: not enforced, but one of the two is
   double worst_limit = 0;
   /// Limits hold for at least so many comparisons; fewer say too little.
   std::int64_t least_rows = 0;
   std::optional<Deviation> deviation;  // nothing: a miss of the limits is a failure
 };
 
-/// Errors: InputError for an unreadable or malformed file.
+/// "question, set", as messages call it.
+std::string name_of(const Case& c);
+
+/// Every set of every question, one file a question. Errors: InputError for an unreadable or
+/// malformed file.
 std::vector<Case> load_cases(const std::string& folder);
 
 }  // namespace tandem

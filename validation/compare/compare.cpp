@@ -6,131 +6,25 @@
 #include <cmath>
 #include <filesystem>
 #include <functional>
-#include <map>
-#include <optional>
 
-#include "sim/core/field.h"
+#include "sim/core/error.h"
 #include "sim/predict/calibrate_host.h"
-#include "sim/predict/predict.h"
-#include "sim/trace/source/stored_name.h"
+#include "validation/compare/captures.h"
 #include "validation/compare/measured_energy.h"
+#include "validation/compare/predictions.h"
 
 namespace tandem {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 /// Captures whose unprofiled iteration is this much longer than the GPU is busy are host-bound.
 constexpr double host_bound_ratio = 1.12;
 
-std::string name_of(const std::string& path) {
-  std::string name = fs::path(path).filename().string();
-  const std::size_t at = name.find(".json");
-  return at == std::string::npos ? name : name.substr(0, at);
-}
-
-/// What was measured beside the trace, without the profiler.
-std::string meta_of(const std::string& trace_path) {
-  return std::string(trace_stem(trace_path).value_or(trace_path)) + ".meta.json";
-}
-
-/// Paths below the data folders that a case names; a capture found twice counts once.
-std::vector<std::string> expand(const Case& c, const CompareOptions& options,
-                                std::vector<std::string>& missing) {
-  std::map<std::string, std::string> found;  // name -> path
-  for (const std::string& pattern : c.traces) {
-    const bool all = pattern.ends_with("/*");
-    bool any = false;
-    for (const std::string& folder : options.data_folders) {
-      const fs::path place =
-          fs::path(folder) / (all ? pattern.substr(0, pattern.size() - 2) : pattern);
-      std::error_code error;
-      if (!all && fs::is_regular_file(place, error)) {
-        any = true;
-        found.emplace(name_of(pattern), place.string());
-      }
-      if (!all || !fs::is_directory(place, error)) continue;
-      for (const auto& entry : fs::directory_iterator(place)) {
-        const std::string file = entry.path().filename().string();
-        if (!trace_stem(file)) continue;
-        const bool out =
-            std::any_of(c.excluded.begin(), c.excluded.end(),
-                        [&](const std::string& prefix) { return file.starts_with(prefix); });
-        if (out) continue;
-        any = true;
-        found.emplace(name_of(file), entry.path().string());
-      }
-    }
-    if (!any) missing.push_back(pattern);
-  }
-  std::vector<std::string> paths;
-  paths.reserve(found.size());
-  for (const auto& [name, path] : found) paths.push_back(path);
-  return paths;
-}
-
-std::optional<std::string> find_capture(const std::string& name, const CompareOptions& options) {
-  for (const std::string& folder : options.data_folders) {
-    if (auto path = find_stored((fs::path(folder) / (name + ".json")).string())) return path;
-  }
-  return {};
-}
-
-/// A number of the capture's meta file, which holds what was measured without the profiler.
-double meta_number(const std::string& trace_path, const std::string& key) {
-  const std::string path = meta_of(trace_path);
-  const Json meta = read_json_file(path);
-  if (!meta.contains(key) || !meta[key].is_number() || meta[key].get<double>() <= 0) {
-    throw InputError(path, key, "no positive number", "a measured value");
-  }
-  return meta[key].get<double>();
-}
-
-/// Unprofiled iteration time in microseconds.
-double measured_us(const std::string& trace_path) {
-  return meta_number(trace_path, "iter_s") * 1e6;
-}
-
-/// The files of a CasePair.
-struct PairPaths {
-  std::string base;
-  std::string second_base;  // empty: none
-  std::string measured;
-};
-
-/// Nothing, and the names noted, if a capture is not here.
-std::optional<PairPaths> find_pair(const CasePair& pair, const CompareOptions& options,
-                                   std::vector<std::string>& missing) {
-  PairPaths paths;
-  bool all = true;
-  for (const auto& [name, path] :
-       {std::pair{&pair.base, &paths.base}, std::pair{&pair.second_base, &paths.second_base},
-        std::pair{&pair.measured, &paths.measured}}) {
-    if (name->empty()) continue;
-    const auto found = find_capture(*name, options);
-    if (found) *path = *found;
-    if (!found) missing.push_back(*name);
-    all = all && found.has_value();
-  }
-  if (!all) return {};
-  return paths;
-}
-
-Replay run(const std::string& path, const Case& c, const CompareOptions& options, Mode mode) {
-  ReplayOptions replay_options;
-  replay_options.trace_path = path;
-  replay_options.configs = options.configs;
-  replay_options.host = c.host;
-  replay_options.mode = {mode, c.graph_scope};
-  return replay(replay_options);
-}
-
-/// Nsight Compute's report of the same workload, or nothing.
-std::optional<std::string> counters_of(const std::string& trace_path) {
-  const fs::path path(trace_path);
-  const fs::path folder = path.parent_path().parent_path() / "counters";
-  return find_stored((folder / (name_of(trace_path) + ".csv")).string());
+Asked as_traced(const std::string& trace, const Case& c) {
+  Asked asked;
+  asked.trace = trace;
+  asked.host = c.host;
+  return asked;
 }
 
 /// The metric called `names`, or the sum of several with '+' between.
@@ -146,18 +40,16 @@ double kernel_time_metric(const Result& result, std::string_view names) {
 
 /// The model with cold caches against the counters of the same kernels.
 std::vector<Comparison> compare_counters(const Case& c, const std::string& path,
-                                         const CompareOptions& options) {
+                                         Predictions& predictions) {
   const auto report = counters_of(path);
   if (!report) return {};
-  ReplayOptions replay_options;
-  replay_options.trace_path = path;
-  replay_options.configs = options.configs;
-  replay_options.cache = "cold";
-  const Replay model = replay(replay_options);
-  replay_options.counters_path = *report;
-  const Replay counted = replay(replay_options);
-  return {{name_of(path), kernel_time_metric(counted.result, c.quantity),
-           kernel_time_metric(model.result, c.quantity), c.absolute}};
+  Asked asked = as_traced(path, c);
+  asked.cache = "cold";
+  const Result& model = predictions.of(asked);
+  asked.counters = *report;
+  const Result& counted = predictions.of(asked);
+  return {{capture_name(path), kernel_time_metric(counted, c.quantity),
+           kernel_time_metric(model, c.quantity), c.absolute}};
 }
 
 /// Predicted power while an iteration takes as long as it did in the power window: reading the
@@ -170,50 +62,54 @@ double power_in_window(const std::string& trace_path, const EnergySummary& energ
   return static_w + (energy.energy_j - energy.static_j) / measured->window_us * 1e6;
 }
 
-std::vector<Comparison> compare_trace(const Case& c, const std::string& path,
-                                      const CompareOptions& options) {
-  if ((c.kind == CaseKind::unprofiled || c.kind == CaseKind::power) &&
-      !fs::is_regular_file(meta_of(path))) {
-    return {};
-  }
-  if (c.kind == CaseKind::counters) return compare_counters(c, path, options);
-  const Replay r = run(path, c, options, c.mode);
+std::vector<Comparison> compare_steps(const std::string& path, const Result& result) {
   std::vector<Comparison> rows;
-  if (c.kind == CaseKind::fidelity) {
-    for (const StepFidelity& step : r.result.fidelity) {
-      rows.push_back({name_of(path) + " " + step.name, step.traced_us, step.simulated_us});
-    }
-    return rows;
+  for (const StepFidelity& step : result.fidelity) {
+    rows.push_back({capture_name(path) + " " + step.name, step.traced_us, step.simulated_us});
   }
-  if (c.kind == CaseKind::power) {
-    if (!r.result.energy) return {};
-    return {{name_of(path), meta_number(path, "power_w"), power_in_window(path, *r.result.energy)}};
-  }
+  return rows;
+}
+
+std::vector<Comparison> compare_unprofiled(const Case& c, const std::string& path,
+                                           const Result& result) {
   const double measured = measured_us(path);
-  const bool host_bound = measured > host_bound_ratio * r.result.step.gpu_busy_us;
+  const bool host_bound = measured > host_bound_ratio * result.step.gpu_busy_us;
   if (c.bound == LimitedBy::gpu && host_bound) return {};
   if (c.bound == LimitedBy::host && !host_bound) return {};
-  return {{name_of(path), measured, r.result.step.time_us}};
+  return {{capture_name(path), measured, result.step.time_us}};
+}
+
+std::vector<Comparison> compare_trace(const Case& c, const std::string& path,
+                                      Predictions& predictions) {
+  if (c.kind == CaseKind::counters) return compare_counters(c, path, predictions);
+  if (c.kind != CaseKind::fidelity && !std::filesystem::is_regular_file(meta_of(path))) return {};
+  Asked asked = as_traced(path, c);
+  asked.mode = c.mode;
+  asked.graph_scope = c.graph_scope;
+  const Result& result = predictions.of(asked);
+  if (c.kind == CaseKind::fidelity) return compare_steps(path, result);
+  if (c.kind == CaseKind::unprofiled) return compare_unprofiled(c, path, result);
+  if (!result.energy) return {};
+  return {
+      {capture_name(path), meta_number(path, "power_w"), power_in_window(path, *result.energy)}};
 }
 
 /// The base of a pair as it would run in the measured capture's place.
-Result predict_pair(const Case& c, const PairPaths& pair, const Result& measured,
-                    const CompareOptions& options) {
-  ReplayOptions o;
-  o.trace_path = pair.base;
-  o.base_path = pair.second_base;
-  o.configs = options.configs;
-  o.host = c.host;
-  o.mode = {c.mode, c.graph_scope};
-  o.precision = c.precision;
-  o.compiler = c.compiler;
-  o.attention = c.attention;
+const Result& predict_pair(const Case& c, const PairPaths& pair, const Result& measured,
+                           Predictions& predictions) {
+  const Result& base = predictions.of(as_traced(pair.base, c));
+  Asked asked = as_traced(pair.base, c);
+  asked.second_trace = pair.second_base;
+  asked.mode = c.mode;
+  asked.graph_scope = c.graph_scope;
+  asked.precision = c.precision;
+  asked.compiler = c.compiler;
+  asked.attention = c.attention;
   // Where the capture says; compiled code flattens the batch into other dimensions.
-  if (c.mode != Mode::jit) o.batch = measured.trace.batch;
-  const Analysis base = analyse(import_trace(pair.base), o);
-  if (!base.summary.batch) o.batch.reset();
-  if (base.gpu && measured.scenario.gpu != base.gpu->name) o.gpu = measured.scenario.gpu;
-  return pair.second_base.empty() ? predict(base, o).result : replay(o).result;
+  if (c.mode != Mode::jit && base.trace.batch) asked.batch = measured.trace.batch;
+  const bool known_gpu = base.gpu_kernel_time.has_value();
+  if (known_gpu && measured.scenario.gpu != base.scenario.gpu) asked.gpu = measured.scenario.gpu;
+  return predictions.of(asked);
 }
 
 double compute_us(const Result& result) {
@@ -242,46 +138,44 @@ double predicted_sample_j(const Result& result, double batch) {
 
 /// Energy of a sample in the measured capture over that in the base.
 Comparison compare_energy(const Case& c, const PairPaths& pair, const std::string& name,
-                          const Result& predicted, const CompareOptions& options) {
-  const Result own = run(pair.base, c, options, Mode::as_traced).result;
+                          const Result& predicted, const Result& own) {
   const double before = predicted_sample_j(own, meta_number(pair.base, "batch"));
   const double after = predicted_sample_j(predicted, meta_number(pair.measured, "batch"));
   return {name, measured_sample_j(pair.measured) / measured_sample_j(pair.base), after / before,
           c.absolute};
 }
 
-Comparison compare_pair(const Case& c, const PairPaths& pair, const CompareOptions& options) {
-  const Result target = run(pair.measured, c, options, Mode::as_traced).result;
-  const Result predicted = predict_pair(c, pair, target, options);
-  std::string name = name_of(pair.measured) + " from " + name_of(pair.base);
-  if (!pair.second_base.empty()) name += " and " + name_of(pair.second_base);
+Comparison compare_pair(const Case& c, const PairPaths& pair, Predictions& predictions) {
+  const Result& target = predictions.of(as_traced(pair.measured, c));
+  const Result& predicted = predict_pair(c, pair, target, predictions);
+  const Result& own = predictions.of(as_traced(pair.base, c));
+  std::string name = capture_name(pair.measured) + " from " + capture_name(pair.base);
+  if (!pair.second_base.empty()) name += " and " + capture_name(pair.second_base);
   switch (c.kind) {
     case CaseKind::gpu_time: return {name, target.step.gpu_kernel_us, predicted.step.gpu_kernel_us};
     case CaseKind::compute_time: return {name, compute_us(target), compute_us(predicted)};
     case CaseKind::kernel_count:
       return {name, static_cast<double>(target.step.kernels),
               static_cast<double>(predicted.step.kernels)};
-    case CaseKind::mode_ratio: {
-      const double own = run(pair.base, c, options, Mode::as_traced).result.step.time_us;
+    case CaseKind::mode_ratio:
       return {name, measured_us(pair.measured) / measured_us(pair.base),
-              predicted.step.time_us / own};
-    }
-    case CaseKind::energy_change: return compare_energy(c, pair, name, predicted, options);
+              predicted.step.time_us / own.step.time_us};
+    case CaseKind::energy_change: return compare_energy(c, pair, name, predicted, own);
     default: return {name, measured_us(pair.measured), predicted.step.time_us};
   }
 }
 
 /// Every host-bound capture with the host that the other ones calibrate.
 std::vector<Comparison> compare_calibrated(const std::vector<std::string>& paths,
-                                           const CompareOptions& options) {
+                                           const Predictions& predictions) {
   std::vector<TimedTrace> traces;
   for (const std::string& path : paths) traces.push_back({path, measured_us(path)});
   ReplayOptions o;
-  o.configs = options.configs;
+  o.configs = predictions.configs();
   std::vector<Comparison> rows;
   for (const CalibrationRow& row : calibrate_host(traces, o).rows) {
     if (row.left_out_us <= 0) continue;
-    rows.push_back({name_of(row.path), row.measured_us, row.left_out_us});
+    rows.push_back({capture_name(row.path), row.measured_us, row.left_out_us});
   }
   return rows;
 }
@@ -305,30 +199,45 @@ Verdict judge(double figure, double limit, const std::optional<GapBand>& band) {
   return figure > band->upper ? Verdict::gap_grew : Verdict::accepted;
 }
 
-CaseResult run_case(const Case& c, const CompareOptions& options) {
-  CaseResult result;
-  result.what = c;
-  std::vector<std::function<std::vector<Comparison>()>> jobs;
-  const std::vector<std::string> paths = expand(c, options, result.missing);
-  if (c.kind == CaseKind::calibrated_host && !paths.empty()) {
-    jobs.emplace_back([&options, &paths] { return compare_calibrated(paths, options); });
+/// One comparison to make: the captures it is scored on, and how.
+struct Job {
+  CaseResult* result = nullptr;
+  std::vector<std::string> scored;
+  std::function<std::vector<Comparison>()> rows;
+};
+
+/// What a case is made of. `result` keeps the case and outlives the jobs.
+void add_jobs(CaseResult& result, const CompareOptions& options, Predictions& predictions,
+              std::vector<Job>& jobs) {
+  const Case& c = result.what;
+  FoundCaptures found = find_captures(c, options.data_folders);
+  result.missing = std::move(found.missing);
+  if (c.kind == CaseKind::calibrated_host) {
+    if (found.traces.empty()) return;
+    const std::vector<std::string> paths = found.traces;
+    jobs.push_back(
+        {&result, paths, [=, &predictions] { return compare_calibrated(paths, predictions); }});
+    return;
   }
-  for (const std::string& path : paths) {
-    if (c.kind == CaseKind::calibrated_host) break;
-    jobs.emplace_back([&c, &options, path] { return compare_trace(c, path, options); });
+  for (const std::string& path : found.traces) {
+    jobs.push_back(
+        {&result, {path}, [=, &c, &predictions] { return compare_trace(c, path, predictions); }});
   }
-  for (const CasePair& pair : c.pairs) {
-    const auto paths = find_pair(pair, options, result.missing);
-    if (!paths) continue;
-    jobs.emplace_back([&c, &options, paths = *paths] {
-      return std::vector<Comparison>{compare_pair(c, paths, options)};
-    });
+  for (const PairPaths& pair : found.pairs) {
+    jobs.push_back({&result, {pair.measured}, [=, &c, &predictions] {
+                      return std::vector<Comparison>{compare_pair(c, pair, predictions)};
+                    }});
   }
-  std::vector<std::vector<Comparison>> rows(jobs.size());
-  tbb::parallel_for(std::size_t{0}, jobs.size(), [&](std::size_t i) { rows[i] = jobs[i](); });
-  for (const auto& list : rows) result.rows.insert(result.rows.end(), list.begin(), list.end());
-  summarize(result);
-  return result;
+}
+
+/// The worst that any scored capture was used for; nothing where no manifest tells.
+void note_use(CaseResult& result, const std::vector<std::string>& scored) {
+  for (const std::string& path : scored) {
+    const auto manifest = manifest_of(path);
+    if (!manifest) continue;
+    const DataUse use = use_of(*manifest, capture_name(path), result.what.rests_on);
+    result.data = std::max(result.data.value_or(DataUse::holdout), use);
+  }
 }
 
 }  // namespace
@@ -352,9 +261,21 @@ bool CaseResult::passed() const {
 }
 
 std::vector<CaseResult> run_cases(const std::vector<Case>& cases, const CompareOptions& options) {
-  std::vector<CaseResult> results;
-  results.reserve(cases.size());
-  for (const Case& c : cases) results.push_back(run_case(c, options));
+  std::vector<CaseResult> results(cases.size());
+  Predictions predictions(options.configs);
+  std::vector<Job> jobs;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    results[i].what = cases[i];
+    add_jobs(results[i], options, predictions, jobs);
+  }
+  std::vector<std::vector<Comparison>> rows(jobs.size());
+  tbb::parallel_for(std::size_t{0}, jobs.size(), [&](std::size_t i) { rows[i] = jobs[i].rows(); });
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    CaseResult& result = *jobs[i].result;
+    result.rows.insert(result.rows.end(), rows[i].begin(), rows[i].end());
+    if (!rows[i].empty()) note_use(result, jobs[i].scored);
+  }
+  for (CaseResult& result : results) summarize(result);
   return results;
 }
 

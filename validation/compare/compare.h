@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "validation/compare/cases.h"
+#include "validation/compare/manifest.h"
 
 namespace tandem {
 
@@ -32,6 +34,7 @@ struct CaseResult {
   Case what;
   std::vector<Comparison> rows;
   std::vector<std::string> missing;  // captures that no data folder holds
+  std::optional<DataUse> data;       // of the captures that were scored; nothing: no manifest tells
   double mean_error = 0;             // of absolute errors
   double worst_error = 0;
   std::string worst_name;
@@ -47,7 +50,10 @@ struct CompareOptions {
 /// Runs every case; captures run in parallel. Errors: InputError from the traces.
 std::vector<CaseResult> run_cases(const std::vector<Case>& cases, const CompareOptions& options);
 
-/// The table that README shows, and with `rows` every comparison under it.
+/// The error table, and with `rows` every comparison under it.
 std::string table_text(const std::vector<CaseResult>& results, bool rows);
+
+/// The same as a document: a section a question, no names of single captures.
+std::string markdown_text(const std::vector<CaseResult>& results);
 
 }  // namespace tandem

@@ -24,7 +24,7 @@ std::string verdict_text(const CaseResult& r) {
     case Verdict::too_few: return "too few captures";
     case Verdict::ok: break;
   }
-  return r.what.mean_limit <= 0 && r.what.worst_limit <= 0 ? "not enforced" : "ok";
+  return "ok";
 }
 
 /// "mean 2.76 % is below 12.00 %", for a figure that has left its band.
@@ -41,7 +41,7 @@ std::string deviation_line(const CaseResult& r) {
   if (verdict != Verdict::gap_closed && verdict != Verdict::gap_grew) return {};
   const Deviation& deviation = *r.what.deviation;
   return fmt::format(
-      "deviation {} of \"{}\":{}{} {}\n", deviation.number, r.what.name,
+      "deviation {} of \"{}\":{}{} {}\n", deviation.number, name_of(r.what),
       moved("mean", r.mean_error, deviation.mean), moved("worst", r.worst_error, deviation.worst),
       verdict == Verdict::gap_closed
           ? "so the gap has closed: take the deviation out of the case file, or narrow it to what "
@@ -50,21 +50,30 @@ std::string deviation_line(const CaseResult& r) {
             "it");
 }
 
+std::string data_text(const CaseResult& r) {
+  return r.data ? std::string(to_string(*r.data)) : "-";
+}
+
+std::string limits_text(const Case& c) {
+  return limit(c.mean_limit) + " / " + limit(c.worst_limit);
+}
+
 std::string case_row(const CaseResult& r) {
+  const Case& c = r.what;
   if (r.rows.empty()) {
-    return fmt::format("| {} | 0 | - | - | - | {} / {} | no data |\n", r.what.name,
-                       limit(r.what.mean_limit), limit(r.what.worst_limit));
+    return fmt::format("| {} | {} | 0 | - | - | - | {} | - | no data |\n", c.question, c.set,
+                       limits_text(c));
   }
-  return fmt::format("| {} | {} | {} | {} | {} | {} / {} | {} |\n", r.what.name, r.rows.size(),
-                     percent(r.mean_error), percent(r.worst_error), r.worst_name,
-                     limit(r.what.mean_limit), limit(r.what.worst_limit), verdict_text(r));
+  return fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", c.question, c.set,
+                     r.rows.size(), percent(r.mean_error), percent(r.worst_error), r.worst_name,
+                     limits_text(c), data_text(r), verdict_text(r));
 }
 
 std::string missing_line(const CaseResult& r) {
   if (r.missing.empty()) return {};
   const std::string more =
       r.missing.size() > 1 ? fmt::format(" and {} more", r.missing.size() - 1) : "";
-  return fmt::format("not found in any data folder, left out of \"{}\": {}{}\n", r.what.name,
+  return fmt::format("not found in any data folder, left out of \"{}\": {}{}\n", name_of(r.what),
                      r.missing.front(), more);
 }
 
@@ -72,18 +81,43 @@ std::string missing_line(const CaseResult& r) {
 
 std::string table_text(const std::vector<CaseResult>& results, bool rows) {
   std::string text =
-      "| case | n | mean error | worst error | worst | limits (mean / worst) | verdict |\n"
-      "| --- | ---: | ---: | ---: | --- | ---: | --- |\n";
+      "| question | set | n | mean error | worst error | worst | limits (mean / worst) | data | "
+      "verdict |\n| --- | --- | ---: | ---: | ---: | --- | ---: | --- | --- |\n";
   for (const CaseResult& r : results) text += case_row(r);
   for (const CaseResult& r : results) text += missing_line(r);
   for (const CaseResult& r : results) text += deviation_line(r);
   if (!rows) return text;
   for (const CaseResult& r : results) {
-    text += fmt::format("\n{}: {}\n", r.what.name, r.what.description);
+    text += fmt::format("\n{}: {}{}{}\n", name_of(r.what), r.what.description,
+                        r.what.note.empty() ? "" : ". ", r.what.note);
     for (const Comparison& row : r.rows) {
       text += fmt::format("  {:>+8.2f} %  measured {:>14.3f}  predicted {:>14.3f}  {}\n",
                           100 * row.error(), row.measured, row.predicted, row.name);
     }
+  }
+  return text;
+}
+
+std::string markdown_text(const std::vector<CaseResult>& results) {
+  std::string text;
+  std::string_view question;
+  for (const CaseResult& r : results) {
+    const Case& c = r.what;
+    if (c.question != question) {
+      text += fmt::format(
+          "{}## {}\n\n{}.\n\n| set | n | mean error | worst error | limits (mean / "
+          "worst) | data | verdict |\n| --- | ---: | ---: | ---: | ---: | --- | --- "
+          "|\n",
+          text.empty() ? "" : "\n", c.question, c.description);
+      question = c.question;
+    }
+    if (r.rows.empty()) {
+      text += fmt::format("| {} | 0 | - | - | {} | - | no data |\n", c.set, limits_text(c));
+      continue;
+    }
+    text += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", c.set, r.rows.size(),
+                        percent(r.mean_error), percent(r.worst_error), limits_text(c), data_text(r),
+                        verdict_text(r));
   }
   return text;
 }

@@ -19,8 +19,8 @@ constexpr double sector = 32;
 // Of a warp and a step of one tile along k, as CUDA 13 compiles such a kernel for compute
 // capability 8.0 (counted in the binary): 32 loads of one word of B a lane, and 8 of four words of
 // A, the same for all lanes. Those take two wavefronts each: the 16-byte loads of FP32 library
-// products, whose lanes share addresses, took 2.0 on an H200 (cutlass simt 128x256, measured/h200/
-// ops: 6.0 for the 3 loads that serve 64 multiplications).
+// products, whose lanes share addresses, took 2.0 on an H200 (cutlass simt 128x256,
+// captures/h200_2026-11-20_fit/ ops: 6.0 for the 3 loads that serve 64 multiplications).
 constexpr double b_loads = tile;
 constexpr double a_loads = tile / 4;
 constexpr double read_wavefronts = b_loads + 2 * a_loads;

@@ -150,7 +150,7 @@ std::vector<Pair> find_pairs(const std::string& data) {
       pair.base.replace(at, mode.size(), "-eager-");
       if (!std::filesystem::exists(pair.base)) continue;
       if (mode == "-script-") pair.compiler = "torchscript";
-      pair.fitted = measured.find("h200/traces/") != std::string::npos;
+      pair.fitted = measured.find("h200_2026-11-20_fit/traces/") != std::string::npos;
       pairs.push_back(pair);
       if (mode == "-script-" || measured.find("bert") == std::string::npos) continue;
       pair.attention = "math";

@@ -315,11 +315,11 @@ def unique_pairs(tables, program):
 def capture_pairs(folder, without, program):
     """Kernels of networks. Their rows are features and counters at once."""
     pairs = []
-    for path in sorted(glob.glob(os.path.join(folder, "counters", "*.csv.gz"))):
-        name = os.path.basename(path)[:-len(".csv.gz")]
-        trace = os.path.join(folder, "traces", name + ".json.gz")
-        if os.path.exists(trace) and not (without and name.startswith(without)):
-            for row in ops.run_features(program, [trace, path]):
+    for path in sorted(glob.glob(os.path.join(folder, "counters", "*.csv.*"))):
+        name = os.path.basename(path).split(".csv.")[0]
+        traces = glob.glob(os.path.join(folder, "traces", name + ".json.*"))
+        if traces and not (without and name.startswith(without)):
+            for row in ops.run_features(program, [traces[0], path]):
                 row["l1tex__t_sectors_pipe_lsu_mem_global_op_ld"] = max(
                     0.0, row["l1tex__t_sectors"] - row["write_bytes"] / SECTOR)
                 row["l1tex__t_sectors_pipe_lsu_mem_global_op_st"] = row["write_bytes"] / SECTOR

@@ -115,7 +115,9 @@ int run(int argc, char** argv) {
   using std::string;
   po::options_description options("kernel_time_fit");
   options.add_options()("help", "this text")("data", po::value<string>()->required(), "tables")(
-      "ops", po::value<string>()->default_value("validation/measured/h200/ops/ops-times.csv.gz"),
+      "ops",
+      po::value<string>()->default_value(
+          "validation/captures/h200_2026-11-20_fit/ops/ops-times.csv.gz"),
       "operators measured on H200")("configs", po::value<string>()->default_value("configs"),
                                     "folder of gpus and kernels")(
       "types", po::value<string>()->required(), "operator types")(

@@ -82,7 +82,8 @@ int run(int argc, char** argv) {
                                              "folder of the public tables")(
       "configs", po::value<std::string>()->default_value("configs"), "folder of gpus and kernels")(
       "ops",
-      po::value<std::string>()->default_value("validation/measured/h200/ops/ops-times.csv.gz"),
+      po::value<std::string>()->default_value(
+          "validation/captures/h200_2026-11-20_fit/ops/ops-times.csv.gz"),
       "operators measured on H200")("rows", po::value<std::string>(),
                                     "write every row to this CSV file");
   po::variables_map args;

@@ -1,4 +1,5 @@
-// Our own operators on H200 (validation/measured/h200/ops): durations of the kernels.
+// Our own operators on H200 (validation/captures/h200_2026-11-20_fit/ops): durations of the
+// kernels.
 #include <fmt/format.h>
 
 #include <filesystem>

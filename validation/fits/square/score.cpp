@@ -88,7 +88,8 @@ void score_published(const Options& options) {
 }
 
 void score_ours(const Options& options) {
-  const std::string path = options.root + "/validation/measured/h200/square/activity.csv";
+  const std::string path =
+      options.root + "/validation/captures/h200_2026-11-20_fit/square/activity.csv";
   if (!std::filesystem::exists(path)) {
     fmt::print("H200: not scored, no {}\n", path);
     return;

@@ -9,7 +9,7 @@
 namespace tandem {
 namespace {
 
-const std::string recordings = source_path("validation/measured/h200/energy");
+const std::string recordings = source_path("validation/captures/h200_2026-11-20_fit/energy");
 
 TEST(Regression, LineWithNoise) {
   const double x[] = {1, 2, 3, 4, 5, 6};

@@ -8,7 +8,7 @@ namespace tandem {
 namespace {
 
 const std::string root = source_dir();
-const std::string sessions = root + "/validation/measured/h200/energy";
+const std::string sessions = root + "/validation/captures/h200_2026-11-20_fit/energy";
 
 TEST(EnergyRecording, ConstantsOfTheConfigComeFromTheRecordings) {
   const EnergyRecording both[] = {evaluate_recording(sessions + "/session1", 132),

@@ -191,7 +191,8 @@ TEST(EnergyWork, ManyTensorsMoveWhatTheirGridStates) {
 // A whole step of a committed capture: finite, and near the measured power.
 TEST(EnergyWork, StepOfACapture) {
   const std::string stem =
-      root + "/validation/measured/h200/traces/resnet50-train-amp-eager-b32.json.gz";
+      root +
+      "/validation/captures/h200_2026-11-20_fit/traces/resnet50-train-amp-eager-b32.json.zst";
   const Trace trace = import_trace(stem);
   const Links links = link_trace(trace);
   const CallOps ops = ops_of_calls(trace);

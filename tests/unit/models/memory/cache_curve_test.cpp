@@ -83,7 +83,8 @@ TEST(CurveSteps, NoStepInAFlatCurveOrAFewPoints) {
 
 std::vector<CurvePoint> recorded(const std::string& level) {
   std::vector<CurvePoint> curve;
-  for (const CsvRow& row : read_csv(root + "/validation/measured/h200/cache/cache.csv")) {
+  for (const CsvRow& row :
+       read_csv(root + "/validation/captures/h200_2026-11-20_fit/cache/cache.csv")) {
     if (row.text("level") != level) continue;
     curve.push_back({row.number("bytes"), row.number("cycles") / row.number("accesses")});
   }

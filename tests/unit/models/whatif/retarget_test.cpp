@@ -15,7 +15,7 @@
 namespace tandem {
 namespace {
 
-const std::string captures = source_path("validation/measured/");
+const std::string captures = source_path("validation/captures/");
 
 ReplayOptions options() {
   ReplayOptions o;
@@ -25,7 +25,8 @@ ReplayOptions options() {
 
 const Analysis& resnet() {
   static const Analysis a = analyse(
-      import_trace(captures + "h200/traces/resnet50-train-fp32-eager-b32.json.gz"), options());
+      import_trace(captures + "h200_2026-11-20_fit/traces/resnet50-train-fp32-eager-b32.json.zst"),
+      options());
   return a;
 }
 
@@ -112,7 +113,8 @@ TEST(Retarget, NamesItChoosesAreNamesItKnows) {
 
 TEST(Retarget, AGpuWithoutTheTypeIsAnError) {
   const Analysis bf16 = analyse(
-      import_trace(captures + "h200/traces/resnet50-train-bf16-eager-b32.json.gz"), options());
+      import_trace(captures + "h200_2026-11-20_fit/traces/resnet50-train-bf16-eager-b32.json.zst"),
+      options());
   const GpuArch v100 = find_gpu(bf16.configs.gpus, "v100_sxm2_32gb");
   try {
     retarget(bf16, v100);
@@ -125,7 +127,8 @@ TEST(Retarget, AGpuWithoutTheTypeIsAnError) {
 
 TEST(Retarget, AmpRunsOnEveryGpu) {
   const Analysis amp = analyse(
-      import_trace(captures + "h200/traces/resnet50-train-amp-eager-b32.json.gz"), options());
+      import_trace(captures + "h200_2026-11-20_fit/traces/resnet50-train-amp-eager-b32.json.zst"),
+      options());
   std::size_t gpus = 0;
   for (const GpuArch& gpu : amp.configs.gpus.gpus) {
     const Step step = retarget(amp, gpu);
@@ -148,9 +151,9 @@ double network_us(const Step& step) {
 // A CUDA graph records no shapes; its kernels do what those of the eager run do.
 TEST(Retarget, TheSameWorkTakesAsLongWithAndWithoutShapes) {
   for (const char* precision : {"amp", "bf16"}) {
-    const std::string name = captures + "h200/traces/resnet50-train-" + precision;
-    const Analysis eager = analyse(import_trace(name + "-eager-b32.json.gz"), options());
-    const Analysis graph = analyse(import_trace(name + "-cudagraph-b32.json.gz"), options());
+    const std::string name = captures + "h200_2026-11-20_fit/traces/resnet50-train-" + precision;
+    const Analysis eager = analyse(import_trace(name + "-eager-b32.json.zst"), options());
+    const Analysis graph = analyse(import_trace(name + "-cudagraph-b32.json.zst"), options());
     for (const char* gpu : {"a100_sxm4_80gb", "v100_sxm2_32gb"}) {
       if (std::string(precision) == "bf16" && gpu[0] == 'v') continue;
       const GpuArch to = find_gpu(eager.configs.gpus, gpu);
@@ -161,8 +164,10 @@ TEST(Retarget, TheSameWorkTakesAsLongWithAndWithoutShapes) {
 }
 
 TEST(Retarget, TensorWorkStaysWithoutShapes) {
-  const Analysis graph = analyse(
-      import_trace(captures + "h200/traces/resnet50-train-bf16-cudagraph-b32.json.gz"), options());
+  const Analysis graph =
+      analyse(import_trace(captures +
+                           "h200_2026-11-20_fit/traces/resnet50-train-bf16-cudagraph-b32.json.zst"),
+              options());
   ReplayOptions o = options();
   o.gpu = "a100_sxm4_80gb";
   const Prediction p = predict(graph, o);
@@ -172,7 +177,10 @@ TEST(Retarget, TensorWorkStaysWithoutShapes) {
 // What adds up the parts of a split product is no product and gets no product's name or grid.
 TEST(Retarget, HelpersOfProductsStayHelpers) {
   const Analysis streams = analyse(
-      import_trace(captures + "h200-2/traces/multistream-train-fp32-eager-b64.json.gz"), options());
+      import_trace(
+          captures +
+          "h200_2026-11-21_networks_holdout/traces/multistream-train-fp32-eager-b64.json.zst"),
+      options());
   const Step& before = streams.traced_step;
   const Step after = retarget(streams, find_gpu(streams.configs.gpus, "a100_sxm4_80gb"));
   const auto count = [](const Step& step) {
@@ -189,9 +197,10 @@ TEST(Retarget, HelpersOfProductsStayHelpers) {
 
 // FP32 has no tensor cores before TF32: products, convolutions and attention all run on FP32 pipes.
 TEST(Retarget, Fp32OnAGpuWithoutTf32LeavesTheTensorCoresIdle) {
-  for (const char* name : {"h200/traces/resnet50-train-fp32-eager-b32",
-                           "h200-5/traces/vit_b_16-train-fp32-eager-b16"}) {
-    const Analysis a = analyse(import_trace(captures + name + ".json.gz"), options());
+  for (const char* name :
+       {"h200_2026-11-20_fit/traces/resnet50-train-fp32-eager-b32",
+        "h200_2026-11-21_streams_holdout/traces/vit_b_16-train-fp32-eager-b16"}) {
+    const Analysis a = analyse(import_trace(captures + name + ".json.zst"), options());
     ReplayOptions o = options();
     o.gpu = "v100_sxm2_32gb";
     const Prediction p = predict(a, o);
@@ -222,18 +231,19 @@ TEST(Retarget, TheBandIsThatOfTheNearestValidationCases) {
   const GpuCatalogue& gpus = resnet().configs.gpus;
   const RetargetErrors& errors = resnet().configs.retarget.errors;
   const auto expected = [](const std::string& name, const GpuArch& to) {
-    const Analysis a = analyse(import_trace(captures + name + ".json.gz"), options());
+    const Analysis a = analyse(import_trace(captures + name + ".json.zst"), options());
     RetargetReport report;
     retarget(a, to, &report);
     return report.expected_error;
   };
   const GpuArch v100 = find_gpu(gpus, "v100_sxm2_32gb");
-  const std::string resnet50 = "h200/traces/resnet50-train-";
+  const std::string resnet50 = "h200_2026-11-20_fit/traces/resnet50-train-";
   const double shapes = expected(resnet50 + "fp32-eager-b32", v100);
   EXPECT_GE(shapes, 0.9 * errors.with_shapes);
   EXPECT_GT(expected(resnet50 + "amp-cudagraph-b32", v100), shapes);
   EXPECT_GE(expected(resnet50 + "amp-cudagraph-b32", v100), 0.9 * errors.without_shapes);
-  const std::string mobile = "h200-2/traces/mobilenet_v2-train-fp32-eager-b64";
+  const std::string mobile =
+      "h200_2026-11-21_networks_holdout/traces/mobilenet_v2-train-fp32-eager-b64";
   EXPECT_GT(expected(mobile, v100), 1.2 * errors.with_shapes);
   EXPECT_LT(expected(mobile, find_gpu(gpus, "h100_sxm5")), expected(mobile, v100));
 }
@@ -305,8 +315,9 @@ TEST(Retarget, AGpuMayBeAFile) {
   o.gpu = path;
   const Configs configs = load_configs(o.configs, o.host, path);
   EXPECT_EQ(find_gpu(configs.gpus, path).l2_bytes, 120000000);
-  const Analysis a =
-      analyse(import_trace(captures + "h200/traces/lenet5-infer-fp32-eager-b1024.json.gz"), o);
+  const Analysis a = analyse(
+      import_trace(captures + "h200_2026-11-20_fit/traces/lenet5-infer-fp32-eager-b1024.json.zst"),
+      o);
   const Result r = predict(a, o).result;
   EXPECT_EQ(r.scenario.gpu, "paper_gpu");
   EXPECT_TRUE(r.energy.has_value());

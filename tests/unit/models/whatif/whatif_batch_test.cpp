@@ -173,12 +173,12 @@ TEST(WhatifBatch, RecurrentLayersWidenTheError) {
   const auto error_of = [](const std::string& name, std::int64_t batch) {
     ReplayOptions o;
     o.configs = source_path("configs");
-    o.trace_path = source_path("validation/measured/") + name + ".json.gz";
+    o.trace_path = source_path("validation/captures/") + name + ".json.zst";
     o.batch = batch;
     return replay(o).result.batch->expected_error;
   };
-  EXPECT_GT(error_of("h200-6/traces/gru-train-fp32-eager-b32", 128), 0.05);
-  EXPECT_LT(error_of("h200/traces/resnet50-train-fp32-eager-b32", 128), 0.03);
+  EXPECT_GT(error_of("h200_2026-11-21_tf32_holdout/traces/gru-train-fp32-eager-b32", 128), 0.05);
+  EXPECT_LT(error_of("h200_2026-11-20_fit/traces/resnet50-train-fp32-eager-b32", 128), 0.03);
 }
 
 }  // namespace

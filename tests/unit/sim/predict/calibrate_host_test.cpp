@@ -8,7 +8,8 @@
 namespace tandem {
 namespace {
 
-const std::string traces = source_path("validation/measured/h200-2/traces/");
+const std::string traces =
+    source_path("validation/captures/h200_2026-11-21_networks_holdout/traces/");
 
 ReplayOptions options() {
   ReplayOptions o;
@@ -23,7 +24,7 @@ double predicted_us(const std::string& path, const ReplayOptions& o) {
 }
 
 TEST(CalibrateHost, FindsNothingToChangeWhereThePredictionIsTheMeasurement) {
-  const std::string path = traces + "resnet50-infer-fp32-eager-b8.json.gz";
+  const std::string path = traces + "resnet50-infer-fp32-eager-b8.json.zst";
   const HostCalibration c = calibrate_host({{path, predicted_us(path, options())}}, options());
   EXPECT_NEAR(c.factor, 1, 1e-3);
   ASSERT_EQ(c.rows.size(), 1U);
@@ -32,7 +33,7 @@ TEST(CalibrateHost, FindsNothingToChangeWhereThePredictionIsTheMeasurement) {
 }
 
 TEST(CalibrateHost, MeetsAFasterHost) {
-  const std::string path = traces + "resnet50-infer-fp32-eager-b8.json.gz";
+  const std::string path = traces + "resnet50-infer-fp32-eager-b8.json.zst";
   const double measured = 0.8 * predicted_us(path, options());
   const HostCalibration c = calibrate_host({{path, measured}}, options());
   EXPECT_LT(c.factor, 0.8);  // launch calls stay as they are, so the gaps shrink by more
@@ -44,8 +45,8 @@ TEST(CalibrateHost, MeetsAFasterHost) {
 }
 
 TEST(CalibrateHost, LeavesOutWhatTheGpuDecides) {
-  const std::string host_bound = traces + "resnet50-infer-fp32-eager-b8.json.gz";
-  const std::string gpu_bound = traces + "mobilenet_v2-train-fp32-eager-b64.json.gz";
+  const std::string host_bound = traces + "resnet50-infer-fp32-eager-b8.json.zst";
+  const std::string gpu_bound = traces + "mobilenet_v2-train-fp32-eager-b64.json.zst";
   const HostCalibration c = calibrate_host({{gpu_bound, predicted_us(gpu_bound, options())},
                                             {host_bound, predicted_us(host_bound, options())}},
                                            options());
@@ -56,7 +57,7 @@ TEST(CalibrateHost, LeavesOutWhatTheGpuDecides) {
 }
 
 TEST(CalibrateHost, RejectsATimeThatIsNone) {
-  const std::string path = traces + "resnet50-infer-fp32-eager-b8.json.gz";
+  const std::string path = traces + "resnet50-infer-fp32-eager-b8.json.zst";
   EXPECT_THROW(calibrate_host({{path, 0}}, options()), InputError);
   EXPECT_THROW(calibrate_host({{path, -1}}, options()), InputError);
 }

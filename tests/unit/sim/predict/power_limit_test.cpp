@@ -79,8 +79,8 @@ TEST(PowerLimit, LargeGemmOnTheMeasuredBoard) {
   int cases = 0;
   for (const char* session : {"session1", "session2"}) {
     double zeros_s = 0, random_s = 0, flop = 0, bytes = 0;
-    for (const CsvRow& row :
-         read_csv(root + "/validation/measured/h200/energy/" + session + "/library.csv")) {
+    for (const CsvRow& row : read_csv(root + "/validation/captures/h200_2026-11-20_fit/energy/" +
+                                      session + "/library.csv")) {
       if (row.text("operation") == "gemm_fp16_zeros") zeros_s = row.number("seconds");
       if (row.text("operation") != "gemm_fp16") continue;
       random_s = row.number("seconds");

@@ -55,7 +55,7 @@ void expect_traces_load(const std::string& folder) {
 }
 
 TEST(ImportData, OurMeasuredTracesLoad) {
-  const std::string folder = source_path("validation/measured");
+  const std::string folder = source_path("validation/captures");
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is not there";
   expect_traces_load(folder);
 }
