@@ -12,7 +12,7 @@ foreach(folder sim models workloads validation)
   if(EXISTS ${PROJECT_SOURCE_DIR}/${folder}/CMakeLists.txt)
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder}
             DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tandem
-            FILES_MATCHING PATTERN "*.h" PATTERN "*.def" PATTERN measured EXCLUDE
+            FILES_MATCHING PATTERN "*.h" PATTERN "*.def" PATTERN captures EXCLUDE
             PATTERN cases EXCLUDE PATTERN fits EXCLUDE)
   endif()
 endforeach()
