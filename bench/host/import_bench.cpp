@@ -47,7 +47,7 @@ void import_measured_plain(benchmark::State& state) {
   import_repeatedly(state, LargeTrace(bench::read_content(path)).path());
 }
 
-void import_measured_gzip(benchmark::State& state) {
+void import_measured_packed(benchmark::State& state) {
   const std::string path = bench::measured_trace();
   if (path.empty()) return state.SkipWithError("validation/captures is not there");
   import_repeatedly(state, path);
@@ -73,7 +73,7 @@ void scan_nesting(benchmark::State& state) {
 }
 
 BENCHMARK(import_measured_plain)->Unit(benchmark::kMillisecond)->MinWarmUpTime(0.1);
-BENCHMARK(import_measured_gzip)->Unit(benchmark::kMillisecond)->MinWarmUpTime(0.1);
+BENCHMARK(import_measured_packed)->Unit(benchmark::kMillisecond)->MinWarmUpTime(0.1);
 BENCHMARK(import_synthetic_plain)->Unit(benchmark::kMillisecond)->MinWarmUpTime(0.1);
 BENCHMARK(scan_nesting)->Unit(benchmark::kMillisecond);
 
