@@ -15,10 +15,9 @@ const TracedRun& compute_bound() {
   static const TracedRun run = [] {
     ReplayOptions o;
     o.configs = source_path("configs");
-    return analyse(
-        import_trace(source_path(
-            "validation/measured/h200-5/traces/") "bert_base-train-fp32-eager-b16.json.gz"),
-        o);
+    return analyse(import_trace(source_path("validation/captures/h200_2026-11-21_streams_holdout/"
+                                            "traces/bert_base-train-fp32-eager-b16.json.zst")),
+                   o);
   }();
   return run;
 }

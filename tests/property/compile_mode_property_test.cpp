@@ -2,6 +2,7 @@
 // (torch.compile's mode reduce-overhead), compiled and blocking.
 #include <gtest/gtest.h>
 
+#include "sim/core/field.h"
 #include "sim/predict/predict.h"
 #include "sim/report/report.h"
 #include "tests/source_dir/source_dir.h"
@@ -14,8 +15,8 @@ const TracedRun& host_bound() {
   static const TracedRun run = [] {
     ReplayOptions o;
     o.configs = source_path("configs");
-    return analyse(import_trace(source_path("validation/measured/h200-2/traces/")
-                                                  "resnet50-infer-fp32-eager-b8.json.gz"),
+    return analyse(import_trace(source_path("validation/captures/h200_2026-11-21_networks_holdout/"
+                                            "traces/resnet50-infer-fp32-eager-b8.json.zst")),
                    o);
   }();
   return run;

@@ -62,7 +62,7 @@ struct Seen {
   }
 };
 
-Seen look(const Trace& trace, Mode mode, Profiler profiler, const Analysis& analysis) {
+Seen look(const Trace& trace, Mode mode, Profiler profiler, const TracedRun& analysis) {
   Prediction prediction = predict(analysis, options(mode, profiler));
   Seen seen{&trace, mode, profiler, std::move(prediction.result), {}, {}, {}};
   const Plan& plan = prediction.isolated;  // one step and a final synchronisation
@@ -86,7 +86,7 @@ const std::vector<Seen>& replays() {
     std::vector<Seen> out;
     for (const Trace& trace : captures()) {
       for (const Profiler profiler : profilers) {
-        const Analysis analysis = analyse(trace, options(Mode::as_traced, profiler));
+        const TracedRun analysis = analyse(trace, options(Mode::as_traced, profiler));
         for (const Mode mode : modes) out.push_back(look(trace, mode, profiler, analysis));
       }
     }
@@ -222,7 +222,7 @@ TEST(ReplayProperty, ThePlanHoldsEveryPieceOfWorkOnce) {
 
 /// Results of one capture in every mode, from the import's trace on.
 std::string result_texts(const Trace& trace) {
-  const Analysis analysis = analyse(trace, options(Mode::as_traced, Profiler::remove));
+  const TracedRun analysis = analyse(trace, options(Mode::as_traced, Profiler::remove));
   std::string texts;
   for (const Mode mode : modes) {
     texts += result_json(predict(analysis, options(mode, Profiler::remove)).result).dump();

@@ -14,7 +14,7 @@ double predicted_bytes(const std::string& name, const std::string& precision) {
   ReplayOptions o;
   o.configs = source_path("configs");
   o.trace_path = measured + name + ".json.zst";
-  o.precision = precision;
+  o.what_ifs.set("precision", precision);
   return replay(o).result.memory->peak_bytes;
 }
 

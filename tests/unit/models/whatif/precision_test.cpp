@@ -221,8 +221,6 @@ TEST(PrecisionKernels, Tf32ProductsPayForOperandsWithoutKInnermost) {
   EXPECT_EQ(us(true, false, 1024, DataType::fp16), us(false, true, 1024, DataType::fp16));
 }
 
-}
-
 TEST(Precision, DetectsAndDoesNothingTwice) {
   const Step step = two_layers();
   EXPECT_EQ(traced_precision(step), Precision::fp32);

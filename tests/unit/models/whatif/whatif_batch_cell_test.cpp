@@ -2,6 +2,7 @@
 
 #include "models/kernel/work/work.h"
 #include "models/whatif/batch/memory.h"
+#include "tests/operands_for_tests.h"
 
 namespace tandem {
 namespace {
@@ -11,7 +12,7 @@ namespace {
 TEST(WhatifBatchCell, ACellReadsWhatItsCountersSay) {
   BatchOp op;
   op.name = "aten::_cudnn_rnn";
-  op.tensors = parse_tensors("[[50,64,256]]", R"(["float"])", "");
+  op.tensors = test::parse_tensors("[[50,64,256]]", R"(["float"])", "");
   op.axis = {1};
   BatchKernel k;
   k.kernel = classify("void LSTM_elementWise_fp<float, float, float>(int)", op.name);

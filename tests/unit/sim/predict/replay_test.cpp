@@ -108,13 +108,13 @@ TEST(Replay, ModesChangeTheStepNotTheFidelity) {
 
 TEST(Replay, AcceptsTheTracedGpuByName) {
   ReplayOptions o = options();
-  o.gpu = "h200_sxm";
+  o.what_ifs.set("gpu", "h200_sxm");
   EXPECT_EQ(replay(two_steps().trace, o).result.scenario.gpu, "h200_sxm");
 }
 
 TEST(Replay, RejectsAnUnknownGpuAndNamesTheKnown) {
   ReplayOptions o = options();
-  o.gpu = "h201";
+  o.what_ifs.set("gpu", "h201");
   const std::string text = error_of(two_steps(), o);
   EXPECT_NE(text.find("\"h201\""), std::string::npos) << text;
   EXPECT_NE(text.find("h200_sxm"), std::string::npos) << text;
@@ -123,7 +123,7 @@ TEST(Replay, RejectsAnUnknownGpuAndNamesTheKnown) {
 TEST(Replay, RetimesKernelsForAnotherGpu) {
   ReplayOptions o = options();
   const double traced = replay(two_steps().trace, o).result.step.gpu_kernel_us;
-  o.gpu = "v100_sxm2_16gb";
+  o.what_ifs.set("gpu", "v100_sxm2_16gb");
   const Result r = replay(two_steps().trace, o).result;
   EXPECT_EQ(r.scenario.gpu, "v100_sxm2_16gb");
   EXPECT_GT(r.step.gpu_kernel_us, traced);
