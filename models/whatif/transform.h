@@ -131,6 +131,8 @@ struct Transform {
   /// Called if one of the options that ask is given. Nothing: the trace is already what is asked
   /// for. Errors: InputError for what cannot be.
   std::optional<TransformReport> (*apply)(const TransformInput& input, Rewritten& out);
+  /// Errors: InputError if the GPU that the step ends up on cannot do what is asked; null: it can.
+  void (*check_target)(const TransformInput& input, const GpuArch& target) = nullptr;
 };
 
 /// All of them, in the order of application.

@@ -171,6 +171,10 @@ std::vector<TransformReport> apply_transforms(const TransformInput& input,
     report->json = transform.json;
     reports.push_back(std::move(*report));
   }
+  for (const Transform& transform : transforms()) {
+    if (transform.check_target == nullptr || !out.gpu) continue;
+    if (is_asked(transform, input.asked)) transform.check_target(input, *out.gpu);
+  }
   return reports;
 }
 

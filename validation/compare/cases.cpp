@@ -29,10 +29,12 @@ Field<Case> named_field(std::string_view name, std::string_view doc, E Case::*me
           [=](const Case& c) { return Json(std::string(name_of(table, c.*member))); }};
 }
 
-/// Of every option of a what-if a field: what the prediction is asked.
+/// Of every option of a what-if a field: what the prediction is asked. Numbers of the GPU cannot be
+/// changed: their option has the name of the set.
 void add_what_ifs(std::vector<Field<Case>>& fields) {
   for (const Transform& transform : transforms()) {
     for (const TransformOption& option : transform.options) {
+      if (option.kind == OptionKind::assignments) continue;
       const std::string name(option.name);
       fields.push_back({name, "", std::string(option.doc),
                         [name](Case& c, const Json& json, const Place& place) {

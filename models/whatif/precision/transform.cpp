@@ -43,6 +43,10 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
   return report_of(report, out.memory.item_ratio);
 }
 
+void check_target(const TransformInput& in, const GpuArch& target) {
+  require_precision(target, parse_precision(in.asked.get("precision")));
+}
+
 }  // namespace
 
 Transform precision_transform() {
@@ -55,7 +59,8 @@ Transform precision_transform() {
               "tensor cores, operands take other numbers of bytes",
           .options = {{.name = "precision", .doc = "predict this precision", .names = names}},
           .each_base = true,
-          .apply = apply};
+          .apply = apply,
+          .check_target = check_target};
 }
 
 }  // namespace tandem

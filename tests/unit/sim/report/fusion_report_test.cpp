@@ -58,7 +58,7 @@ TEST(FusionReport, TheSummaryGivesBothKindsOfAttention) {
       << text;
   EXPECT_NE(text.find("25 % of the GPU time without shapes"), std::string::npos);
   EXPECT_EQ(text.find("of operands after"), std::string::npos);
-  EXPECT_NE(text.find("75.0 us with attention by products"), std::string::npos);
+  EXPECT_NE(text.find("75.0 us on the GPU with attention by products"), std::string::npos);
   EXPECT_EQ(summary_text(Result{}).find("inductor"), std::string::npos);
 }
 

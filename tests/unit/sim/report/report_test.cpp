@@ -42,7 +42,7 @@ TEST(ResultJson, HasThePublishedKeys) {
       "schema",        "tandem_version", "trace",          "scenario",          "fidelity",
       "step",          "memory",         "batch",          "kernel_time",       "families",
       "distributions", "limited_by",     "expected_error", "graph_captured_us", "kernels",
-      "ops",           "layers",         "critical_path",  "data_loss"};
+      "ops",           "layers",         "critical_path",  "what_ifs",          "data_loss"};
   EXPECT_EQ(keys, expected);
   EXPECT_EQ(json["schema"], "tandem.result/1");
 }
