@@ -1,8 +1,10 @@
 // The cases of the repository, run on the captures that come with it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 
 #include "sim/core/error.h"
@@ -39,6 +41,13 @@ TEST(Validation, EveryCaseThatCanBeJudgedPasses) {
   for (const CaseResult& r : results()) {
     EXPECT_TRUE(r.passed()) << table_text({r}, true);
   }
+}
+
+TEST(Validation, TheDocumentedErrorsAreThoseOfToday) {
+  std::ifstream file(source_path("docs/accuracy.md"));
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_EQ(text.substr(std::min(text.size(), text.find("\n## "))), "\n" + markdown_text(results()))
+      << "docs/accuracy.md is stale; it says how to write it anew";
 }
 
 TEST(Validation, EveryQuestionHasDataInAClone) {
