@@ -8,7 +8,7 @@
 #include "models/kernel/classify/classify.h"
 #include "models/kernel/counters/cost_model.h"
 #include "models/step/launches.h"
-#include "sim/metrics/attribution.h"
+#include "models/step/op_nesting.h"
 #include "sim/trace/import.h"
 #include "tests/source_dir/source_dir.h"
 
@@ -27,8 +27,8 @@ const Links& links() {
   static const Links l = link_trace(trace());
   return l;
 }
-const CallOps& ops() {
-  static const CallOps o = ops_of_calls(trace());
+const OpNesting& ops() {
+  static const OpNesting o = nest_ops(trace(), links());
   return o;
 }
 
@@ -40,7 +40,7 @@ BENCHMARK(classify_name);
 
 void describe_launches(benchmark::State& state) {
   for (auto _ : state) {
-    const TraceLaunches launches(trace(), links(), ops().innermost);
+    const TraceLaunches launches(trace(), links(), ops().of_call);
     benchmark::DoNotOptimize(launches.shapes());
   }
   state.SetItemsProcessed(state.iterations() *
@@ -52,7 +52,7 @@ template <bool cached>
 void cost_of_launch(benchmark::State& state) {
   const GpuArch gpu = load_gpu(root + "/configs/gpus/h200_sxm.json");
   const CostConstants constants = CostConstants::load(root + "/configs/kernels/costs.json");
-  const TraceLaunches launches(trace(), links(), ops().innermost);
+  const TraceLaunches launches(trace(), links(), ops().of_call);
   CostCache cache(gpu, constants, CacheState::cold);
   std::uint32_t a = 0;
   for (auto _ : state) {

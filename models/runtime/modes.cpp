@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "models/ops/op_table.h"
+
 namespace tandem {
 
 namespace {
@@ -116,10 +118,7 @@ std::size_t capture_end(const Trace& trace, const Plan& step, GraphScope scope) 
 void warn_of_other_work(const Trace& trace, LossList& losses) {
   bool attention = false;
   for (std::size_t i = 0; i < trace.ops.size() && !attention; ++i) {
-    const std::string_view name = trace.strings.get(trace.ops.name[i]);
-    attention = name.find("scaled_dot_product") != std::string_view::npos ||
-                name.find("_flash_attention") != std::string_view::npos ||
-                name.find("_cudnn_attention") != std::string_view::npos;
+    attention = op_row(trace.strings.get(trace.ops.name[i])).kind == OpKind::attention;
   }
   losses.add("capture_may_change_work", Severity::warning,
              "the step uses fused attention; under graph capture the framework may fall back to "

@@ -3,33 +3,17 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "models/step/dataflow_ops.h"
+#include "models/ops/op_outputs.h"
+#include "models/step/op_rows.h"
 
 namespace tandem {
 namespace {
 
-constexpr std::string_view autograd_node = "autograd::engine::evaluate_function";
-
-/// Rules by name, each looked up once.
-class Rules {
- public:
-  explicit Rules(const Trace& trace) : trace_(trace), known_(trace.strings.size(), nullptr) {}
-  const FlowRule& of(std::uint32_t row) {
-    const StringId name = trace_.ops.name[row];
-    if (known_[name.index()] == nullptr) known_[name.index()] = &flow_rule(text_of(trace_, name));
-    return *known_[name.index()];
-  }
-
- private:
-  const Trace& trace_;
-  std::vector<const FlowRule*> known_;
-};
-
 /// Device works of each operation, operations in the order of their first launch.
 class OpCollector {
  public:
-  OpCollector(const Step& step, Rules& rules, Dataflow& flow)
-      : step_(step), rules_(rules), flow_(flow) {}
+  OpCollector(const Step& step, OpRows& rows, Dataflow& flow)
+      : step_(step), rows_(rows), flow_(flow) {}
 
   void collect() {
     const Trace& trace = step_.trace;
@@ -74,13 +58,14 @@ class OpCollector {
     const HostOps& ops = step_.trace.ops;
     FlowOp op;
     op.op = row;
-    op.kind = rules_.of(row).kind;
+    op.row = &rows_.of(row);
+    op.kind = op.row->kind;
     op.phase = op.kind == FlowKind::optimizer ? FlowPhase::other : FlowPhase::forward;
     // An operation notes the number of the autograd node that is made next: innermost is exact.
     for (std::uint32_t r = row; r != no_row; r = flow_.nesting.parent[r]) {
       op.root = r;
       if (op.sequence < 0) op.sequence = ops.sequence[r];
-      const bool node = text_of(step_.trace, ops.name[r]).starts_with(autograd_node);
+      const bool node = has_engine_prefix(text_of(step_.trace, ops.name[r]));
       if (!node && ops.forward_thread[r] <= 0) continue;  // old profilers only note the thread
       op.phase = FlowPhase::backward;
       if (ops.sequence[r] >= 0) op.sequence = ops.sequence[r];
@@ -89,7 +74,7 @@ class OpCollector {
   }
 
   const Step& step_;
-  Rules& rules_;
+  OpRows& rows_;
   Dataflow& flow_;
 };
 
@@ -103,8 +88,7 @@ bool is_transfer(const Step& step, const Dataflow& flow, const FlowOp& op) {
 
 bool names_loss(const Trace& trace, const OpNesting& nesting, std::uint32_t row) {
   for (; row != no_row; row = nesting.parent[row]) {
-    const std::string_view name = text_of(trace, trace.ops.name[row]);
-    if (name.find("loss") != name.npos || name.find("cross_entropy") != name.npos) return true;
+    if (op_row(text_of(trace, trace.ops.name[row])).kind == OpKind::loss) return true;
   }
   return false;
 }
@@ -141,8 +125,7 @@ void mark_model(const Step& step, Dataflow& flow) {
 /// Tensors by (elements, type), the latest last.
 class Binder {
  public:
-  Binder(const Step& step, Rules& rules, Dataflow& flow)
-      : step_(step), rules_(rules), flow_(flow) {}
+  Binder(const Step& step, Dataflow& flow) : step_(step), flow_(flow) {}
 
   void bind() {
     for (std::uint32_t i = 0; i < flow_.ops.size(); ++i) bind_op(i);
@@ -214,8 +197,7 @@ class Binder {
 
   /// Gradients that meet are added right below the node that reads the sum.
   bool accumulates(const FlowOp& op) const {
-    const std::string_view name = text_of(step_.trace, step_.trace.ops.name[op.op]);
-    return (name == "aten::add_" || name == "aten::add") && flow_.nesting.parent[op.op] == op.root;
+    return op.row->is(adds_gradients) && flow_.nesting.parent[op.op] == op.root;
   }
 
   /// An operand within an autograd node: the node's gradient, what the node made, or what its
@@ -233,15 +215,14 @@ class Binder {
     return gradient ? gradient_ : saved(list, op, true);
   }
 
-  std::uint32_t find(const FlowOp& op, const FlowRule& rule, const TensorShape& shape,
+  std::uint32_t find(const FlowOp& op, const OpRow& row, const TensorShape& shape,
                      std::uint8_t argument, bool further) {
-    const auto bit = static_cast<ArgumentSet>(1U << std::min<unsigned>(argument, 15U));
-    if ((rule.activations & bit) == 0) return no_row;
+    if (!contains(row.arguments.made, argument)) return no_row;
     const Candidates& list = known(unique_elements(shape), shape.type);
     std::uint32_t t = no_row;
     if (op.phase == FlowPhase::backward) {
-      const bool input = (rule.saved_inputs & bit) != 0;
-      if (input || (rule.saved_outputs & bit) != 0) return saved(list, op, input);
+      const bool input = contains(row.arguments.saved_inputs, argument);
+      if (input || contains(row.arguments.saved_outputs, argument)) return saved(list, op, input);
       if (gradient_ != no_row && !accumulates(op)) return within_node(list, op);
       t = latest(list, op, further);
       if (!accumulates(op)) gradient_ = t;
@@ -262,15 +243,15 @@ class Binder {
     return t;
   }
 
-  void bind_inputs(FlowOp& op, const FlowRule& rule, const OpTensors& operands) {
+  void bind_inputs(FlowOp& op, const OpRow& row, const OpTensors& operands) {
     op.first_input = static_cast<std::uint32_t>(flow_.inputs.size());
     bool further = false;
     for (std::size_t i = 0; i < operands.shapes.size(); ++i) {
       const std::uint8_t argument = operands.arguments[i];
-      if (rule.kind == FlowKind::cast && argument == 0 && operands.shapes.size() > 1) continue;
+      if (row.kind == FlowKind::cast && argument == 0 && operands.shapes.size() > 1) continue;
       const TensorShape& shape = operands.shapes[i];
-      if (rule.kind == FlowKind::fill) continue;  // only written
-      std::uint32_t t = find(op, rule, shape, argument, further);
+      if (row.kind == FlowKind::fill) continue;  // only written
+      std::uint32_t t = find(op, row, shape, argument, further);
       if (t == no_row) t = add(unique_elements(shape), shape.type, no_row);
       further = true;
       ++flow_.tensors[t].consumers;
@@ -287,25 +268,24 @@ class Binder {
     const Operands& in = operands_of(step_.trace, op.op);
     if (op.kind == FlowKind::optimizer || !in.has_shapes) return;
     if (op.root != node_) node_ = op.root, gradient_ = no_row;
+    const OpRow& row = *op.row;
+    bind_inputs(op, row, in.tensors);
     const std::string_view name = text_of(step_.trace, step_.trace.ops.name[op.op]);
-    bind_inputs(op, rules_.of(op.op), in.tensors);
-    shapes_.clear();
-    output_shapes(op.kind, name, in.tensors, in.arguments, shapes_);
-    for (const OutputShape& s : shapes_) {
-      if (s.type != DataType::unknown) flow_.outputs.push_back(add(s.elements, s.type, i));
+    for (const OutputShape& s : output_shapes(row, name, in.tensors, in.arguments)) {
+      if (s.shape.type != DataType::unknown) {
+        flow_.outputs.push_back(add(s.elements(), s.shape.type, i));
+      }
     }
     op.output_count = static_cast<std::uint32_t>(flow_.outputs.size()) - op.first_output;
   }
 
   const Step& step_;
-  Rules& rules_;
   Dataflow& flow_;
   std::unordered_map<std::uint64_t, Candidates> by_key_;
   Candidates unshaped_;
   std::vector<bool> core_reads_;     // per tensor
   std::uint32_t node_ = no_row;      // root of the operation at hand
   std::uint32_t gradient_ = no_row;  // that the autograd node of this root was given
-  std::vector<OutputShape> shapes_;
 };
 
 }  // namespace
@@ -313,10 +293,10 @@ class Binder {
 Dataflow dataflow(const Step& step) {
   Dataflow flow;
   flow.nesting = nest_ops(step.trace, step.links);
-  Rules rules(step.trace);
-  OpCollector(step, rules, flow).collect();
+  OpRows rows(step.trace);
+  OpCollector(step, rows, flow).collect();
   mark_model(step, flow);
-  Binder(step, rules, flow).bind();
+  Binder(step, flow).bind();
   return flow;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/kernel/kernel.h"
+#include "models/ops/op_table.h"
 #include "models/step/op_nesting.h"
 #include "models/step/step.h"
 
@@ -19,34 +20,7 @@ enum class FlowPhase : std::uint8_t {
   other,     // optimizer, gradient scaling, copies between host and device
 };
 
-/// What an operation does to its operands, as far as fusion and precision tell operations apart.
-enum class FlowKind : std::uint8_t {
-  pointwise,
-  cast,  // a copy between types (or layouts: equal types)
-  fill,
-  dropout,
-  batch_norm,
-  batch_norm_backward,
-  row_norm,  // layer norm, RMS norm, group norm
-  row_norm_backward,
-  softmax,  // and log-softmax
-  softmax_backward,
-  reduction,  // sum, mean: fewer outputs than inputs
-  matmul,
-  convolution,
-  convolution_backward,
-  attention,
-  attention_backward,
-  pooling,
-  pooling_backward,
-  gather,   // embedding, index_select
-  scatter,  // and their gradients
-  recurrent,
-  loss,
-  optimizer,  // multi-tensor operations
-  other,
-};
-std::string_view to_string(FlowKind kind);
+using FlowKind = OpKind;
 
 struct FlowTensor {
   std::int64_t elements = 0;
@@ -65,6 +39,7 @@ struct FlowUse {
 struct FlowOp {
   std::uint32_t op = no_row;    // row of Trace::ops
   std::uint32_t root = no_row;  // row of the outermost operation around it
+  const OpRow* row = nullptr;   // of the operation table
   FlowKind kind = FlowKind::other;
   FlowPhase phase = FlowPhase::other;
   bool in_model = false;       // forward up to the loss and its backward: what a compiler is given
@@ -97,8 +72,5 @@ struct Dataflow {
 
 /// Operations without shapes have neither inputs nor outputs.
 Dataflow dataflow(const Step& step);
-
-/// What `name` ("aten::addmm") does; `cast` for copies whatever their types.
-FlowKind flow_kind(std::string_view name);
 
 }  // namespace tandem

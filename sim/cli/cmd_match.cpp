@@ -3,6 +3,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "models/step/attribution.h"
 #include "sim/cli/arguments.h"
 #include "sim/cli/files.h"
 #include "sim/counters/match.h"
@@ -63,8 +64,9 @@ int run_match(const Arguments& arguments) {
   const Trace trace = import_trace(values["trace"].as<std::string>());
   const Links links = link_trace(trace);
   const StepMatch found = match(trace, links, counters, values["step"].as<std::string>());
-  const Attribution attribution(trace, links);
-  const MatchReport report = make_match_report(trace, links, attribution, counters, found);
+  const Attribution names = attribute(trace, links);
+  const MatchReport report =
+      make_match_report(trace, links, {names.op, names.layer}, counters, found);
   const std::string table = values["out"].as<std::string>();
   const std::string json = values["json"].as<std::string>();
   write_file(table, [&](std::ostream& out) { write_match_csv(out, report); });

@@ -20,8 +20,12 @@ void write_outputs(const Replay& r, const OutputPaths& paths) {
   const SimulatedRun measured{r.trace, r.measured.plan, r.measured_timeline};
   const SimulatedRun scenario{r.step.trace, r.isolated, r.isolated_timeline, r.shares, r.power};
   const std::array<KernelTable, 2> runs{{
-      {"traced", measured, *r.attribution, r.counters, {}},
-      {"scenario", scenario, *r.step_attribution, r.step_counters, r.step.traced_activity},
+      {"traced", measured, {r.attribution.op, r.attribution.layer}, r.counters, {}},
+      {"scenario",
+       scenario,
+       {r.step_attribution.op, r.step_attribution.layer},
+       r.step_counters,
+       r.step.traced_activity},
   }};
   const GpuScale scale = r.target ? gpu_scale(*r.target) : GpuScale{};
   write_file(paths.kernels,

@@ -197,10 +197,11 @@ std::string_view kind_name(PathKind kind) {
   return "unknown";
 }
 
-std::string name_of(const Trace& trace, const Attribution& attribution, const PathLink& link) {
+std::string name_of(const Trace& trace, std::span<const std::string_view> op_of_call,
+                    const PathLink& link) {
   switch (link.kind) {
     case PathKind::host: {
-      const std::string_view op = attribution.op_of_call(link.row);
+      const std::string_view op = link.row == no_index ? std::string_view{} : op_of_call[link.row];
       return op.empty() ? "(Python, between operations)" : "in or before " + std::string(op);
     }
     case PathKind::call:
@@ -229,12 +230,13 @@ std::vector<PathLink> critical_path(const Plan& plan, const Timeline& timeline, 
   return Walk(plan, timeline, graph, end_item).back(last, from);
 }
 
-std::vector<PathShare> summarize_path(const Trace& trace, const Attribution& attribution,
+std::vector<PathShare> summarize_path(const Trace& trace,
+                                      std::span<const std::string_view> op_of_call,
                                       const std::vector<PathLink>& links) {
   std::map<std::pair<PathKind, std::string>, std::pair<std::int64_t, Duration>> sums;
   Duration total{};
   for (const PathLink& link : links) {
-    auto& [count, time] = sums[{link.kind, name_of(trace, attribution, link)}];
+    auto& [count, time] = sums[{link.kind, name_of(trace, op_of_call, link)}];
     ++count;
     time += link.end - link.begin;
     total += link.end - link.begin;

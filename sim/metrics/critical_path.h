@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/engine/plan.h"
 #include "sim/engine/timeline.h"
-#include "sim/metrics/attribution.h"
+#include "sim/trace/trace.h"
 
 namespace tandem {
 
@@ -48,7 +50,8 @@ struct PathShare {
 };
 
 /// Merges links by kind and name, longest first.
-std::vector<PathShare> summarize_path(const Trace& trace, const Attribution& attribution,
+std::vector<PathShare> summarize_path(const Trace& trace,
+                                      std::span<const std::string_view> op_of_call,
                                       const std::vector<PathLink>& links);
 
 }  // namespace tandem

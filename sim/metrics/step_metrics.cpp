@@ -131,8 +131,7 @@ StepMetrics step_metrics(const Trace& trace, const Plan& step, const Timeline& s
   return m;
 }
 
-std::vector<TimeShare> time_shares(const Trace& trace, const Plan& step,
-                                   const Attribution& attribution, GroupBy by,
+std::vector<TimeShare> time_shares(const Plan& step, std::span<const std::string_view> names,
                                    std::span<const double> energy_j) {
   std::unordered_map<std::string_view, std::size_t> index;
   std::vector<TimeShare> shares;
@@ -140,12 +139,7 @@ std::vector<TimeShare> time_shares(const Trace& trace, const Plan& step,
   Duration total{};
   for (std::size_t w = 0; w < step.works.size(); ++w) {
     const DeviceWork& work = step.works[w];
-    std::string_view name;
-    switch (by) {
-      case GroupBy::kernel: name = trace.strings.get(trace.activities.name[work.source]); break;
-      case GroupBy::op: name = attribution.op(work.source); break;
-      case GroupBy::layer: name = attribution.layer(work.source); break;
-    }
+    const std::string_view name = names[work.source];
     const auto [it, added] = index.try_emplace(name, shares.size());
     if (added) {
       shares.push_back({std::string(name)});
@@ -188,56 +182,6 @@ std::vector<StepFidelity> fidelity(const Trace& trace, const Links& links, const
                    to_us(simulated_end - timeline.item_end[steps[s].first_item])});
   }
   return out;
-}
-
-namespace {
-
-/// The first dimension of the tensor at argument `position`.
-std::optional<std::int64_t> leading_dimension(const Operands& operands, std::size_t position) {
-  const TensorShape* const tensor = operands.tensors.at(position);
-  if (tensor == nullptr || tensor->rank == 0 || tensor->dims[0] < 1) return {};
-  return tensor->dims[0];
-}
-
-}  // namespace
-
-namespace {
-
-bool is_compiled(const Trace& trace) {
-  for (std::size_t i = 0; i < trace.ops.size(); ++i) {
-    const std::string_view name = trace.strings.get(trace.ops.name[i]);
-    if (name.starts_with("Torch-Compiled Region")) return true;
-  }
-  return false;
-}
-
-}  // namespace
-
-std::optional<std::int64_t> batch_size(const Trace& trace, const Links& links) {
-  const TimePoint from = links.steps.front().begin;
-  std::uint32_t first = no_row;
-  std::size_t input = 0;
-  for (std::uint32_t i = 0; i < trace.ops.size(); ++i) {
-    if (trace.ops.begin[i] < from ||
-        (first != no_row && trace.ops.begin[i] >= trace.ops.begin[first])) {
-      continue;
-    }
-    const std::string_view name = trace.strings.get(trace.ops.name[i]);
-    const bool embedding = name.starts_with("aten::embedding");
-    const bool layer = name == "aten::conv1d" || name == "aten::conv2d" || name == "aten::conv3d" ||
-                       name == "aten::linear" || name == "aten::addmm" ||
-                       name == "aten::convolution" || name == "aten::cudnn_convolution";
-    if (!embedding && !layer) continue;
-    const std::size_t which = embedding || name == "aten::addmm" ? 1 : 0;
-    if (!leading_dimension(operands_of(trace, i), which)) continue;
-    first = i;
-    input = which;
-  }
-  if (first == no_row) return {};
-  // Compiled code merges the batch with other dimensions before its products.
-  const bool product = trace.strings.get(trace.ops.name[first]) == "aten::addmm";
-  if (product && is_compiled(trace)) return {};
-  return leading_dimension(operands_of(trace, first), input);
 }
 
 }  // namespace tandem

@@ -10,8 +10,9 @@
 
 #include "sim/engine/plan.h"
 #include "sim/engine/timeline.h"
-#include "sim/metrics/attribution.h"
 #include "sim/metrics/kernel_levels.h"
+#include "sim/trace/links.h"
+#include "sim/trace/trace.h"
 
 namespace tandem {
 
@@ -81,11 +82,9 @@ StepMetrics step_metrics(const Trace& trace, const Plan& step, const Timeline& s
                          std::size_t count, Duration period, const Plan& isolated_plan,
                          const Timeline& isolated);
 
-/// Device time of the step by kernel, operation or layer name, longest first. `energy_j`: per work
-/// of the step, or empty.
-enum class GroupBy : std::uint8_t { kernel, op, layer };
-std::vector<TimeShare> time_shares(const Trace& trace, const Plan& step,
-                                   const Attribution& attribution, GroupBy by,
+/// Device time of the step by name, longest first. `names`: per activity of the step's trace, of
+/// its kernel, operation or type of layer; `energy_j`: per work of the step, or empty.
+std::vector<TimeShare> time_shares(const Plan& step, std::span<const std::string_view> names,
                                    std::span<const double> energy_j = {});
 
 /// Spans of the steps of the measured plan, traced and re-simulated.
@@ -97,9 +96,5 @@ struct MeasuredSpan {
 std::vector<StepFidelity> fidelity(const Trace& trace, const Links& links, const Plan& plan,
                                    const std::vector<MeasuredSpan>& steps,
                                    const Timeline& timeline);
-
-/// Leading dimension of the input of the first convolution, embedding or linear layer of the first
-/// step; nothing if the trace has no shapes.
-std::optional<std::int64_t> batch_size(const Trace& trace, const Links& links);
 
 }  // namespace tandem

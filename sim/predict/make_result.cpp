@@ -60,9 +60,15 @@ void add_levels(const Prediction& p, const GpuScale& scale, const NameOf& name_o
 void add_levels(const Prediction& p, const GpuScale& scale, Result& result) {
   const Trace& trace = p.step.trace;
   const auto kernel = [&](std::uint32_t a) { return trace.strings.get(trace.activities.name[a]); };
-  const auto layer = [&](std::uint32_t a) { return p.step_attribution->layer(a); };
+  const auto layer = [&](std::uint32_t a) { return p.step_attribution.layer[a]; };
   add_levels(p, scale, kernel, result.kernels);
   add_levels(p, scale, layer, result.layers);
+}
+
+std::vector<std::string_view> kernel_names(const Trace& trace) {
+  std::vector<std::string_view> names;
+  for (const StringId id : trace.activities.name) names.push_back(trace.strings.get(id));
+  return names;
 }
 
 void add_shares(const Prediction& p, Result& result) {
@@ -73,12 +79,9 @@ void add_shares(const Prediction& p, Result& result) {
       energy_j.push_back(p.step_counters[work.source].energy_j);
     }
   }
-  const auto shares = [&](GroupBy by) {
-    return time_shares(p.step.trace, step, *p.step_attribution, by, energy_j);
-  };
-  result.kernels = shares(GroupBy::kernel);
-  result.ops = shares(GroupBy::op);
-  result.layers = shares(GroupBy::layer);
+  result.kernels = time_shares(step, kernel_names(p.step.trace), energy_j);
+  result.ops = time_shares(step, p.step_attribution.op, energy_j);
+  result.layers = time_shares(step, p.step_attribution.layer, energy_j);
   for (const DeviceWork& work : step.works) {
     if (work.graph_node) result.graph_captured_us += to_us(work.duration);
   }

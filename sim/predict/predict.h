@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
+#include "models/step/attribution.h"
 #include "models/step/step.h"
 #include "sim/engine/timeline.h"
-#include "sim/metrics/attribution.h"
 #include "sim/metrics/gpu_metrics.h"
 #include "sim/predict/result.h"
 #include "sim/predict/traced_run.h"
@@ -24,7 +24,7 @@ struct Prediction {
   Timeline isolated_timeline;
   std::vector<DcgmShares> shares;  // per work of `isolated`; empty without target
   std::vector<BoardPower> power;   // of the board over `isolated`; empty without energy model
-  std::optional<Attribution> step_attribution;
+  Attribution step_attribution;
   Result result;
 };
 

@@ -25,7 +25,7 @@ std::vector<PathShare> period_path(const Trace& trace, const Attribution& attrib
   for (std::size_t i = 0; i < end_item; ++i) end = std::max(end, steady.item_end[i]);
   for (std::size_t w = 0; w < end_work; ++w) end = std::max(end, steady.work_end[w]);
   const auto links = critical_path(repeated, steady, end - period, end_item, end_work);
-  return summarize_path(trace, attribution, links);
+  return summarize_path(trace, attribution.op_of_call, links);
 }
 
 }  // namespace

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "models/step/attribution.h"
 #include "models/step/launches.h"
 #include "sim/engine/timeline.h"
-#include "sim/metrics/attribution.h"
 #include "sim/metrics/critical_path.h"
 #include "sim/metrics/gpu_metrics.h"
 #include "sim/metrics/step_metrics.h"

@@ -4,6 +4,9 @@
 #include <utility>
 
 #include "models/arch/gpu_config.h"
+#include "models/step/batch_size.h"
+#include "models/step/op_nesting.h"
+#include "models/step/unknown_ops.h"
 #include "sim/engine/engine.h"
 #include "sim/metrics/step_metrics.h"
 #include "sim/predict/kernel_counters.h"
@@ -59,7 +62,7 @@ TracedRun analyse(Trace trace, const ReplayOptions& options) {
   a.summary = summarize(a.trace, a.links);
   a.gpu = traced_gpu(a.trace, a.configs.gpus, options, a.losses);
   if (a.gpu) {
-    const TraceLaunches launches(a.trace, a.links, ops_of_calls(a.trace).innermost);
+    const TraceLaunches launches(a.trace, a.links, nest_ops(a.trace, a.links).of_call);
     a.counters = kernel_counters(a.trace, launches, *a.gpu, a.configs.costs, a.configs.time,
                                  options.cache, a.losses);
   }
@@ -69,7 +72,7 @@ TracedRun analyse(Trace trace, const ReplayOptions& options) {
   a.measured = measured_plan(a.trace, a.links, host, timing, a.pool);
   a.losses.merge(a.measured.losses);
   a.measured_timeline = simulate(a.measured.plan);
-  a.attribution.emplace(a.trace, a.links);
+  a.attribution = attribute(a.trace, a.links);
   std::vector<MeasuredSpan> spans;
   for (const PlanStep& step : a.measured.steps) {
     spans.push_back({step.name, step.first_item, step.end_item});
@@ -82,6 +85,7 @@ TracedRun analyse(Trace trace, const ReplayOptions& options) {
   StepPlan step = step_plan(a.trace, a.measured, host, options.profiler);
   a.losses.merge(step.losses);
   a.traced_step = cut_step(a.trace, a.links, std::move(step));
+  a.losses.merge(unknown_operations(a.traced_step));
   if (a.gpu) a.memory = measured_peak(a, nullptr);
   if (a.memory) a.shape_item_bytes = shape_item_bytes(a, a.traced_step);
   return a;

@@ -6,10 +6,10 @@
 
 #include "models/arch/gpu_arch.h"
 #include "models/runtime/measured_plan.h"
+#include "models/step/attribution.h"
 #include "models/step/step.h"
 #include "models/whatif/batch/peak_memory.h"
 #include "sim/engine/timeline.h"
-#include "sim/metrics/attribution.h"
 #include "sim/metrics/gpu_metrics.h"
 #include "sim/predict/configs.h"
 #include "sim/predict/options.h"
@@ -28,7 +28,7 @@ struct TracedRun {
   TracedPool pool;             // how streams shared the SMs in the trace
   MeasuredPlan measured;
   Timeline measured_timeline;
-  std::optional<Attribution> attribution;
+  Attribution attribution;
   /// Per activity: measured counters where a report holds them, else the kernel model; empty
   /// without gpu.
   std::vector<WorkCounters> counters;

@@ -101,8 +101,8 @@ void write_run(std::ostream& out, const Trace& measured, const GpuScale& gpu,
     line.clear();
     append_quoted(line, run.trace.strings.get(acts.name[a]));
     fmt::format_to(std::back_inserter(line), ",{},{},", table.run, kind_name(acts.kind[a]));
-    append_quoted(line, table.attribution.op(a));
-    fmt::format_to(std::back_inserter(line), ",{}", table.attribution.layer(a));
+    append_quoted(line, table.names.op[a]);
+    fmt::format_to(std::back_inserter(line), ",{}", table.names.layer[a]);
     append_launch(line, run.trace, a);
     append_traced(line, measured, table.traced_rows.empty() ? a : table.traced_rows[a]);
     fmt::format_to(std::back_inserter(line), ",{:.3f},{:.3f}", to_us(run.timeline.work_begin[w]),

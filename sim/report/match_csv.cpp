@@ -50,9 +50,9 @@ void append_traced(Line& line, const MatchReport& r, std::uint32_t a) {
   if (acts.geometry[a].valid()) g = r.trace.geometries[acts.geometry[a].index()];
   append_quoted(line, r.trace.strings.get(acts.name[a]));
   line.push_back(',');
-  append_quoted(line, r.attribution.op(a));
+  append_quoted(line, r.names.op[a]);
   fmt::format_to(std::back_inserter(line), ",{},{},{},{},{},{},{},{},{},{},{:.3f},{:.3f}",
-                 r.attribution.layer(a), r.trace.streams[acts.stream[a].index()].stream, g.grid[0],
+                 r.names.layer[a], r.trace.streams[acts.stream[a].index()].stream, g.grid[0],
                  g.grid[1], g.grid[2], g.block[0], g.block[1], g.block[2], g.registers_per_thread,
                  g.shared_bytes, to_us(acts.begin[a]), to_us(acts.duration[a]));
 }

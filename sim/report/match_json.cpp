@@ -62,7 +62,7 @@ Json unmatched_kernels_json(const MatchReport& r) {
     if (kernel.quality >= MatchQuality::similar) continue;
     Json entry = {{"index", k},
                   {"name", r.trace.strings.get(r.trace.activities.name[kernel.activity])},
-                  {"op", r.attribution.op(kernel.activity)},
+                  {"op", r.names.op[kernel.activity]},
                   {"time_us", to_us(r.trace.activities.duration[kernel.activity])}};
     if (kernel.substitute != no_row) {
       entry["in_its_place"] = r.counters.strings.get(r.counters.kernel[kernel.substitute]);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/counters/utilization.h"
-#include "sim/metrics/attribution.h"
+#include "sim/metrics/work_names.h"
 
 namespace tandem {
 
@@ -16,15 +16,14 @@ inline constexpr std::string_view match_schema = "tandem.match/1";
 /// One match with everything that its reports print.
 struct MatchReport {
   const Trace& trace;
-  const Attribution& attribution;
+  WorkNames names;
   const CounterReport& counters;
   const StepMatch& match;
   MatchSummary summary;
   std::vector<GroupUtilization> layers;
 };
-MatchReport make_match_report(const Trace& trace, const Links& links,
-                              const Attribution& attribution, const CounterReport& counters,
-                              const StepMatch& match);
+MatchReport make_match_report(const Trace& trace, const Links& links, const WorkNames& names,
+                              const CounterReport& counters, const StepMatch& match);
 
 /// Match rates, utilizations and what is not matched, in about a page.
 std::string match_summary_text(const MatchReport& report);

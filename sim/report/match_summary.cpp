@@ -130,13 +130,12 @@ std::string unmatched_tables(const MatchReport& r) {
 
 }  // namespace
 
-MatchReport make_match_report(const Trace& trace, const Links& links,
-                              const Attribution& attribution, const CounterReport& counters,
-                              const StepMatch& match) {
+MatchReport make_match_report(const Trace& trace, const Links& links, const WorkNames& names,
+                              const CounterReport& counters, const StepMatch& match) {
   std::vector<std::string_view> labels;
-  for (const KernelMatch& k : match.kernels) labels.push_back(attribution.layer(k.activity));
+  for (const KernelMatch& k : match.kernels) labels.push_back(names.layer[k.activity]);
   return {trace,
-          attribution,
+          names,
           counters,
           match,
           summarize(trace, links, counters, match),

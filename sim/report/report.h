@@ -8,9 +8,9 @@
 
 #include "sim/engine/plan.h"
 #include "sim/engine/timeline.h"
-#include "sim/metrics/attribution.h"
 #include "sim/metrics/gpu_metrics.h"
 #include "sim/metrics/step_metrics.h"
+#include "sim/metrics/work_names.h"
 #include "sim/predict/result.h"
 
 namespace tandem {
@@ -45,7 +45,7 @@ void write_block_timeline(std::ostream& out, std::string_view kernel,
 struct KernelTable {
   std::string_view run;  // "traced" or "scenario"
   const SimulatedRun& simulated;
-  const Attribution& attribution;
+  WorkNames names;
   std::span<const WorkCounters> counters;      // per activity of the run's trace; empty: unknown
   std::span<const std::uint32_t> traced_rows;  // its rows in the measured trace; empty: the same
 };

@@ -4,10 +4,11 @@
 #include <filesystem>
 #include <functional>
 
+#include "models/step/attribution.h"
 #include "models/step/launches.h"
+#include "models/step/op_nesting.h"
 #include "models/whatif/edit/step_edit.h"
 #include "sim/engine/engine.h"
-#include "sim/metrics/attribution.h"
 #include "sim/predict/predict.h"
 #include "sim/trace/source/stored_name.h"
 #include "tests/source_dir/source_dir.h"
@@ -33,9 +34,9 @@ void for_every_analysis(const std::function<void(const TracedRun&)>& check) {
 TEST(StepProperty, ACutStepSaysOfItsKernelsWhatTheTraceSays) {
   for_every_analysis([](const TracedRun& a) {
     const Step& step = a.traced_step;
-    const TraceLaunches cut(step.trace, step.links, ops_of_calls(step.trace).innermost);
-    const TraceLaunches whole(a.trace, a.links, ops_of_calls(a.trace).innermost);
-    const Attribution cut_names(step.trace, step.links);
+    const TraceLaunches cut(step.trace, step.links, nest_ops(step.trace, step.links).of_call);
+    const TraceLaunches whole(a.trace, a.links, nest_ops(a.trace, a.links).of_call);
+    const Attribution cut_names = attribute(step.trace, step.links);
     ASSERT_EQ(step.traced_activity.size(), step.trace.activities.size());
     for (std::uint32_t i = 0; i < step.traced_activity.size(); ++i) {
       const std::uint32_t row = step.traced_activity[i];
@@ -48,8 +49,8 @@ TEST(StepProperty, ACutStepSaysOfItsKernelsWhatTheTraceSays) {
                 same.work.matrix.m * same.work.matrix.n * same.work.matrix.k)
           << one.name << " of " << one.op;
       EXPECT_EQ(one.work.exact, same.work.exact) << one.name << " of " << one.op;
-      EXPECT_EQ(cut_names.layer(i), a.attribution->layer(row)) << one.name;
-      EXPECT_EQ(cut_names.op(i), a.attribution->op(row)) << one.name;
+      EXPECT_EQ(cut_names.layer[i], a.attribution.layer[row]) << one.name;
+      EXPECT_EQ(cut_names.op[i], a.attribution.op[row]) << one.name;
     }
   });
 }

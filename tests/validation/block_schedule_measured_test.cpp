@@ -11,9 +11,9 @@
 #include "models/kernel/counters/block_schedule.h"
 #include "models/kernel/counters/cost_model.h"
 #include "models/step/launches.h"
+#include "models/step/op_nesting.h"
 #include "sim/counters/match.h"
 #include "sim/counters/utilization.h"
-#include "sim/metrics/attribution.h"
 #include "sim/trace/import.h"
 #include "tests/source_dir/source_dir.h"
 
@@ -70,7 +70,7 @@ void add_capture(const Model& model, const std::string& folder, const std::strin
   const CounterReport report = read_counter_report(folder + "/counters/" + name + ".csv.zst");
   const GpuArch& gpu = *match_device(model.gpus, trace.devices.at(0)).gpu;
   const StepMatch match = match_best_step(trace, links, report);
-  const TraceLaunches launches(trace, links, ops_of_calls(trace).innermost);
+  const TraceLaunches launches(trace, links, nest_ops(trace, links).of_call);
   for (std::size_t i = 0; i < match.kernels.size(); ++i) {
     if (match.rows.of(i).empty()) continue;
     add_kernel(gpu, model.costs, launches.launch(match.kernels[i].activity),

@@ -3,13 +3,12 @@
 #include <algorithm>
 
 #include "models/kernel/classify/classify.h"
+#include "sim/core/data_type.h"
 #include "sim/core/field.h"
 
 namespace tandem {
 namespace {
 
-constexpr std::string_view type_names[] = {"unknown", "fp32",  "tf32",  "fp16", "bf16",
-                                           "fp64",    "int64", "int32", "int8", "bool"};
 constexpr std::string_view functor_prefix = "functor ";
 
 // 16-bit types cost the same where only one of them was measured.
@@ -59,11 +58,11 @@ void CostConstants::index_rows() {
   by_functor_.resize(functors.size());
   for (std::size_t type = 0; type < types; ++type) {
     for (std::size_t i = 0; i < kinds.size(); ++i) {
-      by_kind_[i][type] = best_row(rows_, kinds[i].key, type_names[type]);
+      by_kind_[i][type] = best_row(rows_, kinds[i].key, to_string(static_cast<DataType>(type)));
     }
     for (std::size_t i = 0; i < functors.size(); ++i) {
       const std::string kind = std::string(functor_prefix) + std::string(functors[i].name);
-      by_functor_[i][type] = best_row(rows_, kind, type_names[type]);
+      by_functor_[i][type] = best_row(rows_, kind, to_string(static_cast<DataType>(type)));
     }
   }
 }

@@ -46,12 +46,13 @@ MatrixProblem product(const TensorShape& left, const TensorShape& right, DataTyp
 // front and an `out=` tensor behind.
 MatrixProblem gemm_problem(const OpContext& context, DataType data) {
   const auto& shapes = context.tensors.shapes;
-  const bool bias_first = has(context.op, "addmm") || has(context.op, "addbmm") ||
-                          has(context.op, "baddbmm") || has(context.op, "addmv");
-  for (std::size_t i = bias_first ? 1 : 0; i + 1 < shapes.size(); ++i) {
+  const OpArguments& args = op_row(context.op).arguments;
+  const bool layer = is_layer_product(op_row(context.op));
+  for (std::size_t i = args.has(ArgumentName::left) ? args.at(ArgumentName::left) : 0;
+       i + 1 < shapes.size(); ++i) {
     const TensorShape& a = shapes[i];
     const TensorShape& b = shapes[i + 1];
-    if (has(context.op, "linear") && a.rank > 0 && b.rank == 2 && dim(a, 1) == dim(b, 1)) {
+    if (layer && a.rank > 0 && b.rank == 2 && dim(a, 1) == dim(b, 1)) {
       TensorShape weight = b;
       std::swap(weight.dims[0], weight.dims[1]);
       return product(a, weight, data);
@@ -97,11 +98,11 @@ MatrixProblem matrix_problem(const KernelClass& kernel, const OpContext& context
     const auto shape = attention_shape(context);
     return shape ? attention_problem(kernel, *shape) : MatrixProblem{};
   }
-  if (has(context.op, "_rnn") || has(context.op, "miopen_rnn"))
-    return recurrent_problem(kernel, context);
+  const OpRow& row = op_row(context.op);
+  if (row.kind == OpKind::recurrent) return recurrent_problem(kernel, context);
   if (const auto shape = conv_shape(context)) return conv_problem(kernel, *shape);
   // A convolution whose operands are not recorded as such is no product of the images.
-  if (kernel.family == KernelFamily::convolution || has(context.op, "onvolution")) return {};
+  if (kernel.family == KernelFamily::convolution || is_convolution(row)) return {};
   MatrixProblem p = gemm_problem(context, kernel.traits.data);
   if (kernel.traits.tile_m > 0) orient(kernel.traits, context.geometry, p);
   return p;

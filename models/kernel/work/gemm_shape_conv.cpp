@@ -8,36 +8,15 @@
 namespace tandem {
 namespace {
 
-struct ConvArguments {
-  std::size_t image, weight, gradient;  // positions; gradient 255: none
-  std::size_t stride, padding, dilation, groups, transposed;
-};
-
-// Positions of the arguments in PyTorch's operators.
-std::optional<ConvArguments> conv_arguments(std::string_view op) {
-  constexpr std::size_t none = 255;
-  if (has(op, "aten::convolution_backward")) return ConvArguments{1, 2, 0, 4, 5, 6, 9, 7};
-  if (has(op, "conv") && has(op, "backward")) return ConvArguments{0, 2, 1, 4, 3, 5, 6, none};
-  if (has(op, "aten::convolution") || has(op, "aten::_convolution")) {
-    return ConvArguments{0, 1, none, 3, 4, 5, 8, 6};
-  }
-  if (has(op, "cudnn_convolution_transpose")) return ConvArguments{0, 1, none, 4, 2, 5, 6, none};
-  if (has(op, "cudnn_convolution_relu")) return ConvArguments{0, 1, none, 3, 4, 5, 6, none};
-  if (has(op, "cudnn_convolution_add_relu")) return ConvArguments{0, 1, none, 5, 6, 7, 8, none};
-  if (has(op, "cudnn_convolution")) return ConvArguments{0, 1, none, 3, 2, 4, 5, none};
-  if (has(op, "_conv_depthwise2d")) return ConvArguments{0, 1, none, 4, 5, 6, none, none};
-  if (has(op, "aten::conv")) return ConvArguments{0, 1, none, 3, 4, 5, 6, none};
-  return std::nullopt;
-}
-
 // Without recorded arguments: "same" padding, and no stride unless the gradient tells.
-void set_pixels(const OpContext& context, const ConvArguments& args, const TensorShape& image,
+void set_pixels(const OpContext& context, const OpArguments& args, const TensorShape& image,
                 const TensorShape& weight, const TensorShape* gradient, ConvShape& out) {
   for (std::size_t i = 2; i < image.rank && i < weight.rank; ++i) {
     const std::int64_t size = image.dims[i], tap = weight.dims[i];
-    const std::int64_t stride = option(context, args.stride, i - 2, 1);
-    const std::int64_t padding = option(context, args.padding, i - 2, (tap - 1) / 2);
-    const std::int64_t dilation = option(context, args.dilation, i - 2, 1);
+    const std::int64_t stride = option(context, args.at(ArgumentName::stride), i - 2, 1);
+    const std::int64_t padding =
+        option(context, args.at(ArgumentName::padding), i - 2, (tap - 1) / 2);
+    const std::int64_t dilation = option(context, args.at(ArgumentName::dilation), i - 2, 1);
     std::int64_t pixels = (size + 2 * padding - dilation * (tap - 1) - 1) / stride + 1;
     if (gradient != nullptr && gradient->rank > i) pixels = gradient->dims[i];
     out.in_pixels *= size;
@@ -127,11 +106,12 @@ MatrixProblem conv_problem(const KernelClass& kernel, ConvShape c) {
 }
 
 std::optional<ConvShape> conv_shape(const OpContext& context) {
-  const auto args = conv_arguments(context.op);
-  if (!args) return std::nullopt;
-  const TensorShape* image = context.tensors.at(args->image);
-  const TensorShape* weight = context.tensors.at(args->weight);
-  const TensorShape* gradient = context.tensors.at(args->gradient);
+  const OpRow& row = op_row(context.op);
+  if (!is_convolution(row)) return std::nullopt;
+  const OpArguments& args = row.arguments;
+  const TensorShape* image = context.tensors.at(args.at(ArgumentName::input));
+  const TensorShape* weight = context.tensors.at(args.at(ArgumentName::weight));
+  const TensorShape* gradient = context.tensors.at(args.at(ArgumentName::grad));
   if (image == nullptr || weight == nullptr || image->rank < 3 || weight->rank != image->rank) {
     return std::nullopt;
   }
@@ -139,15 +119,16 @@ std::optional<ConvShape> conv_shape(const OpContext& context) {
   out.images = image->dims[0];
   out.in_channels = image->dims[1];
   out.out_channels = weight->dims[0];
-  out.groups = std::max<std::int64_t>(1, option(context, args->groups, 0, 1));
-  if (args->groups == 255 && weight->dims[1] == 1) out.groups = out.in_channels;
+  out.groups = std::max<std::int64_t>(1, option(context, args.at(ArgumentName::groups), 0, 1));
+  if (!args.has(ArgumentName::groups) && weight->dims[1] == 1) out.groups = out.in_channels;
   out.in_pixels = out.out_pixels = out.taps = 1;
   out.channels_last = image->channels_last;
-  const bool transposed = flag(context, args->transposed) || has(context.op, "transpose");
+  const bool transposed =
+      flag(context, args.at(ArgumentName::transposed)) || row.is(transposed_convolution);
   if (!transposed) {
-    set_pixels(context, *args, *image, *weight, gradient, out);
+    set_pixels(context, args, *image, *weight, gradient, out);
   } else if (gradient != nullptr) {  // the gradient's shape is that of the (larger) output
-    set_pixels(context, *args, *gradient, *weight, image, out);
+    set_pixels(context, args, *gradient, *weight, image, out);
     out.in_channels = gradient->dims[1];
   }
   return out;

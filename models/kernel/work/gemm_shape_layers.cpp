@@ -8,38 +8,25 @@
 namespace tandem {
 namespace {
 
-// Position of the flag is_causal; efficient attention has a mask type there, 1: causal.
+// The flag is_causal; efficient attention has a mask type there, 1: causal.
 bool is_causal(const OpContext& context) {
-  struct Position {
-    std::string_view op;
-    std::size_t argument;
-  };
-  constexpr Position positions[] = {
-      {"_flash_attention_forward", 8},          {"_flash_attention_backward", 11},
-      {"_efficient_attention_forward", 9},      {"_efficient_attention_backward", 14},
-      {"_cudnn_attention_forward", 10},         {"_cudnn_attention_backward", 14},
-      {"scaled_dot_product_flash_attention", 4}};
-  for (const Position& p : positions) {
-    if (!has(context.op, p.op)) continue;
-    return flag(context, p.argument) || option(context, p.argument, 0, 0) == 1;
-  }
-  return false;
+  const std::uint8_t at = op_row(context.op).arguments.at(ArgumentName::causal);
+  return flag(context, at) || option(context, at, 0, 0) == 1;
 }
 
 struct RecurrentShape {
   std::int64_t width = 0, hidden = 0, gates = 0, batch = 0, steps = 0;
 };
 
-// aten::_cudnn_rnn(input, weights, stride, buffer, hx, cx, mode, ...); its backward has four more
-// tensors before the mode.
 std::optional<RecurrentShape> recurrent_shape(const OpContext& context) {
-  const TensorShape* input = context.tensors.at(0);
-  const TensorShape* state = context.tensors.at(4);
+  const OpArguments& args = op_row(context.op).arguments;
+  const TensorShape* input = context.tensors.at(args.at(ArgumentName::input));
+  const TensorShape* state = context.tensors.at(args.at(ArgumentName::state));
   if (input == nullptr || state == nullptr || input->rank != 3 || state->rank != 3) {
     return std::nullopt;
   }
   constexpr std::array<std::int64_t, 4> gates_of_mode{1, 1, 4, 3};  // RNN, RNN, LSTM, GRU
-  const std::int64_t mode = option(context, has(context.op, "backward") ? 10 : 6, 0, 2);
+  const std::int64_t mode = option(context, args.at(ArgumentName::mode), 0, 2);
   RecurrentShape r;
   r.width = input->dims[2];
   r.hidden = state->dims[2];
@@ -67,7 +54,7 @@ MatrixProblem attention_problem(const KernelClass& kernel, const AttentionShape&
 }
 
 bool is_recurrent_weight_gradient(const KernelClass& kernel, std::string_view op) {
-  return has(op, "backward") && !kernel.traits.a_k_major && !kernel.traits.b_k_major;
+  return op_row(op).backward && !kernel.traits.a_k_major && !kernel.traits.b_k_major;
 }
 
 // Columns of tiles in a grid; parts of k stand in the third dimension, except for persistent
@@ -86,7 +73,7 @@ MatrixProblem recurrent_problem(const KernelClass& kernel, const OpContext& cont
   const auto r = recurrent_shape(context);
   if (!r) return {};
   const KernelTraits& t = kernel.traits;
-  const bool backward = has(context.op, "backward");
+  const bool backward = op_row(context.op).backward;
   MatrixProblem p;
   p.batch = 1;
   if (is_recurrent_weight_gradient(kernel, context.op)) {
@@ -109,16 +96,14 @@ MatrixProblem recurrent_problem(const KernelClass& kernel, const OpContext& cont
 }
 
 std::optional<AttentionShape> attention_shape(const OpContext& context) {
-  const bool backward = has(context.op, "backward");
-  const TensorShape* query = context.tensors.at(backward ? 1 : 0);
-  const TensorShape* key = context.tensors.at(backward ? 2 : 1);
+  const OpRow& row = op_row(context.op);
+  const TensorShape* query = context.tensors.at(row.arguments.at(ArgumentName::query));
+  const TensorShape* key = context.tensors.at(row.arguments.at(ArgumentName::key));
   if (query == nullptr || key == nullptr || query->rank != 4 || key->rank != 4) {
     return std::nullopt;
   }
-  // The inner operators of flash and efficient attention take (batch, length, heads, width).
-  const bool length_first =
-      has(context.op, "aten::_flash_attention") || has(context.op, "aten::_efficient_attention");
-  const std::size_t length = length_first ? 1 : 2, heads = length_first ? 2 : 1;
+  const bool by_length = row.is(length_first);
+  const std::size_t length = by_length ? 1 : 2, heads = by_length ? 2 : 1;
   AttentionShape out;
   out.heads = query->dims[0] * query->dims[heads];
   out.queries = query->dims[length];

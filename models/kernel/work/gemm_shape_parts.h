@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "models/kernel/work/gemm_shape.h"
+#include "models/ops/op_table.h"
 
 namespace tandem {
 

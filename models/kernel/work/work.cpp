@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "models/kernel/work/work_parts.h"
+#include "models/ops/op_table.h"
 
 namespace tandem {
 namespace {
@@ -73,8 +74,8 @@ KernelWork gather_work(const KernelClass& kernel, const OpContext& context, bool
   }
   const double columns = static_cast<double>(table->dims[table->rank - 1U]);
   // aten::gather and friends give one index per element; embeddings one per row.
-  const bool per_element = has(context.op, "aten::gather") || has(context.op, "scatter");
-  if (per_element && ids >= columns) ids /= columns;
+  const bool every_element = op_row(context.op).is(per_element);
+  if (every_element && ids >= columns) ids /= columns;
   const double rows = static_cast<double>(table->elements()) / std::max(columns, 1.0);
   const double distinct = rows * (1 - std::exp(-ids / std::max(rows, 1.0)));
   const double width = width_of(*table, kernel.traits.data);

@@ -42,7 +42,7 @@ std::set<Dims> sparse_tables(const Trace& trace, const BatchOps& ops, const Step
   std::set<Dims> out;
   for (std::uint32_t row = 0; row < trace.ops.size(); ++row) {
     const BatchOp& op = ops.op(ops.number(row));
-    if (!inside(trace, row, step) || op.name != "aten::index_add_" || !op.has_shapes()) continue;
+    if (!inside(trace, row, step) || !op.row->is(adds_rows) || !op.has_shapes()) continue;
     out.insert(dims_of(op.tensors.shapes[0]));
   }
   return out;
@@ -57,7 +57,8 @@ double autocast_copies(const Trace& trace, const BatchOps& ops, const std::set<D
   for (std::uint32_t row = 0; row < trace.ops.size(); ++row) {
     if (!inside(trace, row, step) || trace.ops.thread[row] != step.thread) continue;
     const BatchOp& op = ops.op(ops.number(row));
-    if (op.name != "aten::_to_copy" || op.tensors.shapes.empty()) continue;
+    const bool copy = op.row->kind == OpKind::cast && op.row->is(converts);
+    if (!copy || op.tensors.shapes.empty()) continue;
     const TensorShape& t = op.tensors.shapes[0];
     if (t.type != DataType::fp32 || t.rank < 2 || weights.count(dims_of(t)) == 0) continue;
     bytes += half_bytes * static_cast<double>(t.elements());
@@ -73,8 +74,8 @@ Parameters count_parameters(const Trace& trace, const BatchOps& ops, const OpNes
   const auto sparse = sparse_tables(trace, ops, step);
   std::set<Dims> tables, weights;
   const auto is_layer = [&](std::uint32_t row) {
-    const std::string_view name = ops.op(ops.number(row)).name;
-    return parameter_arguments(name) != 0 && !has(name, "backward");
+    const OpRow& op = *ops.op(ops.number(row)).row;
+    return op.arguments.parameters != 0 && !op.backward;
   };
   for (std::uint32_t row = 0; row < trace.ops.size(); ++row) {
     if (!inside(trace, row, step) || !is_layer(row)) continue;
@@ -82,12 +83,10 @@ Parameters count_parameters(const Trace& trace, const BatchOps& ops, const OpNes
     while (up != no_row && !is_layer(up)) up = nesting.parent[up];
     if (up != no_row) continue;
     const BatchOp& op = ops.op(ops.number(row));
-    const std::uint32_t mask = parameter_arguments(op.name);
-    const bool embedding = has(op.name, "embedding");
+    const bool embedding = op.row->layer == Layer::embedding;
     for (std::size_t i = 0; i < op.tensors.shapes.size(); ++i) {
       const TensorShape& t = op.tensors.shapes[i];
-      const auto argument = op.tensors.arguments[i];
-      if (argument >= 32 || (mask >> argument & 1U) == 0 || t.rank == 0) continue;
+      if (!contains(op.row->arguments.parameters, op.tensors.arguments[i]) || t.rank == 0) continue;
       if (embedding) tables.insert(dims_of(t));
       if (t.rank >= 2) weights.insert(dims_of(t));
       if (!embedding && t.rank == 2 && tables.count(dims_of(t)) > 0) continue;
@@ -137,9 +136,8 @@ double result_bytes(const BatchOp& op) {
     largest = std::max(largest, static_cast<double>(op.tensors.shapes[i].elements()));
     width = std::max(element_bytes(op.tensors.shapes[i].type), 1);
   }
-  const bool bias = op.name == "aten::addmm";
-  const std::size_t first = bias ? 1 : 0;
-  if ((bias || op.name == "aten::mm") && op.tensors.shapes.size() >= first + 2) {
+  const std::size_t first = op.row->arguments.at(ArgumentName::left);
+  if (is_matrix_product(*op.row) && op.tensors.shapes.size() >= first + 2) {
     const auto &a = op.tensors.shapes[first], &b = op.tensors.shapes[first + 1];
     largest = static_cast<double>(a.dims[0]) * static_cast<double>(b.dims[1]);
   }
@@ -153,9 +151,9 @@ double forward_bytes(const Trace& trace, const BatchOps& ops, const OpNesting& n
   double sum = 0, largest = 0;
   for (const std::uint32_t row : launching) {
     const BatchOp& op = ops.op(ops.number(row));
-    const bool keeps_nothing = op.name.ends_with("_") || op.name == channel_statistics_op;
+    const bool keeps_nothing = is_in_place(op.name) || op.row->output == OutputRule::channels;
     if (!inside(trace, row, step) || !op.grows() || keeps_nothing) continue;
-    if (trace.ops.thread[row] != step.thread || has(op.name, "backward")) continue;
+    if (trace.ops.thread[row] != step.thread || op.row->backward) continue;
     const double bytes = result_bytes(op);
     sum += bytes, largest = std::max(largest, bytes);
   }

@@ -4,6 +4,8 @@
 #include <map>
 #include <unordered_map>
 
+#include "models/step/op_rows.h"
+
 namespace tandem {
 
 // What makes two operations equal: name, operands and surroundings.
@@ -31,17 +33,9 @@ struct KeyHash {
   }
 };
 
-bool has(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
-bool updates_all_parameters(std::string_view op) {
-  return has(op, "_foreach_") || has(op, "_amp_") || has(op, "aten::_fused_");
-}
-
 // Rows of a table that the gradient names: their number grows with the batch.
-bool updates_rows(std::string_view op) {
-  return has(op, "index") || has(op, "gather") || has(op, "scatter") || has(op, "embedding");
+bool updates_rows(const OpRow& row) {
+  return row.kind == OpKind::gather || row.kind == OpKind::scatter || row.layer == Layer::embedding;
 }
 
 bool same_dims(const TensorShape& a, const TensorShape& b) {
@@ -52,23 +46,21 @@ bool same_dims(const TensorShape& a, const TensorShape& b) {
 ParameterShapes find_parameters(const Trace& trace) {
   ParameterShapes out;
   std::unordered_map<std::uint64_t, bool> seen;
-  std::vector<std::int8_t> wanted(trace.strings.size(), -1);  // per name; -1: not looked up
+  OpRows rows(trace);
   for (std::size_t i = 0; i < trace.ops.size(); ++i) {
     const StringId name = trace.ops.name[i];
     const OperandsId operands = trace.ops.operands[i];
     if (!operands.valid()) continue;
-    std::int8_t& known = wanted[name.index()];
-    if (known < 0) known = parameter_arguments(trace.strings.get(name)) != 0 ? 1 : 0;
-    if (known == 0) continue;
+    const OpArguments& arguments = rows.of(name).arguments;
+    if (arguments.parameters == 0) continue;
     if (!seen.emplace(std::uint64_t{name.value} << 32U | operands.value, true).second) continue;
-    const std::uint32_t mask = parameter_arguments(trace.strings.get(name));
     const OpTensors& tensors = trace.operands.get(operands).tensors;
     for (std::size_t t = 0; t < tensors.shapes.size(); ++t) {
       const auto argument = tensors.arguments[t];
       // TorchScript may record the input twice, which shifts the arguments.
       const bool input =
           tensors.shapes[t].rank > 2 && same_dims(tensors.shapes[0], tensors.shapes[t]);
-      if (argument < 32 && (mask >> argument & 1U) != 0 && !input) out.add(tensors.shapes[t]);
+      if (contains(arguments.parameters, argument) && !input) out.add(tensors.shapes[t]);
     }
   }
   return out;
@@ -107,6 +99,11 @@ bool find_sequence_first(const Trace& trace, const ParameterShapes& parameters,
   return second > first;
 }
 
+// x times the weights, without a bias.
+bool is_plain_product(const OpRow& row) {
+  return is_matrix_product(row) && row.arguments.at(ArgumentName::left) == 0;
+}
+
 // Whether a product of an autograd node is the gradient of the weights. A node of a layer with bias
 // (AddmmBackward) launches the gradient of the input first, one without (MmBackward: x times the
 // transposed weights) that of the weights.
@@ -115,10 +112,11 @@ bool is_weight_gradient(const Trace& trace, const OpNesting& nesting, std::uint3
   const std::uint32_t parent = nesting.parent[row];
   if (parent == no_row) return false;
   const std::string_view node = trace.strings.get(trace.ops.name[parent]);
-  if (!has(node, "Backward")) return false;
+  if (node.find("Backward") == node.npos) return false;
   const bool second = last_parent == parent;
   last_parent = parent;
-  return has(node, "MmBackward") ? !second : second;
+  const OpRow* forward = forward_of_node(node);
+  return forward != nullptr && is_plain_product(*forward) ? !second : second;
 }
 
 }  // namespace
@@ -161,13 +159,14 @@ BatchOps::BatchOps(const Trace& trace, const OpNesting& nesting, std::int64_t ba
   std::unordered_map<Key, std::uint32_t, KeyHash> known;
   number_.assign(rows.size(), no_row);
   std::uint32_t product_parent = no_row;
+  OpRows table(trace);
   const auto number_of = [&](auto&& self, std::uint32_t row) -> std::uint32_t {
     if (number_[row] != no_row) return number_[row];
     Key key{rows.name[row], rows.operands[row], in_optimizer[row], false, false};
     if (const std::uint32_t parent = nesting.parent[row]; parent != no_row) {
       key.fixed_scope = ops_[self(self, parent)].fixed;
     }
-    if (text_of(trace, rows.name[row]) == "aten::mm") {
+    if (is_plain_product(table.of(row))) {
       key.weight_gradient = is_weight_gradient(trace, nesting, row, product_parent);
     }
     const auto [it, fresh] = known.try_emplace(key, 0);
@@ -181,14 +180,15 @@ std::uint32_t BatchOps::add(const Key& key) {
   const Operands& operands = trace_.operands.get(key.operands);
   BatchOp op;
   op.name = text_of(trace_, key.name);
+  op.row = &op_row(op.name);
   op.tensors = operands.tensors;
   op.arguments = operands.arguments;
-  op.optimizer = updates_all_parameters(op.name) || (key.optimizer && !updates_rows(op.name));
+  op.optimizer = op.row->kind == OpKind::optimizer || (key.optimizer && !updates_rows(*op.row));
   op.axis.assign(op.tensors.shapes.size(), -1);
   // A sparse gradient hides its rows from the operation that adds it to the table.
-  const bool sparse = key.optimizer && updates_rows(op.name);
+  const bool sparse = key.optimizer && updates_rows(*op.row);
   if (!op.optimizer && (!key.fixed_scope || sparse)) {
-    op.axis = growing_axes(op.name, op.tensors, parameters_, base_batch_, sequence_first_,
+    op.axis = growing_axes(*op.row, op.tensors, parameters_, base_batch_, sequence_first_,
                            key.weight_gradient);
   }
   const bool idle = op.name.starts_with("aten::") && op.has_shapes() && !op.grows();

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/ops/op_table.h"
 #include "models/step/op_nesting.h"
 #include "sim/core/operands.h"
 #include "sim/trace/trace.h"
@@ -30,6 +31,7 @@ class ParameterShapes {
 /// A distinct operation: its operands and the dimension of each that grows with the batch.
 struct BatchOp {
   std::string_view name;
+  const OpRow* row = nullptr;  // what the table knows of it
   OpTensors tensors;
   std::span<const Argument> arguments;
   std::vector<std::int8_t> axis;  // per tensor; -1: does not grow
@@ -68,13 +70,10 @@ class BatchOps {
   bool sequence_first_ = false;  // images and sequences stand behind the time step
 };
 
-/// Arguments of an operation that hold parameters, as bits; 0 if it has none.
-std::uint32_t parameter_arguments(std::string_view op);
-
 /// The growing dimension of each operand. `weight_gradient`: the product is one if the order of
 /// products in its backward node is the usual, which decides where the shapes leave open what it
 /// is.
-std::vector<std::int8_t> growing_axes(std::string_view op, const OpTensors& tensors,
+std::vector<std::int8_t> growing_axes(const OpRow& row, const OpTensors& tensors,
                                       const ParameterShapes& parameters, std::int64_t batch,
                                       bool sequence_first, bool weight_gradient);
 

@@ -5,7 +5,6 @@
 #include <numeric>
 #include <tuple>
 
-#include "models/step/dataflow_ops.h"
 #include "sim/core/operands.h"
 
 namespace tandem {
@@ -87,7 +86,7 @@ struct Planner {
   /// Zeros that a kernel adds to are written; others are constants of the kernels that read them.
   FuseRole fill_role(const FlowOp& op) const {
     for (std::uint32_t r = flow.nesting.parent[op.op]; r != no_row; r = flow.nesting.parent[r]) {
-      if (flow_kind(text_of(step.trace, step.trace.ops.name[r])) == FlowKind::scatter) {
+      if (op_row(text_of(step.trace, step.trace.ops.name[r])).kind == OpKind::scatter) {
         return FuseRole::pointwise;
       }
     }

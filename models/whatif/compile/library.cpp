@@ -6,6 +6,7 @@
 
 #include "models/kernel/time/rates.h"
 #include "models/kernel/work/gemm_shape.h"
+#include "sim/core/data_type.h"
 
 namespace tandem {
 namespace {
@@ -18,8 +19,6 @@ auto convolution_shape(const Trace& trace, const FlowOp& op, const OpTensors& in
   return conv_shape(OpContext{text_of(trace, trace.ops.name[op.op]), in,
                               operands_of(trace, op.op).arguments, LaunchGeometry{}});
 }
-
-bool is_half(DataType type) { return type == DataType::fp16 || type == DataType::bf16; }
 
 bool is_convolution(FlowKind kind) {
   return kind == FlowKind::convolution || kind == FlowKind::convolution_backward;

@@ -17,7 +17,7 @@ std::vector<bool> attention_names(const Trace& trace) {
   for (const StringId name : trace.ops.name) {
     if (seen[name.index()]) continue;
     seen[name.index()] = true;
-    out[name.index()] = is_attention(flow_kind(text_of(trace, name)));
+    out[name.index()] = is_attention(op_row(text_of(trace, name)).kind);
   }
   return out;
 }

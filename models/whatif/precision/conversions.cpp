@@ -3,10 +3,15 @@
 #include <algorithm>
 #include <string_view>
 
+#include "models/step/op_rows.h"
 #include "sim/core/operands.h"
 
 namespace tandem {
 namespace {
+
+bool is_user_code(std::string_view around) {
+  return !around.starts_with("aten::") && around.find("ackward") == around.npos;
+}
 
 /// `to(tensor, dtype, non_blocking, copy, memory_format)`; the one with a device has 8 arguments.
 bool names_type_only(const Operands& operands) {
@@ -21,12 +26,12 @@ std::vector<IdleConversion> idle_conversions(const Trace& trace, const OpNesting
   for (const std::uint32_t parent : nesting.parent) {
     if (parent != no_row) has_inner[parent] = true;
   }
+  OpRows rows(trace);
   std::vector<IdleConversion> out;
   for (std::uint32_t row = 0; row < ops.size(); ++row) {
-    if (text_of(trace, ops.name[row]) != "aten::to" || has_inner[row]) continue;
+    if (!rows.of(row).is(converts) || has_inner[row]) continue;
     const std::uint32_t parent = nesting.parent[row];
-    const std::string_view around = parent == no_row ? "" : text_of(trace, ops.name[parent]);
-    if (around.starts_with("aten::") || around.find("ackward") != around.npos) continue;
+    if (parent != no_row && !is_user_code(text_of(trace, ops.name[parent]))) continue;
     const Operands& operands = operands_of(trace, row);
     if (!names_type_only(operands)) continue;
     const TensorShape& tensor = operands.tensors.shapes[0];

@@ -30,13 +30,6 @@ double channel_us(const RetimeContext& c, const NormShape& s, const ChannelRate&
          clk(c);
 }
 
-bool arithmetic_bound(std::string_view op) {
-  static constexpr std::array<std::string_view, 9> names = {
-      "gelu", "silu", "tanh", "sigmoid", "exp", "log", "erf", "mish", "softplus"};
-  return std::any_of(names.begin(), names.end(),
-                     [&](std::string_view n) { return op.find(n) != op.npos; });
-}
-
 /// Of queries, keys and values of shape [batch, queries, heads, width] or [batch, heads, queries,
 /// width]: the products over both orders are equal if there are as many queries as keys.
 double attention_flop(const OpTensors& operands, bool backward) {
@@ -208,13 +201,14 @@ double native_backward_us(const RetimeContext& c, const NormShape& s) {
 
 double memory_ratio(const RetimeContext& c, const MemoryChange& change) {
   if (change.bytes_before <= 0 || change.bytes_after <= 0) return 1;
+  const OpRow& row = op_row(change.op);
   double ratio = change.bytes_after / change.bytes_before;
   const auto bounded = [&](double least) {
     return ratio < 1 ? std::max(ratio, least) : std::min(ratio, 1 / least);
   };
   switch (change.kind) {
     case FlowKind::dropout:
-      if (change.op.find("backward") == change.op.npos) ratio = bounded(c.law.random_ratio);
+      if (!row.backward) ratio = bounded(c.law.random_ratio);
       break;
     case FlowKind::reduction: ratio = bounded(c.law.reduction_ratio); break;
     case FlowKind::pooling:
@@ -223,7 +217,7 @@ double memory_ratio(const RetimeContext& c, const MemoryChange& change) {
     case FlowKind::scatter:
     case FlowKind::other: return 1;  // bound by their index arithmetic
     default:
-      if (arithmetic_bound(change.op)) ratio = bounded(c.law.transcendental_ratio);
+      if (row.is(arithmetic)) ratio = bounded(c.law.transcendental_ratio);
       if (change.strided) ratio = bounded(c.law.strided_ratio);
   }
   if (change.mixed_after && !change.mixed_before) ratio *= c.law.mixed_slowdown;

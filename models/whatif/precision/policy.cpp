@@ -1,4 +1,4 @@
-// Which operations autocast runs in which type, and where gradients are complete.
+// Which types autocast exchanges, and where gradients are complete.
 #include <algorithm>
 #include <unordered_map>
 #include <utility>
@@ -7,41 +7,7 @@
 
 namespace tandem {
 
-CastPolicy cast_policy(FlowKind kind, std::string_view name) {
-  using K = FlowKind;
-  switch (kind) {
-    case K::matmul:
-    case K::convolution:
-    case K::convolution_backward:
-    case K::attention:
-    case K::attention_backward:
-    case K::recurrent: return CastPolicy::lower;
-    case K::row_norm:
-    case K::softmax:
-    case K::loss: return CastPolicy::full;
-    default: break;
-  }
-  // The framework's list of operations that autocast runs in FP32 (documentation of torch.amp).
-  static constexpr std::string_view full[] = {"pow",         "exp",
-                                              "expm1",       "log",
-                                              "log10",       "log1p",
-                                              "log2",        "reciprocal",
-                                              "rsqrt",       "cumprod",
-                                              "cumsum",      "prod",
-                                              "sum",         "norm",
-                                              "cdist",       "dist",
-                                              "acos",        "asin",
-                                              "cosh",        "sinh",
-                                              "tan",         "softplus",
-                                              "erfinv",      "renorm",
-                                              "sum_to_size", "linalg_vector_norm"};
-  if (name.starts_with("aten::")) name.remove_prefix(6);
-  const bool listed = std::find(std::begin(full), std::end(full), name) != std::end(full);
-  return listed ? CastPolicy::full : CastPolicy::promote;
-}
-
-bool is_half(DataType type) { return type == DataType::fp16 || type == DataType::bf16; }
-bool is_float(DataType type) { return type == DataType::fp32 || is_half(type); }
+bool is_autocast_type(DataType type) { return type == DataType::fp32 || is_half(type); }
 
 BackwardIndex::BackwardIndex(const Dataflow& flow) {
   std::unordered_map<std::int64_t, std::uint32_t> last;

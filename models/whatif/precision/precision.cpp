@@ -50,7 +50,7 @@ Precision detect(const Step& step, const Dataflow& flow) {
   Duration product{}, tf32{};
   Tf32Names names_known;
   for (const FlowOp& op : flow.ops) {
-    if (cast_policy(op.kind, {}) != CastPolicy::lower || op.input_count == 0) continue;
+    if (op.row->autocast != CastPolicy::lower || op.input_count == 0) continue;
     const DataType type = factor_type(flow, op);
     Duration sum{};
     for (const std::uint32_t w : flow.works_of(op)) sum += step.plan.works[w].duration;
@@ -131,7 +131,7 @@ Step with_precision(Step step, Precision to, const GpuArch& gpu, const Precision
   const TypeChange change = type_change(step.trace, flow, r.from, to);
   const auto scaler = gradient_scaler(step, flow);
   if (to != Precision::amp) forget_scaler_wait(flow, scaler, step);
-  const double gradients = gradient_elements(step, flow);
+  const double gradients = gradient_elements(flow);
   const double before_us = gpu_us(step);
   const AddedHost added = added_host(step, host);
   StepEdit edit(std::move(step), host.launch_call_us);

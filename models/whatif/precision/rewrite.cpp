@@ -64,7 +64,7 @@ void PrecisionRewrite::run() {
 
 DataType PrecisionRewrite::read_type(std::uint32_t index, std::uint32_t tensor) const {
   const DataType type = change_.tensors[tensor];
-  if (!is_float(type) || !is_float(change_.ops[index])) return type;
+  if (!is_autocast_type(type) || !is_autocast_type(change_.ops[index])) return type;
   const FlowOp& op = flow_.ops[index];
   const bool norm = op.kind == FlowKind::batch_norm || op.kind == FlowKind::batch_norm_backward;
   if (op.phase == FlowPhase::backward && !norm) return change_.ops[index];
@@ -107,8 +107,9 @@ void PrecisionRewrite::retype(std::uint32_t index) {
   if (op.phase == FlowPhase::other || op.work_count == 0) return;
   if (needs_matmul(op, from, to)) {
     matmul(op, from, to);
-  } else if (from == to || !is_float(from) || !is_float(to)) {
-    if (is_float(from)) memory(index, c_.law.floor_us);  // an operand may still have another type
+  } else if (from == to || !is_autocast_type(from) || !is_autocast_type(to)) {
+    if (is_autocast_type(from))
+      memory(index, c_.law.floor_us);  // an operand may still have another type
     return;
   } else {
     switch (op.kind) {
@@ -129,7 +130,7 @@ void PrecisionRewrite::retype_operands(std::uint32_t index, DataType from, DataT
   const FlowOp& op = flow_.ops[index];
   Operands operands = operands_of(edit_.step().trace, op.op);
   for (const FlowUse& use : flow_.inputs_of(op)) {
-    if (!is_float(flow_.tensors[use.tensor].type)) continue;
+    if (!is_autocast_type(flow_.tensors[use.tensor].type)) continue;
     const DataType type = read_type(index, use.tensor);
     for (std::size_t i = 0; i < operands.tensors.shapes.size(); ++i) {
       if (operands.tensors.arguments[i] == use.argument) operands.tensors.shapes[i].type = type;
@@ -163,8 +164,7 @@ void PrecisionRewrite::matmul(const FlowOp& op, DataType from, DataType to) {
   }
   double predicted_us = std::max(c_.law.matmul_floor_us, time.time_us);
   // Many small products are bound by their loads, which tensor cores do not make slower.
-  const bool batched = op_name(op.op).find("bmm") != std::string_view::npos;
-  if (batched && is_half(to)) predicted_us = std::min(predicted_us, us(main));
+  if (op.row->is(batched) && is_half(to)) predicted_us = std::min(predicted_us, us(main));
   set_time(main, predicted_us);
   switched_us_ += predicted_us;
   const Tile tile{time.tile_m > 0 ? time.tile_m : 128, time.tile_n > 0 ? time.tile_n : 128};
@@ -233,7 +233,8 @@ void PrecisionRewrite::memory(std::uint32_t index, double floor_us) {
   for (const FlowUse& use : flow_.inputs_of(op)) add(use.tensor, read_type(index, use.tensor));
   for (const std::uint32_t t : flow_.outputs_of(op)) {
     const DataType made = flow_.tensors[t].type;
-    add(t, is_float(made) && is_float(change_.ops[index]) ? change_.ops[index] : made);
+    add(t,
+        is_autocast_type(made) && is_autocast_type(change_.ops[index]) ? change_.ops[index] : made);
   }
   const bool mixed_before = op.kind == FlowKind::pointwise && was_half && was_full &&
                             change_.old_ops[index] == DataType::fp32;

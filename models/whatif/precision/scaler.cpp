@@ -70,14 +70,14 @@ void insert_verdict(const Dataflow& flow, const Backward& range, const HostModel
 
 }  // namespace
 
-double gradient_elements(const Step& step, const Dataflow& flow) {
+double gradient_elements(const Dataflow& flow) {
   double sum = 0;
   std::unordered_set<std::int64_t> weights;  // sizes of the factors of products
   for (const FlowOp& op : flow.ops) {
     const bool layer = op.kind == FlowKind::matmul || op.kind == FlowKind::convolution ||
                        op.kind == FlowKind::row_norm || op.kind == FlowKind::batch_norm;
-    const bool batched = op_name(step, op).find("bmm") != std::string_view::npos;
-    if (op.phase != FlowPhase::forward || !layer || batched) continue;
+    if (op.phase != FlowPhase::forward || !layer) continue;
+    if (op.row->is(batched)) continue;
     const auto inputs = flow.inputs_of(op);
     const std::uint8_t activation = op.kind == FlowKind::matmul && inputs.size() >= 3 ? 1 : 0;
     for (const FlowUse& use : inputs) {
@@ -90,8 +90,7 @@ double gradient_elements(const Step& step, const Dataflow& flow) {
   // Tables: dense gradients, or the rows of sparse ones. One that is a layer's weight too counts
   // once.
   for (const FlowOp& op : flow.ops) {
-    const bool table = op.kind == FlowKind::gather ||
-                       op_name(step, op).find("embedding") != std::string_view::npos;
+    const bool table = op.kind == FlowKind::gather || op.row->layer == Layer::embedding;
     if (op.phase != FlowPhase::backward || !table) continue;
     for (const std::uint32_t t : flow.outputs_of(op)) {
       const std::int64_t n = flow.tensors[t].elements;
@@ -143,7 +142,7 @@ std::vector<std::uint32_t> gradient_scaler(const Step& step, const Dataflow& flo
     if (op_name(step, flow.ops[i]).find("_amp_foreach") != std::string_view::npos) last_check = i;
   }
   if (last_check == no_row) return ops;
-  bool waits = false;  // whether the verdict was fetched
+  bool fetched = false;  // the verdict
   for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
     const FlowOp& op = flow.ops[i];
     const std::string_view name = op_name(step, op);
@@ -152,8 +151,8 @@ std::vector<std::uint32_t> gradient_scaler(const Step& step, const Dataflow& flo
                              name == "aten::mul" && scalar;
     const bool prepares =
         op.phase != FlowPhase::backward && i > range.last && i < last_check && scalar;
-    const bool fetches = !waits && i > last_check && name == "aten::_local_scalar_dense";
-    waits |= fetches;
+    const bool fetches = !fetched && i > last_check && op.row->is(waits);
+    fetched |= fetches;
     if (name.find("_amp_") != name.npos || scales_loss || prepares || fetches) ops.push_back(i);
   }
   return ops;

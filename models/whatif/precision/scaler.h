@@ -26,6 +26,6 @@ void remove_gradient_scaler(const Dataflow& flow, const std::vector<std::uint32_
 void forget_scaler_wait(const Dataflow& flow, const std::vector<std::uint32_t>& ops, Step& step);
 
 /// Elements of the gradients of all parameters, from the forward pass.
-double gradient_elements(const Step& step, const Dataflow& flow);
+double gradient_elements(const Dataflow& flow);
 
 }  // namespace tandem

@@ -32,7 +32,8 @@ DataType promoted(const Dataflow& flow, const FlowOp& op, const std::vector<Data
   const bool first_only = op.kind == K::batch_norm || op.kind == K::batch_norm_backward;
   for (const FlowUse& use : flow.inputs_of(op)) {
     const DataType type = types[use.tensor];
-    if (!is_float(type) || (flow.tensors[use.tensor].elements <= 1 && widest != DataType::unknown))
+    if (!is_autocast_type(type) ||
+        (flow.tensors[use.tensor].elements <= 1 && widest != DataType::unknown))
       continue;
     if (widest == DataType::unknown) {
       widest = type;
@@ -47,10 +48,10 @@ DataType promoted(const Dataflow& flow, const FlowOp& op, const std::vector<Data
 
 DataType traced_type(const Dataflow& flow, const FlowOp& op) {
   for (const std::uint32_t t : flow.outputs_of(op)) {
-    if (is_float(flow.tensors[t].type)) return flow.tensors[t].type;
+    if (is_autocast_type(flow.tensors[t].type)) return flow.tensors[t].type;
   }
   for (const FlowUse& use : flow.inputs_of(op)) {
-    if (is_float(flow.tensors[use.tensor].type)) return flow.tensors[use.tensor].type;
+    if (is_autocast_type(flow.tensors[use.tensor].type)) return flow.tensors[use.tensor].type;
   }
   return DataType::unknown;
 }
@@ -60,7 +61,7 @@ TypeChange unchanged(const Dataflow& flow) {
   for (const FlowTensor& t : flow.tensors) change.tensors.push_back(t.type);
   for (const FlowOp& op : flow.ops) {
     change.ops.push_back(traced_type(flow, op));
-    change.policies.push_back(cast_policy(op.kind, {}));
+    change.policies.push_back(CastPolicy::promote);
   }
   change.old_ops = change.ops;
   change.mixed.assign(flow.ops.size(), false);
@@ -113,10 +114,10 @@ class Autocast {
       case CastPolicy::promote: break;
     }
     if (type == DataType::unknown) type = change_.ops[i];
-    const bool in_place = op_name(op).ends_with('_') && op.input_count > 0;
+    const bool in_place = is_in_place(op_name(op)) && op.input_count > 0;
     if (policy == CastPolicy::promote && in_place && op.kind != K::cast) {
       const DataType own = change_.tensors[flow_.inputs_of(op)[0].tensor];
-      if (is_float(own)) type = own;
+      if (is_autocast_type(own)) type = own;
     }
     if (policy == CastPolicy::promote) {
       change_.mixed[i] = mixed;
@@ -163,9 +164,9 @@ class Autocast {
       const StringId id = trace_.ops.name[r];
       const std::string_view name = id.valid() ? trace_.strings.get(id) : std::string_view{};
       if (!name.starts_with("aten::")) continue;
-      if (cast_policy(flow_kind(name), {}) == CastPolicy::lower) return CastPolicy::lower;
+      if (cast_policy(name) == CastPolicy::lower) return CastPolicy::lower;
     }
-    return cast_policy(op.kind, op_name(op));
+    return cast_policy(op_name(op));
   }
 
   /// Type of a tensor of `elements` that may be a part of one made shortly before, or be made of
@@ -178,7 +179,7 @@ class Autocast {
       if (flow_.ops[k].phase != phase) continue;
       for (const std::uint32_t t : flow_.outputs_of(flow_.ops[k])) {
         const std::int64_t n = flow_.tensors[t].elements;
-        if (n <= 0 || !is_float(change_.tensors[t])) continue;
+        if (n <= 0 || !is_autocast_type(change_.tensors[t])) continue;
         const std::int64_t large = std::max(n, elements), small = std::min(n, elements);
         if (large % small == 0 && large / small <= parts) return change_.tensors[t];
       }
@@ -189,8 +190,7 @@ class Autocast {
   /// Activations that no operation of the step makes.
   void resolve_parts(std::uint32_t i, const FlowOp& op) {
     const auto inputs = flow_.inputs_of(op);
-    const bool batched =
-        op.kind == K::attention || op_name(op).find("bmm") != std::string_view::npos;
+    const bool many = op.kind == K::attention || op.row->is(batched);
     for (const FlowUse& use : inputs) {
       const FlowTensor& tensor = flow_.tensors[use.tensor];
       if (tensor.producer != no_row || tensor.type != DataType::fp32 || tensor.elements <= 1)
@@ -199,7 +199,7 @@ class Autocast {
         change_.tensors[use.tensor] = half_;
         continue;
       }
-      if (!batched && use.argument != activation_argument(op, inputs.size())) continue;
+      if (!many && use.argument != activation_argument(op, inputs.size())) continue;
       const DataType type = nearby(i, tensor.elements);
       if (is_half(type)) change_.tensors[use.tensor] = type;
     }
@@ -208,7 +208,7 @@ class Autocast {
   void set_outputs(std::uint32_t i, const FlowOp& op, DataType type) {
     change_.ops[i] = type;
     for (const std::uint32_t t : flow_.outputs_of(op)) {
-      if (is_float(flow_.tensors[t].type)) change_.tensors[t] = type;
+      if (is_autocast_type(flow_.tensors[t].type)) change_.tensors[t] = type;
     }
   }
 
@@ -218,8 +218,8 @@ class Autocast {
     for (std::uint32_t t = tensor; flow_.tensors[t].producer != no_row;) {
       const FlowOp& maker = flow_.ops[flow_.tensors[t].producer];
       const auto inputs = flow_.inputs_of(maker);
-      const bool layer = maker.kind == K::matmul && maker.phase == FlowPhase::forward &&
-                         op_name(maker).find("bmm") == std::string_view::npos;
+      const bool layer =
+          maker.kind == K::matmul && maker.phase == FlowPhase::forward && !maker.row->is(batched);
       if (!layer) return t;
       const std::size_t at = inputs.size() >= 3 ? 1 : 0;
       const std::uint32_t read = inputs[at].tensor;
@@ -234,11 +234,11 @@ class Autocast {
     if (op.kind == K::attention) return;
     const auto inputs = flow_.inputs_of(op);
     std::size_t floats = 0;
-    for (const FlowUse& use : inputs) floats += is_float(change_.tensors[use.tensor]);
+    for (const FlowUse& use : inputs) floats += is_autocast_type(change_.tensors[use.tensor]);
     for (const FlowUse& use : inputs) {
       const std::uint32_t t = op.kind == K::matmul ? shared_input(use.tensor) : use.tensor;
       const DataType from = change_.tensors[t];
-      if (!is_float(from) || from == type) continue;
+      if (!is_autocast_type(from) || from == type) continue;
       const FlowTensor& tensor = flow_.tensors[t];
       // Parameters of norms stay in FP32; so do their kernels.
       if (type == DataType::fp32 && tensor.producer == no_row) continue;
@@ -321,7 +321,8 @@ bool is_precision_cast(const Dataflow& flow, const FlowOp& op) {
   if (inputs.empty() || outputs.empty()) return false;
   const DataType from = flow.tensors[inputs[0].tensor].type;
   const DataType to = flow.tensors[outputs[0]].type;
-  return is_float(from) && is_float(to) && from != to && (is_half(from) || is_half(to));
+  return is_autocast_type(from) && is_autocast_type(to) && from != to &&
+         (is_half(from) || is_half(to));
 }
 
 }  // namespace

@@ -7,21 +7,14 @@
 #include <utility>
 #include <vector>
 
+#include "models/ops/op_table.h"
 #include "models/step/dataflow.h"
+#include "sim/core/data_type.h"
 
 namespace tandem {
 
-/// What autocast does to an operation.
-enum class CastPolicy : std::uint8_t {
-  lower,    // runs in 16 bits: matrix products, convolutions, attention
-  full,     // runs in FP32: norms over rows, softmax, losses
-  promote,  // runs in the widest type of its operands
-};
-CastPolicy cast_policy(FlowKind kind, std::string_view name);
-
-/// FP32, FP16 or BF16.
-bool is_float(DataType type);
-bool is_half(DataType type);
+/// FP32, FP16 and BF16: what autocast exchanges. It leaves FP64 alone.
+bool is_autocast_type(DataType type);
 
 struct PlannedCast {
   std::uint32_t op = 0;  // index of Dataflow::ops that it stands next to

@@ -7,8 +7,8 @@
 #include <filesystem>
 
 #include "models/step/energy_works.h"
+#include "models/step/op_nesting.h"
 #include "sim/core/error.h"
-#include "sim/metrics/attribution.h"
 #include "sim/trace/import.h"
 #include "sim/trace/source/stored_name.h"
 #include "validation/compare/measured_energy.h"
@@ -47,9 +47,9 @@ void read_trace(const std::string& path, const GpuCatalogue& gpus, bool shapes, 
     throw InputError(path, "deviceProperties", trace.devices[0].name, "a GPU of configs/gpus");
   }
   capture.links = link_trace(trace);
-  CallOps ops = ops_of_calls(trace);
-  if (!shapes) std::fill(ops.innermost.begin(), ops.innermost.end(), no_row);
-  capture.launches = std::make_unique<TraceLaunches>(trace, capture.links, ops.innermost);
+  OpNesting ops = nest_ops(trace, capture.links);
+  if (!shapes) std::fill(ops.of_call.begin(), ops.of_call.end(), no_row);
+  capture.launches = std::make_unique<TraceLaunches>(trace, capture.links, ops.of_call);
   for (const StepWindow& step : capture.links.steps) {
     capture.steps.push_back(activities_of_step(trace, capture.links, step));
   }

@@ -12,7 +12,7 @@
 #include "models/kernel/classify/classify.h"
 #include "models/kernel/counters/cost_model.h"
 #include "models/step/launches.h"
-#include "sim/metrics/attribution.h"
+#include "models/step/op_nesting.h"
 #include "sim/trace/import.h"
 
 namespace tandem {
@@ -34,8 +34,8 @@ const GpuArch& gpu_of(const Trace& trace, const GpuCatalogue& gpus) {
 
 Coverage coverage_of(const Trace& trace, const GpuArch& gpu, const CostConstants& costs) {
   const Links links = link_trace(trace);
-  const CallOps ops = ops_of_calls(trace);
-  const TraceLaunches launches(trace, links, ops.innermost);
+  const OpNesting ops = nest_ops(trace, links);
+  const TraceLaunches launches(trace, links, ops.of_call);
   CostCache cache(gpu, costs, CacheState::cold);
   Coverage out;
   for (std::uint32_t a = 0; a < trace.activities.size(); ++a) {

@@ -13,9 +13,9 @@
 
 #include "models/kernel/work/work.h"
 #include "models/step/launches.h"
+#include "models/step/op_nesting.h"
 #include "sim/counters/match.h"
 #include "sim/counters/utilization.h"
-#include "sim/metrics/attribution.h"
 #include "sim/trace/import.h"
 #include "sim/trace/importers/kineto/operands.h"
 
@@ -81,8 +81,8 @@ void print_row(const std::string& key, const KernelLaunch& l) {
 void print_trace(const std::string& path) {
   const Trace trace = import_trace(path);
   const Links links = link_trace(trace);
-  const CallOps ops = ops_of_calls(trace);
-  const TraceLaunches launches(trace, links, ops.innermost);
+  const OpNesting ops = nest_ops(trace, links);
+  const TraceLaunches launches(trace, links, ops.of_call);
   const StepWindow& step = links.steps.back();
   std::vector<std::pair<TimePoint, std::uint32_t>> rows;
   for (std::uint32_t a = 0; a < trace.activities.size(); ++a) {
@@ -114,8 +114,8 @@ void print_counters(const CounterValues& values) {
 void print_capture(const std::string& path, const std::string& report_path) {
   const Trace trace = import_trace(path);
   const Links links = link_trace(trace);
-  const CallOps ops = ops_of_calls(trace);
-  const TraceLaunches launches(trace, links, ops.innermost);
+  const OpNesting ops = nest_ops(trace, links);
+  const TraceLaunches launches(trace, links, ops.of_call);
   const CounterReport report = read_counter_report(report_path);
   const StepMatch match = match_best_step(trace, links, report);
   for (std::size_t i = 0; i < match.kernels.size(); ++i) {

@@ -18,9 +18,9 @@
 #include "models/kernel/classify/classify.h"
 #include "models/kernel/counters/cost_model.h"
 #include "models/step/launches.h"
+#include "models/step/op_nesting.h"
 #include "sim/counters/match.h"
 #include "sim/counters/utilization.h"
-#include "sim/metrics/attribution.h"
 #include "sim/trace/import.h"
 #include "sim/trace/source/stored_name.h"
 
@@ -111,7 +111,7 @@ Score score_capture(const std::string& name, const Options& options, const GpuCa
                     const CostConstants& costs, std::ofstream& kernels) {
   const Trace trace = import_trace(find_stored(options.data + "/traces/" + name + ".json").value());
   const Links links = link_trace(trace);
-  const CallOps ops = ops_of_calls(trace);
+  const OpNesting ops = nest_ops(trace, links);
   const CounterReport report =
       read_counter_report(find_stored(options.data + "/counters/" + name + ".csv").value());
   const StepMatch match = match_best_step(trace, links, report);
@@ -120,7 +120,7 @@ Score score_capture(const std::string& name, const Options& options, const GpuCa
   const GpuArch& gpu = *device.gpu;
   const bool keep = options.shapes != "drop";
   const std::vector<std::uint32_t> none(trace.calls.size(), no_row);
-  const TraceLaunches launches(trace, links, keep ? ops.innermost : none);
+  const TraceLaunches launches(trace, links, keep ? ops.of_call : none);
   CostCache cache(gpu, costs, CacheState::cold);
   Score score;
   score.name = name;

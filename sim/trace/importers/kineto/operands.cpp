@@ -4,8 +4,8 @@
 #include <charconv>
 #include <optional>
 #include <span>
-#include <utility>
 
+#include "sim/core/data_type.h"
 #include "sim/core/error.h"
 #include "sim/trace/json/token.h"
 
@@ -14,19 +14,6 @@ namespace {
 
 /// Texts that have been seen are forgotten beyond this; one that comes again is parsed again.
 constexpr std::size_t most_text_bytes = std::size_t{16} << 20;
-
-constexpr std::pair<std::string_view, DataType> type_names[] = {
-    {"float", DataType::fp32},
-    {"c10::Half", DataType::fp16},
-    {"c10::BFloat16", DataType::bf16},
-    {"double", DataType::fp64},
-    {"long int", DataType::int64},
-    {"long", DataType::int64},
-    {"int", DataType::int32},
-    {"unsigned char", DataType::int8},
-    {"signed char", DataType::int8},
-    {"bool", DataType::boolean},
-    {"c10::complex<float>", DataType::fp64}};
 
 using Integers = std::span<const std::int64_t>;
 
@@ -165,7 +152,7 @@ OpTensors tensors_of(const IntegerLists& sizes, const IntegerLists& steps,
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const std::size_t argument = sizes.arguments[i];
     const std::string_view name = argument < types.size() ? unquote(types[argument]) : "";
-    const DataType type = parse_type(name);
+    const DataType type = parse_framework_type(name);
     const Integers size = sizes.list(i);
     if (size.empty() && type == DataType::unknown) {  // a scalar, or a list without shapes
       out.lists_without_shapes |= is_list(name);
@@ -228,13 +215,6 @@ std::vector<Argument> arguments_of(const std::vector<std::string_view>& tokens) 
 }
 
 }  // namespace
-
-DataType parse_type(std::string_view name) {
-  for (const auto& [text, type] : type_names) {
-    if (text == name) return type;
-  }
-  return DataType::unknown;
-}
 
 Operands parse_operands(const OperandTexts& texts) {
   const IntegerLists sizes = read_lists(texts.dims, "Input Dims");

@@ -25,9 +25,6 @@ struct OperandTexts {
 /// writes.
 Operands parse_operands(const OperandTexts& texts);
 
-/// Type as the profiler names it, e.g. "c10::Half".
-DataType parse_type(std::string_view name);
-
 /// Parses each distinct text once, and interns what it says.
 class OperandReader {
  public:

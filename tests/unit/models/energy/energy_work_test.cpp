@@ -9,7 +9,7 @@
 #include "models/energy/energy_config.h"
 #include "models/kernel/classify/classify.h"
 #include "models/step/energy_works.h"
-#include "sim/metrics/attribution.h"
+#include "models/step/op_nesting.h"
 #include "sim/trace/import.h"
 #include "tests/source_dir/source_dir.h"
 
@@ -195,8 +195,8 @@ TEST(EnergyWork, StepOfACapture) {
       "/validation/captures/h200_2026-11-20_fit/traces/resnet50-train-amp-eager-b32.json.zst";
   const Trace trace = import_trace(stem);
   const Links links = link_trace(trace);
-  const CallOps ops = ops_of_calls(trace);
-  const TraceLaunches launches(trace, links, ops.innermost);
+  const OpNesting ops = nest_ops(trace, links);
+  const TraceLaunches launches(trace, links, ops.of_call);
   const auto rows = activities_of_step(trace, links, links.steps.at(0));
   const CostConstants costs = CostConstants::load(root + "/configs/kernels/costs.json");
   const auto works =

@@ -22,19 +22,6 @@ std::uint32_t maker_of(const Dataflow& flow, std::size_t op, std::uint8_t argume
   return no_row;
 }
 
-TEST(FlowKind, FollowsTheNameOfTheOperation) {
-  EXPECT_EQ(flow_kind("aten::addmm"), FlowKind::matmul);
-  EXPECT_EQ(flow_kind("aten::cudnn_convolution"), FlowKind::convolution);
-  EXPECT_EQ(flow_kind("aten::convolution_backward"), FlowKind::convolution_backward);
-  EXPECT_EQ(flow_kind("aten::cudnn_batch_norm_backward"), FlowKind::batch_norm_backward);
-  EXPECT_EQ(flow_kind("aten::native_layer_norm"), FlowKind::row_norm);
-  EXPECT_EQ(flow_kind("aten::_cudnn_attention_backward"), FlowKind::attention_backward);
-  EXPECT_EQ(flow_kind("aten::_embedding_bag"), FlowKind::other);
-  EXPECT_EQ(flow_kind("aten::_foreach_mul_"), FlowKind::optimizer);
-  EXPECT_EQ(flow_kind("aten::clamp_min_"), FlowKind::pointwise);
-  EXPECT_EQ(flow_kind("an operation of tomorrow"), FlowKind::pointwise);
-}
-
 TEST(Dataflow, BindsOperandsToTheLatestTensorOfTheirSizeAndType) {
   FlowMaker m;
   m.op("aten::copy_", "[[8,16],[8,16],[]]", R"(["c10::Half","float","Scalar"])");

@@ -117,10 +117,10 @@ TEST(PrecisionTypes, AutocastCastsWhatProductsReadAndSoftmax) {
 }
 
 TEST(PrecisionTypes, PoliciesFollowTheFrameworksLists) {
-  EXPECT_EQ(cast_policy(FlowKind::matmul, "aten::mm"), CastPolicy::lower);
-  EXPECT_EQ(cast_policy(FlowKind::softmax, "aten::_softmax"), CastPolicy::full);
-  EXPECT_EQ(cast_policy(FlowKind::pointwise, "aten::pow"), CastPolicy::full);
-  EXPECT_EQ(cast_policy(FlowKind::pointwise, "aten::mul"), CastPolicy::promote);
+  EXPECT_EQ(cast_policy("aten::mm"), CastPolicy::lower);
+  EXPECT_EQ(cast_policy("aten::_softmax"), CastPolicy::full);
+  EXPECT_EQ(cast_policy("aten::pow"), CastPolicy::full);
+  EXPECT_EQ(cast_policy("aten::mul"), CastPolicy::promote);
 }
 
 TEST(PrecisionKernels, BodiesScaleAboveTheFloor) {

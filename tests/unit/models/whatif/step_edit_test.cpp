@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "models/step/op_nesting.h"
 #include "models/whatif/edit/step_edges.h"
 #include "sim/engine/engine.h"
 #include "sim/predict/predict.h"
@@ -112,9 +113,10 @@ TEST(StepEdit, GivesWhatItAddsAnOperationACallAndALink) {
   const std::uint32_t call = after.links.call_of_activity[activity];
   ASSERT_NE(call, no_row);
   EXPECT_EQ(after.plan.items[after.plan.works[2].item].source, call);
-  const CallOps ops = ops_of_calls(after.trace);
-  EXPECT_EQ(after.trace.strings.get(after.trace.ops.name[ops.innermost[call]]), "aten::_to_copy");
-  EXPECT_EQ(after.trace.strings.get(after.trace.ops.name[ops.outermost[call]]), "aten::op");
+  const OpNesting ops = nest_ops(after.trace, after.links);
+  EXPECT_EQ(after.trace.strings.get(after.trace.ops.name[ops.of_call[call]]), "aten::_to_copy");
+  EXPECT_EQ(after.trace.strings.get(after.trace.ops.name[ops.parent[ops.of_call[call]]]),
+            "aten::op");
   EXPECT_EQ(after.traced_activity[activity], no_row);
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "models/step/attribution.h"
 #include "sim/counters/match.h"
 #include "sim/counters/step_kernels.h"
 #include "sim/counters/utilization.h"
@@ -175,9 +176,9 @@ TEST(MatchReport, WritesTextTableAndJson) {
   const Steps steps({"abcd"});
   const CounterReport counters = report_of("abx");
   const StepMatch m = match(steps, counters);
-  const Attribution attribution(steps.maker.trace, steps.links);
+  const Attribution names = attribute(steps.maker.trace, steps.links);
   const MatchReport report =
-      make_match_report(steps.maker.trace, steps.links, attribution, counters, m);
+      make_match_report(steps.maker.trace, steps.links, {names.op, names.layer}, counters, m);
   const std::string text = match_summary_text(report);
   EXPECT_NE(text.find("2 of 4 kernels (50.0 %)"), std::string::npos) << text;
   EXPECT_NE(text.find("kernel_d"), std::string::npos);

@@ -197,7 +197,6 @@ TEST(SummarizePath, MergesByKindAndNameLongestFirst) {
   m.launch(70, 5, 2);
   m.kernel(20, 30, 1);
   m.kernel(80, 5, 2);
-  const Links links = link_trace(m.trace);
   const std::vector<PathLink> path{
       {PathKind::host, 0, at_us(0), at_us(10)},
       {PathKind::call, 0, at_us(10), at_us(15)},
@@ -207,7 +206,8 @@ TEST(SummarizePath, MergesByKindAndNameLongestFirst) {
       {PathKind::host, 1, at_us(70), at_us(75)},
       {PathKind::call, no_index, at_us(75), at_us(80)},
   };
-  const auto shares = summarize_path(m.trace, Attribution(m.trace, links), path);
+  const std::vector<std::string_view> op_of_call{"aten::conv2d", ""};
+  const auto shares = summarize_path(m.trace, op_of_call, path);
   ASSERT_EQ(shares.size(), 6u);
   EXPECT_EQ(shares[0].kind, "kernel");
   EXPECT_EQ(shares[0].name, "gemm");
@@ -230,8 +230,7 @@ TEST(SummarizePath, MergesByKindAndNameLongestFirst) {
 TEST(SummarizePath, OfNothingIsNothing) {
   test::TraceMaker m;
   m.kernel(0, 1, -1);
-  const Links links = link_trace(m.trace);
-  EXPECT_TRUE(summarize_path(m.trace, Attribution(m.trace, links), {}).empty());
+  EXPECT_TRUE(summarize_path(m.trace, {}, {}).empty());
 }
 
 }  // namespace

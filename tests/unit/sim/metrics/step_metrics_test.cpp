@@ -141,92 +141,26 @@ TEST(QueueDepth, GraphNodesAndPreloadedWorkDoNotQueue) {
 }
 
 TEST(TimeShares, SumByNameLongestFirst) {
-  TraceMaker m;
-  m.op("aten::conv2d", 0, 25);
-  m.op("aten::relu", 30, 20);
-  m.launch(10, 5, 1);
-  m.launch(20, 5, 2);
-  m.launch(40, 5, 3);
-  m.kernel(20, 10, 1, 0, "conv");
-  m.kernel(30, 5, 2, 0, "helper");
-  m.kernel(50, 30, 3, 0, "helper");
-  const Links links = link_trace(m.trace);
   PlanBuilder b;
   b.launch(0, 1, {.us = 10});
   b.launch(0, 1, {.us = 5});
   b.launch(0, 1, {.us = 30});
   for (std::uint32_t w = 0; w < 3; ++w) b.plan.works[w].source = w;
-  const Attribution a(m.trace, links);
-  const auto kernels = time_shares(m.trace, b.plan, a, GroupBy::kernel);
+  const std::vector<std::string_view> names{"conv", "helper", "helper"};
+  const auto kernels = time_shares(b.plan, names);
   ASSERT_EQ(kernels.size(), 2u);
   EXPECT_EQ(kernels[0].name, "helper");
   EXPECT_EQ(kernels[0].count, 2);
-  EXPECT_DOUBLE_EQ(kernels[0].time_us, 35);
+  EXPECT_DOUBLE_EQ(kernels[0].time_us, 35);  // 5 + 30
   EXPECT_DOUBLE_EQ(kernels[0].share, 35.0 / 45);
-  const auto ops = time_shares(m.trace, b.plan, a, GroupBy::op);
-  ASSERT_EQ(ops.size(), 2u);
-  EXPECT_EQ(ops[0].name, "aten::relu");
-  EXPECT_DOUBLE_EQ(ops[1].time_us, 15);
-  const auto layers = time_shares(m.trace, b.plan, a, GroupBy::layer);
-  EXPECT_EQ(layers[0].name, "pointwise");
-  EXPECT_EQ(layers[1].name, "convolution");
+  EXPECT_DOUBLE_EQ(kernels[1].time_us, 10);
 }
 
 TEST(TimeShares, OfEqualTimesTheNameDecides) {
-  TraceMaker m;
-  m.kernel(0, 5, -1, 0, "b");
-  m.kernel(10, 5, -1, 0, "a");
-  const Links links = link_trace(m.trace);
   PlanBuilder b;
   for (std::uint32_t w = 0; w < 2; ++w) b.plan.works[b.add_work({.us = 5}, no_index)].source = w;
-  const auto shares = time_shares(m.trace, b.plan, Attribution(m.trace, links), GroupBy::kernel);
-  EXPECT_EQ(shares[0].name, "a");
-}
-
-std::optional<std::int64_t> batch_of(std::string_view op, std::string_view dims) {
-  TraceMaker m;
-  m.op(op, 10, 5, 0, dims);
-  m.kernel(20, 5, -1);
-  return batch_size(m.trace, link_trace(m.trace));
-}
-
-TEST(BatchSize, IsTheLeadingDimensionOfTheInput) {
-  EXPECT_EQ(batch_of("aten::conv2d", "[[32,3,224,224],[64,3,7,7],[]]"), 32);
-  EXPECT_EQ(batch_of("aten::linear", "[[16,128,768],[768,768]]"), 16);
-  EXPECT_EQ(batch_of("aten::addmm", "[[768],[16,768],[768,768]]"), 16);  // the bias comes first
-  EXPECT_EQ(batch_of("aten::embedding", "[[30522,768],[8,128]]"), 8);    // the table comes first
-}
-
-TEST(BatchSize, IsUnknownWithoutShapesOrLayers) {
-  EXPECT_EQ(batch_of("aten::conv2d", ""), std::nullopt);
-  EXPECT_EQ(batch_of("aten::conv2d", "[[],[64,3,7,7]]"), std::nullopt);
-  EXPECT_EQ(batch_of("aten::addmm", "[[768]]"), std::nullopt);
-  EXPECT_EQ(batch_of("aten::conv2d", "[[-1,3]]"), std::nullopt);
-  EXPECT_EQ(batch_of("aten::conv2d", "[[0,3]]"), std::nullopt);
-  EXPECT_EQ(batch_of("aten::relu", "[[32,3]]"), std::nullopt);
-}
-
-TEST(BatchSize, IsUnknownWhereACompilerMergedItWithOtherDimensions) {
-  for (const bool compiled : {false, true}) {
-    TraceMaker m;
-    m.step(0, 0, 100);
-    if (compiled) m.op("Torch-Compiled Region: 0/0", 1, 50);
-    m.op("aten::addmm", 5, 10, 0, "[[768],[2048,768],[768,768]]");
-    m.launch(6, 2, 1);
-    m.kernel(20, 5, 1);
-    const auto batch = batch_size(m.trace, link_trace(m.trace));
-    EXPECT_EQ(batch.has_value(), !compiled);
-  }
-}
-
-TEST(BatchSize, TakesTheFirstLayerOfTheFirstStep) {
-  TraceMaker m;
-  m.op("aten::conv2d", 10, 5, 0, "[[99,3]]");  // before the step
-  m.op("aten::linear", 300, 5, 0, "[[7,3]]");
-  m.op("aten::conv2d", 200, 5, 0, "[[32,3]]");
-  m.step(3, 100, 400);
-  m.kernel(210, 5, -1);
-  EXPECT_EQ(batch_size(m.trace, link_trace(m.trace)), 32);
+  const std::vector<std::string_view> names{"b", "a"};
+  EXPECT_EQ(time_shares(b.plan, names)[0].name, "a");
 }
 
 TEST(Fidelity, SpansEndWithTheLastWorkOfTheStep) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "models/step/attribution.h"
 #include "sim/engine/engine.h"
 #include "tests/unit/plan_for_tests.h"
 #include "tests/unit/trace_for_tests.h"
@@ -132,7 +133,8 @@ constexpr std::string_view csv_head =
 TEST(KernelsCsv, HasOneQuotedRowPerPieceOfWork) {
   const SmallRun run;
   const SimulatedRun measured{run.m.trace, run.b.plan, run.timeline};
-  const Attribution attribution(run.m.trace, run.links);
+  const Attribution a = attribute(run.m.trace, run.links);
+  const WorkNames attribution{a.op, a.layer};
   const std::vector<KernelTable> tables{{"traced", measured, attribution, {}, {}}};
   std::ostringstream out;
   write_kernels_csv(out, run.m.trace, {}, tables);
@@ -148,7 +150,8 @@ TEST(KernelsCsv, HasOneQuotedRowPerPieceOfWork) {
 TEST(KernelsCsv, ShowsWhatAKernelUsesOfTheGpu) {
   const SmallRun run;
   const SimulatedRun measured{run.m.trace, run.b.plan, run.timeline};
-  const Attribution attribution(run.m.trace, run.links);
+  const Attribution a = attribute(run.m.trace, run.links);
+  const WorkNames attribution{a.op, a.layer};
   // 10 SMs of 4 SMSPs at 1000 MHz for 10 us: 400,000 SMSP cycles; 16 warps at most.
   const GpuScale gpu{10, 4, 16, 1000, 100, 400, 1};
   WorkCounters c;

@@ -1,4 +1,4 @@
-#include "sim/metrics/attribution.h"
+#include "models/step/attribution.h"
 
 #include <gtest/gtest.h>
 
@@ -8,47 +8,6 @@ namespace tandem {
 namespace {
 
 using test::TraceMaker;
-
-TEST(OpsOfCalls, NestsByTimeOnTheThreadOfTheCall) {
-  TraceMaker m;
-  const auto outer = m.op("outer", 0, 100);
-  const auto inner = m.op("inner", 10, 40);
-  m.op("other thread", 0, 1000, 1);
-  const auto before = m.call("cudaLaunchKernel", 5, 1);
-  const auto within = m.call("cudaLaunchKernel", 20, 1);
-  const auto at_end = m.call("cudaLaunchKernel", 50, 1);  // inner has just ended
-  const auto after = m.call("cudaLaunchKernel", 100, 1);
-  const auto elsewhere = m.call("cudaLaunchKernel", 20, 1, -1, 2);
-  const CallOps ops = ops_of_calls(m.trace);
-  EXPECT_EQ(ops.innermost[before], outer);
-  EXPECT_EQ(ops.innermost[within], inner);
-  EXPECT_EQ(ops.outermost[within], outer);
-  EXPECT_EQ(ops.innermost[at_end], outer);
-  EXPECT_EQ(ops.innermost[after], no_row);
-  EXPECT_EQ(ops.outermost[after], no_row);
-  EXPECT_EQ(ops.innermost[elsewhere], no_row);
-}
-
-TEST(OpsOfCalls, OfTwoThatBeginTogetherTheLongerIsTheParent) {
-  TraceMaker m;
-  const auto child = m.op("child", 0, 10);
-  const auto parent = m.op("parent", 0, 50);
-  const auto call = m.call("cudaLaunchKernel", 0, 1);
-  const CallOps ops = ops_of_calls(m.trace);
-  EXPECT_EQ(ops.innermost[call], child);
-  EXPECT_EQ(ops.outermost[call], parent);
-}
-
-TEST(OpsOfCalls, DoesNotNeedRowsInOrderOfTime) {
-  TraceMaker m;
-  const auto late = m.call("cudaLaunchKernel", 120, 1);
-  const auto early = m.call("cudaLaunchKernel", 20, 1);
-  const auto second = m.op("second", 100, 50);
-  const auto first = m.op("first", 0, 50);
-  const CallOps ops = ops_of_calls(m.trace);
-  EXPECT_EQ(ops.innermost[late], second);
-  EXPECT_EQ(ops.innermost[early], first);
-}
 
 /// What a kernel launched in `outer` > `inner` is called.
 struct Named {
@@ -62,8 +21,8 @@ Named name(std::string_view outer, std::string_view inner, std::string_view kern
   m.launch(10, 5, 1);
   m.kernel(20, 5, 1, 0, kernel);
   const Links links = link_trace(m.trace);
-  const Attribution a(m.trace, links);
-  return {std::string(a.op(0)), std::string(a.layer(0))};
+  const Attribution a = attribute(m.trace, links);
+  return {std::string(a.op[0]), std::string(a.layer[0])};
 }
 
 TEST(Attribution, OpIsTheOutermostWithoutTheEnginePrefix) {
@@ -92,7 +51,7 @@ TEST(Attribution, CopiesAreCopiesWhateverTheOperation) {
   m.call("cudaMemcpyAsync", 10, 5, 1);
   m.activity(ActivityKind::memcpy, "Memcpy HtoD", 20, 5, 1);
   const Links links = link_trace(m.trace);
-  EXPECT_EQ(Attribution(m.trace, links).layer(0), "copy");
+  EXPECT_EQ(attribute(m.trace, links).layer[0], "copy");
 }
 
 TEST(Attribution, WorkWithoutItsCallIsFoundByExternalId) {
@@ -104,9 +63,9 @@ TEST(Attribution, WorkWithoutItsCallIsFoundByExternalId) {
   m.kernel(30, 5, 998);
   m.trace.activities.external_id[1] = 1234;
   const Links links = link_trace(m.trace);
-  const Attribution a(m.trace, links);
-  EXPECT_EQ(a.op(0), "aten::conv2d");
-  EXPECT_EQ(a.op(1), "(no operation)");
+  const Attribution a = attribute(m.trace, links);
+  EXPECT_EQ(a.op[0], "aten::conv2d");
+  EXPECT_EQ(a.op[1], "(no operation)");
 }
 
 TEST(Attribution, OfACallIsEmptyOutsideOperations) {
@@ -116,10 +75,9 @@ TEST(Attribution, OfACallIsEmptyOutsideOperations) {
   const auto after = m.launch(60, 5, 2);
   m.kernel(20, 5, 1);
   const Links links = link_trace(m.trace);
-  const Attribution a(m.trace, links);
-  EXPECT_EQ(a.op_of_call(within), "aten::conv2d");
-  EXPECT_EQ(a.op_of_call(after), "");
-  EXPECT_EQ(a.op_of_call(no_row), "");
+  const Attribution a = attribute(m.trace, links);
+  EXPECT_EQ(a.op_of_call[within], "aten::conv2d");
+  EXPECT_EQ(a.op_of_call[after], "");
 }
 
 }  // namespace

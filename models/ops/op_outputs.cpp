@@ -1,0 +1,319 @@
+#include "models/ops/op_outputs.h"
+
+#include <algorithm>
+#include <array>
+
+#include "sim/core/data_type.h"
+
+namespace tandem {
+namespace {
+
+using Arguments = std::span<const Argument>;
+using Integers = std::vector<std::int64_t>;
+
+struct Call {
+  const OpRow& row;
+  const OpTensors& operands;
+  Arguments arguments;
+
+  const TensorShape* at(std::size_t position) const { return operands.at(position); }
+  const TensorShape* at(ArgumentName a) const {
+    return row.arguments.has(a) ? operands.at(row.arguments.at(a)) : nullptr;
+  }
+  /// Integers of an argument; none if the operation has no such argument or it is not recorded.
+  std::span<const std::int64_t> integers(std::size_t position) const {
+    if (position >= arguments.size()) return {};
+    return integers_of(arguments[position]);
+  }
+  std::span<const std::int64_t> integers(ArgumentName a) const {
+    return integers(row.arguments.at(a));
+  }
+  bool recorded(std::size_t position) const {
+    return position < arguments.size() &&
+           !std::holds_alternative<std::monostate>(arguments[position]);
+  }
+  bool recorded(ArgumentName a) const { return recorded(row.arguments.at(a)); }
+  bool is_true(std::size_t position) const {
+    return position < arguments.size() && arguments[position] == Argument(true);
+  }
+};
+
+OutputShape of_dims(std::span<const std::int64_t> dims, DataType type) {
+  OutputShape out;
+  if (dims.size() > out.shape.dims.size()) return {false, {.type = type}};
+  out.known = true;
+  out.shape.type = type;
+  out.shape.rank = static_cast<std::uint8_t>(dims.size());
+  std::copy(dims.begin(), dims.end(), out.shape.dims.begin());
+  return out;
+}
+
+Integers dims_of(const TensorShape& t) { return {t.dims.begin(), t.dims.begin() + t.rank}; }
+
+OutputShape like(const TensorShape* t) {
+  return t == nullptr ? OutputShape{} : of_dims(dims_of(*t), t->type);
+}
+OutputShape unshaped(const TensorShape* t) {
+  return {false, {.type = t == nullptr ? DataType::unknown : t->type}};
+}
+OutputShape with_type(OutputShape out, DataType type) {
+  out.shape.type = type;
+  return out;
+}
+
+std::int64_t entry(std::span<const std::int64_t> values, std::size_t i, std::int64_t fallback) {
+  return values.empty() ? fallback : values[std::min(i, values.size() - 1)];
+}
+
+std::int64_t windows(std::int64_t size, std::int64_t kernel, std::int64_t stride, std::int64_t pad,
+                     std::int64_t dilation) {
+  const std::int64_t span = dilation * (kernel - 1) + 1;
+  return size + 2 * pad < span || stride < 1 ? 0 : (size + 2 * pad - span) / stride + 1;
+}
+
+/// Windows of size `kernel` over the spatial dimensions of `x`, with `channels` results each.
+OutputShape window_output(const Call& c, const TensorShape& x, std::int64_t channels,
+                          std::span<const std::int64_t> kernel) {
+  const auto stride = c.integers(ArgumentName::stride), pad = c.integers(ArgumentName::padding),
+             dilation = c.integers(ArgumentName::dilation);
+  Integers dims = dims_of(x);
+  dims[1] = channels;
+  for (std::size_t i = 2; i < dims.size(); ++i) {
+    const std::int64_t size = entry(kernel, i - 2, 1);
+    dims[i] = windows(dims[i], size, entry(stride, i - 2, size), entry(pad, i - 2, 0),
+                      entry(dilation, i - 2, 1));
+  }
+  return of_dims(dims, x.type);
+}
+
+OutputShape convolution_output(const Call& c) {
+  const TensorShape *x = c.at(ArgumentName::input), *w = c.at(ArgumentName::weight);
+  if (x == nullptr || w == nullptr || x->rank < 3) return {};
+  const bool known = c.recorded(ArgumentName::stride) && c.recorded(ArgumentName::padding);
+  if (!known || c.is_true(c.row.arguments.at(ArgumentName::transposed))) return unshaped(x);
+  return window_output(c, *x, w->dims[0], Integers(w->dims.begin() + 2, w->dims.begin() + w->rank));
+}
+
+OutputShape pooling_output(const Call& c) {
+  const TensorShape* x = c.at(0);
+  if (x == nullptr || x->rank < 3) return {};
+  const auto kernel = c.integers(ArgumentName::kernel);
+  return kernel.empty() ? unshaped(x) : window_output(c, *x, x->dims[1], kernel);
+}
+
+OutputShape adaptive_output(const Call& c) {
+  const TensorShape* x = c.at(0);
+  if (x == nullptr || x->rank < 3) return {};
+  const auto size = c.integers(ArgumentName::kernel);
+  if (size.empty()) return unshaped(x);
+  Integers dims = dims_of(*x);
+  for (std::size_t i = 2; i < dims.size(); ++i) dims[i] = entry(size, i - 2, 1);
+  return of_dims(dims, x->type);
+}
+
+/// Elements left after a sum over the dimensions that the arguments list; all without a list. The
+/// argument behind the list says whether the dimensions stay, of size 1.
+OutputShape reduction_output(const Call& c) {
+  const TensorShape* x = c.at(0);
+  if (x == nullptr) return {};
+  if (c.arguments.empty()) return unshaped(x);
+  const std::size_t position = c.row.arguments.at(ArgumentName::dims);
+  const auto list = c.integers(ArgumentName::dims);
+  const bool keep = c.is_true(position + 1);
+  Integers dims = dims_of(*x);
+  std::vector<bool> reduced(dims.size(), list.empty());
+  for (const std::int64_t d : list) {
+    const std::int64_t at = d < 0 ? d + x->rank : d;
+    if (at >= 0 && at < x->rank) reduced[static_cast<std::size_t>(at)] = true;
+  }
+  Integers left;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (!reduced[i]) left.push_back(dims[i]);
+    if (reduced[i] && keep) left.push_back(1);
+  }
+  return of_dims(left, x->type);
+}
+
+/// [..., m, k] x [..., k, n]; a layer's weight is stored as [n, k].
+OutputShape product_output(const Call& c) {
+  const bool layer = is_layer_product(c.row);
+  const TensorShape* a = c.at(layer ? ArgumentName::input : ArgumentName::left);
+  const TensorShape* b = c.at(layer ? ArgumentName::weight : ArgumentName::right);
+  if (a == nullptr || b == nullptr || a->rank == 0 || b->rank == 0) return {};
+  const TensorShape& longer = b->rank > a->rank ? *b : *a;
+  Integers dims(longer.dims.begin(), longer.dims.begin() + std::max(0, longer.rank - 2));
+  if (a->rank > 1) dims.push_back(a->dims[a->rank - 2U]);
+  if (b->rank > 1) dims.push_back(b->dims[b->rank - (layer ? 2U : 1U)]);
+  return of_dims(dims, a->type);
+}
+
+/// Rows of a table that an index picks, along the dimension of argument 1 if the index is further
+/// behind.
+OutputShape rows_output(const Call& c) {
+  const TensorShape *table = c.at(0), *index = c.at(ArgumentName::index);
+  if (table == nullptr || index == nullptr) return unshaped(table);
+  if (table->rank < 2) return of_dims(dims_of(*index), table->type);
+  const bool has_dim = c.row.arguments.at(ArgumentName::index) == 2;
+  std::int64_t dim = has_dim ? entry(c.integers(1), 0, 0) : 0;
+  if (dim < 0) dim += table->rank;
+  Integers dims = dims_of(*table);
+  if (dim < 0 || dim >= table->rank) return unshaped(table);
+  const auto at = dims.erase(dims.begin() + dim);
+  dims.insert(at, index->dims.begin(), index->dims.begin() + index->rank);
+  return of_dims(dims, table->type);
+}
+
+/// The table that gradients of rows are added to; how many rows it has stands among the arguments.
+OutputShape table_output(const Call& c) {
+  const TensorShape* grad = c.at(0);
+  if (grad == nullptr || grad->rank == 0) return like(grad);
+  const auto rows = c.integers(ArgumentName::rows);
+  if (rows.empty()) return like(grad);
+  return of_dims(std::array{rows[0], grad->dims[grad->rank - 1U]}, grad->type);
+}
+
+/// Sizes of `dims` and of `other`, aligned at the last dimension; a size of 1 gives way.
+void broadcast(Integers& dims, const TensorShape& other) {
+  if (dims.size() < other.rank) dims.insert(dims.begin(), other.rank - dims.size(), 1);
+  const std::size_t first = dims.size() - other.rank;
+  for (std::size_t i = 0; i < other.rank; ++i) {
+    if (dims[first + i] == 1) dims[first + i] = other.dims[i];
+  }
+}
+
+/// The wider of two types; floating ones are wider than integers, those than truth values. A tensor
+/// without dimensions only counts if its kind of number is wider.
+DataType promoted(std::span<const TensorShape> operands) {
+  const auto kind = [](DataType t) {
+    return t == DataType::unknown ? 0 : t == DataType::boolean ? 1 : is_floating(t) ? 3 : 2;
+  };
+  const TensorShape* best = nullptr;
+  for (const TensorShape& t : operands) {
+    if (best == nullptr || kind(t.type) > kind(best->type)) {
+      best = &t;
+    } else if (kind(t.type) == kind(best->type)) {
+      const bool wider = element_bytes(t.type) > element_bytes(best->type);
+      if ((t.rank > 0) == (best->rank > 0) ? wider : t.rank > 0) best = &t;
+    }
+  }
+  return best == nullptr ? DataType::unknown : best->type;
+}
+
+/// Among equals the widest floating type.
+OutputShape largest(const OpTensors& in) {
+  const TensorShape* best = nullptr;
+  for (const TensorShape& t : in.shapes) {
+    if (best == nullptr || t.elements() > best->elements()) {
+      best = &t;
+    } else if (t.elements() == best->elements() && is_floating(t.type)) {
+      const bool wider = element_bytes(t.type) > element_bytes(best->type);
+      if (!is_floating(best->type) || wider) best = &t;
+    }
+  }
+  return like(best);
+}
+
+OutputShape widest(const OpTensors& in) {
+  if (in.shapes.empty()) return {};
+  Integers dims;
+  for (const TensorShape& t : in.shapes) broadcast(dims, t);
+  return of_dims(dims, promoted(in.shapes));
+}
+
+/// The operands of a list, one behind the other along the dimension of argument 1.
+OutputShape joined(const Call& c) {
+  const TensorShape* first = c.at(0);
+  if (first == nullptr) return {};
+  std::int64_t dim = entry(c.integers(1), 0, 0);
+  if (dim < 0) dim += first->rank;
+  if (dim < 0 || dim >= first->rank) return unshaped(first);
+  Integers dims = dims_of(*first);
+  dims[static_cast<std::size_t>(dim)] = 0;
+  for (const TensorShape& t : c.operands.shapes) {
+    dims[static_cast<std::size_t>(dim)] += t.dims[static_cast<std::size_t>(dim)];
+  }
+  return of_dims(dims, first->type);
+}
+
+/// Index tensors broadcast to each other. Where the trace does not tell their types, some may be
+/// missing from the list; masks pick as many as are set.
+OutputShape indexed(const Call& c) {
+  const TensorShape* x = c.at(0);
+  Integers dims;
+  std::size_t indices = 0;
+  for (std::size_t i = 0; i < c.operands.shapes.size(); ++i) {
+    if (c.operands.arguments[i] != 1) continue;
+    const TensorShape& t = c.operands.shapes[i];
+    if (t.type != DataType::int64 && t.type != DataType::int32) return unshaped(x);
+    broadcast(dims, t);
+    ++indices;
+  }
+  if (x == nullptr || indices == 0 || indices > x->rank) return unshaped(x);
+  dims.insert(dims.end(), x->dims.begin() + indices, x->dims.begin() + x->rank);
+  return of_dims(dims, x->type);
+}
+
+OutputShape sized(const Call& c) {
+  const TensorShape* x = c.at(0);
+  return x != nullptr && c.recorded(1) ? of_dims(c.integers(1), x->type) : unshaped(x);
+}
+
+OutputShape running(const TensorShape* x) {
+  const OutputShape out = like(x);
+  return x == nullptr || is_floating(x->type) ? out : with_type(out, DataType::int64);
+}
+
+/// Operands that the forward operation read: a gradient for each.
+std::vector<OutputShape> gradients(const Call& c) {
+  std::vector<OutputShape> out;
+  for (std::size_t i = 0; i < 16; ++i) {
+    if (contains(c.row.arguments.saved_inputs, i)) out.push_back(like(c.at(i)));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<OutputShape> output_shapes(const OpRow& row, std::string_view name, const OpTensors& in,
+                                       Arguments arguments) {
+  const Call c{row, in, arguments};
+  switch (row.output) {
+    case OutputRule::none: return {};
+    case OutputRule::same: return {like(c.at(0))};
+    case OutputRule::widest: return {is_in_place(name) ? like(c.at(0)) : widest(in)};
+    case OutputRule::comparison:
+      return {with_type(is_in_place(name) ? like(c.at(0)) : widest(in), DataType::boolean)};
+    case OutputRule::largest: return {is_in_place(name) ? like(c.at(0)) : largest(in)};
+    case OutputRule::joined: return {joined(c)};
+    case OutputRule::running: return {running(c.at(0))};
+    case OutputRule::sizes: return {sized(c)};
+    case OutputRule::indexed: return {indexed(c)};
+    case OutputRule::masked: return {like(c.at(0)), with_type(like(c.at(0)), DataType::boolean)};
+    case OutputRule::channels: {
+      const TensorShape* x = c.at(0);
+      if (x == nullptr || x->rank < 2) return {unshaped(x)};
+      return {of_dims(std::array{x->dims[1]}, x->type)};
+    }
+    case OutputRule::gradients: return gradients(c);
+    case OutputRule::norm_gradients: {
+      const OutputShape weight = like(c.at(ArgumentName::weight));
+      return {like(c.at(ArgumentName::input)), weight, weight};
+    }
+    case OutputRule::product: return {product_output(c)};
+    case OutputRule::convolution: return {convolution_output(c)};
+    case OutputRule::pooling: return {pooling_output(c)};
+    case OutputRule::adaptive_pooling: return {adaptive_output(c)};
+    case OutputRule::reduction: return {reduction_output(c)};
+    case OutputRule::rows: return {rows_output(c)};
+    case OutputRule::elements: {
+      const TensorShape *table = c.at(0), *index = c.at(ArgumentName::index);
+      if (table == nullptr || index == nullptr) return {unshaped(table)};
+      return {with_type(like(index), table->type)};
+    }
+    case OutputRule::table: return {table_output(c)};
+    case OutputRule::type_only: return {unshaped(c.at(0))};
+  }
+  return {};
+}
+
+}  // namespace tandem

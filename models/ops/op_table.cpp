@@ -1,0 +1,336 @@
+#include "models/ops/op_table.h"
+
+namespace tandem {
+namespace {
+
+using K = OpKind;
+using L = Layer;
+using O = OutputRule;
+constexpr CastPolicy lower = CastPolicy::lower, full = CastPolicy::full,
+                     promote = CastPolicy::promote;
+
+// names | kind, layer, autocast, outputs | arguments | flags, backward
+constexpr OpRow rows[] = {
+    // Optimizers and gradient scaling: operands are lists, whose shapes are not recorded.
+    {"_foreach_* _fused_adam* _fused_sgd* _fused_adagrad* _amp_*",  //
+     K::optimizer, L::optimizer, promote, O::none, arguments("")},
+
+    // Attention.
+    {"scaled_dot_product_attention", K::attention, L::attention, lower, O::same,
+     arguments("query key value tensor - causal ...")},
+    {"_scaled_dot_product_flash_attention", K::attention, L::attention, lower, O::same,
+     arguments("query key value - causal ...")},
+    {"_scaled_dot_product_cudnn_attention _scaled_dot_product_efficient_attention", K::attention,
+     L::attention, lower, O::same, arguments("query key value tensor - - causal ...")},
+    {"_scaled_dot_product_attention_math _scaled_dot_product_flash_attention_for_cpu "
+     "_native_multi_head_attention customflash::custom_flash_aligned",
+     K::attention, L::attention, lower, O::same, arguments("query key value ...")},
+    {"_flash_attention_forward", K::attention, L::attention, lower, O::same,
+     arguments("query key value tensor tensor - - - causal ..."), length_first},
+    {"_efficient_attention_forward", K::attention, L::attention, lower, O::same,
+     arguments("query key value tensor tensor tensor - - - causal ..."), length_first},
+    {"_cudnn_attention_forward", K::attention, L::attention, lower, O::same,
+     arguments("query key value tensor tensor tensor - - - - causal ...")},
+    {"_flash_attention_backward", K::attention_backward, L::attention, lower, O::gradients,
+     arguments("grad saved_query saved_key saved_value result result tensor tensor - - - causal "
+               "..."),
+     length_first, true},
+    {"_efficient_attention_backward", K::attention_backward, L::attention, lower, O::gradients,
+     arguments("grad saved_query saved_key saved_value tensor result tensor tensor - - tensor - "
+               "tensor tensor causal ..."),
+     length_first, true},
+    {"_cudnn_attention_backward", K::attention_backward, L::attention, lower, O::gradients,
+     arguments("grad saved_query saved_key saved_value result result tensor tensor tensor tensor "
+               "tensor - - - causal ..."),
+     0, true},
+    {"_scaled_dot_product_flash_attention_backward _scaled_dot_product_cudnn_attention_backward "
+     "_scaled_dot_product_flash_attention_for_cpu_backward",
+     K::attention_backward, L::attention, lower, O::gradients,
+     arguments("grad saved_query saved_key saved_value result result ..."), 0, true},
+    {"_scaled_dot_product_efficient_attention_backward", K::attention_backward, L::attention, lower,
+     O::gradients, arguments("grad saved_query saved_key saved_value tensor result result ..."), 0,
+     true},
+
+    // Convolutions.
+    {"conv1d conv2d conv3d cudnn_convolution_relu", K::convolution, L::convolution, lower,
+     O::convolution, arguments("input weight weight stride padding dilation groups")},
+    {"conv_transpose1d conv_transpose2d conv_transpose3d", K::convolution, L::convolution, lower,
+     O::type_only, arguments("input weight weight stride padding - groups dilation"),
+     transposed_convolution},
+    {"convolution _convolution", K::convolution, L::convolution, lower, O::convolution,
+     arguments("input weight weight stride padding dilation transposed - groups")},
+    {"cudnn_convolution", K::convolution, L::convolution, lower, O::convolution,
+     arguments("input weight padding stride dilation groups")},
+    {"cudnn_convolution_add_relu", K::convolution, L::convolution, lower, O::convolution,
+     arguments("input weight tensor - weight stride padding dilation groups")},
+    {"cudnn_convolution_transpose", K::convolution, L::convolution, lower, O::type_only,
+     arguments("input weight padding - stride dilation groups"), transposed_convolution},
+    {"_conv_depthwise2d conv_depthwise3d", K::convolution, L::convolution, lower, O::convolution,
+     arguments("input weight - weight stride padding dilation")},
+    {"convolution_backward", K::convolution_backward, L::convolution, lower, O::gradients,
+     arguments("grad saved saved_weight - stride padding dilation transposed - groups"), 0, true},
+    {"_conv_depthwise2d_backward", K::convolution_backward, L::convolution, lower, O::gradients,
+     arguments("grad saved saved_weight - stride padding dilation"), 0, true},
+    {"cudnn_convolution_backward", K::convolution_backward, L::convolution, lower, O::gradients,
+     arguments("saved grad saved_weight padding stride dilation groups"), 0, true},
+    {"cudnn_convolution_backward_input", K::convolution_backward, L::convolution, lower,
+     O::type_only, arguments("- grad saved_weight padding stride dilation groups"), 0, true},
+    {"cudnn_convolution_backward_weight", K::convolution_backward, L::convolution, lower,
+     O::type_only, arguments("- grad saved padding stride dilation groups"), 0, true},
+
+    // Norms.
+    {"batch_norm _batch_norm_impl_index native_batch_norm cudnn_batch_norm instance_norm "
+     "_native_batch_norm_legit _native_batch_norm_legit_no_training _batch_norm_with_update "
+     "batch_norm_elemt",
+     K::batch_norm, L::batch_norm, promote, O::same,
+     arguments("input parameter parameter parameter parameter")},
+    {"batch_norm_stats batch_norm_collect_statistics batch_norm_update_stats", K::batch_norm,
+     L::batch_norm, promote, O::channels, arguments("input")},
+    {"cudnn_batch_norm_backward", K::batch_norm_backward, L::batch_norm, promote, O::norm_gradients,
+     arguments("saved grad parameter parameter parameter parameter parameter"), 0, true},
+    {"native_batch_norm_backward batch_norm_backward batch_norm_backward_elemt "
+     "batch_norm_backward_reduce",
+     K::batch_norm_backward, L::batch_norm, promote, O::norm_gradients,
+     arguments("grad saved parameter parameter parameter parameter parameter"), 0, true},
+    {"layer_norm native_layer_norm", K::row_norm, L::layer_norm, full, O::same,
+     arguments("input - parameter parameter")},
+    {"rms_norm _fused_rms_norm", K::row_norm, L::layer_norm, full, O::same,
+     arguments("input - parameter")},
+    {"group_norm", K::row_norm, L::group_norm, full, O::same,
+     arguments("input - parameter parameter")},
+    {"native_group_norm", K::row_norm, L::group_norm, full, O::same,
+     arguments("input parameter parameter")},
+    {"native_layer_norm_backward", K::row_norm_backward, L::layer_norm, promote, O::norm_gradients,
+     arguments("grad saved - fixed fixed parameter parameter"), 0, true},
+    {"_fused_rms_norm_backward", K::row_norm_backward, L::layer_norm, promote, O::gradients,
+     arguments("grad saved - fixed saved_weight"), 0, true},
+    {"native_group_norm_backward", K::row_norm_backward, L::group_norm, promote, O::norm_gradients,
+     arguments("grad saved fixed fixed parameter"), 0, true},
+    {"softmax log_softmax _softmax _log_softmax _safe_softmax", K::softmax, L::softmax, full,
+     O::same, arguments("input dims")},
+    {"_softmax_backward_data _log_softmax_backward_data", K::softmax_backward, L::softmax, promote,
+     O::same, arguments("grad result ..."), 0, true},
+
+    // Pooling.
+    {"max_pool1d max_pool2d max_pool3d max_pool2d_with_indices max_pool3d_with_indices", K::pooling,
+     L::pooling, promote, O::pooling, arguments("input kernel stride padding dilation")},
+    {"avg_pool1d avg_pool2d avg_pool3d", K::pooling, L::pooling, promote, O::pooling,
+     arguments("input kernel stride padding")},
+    {"adaptive_avg_pool1d adaptive_avg_pool2d _adaptive_avg_pool2d adaptive_max_pool2d", K::pooling,
+     L::pooling, promote, O::adaptive_pooling, arguments("input kernel")},
+    {"max_pool2d_with_indices_backward max_pool3d_with_indices_backward", K::pooling_backward,
+     L::pooling, promote, O::gradients,
+     arguments("grad saved kernel stride padding dilation - result"), 0, true},
+    {"avg_pool2d_backward _adaptive_avg_pool2d_backward", K::pooling_backward, L::pooling, promote,
+     O::gradients, arguments("grad saved kernel stride padding"), 0, true},
+
+    // Rows of tables.
+    {"embedding", K::gather, L::embedding, promote, O::rows, arguments("parameter index")},
+    {"embedding_bag _embedding_bag _embedding_bag_forward_only", K::other, L::embedding, promote,
+     O::largest, arguments("parameter index index")},
+    {"_embedding_bag_backward _embedding_bag_sparse_backward _embedding_bag_dense_backward",
+     K::other, L::embedding, promote, O::largest, arguments("fixed fixed fixed"), 0, true},
+    {"embedding_backward embedding_sparse_backward", K::scatter, L::embedding, promote, O::none,
+     arguments("grad fixed rows"), 0, true},
+    {"embedding_dense_backward", K::scatter, L::embedding, promote, O::table,
+     arguments("grad fixed rows"), 0, true},
+    {"fbgemm::split_embedding_* fbgemm::dense_embedding_* "
+     "fbgemm::permute_pooled_embs*",
+     K::other, L::embedding, promote, O::none, arguments("fixed")},
+    {"fbgemm::permute_2D_sparse_data fbgemm::block_bucketize_sparse_features "
+     "fbgemm::bounds_check_indices fbgemm::asynchronous_complete_cumsum",
+     K::other, L::index, promote, O::none, arguments("fixed")},
+    {"index_select", K::gather, L::index, promote, O::rows, arguments("fixed - index")},
+    {"gather", K::gather, L::index, promote, O::elements, arguments("fixed - index - output"),
+     per_element},
+    {"index", K::gather, L::index, promote, O::indexed, arguments("tensor ...")},
+    {"scatter scatter_add scatter_reduce", K::scatter, L::around, promote, O::same,
+     arguments("tensor ..."), per_element},
+    {"index_put _index_put_impl index_copy index_fill", K::scatter, L::index, promote, O::same,
+     arguments("tensor ...")},
+    {"index_add", K::scatter, L::index, promote, O::same, arguments("tensor ..."), adds_rows},
+
+    // Recurrent layers.
+    {"_cudnn_rnn", K::recurrent, L::rnn, lower, O::largest,
+     arguments("input weight - weight state tensor mode ...")},
+    {"_cudnn_rnn_backward", K::recurrent, L::rnn, lower, O::largest,
+     arguments("input weight - weight state tensor tensor tensor tensor tensor mode ..."), 0, true},
+    {"_thnn_fused_lstm_cell _thnn_fused_gru_cell", K::recurrent, L::rnn, lower, O::largest,
+     arguments("input input tensor parameter parameter")},
+    {"_thnn_fused_lstm_cell_backward _thnn_fused_lstm_cell_backward_impl "
+     "_thnn_fused_gru_cell_backward",
+     K::recurrent, L::rnn, lower, O::largest, arguments("..."), 0, true},
+    // The cells and cuDNN's operation inside choose their type, not the layer.
+    {"lstm gru rnn_tanh rnn_relu lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell", K::recurrent,
+     L::rnn, promote, O::largest, arguments("...")},
+
+    // Losses.
+    {"cross_entropy_loss nll_loss nll_loss_nd nll_loss_forward nll_loss2d nll_loss2d_forward "
+     "mse_loss l1_loss smooth_l1_loss huber_loss binary_cross_entropy kl_div cosine_embedding_loss "
+     "binary_cross_entropy_with_logits",
+     K::loss, L::loss, full, O::none, arguments("input input ...")},
+    {"nll_loss_backward nll_loss2d_backward mse_loss_backward smooth_l1_loss_backward "
+     "huber_loss_backward binary_cross_entropy_backward",
+     K::loss, L::loss, full, O::none, arguments("grad input input ..."), 0, true},
+
+    {"dropout native_dropout", K::dropout, L::dropout, promote, O::masked, arguments("input")},
+    {"native_dropout_backward", K::dropout, L::dropout, promote, O::same, arguments("grad result"),
+     0, true},
+
+    // Matrix products.
+    {"mm mv dot", K::matmul, L::linear, lower, O::product, arguments("left right ...")},
+    {"addmm addmv _addmm_activation", K::matmul, L::linear, lower, O::product,
+     arguments("weight left right_weight ...")},
+    {"bmm", K::matmul, L::linear, lower, O::product, arguments("left right ..."), batched},
+    {"baddbmm addbmm", K::matmul, L::linear, lower, O::product, arguments("tensor left right ..."),
+     batched},
+    {"matmul", K::matmul, L::linear, lower, O::product, arguments("left right ..."), batched},
+    {"linear", K::matmul, L::linear, lower, O::product, arguments("input weight weight ...")},
+    {"einsum", K::matmul, L::around, promote, O::none, arguments("...")},
+
+    // Copies and constants.
+    {"copy_", K::cast, L::copy, promote, O::same, arguments("fixed tensor")},
+    {"clone contiguous", K::cast, L::copy, promote, O::same, arguments("tensor")},
+    {"_to_copy", K::cast, L::copy, promote, O::same, arguments("tensor"), converts},
+    {"to", K::view, L::around, promote, O::same, arguments("tensor"), converts},
+    {"fill_ zero_ zeros zeros_like full full_like arange", K::fill, L::around, promote, O::same,
+     arguments("")},
+    {"new_zeros new_full new_ones", K::fill, L::around, promote, O::sizes, arguments("fixed")},
+    {"ones ones_like scalar_tensor", K::fill, L::around, promote, O::same, arguments("")},
+    {"cat", K::pointwise, L::copy, promote, O::joined, arguments("tensor -")},
+
+    // Reductions and what else leaves less than it reads.
+    {"sum", K::reduction, L::around, full, O::reduction, arguments("input dims")},
+    {"prod", K::pointwise, L::around, full, O::widest, arguments("tensor ...")},
+    {"norm linalg_vector_norm", K::reduction, L::around, full, O::reduction,
+     arguments("input - dims")},
+    {"mean", K::reduction, L::around, promote, O::reduction, arguments("input dims")},
+    {"var var_mean amax max", K::reduction, L::around, promote, O::reduction,
+     arguments("input dims")},
+    {"all any min", K::pointwise, L::around, promote, O::widest, arguments("tensor ...")},
+    {"_local_scalar_dense nonzero", K::other, L::around, promote, O::largest, arguments("tensor"),
+     waits},
+    {"item is_nonzero", K::scope, L::around, promote, O::none, arguments("tensor"), waits},
+    {"torchvision::nms", K::other, L::around, promote, O::none, arguments("tensor ...")},
+    {"sort argsort topk unique unique2 _unique2 unique_dim unique_consecutive", K::other, L::around,
+     promote, O::largest, arguments("tensor")},
+    {"cumsum", K::other, L::around, full, O::running, arguments("tensor")},
+    {"record_stream", K::other, L::around, promote, O::none, arguments("")},
+
+    // Pointwise operations of backward passes.
+    {"threshold_backward", K::pointwise, L::around, promote, O::widest,
+     arguments("grad result ..."), 0, true},
+    {"tanh_backward sigmoid_backward", K::pointwise, L::around, promote, O::widest,
+     arguments("grad result ..."), arithmetic, true},
+    {"gelu_backward silu_backward mish_backward softplus_backward log_sigmoid_backward",
+     K::pointwise, L::around, promote, O::widest, arguments("grad saved ..."), arithmetic, true},
+    // The form in place, which networks use, keeps its result.
+    {"hardtanh_backward", K::pointwise, L::around, promote, O::widest, arguments("grad result ..."),
+     arithmetic, true},
+    {"hardswish_backward hardsigmoid_backward leaky_relu_backward elu_backward "
+     "upsample_nearest2d_backward upsample_bilinear2d_backward",
+     K::pointwise, L::around, promote, O::widest, arguments("grad saved ..."), 0, true},
+    {"select_backward slice_backward", K::pointwise, L::around, promote, O::sizes,
+     arguments("grad"), 0, true},
+    {"value_selecting_reduction_backward", K::pointwise, L::around, promote, O::widest,
+     arguments("grad saved ..."), 0, true},
+
+    // Pointwise operations.
+    {"relu clamp_min", K::pointwise, L::around, promote, O::widest, arguments("input ...")},
+    {"gelu", K::pointwise, L::around, promote, O::widest, arguments("input ..."), arithmetic},
+    {"silu mish sigmoid tanh erf log_sigmoid log_sigmoid_forward", K::pointwise, L::around, promote,
+     O::widest, arguments("tensor ..."), arithmetic},
+    {"hardtanh", K::pointwise, L::around, promote, O::widest, arguments("tensor ..."), arithmetic},
+    {"exp expm1 log log10 log1p log2 softplus", K::pointwise, L::around, full, O::widest,
+     arguments("tensor ..."), arithmetic},
+    {"pow reciprocal rsqrt cumprod cdist dist acos asin cosh sinh tan erfinv renorm sum_to_size",
+     K::pointwise, L::around, full, O::widest, arguments("tensor ...")},
+    {"add", K::pointwise, L::around, promote, O::widest, arguments("tensor ..."), adds_gradients},
+    {"sub rsub mul div divide neg abs sgn sign sqrt square sin cos atan2 remainder fmod floor "
+     "ceil round addcdiv addcmul lerp clamp clamp_max hardswish hardsigmoid leaky_relu elu "
+     "relu6 glu maximum minimum where masked_fill bitwise_and bitwise_or bitwise_xor bitwise_not "
+     "__and__ __or__ __xor__ __iand__ __ior__ __ixor__ floor_divide tril triu bernoulli random "
+     "uniform normal exponential rand randint randn rand_like randn_like randperm roll stack _cat "
+     "constant_pad_nd pad upsample_bilinear2d upsample_nearest2d diff flip nan_to_num lift "
+     "grid_sampler_2d repeat repeat_interleave im2col col2im",
+     K::pointwise, L::around, promote, O::widest, arguments("tensor ...")},
+    {"eq ne lt le gt ge isnan logical_not", K::pointwise, L::around, promote, O::comparison,
+     arguments("tensor ...")},
+    {"logical_and logical_or logical_xor isfinite isinf isclose", K::pointwise, L::around, promote,
+     O::widest, arguments("tensor ...")},
+
+    // No device work.
+    {"view view_as reshape _reshape_alias _unsafe_view expand expand_as t numpy_T transpose "
+     "permute "
+     "movedim squeeze unsqueeze flatten unflatten select slice narrow split split_with_sizes chunk "
+     "unbind alias detach as_strided conj resolve_conj resolve_neg "
+     "broadcast_tensors inductor::_reinterpret_tensor",
+     K::view, L::around, promote, O::same, arguments("tensor ...")},
+    {"empty empty_like empty_strided new_empty new_empty_strided resize_ resize_as_ set_ "
+     "is_pinned pin_memory _pin_memory result_type lift_fresh cudnn_is_acceptable is_coalesced "
+     "_nnz "
+     "sparse_dim values _values indices _indices _sparse_coo_tensor_unsafe "
+     "_sparse_coo_tensor_with_dims_and_tensors _has_compatible_shallow_copy_type concat "
+     "flatten_dense_tensors unflatten_dense_tensors _nested_tensor_from_tensor_list "
+     "ViewNestedFromBuffer",
+     K::view, L::around, promote, O::none, arguments("")},
+
+    // Ranks.
+    {"c10d::* All2All_* ReduceScatter* AllGather* record_param_comms", K::collective, L::collective,
+     promote, O::none, arguments("...")},
+
+    // Code of compilers: each name is a kernel of its own.
+    {"triton_* fusion* loop_* input_* cudnn-conv* command_buffer* gemm_fusion* wrapped_* "
+     "CompiledFunction* Torch-Compiled*",
+     K::generated, L::around, promote, O::largest, arguments("tensor ...")},
+
+    // Ranges that hold operations.
+    {"Optimizer.*", K::scope, L::optimizer, promote, O::none, arguments("")},
+    {"torch::autograd::AccumulateGrad torch::autograd::CppNode*  "
+     "TorchDynamo* AOTDispatcher* Pregraph* ProfilerStep* enumerate(* forward "
+     "torch.distributed.ddp.reducer::* torch::distributed::reducer::*",
+     K::scope, L::around, promote, O::none, arguments("...")},
+    {"torch::autograd::CopyBackwards", K::scope, L::copy, promote, O::none, arguments("...")},
+    // TensorFlow's executor: its kernels are named after the operation they run for.
+    {"ExecutorState::* Eager* _Send _Recv LogicalAnd", K::scope, L::around, promote, O::none,
+     arguments("...")},
+};
+
+constexpr std::string_view kind_names[] = {"pointwise",   "cast",
+                                           "fill",        "dropout",
+                                           "batch_norm",  "batch_norm_backward",
+                                           "row_norm",    "row_norm_backward",
+                                           "softmax",     "softmax_backward",
+                                           "reduction",   "matmul",
+                                           "convolution", "convolution_backward",
+                                           "attention",   "attention_backward",
+                                           "pooling",     "pooling_backward",
+                                           "gather",      "scatter",
+                                           "recurrent",   "loss",
+                                           "optimizer",   "collective",
+                                           "generated",   "view",
+                                           "scope",       "other"};
+
+}  // namespace
+
+std::span<const OpRow> op_table() { return rows; }
+
+std::string_view to_string(OpKind kind) { return kind_names[static_cast<std::size_t>(kind)]; }
+
+bool is_core(OpKind kind) {
+  switch (kind) {
+    case K::matmul:
+    case K::convolution:
+    case K::convolution_backward:
+    case K::attention:
+    case K::attention_backward:
+    case K::recurrent:
+    case K::loss:
+    case K::optimizer:
+    case K::collective:
+    case K::other: return true;
+    default: return false;
+  }
+}
+
+}  // namespace tandem

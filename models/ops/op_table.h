@@ -1,0 +1,166 @@
+// What a framework operation is: one table, a row an operation or a family of alike ones, that
+// every model reads which has to tell operations apart.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "models/ops/op_arguments.h"
+
+namespace tandem {
+
+/// What an operation does to its operands.
+enum class OpKind : std::uint8_t {
+  pointwise,
+  cast,  // a copy between types (or layouts: equal types)
+  fill,
+  dropout,
+  batch_norm,
+  batch_norm_backward,
+  row_norm,  // layer norm, RMS norm, group norm
+  row_norm_backward,
+  softmax,  // and log-softmax
+  softmax_backward,
+  reduction,  // sum, mean: fewer outputs than inputs
+  matmul,
+  convolution,
+  convolution_backward,
+  attention,
+  attention_backward,
+  pooling,
+  pooling_backward,
+  gather,   // embedding, index_select
+  scatter,  // and their gradients
+  recurrent,
+  loss,
+  optimizer,   // multi-tensor operations
+  collective,  // between ranks
+  generated,   // code that a compiler wrote
+  view,        // no device work: a view, an allocation, a question about a tensor
+  scope,       // a range that holds operations: autograd nodes, compiled regions, profiler steps
+  other,
+};
+std::string_view to_string(OpKind kind);
+
+/// Whether the kind computes in a library kernel that a compiler keeps.
+bool is_core(OpKind kind);
+
+/// The type of layer that device work is reported under.
+enum class Layer : std::uint8_t {
+  around,  // that of the operation around it; pointwise if that has none either
+  attention,
+  batch_norm,
+  collective,
+  convolution,
+  copy,
+  dropout,
+  embedding,
+  group_norm,
+  index,
+  layer_norm,
+  linear,
+  loss,
+  optimizer,
+  pooling,
+  rnn,
+  softmax,
+};
+
+/// What autocast does to an operation (documentation of torch.amp).
+enum class CastPolicy : std::uint8_t {
+  lower,    // runs in 16 bits: matrix products, convolutions, attention
+  full,     // runs in FP32: norms over rows, softmax, losses, powers and logarithms
+  promote,  // runs in the widest type of its operands
+};
+
+/// How the results follow from the operands; see op_outputs.h. Operations in place leave the shape
+/// of their first operand whatever the rule for pointwise results.
+enum class OutputRule : std::uint8_t {
+  none,            // nothing that another operation reads, or unknown
+  same,            // like argument 0
+  widest,          // operands broadcast to each other, in the widest of their types
+  comparison,      // the same, boolean
+  largest,         // like the largest operand: a guess, where operands are unrelated
+  joined,          // a list, along the dimension of argument 1
+  running,         // like argument 0; sums of integers are 64 bits wide
+  sizes,           // of the shape that argument 1 lists
+  indexed,         // argument 0 with its first dimensions exchanged for those of the indices
+  masked,          // like argument 0, and a boolean mask
+  channels,        // a number per channel
+  gradients,       // like each operand that the forward operation read
+  norm_gradients,  // like the saved input, then weight and bias
+  product,
+  convolution,
+  pooling,
+  adaptive_pooling,
+  reduction,
+  rows,       // of a table, that an index picks
+  elements,   // one per entry of an index
+  table,      // that gradients of rows are added to
+  type_only,  // one result whose shape the operands do not tell
+};
+
+/// Facts that few operations have.
+enum OpFlag : std::uint16_t {
+  waits = 1,         // the host waits for the device: a value of a device tensor is read
+  batched = 2,       // products, one for each entry of the leading dimension
+  length_first = 4,  // operands of attention are (batch, length, heads, width)
+  transposed_convolution = 8,
+  arithmetic = 16,       // arithmetic, not memory alone, bounds it
+  converts = 32,         // to another type; nothing if the operand has it already
+  per_element = 64,      // its index has an entry for each element, not for each row
+  adds_gradients = 128,  // where gradients meet
+  adds_rows = 256,       // of a sparse gradient to a table
+};
+
+struct OpRow {
+  /// Names without "aten::" and overload, separated by blanks. A name also stands for its form in
+  /// place (`add` for `add_`); a trailing '*' stands for any ending.
+  std::string_view names;
+  OpKind kind;
+  Layer layer;
+  CastPolicy autocast;
+  OutputRule output;
+  OpArguments arguments;
+  std::uint16_t flags = 0;  // OpFlag
+  bool backward = false;    // part of a backward pass
+
+  bool is(OpFlag flag) const { return (flags & flag) != 0; }
+};
+
+/// All rows, in no particular order.
+std::span<const OpRow> op_table();
+std::vector<std::string_view> names_of(const OpRow& row);
+
+/// The row of an operation ("aten::addmm", "aten::add_.Tensor"), or null: nobody described it.
+const OpRow* find_op(std::string_view name);
+
+/// The same, or for unknown ones a row that promises nothing: kind `other`, every tensor may be an
+/// activation. Whoever uses it counts a loss `unknown_operation`.
+const OpRow& op_row(std::string_view name);
+bool is_known(const OpRow& row);
+
+/// The row of the forward operation of an autograd node ("AddmmBackward0", with or without the
+/// engine's prefix), or null.
+const OpRow* forward_of_node(std::string_view node);
+
+/// `name` without the prefix that the autograd engine puts before its nodes.
+std::string_view without_engine_prefix(std::string_view name);
+bool has_engine_prefix(std::string_view name);
+
+/// Whether the operation writes into its first operand: a name that ends in an underscore.
+bool is_in_place(std::string_view name);
+
+/// Forward or backward.
+bool is_convolution(const OpRow& row);
+/// A product of two matrices, with or without a bias.
+bool is_matrix_product(const OpRow& row);
+/// A product with a layer's weight, which is stored transposed: [outputs, inputs].
+bool is_layer_product(const OpRow& row);
+
+/// What autocast does to the operation of this name: those in place keep their type.
+CastPolicy cast_policy(std::string_view name);
+
+}  // namespace tandem

@@ -1,0 +1,27 @@
+// Names of element types and what kind of number they hold.
+#pragma once
+
+#include <string_view>
+
+#include "sim/core/tensor.h"
+
+namespace tandem {
+
+/// FP16 or BF16.
+constexpr bool is_half(DataType type) { return type == DataType::fp16 || type == DataType::bf16; }
+
+/// A floating-point type of any width.
+constexpr bool is_floating(DataType type) {
+  return is_half(type) || type == DataType::fp32 || type == DataType::tf32 ||
+         type == DataType::fp64;
+}
+
+/// As configurations and tables write it: "fp16"; "unknown".
+std::string_view to_string(DataType type);
+
+/// As the framework's profiler writes it: "c10::Half"; "" for types that it does not have.
+std::string_view framework_name(DataType type);
+/// The type of a profiler's name; `unknown` for other texts. Complex numbers are their width.
+DataType parse_framework_type(std::string_view name);
+
+}  // namespace tandem

@@ -1,0 +1,196 @@
+// The one table of operations: complete, without rows in each other's way, and true to the
+// captures.
+#include "models/ops/op_table.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "models/ops/layers.h"
+#include "models/ops/op_outputs.h"
+#include "sim/trace/importers/kineto/operands.h"
+#include "tests/source_dir/source_dir.h"
+
+namespace tandem {
+namespace {
+
+/// What an output rule reads of the arguments.
+std::vector<ArgumentName> needs(OutputRule rule) {
+  switch (rule) {
+    case OutputRule::convolution:
+      return {ArgumentName::input, ArgumentName::weight, ArgumentName::stride,
+              ArgumentName::padding, ArgumentName::dilation};
+    case OutputRule::pooling:
+      return {ArgumentName::kernel, ArgumentName::stride, ArgumentName::padding};
+    case OutputRule::adaptive_pooling: return {ArgumentName::kernel};
+    case OutputRule::reduction: return {ArgumentName::dims};
+    case OutputRule::rows:
+    case OutputRule::elements: return {ArgumentName::index};
+    case OutputRule::table: return {ArgumentName::rows};
+    case OutputRule::norm_gradients: return {ArgumentName::input, ArgumentName::weight};
+    default: return {};
+  }
+}
+
+TEST(OpTable, EveryRowHasEveryColumn) {
+  int rows = 0;
+  for (const OpRow& row : op_table()) {
+    EXPECT_FALSE(names_of(row).empty());
+    EXPECT_FALSE(to_string(row.kind).empty()) << row.names;
+    EXPECT_FALSE(to_string(row.layer).empty()) << row.names;
+    for (const ArgumentName a : needs(row.output)) {
+      EXPECT_TRUE(row.arguments.has(a)) << row.names << " lacks " << static_cast<int>(a);
+    }
+    if (row.output == OutputRule::gradients) {
+      EXPECT_NE(row.arguments.saved_inputs, 0) << row.names;
+    }
+    if (row.output == OutputRule::product) {
+      const bool factors =
+          row.arguments.has(ArgumentName::left) && row.arguments.has(ArgumentName::right);
+      EXPECT_TRUE(factors || is_layer_product(row)) << row.names;
+    }
+    for (const std::string_view name : names_of(row)) {
+      EXPECT_EQ(row.backward, name.find("backward") != name.npos) << name;
+      EXPECT_FALSE(name.starts_with("aten::")) << name;
+    }
+    ++rows;
+  }
+  EXPECT_GT(rows, 80);
+}
+
+TEST(OpTable, WhatAKindComputesInSixteenBitsIsTheSameInAllItsRows) {
+  for (const OpRow& row : op_table()) {
+    const bool product = row.kind == OpKind::convolution || row.kind == OpKind::attention ||
+                         row.kind == OpKind::convolution_backward ||
+                         row.kind == OpKind::attention_backward;
+    if (product) {
+      EXPECT_EQ(row.autocast, CastPolicy::lower) << row.names;
+    }
+    const bool full =
+        row.kind == OpKind::loss || row.kind == OpKind::softmax || row.kind == OpKind::row_norm;
+    if (full) {
+      EXPECT_EQ(row.autocast, CastPolicy::full) << row.names;
+    }
+  }
+}
+
+TEST(OpTable, NoNameIsHiddenByAnother) {
+  std::map<std::string_view, const OpRow*> seen;
+  std::vector<std::string_view> beginnings;
+  for (const OpRow& row : op_table()) {
+    for (const std::string_view name : names_of(row)) {
+      EXPECT_TRUE(seen.emplace(name, &row).second) << name << " stands in two rows";
+      if (name.ends_with('*')) beginnings.push_back(name.substr(0, name.size() - 1));
+    }
+  }
+  for (const auto& [name, row] : seen) {
+    const std::string text(name.ends_with('*') ? name.substr(0, name.size() - 1) : name);
+    EXPECT_EQ(find_op(text + (name.ends_with('*') ? "x" : "")), row) << name;
+    for (const std::string_view beginning : beginnings) {
+      EXPECT_FALSE(beginning != text && text.starts_with(beginning)) << name << " " << beginning;
+    }
+    EXPECT_FALSE(is_in_place(name) && seen.contains(name.substr(0, name.size() - 1))) << name;
+  }
+  EXPECT_GT(seen.size(), 250U);
+}
+
+TEST(OpTable, FindsOverloadsAndFormsInPlace) {
+  EXPECT_EQ(find_op("aten::add_.Tensor"), find_op("aten::add"));
+  EXPECT_EQ(find_op("aten::_foreach_mul_.Scalar")->kind, OpKind::optimizer);
+  EXPECT_EQ(find_op("aten::copy_")->kind, OpKind::cast);
+  EXPECT_TRUE(is_in_place("aten::add_.Tensor"));
+  EXPECT_FALSE(is_in_place("aten::__or__"));
+}
+
+TEST(OpTable, SaysThatItDoesNotKnowAnOperation) {
+  EXPECT_EQ(find_op("aten::an_operation_of_tomorrow"), nullptr);
+  const OpRow& row = op_row("aten::an_operation_of_tomorrow");
+  EXPECT_FALSE(is_known(row));
+  EXPECT_EQ(row.kind, OpKind::other);  // and not pointwise, which a compiler would fuse
+  EXPECT_TRUE(is_known(op_row("aten::relu")));
+}
+
+TEST(OpTable, FindsTheForwardOperationOfANode) {
+  EXPECT_EQ(forward_of_node("AddmmBackward0"), find_op("aten::addmm"));
+  EXPECT_EQ(forward_of_node("autograd::engine::evaluate_function: ToCopyBackward0"),
+            find_op("aten::_to_copy"));
+  EXPECT_EQ(forward_of_node("MaxPool2DWithIndicesBackward0"),
+            find_op("aten::max_pool2d_with_indices"));
+  EXPECT_EQ(forward_of_node("MyFunctionBackward"), nullptr);
+  EXPECT_EQ(forward_of_node("aten::addmm"), nullptr);
+}
+
+TEST(OpTable, KnowsEveryOperationOfTheCaptures) {
+  std::ifstream file(source_path("tests/unit/models/ops/op_names.txt"));
+  int names = 0;
+  for (std::string name; std::getline(file, name); ++names) {
+    const bool known =
+        find_op(without_engine_prefix(name)) != nullptr || forward_of_node(name) != nullptr;
+    EXPECT_TRUE(known) << name;
+  }
+  EXPECT_GT(names, 400);
+}
+
+// Six places described operations, by pieces of names; these are what they said wrong.
+TEST(OpTable, PiecesOfNamesNoLongerDecide) {
+  EXPECT_EQ(op_row("aten::_thnn_fused_lstm_cell").kind, OpKind::recurrent);   // "_fused_"
+  EXPECT_EQ(op_row("aten::maximum").kind, OpKind::pointwise);                 // "max"
+  EXPECT_EQ(layer_of_op("aten::upsample_bilinear2d").layer, Layer::around);   // "linear"
+  EXPECT_EQ(layer_of_op("c10d::_allgather_base_").layer, Layer::collective);  // "gather"
+  EXPECT_EQ(layer_of_op("All2All_Pooled_Req").layer, Layer::collective);      // "pool"
+  EXPECT_EQ(layer_of_op("aten::l1_loss").layer, Layer::loss);
+}
+
+/// Of a call whose operands the profiler texts so.
+std::vector<OutputShape> outputs(std::string_view name, std::string_view dims,
+                                 std::string_view types, std::string_view concrete = "") {
+  const Operands in = kineto::parse_operands({dims, types, "", concrete});
+  return output_shapes(op_row(name), name, in.tensors, in.arguments);
+}
+
+std::vector<std::int64_t> dims_of(const OutputShape& out) {
+  EXPECT_TRUE(out.known);
+  return {out.shape.dims.begin(), out.shape.dims.begin() + out.shape.rank};
+}
+
+using Dims = std::vector<std::int64_t>;
+
+TEST(OutputShapes, FollowTheRowOfTheOperation) {
+  constexpr std::string_view two = R"(["float","float"])", three = R"(["float","float","float"])";
+  EXPECT_EQ(dims_of(outputs("aten::mm", "[[8,16],[16,4]]", two)[0]), (Dims{8, 4}));
+  EXPECT_EQ(dims_of(outputs("aten::addmm", "[[4],[8,16],[16,4]]", three)[0]), (Dims{8, 4}));
+  EXPECT_EQ(dims_of(outputs("aten::bmm", "[[3,8,16],[3,16,4]]", two)[0]), (Dims{3, 8, 4}));
+  EXPECT_EQ(dims_of(outputs("aten::linear", "[[2,8,16],[4,16]]", two)[0]), (Dims{2, 8, 4}));
+  EXPECT_EQ(dims_of(outputs("aten::embedding", "[[100,16],[2,8]]", R"(["float","long int"])")[0]),
+            (Dims{2, 8, 16}));
+  EXPECT_EQ(
+      dims_of(outputs("aten::sum", "[[8,16],[]]", R"(["float",""])", R"(["","[0]","True"])")[0]),
+      (Dims{1, 16}));
+  EXPECT_EQ(outputs("aten::eq", "[[8,16],[8,16]]", two)[0].shape.type, DataType::boolean);
+  // 56 + 2 x 1 - 3, halved, + 1 = 28 pixels a side.
+  EXPECT_EQ(dims_of(outputs("aten::max_pool2d", "[[2,8,56,56],[],[],[]]", R"(["float","","",""])",
+                            R"(["","[3, 3]","[2, 2]","[1, 1]"])")[0]),
+            (Dims{2, 8, 28, 28}));
+}
+
+TEST(OutputShapes, AFusedConvolutionHasItsStrideBehindTheBias) {
+  // The padding of plain cudnn_convolution stands where this one has its bias.
+  const auto out = outputs("aten::cudnn_convolution_relu", "[[2,8,56,56],[16,8,3,3],[16],[],[],[]]",
+                           R"(["float","float","float","","",""])",
+                           R"(["","","","[2, 2]","[1, 1]","[1, 1]","1"])");
+  EXPECT_EQ(dims_of(out[0]), (Dims{2, 16, 28, 28}));
+}
+
+TEST(OutputShapes, AGradientForEverythingThatForwardRead) {
+  const auto out = outputs("aten::convolution_backward", "[[2,16,28,28],[2,8,56,56],[16,8,3,3]]",
+                           R"(["float","float","float"])");
+  ASSERT_EQ(out.size(), 2U);
+  EXPECT_EQ(dims_of(out[0]), (Dims{2, 8, 56, 56}));
+  EXPECT_EQ(dims_of(out[1]), (Dims{16, 8, 3, 3}));
+}
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,59 @@
+#include "models/step/batch_size.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/trace_for_tests.h"
+
+namespace tandem {
+namespace {
+
+using test::TraceMaker;
+
+std::optional<std::int64_t> batch_of(std::string_view op, std::string_view dims) {
+  TraceMaker m;
+  m.op(op, 10, 5, 0, dims);
+  m.kernel(20, 5, -1);
+  return batch_size(m.trace, link_trace(m.trace));
+}
+
+TEST(BatchSize, IsTheLeadingDimensionOfTheInput) {
+  EXPECT_EQ(batch_of("aten::conv2d", "[[32,3,224,224],[64,3,7,7],[]]"), 32);
+  EXPECT_EQ(batch_of("aten::linear", "[[16,128,768],[768,768]]"), 16);
+  EXPECT_EQ(batch_of("aten::addmm", "[[768],[16,768],[768,768]]"), 16);  // the bias comes first
+  EXPECT_EQ(batch_of("aten::embedding", "[[30522,768],[8,128]]"), 8);    // the table comes first
+}
+
+TEST(BatchSize, IsUnknownWithoutShapesOrLayers) {
+  EXPECT_EQ(batch_of("aten::conv2d", ""), std::nullopt);
+  EXPECT_EQ(batch_of("aten::conv2d", "[[],[64,3,7,7]]"), std::nullopt);
+  EXPECT_EQ(batch_of("aten::addmm", "[[768]]"), std::nullopt);
+  EXPECT_EQ(batch_of("aten::conv2d", "[[-1,3]]"), std::nullopt);
+  EXPECT_EQ(batch_of("aten::conv2d", "[[0,3]]"), std::nullopt);
+  EXPECT_EQ(batch_of("aten::relu", "[[32,3]]"), std::nullopt);
+}
+
+TEST(BatchSize, IsUnknownWhereACompilerMergedItWithOtherDimensions) {
+  for (const bool compiled : {false, true}) {
+    TraceMaker m;
+    m.step(0, 0, 100);
+    if (compiled) m.op("Torch-Compiled Region: 0/0", 1, 50);
+    m.op("aten::addmm", 5, 10, 0, "[[768],[2048,768],[768,768]]");
+    m.launch(6, 2, 1);
+    m.kernel(20, 5, 1);
+    const auto batch = batch_size(m.trace, link_trace(m.trace));
+    EXPECT_EQ(batch.has_value(), !compiled);
+  }
+}
+
+TEST(BatchSize, TakesTheFirstLayerOfTheFirstStep) {
+  TraceMaker m;
+  m.op("aten::conv2d", 10, 5, 0, "[[99,3]]");  // before the step
+  m.op("aten::linear", 300, 5, 0, "[[7,3]]");
+  m.op("aten::conv2d", 200, 5, 0, "[[32,3]]");
+  m.step(3, 100, 400);
+  m.kernel(210, 5, -1);
+  EXPECT_EQ(batch_size(m.trace, link_trace(m.trace)), 32);
+}
+
+}  // namespace
+}  // namespace tandem
