@@ -18,8 +18,8 @@ TransformInput input_of(const TracedRun& run, const WhatIfs& asked) {
                     c.fusion,
                     c.precision,
                     c.retarget,
-                  c.libraries,
-                  c.batch.memory_damping(),
+                    c.libraries,
+                    c.batch.memory_damping(),
                     {},
                     0};
   if (run.memory) {

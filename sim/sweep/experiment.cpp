@@ -6,8 +6,8 @@
 #include <cmath>
 #include <filesystem>
 
-#include "sim/core/field.h"
 #include "models/whatif/transform.h"
+#include "sim/core/field.h"
 
 namespace tandem {
 

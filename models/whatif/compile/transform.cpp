@@ -51,8 +51,8 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
   const std::string attention = in.asked.has("attention") ? in.asked.get("attention") : "keep";
   const JitOptions options{parse_compiler(compiler), parse_attention(attention)};
   JitReport report;
-  out.step = with_jit(std::move(out.step), options, *in.traced.gpu, in.fusion, in.libraries, in.host, out.losses,
-                      &report);
+  out.step = with_jit(std::move(out.step), options, *in.traced.gpu, in.fusion, in.libraries,
+                      in.host, out.losses, &report);
   out.changed = true;
   out.memory.error = in.fusion.memory_error;
   out.memory.losses.add(

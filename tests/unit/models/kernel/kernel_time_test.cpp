@@ -7,8 +7,8 @@
 
 #include "models/arch/gpu_config.h"
 #include "models/kernel/classify/classify.h"
-#include "tests/operands_for_tests.h"
 #include "sim/core/error.h"
+#include "tests/operands_for_tests.h"
 #include "tests/source_dir/source_dir.h"
 
 namespace tandem {
@@ -220,7 +220,8 @@ TEST(KernelTime, MoreWorkTakesLonger) {
 // What is scored on single operators is what a trace's kernels get on another GPU.
 TEST(KernelTime, NormalisedRowsOfATraceTakeTheirLaw) {
   const GpuArch& a100 = gpu("a100_sxm4_80gb");
-  const std::vector<TensorShape> rows = test::parse_tensors("[[8192,1024]]", R"(["float"])", "").shapes;
+  const std::vector<TensorShape> rows =
+      test::parse_tensors("[[8192,1024]]", R"(["float"])", "").shapes;
   const auto us = [&](const char* name) {
     const KernelClass c = classify(name);
     KernelLaunch launch;

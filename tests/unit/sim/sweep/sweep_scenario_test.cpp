@@ -24,8 +24,10 @@ TEST(SweepScenario, ScalesReferToThePointsOwnGpu) {
   // 132 SMs x 0.9 = 118.8: whole numbers are rounded; 108 x 0.9 = 97.2.
   const Setting less{"gpu.sm_count", "x0.9"};
   const Point one{{"gpu", "h200_sxm"}, less}, other{{"gpu", "a100_sxm4_80gb"}, less};
-  EXPECT_EQ(point_options(base, one).what_ifs.all("set"), (std::vector<std::string>{"gpu.sm_count=119"}));
-  EXPECT_EQ(point_options(base, other).what_ifs.all("set"), (std::vector<std::string>{"gpu.sm_count=97"}));
+  EXPECT_EQ(point_options(base, one).what_ifs.all("set"),
+            (std::vector<std::string>{"gpu.sm_count=119"}));
+  EXPECT_EQ(point_options(base, other).what_ifs.all("set"),
+            (std::vector<std::string>{"gpu.sm_count=97"}));
   EXPECT_EQ(parameter_value(base, other, "gpu.sm_count"), 97);
   EXPECT_THROW(parameter_value(base, one, "gpu.no_such_key"), InputError);
   EXPECT_THROW(parameter_value(base, one, "gpu.shared_carveouts_bytes"), InputError);
