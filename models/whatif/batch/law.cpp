@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "sim/core/field.h"
+#include "sim/core/constants.h"
 
 namespace tandem {
 namespace {
@@ -137,31 +137,7 @@ Fields law_fields() {
 }  // namespace
 
 BatchLaw load_batch_law(const std::string& path) {
-  const Json json = read_json_file(path);
-  const Place place{path, ""};
-  require_object(json, place);
-  BatchLaw law;
-  Json constants;
-  for (const auto& [key, value] : json.items()) {
-    if (key == "name") {
-      read_json(value, place / key, Range::positive, law.name);
-    } else if (key == "constants") {
-      constants = value;
-    } else {
-      place.fail("unknown key \"" + key + "\"", "one of: name, constants");
-    }
-  }
-  const Fields fields = law_fields();
-  const std::span<const Field<BatchLaw>> view(fields);
-  const std::vector<bool> seen =
-      read_sourced_fields(constants, place / "constants", view, law, law.origins);
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    if (!seen[i]) {
-      (place / "constants")
-          .fail("no key \"" + fields[i].name + "\"", "all of: " + known_names(view));
-    }
-  }
-  return law;
+  return load_constants<BatchLaw>(path, law_fields());
 }
 
 }  // namespace tandem

@@ -1,6 +1,6 @@
 #include "models/whatif/compile/fusion_law.h"
 
-#include "sim/core/field.h"
+#include "sim/core/constants.h"
 
 namespace tandem {
 namespace {
@@ -89,32 +89,10 @@ void add_host_fields(Fields& out) {
 }  // namespace
 
 FusionLaw load_fusion_law(const std::string& path) {
-  const Json json = read_json_file(path);
-  const Place place{path, ""};
-  require_object(json, place);
-  FusionLaw law;
-  Json constants;
-  for (const auto& [key, value] : json.items()) {
-    if (key == "name") {
-      read_json(value, place / key, Range::positive, law.name);
-    } else if (key == "constants") {
-      constants = value;
-    } else {
-      place.fail("unknown key \"" + key + "\"", "one of: name, constants");
-    }
-  }
   Fields fields;
   add_kernel_fields(fields);
   add_host_fields(fields);
-  const std::span<const Field<L>> view(fields);
-  const auto seen = read_sourced_fields(constants, place / "constants", view, law, law.origins);
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    if (!seen[i]) {
-      (place / "constants")
-          .fail("no key \"" + fields[i].name + "\"", "all of: " + known_names(view));
-    }
-  }
-  return law;
+  return load_constants<FusionLaw>(path, fields);
 }
 
 }  // namespace tandem

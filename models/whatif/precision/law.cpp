@@ -1,6 +1,6 @@
 #include "models/whatif/precision/law.h"
 
-#include "sim/core/field.h"
+#include "sim/core/constants.h"
 
 namespace tandem {
 namespace {
@@ -139,33 +139,11 @@ void add_step_fields(Fields& out) {
 }  // namespace
 
 PrecisionLaw load_precision_law(const std::string& path) {
-  const Json json = read_json_file(path);
-  const Place place{path, ""};
-  require_object(json, place);
-  PrecisionLaw law;
-  Json constants;
-  for (const auto& [key, value] : json.items()) {
-    if (key == "name") {
-      read_json(value, place / key, Range::positive, law.name);
-    } else if (key == "constants") {
-      constants = value;
-    } else {
-      place.fail("unknown key \"" + key + "\"", "one of: name, constants");
-    }
-  }
   Fields fields;
   add_kernel_fields(fields);
   add_norm_fields(fields);
   add_step_fields(fields);
-  const std::span<const Field<L>> view(fields);
-  const auto seen = read_sourced_fields(constants, place / "constants", view, law, law.origins);
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    if (!seen[i]) {
-      (place / "constants")
-          .fail("no key \"" + fields[i].name + "\"", "all of: " + known_names(view));
-    }
-  }
-  return law;
+  return load_constants<PrecisionLaw>(path, fields);
 }
 
 }  // namespace tandem
