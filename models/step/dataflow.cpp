@@ -60,7 +60,7 @@ class OpCollector {
     op.op = row;
     op.row = &rows_.of(row);
     op.kind = op.row->kind;
-    op.phase = op.kind == FlowKind::optimizer ? FlowPhase::other : FlowPhase::forward;
+    op.phase = op.kind == OpKind::optimizer ? FlowPhase::other : FlowPhase::forward;
     // An operation notes the number of the autograd node that is made next: innermost is exact.
     for (std::uint32_t r = row; r != no_row; r = flow_.nesting.parent[r]) {
       op.root = r;
@@ -109,7 +109,7 @@ void mark_model(const Step& step, Dataflow& flow) {
     }
   }
   const bool trains = first_backward < rows;
-  if (loss > 0 && loss < rows && flow.ops[loss - 1].kind == FlowKind::cast) --loss;
+  if (loss > 0 && loss < rows && flow.ops[loss - 1].kind == OpKind::cast) --loss;
   const std::uint32_t end = trains ? std::min(loss, first_backward) : loss;
   const std::int64_t first_loss = loss < rows ? flow.ops[loss].sequence : -1;
   for (std::uint32_t i = 0; i < rows; ++i) {
@@ -205,7 +205,7 @@ class Binder {
   std::uint32_t within_node(const Candidates& list, const FlowOp& op) const {
     const bool gradient =
         std::find(list.begin(), list.end(), gradient_) != list.end() && !taken(gradient_, op);
-    const bool reads_gradient = op.kind == FlowKind::matmul || op.kind == FlowKind::reduction;
+    const bool reads_gradient = op.kind == OpKind::matmul || op.kind == OpKind::reduction;
     if (gradient && reads_gradient) return gradient_;
     for (std::size_t k = list.size(); k-- > 0 && !reads_gradient;) {
       const FlowOp& maker = flow_.ops[flow_.tensors[list[k]].producer];
@@ -248,9 +248,9 @@ class Binder {
     bool further = false;
     for (std::size_t i = 0; i < operands.shapes.size(); ++i) {
       const std::uint8_t argument = operands.arguments[i];
-      if (row.kind == FlowKind::cast && argument == 0 && operands.shapes.size() > 1) continue;
+      if (row.kind == OpKind::cast && argument == 0 && operands.shapes.size() > 1) continue;
       const TensorShape& shape = operands.shapes[i];
-      if (row.kind == FlowKind::fill) continue;  // only written
+      if (row.kind == OpKind::fill) continue;  // only written
       std::uint32_t t = find(op, row, shape, argument, further);
       if (t == no_row) t = add(unique_elements(shape), shape.type, no_row);
       further = true;
@@ -266,7 +266,7 @@ class Binder {
     op.first_input = static_cast<std::uint32_t>(flow_.inputs.size());
     op.first_output = static_cast<std::uint32_t>(flow_.outputs.size());
     const Operands& in = operands_of(step_.trace, op.op);
-    if (op.kind == FlowKind::optimizer || !in.has_shapes) return;
+    if (op.kind == OpKind::optimizer || !in.has_shapes) return;
     if (op.root != node_) node_ = op.root, gradient_ = no_row;
     const OpRow& row = *op.row;
     bind_inputs(op, row, in.tensors);

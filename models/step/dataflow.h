@@ -20,8 +20,6 @@ enum class FlowPhase : std::uint8_t {
   other,     // optimizer, gradient scaling, copies between host and device
 };
 
-using FlowKind = OpKind;
-
 struct FlowTensor {
   std::int64_t elements = 0;
   DataType type = DataType::unknown;
@@ -40,7 +38,7 @@ struct FlowOp {
   std::uint32_t op = no_row;    // row of Trace::ops
   std::uint32_t root = no_row;  // row of the outermost operation around it
   const OpRow* row = nullptr;   // of the operation table
-  FlowKind kind = FlowKind::other;
+  OpKind kind = OpKind::other;
   FlowPhase phase = FlowPhase::other;
   bool in_model = false;       // forward up to the loss and its backward: what a compiler is given
   std::int64_t sequence = -1;  // autograd number; a backward operation has that of its forward

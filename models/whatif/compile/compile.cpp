@@ -37,7 +37,7 @@ double gradient_nodes_us(const Step& step, const HostModel& host) {
 
 bool has_dropout(const Dataflow& flow) {
   return std::any_of(flow.ops.begin(), flow.ops.end(),
-                     [](const FlowOp& op) { return op.in_model && op.kind == FlowKind::dropout; });
+                     [](const FlowOp& op) { return op.in_model && op.kind == OpKind::dropout; });
 }
 
 /// Rewrites one step; members are only shorthand for what the parts share.
@@ -84,14 +84,14 @@ class Fuser {
                                                             : context_.law.generated_host_us);
   }
 
-  double call_us(FlowKind kind) const {
+  double call_us(OpKind kind) const {
     const FusionLaw& law = context_.law;
     if (options_.compiler == Compiler::xla) return unprofiled_us(law.xla_host_us);
     switch (kind) {
-      case FlowKind::convolution: return unprofiled_us(law.convolution_host_us);
-      case FlowKind::convolution_backward: return unprofiled_us(law.convolution_backward_host_us);
-      case FlowKind::attention:
-      case FlowKind::attention_backward: return unprofiled_us(law.attention_host_us);
+      case OpKind::convolution: return unprofiled_us(law.convolution_host_us);
+      case OpKind::convolution_backward: return unprofiled_us(law.convolution_backward_host_us);
+      case OpKind::attention:
+      case OpKind::attention_backward: return unprofiled_us(law.attention_host_us);
       default: return unprofiled_us(law.matmul_host_us);
     }
   }
@@ -119,8 +119,7 @@ class Fuser {
   }
 
   void keep(const FlowOp& op) {
-    const bool attention =
-        op.kind == FlowKind::attention || op.kind == FlowKind::attention_backward;
+    const bool attention = op.kind == OpKind::attention || op.kind == OpKind::attention_backward;
     if (attention && by_products(op)) return;
     const LibraryChange change = library_.rewrite(op);
     for (const ExtraKernel& extra : change.before) pend(context_.flow.works_of(op).front(), extra);
@@ -181,7 +180,7 @@ class Fuser {
     k.op = product ? extra.op : k.name;
     k.geometry = extra.geometry;
     k.duration_us = extra.us;
-    k.host_us = product ? call_us(FlowKind::matmul) : launch_us();
+    k.host_us = product ? call_us(OpKind::matmul) : launch_us();
     report_.bytes_after += product ? 0 : extra.bytes;
     if (!product) report_.kernels.push_back({k.name, 1, extra.bytes, extra.us});
     pending_.push_back({work, std::move(k)});

@@ -54,7 +54,7 @@ struct Planner {
 
   /// Sparse gradients and bags of rows are left to the framework.
   bool sparse(const FlowOp& op) const {
-    const bool rows = op.kind == FlowKind::gather || op.kind == FlowKind::scatter;
+    const bool rows = op.kind == OpKind::gather || op.kind == OpKind::scatter;
     for (std::uint32_t r = op.op; rows && r != no_row; r = flow.nesting.parent[r]) {
       const std::string_view name = text_of(step.trace, step.trace.ops.name[r]);
       if (name.find("embedding_bag") != name.npos || name.find("sparse") != name.npos) return true;
@@ -67,18 +67,18 @@ struct Planner {
     if (!given || op.input_count + op.output_count == 0) return FuseRole::outside;
     if (sparse(op)) return FuseRole::library;
     switch (op.kind) {
-      case FlowKind::batch_norm: return trains(op) ? FuseRole::channel_norm : FuseRole::pointwise;
-      case FlowKind::batch_norm_backward: return FuseRole::channel_norm_backward;
-      case FlowKind::row_norm:
-      case FlowKind::row_norm_backward:
-      case FlowKind::softmax:
-      case FlowKind::softmax_backward: return FuseRole::row;
-      case FlowKind::reduction:
+      case OpKind::batch_norm: return trains(op) ? FuseRole::channel_norm : FuseRole::pointwise;
+      case OpKind::batch_norm_backward: return FuseRole::channel_norm_backward;
+      case OpKind::row_norm:
+      case OpKind::row_norm_backward:
+      case OpKind::softmax:
+      case OpKind::softmax_backward: return FuseRole::row;
+      case OpKind::reduction:
         return keeps_last_dimension(op) ? FuseRole::column_sum : FuseRole::row;
-      case FlowKind::pooling:
-      case FlowKind::pooling_backward: return FuseRole::window;
-      case FlowKind::fill: return fill_role(op);
-      case FlowKind::loss: return whole_step ? FuseRole::row : FuseRole::library;
+      case OpKind::pooling:
+      case OpKind::pooling_backward: return FuseRole::window;
+      case OpKind::fill: return fill_role(op);
+      case OpKind::loss: return whole_step ? FuseRole::row : FuseRole::library;
       default: return is_core(op.kind) ? FuseRole::library : FuseRole::pointwise;
     }
   }
@@ -100,7 +100,7 @@ struct Planner {
     std::map<std::tuple<std::uint32_t, DataType, FlowPhase>, std::uint32_t> made;
     for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
       const FlowOp& op = flow.ops[i];
-      if (op.kind != FlowKind::cast || out.roles[i] != FuseRole::pointwise) continue;
+      if (op.kind != OpKind::cast || out.roles[i] != FuseRole::pointwise) continue;
       if (op.input_count != 1 || op.output_count != 1) continue;
       const std::uint32_t from = tensor(flow.inputs_of(op)[0]), to = flow.outputs_of(op)[0];
       const std::uint32_t producer = flow.tensors[from].producer;
@@ -152,7 +152,7 @@ struct Planner {
     if (producer == no_row || flow.tensors[t].elements <= 1) return;
     const FuseRole from = out.roles[producer];
     if (!fusable(from) || from == FuseRole::column_sum) return;
-    if (flow.ops[producer].kind == FlowKind::scatter) return;  // complete after all its blocks
+    if (flow.ops[producer].kind == OpKind::scatter) return;  // complete after all its blocks
     if (flow.ops[producer].phase != flow.ops[consumer].phase) return;
     // Statistics need all of their operand first.
     if (out.roles[consumer] == FuseRole::channel_norm && use.argument == 0) return;
@@ -196,10 +196,10 @@ struct Planner {
   bool kept_as_result(const FusionGroup& group, std::uint32_t t) const {
     bool normalised = false;
     for (const std::uint32_t r : readers[t]) {
-      const FlowKind kind = flow.ops[r].kind;
+      const OpKind kind = flow.ops[r].kind;
       if (inside(group, r)) {
-        normalised |= kind == FlowKind::row_norm;
-      } else if (kind != FlowKind::row_norm_backward) {
+        normalised |= kind == OpKind::row_norm;
+      } else if (kind != OpKind::row_norm_backward) {
         return false;
       }
     }
@@ -211,12 +211,12 @@ struct Planner {
       const FlowOp& op = flow.ops[i];
       for (const FlowUse& use : flow.inputs_of(op)) {
         const std::uint32_t t = tensor(use), producer = flow.tensors[t].producer;
-        if (op.kind == FlowKind::gather && use.argument == 0) continue;  // rows, not the table
+        if (op.kind == OpKind::gather && use.argument == 0) continue;  // rows, not the table
         if (producer == no_row || !inside(group, producer)) add(group.reads, t);
       }
     }
     for (const std::uint32_t i : group.ops) {
-      if (flow.ops[i].kind == FlowKind::scatter) continue;  // rows, not the table
+      if (flow.ops[i].kind == OpKind::scatter) continue;  // rows, not the table
       for (const std::uint32_t t : flow.outputs_of(flow.ops[i])) {
         if (out.same_as[t] != t) continue;
         const auto& list = readers[t];
@@ -225,7 +225,7 @@ struct Planner {
         if (leaves && !kept_as_result(group, t)) add(group.writes, t);
         if (!leaves || !kept_as_result(group, t)) continue;
         for (const std::uint32_t r : list) {
-          if (inside(group, r) && flow.ops[r].kind == FlowKind::row_norm) {
+          if (inside(group, r) && flow.ops[r].kind == OpKind::row_norm) {
             add(group.writes, flow.outputs_of(flow.ops[r])[0]);
           }
         }

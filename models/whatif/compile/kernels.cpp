@@ -60,7 +60,7 @@ class GroupKernels {
       add_random();
     }
     for (const std::uint32_t i : group_.ops) {
-      if (flow_op(i).kind == FlowKind::row_norm_backward)
+      if (flow_op(i).kind == OpKind::row_norm_backward)
         statistics(i, {input(i, 0), input(i, 1)}, 2);
     }
     sum_columns();
@@ -104,7 +104,7 @@ class GroupKernels {
   double scattered_bytes() const {
     double sum = 0;
     for (const std::uint32_t i : group_.ops) {
-      if (flow_op(i).kind != FlowKind::scatter || input(i, 0) == no_row) continue;
+      if (flow_op(i).kind != OpKind::scatter || input(i, 0) == no_row) continue;
       sum += 2 * tensor(input(i, 0)).bytes();
     }
     return sum;
@@ -119,9 +119,9 @@ class GroupKernels {
   /// Elements of one row: those of the norm's scale, else unknown and short.
   double row_elements() const {
     for (const std::uint32_t i : group_.ops) {
-      const FlowKind kind = flow_op(i).kind;
-      const std::uint32_t scale = input(i, kind == FlowKind::row_norm ? 2 : 5);
-      const bool norm = kind == FlowKind::row_norm || kind == FlowKind::row_norm_backward;
+      const OpKind kind = flow_op(i).kind;
+      const std::uint32_t scale = input(i, kind == OpKind::row_norm ? 2 : 5);
+      const bool norm = kind == OpKind::row_norm || kind == OpKind::row_norm_backward;
       if (norm && scale != no_row) return double(tensor(scale).elements);
     }
     return c_.law.persistent_columns;
@@ -206,7 +206,7 @@ class GroupKernels {
   void add_random() {
     double numbers = 0;
     for (const std::uint32_t i : group_.ops) {
-      const bool draws = flow_op(i).kind == FlowKind::dropout && group_.phase == FlowPhase::forward;
+      const bool draws = flow_op(i).kind == OpKind::dropout && group_.phase == FlowPhase::forward;
       if (draws && input(i, 0) != no_row) numbers += double(tensor(input(i, 0)).elements);
     }
     out_.back().us += lane_us(c_.gpu, numbers * c_.law.random_lane_cycles);
@@ -260,7 +260,7 @@ std::string generated_name(const KernelContext& context, GeneratedKind kind,
     const FlowOp& op = context.flow.ops[i];
     std::string_view name = text_of(context.step.trace, context.step.trace.ops.name[op.op]);
     if (name.starts_with("aten::")) name.remove_prefix(6);
-    if (op.kind == FlowKind::cast) name = "_to_copy";
+    if (op.kind == OpKind::cast) name = "_to_copy";
     while (name.ends_with('_')) name.remove_suffix(1);
     parts.emplace(name);
   }

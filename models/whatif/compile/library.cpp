@@ -20,8 +20,8 @@ auto convolution_shape(const Trace& trace, const FlowOp& op, const OpTensors& in
                               operands_of(trace, op.op).arguments, LaunchGeometry{}});
 }
 
-bool is_convolution(FlowKind kind) {
-  return kind == FlowKind::convolution || kind == FlowKind::convolution_backward;
+bool is_convolution(OpKind kind) {
+  return kind == OpKind::convolution || kind == OpKind::convolution_backward;
 }
 
 /// Two-dimensional factors of a product; batch is the product of the leading dimensions.
@@ -70,7 +70,7 @@ std::optional<Convolution> convolution_of(const Trace& trace, const FlowOp& op,
                                           const FusionLaw& law) {
   const OpTensors in = operands(trace, op);
   Convolution c;
-  c.backward = op.kind == FlowKind::convolution_backward;
+  c.backward = op.kind == OpKind::convolution_backward;
   const TensorShape* x = in.at(c.backward ? 1 : 0);
   const TensorShape* w = in.at(c.backward ? 2 : 1);
   const auto shape = convolution_shape(trace, op, in);
@@ -203,7 +203,7 @@ void LibraryRewrite::matmul(const FlowOp& op, LibraryChange& change) {
 LibraryChange LibraryRewrite::rewrite(const FlowOp& op) {
   LibraryChange change;
   if (is_convolution(op.kind) && channels_last_) convolution(op, change);
-  if (op.kind == FlowKind::matmul) matmul(op, change);
+  if (op.kind == OpKind::matmul) matmul(op, change);
   return change;
 }
 
@@ -212,7 +212,7 @@ std::vector<ExtraKernel> LibraryRewrite::attention_by_products(const FlowOp& op,
   const Trace& trace = c_.step.trace;
   const OpTensors in = operands(trace, op);
   const auto shape = attention_shape(OpContext{text_of(trace, trace.ops.name[op.op]), in, {}, {}});
-  const bool back = op.kind == FlowKind::attention_backward;
+  const bool back = op.kind == OpKind::attention_backward;
   const TensorShape* q = in.at(back ? 1 : 0);
   if (!shape || q == nullptr) return {};
   const double width = element_bytes(q->type), elements = double(q->elements());
@@ -261,7 +261,7 @@ bool prefers_channels_last(const Step& step, const Dataflow& flow, const FusionP
   bool any = false, all_small = true;
   for (std::size_t i = 0; i < flow.ops.size(); ++i) {
     const FlowOp& op = flow.ops[i];
-    if (op.kind != FlowKind::convolution || plan.roles[i] != FuseRole::library) continue;
+    if (op.kind != OpKind::convolution || plan.roles[i] != FuseRole::library) continue;
     const OpTensors in = operands(step.trace, op);
     const TensorShape* w = in.at(1);
     const auto shape = convolution_shape(step.trace, op, in);

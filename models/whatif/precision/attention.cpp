@@ -7,8 +7,8 @@
 namespace tandem {
 namespace {
 
-bool is_attention(FlowKind kind) {
-  return kind == FlowKind::attention || kind == FlowKind::attention_backward;
+bool is_attention(OpKind kind) {
+  return kind == OpKind::attention || kind == OpKind::attention_backward;
 }
 
 // Per name of an operation: whether it is attention.
@@ -66,7 +66,7 @@ void PrecisionRewrite::attention(const std::vector<std::uint32_t>& works, std::u
   const FlowOp& op = flow_.ops[index];
   const DataType from = change_.old_ops[index], to = change_.ops[index];
   const std::uint32_t main = main_work(works);
-  const bool backward = op.kind == FlowKind::attention_backward;
+  const bool backward = op.kind == OpKind::attention_backward;
   const std::string kernel_name =
       c_.names.name(backward ? LibraryUse::attention_backward : LibraryUse::attention_forward, to,
                     c_.gpu.compute_major);

@@ -207,15 +207,15 @@ double memory_ratio(const RetimeContext& c, const MemoryChange& change) {
     return ratio < 1 ? std::max(ratio, least) : std::min(ratio, 1 / least);
   };
   switch (change.kind) {
-    case FlowKind::dropout:
+    case OpKind::dropout:
       if (!row.backward) ratio = bounded(c.law.random_ratio);
       break;
-    case FlowKind::reduction: ratio = bounded(c.law.reduction_ratio); break;
-    case FlowKind::pooling:
-    case FlowKind::pooling_backward:
-    case FlowKind::gather:
-    case FlowKind::scatter:
-    case FlowKind::other: return 1;  // bound by their index arithmetic
+    case OpKind::reduction: ratio = bounded(c.law.reduction_ratio); break;
+    case OpKind::pooling:
+    case OpKind::pooling_backward:
+    case OpKind::gather:
+    case OpKind::scatter:
+    case OpKind::other: return 1;  // bound by their index arithmetic
     default:
       if (row.is(arithmetic)) ratio = bounded(c.law.transcendental_ratio);
       if (change.strided) ratio = bounded(c.law.strided_ratio);

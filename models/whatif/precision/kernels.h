@@ -55,7 +55,7 @@ double native_backward_us(const RetimeContext& c, const NormShape& shape);
 
 /// What decides the time of a memory-bound operation.
 struct MemoryChange {
-  FlowKind kind = FlowKind::pointwise;
+  OpKind kind = OpKind::pointwise;
   std::string_view op;
   bool strided = false;                            // the kernel computes the place of every element
   bool mixed_before = false, mixed_after = false;  // operands of two floating types

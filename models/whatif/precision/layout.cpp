@@ -35,7 +35,7 @@ bool is_native(const TensorShape& query) {
 }
 
 bool same_type_copy(const Dataflow& flow, const FlowOp& op, const OpTensors& copy) {
-  if (op.kind != FlowKind::cast) return false;
+  if (op.kind != OpKind::cast) return false;
   const TensorShape* to = copy.at(0);
   const TensorShape* from = copy.at(1);
   return to != nullptr && from != nullptr && to->type == from->type && !flow.works_of(op).empty();
@@ -64,7 +64,7 @@ std::vector<std::uint32_t> mending_copies(const Trace& trace, const Dataflow& fl
                                           std::uint32_t index) {
   std::vector<std::uint32_t> out;
   const FlowOp& attention = flow.ops[index];
-  const bool backward = attention.kind == FlowKind::attention_backward;
+  const bool backward = attention.kind == OpKind::attention_backward;
   // A backward pass reads the gradient of its result first.
   const TensorShape* query = operands_of(trace, attention.op).tensors.at(backward ? 1 : 0);
   if (query == nullptr || query->rank != 4 || !strides_known(*query) || is_native(*query)) {

@@ -28,7 +28,7 @@ void PrecisionRewrite::batch_norm(std::uint32_t index, DataType from, DataType t
     return memory(index, c_.law.norm_floor_us);  // inference
   }
   const NormShape shape = norm_shape(*operands.at(0));
-  const bool backward = op.kind == FlowKind::batch_norm_backward;
+  const bool backward = op.kind == OpKind::batch_norm_backward;
   if (native) {
     if (to != DataType::bf16) from_native_norm(op, shape, to);
     return;
@@ -42,7 +42,7 @@ void PrecisionRewrite::batch_norm(std::uint32_t index, DataType from, DataType t
 /// The framework has kernels of its own for BF16. The library's residual says nothing about them.
 void PrecisionRewrite::to_native_norm(std::uint32_t work, const FlowOp& op, const NormShape& shape,
                                       DataType to) {
-  if (op.kind == FlowKind::batch_norm_backward) {
+  if (op.kind == OpKind::batch_norm_backward) {
     set_time(work, native_backward_us(c_, shape));
     edit_.set_name(work, c_.names.name(LibraryUse::native_norm_backward, to));
     return;
@@ -69,7 +69,7 @@ void PrecisionRewrite::insert_statistics(const FlowOp& op, std::uint32_t work, s
 }
 
 void PrecisionRewrite::from_native_norm(const FlowOp& op, const NormShape& shape, DataType to) {
-  const bool backward = op.kind == FlowKind::batch_norm_backward;
+  const bool backward = op.kind == OpKind::batch_norm_backward;
   const auto works = flow_.works_of(op);
   for (std::size_t i = 0; i + 1 < works.size(); ++i) edit_.drop(works[i], true);
   set_time(works.back(), library_norm_us(c_, shape, to, backward));

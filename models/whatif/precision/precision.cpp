@@ -55,7 +55,7 @@ Precision detect(const Step& step, const Dataflow& flow) {
     Duration sum{};
     for (const std::uint32_t w : flow.works_of(op)) sum += step.plan.works[w].duration;
     time[type == DataType::fp16 ? 1 : type == DataType::bf16 ? 2 : 0] += sum;
-    if (op.kind != FlowKind::matmul || type != DataType::fp32) continue;
+    if (op.kind != OpKind::matmul || type != DataType::fp32) continue;
     product += sum;
     if (uses_tf32(step, flow, op, names_known)) tf32 += sum;
   }

@@ -66,7 +66,7 @@ DataType PrecisionRewrite::read_type(std::uint32_t index, std::uint32_t tensor) 
   const DataType type = change_.tensors[tensor];
   if (!is_autocast_type(type) || !is_autocast_type(change_.ops[index])) return type;
   const FlowOp& op = flow_.ops[index];
-  const bool norm = op.kind == FlowKind::batch_norm || op.kind == FlowKind::batch_norm_backward;
+  const bool norm = op.kind == OpKind::batch_norm || op.kind == OpKind::batch_norm_backward;
   if (op.phase == FlowPhase::backward && !norm) return change_.ops[index];
   switch (change_.policies[index]) {
     case CastPolicy::lower:
@@ -94,7 +94,7 @@ void PrecisionRewrite::drop_copy(std::uint32_t work) {
 }
 
 bool PrecisionRewrite::needs_matmul(const FlowOp& op, DataType from, DataType to) {
-  if (op.kind != FlowKind::matmul) return false;
+  if (op.kind != OpKind::matmul) return false;
   if (from != to) return true;
   if (from != DataType::fp32) return false;
   const bool tensor = kernel_class(main_work(flow_.works_of(op))).math == DataType::tf32;
@@ -113,11 +113,11 @@ void PrecisionRewrite::retype(std::uint32_t index) {
     return;
   } else {
     switch (op.kind) {
-      case FlowKind::convolution:
-      case FlowKind::convolution_backward: convolution(op, from, to); break;
-      case FlowKind::batch_norm:
-      case FlowKind::batch_norm_backward: batch_norm(index, from, to); break;
-      case FlowKind::recurrent: recurrent(op, from, to); break;
+      case OpKind::convolution:
+      case OpKind::convolution_backward: convolution(op, from, to); break;
+      case OpKind::batch_norm:
+      case OpKind::batch_norm_backward: batch_norm(index, from, to); break;
+      case OpKind::recurrent: recurrent(op, from, to); break;
       default: memory(index, c_.law.floor_us);
     }
   }
@@ -139,7 +139,7 @@ void PrecisionRewrite::retype_operands(std::uint32_t index, DataType from, DataT
   if (operands != operands_of(edit_.step().trace, op.op)) {
     edit_.set_operands(op.op, std::move(operands));
   }
-  if (op.kind == FlowKind::matmul || from == to) return;
+  if (op.kind == OpKind::matmul || from == to) return;
   for (const std::uint32_t w : flow_.works_of(op)) {
     if (is_library_norm(kernel_class(w).traits) && to == DataType::bf16)
       continue;  // named by to_native_norm
@@ -195,7 +195,7 @@ void PrecisionRewrite::drop_others(std::span<const std::uint32_t> works, std::ui
 }
 
 void PrecisionRewrite::convolution(const FlowOp& op, DataType from, DataType to) {
-  const bool backward = op.kind == FlowKind::convolution_backward;
+  const bool backward = op.kind == OpKind::convolution_backward;
   const OpTensors& operands = tensors(op.op);
   for (const std::uint32_t w : flow_.works_of(op)) {
     const KernelClass& kernel = kernel_class(w);
@@ -236,7 +236,7 @@ void PrecisionRewrite::memory(std::uint32_t index, double floor_us) {
     add(t,
         is_autocast_type(made) && is_autocast_type(change_.ops[index]) ? change_.ops[index] : made);
   }
-  const bool mixed_before = op.kind == FlowKind::pointwise && was_half && was_full &&
+  const bool mixed_before = op.kind == OpKind::pointwise && was_half && was_full &&
                             change_.old_ops[index] == DataType::fp32;
   if (before == after && !mixed_before && !change_.mixed[index]) return;
   for (const std::uint32_t w : flow_.works_of(op)) {

@@ -74,23 +74,23 @@ double gradient_elements(const Dataflow& flow) {
   double sum = 0;
   std::unordered_set<std::int64_t> weights;  // sizes of the factors of products
   for (const FlowOp& op : flow.ops) {
-    const bool layer = op.kind == FlowKind::matmul || op.kind == FlowKind::convolution ||
-                       op.kind == FlowKind::row_norm || op.kind == FlowKind::batch_norm;
+    const bool layer = op.kind == OpKind::matmul || op.kind == OpKind::convolution ||
+                       op.kind == OpKind::row_norm || op.kind == OpKind::batch_norm;
     if (op.phase != FlowPhase::forward || !layer) continue;
     if (op.row->is(batched)) continue;
     const auto inputs = flow.inputs_of(op);
-    const std::uint8_t activation = op.kind == FlowKind::matmul && inputs.size() >= 3 ? 1 : 0;
+    const std::uint8_t activation = op.kind == OpKind::matmul && inputs.size() >= 3 ? 1 : 0;
     for (const FlowUse& use : inputs) {
       const FlowTensor& tensor = flow.tensors[use.tensor];
       if (use.argument == activation || tensor.producer != no_row) continue;
       sum += static_cast<double>(tensor.elements);
-      if (op.kind == FlowKind::matmul) weights.insert(tensor.elements);
+      if (op.kind == OpKind::matmul) weights.insert(tensor.elements);
     }
   }
   // Tables: dense gradients, or the rows of sparse ones. One that is a layer's weight too counts
   // once.
   for (const FlowOp& op : flow.ops) {
-    const bool table = op.kind == FlowKind::gather || op.row->layer == Layer::embedding;
+    const bool table = op.kind == OpKind::gather || op.row->layer == Layer::embedding;
     if (op.phase != FlowPhase::backward || !table) continue;
     for (const std::uint32_t t : flow.outputs_of(op)) {
       const std::int64_t n = flow.tensors[t].elements;

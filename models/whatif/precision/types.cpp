@@ -9,10 +9,10 @@
 namespace tandem {
 namespace {
 
-using K = FlowKind;
+using K = OpKind;
 
 /// Gradients of parameters and what a node hands on follow the type of the forward operation.
-bool follows_forward(FlowKind kind) {
+bool follows_forward(OpKind kind) {
   switch (kind) {
     case K::pointwise:
     case K::cast:

@@ -171,15 +171,14 @@ TEST(PrecisionKernels, BatchNormsReadTwiceWhatDoesNotFitOnChip) {
 
 TEST(PrecisionKernels, MemoryBoundKernelsFollowTheirBytes) {
   const RetimeContext c = models().context();
-  EXPECT_EQ(memory_ratio(c, {FlowKind::pointwise, "aten::relu", false, false, false, 8, 4}), 0.5);
-  EXPECT_EQ(memory_ratio(c, {FlowKind::pointwise, "aten::gelu", false, false, false, 8, 4}),
+  EXPECT_EQ(memory_ratio(c, {OpKind::pointwise, "aten::relu", false, false, false, 8, 4}), 0.5);
+  EXPECT_EQ(memory_ratio(c, {OpKind::pointwise, "aten::gelu", false, false, false, 8, 4}),
             c.law.transcendental_ratio);
-  EXPECT_EQ(memory_ratio(c, {FlowKind::pooling, "aten::max_pool2d", false, false, false, 8, 4}), 1);
+  EXPECT_EQ(memory_ratio(c, {OpKind::pooling, "aten::max_pool2d", false, false, false, 8, 4}), 1);
   // Mixed operands cost time per byte, and give it back when they vanish.
   const double there =
-      memory_ratio(c, {FlowKind::pointwise, "aten::add", false, false, true, 12, 10});
-  const double back =
-      memory_ratio(c, {FlowKind::pointwise, "aten::add", false, true, false, 10, 12});
+      memory_ratio(c, {OpKind::pointwise, "aten::add", false, false, true, 12, 10});
+  const double back = memory_ratio(c, {OpKind::pointwise, "aten::add", false, true, false, 10, 12});
   EXPECT_NEAR(there * back, 1, 1e-12);
 }
 
