@@ -1,0 +1,89 @@
+"""Where CUDA's dispatch differs from the one that a machine without a GPU takes.
+
+Recordings run on meta tensors, which have sizes and no memory. Most operations below autograd are the
+same on every device; these are not. REPLACED are composites that ask for the device: PyTorch is told
+to take what a GPU would. RENAMED are operations whose kernels a profile shows under another name.
+"""
+import contextlib
+
+import torch
+
+aten = torch.ops.aten
+EFFICIENT_ATTENTION = 2
+
+
+# ---------------------------------------------------------------- composites that ask for the device
+
+def attention_choice(*args, **kwargs):
+    """FP32 attention: the only fused kernel that takes FP32 on CUDA is the memory-efficient one."""
+    return EFFICIENT_ATTENTION
+
+
+def dropout(x, probability, train):
+    if not train or probability == 0:
+        return x
+    return aten.native_dropout(x, probability, train)[0] if probability < 1 else x * 0
+
+
+def batch_norm(x, weight, bias, mean, variance, training, momentum, epsilon, cudnn_enabled):
+    """cuDNN wants weights and, unless it trains, statistics; other norms go to PyTorch's own kernels."""
+    statistics = mean is not None and variance is not None
+    if x.dim() > 2 and weight is not None and bias is not None and (statistics or (training and mean is None)):
+        return aten.cudnn_batch_norm(x, weight, bias, mean, variance, training, momentum, epsilon)[0]
+    return aten.native_batch_norm(x, weight, bias, mean, variance, training, momentum, epsilon)[0]
+
+
+REPLACED = [
+    ("_fused_sdp_choice", "Meta", attention_choice),
+    ("dropout", "AutogradMeta", dropout),
+    ("batch_norm", "AutogradMeta", batch_norm),
+]
+
+
+def foreach_devices():
+    """PyTorch's optimizers choose their list form on CUDA; here the meta device stands for it."""
+    return ["cuda", "meta"]
+
+
+@contextlib.contextmanager
+def dispatch():
+    """Inside, operations on the meta device go the way of CUDA."""
+    import torch.optim.optimizer as optimizer
+    import torch.utils._foreach_utils as utilities
+    library = torch.library.Library("aten", "IMPL")
+    for name, key, function in REPLACED:
+        library.impl(name, function, key)
+    saved = utilities._get_foreach_kernels_supported_devices
+    for module in (utilities, optimizer):
+        module._get_foreach_kernels_supported_devices = foreach_devices
+    try:
+        yield
+    finally:
+        for module in (utilities, optimizer):
+            module._get_foreach_kernels_supported_devices = saved
+        library._destroy()
+
+
+# ---------------------------------------------------------------- names of the kernels' operations
+
+def convolution(emit, args, out):
+    """aten::convolution as the operation that holds the kernels, and its bias as cuDNN's callers add it."""
+    x, weight, bias, stride, padding, dilation, transposed, output_padding, groups = args
+    if not transposed and x.dim() == 4 and groups > 1 and groups == x.shape[1] and weight.shape[0] % groups == 0:
+        kernel = list(weight.shape[2:])
+        return emit("aten::_conv_depthwise2d", [x, weight, kernel, bias, stride, padding, dilation], out)
+    flags = [False, False, True]
+    if transposed:
+        name = "aten::cudnn_convolution_transpose"
+        operands = [x, weight, padding, output_padding, stride, dilation, groups] + flags
+    else:
+        name = "aten::cudnn_convolution"
+        operands = [x, weight, padding, stride, dilation, groups] + flags
+    emit(name, operands, out)
+    if bias is not None:
+        with torch.no_grad():
+            shaped = bias.reshape([1, -1] + [1] * (x.dim() - 2))
+        emit("aten::add_", [out[0], shaped, 1], out)
+
+
+RENAMED = {"aten::convolution": convolution}
