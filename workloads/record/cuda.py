@@ -9,14 +9,36 @@ import contextlib
 import torch
 
 aten = torch.ops.aten
-EFFICIENT_ATTENTION = 2
+BIAS_ALIGNMENT = 16  # elements, of the last dimension of an attention mask
 
 
 # ---------------------------------------------------------------- composites that ask for the device
 
-def attention_choice(*args, **kwargs):
-    """FP32 attention: the only fused kernel that takes FP32 on CUDA is the memory-efficient one."""
-    return EFFICIENT_ATTENTION
+def attention(query, key, value, mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False):
+    """FP32 attention: the only fused kernel that takes FP32 on CUDA is the memory-efficient one.
+
+    It wants as many heads in keys as in queries and rows of whole 16 bytes; products do the others.
+    """
+    plain = query.dim() == 4 and query.shape[1] == key.shape[1] == value.shape[1]
+    if not plain or any(x.shape[-1] % 4 or x.stride(-1) != 1 for x in (query, key, value)):
+        return aten._scaled_dot_product_attention_math(query, key, value, mask, dropout_p, is_causal,
+                                                       scale=scale, enable_gqa=enable_gqa)[0]
+    if mask is not None:
+        mask = attention_bias(mask, query, key)
+    saved = torch.is_grad_enabled() and any(x.requires_grad for x in (query, key, value))
+    return aten._scaled_dot_product_efficient_attention(query, key, value, mask, saved, dropout_p, is_causal,
+                                                        scale=scale)[0]
+
+
+def attention_bias(mask, query, key):
+    """What the framework makes of a mask before the kernel gets it."""
+    if mask.dtype == torch.bool:
+        low = torch.scalar_tensor(float("-inf"), dtype=query.dtype, device=mask.device)
+        mask = torch.where(mask, 0.0, low)
+    short = -mask.shape[-1] % BIAS_ALIGNMENT
+    if short:
+        mask = torch.nn.functional.pad(mask, (0, short))[..., :mask.shape[-1]]
+    return mask.expand(*query.shape[:3], key.shape[2])
 
 
 def dropout(x, probability, train):
@@ -34,7 +56,7 @@ def batch_norm(x, weight, bias, mean, variance, training, momentum, epsilon, cud
 
 
 REPLACED = [
-    ("_fused_sdp_choice", "Meta", attention_choice),
+    ("scaled_dot_product_attention", "AutogradMeta", attention),
     ("dropout", "AutogradMeta", dropout),
     ("batch_norm", "AutogradMeta", batch_norm),
 ]

@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""Compare recorded networks with traces of the same programs, operation by operation.
+
+  compare_trace.py NETWORK.json TRACE.json.zst [--show]      one pair
+  compare_trace.py --all                                     every network that has an eager FP32 capture
+A row of the recording and an operation of one step of the trace are the same if they have the same name
+and the same sizes of operands. An operation of the trace is the outermost one around a launch that the
+recording could name, so that kernels of one operation (aten::embedding, aten::index_select, aten::gather)
+count once.
+"""
+import argparse
+import bisect
+import collections
+import difflib
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+NETWORKS = os.path.join(HERE, "..", "nets")
+CAPTURES = os.path.join(HERE, "..", "..", "validation", "captures")
+# Operations that call others which a recording names too: what they hold is what counts.
+SCOPES = re.compile("aten::(linear|conv[123]d|conv_transpose2d|convolution|_convolution|batch_norm|_batch_norm_impl_index|"
+                    "matmul|layer_norm|dropout|feature_dropout|cross_entropy_loss|nll_loss|nll_loss_nd|nll_loss2d|to|reshape|contiguous|"
+                    "scaled_dot_product_attention|max_pool[12]d|adaptive_avg_pool[12]d|relu6_?|flatten|einsum|lstm|gru)$|autograd::|"
+                    "Optimizer|ProfilerStep")
+
+
+# ---------------------------------------------------------------- recordings
+
+def evaluate(size, values):
+    """The value of a formula, e.g. 12*batch+1."""
+    if isinstance(size, int):
+        return size
+    total = 0
+    for product in size.split("+"):
+        value = 1
+        for factor in product.split("*"):
+            value *= values[factor] if factor in values else int(factor)
+        total += value
+    return total
+
+
+def recorded_rows(network, values):
+    """(name, sizes of the operands) of each row."""
+    sizes = [tuple(evaluate(d, values) for d in tensor[1]) for tensor in network["tensors"]]
+
+    def operand(arg):
+        if isinstance(arg, dict):
+            return sizes[arg["t"]] if "t" in arg else tuple(sizes[t] for t in arg["tl"])
+        return ()
+    return [(row["op"], normal(operand(arg) for arg in row["args"])) for row in network["ops"]]
+
+
+def normal(sizes):
+    """Sizes of the operands that are tensors with dimensions: profiles show [] for numbers and for long lists."""
+    return tuple(tuple(s) for s in sizes if s and not isinstance(s[0], (list, tuple)))
+
+
+# ---------------------------------------------------------------- traces
+
+def read_trace(path):
+    text = subprocess.run(["zstd", "-dc", path], check=True, capture_output=True).stdout
+    return json.loads(text)["traceEvents"]
+
+
+def set_parents(operations):
+    """Let each operation know the one around it on its thread."""
+    threads = collections.defaultdict(list)
+    for event in sorted(operations, key=lambda e: (e["ts"], -e["dur"])):
+        threads[event["tid"]].append(event)
+    for events in threads.values():
+        stack = []
+        for event in events:
+            while stack and stack[-1]["ts"] + stack[-1]["dur"] <= event["ts"]:
+                stack.pop()
+            event["parent"] = stack[-1] if stack else None
+            stack.append(event)
+    return threads
+
+
+def launch_operations(events):
+    """The innermost operation around each launch of one step, in the order of launches."""
+    steps = [e for e in events if e.get("cat") == "user_annotation" and e["name"].startswith("ProfilerStep")]
+    step = min(steps, key=lambda e: e["ts"])
+    device = {e["args"]["correlation"] for e in events
+              if e.get("cat") in ("kernel", "gpu_memset", "gpu_memcpy") and "correlation" in e.get("args", {})}
+    operations = [e for e in events if e.get("cat") == "cpu_op"]
+    threads = set_parents(operations)
+    starts = {tid: [e["ts"] for e in group] for tid, group in threads.items()}
+    calls = [e for e in events if e.get("cat") in ("cuda_runtime", "cuda_driver")
+             and e.get("args", {}).get("correlation") in device]
+    for call in sorted(calls, key=lambda e: e["ts"]):
+        if not step["ts"] <= call["ts"] < step["ts"] + step["dur"] or call["tid"] not in threads:
+            continue
+        at = bisect.bisect_right(starts[call["tid"]], call["ts"]) - 1
+        event = threads[call["tid"]][at] if at >= 0 else None
+        while event is not None and event["ts"] + event["dur"] < call["ts"]:
+            event = event["parent"]
+        if event is not None:
+            yield event
+
+
+def traced_rows(events, names):
+    """(name, sizes of the operands) of each operation of one step that launches something."""
+    rows, seen = [], set()
+    for event in launch_operations(events):
+        chosen, outer = event, event
+        while outer is not None:
+            if outer["name"] in names and not SCOPES.search(outer["name"]):
+                chosen = outer
+            outer = outer["parent"]
+        if id(chosen) not in seen:
+            seen.add(id(chosen))
+            rows.append((chosen["name"], normal(chosen["args"].get("Input Dims", []))))
+    return rows
+
+
+# ---------------------------------------------------------------- comparison
+
+def compare(network, events, values):
+    """Shares of operations that agree, as a set and in order, and what does not."""
+    recorded = recorded_rows(network, values)
+    traced = traced_rows(events, {name for name, _ in recorded})
+    longest = max(len(recorded), len(traced))
+    both = collections.Counter(recorded) & collections.Counter(traced)
+    matcher = difflib.SequenceMatcher(None, recorded, traced, autojunk=False)
+    in_order = sum(block.size for block in matcher.get_matching_blocks())
+    missing = collections.Counter(traced) - collections.Counter(recorded)
+    extra = collections.Counter(recorded) - collections.Counter(traced)
+    return {"recorded": len(recorded), "traced": len(traced), "matched": sum(both.values()) / longest,
+            "in_order": in_order / longest, "missing": missing, "extra": extra}
+
+
+def pairs():
+    """(network, trace, batch) of the committed networks that have an eager FP32 capture."""
+    for path in sorted(glob.glob(os.path.join(CAPTURES, "h200_*", "traces", "*.json.zst"))):
+        found = re.fullmatch(r"(.*-(?:train|infer))-(fp32|tf32)-eager-b(\d+)\.json\.zst", os.path.basename(path))
+        network = found and os.path.join(NETWORKS, found[1] + ".json")
+        if network and os.path.exists(network):
+            yield network, path, int(found[3])
+
+
+def values_of(network, batch):
+    values = {s["name"]: s["default"] for s in network["symbols"]}
+    return dict(values, batch=batch)
+
+
+def report(network_path, trace_path, batch, show):
+    with open(network_path) as file:
+        network = json.load(file)
+    found = compare(network, read_trace(trace_path), values_of(network, batch))
+    capture = os.path.basename(os.path.dirname(os.path.dirname(trace_path)))
+    print(f"| {network['name']}-{network['task']} | {os.path.basename(trace_path)[:-len('.json.zst')]} ({capture}) | "
+          f"{found['recorded']} | {found['traced']} | {100 * found['matched']:.1f} | {100 * found['in_order']:.1f} |",
+          flush=True)
+    if show:
+        for title, rows in (("only in the trace", found["missing"]), ("only in the recording", found["extra"])):
+            for (name, sizes), count in sorted(rows.items(), key=lambda item: -item[1]):
+                print(f"    {title}: {count} x {name} {list(map(list, sizes))}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("network", nargs="?")
+    parser.add_argument("trace", nargs="?")
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--show", action="store_true", help="list what differs")
+    arguments = parser.parse_args()
+    print("| network | capture | rows | operations of the trace | same, % | same in order, % |\n|---|---|--:|--:|--:|--:|")
+    if arguments.all:
+        for network, trace, batch in pairs():
+            report(network, trace, batch, arguments.show)
+        return 0
+    if not arguments.trace:
+        parser.error("a network and a trace, or --all")
+    batch = re.search(r"-b(\d+)", os.path.basename(arguments.trace))
+    report(arguments.network, arguments.trace, int(batch[1]) if batch else 32, arguments.show)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
