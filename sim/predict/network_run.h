@@ -1,0 +1,30 @@
+// A step without a trace: a network, read and generated, as the run that predictions start from.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "sim/predict/predict.h"
+
+namespace tandem {
+
+/// Which network, at which sizes, on which GPU.
+struct NetworkRequest {
+  std::string path;
+  std::string gpu;                    // name or path of a config
+  std::optional<std::int64_t> batch;  // nothing: the network's default
+  std::optional<std::int64_t> length;  // of a sequence
+};
+
+/// The file of a network: a path, or the name of a file of `folder` without task and ending.
+std::string network_path(const std::string& network, const std::string& task,
+                         const std::string& folder);
+
+/// The generated step as if it had been traced on that GPU, with its peak of memory. Errors:
+/// InputError for anything wrong with the network, the configs or the options.
+TracedRun analyse_network(const NetworkRequest& request, const ReplayOptions& options);
+
+Replay run_network(const NetworkRequest& request, const ReplayOptions& options);
+
+}  // namespace tandem

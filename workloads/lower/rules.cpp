@@ -1,0 +1,106 @@
+#include "workloads/lower/rules.h"
+
+#include "sim/core/field.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::string_view recipes[] = {"nothing",     "sequence",
+                                        "elementwise", "copy",
+                                        "fill",        "reduction",
+                                        "softmax",     "row_norm",
+                                        "batch_norm",  "product",
+                                        "convolution", "convolution_backward",
+                                        "attention",   "multi_tensor",
+                                        "concatenation", "embedding_gradient",
+                                        "recurrent"};
+constexpr std::string_view overs[] = {"output", "first", "second", "third", "rows", "largest", "one"};
+constexpr std::string_view schemas[] = {"tandem.lowering/1"};
+
+std::vector<Field<KernelTemplate>> kernel_fields() {
+  using K = KernelTemplate;
+  return {field<K>("key", "name", "how rules name it", &K::key),
+          field<K>("name", "name", "kernel name", &K::name),
+          field<K>("source", "name", "where it was seen", &K::source),
+          field<K>("compute_major", "count", "first generation", &K::compute_major),
+          field<K>("threads", "count", "threads of a block", &K::threads),
+          field<K>("registers", "count", "registers of a thread", &K::registers),
+          field<K>("shared_bytes", "B", "shared memory of a block", &K::shared_bytes,
+                   Range::non_negative),
+          choice_field<K>("over", "what blocks share out", &K::over, overs),
+          field<K>("per_block", "count", "elements or rows of a block", &K::per_block),
+          field<K>("blocks_per_sm", "count", "most blocks per SM", &K::blocks_per_sm),
+          field<K>("share", "ratio", "of the time law's rate", &K::share),
+          field<K>("step_us", "us", "pass of a block over its chunk", &K::step_us)};
+}
+
+std::vector<Field<OpRule>> rule_fields() {
+  using R = OpRule;
+  return {field<R>("ops", "name", "operations", &R::ops),
+          choice_field<R>("recipe", "how it becomes kernels", &R::recipe, recipes),
+          field<R>("kernels", "name", "keys of kernels", &R::kernels),
+          field<R>("functor", "name", "what an elementwise kernel computes", &R::functor),
+          field<R>("outer", "name", "operations around it", &R::outer),
+          field<R>("lists", "count", "tensor lists", &R::lists),
+          field<R>("scalar_lists", "count", "lists of numbers", &R::scalar_lists,
+                   Range::non_negative),
+          field<R>("accesses", "count", "reads and writes of an element", &R::accesses)};
+}
+
+/// Fields that are not named keep their default.
+template <class Row>
+std::vector<Row> read_rows(const Json& json, const Place& file, const std::string& key,
+                           const std::vector<Field<Row>>& fields) {
+  std::vector<Row> rows;
+  if (!json.contains(key) || !json[key].is_array()) file.fail("no list \"" + key + "\"", "one");
+  for (const Json& row : json[key]) {
+    const Place at = file / (key + "[" + std::to_string(rows.size()) + "]");
+    require_object(row, at);
+    Row& out = rows.emplace_back();
+    for (const auto& [name, value] : row.items()) {
+      find_field(std::span<const Field<Row>>(fields), name, at).read(out, value, at / name);
+    }
+  }
+  return rows;
+}
+
+}  // namespace
+
+const OpRule* LoweringRules::find(std::string_view op) const {
+  const auto found = rule_of.find(std::string(op));
+  return found == rule_of.end() ? nullptr : &rules[found->second];
+}
+
+const KernelTemplate& LoweringRules::kernel(std::string_view key, int compute_major) const {
+  const KernelTemplate* best = nullptr;
+  for (const KernelTemplate& k : kernels) {
+    if (k.key != key) continue;
+    const bool newer = best != nullptr && k.compute_major > best->compute_major;
+    if (best == nullptr || (newer && k.compute_major <= compute_major)) best = &k;
+  }
+  if (best == nullptr) {
+    throw InputError(path, "kernels", "no row \"" + std::string(key) + "\"", "one");
+  }
+  return *best;
+}
+
+LoweringRules load_lowering_rules(const std::string& path) {
+  const Json json = read_json_file(path);
+  const Place file{path, ""};
+  require_object(json, file);
+  read_choice(json.value("schema", Json()), file / "schema", schemas);
+  LoweringRules out;
+  out.path = path;
+  out.kernels = read_rows(json, file, "kernels", kernel_fields());
+  out.rules = read_rows(json, file, "rules", rule_fields());
+  for (std::size_t r = 0; r < out.rules.size(); ++r) {
+    const Place at = file / ("rules[" + std::to_string(r) + "]");
+    for (const std::string& op : out.rules[r].ops) {
+      if (!out.rule_of.emplace(op, r).second) at.fail("a second rule for " + op, "one");
+    }
+    for (const std::string& key : out.rules[r].kernels) out.kernel(key, 0);
+  }
+  return out;
+}
+
+}  // namespace tandem

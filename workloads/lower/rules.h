@@ -1,0 +1,78 @@
+// Which kernels an operation launches: one set of rules, read from configs/kernels/lowering.json.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace tandem {
+
+/// How an operation becomes kernels. Which of a rule's kernels serves what stands with each recipe.
+enum class Recipe : std::uint8_t {
+  nothing,         // launches no work
+  sequence,        // every kernel of the rule, sized by its own row
+  elementwise,     // [0] contiguous operands, [1] computed places, [2] other types
+  copy,            // the same, and [3] plain memory
+  fill,            // [0]
+  reduction,       // [0..2] by the width of a load: 1, 2, 4; a memset where blocks share results
+  softmax,         // [0] a warp a row, [1] a block a row, [2] along another dimension
+  row_norm,        // [0] forward; backward: [0] input gradient, [1] parameter gradients
+  batch_norm,      // [0] a channel stays on the SM, [1] it does not
+  product,         // the library's choice; [0] sum of split parts
+  convolution,     // the library's choice; see convolution.cpp
+  convolution_backward,
+  attention,
+  multi_tensor,    // [0]
+  concatenation,   // [0]
+  embedding_gradient,  // [0] few indices, [1..] many
+  recurrent,
+};
+
+/// What a kernel's blocks share out among them.
+enum class Over : std::uint8_t { output, first, second, third, rows, largest, one };
+
+/// A kernel of a library as rules name it.
+struct KernelTemplate {
+  std::string key;
+  std::string name;  // with {functor}, {type}, {operands}, {m}, {n}
+  std::string source;
+  int compute_major = 7;  // first generation that has it; newer rows of the same key replace it
+  int threads = 128;
+  int registers = 32;
+  std::int64_t shared_bytes = 0;
+  Over over = Over::output;
+  double per_block = 1;      // elements, or rows, of a block
+  double blocks_per_sm = 0;  // more are not launched; 0: any number
+  double share = 1;          // of what the time law says that it reaches
+  double step_us = 0;        // multi-tensor kernels: a pass of a block over its chunk
+};
+
+struct OpRule {
+  std::vector<std::string> ops;
+  Recipe recipe = Recipe::nothing;
+  std::vector<std::string> kernels;  // keys
+  std::string functor;
+  std::vector<std::string> outer;  // operations around it in a profile, outermost first
+  int lists = 0;                   // multi-tensor: tensor lists that a kernel walks over
+  int scalar_lists = 0;            // 1: it carries a number per tensor
+  double accesses = 0;             // multi-tensor: reads and writes of an element
+};
+
+struct LoweringRules {
+  std::string path;
+  std::vector<KernelTemplate> kernels;
+  std::vector<OpRule> rules;
+  std::unordered_map<std::string, std::size_t> rule_of;  // by name of the operation
+
+  /// The rule of an operation, or null.
+  const OpRule* find(std::string_view op) const;
+  /// The kernel that GPUs of this generation run. Errors: InputError for a key without a row.
+  const KernelTemplate& kernel(std::string_view key, int compute_major) const;
+};
+
+/// Errors: InputError for unknown and missing keys, also for a rule that names no kernel's row.
+LoweringRules load_lowering_rules(const std::string& path);
+
+}  // namespace tandem
