@@ -101,6 +101,18 @@ void add_weight_transform(const Context& c, const Layer& l, Part part, Kernels& 
   if (l.taps > 1) add_transform(c, l.weight, part, out);
 }
 
+/// What the library's choice takes where the law gives `law_us`.
+double chosen_us(const Context& c, double law_us, ConvUse use, Pass pass, DataType type) {
+  const ConvHabit habit = c.input.rules.habit(use, pass, type, c.gpu().compute_major);
+  const double floor = c.gpu().graph_kernel_period_us;
+  return floor + habit.start_us + std::max(0.0, law_us - floor) / habit.share;
+}
+
+ConvUse use_of(const Layer& l) {
+  if (l.conv.stride_h * l.conv.stride_w == 1) return ConvUse::implicit;
+  return l.taps == 1 ? ConvUse::sampled : ConvUse::strided;
+}
+
 /// A layer as one product per image, in the framework's order.
 void add_plain(const Context& c, const Layer& l, DataType type, Pass pass, Kernels& out) {
   GemmShape shape;
@@ -118,7 +130,8 @@ void add_plain(const Context& c, const Layer& l, DataType type, Pass pass, Kerne
     shape.k = pixels(l.output);
     shape.b_k_major = true;
   }
-  const KernelTime time = gemm_time(c.gpu(), shape, c.input.time);
+  KernelTime time = gemm_time(c.gpu(), shape, c.input.time);
+  time.time_us = chosen_us(c, time.time_us, ConvUse::plain, pass, type);
   out.push_back(matrix_kernel(c, time, KernelFamily::gemm, type, pass));
   if (pass == Pass::weight_gradient && shape.batch > 1) {
     const double weights = bytes_of(l.weight);
@@ -144,6 +157,7 @@ void add_main(const Context& c, const Layer& l, DataType type, Pass pass, Kernel
     out.push_back(std::move(helper));
   } else {
     time.time_us -= std::min(floor, time.time_us / 2);
+    time.time_us = chosen_us(c, time.time_us, use_of(l), pass, type);
   }
   LoweredKernel main = matrix_kernel(c, time, KernelFamily::convolution, type, pass);
   if (time.split > 1 && pass == Pass::weight_gradient) {

@@ -1,6 +1,7 @@
 #include "workloads/lower/lower.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "models/kernel/time/kernel_time.h"
 #include "models/kernel/work/work.h"
@@ -103,7 +104,11 @@ LoweredKernel make(const Context& c, const KernelTemplate& kernel, DataType type
   out.geometry = geometry_of(kernel, grid);
   const double floor = c.gpu().graph_kernel_period_us;
   out.duration_us = law_us(c, out.name, out.geometry, bytes);
-  out.duration_us = floor + std::max(0.0, out.duration_us - floor) / kernel.share;
+  const double blocks = static_cast<double>(grid.x) * static_cast<double>(grid.y * grid.z);
+  const double issue =
+      blocks * kernel.block_cycles / (c.gpu().sm_count * c.gpu().boost_clock_mhz);
+  out.duration_us =
+      floor + std::hypot(std::max(0.0, out.duration_us - floor) / kernel.share, issue);
   return out;
 }
 

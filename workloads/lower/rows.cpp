@@ -1,5 +1,6 @@
 // Kernels that reduce or normalise rows: sums, softmax, norms, and gradients of embedding tables.
 #include <algorithm>
+#include <cmath>
 
 #include "workloads/lower/parts.h"
 
@@ -29,6 +30,7 @@ Sum sum_of(const TensorShape& in, const TensorShape& out) {
 
 struct ReduceGrid {
   std::int64_t threads_x = 1, threads_y = 1, blocks = 1, parts = 1;
+  std::int64_t values = 1;  // that a thread adds up
   int width = 1;
 };
 
@@ -65,7 +67,20 @@ ReduceGrid reduce_grid(const Sum& s, const GpuArch& gpu) {
     g.parts = std::max(std::min(ceil_div(resident, g.blocks), ceil_div(inputs, least_values)),
                        ceil_div(inputs, most_values));
   }
+  g.values = ceil_div(inputs, g.parts);
   return g;
+}
+
+/// Threads wait for each of their loads, waves of blocks for each other; the block that finishes
+/// last adds up what the others of a result left in memory.
+double waiting_us(const Context& c, const ReduceGrid& g) {
+  const ReductionPace& pace = c.input.rules.reduction;
+  const std::int64_t threads = g.threads_x * g.threads_y;
+  const std::int64_t resident = c.gpu().sm_count * (c.gpu().max_threads_per_sm / threads);
+  const auto waves = static_cast<double>(ceil_div(g.blocks * g.parts, resident));
+  double us = waves * (pace.wave_us + pace.value_us * static_cast<double>(g.values));
+  if (g.parts > 1) us += pace.share_us + pace.part_us * static_cast<double>(g.parts);
+  return us;
 }
 
 }  // namespace
@@ -81,6 +96,8 @@ void lower_reduction(const Context& c, Kernels& out) {
   LoweredKernel kernel = make(c, row, in->type, {g.blocks, g.parts}, all_bytes(c));
   kernel.geometry.block = {static_cast<std::uint32_t>(g.threads_x),
                            static_cast<std::uint32_t>(g.threads_y), 1};
+  const double floor = c.gpu().graph_kernel_period_us;
+  kernel.duration_us = floor + std::hypot(kernel.duration_us - floor, waiting_us(c, g));
   out.push_back(std::move(kernel));
 }
 

@@ -31,7 +31,9 @@ std::vector<Field<KernelTemplate>> kernel_fields() {
           field<K>("per_block", "count", "elements or rows of a block", &K::per_block),
           field<K>("blocks_per_sm", "count", "most blocks per SM", &K::blocks_per_sm),
           field<K>("share", "ratio", "of the time law's rate", &K::share),
-          field<K>("step_us", "us", "pass of a block over its chunk", &K::step_us)};
+          field<K>("step_us", "us", "an element, or a pass over a chunk", &K::step_us),
+          field<K>("block_cycles", "cycles", "of an SM for a block", &K::block_cycles),
+          field<K>("fills", "count", "1: only writes the result", &K::fills)};
 }
 
 std::vector<Field<OpRule>> rule_fields() {
@@ -45,6 +47,31 @@ std::vector<Field<OpRule>> rule_fields() {
           field<R>("scalar_lists", "count", "lists of numbers", &R::scalar_lists,
                    Range::non_negative),
           field<R>("accesses", "count", "reads and writes of an element", &R::accesses)};
+}
+
+constexpr std::string_view uses[] = {"plain", "implicit", "strided", "sampled"};
+constexpr std::string_view passes[] = {"forward", "input_gradient", "weight_gradient"};
+constexpr std::string_view types[] = {"any", "fp32", "tf32", "fp16", "bf16"};  // of DataType
+
+std::vector<Field<ConvHabit>> habit_fields() {
+  using H = ConvHabit;
+  return {choice_field<H>("use", "how the library computes it", &H::use, uses),
+          choice_field<H>("pass", "of the layer", &H::pass, passes),
+          choice_field<H>("type", "of the arithmetic", &H::type, types),
+          field<H>("compute_major", "count", "generation", &H::compute_major),
+          field<H>("share", "ratio", "of the time law's rate", &H::share),
+          field<H>("start_us", "us", "before the first product", &H::start_us,
+                   Range::non_negative),
+          field<H>("source", "name", "what it was fitted on", &H::source)};
+}
+
+std::vector<Field<ReductionPace>> pace_fields() {
+  using P = ReductionPace;
+  return {field<P>("source", "name", "where it was measured", &P::source),
+          field<P>("wave_us", "us", "a wave of blocks", &P::wave_us),
+          field<P>("value_us", "us", "a value that a thread adds", &P::value_us),
+          field<P>("share_us", "us", "blocks that share a result", &P::share_us),
+          field<P>("part_us", "us", "each of them", &P::part_us)};
 }
 
 /// Fields that are not named keep their default.
@@ -71,6 +98,15 @@ const OpRule* LoweringRules::find(std::string_view op) const {
   return found == rule_of.end() ? nullptr : &rules[found->second];
 }
 
+ConvHabit LoweringRules::habit(ConvUse use, Pass pass, DataType type, int compute_major) const {
+  for (const ConvHabit& h : habits) {
+    if (h.use == use && h.pass == pass && h.type == type && h.compute_major == compute_major) {
+      return h;
+    }
+  }
+  return {};
+}
+
 const KernelTemplate& LoweringRules::kernel(std::string_view key, int compute_major) const {
   const KernelTemplate* best = nullptr;
   for (const KernelTemplate& k : kernels) {
@@ -91,6 +127,11 @@ LoweringRules load_lowering_rules(const std::string& path) {
   read_choice(json.value("schema", Json()), file / "schema", schemas);
   LoweringRules out;
   out.path = path;
+  const std::vector<Field<ReductionPace>> pace = pace_fields();
+  if (!json.contains("reduction")) file.fail("no key \"reduction\"", "one");
+  read_fields(json["reduction"], file / "reduction", std::span<const Field<ReductionPace>>(pace),
+              out.reduction);
+  out.habits = read_rows(json, file, "habits", habit_fields());
   out.kernels = read_rows(json, file, "kernels", kernel_fields());
   out.rules = read_rows(json, file, "rules", rule_fields());
   for (std::size_t r = 0; r < out.rules.size(); ++r) {

@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "models/kernel/kernel.h"
+
 namespace tandem {
 
 /// How an operation becomes kernels. Which of a rule's kernels serves what stands with each recipe.
@@ -46,7 +48,9 @@ struct KernelTemplate {
   double per_block = 1;      // elements, or rows, of a block
   double blocks_per_sm = 0;  // more are not launched; 0: any number
   double share = 1;          // of what the time law says that it reaches
-  double step_us = 0;        // multi-tensor kernels: a pass of a block over its chunk
+  double step_us = 0;  // for each element of `over`; multi-tensor: a block's pass over its chunk
+  double block_cycles = 0;  // SM cycles that a block takes at least, beside its memory traffic
+  int fills = 0;       // 1: only writes the result
 };
 
 struct OpRule {
@@ -60,14 +64,46 @@ struct OpRule {
   double accesses = 0;             // multi-tensor: reads and writes of an element
 };
 
+/// Which kernel of a library serves a pass of a convolution.
+enum class ConvUse : std::uint8_t {
+  plain,     // a product for each image
+  implicit,  // an implicit product, every pixel
+  strided,   // the same, with a stride and more than one tap
+  sampled,   // with a stride and one tap
+};
+
+/// What the library's choice takes over the best of its tiles, which is what the time law gives.
+struct ConvHabit {
+  ConvUse use = ConvUse::plain;
+  Pass pass = Pass::forward;
+  DataType type = DataType::tf32;
+  int compute_major = 9;  // generation
+  double share = 1;       // of the law's rate
+  double start_us = 0;    // before the first product
+  std::string source;
+};
+
+/// How long the threads of a reduction wait for each other.
+struct ReductionPace {
+  std::string source;
+  double wave_us = 0;   // a wave of blocks
+  double value_us = 0;  // a value that a thread adds
+  double share_us = 0;  // blocks that share a result, once
+  double part_us = 0;   // ... and for each of them
+};
+
 struct LoweringRules {
   std::string path;
+  ReductionPace reduction;
+  std::vector<ConvHabit> habits;
   std::vector<KernelTemplate> kernels;
   std::vector<OpRule> rules;
   std::unordered_map<std::string, std::size_t> rule_of;  // by name of the operation
 
   /// The rule of an operation, or null.
   const OpRule* find(std::string_view op) const;
+  /// What is known of a choice; nothing beyond the law for others.
+  ConvHabit habit(ConvUse use, Pass pass, DataType type, int compute_major) const;
   /// The kernel that GPUs of this generation run. Errors: InputError for a key without a row.
   const KernelTemplate& kernel(std::string_view key, int compute_major) const;
 };
