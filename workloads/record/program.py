@@ -101,7 +101,8 @@ def record_at(make, arguments, values):
         made = make(**{} if arguments.input else values)
         step = step_of(made, arguments, values)
     with Modules() as modules:
-        step()  # The first step makes the optimizer's state.
+        with Recorder(modules, arguments.reads):
+            step()  # The first step makes the optimizer's state.
         recorder = Recorder(modules, arguments.reads)
         with recorder:
             step()
