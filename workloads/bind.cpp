@@ -23,13 +23,22 @@ class Binder {
     return *value;
   }
 
+  std::int64_t size_at(const Expression& expression, const std::string& place) const {
+    const std::int64_t value = at(expression, place);
+    if (value < 0) {
+      throw InputError(network_.path, place, "a size of " + std::to_string(value),
+                       "larger symbols");
+    }
+    return value;
+  }
+
   TensorShape shape(std::size_t index) const {
     const NetworkTensor& tensor = network_.tensors[index];
     const std::string place = "tensors[" + std::to_string(index) + "]";
     std::vector<std::int64_t> dims;
     std::vector<std::int64_t> strides;
-    for (const Expression& e : tensor.dims) dims.push_back(at(e, place));
-    for (const Expression& e : tensor.strides) strides.push_back(at(e, place));
+    for (const Expression& e : tensor.dims) dims.push_back(size_at(e, place));
+    for (const Expression& e : tensor.strides) strides.push_back(size_at(e, place));
     check_count(dims, place);
     if (strides.empty()) strides = contiguous(dims);
     merge_leading(dims, strides);

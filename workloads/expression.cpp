@@ -34,7 +34,7 @@ bool is_name(std::string_view text) {
 std::optional<std::int64_t> number_of(std::string_view text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < 0) return {};
+  if (error != std::errc{} || end != text.data() + text.size()) return {};
   return value;
 }
 

@@ -17,7 +17,7 @@ struct Symbol {
   std::int64_t default_value = 1;
 };
 
-/// "12*batch*seq" or "seq+1": never negative, for neither numbers nor symbols are.
+/// "12*batch*seq" or "seq+-1".
 class Expression {
  public:
   Expression() = default;

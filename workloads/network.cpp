@@ -129,7 +129,6 @@ class Reader {
   /// Nothing if the value is no formula.
   std::optional<Expression> formula(const Json& json, const Place& place) const {
     if (json.is_number_integer()) {
-      if (json.get<std::int64_t>() < 0) return {};
       return Expression(json.get<std::int64_t>());
     }
     if (!json.is_string()) return {};
@@ -148,7 +147,8 @@ class Reader {
 
   Expression size(const Json& json, const Place& place) const {
     auto out = formula(json, place);
-    if (!out) place.fail(describe_json(json), "a size: numbers and symbols joined by * and +");
+    const bool negative = json.is_number_integer() && json.get<std::int64_t>() < 0;
+    if (!out || negative) place.fail(describe_json(json), "a size: numbers and symbols joined by * and +");
     return *std::move(out);
   }
 
