@@ -83,8 +83,11 @@ std::int64_t load_elements(const TensorShape& t) {
 DataType math_of(const Context& c, const Layer& l) {
   const DataType type = l.input.type;
   if (type != DataType::fp32) return type;
-  const bool aligned = l.conv.out_channels % 4 == 0 &&
-                       (l.conv.in_channels % 4 == 0 || l.conv.in_channels == 3);
+  // Images of few channels have kernels of their own for large windows that overlap.
+  const bool first_layer =
+      l.conv.in_channels == 3 && l.taps > 9 && l.conv.stride_h < l.conv.kernel_h;
+  const bool aligned =
+      l.output.dims[1] % 4 == 0 && (l.input.dims[1] % 4 == 0 || first_layer);
   return c.gpu().tensor_tf32_fma_per_clk > 0 && aligned ? DataType::tf32 : DataType::fp32;
 }
 
@@ -140,18 +143,28 @@ void add_plain(const Context& c, const Layer& l, DataType type, Pass pass, Kerne
   }
 }
 
+/// Groups as one layer: blocks take as many of them as fill a tile, and multiply zeros between.
+ConvLayer merged(const Layer& l, ConvLayer conv, Pass pass) {
+  constexpr std::int64_t tile_channels = 32;
+  if (l.groups == 1) return conv;
+  const auto together = [&](std::int64_t channels) {
+    return channels * std::min(l.groups, ceil_div(tile_channels, channels));
+  };
+  const bool input_gradient = pass == Pass::input_gradient;
+  conv.out_channels = input_gradient ? together(conv.out_channels) : l.output.dims[1];
+  conv.in_channels = input_gradient ? l.input.dims[1] : together(conv.in_channels);
+  return conv;
+}
+
 /// The main kernel without the helpers that the law's time holds.
 void add_main(const Context& c, const Layer& l, DataType type, Pass pass, Kernels& out) {
   ConvLayer conv = l.conv;
   conv.type = type;
   conv.pass = pass;
   const double floor = c.gpu().graph_kernel_period_us;
-  KernelTime time = conv_time(c.gpu(), conv, c.input.time);
-  if (l.groups > 1) {  // groups share the SMs
-    time.time_us = floor + (time.time_us - floor) * static_cast<double>(l.groups);
-    time.grid_z *= l.groups;
-  }
-  if (type == DataType::fp32 && time.launches > 1) {
+  const KernelTime law = conv_time(c.gpu(), merged(l, conv, pass), c.input.time);
+  KernelTime time = law;
+  if (type == DataType::fp32 && time.launches > 1 && c.gpu().tensor_tf32_fma_per_clk <= 0) {
     LoweredKernel helper = make(c, c.kernel(offsets), type, {1}, 4096);
     time.time_us -= std::min(helper.duration_us, time.time_us / 2);
     out.push_back(std::move(helper));
@@ -215,8 +228,20 @@ void add_depthwise(const Context& c, const Layer& l, Part part, Kernels& out) {
   const TensorShape& result = part == depthwise_input_gradient ? l.input : l.output;
   const std::int64_t blocks = part == depthwise_weight_gradient
                                   ? l.weight.elements()
-                                  : ceil_div(result.elements(), row.threads);
-  out.push_back(make(c, row, l.input.type, {blocks}, bytes_of(l.input) + bytes_of(l.output)));
+                                  : static_cast<std::int64_t>(std::ceil(
+                                        static_cast<double>(result.elements()) / row.per_block));
+  LoweredKernel kernel =
+      make(c, row, l.input.type, {blocks}, bytes_of(l.input) + bytes_of(l.output));
+  if (part == depthwise_weight_gradient) {  // a block adds up all pixels under one tap
+    const double passes = std::ceil(static_cast<double>(l.conv.batch * pixels(l.output)) / row.threads);
+    const double waves = std::ceil(static_cast<double>(blocks) * row.threads /
+                                   (static_cast<double>(c.gpu().sm_count) * c.gpu().max_threads_per_sm));
+    kernel.duration_us = std::max(
+        kernel.duration_us,
+        waves * (row.block_cycles + row.step_us * passes * c.gpu().boost_clock_mhz) /
+            c.gpu().boost_clock_mhz);
+  }
+  out.push_back(std::move(kernel));
 }
 
 bool stated_transposed(const Context& c, std::size_t first) {

@@ -10,6 +10,6 @@ LoweredKernel matrix_kernel(const Context& c, const KernelTime& time, KernelFami
                             DataType type, Pass pass);
 
 /// A product, and the sum of its parts where the library splits it; [0] of the rule is that sum.
-void add_product(const Context& c, const GemmShape& shape, Kernels& out);
+void add_product(const Context& c, const GemmShape& shape, Kernels& out, bool may_split = true);
 
 }  // namespace tandem::lowering

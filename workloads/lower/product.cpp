@@ -1,6 +1,8 @@
 // Matrix products and attention.
 #include <algorithm>
 
+#include "models/kernel/time/tile_tables.h"
+#include "models/ops/op_table.h"
 #include "sim/core/data_type.h"
 #include "workloads/lower/matrix.h"
 
@@ -49,11 +51,43 @@ LoweredKernel matrix_kernel(const Context& c, const KernelTime& time, KernelFami
   return out;
 }
 
-void add_product(const Context& c, const GemmShape& shape, Kernels& out) {
-  const KernelTime time = gemm_time(c.gpu(), shape, c.input.time);
+namespace {
+
+/// The best tile whose blocks share no result: products that add a bias are not split.
+KernelTime unsplit_time(const Context& c, GemmShape shape) {
+  const bool tensor = engine_of(c.gpu(), shape.type) != Engine::simt;
+  KernelTime best;
+  for (const MatrixTile& tile : tile_menu(c.gpu(), MatrixUse::linear, tensor).tiles) {
+    shape.tile_m = tile.m;
+    shape.tile_n = tile.n;
+    shape.split = 1;
+    const KernelTime time = gemm_time(c.gpu(), shape, c.input.time);
+    if (best.time_us <= 0 || time.time_us < best.time_us) best = time;
+  }
+  return best;
+}
+
+/// Results beyond which blocks add up in place, after a memset, rather than in a second kernel.
+constexpr std::int64_t sum_kernel_results = 1 << 20;
+/// The library splits where that clearly pays.
+constexpr double split_gain = 0.92;
+
+}  // namespace
+
+void add_product(const Context& c, const GemmShape& shape, Kernels& out, bool may_split) {
+  KernelTime time = gemm_time(c.gpu(), shape, c.input.time);
+  if (time.split > 1) {
+    const KernelTime whole = unsplit_time(c, shape);
+    if (!may_split || time.time_us > split_gain * whole.time_us) time = whole;
+  }
   LoweredKernel main = matrix_kernel(c, time, KernelFamily::gemm, shape.type, Pass::forward);
   const double result = static_cast<double>(shape.m * shape.n) * element_bytes(shape.type);
   if (time.split == 1) {
+    out.push_back(std::move(main));
+    return;
+  }
+  if (shape.m * shape.n > sum_kernel_results) {
+    out.push_back(memset_of(c, 4 * time.grid_x * time.grid_y));
     out.push_back(std::move(main));
     return;
   }
@@ -87,19 +121,74 @@ void lower_product(const Context& c, Kernels& out) {
   shape.a_k_major = !is_transposed(a);
   shape.b_k_major = is_transposed(b);
   if (shape.m == 0 || shape.n == 0 || shape.k == 0 || shape.batch == 0) return;
-  add_product(c, shape, out);
+  const bool has_bias = factors.size() > 2 && shape.batch == 1;
+  add_product(c, shape, out, !has_bias);
 }
 
-void lower_attention(const Context& c, Kernels& out) {
-  // Operands are (batch, length, heads, width).
-  const bool backward = c.op.phase == Phase::backward;
+namespace {
+
+struct AttentionShape {
+  std::int64_t batch = 0, heads = 0, queries = 0, keys = 0, width = 0;
+  bool causal = false;
+};
+
+std::optional<AttentionShape> attention_shape(const Context& c, bool backward) {
   const TensorShape* query = c.tensor(backward ? 1 : 0);
-  if (query == nullptr || query->rank != 4) return;
+  const TensorShape* key = c.tensor(backward ? 2 : 1);
+  if (query == nullptr || key == nullptr || query->rank != 4 || key->rank != 4) return {};
+  const bool length_before_heads = op_row(c.op.name).is(length_first);
+  const std::size_t length = length_before_heads ? 1 : 2, heads = length_before_heads ? 2 : 1;
+  AttentionShape s{query->dims[0],     query->dims[heads], query->dims[length],
+                   key->dims[length], query->dims[3],     false};
+  // The last truth value says whether later positions are hidden.
+  for (const Argument& a : c.operands.arguments) {
+    if (const bool* value = std::get_if<bool>(&a)) s.causal = *value;
+  }
+  return s;
+}
+
+/// A block takes a block of queries (backward: of keys) through all that it sees of the others.
+double attention_us(const Context& c, const AttentionShape& s, double block, bool backward) {
+  const AttentionPace& pace = c.input.rules.paces.attention;
+  const GpuArch& gpu = c.gpu();
+  // The kernels multiply in TF32 three times for one FP32 product.
+  const double rate = std::max(gpu.tensor_tf32_fma_per_clk / 3,
+                               static_cast<double>(gpu.fp32_lanes * gpu.smsp_per_sm));
+  const double scale = pace.fma_per_clk / rate * static_cast<double>(s.width) / pace.width;
+  const double seen = static_cast<double>(s.keys) / block;
+  const double average = s.causal ? (seen + 1) / 2 : seen;
+  const double pass = (backward ? pace.backward_cycles : pace.forward_cycles) * scale;
+  const double start = backward ? 0 : pace.forward_start_cycles;
+  const double resident =
+      gpu.sm_count * (backward ? pace.backward_blocks_per_sm : pace.forward_blocks_per_sm);
+  const double blocks = std::ceil(static_cast<double>(s.queries) / block) *
+                        static_cast<double>(s.heads * s.batch);
+  const double waves = blocks > resident ? std::ceil(blocks / resident) : 1;
+  const double cycles = std::max(start + pass * seen, waves * (start + pass * average));
+  return gpu.graph_kernel_period_us + cycles / gpu.boost_clock_mhz;
+}
+
+}  // namespace
+
+void lower_attention(const Context& c, Kernels& out) {
+  const bool backward = c.op.phase == Phase::backward;
+  const auto s = attention_shape(c, backward);
+  if (!s) return;
+  const TensorShape& query = *c.tensor(backward ? 1 : 0);
   const KernelTemplate& row = c.kernel(0);
-  const std::int64_t length = query->dims[1];
-  LoweredKernel kernel = make(c, row, query->type,
-                              {ceil_div(length, static_cast<std::int64_t>(row.per_block)),
-                               query->dims[2], query->dims[0]});
+  if (backward && c.has_kernel(3)) {  // the row sums of gradient times result, and cleared sums
+    const std::int64_t elements = query.elements();
+    out.push_back(make(c, c.kernel(1), query.type, {ceil_div(elements, 1024)}, 3 * bytes_of(query)));
+    out.push_back(make(c, c.kernel(2), query.type, {ceil_div(elements, 1024)}, bytes_of(query)));
+    out.push_back(make(c, c.kernel(3), query.type, {ceil_div(elements, 1024)}, bytes_of(query)));
+  }
+  LoweredKernel kernel;
+  kernel.name = name_of(c, row, query.type);
+  kernel.geometry =
+      geometry_of(row, {static_cast<std::int64_t>(
+                            std::ceil(static_cast<double>(s->queries) / row.per_block)),
+                        s->heads, s->batch});
+  kernel.duration_us = attention_us(c, *s, row.per_block, backward);
   out.push_back(std::move(kernel));
 }
 

@@ -145,19 +145,63 @@ void lower_row_norm(const Context& c, Kernels& out) {
   out.push_back(make(c, c.kernel(0), in->type, {rows}, backward ? 3 * bytes_of(*in) : 0));
   if (!backward || !c.has_kernel(1)) return;
   const KernelTemplate& row = c.kernel(1);
-  out.push_back(make(c, row, in->type, {ceil_div(columns, 32)}, 2 * bytes_of(*in)));
+  LoweredKernel sums = make(c, row, in->type, {ceil_div(columns, 32)}, 2 * bytes_of(*in));
+  // Few blocks walk over all rows; what L2 does not hold takes them longer.
+  const double misses = std::min(1.0, 2 * bytes_of(*in) / static_cast<double>(c.gpu().l2_bytes));
+  sums.duration_us = std::max(sums.duration_us, c.gpu().graph_kernel_period_us +
+                                                    row.step_us * static_cast<double>(rows) *
+                                                        (1 + misses));
+  out.push_back(std::move(sums));
 }
+
+namespace {
+
+/// Blocks follow each other on their SM; one by itself takes longer than its share of a full SM.
+double channels_us(const Context& c, double channels, double channel_kb, bool backward,
+                   bool on_chip) {
+  double cycles = 0;
+  for (const ChannelPace& p : c.input.rules.paces.channels) {
+    if (p.backward != backward || p.on_chip != on_chip) continue;
+    const double life = p.life_cycles + p.life_cycles_per_kb * channel_kb;
+    const double next = p.next_cycles + p.next_cycles_per_kb * channel_kb;
+    cycles = std::max(life, channels / c.gpu().sm_count * next);
+  }
+  return cycles / c.gpu().boost_clock_mhz;
+}
+
+/// Whether a truth value among the arguments says so: the statistics are given.
+bool is_inference(const Context& c) {
+  for (const Argument& a : c.operands.arguments) {
+    if (const bool* value = std::get_if<bool>(&a)) return !*value;
+  }
+  return false;
+}
+
+}  // namespace
 
 void lower_batch_norm(const Context& c, Kernels& out) {
   const TensorShape* in = c.tensor(0);
-  if (in == nullptr || in->rank < 2) return;
+  if (in == nullptr || in->rank < 2 || in->elements() == 0) return;
   const std::int64_t channels = in->dims[1];
   const bool backward = c.op.phase == Phase::backward;
-  const double channel = bytes_of(*in) / static_cast<double>(channels) * (backward ? 2 : 1);
-  const bool stays = channel + 512 <= static_cast<double>(c.gpu().shared_block_optin_bytes) / 2;
+  if (!backward && c.has_kernel(2) && is_inference(c)) {
+    const KernelTemplate& row = c.kernel(2);
+    const auto blocks =
+        static_cast<std::int64_t>(std::ceil(static_cast<double>(in->elements()) / row.per_block));
+    out.push_back(make(c, row, in->type, {blocks}, 2 * bytes_of(*in)));
+    return;
+  }
+  const double channel = bytes_of(*in) / static_cast<double>(channels);
+  const double kept = channel * (backward ? 2 : 1) + 512;
+  const bool stays = kept <= static_cast<double>(c.gpu().shared_block_optin_bytes) / 2;
   const KernelTemplate& row = c.kernel(stays ? 0 : 1);
   LoweredKernel kernel = make(c, row, in->type, {channels}, bytes_of(*in) * (backward ? 3 : 2));
   if (stays) kernel.geometry.shared_bytes += static_cast<std::uint32_t>(channel);
+  const double floor = c.gpu().graph_kernel_period_us;
+  const double stream = stream_time_us(c, bytes_of(*in) * (backward ? 3 : 2));
+  kernel.duration_us = std::max(
+      stream,
+      floor + channels_us(c, static_cast<double>(channels), channel / 1024, backward, stays));
   out.push_back(std::move(kernel));
 }
 

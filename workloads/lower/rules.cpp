@@ -65,6 +65,31 @@ std::vector<Field<ConvHabit>> habit_fields() {
           field<H>("source", "name", "what it was fitted on", &H::source)};
 }
 
+constexpr std::string_view directions[] = {"forward", "backward"};
+constexpr std::string_view places[] = {"memory", "chip"};
+
+std::vector<Field<ChannelPace>> channel_fields() {
+  using C = ChannelPace;
+  return {choice_field<C>("direction", "of the pass", &C::backward, directions),
+          choice_field<C>("place", "of the channel after its first read", &C::on_chip, places),
+          field<C>("life_cycles", "cycles", "of a block", &C::life_cycles, Range::non_negative),
+          field<C>("life_cycles_per_kb", "cycles", "and for each KB", &C::life_cycles_per_kb),
+          field<C>("next_cycles", "cycles", "of a further one", &C::next_cycles,
+                   Range::non_negative),
+          field<C>("next_cycles_per_kb", "cycles", "and for each KB", &C::next_cycles_per_kb)};
+}
+
+std::vector<Field<AttentionPace>> attention_fields() {
+  using A = AttentionPace;
+  return {field<A>("forward_cycles", "cycles", "a block of keys", &A::forward_cycles),
+          field<A>("forward_start_cycles", "cycles", "of a block", &A::forward_start_cycles),
+          field<A>("backward_cycles", "cycles", "a block of keys", &A::backward_cycles),
+          field<A>("forward_blocks_per_sm", "count", "resident", &A::forward_blocks_per_sm),
+          field<A>("backward_blocks_per_sm", "count", "resident", &A::backward_blocks_per_sm),
+          field<A>("fma_per_clk", "count", "of an SM where it was measured", &A::fma_per_clk),
+          field<A>("width", "count", "of a head", &A::width)};
+}
+
 std::vector<Field<ReductionPace>> pace_fields() {
   using P = ReductionPace;
   return {field<P>("source", "name", "where it was measured", &P::source),
@@ -131,6 +156,14 @@ LoweringRules load_lowering_rules(const std::string& path) {
   if (!json.contains("reduction")) file.fail("no key \"reduction\"", "one");
   read_fields(json["reduction"], file / "reduction", std::span<const Field<ReductionPace>>(pace),
               out.reduction);
+  if (!json.contains("paces")) file.fail("no key \"paces\"", "one");
+  const Place at_paces = file / "paces";
+  read_json(json["paces"].value("source", Json()), at_paces / "source", Range::positive,
+            out.paces.source);
+  out.paces.channels = read_rows(json["paces"], at_paces, "channels", channel_fields());
+  const std::vector<Field<AttentionPace>> attention = attention_fields();
+  read_fields(json["paces"].value("attention", Json()), at_paces / "attention",
+              std::span<const Field<AttentionPace>>(attention), out.paces.attention);
   out.habits = read_rows(json, file, "habits", habit_fields());
   out.kernels = read_rows(json, file, "kernels", kernel_fields());
   out.rules = read_rows(json, file, "rules", rule_fields());

@@ -92,8 +92,38 @@ struct ReductionPace {
   double part_us = 0;   // ... and for each of them
 };
 
+/// A batch norm with a block for each channel, in SM cycles.
+struct ChannelPace {
+  bool backward = false;
+  bool on_chip = false;          // the channel stays on the SM after the first time
+  double life_cycles = 0;        // of a block by itself
+  double life_cycles_per_kb = 0; // ... and for each KB of the channel
+  double next_cycles = 0;        // a further block of the same SM
+  double next_cycles_per_kb = 0;
+};
+
+/// Fused attention of FP32 data: what a block takes for a block of keys, in SM cycles at the
+/// multiply rate `fma_per_clk` of an SM.
+struct AttentionPace {
+  double forward_cycles = 0;
+  double forward_start_cycles = 0;
+  double backward_cycles = 0;
+  double forward_blocks_per_sm = 0;
+  double backward_blocks_per_sm = 0;
+  double fma_per_clk = 0;
+  double width = 0;  // of a head
+};
+
+/// Measured paces of kernels that no time law of models/kernel describes.
+struct Paces {
+  std::string source;
+  std::vector<ChannelPace> channels;
+  AttentionPace attention;
+};
+
 struct LoweringRules {
   std::string path;
+  Paces paces;
   ReductionPace reduction;
   std::vector<ConvHabit> habits;
   std::vector<KernelTemplate> kernels;
