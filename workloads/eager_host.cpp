@@ -33,7 +33,10 @@ std::vector<Field<EagerHost>> fields() {
           us("memset_call_us", "memset call", &H::memset_call_us),
           us("step_begin_us", "begin of a step to its first operation", &H::step_begin_us),
           us("hand_off_us", "forward pass to first backward node", &H::hand_off_us),
-          us("join_us", "last backward node to optimizer", &H::join_us)};
+          us("join_us", "last backward node to optimizer", &H::join_us),
+          us("step_begin_parameter_us", "and for each parameter", &H::step_begin_parameter_us),
+          us("hand_off_parameter_us", "and for each parameter", &H::hand_off_parameter_us),
+          us("join_parameter_us", "and for each parameter", &H::join_parameter_us)};
 }
 
 }  // namespace

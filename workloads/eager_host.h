@@ -37,6 +37,9 @@ struct EagerHost {
   double step_begin_us = 0;     // before the first operation
   double hand_off_us = 0;       // from the forward pass to the first backward node
   double join_us = 0;           // from the last backward node to the optimizer
+  double step_begin_parameter_us = 0;  // and for each parameter: gradients are dropped
+  double hand_off_parameter_us = 0;
+  double join_parameter_us = 0;        // the optimizer collects and groups them
   std::vector<Provenance> origins;
 
   /// Before the first launch of an operation.

@@ -47,6 +47,7 @@ class Writer {
   void wait_for_device();
   double gap_us(const NetworkOp& op, const BoundOp& bound) const;
   bool same_node(const NetworkOp& op) const;
+  double parameters() const;
   void annotate(std::string_view name, TimePoint begin, TimePoint end, std::int64_t step);
   std::uint32_t add_call(std::string_view name, ApiKind api, double us);
 
@@ -140,6 +141,11 @@ double Writer::gap_us(const NetworkOp& op, const BoundOp& bound) const {
   return gap + in_.eager.list_tensor_us * static_cast<double>(bound.operands.tensors.shapes.size());
 }
 
+double Writer::parameters() const {
+  const std::vector<StorageKind>& kinds = in_.network.network->storages;
+  return static_cast<double>(std::count(kinds.begin(), kinds.end(), StorageKind::parameter));
+}
+
 bool Writer::same_node(const NetworkOp& op) const {
   return node_ != nullptr && op.phase == Phase::backward && op.node == node_->node &&
          op.sequence == node_->sequence;
@@ -164,7 +170,9 @@ void Writer::begin_phase(Phase phase) {
   close_node();
   const bool backward = phase == Phase::backward;
   thread_ = backward ? backward_ : main_;
-  now_ += from_us(backward ? in_.eager.hand_off_us : in_.eager.join_us);
+  const EagerHost& host = in_.eager;
+  now_ += from_us(backward ? host.hand_off_us + host.hand_off_parameter_us * parameters()
+                           : host.join_us + host.join_parameter_us * parameters());
   if (phase == Phase::optimizer) optimizer_begin_ = now_;
   phase_ = phase;
 }
@@ -214,7 +222,9 @@ std::string optimizer_name(const Network& network) {
 Trace Writer::write() {
   thread_ = main_;
   const TimePoint begin = now_;
-  now_ += from_us(in_.eager.step_begin_us);
+  const bool trains = in_.network.network->task == Task::train;
+  now_ += from_us(in_.eager.step_begin_us +
+                  (trains ? in_.eager.step_begin_parameter_us * parameters() : 0));
   for (std::size_t i = 0; i < in_.network.ops.size(); ++i) write_op(i);
   close_node();
   if (phase_ == Phase::backward) begin_phase(Phase::optimizer);

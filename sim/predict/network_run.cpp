@@ -53,14 +53,14 @@ std::string network_path(const std::string& network, const std::string& task,
 TracedRun analyse_network(const NetworkRequest& request, const ReplayOptions& options) {
   const Network network = load_network(request.path);
   const BoundNetwork bound = bind_request(network, request);
-  const Configs configs = load_configs(options.configs, options.host, request.gpu);
+  Configs configs = load_configs(options.configs, options.host, request.gpu);
   const LoweringRules rules =
       load_lowering_rules(options.configs + "/kernels/lowering.json");
   const EagerHost eager = load_eager_host(options.configs + "/hosts/eager/pytorch.json");
-  const GpuArch& gpu = find_gpu(configs.gpus, request.gpu);
-  TracedRun run = analyse(
-      generate_trace({bound, {gpu, configs.time, configs.libraries, rules}, configs.host, eager}),
-      options);
+  const GpuArch gpu = find_gpu(configs.gpus, request.gpu);
+  Trace trace =
+      generate_trace({bound, {gpu, configs.time, configs.libraries, rules}, configs.host, eager});
+  TracedRun run = analyse(std::move(trace), options, std::move(configs));
   run.gpu = gpu;
   run.summary.batch = bound.value(batch_symbol, 1);
   if (network.symbols.empty()) return run;

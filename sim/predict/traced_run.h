@@ -44,5 +44,7 @@ struct TracedRun {
 /// Links, plans and re-simulates the trace as it was measured. Errors: InputError for anything
 /// wrong with the trace, the configs or the options.
 TracedRun analyse(Trace trace, const ReplayOptions& options);
+/// The same with configs that the caller has read.
+TracedRun analyse(Trace trace, const ReplayOptions& options, Configs configs);
 
 }  // namespace tandem
