@@ -76,9 +76,11 @@ def bert_large(batch=16, seq=128):
 
 
 def distilbert(batch=16, seq=256):
-    from transformers import DistilBertConfig, DistilBertForMaskedLM
-    config = DistilBertConfig()
-    return language_model(DistilBertForMaskedLM(config), config, batch, seq)
+    """Two classes of sequences."""
+    from transformers import DistilBertConfig, DistilBertForSequenceClassification
+    model = workloads.Logits(DistilBertForSequenceClassification(DistilBertConfig()))
+    ids = torch.randint(0, DistilBertConfig().vocab_size, (batch, seq))
+    return Program(model, (ids,), workloads.class_loss(torch.randint(0, 2, (batch,))), adamw)
 
 
 def language_model(model, config, batch, seq):
