@@ -151,6 +151,9 @@ def convolution(emit, args, out):
     if not transposed and x.dim() == 4 and groups > 1 and groups == x.shape[1] and weight.shape[0] % groups == 0:
         kernel = list(weight.shape[2:])
         return emit("aten::_conv_depthwise2d", [x, weight, kernel, bias, stride, padding, dilation], out)
+    if x.dim() == 3:  # cuDNN has no signals, so they are images of one row.
+        x, weight, out = x.unsqueeze(2), weight.unsqueeze(2), [out[0].unsqueeze(2)]
+        stride, padding, dilation, output_padding = [1, *stride], [0, *padding], [1, *dilation], [0, *output_padding]
     flags = [False, False, True]
     if transposed:
         name = "aten::cudnn_convolution_transpose"
@@ -174,7 +177,12 @@ def add_in_place(emit, args, out):
     emit("aten::add_", args, out)
 
 
+def plain_batch_norm(emit, args, out):
+    emit("aten::native_batch_norm", args, out)
+
+
 RENAMED = {
+    "aten::_native_batch_norm_legit": plain_batch_norm,
     "aten::convolution": convolution,
     "aten::add_": add_in_place,
 }
