@@ -9,6 +9,7 @@ import contextlib
 import torch
 
 aten = torch.ops.aten
+LSTM, GRU = 2, 3  # cuDNN's numbers of the modes
 BIAS_ALIGNMENT = 16  # elements, of the last dimension of an attention mask
 
 
@@ -62,7 +63,20 @@ def linear(x, weight, bias=None):
     return torch.matmul(x, weight.t()).add_(bias)
 
 
+def recurrent(mode):
+    """nn.LSTM and nn.GRU on cuDNN, which takes all layers and all steps at once."""
+    def run(x, state, weights, has_biases, layers, dropout, train, bidirectional, batch_first):
+        hidden, cell = state if mode == LSTM else (state, None)
+        flat = x.new_empty(sum(w.numel() for w in weights))
+        results = aten._cudnn_rnn(x, weights, 4 if has_biases else 2, flat, hidden, cell, mode, hidden.shape[2], 0,
+                                  layers, batch_first, dropout, train, bidirectional, [], None)
+        return results[:3] if mode == LSTM else results[:2]
+    return run
+
+
 REPLACED = [
+    ("lstm.input", "AutogradMeta", recurrent(LSTM)),
+    ("gru.input", "AutogradMeta", recurrent(GRU)),
     ("linear", "AutogradMeta", linear),
     ("scaled_dot_product_attention", "AutogradMeta", attention),
     ("dropout", "AutogradMeta", dropout),
@@ -87,7 +101,7 @@ def native_attention(query, key, value, width, heads, qkv_weight, qkv_bias, weig
 
 # Below autograd composites arrive whole: inside an opened operation, and in inference mode.
 OPENED = {"aten::_native_multi_head_attention": native_attention,
-          **{f"aten::{name}": function for name, _, function in REPLACED}}
+          **{f"aten::{name.partition('.')[0]}": function for name, _, function in REPLACED}}
 
 
 def convolution_backward(grad, x, weight, *rest):
@@ -98,6 +112,30 @@ def convolution_backward(grad, x, weight, *rest):
     if results[1] is not None and not last:
         results[1] = torch.empty(weight.shape, dtype=weight.dtype, device=weight.device)
     return tuple(results)
+
+
+def turned(x, batch_first):
+    """Memory like x's; cuDNN works with the sequence first."""
+    return x.transpose(0, 1).new_empty(x.transpose(0, 1).shape).transpose(0, 1) if batch_first else torch.empty_like(x)
+
+
+def cudnn_rnn(x, weights, stride, flat, hidden, cell, mode, width, projection, layers, batch_first, dropout, train,
+              bidirectional, sizes, dropout_state):
+    out = turned(x.new_empty([*x.shape[:2], width * (2 if bidirectional else 1)]), batch_first)
+    # What cuDNN 9.19 keeps for two layers: activations of gates and cells, and what it reads again.
+    kept = (5 if mode == LSTM else 6) * layers + 1
+    reserve = kept * out.numel() * out.element_size() + 256 if train else 0
+    return (out, torch.empty_like(hidden), x.new_empty(0) if cell is None else torch.empty_like(cell),
+            x.new_empty(reserve, dtype=torch.uint8), flat)
+
+
+def cudnn_rnn_backward(x, weights, stride, flat, hidden, cell, out, grad, grad_hidden, grad_cell, mode, width,
+                       projection, layers, batch_first, *rest):
+    mask = rest[-1]
+    gradients = torch.empty_like(flat).split([w.numel() for w in weights])
+    return (turned(x, batch_first), torch.empty_like(hidden) if mask[1] else None,
+            torch.empty_like(cell) if mask[2] and cell is not None else None,
+            [g.view(w.shape) for g, w in zip(gradients, weights)])
 
 
 def clone(x, *, memory_format=None):
@@ -112,7 +150,13 @@ def add_sparse(x, other, *, alpha=1):
     return x.add_(other, alpha=alpha)
 
 
-RESULTS = {"aten::convolution_backward": convolution_backward, "aten::clone": clone, "aten::add_": add_sparse}
+RESULTS = {
+    "aten::convolution_backward": convolution_backward,
+    "aten::_cudnn_rnn": cudnn_rnn,
+    "aten::_cudnn_rnn_backward": cudnn_rnn_backward,
+    "aten::clone": clone,
+    "aten::add_": add_sparse,
+}
 
 
 def foreach_devices():

@@ -24,6 +24,8 @@ NETWORKS = {
     "swin_t": (f"{VISION} swin_t, 224x224", BOTH, []),
     "lenet5": ("LeNet-5 of bench/capture, 28x28", BOTH, []),
     "unet": ("U-Net of bench/capture, four levels, 128x128", BOTH, []),
+    "lstm": ("LSTM of bench/capture, two layers of 1024, vocabulary of 10000", BOTH, []),
+    "gru": ("GRU of bench/capture, two layers of 1024, vocabulary of 10000", BOTH, []),
     "dlrm": ("DLRM of bench/capture: 26 tables of 200000 rows of 128, summed, sparse gradients", BOTH, []),
     "bert_base": (f"{LANGUAGE} BertForMaskedLM, 12 layers of 768", BOTH, []),
     "bert_large": (f"{LANGUAGE} BertForMaskedLM, 24 layers of 1024, 16 heads", BOTH, []),
