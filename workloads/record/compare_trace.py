@@ -104,6 +104,11 @@ def launch_operations(events):
             yield event
 
 
+def saves_copy(event):
+    """An operation in place that keeps what it overwrites; a recording sees the copy before it."""
+    return event is not None and re.fullmatch(r"aten::\w+[a-z0-9]_", event["name"])
+
+
 def traced_rows(events, names):
     """(name, sizes of the operands) of each operation of one step that launches something."""
     rows, seen = [], set()
@@ -112,6 +117,8 @@ def traced_rows(events, names):
         while outer is not None:
             if outer["name"] in names and not SCOPES.search(outer["name"]):
                 chosen = outer
+                if outer["name"] == "aten::index_add_" or outer["name"] == "aten::clone" and saves_copy(outer["parent"]):
+                    break
             outer = outer["parent"]
         if id(chosen) not in seen:
             seen.add(id(chosen))

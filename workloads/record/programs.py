@@ -76,9 +76,11 @@ def bert_large(batch=16, seq=128):
 
 
 def distilbert(batch=16, seq=256):
-    from transformers import DistilBertConfig, DistilBertForMaskedLM
-    config = DistilBertConfig()
-    return language_model(DistilBertForMaskedLM(config), config, batch, seq)
+    """Two classes of sequences."""
+    from transformers import DistilBertConfig, DistilBertForSequenceClassification
+    model = workloads.Logits(DistilBertForSequenceClassification(DistilBertConfig()))
+    ids = torch.randint(0, DistilBertConfig().vocab_size, (batch, seq))
+    return Program(model, (ids,), workloads.class_loss(torch.randint(0, 2, (batch,))), adamw)
 
 
 def language_model(model, config, batch, seq):
@@ -89,6 +91,10 @@ def language_model(model, config, batch, seq):
     def loss(scores):
         return F.cross_entropy(scores.view(-1, config.vocab_size).float(), target)
     return Program(workloads.Logits(model), (ids,), loss, adamw)
+
+
+def adam(parameters):
+    return torch.optim.Adam(parameters, lr=1e-4, foreach=True)
 
 
 def adamw(parameters):
@@ -123,3 +129,48 @@ def gru(batch=32, seq=64):
 
 def unet(batch=16):
     return captured(workloads.unet, batch)
+
+
+class Translator(torch.nn.Module):
+    """torch.nn.Transformer between one table of embeddings and scores."""
+
+    def __init__(self, vocab=8000, width=512):
+        super().__init__()
+        self.embed = torch.nn.Embedding(vocab, width)
+        self.body = torch.nn.Transformer(width, batch_first=True)
+        self.head = torch.nn.Linear(width, vocab)
+
+    def forward(self, source, target):
+        return self.head(self.body(self.embed(source), self.embed(target)))
+
+
+def transformer(batch=32, seq=128):
+    """The network of `Attention is all you need` as PyTorch ships it, without masks."""
+    vocab = 8000
+    source, target, truth = (torch.randint(0, vocab, (batch, seq)) for _ in range(3))
+
+    def loss(scores):
+        return F.cross_entropy(scores.reshape(-1, vocab).float(), truth.reshape(-1))
+    return Program(Translator(vocab), (source, target), loss, adam)
+
+
+class PointNet(torch.nn.Module):
+    """Classes of clouds of 1024 points, after Qi et al. 2017 without its transforms."""
+
+    def __init__(self, classes=40):
+        super().__init__()
+        layers = []
+        for before, after in ((3, 64), (64, 64), (64, 128), (128, 1024)):
+            layers += [torch.nn.Conv1d(before, after, 1), torch.nn.BatchNorm1d(after), torch.nn.ReLU()]
+        self.points = torch.nn.Sequential(*layers)
+        self.head = torch.nn.Sequential(
+            torch.nn.Linear(1024, 512), torch.nn.BatchNorm1d(512), torch.nn.ReLU(), torch.nn.Dropout(0.3),
+            torch.nn.Linear(512, 256), torch.nn.BatchNorm1d(256), torch.nn.ReLU(), torch.nn.Linear(256, classes))
+
+    def forward(self, cloud):
+        return self.head(self.points(cloud).max(2)[0])
+
+
+def pointnet(batch=64):
+    target = torch.randint(0, 40, (batch,))
+    return Program(PointNet(), (torch.randn(batch, 3, 1024),), workloads.class_loss(target), adam)

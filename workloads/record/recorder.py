@@ -15,7 +15,7 @@ import cuda
 TYPES = {torch.float64: "fp64", torch.float32: "fp32", torch.float16: "fp16", torch.bfloat16: "bf16"}
 ACCUMULATE = "torch::autograd::AccumulateGrad"
 NO_KERNEL = ("prim::", "aten::empty", "aten::new_empty", "aten::resize_", "aten::set_", "aten::_sparse_coo_tensor",
-             "aten::_coalesced_", "aten::detach_")
+             "aten::_coalesced_", "aten::_indices", "aten::_values", "aten::_nnz")
 
 
 class CannotRecord(Exception):
@@ -97,6 +97,7 @@ class Recorder(TorchDispatchMode):
         # does: it adds gradients in place only where nobody else holds the memory.
         self.storage_ids = {}
         self.storage_count = 0
+        self.pending = {}      # storage -> row of a number that nothing has read yet
         self.module_of = {}    # autograd sequence number -> module of the forward operation
         self.optimizers = []
         self.in_optimizer = self.in_backward = False
@@ -124,8 +125,12 @@ class Recorder(TorchDispatchMode):
         name = function._schema.name
         if name == "aten::_local_scalar_dense" and args[0].is_meta:
             return self.read(function, args)
+        inside = cuda.OPENED.get(name) or (function._can_decompose() and function.decompose)
+        if inside:
+            with self:
+                return inside(*args, **kwargs)
         try:
-            out = function(*args, **kwargs)
+            out = cuda.RESULTS.get(name, function)(*args, **kwargs)
         except (NotImplementedError, RuntimeError) as error:
             if not any(t.is_meta for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)):
                 raise
@@ -151,7 +156,9 @@ class Recorder(TorchDispatchMode):
         if not any(t.is_meta for t in tensors) or schema.name.startswith(NO_KERNEL):
             return False
         if schema.is_mutable:
-            return True
+            return torch.Tag.inplace_view not in function.tags
+        if any(out is t for t in tensors[:-1]):
+            return False
         made = [t for t in tree_leaves(out) if isinstance(t, torch.Tensor) and not t.is_sparse]
         read = {self.address(t) for t in tree_leaves((args, kwargs))
                 if isinstance(t, torch.Tensor) and not t.is_sparse}
@@ -185,6 +192,8 @@ class Recorder(TorchDispatchMode):
     def use(self, tensor):
         if tensor.is_sparse:
             return self.use(tensor._values())
+        if self.key(tensor)[0] in self.pending:
+            self.emit(*self.pending.pop(self.key(tensor)[0]))
         number = self.values.get(self.key(tensor))
         return self.define(tensor) if number is None else number
 
@@ -217,33 +226,26 @@ class Recorder(TorchDispatchMode):
             results = tree_leaves(written)
         results = tree_leaves(results)
         with torch._C._DisableTorchDispatch():
-            rename = cuda.RENAMED.get(schema.name)
-            if rename:
-                rename(lambda *row: self.emit(where, *row), filled, results)
-            elif self.accumulates(schema.name, args):
+            node = where.get("node", "")
+            in_place = cuda.IN_PLACE.get((node, schema.name)) or (cuda.accumulates(schema.name, node, args) and "aten::add_")
+            if in_place:
                 self.share(results[0], args[0])
-                self.emit(where, "aten::add_", filled, results)
+                self.emit(where, in_place, filled, results)
+            elif schema.name == "aten::scalar_tensor":
+                self.pending[self.key(results[0])[0]] = where, schema.name, filled, results
+            elif schema.name == "aten::copy_" and filled[1].is_meta and self.key(filled[1])[0] in self.pending:
+                # A number that is assigned to a slice is a tensor of the host on CUDA, so the slice is filled.
+                number = self.pending[self.key(filled[1])[0]][2][0]
+                self.emit(where, "aten::fill_", [filled[0], number], results)
+            elif schema.name in cuda.RENAMED:
+                cuda.RENAMED[schema.name](lambda *row: self.emit(where, *row), filled, results)
             else:
                 self.emit(where, schema.name, filled, results)
 
-    @staticmethod
-    def accumulates(name, args):
-        """Autograd adds a second gradient to the first in place, if it alone holds that one.
-
-        Under a dispatch mode it does not, so the recording says what would have happened: two holders are
-        the tensor and the object that asks.
-        """
-        if name != "aten::add" or torch._C._current_autograd_node() is None or not isinstance(args[1], torch.Tensor):
-            return False
-        holders = torch._C._storage_Use_Count(args[0].untyped_storage()._cdata)
-        return holders == 2 and args[0].shape == args[1].shape
-
     def share(self, tensor, owner):
         """Let a tensor count as memory of its owner."""
-        self.key(owner)
         storage = tensor.untyped_storage()
-        number = self.storage_ids[self.address(owner)][0]
-        self.storage_ids[storage._cdata] = number, StorageWeakRef(storage)
+        self.storage_ids[storage._cdata] = self.key(owner)[0], StorageWeakRef(storage)
 
     def emit(self, where, name, args, out):
         row = {"op": name, **where, "args": [self.encode(a) for a in args]}

@@ -17,7 +17,9 @@ def points_of(sizes):
 
 def text_of(factor, names):
     """The product of a number and symbols: "12*batch*seq"."""
-    return "*".join(([] if factor == 1 and names else [str(factor)]) + list(names))
+    if not names:
+        return str(factor)
+    return "*".join(([] if factor == 1 else [str(factor)]) + list(names))
 
 
 class Fitter:
@@ -37,6 +39,8 @@ class Fitter:
     def formula(self, values):
         """An integer, a text, or None where no sum of products gives these values."""
         if values not in self.known:
+            if len(set(values)) == 1:
+                return values[0]
             self.known[values] = self.product(values) or self.sum_of_products(values)
         return self.known[values]
 
