@@ -65,7 +65,25 @@ struct KernelTraits {
   std::uint8_t vector_width = 0;            // elements a thread loads at once
   std::uint8_t operands = 0;                // pointers of an elementwise kernel, outputs first
   std::uint16_t functor = 0;                // row of the functor table; 0: none
+  friend bool operator==(const KernelTraits&, const KernelTraits&) = default;
 };
+
+/// What a kernel is. Of a traced one it is read off the name (classify.h), of a predicted one it
+/// is stated.
+struct KernelClass {
+  KernelFamily family = KernelFamily::generic;
+  DataType math = DataType::unknown;  // type of the arithmetic, e.g. tf32
+  KernelTraits traits;
+  friend bool operator==(const KernelClass&, const KernelClass&) = default;
+};
+
+/// Makes a matrix kernel one of another pass of its layer: with it goes the order of the operands.
+void set_pass(KernelClass& kernel, Pass pass);
+/// The kernel that does the same with elements of type `to` where it has such of type `from`. FP32
+/// products on tensor cores round their operands to TF32.
+KernelClass retyped(KernelClass kernel, DataType from, DataType to);
+/// The kernel that does the same without tensor cores.
+KernelClass without_tensor_cores(KernelClass kernel);
 
 /// A matrix product as the library sees it: C[batch][m][n] = sum over k, tile_m along m.
 struct MatrixProblem {

@@ -31,11 +31,6 @@ std::size_t first_multi_functor();
 /// Kernel name without return type; what the patterns are matched against.
 std::string_view bare_name(std::string_view name);
 
-struct KernelClass {
-  KernelFamily family = KernelFamily::generic;
-  DataType math = DataType::unknown;
-  KernelTraits traits;
-};
 /// Slow (a table search): once per distinct name. `op` only decides what the name leaves open.
 KernelClass classify(std::string_view name, std::string_view op = {});
 

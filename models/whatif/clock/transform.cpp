@@ -7,7 +7,6 @@
 
 #include "models/kernel/time/kernel_time.h"
 #include "models/step/launches.h"
-#include "models/step/op_nesting.h"
 
 namespace tandem {
 
@@ -53,7 +52,7 @@ struct ClockReport {
 /// once.
 ClockReport slow_down(const GpuArch& before, const GpuArch& after, const TimeConstants& constants,
                       Step& step) {
-  const TraceLaunches launches(step.trace, step.links, nest_ops(step.trace, step.links).of_call);
+  const TraceLaunches launches(step);
   std::vector<Slowdown> known(launches.shapes());
   std::vector<bool> done(launches.shapes(), false);
   ClockReport report;

@@ -247,14 +247,17 @@ std::vector<GeneratedKernel> group_kernels(const KernelContext& context, const F
   return GroupKernels(context, group).build();
 }
 
-std::string generated_name(const LibraryNames& names, GeneratedKind kind, std::string_view what) {
+PredictedKernel generated_kernel(const LibraryNames& names, GeneratedKind kind,
+                                 std::string_view what) {
   constexpr LibraryUse uses[] = {LibraryUse::generated_pointwise, LibraryUse::generated_reduction,
                                  LibraryUse::generated_row};
-  return names.name(uses[static_cast<std::size_t>(kind)]).append("_").append(what);
+  PredictedKernel out = names.kernel(uses[static_cast<std::size_t>(kind)]);
+  out.name.append("_").append(what);
+  return out;
 }
 
-std::string generated_name(const KernelContext& context, GeneratedKind kind,
-                           const FusionGroup& group) {
+PredictedKernel generated_kernel(const KernelContext& context, GeneratedKind kind,
+                                 const FusionGroup& group) {
   std::set<std::string> parts;
   for (const std::uint32_t i : group.ops) {
     const FlowOp& op = context.flow.ops[i];
@@ -266,7 +269,7 @@ std::string generated_name(const KernelContext& context, GeneratedKind kind,
   }
   std::string what;
   for (const std::string& part : parts) what.append(what.empty() ? "" : "_").append(part);
-  return generated_name(context.names, kind, what);
+  return generated_kernel(context.names, kind, what);
 }
 
 Operands generated_operands(const Dataflow& flow, const GeneratedKernel& kernel) {

@@ -42,7 +42,7 @@ std::int64_t largest(const Dataflow& flow, const FlowOp& op) {
 NewKernel scalar_kernel(const RetimeContext& c, const AddedHost& host, LibraryUse use,
                         const char* op) {
   NewKernel k;
-  k.name = c.names.name(use);
+  k.kernel = c.names.kernel(use);
   k.op = op;
   k.geometry.block[0] = 128;
   k.duration_us = c.law.scalar_us;
