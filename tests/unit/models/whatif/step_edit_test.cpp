@@ -137,6 +137,8 @@ TEST(StepEdit, ChangesKernelsInPlace) {
   edit.set_geometry(1, {{7, 1, 1}, {64, 1, 1}, 8, 0});
   const Step after = std::move(edit).finish();
   EXPECT_EQ(kernel_names(after)[1], "renamed");
+  EXPECT_EQ(after.kernels.of(after.plan.works[1].source).family, KernelFamily::softmax);
+  EXPECT_EQ(after.kernels.size(), after.trace.activities.size());
   EXPECT_EQ(after.plan.works[1].duration, microseconds(2));
   const GeometryId g = after.trace.activities.geometry[after.plan.works[1].source];
   EXPECT_EQ(after.trace.geometries[g.index()].grid[0], 7U);
