@@ -12,8 +12,13 @@ constexpr CastPolicy lower = CastPolicy::lower, full = CastPolicy::full,
 // names | kind, layer, autocast, outputs | arguments | flags, backward
 constexpr OpRow rows[] = {
     // Optimizers and gradient scaling: operands are lists, whose shapes are not recorded.
-    {"_foreach_* _fused_adam* _fused_sgd* _fused_adagrad* _amp_*",  //
+    {"_foreach_* _fused_adam* _fused_sgd* _fused_adagrad*",  //
      K::optimizer, L::optimizer, promote, O::none, arguments("")},
+    {"_foreach_mul", K::optimizer, L::optimizer, promote, O::none, arguments(""), multiplies},
+    {"_foreach_sqrt", K::optimizer, L::optimizer, promote, O::none, arguments(""), copies_all},
+    {"_amp_foreach_non_finite_check_and_unscale", K::optimizer, L::optimizer, promote, O::none,
+     arguments(""), scales_loss | checks_gradients},
+    {"_amp_update_scale", K::optimizer, L::optimizer, promote, O::none, arguments(""), scales_loss},
 
     // Attention.
     {"scaled_dot_product_attention", K::attention, L::attention, lower, O::same,
@@ -127,11 +132,14 @@ constexpr OpRow rows[] = {
     // Rows of tables.
     {"embedding", K::gather, L::embedding, promote, O::rows, arguments("parameter index")},
     {"embedding_bag _embedding_bag _embedding_bag_forward_only", K::other, L::embedding, promote,
-     O::largest, arguments("parameter index index")},
+     O::largest, arguments("parameter index index"), sparse_rows},
     {"_embedding_bag_backward _embedding_bag_sparse_backward _embedding_bag_dense_backward",
-     K::other, L::embedding, promote, O::largest, arguments("fixed fixed fixed"), 0, true},
-    {"embedding_backward embedding_sparse_backward", K::scatter, L::embedding, promote, O::none,
-     arguments("grad fixed rows"), 0, true},
+     K::other, L::embedding, promote, O::largest, arguments("fixed fixed fixed"), sparse_rows,
+     true},
+    {"embedding_backward", K::scatter, L::embedding, promote, O::none, arguments("grad fixed rows"),
+     0, true},
+    {"embedding_sparse_backward", K::scatter, L::embedding, promote, O::none,
+     arguments("grad fixed rows"), sparse_rows, true},
     {"embedding_dense_backward", K::scatter, L::embedding, promote, O::table,
      arguments("grad fixed rows"), 0, true},
     {"fbgemm::split_embedding_* fbgemm::dense_embedding_* "
@@ -246,7 +254,8 @@ constexpr OpRow rows[] = {
     {"pow reciprocal rsqrt cumprod cdist dist acos asin cosh sinh tan erfinv renorm sum_to_size",
      K::pointwise, L::around, full, O::widest, arguments("tensor ...")},
     {"add", K::pointwise, L::around, promote, O::widest, arguments("tensor ..."), adds_gradients},
-    {"sub rsub mul div divide neg abs sgn sign sqrt square sin cos atan2 remainder fmod floor "
+    {"mul", K::pointwise, L::around, promote, O::widest, arguments("tensor ..."), multiplies},
+    {"sub rsub div divide neg abs sgn sign sqrt square sin cos atan2 remainder fmod floor "
      "ceil round addcdiv addcmul lerp clamp clamp_max hardswish hardsigmoid leaky_relu elu "
      "relu6 glu maximum minimum where masked_fill bitwise_and bitwise_or bitwise_xor bitwise_not "
      "__and__ __or__ __xor__ __iand__ __ior__ __ixor__ floor_divide tril triu bernoulli random "
@@ -286,7 +295,9 @@ constexpr OpRow rows[] = {
 
     // Ranges that hold operations.
     {"Optimizer.*", K::scope, L::optimizer, promote, O::none, arguments("")},
-    {"torch::autograd::AccumulateGrad torch::autograd::CppNode*  "
+    {"torch::autograd::AccumulateGrad", K::scope, L::around, promote, O::none, arguments("..."),
+     stores_gradients},
+    {"torch::autograd::CppNode*  "
      "TorchDynamo* AOTDispatcher* Pregraph* ProfilerStep* enumerate(* forward "
      "torch.distributed.ddp.reducer::* torch::distributed::reducer::*",
      K::scope, L::around, promote, O::none, arguments("...")},

@@ -90,6 +90,7 @@ TEST(OpTable, NoNameIsHiddenByAnother) {
     const std::string text(name.ends_with('*') ? name.substr(0, name.size() - 1) : name);
     EXPECT_EQ(find_op(text + (name.ends_with('*') ? "x" : "")), row) << name;
     for (const std::string_view beginning : beginnings) {
+      if (!name.ends_with('*')) break;  // a whole name goes before an ending
       EXPECT_FALSE(beginning != text && text.starts_with(beginning)) << name << " " << beginning;
     }
     EXPECT_FALSE(is_in_place(name) && seen.contains(name.substr(0, name.size() - 1))) << name;
@@ -99,7 +100,8 @@ TEST(OpTable, NoNameIsHiddenByAnother) {
 
 TEST(OpTable, FindsOverloadsAndFormsInPlace) {
   EXPECT_EQ(find_op("aten::add_.Tensor"), find_op("aten::add"));
-  EXPECT_EQ(find_op("aten::_foreach_mul_.Scalar")->kind, OpKind::optimizer);
+  EXPECT_EQ(find_op("aten::_foreach_mul_.Scalar"), find_op("aten::_foreach_mul"));
+  EXPECT_EQ(find_op("aten::_foreach_addcmul_.Scalar"), find_op("aten::_foreach_add_"));
   EXPECT_EQ(find_op("aten::copy_")->kind, OpKind::cast);
   EXPECT_TRUE(is_in_place("aten::add_.Tensor"));
   EXPECT_FALSE(is_in_place("aten::__or__"));
@@ -111,6 +113,45 @@ TEST(OpTable, SaysThatItDoesNotKnowAnOperation) {
   EXPECT_FALSE(is_known(row));
   EXPECT_EQ(row.kind, OpKind::other);  // and not pointwise, which a compiler would fuse
   EXPECT_TRUE(is_known(op_row("aten::relu")));
+}
+
+/// Names for which a predicate holds, of those that it could take for such.
+std::vector<std::string> those_of(const std::vector<std::string>& names, auto&& predicate) {
+  std::vector<std::string> out;
+  for (const std::string& name : names) {
+    if (predicate(name)) out.push_back(name);
+  }
+  return out;
+}
+
+TEST(OpTable, SaysWhatModelsAskOfFewOperations) {
+  using Names = std::vector<std::string>;
+  const auto flagged = [](OpFlag flag) {
+    return [flag](std::string_view name) { return op_row(name).is(flag); };
+  };
+  const Names optimizer = {"aten::_foreach_mul_", "aten::_foreach_sqrt", "aten::mul_",
+                           "aten::_foreach_add_"};
+  EXPECT_EQ(those_of(optimizer, flagged(multiplies)), (Names{"aten::_foreach_mul_", "aten::mul_"}));
+  EXPECT_EQ(those_of(optimizer, flagged(copies_all)), (Names{"aten::_foreach_sqrt"}));
+  const Names scaler = {"aten::_amp_foreach_non_finite_check_and_unscale_",
+                        "aten::_amp_update_scale_", "aten::mul"};
+  EXPECT_EQ(those_of(scaler, flagged(scales_loss)), (Names{scaler[0], scaler[1]}));
+  EXPECT_EQ(those_of(scaler, flagged(checks_gradients)), (Names{scaler[0]}));
+  const Names rows = {"aten::_embedding_bag", "aten::embedding_sparse_backward",
+                      "aten::embedding_backward", "aten::embedding"};
+  EXPECT_EQ(those_of(rows, flagged(sparse_rows)), (Names{rows[0], rows[1]}));
+  const Names products = {"aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::linear"};
+  const auto with_bias = [](std::string_view name) { return is_product_with_bias(op_row(name)); };
+  EXPECT_EQ(those_of(products, with_bias), (Names{"aten::addmm"}));
+}
+
+TEST(OpTable, TellsOperationsOfTheFrameworkFromNodesAndRangesOfTheUser) {
+  EXPECT_TRUE(is_framework_op("aten::an_operation_of_tomorrow"));
+  EXPECT_FALSE(is_framework_op("my_range"));
+  EXPECT_EQ(without_framework("aten::add"), "add");
+  EXPECT_EQ(without_framework("my_range"), "my_range");
+  EXPECT_TRUE(is_backward_node("autograd::engine::evaluate_function: MyFunctionBackward"));
+  EXPECT_FALSE(is_backward_node("aten::convolution_backward"));
 }
 
 TEST(OpTable, FindsTheForwardOperationOfANode) {
