@@ -208,14 +208,13 @@ constexpr OpRow rows[] = {
     {"cat", K::pointwise, L::copy, promote, O::joined, arguments("tensor -")},
 
     // Reductions and what else leaves less than it reads.
-    {"sum", K::reduction, L::around, full, O::reduction, arguments("input dims")},
-    {"prod", K::pointwise, L::around, full, O::widest, arguments("tensor ...")},
+    {"sum prod", K::reduction, L::around, full, O::reduction, arguments("input dims")},
     {"norm linalg_vector_norm", K::reduction, L::around, full, O::reduction,
      arguments("input - dims")},
     {"mean", K::reduction, L::around, promote, O::reduction, arguments("input dims")},
-    {"var var_mean amax max", K::reduction, L::around, promote, O::reduction,
+    {"var var_mean amax amin max min", K::reduction, L::around, promote, O::reduction,
      arguments("input dims")},
-    {"all any min", K::pointwise, L::around, promote, O::widest, arguments("tensor ...")},
+    {"all any", K::reduction, L::around, promote, O::truths, arguments("input dims")},
     {"_local_scalar_dense nonzero", K::other, L::around, promote, O::largest, arguments("tensor"),
      waits},
     {"item is_nonzero", K::scope, L::around, promote, O::none, arguments("tensor"), waits},
@@ -226,15 +225,13 @@ constexpr OpRow rows[] = {
     {"record_stream", K::other, L::around, promote, O::none, arguments("")},
 
     // Pointwise operations of backward passes.
-    {"threshold_backward", K::pointwise, L::around, promote, O::widest,
+    // The forms in place of their forward operations, which networks use, keep the result.
+    {"threshold_backward hardtanh_backward", K::pointwise, L::around, promote, O::widest,
      arguments("grad result ..."), 0, true},
     {"tanh_backward sigmoid_backward", K::pointwise, L::around, promote, O::widest,
      arguments("grad result ..."), arithmetic, true},
     {"gelu_backward silu_backward mish_backward softplus_backward log_sigmoid_backward",
      K::pointwise, L::around, promote, O::widest, arguments("grad saved ..."), arithmetic, true},
-    // The form in place, which networks use, keeps its result.
-    {"hardtanh_backward", K::pointwise, L::around, promote, O::widest, arguments("grad result ..."),
-     arithmetic, true},
     {"hardswish_backward hardsigmoid_backward leaky_relu_backward elu_backward "
      "upsample_nearest2d_backward upsample_bilinear2d_backward",
      K::pointwise, L::around, promote, O::widest, arguments("grad saved ..."), 0, true},
@@ -248,7 +245,6 @@ constexpr OpRow rows[] = {
     {"gelu", K::pointwise, L::around, promote, O::widest, arguments("input ..."), arithmetic},
     {"silu mish sigmoid tanh erf log_sigmoid log_sigmoid_forward", K::pointwise, L::around, promote,
      O::widest, arguments("tensor ..."), arithmetic},
-    {"hardtanh", K::pointwise, L::around, promote, O::widest, arguments("tensor ..."), arithmetic},
     {"exp expm1 log log10 log1p log2 softplus", K::pointwise, L::around, full, O::widest,
      arguments("tensor ..."), arithmetic},
     {"pow reciprocal rsqrt cumprod cdist dist acos asin cosh sinh tan erfinv renorm sum_to_size",
@@ -257,7 +253,7 @@ constexpr OpRow rows[] = {
     {"mul", K::pointwise, L::around, promote, O::widest, arguments("tensor ..."), multiplies},
     {"sub rsub div divide neg abs sgn sign sqrt square sin cos atan2 remainder fmod floor "
      "ceil round addcdiv addcmul lerp clamp clamp_max hardswish hardsigmoid leaky_relu elu "
-     "relu6 glu maximum minimum where masked_fill bitwise_and bitwise_or bitwise_xor bitwise_not "
+     "relu6 hardtanh glu maximum minimum where masked_fill bitwise_and bitwise_or bitwise_xor bitwise_not "
      "__and__ __or__ __xor__ __iand__ __ior__ __ixor__ floor_divide tril triu bernoulli random "
      "uniform normal exponential rand randint randn rand_like randn_like randperm roll stack _cat "
      "constant_pad_nd pad upsample_bilinear2d upsample_nearest2d diff flip nan_to_num lift "

@@ -96,6 +96,7 @@ enum class OutputRule : std::uint8_t {
   pooling,
   adaptive_pooling,
   reduction,
+  truths,     // the same, of truth values
   rows,       // of a table, that an index picks
   elements,   // one per entry of an index
   table,      // that gradients of rows are added to

@@ -26,7 +26,8 @@ std::vector<ArgumentName> needs(OutputRule rule) {
     case OutputRule::pooling:
       return {ArgumentName::kernel, ArgumentName::stride, ArgumentName::padding};
     case OutputRule::adaptive_pooling: return {ArgumentName::kernel};
-    case OutputRule::reduction: return {ArgumentName::dims};
+    case OutputRule::reduction:
+    case OutputRule::truths: return {ArgumentName::dims};
     case OutputRule::rows:
     case OutputRule::elements: return {ArgumentName::index};
     case OutputRule::table: return {ArgumentName::rows};
@@ -215,6 +216,36 @@ TEST(OutputShapes, FollowTheRowOfTheOperation) {
   EXPECT_EQ(dims_of(outputs("aten::max_pool2d", "[[2,8,56,56],[],[],[]]", R"(["float","","",""])",
                             R"(["","[3, 3]","[2, 2]","[1, 1]"])")[0]),
             (Dims{2, 8, 28, 28}));
+}
+
+// prod, min, all and any were taken for pointwise operations.
+TEST(OutputShapes, ReductionsLeaveOneElementOrThoseOfTheOtherDimensions) {
+  for (const char* name : {"aten::prod", "aten::min", "aten::max", "aten::all", "aten::any"}) {
+    EXPECT_EQ(op_row(name).kind, OpKind::reduction) << name;
+    const auto all = outputs(name, "[[8,16]]", R"(["float"])", R"([""])")[0];
+    EXPECT_EQ(dims_of(all), (Dims{})) << name;
+    const auto columns =
+        outputs(name, "[[8,16],[],[]]", R"(["float","",""])", R"(["","0","False"])")[0];
+    EXPECT_EQ(dims_of(columns), (Dims{16})) << name;
+  }
+  EXPECT_EQ(outputs("aten::all", "[[8]]", R"(["float"])", R"([""])")[0].shape.type,
+            DataType::boolean);
+}
+
+TEST(OutputShapes, MaximaOfTwoTensorsAreElementByElement) {
+  EXPECT_EQ(op_row("aten::maximum").kind, OpKind::pointwise);
+  EXPECT_EQ(op_row("aten::minimum").kind, OpKind::pointwise);
+  constexpr auto two = R"(["float","float"])";
+  EXPECT_EQ(dims_of(outputs("aten::max", "[[8,16],[16]]", two, R"(["",""])")[0]), (Dims{8, 16}));
+}
+
+// hardtanh compares, as relu does; its row said that arithmetic bounds it.
+TEST(OpTable, OnlyArithmeticIsArithmetic) {
+  for (const char* name :
+       {"aten::relu", "aten::hardtanh", "aten::threshold_backward", "aten::hardtanh_backward"}) {
+    EXPECT_FALSE(op_row(name).is(arithmetic)) << name;
+  }
+  EXPECT_TRUE(op_row("aten::gelu_backward").is(arithmetic));
 }
 
 TEST(OutputShapes, AFusedConvolutionHasItsStrideBehindTheBias) {
