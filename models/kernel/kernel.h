@@ -7,35 +7,12 @@
 
 #include "models/arch/gpu_arch.h"
 #include "sim/core/device.h"
+#include "sim/core/kernel_family.h"
 #include "sim/core/tensor.h"
 
 namespace tandem {
 
 enum class Kind : std::uint16_t;  // kinds.h
-
-/// What a kernel computes, as far as the models tell kernels apart. An unknown kernel is `generic`.
-enum class KernelFamily : std::uint8_t {
-  pointwise,  // one output element per input element; vectorized, unrolled or strided
-  copy,       // casts, contiguous copies, fills, concatenation
-  layout,     // NCHW <-> NHWC and other transposes
-  reduction,
-  softmax,
-  layer_norm,
-  batch_norm,
-  gemm,         // any matrix product
-  convolution,  // implicit GEMM, winograd, FFT, direct, depthwise
-  attention,    // fused attention
-  embedding,    // gather / scatter of rows
-  index,        // gather, scatter, sort, scan
-  pooling,
-  rnn,
-  optimizer,   // multi-tensor kernels
-  random,      // dropout masks, distributions
-  collective,  // NCCL
-  transfer,    // memcpy and memset activities
-  triton,      // generated: poi / red / per
-  generic,
-};
 
 /// What multiplies: no matrix product, FP32 pipes, warp-wide or warp-group-wide tensor
 /// instructions.

@@ -99,7 +99,8 @@ double traced_power_w(const TracedRun& a, const TraceEnergyModel& model) {
 
 /// Whether the clock of the SMs decides how long a kernel takes.
 bool limited_by_sms(const WorkCounters& work) {
-  return work.family == "gemm" || work.family == "convolution" || work.family == "attention";
+  return work.family == KernelFamily::gemm || work.family == KernelFamily::convolution ||
+         work.family == KernelFamily::attention;
 }
 
 LimitedPower power_within(const TracedRun& run, const StepDemand& step,
