@@ -7,35 +7,12 @@
 
 #include "models/arch/gpu_arch.h"
 #include "sim/core/device.h"
+#include "sim/core/kernel_family.h"
 #include "sim/core/tensor.h"
 
 namespace tandem {
 
 enum class Kind : std::uint16_t;  // kinds.h
-
-/// What a kernel computes, as far as the models tell kernels apart. An unknown kernel is `generic`.
-enum class KernelFamily : std::uint8_t {
-  pointwise,  // one output element per input element; vectorized, unrolled or strided
-  copy,       // casts, contiguous copies, fills, concatenation
-  layout,     // NCHW <-> NHWC and other transposes
-  reduction,
-  softmax,
-  layer_norm,
-  batch_norm,
-  gemm,         // any matrix product
-  convolution,  // implicit GEMM, winograd, FFT, direct, depthwise
-  attention,    // fused attention
-  embedding,    // gather / scatter of rows
-  index,        // gather, scatter, sort, scan
-  pooling,
-  rnn,
-  optimizer,   // multi-tensor kernels
-  random,      // dropout masks, distributions
-  collective,  // NCCL
-  transfer,    // memcpy and memset activities
-  triton,      // generated: poi / red / per
-  generic,
-};
 
 /// What multiplies: no matrix product, FP32 pipes, warp-wide or warp-group-wide tensor
 /// instructions.
@@ -65,7 +42,25 @@ struct KernelTraits {
   std::uint8_t vector_width = 0;            // elements a thread loads at once
   std::uint8_t operands = 0;                // pointers of an elementwise kernel, outputs first
   std::uint16_t functor = 0;                // row of the functor table; 0: none
+  friend bool operator==(const KernelTraits&, const KernelTraits&) = default;
 };
+
+/// What a kernel is. Of a traced one it is read off the name (classify.h), of a predicted one it
+/// is stated.
+struct KernelClass {
+  KernelFamily family = KernelFamily::generic;
+  DataType math = DataType::unknown;  // type of the arithmetic, e.g. tf32
+  KernelTraits traits;
+  friend bool operator==(const KernelClass&, const KernelClass&) = default;
+};
+
+/// Makes a matrix kernel one of another pass of its layer: with it goes the order of the operands.
+void set_pass(KernelClass& kernel, Pass pass);
+/// The kernel that does the same with elements of type `to` where it has such of type `from`. FP32
+/// products on tensor cores round their operands to TF32.
+KernelClass retyped(KernelClass kernel, DataType from, DataType to);
+/// The kernel that does the same without tensor cores.
+KernelClass without_tensor_cores(KernelClass kernel);
 
 /// A matrix product as the library sees it: C[batch][m][n] = sum over k, tile_m along m.
 struct MatrixProblem {

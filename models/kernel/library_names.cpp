@@ -38,15 +38,24 @@ constexpr std::string_view use_names[] = {"product",
                                           "generated_pointwise",
                                           "generated_reduction",
                                           "generated_row"};
-constexpr std::string_view engine_names[] = {"none", "simt", "hmma", "gmma"};
 constexpr std::string_view type_names[] = {"any", "fp32", "tf32", "fp16", "bf16"};  // of DataType
+
+/// Describes what the kernel is, an object of its own.
+template <class Row>
+Field<Row> class_field() {
+  return {"is",
+          "",
+          "what the kernel is",
+          [](Row& row, const Json& json, const Place& place) {
+            row.is = read_library_class(json, place);
+          },
+          {}};
+}
 
 std::vector<Field<LibraryKernel>> kernel_fields() {
   using K = LibraryKernel;
   return {field<K>("compute_major", "count", "first generation", &K::compute_major),
-          choice_field<K>("engine", "what multiplies", &K::engine, engine_names),
-          field<K>("family", "name", "gemm or convolution", &K::family),
-          field<K>("type", "name", "type of the operands", &K::type),
+          class_field<K>(),
           field<K>("name", "name", "kernel name with {m}, {n}, {pass}", &K::name),
           field<K>("source", "name", "where such a name was seen", &K::source),
           field<K>("threads", "count", "threads of a block", &K::threads),
@@ -59,6 +68,7 @@ std::vector<Field<LibraryName>> name_fields() {
   return {choice_field<N>("use", "what a step needs it for", &N::use, use_names),
           choice_field<N>("type", "type of the elements", &N::type, type_names),
           field<N>("compute_major", "count", "first generation", &N::compute_major),
+          class_field<N>(),
           field<N>("name", "name", "kernel name with {m}, {n}, {type}, {library_type}", &N::name),
           field<N>("source", "name", "where such a name was seen", &N::source)};
 }
@@ -79,15 +89,6 @@ std::vector<Row> read_rows(const Json& json, const Place& file, const std::strin
     read_fields(row, at, std::span<const Field<Row>>(fields), rows.emplace_back());
   }
   return rows;
-}
-
-std::string_view type_name(DataType type) {
-  switch (type) {
-    case DataType::tf32: return "tf32";
-    case DataType::fp16: return "fp16";
-    case DataType::bf16: return "bf16";
-    default: return "fp32";
-  }
 }
 
 void replace_all(std::string& text, std::string_view what, std::string_view with) {
@@ -154,46 +155,49 @@ void retype_elementwise(std::string& name, DataType from, DataType to) {
 
 }  // namespace
 
-std::string LibraryNames::name(LibraryUse use, DataType type, int compute_major, Tile tile) const {
+PredictedKernel LibraryNames::kernel(LibraryUse use, DataType type, int compute_major,
+                                     Tile tile) const {
   const LibraryName* best = nullptr;
   for (const LibraryName& row : names) {
     if (row.use != use || (row.type != DataType::unknown && row.type != type)) continue;
     const bool newer = best != nullptr && row.compute_major > best->compute_major;
     if (best == nullptr || (newer && row.compute_major <= compute_major)) best = &row;
   }
-  if (best == nullptr) return std::string(use_names[static_cast<std::size_t>(use)]);
-  std::string name = best->name;
-  fill_tile(name, tile);
-  replace_all(name, "{type}", framework_type(type));
-  replace_all(name, "{library_type}", library_type(type));
-  return name;
+  if (best == nullptr) return {{}, std::string(use_names[static_cast<std::size_t>(use)])};
+  PredictedKernel out{filled_in(best->is, tile.m, tile.n, type), best->name};
+  fill_tile(out.name, tile);
+  replace_all(out.name, "{type}", framework_type(type));
+  replace_all(out.name, "{library_type}", library_type(type));
+  return out;
 }
 
 const LibraryKernel* LibraryNames::find(int compute_major, Engine engine, KernelFamily family,
                                         DataType type) const {
-  const std::string_view wanted = family == KernelFamily::convolution ? "convolution" : "gemm";
   const LibraryKernel* best = nullptr;
   for (const LibraryKernel& k : kernels) {
-    if (k.engine != engine || k.family != wanted || k.type != type_name(type)) continue;
+    const KernelClass& is = k.is.kernel;
+    if (is.traits.engine != engine || is.family != family || is.math != type) continue;
     if (k.compute_major > compute_major) continue;
     if (best == nullptr || k.compute_major > best->compute_major) best = &k;
   }
   return best;
 }
 
-std::string LibraryNames::retyped(std::string_view name, DataType from, DataType to) const {
-  std::string out(name);
+PredictedKernel LibraryNames::retyped(const KernelClass& kernel, std::string_view name,
+                                      DataType from, DataType to) const {
+  PredictedKernel out{tandem::retyped(kernel, from, to), std::string(name)};
   for (const TypeSpelling& row : spellings) {
-    if (replace_first(out, spelt(row, from), spelt(row, to))) return out;
+    if (replace_first(out.name, spelt(row, from), spelt(row, to))) return out;
   }
-  const auto has = [&](std::string_view part) { return out.find(part) != out.npos; };
+  const auto has = [&](std::string_view part) { return out.name.find(part) != out.name.npos; };
   if (has("elementwise_kernel")) {
-    retype_elementwise(out, from, to);
+    retype_elementwise(out.name, from, to);
   } else if (has("cudnn")) {
     // Further types of other kernels are those of accumulators and parameters.
-    replace_words(out, library_type(from), library_type(to), has("nchw") || has("nhwc") ? 2 : 1);
+    replace_words(out.name, library_type(from), library_type(to),
+                  has("nchw") || has("nhwc") ? 2 : 1);
   } else {
-    replace_words(out, framework_type(from), framework_type(to), 1);
+    replace_words(out.name, framework_type(from), framework_type(to), 1);
   }
   return out;
 }
@@ -223,22 +227,24 @@ LibraryNames load_library_names(const std::string& path) {
   return out;
 }
 
-std::string kernel_name(const LibraryKernel& kernel, Tile tile, Pass pass) {
-  std::string name = kernel.name;
-  fill_tile(name, tile);
-  replace_all(name, "{pass}",
+PredictedKernel predicted_kernel(const LibraryKernel& kernel, Tile tile, Pass pass) {
+  PredictedKernel out{filled_in(kernel.is, tile.m, tile.n, DataType::unknown), kernel.name};
+  set_pass(out.kernel, pass);
+  fill_tile(out.name, tile);
+  replace_all(out.name, "{pass}",
               pass == Pass::forward          ? "fprop"
               : pass == Pass::input_gradient ? "dgrad"
                                              : "wgrad");
-  return name;
+  return out;
 }
 
-std::string attention_without_tf32(std::string_view name) {
+PredictedKernel attention_without_tf32(const KernelClass& kernel, std::string_view name) {
   constexpr std::string_view newer = "_sm80", older = "_sm70";
-  std::string out(name);
-  const std::size_t at = out.find(newer.substr(0, newer.size() - 1));
-  if (at == out.npos) return {};
-  return out.replace(at, newer.size(), older);
+  std::string changed(name);
+  const std::size_t at = changed.find(newer.substr(0, newer.size() - 1));
+  if (at == changed.npos) return {};
+  changed.replace(at, newer.size(), older);
+  return {without_tensor_cores(kernel), std::move(changed)};
 }
 
 std::string_view framework_type(DataType type) {

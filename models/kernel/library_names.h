@@ -1,6 +1,6 @@
-// What libraries call their kernels, read from configs/kernels/libraries.json: names that predicted
-// steps display. Only here do kernels get names; models/kernel/classify reads names that a trace
-// has.
+// Kernels that a predicted step gets, read from configs/kernels/libraries.json: what they are, and
+// what libraries call them, which is for display alone. Only here do kernels get names;
+// models/kernel/classify reads names that a trace has.
 #pragma once
 
 #include <array>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "models/kernel/kernel.h"
+#include "models/kernel/library_class.h"
 
 namespace tandem {
 
@@ -46,11 +47,18 @@ enum class LibraryUse : std::uint8_t {
   generated_row,
 };
 
+/// A kernel that a step was predicted to have.
+struct PredictedKernel {
+  KernelClass kernel;
+  std::string name;  // as a profiler would print it
+};
+
 /// A name with {m} and {n} for the tile, {type} and {library_type} for the type of the elements.
 struct LibraryName {
   LibraryUse use = LibraryUse::product;
   DataType type = DataType::unknown;  // unknown: any
   int compute_major = 0;              // first generation that it serves
+  LibraryClass is;
   std::string name;
   std::string source;
 };
@@ -58,10 +66,8 @@ struct LibraryName {
 /// A typical matrix kernel: what the models need to know of one that was never traced.
 struct LibraryKernel {
   int compute_major = 0;  // first generation that it serves
-  Engine engine = Engine::simt;
-  std::string family;  // "gemm" or "convolution"
-  std::string type;    // of the operands
-  std::string name;    // with {m}, {n} for the tile and {pass} for fprop, dgrad, wgrad
+  LibraryClass is;
+  std::string name;  // with {m}, {n} for the tile and {pass} for fprop, dgrad, wgrad
   std::string source;
   int threads = 0;
   int registers_per_thread = 0;
@@ -82,26 +88,27 @@ struct LibraryNames {
   std::vector<LibraryName> names;
   std::vector<TypeSpelling> spellings;  // the first that occurs in a name is exchanged
 
-  /// The name that the newest generation not newer than `compute_major` uses; the oldest one's if
-  /// all are newer. The type also fills {type}.
-  std::string name(LibraryUse use, DataType type = DataType::unknown, int compute_major = 0,
-                   Tile tile = {}) const;
+  /// What the newest generation not newer than `compute_major` uses; the oldest one's if all are
+  /// newer.
+  PredictedKernel kernel(LibraryUse use, DataType type = DataType::unknown, int compute_major = 0,
+                         Tile tile = {}) const;
   /// The kernel of the newest generation that is not newer than `compute_major`, or null.
   const LibraryKernel* find(int compute_major, Engine engine, KernelFamily family,
                             DataType type) const;
-  /// A kernel's name with its element type exchanged where the name states it.
-  std::string retyped(std::string_view name, DataType from, DataType to) const;
+  /// The same kernel for elements of another type; the name where it states the type.
+  PredictedKernel retyped(const KernelClass& kernel, std::string_view name, DataType from,
+                          DataType to) const;
 };
 
 /// Errors: InputError `file:key: found X, expected Y`, also for a use without a name.
 LibraryNames load_library_names(const std::string& path);
 
-/// The name with its tile and pass filled in.
-std::string kernel_name(const LibraryKernel& kernel, Tile tile, Pass pass);
+/// The kernel with its tile and pass filled in.
+PredictedKernel predicted_kernel(const LibraryKernel& kernel, Tile tile, Pass pass);
 
-/// The name of an attention kernel for tensor cores without TF32: the framework compiles an older
-/// one for such GPUs. Empty if the kernel is none that has an older one.
-std::string attention_without_tf32(std::string_view name);
+/// The attention kernel for GPUs whose tensor cores lack TF32: the framework compiles an older one
+/// for them. Its name is empty if the kernel is none that has an older one.
+PredictedKernel attention_without_tf32(const KernelClass& kernel, std::string_view name);
 
 /// As template arguments and `Input type` spell it: "float", "c10::Half", "c10::BFloat16"; "" for
 /// other types.

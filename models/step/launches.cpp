@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "models/kernel/work/work.h"
+#include "models/step/op_nesting.h"
 
 namespace tandem {
 
@@ -11,6 +12,7 @@ struct TraceLaunches::Key {
   StringId name;
   GeometryId geometry;
   std::uint32_t kind = 0;
+  std::uint32_t kernel = 0;  // StepKernels::id_of
   StringId op;
   OperandsId operands;
   friend bool operator==(const Key&, const Key&) = default;
@@ -22,7 +24,7 @@ struct KeyHash {
   template <class Key>
   std::size_t operator()(const Key& key) const {
     std::size_t h = key.name.value * 0x9e3779b97f4a7c15ULL + key.geometry.value;
-    for (const std::uint32_t id : {key.op.value, key.operands.value}) {
+    for (const std::uint32_t id : {key.op.value, key.operands.value, key.kernel}) {
       h = (h ^ id) * 0xff51afd7ed558ccdULL;
     }
     return h ^ (h >> 32U) ^ key.kind;
@@ -37,46 +39,64 @@ KernelLaunch transfer_launch(ActivityKind kind, std::string_view name) {
   return launch;
 }
 
+// Of the call that launched the activity; no_row where that was before the trace began.
+std::vector<std::uint32_t> ops_of_activities(const Links& links,
+                                             std::span<const std::uint32_t> op_of_call) {
+  std::vector<std::uint32_t> out;
+  out.reserve(links.call_of_activity.size());
+  for (const std::uint32_t call : links.call_of_activity) {
+    out.push_back(call == no_row ? no_row : op_of_call[call]);
+  }
+  return out;
+}
+
 }  // namespace
+
+TraceLaunches::TraceLaunches(const Step& step)
+    : TraceLaunches(step.trace,
+                    ops_of_activities(step.links, nest_ops(step.trace, step.links).of_call),
+                    step.kernels) {}
 
 TraceLaunches::TraceLaunches(const Trace& trace, const Links& links,
                              std::span<const std::uint32_t> op_of_call)
+    : TraceLaunches(trace, ops_of_activities(links, op_of_call),
+                    classify_kernels(trace, ops_of_activities(links, op_of_call))) {}
+
+TraceLaunches::TraceLaunches(const Trace& trace, std::span<const std::uint32_t> op_of_activity,
+                             const StepKernels& kernels)
     : trace_(trace) {
   const Activities& acts = trace.activities;
+  struct Twin {
+    Key key;
+    std::uint32_t activity = 0;
+  };
   std::unordered_map<Key, std::uint32_t, KeyHash> known;
-  std::unordered_map<Key, Key, KeyHash> twins;  // without operation -> the same kernel with one
+  std::unordered_map<Key, Twin, KeyHash> twins;  // without operation -> the same kernel with one
   std::vector<Key> keys(acts.size());
   for (std::uint32_t a = 0; a < acts.size(); ++a) {
     Key& key = keys[a];
-    key = {acts.name[a], acts.geometry[a], static_cast<std::uint32_t>(acts.kind[a]), {}, {}};
-    const std::uint32_t call = links.call_of_activity[a];
-    if (call == no_row || op_of_call[call] == no_row) continue;
-    const std::uint32_t op = op_of_call[call];
+    key = {acts.name[a], acts.geometry[a], static_cast<std::uint32_t>(acts.kind[a]), 0, {}, {}};
+    const std::uint32_t op = op_of_activity[a];
+    if (op == no_row) continue;
     const Key bare = key;
+    key.kernel = kernels.id_of(a);
     key.op = trace.ops.name[op];
     key.operands = trace.ops.operands[op];
-    if (operands_of(trace, op).has_shapes) twins.try_emplace(bare, key);
+    if (operands_of(trace, op).has_shapes) twins.try_emplace(bare, Twin{key, a});
   }
   shape_of_.resize(acts.size());
   for (std::uint32_t a = 0; a < acts.size(); ++a) {
     // Launched before the trace began: most likely what its twin with the same geometry was.
     const auto twin = keys[a].op.valid() ? twins.end() : twins.find(keys[a]);
-    const Key& key = twin != twins.end() ? twin->second : keys[a];
+    const bool stands_in = twin != twins.end();
+    const Key& key = stands_in ? twin->second.key : keys[a];
     const auto [it, fresh] = known.try_emplace(key, 0);
-    if (fresh) it->second = add(key);
+    if (fresh) it->second = add(key, kernels.of(stands_in ? twin->second.activity : a));
     shape_of_[a] = it->second;
   }
 }
 
-const KernelClass& TraceLaunches::class_of(StringId name, StringId op) {
-  const auto text = [&](StringId id) { return text_of(trace_, id); };
-  const std::uint64_t key = (std::uint64_t{name.value} << 32U) | op.value;
-  const auto [it, fresh] = classes_.try_emplace(key);
-  if (fresh) it->second = classify(text(name), text(op));
-  return it->second;
-}
-
-std::uint32_t TraceLaunches::add(const Key& key) {
+std::uint32_t TraceLaunches::add(const Key& key, const KernelClass& c) {
   const auto text = [&](StringId id) { return text_of(trace_, id); };
   const auto kind = static_cast<ActivityKind>(key.kind);
   const std::string_view name = text(key.name);
@@ -89,7 +109,6 @@ std::uint32_t TraceLaunches::add(const Key& key) {
   KernelLaunch launch;
   launch.name = name;
   launch.op = text(key.op);
-  const KernelClass& c = class_of(key.name, key.op);
   launch.family = c.family;
   launch.math = c.math;
   launch.traits = c.traits;

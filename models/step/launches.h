@@ -3,10 +3,9 @@
 
 #include <cstdint>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
-#include "models/kernel/classify/classify.h"
+#include "models/step/step.h"
 #include "sim/core/error.h"
 #include "sim/core/operands.h"
 #include "sim/trace/links.h"
@@ -18,7 +17,9 @@ namespace tandem {
 /// description; views point into the trace, which must outlive this object.
 class TraceLaunches {
  public:
-  /// `op_of_call`: per runtime call the row of its innermost operation, or no_row.
+  explicit TraceLaunches(const Step& step);
+  /// Of a whole trace, whose kernels are read off their names. `op_of_call`: per runtime call the
+  /// row of its innermost operation, or no_row.
   TraceLaunches(const Trace& trace, const Links& links, std::span<const std::uint32_t> op_of_call);
 
   /// The launch of an activity, with its measured duration. Copies and memsets are of family
@@ -32,14 +33,13 @@ class TraceLaunches {
 
  private:
   struct Key;
-  std::uint32_t add(const Key& key);
-  /// By name and operation: many launches share these and differ in their shapes.
-  const KernelClass& class_of(StringId name, StringId op);
+  TraceLaunches(const Trace& trace, std::span<const std::uint32_t> op_of_activity,
+                const StepKernels& kernels);
+  std::uint32_t add(const Key& key, const KernelClass& kernel);
 
   const Trace& trace_;
   std::vector<KernelLaunch> launches_;  // without durations
   std::vector<std::uint32_t> shape_of_;
-  std::unordered_map<std::uint64_t, KernelClass> classes_;
   LossList losses_;
 };
 

@@ -185,6 +185,7 @@ Step cut_step(const Trace& trace, const Links& links, StepPlan plan) {
   }
   step.traced_activity = activities;
   step.links = link_trace(out);
+  step.kernels = classify_kernels(out, step.links);
   return step;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/runtime/step_plan.h"
+#include "models/step/step_kernels.h"
 #include "sim/core/error.h"
 #include "sim/engine/plan.h"
 #include "sim/trace/links.h"
@@ -18,6 +19,9 @@ namespace tandem {
 struct Step {
   Trace trace;  // only the rows of this step; activities last as long as in the mean step
   Links links;
+  /// What the activities are: of the traced ones read off their names once, of the others stated by
+  /// the what-if. Names are for display from here on.
+  StepKernels kernels;
   Plan plan;  // HostItem::source: row of trace.calls, DeviceWork::source: row of trace.activities
   /// Per activity: its row in the measured trace, or no_row for what a what-if added.
   std::vector<std::uint32_t> traced_activity;

@@ -7,7 +7,6 @@
 #include <map>
 
 #include "models/kernel/counters/cost_model.h"
-#include "models/step/op_nesting.h"
 #include "sim/cli/arguments.h"
 #include "sim/cli/files.h"
 #include "sim/predict/kernel_counters.h"
@@ -75,8 +74,7 @@ void print_counters(const GpuArch& gpu, const BlockSchedule& s, const WorkCounte
 
 /// The schedule of an activity of the step, with the pace that its counters assume.
 BlockSchedule schedule_of(const Prediction& p, const CostConstants& costs, std::uint32_t row) {
-  const TraceLaunches launches(p.step.trace, p.step.links,
-                               nest_ops(p.step.trace, p.step.links).of_call);
+  const TraceLaunches launches(p.step);
   const KernelLaunch launch = launches.launch(row);
   return schedule_blocks(*p.target, launch.geometry, launch.duration_us,
                          block_pace(*p.target, launch, costs));

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "models/step/launches.h"
-#include "models/step/op_nesting.h"
 #include "models/whatif/precision/precision.h"
 #include "sim/predict/kernel_counters.h"
 #include "sim/predict/make_result.h"
@@ -25,7 +24,7 @@ Prediction predict_scenario(const TracedRun& run, const TracedRun* other, Scenar
   Step step = std::move(scenario.step);
   apply_mode(step.trace, run.configs.host, options.mode, step.plan, losses);
   // Its views stay valid when the step is moved: its tables of texts do not move.
-  const TraceLaunches launches(step.trace, step.links, nest_ops(step.trace, step.links).of_call);
+  const TraceLaunches launches(step);
   Attribution attribution = attribute(step.trace, step.links);
   const auto simulated_step = [&] {
     return simulate_step(run, step, attribution,

@@ -8,7 +8,6 @@
 #include "models/kernel/counters/cost_model.h"
 #include "models/step/energy_works.h"
 #include "models/step/launches.h"
-#include "models/step/op_nesting.h"
 
 namespace tandem {
 
@@ -89,8 +88,7 @@ double traced_power_w(const TracedRun& a, const TraceEnergyModel& model) {
     begin = std::min(begin, at);
     end = std::max(end, at + trace.activities.duration[work.source]);
   }
-  const TraceLaunches launches(trace, a.traced_step.links,
-                               nest_ops(trace, a.traced_step.links).of_call);
+  const TraceLaunches launches(a.traced_step);
   double dynamic_j = 0;
   for (const EnergyWork& work :
        energy_works(trace, launches, *a.gpu, a.configs.costs, a.configs.work_rules, rows, begin)) {
@@ -101,7 +99,8 @@ double traced_power_w(const TracedRun& a, const TraceEnergyModel& model) {
 
 /// Whether the clock of the SMs decides how long a kernel takes.
 bool limited_by_sms(const WorkCounters& work) {
-  return work.family == "gemm" || work.family == "convolution" || work.family == "attention";
+  return work.family == KernelFamily::gemm || work.family == KernelFamily::convolution ||
+         work.family == KernelFamily::attention;
 }
 
 LimitedPower power_within(const TracedRun& run, const StepDemand& step,

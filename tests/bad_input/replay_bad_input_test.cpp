@@ -236,6 +236,26 @@ TEST(BadOptions, Overrides) {
   EXPECT_HAS(with("", "gpu.boost_clock_mhz=1900"), "expected");  // no GPU is known
 }
 
+// There was no lowest clock: a thousandth of a MHz was predicted, too.
+TEST(BadOptions, ClocksThatTheGpuCannotBeLockedTo) {
+  const auto at = [](const char* gpu, const char* mhz) {
+    const TempFile file(good);
+    ReplayOptions o = options(file);
+    o.what_ifs.set("gpu", gpu);
+    o.what_ifs.set("clock", mhz);
+    try {
+      replay(o);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_HAS(at("h200_sxm", "344"), "found 344 MHz, expected at least 345 MHz, min_clock_mhz of");
+  EXPECT_HAS(at("h200_sxm", "1981"), "expected at most 1980 MHz, boost_clock_mhz of h200_sxm");
+  EXPECT_HAS(at("v100_sxm2_16gb", "152"),
+             "at least 153 MHz, a tenth of boost_clock_mhz of v100_sxm2_16gb");
+}
+
 TEST(BadOptions, UnknownHostAndConfigs) {
   EXPECT_HAS(error_of(good, [](ReplayOptions& o) { o.host = "nobody"; }), "nobody.json");
   EXPECT_HAS(error_of(good, [](ReplayOptions& o) { o.configs = "no/such/folder"; }),

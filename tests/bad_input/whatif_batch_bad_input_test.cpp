@@ -28,7 +28,7 @@ std::string message_of(const Call& call) {
 std::string error_of(const BatchTraceMaker& base, std::int64_t from, std::int64_t to) {
   return message_of([&] {
     LossList losses;
-    with_batch(base.trace, base.links, from, options_for(to), losses);
+    with_batch(base.run(from), options_for(to), losses);
   });
 }
 
@@ -58,8 +58,7 @@ TEST(WhatifBatchBadInput, TwoBasesOfOneModelAtTwoBatches) {
   const auto error = [&](const BatchTraceMaker& second, std::int64_t batch) {
     return message_of([&] {
       LossList losses;
-      with_batch({a.trace, a.links, 64}, {second.trace, second.links, batch}, options_for(32),
-                 losses);
+      with_batch(a.run(64), second.run(batch), options_for(32), losses);
     });
   };
   EXPECT_EQ(error(b, 128), "no error");

@@ -34,7 +34,7 @@ void for_every_analysis(const std::function<void(const TracedRun&)>& check) {
 TEST(StepProperty, ACutStepSaysOfItsKernelsWhatTheTraceSays) {
   for_every_analysis([](const TracedRun& a) {
     const Step& step = a.traced_step;
-    const TraceLaunches cut(step.trace, step.links, nest_ops(step.trace, step.links).of_call);
+    const TraceLaunches cut(step);
     const TraceLaunches whole(a.trace, a.links, nest_ops(a.trace, a.links).of_call);
     const Attribution cut_names = attribute(step.trace, step.links);
     ASSERT_EQ(step.traced_activity.size(), step.trace.activities.size());

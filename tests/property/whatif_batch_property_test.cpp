@@ -17,7 +17,7 @@ double total_us(const Trace& trace) {
 
 Trace at(const BatchTraceMaker& base, std::int64_t from, std::int64_t to) {
   LossList losses;
-  return with_batch(base.trace, base.links, from, options_for(to), losses);
+  return with_batch(base.run(from), options_for(to), losses);
 }
 
 TEST(WhatifBatchProperty, TheSameBatchChangesNothing) {
@@ -62,7 +62,7 @@ TEST(WhatifBatchProperty, ThereAndBackRestoresTheShapes) {
   const BatchTraceMaker base(64);
   const Trace there = at(base, 64, 96);
   LossList losses;
-  const Trace back = with_batch(there, base.links, 96, options_for(64), losses);
+  const Trace back = with_batch({there, base.links, base.kernels, 96}, options_for(64), losses);
   for (std::uint32_t i = 0; i < back.ops.size(); ++i) {
     EXPECT_EQ(operands_of(back, i), operands_of(base.trace, i));
   }

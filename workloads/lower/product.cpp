@@ -41,7 +41,7 @@ LoweredKernel matrix_kernel(const Context& c, const KernelTime& time, KernelFami
   }
   LoweredKernel out;
   const Tile tile{time.tile_m > 0 ? time.tile_m : 128, time.tile_n > 0 ? time.tile_n : 128};
-  out.name = kernel_name(*kernel, tile, pass);
+  out.name = predicted_kernel(*kernel, tile, pass).name;
   KernelTemplate shape;
   shape.threads = kernel->threads;
   shape.registers = kernel->registers_per_thread;

@@ -31,16 +31,10 @@ std::size_t first_multi_functor();
 /// Kernel name without return type; what the patterns are matched against.
 std::string_view bare_name(std::string_view name);
 
-struct KernelClass {
-  KernelFamily family = KernelFamily::generic;
-  DataType math = DataType::unknown;
-  KernelTraits traits;
-};
 /// Slow (a table search): once per distinct name. `op` only decides what the name leaves open.
 KernelClass classify(std::string_view name, std::string_view op = {});
 
 std::string_view functor_name(const KernelTraits& traits);
-std::string_view to_string(KernelFamily family);
 
 /// Fills the traits of a matrix kernel (GEMM or convolution): engine, tile, operand order, pass.
 void classify_matrix(std::string_view name, std::string_view op, KernelClass& out);

@@ -71,7 +71,7 @@ bool is_old_fp32_attention(const SearchText& text) {
 }
 
 DataType matrix_type(const SearchText& text) {
-  if (text.has("tf32")) return DataType::tf32;
+  if (has_any(text, {"tf32", "tfloat32"})) return DataType::tf32;
   if (is_old_fp32_attention(text)) return DataType::fp32;
   if (has_any(text, {"bf16", "_tst_", "_tss_", "bfloat16", "BFloat16"})) return DataType::bf16;
   if (has_any(text, {"f16", "_hsh_", "_hss_", "_hhh_", "half", "h884", "h1688", "h16816", "Half",
@@ -87,11 +87,14 @@ DataType matrix_type(const SearchText& text) {
 }
 
 Engine engine_of(const SearchText& text) {
-  if (has_any(text, {"ffma", "simt", "sgemm", "scudnn"}) || is_old_fp32_attention(text))
+  const bool says_tf32 = text.has("tf32");  // "ampere_sgemm_tf32_s1688gemm"
+  if (has_any(text, {"ffma", "simt", "scudnn"}) || (text.has("sgemm") && !says_tf32) ||
+      is_old_fp32_attention(text)) {
     return Engine::simt;
+  }
   if (has_any(text, {"nvjet", "sm90_xmma", "wgmma", "gmma"})) return Engine::gmma;
   if (has_any(text, {"s16816", "h16816", "s1688", "h1688", "s884", "h884", "16x8x", "tensorop",
-                     "hmma", "161616", "flash_", "fmha_"})) {
+                     "TensorOp", "hmma", "161616", "flash_", "fmha_"})) {
     return Engine::hmma;
   }
   return Engine::simt;
@@ -100,7 +103,7 @@ Engine engine_of(const SearchText& text) {
 int mma_k_of(const SearchText& text, const KernelClass& k) {
   if (k.traits.engine == Engine::gmma || text.has("fmha")) return k.math == DataType::tf32 ? 8 : 16;
   if (has_any(text, {"884"})) return 4;
-  if (has_any(text, {"1688", "16x8x8"})) return 8;
+  if (has_any(text, {"1688", "16x8x8", "tfloat32"})) return 8;
   return 16;
 }
 
@@ -220,14 +223,7 @@ void classify_matrix(std::string_view name, std::string_view op, KernelClass& ou
   t.nvjet = has(text, "nvjet");
   t.cooperative_n = has(text, "coopB");
   t.pad_channels = has(text, "_optimized_");
-  t.pass = pass_of(searched, op, t, trans);
-  if (!t.library_gemm) {  // channels are contiguous; the gradients sum over something else
-    t.a_k_major = t.pass != Pass::weight_gradient;
-    t.b_k_major = t.pass == Pass::forward;
-  }
-  // The input gradient in TF32 multiplies the transposed tiles.
-  t.swapped = t.engine == Engine::gmma && out.math == DataType::tf32 &&
-              t.pass == Pass::input_gradient && !t.library_gemm;
+  set_pass(out, pass_of(searched, op, t, trans));
 }
 
 }  // namespace tandem

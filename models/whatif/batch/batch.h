@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/arch/gpu_arch.h"
+#include "models/step/step_kernels.h"
 #include "models/whatif/batch/kernel.h"
 #include "models/whatif/batch/law.h"
 #include "sim/core/error.h"
@@ -37,19 +38,20 @@ struct BatchReport {
   bool from_second = false;  // two bases: the result has the rows, and so the Links, of the second
 };
 
-/// `base`, measured at `base_batch`, at another batch: activity durations, geometries and bytes,
-/// operand shapes. Times of the host and begins of activities stay: the engine moves them.
-/// Errors: InputError for a batch that cannot be, for a trace without a dimension that is a
-/// multiple of `base_batch`, and for grids that CUDA cannot launch.
-Trace with_batch(const Trace& base, const Links& links, std::int64_t base_batch,
-                 const BatchOptions& options, LossList& losses, BatchReport* report = nullptr);
-
 /// A run that was measured at a known batch.
 struct BatchBase {
   const Trace& trace;
   const Links& links;
+  const StepKernels& kernels;  // parallel to the activities of the trace
   std::int64_t batch = 0;
 };
+
+/// The run at another batch: activity durations, geometries and bytes, operand shapes; its rows,
+/// and so its Links and StepKernels, stay. Times of the host and begins of activities stay: the
+/// engine moves them. Errors: InputError for a batch that cannot be, for a trace without a
+/// dimension that is a multiple of the batch, and for grids that CUDA cannot launch.
+Trace with_batch(const BatchBase& base, const BatchOptions& options, LossList& losses,
+                 BatchReport* report = nullptr);
 
 /// From two runs of one model. The result is the nearer one, transformed.
 /// Errors: as above, and InputError if the runs do not launch the same operations or if their

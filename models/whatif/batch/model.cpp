@@ -14,13 +14,13 @@ namespace {
 constexpr std::int64_t largest_batch = std::int64_t{1} << 31;
 
 struct LaunchKey {
-  std::uint32_t name = 0, op = 0, geometry = 0;
+  std::uint32_t kernel = 0, op = 0, geometry = 0;
   std::int64_t bytes = 0;
   friend bool operator==(const LaunchKey&, const LaunchKey&) = default;
 };
 struct LaunchHash {
   std::size_t operator()(const LaunchKey& k) const {
-    std::size_t h = k.name * 0x9e3779b97f4a7c15ULL ^ k.op * 0xc2b2ae3d27d4eb4fULL;
+    std::size_t h = k.kernel * 0x9e3779b97f4a7c15ULL ^ k.op * 0xc2b2ae3d27d4eb4fULL;
     h ^= k.geometry * 0x165667b19e3779f9ULL ^
          static_cast<std::size_t>(k.bytes) * 0xff51afd7ed558ccdULL;
     return h ^ (h >> 31U);
@@ -79,19 +79,19 @@ BatchConfidence confidence_of(const Shares& s, double factor, bool single_item) 
 
 }  // namespace
 
-BatchModel::BatchModel(const Trace& trace, const Links& links, std::int64_t base_batch,
-                       const GpuArch& gpu, const BatchLaw& law)
-    : trace_(trace),
-      links_(links),
-      base_batch_((base_batch > 0 && base_batch < largest_batch)
-                      ? base_batch
-                      : throw InputError(trace.path, "batch", std::to_string(base_batch),
+BatchModel::BatchModel(const BatchBase& base, const GpuArch& gpu, const BatchLaw& law)
+    : trace_(base.trace),
+      links_(base.links),
+      kernels_(base.kernels),
+      base_batch_((base.batch > 0 && base.batch < largest_batch)
+                      ? base.batch
+                      : throw InputError(base.trace.path, "batch", std::to_string(base.batch),
                                          "the traced batch, at least 1")),
       gpu_(gpu),
       law_(law),
-      nesting_(nest_ops(trace, links)),
-      ops_(trace, nesting_, base_batch) {
-  const double shortest = shortest_kernels_us(trace);
+      nesting_(nest_ops(trace_, links_)),
+      ops_(trace_, nesting_, base_batch_) {
+  const double shortest = shortest_kernels_us(trace_);
   if (shortest > 0) floor_scale_ = std::clamp(shortest / law.trace_floor_us, 1.0, 3.0);
   find_launches();
   if (shapes_recorded_) ops_.require_growth();
@@ -106,7 +106,7 @@ void BatchModel::find_launches() {
     const std::uint32_t row = nesting_.of_activity[a];
     const std::uint32_t op = row == no_row ? no_row : ops_.number(row);
     const bool is_kernel = acts.kind[a] == ActivityKind::kernel;
-    const LaunchKey key{acts.name[a].value, op, acts.geometry[a].value,
+    const LaunchKey key{kernels_.id_of(a), op, acts.geometry[a].value,
                         is_kernel ? 0 : acts.bytes[a]};
     const auto [it, fresh] = known.try_emplace(key, static_cast<std::uint32_t>(launches_.size()));
     launch_of_[a] = it->second;
@@ -123,10 +123,7 @@ void BatchModel::add_launch(std::uint32_t activity, std::uint32_t op) {
                 acts.geometry[activity]};
   if (op != no_row) launch.kernel.op = &ops_.op(op);
   if (launch.geometry.valid()) launch.kernel.geometry = trace_.geometries[launch.geometry.index()];
-  const std::string_view op_name = op == no_row ? std::string_view{} : ops_.op(op).name;
-  const auto [it, fresh] = classes_.try_emplace({acts.name[activity].value, op_name});
-  if (fresh) it->second = classify(trace_.strings.get(acts.name[activity]), op_name);
-  launch.kernel.kernel = it->second;
+  launch.kernel.kernel = kernels_.of(activity);
   launches_.push_back(launch);
 }
 
@@ -203,9 +200,9 @@ Trace BatchModel::at(std::int64_t batch, LossList& losses, BatchReport* report) 
   return out;
 }
 
-Trace with_batch(const Trace& base, const Links& links, std::int64_t base_batch,
-                 const BatchOptions& options, LossList& losses, BatchReport* report) {
-  const BatchModel model(base, links, base_batch, *options.gpu, *options.law);
+Trace with_batch(const BatchBase& base, const BatchOptions& options, LossList& losses,
+                 BatchReport* report) {
+  const BatchModel model(base, *options.gpu, *options.law);
   return model.at(options.batch, losses, report);
 }
 

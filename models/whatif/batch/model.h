@@ -2,12 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "models/step/op_nesting.h"
+#include "models/step/step_kernels.h"
 #include "models/whatif/batch/batch.h"
 #include "models/whatif/batch/roles.h"
 
@@ -15,9 +13,8 @@ namespace tandem {
 
 class BatchModel {
  public:
-  /// Keeps references to all arguments. Errors: as with_batch().
-  BatchModel(const Trace& trace, const Links& links, std::int64_t base_batch, const GpuArch& gpu,
-             const BatchLaw& law);
+  /// Keeps references to all that `base` and the arguments refer to. Errors: as with_batch().
+  BatchModel(const BatchBase& base, const GpuArch& gpu, const BatchLaw& law);
 
   BatchModel(const BatchModel&) = delete;  // its parts point at each other
   BatchModel& operator=(const BatchModel&) = delete;
@@ -51,14 +48,14 @@ class BatchModel {
 
   const Trace& trace_;
   const Links& links_;
+  const StepKernels& kernels_;
   std::int64_t base_batch_;
   const GpuArch& gpu_;
   const BatchLaw& law_;
   OpNesting nesting_;
   BatchOps ops_;
   std::vector<Launch> launches_;
-  std::map<std::pair<std::uint32_t, std::string_view>, KernelClass> classes_;  // kernel, operation
-  std::vector<std::uint32_t> launch_of_;                                       // per activity
+  std::vector<std::uint32_t> launch_of_;  // per activity
   double floor_scale_ = 1;
   bool shapes_recorded_ = false;
 };

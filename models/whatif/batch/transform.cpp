@@ -30,12 +30,13 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
   const BatchOptions options{to, in.traced.gpu, &in.batch};
   BatchReport report;
   if (!out.second) {
-    out.step.trace = with_batch(out.step.trace, out.step.links, from, options, out.losses, &report);
+    out.step.trace = with_batch({out.step.trace, out.step.links, out.step.kernels, from}, options,
+                                out.losses, &report);
   } else {
     Step other = std::move(*out.second);
-    Trace trace =
-        with_batch({out.step.trace, out.step.links, from},
-                   {other.trace, other.links, *out.second_batch}, options, out.losses, &report);
+    Trace trace = with_batch({out.step.trace, out.step.links, out.step.kernels, from},
+                             {other.trace, other.links, other.kernels, *out.second_batch}, options,
+                             out.losses, &report);
     if (report.from_second) out.step = std::move(other);
     out.step.trace = std::move(trace);
     out.from_second = report.from_second;

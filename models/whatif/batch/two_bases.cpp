@@ -85,8 +85,8 @@ class TwoBases {
   TwoBases(const BatchBase& near, const BatchBase& far, const BatchOptions& options)
       : near_(near),
         far_(far),
-        model_(near.trace, near.links, near.batch, *options.gpu, *options.law),
-        other_(far.trace, far.links, far.batch, *options.gpu, *options.law),
+        model_(near, *options.gpu, *options.law),
+        other_(far, *options.gpu, *options.law),
         batches_{static_cast<double>(near.batch), static_cast<double>(far.batch),
                  static_cast<double>(options.batch)},
         wanted_(options.batch) {}

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "models/kernel/time/kernel_time.h"
 #include "models/step/launches.h"
-#include "models/step/op_nesting.h"
 
 namespace tandem {
 
@@ -15,6 +15,9 @@ namespace {
 
 /// Nobody has measured energy over clock further down than this share of the highest clock.
 constexpr double least_measured_share = 0.75;
+/// Of the highest clock: the lowest that is taken for a GPU whose own is not known. (The one GPU
+/// that we could ask stops at 0.17.)
+constexpr double least_share = 0.1;
 
 /// The GPU while its SMs are held at `mhz`: below the clock of a long load on the tensor cores that
 /// load no longer lowers it. Memory has a clock of its own.
@@ -53,7 +56,7 @@ struct ClockReport {
 /// once.
 ClockReport slow_down(const GpuArch& before, const GpuArch& after, const TimeConstants& constants,
                       Step& step) {
-  const TraceLaunches launches(step.trace, step.links, nest_ops(step.trace, step.links).of_call);
+  const TraceLaunches launches(step);
   std::vector<Slowdown> known(launches.shapes());
   std::vector<bool> done(launches.shapes(), false);
   ClockReport report;
@@ -87,11 +90,20 @@ ClockReport slow_down(const GpuArch& before, const GpuArch& after, const TimeCon
   return report;
 }
 
+/// Errors: InputError for a clock that the GPU cannot be locked to.
 void check_range(const GpuArch& gpu, double mhz) {
-  if (mhz <= gpu.boost_clock_mhz) return;
-  throw InputError(
-      "command line", "--clock", fmt::format("{} MHz", mhz),
-      fmt::format("at most {} MHz, boost_clock_mhz of {}", gpu.boost_clock_mhz, gpu.name));
+  const bool known = gpu.min_clock_mhz > 0;
+  const double least = known ? gpu.min_clock_mhz : least_share * gpu.boost_clock_mhz;
+  const auto fail = [&](const std::string& expected) {
+    throw InputError("command line", "--clock", fmt::format("{} MHz", mhz), expected);
+  };
+  if (mhz < least) {
+    fail(fmt::format("at least {} MHz, {} of {}", least,
+                     known ? "min_clock_mhz" : "a tenth of boost_clock_mhz", gpu.name));
+  }
+  if (mhz > gpu.boost_clock_mhz) {
+    fail(fmt::format("at most {} MHz, boost_clock_mhz of {}", gpu.boost_clock_mhz, gpu.name));
+  }
 }
 
 std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {

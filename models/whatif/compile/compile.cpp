@@ -28,7 +28,7 @@ double gradient_nodes_us(const Step& step, const HostModel& host) {
   const HostOps& ops = step.trace.ops;
   for (std::size_t i = 0; i < ops.size(); ++i) {
     const std::string_view name = text_of(step.trace, ops.name[i]);
-    if (name.starts_with("autograd::engine") && name.ends_with("AccumulateGrad")) {
+    if (has_engine_prefix(name) && op_row(without_engine_prefix(name)).is(stores_gradients)) {
       sum += to_us(ops.duration[i]);
     }
   }
@@ -167,22 +167,23 @@ class Fuser {
   }
 
   /// Equal kernels are generated once and share a number.
-  std::string numbered(const std::string& name, const Operands& operands) {
-    const std::pair key(name, operands_.intern(operands));
+  PredictedKernel numbered(PredictedKernel kernel, const Operands& operands) {
+    const std::pair key(kernel.name, operands_.intern(operands));
     const auto number = numbers_.try_emplace(key, numbers_.size()).first->second;
-    return std::string(name).append("_").append(std::to_string(number));
+    kernel.name.append("_").append(std::to_string(number));
+    return kernel;
   }
 
   void pend(std::uint32_t work, const ExtraKernel& extra) {
-    const bool product = extra.op == "aten::bmm";
+    const bool product = op_row(extra.op).kind == OpKind::matmul;
     NewKernel k;
-    k.name = product ? extra.name : numbered(extra.name, {});
-    k.op = product ? extra.op : k.name;
+    k.kernel = product ? extra.kernel : numbered(extra.kernel, {});
+    k.op = product ? extra.op : k.kernel.name;
     k.geometry = extra.geometry;
     k.duration_us = extra.us;
     k.host_us = product ? call_us(OpKind::matmul) : launch_us();
     report_.bytes_after += product ? 0 : extra.bytes;
-    if (!product) report_.kernels.push_back({k.name, 1, extra.bytes, extra.us});
+    if (!product) report_.kernels.push_back({k.kernel.name, 1, extra.bytes, extra.us});
     pending_.push_back({work, std::move(k)});
   }
 
@@ -194,14 +195,14 @@ class Fuser {
     for (const GeneratedKernel& g : kernels) {
       NewKernel k;
       k.operands = generated_operands(context_.flow, g);
-      k.name = numbered(generated_name(context_, g.kind, group), k.operands);
-      k.op = k.name;
+      k.kernel = numbered(generated_kernel(context_, g.kind, group), k.operands);
+      k.op = k.kernel.name;
       k.geometry = g.geometry;
       k.duration_us = g.us;
       k.host_us = launch_us();
       report_.bytes_after += g.bytes;
       report_.kernels.push_back(
-          {k.name, static_cast<std::uint32_t>(group.ops.size()), g.bytes, g.us});
+          {k.kernel.name, static_cast<std::uint32_t>(group.ops.size()), g.bytes, g.us});
       if (group.phase == FlowPhase::backward) last_backward_ = pending_.size();
       pending_.push_back({anchor, std::move(k)});
     }
@@ -265,18 +266,20 @@ void require_shapes(const Step& step, const Dataflow& flow) {
                    "operator shapes of an eager PyTorch run (record_shapes=True)");
 }
 
-void refuse_compiled(const Step& step, const LibraryNames& names) {
-  const std::string marks[] = {
-      "CompiledFunction", "Torch-Compiled", names.name(LibraryUse::generated_pointwise),
-      names.name(LibraryUse::generated_reduction), names.name(LibraryUse::generated_row)};
-  for (std::size_t i = 0; i < step.trace.strings.size(); ++i) {
-    const std::string_view name = step.trace.strings.get(StringId(i));
-    const bool compiled = std::any_of(std::begin(marks), std::end(marks),
-                                      [&](const auto& mark) { return name.starts_with(mark); });
-    if (!compiled) continue;
-    throw InputError(step.trace.path, "--compile", "a trace of compiled code",
-                     "a trace of an eager run");
+void refuse_compiled(const Step& step) {
+  const Trace& trace = step.trace;
+  bool compiled = false;
+  for (std::uint32_t a = 0; a < trace.activities.size(); ++a) {
+    compiled = compiled || step.kernels.of(a).family == KernelFamily::triton;
   }
+  std::vector<bool> used(trace.strings.size(), false);  // many operations share a name
+  for (const StringId name : trace.ops.name) {
+    if (used[name.index()]) continue;
+    used[name.index()] = true;
+    compiled = compiled || op_row(text_of(trace, name)).kind == OpKind::generated;
+  }
+  if (!compiled) return;
+  throw InputError(trace.path, "--compile", "a trace of compiled code", "a trace of an eager run");
 }
 
 double unknown_share(const Step& step, const Dataflow& flow, const FusionPlan& plan) {
@@ -324,7 +327,7 @@ Step with_jit(Step step, const JitOptions& options, const GpuArch& gpu, const Fu
   r = {};
   const Dataflow flow = dataflow(step);
   require_shapes(step, flow);
-  refuse_compiled(step, names);
+  refuse_compiled(step);
   r.kernels_before = r.kernels_after = step.plan.works.size();
   r.gpu_before_us = r.gpu_after_us = gpu_us(step);
   r.host_before_us = host_us(step);

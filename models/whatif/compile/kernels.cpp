@@ -247,26 +247,29 @@ std::vector<GeneratedKernel> group_kernels(const KernelContext& context, const F
   return GroupKernels(context, group).build();
 }
 
-std::string generated_name(const LibraryNames& names, GeneratedKind kind, std::string_view what) {
+PredictedKernel generated_kernel(const LibraryNames& names, GeneratedKind kind,
+                                 std::string_view what) {
   constexpr LibraryUse uses[] = {LibraryUse::generated_pointwise, LibraryUse::generated_reduction,
                                  LibraryUse::generated_row};
-  return names.name(uses[static_cast<std::size_t>(kind)]).append("_").append(what);
+  PredictedKernel out = names.kernel(uses[static_cast<std::size_t>(kind)]);
+  out.name.append("_").append(what);
+  return out;
 }
 
-std::string generated_name(const KernelContext& context, GeneratedKind kind,
-                           const FusionGroup& group) {
+PredictedKernel generated_kernel(const KernelContext& context, GeneratedKind kind,
+                                 const FusionGroup& group) {
   std::set<std::string> parts;
   for (const std::uint32_t i : group.ops) {
     const FlowOp& op = context.flow.ops[i];
-    std::string_view name = text_of(context.step.trace, context.step.trace.ops.name[op.op]);
-    if (name.starts_with("aten::")) name.remove_prefix(6);
+    std::string_view name =
+        without_framework(text_of(context.step.trace, context.step.trace.ops.name[op.op]));
     if (op.kind == OpKind::cast) name = "_to_copy";
     while (name.ends_with('_')) name.remove_suffix(1);
     parts.emplace(name);
   }
   std::string what;
   for (const std::string& part : parts) what.append(what.empty() ? "" : "_").append(part);
-  return generated_name(context.names, kind, what);
+  return generated_kernel(context.names, kind, what);
 }
 
 Operands generated_operands(const Dataflow& flow, const GeneratedKernel& kernel) {

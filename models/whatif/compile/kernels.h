@@ -41,9 +41,10 @@ struct KernelContext {
 std::vector<GeneratedKernel> group_kernels(const KernelContext& context, const FusionGroup& group);
 
 /// As the compiler names it, without the number at the end: what it is, then what it computes.
-std::string generated_name(const LibraryNames& names, GeneratedKind kind, std::string_view what);
-std::string generated_name(const KernelContext& context, GeneratedKind kind,
-                           const FusionGroup& group);
+PredictedKernel generated_kernel(const LibraryNames& names, GeneratedKind kind,
+                                 std::string_view what);
+PredictedKernel generated_kernel(const KernelContext& context, GeneratedKind kind,
+                                 const FusionGroup& group);
 
 /// What a kernel reads and then what it writes.
 Operands generated_operands(const Dataflow& flow, const GeneratedKernel& kernel);

@@ -120,7 +120,7 @@ void add_permutes(const KernelContext& context, const Convolution& c, LibraryCha
     if (elements == 0) continue;
     const double moved = 2 * elements * c.width;
     change.before.push_back(
-        {generated_name(context.names, GeneratedKind::pointwise, "convolution"),
+        {generated_kernel(context.names, GeneratedKind::pointwise, "convolution"),
          "aten::convolution",
          generated_us(context.gpu, context.law, GeneratedKind::pointwise, moved), moved,
          pointwise_geometry(elements)});
@@ -133,12 +133,8 @@ bool on_tensor_cores(const KernelClass& k) {
 
 }  // namespace
 
-const KernelClass& LibraryRewrite::kernel_class(std::uint32_t work) {
-  const Trace& trace = c_.step.trace;
-  const StringId name = trace.activities.name[c_.step.plan.works[work].source];
-  const auto [it, fresh] = classes_.try_emplace(name.value);
-  if (fresh) it->second = classify(trace.strings.get(name));
-  return it->second;
+const KernelClass& LibraryRewrite::kernel_class(std::uint32_t work) const {
+  return c_.step.kernels.of(c_.step.plan.works[work].source);
 }
 
 double LibraryRewrite::aligned_us(double flops, double bytes, DataType type) const {
@@ -194,7 +190,7 @@ void LibraryRewrite::matmul(const FlowOp& op, LibraryChange& change) {
     const double us = to_us(c_.step.plan.works[work].duration);
     if (us <= fast + padding) continue;
     change.retimed.emplace_back(work, fast);
-    change.before.push_back({generated_name(c_.names, GeneratedKind::pointwise, "mm"),
+    change.before.push_back({generated_kernel(c_.names, GeneratedKind::pointwise, "mm"),
                              "aten::constant_pad_nd", padding, moved,
                              pointwise_geometry(moved / (2 * width))});
   }
@@ -221,7 +217,7 @@ std::vector<ExtraKernel> LibraryRewrite::attention_by_products(const FlowOp& op,
   // Queries, keys, values and the result change their type and order.
   const double converted = elements * (width + (back ? width : 4));
   for (int i = 0; i < 4; ++i) {
-    out.push_back({generated_name(c_.names, GeneratedKind::pointwise, "_to_copy_clone_transpose"),
+    out.push_back({generated_kernel(c_.names, GeneratedKind::pointwise, "_to_copy_clone_transpose"),
                    "aten::clone", generated_us(c_.gpu, c_.law, GeneratedKind::pointwise, converted),
                    converted, pointwise_geometry(elements)});
   }
@@ -232,8 +228,8 @@ std::vector<ExtraKernel> LibraryRewrite::attention_by_products(const FlowOp& op,
   const double moved = scores * 9;  // scores read and written in FP32, a byte of dropout mask
   double us = generated_us(c_.gpu, c_.law, GeneratedKind::row, moved);
   if (dropout && !back) us += lane_us(c_.gpu, scores * c_.law.random_lane_cycles);
-  out.push_back({generated_name(c_.names, GeneratedKind::row,
-                                back ? "_softmax_backward_data" : "_safe_softmax"),
+  out.push_back({generated_kernel(c_.names, GeneratedKind::row,
+                                  back ? "_softmax_backward_data" : "_safe_softmax"),
                  "aten::_softmax", us, moved, pointwise_geometry(scores)});
   return out;
 }
@@ -253,7 +249,7 @@ ExtraKernel LibraryRewrite::score_product(const AttentionShape& shape, DataType 
             static_cast<std::uint32_t>(shape.heads)};
   g.block = {128, 1, 1};
   g.registers_per_thread = 128;
-  return {c_.names.name(LibraryUse::score_product, type), "aten::bmm", us, bytes, g};
+  return {c_.names.kernel(LibraryUse::score_product, type), "aten::bmm", us, bytes, g};
 }
 
 bool prefers_channels_last(const Step& step, const Dataflow& flow, const FusionPlan& plan) {

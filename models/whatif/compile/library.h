@@ -4,10 +4,9 @@
 
 #include <cstdint>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
-#include "models/kernel/classify/classify.h"
+#include "models/kernel/kinds.h"
 #include "models/kernel/work/gemm_shape.h"
 #include "models/whatif/compile/compile.h"
 #include "models/whatif/compile/kernels.h"
@@ -17,7 +16,8 @@ namespace tandem {
 
 /// A kernel that is not made from a fused group.
 struct ExtraKernel {
-  std::string name, op;
+  PredictedKernel kernel;
+  std::string op;
   double us = 0;
   double bytes = 0;
   LaunchGeometry geometry;
@@ -25,10 +25,9 @@ struct ExtraKernel {
 
 /// What becomes of the works of one library operation.
 struct LibraryChange {
-  std::vector<std::uint32_t> dropped;                        // works
-  std::vector<std::pair<std::uint32_t, double>> retimed;     // work, us
-  std::vector<std::pair<std::uint32_t, std::string>> named;  // work, new kernel name
-  std::vector<ExtraKernel> before;                           // on the stream of the first work
+  std::vector<std::uint32_t> dropped;                     // works
+  std::vector<std::pair<std::uint32_t, double>> retimed;  // work, us
+  std::vector<ExtraKernel> before;                        // on the stream of the first work
 };
 
 class LibraryRewrite {
@@ -41,7 +40,7 @@ class LibraryRewrite {
   std::vector<ExtraKernel> attention_by_products(const FlowOp& op, bool dropout) const;
 
  private:
-  const KernelClass& kernel_class(std::uint32_t work);
+  const KernelClass& kernel_class(std::uint32_t work) const;
   double aligned_us(double flops, double bytes, DataType type) const;
   ExtraKernel score_product(const AttentionShape& shape, DataType type) const;
   void convolution(const FlowOp& op, LibraryChange& change);
@@ -49,7 +48,6 @@ class LibraryRewrite {
 
   const KernelContext& c_;
   bool channels_last_;
-  std::unordered_map<std::uint32_t, KernelClass> classes_;  // by name
 };
 
 /// Whether the compiler puts the convolutions of the step into channels-last order: none, grouped

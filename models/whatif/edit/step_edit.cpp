@@ -141,7 +141,8 @@ struct StepEdit::Builder {
     acts.duration.push_back(from_us(kernel.duration_us));
     acts.kind.push_back(ActivityKind::kernel);
     acts.stream.push_back(acts.stream[neighbour]);
-    acts.name.push_back(trace.strings.intern(kernel.name));
+    acts.name.push_back(trace.strings.intern(kernel.kernel.name));
+    edit.step_.kernels.push_back(acts.name[acts.size() - 1], kernel.kernel.kernel);
     acts.correlation.push_back(next_correlation++);
     acts.external_id.push_back(-1);
     acts.geometry.push_back(intern(kernel.geometry, trace.geometries));
@@ -292,6 +293,7 @@ struct StepEdit::Builder {
       if (keep_activity[i]) traced.push_back(edit.step_.traced_activity[i]);
     }
     edit.step_.traced_activity = std::move(traced);
+    edit.step_.kernels.keep(keep_activity);
     for (HostItem& item : plan.items) {
       if (item.source != no_index) item.source = call[item.source];
     }
@@ -314,8 +316,11 @@ void StepEdit::set_duration(std::uint32_t work, Duration duration) {
   step_.trace.activities.duration[step_.plan.works[work].source] = duration;
 }
 
-void StepEdit::set_name(std::uint32_t work, const std::string& name) {
-  step_.trace.activities.name[step_.plan.works[work].source] = step_.trace.strings.intern(name);
+void StepEdit::set_kernel(std::uint32_t work, const PredictedKernel& kernel) {
+  const std::uint32_t activity = step_.plan.works[work].source;
+  const StringId name = step_.trace.strings.intern(kernel.name);
+  step_.trace.activities.name[activity] = name;
+  step_.kernels.set(activity, name, kernel.kernel);
 }
 
 void StepEdit::set_geometry(std::uint32_t work, const LaunchGeometry& geometry) {

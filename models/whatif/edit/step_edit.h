@@ -5,13 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "models/kernel/library_names.h"
 #include "models/step/step.h"
 
 namespace tandem {
 
 /// A kernel that the measured step does not have.
 struct NewKernel {
-  std::string name;   // as a profiler would print it, so that classify() knows the family
+  PredictedKernel kernel;
   std::string op;     // operation it belongs to, e.g. "aten::_to_copy"
   Operands operands;  // of the operation
   LaunchGeometry geometry;
@@ -32,7 +33,7 @@ class StepEdit {
   /// before the call stays, unless `with_gap`.
   void drop(std::uint32_t work, bool with_gap = false);
   void set_duration(std::uint32_t work, Duration duration);
-  void set_name(std::uint32_t work, const std::string& name);
+  void set_kernel(std::uint32_t work, const PredictedKernel& kernel);
   void set_geometry(std::uint32_t work, const LaunchGeometry& geometry);
   /// What an operation (row of step().trace.ops) is called with.
   void set_operands(std::uint32_t op, Operands operands);

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "models/kernel/classify/classify.h"
+#include "models/kernel/kinds.h"
 #include "models/kernel/time/kernel_time.h"
+#include "models/ops/op_table.h"
 #include "models/step/launches.h"
-#include "models/step/op_nesting.h"
 #include "models/whatif/edit/step_edit.h"
 
 namespace tandem {
@@ -59,8 +59,8 @@ DataType type_on(const GpuArch& from, const GpuArch& to, const KernelLaunch& lau
   if (type == DataType::tf32 && !on_tensor_cores(to, type)) return DataType::fp32;
   const bool could_not = !on_tensor_cores(from, DataType::tf32);
   const bool can = on_tensor_cores(to, DataType::tf32);
-  const bool convolution = launch.family == KernelFamily::convolution ||
-                           launch.op.find("conv") != std::string_view::npos;
+  const bool convolution =
+      launch.family == KernelFamily::convolution || is_convolution(op_row(launch.op));
   if (type == DataType::fp32 && convolution && serves_product(launch) && could_not && can) {
     return DataType::tf32;
   }
@@ -85,7 +85,7 @@ struct Retimed {
   bool known = false;     // `from` and `to` hold
   bool modelled = false;  // and its kind is one that the models know
   bool renamed = false;
-  std::string name;
+  PredictedKernel kernel;
   LaunchGeometry geometry;
 };
 
@@ -99,7 +99,7 @@ class Retarget {
   Retarget(const Step& step, const RetargetOptions& o)
       : o_(o),
         step_(step),
-        launches_(step.trace, step.links, nest_ops(step.trace, step.links).of_call),
+        launches_(step),
         retimed_(launches_.shapes()),
         done_(launches_.shapes(), false) {}
 
@@ -235,8 +235,7 @@ class Retarget {
 
   /// FP32 convolutions outside the tensor cores read the framework's own layout.
   bool drops_transform(const KernelLaunch& launch) const {
-    return launch.family == KernelFamily::layout &&
-           launch.op.find("conv") != std::string_view::npos &&
+    return launch.family == KernelFamily::layout && is_convolution(op_row(launch.op)) &&
            on_tensor_cores(*o_.from, DataType::tf32) && !on_tensor_cores(*o_.to, DataType::tf32) &&
            launch.traits.data == DataType::fp32;
   }
@@ -257,7 +256,7 @@ class Retarget {
     if (kernel == nullptr) return;
     const Tile tile{after.tile_m > 0 ? after.tile_m : 128, after.tile_n > 0 ? after.tile_n : 128};
     out.renamed = true;
-    out.name = kernel_name(*kernel, tile, launch.traits.pass);
+    out.kernel = predicted_kernel(*kernel, tile, launch.traits.pass);
     const auto side = [](std::int64_t blocks) {
       return static_cast<std::uint32_t>(std::clamp<std::int64_t>(blocks, 1, 0x7fffffff));
     };
@@ -270,10 +269,11 @@ class Retarget {
   /// FP32 attention without tensor cores for it.
   static void choose_attention(const KernelLaunch& launch, DataType type, Retimed& out) {
     if (type != DataType::tf32 || out.type != DataType::fp32) return;
-    const std::string older = attention_without_tf32(launch.name);
-    if (older.empty()) return;
+    PredictedKernel older =
+        attention_without_tf32({launch.family, launch.math, launch.traits}, launch.name);
+    if (older.name.empty()) return;
     out.changed = out.renamed = true;
-    out.name = older;
+    out.kernel = std::move(older);
     out.geometry = launch.geometry;
   }
 
@@ -293,7 +293,8 @@ void add_transforms(std::uint32_t work, const KernelLaunch& launch, const Retarg
     move.law = TimeLaw::memory;
     move.bytes = 2.0 * static_cast<double>(t.elements()) * element_bytes(DataType::fp32);
     NewKernel k;
-    k.name = o.names->name(before ? LibraryUse::to_channels_last : LibraryUse::to_channels_first);
+    k.kernel =
+        o.names->kernel(before ? LibraryUse::to_channels_last : LibraryUse::to_channels_first);
     k.op = launch.op;
     const auto pixels = static_cast<std::uint32_t>(t.dims[2] * t.dims[3]);
     k.geometry = {{(pixels + 31) / 32, static_cast<std::uint32_t>((t.dims[1] + 31) / 32),
@@ -306,7 +307,7 @@ void add_transforms(std::uint32_t work, const KernelLaunch& launch, const Retarg
     before ? edit.insert_before(work, k) : edit.insert_after(work, k);
     ++report.added;
   };
-  const std::size_t image = launch.op.find("backward") != std::string_view::npos ? 1 : 0;
+  const std::size_t image = op_row(launch.op).backward ? 1 : 0;
   const TensorShape& input = launch.tensors[image];
   const TensorShape& weight = launch.tensors[image + 1];
   if (input.rank != 4 || weight.rank != 4) return;
@@ -358,7 +359,7 @@ Step with_gpu(Step step, const RetargetOptions& o, LossList& losses, RetargetRep
     const double us = retarget.predicted_us(k, to_us(step.plan.works[w].duration));
     edit.set_duration(w, from_us(us));
     if (k.renamed) {
-      edit.set_name(w, k.name);
+      edit.set_kernel(w, k.kernel);
       edit.set_geometry(w, k.geometry);
     }
     const KernelLaunch launch = retarget.launch(activity);

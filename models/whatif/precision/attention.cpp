@@ -67,12 +67,12 @@ void PrecisionRewrite::attention(const std::vector<std::uint32_t>& works, std::u
   const DataType from = change_.old_ops[index], to = change_.ops[index];
   const std::uint32_t main = main_work(works);
   const bool backward = op.kind == OpKind::attention_backward;
-  const std::string kernel_name =
-      c_.names.name(backward ? LibraryUse::attention_backward : LibraryUse::attention_forward, to,
-                    c_.gpu.compute_major);
+  const PredictedKernel kernel =
+      c_.names.kernel(backward ? LibraryUse::attention_backward : LibraryUse::attention_forward, to,
+                      c_.gpu.compute_major);
   retype_operands(index, from, from);
   if (is_half(from) && is_half(to)) {
-    edit_.set_name(main, kernel_name);
+    edit_.set_kernel(main, kernel);
     return;
   }
   double before = 0;
@@ -82,12 +82,12 @@ void PrecisionRewrite::attention(const std::vector<std::uint32_t>& works, std::u
   const double helper = backward && is_half(to) ? 0.15 * total : 0;
   set_time(main, total - 2 * helper);
   switched_us_ += total;
-  edit_.set_name(main, kernel_name);
+  edit_.set_kernel(main, kernel);
   drop_others(works, main, false);
   if (is_half(to)) {
     // The library clears its semaphores first.
     const auto small = [&](LibraryUse use) {
-      NewKernel k = new_kernel(op, main, c_.names.name(use), c_.law.clear_us);
+      NewKernel k = new_kernel(op, main, c_.names.kernel(use), c_.law.clear_us);
       k.geometry = {};
       edit_.insert_before(main, std::move(k));
     };
@@ -95,8 +95,8 @@ void PrecisionRewrite::attention(const std::vector<std::uint32_t>& works, std::u
     small(LibraryUse::attention_semaphores);
   }
   if (helper <= 0) return;
-  const std::string sums = c_.names.name(LibraryUse::attention_row_sums);
-  const std::string conversion = c_.names.name(LibraryUse::attention_conversion);
+  const PredictedKernel sums = c_.names.kernel(LibraryUse::attention_row_sums);
+  const PredictedKernel conversion = c_.names.kernel(LibraryUse::attention_conversion);
   edit_.insert_before(main, new_kernel(op, main, sums, helper));
   edit_.insert_after(main, new_kernel(op, main, conversion, helper));
 }

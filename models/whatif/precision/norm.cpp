@@ -44,20 +44,20 @@ void PrecisionRewrite::to_native_norm(std::uint32_t work, const FlowOp& op, cons
                                       DataType to) {
   if (op.kind == OpKind::batch_norm_backward) {
     set_time(work, native_backward_us(c_, shape));
-    edit_.set_name(work, c_.names.name(LibraryUse::native_norm_backward, to));
+    edit_.set_kernel(work, c_.names.kernel(LibraryUse::native_norm_backward, to));
     return;
   }
   set_time(work, native_transform_us(c_, shape, to));
-  edit_.set_name(work, c_.names.name(LibraryUse::native_norm_transform, to));
-  insert_statistics(op, work, c_.names.name(LibraryUse::native_norm_statistics, to),
+  edit_.set_kernel(work, c_.names.kernel(LibraryUse::native_norm_transform, to));
+  insert_statistics(op, work, c_.names.kernel(LibraryUse::native_norm_statistics, to),
                     native_statistics_us(c_, shape), to);
-  insert_statistics(op, work, c_.names.name(LibraryUse::native_norm_update, to),
+  insert_statistics(op, work, c_.names.kernel(LibraryUse::native_norm_update, to),
                     c_.law.native_update_us, to);
 }
 
 /// A kernel before the normalization that reads the input and leaves a few numbers per channel.
-void PrecisionRewrite::insert_statistics(const FlowOp& op, std::uint32_t work, std::string kernel,
-                                         double us, DataType type) {
+void PrecisionRewrite::insert_statistics(const FlowOp& op, std::uint32_t work,
+                                         PredictedKernel kernel, double us, DataType type) {
   NewKernel k = new_kernel(op, work, std::move(kernel), us);
   k.op = channel_statistics_op;
   auto& shapes = k.operands.tensors.shapes;
@@ -74,7 +74,7 @@ void PrecisionRewrite::from_native_norm(const FlowOp& op, const NormShape& shape
   for (std::size_t i = 0; i + 1 < works.size(); ++i) edit_.drop(works[i], true);
   set_time(works.back(), library_norm_us(c_, shape, to, backward));
   const LibraryUse use = backward ? LibraryUse::norm_backward : LibraryUse::norm_forward;
-  edit_.set_name(works.back(), c_.names.name(use, to));
+  edit_.set_kernel(works.back(), c_.names.kernel(use, to));
 }
 
 }  // namespace tandem

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
-#include "models/kernel/classify/classify.h"
 #include "models/whatif/precision/kernels.h"
 #include "models/whatif/precision/rewrite.h"
 #include "models/whatif/precision/scaler.h"
@@ -20,17 +18,11 @@ constexpr Named<Precision> names[] = {{Precision::fp32, "fp32"},
                                       {Precision::amp, "amp"},
                                       {Precision::bf16, "bf16"}};
 
-/// Kernel names by their number: classifying one is a search.
-using Tf32Names = std::unordered_map<std::uint32_t, bool>;
-
-bool uses_tf32(const Step& step, const Dataflow& flow, const FlowOp& op, Tf32Names& known) {
-  for (const std::uint32_t w : flow.works_of(op)) {
-    const StringId name = step.trace.activities.name[step.plan.works[w].source];
-    const auto [it, fresh] = known.try_emplace(name.value, false);
-    if (fresh) it->second = classify(text_of(step.trace, name)).math == DataType::tf32;
-    if (it->second) return true;
-  }
-  return false;
+bool uses_tf32(const Step& step, const Dataflow& flow, const FlowOp& op) {
+  const auto works = flow.works_of(op);
+  return std::any_of(works.begin(), works.end(), [&](std::uint32_t w) {
+    return step.kernels.of(step.plan.works[w].source).math == DataType::tf32;
+  });
 }
 
 /// Biases and states may have another type than the factors: the last operand is a factor. Behind
@@ -48,7 +40,6 @@ DataType factor_type(const Dataflow& flow, const FlowOp& op) {
 Precision detect(const Step& step, const Dataflow& flow) {
   std::array<Duration, 3> time{};  // FP32, FP16, BF16
   Duration product{}, tf32{};
-  Tf32Names names_known;
   for (const FlowOp& op : flow.ops) {
     if (op.row->autocast != CastPolicy::lower || op.input_count == 0) continue;
     const DataType type = factor_type(flow, op);
@@ -57,7 +48,7 @@ Precision detect(const Step& step, const Dataflow& flow) {
     time[type == DataType::fp16 ? 1 : type == DataType::bf16 ? 2 : 0] += sum;
     if (op.kind != OpKind::matmul || type != DataType::fp32) continue;
     product += sum;
-    if (uses_tf32(step, flow, op, names_known)) tf32 += sum;
+    if (uses_tf32(step, flow, op)) tf32 += sum;
   }
   if (time[1] > time[0] && time[1] >= time[2]) return Precision::amp;
   if (time[2] > time[0]) return Precision::bf16;
@@ -129,7 +120,7 @@ Step with_precision(Step step, Precision to, const GpuArch& gpu, const Precision
   require_precision(gpu, to);
   const RetimeContext context{gpu, law, time, names};
   const TypeChange change = type_change(step.trace, flow, r.from, to);
-  const auto scaler = gradient_scaler(step, flow);
+  const auto scaler = gradient_scaler(flow);
   if (to != Precision::amp) forget_scaler_wait(flow, scaler, step);
   const double gradients = gradient_elements(flow);
   const double before_us = gpu_us(step);

@@ -93,7 +93,7 @@ void PrecisionRewrite::drop_copy(std::uint32_t work) {
   edit_.drop(work, false);
 }
 
-bool PrecisionRewrite::needs_matmul(const FlowOp& op, DataType from, DataType to) {
+bool PrecisionRewrite::needs_matmul(const FlowOp& op, DataType from, DataType to) const {
   if (op.kind != OpKind::matmul) return false;
   if (from != to) return true;
   if (from != DataType::fp32) return false;
@@ -144,8 +144,7 @@ void PrecisionRewrite::retype_operands(std::uint32_t index, DataType from, DataT
     if (is_library_norm(kernel_class(w).traits) && to == DataType::bf16)
       continue;  // named by to_native_norm
     if (is_native_norm(kernel_class(w).traits) && to != DataType::bf16) continue;
-    const std::string changed = c_.names.retyped(name(w), from, to);
-    if (changed != name(w)) edit_.set_name(w, changed);
+    edit_.set_kernel(w, retyped(w, from, to));
   }
 }
 
@@ -154,7 +153,7 @@ void PrecisionRewrite::matmul(const FlowOp& op, DataType from, DataType to) {
   const auto works = flow_.works_of(op);
   const std::uint32_t main = main_work(works);
   if (is_half(from) && is_half(to)) {
-    edit_.set_name(main, c_.names.retyped(name(main), from, to));
+    edit_.set_kernel(main, retyped(main, from, to));
     return;
   }
   const KernelTime time = matmul_time(c_, tensors(op.op), math);
@@ -168,7 +167,7 @@ void PrecisionRewrite::matmul(const FlowOp& op, DataType from, DataType to) {
   set_time(main, predicted_us);
   switched_us_ += predicted_us;
   const Tile tile{time.tile_m > 0 ? time.tile_m : 128, time.tile_n > 0 ? time.tile_n : 128};
-  edit_.set_name(main, c_.names.name(LibraryUse::product, math, c_.gpu.compute_major, tile));
+  edit_.set_kernel(main, c_.names.kernel(LibraryUse::product, math, c_.gpu.compute_major, tile));
   LaunchGeometry geometry;
   if (const GeometryId g =
           edit_.step().trace.activities.geometry[edit_.step().plan.works[main].source];
@@ -250,8 +249,8 @@ void PrecisionRewrite::memory(std::uint32_t index, double floor_us) {
 void PrecisionRewrite::insert(const PlannedCast& cast) {
   const FlowOp& op = flow_.ops[cast.op];
   NewKernel k;
-  k.name = is_half(cast.to) ? c_.names.name(LibraryUse::cast_down, cast.to)
-                            : c_.names.name(LibraryUse::cast_up, cast.from);
+  k.kernel = is_half(cast.to) ? c_.names.kernel(LibraryUse::cast_down, cast.to)
+                              : c_.names.kernel(LibraryUse::cast_up, cast.from);
   k.op = "aten::copy_";
   const std::uint32_t reader = flow_.ops[cast.reader].op;
   const TensorShape* const read = tensors(reader).at(cast.argument);
@@ -295,13 +294,12 @@ const OpTensors& PrecisionRewrite::tensors(std::uint32_t row) const {
   return operands_of(edit_.step().trace, row).tensors;
 }
 
-const KernelClass& PrecisionRewrite::kernel_class(std::uint32_t work) {
-  const Trace& trace = edit_.step().trace;
-  const StringId id = trace.activities.name[edit_.step().plan.works[work].source];
-  const auto [it, fresh] = classes_.try_emplace(id.value);
-  if (fresh)
-    it->second = classify(text_of(trace, id), op_name(flow_.ops[flow_.op_of_work[work]].op));
-  return it->second;
+const KernelClass& PrecisionRewrite::kernel_class(std::uint32_t work) const {
+  return edit_.step().kernels.of(edit_.step().plan.works[work].source);
+}
+
+PredictedKernel PrecisionRewrite::retyped(std::uint32_t work, DataType from, DataType to) const {
+  return c_.names.retyped(kernel_class(work), name(work), from, to);
 }
 
 std::uint32_t PrecisionRewrite::main_work(std::span<const std::uint32_t> works) const {
@@ -309,11 +307,11 @@ std::uint32_t PrecisionRewrite::main_work(std::span<const std::uint32_t> works) 
                            [&](std::uint32_t a, std::uint32_t b) { return us(a) < us(b); });
 }
 
-NewKernel PrecisionRewrite::new_kernel(const FlowOp& op, std::uint32_t like, std::string name,
+NewKernel PrecisionRewrite::new_kernel(const FlowOp& op, std::uint32_t like, PredictedKernel kernel,
                                        double us) const {
   const Trace& trace = edit_.step().trace;
   NewKernel k;
-  k.name = std::move(name);
+  k.kernel = std::move(kernel);
   k.op = op_name(op.op);
   k.operands = dense(operands_of(trace, op.op));
   const GeometryId g = trace.activities.geometry[edit_.step().plan.works[like].source];

@@ -3,12 +3,10 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
-#include "models/kernel/classify/classify.h"
+#include "models/kernel/kinds.h"
 #include "models/whatif/edit/added_host.h"
 #include "models/whatif/edit/step_edit.h"
 #include "models/whatif/precision/kernels.h"
@@ -45,7 +43,7 @@ class PrecisionRewrite {
   void memory(std::uint32_t index, double floor_us);
   void batch_norm(std::uint32_t index, DataType from, DataType to);
   void to_native_norm(std::uint32_t work, const FlowOp& op, const NormShape& shape, DataType to);
-  void insert_statistics(const FlowOp& op, std::uint32_t work, std::string kernel, double us,
+  void insert_statistics(const FlowOp& op, std::uint32_t work, PredictedKernel kernel, double us,
                          DataType type);
   void from_native_norm(const FlowOp& op, const NormShape& shape, DataType to);
   void attention_groups();
@@ -60,10 +58,13 @@ class PrecisionRewrite {
   std::string_view name(std::uint32_t work) const;
   std::string_view op_name(std::uint32_t row) const;
   const OpTensors& tensors(std::uint32_t row) const;
-  const KernelClass& kernel_class(std::uint32_t work);
+  const KernelClass& kernel_class(std::uint32_t work) const;
+  /// The same kernel for elements of another type.
+  PredictedKernel retyped(std::uint32_t work, DataType from, DataType to) const;
   std::uint32_t main_work(std::span<const std::uint32_t> works) const;
-  NewKernel new_kernel(const FlowOp& op, std::uint32_t like, std::string name, double us) const;
-  bool needs_matmul(const FlowOp& op, DataType from, DataType to);
+  NewKernel new_kernel(const FlowOp& op, std::uint32_t like, PredictedKernel kernel,
+                       double us) const;
+  bool needs_matmul(const FlowOp& op, DataType from, DataType to) const;
 
   const RetimeContext& c_;
   const Dataflow& flow_;
@@ -72,8 +73,7 @@ class PrecisionRewrite {
   const AddedHost& host_;
   StepEdit& edit_;
   PrecisionReport& report_;
-  std::unordered_map<std::uint32_t, KernelClass> classes_;  // by kernel name
-  std::vector<bool> in_attention_;                          // per operation of flow_
+  std::vector<bool> in_attention_;  // per operation of flow_
   double unmodelled_us_ = 0, switched_us_ = 0;
 };
 

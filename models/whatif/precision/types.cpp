@@ -163,7 +163,6 @@ class Autocast {
     for (std::uint32_t r = op.op; r != no_row; r = flow_.nesting.parent[r]) {
       const StringId id = trace_.ops.name[r];
       const std::string_view name = id.valid() ? trace_.strings.get(id) : std::string_view{};
-      if (!name.starts_with("aten::")) continue;
       if (cast_policy(name) == CastPolicy::lower) return CastPolicy::lower;
     }
     return cast_policy(op_name(op));

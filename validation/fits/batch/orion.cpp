@@ -67,6 +67,7 @@ Series read_kernel_table(const std::string& path, const std::string& prefix) {
   Series out{prefix, {}};
   for (auto& [batch, run] : runs) {
     run->links = link_trace(run->trace);
+    run->kernels = classify_kernels(run->trace, run->links);
     run->gpu_us = gpu_us_of(run->trace, run->links);
     out.runs.push_back(std::move(run));
   }

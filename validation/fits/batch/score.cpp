@@ -116,9 +116,7 @@ struct Tool {
     const BatchOptions options{truth.batch, &gpu_of(a, gpu), &law};
     LossList losses;
     BatchReport report;
-    const Trace predicted =
-        with_batch(BatchBase{a.trace, a.links, a.batch}, BatchBase{b.trace, b.links, b.batch},
-                   options, losses, &report);
+    const Trace predicted = with_batch(a.base(), b.base(), options, losses, &report);
     Score s = score(series, predicted, report.from_second ? b.links : a.links, truth, report);
     s.base = a.batch, s.second = b.batch;
     print_pair(s);
@@ -172,7 +170,7 @@ struct Tool {
   }
   void one_base(const Series& series, const std::string& gpu) {
     for (const auto& base : series.runs) {
-      const BatchModel model(base->trace, base->links, base->batch, gpu_of(*base, gpu), law);
+      const BatchModel model(base->base(), gpu_of(*base, gpu), law);
       for (const auto& truth : series.runs) {
         if (truth == base || !wanted(series, *base, *truth)) continue;
         LossList losses;
@@ -195,8 +193,10 @@ void print_classes_of(const Tool& tool, const std::string& path, std::int64_t ba
                       const std::string& gpu) {
   Run run;
   run.trace = import_trace(path);
+  run.batch = batch;
   run.links = link_trace(run.trace);
-  const BatchModel model(run.trace, run.links, batch, tool.gpu_of(run, gpu), tool.law);
+  run.kernels = classify_kernels(run.trace, run.links);
+  const BatchModel model(run.base(), tool.gpu_of(run, gpu), tool.law);
   LossList losses;
   BatchReport report;
   const Trace twice = model.at(2 * batch, losses, &report);

@@ -83,6 +83,7 @@ std::vector<Series> read_series(const std::string& folder) {
       run->name = name, run->batch = batch;
       run->trace = import_trace(path);
       run->links = link_trace(run->trace);
+      run->kernels = classify_kernels(run->trace, run->links);
       run->peak_bytes = peak_bytes_of(path);
       run->gpu_us = gpu_us_of(run->trace, run->links);
       series.runs.push_back(std::move(run));

@@ -16,8 +16,10 @@ struct Run {
   std::int64_t batch = 0;
   Trace trace;
   Links links;
+  StepKernels kernels;
   double peak_bytes = 0;  // from NAME.meta.json; 0: unknown
   double gpu_us = 0;      // kernels, copies and memsets of a step, mean over the steps
+  BatchBase base() const { return {trace, links, kernels, batch}; }
 };
 
 /// Runs of one model, task and precision, by batch.

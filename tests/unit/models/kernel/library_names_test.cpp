@@ -14,22 +14,47 @@ const LibraryNames& names() {
   return instance;
 }
 
+PredictedKernel retyped(std::string_view name, DataType from, DataType to) {
+  return names().retyped(classify(name), name, from, to);
+}
+
 TEST(LibraryNames, TypesAreExchangedWhereNamesStateThem) {
-  EXPECT_EQ(names().retyped("void at::native::vectorized_elementwise_kernel<4, "
-                            "at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(int)",
-                            DataType::fp32, DataType::fp16),
+  EXPECT_EQ(retyped("void at::native::vectorized_elementwise_kernel<4, "
+                    "at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(int)",
+                    DataType::fp32, DataType::fp16)
+                .name,
             "void at::native::vectorized_elementwise_kernel<8, "
             "at::native::CUDAFunctor_add<c10::Half>, std::array<char*, 3ul> >(int)");
-  EXPECT_EQ(names().retyped("void cudnn::bn_fw_tr_1C11_kernel_NCHW<float, float, int, 512>",
-                            DataType::fp32, DataType::fp16),
+  EXPECT_EQ(retyped("void cudnn::bn_fw_tr_1C11_kernel_NCHW<float, float, int, 512>", DataType::fp32,
+                    DataType::fp16)
+                .name,
             "void cudnn::bn_fw_tr_1C11_kernel_NCHW<__half, float, int, 512>");
-  EXPECT_EQ(names().retyped("nvjet_sm90_hsh_128x128_64x6", DataType::fp16, DataType::bf16),
+  EXPECT_EQ(retyped("nvjet_sm90_hsh_128x128_64x6", DataType::fp16, DataType::bf16).name,
             "nvjet_sm90_tst_128x128_64x6");
+}
+
+// The class does not follow from the name, but where the name states the type it says the same.
+TEST(LibraryNames, ARetypedKernelIsWhatItsNameSays) {
+  const char* const traced[] = {
+      "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, "
+      "std::array<char*, 3ul> >(int)",
+      "void cudnn::bn_fw_tr_1C11_kernel_NCHW<float, float, int, 512>",
+      "sm90_xmma_dgrad_implicit_gemm_f32f32_tf32f32_f32_nhwckrsc_nhwc_tilesize128x128x32_"
+      "warpgroupsize1x1x1_g1_execute_segment_k_off_kernel__5x_cudnn"};
+  for (const char* const name : traced) {
+    for (const DataType to : {DataType::fp16, DataType::bf16}) {
+      const PredictedKernel k = retyped(name, DataType::fp32, to);
+      EXPECT_NE(k.name, name);
+      EXPECT_EQ(k.kernel, classify(k.name)) << k.name;
+      const PredictedKernel back = names().retyped(k.kernel, k.name, to, DataType::fp32);
+      EXPECT_EQ(back.kernel, classify(name)) << back.name;
+    }
+  }
 }
 
 TEST(LibraryNames, ProductsAreThoseOfTheNewestGenerationThatIsNotNewer) {
   const auto name = [](int compute_major) {
-    return names().name(LibraryUse::product, DataType::fp16, compute_major, {128, 64});
+    return names().kernel(LibraryUse::product, DataType::fp16, compute_major, {128, 64}).name;
   };
   EXPECT_EQ(name(8), "ampere_fp16_s16816gemm_fp16_128x64_ldg8_f2f_stages_32x5_tn");
   EXPECT_EQ(name(10), name(9));
@@ -37,40 +62,42 @@ TEST(LibraryNames, ProductsAreThoseOfTheNewestGenerationThatIsNotNewer) {
   EXPECT_NE(name(7), name(8));
 }
 
-// A name that a predicted step shows is one that a traced step may show.
-TEST(LibraryNames, EveryNameIsOneThatARuleKnows) {
+// A name that a predicted step shows is one that a traced step may show, and a reader of the
+// timeline takes the kernel for what it is.
+TEST(LibraryNames, EveryRowIsWhatARuleReadsOffItsName) {
   ASSERT_FALSE(names().names.empty());
   for (const LibraryName& row : names().names) {
     const DataType type = row.type == DataType::unknown ? DataType::fp16 : row.type;
-    const std::string name = names().name(row.use, type, row.compute_major, {128, 64});
-    EXPECT_EQ(name.find('{'), name.find("{lambda")) << name;
-    const KernelClass k = classify(name);
-    EXPECT_NE(row_of(k.traits).kind, Kind::unknown) << name;
-    if (row.use != LibraryUse::product) continue;
-    EXPECT_EQ(k.traits.tile_m, 128) << name;
-    EXPECT_EQ(k.traits.tile_n, 64) << name;
-    // The names of TF32 products before wgmma say "sgemm", too, and read as FP32.
-    if (type == DataType::tf32) continue;
-    EXPECT_EQ(k.traits.engine == Engine::simt, type == DataType::fp32) << name;
+    const PredictedKernel k = names().kernel(row.use, type, row.compute_major, {128, 64});
+    EXPECT_EQ(k.name.find('{'), k.name.find("{lambda")) << k.name;
+    EXPECT_NE(k.kernel.traits.kind, Kind::unknown) << k.name;
+    EXPECT_EQ(k.kernel, classify(k.name)) << k.name;
   }
 }
 
-TEST(LibraryNames, MatrixKernelsAreWhatTheirRowsSay) {
+TEST(LibraryNames, MatrixKernelsAreWhatTheirNamesSay) {
   ASSERT_FALSE(names().kernels.empty());
-  for (const LibraryKernel& kernel : names().kernels) {
-    const std::string name = kernel_name(kernel, {128, 64}, Pass::weight_gradient);
-    const KernelClass k = classify(name, "aten::convolution_backward");
-    EXPECT_EQ(k.traits.engine, kernel.engine) << name;
-    EXPECT_EQ(k.traits.tile_m, 128) << name;
-    EXPECT_EQ(k.traits.tile_n, 64) << name;
-    EXPECT_TRUE(k.family == KernelFamily::gemm || k.family == KernelFamily::convolution) << name;
+  for (const LibraryKernel& row : names().kernels) {
+    const PredictedKernel k = predicted_kernel(row, {128, 64}, Pass::forward);
+    EXPECT_EQ(k.kernel, classify(k.name)) << k.name;
+    if (k.kernel.family == KernelFamily::gemm) continue;  // their names do not state the pass
+    for (const Pass pass : {Pass::input_gradient, Pass::weight_gradient}) {
+      const PredictedKernel gradient = predicted_kernel(row, {128, 64}, pass);
+      if (gradient.name == k.name) continue;
+      EXPECT_EQ(gradient.kernel, classify(gradient.name)) << gradient.name;
+    }
   }
 }
 
 TEST(LibraryNames, OnlyAttentionForTensorCoresHasAnOlderKernel) {
-  EXPECT_EQ(attention_without_tf32("fmha_cutlassF_f32_aligned_64x64_rf_sm80"),
-            "fmha_cutlassF_f32_aligned_64x64_rf_sm70");
-  EXPECT_EQ(attention_without_tf32("fmha_cutlassF_f32_aligned_64x64_rf_sm70"), "");
+  const auto older = [](std::string_view name) {
+    return attention_without_tf32(classify(name), name);
+  };
+  const PredictedKernel k = older("fmha_cutlassF_f32_aligned_64x64_rf_sm80");
+  EXPECT_EQ(k.name, "fmha_cutlassF_f32_aligned_64x64_rf_sm70");
+  EXPECT_EQ(k.kernel.traits.engine, classify(k.name).traits.engine);
+  EXPECT_EQ(k.kernel.math, classify(k.name).math);
+  EXPECT_EQ(older("fmha_cutlassF_f32_aligned_64x64_rf_sm70").name, "");
 }
 
 }  // namespace

@@ -243,7 +243,9 @@ TEST(Retarget, KernelsOfUnknownNamesAreCounted) {
   Activities& acts = a.traced_step.trace.activities;
   const auto name = a.traced_step.trace.strings.intern("mystery");
   for (const DeviceWork& work : a.traced_step.plan.works) {
-    if (acts.kind[work.source] == ActivityKind::kernel) acts.name[work.source] = name;
+    if (acts.kind[work.source] != ActivityKind::kernel) continue;
+    acts.name[work.source] = name;
+    a.traced_step.kernels.set(work.source, name, classify("mystery"));
   }
   RetargetReport report;
   retarget(a, find_gpu(a.configs.gpus, "a100_sxm4_80gb"), &report);

@@ -50,7 +50,7 @@ std::size_t launches(const Step& step) {
 
 NewKernel cast(const std::string& name) {
   NewKernel k;
-  k.name = name;
+  k.kernel.name = name;
   k.op = "aten::_to_copy";
   k.operands = kineto::parse_operands({"[[8,16]]", R"(["float"])", "", ""});
   k.geometry = {{4, 1, 1}, {128, 1, 1}, 16, 0};
@@ -132,11 +132,13 @@ TEST(StepEdit, AWaitForAllWorkStallsTheHost) {
 
 TEST(StepEdit, ChangesKernelsInPlace) {
   StepEdit edit(small_step(), 4);
-  edit.set_name(1, "renamed");
+  edit.set_kernel(1, {{KernelFamily::softmax, DataType::fp16, {}}, "renamed"});
   edit.set_duration(1, microseconds(2));
   edit.set_geometry(1, {{7, 1, 1}, {64, 1, 1}, 8, 0});
   const Step after = std::move(edit).finish();
   EXPECT_EQ(kernel_names(after)[1], "renamed");
+  EXPECT_EQ(after.kernels.of(after.plan.works[1].source).family, KernelFamily::softmax);
+  EXPECT_EQ(after.kernels.size(), after.trace.activities.size());
   EXPECT_EQ(after.plan.works[1].duration, microseconds(2));
   const GeometryId g = after.trace.activities.geometry[after.plan.works[1].source];
   EXPECT_EQ(after.trace.geometries[g.index()].grid[0], 7U);

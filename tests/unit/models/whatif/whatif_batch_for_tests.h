@@ -49,9 +49,12 @@ class BatchTraceMaker : public TraceMaker {
     add("void at::native::multi_tensor_apply_kernel<TensorListMetadata<2>", 85, update_us,
         {320, 1, 1});
     links = link_trace(trace);
+    kernels = classify_kernels(trace, links);
   }
 
   Links links;
+  StepKernels kernels;
+  BatchBase run(std::int64_t batch) const { return {trace, links, kernels, batch}; }
 
  private:
   void note(std::string_view name, double begin_us, double us) {

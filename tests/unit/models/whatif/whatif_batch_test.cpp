@@ -101,7 +101,7 @@ TEST(WhatifBatch, WorkOfTheBatchGrowsAndTheUpdateStays) {
   const BatchTraceMaker base(1024);
   LossList losses;
   BatchReport report;
-  const Trace out = with_batch(base.trace, base.links, 1024, options_for(4096), losses, &report);
+  const Trace out = with_batch(base.run(1024), options_for(4096), losses, &report);
   EXPECT_NEAR(us_of(out, test::layer_kernel) / test::layer_us, 3.8, 0.5);
   EXPECT_NEAR(us_of(out, test::gradient_kernel) / test::gradient_us, 3.8, 0.5);
   EXPECT_GT(us_of(out, test::relu_kernel), 2.5 * test::relu_us);
@@ -117,7 +117,7 @@ TEST(WhatifBatch, WorkOfTheBatchGrowsAndTheUpdateStays) {
 TEST(WhatifBatch, ShapesAndGridsAreThoseOfTheNewBatch) {
   const BatchTraceMaker base(64), wanted(256);
   LossList losses;
-  const Trace out = with_batch(base.trace, base.links, 64, options_for(256), losses);
+  const Trace out = with_batch(base.run(64), options_for(256), losses);
   for (std::uint32_t i = 0; i < out.ops.size(); ++i) {
     EXPECT_EQ(operands_of(out, i), operands_of(wanted.trace, i));
   }
@@ -133,7 +133,7 @@ TEST(WhatifBatch, WithoutShapesEverythingButTheUpdateIsTakenToGrow) {
   base.trace.ops = {};
   LossList losses;
   BatchReport report;
-  const Trace out = with_batch(base.trace, base.links, 64, options_for(128), losses, &report);
+  const Trace out = with_batch(base.run(64), options_for(128), losses, &report);
   EXPECT_EQ(losses.count("batch_without_shapes"), 1);
   EXPECT_GT(report.confidence.affine_share, 0.8);
   EXPECT_GT(us_of(out, test::layer_kernel), 1.6 * test::layer_us);
@@ -142,7 +142,7 @@ TEST(WhatifBatch, WithoutShapesEverythingButTheUpdateIsTakenToGrow) {
 
 TEST(WhatifBatchTwoBases, TheResultMeetsBothRuns) {
   const BatchTraceMaker a(64), b(256, 3);
-  const BatchBase first{a.trace, a.links, 64}, second{b.trace, b.links, 256};
+  const BatchBase first = a.run(64), second = b.run(256);
   const auto layer_at = [&](std::int64_t batch, bool from_second) {
     LossList losses;
     BatchReport report;
@@ -159,7 +159,7 @@ TEST(WhatifBatchTwoBases, TheResultMeetsBothRuns) {
 
 TEST(WhatifBatchTwoBases, TheOrderOfTheRunsDoesNotMatter) {
   const BatchTraceMaker a(64), b(256, 3);
-  const BatchBase first{a.trace, a.links, 64}, second{b.trace, b.links, 256};
+  const BatchBase first = a.run(64), second = b.run(256);
   for (const std::int64_t batch : {16, 100, 200, 1024}) {
     LossList losses;
     const Trace x = with_batch(first, second, options_for(batch), losses);
@@ -172,8 +172,7 @@ TEST(WhatifBatchTwoBases, WithoutShapesAStraightLineJoinsTheRuns) {
   BatchTraceMaker a(64), b(256, 3);
   a.trace.ops = {}, b.trace.ops = {};
   LossList losses;
-  const Trace out =
-      with_batch({a.trace, a.links, 64}, {b.trace, b.links, 256}, options_for(160), losses);
+  const Trace out = with_batch(a.run(64), b.run(256), options_for(160), losses);
   EXPECT_NEAR(us_of(out, test::layer_kernel), 2 * test::layer_us, 1e-3);
   EXPECT_NEAR(us_of(out, test::update_kernel), test::update_us, 1e-3);
 }
