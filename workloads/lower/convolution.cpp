@@ -20,6 +20,8 @@ enum Part : std::size_t {
   offsets,
   depthwise_input_gradient,
   depthwise_weight_gradient,
+  depthwise_input_gradient_nhwc,
+  depthwise_weight_gradient_nhwc,
 };
 
 struct Layer {
@@ -145,7 +147,7 @@ void add_plain(const Context& c, const Layer& l, DataType type, Pass pass, Kerne
 
 /// Groups as one layer: blocks take as many of them as fill a tile, and multiply zeros between.
 ConvLayer merged(const Layer& l, ConvLayer conv, Pass pass) {
-  constexpr std::int64_t tile_channels = 32;
+  const std::int64_t tile_channels = pass == Pass::forward ? 32 : 64;
   if (l.groups == 1) return conv;
   const auto together = [&](std::int64_t channels) {
     return channels * std::min(l.groups, ceil_div(tile_channels, channels));
@@ -223,23 +225,24 @@ void add_pass(const Context& c, const Layer& l, Pass pass, Kernels& out) {
 
 bool is_depthwise(const Layer& l) { return l.groups > 1 && l.conv.in_channels == 1; }
 
+/// A thread walks over the window of each of its elements; small images leave threads of the weight
+/// gradient without any.
 void add_depthwise(const Context& c, const Layer& l, Part part, Kernels& out) {
+  constexpr double measured_taps = 9;      // those that block_cycles stands for
+  constexpr double lost_pixels = 75;       // of each image, in the weight gradient
+  const bool weights = part == depthwise_weight_gradient || part == depthwise_weight_gradient_nhwc;
   const KernelTemplate& row = c.kernel(part);
-  const TensorShape& result = part == depthwise_input_gradient ? l.input : l.output;
-  const std::int64_t blocks = part == depthwise_weight_gradient
-                                  ? l.weight.elements()
-                                  : static_cast<std::int64_t>(std::ceil(
-                                        static_cast<double>(result.elements()) / row.per_block));
-  LoweredKernel kernel =
-      make(c, row, l.input.type, {blocks}, bytes_of(l.input) + bytes_of(l.output));
-  if (part == depthwise_weight_gradient) {  // a block adds up all pixels under one tap
-    const double passes = std::ceil(static_cast<double>(l.conv.batch * pixels(l.output)) / row.threads);
-    const double waves = std::ceil(static_cast<double>(blocks) * row.threads /
-                                   (static_cast<double>(c.gpu().sm_count) * c.gpu().max_threads_per_sm));
-    kernel.duration_us = std::max(
-        kernel.duration_us,
-        waves * (row.block_cycles + row.step_us * passes * c.gpu().boost_clock_mhz) /
-            c.gpu().boost_clock_mhz);
+  const TensorShape& walked = weights ? l.output : l.input;
+  const double blocks = std::ceil(static_cast<double>(walked.elements()) / row.per_block);
+  const double bytes = bytes_of(l.input) + bytes_of(l.output);
+  LoweredKernel kernel = make(c, row, l.input.type, {static_cast<std::int64_t>(blocks)}, bytes);
+  const double lost = weights ? 1 + lost_pixels / static_cast<double>(pixels(l.output)) : 1;
+  const double cycles = blocks * row.block_cycles * static_cast<double>(l.taps) / measured_taps * lost;
+  kernel.duration_us = std::max(
+      stream_time_us(c, bytes), c.gpu().graph_kernel_period_us +
+                                    cycles / (c.gpu().sm_count * c.gpu().boost_clock_mhz));
+  if (part == depthwise_weight_gradient) {
+    kernel.geometry.grid[0] = static_cast<std::uint32_t>(l.weight.elements());
   }
   out.push_back(std::move(kernel));
 }
@@ -279,14 +282,18 @@ void lower_convolution_backward(const Context& c, Kernels& out) {
   };
   if (makes(*input)) {
     if (is_depthwise(*layer)) {
-      add_depthwise(c, *layer, depthwise_input_gradient, out);
+      add_depthwise(c, *layer,
+                    input->channels_last ? depthwise_input_gradient_nhwc : depthwise_input_gradient,
+                    out);
     } else {
       add_pass(c, *layer, transposed ? Pass::forward : Pass::input_gradient, out);
     }
   }
   if (!makes(*weight)) return;
   if (is_depthwise(*layer)) {
-    add_depthwise(c, *layer, depthwise_weight_gradient, out);
+    add_depthwise(c, *layer,
+                  input->channels_last ? depthwise_weight_gradient_nhwc : depthwise_weight_gradient,
+                  out);
   } else {
     add_pass(c, *layer, Pass::weight_gradient, out);
   }

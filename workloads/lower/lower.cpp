@@ -108,7 +108,8 @@ LoweredKernel make(const Context& c, const KernelTemplate& kernel, DataType type
   const double issue =
       blocks * kernel.block_cycles / (c.gpu().sm_count * c.gpu().boost_clock_mhz);
   out.duration_us =
-      floor + std::hypot(std::max(0.0, out.duration_us - floor) / kernel.share, issue);
+      floor + kernel.start_us +
+      std::hypot(std::max(0.0, out.duration_us - floor) / kernel.share, issue);
   return out;
 }
 

@@ -132,6 +132,36 @@ void lower_softmax(const Context& c, Kernels& out) {
   out.push_back(make(c, c.kernel(1), in->type, {rows}, all_bytes(c)));
 }
 
+namespace {
+
+/// Rows beyond which the framework adds up parts of the columns in blocks of their own.
+constexpr std::int64_t many_rows = 64 * 1024;
+
+/// Parameter gradients of many short rows: parts by warps, then a sum each for weight and bias.
+void lower_long_norm_sums(const Context& c, const TensorShape& in, std::int64_t rows,
+                          std::int64_t columns, Kernels& out) {
+  constexpr std::int64_t rows_a_warp = 32, warp_columns = 32;
+  const std::int64_t parts = ceil_div(rows, rows_a_warp);
+  const KernelTemplate& row = c.kernel(1);
+  LoweredKernel first = make(c, row, in.type, {ceil_div(columns, warp_columns), parts},
+                             2 * bytes_of(in));
+  first.geometry.block = {32, 1, 1};
+  out.push_back(std::move(first));
+  for (int result = 0; result < 2; ++result) {
+    const Sum s{columns, parts, false, false};
+    const ReduceGrid g = reduce_grid(s, c.gpu());
+    out.push_back(memset_of(c, 4 * g.blocks));
+    LoweredKernel sum = make(c, c.kernel(2), DataType::fp32, {g.blocks, g.parts},
+                             4.0 * static_cast<double>(parts * columns));
+    sum.duration_us = c.gpu().graph_kernel_period_us +
+                      std::hypot(sum.duration_us - c.gpu().graph_kernel_period_us,
+                                 waiting_us(c, g));
+    out.push_back(std::move(sum));
+  }
+}
+
+}  // namespace
+
 void lower_row_norm(const Context& c, Kernels& out) {
   const bool backward = c.op.phase == Phase::backward;
   const TensorShape* in = c.tensor(backward ? 1 : 0);
@@ -144,6 +174,10 @@ void lower_row_norm(const Context& c, Kernels& out) {
   const std::int64_t rows = in->elements() / columns;
   out.push_back(make(c, c.kernel(0), in->type, {rows}, backward ? 3 * bytes_of(*in) : 0));
   if (!backward || !c.has_kernel(1)) return;
+  if (rows > many_rows) {
+    lower_long_norm_sums(c, *in, rows, columns, out);
+    return;
+  }
   const KernelTemplate& row = c.kernel(1);
   LoweredKernel sums = make(c, row, in->type, {ceil_div(columns, 32)}, 2 * bytes_of(*in));
   // Few blocks walk over all rows; what L2 does not hold takes them longer.

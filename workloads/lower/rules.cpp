@@ -32,6 +32,7 @@ std::vector<Field<KernelTemplate>> kernel_fields() {
           field<K>("blocks_per_sm", "count", "most blocks per SM", &K::blocks_per_sm),
           field<K>("share", "ratio", "of the time law's rate", &K::share),
           field<K>("step_us", "us", "an element, or a pass over a chunk", &K::step_us),
+          field<K>("start_us", "us", "beside law and launch", &K::start_us),
           field<K>("block_cycles", "cycles", "of an SM for a block", &K::block_cycles),
           field<K>("fills", "count", "1: only writes the result", &K::fills)};
 }
