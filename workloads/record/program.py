@@ -61,13 +61,13 @@ def make_input(text, values):
     return torch.empty(shape, dtype=getattr(torch, dtype or "float32"))
 
 
-def symbols_of(make, inputs):
+def symbols_of(make, inputs, given):
     """The symbols of a program and their default values, None where it has none."""
     if inputs:
         names = [d for text in inputs for d in text.partition(":")[0].split(",") if not d.isdigit()]
         return {name: None for name in names}
     parameters = inspect.signature(make).parameters.values()
-    return {p.name: None if p.default is p.empty else p.default for p in parameters}
+    return {p.name: None if p.default is p.empty else p.default for p in parameters if p.name not in given}
 
 
 def step_of(made, arguments, values):
@@ -98,7 +98,7 @@ def step_of(made, arguments, values):
 def record_at(make, arguments, values):
     """One step at one value of each symbol, and the optimizer that it used."""
     with torch.device("meta"):
-        made = make(**{} if arguments.input else values)
+        made = make(**arguments.set, **({} if arguments.input else values))
         step = step_of(made, arguments, values)
     with Modules() as modules:
         with Recorder(modules, arguments.reads):
