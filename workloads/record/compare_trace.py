@@ -24,12 +24,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 NETWORKS = os.path.join(HERE, "..", "nets")
 CAPTURES = os.path.join(HERE, "..", "..", "validation", "captures")
 # Operations that call others which a recording names too: what they hold is what counts.
-SCOPES = re.compile("aten::(linear|conv[123]d|conv_transpose2d|convolution|_convolution|batch_norm|_batch_norm_impl_index|"
-                    "matmul|layer_norm|dropout|feature_dropout|cross_entropy_loss|nll_loss|nll_loss_nd|nll_loss2d|to|reshape|contiguous|"
-                    "scaled_dot_product_attention|max_pool[12]d|adaptive_avg_pool[12]d|relu6_?|flatten|einsum|lstm|gru)$|autograd::|"
-                    "Optimizer|ProfilerStep")
-
-
+SCOPES = re.compile(
+    "aten::(linear|conv[123]d|conv_transpose2d|convolution|_convolution|batch_norm|_batch_norm_impl_index|matmul|"
+    "layer_norm|dropout|feature_dropout|cross_entropy_loss|nll_loss|nll_loss_nd|nll_loss2d|to|reshape|contiguous|"
+    "scaled_dot_product_attention|max_pool[12]d|adaptive_avg_pool[12]d|relu6_?|flatten|einsum|lstm|gru)$|"
+    "autograd::|Optimizer|ProfilerStep")
+ADDS_ROWS = "aten::index_add_"  # what aten::add_ of a sparse gradient is in a recording
 TYPES = {"float": "fp32", "long int": "int64", "unsigned char": "uint8", "c10::Half": "fp16", "int": "int32"}
 
 
@@ -53,7 +53,8 @@ def recorded_rows(network, values):
     tensors = []
     for kind, dims, strides, _ in network["tensors"]:
         sizes = tuple(evaluate(d, values) for d in dims)
-        tensors.append((kind, sizes, contiguous(sizes) if strides is None else tuple(evaluate(s, values) for s in strides)))
+        steps = contiguous(sizes) if strides is None else tuple(evaluate(s, values) for s in strides)
+        tensors.append((kind, sizes, steps))
     return [(row["op"], tuple(tensors[arg["t"]] for arg in row["args"] if isinstance(arg, dict) and "t" in arg
                               and tensors[arg["t"]][1])) for row in network["ops"]]
 
@@ -111,8 +112,8 @@ def traced_operands(details):
     sizes = details.get("Input Dims", [])
     strides = details.get("Input Strides", sizes)
     types = details.get("Input type", [""] * len(sizes))
-    return tuple((TYPES.get(kind, kind), tuple(size), tuple(stride)) for kind, size, stride in zip(types, sizes, strides)
-                 if size and not isinstance(size[0], list))
+    return tuple((TYPES.get(kind, kind), tuple(size), tuple(stride))
+                 for kind, size, stride in zip(types, sizes, strides) if size and not isinstance(size[0], list))
 
 
 def saves_copy(event):
@@ -128,7 +129,7 @@ def traced_rows(events, names):
         while outer is not None:
             if outer["name"] in names and not SCOPES.search(outer["name"]):
                 chosen = outer
-                if outer["name"] == "aten::index_add_" or outer["name"] == "aten::clone" and saves_copy(outer["parent"]):
+                if outer["name"] == ADDS_ROWS or outer["name"] == "aten::clone" and saves_copy(outer["parent"]):
                     break
             outer = outer["parent"]
         if id(chosen) not in seen:
@@ -180,7 +181,8 @@ def values_of(network, batch):
     return dict(values, batch=batch)
 
 
-HEADER = ("| network | captures | rows | operations of the trace | same, % | same in order, % | with types and strides, % |\n"
+HEADER = ("| network | captures | rows | operations of the trace | same, % | same in order, % | "
+          "with types and strides, % |\n"
           "|---|---|--:|--:|--:|--:|--:|")
 
 

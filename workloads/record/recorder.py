@@ -231,7 +231,8 @@ class Recorder(TorchDispatchMode):
         results = tree_leaves(results)
         with torch._C._DisableTorchDispatch():
             node = where.get("node", "")
-            in_place = cuda.IN_PLACE.get((node, schema.name)) or (cuda.accumulates(schema.name, node, args) and "aten::add_")
+            accumulates = cuda.accumulates(schema.name, node, args) and "aten::add_"
+            in_place = cuda.IN_PLACE.get((node, schema.name)) or accumulates
             if in_place:
                 self.share(results[0], args[0])
                 self.emit(where, in_place, filled + cuda.IN_PLACE_EXTRA.get(in_place, []), results)

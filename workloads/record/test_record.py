@@ -277,7 +277,8 @@ class Recordings(unittest.TestCase):
         self.assertEqual(self.run_recorder("attention", "--set", "seq=long")[0], 2)
 
     def test_inference_mode(self):
-        rows = [self.names(self.network(program, "--task", "infer")) for program in ("without_gradients", "inference_mode")]
+        rows = [self.names(self.network(program, "--task", "infer"))
+                for program in ("without_gradients", "inference_mode")]
         self.assertEqual(*rows)
         self.assertIn("aten::_scaled_dot_product_efficient_attention", rows[0])
 
