@@ -88,6 +88,8 @@ def set_parents(operations):
 def launch_operations(events):
     """The innermost operation around each launch of one step, in the order of launches."""
     steps = [e for e in events if e.get("cat") == "user_annotation" and e["name"].startswith("ProfilerStep")]
+    if not steps:
+        raise SystemExit("compare_trace.py: the trace has no ProfilerStep, expected one for each step")
     step = min(steps, key=lambda e: e["ts"])
     device = {e["args"]["correlation"] for e in events
               if e.get("cat") in ("kernel", "gpu_memset", "gpu_memcpy") and "correlation" in e.get("args", {})}
@@ -228,7 +230,9 @@ def main():
             traces[network].append((trace, batch))
     elif arguments.trace:
         batch = re.search(r"-b(\d+)", os.path.basename(arguments.trace))
-        traces = {arguments.network: [(arguments.trace, int(batch[1]) if batch else 32)]}
+        if not batch:
+            parser.error(f"{arguments.trace}: no batch in the name, expected -bNUMBER")
+        traces = {arguments.network: [(arguments.trace, int(batch[1]))]}
     else:
         parser.error("a network and a trace, or --all")
     for path in [*traces, *(trace for group in traces.values() for trace, _ in group)]:
