@@ -225,7 +225,18 @@ def plain_batch_norm(emit, args, out):
     emit("aten::native_batch_norm", args, out)
 
 
+def pooling(name, at):
+    """No stride means that of the kernel, which is the argument before it."""
+    def run(emit, args, out):
+        emit(name, [*args[:at], args[at] or args[at - 1], *args[at + 1:]], out)
+    return run
+
+
 RENAMED = {
+    "aten::avg_pool2d": pooling("aten::avg_pool2d", 2),
+    "aten::avg_pool2d_backward": pooling("aten::avg_pool2d_backward", 3),
+    "aten::max_pool2d_with_indices": pooling("aten::max_pool2d_with_indices", 2),
+    "aten::max_pool2d_with_indices_backward": pooling("aten::max_pool2d_with_indices_backward", 3),
     "aten::_native_batch_norm_legit": plain_batch_norm,
     "aten::convolution": convolution,
     "aten::add_": add_in_place,
@@ -239,6 +250,8 @@ IN_PLACE = {
     ("BinaryCrossEntropyWithLogitsBackward0", "aten::sub"): "aten::sub_",
     ("BinaryCrossEntropyWithLogitsBackward0", "aten::mul"): "aten::mul_",
 }
+
+IN_PLACE_EXTRA = {"aten::_index_put_impl_": [True]}  # its argument `unsafe`
 
 
 def accumulates(name, node, args):

@@ -1,5 +1,6 @@
-"""Programs that can be recorded: what --program names, and what one step of it does."""
+"""Programs that can be recorded: what PROGRAM names, and what one step of it does."""
 import importlib
+import importlib.util
 import inspect
 import os
 import sys
@@ -23,13 +24,21 @@ def load(text):
     place, _, name = text.rpartition(":")
     if not place:
         raise CannotRecord(f"program: found {text}, expected package.module:name or file.py:name")
-    if place.endswith(".py"):
-        sys.path.insert(0, os.path.dirname(os.path.abspath(place)))
-        place = os.path.basename(place)[:-len(".py")]
     try:
-        return getattr(importlib.import_module(place), name)
-    except (ImportError, AttributeError) as error:
+        module = load_file(place) if place.endswith(".py") else importlib.import_module(place)
+        return getattr(module, name)
+    except (ImportError, AttributeError, OSError) as error:
         raise CannotRecord(f"program: {error}") from error
+
+
+def load_file(path):
+    """The module of a file, whatever other modules are called, which may import its neighbours."""
+    name = os.path.basename(path)[:-len(".py")]
+    sys.path.append(os.path.dirname(os.path.abspath(path)))
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 LOSSES = {"cross_entropy": torch.nn.functional.cross_entropy, "mse": torch.nn.functional.mse_loss}
@@ -58,16 +67,19 @@ def make_input(text, values):
     """The tensor of DIMS[:TYPE], e.g. batch,3,224,224 or batch,seq:int64."""
     dims, _, dtype = text.partition(":")
     shape = [values[d] if d in values else int(d) for d in dims.split(",")]
-    return torch.empty(shape, dtype=getattr(torch, dtype or "float32"))
+    kind = getattr(torch, dtype or "float32", None)
+    if not isinstance(kind, torch.dtype):
+        raise CannotRecord(f"--input: found type {dtype}, expected one of PyTorch's, e.g. int64")
+    return torch.empty(shape, dtype=kind)
 
 
-def symbols_of(make, inputs):
+def symbols_of(make, inputs, given):
     """The symbols of a program and their default values, None where it has none."""
     if inputs:
         names = [d for text in inputs for d in text.partition(":")[0].split(",") if not d.isdigit()]
         return {name: None for name in names}
     parameters = inspect.signature(make).parameters.values()
-    return {p.name: None if p.default is p.empty else p.default for p in parameters}
+    return {p.name: None if p.default is p.empty else p.default for p in parameters if p.name not in given}
 
 
 def step_of(made, arguments, values):
@@ -98,7 +110,7 @@ def step_of(made, arguments, values):
 def record_at(make, arguments, values):
     """One step at one value of each symbol, and the optimizer that it used."""
     with torch.device("meta"):
-        made = make(**{} if arguments.input else values)
+        made = make(**arguments.set, **({} if arguments.input else values))
         step = step_of(made, arguments, values)
     with Modules() as modules:
         with Recorder(modules, arguments.reads):

@@ -15,6 +15,7 @@ The program runs on PyTorch's meta device (sizes alone, no arithmetic, no memory
 symbol and at a third to check the formulas found. Exit status 2: the program cannot be recorded.
 """
 import argparse
+import ast
 import importlib.metadata
 import json
 import sys
@@ -70,9 +71,22 @@ def numbers_by_name(texts, option):
     return found
 
 
+def literals(texts):
+    """The arguments of --set."""
+    found = {}
+    for text in texts:
+        name, _, value = text.partition("=")
+        try:
+            found[name] = ast.literal_eval(value)
+        except (SyntaxError, ValueError):
+            raise CannotRecord(f"--set: found {text}, expected NAME=VALUE with a Python literal") from None
+    return found
+
+
 def record(arguments):
+    arguments.set = literals(arguments.set)
     make = load(arguments.program)
-    defaults = symbols_of(make, arguments.input)
+    defaults = symbols_of(make, arguments.input, arguments.set)
     given = numbers_by_name(arguments.size, "--size")
     defaults.update({name: n[0] for name, n in numbers_by_name(arguments.default, "--default").items()})
     sizes = {name: given.get(name, SIZES.get(name, OTHER_SIZES)) for name in defaults}
@@ -114,6 +128,8 @@ def parse_arguments(argv):
                         help="where to record a symbol (default: batch=7,11,13, others 96,160,224)")
     parser.add_argument("--default", action="append", default=[], metavar="NAME=N",
                         help="the value of a symbol for whoever gives none")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
+                        help="a further argument of the program, a Python literal, e.g. num_classes=10")
     parser.add_argument("--reads", type=int, metavar="VALUE",
                         help="what a number that the program reads from the device is taken to be")
     return parser.parse_args(argv)

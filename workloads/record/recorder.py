@@ -14,8 +14,9 @@ import cuda
 
 TYPES = {torch.float64: "fp64", torch.float32: "fp32", torch.float16: "fp16", torch.bfloat16: "bf16"}
 ACCUMULATE = "torch::autograd::AccumulateGrad"
-NO_KERNEL = ("prim::", "aten::empty", "aten::new_empty", "aten::resize_", "aten::set_", "aten::_sparse_coo_tensor",
-             "aten::_coalesced_", "aten::_indices", "aten::_values", "aten::_nnz")
+NO_CONTENT = ("aten::empty", "aten::new_empty")
+NO_KERNEL = ("prim::", "aten::resize_", "aten::set_", "aten::_sparse_coo_tensor", "aten::_coalesced_", "aten::_indices",
+             "aten::_values", "aten::_nnz")
 
 
 class CannotRecord(Exception):
@@ -37,7 +38,7 @@ def is_contiguous(dims, strides):
 
 def user_line():
     """The line of the program that is running: the innermost one outside of PyTorch and this folder."""
-    folders = (os.path.dirname(torch.__file__), os.path.dirname(os.path.abspath(__file__)))
+    folders = (os.path.dirname(torch.__file__) + os.sep, os.path.dirname(os.path.abspath(__file__)) + os.sep)
     programs = os.path.join(folders[1], "programs.py")
     for frame in reversed(traceback.extract_stack()):
         if frame.filename == programs or not frame.filename.startswith(folders):
@@ -97,6 +98,7 @@ class Recorder(TorchDispatchMode):
         # does: it adds gradients in place only where nobody else holds the memory.
         self.storage_ids = {}
         self.storage_count = 0
+        self.fresh = set()     # storages without content yet
         self.pending = {}      # storage -> row of a number that nothing has read yet
         self.module_of = {}    # autograd sequence number -> module of the forward operation
         self.optimizers = []
@@ -137,7 +139,9 @@ class Recorder(TorchDispatchMode):
             raise CannotRecord(f"{name}: its result depends on values, or has no rule for sizes alone; found at "
                                f"{user_line()}\n{str(error).splitlines()[0]}") from error
         where = self.context(tree_leaves((args, kwargs)))
-        if self.launches(function, args, kwargs, out):
+        if name.startswith(NO_CONTENT):
+            self.fresh.update(self.key(t)[0] for t in tree_leaves(out) if t.is_meta)
+        elif self.launches(function, args, kwargs, out):
             self.note(function, args, kwargs, out, where)
         return out
 
@@ -227,10 +231,11 @@ class Recorder(TorchDispatchMode):
         results = tree_leaves(results)
         with torch._C._DisableTorchDispatch():
             node = where.get("node", "")
-            in_place = cuda.IN_PLACE.get((node, schema.name)) or (cuda.accumulates(schema.name, node, args) and "aten::add_")
+            accumulates = cuda.accumulates(schema.name, node, args) and "aten::add_"
+            in_place = cuda.IN_PLACE.get((node, schema.name)) or accumulates
             if in_place:
                 self.share(results[0], args[0])
-                self.emit(where, in_place, filled, results)
+                self.emit(where, in_place, filled + cuda.IN_PLACE_EXTRA.get(in_place, []), results)
             elif schema.name == "aten::scalar_tensor":
                 self.pending[self.key(results[0])[0]] = where, schema.name, filled, results
             elif schema.name == "aten::copy_" and filled[1].is_meta and self.key(filled[1])[0] in self.pending:
@@ -275,12 +280,13 @@ class Recorder(TorchDispatchMode):
         """The recording, once the step is over."""
         kinds = {}
         for row in self.ops:
+            written = {self.tensors[t][3] for t in row["out"] if t is not None}
             for arg in row["args"]:
                 for t in arg.get("tl", [arg.get("t")]) if isinstance(arg, dict) else []:
-                    kinds.setdefault(self.tensors[t][3], "input")
-            for t in row["out"]:
-                if t is not None:
-                    kinds.setdefault(self.tensors[t][3], "activation")
+                    storage = self.tensors[t][3]
+                    kinds.setdefault(storage, "activation" if storage in self.fresh & written else "input")
+            for storage in written:
+                kinds.setdefault(storage, "activation")
 
         def mark(tensors, kind):
             for tensor in tensors:
@@ -299,5 +305,6 @@ class Recorder(TorchDispatchMode):
         for row in self.ops:
             if row.get("seq") not in pairs[0] & pairs[1]:
                 row.pop("seq", None)
-        return {"modules": self.modules.names, "tensors": self.tensors, "ops": self.ops,
-                "storages": [kinds.get(number, "activation") for number in range(self.storage_count)]}
+        order = {storage: at for at, storage in enumerate(dict.fromkeys(t[3] for t in self.tensors))}
+        return {"modules": self.modules.names, "storages": [kinds.get(number, "activation") for number in order],
+                "tensors": [[*tensor[:3], order[tensor[3]]] for tensor in self.tensors], "ops": self.ops}

@@ -66,6 +66,15 @@ def attention(batch=2, seq=64):
     return Program(Attention(), (torch.randn(batch, seq, 32),), lambda y: y.square().mean(), optimizer)
 
 
+class Noise(nn.Module):
+    def forward(self, x):
+        return x * torch.empty_like(x).bernoulli_(0.5)
+
+
+def noise(batch=8):
+    return Program(Noise(), (torch.randn(batch, 4),))
+
+
 class Branches(nn.Module):
     def forward(self, x):
         return torch.relu(x) if len(x) < 9 else torch.tanh(x)
@@ -102,6 +111,23 @@ class Selects(nn.Module):
 
 def selects(batch=8):
     return Program(Selects(), (torch.randn(batch, 4),))
+
+
+def attention_under(context, batch):
+    model, x = Attention().eval(), torch.randn(batch, 64, 32)
+
+    def step():
+        with context():
+            model(x)
+    return step
+
+
+def without_gradients(batch=2):
+    return attention_under(torch.no_grad, batch)
+
+
+def inference_mode(batch=2):
+    return attention_under(torch.inference_mode, batch)
 
 
 def own_step(batch=8):
@@ -214,6 +240,11 @@ class Recordings(unittest.TestCase):
         network = self.network("own_step")
         self.assertEqual(self.names(network, "backward")[-1], "aten::mm")
 
+    def test_memory_that_an_operation_fills_is_no_input(self):
+        network = self.network("noise", "--task", "infer")
+        self.assertEqual(self.names(network), ["aten::bernoulli_", "aten::mul"])
+        self.assertEqual(sorted(network["storages"]), ["activation", "activation", "input"])
+
     def test_programs_that_differ_with_the_batch(self):
         code, _, said = self.run_recorder("branches", "--task", "infer")
         self.assertEqual(code, 2)
@@ -239,6 +270,17 @@ class Recordings(unittest.TestCase):
     def test_programs_that_do_not_exist(self):
         self.assertEqual(self.run_recorder("nothing")[0], 2)
         self.assertEqual(self.run_recorder("no.such.package:name")[0], 2)
+
+    def test_further_arguments(self):
+        network = self.network("attention", "--set", "seq=64")
+        self.assertEqual([s["name"] for s in network["symbols"]], ["batch"])
+        self.assertEqual(self.run_recorder("attention", "--set", "seq=long")[0], 2)
+
+    def test_inference_mode(self):
+        rows = [self.names(self.network(program, "--task", "infer"))
+                for program in ("without_gradients", "inference_mode")]
+        self.assertEqual(*rows)
+        self.assertIn("aten::_scaled_dot_product_efficient_attention", rows[0])
 
     def test_training_without_a_loss(self):
         code, _, said = self.run_recorder(self.file + ":Perceptron", "--input", "batch,24")
