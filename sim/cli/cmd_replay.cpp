@@ -168,12 +168,13 @@ int run(const po::variables_map& values) {
   const OutputPaths paths = output_paths(values);
   const Replay done = replay(to_options(values));
   write_outputs(done, paths);
+  const Result& result = done.prediction.result;
   if (paths.json != "-" && values.count("quiet") == 0) {
-    fmt::print("{}", summary_text(done.result));
+    fmt::print("{}", summary_text(result));
     std::cout << '\n';
     print_paths(paths);
   }
-  if (values.count("allow-data-loss") == 0 && done.result.losses.any(Severity::data_loss)) {
+  if (values.count("allow-data-loss") == 0 && result.losses.any(Severity::data_loss)) {
     fmt::print(stderr,
                "tandem: part of the trace could not be used (see data_loss); "
                "--allow-data-loss accepts that\n");
