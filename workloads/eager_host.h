@@ -28,18 +28,18 @@ struct EagerHost {
   double norm_backward_us = 0;
   double gather_forward_us = 0;
   double gather_backward_us = 0;
-  double in_node_us = 0;        // between operations of one autograd node
-  double next_launch_us = 0;    // between launches of one operation
-  double list_us = 0;           // a list operation, without its tensors
-  double list_tensor_us = 0;    // ... and for each tensor of its lists
+  double in_node_us = 0;      // between operations of one autograd node
+  double next_launch_us = 0;  // between launches of one operation
+  double list_us = 0;         // a list operation, without its tensors
+  double list_tensor_us = 0;  // ... and for each tensor of its lists
   double launch_call_us = 0;
   double memset_call_us = 0;
-  double step_begin_us = 0;     // before the first operation
-  double hand_off_us = 0;       // from the forward pass to the first backward node
-  double join_us = 0;           // from the last backward node to the optimizer
+  double step_begin_us = 0;            // before the first operation
+  double hand_off_us = 0;              // from the forward pass to the first backward node
+  double join_us = 0;                  // from the last backward node to the optimizer
   double step_begin_parameter_us = 0;  // and for each parameter: gradients are dropped
   double hand_off_parameter_us = 0;
-  double join_parameter_us = 0;        // the optimizer collects and groups them
+  double join_parameter_us = 0;  // the optimizer collects and groups them
   std::vector<Provenance> origins;
 
   /// Before the first launch of an operation.

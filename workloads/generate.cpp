@@ -113,8 +113,7 @@ void Writer::launch(const LoweredKernel& kernel) {
   const double gap = copied_ || !is_kernel ? host.memset_gap_us
                      : far                 ? host.kernel_gap_far_us
                                            : host.kernel_gap_near_us;
-  const TimePoint begin =
-      std::max(now_ + from_us(host.launch_latency_us), device_ + from_us(gap));
+  const TimePoint begin = std::max(now_ + from_us(host.launch_latency_us), device_ + from_us(gap));
   Activities& a = trace_.activities;
   a.begin.push_back(begin);
   a.duration.push_back(from_us(kernel.duration_us));

@@ -31,8 +31,8 @@ NetworkRequest request_of(const po::variables_map& values, ReplayOptions& option
     throw InputError("command line", "--task", "\"" + task + "\"", "train or infer");
   }
   NetworkRequest request;
-  request.path = network_path(values["network"].as<std::string>(), task,
-                              data_root() + "/workloads/nets");
+  request.path =
+      network_path(values["network"].as<std::string>(), task, data_root() + "/workloads/nets");
   request.gpu = options.what_ifs.has("gpu") ? options.what_ifs.get("gpu") : default_gpu;
   if (options.what_ifs.has("batch")) {
     request.batch = parse_count("batch", options.what_ifs.get("batch"));

@@ -169,11 +169,11 @@ void print_paths(const OutputPaths& paths) {
 int report_replay(const Replay& done, const po::variables_map& values, const OutputPaths& paths) {
   write_outputs(done, paths);
   if (paths.json != "-" && values.count("quiet") == 0) {
-    fmt::print("{}", summary_text(done.result));
+    fmt::print("{}", summary_text(done.prediction.result));
     std::cout << '\n';
     print_paths(paths);
   }
-  if (values.count("allow-data-loss") == 0 && done.result.losses.any(Severity::data_loss)) {
+  if (values.count("allow-data-loss") == 0 && done.prediction.result.losses.any(Severity::data_loss)) {
     fmt::print(stderr,
                "tandem: part of the trace could not be used (see data_loss); "
                "--allow-data-loss accepts that\n");

@@ -54,8 +54,7 @@ TracedRun analyse_network(const NetworkRequest& request, const ReplayOptions& op
   const Network network = load_network(request.path);
   const BoundNetwork bound = bind_request(network, request);
   Configs configs = load_configs(options.configs, options.host, request.gpu);
-  const LoweringRules rules =
-      load_lowering_rules(options.configs + "/kernels/lowering.json");
+  const LoweringRules rules = load_lowering_rules(options.configs + "/kernels/lowering.json");
   const EagerHost eager = load_eager_host(options.configs + "/hosts/eager/pytorch.json");
   const GpuArch gpu = find_gpu(configs.gpus, request.gpu);
   Trace trace =

@@ -12,8 +12,8 @@ namespace tandem {
 /// Which network, at which sizes, on which GPU.
 struct NetworkRequest {
   std::string path;
-  std::string gpu;                    // name or path of a config
-  std::optional<std::int64_t> batch;  // nothing: the network's default
+  std::string gpu;                     // name or path of a config
+  std::optional<std::int64_t> batch;   // nothing: the network's default
   std::optional<std::int64_t> length;  // of a sequence
 };
 

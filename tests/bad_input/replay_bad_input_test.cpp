@@ -59,7 +59,7 @@ Result replay_text(std::string_view text) {
   Result first;
   for (const Mode mode : {Mode::cuda_graph, Mode::eager_sync, Mode::eager_async, Mode::as_traced}) {
     o.mode.mode = mode;
-    first = replay(o).result;
+    first = replay(o).prediction.result;
     for (const MetricInfo& info : step_metric_infos()) {
       EXPECT_TRUE(std::isfinite(info.value(first.step))) << to_string(mode) << " " << info.name;
     }
@@ -211,9 +211,9 @@ TEST(BadOptions, AnUnknownTracedGpuIsTheNamedOne) {
   const TempFile file(good);
   ReplayOptions o = options(file);
   o.what_ifs.set("gpu", "v100_sxm2_16gb");
-  const Replay r = replay(o);
-  ASSERT_TRUE(r.gpu.has_value());
-  EXPECT_EQ(r.gpu->name, "v100_sxm2_16gb");
+  const TracedRun run = replay(o).run;
+  ASSERT_TRUE(run.gpu.has_value());
+  EXPECT_EQ(run.gpu->name, "v100_sxm2_16gb");
 }
 
 TEST(BadOptions, Overrides) {

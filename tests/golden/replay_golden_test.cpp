@@ -33,7 +33,7 @@ std::string result_text(Mode mode) {
   options.trace_path = folder + "tiny.json";
   options.configs = source_path("configs");
   options.mode.mode = mode;
-  Result result = replay(options).result;
+  Result result = replay(options).prediction.result;
   result.trace.path = "tiny.json";  // the same on every machine
   nlohmann::ordered_json json = result_json(result);
   json["tandem_version"] = "";

@@ -34,8 +34,9 @@ struct Layer {
 
 /// Stride and padding along one side follow from its sizes.
 void set_side(std::int64_t before, std::int64_t after, int taps, int& stride, int& pad) {
-  stride = std::max(1, static_cast<int>(std::llround(static_cast<double>(before) /
-                                                     static_cast<double>(std::max<std::int64_t>(after, 1)))));
+  stride = std::max(
+      1, static_cast<int>(std::llround(static_cast<double>(before) /
+                                       static_cast<double>(std::max<std::int64_t>(after, 1)))));
   const std::int64_t missing = (after - 1) * stride + taps - before;
   pad = static_cast<int>(std::max<std::int64_t>(0, (missing + 1) / 2));
 }
@@ -77,9 +78,7 @@ std::optional<Layer> layer_of(TensorShape input, TensorShape weight, TensorShape
 std::int64_t pixels(const TensorShape& t) { return t.dims[2] * t.dims[3]; }
 
 /// Elements that one 16-byte load holds.
-std::int64_t load_elements(const TensorShape& t) {
-  return 16 / std::max(1, element_bytes(t.type));
-}
+std::int64_t load_elements(const TensorShape& t) { return 16 / std::max(1, element_bytes(t.type)); }
 
 /// FP32 layers run in TF32 where the GPU has it and loads of 16 bytes find whole channels.
 DataType math_of(const Context& c, const Layer& l) {
@@ -88,17 +87,16 @@ DataType math_of(const Context& c, const Layer& l) {
   // Images of few channels have kernels of their own for large windows that overlap.
   const bool first_layer =
       l.conv.in_channels == 3 && l.taps > 9 && l.conv.stride_h < l.conv.kernel_h;
-  const bool aligned =
-      l.output.dims[1] % 4 == 0 && (l.input.dims[1] % 4 == 0 || first_layer);
+  const bool aligned = l.output.dims[1] % 4 == 0 && (l.input.dims[1] % 4 == 0 || first_layer);
   return c.gpu().tensor_tf32_fma_per_clk > 0 && aligned ? DataType::tf32 : DataType::fp32;
 }
 
 void add_transform(const Context& c, const TensorShape& t, Part part, Kernels& out) {
   if (t.channels_last && pixels(t) > 1) return;
   constexpr std::int64_t tile = 32;
-  LoweredKernel k = make(c, c.kernel(part), t.type,
-                         {ceil_div(pixels(t), tile), ceil_div(t.dims[1], tile), t.dims[0]},
-                         2 * bytes_of(t));
+  LoweredKernel k =
+      make(c, c.kernel(part), t.type,
+           {ceil_div(pixels(t), tile), ceil_div(t.dims[1], tile), t.dims[0]}, 2 * bytes_of(t));
   out.push_back(std::move(k));
 }
 
@@ -140,8 +138,9 @@ void add_plain(const Context& c, const Layer& l, DataType type, Pass pass, Kerne
   out.push_back(matrix_kernel(c, time, KernelFamily::gemm, type, pass));
   if (pass == Pass::weight_gradient && shape.batch > 1) {
     const double weights = bytes_of(l.weight);
-    out.push_back(make(c, c.kernel(image_sum), type, {ceil_div(l.weight.elements(), 128)},
-                       weights * (static_cast<double>(std::min<std::int64_t>(shape.batch, 16)) + 1)));
+    out.push_back(
+        make(c, c.kernel(image_sum), type, {ceil_div(l.weight.elements(), 128)},
+             weights * (static_cast<double>(std::min<std::int64_t>(shape.batch, 16)) + 1)));
   }
 }
 
@@ -228,8 +227,8 @@ bool is_depthwise(const Layer& l) { return l.groups > 1 && l.conv.in_channels ==
 /// A thread walks over the window of each of its elements; small images leave threads of the weight
 /// gradient without any.
 void add_depthwise(const Context& c, const Layer& l, Part part, Kernels& out) {
-  constexpr double measured_taps = 9;      // those that block_cycles stands for
-  constexpr double lost_pixels = 75;       // of each image, in the weight gradient
+  constexpr double measured_taps = 9;  // those that block_cycles stands for
+  constexpr double lost_pixels = 75;   // of each image, in the weight gradient
   const bool weights = part == depthwise_weight_gradient || part == depthwise_weight_gradient_nhwc;
   const KernelTemplate& row = c.kernel(part);
   const TensorShape& walked = weights ? l.output : l.input;
@@ -237,10 +236,11 @@ void add_depthwise(const Context& c, const Layer& l, Part part, Kernels& out) {
   const double bytes = bytes_of(l.input) + bytes_of(l.output);
   LoweredKernel kernel = make(c, row, l.input.type, {static_cast<std::int64_t>(blocks)}, bytes);
   const double lost = weights ? 1 + lost_pixels / static_cast<double>(pixels(l.output)) : 1;
-  const double cycles = blocks * row.block_cycles * static_cast<double>(l.taps) / measured_taps * lost;
-  kernel.duration_us = std::max(
-      stream_time_us(c, bytes), c.gpu().graph_kernel_period_us +
-                                    cycles / (c.gpu().sm_count * c.gpu().boost_clock_mhz));
+  const double cycles =
+      blocks * row.block_cycles * static_cast<double>(l.taps) / measured_taps * lost;
+  kernel.duration_us =
+      std::max(stream_time_us(c, bytes), c.gpu().graph_kernel_period_us +
+                                             cycles / (c.gpu().sm_count * c.gpu().boost_clock_mhz));
   if (part == depthwise_weight_gradient) {
     kernel.geometry.grid[0] = static_cast<std::uint32_t>(l.weight.elements());
   }

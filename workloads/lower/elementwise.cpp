@@ -153,8 +153,7 @@ void lower_sequence(const Context& c, Kernels& out) {
     if (row.blocks_per_sm > 0) blocks = std::min(blocks, row.blocks_per_sm * c.gpu().sm_count);
     double bytes = size / size_over(c, Over::largest) * all_bytes(c);
     if (row.fills > 0 && !c.outputs.empty()) bytes = bytes_of(c.outputs[0]);
-    LoweredKernel kernel =
-        make(c, row, float_type(c), {static_cast<std::int64_t>(blocks)}, bytes);
+    LoweredKernel kernel = make(c, row, float_type(c), {static_cast<std::int64_t>(blocks)}, bytes);
     kernel.duration_us += row.step_us * size;
     out.push_back(std::move(kernel));
   }

@@ -73,8 +73,8 @@ double law_us(const Context& c, const std::string& name, const LaunchGeometry& g
   launch.math = kernel.math;
   launch.traits = kernel.traits;
   launch.geometry = geometry;
-  launch.work = kernel_work(kernel, OpContext{launch.op, c.operands.tensors, c.operands.arguments,
-                                              geometry});
+  launch.work =
+      kernel_work(kernel, OpContext{launch.op, c.operands.tensors, c.operands.arguments, geometry});
   launch.tensors = c.operands.tensors.shapes;
   TimedLaunch timed = timed_launch(launch, bytes);
   if (bytes > 0 && timed.law == TimeLaw::memory) timed.bytes = bytes;
@@ -105,11 +105,9 @@ LoweredKernel make(const Context& c, const KernelTemplate& kernel, DataType type
   const double floor = c.gpu().graph_kernel_period_us;
   out.duration_us = law_us(c, out.name, out.geometry, bytes);
   const double blocks = static_cast<double>(grid.x) * static_cast<double>(grid.y * grid.z);
-  const double issue =
-      blocks * kernel.block_cycles / (c.gpu().sm_count * c.gpu().boost_clock_mhz);
-  out.duration_us =
-      floor + kernel.start_us +
-      std::hypot(std::max(0.0, out.duration_us - floor) / kernel.share, issue);
+  const double issue = blocks * kernel.block_cycles / (c.gpu().sm_count * c.gpu().boost_clock_mhz);
+  out.duration_us = floor + kernel.start_us +
+                    std::hypot(std::max(0.0, out.duration_us - floor) / kernel.share, issue);
   return out;
 }
 

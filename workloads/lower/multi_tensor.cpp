@@ -33,8 +33,8 @@ std::vector<Launch> launches_of(const std::vector<std::int64_t>& sizes, int tens
     ++tensors;
     const std::int64_t chunks = ceil_div(size, chunk_elements);
     for (std::int64_t k = 0; k < chunks; ++k) {
-      const auto elements = static_cast<double>(
-          std::min(chunk_elements, size - k * chunk_elements));
+      const auto elements =
+          static_cast<double>(std::min(chunk_elements, size - k * chunk_elements));
       ++now.blocks;
       now.elements += elements;
       now.longest_chunk = std::max(now.longest_chunk, elements);
@@ -59,7 +59,8 @@ void lower_multi_tensor(const Context& c, Kernels& out) {
     type = c.operands.tensors.shapes[i].type;
   }
   const auto lists = static_cast<std::size_t>(std::clamp(c.rule.lists, 1, 5)) - 1;
-  const int limit = c.rule.scalar_lists > 0 ? most_tensors_with_scalars[lists] : most_tensors[lists];
+  const int limit =
+      c.rule.scalar_lists > 0 ? most_tensors_with_scalars[lists] : most_tensors[lists];
   const KernelTemplate& row = c.kernel(0);
   for (const Launch& launch : launches_of(sizes, limit)) {
     LoweredKernel kernel;
@@ -69,8 +70,8 @@ void lower_multi_tensor(const Context& c, Kernels& out) {
     const double stream =
         stream_time_us(c, launch.elements * c.rule.accesses * element_bytes(type)) - floor;
     // A block that has its SM to itself waits for the memory in every pass over its chunk.
-    const double alone = std::ceil(launch.longest_chunk / pass_elements) * row.step_us *
-                         c.rule.accesses;
+    const double alone =
+        std::ceil(launch.longest_chunk / pass_elements) * row.step_us * c.rule.accesses;
     const double body = stream / row.share;
     kernel.duration_us = floor + std::sqrt(body * body + alone * alone);
     out.push_back(std::move(kernel));

@@ -138,7 +138,7 @@ std::optional<AttentionShape> attention_shape(const Context& c, bool backward) {
   if (query == nullptr || key == nullptr || query->rank != 4 || key->rank != 4) return {};
   const bool length_before_heads = op_row(c.op.name).is(length_first);
   const std::size_t length = length_before_heads ? 1 : 2, heads = length_before_heads ? 2 : 1;
-  AttentionShape s{query->dims[0],     query->dims[heads], query->dims[length],
+  AttentionShape s{query->dims[0],    query->dims[heads], query->dims[length],
                    key->dims[length], query->dims[3],     false};
   // The last truth value says whether later positions are hidden.
   for (const Argument& a : c.operands.arguments) {
@@ -161,8 +161,8 @@ double attention_us(const Context& c, const AttentionShape& s, double block, boo
   const double start = backward ? 0 : pace.forward_start_cycles;
   const double resident =
       gpu.sm_count * (backward ? pace.backward_blocks_per_sm : pace.forward_blocks_per_sm);
-  const double blocks = std::ceil(static_cast<double>(s.queries) / block) *
-                        static_cast<double>(s.heads * s.batch);
+  const double blocks =
+      std::ceil(static_cast<double>(s.queries) / block) * static_cast<double>(s.heads * s.batch);
   const double waves = blocks > resident ? std::ceil(blocks / resident) : 1;
   const double cycles = std::max(start + pass * seen, waves * (start + pass * average));
   return gpu.graph_kernel_period_us + cycles / gpu.boost_clock_mhz;
@@ -178,16 +178,16 @@ void lower_attention(const Context& c, Kernels& out) {
   const KernelTemplate& row = c.kernel(0);
   if (backward && c.has_kernel(3)) {  // the row sums of gradient times result, and cleared sums
     const std::int64_t elements = query.elements();
-    out.push_back(make(c, c.kernel(1), query.type, {ceil_div(elements, 1024)}, 3 * bytes_of(query)));
+    out.push_back(
+        make(c, c.kernel(1), query.type, {ceil_div(elements, 1024)}, 3 * bytes_of(query)));
     out.push_back(make(c, c.kernel(2), query.type, {ceil_div(elements, 1024)}, bytes_of(query)));
     out.push_back(make(c, c.kernel(3), query.type, {ceil_div(elements, 1024)}, bytes_of(query)));
   }
   LoweredKernel kernel;
   kernel.name = name_of(c, row, query.type);
-  kernel.geometry =
-      geometry_of(row, {static_cast<std::int64_t>(
-                            std::ceil(static_cast<double>(s->queries) / row.per_block)),
-                        s->heads, s->batch});
+  kernel.geometry = geometry_of(
+      row, {static_cast<std::int64_t>(std::ceil(static_cast<double>(s->queries) / row.per_block)),
+            s->heads, s->batch});
   kernel.duration_us = attention_us(c, *s, row.per_block, backward);
   out.push_back(std::move(kernel));
 }

@@ -143,8 +143,8 @@ void lower_long_norm_sums(const Context& c, const TensorShape& in, std::int64_t 
   constexpr std::int64_t rows_a_warp = 32, warp_columns = 32;
   const std::int64_t parts = ceil_div(rows, rows_a_warp);
   const KernelTemplate& row = c.kernel(1);
-  LoweredKernel first = make(c, row, in.type, {ceil_div(columns, warp_columns), parts},
-                             2 * bytes_of(in));
+  LoweredKernel first =
+      make(c, row, in.type, {ceil_div(columns, warp_columns), parts}, 2 * bytes_of(in));
   first.geometry.block = {32, 1, 1};
   out.push_back(std::move(first));
   for (int result = 0; result < 2; ++result) {
@@ -153,9 +153,9 @@ void lower_long_norm_sums(const Context& c, const TensorShape& in, std::int64_t 
     out.push_back(memset_of(c, 4 * g.blocks));
     LoweredKernel sum = make(c, c.kernel(2), DataType::fp32, {g.blocks, g.parts},
                              4.0 * static_cast<double>(parts * columns));
-    sum.duration_us = c.gpu().graph_kernel_period_us +
-                      std::hypot(sum.duration_us - c.gpu().graph_kernel_period_us,
-                                 waiting_us(c, g));
+    sum.duration_us =
+        c.gpu().graph_kernel_period_us +
+        std::hypot(sum.duration_us - c.gpu().graph_kernel_period_us, waiting_us(c, g));
     out.push_back(std::move(sum));
   }
 }
@@ -182,9 +182,9 @@ void lower_row_norm(const Context& c, Kernels& out) {
   LoweredKernel sums = make(c, row, in->type, {ceil_div(columns, 32)}, 2 * bytes_of(*in));
   // Few blocks walk over all rows; what L2 does not hold takes them longer.
   const double misses = std::min(1.0, 2 * bytes_of(*in) / static_cast<double>(c.gpu().l2_bytes));
-  sums.duration_us = std::max(sums.duration_us, c.gpu().graph_kernel_period_us +
-                                                    row.step_us * static_cast<double>(rows) *
-                                                        (1 + misses));
+  sums.duration_us =
+      std::max(sums.duration_us, c.gpu().graph_kernel_period_us +
+                                     row.step_us * static_cast<double>(rows) * (1 + misses));
   out.push_back(std::move(sums));
 }
 
@@ -233,9 +233,8 @@ void lower_batch_norm(const Context& c, Kernels& out) {
   if (stays) kernel.geometry.shared_bytes += static_cast<std::uint32_t>(channel);
   const double floor = c.gpu().graph_kernel_period_us;
   const double stream = stream_time_us(c, bytes_of(*in) * (backward ? 3 : 2));
-  kernel.duration_us = std::max(
-      stream,
-      floor + channels_us(c, static_cast<double>(channels), channel / 1024, backward, stays));
+  kernel.duration_us = std::max(stream, floor + channels_us(c, static_cast<double>(channels),
+                                                            channel / 1024, backward, stays));
   out.push_back(std::move(kernel));
 }
 
@@ -253,8 +252,8 @@ void lower_embedding_gradient(const Context& c, Kernels& out) {
   for (std::size_t k = 1; c.has_kernel(k); ++k) {
     const KernelTemplate& row = c.kernel(k);
     const bool ids = row.over == Over::second;
-    const double size = ids ? static_cast<double>(index->elements())
-                            : static_cast<double>(gradient->elements());
+    const double size =
+        ids ? static_cast<double>(index->elements()) : static_cast<double>(gradient->elements());
     const double bytes = ids ? 2 * bytes_of(*index) : bytes_of(*gradient);
     out.push_back(make(c, row, gradient->type,
                        {static_cast<std::int64_t>(std::ceil(size / row.per_block))}, bytes));

@@ -5,16 +5,14 @@
 namespace tandem {
 namespace {
 
-constexpr std::string_view recipes[] = {"nothing",     "sequence",
-                                        "elementwise", "copy",
-                                        "fill",        "reduction",
-                                        "softmax",     "row_norm",
-                                        "batch_norm",  "product",
-                                        "convolution", "convolution_backward",
-                                        "attention",   "multi_tensor",
-                                        "concatenation", "embedding_gradient",
-                                        "recurrent"};
-constexpr std::string_view overs[] = {"output", "first", "second", "third", "rows", "largest", "one"};
+constexpr std::string_view recipes[] = {
+    "nothing",    "sequence",     "elementwise",   "copy",
+    "fill",       "reduction",    "softmax",       "row_norm",
+    "batch_norm", "product",      "convolution",   "convolution_backward",
+    "attention",  "multi_tensor", "concatenation", "embedding_gradient",
+    "recurrent"};
+constexpr std::string_view overs[] = {"output", "first",   "second", "third",
+                                      "rows",   "largest", "one"};
 constexpr std::string_view schemas[] = {"tandem.lowering/1"};
 
 std::vector<Field<KernelTemplate>> kernel_fields() {
@@ -39,15 +37,15 @@ std::vector<Field<KernelTemplate>> kernel_fields() {
 
 std::vector<Field<OpRule>> rule_fields() {
   using R = OpRule;
-  return {field<R>("ops", "name", "operations", &R::ops),
-          choice_field<R>("recipe", "how it becomes kernels", &R::recipe, recipes),
-          field<R>("kernels", "name", "keys of kernels", &R::kernels),
-          field<R>("functor", "name", "what an elementwise kernel computes", &R::functor),
-          field<R>("outer", "name", "operations around it", &R::outer),
-          field<R>("lists", "count", "tensor lists", &R::lists),
-          field<R>("scalar_lists", "count", "lists of numbers", &R::scalar_lists,
-                   Range::non_negative),
-          field<R>("accesses", "count", "reads and writes of an element", &R::accesses)};
+  return {
+      field<R>("ops", "name", "operations", &R::ops),
+      choice_field<R>("recipe", "how it becomes kernels", &R::recipe, recipes),
+      field<R>("kernels", "name", "keys of kernels", &R::kernels),
+      field<R>("functor", "name", "what an elementwise kernel computes", &R::functor),
+      field<R>("outer", "name", "operations around it", &R::outer),
+      field<R>("lists", "count", "tensor lists", &R::lists),
+      field<R>("scalar_lists", "count", "lists of numbers", &R::scalar_lists, Range::non_negative),
+      field<R>("accesses", "count", "reads and writes of an element", &R::accesses)};
 }
 
 constexpr std::string_view uses[] = {"plain", "implicit", "strided", "sampled"};
@@ -61,8 +59,7 @@ std::vector<Field<ConvHabit>> habit_fields() {
           choice_field<H>("type", "of the arithmetic", &H::type, types),
           field<H>("compute_major", "count", "generation", &H::compute_major),
           field<H>("share", "ratio", "of the time law's rate", &H::share),
-          field<H>("start_us", "us", "before the first product", &H::start_us,
-                   Range::non_negative),
+          field<H>("start_us", "us", "before the first product", &H::start_us, Range::non_negative),
           field<H>("source", "name", "what it was fitted on", &H::source)};
 }
 
@@ -71,13 +68,13 @@ constexpr std::string_view places[] = {"memory", "chip"};
 
 std::vector<Field<ChannelPace>> channel_fields() {
   using C = ChannelPace;
-  return {choice_field<C>("direction", "of the pass", &C::backward, directions),
-          choice_field<C>("place", "of the channel after its first read", &C::on_chip, places),
-          field<C>("life_cycles", "cycles", "of a block", &C::life_cycles, Range::non_negative),
-          field<C>("life_cycles_per_kb", "cycles", "and for each KB", &C::life_cycles_per_kb),
-          field<C>("next_cycles", "cycles", "of a further one", &C::next_cycles,
-                   Range::non_negative),
-          field<C>("next_cycles_per_kb", "cycles", "and for each KB", &C::next_cycles_per_kb)};
+  return {
+      choice_field<C>("direction", "of the pass", &C::backward, directions),
+      choice_field<C>("place", "of the channel after its first read", &C::on_chip, places),
+      field<C>("life_cycles", "cycles", "of a block", &C::life_cycles, Range::non_negative),
+      field<C>("life_cycles_per_kb", "cycles", "and for each KB", &C::life_cycles_per_kb),
+      field<C>("next_cycles", "cycles", "of a further one", &C::next_cycles, Range::non_negative),
+      field<C>("next_cycles_per_kb", "cycles", "and for each KB", &C::next_cycles_per_kb)};
 }
 
 std::vector<Field<AttentionPace>> attention_fields() {

@@ -13,21 +13,21 @@ namespace tandem {
 
 /// How an operation becomes kernels. Which of a rule's kernels serves what stands with each recipe.
 enum class Recipe : std::uint8_t {
-  nothing,         // launches no work
-  sequence,        // every kernel of the rule, sized by its own row
-  elementwise,     // [0] contiguous operands, [1] computed places, [2] other types
-  copy,            // the same, and [3] plain memory
-  fill,            // [0]
-  reduction,       // [0..2] by the width of a load: 1, 2, 4; a memset where blocks share results
-  softmax,         // [0] a warp a row, [1] a block a row, [2] along another dimension
-  row_norm,        // [0] forward; backward: [0] input gradient, [1] parameter gradients
-  batch_norm,      // [0] a channel stays on the SM, [1] it does not
-  product,         // the library's choice; [0] sum of split parts
-  convolution,     // the library's choice; see convolution.cpp
+  nothing,      // launches no work
+  sequence,     // every kernel of the rule, sized by its own row
+  elementwise,  // [0] contiguous operands, [1] computed places, [2] other types
+  copy,         // the same, and [3] plain memory
+  fill,         // [0]
+  reduction,    // [0..2] by the width of a load: 1, 2, 4; a memset where blocks share results
+  softmax,      // [0] a warp a row, [1] a block a row, [2] along another dimension
+  row_norm,     // [0] forward; backward: [0] input gradient, [1] parameter gradients
+  batch_norm,   // [0] a channel stays on the SM, [1] it does not
+  product,      // the library's choice; [0] sum of split parts
+  convolution,  // the library's choice; see convolution.cpp
   convolution_backward,
   attention,
-  multi_tensor,    // [0]
-  concatenation,   // [0]
+  multi_tensor,        // [0]
+  concatenation,       // [0]
   embedding_gradient,  // [0] few indices, [1..] many
   recurrent,
 };
@@ -48,10 +48,10 @@ struct KernelTemplate {
   double per_block = 1;      // elements, or rows, of a block
   double blocks_per_sm = 0;  // more are not launched; 0: any number
   double share = 1;          // of what the time law says that it reaches
-  double step_us = 0;  // for each element of `over`; multi-tensor: a block's pass over its chunk
-  double start_us = 0;      // beside the law and the launch
+  double step_us = 0;   // for each element of `over`; multi-tensor: a block's pass over its chunk
+  double start_us = 0;  // beside the law and the launch
   double block_cycles = 0;  // SM cycles that a block takes at least, beside its memory traffic
-  int fills = 0;       // 1: only writes the result
+  int fills = 0;            // 1: only writes the result
 };
 
 struct OpRule {
@@ -96,10 +96,10 @@ struct ReductionPace {
 /// A batch norm with a block for each channel, in SM cycles.
 struct ChannelPace {
   bool backward = false;
-  bool on_chip = false;          // the channel stays on the SM after the first time
-  double life_cycles = 0;        // of a block by itself
-  double life_cycles_per_kb = 0; // ... and for each KB of the channel
-  double next_cycles = 0;        // a further block of the same SM
+  bool on_chip = false;           // the channel stays on the SM after the first time
+  double life_cycles = 0;         // of a block by itself
+  double life_cycles_per_kb = 0;  // ... and for each KB of the channel
+  double next_cycles = 0;         // a further block of the same SM
   double next_cycles_per_kb = 0;
 };
 

@@ -31,9 +31,8 @@ int run(const std::string& path, const std::string& gpu_name, int count, char** 
     const NetworkOp& op = network.ops[i];
     for (const LoweredKernel& k : lowering.kernels(op, bound.ops[i], losses)) {
       fmt::print("{}\t{}\t{}\t{}\t{}\t{:.3f}\t{}x{}x{}\t{}\n", i, op.name,
-                 static_cast<int>(op.phase), op.node,
-                 shapes_text(bound.ops[i].operands.tensors), k.duration_us, k.geometry.grid[0],
-                 k.geometry.grid[1], k.geometry.grid[2], k.name);
+                 static_cast<int>(op.phase), op.node, shapes_text(bound.ops[i].operands.tensors),
+                 k.duration_us, k.geometry.grid[0], k.geometry.grid[1], k.geometry.grid[2], k.name);
     }
   }
   for (const Loss& loss : losses.all()) fmt::print(stderr, "{} {}\n", loss.count, loss.description);
