@@ -10,8 +10,6 @@ namespace {
 
 namespace po = boost::program_options;
 
-constexpr const char* default_gpu = "a100_sxm4_80gb";
-
 po::options_description options_of_run() {
   po::options_description options(
       "tandem run NETWORK [options]: a step without a trace and without a GPU.\n"
@@ -30,17 +28,10 @@ NetworkRequest request_of(const po::variables_map& values, ReplayOptions& option
   if (task != to_string(Task::train) && task != to_string(Task::infer)) {
     throw InputError("command line", "--task", "\"" + task + "\"", "train or infer");
   }
-  NetworkRequest request;
-  request.path =
+  const std::string path =
       network_path(values["network"].as<std::string>(), task, data_root() + "/workloads/nets");
-  request.gpu = options.what_ifs.has("gpu") ? options.what_ifs.get("gpu") : default_gpu;
-  if (options.what_ifs.has("batch")) {
-    request.batch = parse_count("batch", options.what_ifs.get("batch"));
-  }
+  NetworkRequest request = take_request(path, options);
   if (values.count("seq") > 0) request.length = values["seq"].as<std::int64_t>();
-  // The step is generated on this GPU and at this batch: nothing is left to rewrite.
-  options.what_ifs.set("gpu", asks_nothing);
-  options.what_ifs.set("batch", asks_nothing);
   return request;
 }
 

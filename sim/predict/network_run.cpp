@@ -1,6 +1,7 @@
 #include "sim/predict/network_run.h"
 
 #include <filesystem>
+#include <fstream>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,8 @@ namespace {
 
 constexpr std::string_view batch_symbol = "batch";
 constexpr std::string_view length_symbol = "seq";
+/// Of captured peaks, mean over those above 1 GB; workspaces of libraries are not in it.
+constexpr double liveness_uncertainty = 0.1;
 
 BoundNetwork bind_request(const Network& network, const NetworkRequest& request) {
   std::vector<SymbolValue> values;
@@ -24,8 +27,7 @@ BoundNetwork bind_request(const Network& network, const NetworkRequest& request)
 }
 
 /// Peak memory as a line through what liveness says of this batch and of twice as many items.
-PeakMemory generated_peak(const Network& network, NetworkRequest request, const BoundNetwork& at,
-                          const BatchLaw& /*law*/) {
+PeakMemory generated_peak(const Network& network, NetworkRequest request, const BoundNetwork& at) {
   const std::int64_t batch = at.value(batch_symbol, 1);
   const NetworkMemory one = network_memory(at);
   request.batch = 2 * batch;
@@ -35,7 +37,7 @@ PeakMemory generated_peak(const Network& network, NetworkRequest request, const 
   out.item_bytes = std::max(0.0, (two.peak_bytes - one.peak_bytes) / static_cast<double>(batch));
   out.fixed_bytes = one.peak_bytes - out.item_bytes * static_cast<double>(batch);
   out.floor_bytes = one.kept_bytes;
-  out.uncertainty = 0.1;
+  out.uncertainty = liveness_uncertainty;
   return out;
 }
 
@@ -63,9 +65,37 @@ TracedRun analyse_network(const NetworkRequest& request, const ReplayOptions& op
   run.gpu = gpu;
   run.summary.batch = bound.value(batch_symbol, 1);
   if (network.symbols.empty()) return run;
-  run.memory = generated_peak(network, request, bound, run.configs.batch);
+  run.memory = generated_peak(network, request, bound);
   run.shape_item_bytes = shape_item_bytes(run, run.traced_step);
   return run;
+}
+
+NetworkRequest take_request(const std::string& path, ReplayOptions& options) {
+  NetworkRequest request;
+  request.path = path;
+  request.gpu = options.what_ifs.has("gpu") ? options.what_ifs.get("gpu") : default_network_gpu;
+  if (options.what_ifs.has("batch")) {
+    request.batch = parse_count("batch", options.what_ifs.get("batch"));
+  }
+  options.what_ifs.set("gpu", asks_nothing);
+  options.what_ifs.set("batch", asks_nothing);
+  return request;
+}
+
+bool is_network(const std::string& path) {
+  if (!path.ends_with(".json")) return false;
+  constexpr std::size_t looked_at = 100;
+  std::string begin(looked_at, ' ');
+  std::ifstream file(path, std::ios::binary);
+  file.read(begin.data(), static_cast<std::streamsize>(looked_at));
+  return begin.find("tandem.network/") != std::string::npos;
+}
+
+Replay replay_or_run(const ReplayOptions& options) {
+  if (!is_network(options.trace_path)) return replay(options);
+  ReplayOptions rest = options;
+  const NetworkRequest request = take_request(options.trace_path, rest);
+  return run_network(request, rest);
 }
 
 Replay run_network(const NetworkRequest& request, const ReplayOptions& options) {

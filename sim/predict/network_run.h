@@ -27,4 +27,17 @@ TracedRun analyse_network(const NetworkRequest& request, const ReplayOptions& op
 
 Replay run_network(const NetworkRequest& request, const ReplayOptions& options);
 
+/// The GPU of a network that nobody gave one.
+inline constexpr std::string_view default_network_gpu = "a100_sxm4_80gb";
+
+/// Takes what a network is generated at out of the options: what-ifs "gpu" and "batch".
+NetworkRequest take_request(const std::string& path, ReplayOptions& options);
+
+/// Whether a file is a network rather than a trace: its schema is among its first characters.
+bool is_network(const std::string& path);
+
+/// What options.trace_path names, a trace or a network; for a network "gpu" and "batch" of the
+/// what-ifs say where and how large it is.
+Replay replay_or_run(const ReplayOptions& options);
+
 }  // namespace tandem
