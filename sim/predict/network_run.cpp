@@ -62,6 +62,7 @@ TracedRun analyse_network(const NetworkRequest& request, const ReplayOptions& op
   Trace trace =
       generate_trace({bound, {gpu, configs.time, configs.libraries, rules}, configs.host, eager});
   TracedRun run = analyse(std::move(trace), options, std::move(configs));
+  run.generated_error = rules.expected_error;
   run.gpu = gpu;
   run.summary.batch = bound.value(batch_symbol, 1);
   if (network.symbols.empty()) return run;

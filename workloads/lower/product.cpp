@@ -67,6 +67,30 @@ KernelTime unsplit_time(const Context& c, GemmShape shape) {
   return best;
 }
 
+// Kernels of the rule of a product with a bias, beside the sum of split parts.
+enum Part : std::size_t { scale_first = 1, add_bias = 2 };
+
+/// Products whose tiles leave most SMs without work.
+bool is_small(const Context& c, const GemmShape& s) {
+  constexpr std::int64_t tile = 64;
+  return 2 * ceil_div(s.m, tile) * ceil_div(s.n, tile) < c.gpu().sm_count;
+}
+
+/// They are split although a bias follows: blocks add to a result that was cleared, and the bias is
+/// added last. The library's kernel for them loads few operands at once.
+void add_small_biased(const Context& c, const GemmShape& shape, const KernelTime& time,
+                      Kernels& out) {
+  const double result = static_cast<double>(shape.m * shape.n) * element_bytes(shape.type);
+  out.push_back(memset_of(c, 4 * time.grid_x * time.grid_y));
+  const KernelTemplate& scale = c.kernel(scale_first);
+  out.push_back(make(c, scale, shape.type, {ceil_div(shape.m * shape.n, 8192)}, result));
+  LoweredKernel main = matrix_kernel(c, time, KernelFamily::gemm, shape.type, Pass::forward);
+  main.duration_us /= scale.share;
+  out.push_back(std::move(main));
+  out.push_back(make(c, c.kernel(add_bias), shape.type, {ceil_div(shape.m * shape.n, 256)},
+                     2 * result));
+}
+
 /// Results beyond which blocks add up in place, after a memset, rather than in a second kernel.
 constexpr std::int64_t sum_kernel_results = 1 << 20;
 /// The library splits where that clearly pays.
@@ -78,6 +102,10 @@ void add_product(const Context& c, const GemmShape& shape, Kernels& out, bool ma
   KernelTime time = gemm_time(c.gpu(), shape, c.input.time);
   if (time.split > 1) {
     const KernelTime whole = unsplit_time(c, shape);
+    if (!may_split && c.has_kernel(scale_first) && is_small(c, shape)) {
+      add_small_biased(c, shape, time, out);
+      return;
+    }
     if (!may_split || time.time_us > split_gain * whole.time_us) time = whole;
   }
   LoweredKernel main = matrix_kernel(c, time, KernelFamily::gemm, shape.type, Pass::forward);

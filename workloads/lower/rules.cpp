@@ -154,6 +154,8 @@ LoweringRules load_lowering_rules(const std::string& path) {
   if (!json.contains("reduction")) file.fail("no key \"reduction\"", "one");
   read_fields(json["reduction"], file / "reduction", std::span<const Field<ReductionPace>>(pace),
               out.reduction);
+  read_json(json.value("expected_error", Json()), file / "expected_error", Range::positive,
+            out.expected_error);
   if (!json.contains("paces")) file.fail("no key \"paces\"", "one");
   const Place at_paces = file / "paces";
   read_json(json["paces"].value("source", Json()), at_paces / "source", Range::positive,

@@ -124,6 +124,7 @@ struct Paces {
 
 struct LoweringRules {
   std::string path;
+  double expected_error = 0;  // of GPU time, mean over the validation cases
   Paces paces;
   ReductionPace reduction;
   std::vector<ConvHabit> habits;
