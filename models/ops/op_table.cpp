@@ -253,7 +253,8 @@ constexpr OpRow rows[] = {
     {"mul", K::pointwise, L::around, promote, O::widest, arguments("tensor ..."), multiplies},
     {"sub rsub div divide neg abs sgn sign sqrt square sin cos atan2 remainder fmod floor "
      "ceil round addcdiv addcmul lerp clamp clamp_max hardswish hardsigmoid leaky_relu elu "
-     "relu6 hardtanh glu maximum minimum where masked_fill bitwise_and bitwise_or bitwise_xor bitwise_not "
+     "relu6 hardtanh glu maximum minimum where masked_fill bitwise_and bitwise_or bitwise_xor "
+     "bitwise_not "
      "__and__ __or__ __xor__ __iand__ __ior__ __ixor__ floor_divide tril triu bernoulli random "
      "uniform normal exponential rand randint randn rand_like randn_like randperm roll stack _cat "
      "constant_pad_nd pad upsample_bilinear2d upsample_nearest2d diff flip nan_to_num lift "

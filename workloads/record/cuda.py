@@ -104,6 +104,11 @@ OPENED = {"aten::_native_multi_head_attention": native_attention,
           **{f"aten::{name.partition('.')[0]}": function for name, _, function in REPLACED}}
 
 
+def is_composite(function):
+    """Whether devices have no kernel of their own for it: what the meta device opens they may not."""
+    return function._can_decompose() and not torch._C._dispatch_has_kernel_for_dispatch_key(function.name(), "CPU")
+
+
 def convolution_backward(grad, x, weight, *rest):
     """The gradient of weights has the layout of the operands, whatever that of the incoming gradient is."""
     results = list(aten.convolution_backward.default(grad, x, weight, *rest))
@@ -198,6 +203,9 @@ def convolution(emit, args, out):
     if x.dim() == 3:  # cuDNN has no signals, so they are images of one row.
         x, weight, out = x.unsqueeze(2), weight.unsqueeze(2), [out[0].unsqueeze(2)]
         stride, padding, dilation, output_padding = [1, *stride], [0, *padding], [1, *dilation], [0, *output_padding]
+    if not (x.is_contiguous() or (x.dim() == 4 and x.is_contiguous(memory_format=torch.channels_last))):
+        part, x = x, torch.empty(x.shape, dtype=x.dtype, device=x.device)
+        emit("aten::clone", [part, torch.contiguous_format], [x])
     flags = [False, False, True]
     if transposed:
         name = "aten::cudnn_convolution_transpose"

@@ -107,10 +107,24 @@ def step_of(made, arguments, values):
     return train if training else infer
 
 
+def build(make, parameters):
+    """What the program makes. A module that computes with tensors as it is built is moved afterwards."""
+    try:
+        return make(**parameters)
+    except NotImplementedError as error:
+        with torch.device("cpu"):
+            made = make(**parameters)
+        if isinstance(made, torch.nn.Module):
+            return made.to("meta")
+        raise CannotRecord(f"program: reads numbers of tensors while it is built: {error}; expected a module, or one "
+                           "that is built without") from error
+
+
 def record_at(make, arguments, values):
     """One step at one value of each symbol, and the optimizer that it used."""
+    parameters = {**arguments.set, **({} if arguments.input else values)}
     with torch.device("meta"):
-        made = make(**arguments.set, **({} if arguments.input else values))
+        made = build(make, parameters)
         step = step_of(made, arguments, values)
     with Modules() as modules:
         with Recorder(modules, arguments.reads):

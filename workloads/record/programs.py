@@ -44,6 +44,26 @@ def alexnet(batch=128):
     return vision("alexnet", batch)
 
 
+def vgg16(batch=32):
+    return vision("vgg16", batch)
+
+
+def resnet18(batch=64):
+    return vision("resnet18", batch)
+
+
+def densenet121(batch=32):
+    return vision("densenet121", batch)
+
+
+def efficientnet_b0(batch=64):
+    return vision("efficientnet_b0", batch)
+
+
+def shufflenet_v2_x1_0(batch=64):
+    return vision("shufflenet_v2_x1_0", batch)
+
+
 def vit_b_16(batch=16):
     return vision("vit_b_16", batch, workloads.ADAMW)
 
@@ -70,9 +90,7 @@ def bert_base(batch=16, seq=128):
 
 def bert_large(batch=16, seq=128):
     """BERT large: 24 layers of 1024, 16 heads."""
-    from transformers import BertConfig, BertForMaskedLM
-    config = BertConfig(num_hidden_layers=24, hidden_size=1024, num_attention_heads=16, intermediate_size=4096)
-    return language_model(BertForMaskedLM(config), config, batch, seq)
+    return captured(workloads.bert(24, seq, 1024), batch)
 
 
 def distilbert(batch=16, seq=256):
@@ -81,16 +99,6 @@ def distilbert(batch=16, seq=256):
     model = workloads.Logits(DistilBertForSequenceClassification(DistilBertConfig()))
     ids = torch.randint(0, DistilBertConfig().vocab_size, (batch, seq))
     return Program(model, (ids,), workloads.class_loss(torch.randint(0, 2, (batch,))), adamw)
-
-
-def language_model(model, config, batch, seq):
-    """A masked language model; the loss counts every position."""
-    ids = torch.randint(0, config.vocab_size, (batch, seq))
-    target = torch.randint(0, config.vocab_size, (batch * seq,))
-
-    def loss(scores):
-        return F.cross_entropy(scores.view(-1, config.vocab_size).float(), target)
-    return Program(workloads.Logits(model), (ids,), loss, adamw)
 
 
 def adam(parameters):
@@ -106,17 +114,7 @@ def gpt2(batch=4, seq=512):
 
 
 def llama(batch=4, seq=512):
-    """A decoder like Llama 3.2 1B: 16 layers of 2048, 32 heads that share 8 keys, products of 8192."""
-    from transformers import LlamaConfig, LlamaForCausalLM
-    config = LlamaConfig(vocab_size=128256, hidden_size=2048, intermediate_size=8192, num_hidden_layers=16,
-                         num_attention_heads=32, num_key_value_heads=8, tie_word_embeddings=True, use_cache=False)
-    model = workloads.Logits(LlamaForCausalLM(config))
-    ids = torch.randint(0, config.vocab_size, (batch, seq))
-    target = ids[:, 1:].reshape(-1)
-
-    def loss(scores):
-        return F.cross_entropy(scores[:, :-1].reshape(-1, config.vocab_size).float(), target)
-    return Program(model, (ids,), loss, adamw)
+    return captured(lambda items, device: workloads.llama(items, device, seq), batch)
 
 
 def lstm(batch=64, seq=64):

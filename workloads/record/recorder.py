@@ -127,7 +127,7 @@ class Recorder(TorchDispatchMode):
         name = function._schema.name
         if name == "aten::_local_scalar_dense" and args[0].is_meta:
             return self.read(function, args)
-        inside = cuda.OPENED.get(name) or (function._can_decompose() and function.decompose)
+        inside = cuda.OPENED.get(name) or (cuda.is_composite(function) and function.decompose)
         if inside:
             with self:
                 return inside(*args, **kwargs)

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "models/kernel/work/gemm_shape_parts.h"
+#include "models/kernel/work/layer_products.h"
 
 namespace tandem {
 namespace {

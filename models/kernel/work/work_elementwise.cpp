@@ -3,7 +3,8 @@
 #include <cmath>
 #include <span>
 
-#include "models/kernel/work/work_parts.h"
+#include "models/kernel/work/operand_bytes.h"
+#include "models/kernel/work/work.h"
 #include "models/ops/op_table.h"
 
 namespace tandem {

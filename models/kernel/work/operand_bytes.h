@@ -1,16 +1,12 @@
-// Pieces of kernel_work(). Internal to models/kernel/work.
+// How many bytes operands hold and how many threads a launch has. Internal to models/kernel/work.
 #pragma once
 
 #include <algorithm>
-#include <string_view>
 
-#include "models/kernel/work/work.h"
+#include "sim/core/device.h"
+#include "sim/core/tensor.h"
 
 namespace tandem {
-
-inline bool has(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
 
 inline double unique_elements(const TensorShape& t) {
   return static_cast<double>(t.elements()) /
@@ -29,9 +25,5 @@ inline double bytes_of(const TensorShape& t, DataType fallback) {
 inline double threads(const LaunchGeometry& g) {
   return double(g.grid[0]) * g.grid[1] * g.grid[2] * g.block[0] * g.block[1] * g.block[2];
 }
-
-/// Work of a kernel that uses the arguments of its operation as KindRow::use says.
-KernelWork argument_work(const KernelClass& kernel, const OpContext& context);
-KernelWork elementwise_work(const KernelClass& kernel, const OpContext& context);
 
 }  // namespace tandem

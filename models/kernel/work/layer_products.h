@@ -1,8 +1,7 @@
-// The products of layers, and how to read their arguments. Internal to gemm_shape*.cpp.
+// The products of layers, and how to read their arguments. Internal to models/kernel/work.
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
 #include "models/kernel/work/gemm_shape.h"
 #include "models/ops/op_table.h"
@@ -11,9 +10,6 @@ namespace tandem {
 
 inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return b > 0 ? (a + b - 1) / b : 0; }
 inline std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
-inline bool has(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
 
 /// The integer at position i of an argument that may be one number for all dimensions.
 std::int64_t option(const OpContext& context, std::size_t argument, std::size_t i,

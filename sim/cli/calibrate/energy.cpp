@@ -10,7 +10,7 @@
 #include "models/energy/energy_config.h"
 #include "models/energy/recording.h"
 #include "sim/cli/arguments.h"
-#include "sim/cli/calibrate.h"
+#include "sim/cli/calibrate/calibrate.h"
 #include "sim/cli/files.h"
 #include "sim/counters/counter_report.h"
 

@@ -7,7 +7,7 @@
 #include "models/energy/csv_rows.h"
 #include "models/memory/cache_chase.h"
 #include "sim/cli/arguments.h"
-#include "sim/cli/calibrate.h"
+#include "sim/cli/calibrate/calibrate.h"
 #include "sim/core/error.h"
 
 namespace tandem {

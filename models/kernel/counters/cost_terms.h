@@ -1,4 +1,4 @@
-// The parts of kernel_cost(). Internal to models/kernel.
+// The terms of kernel_cost(): what a launch executes, moves and holds. Internal to models/kernel.
 #pragma once
 
 #include "models/arch/gpu_arch.h"

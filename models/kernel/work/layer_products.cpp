@@ -1,9 +1,9 @@
 // Attention and recurrent layers as matrix products.
+#include "models/kernel/work/layer_products.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
-
-#include "models/kernel/work/gemm_shape_parts.h"
 
 namespace tandem {
 namespace {
