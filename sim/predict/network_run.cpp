@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view batch_symbol = "batch";
 constexpr std::string_view length_symbol = "seq";
-/// Of captured peaks, mean over those above 1 GB; workspaces of libraries are not in it.
+/// Of captured peaks; what convolutions allocate for themselves is not in them.
 constexpr double liveness_uncertainty = 0.1;
 
 BoundNetwork bind_request(const Network& network, const NetworkRequest& request) {
@@ -27,7 +27,8 @@ BoundNetwork bind_request(const Network& network, const NetworkRequest& request)
 }
 
 /// Peak memory as a line through what liveness says of this batch and of twice as many items.
-PeakMemory generated_peak(const Network& network, NetworkRequest request, const BoundNetwork& at) {
+PeakMemory generated_peak(const Network& network, NetworkRequest request, const BoundNetwork& at,
+                          double workspace_bytes) {
   const std::int64_t batch = at.value(batch_symbol, 1);
   const NetworkMemory one = network_memory(at);
   request.batch = 2 * batch;
@@ -35,8 +36,8 @@ PeakMemory generated_peak(const Network& network, NetworkRequest request, const 
   PeakMemory out;
   out.training = network.task == Task::train;
   out.item_bytes = std::max(0.0, (two.peak_bytes - one.peak_bytes) / static_cast<double>(batch));
-  out.fixed_bytes = one.peak_bytes - out.item_bytes * static_cast<double>(batch);
-  out.floor_bytes = one.kept_bytes;
+  out.fixed_bytes = workspace_bytes + one.peak_bytes - out.item_bytes * static_cast<double>(batch);
+  out.floor_bytes = workspace_bytes + one.kept_bytes;
   out.uncertainty = liveness_uncertainty;
   return out;
 }
@@ -66,7 +67,7 @@ TracedRun analyse_network(const NetworkRequest& request, const ReplayOptions& op
   run.gpu = gpu;
   run.summary.batch = bound.value(batch_symbol, 1);
   if (network.symbols.empty()) return run;
-  run.memory = generated_peak(network, request, bound);
+  run.memory = generated_peak(network, request, bound, rules.workspace_bytes(gpu.compute_major));
   run.shape_item_bytes = shape_item_bytes(run, run.traced_step);
   return run;
 }

@@ -41,8 +41,13 @@ void set_side(std::int64_t before, std::int64_t after, int taps, int& stride, in
   pad = static_cast<int>(std::max<std::int64_t>(0, (missing + 1) / 2));
 }
 
-/// Images of one dimension get a second one of size 1.
+/// Images of one dimension get a second one of size 1; of three, the first two become one.
 TensorShape as_image(TensorShape t) {
+  if (t.rank == 5) {
+    t.dims[2] *= t.dims[3];
+    t.dims[3] = t.dims[4];
+    t.rank = 4;
+  }
   if (t.rank == 3) {
     t.dims[3] = 1;
     t.rank = 4;

@@ -230,15 +230,20 @@ const std::vector<LoweredKernel>& Lowering::kernels(const NetworkOp& op, const B
   for (const Known& k : known) {
     if (rule != nullptr && lowering::same(*k.bound, bound)) return k.kernels;
   }
-  Known& fresh = known.emplace_back(Known{&bound, {}});
+  std::vector<LoweredKernel>& kernels = known.emplace_back(Known{&bound, {}}).kernels;
   const lowering::Context context{input_, rule != nullptr ? *rule : no_rule, op, bound.operands,
                                   bound.outputs};
-  if (rule == nullptr) {
-    lowering::lower_unknown(context, fresh.kernels, losses);
-  } else if (const auto recipe = lowering::function_of(rule->recipe)) {
-    recipe(context, fresh.kernels);
+  if (rule != nullptr) {
+    const auto recipe = lowering::function_of(rule->recipe);
+    if (recipe == nullptr) return kernels;
+    recipe(context, kernels);
   }
-  return fresh.kernels;
+  // Also operands that a recipe does not expect; results without elements take no kernel.
+  const bool makes_something =
+      bound.outputs.empty() || std::any_of(bound.outputs.begin(), bound.outputs.end(),
+                                           [](const TensorShape& t) { return t.elements() > 0; });
+  if (kernels.empty() && makes_something) lowering::lower_unknown(context, kernels, losses);
+  return kernels;
 }
 
 }  // namespace tandem

@@ -67,6 +67,28 @@ KernelTime unsplit_time(const Context& c, GemmShape shape) {
   return best;
 }
 
+/// The best tile and split of k. Products without a bias are split far more readily than the menu
+/// of FP32 kernels says, which holds for those with one.
+KernelTime best_time(const Context& c, GemmShape shape) {
+  KernelTime best = gemm_time(c.gpu(), shape, c.input.time);
+  const bool tensor = engine_of(c.gpu(), shape.type) != Engine::simt;
+  if (tensor || shape.batch > 1) return best;
+  constexpr int splits[] = {2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 27, 40};
+  constexpr std::int64_t shortest = 64, most_waves = 8;
+  for (const MatrixTile& tile : tile_menu(c.gpu(), MatrixUse::linear, tensor).tiles) {
+    const std::int64_t blocks = ceil_div(shape.n, tile.m) * ceil_div(shape.m, tile.n);
+    shape.tile_m = tile.m;
+    shape.tile_n = tile.n;
+    for (const int split : splits) {
+      if (shape.k < shortest * split || blocks * split > most_waves * c.gpu().sm_count) break;
+      shape.split = split;
+      const KernelTime time = gemm_time(c.gpu(), shape, c.input.time);
+      if (time.time_us < best.time_us) best = time;
+    }
+  }
+  return best;
+}
+
 // Kernels of the rule of a product with a bias, beside the sum of split parts.
 enum Part : std::size_t { scale_first = 1, add_bias = 2 };
 
@@ -87,8 +109,8 @@ void add_small_biased(const Context& c, const GemmShape& shape, const KernelTime
   LoweredKernel main = matrix_kernel(c, time, KernelFamily::gemm, shape.type, Pass::forward);
   main.duration_us /= scale.share;
   out.push_back(std::move(main));
-  out.push_back(make(c, c.kernel(add_bias), shape.type, {ceil_div(shape.m * shape.n, 256)},
-                     2 * result));
+  out.push_back(
+      make(c, c.kernel(add_bias), shape.type, {ceil_div(shape.m * shape.n, 256)}, 2 * result));
 }
 
 /// Results beyond which blocks add up in place, after a memset, rather than in a second kernel.
@@ -99,7 +121,7 @@ constexpr double split_gain = 0.92;
 }  // namespace
 
 void add_product(const Context& c, const GemmShape& shape, Kernels& out, bool may_split) {
-  KernelTime time = gemm_time(c.gpu(), shape, c.input.time);
+  KernelTime time = best_time(c, shape);
   if (time.split > 1) {
     const KernelTime whole = unsplit_time(c, shape);
     if (!may_split && c.has_kernel(scale_first) && is_small(c, shape)) {

@@ -65,7 +65,7 @@ constexpr TileMenu menus[] = {
     {8, MatrixUse::linear, false, ampere_linear, 1, 1.02},
     {8, MatrixUse::batched, false, only_128x128, 0, 1},
     {8, MatrixUse::winograd, false, only_128x128, 0, 1.28},
-    {9, MatrixUse::linear, false, hopper_simt, any_split, 1.02},
+    {9, MatrixUse::linear, false, hopper_simt, 1, 1.02},
     {9, MatrixUse::batched, false, hopper_simt, 0, 1},
     {9, MatrixUse::winograd, false, hopper_simt, 0, 1},
     {7, MatrixUse::linear, true, tensor_tiles, 2, 1},
