@@ -124,7 +124,7 @@ void add_product(const Context& c, const GemmShape& shape, Kernels& out, bool ma
   KernelTime time = best_time(c, shape);
   if (time.split > 1) {
     const KernelTime whole = unsplit_time(c, shape);
-    if (!may_split && c.has_kernel(scale_first) && is_small(c, shape)) {
+    if (!may_split && c.has_kernel(add_bias) && is_small(c, shape)) {
       add_small_biased(c, shape, time, out);
       return;
     }
