@@ -139,7 +139,9 @@ void add_plain(const Context& c, const Layer& l, DataType type, Pass pass, Kerne
     shape.b_k_major = true;
   }
   KernelTime time = gemm_time(c.gpu(), shape, c.input.time);
-  time.time_us = chosen_us(c, time.time_us, ConvUse::plain, pass, type);
+  // A single image is a product like any other; several are a batch, for which the choice is
+  // poorer.
+  if (shape.batch > 1) time.time_us = chosen_us(c, time.time_us, ConvUse::plain, pass, type);
   out.push_back(matrix_kernel(c, time, KernelFamily::gemm, type, pass));
   if (pass == Pass::weight_gradient && shape.batch > 1) {
     const double weights = bytes_of(l.weight);

@@ -1,5 +1,6 @@
 // Matrix products and attention.
 #include <algorithm>
+#include <cmath>
 
 #include "models/kernel/time/tile_tables.h"
 #include "models/ops/op_table.h"
@@ -90,7 +91,7 @@ KernelTime best_time(const Context& c, GemmShape shape) {
 }
 
 // Kernels of the rule of a product with a bias, beside the sum of split parts.
-enum Part : std::size_t { scale_first = 1, add_bias = 2 };
+enum Part : std::size_t { scale_first = 1, add_bias = 2, vector_product = 3 };
 
 /// Products whose tiles leave most SMs without work.
 bool is_small(const Context& c, const GemmShape& s) {
@@ -171,6 +172,21 @@ void lower_product(const Context& c, Kernels& out) {
   shape.a_k_major = !is_transposed(a);
   shape.b_k_major = is_transposed(b);
   if (shape.m == 0 || shape.n == 0 || shape.k == 0 || shape.batch == 0) return;
+  const bool is_vector = std::min(shape.m, shape.n) == 1 && shape.k > 1 && shape.batch == 1;
+  if (is_vector && c.has_kernel(vector_product)) {
+    const KernelTemplate& row = c.kernel(vector_product);
+    const std::int64_t results = std::max(shape.m, shape.n);
+    out.push_back(
+        make(c, row, shape.type,
+             {static_cast<std::int64_t>(std::ceil(static_cast<double>(results) / row.per_block))},
+             bytes_of(a) + bytes_of(b)));
+    out.back().duration_us =
+        c.gpu().graph_kernel_period_us +
+        (stream_time_us(c, bytes_of(a) + bytes_of(b)) - c.gpu().graph_kernel_period_us) /
+            row.share +
+        row.start_us;
+    return;
+  }
   const bool has_bias = factors.size() > 2 && shape.batch == 1;
   add_product(c, shape, out, !has_bias);
 }
