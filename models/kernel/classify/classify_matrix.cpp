@@ -163,7 +163,7 @@ void set_tile(std::string_view text, KernelTraits& t) {
     t.tile_n = u16(number_after(rest, "ELi"));
     t.tile_k = u16(number_after(rest.substr(second + 3), "ELi"));
   } else {
-    const bool nvjet = has(text, "nvjet");
+    const bool states_cluster = has(text, "nvjet");
     set_tile_from_groups(number_groups(text), t);
     if (!nvjet) t.cluster_m = t.cluster_n = 1;
   }
@@ -220,7 +220,7 @@ void classify_matrix(std::string_view name, std::string_view op, KernelClass& ou
   if (t.engine == Engine::hmma && aligned > 0) {
     t.load_bytes = u8(std::min(16, aligned * element_bytes(t.data)));
   }
-  t.nvjet = has(text, "nvjet");
+  t.states_cluster = has(text, "nvjet");
   t.cooperative_n = has(text, "coopB");
   t.pad_channels = has(text, "_optimized_");
   set_pass(out, pass_of(searched, op, t, trans));
