@@ -163,7 +163,7 @@ void set_tile(std::string_view text, KernelTraits& t) {
     t.tile_n = u16(number_after(rest, "ELi"));
     t.tile_k = u16(number_after(rest.substr(second + 3), "ELi"));
   } else {
-  XX
+    const bool nvjet = has(text, "nvjet");
     set_tile_from_groups(number_groups(text), t);
     if (!nvjet) t.cluster_m = t.cluster_n = 1;
   }
