@@ -29,10 +29,10 @@ struct KernelTraits {
   Pass pass = Pass::forward;
   std::uint16_t tile_m = 0, tile_n = 0, tile_k = 0, stages = 0;
   std::uint8_t cluster_m = 1, cluster_n = 1;
-  bool cooperative_n = false;  // two warp groups share a tile along n
-  bool nvjet = false;          // cuBLAS kernels whose names state the cluster
-  bool library_gemm = false;   // a plain matrix product, also where it serves a convolution
-  bool persistent = false;     // blocks loop over tiles
+  bool cooperative_n = false;   // two warp groups share a tile along n
+  bool states_cluster = false;  // the name does, as in the cuBLAS kernels of Hopper
+  bool library_gemm = false;    // a plain matrix product, also where it serves a convolution
+  bool persistent = false;      // blocks loop over tiles
   bool split_k = false;
   bool pad_channels = false;  // a convolution that pads the channels of every tap to tile_k
   bool swapped = false;       // the tensor instruction's n lies along tile_m
