@@ -227,9 +227,12 @@ LibraryNames load_library_names(const std::string& path) {
   return out;
 }
 
-PredictedKernel predicted_kernel(const LibraryKernel& kernel, Tile tile, Pass pass) {
+PredictedKernel predicted_kernel(const LibraryKernel& kernel, Tile tile, Pass pass, int parts) {
   PredictedKernel out{filled_in(kernel.is, tile.m, tile.n, DataType::unknown), kernel.name};
   set_pass(out.kernel, pass);
+  // Other kernels do not say whether they split: their parts are a kernel of its own.
+  out.kernel.traits.split_k = parts > 1 && kernel.name.find("{split}") != kernel.name.npos;
+  replace_all(out.name, "{split}", parts > 1 ? "on" : "off");
   fill_tile(out.name, tile);
   replace_all(out.name, "{pass}",
               pass == Pass::forward          ? "fprop"

@@ -67,7 +67,8 @@ struct LibraryName {
 struct LibraryKernel {
   int compute_major = 0;  // first generation that it serves
   LibraryClass is;
-  std::string name;  // with {m}, {n} for the tile and {pass} for fprop, dgrad, wgrad
+  std::string
+      name;  // with {m}, {n} for the tile, {pass} for fprop, dgrad, wgrad, {split} for on, off
   std::string source;
   int threads = 0;
   int registers_per_thread = 0;
@@ -103,8 +104,8 @@ struct LibraryNames {
 /// Errors: InputError `file:key: found X, expected Y`, also for a use without a name.
 LibraryNames load_library_names(const std::string& path);
 
-/// The kernel with its tile and pass filled in.
-PredictedKernel predicted_kernel(const LibraryKernel& kernel, Tile tile, Pass pass);
+/// The kernel with its tile and pass filled in; `parts`: how many k is split into.
+PredictedKernel predicted_kernel(const LibraryKernel& kernel, Tile tile, Pass pass, int parts = 1);
 
 /// The attention kernel for GPUs whose tensor cores lack TF32: the framework compiles an older one
 /// for them. Its name is empty if the kernel is none that has an older one.

@@ -22,6 +22,7 @@ enum Part : std::size_t {
   depthwise_weight_gradient,
   depthwise_input_gradient_nhwc,
   depthwise_weight_gradient_nhwc,
+  bias_sum,
 };
 
 struct Layer {
@@ -296,6 +297,10 @@ void lower_convolution_backward(const Context& c, Kernels& out) {
       add_pass(c, *layer, transposed ? Pass::forward : Pass::input_gradient, out);
     }
   }
+  const bool biased = std::any_of(c.outputs.begin(), c.outputs.end(), [&](const TensorShape& t) {
+    return t.rank == 1 && t.dims[0] == gradient->dims[1];
+  });
+  if (biased) add_channel_sum(c, *gradient, bias_sum, out);
   if (!makes(*weight)) return;
   if (is_depthwise(*layer)) {
     add_depthwise(c, *layer,

@@ -59,6 +59,9 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b);
 std::int64_t last_power(std::int64_t n);
 std::int64_t next_power(std::int64_t n);
 
+/// The sum over each channel of images, `part` being the first of the rule's three kernels for it.
+void add_channel_sum(const Context& c, const TensorShape& images, std::size_t part, Kernels& out);
+
 // The recipes.
 void lower_sequence(const Context& c, Kernels& out);
 void lower_elementwise(const Context& c, Kernels& out);

@@ -42,7 +42,7 @@ LoweredKernel matrix_kernel(const Context& c, const KernelTime& time, KernelFami
   }
   LoweredKernel out;
   const Tile tile{time.tile_m > 0 ? time.tile_m : 128, time.tile_n > 0 ? time.tile_n : 128};
-  out.name = predicted_kernel(*kernel, tile, pass).name;
+  out.name = predicted_kernel(*kernel, tile, pass, time.split).name;
   KernelTemplate shape;
   shape.threads = kernel->threads;
   shape.registers = kernel->registers_per_thread;

@@ -83,22 +83,34 @@ double waiting_us(const Context& c, const ReduceGrid& g) {
   return us;
 }
 
-}  // namespace
-
-void lower_reduction(const Context& c, Kernels& out) {
-  const TensorShape* in = c.tensor(0);
-  if (in == nullptr || c.outputs.empty() || in->elements() == 0) return;
-  const Sum s = sum_of(*in, c.outputs[0]);
+/// Kernels of the rule from `first` on: without vectors, with two elements, with four.
+void add_sum(const Context& c, const Sum& s, DataType type, std::size_t first, double bytes,
+             Kernels& out) {
   const ReduceGrid g = reduce_grid(s, c.gpu());
-  const std::size_t form = g.width == 1 ? 0 : g.width == 2 ? 1 : 2;
-  const KernelTemplate& row = c.kernel(c.has_kernel(form) ? form : 0);
+  const std::size_t form = first + (g.width == 1 ? 0 : g.width == 2 ? 1 : 2);
+  const KernelTemplate& row = c.kernel(c.has_kernel(form) ? form : first);
   if (g.parts > 1) out.push_back(memset_of(c, 4 * g.blocks));
-  LoweredKernel kernel = make(c, row, in->type, {g.blocks, g.parts}, all_bytes(c));
+  LoweredKernel kernel = make(c, row, type, {g.blocks, g.parts}, bytes);
   kernel.geometry.block = {static_cast<std::uint32_t>(g.threads_x),
                            static_cast<std::uint32_t>(g.threads_y), 1};
   const double floor = c.gpu().graph_kernel_period_us;
   kernel.duration_us = floor + std::hypot(kernel.duration_us - floor, waiting_us(c, g));
   out.push_back(std::move(kernel));
+}
+
+}  // namespace
+
+void lower_reduction(const Context& c, Kernels& out) {
+  const TensorShape* in = c.tensor(0);
+  if (in == nullptr || c.outputs.empty() || in->elements() == 0) return;
+  add_sum(c, sum_of(*in, c.outputs[0]), in->type, 0, all_bytes(c), out);
+}
+
+void add_channel_sum(const Context& c, const TensorShape& images, std::size_t part, Kernels& out) {
+  Sum s;
+  s.results = std::max<std::int64_t>(images.dims[1], 1);
+  s.inputs = images.elements() / s.results;
+  add_sum(c, s, images.type, part, bytes_of(images), out);
 }
 
 void lower_softmax(const Context& c, Kernels& out) {

@@ -256,7 +256,7 @@ class Retarget {
     if (kernel == nullptr) return;
     const Tile tile{after.tile_m > 0 ? after.tile_m : 128, after.tile_n > 0 ? after.tile_n : 128};
     out.renamed = true;
-    out.kernel = predicted_kernel(*kernel, tile, launch.traits.pass);
+    out.kernel = predicted_kernel(*kernel, tile, launch.traits.pass, after.split);
     const auto side = [](std::int64_t blocks) {
       return static_cast<std::uint32_t>(std::clamp<std::int64_t>(blocks, 1, 0x7fffffff));
     };

@@ -80,6 +80,8 @@ TEST(LibraryNames, MatrixKernelsAreWhatTheirNamesSay) {
   for (const LibraryKernel& row : names().kernels) {
     const PredictedKernel k = predicted_kernel(row, {128, 64}, Pass::forward);
     EXPECT_EQ(k.kernel, classify(k.name)) << k.name;
+    const PredictedKernel split = predicted_kernel(row, {128, 64}, Pass::forward, 4);
+    EXPECT_EQ(split.kernel, classify(split.name)) << split.name;
     if (k.kernel.family == KernelFamily::gemm) continue;  // their names do not state the pass
     for (const Pass pass : {Pass::input_gradient, Pass::weight_gradient}) {
       const PredictedKernel gradient = predicted_kernel(row, {128, 64}, pass);
