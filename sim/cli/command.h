@@ -26,6 +26,7 @@ int run_replay(const Arguments& arguments);
 int run_network_command(const Arguments& arguments);
 int run_demo(const Arguments& arguments);
 int run_blocks(const Arguments& arguments);
+int run_square(const Arguments& arguments);
 int run_match(const Arguments& arguments);
 int run_validate(const Arguments& arguments);
 int run_calibrate(const Arguments& arguments);

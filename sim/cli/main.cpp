@@ -11,7 +11,7 @@ namespace {
 
 using tandem::Command;
 
-constexpr std::array<Command, 9> commands{{
+constexpr std::array<Command, 10> commands{{
     {"replay", "TRACE [options]", "replay a profiler trace and predict a scenario",
      tandem::run_replay},
     {"run", "NETWORK [options]", "predict a step without a trace and without a GPU",
@@ -20,6 +20,8 @@ constexpr std::array<Command, 9> commands{{
      tandem::run_demo},
     {"blocks", "TRACE --kernel NAME", "blocks of one kernel over SMs, waves and tail",
      tandem::run_blocks},
+    {"square", "--blocks B --threads T", "a tiny kernel back to back: SM activity, occupancy",
+     tandem::run_square},
     {"match", "TRACE NCU.csv [options]", "join a trace with an Nsight Compute report",
      tandem::run_match},
     {"sweep", "EXPERIMENT.json [options]", "predict a grid of scenarios in parallel",

@@ -229,6 +229,16 @@ expect 0 describe mode; has out 'cuda-graph'
 expect 0 describe metric; has out 'step.time_us'; has out 'kernels[].bound_law'
 TANDEM_ROOT=$scratch bad_input describe gpu; has err 'TANDEM_ROOT'
 
+# The square kernel: EuroMLSys'23 figure 1.
+expect 0 square --blocks 1024 --threads 256; has out 'SMACT'
+expect 0 square --blocks 1024 --threads 256 --gpu h200_sxm --own-lines --json -
+json out "assert d['schema'] == 'tandem.square/1' and 0 < d['smocc'] <= d['smact'] <= 1"
+expect 0 square --figure square.svg; empty out; grep -q '</svg>' square.svg || fail 'no picture of the square kernel'
+bad_input square --blocks 1024; has err '--threads'
+bad_input square --blocks 0 --threads 32; has err '--blocks'
+bad_input square --blocks 1 --threads -1; has err '1 to 1024'
+bad_input square --blocks 1 --threads 32 --gpu none; has err 'a100_sxm4_40gb, h200_sxm'
+
 if ((failures > 0)); then
   echo "$failures failures"
   exit 1

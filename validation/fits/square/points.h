@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "validation/fits/square/tiny_launch.h"
+#include "models/kernel/tiny_launch/tiny_launch.h"
 
 namespace tandem {
 

@@ -46,7 +46,7 @@ struct Model {
   Model(const Options& options, const std::string& name)
       : gpu(load_gpu(options.root + "/configs/gpus/" + name + ".json")),
         constants(
-            load_tiny_constants(options.root + "/validation/fits/square/tiny_launch.json", name)) {}
+            load_tiny_constants(options.root + "/configs/kernels/tiny_launch.json", name)) {}
 };
 
 void print_errors(std::string_view title, const Model& model,

@@ -1,4 +1,4 @@
-#include "validation/fits/square/tiny_launch.h"
+#include "models/kernel/tiny_launch/tiny_launch.h"
 
 #include <algorithm>
 

@@ -20,7 +20,7 @@ namespace tandem {
 /// Which lines the blocks of a launch store to. A warp stores one line.
 enum class StoreTarget : std::uint8_t { own_lines, same_lines };
 
-/// Constants of one GPU; documentation in tiny_launch_constants.cpp. Cycles of the SM clock.
+/// Constants of one GPU; documentation in constants.cpp. Cycles of the SM clock.
 struct TinyConstants {
   double host_period_us = 0;
   double gap_us = 0;

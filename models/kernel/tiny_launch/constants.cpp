@@ -1,5 +1,5 @@
+#include "models/kernel/tiny_launch/tiny_launch.h"
 #include "sim/core/field.h"
-#include "validation/fits/square/tiny_launch.h"
 
 namespace tandem {
 namespace {

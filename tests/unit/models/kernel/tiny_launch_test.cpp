@@ -1,5 +1,5 @@
 // The tiny-launch model against sums worked by hand, and its constants.
-#include "validation/fits/square/tiny_launch.h"
+#include "models/kernel/tiny_launch/tiny_launch.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ namespace tandem {
 namespace {
 
 const std::string gpus = source_path("configs/gpus/");
-const std::string constants_file = source_path("validation/fits/square/tiny_launch.json");
+const std::string constants_file = source_path("configs/kernels/tiny_launch.json");
 
 // 100 SMs of 64 warps and 32 blocks, 1000 cycles a microsecond.
 GpuArch round_gpu() {

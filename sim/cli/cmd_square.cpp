@@ -1,0 +1,139 @@
+// tandem square: a tiny kernel launched back to back, as in EuroMLSys'23 figure 1.
+#include <fmt/format.h>
+
+#include <array>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "models/arch/gpu_config.h"
+#include "models/kernel/tiny_launch/tiny_launch.h"
+#include "sim/cli/arguments.h"
+#include "sim/cli/files.h"
+#include "sim/core/error.h"
+#include "sim/report/svg_chart.h"
+
+namespace tandem {
+
+namespace {
+
+namespace po = boost::program_options;
+using Json = nlohmann::ordered_json;
+
+po::options_description options_of_square() {
+  po::options_description options("tandem square --blocks B --threads T [--gpu NAME]");
+  options.add_options()("help", "show this text")("blocks", po::value<std::int64_t>(),
+                                                  "blocks of a launch")(
+      "threads", po::value<std::int64_t>(), "threads of a block")(
+      "gpu", po::value<std::string>()->default_value("a100_sxm4_40gb"),
+      "one of configs/kernels/tiny_launch.json")(
+      "own-lines", "every block stores to lines of its own; default: all to the same")(
+      "figure", po::value<std::string>()->default_value(""),
+      "draw SM activity and occupancy over blocks and block sizes here (SVG)")(
+      "json", po::value<std::string>()->default_value(""), "write the result here; -: stdout");
+  return options;
+}
+
+/// Errors: InputError outside of 1 to `most`.
+std::uint32_t count(const po::variables_map& values, const std::string& option, std::int64_t most) {
+  const auto value = values[option].as<std::int64_t>();
+  if (value >= 1 && value <= most) return static_cast<std::uint32_t>(value);
+  throw InputError("command line", "--" + option, std::to_string(value),
+                   "1 to " + std::to_string(most));
+}
+
+struct Model {
+  GpuArch gpu;
+  TinyConstants constants;
+  StoreTarget stores = StoreTarget::same_lines;
+
+  TinyLaunchCost operator()(std::uint32_t blocks, std::uint32_t threads) const {
+    // The kernel of bench/device/square: a load, a product and a store a thread.
+    const LaunchGeometry geometry{{blocks, 1, 1}, {threads, 1, 1}, 16, 0};
+    return back_to_back(gpu, geometry, stores, constants);
+  }
+};
+
+/// A line a block size, over the number of blocks.
+std::string figure(const Model& model) {
+  constexpr std::array<std::uint32_t, 7> sizes = {1, 32, 128, 256, 512, 768, 1024};
+  std::array<Chart, 2> panels;
+  panels[0].title = "SM active (SMACT), " + model.gpu.name;
+  panels[1].title = "SM occupancy (SMOCC)";
+  for (std::size_t p = 0; p < panels.size(); ++p) {
+    Chart& chart = panels[p];
+    chart.x_label = "blocks";
+    chart.y_label = "share";
+    chart.log_x = true;
+    chart.y_max = 1;
+    for (const std::uint32_t threads : sizes) {
+      ChartSeries series{fmt::format("{} threads", threads), {}};
+      series.markers = false;
+      for (std::uint32_t blocks = 1; blocks <= 1U << 17U; blocks *= 2) {
+        const TinyLaunchCost cost = model(blocks, threads);
+        series.points.push_back({double(blocks), p == 0 ? cost.smact : cost.smocc, ""});
+      }
+      chart.series.push_back(std::move(series));
+    }
+  }
+  return chart_svg(panels, 2);
+}
+
+void print(const TinyLaunchCost& cost, const GpuArch& gpu, std::uint32_t blocks,
+           std::uint32_t threads) {
+  fmt::print("launch     {} blocks of {} threads, back to back, on {}\n", blocks, threads,
+             gpu.name);
+  fmt::print("period     {:.2f} us from launch to launch\n", cost.period_us);
+  fmt::print(
+      "use        GRACT {:.3f}, SMACT {:.3f}, SMOCC {:.3f} (DCGM's ratios, over the period)\n",
+      cost.gract, cost.smact, cost.smocc);
+}
+
+Json to_json(const TinyLaunchCost& cost, const GpuArch& gpu, std::uint32_t blocks,
+             std::uint32_t threads) {
+  return {{"schema", "tandem.square/1"},
+          {"gpu", gpu.name},
+          {"blocks", blocks},
+          {"threads", threads},
+          {"period_us", cost.period_us},
+          {"gract", cost.gract},
+          {"smact", cost.smact},
+          {"smocc", cost.smocc}};
+}
+
+}  // namespace
+
+int run_square(const Arguments& arguments) {
+  const po::options_description options = options_of_square();
+  const po::variables_map values = parse_arguments("square", arguments, options);
+  if (values.count("help") > 0) {
+    std::cout << options;
+    return exit_ok;
+  }
+  const std::string picture = values["figure"].as<std::string>();
+  const bool launch = values.count("blocks") > 0 && values.count("threads") > 0;
+  if (!launch && picture.empty()) {
+    throw InputError("command line", "square", "no --blocks or no --threads",
+                     "tandem square --blocks B --threads T, or --figure FILE.svg");
+  }
+  const std::string root = data_root() + "/configs/";
+  const std::string name = values["gpu"].as<std::string>();
+  const TinyConstants constants = load_tiny_constants(root + "kernels/tiny_launch.json", name);
+  Model model{load_gpu(root + "gpus/" + name + ".json"), constants};
+  if (values.count("own-lines") > 0) model.stores = StoreTarget::own_lines;
+  if (!picture.empty()) {
+    write_file(picture, [&](std::ostream& out) { out << figure(model); });
+  }
+  if (!launch) return exit_ok;
+  constexpr std::int64_t most_blocks = (std::int64_t{1} << 31U) - 1;
+  const std::uint32_t blocks = count(values, "blocks", most_blocks);
+  const std::uint32_t threads = count(values, "threads", 1024);
+  const TinyLaunchCost cost = model(blocks, threads);
+  const std::string json = values["json"].as<std::string>();
+  write_file(json, [&](std::ostream& out) {
+    out << to_json(cost, model.gpu, blocks, threads).dump(2) << "\n";
+  });
+  if (json != "-") print(cost, model.gpu, blocks, threads);
+  return exit_ok;
+}
+
+}  // namespace tandem
