@@ -4,7 +4,6 @@
 #include <cmath>
 #include <optional>
 
-#include "models/kernel/time/rates.h"
 #include "models/kernel/work/gemm_shape.h"
 #include "sim/core/data_type.h"
 
@@ -78,7 +77,7 @@ std::optional<Convolution> convolution_of(const Trace& trace, const FlowOp& op,
   c.type = x->type;
   c.width = element_bytes(x->type);
   if (c.width == 0) return {};
-  const auto vector = static_cast<std::int64_t>(law.aligned_bytes / c.width);
+  const auto vector = static_cast<std::int64_t>(law.products.aligned_bytes / c.width);
   c.padded = x->dims[1] % vector != 0 && shape->groups == 1;
   c.depthwise = shape->groups > 1 && shape->groups == shape->in_channels;
   c.product = shape->taps == 1 && shape->strides == 1 && shape->groups == 1 && !c.padded;
@@ -99,17 +98,14 @@ double padding_us(const KernelContext& context, const Convolution& c, const Laun
   constexpr double padding = 4;  // channels of the library's first-layer kernels
   const double moved = (image ? c.inputs : c.weights) * c.width *
                        (1 + std::ceil(c.channels / padding) * padding / c.channels);
-  return generated_us(context.gpu, context.law, GeneratedKind::pointwise, moved);
+  return generated_us(context.gpu, context.law.generated, GeneratedKind::pointwise, moved);
 }
 
-/// With channels contiguous the taps of a depthwise convolution are vector loads.
 double depthwise_us(const KernelContext& context, const Convolution& c, std::string_view kernel) {
-  const FusionLaw& law = context.law;
   const bool weight = kernel.find("weight") != kernel.npos || kernel.find("wgrad") != kernel.npos;
   const bool input = c.backward && !weight;
-  const double cycles = input ? law.depthwise_gradient_lane_cycles : law.depthwise_lane_cycles;
-  return law.library_floor_us +
-         lane_us(context.gpu, c.taps * (input ? c.inputs : c.outputs) * cycles);
+  return depthwise_us(context.gpu, context.law.products, c.taps, input ? c.inputs : c.outputs,
+                      c.bytes(), input);
 }
 
 /// Mixed precision permutes within its casts; without casts the compiler adds copies.
@@ -122,7 +118,7 @@ void add_permutes(const KernelContext& context, const Convolution& c, LibraryCha
     change.before.push_back(
         {generated_kernel(context.names, GeneratedKind::pointwise, "convolution"),
          "aten::convolution",
-         generated_us(context.gpu, context.law, GeneratedKind::pointwise, moved), moved,
+         generated_us(context.gpu, context.law.generated, GeneratedKind::pointwise, moved), moved,
          pointwise_geometry(elements)});
   }
 }
@@ -138,9 +134,7 @@ const KernelClass& LibraryRewrite::kernel_class(std::uint32_t work) const {
 }
 
 double LibraryRewrite::aligned_us(double flops, double bytes, DataType type) const {
-  const double compute = tensor_us(c_.gpu, flops, type, c_.law.tensor_share);
-  const double memory = dram_us(c_.gpu, bytes, c_.law.library_dram_share);
-  return c_.law.library_floor_us + std::max(compute, memory);
+  return aligned_product_us(c_.gpu, c_.law.products, flops, bytes, type);
 }
 
 void LibraryRewrite::convolution(const FlowOp& op, LibraryChange& change) {
@@ -162,8 +156,7 @@ void LibraryRewrite::convolution(const FlowOp& op, LibraryChange& change) {
     } else if (c->product && on_tensor_cores(k)) {
       best = std::min(best, aligned_us(2 * c->macs, c->bytes(), c->type));
     } else if (c->depthwise && k.family == KernelFamily::convolution) {
-      const double lanes = depthwise_us(c_, *c, text_of(trace, trace.activities.name[a]));
-      best = std::min(best, std::max(lanes, aligned_us(0, c->bytes(), c->type)));
+      best = std::min(best, depthwise_us(c_, *c, text_of(trace, trace.activities.name[a])));
     } else {
       continue;
     }
@@ -177,13 +170,13 @@ void LibraryRewrite::matmul(const FlowOp& op, LibraryChange& change) {
   if (!p || p->batch > 1) return;
   const double width = element_bytes(p->type);
   const auto aligned = [&](double n) {
-    return std::int64_t(n * width) % std::int64_t(c_.law.aligned_bytes) == 0;
+    return std::int64_t(n * width) % std::int64_t(c_.law.products.aligned_bytes) == 0;
   };
   const bool pad_k = !aligned(p->k), pad_n = !aligned(p->n);
   if (!is_half(p->type) || (!pad_k && !pad_n)) return;
   const double bytes = width * (p->m * p->k + p->k * p->n + p->m * p->n);
   const double moved = 2 * width * (pad_k ? p->m * p->k + p->k * p->n : p->k * p->n);
-  const double padding = generated_us(c_.gpu, c_.law, GeneratedKind::pointwise, moved);
+  const double padding = generated_us(c_.gpu, c_.law.generated, GeneratedKind::pointwise, moved);
   const double fast = aligned_us(2 * p->m * p->n * p->k, bytes, p->type);
   for (const std::uint32_t work : c_.flow.works_of(op)) {
     if (!on_tensor_cores(kernel_class(work))) continue;
@@ -218,7 +211,8 @@ std::vector<ExtraKernel> LibraryRewrite::attention_by_products(const FlowOp& op,
   const double converted = elements * (width + (back ? width : 4));
   for (int i = 0; i < 4; ++i) {
     out.push_back({generated_kernel(c_.names, GeneratedKind::pointwise, "_to_copy_clone_transpose"),
-                   "aten::clone", generated_us(c_.gpu, c_.law, GeneratedKind::pointwise, converted),
+                   "aten::clone",
+                   generated_us(c_.gpu, c_.law.generated, GeneratedKind::pointwise, converted),
                    converted, pointwise_geometry(elements)});
   }
   const bool half = back && is_half(q->type);
@@ -226,8 +220,8 @@ std::vector<ExtraKernel> LibraryRewrite::attention_by_products(const FlowOp& op,
     out.push_back(score_product(*shape, half ? q->type : DataType::fp32));
   }
   const double moved = scores * 9;  // scores read and written in FP32, a byte of dropout mask
-  double us = generated_us(c_.gpu, c_.law, GeneratedKind::row, moved);
-  if (dropout && !back) us += lane_us(c_.gpu, scores * c_.law.random_lane_cycles);
+  double us = generated_us(c_.gpu, c_.law.generated, GeneratedKind::row, moved);
+  if (dropout && !back) us += random_numbers_us(c_.gpu, c_.law.generated, scores);
   out.push_back({generated_kernel(c_.names, GeneratedKind::row,
                                   back ? "_softmax_backward_data" : "_safe_softmax"),
                  "aten::_softmax", us, moved, pointwise_geometry(scores)});
@@ -240,9 +234,8 @@ ExtraKernel LibraryRewrite::score_product(const AttentionShape& shape, DataType 
   const double flops = 2 * heads * queries * keys * columns;
   const double bytes =
       heads * (queries * columns + keys * columns + queries * keys) * element_bytes(type);
-  const double us =
-      is_half(type) ? aligned_us(flops, bytes, type)
-                    : c_.law.library_floor_us + lane_us(c_.gpu, flops / (2 * c_.law.simt_share));
+  const double us = is_half(type) ? aligned_us(flops, bytes, type)
+                                  : simt_product_us(c_.gpu, c_.law.products, flops);
   LaunchGeometry g;
   g.grid = {static_cast<std::uint32_t>((shape.queries + 63) / 64),
             static_cast<std::uint32_t>((shape.width + 63) / 64),
