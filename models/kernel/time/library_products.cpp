@@ -73,6 +73,20 @@ std::vector<Field<LibraryProducts>> library_products_fields() {
                 &P::tf32_both_turned_ratio)};
 }
 
+GemmShape gemm_shape(const ProductOperands& operands, DataType type) {
+  const auto stride = [](const TensorShape& t, unsigned from_end) {
+    return t.rank < from_end ? 0 : t.strides[t.rank - from_end];
+  };
+  const auto stated = [&](const TensorShape& t) { return stride(t, 1) + stride(t, 2) > 0; };
+  GemmShape shape;
+  shape.m = operands.rows, shape.n = operands.columns, shape.k = operands.inner;
+  shape.batch = operands.batch;
+  shape.type = type;
+  if (stated(operands.left)) shape.a_k_major = stride(operands.left, 1) == 1;
+  if (stated(operands.right)) shape.b_k_major = stride(operands.right, 1) != 1;
+  return shape;
+}
+
 KernelTime library_product_time(const GpuArch& gpu, const LibraryProducts& products,
                                 const GemmShape& shape, const TimeConstants& constants,
                                 double pass_floor_us) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/kernel/time/time_model.h"
+#include "models/kernel/work/gemm_shape.h"
 #include "sim/core/json_fwd.h"
 
 namespace tandem {
@@ -27,6 +28,9 @@ struct LibraryProducts {
 };
 std::vector<Field<LibraryProducts>> library_products_fields();
 
+/// The product of recorded operands, in `type`; their strides tell which of them are contiguous
+/// along k.
+GemmShape gemm_shape(const ProductOperands& operands, DataType type);
 /// Of any type, TF32 too. `pass_floor_us`: of a kernel that adds up the parts of a split product.
 KernelTime library_product_time(const GpuArch& gpu, const LibraryProducts& products,
                                 const GemmShape& shape, const TimeConstants& constants,

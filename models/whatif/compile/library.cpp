@@ -14,36 +14,14 @@ const OpTensors& operands(const Trace& trace, const FlowOp& op) {
   return operands_of(trace, op.op).tensors;
 }
 
-auto convolution_shape(const Trace& trace, const FlowOp& op, const OpTensors& in) {
-  return conv_shape(OpContext{text_of(trace, trace.ops.name[op.op]), in,
-                              operands_of(trace, op.op).arguments, LaunchGeometry{}});
+OpContext context_of(const Trace& trace, const FlowOp& op) {
+  static const LaunchGeometry none;
+  const Operands& operands = operands_of(trace, op.op);
+  return {text_of(trace, trace.ops.name[op.op]), operands.tensors, operands.arguments, none};
 }
 
 bool is_convolution(OpKind kind) {
   return kind == OpKind::convolution || kind == OpKind::convolution_backward;
-}
-
-/// Two-dimensional factors of a product; batch is the product of the leading dimensions.
-struct Product {
-  double batch = 1, m = 0, n = 0, k = 0;
-  DataType type = DataType::unknown;
-};
-
-std::optional<Product> product_of(const OpTensors& in) {
-  const TensorShape *a = in.at(0), *b = in.at(1), *c = in.at(2);
-  if (a == nullptr || b == nullptr) return {};
-  const bool bias = c != nullptr && c->rank >= 2 && b->rank == c->rank &&
-                    b->dims[b->rank - 1U] == c->dims[c->rank - 2U];
-  if (bias) a = b, b = c;
-  if (a->rank < 2 || b->rank < 2) return {};
-  Product p;
-  p.k = double(a->dims[a->rank - 1U]);
-  p.m = double(a->dims[a->rank - 2U]);
-  p.n = double(b->dims[b->rank - 1U]);
-  p.type = a->type;
-  if (p.k * p.m <= 0) return {};
-  p.batch = double(a->elements()) / (p.k * p.m);
-  return p;
 }
 
 /// A transform of the tensor whose 32 x 32 tiles of pixels and channels make up the grid.
@@ -72,7 +50,7 @@ std::optional<Convolution> convolution_of(const Trace& trace, const FlowOp& op,
   c.backward = op.kind == OpKind::convolution_backward;
   const TensorShape* x = in.at(c.backward ? 1 : 0);
   const TensorShape* w = in.at(c.backward ? 2 : 1);
-  const auto shape = convolution_shape(trace, op, in);
+  const auto shape = conv_shape(context_of(trace, op));
   if (x == nullptr || w == nullptr || !shape || x->rank < 3) return {};
   c.type = x->type;
   c.width = element_bytes(x->type);
@@ -166,18 +144,18 @@ void LibraryRewrite::convolution(const FlowOp& op, LibraryChange& change) {
 }
 
 void LibraryRewrite::matmul(const FlowOp& op, LibraryChange& change) {
-  const auto p = product_of(operands(c_.step.trace, op));
+  const auto p = product_operands(context_of(c_.step.trace, op));
   if (!p || p->batch > 1) return;
-  const double width = element_bytes(p->type);
-  const auto aligned = [&](double n) {
-    return std::int64_t(n * width) % std::int64_t(c_.law.products.aligned_bytes) == 0;
-  };
-  const bool pad_k = !aligned(p->k), pad_n = !aligned(p->n);
-  if (!is_half(p->type) || (!pad_k && !pad_n)) return;
-  const double bytes = width * (p->m * p->k + p->k * p->n + p->m * p->n);
-  const double moved = 2 * width * (pad_k ? p->m * p->k + p->k * p->n : p->k * p->n);
+  const DataType type = p->left.type;
+  const double width = element_bytes(type), unit = c_.law.products.aligned_bytes;
+  const bool pad_k = !aligned_rows(p->inner, type, unit);
+  const bool pad_n = !aligned_rows(p->columns, type, unit);
+  if (!is_half(type) || (!pad_k && !pad_n)) return;
+  const auto m = double(p->rows), k = double(p->inner), n = double(p->columns);
+  const double bytes = width * (m * k + k * n + m * n);
+  const double moved = 2 * width * (pad_k ? m * k + k * n : k * n);
   const double padding = generated_us(c_.gpu, c_.law.generated, GeneratedKind::pointwise, moved);
-  const double fast = aligned_us(2 * p->m * p->n * p->k, bytes, p->type);
+  const double fast = aligned_us(2 * m * n * k, bytes, type);
   for (const std::uint32_t work : c_.flow.works_of(op)) {
     if (!on_tensor_cores(kernel_class(work))) continue;
     const double us = to_us(c_.step.plan.works[work].duration);
@@ -200,7 +178,7 @@ std::vector<ExtraKernel> LibraryRewrite::attention_by_products(const FlowOp& op,
                                                                bool dropout) const {
   const Trace& trace = c_.step.trace;
   const OpTensors in = operands(trace, op);
-  const auto shape = attention_shape(OpContext{text_of(trace, trace.ops.name[op.op]), in, {}, {}});
+  const auto shape = attention_shape(context_of(trace, op));
   const bool back = op.kind == OpKind::attention_backward;
   const TensorShape* q = in.at(back ? 1 : 0);
   if (!shape || q == nullptr) return {};
@@ -253,7 +231,7 @@ bool prefers_channels_last(const Step& step, const Dataflow& flow, const FusionP
     if (op.kind != OpKind::convolution || plan.roles[i] != FuseRole::library) continue;
     const OpTensors in = operands(step.trace, op);
     const TensorShape* w = in.at(1);
-    const auto shape = convolution_shape(step.trace, op, in);
+    const auto shape = conv_shape(context_of(step.trace, op));
     if (w == nullptr || !shape || w->rank < 3) continue;
     any = true;
     const std::int64_t outputs = w->dims[0], inputs = w->dims[1];

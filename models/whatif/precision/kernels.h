@@ -23,9 +23,8 @@ struct RetimeContext {
 
 double cast_us(const RetimeContext& c, std::int64_t elements, DataType from, DataType to);
 
-/// A matrix product from the operands of aten::mm, addmm, bmm, baddbmm; time 0 if they do not tell.
-/// `type` may be tf32.
-KernelTime matmul_time(const RetimeContext& c, const OpTensors& operands, DataType type);
+/// A matrix product; time 0 if the operands do not tell. `type` may be tf32.
+KernelTime matmul_time(const RetimeContext& c, const OpContext& op, DataType type);
 
 /// Ratio of the main kernels of a convolution, from type to type. `operands`: those of
 /// aten::cudnn_convolution or aten::convolution_backward; `dgrad`: the gradient of the input.
@@ -33,7 +32,7 @@ double convolution_ratio(const RetimeContext& c, const OpTensors& operands, bool
                          bool weight_gradient, DataType from, DataType to);
 
 /// Fused attention with its helpers, which took `us` in type `from`.
-double attention_us(const RetimeContext& c, const OpTensors& operands, bool backward, DataType from,
+double attention_us(const RetimeContext& c, const OpContext& op, bool backward, DataType from,
                     DataType to, double us);
 
 }  // namespace tandem

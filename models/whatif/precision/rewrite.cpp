@@ -156,7 +156,7 @@ void PrecisionRewrite::matmul(const FlowOp& op, DataType from, DataType to) {
     edit_.set_kernel(main, retyped(main, from, to));
     return;
   }
-  const KernelTime time = matmul_time(c_, tensors(op.op), math);
+  const KernelTime time = matmul_time(c_, context(op.op), math);
   if (time.time_us <= 0) {
     unmodelled_us_ += us(main);
     return;
@@ -291,6 +291,12 @@ std::string_view PrecisionRewrite::op_name(std::uint32_t row) const {
 
 const OpTensors& PrecisionRewrite::tensors(std::uint32_t row) const {
   return operands_of(edit_.step().trace, row).tensors;
+}
+
+OpContext PrecisionRewrite::context(std::uint32_t row) const {
+  static const LaunchGeometry none;
+  const Operands& operands = operands_of(edit_.step().trace, row);
+  return {op_name(row), operands.tensors, operands.arguments, none};
 }
 
 const KernelClass& PrecisionRewrite::kernel_class(std::uint32_t work) const {
