@@ -27,7 +27,7 @@ double cast_us(const RetimeContext& c, std::int64_t elements, DataType from, Dat
 KernelTime matmul_time(const RetimeContext& c, const OpContext& op, DataType type);
 
 /// Ratio of the main kernels of a convolution, from type to type. `operands`: those of
-/// aten::cudnn_convolution or aten::convolution_backward; `dgrad`: the gradient of the input.
+/// aten::cudnn_convolution or aten::convolution_backward.
 double convolution_ratio(const RetimeContext& c, const OpTensors& operands, bool backward,
                          bool weight_gradient, DataType from, DataType to);
 
