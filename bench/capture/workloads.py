@@ -12,6 +12,9 @@ class Workload:
     """A model with synthetic inputs on the device, its loss and the kind of optimizer it uses."""
 
     def __init__(self, model, inputs, loss, optimizer, notes=None):
+        # Without norms a rate of 0.1 diverges, and a GPU that multiplies NaN takes less power.
+        normalised = any("Norm" in type(module).__name__ for module in model.modules())
+        self.rate = 0.1 if normalised else 1e-4
         self.model = model
         self.inputs = inputs
         self.loss = loss
@@ -24,7 +27,7 @@ class Workload:
             return torch.optim.AdamW(parameters, lr=1e-4, foreach=True, capturable=capturable)
         if self.optimizer_kind == PLAIN_SGD:
             return torch.optim.SGD(parameters, lr=0.1)
-        return torch.optim.SGD(parameters, lr=0.1, momentum=0.9, weight_decay=1e-4, foreach=True)
+        return torch.optim.SGD(parameters, lr=self.rate, momentum=0.9, weight_decay=1e-4, foreach=True)
 
 
 def class_loss(target):
@@ -77,11 +80,12 @@ class Logits(nn.Module):
         return self.model(input_ids=ids).logits
 
 
-def bert(layers, seq=128):
-    """Masked language model; the loss counts every position."""
+def bert(layers, seq=128, width=768):
+    """Masked language model; the loss counts every position. A head has 64 columns."""
     def builder(batch, device):
         from transformers import BertConfig, BertForMaskedLM
-        config = BertConfig(num_hidden_layers=layers)
+        config = BertConfig(num_hidden_layers=layers, hidden_size=width, num_attention_heads=width // 64,
+                            intermediate_size=4 * width)
         model = Logits(BertForMaskedLM(config)).to(device)
         vocab = config.vocab_size
         ids = torch.randint(0, vocab, (batch, seq), device=device)
@@ -107,6 +111,20 @@ def gpt2(layers, seq=512):
             return F.cross_entropy(scores[:, :-1].reshape(-1, vocab).float(), target)
         return Workload(model, (ids,), loss, ADAMW, {"seq": seq})
     return builder
+
+
+def llama(batch, device, seq=512):
+    """A decoder like Llama 3.2 1B: 16 layers of 2048, 32 heads that share 8 keys, products of 8192."""
+    from transformers import LlamaConfig, LlamaForCausalLM
+    config = LlamaConfig(vocab_size=128256, hidden_size=2048, intermediate_size=8192, num_hidden_layers=16,
+                         num_attention_heads=32, num_key_value_heads=8, tie_word_embeddings=True, use_cache=False)
+    model = Logits(LlamaForCausalLM(config)).to(device)
+    ids = torch.randint(0, config.vocab_size, (batch, seq), device=device)
+    target = ids[:, 1:].reshape(-1)
+
+    def loss(scores):
+        return F.cross_entropy(scores[:, :-1].reshape(-1, config.vocab_size).float(), target)
+    return Workload(model, (ids,), loss, ADAMW, {"seq": seq})
 
 
 class Recurrent(nn.Module):
@@ -274,6 +292,8 @@ BUILDERS = {
     "vit_b_16": vision("vit_b_16", ADAMW),
     "bert_base": bert(12),
     "bert_base2l": bert(2),
+    "bert_large": bert(24, width=1024),
+    "llama": llama,
     "gpt2": gpt2(12),
     "gpt2_2l": gpt2(2),
     "dlrm": dlrm,
@@ -286,5 +306,6 @@ BUILDERS = {
 
 
 def build(name, batch, device):
+    """One of BUILDERS, or any other classifier of torchvision with SGD."""
     torch.manual_seed(0)
-    return BUILDERS[name](batch, device)
+    return BUILDERS.get(name, vision(name, SGD))(batch, device)

@@ -68,7 +68,7 @@ void what_if(benchmark::State& state, Mode mode) {
   const Trace trace = import_trace(resnet);
   ReplayOptions o = options();
   o.mode.mode = mode;
-  for (auto _ : state) benchmark::DoNotOptimize(replay(trace, o).result.step.time_us);
+  for (auto _ : state) benchmark::DoNotOptimize(replay(trace, o).prediction.result.step.time_us);
 }
 
 BENCHMARK(engine_one_stream)

@@ -36,6 +36,7 @@ struct GpuArch {
   int tpc_count = 0;
   int sm_count = 0;
   int smsp_per_sm = 0;
+  double min_clock_mhz = 0;  // lowest that the driver holds; 0: not known
   double base_clock_mhz = 0;
   double boost_clock_mhz = 0;
   double tensor_clock_mhz = 0;  // held under sustained tensor-core load

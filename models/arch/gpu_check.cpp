@@ -25,6 +25,8 @@ std::vector<Rule> chip_rules(const GpuArch& g) {
       {g.gpc_count <= g.tpc_count, "gpc_count", std::to_string(g.gpc_count), "at most tpc_count"},
       {sum == g.sm_count, "cluster_group_sms", fmt::format("a sum of {}", sum),
        "a sum of sm_count"},
+      {g.min_clock_mhz <= g.boost_clock_mhz, "min_clock_mhz", fmt::format("{}", g.min_clock_mhz),
+       "at most boost_clock_mhz"},
       {g.base_clock_mhz <= g.boost_clock_mhz, "base_clock_mhz", fmt::format("{}", g.base_clock_mhz),
        "at most boost_clock_mhz"},
       {g.tensor_clock_mhz <= g.boost_clock_mhz, "tensor_clock_mhz",

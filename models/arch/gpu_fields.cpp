@@ -21,6 +21,8 @@ Fields chip_fields() {
       field("tpc_count", "count", "Texture processing clusters (pairs of SMs)", &G::tpc_count),
       field("sm_count", "count", "Streaming multiprocessors (SMs)", &G::sm_count),
       field("smsp_per_sm", "count", "Sub-partitions (warp schedulers) of an SM", &G::smsp_per_sm),
+      field("min_clock_mhz", "MHz", "Lowest SM clock that the driver can lock; 0: not known",
+            &G::min_clock_mhz, or_zero),
       field("base_clock_mhz", "MHz", "Guaranteed SM clock", &G::base_clock_mhz),
       field("boost_clock_mhz", "MHz", "Highest SM clock", &G::boost_clock_mhz),
       field("tensor_clock_mhz", "MHz", "SM clock held under sustained tensor-core load",

@@ -81,6 +81,9 @@ void scale_dependents(const GpuArch& before, const std::vector<std::string>& set
   if (was_set("boost_clock_mhz") && !was_set("base_clock_mhz")) {
     gpu.base_clock_mhz = std::min(gpu.base_clock_mhz, gpu.boost_clock_mhz);
   }
+  if (was_set("boost_clock_mhz") && !was_set("min_clock_mhz")) {
+    gpu.min_clock_mhz = std::min(gpu.min_clock_mhz, gpu.boost_clock_mhz);
+  }
   if (was_set("l2_bytes") && !was_set("l2_dirty_bytes")) {
     gpu.l2_dirty_bytes = static_cast<std::int64_t>(static_cast<double>(before.l2_dirty_bytes) *
                                                    static_cast<double>(gpu.l2_bytes) /

@@ -7,35 +7,12 @@
 
 #include "models/arch/gpu_arch.h"
 #include "sim/core/device.h"
+#include "sim/core/kernel_family.h"
 #include "sim/core/tensor.h"
 
 namespace tandem {
 
 enum class Kind : std::uint16_t;  // kinds.h
-
-/// What a kernel computes, as far as the models tell kernels apart. An unknown kernel is `generic`.
-enum class KernelFamily : std::uint8_t {
-  pointwise,  // one output element per input element; vectorized, unrolled or strided
-  copy,       // casts, contiguous copies, fills, concatenation
-  layout,     // NCHW <-> NHWC and other transposes
-  reduction,
-  softmax,
-  layer_norm,
-  batch_norm,
-  gemm,         // any matrix product
-  convolution,  // implicit GEMM, winograd, FFT, direct, depthwise
-  attention,    // fused attention
-  embedding,    // gather / scatter of rows
-  index,        // gather, scatter, sort, scan
-  pooling,
-  rnn,
-  optimizer,   // multi-tensor kernels
-  random,      // dropout masks, distributions
-  collective,  // NCCL
-  transfer,    // memcpy and memset activities
-  triton,      // generated: poi / red / per
-  generic,
-};
 
 /// What multiplies: no matrix product, FP32 pipes, warp-wide or warp-group-wide tensor
 /// instructions.
@@ -52,10 +29,10 @@ struct KernelTraits {
   Pass pass = Pass::forward;
   std::uint16_t tile_m = 0, tile_n = 0, tile_k = 0, stages = 0;
   std::uint8_t cluster_m = 1, cluster_n = 1;
-  bool cooperative_n = false;  // two warp groups share a tile along n
-  bool nvjet = false;          // cuBLAS kernels whose names state the cluster
-  bool library_gemm = false;   // a plain matrix product, also where it serves a convolution
-  bool persistent = false;     // blocks loop over tiles
+  bool cooperative_n = false;   // two warp groups share a tile along n
+  bool states_cluster = false;  // the name does, as in the cuBLAS kernels of Hopper
+  bool library_gemm = false;    // a plain matrix product, also where it serves a convolution
+  bool persistent = false;      // blocks loop over tiles
   bool split_k = false;
   bool pad_channels = false;  // a convolution that pads the channels of every tap to tile_k
   bool swapped = false;       // the tensor instruction's n lies along tile_m

@@ -118,7 +118,7 @@ std::vector<Column> make_columns() {
           trait("cluster_n", "blocks of a cluster along n", &T::cluster_n),
           trait("mma_k", "k of the tensor instruction", &T::mma_k),
           trait("load_bytes", "of one operand load of a thread", &T::load_bytes),
-          trait("nvjet", "whether the name states the cluster", &T::nvjet),
+          trait("states_cluster", "whether the name states the cluster", &T::states_cluster),
           trait("a_k_major", "first operand contiguous along k", &T::a_k_major),
           trait("b_k_major", "second operand contiguous along k", &T::b_k_major),
           trait("vector_width", "elements a thread loads at once", &T::vector_width),

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::string_view engine_prefix = "autograd::engine::evaluate_function: ";
 constexpr std::string_view framework = "aten::";
+constexpr std::string_view node_ending = "Backward";  // and a number
 
 constexpr OpRow unknown_row{"",
                             OpKind::other,
@@ -74,6 +75,11 @@ const Index& index() {
 /// "add.Tensor" is an "add".
 std::string_view without_overload(std::string_view name) { return name.substr(0, name.find('.')); }
 
+const OpRow* exact_or_in_place(std::string_view name) {
+  const OpRow* row = index().exact(name);
+  return row == nullptr && is_in_place(name) ? index().exact(name.substr(0, name.size() - 1)) : row;
+}
+
 }  // namespace
 
 std::vector<std::string_view> names_of(const OpRow& row) {
@@ -87,12 +93,10 @@ std::vector<std::string_view> names_of(const OpRow& row) {
 }
 
 const OpRow* find_op(std::string_view name) {
-  if (name.starts_with(framework)) name.remove_prefix(framework.size());
-  const OpRow* row = index().exact(name);
-  if (row == nullptr && is_in_place(name)) row = index().exact(name.substr(0, name.size() - 1));
-  if (row == nullptr) row = index().by_beginning(name);
-  const std::string_view base = without_overload(name);
-  return row == nullptr && base.size() < name.size() ? find_op(base) : row;
+  name = without_framework(name);
+  const OpRow* row = exact_or_in_place(name);
+  if (row == nullptr) row = exact_or_in_place(without_overload(name));
+  return row == nullptr ? index().by_beginning(name) : row;
 }
 
 const OpRow& op_row(std::string_view name) {
@@ -101,6 +105,15 @@ const OpRow& op_row(std::string_view name) {
 }
 
 bool is_known(const OpRow& row) { return !row.names.empty(); }
+
+bool is_framework_op(std::string_view name) { return name.starts_with(framework); }
+
+std::string_view without_framework(std::string_view name) {
+  if (is_framework_op(name)) name.remove_prefix(framework.size());
+  return name;
+}
+
+bool is_backward_node(std::string_view name) { return name.find(node_ending) != name.npos; }
 
 bool has_engine_prefix(std::string_view name) { return name.starts_with(engine_prefix); }
 
@@ -111,7 +124,7 @@ std::string_view without_engine_prefix(std::string_view name) {
 
 const OpRow* forward_of_node(std::string_view node) {
   node = without_engine_prefix(node);
-  const std::size_t end = node.find("Backward");
+  const std::size_t end = node.find(node_ending);
   return end == node.npos ? nullptr : index().forward(squashed(node.substr(0, end)));
 }
 
@@ -125,6 +138,14 @@ bool is_convolution(const OpRow& row) {
 
 bool is_matrix_product(const OpRow& row) {
   return row.kind == OpKind::matmul && row.arguments.has(ArgumentName::left) && !row.is(batched);
+}
+
+bool is_product_with_bias(const OpRow& row) {
+  return is_matrix_product(row) && row.arguments.at(ArgumentName::left) > 0;
+}
+
+bool is_product_without_bias(const OpRow& row) {
+  return is_matrix_product(row) && row.arguments.at(ArgumentName::left) == 0;
 }
 
 bool is_layer_product(const OpRow& row) {

@@ -111,11 +111,47 @@ OutputShape adaptive_output(const Call& c) {
   return of_dims(dims, x->type);
 }
 
+/// Sizes of `dims` and of `other`, aligned at the last dimension; a size of 1 gives way.
+void broadcast(Integers& dims, const TensorShape& other) {
+  if (dims.size() < other.rank) dims.insert(dims.begin(), other.rank - dims.size(), 1);
+  const std::size_t first = dims.size() - other.rank;
+  for (std::size_t i = 0; i < other.rank; ++i) {
+    if (dims[first + i] == 1) dims[first + i] = other.dims[i];
+  }
+}
+
+/// The wider of two types; floating ones are wider than integers, those than truth values. A tensor
+/// without dimensions only counts if its kind of number is wider.
+DataType promoted(std::span<const TensorShape> operands) {
+  const auto kind = [](DataType t) {
+    return t == DataType::unknown ? 0 : t == DataType::boolean ? 1 : is_floating(t) ? 3 : 2;
+  };
+  const TensorShape* best = nullptr;
+  for (const TensorShape& t : operands) {
+    if (best == nullptr || kind(t.type) > kind(best->type)) {
+      best = &t;
+    } else if (kind(t.type) == kind(best->type)) {
+      const bool wider = element_bytes(t.type) > element_bytes(best->type);
+      if ((t.rank > 0) == (best->rank > 0) ? wider : t.rank > 0) best = &t;
+    }
+  }
+  return best == nullptr ? DataType::unknown : best->type;
+}
+
+OutputShape widest(const OpTensors& in) {
+  if (in.shapes.empty()) return {};
+  Integers dims;
+  for (const TensorShape& t : in.shapes) broadcast(dims, t);
+  return of_dims(dims, promoted(in.shapes));
+}
+
 /// Elements left after a sum over the dimensions that the arguments list; all without a list. The
-/// argument behind the list says whether the dimensions stay, of size 1.
+/// argument behind the list says whether the dimensions stay, of size 1. max and min of two tensors
+/// compare them element by element.
 OutputShape reduction_output(const Call& c) {
   const TensorShape* x = c.at(0);
   if (x == nullptr) return {};
+  if (c.operands.shapes.size() > 1) return widest(c.operands);
   if (c.arguments.empty()) return unshaped(x);
   const std::size_t position = c.row.arguments.at(ArgumentName::dims);
   const auto list = c.integers(ArgumentName::dims);
@@ -172,33 +208,6 @@ OutputShape table_output(const Call& c) {
   return of_dims(std::array{rows[0], grad->dims[grad->rank - 1U]}, grad->type);
 }
 
-/// Sizes of `dims` and of `other`, aligned at the last dimension; a size of 1 gives way.
-void broadcast(Integers& dims, const TensorShape& other) {
-  if (dims.size() < other.rank) dims.insert(dims.begin(), other.rank - dims.size(), 1);
-  const std::size_t first = dims.size() - other.rank;
-  for (std::size_t i = 0; i < other.rank; ++i) {
-    if (dims[first + i] == 1) dims[first + i] = other.dims[i];
-  }
-}
-
-/// The wider of two types; floating ones are wider than integers, those than truth values. A tensor
-/// without dimensions only counts if its kind of number is wider.
-DataType promoted(std::span<const TensorShape> operands) {
-  const auto kind = [](DataType t) {
-    return t == DataType::unknown ? 0 : t == DataType::boolean ? 1 : is_floating(t) ? 3 : 2;
-  };
-  const TensorShape* best = nullptr;
-  for (const TensorShape& t : operands) {
-    if (best == nullptr || kind(t.type) > kind(best->type)) {
-      best = &t;
-    } else if (kind(t.type) == kind(best->type)) {
-      const bool wider = element_bytes(t.type) > element_bytes(best->type);
-      if ((t.rank > 0) == (best->rank > 0) ? wider : t.rank > 0) best = &t;
-    }
-  }
-  return best == nullptr ? DataType::unknown : best->type;
-}
-
 /// Among equals the widest floating type.
 OutputShape largest(const OpTensors& in) {
   const TensorShape* best = nullptr;
@@ -211,13 +220,6 @@ OutputShape largest(const OpTensors& in) {
     }
   }
   return like(best);
-}
-
-OutputShape widest(const OpTensors& in) {
-  if (in.shapes.empty()) return {};
-  Integers dims;
-  for (const TensorShape& t : in.shapes) broadcast(dims, t);
-  return of_dims(dims, promoted(in.shapes));
 }
 
 /// The operands of a list, one behind the other along the dimension of argument 1.
@@ -304,6 +306,7 @@ std::vector<OutputShape> output_shapes(const OpRow& row, std::string_view name, 
     case OutputRule::pooling: return {pooling_output(c)};
     case OutputRule::adaptive_pooling: return {adaptive_output(c)};
     case OutputRule::reduction: return {reduction_output(c)};
+    case OutputRule::truths: return {with_type(reduction_output(c), DataType::boolean)};
     case OutputRule::rows: return {rows_output(c)};
     case OutputRule::elements: {
       const TensorShape *table = c.at(0), *index = c.at(ArgumentName::index);

@@ -12,8 +12,13 @@ constexpr CastPolicy lower = CastPolicy::lower, full = CastPolicy::full,
 // names | kind, layer, autocast, outputs | arguments | flags, backward
 constexpr OpRow rows[] = {
     // Optimizers and gradient scaling: operands are lists, whose shapes are not recorded.
-    {"_foreach_* _fused_adam* _fused_sgd* _fused_adagrad* _amp_*",  //
+    {"_foreach_* _fused_adam* _fused_sgd* _fused_adagrad*",  //
      K::optimizer, L::optimizer, promote, O::none, arguments("")},
+    {"_foreach_mul", K::optimizer, L::optimizer, promote, O::none, arguments(""), multiplies},
+    {"_foreach_sqrt", K::optimizer, L::optimizer, promote, O::none, arguments(""), copies_all},
+    {"_amp_foreach_non_finite_check_and_unscale", K::optimizer, L::optimizer, promote, O::none,
+     arguments(""), scales_loss | checks_gradients},
+    {"_amp_update_scale", K::optimizer, L::optimizer, promote, O::none, arguments(""), scales_loss},
 
     // Attention.
     {"scaled_dot_product_attention", K::attention, L::attention, lower, O::same,
@@ -127,11 +132,14 @@ constexpr OpRow rows[] = {
     // Rows of tables.
     {"embedding", K::gather, L::embedding, promote, O::rows, arguments("parameter index")},
     {"embedding_bag _embedding_bag _embedding_bag_forward_only", K::other, L::embedding, promote,
-     O::largest, arguments("parameter index index")},
+     O::largest, arguments("parameter index index"), sparse_rows},
     {"_embedding_bag_backward _embedding_bag_sparse_backward _embedding_bag_dense_backward",
-     K::other, L::embedding, promote, O::largest, arguments("fixed fixed fixed"), 0, true},
-    {"embedding_backward embedding_sparse_backward", K::scatter, L::embedding, promote, O::none,
-     arguments("grad fixed rows"), 0, true},
+     K::other, L::embedding, promote, O::largest, arguments("fixed fixed fixed"), sparse_rows,
+     true},
+    {"embedding_backward", K::scatter, L::embedding, promote, O::none, arguments("grad fixed rows"),
+     0, true},
+    {"embedding_sparse_backward", K::scatter, L::embedding, promote, O::none,
+     arguments("grad fixed rows"), sparse_rows, true},
     {"embedding_dense_backward", K::scatter, L::embedding, promote, O::table,
      arguments("grad fixed rows"), 0, true},
     {"fbgemm::split_embedding_* fbgemm::dense_embedding_* "
@@ -200,14 +208,13 @@ constexpr OpRow rows[] = {
     {"cat", K::pointwise, L::copy, promote, O::joined, arguments("tensor -")},
 
     // Reductions and what else leaves less than it reads.
-    {"sum", K::reduction, L::around, full, O::reduction, arguments("input dims")},
-    {"prod", K::pointwise, L::around, full, O::widest, arguments("tensor ...")},
+    {"sum prod", K::reduction, L::around, full, O::reduction, arguments("input dims")},
     {"norm linalg_vector_norm", K::reduction, L::around, full, O::reduction,
      arguments("input - dims")},
     {"mean", K::reduction, L::around, promote, O::reduction, arguments("input dims")},
-    {"var var_mean amax max", K::reduction, L::around, promote, O::reduction,
+    {"var var_mean amax amin max min", K::reduction, L::around, promote, O::reduction,
      arguments("input dims")},
-    {"all any min", K::pointwise, L::around, promote, O::widest, arguments("tensor ...")},
+    {"all any", K::reduction, L::around, promote, O::truths, arguments("input dims")},
     {"_local_scalar_dense nonzero", K::other, L::around, promote, O::largest, arguments("tensor"),
      waits},
     {"item is_nonzero", K::scope, L::around, promote, O::none, arguments("tensor"), waits},
@@ -218,15 +225,13 @@ constexpr OpRow rows[] = {
     {"record_stream", K::other, L::around, promote, O::none, arguments("")},
 
     // Pointwise operations of backward passes.
-    {"threshold_backward", K::pointwise, L::around, promote, O::widest,
+    // The forms in place of their forward operations, which networks use, keep the result.
+    {"threshold_backward hardtanh_backward", K::pointwise, L::around, promote, O::widest,
      arguments("grad result ..."), 0, true},
     {"tanh_backward sigmoid_backward", K::pointwise, L::around, promote, O::widest,
      arguments("grad result ..."), arithmetic, true},
     {"gelu_backward silu_backward mish_backward softplus_backward log_sigmoid_backward",
      K::pointwise, L::around, promote, O::widest, arguments("grad saved ..."), arithmetic, true},
-    // The form in place, which networks use, keeps its result.
-    {"hardtanh_backward", K::pointwise, L::around, promote, O::widest, arguments("grad result ..."),
-     arithmetic, true},
     {"hardswish_backward hardsigmoid_backward leaky_relu_backward elu_backward "
      "upsample_nearest2d_backward upsample_bilinear2d_backward",
      K::pointwise, L::around, promote, O::widest, arguments("grad saved ..."), 0, true},
@@ -240,15 +245,16 @@ constexpr OpRow rows[] = {
     {"gelu", K::pointwise, L::around, promote, O::widest, arguments("input ..."), arithmetic},
     {"silu mish sigmoid tanh erf log_sigmoid log_sigmoid_forward", K::pointwise, L::around, promote,
      O::widest, arguments("tensor ..."), arithmetic},
-    {"hardtanh", K::pointwise, L::around, promote, O::widest, arguments("tensor ..."), arithmetic},
     {"exp expm1 log log10 log1p log2 softplus", K::pointwise, L::around, full, O::widest,
      arguments("tensor ..."), arithmetic},
     {"pow reciprocal rsqrt cumprod cdist dist acos asin cosh sinh tan erfinv renorm sum_to_size",
      K::pointwise, L::around, full, O::widest, arguments("tensor ...")},
     {"add", K::pointwise, L::around, promote, O::widest, arguments("tensor ..."), adds_gradients},
-    {"sub rsub mul div divide neg abs sgn sign sqrt square sin cos atan2 remainder fmod floor "
+    {"mul", K::pointwise, L::around, promote, O::widest, arguments("tensor ..."), multiplies},
+    {"sub rsub div divide neg abs sgn sign sqrt square sin cos atan2 remainder fmod floor "
      "ceil round addcdiv addcmul lerp clamp clamp_max hardswish hardsigmoid leaky_relu elu "
-     "relu6 glu maximum minimum where masked_fill bitwise_and bitwise_or bitwise_xor bitwise_not "
+     "relu6 hardtanh glu maximum minimum where masked_fill bitwise_and bitwise_or bitwise_xor "
+     "bitwise_not "
      "__and__ __or__ __xor__ __iand__ __ior__ __ixor__ floor_divide tril triu bernoulli random "
      "uniform normal exponential rand randint randn rand_like randn_like randperm roll stack _cat "
      "constant_pad_nd pad upsample_bilinear2d upsample_nearest2d diff flip nan_to_num lift "
@@ -286,7 +292,9 @@ constexpr OpRow rows[] = {
 
     // Ranges that hold operations.
     {"Optimizer.*", K::scope, L::optimizer, promote, O::none, arguments("")},
-    {"torch::autograd::AccumulateGrad torch::autograd::CppNode*  "
+    {"torch::autograd::AccumulateGrad", K::scope, L::around, promote, O::none, arguments("..."),
+     stores_gradients},
+    {"torch::autograd::CppNode*  "
      "TorchDynamo* AOTDispatcher* Pregraph* ProfilerStep* enumerate(* forward "
      "torch.distributed.ddp.reducer::* torch::distributed::reducer::*",
      K::scope, L::around, promote, O::none, arguments("...")},

@@ -96,6 +96,7 @@ enum class OutputRule : std::uint8_t {
   pooling,
   adaptive_pooling,
   reduction,
+  truths,     // the same, of truth values
   rows,       // of a table, that an index picks
   elements,   // one per entry of an index
   table,      // that gradients of rows are added to
@@ -108,11 +109,17 @@ enum OpFlag : std::uint16_t {
   batched = 2,       // products, one for each entry of the leading dimension
   length_first = 4,  // operands of attention are (batch, length, heads, width)
   transposed_convolution = 8,
-  arithmetic = 16,       // arithmetic, not memory alone, bounds it
-  converts = 32,         // to another type; nothing if the operand has it already
-  per_element = 64,      // its index has an entry for each element, not for each row
-  adds_gradients = 128,  // where gradients meet
-  adds_rows = 256,       // of a sparse gradient to a table
+  arithmetic = 16,          // arithmetic, not memory alone, bounds it
+  converts = 32,            // to another type; nothing if the operand has it already
+  per_element = 64,         // its index has an entry for each element, not for each row
+  adds_gradients = 128,     // where gradients meet
+  adds_rows = 256,          // of a sparse gradient to a table
+  multiplies = 512,         // by a factor; in place, it is how an optimizer lets its momentum decay
+  copies_all = 1024,        // an optimizer needs its result for all parameters at once
+  scales_loss = 2048,       // part of a gradient scaler
+  checks_gradients = 4096,  // ... and says whether they are finite
+  sparse_rows = 8192,       // bags of rows, or gradients of those rows only that were used
+  stores_gradients = 16384,  // where a gradient reaches its parameter
 };
 
 struct OpRow {
@@ -150,6 +157,14 @@ const OpRow* forward_of_node(std::string_view node);
 std::string_view without_engine_prefix(std::string_view name);
 bool has_engine_prefix(std::string_view name);
 
+/// Whether the name is that of an operation of the framework ("aten::add"), rather than of a
+/// library, an autograd node or a range of the user.
+bool is_framework_op(std::string_view name);
+/// Whether the name is that of an autograd node that computes gradients, known or not.
+bool is_backward_node(std::string_view name);
+/// "add" of "aten::add"; other names as they are.
+std::string_view without_framework(std::string_view name);
+
 /// Whether the operation writes into its first operand: a name that ends in an underscore.
 bool is_in_place(std::string_view name);
 
@@ -157,6 +172,9 @@ bool is_in_place(std::string_view name);
 bool is_convolution(const OpRow& row);
 /// A product of two matrices, with or without a bias.
 bool is_matrix_product(const OpRow& row);
+/// ... with a bias or another matrix that is added to the product.
+bool is_product_with_bias(const OpRow& row);
+bool is_product_without_bias(const OpRow& row);
 /// A product with a layer's weight, which is stored transposed: [outputs, inputs].
 bool is_layer_product(const OpRow& row);
 

@@ -122,17 +122,16 @@ void mark_model(const Step& step, Dataflow& flow) {
   }
 }
 
-/// Tensors by (elements, type), the latest last.
-class Binder {
+std::int64_t unique_elements(const TensorShape& shape) {
+  return shape.elements() / std::max<std::int64_t>(1, shape.expanded);
+}
+
+using Candidates = std::vector<std::uint32_t>;
+
+/// The tensors that were made so far, by (elements, type), the latest last.
+class MadeTensors {
  public:
-  Binder(const Step& step, Dataflow& flow) : step_(step), flow_(flow) {}
-
-  void bind() {
-    for (std::uint32_t i = 0; i < flow_.ops.size(); ++i) bind_op(i);
-  }
-
- private:
-  using Candidates = std::vector<std::uint32_t>;
+  explicit MadeTensors(Dataflow& flow) : flow_(flow) {}
 
   Candidates& known(std::int64_t elements, DataType type) {
     return by_key_[static_cast<std::uint64_t>(elements) << 5U | static_cast<std::uint64_t>(type)];
@@ -141,7 +140,6 @@ class Binder {
   std::uint32_t add(std::int64_t elements, DataType type, std::uint32_t producer) {
     const auto t = static_cast<std::uint32_t>(flow_.tensors.size());
     flow_.tensors.push_back({elements, type, producer, 0});
-    core_reads_.push_back(false);
     if (producer == no_row) return t;
     if (elements > 0) {
       known(elements, type).push_back(t);
@@ -151,8 +149,36 @@ class Binder {
     return t;
   }
 
-  static std::int64_t unique_elements(const TensorShape& shape) {
-    return shape.elements() / std::max<std::int64_t>(1, shape.expanded);
+  /// An output whose shape the trace does not tell gets that of the next operand without a maker.
+  std::uint32_t shape_given(const TensorShape& shape) {
+    if (unshaped_.empty()) return no_row;
+    const std::uint32_t t = unshaped_.back();
+    if (flow_.tensors[t].type != shape.type) return no_row;
+    unshaped_.pop_back();
+    flow_.tensors[t].elements = unique_elements(shape);
+    known(unique_elements(shape), shape.type).push_back(t);
+    return t;
+  }
+
+ private:
+  Dataflow& flow_;
+  std::unordered_map<std::uint64_t, Candidates> by_key_;
+  Candidates unshaped_;
+};
+
+/// Finds out which tensor each operand is.
+class Binder {
+ public:
+  Binder(const Step& step, Dataflow& flow) : step_(step), flow_(flow), made_(flow) {}
+
+  void bind() {
+    for (std::uint32_t i = 0; i < flow_.ops.size(); ++i) bind_op(i);
+  }
+
+ private:
+  std::uint32_t add(std::int64_t elements, DataType type, std::uint32_t producer) {
+    core_reads_.push_back(false);
+    return made_.add(elements, type, producer);
   }
 
   bool taken(std::uint32_t tensor, const FlowOp& op) const {
@@ -218,7 +244,7 @@ class Binder {
   std::uint32_t find(const FlowOp& op, const OpRow& row, const TensorShape& shape,
                      std::uint8_t argument, bool further) {
     if (!contains(row.arguments.made, argument)) return no_row;
-    const Candidates& list = known(unique_elements(shape), shape.type);
+    const Candidates& list = made_.known(unique_elements(shape), shape.type);
     std::uint32_t t = no_row;
     if (op.phase == FlowPhase::backward) {
       const bool input = contains(row.arguments.saved_inputs, argument);
@@ -229,18 +255,7 @@ class Binder {
       return t;
     }
     t = latest(list, op, further);
-    return t == no_row && argument == 0 ? shape_given(shape) : t;
-  }
-
-  /// An output whose shape the trace does not tell gets that of the next operand without a maker.
-  std::uint32_t shape_given(const TensorShape& shape) {
-    if (unshaped_.empty()) return no_row;
-    const std::uint32_t t = unshaped_.back();
-    if (flow_.tensors[t].type != shape.type) return no_row;
-    unshaped_.pop_back();
-    flow_.tensors[t].elements = unique_elements(shape);
-    known(unique_elements(shape), shape.type).push_back(t);
-    return t;
+    return t == no_row && argument == 0 ? made_.shape_given(shape) : t;
   }
 
   void bind_inputs(FlowOp& op, const OpRow& row, const OpTensors& operands) {
@@ -281,8 +296,7 @@ class Binder {
 
   const Step& step_;
   Dataflow& flow_;
-  std::unordered_map<std::uint64_t, Candidates> by_key_;
-  Candidates unshaped_;
+  MadeTensors made_;
   std::vector<bool> core_reads_;     // per tensor
   std::uint32_t node_ = no_row;      // root of the operation at hand
   std::uint32_t gradient_ = no_row;  // that the autograd node of this root was given

@@ -7,7 +7,7 @@
 #include <iostream>
 
 #include "sim/cli/arguments.h"
-#include "sim/cli/calibrate.h"
+#include "sim/cli/calibrate/calibrate.h"
 #include "sim/cli/files.h"
 #include "sim/core/field.h"
 #include "sim/core/named.h"

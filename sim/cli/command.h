@@ -23,6 +23,7 @@ struct Command {
 };
 
 int run_replay(const Arguments& arguments);
+int run_network_command(const Arguments& arguments);
 int run_demo(const Arguments& arguments);
 int run_blocks(const Arguments& arguments);
 int run_match(const Arguments& arguments);

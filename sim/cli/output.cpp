@@ -12,26 +12,28 @@ namespace tandem {
 
 using Json = nlohmann::ordered_json;
 
-void write_outputs(const Replay& r, const OutputPaths& paths) {
+void write_outputs(const Replay& done, const OutputPaths& paths) {
+  const TracedRun& run = done.run;
+  const Prediction& p = done.prediction;
   write_file(paths.json, [&](std::ostream& out) {
     // A path need not be UTF-8; JSON must be.
-    out << result_json(r.result).dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+    out << result_json(p.result).dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
   });
-  const SimulatedRun measured{r.trace, r.measured.plan, r.measured_timeline};
-  const SimulatedRun scenario{r.step.trace, r.isolated, r.isolated_timeline, r.shares, r.power};
+  const SimulatedRun measured{run.trace, run.measured.plan, run.measured_timeline};
+  const SimulatedRun scenario{p.step.trace, p.isolated, p.isolated_timeline, p.shares, p.power};
   const std::array<KernelTable, 2> runs{{
-      {"traced", measured, {r.attribution.op, r.attribution.layer}, r.counters, {}},
+      {"traced", measured, {run.attribution.op, run.attribution.layer}, run.counters, {}},
       {"scenario",
        scenario,
-       {r.step_attribution.op, r.step_attribution.layer},
-       r.step_counters,
-       r.step.traced_activity},
+       {p.step_attribution.op, p.step_attribution.layer},
+       p.step_counters,
+       p.step.traced_activity},
   }};
-  const GpuScale scale = r.target ? gpu_scale(*r.target) : GpuScale{};
+  const GpuScale scale = p.target ? gpu_scale(*p.target) : GpuScale{};
   write_file(paths.kernels,
-             [&](std::ostream& out) { write_kernels_csv(out, r.trace, scale, runs); });
+             [&](std::ostream& out) { write_kernels_csv(out, run.trace, scale, runs); });
   write_file(paths.timeline,
-             [&](std::ostream& out) { write_timeline(out, r.trace, measured, scenario); });
+             [&](std::ostream& out) { write_timeline(out, run.trace, measured, scenario); });
 }
 
 }  // namespace tandem

@@ -66,6 +66,22 @@ struct Header {
   bool is_long() const { return metric != no_column; }
 };
 
+void check_count(const CsvLines& lines, const Fields& f, const Header& header) {
+  if (f.size() == header.fields) return;
+  lines.fail(fmt::format("{} fields", f.size()), fmt::format("{} as in the header", header.fields));
+}
+
+Dimensions dimensions(const CsvLines& lines, const Fields& f, std::size_t column) {
+  if (column == no_column || f[column].empty()) return {};
+  const auto d = parse_dimensions(f[column]);
+  if (!d) lines.fail(quote(f[column]), "three positive numbers such as (256, 1, 1)");
+  return *d;
+}
+
+std::int64_t integer(const Fields& f, std::size_t column) {
+  return column == no_column ? -1 : integer_or(f[column], -1);
+}
+
 class Scanner {
  public:
   explicit Scanner(CounterReport& report) : report_(report), lines_(report.path) {
@@ -83,7 +99,7 @@ class Scanner {
         take_header(fields);
         continue;
       }
-      check_count(fields);
+      check_count(lines_, fields, header_);
       if (header_.is_long()) {
         read_metric(fields);
       } else {
@@ -156,7 +172,7 @@ class Scanner {
     }
     if (!lines_.next()) lines_.fail("the end of the file", "the row of units");
     const Fields& units = lines_.fields();
-    check_count(units);
+    check_count(lines_, units, header_);
     if (!units[header_.id].empty() || !units[header_.kernel].empty()) {
       lines_.fail("a kernel", "the row of units that --page raw writes below the header");
     }
@@ -166,31 +182,14 @@ class Scanner {
     }
   }
 
-  void check_count(const Fields& f) const {
-    if (f.size() == header_.fields) return;
-    lines_.fail(fmt::format("{} fields", f.size()),
-                fmt::format("{} as in the header", header_.fields));
-  }
-
-  Dimensions dimensions(const Fields& f, std::size_t column) const {
-    if (column == no_column || f[column].empty()) return {};
-    const auto d = parse_dimensions(f[column]);
-    if (!d) lines_.fail(quote(f[column]), "three positive numbers such as (256, 1, 1)");
-    return *d;
-  }
-
-  std::int64_t integer(const Fields& f, std::size_t column) const {
-    return column == no_column ? -1 : integer_or(f[column], -1);
-  }
-
   void add_row(const Fields& f) {
     if (f[header_.kernel].empty()) lines_.fail("an empty kernel name", "a kernel name");
     report_.kernel.push_back(report_.strings.intern(f[header_.kernel]));
     report_.id.push_back(integer(f, header_.id));
     report_.process.push_back(integer(f, header_.process));
     report_.device.push_back(integer(f, header_.device));
-    report_.grid.push_back(dimensions(f, header_.grid));
-    report_.block.push_back(dimensions(f, header_.block));
+    report_.grid.push_back(dimensions(lines_, f, header_.grid));
+    report_.block.push_back(dimensions(lines_, f, header_.block));
   }
 
   void add_cell(std::uint32_t metric, StringId unit, std::string_view value) {

@@ -155,9 +155,9 @@ std::vector<FamilyShare> family_shares(std::span<const WorkCounters> works, cons
   for (const WorkCounters& work : works) {
     total_us += work.time_us;
     auto it = std::find_if(families.begin(), families.end(),
-                           [&](const FamilyShare& f) { return f.name == work.family; });
+                           [&](const FamilyShare& f) { return f.family == work.family; });
     if (it == families.end()) {
-      families.push_back({std::string(work.family), work.modelled, 0, 0, 0, 0, {}});
+      families.push_back({work.family, work.modelled, 0, 0, 0, 0, {}});
       members.emplace_back();
       it = families.end() - 1;
     }

@@ -3,10 +3,10 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
+#include "sim/core/kernel_family.h"
 #include "sim/core/time.h"
 
 namespace tandem {
@@ -14,9 +14,9 @@ namespace tandem {
 /// What one piece of device work costs on the GPU, from the kernel model or from measured counters.
 /// Sums over the device, as Nsight Compute's `.sum`.
 struct WorkCounters {
-  std::string_view family;  // of the kernel; static text
-  bool modelled = false;    // false: a generic guess
-  double confidence = 0;    // 0..1
+  KernelFamily family = KernelFamily::generic;
+  bool modelled = false;  // false: a generic guess
+  double confidence = 0;  // 0..1
   double time_us = 0;
   double theoretical_occupancy = 0;  // resident warps the launch allows / maximum
   double waves = 0;                  // grid / blocks that the GPU holds at once
@@ -122,7 +122,7 @@ KernelUse kernel_use(const WorkCounters& work, const GpuScale& gpu);
 
 /// Counters of one kernel family.
 struct FamilyShare {
-  std::string name;
+  KernelFamily family = KernelFamily::generic;
   bool modelled = false;
   std::int64_t count = 0;
   double time_us = 0;

@@ -11,7 +11,7 @@ namespace tandem {
 
 /// Means are weighted with time. Ratios 0..1.
 struct KernelLevels {
-  std::string family;
+  KernelFamily family = KernelFamily::generic;
   double confidence = 0;
   double theoretical_occupancy = 0;
   double achieved_occupancy = 0;  // weighted with the cycles that SMs hold a block

@@ -21,7 +21,7 @@ constexpr double wavefront_bytes = 128;
 WorkCounters to_counters(const GpuArch& gpu, const KernelLaunch& launch, const KernelCost& cost,
                          double window_cycles) {
   WorkCounters c;
-  c.family = to_string(launch.family);
+  c.family = launch.family;
   c.modelled = cost.confidence > 0;
   c.confidence = cost.confidence;
   c.time_us = launch.duration_us;

@@ -104,11 +104,12 @@ ScenarioSummary summarize(const TracedRun& run, const Scenario& scenario,
 }
 
 /// What limits the step, and how far off a prediction of such a step may be.
-void judge(const Scenario& scenario, Result& result) {
+void judge(const TracedRun& run, const Scenario& scenario, Result& result) {
   const double gpu = share_of(result.critical_path, {"kernel", "device_gap", "stream_wait"});
   result.limited_by = gpu > 0.6 ? "gpu" : gpu < 0.4 ? "host" : "balance";
   // Errors of the validation cases (README): 2 % where the GPU decides, 15 % where the host does.
   result.expected_error = 0.02 * gpu + 0.15 * (1 - gpu);
+  result.expected_error = std::hypot(result.expected_error, run.generated_error);
   for (const TransformReport& report : scenario.what_ifs) {
     result.expected_error = std::hypot(result.expected_error, report.expected_error);
   }
@@ -129,7 +130,7 @@ Result make_result(const TracedRun& run, const Scenario& scenario, const ReplayO
   const double samples = result.scenario.batch ? static_cast<double>(*result.scenario.batch) : 1.0;
   if (result.step.time_us > 0) result.step.throughput_per_s = samples / result.step.time_us * 1e6;
   result.critical_path = simulated.critical_path;
-  judge(scenario, result);
+  judge(run, scenario, result);
   result.energy = energy;
   add_shares(p, result);
   if (!p.target) return result;

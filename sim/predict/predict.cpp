@@ -32,23 +32,23 @@ Prediction predict_scenario(const TracedRun& run, const TracedRun* other, Scenar
   };
   const auto demand_of = [&](const SimulatedStep& simulated) -> std::optional<StepDemand> {
     if (!scenario.gpu) return {};
-    return step_demand(run, *scenario.gpu, step, launches, simulated, losses);
+    return step_demand({run, *scenario.gpu, step, launches}, simulated, losses);
   };
   SimulatedStep simulated = simulated_step();
   std::optional<StepDemand> demand = demand_of(simulated);
-  std::optional<LimitedPower> limited;
+  std::optional<SlowerStep> limited;
   if (demand && !scenario.what_ifs.empty()) {  // works last as predicted, not as traced
     const bool same_gpu = find_report(scenario.what_ifs, "gpu") == nullptr;
-    limited = limited_power(run, *demand, simulated, same_gpu);
+    limited = limited_power({run, *scenario.gpu, step, launches}, *demand, simulated, same_gpu);
   }
   if (limited) {
-    step = slowed_down(std::move(step), simulated.counters, limited->clock_share);
+    slow_down(step, limited->slowdowns);
     simulated = simulated_step();
     demand = demand_of(simulated);
   }
   std::optional<PricedStep> priced;
   if (demand) priced = price_step(*demand, simulated, losses);
-  if (priced && limited) priced->energy.power_limited_share = limited->power_limited_share;
+  if (priced && limited) priced->energy.power_limited_share = limited->power.power_limited_share;
   Prediction p;
   p.target = scenario.gpu;
   p.step = std::move(step);

@@ -29,7 +29,10 @@ struct Prediction {
 };
 
 /// Everything that a report may want.
-struct Replay : TracedRun, Prediction {};
+struct Replay {
+  TracedRun run;
+  Prediction prediction;
+};
 
 /// Errors, here and below: InputError for anything wrong with the trace, the configs or the
 /// options.

@@ -1,6 +1,7 @@
 #include "sim/predict/step_energy.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -35,26 +36,25 @@ EnergySummary summarize(const StepEnergy& energy) {
 }
 
 /// Overlapping work shares the SMs.
-std::vector<EnergyWork> energy_works(const TracedRun& a, const GpuArch& gpu, const Step& step,
-                                     const TraceLaunches& launches,
-                                     const SimulatedStep& simulated) {
+std::vector<EnergyWork> energy_works(const StepOnGpu& in, const SimulatedStep& simulated) {
   const std::vector<DeviceWork>& plan = simulated.plan.works;
   std::vector<KernelLaunch> works;
   std::vector<WorkSpan> spans;
   for (std::size_t w = 0; w < plan.size(); ++w) {
-    works.push_back(launches.launch(plan[w].source));
+    works.push_back(in.launches.launch(plan[w].source));
     works.back().duration_us = to_us(plan[w].duration);
     spans.push_back({to_us(simulated.isolated_timeline.work_begin[w]), to_us(plan[w].duration),
-                     sm_share(works.back(), gpu)});
+                     sm_share(works.back(), in.gpu)});
   }
   const std::vector<double> shared = time_shared(spans);
-  CostCache costs(gpu, a.configs.costs, CacheState::cold);
+  CostCache costs(in.gpu, in.run.configs.costs, CacheState::cold);
   std::vector<EnergyWork> energy;
   energy.reserve(works.size());
   for (std::size_t w = 0; w < works.size(); ++w) {
-    const auto bytes = static_cast<double>(step.trace.activities.bytes[plan[w].source]);
-    const KernelCost cost = costs.cost(launches.shape_of(plan[w].source), works[w]);
-    energy.push_back(energy_work(works[w], cost, gpu, a.configs.work_rules, shared[w], bytes));
+    const auto bytes = static_cast<double>(in.step.trace.activities.bytes[plan[w].source]);
+    const KernelCost cost = costs.cost(in.launches.shape_of(plan[w].source), works[w]);
+    energy.push_back(
+        energy_work(works[w], cost, in.gpu, in.run.configs.work_rules, shared[w], bytes));
     energy.back().begin_us = spans[w].begin_us;
   }
   return energy;
@@ -97,34 +97,49 @@ double traced_power_w(const TracedRun& a, const TraceEnergyModel& model) {
   return model.static_w + (end > begin ? dynamic_j / (to_us(end - begin) * 1e-6) : 0);
 }
 
-/// Whether the clock of the SMs decides how long a kernel takes.
-bool limited_by_sms(const WorkCounters& work) {
-  return work.family == "gemm" || work.family == "convolution" || work.family == "attention";
+/// What the works ask of the board. The time that follows the clock is that which does at `share`
+/// of it.
+PowerDemand power_demand(const StepDemand& demand, const SimulatedStep& simulated,
+                         const std::vector<Slowdown>& slower, double share) {
+  PowerDemand out;
+  out.static_w = demand.config.trace.static_w;
+  for (std::size_t w = 0; w < demand.works.size(); ++w) {
+    const EnergyBreakdown e = work_energy(demand.config.trace, demand.works[w]);
+    out.memory_j += e.dram_j;
+    out.sm_j += total_j(e) - e.dram_j;
+    out.sm_us += demand.works[w].duration_us * (slower[w].ratio - 1) / (1 / share - 1);
+  }
+  out.sm_us = std::min(out.sm_us, simulated.metrics.time_us);
+  out.other_us = simulated.metrics.time_us - out.sm_us;
+  return out;
 }
 
-LimitedPower power_within(const TracedRun& run, const StepDemand& step,
-                          const SimulatedStep& simulated, double limit_w) {
-  PowerDemand demand;
-  demand.static_w = step.config.trace.static_w;
-  for (std::size_t w = 0; w < step.works.size(); ++w) {
-    const EnergyBreakdown e = work_energy(step.config.trace, step.works[w]);
-    demand.memory_j += e.dram_j;
-    demand.sm_j += total_j(e) - e.dram_j;
-    const WorkCounters& c = simulated.counters[simulated.plan.works[w].source];
-    if (limited_by_sms(c)) demand.sm_us += step.works[w].duration_us;
+/// The clock within a limit, by the slowdown at the clock that was found the last time. The
+/// slowdown changes little with the clock, so a few times do.
+SlowerStep power_within(const StepOnGpu& in, const StepDemand& demand,
+                        const SimulatedStep& simulated, double limit_w) {
+  constexpr double first_share = 0.9, close = 1e-3;
+  constexpr int most_times = 5;
+  SlowerStep out;
+  double share = first_share;
+  for (int i = 0; i < most_times; ++i) {
+    out.slowdowns =
+        slowdowns(in.step, in.launches, in.gpu, lowered_to(in.gpu, share), in.run.configs.time);
+    out.power = limit_power(power_demand(demand, simulated, out.slowdowns, share), limit_w,
+                            in.run.configs.work_rules.clock_exponent);
+    const double found = out.power.clock_share;
+    if (found >= 1 || std::abs(found - share) < close) break;
+    share = found;
   }
-  demand.sm_us = std::min(demand.sm_us, simulated.metrics.time_us);
-  demand.other_us = simulated.metrics.time_us - demand.sm_us;
-  return limit_power(demand, limit_w, run.configs.work_rules.clock_exponent);
+  return out;
 }
 
 }  // namespace
 
-std::optional<StepDemand> step_demand(const TracedRun& run, const GpuArch& gpu, const Step& step,
-                                      const TraceLaunches& launches, const SimulatedStep& simulated,
+std::optional<StepDemand> step_demand(const StepOnGpu& in, const SimulatedStep& simulated,
                                       LossList& losses) {
   try {
-    return StepDemand{energy_of(run, gpu), energy_works(run, gpu, step, launches, simulated)};
+    return StepDemand{energy_of(in.run, in.gpu), energy_works(in, simulated)};
   } catch (const InputError& error) {
     losses.add("no_energy_model", Severity::info,
                std::string("no energy was computed: ") + error.what());
@@ -162,26 +177,16 @@ PricedStep price_step(const StepDemand& demand, const SimulatedStep& simulated, 
   return out;
 }
 
-std::optional<LimitedPower> limited_power(const TracedRun& run, const StepDemand& demand,
-                                          const SimulatedStep& simulated, bool same_gpu) {
-  const TraceEnergyModel& model = demand.config.trace;
-  LimitedPower power = power_within(run, demand, simulated, model.power_limit_w);
-  if (power.clock_share < 1 && same_gpu) {
-    const double proved_w = traced_power_w(run, energy_of(run, *run.gpu).trace);
-    power = power_within(run, demand, simulated, std::max(model.power_limit_w, proved_w));
+std::optional<SlowerStep> limited_power(const StepOnGpu& in, const StepDemand& demand,
+                                        const SimulatedStep& simulated, bool same_gpu) {
+  const double limit_w = demand.config.trace.power_limit_w;
+  SlowerStep slower = power_within(in, demand, simulated, limit_w);
+  if (slower.power.clock_share < 1 && same_gpu) {
+    const double proved_w = traced_power_w(in.run, energy_of(in.run, *in.run.gpu).trace);
+    if (proved_w > limit_w) slower = power_within(in, demand, simulated, proved_w);
   }
-  if (power.clock_share < 1) return power;
+  if (slower.power.clock_share < 1) return slower;
   return {};
-}
-
-Step slowed_down(Step step, const std::vector<WorkCounters>& counters, double share) {
-  for (const DeviceWork& work : step.plan.works) {
-    if (!limited_by_sms(counters[work.source])) continue;
-    Duration& duration = step.trace.activities.duration[work.source];
-    duration = scale(duration, 1 / share);
-  }
-  retime_plan(step);
-  return step;
 }
 
 }  // namespace tandem

@@ -6,6 +6,7 @@
 
 #include "models/energy/energy_config.h"
 #include "models/energy/power_limit.h"
+#include "models/step/slowdown.h"
 #include "sim/predict/simulated_step.h"
 
 namespace tandem {
@@ -23,22 +24,31 @@ struct PricedStep {
   std::vector<BoardPower> power;  // over the isolated step
 };
 
-/// Nothing for a GPU without energy constants, which is counted as a loss. `launches` are those of
-/// the step.
-std::optional<StepDemand> step_demand(const TracedRun& run, const GpuArch& gpu, const Step& step,
-                                      const TraceLaunches& launches, const SimulatedStep& simulated,
+/// A step of a run on a GPU; `launches` are those of the step.
+struct StepOnGpu {
+  const TracedRun& run;
+  const GpuArch& gpu;
+  const Step& step;
+  const TraceLaunches& launches;
+};
+
+/// Nothing for a GPU without energy constants, which is counted as a loss.
+std::optional<StepDemand> step_demand(const StepOnGpu& in, const SimulatedStep& simulated,
                                       LossList& losses);
 
 PricedStep price_step(const StepDemand& demand, const SimulatedStep& simulated, LossList& losses);
+
+/// A step whose clock the board lowers.
+struct SlowerStep {
+  LimitedPower power;
+  std::vector<Slowdown> slowdowns;  // per work of the plan, at that clock
+};
 
 /// What the limit of the board's power makes of the simulated step, or nothing where it is not
 /// reached. Meant for predicted durations: measured ones hold the slowdown already. On the traced
 /// GPU (`same_gpu`) no prediction is slowed down for less than the power that the model gives the
 /// traced step, for the board did that work in the traced time.
-std::optional<LimitedPower> limited_power(const TracedRun& run, const StepDemand& demand,
-                                          const SimulatedStep& simulated, bool same_gpu);
-
-/// The step at a lower clock: kernels that the SMs limit take longer. `share`: of the full clock.
-Step slowed_down(Step step, const std::vector<WorkCounters>& counters, double share);
+std::optional<SlowerStep> limited_power(const StepOnGpu& in, const StepDemand& demand,
+                                        const SimulatedStep& simulated, bool same_gpu);
 
 }  // namespace tandem

@@ -53,9 +53,14 @@ std::optional<GpuArch> traced_gpu(const Trace& trace, const GpuCatalogue& catalo
 }  // namespace
 
 TracedRun analyse(Trace trace, const ReplayOptions& options) {
+  return analyse(std::move(trace), options,
+                 load_configs(options.configs, options.host, options.what_ifs.get("gpu")));
+}
+
+TracedRun analyse(Trace trace, const ReplayOptions& options, Configs configs) {
   TracedRun a;
   a.trace = std::move(trace);
-  a.configs = load_configs(options.configs, options.host, options.what_ifs.get("gpu"));
+  a.configs = std::move(configs);
   a.links = link_trace(a.trace);
   a.losses = a.trace.losses;
   a.losses.merge(a.links.losses);

@@ -34,6 +34,7 @@ struct TracedRun {
   std::vector<WorkCounters> counters;
   std::vector<WorkCounters> model_counters;  // the kernel model's, where a report replaced some
   Step traced_step;                          // what scenarios start from
+  double generated_error = 0;  // of a step that was never traced: relative, of its GPU time
   double shape_item_bytes = 0;       // activations of an item, from shapes alone; with memory
   std::optional<PeakMemory> memory;  // by batch, where the capture states its peak
   TraceSummary summary;
@@ -44,5 +45,7 @@ struct TracedRun {
 /// Links, plans and re-simulates the trace as it was measured. Errors: InputError for anything
 /// wrong with the trace, the configs or the options.
 TracedRun analyse(Trace trace, const ReplayOptions& options);
+/// The same with configs that the caller has read.
+TracedRun analyse(Trace trace, const ReplayOptions& options, Configs configs);
 
 }  // namespace tandem

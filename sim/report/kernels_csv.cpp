@@ -73,7 +73,7 @@ void append_counters(fmt::memory_buffer& line, const WorkCounters* c, const GpuS
     return;
   }
   const KernelUse use = kernel_use(*c, gpu);
-  fmt::format_to(std::back_inserter(line), ",{}", c->family);
+  fmt::format_to(std::back_inserter(line), ",{}", to_string(c->family));
   append_number(line, c->confidence, kernel);
   append_number(line, c->theoretical_occupancy, kernel);
   append_number(line, use.achieved_occupancy, kernel);

@@ -58,7 +58,7 @@ Json kernels_json(const std::vector<TimeShare>& shares) {
   for (std::size_t i = 0; i < shares.size(); ++i) {
     const std::optional<KernelLevels>& l = shares[i].levels;
     Json& one = list[i];
-    one["family"] = l ? Json(l->family) : Json(nullptr);
+    one["family"] = l ? Json(to_string(l->family)) : Json(nullptr);
     one["bound"] = l ? Json(l->bound) : Json(nullptr);
     one["bound_law"] = l ? Json(l->bound_law) : Json(nullptr);
     add_levels(l, one);
@@ -87,8 +87,8 @@ void add_gpu_metrics(const std::optional<GpuMetrics>& metrics, Json& out) {
 Json families_json(const std::vector<FamilyShare>& families) {
   Json list = Json::array();
   for (const FamilyShare& f : families) {
-    Json one = {{"name", f.name},       {"modelled", f.modelled}, {"count", f.count},
-                {"time_us", f.time_us}, {"share", f.share},       {"energy_j", f.energy_j}};
+    Json one = {{"name", to_string(f.family)}, {"modelled", f.modelled}, {"count", f.count},
+                {"time_us", f.time_us},        {"share", f.share},       {"energy_j", f.energy_j}};
     add_gpu_metrics(f.metrics, one);
     list.push_back(std::move(one));
   }

@@ -40,7 +40,7 @@ std::string family_row(const FamilyShare& row) {
   return fmt::format(
       "  {:>12}  {:>5.1f} %  {:>6} x  {:<12} SMSP {:>3.0f} %  issue {:>3.0f} %  tensor "
       "{:>3.0f} %{}\n",
-      time_text(row.time_us), 100 * row.share, row.count, row.name,
+      time_text(row.time_us), 100 * row.share, row.count, to_string(row.family),
       100 * row.metrics.smsp_active_utilization, 100 * row.metrics.smsp_issue_utilization,
       100 * row.metrics.tc_active_utilization, row.modelled ? "" : "  (generic guess)");
 }

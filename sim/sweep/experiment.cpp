@@ -219,7 +219,7 @@ std::span<const Field<Experiment>> experiment_fields() {
          read_choice(json, place, schemas);
        },
        [](const E&) { return Json(std::string(experiment_schema)); }},
-      field("trace", "", "Profiler trace, relative to this file (needed)", &E::trace),
+      field("trace", "", "Profiler trace or network, relative to this file (needed)", &E::trace),
       field("base", "", "A second trace of the model at another batch", &E::base),
       {"axes", "", "What differs between points: {\"batch\": [32, 64], ...} (needed)",
        [](E& e, const Json& json, const Place& place) { e.axes = read_axes(json, place); },

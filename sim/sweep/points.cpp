@@ -11,6 +11,7 @@
 #include "models/whatif/compile/compile.h"
 #include "models/whatif/precision/precision.h"
 #include "sim/core/field.h"
+#include "sim/predict/network_run.h"
 #include "sim/sweep/pareto.h"
 
 namespace tandem {
@@ -108,6 +109,11 @@ SweepBase load_sweep_base(const Experiment& experiment, const std::string& confi
   base.options.configs = configs;
   base.options.trace_path = experiment.trace;
   base.options.base_path = experiment.base;
+  if (is_network(experiment.trace)) {
+    ReplayOptions options = base.options;
+    base.run = analyse_network(take_request(experiment.trace, options), options);
+    return base;
+  }
   base.run = analyse(import_trace(experiment.trace, {}), base.options);
   if (!experiment.base.empty()) {
     base.second = analyse(import_trace(experiment.base, {}), base.options);
@@ -161,6 +167,8 @@ double parameter_value(const SweepBase& base, const Point& point, const std::str
 
 PointResult predict_point(const SweepBase& base, const Point& point) {
   const ReplayOptions options = point_options(base, point);
+  if (is_network(options.trace_path))
+    return measure_point(replay_or_run(options).prediction.result);
   if (base.second && options.what_ifs.has("batch")) {
     return measure_point(predict(base.run, *base.second, options).result);
   }

@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "models/energy/recording.h"
-#include "sim/cli/calibrate.h"
+#include "sim/cli/calibrate/calibrate.h"
 #include "sim/core/error.h"
 #include "tests/source_dir/source_dir.h"
 

@@ -59,7 +59,7 @@ Result replay_text(std::string_view text) {
   Result first;
   for (const Mode mode : {Mode::cuda_graph, Mode::eager_sync, Mode::eager_async, Mode::as_traced}) {
     o.mode.mode = mode;
-    first = replay(o).result;
+    first = replay(o).prediction.result;
     for (const MetricInfo& info : step_metric_infos()) {
       EXPECT_TRUE(std::isfinite(info.value(first.step))) << to_string(mode) << " " << info.name;
     }
@@ -211,9 +211,9 @@ TEST(BadOptions, AnUnknownTracedGpuIsTheNamedOne) {
   const TempFile file(good);
   ReplayOptions o = options(file);
   o.what_ifs.set("gpu", "v100_sxm2_16gb");
-  const Replay r = replay(o);
-  ASSERT_TRUE(r.gpu.has_value());
-  EXPECT_EQ(r.gpu->name, "v100_sxm2_16gb");
+  const TracedRun run = replay(o).run;
+  ASSERT_TRUE(run.gpu.has_value());
+  EXPECT_EQ(run.gpu->name, "v100_sxm2_16gb");
 }
 
 TEST(BadOptions, Overrides) {
@@ -234,6 +234,26 @@ TEST(BadOptions, Overrides) {
   EXPECT_HAS(with("h200_sxm", "gpu.no_such=1"), "no_such");
   EXPECT_HAS(with("h200_sxm", "nonsense"), "expected gpu.KEY=VALUE");
   EXPECT_HAS(with("", "gpu.boost_clock_mhz=1900"), "expected");  // no GPU is known
+}
+
+// There was no lowest clock: a thousandth of a MHz was predicted, too.
+TEST(BadOptions, ClocksThatTheGpuCannotBeLockedTo) {
+  const auto at = [](const char* gpu, const char* mhz) {
+    const TempFile file(good);
+    ReplayOptions o = options(file);
+    o.what_ifs.set("gpu", gpu);
+    o.what_ifs.set("clock", mhz);
+    try {
+      replay(o);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_HAS(at("h200_sxm", "344"), "found 344 MHz, expected at least 345 MHz, min_clock_mhz of");
+  EXPECT_HAS(at("h200_sxm", "1981"), "expected at most 1980 MHz, boost_clock_mhz of h200_sxm");
+  EXPECT_HAS(at("v100_sxm2_16gb", "152"),
+             "at least 153 MHz, a tenth of boost_clock_mhz of v100_sxm2_16gb");
 }
 
 TEST(BadOptions, UnknownHostAndConfigs) {

@@ -61,6 +61,12 @@ expect 0 describe mode eager-sync; has out 'CUDA_LAUNCH_BLOCKING'
 bad_input describe mode fast; has err 'eager-sync'
 expect 2 frobnicate; has err 'unknown command "frobnicate"'
 
+# A step without a trace.
+expect 0 run --help; has out '--task'
+expect 0 run lenet5 --batch 64 --gpu v100_sxm2_16gb --json -; json out 'assert d["trace"]["batch"] == 64 and d["trace"]["format"] == "network"'
+expect 0 run lenet5 --task infer --mode cuda-graph --precision amp --gpu h200_sxm --json -; json out 'assert d["step"]["time_us"] > 0 and d["memory"]["peak_bytes"] > 0'
+bad_input run; bad_input run nothing; bad_input run lenet5 --batch 0; bad_input run lenet5 --seq 8; bad_input run lenet5 --task sleep
+
 # A replay.
 expect 0 replay "$trace"; has out 'step time'; empty err
 expect 0 replay "$trace" --quiet; empty out; empty err

@@ -67,14 +67,14 @@ TEST(ClockProperty, MemoryBoundKernelsKeepTheirTime) {
   int same = 0, longer = 0;
   for (const DeviceWork& work : before.step.plan.works) {
     const double ratio = to_us(is.duration[work.source]) / to_us(was.duration[work.source]);
-    const std::string_view family = before.step_counters[work.source].family;
+    const KernelFamily family = before.step_counters[work.source].family;
     EXPECT_GE(ratio, 1 - 1e-6);
     EXPECT_LE(ratio, 1980.0 / 1200 + 1e-6);
-    if (family == "pointwise" || family == "transfer") {
+    if (family == KernelFamily::pointwise || family == KernelFamily::transfer) {
       EXPECT_NEAR(ratio, 1, 1e-3);
       ++same;
     }
-    longer += family == "gemm" && ratio > 1.1;
+    longer += family == KernelFamily::gemm && ratio > 1.1;
   }
   EXPECT_GT(same, 100);
   EXPECT_GT(longer, 50);
@@ -85,7 +85,7 @@ TEST(ClockProperty, CyclesOfKernelsThatFollowTheClockStay) {
   const Result after = at(compute_bound(), "1200");
   const auto gemm = [](const Result& r) {
     return std::find_if(r.families.begin(), r.families.end(),
-                        [](const FamilyShare& f) { return f.name == "gemm"; });
+                        [](const FamilyShare& f) { return f.family == KernelFamily::gemm; });
   };
   ASSERT_NE(gemm(before), before.families.end());
   ASSERT_NE(gemm(after), after.families.end());

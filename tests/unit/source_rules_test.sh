@@ -58,8 +58,29 @@ finds   'names a kernel' models/whatif/a.cpp 'k.name = "void at::native::fill_ke
 accepts models/kernel/library_names.cpp 'return "nvjet_sm90";'
 accepts models/whatif/a.cpp '// such as "nvjet_sm90"'
 
-finds   '400 lines' sim/core/a.cpp "$(seq 401)"
-accepts sim/core/a.cpp "$(seq 400)"
+lines() { for ((i = 0; i < $1; ++i)); do echo "$2"; done; }
+finds   'function of more' sim/core/a.cpp "int f() {
+$(lines 81 '  ++n;')
+}"
+accepts sim/core/a.cpp "int f() {
+$(lines 79 '  ++n;')
+}"
+finds   'function of more' sim/core/a.h "struct S {
+  int f() {
+$(lines 81 '    ++n;')
+  }
+};"
+finds   'class of more' sim/core/a.h "class C {
+$(lines 151 '  int n;')
+};"
+accepts sim/core/a.h "class C {
+$(lines 149 '  int n;')
+};"
+finds   'named after a cut' models/kernel/a_parts.h '#pragma once'
+reset
+for i in {1..16}; do touch "$tree/sim/engine/file_$i".{h,cpp}; done
+out=$(bash "$checker" "$tree") && { echo 'sixteen ideas in a folder were not found'; failed=1; }
+[[ $out == *'sim/engine: has 16 ideas'* ]] || { echo "not found: sixteen ideas; output: $out"; failed=1; }
 
 machine=home  # not spelt out below, for this file is checked too
 finds   'path of one machine' sim/core/a.cpp "open(\"/$machine/me/trace.json\");"

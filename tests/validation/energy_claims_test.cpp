@@ -35,7 +35,7 @@ std::map<std::string, double> shares_of(const std::string& precision) {
   o.what_ifs.set("gpu", "a100_sxm4_80gb");
   o.what_ifs.set("batch", 512);
   o.what_ifs.set("precision", precision);
-  const Replay r = replay(o);
+  const Prediction r = replay(o).prediction;
   const AccessEnergies access = load_energy(o.configs + "/gpus/a100_sxm4_80gb.json").value().access;
   const double total = r.result.energy->energy_j;
   const DataMovementShares s =
@@ -82,10 +82,10 @@ TEST(EnergyClaims, SavingOfMixedPrecisionAndACompiler) {
   o.what_ifs.set("gpu", "a100_sxm4_80gb");
   o.what_ifs.set("batch", 512);
   o.what_ifs.set("precision", "fp32");
-  const double eager = replay(o).result.energy->energy_j;
+  const double eager = replay(o).prediction.result.energy->energy_j;
   o.what_ifs.set("precision", "amp");
   o.what_ifs.set("compile", "xla");
-  const double compiled = replay(o).result.energy->energy_j;
+  const double compiled = replay(o).prediction.result.energy->energy_j;
   std::printf("fp32 eager %.0f J, amp xla %.0f J\n", eager, compiled);
   EXPECT_GT(eager - compiled, 90 / 1.5);
   EXPECT_LT(eager - compiled, 90 * 1.5);

@@ -15,7 +15,7 @@ double predicted_bytes(const std::string& name, const std::string& precision) {
   o.configs = source_path("configs");
   o.trace_path = measured + name + ".json.zst";
   o.what_ifs.set("precision", precision);
-  return replay(o).result.memory->peak_bytes;
+  return replay(o).prediction.result.memory->peak_bytes;
 }
 
 double measured_bytes(const std::string& name) {

@@ -34,8 +34,8 @@ double predicted_bytes(const std::string& trace) {
   ReplayOptions o;
   o.trace_path = trace;
   o.configs = root + "/configs";
-  const Replay r = replay(o);
-  return r.result.gpu_step->dram_read_bytes + r.result.gpu_step->dram_write_bytes;
+  const Result r = replay(o).prediction.result;
+  return r.gpu_step->dram_read_bytes + r.gpu_step->dram_write_bytes;
 }
 
 TEST(WarmL2Measured, DramTrafficOfSteps) {

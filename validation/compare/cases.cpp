@@ -51,12 +51,15 @@ void add_what_ifs(std::vector<Field<Case>>& fields) {
   }
 }
 
-/// The compiler of mode jit may stand before the mode or after it.
+/// The compiler of mode jit may stand before the mode or after it. Another mode in its place takes
+/// the what-if away that it stood for.
 void read_mode(Case& c, const Json& json, const Place& place) {
   std::string text;
   read_json(json, place, Range::positive, text);
   try {
+    if (c.compiles_by_mode && text != jit_alias) c.what_ifs.set("compile", "");
     set_mode(text, c.what_ifs.get("compile"), c.mode, c.what_ifs);
+    c.compiles_by_mode = text == jit_alias;
   } catch (const InputError& error) {
     place.fail(error.found(), error.expected());
   }
@@ -174,11 +177,15 @@ void read_case(const Json& json, const Place& place, Case& out) {
   require_object(json, place);
   const auto fields = case_fields();
   const std::span<const Field<Case>> view(fields);
+  const auto read = [&](const std::string& key, const Json& value) {
+    find_field(view, key, place).read(out, value, place / key);
+  };
+  if (json.contains("mode")) read("mode", json["mode"]);  // before what it would take away
   for (const auto& [key, value] : json.items()) {
     if (key == "pairs") {
       out.pairs = read_pairs(value, place / key);
-    } else if (key != "sets" && key != "deviation") {
-      find_field(view, key, place).read(out, value, place / key);
+    } else if (key != "sets" && key != "deviation" && key != "mode") {
+      read(key, value);
     }
   }
   if (json.contains("deviation")) {  // after the limits that it is held against

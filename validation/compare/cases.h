@@ -63,6 +63,7 @@ struct Case {
   GraphScope graph_scope = GraphScope::step;
   std::string host = "default";       // config of the host
   WhatIfs what_ifs;                   // of the prediction, by the names of their options
+  bool compiles_by_mode = false;      // the what-if compile is there for mode jit
   std::string quantity;               // of the result's kernel_time, for counters
   bool absolute = false;              // errors are differences (of ratios, in points), not relative
   std::vector<std::string> rests_on;  // "hosts/default": configs whose constants are in question

@@ -115,8 +115,9 @@ const Result& predict_pair(const Case& c, const PairPaths& pair, const Result& m
 
 double compute_us(const Result& result) {
   double sum = 0;
-  for (const FamilyShare& family : result.families) {
-    if (family.name != "collective" && family.name != "transfer") sum += family.time_us;
+  for (const FamilyShare& f : result.families) {
+    const bool moves = f.family == KernelFamily::collective || f.family == KernelFamily::transfer;
+    if (!moves) sum += f.time_us;
   }
   return sum;
 }

@@ -2,7 +2,7 @@
 
 #include <tbb/task_arena.h>
 
-#include "sim/predict/predict.h"
+#include "sim/predict/network_run.h"
 
 namespace tandem {
 
@@ -33,7 +33,7 @@ const Result& Predictions::of(const Asked& asked) {
     o.counters_path = asked.counters;
     o.configs = configs_;
     // Isolated, so that this thread does not take up a task that waits for what it computes.
-    tbb::this_task_arena::isolate([&] { entry->result = replay(o).result; });
+    tbb::this_task_arena::isolate([&] { entry->result = replay_or_run(o).prediction.result; });
   });
   return entry->result;
 }

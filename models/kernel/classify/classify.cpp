@@ -8,11 +8,6 @@
 namespace tandem {
 namespace {
 
-constexpr std::string_view family_names[] = {
-    "pointwise", "copy",        "layout",     "reduction", "softmax", "layer_norm", "batch_norm",
-    "gemm",      "convolution", "attention",  "embedding", "index",   "pooling",    "rnn",
-    "optimizer", "random",      "collective", "transfer",  "triton",  "generic"};
-
 bool matches(const SearchText& name, std::string_view pattern) {
   if (pattern.starts_with('^')) return name.text().starts_with(pattern.substr(1));
   return name.has(pattern);
@@ -86,10 +81,6 @@ void classify_elementwise(const SearchText& name, KernelClass& out) {
 }
 
 }  // namespace
-
-std::string_view to_string(KernelFamily family) {
-  return family_names[static_cast<std::size_t>(family)];
-}
 
 std::string_view bare_name(std::string_view name) {
   constexpr std::string_view prefix = "void ";

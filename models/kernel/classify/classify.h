@@ -35,7 +35,6 @@ std::string_view bare_name(std::string_view name);
 KernelClass classify(std::string_view name, std::string_view op = {});
 
 std::string_view functor_name(const KernelTraits& traits);
-std::string_view to_string(KernelFamily family);
 
 /// Fills the traits of a matrix kernel (GEMM or convolution): engine, tile, operand order, pass.
 void classify_matrix(std::string_view name, std::string_view op, KernelClass& out);

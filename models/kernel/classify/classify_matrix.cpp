@@ -220,7 +220,7 @@ void classify_matrix(std::string_view name, std::string_view op, KernelClass& ou
   if (t.engine == Engine::hmma && aligned > 0) {
     t.load_bytes = u8(std::min(16, aligned * element_bytes(t.data)));
   }
-  t.nvjet = has(text, "nvjet");
+  t.states_cluster = has(text, "nvjet");
   t.cooperative_n = has(text, "coopB");
   t.pad_channels = has(text, "_optimized_");
   set_pass(out, pass_of(searched, op, t, trans));

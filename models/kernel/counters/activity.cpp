@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "models/kernel/counters/cost_model.h"
-#include "models/kernel/counters/cost_parts.h"
+#include "models/kernel/counters/cost_terms.h"
 
 namespace tandem {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "models/kernel/counters/cost_parts.h"
+#include "models/kernel/counters/cost_terms.h"
 #include "models/kernel/kinds.h"
 
 namespace tandem {

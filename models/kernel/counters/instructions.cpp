@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "models/kernel/classify/classify.h"
-#include "models/kernel/counters/cost_parts.h"
+#include "models/kernel/counters/cost_terms.h"
 #include "models/kernel/kinds.h"
 #include "models/kernel/work/work.h"
 

@@ -1,7 +1,7 @@
 // Bytes a kernel moves through L1, L2, DRAM and shared memory.
 #include <algorithm>
 
-#include "models/kernel/counters/cost_parts.h"
+#include "models/kernel/counters/cost_terms.h"
 
 namespace tandem {
 namespace {

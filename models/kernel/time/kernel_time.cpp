@@ -2,6 +2,7 @@
 
 #include "models/kernel/classify/classify.h"
 #include "models/kernel/time/parts.h"
+#include "models/ops/op_table.h"
 
 namespace tandem {
 
@@ -64,7 +65,7 @@ double out_pixels(const KernelLaunch& launch, double images) {
 /// The layer behind a convolution kernel, from the operands of its operation; nothing if they are
 /// not recorded, or if the layer has groups.
 std::optional<ConvLayer> conv_layer(const KernelLaunch& launch, DataType type) {
-  const bool backward = launch.op.find("backward") != std::string_view::npos;
+  const bool backward = op_row(launch.op).backward;
   const std::size_t first = backward ? 1 : 0;
   if (launch.tensors.size() < first + 2 || launch.work.matrix.batch == 0) return {};
   const TensorShape& image = launch.tensors[first];

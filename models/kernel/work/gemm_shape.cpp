@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "models/kernel/work/gemm_shape_parts.h"
+#include "models/kernel/work/layer_products.h"
 
 namespace tandem {
 namespace {
@@ -85,7 +85,7 @@ void orient(const KernelTraits& t, const LaunchGeometry& geometry, MatrixProblem
   const std::int64_t tiles = tile_grid(t, p, geometry).tiles;
   const std::int64_t others = tile_grid(t, other, geometry).tiles;
   const bool misfit = !t.persistent && tiles > blocks && others <= blocks;
-  if (misfit || (t.nvjet && p.m == 1)) p = other;
+  if (misfit || (t.states_cluster && p.m == 1)) p = other;
 }
 
 // The integer at position i of an argument that may be one number for all dimensions.
@@ -123,7 +123,8 @@ TileGrid tile_grid(const KernelTraits& t, const MatrixProblem& p, const LaunchGe
   if (p.batch == 0 || t.tile_m == 0 || t.tile_n == 0) return out;
   std::int64_t rows = round_up(ceil_div(p.m, t.tile_m), t.cluster_m);
   std::int64_t columns = round_up(ceil_div(p.n, t.tile_n), t.cluster_n);
-  const bool raster = t.engine == Engine::gmma && t.cluster_m * t.cluster_n == 1 && !t.nvjet;
+  const bool raster =
+      t.engine == Engine::gmma && t.cluster_m * t.cluster_n == 1 && !t.states_cluster;
   if (raster) {
     std::int64_t& side = t.swapped ? columns : rows;
     side = round_up(side, geometry.grid[1]);

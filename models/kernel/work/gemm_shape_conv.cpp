@@ -3,7 +3,7 @@
 #include <array>
 #include <cmath>
 
-#include "models/kernel/work/gemm_shape_parts.h"
+#include "models/kernel/work/layer_products.h"
 
 namespace tandem {
 namespace {

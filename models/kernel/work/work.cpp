@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "models/kernel/work/work_parts.h"
+#include "models/kernel/work/operand_bytes.h"
 #include "models/ops/op_table.h"
 
 namespace tandem {

@@ -12,6 +12,11 @@ namespace tandem {
 /// estimate and `exact` is false.
 KernelWork kernel_work(const KernelClass& kernel, const OpContext& context);
 
+/// Parts of it: kernels that use the arguments of their operation as KindRow::use says, and those
+/// that compute element by element.
+KernelWork argument_work(const KernelClass& kernel, const OpContext& context);
+KernelWork elementwise_work(const KernelClass& kernel, const OpContext& context);
+
 /// Elements that one thread of an elementwise kernel handles.
 int elements_per_thread(const KernelClass& kernel);
 

@@ -3,7 +3,9 @@
 #include <cmath>
 #include <span>
 
-#include "models/kernel/work/work_parts.h"
+#include "models/kernel/work/operand_bytes.h"
+#include "models/kernel/work/work.h"
+#include "models/ops/op_table.h"
 
 namespace tandem {
 namespace {
@@ -54,7 +56,8 @@ KernelWork elementwise_work(const KernelClass& kernel, const OpContext& context)
   const auto& shapes = context.tensors.shapes;
   if (shapes.empty()) return work;
   const std::size_t inputs = kernel.traits.operands > 0 ? kernel.traits.operands - 1U : 1U;
-  const bool destination_first = has(context.op, "copy_") && shapes.size() > 1;
+  const bool destination_first =
+      op_row(context.op).kind == OpKind::cast && is_in_place(context.op) && shapes.size() > 1;
   const std::size_t first = destination_first ? 1 : 0;
   double elements = 0;
   for (std::size_t i = first; i < shapes.size() && i - first < std::max<std::size_t>(inputs, 1);
@@ -74,7 +77,7 @@ KernelWork elementwise_work(const KernelClass& kernel, const OpContext& context)
   work.elements = elements;
   work.write_bytes = elements * width;
   work.index_dims = merged_dims(shapes);
-  work.in_place = context.op.ends_with('_') && !destination_first;
+  work.in_place = is_in_place(context.op) && !destination_first;
   // A small kernel under a large operation: shapes of another kernel. Trust the geometry.
   work.exact = elements <= 1.01 * capacity && elements > 0;
   return work;

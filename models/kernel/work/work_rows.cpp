@@ -2,7 +2,8 @@
 #include <array>
 #include <cmath>
 
-#include "models/kernel/work/work_parts.h"
+#include "models/kernel/work/operand_bytes.h"
+#include "models/kernel/work/work.h"
 
 namespace tandem {
 namespace {

@@ -154,7 +154,7 @@ namespace {
 KernelScaling scaling_by_family(const BatchChange& c, const BatchKernel& k,
                                 const OpTensors& target) {
   if (k.op == nullptr || !k.op->has_shapes()) return affine_scaling(c, k);
-  if (k.op->name == "aten::embedding_dense_backward") return embedding_scaling(c, k, target);
+  if (k.op->row->output == OutputRule::table) return embedding_scaling(c, k, target);
   switch (k.kernel.family) {
     case KernelFamily::gemm:
     case KernelFamily::convolution: return matrix_scaling(c, k, target);
@@ -173,7 +173,7 @@ KernelScaling scaling_by_family(const BatchChange& c, const BatchKernel& k,
 KernelScaling scale_kernel(const BatchChange& c, const BatchKernel& k, const OpTensors& target) {
   if (is_constant(c, k)) return {};
   KernelScaling s = scaling_by_family(c, k, target);
-  s.recurrent = k.op != nullptr && k.op->name.find("rnn") != std::string_view::npos;
+  s.recurrent = k.op != nullptr && k.op->row->kind == OpKind::recurrent;
   return s;
 }
 

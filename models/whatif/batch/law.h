@@ -9,11 +9,11 @@
 
 #include "models/kernel/kinds.h"
 #include "models/kernel/residual.h"
-#include "models/kernel/time/attention.h"
-#include "models/kernel/time/cached_memory.h"
-#include "models/kernel/time/channel_norm.h"
-#include "models/kernel/time/column_sums.h"
-#include "models/kernel/time/product_growth.h"
+#include "models/kernel/time/laws/attention.h"
+#include "models/kernel/time/laws/cached_memory.h"
+#include "models/kernel/time/laws/channel_norm.h"
+#include "models/kernel/time/laws/column_sums.h"
+#include "models/kernel/time/laws/product_growth.h"
 #include "sim/core/provenance.h"
 
 namespace tandem {

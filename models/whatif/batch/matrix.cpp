@@ -64,15 +64,14 @@ std::optional<Product> product_of(const BatchKernel& kernel, const OpTensors& te
     if (conv->images <= 0 || conv->in_pixels <= 0) return std::nullopt;
     return conv_product(kernel.kernel, *conv);
   }
-  if (kernel.op->name.find("rnn") != std::string_view::npos)
-    return recurrent_product(kernel, tensors);
+  if (kernel.op->row->kind == OpKind::recurrent) return recurrent_product(kernel, tensors);
   const MatrixProblem m = matrix_problem(kernel.kernel, context);
   if (m.batch <= 0 || m.m <= 0 || m.n <= 0 || m.k <= 0) return std::nullopt;
   Product p;
   p.batch = static_cast<double>(m.batch);
   p.m = static_cast<double>(m.m), p.n = static_cast<double>(m.n), p.k = static_cast<double>(m.k);
   p.bytes = m.a_bytes + m.b_bytes + m.c_bytes;
-  p.fused = kernel.op->name == "aten::addmm";
+  p.fused = is_product_with_bias(*kernel.op->row);
   return p;
 }
 

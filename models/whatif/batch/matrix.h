@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "models/kernel/time/product_growth.h"
+#include "models/kernel/time/laws/product_growth.h"
 #include "models/whatif/batch/kernel.h"
 
 namespace tandem {

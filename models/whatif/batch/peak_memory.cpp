@@ -118,9 +118,9 @@ Optimizer find_optimizer(const Trace& trace, const BatchOps& ops) {
   const std::vector<bool> in_optimizer = ops_of_optimizer(trace);
   for (std::uint32_t row = 0; row < trace.ops.size(); ++row) {
     if (!in_optimizer[row]) continue;
-    const std::string_view name = ops.op(ops.number(row)).name;
-    momentum = momentum || name == "aten::_foreach_mul_" || name == "aten::mul_";
-    out.copies = out.copies || name == "aten::_foreach_sqrt";
+    const BatchOp& op = ops.op(ops.number(row));
+    momentum = momentum || (op.row->is(multiplies) && is_in_place(op.name));
+    out.copies = out.copies || (op.row->is(copies_all) && !is_in_place(op.name));
   }
   if (out.states == 0 && momentum) out.states = 1;
   return out;

@@ -99,11 +99,6 @@ bool find_sequence_first(const Trace& trace, const ParameterShapes& parameters,
   return second > first;
 }
 
-// x times the weights, without a bias.
-bool is_plain_product(const OpRow& row) {
-  return is_matrix_product(row) && row.arguments.at(ArgumentName::left) == 0;
-}
-
 // Whether a product of an autograd node is the gradient of the weights. A node of a layer with bias
 // (AddmmBackward) launches the gradient of the input first, one without (MmBackward: x times the
 // transposed weights) that of the weights.
@@ -112,11 +107,11 @@ bool is_weight_gradient(const Trace& trace, const OpNesting& nesting, std::uint3
   const std::uint32_t parent = nesting.parent[row];
   if (parent == no_row) return false;
   const std::string_view node = trace.strings.get(trace.ops.name[parent]);
-  if (node.find("Backward") == node.npos) return false;
+  if (!is_backward_node(node)) return false;
   const bool second = last_parent == parent;
   last_parent = parent;
   const OpRow* forward = forward_of_node(node);
-  return forward != nullptr && is_plain_product(*forward) ? !second : second;
+  return forward != nullptr && is_product_without_bias(*forward) ? !second : second;
 }
 
 }  // namespace
@@ -166,7 +161,7 @@ BatchOps::BatchOps(const Trace& trace, const OpNesting& nesting, std::int64_t ba
     if (const std::uint32_t parent = nesting.parent[row]; parent != no_row) {
       key.fixed_scope = ops_[self(self, parent)].fixed;
     }
-    if (is_plain_product(table.of(row))) {
+    if (is_product_without_bias(table.of(row))) {
       key.weight_gradient = is_weight_gradient(trace, nesting, row, product_parent);
     }
     const auto [it, fresh] = known.try_emplace(key, 0);
@@ -191,7 +186,7 @@ std::uint32_t BatchOps::add(const Key& key) {
     op.axis = growing_axes(*op.row, op.tensors, parameters_, base_batch_, sequence_first_,
                            key.weight_gradient);
   }
-  const bool idle = op.name.starts_with("aten::") && op.has_shapes() && !op.grows();
+  const bool idle = is_framework_op(op.name) && op.has_shapes() && !op.grows();
   op.fixed = (key.fixed_scope && !sparse) || idle;
   ops_.push_back(std::move(op));
   return static_cast<std::uint32_t>(ops_.size() - 1);

@@ -31,7 +31,7 @@ class ParameterShapes {
 /// A distinct operation: its operands and the dimension of each that grows with the batch.
 struct BatchOp {
   std::string_view name;
-  const OpRow* row = nullptr;  // what the table knows of it
+  const OpRow* row = nullptr;  // what the table knows of the name; never null in BatchOps
   OpTensors tensors;
   std::span<const Argument> arguments;
   std::vector<std::int8_t> axis;  // per tensor; -1: does not grow

@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
-#include "models/kernel/time/kernel_time.h"
 #include "models/step/launches.h"
+#include "models/step/slowdown.h"
 
 namespace tandem {
 
@@ -14,33 +15,9 @@ namespace {
 
 /// Nobody has measured energy over clock further down than this share of the highest clock.
 constexpr double least_measured_share = 0.75;
-
-/// The GPU while its SMs are held at `mhz`: below the clock of a long load on the tensor cores that
-/// load no longer lowers it. Memory has a clock of its own.
-GpuArch locked(GpuArch gpu, double mhz) {
-  gpu.boost_clock_mhz = mhz;
-  gpu.tensor_clock_mhz = std::min(gpu.tensor_clock_mhz, mhz);
-  gpu.base_clock_mhz = std::min(gpu.base_clock_mhz, mhz);
-  return gpu;
-}
-
-/// Time at the lower clock over time before, by the laws of time; 1 for what has none.
-struct Slowdown {
-  double ratio = 1;
-  double error = 0;  // of the ratio
-  bool known = false;
-};
-
-Slowdown slowdown(const KernelLaunch& launch, double bytes, const GpuArch& before,
-                  const GpuArch& after, const TimeConstants& constants) {
-  const TimedLaunch timed = timed_launch(launch, bytes);
-  const KernelTime was = kernel_time(timed, before, constants);
-  const KernelTime is = kernel_time(timed, after, constants);
-  if (was.confidence <= 0 || is.confidence <= 0 || was.time_us <= 0) return {};
-  const double ratio = std::max(1.0, is.time_us / was.time_us);
-  // A ratio errs where the law takes the wrong part of the time for one that follows the clock.
-  return {ratio, (ratio - 1) * (1 - std::min(was.confidence, is.confidence)), true};
-}
+/// Of the highest clock: the lowest that is taken for a GPU whose own is not known. (The one GPU
+/// that we could ask stops at 0.17.)
+constexpr double least_share = 0.1;
 
 struct ClockReport {
   double following_share = 0, unmodelled_share = 0;
@@ -48,36 +25,23 @@ struct ClockReport {
   double slowdown = 1;
 };
 
-/// Every kernel of the step lasts as its law says for the lower clock. Equal launches are timed
-/// once.
-ClockReport slow_down(const GpuArch& before, const GpuArch& after, const TimeConstants& constants,
-                      Step& step) {
+/// Every kernel of the step lasts as its law says for the lower clock.
+ClockReport follow_clock(const GpuArch& before, const GpuArch& after,
+                         const TimeConstants& constants, Step& step) {
   const TraceLaunches launches(step);
-  std::vector<Slowdown> known(launches.shapes());
-  std::vector<bool> done(launches.shapes(), false);
+  const std::vector<Slowdown> slower = slowdowns(step, launches, before, after, constants);
   ClockReport report;
   double was_us = 0, is_us = 0;
-  for (const DeviceWork& work : step.plan.works) {
-    const std::uint32_t row = work.source;
-    Duration& duration = step.trace.activities.duration[row];
-    const double us = to_us(duration);
+  for (std::size_t w = 0; w < slower.size(); ++w) {
+    const Slowdown& s = slower[w];
+    const double us = to_us(step.trace.activities.duration[step.plan.works[w].source]);
     was_us += us;
-    is_us += us;
-    if (step.trace.activities.kind[row] != ActivityKind::kernel) continue;
-    const std::uint32_t shape = launches.shape_of(row);
-    if (!done[shape]) {
-      const auto bytes = static_cast<double>(step.trace.activities.bytes[row]);
-      known[shape] = slowdown(launches.launch(row), bytes, before, after, constants);
-      done[shape] = true;
-    }
-    const Slowdown& s = known[shape];
+    is_us += us * s.ratio;
     report.unmodelled_share += s.known ? 0 : us;
     report.following_share += s.ratio > 1 ? us : 0;
     report.error += us * s.error;
-    is_us += us * (s.ratio - 1);
-    duration = scale(duration, s.ratio);
   }
-  retime_plan(step);
+  slow_down(step, slower);
   if (was_us <= 0) return report;
   report.following_share /= was_us;
   report.unmodelled_share /= was_us;
@@ -86,11 +50,20 @@ ClockReport slow_down(const GpuArch& before, const GpuArch& after, const TimeCon
   return report;
 }
 
+/// Errors: InputError for a clock that the GPU cannot be locked to.
 void check_range(const GpuArch& gpu, double mhz) {
-  if (mhz <= gpu.boost_clock_mhz) return;
-  throw InputError(
-      "command line", "--clock", fmt::format("{} MHz", mhz),
-      fmt::format("at most {} MHz, boost_clock_mhz of {}", gpu.boost_clock_mhz, gpu.name));
+  const bool known = gpu.min_clock_mhz > 0;
+  const double least = known ? gpu.min_clock_mhz : least_share * gpu.boost_clock_mhz;
+  const auto fail = [&](const std::string& expected) {
+    throw InputError("command line", "--clock", fmt::format("{} MHz", mhz), expected);
+  };
+  if (mhz < least) {
+    fail(fmt::format("at least {} MHz, {} of {}", least,
+                     known ? "min_clock_mhz" : "a tenth of boost_clock_mhz", gpu.name));
+  }
+  if (mhz > gpu.boost_clock_mhz) {
+    fail(fmt::format("at most {} MHz, boost_clock_mhz of {}", gpu.boost_clock_mhz, gpu.name));
+  }
 }
 
 std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
@@ -98,8 +71,8 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
   const GpuArch before = *out.gpu;
   check_range(before, mhz);
   if (mhz == before.boost_clock_mhz) return {};
-  out.gpu = locked(before, mhz);
-  const ClockReport r = slow_down(before, *out.gpu, in.time, out.step);
+  out.gpu = locked_at(before, mhz);
+  const ClockReport r = follow_clock(before, *out.gpu, in.time, out.step);
   out.changed = true;
   out.losses.add(
       "clock_below_measured", Severity::warning,

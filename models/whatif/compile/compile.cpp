@@ -28,7 +28,7 @@ double gradient_nodes_us(const Step& step, const HostModel& host) {
   const HostOps& ops = step.trace.ops;
   for (std::size_t i = 0; i < ops.size(); ++i) {
     const std::string_view name = text_of(step.trace, ops.name[i]);
-    if (name.starts_with("autograd::engine") && name.ends_with("AccumulateGrad")) {
+    if (has_engine_prefix(name) && op_row(without_engine_prefix(name)).is(stores_gradients)) {
       sum += to_us(ops.duration[i]);
     }
   }
@@ -175,7 +175,7 @@ class Fuser {
   }
 
   void pend(std::uint32_t work, const ExtraKernel& extra) {
-    const bool product = extra.op == "aten::bmm";
+    const bool product = op_row(extra.op).kind == OpKind::matmul;
     NewKernel k;
     k.kernel = product ? extra.kernel : numbered(extra.kernel, {});
     k.op = product ? extra.op : k.kernel.name;

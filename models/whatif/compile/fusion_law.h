@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "models/kernel/time/generated_code.h"
-#include "models/kernel/time/library_products.h"
+#include "models/kernel/time/laws/generated_code.h"
+#include "models/kernel/time/laws/library_products.h"
 #include "sim/core/provenance.h"
 
 namespace tandem {

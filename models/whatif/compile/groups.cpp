@@ -56,8 +56,7 @@ struct Planner {
   bool sparse(const FlowOp& op) const {
     const bool rows = op.kind == OpKind::gather || op.kind == OpKind::scatter;
     for (std::uint32_t r = op.op; rows && r != no_row; r = flow.nesting.parent[r]) {
-      const std::string_view name = text_of(step.trace, step.trace.ops.name[r]);
-      if (name.find("embedding_bag") != name.npos || name.find("sparse") != name.npos) return true;
+      if (op_row(text_of(step.trace, step.trace.ops.name[r])).is(sparse_rows)) return true;
     }
     return false;
   }

@@ -243,8 +243,8 @@ PredictedKernel generated_kernel(const KernelContext& context, GeneratedKind kin
   std::set<std::string> parts;
   for (const std::uint32_t i : group.ops) {
     const FlowOp& op = context.flow.ops[i];
-    std::string_view name = text_of(context.step.trace, context.step.trace.ops.name[op.op]);
-    if (name.starts_with("aten::")) name.remove_prefix(6);
+    std::string_view name =
+        without_framework(text_of(context.step.trace, context.step.trace.ops.name[op.op]));
     if (op.kind == OpKind::cast) name = "_to_copy";
     while (name.ends_with('_')) name.remove_suffix(1);
     parts.emplace(name);

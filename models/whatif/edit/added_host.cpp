@@ -1,19 +1,18 @@
 #include "models/whatif/edit/added_host.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 #include <vector>
+
+#include "models/ops/op_table.h"
 
 namespace tandem {
 namespace {
 
 bool only_copies(std::string_view name) {
-  static constexpr std::array<std::string_view, 6> names = {"aten::to",         "aten::_to_copy",
-                                                            "aten::copy_",      "aten::clone",
-                                                            "aten::contiguous", "ToCopyBackward0"};
-  const bool node = name.starts_with("autograd::engine") && name.ends_with("ToCopyBackward0");
-  return node || std::find(names.begin(), names.end(), name) != names.end();
+  const OpRow* row = find_op(name);
+  if (row == nullptr) row = forward_of_node(name);
+  return row != nullptr && (row->kind == OpKind::cast || row->is(converts));
 }
 
 }  // namespace

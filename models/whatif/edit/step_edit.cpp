@@ -3,91 +3,28 @@
 #include <algorithm>
 #include <utility>
 
+#include "models/whatif/edit/edited_rows.h"
 #include "models/whatif/edit/step_edges.h"
 
 namespace tandem {
 
-namespace {
-
-/// Rows that are added stand this close before and after their neighbour, in this order: far less
-/// than the profiler resolves, so that they nest in the operations around the neighbour.
-constexpr Duration slot{8};
-constexpr Duration op_span{6};
-constexpr Duration call_offset{2};
-constexpr Duration call_span{2};
-
-GeometryId intern(const LaunchGeometry& geometry, std::vector<LaunchGeometry>& known) {
-  const auto found = std::find(known.begin(), known.end(), geometry);
-  const auto at = static_cast<std::size_t>(found - known.begin());
-  if (found == known.end()) known.push_back(geometry);
-  return GeometryId(at);
-}
-
-template <class T>
-void keep_rows(Column<T>& column, const std::vector<bool>& keep) {
-  Column<T> kept;
-  kept.reserve(column.size());
-  for (std::size_t i = 0; i < column.size(); ++i) {
-    if (keep[i]) kept.push_back(column[i]);
-  }
-  column = std::move(kept);
-}
-
-void keep_calls(RuntimeCalls& calls, const std::vector<bool>& keep) {
-  keep_rows(calls.begin, keep);
-  keep_rows(calls.duration, keep);
-  keep_rows(calls.thread, keep);
-  keep_rows(calls.name, keep);
-  keep_rows(calls.api, keep);
-  keep_rows(calls.correlation, keep);
-  keep_rows(calls.external_id, keep);
-}
-
-void keep_activities(Activities& acts, const std::vector<bool>& keep) {
-  keep_rows(acts.begin, keep);
-  keep_rows(acts.duration, keep);
-  keep_rows(acts.kind, keep);
-  keep_rows(acts.stream, keep);
-  keep_rows(acts.name, keep);
-  keep_rows(acts.correlation, keep);
-  keep_rows(acts.external_id, keep);
-  keep_rows(acts.geometry, keep);
-  keep_rows(acts.bytes, keep);
-}
-
-/// New number of each kept row; no_row for the others.
-std::vector<std::uint32_t> renumbered(const std::vector<bool>& keep) {
-  std::vector<std::uint32_t> number(keep.size(), no_row);
-  std::uint32_t next = 0;
-  for (std::size_t i = 0; i < keep.size(); ++i) {
-    if (keep[i]) number[i] = next++;
-  }
-  return number;
-}
-
-}  // namespace
-
-/// Walks the items of the old plan and writes the new one; rows of the trace are appended on the
-/// way, the dropped ones removed at the end.
+/// Walks the items of the old plan and writes the new one.
 struct StepEdit::Builder {
   StepEdit& edit;
   const Plan& old;
   Trace& trace;
   Plan plan;
-  std::vector<bool> keep_call;
-  std::vector<bool> keep_activity;
+  EditedRows rows;
   std::vector<std::uint32_t> new_item;                  // per old item
   std::vector<std::uint32_t> new_work;                  // per old work; no_index: dropped
   std::vector<WorkOrigin> origins;                      // per new work
   std::vector<std::vector<std::size_t>> before, after;  // insertions per old work
-  std::int64_t next_correlation = 0;
 
   explicit Builder(StepEdit& e)
       : edit(e),
         old(e.step_.plan),
         trace(e.step_.trace),
-        keep_call(trace.calls.size(), true),
-        keep_activity(trace.activities.size(), true),
+        rows(e.step_),
         new_item(old.items.size(), no_index),
         new_work(old.works.size(), no_index),
         before(old.works.size()),
@@ -100,56 +37,6 @@ struct StepEdit::Builder {
       const Insertion& in = edit.insertions_[i];
       (in.after ? after : before)[in.work].push_back(i);
     }
-    for (const std::int64_t c : trace.activities.correlation.span()) {
-      next_correlation = std::max(next_correlation, c + 1);
-    }
-  }
-
-  /// Appends operation, call and activity of a new kernel, the `place`-th slot away from `work`.
-  std::uint32_t add_rows(const NewKernel& kernel, std::uint32_t work, std::int64_t place) {
-    const std::uint32_t neighbour = old.works[work].source;
-    const std::uint32_t call = edit.step_.links.call_of_activity[neighbour];
-    Activities& acts = trace.activities;
-    RuntimeCalls& calls = trace.calls;
-    TimePoint at = acts.begin[neighbour];
-    ThreadId thread = trace.threads.empty() ? ThreadId{} : ThreadId(0);
-    if (call != no_row) {
-      at = place < 0 ? calls.begin[call] : calls.begin[call] + calls.duration[call];
-      thread = calls.thread[call];
-    }
-    at += slot * place;
-    HostOps& ops = trace.ops;
-    ops.begin.push_back(at);
-    ops.duration.push_back(op_span);
-    ops.thread.push_back(thread);
-    ops.name.push_back(trace.strings.intern(kernel.op));
-    ops.external_id.push_back(-1);
-    ops.sequence.push_back(-1);
-    ops.forward_thread.push_back(0);
-    const bool recorded = kernel.operands.has_shapes;
-    ops.operands.push_back(recorded ? trace.operands.intern(kernel.operands) : OperandsId{});
-    calls.begin.push_back(at + call_offset);
-    calls.duration.push_back(call_span);
-    calls.thread.push_back(thread);
-    calls.name.push_back(trace.strings.intern("cudaLaunchKernel"));
-    calls.api.push_back(ApiKind::launch_kernel);
-    calls.correlation.push_back(next_correlation);
-    calls.external_id.push_back(-1);
-    keep_call.push_back(true);
-    const TimePoint end = acts.begin[neighbour] + acts.duration[neighbour];
-    acts.begin.push_back((place < 0 ? acts.begin[neighbour] : end) + slot * place);
-    acts.duration.push_back(from_us(kernel.duration_us));
-    acts.kind.push_back(ActivityKind::kernel);
-    acts.stream.push_back(acts.stream[neighbour]);
-    acts.name.push_back(trace.strings.intern(kernel.kernel.name));
-    edit.step_.kernels.push_back(acts.name[acts.size() - 1], kernel.kernel.kernel);
-    acts.correlation.push_back(next_correlation++);
-    acts.external_id.push_back(-1);
-    acts.geometry.push_back(intern(kernel.geometry, trace.geometries));
-    acts.bytes.push_back(0);
-    keep_activity.push_back(true);
-    edit.step_.traced_activity.push_back(no_row);
-    return static_cast<std::uint32_t>(acts.size() - 1);
   }
 
   void append_work(DeviceWork work, std::uint32_t source) {
@@ -167,7 +54,7 @@ struct StepEdit::Builder {
 
   void insert_work(const Insertion& in, std::int64_t place) {
     origins.push_back({in.work, !in.after});
-    append_work(old.works[in.work], add_rows(in.kernel, in.work, place));
+    append_work(old.works[in.work], rows.add(in.kernel, old.works[in.work].source, place));
   }
 
   void insert_item(const Insertion& in, std::int64_t place) {
@@ -209,54 +96,12 @@ struct StepEdit::Builder {
     plan.items[first].after = old.items[old.works[in.work].item].after;
   }
 
-  void drop_rows(std::uint32_t w) { keep_activity[old.works[w].source] = false; }
+  void drop_rows(std::uint32_t w) { rows.drop_activity(old.works[w].source); }
 
   /// A launch of one kernel: neighbours become launches of their own.
-  void copy_launch(const HostItem& item) {
-    const std::uint32_t w = item.first_work;
-    insert_items(before[w], false);
-    HostItem kept = item;
-    kept.first_work = static_cast<std::uint32_t>(plan.works.size());
-    if (edit.dropped_[w]) {
-      drop_rows(w);
-      if (kept.source != no_index) keep_call[kept.source] = false;
-      kept = HostItem{};  // the host time before the call stays
-      kept.gap = edit.gap_dropped_[w] ? Duration::zero() : item.gap;
-      kept.thread = item.thread;
-      kept.after = item.after;
-      kept.first_work = static_cast<std::uint32_t>(plan.works.size());
-    } else {
-      append_old_work(w);
-    }
-    plan.items.push_back(kept);
-  }
-
+  void copy_launch(const HostItem& item);
   /// Several kernels behind one call: new ones join them.
-  void copy_group(const HostItem& item) {
-    HostItem kept = item;
-    kept.first_work = static_cast<std::uint32_t>(plan.works.size());
-    for (std::uint32_t w = item.first_work; w < item.first_work + item.work_count; ++w) {
-      const auto n = static_cast<std::int64_t>(before[w].size());
-      for (std::int64_t k = 0; k < n; ++k) {
-        const Insertion& in = edit.insertions_[before[w][static_cast<std::size_t>(k)]];
-        if (!in.sync) insert_work(in, k - n);
-      }
-      if (edit.dropped_[w]) {
-        drop_rows(w);
-      } else {
-        append_old_work(w);
-      }
-      std::int64_t place = 1;
-      for (const std::size_t i : after[w]) {
-        if (!edit.insertions_[i].sync) insert_work(edit.insertions_[i], place++);
-      }
-    }
-    kept.work_count = static_cast<std::uint32_t>(plan.works.size()) - kept.first_work;
-    for (std::uint32_t k = 0; k < kept.work_count && item.kind == ItemKind::graph_launch; ++k) {
-      plan.works[kept.first_work + k].takes_slot = k + 1 == kept.work_count;
-    }
-    plan.items.push_back(kept);
-  }
+  void copy_group(const HostItem& item);
 
   void copy_items() {
     for (std::uint32_t i = 0; i < old.items.size(); ++i) {
@@ -282,24 +127,52 @@ struct StepEdit::Builder {
     }
     move_edges(old, new_work, origins, plan);
   }
-
-  void remove_rows() {
-    const auto call = renumbered(keep_call);
-    const auto activity = renumbered(keep_activity);
-    keep_calls(trace.calls, keep_call);
-    keep_activities(trace.activities, keep_activity);
-    std::vector<std::uint32_t> traced;
-    for (std::size_t i = 0; i < keep_activity.size(); ++i) {
-      if (keep_activity[i]) traced.push_back(edit.step_.traced_activity[i]);
-    }
-    edit.step_.traced_activity = std::move(traced);
-    edit.step_.kernels.keep(keep_activity);
-    for (HostItem& item : plan.items) {
-      if (item.source != no_index) item.source = call[item.source];
-    }
-    for (DeviceWork& work : plan.works) work.source = activity[work.source];
-  }
 };
+
+void StepEdit::Builder::copy_launch(const HostItem& item) {
+  const std::uint32_t w = item.first_work;
+  insert_items(before[w], false);
+  HostItem kept = item;
+  kept.first_work = static_cast<std::uint32_t>(plan.works.size());
+  if (edit.dropped_[w]) {
+    drop_rows(w);
+    if (kept.source != no_index) rows.drop_call(kept.source);
+    kept = HostItem{};  // the host time before the call stays
+    kept.gap = edit.gap_dropped_[w] ? Duration::zero() : item.gap;
+    kept.thread = item.thread;
+    kept.after = item.after;
+    kept.first_work = static_cast<std::uint32_t>(plan.works.size());
+  } else {
+    append_old_work(w);
+  }
+  plan.items.push_back(kept);
+}
+
+void StepEdit::Builder::copy_group(const HostItem& item) {
+  HostItem kept = item;
+  kept.first_work = static_cast<std::uint32_t>(plan.works.size());
+  for (std::uint32_t w = item.first_work; w < item.first_work + item.work_count; ++w) {
+    const auto n = static_cast<std::int64_t>(before[w].size());
+    for (std::int64_t k = 0; k < n; ++k) {
+      const Insertion& in = edit.insertions_[before[w][static_cast<std::size_t>(k)]];
+      if (!in.sync) insert_work(in, k - n);
+    }
+    if (edit.dropped_[w]) {
+      drop_rows(w);
+    } else {
+      append_old_work(w);
+    }
+    std::int64_t place = 1;
+    for (const std::size_t i : after[w]) {
+      if (!edit.insertions_[i].sync) insert_work(edit.insertions_[i], place++);
+    }
+  }
+  kept.work_count = static_cast<std::uint32_t>(plan.works.size()) - kept.first_work;
+  for (std::uint32_t k = 0; k < kept.work_count && item.kind == ItemKind::graph_launch; ++k) {
+    plan.works[kept.first_work + k].takes_slot = k + 1 == kept.work_count;
+  }
+  plan.items.push_back(kept);
+}
 
 StepEdit::StepEdit(Step step, double launch_call_us)
     : step_(std::move(step)),
@@ -355,7 +228,7 @@ Step StepEdit::finish() && {
   Builder build(*this);
   build.copy_items();
   build.renumber();
-  build.remove_rows();
+  build.rows.finish(build.plan);
   step_.plan = std::move(build.plan);
   step_.links = link_trace(step_.trace);
   return std::move(step_);

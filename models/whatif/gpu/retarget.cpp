@@ -8,6 +8,7 @@
 
 #include "models/kernel/kinds.h"
 #include "models/kernel/time/kernel_time.h"
+#include "models/ops/op_table.h"
 #include "models/step/launches.h"
 #include "models/whatif/edit/step_edit.h"
 
@@ -58,8 +59,8 @@ DataType type_on(const GpuArch& from, const GpuArch& to, const KernelLaunch& lau
   if (type == DataType::tf32 && !on_tensor_cores(to, type)) return DataType::fp32;
   const bool could_not = !on_tensor_cores(from, DataType::tf32);
   const bool can = on_tensor_cores(to, DataType::tf32);
-  const bool convolution = launch.family == KernelFamily::convolution ||
-                           launch.op.find("conv") != std::string_view::npos;
+  const bool convolution =
+      launch.family == KernelFamily::convolution || is_convolution(op_row(launch.op));
   if (type == DataType::fp32 && convolution && serves_product(launch) && could_not && can) {
     return DataType::tf32;
   }
@@ -234,8 +235,7 @@ class Retarget {
 
   /// FP32 convolutions outside the tensor cores read the framework's own layout.
   bool drops_transform(const KernelLaunch& launch) const {
-    return launch.family == KernelFamily::layout &&
-           launch.op.find("conv") != std::string_view::npos &&
+    return launch.family == KernelFamily::layout && is_convolution(op_row(launch.op)) &&
            on_tensor_cores(*o_.from, DataType::tf32) && !on_tensor_cores(*o_.to, DataType::tf32) &&
            launch.traits.data == DataType::fp32;
   }
@@ -307,7 +307,7 @@ void add_transforms(std::uint32_t work, const KernelLaunch& launch, const Retarg
     before ? edit.insert_before(work, k) : edit.insert_after(work, k);
     ++report.added;
   };
-  const std::size_t image = launch.op.find("backward") != std::string_view::npos ? 1 : 0;
+  const std::size_t image = op_row(launch.op).backward ? 1 : 0;
   const TensorShape& input = launch.tensors[image];
   const TensorShape& weight = launch.tensors[image + 1];
   if (input.rank != 4 || weight.rank != 4) return;

@@ -10,7 +10,7 @@ namespace tandem {
 namespace {
 
 bool is_user_code(std::string_view around) {
-  return !around.starts_with("aten::") && around.find("ackward") == around.npos;
+  return !is_framework_op(around) && !is_backward_node(around);
 }
 
 /// `to(tensor, dtype, non_blocking, copy, memory_format)`; the one with a device has 8 arguments.

@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "models/kernel/time/attention.h"
-#include "models/kernel/time/channel_norm.h"
-#include "models/kernel/time/library_products.h"
+#include "models/kernel/time/laws/attention.h"
+#include "models/kernel/time/laws/channel_norm.h"
+#include "models/kernel/time/laws/library_products.h"
+#include "models/kernel/time/laws/type_ratios.h"
 #include "models/kernel/time/rates.h"
-#include "models/kernel/time/type_ratios.h"
 #include "sim/core/provenance.h"
 
 namespace tandem {

@@ -120,7 +120,7 @@ Step with_precision(Step step, Precision to, const GpuArch& gpu, const Precision
   require_precision(gpu, to);
   const RetimeContext context{gpu, law, time, names};
   const TypeChange change = type_change(step.trace, flow, r.from, to);
-  const auto scaler = gradient_scaler(step, flow);
+  const auto scaler = gradient_scaler(flow);
   if (to != Precision::amp) forget_scaler_wait(flow, scaler, step);
   const double gradients = gradient_elements(flow);
   const double before_us = gpu_us(step);

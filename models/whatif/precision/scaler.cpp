@@ -9,11 +9,6 @@
 namespace tandem {
 namespace {
 
-std::string_view op_name(const Step& step, const FlowOp& op) {
-  const StringId id = step.trace.ops.name[op.op];
-  return id.valid() ? step.trace.strings.get(id) : std::string_view{};
-}
-
 struct Backward {
   std::uint32_t first = no_row, last = no_row;
 };
@@ -134,26 +129,25 @@ void add_gradient_scaler(const RetimeContext& c, const Dataflow& flow, const Add
   edit.insert_after(flow.works.back(), tiny(LibraryUse::scale_update, "aten::_amp_update_scale_"));
 }
 
-std::vector<std::uint32_t> gradient_scaler(const Step& step, const Dataflow& flow) {
+std::vector<std::uint32_t> gradient_scaler(const Dataflow& flow) {
   std::vector<std::uint32_t> ops;
   const Backward range = backward_range(flow);
   std::uint32_t last_check = no_row;
   for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
-    if (op_name(step, flow.ops[i]).find("_amp_foreach") != std::string_view::npos) last_check = i;
+    if (flow.ops[i].row->is(checks_gradients)) last_check = i;
   }
   if (last_check == no_row) return ops;
   bool fetched = false;  // the verdict
   for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
     const FlowOp& op = flow.ops[i];
-    const std::string_view name = op_name(step, op);
     const bool scalar = largest(flow, op) <= 1;
-    const bool scales_loss = range.first != no_row && i + 3 > range.first && i < range.first &&
-                             name == "aten::mul" && scalar;
+    const bool scales = range.first != no_row && i + 3 > range.first && i < range.first &&
+                        op.row->is(multiplies) && scalar;
     const bool prepares =
         op.phase != FlowPhase::backward && i > range.last && i < last_check && scalar;
     const bool fetches = !fetched && i > last_check && op.row->is(waits);
     fetched |= fetches;
-    if (name.find("_amp_") != name.npos || scales_loss || prepares || fetches) ops.push_back(i);
+    if (op.row->is(scales_loss) || scales || prepares || fetches) ops.push_back(i);
   }
   return ops;
 }

@@ -18,7 +18,7 @@ void add_gradient_scaler(const RetimeContext& context, const Dataflow& flow, con
                          const HostModel& host, double gradients, StepEdit& edit);
 
 /// Operations of the scaler in a step that has one; ascending.
-std::vector<std::uint32_t> gradient_scaler(const Step& step, const Dataflow& flow);
+std::vector<std::uint32_t> gradient_scaler(const Dataflow& flow);
 /// Takes those operations and the host's wait for them away.
 void remove_gradient_scaler(const Dataflow& flow, const std::vector<std::uint32_t>& ops,
                             StepEdit& edit);

@@ -73,15 +73,134 @@ std::uint8_t activation_argument(const FlowOp& op, std::size_t inputs) {
   return op.kind == K::matmul && inputs >= 3 ? 1 : 0;
 }
 
+std::string_view op_name(const Trace& trace, const FlowOp& op) {
+  const StringId id = trace.ops.name[op.op];
+  return id.valid() ? trace.strings.get(id) : std::string_view{};
+}
+
+/// What a layer does inside runs in the type that autocast gives to the layer.
+CastPolicy policy_of(const Trace& trace, const Dataflow& flow, const FlowOp& op) {
+  for (std::uint32_t r = op.op; r != no_row; r = flow.nesting.parent[r]) {
+    const StringId id = trace.ops.name[r];
+    const std::string_view name = id.valid() ? trace.strings.get(id) : std::string_view{};
+    if (cast_policy(name) == CastPolicy::lower) return CastPolicy::lower;
+  }
+  return cast_policy(op_name(trace, op));
+}
+
+/// Products that follow each other directly read one tensor (queries, keys, values) rather than
+/// each other's results.
+std::uint32_t shared_input(const Dataflow& flow, std::uint32_t tensor) {
+  for (std::uint32_t t = tensor; flow.tensors[t].producer != no_row;) {
+    const FlowOp& maker = flow.ops[flow.tensors[t].producer];
+    const auto inputs = flow.inputs_of(maker);
+    const bool layer =
+        maker.kind == K::matmul && maker.phase == FlowPhase::forward && !maker.row->is(batched);
+    if (!layer) return t;
+    const std::size_t at = inputs.size() >= 3 ? 1 : 0;
+    const std::uint32_t read = inputs[at].tensor;
+    if (flow.tensors[read].elements != flow.tensors[t].elements) break;
+    t = read;
+  }
+  return tensor;
+}
+
+/// The types that tensors have by now, looked up by size where the trace does not tell which is
+/// read.
+class MadeTypes {
+ public:
+  MadeTypes(const Dataflow& flow, const TypeChange& change) : flow_(flow), change_(change) {}
+
+  /// Whether an earlier forward operation makes a 16-bit tensor of `elements`.
+  bool made_in_half(std::uint32_t i, std::int64_t elements) const {
+    for (std::uint32_t k = 0; k < i; ++k) {
+      if (flow_.ops[k].phase != FlowPhase::forward) continue;
+      for (const std::uint32_t t : flow_.outputs_of(flow_.ops[k])) {
+        if (flow_.tensors[t].elements == elements && is_half(change_.tensors[t])) return true;
+      }
+    }
+    return false;
+  }
+
+  /// Type of a tensor of `elements` that may be a part of one made shortly before, or be made of
+  /// it: splits and selections are views and leave no trace.
+  DataType nearby(std::uint32_t i, std::int64_t elements) const {
+    constexpr std::uint32_t look_back = 24;
+    constexpr std::int64_t parts = 4;
+    const FlowPhase phase = flow_.ops[i].phase;
+    for (std::uint32_t k = i; k-- > (i > look_back ? i - look_back : 0);) {
+      if (flow_.ops[k].phase != phase) continue;
+      for (const std::uint32_t t : flow_.outputs_of(flow_.ops[k])) {
+        const std::int64_t n = flow_.tensors[t].elements;
+        if (n <= 0 || !is_autocast_type(change_.tensors[t])) continue;
+        const std::int64_t large = std::max(n, elements), small = std::min(n, elements);
+        if (large % small == 0 && large / small <= parts) return change_.tensors[t];
+      }
+    }
+    return DataType::unknown;
+  }
+
+ private:
+  const Dataflow& flow_;
+  const TypeChange& change_;
+};
+
+/// Casts of gradients, and the types that gradients have behind them.
+class GradientCasts {
+ public:
+  GradientCasts(const Dataflow& flow, TypeChange& change)
+      : flow_(flow), backward_(flow), change_(change) {}
+
+  /// The gradient of a cast tensor is cast back.
+  void cast_back(const FlowOp& op, PlannedCast cast) {
+    cast.op = backward_.last_of(op.sequence);
+    if (cast.op == no_row) return;
+    change_.casts.push_back(cast);
+    gradients_[op.sequence].push_back({cast.elements, cast.to});
+  }
+
+  /// A sum of two types gives each operand a gradient of its own type.
+  void promoted_gradients(std::uint32_t i, const FlowOp& op) {
+    const std::uint32_t at = backward_.last_of(op.sequence);
+    if (at == no_row) return;
+    for (const FlowUse& use : flow_.inputs_of(op)) {
+      const FlowTensor& tensor = flow_.tensors[use.tensor];
+      const DataType type = change_.tensors[use.tensor];
+      if (!is_half(type) || tensor.producer == no_row || tensor.elements <= 1) continue;
+      change_.casts.push_back(
+          {at, true, tensor.elements, DataType::fp32, type, false, i, use.argument});
+    }
+  }
+
+  /// Outputs of a backward operation that were cast.
+  void retype_gradients(const FlowOp& op) {
+    const auto cast = gradients_.find(op.sequence);
+    if (cast == gradients_.end()) return;
+    for (const std::uint32_t t : flow_.outputs_of(op)) {
+      for (const auto& [elements, type] : cast->second) {
+        if (flow_.tensors[t].elements == elements) change_.tensors[t] = type;
+      }
+    }
+  }
+
+ private:
+  const Dataflow& flow_;
+  BackwardIndex backward_;
+  TypeChange& change_;
+  std::unordered_map<std::int64_t, std::vector<std::pair<std::int64_t, DataType>>> gradients_;
+};
+
+/// What autocast makes of the types of a step.
 class Autocast {
  public:
   Autocast(const Trace& trace, const Dataflow& flow, DataType half)
       : trace_(trace),
         flow_(flow),
         half_(half),
-        backward_(flow),
         idle_(idle_conversions(trace, flow.nesting)),
-        change_(unchanged(flow)) {}
+        change_(unchanged(flow)),
+        made_(flow, change_),
+        gradients_(flow, change_) {}
 
   TypeChange run() {
     for (std::uint32_t i = 0; i < flow_.ops.size(); ++i) {
@@ -107,21 +226,21 @@ class Autocast {
     resolve_parts(i, op);
     bool mixed = false;
     DataType type = promoted(flow_, op, change_.tensors, mixed);
-    const CastPolicy policy = change_.policies[i] = policy_of(op);
+    const CastPolicy policy = change_.policies[i] = policy_of(trace_, flow_, op);
     switch (policy) {
       case CastPolicy::lower: type = half_; break;
       case CastPolicy::full: type = DataType::fp32; break;
       case CastPolicy::promote: break;
     }
     if (type == DataType::unknown) type = change_.ops[i];
-    const bool in_place = is_in_place(op_name(op)) && op.input_count > 0;
+    const bool in_place = is_in_place(op_name(trace_, op)) && op.input_count > 0;
     if (policy == CastPolicy::promote && in_place && op.kind != K::cast) {
       const DataType own = change_.tensors[flow_.inputs_of(op)[0].tensor];
       if (is_autocast_type(own)) type = own;
     }
     if (policy == CastPolicy::promote) {
       change_.mixed[i] = mixed;
-      if (mixed) promoted_gradients(i, op);
+      if (mixed) gradients_.promoted_gradients(i, op);
     } else {
       cast_inputs(i, op, type);
     }
@@ -132,59 +251,15 @@ class Autocast {
   void align_list(std::uint32_t i, const FlowOp& op) {
     const AlignedList list = aligned_list(trace_, flow_, op, last_forward_, idle_);
     last_forward_ = trace_.ops.begin[op.op];
-    if (list.conversions == 0 || !made_in_half(i, list.elements)) return;
+    if (list.conversions == 0 || !made_.made_in_half(i, list.elements)) return;
     const FlowUse& use = flow_.inputs_of(op)[0];
     for (std::size_t k = 0; k < list.conversions; ++k) {
       change_.casts.push_back(
           {i, false, list.elements, DataType::fp32, half_, false, i, use.argument});
-      cast_gradient(op, {i, true, list.elements, half_, DataType::fp32, false, i, use.argument});
+      gradients_.cast_back(op,
+                           {i, true, list.elements, half_, DataType::fp32, false, i, use.argument});
     }
     joined_ = list.elements * static_cast<std::int64_t>(list.operands);
-  }
-
-  /// Whether an earlier forward operation makes a 16-bit tensor of `elements`.
-  bool made_in_half(std::uint32_t i, std::int64_t elements) const {
-    for (std::uint32_t k = 0; k < i; ++k) {
-      if (flow_.ops[k].phase != FlowPhase::forward) continue;
-      for (const std::uint32_t t : flow_.outputs_of(flow_.ops[k])) {
-        if (flow_.tensors[t].elements == elements && is_half(change_.tensors[t])) return true;
-      }
-    }
-    return false;
-  }
-
-  std::string_view op_name(const FlowOp& op) const {
-    const StringId id = trace_.ops.name[op.op];
-    return id.valid() ? trace_.strings.get(id) : std::string_view{};
-  }
-
-  /// What a layer does inside runs in the type that autocast gives to the layer.
-  CastPolicy policy_of(const FlowOp& op) const {
-    for (std::uint32_t r = op.op; r != no_row; r = flow_.nesting.parent[r]) {
-      const StringId id = trace_.ops.name[r];
-      const std::string_view name = id.valid() ? trace_.strings.get(id) : std::string_view{};
-      if (!name.starts_with("aten::")) continue;
-      if (cast_policy(name) == CastPolicy::lower) return CastPolicy::lower;
-    }
-    return cast_policy(op_name(op));
-  }
-
-  /// Type of a tensor of `elements` that may be a part of one made shortly before, or be made of
-  /// it: splits and selections are views and leave no trace.
-  DataType nearby(std::uint32_t i, std::int64_t elements) const {
-    constexpr std::uint32_t look_back = 24;
-    constexpr std::int64_t parts = 4;
-    const FlowPhase phase = flow_.ops[i].phase;
-    for (std::uint32_t k = i; k-- > (i > look_back ? i - look_back : 0);) {
-      if (flow_.ops[k].phase != phase) continue;
-      for (const std::uint32_t t : flow_.outputs_of(flow_.ops[k])) {
-        const std::int64_t n = flow_.tensors[t].elements;
-        if (n <= 0 || !is_autocast_type(change_.tensors[t])) continue;
-        const std::int64_t large = std::max(n, elements), small = std::min(n, elements);
-        if (large % small == 0 && large / small <= parts) return change_.tensors[t];
-      }
-    }
-    return DataType::unknown;
   }
 
   /// Activations that no operation of the step makes.
@@ -200,7 +275,7 @@ class Autocast {
         continue;
       }
       if (!many && use.argument != activation_argument(op, inputs.size())) continue;
-      const DataType type = nearby(i, tensor.elements);
+      const DataType type = made_.nearby(i, tensor.elements);
       if (is_half(type)) change_.tensors[use.tensor] = type;
     }
   }
@@ -212,23 +287,6 @@ class Autocast {
     }
   }
 
-  /// Products that follow each other directly read one tensor (queries, keys, values) rather than
-  /// each other's results.
-  std::uint32_t shared_input(std::uint32_t tensor) const {
-    for (std::uint32_t t = tensor; flow_.tensors[t].producer != no_row;) {
-      const FlowOp& maker = flow_.ops[flow_.tensors[t].producer];
-      const auto inputs = flow_.inputs_of(maker);
-      const bool layer =
-          maker.kind == K::matmul && maker.phase == FlowPhase::forward && !maker.row->is(batched);
-      if (!layer) return t;
-      const std::size_t at = inputs.size() >= 3 ? 1 : 0;
-      const std::uint32_t read = inputs[at].tensor;
-      if (flow_.tensors[read].elements != flow_.tensors[t].elements) break;
-      t = read;
-    }
-    return tensor;
-  }
-
   void cast_inputs(std::uint32_t i, const FlowOp& op, DataType type) {
     // Queries, keys and values come from products, through views that leave no trace.
     if (op.kind == K::attention) return;
@@ -236,7 +294,7 @@ class Autocast {
     std::size_t floats = 0;
     for (const FlowUse& use : inputs) floats += is_autocast_type(change_.tensors[use.tensor]);
     for (const FlowUse& use : inputs) {
-      const std::uint32_t t = op.kind == K::matmul ? shared_input(use.tensor) : use.tensor;
+      const std::uint32_t t = op.kind == K::matmul ? shared_input(flow_, use.tensor) : use.tensor;
       const DataType from = change_.tensors[t];
       if (!is_autocast_type(from) || from == type) continue;
       const FlowTensor& tensor = flow_.tensors[t];
@@ -246,29 +304,9 @@ class Autocast {
       const bool parameter = tensor.producer == no_row && !activation;
       change_.casts.push_back({i, false, tensor.elements, from, type, parameter, i, use.argument});
       if (parameter || tensor.producer != no_row) {
-        cast_gradient(op, {i, true, tensor.elements, type, from, parameter, i, use.argument});
+        gradients_.cast_back(op,
+                             {i, true, tensor.elements, type, from, parameter, i, use.argument});
       }
-    }
-  }
-
-  /// The gradient of a cast tensor is cast back.
-  void cast_gradient(const FlowOp& op, PlannedCast cast) {
-    cast.op = backward_.last_of(op.sequence);
-    if (cast.op == no_row) return;
-    change_.casts.push_back(cast);
-    gradients_[op.sequence].push_back({cast.elements, cast.to});
-  }
-
-  /// A sum of two types gives each operand a gradient of its own type.
-  void promoted_gradients(std::uint32_t i, const FlowOp& op) {
-    const std::uint32_t at = backward_.last_of(op.sequence);
-    if (at == no_row) return;
-    for (const FlowUse& use : flow_.inputs_of(op)) {
-      const FlowTensor& tensor = flow_.tensors[use.tensor];
-      const DataType type = change_.tensors[use.tensor];
-      if (!is_half(type) || tensor.producer == no_row || tensor.elements <= 1) continue;
-      change_.casts.push_back(
-          {at, true, tensor.elements, DataType::fp32, type, false, i, use.argument});
     }
   }
 
@@ -283,34 +321,24 @@ class Autocast {
     DataType type =
         same_kind ? change_.ops[found->second] : promoted(flow_, op, change_.tensors, mixed);
     if (!same_kind && (op.kind == K::fill || op.kind == K::cast) && op.output_count > 0) {
-      const DataType near = nearby(i, flow_.tensors[flow_.outputs_of(op)[0]].elements);
+      const DataType near = made_.nearby(i, flow_.tensors[flow_.outputs_of(op)[0]].elements);
       if (near != DataType::unknown) type = near;
     }
     if (type == DataType::unknown) type = change_.ops[i];
     set_outputs(i, op, type);
-    retype_gradients(op);
-  }
-
-  void retype_gradients(const FlowOp& op) {
-    const auto cast = gradients_.find(op.sequence);
-    if (cast == gradients_.end()) return;
-    for (const std::uint32_t t : flow_.outputs_of(op)) {
-      for (const auto& [elements, type] : cast->second) {
-        if (flow_.tensors[t].elements == elements) change_.tensors[t] = type;
-      }
-    }
+    gradients_.retype_gradients(op);
   }
 
   const Trace& trace_;
   const Dataflow& flow_;
   DataType half_;
-  BackwardIndex backward_;
   std::vector<IdleConversion> idle_;
   std::int64_t joined_ = 0;   // elements of the latest list brought to 16 bits
   TimePoint last_forward_{};  // begin of the forward operation before
   TypeChange change_;
   std::unordered_map<std::int64_t, std::uint32_t> forward_of_;  // sequence -> last forward op
-  std::unordered_map<std::int64_t, std::vector<std::pair<std::int64_t, DataType>>> gradients_;
+  MadeTypes made_;
+  GradientCasts gradients_;
 };
 
 /// A copy that does nothing but change between FP32 and 16 bits.

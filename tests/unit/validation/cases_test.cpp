@@ -121,6 +121,21 @@ TEST(Cases, JitStandsForCompileInTheTracedMode) {
   EXPECT_EQ(c.what_ifs.get("compile"), "inductor");
 }
 
+// The compiler of the question's mode stayed behind under another mode of a set.
+TEST(Cases, AnotherModeInPlaceOfJitTakesItsCompilerAway) {
+  const auto of_set = [](const std::string& keys) {
+    const std::string question = with(std::string(good), R"("kind")", R"("mode": "jit", "kind")");
+    return load(with(question, R"("set": "s")", R"("set": "s", )" + keys))[0];
+  };
+  const Case graph = of_set(R"("mode": "cuda-graph")");
+  EXPECT_EQ(graph.mode, Mode::cuda_graph);
+  EXPECT_FALSE(graph.what_ifs.has("compile"));
+  EXPECT_FALSE(of_set(R"("mode": "as-traced")").what_ifs.has("compile"));
+  // What a set asks for itself stays, wherever it stands.
+  EXPECT_EQ(of_set(R"("compile": "xla", "mode": "cuda-graph")").what_ifs.get("compile"), "xla");
+  EXPECT_EQ(of_set(R"("compiler": "xla")").what_ifs.get("compile"), "xla");
+}
+
 TEST(Cases, OfTheRepositoryLoad) {
   EXPECT_GE(load_cases(source_path("validation/cases")).size(), 100u);
 }

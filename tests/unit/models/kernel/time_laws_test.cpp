@@ -4,13 +4,13 @@
 #include <cmath>
 
 #include "models/arch/gpu_config.h"
-#include "models/kernel/time/attention.h"
-#include "models/kernel/time/channel_norm.h"
-#include "models/kernel/time/column_sums.h"
-#include "models/kernel/time/generated_code.h"
-#include "models/kernel/time/library_products.h"
-#include "models/kernel/time/product_growth.h"
-#include "models/kernel/time/type_ratios.h"
+#include "models/kernel/time/laws/attention.h"
+#include "models/kernel/time/laws/channel_norm.h"
+#include "models/kernel/time/laws/column_sums.h"
+#include "models/kernel/time/laws/generated_code.h"
+#include "models/kernel/time/laws/library_products.h"
+#include "models/kernel/time/laws/product_growth.h"
+#include "models/kernel/time/laws/type_ratios.h"
 #include "tests/source_dir/source_dir.h"
 
 namespace tandem {

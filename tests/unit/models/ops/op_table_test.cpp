@@ -26,7 +26,8 @@ std::vector<ArgumentName> needs(OutputRule rule) {
     case OutputRule::pooling:
       return {ArgumentName::kernel, ArgumentName::stride, ArgumentName::padding};
     case OutputRule::adaptive_pooling: return {ArgumentName::kernel};
-    case OutputRule::reduction: return {ArgumentName::dims};
+    case OutputRule::reduction:
+    case OutputRule::truths: return {ArgumentName::dims};
     case OutputRule::rows:
     case OutputRule::elements: return {ArgumentName::index};
     case OutputRule::table: return {ArgumentName::rows};
@@ -90,6 +91,7 @@ TEST(OpTable, NoNameIsHiddenByAnother) {
     const std::string text(name.ends_with('*') ? name.substr(0, name.size() - 1) : name);
     EXPECT_EQ(find_op(text + (name.ends_with('*') ? "x" : "")), row) << name;
     for (const std::string_view beginning : beginnings) {
+      if (!name.ends_with('*')) break;  // a whole name goes before an ending
       EXPECT_FALSE(beginning != text && text.starts_with(beginning)) << name << " " << beginning;
     }
     EXPECT_FALSE(is_in_place(name) && seen.contains(name.substr(0, name.size() - 1))) << name;
@@ -99,7 +101,8 @@ TEST(OpTable, NoNameIsHiddenByAnother) {
 
 TEST(OpTable, FindsOverloadsAndFormsInPlace) {
   EXPECT_EQ(find_op("aten::add_.Tensor"), find_op("aten::add"));
-  EXPECT_EQ(find_op("aten::_foreach_mul_.Scalar")->kind, OpKind::optimizer);
+  EXPECT_EQ(find_op("aten::_foreach_mul_.Scalar"), find_op("aten::_foreach_mul"));
+  EXPECT_EQ(find_op("aten::_foreach_addcmul_.Scalar"), find_op("aten::_foreach_add_"));
   EXPECT_EQ(find_op("aten::copy_")->kind, OpKind::cast);
   EXPECT_TRUE(is_in_place("aten::add_.Tensor"));
   EXPECT_FALSE(is_in_place("aten::__or__"));
@@ -111,6 +114,45 @@ TEST(OpTable, SaysThatItDoesNotKnowAnOperation) {
   EXPECT_FALSE(is_known(row));
   EXPECT_EQ(row.kind, OpKind::other);  // and not pointwise, which a compiler would fuse
   EXPECT_TRUE(is_known(op_row("aten::relu")));
+}
+
+/// Names for which a predicate holds, of those that it could take for such.
+std::vector<std::string> those_of(const std::vector<std::string>& names, auto&& predicate) {
+  std::vector<std::string> out;
+  for (const std::string& name : names) {
+    if (predicate(name)) out.push_back(name);
+  }
+  return out;
+}
+
+TEST(OpTable, SaysWhatModelsAskOfFewOperations) {
+  using Names = std::vector<std::string>;
+  const auto flagged = [](OpFlag flag) {
+    return [flag](std::string_view name) { return op_row(name).is(flag); };
+  };
+  const Names optimizer = {"aten::_foreach_mul_", "aten::_foreach_sqrt", "aten::mul_",
+                           "aten::_foreach_add_"};
+  EXPECT_EQ(those_of(optimizer, flagged(multiplies)), (Names{"aten::_foreach_mul_", "aten::mul_"}));
+  EXPECT_EQ(those_of(optimizer, flagged(copies_all)), (Names{"aten::_foreach_sqrt"}));
+  const Names scaler = {"aten::_amp_foreach_non_finite_check_and_unscale_",
+                        "aten::_amp_update_scale_", "aten::mul"};
+  EXPECT_EQ(those_of(scaler, flagged(scales_loss)), (Names{scaler[0], scaler[1]}));
+  EXPECT_EQ(those_of(scaler, flagged(checks_gradients)), (Names{scaler[0]}));
+  const Names rows = {"aten::_embedding_bag", "aten::embedding_sparse_backward",
+                      "aten::embedding_backward", "aten::embedding"};
+  EXPECT_EQ(those_of(rows, flagged(sparse_rows)), (Names{rows[0], rows[1]}));
+  const Names products = {"aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::linear"};
+  const auto with_bias = [](std::string_view name) { return is_product_with_bias(op_row(name)); };
+  EXPECT_EQ(those_of(products, with_bias), (Names{"aten::addmm"}));
+}
+
+TEST(OpTable, TellsOperationsOfTheFrameworkFromNodesAndRangesOfTheUser) {
+  EXPECT_TRUE(is_framework_op("aten::an_operation_of_tomorrow"));
+  EXPECT_FALSE(is_framework_op("my_range"));
+  EXPECT_EQ(without_framework("aten::add"), "add");
+  EXPECT_EQ(without_framework("my_range"), "my_range");
+  EXPECT_TRUE(is_backward_node("autograd::engine::evaluate_function: MyFunctionBackward"));
+  EXPECT_FALSE(is_backward_node("aten::convolution_backward"));
 }
 
 TEST(OpTable, FindsTheForwardOperationOfANode) {
@@ -174,6 +216,36 @@ TEST(OutputShapes, FollowTheRowOfTheOperation) {
   EXPECT_EQ(dims_of(outputs("aten::max_pool2d", "[[2,8,56,56],[],[],[]]", R"(["float","","",""])",
                             R"(["","[3, 3]","[2, 2]","[1, 1]"])")[0]),
             (Dims{2, 8, 28, 28}));
+}
+
+// prod, min, all and any were taken for pointwise operations.
+TEST(OutputShapes, ReductionsLeaveOneElementOrThoseOfTheOtherDimensions) {
+  for (const char* name : {"aten::prod", "aten::min", "aten::max", "aten::all", "aten::any"}) {
+    EXPECT_EQ(op_row(name).kind, OpKind::reduction) << name;
+    const auto all = outputs(name, "[[8,16]]", R"(["float"])", R"([""])")[0];
+    EXPECT_EQ(dims_of(all), (Dims{})) << name;
+    const auto columns =
+        outputs(name, "[[8,16],[],[]]", R"(["float","",""])", R"(["","0","False"])")[0];
+    EXPECT_EQ(dims_of(columns), (Dims{16})) << name;
+  }
+  EXPECT_EQ(outputs("aten::all", "[[8]]", R"(["float"])", R"([""])")[0].shape.type,
+            DataType::boolean);
+}
+
+TEST(OutputShapes, MaximaOfTwoTensorsAreElementByElement) {
+  EXPECT_EQ(op_row("aten::maximum").kind, OpKind::pointwise);
+  EXPECT_EQ(op_row("aten::minimum").kind, OpKind::pointwise);
+  constexpr auto two = R"(["float","float"])";
+  EXPECT_EQ(dims_of(outputs("aten::max", "[[8,16],[16]]", two, R"(["",""])")[0]), (Dims{8, 16}));
+}
+
+// hardtanh compares, as relu does; its row said that arithmetic bounds it.
+TEST(OpTable, OnlyArithmeticIsArithmetic) {
+  for (const char* name :
+       {"aten::relu", "aten::hardtanh", "aten::threshold_backward", "aten::hardtanh_backward"}) {
+    EXPECT_FALSE(op_row(name).is(arithmetic)) << name;
+  }
+  EXPECT_TRUE(op_row("aten::gelu_backward").is(arithmetic));
 }
 
 TEST(OutputShapes, AFusedConvolutionHasItsStrideBehindTheBias) {

@@ -115,6 +115,27 @@ TEST(PrecisionTypes, AutocastCastsWhatProductsReadAndSoftmax) {
   EXPECT_EQ(c.casts.size(), 8U);
 }
 
+TEST(PrecisionTypes, AutocastLeavesFp64Alone) {
+  test::FlowMaker m;
+  constexpr const char* two_doubles = R"(["double","double"])";
+  m.sequence = 1;
+  m.op("aten::mm", "[[64,256],[256,256]]", two_doubles);
+  m.sequence = 2;
+  m.op("aten::_softmax", "[[64,256],[],[]]", R"(["double","Scalar","Scalar"])");
+  m.thread = 1;
+  m.sequence = 1;
+  m.op("autograd::engine::evaluate_function: MmBackward0>MmBackward0>aten::mm",
+       "[[256,64],[64,256]]", two_doubles);
+  const Step step = m.step();
+  const Dataflow flow = dataflow(step);
+  for (const DataType half : {DataType::fp16, DataType::bf16}) {
+    const TypeChange c = autocast(step.trace, flow, half);
+    EXPECT_EQ(c.tensors, std::vector(flow.tensors.size(), DataType::fp64));
+    EXPECT_EQ(c.ops, std::vector(3, DataType::unknown));
+    EXPECT_TRUE(c.casts.empty());
+  }
+}
+
 TEST(PrecisionTypes, PoliciesFollowTheFrameworksLists) {
   EXPECT_EQ(cast_policy("aten::mm"), CastPolicy::lower);
   EXPECT_EQ(cast_policy("aten::_softmax"), CastPolicy::full);

@@ -12,6 +12,7 @@ namespace {
 TEST(WhatifBatchCell, ACellReadsWhatItsCountersSay) {
   BatchOp op;
   op.name = "aten::_cudnn_rnn";
+  op.row = &op_row(op.name);
   op.tensors = test::parse_tensors("[[50,64,256]]", R"(["float"])", "");
   op.axis = {1};
   BatchKernel k;

@@ -16,6 +16,7 @@ BatchOp lstm(std::int64_t batch, bool backward) {
   const std::string b = std::to_string(batch);
   BatchOp op;
   op.name = backward ? "aten::_cudnn_rnn_backward" : "aten::_cudnn_rnn";
+  op.row = &op_row(op.name);
   op.tensors = test::parse_tensors("[[64," + b + ",1024],[4096,1024],[],[],[2," + b + ",1024]]");
   op.axis.assign(op.tensors.shapes.size(), -1);
   op.axis[0] = 1;

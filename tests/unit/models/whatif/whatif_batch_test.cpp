@@ -185,7 +185,7 @@ TEST(WhatifBatch, RecurrentLayersWidenTheError) {
     o.configs = source_path("configs");
     o.trace_path = source_path("validation/captures/") + name + ".json.zst";
     o.what_ifs.set("batch", batch);
-    return find_report(replay(o).result.what_ifs, "batch")->expected_error;
+    return find_report(replay(o).prediction.result.what_ifs, "batch")->expected_error;
   };
   EXPECT_GT(error_of("h200_2026-11-21_tf32_holdout/traces/gru-train-fp32-eager-b32", 128), 0.05);
   EXPECT_LT(error_of("h200_2026-11-20_fit/traces/resnet50-train-fp32-eager-b32", 128), 0.03);

@@ -20,7 +20,7 @@ ReplayOptions options() {
 double predicted_us(const std::string& path, const ReplayOptions& o) {
   ReplayOptions with_path = o;
   with_path.trace_path = path;
-  return replay(with_path).result.step.time_us;
+  return replay(with_path).prediction.result.step.time_us;
 }
 
 TEST(CalibrateHost, FindsNothingToChangeWhereThePredictionIsTheMeasurement) {

@@ -42,7 +42,7 @@ std::string error_of(const TraceMaker& m, const ReplayOptions& o) {
 }
 
 TEST(Replay, SummarizesTheTrace) {
-  const Result r = replay(two_steps().trace, options()).result;
+  const Result r = replay(two_steps().trace, options()).prediction.result;
   EXPECT_EQ(r.trace.gpu, "NVIDIA H200");
   EXPECT_EQ(r.trace.batch, 8);
   EXPECT_EQ(r.trace.steps, 2);
@@ -57,7 +57,7 @@ TEST(Replay, SummarizesTheTrace) {
 }
 
 TEST(Replay, ReproducesEveryTracedStep) {
-  const Result r = replay(two_steps().trace, options()).result;
+  const Result r = replay(two_steps().trace, options()).prediction.result;
   ASSERT_EQ(r.fidelity.size(), 2u);
   for (const StepFidelity& step : r.fidelity) {
     EXPECT_DOUBLE_EQ(step.traced_us, 100);
@@ -68,7 +68,7 @@ TEST(Replay, ReproducesEveryTracedStep) {
 TEST(Replay, KeepsTheProfilersStepWhenAskedTo) {
   ReplayOptions o = options();
   o.profiler = Profiler::keep;
-  const Result r = replay(two_steps().trace, o).result;
+  const Result r = replay(two_steps().trace, o).prediction.result;
   EXPECT_NEAR(r.step.time_us, 100, 1e-6);
   EXPECT_NEAR(r.step.throughput_per_s, 8 / 100e-6, 1e-3);
   EXPECT_EQ(r.step.kernels, 2);
@@ -79,7 +79,7 @@ TEST(Replay, KeepsTheProfilersStepWhenAskedTo) {
 
 TEST(Replay, RemovesTheProfilersCostByTheHostModel) {
   const HostModel host = load_host_model(options().configs + "/hosts/default.json");
-  const Result r = replay(two_steps().trace, options()).result;
+  const Result r = replay(two_steps().trace, options()).prediction.result;
   // Gaps of 10, 15 and 65 in both steps, scaled; two launch calls.
   EXPECT_NEAR(r.step.time_us, 90 * host.gap_scale_aligned + 2 * host.launch_call_us, 1e-5);
 }
@@ -87,29 +87,29 @@ TEST(Replay, RemovesTheProfilersCostByTheHostModel) {
 TEST(Replay, CountsSamplesAsStepsWhereTheBatchIsUnknown) {
   TraceMaker m = two_steps();
   for (OperandsId& operands : m.trace.ops.operands) operands = {};
-  const Result r = replay(m.trace, options()).result;
+  const Result r = replay(m.trace, options()).prediction.result;
   EXPECT_FALSE(r.trace.batch.has_value());
   EXPECT_NEAR(r.step.throughput_per_s, 1e6 / r.step.time_us, 1e-6);
 }
 
 TEST(Replay, ModesChangeTheStepNotTheFidelity) {
   ReplayOptions o = options();
-  const Result traced = replay(two_steps().trace, o).result;
+  const Result traced = replay(two_steps().trace, o).prediction.result;
   o.mode.mode = Mode::cuda_graph;
-  const Result graph = replay(two_steps().trace, o).result;
+  const Result graph = replay(two_steps().trace, o).prediction.result;
   EXPECT_EQ(graph.fidelity[0].simulated_us, traced.fidelity[0].simulated_us);
   EXPECT_LT(graph.step.time_us, traced.step.time_us);
   EXPECT_DOUBLE_EQ(graph.graph_captured_us, 30);
   EXPECT_EQ(graph.step.launches, 1);
   EXPECT_EQ(graph.step.kernels, 2);
   o.mode.mode = Mode::eager_sync;
-  EXPECT_GT(replay(two_steps().trace, o).result.step.time_us, traced.step.time_us);
+  EXPECT_GT(replay(two_steps().trace, o).prediction.result.step.time_us, traced.step.time_us);
 }
 
 TEST(Replay, AcceptsTheTracedGpuByName) {
   ReplayOptions o = options();
   o.what_ifs.set("gpu", "h200_sxm");
-  EXPECT_EQ(replay(two_steps().trace, o).result.scenario.gpu, "h200_sxm");
+  EXPECT_EQ(replay(two_steps().trace, o).prediction.result.scenario.gpu, "h200_sxm");
 }
 
 TEST(Replay, RejectsAnUnknownGpuAndNamesTheKnown) {
@@ -122,9 +122,9 @@ TEST(Replay, RejectsAnUnknownGpuAndNamesTheKnown) {
 
 TEST(Replay, RetimesKernelsForAnotherGpu) {
   ReplayOptions o = options();
-  const double traced = replay(two_steps().trace, o).result.step.gpu_kernel_us;
+  const double traced = replay(two_steps().trace, o).prediction.result.step.gpu_kernel_us;
   o.what_ifs.set("gpu", "v100_sxm2_16gb");
-  const Result r = replay(two_steps().trace, o).result;
+  const Result r = replay(two_steps().trace, o).prediction.result;
   EXPECT_EQ(r.scenario.gpu, "v100_sxm2_16gb");
   EXPECT_GT(r.step.gpu_kernel_us, traced);
 }
@@ -145,23 +145,23 @@ TEST(Replay, SeveralStreamsOfAGpuWithoutConfig) {
     m.kernel(begin + 17, 30, 10 + k, static_cast<std::size_t>(k));
   }
   m.trace.devices.clear();
-  const Replay r = replay(m.trace, options());
-  EXPECT_EQ(r.result.losses.count("unknown_device"), 1);
-  EXPECT_GT(r.result.step.time_us, 0);
+  const Result r = replay(m.trace, options()).prediction.result;
+  EXPECT_EQ(r.losses.count("unknown_device"), 1);
+  EXPECT_GT(r.step.time_us, 0);
 }
 
 TEST(Replay, WarnsOfAGpuWithoutConfig) {
   TraceMaker m = two_steps();
   m.trace.devices[0].name = "Imaginary 9000";
-  EXPECT_EQ(replay(m.trace, options()).result.losses.count("unknown_device"), 1);
+  EXPECT_EQ(replay(m.trace, options()).prediction.result.losses.count("unknown_device"), 1);
   m.trace.devices.clear();
-  EXPECT_EQ(replay(m.trace, options()).result.losses.count("unknown_device"), 1);
+  EXPECT_EQ(replay(m.trace, options()).prediction.result.losses.count("unknown_device"), 1);
 }
 
 TEST(Replay, TakesATraceWithoutStepsAsOne) {
   TraceMaker m = two_steps();
   m.trace.annotations = {};
-  const Result r = replay(m.trace, options()).result;
+  const Result r = replay(m.trace, options()).prediction.result;
   EXPECT_EQ(r.losses.count("no_steps"), 1);
   EXPECT_EQ(r.trace.steps, 1);
   EXPECT_EQ(r.step.kernels, 4);
@@ -171,7 +171,7 @@ TEST(Replay, ReportsTheLossesOfEveryStage) {
   TraceMaker m = two_steps();
   m.trace.losses.add("from_the_importer", Severity::info, "");
   m.launch(180, 5, 999);  // no kernel
-  const Result r = replay(m.trace, options()).result;
+  const Result r = replay(m.trace, options()).prediction.result;
   EXPECT_EQ(r.losses.count("from_the_importer"), 1);
   EXPECT_EQ(r.losses.count("launch_without_kernel"), 1);
   EXPECT_EQ(r.losses.count("steps_not_aligned"), 1);

@@ -155,7 +155,7 @@ TEST(KernelsCsv, ShowsWhatAKernelUsesOfTheGpu) {
   // 10 SMs of 4 SMSPs at 1000 MHz for 10 us: 400,000 SMSP cycles; 16 warps at most.
   const GpuScale gpu{10, 4, 16, 1000, 100, 400, 1};
   WorkCounters c;
-  c.family = "gemm";
+  c.family = KernelFamily::gemm;
   c.confidence = 0.9;
   c.time_us = 10;
   c.theoretical_occupancy = 0.5;
@@ -202,7 +202,7 @@ TEST(KernelUse, NamesWhatBoundsAKernel) {
 TEST(KernelLevels, WeighKernelsWithTheirTime) {
   const GpuScale gpu{10, 4, 16, 1000, 100, 400, 1};
   WorkCounters a;
-  a.family = "gemm";
+  a.family = KernelFamily::gemm;
   a.time_us = 30;
   a.confidence = 1;
   a.theoretical_occupancy = 0.5;
@@ -225,7 +225,7 @@ TEST(KernelLevels, WeighKernelsWithTheirTime) {
   b.smsp_issue_cycles = 0;
   b.bound = "memory";
   const KernelLevels l = kernel_levels(std::vector<WorkCounters>{b, a}, gpu);
-  EXPECT_EQ(l.family, "gemm");
+  EXPECT_EQ(l.family, KernelFamily::gemm);
   EXPECT_DOUBLE_EQ(l.confidence, (30 * 1 + 10 * 0.5) / 40);
   EXPECT_DOUBLE_EQ(l.theoretical_occupancy, (30 * 0.5 + 10 * 1) / 40);
   EXPECT_DOUBLE_EQ(l.waves, (30 * 2 + 10 * 4) / 40.0);
@@ -242,7 +242,7 @@ TEST(ResultJson, KernelsCarryTheirLevels) {
   r.kernels.push_back({"gemm", 2, 40, 0.8, 0.25, {}});
   r.kernels.push_back({"Memcpy HtoD", 1, 10, 0.2, 0, {}});
   r.kernels[0].levels.emplace();
-  r.kernels[0].levels->family = "gemm";
+  r.kernels[0].levels->family = KernelFamily::gemm;
   r.kernels[0].levels->bound = "compute";
   r.kernels[0].levels->bound_law = "matrix";
   r.kernels[0].levels->waves = 2.5;

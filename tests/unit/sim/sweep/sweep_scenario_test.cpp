@@ -43,7 +43,7 @@ TEST(SweepScenario, PointsAreThePredictionsOfReplay) {
   options.configs = configs;
   options.trace_path = e.trace;
   options.mode.mode = Mode::cuda_graph;
-  EXPECT_EQ(metric_column(sweep, "time_us")[1], replay(options).result.step.time_us);
+  EXPECT_EQ(metric_column(sweep, "time_us")[1], replay(options).prediction.result.step.time_us);
 }
 
 TEST(SweepScenario, TheHashFollowsProgramAndInputs) {

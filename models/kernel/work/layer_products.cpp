@@ -1,0 +1,116 @@
+// Attention and recurrent layers as matrix products.
+#include "models/kernel/work/layer_products.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace tandem {
+namespace {
+
+// The flag is_causal; efficient attention has a mask type there, 1: causal.
+bool is_causal(const OpContext& context) {
+  const std::uint8_t at = op_row(context.op).arguments.at(ArgumentName::causal);
+  return flag(context, at) || option(context, at, 0, 0) == 1;
+}
+
+struct RecurrentShape {
+  std::int64_t width = 0, hidden = 0, gates = 0, batch = 0, steps = 0;
+};
+
+std::optional<RecurrentShape> recurrent_shape(const OpContext& context) {
+  const OpArguments& args = op_row(context.op).arguments;
+  const TensorShape* input = context.tensors.at(args.at(ArgumentName::input));
+  const TensorShape* state = context.tensors.at(args.at(ArgumentName::state));
+  if (input == nullptr || state == nullptr || input->rank != 3 || state->rank != 3) {
+    return std::nullopt;
+  }
+  constexpr std::array<std::int64_t, 4> gates_of_mode{1, 1, 4, 3};  // RNN, RNN, LSTM, GRU
+  const std::int64_t mode = option(context, args.at(ArgumentName::mode), 0, 2);
+  RecurrentShape r;
+  r.width = input->dims[2];
+  r.hidden = state->dims[2];
+  r.batch = state->dims[1];
+  r.steps = input->dims[0] * input->dims[1] / std::max<std::int64_t>(r.batch, 1);
+  r.gates = r.hidden * gates_of_mode[static_cast<std::size_t>(mode & 3)];
+  return r;
+}
+
+}  // namespace
+
+MatrixProblem attention_problem(const KernelClass& kernel, const AttentionShape& a) {
+  const bool backward = row_of(kernel.traits).direction == Direction::backward;
+  MatrixProblem p;
+  p.batch = a.heads * (backward ? 5 : 2);
+  p.m = a.queries, p.n = a.keys, p.k = a.width;
+  p.causal = a.causal;
+  const double width = element_bytes(kernel.traits.data);
+  const double query_bytes = static_cast<double>(a.heads * a.queries * a.width) * width;
+  const double key_bytes = static_cast<double>(a.heads * a.keys * a.width) * width;
+  p.a_bytes = query_bytes * (backward ? 3 : 1);  // backward also reads the output and its gradient
+  p.b_bytes = 2 * key_bytes;
+  p.c_bytes = backward ? query_bytes + 2 * key_bytes : query_bytes;
+  return p;
+}
+
+bool is_recurrent_weight_gradient(const KernelClass& kernel, std::string_view op) {
+  return op_row(op).backward && !kernel.traits.a_k_major && !kernel.traits.b_k_major;
+}
+
+// Columns of tiles in a grid; parts of k stand in the third dimension, except for persistent
+// kernels.
+std::int64_t tile_columns(const KernelTraits& t, const LaunchGeometry& geometry, std::int64_t m) {
+  const auto& g = geometry.grid;
+  const std::int64_t blocks = std::int64_t{g[0]} * g[1] * (t.persistent ? g[2] : 1);
+  const std::int64_t rows = round_up(ceil_div(m, t.tile_m), t.cluster_m);
+  return rows > 0 ? blocks / rows : 1;
+}
+
+// The GEMMs of a recurrent layer: weights times the inputs of one time step, of some or of all. The
+// operand order tells the pass. The grid shows how many columns, so how many steps, a launch takes;
+// a single column of tiles is one step.
+MatrixProblem recurrent_problem(const KernelClass& kernel, const OpContext& context) {
+  const auto r = recurrent_shape(context);
+  if (!r) return {};
+  const KernelTraits& t = kernel.traits;
+  const bool backward = op_row(context.op).backward;
+  MatrixProblem p;
+  p.batch = 1;
+  if (is_recurrent_weight_gradient(kernel, context.op)) {
+    p.m = r->hidden, p.n = r->gates;
+    p.steps = t.persistent ? r->steps : 1;
+    p.k = p.steps * r->batch;
+  } else {
+    p.m = backward ? r->hidden : r->gates;
+    p.k = backward ? r->gates : r->hidden;
+    const std::int64_t columns = tile_columns(t, context.geometry, p.m);
+    p.steps =
+        columns > 1 ? std::clamp(columns * t.tile_n / r->batch, std::int64_t{1}, r->steps) : 1;
+    p.n = p.steps * r->batch;
+  }
+  const double width = element_bytes(t.data);
+  p.a_bytes = static_cast<double>(p.m * p.k) * width;
+  p.b_bytes = static_cast<double>(p.n * p.k) * width;
+  p.c_bytes = static_cast<double>(p.m * p.n) * width;
+  return p;
+}
+
+std::optional<AttentionShape> attention_shape(const OpContext& context) {
+  const OpRow& row = op_row(context.op);
+  const TensorShape* query = context.tensors.at(row.arguments.at(ArgumentName::query));
+  const TensorShape* key = context.tensors.at(row.arguments.at(ArgumentName::key));
+  if (query == nullptr || key == nullptr || query->rank != 4 || key->rank != 4) {
+    return std::nullopt;
+  }
+  const bool by_length = row.is(length_first);
+  const std::size_t length = by_length ? 1 : 2, heads = by_length ? 2 : 1;
+  AttentionShape out;
+  out.heads = query->dims[0] * query->dims[heads];
+  out.queries = query->dims[length];
+  out.keys = key->dims[length];
+  out.width = query->dims[3];
+  out.causal = is_causal(context);
+  return out;
+}
+
+}  // namespace tandem

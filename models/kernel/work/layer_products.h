@@ -1,0 +1,24 @@
+// The products of layers, and how to read their arguments. Internal to models/kernel/work.
+#pragma once
+
+#include <cstdint>
+
+#include "models/kernel/work/gemm_shape.h"
+#include "models/ops/op_table.h"
+
+namespace tandem {
+
+inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return b > 0 ? (a + b - 1) / b : 0; }
+inline std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
+
+/// The integer at position i of an argument that may be one number for all dimensions.
+std::int64_t option(const OpContext& context, std::size_t argument, std::size_t i,
+                    std::int64_t fallback);
+bool flag(const OpContext& context, std::size_t argument);
+
+MatrixProblem conv_problem(const KernelClass& kernel, ConvShape shape);
+MatrixProblem attention_problem(const KernelClass& kernel, const AttentionShape& shape);
+/// The GEMMs of a recurrent layer; batch 0 if the operation is none.
+MatrixProblem recurrent_problem(const KernelClass& kernel, const OpContext& context);
+
+}  // namespace tandem

@@ -1,0 +1,29 @@
+// How many bytes operands hold and how many threads a launch has. Internal to models/kernel/work.
+#pragma once
+
+#include <algorithm>
+
+#include "sim/core/device.h"
+#include "sim/core/tensor.h"
+
+namespace tandem {
+
+inline double unique_elements(const TensorShape& t) {
+  return static_cast<double>(t.elements()) /
+         static_cast<double>(std::max<std::int64_t>(t.expanded, 1));
+}
+
+inline int width_of(const TensorShape& t, DataType fallback) {
+  const int width = element_bytes(t.type);
+  return width > 0 ? width : std::max(element_bytes(fallback), 1);
+}
+
+inline double bytes_of(const TensorShape& t, DataType fallback) {
+  return unique_elements(t) * width_of(t, fallback);
+}
+
+inline double threads(const LaunchGeometry& g) {
+  return double(g.grid[0]) * g.grid[1] * g.grid[2] * g.block[0] * g.block[1] * g.block[2];
+}
+
+}  // namespace tandem

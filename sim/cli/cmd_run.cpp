@@ -1,0 +1,56 @@
+#include <iostream>
+
+#include "sim/cli/scenario_options.h"
+#include "sim/predict/network_run.h"
+#include "workloads/network.h"
+
+namespace tandem {
+
+namespace {
+
+namespace po = boost::program_options;
+
+po::options_description options_of_run() {
+  po::options_description options(
+      "tandem run NETWORK [options]: a step without a trace and without a GPU.\n"
+      "--gpu (default a100_sxm4_80gb) and --batch say where and how large the step is; the other\n"
+      "options are those of replay");
+  options.add_options()("network", po::value<std::string>(),
+                        "name of a file in workloads/nets, or a path")(
+      "task", po::value<std::string>()->default_value("train"), "train or infer")(
+      "seq", po::value<std::int64_t>(), "length of a sequence, where the network has one");
+  add_scenario_options(options);
+  return options;
+}
+
+NetworkRequest request_of(const po::variables_map& values, ReplayOptions& options) {
+  const std::string task = values["task"].as<std::string>();
+  if (task != to_string(Task::train) && task != to_string(Task::infer)) {
+    throw InputError("command line", "--task", "\"" + task + "\"", "train or infer");
+  }
+  const std::string path =
+      network_path(values["network"].as<std::string>(), task, data_root() + "/workloads/nets");
+  NetworkRequest request = take_request(path, options);
+  if (values.count("seq") > 0) request.length = values["seq"].as<std::int64_t>();
+  return request;
+}
+
+}  // namespace
+
+int run_network_command(const Arguments& arguments) {
+  const po::options_description options = options_of_run();
+  const po::variables_map values = parse_arguments("run", arguments, options, {{"network"}});
+  if (values.count("help") > 0) {
+    std::cout << options;
+    return exit_ok;
+  }
+  if (values.count("network") == 0) {
+    throw InputError("command line", "run", "no NETWORK", "tandem run NETWORK [options]");
+  }
+  const OutputPaths paths = output_paths(values);
+  ReplayOptions scenario = scenario_options(values);
+  const NetworkRequest request = request_of(values, scenario);
+  return report_replay(run_network(request, scenario), values, paths);
+}
+
+}  // namespace tandem

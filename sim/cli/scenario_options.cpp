@@ -1,0 +1,185 @@
+#include "sim/cli/scenario_options.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+
+#include "sim/core/named.h"
+#include "sim/report/report.h"
+
+namespace tandem {
+
+namespace {
+
+namespace po = boost::program_options;
+
+/// Files smaller than this are read faster than a progress line helps.
+constexpr std::int64_t progress_from_bytes = 100'000'000;
+
+constexpr Named<Profiler> profilers[] = {{Profiler::remove, "remove"}, {Profiler::keep, "keep"}};
+
+/// An option of a what-if; what it names follows its description.
+void add_option(const TransformOption& option, po::options_description& options) {
+  std::string doc(option.doc);
+  for (std::size_t i = 0; i < option.names.size(); ++i) {
+    doc.append(i == 0 ? ": " : " | ").append(option.names[i]);
+  }
+  const std::string name(option.name);
+  if (option.kind == OptionKind::assignments) {
+    options.add_options()(
+        name.c_str(), po::value<std::vector<std::string>>()->default_value({}, ""), doc.c_str());
+  } else {
+    options.add_options()(name.c_str(), po::value<std::string>(), doc.c_str());
+  }
+}
+
+}  // namespace
+
+void add_scenario_options(po::options_description& options) {
+  options.add_options()("help", "show this text");
+  for (const Transform& transform : transforms()) {
+    for (const TransformOption& option : transform.options) add_option(option, options);
+  }
+  options.add_options()(
+      "base", po::value<std::string>()->default_value(""),
+      "a second trace of the same model at another batch; both predict --batch together")(
+      "mode", po::value<std::string>()->default_value("as-traced"),
+      (mode_texts(" | ") + "; jit: as-traced with --compile").c_str())(
+      "compiler", po::value<std::string>(), "of mode jit, as --compile; default: inductor")(
+      "graph-scope", po::value<std::string>()->default_value("step"),
+      ("what a CUDA graph captures: " + names_of(graph_scopes(), " | ")).c_str())(
+      "host", po::value<std::string>()->default_value("default"), "host config")(
+      "profiler", po::value<std::string>()->default_value("remove"),
+      "remove: predict the run without the profiler; keep: leave its cost in")(
+      "cache", po::value<std::string>()->default_value("warm"),
+      "caches before a kernel: warm: as in the step; cold: flushed, as Nsight Compute does")(
+      "counters", po::value<std::string>()->default_value(""),
+      "Nsight Compute CSV of the same workload: measured counters where it has them")(
+      "out", po::value<std::string>()->default_value(""),
+      "folder for result.json, timeline.json and kernels.csv")(
+      "json", po::value<std::string>()->default_value(""), "write the result here; -: stdout")(
+      "kernels", po::value<std::string>()->default_value(""), "write the per-kernel CSV here")(
+      "timeline", po::value<std::string>()->default_value(""), "write the Perfetto timeline here")(
+      "allow-data-loss", "exit 0 even if part of the trace could not be used")("quiet",
+                                                                               "no summary");
+}
+
+namespace {
+
+WhatIfs what_ifs_of(const po::variables_map& values) {
+  WhatIfs asked;
+  for (const Transform& transform : transforms()) {
+    for (const TransformOption& option : transform.options) {
+      const std::string name(option.name);
+      if (values.count(name) == 0) continue;
+      if (option.kind != OptionKind::assignments) {
+        asked.set(name, values[name].as<std::string>());
+        continue;
+      }
+      for (const std::string& one : values[name].as<std::vector<std::string>>()) {
+        asked.add(name, one);
+      }
+    }
+  }
+  return asked;
+}
+
+/// Errors: InputError for an option that only says how, without the what-if that it belongs to.
+void check_asked(const WhatIfs& asked) {
+  for (const Transform& transform : transforms()) {
+    for (const TransformOption& option : transform.options) {
+      if (!asked.has(option.name) || is_asked(transform, asked)) continue;
+      throw InputError("command line", "--" + std::string(option.name),
+                       "no --" + std::string(transform.name),
+                       "--" + std::string(transform.name) + " beside it (or --mode jit)");
+    }
+  }
+}
+
+void set_mode(const po::variables_map& values, ReplayOptions& options) {
+  const std::string mode = values["mode"].as<std::string>();
+  const bool given = values.count("compiler") > 0;
+  if (given && mode != jit_alias) {
+    throw InputError("command line", "--compiler", "mode " + mode,
+                     "--mode jit beside it, or --compile NAME");
+  }
+  const std::string asked = options.what_ifs.get("compile");
+  const std::string compiler = given ? values["compiler"].as<std::string>() : asked;
+  if (!asked.empty() && asked != compiler) {
+    throw InputError("command line", "--compiler", "\"" + compiler + "\" beside --compile " + asked,
+                     "one compiler");
+  }
+  set_mode(mode, compiler, options.mode.mode, options.what_ifs);
+}
+
+}  // namespace
+
+ReplayOptions scenario_options(const po::variables_map& values) {
+  ReplayOptions options;
+  options.configs = data_root() + "/configs";
+  options.what_ifs = what_ifs_of(values);
+  options.host = values["host"].as<std::string>();
+  set_mode(values, options);
+  check_asked(options.what_ifs);
+  options.mode.graph_scope = parse_graph_scope(values["graph-scope"].as<std::string>());
+  options.profiler =
+      parse_named(profilers, values["profiler"].as<std::string>(), "command line", "--profiler");
+  options.base_path = values["base"].as<std::string>();
+  options.cache = values["cache"].as<std::string>();
+  options.counters_path = values["counters"].as<std::string>();
+  if (isatty(STDERR_FILENO) == 1) {
+    options.import.progress = [](std::int64_t done, std::int64_t total) {
+      if (total < progress_from_bytes) return;
+      fmt::print(stderr, "\rreading {} of {} MB{}", done / 1'000'000, total / 1'000'000,
+                 done >= total ? "\n" : "");
+    };
+  }
+  return options;
+}
+
+OutputPaths output_paths(const po::variables_map& values) {
+  OutputPaths paths{values["json"].as<std::string>(), values["kernels"].as<std::string>(),
+                    values["timeline"].as<std::string>()};
+  const std::string folder = values["out"].as<std::string>();
+  if (folder.empty()) return paths;
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw InputError(folder, "", error.message(), "a folder that can be created");
+  if (paths.json.empty()) paths.json = folder + "/result.json";
+  if (paths.kernels.empty()) paths.kernels = folder + "/kernels.csv";
+  if (paths.timeline.empty()) paths.timeline = folder + "/timeline.json";
+  return paths;
+}
+
+namespace {
+
+void print_paths(const OutputPaths& paths) {
+  if (!paths.json.empty()) fmt::print("result     {}\n", paths.json);
+  if (!paths.timeline.empty()) {
+    fmt::print("timeline   {}  (open in https://ui.perfetto.dev)\n", paths.timeline);
+  }
+  if (!paths.kernels.empty()) fmt::print("kernels    {}\n", paths.kernels);
+}
+
+}  // namespace
+
+int report_replay(const Replay& done, const po::variables_map& values, const OutputPaths& paths) {
+  write_outputs(done, paths);
+  if (paths.json != "-" && values.count("quiet") == 0) {
+    fmt::print("{}", summary_text(done.prediction.result));
+    std::cout << '\n';
+    print_paths(paths);
+  }
+  if (values.count("allow-data-loss") == 0 && done.prediction.result.losses.any(Severity::data_loss)) {
+    fmt::print(stderr,
+               "tandem: part of the trace could not be used (see data_loss); "
+               "--allow-data-loss accepts that\n");
+    return exit_data_loss;
+  }
+  return exit_ok;
+}
+
+}  // namespace tandem

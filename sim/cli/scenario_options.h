@@ -1,0 +1,23 @@
+// Options of a scenario and of its reports, which `replay`, `demo` and `run` share.
+#pragma once
+
+#include "sim/cli/arguments.h"
+#include "sim/cli/output.h"
+#include "sim/predict/predict.h"
+
+namespace tandem {
+
+void add_scenario_options(boost::program_options::options_description& options);
+
+/// What the options ask for, without the trace. Errors: InputError for values that nobody knows and
+/// options that contradict each other.
+ReplayOptions scenario_options(const boost::program_options::variables_map& values);
+
+/// Where results go. Errors: InputError for a folder that cannot be made.
+OutputPaths output_paths(const boost::program_options::variables_map& values);
+
+/// Writes what is asked for; the exit status.
+int report_replay(const Replay& done, const boost::program_options::variables_map& values,
+                  const OutputPaths& paths);
+
+}  // namespace tandem

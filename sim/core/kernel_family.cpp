@@ -1,0 +1,17 @@
+#include "sim/core/kernel_family.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::string_view family_names[] = {
+    "pointwise", "copy",        "layout",     "reduction", "softmax", "layer_norm", "batch_norm",
+    "gemm",      "convolution", "attention",  "embedding", "index",   "pooling",    "rnn",
+    "optimizer", "random",      "collective", "transfer",  "triton",  "generic"};
+
+}  // namespace
+
+std::string_view to_string(KernelFamily family) {
+  return family_names[static_cast<std::size_t>(family)];
+}
+
+}  // namespace tandem

@@ -1,0 +1,109 @@
+#include "sim/predict/network_run.h"
+
+#include <filesystem>
+#include <fstream>
+#include <utility>
+#include <vector>
+
+#include "models/arch/gpu_config.h"
+#include "sim/predict/memory.h"
+#include "workloads/generate.h"
+#include "workloads/memory.h"
+
+namespace tandem {
+
+namespace {
+
+constexpr std::string_view batch_symbol = "batch";
+constexpr std::string_view length_symbol = "seq";
+/// Of captured peaks; what convolutions allocate for themselves is not in them.
+constexpr double liveness_uncertainty = 0.1;
+
+BoundNetwork bind_request(const Network& network, const NetworkRequest& request) {
+  std::vector<SymbolValue> values;
+  if (request.batch) values.push_back({batch_symbol, *request.batch});
+  if (request.length) values.push_back({length_symbol, *request.length});
+  return bind_network(network, values);
+}
+
+/// Peak memory as a line through what liveness says of this batch and of twice as many items.
+PeakMemory generated_peak(const Network& network, NetworkRequest request, const BoundNetwork& at,
+                          double workspace_bytes) {
+  const std::int64_t batch = at.value(batch_symbol, 1);
+  const NetworkMemory one = network_memory(at);
+  request.batch = 2 * batch;
+  const NetworkMemory two = network_memory(bind_request(network, request));
+  PeakMemory out;
+  out.training = network.task == Task::train;
+  out.item_bytes = std::max(0.0, (two.peak_bytes - one.peak_bytes) / static_cast<double>(batch));
+  out.fixed_bytes = workspace_bytes + one.peak_bytes - out.item_bytes * static_cast<double>(batch);
+  out.floor_bytes = workspace_bytes + one.kept_bytes;
+  out.uncertainty = liveness_uncertainty;
+  return out;
+}
+
+}  // namespace
+
+std::string network_path(const std::string& network, const std::string& task,
+                         const std::string& folder) {
+  std::error_code error;
+  if (network.ends_with(".json") || std::filesystem::is_regular_file(network, error)) {
+    return network;
+  }
+  return folder + "/" + network + "-" + task + ".json";
+}
+
+TracedRun analyse_network(const NetworkRequest& request, const ReplayOptions& options) {
+  const Network network = load_network(request.path);
+  const BoundNetwork bound = bind_request(network, request);
+  Configs configs = load_configs(options.configs, options.host, request.gpu);
+  const LoweringRules rules = load_lowering_rules(options.configs + "/kernels/lowering.json");
+  const EagerHost eager = load_eager_host(options.configs + "/hosts/eager/pytorch.json");
+  const GpuArch gpu = find_gpu(configs.gpus, request.gpu);
+  Trace trace =
+      generate_trace({bound, {gpu, configs.time, configs.libraries, rules}, configs.host, eager});
+  TracedRun run = analyse(std::move(trace), options, std::move(configs));
+  run.generated_error = rules.expected_error;
+  run.gpu = gpu;
+  run.summary.batch = bound.value(batch_symbol, 1);
+  if (network.symbols.empty()) return run;
+  run.memory = generated_peak(network, request, bound, rules.workspace_bytes(gpu.compute_major));
+  run.shape_item_bytes = shape_item_bytes(run, run.traced_step);
+  return run;
+}
+
+NetworkRequest take_request(const std::string& path, ReplayOptions& options) {
+  NetworkRequest request;
+  request.path = path;
+  request.gpu = options.what_ifs.has("gpu") ? options.what_ifs.get("gpu") : default_network_gpu;
+  if (options.what_ifs.has("batch")) {
+    request.batch = parse_count("batch", options.what_ifs.get("batch"));
+  }
+  options.what_ifs.set("gpu", asks_nothing);
+  options.what_ifs.set("batch", asks_nothing);
+  return request;
+}
+
+bool is_network(const std::string& path) {
+  if (!path.ends_with(".json")) return false;
+  constexpr std::size_t looked_at = 100;
+  std::string begin(looked_at, ' ');
+  std::ifstream file(path, std::ios::binary);
+  file.read(begin.data(), static_cast<std::streamsize>(looked_at));
+  return begin.find("tandem.network/") != std::string::npos;
+}
+
+Replay replay_or_run(const ReplayOptions& options) {
+  if (!is_network(options.trace_path)) return replay(options);
+  ReplayOptions rest = options;
+  const NetworkRequest request = take_request(options.trace_path, rest);
+  return run_network(request, rest);
+}
+
+Replay run_network(const NetworkRequest& request, const ReplayOptions& options) {
+  TracedRun run = analyse_network(request, options);
+  Prediction prediction = predict(run, options);
+  return {std::move(run), std::move(prediction)};
+}
+
+}  // namespace tandem

@@ -1,0 +1,43 @@
+// A step without a trace: a network, read and generated, as the run that predictions start from.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "sim/predict/predict.h"
+
+namespace tandem {
+
+/// Which network, at which sizes, on which GPU.
+struct NetworkRequest {
+  std::string path;
+  std::string gpu;                     // name or path of a config
+  std::optional<std::int64_t> batch;   // nothing: the network's default
+  std::optional<std::int64_t> length;  // of a sequence
+};
+
+/// The file of a network: a path, or the name of a file of `folder` without task and ending.
+std::string network_path(const std::string& network, const std::string& task,
+                         const std::string& folder);
+
+/// The generated step as if it had been traced on that GPU, with its peak of memory. Errors:
+/// InputError for anything wrong with the network, the configs or the options.
+TracedRun analyse_network(const NetworkRequest& request, const ReplayOptions& options);
+
+Replay run_network(const NetworkRequest& request, const ReplayOptions& options);
+
+/// The GPU of a network that nobody gave one.
+inline constexpr std::string_view default_network_gpu = "a100_sxm4_80gb";
+
+/// Takes what a network is generated at out of the options: what-ifs "gpu" and "batch".
+NetworkRequest take_request(const std::string& path, ReplayOptions& options);
+
+/// Whether a file is a network rather than a trace: its schema is among its first characters.
+bool is_network(const std::string& path);
+
+/// What options.trace_path names, a trace or a network; for a network "gpu" and "batch" of the
+/// what-ifs say where and how large it is.
+Replay replay_or_run(const ReplayOptions& options);
+
+}  // namespace tandem

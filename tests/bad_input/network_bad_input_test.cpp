@@ -1,0 +1,84 @@
+// Network files that cannot be used.
+#include <gtest/gtest.h>
+
+#include "sim/core/error.h"
+#include "tests/unit/workloads/network_for_tests.h"
+
+namespace tandem {
+namespace {
+
+using test::small_network;
+
+std::string error_of(const std::string& text) {
+  try {
+    test::network_of(text);
+  } catch (const InputError& e) {
+    return e.what();
+  }
+  return "";
+}
+
+std::string replaced(const std::string& what, const std::string& with) {
+  std::string text = small_network();
+  const std::size_t at = text.find(what);
+  EXPECT_NE(at, std::string::npos) << what;
+  return text.replace(at, what.size(), with);
+}
+
+void expect_error(const std::string& text, const std::string& part) {
+  const std::string error = error_of(text);
+  EXPECT_NE(error.find(part), std::string::npos) << error;
+  EXPECT_NE(error.find("expected"), std::string::npos) << error;
+}
+
+TEST(NetworkBadInput, TheGoodOneIsGood) { EXPECT_EQ(error_of(small_network()), ""); }
+
+TEST(NetworkBadInput, FileAsAWhole) {
+  expect_error("[]", "an object");
+  expect_error("{", "");
+  expect_error(replaced("tandem.network/1", "tandem.network/9"), "tandem.network/1");
+  expect_error(replaced("\"name\": \"small\"", "\"nam\": \"small\""), "unknown key \"nam\"");
+  expect_error(replaced("\"task\": \"infer\"", "\"task\": \"sleep\""), "task");
+  expect_error(replaced("\"modules\": [\"\"],", ""), "no key \"modules\"");
+}
+
+TEST(NetworkBadInput, Tensors) {
+  expect_error(replaced("[\"fp32\", [32, 64]", "[\"fp33\", [32, 64]"), "tensors[1][0]");
+  expect_error(replaced("[\"batch\", 64], null, 0]", "[\"length\", 64], null, 0]"),
+               "unknown symbol \"length\", expected one of: batch");
+  expect_error(replaced("[\"batch\", 64], null, 0]", "[\"2*\", 64], null, 0]"), "tensors[0][1][0]");
+  expect_error(replaced("[\"batch\", 64], null, 0]", "[-2, 64], null, 0]"), "tensors[0][1][0]");
+  expect_error(replaced("null, 2]", "null, 9]"), "tensors[2][3]");
+  expect_error(replaced("[1, 64], 1]", "[1], 1]"), "a stride for every size");
+  expect_error(replaced("\"input\", \"parameter\"", "\"output\", \"parameter\""), "storages[0]");
+}
+
+TEST(NetworkBadInput, Operations) {
+  expect_error(small_network("[]"), "no operation");
+  expect_error(replaced("\"phase\": \"forward\"", "\"phase\": \"sideways\""), "ops[0].phase");
+  expect_error(replaced("{\"t\": 3}", "{\"t\": 77}"), "ops[0].args[2].t");
+  expect_error(replaced("{\"t\": 3}", "{\"u\": 3}"), "unknown key \"u\"");
+  expect_error(replaced("\"out\": [5]", "\"out\": [-1]"), "ops[1].out[0]");
+  // reads what the second operation makes
+  expect_error(replaced("[{\"t\": 2}, {\"t\": 0}", "[{\"t\": 2}, {\"t\": 5}"), "before it is made");
+}
+
+TEST(NetworkBadInput, Sizes) {
+  const Network network = test::network_of(small_network());
+  const auto bind = [&](const char* name, std::int64_t value) -> std::string {
+    const SymbolValue symbol{name, value};
+    try {
+      bind_network(network, {&symbol, 1});
+    } catch (const InputError& e) {
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(bind("batch", 1), "");
+  EXPECT_NE(bind("batch", 0).find("a positive number"), std::string::npos);
+  EXPECT_NE(bind("seq", 8).find("without \"seq\""), std::string::npos);
+  EXPECT_NE(bind("batch", std::int64_t{1} << 60).find("tensors[0]"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tandem

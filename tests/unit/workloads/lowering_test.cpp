@@ -1,0 +1,153 @@
+// Kernels of single operations, against what the captures show of them.
+#include <gtest/gtest.h>
+
+#include "models/arch/gpu_config.h"
+#include "sim/predict/configs.h"
+#include "tests/source_dir/source_dir.h"
+#include "workloads/lower/lower.h"
+
+namespace tandem {
+namespace {
+
+TensorShape tensor(std::initializer_list<std::int64_t> dims, DataType type = DataType::fp32) {
+  TensorShape t;
+  t.type = type;
+  t.rank = static_cast<std::uint8_t>(dims.size());
+  std::copy(dims.begin(), dims.end(), t.dims.begin());
+  std::int64_t stride = 1;
+  for (std::size_t d = t.rank; d-- > 0; stride *= t.dims[d]) t.strides[d] = stride;
+  return t;
+}
+
+class LoweredOps : public testing::Test {
+ protected:
+  std::vector<LoweredKernel> lower(const std::string& name, std::vector<TensorShape> in,
+                                   std::vector<TensorShape> out, Phase phase = Phase::forward,
+                                   const std::string& gpu = "h200_sxm") {
+    op_.name = name;
+    op_.phase = phase;
+    bound_ = {};
+    for (std::size_t i = 0; i < in.size(); ++i) bound_.operands.tensors.add(i, in[i]);
+    bound_.operands.arguments.resize(in.size());
+    bound_.operands.has_shapes = true;
+    bound_.outputs = std::move(out);
+    Lowering lowering({find_gpu(configs_.gpus, gpu), configs_.time, configs_.libraries, rules_});
+    return lowering.kernels(op_, bound_, losses_);
+  }
+
+  const Configs configs_ = load_configs(source_path("configs"), "default");
+  const LoweringRules rules_ = load_lowering_rules(source_path("configs/kernels/lowering.json"));
+  NetworkOp op_;
+  BoundOp bound_;
+  LossList losses_;
+};
+
+TEST_F(LoweredOps, ContiguousElementwiseKernelsTakeEightElementsAThread) {
+  const TensorShape t = tensor({16, 128, 768});
+  const auto kernels = lower("aten::add", {t, t}, {t});
+  ASSERT_EQ(kernels.size(), 1U);
+  // 16 x 128 x 768 / (128 threads x 8) = 1536, as in the captures of BERT
+  EXPECT_EQ(kernels[0].geometry.grid[0], 1536U);
+  EXPECT_EQ(kernels[0].geometry.block[0], 128U);
+}
+
+TEST_F(LoweredOps, BroadcastOperandsNeedComputedPlaces) {
+  const auto kernels =
+      lower("aten::add", {tensor({16, 128, 768}), tensor({1, 128, 768})}, {tensor({16, 128, 768})});
+  ASSERT_EQ(kernels.size(), 1U);
+  EXPECT_EQ(kernels[0].geometry.grid[0], 6144U);  // 1572864 / (128 x 2)
+}
+
+TEST_F(LoweredOps, ReductionsOfColumnsShareResultsAmongBlocks) {
+  const auto kernels = lower("aten::sum", {tensor({2048, 768})}, {tensor({1, 768})});
+  ASSERT_EQ(kernels.size(), 2U);  // blocks that share results count themselves in cleared memory
+  EXPECT_EQ(kernels[0].kind, ActivityKind::memset);
+  // 768 / (32 threads x 4 at once) = 6; 512 values a thread / 16 = 32 parts
+  EXPECT_EQ(kernels[1].geometry.grid[0], 6U);
+  EXPECT_EQ(kernels[1].geometry.grid[1], 32U);
+  EXPECT_EQ(kernels[1].geometry.block[0], 32U);
+  EXPECT_EQ(kernels[1].geometry.block[1], 4U);
+}
+
+TEST_F(LoweredOps, ReductionsOfRowsGiveEachWarpARow) {
+  const auto kernels = lower("aten::sum", {tensor({24576, 64})}, {tensor({24576, 1})});
+  ASSERT_EQ(kernels.size(), 1U);
+  EXPECT_EQ(kernels[0].geometry.grid[0], 1536U);  // 24576 / 16 warps
+  EXPECT_EQ(kernels[0].geometry.block[1], 16U);
+}
+
+TEST_F(LoweredOps, ShortSoftmaxRowsShareAWarp) {
+  const auto kernels = lower("aten::_log_softmax", {tensor({1024, 10})}, {tensor({1024, 10})});
+  ASSERT_EQ(kernels.size(), 1U);
+  // 16 lanes a row, 8 rows of lanes a block, 2 rows each: 1024 / 16 = 64
+  EXPECT_EQ(kernels[0].geometry.grid[0], 64U);
+  EXPECT_EQ(kernels[0].geometry.block[0], 16U);
+  EXPECT_EQ(kernels[0].geometry.block[1], 8U);
+}
+
+TEST_F(LoweredOps, MultiTensorLaunchesEndWhereTheirTablesAreFull) {
+  // 161 tensors of three lists, of one chunk each: 48 fit a launch; 48 + 48 + 48 + 17.
+  std::vector<TensorShape> list(161, tensor({64, 64}));
+  op_.phase = Phase::optimizer;
+  op_.name = "aten::_foreach_add";
+  bound_ = {};
+  for (std::size_t l = 0; l < 2; ++l) {
+    for (const TensorShape& t : list) bound_.operands.tensors.add(l, t);
+  }
+  bound_.outputs = list;
+  Lowering lowering(
+      {find_gpu(configs_.gpus, "h200_sxm"), configs_.time, configs_.libraries, rules_});
+  const auto& kernels = lowering.kernels(op_, bound_, losses_);
+  ASSERT_EQ(kernels.size(), 4U);
+  EXPECT_EQ(kernels[0].geometry.grid[0], 48U);
+  EXPECT_EQ(kernels[3].geometry.grid[0], 17U);
+}
+
+TEST_F(LoweredOps, LargeTensorsFillLaunchesOf320Blocks) {
+  // 30 million elements are 458 chunks of 65536: 320 blocks, then 138.
+  const auto kernels = lower("aten::_foreach_mul_", {tensor({30'000'000})}, {});
+  ASSERT_EQ(kernels.size(), 2U);
+  EXPECT_EQ(kernels[0].geometry.grid[0], 320U);
+  EXPECT_EQ(kernels[1].geometry.grid[0], 138U);
+}
+
+TEST_F(LoweredOps, ConvolutionsOnTensorCoresStandBetweenTransforms) {
+  const auto of = [&](const std::string& gpu) {
+    return lower("aten::cudnn_convolution", {tensor({32, 64, 56, 56}), tensor({64, 64, 3, 3})},
+                 {tensor({32, 64, 56, 56})}, Phase::forward, gpu);
+  };
+  const auto newer = of("h200_sxm");
+  ASSERT_EQ(newer.size(), 4U);  // input, weight, product, result
+  // 3136 pixels in 98 tiles of 32, 64 channels in 2, 32 images
+  EXPECT_EQ(newer[0].geometry.grid, (std::array<std::uint32_t, 3>{98, 2, 32}));
+  // Without TF32 the product reads the framework's order.
+  for (const LoweredKernel& k : of("v100_sxm2_16gb")) {
+    EXPECT_EQ(k.name.find("Nhwc"), std::string::npos) << k.name;
+  }
+}
+
+TEST_F(LoweredOps, OneByOneConvolutionsAreProductsOfImages) {
+  const auto kernels =
+      lower("aten::cudnn_convolution", {tensor({32, 64, 56, 56}), tensor({256, 64, 1, 1})},
+            {tensor({32, 256, 56, 56})});
+  ASSERT_EQ(kernels.size(), 1U);
+  EXPECT_EQ(kernels[0].geometry.grid[2], 32U);
+}
+
+TEST_F(LoweredOps, ProductsWithABiasAreNotSplit) {
+  const auto kernels =
+      lower("aten::addmm", {tensor({768}), tensor({2048, 768}), tensor({768, 768})},
+            {tensor({2048, 768})});
+  EXPECT_EQ(kernels.size(), 1U);
+}
+
+TEST_F(LoweredOps, OperationsWithoutARuleAreTimedAndCounted) {
+  const TensorShape t = tensor({1 << 20});
+  const auto kernels = lower("aten::nobody_knows_this", {t, t}, {t});
+  ASSERT_EQ(kernels.size(), 1U);
+  EXPECT_GT(kernels[0].duration_us, 0);
+  EXPECT_EQ(losses_.count("op_without_kernel_rule"), 1);
+}
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,309 @@
+// Convolutions as cuDNN runs them: products on images in the framework's order where a 1x1 kernel
+// allows that, implicit products in channels-last order between transforms on tensor cores,
+// kernels of their own for FP32 pipes and for depthwise layers.
+#include <algorithm>
+#include <cmath>
+
+#include "sim/core/data_type.h"
+#include "workloads/lower/matrix.h"
+
+namespace tandem::lowering {
+namespace {
+
+// Kernels of the rule, by position.
+enum Part : std::size_t {
+  to_channels_last,
+  to_channels_first,
+  set_up,
+  split_sum,
+  image_sum,  // of the weight gradients of single images
+  offsets,
+  depthwise_input_gradient,
+  depthwise_weight_gradient,
+  depthwise_input_gradient_nhwc,
+  depthwise_weight_gradient_nhwc,
+};
+
+struct Layer {
+  TensorShape input, weight, output;
+  std::int64_t groups = 1;
+  ConvLayer conv;  // of one group
+  std::int64_t taps = 1;
+  bool plain = false;  // 1x1, every pixel once
+};
+
+/// Stride and padding along one side follow from its sizes.
+void set_side(std::int64_t before, std::int64_t after, int taps, int& stride, int& pad) {
+  stride = std::max(
+      1, static_cast<int>(std::llround(static_cast<double>(before) /
+                                       static_cast<double>(std::max<std::int64_t>(after, 1)))));
+  const std::int64_t missing = (after - 1) * stride + taps - before;
+  pad = static_cast<int>(std::max<std::int64_t>(0, (missing + 1) / 2));
+}
+
+/// Images of one dimension get a second one of size 1; of three, the first two become one.
+TensorShape as_image(TensorShape t) {
+  if (t.rank == 5) {
+    t.dims[2] *= t.dims[3];
+    t.dims[3] = t.dims[4];
+    t.rank = 4;
+  }
+  if (t.rank == 3) {
+    t.dims[3] = 1;
+    t.rank = 4;
+  }
+  return t;
+}
+
+/// `transposed`: the layer computes what the input gradient of a convolution from its output would.
+std::optional<Layer> layer_of(TensorShape input, TensorShape weight, TensorShape output,
+                              bool transposed) {
+  input = as_image(input);
+  weight = as_image(weight);
+  output = as_image(output);
+  if (input.rank != 4 || weight.rank != 4 || output.rank != 4) return {};
+  if (transposed) std::swap(input, output);
+  Layer l{input, weight, output, 1, {}, 1, false};
+  l.groups = std::max<std::int64_t>(1, input.dims[1] / std::max<std::int64_t>(weight.dims[1], 1));
+  ConvLayer& s = l.conv;
+  s.batch = input.dims[0];
+  s.in_channels = weight.dims[1];
+  s.out_channels = weight.dims[0] / l.groups;
+  s.height = input.dims[2];
+  s.width = input.dims[3];
+  s.kernel_h = static_cast<int>(weight.dims[2]);
+  s.kernel_w = static_cast<int>(weight.dims[3]);
+  set_side(s.height, output.dims[2], s.kernel_h, s.stride_h, s.pad_h);
+  set_side(s.width, output.dims[3], s.kernel_w, s.stride_w, s.pad_w);
+  l.taps = static_cast<std::int64_t>(s.kernel_h) * s.kernel_w;
+  l.plain = l.taps == 1 && s.stride_h * s.stride_w == 1 && l.groups == 1;
+  return l;
+}
+
+std::int64_t pixels(const TensorShape& t) { return t.dims[2] * t.dims[3]; }
+
+/// Elements that one 16-byte load holds.
+std::int64_t load_elements(const TensorShape& t) { return 16 / std::max(1, element_bytes(t.type)); }
+
+/// FP32 layers run in TF32 where the GPU has it and loads of 16 bytes find whole channels.
+DataType math_of(const Context& c, const Layer& l) {
+  const DataType type = l.input.type;
+  if (type != DataType::fp32) return type;
+  // Images of few channels have kernels of their own for large windows that overlap.
+  const bool first_layer =
+      l.conv.in_channels == 3 && l.taps > 9 && l.conv.stride_h < l.conv.kernel_h;
+  const bool aligned = l.output.dims[1] % 4 == 0 && (l.input.dims[1] % 4 == 0 || first_layer);
+  return c.gpu().tensor_tf32_fma_per_clk > 0 && aligned ? DataType::tf32 : DataType::fp32;
+}
+
+void add_transform(const Context& c, const TensorShape& t, Part part, Kernels& out) {
+  if (t.channels_last && pixels(t) > 1) return;
+  constexpr std::int64_t tile = 32;
+  LoweredKernel k =
+      make(c, c.kernel(part), t.type,
+           {ceil_div(pixels(t), tile), ceil_div(t.dims[1], tile), t.dims[0]}, 2 * bytes_of(t));
+  out.push_back(std::move(k));
+}
+
+void add_weight_transform(const Context& c, const Layer& l, Part part, Kernels& out) {
+  if (l.taps > 1) add_transform(c, l.weight, part, out);
+}
+
+/// What the library's choice takes where the law gives `law_us`.
+double chosen_us(const Context& c, double law_us, ConvUse use, Pass pass, DataType type) {
+  const ConvHabit habit = c.input.rules.habit(use, pass, type, c.gpu().compute_major);
+  const double floor = c.gpu().graph_kernel_period_us;
+  return floor + habit.start_us + std::max(0.0, law_us - floor) / habit.share;
+}
+
+ConvUse use_of(const Layer& l) {
+  if (l.conv.stride_h * l.conv.stride_w == 1) return ConvUse::implicit;
+  return l.taps == 1 ? ConvUse::sampled : ConvUse::strided;
+}
+
+/// A layer as one product per image, in the framework's order.
+void add_plain(const Context& c, const Layer& l, DataType type, Pass pass, Kernels& out) {
+  GemmShape shape;
+  shape.type = type;
+  shape.batch = l.conv.batch;
+  shape.m = l.conv.out_channels;
+  shape.n = pixels(l.output);
+  shape.k = l.conv.in_channels;
+  if (pass == Pass::input_gradient) {
+    std::swap(shape.m, shape.k);
+    shape.a_k_major = false;
+  }
+  if (pass == Pass::weight_gradient) {
+    shape.n = l.conv.in_channels;
+    shape.k = pixels(l.output);
+    shape.b_k_major = true;
+  }
+  KernelTime time = gemm_time(c.gpu(), shape, c.input.time);
+  // A single image is a product like any other; several are a batch, for which the choice is
+  // poorer.
+  if (shape.batch > 1) time.time_us = chosen_us(c, time.time_us, ConvUse::plain, pass, type);
+  out.push_back(matrix_kernel(c, time, KernelFamily::gemm, type, pass));
+  if (pass == Pass::weight_gradient && shape.batch > 1) {
+    const double weights = bytes_of(l.weight);
+    out.push_back(
+        make(c, c.kernel(image_sum), type, {ceil_div(l.weight.elements(), 128)},
+             weights * (static_cast<double>(std::min<std::int64_t>(shape.batch, 16)) + 1)));
+  }
+}
+
+/// Groups as one layer: blocks take as many of them as fill a tile, and multiply zeros between.
+ConvLayer merged(const Layer& l, ConvLayer conv, Pass pass) {
+  const std::int64_t tile_channels = pass == Pass::forward ? 32 : 64;
+  if (l.groups == 1) return conv;
+  const auto together = [&](std::int64_t channels) {
+    return channels * std::min(l.groups, ceil_div(tile_channels, channels));
+  };
+  const bool input_gradient = pass == Pass::input_gradient;
+  conv.out_channels = input_gradient ? together(conv.out_channels) : l.output.dims[1];
+  conv.in_channels = input_gradient ? l.input.dims[1] : together(conv.in_channels);
+  return conv;
+}
+
+/// The main kernel without the helpers that the law's time holds.
+void add_main(const Context& c, const Layer& l, DataType type, Pass pass, Kernels& out) {
+  ConvLayer conv = l.conv;
+  conv.type = type;
+  conv.pass = pass;
+  const double floor = c.gpu().graph_kernel_period_us;
+  const KernelTime law = conv_time(c.gpu(), merged(l, conv, pass), c.input.time);
+  KernelTime time = law;
+  if (type == DataType::fp32 && time.launches > 1 && c.gpu().tensor_tf32_fma_per_clk <= 0) {
+    LoweredKernel helper = make(c, c.kernel(offsets), type, {1}, 4096);
+    time.time_us -= std::min(helper.duration_us, time.time_us / 2);
+    out.push_back(std::move(helper));
+  } else {
+    time.time_us -= std::min(floor, time.time_us / 2);
+    time.time_us = chosen_us(c, time.time_us, use_of(l), pass, type);
+  }
+  LoweredKernel main = matrix_kernel(c, time, KernelFamily::convolution, type, pass);
+  if (time.split > 1 && pass == Pass::weight_gradient) {
+    const KernelTemplate& row = c.kernel(split_sum);
+    LoweredKernel sum = make(c, row, type, {ceil_div(l.weight.elements(), 2048)},
+                             bytes_of(l.weight) * (time.split + 1));
+    main.duration_us = std::max(main.duration_us - sum.duration_us, main.duration_us / 2);
+    out.push_back(std::move(main));
+    out.push_back(std::move(sum));
+    return;
+  }
+  out.push_back(std::move(main));
+}
+
+/// One pass of a layer, with the transforms that its kernel needs.
+void add_pass(const Context& c, const Layer& l, Pass pass, Kernels& out) {
+  const DataType type = math_of(c, l);
+  const bool tensor_cores = type != DataType::fp32;
+  const bool whole_loads = pixels(l.output) % load_elements(l.input) == 0;
+  if (l.plain && (!tensor_cores || whole_loads) && !l.input.channels_last) {
+    add_plain(c, l, type, pass, out);
+    return;
+  }
+  if (!tensor_cores) {
+    add_main(c, l, type, pass, out);
+    return;
+  }
+  switch (pass) {
+    case Pass::forward:
+      add_transform(c, l.input, to_channels_last, out);
+      add_weight_transform(c, l, to_channels_last, out);
+      add_main(c, l, type, pass, out);
+      add_transform(c, l.output, to_channels_first, out);
+      break;
+    case Pass::input_gradient:
+      add_weight_transform(c, l, to_channels_last, out);
+      add_transform(c, l.output, to_channels_last, out);
+      add_main(c, l, type, pass, out);
+      add_transform(c, l.input, to_channels_first, out);
+      break;
+    case Pass::weight_gradient:
+      add_transform(c, l.input, to_channels_last, out);
+      add_transform(c, l.output, to_channels_last, out);
+      out.push_back(make(c, c.kernel(set_up), type, {1}, 1));
+      add_main(c, l, type, pass, out);
+      add_weight_transform(c, l, to_channels_first, out);
+      break;
+  }
+}
+
+bool is_depthwise(const Layer& l) { return l.groups > 1 && l.conv.in_channels == 1; }
+
+/// A thread walks over the window of each of its elements; small images leave threads of the weight
+/// gradient without any.
+void add_depthwise(const Context& c, const Layer& l, Part part, Kernels& out) {
+  constexpr double measured_taps = 9;  // those that block_cycles stands for
+  constexpr double lost_pixels = 75;   // of each image, in the weight gradient
+  const bool weights = part == depthwise_weight_gradient || part == depthwise_weight_gradient_nhwc;
+  const KernelTemplate& row = c.kernel(part);
+  const TensorShape& walked = weights ? l.output : l.input;
+  const double blocks = std::ceil(static_cast<double>(walked.elements()) / row.per_block);
+  const double bytes = bytes_of(l.input) + bytes_of(l.output);
+  LoweredKernel kernel = make(c, row, l.input.type, {static_cast<std::int64_t>(blocks)}, bytes);
+  const double lost = weights ? 1 + lost_pixels / static_cast<double>(pixels(l.output)) : 1;
+  const double cycles =
+      blocks * row.block_cycles * static_cast<double>(l.taps) / measured_taps * lost;
+  kernel.duration_us =
+      std::max(stream_time_us(c, bytes), c.gpu().graph_kernel_period_us +
+                                             cycles / (c.gpu().sm_count * c.gpu().boost_clock_mhz));
+  if (part == depthwise_weight_gradient) {
+    kernel.geometry.grid[0] = static_cast<std::uint32_t>(l.weight.elements());
+  }
+  out.push_back(std::move(kernel));
+}
+
+bool stated_transposed(const Context& c, std::size_t first) {
+  // The truth value before output padding and groups.
+  for (std::size_t a = first; a < c.operands.arguments.size(); ++a) {
+    if (const bool* value = std::get_if<bool>(&c.operands.arguments[a])) return *value;
+  }
+  return false;
+}
+
+}  // namespace
+
+void lower_convolution(const Context& c, Kernels& out) {
+  const TensorShape* input = c.tensor(0);
+  const TensorShape* weight = c.tensor(1);
+  if (input == nullptr || weight == nullptr || c.outputs.empty()) return;
+  const bool transposed = c.op.name.ends_with("_transpose") || stated_transposed(c, 2);
+  const auto layer = layer_of(*input, *weight, c.outputs[0], transposed);
+  if (!layer || c.outputs[0].elements() == 0) return;
+  add_pass(c, *layer, transposed ? Pass::input_gradient : Pass::forward, out);
+}
+
+void lower_convolution_backward(const Context& c, Kernels& out) {
+  const TensorShape* gradient = c.tensor(0);
+  const TensorShape* input = c.tensor(1);
+  const TensorShape* weight = c.tensor(2);
+  if (gradient == nullptr || input == nullptr || weight == nullptr) return;
+  const bool transposed = stated_transposed(c, 3);
+  const auto layer = layer_of(*input, *weight, *gradient, transposed);
+  if (!layer || gradient->elements() == 0) return;
+  const auto makes = [&](const TensorShape& wanted) {
+    return std::any_of(c.outputs.begin(), c.outputs.end(), [&](const TensorShape& t) {
+      return t.rank == wanted.rank && t.dims == wanted.dims;
+    });
+  };
+  if (makes(*input)) {
+    if (is_depthwise(*layer)) {
+      add_depthwise(c, *layer,
+                    input->channels_last ? depthwise_input_gradient_nhwc : depthwise_input_gradient,
+                    out);
+    } else {
+      add_pass(c, *layer, transposed ? Pass::forward : Pass::input_gradient, out);
+    }
+  }
+  if (!makes(*weight)) return;
+  if (is_depthwise(*layer)) {
+    add_depthwise(c, *layer,
+                  input->channels_last ? depthwise_weight_gradient_nhwc : depthwise_weight_gradient,
+                  out);
+  } else {
+    add_pass(c, *layer, Pass::weight_gradient, out);
+  }
+}
+
+}  // namespace tandem::lowering

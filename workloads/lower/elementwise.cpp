@@ -1,0 +1,184 @@
+// Kernels whose threads take an element each: arithmetic, copies, fills, concatenation.
+#include <algorithm>
+
+#include "sim/core/data_type.h"
+#include "workloads/lower/parts.h"
+
+namespace tandem::lowering {
+namespace {
+
+/// Of the tensors that an elementwise kernel walks over, the widest element decides how many a
+/// thread takes (memory access of the framework: 16 bytes at once).
+int widest_bytes(const Context& c) {
+  int bytes = 1;
+  for (const TensorShape& t : c.operands.tensors.shapes) {
+    if (t.rank > 0) bytes = std::max(bytes, element_bytes(t.type));
+  }
+  for (const TensorShape& t : c.outputs) bytes = std::max(bytes, element_bytes(t.type));
+  return bytes;
+}
+
+/// Places are the same in memory: equal sizes and strides, or a single element.
+bool same_places(const TensorShape& a, const TensorShape& b) {
+  return a.rank == b.rank && a.dims == b.dims && a.strides == b.strides;
+}
+
+bool is_dense(const TensorShape& shape) {
+  return unique_elements(shape) == static_cast<double>(shape.elements()) &&
+         (is_contiguous(shape) || shape.channels_last);
+}
+
+struct Walk {
+  bool contiguous = true;
+  bool one_type = true;
+  double elements = 0;
+  double bytes = 0;
+  int tensors = 0;  // results first
+  DataType type = DataType::unknown;
+};
+
+Walk walk_of(const Context& c) {
+  Walk w;
+  const TensorShape* result = c.outputs.empty() ? nullptr : &c.outputs[0];
+  if (result == nullptr && !c.operands.tensors.shapes.empty()) {
+    result = &c.operands.tensors.shapes[0];
+  }
+  if (result == nullptr) return w;
+  w.type = result->type;
+  w.elements = static_cast<double>(result->elements());
+  w.contiguous = is_dense(*result);
+  const auto visit = [&](const TensorShape& t) {
+    w.bytes += bytes_of(t);
+    ++w.tensors;
+    if (t.elements() == 1 && t.rank == 0 && w.elements > 1) return;  // a number
+    if (!same_places(t, *result)) w.contiguous = false;
+    if (element_bytes(t.type) != element_bytes(result->type)) w.one_type = false;
+  };
+  for (const TensorShape& t : c.outputs) visit(t);
+  for (const TensorShape& t : c.operands.tensors.shapes) visit(t);
+  return w;
+}
+
+LoweredKernel walk_kernel(const Context& c, const Walk& w, std::size_t form) {
+  const KernelTemplate& row = c.kernel(form);
+  const double bytes = widest_bytes(c);
+  // Rows state the elements of a block for elements of four bytes; wider ones are fewer, narrower
+  // ones more where a thread loads 16 bytes.
+  double per_block = row.per_block;
+  if (bytes > 4) per_block /= 2;
+  if (bytes < 4 && form != 1) per_block *= 2;
+  if (bytes == 2 && form == 1) per_block *= 2;
+  LoweredKernel out;
+  const int width = bytes > 4 ? 2 : bytes < 4 ? 8 : 4;
+  out.name = name_of(c, row, w.type, w.tensors, width);
+  out.geometry = geometry_of(row, {static_cast<std::int64_t>(std::ceil(w.elements / per_block))});
+  const double floor = c.gpu().graph_kernel_period_us;
+  const double us = law_us(c, out.name, out.geometry, w.bytes);
+  out.duration_us = floor + std::max(0.0, us - floor) / row.share;
+  return out;
+}
+
+}  // namespace
+
+void lower_elementwise(const Context& c, Kernels& out) {
+  const Walk w = walk_of(c);
+  if (w.elements <= 0) return;
+  const std::size_t form = !w.contiguous ? 1 : !w.one_type && c.has_kernel(2) ? 2 : 0;
+  out.push_back(walk_kernel(c, w, form));
+}
+
+void lower_copy(const Context& c, Kernels& out) {
+  const Walk w = walk_of(c);
+  if (w.elements <= 0) return;
+  if (w.contiguous && w.one_type && c.has_kernel(3)) {
+    LoweredKernel copy;
+    copy.kind = ActivityKind::memcpy;
+    copy.name = c.kernel(3).name;
+    copy.bytes = static_cast<std::int64_t>(w.bytes / 2);
+    copy.duration_us = stream_time_us(c, w.bytes);
+    out.push_back(std::move(copy));
+    return;
+  }
+  // Forms 0 and 2: a cast of contiguous data down to half types, and any other.
+  const bool down = !w.one_type && w.contiguous && is_half(w.type);
+  out.push_back(walk_kernel(c, w, down ? 0 : !w.one_type ? 2 : 1));
+}
+
+void lower_fill(const Context& c, Kernels& out) {
+  const TensorShape* result = !c.outputs.empty() ? &c.outputs[0] : c.tensor(0);
+  if (result == nullptr || result->elements() == 0) return;
+  Walk w;
+  w.type = result->type;
+  w.elements = static_cast<double>(result->elements());
+  w.bytes = bytes_of(*result);
+  w.tensors = 1;
+  out.push_back(walk_kernel(c, w, 0));
+}
+
+namespace {
+
+double size_over(const Context& c, Over over) {
+  const auto elements = [](const TensorShape* t) {
+    return t == nullptr ? 1.0 : static_cast<double>(t->elements());
+  };
+  switch (over) {
+    case Over::output: return elements(c.outputs.empty() ? c.tensor(0) : &c.outputs[0]);
+    case Over::first: return elements(c.tensor(0));
+    case Over::second: return elements(c.tensor(1));
+    case Over::third: return elements(c.tensor(2));
+    case Over::rows: {
+      const TensorShape* t = c.tensor(0);
+      if (t == nullptr || t->rank == 0) return 1;
+      return elements(t) / static_cast<double>(std::max<std::int64_t>(t->dims[t->rank - 1U], 1));
+    }
+    case Over::largest: {
+      double most = 1;
+      for (const TensorShape& t : c.operands.tensors.shapes) most = std::max(most, elements(&t));
+      for (const TensorShape& t : c.outputs) most = std::max(most, elements(&t));
+      return most;
+    }
+    case Over::one: return 1;
+  }
+  return 1;
+}
+
+}  // namespace
+
+void lower_sequence(const Context& c, Kernels& out) {
+  for (std::size_t k = 0; k < c.rule.kernels.size(); ++k) {
+    const KernelTemplate& row = c.kernel(k);
+    const double size = size_over(c, row.over);
+    if (size <= 0) continue;
+    double blocks = std::ceil(size / row.per_block);
+    if (row.blocks_per_sm > 0) blocks = std::min(blocks, row.blocks_per_sm * c.gpu().sm_count);
+    double bytes = size / size_over(c, Over::largest) * all_bytes(c);
+    if (row.fills > 0 && !c.outputs.empty()) bytes = bytes_of(c.outputs[0]);
+    LoweredKernel kernel = make(c, row, float_type(c), {static_cast<std::int64_t>(blocks)}, bytes);
+    kernel.duration_us += row.step_us * size;
+    out.push_back(std::move(kernel));
+  }
+}
+
+void lower_concatenation(const Context& c, Kernels& out) {
+  if (c.outputs.empty() || c.outputs[0].elements() == 0) return;
+  // Metadata of so many tensors fits the arguments of a launch.
+  constexpr std::int64_t tensors_a_launch = 128;
+  std::int64_t left = 0;
+  double largest = 0;
+  for (const TensorShape& t : c.operands.tensors.shapes) {
+    left += t.elements() > 0;
+    largest = std::max(largest, static_cast<double>(t.elements()));
+  }
+  const KernelTemplate& row = c.kernel(0);
+  const auto all = static_cast<double>(left);
+  for (; left > 0; left -= tensors_a_launch) {
+    const std::int64_t tensors = std::min(left, tensors_a_launch);
+    double blocks = std::ceil(largest / row.per_block);
+    if (row.blocks_per_sm > 0) blocks = std::min(blocks, row.blocks_per_sm * c.gpu().sm_count);
+    const double bytes = 2 * bytes_of(c.outputs[0]) * static_cast<double>(tensors) / all;
+    out.push_back(
+        make(c, row, c.outputs[0].type, {static_cast<std::int64_t>(blocks), tensors}, bytes));
+  }
+}
+
+}  // namespace tandem::lowering

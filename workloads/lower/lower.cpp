@@ -1,0 +1,249 @@
+#include "workloads/lower/lower.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/kernel/time/kernel_time.h"
+#include "models/kernel/work/work.h"
+#include "sim/core/data_type.h"
+#include "workloads/lower/parts.h"
+
+namespace tandem {
+namespace lowering {
+namespace {
+
+void replace_all(std::string& text, std::string_view what, std::string_view with) {
+  for (std::size_t at = text.find(what); at != std::string::npos;
+       at = text.find(what, at + with.size())) {
+    text.replace(at, what.size(), with);
+  }
+}
+
+std::string_view element_name(DataType type) {
+  const std::string_view framework = framework_type(type);
+  if (!framework.empty()) return framework;
+  switch (type) {
+    case DataType::int64: return "long";
+    case DataType::int32: return "int";
+    case DataType::int8: return "signed char";
+    case DataType::boolean: return "bool";
+    case DataType::fp64: return "double";
+    default: return "float";
+  }
+}
+
+std::uint32_t side(std::int64_t blocks) {
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(blocks, 1, 0x7fffffff));
+}
+
+}  // namespace
+
+const KernelTemplate& Context::kernel(std::size_t position) const {
+  if (position >= rule.kernels.size()) {
+    throw InputError(input.rules.path, op.name, std::to_string(rule.kernels.size()) + " kernels",
+                     "at least " + std::to_string(position + 1));
+  }
+  return input.rules.kernel(rule.kernels[position], input.gpu.compute_major);
+}
+
+std::string name_of(const Context& c, const KernelTemplate& kernel, DataType type, int operands,
+                    int width) {
+  std::string name = kernel.name;
+  replace_all(name, "{functor}", c.rule.functor);
+  replace_all(name, "{type}", element_name(type));
+  replace_all(name, "{operands}", std::to_string(operands));
+  replace_all(name, "{width}", std::to_string(width));
+  return name;
+}
+
+double stream_time_us(const Context& c, double bytes) {
+  TimedLaunch timed;
+  timed.law = TimeLaw::memory;
+  timed.bytes = std::max(bytes, 1.0);
+  return kernel_time(timed, c.gpu(), c.input.time).time_us;
+}
+
+double law_us(const Context& c, const std::string& name, const LaunchGeometry& geometry,
+              double bytes) {
+  const KernelClass kernel = classify(name, c.op.name);
+  KernelLaunch launch;
+  launch.name = name;
+  launch.op = c.op.name;
+  launch.family = kernel.family;
+  launch.math = kernel.math;
+  launch.traits = kernel.traits;
+  launch.geometry = geometry;
+  launch.work =
+      kernel_work(kernel, OpContext{launch.op, c.operands.tensors, c.operands.arguments, geometry});
+  launch.tensors = c.operands.tensors.shapes;
+  TimedLaunch timed = timed_launch(launch, bytes);
+  if (bytes > 0 && timed.law == TimeLaw::memory) timed.bytes = bytes;
+  switch (timed.law) {  // laws that only tell ratios between GPUs
+    case TimeLaw::throughput:
+    case TimeLaw::link:
+    case TimeLaw::none: timed.law = TimeLaw::memory; break;
+    default: break;
+  }
+  if (timed.bytes <= 0) timed.bytes = 1;
+  return kernel_time(timed, c.gpu(), c.input.time).time_us;
+}
+
+LaunchGeometry geometry_of(const KernelTemplate& kernel, Sides grid, int threads_y) {
+  const auto threads = static_cast<std::uint32_t>(kernel.threads);
+  const auto y = static_cast<std::uint32_t>(std::max(threads_y, 1));
+  return {{side(grid.x), side(grid.y), side(grid.z)},
+          {threads, y, 1},
+          static_cast<std::uint32_t>(kernel.registers),
+          static_cast<std::uint32_t>(kernel.shared_bytes)};
+}
+
+LoweredKernel make(const Context& c, const KernelTemplate& kernel, DataType type, Sides grid,
+                   double bytes) {
+  LoweredKernel out;
+  out.name = name_of(c, kernel, type);
+  out.geometry = geometry_of(kernel, grid);
+  const double floor = c.gpu().graph_kernel_period_us;
+  out.duration_us = law_us(c, out.name, out.geometry, bytes);
+  const double blocks = static_cast<double>(grid.x) * static_cast<double>(grid.y * grid.z);
+  const double issue = blocks * kernel.block_cycles / (c.gpu().sm_count * c.gpu().boost_clock_mhz);
+  out.duration_us = floor + kernel.start_us +
+                    std::hypot(std::max(0.0, out.duration_us - floor) / kernel.share, issue);
+  return out;
+}
+
+LoweredKernel memset_of(const Context& c, std::int64_t bytes) {
+  LoweredKernel out;
+  out.kind = ActivityKind::memset;
+  const KernelTemplate& row = c.input.rules.kernel("memset", c.gpu().compute_major);
+  out.name = row.name;
+  out.bytes = bytes;
+  out.duration_us = stream_time_us(c, static_cast<double>(bytes));
+  return out;
+}
+
+double unique_elements(const TensorShape& shape) {
+  return static_cast<double>(shape.elements()) /
+         static_cast<double>(std::max<std::int64_t>(shape.expanded, 1));
+}
+
+double bytes_of(const TensorShape& shape) {
+  return unique_elements(shape) * element_bytes(shape.type);
+}
+
+double all_bytes(const Context& c) {
+  double bytes = 0;
+  for (const TensorShape& t : c.operands.tensors.shapes) bytes += bytes_of(t);
+  for (const TensorShape& t : c.outputs) bytes += bytes_of(t);
+  return bytes;
+}
+
+DataType float_type(const Context& c) {
+  for (const TensorShape& t : c.outputs) {
+    if (is_floating(t.type)) return t.type;
+  }
+  for (const TensorShape& t : c.operands.tensors.shapes) {
+    if (is_floating(t.type)) return t.type;
+  }
+  return c.outputs.empty() ? DataType::fp32 : c.outputs[0].type;
+}
+
+bool is_contiguous(const TensorShape& shape) {
+  std::int64_t stride = 1;
+  for (std::size_t d = shape.rank; d-- > 0;) {
+    if (shape.dims[d] == 1) continue;
+    if (shape.strides[d] != stride) return false;
+    stride *= shape.dims[d];
+  }
+  return true;
+}
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return b > 0 ? (a + b - 1) / b : 1; }
+
+std::int64_t last_power(std::int64_t n) {
+  std::int64_t power = 1;
+  while (power * 2 <= n) power *= 2;
+  return power;
+}
+
+std::int64_t next_power(std::int64_t n) {
+  std::int64_t power = 1;
+  while (power < n) power *= 2;
+  return power;
+}
+
+namespace {
+
+using RecipeFunction = void (*)(const Context&, Kernels&);
+
+RecipeFunction function_of(Recipe recipe) {
+  switch (recipe) {
+    case Recipe::nothing: return nullptr;
+    case Recipe::sequence: return lower_sequence;
+    case Recipe::elementwise: return lower_elementwise;
+    case Recipe::copy: return lower_copy;
+    case Recipe::fill: return lower_fill;
+    case Recipe::reduction: return lower_reduction;
+    case Recipe::softmax: return lower_softmax;
+    case Recipe::row_norm: return lower_row_norm;
+    case Recipe::batch_norm: return lower_batch_norm;
+    case Recipe::product: return lower_product;
+    case Recipe::convolution: return lower_convolution;
+    case Recipe::convolution_backward: return lower_convolution_backward;
+    case Recipe::attention: return lower_attention;
+    case Recipe::multi_tensor: return lower_multi_tensor;
+    case Recipe::concatenation: return lower_concatenation;
+    case Recipe::embedding_gradient: return lower_embedding_gradient;
+    case Recipe::recurrent: return lower_recurrent;
+  }
+  return nullptr;
+}
+
+bool same(const BoundOp& a, const BoundOp& b) {
+  return a.outputs == b.outputs && a.operands == b.operands;
+}
+
+/// Nobody wrote a rule: a kernel that streams over all operands and results.
+void lower_unknown(const Context& c, Kernels& out, LossList& losses) {
+  losses.add("op_without_kernel_rule", Severity::warning,
+             "operations for which configs/kernels/lowering.json has no rule, timed as one kernel "
+             "that reads and writes all operands, e.g. " +
+                 c.op.name);
+  double elements = 1;
+  for (const TensorShape& t : c.outputs) elements = std::max(elements, unique_elements(t));
+  const KernelTemplate& row = c.input.rules.kernel("unknown", c.gpu().compute_major);
+  LoweredKernel kernel;
+  kernel.name = name_of(c, row, float_type(c));
+  kernel.geometry = geometry_of(row, {static_cast<std::int64_t>(elements / row.per_block) + 1});
+  kernel.duration_us = stream_time_us(c, all_bytes(c));
+  out.push_back(std::move(kernel));
+}
+
+}  // namespace
+}  // namespace lowering
+
+const std::vector<LoweredKernel>& Lowering::kernels(const NetworkOp& op, const BoundOp& bound,
+                                                    LossList& losses) {
+  static const OpRule no_rule;
+  const OpRule* const rule = input_.rules.find(op.name);
+  const std::size_t key = hash_of(bound.operands) ^ std::hash<std::string>{}(op.name);
+  std::vector<Known>& known = known_[key];
+  for (const Known& k : known) {
+    if (rule != nullptr && lowering::same(*k.bound, bound)) return k.kernels;
+  }
+  std::vector<LoweredKernel>& kernels = known.emplace_back(Known{&bound, {}}).kernels;
+  const lowering::Context context{input_, rule != nullptr ? *rule : no_rule, op, bound.operands,
+                                  bound.outputs};
+  if (rule != nullptr) {
+    const auto recipe = lowering::function_of(rule->recipe);
+    if (recipe == nullptr) return kernels;
+    recipe(context, kernels);
+  }
+  // Also operands that a recipe does not expect; results without elements take no kernel.
+  const bool makes_something =
+      bound.outputs.empty() || std::any_of(bound.outputs.begin(), bound.outputs.end(),
+                                           [](const TensorShape& t) { return t.elements() > 0; });
+  if (kernels.empty() && makes_something) lowering::lower_unknown(context, kernels, losses);
+  return kernels;
+}
+
+}  // namespace tandem

@@ -1,0 +1,80 @@
+// What the recipes of lowering share. Internal to workloads/lower.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "models/kernel/classify/classify.h"
+#include "workloads/lower/lower.h"
+
+namespace tandem::lowering {
+
+/// One operation that is being lowered.
+struct Context {
+  const LoweringInput& input;
+  const OpRule& rule;
+  const NetworkOp& op;
+  const Operands& operands;
+  std::span<const TensorShape> outputs;
+
+  const GpuArch& gpu() const { return input.gpu; }
+  /// Tensor at argument `position`, or null.
+  const TensorShape* tensor(std::size_t position) const { return operands.tensors.at(position); }
+  const KernelTemplate& kernel(std::size_t position) const;
+  bool has_kernel(std::size_t position) const { return position < rule.kernels.size(); }
+};
+using Kernels = std::vector<LoweredKernel>;
+
+struct Sides {
+  std::int64_t x = 1, y = 1, z = 1;
+};
+
+/// The only place where a predicted kernel gets its name.
+std::string name_of(const Context& c, const KernelTemplate& kernel, DataType type, int operands = 2,
+                    int width = 4);
+
+/// Its time on the GPU by the law of its kind, from the operation's shapes.
+double law_us(const Context& c, const std::string& name, const LaunchGeometry& geometry,
+              double bytes = 0);
+/// A kernel that moves so many bytes.
+double stream_time_us(const Context& c, double bytes);
+
+LaunchGeometry geometry_of(const KernelTemplate& kernel, Sides grid, int threads_y = 0);
+/// A kernel with the time that its law states, `bytes` being what it moves if the shapes leave it
+/// open.
+LoweredKernel make(const Context& c, const KernelTemplate& kernel, DataType type, Sides grid,
+                   double bytes = 0);
+LoweredKernel memset_of(const Context& c, std::int64_t bytes);
+
+/// Elements of the tensors, in memory: what stride 0 repeats counts once.
+double unique_elements(const TensorShape& shape);
+double bytes_of(const TensorShape& shape);
+/// Unique bytes of all operands and results.
+double all_bytes(const Context& c);
+/// The first floating-point type among results and operands.
+DataType float_type(const Context& c);
+bool is_contiguous(const TensorShape& shape);
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b);
+std::int64_t last_power(std::int64_t n);
+std::int64_t next_power(std::int64_t n);
+
+// The recipes.
+void lower_sequence(const Context& c, Kernels& out);
+void lower_elementwise(const Context& c, Kernels& out);
+void lower_copy(const Context& c, Kernels& out);
+void lower_fill(const Context& c, Kernels& out);
+void lower_reduction(const Context& c, Kernels& out);
+void lower_softmax(const Context& c, Kernels& out);
+void lower_row_norm(const Context& c, Kernels& out);
+void lower_batch_norm(const Context& c, Kernels& out);
+void lower_product(const Context& c, Kernels& out);
+void lower_convolution(const Context& c, Kernels& out);
+void lower_convolution_backward(const Context& c, Kernels& out);
+void lower_attention(const Context& c, Kernels& out);
+void lower_multi_tensor(const Context& c, Kernels& out);
+void lower_concatenation(const Context& c, Kernels& out);
+void lower_embedding_gradient(const Context& c, Kernels& out);
+void lower_recurrent(const Context& c, Kernels& out);
+
+}  // namespace tandem::lowering

@@ -1,0 +1,261 @@
+// Matrix products and attention.
+#include <algorithm>
+#include <cmath>
+
+#include "models/kernel/time/tile_tables.h"
+#include "models/ops/op_table.h"
+#include "sim/core/data_type.h"
+#include "workloads/lower/matrix.h"
+
+namespace tandem::lowering {
+namespace {
+
+/// Engine that multiplies this type on the GPU.
+Engine engine_of(const GpuArch& gpu, DataType type) {
+  double rate = 0;
+  if (type == DataType::tf32) rate = gpu.tensor_tf32_fma_per_clk;
+  if (type == DataType::fp16) rate = gpu.tensor_fp16_fma_per_clk;
+  if (type == DataType::bf16) rate = gpu.tensor_bf16_fma_per_clk;
+  if (rate <= 0) return Engine::simt;
+  return gpu.tensor_family == TensorFamily::gmma ? Engine::gmma : Engine::hmma;
+}
+
+/// A transposed view: the second to last dimension is the contiguous one.
+bool is_transposed(const TensorShape& t) {
+  return t.rank >= 2 && t.strides[t.rank - 2U] == 1 && t.strides[t.rank - 1U] != 1;
+}
+
+}  // namespace
+
+LoweredKernel matrix_kernel(const Context& c, const KernelTime& time, KernelFamily family,
+                            DataType type, Pass pass) {
+  const LibraryNames& names = c.input.libraries;
+  Engine engine = engine_of(c.gpu(), type);
+  const LibraryKernel* kernel = nullptr;
+  for (const KernelFamily wanted : {family, KernelFamily::gemm}) {
+    for (const Engine e : {engine, Engine::hmma, Engine::simt}) {
+      if (kernel == nullptr) kernel = names.find(c.gpu().compute_major, e, wanted, type);
+    }
+  }
+  if (kernel == nullptr) {
+    kernel = names.find(c.gpu().compute_major, Engine::simt, KernelFamily::gemm, DataType::fp32);
+  }
+  LoweredKernel out;
+  const Tile tile{time.tile_m > 0 ? time.tile_m : 128, time.tile_n > 0 ? time.tile_n : 128};
+  out.name = predicted_kernel(*kernel, tile, pass).name;
+  KernelTemplate shape;
+  shape.threads = kernel->threads;
+  shape.registers = kernel->registers_per_thread;
+  shape.shared_bytes = kernel->shared_bytes;
+  out.geometry = geometry_of(shape, {time.grid_x, time.grid_y, time.grid_z});
+  out.duration_us = time.time_us;
+  return out;
+}
+
+namespace {
+
+/// The best tile whose blocks share no result: products that add a bias are not split.
+KernelTime unsplit_time(const Context& c, GemmShape shape) {
+  const bool tensor = engine_of(c.gpu(), shape.type) != Engine::simt;
+  KernelTime best;
+  for (const MatrixTile& tile : tile_menu(c.gpu(), MatrixUse::linear, tensor).tiles) {
+    shape.tile_m = tile.m;
+    shape.tile_n = tile.n;
+    shape.split = 1;
+    const KernelTime time = gemm_time(c.gpu(), shape, c.input.time);
+    if (best.time_us <= 0 || time.time_us < best.time_us) best = time;
+  }
+  return best;
+}
+
+/// The best tile and split of k. Products without a bias are split far more readily than the menu
+/// of FP32 kernels says, which holds for those with one.
+KernelTime best_time(const Context& c, GemmShape shape) {
+  KernelTime best = gemm_time(c.gpu(), shape, c.input.time);
+  const bool tensor = engine_of(c.gpu(), shape.type) != Engine::simt;
+  if (tensor || shape.batch > 1) return best;
+  constexpr int splits[] = {2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 27, 40};
+  constexpr std::int64_t shortest = 64, most_waves = 8;
+  for (const MatrixTile& tile : tile_menu(c.gpu(), MatrixUse::linear, tensor).tiles) {
+    const std::int64_t blocks = ceil_div(shape.n, tile.m) * ceil_div(shape.m, tile.n);
+    shape.tile_m = tile.m;
+    shape.tile_n = tile.n;
+    for (const int split : splits) {
+      if (shape.k < shortest * split || blocks * split > most_waves * c.gpu().sm_count) break;
+      shape.split = split;
+      const KernelTime time = gemm_time(c.gpu(), shape, c.input.time);
+      if (time.time_us < best.time_us) best = time;
+    }
+  }
+  return best;
+}
+
+// Kernels of the rule of a product with a bias, beside the sum of split parts.
+enum Part : std::size_t { scale_first = 1, add_bias = 2, vector_product = 3 };
+
+/// Products whose tiles leave most SMs without work.
+bool is_small(const Context& c, const GemmShape& s) {
+  constexpr std::int64_t tile = 64;
+  return 2 * ceil_div(s.m, tile) * ceil_div(s.n, tile) < c.gpu().sm_count;
+}
+
+/// They are split although a bias follows: blocks add to a result that was cleared, and the bias is
+/// added last. The library's kernel for them loads few operands at once.
+void add_small_biased(const Context& c, const GemmShape& shape, const KernelTime& time,
+                      Kernels& out) {
+  const double result = static_cast<double>(shape.m * shape.n) * element_bytes(shape.type);
+  out.push_back(memset_of(c, 4 * time.grid_x * time.grid_y));
+  const KernelTemplate& scale = c.kernel(scale_first);
+  out.push_back(make(c, scale, shape.type, {ceil_div(shape.m * shape.n, 8192)}, result));
+  LoweredKernel main = matrix_kernel(c, time, KernelFamily::gemm, shape.type, Pass::forward);
+  main.duration_us /= scale.share;
+  out.push_back(std::move(main));
+  out.push_back(
+      make(c, c.kernel(add_bias), shape.type, {ceil_div(shape.m * shape.n, 256)}, 2 * result));
+}
+
+/// Results beyond which blocks add up in place, after a memset, rather than in a second kernel.
+constexpr std::int64_t sum_kernel_results = 1 << 20;
+/// The library splits where that clearly pays.
+constexpr double split_gain = 0.92;
+
+}  // namespace
+
+void add_product(const Context& c, const GemmShape& shape, Kernels& out, bool may_split) {
+  KernelTime time = best_time(c, shape);
+  if (time.split > 1) {
+    const KernelTime whole = unsplit_time(c, shape);
+    if (!may_split && c.has_kernel(add_bias) && is_small(c, shape)) {
+      add_small_biased(c, shape, time, out);
+      return;
+    }
+    if (!may_split || time.time_us > split_gain * whole.time_us) time = whole;
+  }
+  LoweredKernel main = matrix_kernel(c, time, KernelFamily::gemm, shape.type, Pass::forward);
+  const double result = static_cast<double>(shape.m * shape.n) * element_bytes(shape.type);
+  if (time.split == 1) {
+    out.push_back(std::move(main));
+    return;
+  }
+  if (shape.m * shape.n > sum_kernel_results) {
+    out.push_back(memset_of(c, 4 * time.grid_x * time.grid_y));
+    out.push_back(std::move(main));
+    return;
+  }
+  // The law's time holds the addition of the parts; here it is a kernel of its own.
+  const KernelTemplate& row = c.kernel(0);
+  const auto parts = static_cast<double>(time.split);
+  LoweredKernel sum;
+  sum.name = name_of(c, row, shape.type);
+  sum.geometry = geometry_of(row, {ceil_div(shape.m, 32), ceil_div(shape.n, 32)});
+  sum.duration_us = stream_time_us(c, result * (parts + 1));
+  main.duration_us = std::max(main.duration_us - sum.duration_us, main.duration_us / 2);
+  out.push_back(std::move(main));
+  out.push_back(std::move(sum));
+}
+
+void lower_product(const Context& c, Kernels& out) {
+  // addmm and baddbmm: a bias before the two factors.
+  std::vector<const TensorShape*> factors;
+  for (const TensorShape& t : c.operands.tensors.shapes) factors.push_back(&t);
+  if (factors.size() < 2) return;
+  const TensorShape& a = *factors[factors.size() - 2];
+  const TensorShape& b = *factors[factors.size() - 1];
+  if (a.rank < 2 || b.rank < 1) return;
+  GemmShape shape;
+  shape.type = a.type;
+  shape.batch = a.rank > 2 ? a.dims[0] : 1;
+  for (std::size_t d = 1; d + 2 < a.rank; ++d) shape.batch *= a.dims[d];
+  shape.m = a.dims[a.rank - 2U];
+  shape.k = a.dims[a.rank - 1U];
+  shape.n = b.rank > 1 ? b.dims[b.rank - 1U] : 1;
+  shape.a_k_major = !is_transposed(a);
+  shape.b_k_major = is_transposed(b);
+  if (shape.m == 0 || shape.n == 0 || shape.k == 0 || shape.batch == 0) return;
+  const bool is_vector = std::min(shape.m, shape.n) == 1 && shape.k > 1 && shape.batch == 1;
+  if (is_vector && c.has_kernel(vector_product)) {
+    const KernelTemplate& row = c.kernel(vector_product);
+    const std::int64_t results = std::max(shape.m, shape.n);
+    out.push_back(
+        make(c, row, shape.type,
+             {static_cast<std::int64_t>(std::ceil(static_cast<double>(results) / row.per_block))},
+             bytes_of(a) + bytes_of(b)));
+    out.back().duration_us =
+        c.gpu().graph_kernel_period_us +
+        (stream_time_us(c, bytes_of(a) + bytes_of(b)) - c.gpu().graph_kernel_period_us) /
+            row.share +
+        row.start_us;
+    return;
+  }
+  const bool has_bias = factors.size() > 2 && shape.batch == 1;
+  add_product(c, shape, out, !has_bias);
+}
+
+namespace {
+
+struct AttentionShape {
+  std::int64_t batch = 0, heads = 0, queries = 0, keys = 0, width = 0;
+  bool causal = false;
+};
+
+std::optional<AttentionShape> attention_shape(const Context& c, bool backward) {
+  const TensorShape* query = c.tensor(backward ? 1 : 0);
+  const TensorShape* key = c.tensor(backward ? 2 : 1);
+  if (query == nullptr || key == nullptr || query->rank != 4 || key->rank != 4) return {};
+  const bool length_before_heads = op_row(c.op.name).is(length_first);
+  const std::size_t length = length_before_heads ? 1 : 2, heads = length_before_heads ? 2 : 1;
+  AttentionShape s{query->dims[0],    query->dims[heads], query->dims[length],
+                   key->dims[length], query->dims[3],     false};
+  // The last truth value says whether later positions are hidden.
+  for (const Argument& a : c.operands.arguments) {
+    if (const bool* value = std::get_if<bool>(&a)) s.causal = *value;
+  }
+  return s;
+}
+
+/// A block takes a block of queries (backward: of keys) through all that it sees of the others.
+double attention_us(const Context& c, const AttentionShape& s, double block, bool backward) {
+  const AttentionPace& pace = c.input.rules.paces.attention;
+  const GpuArch& gpu = c.gpu();
+  // The kernels multiply in TF32 three times for one FP32 product.
+  const double rate = std::max(gpu.tensor_tf32_fma_per_clk / 3,
+                               static_cast<double>(gpu.fp32_lanes * gpu.smsp_per_sm));
+  const double scale = pace.fma_per_clk / rate * static_cast<double>(s.width) / pace.width;
+  const double seen = static_cast<double>(s.keys) / block;
+  const double average = s.causal ? (seen + 1) / 2 : seen;
+  const double pass = (backward ? pace.backward_cycles : pace.forward_cycles) * scale;
+  const double start = backward ? 0 : pace.forward_start_cycles;
+  const double resident =
+      gpu.sm_count * (backward ? pace.backward_blocks_per_sm : pace.forward_blocks_per_sm);
+  const double blocks =
+      std::ceil(static_cast<double>(s.queries) / block) * static_cast<double>(s.heads * s.batch);
+  const double waves = blocks > resident ? std::ceil(blocks / resident) : 1;
+  const double cycles = std::max(start + pass * seen, waves * (start + pass * average));
+  return gpu.graph_kernel_period_us + cycles / gpu.boost_clock_mhz;
+}
+
+}  // namespace
+
+void lower_attention(const Context& c, Kernels& out) {
+  const bool backward = c.op.phase == Phase::backward;
+  const auto s = attention_shape(c, backward);
+  if (!s) return;
+  const TensorShape& query = *c.tensor(backward ? 1 : 0);
+  const KernelTemplate& row = c.kernel(0);
+  if (backward && c.has_kernel(3)) {  // the row sums of gradient times result, and cleared sums
+    const std::int64_t elements = query.elements();
+    out.push_back(
+        make(c, c.kernel(1), query.type, {ceil_div(elements, 1024)}, 3 * bytes_of(query)));
+    out.push_back(make(c, c.kernel(2), query.type, {ceil_div(elements, 1024)}, bytes_of(query)));
+    out.push_back(make(c, c.kernel(3), query.type, {ceil_div(elements, 1024)}, bytes_of(query)));
+  }
+  LoweredKernel kernel;
+  kernel.name = name_of(c, row, query.type);
+  kernel.geometry = geometry_of(
+      row, {static_cast<std::int64_t>(std::ceil(static_cast<double>(s->queries) / row.per_block)),
+            s->heads, s->batch});
+  kernel.duration_us = attention_us(c, *s, row.per_block, backward);
+  out.push_back(std::move(kernel));
+}
+
+}  // namespace tandem::lowering

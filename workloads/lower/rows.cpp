@@ -1,0 +1,263 @@
+// Kernels that reduce or normalise rows: sums, softmax, norms, and gradients of embedding tables.
+#include <algorithm>
+#include <cmath>
+
+#include "workloads/lower/parts.h"
+
+namespace tandem::lowering {
+namespace {
+
+/// The sizes of a reduction as the framework's kernel sees it.
+struct Sum {
+  std::int64_t results = 1;
+  std::int64_t inputs = 1;  // of a result
+  bool fastest = true;      // it runs along the dimension that is contiguous in memory
+  bool whole = false;       // everything becomes one number
+};
+
+Sum sum_of(const TensorShape& in, const TensorShape& out) {
+  Sum s;
+  s.results = std::max<std::int64_t>(out.elements(), 1);
+  s.inputs = std::max<std::int64_t>(in.elements() / s.results, 1);
+  s.whole = s.results == 1;
+  if (s.whole || in.rank == 0) return s;
+  // The last dimension is kept if the result still ends in it.
+  const std::int64_t last = in.dims[in.rank - 1U];
+  const std::int64_t kept = out.rank > 0 ? out.dims[out.rank - 1U] : 1;
+  s.fastest = last == 1 || !(last == kept && is_contiguous(in));
+  return s;
+}
+
+struct ReduceGrid {
+  std::int64_t threads_x = 1, threads_y = 1, blocks = 1, parts = 1;
+  std::int64_t values = 1;  // that a thread adds up
+  int width = 1;
+};
+
+// setReduceConfig of the framework (ATen/native/cuda/Reduce.cuh): threads along the contiguous
+// dimension first; a block gives its rows to one result where there are many inputs; blocks share
+// a result where they alone cannot fill the GPU.
+constexpr std::int64_t most_threads = 512, warp = 32;
+constexpr std::int64_t least_values = 16, most_values = 256;
+
+ReduceGrid reduce_grid(const Sum& s, const GpuArch& gpu) {
+  ReduceGrid g;
+  std::int64_t x = s.fastest ? s.inputs : s.results;
+  std::int64_t y = s.fastest ? s.results : s.inputs;
+  if (!s.fastest) {
+    while (g.width < 4 && x % (g.width * 2) == 0) g.width *= 2;
+    x /= g.width;
+  } else if (s.whole && x > 128) {
+    x /= 4;
+  }
+  const std::int64_t limit = most_threads / g.width;
+  const std::int64_t x_power = std::min(last_power(x), limit);
+  const std::int64_t y_power = std::min(last_power(y), limit);
+  g.threads_x = std::min(x_power, warp);
+  g.threads_y = std::min(y_power, limit / g.threads_x);
+  g.threads_x = std::min(x_power, limit / g.threads_y);
+  std::int64_t inputs = s.inputs, results_a_block = 1;
+  (s.fastest ? inputs = ceil_div(inputs, g.threads_x) : results_a_block = g.threads_x);
+  const bool block_shares = inputs >= g.threads_y * least_values || inputs >= most_values;
+  (block_shares ? inputs = ceil_div(inputs, g.threads_y) : results_a_block *= g.threads_y);
+  g.blocks = ceil_div(s.results / g.width, results_a_block);
+  const std::int64_t resident =
+      gpu.sm_count * (gpu.max_threads_per_sm / (g.threads_x * g.threads_y));
+  if (block_shares && inputs >= most_values && g.blocks <= resident) {
+    g.parts = std::max(std::min(ceil_div(resident, g.blocks), ceil_div(inputs, least_values)),
+                       ceil_div(inputs, most_values));
+  }
+  g.values = ceil_div(inputs, g.parts);
+  return g;
+}
+
+/// Threads wait for each of their loads, waves of blocks for each other; the block that finishes
+/// last adds up what the others of a result left in memory.
+double waiting_us(const Context& c, const ReduceGrid& g) {
+  const ReductionPace& pace = c.input.rules.reduction;
+  const std::int64_t threads = g.threads_x * g.threads_y;
+  const std::int64_t resident = c.gpu().sm_count * (c.gpu().max_threads_per_sm / threads);
+  const auto waves = static_cast<double>(ceil_div(g.blocks * g.parts, resident));
+  double us = waves * (pace.wave_us + pace.value_us * static_cast<double>(g.values));
+  if (g.parts > 1) us += pace.share_us + pace.part_us * static_cast<double>(g.parts);
+  return us;
+}
+
+}  // namespace
+
+void lower_reduction(const Context& c, Kernels& out) {
+  const TensorShape* in = c.tensor(0);
+  if (in == nullptr || c.outputs.empty() || in->elements() == 0) return;
+  const Sum s = sum_of(*in, c.outputs[0]);
+  const ReduceGrid g = reduce_grid(s, c.gpu());
+  const std::size_t form = g.width == 1 ? 0 : g.width == 2 ? 1 : 2;
+  const KernelTemplate& row = c.kernel(c.has_kernel(form) ? form : 0);
+  if (g.parts > 1) out.push_back(memset_of(c, 4 * g.blocks));
+  LoweredKernel kernel = make(c, row, in->type, {g.blocks, g.parts}, all_bytes(c));
+  kernel.geometry.block = {static_cast<std::uint32_t>(g.threads_x),
+                           static_cast<std::uint32_t>(g.threads_y), 1};
+  const double floor = c.gpu().graph_kernel_period_us;
+  kernel.duration_us = floor + std::hypot(kernel.duration_us - floor, waiting_us(c, g));
+  out.push_back(std::move(kernel));
+}
+
+void lower_softmax(const Context& c, Kernels& out) {
+  const bool backward = c.op.phase == Phase::backward;
+  const TensorShape* in = c.tensor(0);
+  if (in == nullptr || in->rank == 0) return;
+  const auto stated = integers_of(c.operands.argument(backward ? 2 : 1));
+  std::int64_t dim = stated.empty() ? -1 : stated[0];
+  if (dim < 0) dim += in->rank;
+  const bool last = dim == in->rank - 1;
+  const std::int64_t columns = std::max<std::int64_t>(in->dims[static_cast<std::size_t>(dim)], 1);
+  const std::int64_t rows = in->elements() / columns;
+  if (!last) {
+    const KernelTemplate& row = c.kernel(2);
+    out.push_back(make(c, row, in->type, {ceil_div(rows, row.threads)}, all_bytes(c)));
+    return;
+  }
+  constexpr std::int64_t warp_columns = 1024;
+  constexpr std::int64_t warp_threads = 32;
+  if (columns <= warp_columns) {
+    const KernelTemplate& row = c.kernel(0);
+    const std::int64_t lanes = std::min(next_power(columns), warp_threads);
+    const std::int64_t rows_a_block =
+        row.threads / lanes * (next_power(columns) <= 4 * warp_threads ? 2 : 1);
+    LoweredKernel kernel = make(c, row, in->type, {ceil_div(rows, rows_a_block)}, all_bytes(c));
+    kernel.geometry.block = {static_cast<std::uint32_t>(lanes),
+                             static_cast<std::uint32_t>(row.threads / lanes), 1};
+    out.push_back(std::move(kernel));
+    return;
+  }
+  out.push_back(make(c, c.kernel(1), in->type, {rows}, all_bytes(c)));
+}
+
+namespace {
+
+/// Rows beyond which the framework adds up parts of the columns in blocks of their own.
+constexpr std::int64_t many_rows = 64 * 1024;
+
+/// Parameter gradients of many short rows: parts by warps, then a sum each for weight and bias.
+void lower_long_norm_sums(const Context& c, const TensorShape& in, std::int64_t rows,
+                          std::int64_t columns, Kernels& out) {
+  constexpr std::int64_t rows_a_warp = 32, warp_columns = 32;
+  const std::int64_t parts = ceil_div(rows, rows_a_warp);
+  const KernelTemplate& row = c.kernel(1);
+  LoweredKernel first =
+      make(c, row, in.type, {ceil_div(columns, warp_columns), parts}, 2 * bytes_of(in));
+  first.geometry.block = {32, 1, 1};
+  out.push_back(std::move(first));
+  for (int result = 0; result < 2; ++result) {
+    const Sum s{columns, parts, false, false};
+    const ReduceGrid g = reduce_grid(s, c.gpu());
+    out.push_back(memset_of(c, 4 * g.blocks));
+    LoweredKernel sum = make(c, c.kernel(2), DataType::fp32, {g.blocks, g.parts},
+                             4.0 * static_cast<double>(parts * columns));
+    sum.duration_us =
+        c.gpu().graph_kernel_period_us +
+        std::hypot(sum.duration_us - c.gpu().graph_kernel_period_us, waiting_us(c, g));
+    out.push_back(std::move(sum));
+  }
+}
+
+}  // namespace
+
+void lower_row_norm(const Context& c, Kernels& out) {
+  const bool backward = c.op.phase == Phase::backward;
+  const TensorShape* in = c.tensor(backward ? 1 : 0);
+  if (in == nullptr || in->rank == 0) return;
+  const auto normal = integers_of(c.operands.argument(backward ? 2 : 1));
+  std::int64_t columns = 1;
+  for (const std::int64_t n : normal) columns *= n;
+  if (normal.empty()) columns = in->dims[in->rank - 1U];
+  columns = std::max<std::int64_t>(columns, 1);
+  const std::int64_t rows = in->elements() / columns;
+  out.push_back(make(c, c.kernel(0), in->type, {rows}, backward ? 3 * bytes_of(*in) : 0));
+  if (!backward || !c.has_kernel(1)) return;
+  if (rows > many_rows) {
+    lower_long_norm_sums(c, *in, rows, columns, out);
+    return;
+  }
+  const KernelTemplate& row = c.kernel(1);
+  LoweredKernel sums = make(c, row, in->type, {ceil_div(columns, 32)}, 2 * bytes_of(*in));
+  // Few blocks walk over all rows; what L2 does not hold takes them longer.
+  const double misses = std::min(1.0, 2 * bytes_of(*in) / static_cast<double>(c.gpu().l2_bytes));
+  sums.duration_us =
+      std::max(sums.duration_us, c.gpu().graph_kernel_period_us +
+                                     row.step_us * static_cast<double>(rows) * (1 + misses));
+  out.push_back(std::move(sums));
+}
+
+namespace {
+
+/// Blocks follow each other on their SM; one by itself takes longer than its share of a full SM.
+double channels_us(const Context& c, double channels, double channel_kb, bool backward,
+                   bool on_chip) {
+  double cycles = 0;
+  for (const ChannelPace& p : c.input.rules.paces.channels) {
+    if (p.backward != backward || p.on_chip != on_chip) continue;
+    const double life = p.life_cycles + p.life_cycles_per_kb * channel_kb;
+    const double next = p.next_cycles + p.next_cycles_per_kb * channel_kb;
+    cycles = std::max(life, channels / c.gpu().sm_count * next);
+  }
+  return cycles / c.gpu().boost_clock_mhz;
+}
+
+/// Whether a truth value among the arguments says so: the statistics are given.
+bool is_inference(const Context& c) {
+  for (const Argument& a : c.operands.arguments) {
+    if (const bool* value = std::get_if<bool>(&a)) return !*value;
+  }
+  return false;
+}
+
+}  // namespace
+
+void lower_batch_norm(const Context& c, Kernels& out) {
+  const TensorShape* in = c.tensor(0);
+  if (in == nullptr || in->rank < 2 || in->elements() == 0) return;
+  const std::int64_t channels = in->dims[1];
+  const bool backward = c.op.phase == Phase::backward;
+  if (!backward && c.has_kernel(2) && is_inference(c)) {
+    const KernelTemplate& row = c.kernel(2);
+    const auto blocks =
+        static_cast<std::int64_t>(std::ceil(static_cast<double>(in->elements()) / row.per_block));
+    out.push_back(make(c, row, in->type, {blocks}, 2 * bytes_of(*in)));
+    return;
+  }
+  const double channel = bytes_of(*in) / static_cast<double>(channels);
+  const double kept = channel * (backward ? 2 : 1) + 512;
+  const bool stays = kept <= static_cast<double>(c.gpu().shared_block_optin_bytes) / 2;
+  const KernelTemplate& row = c.kernel(stays ? 0 : 1);
+  LoweredKernel kernel = make(c, row, in->type, {channels}, bytes_of(*in) * (backward ? 3 : 2));
+  if (stays) kernel.geometry.shared_bytes += static_cast<std::uint32_t>(channel);
+  const double floor = c.gpu().graph_kernel_period_us;
+  const double stream = stream_time_us(c, bytes_of(*in) * (backward ? 3 : 2));
+  kernel.duration_us = std::max(stream, floor + channels_us(c, static_cast<double>(channels),
+                                                            channel / 1024, backward, stays));
+  out.push_back(std::move(kernel));
+}
+
+void lower_embedding_gradient(const Context& c, Kernels& out) {
+  const TensorShape* gradient = c.tensor(0);
+  const TensorShape* index = c.tensor(1);
+  if (gradient == nullptr || index == nullptr || gradient->rank == 0) return;
+  constexpr std::int64_t few = 3072;  // indices up to which a block keeps a place for each
+  const std::int64_t width = gradient->dims[gradient->rank - 1U];
+  if (index->elements() <= few) {
+    out.push_back(make(c, c.kernel(0), gradient->type, {ceil_div(width, 32)}, bytes_of(*gradient)));
+    out.back().duration_us += c.kernel(0).step_us * static_cast<double>(index->elements());
+    return;
+  }
+  for (std::size_t k = 1; c.has_kernel(k); ++k) {
+    const KernelTemplate& row = c.kernel(k);
+    const bool ids = row.over == Over::second;
+    const double size =
+        ids ? static_cast<double>(index->elements()) : static_cast<double>(gradient->elements());
+    const double bytes = ids ? 2 * bytes_of(*index) : bytes_of(*gradient);
+    out.push_back(make(c, row, gradient->type,
+                       {static_cast<std::int64_t>(std::ceil(size / row.per_block))}, bytes));
+  }
+}
+
+}  // namespace tandem::lowering

@@ -1,0 +1,196 @@
+#include "workloads/lower/rules.h"
+
+#include "sim/core/field.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::string_view recipes[] = {
+    "nothing",    "sequence",     "elementwise",   "copy",
+    "fill",       "reduction",    "softmax",       "row_norm",
+    "batch_norm", "product",      "convolution",   "convolution_backward",
+    "attention",  "multi_tensor", "concatenation", "embedding_gradient",
+    "recurrent"};
+constexpr std::string_view overs[] = {"output", "first",   "second", "third",
+                                      "rows",   "largest", "one"};
+constexpr std::string_view schemas[] = {"tandem.lowering/1"};
+
+std::vector<Field<KernelTemplate>> kernel_fields() {
+  using K = KernelTemplate;
+  return {field<K>("key", "name", "how rules name it", &K::key),
+          field<K>("name", "name", "kernel name", &K::name),
+          field<K>("source", "name", "where it was seen", &K::source),
+          field<K>("compute_major", "count", "first generation", &K::compute_major),
+          field<K>("threads", "count", "threads of a block", &K::threads),
+          field<K>("registers", "count", "registers of a thread", &K::registers),
+          field<K>("shared_bytes", "B", "shared memory of a block", &K::shared_bytes,
+                   Range::non_negative),
+          choice_field<K>("over", "what blocks share out", &K::over, overs),
+          field<K>("per_block", "count", "elements or rows of a block", &K::per_block),
+          field<K>("blocks_per_sm", "count", "most blocks per SM", &K::blocks_per_sm),
+          field<K>("share", "ratio", "of the time law's rate", &K::share),
+          field<K>("step_us", "us", "an element, or a pass over a chunk", &K::step_us),
+          field<K>("start_us", "us", "beside law and launch", &K::start_us),
+          field<K>("block_cycles", "cycles", "of an SM for a block", &K::block_cycles),
+          field<K>("fills", "count", "1: only writes the result", &K::fills)};
+}
+
+std::vector<Field<OpRule>> rule_fields() {
+  using R = OpRule;
+  return {
+      field<R>("ops", "name", "operations", &R::ops),
+      choice_field<R>("recipe", "how it becomes kernels", &R::recipe, recipes),
+      field<R>("kernels", "name", "keys of kernels", &R::kernels),
+      field<R>("functor", "name", "what an elementwise kernel computes", &R::functor),
+      field<R>("outer", "name", "operations around it", &R::outer),
+      field<R>("lists", "count", "tensor lists", &R::lists),
+      field<R>("scalar_lists", "count", "lists of numbers", &R::scalar_lists, Range::non_negative),
+      field<R>("accesses", "count", "reads and writes of an element", &R::accesses)};
+}
+
+constexpr std::string_view uses[] = {"plain", "implicit", "strided", "sampled"};
+constexpr std::string_view passes[] = {"forward", "input_gradient", "weight_gradient"};
+constexpr std::string_view types[] = {"any", "fp32", "tf32", "fp16", "bf16"};  // of DataType
+
+std::vector<Field<ConvHabit>> habit_fields() {
+  using H = ConvHabit;
+  return {choice_field<H>("use", "how the library computes it", &H::use, uses),
+          choice_field<H>("pass", "of the layer", &H::pass, passes),
+          choice_field<H>("type", "of the arithmetic", &H::type, types),
+          field<H>("compute_major", "count", "generation", &H::compute_major),
+          field<H>("share", "ratio", "of the time law's rate", &H::share),
+          field<H>("start_us", "us", "before the first product", &H::start_us, Range::non_negative),
+          field<H>("source", "name", "what it was fitted on", &H::source)};
+}
+
+constexpr std::string_view directions[] = {"forward", "backward"};
+constexpr std::string_view places[] = {"memory", "chip"};
+
+std::vector<Field<ChannelPace>> channel_fields() {
+  using C = ChannelPace;
+  return {
+      choice_field<C>("direction", "of the pass", &C::backward, directions),
+      choice_field<C>("place", "of the channel after its first read", &C::on_chip, places),
+      field<C>("life_cycles", "cycles", "of a block", &C::life_cycles, Range::non_negative),
+      field<C>("life_cycles_per_kb", "cycles", "and for each KB", &C::life_cycles_per_kb),
+      field<C>("next_cycles", "cycles", "of a further one", &C::next_cycles, Range::non_negative),
+      field<C>("next_cycles_per_kb", "cycles", "and for each KB", &C::next_cycles_per_kb)};
+}
+
+std::vector<Field<AttentionPace>> attention_fields() {
+  using A = AttentionPace;
+  return {field<A>("forward_cycles", "cycles", "a block of keys", &A::forward_cycles),
+          field<A>("forward_start_cycles", "cycles", "of a block", &A::forward_start_cycles),
+          field<A>("backward_cycles", "cycles", "a block of keys", &A::backward_cycles),
+          field<A>("forward_blocks_per_sm", "count", "resident", &A::forward_blocks_per_sm),
+          field<A>("backward_blocks_per_sm", "count", "resident", &A::backward_blocks_per_sm),
+          field<A>("fma_per_clk", "count", "of an SM where it was measured", &A::fma_per_clk),
+          field<A>("width", "count", "of a head", &A::width)};
+}
+
+std::vector<Field<Workspace>> workspace_fields() {
+  using W = Workspace;
+  return {field<W>("compute_major", "count", "first generation", &W::compute_major),
+          field<W>("bytes", "B", "of all handles", &W::bytes),
+          field<W>("source", "name", "where it was seen", &W::source)};
+}
+
+std::vector<Field<ReductionPace>> pace_fields() {
+  using P = ReductionPace;
+  return {field<P>("source", "name", "where it was measured", &P::source),
+          field<P>("wave_us", "us", "a wave of blocks", &P::wave_us),
+          field<P>("value_us", "us", "a value that a thread adds", &P::value_us),
+          field<P>("share_us", "us", "blocks that share a result", &P::share_us),
+          field<P>("part_us", "us", "each of them", &P::part_us)};
+}
+
+/// Fields that are not named keep their default.
+template <class Row>
+std::vector<Row> read_rows(const Json& json, const Place& file, const std::string& key,
+                           const std::vector<Field<Row>>& fields) {
+  std::vector<Row> rows;
+  if (!json.contains(key) || !json[key].is_array()) file.fail("no list \"" + key + "\"", "one");
+  for (const Json& row : json[key]) {
+    const Place at = file / (key + "[" + std::to_string(rows.size()) + "]");
+    require_object(row, at);
+    Row& out = rows.emplace_back();
+    for (const auto& [name, value] : row.items()) {
+      find_field(std::span<const Field<Row>>(fields), name, at).read(out, value, at / name);
+    }
+  }
+  return rows;
+}
+
+}  // namespace
+
+const OpRule* LoweringRules::find(std::string_view op) const {
+  const auto found = rule_of.find(std::string(op));
+  return found == rule_of.end() ? nullptr : &rules[found->second];
+}
+
+double LoweringRules::workspace_bytes(int compute_major) const {
+  double bytes = 0;
+  for (const Workspace& w : workspaces) {  // in the order of generations
+    if (w.compute_major <= compute_major) bytes = w.bytes;
+  }
+  return bytes;
+}
+
+ConvHabit LoweringRules::habit(ConvUse use, Pass pass, DataType type, int compute_major) const {
+  for (const ConvHabit& h : habits) {
+    if (h.use == use && h.pass == pass && h.type == type && h.compute_major == compute_major) {
+      return h;
+    }
+  }
+  return {};
+}
+
+const KernelTemplate& LoweringRules::kernel(std::string_view key, int compute_major) const {
+  const KernelTemplate* best = nullptr;
+  for (const KernelTemplate& k : kernels) {
+    if (k.key != key) continue;
+    const bool newer = best != nullptr && k.compute_major > best->compute_major;
+    if (best == nullptr || (newer && k.compute_major <= compute_major)) best = &k;
+  }
+  if (best == nullptr) {
+    throw InputError(path, "kernels", "no row \"" + std::string(key) + "\"", "one");
+  }
+  return *best;
+}
+
+LoweringRules load_lowering_rules(const std::string& path) {
+  const Json json = read_json_file(path);
+  const Place file{path, ""};
+  require_object(json, file);
+  read_choice(json.value("schema", Json()), file / "schema", schemas);
+  LoweringRules out;
+  out.path = path;
+  const std::vector<Field<ReductionPace>> pace = pace_fields();
+  if (!json.contains("reduction")) file.fail("no key \"reduction\"", "one");
+  read_fields(json["reduction"], file / "reduction", std::span<const Field<ReductionPace>>(pace),
+              out.reduction);
+  read_json(json.value("expected_error", Json()), file / "expected_error", Range::positive,
+            out.expected_error);
+  if (!json.contains("paces")) file.fail("no key \"paces\"", "one");
+  const Place at_paces = file / "paces";
+  read_json(json["paces"].value("source", Json()), at_paces / "source", Range::positive,
+            out.paces.source);
+  out.paces.channels = read_rows(json["paces"], at_paces, "channels", channel_fields());
+  const std::vector<Field<AttentionPace>> attention = attention_fields();
+  read_fields(json["paces"].value("attention", Json()), at_paces / "attention",
+              std::span<const Field<AttentionPace>>(attention), out.paces.attention);
+  out.workspaces = read_rows(json, file, "workspaces", workspace_fields());
+  out.habits = read_rows(json, file, "habits", habit_fields());
+  out.kernels = read_rows(json, file, "kernels", kernel_fields());
+  out.rules = read_rows(json, file, "rules", rule_fields());
+  for (std::size_t r = 0; r < out.rules.size(); ++r) {
+    const Place at = file / ("rules[" + std::to_string(r) + "]");
+    for (const std::string& op : out.rules[r].ops) {
+      if (!out.rule_of.emplace(op, r).second) at.fail("a second rule for " + op, "one");
+    }
+    for (const std::string& key : out.rules[r].kernels) out.kernel(key, 0);
+  }
+  return out;
+}
+
+}  // namespace tandem

@@ -1,0 +1,155 @@
+// Which kernels an operation launches: one set of rules, read from configs/kernels/lowering.json.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "models/kernel/kernel.h"
+
+namespace tandem {
+
+/// How an operation becomes kernels. Which of a rule's kernels serves what stands with each recipe.
+enum class Recipe : std::uint8_t {
+  nothing,      // launches no work
+  sequence,     // every kernel of the rule, sized by its own row
+  elementwise,  // [0] contiguous operands, [1] computed places, [2] other types
+  copy,         // the same, and [3] plain memory
+  fill,         // [0]
+  reduction,    // [0..2] by the width of a load: 1, 2, 4; a memset where blocks share results
+  softmax,      // [0] a warp a row, [1] a block a row, [2] along another dimension
+  row_norm,     // [0] forward; backward: [0] input gradient, [1] parameter gradients
+  batch_norm,   // [0] a channel stays on the SM, [1] it does not
+  product,      // the library's choice; [0] sum of split parts
+  convolution,  // the library's choice; see convolution.cpp
+  convolution_backward,
+  attention,
+  multi_tensor,        // [0]
+  concatenation,       // [0]
+  embedding_gradient,  // [0] few indices, [1..] many
+  recurrent,
+};
+
+/// What a kernel's blocks share out among them.
+enum class Over : std::uint8_t { output, first, second, third, rows, largest, one };
+
+/// A kernel of a library as rules name it.
+struct KernelTemplate {
+  std::string key;
+  std::string name;  // with {functor}, {type}, {operands}, {m}, {n}
+  std::string source;
+  int compute_major = 7;  // first generation that has it; newer rows of the same key replace it
+  int threads = 128;
+  int registers = 32;
+  std::int64_t shared_bytes = 0;
+  Over over = Over::output;
+  double per_block = 1;      // elements, or rows, of a block
+  double blocks_per_sm = 0;  // more are not launched; 0: any number
+  double share = 1;          // of what the time law says that it reaches
+  double step_us = 0;   // for each element of `over`; multi-tensor: a block's pass over its chunk
+  double start_us = 0;  // beside the law and the launch
+  double block_cycles = 0;  // SM cycles that a block takes at least, beside its memory traffic
+  int fills = 0;            // 1: only writes the result
+};
+
+struct OpRule {
+  std::vector<std::string> ops;
+  Recipe recipe = Recipe::nothing;
+  std::vector<std::string> kernels;  // keys
+  std::string functor;
+  std::vector<std::string> outer;  // operations around it in a profile, outermost first
+  int lists = 0;                   // multi-tensor: tensor lists that a kernel walks over
+  int scalar_lists = 0;            // 1: it carries a number per tensor
+  double accesses = 0;             // multi-tensor: reads and writes of an element
+};
+
+/// Which kernel of a library serves a pass of a convolution.
+enum class ConvUse : std::uint8_t {
+  plain,     // a product for each image
+  implicit,  // an implicit product, every pixel
+  strided,   // the same, with a stride and more than one tap
+  sampled,   // with a stride and one tap
+};
+
+/// What the library's choice takes over the best of its tiles, which is what the time law gives.
+struct ConvHabit {
+  ConvUse use = ConvUse::plain;
+  Pass pass = Pass::forward;
+  DataType type = DataType::tf32;
+  int compute_major = 9;  // generation
+  double share = 1;       // of the law's rate
+  double start_us = 0;    // before the first product
+  std::string source;
+};
+
+/// How long the threads of a reduction wait for each other.
+struct ReductionPace {
+  std::string source;
+  double wave_us = 0;   // a wave of blocks
+  double value_us = 0;  // a value that a thread adds
+  double share_us = 0;  // blocks that share a result, once
+  double part_us = 0;   // ... and for each of them
+};
+
+/// A batch norm with a block for each channel, in SM cycles.
+struct ChannelPace {
+  bool backward = false;
+  bool on_chip = false;           // the channel stays on the SM after the first time
+  double life_cycles = 0;         // of a block by itself
+  double life_cycles_per_kb = 0;  // ... and for each KB of the channel
+  double next_cycles = 0;         // a further block of the same SM
+  double next_cycles_per_kb = 0;
+};
+
+/// Fused attention of FP32 data: what a block takes for a block of keys, in SM cycles at the
+/// multiply rate `fma_per_clk` of an SM.
+struct AttentionPace {
+  double forward_cycles = 0;
+  double forward_start_cycles = 0;
+  double backward_cycles = 0;
+  double forward_blocks_per_sm = 0;
+  double backward_blocks_per_sm = 0;
+  double fma_per_clk = 0;
+  double width = 0;  // of a head
+};
+
+/// Memory that the framework holds for the libraries of matrix products, all along.
+struct Workspace {
+  int compute_major = 0;  // first generation
+  double bytes = 0;
+  std::string source;
+};
+
+/// Measured paces of kernels that no time law of models/kernel describes.
+struct Paces {
+  std::string source;
+  std::vector<ChannelPace> channels;
+  AttentionPace attention;
+};
+
+struct LoweringRules {
+  std::string path;
+  double expected_error = 0;  // of GPU time, mean over the validation cases
+  Paces paces;
+  ReductionPace reduction;
+  std::vector<Workspace> workspaces;
+  std::vector<ConvHabit> habits;
+  std::vector<KernelTemplate> kernels;
+  std::vector<OpRule> rules;
+  std::unordered_map<std::string, std::size_t> rule_of;  // by name of the operation
+
+  /// The rule of an operation, or null.
+  const OpRule* find(std::string_view op) const;
+  double workspace_bytes(int compute_major) const;
+  /// What is known of a choice; nothing beyond the law for others.
+  ConvHabit habit(ConvUse use, Pass pass, DataType type, int compute_major) const;
+  /// The kernel that GPUs of this generation run. Errors: InputError for a key without a row.
+  const KernelTemplate& kernel(std::string_view key, int compute_major) const;
+};
+
+/// Errors: InputError for unknown and missing keys, also for a rule that names no kernel's row.
+LoweringRules load_lowering_rules(const std::string& path);
+
+}  // namespace tandem

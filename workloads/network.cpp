@@ -1,0 +1,369 @@
+#include "workloads/network.h"
+
+#include <optional>
+
+#include "sim/core/data_type.h"
+#include "sim/core/field.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::string_view schemas[] = {"tandem.network/1"};
+constexpr std::string_view frameworks[] = {"pytorch"};
+constexpr std::string_view tasks[] = {"train", "infer"};
+constexpr std::string_view phases[] = {"forward", "backward", "optimizer"};
+constexpr std::string_view precisions[] = {"fp32"};
+constexpr std::string_view storage_kinds[] = {"parameter", "buffer", "input",
+                                              "gradient",  "state",  "activation"};
+constexpr std::string_view known_keys =
+    "schema, name, framework, task, source, recorded_with, optimizer, precision, symbols, modules, "
+    "storages, tensors, ops";
+constexpr std::string_view op_keys = "op, phase, module, node, seq, args, out";
+
+Place item(const Place& list, std::size_t index) {
+  Place place = list;
+  place.key += "[" + std::to_string(index) + "]";
+  return place;
+}
+
+const Json& member(const Json& object, const Place& place, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end()) place.fail("no key \"" + std::string(key) + "\"", "one");
+  return *found;
+}
+
+const Json& list_member(const Json& object, const Place& place, const char* key) {
+  const Json& list = member(object, place, key);
+  if (!list.is_array()) (place / key).fail(describe_json(list), "a list");
+  return list;
+}
+
+void check_keys(const Json& object, const Place& place, std::string_view known) {
+  require_object(object, place);
+  for (const auto& [key, value] : object.items()) {
+    const std::string wanted = key + ",";
+    const std::string all = std::string(known) + ",";
+    const std::size_t at = all.find(wanted);
+    if (at == std::string::npos || (at > 0 && all[at - 1] != ' ')) {
+      place.fail("unknown key \"" + key + "\"", "one of: " + std::string(known));
+    }
+  }
+}
+
+std::string text_or(const Json& object, const Place& place, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || found->is_null()) return {};
+  if (!found->is_string()) (place / key).fail(describe_json(*found), "a text");
+  return found->get<std::string>();
+}
+
+/// A position in a list of `size` entries.
+std::uint32_t index_of(const Json& json, const Place& place, std::size_t size,
+                       std::string_view what) {
+  if (!json.is_number_integer() || json.get<std::int64_t>() < 0 ||
+      json.get<std::uint64_t>() >= size) {
+    place.fail(describe_json(json),
+               "the number of one of " + std::to_string(size) + " " + std::string(what));
+  }
+  return json.get<std::uint32_t>();
+}
+
+/// Reads the parts of one file into a Network.
+class Reader {
+ public:
+  Reader(const Json& json, const std::string& path) : json_(json), file_{path, ""} {
+    out_.path = path;
+  }
+  Network read();
+
+ private:
+  void read_symbols();
+  void read_modules();
+  void read_storages();
+  /// Nothing if the value is no formula.
+  std::optional<Expression> formula(const Json& json, const Place& place) const;
+  std::string known_symbols() const;
+  Expression size(const Json& json, const Place& place) const;
+  void read_tensors();
+  void read_tensor(const Json& json, const Place& place);
+  static DataType type_of(std::string_view name);
+  void read_ops();
+  void read_op(const Json& json, const Place& place);
+  std::uint32_t tensor_of(const Json& json, const Place& place) const;
+  NetworkArgument argument(const Json& json, const Place& place) const;
+  /// {"t": number} is a tensor, {"tl": [numbers]} a list of them.
+  void read_tensors_of(const Json& json, const Place& place, NetworkArgument& out) const;
+  /// A text that is no formula of known symbols is a text, e.g. "none".
+  Json known_formula(const Json& json) const;
+  void read_list(const Json& json, const Place& place, NetworkArgument& out) const;
+  static Argument plain(const Json& json, const Place& place);
+  /// What an operation reads must have been made; what it writes counts as made afterwards.
+  void check_order(const NetworkOp& op, const Place& place, std::vector<bool>& made) const;
+  const Json& json_;
+  Place file_;
+  Network out_;
+};
+
+Network Reader::read() {
+  check_keys(json_, file_, known_keys);
+  read_choice(json_.value("schema", Json()), file_ / "schema", schemas);
+  read_choice(json_.value("framework", Json()), file_ / "framework", frameworks);
+  out_.task = static_cast<Task>(read_choice(json_.value("task", Json()), file_ / "task", tasks));
+  if (json_.contains("precision")) read_choice(json_["precision"], file_ / "precision", precisions);
+  out_.name = text_or(json_, file_, "name");
+  out_.source = text_or(json_, file_, "source");
+  out_.recorded_with = text_or(json_, file_, "recorded_with");
+  out_.optimizer = text_or(json_, file_, "optimizer");
+  read_symbols();
+  read_modules();
+  read_storages();
+  read_tensors();
+  read_ops();
+  return std::move(out_);
+}
+
+void Reader::read_symbols() {
+  const Json& list = list_member(json_, file_, "symbols");
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const Place place = item(file_ / "symbols", i);
+    check_keys(list[i], place, "name, recorded, default");
+    Symbol symbol;
+    read_json(member(list[i], place, "name"), place / "name", Range::positive, symbol.name);
+    read_json(member(list[i], place, "recorded"), place / "recorded", Range::positive,
+              symbol.recorded);
+    read_json(member(list[i], place, "default"), place / "default", Range::positive,
+              symbol.default_value);
+    out_.symbols.push_back(std::move(symbol));
+  }
+  if (out_.symbols.size() > 64) (file_ / "symbols").fail("over 64 symbols", "fewer");
+}
+
+void Reader::read_modules() {
+  const Json& list = list_member(json_, file_, "modules");
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (!list[i].is_string()) item(file_ / "modules", i).fail(describe_json(list[i]), "a text");
+    out_.modules.push_back(list[i].get<std::string>());
+  }
+}
+
+void Reader::read_storages() {
+  const Json& list = list_member(json_, file_, "storages");
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    out_.storages.push_back(
+        static_cast<StorageKind>(read_choice(list[i], item(file_ / "storages", i), storage_kinds)));
+  }
+}
+
+std::optional<Expression> Reader::formula(const Json& json, const Place& place) const {
+  if (json.is_number_integer()) {
+    return Expression(json.get<std::int64_t>());
+  }
+  if (!json.is_string()) return {};
+  std::string unknown;
+  auto out = Expression::parse(json.get_ref<const std::string&>(), out_.symbols, unknown);
+  if (!out && unknown.empty()) return {};
+  if (!out) place.fail("unknown symbol \"" + unknown + "\"", known_symbols());
+  return out;
+}
+
+std::string Reader::known_symbols() const {
+  std::vector<std::string> names;
+  for (const Symbol& s : out_.symbols) names.push_back(s.name);
+  return "one of: " + join(names);
+}
+
+Expression Reader::size(const Json& json, const Place& place) const {
+  auto out = formula(json, place);
+  const bool negative = json.is_number_integer() && json.get<std::int64_t>() < 0;
+  if (!out || negative)
+    place.fail(describe_json(json), "a size: numbers and symbols joined by * and +");
+  return *std::move(out);
+}
+
+void Reader::read_tensors() {
+  const Json& list = list_member(json_, file_, "tensors");
+  out_.tensors.reserve(list.size());
+  for (std::size_t i = 0; i < list.size(); ++i) read_tensor(list[i], item(file_ / "tensors", i));
+}
+
+void Reader::read_tensor(const Json& json, const Place& place) {
+  if (!json.is_array() || json.size() != 4 || !json[1].is_array()) {
+    place.fail(describe_json(json), "[type, sizes, strides or null, storage]");
+  }
+  NetworkTensor& tensor = out_.tensors.emplace_back();
+  if (json[0].is_string()) tensor.type = type_of(json[0].get_ref<const std::string&>());
+  if (tensor.type == DataType::unknown) {
+    item(place, 0).fail(describe_json(json[0]), "a type, e.g. \"fp32\" or \"int64\"");
+  }
+  for (std::size_t d = 0; d < json[1].size(); ++d) {
+    tensor.dims.push_back(size(json[1][d], item(item(place, 1), d)));
+  }
+  if (!json[2].is_null()) {
+    if (!json[2].is_array() || json[2].size() != json[1].size()) {
+      item(place, 2).fail(describe_json(json[2]), "null or a stride for every size");
+    }
+    for (std::size_t d = 0; d < json[2].size(); ++d) {
+      tensor.strides.push_back(size(json[2][d], item(item(place, 2), d)));
+    }
+  }
+  tensor.storage = index_of(json[3], item(place, 3), out_.storages.size(), "storages");
+}
+
+DataType Reader::type_of(std::string_view name) {
+  static constexpr DataType types[] = {DataType::fp32, DataType::fp16,   DataType::bf16,
+                                       DataType::fp64, DataType::int64,  DataType::int32,
+                                       DataType::int8, DataType::boolean};
+  for (const DataType type : types) {
+    if (to_string(type) == name) return type;
+  }
+  return name == "uint8" ? DataType::int8 : DataType::unknown;  // only the width matters
+}
+
+void Reader::read_ops() {
+  const Json& list = list_member(json_, file_, "ops");
+  if (list.empty()) (file_ / "ops").fail("no operation", "at least one");
+  std::vector<bool> made(out_.storages.size(), false);
+  for (std::size_t s = 0; s < made.size(); ++s) {
+    made[s] =
+        out_.storages[s] != StorageKind::activation && out_.storages[s] != StorageKind::gradient;
+  }
+  out_.ops.reserve(list.size());
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const Place place = item(file_ / "ops", i);
+    read_op(list[i], place);
+    check_order(out_.ops.back(), place, made);
+  }
+}
+
+void Reader::read_op(const Json& json, const Place& place) {
+  check_keys(json, place, op_keys);
+  NetworkOp& op = out_.ops.emplace_back();
+  read_json(member(json, place, "op"), place / "op", Range::positive, op.name);
+  op.phase = static_cast<Phase>(read_choice(member(json, place, "phase"), place / "phase", phases));
+  if (json.contains("module") && !json["module"].is_null()) {
+    op.module = index_of(json["module"], place / "module", out_.modules.size(), "modules");
+  }
+  op.node = text_or(json, place, "node");
+  if (json.contains("seq") && !json["seq"].is_null()) {
+    if (!json["seq"].is_number_integer()) {
+      (place / "seq").fail(describe_json(json["seq"]), "a whole number or null");
+    }
+    op.sequence = json["seq"].get<std::int64_t>();
+  }
+  const Json& args = list_member(json, place, "args");
+  for (std::size_t a = 0; a < args.size(); ++a) {
+    op.arguments.push_back(argument(args[a], item(place / "args", a)));
+  }
+  const Json& out = list_member(json, place, "out");
+  for (std::size_t o = 0; o < out.size(); ++o) {
+    if (out[o].is_null()) continue;
+    op.outputs.push_back(index_of(out[o], item(place / "out", o), out_.tensors.size(), "tensors"));
+  }
+}
+
+std::uint32_t Reader::tensor_of(const Json& json, const Place& place) const {
+  check_keys(json, place, "t");
+  return index_of(member(json, place, "t"), place / "t", out_.tensors.size(), "tensors");
+}
+
+NetworkArgument Reader::argument(const Json& json, const Place& place) const {
+  using Form = NetworkArgument::Form;
+  NetworkArgument out;
+  if (json.is_null()) return out;
+  if (json.is_object()) {
+    read_tensors_of(json, place, out);
+  } else if (json.is_array()) {
+    read_list(json, place, out);
+  } else if (auto number = formula(json.is_string() ? known_formula(json) : json, place)) {
+    out.form = Form::number;
+    out.numbers.push_back(*std::move(number));
+  } else {
+    out.form = Form::value;
+    out.value = plain(json, place);
+  }
+  return out;
+}
+
+void Reader::read_tensors_of(const Json& json, const Place& place, NetworkArgument& out) const {
+  using Form = NetworkArgument::Form;
+  if (!json.contains("tl")) {
+    out.form = Form::tensor;
+    out.tensors.push_back(tensor_of(json, place));
+    return;
+  }
+  check_keys(json, place, "tl");
+  out.form = Form::tensors;
+  const Json& list = list_member(json, place, "tl");
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (list[i].is_null()) continue;
+    out.tensors.push_back(index_of(list[i], item(place / "tl", i), out_.tensors.size(), "tensors"));
+  }
+}
+
+Json Reader::known_formula(const Json& json) const {
+  std::string unknown;
+  const auto out = Expression::parse(json.get_ref<const std::string&>(), out_.symbols, unknown);
+  return out ? json : Json();
+}
+
+void Reader::read_list(const Json& json, const Place& place, NetworkArgument& out) const {
+  using Form = NetworkArgument::Form;
+  const auto has_tensor = [](const Json& entry) { return entry.is_object(); };
+  const bool tensors = std::any_of(json.begin(), json.end(), has_tensor);
+  out.form = tensors ? Form::tensors : Form::numbers;
+  std::vector<double> fractions;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const Place at = item(place, i);
+    if (tensors) {
+      if (!json[i].is_null()) out.tensors.push_back(tensor_of(json[i], at));
+    } else if (auto number = formula(json[i], at)) {
+      out.numbers.push_back(*std::move(number));
+    } else if (json[i].is_number()) {
+      fractions.push_back(json[i].get<double>());
+    } else if (json[i].is_boolean()) {
+      out.numbers.emplace_back(json[i].get<bool>() ? 1 : 0);
+    } else {
+      at.fail(describe_json(json[i]), "tensors or numbers");
+    }
+  }
+  if (fractions.empty()) return;
+  out.form = Form::value;
+  out.value = std::move(fractions);
+}
+
+Argument Reader::plain(const Json& json, const Place& place) {
+  if (json.is_boolean()) return json.get<bool>();
+  if (json.is_number_integer()) return json.get<std::int64_t>();
+  if (json.is_number()) return json.get<double>();
+  if (json.is_string()) return json.get<std::string>();
+  place.fail(describe_json(json), "a tensor, a number, a text, a list or null");
+}
+
+void Reader::check_order(const NetworkOp& op, const Place& place, std::vector<bool>& made) const {
+  const auto is_made = [&](std::uint32_t t) { return made[out_.tensors[t].storage]; };
+  for (std::size_t a = 0; a < op.arguments.size(); ++a) {
+    for (const std::uint32_t t : op.arguments[a].tensors) {
+      // An operation may be handed the memory that it is to fill.
+      const bool writes = std::any_of(op.outputs.begin(), op.outputs.end(), [&](std::uint32_t o) {
+        return out_.tensors[o].storage == out_.tensors[t].storage;
+      });
+      if (is_made(t) || writes) continue;
+      item(place / "args", a)
+          .fail("tensor " + std::to_string(t) + " before it is made",
+                "a tensor that an earlier operation makes");
+    }
+  }
+  for (const std::uint32_t t : op.outputs) made[out_.tensors[t].storage] = true;
+}
+
+}  // namespace
+
+std::string_view to_string(Task task) { return tasks[static_cast<std::size_t>(task)]; }
+
+Network load_network(const std::string& path) {
+  const Json json = read_json_file(path);
+  require_object(json, {path, ""});
+  return Reader(json, path).read();
+}
+
+}  // namespace tandem

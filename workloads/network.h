@@ -1,0 +1,93 @@
+// A network as data: the operations of one step as the framework ran them, with sizes as formulas.
+// The recorder writes such files (workloads/nets); lower/ and generate.h make a step of them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/core/operands.h"
+#include "workloads/expression.h"
+
+namespace tandem {
+
+enum class Task : std::uint8_t { train, infer };
+enum class Phase : std::uint8_t { forward, backward, optimizer };
+/// Who keeps a tensor's memory, and for how long.
+enum class StorageKind : std::uint8_t { parameter, buffer, input, gradient, state, activation };
+
+std::string_view to_string(Task task);
+
+struct NetworkTensor {
+  DataType type = DataType::unknown;
+  std::vector<Expression> dims;
+  std::vector<Expression> strides;  // empty: contiguous
+  std::uint32_t storage = 0;
+};
+
+/// One argument of an operation.
+struct NetworkArgument {
+  enum class Form : std::uint8_t { none, tensor, tensors, number, numbers, value };
+  Form form = Form::none;
+  std::vector<std::uint32_t> tensors;  // forms tensor and tensors
+  std::vector<Expression> numbers;     // forms number and numbers
+  Argument value;                      // whatever else: truth values, fractions, texts
+};
+
+struct NetworkOp {
+  std::string name;  // as profiles show the innermost operation that launches work
+  Phase phase = Phase::forward;
+  std::uint32_t module = 0;
+  std::string node;            // of autograd, e.g. "AddmmBackward0"; empty: none
+  std::int64_t sequence = -1;  // that joins an operation and its node; -1: none
+  std::vector<NetworkArgument> arguments;
+  std::vector<std::uint32_t> outputs;
+};
+
+struct Network {
+  std::string path;
+  std::string name;
+  Task task = Task::train;
+  std::string source;
+  std::string recorded_with;
+  std::string optimizer;  // empty: none
+  std::vector<Symbol> symbols;
+  std::vector<std::string> modules;
+  std::vector<StorageKind> storages;
+  std::vector<NetworkTensor> tensors;
+  std::vector<NetworkOp> ops;
+};
+
+/// Errors: InputError `file:place: found X, expected Y` for whatever does not hold together.
+Network load_network(const std::string& path);
+
+/// An operation at given sizes.
+struct BoundOp {
+  Operands operands;
+  std::vector<TensorShape> outputs;
+};
+
+/// A network at given sizes. Refers to the network.
+struct BoundNetwork {
+  const Network* network = nullptr;
+  std::vector<std::int64_t> values;  // of the symbols
+  std::vector<TensorShape> tensors;
+  std::vector<std::int64_t> storage_bytes;
+  std::vector<BoundOp> ops;
+
+  /// The value of a symbol; nothing if the network has none of that name.
+  std::int64_t value(std::string_view symbol, std::int64_t otherwise) const;
+};
+
+/// A symbol and what it is to be.
+struct SymbolValue {
+  std::string_view name;
+  std::int64_t value = 0;
+};
+
+/// Errors: InputError for symbols that the network does not have, and for sizes that overflow.
+BoundNetwork bind_network(const Network& network, std::span<const SymbolValue> values);
+
+}  // namespace tandem

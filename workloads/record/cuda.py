@@ -1,0 +1,270 @@
+"""Where CUDA's dispatch differs from the one that a machine without a GPU takes.
+
+Recordings run on meta tensors, which have sizes and no memory. Most operations below autograd are the
+same on every device; these are not. REPLACED are composites that ask for the device: PyTorch is told
+to take what a GPU would. RENAMED are operations whose kernels a profile shows under another name.
+"""
+import contextlib
+
+import torch
+
+aten = torch.ops.aten
+LSTM, GRU = 2, 3  # cuDNN's numbers of the modes
+BIAS_ALIGNMENT = 16  # elements, of the last dimension of an attention mask
+
+
+# ---------------------------------------------------------------- composites that ask for the device
+
+def attention(query, key, value, mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False):
+    """FP32 attention: the only fused kernel that takes FP32 on CUDA is the memory-efficient one.
+
+    It wants as many heads in keys as in queries and rows of whole 16 bytes; products do the others.
+    """
+    plain = query.dim() == 4 and query.shape[1] == key.shape[1] == value.shape[1]
+    if not plain or any(x.shape[-1] % 4 or x.stride(-1) != 1 for x in (query, key, value)):
+        return aten._scaled_dot_product_attention_math(query, key, value, mask, dropout_p, is_causal,
+                                                       scale=scale, enable_gqa=enable_gqa)[0]
+    if mask is not None:
+        mask = attention_bias(mask, query, key)
+    saved = torch.is_grad_enabled() and any(x.requires_grad for x in (query, key, value))
+    return aten._scaled_dot_product_efficient_attention(query, key, value, mask, saved, dropout_p, is_causal,
+                                                        scale=scale)[0]
+
+
+def attention_bias(mask, query, key):
+    """What the framework makes of a mask before the kernel gets it."""
+    if mask.dtype == torch.bool:
+        low = torch.scalar_tensor(float("-inf"), dtype=query.dtype, device=mask.device)
+        mask = torch.where(mask, 0.0, low)
+    short = -mask.shape[-1] % BIAS_ALIGNMENT
+    if short:
+        mask = torch.nn.functional.pad(mask, (0, short))[..., :mask.shape[-1]]
+    return mask.expand(*query.shape[:3], key.shape[2])
+
+
+def dropout(x, probability, train):
+    if not train or probability == 0:
+        return x
+    return aten.native_dropout(x, probability, train)[0] if probability < 1 else x * 0
+
+
+def batch_norm(x, weight, bias, mean, variance, training, momentum, epsilon, cudnn_enabled):
+    """cuDNN wants weights and, unless it trains, statistics; other norms go to PyTorch's own kernels."""
+    statistics = mean is not None and variance is not None
+    if x.dim() > 2 and weight is not None and bias is not None and (statistics or (training and mean is None)):
+        return aten.cudnn_batch_norm(x, weight, bias, mean, variance, training, momentum, epsilon)[0]
+    return aten.native_batch_norm(x, weight, bias, mean, variance, training, momentum, epsilon)[0]
+
+
+def linear(x, weight, bias=None):
+    """Rows that are not contiguous are multiplied first; the bias is added in place."""
+    if bias is None or x.dim() < 3 or x.is_contiguous():
+        return aten.linear.default.decompose(x, weight, bias)
+    return torch.matmul(x, weight.t()).add_(bias)
+
+
+def recurrent(mode):
+    """nn.LSTM and nn.GRU on cuDNN, which takes all layers and all steps at once."""
+    def run(x, state, weights, has_biases, layers, dropout, train, bidirectional, batch_first):
+        hidden, cell = state if mode == LSTM else (state, None)
+        flat = x.new_empty(sum(w.numel() for w in weights))
+        results = aten._cudnn_rnn(x, weights, 4 if has_biases else 2, flat, hidden, cell, mode, hidden.shape[2], 0,
+                                  layers, batch_first, dropout, train, bidirectional, [], None)
+        return results[:3] if mode == LSTM else results[:2]
+    return run
+
+
+REPLACED = [
+    ("lstm.input", "AutogradMeta", recurrent(LSTM)),
+    ("gru.input", "AutogradMeta", recurrent(GRU)),
+    ("linear", "AutogradMeta", linear),
+    ("scaled_dot_product_attention", "AutogradMeta", attention),
+    ("dropout", "AutogradMeta", dropout),
+    ("batch_norm", "AutogradMeta", batch_norm),
+]
+
+
+# ---------------------------------------------------------------- operations that a recorder has to open
+
+def native_attention(query, key, value, width, heads, qkv_weight, qkv_bias, weight, bias, mask=None,
+                     need_weights=True, average=True, mask_type=None):
+    """nn.MultiheadAttention without gradients, as CUDA runs it where the fused kernel serves."""
+    if mask is not None or need_weights or query is not key:
+        raise NotImplementedError("the fast path of nn.MultiheadAttention with a mask or weights")
+    batch, length, _ = query.shape
+    parts = torch.nn.functional.linear(query, qkv_weight, qkv_bias).chunk(3, -1)
+    parts = [part.view(batch, length, heads, width // heads).transpose(1, 2) for part in parts]
+    mixed = torch.nn.functional.scaled_dot_product_attention(*parts)
+    mixed = mixed.transpose(1, 2).reshape(batch, length, width)
+    return torch.nn.functional.linear(mixed, weight, bias), None
+
+
+# Below autograd composites arrive whole: inside an opened operation, and in inference mode.
+OPENED = {"aten::_native_multi_head_attention": native_attention,
+          **{f"aten::{name.partition('.')[0]}": function for name, _, function in REPLACED}}
+
+
+def is_composite(function):
+    """Whether devices have no kernel of their own for it: what the meta device opens they may not."""
+    return function._can_decompose() and not torch._C._dispatch_has_kernel_for_dispatch_key(function.name(), "CPU")
+
+
+def convolution_backward(grad, x, weight, *rest):
+    """The gradient of weights has the layout of the operands, whatever that of the incoming gradient is."""
+    results = list(aten.convolution_backward.default(grad, x, weight, *rest))
+    last = any(not t.is_contiguous() and t.dim() == 4 and t.is_contiguous(memory_format=torch.channels_last)
+               for t in (x, weight))
+    if results[1] is not None and not last:
+        results[1] = torch.empty(weight.shape, dtype=weight.dtype, device=weight.device)
+    return tuple(results)
+
+
+def turned(x, batch_first):
+    """Memory like x's; cuDNN works with the sequence first."""
+    return x.transpose(0, 1).new_empty(x.transpose(0, 1).shape).transpose(0, 1) if batch_first else torch.empty_like(x)
+
+
+def cudnn_rnn(x, weights, stride, flat, hidden, cell, mode, width, projection, layers, batch_first, dropout, train,
+              bidirectional, sizes, dropout_state):
+    out = turned(x.new_empty([*x.shape[:2], width * (2 if bidirectional else 1)]), batch_first)
+    # What cuDNN 9.19 keeps for two layers: activations of gates and cells, and what it reads again.
+    kept = (5 if mode == LSTM else 6) * layers + 1
+    reserve = kept * out.numel() * out.element_size() + 256 if train else 0
+    return (out, torch.empty_like(hidden), x.new_empty(0) if cell is None else torch.empty_like(cell),
+            x.new_empty(reserve, dtype=torch.uint8), flat)
+
+
+def cudnn_rnn_backward(x, weights, stride, flat, hidden, cell, out, grad, grad_hidden, grad_cell, mode, width,
+                       projection, layers, batch_first, *rest):
+    mask = rest[-1]
+    gradients = torch.empty_like(flat).split([w.numel() for w in weights])
+    return (turned(x, batch_first), torch.empty_like(hidden) if mask[1] else None,
+            torch.empty_like(cell) if mask[2] and cell is not None else None,
+            [g.view(w.shape) for g, w in zip(gradients, weights)])
+
+
+def clone(x, *, memory_format=None):
+    """Autograd takes over a sparse gradient that nobody else holds; a recorder would make it copy."""
+    return x if x.is_sparse else aten.clone.default(x, memory_format=memory_format)
+
+
+def add_sparse(x, other, *, alpha=1):
+    """Nothing of the tensor changes but its values, and sparse gradients have no rule for sizes alone."""
+    if isinstance(other, torch.Tensor) and other.is_sparse:
+        return x
+    return x.add_(other, alpha=alpha)
+
+
+RESULTS = {
+    "aten::convolution_backward": convolution_backward,
+    "aten::_cudnn_rnn": cudnn_rnn,
+    "aten::_cudnn_rnn_backward": cudnn_rnn_backward,
+    "aten::clone": clone,
+    "aten::add_": add_sparse,
+}
+
+
+def foreach_devices():
+    """PyTorch's optimizers choose their list form on CUDA; here the meta device stands for it."""
+    return ["cuda", "meta"]
+
+
+@contextlib.contextmanager
+def dispatch():
+    """Inside, operations on the meta device go the way of CUDA."""
+    import torch.optim.optimizer as optimizer
+    import torch.utils._foreach_utils as utilities
+    import torch.utils.backend_registration as backends
+    library = torch.library.Library("aten", "IMPL")
+    for name, key, function in REPLACED:
+        library.impl(name, function, key)
+    saved = utilities._get_foreach_kernels_supported_devices
+    for module in (utilities, optimizer):
+        module._get_foreach_kernels_supported_devices = foreach_devices
+    # Modules with a fast path for inference compare the device with names; the one of other backends is free.
+    name, backends._privateuse1_backend_name = backends._privateuse1_backend_name, "meta"
+    try:
+        yield
+    finally:
+        for module in (utilities, optimizer):
+            module._get_foreach_kernels_supported_devices = saved
+        backends._privateuse1_backend_name = name
+        library._destroy()
+
+
+# ---------------------------------------------------------------- names of the kernels' operations
+
+def convolution(emit, args, out):
+    """aten::convolution as the operation that holds the kernels, and its bias as cuDNN's callers add it."""
+    x, weight, bias, stride, padding, dilation, transposed, output_padding, groups = args
+    if not transposed and x.dim() == 4 and groups > 1 and groups == x.shape[1] and weight.shape[0] % groups == 0:
+        kernel = list(weight.shape[2:])
+        return emit("aten::_conv_depthwise2d", [x, weight, kernel, bias, stride, padding, dilation], out)
+    if x.dim() == 3:  # cuDNN has no signals, so they are images of one row.
+        x, weight, out = x.unsqueeze(2), weight.unsqueeze(2), [out[0].unsqueeze(2)]
+        stride, padding, dilation, output_padding = [1, *stride], [0, *padding], [1, *dilation], [0, *output_padding]
+    if not (x.is_contiguous() or (x.dim() == 4 and x.is_contiguous(memory_format=torch.channels_last))):
+        part, x = x, torch.empty(x.shape, dtype=x.dtype, device=x.device)
+        emit("aten::clone", [part, torch.contiguous_format], [x])
+    flags = [False, False, True]
+    if transposed:
+        name = "aten::cudnn_convolution_transpose"
+        operands = [x, weight, padding, output_padding, stride, dilation, groups] + flags
+    else:
+        name = "aten::cudnn_convolution"
+        operands = [x, weight, padding, stride, dilation, groups] + flags
+    emit(name, operands, out)
+    if bias is not None:
+        with torch.no_grad():
+            shaped = bias.reshape([1, -1] + [1] * (x.dim() - 2))
+        emit("aten::add_", [out[0], shaped, 1], out)
+
+
+def add_in_place(emit, args, out):
+    """A sparse gradient is added row by row."""
+    owner, other, factor = args
+    if isinstance(other, torch.Tensor) and other.is_sparse:
+        rows = other._indices()[0]
+        return emit("aten::index_add_", [owner, 0, rows, other._values(), factor], out)
+    emit("aten::add_", args, out)
+
+
+def plain_batch_norm(emit, args, out):
+    emit("aten::native_batch_norm", args, out)
+
+
+def pooling(name, at):
+    """No stride means that of the kernel, which is the argument before it."""
+    def run(emit, args, out):
+        emit(name, [*args[:at], args[at] or args[at - 1], *args[at + 1:]], out)
+    return run
+
+
+RENAMED = {
+    "aten::avg_pool2d": pooling("aten::avg_pool2d", 2),
+    "aten::avg_pool2d_backward": pooling("aten::avg_pool2d_backward", 3),
+    "aten::max_pool2d_with_indices": pooling("aten::max_pool2d_with_indices", 2),
+    "aten::max_pool2d_with_indices_backward": pooling("aten::max_pool2d_with_indices_backward", 3),
+    "aten::_native_batch_norm_legit": plain_batch_norm,
+    "aten::convolution": convolution,
+    "aten::add_": add_in_place,
+}
+
+# Autograd works in place unless something watches it, as a recorder does: (node, operation) -> what it
+# calls otherwise.
+IN_PLACE = {
+    ("IndexBackward0", "aten::index_put"): "aten::_index_put_impl_",
+    ("MaxBackward0", "aten::scatter"): "aten::scatter_",
+    ("BinaryCrossEntropyWithLogitsBackward0", "aten::sub"): "aten::sub_",
+    ("BinaryCrossEntropyWithLogitsBackward0", "aten::mul"): "aten::mul_",
+}
+
+IN_PLACE_EXTRA = {"aten::_index_put_impl_": [True]}  # its argument `unsafe`
+
+
+def accumulates(name, node, args):
+    """Autograd adds a second gradient to the first in place, if it alone holds that one: two holders are
+    the tensor and the object that asks."""
+    if name != "aten::add" or not node or not isinstance(args[1], torch.Tensor) or args[0].shape != args[1].shape:
+        return False
+    return torch._C._storage_Use_Count(args[0].untyped_storage()._cdata) == 2

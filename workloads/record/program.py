@@ -1,0 +1,135 @@
+"""Programs that can be recorded: what PROGRAM names, and what one step of it does."""
+import importlib
+import importlib.util
+import inspect
+import os
+import sys
+from typing import Callable, NamedTuple, Optional
+
+import torch
+
+from recorder import CannotRecord, Modules, Recorder
+
+
+class Program(NamedTuple):
+    """A model and what one step does with it."""
+    model: Callable
+    inputs: tuple
+    loss: Optional[Callable] = None       # of the model's output
+    optimizer: Optional[Callable] = None  # of the parameters
+
+
+def load(text):
+    """What `package.module:name` or `file.py:name` stands for."""
+    place, _, name = text.rpartition(":")
+    if not place:
+        raise CannotRecord(f"program: found {text}, expected package.module:name or file.py:name")
+    try:
+        module = load_file(place) if place.endswith(".py") else importlib.import_module(place)
+        return getattr(module, name)
+    except (ImportError, AttributeError, OSError) as error:
+        raise CannotRecord(f"program: {error}") from error
+
+
+def load_file(path):
+    """The module of a file, whatever other modules are called, which may import its neighbours."""
+    name = os.path.basename(path)[:-len(".py")]
+    sys.path.append(os.path.dirname(os.path.abspath(path)))
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+LOSSES = {"cross_entropy": torch.nn.functional.cross_entropy, "mse": torch.nn.functional.mse_loss}
+OPTIMIZERS = {
+    "sgd": lambda parameters: torch.optim.SGD(parameters, lr=0.1, momentum=0.9, weight_decay=1e-4),
+    "adamw": lambda parameters: torch.optim.AdamW(parameters, lr=1e-4),
+    "adam": lambda parameters: torch.optim.Adam(parameters, lr=1e-4),
+}
+
+
+def make_loss(kind):
+    """The loss of an output against a target that is made once, as data would be."""
+    targets = []
+
+    def loss(output):
+        if not targets:
+            classes = output.shape[1] if output.dim() > 1 else 1
+            shape = output.shape[:1] + output.shape[2:]
+            with torch.device("meta"):
+                targets.append(torch.randint(classes, shape) if kind == "cross_entropy" else torch.rand(output.shape))
+        return LOSSES[kind](output, targets[0])
+    return loss
+
+
+def make_input(text, values):
+    """The tensor of DIMS[:TYPE], e.g. batch,3,224,224 or batch,seq:int64."""
+    dims, _, dtype = text.partition(":")
+    shape = [values[d] if d in values else int(d) for d in dims.split(",")]
+    kind = getattr(torch, dtype or "float32", None)
+    if not isinstance(kind, torch.dtype):
+        raise CannotRecord(f"--input: found type {dtype}, expected one of PyTorch's, e.g. int64")
+    return torch.empty(shape, dtype=kind)
+
+
+def symbols_of(make, inputs, given):
+    """The symbols of a program and their default values, None where it has none."""
+    if inputs:
+        names = [d for text in inputs for d in text.partition(":")[0].split(",") if not d.isdigit()]
+        return {name: None for name in names}
+    parameters = inspect.signature(make).parameters.values()
+    return {p.name: None if p.default is p.empty else p.default for p in parameters if p.name not in given}
+
+
+def step_of(made, arguments, values):
+    """A function that runs one step of what the program made."""
+    if arguments.input:
+        loss = make_loss(arguments.loss) if arguments.loss else None
+        inputs = tuple(make_input(text, values) for text in arguments.input)
+        made = Program(made, inputs, loss, OPTIMIZERS.get(arguments.optimizer))
+    if not isinstance(made, Program):
+        return made
+    training = arguments.task == "train"
+    if training and (made.loss is None or made.optimizer is None):
+        raise CannotRecord("a program that trains needs a loss and an optimizer: --loss, --optimizer or Program")
+    made.model.train(training)
+    optimizer = made.optimizer(made.model.parameters()) if training else None
+
+    def infer():
+        with torch.no_grad():
+            made.model(*made.inputs)
+
+    def train():
+        optimizer.zero_grad(set_to_none=True)
+        made.loss(made.model(*made.inputs)).backward()
+        optimizer.step()
+    return train if training else infer
+
+
+def build(make, parameters):
+    """What the program makes. A module that computes with tensors as it is built is moved afterwards."""
+    try:
+        return make(**parameters)
+    except NotImplementedError as error:
+        with torch.device("cpu"):
+            made = make(**parameters)
+        if isinstance(made, torch.nn.Module):
+            return made.to("meta")
+        raise CannotRecord(f"program: reads numbers of tensors while it is built: {error}; expected a module, or one "
+                           "that is built without") from error
+
+
+def record_at(make, arguments, values):
+    """One step at one value of each symbol, and the optimizer that it used."""
+    parameters = {**arguments.set, **({} if arguments.input else values)}
+    with torch.device("meta"):
+        made = build(make, parameters)
+        step = step_of(made, arguments, values)
+    with Modules() as modules:
+        with Recorder(modules, arguments.reads):
+            step()  # The first step makes the optimizer's state.
+        recorder = Recorder(modules, arguments.reads)
+        with recorder:
+            step()
+    return recorder.result(), recorder.optimizers

@@ -1,0 +1,310 @@
+"""The operations of one step, as PyTorch's dispatcher hands them to the device."""
+import math
+import os
+import traceback
+
+import torch
+from torch.multiprocessing.reductions import StorageWeakRef
+from torch.nn.modules import module as hooks
+from torch.optim import optimizer as optimizers
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+import cuda
+
+TYPES = {torch.float64: "fp64", torch.float32: "fp32", torch.float16: "fp16", torch.bfloat16: "bf16"}
+ACCUMULATE = "torch::autograd::AccumulateGrad"
+NO_CONTENT = ("aten::empty", "aten::new_empty")
+NO_KERNEL = ("prim::", "aten::resize_", "aten::set_", "aten::_sparse_coo_tensor", "aten::_coalesced_", "aten::_indices",
+             "aten::_values", "aten::_nnz")
+
+
+class CannotRecord(Exception):
+    """The program does something that a recording cannot hold; the text says what and where."""
+
+
+def type_name(dtype):
+    return TYPES.get(dtype, str(dtype).removeprefix("torch."))
+
+
+def is_contiguous(dims, strides):
+    expected = 1
+    for size, stride in zip(reversed(dims), reversed(strides)):
+        if size != 1 and stride != expected:
+            return False
+        expected *= size
+    return True
+
+
+def user_line():
+    """The line of the program that is running: the innermost one outside of PyTorch and this folder."""
+    folders = (os.path.dirname(torch.__file__) + os.sep, os.path.dirname(os.path.abspath(__file__)) + os.sep)
+    programs = os.path.join(folders[1], "programs.py")
+    for frame in reversed(traceback.extract_stack()):
+        if frame.filename == programs or not frame.filename.startswith(folders):
+            return f"{frame.filename}:{frame.lineno}: {frame.line}"
+    return "unknown line"
+
+
+# ---------------------------------------------------------------- modules
+
+class Modules:
+    """Which nn.Module is running, by its path; the recorder's stack follows the forward hooks."""
+
+    def __init__(self):
+        self.names = [""]
+        self.paths = {}
+        self.stack = []
+        self.roots = []
+
+    def __enter__(self):
+        self.handles = [hooks.register_module_forward_pre_hook(self.begin),
+                        hooks.register_module_forward_hook(self.end, always_call=True)]
+        return self
+
+    def __exit__(self, *_):
+        for handle in self.handles:
+            handle.remove()
+
+    def begin(self, module, _):
+        if module not in self.paths:
+            prefix = "" if not self.roots else type(module).__name__
+            self.roots.append(module)
+            for path, inner in module.named_modules(prefix=prefix):
+                self.paths.setdefault(inner, path)
+        self.stack.append(module)
+
+    def end(self, module, *_):
+        self.stack.pop()
+
+    def current(self):
+        path = self.paths[self.stack[-1]] if self.stack else ""
+        if path not in self.names:
+            self.names.append(path)
+        return self.names.index(path)
+
+
+# ---------------------------------------------------------------- one step
+
+class Recorder(TorchDispatchMode):
+    """Writes down every operation on the meta device that would launch a kernel."""
+
+    def __init__(self, modules, reads):
+        super().__init__()
+        self.modules, self.reads = modules, reads
+        self.ops, self.tensors, self.storages = [], [], []
+        self.values = {}       # what memory holds, by storage, type, sizes, strides, offset -> tensor
+        # A weak reference keeps an address from being used twice. A strong one would change what autograd
+        # does: it adds gradients in place only where nobody else holds the memory.
+        self.storage_ids = {}
+        self.storage_count = 0
+        self.fresh = set()     # storages without content yet
+        self.pending = {}      # storage -> row of a number that nothing has read yet
+        self.module_of = {}    # autograd sequence number -> module of the forward operation
+        self.optimizers = []
+        self.in_optimizer = self.in_backward = False
+        self.first = torch.autograd._get_sequence_nr()
+
+    def __enter__(self):
+        self.handles = [optimizers.register_optimizer_step_pre_hook(self.begin_optimizer),
+                        optimizers.register_optimizer_step_post_hook(self.end_optimizer)]
+        return super().__enter__()
+
+    def __exit__(self, *error):
+        for handle in self.handles:
+            handle.remove()
+        return super().__exit__(*error)
+
+    def begin_optimizer(self, optimizer, *_):
+        self.optimizers.append(optimizer)
+        self.in_optimizer = True
+
+    def end_optimizer(self, *_):
+        self.in_optimizer = False
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        name = function._schema.name
+        if name == "aten::_local_scalar_dense" and args[0].is_meta:
+            return self.read(function, args)
+        inside = cuda.OPENED.get(name) or (cuda.is_composite(function) and function.decompose)
+        if inside:
+            with self:
+                return inside(*args, **kwargs)
+        try:
+            out = cuda.RESULTS.get(name, function)(*args, **kwargs)
+        except (NotImplementedError, RuntimeError) as error:
+            if not any(t.is_meta for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)):
+                raise
+            raise CannotRecord(f"{name}: its result depends on values, or has no rule for sizes alone; found at "
+                               f"{user_line()}\n{str(error).splitlines()[0]}") from error
+        where = self.context(tree_leaves((args, kwargs)))
+        if name.startswith(NO_CONTENT):
+            self.fresh.update(self.key(t)[0] for t in tree_leaves(out) if t.is_meta)
+        elif self.launches(function, args, kwargs, out):
+            self.note(function, args, kwargs, out, where)
+        return out
+
+    def read(self, function, args):
+        """The host reads a number that only the device would know."""
+        if self.reads is None:
+            raise CannotRecord("aten::_local_scalar_dense: the program reads a number of the device; found at "
+                               f"{user_line()}\n--reads VALUE goes on as if that number were VALUE")
+        self.note(function, args, {}, None, self.context(args))
+        return torch.tensor(self.reads, dtype=args[0].dtype).item()
+
+    def launches(self, function, args, kwargs, out):
+        """Not on the host, no view, no memory without content."""
+        tensors = [t for t in tree_leaves((args, kwargs, out)) if isinstance(t, torch.Tensor)]
+        schema = function._schema
+        if not any(t.is_meta for t in tensors) or schema.name.startswith(NO_KERNEL):
+            return False
+        if schema.is_mutable:
+            return torch.Tag.inplace_view not in function.tags
+        if any(out is t for t in tensors[:-1]):
+            return False
+        made = [t for t in tree_leaves(out) if isinstance(t, torch.Tensor) and not t.is_sparse]
+        read = {self.address(t) for t in tree_leaves((args, kwargs))
+                if isinstance(t, torch.Tensor) and not t.is_sparse}
+        return not made or any(self.address(t) not in read for t in made)
+
+    @staticmethod
+    def address(tensor):
+        return tensor.untyped_storage()._cdata
+
+    # What a tensor of the program is in the file.
+
+    def key(self, tensor):
+        storage = tensor.untyped_storage()
+        if storage._cdata not in self.storage_ids:
+            self.storage_ids[storage._cdata] = self.storage_count, StorageWeakRef(storage)
+            self.storage_count += 1
+        number = self.storage_ids[storage._cdata][0]
+        return number, tensor.dtype, tuple(tensor.shape), tensor.stride(), tensor.storage_offset()
+
+    def define(self, tensor):
+        """A new tensor of the file: the memory has new content."""
+        if tensor.is_sparse:
+            return self.define(tensor._values())
+        key = self.key(tensor)
+        dims, strides = list(key[2]), list(key[3])
+        kept = None if is_contiguous(dims, strides) else strides
+        self.tensors.append([type_name(key[1]), dims, kept, key[0]])
+        self.values[key] = len(self.tensors) - 1
+        return self.values[key]
+
+    def use(self, tensor):
+        if tensor.is_sparse:
+            return self.use(tensor._values())
+        if self.key(tensor)[0] in self.pending:
+            self.emit(*self.pending.pop(self.key(tensor)[0]))
+        number = self.values.get(self.key(tensor))
+        return self.define(tensor) if number is None else number
+
+    def encode(self, value):
+        """An argument as JSON."""
+        if isinstance(value, torch.Tensor):
+            if not value.is_meta:
+                return value.item() if value.dim() == 0 else None
+            return {"t": self.use(value)}
+        if isinstance(value, (list, tuple)):
+            if value and all(isinstance(v, torch.Tensor) for v in value):
+                if not any(v.is_meta for v in value):
+                    return None
+                return {"tl": [self.use(v) for v in value]}
+            return [self.encode(v) for v in value]
+        if isinstance(value, float) and not math.isfinite(value):
+            return str(value)
+        if value is None or isinstance(value, (bool, int, float, str)):
+            return value
+        return type_name(value) if isinstance(value, torch.dtype) else str(value)
+
+    # Rows.
+
+    def note(self, function, args, kwargs, out, where):
+        schema = function._schema
+        filled = list(args) + [kwargs.get(a.name, a.default_value) for a in schema.arguments[len(args):]]
+        results = list(out) if isinstance(out, (list, tuple)) else [out]
+        if not schema.returns and schema.is_mutable:
+            written = [v for a, v in zip(schema.arguments, filled) if a.alias_info and a.alias_info.is_write]
+            results = tree_leaves(written)
+        results = tree_leaves(results)
+        with torch._C._DisableTorchDispatch():
+            node = where.get("node", "")
+            accumulates = cuda.accumulates(schema.name, node, args) and "aten::add_"
+            in_place = cuda.IN_PLACE.get((node, schema.name)) or accumulates
+            if in_place:
+                self.share(results[0], args[0])
+                self.emit(where, in_place, filled + cuda.IN_PLACE_EXTRA.get(in_place, []), results)
+            elif schema.name == "aten::scalar_tensor":
+                self.pending[self.key(results[0])[0]] = where, schema.name, filled, results
+            elif schema.name == "aten::copy_" and filled[1].is_meta and self.key(filled[1])[0] in self.pending:
+                # A number that is assigned to a slice is a tensor of the host on CUDA, so the slice is filled.
+                number = self.pending[self.key(filled[1])[0]][2][0]
+                self.emit(where, "aten::fill_", [filled[0], number], results)
+            elif schema.name in cuda.RENAMED:
+                cuda.RENAMED[schema.name](lambda *row: self.emit(where, *row), filled, results)
+            else:
+                self.emit(where, schema.name, filled, results)
+
+    def share(self, tensor, owner):
+        """Let a tensor count as memory of its owner."""
+        storage = tensor.untyped_storage()
+        self.storage_ids[storage._cdata] = self.key(owner)[0], StorageWeakRef(storage)
+
+    def emit(self, where, name, args, out):
+        row = {"op": name, **where, "args": [self.encode(a) for a in args]}
+        row["out"] = [self.define(t) if isinstance(t, torch.Tensor) and t.is_meta else None for t in out]
+        self.ops.append(row)
+
+    def context(self, leaves):
+        """Phase, module, autograd node and the sequence number that joins it to its forward operation."""
+        node = torch._C._current_autograd_node()
+        if self.in_optimizer:
+            return {"phase": "optimizer", "module": 0}
+        if node is not None:
+            self.in_backward = True
+            if node.name() == ACCUMULATE:
+                return {"phase": "backward", "module": 0, "node": node.name()}
+            number = node._sequence_nr() - self.first
+            return {"phase": "backward", "module": self.module_of.get(number, 0), "node": node.name(), "seq": number}
+        phase = "backward" if self.in_backward and not self.modules.stack else "forward"
+        where = {"phase": phase, "module": self.modules.current()}
+        tracked = torch.is_grad_enabled() and any(isinstance(t, torch.Tensor) and t.requires_grad for t in leaves)
+        if tracked:
+            where["seq"] = torch.autograd._get_sequence_nr() - 1 - self.first
+            self.module_of.setdefault(where["seq"], where["module"])
+        return where
+
+    def result(self):
+        """The recording, once the step is over."""
+        kinds = {}
+        for row in self.ops:
+            written = {self.tensors[t][3] for t in row["out"] if t is not None}
+            for arg in row["args"]:
+                for t in arg.get("tl", [arg.get("t")]) if isinstance(arg, dict) else []:
+                    storage = self.tensors[t][3]
+                    kinds.setdefault(storage, "activation" if storage in self.fresh & written else "input")
+            for storage in written:
+                kinds.setdefault(storage, "activation")
+
+        def mark(tensors, kind):
+            for tensor in tensors:
+                if isinstance(tensor, torch.Tensor) and tensor.is_meta:
+                    data = tensor._values() if tensor.is_sparse else tensor
+                    kinds[self.storage_ids.get(self.address(data), (None,))[0]] = kind
+
+        for root in self.modules.roots:
+            mark(root.buffers(), "buffer")
+            mark(root.parameters(), "parameter")
+            mark((p.grad for p in root.parameters()), "gradient")
+        for optimizer in self.optimizers:
+            mark((v for state in optimizer.state.values() for v in state.values()), "state")
+        pairs = [{row["seq"] for row in self.ops if "seq" in row and ("node" in row) == backward}
+                 for backward in (False, True)]
+        for row in self.ops:
+            if row.get("seq") not in pairs[0] & pairs[1]:
+                row.pop("seq", None)
+        order = {storage: at for at, storage in enumerate(dict.fromkeys(t[3] for t in self.tensors))}
+        return {"modules": self.modules.names, "storages": [kinds.get(number, "activation") for number in order],
+                "tensors": [[*tensor[:3], order[tensor[3]]] for tensor in self.tensors], "ops": self.ops}

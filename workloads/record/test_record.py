@@ -1,0 +1,311 @@
+"""Tests of the recorder: python3 -m unittest test_record (needs PyTorch; no GPU)."""
+import contextlib
+import io
+import json
+import os
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+try:
+    import torch
+except ImportError:
+    torch = None
+NEEDS = unittest.skipUnless(torch, "PyTorch is not installed: pip install torch")
+
+PROGRAMS = '''
+import torch
+from torch import nn
+import torch.nn.functional as F
+from program import Program
+
+
+class Perceptron(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(24, 40)
+        self.last = nn.Linear(40, 5)
+
+    def forward(self, x):
+        return self.last(torch.relu(self.first(x)))
+
+
+def optimizer(parameters):
+    return torch.optim.AdamW(parameters)
+
+
+def perceptron(batch=8):
+    target = torch.randint(0, 5, (batch,))
+    return Program(Perceptron(), (torch.randn(batch, 24),), lambda y: F.cross_entropy(y, target), optimizer)
+
+
+class Convolutions(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.full = nn.Conv2d(3, 8, 3)
+        self.norm = nn.BatchNorm2d(8)
+        self.depthwise = nn.Conv2d(8, 8, 3, groups=8, bias=False)
+
+    def forward(self, x):
+        return self.depthwise(self.norm(self.full(x))).mean((2, 3))
+
+
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.mix = nn.Linear(32, 96)
+
+    def forward(self, x):
+        q, k, v = [p.unflatten(-1, (2, 16)).transpose(1, 2) for p in self.mix(x).chunk(3, -1)]
+        return F.scaled_dot_product_attention(q, k, v, dropout_p=0.1 if self.training else 0.0, is_causal=True)
+
+
+def attention(batch=2, seq=64):
+    return Program(Attention(), (torch.randn(batch, seq, 32),), lambda y: y.square().mean(), optimizer)
+
+
+class Noise(nn.Module):
+    def forward(self, x):
+        return x * torch.empty_like(x).bernoulli_(0.5)
+
+
+def noise(batch=8):
+    return Program(Noise(), (torch.randn(batch, 4),))
+
+
+class Branches(nn.Module):
+    def forward(self, x):
+        return torch.relu(x) if len(x) < 9 else torch.tanh(x)
+
+
+def branches(batch=8):
+    return Program(Branches(), (torch.randn(batch, 4),))
+
+
+class Squares(nn.Module):
+    def forward(self, x):
+        return x.new_zeros(len(x) // 2)
+
+
+def halves(batch=8):
+    return Program(Squares(), (torch.randn(batch, 4),))
+
+
+class Asks(nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:
+            return x + 1
+        return x
+
+
+def asks(batch=8):
+    return Program(Asks(), (torch.randn(batch, 4),))
+
+
+class Selects(nn.Module):
+    def forward(self, x):
+        return x[torch.nonzero(x[:, 0])]
+
+
+def selects(batch=8):
+    return Program(Selects(), (torch.randn(batch, 4),))
+
+
+def attention_under(context, batch):
+    model, x = Attention().eval(), torch.randn(batch, 64, 32)
+
+    def step():
+        with context():
+            model(x)
+    return step
+
+
+def without_gradients(batch=2):
+    return attention_under(torch.no_grad, batch)
+
+
+def inference_mode(batch=2):
+    return attention_under(torch.inference_mode, batch)
+
+
+def own_step(batch=8):
+    weight = torch.randn(3, 4, requires_grad=True)
+    x = torch.randn(batch, 4)
+
+    def step():
+        weight.grad = None
+        (x @ weight.t()).sum().backward()
+    return step
+'''
+
+
+@NEEDS
+class Recordings(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.file = os.path.join(cls.folder.name, "sample_programs.py")
+        with open(cls.file, "w") as file:
+            file.write(PROGRAMS)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def run_recorder(self, program, *options):
+        """(exit status, network or nothing, what it said)"""
+        import record
+        out = os.path.join(self.folder.name, "out.json")
+        said = io.StringIO()
+        if ":" not in program:
+            program = self.file + ":" + program
+        with contextlib.redirect_stderr(said):
+            code = record.main([program, "--out", out, *options])
+        if code:
+            return code, None, said.getvalue()
+        with open(out) as file:
+            return code, json.load(file), said.getvalue()
+
+    def network(self, program, *options):
+        code, network, said = self.run_recorder(program, *options)
+        self.assertEqual(code, 0, said)
+        return network
+
+    def names(self, network, phase=None):
+        return [row["op"] for row in network["ops"] if phase in (None, row["phase"])]
+
+    def test_a_step_of_a_perceptron(self):
+        network = self.network("perceptron")
+        self.assertEqual(self.names(network, "forward"), [
+            "aten::addmm", "aten::relu", "aten::addmm", "aten::_log_softmax", "aten::nll_loss_forward",
+            "aten::ones_like"])
+        self.assertEqual(self.names(network, "backward")[:2],
+                         ["aten::nll_loss_backward", "aten::_log_softmax_backward_data"])
+        self.assertTrue(all(name.startswith("aten::_foreach_") for name in self.names(network, "optimizer")))
+        self.assertEqual(network["symbols"], [{"name": "batch", "recorded": [7, 11], "default": 8}])
+        self.assertEqual(network["optimizer"], "adamw")
+        self.assertEqual(set(network["modules"]), {"", "first", "last"})
+
+    def test_storages_and_sizes(self):
+        network = self.network("perceptron")
+        kinds = [network["storages"].count(kind) for kind in ("parameter", "gradient", "state", "input", "buffer")]
+        self.assertEqual(kinds, [4, 4, 8, 2, 0])
+        first = network["ops"][0]
+        bias, x, weight = [network["tensors"][arg["t"]] for arg in first["args"][:3]]
+        self.assertEqual(x[:3], ["fp32", ["batch", 24], None])
+        self.assertEqual(weight[:3], ["fp32", [24, 40], [1, 24]])
+        self.assertEqual([network["storages"][t[3]] for t in (bias, x, weight)], ["parameter", "input", "parameter"])
+        self.assertEqual(network["tensors"][first["out"][0]][1], ["batch", 40])
+
+    def test_backward_knows_its_forward(self):
+        network = self.network("perceptron")
+        first = network["ops"][0]
+        pair = [row for row in network["ops"] if row.get("seq") == first["seq"] and "node" in row]
+        self.assertEqual({row["node"] for row in pair}, {"AddmmBackward0"})
+        self.assertEqual({network["modules"][row["module"]] for row in pair}, {"first"})
+
+    def test_operations_in_place_stay_in_their_storage(self):
+        network = self.network("perceptron")
+        row = next(row for row in network["ops"] if row["op"] == "aten::_foreach_addcdiv_")
+        before, after = row["args"][0]["tl"], row["out"]
+        self.assertNotEqual(before, after)
+        self.assertEqual([network["tensors"][t][3] for t in before], [network["tensors"][t][3] for t in after])
+
+    def test_names_of_cuda(self):
+        network = self.network(self.file + ":Convolutions", "--input", "batch,3,30,30", "--loss", "cross_entropy",
+                               "--optimizer", "sgd")
+        self.assertEqual(self.names(network, "forward")[:5], [
+            "aten::cudnn_convolution", "aten::add_", "aten::add_", "aten::cudnn_batch_norm", "aten::_conv_depthwise2d"])
+        self.assertIn("aten::cudnn_batch_norm_backward", self.names(network, "backward"))
+        first = network["ops"][0]
+        self.assertEqual(first["args"][2:], [[0, 0], [1, 1], [1, 1], 1, False, False, True])
+
+    def test_attention(self):
+        network = self.network("attention")
+        row = next(row for row in network["ops"] if "attention" in row["op"])
+        self.assertEqual(row["op"], "aten::_scaled_dot_product_efficient_attention")
+        self.assertEqual(len(row["out"]), 4)
+        self.assertEqual(network["tensors"][row["args"][0]["t"]][1], ["batch", 2, "seq", 16])
+        self.assertIn("aten::_scaled_dot_product_efficient_attention_backward", self.names(network))
+        self.assertNotIn("seq*seq", json.dumps(network["tensors"]))
+
+    def test_inference_has_one_phase(self):
+        network = self.network("attention", "--task", "infer")
+        self.assertEqual({row["phase"] for row in network["ops"]}, {"forward"})
+        self.assertEqual(network["optimizer"], "none")
+
+    def test_a_step_of_ones_own(self):
+        network = self.network("own_step")
+        self.assertEqual(self.names(network, "backward")[-1], "aten::mm")
+
+    def test_memory_that_an_operation_fills_is_no_input(self):
+        network = self.network("noise", "--task", "infer")
+        self.assertEqual(self.names(network), ["aten::bernoulli_", "aten::mul"])
+        self.assertEqual(sorted(network["storages"]), ["activation", "activation", "input"])
+
+    def test_programs_that_differ_with_the_batch(self):
+        code, _, said = self.run_recorder("branches", "--task", "infer")
+        self.assertEqual(code, 2)
+        self.assertIn("operation 0: found aten::tanh at batch 11, expected aten::relu as at batch 7", said)
+
+    def test_sizes_without_a_formula(self):
+        code, _, said = self.run_recorder("halves", "--task", "infer")
+        self.assertEqual(code, 2)
+        self.assertIn("operation 0 (aten::new_zeros): found 3 at batch 7, 5 at batch 11, 6 at batch 13, expected "
+                      "a sum of products of whole numbers and batch", said)
+
+    def test_reads_of_the_device(self):
+        code, _, said = self.run_recorder("asks", "--task", "infer")
+        self.assertEqual(code, 2)
+        self.assertRegex(said, r"aten::_local_scalar_dense: .*sample_programs.py:\d+: if x.sum\(\) > 0:")
+        self.assertEqual(self.names(self.network("asks", "--task", "infer", "--reads", "1"))[-1], "aten::add")
+
+    def test_results_whose_size_depends_on_values(self):
+        code, _, said = self.run_recorder("selects", "--task", "infer")
+        self.assertEqual(code, 2)
+        self.assertRegex(said, r"aten::nonzero: its result depends on values.*sample_programs.py:\d+: .*nonzero")
+
+    def test_programs_that_do_not_exist(self):
+        self.assertEqual(self.run_recorder("nothing")[0], 2)
+        self.assertEqual(self.run_recorder("no.such.package:name")[0], 2)
+
+    def test_further_arguments(self):
+        network = self.network("attention", "--set", "seq=64")
+        self.assertEqual([s["name"] for s in network["symbols"]], ["batch"])
+        self.assertEqual(self.run_recorder("attention", "--set", "seq=long")[0], 2)
+
+    def test_inference_mode(self):
+        rows = [self.names(self.network(program, "--task", "infer"))
+                for program in ("without_gradients", "inference_mode")]
+        self.assertEqual(*rows)
+        self.assertIn("aten::_scaled_dot_product_efficient_attention", rows[0])
+
+    def test_training_without_a_loss(self):
+        code, _, said = self.run_recorder(self.file + ":Perceptron", "--input", "batch,24")
+        self.assertEqual(code, 2)
+        self.assertIn("needs a loss and an optimizer", said)
+
+
+class Formulas(unittest.TestCase):
+    def fit(self, sizes, function):
+        from sizes import Fitter
+        fitter = Fitter(sizes)
+        return fitter.formula(tuple(function(**point) for point in fitter.points))
+
+    def test_formulas(self):
+        one = {"batch": (7, 11, 13)}
+        two = {"batch": (7, 11, 13), "seq": (96, 160, 224)}
+        self.assertEqual(self.fit(one, lambda batch: 12 * batch), "12*batch")
+        self.assertEqual(self.fit(one, lambda batch: 3 * batch + 5), "3*batch+5")
+        self.assertEqual(self.fit(two, lambda batch, seq: batch * seq * seq), "batch*seq*seq")
+        self.assertEqual(self.fit(two, lambda batch, seq: seq + 1), "seq+1")
+        self.assertEqual(self.fit(two, lambda batch, seq: batch * (seq - 1)), "batch*seq+-1*batch")
+        self.assertEqual(self.fit(two, lambda batch, seq: 4), 4)
+        self.assertIsNone(self.fit(one, lambda batch: batch // 2))
+        self.assertIsNone(self.fit(two, lambda batch, seq: batch * seq // 3))
+
+
+if __name__ == "__main__":
+    unittest.main()
