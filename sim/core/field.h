@@ -59,6 +59,18 @@ Field<T> field(std::string_view name, std::string_view unit, std::string_view do
           [=](const T& object) { return Json(object.*member); }};
 }
 
+/// Adds the fields of a part to those of the whole.
+template <class T, class Part>
+void add_fields(std::vector<Field<T>>& out, Part T::*part, const std::vector<Field<Part>>& fields) {
+  for (const Field<Part>& f : fields) {
+    out.push_back({f.name, f.unit, f.doc,
+                   [=](T& object, const Json& json, const Place& place) {
+                     f.read(object.*part, json, place);
+                   },
+                   [=](const T& object) { return f.write(object.*part); }});
+  }
+}
+
 /// Position of the text `json` in `choices`. Errors: InputError that lists the choices.
 std::size_t read_choice(const Json& json, const Place& place,
                         std::span<const std::string_view> choices);

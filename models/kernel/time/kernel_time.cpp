@@ -122,8 +122,7 @@ KernelTime channels_time(const Machine& m, double bytes, double blocks) {
   const double channel = bytes / blocks;
   const double on_chip = static_cast<double>(m.gpu.shared_block_optin_bytes) / 2;
   const double again = channel > on_chip ? bytes * second_read_share : 0;
-  const double missed = std::min(
-      1.0, resident * channel * m.shared.l2_reuse_share / static_cast<double>(m.gpu.l2_bytes));
+  const double missed = l2_missed(m.gpu, resident * channel * m.shared.l2_reuse_share);
   const double stream = stream_us(m, bytes) + again * missed / m.dram;
   const double rate =
       resident * m.shared.block_bytes_in_flight / (m.gpu.dram_loaded_latency_ns * 1e-3);

@@ -28,9 +28,8 @@ struct RowKernel {
 // Both caches replace about at random; between the reads the other resident rows pass through.
 double reread_misses(const Machine& m, const RowKernel& kernel, double row_bytes) {
   const double l1 = kernel.rows_per_sm * row_bytes / static_cast<double>(m.gpu.unified_l1_bytes);
-  const double l2 = kernel.rows_per_sm * m.sms * 2 * row_bytes * m.shared.l2_reuse_share /
-                    static_cast<double>(m.gpu.l2_bytes);
-  return std::min(1.0, l1) * std::min(1.0, l2);
+  const double between = kernel.rows_per_sm * m.sms * 2 * row_bytes * m.shared.l2_reuse_share;
+  return std::min(1.0, l1) * l2_missed(m.gpu, between);
 }
 
 // Rows pass in waves; a block's steps wait for each other, its instructions share the issue slots.

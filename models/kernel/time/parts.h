@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "models/kernel/time/l2_kept.h"
 #include "models/kernel/time/tile_tables.h"
 #include "models/kernel/time/time_model.h"
 
@@ -53,11 +54,10 @@ struct Machine {
   }
 };
 
-/// Share of what a repeated or preceding kernel touched that is still in L2: lines are replaced
-/// about at random, so it falls linearly with the footprint.
+/// Share of what a repeated or preceding kernel touched that is still in L2.
 inline double l2_survival(const Machine& m, double footprint_bytes) {
   if (m.context.cache == CacheState::cold) return 0;
-  return std::max(0.0, 1 - footprint_bytes / static_cast<double>(m.gpu.l2_bytes));
+  return l2_kept(m.gpu, footprint_bytes);
 }
 
 /// Time to move `bytes`, of which each is touched once.

@@ -1,7 +1,11 @@
 // Time of work at a stated share of one of the GPU's peaks: what laws without tiles are made of.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "models/arch/gpu_arch.h"
+#include "sim/core/json_fwd.h"
 #include "sim/core/tensor.h"
 
 namespace tandem {
@@ -10,6 +14,19 @@ namespace tandem {
 inline double dram_us(const GpuArch& gpu, double bytes, double share) {
   return bytes / (share * gpu.dram_peak_gbps * 1e3);
 }
+
+/// What streams its bytes once: a launch floor, then a share of the DRAM's peak.
+struct FloorAndShare {
+  double floor_us = 0;
+  double dram_share = 0;
+};
+inline double streamed_us(const GpuArch& gpu, const FloorAndShare& rate, double bytes) {
+  return rate.floor_us + dram_us(gpu, bytes, rate.dram_share);
+}
+/// Keys NAME_floor_us and NAME_dram_share.
+std::vector<Field<FloorAndShare>> floor_and_share_fields(const std::string& name,
+                                                         const std::string& floor_doc,
+                                                         const std::string& share_doc);
 
 /// Arithmetic that keeps the FP32 lanes of the whole GPU busy for so many cycles.
 inline double lane_us(const GpuArch& gpu, double lane_cycles) {

@@ -27,24 +27,38 @@ bool is_transpose(const TensorShape& a, const TensorShape& b) {
          a.strides[2] == b.strides[1];
 }
 
-// rows x inner times inner x outputs; cuBLAS sees the transpose, so its m counts our outputs.
-MatrixProblem product(const TensorShape& left, const TensorShape& right, DataType data) {
+TensorShape transposed(TensorShape weight) {
+  std::swap(weight.dims[0], weight.dims[1]);
+  std::swap(weight.strides[0], weight.strides[1]);
+  return weight;
+}
+
+ProductOperands product(const TensorShape& left, const TensorShape& right) {
+  ProductOperands p;
+  p.left = left, p.right = right;
+  p.rows = dim(left, 2);
+  p.inner = dim(left, 1);
+  p.columns = right.rank > 1 ? dim(right, 1) : 1;
+  const std::int64_t matrix = p.rows * p.inner;
+  if (right.rank > 2 && matrix > 0) p.batch = left.elements() / matrix;
+  if (right.rank <= 2 && left.rank > 2 && p.inner > 0) p.rows = left.elements() / p.inner;
+  return p;
+}
+
+// cuBLAS sees the transpose, so its m counts our columns.
+MatrixProblem gemm_problem(const ProductOperands& o, DataType data) {
   MatrixProblem p;
-  p.n = dim(left, 2);
-  p.k = dim(left, 1);
-  p.m = right.rank > 1 ? dim(right, 1) : 1;
-  const std::int64_t matrix = p.n * p.k;
-  p.batch = right.rank > 2 && matrix > 0 ? left.elements() / matrix : 1;
-  if (right.rank <= 2 && left.rank > 2 && p.k > 0) p.n = left.elements() / p.k;
-  p.a_bytes = bytes_of(right, data);
-  p.b_bytes = is_transpose(left, right) ? 0 : bytes_of(left, data);
+  p.batch = o.batch;
+  p.n = o.rows, p.k = o.inner, p.m = o.columns;
+  p.a_bytes = bytes_of(o.right, data);
+  p.b_bytes = is_transpose(o.left, o.right) ? 0 : bytes_of(o.left, data);
   p.c_bytes = static_cast<double>(p.batch * p.m * p.n) * element_bytes(data);
   return p;
 }
 
-// Operands of a matrix product: the first neighbours whose inner dimensions agree. Skips a bias in
-// front and an `out=` tensor behind.
-MatrixProblem gemm_problem(const OpContext& context, DataType data) {
+}  // namespace
+
+std::optional<ProductOperands> product_operands(const OpContext& context) {
   const auto& shapes = context.tensors.shapes;
   const OpArguments& args = op_row(context.op).arguments;
   const bool layer = is_layer_product(op_row(context.op));
@@ -53,19 +67,13 @@ MatrixProblem gemm_problem(const OpContext& context, DataType data) {
     const TensorShape& a = shapes[i];
     const TensorShape& b = shapes[i + 1];
     if (layer && a.rank > 0 && b.rank == 2 && dim(a, 1) == dim(b, 1)) {
-      TensorShape weight = b;
-      std::swap(weight.dims[0], weight.dims[1]);
-      return product(a, weight, data);
+      return product(a, transposed(b));
     }
     const bool vector = b.rank == 1 && a.rank >= 1 && dim(a, 1) == b.dims[0];
-    if (vector || (a.rank >= 2 && b.rank >= 2 && dim(a, 1) == dim(b, 2))) {
-      return product(a, b, data);
-    }
+    if (vector || (a.rank >= 2 && b.rank >= 2 && dim(a, 1) == dim(b, 2))) return product(a, b);
   }
-  return {};
+  return std::nullopt;
 }
-
-}  // namespace
 
 // Where the result is stored transposed, the library computes the transposed product; the grid of a
 // kernel with a block per tile shows it. A single row counts as a column.
@@ -103,7 +111,9 @@ MatrixProblem matrix_problem(const KernelClass& kernel, const OpContext& context
   if (const auto shape = conv_shape(context)) return conv_problem(kernel, *shape);
   // A convolution whose operands are not recorded as such is no product of the images.
   if (kernel.family == KernelFamily::convolution || is_convolution(row)) return {};
-  MatrixProblem p = gemm_problem(context, kernel.traits.data);
+  const auto operands = product_operands(context);
+  if (!operands) return {};
+  MatrixProblem p = gemm_problem(*operands, kernel.traits.data);
   if (kernel.traits.tile_m > 0) orient(kernel.traits, context.geometry, p);
   return p;
 }

@@ -39,6 +39,16 @@ struct AttentionShape {
 };
 std::optional<AttentionShape> attention_shape(const OpContext& context);
 
+/// The factors of a matrix product among the operands of its operation: [batch][rows][inner] times
+/// [inner][columns]. Weights of a layer are [columns][inner]; `right` is their transpose.
+struct ProductOperands {
+  TensorShape left, right;
+  std::int64_t batch = 1, rows = 0, inner = 0, columns = 0;
+};
+/// The first neighbours whose inner dimensions agree, which skips a bias in front and an `out=`
+/// tensor behind; empty if there are none.
+std::optional<ProductOperands> product_operands(const OpContext& context);
+
 /// The product that a kernel computes; batch 0 if its operation does not tell.
 MatrixProblem matrix_problem(const KernelClass& kernel, const OpContext& context);
 

@@ -1,10 +1,8 @@
 #include "models/whatif/batch/kernel.h"
 
 #include <algorithm>
-#include <cmath>
 #include <string_view>
 
-#include "models/kernel/time/rates.h"
 #include "models/kernel/work/gemm_shape.h"
 #include "models/whatif/batch/matrix.h"
 #include "models/whatif/batch/memory.h"
@@ -42,8 +40,8 @@ KernelScaling affine_scaling(const BatchChange& c, const BatchKernel& k) {
   KernelScaling s;
   s.scale = ScaleClass::affine;
   const bool matrix = is_matrix(k.kernel.family);
-  s.floor_us =
-      matrix ? c.law.simt_floor_us : c.law.floor_us[static_cast<std::size_t>(memory_class(k))];
+  s.floor_us = matrix ? c.law.products.simt_floor_us
+                      : c.law.floor_us[static_cast<std::size_t>(memory_class(k))];
   s.floor_us *= c.floor_scale;
   s.damping.floor_share = matrix ? c.law.floor_share_matrix : c.law.floor_share_memory;
   s.damping.us = 0;
@@ -60,8 +58,10 @@ KernelScaling partial_sum_scaling(const BatchChange& c, const BatchKernel& k) {
     if (k.op->axis[i] < 0 && t.rank > 2) weights = 4.0 * static_cast<double>(t.elements());
   }
   s.floor_us = c.law.floor_us[static_cast<std::size_t>(MemoryClass::transfer)];
-  s.base_us = memory_us(c, weights * static_cast<double>(c.base));
-  s.target_us = memory_us(c, weights * static_cast<double>(c.batch));
+  const auto time = [&](std::int64_t batch) {
+    return cached_memory_us(c.gpu, c.law.memory, weights * static_cast<double>(batch));
+  };
+  s.base_us = time(c.base), s.target_us = time(c.batch);
   return weights > 0 ? s : affine_scaling(c, k);
 }
 
@@ -70,59 +70,21 @@ KernelScaling matrix_scaling(const BatchChange& c, const BatchKernel& k, const O
   if (row_of(k.kernel.traits).time == TimeLaw::memory) return memory_scaling(c, k, target);
   const auto base = product_of(k, k.op->tensors), next = product_of(k, target);
   if (!base || !next) return affine_scaling(c, k);
-  const ProductTime a = product_time(c, k.kernel, *base), b = product_time(c, k.kernel, *next);
+  const auto time = [&](const Product& p) {
+    return best_tile_time(c.gpu, c.law.products, c.law.memory.dram_share, k.kernel, p);
+  };
+  const BestTileTime a = time(*base), b = time(*next);
   KernelScaling s;
   s.scale = ScaleClass::matrix;
-  s.floor_us = product_floor_us(c.law, k.kernel);
+  s.floor_us = c.law.products.floor_us(k.kernel);
   s.damping.floor_share = c.law.floor_share_matrix;
   s.damping.us = c.law.damping_us;
-  s.base_us = a.body_us, s.target_us = b.body_us;
-  const double kept = kept_kernel_growth(c, k, *base, *next);
+  s.base_us = a.us, s.target_us = b.us;
+  const double kept = kept_kernel_growth(c.gpu, k.kernel.traits, k.geometry, *base, *next);
   s.target_us = std::min(s.target_us, s.base_us * kept);
   s.launches = next->launches / base->launches;
   s.switches = a.choice != b.choice;
   return s;
-}
-
-// One thread block works on one channel: what counts is the elements of a channel and how many
-// channels share an SM.
-struct NormShape {
-  double elements = 0;  // of one channel
-  double resident = 0;  // channels per SM
-  double bytes = 0;     // of the whole tensor
-  double width = 0;
-};
-NormShape norm_shape(const BatchChange& c, const TensorShape& t) {
-  NormShape n;
-  const double channels = static_cast<double>(std::max<std::int64_t>(t.dims[1], 1));
-  n.width = std::max(element_bytes(t.type), 2);
-  n.elements = static_cast<double>(t.elements()) / channels;
-  n.resident = std::ceil(channels / c.gpu.sm_count);
-  n.bytes = static_cast<double>(t.elements()) * n.width;
-  return n;
-}
-
-// cuDNN keeps a channel in registers and shared memory where it fits.
-bool fits_on_chip(const BatchChange& c, const NormShape& n, bool backward) {
-  const double registers = n.width > 2 ? 0 : backward ? 28672 : 40960;
-  const double bytes = n.elements * n.width * (backward ? 2 : 1) - registers;
-  return bytes <= c.law.bn_shared_share * static_cast<double>(max_shared_bytes(c.gpu));
-}
-
-double norm_us(const BatchChange& c, const NormShape& n, bool on_chip, bool backward) {
-  const double passes = backward ? 3 : 2;
-  if (on_chip) {
-    const double chip = dram_us(c.gpu, n.bytes * passes, c.law.bn_chip_share);
-    const double block = n.elements * n.width * passes / (c.law.bn_block_gbps * 1e3);
-    return c.law.bn_block_us * n.resident + std::max(chip, block);
-  }
-  const double misses = 1 - l2_hits(c, n.bytes * passes);
-  const double dram = n.resident > 1 ? c.law.bn_dram : c.law.lone_dram;
-  const bool crowded = n.resident >= 4;
-  const double element_ns = !backward ? c.law.bn_forward_ns
-                            : crowded ? c.law.bn_backward_crowded_ns
-                                      : c.law.bn_backward_ns;
-  return n.elements * n.resident * element_ns * 1e-3 * (1 + (dram - 1) * misses);
 }
 
 KernelScaling norm_scaling(const BatchChange& c, const BatchKernel& k, const OpTensors& target) {
@@ -134,24 +96,25 @@ KernelScaling norm_scaling(const BatchChange& c, const BatchKernel& k, const OpT
     return memory_scaling(c, k, target);
   }
   const bool backward = kind.direction == Direction::backward;
-  const NormShape a = norm_shape(c, *before), b = norm_shape(c, *after);
+  const NormShape a = norm_shape(*before), b = norm_shape(*after);
+  const NormGrowth& law = c.law.norm;
   bool chip_a = kind.norm == NormForm::library_on_chip, chip_b = chip_a;
   const bool cudnn = chip_a || kind.norm == NormForm::library;
   // The rule decides about the new batch only where it explains the traced kernel.
-  if (cudnn && fits_on_chip(c, a, backward) == chip_a) chip_b = fits_on_chip(c, b, backward);
+  if (cudnn && stays_on_chip(c.gpu, law, a, before->type, backward) == chip_a) {
+    chip_b = stays_on_chip(c.gpu, law, b, after->type, backward);
+  }
   KernelScaling s;
   s.scale = ScaleClass::norm;
-  s.floor_us = c.law.bn_floor_us;
+  s.floor_us = law.floor_us;
   s.damping.floor_share = c.law.floor_share_matrix;
   s.damping.us = c.law.damping_us;
-  s.base_us = norm_us(c, a, chip_a, backward);
-  s.target_us = norm_us(c, b, chip_b, backward);
+  s.base_us = norm_growth_us(c.gpu, law, c.law.memory, a, before->type, chip_a, backward);
+  s.target_us = norm_growth_us(c.gpu, law, c.law.memory, b, after->type, chip_b, backward);
   s.switches = chip_a != chip_b;
   return s;
 }
 
-// Blocks work on whole tiles of queries. Persistent kernels start one block per SM at most, so
-// their grid hides the work; the shapes tell it.
 KernelScaling attention_scaling(const BatchChange& c, const BatchKernel& k,
                                 const OpTensors& target) {
   if (is_helper(k.kernel.traits)) return memory_scaling(c, k, target);
@@ -160,18 +123,14 @@ KernelScaling attention_scaling(const BatchChange& c, const BatchKernel& k,
   const double blocks = double(g[0]) * g[1] * g[2];
   double units = blocks;
   const auto shape = attention_shape(context);
-  constexpr double query_tile = 128;
-  if (shape && k.kernel.traits.engine == Engine::gmma) {
-    units = std::max(blocks, double(shape->heads) * std::ceil(double(shape->queries) / query_tile));
-  }
-  const double sms = c.gpu.sm_count;
   const bool persistent = k.kernel.traits.engine == Engine::gmma;
+  if (shape && persistent) units = std::max(blocks, attention_blocks(*shape));
   const auto waves = [&](double n) {
-    return persistent ? std::ceil(n / sms) : std::max(c.law.attention_lone_waves, n / sms);
+    return attention_waves(c.gpu, c.law.attention, n, persistent);
   };
   KernelScaling s;
   s.scale = ScaleClass::attention;
-  s.floor_us = c.law.attention_floor_us;
+  s.floor_us = c.law.attention.floor_us;
   s.damping.floor_share = c.law.floor_share_matrix;
   s.base_us = waves(units), s.target_us = waves(units * c.ratio());
   return s;

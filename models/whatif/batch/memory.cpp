@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string_view>
 
-#include "models/kernel/time/rates.h"
 #include "models/kernel/work/work.h"
 
 namespace tandem {
@@ -70,18 +69,6 @@ double touched_bytes(const BatchKernel& kernel, const OpTensors& tensors, bool w
   return with_fixed ? sum + largest : sum + gathered_bytes(op, tensors);
 }
 
-double l2_hits(const BatchChange& c, double bytes) {
-  const double l2 = static_cast<double>(c.gpu.l2_bytes);
-  const double full = c.law.l2_full_share * l2, none = c.law.l2_none_share * l2;
-  return std::clamp((none - bytes) / (none - full), 0.0, 1.0);
-}
-
-double memory_us(const BatchChange& c, double bytes) {
-  const double hits = l2_hits(c, bytes);
-  const double us = dram_us(c.gpu, bytes, c.law.dram_share);
-  return us * ((1 - hits) + hits / c.law.l2_gain);
-}
-
 KernelScaling memory_scaling(const BatchChange& c, const BatchKernel& kernel,
                              const OpTensors& target) {
   const MemoryClass group = memory_class(kernel);
@@ -91,22 +78,22 @@ KernelScaling memory_scaling(const BatchChange& c, const BatchKernel& kernel,
   s.floor_us = c.law.floor_us[static_cast<std::size_t>(group)];
   s.damping.floor_share = c.law.floor_share_memory;
   s.damping.us = rows ? 0 : c.law.damping_us;  // bytes say little of random accesses
+  const auto time = [&](double bytes) { return cached_memory_us(c.gpu, c.law.memory, bytes); };
   if (kernel.activity != ActivityKind::kernel || group == MemoryClass::layout) {
     const double bytes = group == MemoryClass::layout ? tiles_bytes(kernel) : double(kernel.bytes);
-    s.base_us = memory_us(c, bytes), s.target_us = memory_us(c, bytes * c.ratio());
+    s.base_us = time(bytes), s.target_us = time(bytes * c.ratio());
     return s;
   }
-  s.base_us = memory_us(c, touched_bytes(kernel, kernel.op->tensors, !rows));
-  s.target_us = memory_us(c, touched_bytes(kernel, target, !rows));
+  s.base_us = time(touched_bytes(kernel, kernel.op->tensors, !rows));
+  s.target_us = time(touched_bytes(kernel, target, !rows));
   const auto& g = kernel.geometry.grid;
   const double blocks = double(g[0]) * g[1] * g[2];
   if (group == MemoryClass::layer_norm && blocks < c.gpu.sm_count) {
-    // Too few blocks to hide latency (gradients of the parameters): misses cost their full latency.
-    const auto lone_us = [&](const OpTensors& t) {
-      const double bytes = touched_bytes(kernel, t, true);
-      return bytes * (1 + (c.law.lone_dram - 1) * (1 - l2_hits(c, bytes)));
+    // Gradients of the parameters.
+    const auto lone = [&](const OpTensors& t) {
+      return lone_blocks_time(c.gpu, c.law.memory, touched_bytes(kernel, t, true));
     };
-    s.base_us = lone_us(kernel.op->tensors), s.target_us = lone_us(target);
+    s.base_us = lone(kernel.op->tensors), s.target_us = lone(target);
     s.damping.us = 0;
   }
   if (s.base_us <= 0) s.base_us = 1, s.target_us = c.ratio();

@@ -1,4 +1,4 @@
-// Bytes and times of kernels that the memory system bounds.
+// Bytes of kernels that the memory system bounds.
 #pragma once
 
 #include "models/whatif/batch/kernel.h"
@@ -10,12 +10,6 @@ MemoryClass memory_class(const BatchKernel& kernel);
 /// Bytes that the kernel touches. Operands that do not grow count only where `with_fixed`: tables
 /// that rows are gathered from do not.
 double touched_bytes(const BatchKernel& kernel, const OpTensors& tensors, bool with_fixed);
-
-/// Share of `bytes` that the L2 still holds when they are read again.
-double l2_hits(const BatchChange& change, double bytes);
-
-/// Time of `bytes` at the DRAM rate, faster by the gain while they stay in the L2.
-double memory_us(const BatchChange& change, double bytes);
 
 KernelScaling memory_scaling(const BatchChange& change, const BatchKernel& kernel,
                              const OpTensors& target);

@@ -1,7 +1,6 @@
 #include "models/whatif/batch/reduction.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "models/whatif/batch/memory.h"
 
@@ -11,7 +10,6 @@ namespace {
 // PyTorch's rule (ATen/native/cuda/Reduce.cuh).
 constexpr std::int64_t least_values_per_thread = 16;
 constexpr std::int64_t most_values_per_thread = 256;
-constexpr double unrolled = 4;  // values a thread has in flight
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -64,18 +62,15 @@ std::int64_t blocks_per_output(const BatchChange& c, const BatchKernel& k,
 
 namespace {
 
-// Every thread adds up its values, four loads at a time; with several blocks per output the last
-// one adds up their partial sums. The loads of both chains depend on each other only through
-// latency.
 double reduction_us(const BatchChange& c, const BatchKernel& k, const OpTensors& tensors,
                     std::int64_t blocks) {
   const Reduction r = reduction_of(k, tensors);
-  const double threads = static_cast<double>(threads_per_output(k, r));
-  const double values = static_cast<double>(r.inputs) / (threads * static_cast<double>(blocks));
-  const double bytes = touched_bytes(k, tensors, true) / 2;  // the result is small
-  const double us = values / unrolled * c.law.column_step_us + memory_us(c, bytes);
-  if (blocks == 1) return us;
-  return us + c.law.column_split_us + static_cast<double>(blocks) / threads * c.law.column_step_us;
+  ColumnSum work;
+  work.inputs = static_cast<double>(r.inputs);
+  work.threads = static_cast<double>(threads_per_output(k, r));
+  work.blocks = static_cast<double>(blocks);
+  work.bytes = touched_bytes(k, tensors, true) / 2;  // the result is small
+  return column_sum_us(c.gpu, c.law.columns, c.law.memory, work);
 }
 
 }  // namespace
@@ -93,22 +88,17 @@ KernelScaling reduction_scaling(const BatchChange& c, const BatchKernel& k,
 
 KernelScaling embedding_scaling(const BatchChange& c, const BatchKernel& k,
                                 const OpTensors& target) {
-  constexpr double most_direct_tokens = 3072;  // above, PyTorch sorts the indices
   const TensorShape* before = k.op->tensors.at(1);
   const TensorShape* after = target.at(1);
   KernelScaling s = memory_scaling(c, k, target);
   if (before == nullptr || after == nullptr) return s;
-  const auto time = [&](double tokens) {
-    return tokens <= most_direct_tokens
-               ? tokens * c.law.embedding_token_us
-               : c.law.embedding_sort_us + tokens * c.law.embedding_sort_token_us;
-  };
   const auto a = static_cast<double>(before->elements()),
              b = static_cast<double>(after->elements());
   s.scale = ScaleClass::embedding;
   s.damping.us = 0;
-  s.base_us = time(a), s.target_us = time(b);
-  s.switches = (a <= most_direct_tokens) != (b <= most_direct_tokens);
+  s.base_us = embedding_gradient_us(c.law.embedding, a);
+  s.target_us = embedding_gradient_us(c.law.embedding, b);
+  s.switches = sorts_tokens(a) != sorts_tokens(b);
   return s;
 }
 

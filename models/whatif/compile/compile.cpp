@@ -214,7 +214,8 @@ class Fuser {
     for (const std::uint32_t w : context_.flow.works_of(context_.flow.ops[group.ops.front()])) {
       us += to_us(context_.step.plan.works[w].duration);
     }
-    kernels.front().us = std::max(kernels.front().us, context_.law.pooling_share * us);
+    kernels.front().us =
+        std::max(kernels.front().us, generated_pooling_us(context_.law.generated, us));
   }
 
   void insert_pending() {

@@ -8,57 +8,13 @@ namespace {
 using L = FusionLaw;
 using Fields = std::vector<Field<L>>;
 
-Field<L> rate_field(std::string_view name, std::string_view unit, std::string_view doc,
-                    GeneratedRate L::*rate, double GeneratedRate::*member) {
-  return {std::string(name), std::string(unit), std::string(doc),
-          [=](L& law, const Json& json, const Place& place) {
-            read_json(json, place, Range::positive, law.*rate.*member);
-          },
-          [=](const L& law) { return Json(law.*rate.*member); }};
-}
-
-void add_rate(Fields& out, const std::string& kind, const std::string& doc,
-              GeneratedRate L::*rate) {
-  out.push_back(
-      rate_field(kind + "_floor_us", "us", "shortest " + doc, rate, &GeneratedRate::floor_us));
-  out.push_back(rate_field(kind + "_dram_share", "ratio",
-                           "share of the peak DRAM rate at which operand bytes pass a " + doc, rate,
-                           &GeneratedRate::dram_share));
-}
-
 void add_kernel_fields(Fields& out) {
-  add_rate(out, "pointwise", "generated pointwise kernel", &L::pointwise);
-  add_rate(out, "reduction", "generated reduction over leading dimensions", &L::reduction);
-  add_rate(out, "row", "generated kernel with one row a block (norm, softmax)", &L::row);
-  const auto plain = [&](std::string_view name, std::string_view unit, std::string_view doc,
-                         double L::*member) { out.push_back(field<L>(name, unit, doc, member)); };
-  plain("finish_us", "us", "kernel that adds the partial sums of a split reduction", &L::finish_us);
-  plain("split_elements", "elements", "that one part of a split reduction adds",
-        &L::split_elements);
-  plain("persistent_columns", "elements", "longest row that a block keeps in registers",
-        &L::persistent_columns);
-  plain("random_lane_cycles", "cycles", "of one FP32 lane for a random number",
-        &L::random_lane_cycles);
-  plain("moments_lane_cycles", "cycles",
-        "of one FP32 lane to add an element to a running mean and variance",
-        &L::moments_lane_cycles);
-  plain("pooling_share", "ratio", "time of a generated pooling kernel over the library's",
-        &L::pooling_share);
-  plain("library_floor_us", "us", "time of a small aligned matrix product", &L::library_floor_us);
-  plain("tensor_share", "ratio", "share of the peak tensor rate of an aligned matrix product",
-        &L::tensor_share);
-  plain("library_dram_share", "ratio", "share of the peak DRAM rate of an aligned matrix product",
-        &L::library_dram_share);
-  plain("aligned_bytes", "byte", "operand alignment that the fast matrix kernels need",
-        &L::aligned_bytes);
-  plain("simt_share", "ratio", "share of the peak FP32 rate of batched products in FP32",
-        &L::simt_share);
-  plain("depthwise_lane_cycles", "cycles",
-        "of one FP32 lane for a tap of an output element of a channels-last depthwise convolution, "
-        "forward and weight gradient",
-        &L::depthwise_lane_cycles);
-  plain("depthwise_gradient_lane_cycles", "cycles", "... of an element of the input gradient",
-        &L::depthwise_gradient_lane_cycles);
+  add_fields(out, &L::generated, generated_code_fields());
+  out.push_back(field<L>("split_elements", "elements", "that one part of a split reduction adds",
+                         &L::split_elements));
+  out.push_back(field<L>("persistent_columns", "elements",
+                         "longest row that a block keeps in registers", &L::persistent_columns));
+  add_fields(out, &L::products, aligned_products_fields());
 }
 
 void add_host_fields(Fields& out) {

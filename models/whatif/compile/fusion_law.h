@@ -4,35 +4,21 @@
 #include <string>
 #include <vector>
 
+#include "models/kernel/time/laws/generated_code.h"
+#include "models/kernel/time/laws/library_products.h"
 #include "sim/core/provenance.h"
 
 namespace tandem {
 
-/// A generated kernel takes floor_us + bytes / (dram_share x peak DRAM rate).
-struct GeneratedRate {
-  double floor_us = 0;
-  double dram_share = 0;
-};
-
-/// What each field means stands in fusion_law.cpp; times in us.
+/// Times in us. What the constants are stands in fusion_law.cpp and with the laws of
+/// models/kernel/time.
 struct FusionLaw {
   std::string name;
 
-  GeneratedRate pointwise, reduction, row;
-  double finish_us = 0;
+  GeneratedCode generated;
   double split_elements = 0;
   double persistent_columns = 0;
-  double random_lane_cycles = 0;
-  double moments_lane_cycles = 0;
-  double pooling_share = 0;
-
-  double library_floor_us = 0;
-  double tensor_share = 0;
-  double library_dram_share = 0;
-  double aligned_bytes = 0;
-  double simt_share = 0;
-  double depthwise_lane_cycles = 0;
-  double depthwise_gradient_lane_cycles = 0;
+  AlignedProducts products;
 
   double generated_host_us = 0;
   double matmul_host_us = 0;

@@ -4,19 +4,8 @@
 #include <cmath>
 #include <set>
 
-#include "models/kernel/time/rates.h"
-
 namespace tandem {
 namespace {
-
-const GeneratedRate& rate_of(const FusionLaw& law, GeneratedKind kind) {
-  switch (kind) {
-    case GeneratedKind::pointwise: return law.pointwise;
-    case GeneratedKind::reduction: return law.reduction;
-    case GeneratedKind::row: return law.row;
-  }
-  return law.pointwise;
-}
 
 std::uint32_t blocks(double count) {
   return static_cast<std::uint32_t>(std::clamp(std::ceil(count), 1.0, 2147483647.0));
@@ -139,7 +128,7 @@ class GroupKernels {
     k.reads = std::move(reads);
     k.writes = std::move(writes);
     k.bytes = bytes(k.reads) + bytes(k.writes) + scattered_bytes();
-    k.us = generated_us(c_.gpu, c_.law, kind, k.bytes);
+    k.us = generated_us(c_.gpu, c_.law.generated, kind, k.bytes);
     k.geometry = kind == GeneratedKind::pointwise
                      ? pointwise_geometry(largest(k))
                      : geometry(blocks(largest(k) / row_elements()), 64);
@@ -149,28 +138,27 @@ class GroupKernels {
   void finish(double columns) {
     GeneratedKernel k;
     k.kind = GeneratedKind::row;
-    k.us = c_.law.finish_us;
+    k.us = c_.law.generated.finish_us;
     k.geometry = geometry(blocks(columns / 128), 256);
     out_.push_back(std::move(k));
   }
 
   /// Sums over rows for each of `columns`, in parts that further kernels add up.
-  void reduce(std::vector<std::uint32_t> reads, double columns, int results,
-              double lane_cycles = 0) {
+  void reduce(std::vector<std::uint32_t> reads, double columns, int results, bool moments = false) {
     std::erase(reads, no_row);
     GeneratedKernel k;
     k.kind = GeneratedKind::reduction;
     k.reads = std::move(reads);
     k.bytes = bytes(k.reads);
-    k.us = std::max(generated_us(c_.gpu, c_.law, k.kind, k.bytes),
-                    c_.law.reduction.floor_us + lane_us(c_.gpu, lane_cycles * largest(k)));
+    k.us = moments ? generated_moments_us(c_.gpu, c_.law.generated, k.bytes, largest(k))
+                   : generated_us(c_.gpu, c_.law.generated, k.kind, k.bytes);
     const double parts = std::ceil(largest(k) / columns / c_.law.split_elements);
     k.geometry = geometry(blocks(columns * parts / (columns * parts < 32768 ? 16 : 64)), 128);
     out_.push_back(std::move(k));
     if (parts > c_.law.split_elements) {
       GeneratedKernel middle;
       middle.kind = GeneratedKind::reduction;
-      middle.us = c_.law.reduction.floor_us;
+      middle.us = c_.law.generated.reduction.floor_us;
       middle.geometry = geometry(blocks(columns * parts / c_.law.split_elements / 4), 128);
       out_.push_back(std::move(middle));
     }
@@ -184,8 +172,7 @@ class GroupKernels {
     const std::uint32_t scale = input(op, channels ? (results == 1 ? 1 : 2) : 5);
     const double columns = scale == no_row ? 1 : double(tensor(scale).elements);
     const bool moments = c_.plan.roles[op] == FuseRole::channel_norm;
-    reduce(std::move(reads), std::max(1.0, columns), results,
-           moments ? c_.law.moments_lane_cycles : 0);
+    reduce(std::move(reads), std::max(1.0, columns), results, moments);
   }
 
   /// Two norms that read one gradient: it is written first.
@@ -209,7 +196,7 @@ class GroupKernels {
       const bool draws = flow_op(i).kind == OpKind::dropout && group_.phase == FlowPhase::forward;
       if (draws && input(i, 0) != no_row) numbers += double(tensor(input(i, 0)).elements);
     }
-    out_.back().us += lane_us(c_.gpu, numbers * c_.law.random_lane_cycles);
+    out_.back().us += random_numbers_us(c_.gpu, c_.law.generated, numbers);
   }
 
   void sum_columns() {
@@ -232,11 +219,6 @@ DataType generated_type(DataType type) {
 }
 
 }  // namespace
-
-double generated_us(const GpuArch& gpu, const FusionLaw& law, GeneratedKind kind, double bytes) {
-  const GeneratedRate& rate = rate_of(law, kind);
-  return rate.floor_us + dram_us(gpu, bytes, rate.dram_share);
-}
 
 LaunchGeometry pointwise_geometry(double elements) {
   const double per_block = elements < 4e6 ? 512 : 1024;

@@ -12,8 +12,6 @@
 
 namespace tandem {
 
-enum class GeneratedKind : std::uint8_t { pointwise, reduction, row };
-
 struct GeneratedKernel {
   GeneratedKind kind = GeneratedKind::pointwise;
   std::vector<std::uint32_t> reads, writes;  // tensors
@@ -21,9 +19,6 @@ struct GeneratedKernel {
   double us = 0;
   LaunchGeometry geometry;
 };
-
-/// Time of a generated kernel that moves `bytes` once.
-double generated_us(const GpuArch& gpu, const FusionLaw& law, GeneratedKind kind, double bytes);
 
 /// One thread an element or a few, as the compiler launches it.
 LaunchGeometry pointwise_geometry(double elements);

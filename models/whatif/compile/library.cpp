@@ -4,7 +4,6 @@
 #include <cmath>
 #include <optional>
 
-#include "models/kernel/time/rates.h"
 #include "models/kernel/work/gemm_shape.h"
 #include "sim/core/data_type.h"
 
@@ -15,36 +14,14 @@ const OpTensors& operands(const Trace& trace, const FlowOp& op) {
   return operands_of(trace, op.op).tensors;
 }
 
-auto convolution_shape(const Trace& trace, const FlowOp& op, const OpTensors& in) {
-  return conv_shape(OpContext{text_of(trace, trace.ops.name[op.op]), in,
-                              operands_of(trace, op.op).arguments, LaunchGeometry{}});
+OpContext context_of(const Trace& trace, const FlowOp& op) {
+  static const LaunchGeometry none;
+  const Operands& operands = operands_of(trace, op.op);
+  return {text_of(trace, trace.ops.name[op.op]), operands.tensors, operands.arguments, none};
 }
 
 bool is_convolution(OpKind kind) {
   return kind == OpKind::convolution || kind == OpKind::convolution_backward;
-}
-
-/// Two-dimensional factors of a product; batch is the product of the leading dimensions.
-struct Product {
-  double batch = 1, m = 0, n = 0, k = 0;
-  DataType type = DataType::unknown;
-};
-
-std::optional<Product> product_of(const OpTensors& in) {
-  const TensorShape *a = in.at(0), *b = in.at(1), *c = in.at(2);
-  if (a == nullptr || b == nullptr) return {};
-  const bool bias = c != nullptr && c->rank >= 2 && b->rank == c->rank &&
-                    b->dims[b->rank - 1U] == c->dims[c->rank - 2U];
-  if (bias) a = b, b = c;
-  if (a->rank < 2 || b->rank < 2) return {};
-  Product p;
-  p.k = double(a->dims[a->rank - 1U]);
-  p.m = double(a->dims[a->rank - 2U]);
-  p.n = double(b->dims[b->rank - 1U]);
-  p.type = a->type;
-  if (p.k * p.m <= 0) return {};
-  p.batch = double(a->elements()) / (p.k * p.m);
-  return p;
 }
 
 /// A transform of the tensor whose 32 x 32 tiles of pixels and channels make up the grid.
@@ -73,12 +50,12 @@ std::optional<Convolution> convolution_of(const Trace& trace, const FlowOp& op,
   c.backward = op.kind == OpKind::convolution_backward;
   const TensorShape* x = in.at(c.backward ? 1 : 0);
   const TensorShape* w = in.at(c.backward ? 2 : 1);
-  const auto shape = convolution_shape(trace, op, in);
+  const auto shape = conv_shape(context_of(trace, op));
   if (x == nullptr || w == nullptr || !shape || x->rank < 3) return {};
   c.type = x->type;
   c.width = element_bytes(x->type);
   if (c.width == 0) return {};
-  const auto vector = static_cast<std::int64_t>(law.aligned_bytes / c.width);
+  const auto vector = static_cast<std::int64_t>(law.products.aligned_bytes / c.width);
   c.padded = x->dims[1] % vector != 0 && shape->groups == 1;
   c.depthwise = shape->groups > 1 && shape->groups == shape->in_channels;
   c.product = shape->taps == 1 && shape->strides == 1 && shape->groups == 1 && !c.padded;
@@ -99,17 +76,14 @@ double padding_us(const KernelContext& context, const Convolution& c, const Laun
   constexpr double padding = 4;  // channels of the library's first-layer kernels
   const double moved = (image ? c.inputs : c.weights) * c.width *
                        (1 + std::ceil(c.channels / padding) * padding / c.channels);
-  return generated_us(context.gpu, context.law, GeneratedKind::pointwise, moved);
+  return generated_us(context.gpu, context.law.generated, GeneratedKind::pointwise, moved);
 }
 
-/// With channels contiguous the taps of a depthwise convolution are vector loads.
 double depthwise_us(const KernelContext& context, const Convolution& c, std::string_view kernel) {
-  const FusionLaw& law = context.law;
   const bool weight = kernel.find("weight") != kernel.npos || kernel.find("wgrad") != kernel.npos;
   const bool input = c.backward && !weight;
-  const double cycles = input ? law.depthwise_gradient_lane_cycles : law.depthwise_lane_cycles;
-  return law.library_floor_us +
-         lane_us(context.gpu, c.taps * (input ? c.inputs : c.outputs) * cycles);
+  return depthwise_us(context.gpu, context.law.products, c.taps, input ? c.inputs : c.outputs,
+                      c.bytes(), input);
 }
 
 /// Mixed precision permutes within its casts; without casts the compiler adds copies.
@@ -122,7 +96,7 @@ void add_permutes(const KernelContext& context, const Convolution& c, LibraryCha
     change.before.push_back(
         {generated_kernel(context.names, GeneratedKind::pointwise, "convolution"),
          "aten::convolution",
-         generated_us(context.gpu, context.law, GeneratedKind::pointwise, moved), moved,
+         generated_us(context.gpu, context.law.generated, GeneratedKind::pointwise, moved), moved,
          pointwise_geometry(elements)});
   }
 }
@@ -138,9 +112,7 @@ const KernelClass& LibraryRewrite::kernel_class(std::uint32_t work) const {
 }
 
 double LibraryRewrite::aligned_us(double flops, double bytes, DataType type) const {
-  const double compute = tensor_us(c_.gpu, flops, type, c_.law.tensor_share);
-  const double memory = dram_us(c_.gpu, bytes, c_.law.library_dram_share);
-  return c_.law.library_floor_us + std::max(compute, memory);
+  return aligned_product_us(c_.gpu, c_.law.products, flops, bytes, type);
 }
 
 void LibraryRewrite::convolution(const FlowOp& op, LibraryChange& change) {
@@ -162,8 +134,7 @@ void LibraryRewrite::convolution(const FlowOp& op, LibraryChange& change) {
     } else if (c->product && on_tensor_cores(k)) {
       best = std::min(best, aligned_us(2 * c->macs, c->bytes(), c->type));
     } else if (c->depthwise && k.family == KernelFamily::convolution) {
-      const double lanes = depthwise_us(c_, *c, text_of(trace, trace.activities.name[a]));
-      best = std::min(best, std::max(lanes, aligned_us(0, c->bytes(), c->type)));
+      best = std::min(best, depthwise_us(c_, *c, text_of(trace, trace.activities.name[a])));
     } else {
       continue;
     }
@@ -173,18 +144,18 @@ void LibraryRewrite::convolution(const FlowOp& op, LibraryChange& change) {
 }
 
 void LibraryRewrite::matmul(const FlowOp& op, LibraryChange& change) {
-  const auto p = product_of(operands(c_.step.trace, op));
+  const auto p = product_operands(context_of(c_.step.trace, op));
   if (!p || p->batch > 1) return;
-  const double width = element_bytes(p->type);
-  const auto aligned = [&](double n) {
-    return std::int64_t(n * width) % std::int64_t(c_.law.aligned_bytes) == 0;
-  };
-  const bool pad_k = !aligned(p->k), pad_n = !aligned(p->n);
-  if (!is_half(p->type) || (!pad_k && !pad_n)) return;
-  const double bytes = width * (p->m * p->k + p->k * p->n + p->m * p->n);
-  const double moved = 2 * width * (pad_k ? p->m * p->k + p->k * p->n : p->k * p->n);
-  const double padding = generated_us(c_.gpu, c_.law, GeneratedKind::pointwise, moved);
-  const double fast = aligned_us(2 * p->m * p->n * p->k, bytes, p->type);
+  const DataType type = p->left.type;
+  const double width = element_bytes(type), unit = c_.law.products.aligned_bytes;
+  const bool pad_k = !aligned_rows(p->inner, type, unit);
+  const bool pad_n = !aligned_rows(p->columns, type, unit);
+  if (!is_half(type) || (!pad_k && !pad_n)) return;
+  const auto m = double(p->rows), k = double(p->inner), n = double(p->columns);
+  const double bytes = width * (m * k + k * n + m * n);
+  const double moved = 2 * width * (pad_k ? m * k + k * n : k * n);
+  const double padding = generated_us(c_.gpu, c_.law.generated, GeneratedKind::pointwise, moved);
+  const double fast = aligned_us(2 * m * n * k, bytes, type);
   for (const std::uint32_t work : c_.flow.works_of(op)) {
     if (!on_tensor_cores(kernel_class(work))) continue;
     const double us = to_us(c_.step.plan.works[work].duration);
@@ -207,7 +178,7 @@ std::vector<ExtraKernel> LibraryRewrite::attention_by_products(const FlowOp& op,
                                                                bool dropout) const {
   const Trace& trace = c_.step.trace;
   const OpTensors in = operands(trace, op);
-  const auto shape = attention_shape(OpContext{text_of(trace, trace.ops.name[op.op]), in, {}, {}});
+  const auto shape = attention_shape(context_of(trace, op));
   const bool back = op.kind == OpKind::attention_backward;
   const TensorShape* q = in.at(back ? 1 : 0);
   if (!shape || q == nullptr) return {};
@@ -218,7 +189,8 @@ std::vector<ExtraKernel> LibraryRewrite::attention_by_products(const FlowOp& op,
   const double converted = elements * (width + (back ? width : 4));
   for (int i = 0; i < 4; ++i) {
     out.push_back({generated_kernel(c_.names, GeneratedKind::pointwise, "_to_copy_clone_transpose"),
-                   "aten::clone", generated_us(c_.gpu, c_.law, GeneratedKind::pointwise, converted),
+                   "aten::clone",
+                   generated_us(c_.gpu, c_.law.generated, GeneratedKind::pointwise, converted),
                    converted, pointwise_geometry(elements)});
   }
   const bool half = back && is_half(q->type);
@@ -226,8 +198,8 @@ std::vector<ExtraKernel> LibraryRewrite::attention_by_products(const FlowOp& op,
     out.push_back(score_product(*shape, half ? q->type : DataType::fp32));
   }
   const double moved = scores * 9;  // scores read and written in FP32, a byte of dropout mask
-  double us = generated_us(c_.gpu, c_.law, GeneratedKind::row, moved);
-  if (dropout && !back) us += lane_us(c_.gpu, scores * c_.law.random_lane_cycles);
+  double us = generated_us(c_.gpu, c_.law.generated, GeneratedKind::row, moved);
+  if (dropout && !back) us += random_numbers_us(c_.gpu, c_.law.generated, scores);
   out.push_back({generated_kernel(c_.names, GeneratedKind::row,
                                   back ? "_softmax_backward_data" : "_safe_softmax"),
                  "aten::_softmax", us, moved, pointwise_geometry(scores)});
@@ -240,9 +212,8 @@ ExtraKernel LibraryRewrite::score_product(const AttentionShape& shape, DataType 
   const double flops = 2 * heads * queries * keys * columns;
   const double bytes =
       heads * (queries * columns + keys * columns + queries * keys) * element_bytes(type);
-  const double us =
-      is_half(type) ? aligned_us(flops, bytes, type)
-                    : c_.law.library_floor_us + lane_us(c_.gpu, flops / (2 * c_.law.simt_share));
+  const double us = is_half(type) ? aligned_us(flops, bytes, type)
+                                  : simt_product_us(c_.gpu, c_.law.products, flops);
   LaunchGeometry g;
   g.grid = {static_cast<std::uint32_t>((shape.queries + 63) / 64),
             static_cast<std::uint32_t>((shape.width + 63) / 64),
@@ -260,7 +231,7 @@ bool prefers_channels_last(const Step& step, const Dataflow& flow, const FusionP
     if (op.kind != OpKind::convolution || plan.roles[i] != FuseRole::library) continue;
     const OpTensors in = operands(step.trace, op);
     const TensorShape* w = in.at(1);
-    const auto shape = convolution_shape(step.trace, op, in);
+    const auto shape = conv_shape(context_of(step.trace, op));
     if (w == nullptr || !shape || w->rank < 3) continue;
     any = true;
     const std::int64_t outputs = w->dims[0], inputs = w->dims[1];

@@ -77,7 +77,7 @@ void PrecisionRewrite::attention(const std::vector<std::uint32_t>& works, std::u
   }
   double before = 0;
   for (const std::uint32_t w : works) before += us(w);
-  const double total = attention_us(c_, tensors(op.op), backward, from, to, before);
+  const double total = attention_us(c_, context(op.op), backward, from, to, before);
   // Backward starts with a sum over rows and ends with a conversion of the query gradients.
   const double helper = backward && is_half(to) ? 0.15 * total : 0;
   set_time(main, total - 2 * helper);

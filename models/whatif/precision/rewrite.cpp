@@ -156,12 +156,12 @@ void PrecisionRewrite::matmul(const FlowOp& op, DataType from, DataType to) {
     edit_.set_kernel(main, retyped(main, from, to));
     return;
   }
-  const KernelTime time = matmul_time(c_, tensors(op.op), math);
+  const KernelTime time = matmul_time(c_, context(op.op), math);
   if (time.time_us <= 0) {
     unmodelled_us_ += us(main);
     return;
   }
-  double predicted_us = std::max(c_.law.matmul_floor_us, time.time_us);
+  double predicted_us = std::max(c_.law.products.floor_us, time.time_us);
   // Many small products are bound by their loads, which tensor cores do not make slower.
   if (op.row->is(batched) && is_half(to)) predicted_us = std::min(predicted_us, us(main));
   set_time(main, predicted_us);
@@ -201,7 +201,7 @@ void PrecisionRewrite::convolution(const FlowOp& op, DataType from, DataType to)
     const bool layout = kernel.family == KernelFamily::layout;
     const bool weight = kernel.traits.pass == Pass::weight_gradient;
     double ratio = convolution_ratio(c_, operands, backward, weight, from, to);
-    if (layout && ratio != 1) ratio = is_half(to) ? c_.law.layout_ratio : 1 / c_.law.layout_ratio;
+    if (layout && ratio != 1) ratio = directed_ratio(c_.law.ratios.layout, from, to);
     if (kernel.family == KernelFamily::transfer) ratio = 1;
     set_time(w, carried_us(us(w), c_.law.conv_floor_us, ratio));
     if (ratio > 0.9 && ratio < 1 && !layout) switched_us_ += us(w) * ratio;
@@ -209,11 +209,9 @@ void PrecisionRewrite::convolution(const FlowOp& op, DataType from, DataType to)
 }
 
 void PrecisionRewrite::recurrent(const FlowOp& op, DataType from, DataType to) {
-  const double ratio = is_half(from) == is_half(to) ? 1
-                       : is_half(to)                ? c_.law.conv_ratio
-                                                    : 1 / c_.law.conv_ratio;
+  const double ratio = directed_ratio(c_.law.ratios.convolution, from, to);
   for (const std::uint32_t w : flow_.works_of(op)) {
-    set_time(w, carried_us(us(w), c_.law.matmul_floor_us, ratio));
+    set_time(w, carried_us(us(w), c_.law.products.floor_us, ratio));
     unmodelled_us_ += us(w);
   }
 }
@@ -241,7 +239,8 @@ void PrecisionRewrite::memory(std::uint32_t index, double floor_us) {
   for (const std::uint32_t w : flow_.works_of(op)) {
     const bool strided = row_of(kernel_class(w).traits).loop == Loop::strided;
     const double ratio = memory_ratio(
-        c_, {op.kind, op_name(op.op), strided, mixed_before, change_.mixed[index], before, after});
+        c_.law.ratios,
+        {op.kind, op_name(op.op), strided, mixed_before, change_.mixed[index], before, after});
     set_time(w, carried_us(us(w), floor_us, ratio));
   }
 }
@@ -292,6 +291,12 @@ std::string_view PrecisionRewrite::op_name(std::uint32_t row) const {
 
 const OpTensors& PrecisionRewrite::tensors(std::uint32_t row) const {
   return operands_of(edit_.step().trace, row).tensors;
+}
+
+OpContext PrecisionRewrite::context(std::uint32_t row) const {
+  static const LaunchGeometry none;
+  const Operands& operands = operands_of(edit_.step().trace, row);
+  return {op_name(row), operands.tensors, operands.arguments, none};
 }
 
 const KernelClass& PrecisionRewrite::kernel_class(std::uint32_t work) const {

@@ -58,6 +58,8 @@ class PrecisionRewrite {
   std::string_view name(std::uint32_t work) const;
   std::string_view op_name(std::uint32_t row) const;
   const OpTensors& tensors(std::uint32_t row) const;
+  /// What the shapes of its work are read from.
+  OpContext context(std::uint32_t row) const;
   const KernelClass& kernel_class(std::uint32_t work) const;
   /// The same kernel for elements of another type.
   PredictedKernel retyped(std::uint32_t work, DataType from, DataType to) const;

@@ -121,7 +121,7 @@ void add_gradient_scaler(const RetimeContext& c, const Dataflow& flow, const Add
         tiny(LibraryUse::gradient_unscale, "aten::_amp_foreach_non_finite_check_and_unscale_");
     k.geometry.grid[0] = 320;
     k.geometry.block[0] = 512;
-    k.duration_us += dram_us(c.gpu, bytes, c.law.unscale_dram_share);
+    k.duration_us = streamed_us(c.gpu, {c.law.scalar_us, c.law.unscale_dram_share}, bytes);
     kernels.push_back(std::move(k));
   }
   kernels.push_back(tiny(LibraryUse::copy_to_host, "aten::_local_scalar_dense"));

@@ -58,8 +58,8 @@ TEST(Fuse, AChainOfPointwiseOperationsBecomesOneKernelOfItsOuterBytes) {
   EXPECT_EQ(kernel_names(out)[0], "triton_poi_fused_exp_mul_relu_0");
   // Two tensors read, one written, 4 MiB each; before, every operation wrote and read its own.
   const double bytes = 3 * 1024.0 * 1024 * 4;
-  const double us = s.law.pointwise.floor_us +
-                    bytes / (s.law.pointwise.dram_share * s.gpu().dram_peak_gbps * 1e3);
+  const double us = s.law.generated.pointwise.floor_us +
+                    bytes / (s.law.generated.pointwise.dram_share * s.gpu().dram_peak_gbps * 1e3);
   EXPECT_NEAR(to_us(out.plan.works[0].duration), us, 1e-6);
   EXPECT_EQ(s.report.bytes_after, bytes);
   EXPECT_EQ(s.report.bytes_before, 7 * 1024.0 * 1024 * 4);
@@ -195,16 +195,6 @@ TEST(Fuse, NamesOfOptionsAreChecked) {
   EXPECT_EQ(parse_attention("math"), AttentionPath::math);
   EXPECT_THROW(parse_compiler("tvm"), InputError);
   EXPECT_THROW(parse_attention(""), InputError);
-}
-
-TEST(Fuse, GeneratedTimeIsAFloorAndTheBytes) {
-  const Bench s;
-  for (const auto kind : {GeneratedKind::pointwise, GeneratedKind::reduction, GeneratedKind::row}) {
-    const double none = generated_us(s.gpu(), s.law, kind, 0);
-    const double once = generated_us(s.gpu(), s.law, kind, 1e6);
-    EXPECT_GT(none, 0);
-    EXPECT_NEAR(generated_us(s.gpu(), s.law, kind, 3e6) - none, 3 * (once - none), 1e-9);
-  }
 }
 
 }  // namespace

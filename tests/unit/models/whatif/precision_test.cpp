@@ -5,7 +5,6 @@
 
 #include "models/arch/gpu_config.h"
 #include "models/kernel/classify/classify.h"
-#include "models/kernel/residual.h"
 #include "models/whatif/precision/kernels.h"
 #include "models/whatif/precision/types.h"
 #include "tests/source_dir/source_dir.h"
@@ -144,11 +143,6 @@ TEST(PrecisionTypes, PoliciesFollowTheFrameworksLists) {
   EXPECT_EQ(cast_policy("aten::mul"), CastPolicy::promote);
 }
 
-TEST(PrecisionKernels, BodiesScaleAboveTheFloor) {
-  EXPECT_DOUBLE_EQ(carried_us(11, 1, 0.5), 6);
-  EXPECT_DOUBLE_EQ(carried_us(0.5, 1, 0.5), 0.5);  // at the floor nothing changes
-}
-
 TEST(PrecisionKernels, CastsMoveSixBytesAnElement) {
   const RetimeContext c = models().context();
   // 8e6 elements: 48e6 bytes over share x rate, behind the floor.
@@ -159,61 +153,21 @@ TEST(PrecisionKernels, CastsMoveSixBytesAnElement) {
               c.law.cast_up.floor_us + 48e6 / (c.law.cast_up.dram_share * rate), 1e-9);
 }
 
-TEST(PrecisionKernels, ProductsLoseAlignmentOnlyWhereRowsStopBeingAligned) {
-  const RetimeContext c = models().context();
-  // Rows of 14 x 14 floats are 784 = 49 x 16 bytes, in 16 bits 392 bytes.
-  const OpTensors misaligned = operands({shape({8, 64, 14, 14}), shape({64, 64, 1, 1})});
-  const OpTensors aligned = operands({shape({8, 64, 28, 28}), shape({64, 64, 1, 1})});
-  const OpTensors window = operands({shape({8, 64, 14, 14}), shape({64, 64, 3, 3})});
-  const auto ratio = [&](const OpTensors& o, DataType from, DataType to) {
-    return convolution_ratio(c, o, false, false, from, to);
-  };
-  EXPECT_EQ(ratio(misaligned, DataType::fp32, DataType::fp16), c.law.conv_misaligned_ratio);
-  EXPECT_EQ(ratio(aligned, DataType::fp32, DataType::fp16), c.law.conv_ratio);
-  EXPECT_EQ(ratio(window, DataType::fp32, DataType::fp16), c.law.conv_ratio);
-  EXPECT_EQ(ratio(aligned, DataType::fp16, DataType::fp32), 1 / c.law.conv_ratio);
-  EXPECT_EQ(ratio(aligned, DataType::fp16, DataType::bf16), 1);
-}
-
-TEST(PrecisionKernels, BatchNormsReadTwiceWhatDoesNotFitOnChip) {
-  const RetimeContext c = models().context();
-  // 64 channels of 32 x 28 x 28 = 25088 elements: forward 100 KB in FP32, backward 200 KB.
-  const NormShape s = norm_shape(shape({32, 64, 28, 28}));
-  EXPECT_EQ(s.per_channel, 25088);
-  EXPECT_EQ(s.plane, 784);
-  const double single =
-      c.law.norm_floor_us +
-      2 * s.elements() * 4 / (c.law.norm_single_dram_share * c.gpu.dram_peak_gbps * 1e3);
-  EXPECT_NEAR(library_norm_us(c, s, DataType::fp32, false), single, 1e-9);
-  // Backward in 16 bits is kept on chip and in FP32 is not: more than twice as fast.
-  EXPECT_GT(library_norm_us(c, s, DataType::fp32, true),
-            2 * library_norm_us(c, s, DataType::fp16, true));
-}
-
-TEST(PrecisionKernels, MemoryBoundKernelsFollowTheirBytes) {
-  const RetimeContext c = models().context();
-  EXPECT_EQ(memory_ratio(c, {OpKind::pointwise, "aten::relu", false, false, false, 8, 4}), 0.5);
-  EXPECT_EQ(memory_ratio(c, {OpKind::pointwise, "aten::gelu", false, false, false, 8, 4}),
-            c.law.transcendental_ratio);
-  EXPECT_EQ(memory_ratio(c, {OpKind::pooling, "aten::max_pool2d", false, false, false, 8, 4}), 1);
-  // Mixed operands cost time per byte, and give it back when they vanish.
-  const double there =
-      memory_ratio(c, {OpKind::pointwise, "aten::add", false, false, true, 12, 10});
-  const double back = memory_ratio(c, {OpKind::pointwise, "aten::add", false, true, false, 10, 12});
-  EXPECT_NEAR(there * back, 1, 1e-12);
+KernelTime matmul(const OpTensors& operands, DataType type) {
+  static const LaunchGeometry none;
+  return matmul_time(models().context(), OpContext{"aten::mm", operands, {}, none}, type);
 }
 
 TEST(PrecisionKernels, TensorCoreProductsAreFasterAndOddOnesLessSo) {
-  const RetimeContext c = models().context();
   const OpTensors even = operands({shape({2048, 1024}), shape({1024, 1024})});
   const OpTensors odd = operands({shape({2048, 1024}), shape({1024, 1023})});
-  const double fp32 = matmul_time(c, even, DataType::fp32).time_us;
-  const double tf32 = matmul_time(c, even, DataType::tf32).time_us;
-  const double fp16 = matmul_time(c, even, DataType::fp16).time_us;
+  const double fp32 = matmul(even, DataType::fp32).time_us;
+  const double tf32 = matmul(even, DataType::tf32).time_us;
+  const double fp16 = matmul(even, DataType::fp16).time_us;
   EXPECT_LT(fp16, tf32);
   EXPECT_LT(tf32, fp32);
-  EXPECT_GT(matmul_time(c, odd, DataType::fp16).time_us, 1.5 * fp16);
-  EXPECT_EQ(matmul_time(c, operands({shape({4})}), DataType::fp16).time_us, 0);
+  EXPECT_GT(matmul(odd, DataType::fp16).time_us, 1.5 * fp16);
+  EXPECT_EQ(matmul(operands({shape({4})}), DataType::fp16).time_us, 0);
 }
 
 /// A matrix of rows x columns whose rows (or columns) are contiguous.
@@ -225,10 +179,8 @@ TensorShape matrix(std::int64_t rows, std::int64_t columns, bool rows_contiguous
 }
 
 TEST(PrecisionKernels, Tf32ProductsPayForOperandsWithoutKInnermost) {
-  const RetimeContext c = models().context();
   const auto us = [&](bool a_rows, bool b_rows, std::int64_t n, DataType type) {
-    return matmul_time(c, operands({matrix(2048, 1024, a_rows), matrix(1024, n, b_rows)}), type)
-        .time_us;
+    return matmul(operands({matrix(2048, 1024, a_rows), matrix(1024, n, b_rows)}), type).time_us;
   };
   // k runs along the rows of the first and down the columns of the second factor.
   const double none = us(true, false, 1024, DataType::tf32);

@@ -1,8 +1,6 @@
-// Products whose grid the traced kernel states: recurrent layers, kernels with an SM for each
-// block.
+// Products whose grid the traced kernel states: recurrent layers.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <string>
 
 #include "models/kernel/work/gemm_shape.h"
@@ -74,34 +72,6 @@ TEST(WhatifBatchRecurrent, NoLaunchHasMoreColumnsThanThereAre) {
   const auto next = product_of(k, resize(at64, 64, 2));  // 64 steps of 2
   EXPECT_EQ(next->n, 128);
   EXPECT_EQ(next->launches, 1);
-}
-
-TEST(WhatifBatchMatrix, AKernelWithAnSmPerBlockGrowsByWholeRounds) {
-  // 1024 x 16 is 16 tiles of 64 x 64, in 4 parts 64 blocks. 1024 x 128 is 128 blocks, still one for
-  // each of the 132 SMs; 1024 x 256 is 256 blocks, two rounds; twice the k is twice the time.
-  const BatchOp op = lstm(16, true);
-  const BatchKernel k = kernel(tensorop, op, {8, 2, 4});
-  const BatchChange change{test::batch_gpu(), test::batch_law(), 16, 128};
-  const auto product = [](double n, double depth) {
-    Product p;
-    p.m = 1024, p.n = n, p.k = depth;
-    return p;
-  };
-  const auto growth = [&](const Product& next) {
-    return kept_kernel_growth(change, k, product(16, 4096), next);
-  };
-  EXPECT_EQ(growth(product(128, 4096)), 1);
-  EXPECT_EQ(growth(product(256, 4096)), 2);
-  EXPECT_EQ(growth(product(128, 8192)), 2);
-}
-
-TEST(WhatifBatchMatrix, ACrowdedKernelSaysNothingAboutItsBlocks) {
-  const BatchOp op = lstm(16, true);
-  const BatchChange change{test::batch_gpu(), test::batch_law(), 16, 128};
-  Product p;
-  p.m = 1024, p.n = 16, p.k = 4096;
-  EXPECT_TRUE(std::isinf(kept_kernel_growth(change, kernel(tensorop, op, {16, 2, 8}), p, p)));
-  EXPECT_TRUE(std::isinf(kept_kernel_growth(change, kernel("gemv", op, {8, 2, 4}), p, p)));
 }
 
 }  // namespace

@@ -1,0 +1,47 @@
+#include "models/kernel/time/laws/attention.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/core/field.h"
+
+namespace tandem {
+
+double attention_flop(const AttentionShape& shape, bool backward) {
+  const double products = backward ? 5 : 2;
+  const double queries = static_cast<double>(shape.heads * shape.queries * shape.width);
+  return 2 * products * queries * static_cast<double>(shape.keys);
+}
+
+std::vector<Field<AttentionRate>> attention_rate_fields(const std::string& name,
+                                                        const std::string& doc) {
+  using R = AttentionRate;
+  return {field(name + "_floor_us", "us", "shortest fused attention, " + doc, &R::floor_us),
+          field(name + "_tensor_share", "ratio", "share of the peak tensor rate, " + doc,
+                &R::tensor_share)};
+}
+
+double fused_attention_us(const GpuArch& gpu, const AttentionRate& rate, double flop) {
+  const double peak = tensor_peak_tflops(gpu, MathType::fp16, gpu.boost_clock_mhz) * 1e6;
+  return rate.floor_us + flop / (rate.tensor_share * peak);
+}
+
+std::vector<Field<AttentionGrowth>> attention_growth_fields() {
+  using G = AttentionGrowth;
+  return {field("attention_floor_us", "us", "launch floor, fused attention", &G::floor_us),
+          field("attention_lone_waves", "waves", "waves below which attention does not get faster",
+                &G::lone_waves)};
+}
+
+double attention_blocks(const AttentionShape& shape) {
+  constexpr double query_tile = 128;
+  return double(shape.heads) * std::ceil(double(shape.queries) / query_tile);
+}
+
+double attention_waves(const GpuArch& gpu, const AttentionGrowth& growth, double blocks,
+                       bool persistent) {
+  const double waves = blocks / gpu.sm_count;
+  return persistent ? std::ceil(waves) : std::max(growth.lone_waves, waves);
+}
+
+}  // namespace tandem

@@ -1,0 +1,39 @@
+// Fused attention.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/arch/gpu_arch.h"
+#include "models/kernel/work/gemm_shape.h"
+#include "sim/core/json_fwd.h"
+
+namespace tandem {
+
+/// Of both products forward; backward of five.
+double attention_flop(const AttentionShape& shape, bool backward);
+
+/// On tensor cores with its helpers: floor_us + flop / (tensor_share x peak).
+struct AttentionRate {
+  double floor_us = 0;
+  double tensor_share = 0;
+};
+std::vector<Field<AttentionRate>> attention_rate_fields(const std::string& name,
+                                                        const std::string& doc);
+double fused_attention_us(const GpuArch& gpu, const AttentionRate& rate, double flop);
+
+/// How a measured kernel grows with its blocks.
+struct AttentionGrowth {
+  double floor_us = 0;
+  double lone_waves = 0;
+};
+std::vector<Field<AttentionGrowth>> attention_growth_fields();
+
+/// Blocks work on whole tiles of queries. Persistent kernels start one block per SM at most, so
+/// their grid hides the work; the shapes tell it.
+double attention_blocks(const AttentionShape& shape);
+/// Waves of blocks that an SM works through; only ratios mean anything.
+double attention_waves(const GpuArch& gpu, const AttentionGrowth& growth, double blocks,
+                       bool persistent);
+
+}  // namespace tandem

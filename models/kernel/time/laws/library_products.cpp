@@ -1,0 +1,136 @@
+#include "models/kernel/time/laws/library_products.h"
+
+#include <algorithm>
+
+#include "models/kernel/residual.h"
+#include "models/kernel/time/rates.h"
+#include "sim/core/field.h"
+
+namespace tandem {
+namespace {
+
+/// On FP32 pipes: the library splits k where the result has too few tiles to fill the GPU.
+KernelTime split_product(const GpuArch& gpu, const GemmShape& whole, const TimeConstants& constants,
+                         double pass_floor_us) {
+  KernelTime best = gemm_time(gpu, whole, constants);
+  const double result_bytes = 4.0 * static_cast<double>(whole.m * whole.n * whole.batch);
+  for (const int parts : {2, 3, 4, 6, 8}) {
+    if (whole.k < 256 * parts) break;
+    GemmShape part = whole;
+    part.batch *= parts;
+    part.k = (whole.k + parts - 1) / parts;
+    KernelTime time = gemm_time(gpu, part, constants);
+    time.time_us += streamed_us(gpu, {pass_floor_us, 1}, 2 * parts * result_bytes);
+    if (time.time_us < best.time_us) best = time, best.split = parts;
+  }
+  return best;
+}
+
+/// Rows of both operands and of the result.
+template <class Predicate>
+bool rows_of_all(const GemmShape& s, Predicate holds) {
+  return holds(s.a_k_major ? s.k : s.m) && holds(s.b_k_major ? s.k : s.n) && holds(s.n);
+}
+
+/// Warp-group instructions read operands of 32 bits from shared memory only with k innermost (PTX
+/// ISA, wgmma: transposition is for 16-bit types); others are turned around on the way. Rows that
+/// the copy engine cannot address run on the older instructions, which do not mind.
+double tf32_ratio(const GpuArch& gpu, const LibraryProducts& products, const GemmShape& shape) {
+  const bool aligned = rows_of_all(shape, [&](std::int64_t n) {
+    return aligned_rows(n, DataType::fp32, products.aligned_bytes);
+  });
+  if (gpu.tensor_family != TensorFamily::gmma || !aligned) return products.ratio;
+  const int turned = !shape.a_k_major + !shape.b_k_major;
+  return turned == 0   ? products.tf32_ratio
+         : turned == 1 ? products.tf32_one_turned_ratio
+                       : products.tf32_both_turned_ratio;
+}
+
+double tensor_ratio(const GpuArch& gpu, const LibraryProducts& products, const GemmShape& shape) {
+  if (shape.type == DataType::tf32) return tf32_ratio(gpu, products, shape);
+  const bool even =
+      rows_of_all(shape, [&](std::int64_t n) { return aligned_rows(n, shape.type, 4); });
+  // Small batched products are bound by their batch.
+  return shape.batch == 1 && !even ? products.odd_ratio : products.ratio;
+}
+
+}  // namespace
+
+std::vector<Field<LibraryProducts>> library_products_fields() {
+  using P = LibraryProducts;
+  return {field("aligned_bytes", "byte", "alignment of rows that fast matrix kernels need",
+                &P::aligned_bytes),
+          field("matmul_floor_us", "us", "start and end of a matrix product", &P::floor_us),
+          field("matmul_ratio", "ratio",
+                "tensor-core products over the kernel-time model, above the floor", &P::ratio),
+          field("matmul_odd_ratio", "ratio",
+                "the same where rows have an odd number of 16-bit elements", &P::odd_ratio),
+          field("matmul_tf32_ratio", "ratio", "TF32 products, both operands with k innermost",
+                &P::tf32_ratio),
+          field("matmul_tf32_one_turned_ratio", "ratio", "the same, one operand with k outermost",
+                &P::tf32_one_turned_ratio),
+          field("matmul_tf32_both_turned_ratio", "ratio", "the same, both",
+                &P::tf32_both_turned_ratio)};
+}
+
+GemmShape gemm_shape(const ProductOperands& operands, DataType type) {
+  const auto stride = [](const TensorShape& t, unsigned from_end) {
+    return t.rank < from_end ? 0 : t.strides[t.rank - from_end];
+  };
+  const auto stated = [&](const TensorShape& t) { return stride(t, 1) + stride(t, 2) > 0; };
+  GemmShape shape;
+  shape.m = operands.rows, shape.n = operands.columns, shape.k = operands.inner;
+  shape.batch = operands.batch;
+  shape.type = type;
+  if (stated(operands.left)) shape.a_k_major = stride(operands.left, 1) == 1;
+  if (stated(operands.right)) shape.b_k_major = stride(operands.right, 1) != 1;
+  return shape;
+}
+
+KernelTime library_product_time(const GpuArch& gpu, const LibraryProducts& products,
+                                const GemmShape& shape, const TimeConstants& constants,
+                                double pass_floor_us) {
+  if (shape.type == DataType::fp32) return split_product(gpu, shape, constants, pass_floor_us);
+  KernelTime time = gemm_time(gpu, shape, constants);
+  time.time_us = carried_us(time.time_us, products.floor_us, tensor_ratio(gpu, products, shape));
+  return time;
+}
+
+std::vector<Field<AlignedProducts>> aligned_products_fields() {
+  using P = AlignedProducts;
+  return {field("library_floor_us", "us", "time of a small aligned matrix product", &P::floor_us),
+          field("tensor_share", "ratio",
+                "share of the peak tensor rate of an aligned matrix product", &P::tensor_share),
+          field("library_dram_share", "ratio",
+                "share of the peak DRAM rate of an aligned matrix product", &P::dram_share),
+          field("aligned_bytes", "byte", "operand alignment that the fast matrix kernels need",
+                &P::aligned_bytes),
+          field("simt_share", "ratio", "share of the peak FP32 rate of batched products in FP32",
+                &P::simt_share),
+          field("depthwise_lane_cycles", "cycles",
+                "of one FP32 lane for a tap of an output element of a channels-last depthwise "
+                "convolution, forward and weight gradient",
+                &P::depthwise_lane_cycles),
+          field("depthwise_gradient_lane_cycles", "cycles",
+                "... of an element of the input gradient", &P::depthwise_gradient_lane_cycles)};
+}
+
+double aligned_product_us(const GpuArch& gpu, const AlignedProducts& products, double flops,
+                          double bytes, DataType type) {
+  return products.floor_us + std::max(tensor_us(gpu, flops, type, products.tensor_share),
+                                      dram_us(gpu, bytes, products.dram_share));
+}
+
+double simt_product_us(const GpuArch& gpu, const AlignedProducts& products, double flops) {
+  return products.floor_us + lane_us(gpu, flops / (2 * products.simt_share));
+}
+
+double depthwise_us(const GpuArch& gpu, const AlignedProducts& products, double taps,
+                    double results, double bytes, bool input_gradient) {
+  const double cycles =
+      input_gradient ? products.depthwise_gradient_lane_cycles : products.depthwise_lane_cycles;
+  return products.floor_us +
+         std::max(lane_us(gpu, taps * results * cycles), dram_us(gpu, bytes, products.dram_share));
+}
+
+}  // namespace tandem

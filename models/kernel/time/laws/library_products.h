@@ -1,0 +1,61 @@
+// Products as libraries compute them where no measured kernel stands for them: the kernel-time
+// model corrected for 16 bits and TF32, and shares of the peak for operands that are aligned.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/kernel/time/time_model.h"
+#include "models/kernel/work/gemm_shape.h"
+#include "sim/core/json_fwd.h"
+
+namespace tandem {
+
+/// Whether rows of `elements` begin at multiples of `bytes`.
+inline bool aligned_rows(std::int64_t elements, DataType type, double bytes) {
+  return elements * element_bytes(type) % static_cast<std::int64_t>(bytes) == 0;
+}
+
+/// Of the kernel-time model's time above the floor. Fitted on pairs of traces in two precisions;
+/// documentation: library_products.cpp.
+struct LibraryProducts {
+  double aligned_bytes = 0;
+  double floor_us = 0;
+  double ratio = 0;
+  double odd_ratio = 0;
+  double tf32_ratio = 0;
+  double tf32_one_turned_ratio = 0, tf32_both_turned_ratio = 0;
+};
+std::vector<Field<LibraryProducts>> library_products_fields();
+
+/// The product of recorded operands, in `type`; their strides tell which of them are contiguous
+/// along k.
+GemmShape gemm_shape(const ProductOperands& operands, DataType type);
+/// Of any type, TF32 too. `pass_floor_us`: of a kernel that adds up the parts of a split product.
+KernelTime library_product_time(const GpuArch& gpu, const LibraryProducts& products,
+                                const GemmShape& shape, const TimeConstants& constants,
+                                double pass_floor_us);
+
+/// At a share of the peaks. Fitted on compiled code; documentation: library_products.cpp.
+struct AlignedProducts {
+  double floor_us = 0;
+  double tensor_share = 0;
+  double dram_share = 0;
+  double aligned_bytes = 0;
+  double simt_share = 0;
+  double depthwise_lane_cycles = 0;
+  double depthwise_gradient_lane_cycles = 0;
+};
+std::vector<Field<AlignedProducts>> aligned_products_fields();
+
+/// A product on tensor cores whose rows are aligned, or a convolution in channels-last order.
+double aligned_product_us(const GpuArch& gpu, const AlignedProducts& products, double flops,
+                          double bytes, DataType type);
+/// A batched product of scores and values on FP32 pipes.
+double simt_product_us(const GpuArch& gpu, const AlignedProducts& products, double flops);
+/// A depthwise convolution with channels contiguous: the taps are vector loads. `results`: elements
+/// of what each tap adds to.
+double depthwise_us(const GpuArch& gpu, const AlignedProducts& products, double taps,
+                    double results, double bytes, bool input_gradient);
+
+}  // namespace tandem

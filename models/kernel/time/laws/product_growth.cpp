@@ -1,0 +1,154 @@
+#include "models/kernel/time/laws/product_growth.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "models/kernel/time/rates.h"
+#include "sim/core/data_type.h"
+#include "sim/core/field.h"
+
+namespace tandem {
+namespace {
+
+struct Tile {
+  int m, n;
+};
+constexpr Tile tiles[] = {{256, 128}, {128, 256}, {192, 128}, {128, 192}, {128, 128},
+                          {256, 64},  {64, 256},  {128, 64},  {64, 128},  {64, 64},
+                          {128, 32},  {32, 128},  {64, 32},   {32, 64},   {32, 32}};
+constexpr int splits[] = {1, 2, 4, 8, 16, 32};
+constexpr double narrowest_product = 8;  // below: a matrix times a few vectors, bound by memory
+constexpr double least_split_k = 128;    // k of one part on tensor cores
+
+bool on_tensor_cores(const KernelClass& k) { return k.traits.engine > Engine::simt; }
+bool is_half(const KernelClass& k) { return tandem::is_half(k.math); }
+
+const TensorRates& rates_of(const ProductGrowth& g, const KernelClass& k, bool convolution) {
+  if (!is_half(k)) return g.tf32;
+  return convolution ? g.conv_half : g.gemm_half;
+}
+
+double cycles_to_us(double cycles, const GpuArch& gpu) { return cycles / gpu.tensor_clock_mhz; }
+
+// Partial results are written and read again.
+double split_traffic_us(const GpuArch& gpu, const Product& p, double split) {
+  return 8 * p.batch * p.m * p.n * split / (gpu.l2_read_gbps * 1e3);
+}
+
+BestTileTime tensor_time(const GpuArch& gpu, const ProductGrowth& g, const KernelClass& k,
+                         const Product& p) {
+  const TensorRates& rates = rates_of(g, k, p.convolution);
+  const double peak = tensor_fma_per_clk(gpu, is_half(k) ? MathType::fp16 : MathType::tf32);
+  const double rate = (peak > 0 ? peak : 128.0) * rates.efficiency;
+  const double width = is_half(k) ? 2 : 4;
+  BestTileTime best{1e300, 0};
+  for (const Tile& tile : tiles) {
+    const double area = double(tile.m) * tile.n;
+    const double step = std::max(area / rate, (tile.m + tile.n) * width / rates.l2_bytes_per_clk);
+    const double blocks = p.batch * std::ceil(p.m / tile.m) * std::ceil(p.n / tile.n);
+    for (const int split : splits) {
+      if (split > 1 && (p.k / split < least_split_k || blocks * split >= 4 * gpu.sm_count)) break;
+      const double load = blocks * split / gpu.sm_count;
+      const double waves = p.convolution ? std::max(1.0, load) : std::ceil(load);
+      double us = waves * (cycles_to_us(p.k / split * step, gpu) + g.tile_latency_us);
+      if (split > 1) us += g.split_us + split_traffic_us(gpu, p, split);
+      if (us < best.us) best = {us, static_cast<std::uint32_t>(tile.m << 16 | tile.n << 6 | split)};
+    }
+  }
+  return best;
+}
+
+struct SimtTile {
+  int m, n, warps;
+};
+constexpr SimtTile simt_tiles[] = {{128, 128, 8}, {128, 64, 4}, {64, 128, 4},
+                                   {128, 32, 2},  {32, 128, 2}, {64, 64, 2},
+                                   {64, 32, 2},   {32, 64, 2},  {32, 32, 2}};
+
+// FP32 pipes: an SM works through its tiles at the sustained rate, but no faster than the chain of
+// k steps of one tile allows.
+BestTileTime simt_time(const GpuArch& gpu, const ProductGrowth& g, const Product& p) {
+  const double rate = double(gpu.fp32_lanes) * gpu.smsp_per_sm;
+  BestTileTime best{1e300, 0};
+  for (const SimtTile& tile : simt_tiles) {
+    const double area = double(tile.m) * tile.n;
+    const double lone = area / (rate / 4 * std::min(4, tile.warps));
+    const double tile_cycles =
+        (area + g.simt_operand_slots * (tile.m + tile.n)) / (rate * g.simt_share);
+    const double blocks = p.batch * std::ceil(p.m / tile.m) * std::ceil(p.n / tile.n);
+    for (const int split : splits) {
+      if (split > 1 && (p.fused || p.k / split < least_split_k)) break;
+      if (split > 1 && blocks * split > 4 * gpu.sm_count) break;
+      const double resident = std::ceil(blocks * split / gpu.sm_count);
+      const double step = g.simt_step_cycles + std::max(resident * tile_cycles, lone);
+      double us = (p.k / split + 4) * step / gpu.boost_clock_mhz;
+      if (split > 1) us += g.simt_split_us + split_traffic_us(gpu, p, split);
+      if (us < best.us) best = {us, static_cast<std::uint32_t>(tile.m << 16 | tile.n << 6 | split)};
+    }
+  }
+  return best;
+}
+
+std::vector<Field<TensorRates>> rates_fields(const std::string& name) {
+  using R = TensorRates;
+  return {
+      field(name + "_efficiency", "ratio", "multiply rate of a full tile / peak", &R::efficiency),
+      field(name + "_l2_bytes_per_clk", "B/clk/SM", "operand bytes that reach an SM",
+            &R::l2_bytes_per_clk)};
+}
+
+}  // namespace
+
+std::vector<Field<ProductGrowth>> product_growth_fields() {
+  using G = ProductGrowth;
+  std::vector<Field<G>> fields;
+  add_fields(fields, &G::gemm_half, rates_fields("gemm_half"));
+  add_fields(fields, &G::conv_half, rates_fields("conv_half"));
+  add_fields(fields, &G::tf32, rates_fields("tf32"));
+  const auto add = [&](std::string_view name, std::string_view unit, std::string_view doc,
+                       double G::*member) { fields.push_back(field(name, unit, doc, member)); };
+  add("tensor_floor_us", "us", "launch floor, tensor cores", &G::tensor_floor_us);
+  add("tile_latency_us", "us", "start and end of a wave of tiles", &G::tile_latency_us);
+  add("split_us", "us", "one more kernel or a wait for partial results", &G::split_us);
+  add("simt_floor_us", "us", "launch floor, FP32 pipes; also of matrix kernels without a model",
+      &G::simt_floor_us);
+  add("simt_share", "ratio", "sustained / peak FP32 rate", &G::simt_share);
+  add("simt_operand_slots", "count", "multiply slots that loading one operand element costs",
+      &G::simt_operand_slots);
+  add("simt_step_cycles", "cycle", "latency of one k step of a lone tile", &G::simt_step_cycles);
+  add("simt_split_us", "us", "cost of splitting k, FP32 pipes", &G::simt_split_us);
+  return fields;
+}
+
+double ProductGrowth::floor_us(const KernelClass& kernel) const {
+  return on_tensor_cores(kernel) ? tensor_floor_us : simt_floor_us;
+}
+
+BestTileTime best_tile_time(const GpuArch& gpu, const ProductGrowth& growth, double dram_share,
+                            const KernelClass& kernel, const Product& p) {
+  const double memory_us = dram_us(gpu, p.bytes, dram_share);
+  if (!p.convolution && std::min(p.m, p.n) <= narrowest_product) return {memory_us, 0};
+  BestTileTime time =
+      on_tensor_cores(kernel) ? tensor_time(gpu, growth, kernel, p) : simt_time(gpu, growth, p);
+  time.us = std::max(time.us, memory_us);
+  return time;
+}
+
+// Where every block has an SM of its own, a block takes as long as the kernel, and no SM gets more
+// than its share of the blocks, rounded up.
+double kept_kernel_growth(const GpuArch& gpu, const KernelTraits& t, const LaunchGeometry& geometry,
+                          const Product& base, const Product& next) {
+  constexpr double unknown = std::numeric_limits<double>::infinity();
+  if (t.tile_m == 0 || t.tile_n == 0) return unknown;
+  const auto tiles = [&](const Product& p) {
+    return p.batch * std::ceil(p.m / t.tile_m) * std::ceil(p.n / t.tile_n);
+  };
+  const auto& g = geometry.grid;
+  const double blocks = std::max(tiles(base), double(g[0]) * g[1] * g[2]);
+  if (blocks > gpu.sm_count) return unknown;
+  const double rounds = std::ceil(blocks * tiles(next) / tiles(base) / gpu.sm_count);
+  return rounds * std::max(1.0, next.k / base.k);
+}
+
+}  // namespace tandem

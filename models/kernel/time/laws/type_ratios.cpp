@@ -1,0 +1,94 @@
+#include "models/kernel/time/laws/type_ratios.h"
+
+#include <algorithm>
+
+#include "models/kernel/time/laws/library_products.h"
+#include "sim/core/data_type.h"
+#include "sim/core/field.h"
+
+namespace tandem {
+namespace {
+
+std::int64_t pixels(const TensorShape& t) {
+  std::int64_t n = 1;
+  for (std::size_t i = 2; i < t.rank; ++i) n *= t.dims[i];
+  return n;
+}
+
+double convolution_to_half(const TypeRatios& ratios, double aligned_bytes, const TensorShape& image,
+                           const TensorShape& weight, bool weight_gradient, DataType half) {
+  if (weight.rank < 3) return ratios.convolution;
+  const bool depthwise =
+      weight.dims[1] == 1 && image.dims[1] > 1 && weight.dims[0] >= image.dims[1];
+  if (depthwise) return ratios.depthwise;
+  // 1x1: the library multiplies matrices in place.
+  const bool product = pixels(weight) == 1 && !weight_gradient;
+  const bool loses_alignment = aligned_rows(pixels(image), DataType::fp32, aligned_bytes) &&
+                               !aligned_rows(pixels(image), half, aligned_bytes);
+  return product && loses_alignment ? ratios.misaligned_convolution : ratios.convolution;
+}
+
+}  // namespace
+
+std::vector<Field<TypeRatios>> type_ratios_fields() {
+  using R = TypeRatios;
+  std::vector<Field<R>> fields;
+  const auto add = [&](std::string_view name, std::string_view doc, double R::*member) {
+    fields.push_back(field(name, "ratio", doc, member));
+  };
+  add("conv_ratio", "rest of a convolution in 16 bits over that in TF32", &R::convolution);
+  add("conv_misaligned_ratio", "the same where rows lose the alignment of vector loads",
+      &R::misaligned_convolution);
+  add("layout_ratio", "layout transforms around a convolution, 16 bits over 32", &R::layout);
+  add("depthwise_ratio", "depthwise convolutions, 16 bits over 32", &R::depthwise);
+  add("attention_ratio", "attention without shapes, 16 bits over FP32", &R::attention);
+  add("attention_backward_ratio", "the same, backward", &R::attention_backward);
+  add("transcendental_ratio", "least of functions bound by arithmetic, 16 bits over 32",
+      &R::transcendental);
+  add("random_ratio", "least of kernels bound by random numbers, 16 bits over 32", &R::random);
+  add("reduction_ratio", "least of sums over rows, 16 bits over 32", &R::reduction);
+  add("strided_ratio", "least of kernels that compute the place of every element", &R::strided);
+  add("mixed_slowdown", "time per byte where operands of both types meet", &R::mixed_slowdown);
+  return fields;
+}
+
+double directed_ratio(double to_half, DataType from, DataType to) {
+  if (is_half(from) == is_half(to)) return 1;
+  return is_half(to) ? to_half : 1 / to_half;
+}
+
+double convolution_ratio(const TypeRatios& ratios, double aligned_bytes, const TensorShape& image,
+                         const TensorShape& weight, bool weight_gradient, DataType from,
+                         DataType to) {
+  const DataType half = is_half(to) ? to : from;
+  return directed_ratio(
+      convolution_to_half(ratios, aligned_bytes, image, weight, weight_gradient, half), from, to);
+}
+
+double memory_ratio(const TypeRatios& ratios, const BytesChange& change) {
+  if (change.bytes_before <= 0 || change.bytes_after <= 0) return 1;
+  const OpRow& row = op_row(change.op);
+  double ratio = change.bytes_after / change.bytes_before;
+  const auto bounded = [&](double least) {
+    return ratio < 1 ? std::max(ratio, least) : std::min(ratio, 1 / least);
+  };
+  switch (change.kind) {
+    case OpKind::dropout:
+      if (!row.backward) ratio = bounded(ratios.random);
+      break;
+    case OpKind::reduction: ratio = bounded(ratios.reduction); break;
+    case OpKind::pooling:
+    case OpKind::pooling_backward:
+    case OpKind::gather:
+    case OpKind::scatter:
+    case OpKind::other: return 1;  // bound by their index arithmetic
+    default:
+      if (row.is(arithmetic)) ratio = bounded(ratios.transcendental);
+      if (change.strided) ratio = bounded(ratios.strided);
+  }
+  if (change.mixed_after && !change.mixed_before) ratio *= ratios.mixed_slowdown;
+  if (change.mixed_before && !change.mixed_after) ratio /= ratios.mixed_slowdown;
+  return ratio;
+}
+
+}  // namespace tandem

@@ -1,0 +1,48 @@
+// Laws that know only a ratio: how long kernels take in 16 bits over FP32, of the part above their
+// floor. For kernels whose measured time says more than any model of them.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "models/ops/op_table.h"
+#include "sim/core/json_fwd.h"
+#include "sim/core/operands.h"
+
+namespace tandem {
+
+/// Documentation: type_ratios.cpp.
+struct TypeRatios {
+  double convolution = 0;
+  double misaligned_convolution = 0;
+  double layout = 0;
+  double depthwise = 0;
+  double attention = 0;
+  double attention_backward = 0;
+  double transcendental = 0;
+  double random = 0;
+  double reduction = 0;
+  double strided = 0;
+  double mixed_slowdown = 0;
+};
+std::vector<Field<TypeRatios>> type_ratios_fields();
+
+/// The ratio to a type from that of FP32 to 16 bits; 1 between types of one width.
+double directed_ratio(double to_half, DataType from, DataType to);
+
+/// A convolution of `image` with `weight`. `aligned_bytes`: what the rows of fast kernels need.
+double convolution_ratio(const TypeRatios& ratios, double aligned_bytes, const TensorShape& image,
+                         const TensorShape& weight, bool weight_gradient, DataType from,
+                         DataType to);
+
+/// What decides the time of a memory-bound operation.
+struct BytesChange {
+  OpKind kind = OpKind::pointwise;
+  std::string_view op;
+  bool strided = false;                            // the kernel computes the place of every element
+  bool mixed_before = false, mixed_after = false;  // operands of two floating types
+  double bytes_before = 0, bytes_after = 0;        // of all operands
+};
+double memory_ratio(const TypeRatios& ratios, const BytesChange& change);
+
+}  // namespace tandem

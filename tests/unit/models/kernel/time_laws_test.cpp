@@ -1,0 +1,233 @@
+// Laws of time that what-ifs ask, with constants for which the sums are easy.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "models/arch/gpu_config.h"
+#include "models/kernel/time/laws/attention.h"
+#include "models/kernel/time/laws/channel_norm.h"
+#include "models/kernel/time/laws/column_sums.h"
+#include "models/kernel/time/laws/generated_code.h"
+#include "models/kernel/time/laws/library_products.h"
+#include "models/kernel/time/laws/product_growth.h"
+#include "models/kernel/time/laws/type_ratios.h"
+#include "tests/source_dir/source_dir.h"
+
+namespace tandem {
+namespace {
+
+const GpuArch& gpu() {  // 132 SMs, 50 MiB of L2
+  static const GpuArch instance = load_gpu(source_path("configs/gpus/h200_sxm.json"));
+  return instance;
+}
+double dram_bytes_per_us() { return gpu().dram_peak_gbps * 1e3; }
+
+TensorShape shape(std::initializer_list<std::int64_t> dims) {
+  TensorShape t;
+  for (const std::int64_t d : dims) t.dims[t.rank++] = d;
+  t.type = DataType::fp32;
+  return t;
+}
+
+TEST(L2Kept, FallsLinearlyBetweenTwoFootprints) {
+  const double l2 = static_cast<double>(gpu().l2_bytes);
+  EXPECT_DOUBLE_EQ(l2_kept(gpu(), 0), 1);
+  EXPECT_DOUBLE_EQ(l2_kept(gpu(), 0.25 * l2), 0.75);
+  EXPECT_DOUBLE_EQ(l2_kept(gpu(), 3 * l2), 0);
+  const L2Keeps half{.full_share = 0.5, .none_share = 1.5};
+  EXPECT_DOUBLE_EQ(l2_kept(gpu(), 0.5 * l2, half), 1);
+  EXPECT_DOUBLE_EQ(l2_kept(gpu(), 0.75 * l2, half), 0.75);
+  EXPECT_DOUBLE_EQ(l2_missed(gpu(), 0.75 * l2, half), 0.25);
+}
+
+// Half of the DRAM's peak: what the peak moves in 10 us takes 20. From L2 it is four times as fast.
+TEST(CachedMemory, IsFasterByTheGainWhileBytesStayInL2) {
+  CachedMemory memory;
+  memory.dram_share = 0.5, memory.l2_gain = 4;
+  memory.l2 = {.full_share = 2, .none_share = 3};
+  const double bytes = 10 * dram_bytes_per_us();
+  ASSERT_LT(bytes, 2.0 * static_cast<double>(gpu().l2_bytes));
+  EXPECT_NEAR(cached_memory_us(gpu(), memory, bytes), 5, 1e-9);
+  EXPECT_NEAR(cached_memory_us(gpu(), memory, 100 * bytes), 2000, 1e-9);
+}
+
+TEST(GeneratedCode, TakesAFloorAndItsBytes) {
+  GeneratedCode code;
+  code.pointwise = {.floor_us = 1, .dram_share = 0.5};
+  code.reduction = {.floor_us = 2, .dram_share = 1};
+  code.moments_lane_cycles = 33;
+  const double bytes = 10 * dram_bytes_per_us();
+  EXPECT_NEAR(generated_us(gpu(), code, GeneratedKind::pointwise, bytes), 1 + 20, 1e-9);
+  EXPECT_NEAR(generated_us(gpu(), code, GeneratedKind::reduction, bytes), 2 + 10, 1e-9);
+  // Means and variances cost lanes beside bytes; the longer counts.
+  EXPECT_NEAR(generated_moments_us(gpu(), code, bytes, 1), 12, 1e-9);
+  const double elements = 1e9;
+  EXPECT_NEAR(generated_moments_us(gpu(), code, bytes, elements), 2 + lane_us(gpu(), 33 * elements),
+              1e-9);
+}
+
+// 1024 values by 32 threads: 32 each, 8 steps of four loads. In 2 blocks half of that, and the last
+// block adds up 2 partial sums with 32 threads.
+TEST(ColumnSums, AreStepsOfAThread) {
+  const ColumnSums sums{.step_us = 1, .split_us = 5};
+  CachedMemory memory;
+  memory.dram_share = memory.l2_gain = 1;
+  EXPECT_DOUBLE_EQ(column_sum_us(gpu(), sums, memory, {1024, 32, 1, 0}), 8);
+  EXPECT_DOUBLE_EQ(column_sum_us(gpu(), sums, memory, {1024, 32, 2, 0}), 4 + 5 + 2.0 / 32);
+}
+
+TEST(EmbeddingGradient, SortsManyTokens) {
+  const EmbeddingGradient gradient{.token_us = 0.5, .sort_us = 30, .sort_token_us = 0.01};
+  EXPECT_DOUBLE_EQ(embedding_gradient_us(gradient, 3000), 1500);
+  EXPECT_DOUBLE_EQ(embedding_gradient_us(gradient, 4000), 30 + 40);
+}
+
+// 8 heads of 100 queries, 200 keys, width 64: 2 products forward, 5 backward. 100 queries are one
+// tile of 128.
+TEST(Attention, CountsItsProductsAndBlocks) {
+  const AttentionShape shape{.heads = 8, .queries = 100, .keys = 200, .width = 64};
+  EXPECT_DOUBLE_EQ(attention_flop(shape, false), 2 * 2 * 8 * 100 * 200 * 64.0);
+  EXPECT_DOUBLE_EQ(attention_flop(shape, true), 2 * 5 * 8 * 100 * 200 * 64.0);
+  EXPECT_DOUBLE_EQ(attention_blocks(shape), 8);
+  const AttentionGrowth growth{.floor_us = 0, .lone_waves = 1.5};
+  EXPECT_DOUBLE_EQ(attention_waves(gpu(), growth, 133, true), 2);
+  EXPECT_DOUBLE_EQ(attention_waves(gpu(), growth, 133, false), 1.5);
+  EXPECT_DOUBLE_EQ(attention_waves(gpu(), growth, 264, false), 2);
+}
+
+// 64 channels of 32 x 28 x 28 = 25088 elements: forward 100 KB in FP32, backward 200 KB.
+TEST(ChannelNorm, ReadsTwiceWhatDoesNotFitOnChip) {
+  const NormShape s = norm_shape(shape({32, 64, 28, 28}));
+  EXPECT_EQ(s.per_channel, 25088);
+  EXPECT_EQ(s.plane, 784);
+  NormTimes times;
+  times.floor_us = 3, times.keep_bytes = 131072;
+  times.single_dram_share = 0.5, times.generic_dram_share = 0.75;
+  times.forward = times.backward = {1, 1};
+  times.forward_half_ratio = times.backward_half_ratio = 1;
+  EXPECT_NEAR(library_norm_us(gpu(), times, s, DataType::fp32, false),
+              3 + 2 * s.elements() * 4 / (0.5 * dram_bytes_per_us()), 1e-9);
+  // Backward in FP32 a block walks over its channel, one cycle an element.
+  EXPECT_NEAR(library_norm_us(gpu(), times, s, DataType::fp32, true),
+              3 + 25088 / double(gpu().boost_clock_mhz), 1e-9);
+  EXPECT_EQ(norm_shape(shape({8})).channels, 0);
+}
+
+// A third of shared memory for a channel, and in 16 bits registers beside it.
+TEST(ChannelNorm, GrowsByWholeChannelsOnAnSm) {
+  NormGrowth growth;
+  growth.shared_share = 1.0 / 3;
+  growth.block_us = 1, growth.block_gbps = 1, growth.chip_share = 1;
+  growth.forward_ns = 2, growth.dram = 1;
+  CachedMemory memory;
+  memory.lone_dram = 1;
+  const NormShape small{.channels = 133, .per_channel = 1000, .plane = 1};
+  const NormShape large{.channels = 133, .per_channel = 1e6, .plane = 1};
+  EXPECT_TRUE(stays_on_chip(gpu(), growth, small, DataType::fp32, false));
+  EXPECT_FALSE(stays_on_chip(gpu(), growth, large, DataType::fp16, false));
+  // 133 channels are two on one SM: 2 x 1 us, and 2 passes over 4 KB at 1 GB/s.
+  EXPECT_NEAR(norm_growth_us(gpu(), growth, memory, small, DataType::fp32, true, false), 2 + 8,
+              1e-9);
+  // Read again: 2 x 1e6 elements of 2 ns.
+  EXPECT_NEAR(norm_growth_us(gpu(), growth, memory, large, DataType::fp32, false, false), 4000,
+              1e-9);
+}
+
+const TypeRatios& ratios() {
+  static const TypeRatios instance = [] {
+    TypeRatios r;
+    r.convolution = 0.5, r.misaligned_convolution = 0.9, r.depthwise = 0.6;
+    r.transcendental = 0.7, r.mixed_slowdown = 2;
+    return r;
+  }();
+  return instance;
+}
+
+// Rows of 14 x 14 floats are 784 = 49 x 16 bytes, in 16 bits 392 bytes.
+TEST(TypeRatios, ConvolutionsLoseAlignmentOnlyWhereRowsStopBeingAligned) {
+  const auto ratio = [](const TensorShape& image, const TensorShape& weight, DataType from,
+                        DataType to) {
+    return convolution_ratio(ratios(), 16, image, weight, false, from, to);
+  };
+  constexpr auto fp32 = DataType::fp32, fp16 = DataType::fp16, bf16 = DataType::bf16;
+  const TensorShape odd = shape({8, 64, 14, 14}), even = shape({8, 64, 28, 28});
+  const TensorShape product = shape({64, 64, 1, 1}), window = shape({64, 64, 3, 3});
+  EXPECT_EQ(ratio(odd, product, fp32, fp16), 0.9);
+  EXPECT_EQ(ratio(even, product, fp32, fp16), 0.5);
+  EXPECT_EQ(ratio(odd, window, fp32, fp16), 0.5);
+  EXPECT_EQ(ratio(odd, shape({64, 1, 3, 3}), fp32, fp16), 0.6);
+  EXPECT_EQ(ratio(even, product, fp16, fp32), 2);
+  EXPECT_EQ(ratio(even, product, fp16, bf16), 1);
+}
+
+TEST(TypeRatios, MemoryBoundKernelsFollowTheirBytes) {
+  const auto ratio = [](const BytesChange& change) { return memory_ratio(ratios(), change); };
+  EXPECT_EQ(ratio({OpKind::pointwise, "aten::relu", false, false, false, 8, 4}), 0.5);
+  EXPECT_EQ(ratio({OpKind::pointwise, "aten::gelu", false, false, false, 8, 4}), 0.7);
+  EXPECT_EQ(ratio({OpKind::pooling, "aten::max_pool2d", false, false, false, 8, 4}), 1);
+  // Mixed operands cost time per byte, and give it back when they vanish.
+  EXPECT_EQ(ratio({OpKind::pointwise, "aten::add", false, false, true, 12, 6}), 1);
+  EXPECT_EQ(ratio({OpKind::pointwise, "aten::add", false, true, false, 6, 12}), 1);
+}
+
+Product product(double n, double depth) {
+  Product p;
+  p.m = 1024, p.n = n, p.k = depth;
+  return p;
+}
+
+// 1024 x 16 is 16 tiles of 64 x 64, in 4 parts 64 blocks. 1024 x 128 is 128 blocks, still one for
+// each of the 132 SMs; 1024 x 256 is 256 blocks, two rounds; twice the k is twice the time.
+TEST(ProductGrowth, AKernelWithAnSmPerBlockGrowsByWholeRounds) {
+  KernelTraits kernel;
+  kernel.tile_m = kernel.tile_n = 64;
+  LaunchGeometry geometry;
+  geometry.grid = {8, 2, 4};
+  const auto growth = [&](const Product& next) {
+    return kept_kernel_growth(gpu(), kernel, geometry, product(16, 4096), next);
+  };
+  EXPECT_EQ(growth(product(128, 4096)), 1);
+  EXPECT_EQ(growth(product(256, 4096)), 2);
+  EXPECT_EQ(growth(product(128, 8192)), 2);
+  geometry.grid = {16, 2, 8};  // a crowded kernel says nothing about its blocks
+  EXPECT_TRUE(std::isinf(growth(product(128, 4096))));
+  geometry.grid = {8, 2, 4};
+  kernel.tile_m = 0;  // nor does one without tiles
+  EXPECT_TRUE(std::isinf(growth(product(128, 4096))));
+}
+
+// Few columns are a matrix times vectors: 10 us of DRAM traffic at half the peak.
+TEST(ProductGrowth, NarrowProductsAreBoundByMemory) {
+  const ProductGrowth growth;
+  Product p = product(8, 4096);
+  p.bytes = 5 * dram_bytes_per_us();
+  EXPECT_NEAR(best_tile_time(gpu(), growth, 0.5, {}, p).us, 10, 1e-9);
+}
+
+TensorShape strided(TensorShape t, std::initializer_list<std::int64_t> strides) {
+  std::copy(strides.begin(), strides.end(), t.strides.begin());
+  return t;
+}
+
+// x[64][100] w[200][100] of a layer: 64 x 100 times 100 x 200, and w is contiguous along k.
+TEST(LibraryProducts, ReadTheFactorsOfAnOperation) {
+  static const LaunchGeometry none;
+  OpTensors operands;
+  operands.add(0, shape({200}));
+  operands.add(1, strided(shape({64, 100}), {100, 1}));
+  operands.add(2, strided(shape({100, 200}), {1, 100}));
+  const auto found = product_operands(OpContext{"aten::addmm", operands, {}, none});
+  ASSERT_TRUE(found);
+  const GemmShape gemm = gemm_shape(*found, DataType::tf32);
+  EXPECT_EQ(gemm.m, 64);
+  EXPECT_EQ(gemm.k, 100);
+  EXPECT_EQ(gemm.n, 200);
+  EXPECT_TRUE(gemm.a_k_major);
+  EXPECT_TRUE(gemm.b_k_major);
+  OpTensors vectors;
+  vectors.add(0, shape({4}));
+  EXPECT_FALSE(product_operands(OpContext{"aten::mm", vectors, {}, none}));
+}
+
+}  // namespace
+}  // namespace tandem
