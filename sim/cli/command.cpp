@@ -1,8 +1,9 @@
+#include "sim/cli/command.h"
+
 #include <cstdlib>
 #include <filesystem>
 #include <vector>
 
-#include "sim/cli/command.h"
 #include "sim/core/error.h"
 
 namespace tandem {

@@ -173,7 +173,8 @@ int report_replay(const Replay& done, const po::variables_map& values, const Out
     std::cout << '\n';
     print_paths(paths);
   }
-  if (values.count("allow-data-loss") == 0 && done.prediction.result.losses.any(Severity::data_loss)) {
+  if (values.count("allow-data-loss") == 0 &&
+      done.prediction.result.losses.any(Severity::data_loss)) {
     fmt::print(stderr,
                "tandem: part of the trace could not be used (see data_loss); "
                "--allow-data-loss accepts that\n");

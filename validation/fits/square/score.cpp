@@ -45,8 +45,7 @@ struct Model {
   TinyConstants constants;
   Model(const Options& options, const std::string& name)
       : gpu(load_gpu(options.root + "/configs/gpus/" + name + ".json")),
-        constants(
-            load_tiny_constants(options.root + "/configs/kernels/tiny_launch.json", name)) {}
+        constants(load_tiny_constants(options.root + "/configs/kernels/tiny_launch.json", name)) {}
 };
 
 void print_errors(std::string_view title, const Model& model,
