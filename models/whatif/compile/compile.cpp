@@ -41,6 +41,92 @@ bool has_dropout(const Dataflow& flow) {
 }
 
 /// Rewrites one step; members are only shorthand for what the parts share.
+/// Host time of compiled code, from host times under the profiler.
+class CompiledHost {
+ public:
+  CompiledHost(const FusionLaw& law, const HostModel& host, Compiler compiler)
+      : law_(law), host_(host), compiler_(compiler) {}
+
+  /// Host time of a call with its launch, from the host time before it under the profiler.
+  double unprofiled_us(double before_us) const {
+    return before_us * host_.gap_scale_aligned + host_.launch_call_us;
+  }
+
+  double launch_us() const {
+    return unprofiled_us(compiler_ == Compiler::xla ? law_.xla_host_us : law_.generated_host_us);
+  }
+
+  double call_us(OpKind kind) const {
+    if (compiler_ == Compiler::xla) return unprofiled_us(law_.xla_host_us);
+    switch (kind) {
+      case OpKind::convolution: return unprofiled_us(law_.convolution_host_us);
+      case OpKind::convolution_backward: return unprofiled_us(law_.convolution_backward_host_us);
+      case OpKind::attention:
+      case OpKind::attention_backward: return unprofiled_us(law_.attention_host_us);
+      default: return unprofiled_us(law_.matmul_host_us);
+    }
+  }
+
+ private:
+  const FusionLaw& law_;
+  const HostModel& host_;
+  Compiler compiler_;
+};
+
+/// Numbers behind the names of generated kernels.
+class GeneratedNames {
+ public:
+  /// Equal kernels are generated once and share a number.
+  PredictedKernel numbered(PredictedKernel kernel, const Operands& operands) {
+    const std::pair key(kernel.name, operands_.intern(operands));
+    const auto number = numbers_.try_emplace(key, numbers_.size()).first->second;
+    kernel.name.append("_").append(std::to_string(number));
+    return kernel;
+  }
+
+ private:
+  OperandTable operands_;
+  std::map<std::pair<std::string, OperandsId>, std::size_t> numbers_;
+};
+
+double works_us(const KernelContext& context, const FlowOp& op) {
+  double us = 0;
+  for (const std::uint32_t w : context.flow.works_of(op)) {
+    us += to_us(context.step.plan.works[w].duration);
+  }
+  return us;
+}
+
+double operand_bytes(const Dataflow& flow, const FlowOp& op) {
+  double bytes = 0;
+  for (const FlowUse& use : flow.inputs_of(op)) bytes += flow.tensors[use.tensor].bytes();
+  for (const std::uint32_t t : flow.outputs_of(op)) bytes += flow.tensors[t].bytes();
+  return bytes;
+}
+
+/// The first work of the forward and of the backward graph, before which the host enters it; no_row
+/// where there is none.
+using Entries = std::array<std::uint32_t, 2>;
+Entries entries_of(const KernelContext& context) {
+  Entries entries{no_row, no_row};
+  for (std::size_t i = 0; i < context.flow.ops.size(); ++i) {
+    const FlowOp& op = context.flow.ops[i];
+    if (context.plan.roles[i] == FuseRole::outside || op.phase == FlowPhase::other) continue;
+    std::uint32_t& entry = entries[op.phase == FlowPhase::backward ? 1 : 0];
+    if (entry == no_row) entry = context.flow.works_of(op).front();
+  }
+  return entries;
+}
+
+/// Windows overlap: their kernels are not bound by bytes alone.
+void window_time(const KernelContext& context, const FusionGroup& group,
+                 std::vector<GeneratedKernel>& kernels) {
+  const double us = works_us(context, context.flow.ops[group.ops.front()]);
+  kernels.front().us =
+      std::max(kernels.front().us, generated_pooling_us(context.law.generated, us));
+}
+
+/// Puts the compiler's kernels into the step.
 class Fuser {
  public:
   Fuser(const KernelContext& context, const JitOptions& options, const HostModel& host,
@@ -50,10 +136,11 @@ class Fuser {
         host_(host),
         edit_(edit),
         report_(report),
-        library_(context_, prefers_channels_last(context.step, context.flow, context.plan)) {}
+        entries_(entries_of(context_)),
+        library_(context_, prefers_channels_last(context.step, context.flow, context.plan)),
+        compiled_(context_.law, host, options.compiler) {}
 
   void run() {
-    mark_entries();
     for (std::size_t i = 0; i < context_.flow.ops.size(); ++i) {
       const FuseRole role = context_.plan.roles[i];
       if (role == FuseRole::outside) continue;
@@ -74,48 +161,11 @@ class Fuser {
     NewKernel kernel;
   };
 
-  /// Host time of a call with its launch, from the host time before it under the profiler.
-  double unprofiled_us(double before_us) const {
-    return before_us * host_.gap_scale_aligned + host_.launch_call_us;
-  }
-
-  double launch_us() const {
-    return unprofiled_us(options_.compiler == Compiler::xla ? context_.law.xla_host_us
-                                                            : context_.law.generated_host_us);
-  }
-
-  double call_us(OpKind kind) const {
-    const FusionLaw& law = context_.law;
-    if (options_.compiler == Compiler::xla) return unprofiled_us(law.xla_host_us);
-    switch (kind) {
-      case OpKind::convolution: return unprofiled_us(law.convolution_host_us);
-      case OpKind::convolution_backward: return unprofiled_us(law.convolution_backward_host_us);
-      case OpKind::attention:
-      case OpKind::attention_backward: return unprofiled_us(law.attention_host_us);
-      default: return unprofiled_us(law.matmul_host_us);
-    }
-  }
-
-  /// The first work of the forward and of the backward graph, before which the host enters it.
-  void mark_entries() {
-    for (std::size_t i = 0; i < context_.flow.ops.size(); ++i) {
-      const FlowOp& op = context_.flow.ops[i];
-      if (context_.plan.roles[i] == FuseRole::outside || op.phase == FlowPhase::other) continue;
-      std::uint32_t& entry = entries_[op.phase == FlowPhase::backward ? 1 : 0];
-      if (entry == no_row) entry = context_.flow.works_of(op).front();
-    }
-  }
-
   bool is_entry(std::uint32_t work) const { return work == entries_[0] || work == entries_[1]; }
 
   void drop(const FlowOp& op) {
     for (const std::uint32_t w : context_.flow.works_of(op)) edit_.drop(w, !is_entry(w));
-    for (const FlowUse& use : context_.flow.inputs_of(op)) {
-      report_.bytes_before += context_.flow.tensors[use.tensor].bytes();
-    }
-    for (const std::uint32_t t : context_.flow.outputs_of(op)) {
-      report_.bytes_before += context_.flow.tensors[t].bytes();
-    }
+    report_.bytes_before += operand_bytes(context_.flow, op);
   }
 
   void keep(const FlowOp& op) {
@@ -136,7 +186,8 @@ class Fuser {
       const bool dropped =
           std::find(change.dropped.begin(), change.dropped.end(), w) != change.dropped.end();
       if (dropped) continue;
-      set_gap(w, first ? call_us(op.kind) : unprofiled_us(context_.law.further_host_us));
+      set_gap(w, first ? compiled_.call_us(op.kind)
+                       : compiled_.unprofiled_us(context_.law.further_host_us));
       first = false;
     }
   }
@@ -152,10 +203,8 @@ class Fuser {
   /// Both ways for the report; true if the products take the place of the fused kernels.
   bool by_products(const FlowOp& op) {
     const auto kernels = library_.attention_by_products(op, has_dropout(context_.flow));
-    double fused = 0, products = 0;
-    for (const std::uint32_t w : context_.flow.works_of(op)) {
-      fused += to_us(context_.step.plan.works[w].duration);
-    }
+    const double fused = works_us(context_, op);
+    double products = 0;
     for (const ExtraKernel& k : kernels) products += k.us;
     report_.attention_keep_us += fused;
     report_.attention_math_us += kernels.empty() ? fused : products;
@@ -166,22 +215,14 @@ class Fuser {
     return true;
   }
 
-  /// Equal kernels are generated once and share a number.
-  PredictedKernel numbered(PredictedKernel kernel, const Operands& operands) {
-    const std::pair key(kernel.name, operands_.intern(operands));
-    const auto number = numbers_.try_emplace(key, numbers_.size()).first->second;
-    kernel.name.append("_").append(std::to_string(number));
-    return kernel;
-  }
-
   void pend(std::uint32_t work, const ExtraKernel& extra) {
     const bool product = op_row(extra.op).kind == OpKind::matmul;
     NewKernel k;
-    k.kernel = product ? extra.kernel : numbered(extra.kernel, {});
+    k.kernel = product ? extra.kernel : names_.numbered(extra.kernel, {});
     k.op = product ? extra.op : k.kernel.name;
     k.geometry = extra.geometry;
     k.duration_us = extra.us;
-    k.host_us = product ? call_us(OpKind::matmul) : launch_us();
+    k.host_us = product ? compiled_.call_us(OpKind::matmul) : compiled_.launch_us();
     report_.bytes_after += product ? 0 : extra.bytes;
     if (!product) report_.kernels.push_back({k.kernel.name, 1, extra.bytes, extra.us});
     pending_.push_back({work, std::move(k)});
@@ -191,31 +232,22 @@ class Fuser {
     const auto works = context_.flow.works_of(context_.flow.ops[group.ops.back()]);
     const std::uint32_t anchor = works.back();
     auto kernels = group_kernels(context_, group);
-    if (context_.plan.roles[group.ops.front()] == FuseRole::window) window_time(group, kernels);
+    if (context_.plan.roles[group.ops.front()] == FuseRole::window)
+      window_time(context_, group, kernels);
     for (const GeneratedKernel& g : kernels) {
       NewKernel k;
       k.operands = generated_operands(context_.flow, g);
-      k.kernel = numbered(generated_kernel(context_, g.kind, group), k.operands);
+      k.kernel = names_.numbered(generated_kernel(context_, g.kind, group), k.operands);
       k.op = k.kernel.name;
       k.geometry = g.geometry;
       k.duration_us = g.us;
-      k.host_us = launch_us();
+      k.host_us = compiled_.launch_us();
       report_.bytes_after += g.bytes;
       report_.kernels.push_back(
           {k.kernel.name, static_cast<std::uint32_t>(group.ops.size()), g.bytes, g.us});
       if (group.phase == FlowPhase::backward) last_backward_ = pending_.size();
       pending_.push_back({anchor, std::move(k)});
     }
-  }
-
-  /// Windows overlap: their kernels are not bound by bytes alone.
-  void window_time(const FusionGroup& group, std::vector<GeneratedKernel>& kernels) const {
-    double us = 0;
-    for (const std::uint32_t w : context_.flow.works_of(context_.flow.ops[group.ops.front()])) {
-      us += to_us(context_.step.plan.works[w].duration);
-    }
-    kernels.front().us =
-        std::max(kernels.front().us, generated_pooling_us(context_.law.generated, us));
   }
 
   void insert_pending() {
@@ -237,12 +269,12 @@ class Fuser {
   const HostModel& host_;
   StepEdit& edit_;
   JitReport& report_;
+  Entries entries_;
   LibraryRewrite library_;
-  std::array<std::uint32_t, 2> entries_{no_row, no_row};
   std::vector<Pending> pending_;
   std::size_t last_backward_ = no_row;
-  OperandTable operands_;
-  std::map<std::pair<std::string, OperandsId>, std::size_t> numbers_;  // of generated kernels
+  CompiledHost compiled_;
+  GeneratedNames names_;
 };
 
 /// TorchScript runs the forward operations without Python between them.

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "models/kernel/kinds.h"
 #include "sim/core/operands.h"
 
 namespace tandem {
@@ -15,53 +16,12 @@ bool fusable(FuseRole role) {
          role == FuseRole::channel_norm || role == FuseRole::channel_norm_backward;
 }
 
-struct Planner {
-  const Step& step;
-  const Dataflow& flow;
-  FusionPlan out;
-  std::vector<std::uint32_t> level;                 // per operation
-  std::vector<std::vector<std::uint32_t>> readers;  // per tensor: operations
-  std::vector<std::uint32_t> leader;                // union-find over operations
+/// What becomes of each operation.
+class Roles {
+ public:
+  Roles(const Step& step, const Dataflow& flow) : step_(step), flow_(flow) {}
 
-  Planner(const Step& s, const Dataflow& f) : step(s), flow(f) {}
-
-  std::string_view name(const FlowOp& op) const {
-    return text_of(step.trace, step.trace.ops.name[op.op]);
-  }
-
-  std::string_view first_kernel(const FlowOp& op) const {
-    const std::uint32_t w = flow.works_of(op).front();
-    return text_of(step.trace, step.trace.activities.name[step.plan.works[w].source]);
-  }
-
-  /// Sums that keep the last dimension add up columns.
-  bool keeps_last_dimension(const FlowOp& op) const {
-    const Operands& in = operands_of(step.trace, op.op);
-    const TensorShape* x = in.tensors.at(0);
-    if (x == nullptr) return false;
-    const auto dims = integers_of(in.argument(1));
-    const std::int64_t last = x->rank - 1;
-    return !dims.empty() && std::none_of(dims.begin(), dims.end(),
-                                         [&](std::int64_t d) { return d == last || d == -1; });
-  }
-
-  /// With the statistics of the batch, not with running ones.
-  bool trains(const FlowOp& op) const {
-    constexpr std::size_t training = 5;  // argument of every aten batch norm
-    if (operands_of(step.trace, op.op).argument(training) == Argument(false)) return false;
-    return first_kernel(op).find("_inf") == std::string_view::npos;
-  }
-
-  /// Sparse gradients and bags of rows are left to the framework.
-  bool sparse(const FlowOp& op) const {
-    const bool rows = op.kind == OpKind::gather || op.kind == OpKind::scatter;
-    for (std::uint32_t r = op.op; rows && r != no_row; r = flow.nesting.parent[r]) {
-      if (op_row(text_of(step.trace, step.trace.ops.name[r])).is(sparse_rows)) return true;
-    }
-    return false;
-  }
-
-  FuseRole role(const FlowOp& op, bool whole_step) const {
+  FuseRole of(const FlowOp& op, bool whole_step) const {
     const bool given = op.in_model || (whole_step && op.phase != FlowPhase::other);
     if (!given || op.input_count + op.output_count == 0) return FuseRole::outside;
     if (sparse(op)) return FuseRole::library;
@@ -82,15 +42,59 @@ struct Planner {
     }
   }
 
+ private:
+  /// Sums that keep the last dimension add up columns.
+  bool keeps_last_dimension(const FlowOp& op) const {
+    const Operands& in = operands_of(step_.trace, op.op);
+    const TensorShape* x = in.tensors.at(0);
+    if (x == nullptr) return false;
+    const auto dims = integers_of(in.argument(1));
+    const std::int64_t last = x->rank - 1;
+    return !dims.empty() && std::none_of(dims.begin(), dims.end(),
+                                         [&](std::int64_t d) { return d == last || d == -1; });
+  }
+
+  /// With the statistics of the batch, not with running ones.
+  bool trains(const FlowOp& op) const {
+    constexpr std::size_t training = 5;  // argument of every aten batch norm
+    if (operands_of(step_.trace, op.op).argument(training) == Argument(false)) return false;
+    const std::uint32_t first = step_.plan.works[flow_.works_of(op).front()].source;
+    const Kind kind = step_.kernels.of(first).traits.kind;
+    return kind != Kind::bn_inference && kind != Kind::bn_inference_nhwc;
+  }
+
+  /// Sparse gradients and bags of rows are left to the framework.
+  bool sparse(const FlowOp& op) const {
+    const bool rows = op.kind == OpKind::gather || op.kind == OpKind::scatter;
+    for (std::uint32_t r = op.op; rows && r != no_row; r = flow_.nesting.parent[r]) {
+      if (op_row(text_of(step_.trace, step_.trace.ops.name[r])).is(sparse_rows)) return true;
+    }
+    return false;
+  }
+
   /// Zeros that a kernel adds to are written; others are constants of the kernels that read them.
   FuseRole fill_role(const FlowOp& op) const {
-    for (std::uint32_t r = flow.nesting.parent[op.op]; r != no_row; r = flow.nesting.parent[r]) {
-      if (op_row(text_of(step.trace, step.trace.ops.name[r])).kind == OpKind::scatter) {
+    for (std::uint32_t r = flow_.nesting.parent[op.op]; r != no_row; r = flow_.nesting.parent[r]) {
+      if (op_row(text_of(step_.trace, step_.trace.ops.name[r])).kind == OpKind::scatter) {
         return FuseRole::pointwise;
       }
     }
     return FuseRole::vanishes;
   }
+
+  const Step& step_;
+  const Dataflow& flow_;
+};
+
+/// Which operations run in one kernel, and what these kernels read and write.
+struct Planner {
+  const Dataflow& flow;
+  FusionPlan out;
+  std::vector<std::uint32_t> level;                 // per operation
+  std::vector<std::vector<std::uint32_t>> readers;  // per tensor: operations
+  std::vector<std::uint32_t> leader;                // union-find over operations
+
+  explicit Planner(const Dataflow& f) : flow(f) {}
 
   std::uint32_t tensor(const FlowUse& use) const { return out.same_as[use.tensor]; }
 
@@ -236,8 +240,9 @@ struct Planner {
 }  // namespace
 
 FusionPlan plan_fusion(const Step& step, const Dataflow& flow, bool whole_step) {
-  Planner plan(step, flow);
-  for (const FlowOp& op : flow.ops) plan.out.roles.push_back(plan.role(op, whole_step));
+  Planner plan(flow);
+  const Roles roles(step, flow);
+  for (const FlowOp& op : flow.ops) plan.out.roles.push_back(roles.of(op, whole_step));
   plan.out.same_as.assign(flow.tensors.size(), 0);
   std::iota(plan.out.same_as.begin(), plan.out.same_as.end(), 0U);
   plan.drop_copies();

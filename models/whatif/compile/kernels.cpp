@@ -19,44 +19,11 @@ LaunchGeometry geometry(std::uint32_t grid, std::uint32_t threads) {
   return g;
 }
 
-class GroupKernels {
+/// What a group reads, makes and computes.
+class GroupView {
  public:
-  GroupKernels(const KernelContext& context, const FusionGroup& group)
-      : c_(context), group_(group) {}
+  GroupView(const KernelContext& context, const FusionGroup& group) : c_(context), group_(group) {}
 
-  std::vector<GeneratedKernel> build() {
-    const std::size_t norms = count(FuseRole::channel_norm);
-    const std::size_t norms_back = count(FuseRole::channel_norm_backward);
-    const std::size_t rows = count(FuseRole::row);
-    const std::size_t columns = count(FuseRole::column_sum);
-    if (columns == group_.ops.size()) {
-      sum_columns();
-      return std::move(out_);
-    }
-    for (const std::uint32_t i : group_.ops) {
-      if (c_.plan.roles[i] == FuseRole::channel_norm) statistics(i, {input(i, 0)}, 1);
-    }
-    if (norms_back > 1) share_gradient();
-    for (const std::uint32_t i : group_.ops) {
-      if (c_.plan.roles[i] != FuseRole::channel_norm_backward) continue;
-      statistics(i, norms_back > 1 ? inputs(i) : group_.reads, 2);
-      if (norms_back > 1) add(GeneratedKind::pointwise, inputs(i), outputs(i));
-    }
-    if (norms_back <= 1) {
-      const bool window = count(FuseRole::window) > 0;
-      add(rows > 0 && norms + norms_back == 0 && !window ? row_kind() : GeneratedKind::pointwise,
-          group_.reads, group_.writes);
-      add_random();
-    }
-    for (const std::uint32_t i : group_.ops) {
-      if (flow_op(i).kind == OpKind::row_norm_backward)
-        statistics(i, {input(i, 0), input(i, 1)}, 2);
-    }
-    sum_columns();
-    return std::move(out_);
-  }
-
- private:
   const FlowOp& flow_op(std::uint32_t i) const { return c_.flow.ops[i]; }
   const FlowTensor& tensor(std::uint32_t t) const { return c_.flow.tensors[t]; }
 
@@ -121,17 +88,62 @@ class GroupKernels {
                                                       : GeneratedKind::row;
   }
 
+ private:
+  const KernelContext& c_;
+  const FusionGroup& group_;
+};
+
+/// The kernels of a group, in the order in which they run.
+class GroupKernels {
+ public:
+  GroupKernels(const KernelContext& context, const FusionGroup& group)
+      : c_(context), group_(group), view_(context, group) {}
+
+  std::vector<GeneratedKernel> build() {
+    const std::size_t norms = view_.count(FuseRole::channel_norm);
+    const std::size_t norms_back = view_.count(FuseRole::channel_norm_backward);
+    const std::size_t rows = view_.count(FuseRole::row);
+    const std::size_t columns = view_.count(FuseRole::column_sum);
+    if (columns == group_.ops.size()) {
+      sum_columns();
+      return std::move(out_);
+    }
+    for (const std::uint32_t i : group_.ops) {
+      if (c_.plan.roles[i] == FuseRole::channel_norm) statistics(i, {view_.input(i, 0)}, 1);
+    }
+    if (norms_back > 1) share_gradient();
+    for (const std::uint32_t i : group_.ops) {
+      if (c_.plan.roles[i] != FuseRole::channel_norm_backward) continue;
+      statistics(i, norms_back > 1 ? view_.inputs(i) : group_.reads, 2);
+      if (norms_back > 1) add(GeneratedKind::pointwise, view_.inputs(i), view_.outputs(i));
+    }
+    if (norms_back <= 1) {
+      const bool window = view_.count(FuseRole::window) > 0;
+      add(rows > 0 && norms + norms_back == 0 && !window ? view_.row_kind()
+                                                         : GeneratedKind::pointwise,
+          group_.reads, group_.writes);
+      add_random();
+    }
+    for (const std::uint32_t i : group_.ops) {
+      if (view_.flow_op(i).kind == OpKind::row_norm_backward)
+        statistics(i, {view_.input(i, 0), view_.input(i, 1)}, 2);
+    }
+    sum_columns();
+    return std::move(out_);
+  }
+
+ private:
   void add(GeneratedKind kind, std::vector<std::uint32_t> reads,
            std::vector<std::uint32_t> writes) {
     GeneratedKernel k;
     k.kind = kind;
     k.reads = std::move(reads);
     k.writes = std::move(writes);
-    k.bytes = bytes(k.reads) + bytes(k.writes) + scattered_bytes();
+    k.bytes = view_.bytes(k.reads) + view_.bytes(k.writes) + view_.scattered_bytes();
     k.us = generated_us(c_.gpu, c_.law.generated, kind, k.bytes);
     k.geometry = kind == GeneratedKind::pointwise
-                     ? pointwise_geometry(largest(k))
-                     : geometry(blocks(largest(k) / row_elements()), 64);
+                     ? pointwise_geometry(view_.largest(k))
+                     : geometry(blocks(view_.largest(k) / view_.row_elements()), 64);
     out_.push_back(std::move(k));
   }
 
@@ -149,10 +161,10 @@ class GroupKernels {
     GeneratedKernel k;
     k.kind = GeneratedKind::reduction;
     k.reads = std::move(reads);
-    k.bytes = bytes(k.reads);
-    k.us = moments ? generated_moments_us(c_.gpu, c_.law.generated, k.bytes, largest(k))
+    k.bytes = view_.bytes(k.reads);
+    k.us = moments ? generated_moments_us(c_.gpu, c_.law.generated, k.bytes, view_.largest(k))
                    : generated_us(c_.gpu, c_.law.generated, k.kind, k.bytes);
-    const double parts = std::ceil(largest(k) / columns / c_.law.split_elements);
+    const double parts = std::ceil(view_.largest(k) / columns / c_.law.split_elements);
     k.geometry = geometry(blocks(columns * parts / (columns * parts < 32768 ? 16 : 64)), 128);
     out_.push_back(std::move(k));
     if (parts > c_.law.split_elements) {
@@ -169,8 +181,8 @@ class GroupKernels {
   /// scale, have one element a column.
   void statistics(std::uint32_t op, std::vector<std::uint32_t> reads, int results) {
     const bool channels = c_.plan.roles[op] != FuseRole::row;
-    const std::uint32_t scale = input(op, channels ? (results == 1 ? 1 : 2) : 5);
-    const double columns = scale == no_row ? 1 : double(tensor(scale).elements);
+    const std::uint32_t scale = view_.input(op, channels ? (results == 1 ? 1 : 2) : 5);
+    const double columns = scale == no_row ? 1 : double(view_.tensor(scale).elements);
     const bool moments = c_.plan.roles[op] == FuseRole::channel_norm;
     reduce(std::move(reads), std::max(1.0, columns), results, moments);
   }
@@ -180,12 +192,12 @@ class GroupKernels {
     std::vector<std::uint32_t> reads, writes;
     for (const std::uint32_t i : group_.ops) {
       if (c_.plan.roles[i] != FuseRole::pointwise) continue;
-      for (const std::uint32_t t : inputs(i)) {
+      for (const std::uint32_t t : view_.inputs(i)) {
         const bool outside =
             std::find(group_.reads.begin(), group_.reads.end(), t) != group_.reads.end();
         if (outside && std::find(reads.begin(), reads.end(), t) == reads.end()) reads.push_back(t);
       }
-      writes = outputs(i);
+      writes = view_.outputs(i);
     }
     if (!reads.empty()) add(GeneratedKind::pointwise, reads, writes);
   }
@@ -193,23 +205,26 @@ class GroupKernels {
   void add_random() {
     double numbers = 0;
     for (const std::uint32_t i : group_.ops) {
-      const bool draws = flow_op(i).kind == OpKind::dropout && group_.phase == FlowPhase::forward;
-      if (draws && input(i, 0) != no_row) numbers += double(tensor(input(i, 0)).elements);
+      const bool draws =
+          view_.flow_op(i).kind == OpKind::dropout && group_.phase == FlowPhase::forward;
+      if (draws && view_.input(i, 0) != no_row)
+        numbers += double(view_.tensor(view_.input(i, 0)).elements);
     }
     out_.back().us += random_numbers_us(c_.gpu, c_.law.generated, numbers);
   }
 
   void sum_columns() {
     for (const std::uint32_t i : group_.ops) {
-      if (c_.plan.roles[i] != FuseRole::column_sum || input(i, 0) == no_row) continue;
-      const auto outs = outputs(i);
-      const double columns = outs.empty() ? 1 : double(tensor(outs[0]).elements);
-      reduce({input(i, 0)}, std::max(1.0, columns), 1);
+      if (c_.plan.roles[i] != FuseRole::column_sum || view_.input(i, 0) == no_row) continue;
+      const auto outs = view_.outputs(i);
+      const double columns = outs.empty() ? 1 : double(view_.tensor(outs[0]).elements);
+      reduce({view_.input(i, 0)}, std::max(1.0, columns), 1);
     }
   }
 
   const KernelContext& c_;
   const FusionGroup& group_;
+  GroupView view_;
   std::vector<GeneratedKernel> out_;
 };
 

@@ -94,6 +94,81 @@ ModelledTime modelled(const KernelTime& time, const GpuArch& gpu) {
   return {floor, std::max(time.time_us - floor, 1e-3)};
 }
 
+/// A product without recorded operands: the grid and the tile tell its result, the time on the
+/// traced GPU its k.
+TimedLaunch with_traced_product(const RetargetOptions& o, const KernelLaunch& launch,
+                                TimedLaunch timed) {
+  const KernelTraits& t = launch.traits;
+  constexpr std::int64_t usual_tile = 128;
+  timed.law = TimeLaw::matrix;
+  timed.gemm.m = (t.tile_n > 0 ? t.tile_n : usual_tile) * launch.geometry.grid[1];
+  timed.gemm.n = (t.tile_m > 0 ? t.tile_m : usual_tile) * launch.geometry.grid[0];
+  timed.gemm.batch = 1;
+  timed.gemm.type = timed.type;
+  std::int64_t low = 1;
+  std::int64_t high = std::int64_t{1} << 24;
+  while (high - low > 1) {
+    timed.gemm.k = low + (high - low) / 2;
+    const bool too_long = kernel_time(timed, *o.from, *o.time).time_us > launch.duration_us;
+    (too_long ? high : low) = timed.gemm.k;
+  }
+  timed.gemm.k = low;
+  return timed;
+}
+
+/// A kernel without recorded operands: as many bytes as explain its time on the traced GPU.
+TimedLaunch with_traced_bytes(const RetargetOptions& o, const KernelLaunch& launch) {
+  double low = 1;
+  double high = 1e12;
+  for (int i = 0; i < bisections; ++i) {
+    const double middle = std::sqrt(low * high);
+    const TimedLaunch timed = timed_launch(launch, middle);
+    const bool too_long = kernel_time(timed, *o.from, *o.time).time_us > launch.duration_us;
+    (too_long ? high : low) = middle;
+  }
+  return timed_launch(launch, std::sqrt(low * high));
+}
+
+bool is_host_copy(const KernelLaunch& launch) {
+  if (launch.family != KernelFamily::transfer) return false;
+  return launch.name.find("HtoD") != std::string_view::npos ||
+         launch.name.find("DtoH") != std::string_view::npos;
+}
+
+/// Errors: InputError for arithmetic that the other GPU lacks.
+void require_type(const RetargetOptions& o, const KernelLaunch& launch, DataType type) {
+  const auto lacks = [&](DataType wanted) {
+    return type == wanted && on_tensor_cores(*o.from, wanted) && !on_tensor_cores(*o.to, wanted);
+  };
+  for (const DataType wanted : {DataType::bf16, DataType::fp16}) {
+    if (!lacks(wanted)) continue;
+    throw InputError("command line", "--gpu",
+                     "\"" + o.to->name + "\", which has no " +
+                         (wanted == DataType::bf16 ? "bf16" : "fp16") + " tensor cores for \"" +
+                         std::string(launch.name.substr(0, 60)) + "\"",
+                     "a GPU that has, or a trace in another precision");
+  }
+}
+
+/// Transforms, set-up and sums of parts belong to the kernel that another one replaces; the new
+/// one's time holds its own. The scaling of a gradient is not the library's choice.
+bool drops_helper(const KernelLaunch& launch, bool replaced) {
+  return replaced && serves_product(launch) && is_helper(launch.traits) &&
+         launch.traits.kind != Kind::conv_scale;
+}
+
+/// FP32 attention without tensor cores for it.
+void choose_attention(const KernelLaunch& launch, DataType type, Retimed& out) {
+  if (type != DataType::tf32 || out.type != DataType::fp32) return;
+  PredictedKernel older =
+      attention_without_tf32({launch.family, launch.math, launch.traits}, launch.name);
+  if (older.name.empty()) return;
+  out.changed = out.renamed = true;
+  out.kernel = std::move(older);
+  out.geometry = launch.geometry;
+}
+
+/// What becomes of every launch of a step.
 class Retarget {
  public:
   Retarget(const Step& step, const RetargetOptions& o)
@@ -128,11 +203,11 @@ class Retarget {
     Retimed out;
     TimedLaunch timed = timed_launch(launch, bytes);
     if (timed.product && is_product(launch))
-      timed = with_traced_product(launch, timed);
+      timed = with_traced_product(o_, launch, timed);
     else if (timed.bytes <= 0)
-      timed = with_traced_bytes(launch);
+      timed = with_traced_bytes(o_, launch);
     if (is_host_copy(launch)) timed.law = TimeLaw::link;
-    require(launch, timed.type);
+    require_type(o_, launch, timed.type);
     out.type = type_on(from, to, launch, timed.type);
     // A channel by itself that takes far longer than its bytes waits for its instructions.
     if (launch.traits.kind == Kind::depthwise &&
@@ -171,68 +246,6 @@ class Retarget {
            (is_validated(launch, r.type) ? known : std::max(known, e.other_work));
   }
 
-  /// A product without recorded operands: the grid and the tile tell its result, the time on the
-  /// traced GPU its k.
-  TimedLaunch with_traced_product(const KernelLaunch& launch, TimedLaunch timed) const {
-    const KernelTraits& t = launch.traits;
-    constexpr std::int64_t usual_tile = 128;
-    timed.law = TimeLaw::matrix;
-    timed.gemm.m = (t.tile_n > 0 ? t.tile_n : usual_tile) * launch.geometry.grid[1];
-    timed.gemm.n = (t.tile_m > 0 ? t.tile_m : usual_tile) * launch.geometry.grid[0];
-    timed.gemm.batch = 1;
-    timed.gemm.type = timed.type;
-    std::int64_t low = 1;
-    std::int64_t high = std::int64_t{1} << 24;
-    while (high - low > 1) {
-      timed.gemm.k = low + (high - low) / 2;
-      const bool too_long = kernel_time(timed, *o_.from, *o_.time).time_us > launch.duration_us;
-      (too_long ? high : low) = timed.gemm.k;
-    }
-    timed.gemm.k = low;
-    return timed;
-  }
-
-  /// A kernel without recorded operands: as many bytes as explain its time on the traced GPU.
-  TimedLaunch with_traced_bytes(const KernelLaunch& launch) const {
-    double low = 1;
-    double high = 1e12;
-    for (int i = 0; i < bisections; ++i) {
-      const double middle = std::sqrt(low * high);
-      const TimedLaunch timed = timed_launch(launch, middle);
-      const bool too_long = kernel_time(timed, *o_.from, *o_.time).time_us > launch.duration_us;
-      (too_long ? high : low) = middle;
-    }
-    return timed_launch(launch, std::sqrt(low * high));
-  }
-
-  static bool is_host_copy(const KernelLaunch& launch) {
-    if (launch.family != KernelFamily::transfer) return false;
-    return launch.name.find("HtoD") != std::string_view::npos ||
-           launch.name.find("DtoH") != std::string_view::npos;
-  }
-
-  void require(const KernelLaunch& launch, DataType type) const {
-    const auto lacks = [&](DataType wanted) {
-      return type == wanted && on_tensor_cores(*o_.from, wanted) &&
-             !on_tensor_cores(*o_.to, wanted);
-    };
-    for (const DataType wanted : {DataType::bf16, DataType::fp16}) {
-      if (!lacks(wanted)) continue;
-      throw InputError("command line", "--gpu",
-                       "\"" + o_.to->name + "\", which has no " +
-                           (wanted == DataType::bf16 ? "bf16" : "fp16") + " tensor cores for \"" +
-                           std::string(launch.name.substr(0, 60)) + "\"",
-                       "a GPU that has, or a trace in another precision");
-    }
-  }
-
-  /// Transforms, set-up and sums of parts belong to the kernel that another one replaces; the new
-  /// one's time holds its own. The scaling of a gradient is not the library's choice.
-  static bool drops_helper(const KernelLaunch& launch, bool replaced) {
-    return replaced && serves_product(launch) && is_helper(launch.traits) &&
-           launch.traits.kind != Kind::conv_scale;
-  }
-
   /// FP32 convolutions outside the tensor cores read the framework's own layout.
   bool drops_transform(const KernelLaunch& launch) const {
     return launch.family == KernelFamily::layout && is_convolution(op_row(launch.op)) &&
@@ -264,17 +277,6 @@ class Retarget {
                     {static_cast<std::uint32_t>(kernel->threads), 1, 1},
                     static_cast<std::uint32_t>(kernel->registers_per_thread),
                     static_cast<std::uint32_t>(kernel->shared_bytes)};
-  }
-
-  /// FP32 attention without tensor cores for it.
-  static void choose_attention(const KernelLaunch& launch, DataType type, Retimed& out) {
-    if (type != DataType::tf32 || out.type != DataType::fp32) return;
-    PredictedKernel older =
-        attention_without_tf32({launch.family, launch.math, launch.traits}, launch.name);
-    if (older.name.empty()) return;
-    out.changed = out.renamed = true;
-    out.kernel = std::move(older);
-    out.geometry = launch.geometry;
   }
 
   const RetargetOptions& o_;
