@@ -7,6 +7,7 @@
 #include "models/kernel/classify/classify.h"
 #include "models/kernel/counters/cost_model.h"
 #include "models/kernel/work/features.h"
+#include "sim/core/copy_direction.h"
 
 namespace tandem {
 
@@ -76,7 +77,7 @@ bool states_chunks(const KernelLaunch& launch) {
 
 /// Bytes of a copy inside the device count twice: read and written.
 double transfer_bytes(std::string_view name, double bytes) {
-  return name.find("DtoD") != std::string_view::npos ? 2 * bytes : bytes;
+  return copy_direction(name) == CopyDirection::on_device ? 2 * bytes : bytes;
 }
 
 }  // namespace

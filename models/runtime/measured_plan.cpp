@@ -6,6 +6,7 @@
 
 #include "models/runtime/host_work.h"
 #include "models/runtime/inference.h"
+#include "sim/core/copy_direction.h"
 
 namespace tandem {
 
@@ -32,10 +33,11 @@ ItemKind kind_of(ApiKind api, bool has_work) {
 
 DeviceEngine engine_of(const Trace& trace, std::uint32_t act) {
   if (trace.activities.kind[act] != ActivityKind::memcpy) return DeviceEngine::compute;
-  const std::string_view name = trace.strings.get(trace.activities.name[act]);
-  if (name.find("HtoD") != std::string_view::npos) return DeviceEngine::copy_to_device;
-  if (name.find("DtoH") != std::string_view::npos) return DeviceEngine::copy_to_host;
-  return DeviceEngine::compute;
+  switch (copy_direction(trace.strings.get(trace.activities.name[act]))) {
+    case CopyDirection::to_device: return DeviceEngine::copy_to_device;
+    case CopyDirection::to_host: return DeviceEngine::copy_to_host;
+    default: return DeviceEngine::compute;
+  }
 }
 
 /// True if most launches return after their kernel (CUDA_LAUNCH_BLOCKING=1).

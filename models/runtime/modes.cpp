@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "models/ops/op_table.h"
+#include "sim/core/copy_direction.h"
 
 namespace tandem {
 
@@ -28,7 +29,8 @@ bool launches_kernel(const Trace& trace, const Plan& step, const HostItem& item)
   if (item.kind != ItemKind::launch) return false;
   const std::uint32_t act = step.works[item.first_work].source;
   if (trace.activities.kind[act] == ActivityKind::kernel) return true;
-  return trace.strings.get(trace.activities.name[act]).find("DtoD") != std::string_view::npos;
+  const std::string_view name = trace.strings.get(trace.activities.name[act]);
+  return copy_direction(name) == CopyDirection::on_device;
 }
 
 /// Every launch of a kernel returns after the kernel (CUDA_LAUNCH_BLOCKING=1).

@@ -82,7 +82,7 @@ check_kernel_names() {
 
 # A folder holds few ideas: NAME.h and NAME.cpp are one. What all folders share is one folder.
 check_folders() {
-  sources 'h|cpp' sim models | sed -E 's/\.[a-z]+$//' | sort -u |
+  sources 'h|cpp' sim models workloads | sed -E 's/\.[a-z]+$//' | sort -u |
     awk -F/ '{ sub("/[^/]*$", ""); ++ideas[$0] }
       END { for (folder in ideas) {
         most = folder == "sim/core" ? 20 : 15
@@ -94,7 +94,7 @@ check_folders() {
 # No class has a body of more than 150 lines, no function one of more than 80. The layout is
 # clang-format's: bodies end where a line begins with the brace.
 check_shapes() {
-  sources 'h|cpp' sim models validation tests | tr '\n' '\0' | xargs -0 -r awk '
+  sources 'h|cpp' sim models workloads validation tests | tr '\n' '\0' | xargs -0 -r awk '
     function check(what, from, most) {
       if (from && FNR - from > most)
         print FILENAME ":" from ": has a " what " of more than " most " lines; cut it by ideas"

@@ -11,6 +11,7 @@
 #include "models/ops/op_table.h"
 #include "models/step/launches.h"
 #include "models/whatif/edit/step_edit.h"
+#include "sim/core/copy_direction.h"
 
 namespace tandem {
 
@@ -131,8 +132,8 @@ TimedLaunch with_traced_bytes(const RetargetOptions& o, const KernelLaunch& laun
 
 bool is_host_copy(const KernelLaunch& launch) {
   if (launch.family != KernelFamily::transfer) return false;
-  return launch.name.find("HtoD") != std::string_view::npos ||
-         launch.name.find("DtoH") != std::string_view::npos;
+  const CopyDirection direction = copy_direction(launch.name);
+  return direction == CopyDirection::to_device || direction == CopyDirection::to_host;
 }
 
 /// Errors: InputError for arithmetic that the other GPU lacks.
