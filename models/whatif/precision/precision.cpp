@@ -126,8 +126,8 @@ Step with_precision(Step step, Precision to, const GpuArch& gpu, const Precision
   const double before_us = gpu_us(step);
   const AddedHost added = added_host(step, host);
   StepEdit edit(std::move(step), host.launch_call_us);
-  PrecisionRewrite rewrite(context, flow, change, to, added, edit, r);
-  rewrite.run();
+  TypedStep typed{context, flow, change, to, added, edit, r};
+  rewrite_types(typed);
   if (to == Precision::amp) {
     if (scaler.empty()) add_gradient_scaler(context, flow, added, host, gradients, edit);
   } else {
@@ -135,8 +135,8 @@ Step with_precision(Step step, Precision to, const GpuArch& gpu, const Precision
   }
   Step out = std::move(edit).finish();
   const double total = std::max(1e-9, gpu_us(out));
-  r.switch_share = rewrite.switched_us() / total;
-  r.unmodelled_share = rewrite.unmodelled_us() / std::max(1e-9, before_us);
+  r.switch_share = typed.switched_us / total;
+  r.unmodelled_share = typed.unmodelled_us / std::max(1e-9, before_us);
   r.expected_error = law.expected_error;
   if (r.unmodelled_share > 0.01) {
     losses.add("precision_without_model", Severity::info,

@@ -1,0 +1,17 @@
+// Batch norm in another type: the library's kernels, and the framework's own for BF16.
+#pragma once
+
+#include <cstdint>
+
+#include "models/whatif/precision/typed_step.h"
+
+namespace tandem {
+
+/// Batch norm of the framework itself, and training batch norm of the library.
+bool is_native_norm(const KernelTraits& kernel);
+bool is_library_norm(const KernelTraits& kernel);
+
+/// Operation `index` of the flow is a batch norm, forward or backward.
+void retype_norm(TypedStep& s, std::uint32_t index, DataType from, DataType to);
+
+}  // namespace tandem

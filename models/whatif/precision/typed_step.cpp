@@ -1,0 +1,162 @@
+#include "models/whatif/precision/typed_step.h"
+
+#include <algorithm>
+
+#include "models/kernel/residual.h"
+#include "models/whatif/precision/norm.h"
+
+namespace tandem {
+namespace {
+
+/// How the operands of a new kernel lie in memory is not known.
+Operands dense(Operands operands) {
+  for (TensorShape& shape : operands.tensors.shapes) {
+    shape.strides = {};
+    shape.expanded = 1;
+    shape.channels_last = false;
+  }
+  operands.arguments.clear();
+  return operands;
+}
+
+}  // namespace
+
+DataType TypedStep::read_type(std::uint32_t index, std::uint32_t tensor) const {
+  const DataType type = change.tensors[tensor];
+  if (!is_autocast_type(type) || !is_autocast_type(change.ops[index])) return type;
+  const FlowOp& op = flow.ops[index];
+  const bool norm = op.kind == OpKind::batch_norm || op.kind == OpKind::batch_norm_backward;
+  if (op.phase == FlowPhase::backward && !norm) return change.ops[index];
+  switch (change.policies[index]) {
+    case CastPolicy::lower:
+    case CastPolicy::full: return change.ops[index];
+    default: return type;
+  }
+}
+
+/// The call's gap holds more than the copy: the end of what ran before, and Python.
+void TypedStep::drop_copy(std::uint32_t work) {
+  const std::uint32_t item = edit.step().plan.works[work].item;
+  if (item != no_index) {
+    const Duration own = from_us(copy_host_us(edit.step(), flow.nesting, work) * host.gap_scale);
+    edit.set_gap(item, std::max(Duration::zero(), edit.step().plan.items[item].gap - own));
+  }
+  edit.drop(work, false);
+}
+
+/// The host time before the first kernel of an operation is that of the operation's own dispatch:
+/// it stays whichever of the kernels do.
+void TypedStep::drop_others(std::span<const std::uint32_t> works, std::uint32_t main,
+                            bool products_only) {
+  for (const std::uint32_t w : works) {
+    const KernelFamily family = kernel_class(w).family;
+    const bool product = family == KernelFamily::gemm || family == KernelFamily::transfer;
+    if (w != main && (product || !products_only)) edit.drop(w, w != works.front());
+  }
+}
+
+/// Operand types and kernel names.
+void TypedStep::retype_operands(std::uint32_t index, DataType from, DataType to) {
+  const FlowOp& op = flow.ops[index];
+  Operands operands = operands_of(edit.step().trace, op.op);
+  for (const FlowUse& use : flow.inputs_of(op)) {
+    if (!is_autocast_type(flow.tensors[use.tensor].type)) continue;
+    const DataType type = read_type(index, use.tensor);
+    for (std::size_t i = 0; i < operands.tensors.shapes.size(); ++i) {
+      if (operands.tensors.arguments[i] == use.argument) operands.tensors.shapes[i].type = type;
+    }
+  }
+  if (operands != operands_of(edit.step().trace, op.op)) {
+    edit.set_operands(op.op, std::move(operands));
+  }
+  if (op.kind == OpKind::matmul || from == to) return;
+  for (const std::uint32_t w : flow.works_of(op)) {
+    if (is_library_norm(kernel_class(w).traits) && to == DataType::bf16)
+      continue;  // named by to_native_norm
+    if (is_native_norm(kernel_class(w).traits) && to != DataType::bf16) continue;
+    edit.set_kernel(w, retyped(w, from, to));
+  }
+}
+
+void TypedStep::memory(std::uint32_t index, double floor_us) {
+  const FlowOp& op = flow.ops[index];
+  double before = 0, after = 0;
+  bool was_half = false, was_full = false;
+  const auto add = [&](std::uint32_t t, DataType type) {
+    const FlowTensor& tensor = flow.tensors[t];
+    const double n = static_cast<double>(tensor.elements);
+    before += n * element_bytes(tensor.type);
+    after += n * element_bytes(type);
+    was_half |= is_half(tensor.type), was_full |= tensor.type == DataType::fp32;
+  };
+  for (const FlowUse& use : flow.inputs_of(op)) add(use.tensor, read_type(index, use.tensor));
+  for (const std::uint32_t t : flow.outputs_of(op)) {
+    const DataType made = flow.tensors[t].type;
+    add(t,
+        is_autocast_type(made) && is_autocast_type(change.ops[index]) ? change.ops[index] : made);
+  }
+  const bool mixed_before = op.kind == OpKind::pointwise && was_half && was_full &&
+                            change.old_ops[index] == DataType::fp32;
+  if (before == after && !mixed_before && !change.mixed[index]) return;
+  for (const std::uint32_t w : flow.works_of(op)) {
+    const bool strided = row_of(kernel_class(w).traits).loop == Loop::strided;
+    const double ratio = memory_ratio(c.law.ratios, {op.kind, op_name(op.op), strided, mixed_before,
+                                                     change.mixed[index], before, after});
+    set_time(w, carried_us(us(w), floor_us, ratio));
+  }
+}
+
+void TypedStep::set_time(std::uint32_t work, double us) { edit.set_duration(work, from_us(us)); }
+
+double TypedStep::us(std::uint32_t work) const {
+  return to_us(edit.step().plan.works[work].duration);
+}
+
+std::string_view TypedStep::name(std::uint32_t work) const {
+  const Trace& trace = edit.step().trace;
+  return text_of(trace, trace.activities.name[edit.step().plan.works[work].source]);
+}
+
+std::string_view TypedStep::op_name(std::uint32_t row) const {
+  const Trace& trace = edit.step().trace;
+  return text_of(trace, trace.ops.name[row]);
+}
+
+const OpTensors& TypedStep::tensors(std::uint32_t row) const {
+  return operands_of(edit.step().trace, row).tensors;
+}
+
+OpContext TypedStep::context(std::uint32_t row) const {
+  static const LaunchGeometry none;
+  const Operands& operands = operands_of(edit.step().trace, row);
+  return {op_name(row), operands.tensors, operands.arguments, none};
+}
+
+const KernelClass& TypedStep::kernel_class(std::uint32_t work) const {
+  return edit.step().kernels.of(edit.step().plan.works[work].source);
+}
+
+PredictedKernel TypedStep::retyped(std::uint32_t work, DataType from, DataType to) const {
+  return c.names.retyped(kernel_class(work), name(work), from, to);
+}
+
+std::uint32_t TypedStep::main_work(std::span<const std::uint32_t> works) const {
+  return *std::max_element(works.begin(), works.end(),
+                           [&](std::uint32_t a, std::uint32_t b) { return us(a) < us(b); });
+}
+
+NewKernel TypedStep::new_kernel(const FlowOp& op, std::uint32_t like, PredictedKernel kernel,
+                                double us) const {
+  const Trace& trace = edit.step().trace;
+  NewKernel k;
+  k.kernel = std::move(kernel);
+  k.op = op_name(op.op);
+  k.operands = dense(operands_of(trace, op.op));
+  const GeometryId g = trace.activities.geometry[edit.step().plan.works[like].source];
+  if (g.valid()) k.geometry = trace.geometries[g.index()];
+  k.duration_us = us;
+  k.host_us = host.us(c.law.helper_host_ratio);
+  return k;
+}
+
+}  // namespace tandem
