@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "models/energy/csv_rows.h"
+#include "sim/core/units.h"
 
 namespace tandem {
 
@@ -11,7 +12,6 @@ namespace {
 
 constexpr double settling_s = 0.4;  // clocks, and the first step of the counter
 constexpr double warp = 32;
-constexpr double pico = 1e-12;
 
 double dynamic_j(const CalibrationPoint& p, const Estimate& idle) {
   return (p.power.power_w - idle.value) * p.seconds;

@@ -4,12 +4,12 @@
 #include <cmath>
 #include <utility>
 
+#include "sim/core/units.h"
+
 namespace tandem {
 
 namespace {
 
-constexpr double pico = 1e-12;
-constexpr double micro = 1e-6;
 constexpr double sectors_per_wavefront = 4;
 
 using Fitted = std::array<double, TraceEnergyModel::fitted>;

@@ -8,6 +8,7 @@
 #include "models/kernel/counters/cost_model.h"
 #include "models/kernel/work/features.h"
 #include "sim/core/copy_direction.h"
+#include "sim/core/units.h"
 
 namespace tandem {
 
@@ -15,8 +16,6 @@ namespace {
 
 constexpr double giga = 1e9;
 constexpr double tera = 1e12;
-constexpr double micro = 1e-6;
-constexpr double sector_bytes = 32;
 constexpr double fma_flop = 64;  // of a warp instruction
 
 bool uses_tensor_cores(Engine engine) { return engine == Engine::hmma || engine == Engine::gmma; }

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/core/units.h"
+
 namespace tandem {
 
 namespace {
 
-constexpr double micro = 1e-6;
 constexpr double least_clock = 0.1;
 constexpr int halvings = 40;
 

@@ -7,6 +7,7 @@
 
 #include "models/energy/csv_rows.h"
 #include "sim/core/error.h"
+#include "sim/core/units.h"
 
 namespace tandem {
 
@@ -47,8 +48,6 @@ constexpr double unknown_board_sd = 0.12;
 constexpr double identified = 0.5;  // widest interval, relative
 constexpr double normal975 = 1.96;
 constexpr double idle_sd = 0.02;  // between boards
-constexpr double sector_bytes = 32;
-constexpr double pico = 1e-12;
 
 std::optional<PowerPhases> phases_of(const std::vector<PowerSample>& samples,
                                      const std::string& folder) {

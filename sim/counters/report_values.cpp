@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "sim/core/units.h"
 #include "sim/counters/number_text.h"
 #include "sim/counters/raw_report.h"
 
@@ -13,7 +14,6 @@ namespace {
 
 /// SM sub-partitions of an SM, on every GPU that Nsight Compute supports.
 constexpr double smsps_per_sm = 4;
-constexpr double sector_bytes = 32;
 /// A counter of 1e18 would take a GPU years.
 constexpr double largest_value = 1e18;
 

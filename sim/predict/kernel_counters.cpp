@@ -9,13 +9,11 @@
 #include "models/kernel/counters/cost_model.h"
 #include "models/kernel/time/kernel_time.h"
 #include "models/memory/l2_warm.h"
+#include "sim/core/units.h"
 
 namespace tandem {
 
 namespace {
-
-constexpr double sector_bytes = 32;
-constexpr double wavefront_bytes = 128;
 
 /// `window_cycles`: what Nsight Compute counts as elapsed beyond the kernel, over all SMSPs.
 WorkCounters to_counters(const GpuArch& gpu, const KernelLaunch& launch, const KernelCost& cost,

@@ -2,15 +2,13 @@
 
 #include <cmath>
 
+#include "sim/core/units.h"
 #include "sim/counters/match.h"
 #include "sim/counters/utilization.h"
 
 namespace tandem {
 
 namespace {
-
-constexpr double sector_bytes = 32;
-constexpr double wavefront_bytes = 128;
 
 /// Replaces `member` if the report holds the counter.
 void replace(const CounterValues& values, Counter counter, double scale, double& member) {

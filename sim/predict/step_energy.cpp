@@ -9,13 +9,11 @@
 #include "models/kernel/counters/cost_model.h"
 #include "models/step/energy_works.h"
 #include "models/step/launches.h"
+#include "sim/core/units.h"
 
 namespace tandem {
 
 namespace {
-
-constexpr double sector_bytes = 32;
-constexpr double wavefront_bytes = 128;
 
 EnergySummary summarize(const StepEnergy& energy) {
   EnergySummary s;

@@ -3,6 +3,7 @@
 #include <iterator>
 #include <vector>
 
+#include "sim/report/csv_text.h"
 #include "sim/report/report.h"
 
 namespace tandem {
@@ -10,15 +11,6 @@ namespace tandem {
 namespace {
 
 /// RFC 4180: quotes doubled, the field quoted.
-void append_quoted(fmt::memory_buffer& out, std::string_view text) {
-  out.push_back('"');
-  for (const char c : text) {
-    if (c == '"') out.push_back('"');
-    out.push_back(c);
-  }
-  out.push_back('"');
-}
-
 std::string_view kind_name(ActivityKind kind) {
   switch (kind) {
     case ActivityKind::kernel: return "kernel";

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "sim/report/csv_text.h"
 #include "sim/report/match_report.h"
 
 namespace tandem {
@@ -10,15 +11,6 @@ namespace tandem {
 namespace {
 
 using Line = fmt::memory_buffer;
-
-void append_quoted(Line& line, std::string_view text) {
-  line.push_back('"');
-  for (const char c : text) {
-    if (c == '"') line.push_back('"');
-    line.push_back(c);
-  }
-  line.push_back('"');
-}
 
 /// What is not known stays empty.
 void append_number(Line& line, double value) {

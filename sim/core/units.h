@@ -1,0 +1,13 @@
+// Sizes and prefixes that more than one folder counts in.
+#pragma once
+
+namespace tandem {
+
+/// What the memory hierarchy moves at once, and what shared memory serves in one pass.
+inline constexpr double sector_bytes = 32;
+inline constexpr double wavefront_bytes = 128;
+
+inline constexpr double pico = 1e-12;
+inline constexpr double micro = 1e-6;
+
+}  // namespace tandem
