@@ -30,11 +30,12 @@ bool needs_matmul(const TypedStep& s, const FlowOp& op, DataType from, DataType 
   if (from != to) return true;
   if (from != DataType::fp32) return false;
   const bool tensor = s.kernel_class(s.main_work(s.flow.works_of(op))).math == DataType::tf32;
-  return tensor != (s.to == Precision::tf32);
+  return tensor != (s.precision == Precision::tf32);
 }
 
 void matmul(TypedStep& s, const FlowOp& op, DataType from, DataType to) {
-  const DataType math = to == DataType::fp32 && s.to == Precision::tf32 ? DataType::tf32 : to;
+  const DataType math =
+      to == DataType::fp32 && s.precision == Precision::tf32 ? DataType::tf32 : to;
   const auto works = s.flow.works_of(op);
   const std::uint32_t main = s.main_work(works);
   if (is_half(from) && is_half(to)) {

@@ -19,7 +19,7 @@ struct TypedStep {
   const RetimeContext& c;
   const Dataflow& flow;
   const TypeChange& change;
-  Precision to;
+  Precision precision;
   const AddedHost& host;
   StepEdit& edit;
   PrecisionReport& report;
