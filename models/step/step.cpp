@@ -46,45 +46,9 @@ class RowCopy {
   std::vector<OperandsId> operands_;
 };
 
-void copy_ops(const HostOps& from, HostOps& to, const Rows& rows, RowCopy& copy) {
-  copy(from.begin, to.begin, rows);
-  copy(from.duration, to.duration, rows);
-  copy(from.thread, to.thread, rows);
-  copy(from.name, to.name, rows);
-  copy(from.external_id, to.external_id, rows);
-  copy(from.sequence, to.sequence, rows);
-  copy(from.forward_thread, to.forward_thread, rows);
-  copy(from.operands, to.operands, rows);
-}
-
-void copy_calls(const RuntimeCalls& from, RuntimeCalls& to, const Rows& rows, RowCopy& copy) {
-  copy(from.begin, to.begin, rows);
-  copy(from.duration, to.duration, rows);
-  copy(from.thread, to.thread, rows);
-  copy(from.name, to.name, rows);
-  copy(from.api, to.api, rows);
-  copy(from.correlation, to.correlation, rows);
-  copy(from.external_id, to.external_id, rows);
-}
-
-void copy_activities(const Activities& from, Activities& to, const Rows& rows, RowCopy& copy) {
-  copy(from.begin, to.begin, rows);
-  copy(from.duration, to.duration, rows);
-  copy(from.kind, to.kind, rows);
-  copy(from.stream, to.stream, rows);
-  copy(from.name, to.name, rows);
-  copy(from.correlation, to.correlation, rows);
-  copy(from.external_id, to.external_id, rows);
-  copy(from.geometry, to.geometry, rows);
-  copy(from.bytes, to.bytes, rows);
-}
-
-void copy_annotations(const Annotations& from, Annotations& to, const Rows& rows, RowCopy& copy) {
-  copy(from.begin, to.begin, rows);
-  copy(from.duration, to.duration, rows);
-  copy(from.thread, to.thread, rows);
-  copy(from.name, to.name, rows);
-  copy(from.step, to.step, rows);
+template <class Kind>
+void copy_rows(const Kind& from, Kind& to, const Rows& rows, RowCopy& copy) {
+  each_column([&](const auto& source, auto& target) { copy(source, target, rows); }, from, to);
 }
 
 /// Per thread the time in which a step made its calls.
@@ -171,10 +135,10 @@ Step cut_step(const Trace& trace, const Links& links, StepPlan plan) {
   out.streams = trace.streams;
   out.geometries = trace.geometries;
   RowCopy copy(trace, out);
-  copy_ops(trace.ops, out.ops, rows_within(trace.ops, spans), copy);
-  copy_calls(trace.calls, out.calls, calls, copy);
-  copy_activities(trace.activities, out.activities, activities, copy);
-  copy_annotations(trace.annotations, out.annotations, rows_within(trace.annotations, spans), copy);
+  copy_rows(trace.ops, out.ops, rows_within(trace.ops, spans), copy);
+  copy_rows(trace.calls, out.calls, calls, copy);
+  copy_rows(trace.activities, out.activities, activities, copy);
+  copy_rows(trace.annotations, out.annotations, rows_within(trace.annotations, spans), copy);
 
   for (HostItem& item : step.plan.items) {
     if (item.source != no_index) item.source = position(calls, item.source);

@@ -1,8 +1,10 @@
 // The Trace: what the framework and the GPU did, as columns. Importers fill it; nothing else does.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "sim/core/column.h"
@@ -14,6 +16,10 @@
 #include "sim/core/time.h"
 
 namespace tandem {
+
+/// A group of rows, const or not.
+template <class Rows, class Kind>
+concept RowsOf = std::same_as<std::remove_const_t<Rows>, Kind>;
 
 /// What a CUDA runtime or driver call does to the timeline. Names map to kinds in api_names.cpp.
 enum class ApiKind : std::uint8_t {
@@ -156,6 +162,50 @@ inline std::string_view text_of(const Trace& trace, StringId id) {
 /// What an operation was called with; nothing if that was not recorded.
 inline const Operands& operands_of(const Trace& trace, std::size_t op) {
   return trace.operands.get(trace.ops.operands[op]);
+}
+
+/// Calls `visit` with the same column of every group of rows: a new column is named here, and
+/// whoever copies, filters or counts rows has it. One overload a kind of row; `first` may be const.
+template <class Visit, RowsOf<HostOps> First, RowsOf<HostOps>... Rest>
+void each_column(Visit visit, First& first, Rest&... rest) {
+  visit(first.begin, rest.begin...);
+  visit(first.duration, rest.duration...);
+  visit(first.thread, rest.thread...);
+  visit(first.name, rest.name...);
+  visit(first.external_id, rest.external_id...);
+  visit(first.sequence, rest.sequence...);
+  visit(first.forward_thread, rest.forward_thread...);
+  visit(first.operands, rest.operands...);
+}
+template <class Visit, RowsOf<RuntimeCalls> First, RowsOf<RuntimeCalls>... Rest>
+void each_column(Visit visit, First& first, Rest&... rest) {
+  visit(first.begin, rest.begin...);
+  visit(first.duration, rest.duration...);
+  visit(first.thread, rest.thread...);
+  visit(first.name, rest.name...);
+  visit(first.api, rest.api...);
+  visit(first.correlation, rest.correlation...);
+  visit(first.external_id, rest.external_id...);
+}
+template <class Visit, RowsOf<Activities> First, RowsOf<Activities>... Rest>
+void each_column(Visit visit, First& first, Rest&... rest) {
+  visit(first.begin, rest.begin...);
+  visit(first.duration, rest.duration...);
+  visit(first.kind, rest.kind...);
+  visit(first.stream, rest.stream...);
+  visit(first.name, rest.name...);
+  visit(first.correlation, rest.correlation...);
+  visit(first.external_id, rest.external_id...);
+  visit(first.geometry, rest.geometry...);
+  visit(first.bytes, rest.bytes...);
+}
+template <class Visit, RowsOf<Annotations> First, RowsOf<Annotations>... Rest>
+void each_column(Visit visit, First& first, Rest&... rest) {
+  visit(first.begin, rest.begin...);
+  visit(first.duration, rest.duration...);
+  visit(first.thread, rest.thread...);
+  visit(first.name, rest.name...);
+  visit(first.step, rest.step...);
 }
 
 /// Bytes held by the columns and the tables: the yardstick of the ingest memory bound.

@@ -15,35 +15,13 @@ constexpr Duration call_offset{2};
 constexpr Duration call_span{2};
 
 template <class T>
-void keep_rows(Column<T>& column, const std::vector<bool>& keep) {
+void keep_in(Column<T>& column, const std::vector<bool>& keep) {
   Column<T> kept;
   kept.reserve(column.size());
   for (std::size_t i = 0; i < column.size(); ++i) {
     if (keep[i]) kept.push_back(column[i]);
   }
   column = std::move(kept);
-}
-
-void keep_calls(RuntimeCalls& calls, const std::vector<bool>& keep) {
-  keep_rows(calls.begin, keep);
-  keep_rows(calls.duration, keep);
-  keep_rows(calls.thread, keep);
-  keep_rows(calls.name, keep);
-  keep_rows(calls.api, keep);
-  keep_rows(calls.correlation, keep);
-  keep_rows(calls.external_id, keep);
-}
-
-void keep_activities(Activities& acts, const std::vector<bool>& keep) {
-  keep_rows(acts.begin, keep);
-  keep_rows(acts.duration, keep);
-  keep_rows(acts.kind, keep);
-  keep_rows(acts.stream, keep);
-  keep_rows(acts.name, keep);
-  keep_rows(acts.correlation, keep);
-  keep_rows(acts.external_id, keep);
-  keep_rows(acts.geometry, keep);
-  keep_rows(acts.bytes, keep);
 }
 
 /// New number of each kept row; no_row for the others.
@@ -134,8 +112,8 @@ std::uint32_t EditedRows::add(const NewKernel& kernel, std::uint32_t neighbour,
 void EditedRows::finish(Plan& plan) {
   const auto call = renumbered(keep_call_);
   const auto activity = renumbered(keep_activity_);
-  keep_calls(step_.trace.calls, keep_call_);
-  keep_activities(step_.trace.activities, keep_activity_);
+  each_column([&](auto& column) { keep_in(column, keep_call_); }, step_.trace.calls);
+  each_column([&](auto& column) { keep_in(column, keep_activity_); }, step_.trace.activities);
   std::vector<std::uint32_t> traced;
   for (std::size_t i = 0; i < keep_activity_.size(); ++i) {
     if (keep_activity_[i]) traced.push_back(step_.traced_activity[i]);
