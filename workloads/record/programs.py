@@ -23,57 +23,26 @@ def captured(builder, batch):
     return Program(load.model, load.inputs, load.loss, optimizer)
 
 
-def vision(name, batch, optimizer=workloads.SGD):
-    """A torchvision classifier on 224x224 images."""
-    return captured(workloads.vision(name, optimizer), batch)
+def classifier(name, batch, optimizer=workloads.SGD):
+    """A torchvision classifier on 224x224 images; `batch` is the default."""
+    def make(batch=batch):
+        return captured(workloads.vision(name, optimizer), batch)
+    make.__name__ = name
+    return make
 
 
-def resnet50(batch=32):
-    return vision("resnet50", batch)
-
-
-def resnext50_32x4d(batch=32):
-    return vision("resnext50_32x4d", batch)
-
-
-def mobilenet_v2(batch=64):
-    return vision("mobilenet_v2", batch)
-
-
-def alexnet(batch=128):
-    return vision("alexnet", batch)
-
-
-def vgg16(batch=32):
-    return vision("vgg16", batch)
-
-
-def resnet18(batch=64):
-    return vision("resnet18", batch)
-
-
-def densenet121(batch=32):
-    return vision("densenet121", batch)
-
-
-def efficientnet_b0(batch=64):
-    return vision("efficientnet_b0", batch)
-
-
-def shufflenet_v2_x1_0(batch=64):
-    return vision("shufflenet_v2_x1_0", batch)
-
-
-def vit_b_16(batch=16):
-    return vision("vit_b_16", batch, workloads.ADAMW)
-
-
-def convnext_tiny(batch=32):
-    return vision("convnext_tiny", batch, workloads.ADAMW)
-
-
-def swin_t(batch=32):
-    return vision("swin_t", batch, workloads.ADAMW)
+resnet50 = classifier("resnet50", 32)
+resnext50_32x4d = classifier("resnext50_32x4d", 32)
+mobilenet_v2 = classifier("mobilenet_v2", 64)
+alexnet = classifier("alexnet", 128)
+vgg16 = classifier("vgg16", 32)
+resnet18 = classifier("resnet18", 64)
+densenet121 = classifier("densenet121", 32)
+efficientnet_b0 = classifier("efficientnet_b0", 64)
+shufflenet_v2_x1_0 = classifier("shufflenet_v2_x1_0", 64)
+vit_b_16 = classifier("vit_b_16", 16, workloads.ADAMW)
+convnext_tiny = classifier("convnext_tiny", 32, workloads.ADAMW)
+swin_t = classifier("swin_t", 32, workloads.ADAMW)
 
 
 def lenet5(batch=1024):
