@@ -59,8 +59,10 @@ TraceLaunches::TraceLaunches(const Step& step)
 
 TraceLaunches::TraceLaunches(const Trace& trace, const Links& links,
                              std::span<const std::uint32_t> op_of_call)
-    : TraceLaunches(trace, ops_of_activities(links, op_of_call),
-                    classify_kernels(trace, ops_of_activities(links, op_of_call))) {}
+    : TraceLaunches(trace, ops_of_activities(links, op_of_call)) {}
+
+TraceLaunches::TraceLaunches(const Trace& trace, std::span<const std::uint32_t> op_of_activity)
+    : TraceLaunches(trace, op_of_activity, classify_kernels(trace, op_of_activity)) {}
 
 TraceLaunches::TraceLaunches(const Trace& trace, std::span<const std::uint32_t> op_of_activity,
                              const StepKernels& kernels)

@@ -33,6 +33,7 @@ class TraceLaunches {
 
  private:
   struct Key;
+  TraceLaunches(const Trace& trace, std::span<const std::uint32_t> op_of_activity);
   TraceLaunches(const Trace& trace, std::span<const std::uint32_t> op_of_activity,
                 const StepKernels& kernels);
   std::uint32_t add(const Key& key, const KernelClass& kernel);
