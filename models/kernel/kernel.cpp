@@ -21,6 +21,15 @@ bool swaps_tiles(const KernelClass& k) {
 
 }  // namespace
 
+Engine multiply_engine(const GpuArch& gpu, DataType type) {
+  const double rate = type == DataType::tf32   ? gpu.tensor_tf32_fma_per_clk
+                      : type == DataType::fp16 ? gpu.tensor_fp16_fma_per_clk
+                      : type == DataType::bf16 ? gpu.tensor_bf16_fma_per_clk
+                                               : 0;
+  if (rate <= 0) return Engine::simt;
+  return gpu.tensor_family == TensorFamily::gmma ? Engine::gmma : Engine::hmma;
+}
+
 void set_pass(KernelClass& kernel, Pass pass) {
   KernelTraits& t = kernel.traits;
   t.pass = pass;

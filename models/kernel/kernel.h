@@ -54,6 +54,9 @@ struct KernelClass {
   friend bool operator==(const KernelClass&, const KernelClass&) = default;
 };
 
+/// What multiplies elements of the type on the GPU: its newest tensor instruction, else FP32 pipes.
+Engine multiply_engine(const GpuArch& gpu, DataType type);
+
 /// Makes a matrix kernel one of another pass of its layer: with it goes the order of the operands.
 void set_pass(KernelClass& kernel, Pass pass);
 /// The kernel that does the same with elements of type `to` where it has such of type `from`. FP32

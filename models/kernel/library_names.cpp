@@ -91,15 +91,9 @@ std::vector<Row> read_rows(const Json& json, const Place& file, const std::strin
   return rows;
 }
 
-void replace_all(std::string& text, std::string_view what, std::string_view with) {
-  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what)) {
-    text.replace(at, what.size(), with);
-  }
-}
-
 void fill_tile(std::string& name, Tile tile) {
-  replace_all(name, "{m}", std::to_string(tile.m));
-  replace_all(name, "{n}", std::to_string(tile.n));
+  fill_in(name, "{m}", std::to_string(tile.m));
+  fill_in(name, "{n}", std::to_string(tile.n));
 }
 
 bool is_word(char c) {
@@ -166,8 +160,8 @@ PredictedKernel LibraryNames::kernel(LibraryUse use, DataType type, int compute_
   if (best == nullptr) return {{}, std::string(use_names[static_cast<std::size_t>(use)])};
   PredictedKernel out{filled_in(best->is, tile.m, tile.n, type), best->name};
   fill_tile(out.name, tile);
-  replace_all(out.name, "{type}", framework_type(type));
-  replace_all(out.name, "{library_type}", library_type(type));
+  fill_in(out.name, "{type}", framework_type(type));
+  fill_in(out.name, "{library_type}", library_type(type));
   return out;
 }
 
@@ -232,13 +226,33 @@ PredictedKernel predicted_kernel(const LibraryKernel& kernel, Tile tile, Pass pa
   set_pass(out.kernel, pass);
   // Other kernels do not say whether they split: their parts are a kernel of its own.
   out.kernel.traits.split_k = parts > 1 && kernel.name.find("{split}") != kernel.name.npos;
-  replace_all(out.name, "{split}", parts > 1 ? "on" : "off");
+  fill_in(out.name, "{split}", parts > 1 ? "on" : "off");
   fill_tile(out.name, tile);
-  replace_all(out.name, "{pass}",
-              pass == Pass::forward          ? "fprop"
-              : pass == Pass::input_gradient ? "dgrad"
-                                             : "wgrad");
+  fill_in(out.name, "{pass}",
+          pass == Pass::forward          ? "fprop"
+          : pass == Pass::input_gradient ? "dgrad"
+                                         : "wgrad");
   return out;
+}
+
+Tile tile_of(const KernelTime& time) {
+  const Tile usual;
+  return {time.tile_m > 0 ? time.tile_m : usual.m, time.tile_n > 0 ? time.tile_n : usual.n};
+}
+
+std::array<std::uint32_t, 3> grid_of(const KernelTime& time) {
+  const auto side = [](std::int64_t blocks) {
+    return static_cast<std::uint32_t>(std::clamp<std::int64_t>(blocks, 1, 0x7fffffff));
+  };
+  return {side(time.grid_x), side(time.grid_y), side(time.grid_z)};
+}
+
+PredictedLaunch predicted_launch(const LibraryKernel& kernel, const KernelTime& time, Pass pass) {
+  return {predicted_kernel(kernel, tile_of(time), pass, time.split),
+          {grid_of(time),
+           {static_cast<std::uint32_t>(kernel.threads), 1, 1},
+           static_cast<std::uint32_t>(kernel.registers_per_thread),
+           static_cast<std::uint32_t>(kernel.shared_bytes)}};
 }
 
 PredictedKernel attention_without_tf32(const KernelClass& kernel, std::string_view name) {
@@ -248,6 +262,13 @@ PredictedKernel attention_without_tf32(const KernelClass& kernel, std::string_vi
   if (at == changed.npos) return {};
   changed.replace(at, newer.size(), older);
   return {without_tensor_cores(kernel), std::move(changed)};
+}
+
+void fill_in(std::string& name, std::string_view placeholder, std::string_view text) {
+  for (std::size_t at = name.find(placeholder); at != std::string::npos;
+       at = name.find(placeholder, at + text.size())) {
+    name.replace(at, placeholder.size(), text);
+  }
 }
 
 std::string_view framework_type(DataType type) {

@@ -11,6 +11,7 @@
 
 #include "models/kernel/kernel.h"
 #include "models/kernel/library_class.h"
+#include "models/kernel/time/time_model.h"
 
 namespace tandem {
 
@@ -107,9 +108,23 @@ LibraryNames load_library_names(const std::string& path);
 /// The kernel with its tile and pass filled in; `parts`: how many k is split into.
 PredictedKernel predicted_kernel(const LibraryKernel& kernel, Tile tile, Pass pass, int parts = 1);
 
+/// Tile and blocks that the law of a product chose; the usual tile where it states none.
+Tile tile_of(const KernelTime& time);
+std::array<std::uint32_t, 3> grid_of(const KernelTime& time);
+
+/// A kernel as it is launched for what the law of a product chose.
+struct PredictedLaunch {
+  PredictedKernel kernel;
+  LaunchGeometry geometry;
+};
+PredictedLaunch predicted_launch(const LibraryKernel& kernel, const KernelTime& time, Pass pass);
+
 /// The attention kernel for GPUs whose tensor cores lack TF32: the framework compiles an older one
 /// for them. Its name is empty if the kernel is none that has an older one.
 PredictedKernel attention_without_tf32(const KernelClass& kernel, std::string_view name);
+
+/// Puts `text` where `name` has a placeholder, e.g. {m}.
+void fill_in(std::string& name, std::string_view placeholder, std::string_view text);
 
 /// As template arguments and `Input type` spell it: "float", "c10::Half", "c10::BFloat16"; "" for
 /// other types.

@@ -30,6 +30,7 @@ enum class ArgumentName : std::uint8_t {
   kernel,
   dims,
   causal,
+  dropout,  // probability
   mode,
   rows,
 };
@@ -115,6 +116,7 @@ inline constexpr Word words[] = {
     {"kernel", none, ArgumentName::kernel},
     {"dims", none, ArgumentName::dims},
     {"causal", none, ArgumentName::causal},
+    {"dropout", none, ArgumentName::dropout},
     {"mode", none, ArgumentName::mode},
     {"rows", none, ArgumentName::rows},
 };

@@ -22,7 +22,7 @@ constexpr OpRow rows[] = {
 
     // Attention.
     {"scaled_dot_product_attention", K::attention, L::attention, lower, O::same,
-     arguments("query key value tensor - causal ...")},
+     arguments("query key value tensor dropout causal ...")},
     {"_scaled_dot_product_flash_attention", K::attention, L::attention, lower, O::same,
      arguments("query key value - causal ...")},
     {"_scaled_dot_product_cudnn_attention _scaled_dot_product_efficient_attention", K::attention,
@@ -53,8 +53,11 @@ constexpr OpRow rows[] = {
      K::attention_backward, L::attention, lower, O::gradients,
      arguments("grad saved_query saved_key saved_value result result ..."), 0, true},
     {"_scaled_dot_product_efficient_attention_backward", K::attention_backward, L::attention, lower,
-     O::gradients, arguments("grad saved_query saved_key saved_value tensor result result ..."), 0,
-     true},
+     O::gradients,
+     arguments(
+         "grad saved_query saved_key saved_value tensor result result tensor tensor - - causal "
+         "..."),
+     0, true},
 
     // Convolutions.
     {"conv1d conv2d conv3d cudnn_convolution_relu", K::convolution, L::convolution, lower,

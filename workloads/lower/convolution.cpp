@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/ops/op_table.h"
 #include "sim/core/data_type.h"
 #include "workloads/lower/matrix.h"
 
@@ -32,15 +33,6 @@ struct Layer {
   std::int64_t taps = 1;
   bool plain = false;  // 1x1, every pixel once
 };
-
-/// Stride and padding along one side follow from its sizes.
-void set_side(std::int64_t before, std::int64_t after, int taps, int& stride, int& pad) {
-  stride = std::max(
-      1, static_cast<int>(std::llround(static_cast<double>(before) /
-                                       static_cast<double>(std::max<std::int64_t>(after, 1)))));
-  const std::int64_t missing = (after - 1) * stride + taps - before;
-  pad = static_cast<int>(std::max<std::int64_t>(0, (missing + 1) / 2));
-}
 
 /// Images of one dimension get a second one of size 1; of three, the first two become one.
 TensorShape as_image(TensorShape t) {
@@ -74,8 +66,7 @@ std::optional<Layer> layer_of(TensorShape input, TensorShape weight, TensorShape
   s.width = input.dims[3];
   s.kernel_h = static_cast<int>(weight.dims[2]);
   s.kernel_w = static_cast<int>(weight.dims[3]);
-  set_side(s.height, output.dims[2], s.kernel_h, s.stride_h, s.pad_h);
-  set_side(s.width, output.dims[3], s.kernel_w, s.stride_w, s.pad_w);
+  set_strides(s, output.dims[2], output.dims[3]);
   l.taps = static_cast<std::int64_t>(s.kernel_h) * s.kernel_w;
   l.plain = l.taps == 1 && s.stride_h * s.stride_w == 1 && l.groups == 1;
   return l;
@@ -255,12 +246,13 @@ void add_depthwise(const Context& c, const Layer& l, Part part, Kernels& out) {
   out.push_back(std::move(kernel));
 }
 
-bool stated_transposed(const Context& c, std::size_t first) {
-  // The truth value before output padding and groups.
-  for (std::size_t a = first; a < c.operands.arguments.size(); ++a) {
-    if (const bool* value = std::get_if<bool>(&c.operands.arguments[a])) return *value;
-  }
-  return false;
+bool is_transposed(const Context& c) {
+  const OpRow& row = op_row(c.op.name);
+  if (row.is(transposed_convolution)) return true;
+  if (!row.arguments.has(ArgumentName::transposed)) return false;
+  const Argument& stated = c.operands.argument(row.arguments.at(ArgumentName::transposed));
+  const bool* const value = std::get_if<bool>(&stated);
+  return value != nullptr && *value;
 }
 
 }  // namespace
@@ -269,7 +261,7 @@ void lower_convolution(const Context& c, Kernels& out) {
   const TensorShape* input = c.tensor(0);
   const TensorShape* weight = c.tensor(1);
   if (input == nullptr || weight == nullptr || c.outputs.empty()) return;
-  const bool transposed = c.op.name.ends_with("_transpose") || stated_transposed(c, 2);
+  const bool transposed = is_transposed(c);
   const auto layer = layer_of(*input, *weight, c.outputs[0], transposed);
   if (!layer || c.outputs[0].elements() == 0) return;
   add_pass(c, *layer, transposed ? Pass::input_gradient : Pass::forward, out);
@@ -280,7 +272,7 @@ void lower_convolution_backward(const Context& c, Kernels& out) {
   const TensorShape* input = c.tensor(1);
   const TensorShape* weight = c.tensor(2);
   if (gradient == nullptr || input == nullptr || weight == nullptr) return;
-  const bool transposed = stated_transposed(c, 3);
+  const bool transposed = is_transposed(c);
   const auto layer = layer_of(*input, *weight, *gradient, transposed);
   if (!layer || gradient->elements() == 0) return;
   const auto makes = [&](const TensorShape& wanted) {

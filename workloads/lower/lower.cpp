@@ -12,13 +12,6 @@ namespace tandem {
 namespace lowering {
 namespace {
 
-void replace_all(std::string& text, std::string_view what, std::string_view with) {
-  for (std::size_t at = text.find(what); at != std::string::npos;
-       at = text.find(what, at + with.size())) {
-    text.replace(at, what.size(), with);
-  }
-}
-
 std::string_view element_name(DataType type) {
   const std::string_view framework = framework_type(type);
   if (!framework.empty()) return framework;
@@ -46,13 +39,18 @@ const KernelTemplate& Context::kernel(std::size_t position) const {
   return input.rules.kernel(rule.kernels[position], input.gpu.compute_major);
 }
 
+OpContext context_of(const Context& c) {
+  static const LaunchGeometry none;
+  return {c.op.name, c.operands.tensors, c.operands.arguments, none};
+}
+
 std::string name_of(const Context& c, const KernelTemplate& kernel, DataType type, int operands,
                     int width) {
   std::string name = kernel.name;
-  replace_all(name, "{functor}", c.rule.functor);
-  replace_all(name, "{type}", element_name(type));
-  replace_all(name, "{operands}", std::to_string(operands));
-  replace_all(name, "{width}", std::to_string(width));
+  fill_in(name, "{functor}", c.rule.functor);
+  fill_in(name, "{type}", element_name(type));
+  fill_in(name, "{operands}", std::to_string(operands));
+  fill_in(name, "{width}", std::to_string(width));
   return name;
 }
 

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "models/kernel/classify/classify.h"
+#include "models/kernel/work/gemm_shape.h"
 #include "workloads/lower/lower.h"
 
 namespace tandem::lowering {
@@ -23,6 +24,8 @@ struct Context {
   const KernelTemplate& kernel(std::size_t position) const;
   bool has_kernel(std::size_t position) const { return position < rule.kernels.size(); }
 };
+/// The operation as models/kernel/work reads it.
+OpContext context_of(const Context& c);
 using Kernels = std::vector<LoweredKernel>;
 
 struct Sides {

@@ -10,16 +10,6 @@
 namespace tandem::lowering {
 namespace {
 
-/// Engine that multiplies this type on the GPU.
-Engine engine_of(const GpuArch& gpu, DataType type) {
-  double rate = 0;
-  if (type == DataType::tf32) rate = gpu.tensor_tf32_fma_per_clk;
-  if (type == DataType::fp16) rate = gpu.tensor_fp16_fma_per_clk;
-  if (type == DataType::bf16) rate = gpu.tensor_bf16_fma_per_clk;
-  if (rate <= 0) return Engine::simt;
-  return gpu.tensor_family == TensorFamily::gmma ? Engine::gmma : Engine::hmma;
-}
-
 /// A transposed view: the second to last dimension is the contiguous one.
 bool is_transposed(const TensorShape& t) {
   return t.rank >= 2 && t.strides[t.rank - 2U] == 1 && t.strides[t.rank - 1U] != 1;
@@ -30,7 +20,7 @@ bool is_transposed(const TensorShape& t) {
 LoweredKernel matrix_kernel(const Context& c, const KernelTime& time, KernelFamily family,
                             DataType type, Pass pass) {
   const LibraryNames& names = c.input.libraries;
-  Engine engine = engine_of(c.gpu(), type);
+  Engine engine = multiply_engine(c.gpu(), type);
   const LibraryKernel* kernel = nullptr;
   for (const KernelFamily wanted : {family, KernelFamily::gemm}) {
     for (const Engine e : {engine, Engine::hmma, Engine::simt}) {
@@ -40,14 +30,10 @@ LoweredKernel matrix_kernel(const Context& c, const KernelTime& time, KernelFami
   if (kernel == nullptr) {
     kernel = names.find(c.gpu().compute_major, Engine::simt, KernelFamily::gemm, DataType::fp32);
   }
+  PredictedLaunch predicted = predicted_launch(*kernel, time, pass);
   LoweredKernel out;
-  const Tile tile{time.tile_m > 0 ? time.tile_m : 128, time.tile_n > 0 ? time.tile_n : 128};
-  out.name = predicted_kernel(*kernel, tile, pass, time.split).name;
-  KernelTemplate shape;
-  shape.threads = kernel->threads;
-  shape.registers = kernel->registers_per_thread;
-  shape.shared_bytes = kernel->shared_bytes;
-  out.geometry = geometry_of(shape, {time.grid_x, time.grid_y, time.grid_z});
+  out.name = std::move(predicted.kernel.name);
+  out.geometry = predicted.geometry;
   out.duration_us = time.time_us;
   return out;
 }
@@ -56,7 +42,7 @@ namespace {
 
 /// The best tile whose blocks share no result: products that add a bias are not split.
 KernelTime unsplit_time(const Context& c, GemmShape shape) {
-  const bool tensor = engine_of(c.gpu(), shape.type) != Engine::simt;
+  const bool tensor = multiply_engine(c.gpu(), shape.type) != Engine::simt;
   KernelTime best;
   for (const MatrixTile& tile : tile_menu(c.gpu(), MatrixUse::linear, tensor).tiles) {
     shape.tile_m = tile.m;
@@ -72,7 +58,7 @@ KernelTime unsplit_time(const Context& c, GemmShape shape) {
 /// of FP32 kernels says, which holds for those with one.
 KernelTime best_time(const Context& c, GemmShape shape) {
   KernelTime best = gemm_time(c.gpu(), shape, c.input.time);
-  const bool tensor = engine_of(c.gpu(), shape.type) != Engine::simt;
+  const bool tensor = multiply_engine(c.gpu(), shape.type) != Engine::simt;
   if (tensor || shape.batch > 1) return best;
   constexpr int splits[] = {2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 27, 40};
   constexpr std::int64_t shortest = 64, most_waves = 8;
@@ -155,20 +141,15 @@ void add_product(const Context& c, const GemmShape& shape, Kernels& out, bool ma
 }
 
 void lower_product(const Context& c, Kernels& out) {
-  // addmm and baddbmm: a bias before the two factors.
-  std::vector<const TensorShape*> factors;
-  for (const TensorShape& t : c.operands.tensors.shapes) factors.push_back(&t);
-  if (factors.size() < 2) return;
-  const TensorShape& a = *factors[factors.size() - 2];
-  const TensorShape& b = *factors[factors.size() - 1];
-  if (a.rank < 2 || b.rank < 1) return;
+  const auto factors = product_operands(context_of(c));
+  if (!factors) return;
+  const TensorShape &a = factors->left, &b = factors->right;
   GemmShape shape;
   shape.type = a.type;
-  shape.batch = a.rank > 2 ? a.dims[0] : 1;
-  for (std::size_t d = 1; d + 2 < a.rank; ++d) shape.batch *= a.dims[d];
-  shape.m = a.dims[a.rank - 2U];
-  shape.k = a.dims[a.rank - 1U];
-  shape.n = b.rank > 1 ? b.dims[b.rank - 1U] : 1;
+  shape.batch = factors->batch;
+  shape.m = factors->rows;
+  shape.n = factors->columns;
+  shape.k = factors->inner;
   shape.a_k_major = !is_transposed(a);
   shape.b_k_major = is_transposed(b);
   if (shape.m == 0 || shape.n == 0 || shape.k == 0 || shape.batch == 0) return;
@@ -187,31 +168,11 @@ void lower_product(const Context& c, Kernels& out) {
         row.start_us;
     return;
   }
-  const bool has_bias = factors.size() > 2 && shape.batch == 1;
+  const bool has_bias = c.operands.tensors.shapes.size() > 2 && shape.batch == 1;
   add_product(c, shape, out, !has_bias);
 }
 
 namespace {
-
-struct AttentionShape {
-  std::int64_t batch = 0, heads = 0, queries = 0, keys = 0, width = 0;
-  bool causal = false;
-};
-
-std::optional<AttentionShape> attention_shape(const Context& c, bool backward) {
-  const TensorShape* query = c.tensor(backward ? 1 : 0);
-  const TensorShape* key = c.tensor(backward ? 2 : 1);
-  if (query == nullptr || key == nullptr || query->rank != 4 || key->rank != 4) return {};
-  const bool length_before_heads = op_row(c.op.name).is(length_first);
-  const std::size_t length = length_before_heads ? 1 : 2, heads = length_before_heads ? 2 : 1;
-  AttentionShape s{query->dims[0],    query->dims[heads], query->dims[length],
-                   key->dims[length], query->dims[3],     false};
-  // The last truth value says whether later positions are hidden.
-  for (const Argument& a : c.operands.arguments) {
-    if (const bool* value = std::get_if<bool>(&a)) s.causal = *value;
-  }
-  return s;
-}
 
 /// A block takes a block of queries (backward: of keys) through all that it sees of the others.
 double attention_us(const Context& c, const AttentionShape& s, double block, bool backward) {
@@ -228,7 +189,7 @@ double attention_us(const Context& c, const AttentionShape& s, double block, boo
   const double resident =
       gpu.sm_count * (backward ? pace.backward_blocks_per_sm : pace.forward_blocks_per_sm);
   const double blocks =
-      std::ceil(static_cast<double>(s.queries) / block) * static_cast<double>(s.heads * s.batch);
+      std::ceil(static_cast<double>(s.queries) / block) * static_cast<double>(s.heads);
   const double waves = blocks > resident ? std::ceil(blocks / resident) : 1;
   const double cycles = std::max(start + pass * seen, waves * (start + pass * average));
   return gpu.graph_kernel_period_us + cycles / gpu.boost_clock_mhz;
@@ -238,7 +199,7 @@ double attention_us(const Context& c, const AttentionShape& s, double block, boo
 
 void lower_attention(const Context& c, Kernels& out) {
   const bool backward = c.op.phase == Phase::backward;
-  const auto s = attention_shape(c, backward);
+  const auto s = attention_shape(context_of(c));
   if (!s) return;
   const TensorShape& query = *c.tensor(backward ? 1 : 0);
   const KernelTemplate& row = c.kernel(0);
@@ -253,7 +214,7 @@ void lower_attention(const Context& c, Kernels& out) {
   kernel.name = name_of(c, row, query.type);
   kernel.geometry = geometry_of(
       row, {static_cast<std::int64_t>(std::ceil(static_cast<double>(s->queries) / row.per_block)),
-            s->heads, s->batch});
+            s->heads / query.dims[0], query.dims[0]});
   kernel.duration_us = attention_us(c, *s, row.per_block, backward);
   out.push_back(std::move(kernel));
 }

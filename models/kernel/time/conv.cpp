@@ -155,6 +155,18 @@ KernelTime implicit_time(const Machine& m, const ConvLayer& shape, const ConvSiz
 
 }  // namespace
 
+void set_strides(ConvLayer& layer, std::int64_t out_height, std::int64_t out_width) {
+  const auto set = [](std::int64_t before, std::int64_t after, int taps, int& stride, int& pad) {
+    after = std::max<std::int64_t>(after, 1);
+    stride = std::max(1, static_cast<int>(std::llround(static_cast<double>(before) /
+                                                       static_cast<double>(after))));
+    const std::int64_t missing = (after - 1) * stride + taps - before;
+    pad = static_cast<int>(std::max<std::int64_t>(0, (missing + 1) / 2));
+  };
+  set(layer.height, out_height, layer.kernel_h, layer.stride_h, layer.pad_h);
+  set(layer.width, out_width, layer.kernel_w, layer.stride_w, layer.pad_w);
+}
+
 KernelTime conv_time(const GpuArch& gpu, const ConvLayer& shape, const TimeConstants& constants,
                      const TimeContext& context) {
   const Machine m(gpu, constants, context);

@@ -46,14 +46,6 @@ GemmShape gemm_shape(const KernelLaunch& launch, DataType type) {
   return s;
 }
 
-/// Stride and padding along one side, from its sizes before and after.
-void set_side(std::int64_t before, std::int64_t after, int taps, int& stride, int& pad) {
-  stride = std::max(
-      1, static_cast<int>(std::llround(static_cast<double>(before) / static_cast<double>(after))));
-  const std::int64_t missing = (after - 1) * stride + taps - before;
-  pad = static_cast<int>(std::max<std::int64_t>(0, (missing + 1) / 2));
-}
-
 /// Pixels of one result image, from the product that the kernel computes.
 double out_pixels(const KernelLaunch& launch, double images) {
   const MatrixProblem& p = launch.work.matrix;
@@ -91,8 +83,7 @@ std::optional<ConvLayer> conv_layer(const KernelLaunch& launch, DataType type) {
     height = std::max(1.0, std::round(height * shrink));
     width = std::max(1.0, std::round(width * shrink));
   }
-  set_side(s.height, static_cast<std::int64_t>(height), s.kernel_h, s.stride_h, s.pad_h);
-  set_side(s.width, static_cast<std::int64_t>(width), s.kernel_w, s.stride_w, s.pad_w);
+  set_strides(s, static_cast<std::int64_t>(height), static_cast<std::int64_t>(width));
   return s;
 }
 

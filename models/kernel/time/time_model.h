@@ -48,6 +48,9 @@ struct ConvLayer {
   Pass pass = Pass::forward;
 };
 
+/// Strides and padding of a layer from the sizes of its images before and after.
+void set_strides(ConvLayer& layer, std::int64_t out_height, std::int64_t out_width);
+
 /// How the kernel is run.
 struct TimeContext {
   /// warm: the operands are what the kernel itself or the one before left in L2.

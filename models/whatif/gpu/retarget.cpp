@@ -44,14 +44,8 @@ bool is_validated(const KernelLaunch& launch, DataType type) {
 
 constexpr int bisections = 40;
 
-/// Whether the type multiplies on tensor cores of the GPU.
 bool on_tensor_cores(const GpuArch& gpu, DataType type) {
-  switch (type) {
-    case DataType::fp16: return gpu.tensor_fp16_fma_per_clk > 0;
-    case DataType::bf16: return gpu.tensor_bf16_fma_per_clk > 0;
-    case DataType::tf32: return gpu.tensor_tf32_fma_per_clk > 0;
-    default: return false;
-  }
+  return multiply_engine(gpu, type) != Engine::simt;
 }
 
 /// The type a product has on `to`: convolutions of FP32 data use TF32 where they can.
@@ -68,11 +62,11 @@ DataType type_on(const GpuArch& from, const GpuArch& to, const KernelLaunch& lau
   return type;
 }
 
+/// Some products of the traced GPU may use the older instruction there, too.
 Engine engine_on(const GpuArch& to, const KernelLaunch& launch, DataType type) {
-  if (!on_tensor_cores(to, type)) return Engine::simt;
-  if (to.tensor_family != TensorFamily::gmma) return Engine::hmma;
-  // Some products of the traced GPU may use the older instruction there, too.
-  return launch.traits.engine == Engine::hmma ? Engine::hmma : Engine::gmma;
+  const Engine newest = multiply_engine(to, type);
+  const bool older = newest == Engine::gmma && launch.traits.engine == Engine::hmma;
+  return older ? Engine::hmma : newest;
 }
 
 /// What becomes of one launch. Equal launches share it.
@@ -268,16 +262,10 @@ class Retarget {
     if (kernel == nullptr)
       kernel = o_.names->find(o_.to->compute_major, engine, KernelFamily::gemm, out.type);
     if (kernel == nullptr) return;
-    const Tile tile{after.tile_m > 0 ? after.tile_m : 128, after.tile_n > 0 ? after.tile_n : 128};
     out.renamed = true;
-    out.kernel = predicted_kernel(*kernel, tile, launch.traits.pass, after.split);
-    const auto side = [](std::int64_t blocks) {
-      return static_cast<std::uint32_t>(std::clamp<std::int64_t>(blocks, 1, 0x7fffffff));
-    };
-    out.geometry = {{side(after.grid_x), side(after.grid_y), side(after.grid_z)},
-                    {static_cast<std::uint32_t>(kernel->threads), 1, 1},
-                    static_cast<std::uint32_t>(kernel->registers_per_thread),
-                    static_cast<std::uint32_t>(kernel->shared_bytes)};
+    PredictedLaunch predicted = predicted_launch(*kernel, after, launch.traits.pass);
+    out.kernel = std::move(predicted.kernel);
+    out.geometry = predicted.geometry;
   }
 
   const RetargetOptions& o_;

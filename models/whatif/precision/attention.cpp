@@ -22,13 +22,12 @@ std::vector<bool> attention_names(const Trace& trace) {
   return out;
 }
 
-/// Whether the attention that `row` is a part of drops out.
+/// Whether the attention that `row` is a part of drops out. The outer operation states it.
 bool drops_out(const TypedStep& s, std::uint32_t row) {
-  constexpr std::size_t probability = 4;  // query, key, value, mask, dropout_p, ...
-  const Trace& trace = s.edit.step().trace;
   for (; row != no_row; row = s.flow.nesting.parent[row]) {
-    if (s.op_name(row) != "aten::scaled_dot_product_attention") continue;
-    const Argument& dropped = operands_of(trace, row).argument(probability);
+    const std::uint8_t at = op_row(s.op_name(row)).arguments.at(ArgumentName::dropout);
+    if (at == no_argument) continue;
+    const Argument& dropped = operands_of(s.edit.step().trace, row).argument(at);
     const auto* const share = std::get_if<double>(&dropped);
     const auto* const whole = std::get_if<std::int64_t>(&dropped);
     return (share != nullptr && *share != 0) || (whole != nullptr && *whole != 0);

@@ -52,17 +52,15 @@ void matmul(TypedStep& s, const FlowOp& op, DataType from, DataType to) {
   if (op.row->is(batched) && is_half(to)) predicted_us = std::min(predicted_us, s.us(main));
   s.set_time(main, predicted_us);
   s.switched_us += predicted_us;
-  const Tile tile{time.tile_m > 0 ? time.tile_m : 128, time.tile_n > 0 ? time.tile_n : 128};
-  s.edit.set_kernel(main, s.c.names.kernel(LibraryUse::product, math, s.c.gpu.compute_major, tile));
+  s.edit.set_kernel(
+      main, s.c.names.kernel(LibraryUse::product, math, s.c.gpu.compute_major, tile_of(time)));
   LaunchGeometry geometry;
   if (const GeometryId g =
           s.edit.step().trace.activities.geometry[s.edit.step().plan.works[main].source];
       g.valid()) {
     geometry = s.edit.step().trace.geometries[g.index()];
   }
-  geometry.grid = {static_cast<std::uint32_t>(std::max<std::int64_t>(1, time.grid_x)),
-                   static_cast<std::uint32_t>(std::max<std::int64_t>(1, time.grid_y)),
-                   static_cast<std::uint32_t>(std::max<std::int64_t>(1, time.grid_z))};
+  geometry.grid = grid_of(time);
   s.edit.set_geometry(main, geometry);
   // TF32 and FP32 products are of one library, which splits and clears in both.
   if (is_half(from) || is_half(to)) s.drop_others(works, main, true);
