@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "models/runtime/executor_model.h"
 #include "sim/core/time.h"
 
 namespace tandem {
@@ -38,6 +39,8 @@ struct HostModel {
   double graph_launch_call_us = 0;     // cudaGraphLaunch on the host, constant part
   double graph_launch_node_us = 0;     // ... and per node
   double eager_launch_us = 0;  // host time per launch of an eager op, for traces that hold no ops
+
+  ExecutorModel executor;  // of runtimes that queue operations; a file of its own
 };
 
 /// Throws InputError for a missing or malformed file.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "models/runtime/host_entries.h"
 #include "models/runtime/host_work.h"
 #include "models/runtime/inference.h"
 #include "sim/core/copy_direction.h"
@@ -11,25 +12,6 @@
 namespace tandem {
 
 namespace {
-
-/// A marker or a call, before it becomes an item.
-struct Entry {
-  TimePoint begin;
-  TimePoint end;
-  ThreadId thread;
-  std::uint32_t call = no_row;  // row of RuntimeCalls, or no_row for a marker
-  ItemKind kind = ItemKind::call;
-};
-
-ItemKind kind_of(ApiKind api, bool has_work) {
-  switch (api) {
-    case ApiKind::stream_synchronize:
-    case ApiKind::device_synchronize:
-    case ApiKind::event_synchronize: return ItemKind::sync;
-    case ApiKind::launch_graph: return has_work ? ItemKind::graph_launch : ItemKind::call;
-    default: return has_work ? ItemKind::launch : ItemKind::call;
-  }
-}
 
 DeviceEngine engine_of(const Trace& trace, std::uint32_t act) {
   if (trace.activities.kind[act] != ActivityKind::memcpy) return DeviceEngine::compute;
@@ -59,6 +41,7 @@ class Builder {
           const TracedPool& pool)
       : trace_(trace),
         links_(links),
+        host_(host),
         timing_(timing),
         pool_(pool),
         cover_(trace),
@@ -69,22 +52,22 @@ class Builder {
   MeasuredPlan build();
 
  private:
-  std::vector<Entry> entries() const;
   void add_threads_and_streams();
   void preload();
   void add_device_only();
-  void add_item(const Entry& entry);
-  void add_work(const Entry& entry, HostItem& item);
+  void add_item(const HostEntry& entry);
+  void add_work(const HostEntry& entry, HostItem& item);
   void append_work(std::uint32_t act, std::uint32_t item);
-  void set_call_time(const Entry& entry, HostItem& item);
-  void set_launch_wait(const Entry& entry, HostItem& item);
-  void set_wait(const Entry& entry, HostItem& item);
-  void set_gap(const Entry& entry, HostItem& item);
-  void mark_step(const Entry& entry, std::uint32_t item);
+  void set_call_time(const HostEntry& entry, HostItem& item);
+  void set_launch_wait(const HostEntry& entry, HostItem& item);
+  void set_wait(const HostEntry& entry, HostItem& item);
+  void set_gap(const HostEntry& entry, HostItem& item);
+  void mark_step(const HostEntry& entry, std::uint32_t item);
   void add_edges();
 
   const Trace& trace_;
   const Links& links_;
+  const HostModel& host_;
   const DeviceTiming& timing_;
   const TracedPool& pool_;
   OpCover cover_;
@@ -96,24 +79,6 @@ class Builder {
   std::vector<std::uint32_t> last_item_;      // per thread
   std::vector<std::uint32_t> work_of_activity_;
 };
-
-std::vector<Entry> Builder::entries() const {
-  std::vector<Entry> list;
-  list.reserve(links_.calls_in_order.size() + 2 * links_.steps.size());
-  for (const StepWindow& step : links_.steps) {
-    list.push_back({step.begin, step.begin, step.thread, no_row, ItemKind::step_begin});
-    list.push_back({step.end, step.end, step.thread, no_row, ItemKind::step_end});
-  }
-  for (const std::uint32_t call : links_.calls_in_order) {
-    const TimePoint begin = trace_.calls.begin[call];
-    const bool has_work = !links_.activities_of_call.of(call).empty();
-    list.push_back({begin, begin + trace_.calls.duration[call], trace_.calls.thread[call], call,
-                    kind_of(trace_.calls.api[call], has_work)});
-  }
-  std::stable_sort(list.begin(), list.end(),
-                   [](const Entry& a, const Entry& b) { return a.begin < b.begin; });
-  return list;
-}
 
 void Builder::add_threads_and_streams() {
   const TimePoint begin = links_.steps.front().begin;
@@ -211,7 +176,7 @@ void Builder::append_work(std::uint32_t act, std::uint32_t item) {
 }
 
 /// The activities of the call and, behind each, those of its stream that have no call of their own.
-void Builder::add_work(const Entry& entry, HostItem& item) {
+void Builder::add_work(const HostEntry& entry, HostItem& item) {
   const auto index = static_cast<std::uint32_t>(out_.plan.items.size());
   item.first_work = static_cast<std::uint32_t>(out_.plan.works.size());
   for (const std::uint32_t act : links_.activities_of_call.of(entry.call)) append_work(act, index);
@@ -230,15 +195,21 @@ void Builder::add_work(const Entry& entry, HostItem& item) {
 }
 
 /// The call's own time: what is left without waiting for a full queue.
-void Builder::set_call_time(const Entry& entry, HostItem& item) {
-  if (entry.call == no_row) return;
+void Builder::set_call_time(const HostEntry& entry, HostItem& item) {
+  if (entry.call == no_row) {
+    item.call = entry.end - entry.begin;
+    if (item.kind == ItemKind::node) {
+      item.submit = std::min(item.call, from_us(host_.executor.dequeue_us));
+    }
+    return;
+  }
   item.call = std::max(Duration::zero(),
                        entry.end - entry.begin - waits_.queue_full(entry.begin, entry.end));
   item.submit = item.call;
 }
 
 /// A launch or copy that returns after its own work, or whose work starts before it returns.
-void Builder::set_launch_wait(const Entry& entry, HostItem& item) {
+void Builder::set_launch_wait(const HostEntry& entry, HostItem& item) {
   if (item.work_count == 0 || item.kind == ItemKind::graph_launch) return;
   const std::uint32_t act = out_.plan.works[item.first_work].source;
   const TimePoint start = trace_.activities.begin[act];
@@ -260,7 +231,7 @@ void Builder::set_launch_wait(const Entry& entry, HostItem& item) {
           : entry.end - work_end;
 }
 
-void Builder::set_wait(const Entry& entry, HostItem& item) {
+void Builder::set_wait(const HostEntry& entry, HostItem& item) {
   if (item.kind != ItemKind::sync) return;
   const WaitInference::Target target = waits_.target(entry.call);
   item.submit = Duration::zero();
@@ -274,8 +245,15 @@ void Builder::set_wait(const Entry& entry, HostItem& item) {
   if (target.waited) item.call = std::min(item.call, from_us(2.0));
 }
 
-void Builder::set_gap(const Entry& entry, HostItem& item) {
+void Builder::set_gap(const HostEntry& entry, HostItem& item) {
   const std::size_t t = entry.thread.index();
+  if (entry.timed) {
+    item.gap = entry.gap;
+    item.wake = entry.wake;
+    item.after = entry.after;
+    item.own_gap = entry.after != no_index;
+    return;
+  }
   const TimePoint own = previous_end_[t];
   const std::uint32_t other = find_hand_off(entry.thread, own, entry.begin, cover_, out_.plan.items,
                                             item_traced_begin_, item_traced_end_);
@@ -289,7 +267,7 @@ void Builder::set_gap(const Entry& entry, HostItem& item) {
   }
 }
 
-void Builder::mark_step(const Entry& entry, std::uint32_t item) {
+void Builder::mark_step(const HostEntry& entry, std::uint32_t item) {
   if (entry.kind == ItemKind::step_begin) {
     out_.steps.push_back({links_.steps[out_.steps.size()].name, item, no_index});
   } else if (entry.kind == ItemKind::step_end) {
@@ -301,11 +279,12 @@ void Builder::mark_step(const Entry& entry, std::uint32_t item) {
   }
 }
 
-void Builder::add_item(const Entry& entry) {
+void Builder::add_item(const HostEntry& entry) {
   HostItem item;
   item.kind = entry.kind;
   item.thread = static_cast<std::uint16_t>(entry.thread.value);
   item.source = entry.call;
+  item.executed = entry.node;
   set_call_time(entry, item);
   if (entry.call != no_row) add_work(entry, item);
   set_launch_wait(entry, item);
@@ -323,9 +302,14 @@ void Builder::add_item(const Entry& entry) {
 MeasuredPlan Builder::build() {
   add_threads_and_streams();
   const auto launched = [&](std::uint32_t call) { return call != no_row; };
-  if (std::any_of(links_.call_of_activity.begin(), links_.call_of_activity.end(), launched)) {
+  const bool queues = trace_.nodes.size() > 0;
+  if (queues ||
+      std::any_of(links_.call_of_activity.begin(), links_.call_of_activity.end(), launched)) {
     preload();
-    for (const Entry& entry : entries()) add_item(entry);
+    const std::vector<HostEntry> entries =
+        queues ? node_entries(trace_, links_, host_.executor) : call_entries(trace_, links_);
+    for (const HostEntry& entry : entries) add_item(entry);
+    out_.executor = queues;
   } else {
     add_device_only();
     return std::move(out_);

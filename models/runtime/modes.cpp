@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "models/ops/op_table.h"
+#include "models/runtime/executor_modes.h"
 #include "sim/core/copy_direction.h"
 
 namespace tandem {
@@ -200,10 +201,14 @@ GraphScope parse_graph_scope(std::string_view text) {
 
 void apply_mode(const Trace& trace, const HostModel& host, const ModeOptions& options, Plan& step,
                 LossList& losses) {
+  const bool queued = has_nodes(step);
   switch (options.mode) {
     case Mode::as_traced: return;
-    case Mode::eager_async: return make_asynchronous(trace, host, step, losses);
+    case Mode::eager_async:
+      if (queued) return run_nodes_on_executor(trace, host.executor, step);
+      return make_asynchronous(trace, host, step, losses);
     case Mode::eager_sync:
+      if (queued) return run_nodes_inline(step);
       make_asynchronous(trace, host, step, losses);
       return make_synchronous(trace, host, step);
     case Mode::cuda_graph:

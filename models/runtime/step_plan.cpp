@@ -15,9 +15,13 @@ Keys keys_of(const Trace& trace, const Plan& plan, const PlanStep& step) {
   keys.reserve(step.end_item - step.first_item);
   for (std::uint32_t i = step.first_item; i < step.end_item; ++i) {
     const HostItem& item = plan.items[i];
+    const bool node = item.executed != no_index;
     std::uint64_t key = static_cast<std::uint64_t>(item.kind) + std::uint64_t{16} * item.thread;
     key = key * 0x9e3779b97f4a7c15ULL +
           (item.source == no_index ? 0 : trace.calls.name[item.source].value);
+    if (node) {
+      key = key * 0x9e3779b97f4a7c15ULL + trace.ops.name[trace.nodes.op[item.executed]].value;
+    }
     key = key * 0x9e3779b97f4a7c15ULL + item.work_count;
     for (std::uint32_t w = item.first_work; w < item.first_work + item.work_count; ++w) {
       key = key * 0x9e3779b97f4a7c15ULL + trace.activities.name[plan.works[w].source].value;
@@ -40,10 +44,11 @@ std::vector<std::size_t> largest_group(const std::vector<Keys>& keys) {
   return best;
 }
 
-std::size_t device_work(const Plan& plan, const PlanStep& step) {
-  std::size_t n = 0;
-  for (std::uint32_t i = step.first_item; i < step.end_item; ++i) n += plan.items[i].work_count;
-  return n;
+bool does_anything(const Plan& plan, const PlanStep& step) {
+  for (std::uint32_t i = step.first_item; i < step.end_item; ++i) {
+    if (plan.items[i].kind == ItemKind::node || plan.items[i].work_count > 0) return true;
+  }
+  return false;
 }
 
 /// Copies the items of a step and renumbers what they refer to; references to the outside are cut.
@@ -87,8 +92,48 @@ Plan slice(const Plan& plan, const PlanStep& step) {
   return out;
 }
 
-/// Replaces host times by their minimum or mean and work durations by their mean over the steps.
-void average(const Plan& plan, const std::vector<PlanStep>& steps, Profiler profiler, Plan& out) {
+/// Of an item that may wait for another: in some steps the other was done, in some not.
+void average_wait(const Plan& plan, const std::vector<PlanStep>& steps, std::uint32_t i,
+                  HostItem& item) {
+  Duration wake{};
+  std::int64_t waited = 0;
+  for (const PlanStep& step : steps) {
+    const HostItem& same = plan.items[step.first_item + i];
+    if (same.after == no_index || same.after < step.first_item || !same.own_gap) continue;
+    item.after = same.after - step.first_item;
+    item.own_gap = true;
+    wake += same.wake;
+    ++waited;
+  }
+  if (waited > 0) item.wake = wake / waited;
+}
+
+/// What host times of several steps become. The median forgets steps in which the host did
+/// something else, as the measured iteration time, a median too, does.
+enum class Over : std::uint8_t { minimum, mean, median };
+
+Duration middle(std::vector<Duration>& values) {
+  const auto at = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
+}
+
+/// Gaps and calls of item `i` of each step.
+void take_medians(const Plan& plan, const std::vector<PlanStep>& steps, std::uint32_t i,
+                  HostItem& item) {
+  std::vector<Duration> gaps;
+  std::vector<Duration> calls;
+  for (const PlanStep& step : steps) {
+    gaps.push_back(plan.items[step.first_item + i].gap);
+    calls.push_back(plan.items[step.first_item + i].call);
+  }
+  item.gap = middle(gaps);
+  item.call = middle(calls);
+  item.submit = std::min(item.submit, item.call);
+}
+
+/// Replaces host times, and work durations by their mean, over the steps.
+void average(const Plan& plan, const std::vector<PlanStep>& steps, Over over, Plan& out) {
   const auto n = static_cast<std::int64_t>(steps.size());
   std::size_t next_work = 0;
   for (std::uint32_t i = 0; i < out.items.size(); ++i) {
@@ -102,9 +147,11 @@ void average(const Plan& plan, const std::vector<PlanStep>& steps, Profiler prof
       call_sum += same.call;
       gap_min = std::min(gap_min, same.gap);
     }
-    item.gap = profiler == Profiler::remove ? gap_min : gap_sum / n;
+    item.gap = over == Over::minimum ? gap_min : gap_sum / n;
     item.call = call_sum / n;
     item.submit = std::min(item.submit, item.call);
+    if (over == Over::median) take_medians(plan, steps, i, item);
+    average_wait(plan, steps, i, item);
     for (std::uint32_t k = 0; k < item.work_count; ++k) {
       Duration duration{};
       Duration gap{};
@@ -163,13 +210,23 @@ void remove_profiler(const HostModel& host, bool aligned, Plan& plan) {
   }
 }
 
+/// XProf costs the program, which it writes most of its events for; means over steps stay means.
+void remove_profiler(const ExecutorModel& executor, Plan& plan) {
+  for (HostItem& item : plan.items) {
+    if (item.kind == ItemKind::step_begin) item.gap = Duration::zero();
+    if (item.kind != ItemKind::enqueue && item.kind != ItemKind::value_wait) continue;
+    item.gap = scale(item.gap, 1 / executor.profiled_gap);
+    if (item.kind == ItemKind::enqueue) item.call = scale(item.call, 1 / executor.profiled_gap);
+  }
+}
+
 }  // namespace
 
 StepPlan step_plan(const Trace& trace, const MeasuredPlan& measured, const HostModel& host,
                    Profiler profiler) {
   std::vector<PlanStep> whole;
   for (const PlanStep& step : measured.steps) {
-    if (step.end_item != no_index && device_work(measured.plan, step) > 0) whole.push_back(step);
+    if (step.end_item != no_index && does_anything(measured.plan, step)) whole.push_back(step);
   }
   if (whole.empty()) {
     throw InputError(trace.path, "", "no step that launches device work",
@@ -184,12 +241,19 @@ StepPlan step_plan(const Trace& trace, const MeasuredPlan& measured, const HostM
   out.name = same.back().name;
   out.steps_used = same.size();
   out.plan = slice(measured.plan, same.back());
-  average(measured.plan, same, profiler, out.plan);
+  const Over over = profiler == Profiler::keep ? Over::mean
+                    : measured.executor        ? Over::median
+                                               : Over::minimum;
+  average(measured.plan, same, over, out.plan);
   out.losses.add("steps_not_aligned", Severity::info,
                  "steps whose calls and kernels differ from those of the step that the prediction "
                  "follows; they were left out of it",
                  static_cast<std::int64_t>(whole.size() - same.size()));
-  if (profiler == Profiler::remove) remove_profiler(host, same.size() > 1, out.plan);
+  if (profiler == Profiler::remove && measured.executor) {
+    remove_profiler(host.executor, out.plan);
+  } else if (profiler == Profiler::remove) {
+    remove_profiler(host, same.size() > 1, out.plan);
+  }
   return out;
 }
 

@@ -35,6 +35,7 @@ bool is_compiled(const Trace& trace, OpRows& rows) {
 }  // namespace
 
 std::optional<std::int64_t> batch_size(const Trace& trace, const Links& links) {
+  if (trace.stated_batch) return trace.stated_batch;
   const TimePoint from = links.steps.front().begin;
   OpRows rows(trace);
   std::uint32_t first = no_row;

@@ -9,8 +9,8 @@
 
 namespace tandem {
 
-/// Leading dimension of the input of the first convolution, embedding or linear layer of the first
-/// step; nothing if the trace has no shapes.
+/// What the annotation of the steps says, else the leading dimension of the input of the first
+/// convolution, embedding or linear layer of the first step; nothing if the trace has no shapes.
 std::optional<std::int64_t> batch_size(const Trace& trace, const Links& links);
 
 }  // namespace tandem

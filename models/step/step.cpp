@@ -109,6 +109,25 @@ Rows rows_of_items(const Plan& plan) {
   return rows;
 }
 
+/// Nodes of the step in the order of the program, and the operations that they come from.
+Rows rows_of_nodes(const Plan& plan) {
+  Rows rows;
+  for (const HostItem& item : plan.items) {
+    if (item.kind == ItemKind::node) rows.push_back(item.executed);
+  }
+  std::sort(rows.begin(), rows.end());
+  return rows;
+}
+
+/// The operations of `nodes`, where a step has nodes; otherwise those around its calls.
+Rows rows_of_ops(const Trace& trace, const Rows& nodes, const std::vector<ThreadSpan>& spans) {
+  if (nodes.empty()) return rows_within(trace.ops, spans);
+  Rows rows;
+  for (const std::uint32_t node : nodes) rows.push_back(trace.nodes.op[node]);
+  std::sort(rows.begin(), rows.end());
+  return rows;
+}
+
 std::uint32_t position(const Rows& rows, std::uint32_t row) {
   return static_cast<std::uint32_t>(std::lower_bound(rows.begin(), rows.end(), row) - rows.begin());
 }
@@ -135,13 +154,18 @@ Step cut_step(const Trace& trace, const Links& links, StepPlan plan) {
   out.streams = trace.streams;
   out.geometries = trace.geometries;
   RowCopy copy(trace, out);
-  copy_rows(trace.ops, out.ops, rows_within(trace.ops, spans), copy);
+  const Rows nodes = rows_of_nodes(step.plan);
+  const Rows ops = rows_of_ops(trace, nodes, spans);
+  copy_rows(trace.ops, out.ops, ops, copy);
+  copy_rows(trace.nodes, out.nodes, nodes, copy);
+  for (std::uint32_t& op : out.nodes.op) op = position(ops, op);
   copy_rows(trace.calls, out.calls, calls, copy);
   copy_rows(trace.activities, out.activities, activities, copy);
   copy_rows(trace.annotations, out.annotations, rows_within(trace.annotations, spans), copy);
 
   for (HostItem& item : step.plan.items) {
     if (item.source != no_index) item.source = position(calls, item.source);
+    if (item.executed != no_index) item.executed = position(nodes, item.executed);
   }
   for (DeviceWork& work : step.plan.works) {
     work.source = position(activities, work.source);

@@ -117,8 +117,9 @@ struct Rewritten {
 
 /// What a transform cannot do without; what is missing is an InputError.
 struct TransformNeeds {
-  bool batch = false;    // a recognised batch
-  bool pytorch = false;  // operator shapes of an eager PyTorch run
+  bool batch = false;       // a recognised batch
+  bool pytorch = false;     // operator shapes of an eager PyTorch run
+  bool device_work = true;  // and a config of the GPU that did it
 };
 
 struct Transform {
@@ -126,8 +127,8 @@ struct Transform {
   std::string_view json;  // its object in the result
   std::string_view doc;
   std::vector<TransformOption> options;
-  TransformNeeds needs = {};  // beside a config of the traced GPU, which all need
-  bool each_base = false;     // of two bases, each is rewritten by itself
+  TransformNeeds needs = {};
+  bool each_base = false;  // of two bases, each is rewritten by itself
   /// Called if one of the options that ask is given. Nothing: the trace is already what is asked
   /// for. Errors: InputError for what cannot be.
   std::optional<TransformReport> (*apply)(const TransformInput& input, Rewritten& out);

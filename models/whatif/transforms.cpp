@@ -73,13 +73,18 @@ void check_needs(const Transform& transform, const TransformInput& input) {
     throw InputError(traced.path, key, "a trace of " + std::string(traced.framework),
                      "operator shapes, as in an eager PyTorch run with record_shapes=True");
   }
-  if (traced.gpu == nullptr) {
+  const bool on_host = traced.step.trace.activities.size() == 0;
+  if (on_host && transform.needs.device_work) {
+    throw InputError(traced.path, key, "a trace whose operations run on the CPU",
+                     "a trace with device work");
+  }
+  if (traced.gpu == nullptr && !on_host) {
     throw InputError(traced.path, key, "a trace of an unknown GPU", "--gpu NAME beside it");
   }
   if (transform.needs.batch && !traced.batch) {
     throw InputError(traced.path, key, "a trace without a recognisable batch dimension",
                      "operator shapes (record_shapes=True) of a convolution, linear or embedding "
-                     "layer");
+                     "layer, or the argument batch of the annotation of steps");
   }
 }
 

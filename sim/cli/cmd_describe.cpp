@@ -84,6 +84,9 @@ std::vector<MetricRow> metric_rows() {
   };
   for (const MetricInfo& i : step_metric_infos()) add("step", i.name, i.unit, i.description);
   for (const GpuMetricInfo& i : gpu_metric_infos()) add("step", i.name, i.unit, i.description);
+  for (const RuntimeMetricInfo& i : runtime_metric_infos()) {
+    add("runtime", i.name, i.unit, i.description);
+  }
   for (const EnergyInfo& i : energy_infos()) add("step.energy", i.name, i.unit, i.description);
   for (const auto& [name, unit, text] : memory_rows) add("memory", name, unit, text);
   add("kernels[]", "bound", "text",

@@ -157,7 +157,11 @@ void Simulation::schedule_next_item(std::uint32_t t) {
       ++handoff_waiters_;
       return;
     }
-    base = std::max(base, out_.item_end[item.after]);
+    const TimePoint handed = out_.item_end[item.after];
+    if (item.own_gap) {
+      return push(std::max(base + item.gap, handed + item.wake), EventKind::item_begin, t);
+    }
+    base = std::max(base, handed);
   }
   push(base + item.gap, EventKind::item_begin, t);
 }

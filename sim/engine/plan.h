@@ -19,6 +19,9 @@ enum class ItemKind : std::uint8_t {
   graph_launch,  // enqueues the nodes of a CUDA graph
   call,          // costs host time only (event record, stream wait, a launch without work)
   sync,          // waits for one piece of device work or for all of it
+  enqueue,       // hands an operation to the queue of an eager runtime's executor
+  node,          // the executor runs an operation that it took from the queue
+  value_wait,    // the program reads a value, or a shape, that a node computes
   step_begin,    // markers of the profiler's steps; cost nothing
   step_end,
 };
@@ -35,11 +38,17 @@ struct HostItem {
   std::uint32_t first_work = 0;  // Plan::works [first_work, first_work + work_count)
   std::uint32_t work_count = 0;
   std::uint32_t after = no_index;      // hand-off: the gap starts no earlier than this item's end
+  Duration wake{};                     // with `own_gap`: from the end of `after` to this begin
   std::uint32_t wait_work = no_index;  // for WaitFor::work
   std::uint32_t source = no_index;     // row of Trace::calls, none for markers and made-up calls
+  std::uint32_t executed = no_index;   // row of Trace::nodes, of enqueue, node and value_wait
   std::uint16_t thread = 0;            // index of Plan::threads
   ItemKind kind = ItemKind::call;
   WaitFor wait = WaitFor::nothing;
+  /// The gap counts from the thread's own previous item, and after a hand-off the item begins when
+  /// both that gap and `wake` are over: a thread that is busy when its work arrives needs no
+  /// waking.
+  bool own_gap = false;
 };
 
 enum class DeviceEngine : std::uint8_t { compute, copy_to_device, copy_to_host, collective };

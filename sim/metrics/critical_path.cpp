@@ -46,7 +46,9 @@ class GraphBuilder {
       const HostItem& item = plan_.items[i];
       if (previous[item.thread] != no_index)
         add(previous[item.thread], i, PathKind::host, item.gap);
-      if (item.after != no_index) add(item.after, i, PathKind::host, item.gap);
+      if (item.after != no_index) {
+        add(item.after, i, PathKind::host, item.own_gap ? item.wake : item.gap);
+      }
       if (timeline_.item_slot[i] != no_index && timeline_.item_slot[i] < end_work_) {
         add(work_vertex(timeline_.item_slot[i]), i, PathKind::queue_full, item.call);
       }
@@ -117,13 +119,13 @@ class Walk {
       if (!found || !waited) {
         // A negative gap longer than the predecessor: that one began after its successor.
         const TimePoint begin = std::min(at, begin_of(vertex));
-        emit(vertex < items_ ? PathKind::call : PathKind::work, row_of(vertex), begin, at, from);
+        emit(vertex < items_ ? PathKind::call : PathKind::work, vertex, begin, at, from);
         at = begin;
       }
       if (!found) break;
       const TimePoint source_end = leaves(source, kind);
       // What lies between a source and its dependant belongs to the dependant.
-      emit(kind, row_of(vertex), source_end, at, from);
+      emit(kind, vertex, source_end, at, from);
       at = std::min(at, source_end);
       vertex = source;
       submitted = kind == PathKind::launch_latency;
@@ -144,6 +146,9 @@ class Walk {
   }
   TimePoint end_of(std::size_t v) const {
     return is_item(v) ? timeline_.item_end[v] : timeline_.work_end[v - items_];
+  }
+  std::uint32_t node_of(std::size_t v) const {
+    return is_item(v) ? plan_.items[v].executed : no_index;
   }
   std::uint32_t row_of(std::size_t v) const {
     return is_item(v) ? plan_.items[v].source : plan_.works[v - items_].source;
@@ -171,9 +176,9 @@ class Walk {
     }
     return best;
   }
-  void emit(PathKind kind, std::uint32_t row, TimePoint begin, TimePoint end, TimePoint from) {
+  void emit(PathKind kind, std::size_t v, TimePoint begin, TimePoint end, TimePoint from) {
     begin = std::max(begin, from);
-    if (end > begin) links_.push_back({kind, row, begin, end});
+    if (end > begin) links_.push_back({kind, row_of(v), begin, end, node_of(v)});
   }
 
   const Plan& plan_;
@@ -199,6 +204,10 @@ std::string_view kind_name(PathKind kind) {
 
 std::string name_of(const Trace& trace, std::span<const std::string_view> op_of_call,
                     const PathLink& link) {
+  if (link.executed != no_index && link.row == no_index) {
+    const std::string op(trace.strings.get(trace.ops.name[trace.nodes.op[link.executed]]));
+    return link.kind == PathKind::call ? op : "before " + op;
+  }
   switch (link.kind) {
     case PathKind::host: {
       const std::string_view op = link.row == no_index ? std::string_view{} : op_of_call[link.row];

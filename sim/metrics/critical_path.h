@@ -32,6 +32,7 @@ struct PathLink {
   std::uint32_t row = no_index;
   TimePoint begin;
   TimePoint end;
+  std::uint32_t executed = no_index;  // of an eager runtime's items: row of Trace::nodes
 };
 
 /// Builds the dependency graph of the plan (Boost.Graph; vertices are items and work, edges carry

@@ -11,9 +11,11 @@ Configs load_configs(const std::string& folder, const std::string& host, const s
     add_gpu(gpus, gpu);
     add_energy_of(energies, gpus.gpus.back().name, gpu);
   }
+  HostModel host_model = load_host_model(folder + "/hosts/" + host + ".json");
+  host_model.executor = load_executor_model(folder + "/hosts/executor/tensorflow.json");
   return {folder,
           std::move(gpus),
-          load_host_model(folder + "/hosts/" + host + ".json"),
+          std::move(host_model),
           CostConstants::load(folder + "/kernels/costs.json"),
           load_work_rules(folder + "/kernels/energy.json"),
           std::move(energies),

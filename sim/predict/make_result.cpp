@@ -129,6 +129,7 @@ Result make_result(const TracedRun& run, const Scenario& scenario, const ReplayO
   result.step = simulated.metrics;
   const double samples = result.scenario.batch ? static_cast<double>(*result.scenario.batch) : 1.0;
   if (result.step.time_us > 0) result.step.throughput_per_s = samples / result.step.time_us * 1e6;
+  result.runtime = runtime_metrics(p.step.trace, p.isolated, p.isolated_timeline);
   result.critical_path = simulated.critical_path;
   judge(run, scenario, result);
   result.energy = energy;

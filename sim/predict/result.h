@@ -12,6 +12,7 @@
 #include "sim/core/error.h"
 #include "sim/metrics/critical_path.h"
 #include "sim/metrics/gpu_metrics.h"
+#include "sim/metrics/runtime_metrics.h"
 #include "sim/metrics/step_metrics.h"
 
 namespace tandem {
@@ -88,6 +89,7 @@ struct Result {
   std::vector<PathShare> critical_path;
   std::optional<GpuMetrics> gpu_step;         // over the whole step, idle time included
   std::optional<GpuMetrics> gpu_kernel_time;  // over kernel time only
+  std::optional<RuntimeMetrics> runtime;      // of runtimes that queue operations
   std::vector<FamilyShare> families;          // by time, longest first
   std::vector<UtilizationBin> smsp_issue_bins;
   std::vector<UtilizationBin> tc_issue_bins;

@@ -200,6 +200,11 @@ Json result_json(const Result& r) {
   add_reports(r.what_ifs, out);
   out["kernel_time"]["time_us"] = r.step.gpu_kernel_us;
   add_gpu_metrics(r.gpu_kernel_time, out["kernel_time"]);
+  if (r.runtime) {
+    for (const RuntimeMetricInfo& info : runtime_metric_infos()) {
+      out["runtime"][info.name] = (*r.runtime).*info.member;
+    }
+  }
   out["families"] = families_json(r.families);
   out["distributions"] = {{"smsp_issue_utilization", bins_json(r.smsp_issue_bins)},
                           {"tc_issue_utilization", bins_json(r.tc_issue_bins)}};

@@ -79,6 +79,20 @@ std::string headline(const Result& r) {
   return text;
 }
 
+/// The phases and the queue of thesis chapter 3.
+std::string runtime_lines(const Result& r) {
+  if (!r.runtime) return {};
+  const RuntimeMetrics& m = *r.runtime;
+  return fmt::format(
+      "runtime    {:.0f} operations; GPU kernels {:.1f} %, CPU kernels {:.1f} %, dequeue {:.1f} %, "
+      "copies {:.1f} %, waiting {:.1f} % of an isolated step\n"
+      "           scheduling queue empty {:.1f} %, mean depth {:.1f}, deepest {:.0f}; enqueue {}, "
+      "dequeue {} an operation\n",
+      m.nodes, 100 * m.gpu_kernel_share, 100 * m.cpu_kernel_share, 100 * m.dequeue_share,
+      100 * m.copy_share, 100 * m.waiting_share, 100 * m.queue_empty_share, m.queue_mean_depth,
+      m.queue_max_depth, time_text(m.enqueue_mean_us), time_text(m.dequeue_mean_us));
+}
+
 /// The levels of thesis chapter 4: each is a share of the whole step.
 std::string levels_line(const Result& r) {
   if (!r.gpu_step) return {};
@@ -165,8 +179,8 @@ std::string losses_text(const Result& r) {
 }  // namespace
 
 std::string summary_text(const Result& r) {
-  std::string text = headline(r) + what_if_lines(r) + levels_line(r) + energy_line(r) +
-                     memory_line(r) + fidelity_line(r) + losses_text(r);
+  std::string text = headline(r) + runtime_lines(r) + what_if_lines(r) + levels_line(r) +
+                     energy_line(r) + memory_line(r) + fidelity_line(r) + losses_text(r);
   text += table("critical path of one step (what makes it as long as it is)", r.critical_path, 10,
                 path_row);
   text += table("device time by type of layer", r.layers, 8, share_row);

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <vector>
 
+#include "sim/metrics/runtime_metrics.h"
 #include "sim/report/report.h"
 
 namespace tandem {
@@ -92,8 +93,12 @@ std::string_view item_name(const Trace& trace, const HostItem& item) {
     case ItemKind::step_begin: return "step begin";
     case ItemKind::step_end: return "step end";
     case ItemKind::graph_launch: return "cudaGraphLaunch";
+    case ItemKind::value_wait: return "wait for a value";
+    case ItemKind::enqueue:
+    case ItemKind::node: return trace.strings.get(trace.ops.name[trace.nodes.op[item.executed]]);
     default: break;
   }
+  if (item.source == no_index && item.executed != no_index) return "end of node";
   return item.source == no_index ? "synchronize" : trace.strings.get(trace.calls.name[item.source]);
 }
 
@@ -180,6 +185,9 @@ void write_simulated(EventWriter& out, const SimulatedRun& run, int host, int gp
   }
   for (const QueueDepth& point : queue_depth(run.plan, run.timeline)) {
     out.counter(gpu, "launches waiting", point.time, point.depth);
+  }
+  for (const QueueDepth& point : scheduling_queue(run.plan, run.timeline)) {
+    out.counter(host, "nodes in the scheduling queue", point.time, point.depth);
   }
   write_busy(out, gpu, run.timeline);
   write_shares(out, gpu, run);

@@ -26,6 +26,14 @@ void add_gpu_metrics(std::vector<SweepMetric>& out) {
   }
 }
 
+void add_runtime_metrics(std::vector<SweepMetric>& out) {
+  for (const RuntimeMetricInfo& info : runtime_metric_infos()) {
+    out.push_back({info.name, info.unit, info.description, [member = info.member](const Result& r) {
+                     return r.runtime ? (*r.runtime).*member : unknown;
+                   }});
+  }
+}
+
 void add_memory(std::vector<SweepMetric>& out) {
   const auto one = [&](std::string_view name, std::string_view unit, std::string_view text,
                        double (*value)(const MemorySummary&)) {
@@ -82,6 +90,7 @@ void add_confidence(std::vector<SweepMetric>& out) {
 std::vector<SweepMetric> all_metrics() {
   std::vector<SweepMetric> out;
   add_step_metrics(out);
+  add_runtime_metrics(out);
   add_gpu_metrics(out);
   add_memory(out);
   add_energy(out);

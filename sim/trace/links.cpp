@@ -170,7 +170,7 @@ void count_unmatched(const Trace& trace, Links& links) {
 Links link_trace(const Trace& trace) {
   const RuntimeCalls& calls = trace.calls;
   const Activities& acts = trace.activities;
-  if (acts.size() == 0) {
+  if (acts.size() == 0 && trace.nodes.size() == 0) {
     throw InputError(trace.path, "", "a trace without device activity (kernel, memcpy, memset)",
                      "at least one GPU activity; record with ProfilerActivity.CUDA");
   }

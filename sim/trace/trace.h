@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -109,6 +110,24 @@ struct SyncRecords {
   std::size_t size() const { return begin.size(); }
 };
 
+/// What the executor of an eager runtime ran: one row a node that it took from its queue, or, where
+/// the runtime is synchronous, that the calling thread ran itself (TensorFlow's EagerExecutor).
+struct ExecutorNodes {
+  Column<TimePoint> begin;
+  Column<Duration> duration;
+  Column<ThreadId> thread;
+  Column<std::uint32_t> op;  // row of HostOps: the operation that enqueued it
+  std::size_t size() const { return begin.size(); }
+};
+
+/// Times in which a host thread waited for the value or the shape that a node computes.
+struct ValueWaits {
+  Column<TimePoint> begin;
+  Column<Duration> duration;
+  Column<ThreadId> thread;
+  std::size_t size() const { return begin.size(); }
+};
+
 /// User annotations on host threads, among them the profiler's steps.
 struct Annotations {
   Column<TimePoint> begin;
@@ -134,8 +153,9 @@ struct Trace {
   std::string framework;  // "PyTorch", "TensorFlow", "JAX" or "unknown"
   /// Whole microseconds (Unix or profiler clock) that TimePoint{0} stands for. May be large.
   std::int64_t origin_us = 0;
-  std::int64_t file_bytes = 0;  // as stored
-  std::int64_t json_bytes = 0;  // after decompression
+  std::optional<std::int64_t> stated_batch;  // items a step works on, where its annotation says so
+  std::int64_t file_bytes = 0;               // as stored
+  std::int64_t json_bytes = 0;               // after decompression
 
   std::vector<DeviceProperties> devices;
   DistributedInfo distributed;
@@ -149,6 +169,8 @@ struct Trace {
   RuntimeCalls calls;
   Activities activities;
   SyncRecords syncs;
+  ExecutorNodes nodes;
+  ValueWaits value_waits;
   Annotations annotations;
   Overheads overheads;
   LossList losses;
@@ -206,6 +228,19 @@ void each_column(Visit visit, First& first, Rest&... rest) {
   visit(first.thread, rest.thread...);
   visit(first.name, rest.name...);
   visit(first.step, rest.step...);
+}
+template <class Visit, RowsOf<ExecutorNodes> First, RowsOf<ExecutorNodes>... Rest>
+void each_column(Visit visit, First& first, Rest&... rest) {
+  visit(first.begin, rest.begin...);
+  visit(first.duration, rest.duration...);
+  visit(first.thread, rest.thread...);
+  visit(first.op, rest.op...);
+}
+template <class Visit, RowsOf<ValueWaits> First, RowsOf<ValueWaits>... Rest>
+void each_column(Visit visit, First& first, Rest&... rest) {
+  visit(first.begin, rest.begin...);
+  visit(first.duration, rest.duration...);
+  visit(first.thread, rest.thread...);
 }
 
 /// Bytes held by the columns and the tables: the yardstick of the ingest memory bound.

@@ -23,7 +23,7 @@ struct ConstantUse {
 };
 
 struct CaptureManifest {
-  std::string gpu;       // config of configs/gpus
+  std::string gpu;       // config of configs/gpus, or "none"
   std::string date;      // of the first capture, by the clock of the machine: "2026-11-20"
   std::string machine;   // GPU and host
   std::string versions;  // of framework, libraries and driver

@@ -1,8 +1,10 @@
 #include "models/whatif/batch/transform.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "models/whatif/batch/batch.h"
+#include "models/whatif/batch/nodes.h"
 
 namespace tandem {
 
@@ -23,10 +25,32 @@ TransformReport report_of(const BatchConfidence& c, std::int64_t from, std::int6
   return out;
 }
 
+/// Beyond what the bases span a straight line is less sure of itself.
+constexpr double nodes_error = 0.05, nodes_error_outside = 0.1;
+
+/// Steps whose kernels run on the CPU: their traces hold no shapes, so two of them must tell.
+std::optional<TransformReport> apply_to_nodes(const TransformInput& in, std::int64_t from,
+                                              std::int64_t to, Rewritten& out) {
+  if (!out.second) {
+    throw InputError(in.traced.path, "--batch", "one trace of kernels on the CPU, without shapes",
+                     "a second trace of the model at another batch (--base)");
+  }
+  Plan plan = nodes_at_batch({out.step, from}, {*out.second, *out.second_batch}, to);
+  out.step.plan = std::move(plan);
+  out.changed = true;
+  const auto [low, high] = std::minmax(from, *out.second_batch);
+  TransformReport report;
+  report.from = std::to_string(from);
+  report.to = std::to_string(to);
+  report.expected_error = to < low || to > high ? nodes_error_outside : nodes_error;
+  return report;
+}
+
 std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
   const std::int64_t to = parse_count("batch", in.asked.get("batch"));
   const std::int64_t from = *in.traced.batch;
   if (to == from && !out.second) return {};
+  if (out.step.trace.activities.size() == 0) return apply_to_nodes(in, from, to, out);
   const BatchOptions options{to, in.traced.gpu, &in.batch};
   BatchReport report;
   if (!out.second) {
@@ -54,7 +78,7 @@ Transform batch_transform() {
       .json = "batch",
       .doc = "another batch size: what each kernel does with its batch, from one trace or two",
       .options = {{.name = "batch", .kind = OptionKind::count, .doc = "predict this batch size"}},
-      .needs = {.batch = true},
+      .needs = {.batch = true, .device_work = false},
       .apply = apply};
 }
 

@@ -12,6 +12,7 @@
 #include "sim/trace/importers/api_names.h"
 #include "sim/trace/importers/importers.h"
 #include "sim/trace/importers/step_marks.h"
+#include "sim/trace/importers/xprof/executor.h"
 #include "sim/trace/json/json_trace_builder.h"
 #include "sim/trace/json/token.h"
 #include "sim/trace/name_table.h"
@@ -30,7 +31,8 @@ enum Slot : int {
   memcpy_details,
   memset_details,
   step,
-  hlo_module
+  hlo_module,
+  batch
 };
 }  // namespace arg
 
@@ -44,6 +46,7 @@ constexpr NameTable arg_names{std::to_array<NameRow<int>>({
     {"memset_details", arg::memset_details},
     {"Memset_details", arg::memset_details},
     {"hlo_module", arg::hlo_module},
+    {"batch", arg::batch},  // of Trace("step", step_num=i, batch=n)
 })};
 
 // Names that XProf gives to the profiler's own spans on host threads (CUPTI overhead kinds).
@@ -95,7 +98,7 @@ class XprofImport {
   void add_activity(const TraceEvent& e, const Span& span, const Stream& stream);
   void add_on_host(const TraceEvent& e, const Key& key);
   void add_call(const TraceEvent& e, const Span& span, ThreadId thread);
-  void add_op(const TraceEvent& e, const Span& span, ThreadId thread);
+  void add_op(StringId name, const Span& span, ThreadId thread);
   GeometryId find_geometry(const TraceEvent& e);
   void mark_launches();
 
@@ -108,6 +111,7 @@ class XprofImport {
   std::map<Key, std::int64_t> streams_;           // threads of GPU processes that are streams
   bool has_jit_ = false;
   bool has_tensorflow_ = false;
+  std::vector<std::uint32_t> enqueued_;  // rows of operations that went to an executor
 };
 
 Trace XprofImport::read() {
@@ -115,6 +119,8 @@ Trace XprofImport::read() {
   while (events_.next(event)) add(event);
   build_.finish();
   mark_launches();
+  has_tensorflow_ |= !enqueued_.empty();
+  match_nodes(enqueued_, trace_);
   trace_.framework = has_jit_ ? "JAX" : has_tensorflow_ ? "TensorFlow" : "unknown";
   return std::move(trace_);
 }
@@ -227,12 +233,24 @@ void XprofImport::add_on_host(const TraceEvent& e, const Key& key) {
   const ThreadId thread = build_.thread(key.first, key.second);
   if (!e.args[arg::correlation].empty()) return add_call(e, span, thread);
   const std::string_view step = step_number(name, e.args[arg::step]);
-  if (step.empty()) return add_op(e, span, thread);
+  if (step.empty()) {
+    const ExecutorEvent event = executor_event(name);
+    switch (event.kind) {
+      case ExecutorEvent::Kind::node: return add_node(span, thread, trace_.nodes);
+      case ExecutorEvent::Kind::value_wait: return add_wait(span, thread, trace_.value_waits);
+      case ExecutorEvent::Kind::operation:
+        enqueued_.push_back(static_cast<std::uint32_t>(trace_.ops.size()));
+        return add_op(build_.TraceBuilder::text(event.operation), span, thread);
+      case ExecutorEvent::Kind::other: return add_op(build_.text(e.name), span, thread);
+    }
+  }
   trace_.annotations.begin.push_back(span.begin);
   trace_.annotations.duration.push_back(span.duration);
   trace_.annotations.thread.push_back(thread);
   trace_.annotations.name.push_back(build_.text(e.name));
   trace_.annotations.step.push_back(build_.integer(step, -1));
+  const std::int64_t batch = build_.integer(e.args[arg::batch], 0);
+  if (batch > 0) trace_.stated_batch = batch;
 }
 
 void XprofImport::add_call(const TraceEvent& e, const Span& span, ThreadId thread) {
@@ -254,12 +272,12 @@ void XprofImport::add_call(const TraceEvent& e, const Span& span, ThreadId threa
   calls.external_id.push_back(-1);
 }
 
-void XprofImport::add_op(const TraceEvent& e, const Span& span, ThreadId thread) {
+void XprofImport::add_op(StringId name, const Span& span, ThreadId thread) {
   HostOps& ops = trace_.ops;
   ops.begin.push_back(span.begin);
   ops.duration.push_back(span.duration);
   ops.thread.push_back(thread);
-  ops.name.push_back(build_.text(e.name));
+  ops.name.push_back(name);
   ops.external_id.push_back(-1);
   ops.sequence.push_back(-1);
   ops.forward_thread.push_back(0);

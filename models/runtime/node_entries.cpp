@@ -1,0 +1,275 @@
+#include <algorithm>
+#include <vector>
+
+#include "models/runtime/host_entries.h"
+
+namespace tandem {
+
+namespace {
+
+/// The span of the program's call that enqueued a node: the operation's and, where an outer range
+/// holds no other operation (the Python binding, the conversion of its tensors), that one's.
+class EnqueueSpans {
+ public:
+  explicit EnqueueSpans(const Trace& trace);
+  TimePoint begin(std::uint32_t op) const { return begin_[op]; }
+
+ private:
+  std::vector<TimePoint> begin_;
+};
+
+EnqueueSpans::EnqueueSpans(const Trace& trace)
+    : begin_(trace.ops.begin.begin(), trace.ops.begin.end()) {
+  const HostOps& ops = trace.ops;
+  std::vector<std::uint32_t> order(ops.size());
+  for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    if (ops.thread[a] != ops.thread[b]) return ops.thread[a] < ops.thread[b];
+    if (ops.begin[a] != ops.begin[b]) return ops.begin[a] < ops.begin[b];
+    return ops.duration[a] > ops.duration[b];
+  });
+  std::vector<bool> enqueues(ops.size(), false);
+  for (const std::uint32_t op : trace.nodes.op) enqueues[op] = true;
+  std::vector<std::uint32_t> held(ops.size(), 0);  // operations with a node inside
+  std::vector<std::uint32_t> parent(ops.size(), no_row);
+  std::vector<std::uint32_t> open;
+  for (const std::uint32_t op : order) {
+    const auto ended = [&](std::uint32_t outer) {
+      return ops.thread[outer] != ops.thread[op] ||
+             ops.begin[outer] + ops.duration[outer] <= ops.begin[op];
+    };
+    while (!open.empty() && ended(open.back())) open.pop_back();
+    if (!open.empty()) parent[op] = open.back();
+    if (enqueues[op]) {
+      for (const std::uint32_t outer : open) ++held[outer];
+    }
+    open.push_back(op);
+  }
+  for (const std::uint32_t op : trace.nodes.op) {
+    for (std::uint32_t outer = parent[op]; outer != no_row && held[outer] == 1;
+         outer = parent[outer]) {
+      begin_[op] = ops.begin[outer];
+    }
+  }
+}
+
+Duration median(std::vector<Duration> values, double otherwise_us) {
+  if (values.empty()) return from_us(otherwise_us);
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+class NodeEntries {
+ public:
+  NodeEntries(const Trace& trace, const Links& links, const ExecutorModel& model);
+  std::vector<HostEntry> list();
+
+ private:
+  TimePoint node_end(std::uint32_t node) const {
+    return trace_.nodes.begin[node] + trace_.nodes.duration[node];
+  }
+  bool synchronous(std::uint32_t node) const {
+    return trace_.nodes.thread[node] == trace_.ops.thread[trace_.nodes.op[node]];
+  }
+  void sort_rows();
+  void add(HostEntry entry);
+  void add_node(std::uint32_t node);
+  void add_wait(std::uint32_t node, ThreadId thread, TimePoint& enqueue_begin);
+  void add_calls(std::uint32_t node);
+  void add_step_end(const StepWindow& step);
+  std::uint32_t awaited(TimePoint end) const;
+  void fill_unknown();
+
+  const Trace& trace_;
+  const Links& links_;
+  const ExecutorModel& model_;
+  EnqueueSpans spans_;
+  std::vector<std::uint32_t> nodes_;               // in the order of the program
+  std::vector<std::vector<std::uint32_t>> waits_;  // per thread, by begin
+  std::vector<std::size_t> next_wait_;             // per thread
+  std::size_t next_call_ = 0;                      // of Links::calls_in_order
+  std::vector<TimePoint> thread_end_;              // per thread: end of its last entry
+  std::vector<bool> thread_used_;
+  std::vector<std::uint32_t> done_;  // per node added: the entry that completes it
+  std::size_t added_ = 0;            // of nodes_
+  std::vector<HostEntry> out_;
+  std::vector<std::uint32_t> idle_, busy_;  // entries of nodes whose executor was that
+};
+
+NodeEntries::NodeEntries(const Trace& trace, const Links& links, const ExecutorModel& model)
+    : trace_(trace),
+      links_(links),
+      model_(model),
+      spans_(trace),
+      waits_(trace.threads.size()),
+      next_wait_(trace.threads.size(), 0),
+      thread_end_(trace.threads.size(), links.steps.front().begin),
+      thread_used_(trace.threads.size(), false) {
+  sort_rows();
+}
+
+void NodeEntries::sort_rows() {
+  for (std::uint32_t i = 0; i < trace_.nodes.size(); ++i) nodes_.push_back(i);
+  std::stable_sort(nodes_.begin(), nodes_.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return trace_.ops.begin[trace_.nodes.op[a]] < trace_.ops.begin[trace_.nodes.op[b]];
+  });
+  for (std::uint32_t i = 0; i < trace_.value_waits.size(); ++i) {
+    waits_[trace_.value_waits.thread[i].index()].push_back(i);
+  }
+  for (std::vector<std::uint32_t>& rows : waits_) {
+    std::stable_sort(rows.begin(), rows.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return trace_.value_waits.begin[a] < trace_.value_waits.begin[b];
+    });
+  }
+}
+
+void NodeEntries::add(HostEntry entry) {
+  entry.timed = true;
+  thread_end_[entry.thread.index()] = std::max(thread_end_[entry.thread.index()], entry.end);
+  out_.push_back(entry);
+}
+
+/// The entry that completes the last node to end by `end`, or none.
+std::uint32_t NodeEntries::awaited(TimePoint end) const {
+  for (std::size_t i = added_; i-- > 0;) {
+    if (node_end(nodes_[i]) <= end) return done_[i];
+  }
+  return no_index;
+}
+
+/// What the program waited for since its last entry and before the enqueue of `node`, as one wait.
+void NodeEntries::add_wait(std::uint32_t node, ThreadId thread, TimePoint& enqueue_begin) {
+  const std::size_t t = thread.index();
+  const TimePoint free = thread_end_[t];
+  const TimePoint enqueued =
+      trace_.ops.begin[trace_.nodes.op[node]] + trace_.ops.duration[trace_.nodes.op[node]];
+  HostEntry wait{free, free, thread, no_row, ItemKind::value_wait, node};
+  bool waited = false;
+  for (; next_wait_[t] < waits_[t].size(); ++next_wait_[t]) {
+    const std::uint32_t row = waits_[t][next_wait_[t]];
+    const TimePoint begin = trace_.value_waits.begin[row];
+    const TimePoint end = begin + trace_.value_waits.duration[row];
+    if (begin >= enqueued) break;
+    if (end <= free) continue;
+    if (!waited) wait.begin = std::max(begin, free);
+    wait.end = end;
+    waited = true;
+  }
+  if (waited) wait.after = awaited(wait.end);
+  if (wait.after != no_index) {
+    wait.gap = wait.begin - free;
+    wait.wake = wait.end - out_[wait.after].end;
+    wait.begin = wait.end;  // the wait is over when the item begins
+    enqueue_begin = std::max(enqueue_begin, wait.end);
+  } else {
+    wait.begin = wait.end = free;
+  }
+  add(wait);
+}
+
+/// Calls that the node made on its thread, and the rest of the node behind them.
+void NodeEntries::add_calls(std::uint32_t node) {
+  const ThreadId thread = trace_.nodes.thread[node];
+  const auto& order = links_.calls_in_order;
+  bool any = false;
+  for (; next_call_ < order.size(); ++next_call_) {
+    const std::uint32_t call = order[next_call_];
+    const TimePoint begin = trace_.calls.begin[call];
+    if (begin >= node_end(node)) break;
+    if (trace_.calls.thread[call] != thread || begin < trace_.nodes.begin[node]) continue;
+    const bool has_work = !links_.activities_of_call.of(call).empty();
+    if (!any) out_.back().end = thread_end_[thread.index()] = trace_.nodes.begin[node];
+    any = true;
+    HostEntry entry{begin, begin + trace_.calls.duration[call],          thread,
+                    call,  has_work ? ItemKind::launch : ItemKind::call, node};
+    entry.gap = std::max(Duration::zero(), begin - thread_end_[thread.index()]);
+    add(entry);
+  }
+  if (!any) return;
+  HostEntry rest{node_end(node), node_end(node), thread, no_row, ItemKind::call, node};
+  rest.gap = std::max(Duration::zero(), rest.end - thread_end_[thread.index()]);
+  add(rest);
+}
+
+void NodeEntries::add_node(std::uint32_t node) {
+  const std::uint32_t op = trace_.nodes.op[node];
+  const ThreadId program = trace_.ops.thread[op];
+  const ThreadId executor = trace_.nodes.thread[node];
+  TimePoint begin = spans_.begin(op);
+  add_wait(node, program, begin);
+  const TimePoint free = thread_end_[program.index()];
+  const bool inline_node = synchronous(node);
+  const TimePoint end =
+      inline_node ? trace_.nodes.begin[node] : trace_.ops.begin[op] + trace_.ops.duration[op];
+  begin = std::clamp(begin, free, std::max(free, end));
+  HostEntry enqueue{begin, std::max(begin, end), program, no_row, ItemKind::enqueue, node};
+  enqueue.gap = begin - free;
+  add(enqueue);
+  HostEntry run{trace_.nodes.begin[node], node_end(node), executor, no_row, ItemKind::node, node};
+  if (!inline_node) {
+    const TimePoint own = thread_end_[executor.index()];
+    run.after = static_cast<std::uint32_t>(out_.size() - 1);
+    const bool idle = own <= enqueue.end;
+    (idle ? idle_ : busy_).push_back(static_cast<std::uint32_t>(out_.size()));
+    run.wake = std::max(Duration::zero(), run.begin - enqueue.end);
+    run.gap = std::max(Duration::zero(), run.begin - own);
+  }
+  add(run);
+  add_calls(node);
+  done_.push_back(static_cast<std::uint32_t>(out_.size() - 1));
+  ++added_;
+}
+
+void NodeEntries::add_step_end(const StepWindow& step) {
+  HostEntry end{step.end, step.end, step.thread, no_row, ItemKind::step_end};
+  const TimePoint free = thread_end_[step.thread.index()];
+  end.gap = std::max(Duration::zero(), step.end - free);
+  if (added_ > 0 && !synchronous(nodes_[added_ - 1])) {
+    end.after = awaited(step.end);  // the step ends when its last value is there
+    end.gap = Duration::zero();
+    if (end.after != no_index) end.wake = step.end - out_[end.after].end;
+  }
+  add(end);
+}
+
+/// What an idle executor would have taken to go on, and a busy one to wake up.
+void NodeEntries::fill_unknown() {
+  std::vector<Duration> wakes;
+  std::vector<Duration> pops;
+  for (const std::uint32_t i : idle_) wakes.push_back(out_[i].wake);
+  for (const std::uint32_t i : busy_) pops.push_back(out_[i].gap);
+  const Duration wake = median(std::move(wakes), model_.wake_us);
+  const Duration pop = median(std::move(pops), model_.pop_us);
+  for (const std::uint32_t i : busy_) out_[i].wake = wake;
+  for (const std::uint32_t i : idle_) out_[i].gap = pop;
+}
+
+std::vector<HostEntry> NodeEntries::list() {
+  std::size_t next = 0;
+  const auto add_until = [&](TimePoint end) {
+    for (; next < nodes_.size() && trace_.ops.begin[trace_.nodes.op[nodes_[next]]] < end; ++next) {
+      add_node(nodes_[next]);
+    }
+  };
+  for (const StepWindow& step : links_.steps) {
+    add_until(step.begin);
+    HostEntry begin{step.begin, step.begin, step.thread, no_row, ItemKind::step_begin};
+    begin.gap = std::max(Duration::zero(), step.begin - thread_end_[step.thread.index()]);
+    add(begin);
+    add_until(step.end);
+    add_step_end(step);
+  }
+  add_until(TimePoint::max());
+  fill_unknown();
+  return std::move(out_);
+}
+
+}  // namespace
+
+std::vector<HostEntry> node_entries(const Trace& trace, const Links& links,
+                                    const ExecutorModel& model) {
+  return NodeEntries(trace, links, model).list();
+}
+
+}  // namespace tandem

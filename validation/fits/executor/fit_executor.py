@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""Constants of configs/hosts/executor/tensorflow.json from the fit captures of TensorFlow's runtime.
+
+    python3 validation/fits/executor/fit_executor.py > configs/hosts/executor/tensorflow.json
+
+Reads validation/captures/cpu_2026-11-22_tensorflow_fit alone. Needs the zstd program.
+"""
+import collections
+import json
+import pathlib
+import statistics
+import subprocess
+
+FOLDER = pathlib.Path(__file__).parents[2] / "captures" / "cpu_2026-11-22_tensorflow_fit"
+SOURCE = "TensorFlow 2.21 eager on a CPU (validation/captures/cpu_2026-11-22_tensorflow_fit): "
+DONE_US = 6  # a node that ends this soon after its enqueue may be done before the program could wait
+SEEN, SHARE = 24, 0.03  # how often a pair of operations must be seen, and read, to have a row
+
+
+def steps_of(path):
+    """Per step: its event, pairs (operation, node) in order, waits."""
+    text = subprocess.run(["zstd", "-dc", path], capture_output=True, check=True).stdout
+    events = [e for e in json.loads(text)["traceEvents"] if e["ph"] == "X"]
+    events.sort(key=lambda e: e["ts"])
+    named = lambda test: [e for e in events if test(e["name"])]
+    pairs = list(zip(named(lambda n: n.startswith("EagerLocalExecute")), named(lambda n: n == "EagerKernelExecute")))
+    waits = named(lambda n: n.endswith("WaitReady"))
+    for step in named(lambda n: n == "step"):
+        inside = lambda e: step["ts"] <= e["ts"] < step["ts"] + step["dur"]
+        yield step, [p for p in pairs if inside(p[0])], [w for w in waits if inside(w)]
+
+
+def end(event):
+    return event["ts"] + event["dur"]
+
+
+def of_asynchronous(captures):
+    wakes, pops, returns, enqueues = [], [], [], []
+    pairs = collections.defaultdict(lambda: [0, 0])  # (operation, next one): waited, went on
+    for path in captures:
+        for _, nodes, waits in steps_of(path):
+            free = None
+            for i, (op, node) in enumerate(nodes):
+                enqueues.append(op["dur"])
+                if free is not None:
+                    (wakes if end(op) > free else pops).append(node["ts"] - max(free, end(op)))
+                free = end(node)
+                if i + 1 == len(nodes):
+                    continue
+                after = nodes[i + 1][0]
+                while waits and waits[0]["ts"] < end(op):
+                    waits.pop(0)
+                waited = waits and waits[0]["ts"] < after["ts"] and end(waits[0]) >= end(node) - 1
+                if waited:
+                    returns.append(end(waits[0]) - end(node))
+                elif end(node) <= end(op) + DONE_US:
+                    continue
+                pairs[op["name"][19:], after["name"][19:]][0 if waited else 1] += 1
+    return wakes, pops, returns, enqueues, pairs
+
+
+def of_synchronous(captures):
+    enqueues, nodes_us = [], []
+    for path in captures:
+        for _, nodes, _ in steps_of(path):
+            enqueues += [op["dur"] - node["dur"] for op, node in nodes]
+            nodes_us += [node["dur"] for _, node in nodes]
+    return enqueues, nodes_us
+
+
+def profiled_over_plain(path):
+    meta = path.with_name(path.name.replace(".json.zst", ".meta.json"))
+    traced = statistics.median(step["dur"] for step, _, _ in steps_of(path))
+    return traced * 1e-6 / json.loads(meta.read_text())["iter_s"]
+
+
+def read_back(pairs):
+    """Per operation and the one enqueued next: how often the program waited for the first between them."""
+    rows = collections.defaultdict(dict)
+    for (op, after), (waited, passed) in sorted(pairs.items()):
+        share = waited / (waited + passed)
+        if waited + passed >= SEEN and share >= SHARE:
+            rows[op][after] = round(share, 2)
+    return rows
+
+
+def main():
+    wakes, pops, returns, enqueues, pairs = of_asynchronous(sorted(FOLDER.glob("traces/*_async.json.zst")))
+    inline, nodes_us = of_synchronous(sorted(FOLDER.glob("traces/*_sync.json.zst")))
+    ratios = [profiled_over_plain(path) for path in sorted(FOLDER.glob("traces/*.json.zst"))]
+    value = lambda v, unit, what: {"value": round(v, 2), "unit": unit, "source": SOURCE + what, "kind": "measured"}
+    median = statistics.median
+    print(json.dumps({"name": "tensorflow", "constants": {
+        "wake_us": value(median(wakes), "us", f"median of {len(wakes)} nodes"),
+        "pop_us": value(median(pops), "us", f"median of {len(pops)} nodes"),
+        "value_return_us": value(median(returns), "us", f"median of {len(returns)} waits"),
+        "push_us": value(median(enqueues) - median(inline), "us", "median enqueue, asynchronous less synchronous"),
+        "dequeue_us": value(statistics.quantiles(nodes_us, n=10)[0], "us", "tenth of the nodes that is shortest: views, constants"),
+        "profiled_gap": value(median(ratios), "ratio", f"median of {len(ratios)} captures: median step traced over median step without the profiler")},
+        "read_back": {"value": read_back(pairs), "source": SOURCE + "share of the pairs of operations, the first not done yet, between which the program waited for it", "kind": "measured"}}, indent=2))
+
+
+main()
