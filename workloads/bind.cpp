@@ -4,6 +4,7 @@
 
 #include "sim/core/error.h"
 #include "workloads/network.h"
+#include "workloads/tensorflow_operands.h"
 
 namespace tandem {
 namespace {
@@ -162,7 +163,11 @@ BoundNetwork bind_network(const Network& network, std::span<const SymbolValue> w
     bytes = std::max(bytes, span_bytes(out.tensors.back()));
   }
   out.ops.reserve(network.ops.size());
-  for (const NetworkOp& op : network.ops) out.ops.push_back(bind_op(op, binder, out.tensors));
+  for (const NetworkOp& op : network.ops) {
+    BoundOp& bound = out.ops.emplace_back(bind_op(op, binder, out.tensors));
+    bound.on_host = uses_host_memory(network, op);
+    if (network.framework == Framework::tensorflow) order_operands(network, op, bound);
+  }
   return out;
 }
 

@@ -25,7 +25,7 @@ class Writer {
     const GpuArch& gpu = input.lowering.gpu;
     trace_.path = input.network.network->path;
     trace_.format = "network";
-    trace_.framework = "PyTorch";
+    trace_.framework = to_string(input.network.network->framework);
     trace_.devices.push_back({0, gpu.aliases.empty() ? gpu.display_name : gpu.aliases.front(),
                               gpu.memory_bytes, gpu.compute_major, gpu.compute_minor,
                               gpu.sm_count});
@@ -168,7 +168,9 @@ void Writer::begin_phase(Phase phase) {
   if (phase == phase_) return;
   close_node();
   const bool backward = phase == Phase::backward;
-  thread_ = backward ? backward_ : main_;
+  // PyTorch's engine has a thread of its own; TensorFlow's tape runs where Python does.
+  const bool engine = in_.network.network->framework == Framework::pytorch;
+  thread_ = backward && engine ? backward_ : main_;
   const EagerHost& host = in_.eager;
   now_ += from_us(backward ? host.hand_off_us + host.hand_off_parameter_us * parameters()
                            : host.join_us + host.join_parameter_us * parameters());
@@ -199,7 +201,7 @@ void Writer::write_op(std::size_t index) {
     first = false;
     launch(kernel);
   }
-  if (op_row(op.name).is(waits)) wait_for_device();
+  if (op_row(op.name).is(waits) && !bound.on_host) wait_for_device();
   for (std::size_t i = rows.size(); i-- > 0;) close_row(rows[i], now_ + op_tail / 2);
 }
 

@@ -6,10 +6,12 @@
 namespace tandem {
 namespace {
 
-constexpr std::int64_t block_bytes = 512;  // the allocator's unit
+/// Units of the caching allocators: PyTorch's CUDACachingAllocator and TensorFlow's BFCAllocator.
+constexpr std::int64_t block_bytes[] = {512, 256};
 
-double allocated(std::int64_t bytes) {
-  return static_cast<double>((bytes + block_bytes - 1) / block_bytes * block_bytes);
+double allocated(std::int64_t bytes, Framework framework) {
+  const std::int64_t unit = block_bytes[static_cast<std::size_t>(framework)];
+  return static_cast<double>((bytes + unit - 1) / unit * unit);
 }
 
 constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
@@ -42,8 +44,9 @@ NetworkMemory network_memory(const BoundNetwork& bound) {
   std::vector<double> change(network.ops.size() + 1, 0);
   NetworkMemory out;
   for (std::size_t s = 0; s < lives.size(); ++s) {
-    const double bytes = allocated(bound.storage_bytes[s]);
+    const double bytes = allocated(bound.storage_bytes[s], network.framework);
     const StorageKind kind = network.storages[s];
+    if (kind == StorageKind::host) continue;
     if (kind != StorageKind::gradient && kind != StorageKind::activation) {
       out.kept_bytes += bytes;
     } else if (lives[s].first != never) {

@@ -9,12 +9,13 @@ namespace tandem {
 namespace {
 
 constexpr std::string_view schemas[] = {"tandem.network/1"};
-constexpr std::string_view frameworks[] = {"pytorch"};
+constexpr std::string_view frameworks[] = {"pytorch", "tensorflow"};
+constexpr std::string_view framework_names[] = {"PyTorch", "TensorFlow"};
 constexpr std::string_view tasks[] = {"train", "infer"};
 constexpr std::string_view phases[] = {"forward", "backward", "optimizer"};
-constexpr std::string_view precisions[] = {"fp32"};
-constexpr std::string_view storage_kinds[] = {"parameter", "buffer", "input",
-                                              "gradient",  "state",  "activation"};
+constexpr std::string_view precisions[] = {"fp32", "amp"};
+constexpr std::string_view storage_kinds[] = {"parameter", "buffer",     "input", "gradient",
+                                              "state",     "activation", "host"};
 constexpr std::string_view known_keys =
     "schema, name, framework, task, source, recorded_with, optimizer, precision, symbols, modules, "
     "storages, tensors, ops";
@@ -107,7 +108,8 @@ class Reader {
 Network Reader::read() {
   check_keys(json_, file_, known_keys);
   read_choice(json_.value("schema", Json()), file_ / "schema", schemas);
-  read_choice(json_.value("framework", Json()), file_ / "framework", frameworks);
+  out_.framework = static_cast<Framework>(
+      read_choice(json_.value("framework", Json()), file_ / "framework", frameworks));
   out_.task = static_cast<Task>(read_choice(json_.value("task", Json()), file_ / "task", tasks));
   if (json_.contains("precision")) read_choice(json_["precision"], file_ / "precision", precisions);
   out_.name = text_or(json_, file_, "name");
@@ -357,6 +359,10 @@ void Reader::check_order(const NetworkOp& op, const Place& place, std::vector<bo
 }
 
 }  // namespace
+
+std::string_view to_string(Framework framework) {
+  return framework_names[static_cast<std::size_t>(framework)];
+}
 
 std::string_view to_string(Task task) { return tasks[static_cast<std::size_t>(task)]; }
 

@@ -13,12 +13,23 @@
 
 namespace tandem {
 
+enum class Framework : std::uint8_t { pytorch, tensorflow };
 enum class Task : std::uint8_t { train, infer };
 enum class Phase : std::uint8_t { forward, backward, optimizer };
 /// Who keeps a tensor's memory, and for how long.
-enum class StorageKind : std::uint8_t { parameter, buffer, input, gradient, state, activation };
+enum class StorageKind : std::uint8_t {
+  parameter,
+  buffer,
+  input,
+  gradient,
+  state,
+  activation,
+  host,  // memory of the CPU, where TensorFlow keeps sizes, axes and other 32-bit integers
+};
 
 std::string_view to_string(Task task);
+/// As traces name it: "PyTorch", "TensorFlow".
+std::string_view to_string(Framework framework);
 
 struct NetworkTensor {
   DataType type = DataType::unknown;
@@ -49,6 +60,7 @@ struct NetworkOp {
 struct Network {
   std::string path;
   std::string name;
+  Framework framework = Framework::pytorch;
   Task task = Task::train;
   std::string source;
   std::string recorded_with;
@@ -65,8 +77,10 @@ Network load_network(const std::string& path);
 
 /// An operation at given sizes.
 struct BoundOp {
+  /// Of operations whose row says so, in the order of their row (tensorflow_operands.h).
   Operands operands;
   std::vector<TensorShape> outputs;
+  bool on_host = false;  // a kernel of the CPU: all that it makes lies in host memory
 };
 
 /// A network at given sizes. Refers to the network.

@@ -104,7 +104,7 @@ enum class OutputRule : std::uint8_t {
 };
 
 /// Facts that few operations have.
-enum OpFlag : std::uint16_t {
+enum OpFlag : std::uint32_t {
   waits = 1,         // the host waits for the device: a value of a device tensor is read
   batched = 2,       // products, one for each entry of the leading dimension
   length_first = 4,  // operands of attention are (batch, length, heads, width)
@@ -120,6 +120,10 @@ enum OpFlag : std::uint16_t {
   checks_gradients = 4096,  // ... and says whether they are finite
   sparse_rows = 8192,       // bags of rows, or gradients of those rows only that were used
   stores_gradients = 16384,  // where a gradient reaches its parameter
+  // Of TensorFlow's operations, whose operands a network states as TensorFlow has them and models
+  // read in the order of the row (workloads/tensorflow_operands.h).
+  images_last = 32768,  // images [batch, height, width, channels], filters [height, width, in, out]
+  transposes = 65536,   // truth values behind the factors say which of them are transposed
 };
 
 struct OpRow {
@@ -131,7 +135,7 @@ struct OpRow {
   CastPolicy autocast;
   OutputRule output;
   OpArguments arguments;
-  std::uint16_t flags = 0;  // OpFlag
+  std::uint32_t flags = 0;  // OpFlag
   bool backward = false;    // part of a backward pass
 
   bool is(OpFlag flag) const { return (flags & flag) != 0; }

@@ -1,8 +1,12 @@
 // Network files that cannot be used.
 #include <gtest/gtest.h>
 
+#include "models/arch/gpu_config.h"
 #include "sim/core/error.h"
+#include "sim/predict/configs.h"
+#include "tests/source_dir/source_dir.h"
 #include "tests/unit/workloads/network_for_tests.h"
+#include "workloads/lower/lower.h"
 
 namespace tandem {
 namespace {
@@ -39,6 +43,8 @@ TEST(NetworkBadInput, FileAsAWhole) {
   expect_error(replaced("tandem.network/1", "tandem.network/9"), "tandem.network/1");
   expect_error(replaced("\"name\": \"small\"", "\"nam\": \"small\""), "unknown key \"nam\"");
   expect_error(replaced("\"task\": \"infer\"", "\"task\": \"sleep\""), "task");
+  expect_error(replaced("\"framework\": \"pytorch\"", "\"framework\": \"caffe\""), "tensorflow");
+  expect_error(replaced("\"precision\": \"fp32\"", "\"precision\": \"fp8\""), "amp");
   expect_error(replaced("\"modules\": [\"\"],", ""), "no key \"modules\"");
 }
 
@@ -78,6 +84,31 @@ TEST(NetworkBadInput, Sizes) {
   EXPECT_NE(bind("batch", 0).find("a positive number"), std::string::npos);
   EXPECT_NE(bind("seq", 8).find("without \"seq\""), std::string::npos);
   EXPECT_NE(bind("batch", std::int64_t{1} << 60).find("tensors[0]"), std::string::npos);
+}
+
+// Operands that an operation cannot have: a kernel that moves their bytes, and a loss.
+TEST(NetworkBadInput, OperandsOfTensorflowThatFitNoRule) {
+  const Configs configs = load_configs(source_path("configs"), "default");
+  const LoweringRules rules = load_lowering_rules(source_path("configs/kernels/lowering.json"));
+  int operations = 0;
+  for (const char* op : {"Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter", "MatMul",
+                         "BatchMatMulV2", "FusedBatchNormV3", "FusedBatchNormGradV3"}) {
+    std::string text =
+        small_network(R"([{"op": ")" + std::string(op) +
+                      R"(", "phase": "forward", "args": [{"t": 3}, [1, 2, 3, 4], "SAME", true],
+                        "out": [4]}])");
+    const std::string from = "\"pytorch\"";
+    text.replace(text.find(from), from.size(), "\"tensorflow\"");
+    const Network network = test::network_of(text);
+    const BoundNetwork bound = bind_network(network, {});
+    Lowering lowering(
+        {find_gpu(configs.gpus, "a100_sxm4_80gb"), configs.time, configs.libraries, rules});
+    LossList losses;
+    EXPECT_EQ(lowering.kernels(network.ops[0], bound.ops[0], losses).size(), 1U) << op;
+    EXPECT_EQ(losses.count("op_without_kernel_rule"), 1) << op;
+    ++operations;
+  }
+  EXPECT_EQ(operations, 7);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "models/ops/op_table.h"
 #include "sim/core/data_type.h"
+#include "workloads/lower/layer.h"
 #include "workloads/lower/matrix.h"
 
 namespace tandem::lowering {
@@ -26,14 +27,6 @@ enum Part : std::size_t {
   bias_sum,
 };
 
-struct Layer {
-  TensorShape input, weight, output;
-  std::int64_t groups = 1;
-  ConvLayer conv;  // of one group
-  std::int64_t taps = 1;
-  bool plain = false;  // 1x1, every pixel once
-};
-
 /// Images of one dimension get a second one of size 1; of three, the first two become one.
 TensorShape as_image(TensorShape t) {
   if (t.rank == 5) {
@@ -48,7 +41,8 @@ TensorShape as_image(TensorShape t) {
   return t;
 }
 
-/// `transposed`: the layer computes what the input gradient of a convolution from its output would.
+}  // namespace
+
 std::optional<Layer> layer_of(TensorShape input, TensorShape weight, TensorShape output,
                               bool transposed) {
   input = as_image(input);
@@ -72,12 +66,15 @@ std::optional<Layer> layer_of(TensorShape input, TensorShape weight, TensorShape
   return l;
 }
 
+namespace {
+
 std::int64_t pixels(const TensorShape& t) { return t.dims[2] * t.dims[3]; }
 
 /// Elements that one 16-byte load holds.
 std::int64_t load_elements(const TensorShape& t) { return 16 / std::max(1, element_bytes(t.type)); }
 
-/// FP32 layers run in TF32 where the GPU has it and loads of 16 bytes find whole channels.
+}  // namespace
+
 DataType math_of(const Context& c, const Layer& l) {
   const DataType type = l.input.type;
   if (type != DataType::fp32) return type;
@@ -87,6 +84,8 @@ DataType math_of(const Context& c, const Layer& l) {
   const bool aligned = l.output.dims[1] % 4 == 0 && (l.input.dims[1] % 4 == 0 || first_layer);
   return c.gpu().tensor_tf32_fma_per_clk > 0 && aligned ? DataType::tf32 : DataType::fp32;
 }
+
+namespace {
 
 void add_transform(const Context& c, const TensorShape& t, Part part, Kernels& out) {
   if (t.channels_last && pixels(t) > 1) return;
@@ -156,7 +155,8 @@ ConvLayer merged(const Layer& l, ConvLayer conv, Pass pass) {
   return conv;
 }
 
-/// The main kernel without the helpers that the law's time holds.
+}  // namespace
+
 void add_main(const Context& c, const Layer& l, DataType type, Pass pass, Kernels& out) {
   ConvLayer conv = l.conv;
   conv.type = type;
@@ -184,6 +184,8 @@ void add_main(const Context& c, const Layer& l, DataType type, Pass pass, Kernel
   }
   out.push_back(std::move(main));
 }
+
+namespace {
 
 /// One pass of a layer, with the transforms that its kernel needs.
 void add_pass(const Context& c, const Layer& l, Pass pass, Kernels& out) {

@@ -192,12 +192,23 @@ RecipeFunction function_of(Recipe recipe) {
     case Recipe::concatenation: return lower_concatenation;
     case Recipe::embedding_gradient: return lower_embedding_gradient;
     case Recipe::recurrent: return lower_recurrent;
+    case Recipe::nhwc_convolution: return lower_nhwc_convolution;
+    case Recipe::nhwc_batch_norm: return lower_nhwc_batch_norm;
+    case Recipe::column_sums: return lower_column_sums;
   }
   return nullptr;
 }
 
+/// Nothing runs on the device: a kernel of the CPU, or a result that is the operand itself.
+bool is_idle(const OpRule* rule, const BoundOp& bound) {
+  if (bound.on_host) return true;
+  const TensorShape* in = bound.operands.tensors.at(0);
+  return rule != nullptr && rule->forwards > 0 && in != nullptr && !bound.outputs.empty() &&
+         in->elements() == bound.outputs[0].elements();
+}
+
 bool same(const BoundOp& a, const BoundOp& b) {
-  return a.outputs == b.outputs && a.operands == b.operands;
+  return a.on_host == b.on_host && a.outputs == b.outputs && a.operands == b.operands;
 }
 
 /// Nobody wrote a rule: a kernel that streams over all operands and results.
@@ -229,6 +240,7 @@ const std::vector<LoweredKernel>& Lowering::kernels(const NetworkOp& op, const B
     if (rule != nullptr && lowering::same(*k.bound, bound)) return k.kernels;
   }
   std::vector<LoweredKernel>& kernels = known.emplace_back(Known{&bound, {}}).kernels;
+  if (lowering::is_idle(rule, bound)) return kernels;
   const lowering::Context context{input_, rule != nullptr ? *rule : no_rule, op, bound.operands,
                                   bound.outputs};
   if (rule != nullptr) {

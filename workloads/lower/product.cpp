@@ -145,7 +145,8 @@ void lower_product(const Context& c, Kernels& out) {
   if (!factors) return;
   const TensorShape &a = factors->left, &b = factors->right;
   GemmShape shape;
-  shape.type = a.type;
+  const bool in_tf32 = c.rule.tf32 > 0 && c.gpu().tensor_tf32_fma_per_clk > 0;
+  shape.type = in_tf32 && a.type == DataType::fp32 ? DataType::tf32 : a.type;
   shape.batch = factors->batch;
   shape.m = factors->rows;
   shape.n = factors->columns;

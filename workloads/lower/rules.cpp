@@ -6,11 +6,11 @@ namespace tandem {
 namespace {
 
 constexpr std::string_view recipes[] = {
-    "nothing",    "sequence",     "elementwise",   "copy",
-    "fill",       "reduction",    "softmax",       "row_norm",
-    "batch_norm", "product",      "convolution",   "convolution_backward",
-    "attention",  "multi_tensor", "concatenation", "embedding_gradient",
-    "recurrent"};
+    "nothing",    "sequence",         "elementwise",     "copy",
+    "fill",       "reduction",        "softmax",         "row_norm",
+    "batch_norm", "product",          "convolution",     "convolution_backward",
+    "attention",  "multi_tensor",     "concatenation",   "embedding_gradient",
+    "recurrent",  "nhwc_convolution", "nhwc_batch_norm", "column_sums"};
 constexpr std::string_view overs[] = {"output", "first",   "second", "third",
                                       "rows",   "largest", "one"};
 constexpr std::string_view schemas[] = {"tandem.lowering/1"};
@@ -45,7 +45,9 @@ std::vector<Field<OpRule>> rule_fields() {
       field<R>("outer", "name", "operations around it", &R::outer),
       field<R>("lists", "count", "tensor lists", &R::lists),
       field<R>("scalar_lists", "count", "lists of numbers", &R::scalar_lists, Range::non_negative),
-      field<R>("accesses", "count", "reads and writes of an element", &R::accesses)};
+      field<R>("accesses", "count", "reads and writes of an element", &R::accesses),
+      field<R>("tf32", "count", "1: FP32 products use it", &R::tf32),
+      field<R>("forwards", "count", "1: nothing to do where sizes stay", &R::forwards)};
 }
 
 constexpr std::string_view uses[] = {"plain", "implicit", "strided", "sampled"};

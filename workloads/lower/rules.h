@@ -30,6 +30,10 @@ enum class Recipe : std::uint8_t {
   concatenation,       // [0]
   embedding_gradient,  // [0] few indices, [1..] many
   recurrent,
+  // TensorFlow's; see tensorflow.cpp.
+  nhwc_convolution,
+  nhwc_batch_norm,
+  column_sums,
 };
 
 /// What a kernel's blocks share out among them.
@@ -63,6 +67,8 @@ struct OpRule {
   int lists = 0;                   // multi-tensor: tensor lists that a kernel walks over
   int scalar_lists = 0;            // 1: it carries a number per tensor
   double accesses = 0;             // multi-tensor: reads and writes of an element
+  int tf32 = 0;                    // 1: FP32 products use it where the GPU has it
+  int forwards = 0;  // 1: a result with as many elements as the operand is the operand
 };
 
 /// Which kernel of a library serves a pass of a convolution.

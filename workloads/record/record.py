@@ -17,12 +17,12 @@ symbol and at a third to check the formulas found. Exit status 2: the program ca
 import argparse
 import ast
 import importlib.metadata
-import json
 import sys
 
 import torch
 
 import cuda
+from network_file import network_text
 from program import LOSSES, OPTIMIZERS, load, record_at, symbols_of
 from recorder import CannotRecord
 from sizes import Fitter, Mismatch, merge_networks
@@ -46,18 +46,6 @@ def settings_of(optimizer):
     group = optimizer.param_groups[0]
     shown = [f"{k}={v:g}" for k, v in group.items() if isinstance(v, float) and v]
     return f"{type(optimizer).__name__}({', '.join(shown)})"
-
-
-def network_text(network):
-    """One line for each operation and tensor, so that two versions of a file can be compared."""
-    parts = []
-    for key, value in network.items():
-        if key in ("ops", "tensors"):
-            rows = ",\n".join(json.dumps(row, separators=(",", ":")) for row in value)
-            parts.append(f'"{key}": [\n{rows}\n]')
-        else:
-            parts.append(f'"{key}": {json.dumps(value)}')
-    return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 def numbers_by_name(texts, option):

@@ -1,0 +1,29 @@
+// Layers that convolve, for the recipes that have them. Internal to workloads/lower.
+#pragma once
+
+#include <optional>
+
+#include "workloads/lower/parts.h"
+
+namespace tandem::lowering {
+
+struct Layer {
+  TensorShape input, weight, output;
+  std::int64_t groups = 1;
+  ConvLayer conv;  // of one group
+  std::int64_t taps = 1;
+  bool plain = false;  // 1x1, every pixel once
+};
+
+/// `transposed`: the layer computes what the input gradient of a convolution from its output would.
+std::optional<Layer> layer_of(TensorShape input, TensorShape weight, TensorShape output,
+                              bool transposed);
+
+/// FP32 layers run in TF32 where the GPU has it and loads of 16 bytes find whole channels.
+DataType math_of(const Context& c, const Layer& l);
+
+/// The main kernel of a pass without the helpers that the law's time holds, after [5] of the rule
+/// where FP32 pipes need offsets; [3] adds up split parts of weight gradients.
+void add_main(const Context& c, const Layer& l, DataType type, Pass pass, Kernels& out);
+
+}  // namespace tandem::lowering
