@@ -22,7 +22,14 @@ std::vector<Field<ExecutorModel>> fields() {
          &M::push_us),
       us("dequeue_us", "of a node, before a CPU kernel runs", &M::dequeue_us),
       field<M>("profiled_gap", "ratio", "host time with the profiler / without it",
-               &M::profiled_gap)};
+               &M::profiled_gap),
+      us("step_begin_us", "before the first operation", &M::step_begin_us),
+      us("op_gap_us", "between operations of a layer", &M::op_gap_us),
+      us("layer_gap_us", "before the first operation of the next layer", &M::layer_gap_us),
+      us("enqueue_us", "of an operation", &M::enqueue_us),
+      us("launch_us", "of a node before its launch call", &M::launch_us),
+      us("cpu_kernel_us", "a kernel of the CPU on sizes and axes", &M::cpu_kernel_us),
+      field<M>("copy_gb_per_s", "GB/s", "pageable memory to the device", &M::copy_gb_per_s)};
 }
 
 /// {"value": {op: {next: share}}, "source": text, "kind": text}. The reader sorts keys.

@@ -26,6 +26,14 @@ struct ExecutorModel {
   double push_us = 0;          // what an enqueue takes longer than the same call that runs its node
   double dequeue_us = 0;       // of a node: allocation of outputs, before a CPU kernel runs
   double profiled_gap = 0;     // host time with the profiler / without it
+  // Of a step that was never traced.
+  double step_begin_us = 0;  // before the first operation
+  double op_gap_us = 0;      // of the program between operations of a layer
+  double layer_gap_us = 0;   // ... and before the first operation of the next layer
+  double enqueue_us = 0;     // of an operation
+  double launch_us = 0;      // of a node: outputs allocated, kernel chosen, before the launch call
+  double cpu_kernel_us = 0;  // a kernel of the CPU on sizes and axes
+  double copy_gb_per_s = 0;  // pageable memory to the device
   std::vector<ReadBack> read_back;  // by op and next
   std::vector<Provenance> origins;
 };

@@ -14,31 +14,22 @@ bool of_node(const HostItem& item) {
          item.kind != ItemKind::value_wait;
 }
 
-/// Whether the program reads a value, pair by pair as often as the model says: the shares of a pair
-/// add up until they make one whole read.
-class Reads {
- public:
-  explicit Reads(const ExecutorModel& model) : model_(model), sums_(model.read_back.size(), 0.0) {}
-  bool next(std::string_view op, std::string_view next) {
-    const ReadBack* const row = find_read_back(model_, op, next);
-    if (row == nullptr) return false;
-    double& sum = sums_[static_cast<std::size_t>(row - model_.read_back.data())];
-    sum += row->share;
-    if (sum < 1 - 1e-9) return false;
-    sum -= 1;
-    return true;
-  }
-
- private:
-  const ExecutorModel& model_;
-  std::vector<double> sums_;
-};
-
 std::string_view op_of(const Trace& trace, std::uint32_t node) {
   return trace.strings.get(trace.ops.name[trace.nodes.op[node]]);
 }
 
 }  // namespace
+
+bool ReadBacks::next(std::string_view op, std::string_view next) {
+  const ReadBack* const row = find_read_back(model_, op, next);
+  if (row == nullptr) return false;
+  constexpr double whole = 1 - 1e-9;
+  double& sum = sums_[static_cast<std::size_t>(row - model_.read_back.data())];
+  sum += row->share;
+  if (sum < whole) return false;
+  sum -= 1;
+  return true;
+}
 
 bool has_nodes(const Plan& step) {
   return std::any_of(step.items.begin(), step.items.end(),
@@ -65,7 +56,9 @@ void run_nodes_inline(Plan& step) {
     if (!item.own_gap) continue;
     item.after = no_index;  // what it waited for was done by its own thread
     item.own_gap = false;
-    if (item.kind == ItemKind::step_end) item.gap = item.wake;
+    if (item.kind != ItemKind::node && item.kind != ItemKind::value_wait) {
+      item.gap = std::max(item.gap, item.wake);  // the program's own time after the last value
+    }
     item.wake = Duration::zero();
   }
 }
@@ -74,7 +67,7 @@ void run_nodes_on_executor(const Trace& trace, const ExecutorModel& model, Plan&
   if (has_executor(step)) return;
   const auto executor = static_cast<std::uint16_t>(step.threads.size());
   step.threads.push_back({"executor", step.threads.front().begin});
-  Reads reads(model);
+  ReadBacks reads(model);
   std::uint32_t enqueue = no_index;
   std::uint32_t done = no_index;  // the last item of the node before
   for (std::uint32_t i = 0; i < step.items.size(); ++i) {

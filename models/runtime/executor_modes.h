@@ -1,11 +1,27 @@
 // Synchronous and asynchronous execution of an eager runtime with an executor (thesis section 3.2).
 #pragma once
 
+#include <string_view>
+#include <vector>
+
 #include "models/runtime/executor_model.h"
 #include "sim/engine/plan.h"
 #include "sim/trace/trace.h"
 
 namespace tandem {
+
+/// Whether the program reads a value, pair of operations by pair as often as the model says: the
+/// shares of a pair add up until they make one whole read.
+class ReadBacks {
+ public:
+  explicit ReadBacks(const ExecutorModel& model)
+      : model_(model), sums_(model.read_back.size(), 0.0) {}
+  bool next(std::string_view op, std::string_view next);
+
+ private:
+  const ExecutorModel& model_;
+  std::vector<double> sums_;
+};
 
 /// Whether an eager runtime's nodes are in the plan, and an executor of its own runs them.
 bool has_nodes(const Plan& step);

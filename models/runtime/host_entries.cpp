@@ -4,9 +4,7 @@
 
 namespace tandem {
 
-namespace {
-
-ItemKind kind_of(ApiKind api, bool has_work) {
+ItemKind item_kind(ApiKind api, bool has_work) {
   switch (api) {
     case ApiKind::stream_synchronize:
     case ApiKind::device_synchronize:
@@ -15,8 +13,6 @@ ItemKind kind_of(ApiKind api, bool has_work) {
     default: return has_work ? ItemKind::launch : ItemKind::call;
   }
 }
-
-}  // namespace
 
 std::vector<HostEntry> call_entries(const Trace& trace, const Links& links) {
   std::vector<HostEntry> list;
@@ -29,7 +25,7 @@ std::vector<HostEntry> call_entries(const Trace& trace, const Links& links) {
     const TimePoint begin = trace.calls.begin[call];
     const bool has_work = !links.activities_of_call.of(call).empty();
     list.push_back({begin, begin + trace.calls.duration[call], trace.calls.thread[call], call,
-                    kind_of(trace.calls.api[call], has_work)});
+                    item_kind(trace.calls.api[call], has_work)});
   }
   std::stable_sort(list.begin(), list.end(),
                    [](const HostEntry& a, const HostEntry& b) { return a.begin < b.begin; });

@@ -27,6 +27,8 @@ struct HostEntry {
   Duration wake{};
 };
 
+ItemKind item_kind(ApiKind api, bool has_work);
+
 /// Calls and markers by begin.
 std::vector<HostEntry> call_entries(const Trace& trace, const Links& links);
 

@@ -76,7 +76,10 @@ class NodeEntries {
   void add(HostEntry entry);
   void add_node(std::uint32_t node);
   void add_wait(std::uint32_t node, ThreadId thread, TimePoint& enqueue_begin);
+  void sort_calls();
   void add_calls(std::uint32_t node);
+  void add_loose_calls(TimePoint until);
+  HostEntry call_entry(std::uint32_t call) const;
   void add_step_end(const StepWindow& step);
   std::uint32_t awaited(TimePoint end) const;
   void fill_unknown();
@@ -88,7 +91,9 @@ class NodeEntries {
   std::vector<std::uint32_t> nodes_;               // in the order of the program
   std::vector<std::vector<std::uint32_t>> waits_;  // per thread, by begin
   std::vector<std::size_t> next_wait_;             // per thread
-  std::size_t next_call_ = 0;                      // of Links::calls_in_order
+  std::vector<std::vector<std::uint32_t>> calls_;  // per node: those that it made
+  std::vector<std::uint32_t> loose_;               // the others, by begin
+  std::size_t next_loose_ = 0;                     // of Links::calls_in_order
   std::vector<TimePoint> thread_end_;              // per thread: end of its last entry
   std::vector<bool> thread_used_;
   std::vector<std::uint32_t> done_;  // per node added: the entry that completes it
@@ -107,6 +112,7 @@ NodeEntries::NodeEntries(const Trace& trace, const Links& links, const ExecutorM
       thread_end_(trace.threads.size(), links.steps.front().begin),
       thread_used_(trace.threads.size(), false) {
   sort_rows();
+  sort_calls();
 }
 
 void NodeEntries::sort_rows() {
@@ -168,27 +174,64 @@ void NodeEntries::add_wait(std::uint32_t node, ThreadId thread, TimePoint& enque
   add(wait);
 }
 
-/// Calls that the node made on its thread, and the rest of the node behind them.
-void NodeEntries::add_calls(std::uint32_t node) {
-  const ThreadId thread = trace_.nodes.thread[node];
-  const auto& order = links_.calls_in_order;
-  bool any = false;
-  for (; next_call_ < order.size(); ++next_call_) {
-    const std::uint32_t call = order[next_call_];
+/// Hands every call to the node that made it: the last one of its thread that had begun.
+void NodeEntries::sort_calls() {
+  std::vector<std::vector<std::uint32_t>> of_thread(trace_.threads.size());
+  for (const std::uint32_t node : nodes_) {
+    of_thread[trace_.nodes.thread[node].index()].push_back(node);
+  }
+  calls_.resize(trace_.nodes.size());
+  for (const std::uint32_t call : links_.calls_in_order) {
+    const std::vector<std::uint32_t>& nodes = of_thread[trace_.calls.thread[call].index()];
     const TimePoint begin = trace_.calls.begin[call];
-    if (begin >= node_end(node)) break;
-    if (trace_.calls.thread[call] != thread || begin < trace_.nodes.begin[node]) continue;
-    const bool has_work = !links_.activities_of_call.of(call).empty();
-    if (!any) out_.back().end = thread_end_[thread.index()] = trace_.nodes.begin[node];
-    any = true;
-    HostEntry entry{begin, begin + trace_.calls.duration[call],          thread,
-                    call,  has_work ? ItemKind::launch : ItemKind::call, node};
-    entry.gap = std::max(Duration::zero(), begin - thread_end_[thread.index()]);
+    const auto after = std::upper_bound(
+        nodes.begin(), nodes.end(), begin,
+        [&](TimePoint time, std::uint32_t n) { return time < trace_.nodes.begin[n]; });
+    const bool inside = after != nodes.begin() && begin < node_end(*std::prev(after));
+    (inside ? calls_[*std::prev(after)] : loose_).push_back(call);
+  }
+}
+
+HostEntry NodeEntries::call_entry(std::uint32_t call) const {
+  const TimePoint begin = trace_.calls.begin[call];
+  const bool has_work = !links_.activities_of_call.of(call).empty();
+  return {begin, begin + trace_.calls.duration[call], trace_.calls.thread[call], call,
+          item_kind(trace_.calls.api[call], has_work)};
+}
+
+/// Calls of the program, such as the copy of a result. One that begins after nodes have ended for
+/// which the program did not wait otherwise needed their results.
+void NodeEntries::add_loose_calls(TimePoint until) {
+  for (; next_loose_ < loose_.size(); ++next_loose_) {
+    HostEntry entry = call_entry(loose_[next_loose_]);
+    if (entry.begin >= until) return;
+    const TimePoint free = thread_end_[entry.thread.index()];
+    entry.gap = std::max(Duration::zero(), entry.begin - free);
+    const bool queued = added_ > 0 && !synchronous(nodes_[added_ - 1]);
+    const std::uint32_t last = queued ? awaited(entry.begin) : no_index;
+    if (last != no_index && out_[last].end > free) {
+      entry.after = last;
+      entry.wake = entry.begin - out_[last].end;
+      entry.gap = Duration::zero();
+    }
     add(entry);
   }
-  if (!any) return;
+}
+
+/// Calls that the node made, and the rest of the node behind them.
+void NodeEntries::add_calls(std::uint32_t node) {
+  if (calls_[node].empty()) return;
+  const ThreadId thread = trace_.nodes.thread[node];
+  out_.back().end = thread_end_[thread.index()] = trace_.nodes.begin[node];
+  for (const std::uint32_t call : calls_[node]) {
+    HostEntry entry = call_entry(call);
+    entry.node = node;
+    entry.gap = std::max(Duration::zero(), entry.begin - thread_end_[thread.index()]);
+    add(entry);
+  }
   HostEntry rest{node_end(node), node_end(node), thread, no_row, ItemKind::call, node};
   rest.gap = std::max(Duration::zero(), rest.end - thread_end_[thread.index()]);
+  rest.begin = rest.end;
   add(rest);
 }
 
@@ -197,6 +240,7 @@ void NodeEntries::add_node(std::uint32_t node) {
   const ThreadId program = trace_.ops.thread[op];
   const ThreadId executor = trace_.nodes.thread[node];
   TimePoint begin = spans_.begin(op);
+  add_loose_calls(begin);
   add_wait(node, program, begin);
   const TimePoint free = thread_end_[program.index()];
   const bool inline_node = synchronous(node);
@@ -225,10 +269,12 @@ void NodeEntries::add_step_end(const StepWindow& step) {
   HostEntry end{step.end, step.end, step.thread, no_row, ItemKind::step_end};
   const TimePoint free = thread_end_[step.thread.index()];
   end.gap = std::max(Duration::zero(), step.end - free);
-  if (added_ > 0 && !synchronous(nodes_[added_ - 1])) {
-    end.after = awaited(step.end);  // the step ends when its last value is there
+  const bool queued = added_ > 0 && !synchronous(nodes_[added_ - 1]);
+  const std::uint32_t last = queued ? awaited(step.end) : no_index;
+  if (last != no_index && out_[last].end > free) {  // it ends when its last value is there
+    end.after = last;
     end.gap = Duration::zero();
-    if (end.after != no_index) end.wake = step.end - out_[end.after].end;
+    end.wake = step.end - out_[last].end;
   }
   add(end);
 }
@@ -258,6 +304,7 @@ std::vector<HostEntry> NodeEntries::list() {
     begin.gap = std::max(Duration::zero(), step.begin - thread_end_[step.thread.index()]);
     add(begin);
     add_until(step.end);
+    add_loose_calls(step.end);
     add_step_end(step);
   }
   add_until(TimePoint::max());

@@ -60,6 +60,18 @@ std::size_t node_end(const Plan& plan, std::size_t i) {
   return end;
 }
 
+/// From the begin of the node to its end without what its calls waited for.
+void add_dequeue(const Plan& plan, const Timeline& t, std::size_t i, std::size_t end,
+                 std::vector<Interval>& dequeue) {
+  TimePoint begin = t.item_begin[i];
+  for (std::size_t k = i; k < end; ++k) {
+    if (plan.items[k].wait == WaitFor::nothing) continue;
+    dequeue.push_back({begin, t.item_begin[k] + plan.items[k].call});
+    begin = t.item_end[k];
+  }
+  dequeue.push_back({begin, t.item_end[end - 1]});
+}
+
 void add_node(const Plan& plan, const Timeline& t, std::size_t i, Phases& phases) {
   const HostItem& item = plan.items[i];
   const TimePoint begin = t.item_begin[i];
@@ -68,7 +80,7 @@ void add_node(const Plan& plan, const Timeline& t, std::size_t i, Phases& phases
     phases.dequeue.push_back({begin, begin + item.submit});
     if (item.call > item.submit) phases.cpu.push_back({begin + item.submit, t.item_end[i]});
   } else {
-    phases.dequeue.push_back({begin, t.item_end[end - 1]});
+    add_dequeue(plan, t, i, end, phases.dequeue);
   }
   if (item.after != no_index && t.item_end[item.after] < begin) {
     phases.queued.push_back({t.item_end[item.after], begin});
@@ -164,7 +176,8 @@ std::optional<RuntimeMetrics> runtime_metrics(const Trace& trace, const Plan& pl
     }
   }
   m.enqueue_mean_us = mean_us(enqueues);
-  m.dequeue_mean_us = mean_us(phases.dequeue);
+  m.nodes = static_cast<double>(enqueues.size());
+  m.dequeue_mean_us = sum_us(phases.dequeue) / std::max(m.nodes, 1.0);
   m.gpu_kernel_mean_us = mean_us(phases.gpu);
   m.cpu_kernel_mean_us = mean_us(phases.cpu);
   if (busy > Duration::zero()) {
@@ -172,7 +185,6 @@ std::optional<RuntimeMetrics> runtime_metrics(const Trace& trace, const Plan& pl
     m.waiting_while_loaded_no_copies_share =
         to_us(outside(phases.queued, all, t.end)) / to_us(busy);
   }
-  m.nodes = static_cast<double>(phases.dequeue.size());
   m.cpu_kernels = static_cast<double>(phases.cpu.size());
   return m;
 }

@@ -1,8 +1,21 @@
 #include "sim/predict/configs.h"
 
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 namespace tandem {
+
+namespace {
+
+/// The host's own constants of an executor where there are any.
+std::string executor_path(const std::string& folder, const std::string& host) {
+  std::error_code error;
+  const std::string own = folder + host + ".json";
+  return std::filesystem::is_regular_file(own, error) ? own : folder + "tensorflow.json";
+}
+
+}  // namespace
 
 Configs load_configs(const std::string& folder, const std::string& host, const std::string& gpu) {
   GpuCatalogue gpus = load_catalogue(folder + "/gpus");
@@ -12,7 +25,7 @@ Configs load_configs(const std::string& folder, const std::string& host, const s
     add_energy_of(energies, gpus.gpus.back().name, gpu);
   }
   HostModel host_model = load_host_model(folder + "/hosts/" + host + ".json");
-  host_model.executor = load_executor_model(folder + "/hosts/executor/tensorflow.json");
+  host_model.executor = load_executor_model(executor_path(folder + "/hosts/executor/", host));
   return {folder,
           std::move(gpus),
           std::move(host_model),

@@ -3,7 +3,8 @@
 
     python3 validation/fits/executor/fit_executor.py > configs/hosts/executor/tensorflow.json
 
-Reads validation/captures/cpu_2026-11-22_tensorflow_fit alone. Needs the zstd program.
+Reads validation/captures/cpu_2026-11-22_tensorflow_fit and, for the pauses of the program, the Keras 2
+steps of cpu_2026-11-22_tensorflow_holdout. Needs the zstd program.
 """
 import collections
 import json
@@ -12,8 +13,11 @@ import statistics
 import subprocess
 
 FOLDER = pathlib.Path(__file__).parents[2] / "captures" / "cpu_2026-11-22_tensorflow_fit"
+HOLDOUT = FOLDER.with_name("cpu_2026-11-22_tensorflow_holdout")
+KERAS2 = "Keras 2 on TensorFlow 2.21 (validation/captures/cpu_2026-11-22_tensorflow_holdout, *-keras2*): "
 SOURCE = "TensorFlow 2.21 eager on a CPU (validation/captures/cpu_2026-11-22_tensorflow_fit): "
 DONE_US = 6  # a node that ends this soon after its enqueue may be done before the program could wait
+LAYER_US = 70  # longer pauses of the program lie between layers: there the histogram has its valley
 SEEN, SHARE = 24, 0.03  # how often a pair of operations must be seen, and read, to have a row
 
 
@@ -59,6 +63,16 @@ def of_asynchronous(captures):
     return wakes, pops, returns, enqueues, pairs
 
 
+def of_program(captures):
+    """Host time before the first operation, and pauses within and between layers."""
+    begins, gaps = [], []
+    for path in captures:
+        for step, nodes, _ in steps_of(path):
+            begins.append(nodes[0][0]["ts"] - step["ts"])
+            gaps += [after["ts"] - end(op) for (op, _), (after, _) in zip(nodes, nodes[1:])]
+    return begins, [gap for gap in gaps if gap < LAYER_US], [gap for gap in gaps if gap >= LAYER_US]
+
+
 def of_synchronous(captures):
     enqueues, nodes_us = [], []
     for path in captures:
@@ -88,7 +102,9 @@ def main():
     wakes, pops, returns, enqueues, pairs = of_asynchronous(sorted(FOLDER.glob("traces/*_async.json.zst")))
     inline, nodes_us = of_synchronous(sorted(FOLDER.glob("traces/*_sync.json.zst")))
     ratios = [profiled_over_plain(path) for path in sorted(FOLDER.glob("traces/*.json.zst"))]
-    value = lambda v, unit, what: {"value": round(v, 2), "unit": unit, "source": SOURCE + what, "kind": "measured"}
+    value = lambda v, unit, what, source=SOURCE, kind="measured": {
+        "value": round(v, 2), "unit": unit, "source": source + what, "kind": kind}
+    begins, inside, between = of_program(sorted(HOLDOUT.glob("traces/*keras2*_sync.json.zst")))
     median = statistics.median
     print(json.dumps({"name": "tensorflow", "constants": {
         "wake_us": value(median(wakes), "us", f"median of {len(wakes)} nodes"),
@@ -96,7 +112,14 @@ def main():
         "value_return_us": value(median(returns), "us", f"median of {len(returns)} waits"),
         "push_us": value(median(enqueues) - median(inline), "us", "median enqueue, asynchronous less synchronous"),
         "dequeue_us": value(statistics.quantiles(nodes_us, n=10)[0], "us", "tenth of the nodes that is shortest: views, constants"),
-        "profiled_gap": value(median(ratios), "ratio", f"median of {len(ratios)} captures: median step traced over median step without the profiler")},
+        "profiled_gap": value(median(ratios), "ratio", f"median of {len(ratios)} captures: median step traced over median step without the profiler"),
+        "step_begin_us": value(median(begins), "us", f"median of {len(begins)} steps", KERAS2),
+        "op_gap_us": value(median(inside), "us", f"median of {len(inside)} pauses under {LAYER_US} us", KERAS2),
+        "layer_gap_us": value(median(between), "us", f"median of {len(between)} pauses from {LAYER_US} us", KERAS2),
+        "enqueue_us": value(median(enqueues), "us", "median enqueue, asynchronous"),
+        "launch_us": value(10, "us", "no GPU was recorded: allocation of outputs, choice of the kernel", "unverified: ", "spec"),
+        "cpu_kernel_us": value(3, "us", "kernels of shapes take no longer than others that compute nothing", "unverified: ", "spec"),
+        "copy_gb_per_s": value(8, "GB/s", "pageable copies over PCIe 3.0 x16", "unverified: ", "spec")},
         "read_back": {"value": read_back(pairs), "source": SOURCE + "share of the pairs of operations, the first not done yet, between which the program waited for it", "kind": "measured"}}, indent=2))
 
 
