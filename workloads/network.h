@@ -80,7 +80,8 @@ struct BoundOp {
   /// Of operations whose row says so, in the order of their row (tensorflow_operands.h).
   Operands operands;
   std::vector<TensorShape> outputs;
-  bool on_host = false;  // a kernel of the CPU: all that it makes lies in host memory
+  bool on_host = false;           // a kernel of the CPU: all that it makes lies in host memory
+  std::int64_t copied_bytes = 0;  // of host tensors that are copied before the device reads them
 };
 
 /// A network at given sizes. Refers to the network.

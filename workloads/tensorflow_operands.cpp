@@ -40,14 +40,16 @@ bool is_host(const Network& network, std::uint32_t tensor) {
   return network.storages[network.tensors[tensor].storage] == StorageKind::host;
 }
 
-/// Sizes, axes and places: kernels get them with the launch.
+/// Sizes, axes and places: kernels get them with the launch. Tables of indices are copied.
 void drop_host_operands(const Network& network, const NetworkOp& op, BoundOp& bound) {
   OpTensors kept;
   std::size_t next = 0;
   for (std::size_t a = 0; a < op.arguments.size(); ++a) {
     for (const std::uint32_t t : op.arguments[a].tensors) {
       const TensorShape& shape = bound.operands.tensors.shapes[next++];
-      if (!is_host(network, t) || shape.rank > 1) kept.add(a, shape);
+      if (is_host(network, t) && shape.rank <= 1) continue;
+      kept.add(a, shape);
+      if (is_host(network, t)) bound.copied_bytes += shape.elements() * element_bytes(shape.type);
     }
   }
   bound.operands.tensors = std::move(kept);

@@ -207,8 +207,21 @@ bool is_idle(const OpRule* rule, const BoundOp& bound) {
          in->elements() == bound.outputs[0].elements();
 }
 
+/// Operands in host memory, brought to the device.
+LoweredKernel copy_to_device(const Context& c, std::int64_t bytes) {
+  LoweredKernel copy;
+  copy.kind = ActivityKind::memcpy;
+  copy.name = c.input.rules.kernel("copy_to_device", c.gpu().compute_major).name;
+  copy.bytes = bytes;
+  constexpr double bytes_a_us = 1e3;  // of a rate in GB/s
+  const double rate = std::max(c.gpu().pcie_copy_gbps, 1.0) * bytes_a_us;
+  copy.duration_us = c.gpu().graph_kernel_period_us + static_cast<double>(bytes) / rate;
+  return copy;
+}
+
 bool same(const BoundOp& a, const BoundOp& b) {
-  return a.on_host == b.on_host && a.outputs == b.outputs && a.operands == b.operands;
+  return a.on_host == b.on_host && a.copied_bytes == b.copied_bytes && a.outputs == b.outputs &&
+         a.operands == b.operands;
 }
 
 /// Nobody wrote a rule: a kernel that streams over all operands and results.
@@ -253,6 +266,9 @@ const std::vector<LoweredKernel>& Lowering::kernels(const NetworkOp& op, const B
       bound.outputs.empty() || std::any_of(bound.outputs.begin(), bound.outputs.end(),
                                            [](const TensorShape& t) { return t.elements() > 0; });
   if (kernels.empty() && makes_something) lowering::lower_unknown(context, kernels, losses);
+  if (bound.copied_bytes > 0) {
+    kernels.insert(kernels.begin(), lowering::copy_to_device(context, bound.copied_bytes));
+  }
   return kernels;
 }
 

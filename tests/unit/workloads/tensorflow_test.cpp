@@ -212,6 +212,22 @@ TEST_F(TensorflowKernels, ElementwiseBlocksAreAsManyAsAreResident) {
   EXPECT_EQ(kernels[0].geometry.block[0], 1024U);
 }
 
+TEST_F(TensorflowKernels, IndicesInHostMemoryAreCopiedFirst) {
+  const Network network = load_network(source_path("workloads/nets/tf_bert-infer.json"));
+  const SymbolValue sizes[] = {{"batch", 2}, {"seq", 32}};
+  const BoundNetwork bound = bind_network(network, sizes);
+  const GpuArch gpu = find_gpu(configs_.gpus, volta);
+  Lowering lowering({gpu, configs_.time, configs_.libraries, rules_});
+  std::vector<std::int64_t> copied;
+  for (std::size_t i = 0; i < network.ops.size(); ++i) {
+    for (const LoweredKernel& k : lowering.kernels(network.ops[i], bound.ops[i], losses_)) {
+      if (k.name.find("HtoD") != std::string::npos) copied.push_back(k.bytes);
+    }
+  }
+  // Words 2 x 32 x 4, positions 1 x 32 x 4, types and mask like the words.
+  EXPECT_EQ(copied, (Dims{256, 128, 256, 256}));
+}
+
 TEST_F(TensorflowKernels, WhatLeavesItsOperandAsItIsLaunchesNothing) {
   const TensorShape one = rows({}), many = rows({128, 1});
   EXPECT_TRUE(lower("Sum", {one}, one, volta).empty());
