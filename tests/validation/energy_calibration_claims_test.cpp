@@ -6,7 +6,7 @@
 #include "models/energy/recording.h"
 #include "tests/source_dir/source_dir.h"
 #include "tests/validation/claims_for_tests.h"
-#include "validation/fits/energy/tiled_matmul.h"
+#include "validation/papers/tiled_matmul.h"
 
 namespace tandem {
 namespace {
