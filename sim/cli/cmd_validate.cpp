@@ -10,7 +10,8 @@
 #include "sim/core/error.h"
 #include "sim/core/field.h"
 #include "validation/compare/compare.h"
-#include "validation/papers/figures.h"
+#include "validation/papers/draw.h"
+#include "validation/papers/load.h"
 #include "validation/papers/report.h"
 
 namespace tandem {

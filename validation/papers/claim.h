@@ -10,8 +10,6 @@
 
 namespace tandem {
 
-inline constexpr std::string_view claims_schema = "tandem.claims/1";
-
 /// What a number of one scenario and that of another make.
 enum class Combine : std::uint8_t {
   none,
@@ -29,7 +27,7 @@ enum class Take : std::uint8_t {
   most,            //
   first_above,     // the batch of the first scenario above the threshold
   first_reaching,  // the batch of the first scenario that reaches threshold x the greatest number
-  correlation,     // Pearson's, with those of the second metric
+  correlation,     // Pearson's, with the second metric
 };
 
 enum class Relation : std::uint8_t { equal, about, below, at_most, above, at_least, range };
@@ -57,7 +55,7 @@ struct Check {
   Place place;
   std::vector<std::string> metric;
   std::vector<std::string> per;   // divides it; empty: nothing does
-  std::vector<std::string> with;  // of Take::correlation
+  std::vector<std::string> with;  // of Take::correlation: combined with `over`, as `metric` is not
   std::vector<Grid> of;           // the scenarios
   Grid over;  // what differs in those that they are combined with; empty with Combine::none
   Combine by = Combine::none;
@@ -77,44 +75,9 @@ struct Claim {
   std::vector<Check> checks;  // empty: nothing here simulates it, and `why` says so
 };
 
-/// A point that the papers give, in a figure.
-struct StatedPoint {
-  double x = 0, y = 0;
-};
+struct RowReader;
 
-/// A line of a figure: scenarios in order, one number over another.
-struct FigureSeries {
-  std::string name;
-  std::vector<Grid> of;
-  Grid over;  // as in a Check
-  Combine by = Combine::none;
-  std::vector<StatedPoint> stated;  // in place of scenarios: what the paper gives
-};
-
-struct FigurePanel {
-  Place place;
-  std::string title;
-  std::string x_label, y_label;
-  std::vector<std::string> x, y;  // metrics; x may be the name of a setting
-  std::vector<std::string> y_per;
-  std::string y_unit, x_unit;
-  bool log_x = false;
-  std::vector<FigureSeries> series;
-};
-
-/// A figure of a paper, drawn from scenarios.
-struct Figure {
-  std::string name;  // of the file, without .svg
-  std::vector<FigurePanel> panels;
-};
-
-struct Claims {
-  std::vector<Claim> claims;
-  std::vector<Figure> figures;
-};
-
-/// Every file of `folder`, in the order of their names. `configs`: the folder that GPUs are looked
-/// up in. Errors: InputError `file:key: found X, expected Y` for a malformed row.
-Claims load_claims(const std::string& folder, const std::string& configs);
+/// Errors: InputError `file:key: found X, expected Y` for a malformed row.
+Claim read_claim(const Json& json, const Place& place, const RowReader& reader);
 
 }  // namespace tandem

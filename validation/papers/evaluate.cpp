@@ -67,9 +67,10 @@ bool add_value(const Check& check, const Pair& pair, const Outcome& one, const O
   if (pair.other) value.scenario += " over " + to_text(*pair.other);
   const auto batch = one.numbers.find("batch");
   if (batch != one.numbers.end()) value.batch = batch->second.value;
-  const auto number = number_of_pair(one, other, check.by, check.metric, check.per, out.absent);
-  if (!number) return false;
   const bool correlated = check.take == Take::correlation;
+  const auto number = number_of_pair(one, correlated ? nullptr : other, check.by, check.metric,
+                                     check.per, out.absent);
+  if (!number) return false;
   value.value = correlated ? number->value : stated(number, check);
   if (correlated) {
     const auto with = number_of_pair(one, other, check.by, check.with, check.per, out.absent);

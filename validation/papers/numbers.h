@@ -27,8 +27,8 @@ Numbers step_numbers(const Prediction& prediction, const std::optional<AccessEne
 /// The largest METRIC of types of layer that `name`, "layers_but.TYPE+TYPE.METRIC", does not list.
 std::optional<Number> other_layers(const Numbers& numbers, std::string_view name);
 
-/// Of a program of settings.h. `configs`: the folder. Errors: InputError.
-Numbers program_numbers(const Point& scenario, const std::string& configs);
+/// Of a program of settings.h. `root`: of configs/ and validation/captures/. Errors: InputError.
+Numbers program_numbers(const Point& scenario, const std::string& root);
 
 /// The sum of `names`; nothing, and `lacking` said, where one is not there or not known.
 std::optional<Number> sum_of(const Numbers& numbers, const std::vector<std::string>& names,

@@ -1,7 +1,8 @@
-#include <cmath>
+#include <algorithm>
 
 #include "models/arch/gpu_config.h"
 #include "models/energy/energy_config.h"
+#include "models/energy/recording.h"
 #include "models/kernel/tiny_launch/tiny_launch.h"
 #include "models/memory/cache_chase.h"
 #include "models/whatif/transform.h"
@@ -60,39 +61,57 @@ Numbers matmul(const Point& scenario, const std::string& configs) {
           {"flop_per_byte", {intensity, "FLOP/B"}}};
 }
 
-/// Share of the lines that miss the level of the chase at each size of a range around its capacity.
-std::vector<std::pair<double, double>> miss_curve(const GpuArch& gpu, const Chase& chase) {
+/// Share of the lines that miss the level of the chase.
+double missed(const GpuArch& gpu, const Chase& chase, double bytes) {
   const ChaseCycles cycles{gpu.l1_latency_cycles, gpu.l2_latency_cycles, gpu.l2_far_latency_cycles,
                            gpu.dram_latency_cycles};
-  constexpr int sizes = 50;
-  constexpr double from = 0.25, to = 1.75;  // of the capacity
-  const auto capacity = static_cast<double>(
-      chase.through_l1 ? gpu.unified_l1_bytes : gpu.l2_bytes / std::max(1, gpu.l2_partitions));
-  std::vector<std::pair<double, double>> curve;
-  for (int i = 0; i <= sizes; ++i) {
-    const double bytes = capacity * (from + (to - from) * i / sizes);
-    const ChaseResult r = simulate_chase(gpu, chase, cycles, bytes);
-    curve.emplace_back(bytes, 1 - (chase.through_l1 ? r.l1_share : r.near_share));
-  }
-  return curve;
+  const ChaseResult r = simulate_chase(gpu, chase, cycles, bytes);
+  return 1 - (chase.through_l1 ? r.l1_share : r.near_share);
 }
 
-/// First sizes at which a hundredth and all but a hundredth of the lines miss.
+/// At the size that the scenario states; without one the first sizes at which a hundredth and all
+/// but a hundredth of the lines miss, to 3 % of the level's capacity.
 Numbers chase(const Point& scenario, const std::string& configs) {
   const GpuArch gpu = gpu_of(scenario, configs);
-  constexpr double hundredth = 0.01;
+  const Chase chase = kit_chase(gpu, value_of(scenario, "level"));
+  if (!value_of(scenario, "bytes").empty()) {
+    const auto bytes = static_cast<double>(count_of(scenario, "bytes"));
+    return {{"miss_share", {missed(gpu, chase, bytes), "ratio"}}, {"bytes", {bytes, "B"}}};
+  }
+  constexpr double hundredth = 0.01, from = 0.25, to = 1.75, step = 0.03;  // of the capacity
+  const auto capacity = static_cast<double>(
+      chase.through_l1 ? gpu.unified_l1_bytes : gpu.l2_bytes / std::max(1, gpu.l2_partitions));
   Numbers out;
-  for (const auto& [bytes, missed] : miss_curve(gpu, kit_chase(gpu, value_of(scenario, "level")))) {
-    if (missed > hundredth) out.try_emplace("misses_begin_bytes", Number{bytes, "B"});
-    if (missed > 1 - hundredth) out.try_emplace("misses_all_bytes", Number{bytes, "B"});
+  for (double share = from; share <= to; share += step) {
+    const double bytes = share * capacity, misses = missed(gpu, chase, bytes);
+    if (misses > hundredth) out.try_emplace("misses_begin_bytes", Number{bytes, "B"});
+    if (misses > 1 - hundredth) out.try_emplace("misses_all_bytes", Number{bytes, "B"});
+  }
+  return out;
+}
+
+/// As tandem calibrate energy, from a recording of the kit on that GPU: one block an SM.
+Numbers calibration(const Point& scenario, const std::string& root) {
+  const GpuArch gpu = gpu_of(scenario, root + "/configs");
+  const std::string folder = root + "/validation/captures/" + value_of(scenario, "recording");
+  const EnergyRecording recording = evaluate_recording(folder, gpu.sm_count);
+  const MeasuredAccess* access = find_access(recording, value_of(scenario, "kernel"));
+  const auto threads = static_cast<double>(count_of(scenario, "threads"));
+  Numbers out;
+  if (access == nullptr) return out;
+  for (const ThreadPoint& p : access->access.curve) {
+    if (p.threads != threads || p.blocks != gpu.sm_count) continue;
+    out["access_pj"] = {p.pj.value, "pJ"};
   }
   return out;
 }
 
 }  // namespace
 
-Numbers program_numbers(const Point& scenario, const std::string& configs) {
+Numbers program_numbers(const Point& scenario, const std::string& root) {
   const std::string program = value_of(scenario, "program");
+  const std::string configs = root + "/configs";
+  if (program == calibration_program) return calibration(scenario, root);
   if (program == square_program) return square(scenario, configs);
   if (program == matmul_program) return matmul(scenario, configs);
   return chase(scenario, configs);

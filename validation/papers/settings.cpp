@@ -30,11 +30,16 @@ const std::vector<KnownSetting>& known_settings() {
       {"host"},
       {"mode", SettingKind::mode},
       {"profiler", SettingKind::choice, {"remove", "keep"}},
-      {"program", SettingKind::choice, {square_program, matmul_program, chase_program}},
+      {"program",
+       SettingKind::choice,
+       {square_program, matmul_program, chase_program, calibration_program}},
       {"blocks", SettingKind::count},
       {"threads", SettingKind::count},
       {"size", SettingKind::count},
       {"static_w", SettingKind::number},
+      {"bytes", SettingKind::count},
+      {"recording"},
+      {"kernel"},
       {"level", SettingKind::choice, {"l1", "l2_one_sm"}},
   };
   return known;

@@ -21,9 +21,10 @@ inline constexpr std::string_view batch_largest = "largest";
 inline constexpr std::string_view batch_half_of_largest = "largest/2";
 
 /// Programs that papers measure beside training steps.
-inline constexpr std::string_view square_program = "square";  // EuroMLSys'23 figure 1
-inline constexpr std::string_view matmul_program = "matmul";  // thesis figure 5.11
-inline constexpr std::string_view chase_program = "chase";    // thesis figure 5.4
+inline constexpr std::string_view square_program = "square";            // EuroMLSys'23 figure 1
+inline constexpr std::string_view matmul_program = "matmul";            // thesis figure 5.11
+inline constexpr std::string_view chase_program = "chase";              // thesis figure 5.4
+inline constexpr std::string_view calibration_program = "calibration";  // thesis figure 5.9
 
 /// {"network": "resnet50", "gpu": ["a", "b"], "batch": 512}. Errors: InputError for an unknown
 /// setting or a value that it cannot have; networks are looked up when they are run.

@@ -29,15 +29,19 @@ Point without_batch(Point scenario) {
   return scenario;
 }
 
+std::string task_of(const Point& scenario) {
+  const std::string task = value_of(scenario, "task");
+  return task.empty() ? "train" : task;
+}
+
 /// The file of the scenario's network or trace; empty: there is none.
 std::string workload_path(const Point& scenario, const std::string& root) {
   const std::string trace = value_of(scenario, "trace");
   if (!trace.empty()) {
     return find_stored(root + "/validation/captures/" + trace + ".json").value_or("");
   }
-  const std::string task = value_of(scenario, "task");
-  const std::string path = network_path(value_of(scenario, "network"),
-                                        task.empty() ? "train" : task, root + "/workloads/nets");
+  const std::string path =
+      network_path(value_of(scenario, "network"), task_of(scenario), root + "/workloads/nets");
   std::error_code error;
   return fs::is_regular_file(path, error) ? path : "";
 }
@@ -75,7 +79,7 @@ const Outcome& Simulations::of(const Point& scenario) {
 Outcome Simulations::simulate(const Point& scenario) const {
   try {
     if (value_of(scenario, "program").empty()) return simulate_step(scenario);
-    return {program_numbers(scenario, root_ + "/configs"), "", false, {}};
+    return {program_numbers(scenario, root_), "", false, {}};
   } catch (const InputError& error) {
     return {{}, error.found() + ", expected " + error.expected(), false, {}};
   }
@@ -85,9 +89,8 @@ Outcome Simulations::simulate_step(const Point& scenario) const {
   const std::string path = workload_path(scenario, root_);
   if (path.empty()) {
     const std::string network = value_of(scenario, "network");
-    const std::string what = network.empty()
-                                 ? "trace " + value_of(scenario, "trace")
-                                 : "network " + network + " " + value_of(scenario, "task");
+    const std::string what = network.empty() ? "trace " + value_of(scenario, "trace")
+                                             : "network " + network + "-" + task_of(scenario);
     return {{}, "no " + what, true, {}};
   }
   if (value_of(scenario, "batch").starts_with(batch_largest)) {

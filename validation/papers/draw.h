@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "validation/papers/claim.h"
+#include "validation/papers/figure.h"
 #include "validation/papers/simulations.h"
 
 namespace tandem {

@@ -1,4 +1,4 @@
-#include "validation/papers/figures.h"
+#include "validation/papers/draw.h"
 
 #include <tbb/parallel_for.h>
 
