@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
+#include "models/whatif/transform.h"
 #include "sim/report/svg_chart.h"
 #include "validation/papers/evaluate.h"
 
@@ -20,12 +20,20 @@ double coordinate(const std::optional<Number>& number, const std::string& unit,
   place.fail("\"" + unit + "\"", "a unit that \"" + number->unit + "\" can be stated in");
 }
 
-/// A setting of the scenario, "blocks", or a number of its outcome.
+/// A number of the outcome, or a setting of the scenario: "threads".
 std::optional<Number> abscissa(const FigurePanel& panel, const Point& point, const Outcome& outcome,
                                std::string& lacking) {
+  const auto number = sum_of(outcome.numbers, panel.x, lacking);
+  if (number) return number;
   const std::string setting = panel.x.size() == 1 ? value_of(point, panel.x.front()) : "";
-  if (!setting.empty()) return Number{std::strtod(setting.c_str(), nullptr), panel.x_unit};
-  return sum_of(outcome.numbers, panel.x, lacking);
+  if (setting.empty()) return {};
+  return Number{parse_number(panel.x.front(), setting), panel.x_unit};
+}
+
+/// Nobody ran what does not fit.
+bool is_too_large(const Outcome& outcome) {
+  const auto it = outcome.numbers.find("fits");
+  return it != outcome.numbers.end() && it->second.value == 0;
 }
 
 /// Why the scenario has no point; empty: it has.
@@ -36,6 +44,9 @@ std::string add_point(const FigurePanel& panel, const FigureSeries& series, cons
   const Outcome* second = other ? &simulations.of(*other) : nullptr;
   if (!first.absent.empty()) return first.absent;
   if (second != nullptr && !second->absent.empty()) return second->absent;
+  if (is_too_large(first) || (second != nullptr && is_too_large(*second))) {
+    return to_text(one) + ", which is predicted not to fit";
+  }
   std::string lacking;
   const auto x = abscissa(panel, one, first, lacking);
   const auto y = number_of_pair(first, second, series.by, panel.y, panel.y_per, lacking);
