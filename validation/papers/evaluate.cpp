@@ -51,12 +51,20 @@ void add_remark(const std::string& remark, std::vector<std::string>& remarks) {
   }
 }
 
-double stated(const std::optional<Number>& number, const Check& check) {
-  const auto value = in_unit(*number, check.wanted.unit);
+/// Whether what is taken of the scenarios is one of their batches, not their numbers.
+bool takes_batch(Take take) { return take == Take::first_above || take == Take::first_reaching; }
+
+double stated(const Number& number, const Check& check) {
+  const auto value = in_unit(number, check.wanted.unit);
   if (value) return *value;
   (check.place / "wanted" / "unit")
       .fail("\"" + check.wanted.unit + "\"",
-            "a unit that \"" + number->unit + "\" can be stated in");
+            "a unit that \"" + number.unit + "\" can be stated in");
+}
+
+/// In the unit that is wanted, where the batch is.
+double stated_batch(const Number& batch, const Check& check) {
+  return takes_batch(check.take) ? stated(batch, check) : batch.value;
 }
 
 /// Whether the pair was simulated; else `out` says why not.
@@ -66,12 +74,12 @@ bool add_value(const Check& check, const Pair& pair, const Outcome& one, const O
   value.scenario = to_text(pair.one);
   if (pair.other) value.scenario += " over " + to_text(*pair.other);
   const auto batch = one.numbers.find("batch");
-  if (batch != one.numbers.end()) value.batch = batch->second.value;
+  if (batch != one.numbers.end()) value.batch = stated_batch(batch->second, check);
   const bool correlated = check.take == Take::correlation;
   const auto number = number_of_pair(one, correlated ? nullptr : other, check.by, check.metric,
                                      check.per, out.absent);
   if (!number) return false;
-  value.value = correlated ? number->value : stated(number, check);
+  value.value = correlated || takes_batch(check.take) ? number->value : stated(*number, check);
   if (correlated) {
     const auto with = number_of_pair(one, other, check.by, check.with, check.per, out.absent);
     if (!with) return false;

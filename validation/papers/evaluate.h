@@ -17,7 +17,7 @@ std::string_view to_string(ClaimVerdict verdict);
 struct ScenarioValue {
   std::string scenario;
   double batch = 0;  // 0: it has none
-  double value = 0;  // in the unit that is wanted
+  double value = 0;  // in the unit that is wanted, which is its own where a batch is taken
   double with = 0;   // of Take::correlation
 };
 

@@ -57,14 +57,19 @@ std::string names_of_settings() {
   return join(names);
 }
 
+void check_count(std::string_view name, const std::string& value) {
+  if (parse_count(name, value) > 0) return;
+  throw InputError("", name, "\"" + value + "\"", "a positive whole number");
+}
+
 void check_known(const KnownSetting& setting, const std::string& value, const GpuCatalogue& gpus) {
   switch (setting.kind) {
     case SettingKind::text: return;
-    case SettingKind::count: parse_count(setting.name, value); return;
+    case SettingKind::count: check_count(setting.name, value); return;
     case SettingKind::number: parse_number(setting.name, value); return;
     case SettingKind::gpu: find_gpu(gpus, value); return;
     case SettingKind::batch:
-      if (value != batch_largest && value != batch_half_of_largest) parse_count("batch", value);
+      if (value != batch_largest && value != batch_half_of_largest) check_count("batch", value);
       return;
     case SettingKind::mode: {
       ReplayOptions ignored;
