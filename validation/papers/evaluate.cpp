@@ -154,8 +154,8 @@ ClaimResult evaluate_claim(const Claim& claim, Simulations& simulations) {
                                 : ClaimVerdict::not_simulated;
   if (result.verdict == ClaimVerdict::not_simulated) {
     remarks.insert(remarks.begin(), absent.begin(), absent.end());
-  } else if (result.verdict == ClaimVerdict::missed && !claim.why.empty()) {
-    remarks.insert(remarks.begin(), claim.why);
+  } else if (result.verdict == ClaimVerdict::missed) {
+    remarks.insert(remarks.begin(), claim.why.empty() ? "no reason is known" : claim.why);
   }
   result.reason = joined(remarks);
   return result;

@@ -83,6 +83,7 @@ void add_kernels(const Prediction& p, const GpuScale& scale, Numbers& out) {
     }
   }
   if (!(all_us > 0)) return;
+  out.try_emplace("gpu_kernel_mean_us", Number{all_us / kernels, "us"});
   out["kernel_smsp_issue_most"] = {most_issue, "ratio"};
   out["kernel_smsp_issue_least"] = {least_issue, "ratio"};
   out["kernel_tc_issue_most"] = {most_tc, "ratio"};
