@@ -18,7 +18,8 @@ void add_result(const Result& result, Numbers& out) {
   if (result.scenario.batch) {
     const auto batch = static_cast<double>(*result.scenario.batch);
     out["batch"] = {batch, "count"};
-    out["isolated_item_us"] = {result.step.isolated_time_us / batch, "us"};
+    // The host of a step without a runtime that queues is another one (thesis chapter 3).
+    if (result.runtime) out["runtime_item_us"] = {result.step.isolated_time_us / batch, "us"};
   }
   if (!result.energy) return;
   for (const EnergyInfo& info : energy_infos()) {
