@@ -47,9 +47,7 @@ struct Model {
   StoreTarget stores = StoreTarget::same_lines;
 
   TinyLaunchCost operator()(std::uint32_t blocks, std::uint32_t threads) const {
-    // The kernel of bench/device/square: a load, a product and a store a thread.
-    const LaunchGeometry geometry{{blocks, 1, 1}, {threads, 1, 1}, 16, 0};
-    return back_to_back(gpu, geometry, stores, constants);
+    return back_to_back(gpu, square_launch(blocks, threads), stores, constants);
   }
 };
 

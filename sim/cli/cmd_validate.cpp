@@ -6,25 +6,73 @@
 #include <iostream>
 
 #include "sim/cli/arguments.h"
+#include "sim/cli/files.h"
 #include "sim/core/error.h"
+#include "sim/core/field.h"
 #include "validation/compare/compare.h"
+#include "validation/papers/draw.h"
+#include "validation/papers/load.h"
+#include "validation/papers/report.h"
 
 namespace tandem {
 
 namespace po = boost::program_options;
+
+namespace {
+
+void write_figures(const std::vector<Figure>& figures, Simulations& simulations,
+                   const std::string& folder, bool quiet) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw InputError(folder, "", error.message(), "a folder that can be created");
+  for (const DrawnFigure& figure : draw_figures(figures, simulations)) {
+    const std::string path = folder + "/" + figure.name + ".svg";
+    if (!figure.svg.empty()) write_file(path, [&](std::ostream& out) { out << figure.svg; });
+    if (quiet) continue;
+    fmt::print("figure     {}\n", figure.svg.empty() ? figure.name + ": not drawn" : path);
+    for (const std::string& why : figure.left_out) fmt::print("           without {}\n", why);
+  }
+}
+
+/// What papers state is theirs: a claim that is missed is no failure.
+int validate_claims(const po::variables_map& values, const std::string& root) {
+  const Claims claims = load_claims(root + "/validation/claims", root + "/configs");
+  Simulations simulations(root);
+  const auto results = evaluate_claims(claims.claims, simulations);
+  const std::string json = values["json"].as<std::string>();
+  write_file(json, [&](std::ostream& out) { out << claims_json(results).dump(1) << "\n"; });
+  if (json != "-") fmt::print("{}", claims_text(results, values.count("rows") > 0));
+  const std::string figures = values["figures"].as<std::string>();
+  if (!figures.empty()) write_figures(claims.figures, simulations, figures, json == "-");
+  return exit_ok;
+}
+
+}  // namespace
 
 int run_validate(const Arguments& arguments) {
   po::options_description options("tandem validate");
   options.add_options()("help", "show this text")(
       "data", po::value<std::vector<std::string>>()->default_value({}, "$TANDEM_DATA_DIR"),
       "folder with more captures (public/)")("rows", "print every comparison")(
-      "markdown", "print a section a question");
+      "markdown", "print a section a question")(
+      "claims",
+      "the claims of papers in validation/claims instead: what they state, what is "
+      "simulated, met or missed")("json", po::value<std::string>()->default_value(""),
+                                  "of --claims: write the verdicts here; -: stdout")(
+      "figures", po::value<std::string>()->default_value(""),
+      "of --claims: folder to draw the papers' figures in (SVG)");
   const po::variables_map values = parse_arguments("validate", arguments, options);
   if (values.count("help") > 0) {
     std::cout << options;
     return exit_ok;
   }
   const std::string root = data_root();
+  if (values.count("claims") > 0) return validate_claims(values, root);
+  for (const char* option : {"json", "figures"}) {
+    if (values[option].as<std::string>().empty()) continue;
+    throw InputError("command line", std::string("--") + option, "no --claims",
+                     "--claims beside it");
+  }
   CompareOptions compare{values["data"].as<std::vector<std::string>>(), root + "/configs"};
   const char* from_environment = std::getenv("TANDEM_DATA_DIR");
   if (compare.data_folders.empty() && from_environment != nullptr) {

@@ -1,6 +1,7 @@
 // The points of a sweep: the product of its axes in a fixed order.
 #pragma once
 
+#include <compare>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,7 @@ namespace tandem {
 struct Setting {
   std::string name;
   std::string value;
-  bool operator==(const Setting&) const = default;
+  auto operator<=>(const Setting&) const = default;
 };
 
 /// A scenario. Settings stand in the order of the axes.

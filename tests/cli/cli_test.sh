@@ -48,7 +48,7 @@ expect 2; has err 'usage: tandem COMMAND'; empty out
 for flag in --help -h help; do expect 0 $flag; has out 'usage: tandem COMMAND'; empty err; done
 expect 0 --version; has out 'tandem '
 expect 0 replay --help; has out '--profiler'
-expect 0 validate --help; has out '--data'
+expect 0 validate --help; has out '--data'; has out '--claims'
 expect 0 demo --help; has out 'tandem demo'; has out 'resnet50'
 expect 0 describe --help; has out 'gpu|mode|what-if|metric'
 expect 0 calibrate --help; has out 'energy'; has out 'cache'
@@ -113,6 +113,7 @@ bad_input validate --frobnicate
 bad_input describe gpu h201; has err 'h200_sxm'
 bad_input describe metric nosuch; has err 'which no metric holds'
 bad_input validate --data "$scratch/nowhere"; has err 'no folder'
+bad_input validate --figures "$scratch/figures"; has err '--claims'
 bad_input replay "$trace" --compiler xla; has err '--mode jit'
 bad_input replay "$trace" --attention math; has err '--mode jit'
 bad_input replay "$trace" --batch many; has err 'a positive whole number'

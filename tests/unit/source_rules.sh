@@ -27,8 +27,9 @@ allowed_includes() {
     sim/predict/*)    echo '(sim/(core|trace|counters|engine|metrics|predict)|models|workloads)/' ;;
     sim/report/*)     echo 'sim/(core|trace|counters|engine|metrics|predict|report)/' ;;
     sim/sweep/*)      echo '(sim/(core|trace|metrics|predict|report|sweep)|models)/' ;;
-    sim/cli/*)        echo '(sim|models|workloads|validation/compare)/' ;;
+    sim/cli/*)        echo '(sim|models|workloads|validation/(compare|papers))/' ;;
     validation/compare/*) echo '(sim/(core|trace|counters|engine|metrics|predict)|models|validation/compare)/' ;;
+    validation/papers/*) echo '(sim/(core|trace|metrics|predict|report|sweep)|models|workloads|validation/(compare|papers))/' ;;
     validation/fits/*) echo '(sim|models|workloads|validation)/' ;;
     models/arch/*)    echo '(sim/core|models/arch)/' ;;
     models/ops/*)     echo '(sim/core|models/ops)/' ;;

@@ -9,7 +9,6 @@
 #include "models/energy/csv_rows.h"
 #include "models/memory/cache_chase.h"
 #include "tests/source_dir/source_dir.h"
-#include "tests/validation/claims_for_tests.h"
 
 namespace tandem {
 namespace {
@@ -74,30 +73,6 @@ TEST(CacheChase, DramReadsOfTheCountedLaunches) {
     EXPECT_LT(off / n, limit) << level;
     EXPECT_LT(worst, 0.35) << level;
   }
-}
-
-/// First sizes at which a hundredth and all but a hundredth of the lines miss.
-std::pair<double, double> rise(const GpuArch& gpu, const Chase& chase, double from, double to) {
-  constexpr ChaseCycles cycles{36, 212, 408, 570};
-  std::pair<double, double> sizes{0, 0};
-  for (double bytes = from; bytes <= to; bytes += (to - from) / 40) {
-    const ChaseResult r = simulate_chase(gpu, chase, cycles, bytes);
-    const double missed = 1 - (chase.through_l1 ? r.l1_share : r.near_share);
-    if (missed > 0.01 && sizes.first == 0) sizes.first = bytes;
-    if (missed > 0.99 && sizes.second == 0) sizes.second = bytes;
-  }
-  return sizes;
-}
-
-TEST(CacheChase, Figure54OfTheThesis) {
-  const GpuArch gpu = find_gpu(load_catalogue(root + "/configs/gpus"), "a100_sxm4_80gb");
-  const auto [l1_begin, l1_all] = rise(gpu, kit_chase(gpu, "l1"), 120e3, 320e3);
-  const auto [l2_begin, l2_all] = rise(gpu, kit_chase(gpu, "l2_one_sm"), 12e6, 52e6);
-  const ClaimValues values{{"l1_misses_begin", {l1_begin / 1e3}},
-                           {"l1_misses_all", {l1_all / 1e3}},
-                           {"l2_misses_begin", {l2_begin / 1e6}},
-                           {"l2_misses_all", {l2_all / 1e6}}};
-  check_claims(root + "/validation/claims/caches_a100.json", values);
 }
 
 }  // namespace

@@ -2,20 +2,20 @@
 #pragma once
 
 #include <compare>
-#include <map>
-#include <memory>
-#include <mutex>
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "models/runtime/modes.h"
 #include "models/whatif/transform.h"
-#include "sim/predict/result.h"
+#include "sim/predict/predict.h"
+#include "validation/compare/once_map.h"
 
 namespace tandem {
 
-/// What cases vary of ReplayOptions; two equal ones have the same result.
+/// What cases and claims vary of ReplayOptions; two equal ones have the same result.
 struct Asked {
-  std::string trace;
+  std::string trace;         // or a network
   std::string second_trace;  // for the batch law; empty: none
   WhatIfs what_ifs;
   std::string host = "default";
@@ -23,26 +23,26 @@ struct Asked {
   GraphScope graph_scope = GraphScope::step;
   std::string cache = "warm";
   std::string counters;
+  Profiler profiler = Profiler::remove;
+  std::optional<std::int64_t> length;  // of a sequence of a network
   auto operator<=>(const Asked&) const = default;
 };
+
+/// Errors: InputError from the trace, the network or what is asked of it.
+Replay replay_asked(const Asked& asked, const std::string& configs);
 
 /// May be asked from several threads.
 class Predictions {
  public:
   explicit Predictions(std::string configs);
-  ~Predictions();
-  Predictions(const Predictions&) = delete;
-  Predictions& operator=(const Predictions&) = delete;
 
   /// Errors: InputError from the trace.
   const Result& of(const Asked& asked);
   const std::string& configs() const { return configs_; }
 
  private:
-  struct Entry;
   std::string configs_;
-  std::mutex mutex_;
-  std::map<Asked, std::unique_ptr<Entry>> entries_;
+  OnceMap<Asked, Result> results_;
 };
 
 }  // namespace tandem

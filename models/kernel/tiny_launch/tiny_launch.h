@@ -7,6 +7,7 @@
 // blocks back (the SMs are full of warps that wait).
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,6 +59,13 @@ struct TinyLaunchCost {
   double smact = 0;               // SM active
   double smocc = 0;               // resident warps / maximum
 };
+
+/// The kernel of EuroMLSys'23 section 3.2.1 (bench/device/square): a load, a product and a store a
+/// thread.
+inline LaunchGeometry square_launch(std::uint32_t blocks, std::uint32_t threads) {
+  constexpr std::uint32_t registers = 16;
+  return {{blocks, 1, 1}, {threads, 1, 1}, registers, 0};
+}
 
 /// Errors: InputError for a launch that the GPU would refuse.
 TinyLaunchCost back_to_back(const GpuArch& gpu, const LaunchGeometry& geometry, StoreTarget stores,

@@ -1,4 +1,4 @@
-#include "validation/fits/energy/tiled_matmul.h"
+#include "validation/papers/tiled_matmul.h"
 
 #include <algorithm>
 #include <cmath>
