@@ -135,8 +135,7 @@ void ExecutorWriter::write_op(std::size_t index) {
   const TimePoint begin = node_begin();
   TimePoint end = begin + from_us(model_.dequeue_us);
   const std::vector<LoweredKernel>& kernels = lowering_.kernels(op, bound, rows_.trace.losses);
-  if (bound.on_host) end += from_us(model_.cpu_kernel_us);
-  if (!kernels.empty()) end = begin + from_us(model_.launch_us);
+  end = kernels.empty() ? end + from_us(model_.cpu_kernel_us) : begin + from_us(model_.launch_us);
   for (const LoweredKernel& kernel : kernels) {
     end = rows_.launch(kernel, executor_, end, in_.host.launch_call_us, in_.host.launch_call_us);
   }

@@ -28,7 +28,7 @@ std::vector<Field<ExecutorModel>> fields() {
       us("layer_gap_us", "before the first operation of the next layer", &M::layer_gap_us),
       us("enqueue_us", "of an operation", &M::enqueue_us),
       us("launch_us", "of a node before its launch call", &M::launch_us),
-      us("cpu_kernel_us", "a kernel of the CPU on sizes and axes", &M::cpu_kernel_us),
+      us("cpu_kernel_us", "a kernel of the CPU: variables, sizes, views", &M::cpu_kernel_us),
       field<M>("copy_gb_per_s", "GB/s", "pageable memory to the device", &M::copy_gb_per_s)};
 }
 

@@ -32,7 +32,7 @@ struct ExecutorModel {
   double layer_gap_us = 0;   // ... and before the first operation of the next layer
   double enqueue_us = 0;     // of an operation
   double launch_us = 0;      // of a node: outputs allocated, kernel chosen, before the launch call
-  double cpu_kernel_us = 0;  // a kernel of the CPU on sizes and axes
+  double cpu_kernel_us = 0;  // a kernel of the CPU: variables, sizes, views
   double copy_gb_per_s = 0;  // pageable memory to the device
   std::vector<ReadBack> read_back;  // by op and next
   std::vector<Provenance> origins;
