@@ -32,6 +32,10 @@ ItemKind item_kind(ApiKind api, bool has_work);
 /// Calls and markers by begin.
 std::vector<HostEntry> call_entries(const Trace& trace, const Links& links);
 
+/// Whether the executor's nodes make most of the launches, or there are no launches. Elsewhere, as
+/// in steps that are one graph of TensorFlow, they are a side matter, and calls tell what was done.
+bool nodes_launch(const Trace& trace, const Links& links);
+
 /// The same of a trace of an eager runtime with an executor. For each node in the order of the
 /// program: what its thread waited for before (value_wait, of no length where it did not wait),
 /// the enqueue, the node, and the calls that the node made. Where the trace shows only one of the

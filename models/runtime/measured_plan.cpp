@@ -302,7 +302,7 @@ void Builder::add_item(const HostEntry& entry) {
 MeasuredPlan Builder::build() {
   add_threads_and_streams();
   const auto launched = [&](std::uint32_t call) { return call != no_row; };
-  const bool queues = trace_.nodes.size() > 0;
+  const bool queues = nodes_launch(trace_, links_);
   if (queues ||
       std::any_of(links_.call_of_activity.begin(), links_.call_of_activity.end(), launched)) {
     preload();

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "models/runtime/host_entries.h"
@@ -313,6 +314,29 @@ std::vector<HostEntry> NodeEntries::list() {
 }
 
 }  // namespace
+
+bool nodes_launch(const Trace& trace, const Links& links) {
+  if (trace.nodes.size() == 0) return false;
+  std::vector<std::uint32_t> rows(trace.nodes.size());
+  for (std::uint32_t i = 0; i < rows.size(); ++i) rows[i] = i;
+  const auto key = [&](std::uint32_t node) {
+    return std::pair(trace.nodes.thread[node], trace.nodes.begin[node]);
+  };
+  std::sort(rows.begin(), rows.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); });
+  std::int64_t balance = 0;
+  for (const std::uint32_t call : links.calls_in_order) {
+    if (links.activities_of_call.of(call).empty()) continue;
+    const std::pair at(trace.calls.thread[call], trace.calls.begin[call]);
+    const auto after = std::upper_bound(
+        rows.begin(), rows.end(), at, [&](const auto& time, std::uint32_t n) { return time < key(n); });
+    const bool inside = after != rows.begin() && key(*std::prev(after)).first == at.first &&
+                        at.second < key(*std::prev(after)).second +
+                                        trace.nodes.duration[*std::prev(after)];
+    balance += inside ? 1 : -1;
+  }
+  return balance >= 0;
+}
 
 std::vector<HostEntry> node_entries(const Trace& trace, const Links& links,
                                     const ExecutorModel& model) {

@@ -89,6 +89,7 @@ int run_blocks(const Arguments& arguments) {
       "kernel", po::value<std::string>(),
       "part of a kernel's name (the longest one is taken), or its position in the step")(
       "gpu", po::value<std::string>()->default_value(""), "GPU to run it on; default: the traced")(
+      "traced-gpu", po::value<std::string>()->default_value(""), "the traced GPU, where unknown")(
       "set", po::value<std::vector<std::string>>()->default_value({}, ""),
       "override a GPU number, e.g. gpu.sm_count=160")(
       "out", po::value<std::string>()->default_value(""),
@@ -105,6 +106,7 @@ int run_blocks(const Arguments& arguments) {
   }
   ReplayOptions replay_options;
   replay_options.configs = data_root() + "/configs";
+  replay_options.traced_gpu = values["traced-gpu"].as<std::string>();
   replay_options.what_ifs.set("gpu", values["gpu"].as<std::string>());
   for (const std::string& one : values["set"].as<std::vector<std::string>>()) {
     replay_options.what_ifs.add("set", one);
@@ -112,7 +114,7 @@ int run_blocks(const Arguments& arguments) {
   const TracedRun a = analyse(import_trace(values["trace"].as<std::string>()), replay_options);
   const Prediction p = predict(a, replay_options);
   if (!p.target) {
-    throw InputError(a.summary.path, "device", "a GPU without config", "--gpu NAME beside it");
+    throw InputError(a.summary.path, "device", "a GPU without config", "--traced-gpu NAME beside it");
   }
   const std::uint32_t row = find_kernel(p.step, values["kernel"].as<std::string>());
   const Activities& acts = p.step.trace.activities;

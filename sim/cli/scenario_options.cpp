@@ -44,6 +44,8 @@ void add_scenario_options(po::options_description& options) {
     for (const TransformOption& option : transform.options) add_option(option, options);
   }
   options.add_options()(
+      "traced-gpu", po::value<std::string>()->default_value(""),
+      "the GPU that the trace was recorded on, where the trace does not tell (XProf)")(
       "base", po::value<std::string>()->default_value(""),
       "a second trace of the same model at another batch; both predict --batch together")(
       "mode", po::value<std::string>()->default_value("as-traced"),
@@ -121,6 +123,7 @@ ReplayOptions scenario_options(const po::variables_map& values) {
   ReplayOptions options;
   options.configs = data_root() + "/configs";
   options.what_ifs = what_ifs_of(values);
+  options.traced_gpu = values["traced-gpu"].as<std::string>();
   options.host = values["host"].as<std::string>();
   set_mode(values, options);
   check_asked(options.what_ifs);

@@ -14,7 +14,8 @@ namespace tandem {
 struct ReplayOptions {
   std::string trace_path;
   std::string base_path;  // a second trace of the same model at another batch
-  WhatIfs what_ifs;       // "gpu" also names the traced GPU where no config matches it
+  std::string traced_gpu;  // the config of the traced GPU, where the trace does not tell which
+  WhatIfs what_ifs;
   std::string host = "default";
   ModeOptions mode;
   Profiler profiler = Profiler::remove;

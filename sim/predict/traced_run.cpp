@@ -36,17 +36,43 @@ TraceSummary summarize(const Trace& trace, const Links& links) {
   return s;
 }
 
-/// The config of the traced device; `--gpu` names it where none matches.
+/// Without grid and block nothing is known of what a kernel occupies, fetches or costs.
+bool lacks_geometry(const Trace& trace) {
+  const Activities& acts = trace.activities;
+  Duration without{};
+  Duration all{};
+  for (std::size_t i = 0; i < acts.size(); ++i) {
+    if (acts.kind[i] != ActivityKind::kernel) continue;
+    all += acts.duration[i];
+    if (!acts.geometry[i].valid()) without += acts.duration[i];
+  }
+  return 2 * without > all;
+}
+
+/// The config of the traced device, or the one that the user says it is. Errors: InputError if the
+/// trace says that it is another.
 std::optional<GpuArch> traced_gpu(const Trace& trace, const GpuCatalogue& catalogue,
                                   const ReplayOptions& options, LossList& losses) {
+  if (lacks_geometry(trace)) {
+    losses.add("no_launch_geometry", Severity::warning,
+               "most kernel time is in kernels without grid and block: no utilization, traffic, "
+               "energy or other GPU was computed");
+    return {};
+  }
   const DeviceProperties device =
       trace.devices.empty() ? DeviceProperties{} : trace.devices.front();
   const DeviceMatch match = match_device(catalogue, device);
+  if (!options.traced_gpu.empty()) {
+    const GpuArch& said = find_gpu(catalogue, options.traced_gpu);
+    if (match.gpu == nullptr || match.gpu->name == said.name) return said;
+    throw InputError(trace.path, "--traced-gpu", "a trace of " + match.gpu->name,
+                     "no --traced-gpu, or " + match.gpu->name);
+  }
   if (match.gpu != nullptr) return *match.gpu;
-  if (options.what_ifs.has("gpu")) return find_gpu(catalogue, options.what_ifs.get("gpu"));
+  if (trace.activities.size() == 0) return {};
   losses.add("unknown_device", Severity::warning,
              "no GPU config matches the traced device \"" + device.name +
-                 "\"; nothing that needs one was computed (--gpu names one)");
+                 "\"; nothing that needs one was computed (--traced-gpu names one)");
   return {};
 }
 

@@ -158,6 +158,27 @@ TEST(Replay, WarnsOfAGpuWithoutConfig) {
   EXPECT_EQ(replay(m.trace, options()).prediction.result.losses.count("unknown_device"), 1);
 }
 
+TEST(Replay, TakesTheTracedGpuThatTheUserNames) {
+  TraceMaker m = two_steps();
+  m.trace.devices.clear();
+  ReplayOptions o = options();
+  o.traced_gpu = "a100_sxm4_80gb";
+  const Result r = replay(m.trace, o).prediction.result;
+  EXPECT_EQ(r.losses.count("unknown_device"), 0);
+  EXPECT_EQ(r.scenario.gpu, "a100_sxm4_80gb");
+  o.what_ifs.set("gpu", "h200_sxm");  // the target is another matter
+  EXPECT_EQ(replay(m.trace, o).prediction.result.scenario.gpu, "h200_sxm");
+  EXPECT_NE(error_of(two_steps(), o).find("--traced-gpu"), std::string::npos);  // traced on an H200
+}
+
+TEST(Replay, ATargetDoesNotSayWhatWasTraced) {
+  TraceMaker m = two_steps();
+  m.trace.devices.clear();
+  ReplayOptions o = options();
+  o.what_ifs.set("gpu", "h200_sxm");
+  EXPECT_NE(error_of(m, o).find("--traced-gpu NAME"), std::string::npos);
+}
+
 TEST(Replay, TakesATraceWithoutStepsAsOne) {
   TraceMaker m = two_steps();
   m.trace.annotations = {};
