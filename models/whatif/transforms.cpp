@@ -79,8 +79,7 @@ void check_needs(const Transform& transform, const TransformInput& input) {
                      "a trace with device work");
   }
   if (traced.gpu == nullptr && !on_host) {
-    throw InputError(traced.path, key, "a trace of an unknown GPU or without grids and blocks",
-                     "a trace with them, and --traced-gpu NAME where it names no GPU");
+    throw InputError(traced.path, key, "a trace of an unknown GPU", "--traced-gpu NAME beside it");
   }
   if (transform.needs.batch && !traced.batch) {
     throw InputError(traced.path, key, "a trace without a recognisable batch dimension",

@@ -31,7 +31,7 @@ Prediction predict_scenario(const TracedRun& run, const TracedRun* other, Scenar
                          step_counters(run, scenario, step, launches, options));
   };
   const auto demand_of = [&](const SimulatedStep& simulated) -> std::optional<StepDemand> {
-    if (!scenario.gpu) return {};
+    if (!scenario.gpu || !run.states_grids) return {};
     return step_demand({run, *scenario.gpu, step, launches}, simulated, losses);
   };
   SimulatedStep simulated = simulated_step();
@@ -50,7 +50,7 @@ Prediction predict_scenario(const TracedRun& run, const TracedRun* other, Scenar
   if (demand) priced = price_step(*demand, simulated, losses);
   if (priced && limited) priced->energy.power_limited_share = limited->power.power_limited_share;
   Prediction p;
-  p.target = scenario.gpu;
+  if (run.states_grids) p.target = scenario.gpu;
   p.step = std::move(step);
   p.step_attribution = std::move(attribution);
   p.step.plan = std::move(simulated.plan);

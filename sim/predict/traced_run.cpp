@@ -36,8 +36,9 @@ TraceSummary summarize(const Trace& trace, const Links& links) {
   return s;
 }
 
-/// Without grid and block nothing is known of what a kernel occupies, fetches or costs.
-bool lacks_geometry(const Trace& trace) {
+/// Whether most kernel time has grid and block: without them nothing is known of what a kernel
+/// occupies, fetches or costs.
+bool states_grids(const Trace& trace) {
   const Activities& acts = trace.activities;
   Duration without{};
   Duration all{};
@@ -46,19 +47,13 @@ bool lacks_geometry(const Trace& trace) {
     all += acts.duration[i];
     if (!acts.geometry[i].valid()) without += acts.duration[i];
   }
-  return 2 * without > all;
+  return 2 * without <= all;
 }
 
 /// The config of the traced device, or the one that the user says it is. Errors: InputError if the
 /// trace says that it is another.
 std::optional<GpuArch> traced_gpu(const Trace& trace, const GpuCatalogue& catalogue,
                                   const ReplayOptions& options, LossList& losses) {
-  if (lacks_geometry(trace)) {
-    losses.add("no_launch_geometry", Severity::warning,
-               "most kernel time is in kernels without grid and block: no utilization, traffic, "
-               "energy or other GPU was computed");
-    return {};
-  }
   const DeviceProperties device =
       trace.devices.empty() ? DeviceProperties{} : trace.devices.front();
   const DeviceMatch match = match_device(catalogue, device);
@@ -92,6 +87,11 @@ TracedRun analyse(Trace trace, const ReplayOptions& options, Configs configs) {
   a.losses.merge(a.links.losses);
   a.summary = summarize(a.trace, a.links);
   a.gpu = traced_gpu(a.trace, a.configs.gpus, options, a.losses);
+  a.states_grids = states_grids(a.trace);
+  a.losses.add("no_launch_geometry", Severity::warning,
+               "most kernel time is in kernels without grid and block: no utilization, traffic or "
+               "energy was computed",
+               a.states_grids ? 0 : 1);
   if (a.gpu) {
     const TraceLaunches launches(a.trace, a.links, nest_ops(a.trace, a.links).of_call);
     a.counters = kernel_counters(a.trace, launches, *a.gpu, a.configs.costs, a.configs.time,

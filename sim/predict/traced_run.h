@@ -25,6 +25,7 @@ struct TracedRun {
   Trace trace;
   Links links;
   std::optional<GpuArch> gpu;  // the traced device, if a config describes it
+  bool states_grids = true;    // of most kernel time
   TracedPool pool;             // how streams shared the SMs in the trace
   MeasuredPlan measured;
   Timeline measured_timeline;

@@ -12,6 +12,12 @@ namespace {
 using test::TraceMaker;
 
 /// Two equal steps of a convolution of batch 8: host-bound, 100 each.
+/// All kernels are grids of 64 blocks.
+void add_grids(Trace& trace) {
+  trace.geometries.push_back({{64, 1, 1}, {256, 1, 1}, 32, 0});
+  for (GeometryId& id : trace.activities.geometry) id = GeometryId{trace.geometries.size() - 1};
+}
+
 TraceMaker two_steps() {
   TraceMaker m;
   for (int s = 0; s < 2; ++s) {
@@ -23,6 +29,7 @@ TraceMaker two_steps() {
     m.kernel(begin + 17, 10, 10 + s, 0, "first");
     m.kernel(begin + 37, 20, 20 + s, 0, "second");
   }
+  add_grids(m.trace);
   return m;
 }
 
@@ -144,6 +151,7 @@ TEST(Replay, SeveralStreamsOfAGpuWithoutConfig) {
     m.launch(begin + 10, 5, 10 + k);
     m.kernel(begin + 17, 30, 10 + k, static_cast<std::size_t>(k));
   }
+  add_grids(m.trace);
   m.trace.devices.clear();
   const Result r = replay(m.trace, options()).prediction.result;
   EXPECT_EQ(r.losses.count("unknown_device"), 1);
@@ -177,6 +185,16 @@ TEST(Replay, ATargetDoesNotSayWhatWasTraced) {
   ReplayOptions o = options();
   o.what_ifs.set("gpu", "h200_sxm");
   EXPECT_NE(error_of(m, o).find("--traced-gpu NAME"), std::string::npos);
+}
+
+TEST(Replay, KernelsWithoutGridsHaveNoLevelsAndNoEnergy) {
+  TraceMaker m = two_steps();
+  for (GeometryId& id : m.trace.activities.geometry) id = {};
+  const Result r = replay(m.trace, options()).prediction.result;
+  EXPECT_EQ(r.losses.count("no_launch_geometry"), 1);
+  EXPECT_FALSE(r.gpu_step.has_value());
+  EXPECT_FALSE(r.energy.has_value());
+  EXPECT_GT(r.step.time_us, 0);
 }
 
 TEST(Replay, TakesATraceWithoutStepsAsOne) {
