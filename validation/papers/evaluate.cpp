@@ -156,6 +156,8 @@ ClaimResult evaluate_claim(const Claim& claim, Simulations& simulations) {
     remarks.insert(remarks.begin(), absent.begin(), absent.end());
   } else if (result.verdict == ClaimVerdict::missed) {
     remarks.insert(remarks.begin(), claim.why.empty() ? "no reason is known" : claim.why);
+  } else if (!claim.note.empty()) {  // met as it was read
+    remarks.insert(remarks.begin(), claim.note);
   }
   result.reason = joined(remarks);
   return result;
