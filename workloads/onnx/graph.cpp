@@ -42,7 +42,7 @@ class Reader {
   StoredTensor stored(const TensorProto& proto, const std::string& place) const;
   void keep_numbers(const TensorProto& proto, StoredTensor& out) const;
   void read_input(const ::onnx::ValueInfoProto& proto);
-  void read_node(const NodeProto& proto);
+  Node node(const NodeProto& proto) const;
   NodeAttribute attribute(const AttributeProto& proto, const std::string& place) const;
   void check_names() const;
   Graph graph_;
@@ -188,12 +188,13 @@ NodeAttribute Reader::attribute(const AttributeProto& proto, const std::string& 
   out.text = proto.s();
   out.numbers.assign(proto.ints().begin(), proto.ints().end());
   out.fractions.assign(proto.floats().begin(), proto.floats().end());
+  for (const NodeProto& inner : proto.g().node()) out.nodes.push_back(node(inner));
   if (proto.has_t()) out.tensor = stored(proto.t(), place + "." + proto.name());
   return out;
 }
 
-void Reader::read_node(const NodeProto& proto) {
-  Node& node = graph_.nodes.emplace_back();
+Node Reader::node(const NodeProto& proto) const {
+  Node node;
   node.name = proto.name();
   node.type = proto.op_type();
   node.domain = proto.domain() == "ai.onnx" ? "" : proto.domain();
@@ -205,6 +206,7 @@ void Reader::read_node(const NodeProto& proto) {
   for (const AttributeProto& a : proto.attribute()) {
     node.attributes.emplace(a.name(), attribute(a, node.place()));
   }
+  return node;
 }
 
 /// Every name is made once, and before it is read.
@@ -255,7 +257,7 @@ Graph Reader::read() {
   for (const auto& input : proto.input()) {
     if (stored_names.count(input.name()) == 0) read_input(input);
   }
-  for (const NodeProto& node : proto.node()) read_node(node);
+  for (const NodeProto& node : proto.node()) graph_.nodes.push_back(this->node(node));
   for (const auto& output : proto.output()) graph_.outputs.push_back(output.name());
   if (graph_.nodes.empty()) fail("nodes", "no node", "at least one");
   if (graph_.outputs.empty()) fail("outputs", "no output", "at least one");

@@ -24,6 +24,8 @@ struct StoredTensor {
   std::optional<std::vector<double>> fractions;
 };
 
+struct Node;
+
 /// An attribute; what its kind does not have stays empty.
 struct NodeAttribute {
   std::int64_t number = 0;
@@ -32,6 +34,7 @@ struct NodeAttribute {
   std::vector<std::int64_t> numbers;
   std::vector<double> fractions;
   std::optional<StoredTensor> tensor;
+  std::vector<Node> nodes;  // of a graph, the body of a loop
 };
 
 struct Node {

@@ -44,6 +44,7 @@ class Builder {
   Value kept(const StoredTensor& tensor);
   void train(const OnnxTask& task);
   void drop_lonely_sequences();
+  void drop_unread();
 
   const Graph& graph_;
   Network& network_;
@@ -203,6 +204,33 @@ void Builder::drop_lonely_sequences() {
   }
 }
 
+/// What only its shape was wanted of is not computed: operations forward whose results nobody
+/// reads.
+void Builder::drop_unread() {
+  std::vector<bool> read(network_.storages.size(), false);
+  for (std::size_t s = 0; s < read.size(); ++s)
+    read[s] = network_.storages[s] != StorageKind::activation;
+  for (const std::string& name : graph_.outputs) {
+    const auto found = values_.find(name);
+    if (found != values_.end() && found->second.tensor)
+      read[step_.tensor(*found->second.tensor).storage] = true;
+  }
+  const auto is_read = [&](TensorId t) { return read[network_.tensors[t].storage]; };
+  std::vector<NetworkOp> kept;
+  for (std::size_t i = network_.ops.size(); i-- > 0;) {
+    NetworkOp& op = network_.ops[i];
+    const bool wanted =
+        op.phase != Phase::forward || std::any_of(op.outputs.begin(), op.outputs.end(), is_read);
+    if (!wanted) continue;
+    for (const NetworkArgument& a : op.arguments) {
+      for (const TensorId t : a.tensors) read[network_.tensors[t].storage] = true;
+    }
+    kept.push_back(std::move(op));
+  }
+  std::reverse(kept.begin(), kept.end());
+  network_.ops = std::move(kept);
+}
+
 void Builder::build(const OnnxTask& task) {
   read_symbols();
   make_inputs();
@@ -217,6 +245,7 @@ void Builder::build(const OnnxTask& task) {
   } catch (const SizeOverflow& error) {
     throw InputError(graph_.path, place, error.what(), "smaller sizes");
   }
+  drop_unread();
   if (network_.ops.empty()) {
     throw InputError(graph_.path, "nodes", "no operation that computes", "at least one");
   }

@@ -76,6 +76,7 @@ constexpr OnnxOp ops[] = {
     {"ConstantOfShape", constant_of_shape},
     {"Range", range},
     {"Shape", shape},
+    {"Size", size_of},
     {"Reshape", reshape, first},
     {"Flatten", flatten},
     {"Squeeze", squeeze, first},
@@ -88,6 +89,7 @@ constexpr OnnxOp ops[] = {
     {"Pad", pad},
     // tables
     {"Gather", gather, first},
+    {"EmbeddingBag", embedding_bag, first, own_domain},
     {"GatherElements", gather_elements},
     {"GatherND", gather_nd},
     {"Trilu", triangle},

@@ -99,6 +99,7 @@ void constant(Call& call);
 void constant_of_shape(Call& call);
 void range(Call& call);
 void shape(Call& call);
+void size_of(Call& call);
 void reshape(Call& call);
 void flatten(Call& call);
 void squeeze(Call& call);
@@ -111,6 +112,7 @@ void slice(Call& call);
 void pad(Call& call);
 // tables.cpp
 void gather(Call& call);
+void embedding_bag(Call& call);
 void gather_elements(Call& call);
 void gather_nd(Call& call);
 void triangle(Call& call);

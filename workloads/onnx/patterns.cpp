@@ -41,6 +41,10 @@ class Finder {
     if (found == reader_.end() || count->second != 1 || found->second->type != type) return nullptr;
     return found->second;
   }
+  bool is_read_once(const std::string& name) const {
+    const auto count = readers_.find(name);
+    return count != readers_.end() && count->second == 1;
+  }
   bool is_vector(const std::string& name) const {
     const StoredTensor* tensor = stored(name);
     return tensor != nullptr && tensor->dims.size() == 1;
@@ -252,6 +256,7 @@ std::optional<Scores> scores_of(const Finder& finder, const std::string& name) {
     out.mask = parts->second;
   }
   if (product == nullptr || product->inputs.size() != 2) return {};
+  if (!finder.is_read_once(name) || !finder.is_read_once(product->outputs[0])) return {};
   const auto keys = keys_of(finder, finder.unscaled(product->inputs[1]));
   if (!keys) return {};
   out.queries = finder.unscaled(product->inputs[0]);
@@ -288,14 +293,59 @@ Found find_attention(const Finder& finder, const Node& node) {
   return out;
 }
 
+/// nn.EmbeddingBag, which exporters spell as a loop over bags that sums rows of a table.
+Found find_bag(const Finder& finder, const Node& node) {
+  const auto body = node.attributes.find("body");
+  if (node.type != "Loop" || node.inputs.size() != 2 || body == node.attributes.end()) return {};
+  std::unordered_map<std::string_view, const Node*> inner;
+  for (const Node& n : body->second.nodes) {
+    for (const std::string& name : n.outputs) inner.emplace(name, &n);
+  }
+  for (const auto& [name, sum] : inner) {
+    if ((sum->type != "ReduceSum" && sum->type != "ReduceMean") || sum->inputs.empty()) continue;
+    const auto rows = inner.find(sum->inputs[0]);
+    if (rows == inner.end() || rows->second->type != "Gather" || rows->second->inputs.size() != 2)
+      continue;
+    const StoredTensor* table = finder.stored(rows->second->inputs[0]);
+    const auto part = inner.find(rows->second->inputs[1]);
+    if (table == nullptr || part == inner.end() || part->second->type != "Slice") continue;
+    const std::string& all = part->second->inputs[0];
+    if (inner.count(all) == 0)
+      return fused(node, "EmbeddingBag", {table->name, all, node.inputs[0]}, own_domain);
+  }
+  return {};
+}
+
+/// Exporters store equal tensors once, and name the others by Identity: copies again.
+void copy_stored(Graph& graph) {
+  std::unordered_map<std::string, StoredTensor> stored;
+  for (const StoredTensor& tensor : graph.stored) stored.emplace(tensor.name, tensor);
+  std::vector<Node> kept;
+  for (Node& node : graph.nodes) {
+    const bool copies = node.type == "Identity" && node.domain.empty() && node.inputs.size() == 1 &&
+                        node.outputs.size() == 1;
+    const auto found = copies ? stored.find(node.inputs[0]) : stored.end();
+    if (found == stored.end()) {
+      kept.push_back(std::move(node));
+      continue;
+    }
+    StoredTensor copy = found->second;
+    copy.name = node.outputs[0];
+    graph.stored.push_back(copy);
+    stored.emplace(copy.name, std::move(copy));
+  }
+  graph.nodes = std::move(kept);
+}
+
 using Find = Found (*)(const Finder&, const Node&);
 
-constexpr Find patterns[] = {find_linear, find_silu,       find_rsqrt,
-                             find_gelu,   find_layer_norm, find_attention};
+constexpr Find patterns[] = {find_linear,     find_silu,      find_rsqrt, find_gelu,
+                             find_layer_norm, find_attention, find_bag};
 
 }  // namespace
 
 void fuse(Graph& graph) {
+  copy_stored(graph);
   std::unordered_map<const Node*, Node> replaced;
   const Finder finder(graph);
   for (const Node& node : graph.nodes) {

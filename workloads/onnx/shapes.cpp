@@ -123,6 +123,8 @@ void shape(Call& call) {
                Dims(dims.begin() + begin, dims.begin() + end));
 }
 
+void size_of(Call& call) { call.on_host(DataType::int64, {}, Dims{count_of(call.dims(0))}); }
+
 void reshape(Call& call) {
   const Dims& old = call.dims(0);
   Dims dims = call.numbers(1);

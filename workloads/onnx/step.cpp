@@ -98,6 +98,10 @@ void Step::give(const Value& value, TensorId gradient) {
   known->second = sum;
 }
 
+void Step::give_rows(const Value& value, TensorId rows, TensorId gradient) {
+  if (value.needs_gradient) row_gradients_.push_back({*value.tensor, rows, gradient});
+}
+
 std::optional<TensorId> Step::gradient(const Value& value) const {
   const auto found = gradients_.find(value.slot);
   if (found == gradients_.end()) return {};

@@ -73,7 +73,13 @@ class Step {
                       const std::vector<Value>& operands, Backward backward);
   /// A further gradient of a value is added to the first.
   void give(const Value& value, TensorId gradient);
+  /// A gradient that is not zero in some rows only.
+  void give_rows(const Value& value, TensorId rows, TensorId gradient);
   std::optional<TensorId> gradient(const Value& value) const;
+  struct Rows {
+    TensorId of, rows, values;
+  };
+  const std::vector<Rows>& row_gradients() const { return row_gradients_; }
   /// Runs the notes in reverse.
   void run_backward();
   void begin_optimizer();
@@ -94,6 +100,7 @@ class Step {
   std::uint32_t slots_ = 0;
   std::vector<Note> notes_;
   std::unordered_map<std::uint32_t, TensorId> gradients_;
+  std::vector<Rows> row_gradients_;
 };
 
 }  // namespace tandem::onnx

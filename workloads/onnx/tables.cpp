@@ -71,6 +71,36 @@ void gather(Call& call) {
   pick(call, axis);
 }
 
+/// Sums of rows. Their gradient is sparse, as those of large tables are: the rows' own values.
+void embedding_bag(Call& call) {
+  Step& step = call.step;
+  const Value table = call.input(0);
+  if (table.dims.size() != 2 || call.dims(1).size() != 1 || call.numbers(2).size() != 1) {
+    call.fail("a table or positions of other dimensions", "a matrix and a list");
+  }
+  const Expression bags = call.numbers(2).front(), count = call.dims(1).front();
+  const TensorId in = call.tensor(0), rows = call.tensor(1);
+  const TensorId offsets = step.make(DataType::int64, {bags}, StorageKind::input);
+  const TensorId y = step.make(table.type, {bags, table.dims[1]});
+  const TensorId bag_of = step.make(DataType::int64, {count}),
+                 lengths = step.make(DataType::int64, {bags});
+  const TensorId largest = step.make(DataType::int64, {Expression(0)});
+  const Arguments mode{plain(false), whole(0), plain(true), nothing()};
+  Arguments arguments{of(in), of(rows), of(offsets)};
+  arguments.insert(arguments.end(), mode.begin(), mode.end());
+  arguments.insert(arguments.end(), {plain(false), whole(-1)});
+  step.emit("aten::_embedding_bag", std::move(arguments), {y, bag_of, lengths, largest});
+  call.result(y, "EmbeddingBagBackward0", {table}, [=, &step](TensorId g) {
+    Arguments back{of(g),       of(rows),    of(offsets),        of(bag_of),
+                   of(lengths), of(largest), size(table.dims[0])};
+    back.insert(back.end(), mode.begin(), mode.end());
+    back.push_back(whole(-1));
+    const TensorId made = step.make(table.type, {count, table.dims[1]}, StorageKind::gradient);
+    step.emit("aten::_embedding_bag_backward", std::move(back), {made});
+    step.give_rows(table, rows, made);
+  });
+}
+
 void gather_elements(Call& call) {
   Step& step = call.step;
   const Value x = call.input(0);

@@ -165,6 +165,11 @@ void add_optimizer(Step& step, std::string_view optimizer, const std::vector<Val
     lists['p'].push_back(*parameter.tensor);
     lists['g'].push_back(*gradient);
   }
+  for (const Step::Rows& r : step.row_gradients()) {
+    step.emit("aten::index_add_", {of(r.of), whole(0), of(r.rows), of(r.values), plain(-0.1)},
+              {step.rewritten(r.of)});
+  }
+  if (lists.empty()) return;
   for (const Optimizer& row : optimizers()) {
     if (row.name != optimizer) continue;
     for (const ListOp& op : row.ops) {

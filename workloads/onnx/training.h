@@ -9,7 +9,8 @@ namespace tandem::onnx {
 /// of one column against a yes or no.
 void add_loss(Step& step, const Value& scores);
 
-/// The list operations (`foreach`) over all parameters that have a gradient.
+/// The list operations (`foreach`) over all parameters that have a gradient. Of gradients that are
+/// rows only these are added to the parameter, whatever the optimizer.
 void add_optimizer(Step& step, std::string_view optimizer, const std::vector<Value>& parameters);
 
 /// For errors: the optimizers that add_optimizer knows.
