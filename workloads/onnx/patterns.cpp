@@ -1,6 +1,8 @@
 #include "workloads/onnx/patterns.h"
 
+#include <algorithm>
 #include <functional>
+#include <map>
 #include <unordered_map>
 
 namespace tandem::onnx {
@@ -32,6 +34,10 @@ class Finder {
   const Node* maker(const std::string& name, std::string_view type) const {
     const auto found = maker_.find(name);
     return found == maker_.end() || found->second->type != type ? nullptr : found->second;
+  }
+  const Node* maker(const std::string& name) const {
+    const auto found = maker_.find(name);
+    return found == maker_.end() ? nullptr : found->second;
   }
   /// The only reader of a node's result, if it is of that type.
   const Node* reader(const Node& node, std::string_view type) const {
@@ -264,6 +270,52 @@ std::optional<Scores> scores_of(const Finder& finder, const std::string& name) {
   return out;
 }
 
+constexpr std::size_t most_ancestors = 64;  // of a mask
+
+/// Positions 0, 1, 2 ..., reshaped.
+bool is_positions(const Finder& finder, std::string name) {
+  for (int i = 0; i < most_steps; ++i) {
+    const Node* node = finder.maker(name);
+    if (node == nullptr) return false;
+    if (node->type == "Range") return true;
+    const bool reshapes = node->type == "Unsqueeze" || node->type == "Reshape" ||
+                          node->type == "Expand" || node->type == "Cast";
+    if (!reshapes || node->inputs.empty()) return false;
+    name = node->inputs[0];
+  }
+  return false;
+}
+
+/// Whether a mask compares positions with positions, or is a triangle: nobody looks ahead.
+bool is_causal(const Finder& finder, const std::string& mask) {
+  std::vector<std::string> names{mask};
+  for (std::size_t i = 0; i < names.size() && i < most_ancestors; ++i) {
+    const Node* node = finder.maker(names[i]);
+    if (node == nullptr) continue;
+    if (node->type == "Trilu") return true;
+    const bool compares = node->type == "Less" || node->type == "LessOrEqual" ||
+                          node->type == "Greater" || node->type == "GreaterOrEqual";
+    if (compares && node->inputs.size() == 2 && is_positions(finder, node->inputs[0]) &&
+        is_positions(finder, node->inputs[1]))
+      return true;
+    for (const std::string& input : node->inputs) {
+      if (std::find(names.begin(), names.end(), input) == names.end()) names.push_back(input);
+    }
+  }
+  return false;
+}
+
+/// Softmax where rows without a single finite score become zeros.
+Found find_safe_softmax(const Finder& finder, const Node& node) {
+  if (node.type != "Where" || node.inputs.size() != 3) return {};
+  const Node* softmax = finder.maker(node.inputs[2], "Softmax");
+  const Node* guard = finder.maker(node.inputs[0], "IsNaN");
+  if (softmax == nullptr || guard == nullptr || guard->inputs != softmax->outputs) return {};
+  Found out = fused(node, "SafeSoftmax", softmax->inputs, own_domain);
+  out->node.attributes = softmax->attributes;
+  return out;
+}
+
 Found find_attention(const Finder& finder, const Node& node) {
   if (node.type != "MatMul" || node.inputs.size() != 2) return {};
   std::string weights = node.inputs[0];
@@ -287,31 +339,75 @@ Found find_attention(const Finder& finder, const Node& node) {
   if (!scores) return {};
   Found out =
       fused(node, "Attention", {scores->queries, scores->keys.name, node.inputs[1]}, own_domain);
-  if (!scores->mask.empty()) out->node.inputs.push_back(scores->mask);
+  if (!scores->mask.empty()) {
+    out->node.inputs.push_back(scores->mask);
+    out->node.attributes["causal"].number = is_causal(finder, scores->mask) ? 1 : 0;
+  }
   out->node.attributes["turned"].number = scores->keys.turned ? 1 : 0;
   out->node.attributes["dropout"].fraction = ratio;
   return out;
 }
 
-/// nn.EmbeddingBag, which exporters spell as a loop over bags that sums rows of a table.
-Found find_bag(const Finder& finder, const Node& node) {
-  const auto body = node.attributes.find("body");
-  if (node.type != "Loop" || node.inputs.size() != 2 || body == node.attributes.end()) return {};
-  std::unordered_map<std::string_view, const Node*> inner;
-  for (const Node& n : body->second.nodes) {
-    for (const std::string& name : n.outputs) inner.emplace(name, &n);
+using Inner = std::map<std::string_view, const Node*>;
+
+/// Makers of the names inside a loop, branches included.
+void collect(const std::vector<Node>& nodes, Inner& inner) {
+  for (const Node& node : nodes) {
+    for (const std::string& name : node.outputs) inner.emplace(name, &node);
+    for (const auto& [name, attribute] : node.attributes) collect(attribute.nodes, inner);
   }
+}
+
+const Node* inner_maker(const Inner& inner, const std::string& name, std::string_view type) {
+  const auto found = inner.find(name);
+  return found == inner.end() || found->second->type != type || found->second->inputs.empty()
+             ? nullptr
+             : found->second;
+}
+
+/// A table and the positions whose rows are summed.
+using Bag = std::pair<std::string, std::string>;
+
+/// Rows of a bag gathered inside the loop, or before it and perhaps weighted.
+std::optional<Bag> bag_of(const Finder& finder, const Inner& inner, const std::string& summed) {
+  const auto rows_of = [&](const Node* gather) {
+    return gather != nullptr && gather->inputs.size() == 2 &&
+           finder.stored(gather->inputs[0]) != nullptr;
+  };
+  if (const Node* gather = inner_maker(inner, summed, "Gather")) {
+    const Node* part = rows_of(gather) ? inner_maker(inner, gather->inputs[1], "Slice") : nullptr;
+    if (part == nullptr || inner.count(part->inputs[0]) > 0) return {};
+    return Bag(gather->inputs[0], part->inputs[0]);
+  }
+  const Node* part = inner_maker(inner, summed, "Slice");
+  if (part == nullptr || inner.count(part->inputs[0]) > 0) return {};
+  std::string rows = part->inputs[0];
+  if (const Node* weighted = finder.maker(rows, "Mul")) rows = weighted->inputs[0];
+  const Node* gather = finder.maker(rows, "Gather");
+  if (!rows_of(gather)) return {};
+  return Bag(gather->inputs[0], gather->inputs[1]);
+}
+
+/// nn.EmbeddingBag, which exporters spell as a loop over bags that sums rows of a table. Newer ones
+/// let a condition end the loop, `bag < bags`, and join the bags afterwards.
+Found find_bag(const Finder& finder, const Node& node) {
+  const bool joins = node.type == "ConcatFromSequence";
+  const Node* loop = joins && !node.inputs.empty() ? finder.maker(node.inputs[0], "Loop") : &node;
+  if (loop == nullptr || loop->type != "Loop" || loop->inputs.size() != (joins ? 4U : 2U))
+    return {};
+  const auto body = loop->attributes.find("body");
+  const Node* less = joins ? finder.maker(loop->inputs[1], "Less") : nullptr;
+  if (body == loop->attributes.end() || (joins && (less == nullptr || less->inputs.size() != 2)))
+    return {};
+  Inner inner;
+  collect(body->second.nodes, inner);
   for (const auto& [name, sum] : inner) {
     if ((sum->type != "ReduceSum" && sum->type != "ReduceMean") || sum->inputs.empty()) continue;
-    const auto rows = inner.find(sum->inputs[0]);
-    if (rows == inner.end() || rows->second->type != "Gather" || rows->second->inputs.size() != 2)
-      continue;
-    const StoredTensor* table = finder.stored(rows->second->inputs[0]);
-    const auto part = inner.find(rows->second->inputs[1]);
-    if (table == nullptr || part == inner.end() || part->second->type != "Slice") continue;
-    const std::string& all = part->second->inputs[0];
-    if (inner.count(all) == 0)
-      return fused(node, "EmbeddingBag", {table->name, all, node.inputs[0]}, own_domain);
+    const auto bag = bag_of(finder, inner, sum->inputs[0]);
+    if (bag)
+      return fused(node, "EmbeddingBag",
+                   {bag->first, bag->second, joins ? less->inputs[1] : loop->inputs[0]},
+                   own_domain);
   }
   return {};
 }
@@ -340,7 +436,7 @@ void copy_stored(Graph& graph) {
 using Find = Found (*)(const Finder&, const Node&);
 
 constexpr Find patterns[] = {find_linear,     find_silu,      find_rsqrt, find_gelu,
-                             find_layer_norm, find_attention, find_bag};
+                             find_layer_norm, find_attention, find_bag,   find_safe_softmax};
 
 }  // namespace
 

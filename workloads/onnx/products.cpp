@@ -155,6 +155,7 @@ TensorId make_heads(Step& step, DataType type, const Dims& dims) {
 struct Attention {
   Value q, k, v;
   std::optional<TensorId> mask;
+  bool causal = false;  // the mask hides what comes later, so that the fused kernel needs none
   double dropout = 0;
 };
 
@@ -177,25 +178,25 @@ void fused_attention(Call& call, const Attention& a) {
   const TensorId sums =
       step.make(DataType::fp32, {a.q.dims[0], a.q.dims[1], step.trains() ? padded : Expression(0)});
   const TensorId seed = step.make(DataType::int64, {}), offset = step.make(DataType::int64, {});
-  const NetworkArgument mask = a.mask ? of(*a.mask) : nothing();
+  const NetworkArgument mask = a.mask && !a.causal ? of(*a.mask) : nothing();
   const NetworkArgument scale = nothing();  // it changes nothing but the numbers
   step.emit(
       "aten::_scaled_dot_product_efficient_attention",
-      {of(q), of(k), of(v), mask, plain(step.trains()), plain(a.dropout), plain(false), scale},
+      {of(q), of(k), of(v), mask, plain(step.trains()), plain(a.dropout), plain(a.causal), scale},
       {out, sums, seed, offset});
-  call.result(out, "ScaledDotProductEfficientAttentionBackward0", {a.q, a.k, a.v},
-              [=, &step](TensorId g) {
-                std::vector<TensorId> made;
-                for (const Value* operand : {&a.q, &a.k, &a.v})
-                  made.push_back(make_heads(step, operand->type, operand->dims));
-                step.emit("aten::_scaled_dot_product_efficient_attention_backward",
-                          {of(g), of(q), of(k), of(v), mask, of(out), of(sums), of(seed),
-                           of(offset), plain(a.dropout), wholes({1, 1, 1, 0}), plain(false), scale},
-                          made);
-                step.give(a.q, made[0]);
-                step.give(a.k, made[1]);
-                step.give(a.v, made[2]);
-              });
+  call.result(
+      out, "ScaledDotProductEfficientAttentionBackward0", {a.q, a.k, a.v}, [=, &step](TensorId g) {
+        std::vector<TensorId> made;
+        for (const Value* operand : {&a.q, &a.k, &a.v})
+          made.push_back(make_heads(step, operand->type, operand->dims));
+        step.emit("aten::_scaled_dot_product_efficient_attention_backward",
+                  {of(g), of(q), of(k), of(v), mask, of(out), of(sums), of(seed), of(offset),
+                   plain(a.dropout), wholes({1, 1, 1, 0}), plain(a.causal), scale},
+                  made);
+        step.give(a.q, made[0]);
+        step.give(a.k, made[1]);
+        step.give(a.v, made[2]);
+      });
 }
 
 /// What attention is where no fused kernel takes it.
@@ -259,6 +260,7 @@ void attention(Call& call) {
   if (a.k.dims.size() < 2) call.fail("vectors", "batches of matrices");
   if (call.number("turned", 0) != 0) a.k = turned_value(call.step, a.k);
   if (call.step.trains()) a.dropout = call.fraction("dropout", 0);
+  a.causal = call.number("causal", 0) != 0;
   if (call.has(3)) {
     Dims scores = a.q.dims;
     if (scores.size() < 2) call.fail("vectors", "batches of matrices");

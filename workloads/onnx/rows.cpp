@@ -17,6 +17,7 @@ struct SoftmaxRow {
 
 constexpr SoftmaxRow softmax_rows[] = {
     {"Softmax", "aten::_softmax", "aten::_softmax_backward_data", "SoftmaxBackward0"},
+    {"SafeSoftmax", "aten::_safe_softmax", "aten::_softmax_backward_data", "SafeSoftmaxBackward0"},
     {"LogSoftmax", "aten::_log_softmax", "aten::_log_softmax_backward_data", "LogSoftmaxBackward0"},
 };
 

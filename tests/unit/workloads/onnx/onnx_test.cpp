@@ -163,6 +163,66 @@ TEST(Onnx, AttentionWhoseScoresAreReadStaysProducts) {
   EXPECT_EQ(std::count(names.begin(), names.end(), "_scaled_dot_product_efficient_attention"), 0);
 }
 
+/// Scores plus a mask of positions below or at the row's: 0, 1, 2 ... T against themselves.
+OnnxModel masked_attention() {
+  OnnxModel model = attention_model();
+  model.graph().mutable_node(11)->set_input(0, "masked");  // the softmax
+  OnnxModel mask;
+  mask.numbers("zero", {0}, true)
+      .numbers("one", {1}, true)
+      .numbers("rows", {1})
+      .fraction("none", 0)
+      .fraction("low", -1e9F)
+      .node("Shape", {"x"}, {"sizes"})
+      .node("Gather", {"sizes", "one"}, {"length"})
+      .node("Range", {"zero", "length", "one"}, {"columns"})
+      .node("Unsqueeze", {"columns", "rows"}, {"lines"})
+      .node("LessOrEqual", {"columns", "lines"}, {"seen"})
+      .node("Where", {"seen", "none", "low"}, {"mask"})
+      .node("Add", {"s", "mask"}, {"masked"});
+  ::onnx::GraphProto graph = model.graph();
+  graph.clear_node();
+  for (int n = 0; n < 11; ++n) *graph.add_node() = model.graph().node(n);
+  for (const auto& node : mask.graph().node()) *graph.add_node() = node;
+  for (int n = 11; n < model.graph().node_size(); ++n) *graph.add_node() = model.graph().node(n);
+  for (const auto& tensor : mask.graph().initializer()) *graph.add_initializer() = tensor;
+  model.graph() = graph;
+  return model;
+}
+
+TEST(Onnx, MasksThatComparePositionsAreCausal) {
+  const Network network = load(masked_attention());
+  const auto names = op_names(network);
+  ASSERT_EQ(names, (Names{"mm", "mm", "mm", "_scaled_dot_product_efficient_attention"}));
+  const NetworkOp& attention = network.ops.back();
+  EXPECT_EQ(attention.arguments[3].form, NetworkArgument::Form::none);  // no mask
+  EXPECT_EQ(attention.arguments[6].value, Argument(true));              // is_causal
+}
+
+TEST(Onnx, EmbeddingBagsAreLoopsOverBags) {
+  OnnxModel model = OnnxModel()
+                        .input("ids", {"N"}, ::onnx::TensorProto::INT64)
+                        .input("offsets", {"N"}, ::onnx::TensorProto::INT64)
+                        .weight("table", {1000, 16})
+                        .numbers("zero", {0}, true)
+                        .numbers("first", {0})
+                        .node("Shape", {"offsets"}, {"sizes"})
+                        .node("Gather", {"sizes", "zero"}, {"bags"})
+                        .node("Loop", {"bags", ""}, {"y"})
+                        .output("y");
+  auto* attribute = model.graph().mutable_node(2)->add_attribute();
+  attribute->set_name("body");
+  OnnxModel body;
+  body.node("Slice", {"ids", "begin", "end"}, {"part"})
+      .node("Gather", {"table", "part"}, {"rows"})
+      .node("ReduceSum", {"rows", "first"}, {"sum"});
+  *attribute->mutable_g() = body.graph();
+  const Network network = load(model, Task::train);
+  EXPECT_EQ(op_names(network)[0], "_embedding_bag");
+  EXPECT_EQ(test::dims_at(network, 0, {{"batch", 9}}), (Numbers{9, 16}));
+  EXPECT_EQ(op_names(network, Phase::optimizer), Names{"index_add_"});  // its gradient is rows
+}
+
 TEST(Onnx, FormulasOfActivationsBecomeOneOperation) {
   const OnnxModel gelu = OnnxModel()
                              .input("x", {"N", 16})
