@@ -1,10 +1,14 @@
 #include "workloads/onnx/graph.h"
 
+#include <fcntl.h>
+#include <google/protobuf/io/zero_copy_stream_impl.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/wire_format_lite.h>
 #include <onnx/onnx_pb.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -25,6 +29,79 @@ constexpr int most_dims = 16;
 constexpr std::int64_t most_size = std::int64_t{1} << 40;
 /// Protobuf's own limit.
 constexpr std::uintmax_t most_bytes = 2'147'483'647;
+
+namespace io = google::protobuf::io;
+using Wire = google::protobuf::internal::WireFormatLite;
+
+/// Messages that weights stand in, and those around them; `other` is copied as it is.
+enum class Message : std::uint8_t { model, graph, node, attribute, tensor, other };
+
+Message inside(Message message, int field) {
+  switch (message) {
+    case Message::model:
+      return field == ModelProto::kGraphFieldNumber ? Message::graph : Message::other;
+    case Message::graph:
+      if (field == GraphProto::kNodeFieldNumber) return Message::node;
+      return field == GraphProto::kInitializerFieldNumber ? Message::tensor : Message::other;
+    case Message::node:
+      return field == NodeProto::kAttributeFieldNumber ? Message::attribute : Message::other;
+    case Message::attribute:
+      if (field == AttributeProto::kGFieldNumber) return Message::graph;
+      return field == AttributeProto::kTFieldNumber ? Message::tensor : Message::other;
+    default: return Message::other;
+  }
+}
+
+constexpr int most_depth = 64;
+constexpr int most_tensor_bytes = 1024;  // of one field of a tensor: enough for most_kept numbers
+
+/// Copies a message without what is long in its tensors, so that weights are passed over in the
+/// file. False for what is no message.
+bool copy_without_weights(io::CodedInputStream& in, Message message, int depth, std::string& out) {
+  if (depth > most_depth) return false;
+  io::StringOutputStream stream(&out);
+  io::CodedOutputStream to(&stream);
+  while (const std::uint32_t tag = in.ReadTag()) {
+    if (Wire::GetTagWireType(tag) != Wire::WIRETYPE_LENGTH_DELIMITED) {
+      if (!Wire::SkipField(&in, tag, &to)) return false;
+      continue;
+    }
+    int size = 0;
+    if (!in.ReadVarintSizeAsInt(&size)) return false;
+    if (message == Message::tensor && size > most_tensor_bytes) {
+      if (!in.Skip(size)) return false;
+      continue;
+    }
+    std::string content;
+    const Message next = inside(message, Wire::GetTagFieldNumber(tag));
+    if (next == Message::other) {
+      if (!in.ReadString(&content, size)) return false;
+    } else {
+      const auto limit = in.PushLimit(size);
+      if (!copy_without_weights(in, next, depth + 1, content) || in.BytesUntilLimit() != 0)
+        return false;
+      in.PopLimit(limit);
+    }
+    to.WriteTag(tag);
+    to.WriteVarint32(static_cast<std::uint32_t>(content.size()));
+    to.WriteString(content);
+  }
+  return in.ConsumedEntireMessage();
+}
+
+/// Nothing for a file that cannot be read or is no message.
+std::optional<ModelProto> parse_file(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return {};
+  io::FileInputStream file(descriptor);
+  file.SetCloseOnDelete(true);
+  io::CodedInputStream in(&file);
+  std::string bytes;
+  ModelProto model;
+  if (!copy_without_weights(in, Message::model, 0, bytes) || !model.ParseFromString(bytes))
+    return {};
+  return model;
+}
 
 /// Translates the messages of one file.
 class Reader {
@@ -56,15 +133,14 @@ ModelProto Reader::parse() const {
     fail("", std::to_string(bytes) + " bytes",
          "below 2 GB: weights beside the file (external data)");
   }
-  std::ifstream file(graph_.path, std::ios::binary);
-  ModelProto model;
-  if (!file || !model.ParseFromIstream(&file)) {
+  std::optional<ModelProto> model = parse_file(graph_.path);
+  if (!model) {
     fail("", "bytes that are no protobuf message of ONNX, or a part of one", "an ONNX model");
   }
-  if (!model.has_graph() || model.opset_import_size() == 0) {
-    fail("", model.has_graph() ? "no opset" : "no graph", "an ONNX model");
+  if (!model->has_graph() || model->opset_import_size() == 0) {
+    fail("", model->has_graph() ? "no opset" : "no graph", "an ONNX model");
   }
-  return model;
+  return *std::move(model);
 }
 
 void Reader::check_opsets(const ModelProto& model) {
