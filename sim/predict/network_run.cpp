@@ -29,6 +29,11 @@ Network load_request(const NetworkRequest& request) {
                                                : network.optimizer + ", which " + request.path +
                                                      " was recorded with; ONNX files take any");
   }
+  if (request.task == Task::infer && !request.optimizer.empty()) {
+    throw InputError("command line", "--optimizer",
+                     "\"" + request.optimizer + "\" beside task infer",
+                     "task train, or no optimizer");
+  }
   OnnxTask task{request.task, default_optimizer};
   if (!request.optimizer.empty()) task.optimizer = request.optimizer;
   return load_onnx(request.path, task);

@@ -71,6 +71,23 @@ TEST(OnnxBadInput, ChangedBytesNeverCrash) {
   EXPECT_EQ(tried, 2000U);
 }
 
+/// Loops inside loops, deeper than any model.
+TEST(OnnxBadInput, NestedGraphs) {
+  ::onnx::GraphProto inner;
+  for (int depth = 0; depth < 90; ++depth) {
+    ::onnx::GraphProto outer;
+    auto* attribute = outer.add_node()->add_attribute();
+    attribute->set_name("body");
+    *attribute->mutable_g() = inner;
+    inner = outer;
+  }
+  OnnxModel model = small();
+  auto* attribute = model.graph().mutable_node(0)->add_attribute();
+  attribute->set_name("body");
+  *attribute->mutable_g() = inner;
+  expect_error(model, "no protobuf message");
+}
+
 TEST(OnnxBadInput, Opsets) {
   expect_error(small(8), "found opset 8, expected opset 13 or later");
   OnnxModel other = small();

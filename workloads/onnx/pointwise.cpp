@@ -26,6 +26,7 @@ struct UnaryRow {
   /// How images are treated, whose activations frameworks' models apply in place. Empty: as others.
   std::string_view in_place = "";
   bool keeps_operand = true;  // the gradient reads it, so that in place a copy of it is kept
+  bool is_truth = false;      // the result
 };
 
 /// Gradients as in PyTorch's derivatives.yaml.
@@ -92,9 +93,18 @@ const std::vector<UnaryRow>& unary_rows() {
        "aten::cos",
        "CosBackward0",
        {{"aten::sin", "x"}, {"aten::neg", "p"}, {"aten::mul", "gp"}}},
+      {"Elu", "aten::elu", "EluBackward0", {{"aten::elu_backward", "gnnnfy", 1}}, "xnnn", 1},
+      {"Softplus",
+       "aten::softplus",
+       "SoftplusBackward0",
+       {{"aten::softplus_backward", "gxn", 1}},
+       "xn",
+       1},
       {"Floor", "aten::floor", "", {}},
-      {"Not", "aten::logical_not", "", {}},
-      {"IsNaN", "aten::isnan", "", {}},
+      {"Ceil", "aten::ceil", "", {}},
+      {"Round", "aten::round", "", {}},
+      {"Not", "aten::logical_not", "", {}, "x", 0, "", true, true},
+      {"IsNaN", "aten::isnan", "", {}, "x", 0, "", true, true},
   };
   return rows;
 }
@@ -315,8 +325,7 @@ void unary(Call& call) {
     std::tie(x, y) =
         run_in_place(step, row.in_place, x, {}, row.keeps_operand && input.needs_gradient);
   } else {
-    const bool truth = row.gradient.empty() && row.onnx != "Floor";
-    const DataType type = truth ? DataType::boolean : input.type;
+    const DataType type = row.is_truth ? DataType::boolean : input.type;
     y = run_like(step, row.aten, arguments_of(row.arguments, {x, x, x, x}, row.number, text), x,
                  type);
   }
