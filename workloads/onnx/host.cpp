@@ -180,22 +180,55 @@ bool gathered(Call& call) {
   return true;
 }
 
+/// Where a slice of a list begins or ends, `size` long; -1 before the first, where it runs
+/// backwards.
+std::int64_t inside(std::int64_t at, std::int64_t size, bool backwards) {
+  if (at < 0) at = at < -size ? -1 : at + size;
+  return backwards ? std::clamp<std::int64_t>(at, -1, size - 1)
+                   : std::clamp<std::int64_t>(at, 0, size);
+}
+
+/// Elements of a list, or rows of a table.
 bool sliced(Call& call) {
-  if (!call.input(0).numbers || call.dims(0).size() != 1) return false;
+  if (!call.input(0).numbers || call.dims(0).empty()) return false;
   const Dims& from = call.numbers(0);
-  const auto size = static_cast<std::int64_t>(from.size());
+  const auto size = call.dims(0)[0].number();
   const auto begins = call.integers(1), ends = call.integers(2);
+  const auto axes = call.has(3) ? call.integers(3) : std::vector<std::int64_t>{0};
   const auto every = call.has(4) ? call.integers(4) : std::vector<std::int64_t>{1};
-  if (begins.size() != 1 || ends.size() != 1 || every.size() != 1 || every[0] < 1) return false;
-  const auto inside = [&](std::int64_t at) {
-    return std::clamp<std::int64_t>(at < 0 ? at + size : at, 0, size);
-  };
+  const bool simple =
+      begins.size() == 1 && ends.size() == 1 && every.size() == 1 && axes.size() == 1;
+  if (!simple || !size || *size < 1 || call.axis(axes[0], call.dims(0).size()) != 0) return false;
+  const std::int64_t step = std::clamp<std::int64_t>(every[0], -*size, *size);
+  if (step == 0) return false;
+  const std::int64_t end = inside(ends[0], *size, step < 0),
+                     row = static_cast<std::int64_t>(from.size()) / *size;
   Dims out;
-  for (std::int64_t i = inside(begins[0]); i < inside(ends[0]); i += std::min(every[0], size)) {
-    out.push_back(from[static_cast<std::size_t>(i)]);
+  std::int64_t count = 0;
+  for (std::int64_t i = inside(begins[0], *size, step < 0); step > 0 ? i < end : i > end;
+       i += step, ++count) {
+    out.insert(out.end(), from.begin() + i * row, from.begin() + (i + 1) * row);
   }
-  const auto count = static_cast<std::int64_t>(out.size());
-  call.on_host(call.input(0).type, {Expression(count)}, std::move(out));
+  Dims dims = call.dims(0);
+  dims[0] = Expression(count);
+  call.on_host(call.input(0).type, std::move(dims), std::move(out));
+  return true;
+}
+
+/// A table with rows and columns exchanged; lists stay.
+bool transposed(Call& call) {
+  if (call.dims(0).size() != 2) return false;
+  const Dims& from = call.numbers(0);
+  const auto rows = call.dims(0)[0].number(), columns = call.dims(0)[1].number();
+  if (!rows || !columns || *rows * *columns != static_cast<std::int64_t>(from.size())) return false;
+  const auto given = call.attribute_numbers("perm");
+  if (!given.empty() && given != std::vector<std::int64_t>{1, 0}) return false;
+  Dims out;
+  for (std::int64_t c = 0; c < *columns; ++c) {
+    for (std::int64_t r = 0; r < *rows; ++r)
+      out.push_back(from[static_cast<std::size_t>(r * *columns + c)]);
+  }
+  call.on_host(call.input(0).type, {call.dims(0)[1], call.dims(0)[0]}, std::move(out));
   return true;
 }
 
@@ -226,6 +259,10 @@ bool relabelled(Call& call) {
     dims.assign(
         x.dims.size() + call.numbers_of(1, "axes").value_or(std::vector<std::int64_t>()).size(),
         one);
+  } else if (call.node.type == "Reshape" && call.has(1) && call.numbers(1).size() == 2) {
+    const auto columns = call.numbers(1)[1].number();
+    if (!columns || *columns < 1 || count % *columns != 0) return false;
+    dims = {Expression(count / *columns), Expression(*columns)};
   } else if (call.node.type == "Reshape" || x.dims.size() == 1) {
     const bool to_scalar =
         count == 1 && (call.node.type == "Squeeze" || (call.has(1) && call.numbers(1).empty()));
@@ -275,20 +312,35 @@ struct HostRow {
 };
 
 constexpr HostRow rows[] = {
-    {"Add", pairs},           {"Sub", pairs},
-    {"Mul", pairs},           {"Div", pairs},
-    {"Mod", pairs},           {"Min", pairs},
-    {"Max", pairs},           {"Equal", pairs},
-    {"Less", pairs},          {"Greater", pairs},
-    {"LessOrEqual", pairs},   {"GreaterOrEqual", pairs},
-    {"And", pairs},           {"Or", pairs},
-    {"Neg", negated},         {"Not", negated},
-    {"Cast", converted},      {"Where", chosen},
-    {"Gather", gathered},     {"Slice", sliced},
-    {"Concat", joined},       {"Reshape", relabelled},
-    {"Squeeze", relabelled},  {"Unsqueeze", relabelled},
-    {"Identity", relabelled}, {"ConstantOfShape", repeated},
-    {"Expand", repeated},     {"ReduceProd", product_of},
+    {"Add", pairs},
+    {"Sub", pairs},
+    {"Mul", pairs},
+    {"Div", pairs},
+    {"Mod", pairs},
+    {"Min", pairs},
+    {"Max", pairs},
+    {"Equal", pairs},
+    {"Less", pairs},
+    {"Greater", pairs},
+    {"LessOrEqual", pairs},
+    {"GreaterOrEqual", pairs},
+    {"And", pairs},
+    {"Or", pairs},
+    {"Neg", negated},
+    {"Not", negated},
+    {"Cast", converted},
+    {"Where", chosen},
+    {"Transpose", transposed},
+    {"Gather", gathered},
+    {"Slice", sliced},
+    {"Concat", joined},
+    {"Reshape", relabelled},
+    {"Squeeze", relabelled},
+    {"Unsqueeze", relabelled},
+    {"Identity", relabelled},
+    {"ConstantOfShape", repeated},
+    {"Expand", repeated},
+    {"ReduceProd", product_of},
 };
 
 /// A stored tensor as a value that the host knows.

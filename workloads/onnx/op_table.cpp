@@ -78,6 +78,8 @@ constexpr OnnxOp ops[] = {
     {"Identity", identity, first},
     {"Constant", constant},
     {"ConstantOfShape", constant_of_shape},
+    {"RandomUniformLike", random_like},
+    {"RandomNormalLike", random_like},
     {"Range", range},
     {"Shape", shape},
     {"Size", size_of},

@@ -97,6 +97,7 @@ void scan(Call& call);
 void identity(Call& call);
 void constant(Call& call);
 void constant_of_shape(Call& call);
+void random_like(Call& call);
 void range(Call& call);
 void shape(Call& call);
 void size_of(Call& call);

@@ -99,6 +99,15 @@ void constant_of_shape(Call& call) {
   call.result(step.run("aten::full", {sizes(dims), plain(0.0)}, type, dims));
 }
 
+void random_like(Call& call) {
+  Step& step = call.step;
+  const Value& x = call.input(0);
+  const TensorId empty = step.make(x.type, x.dims);
+  const TensorId filled = step.rewritten(empty);
+  step.emit("aten::uniform_", {of(empty), plain(0.0), plain(1.0)}, {filled});
+  call.result(filled);
+}
+
 void range(Call& call) {
   for (std::size_t i = 0; i < 3; ++i) {
     if (call.numbers(i).size() != 1) call.fail("a list of numbers", "one");

@@ -1,4 +1,6 @@
 // ONNX files as networks: what each operation becomes, forward and backward.
+#include <limits>
+
 #include "tests/unit/workloads/onnx/onnx_for_tests.h"
 
 namespace tandem {
@@ -262,6 +264,27 @@ TEST(Onnx, ShapesComputedInTheGraphLaunchNothing) {
   EXPECT_EQ(op_names(network), Names{"tanh"});
   EXPECT_EQ(test::dims_at(network, 0, {{"batch", 2}, {"seq", 5}}),
             (Numbers{2, 20, 3}));  // 5 * 12 / 3
+}
+
+/// Exporters turn pads of PyTorch, last dimension first, into those of ONNX by way of a table.
+TEST(Onnx, TablesOfNumbersAreComputed) {
+  const OnnxModel model =
+      OnnxModel()
+          .input("x", {"N", 8})
+          .numbers("pads", {1, 2, 3, 4})
+          .numbers("table", {-1, 2})
+          .numbers("all", {-1})
+          .numbers("last", {-1})
+          .numbers("before", {std::numeric_limits<std::int64_t>::min()})
+          .numbers("axis", {0})
+          .node("Reshape", {"pads", "table"}, {"p"})                      // 1 2 | 3 4
+          .node("Slice", {"p", "last", "before", "axis", "last"}, {"q"})  // 3 4 | 1 2
+          .node("Transpose", {"q"}, {"r"}, {{"perm", {1, 0}}})            // 3 1 | 4 2
+          .node("Reshape", {"r", "all"}, {"s"})
+          .node("Pad", {"x", "s"}, {"y"})
+          .output("y");
+  // Rows 3 before and 4 after, columns 1 before and 2 after.
+  EXPECT_EQ(test::dims_at(load(model), 0, {{"batch", 5}}), (Numbers{12, 11}));
 }
 
 TEST(Onnx, CopiesWhereStridesAllowNoView) {
