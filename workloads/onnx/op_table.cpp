@@ -68,6 +68,7 @@ constexpr OnnxOp ops[] = {
     // rows
     {"Softmax", softmax},
     {"LogSoftmax", softmax},
+    {"SafeSoftmax", softmax, 0, own_domain},
     {"LayerNormalization", layer_norm, second | third},
     {"ReduceMean", reduce},
     {"ReduceSum", reduce},
@@ -98,6 +99,7 @@ constexpr OnnxOp ops[] = {
     {"EmbeddingBag", embedding_bag, first, own_domain},
     {"GatherElements", gather_elements},
     {"GatherND", gather_nd},
+    {"ScatterND", scatter_nd},
     {"Trilu", triangle},
 };
 

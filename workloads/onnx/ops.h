@@ -116,6 +116,7 @@ void gather(Call& call);
 void embedding_bag(Call& call);
 void gather_elements(Call& call);
 void gather_nd(Call& call);
+void scatter_nd(Call& call);
 void triangle(Call& call);
 
 }  // namespace tandem::onnx

@@ -143,6 +143,22 @@ void gather_nd(Call& call) {
   });
 }
 
+void scatter_nd(Call& call) {
+  Step& step = call.step;
+  const Value x = call.input(0), updates = call.input(2);
+  const TensorId in = call.tensor(0), where = call.tensor(1), values = call.tensor(2);
+  const TensorId copy = step.run("aten::clone", {of(in), nothing()}, x.type, x.dims);
+  const TensorId y = step.rewritten(copy);
+  step.emit("aten::index_put_", {of(copy), list({where}), of(values), plain(false)}, {y});
+  call.result(y, "IndexPutBackward0", {x, updates}, [&step, x, updates, where](TensorId g) {
+    if (updates.needs_gradient) {
+      step.give(updates,
+                step.run("aten::index", {of(g), list({where})}, updates.type, updates.dims));
+    }
+    step.give(x, g);
+  });
+}
+
 void triangle(Call& call) {
   Step& step = call.step;
   const Value x = call.input(0);
