@@ -66,6 +66,7 @@ struct Network {
   std::string recorded_with;
   std::string optimizer;  // empty: none
   std::vector<Symbol> symbols;
+  std::int64_t fixed_batch = 1;  // of a network without symbols
   std::vector<std::string> modules;
   std::vector<StorageKind> storages;
   std::vector<NetworkTensor> tensors;

@@ -16,8 +16,11 @@ po::options_description options_of_run() {
       "--gpu (default a100_sxm4_80gb) and --batch say where and how large the step is; the other\n"
       "options are those of replay");
   options.add_options()("network", po::value<std::string>(),
-                        "name of a file in workloads/nets, or a path")(
+                        "name of a file in workloads/nets, or a path: of such a file, or of\n"
+                        "an ONNX model (opset 13 or later)")(
       "task", po::value<std::string>()->default_value("train"), "train or infer")(
+      "optimizer", po::value<std::string>(),
+      "of an ONNX model that trains: sgd (the default), adam or adamw")(
       "seq", po::value<std::int64_t>(), "length of a sequence, where the network has one");
   add_scenario_options(options);
   return options;
@@ -25,8 +28,9 @@ po::options_description options_of_run() {
 
 NetworkRequest request_of(const po::variables_map& values, ReplayOptions& options) {
   const std::string task = values["task"].as<std::string>();
-  if (task != to_string(Task::train) && task != to_string(Task::infer)) {
-    throw InputError("command line", "--task", "\"" + task + "\"", "train or infer");
+  options.network_task = parse_task(task, "command line", "--task");
+  if (values.count("optimizer") > 0) {
+    options.network_optimizer = values["optimizer"].as<std::string>();
   }
   const std::string path =
       network_path(values["network"].as<std::string>(), task, data_root() + "/workloads/nets");

@@ -9,6 +9,7 @@
 #include "sim/predict/memory.h"
 #include "workloads/generate.h"
 #include "workloads/memory.h"
+#include "workloads/onnx/onnx.h"
 
 namespace tandem {
 
@@ -18,6 +19,42 @@ constexpr std::string_view batch_symbol = "batch";
 constexpr std::string_view length_symbol = "seq";
 /// Of captured peaks; what convolutions allocate for themselves is not in them.
 constexpr double liveness_uncertainty = 0.1;
+
+Network load_request(const NetworkRequest& request) {
+  if (!is_onnx(request.path)) {
+    Network network = load_network(request.path);
+    if (request.optimizer.empty() || request.optimizer == network.optimizer) return network;
+    throw InputError("command line", "--optimizer", "\"" + request.optimizer + "\"",
+                     network.optimizer.empty() ? "none, for " + request.path + " does not train"
+                                               : network.optimizer + ", which " + request.path +
+                                                     " was recorded with; ONNX files take any");
+  }
+  if (request.task == Task::infer && !request.optimizer.empty()) {
+    throw InputError("command line", "--optimizer",
+                     "\"" + request.optimizer + "\" beside task infer",
+                     "task train, or no optimizer");
+  }
+  OnnxTask task{request.task, default_optimizer};
+  if (!request.optimizer.empty()) task.optimizer = request.optimizer;
+  return load_onnx(request.path, task);
+}
+
+/// Errors: InputError for a batch where the sizes of an ONNX file are numbers.
+void check_sizes(const Network& network, const NetworkRequest& request) {
+  if (!is_onnx(request.path)) return;
+  const auto check = [&](std::string_view symbol, const std::optional<std::int64_t>& asked) {
+    for (const Symbol& s : network.symbols) {
+      if (s.name == symbol) return;
+    }
+    if (!asked) return;
+    throw InputError(
+        "command line", "--" + std::string(symbol),
+        std::to_string(*asked) + " for a file whose inputs have fixed sizes (" + request.path + ")",
+        "a model exported with a named size there (dim_param), or no --" + std::string(symbol));
+  };
+  check(batch_symbol, request.batch);
+  check(length_symbol, request.length);
+}
 
 BoundNetwork bind_request(const Network& network, const NetworkRequest& request) {
   std::vector<SymbolValue> values;
@@ -29,13 +66,15 @@ BoundNetwork bind_request(const Network& network, const NetworkRequest& request)
 /// Peak memory as a line through what liveness says of this batch and of twice as many items.
 PeakMemory generated_peak(const Network& network, NetworkRequest request, const BoundNetwork& at,
                           double workspace_bytes) {
-  const std::int64_t batch = at.value(batch_symbol, 1);
+  const std::int64_t batch = at.value(batch_symbol, 0);
   const NetworkMemory one = network_memory(at);
-  request.batch = 2 * batch;
-  const NetworkMemory two = network_memory(bind_request(network, request));
   PeakMemory out;
   out.training = network.task == Task::train;
-  out.item_bytes = std::max(0.0, (two.peak_bytes - one.peak_bytes) / static_cast<double>(batch));
+  if (batch > 0) {
+    request.batch = 2 * batch;
+    const NetworkMemory two = network_memory(bind_request(network, request));
+    out.item_bytes = std::max(0.0, (two.peak_bytes - one.peak_bytes) / static_cast<double>(batch));
+  }
   out.fixed_bytes = workspace_bytes + one.peak_bytes - out.item_bytes * static_cast<double>(batch);
   out.floor_bytes = workspace_bytes + one.kept_bytes;
   out.uncertainty = liveness_uncertainty;
@@ -47,14 +86,16 @@ PeakMemory generated_peak(const Network& network, NetworkRequest request, const 
 std::string network_path(const std::string& network, const std::string& task,
                          const std::string& folder) {
   std::error_code error;
-  if (network.ends_with(".json") || std::filesystem::is_regular_file(network, error)) {
+  if (network.ends_with(".json") || is_onnx(network) ||
+      std::filesystem::is_regular_file(network, error)) {
     return network;
   }
   return folder + "/" + network + "-" + task + ".json";
 }
 
 TracedRun analyse_network(const NetworkRequest& request, const ReplayOptions& options) {
-  const Network network = load_network(request.path);
+  const Network network = load_request(request);
+  check_sizes(network, request);
   const BoundNetwork bound = bind_request(network, request);
   Configs configs = load_configs(options.configs, options.host, request.gpu);
   const LoweringRules rules = load_lowering_rules(options.configs + "/kernels/lowering.json");
@@ -65,8 +106,8 @@ TracedRun analyse_network(const NetworkRequest& request, const ReplayOptions& op
   TracedRun run = analyse(std::move(trace), options, std::move(configs));
   run.generated_error = rules.expected_error;
   run.gpu = gpu;
-  run.summary.batch = bound.value(batch_symbol, 1);
-  if (network.symbols.empty()) return run;
+  run.summary.batch = bound.value(batch_symbol, network.fixed_batch);
+  if (network.symbols.empty() && !is_onnx(request.path)) return run;
   run.memory = generated_peak(network, request, bound, rules.workspace_bytes(gpu.compute_major));
   run.shape_item_bytes = shape_item_bytes(run, run.traced_step);
   return run;
@@ -75,6 +116,8 @@ TracedRun analyse_network(const NetworkRequest& request, const ReplayOptions& op
 NetworkRequest take_request(const std::string& path, ReplayOptions& options) {
   NetworkRequest request;
   request.path = path;
+  request.task = options.network_task;
+  request.optimizer = options.network_optimizer;
   request.gpu = options.what_ifs.has("gpu") ? options.what_ifs.get("gpu") : default_network_gpu;
   if (options.what_ifs.has("batch")) {
     request.batch = parse_count("batch", options.what_ifs.get("batch"));
@@ -85,6 +128,7 @@ NetworkRequest take_request(const std::string& path, ReplayOptions& options) {
 }
 
 bool is_network(const std::string& path) {
+  if (is_onnx(path)) return true;
   if (!path.ends_with(".json")) return false;
   constexpr std::size_t looked_at = 100;
   std::string begin(looked_at, ' ');

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "sim/predict/predict.h"
+#include "workloads/network.h"
 
 namespace tandem {
 
@@ -15,7 +16,12 @@ struct NetworkRequest {
   std::string gpu;                     // name or path of a config
   std::optional<std::int64_t> batch;   // nothing: the network's default
   std::optional<std::int64_t> length;  // of a sequence
+  Task task = Task::train;             // of ONNX files; other networks are recorded with theirs
+  std::string optimizer;               // empty: the network's own, default_optimizer for ONNX files
 };
+
+/// Of ONNX files that train, where nobody names one.
+inline constexpr const char* default_optimizer = "sgd";
 
 /// The file of a network: a path, or the name of a file of `folder` without task and ending.
 std::string network_path(const std::string& network, const std::string& task,
@@ -33,7 +39,8 @@ inline constexpr std::string_view default_network_gpu = "a100_sxm4_80gb";
 /// Takes what a network is generated at out of the options: what-ifs "gpu" and "batch".
 NetworkRequest take_request(const std::string& path, ReplayOptions& options);
 
-/// Whether a file is a network rather than a trace: its schema is among its first characters.
+/// Whether a file is a network rather than a trace: ONNX by its ending, others by their schema,
+/// which is among the first characters.
 bool is_network(const std::string& path);
 
 /// What options.trace_path names, a trace or a network; for a network "gpu" and "batch" of the

@@ -25,4 +25,11 @@ std::string mode_texts(std::string_view separator) {
   return names_of(modes(), separator).append(separator).append(jit_alias);
 }
 
+Task parse_task(std::string_view text, std::string_view file, std::string_view place) {
+  for (const Task task : {Task::train, Task::infer}) {
+    if (to_string(task) == text) return task;
+  }
+  throw InputError(file, place, "\"" + std::string(text) + "\"", "train or infer");
+}
+
 }  // namespace tandem

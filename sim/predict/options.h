@@ -8,6 +8,7 @@
 #include "models/runtime/modes.h"
 #include "models/whatif/transform.h"
 #include "sim/trace/import.h"
+#include "workloads/network.h"
 
 namespace tandem {
 
@@ -23,7 +24,12 @@ struct ReplayOptions {
   std::string counters_path;   // Nsight Compute CSV; empty: the kernel model alone
   std::string configs;         // folder with gpus/, hosts/ and kernels/
   ImportOptions import;
+  Task network_task = Task::train;  // of an ONNX file, which says neither
+  std::string network_optimizer;    // empty: the default one
 };
+
+/// "train" or "infer". Errors: InputError at `file` and `place`.
+Task parse_task(std::string_view text, std::string_view file, std::string_view place);
 
 /// What users may also write for a mode: the what-if "compile" in the traced mode.
 inline constexpr std::string_view jit_alias = "jit";

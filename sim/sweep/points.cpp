@@ -109,6 +109,10 @@ SweepBase load_sweep_base(const Experiment& experiment, const std::string& confi
   base.options.configs = configs;
   base.options.trace_path = experiment.trace;
   base.options.base_path = experiment.base;
+  if (!experiment.task.empty()) {
+    base.options.network_task = parse_task(experiment.task, experiment.name, "task");
+  }
+  base.options.network_optimizer = experiment.optimizer;
   if (is_network(experiment.trace)) {
     ReplayOptions options = base.options;
     base.run = analyse_network(take_request(experiment.trace, options), options);
@@ -182,6 +186,8 @@ std::uint64_t hash_inputs(const Experiment& experiment, const std::string& confi
   // Errors of points name the trace.
   hash.add(experiment.trace);
   hash.add(experiment.base);
+  if (!experiment.task.empty()) hash.add(experiment.task);
+  if (!experiment.optimizer.empty()) hash.add(experiment.optimizer);
   add_trace(hash, experiment.trace);
   if (!experiment.base.empty()) add_trace(hash, experiment.base);
   add_configs(hash, configs);

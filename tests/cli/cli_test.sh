@@ -65,6 +65,15 @@ expect 2 frobnicate; has err 'unknown command "frobnicate"'
 expect 0 run --help; has out '--task'
 expect 0 run lenet5 --batch 64 --gpu v100_sxm2_16gb --json -; json out 'assert d["trace"]["batch"] == 64 and d["trace"]["format"] == "network"'
 expect 0 run lenet5 --task infer --mode cuda-graph --precision amp --gpu h200_sxm --json -; json out 'assert d["step"]["time_us"] > 0 and d["memory"]["peak_bytes"] > 0'
+onnx=$root/tests/unit/workloads/onnx/models
+expect 0 run "$onnx/lenet5-train.onnx" --batch 8 --optimizer adamw --gpu h200_sxm --json -; json out 'assert d["trace"]["batch"] == 8 and d["memory"]["peak_bytes"] > 0'
+expect 0 run "$onnx/bert_base-infer.onnx" --task infer --batch 2 --seq 64 --precision amp --mode cuda-graph; has out 'step time'
+head -c 1000 "$onnx/lenet5-train.onnx" >"$scratch/cut.onnx"; bad_input run "$scratch/cut.onnx"; has err 'no protobuf message'
+bad_input run "$onnx/lenet5-train.onnx" --seq 8; has err 'fixed sizes'
+bad_input run "$onnx/lenet5-train.onnx" --optimizer lion; has err 'sgd, adam, adamw'
+bad_input run "$onnx/lenet5-train.onnx" --task infer --optimizer sgd; has err 'task train'
+bad_input run lenet5 --optimizer adamw; has err 'recorded with'
+bad_input run "$onnx/none.onnx"; has err 'No such file'
 bad_input run; bad_input run nothing; bad_input run lenet5 --batch 0; bad_input run lenet5 --seq 8; bad_input run lenet5 --task sleep
 
 # A replay.
@@ -201,6 +210,9 @@ expect 0 sweep modes.json --out modes --quiet; empty out
 [[ $(wc -l <modes/points.jsonl) == 2 ]] || fail 'a finished sweep ran again'
 experiment some.json "$trace" '{"batch": [8, 100000000], "gpu": ["h200_sxm", "a100_sxm4_80gb"]}'
 expect 1 sweep some.json --out some; has out 'failed points: 2'; empty err
+printf '{"schema": "tandem.experiment/1", "trace": "%s", "task": "infer", "axes": {"batch": [1, 2]}}' "$onnx/lenet5-train.onnx" >onnx.json
+expect 0 sweep onnx.json --out onnx_sweep; json onnx_sweep/sweep.json 'assert len(d["points"]) == 2'
+sed -i 's/infer/sleep/' onnx.json; bad_input sweep onnx.json --out never; has err 'train or infer'
 bad_input sweep; has err 'no EXPERIMENT.json'
 bad_input sweep missing.json; has err 'missing.json'
 experiment bad.json "$trace" '{"speed": [1]}'; bad_input sweep bad.json; has err 'unknown axis "speed"'
