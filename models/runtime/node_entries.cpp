@@ -328,11 +328,12 @@ bool nodes_launch(const Trace& trace, const Links& links) {
   for (const std::uint32_t call : links.calls_in_order) {
     if (links.activities_of_call.of(call).empty()) continue;
     const std::pair at(trace.calls.thread[call], trace.calls.begin[call]);
-    const auto after = std::upper_bound(
-        rows.begin(), rows.end(), at, [&](const auto& time, std::uint32_t n) { return time < key(n); });
-    const bool inside = after != rows.begin() && key(*std::prev(after)).first == at.first &&
-                        at.second < key(*std::prev(after)).second +
-                                        trace.nodes.duration[*std::prev(after)];
+    const auto after =
+        std::upper_bound(rows.begin(), rows.end(), at,
+                         [&](const auto& time, std::uint32_t n) { return time < key(n); });
+    const bool inside =
+        after != rows.begin() && key(*std::prev(after)).first == at.first &&
+        at.second < key(*std::prev(after)).second + trace.nodes.duration[*std::prev(after)];
     balance += inside ? 1 : -1;
   }
   return balance >= 0;

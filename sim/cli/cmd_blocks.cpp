@@ -114,7 +114,8 @@ int run_blocks(const Arguments& arguments) {
   const TracedRun a = analyse(import_trace(values["trace"].as<std::string>()), replay_options);
   const Prediction p = predict(a, replay_options);
   if (!p.target) {
-    throw InputError(a.summary.path, "device", "a GPU without config", "--traced-gpu NAME beside it");
+    throw InputError(a.summary.path, "device", "a GPU without config",
+                     "--traced-gpu NAME beside it");
   }
   const std::uint32_t row = find_kernel(p.step, values["kernel"].as<std::string>());
   const Activities& acts = p.step.trace.activities;

@@ -35,7 +35,8 @@ void replace_counters(const CounterValues& values, WorkCounters& c) {
 
 void add_measured_counters(TracedRun& a, const std::string& path) {
   if (!a.gpu) {
-    throw InputError(path, "--counters", "a trace of an unknown GPU", "--traced-gpu NAME beside it");
+    throw InputError(path, "--counters", "a trace of an unknown GPU",
+                     "--traced-gpu NAME beside it");
   }
   const CounterReport report = read_counter_report(path);
   a.losses.merge(report.losses);

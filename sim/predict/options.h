@@ -14,7 +14,7 @@ namespace tandem {
 
 struct ReplayOptions {
   std::string trace_path;
-  std::string base_path;  // a second trace of the same model at another batch
+  std::string base_path;   // a second trace of the same model at another batch
   std::string traced_gpu;  // the config of the traced GPU, where the trace does not tell which
   WhatIfs what_ifs;
   std::string host = "default";

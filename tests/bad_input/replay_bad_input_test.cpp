@@ -201,7 +201,7 @@ TEST(BadReplay, PathsThatAreNoUtf8AreWritten) {
 }
 
 TEST(BadOptions, UnknownGpuNamesTheKnown) {
-  const std::string text = error_of(good, [](ReplayOptions& o) { o.what_ifs.set("gpu", "h201"); });
+  const std::string text = error_of(good, [](ReplayOptions& o) { o.traced_gpu = "h201"; });
   EXPECT_HAS(text, "h201");
   EXPECT_HAS(text, "h200_sxm");
 }
@@ -210,7 +210,7 @@ TEST(BadOptions, UnknownGpuNamesTheKnown) {
 TEST(BadOptions, AnUnknownTracedGpuIsTheNamedOne) {
   const TempFile file(good);
   ReplayOptions o = options(file);
-  o.what_ifs.set("gpu", "v100_sxm2_16gb");
+  o.traced_gpu = "v100_sxm2_16gb";
   const TracedRun run = replay(o).run;
   ASSERT_TRUE(run.gpu.has_value());
   EXPECT_EQ(run.gpu->name, "v100_sxm2_16gb");
@@ -220,7 +220,7 @@ TEST(BadOptions, Overrides) {
   const auto with = [](const char* gpu, const char* text) {
     const TempFile file(good);
     ReplayOptions o = options(file);
-    o.what_ifs.set("gpu", gpu);
+    o.traced_gpu = gpu;
     o.what_ifs.set("set", text);
     try {
       replay(o);
@@ -241,7 +241,7 @@ TEST(BadOptions, ClocksThatTheGpuCannotBeLockedTo) {
   const auto at = [](const char* gpu, const char* mhz) {
     const TempFile file(good);
     ReplayOptions o = options(file);
-    o.what_ifs.set("gpu", gpu);
+    o.traced_gpu = gpu;
     o.what_ifs.set("clock", mhz);
     try {
       replay(o);
