@@ -220,9 +220,6 @@ std::span<const Field<Experiment>> experiment_fields() {
        },
        [](const E&) { return Json(std::string(experiment_schema)); }},
       field("trace", "", "Profiler trace or network, relative to this file (needed)", &E::trace),
-      field("task", "", "Of an ONNX file: train (default) or infer", &E::task),
-      field("optimizer", "", "Of an ONNX file that trains: sgd (default), adam or adamw",
-            &E::optimizer),
       field("base", "", "A second trace of the model at another batch", &E::base),
       {"axes", "", "What differs between points: {\"batch\": [32, 64], ...} (needed)",
        [](E& e, const Json& json, const Place& place) { e.axes = read_axes(json, place); },
@@ -232,6 +229,9 @@ std::span<const Field<Experiment>> experiment_fields() {
        read_pareto, [](const E&) { return Json(); }},
       {"elasticity", "", "{\"parameters\": [gpu.KEY, ...], \"step\": 0.1, \"at\": {...}}",
        read_elasticity, [](const E&) { return Json(); }},
+      field("task", "", "Of an ONNX file: train (default) or infer", &E::task),
+      field("optimizer", "", "Of an ONNX file that trains: sgd (default), adam or adamw",
+            &E::optimizer),
   };
   return fields;
 }
