@@ -2,6 +2,7 @@
 
 #include <cctype>
 #include <charconv>
+#include <limits>
 
 namespace tandem {
 namespace {
@@ -60,6 +61,20 @@ std::optional<Expression> Expression::parse(std::string_view text, std::span<con
         return {};
       }
       term.symbols.push_back(static_cast<std::uint8_t>(at));
+    }
+  }
+  return out;
+}
+
+Expression Expression::times(const Expression& other) const {
+  Expression out;
+  for (const Term& a : terms_) {
+    for (const Term& b : other.terms_) {
+      Term& term = out.terms_.emplace_back(a);
+      term.symbols.insert(term.symbols.end(), b.symbols.begin(), b.symbols.end());
+      if (__builtin_mul_overflow(a.factor, b.factor, &term.factor)) {
+        term.factor = std::numeric_limits<std::int64_t>::max();  // any further factor overflows
+      }
     }
   }
   return out;

@@ -29,6 +29,8 @@ class Expression {
                                          std::string& unknown);
   /// Nothing if the result does not fit 64 bits.
   std::optional<std::int64_t> at(std::span<const std::int64_t> values) const;
+  /// The product of both; factors beyond 64 bits make a product that has no value.
+  Expression times(const Expression& other) const;
   bool is_number() const { return terms_.size() == 1 && terms_[0].symbols.empty(); }
 
  private:

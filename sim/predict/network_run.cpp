@@ -8,6 +8,7 @@
 #include "models/arch/gpu_config.h"
 #include "sim/predict/memory.h"
 #include "workloads/generate.h"
+#include "workloads/layout.h"
 #include "workloads/memory.h"
 
 namespace tandem {
@@ -54,7 +55,8 @@ std::string network_path(const std::string& network, const std::string& task,
 }
 
 TracedRun analyse_network(const NetworkRequest& request, const ReplayOptions& options) {
-  const Network network = load_network(request.path);
+  Network network = load_network(request.path);
+  if (request.channels_last) network = with_channels_last(std::move(network));
   const BoundNetwork bound = bind_request(network, request);
   Configs configs = load_configs(options.configs, options.host, request.gpu);
   const LoweringRules rules = load_lowering_rules(options.configs + "/kernels/lowering.json");
@@ -79,7 +81,9 @@ NetworkRequest take_request(const std::string& path, ReplayOptions& options) {
   if (options.what_ifs.has("batch")) {
     request.batch = parse_count("batch", options.what_ifs.get("batch"));
   }
+  request.channels_last = options.what_ifs.has("layout");
   options.what_ifs.set("gpu", asks_nothing);
+  options.what_ifs.set("layout", asks_nothing);
   options.what_ifs.set("batch", asks_nothing);
   return request;
 }
@@ -93,10 +97,11 @@ bool is_network(const std::string& path) {
   return begin.find("tandem.network/") != std::string::npos;
 }
 
-Replay replay_or_run(const ReplayOptions& options) {
+Replay replay_or_run(const ReplayOptions& options, std::optional<std::int64_t> length) {
   if (!is_network(options.trace_path)) return replay(options);
   ReplayOptions rest = options;
-  const NetworkRequest request = take_request(options.trace_path, rest);
+  NetworkRequest request = take_request(options.trace_path, rest);
+  request.length = length;
   return run_network(request, rest);
 }
 

@@ -15,6 +15,7 @@ struct NetworkRequest {
   std::string gpu;                     // name or path of a config
   std::optional<std::int64_t> batch;   // nothing: the network's default
   std::optional<std::int64_t> length;  // of a sequence
+  bool channels_last = false;          // images in NHWC order
 };
 
 /// The file of a network: a path, or the name of a file of `folder` without task and ending.
@@ -30,14 +31,16 @@ Replay run_network(const NetworkRequest& request, const ReplayOptions& options);
 /// The GPU of a network that nobody gave one.
 inline constexpr std::string_view default_network_gpu = "a100_sxm4_80gb";
 
-/// Takes what a network is generated at out of the options: what-ifs "gpu" and "batch".
+/// Takes what a network is generated at out of the options: what-ifs "gpu", "batch"
+/// and "layout".
 NetworkRequest take_request(const std::string& path, ReplayOptions& options);
 
 /// Whether a file is a network rather than a trace: its schema is among its first characters.
 bool is_network(const std::string& path);
 
-/// What options.trace_path names, a trace or a network; for a network "gpu" and "batch" of the
-/// what-ifs say where and how large it is.
-Replay replay_or_run(const ReplayOptions& options);
+/// What options.trace_path names, a trace or a network; for a network "gpu", "batch" and "layout"
+/// of the what-ifs say where, how large and in which order it is, `length` how long its sequences
+/// are.
+Replay replay_or_run(const ReplayOptions& options, std::optional<std::int64_t> length = {});
 
 }  // namespace tandem
