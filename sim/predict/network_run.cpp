@@ -97,11 +97,10 @@ bool is_network(const std::string& path) {
   return begin.find("tandem.network/") != std::string::npos;
 }
 
-Replay replay_or_run(const ReplayOptions& options, std::optional<std::int64_t> length) {
+Replay replay_or_run(const ReplayOptions& options) {
   if (!is_network(options.trace_path)) return replay(options);
   ReplayOptions rest = options;
-  NetworkRequest request = take_request(options.trace_path, rest);
-  request.length = length;
+  const NetworkRequest request = take_request(options.trace_path, rest);
   return run_network(request, rest);
 }
 

@@ -38,9 +38,8 @@ NetworkRequest take_request(const std::string& path, ReplayOptions& options);
 /// Whether a file is a network rather than a trace: its schema is among its first characters.
 bool is_network(const std::string& path);
 
-/// What options.trace_path names, a trace or a network; for a network "gpu", "batch" and "layout"
-/// of the what-ifs say where, how large and in which order it is, `length` how long its sequences
-/// are.
-Replay replay_or_run(const ReplayOptions& options, std::optional<std::int64_t> length = {});
+/// What options.trace_path names, a trace or a network; for a network "gpu", "batch" and "layout" of
+/// the what-ifs say where, how large and in which order it is.
+Replay replay_or_run(const ReplayOptions& options);
 
 }  // namespace tandem
