@@ -106,7 +106,7 @@ const Result& predict_pair(const Case& c, const PairPaths& pair, const Result& m
   // Where the capture says; compiled code flattens the batch into other dimensions.
   const bool other_batch = base.trace.batch && measured.trace.batch && !c.what_ifs.has("compile");
   if (other_batch) asked.what_ifs.set("batch", *measured.trace.batch);
-  const bool known_gpu = base.gpu_kernel_time.has_value();
+  const bool known_gpu = base.gpu_kernel_time.has_value() && measured.gpu_kernel_time.has_value();
   if (known_gpu && measured.scenario.gpu != base.scenario.gpu) {
     asked.what_ifs.set("gpu", measured.scenario.gpu);
   }

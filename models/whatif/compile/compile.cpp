@@ -171,7 +171,11 @@ class Fuser {
   void keep(const FlowOp& op) {
     const bool attention = op.kind == OpKind::attention || op.kind == OpKind::attention_backward;
     if (attention && by_products(op)) return;
-    const LibraryChange change = library_.rewrite(op);
+    LibraryChange change = library_.rewrite(op);
+    if (options_.compiler == Compiler::xla && is_convolution(*op.row)) {
+      const auto transposes = library_.weight_transposes(op);
+      change.before.insert(change.before.end(), transposes.begin(), transposes.end());
+    }
     for (const ExtraKernel& extra : change.before) pend(context_.flow.works_of(op).front(), extra);
     for (const auto& [work, us] : change.retimed) {
       report_.layout_us += to_us(context_.step.plan.works[work].duration) - us;

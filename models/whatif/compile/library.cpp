@@ -174,6 +174,17 @@ LibraryChange LibraryRewrite::rewrite(const FlowOp& op) {
   return change;
 }
 
+std::vector<ExtraKernel> LibraryRewrite::weight_transposes(const FlowOp& op) const {
+  const auto c = convolution_of(c_.step.trace, op, c_.law);
+  if (!c) return {};
+  // Parameters and gradients are FP32 on the program's side.
+  const double bytes = c->weights * (c->width + element_bytes(DataType::fp32));
+  const double share = is_half(c->type) ? c_.law.transpose_cast_share : c_.law.transpose_share;
+  const double us = streamed_us(c_.gpu, {c_.law.generated.pointwise.floor_us, share}, bytes);
+  return {{generated_kernel(c_.names, GeneratedKind::pointwise, "transpose"), "aten::transpose", us,
+           bytes, pointwise_geometry(c->weights)}};
+}
+
 std::vector<ExtraKernel> LibraryRewrite::attention_by_products(const FlowOp& op,
                                                                bool dropout) const {
   const Trace& trace = c_.step.trace;

@@ -36,6 +36,9 @@ class LibraryRewrite {
       : c_(context), channels_last_(channels_last) {}
 
   LibraryChange rewrite(const FlowOp& op);
+  /// XLA keeps parameters in the order of the program and turns the weights of every convolution,
+  /// and their gradients, each step.
+  std::vector<ExtraKernel> weight_transposes(const FlowOp& op) const;
   /// Attention as products and softmax of their own; empty if the shapes are not known.
   std::vector<ExtraKernel> attention_by_products(const FlowOp& op, bool dropout) const;
 
