@@ -56,6 +56,10 @@ void Rewriter::turn(std::uint32_t t) {
 }
 
 void Rewriter::turn_weights_and_inputs() {
+  if (network_.framework != Framework::pytorch) {
+    throw InputError(network_.path, "--layout", "a network of another framework than PyTorch",
+                     "one of PyTorch, where the order of images is a choice of the user");
+  }
   for (const NetworkOp& op : network_.ops) {
     const OpRow& row = op_row(op.name);
     if (row.kind != OpKind::convolution || op.arguments.size() < 2) continue;

@@ -7,6 +7,7 @@
 
 #include "models/arch/gpu_config.h"
 #include "sim/predict/memory.h"
+#include "workloads/compiled_memory.h"
 #include "workloads/generate.h"
 #include "workloads/layout.h"
 #include "workloads/memory.h"
@@ -28,19 +29,32 @@ BoundNetwork bind_request(const Network& network, const NetworkRequest& request)
 }
 
 /// Peak memory as a line through what liveness says of this batch and of twice as many items.
-PeakMemory generated_peak(const Network& network, NetworkRequest request, const BoundNetwork& at,
-                          double workspace_bytes) {
-  const std::int64_t batch = at.value(batch_symbol, 1);
-  const NetworkMemory one = network_memory(at);
-  request.batch = 2 * batch;
-  const NetworkMemory two = network_memory(bind_request(network, request));
+PeakMemory peak_line(const NetworkMemory& one, const NetworkMemory& two, std::int64_t batch,
+                     double workspace_bytes) {
   PeakMemory out;
-  out.training = network.task == Task::train;
   out.item_bytes = std::max(0.0, (two.peak_bytes - one.peak_bytes) / static_cast<double>(batch));
   out.fixed_bytes = workspace_bytes + one.peak_bytes - out.item_bytes * static_cast<double>(batch);
   out.floor_bytes = workspace_bytes + one.kept_bytes;
   out.uncertainty = liveness_uncertainty;
   return out;
+}
+
+void set_memory(const Network& network, NetworkRequest request, const BoundNetwork& at,
+                double workspace_bytes, TracedRun& run) {
+  const std::int64_t batch = at.value(batch_symbol, 1);
+  request.batch = 2 * batch;
+  const BoundNetwork twice = bind_request(network, request);
+  const bool training = network.task == Task::train;
+  const auto line = [&](auto peak_of) {
+    PeakMemory memory = peak_line(peak_of(at), peak_of(twice), batch, workspace_bytes);
+    memory.training = training;
+    return memory;
+  };
+  run.memory = line(network_memory);
+  const auto compiled = [](Saving saving) {
+    return [saving](const BoundNetwork& bound) { return compiled_memory(bound, saving); };
+  };
+  run.compiled_memory = {line(compiled(Saving::cheapest)), line(compiled(Saving::least))};
 }
 
 }  // namespace
@@ -69,7 +83,7 @@ TracedRun analyse_network(const NetworkRequest& request, const ReplayOptions& op
   run.gpu = gpu;
   run.summary.batch = bound.value(batch_symbol, 1);
   if (network.symbols.empty()) return run;
-  run.memory = generated_peak(network, request, bound, rules.workspace_bytes(gpu.compute_major));
+  set_memory(network, request, bound, rules.workspace_bytes(gpu.compute_major), run);
   run.shape_item_bytes = shape_item_bytes(run, run.traced_step);
   return run;
 }

@@ -137,7 +137,8 @@ class Fuser {
         edit_(edit),
         report_(report),
         entries_(entries_of(context_)),
-        library_(context_, prefers_channels_last(context.step, context.flow, context.plan)),
+        library_(context_, prefers_channels_last(context.step, context.flow, context.plan),
+                 options.compiler == Compiler::xla),
         compiled_(context_.law, host, options.compiler) {}
 
   void run() {
@@ -171,11 +172,7 @@ class Fuser {
   void keep(const FlowOp& op) {
     const bool attention = op.kind == OpKind::attention || op.kind == OpKind::attention_backward;
     if (attention && by_products(op)) return;
-    LibraryChange change = library_.rewrite(op);
-    if (options_.compiler == Compiler::xla && is_convolution(*op.row)) {
-      const auto transposes = library_.weight_transposes(op);
-      change.before.insert(change.before.end(), transposes.begin(), transposes.end());
-    }
+    const LibraryChange change = library_.rewrite(op);
     for (const ExtraKernel& extra : change.before) pend(context_.flow.works_of(op).front(), extra);
     for (const auto& [work, us] : change.retimed) {
       report_.layout_us += to_us(context_.step.plan.works[work].duration) - us;
