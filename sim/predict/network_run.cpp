@@ -51,6 +51,7 @@ void set_memory(const Network& network, NetworkRequest request, const BoundNetwo
     return memory;
   };
   run.memory = line(network_memory);
+  if (network.framework != Framework::pytorch) return;  // compilers need operations of PyTorch
   const auto compiled = [](Saving saving) {
     return [saving](const BoundNetwork& bound) { return compiled_memory(bound, saving); };
   };
