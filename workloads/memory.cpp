@@ -9,11 +9,6 @@ namespace {
 /// Units of the caching allocators: PyTorch's CUDACachingAllocator and TensorFlow's BFCAllocator.
 constexpr std::int64_t block_bytes[] = {512, 256};
 
-double allocated(std::int64_t bytes, Framework framework) {
-  const std::int64_t unit = block_bytes[static_cast<std::size_t>(framework)];
-  return static_cast<double>((bytes + unit - 1) / unit * unit);
-}
-
 constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
 
 struct Life {
@@ -38,13 +33,18 @@ std::vector<Life> lives_of(const Network& network) {
 
 }  // namespace
 
+double allocated_bytes(std::int64_t bytes, Framework framework) {
+  const std::int64_t unit = block_bytes[static_cast<std::size_t>(framework)];
+  return static_cast<double>((bytes + unit - 1) / unit * unit);
+}
+
 NetworkMemory network_memory(const BoundNetwork& bound) {
   const Network& network = *bound.network;
   std::vector<Life> lives = lives_of(network);
   std::vector<double> change(network.ops.size() + 1, 0);
   NetworkMemory out;
   for (std::size_t s = 0; s < lives.size(); ++s) {
-    const double bytes = allocated(bound.storage_bytes[s], network.framework);
+    const double bytes = allocated_bytes(bound.storage_bytes[s], network.framework);
     const StorageKind kind = network.storages[s];
     if (kind == StorageKind::host) continue;
     if (kind != StorageKind::gradient && kind != StorageKind::activation) {

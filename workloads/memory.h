@@ -5,6 +5,9 @@
 
 namespace tandem {
 
+/// What the framework's caching allocator gives for so many bytes: whole units.
+double allocated_bytes(std::int64_t bytes, Framework framework);
+
 struct NetworkMemory {
   double kept_bytes = 0;  // parameters, buffers, inputs and states, which live all along
   double peak_bytes = 0;  // at the worst moment, with them

@@ -93,11 +93,20 @@ struct TransformInput {
   /// Activations of an item of the batch in a step, from shapes; empty where the peak of memory is
   /// not known.
   std::function<double(const Step&)> item_bytes;
-  double traced_item_bytes = 0;  // the same of the traced step
+  double traced_item_bytes = 0;        // the same of the traced step
+  bool knows_compiled_memory = false;  // the peak of the compiled step is known from its network
+};
+
+/// What of a step stays in memory between its kernels.
+enum class KeptMemory : std::uint8_t {
+  eager,     // what every operation leaves for the backward pass
+  compiled,  // what a compiler saves where one is cheaper than the other
+  least,     // the same; where that does not fit, what it must save at least
 };
 
 /// What a transform makes of the peak of memory, beyond the batch.
 struct MemoryChange {
+  KeptMemory kept = KeptMemory::eager;
   double item_ratio = 1;  // activations over those of the trace
   double error = 0;       // relative, of the part that grows with the batch
   LossList losses;        // where a peak is stated

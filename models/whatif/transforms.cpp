@@ -8,6 +8,7 @@
 #include "models/whatif/clock/transform.h"
 #include "models/whatif/compile/transform.h"
 #include "models/whatif/gpu/transform.h"
+#include "models/whatif/layout/transform.h"
 #include "models/whatif/precision/transform.h"
 #include "models/whatif/transform.h"
 
@@ -15,8 +16,8 @@ namespace tandem {
 
 std::span<const Transform> transforms() {
   static const std::array table{
-      precision_transform(), batch_transform(), compile_transform(),
-      gpu_transform(),       clock_transform(),
+      layout_transform(),  precision_transform(), batch_transform(),
+      compile_transform(), gpu_transform(),       clock_transform(),
   };
   return table;
 }

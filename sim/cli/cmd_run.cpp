@@ -1,5 +1,6 @@
 #include <iostream>
 
+#include "models/whatif/layout/transform.h"
 #include "sim/cli/scenario_options.h"
 #include "sim/predict/network_run.h"
 #include "workloads/network.h"
@@ -21,7 +22,8 @@ po::options_description options_of_run() {
       "task", po::value<std::string>()->default_value("train"), "train or infer")(
       "optimizer", po::value<std::string>(),
       "of an ONNX model that trains: sgd (the default), adam or adamw")(
-      "seq", po::value<std::int64_t>(), "length of a sequence, where the network has one");
+      "seq", po::value<std::int64_t>(), "length of a sequence, where the network has one")(
+      "channels-last", "as --layout channels-last: model and images in NHWC order");
   add_scenario_options(options);
   return options;
 }
@@ -34,6 +36,7 @@ NetworkRequest request_of(const po::variables_map& values, ReplayOptions& option
   }
   const std::string path =
       network_path(values["network"].as<std::string>(), task, data_root() + "/workloads/nets");
+  if (values.count("channels-last") > 0) options.what_ifs.set("layout", channels_last_layout);
   NetworkRequest request = take_request(path, options);
   if (values.count("seq") > 0) request.length = values["seq"].as<std::int64_t>();
   return request;

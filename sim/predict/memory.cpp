@@ -47,8 +47,16 @@ std::optional<MemorySummary> scenario_memory(const TracedRun& run, const TracedR
                                              const MemoryChange& change) {
   std::optional<PeakMemory> memory = second == nullptr ? run.memory : measured_peak(run, second);
   if (!memory) return {};
-  memory->item_bytes *= change.item_ratio;
   const BatchLaw& law = run.configs.batch;
+  if (run.compiled_memory && change.kept != KeptMemory::eager) {
+    memory = run.compiled_memory->cheapest;
+    PeakMemory typed = *memory;
+    typed.item_bytes *= change.item_ratio;
+    if (change.kept == KeptMemory::least && !fits(typed, batch, gpu, law)) {
+      memory = run.compiled_memory->least;
+    }
+  }
+  memory->item_bytes *= change.item_ratio;
   MemorySummary m;
   m.peak_bytes = peak_bytes(*memory, batch);
   m.fits = fits(*memory, batch, gpu, law);

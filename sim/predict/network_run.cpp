@@ -7,7 +7,9 @@
 
 #include "models/arch/gpu_config.h"
 #include "sim/predict/memory.h"
+#include "workloads/compiled_memory.h"
 #include "workloads/generate.h"
+#include "workloads/layout.h"
 #include "workloads/memory.h"
 #include "workloads/onnx/onnx.h"
 
@@ -64,21 +66,46 @@ BoundNetwork bind_request(const Network& network, const NetworkRequest& request)
 }
 
 /// Peak memory as a line through what liveness says of this batch and of twice as many items.
-PeakMemory generated_peak(const Network& network, NetworkRequest request, const BoundNetwork& at,
-                          double workspace_bytes) {
-  const std::int64_t batch = at.value(batch_symbol, 0);
-  const NetworkMemory one = network_memory(at);
+/// `batch` 0: of a network of fixed sizes, where no part grows.
+PeakMemory peak_line(const NetworkMemory& one, const NetworkMemory& two, std::int64_t batch,
+                     double workspace_bytes) {
   PeakMemory out;
-  out.training = network.task == Task::train;
   if (batch > 0) {
-    request.batch = 2 * batch;
-    const NetworkMemory two = network_memory(bind_request(network, request));
     out.item_bytes = std::max(0.0, (two.peak_bytes - one.peak_bytes) / static_cast<double>(batch));
   }
   out.fixed_bytes = workspace_bytes + one.peak_bytes - out.item_bytes * static_cast<double>(batch);
   out.floor_bytes = workspace_bytes + one.kept_bytes;
   out.uncertainty = liveness_uncertainty;
   return out;
+}
+
+void set_memory(const Network& network, NetworkRequest request, const BoundNetwork& at,
+                double workspace_bytes, TracedRun& run) {
+  const std::int64_t batch = at.value(batch_symbol, 0);
+  if (batch > 0) request.batch = 2 * batch;
+  const BoundNetwork twice = bind_request(network, request);
+  const bool training = network.task == Task::train;
+  const auto line = [&](auto peak_of) {
+    PeakMemory memory = peak_line(peak_of(at), peak_of(twice), batch, workspace_bytes);
+    memory.training = training;
+    return memory;
+  };
+  run.memory = line(network_memory);
+  if (network.framework != Framework::pytorch) return;  // compilers need operations of PyTorch
+  const auto compiled = [](Saving saving) {
+    return [saving](const BoundNetwork& bound) { return compiled_memory(bound, saving); };
+  };
+  run.compiled_memory = {line(compiled(Saving::cheapest)), line(compiled(Saving::least))};
+}
+
+/// Errors: InputError for sizes that overflow.
+Network in_channels_last(Network network) {
+  const std::string path = network.path;
+  try {
+    return with_channels_last(std::move(network));
+  } catch (const SizeOverflow& error) {
+    throw InputError(path, "tensors", error.what(), "sizes of a network");
+  }
 }
 
 }  // namespace
@@ -94,7 +121,8 @@ std::string network_path(const std::string& network, const std::string& task,
 }
 
 TracedRun analyse_network(const NetworkRequest& request, const ReplayOptions& options) {
-  const Network network = load_request(request);
+  Network network = load_request(request);
+  if (request.channels_last) network = in_channels_last(std::move(network));
   check_sizes(network, request);
   const BoundNetwork bound = bind_request(network, request);
   Configs configs = load_configs(options.configs, options.host, request.gpu);
@@ -108,7 +136,7 @@ TracedRun analyse_network(const NetworkRequest& request, const ReplayOptions& op
   run.gpu = gpu;
   run.summary.batch = bound.value(batch_symbol, network.fixed_batch);
   if (network.symbols.empty() && !is_onnx(request.path)) return run;
-  run.memory = generated_peak(network, request, bound, rules.workspace_bytes(gpu.compute_major));
+  set_memory(network, request, bound, rules.workspace_bytes(gpu.compute_major), run);
   run.shape_item_bytes = shape_item_bytes(run, run.traced_step);
   return run;
 }
@@ -122,7 +150,9 @@ NetworkRequest take_request(const std::string& path, ReplayOptions& options) {
   if (options.what_ifs.has("batch")) {
     request.batch = parse_count("batch", options.what_ifs.get("batch"));
   }
+  request.channels_last = options.what_ifs.has("layout");
   options.what_ifs.set("gpu", asks_nothing);
+  options.what_ifs.set("layout", asks_nothing);
   options.what_ifs.set("batch", asks_nothing);
   return request;
 }

@@ -18,6 +18,7 @@ struct NetworkRequest {
   std::optional<std::int64_t> length;  // of a sequence
   Task task = Task::train;             // of ONNX files; other networks are recorded with theirs
   std::string optimizer;               // empty: the network's own, default_optimizer for ONNX files
+  bool channels_last = false;          // images in NHWC order
 };
 
 /// Of ONNX files that train, where nobody names one.
@@ -36,15 +37,16 @@ Replay run_network(const NetworkRequest& request, const ReplayOptions& options);
 /// The GPU of a network that nobody gave one.
 inline constexpr std::string_view default_network_gpu = "a100_sxm4_80gb";
 
-/// Takes what a network is generated at out of the options: what-ifs "gpu" and "batch".
+/// Takes what a network is generated at out of the options: what-ifs "gpu", "batch"
+/// and "layout".
 NetworkRequest take_request(const std::string& path, ReplayOptions& options);
 
 /// Whether a file is a network rather than a trace: ONNX by its ending, others by their schema,
 /// which is among the first characters.
 bool is_network(const std::string& path);
 
-/// What options.trace_path names, a trace or a network; for a network "gpu" and "batch" of the
-/// what-ifs say where and how large it is.
+/// What options.trace_path names, a trace or a network; for a network "gpu", "batch" and "layout" of
+/// the what-ifs say where, how large and in which order it is.
 Replay replay_or_run(const ReplayOptions& options);
 
 }  // namespace tandem

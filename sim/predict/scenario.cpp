@@ -22,6 +22,7 @@ TransformInput input_of(const TracedRun& run, const WhatIfs& asked) {
                     c.batch.memory_damping(),
                     {},
                     0};
+  in.knows_compiled_memory = run.compiled_memory.has_value();
   if (run.memory) {
     in.item_bytes = [&run](const Step& step) { return shape_item_bytes(run, step); };
     in.traced_item_bytes = run.shape_item_bytes;

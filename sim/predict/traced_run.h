@@ -18,6 +18,12 @@
 
 namespace tandem {
 
+/// The same peak where a compiler decides what is kept.
+struct CompiledPeaks {
+  PeakMemory cheapest;  // saves what is cheapest
+  PeakMemory least;     // saves no more than it must
+};
+
 /// What a trace says, whatever the scenario: computed once, shared by many predictions, also from
 /// several threads. `measured` refers to rows of `trace`.
 struct TracedRun {
@@ -38,6 +44,7 @@ struct TracedRun {
   double generated_error = 0;        // of a step that was never traced: relative, of its GPU time
   double shape_item_bytes = 0;       // activations of an item, from shapes alone; with memory
   std::optional<PeakMemory> memory;  // by batch, where the capture states its peak
+  std::optional<CompiledPeaks> compiled_memory;  // of a network
   TraceSummary summary;
   std::vector<StepFidelity> fidelity;
   LossList losses;

@@ -64,6 +64,10 @@ expect 2 frobnicate; has err 'unknown command "frobnicate"'
 # A step without a trace.
 expect 0 run --help; has out '--task'
 expect 0 run lenet5 --batch 64 --gpu v100_sxm2_16gb --json -; json out 'assert d["trace"]["batch"] == 64 and d["trace"]["format"] == "network"'
+expect 0 run resnet18 --channels-last --gpu a100_sxm4_80gb --json last.json --quiet
+expect 0 run resnet18 --layout channels-last --gpu a100_sxm4_80gb --json layout.json --quiet
+cmp -s last.json layout.json || fail "$last: not what --channels-last says"
+bad_input run bert_base --channels-last; has err 'no convolution of images'
 expect 0 run lenet5 --task infer --mode cuda-graph --precision amp --gpu h200_sxm --json -; json out 'assert d["step"]["time_us"] > 0 and d["memory"]["peak_bytes"] > 0'
 onnx=$root/tests/unit/workloads/onnx/models
 expect 0 run "$onnx/lenet5-train.onnx" --batch 8 --optimizer adamw --gpu h200_sxm --json -; json out 'assert d["trace"]["batch"] == 8 and d["memory"]["peak_bytes"] > 0'
@@ -103,6 +107,7 @@ expect 0 replay "$trace" --set gpu.sm_count=66 --json -; json out 'assert d["sce
 expect 0 replay "$trace" --gpu h200_sxm --json -; json out 'assert d["scenario"]["gpu"] == "h200_sxm"'
 
 # Options that name nothing list what there is.
+bad_input replay "$measured" --layout channels-last; has err "expected a network"
 bad_input replay; has err 'no TRACE'
 bad_input replay "$trace" --mode fast; has err 'as-traced, eager-async, eager-sync, cuda-graph'
 bad_input replay "$trace" --mode jit --compiler tvm; has err 'inductor, xla, torchscript'

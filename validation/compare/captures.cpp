@@ -112,6 +112,13 @@ FoundCaptures find_captures(const Case& c, const Folders& data_folders) {
       found.pairs.push_back(*paths);
     }
   }
+  for (const PublishedRate& rate : c.rates) {
+    if (const auto path = find_capture(rate.network, data_folders)) {
+      found.rates.push_back({*path, rate});
+    } else {
+      found.missing.push_back(rate.network);
+    }
+  }
   return found;
 }
 

@@ -29,9 +29,16 @@ struct PairPaths {
   std::string measured;
 };
 
+/// A published rate and the file of its network.
+struct FoundRate {
+  std::string network;
+  PublishedRate rate;
+};
+
 struct FoundCaptures {
   std::vector<std::string> traces;   // by name; a capture that two folders hold counts once
   std::vector<PairPaths> pairs;      // in the order of the case
+  std::vector<FoundRate> rates;      // in the order of the case
   std::vector<std::string> missing;  // names that no data folder holds
 };
 

@@ -12,8 +12,9 @@ namespace tandem {
 namespace {
 
 constexpr std::string_view kind_names[] = {
-    "fidelity",     "unprofiled", "counters",        "gpu_time",   "compute_time", "step_time",
-    "kernel_count", "power",      "calibrated_host", "mode_ratio", "energy_change"};
+    "fidelity",        "unprofiled",   "counters",      "gpu_time",    "compute_time",
+    "step_time",       "kernel_count", "level",         "peak_memory", "power",
+    "calibrated_host", "mode_ratio",   "energy_change", "throughput"};
 constexpr std::string_view error_names[] = {"relative", "absolute"};
 constexpr std::string_view bound_names[] = {"any", "gpu", "host"};
 /// Describes an enum member by the table of its names.
@@ -108,6 +109,42 @@ CasePair read_pair(const Json& json, const Place& place) {
              "[base capture, measured capture] or [base, second base, measured]");
 }
 
+/// A row {"network", "per_s", "source", "seq", options of what-ifs}.
+PublishedRate read_rate(const Json& json, const Place& place) {
+  require_object(json, place);
+  PublishedRate rate;
+  for (const auto& [key, value] : json.items()) {
+    const Place at = place / key;
+    if (key == "network") {
+      read_json(value, at, Range::positive, rate.network);
+    } else if (key == "source") {
+      read_json(value, at, Range::positive, rate.source);
+    } else if (key == "per_s") {
+      read_json(value, at, Range::positive, rate.per_s);
+    } else if (key == "seq") {
+      read_json(value, at, Range::positive, rate.length.emplace());
+    } else if (find_option(key) != nullptr) {
+      std::string text = value.is_number() ? value.dump() : std::string();
+      if (text.empty()) read_json(value, at, Range::positive, text);
+      rate.what_ifs.set(key, text);
+    } else {
+      place.fail("unknown key \"" + key + "\"",
+                 "network, per_s, source, seq or an option of a what-if");
+    }
+  }
+  if (rate.network.empty() || rate.source.empty() || rate.per_s <= 0) {
+    place.fail(describe_json(json), "a network, its samples per_s and their source");
+  }
+  return rate;
+}
+
+std::vector<PublishedRate> read_rates(const Json& json, const Place& place) {
+  if (!json.is_array()) place.fail(describe_json(json), "a list of published rates");
+  std::vector<PublishedRate> rates;
+  for (const Json& rate : json) rates.push_back(read_rate(rate, place));
+  return rates;
+}
+
 std::vector<CasePair> read_pairs(const Json& json, const Place& place) {
   if (!json.is_array()) place.fail(describe_json(json), "a list of pairs");
   std::vector<CasePair> pairs;
@@ -151,19 +188,31 @@ Deviation read_deviation(const Json& json, const Place& place, const Case& of) {
 bool compares_pairs(CaseKind kind) {
   return kind == CaseKind::mode_ratio || kind == CaseKind::gpu_time ||
          kind == CaseKind::step_time || kind == CaseKind::compute_time ||
-         kind == CaseKind::kernel_count || kind == CaseKind::energy_change;
+         kind == CaseKind::kernel_count || kind == CaseKind::energy_change ||
+         kind == CaseKind::level || kind == CaseKind::peak_memory;
 }
 
-void check(const Case& c, const Place& place) {
-  const bool of_pairs = compares_pairs(c.kind);
-  if (c.pairs.empty() == of_pairs || c.traces.empty() != of_pairs) {
-    place.fail("neither or both of traces and pairs, or the wrong one",
-               "traces; pairs for mode_ratio, gpu_time, compute_time, step_time, kernel_count "
-               "and energy_change");
-  }
+void require_limit(const Case& c, const Place& place) {
   if (c.mean_limit <= 0 && c.worst_limit <= 0) {
     place.fail("no limit", "mean_limit, worst_limit or both");
   }
+}
+
+void check(const Case& c, const Place& place) {
+  if ((c.kind == CaseKind::throughput) == c.rates.empty()) {
+    place.fail("rates of another kind, or none", "rates for kind throughput and for no other");
+  }
+  if (c.kind == CaseKind::throughput && c.traces.empty() && c.pairs.empty()) {
+    require_limit(c, place);
+    return;
+  }
+  const bool of_pairs = compares_pairs(c.kind);
+  if (c.pairs.empty() == of_pairs || c.traces.empty() != of_pairs) {
+    place.fail("neither or both of traces and pairs, or the wrong one",
+               "traces; pairs for mode_ratio, gpu_time, compute_time, step_time, kernel_count, "
+               "level, peak_memory and energy_change");
+  }
+  require_limit(c, place);
 }
 
 void require(const Json& json, const Place& place, std::initializer_list<std::string> keys) {
@@ -184,6 +233,8 @@ void read_case(const Json& json, const Place& place, Case& out) {
   for (const auto& [key, value] : json.items()) {
     if (key == "pairs") {
       out.pairs = read_pairs(value, place / key);
+    } else if (key == "rates") {
+      out.rates = read_rates(value, place / key);
     } else if (key != "sets" && key != "deviation" && key != "mode") {
       read(key, value);
     }

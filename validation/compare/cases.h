@@ -21,14 +21,26 @@ enum class CaseKind : std::uint8_t {
   compute_time,     // GPU kernel time without copies and collectives
   step_time,        // step time against iter_s, measured without the profiler
   kernel_count,     // pieces of device work
+  level,            // `quantity` over kernel time, against the replayed capture or its counters
+  peak_memory,      // of the caching allocator, against peak_alloc, measured without the profiler
   power,            // average power of the step against power_w, measured without the profiler
   calibrated_host,  // as unprofiled, for host-bound captures; the host calibrated on the other ones
   mode_ratio,  // as step_time, but the ratio to the base's own mode, prediction against measurement
   energy_change,  // energy per sample over the base's own; measured: power x window time
+  throughput,     // samples a second of a network, against what somebody published
 };
 
 /// Which captures an `unprofiled` case takes, by what limits them (see is_host_bound()).
 enum class LimitedBy : std::uint8_t { any, gpu, host };
+
+/// A throughput that somebody published of a network: a fact with its source, no capture.
+struct PublishedRate {
+  std::string network;                 // below a data folder, no suffix
+  WhatIfs what_ifs;                    // GPU, batch, precision, layout ... that it ran with
+  std::optional<std::int64_t> length;  // of a sequence
+  double per_s = 0;                    // samples a second
+  std::string source;
+};
 
 /// A capture to predict from and the one to predict, as paths below a data folder, no suffix.
 struct CasePair {
@@ -64,13 +76,14 @@ struct Case {
   std::string host = "default";       // config of the host
   WhatIfs what_ifs;                   // of the prediction, by the names of their options
   bool compiles_by_mode = false;      // the what-if compile is there for mode jit
-  std::string quantity;               // of the result's kernel_time, for counters
+  std::string quantity;               // of the result's kernel_time, for counters and level
   bool absolute = false;              // errors are differences (of ratios, in points), not relative
   std::vector<std::string> rests_on;  // "hosts/default": configs whose constants are in question
   std::string folder;                 // that traces and pairs lie in, below a data folder
   std::vector<std::string> traces;    // no suffix, or "FOLDER/*", below a data folder
   std::vector<std::string> excluded;  // name prefixes left out of "*", each with its reason in note
   std::vector<CasePair> pairs;
+  std::vector<PublishedRate> rates;
   double mean_limit = 0;  // of the absolute error; 0: not enforced, but one of the two is
   double worst_limit = 0;
   /// Limits hold for at least so many comparisons; fewer say too little.

@@ -106,7 +106,7 @@ const Result& predict_pair(const Case& c, const PairPaths& pair, const Result& m
   // Where the capture says; compiled code flattens the batch into other dimensions.
   const bool other_batch = base.trace.batch && measured.trace.batch && !c.what_ifs.has("compile");
   if (other_batch) asked.what_ifs.set("batch", *measured.trace.batch);
-  const bool known_gpu = base.gpu_kernel_time.has_value();
+  const bool known_gpu = base.gpu_kernel_time.has_value() && measured.gpu_kernel_time.has_value();
   if (known_gpu && measured.scenario.gpu != base.scenario.gpu) {
     asked.what_ifs.set("gpu", measured.scenario.gpu);
   }
@@ -147,6 +147,27 @@ Comparison compare_energy(const Case& c, const PairPaths& pair, const std::strin
           c.absolute};
 }
 
+/// A level of the predicted step against that of the measured one: of its counters where they were
+/// recorded, with cold caches, else of its traced kernels.
+Comparison compare_level(const Case& c, const PairPaths& pair, const std::string& name,
+                         const Result& predicted, Predictions& predictions) {
+  Asked measured = as_traced(pair.measured, c);
+  if (const auto report = counters_of(pair.measured)) {
+    measured.counters = *report;
+    measured.cache = "cold";
+  }
+  return {name, kernel_time_metric(predictions.of(measured), c.quantity),
+          kernel_time_metric(predicted, c.quantity), c.absolute};
+}
+
+double peak_of(const Result& predicted) {
+  if (!predicted.memory) {
+    throw InputError(predicted.trace.path, "", "a step without a peak of memory",
+                     "a network, or a capture with \"peak_alloc\"");
+  }
+  return predicted.memory->peak_bytes;
+}
+
 Comparison compare_pair(const Case& c, const PairPaths& pair, Predictions& predictions) {
   const Result& target = predictions.of(as_traced(pair.measured, c));
   const Result& predicted = predict_pair(c, pair, target, predictions);
@@ -163,8 +184,28 @@ Comparison compare_pair(const Case& c, const PairPaths& pair, Predictions& predi
       return {name, measured_us(pair.measured) / measured_us(pair.base),
               predicted.step.time_us / own.step.time_us};
     case CaseKind::energy_change: return compare_energy(c, pair, name, predicted, own);
+    case CaseKind::level: return compare_level(c, pair, name, predicted, predictions);
+    case CaseKind::peak_memory:
+      return {name, meta_number(pair.measured, "peak_alloc"), peak_of(predicted)};
     default: return {name, measured_us(pair.measured), predicted.step.time_us};
   }
+}
+
+/// "resnet50-train a100_sxm4_80gb 256 amp channels-last".
+std::string rate_name(const FoundRate& found) {
+  std::string name = capture_name(found.network);
+  for (const auto& [option, value] : found.rate.what_ifs.values) name += " " + value;
+  if (found.rate.length) name += " seq " + std::to_string(*found.rate.length);
+  return name;
+}
+
+Comparison compare_rate(const Case& c, const FoundRate& found, Predictions& predictions) {
+  Asked asked = as_traced(found.network, c);
+  asked.what_ifs = found.rate.what_ifs;
+  asked.length = found.rate.length;
+  asked.mode = c.mode;
+  asked.graph_scope = c.graph_scope;
+  return {rate_name(found), found.rate.per_s, predictions.of(asked).step.throughput_per_s};
 }
 
 /// Every host-bound capture with the host that the other ones calibrate.
@@ -224,6 +265,11 @@ void add_jobs(CaseResult& result, const CompareOptions& options, Predictions& pr
   for (const std::string& path : found.traces) {
     jobs.push_back(
         {&result, {path}, [=, &c, &predictions] { return compare_trace(c, path, predictions); }});
+  }
+  for (const FoundRate& rate : found.rates) {
+    jobs.push_back({&result, {}, [=, &c, &predictions] {
+                      return std::vector<Comparison>{compare_rate(c, rate, predictions)};
+                    }});
   }
   for (const PairPaths& pair : found.pairs) {
     jobs.push_back({&result, {pair.measured}, [=, &c, &predictions] {

@@ -50,7 +50,7 @@ std::optional<Layer> layer_of(TensorShape input, TensorShape weight, TensorShape
   output = as_image(output);
   if (input.rank != 4 || weight.rank != 4 || output.rank != 4) return {};
   if (transposed) std::swap(input, output);
-  Layer l{input, weight, output, 1, {}, 1, false};
+  Layer l{input, weight, output, 1, {}, 1, false, input.channels_last || weight.channels_last};
   l.groups = std::max<std::int64_t>(1, input.dims[1] / std::max<std::int64_t>(weight.dims[1], 1));
   ConvLayer& s = l.conv;
   s.batch = input.dims[0];
@@ -112,7 +112,8 @@ ConvUse use_of(const Layer& l) {
   return l.taps == 1 ? ConvUse::sampled : ConvUse::strided;
 }
 
-/// A layer as one product per image, in the framework's order.
+/// A layer as one product per image, in the framework's order; in channels-last order all pixels of
+/// all images are rows of one.
 void add_plain(const Context& c, const Layer& l, DataType type, Pass pass, Kernels& out) {
   GemmShape shape;
   shape.type = type;
@@ -128,6 +129,11 @@ void add_plain(const Context& c, const Layer& l, DataType type, Pass pass, Kerne
     shape.n = l.conv.in_channels;
     shape.k = pixels(l.output);
     shape.b_k_major = true;
+  }
+  if (l.channels_last) {
+    (pass == Pass::weight_gradient ? shape.k : shape.n) *= shape.batch;
+    shape.batch = 1;
+    shape.b_k_major = pass != Pass::weight_gradient;
   }
   KernelTime time = gemm_time(c.gpu(), shape, c.input.time);
   // A single image is a product like any other; several are a batch, for which the choice is
@@ -192,7 +198,13 @@ void add_pass(const Context& c, const Layer& l, Pass pass, Kernels& out) {
   const DataType type = math_of(c, l);
   const bool tensor_cores = type != DataType::fp32;
   const bool whole_loads = pixels(l.output) % load_elements(l.input) == 0;
-  if (l.plain && (!tensor_cores || whole_loads) && !l.input.channels_last) {
+  if (l.plain && (!tensor_cores || whole_loads || l.channels_last)) {
+    if (l.channels_last && pass != Pass::input_gradient) {
+      add_transform(c, l.input, to_channels_last, out);
+    }
+    if (l.channels_last && pass != Pass::forward) {
+      add_transform(c, l.output, to_channels_last, out);
+    }
     add_plain(c, l, type, pass, out);
     return;
   }
@@ -225,23 +237,28 @@ void add_pass(const Context& c, const Layer& l, Pass pass, Kernels& out) {
 
 bool is_depthwise(const Layer& l) { return l.groups > 1 && l.conv.in_channels == 1; }
 
-/// A thread walks over the window of each of its elements; small images leave threads of the weight
-/// gradient without any.
-void add_depthwise(const Context& c, const Layer& l, Part part, Kernels& out) {
+/// A thread walks over the window of each element of `walked`.
+LoweredKernel depthwise_kernel(const Context& c, const Layer& l, const KernelTemplate& row,
+                               const TensorShape& walked, double slowdown) {
   constexpr double measured_taps = 9;  // those that block_cycles stands for
-  constexpr double lost_pixels = 75;   // of each image, in the weight gradient
-  const bool weights = part == depthwise_weight_gradient || part == depthwise_weight_gradient_nhwc;
-  const KernelTemplate& row = c.kernel(part);
-  const TensorShape& walked = weights ? l.output : l.input;
   const double blocks = std::ceil(static_cast<double>(walked.elements()) / row.per_block);
   const double bytes = bytes_of(l.input) + bytes_of(l.output);
   LoweredKernel kernel = make(c, row, l.input.type, {static_cast<std::int64_t>(blocks)}, bytes);
-  const double lost = weights ? 1 + lost_pixels / static_cast<double>(pixels(l.output)) : 1;
   const double cycles =
-      blocks * row.block_cycles * static_cast<double>(l.taps) / measured_taps * lost;
+      blocks * row.block_cycles * static_cast<double>(l.taps) / measured_taps * slowdown;
   kernel.duration_us =
       std::max(stream_time_us(c, bytes), c.gpu().graph_kernel_period_us +
                                              cycles / (c.gpu().sm_count * c.gpu().boost_clock_mhz));
+  return kernel;
+}
+
+/// Gradients; small images leave threads of the weight gradient without an element.
+void add_depthwise(const Context& c, const Layer& l, Part part, Kernels& out) {
+  constexpr double lost_pixels = 75;  // of each image, in the weight gradient
+  const bool weights = part == depthwise_weight_gradient || part == depthwise_weight_gradient_nhwc;
+  const double slowdown = weights ? 1 + lost_pixels / static_cast<double>(pixels(l.output)) : 1;
+  LoweredKernel kernel =
+      depthwise_kernel(c, l, c.kernel(part), weights ? l.output : l.input, slowdown);
   if (part == depthwise_weight_gradient) {
     kernel.geometry.grid[0] = static_cast<std::uint32_t>(l.weight.elements());
   }
@@ -269,6 +286,15 @@ void lower_convolution(const Context& c, Kernels& out) {
   add_pass(c, *layer, transposed ? Pass::input_gradient : Pass::forward, out);
 }
 
+void lower_depthwise(const Context& c, Kernels& out) {
+  const TensorShape* input = c.tensor(0);
+  const TensorShape* weight = c.tensor(1);
+  if (input == nullptr || weight == nullptr || c.outputs.empty()) return;
+  const auto layer = layer_of(*input, *weight, c.outputs[0], false);
+  if (!layer || c.outputs[0].elements() == 0) return;
+  out.push_back(depthwise_kernel(c, *layer, c.kernel_in_order(0), layer->output, 1));
+}
+
 void lower_convolution_backward(const Context& c, Kernels& out) {
   const TensorShape* gradient = c.tensor(0);
   const TensorShape* input = c.tensor(1);
@@ -285,7 +311,7 @@ void lower_convolution_backward(const Context& c, Kernels& out) {
   if (makes(*input)) {
     if (is_depthwise(*layer)) {
       add_depthwise(c, *layer,
-                    input->channels_last ? depthwise_input_gradient_nhwc : depthwise_input_gradient,
+                    layer->channels_last ? depthwise_input_gradient_nhwc : depthwise_input_gradient,
                     out);
     } else {
       add_pass(c, *layer, transposed ? Pass::forward : Pass::input_gradient, out);
@@ -298,7 +324,7 @@ void lower_convolution_backward(const Context& c, Kernels& out) {
   if (!makes(*weight)) return;
   if (is_depthwise(*layer)) {
     add_depthwise(c, *layer,
-                  input->channels_last ? depthwise_weight_gradient_nhwc : depthwise_weight_gradient,
+                  layer->channels_last ? depthwise_weight_gradient_nhwc : depthwise_weight_gradient,
                   out);
   } else {
     add_pass(c, *layer, Pass::weight_gradient, out);

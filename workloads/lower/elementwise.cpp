@@ -126,6 +126,7 @@ double size_over(const Context& c, Over over) {
     case Over::first: return elements(c.tensor(0));
     case Over::second: return elements(c.tensor(1));
     case Over::third: return elements(c.tensor(2));
+    case Over::fourth: return elements(c.tensor(3));
     case Over::rows: {
       const TensorShape* t = c.tensor(0);
       if (t == nullptr || t->rank == 0) return 1;
@@ -146,13 +147,14 @@ double size_over(const Context& c, Over over) {
 
 void lower_sequence(const Context& c, Kernels& out) {
   for (std::size_t k = 0; k < c.rule.kernels.size(); ++k) {
-    const KernelTemplate& row = c.kernel(k);
+    const KernelTemplate& row = c.kernel_in_order(k);
     const double size = size_over(c, row.over);
     if (size <= 0) continue;
     double blocks = std::ceil(size / row.per_block);
     if (row.blocks_per_sm > 0) blocks = std::min(blocks, row.blocks_per_sm * c.gpu().sm_count);
     double bytes = size / size_over(c, Over::largest) * all_bytes(c);
     if (row.fills > 0 && !c.outputs.empty()) bytes = bytes_of(c.outputs[0]);
+    if (c.rule.accesses > 0) bytes = c.rule.accesses * size * element_bytes(float_type(c));
     LoweredKernel kernel = make(c, row, float_type(c), {static_cast<std::int64_t>(blocks)}, bytes);
     kernel.duration_us += row.step_us * size;
     out.push_back(std::move(kernel));

@@ -13,6 +13,8 @@ struct Layer {
   ConvLayer conv;  // of one group
   std::int64_t taps = 1;
   bool plain = false;  // 1x1, every pixel once
+  /// In channels-last order, as the framework chooses it where either operand is in that order.
+  bool channels_last = false;
 };
 
 /// `transposed`: the layer computes what the input gradient of a convolution from its output would.

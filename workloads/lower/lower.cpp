@@ -39,6 +39,15 @@ const KernelTemplate& Context::kernel(std::size_t position) const {
   return input.rules.kernel(rule.kernels[position], input.gpu.compute_major);
 }
 
+const KernelTemplate& Context::kernel_in_order(std::size_t position) const {
+  const KernelTemplate& row = kernel(position);
+  const auto& shapes = operands.tensors.shapes;
+  const bool last = std::any_of(shapes.begin(), shapes.end(),
+                                [](const TensorShape& t) { return t.channels_last; });
+  if (row.channels_last.empty() || !last) return row;
+  return input.rules.kernel(row.channels_last, input.gpu.compute_major);
+}
+
 OpContext context_of(const Context& c) {
   static const LaunchGeometry none;
   return {c.op.name, c.operands.tensors, c.operands.arguments, none};
@@ -187,6 +196,7 @@ RecipeFunction function_of(Recipe recipe) {
     case Recipe::product: return lower_product;
     case Recipe::convolution: return lower_convolution;
     case Recipe::convolution_backward: return lower_convolution_backward;
+    case Recipe::depthwise: return lower_depthwise;
     case Recipe::attention: return lower_attention;
     case Recipe::multi_tensor: return lower_multi_tensor;
     case Recipe::concatenation: return lower_concatenation;

@@ -22,6 +22,8 @@ struct Context {
   /// Tensor at argument `position`, or null.
   const TensorShape* tensor(std::size_t position) const { return operands.tensors.at(position); }
   const KernelTemplate& kernel(std::size_t position) const;
+  /// ... or its counterpart for images in NHWC order, where the operation reads such.
+  const KernelTemplate& kernel_in_order(std::size_t position) const;
   bool has_kernel(std::size_t position) const { return position < rule.kernels.size(); }
 };
 /// The operation as models/kernel/work reads it.
@@ -65,6 +67,9 @@ std::int64_t next_power(std::int64_t n);
 /// The sum over each channel of images, `part` being the first of the rule's three kernels for it.
 void add_channel_sum(const Context& c, const TensorShape& images, std::size_t part, Kernels& out);
 
+/// A batch norm whose channels come first, whatever the strides of its operands say.
+void add_batch_norm(const Context& c, Kernels& out);
+
 // The recipes.
 void lower_sequence(const Context& c, Kernels& out);
 void lower_elementwise(const Context& c, Kernels& out);
@@ -77,6 +82,7 @@ void lower_batch_norm(const Context& c, Kernels& out);
 void lower_product(const Context& c, Kernels& out);
 void lower_convolution(const Context& c, Kernels& out);
 void lower_convolution_backward(const Context& c, Kernels& out);
+void lower_depthwise(const Context& c, Kernels& out);
 void lower_attention(const Context& c, Kernels& out);
 void lower_multi_tensor(const Context& c, Kernels& out);
 void lower_concatenation(const Context& c, Kernels& out);

@@ -25,6 +25,7 @@ Sum sum_of(const TensorShape& in, const TensorShape& out) {
   const std::int64_t last = in.dims[in.rank - 1U];
   const std::int64_t kept = out.rank > 0 ? out.dims[out.rank - 1U] : 1;
   s.fastest = last == 1 || !(last == kept && is_contiguous(in));
+  if (in.channels_last) s.fastest = s.results % in.dims[1] != 0;  // channels lie side by side
   return s;
 }
 
@@ -223,14 +224,34 @@ bool is_inference(const Context& c) {
   return false;
 }
 
+/// Inference, and the rule has a kernel for it.
+bool gives_statistics(const Context& c) {
+  return c.op.phase != Phase::backward && c.has_kernel(2) && is_inference(c);
+}
+
+/// In channels-last order blocks take stripes of pixels over all channels and keep what they read.
+void add_striped_norm(const Context& c, const TensorShape& images, std::size_t part, bool backward,
+                      Kernels& out) {
+  const KernelTemplate& row = c.kernel_in_order(part);
+  const double bytes = bytes_of(images) * (backward ? 3 : 2);
+  const double most = 2 * c.gpu().sm_count;
+  const double stripes = std::ceil(static_cast<double>(images.elements()) / row.per_block);
+  LoweredKernel kernel =
+      make(c, row, images.type, {static_cast<std::int64_t>(std::clamp(stripes, 1.0, most))}, bytes);
+  const double floor = c.gpu().graph_kernel_period_us;
+  kernel.duration_us =
+      floor + row.start_us + std::max(0.0, stream_time_us(c, bytes) - floor) / row.share;
+  out.push_back(std::move(kernel));
+}
+
 }  // namespace
 
-void lower_batch_norm(const Context& c, Kernels& out) {
+void add_batch_norm(const Context& c, Kernels& out) {
   const TensorShape* in = c.tensor(0);
   if (in == nullptr || in->rank < 2 || in->elements() == 0) return;
   const std::int64_t channels = in->dims[1];
   const bool backward = c.op.phase == Phase::backward;
-  if (!backward && c.has_kernel(2) && is_inference(c)) {
+  if (gives_statistics(c)) {
     const KernelTemplate& row = c.kernel(2);
     const auto blocks =
         static_cast<std::int64_t>(std::ceil(static_cast<double>(in->elements()) / row.per_block));
@@ -248,6 +269,13 @@ void lower_batch_norm(const Context& c, Kernels& out) {
   kernel.duration_us = std::max(stream, floor + channels_us(c, static_cast<double>(channels),
                                                             channel / 1024, backward, stays));
   out.push_back(std::move(kernel));
+}
+
+void lower_batch_norm(const Context& c, Kernels& out) {
+  const TensorShape* in = c.tensor(0);
+  if (in == nullptr || in->rank < 2 || in->elements() == 0) return;
+  if (!in->channels_last) return add_batch_norm(c, out);
+  add_striped_norm(c, *in, gives_statistics(c) ? 2 : 0, c.op.phase == Phase::backward, out);
 }
 
 void lower_embedding_gradient(const Context& c, Kernels& out) {

@@ -5,14 +5,29 @@
 namespace tandem {
 namespace {
 
-constexpr std::string_view recipes[] = {
-    "nothing",    "sequence",         "elementwise",     "copy",
-    "fill",       "reduction",        "softmax",         "row_norm",
-    "batch_norm", "product",          "convolution",     "convolution_backward",
-    "attention",  "multi_tensor",     "concatenation",   "embedding_gradient",
-    "recurrent",  "nhwc_convolution", "nhwc_batch_norm", "column_sums"};
-constexpr std::string_view overs[] = {"output", "first",   "second", "third",
-                                      "rows",   "largest", "one"};
+constexpr std::string_view recipes[] = {"nothing",
+                                        "sequence",
+                                        "elementwise",
+                                        "copy",
+                                        "fill",
+                                        "reduction",
+                                        "softmax",
+                                        "row_norm",
+                                        "batch_norm",
+                                        "product",
+                                        "convolution",
+                                        "convolution_backward",
+                                        "depthwise",
+                                        "attention",
+                                        "multi_tensor",
+                                        "concatenation",
+                                        "embedding_gradient",
+                                        "recurrent",
+                                        "nhwc_convolution",
+                                        "nhwc_batch_norm",
+                                        "column_sums"};
+constexpr std::string_view overs[] = {"output", "first", "second",  "third",
+                                      "fourth", "rows",  "largest", "one"};
 constexpr std::string_view schemas[] = {"tandem.lowering/1"};
 
 std::vector<Field<KernelTemplate>> kernel_fields() {
@@ -20,6 +35,8 @@ std::vector<Field<KernelTemplate>> kernel_fields() {
   return {field<K>("key", "name", "how rules name it", &K::key),
           field<K>("name", "name", "kernel name", &K::name),
           field<K>("source", "name", "where it was seen", &K::source),
+          field<K>("channels_last", "name", "key of its counterpart for images in NHWC order",
+                   &K::channels_last),
           field<K>("compute_major", "count", "first generation", &K::compute_major),
           field<K>("threads", "count", "threads of a block", &K::threads),
           field<K>("registers", "count", "registers of a thread", &K::registers),
@@ -45,7 +62,8 @@ std::vector<Field<OpRule>> rule_fields() {
       field<R>("outer", "name", "operations around it", &R::outer),
       field<R>("lists", "count", "tensor lists", &R::lists),
       field<R>("scalar_lists", "count", "lists of numbers", &R::scalar_lists, Range::non_negative),
-      field<R>("accesses", "count", "reads and writes of an element", &R::accesses),
+      field<R>("accesses", "count",
+               "reads and writes of an element, where operands are read in part", &R::accesses),
       field<R>("tf32", "count", "1: FP32 products use it", &R::tf32),
       field<R>("forwards", "count", "1: nothing to do where sizes stay", &R::forwards)};
 }
@@ -191,6 +209,9 @@ LoweringRules load_lowering_rules(const std::string& path) {
       if (!out.rule_of.emplace(op, r).second) at.fail("a second rule for " + op, "one");
     }
     for (const std::string& key : out.rules[r].kernels) out.kernel(key, 0);
+  }
+  for (const KernelTemplate& k : out.kernels) {
+    if (!k.channels_last.empty()) out.kernel(k.channels_last, 0);
   }
   return out;
 }

@@ -25,6 +25,7 @@ enum class Recipe : std::uint8_t {
   product,      // the library's choice; [0] sum of split parts
   convolution,  // the library's choice; see convolution.cpp
   convolution_backward,
+  depthwise,  // [0] forward pass of a layer with one input channel a group
   attention,
   multi_tensor,        // [0]
   concatenation,       // [0]
@@ -37,14 +38,15 @@ enum class Recipe : std::uint8_t {
 };
 
 /// What a kernel's blocks share out among them.
-enum class Over : std::uint8_t { output, first, second, third, rows, largest, one };
+enum class Over : std::uint8_t { output, first, second, third, fourth, rows, largest, one };
 
 /// A kernel of a library as rules name it.
 struct KernelTemplate {
   std::string key;
   std::string name;  // with {functor}, {type}, {operands}, {m}, {n}
   std::string source;
-  int compute_major = 7;  // first generation that has it; newer rows of the same key replace it
+  std::string channels_last;  // key of the kernel that images in NHWC order take; empty: this one
+  int compute_major = 7;      // first generation that has it; newer rows of the same key replace it
   int threads = 128;
   int registers = 32;
   std::int64_t shared_bytes = 0;
@@ -66,9 +68,9 @@ struct OpRule {
   std::vector<std::string> outer;  // operations around it in a profile, outermost first
   int lists = 0;                   // multi-tensor: tensor lists that a kernel walks over
   int scalar_lists = 0;            // 1: it carries a number per tensor
-  double accesses = 0;             // multi-tensor: reads and writes of an element
-  int tf32 = 0;                    // 1: FP32 products use it where the GPU has it
-  int forwards = 0;  // 1: a result with as many elements as the operand is the operand
+  double accesses = 0;  // reads and writes of an element, where operands are read in part
+  int tf32 = 0;         // 1: FP32 products use it where the GPU has it
+  int forwards = 0;     // 1: a result with as many elements as the operand is the operand
 };
 
 /// Which kernel of a library serves a pass of a convolution.

@@ -148,7 +148,7 @@ void lower_nhwc_batch_norm(const Context& c, Kernels& out) {
     add_statistics_copy(c, image->dims[1], out);
     add_statistics_copy(c, image->dims[1], out);
   }
-  lower_batch_norm(c, out);
+  add_batch_norm(c, out);
   if (moves) add_order(c, *image, norm_to_last, out);
 }
 

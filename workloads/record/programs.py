@@ -53,6 +53,95 @@ def dlrm(batch=2048):
     return captured(workloads.dlrm, batch)
 
 
+def shapes_of(name, function, writes=()):
+    """A custom operation of which `function` tells the results' sizes: nothing is computed."""
+    operation = torch.library.custom_op(name, function, mutates_args=writes)
+    operation.register_fake(function)
+    return operation
+
+
+def rows_of(table: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
+    return table.new_empty((*index.shape, table.shape[1]))
+
+
+def rows_added(table: torch.Tensor, index: torch.Tensor, gradient: torch.Tensor) -> None:
+    return None
+
+
+def interaction(features: torch.Tensor) -> torch.Tensor:
+    """The first feature and all products of two, padded to a multiple of eight."""
+    batch, count, width = features.shape
+    columns = width + count * (count - 1) // 2
+    return features.new_empty((batch, (columns + 7) // 8 * 8))
+
+
+def interaction_gradient(features: torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
+    return torch.empty_like(features)
+
+
+# Kernels of NVIDIA's own DLRM (DeepLearningExamples, dlrm/cuda_src): they fetch and update the rows of all
+# tables at once and multiply the features of a sample without writing the products.
+gather_rows = shapes_of("dlrm::gather_rows", rows_of)
+add_rows = shapes_of("dlrm::add_rows_", rows_added, writes=("table",))
+dot_interact = shapes_of("dlrm::dot_interact", interaction)
+dot_interact_backward = shapes_of("dlrm::dot_interact_backward", interaction_gradient)
+
+
+class FusedRows(torch.autograd.Function):
+    """The gradient is added to the table at once; the optimizer never sees it."""
+
+    @staticmethod
+    def forward(context, table, index):
+        context.save_for_backward(table, index)
+        return gather_rows(table, index)
+
+    @staticmethod
+    def backward(context, gradient):
+        table, index = context.saved_tensors
+        add_rows(table.detach(), index, gradient)
+        return None, None
+
+
+class FusedInteraction(torch.autograd.Function):
+    @staticmethod
+    def forward(context, features):
+        context.save_for_backward(features)
+        return dot_interact(features)
+
+    @staticmethod
+    def backward(context, gradient):
+        return dot_interact_backward(context.saved_tensors[0], gradient)
+
+
+class FusedDlrm(torch.nn.Module):
+    """The DLRM of bench/capture with NVIDIA's kernels: one table for all features."""
+
+    def __init__(self):
+        super().__init__()
+        tables, rows, width = workloads.Dlrm.TABLES, workloads.Dlrm.ROWS, workloads.Dlrm.DIM
+        self.bottom = workloads.perceptron(13, 512, 256, width)
+        self.table = torch.nn.Parameter(torch.empty(tables * rows, width))
+        pairs = (tables + 1) * tables // 2
+        self.top = workloads.perceptron((width + pairs + 7) // 8 * 8, 1024, 1024, 512, 256)
+        self.last = torch.nn.Linear(256, 1)
+
+    def forward(self, dense, sparse):
+        x = self.bottom(dense)
+        rows = FusedRows.apply(self.table, sparse)
+        features = torch.cat([x.unsqueeze(1), rows.to(x.dtype)], dim=1)
+        return self.last(self.top(FusedInteraction.apply(features)))
+
+
+def dlrm_fused(batch=2048):
+    dense = torch.randn(batch, 13)
+    sparse = torch.randint(0, workloads.Dlrm.ROWS, (batch, workloads.Dlrm.TABLES))
+    target = torch.rand(batch, 1).round()
+
+    def loss(scores):
+        return F.binary_cross_entropy_with_logits(scores.float(), target)
+    return Program(FusedDlrm(), (dense, sparse), loss, lambda parameters: torch.optim.SGD(parameters, lr=0.1))
+
+
 def bert_base(batch=16, seq=128):
     return captured(workloads.bert(12, seq), batch)
 

@@ -32,6 +32,7 @@ NETWORKS = {
     "lstm": ("LSTM of bench/capture, two layers of 1024, vocabulary of 10000", BOTH, []),
     "gru": ("GRU of bench/capture, two layers of 1024, vocabulary of 10000", BOTH, []),
     "dlrm": ("DLRM of bench/capture: 26 tables of 200000 rows of 128, summed, sparse gradients", BOTH, []),
+    "dlrm_fused": ("the same DLRM with NVIDIA's fused kernels for tables and interaction", BOTH, []),
     "bert_base": (f"{LANGUAGE} BertForMaskedLM, 12 layers of 768", BOTH, []),
     "bert_large": (f"{LANGUAGE} BertForMaskedLM, 24 layers of 1024, 16 heads", BOTH, []),
     "distilbert": (f"{LANGUAGE} DistilBertForSequenceClassification", BOTH, []),

@@ -137,7 +137,8 @@ class Fuser {
         edit_(edit),
         report_(report),
         entries_(entries_of(context_)),
-        library_(context_, prefers_channels_last(context.step, context.flow, context.plan)),
+        library_(context_, prefers_channels_last(context.step, context.flow, context.plan),
+                 options.compiler == Compiler::xla),
         compiled_(context_.law, host, options.compiler) {}
 
   void run() {

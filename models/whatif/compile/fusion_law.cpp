@@ -15,6 +15,12 @@ void add_kernel_fields(Fields& out) {
   out.push_back(field<L>("persistent_columns", "elements",
                          "longest row that a block keeps in registers", &L::persistent_columns));
   add_fields(out, &L::products, aligned_products_fields());
+  out.push_back(field<L>("transpose_share", "ratio",
+                         "share of the peak DRAM rate at which XLA turns FP32 weights",
+                         &L::transpose_share));
+  out.push_back(field<L>("transpose_cast_share", "ratio",
+                         "the same where the weights change between FP32 and 16 bits",
+                         &L::transpose_cast_share));
 }
 
 void add_host_fields(Fields& out) {

@@ -19,6 +19,7 @@ struct FusionLaw {
   double split_elements = 0;
   double persistent_columns = 0;
   AlignedProducts products;
+  double transpose_share = 0, transpose_cast_share = 0;
 
   double generated_host_us = 0;
   double matmul_host_us = 0;

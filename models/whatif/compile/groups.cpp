@@ -26,7 +26,9 @@ class Roles {
     if (!given || op.input_count + op.output_count == 0) return FuseRole::outside;
     if (sparse(op)) return FuseRole::library;
     switch (op.kind) {
-      case OpKind::batch_norm: return trains(op) ? FuseRole::channel_norm : FuseRole::pointwise;
+      case OpKind::batch_norm:
+        if (only_statistics(op)) return FuseRole::vanishes;
+        return trains(op) ? FuseRole::channel_norm : FuseRole::pointwise;
       case OpKind::batch_norm_backward: return FuseRole::channel_norm_backward;
       case OpKind::row_norm:
       case OpKind::row_norm_backward:
@@ -52,6 +54,17 @@ class Roles {
     const std::int64_t last = x->rank - 1;
     return !dims.empty() && std::none_of(dims.begin(), dims.end(),
                                          [&](std::int64_t d) { return d == last || d == -1; });
+  }
+
+  /// A norm in pieces: the operation that normalises becomes the kernels that take statistics, too.
+  bool only_statistics(const FlowOp& op) const {
+    const auto works = flow_.works_of(op);
+    return std::all_of(works.begin(), works.end(), [&](std::uint32_t w) {
+      const KernelClass& kernel = step_.kernels.of(step_.plan.works[w].source);
+      return kernel.family == KernelFamily::pointwise ||
+             kernel.traits.kind == Kind::bn_statistics ||
+             kernel.traits.kind == Kind::bn_statistics_nhwc;
+    });
   }
 
   /// With the statistics of the batch, not with running ones.

@@ -170,8 +170,20 @@ void LibraryRewrite::matmul(const FlowOp& op, LibraryChange& change) {
 LibraryChange LibraryRewrite::rewrite(const FlowOp& op) {
   LibraryChange change;
   if (is_convolution(op.kind) && channels_last_) convolution(op, change);
+  if (is_convolution(op.kind) && turns_weights_) turn_weights(op, change);
   if (op.kind == OpKind::matmul) matmul(op, change);
   return change;
+}
+
+void LibraryRewrite::turn_weights(const FlowOp& op, LibraryChange& change) const {
+  const auto c = convolution_of(c_.step.trace, op, c_.law);
+  if (!c) return;
+  // Parameters and gradients are FP32 on the program's side.
+  const double bytes = c->weights * (c->width + element_bytes(DataType::fp32));
+  const double share = is_half(c->type) ? c_.law.transpose_cast_share : c_.law.transpose_share;
+  const double us = streamed_us(c_.gpu, {c_.law.generated.pointwise.floor_us, share}, bytes);
+  change.before.push_back({generated_kernel(c_.names, GeneratedKind::pointwise, "transpose"),
+                           "aten::transpose", us, bytes, pointwise_geometry(c->weights)});
 }
 
 std::vector<ExtraKernel> LibraryRewrite::attention_by_products(const FlowOp& op,

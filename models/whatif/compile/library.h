@@ -32,8 +32,10 @@ struct LibraryChange {
 
 class LibraryRewrite {
  public:
-  LibraryRewrite(const KernelContext& context, bool channels_last)
-      : c_(context), channels_last_(channels_last) {}
+  /// `turns_weights`: the weights of every convolution and their gradients are transposed each
+  /// step, as by XLA, which keeps parameters in the order of the program.
+  LibraryRewrite(const KernelContext& context, bool channels_last, bool turns_weights)
+      : c_(context), channels_last_(channels_last), turns_weights_(turns_weights) {}
 
   LibraryChange rewrite(const FlowOp& op);
   /// Attention as products and softmax of their own; empty if the shapes are not known.
@@ -44,10 +46,12 @@ class LibraryRewrite {
   double aligned_us(double flops, double bytes, DataType type) const;
   ExtraKernel score_product(const AttentionShape& shape, DataType type) const;
   void convolution(const FlowOp& op, LibraryChange& change);
+  void turn_weights(const FlowOp& op, LibraryChange& change) const;
   void matmul(const FlowOp& op, LibraryChange& change);
 
   const KernelContext& c_;
   bool channels_last_;
+  bool turns_weights_;
 };
 
 /// Whether the compiler puts the convolutions of the step into channels-last order: none, grouped

@@ -55,10 +55,14 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
                       in.host, out.losses, &report);
   out.changed = true;
   out.memory.error = in.fusion.memory_error;
-  out.memory.losses.add(
-      "jit_memory_is_eager", Severity::info,
-      "peak memory is that of the eager run: what a compiler keeps, recomputes or "
-      "reuses is not modelled");
+  if (in.knows_compiled_memory && options.compiler != Compiler::torchscript) {
+    out.memory.kept = options.compiler == Compiler::xla ? KeptMemory::least : KeptMemory::compiled;
+  } else {
+    out.memory.losses.add(
+        "jit_memory_is_eager", Severity::info,
+        "peak memory is that of the eager run: what a compiler keeps, recomputes or "
+        "reuses is not modelled from a trace");
+  }
   return report_of(std::move(report), compiler, attention);
 }
 

@@ -1,5 +1,8 @@
 #include "models/whatif/precision/kernels.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "models/kernel/residual.h"
 #include "sim/core/data_type.h"
 
@@ -24,6 +27,55 @@ double convolution_ratio(const RetimeContext& c, const OpTensors& operands, bool
   if (x == nullptr || w == nullptr) return directed_ratio(c.law.ratios.convolution, from, to);
   return convolution_ratio(c.law.ratios, c.law.products.aligned_bytes, *x, *w, weight_gradient,
                            from, to);
+}
+
+namespace {
+
+/// One convolution layer without groups.
+std::optional<ConvLayer> layer_of(const OpContext& op, const ConvShape& shape) {
+  const OpArguments& args = op_row(op.op).arguments;
+  const TensorShape* image = op.tensors.at(args.at(ArgumentName::input));
+  const TensorShape* weight = op.tensors.at(args.at(ArgumentName::weight));
+  if (image == nullptr || weight == nullptr || image->rank != 4 || shape.groups != 1) return {};
+  ConvLayer layer;
+  layer.batch = shape.images;
+  layer.in_channels = shape.in_channels;
+  layer.out_channels = shape.out_channels;
+  layer.height = image->dims[2];
+  layer.width = image->dims[3];
+  layer.kernel_h = static_cast<int>(weight->dims[2]);
+  layer.kernel_w = static_cast<int>(weight->dims[3]);
+  const double shrink = std::sqrt(static_cast<double>(shape.out_pixels) /
+                                  static_cast<double>(std::max<std::int64_t>(shape.in_pixels, 1)));
+  const auto after = [&](std::int64_t side) {
+    return std::max<std::int64_t>(1, std::llround(static_cast<double>(side) * shrink));
+  };
+  set_strides(layer, after(layer.height), after(layer.width));
+  return layer;
+}
+
+}  // namespace
+
+SwitchedConvolution switched_convolution(const RetimeContext& c, const OpContext& op, Pass pass,
+                                         DataType half) {
+  SwitchedConvolution out;
+  const auto shape = conv_shape(op);
+  if (!shape) return out;
+  auto layer = layer_of(op, *shape);
+  if (!layer) return out;
+  layer->pass = pass;
+  layer->type = DataType::fp32;
+  const double before = conv_time(c.gpu, *layer, c.time).time_us;
+  layer->type = half;
+  out.to = conv_time(c.gpu, *layer, c.time);
+  if (!shape->channels_last) {
+    const double images = static_cast<double>(shape->images);
+    const double elements = images * static_cast<double>(shape->in_channels * shape->in_pixels) +
+                            images * static_cast<double>(shape->out_channels * shape->out_pixels);
+    out.transforms_us = streamed_us(c.gpu, c.law.cast_down, 2 * elements * element_bytes(half));
+  }
+  out.ratio = (out.to.time_us + out.transforms_us) / before;
+  return out;
 }
 
 double attention_us(const RetimeContext& c, const OpContext& op, bool backward, DataType from,

@@ -31,6 +31,17 @@ KernelTime matmul_time(const RetimeContext& c, const OpContext& op, DataType typ
 double convolution_ratio(const RetimeContext& c, const OpTensors& operands, bool backward,
                          bool weight_gradient, DataType from, DataType to);
 
+/// A convolution that runs on FP32 pipes, as it would run on tensor cores in 16 bits; time 0 where
+/// shapes are missing or layers have groups. Its kernels work in channels-last order: the time
+/// holds the transforms of images that are in another one (cuDNN 7 and later, tensor cores).
+struct SwitchedConvolution {
+  KernelTime to;  // without transforms
+  double transforms_us = 0;
+  double ratio = 0;  // of all that over the law's time on FP32 pipes
+};
+SwitchedConvolution switched_convolution(const RetimeContext& c, const OpContext& op, Pass pass,
+                                         DataType half);
+
 /// Fused attention with its helpers, which took `us` in type `from`.
 double attention_us(const RetimeContext& c, const OpContext& op, bool backward, DataType from,
                     DataType to, double us);

@@ -66,12 +66,34 @@ void matmul(TypedStep& s, const FlowOp& op, DataType from, DataType to) {
   if (is_half(from) || is_half(to)) s.drop_others(works, main, true);
 }
 
+/// On GPUs whose tensor cores lack TF32 a convolution leaves the FP32 pipes for them. False where
+/// it stays or its shapes do not tell.
+bool to_tensor_cores(TypedStep& s, const FlowOp& op, std::uint32_t work, DataType to) {
+  const KernelClass& kernel = s.kernel_class(work);
+  if (!is_half(to) || kernel.math != DataType::fp32 || s.c.gpu.tensor_tf32_fma_per_clk > 0) {
+    return false;
+  }
+  if (row_of(kernel.traits).role != Role::main) return false;
+  const SwitchedConvolution half =
+      switched_convolution(s.c, s.context(op.op), kernel.traits.pass, to);
+  if (half.ratio <= 0) return false;
+  s.set_time(work, carried_us(s.us(work), s.c.law.conv_floor_us, half.ratio));
+  const LibraryKernel* const name = s.c.names.find(
+      s.c.gpu.compute_major, multiply_engine(s.c.gpu, to), KernelFamily::convolution, to);
+  if (name == nullptr) return true;
+  PredictedLaunch launch = predicted_launch(*name, half.to, kernel.traits.pass);
+  s.edit.set_kernel(work, std::move(launch.kernel));
+  s.edit.set_geometry(work, launch.geometry);
+  return true;
+}
+
 void convolution(TypedStep& s, const FlowOp& op, DataType from, DataType to) {
   const bool backward = op.kind == OpKind::convolution_backward;
   const OpTensors& operands = s.tensors(op.op);
   for (const std::uint32_t w : s.flow.works_of(op)) {
     const KernelClass& kernel = s.kernel_class(w);
     const bool layout = kernel.family == KernelFamily::layout;
+    if (to_tensor_cores(s, op, w, to)) continue;
     const bool weight = kernel.traits.pass == Pass::weight_gradient;
     double ratio = convolution_ratio(s.c, operands, backward, weight, from, to);
     if (layout && ratio != 1) ratio = directed_ratio(s.c.law.ratios.layout, from, to);

@@ -136,6 +136,49 @@ TEST(Cases, AnotherModeInPlaceOfJitTakesItsCompilerAway) {
   EXPECT_EQ(of_set(R"("compiler": "xla")").what_ifs.get("compile"), "xla");
 }
 
+TEST(Cases, ReadPublishedRatesWithTheirSource) {
+  const auto cases = load(
+      R"({"question": "q", "description": "d", "kind": "throughput", "mean_limit": 0.1,
+          "sets": [{"set": "s", "rates": [{"network": "n", "gpu": "a100_sxm4_80gb", "batch": 256,
+          "seq": 128, "layout": "channels-last", "per_s": 938.5, "source": "README"}]}]})");
+  ASSERT_EQ(cases.size(), 1U);
+  ASSERT_EQ(cases[0].rates.size(), 1U);
+  const PublishedRate& rate = cases[0].rates[0];
+  EXPECT_EQ(rate.network, "n");
+  EXPECT_EQ(rate.what_ifs.get("gpu"), "a100_sxm4_80gb");
+  EXPECT_EQ(rate.what_ifs.get("batch"), "256");
+  EXPECT_EQ(rate.what_ifs.get("layout"), "channels-last");
+  EXPECT_EQ(rate.length, 128);
+  EXPECT_DOUBLE_EQ(rate.per_s, 938.5);
+  EXPECT_EQ(rate.source, "README");
+}
+
+TEST(Cases, RejectPublishedRatesWithTheirPlace) {
+  const auto error_with = [](const std::string& set) {
+    return error_of(R"({"question": "q", "description": "d", "kind": "throughput",
+        "mean_limit": 0.1, "sets": [{"set": "s")" +
+                    set + "}]}");
+  };
+  EXPECT_HAS(error_with(""), "expected rates for kind throughput");
+  EXPECT_HAS(error_with(R"(, "rates": 3)"), ":sets.0.rates: found");
+  EXPECT_HAS(error_with(R"(, "rates": [{"network": "n", "per_s": 3}])"), "and their source");
+  EXPECT_HAS(error_with(R"(, "rates": [{"network": "n", "speed": 3}])"), "unknown key \"speed\"");
+  EXPECT_HAS(error_with(R"(, "rates": [{"network": "n", "per_s": -3}])"), "per_s: found");
+  EXPECT_HAS(error_of(with(std::string(good), R"("set")",
+                           R"("rates": [{"network": "n", "per_s": 3, "source": "x"}], "set")")),
+             "expected rates for kind throughput and for no other");
+}
+
+TEST(Cases, LevelsAndPeaksComparePairs) {
+  for (const char* kind : {"level", "peak_memory"}) {
+    const std::string of_traces = with(std::string(good), "fidelity", kind);
+    EXPECT_HAS(error_of(of_traces), "traces and pairs");
+    const std::string pairs = R"("pairs": [["a", "b"]])";
+    EXPECT_EQ(load(with(of_traces, R"("traces": ["h200_2026-11-20_fit/traces/*"])", pairs)).size(),
+              1U);
+  }
+}
+
 TEST(Cases, OfTheRepositoryLoad) {
   EXPECT_GE(load_cases(source_path("validation/cases")).size(), 100u);
 }

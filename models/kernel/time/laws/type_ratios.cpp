@@ -20,7 +20,8 @@ double convolution_to_half(const TypeRatios& ratios, double aligned_bytes, const
   if (weight.rank < 3) return ratios.convolution;
   const bool depthwise =
       weight.dims[1] == 1 && image.dims[1] > 1 && weight.dims[0] >= image.dims[1];
-  if (depthwise) return ratios.depthwise;
+  // In channels-last order both types run the library's kernels, which their taps bound.
+  if (depthwise) return image.channels_last ? 1 : ratios.depthwise;
   // 1x1: the library multiplies matrices in place.
   const bool product = pixels(weight) == 1 && !weight_gradient;
   const bool loses_alignment = aligned_rows(pixels(image), DataType::fp32, aligned_bytes) &&

@@ -112,6 +112,23 @@ TEST(Fuse, BatchNormInTrainingReadsItsOperandForStatisticsAndAgain) {
   EXPECT_TRUE(names[2].starts_with("triton_poi_fused_cudnn_batch_norm_relu"));
 }
 
+// Under a precision the statistics stand before the norm as an operation of their own; the kernels
+// of the norm take them anyway.
+TEST(Fuse, StatisticsByThemselvesBecomePartOfTheNorm) {
+  FlowMaker m;
+  const std::string_view half = R"(["c10::BFloat16"])";
+  m.op("aten::batch_norm_stats", "[[4,64,16,16]]", half, "",
+       "void at::native::batch_norm_collect_statistics_kernel<c10::BFloat16>");
+  m.op("aten::cudnn_batch_norm", "[[4,64,16,16],[64],[64],[64],[64],[],[],[]]",
+       R"(["c10::BFloat16","float","float","float","float","Scalar","Scalar","Scalar"])",
+       R"(["","","","","","True","0.1","1e-05"])",
+       "void at::native::batch_norm_transform_input_kernel<c10::BFloat16>");
+  Bench s;
+  const auto names = kernel_names(s.compile(m.step()));
+  ASSERT_EQ(names.size(), 3U);  // a reduction, its end, the norm
+  EXPECT_TRUE(names[2].starts_with("triton_poi_fused_cudnn_batch_norm"));
+}
+
 TEST(Fuse, BatchNormInInferenceIsPointwise) {
   FlowMaker m;
   m.op("aten::cudnn_batch_norm", "[[4,64,16,16],[64],[64],[64],[64],[],[],[]]",
@@ -172,6 +189,24 @@ TEST(Fuse, XlaTakesTheLossAsWell) {
   Bench s;
   EXPECT_EQ(s.compile(m.step()).plan.works.size(), 2U);
   EXPECT_EQ(s.compile(m.step(), Compiler::xla).plan.works.size(), 1U);
+}
+
+TEST(Fuse, XlaTurnsTheWeightsOfConvolutions) {
+  FlowMaker m;
+  m.op("aten::cudnn_convolution", "[[4,128,16,16],[128,128,3,3],[],[],[],[]]",
+       R"(["c10::Half","c10::Half","ScalarList","ScalarList","ScalarList","Scalar"])",
+       R"(["","","[1, 1]","[1, 1]","[1, 1]","1"])",
+       "sm90_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc");
+  m.op("aten::_foreach_add_", "[[],[]]", R"(["TensorList","Scalar"])", "", "multi_tensor_apply");
+  Bench s;
+  EXPECT_EQ(s.compile(m.step()).plan.works.size(), 2U);
+  EXPECT_EQ(s.compile(m.step(), Compiler::xla).plan.works.size(), 3U);
+  ASSERT_EQ(s.report.kernels.size(), 1U);
+  // 128 x 128 x 9 weights, read in FP32 and written in half precision.
+  const double bytes = 128.0 * 128 * 9 * (4 + 2);
+  EXPECT_EQ(s.report.kernels[0].bytes, bytes);
+  const double rate = s.law.transpose_cast_share * s.gpu().dram_peak_gbps * 1e3;  // bytes a us
+  EXPECT_NEAR(s.report.kernels[0].us, s.law.generated.pointwise.floor_us + bytes / rate, 1e-9);
 }
 
 TEST(Fuse, LayoutTransformsGoWithChannelsLastConvolutions) {
