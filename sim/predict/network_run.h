@@ -45,8 +45,8 @@ NetworkRequest take_request(const std::string& path, ReplayOptions& options);
 /// which is among the first characters.
 bool is_network(const std::string& path);
 
-/// What options.trace_path names, a trace or a network; for a network "gpu", "batch" and "layout" of
-/// the what-ifs say where, how large and in which order it is.
+/// What options.trace_path names, a trace or a network; for a network "gpu", "batch" and "layout"
+/// of the what-ifs say where, how large and in which order it is.
 Replay replay_or_run(const ReplayOptions& options);
 
 }  // namespace tandem
