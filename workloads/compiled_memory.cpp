@@ -18,7 +18,7 @@ struct Value {
   bool pinned = false;            // cannot be computed again
   bool inside = false;            // of a kernel: never in memory in its own pass
   bool saved = false;             // for the backward pass
-  std::vector<std::uint32_t> readers;
+  std::vector<std::uint32_t> readers = {};
   std::int64_t overwritten = -1;                       // by this operation, in place
   std::int64_t last_forward = -1, last_backward = -1;  // reader, also through values inside kernels
 };
