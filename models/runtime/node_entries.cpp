@@ -8,6 +8,9 @@ namespace tandem {
 
 namespace {
 
+/// Ranges further out around an operation belong to the program.
+constexpr std::size_t outer_levels = 8;
+
 /// The span of the program's call that enqueued a node: the operation's and, where an outer range
 /// holds no other operation (the Python binding, the conversion of its tensors), that one's.
 class EnqueueSpans {
@@ -41,9 +44,8 @@ EnqueueSpans::EnqueueSpans(const Trace& trace)
     };
     while (!open.empty() && ended(open.back())) open.pop_back();
     if (!open.empty()) parent[op] = open.back();
-    if (enqueues[op]) {
-      for (const std::uint32_t outer : open) ++held[outer];
-    }
+    const std::size_t levels = enqueues[op] ? std::min(open.size(), outer_levels) : 0;
+    for (std::size_t k = 0; k < levels; ++k) ++held[open[open.size() - 1 - k]];
     open.push_back(op);
   }
   for (const std::uint32_t op : trace.nodes.op) {
@@ -94,11 +96,11 @@ class NodeEntries {
   std::vector<std::size_t> next_wait_;             // per thread
   std::vector<std::vector<std::uint32_t>> calls_;  // per node: those that it made
   std::vector<std::uint32_t> loose_;               // the others, by begin
-  std::size_t next_loose_ = 0;                     // of Links::calls_in_order
-  std::vector<TimePoint> thread_end_;              // per thread: end of its last entry
-  std::vector<bool> thread_used_;
-  std::vector<std::uint32_t> done_;  // per node added: the entry that completes it
-  std::size_t added_ = 0;            // of nodes_
+  std::size_t next_loose_ = 0;
+  std::vector<TimePoint> thread_end_;  // per thread: end of its last entry
+  std::vector<std::uint32_t> done_;    // per node added: the entry that completes it
+  std::vector<TimePoint> ended_;       // ... and when it and all before it had ended
+  std::size_t added_ = 0;              // of nodes_
   std::vector<HostEntry> out_;
   std::vector<std::uint32_t> idle_, busy_;  // entries of nodes whose executor was that
 };
@@ -110,8 +112,7 @@ NodeEntries::NodeEntries(const Trace& trace, const Links& links, const ExecutorM
       spans_(trace),
       waits_(trace.threads.size()),
       next_wait_(trace.threads.size(), 0),
-      thread_end_(trace.threads.size(), links.steps.front().begin),
-      thread_used_(trace.threads.size(), false) {
+      thread_end_(trace.threads.size(), links.steps.front().begin) {
   sort_rows();
   sort_calls();
 }
@@ -137,12 +138,11 @@ void NodeEntries::add(HostEntry entry) {
   out_.push_back(entry);
 }
 
-/// The entry that completes the last node to end by `end`, or none.
+/// The entry that completes the last node which, with all before it, had ended by `end`, or none.
 std::uint32_t NodeEntries::awaited(TimePoint end) const {
-  for (std::size_t i = added_; i-- > 0;) {
-    if (node_end(nodes_[i]) <= end) return done_[i];
-  }
-  return no_index;
+  const auto after = std::upper_bound(ended_.begin(), ended_.end(), end);
+  return after == ended_.begin() ? no_index
+                                 : done_[static_cast<std::size_t>(after - ended_.begin()) - 1];
 }
 
 /// What the program waited for since its last entry and before the enqueue of `node`, as one wait.
@@ -263,6 +263,8 @@ void NodeEntries::add_node(std::uint32_t node) {
   add(run);
   add_calls(node);
   done_.push_back(static_cast<std::uint32_t>(out_.size() - 1));
+  const TimePoint ended = node_end(node);
+  ended_.push_back(ended_.empty() ? ended : std::max(ended, ended_.back()));
   ++added_;
 }
 

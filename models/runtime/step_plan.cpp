@@ -210,7 +210,7 @@ void remove_profiler(const HostModel& host, bool aligned, Plan& plan) {
   }
 }
 
-/// XProf costs the program, which it writes most of its events for; means over steps stay means.
+/// XProf costs the program, which it writes most of its events for, and the executor little.
 void remove_profiler(const ExecutorModel& executor, Plan& plan) {
   for (HostItem& item : plan.items) {
     if (item.kind == ItemKind::step_begin) item.gap = Duration::zero();

@@ -111,7 +111,7 @@ std::vector<StepWindow> find_steps(const Trace& trace) {
   return steps;
 }
 
-/// The whole trace as one step, on the thread that launches first.
+/// The whole trace as one step, on the thread that launches, or enqueues a node, first.
 StepWindow whole_trace(const Trace& trace, const Links& links) {
   TimePoint begin = TimePoint::max();
   TimePoint end = TimePoint::min();
@@ -124,7 +124,9 @@ StepWindow whole_trace(const Trace& trace, const Links& links) {
   cover(trace.calls);
   cover(trace.ops);
   cover(trace.activities);
+  cover(trace.nodes);
   ThreadId thread{};
+  if (trace.nodes.size() > 0) thread = trace.ops.thread[trace.nodes.op[0]];
   if (!links.calls_in_order.empty()) thread = trace.calls.thread[links.calls_in_order.front()];
   return {"whole trace", begin, end, thread};
 }

@@ -103,6 +103,15 @@ TEST(Executor, TheProfilerCostsTheProgramAndNotTheExecutor) {
   EXPECT_EQ(step.plan.items[node0].call, from_us(60));      // what it computes
 }
 
+TEST(Executor, ATraceWithoutStepsIsOneStep) {
+  const std::string events = asynchronous_events();
+  const Trace trace = import_text(executor_file(events.substr(events.find("},{") + 2)));
+  ASSERT_EQ(trace.annotations.size(), 0u);
+  const MeasuredPlan measured = executor_plan(trace);
+  ASSERT_EQ(measured.steps.size(), 1u);
+  EXPECT_EQ(simulate(measured.plan).end, at_us(180 - 10));  // from the first call to the last node
+}
+
 TEST(Executor, TheCommittedModelLoads) {
   const ExecutorModel model =
       load_executor_model(source_path("configs/hosts/executor/tensorflow.json"));
