@@ -1,7 +1,6 @@
 #include "workloads/executor_program.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "models/ops/op_table.h"
 #include "models/runtime/executor_modes.h"
@@ -45,7 +44,6 @@ class ExecutorWriter {
   ThreadId program_, executor_;
   TimePoint now_{};   // of the program
   TimePoint free_{};  // of the executor
-  bool used_ = false;
   const NetworkOp* before_ = nullptr;
 };
 
@@ -70,8 +68,7 @@ std::uint32_t ExecutorWriter::enqueue(std::string_view name, OperandsId operands
 
 /// When the executor begins what was enqueued last: an idle one has to wake up.
 TimePoint ExecutorWriter::node_begin() const {
-  const bool idle = !used_ || free_ <= now_;
-  return idle ? now_ + from_us(model_.wake_us) : free_ + from_us(model_.pop_us);
+  return free_ <= now_ ? now_ + from_us(model_.wake_us) : free_ + from_us(model_.pop_us);
 }
 
 void ExecutorWriter::add_node(std::uint32_t op, TimePoint begin, TimePoint end) {
@@ -81,7 +78,6 @@ void ExecutorWriter::add_node(std::uint32_t op, TimePoint begin, TimePoint end) 
   nodes.thread.push_back(executor_);
   nodes.op.push_back(op);
   free_ = end;
-  used_ = true;
 }
 
 /// A copy from or to pageable memory, called on `thread`, which waits for it; returns when it is
@@ -95,10 +91,7 @@ TimePoint ExecutorWriter::copy(std::string_view name, std::int64_t bytes, Thread
   copy.duration_us = static_cast<double>(bytes) / (model_.copy_gb_per_s * bytes_per_us_of_gb_per_s);
   const double call_us = in_.host.launch_call_us;
   const TimePoint called = rows_.launch(copy, thread, begin, call_us, call_us);
-  const TimePoint back = rows_.device_end() + from_us(in_.host.sync_return_us);
-  rows_.add_call("cudaStreamSynchronize", ApiKind::stream_synchronize, thread, called,
-                 to_us(back - called));
-  return back;
+  return rows_.wait_for_device(thread, called);
 }
 
 /// Inputs come from the host; the executor waits for each copy.
@@ -133,9 +126,10 @@ void ExecutorWriter::write_op(std::size_t index) {
   const std::uint32_t row = enqueue(op.name, rows_.trace.operands.intern(bound.operands),
                                     same_layer ? model_.op_gap_us : model_.layer_gap_us);
   const TimePoint begin = node_begin();
-  TimePoint end = begin + from_us(model_.dequeue_us);
   const std::vector<LoweredKernel>& kernels = lowering_.kernels(op, bound, rows_.trace.losses);
-  end = kernels.empty() ? end + from_us(model_.cpu_kernel_us) : begin + from_us(model_.launch_us);
+  TimePoint end = begin;
+  end += kernels.empty() ? from_us(model_.dequeue_us) + from_us(model_.cpu_kernel_us)
+                         : from_us(model_.launch_us);
   for (const LoweredKernel& kernel : kernels) {
     end = rows_.launch(kernel, executor_, end, in_.host.launch_call_us, in_.host.launch_call_us);
   }

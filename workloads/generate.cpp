@@ -35,7 +35,6 @@ class Writer {
   void close_node();
   std::uint32_t open_row(std::string_view name, const NetworkOp& op, OperandsId operands);
   void launch(const LoweredKernel& kernel);
-  void wait_for_device();
   double gap_us(const NetworkOp& op, const BoundOp& bound) const;
   bool same_node(const NetworkOp& op) const;
   double parameters() const;
@@ -61,13 +60,6 @@ std::uint32_t Writer::open_row(std::string_view name, const NetworkOp& op, Opera
 /// A launch call and its work.
 void Writer::launch(const LoweredKernel& kernel) {
   now_ = rows_.launch(kernel, thread_, now_, in_.eager.launch_call_us, in_.eager.memset_call_us);
-}
-
-void Writer::wait_for_device() {
-  const TimePoint end = std::max(now_, rows_.device_end() + from_us(in_.host.sync_return_us));
-  rows_.add_call("cudaStreamSynchronize", ApiKind::stream_synchronize, thread_, now_,
-                 to_us(end - now_));
-  now_ = end;
 }
 
 double Writer::gap_us(const NetworkOp& op, const BoundOp& bound) const {
@@ -136,7 +128,7 @@ void Writer::write_op(std::size_t index) {
     first = false;
     launch(kernel);
   }
-  if (op_row(op.name).is(waits)) wait_for_device();
+  if (op_row(op.name).is(waits)) now_ = rows_.wait_for_device(thread_, now_);
   for (std::size_t i = rows.size(); i-- > 0;) rows_.close_op(rows[i], now_ + op_tail / 2);
 }
 

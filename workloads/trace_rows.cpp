@@ -72,6 +72,12 @@ TimePoint TraceRows::launch(const LoweredKernel& kernel, ThreadId thread, TimePo
   return end;
 }
 
+TimePoint TraceRows::wait_for_device(ThreadId thread, TimePoint begin) {
+  const TimePoint end = std::max(begin, device_ + from_us(host_.sync_return_us));
+  add_call("cudaStreamSynchronize", ApiKind::stream_synchronize, thread, begin, to_us(end - begin));
+  return end;
+}
+
 void TraceRows::add_activity(const LoweredKernel& kernel, TimePoint submitted) {
   const bool is_kernel = kernel.kind == ActivityKind::kernel;
   const bool far = device_ - submitted > microseconds(100);

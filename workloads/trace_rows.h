@@ -26,7 +26,8 @@ class TraceRows {
                    double launch_call_us, double copy_call_us);
   void add_note(std::string_view name, ThreadId thread, TimePoint begin, TimePoint end,
                 std::int64_t step);
-  TimePoint device_end() const { return device_; }
+  /// A call that waits for all device work; returns its end.
+  TimePoint wait_for_device(ThreadId thread, TimePoint begin);
   Trace finish();
 
   Trace trace;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/core/field.h"
+#include "sim/core/constants.h"
 
 namespace tandem {
 
@@ -64,28 +64,7 @@ const ReadBack* find_read_back(const ExecutorModel& model, std::string_view op,
 }
 
 ExecutorModel load_executor_model(const std::string& path) {
-  const Json json = read_json_file(path);
-  const Place place{path, ""};
-  require_object(json, place);
-  for (const auto& [key, value] : json.items()) {
-    if (key != "name" && key != "constants" && key != "read_back") {
-      place.fail("unknown key \"" + key + "\"", "one of: name, constants, read_back");
-    }
-  }
-  for (const char* const key : {"constants", "read_back"}) {
-    if (!json.contains(key))
-      place.fail("no key \"" + std::string(key) + "\"", "all of: constants, read_back");
-  }
-  ExecutorModel model;
-  const auto all = fields();
-  const std::span<const Field<ExecutorModel>> view(all);
-  const Place below = place / "constants";
-  const auto seen = read_sourced_fields(json.at("constants"), below, view, model, model.origins);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (!seen[i]) below.fail("no key \"" + all[i].name + "\"", "all of: " + known_names(view));
-  }
-  read_pairs(json.at("read_back"), place / "read_back", model);
-  return model;
+  return load_constants<ExecutorModel>(path, fields(), {"read_back", read_pairs});
 }
 
 }  // namespace tandem

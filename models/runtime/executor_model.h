@@ -20,6 +20,7 @@ struct ReadBack {
 
 /// Read from configs/hosts/executor/*.json, where every number carries unit, source and kind.
 struct ExecutorModel {
+  std::string name;
   double wake_us = 0;          // an idle executor: end of the enqueue -> begin of the node
   double pop_us = 0;           // a busy one: end of a node -> begin of the next
   double value_return_us = 0;  // end of a node -> the program that waits for its value goes on

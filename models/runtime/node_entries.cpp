@@ -175,21 +175,12 @@ void NodeEntries::add_wait(std::uint32_t node, ThreadId thread, TimePoint& enque
   add(wait);
 }
 
-/// Hands every call to the node that made it: the last one of its thread that had begun.
+/// Hands every call to the node that made it.
 void NodeEntries::sort_calls() {
-  std::vector<std::vector<std::uint32_t>> of_thread(trace_.threads.size());
-  for (const std::uint32_t node : nodes_) {
-    of_thread[trace_.nodes.thread[node].index()].push_back(node);
-  }
   calls_.resize(trace_.nodes.size());
   for (const std::uint32_t call : links_.calls_in_order) {
-    const std::vector<std::uint32_t>& nodes = of_thread[trace_.calls.thread[call].index()];
-    const TimePoint begin = trace_.calls.begin[call];
-    const auto after = std::upper_bound(
-        nodes.begin(), nodes.end(), begin,
-        [&](TimePoint time, std::uint32_t n) { return time < trace_.nodes.begin[n]; });
-    const bool inside = after != nodes.begin() && begin < node_end(*std::prev(after));
-    (inside ? calls_[*std::prev(after)] : loose_).push_back(call);
+    const std::uint32_t node = links_.node_of_call[call];
+    (node != no_row ? calls_[node] : loose_).push_back(call);
   }
 }
 
@@ -319,24 +310,10 @@ std::vector<HostEntry> NodeEntries::list() {
 
 bool nodes_launch(const Trace& trace, const Links& links) {
   if (trace.nodes.size() == 0) return false;
-  std::vector<std::uint32_t> rows(trace.nodes.size());
-  for (std::uint32_t i = 0; i < rows.size(); ++i) rows[i] = i;
-  const auto key = [&](std::uint32_t node) {
-    return std::pair(trace.nodes.thread[node], trace.nodes.begin[node]);
-  };
-  std::sort(rows.begin(), rows.end(),
-            [&](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); });
   std::int64_t balance = 0;
   for (const std::uint32_t call : links.calls_in_order) {
     if (links.activities_of_call.of(call).empty()) continue;
-    const std::pair at(trace.calls.thread[call], trace.calls.begin[call]);
-    const auto after =
-        std::upper_bound(rows.begin(), rows.end(), at,
-                         [&](const auto& time, std::uint32_t n) { return time < key(n); });
-    const bool inside =
-        after != rows.begin() && key(*std::prev(after)).first == at.first &&
-        at.second < key(*std::prev(after)).second + trace.nodes.duration[*std::prev(after)];
-    balance += inside ? 1 : -1;
+    balance += links.node_of_call[call] != no_row ? 1 : -1;
   }
   return balance >= 0;
 }

@@ -60,20 +60,10 @@ void nest_thread(const Trace& trace, const Rows& ops, const Rows& calls, OpNesti
 }
 
 // Calls that a node of an executor made belong to the operation that enqueued it.
-void place_calls_of_nodes(const Trace& trace, OpNesting& out) {
-  if (trace.nodes.size() == 0) return;
-  const std::vector<Rows> nodes = rows_by_thread(trace, trace.nodes);
-  for (std::uint32_t call = 0; call < trace.calls.size(); ++call) {
-    if (out.of_call[call] != no_row) continue;
-    const Rows& rows = nodes[trace.calls.thread[call].index()];
-    const TimePoint begin = trace.calls.begin[call];
-    const auto after = std::upper_bound(
-        rows.begin(), rows.end(), begin,
-        [&](TimePoint time, std::uint32_t n) { return time < trace.nodes.begin[n]; });
-    if (after == rows.begin()) continue;
-    const std::uint32_t node = *std::prev(after);
-    if (begin >= trace.nodes.begin[node] + trace.nodes.duration[node]) continue;
-    out.of_call[call] = trace.nodes.op[node];
+void place_calls_of_nodes(const Trace& trace, const Links& links, OpNesting& out) {
+  for (std::uint32_t call = 0; call < links.node_of_call.size(); ++call) {
+    const std::uint32_t node = links.node_of_call[call];
+    if (out.of_call[call] == no_row && node != no_row) out.of_call[call] = trace.nodes.op[node];
   }
 }
 
@@ -108,7 +98,7 @@ OpNesting nest_ops(const Trace& trace, const Links& links) {
   for (std::size_t t = 0; t < trace.threads.size(); ++t) {
     nest_thread(trace, ops[t], calls[t], out);
   }
-  place_calls_of_nodes(trace, out);
+  place_calls_of_nodes(trace, links, out);
   place_activities(trace, links, out);
   return out;
 }

@@ -13,8 +13,8 @@ namespace tandem {
 /// Nesting of Trace::ops by time on their thread. All entries are rows of Trace::ops, or no_row.
 struct OpNesting {
   std::vector<std::uint32_t> parent;  // per operation
-  std::vector<std::uint32_t>
-      of_call;  // per call: the innermost operation around it, or that of its node
+  /// Per call: the innermost operation around it, or that of its node.
+  std::vector<std::uint32_t> of_call;
   std::vector<std::uint32_t> of_activity;  // per activity: of its call, else by external id
 };
 

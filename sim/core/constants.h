@@ -9,24 +9,38 @@
 
 namespace tandem {
 
-/// Reads {"name": ..., "constants": {KEY: {value, unit, kind, source ...}}} into a T, which has
-/// members `name` and `origins` beside those of `fields`. Errors: InputError for a file that cannot
-/// be read, for unknown and missing keys and for values out of range.
+/// What a file holds beside its constants: a key of its own, and who reads it.
 template <class T>
-T load_constants(const std::string& path, const std::vector<Field<T>>& fields) {
+struct ExtraSection {
+  std::string key;  // empty: none
+  void (*read)(const Json& json, const Place& place, T& out) = nullptr;
+};
+
+/// Reads {"name": ..., "constants": {KEY: {value, unit, kind, source ...}}} into a T, which has
+/// members `name` and `origins` beside those of `fields`, and the extra section if there is to be
+/// one. Errors: InputError for a file that cannot be read, for unknown and missing keys and for
+/// values out of range.
+template <class T>
+T load_constants(const std::string& path, const std::vector<Field<T>>& fields,
+                 const ExtraSection<T>& extra = {}) {
   const Json json = read_json_file(path);
   const Place place{path, ""};
   require_object(json, place);
   T out;
   Json constants;
+  const std::string known = "name, constants" + (extra.key.empty() ? "" : ", " + extra.key);
   for (const auto& [key, value] : json.items()) {
     if (key == "name") {
       read_json(value, place / key, Range::positive, out.name);
     } else if (key == "constants") {
       constants = value;
-    } else {
-      place.fail("unknown key \"" + key + "\"", "one of: name, constants");
+    } else if (extra.read == nullptr || key != extra.key) {
+      place.fail("unknown key \"" + key + "\"", "one of: " + known);
     }
+  }
+  if (extra.read != nullptr) {
+    if (!json.contains(extra.key)) place.fail("no key \"" + extra.key + "\"", "all of: " + known);
+    extra.read(json.at(extra.key), place / extra.key, out);
   }
   const Place below = place / "constants";
   const std::span<const Field<T>> view(fields);

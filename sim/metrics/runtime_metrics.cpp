@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "sim/metrics/intervals.h"
 
@@ -137,15 +138,7 @@ std::vector<QueueDepth> scheduling_queue(const Plan& plan, const Timeline& t) {
     changes.push_back({t.item_end[item.after], +1});
     changes.push_back({t.item_begin[i], -1});
   }
-  std::sort(changes.begin(), changes.end(), [](const QueueDepth& a, const QueueDepth& b) {
-    return a.time != b.time ? a.time < b.time : a.depth < b.depth;
-  });
-  std::int64_t depth = 0;
-  for (QueueDepth& change : changes) {
-    depth += change.depth;
-    change.depth = depth;
-  }
-  return changes;
+  return curve_of(std::move(changes));
 }
 
 std::optional<RuntimeMetrics> runtime_metrics(const Trace& trace, const Plan& plan,

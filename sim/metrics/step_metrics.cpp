@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "sim/metrics/intervals.h"
 
@@ -76,6 +77,18 @@ void add_queue(const Plan& plan, const Timeline& t, StepMetrics& m) {
 
 }  // namespace
 
+std::vector<QueueDepth> curve_of(std::vector<QueueDepth> changes) {
+  std::sort(changes.begin(), changes.end(), [](const QueueDepth& a, const QueueDepth& b) {
+    return a.time != b.time ? a.time < b.time : a.depth < b.depth;
+  });
+  std::int64_t depth = 0;
+  for (QueueDepth& change : changes) {
+    depth += change.depth;
+    change.depth = depth;
+  }
+  return changes;
+}
+
 std::vector<QueueDepth> queue_depth(const Plan& plan, const Timeline& t) {
   std::vector<QueueDepth> changes;
   for (std::size_t w = 0; w < plan.works.size(); ++w) {
@@ -86,15 +99,7 @@ std::vector<QueueDepth> queue_depth(const Plan& plan, const Timeline& t) {
     changes.push_back({ready, +1});
     changes.push_back({t.work_begin[w], -1});
   }
-  std::sort(changes.begin(), changes.end(), [](const QueueDepth& a, const QueueDepth& b) {
-    return a.time != b.time ? a.time < b.time : a.depth < b.depth;
-  });
-  std::int64_t depth = 0;
-  for (QueueDepth& change : changes) {
-    depth += change.depth;
-    change.depth = depth;
-  }
-  return changes;
+  return curve_of(std::move(changes));
 }
 
 StepMetrics step_metrics(const Trace& trace, const Plan& step, const Timeline& steady,

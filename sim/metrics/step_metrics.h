@@ -73,6 +73,10 @@ struct QueueDepth {
   std::int64_t depth = 0;
 };
 
+/// Changes of a depth, in any order, as the depth from each of them on. At one time leaving comes
+/// before entering.
+std::vector<QueueDepth> curve_of(std::vector<QueueDepth> changes);
+
 /// Launches that the device could run but has not started: submitted, latency over, not begun.
 std::vector<QueueDepth> queue_depth(const Plan& plan, const Timeline& timeline);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <utility>
 #include <vector>
 
 #include "sim/metrics/runtime_metrics.h"
@@ -127,13 +128,8 @@ void write_busy(EventWriter& out, int pid, const Timeline& timeline) {
     changes.push_back({timeline.work_begin[w], +1});
     changes.push_back({timeline.work_end[w], -1});
   }
-  std::sort(changes.begin(), changes.end(), [](const QueueDepth& a, const QueueDepth& b) {
-    return a.time != b.time ? a.time < b.time : a.depth < b.depth;
-  });
-  std::int64_t busy = 0;
-  for (const QueueDepth& change : changes) {
-    busy += change.depth;
-    out.counter(pid, "busy streams", change.time, busy);
+  for (const QueueDepth& point : curve_of(std::move(changes))) {
+    out.counter(pid, "busy streams", point.time, point.depth);
   }
 }
 
@@ -148,13 +144,8 @@ void write_share(EventWriter& out, int pid, std::string_view name, const Simulat
     changes.push_back({run.timeline.work_begin[w], value});
     changes.push_back({run.timeline.work_end[w], -value});
   }
-  std::sort(changes.begin(), changes.end(), [](const QueueDepth& a, const QueueDepth& b) {
-    return a.time != b.time ? a.time < b.time : a.depth < b.depth;
-  });
-  std::int64_t sum = 0;
-  for (const QueueDepth& change : changes) {
-    sum += change.depth;
-    out.counter(pid, name, change.time, std::min<std::int64_t>(sum, 1000) / 10);
+  for (const QueueDepth& point : curve_of(std::move(changes))) {
+    out.counter(pid, name, point.time, std::min<std::int64_t>(point.depth, 1000) / 10);
   }
 }
 

@@ -148,6 +148,29 @@ void count_overlaps(const Trace& trace, Links& links) {
                    overlaps);
 }
 
+/// The last node of a call's thread that had begun when the call did, if it had not ended.
+std::vector<std::uint32_t> nodes_of_calls(const Trace& trace) {
+  const ExecutorNodes& nodes = trace.nodes;
+  if (nodes.size() == 0) return {};
+  const auto by_begin = sorted_rows(nodes.size(), [&](std::uint32_t a, std::uint32_t b) {
+    return nodes.begin[a] < nodes.begin[b];
+  });
+  const RowLists of_thread = group(by_begin, trace.threads.size(),
+                                   [&](std::uint32_t node) { return nodes.thread[node].value; });
+  std::vector<std::uint32_t> out(trace.calls.size(), no_row);
+  for (std::uint32_t call = 0; call < trace.calls.size(); ++call) {
+    const auto rows = of_thread.of(trace.calls.thread[call].index());
+    const TimePoint begin = trace.calls.begin[call];
+    const auto after = std::upper_bound(
+        rows.begin(), rows.end(), begin,
+        [&](TimePoint time, std::uint32_t node) { return time < nodes.begin[node]; });
+    if (after == rows.begin()) continue;
+    const std::uint32_t node = *std::prev(after);
+    if (begin < nodes.begin[node] + nodes.duration[node]) out[call] = node;
+  }
+  return out;
+}
+
 void count_unmatched(const Trace& trace, Links& links) {
   std::int64_t orphans = 0;
   for (const std::uint32_t call : links.call_of_activity) orphans += call == no_row;
@@ -195,6 +218,7 @@ Links link_trace(const Trace& trace) {
   std::stable_sort(
       links.calls_in_order.begin(), links.calls_in_order.end(),
       [&](std::uint32_t a, std::uint32_t b) { return calls.begin[a] < calls.begin[b]; });
+  links.node_of_call = nodes_of_calls(trace);
   links.steps = find_steps(trace);
   if (links.steps.empty()) {
     links.steps.push_back(whole_trace(trace, links));

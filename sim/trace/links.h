@@ -37,6 +37,8 @@ struct Links {
   RowLists activities_of_call;                    // by begin
   RowLists activities_of_stream;                  // by begin
   std::vector<std::uint32_t> stream_predecessor;  // per activity: the one before it on its stream
+  std::vector<std::uint32_t> node_of_call;        // per call: the node that made it, or no_row;
+                                                  // empty where the trace has no nodes
   std::vector<StepWindow> steps;                  // by begin; at least one where there is any event
   LossList losses;
 };

@@ -7,23 +7,15 @@
 #include "models/runtime/executor_model.h"
 #include "sim/core/field.h"
 #include "sim/predict/predict.h"
+#include "tests/bad_input/messages.h"
 #include "tests/source_dir/source_dir.h"
 #include "tests/unit/executor_for_tests.h"
 
 namespace tandem {
 namespace {
 
-template <class Call>
-std::string message_of(const Call& call) {
-  try {
-    call();
-  } catch (const InputError& e) {
-    return e.what();
-  }
-  return "no error";
-}
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+using test::has;
+using test::message_of;
 
 Json committed() { return read_json_file(source_path("configs/hosts/executor/tensorflow.json")); }
 

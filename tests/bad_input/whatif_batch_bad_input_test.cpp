@@ -6,24 +6,18 @@
 #include "models/whatif/batch/peak_memory.h"
 #include "sim/core/field.h"
 #include "sim/predict/predict.h"
+#include "tests/bad_input/messages.h"
 #include "tests/source_dir/source_dir.h"
 #include "tests/unit/models/whatif/whatif_batch_for_tests.h"
 
 namespace tandem {
 namespace {
 
+using test::has;
+using test::message_of;
+
 using test::BatchTraceMaker;
 using test::options_for;
-
-template <class Call>
-std::string message_of(const Call& call) {
-  try {
-    call();
-  } catch (const InputError& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 std::string error_of(const BatchTraceMaker& base, std::int64_t from, std::int64_t to) {
   return message_of([&] {
@@ -31,8 +25,6 @@ std::string error_of(const BatchTraceMaker& base, std::int64_t from, std::int64_
     with_batch(base.run(from), options_for(to), losses);
   });
 }
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
 
 TEST(WhatifBatchBadInput, ABatchIsAPositiveNumberOfItems) {
   const BatchTraceMaker base(64);
