@@ -23,7 +23,7 @@ import traceback
 from iterations import build_step, synchronize
 from measure import ENERGY_SECONDS, measure, name_of, window
 
-MODES = ("eager", "blocking", "cudagraph", "compile", "script")
+MODES = ("eager", "blocking", "cudagraph", "compile", "overhead", "script")
 
 
 # ---------------------------------------------------------------- command line

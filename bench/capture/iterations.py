@@ -1,6 +1,8 @@
 """What one iteration of a workload does, in each mode and precision."""
 import contextlib
 
+COMPILED = {"compile": None, "overhead": "reduce-overhead"}   # modes of torch.compile
+
 
 def synchronize():
     import torch
@@ -101,8 +103,8 @@ def make_step(spec, load, device):
     if spec.task == "train":
         capturable = device == "cuda" and (spec.precision == "bf16" or spec.mode == "cudagraph")
         optimizer = load.make_optimizer(capturable)
-    if spec.mode == "compile":
-        load.model = torch.compile(load.model)
+    if spec.mode in COMPILED:
+        load.model = torch.compile(load.model, mode=COMPILED[spec.mode])
     if spec.mode == "script":
         with torch.no_grad() if spec.task == "infer" else contextlib.nullcontext():
             load.model = torch.jit.trace(load.model, load.inputs, check_trace=False)

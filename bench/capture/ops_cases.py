@@ -4,6 +4,7 @@ import torch.nn.functional as F
 
 from ops_base import both, simple
 from ops_compute import (attention, conv, depthwise, embeddings, gemm, index, optimizers, pools, rnn)
+from ops_layout import layout, triton_layout
 from ops_memory import copies, norms, pointwise, reductions, softmaxes
 from ops_triton import triton
 
@@ -20,6 +21,7 @@ GROUPS = {
     "pointwise": pointwise, "copy": copies, "reduce": reductions, "norm": norms, "softmax": softmaxes, "gemm": gemm,
     "conv": conv, "depthwise": depthwise, "attention": attention, "embedding": embeddings, "optimizer": optimizers,
     "rnn": rnn, "pool": pools, "index": index, "smoke": smoke, "triton": triton,
+    "layout": layout, "triton_layout": triton_layout,
 }
 
 

@@ -30,10 +30,11 @@ COLUMNS = {
 }
 
 
-def compiled(name, dtype, shape, count, fn):
+def compiled(name, dtype, shape, count, fn, prepare=None, **attrs):
     def make():
         torch._dynamo.reset()
         inputs = [rand(shape, dtype) for _ in range(count)]
+        inputs = [prepare(x) for x in inputs] if prepare else inputs
         ops_base.allow_tf32(dtype)
         generated = torch.compile(fn)
 
@@ -41,7 +42,7 @@ def compiled(name, dtype, shape, count, fn):
             return generated(*inputs)
         run()
         return run
-    return Case("compiled_" + name, dtype, [shape] * count, make, {})
+    return Case("compiled_" + name, dtype, [shape] * count, make, attrs)
 
 
 def triton():

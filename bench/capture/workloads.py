@@ -36,10 +36,14 @@ def class_loss(target):
 
 
 def vision(name, optimizer):
-    """A torchvision classifier on 224x224 images."""
+    """A classifier of torchvision, or else of timm, on 224x224 images."""
     def builder(batch, device):
         import torchvision
-        model = getattr(torchvision.models, name)(weights=None).to(device)
+        if hasattr(torchvision.models, name):
+            model = getattr(torchvision.models, name)(weights=None).to(device)
+        else:
+            import timm
+            model = timm.create_model(name).to(device)
         images = torch.randn(batch, 3, 224, 224, device=device)
         target = torch.randint(0, 1000, (batch,), device=device)
         return Workload(model, (images,), class_loss(target), optimizer)
@@ -113,18 +117,53 @@ def gpt2(layers, seq=512):
     return builder
 
 
-def llama(batch, device, seq=512):
-    """A decoder like Llama 3.2 1B: 16 layers of 2048, 32 heads that share 8 keys, products of 8192."""
-    from transformers import LlamaConfig, LlamaForCausalLM
-    config = LlamaConfig(vocab_size=128256, hidden_size=2048, intermediate_size=8192, num_hidden_layers=16,
-                         num_attention_heads=32, num_key_value_heads=8, tie_word_embeddings=True, use_cache=False)
-    model = Logits(LlamaForCausalLM(config)).to(device)
+def llama(layers, seq=512):
+    """A decoder like Llama 3.2 1B (16 layers of 2048): 32 heads that share 8 keys, products of 8192."""
+    def builder(batch, device):
+        from transformers import LlamaConfig, LlamaForCausalLM
+        config = LlamaConfig(vocab_size=128256, hidden_size=2048, intermediate_size=8192, num_hidden_layers=layers,
+                             num_attention_heads=32, num_key_value_heads=8, tie_word_embeddings=True, use_cache=False)
+        model = Logits(LlamaForCausalLM(config)).to(device)
+        ids = torch.randint(0, config.vocab_size, (batch, seq), device=device)
+        target = ids[:, 1:].reshape(-1)
+
+        def loss(scores):
+            return F.cross_entropy(scores[:, :-1].reshape(-1, config.vocab_size).float(), target)
+        return Workload(model, (ids,), loss, ADAMW, {"seq": seq})
+    return builder
+
+
+def distilbert(batch, device, seq=256):
+    """Six layers that classify a sequence."""
+    from transformers import DistilBertConfig, DistilBertForSequenceClassification
+    config = DistilBertConfig()
+    model = Logits(DistilBertForSequenceClassification(config)).to(device)
     ids = torch.randint(0, config.vocab_size, (batch, seq), device=device)
-    target = ids[:, 1:].reshape(-1)
+    target = torch.randint(0, 2, (batch,), device=device)
+    return Workload(model, (ids,), class_loss(target), ADAMW, {"seq": seq})
+
+
+class Translated(nn.Module):
+    """A Hugging Face encoder and decoder that returns its scores only."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, source, target):
+        return self.model(input_ids=source, decoder_input_ids=target, use_cache=False).logits
+
+
+def t5(batch, device, seq=128):
+    """T5 small: six layers that read, six that write."""
+    from transformers import T5Config, T5ForConditionalGeneration
+    config = T5Config()
+    model = Translated(T5ForConditionalGeneration(config)).to(device)
+    source, ids = (torch.randint(0, config.vocab_size, (batch, seq), device=device) for _ in range(2))
 
     def loss(scores):
-        return F.cross_entropy(scores[:, :-1].reshape(-1, config.vocab_size).float(), target)
-    return Workload(model, (ids,), loss, ADAMW, {"seq": seq})
+        return F.cross_entropy(scores.view(-1, config.vocab_size).float(), ids.view(-1))
+    return Workload(model, (source, ids), loss, ADAMW, {"seq": seq})
 
 
 class Recurrent(nn.Module):
@@ -293,7 +332,10 @@ BUILDERS = {
     "bert_base": bert(12),
     "bert_base2l": bert(2),
     "bert_large": bert(24, width=1024),
-    "llama": llama,
+    "distilbert": distilbert,
+    "t5": t5,
+    "llama": llama(16),
+    "llama_4l": llama(4),
     "gpt2": gpt2(12),
     "gpt2_2l": gpt2(2),
     "dlrm": dlrm,
@@ -306,6 +348,6 @@ BUILDERS = {
 
 
 def build(name, batch, device):
-    """One of BUILDERS, or any other classifier of torchvision with SGD."""
+    """One of BUILDERS, or any other classifier of torchvision or timm with SGD."""
     torch.manual_seed(0)
     return BUILDERS.get(name, vision(name, SGD))(batch, device)
