@@ -57,8 +57,9 @@ int run_validate(const Arguments& arguments) {
       "markdown", "print a section a question")(
       "claims",
       "the claims of papers in validation/claims instead: what they state, what is "
-      "simulated, met or missed")("json", po::value<std::string>()->default_value(""),
-                                  "of --claims: write the verdicts here; -: stdout")(
+      "simulated, met or missed")(
+      "json", po::value<std::string>()->default_value(""),
+      "write every comparison, or with --claims every verdict, here; -: stdout")(
       "figures", po::value<std::string>()->default_value(""),
       "of --claims: folder to draw the papers' figures in (SVG)");
   const po::variables_map values = parse_arguments("validate", arguments, options);
@@ -68,10 +69,8 @@ int run_validate(const Arguments& arguments) {
   }
   const std::string root = data_root();
   if (values.count("claims") > 0) return validate_claims(values, root);
-  for (const char* option : {"json", "figures"}) {
-    if (values[option].as<std::string>().empty()) continue;
-    throw InputError("command line", std::string("--") + option, "no --claims",
-                     "--claims beside it");
+  if (!values["figures"].as<std::string>().empty()) {
+    throw InputError("command line", "--figures", "no --claims", "--claims beside it");
   }
   CompareOptions compare{values["data"].as<std::vector<std::string>>(), root + "/configs"};
   const char* from_environment = std::getenv("TANDEM_DATA_DIR");
@@ -85,6 +84,9 @@ int run_validate(const Arguments& arguments) {
   }
   compare.data_folders.push_back(root + "/validation/captures");
   const auto results = run_cases(load_cases(root + "/validation/cases"), compare);
+  const std::string json = values["json"].as<std::string>();
+  write_file(json, [&](std::ostream& out) { out << rows_json(results).dump(1) << "\n"; });
+  if (json == "-") return exit_ok;
   fmt::print("{}", values.count("markdown") > 0 ? markdown_text(results)
                                                 : table_text(results, values.count("rows") > 0));
   const bool passed =

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
@@ -54,6 +55,8 @@ void add_scenario_options(po::options_description& options) {
       "graph-scope", po::value<std::string>()->default_value("step"),
       ("what a CUDA graph captures: " + names_of(graph_scopes(), " | ")).c_str())(
       "host", po::value<std::string>()->default_value("default"), "host config")(
+      "measured-step", po::value<double>(),
+      "seconds of the traced step without the profiler, as you timed them: calibrates the host")(
       "profiler", po::value<std::string>()->default_value("remove"),
       "remove: predict the run without the profiler; keep: leave its cost in")(
       "cache", po::value<std::string>()->default_value("warm"),
@@ -117,6 +120,12 @@ void set_mode(const po::variables_map& values, ReplayOptions& options) {
   set_mode(mode, compiler, options.mode.mode, options.what_ifs);
 }
 
+double us_of_seconds(double seconds) {
+  if (seconds > 0 && std::isfinite(seconds)) return seconds * 1e6;
+  throw InputError("command line", "--measured-step", fmt::format("{}", seconds),
+                   "a positive number of seconds");
+}
+
 }  // namespace
 
 ReplayOptions scenario_options(const po::variables_map& values) {
@@ -125,6 +134,9 @@ ReplayOptions scenario_options(const po::variables_map& values) {
   options.what_ifs = what_ifs_of(values);
   options.traced_gpu = values["traced-gpu"].as<std::string>();
   options.host = values["host"].as<std::string>();
+  if (values.count("measured-step") > 0) {
+    options.measured_step_us = us_of_seconds(values["measured-step"].as<double>());
+  }
   set_mode(values, options);
   check_asked(options.what_ifs);
   options.mode.graph_scope = parse_graph_scope(values["graph-scope"].as<std::string>());

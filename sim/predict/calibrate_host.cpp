@@ -50,16 +50,22 @@ double mean_log_error(const std::vector<TracedRun>& analyses, const std::vector<
   return sum / static_cast<double>(chosen.size());
 }
 
-double best_factor(const std::vector<TracedRun>& analyses, const std::vector<double>& measured,
-                   const std::vector<std::size_t>& chosen) {
+/// The factor at which `too_long(factor)` begins to hold.
+template <class TooLong>
+double least_factor(const TooLong& too_long) {
   double low = std::log(smallest_factor);
   double high = std::log(largest_factor);
   for (int i = 0; i < bisections; ++i) {
     const double middle = (low + high) / 2;
-    const bool long_steps = mean_log_error(analyses, measured, chosen, std::exp(middle)) > 0;
-    (long_steps ? high : low) = middle;
+    (too_long(std::exp(middle)) ? high : low) = middle;
   }
   return std::exp((low + high) / 2);
+}
+
+double best_factor(const std::vector<TracedRun>& analyses, const std::vector<double>& measured,
+                   const std::vector<std::size_t>& chosen) {
+  return least_factor(
+      [&](double factor) { return mean_log_error(analyses, measured, chosen, factor) > 0; });
 }
 
 void check(const TimedTrace& t) {
@@ -68,7 +74,30 @@ void check(const TimedTrace& t) {
                    "a positive time");
 }
 
+/// A step that is this much longer than it is on the fastest host depends on the host.
+constexpr double host_matters = 1.02;
+/// Measured steps that no host makes so long, or so short, within this much.
+constexpr double out_of_reach = 1.05;
+
 }  // namespace
+
+HostModel host_of_step(const TracedRun& run, double measured_us, LossList& losses) {
+  check({run.summary.path, measured_us});
+  const HostModel& host = run.configs.host;
+  const auto at = [&](double factor) { return step_us(run, scaled(host, factor)); };
+  const double fastest = at(smallest_factor);
+  const double slowest = at(largest_factor);
+  losses.add("measured_step_out_of_reach", Severity::warning,
+             "no host makes the traced step as long as --measured-step says: other work, another "
+             "clock of the GPU, or operations that run on the host itself",
+             measured_us * out_of_reach < fastest || measured_us > slowest * out_of_reach ? 1 : 0);
+  if (slowest < host_matters * fastest) return host;
+  if (measured_us > host_matters * fastest) {
+    return scaled(host, least_factor([&](double f) { return at(f) > measured_us; }));
+  }
+  const double most = least_factor([&](double f) { return at(f) > host_matters * measured_us; });
+  return scaled(host, std::min(1.0, most));
+}
 
 HostCalibration calibrate_host(const std::vector<TimedTrace>& traces,
                                const ReplayOptions& options) {

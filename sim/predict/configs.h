@@ -13,6 +13,7 @@
 #include "models/whatif/compile/fusion_law.h"
 #include "models/whatif/gpu/retarget_law.h"
 #include "models/whatif/precision/law.h"
+#include "sim/predict/bands.h"
 
 namespace tandem {
 
@@ -29,9 +30,10 @@ struct Configs {
   BatchLaw batch;
   FusionLaw fusion;
   PrecisionLaw precision;
+  BandConstants bands;
 };
 
-/// `folder` holds gpus/, hosts/ and kernels/. Errors: InputError that names the file.
+/// `folder` holds gpus/, hosts/, kernels/ and bands.json. Errors: InputError that names the file.
 /// `gpu`: what a scenario names; the path of a config joins the GPUs of the folder.
 Configs load_configs(const std::string& folder, const std::string& host,
                      const std::string& gpu = "");

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "sim/metrics/overlap.h"
+#include "sim/predict/bands.h"
 #include "sim/predict/kernel_counters.h"
 
 namespace tandem {
@@ -103,16 +104,39 @@ ScenarioSummary summarize(const TracedRun& run, const Scenario& scenario,
   return s;
 }
 
+HostBasis host_basis(const TracedRun& run, const Scenario& scenario, const ReplayOptions& options) {
+  if (options.profiler == Profiler::keep) return HostBasis::kept;
+  if (run.measured.executor) return HostBasis::executor;
+  if (run.generated_error > 0) return HostBasis::network;
+  if (find_report(scenario.what_ifs, "compile") != nullptr) return HostBasis::compiled;
+  return run.step_is_measured ? HostBasis::measured_step : HostBasis::trace;
+}
+
 /// What limits the step, and how far off a prediction of such a step may be.
-void judge(const TracedRun& run, const Scenario& scenario, Result& result) {
+void judge(const TracedRun& run, const Scenario& scenario, const ReplayOptions& options,
+           const Plan& plan, Result& result) {
   const double gpu = share_of(result.critical_path, {"kernel", "device_gap", "stream_wait"});
   result.limited_by = gpu > 0.6 ? "gpu" : gpu < 0.4 ? "host" : "balance";
-  // Errors of the validation cases (README): 2 % where the GPU decides, 15 % where the host does.
-  result.expected_error = 0.02 * gpu + 0.15 * (1 - gpu);
-  result.expected_error = std::hypot(result.expected_error, run.generated_error);
+  const BandConstants& bands = run.configs.bands;
+  const HostBasis basis = host_basis(run, scenario, options);
+  const Factors& host = bands.of(basis);
+  const HostRange range{loop_us(plan, run.configs.host, host.low),
+                        loop_us(plan, run.configs.host, host.high)};
+  // Where operations run on the host, what what-ifs expect is of host time.
+  const double share = basis == HostBasis::executor ? 1 : gpu;
+  const LogBand kernels = gpu_band(bands, run.generated_error, scenario.what_ifs);
+  result.band_parts = {basis, range, share, run.generated_error, {}};
   for (const TransformReport& report : scenario.what_ifs) {
-    result.expected_error = std::hypot(result.expected_error, report.expected_error);
+    result.band_parts.what_ifs.emplace_back(report.name, report.expected_error);
   }
+  const double time_us = result.step.time_us;
+  result.band = step_band(time_us, range, kernels, share);
+  result.gpu_band = {result.step.gpu_kernel_us * std::exp(kernels.low),
+                     result.step.gpu_kernel_us * std::exp(kernels.high)};
+  if (time_us > 0) result.expected_error = result.band.half_width_us() / time_us;
+  if (scenario.what_ifs.empty() && options.mode.mode == Mode::as_traced) return;
+  result.speed_up = speed_up(run.step_us, time_us, range, host, bands.speed_up,
+                             what_if_band(bands, scenario.what_ifs), share);
 }
 
 }  // namespace
@@ -131,7 +155,7 @@ Result make_result(const TracedRun& run, const Scenario& scenario, const ReplayO
   if (result.step.time_us > 0) result.step.throughput_per_s = samples / result.step.time_us * 1e6;
   result.runtime = runtime_metrics(p.step.trace, p.isolated, p.isolated_timeline);
   result.critical_path = simulated.critical_path;
-  judge(run, scenario, result);
+  judge(run, scenario, options, p.step.plan, result);
   result.energy = energy;
   add_shares(p, result);
   if (!p.target) return result;

@@ -18,6 +18,7 @@ struct ReplayOptions {
   std::string traced_gpu;  // the config of the traced GPU, where the trace does not tell which
   WhatIfs what_ifs;
   std::string host = "default";
+  double measured_step_us = 0;  // of the traced step without the profiler; 0: nobody timed it
   ModeOptions mode;
   Profiler profiler = Profiler::remove;
   std::string cache = "warm";  // or "cold": flushed before every kernel

@@ -14,6 +14,7 @@
 #include "sim/metrics/gpu_metrics.h"
 #include "sim/metrics/runtime_metrics.h"
 #include "sim/metrics/step_metrics.h"
+#include "sim/predict/bands.h"
 
 namespace tandem {
 
@@ -81,9 +82,13 @@ struct Result {
   ScenarioSummary scenario;
   std::vector<StepFidelity> fidelity;
   StepMetrics step;
-  std::string limited_by;     // "gpu", "host" or "balance", from the critical path
-  double expected_error = 0;  // relative, of time_us, from the validation cases nearest to this
-  std::vector<TimeShare> kernels;  // by time, longest first
+  std::string limited_by;  // "gpu", "host" or "balance", from the critical path
+  Band band;               // of time_us
+  Band gpu_band;           // of gpu_kernel_us
+  BandParts band_parts;
+  std::optional<SpeedUp> speed_up;  // over the traced step; nothing where nothing was changed
+  double expected_error = 0;        // half the width of the band over time_us
+  std::vector<TimeShare> kernels;   // by time, longest first
   std::vector<TimeShare> ops;
   std::vector<TimeShare> layers;
   std::vector<PathShare> critical_path;

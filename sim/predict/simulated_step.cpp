@@ -5,6 +5,7 @@
 
 #include "models/step/sm_pool.h"
 #include "sim/engine/engine.h"
+#include "sim/predict/bands.h"
 #include "sim/predict/kernel_counters.h"
 
 namespace tandem {
@@ -47,6 +48,16 @@ std::vector<WorkCounters> step_counters(const TracedRun& run, const Scenario& sc
     if (row != no_row) apply_residual(run.counters[row], run.model_counters[row], counters[i]);
   }
   return counters;
+}
+
+double loop_us(const Plan& plan, const HostModel& host) {
+  const Timeline steady = simulate(repeat(plan, steady_copies, host));
+  return to_us(steady_period(plan, steady, steady_copies));
+}
+
+double loop_us(Plan plan, const HostModel& host, double factor) {
+  for (DeviceWork& work : plan.works) work.pool_share = 0;  // it is in the durations already
+  return loop_us(with_host(std::move(plan), factor), host);
 }
 
 SimulatedStep simulate_step(const TracedRun& run, const Step& step, const Attribution& attribution,

@@ -30,6 +30,11 @@ std::vector<WorkCounters> step_counters(const TracedRun& run, const Scenario& sc
                                         const Step& step, const TraceLaunches& launches,
                                         const ReplayOptions& options);
 
+/// Microseconds of a step in a loop of such steps. `plan`: of a SimulatedStep.
+double loop_us(const Plan& plan, const HostModel& host);
+/// The same on a host whose time is `factor` times as long.
+double loop_us(Plan plan, const HostModel& host, double factor);
+
 /// `counters`: of the step; they tell how kernels of several streams share the SMs.
 SimulatedStep simulate_step(const TracedRun& run, const Step& step, const Attribution& attribution,
                             std::vector<WorkCounters> counters);

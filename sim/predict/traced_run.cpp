@@ -6,12 +6,15 @@
 #include "models/arch/gpu_config.h"
 #include "models/step/batch_size.h"
 #include "models/step/op_nesting.h"
+#include "models/step/sm_pool.h"
 #include "models/step/unknown_ops.h"
 #include "sim/engine/engine.h"
 #include "sim/metrics/step_metrics.h"
+#include "sim/predict/calibrate_host.h"
 #include "sim/predict/kernel_counters.h"
 #include "sim/predict/measured_counters.h"
 #include "sim/predict/memory.h"
+#include "sim/predict/simulated_step.h"
 
 namespace tandem {
 
@@ -113,9 +116,14 @@ TracedRun analyse(Trace trace, const ReplayOptions& options, Configs configs) {
     a.model_counters = a.counters;
     add_measured_counters(a, options.counters_path);
   }
+  if (options.measured_step_us != 0) {
+    a.configs.host = host_of_step(a, options.measured_step_us, a.losses);
+    a.step_is_measured = true;
+  }
   StepPlan step = step_plan(a.trace, a.measured, host, options.profiler);
   a.losses.merge(step.losses);
   a.traced_step = cut_step(a.trace, a.links, std::move(step));
+  a.step_us = loop_us(share_sm_pool(a.pool, places(a.counters), a.traced_step), host);
   a.losses.merge(unknown_operations(a.traced_step));
   if (a.gpu) a.memory = measured_peak(a, nullptr);
   if (a.memory) a.shape_item_bytes = shape_item_bytes(a, a.traced_step);

@@ -112,6 +112,12 @@ Json memory_json(const std::optional<MemorySummary>& m) {
           {"uncertainty", m->uncertainty}};
 }
 
+/// Over the traced step; null where nothing was changed.
+Json speed_up_json(const std::optional<SpeedUp>& s) {
+  if (!s) return nullptr;
+  return {{"base_us", s->base_us}, {"value", s->value}, {"low", s->low}, {"high", s->high}};
+}
+
 Json value_json(const ReportValue& v) {
   return std::visit([](const auto& value) { return Json(value); }, v.value);
 }
@@ -210,6 +216,11 @@ Json result_json(const Result& r) {
                           {"tc_issue_utilization", bins_json(r.tc_issue_bins)}};
   out["limited_by"] = r.limited_by;
   out["expected_error"] = r.expected_error;
+  out["band"] = {{"low_us", r.band.low_us},
+                 {"high_us", r.band.high_us},
+                 {"gpu_kernel_low_us", r.gpu_band.low_us},
+                 {"gpu_kernel_high_us", r.gpu_band.high_us}};
+  out["speed_up"] = speed_up_json(r.speed_up);
   out["graph_captured_us"] = r.graph_captured_us;
   out["kernels"] = kernels_json(r.kernels);
   out["ops"] = shares_json(r.ops);

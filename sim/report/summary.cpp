@@ -63,9 +63,14 @@ std::string headline(const Result& r) {
   const std::string batch = other_batch ? fmt::format(", batch {}", *r.scenario.batch) : "";
   text += fmt::format("scenario   {}{}, mode {}, profiler {}\n", r.scenario.gpu, batch,
                       r.scenario.mode, r.scenario.profiler == "remove" ? "removed" : "kept");
-  text += fmt::format("step time  {} +- {:.1f} %   {:.1f} {}/s   limited by {}\n",
-                      time_text(m.time_us), 100 * r.expected_error, m.throughput_per_s,
-                      r.trace.batch ? "samples" : "steps", r.limited_by);
+  text += fmt::format("step time  {} ({} to {} in 9 of 10 cases)   {:.1f} {}/s   limited by {}\n",
+                      time_text(m.time_us), time_text(r.band.low_us), time_text(r.band.high_us),
+                      m.throughput_per_s, r.trace.batch ? "samples" : "steps", r.limited_by);
+  if (r.speed_up) {
+    text += fmt::format("speed-up   {:.2f} ({:.2f} to {:.2f}) over the traced step, {}\n",
+                        r.speed_up->value, r.speed_up->low, r.speed_up->high,
+                        time_text(r.speed_up->base_us));
+  }
   text += fmt::format("GPU        busy {} = {:.1f} % of the step; kernels {} in {} activities\n",
                       time_text(m.gpu_busy_us), 100 * m.gpu_utilization, time_text(m.gpu_kernel_us),
                       m.kernels);

@@ -221,6 +221,8 @@ std::span<const Field<Experiment>> experiment_fields() {
        [](const E&) { return Json(std::string(experiment_schema)); }},
       field("trace", "", "Profiler trace or network, relative to this file (needed)", &E::trace),
       field("base", "", "A second trace of the model at another batch", &E::base),
+      field("measured_step_s", "s", "The traced step as timed without the profiler",
+            &E::measured_step_s),
       {"axes", "", "What differs between points: {\"batch\": [32, 64], ...} (needed)",
        [](E& e, const Json& json, const Place& place) { e.axes = read_axes(json, place); },
        [](const E&) { return Json(); }},

@@ -42,11 +42,12 @@ struct ElasticityQuestion {
 };
 
 struct Experiment {
-  std::string name;       // of the file, without .json
-  std::string trace;      // profiler trace; in the file relative to the file's folder
-  std::string task;       // of an ONNX file: train or infer; empty: train
-  std::string optimizer;  // of an ONNX file; empty: the default one
-  std::string base;       // a second trace of the model at another batch; empty: none
+  std::string name;            // of the file, without .json
+  std::string trace;           // profiler trace; in the file relative to the file's folder
+  std::string task;            // of an ONNX file: train or infer; empty: train
+  std::string optimizer;       // of an ONNX file; empty: the default one
+  std::string base;            // a second trace of the model at another batch; empty: none
+  double measured_step_s = 0;  // of the traced step without the profiler; 0: nobody timed it
   std::vector<Axis> axes;
   std::vector<std::string> metrics;  // columns of the text table
   std::optional<ParetoQuestion> pareto;

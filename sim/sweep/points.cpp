@@ -109,6 +109,7 @@ SweepBase load_sweep_base(const Experiment& experiment, const std::string& confi
   base.options.configs = configs;
   base.options.trace_path = experiment.trace;
   base.options.base_path = experiment.base;
+  base.options.measured_step_us = experiment.measured_step_s * 1e6;
   if (!experiment.task.empty()) {
     base.options.network_task = parse_task(experiment.task, experiment.name, "task");
   }

@@ -131,6 +131,15 @@ TEST(ReplayProperty, NumbersAreFiniteAndRatiosAreRatios) {
     EXPECT_GT(r.result.step.time_us, 0);
     EXPECT_GE(r.result.expected_error, 0);
     EXPECT_LE(r.result.expected_error, 1);
+    const double time_us = r.result.step.time_us;
+    EXPECT_LE(r.result.band.low_us, time_us);
+    EXPECT_GE(r.result.band.high_us, time_us);
+    EXPECT_LE(r.result.gpu_band.low_us, r.result.step.gpu_kernel_us);
+    EXPECT_GE(r.result.gpu_band.high_us, r.result.step.gpu_kernel_us);
+    if (r.result.speed_up) {
+      EXPECT_LE(r.result.speed_up->low, r.result.speed_up->value);
+      EXPECT_GE(r.result.speed_up->high, r.result.speed_up->value);
+    }
   });
 }
 

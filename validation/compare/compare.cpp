@@ -62,6 +62,15 @@ double power_in_window(const std::string& trace_path, const EnergySummary& energ
   return static_w + (energy.energy_j - energy.static_j) / measured->window_us * 1e6;
 }
 
+StatedBand stated(const Band& band, const Result& result) {
+  return {band.low_us, band.high_us, result.band_parts};
+}
+
+/// A step time against its measurement.
+Comparison compare_time(std::string name, double measured_us, const Result& result) {
+  return {std::move(name), measured_us, result.step.time_us, false, stated(result.band, result)};
+}
+
 std::vector<Comparison> compare_steps(const std::string& path, const Result& result) {
   std::vector<Comparison> rows;
   for (const StepFidelity& step : result.fidelity) {
@@ -76,7 +85,7 @@ std::vector<Comparison> compare_unprofiled(const Case& c, const std::string& pat
   const bool host_bound = measured > host_bound_ratio * result.step.gpu_busy_us;
   if (c.bound == LimitedBy::gpu && host_bound) return {};
   if (c.bound == LimitedBy::host && !host_bound) return {};
-  return {{capture_name(path), measured, result.step.time_us}};
+  return {compare_time(capture_name(path), measured, result)};
 }
 
 std::vector<Comparison> compare_trace(const Case& c, const std::string& path,
@@ -120,6 +129,15 @@ double compute_us(const Result& result) {
     if (!moves) sum += f.time_us;
   }
   return sum;
+}
+
+/// The stated band is that of all kernel time, in proportion.
+Comparison compare_compute(const std::string& name, const Result& target, const Result& predicted) {
+  Comparison out{name, compute_us(target), compute_us(predicted)};
+  const double part = out.predicted / predicted.step.gpu_kernel_us;
+  const Band& all = predicted.gpu_band;
+  out.band = {part * all.low_us, part * all.high_us, predicted.band_parts};
+  return out;
 }
 
 /// Power x window time of a capture, a sample.
@@ -168,6 +186,16 @@ double peak_of(const Result& predicted) {
   return predicted.memory->peak_bytes;
 }
 
+/// Step time over that of the base; the stated speed-up is the other way around.
+Comparison compare_ratio(const PairPaths& pair, const std::string& name, const Result& predicted,
+                         const Result& own) {
+  Comparison out{name, measured_us(pair.measured) / measured_us(pair.base),
+                 predicted.step.time_us / own.step.time_us};
+  if (const auto& s = predicted.speed_up)
+    out.band = {1 / s->high, 1 / s->low, predicted.band_parts};
+  return out;
+}
+
 Comparison compare_pair(const Case& c, const PairPaths& pair, Predictions& predictions) {
   const Result& target = predictions.of(as_traced(pair.measured, c));
   const Result& predicted = predict_pair(c, pair, target, predictions);
@@ -175,19 +203,19 @@ Comparison compare_pair(const Case& c, const PairPaths& pair, Predictions& predi
   std::string name = capture_name(pair.measured) + " from " + capture_name(pair.base);
   if (!pair.second_base.empty()) name += " and " + capture_name(pair.second_base);
   switch (c.kind) {
-    case CaseKind::gpu_time: return {name, target.step.gpu_kernel_us, predicted.step.gpu_kernel_us};
-    case CaseKind::compute_time: return {name, compute_us(target), compute_us(predicted)};
+    case CaseKind::gpu_time:
+      return {name, target.step.gpu_kernel_us, predicted.step.gpu_kernel_us, false,
+              stated(predicted.gpu_band, predicted)};
+    case CaseKind::compute_time: return compare_compute(name, target, predicted);
     case CaseKind::kernel_count:
       return {name, static_cast<double>(target.step.kernels),
               static_cast<double>(predicted.step.kernels)};
-    case CaseKind::mode_ratio:
-      return {name, measured_us(pair.measured) / measured_us(pair.base),
-              predicted.step.time_us / own.step.time_us};
+    case CaseKind::mode_ratio: return compare_ratio(pair, name, predicted, own);
     case CaseKind::energy_change: return compare_energy(c, pair, name, predicted, own);
     case CaseKind::level: return compare_level(c, pair, name, predicted, predictions);
     case CaseKind::peak_memory:
       return {name, meta_number(pair.measured, "peak_alloc"), peak_of(predicted)};
-    default: return {name, measured_us(pair.measured), predicted.step.time_us};
+    default: return compare_time(name, measured_us(pair.measured), predicted);
   }
 }
 
@@ -205,7 +233,11 @@ Comparison compare_rate(const Case& c, const FoundRate& found, Predictions& pred
   asked.length = found.rate.length;
   asked.mode = c.mode;
   asked.graph_scope = c.graph_scope;
-  return {rate_name(found), found.rate.per_s, predictions.of(asked).step.throughput_per_s};
+  const Result& result = predictions.of(asked);
+  const double samples = result.step.throughput_per_s * result.step.time_us;
+  return {
+      rate_name(found), found.rate.per_s, result.step.throughput_per_s, false,
+      StatedBand{samples / result.band.high_us, samples / result.band.low_us, result.band_parts}};
 }
 
 /// Every host-bound capture with the host that the other ones calibrate.
@@ -289,6 +321,16 @@ void note_use(CaseResult& result, const std::vector<std::string>& scored) {
 }
 
 }  // namespace
+
+std::size_t CaseResult::inside() const {
+  return static_cast<std::size_t>(
+      std::count_if(rows.begin(), rows.end(), [](const Comparison& r) { return r.inside(); }));
+}
+
+std::size_t CaseResult::with_band() const {
+  return static_cast<std::size_t>(std::count_if(
+      rows.begin(), rows.end(), [](const Comparison& r) { return r.band.has_value(); }));
+}
 
 Verdict CaseResult::verdict() const {
   if (rows.empty()) return Verdict::no_data;

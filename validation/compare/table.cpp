@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 
@@ -58,15 +59,35 @@ std::string limits_text(const Case& c) {
   return limit(c.mean_limit) + " / " + limit(c.worst_limit);
 }
 
+/// "27 of 30": measurements inside the stated bands.
+std::string inside_text(const CaseResult& r) {
+  if (r.with_band() == 0) return "-";
+  return fmt::format("{} of {}", r.inside(), r.with_band());
+}
+
 std::string case_row(const CaseResult& r) {
   const Case& c = r.what;
   if (r.rows.empty()) {
-    return fmt::format("| {} | {} | 0 | - | - | - | {} | - | no data |\n", c.question, c.set,
+    return fmt::format("| {} | {} | 0 | - | - | - | {} | - | - | no data |\n", c.question, c.set,
                        limits_text(c));
   }
-  return fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", c.question, c.set,
+  return fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", c.question, c.set,
                      r.rows.size(), percent(r.mean_error), percent(r.worst_error), r.worst_name,
-                     limits_text(c), data_text(r), verdict_text(r));
+                     limits_text(c), inside_text(r), data_text(r), verdict_text(r));
+}
+
+Json band_json(const StatedBand& band) {
+  const BandParts& p = band.parts;
+  Json what_ifs = Json::object();
+  for (const auto& [name, error] : p.what_ifs) what_ifs[name] = error;
+  return {{"low", band.low},
+          {"high", band.high},
+          {"host_basis", to_string(p.basis)},
+          {"host_fast_us", p.host.fast_us},
+          {"host_slow_us", p.host.slow_us},
+          {"gpu_share", p.gpu_share},
+          {"generated_error", p.generated_error},
+          {"what_ifs", std::move(what_ifs)}};
 }
 
 std::string missing_line(const CaseResult& r) {
@@ -81,8 +102,9 @@ std::string missing_line(const CaseResult& r) {
 
 std::string table_text(const std::vector<CaseResult>& results, bool rows) {
   std::string text =
-      "| question | set | n | mean error | worst error | worst | limits (mean / worst) | data | "
-      "verdict |\n| --- | --- | ---: | ---: | ---: | --- | ---: | --- | --- |\n";
+      "| question | set | n | mean error | worst error | worst | limits (mean / worst) | "
+      "inside | data | verdict |\n| --- | --- | ---: | ---: | ---: | --- | ---: | ---: | --- | --- "
+      "|\n";
   for (const CaseResult& r : results) text += case_row(r);
   for (const CaseResult& r : results) text += missing_line(r);
   for (const CaseResult& r : results) text += deviation_line(r);
@@ -98,6 +120,20 @@ std::string table_text(const std::vector<CaseResult>& results, bool rows) {
   return text;
 }
 
+Json rows_json(const std::vector<CaseResult>& results) {
+  Json list = Json::array();
+  for (const CaseResult& r : results) {
+    for (const Comparison& row : r.rows) {
+      Json one = {{"question", r.what.question}, {"set", r.what.set}, {"host", r.what.host},
+                  {"data", data_text(r)},        {"name", row.name},  {"measured", row.measured},
+                  {"predicted", row.predicted},  {"band", nullptr}};
+      if (row.band) one["band"] = band_json(*row.band);
+      list.push_back(std::move(one));
+    }
+  }
+  return {{"schema", "tandem.validation/1"}, {"rows", std::move(list)}};
+}
+
 std::string markdown_text(const std::vector<CaseResult>& results) {
   std::string text;
   std::string_view question;
@@ -106,18 +142,19 @@ std::string markdown_text(const std::vector<CaseResult>& results) {
     if (c.question != question) {
       text += fmt::format(
           "{}## {}\n\n{}.\n\n| set | n | mean error | worst error | limits (mean / "
-          "worst) | data | verdict |\n| --- | ---: | ---: | ---: | ---: | --- | --- "
+          "worst) | inside | data | verdict |\n| --- | ---: | ---: | ---: | ---: | ---: | --- | "
+          "--- "
           "|\n",
           text.empty() ? "" : "\n", c.question, c.description);
       question = c.question;
     }
     if (r.rows.empty()) {
-      text += fmt::format("| {} | 0 | - | - | {} | - | no data |\n", c.set, limits_text(c));
+      text += fmt::format("| {} | 0 | - | - | {} | - | - | no data |\n", c.set, limits_text(c));
       continue;
     }
-    text += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", c.set, r.rows.size(),
-                        percent(r.mean_error), percent(r.worst_error), limits_text(c), data_text(r),
-                        verdict_text(r));
+    text += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", c.set, r.rows.size(),
+                        percent(r.mean_error), percent(r.worst_error), limits_text(c),
+                        inside_text(r), data_text(r), verdict_text(r));
   }
   return text;
 }

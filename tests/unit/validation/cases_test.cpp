@@ -394,12 +394,27 @@ TEST(Table, SaysOkMissedTooFewAndNoData) {
   const std::string text =
       table_text({fitted, result(0.005, 0.02), result(0.02, 0.02), few, none}, false);
   EXPECT_HAS(text,
-             "| a question | a set | 4 | 0.50 % | 2.00 % |  | 1.00 % / 3.00 % | fitted | ok |");
-  EXPECT_HAS(text, "| 1.00 % / 3.00 % | - | ok |");
+             "| a question | a set | 4 | 0.50 % | 2.00 % |  | 1.00 % / 3.00 % | - | fitted | ok |");
+  EXPECT_HAS(text, "| 1.00 % / 3.00 % | - | - | ok |");
   EXPECT_HAS(text, "| MISSED |");
   EXPECT_HAS(text, "| too few captures |");
-  EXPECT_HAS(text, "| a question | a set | 0 | - | - | - | 1.00 % / 3.00 % | - | no data |");
+  EXPECT_HAS(text, "| a question | a set | 0 | - | - | - | 1.00 % / 3.00 % | - | - | no data |");
   EXPECT_HAS(text, "not found in any data folder, left out of \"a question, a set\": a_capture");
+}
+
+TEST(Table, CountsMeasurementsInsideTheStatedBands) {
+  CaseResult r = result(0.005, 0.02);
+  ASSERT_EQ(r.rows.size(), 4u);
+  r.rows[0].band = {r.rows[0].measured, r.rows[0].measured, {}};  // its ends are inside
+  r.rows[1].band = {r.rows[1].measured * 1.01, r.rows[1].measured * 2, {}};
+  r.rows[2].band = {0, r.rows[2].measured * 1.01, {}};
+  EXPECT_EQ(r.with_band(), 3u);
+  EXPECT_EQ(r.inside(), 2u);
+  EXPECT_HAS(table_text({r}, false), "| 2 of 3 |");
+  const Json rows = rows_json({r})["rows"];
+  ASSERT_EQ(rows.size(), 4u);
+  EXPECT_TRUE(rows[3]["band"].is_null());
+  EXPECT_EQ(rows[0]["band"]["low"], rows[0]["measured"]);
 }
 
 TEST(Table, IsASectionAQuestionInMarkdown) {
@@ -411,8 +426,8 @@ TEST(Table, IsASectionAQuestionInMarkdown) {
   other.what.description = "what it asks";
   const std::string text = markdown_text({result(0.005, 0.02), second, other});
   EXPECT_EQ(text.find("## a question\n"), text.rfind("## a question\n"));
-  EXPECT_HAS(text, "| a set | 4 | 0.50 % | 2.00 % | 1.00 % / 3.00 % | - | ok |");
-  EXPECT_HAS(text, "| another set | 4 | 0.50 % | 2.00 % | 1.00 % / 3.00 % | holdout | ok |");
+  EXPECT_HAS(text, "| a set | 4 | 0.50 % | 2.00 % | 1.00 % / 3.00 % | - | - | ok |");
+  EXPECT_HAS(text, "| another set | 4 | 0.50 % | 2.00 % | 1.00 % / 3.00 % | - | holdout | ok |");
   EXPECT_HAS(text, "\n## another question\n\nwhat it asks.\n\n| set | n |");
 }
 

@@ -56,6 +56,32 @@ TEST(CalibrateHost, LeavesOutWhatTheGpuDecides) {
                InputError);
 }
 
+TEST(MeasuredStep, IsMetWhereTheHostDecides) {
+  ReplayOptions o = options();
+  o.trace_path = traces + "resnet50-infer-fp32-eager-b8.json.zst";
+  const double before_us = predicted_us(o.trace_path, o);
+  for (const double factor : {0.8, 1.3}) {
+    o.measured_step_us = factor * before_us;
+    const Result r = replay(o).prediction.result;
+    EXPECT_NEAR(r.step.time_us, o.measured_step_us, 1e-3 * o.measured_step_us);
+    EXPECT_EQ(r.band_parts.basis, HostBasis::measured_step);
+    EXPECT_EQ(r.losses.count("measured_step_out_of_reach"), 0);
+  }
+}
+
+TEST(MeasuredStep, OfTheGpuBoundsTheHostFromAbove) {
+  ReplayOptions o = options();
+  o.trace_path = traces + "mobilenet_v2-train-fp32-eager-b64.json.zst";
+  const double gpu_bound_us = predicted_us(o.trace_path, o);
+  o.measured_step_us = gpu_bound_us;
+  const Replay same = replay(o);
+  EXPECT_NEAR(same.prediction.result.step.time_us, gpu_bound_us, 0.01 * gpu_bound_us);
+  EXPECT_LE(same.run.configs.host.gap_scale_aligned,
+            load_host_model(o.configs + "/hosts/default.json").gap_scale_aligned * (1 + 1e-9));
+  o.measured_step_us = 0.5 * gpu_bound_us;  // no host is that fast
+  EXPECT_EQ(replay(o).prediction.result.losses.count("measured_step_out_of_reach"), 1);
+}
+
 TEST(CalibrateHost, RejectsATimeThatIsNone) {
   const std::string path = traces + "resnet50-infer-fp32-eager-b8.json.zst";
   EXPECT_THROW(calibrate_host({{path, 0}}, options()), InputError);

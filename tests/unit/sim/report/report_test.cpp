@@ -28,6 +28,7 @@ Result some_result() {
   r.step.gpu_utilization = 0.5;
   r.step.launches = 90;
   r.limited_by = "host";
+  r.band = {11'500, 14'000};
   r.expected_error = 0.1;
   for (int i = 0; i < 12; ++i) r.kernels.push_back({std::string(1, char('a' + i)), 1, 10, 0.1});
   r.losses.add("a_note", Severity::info, "not worth a line");
@@ -39,11 +40,17 @@ TEST(ResultJson, HasThePublishedKeys) {
   const ordered_json json = result_json(some_result());
   std::vector<std::string> keys;
   for (const auto& [key, value] : json.items()) keys.push_back(key);
-  const std::vector<std::string> expected{
-      "schema",        "tandem_version", "trace",          "scenario",          "fidelity",
-      "step",          "memory",         "batch",          "kernel_time",       "families",
-      "distributions", "limited_by",     "expected_error", "graph_captured_us", "kernels",
-      "ops",           "layers",         "critical_path",  "what_ifs",          "data_loss"};
+  const std::vector<std::string> expected{"schema",         "tandem_version",
+                                          "trace",          "scenario",
+                                          "fidelity",       "step",
+                                          "memory",         "batch",
+                                          "kernel_time",    "families",
+                                          "distributions",  "limited_by",
+                                          "expected_error", "band",
+                                          "speed_up",       "graph_captured_us",
+                                          "kernels",        "ops",
+                                          "layers",         "critical_path",
+                                          "what_ifs",       "data_loss"};
   EXPECT_EQ(keys, expected);
   EXPECT_EQ(json["schema"], "tandem.result/1");
 }
@@ -80,7 +87,8 @@ TEST(ResultJson, ListsEveryLoss) {
 
 TEST(Summary, AnswersFirst) {
   const std::string text = summary_text(some_result());
-  EXPECT_NE(text.find("step time  12.346 ms +- 10.0 %   2591.9 samples/s   limited by host\n"),
+  EXPECT_NE(text.find("step time  12.346 ms (11.500 ms to 14.000 ms in 9 of 10 cases)   2591.9 "
+                      "samples/s   limited by host\n"),
             std::string::npos)
       << text;
   EXPECT_LT(text.find("step time"), text.find("device time by kernel"));

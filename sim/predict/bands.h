@@ -1,0 +1,110 @@
+// How far off a prediction may be: the 90 % interval of a time, from the residuals of validation.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "models/whatif/transform_report.h"
+#include "sim/core/provenance.h"
+#include "sim/engine/plan.h"
+
+namespace tandem {
+
+/// Measured over predicted lies between the two in nine of ten cases.
+struct Factors {
+  double low = 1;
+  double high = 1;
+  std::vector<Provenance> origins = {};  // of low and high
+};
+
+/// What the host time of a step was predicted from; each has residuals of its own.
+enum class HostBasis : std::uint8_t {
+  trace,          // the profiled host, slowed down by the profiler and timed in another run
+  measured_step,  // the same, and a step that the user timed without the profiler
+  kept,           // the trace as it is, profiler included
+  executor,       // operations that run on the host's threads themselves
+  network,        // no trace
+  compiled,       // code that no trace has seen
+};
+
+/// Its name in configs/bands.json.
+std::string_view to_string(HostBasis basis);
+
+/// configs/bands.json.
+struct BandConstants {
+  std::vector<Factors> host;  // of host time; by HostBasis
+  Factors gpu;                // of the kernels' own time, traced
+  Factors network;            // of the GPU time of a step that was never traced, a multiple
+  Factors speed_up;           // of host time in one of two runs, where the other has its own
+  /// Multiples of the relative error that a what-if expects, by its name: residual over expected.
+  struct Multiple {
+    std::string what_if;
+    Factors times;
+  };
+  std::vector<Multiple> what_ifs;
+  const Factors& of(HostBasis basis) const { return host[static_cast<std::size_t>(basis)]; }
+  /// Of what-if `name`. Errors: std::logic_error if it has no row.
+  const Factors& of(std::string_view name) const;
+};
+
+/// Errors: InputError `file:key: found X, expected Y`.
+BandConstants load_bands(const std::string& path);
+
+/// The plan with all host time taken `factor` times.
+Plan with_host(Plan plan, double factor);
+
+/// The 90 % interval of a time.
+struct Band {
+  double low_us = 0;
+  double high_us = 0;
+  double half_width_us() const { return (high_us - low_us) / 2; }
+};
+
+/// The step on a host as fast, and as slow, as nine of ten are.
+struct HostRange {
+  double fast_us = 0;
+  double slow_us = 0;
+};
+
+/// What the band of a step was made from: what its constants are fitted on.
+struct BandParts {
+  HostBasis basis = HostBasis::trace;
+  HostRange host;
+  double gpu_share = 0;                                       // of the critical path
+  double generated_error = 0;                                 // of a step that was never traced
+  std::vector<std::pair<std::string, double>> what_ifs = {};  // relative errors that they expect
+};
+
+/// Natural logarithms of the ends of a relative interval: low <= 0 <= high.
+struct LogBand {
+  double low = 0;
+  double high = 0;
+};
+
+/// What the what-ifs expect to be off by, in kernel time.
+LogBand what_if_band(const BandConstants& constants, const std::vector<TransformReport>& what_ifs);
+
+/// Of kernel time: that, and traced kernels without the profiler or, where `generated_error` is
+/// not 0, kernels that were never traced.
+LogBand gpu_band(const BandConstants& constants, double generated_error,
+                 const std::vector<TransformReport>& what_ifs);
+
+/// Of a step of `time_us` whose critical path is on the GPU for `gpu_share`.
+Band step_band(double time_us, const HostRange& host, const LogBand& gpu, double gpu_share);
+
+/// How much faster the step is than the traced one, and the interval of that: the host is one and
+/// the same, so only what two runs on it differ by counts, and what the what-ifs expect.
+struct SpeedUp {
+  double base_us = 0;  // of the traced step in the traced mode
+  double value = 1;
+  double low = 1;
+  double high = 1;
+};
+
+/// `range`: of the step, on hosts as `host` says; `runs`: what two runs on one host differ by.
+SpeedUp speed_up(double base_us, double time_us, const HostRange& range, const Factors& host,
+                 const Factors& runs, const LogBand& what_ifs, double gpu_share);
+
+}  // namespace tandem

@@ -1,0 +1,131 @@
+// The 90 % interval of a step, with the sums worked out.
+#include "sim/predict/bands.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+
+#include "models/whatif/transform.h"
+#include "sim/core/error.h"
+#include "tests/import_files.h"
+#include "tests/source_dir/source_dir.h"
+
+namespace tandem {
+namespace {
+
+const std::string bands_path = source_path("configs/bands.json");
+
+BandConstants some_constants() {
+  BandConstants c;
+  c.gpu = {0.98, 1.01};
+  c.network = {1.0, 2.0};
+  c.what_ifs = {{"batch", {2.0, 3.0}}, {"gpu", {1.0, 1.0}}};
+  return c;
+}
+
+TransformReport report(std::string_view name, double expected_error) {
+  TransformReport out;
+  out.name = name;
+  out.expected_error = expected_error;
+  return out;
+}
+
+TEST(Bands, ErrorsOfWhatIfsAddAsIndependentOnes) {
+  // low: sqrt((2 x 0.03)^2 + (1 x 0.08)^2) = 0.10; high: sqrt(0.09^2 + 0.08^2) = 0.1204.
+  const LogBand band = what_if_band(some_constants(), {report("batch", 0.03), report("gpu", 0.08)});
+  EXPECT_NEAR(band.low, -0.10, 1e-12);
+  EXPECT_NEAR(band.high, 0.12041594578792295, 1e-12);
+  EXPECT_THROW(what_if_band(some_constants(), {report("clock", 0.1)}), std::logic_error);
+}
+
+TEST(Bands, TracedKernelsAndGeneratedOnesHaveResidualsOfTheirOwn) {
+  EXPECT_NEAR(gpu_band(some_constants(), 0, {}).high, std::log(1.01), 1e-12);
+  EXPECT_NEAR(gpu_band(some_constants(), 0, {}).low, std::log(0.98), 1e-12);
+  // 2 x 0.06 above, 1 x 0.06 below.
+  EXPECT_NEAR(gpu_band(some_constants(), 0.06, {}).high, 0.12, 1e-12);
+  EXPECT_NEAR(gpu_band(some_constants(), 0.06, {}).low, -0.06, 1e-12);
+}
+
+TEST(Bands, OnlyTheShareOnTheGpuFollowsTheKernels) {
+  // 1000 us, 80 % of it on the GPU; hosts make it 970 to 1060 us; kernels e^-0.05 to e^0.1.
+  // below: sqrt(30^2 + (800 x (1 - e^-0.05))^2) = sqrt(900 + 39.0165^2) = 49.2167.
+  // above: sqrt(60^2 + (800 x (e^0.1 - 1))^2) = sqrt(3600 + 84.1367^2) = 103.3392.
+  const Band band = step_band(1000, {970, 1060}, {-0.05, 0.1}, 0.8);
+  EXPECT_NEAR(band.low_us, 1000 - 49.2167, 1e-3);
+  EXPECT_NEAR(band.high_us, 1000 + 103.3392, 1e-3);
+  EXPECT_NEAR(band.half_width_us(), (49.2167 + 103.3392) / 2, 1e-3);
+}
+
+TEST(Bands, ASpeedUpHasOneHostSoItsBandIsTheNarrowerOne) {
+  // Hosts of 0.25 to 4 make 500 us 300 to 900 us. Two runs differ by 0.5 to 2, half of that in the
+  // logarithm: 400 to 700 us. 1000 us before: 1000 / 700 to 1000 / 400.
+  const SpeedUp s = speed_up(1000, 500, {300, 900}, {0.25, 4}, {0.5, 2}, {}, 0.5);
+  EXPECT_DOUBLE_EQ(s.base_us, 1000);
+  EXPECT_DOUBLE_EQ(s.value, 2);
+  EXPECT_NEAR(s.low, 1000.0 / 700, 1e-9);
+  EXPECT_NEAR(s.high, 1000.0 / 400, 1e-9);
+}
+
+TEST(Bands, HostTimeIsAllThatTheHostDoes) {
+  Plan plan;
+  HostItem item;
+  item.gap = microseconds(10);
+  item.call = microseconds(4);
+  item.submit = microseconds(2);
+  item.wake = microseconds(6);
+  item.return_delay = microseconds(5);
+  plan.items = {item};
+  DeviceWork work;
+  work.duration = microseconds(7);
+  plan.works = {work};
+  const Plan slow = with_host(plan, 1.5);
+  EXPECT_EQ(slow.items[0].gap, microseconds(15));
+  EXPECT_EQ(slow.items[0].call, microseconds(6));
+  EXPECT_EQ(slow.items[0].submit, microseconds(3));
+  EXPECT_EQ(slow.items[0].wake, microseconds(9));
+  EXPECT_EQ(slow.items[0].return_delay, microseconds(5));
+  EXPECT_EQ(slow.works[0].duration, microseconds(7));
+}
+
+TEST(Bands, EveryWhatIfAndEveryHostHasARow) {
+  const BandConstants c = load_bands(bands_path);
+  std::size_t rows = 0;
+  for (const Transform& t : transforms()) {
+    EXPECT_GT(c.of(t.name).high, 0) << t.name;
+    ++rows;
+  }
+  EXPECT_EQ(rows, c.what_ifs.size());
+  for (const Factors& f : c.host) {
+    EXPECT_GT(f.low, 0);
+    EXPECT_LT(f.low, 1);
+    EXPECT_GT(f.high, 1);
+  }
+  EXPECT_LT(c.gpu.low, 1);
+  EXPECT_GT(c.gpu.high, 1);
+}
+
+/// The message about bands.json with the first `from` replaced.
+std::string message_with(const std::string& from, const std::string& to) {
+  std::ifstream file(bands_path);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  text.replace(text.find(from), from.size(), to);
+  const std::string path = testing::TempDir() + "bands.json";
+  std::ofstream(path) << text;
+  try {
+    load_bands(path);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Bands, AMissingRowIsNamed) {
+  EXPECT_NE(message_with("\"batch\"", "\"batches\"").find("no key \"batch\""), std::string::npos);
+  EXPECT_NE(message_with("\"trace\"", "\"tracer\"").find("no key \"trace\""), std::string::npos);
+  EXPECT_NE(message_with("\"low\"", "\"lowest\"").find("unknown key \"lowest\""),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""Fits configs/bands.json on the residuals of validation, and says how often bands hold for models left out.
+
+    tandem validate --json rows.json
+    python3 fit_bands.py rows.json ../../../configs/bands.json [--check]
+
+Every constant is a quantile (5 %, 95 %) of measured over predicted, each model counting as one. --check fits
+without each model in turn, counts how often its measurements lie inside, and writes nothing.
+"""
+import argparse
+import collections
+import itertools
+import json
+import math
+import re
+
+LOW, HIGH = 0.05, 0.95
+HOST_BASES = ("trace", "measured_step", "kept", "executor", "network", "compiled")
+LEAST_MODELS = 3          # fewer say too little of a quantile: the prior of that kind stands
+HOST_MATTERS = 0.15       # a step changes by this much between a fast and a slow host
+HOST_DECIDES = 0.5
+
+
+def model_of(row):
+    """The network that a row predicts: names begin with it."""
+    return re.split(r"[-_ ](?:train|infer|keras2)", row["name"])[0]
+
+
+def rows_of(path):
+    rows = json.load(open(path))["rows"]
+    for row in rows:
+        row["model"] = model_of(row)
+        row["log"] = math.log(row["measured"] / row["predicted"]) if row["measured"] > 0 < row["predicted"] else 0
+    return rows
+
+
+def host_factor(row, host):
+    """How slow the host must have been for the step to last as measured: piecewise in the logarithms."""
+    band, measured, at_one = row["band"], row["measured"], row["predicted"]
+    end, factor = (band["host_slow_us"], host[1]) if measured > at_one else (band["host_fast_us"], host[0])
+    moved = math.log(end / at_one)
+    return math.log(factor) * math.log(measured / at_one) / moved if moved else 0.0
+
+
+def quantile(samples, share):
+    """Weighted quantile of (value, weight) pairs, at the middle of each weight."""
+    samples = sorted(samples)
+    total, passed = sum(w for _, w in samples), 0.0
+    previous = samples[0][0]
+    at = samples[0][1] / 2 / total
+    if share <= at:
+        return previous
+    for (value, weight), (_, before) in zip(samples[1:], samples):
+        passed += before
+        here = (passed + weight / 2) / total
+        if share <= here:
+            return previous + (value - previous) * (share - at) / (here - at)
+        previous, at = value, here
+    return previous
+
+
+def interval(samples):
+    """(low, high) of {model: [values]}; with few models the ends lie beyond what was seen."""
+    weighted = [(value, 1 / len(values)) for values in samples.values() for value in values]
+    low, high = quantile(weighted, LOW), quantile(weighted, HIGH)
+    beyond = 1 + 1.5 / len(samples)     # of n models, the next one is beyond all with 1 / (n + 1)
+    return min(0.0, low) * beyond, max(0.0, high) * beyond
+
+
+def grouped(rows, value):
+    out = collections.defaultdict(list)
+    for row in rows:
+        out[row["model"]].append(value(row))
+    return out
+
+
+def host_moves(row):
+    band = row["band"]
+    return math.log(band["host_slow_us"] / band["host_fast_us"])
+
+
+def time_rows(rows, basis):
+    """Step times without changes whose host decides."""
+    return [r for r in rows if r["band"] and r["band"]["host_basis"] == basis and "step" in r["question"]
+            and "ratio" not in r["question"] and host_moves(r) > HOST_DECIDES]
+
+
+class Samples:
+    """Residuals of each constant, by model."""
+
+    def __init__(self, rows, bands):
+        self.bands = bands
+        self.kinds = {}
+        fresh = [r for r in rows if r["band"] and r["host"] == "default"]
+        plain = [r for r in fresh if not r["band"]["what_ifs"]]
+        traced = [r for r in plain if "without the profiler" in r["question"] and "ranks" not in r["set"]]
+        self.kinds["gpu"] = grouped([r for r in traced if r["band"]["host_basis"] == "trace"
+                                     and host_moves(r) < HOST_MATTERS], lambda r: r["log"])
+        for basis in ("trace", "compiled", "executor"):
+            chosen = time_rows(traced if basis == "trace" else fresh, basis)
+            host = [self.value("host", basis, end) for end in ("low", "high")]
+            self.kinds["host", basis] = grouped(chosen, lambda r: host_factor(r, host))
+        self.kinds["host", "measured_step"] = grouped(
+            [r for r in rows if r["question"] == "host-bound step, host calibrated"], lambda r: r["log"])
+        kernel = [r for r in rows if r["band"] and "GPU time" in r["question"]]
+        self.kinds["network",] = grouped([r for r in kernel if r["band"]["generated_error"] > 0
+                                          and not r["band"]["what_ifs"]],
+                                         lambda r: r["log"] / r["band"]["generated_error"])
+        for name in bands["what_ifs"]:
+            chosen = [r for r in kernel if list(r["band"]["what_ifs"]) == [name]
+                      and not r["band"]["generated_error"] and r["band"]["what_ifs"][name] > 0]
+            unseen = [r for r in chosen if r["data"] != "fitted"]
+            if len({r["model"] for r in unseen}) >= LEAST_MODELS:
+                chosen = unseen
+            self.kinds["what_ifs", name] = grouped(chosen, lambda r, n=name: r["log"] / r["band"]["what_ifs"][n])
+        self.kinds["speed_up",] = self.two_runs(time_rows(traced, "trace"))
+
+    def value(self, part, name, end):
+        return self.bands[part][name][end]["value"]
+
+    def two_runs(self, rows):
+        """Two steps of one network on one host against each other, either way around."""
+        host = [self.value("host", "trace", end) for end in ("low", "high")]
+        out = collections.defaultdict(list)
+        for one, other in itertools.combinations(rows, 2):
+            if one["set"] == other["set"] and one["model"] == other["model"]:
+                apart = host_factor(one, host) - host_factor(other, host)
+                out[one["model"]] += [apart, -apart]
+        return out
+
+
+def relative(key):
+    """Whether a constant is a factor itself, not a multiple of an expected error."""
+    return key == "gpu" or key[0] in ("host", "speed_up")
+
+
+def at(bands, key):
+    part = bands
+    for name in ([key] if isinstance(key, str) else key):
+        part = part[name]
+    return part
+
+
+def write(samples, bands):
+    for key, by_model in samples.kinds.items():
+        if len(by_model) < LEAST_MODELS:
+            print(f"{key}: {len(by_model)} models, kept as it is")
+            continue
+        low, high = interval(by_model)
+        count = sum(map(len, by_model.values()))
+        ends = (math.exp(low), math.exp(high)) if relative(key) else (-low, high)
+        print(f"{key}: {ends[0]:.3f} {ends[1]:.3f}  ({count} rows, {len(by_model)} models)")
+        for end, value in zip(("low", "high"), ends):
+            at(bands, key)[end].update(value=round(value, 3), kind="fitted",
+                                       source=f"{5 if end == 'low' else 95} % quantile of {count} residuals of {len(by_model)} models",
+                                       fitted_on="tandem validate; validation/fits/bands")
+
+
+def check(samples):
+    for key, by_model in samples.kinds.items():
+        if len(by_model) < LEAST_MODELS:
+            continue
+        inside = total = 0
+        for model, values in by_model.items():
+            low, high = interval({m: v for m, v in by_model.items() if m != model})
+            inside += sum(low <= value <= high for value in values)
+            total += len(values)
+        print(f"{key}: {inside} of {total} inside ({100 * inside / total:.0f} %), each model left out")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("rows")
+    parser.add_argument("bands")
+    parser.add_argument("--check", action="store_true")
+    args = parser.parse_args()
+    bands = json.load(open(args.bands))
+    samples = Samples(rows_of(args.rows), bands)
+    if args.check:
+        check(samples)
+        return
+    write(samples, bands)
+    with open(args.bands, "w") as file:
+        json.dump(bands, file, indent=1)
+        file.write("\n")
+
+
+main()
