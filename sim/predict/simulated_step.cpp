@@ -71,4 +71,14 @@ SimulatedStep simulate_step(const TracedRun& run, const Step& step, const Attrib
   return out;
 }
 
+double steady_step_us(const TracedRun& run, const Step& step) {
+  std::vector<WorkCounters> counters;
+  for (const std::uint32_t row : step.traced_activity) {
+    if (!run.counters.empty()) counters.push_back(run.counters[row]);
+  }
+  const Plan plan = share_sm_pool(run.pool, places(counters), step);
+  const Timeline steady = simulate(repeat(plan, steady_copies, run.configs.host));
+  return to_us(steady_period(plan, steady, steady_copies));
+}
+
 }  // namespace tandem

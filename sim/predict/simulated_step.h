@@ -34,4 +34,7 @@ std::vector<WorkCounters> step_counters(const TracedRun& run, const Scenario& sc
 SimulatedStep simulate_step(const TracedRun& run, const Step& step, const Attribution& attribution,
                             std::vector<WorkCounters> counters);
 
+/// Time of `step` in a loop, as traced: the step that `run` holds, before any what-if.
+double steady_step_us(const TracedRun& run, const Step& step);
+
 }  // namespace tandem
