@@ -16,6 +16,8 @@ constexpr double warm_up_share = 0.4;
 constexpr std::size_t fewest_launches = 3;
 /// Counts of occurrence that are tried, most frequent first.
 constexpr std::size_t tried_counts = 32;
+/// Launches by which the beginning of a run is recognised in a later iteration.
+constexpr std::size_t compared_launches = 8;
 /// Marked ends that one iteration may hold: several optimizers, or several parts of a batch.
 constexpr std::size_t most_ends = 4;
 
@@ -165,6 +167,20 @@ std::vector<std::vector<std::size_t>> anchors(const TokenSequence& sequence, std
   return out;
 }
 
+/// How much work of an iteration stands behind its marked end (an update of the loss scale): the
+/// run begins with what follows that. 0 where the run begins elsewhere.
+std::size_t work_behind_ends(const TokenSequence& sequence, std::span<const std::size_t> ends) {
+  if (ends.size() < 2) return 0;
+  const auto first = sequence.token.begin();
+  const auto at = [&](std::size_t i) { return first + static_cast<std::ptrdiff_t>(i); };
+  const std::size_t most = (ends[1] - ends[0]) / 10;
+  for (std::size_t shift = 0; shift <= most; ++shift) {
+    if (ends[0] < compared_launches || ends[0] + shift + compared_launches > ends[1]) break;
+    if (std::equal(first, at(compared_launches), at(ends[0] + shift))) return shift;
+  }
+  return 0;
+}
+
 /// The ranges between every `each`-th of the ends, counted from the last one.
 std::vector<TokenRange> between(std::span<const std::size_t> ends, std::size_t each) {
   std::vector<TokenRange> out;
@@ -189,8 +205,11 @@ std::optional<Repetition> find_repetition(const TokenSequence& sequence, std::si
 }
 
 std::optional<Repetition> find_repetition(const TokenSequence& sequence,
-                                          std::span<const std::size_t> ends) {
+                                          std::span<const std::size_t> marked) {
   Bag reference(sequence);
+  const std::size_t shift = work_behind_ends(sequence, marked);
+  std::vector<std::size_t> ends(marked.begin(), marked.end());
+  for (std::size_t& end : ends) end = std::min(end + shift, sequence.token.size());
   for (std::size_t each = 1; each <= std::min(most_ends, ends.size()); ++each) {
     const std::vector<TokenRange> cut = between(ends, each);
     if (cut.size() < 2) continue;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -24,12 +25,13 @@ constexpr double slow_first = 1.3;
 constexpr double slow_first_of_two = 1.6;
 constexpr std::size_t names_shown = 8;
 
-/// One device work of the main stream, or one node, and when the host issued it.
+/// One device work, or one node, and when the host issued it.
 struct Issue {
   TimePoint begin, end;
   ThreadId thread;  // invalid: nothing is known of the host
 };
 
+/// A sequence in which iterations are looked for, and the same with coarser tokens.
 struct Issues {
   std::vector<Issue> issue;
   TokenSequence by_launch;  // equal work: the same kernel on the same grid
@@ -64,25 +66,39 @@ std::size_t main_stream(const Trace& trace) {
                                   kernels.begin());
 }
 
-Issues issues_of_device(const Trace& trace, const Links& links) {
+bool any_launched(const Links& links) {
+  return std::any_of(links.call_of_activity.begin(), links.call_of_activity.end(),
+                     [](std::uint32_t call) { return call != no_row; });
+}
+
+Issue issue_of(const Trace& trace, const Links& links, std::uint32_t activity) {
+  const std::uint32_t call = links.call_of_activity[activity];
+  if (call == no_row) {
+    const TimePoint begin = trace.activities.begin[activity];
+    return {begin, begin + trace.activities.duration[activity], {}};
+  }
+  const TimePoint begin = trace.calls.begin[call];
+  return {begin, begin + trace.calls.duration[call], trace.calls.thread[call]};
+}
+
+/// The activities `rows`; where launches are known, those without one were launched before the
+/// trace began and belong to no iteration.
+Issues issues_of_device(const Trace& trace, const Links& links, std::vector<std::uint32_t> rows) {
   const Activities& acts = trace.activities;
-  const auto rows = links.activities_of_stream.of(main_stream(trace));
-  const bool launched = std::any_of(rows.begin(), rows.end(), [&](std::uint32_t a) {
-    return links.call_of_activity[a] != no_row;
-  });
+  if (any_launched(links)) {
+    std::erase_if(rows, [&](std::uint32_t a) { return links.call_of_activity[a] == no_row; });
+  }
+  std::vector<std::pair<TimePoint, TimePoint>> order(acts.size());
+  for (const std::uint32_t a : rows) {
+    order[a] = {issue_of(trace, links, a).begin, acts.begin[a]};
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return order[a] < order[b]; });
   Issues out;
   Numbering<std::pair<std::uint32_t, std::uint32_t>> launches;
   Numbering<std::uint32_t> names;
   for (const std::uint32_t a : rows) {
-    const std::uint32_t call = links.call_of_activity[a];
-    if (launched && call == no_row) continue;  // launched before the trace began
-    if (launched) {
-      const RuntimeCalls& calls = trace.calls;
-      out.issue.push_back(
-          {calls.begin[call], calls.begin[call] + calls.duration[call], calls.thread[call]});
-    } else {
-      out.issue.push_back({acts.begin[a], acts.begin[a] + acts.duration[a], {}});
-    }
+    out.issue.push_back(issue_of(trace, links, a));
     const bool kernel = acts.kind[a] == ActivityKind::kernel;
     const std::uint32_t name = acts.name[a].value;
     append(out.by_launch, launches({name, acts.geometry[a].value}), kernel);
@@ -108,8 +124,19 @@ Issues issues_of_nodes(const Trace& trace) {
   return out;
 }
 
+/// All device work, in the order of the launches.
 Issues issues_of(const Trace& trace, const Links& links) {
-  return trace.activities.size() > 0 ? issues_of_device(trace, links) : issues_of_nodes(trace);
+  if (trace.activities.size() == 0) return issues_of_nodes(trace);
+  std::vector<std::uint32_t> rows(trace.activities.size());
+  std::iota(rows.begin(), rows.end(), 0U);
+  return issues_of_device(trace, links, std::move(rows));
+}
+
+/// What the main stream runs, where there are others: those may do other things each time.
+std::optional<Issues> issues_of_main_stream(const Trace& trace, const Links& links) {
+  if (trace.activities.size() == 0 || trace.streams.size() < 2) return {};
+  const auto rows = links.activities_of_stream.of(main_stream(trace));
+  return issues_of_device(trace, links, {rows.begin(), rows.end()});
 }
 
 /// Spans of the host, of annotations or operations, that a name picks: the outermost ones, by
@@ -404,10 +431,16 @@ void report(const Found& found, bool dropped, Links& links) {
 void choose_steps(const Trace& trace, const StepChoice& choice, Links& links) {
   const bool asked = !choice.annotation.empty() || choice.count != 0;
   if (!asked && links.steps_by == StepsBy::marks) return;
-  const Issues issues = issues_of(trace, links);
+  Issues issues = issues_of(trace, links);
   Found found = !choice.annotation.empty() ? by_annotation(trace, issues, choice.annotation)
                 : choice.count != 0        ? by_count(trace, issues, choice.count)
                                            : search(trace, issues);
+  if (found.by == StepsBy::nothing) {
+    if (auto main = issues_of_main_stream(trace, links)) {
+      issues = std::move(*main);
+      found = search(trace, issues);
+    }
+  }
   bool dropped = false;
   if (found.by != StepsBy::nothing) {
     links.steps = Windows(trace, links, issues.issue).of(found.ranges);
