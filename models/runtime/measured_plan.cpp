@@ -114,7 +114,7 @@ void Builder::add_device_only() {
     item.thread = static_cast<std::uint16_t>(thread);
     item.kind = ItemKind::step_begin;
     item.gap = step.begin - before;
-    before = step.begin;
+    before = step.end;
     out_.plan.items.push_back(item);
     item.gap = Duration::zero();
     item.kind = ItemKind::graph_launch;
@@ -127,6 +127,7 @@ void Builder::add_device_only() {
     item = {};
     item.thread = static_cast<std::uint16_t>(thread);
     item.kind = ItemKind::step_end;
+    item.gap = step.end - step.begin;
     out_.plan.items.push_back(item);
     out_.steps.push_back({step.name, first, first + 3});
   }

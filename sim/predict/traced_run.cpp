@@ -143,7 +143,8 @@ TracedRun analyse(Trace trace, const ReplayOptions& options, Configs configs) {
   a.traced_step = cut_step(a.trace, a.links, std::move(step));
   a.losses.merge(unknown_operations(a.traced_step));
   a.summary.unprofiled_step_us = steady_step_us(a, a.traced_step);
-  if (a.gpu) a.memory = measured_peak(a, nullptr);
+  a.said_peak_bytes = options.peak_memory_bytes;
+  if (a.gpu) a.memory = traced_peak(a, nullptr);
   if (a.memory) a.shape_item_bytes = shape_item_bytes(a, a.traced_step);
   return a;
 }

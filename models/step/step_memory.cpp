@@ -1,0 +1,227 @@
+#include "models/step/step_memory.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "models/ops/op_table.h"
+#include "models/step/dataflow.h"
+
+namespace tandem {
+
+namespace {
+
+/// Unit of PyTorch's caching allocator.
+constexpr std::int64_t block_bytes = 512;
+constexpr std::string_view gradients_dropped = "Optimizer.zero_grad#";
+
+std::int64_t main_device(const Trace& trace) {
+  std::map<std::int64_t, std::size_t> kernels;
+  for (const StreamId stream : trace.activities.stream) {
+    ++kernels[trace.streams[stream.index()].device];
+  }
+  std::int64_t device = 0;
+  std::size_t most = 0;
+  for (const auto& [id, count] : kernels) {
+    if (count > most) device = id, most = count;
+  }
+  return device;
+}
+
+double blocks(std::int64_t elements, DataType type) {
+  const std::int64_t bytes = elements * std::max(element_bytes(type), 1);
+  return static_cast<double>((bytes + block_bytes - 1) / block_bytes * block_bytes);
+}
+
+struct Life {
+  std::uint32_t first = 0, last = 0;  // operations of the data flow
+  double bytes = 0;
+  bool grows = false;
+};
+
+/// Parameters that the forward operations of a step read, by size.
+class Parameters {
+ public:
+  Parameters(const Step& step, const Dataflow& flow) {
+    for (const FlowOp& op : flow.ops) {
+      if (op.phase != FlowPhase::forward) continue;
+      const Operands& in = operands_of(step.trace, op.op);
+      for (std::size_t i = 0; i < in.tensors.shapes.size(); ++i) {
+        const TensorShape& t = in.tensors.shapes[i];
+        if (!contains(op.row->arguments.parameters, in.tensors.arguments[i])) continue;
+        if (t.rank > 0) sizes_.insert(t.elements());
+      }
+    }
+  }
+  bool has(std::int64_t elements) const { return sizes_.count(elements) > 0; }
+
+ private:
+  std::set<std::int64_t> sizes_;
+};
+
+class Lives {
+ public:
+  Lives(const Step& step, const Dataflow& flow, std::int64_t batch)
+      : step_(step), flow_(flow), batch_(batch), parameters_(step, flow) {
+    storage_.resize(flow.tensors.size());
+    std::iota(storage_.begin(), storage_.end(), 0U);
+    for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
+      if (flow.ops[i].phase == FlowPhase::forward) last_forward_ = i;
+    }
+  }
+
+  std::vector<Life> find() {
+    begin_tensors();
+    for (std::uint32_t i = 0; i < flow_.ops.size(); ++i) visit(i);
+    std::vector<Life> out;
+    for (std::size_t t = 0; t < lives_.size(); ++t) {
+      if (storage_[t] == t && lives_[t].bytes > 0) out.push_back(lives_[t]);
+    }
+    return out;
+  }
+
+ private:
+  bool grows(std::int64_t elements) const {
+    return elements % batch_ == 0 && (batch_ == 1 || !parameters_.has(elements));
+  }
+
+  void begin_tensors() {
+    lives_.resize(flow_.tensors.size());
+    for (std::uint32_t t = 0; t < lives_.size(); ++t) {
+      const FlowTensor& tensor = flow_.tensors[t];
+      Life& life = lives_[t];
+      life.grows = grows(tensor.elements);
+      life.first = life.last = tensor.producer;
+      if (tensor.producer != no_row) life.bytes = blocks(tensor.elements, tensor.type);
+    }
+  }
+
+  /// A parameter's gradient in the type of the parameter lives to the end of the step.
+  bool is_gradient(const FlowOp& op, const FlowTensor& tensor) const {
+    return op.phase == FlowPhase::backward && tensor.type == DataType::fp32 &&
+           parameters_.has(tensor.elements);
+  }
+
+  void visit(std::uint32_t i) {
+    const FlowOp& op = flow_.ops[i];
+    const auto inputs = flow_.inputs_of(op);
+    for (const FlowUse& use : inputs) read(use, op, i);
+    const auto outputs = flow_.outputs_of(op);
+    const std::string_view name = text_of(step_.trace, step_.trace.ops.name[op.op]);
+    const bool in_place = is_in_place(name) && !inputs.empty() && !outputs.empty();
+    if (in_place && flow_.tensors[inputs[0].tensor].producer != no_row) {
+      storage_[outputs[0]] = storage_[inputs[0].tensor];
+    }
+    for (const std::uint32_t t : outputs) {
+      const FlowTensor& tensor = flow_.tensors[t];
+      Life& life = lives_[storage_[t]];
+      life.last = std::max(life.last, i);
+      if (is_gradient(op, tensor)) life.last = end();
+      const bool copy = op.phase == FlowPhase::forward && op.kind == OpKind::cast;
+      if (copy && parameters_.has(tensor.elements)) life.last = std::max(life.last, last_forward_);
+    }
+  }
+
+  void read(const FlowUse& use, const FlowOp& op, std::uint32_t i) {
+    Life& life = lives_[storage_[use.tensor]];
+    const FlowTensor& tensor = flow_.tensors[use.tensor];
+    if (tensor.producer != no_row) {
+      life.last = std::max(life.last, i);
+      return;
+    }
+    // Made before the step: an input, once for all who read one of its size.
+    const bool input = op.phase == FlowPhase::forward && grows(tensor.elements) &&
+                       !contains(op.row->arguments.parameters, use.argument);
+    if (!input || !inputs_.insert({tensor.elements, tensor.type}).second) return;
+    life = {0, end(), blocks(tensor.elements, tensor.type), true};
+  }
+
+  std::uint32_t end() const { return static_cast<std::uint32_t>(flow_.ops.size()) - 1; }
+
+  const Step& step_;
+  const Dataflow& flow_;
+  std::int64_t batch_;
+  Parameters parameters_;
+  std::vector<Life> lives_;             // per tensor; of its storage
+  std::vector<std::uint32_t> storage_;  // the tensor that it shares memory with
+  std::set<std::pair<std::int64_t, DataType>> inputs_;
+  std::uint32_t last_forward_ = 0;
+};
+
+/// Operations before which the gradients of the step before were still there.
+std::uint32_t gradients_kept_until(const Step& step, const Dataflow& flow) {
+  TimePoint dropped = TimePoint::min();
+  const Annotations& notes = step.trace.annotations;
+  for (std::size_t i = 0; i < notes.size(); ++i) {
+    if (text_of(step.trace, notes.name[i]).starts_with(gradients_dropped)) {
+      dropped = std::max(dropped, notes.begin[i]);
+    }
+  }
+  const auto at = std::find_if(flow.ops.begin(), flow.ops.end(), [&](const FlowOp& op) {
+    return op.phase == FlowPhase::backward || step.trace.ops.begin[op.op] >= dropped;
+  });
+  return static_cast<std::uint32_t>(at - flow.ops.begin());
+}
+
+}  // namespace
+
+std::optional<RecordedMemory> recorded_memory(const Trace& trace, const Links& links) {
+  const MemoryEvents& events = trace.memory;
+  const std::int64_t device = main_device(trace);
+  std::vector<std::uint32_t> rows;
+  for (std::uint32_t i = 0; i < events.size(); ++i) {
+    if (events.device[i] == device) rows.push_back(i);
+  }
+  std::stable_sort(rows.begin(), rows.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return events.begin[a] < events.begin[b];
+  });
+  const auto last = std::find_if(rows.rbegin(), rows.rend(), [&](std::uint32_t i) {
+    return events.begin[i] < links.steps.back().end;
+  });
+  rows.erase(last.base(), rows.end());
+  if (rows.empty()) return {};
+  const bool complete = events.allocated[rows.front()] >= 0;
+  double now = 0, peak = 0, least = 0;
+  for (const std::uint32_t i : rows) {
+    now = complete ? static_cast<double>(events.allocated[i])
+                   : now + static_cast<double>(events.bytes[i]);
+    if (events.begin[i] < links.steps.front().begin) {
+      least = now, peak = now;
+      continue;
+    }
+    peak = std::max(peak, now), least = std::min(least, now);
+  }
+  return RecordedMemory{complete ? peak : peak - least, complete};
+}
+
+std::optional<LiveTensors> live_tensors(const Step& step, std::int64_t batch) {
+  const Dataflow flow = dataflow(step);
+  const std::vector<Life> lives = Lives(step, flow, std::max<std::int64_t>(batch, 1)).find();
+  if (lives.empty()) return {};
+  std::vector<LiveTensors> change(flow.ops.size() + 1);
+  double gradients = 0;
+  for (const Life& life : lives) {
+    const bool to_end = life.last + 1 == flow.ops.size();
+    if (!life.grows && to_end && flow.ops[life.first].phase == FlowPhase::backward) {
+      gradients += life.bytes;
+    }
+    (life.grows ? change[life.first].growing_bytes : change[life.first].fixed_bytes) += life.bytes;
+    LiveTensors& after = change[life.last + 1];
+    (life.grows ? after.growing_bytes : after.fixed_bytes) -= life.bytes;
+  }
+  const std::uint32_t kept = gradients_kept_until(step, flow);
+  change[0].fixed_bytes += gradients;
+  change[kept].fixed_bytes -= gradients;
+  LiveTensors now, worst;
+  for (const LiveTensors& c : change) {
+    now.growing_bytes += c.growing_bytes;
+    now.fixed_bytes += c.fixed_bytes;
+    if (now.growing_bytes + now.fixed_bytes > worst.growing_bytes + worst.fixed_bytes) worst = now;
+  }
+  return worst;
+}
+
+}  // namespace tandem
