@@ -4,11 +4,13 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "models/ops/op_table.h"
 #include "models/step/dataflow.h"
+#include "sim/core/data_type.h"
 
 namespace tandem {
 
@@ -69,7 +71,11 @@ class Lives {
     storage_.resize(flow.tensors.size());
     std::iota(storage_.begin(), storage_.end(), 0U);
     for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
-      if (flow.ops[i].phase == FlowPhase::forward) last_forward_ = i;
+      const FlowOp& op = flow.ops[i];
+      if (op.phase == FlowPhase::forward) last_forward_ = i;
+      if (op.sequence < 0) continue;
+      if (op.phase == FlowPhase::backward) backward_[op.sequence] = i;
+      if (op.phase == FlowPhase::forward) forward_.try_emplace(op.sequence, i);
     }
   }
 
@@ -99,9 +105,11 @@ class Lives {
     }
   }
 
-  /// A parameter's gradient in the type of the parameter lives to the end of the step.
+  /// A parameter's gradient in the type of the parameter lives to the end of the step. Only the
+  /// optimizer reads it, whose lists have no shapes; gradients of activations are read by others.
   bool is_gradient(const FlowOp& op, const FlowTensor& tensor) const {
     return op.phase == FlowPhase::backward && tensor.type == DataType::fp32 &&
+           tensor.consumers == 0 &&
            parameters_.has(tensor.elements);
   }
 
@@ -110,18 +118,77 @@ class Lives {
     const auto inputs = flow_.inputs_of(op);
     for (const FlowUse& use : inputs) read(use, op, i);
     const auto outputs = flow_.outputs_of(op);
-    const std::string_view name = text_of(step_.trace, step_.trace.ops.name[op.op]);
-    const bool in_place = is_in_place(name) && !inputs.empty() && !outputs.empty();
-    if (in_place && flow_.tensors[inputs[0].tensor].producer != no_row) {
-      storage_[outputs[0]] = storage_[inputs[0].tensor];
-    }
+    if (!outputs.empty()) share(op, inputs, outputs[0]);
     for (const std::uint32_t t : outputs) {
       const FlowTensor& tensor = flow_.tensors[t];
       Life& life = lives_[storage_[t]];
       life.last = std::max(life.last, i);
+      const bool guess = op.row->output == OutputRule::largest;  // rows of a table, not the table
+      if (guess && parameters_.has(tensor.elements)) life.bytes = 0;
       if (is_gradient(op, tensor)) life.last = end();
+      if (op.phase == FlowPhase::forward && tensor.consumers == 0) keep_for_views(i, life);
+      if (op.phase == FlowPhase::forward && is_kept_copy(op)) {
+        life.last = std::max(life.last, backward_of(step_.trace.ops.sequence[op.root]));
+      }
       const bool copy = op.phase == FlowPhase::forward && op.kind == OpKind::cast;
       if (copy && parameters_.has(tensor.elements)) life.last = std::max(life.last, last_forward_);
+    }
+  }
+
+  /// Operands of floating point that nothing has made are mostly parts of tensors; whole are those
+  /// of other types, and what compiled code and recurrent layers hand on.
+  bool no_view(const FlowOp& backward, std::uint32_t forward, DataType type) const {
+    const auto opaque = [](const FlowOp& op) {
+      return op.kind == OpKind::generated || op.kind == OpKind::recurrent;
+    };
+    return !is_floating(type) || opaque(backward) || opaque(flow_.ops[forward]);
+  }
+
+  std::string_view name_of(std::uint32_t row) const {
+    return text_of(step_.trace, step_.trace.ops.name[row]);
+  }
+
+  /// A copy into memory that the operation around it has just asked for.
+  bool is_fresh_copy(const FlowOp& op) const {
+    const std::uint32_t parent = flow_.nesting.parent[op.op];
+    return op.kind == OpKind::cast && parent != no_row && !is_in_place(name_of(parent)) &&
+           is_framework_op(name_of(parent));
+  }
+
+  /// What an operation in place overwrites and its gradient needs, it copies before.
+  bool is_kept_copy(const FlowOp& op) const {
+    return is_fresh_copy(op) && is_in_place(name_of(op.root));
+  }
+
+  /// Operations in place write into the first operand of the outermost one.
+  void share(const FlowOp& op, std::span<const FlowUse> inputs, std::uint32_t output) {
+    if (inputs.empty()) return;
+    if (root_ != op.root) root_ = op.root, root_operand_ = inputs[0].tensor;
+    if (is_fresh_copy(op)) return;
+    std::uint32_t written = no_row;
+    if (is_in_place(name_of(op.op))) written = inputs[0].tensor;
+    if (op.root != op.op && is_in_place(name_of(op.root))) written = root_operand_;
+    if (written == no_row) return;
+    if (flow_.tensors[written].producer == no_row) {  // made before the step
+      lives_[output].bytes = 0;
+      return;
+    }
+    if (flow_.tensors[written].elements != flow_.tensors[output].elements) return;
+    storage_[output] = storage_[written];
+  }
+
+  /// The last operation of the gradient of the forward operation with this number; 0 without.
+  std::uint32_t backward_of(std::int64_t sequence) const {
+    const auto it = backward_.find(sequence);
+    return it == backward_.end() ? 0 : it->second;
+  }
+
+  /// What no operation reads as a whole attention reads in parts: query, key and value are views.
+  void keep_for_views(std::uint32_t i, Life& life) const {
+    constexpr std::uint32_t readers = 2;
+    for (std::uint32_t n = i + 1; n < std::min(i + 1 + readers, last_forward_ + 1); ++n) {
+      if (flow_.ops[n].kind != OpKind::attention) continue;
+      life.last = std::max({life.last, n, backward_of(flow_.ops[n].sequence)});
     }
   }
 
@@ -130,6 +197,14 @@ class Lives {
     const FlowTensor& tensor = flow_.tensors[use.tensor];
     if (tensor.producer != no_row) {
       life.last = std::max(life.last, i);
+      return;
+    }
+    const auto forward = forward_.find(op.sequence);
+    if (op.phase == FlowPhase::backward && forward != forward_.end() &&
+        !parameters_.has(tensor.elements) && no_view(op, forward->second, tensor.type)) {
+      // What the gradient finds and nothing is known to have made, the forward operation kept
+      // beside its results: places of maxima, states of a library.
+      life = {forward->second, i, blocks(tensor.elements, tensor.type), true};
       return;
     }
     // Made before the step: an input, once for all who read one of its size.
@@ -148,6 +223,10 @@ class Lives {
   std::vector<Life> lives_;             // per tensor; of its storage
   std::vector<std::uint32_t> storage_;  // the tensor that it shares memory with
   std::set<std::pair<std::int64_t, DataType>> inputs_;
+  std::unordered_map<std::int64_t, std::uint32_t> backward_;  // last operation by number
+  std::unordered_map<std::int64_t, std::uint32_t> forward_;   // first operation by number
+  std::uint32_t root_ = no_row;                               // of the operation at hand
+  std::uint32_t root_operand_ = 0;                            // what its first part read first
   std::uint32_t last_forward_ = 0;
 };
 
