@@ -167,17 +167,6 @@ double forward_bytes(const Trace& trace, const BatchOps& ops, const OpNesting& n
   return training ? sum : 2 * largest;  // inference keeps an operand and a result
 }
 
-// Least squares of the relative errors of `fixed + slope b`, fixed given.
-double slope_through(double fixed, std::span<const MemoryPoint> points) {
-  double above = 0, below = 0;
-  for (const MemoryPoint& p : points) {
-    const double weight = 1 / (p.peak_bytes * p.peak_bytes);
-    const auto b = static_cast<double>(p.batch);
-    above += weight * b * (p.peak_bytes - fixed), below += weight * b * b;
-  }
-  return below > 0 ? std::max(above / below, 0.0) : 0;
-}
-
 void check_points(const std::string& path, std::span<const MemoryPoint> points) {
   for (std::size_t i = 0; i < points.size(); ++i) {
     const MemoryPoint& p = points[i];
@@ -191,35 +180,10 @@ void check_points(const std::string& path, std::span<const MemoryPoint> points) 
   }
 }
 
-// Training scatters by the library's choice of workspaces: the slope goes through the intercept
-// that is known from the parameters, and the estimate from shapes steadies it. Inference does not
-// scatter, but its workspaces are not known: a straight line through two points.
-void fit_items(std::span<const MemoryPoint> points, PeakMemory& out) {
-  const MemoryPoint &first = points.front(), &last = points.back();
-  const double fixed = out.fixed_bytes, estimate = out.item_bytes;
-  const double slope = slope_through(fixed, points);
-  out.points = points.size();
-  out.uncertainty = points.size() > 1 ? 0.08 : first.batch == 1 ? 0.6 : 0.12;
-  if (out.training) {
-    constexpr double scatter = 0.08, scatter_of_shapes = 0.2;
-    const double error = scatter * last.peak_bytes / std::max(last.peak_bytes - fixed, 1.0) /
-                         std::sqrt(static_cast<double>(points.size()));
-    const double weight = 1 / (error * error), shapes = 1 / (scatter_of_shapes * scatter_of_shapes);
-    out.item_bytes = (slope * weight + estimate * shapes) / (weight + shapes);
-  } else if (points.size() > 1 && last.peak_bytes > first.peak_bytes) {
-    out.item_bytes =
-        (last.peak_bytes - first.peak_bytes) / static_cast<double>(last.batch - first.batch);
-    out.fixed_bytes = first.peak_bytes - out.item_bytes * static_cast<double>(first.batch);
-  } else {
-    out.item_bytes = slope;
-  }
-}
-
 }  // namespace
 
 PeakMemory peak_memory(const Trace& trace, const Links& links, std::int64_t base_batch,
-                       std::span<const MemoryPoint> measured, const BatchLaw& law) {
-  check_points(trace.path, measured);
+                       const BatchLaw& law) {
   const OpNesting nesting = nest_ops(trace, links);
   const BatchOps ops(trace, nesting, base_batch);
   const bool shapes = std::any_of(
@@ -246,7 +210,6 @@ PeakMemory peak_memory(const Trace& trace, const Links& links, std::int64_t base
   out.item_bytes =
       forward_bytes(trace, ops, nesting, step, out.training) / static_cast<double>(base_batch);
   out.uncertainty = 0.4;
-  if (!measured.empty()) fit_items(measured, out);
   return out;
 }
 
@@ -254,7 +217,7 @@ std::optional<PeakMemory> live_memory(const Step& step, std::int64_t base_batch,
                                       const BatchLaw& law) {
   const std::optional<LiveTensors> live = live_tensors(step, base_batch);
   if (!live) return {};
-  PeakMemory out = peak_memory(step.trace, step.links, base_batch, {}, law);
+  PeakMemory out = peak_memory(step.trace, step.links, base_batch, law);
   out.fixed_bytes -= out.gradient_bytes + out.copy_bytes;
   out.fixed_bytes += live->fixed_bytes;
   out.item_bytes = live->growing_bytes / static_cast<double>(base_batch);

@@ -35,11 +35,11 @@ struct PeakMemory {
   double uncertainty = 0;    // relative standard deviation of item_bytes
 };
 
-/// Parameters from the shapes of one step; activations from `measured` (no, one or more points), or
-/// without any from the results of the forward operations, which is good to a factor of about 1.5.
-/// Errors: InputError for points that contradict each other or for a trace without shapes.
+/// Parameters and the state of the optimizer from the shapes of one step; activations from the
+/// results of its forward operations, which is good to a factor of about 1.5. Errors: InputError for
+/// a trace without shapes.
 PeakMemory peak_memory(const Trace& trace, const Links& links, std::int64_t base_batch,
-                       std::span<const MemoryPoint> measured, const BatchLaw& law);
+                       const BatchLaw& law);
 
 /// By the liveness of the step's tensors alone; nothing if the trace has no shapes.
 std::optional<PeakMemory> live_memory(const Step& step, std::int64_t base_batch,
