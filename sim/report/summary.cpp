@@ -151,8 +151,8 @@ std::string energy_line(const Result& r) {
 
 std::string memory_line(const Result& r) {
   if (!r.memory) return {};
-  return fmt::format("memory     peak {:.2f} GB{}, largest batch that fits about {}\n",
-                     r.memory->peak_bytes * 1e-9, r.memory->fits ? "" : ": DOES NOT FIT",
+  return fmt::format("memory     peak {:.2f} GB +- {:.0f} %{}, largest batch that fits about {}\n",
+                     r.memory->peak_bytes * 1e-9, 100 * r.memory->uncertainty, r.memory->fits ? "" : ": DOES NOT FIT",
                      r.memory->largest_batch);
 }
 
