@@ -64,12 +64,11 @@ class Parameters {
   std::set<std::int64_t> sizes_;
 };
 
-class Lives {
+/// What a step's data flow tells of its operations.
+class StepFacts {
  public:
-  Lives(const Step& step, const Dataflow& flow, std::int64_t batch)
-      : step_(step), flow_(flow), batch_(batch), parameters_(step, flow) {
-    storage_.resize(flow.tensors.size());
-    std::iota(storage_.begin(), storage_.end(), 0U);
+  StepFacts(const Step& step, const Dataflow& flow)
+      : step_(step), flow_(flow), parameters_(step, flow) {
     for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
       const FlowOp& op = flow.ops[i];
       if (op.phase == FlowPhase::forward) last_forward_ = i;
@@ -79,60 +78,14 @@ class Lives {
     }
   }
 
-  std::vector<Life> find() {
-    begin_tensors();
-    for (std::uint32_t i = 0; i < flow_.ops.size(); ++i) visit(i);
-    std::vector<Life> out;
-    for (std::size_t t = 0; t < lives_.size(); ++t) {
-      if (storage_[t] == t && lives_[t].bytes > 0) out.push_back(lives_[t]);
-    }
-    return out;
-  }
-
- private:
-  bool grows(std::int64_t elements) const {
-    return elements % batch_ == 0 && (batch_ == 1 || !parameters_.has(elements));
-  }
-
-  void begin_tensors() {
-    lives_.resize(flow_.tensors.size());
-    for (std::uint32_t t = 0; t < lives_.size(); ++t) {
-      const FlowTensor& tensor = flow_.tensors[t];
-      Life& life = lives_[t];
-      life.grows = grows(tensor.elements);
-      life.first = life.last = tensor.producer;
-      if (tensor.producer != no_row) life.bytes = blocks(tensor.elements, tensor.type);
-    }
-  }
+  const Parameters& parameters() const { return parameters_; }
+  std::uint32_t last_forward() const { return last_forward_; }
 
   /// A parameter's gradient in the type of the parameter lives to the end of the step. Only the
   /// optimizer reads it, whose lists have no shapes; gradients of activations are read by others.
   bool is_gradient(const FlowOp& op, const FlowTensor& tensor) const {
     return op.phase == FlowPhase::backward && tensor.type == DataType::fp32 &&
-           tensor.consumers == 0 &&
-           parameters_.has(tensor.elements);
-  }
-
-  void visit(std::uint32_t i) {
-    const FlowOp& op = flow_.ops[i];
-    const auto inputs = flow_.inputs_of(op);
-    for (const FlowUse& use : inputs) read(use, op, i);
-    const auto outputs = flow_.outputs_of(op);
-    if (!outputs.empty()) share(op, inputs, outputs[0]);
-    for (const std::uint32_t t : outputs) {
-      const FlowTensor& tensor = flow_.tensors[t];
-      Life& life = lives_[storage_[t]];
-      life.last = std::max(life.last, i);
-      const bool guess = op.row->output == OutputRule::largest;  // rows of a table, not the table
-      if (guess && parameters_.has(tensor.elements)) life.bytes = 0;
-      if (is_gradient(op, tensor)) life.last = end();
-      if (op.phase == FlowPhase::forward && tensor.consumers == 0) keep_for_views(i, life);
-      if (op.phase == FlowPhase::forward && is_kept_copy(op)) {
-        life.last = std::max(life.last, backward_of(step_.trace.ops.sequence[op.root]));
-      }
-      const bool copy = op.phase == FlowPhase::forward && op.kind == OpKind::cast;
-      if (copy && parameters_.has(tensor.elements)) life.last = std::max(life.last, last_forward_);
-    }
+           tensor.consumers == 0 && parameters_.has(tensor.elements);
   }
 
   /// Operands of floating point that nothing has made are mostly parts of tensors; whole are those
@@ -160,14 +113,92 @@ class Lives {
     return is_fresh_copy(op) && is_in_place(name_of(op.root));
   }
 
+  /// The last operation of the gradient of the forward operation with this number; 0 without.
+  std::uint32_t backward_of(std::int64_t sequence) const {
+    const auto it = backward_.find(sequence);
+    return it == backward_.end() ? 0 : it->second;
+  }
+
+  /// The first operation with this number, or no_row.
+  std::uint32_t forward_of(std::int64_t sequence) const {
+    const auto it = forward_.find(sequence);
+    return it == forward_.end() ? no_row : it->second;
+  }
+
+ private:
+  const Step& step_;
+  const Dataflow& flow_;
+  Parameters parameters_;
+  std::unordered_map<std::int64_t, std::uint32_t> backward_;  // last operation by number
+  std::unordered_map<std::int64_t, std::uint32_t> forward_;   // first operation by number
+  std::uint32_t last_forward_ = 0;
+};
+
+class Lives {
+ public:
+  Lives(const Step& step, const Dataflow& flow, std::int64_t batch)
+      : flow_(flow), batch_(batch), facts_(step, flow), step_(step) {
+    storage_.resize(flow.tensors.size());
+    std::iota(storage_.begin(), storage_.end(), 0U);
+  }
+
+  std::vector<Life> find() {
+    begin_tensors();
+    for (std::uint32_t i = 0; i < flow_.ops.size(); ++i) visit(i);
+    std::vector<Life> out;
+    for (std::size_t t = 0; t < lives_.size(); ++t) {
+      if (storage_[t] == t && lives_[t].bytes > 0) out.push_back(lives_[t]);
+    }
+    return out;
+  }
+
+ private:
+  bool grows(std::int64_t elements) const {
+    return elements % batch_ == 0 && (batch_ == 1 || !facts_.parameters().has(elements));
+  }
+
+  void begin_tensors() {
+    lives_.resize(flow_.tensors.size());
+    for (std::uint32_t t = 0; t < lives_.size(); ++t) {
+      const FlowTensor& tensor = flow_.tensors[t];
+      Life& life = lives_[t];
+      life.grows = grows(tensor.elements);
+      life.first = life.last = tensor.producer;
+      if (tensor.producer != no_row) life.bytes = blocks(tensor.elements, tensor.type);
+    }
+  }
+
+  void visit(std::uint32_t i) {
+    const FlowOp& op = flow_.ops[i];
+    const auto inputs = flow_.inputs_of(op);
+    for (const FlowUse& use : inputs) read(use, op, i);
+    const auto outputs = flow_.outputs_of(op);
+    if (!outputs.empty()) share(op, inputs, outputs[0]);
+    for (const std::uint32_t t : outputs) {
+      const FlowTensor& tensor = flow_.tensors[t];
+      Life& life = lives_[storage_[t]];
+      life.last = std::max(life.last, i);
+      const bool guess = op.row->output == OutputRule::largest;  // rows of a table, not the table
+      if (guess && facts_.parameters().has(tensor.elements)) life.bytes = 0;
+      if (facts_.is_gradient(op, tensor)) life.last = end();
+      if (op.phase == FlowPhase::forward && tensor.consumers == 0) keep_for_views(i, life);
+      if (op.phase == FlowPhase::forward && facts_.is_kept_copy(op)) {
+        life.last = std::max(life.last, facts_.backward_of(step_.trace.ops.sequence[op.root]));
+      }
+      const bool copy = op.phase == FlowPhase::forward && op.kind == OpKind::cast;
+      if (copy && facts_.parameters().has(tensor.elements))
+        life.last = std::max(life.last, facts_.last_forward());
+    }
+  }
+
   /// Operations in place write into the first operand of the outermost one.
   void share(const FlowOp& op, std::span<const FlowUse> inputs, std::uint32_t output) {
     if (inputs.empty()) return;
     if (root_ != op.root) root_ = op.root, root_operand_ = inputs[0].tensor;
-    if (is_fresh_copy(op)) return;
+    if (facts_.is_fresh_copy(op)) return;
     std::uint32_t written = no_row;
-    if (is_in_place(name_of(op.op))) written = inputs[0].tensor;
-    if (op.root != op.op && is_in_place(name_of(op.root))) written = root_operand_;
+    if (is_in_place(facts_.name_of(op.op))) written = inputs[0].tensor;
+    if (op.root != op.op && is_in_place(facts_.name_of(op.root))) written = root_operand_;
     if (written == no_row) return;
     if (flow_.tensors[written].producer == no_row) {  // made before the step
       lives_[output].bytes = 0;
@@ -177,18 +208,12 @@ class Lives {
     storage_[output] = storage_[written];
   }
 
-  /// The last operation of the gradient of the forward operation with this number; 0 without.
-  std::uint32_t backward_of(std::int64_t sequence) const {
-    const auto it = backward_.find(sequence);
-    return it == backward_.end() ? 0 : it->second;
-  }
-
   /// What no operation reads as a whole attention reads in parts: query, key and value are views.
   void keep_for_views(std::uint32_t i, Life& life) const {
     constexpr std::uint32_t readers = 2;
-    for (std::uint32_t n = i + 1; n < std::min(i + 1 + readers, last_forward_ + 1); ++n) {
+    for (std::uint32_t n = i + 1; n < std::min(i + 1 + readers, facts_.last_forward() + 1); ++n) {
       if (flow_.ops[n].kind != OpKind::attention) continue;
-      life.last = std::max({life.last, n, backward_of(flow_.ops[n].sequence)});
+      life.last = std::max({life.last, n, facts_.backward_of(flow_.ops[n].sequence)});
     }
   }
 
@@ -199,12 +224,12 @@ class Lives {
       life.last = std::max(life.last, i);
       return;
     }
-    const auto forward = forward_.find(op.sequence);
-    if (op.phase == FlowPhase::backward && forward != forward_.end() &&
-        !parameters_.has(tensor.elements) && no_view(op, forward->second, tensor.type)) {
+    const std::uint32_t forward = facts_.forward_of(op.sequence);
+    if (op.phase == FlowPhase::backward && forward != no_row &&
+        !facts_.parameters().has(tensor.elements) && facts_.no_view(op, forward, tensor.type)) {
       // What the gradient finds and nothing is known to have made, the forward operation kept
       // beside its results: places of maxima, states of a library.
-      life = {forward->second, i, blocks(tensor.elements, tensor.type), true};
+      life = {forward, i, blocks(tensor.elements, tensor.type), true};
       return;
     }
     // Made before the step: an input, once for all who read one of its size.
@@ -216,18 +241,15 @@ class Lives {
 
   std::uint32_t end() const { return static_cast<std::uint32_t>(flow_.ops.size()) - 1; }
 
-  const Step& step_;
   const Dataflow& flow_;
   std::int64_t batch_;
-  Parameters parameters_;
+  StepFacts facts_;
+  const Step& step_;
   std::vector<Life> lives_;             // per tensor; of its storage
   std::vector<std::uint32_t> storage_;  // the tensor that it shares memory with
   std::set<std::pair<std::int64_t, DataType>> inputs_;
-  std::unordered_map<std::int64_t, std::uint32_t> backward_;  // last operation by number
-  std::unordered_map<std::int64_t, std::uint32_t> forward_;   // first operation by number
-  std::uint32_t root_ = no_row;                               // of the operation at hand
-  std::uint32_t root_operand_ = 0;                            // what its first part read first
-  std::uint32_t last_forward_ = 0;
+  std::uint32_t root_ = no_row;     // of the operation at hand
+  std::uint32_t root_operand_ = 0;  // what its first part read first
 };
 
 /// Operations before which the gradients of the step before were still there.

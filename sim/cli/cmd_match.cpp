@@ -28,7 +28,8 @@ po::options_description options_of_match() {
                                                   "profiler trace (.json, .json.gz or .json.zst)")(
       "counters", po::value<std::string>(), "Nsight Compute report (ncu --csv, any page)")(
       "step", po::value<std::string>()->default_value(""),
-      "step of the trace, e.g. ProfilerStep#3 or \"iteration 2\", or an annotation that begins each "
+      "step of the trace, e.g. ProfilerStep#3 or \"iteration 2\", or an annotation that begins "
+      "each "
       "step; default: the one that fits best")(
       "steps", po::value<std::int64_t>(),
       "iterations that the trace holds; default: its marks, else what repeats itself")(
@@ -86,7 +87,8 @@ int run_match(const Arguments& arguments) {
   const CounterReport counters = read_counter_report(values["counters"].as<std::string>());
   const Trace trace = import_trace(values["trace"].as<std::string>());
   std::string step = values["step"].as<std::string>();
-  const Links links = linked(trace, values.count("steps") > 0 ? values["steps"].as<std::int64_t>() : 0, step);
+  const Links links =
+      linked(trace, values.count("steps") > 0 ? values["steps"].as<std::int64_t>() : 0, step);
   const StepMatch found = match(trace, links, counters, step);
   const Attribution names = attribute(trace, links);
   const MatchReport report =

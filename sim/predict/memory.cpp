@@ -61,6 +61,9 @@ std::optional<MemorySummary> scenario_memory(const TracedRun& run, const TracedR
   m.fits = fits(*memory, batch, gpu, law);
   m.largest_batch = largest_batch(*memory, gpu, law);
   m.uncertainty = memory->uncertainty;
+  const bool as_measured = memory->points > 0 && run.summary.batch == batch &&
+                           change.kept == KeptMemory::eager && change.item_ratio == 1;
+  if (as_measured) m.uncertainty = 0;
   if (change.error > 0) m.uncertainty = std::hypot(m.uncertainty, change.error);
   return m;
 }

@@ -17,7 +17,7 @@ struct ReplayOptions {
   std::string trace_path;
   std::string base_path;   // a second trace of the same model at another batch
   std::string traced_gpu;  // the config of the traced GPU, where the trace does not tell which
-  StepChoice steps;            // where the trace does not mark them, or marks others
+  StepChoice steps;        // where the trace does not mark them, or marks others
   std::int64_t traced_batch = 0;  // items of a traced step; 0: what the trace tells
   double peak_memory_bytes = 0;   // of the traced run; 0: what the trace tells
   WhatIfs what_ifs;

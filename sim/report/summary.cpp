@@ -152,8 +152,8 @@ std::string energy_line(const Result& r) {
 std::string memory_line(const Result& r) {
   if (!r.memory) return {};
   return fmt::format("memory     peak {:.2f} GB +- {:.0f} %{}, largest batch that fits about {}\n",
-                     r.memory->peak_bytes * 1e-9, 100 * r.memory->uncertainty, r.memory->fits ? "" : ": DOES NOT FIT",
-                     r.memory->largest_batch);
+                     r.memory->peak_bytes * 1e-9, 100 * r.memory->uncertainty,
+                     r.memory->fits ? "" : ": DOES NOT FIT", r.memory->largest_batch);
 }
 
 std::string value_text(const ReportValue& v) {

@@ -149,7 +149,8 @@ std::vector<std::vector<std::size_t>> anchors(const TokenSequence& sequence, std
   std::map<std::size_t, std::pair<std::size_t, std::uint32_t>> groups;  // share, first token
   for (const std::uint32_t t : tokens) {
     if (counts[t] < 2 || (count > 0 && counts[t] != count && counts[t] != count + 1)) continue;
-    std::pair<std::size_t, std::uint32_t>& group = groups.try_emplace(counts[t], 0, t).first->second;
+    std::pair<std::size_t, std::uint32_t>& group =
+        groups.try_emplace(counts[t], 0, t).first->second;
     ++group.first;
   }
   std::vector<std::pair<std::size_t, std::uint32_t>> sorted;

@@ -28,8 +28,8 @@ struct Repetition {
 };
 
 /// The finest cut into alike iterations that explains all essential work: whatever stands outside
-/// of them must be a part of an iteration or a warm-up before the first, so that the equal layers of
-/// a network are no iterations. O(n log n); nothing if there is none. `count`: 0, or how many
+/// of them must be a part of an iteration or a warm-up before the first, so that the equal layers
+/// of a network are no iterations. O(n log n); nothing if there is none. `count`: 0, or how many
 /// iterations there must be; then work may be left over.
 std::optional<Repetition> find_repetition(const TokenSequence& sequence, std::size_t count = 0);
 

@@ -144,7 +144,8 @@ std::optional<Issues> issues_of_main_stream(const Trace& trace, const Links& lin
 template <class Wanted>
 std::vector<Issue> spans_named(const Trace& trace, Wanted wanted) {
   std::vector<bool> picked(trace.strings.size());
-  for (std::size_t i = 0; i < picked.size(); ++i) picked[i] = wanted(trace.strings.get(StringId{i}));
+  for (std::size_t i = 0; i < picked.size(); ++i)
+    picked[i] = wanted(trace.strings.get(StringId{i}));
   std::vector<Issue> spans;
   const auto add = [&](const auto& rows) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -262,8 +263,7 @@ class Windows {
     if (!last.thread.valid()) return device_end();
     TimePoint end = outer_end(last, cuts_.at(range.begin));
     if (before == nullptr) return end;
-    const auto usual =
-        calls_within(issues_[ranges[number - 1].end - 1].end, before->end);
+    const auto usual = calls_within(issues_[ranges[number - 1].end - 1].end, before->end);
     const auto here = calls_within(last.end, TimePoint::max());
     for (std::size_t i = 0; i < std::min(usual.size(), here.size()); ++i) {
       if (trace_.calls.name[here[i]] != trace_.calls.name[usual[i]]) break;
@@ -357,8 +357,8 @@ Found by_repetition(const Issues& issues, std::size_t count) {
 
 /// Iterations that end with the optimizer; a single one is the whole trace.
 Found by_optimizer(const Trace& trace, const Issues& issues) {
-  const auto spans = spans_named(
-      trace, [](std::string_view text) { return text.starts_with(optimizer_mark); });
+  const auto spans =
+      spans_named(trace, [](std::string_view text) { return text.starts_with(optimizer_mark); });
   if (spans.empty()) return {};
   const std::vector<std::size_t> ends = positions(issues.issue, ends_of(spans));
   if (ends.size() == 1) return {{{0, issues.issue.size()}}, StepsBy::optimizer, false, true};
@@ -382,7 +382,8 @@ Found by_count(const Trace& trace, const Issues& issues, std::int64_t count) {
   if (out.ranges.size() != steps) out = by_repetition(issues, steps);
   if (out.ranges.size() == steps) return out;
   out = {{}, StepsBy::count, false, false};
-  for (std::size_t i = 0; i < steps; ++i) out.ranges.push_back({i * n / steps, (i + 1) * n / steps});
+  for (std::size_t i = 0; i < steps; ++i)
+    out.ranges.push_back({i * n / steps, (i + 1) * n / steps});
   return out;
 }
 
@@ -412,10 +413,11 @@ bool drop_slow_first(std::vector<StepWindow>& steps) {
 }
 
 void report(const Found& found, bool dropped, Links& links) {
-  links.losses.add("no_repetition", Severity::warning,
-                   "no steps are marked and nothing repeats itself: the whole trace is taken as one "
-                   "step (--steps N or --step NAME says otherwise)",
-                   found.by == StepsBy::nothing ? 1 : 0);
+  links.losses.add(
+      "no_repetition", Severity::warning,
+      "no steps are marked and nothing repeats itself: the whole trace is taken as one "
+      "step (--steps N or --step NAME says otherwise)",
+      found.by == StepsBy::nothing ? 1 : 0);
   links.losses.add("warm_up_step", Severity::warning,
                    "the first iteration ran other kernels or took much longer than the others: a "
                    "warm-up, which was left out",
@@ -451,8 +453,8 @@ void choose_steps(const Trace& trace, const StepChoice& choice, Links& links) {
 }
 
 std::string_view to_string(StepsBy by) {
-  constexpr std::array<std::string_view, 6> names{
-      "marks", "annotation", "optimizer", "repetition", "count", "nothing"};
+  constexpr std::array<std::string_view, 6> names{"marks",      "annotation", "optimizer",
+                                                  "repetition", "count",      "nothing"};
   return names[static_cast<std::size_t>(by)];
 }
 

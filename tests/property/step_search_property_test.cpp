@@ -78,8 +78,7 @@ void expect_marked(const Trace& trace, const std::vector<std::size_t>& marked) {
 TEST(StepSearchProperty, WithoutTheProfilersMarks) {
   for_every_capture([](Capture& c) {
     const Column<std::int64_t>& step = c.trace.annotations.step;
-    c.trace.annotations =
-        without(c.trace.annotations, [&](std::size_t i) { return step[i] >= 0; });
+    c.trace.annotations = without(c.trace.annotations, [&](std::size_t i) { return step[i] >= 0; });
     expect_marked(c.trace, c.marked);
   });
 }

@@ -242,8 +242,8 @@ PeakMemory through_points(const PeakMemory& live, std::span<const MemoryPoint> p
     const double slope = std::max((first.peak_bytes - live.fixed_bytes) / b, 0.0);
     const double all = fixed * fixed + live.item_bytes * live.item_bytes;
     const double weight = all > 0 ? live.item_bytes * live.item_bytes / all : 1;
-    out.item_bytes = std::min(weight * slope + (1 - weight) * live.item_bytes,
-                              first.peak_bytes / b);
+    out.item_bytes =
+        std::min(weight * slope + (1 - weight) * live.item_bytes, first.peak_bytes / b);
   }
   out.fixed_bytes =
       std::max(first.peak_bytes - out.item_bytes * static_cast<double>(first.batch), 0.0);

@@ -25,19 +25,19 @@ struct PeakMemory {
   std::int64_t parameters = 0;          // elements, shared ones once
   std::int64_t table_rows_updated = 0;  // of them in tables whose gradients are sparse
   bool training = false;
-  int optimizer_states = 0;  // values kept per parameter
-  double fixed_bytes = 0;    // parameters, gradients, states, library workspaces
+  int optimizer_states = 0;   // values kept per parameter
+  double fixed_bytes = 0;     // parameters, gradients, states, library workspaces
   double gradient_bytes = 0;  // of fixed_bytes: of parameters, while all of them are there
   double copy_bytes = 0;      // of fixed_bytes: parameters in another type
-  double floor_bytes = 0;    // the parameter update alone, with its temporary copies
-  double item_bytes = 0;     // per item of the batch
-  std::size_t points = 0;    // measurements used; 0: activations estimated from shapes
-  double uncertainty = 0;    // relative standard deviation of item_bytes
+  double floor_bytes = 0;     // the parameter update alone, with its temporary copies
+  double item_bytes = 0;      // per item of the batch
+  std::size_t points = 0;     // measurements used; 0: activations estimated from shapes
+  double uncertainty = 0;     // relative standard deviation of item_bytes
 };
 
 /// Parameters and the state of the optimizer from the shapes of one step; activations from the
-/// results of its forward operations, which is good to a factor of about 1.5. Errors: InputError for
-/// a trace without shapes.
+/// results of its forward operations, which is good to a factor of about 1.5. Errors: InputError
+/// for a trace without shapes.
 PeakMemory peak_memory(const Trace& trace, const Links& links, std::int64_t base_batch,
                        const BatchLaw& law);
 

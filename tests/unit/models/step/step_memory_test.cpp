@@ -43,7 +43,8 @@ TEST(StepMemory, TheRecordedPeakIsThatOfTheSteps) {
   EXPECT_EQ(memory->peak_bytes, 1500);
 }
 
-// Changes alone: at its begin the step has 100 of this run, then 600, 200 and 900; the least is 100.
+// Changes alone: at its begin the step has 100 of this run, then 600, 200 and 900; the least is
+// 100.
 TEST(StepMemory, ChangesAloneTellWhatTheStepAdds) {
   TraceMaker m = one_step();
   event(m.trace, 50, 100, -1);

@@ -71,9 +71,7 @@ TEST(Repetition, CopiesNowAndThenDoNotMatter) {
   EXPECT_EQ(found_in(one + one + "X" + one), one + " " + one + "X " + one);
 }
 
-TEST(Repetition, AWarmUpStandsBefore) {
-  EXPECT_EQ(found_in("axbycdabcdabcd"), "w abcd abcd");
-}
+TEST(Repetition, AWarmUpStandsBefore) { EXPECT_EQ(found_in("axbycdabcdabcd"), "w abcd abcd"); }
 
 TEST(Repetition, NothingOfOneKernelOrOfAFew) {
   EXPECT_EQ(found_in(""), "-");
