@@ -58,10 +58,10 @@ double alike(Bag& reference, const TokenRange& range) {
   return static_cast<double>(reference.common(range)) / static_cast<double>(longer);
 }
 
-/// The range of middle length, of equal ones the last: neither the first nor a partial one.
+/// The range of middle length, of two the shorter: a warm-up is the longer one.
 TokenRange middle(std::span<const TokenRange> ranges) {
   std::vector<TokenRange> sorted(ranges.begin(), ranges.end());
-  const auto at = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+  const auto at = sorted.begin() + static_cast<std::ptrdiff_t>((sorted.size() - 1) / 2);
   std::nth_element(sorted.begin(), at, sorted.end(), [](const TokenRange& a, const TokenRange& b) {
     return a.size() != b.size() ? a.size() < b.size() : a.begin < b.begin;
   });
@@ -219,6 +219,7 @@ std::optional<Repetition> find_repetition(const TokenSequence& sequence,
     Repetition out;
     out.iterations = alike_ranges(reference, later, 1);
     if (out.iterations.empty() || !is_step(sequence, out.iterations.back())) continue;
+    if (4 * out.iterations.size() < 3 * later.size()) continue;  // two optimizers take turns
     if (alike(reference, cut.front()) >= alike_share) {
       out.iterations.insert(out.iterations.begin(), cut.front());
     } else {

@@ -31,7 +31,7 @@ TraceMaker one_step() {
 TEST(StepMemory, TheRecordedPeakIsThatOfTheSteps) {
   TraceMaker m = one_step();
   EXPECT_FALSE(recorded_memory(m.trace, link_trace(m.trace)));
-  event(m.trace, 50, 9000, 9000);  // before the step
+  event(m.trace, 50, 1000, 1000);  // before the step
   event(m.trace, 150, 300, 1300);
   event(m.trace, 120, 500, 1500);
   event(m.trace, 130, -500, 1000);
