@@ -55,6 +55,9 @@ class Builder {
   void add_threads_and_streams();
   void preload();
   void add_device_only();
+  void add_device_works(const StepWindow& step, std::size_t stream, std::size_t& next,
+                        TimePoint& free);
+  void take_gaps_of_next_step();
   void add_item(const HostEntry& entry);
   void add_work(const HostEntry& entry, HostItem& item);
   void append_work(std::uint32_t act, std::uint32_t item);
@@ -94,41 +97,85 @@ void Builder::add_threads_and_streams() {
   work_of_activity_.assign(trace_.activities.size(), no_index);
 }
 
-/// A trace without any launch (XProf device tracks, XLA executables): all work stands behind one
-/// made-up launch, with the gaps that were measured.
+/// A trace without any launch (XProf device tracks, XLA executables, CUPTI alone): the work of each
+/// step stands behind one made-up launch, with the gaps that were measured.
 void Builder::add_device_only() {
-  const StepWindow& window = links_.steps.front();
-  std::size_t thread = window.thread.index();
+  std::size_t thread = links_.steps.front().thread.index();
   if (thread >= out_.plan.threads.size()) {
     thread = out_.plan.threads.size();
-    out_.plan.threads.push_back({"(no host thread)", window.begin});
+    out_.plan.threads.push_back({"(no host thread)", links_.steps.front().begin});
   }
-  HostItem marker;
-  marker.thread = static_cast<std::uint16_t>(thread);
-  marker.kind = ItemKind::step_begin;
-  HostItem launch = marker;
-  launch.kind = ItemKind::graph_launch;
-  out_.plan.items = {marker, launch};
-  for (std::size_t s = 0; s < trace_.streams.size(); ++s) {
-    TimePoint free = window.begin;
-    for (const std::uint32_t act : links_.activities_of_stream.of(s)) {
-      append_work(act, 1);
-      DeviceWork& work = out_.plan.works.back();
-      work.takes_slot = false;
-      work.latency = trace_.activities.begin[act] - free;
-      work.gap = work.far_gap = work.latency;
-      if (free != window.begin) work.latency = Duration::zero();
-      free = trace_.activities.begin[act] + work.duration;
+  std::vector<TimePoint> free(trace_.streams.size(), TimePoint::min());  // per stream
+  std::vector<std::size_t> next(trace_.streams.size(), 0);
+  TimePoint before = links_.steps.front().begin;
+  for (const StepWindow& step : links_.steps) {
+    const auto first = static_cast<std::uint32_t>(out_.plan.items.size());
+    HostItem item;
+    item.thread = static_cast<std::uint16_t>(thread);
+    item.kind = ItemKind::step_begin;
+    item.gap = step.begin - before;
+    before = step.end;
+    out_.plan.items.push_back(item);
+    item.gap = Duration::zero();
+    item.kind = ItemKind::graph_launch;
+    item.first_work = static_cast<std::uint32_t>(out_.plan.works.size());
+    for (std::size_t s = 0; s < trace_.streams.size(); ++s) {
+      add_device_works(step, s, next[s], free[s]);
     }
+    item.work_count = static_cast<std::uint32_t>(out_.plan.works.size()) - item.first_work;
+    out_.plan.items.push_back(item);
+    item = {};
+    item.thread = static_cast<std::uint16_t>(thread);
+    item.kind = ItemKind::step_end;
+    item.gap = step.end - step.begin;
+    out_.plan.items.push_back(item);
+    out_.steps.push_back({step.name, first, first + 3});
   }
-  out_.plan.items[1].work_count = static_cast<std::uint32_t>(out_.plan.works.size());
-  marker.kind = ItemKind::step_end;
-  out_.plan.items.push_back(marker);
-  out_.steps.push_back({window.name, 0, 3});
+  take_gaps_of_next_step();
   out_.losses.add("device_only_trace", Severity::warning,
                   "no launch in the trace belongs to any of its device work: the gaps between "
                   "kernels are kept as measured and nothing is known of the host",
                   static_cast<std::int64_t>(out_.plan.works.size()));
+}
+
+/// The works of stream `s` in a step; `next` and `free`: its next work, and when it fell idle.
+void Builder::add_device_works(const StepWindow& step, std::size_t s, std::size_t& next,
+                               TimePoint& free) {
+  const auto rows = links_.activities_of_stream.of(s);
+  const auto item = static_cast<std::uint32_t>(out_.plan.items.size());
+  while (next < rows.size() && trace_.activities.begin[rows[next]] < step.begin) ++next;
+  bool first = true;
+  for (; next < rows.size() && trace_.activities.begin[rows[next]] < step.end; ++next) {
+    const std::uint32_t act = rows[next];
+    append_work(act, item);
+    DeviceWork& work = out_.plan.works.back();
+    const TimePoint begin = trace_.activities.begin[act];
+    const bool begun = free != TimePoint::min();
+    work.takes_slot = false;
+    work.latency = first ? begin - step.begin : Duration::zero();
+    work.gap = work.far_gap = begun ? begin - free : work.latency;
+    first = false;
+    free = begin + work.duration;
+  }
+}
+
+/// Nothing is known of the gap before the first work of a trace; a step like it follows.
+void Builder::take_gaps_of_next_step() {
+  if (out_.steps.size() < 2) return;
+  std::vector<Duration> gap(trace_.streams.size(), Duration::min());
+  const HostItem& second = out_.plan.items[out_.steps[1].first_item + 1];
+  for (std::uint32_t w = second.first_work + second.work_count; w-- > second.first_work;) {
+    gap[out_.plan.works[w].stream] = out_.plan.works[w].gap;
+  }
+  const HostItem& first = out_.plan.items[out_.steps[0].first_item + 1];
+  std::vector<bool> seen(trace_.streams.size(), false);
+  for (std::uint32_t w = first.first_work; w < first.first_work + first.work_count; ++w) {
+    DeviceWork& work = out_.plan.works[w];
+    if (!seen[work.stream] && gap[work.stream] >= Duration::zero()) {
+      work.gap = work.far_gap = gap[work.stream];
+    }
+    seen[work.stream] = true;
+  }
 }
 
 /// Work that was launched before the trace opened: it holds its stream until it is done.

@@ -7,8 +7,8 @@
 #include <map>
 
 #include "models/kernel/counters/cost_model.h"
-#include "sim/cli/arguments.h"
 #include "sim/cli/files.h"
+#include "sim/cli/scenario_options.h"
 #include "sim/predict/kernel_counters.h"
 #include "sim/predict/predict.h"
 #include "sim/report/report.h"
@@ -89,11 +89,11 @@ int run_blocks(const Arguments& arguments) {
       "kernel", po::value<std::string>(),
       "part of a kernel's name (the longest one is taken), or its position in the step")(
       "gpu", po::value<std::string>()->default_value(""), "GPU to run it on; default: the traced")(
-      "traced-gpu", po::value<std::string>()->default_value(""), "the traced GPU, where unknown")(
       "set", po::value<std::vector<std::string>>()->default_value({}, ""),
       "override a GPU number, e.g. gpu.sm_count=160")(
       "out", po::value<std::string>()->default_value(""),
       "write a Perfetto timeline with a track per block slot of every SM here");
+  add_trace_options(options);
   const po::variables_map values = parse_arguments("blocks", arguments, options, {{"trace"}});
   if (values.count("help") > 0) {
     std::cout << options;
@@ -106,7 +106,7 @@ int run_blocks(const Arguments& arguments) {
   }
   ReplayOptions replay_options;
   replay_options.configs = data_root() + "/configs";
-  replay_options.traced_gpu = values["traced-gpu"].as<std::string>();
+  read_trace_options(values, replay_options);
   replay_options.what_ifs.set("gpu", values["gpu"].as<std::string>());
   for (const std::string& one : values["set"].as<std::vector<std::string>>()) {
     replay_options.what_ifs.add("set", one);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -9,6 +10,7 @@
 #include "sim/counters/match.h"
 #include "sim/report/match_report.h"
 #include "sim/trace/import.h"
+#include "sim/trace/step_search.h"
 
 namespace tandem {
 
@@ -26,7 +28,11 @@ po::options_description options_of_match() {
                                                   "profiler trace (.json, .json.gz or .json.zst)")(
       "counters", po::value<std::string>(), "Nsight Compute report (ncu --csv, any page)")(
       "step", po::value<std::string>()->default_value(""),
-      "step of the trace, e.g. ProfilerStep#3; default: the one that fits best")(
+      "step of the trace, e.g. ProfilerStep#3 or \"iteration 2\", or an annotation that begins "
+      "each "
+      "step; default: the one that fits best")(
+      "steps", po::value<std::int64_t>(),
+      "iterations that the trace holds; default: its marks, else what repeats itself")(
       "out", po::value<std::string>()->default_value(""),
       "write the per-kernel table (CSV) here; -: stdout")(
       "json", po::value<std::string>()->default_value(""), "write the result here; -: stdout")(
@@ -46,6 +52,24 @@ StepMatch match(const Trace& trace, const Links& links, const CounterReport& rep
   return found;
 }
 
+bool is_annotation(const Trace& trace, const std::string& name) {
+  return std::any_of(trace.annotations.name.begin(), trace.annotations.name.end(),
+                     [&](StringId id) { return text_of(trace, id) == name; });
+}
+
+/// The trace with its steps. A `step` that is none of them but an annotation marks the steps, of
+/// which any may then fit.
+Links linked(const Trace& trace, std::int64_t count, std::string& step) {
+  Links links = link_trace(trace);
+  choose_steps(trace, {"", count}, links);
+  const bool known = std::any_of(links.steps.begin(), links.steps.end(),
+                                 [&](const StepWindow& s) { return s.name == step; });
+  if (known || !is_annotation(trace, step)) return links;
+  choose_steps(trace, {step, 0}, links);
+  step.clear();
+  return links;
+}
+
 }  // namespace
 
 int run_match(const Arguments& arguments) {
@@ -62,8 +86,10 @@ int run_match(const Arguments& arguments) {
   }
   const CounterReport counters = read_counter_report(values["counters"].as<std::string>());
   const Trace trace = import_trace(values["trace"].as<std::string>());
-  const Links links = link_trace(trace);
-  const StepMatch found = match(trace, links, counters, values["step"].as<std::string>());
+  std::string step = values["step"].as<std::string>();
+  const Links links =
+      linked(trace, values.count("steps") > 0 ? values["steps"].as<std::int64_t>() : 0, step);
+  const StepMatch found = match(trace, links, counters, step);
   const Attribution names = attribute(trace, links);
   const MatchReport report =
       make_match_report(trace, links, {names.op, names.layer}, counters, found);

@@ -9,6 +9,7 @@
 #include <iostream>
 
 #include "sim/core/named.h"
+#include "sim/core/units.h"
 #include "sim/report/report.h"
 
 namespace tandem {
@@ -37,16 +38,55 @@ void add_option(const TransformOption& option, po::options_description& options)
   }
 }
 
+constexpr std::int64_t most_counted = 1'000'000'000;
+constexpr double most_memory_gb = 1e6;
+
+std::int64_t count_of(const po::variables_map& values, const std::string& name) {
+  if (values.count(name) == 0) return 0;
+  const auto count = values[name].as<std::int64_t>();
+  if (count >= 1 && count <= most_counted) return count;
+  throw InputError("command line", "--" + name, std::to_string(count),
+                   fmt::format("1 to {}", most_counted));
+}
+
 }  // namespace
+
+void add_trace_options(po::options_description& options) {
+  options.add_options()("traced-gpu", po::value<std::string>()->default_value(""),
+                        "the GPU that the trace was recorded on, where the trace does not tell")(
+      "steps", po::value<std::int64_t>(),
+      "iterations that the trace holds; default: its marks, else what repeats itself")(
+      "step", po::value<std::string>()->default_value(""),
+      "annotation of the trace that begins each step")(
+      "traced-batch", po::value<std::int64_t>(),
+      "items of a traced step; default: leading dimension of the first layer's input")(
+      "peak-memory", po::value<double>(),
+      "peak memory of the traced run in GB; default: its [memory] events, else estimated");
+}
+
+void read_trace_options(const po::variables_map& values, ReplayOptions& options) {
+  options.traced_gpu = values["traced-gpu"].as<std::string>();
+  options.steps = {values["step"].as<std::string>(), count_of(values, "steps")};
+  if (options.steps.count > 0 && !options.steps.annotation.empty()) {
+    throw InputError("command line", "--steps", "--step beside it", "one of the two");
+  }
+  options.traced_batch = count_of(values, "traced-batch");
+  if (values.count("peak-memory") == 0) return;
+  const auto gb = values["peak-memory"].as<double>();
+  if (!(gb > 0 && gb <= most_memory_gb)) {
+    throw InputError("command line", "--peak-memory", fmt::format("{}", gb),
+                     fmt::format("gigabytes, more than 0 and at most {}", most_memory_gb));
+  }
+  options.peak_memory_bytes = gb * bytes_per_gb;
+}
 
 void add_scenario_options(po::options_description& options) {
   options.add_options()("help", "show this text");
   for (const Transform& transform : transforms()) {
     for (const TransformOption& option : transform.options) add_option(option, options);
   }
+  add_trace_options(options);
   options.add_options()(
-      "traced-gpu", po::value<std::string>()->default_value(""),
-      "the GPU that the trace was recorded on, where the trace does not tell (XProf)")(
       "base", po::value<std::string>()->default_value(""),
       "a second trace of the same model at another batch; both predict --batch together")(
       "mode", po::value<std::string>()->default_value("as-traced"),
@@ -132,7 +172,7 @@ ReplayOptions scenario_options(const po::variables_map& values) {
   ReplayOptions options;
   options.configs = data_root() + "/configs";
   options.what_ifs = what_ifs_of(values);
-  options.traced_gpu = values["traced-gpu"].as<std::string>();
+  read_trace_options(values, options);
   options.host = values["host"].as<std::string>();
   if (values.count("measured-step") > 0) {
     options.measured_step_us = us_of_seconds(values["measured-step"].as<double>());

@@ -7,6 +7,13 @@
 
 namespace tandem {
 
+/// Options that say of a trace what it does not say itself; every command that reads one has them.
+void add_trace_options(boost::program_options::options_description& options);
+
+/// Errors: InputError for values that no trace can have and for --steps beside --step.
+void read_trace_options(const boost::program_options::variables_map& values,
+                        ReplayOptions& options);
+
 void add_scenario_options(boost::program_options::options_description& options);
 
 /// What the options ask for, without the trace. Errors: InputError for values that nobody knows and

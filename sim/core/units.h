@@ -7,6 +7,8 @@ namespace tandem {
 inline constexpr double sector_bytes = 32;
 inline constexpr double wavefront_bytes = 128;
 
+inline constexpr double bytes_per_gb = 1e9;
+
 inline constexpr double pico = 1e-12;
 inline constexpr double micro = 1e-6;
 

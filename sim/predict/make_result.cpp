@@ -135,7 +135,7 @@ void judge(const TracedRun& run, const Scenario& scenario, const ReplayOptions& 
                      result.step.gpu_kernel_us * std::exp(kernels.high)};
   if (time_us > 0) result.expected_error = result.band.half_width_us() / time_us;
   if (scenario.what_ifs.empty() && options.mode.mode == Mode::as_traced) return;
-  result.speed_up = speed_up(run.step_us, time_us, range, host, bands.speed_up,
+  result.speed_up = speed_up(run.summary.unprofiled_step_us, time_us, range, host, bands.speed_up,
                              what_if_band(bands, scenario.what_ifs), share);
 }
 

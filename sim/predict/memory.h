@@ -1,4 +1,4 @@
-// Peak memory of a scenario, from measured peaks of captures and the shapes of their tensors.
+// Peak memory of a scenario: recorded in the trace, said by the user, or by liveness.
 #pragma once
 
 #include <optional>
@@ -9,14 +9,15 @@
 
 namespace tandem {
 
-/// Peak memory from the `peak_alloc` of the captures' meta files; nothing where there is none.
-/// `second`: the other trace of a prediction from two, or null.
-std::optional<PeakMemory> measured_peak(const TracedRun& run, const TracedRun* second);
+/// Peak memory by batch: through what the user says or `[memory]` events record, else by the
+/// liveness of the traced step's tensors; nothing without shapes. `second`: the other trace of a
+/// prediction from two, or null.
+std::optional<PeakMemory> traced_peak(const TracedRun& run, const TracedRun* second);
 
-/// Activations of an item of the batch, from the shapes and types of the forward operations alone.
+/// Activations of an item of the batch, by liveness alone.
 double shape_item_bytes(const TracedRun& run, const Step& step);
 
-/// Peak memory at `batch` and what fits `gpu`; nothing where no capture states a peak.
+/// Peak memory at `batch` and what fits `gpu`; nothing where the trace has no shapes.
 std::optional<MemorySummary> scenario_memory(const TracedRun& run, const TracedRun* second,
                                              const GpuArch& gpu, std::int64_t batch,
                                              const MemoryChange& change);

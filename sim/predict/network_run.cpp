@@ -98,6 +98,15 @@ void set_memory(const Network& network, NetworkRequest request, const BoundNetwo
   run.compiled_memory = {line(compiled(Saving::cheapest)), line(compiled(Saving::least))};
 }
 
+/// Errors: InputError for options that say something of a trace.
+void check_no_trace(const NetworkRequest& request, const ReplayOptions& options) {
+  const bool said = !options.steps.annotation.empty() || options.steps.count != 0 ||
+                    options.traced_batch != 0 || options.peak_memory_bytes > 0;
+  if (!said) return;
+  throw InputError("command line", "--steps, --step, --traced-batch, --peak-memory",
+                   "a network, " + request.path, "none of them, for they say what a trace holds");
+}
+
 /// Errors: InputError for sizes that overflow.
 Network in_channels_last(Network network) {
   const std::string path = network.path;
@@ -121,6 +130,7 @@ std::string network_path(const std::string& network, const std::string& task,
 }
 
 TracedRun analyse_network(const NetworkRequest& request, const ReplayOptions& options) {
+  check_no_trace(request, options);
   Network network = load_request(request);
   if (request.channels_last) network = in_channels_last(std::move(network));
   check_sizes(network, request);

@@ -25,6 +25,13 @@ std::string mode_texts(std::string_view separator) {
   return names_of(modes(), separator).append(separator).append(jit_alias);
 }
 
+ReplayOptions options_of_second(ReplayOptions options) {
+  options.steps.count = 0;
+  options.traced_batch = 0;
+  options.peak_memory_bytes = 0;
+  return options;
+}
+
 Task parse_task(std::string_view text, std::string_view file, std::string_view place) {
   for (const Task task : {Task::train, Task::infer}) {
     if (to_string(task) == text) return task;

@@ -8,6 +8,7 @@
 #include "models/runtime/modes.h"
 #include "models/whatif/transform.h"
 #include "sim/trace/import.h"
+#include "sim/trace/step_search.h"
 #include "workloads/network.h"
 
 namespace tandem {
@@ -16,6 +17,9 @@ struct ReplayOptions {
   std::string trace_path;
   std::string base_path;   // a second trace of the same model at another batch
   std::string traced_gpu;  // the config of the traced GPU, where the trace does not tell which
+  StepChoice steps;        // where the trace does not mark them, or marks others
+  std::int64_t traced_batch = 0;  // items of a traced step; 0: what the trace tells
+  double peak_memory_bytes = 0;   // of the traced run; 0: what the trace tells
   WhatIfs what_ifs;
   std::string host = "default";
   double measured_step_us = 0;  // of the traced step without the profiler; 0: nobody timed it
@@ -28,6 +32,10 @@ struct ReplayOptions {
   Task network_task = Task::train;  // of an ONNX file, which says neither
   std::string network_optimizer;    // empty: the default one
 };
+
+/// How the second trace of a prediction from two is read: what was said of the first one's steps,
+/// batch and memory does not hold for it.
+ReplayOptions options_of_second(ReplayOptions options);
 
 /// "train" or "infer". Errors: InputError at `file` and `place`.
 Task parse_task(std::string_view text, std::string_view file, std::string_view place);

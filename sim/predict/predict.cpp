@@ -133,7 +133,9 @@ Replay replay(Trace trace, const ReplayOptions& options) {
   TracedRun run = analyse(std::move(trace), options);
   if (!options.base_path.empty()) {
     return predict_from_two(
-        std::move(run), analyse(import_trace(options.base_path, options.import), options), options);
+        std::move(run),
+        analyse(import_trace(options.base_path, options.import), options_of_second(options)),
+        options);
   }
   Prediction prediction = predict(run, options);
   return {std::move(run), std::move(prediction)};

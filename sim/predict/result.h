@@ -15,6 +15,7 @@
 #include "sim/metrics/runtime_metrics.h"
 #include "sim/metrics/step_metrics.h"
 #include "sim/predict/bands.h"
+#include "sim/trace/step_search.h"
 
 namespace tandem {
 
@@ -28,6 +29,10 @@ struct TraceSummary {
   std::string gpu;
   std::optional<std::int64_t> batch;  // leading dimension of the first layer's input
   std::int64_t steps = 0;
+  StepsBy steps_by = StepsBy::marks;
+  double traced_step_us = 0;      // mean of the traced steps, as measured
+  double unprofiled_step_us = 0;  // predicted of the same step without what-ifs: without the
+                                  // profiler, or with it where that is kept
   std::int64_t kernels = 0;
   std::int64_t launches = 0;
   std::int64_t host_ops = 0;

@@ -82,4 +82,12 @@ SimulatedStep simulate_step(const TracedRun& run, const Step& step, const Attrib
   return out;
 }
 
+double steady_step_us(const TracedRun& run, const Step& step) {
+  std::vector<WorkCounters> counters;
+  for (const std::uint32_t row : step.traced_activity) {
+    if (!run.counters.empty()) counters.push_back(run.counters[row]);
+  }
+  return loop_us(share_sm_pool(run.pool, places(counters), step), run.configs.host);
+}
+
 }  // namespace tandem

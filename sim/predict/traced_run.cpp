@@ -6,7 +6,6 @@
 #include "models/arch/gpu_config.h"
 #include "models/step/batch_size.h"
 #include "models/step/op_nesting.h"
-#include "models/step/sm_pool.h"
 #include "models/step/unknown_ops.h"
 #include "sim/engine/engine.h"
 #include "sim/metrics/step_metrics.h"
@@ -20,6 +19,26 @@ namespace tandem {
 
 namespace {
 
+/// Mean time of a traced step: as long as the host needs for one or, where that runs ahead, the
+/// device.
+double traced_step_us(const Trace& trace, const Links& links) {
+  const TimePoint from = links.steps.front().begin;
+  const TimePoint to = links.steps.back().end;
+  Duration host{};
+  for (const StepWindow& step : links.steps) host += step.end - step.begin;
+  TimePoint first = TimePoint::max();
+  TimePoint last = TimePoint::min();
+  for (std::uint32_t a = 0; a < trace.activities.size(); ++a) {
+    const std::uint32_t call = links.call_of_activity[a];
+    const TimePoint issued = call == no_row ? trace.activities.begin[a] : trace.calls.begin[call];
+    if (issued < from || issued >= to) continue;
+    first = std::min(first, trace.activities.begin[a]);
+    last = std::max(last, trace.activities.begin[a] + trace.activities.duration[a]);
+  }
+  const Duration device = last > first ? last - first : Duration::zero();
+  return to_us(std::max(host, device)) / static_cast<double>(links.steps.size());
+}
+
 TraceSummary summarize(const Trace& trace, const Links& links) {
   TraceSummary s;
   s.path = trace.path;
@@ -28,6 +47,8 @@ TraceSummary summarize(const Trace& trace, const Links& links) {
   s.gpu = trace.devices.empty() ? "unknown" : trace.devices.front().name;
   s.batch = batch_size(trace, links);
   s.steps = static_cast<std::int64_t>(links.steps.size());
+  s.steps_by = links.steps_by;
+  s.traced_step_us = traced_step_us(trace, links);
   s.kernels = static_cast<std::int64_t>(trace.activities.size());
   for (const std::uint32_t call : links.calls_in_order) {
     s.launches += !links.activities_of_call.of(call).empty();
@@ -85,7 +106,9 @@ TracedRun analyse(Trace trace, const ReplayOptions& options, Configs configs) {
   TracedRun a;
   a.trace = std::move(trace);
   a.configs = std::move(configs);
+  if (options.traced_batch > 0) a.trace.stated_batch = options.traced_batch;
   a.links = link_trace(a.trace);
+  choose_steps(a.trace, options.steps, a.links);
   a.losses = a.trace.losses;
   a.losses.merge(a.links.losses);
   a.summary = summarize(a.trace, a.links);
@@ -123,9 +146,10 @@ TracedRun analyse(Trace trace, const ReplayOptions& options, Configs configs) {
   StepPlan step = step_plan(a.trace, a.measured, host, options.profiler);
   a.losses.merge(step.losses);
   a.traced_step = cut_step(a.trace, a.links, std::move(step));
-  a.step_us = loop_us(share_sm_pool(a.pool, places(a.counters), a.traced_step), host);
   a.losses.merge(unknown_operations(a.traced_step));
-  if (a.gpu) a.memory = measured_peak(a, nullptr);
+  a.summary.unprofiled_step_us = steady_step_us(a, a.traced_step);
+  a.said_peak_bytes = options.peak_memory_bytes;
+  if (a.gpu) a.memory = traced_peak(a, nullptr);
   if (a.memory) a.shape_item_bytes = shape_item_bytes(a, a.traced_step);
   return a;
 }

@@ -41,11 +41,11 @@ struct TracedRun {
   std::vector<WorkCounters> counters;
   std::vector<WorkCounters> model_counters;  // the kernel model's, where a report replaced some
   Step traced_step;                          // what scenarios start from
-  double step_us = 0;                        // of a loop of it
   bool step_is_measured = false;             // the host was calibrated on a step that was timed
   double generated_error = 0;        // of a step that was never traced: relative, of its GPU time
   double shape_item_bytes = 0;       // activations of an item, from shapes alone; with memory
-  std::optional<PeakMemory> memory;  // by batch, where the capture states its peak
+  double said_peak_bytes = 0;        // of the traced run, by the user; 0: not said
+  std::optional<PeakMemory> memory;  // by batch; nothing where the trace has no shapes
   std::optional<CompiledPeaks> compiled_memory;  // of a network
   TraceSummary summary;
   std::vector<StepFidelity> fidelity;

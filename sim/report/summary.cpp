@@ -50,15 +50,46 @@ std::string path_row(const PathShare& row) {
                      100 * row.share, row.count, row.kind, shorten(row.name, 58));
 }
 
+/// How the steps were told, where the trace does not mark them.
+std::string steps_text(const TraceSummary& t) {
+  const std::string count = fmt::format("{} step{}", t.steps, t.steps == 1 ? "" : "s");
+  switch (t.steps_by) {
+    case StepsBy::marks: return count;
+    case StepsBy::annotation: return count + " (begun by the annotation)";
+    case StepsBy::optimizer: return count + " (found: each ends with the optimizer)";
+    case StepsBy::repetition: return count + " (found by repetition)";
+    case StepsBy::count: return count + " (as --steps says)";
+    case StepsBy::nothing: break;
+  }
+  return count + " (no repetition found: the whole trace)";
+}
+
+/// From what was measured to what is predicted.
+std::string bridge_line(const Result& r) {
+  const TraceSummary& t = r.trace;
+  if (t.traced_step_us <= 0) return {};
+  const double share = 1 - t.unprofiled_step_us / t.traced_step_us;
+  std::string text = fmt::format("bridge     traced {} a step", time_text(t.traced_step_us));
+  if (r.scenario.profiler == "remove") {
+    text += fmt::format(", profiler's share {:.1f} % -> {} without it", 100 * share,
+                        time_text(t.unprofiled_step_us));
+  } else {
+    text += fmt::format(" -> {} in a steady loop", time_text(t.unprofiled_step_us));
+  }
+  const bool other = !r.what_ifs.empty() || r.scenario.mode != "as-traced";
+  if (other) text += fmt::format(" -> predicted {}", time_text(r.step.time_us));
+  return text + "\n";
+}
+
 std::string headline(const Result& r) {
   const StepMetrics& m = r.step;
   std::string text;
   text += fmt::format("trace      {} ({}, {}, batch {})\n", r.trace.path, r.trace.framework,
                       r.trace.gpu, r.trace.batch ? std::to_string(*r.trace.batch) : "unknown");
   text += fmt::format(
-      "           {} steps, {} device activities, {} launches, {} host operations, "
+      "           {}, {} device activities, {} launches, {} host operations, "
       "{} streams\n",
-      r.trace.steps, r.trace.kernels, r.trace.launches, r.trace.host_ops, r.trace.streams);
+      steps_text(r.trace), r.trace.kernels, r.trace.launches, r.trace.host_ops, r.trace.streams);
   const bool other_batch = r.scenario.batch != r.trace.batch;
   const std::string batch = other_batch ? fmt::format(", batch {}", *r.scenario.batch) : "";
   text += fmt::format("scenario   {}{}, mode {}, profiler {}\n", r.scenario.gpu, batch,
@@ -71,6 +102,7 @@ std::string headline(const Result& r) {
                         r.speed_up->value, r.speed_up->low, r.speed_up->high,
                         time_text(r.speed_up->base_us));
   }
+  text += bridge_line(r);
   text += fmt::format("GPU        busy {} = {:.1f} % of the step; kernels {} in {} activities\n",
                       time_text(m.gpu_busy_us), 100 * m.gpu_utilization, time_text(m.gpu_kernel_us),
                       m.kernels);
@@ -124,9 +156,9 @@ std::string energy_line(const Result& r) {
 
 std::string memory_line(const Result& r) {
   if (!r.memory) return {};
-  return fmt::format("memory     peak {:.2f} GB{}, largest batch that fits about {}\n",
-                     r.memory->peak_bytes * 1e-9, r.memory->fits ? "" : ": DOES NOT FIT",
-                     r.memory->largest_batch);
+  return fmt::format("memory     peak {:.2f} GB +- {:.0f} %{}, largest batch that fits about {}\n",
+                     r.memory->peak_bytes * 1e-9, 100 * r.memory->uncertainty,
+                     r.memory->fits ? "" : ": DOES NOT FIT", r.memory->largest_batch);
 }
 
 std::string value_text(const ReportValue& v) {

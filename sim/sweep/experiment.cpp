@@ -234,6 +234,12 @@ std::span<const Field<Experiment>> experiment_fields() {
       field("task", "", "Of an ONNX file: train (default) or infer", &E::task),
       field("optimizer", "", "Of an ONNX file that trains: sgd (default), adam or adamw",
             &E::optimizer),
+      field("steps", "", "Iterations that the trace holds, where it does not mark them", &E::steps),
+      field("step", "", "Annotation of the trace that begins each step", &E::step),
+      field("traced_batch", "", "Items of a traced step, where the trace does not tell",
+            &E::traced_batch),
+      field("peak_memory_gb", "GB", "Peak memory of the traced run, where the trace does not tell",
+            &E::peak_memory_gb),
   };
   return fields;
 }

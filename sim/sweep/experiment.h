@@ -42,12 +42,16 @@ struct ElasticityQuestion {
 };
 
 struct Experiment {
-  std::string name;            // of the file, without .json
-  std::string trace;           // profiler trace; in the file relative to the file's folder
-  std::string task;            // of an ONNX file: train or infer; empty: train
-  std::string optimizer;       // of an ONNX file; empty: the default one
-  std::string base;            // a second trace of the model at another batch; empty: none
-  double measured_step_s = 0;  // of the traced step without the profiler; 0: nobody timed it
+  std::string name;               // of the file, without .json
+  std::string trace;              // profiler trace; in the file relative to the file's folder
+  std::string task;               // of an ONNX file: train or infer; empty: train
+  std::string optimizer;          // of an ONNX file; empty: the default one
+  std::string base;               // a second trace of the model at another batch; empty: none
+  std::int64_t steps = 0;         // iterations in the trace; 0: found
+  std::string step;               // annotation that begins a step; empty: found
+  std::int64_t traced_batch = 0;  // items of a traced step; 0: what the trace tells
+  double peak_memory_gb = 0;      // of the traced run; 0: what the trace tells
+  double measured_step_s = 0;     // of the traced step without the profiler; 0: nobody timed it
   std::vector<Axis> axes;
   std::vector<std::string> metrics;  // columns of the text table
   std::optional<ParetoQuestion> pareto;

@@ -11,6 +11,7 @@
 #include "models/whatif/compile/compile.h"
 #include "models/whatif/precision/precision.h"
 #include "sim/core/field.h"
+#include "sim/core/units.h"
 #include "sim/predict/network_run.h"
 #include "sim/sweep/pareto.h"
 
@@ -114,6 +115,9 @@ SweepBase load_sweep_base(const Experiment& experiment, const std::string& confi
     base.options.network_task = parse_task(experiment.task, experiment.name, "task");
   }
   base.options.network_optimizer = experiment.optimizer;
+  base.options.steps = {experiment.step, experiment.steps};
+  base.options.traced_batch = experiment.traced_batch;
+  base.options.peak_memory_bytes = experiment.peak_memory_gb * bytes_per_gb;
   if (is_network(experiment.trace)) {
     ReplayOptions options = base.options;
     base.run = analyse_network(take_request(experiment.trace, options), options);
@@ -121,7 +125,7 @@ SweepBase load_sweep_base(const Experiment& experiment, const std::string& confi
   }
   base.run = analyse(import_trace(experiment.trace, {}), base.options);
   if (!experiment.base.empty()) {
-    base.second = analyse(import_trace(experiment.base, {}), base.options);
+    base.second = analyse(import_trace(experiment.base, {}), options_of_second(base.options));
   }
   return base;
 }
@@ -189,6 +193,8 @@ std::uint64_t hash_inputs(const Experiment& experiment, const std::string& confi
   hash.add(experiment.base);
   if (!experiment.task.empty()) hash.add(experiment.task);
   if (!experiment.optimizer.empty()) hash.add(experiment.optimizer);
+  hash.add(fmt::format("{} {} {} {}", experiment.step, experiment.steps, experiment.traced_batch,
+                       experiment.peak_memory_gb));
   add_trace(hash, experiment.trace);
   if (!experiment.base.empty()) add_trace(hash, experiment.base);
   add_configs(hash, configs);

@@ -222,8 +222,7 @@ Links link_trace(const Trace& trace) {
   links.steps = find_steps(trace);
   if (links.steps.empty()) {
     links.steps.push_back(whole_trace(trace, links));
-    links.losses.add("no_steps", Severity::info,
-                     "no ProfilerStep annotation: the whole trace is taken as one step");
+    links.steps_by = StepsBy::nothing;
   }
   count_overlaps(trace, links);
   count_unmatched(trace, links);

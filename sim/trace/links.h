@@ -30,6 +30,16 @@ struct StepWindow {
   ThreadId thread;
 };
 
+/// What told the steps of a trace.
+enum class StepsBy : std::uint8_t {
+  marks,       // annotations of the profiler
+  annotation,  // an annotation that the user named
+  optimizer,   // the steps of the optimizer
+  repetition,  // the sequence of device work repeats itself
+  count,       // the user said how many there are, and they are not alike
+  nothing,     // the whole trace is one step, for nothing tells
+};
+
 struct Links {
   std::vector<std::uint32_t> calls_in_order;      // rows of RuntimeCalls by begin; only calls that
                                                   // launch, copy, record, wait or synchronise
@@ -40,11 +50,13 @@ struct Links {
   std::vector<std::uint32_t> node_of_call;        // per call: the node that made it, or no_row;
                                                   // empty where the trace has no nodes
   std::vector<StepWindow> steps;                  // by begin; at least one where there is any event
+  StepsBy steps_by = StepsBy::marks;
   LossList losses;
 };
 
-/// Joins calls and activities by correlation id, orders streams, finds the steps. A trace without
-/// `ProfilerStep` annotations is one step. Throws InputError if there is no device activity.
+/// Joins calls and activities by correlation id, orders streams, reads the marked steps. A trace
+/// without marks is one step here (StepsBy::nothing); choose_steps looks for iterations in it.
+/// Throws InputError if there is no device activity.
 Links link_trace(const Trace& trace);
 
 }  // namespace tandem

@@ -146,6 +146,16 @@ struct Overheads {
   std::size_t size() const { return begin.size(); }
 };
 
+/// What the framework's allocator did with the memory of a GPU (`[memory]` events).
+struct MemoryEvents {
+  Column<TimePoint> begin;
+  Column<std::int64_t> device;
+  Column<std::int64_t> bytes;      // allocated; negative: freed
+  Column<std::int64_t> allocated;  // on the device after it, whatever was there before the trace
+                                   // included; -1: not recorded
+  std::size_t size() const { return begin.size(); }
+};
+
 /// One measured run. Rows stand in file order; sort indices, not columns.
 struct Trace {
   std::string path;
@@ -173,6 +183,7 @@ struct Trace {
   ValueWaits value_waits;
   Annotations annotations;
   Overheads overheads;
+  MemoryEvents memory;
   LossList losses;
 };
 

@@ -83,7 +83,7 @@ TEST(WhatifBatchBadInput, MemoryNeedsShapes) {
   BatchTraceMaker base(64);
   base.trace.ops = {};
   const std::string text =
-      message_of([&] { peak_memory(base.trace, base.links, 64, {}, test::batch_law()); });
+      message_of([&] { peak_memory(base.trace, base.links, 64, test::batch_law()); });
   EXPECT_TRUE(has(text, "no operand shapes")) << text;
 }
 

@@ -8,10 +8,17 @@
 
 #include "models/ops/statistics_op.h"
 #include "models/step/op_nesting.h"
+#include "models/step/step_memory.h"
 #include "models/whatif/batch/roles.h"
 
 namespace tandem {
 namespace {
+
+/// Relative, of what liveness finds: DEVIATIONS and validation/cases/traced_memory.json.
+constexpr double live_uncertainty = 0.1;
+/// The same with one measured batch, at another one; and with two.
+constexpr double point_uncertainty = 0.08;
+constexpr double points_uncertainty = 0.05;
 
 bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
@@ -160,59 +167,23 @@ double forward_bytes(const Trace& trace, const BatchOps& ops, const OpNesting& n
   return training ? sum : 2 * largest;  // inference keeps an operand and a result
 }
 
-// Least squares of the relative errors of `fixed + slope b`, fixed given.
-double slope_through(double fixed, std::span<const MemoryPoint> points) {
-  double above = 0, below = 0;
-  for (const MemoryPoint& p : points) {
-    const double weight = 1 / (p.peak_bytes * p.peak_bytes);
-    const auto b = static_cast<double>(p.batch);
-    above += weight * b * (p.peak_bytes - fixed), below += weight * b * b;
-  }
-  return below > 0 ? std::max(above / below, 0.0) : 0;
-}
-
-void check_points(const Trace& trace, std::span<const MemoryPoint> points) {
+void check_points(const std::string& path, std::span<const MemoryPoint> points) {
   for (std::size_t i = 0; i < points.size(); ++i) {
     const MemoryPoint& p = points[i];
     if (p.batch > 0 && p.peak_bytes > 0 && std::isfinite(p.peak_bytes) &&
         (i == 0 || p.batch > points[i - 1].batch)) {
       continue;
     }
-    throw InputError(trace.path, "peak memory",
+    throw InputError(path, "peak memory",
                      std::to_string(p.peak_bytes) + " bytes at batch " + std::to_string(p.batch),
                      "positive bytes, batches in ascending order");
-  }
-}
-
-// Training scatters by the library's choice of workspaces: the slope goes through the intercept
-// that is known from the parameters, and the estimate from shapes steadies it. Inference does not
-// scatter, but its workspaces are not known: a straight line through two points.
-void fit_items(std::span<const MemoryPoint> points, PeakMemory& out) {
-  const MemoryPoint &first = points.front(), &last = points.back();
-  const double fixed = out.fixed_bytes, estimate = out.item_bytes;
-  const double slope = slope_through(fixed, points);
-  out.points = points.size();
-  out.uncertainty = points.size() > 1 ? 0.08 : first.batch == 1 ? 0.6 : 0.12;
-  if (out.training) {
-    constexpr double scatter = 0.08, scatter_of_shapes = 0.2;
-    const double error = scatter * last.peak_bytes / std::max(last.peak_bytes - fixed, 1.0) /
-                         std::sqrt(static_cast<double>(points.size()));
-    const double weight = 1 / (error * error), shapes = 1 / (scatter_of_shapes * scatter_of_shapes);
-    out.item_bytes = (slope * weight + estimate * shapes) / (weight + shapes);
-  } else if (points.size() > 1 && last.peak_bytes > first.peak_bytes) {
-    out.item_bytes =
-        (last.peak_bytes - first.peak_bytes) / static_cast<double>(last.batch - first.batch);
-    out.fixed_bytes = first.peak_bytes - out.item_bytes * static_cast<double>(first.batch);
-  } else {
-    out.item_bytes = slope;
   }
 }
 
 }  // namespace
 
 PeakMemory peak_memory(const Trace& trace, const Links& links, std::int64_t base_batch,
-                       std::span<const MemoryPoint> measured, const BatchLaw& law) {
-  check_points(trace, measured);
+                       const BatchLaw& law) {
   const OpNesting nesting = nest_ops(trace, links);
   const BatchOps ops(trace, nesting, base_batch);
   const bool shapes = std::any_of(
@@ -232,12 +203,52 @@ PeakMemory peak_memory(const Trace& trace, const Links& links, std::int64_t base
   const double dense = parameters.bytes - parameters.table_bytes;
   const double copies = out.training ? 1 + optimizer.states : 0;
   const double kept = out.training ? copies * dense : parameters.copy_bytes;
+  out.gradient_bytes = out.training ? dense : 0;
+  out.copy_bytes = out.training ? 0 : parameters.copy_bytes;
   out.fixed_bytes = parameters.bytes + kept + law.memory_workspace_bytes;
   out.floor_bytes = out.fixed_bytes + (optimizer.copies ? dense : 0);
   out.item_bytes =
       forward_bytes(trace, ops, nesting, step, out.training) / static_cast<double>(base_batch);
   out.uncertainty = 0.4;
-  if (!measured.empty()) fit_items(measured, out);
+  return out;
+}
+
+std::optional<PeakMemory> live_memory(const Step& step, std::int64_t base_batch,
+                                      const BatchLaw& law) {
+  const std::optional<LiveTensors> live = live_tensors(step, base_batch);
+  if (!live) return {};
+  PeakMemory out = peak_memory(step.trace, step.links, base_batch, law);
+  out.fixed_bytes -= out.gradient_bytes + out.copy_bytes;
+  out.fixed_bytes += live->fixed_bytes;
+  out.item_bytes = live->growing_bytes / static_cast<double>(base_batch);
+  out.uncertainty = live_uncertainty;
+  return out;
+}
+
+// One point: the part that does not grow is as uncertain as the part that does, each in proportion
+// to its size, and the point lies on the line.
+PeakMemory through_points(const PeakMemory& live, std::span<const MemoryPoint> points,
+                          const std::string& path) {
+  check_points(path, points);
+  const MemoryPoint &first = points.front(), &last = points.back();
+  PeakMemory out = live;
+  out.points = points.size();
+  if (points.size() > 1 && last.peak_bytes > first.peak_bytes) {
+    out.item_bytes =
+        (last.peak_bytes - first.peak_bytes) / static_cast<double>(last.batch - first.batch);
+  } else {
+    const auto b = static_cast<double>(first.batch);
+    const double fixed = live.fixed_bytes / b;
+    const double slope = std::max((first.peak_bytes - live.fixed_bytes) / b, 0.0);
+    const double all = fixed * fixed + live.item_bytes * live.item_bytes;
+    const double weight = all > 0 ? live.item_bytes * live.item_bytes / all : 1;
+    out.item_bytes =
+        std::min(weight * slope + (1 - weight) * live.item_bytes, first.peak_bytes / b);
+  }
+  out.fixed_bytes =
+      std::max(first.peak_bytes - out.item_bytes * static_cast<double>(first.batch), 0.0);
+  out.floor_bytes = std::min(out.floor_bytes, first.peak_bytes);
+  out.uncertainty = points.size() > 1 ? points_uncertainty : point_uncertainty;
   return out;
 }
 

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 
 #include "models/arch/gpu_arch.h"
+#include "models/step/step.h"
 #include "models/whatif/batch/law.h"
 #include "sim/trace/links.h"
 #include "sim/trace/trace.h"
@@ -22,19 +25,30 @@ struct PeakMemory {
   std::int64_t parameters = 0;          // elements, shared ones once
   std::int64_t table_rows_updated = 0;  // of them in tables whose gradients are sparse
   bool training = false;
-  int optimizer_states = 0;  // values kept per parameter
-  double fixed_bytes = 0;    // parameters, gradients, states, library workspaces
-  double floor_bytes = 0;    // the parameter update alone, with its temporary copies
-  double item_bytes = 0;     // per item of the batch
-  std::size_t points = 0;    // measurements used; 0: activations estimated from shapes
-  double uncertainty = 0;    // relative standard deviation of item_bytes
+  int optimizer_states = 0;   // values kept per parameter
+  double fixed_bytes = 0;     // parameters, gradients, states, library workspaces
+  double gradient_bytes = 0;  // of fixed_bytes: of parameters, while all of them are there
+  double copy_bytes = 0;      // of fixed_bytes: parameters in another type
+  double floor_bytes = 0;     // the parameter update alone, with its temporary copies
+  double item_bytes = 0;      // per item of the batch
+  std::size_t points = 0;     // measurements used; 0: activations estimated from shapes
+  double uncertainty = 0;     // relative standard deviation of item_bytes
 };
 
-/// Parameters from the shapes of one step; activations from `measured` (no, one or more points), or
-/// without any from the results of the forward operations, which is good to a factor of about 1.5.
-/// Errors: InputError for points that contradict each other or for a trace without shapes.
+/// Parameters and the state of the optimizer from the shapes of one step; activations from the
+/// results of its forward operations, which is good to a factor of about 1.5. Errors: InputError
+/// for a trace without shapes.
 PeakMemory peak_memory(const Trace& trace, const Links& links, std::int64_t base_batch,
-                       std::span<const MemoryPoint> measured, const BatchLaw& law);
+                       const BatchLaw& law);
+
+/// By the liveness of the step's tensors alone; nothing if the trace has no shapes.
+std::optional<PeakMemory> live_memory(const Step& step, std::int64_t base_batch,
+                                      const BatchLaw& law);
+
+/// `live`, made to pass through what was measured at one or two batches, in ascending order.
+/// Errors: InputError at `path` for points that contradict each other.
+PeakMemory through_points(const PeakMemory& live, std::span<const MemoryPoint> points,
+                          const std::string& path);
 
 double peak_bytes(const PeakMemory& memory, std::int64_t batch);
 /// Against the memory that allocations can use: less the context and the driver's reserve.

@@ -19,6 +19,9 @@ inline constexpr std::array step_marks{
     StepMark{"", "step_num"},  // tf.profiler.experimental.Trace, jax.profiler.StepTraceAnnotation
 };
 
+/// Begins the names of the annotations that PyTorch puts around the steps of an optimizer.
+inline constexpr std::string_view optimizer_mark = "Optimizer.step#";
+
 /// Whether an argument of this name may hold the number of a step.
 constexpr bool is_step_argument(std::string_view key) {
   return std::any_of(step_marks.begin(), step_marks.end(), [&](const StepMark& mark) {

@@ -24,7 +24,8 @@ using Table = std::map<std::string, Errors>;
 
 void score_from(const Run& base, const std::vector<MemoryPoint>& points, const Run& truth,
                 const BatchLaw& law, bool pairs, Table& table) {
-  const PeakMemory m = peak_memory(base.trace, base.links, base.batch, points, law);
+  PeakMemory m = peak_memory(base.trace, base.links, base.batch, law);
+  if (!points.empty()) m = through_points(m, points, base.trace.path);
   const double error = peak_bytes(m, truth.batch) / truth.peak_bytes - 1;
   const std::int64_t top = points.empty() ? base.batch : points.back().batch;
   const bool up = truth.batch > top, between = truth.batch > base.batch && !up;

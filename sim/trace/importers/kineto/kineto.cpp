@@ -29,10 +29,17 @@ int arg_slot(std::string_view key) {
   return is_step_argument(key) ? arg::step : -1;
 }
 
+/// Instants in which the allocator gave or took memory; without a category before 2022.
+constexpr std::string_view memory_event = "\"[memory]\"";
+
 bool skip_args(const TraceEvent& event) {
-  if (event.cat.empty()) return event.ph == "\"i\"" || event.ph == "\"C\"";
+  const bool other_instant = !event.name.empty() && event.name != memory_event;
+  if (event.cat.empty()) {
+    return (event.ph == "\"i\"" && other_instant) || event.ph == "\"C\"";
+  }
   const auto* const row = categories.find(unquote(event.cat));
-  return row != nullptr && row->value.category == ignored;
+  if (row == nullptr) return false;
+  return row->value.category == ignored || (row->value.category == instant && other_instant);
 }
 
 class KinetoImport {
@@ -52,6 +59,7 @@ class KinetoImport {
   void add_call(const TraceEvent& e, const Span& span, ThreadId thread);
   void add_activity(ActivityKind kind, const TraceEvent& e, const Span& span);
   void add_sync(const TraceEvent& e, const Span& span);
+  void add_memory(TraceEvent e);
   void add_annotation(const TraceEvent& e, const Span& span, ThreadId thread,
                       std::string_view step);
   bool find_thread(const TraceEvent& e, ThreadId& thread);
@@ -94,6 +102,11 @@ void KinetoImport::add(const TraceEvent& e) {
     ++ignored_[static_cast<std::size_t>(row - categories.rows().data())];
     return;
   }
+  if (row->value.category == instant) {
+    if (e.name == memory_event) return add_memory(e);
+    return build_.lose("ignored_cpu_instant_event", Severity::info,
+                       "instant events other than [memory] are not used");
+  }
   if (unquote(e.ph) != "X") {
     return build_.lose("unsupported_phase", Severity::data_loss,
                        "events that are no complete ones (ph X) were dropped");
@@ -112,7 +125,8 @@ void KinetoImport::add_without_category(const TraceEvent& e) {
       build_.name_thread(*pid, *tid, e.args[arg::thread_name]);
     }
   } else if (phase == "i" || phase == "I") {
-    build_.lose("ignored_instant", Severity::info, "instant events (marks, memory) are not used");
+    if (e.name == memory_event) return add_memory(e);
+    build_.lose("ignored_instant", Severity::info, "instant events (marks) are not used");
   } else if (phase == "C") {
     build_.lose("ignored_counter", Severity::info, "counter events are not used");
   } else {
@@ -134,6 +148,7 @@ void KinetoImport::add_row(Category category, const TraceEvent& e, const Span& s
     case op:
     case call:
     case annotation:
+    case instant:
     case ignored: break;
   }
   ThreadId thread;
@@ -217,6 +232,23 @@ void KinetoImport::add_sync(const TraceEvent& e, const Span& span) {
   to.correlation.push_back(build_.integer(e.args[arg::correlation], -1));
   to.stream.push_back(stream == no_stream ? -1 : stream);
   to.event_record_correlation.push_back(build_.integer(e.args[arg::record_correlation], -1));
+}
+
+// Memory of the host, which the profiler notes as well, is no part of the model.
+void KinetoImport::add_memory(TraceEvent e) {
+  constexpr std::int64_t cuda = 1;  // c10::DeviceType
+  if (build_.integer(e.args[arg::device_type], -1) != cuda) {
+    return build_.lose("ignored_host_memory", Severity::info,
+                       "memory of the host that was given or taken is not used");
+  }
+  e.dur = "0";
+  Span span;
+  if (!build_.span(e, span)) return;
+  MemoryEvents& to = trace_.memory;
+  to.begin.push_back(span.begin);
+  to.device.push_back(build_.integer(e.args[arg::device_id], 0));
+  to.bytes.push_back(build_.integer(e.args[arg::bytes], 0));
+  to.allocated.push_back(build_.integer(e.args[arg::allocated], -1));
 }
 
 bool KinetoImport::find_thread(const TraceEvent& e, ThreadId& thread) {

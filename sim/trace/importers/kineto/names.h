@@ -18,6 +18,7 @@ enum class Category : std::uint8_t {
   sync,
   annotation,
   overhead,
+  instant,
   ignored
 };
 
@@ -38,6 +39,7 @@ inline constexpr NameTable categories{std::to_array<NameRow<CategoryInfo>>({
     {"cuda_sync", {sync}},
     {"user_annotation", {annotation}},
     {"overhead", {overhead}},
+    {"cpu_instant_event", {instant}},
 
     {"Operator", {op, true}},
     {"Runtime", {call, true}},
@@ -52,7 +54,6 @@ inline constexpr NameTable categories{std::to_array<NameRow<CategoryInfo>>({
     {"async_gpu", {}},
     {"async_cpu", {}},
     {"gpu_user_annotation", {}},
-    {"cpu_instant_event", {}},
     {"python_function", {}},
     {"external_correlation", {}},
     {"cuda_event", {}},
@@ -86,6 +87,9 @@ enum Slot : int {
   record_correlation,
   thread_name,
   step,
+  device_type,
+  device_id,
+  allocated,
   count
 };
 }  // namespace arg
@@ -115,6 +119,10 @@ inline constexpr NameTable arg_names{std::to_array<NameRow<int>>({
     {"cuda_sync_kind", arg::sync_kind},
     {"wait_on_cuda_event_record_corr_id", arg::record_correlation},
     {"name", arg::thread_name},
+    {"Device Type", arg::device_type},
+    {"Device Id", arg::device_id},
+    {"Bytes", arg::bytes},
+    {"Total Allocated", arg::allocated},
 })};
 
 // Element sizes of the data types that collectives are recorded with (c10::ScalarType names).

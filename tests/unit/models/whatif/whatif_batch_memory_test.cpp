@@ -14,7 +14,8 @@ constexpr std::int64_t parameters = 4096 * 1024 + 1024;
 
 PeakMemory memory(const std::vector<MemoryPoint>& points) {
   static const BatchTraceMaker made(64);
-  return peak_memory(made.trace, made.links, 64, points, batch_law());
+  const PeakMemory m = peak_memory(made.trace, made.links, 64, batch_law());
+  return points.empty() ? m : through_points(m, points, "made.json");
 }
 
 TEST(WhatifBatchMemory, ParametersAreCountedOnceAndTheOptimizerIsRecognised) {
@@ -28,11 +29,33 @@ TEST(WhatifBatchMemory, ParametersAreCountedOnceAndTheOptimizerIsRecognised) {
   EXPECT_EQ(m.points, 0U);
 }
 
-TEST(WhatifBatchMemory, OneMeasurementGivesTheSlopeThroughTheParameters) {
-  const double fixed = memory({}).fixed_bytes;
-  const PeakMemory m = memory({{64, fixed + 64e8}});
-  EXPECT_NEAR(peak_bytes(m, 64), fixed + 64e8, 0.2 * 64e8);
-  EXPECT_LT(m.uncertainty, memory({}).uncertainty);
+TEST(WhatifBatchMemory, AMeasurementLiesOnTheLine) {
+  const PeakMemory shapes = memory({});
+  for (const double peak : {0.1 * shapes.fixed_bytes, shapes.fixed_bytes + 64e5, 64e9}) {
+    const PeakMemory m = memory({{64, peak}});
+    EXPECT_NEAR(peak_bytes(m, 64), peak, 1e-6 * peak);
+    EXPECT_GE(m.item_bytes, 0);
+    EXPECT_GE(m.fixed_bytes, 0);
+    EXPECT_LT(m.uncertainty, shapes.uncertainty);
+  }
+}
+
+// fixed 100 and items 10 x 30: the measured 600 say (600 - 100) / 10 = 50 an item. The part that
+// does not grow is 10 an item, so the weight of 50 is 30^2 / (30^2 + 10^2) = 0.9: 48 an item.
+TEST(WhatifBatchMemory, ThePartThatIsSmallerIsTheSurerOne) {
+  PeakMemory live;
+  live.fixed_bytes = 100;
+  live.item_bytes = 30;
+  const MemoryPoint point{10, 600};
+  const PeakMemory m = through_points(live, {&point, 1}, "made.json");
+  EXPECT_NEAR(m.item_bytes, 48, 1e-9);
+  EXPECT_NEAR(m.fixed_bytes, 120, 1e-9);
+}
+
+TEST(WhatifBatchMemory, TwoMeasurementsGiveTheLineThroughBoth) {
+  const PeakMemory m = memory({{64, 3e9}, {256, 11e9}});
+  EXPECT_NEAR(peak_bytes(m, 64), 3e9, 1);
+  EXPECT_NEAR(peak_bytes(m, 256), 11e9, 1);
 }
 
 TEST(WhatifBatchMemory, TheLargestBatchFitsAndOneMoreDoesNot) {
@@ -67,7 +90,7 @@ PeakMemory inference_memory(bool autocast) {
   m.launch(35, 2, 2);
   m.kernel(200, 20, 2);
   const Links links = link_trace(m.trace);
-  return peak_memory(m.trace, links, 64, {}, batch_law());
+  return peak_memory(m.trace, links, 64, batch_law());
 }
 
 // 1024 x 4096 weights of 4 bytes and the bias; their copies have 2 bytes.

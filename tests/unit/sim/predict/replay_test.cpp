@@ -201,7 +201,8 @@ TEST(Replay, TakesATraceWithoutStepsAsOne) {
   TraceMaker m = two_steps();
   m.trace.annotations = {};
   const Result r = replay(m.trace, options()).prediction.result;
-  EXPECT_EQ(r.losses.count("no_steps"), 1);
+  EXPECT_EQ(r.losses.count("no_repetition"), 1);
+  EXPECT_EQ(r.trace.steps_by, StepsBy::nothing);
   EXPECT_EQ(r.trace.steps, 1);
   EXPECT_EQ(r.step.kernels, 4);
 }

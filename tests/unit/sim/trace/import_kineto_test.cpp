@@ -197,6 +197,32 @@ TEST(Kineto, CountsWhatItDoesNotKeepByCategory) {
   EXPECT_FALSE(t.losses.any(Severity::data_loss));
 }
 
+// As PyTorch writes them today, and before 2022 without a category and totals.
+TEST(Kineto, ReadsMemoryOfTheDevice) {
+  const Trace t = import_text(kineto(
+      kernel_event() +
+      R"j(,{"ph":"i","cat":"cpu_instant_event","s":"t","name":"[memory]","pid":1,"tid":1,"ts":7,
+          "args":{"Total Reserved":4096,"Total Allocated":1536,"Bytes":512,"Addr":1,"Device Id":0,"Device Type":1}},
+         {"ph":"i","s":"t","name":"[memory]","pid":1,"tid":1,"ts":8,
+          "args":{"Device Type":1,"Device Id":1,"Bytes":-512}},
+         {"ph":"i","s":"t","name":"[memory]","pid":1,"tid":1,"ts":9,"args":{"Device Type":0,"Device Id":-1,"Bytes":4}},
+         {"ph":"i","cat":"cpu_instant_event","s":"t","name":"mark","pid":1,"tid":1,"ts":9,"args":{"Bytes":"x"}},
+         {"ph":"i","cat":"cpu_instant_event","s":"t","name":"[memory]","pid":1,"tid":1,
+          "args":{"Device Type":1}},
+         {"ph":"i","cat":"cpu_instant_event","s":"t","name":"[memory]","pid":1,"tid":1,"ts":9,
+          "args":{"Device Type":1,"Bytes":"many"}})j"));
+  ASSERT_EQ(t.memory.size(), 3U);
+  EXPECT_EQ(t.memory.bytes[0], 512);
+  EXPECT_EQ(t.memory.allocated[0], 1536);
+  EXPECT_EQ(t.memory.device[1], 1);
+  EXPECT_EQ(t.memory.bytes[1], -512);
+  EXPECT_EQ(t.memory.allocated[1], -1);
+  EXPECT_EQ(t.losses.count("ignored_host_memory"), 1);
+  EXPECT_EQ(t.losses.count("ignored_cpu_instant_event"), 1);
+  EXPECT_EQ(t.losses.count("missing_timestamp"), 1);
+  EXPECT_EQ(t.losses.count("bad_argument"), 1);
+}
+
 TEST(Kineto, InternsThreadsStreamsAndGeometries) {
   std::string events;
   for (int i = 0; i < 20; ++i) {

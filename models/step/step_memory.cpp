@@ -1,0 +1,328 @@
+#include "models/step/step_memory.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "models/ops/op_table.h"
+#include "models/step/dataflow.h"
+#include "sim/core/data_type.h"
+
+namespace tandem {
+
+namespace {
+
+/// Unit of PyTorch's caching allocator.
+constexpr std::int64_t block_bytes = 512;
+constexpr std::string_view gradients_dropped = "Optimizer.zero_grad#";
+
+std::int64_t main_device(const Trace& trace) {
+  std::map<std::int64_t, std::size_t> kernels;
+  for (const StreamId stream : trace.activities.stream) {
+    ++kernels[trace.streams[stream.index()].device];
+  }
+  std::int64_t device = 0;
+  std::size_t most = 0;
+  for (const auto& [id, count] : kernels) {
+    if (count > most) device = id, most = count;
+  }
+  return device;
+}
+
+double blocks(std::int64_t elements, DataType type) {
+  const std::int64_t bytes = elements * std::max(element_bytes(type), 1);
+  return static_cast<double>((bytes + block_bytes - 1) / block_bytes * block_bytes);
+}
+
+struct Life {
+  std::uint32_t first = 0, last = 0;  // operations of the data flow
+  double bytes = 0;
+  bool grows = false;
+};
+
+/// Parameters that the forward operations of a step read, by size.
+class Parameters {
+ public:
+  Parameters(const Step& step, const Dataflow& flow) {
+    for (const FlowOp& op : flow.ops) {
+      if (op.phase != FlowPhase::forward) continue;
+      const Operands& in = operands_of(step.trace, op.op);
+      for (std::size_t i = 0; i < in.tensors.shapes.size(); ++i) {
+        const TensorShape& t = in.tensors.shapes[i];
+        if (!contains(op.row->arguments.parameters, in.tensors.arguments[i])) continue;
+        if (t.rank > 0) sizes_.insert(t.elements());
+      }
+    }
+  }
+  bool has(std::int64_t elements) const { return sizes_.count(elements) > 0; }
+
+ private:
+  std::set<std::int64_t> sizes_;
+};
+
+/// What a step's data flow tells of its operations.
+class StepFacts {
+ public:
+  StepFacts(const Step& step, const Dataflow& flow)
+      : step_(step), flow_(flow), parameters_(step, flow) {
+    for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
+      const FlowOp& op = flow.ops[i];
+      if (op.phase == FlowPhase::forward) last_forward_ = i;
+      if (op.sequence < 0) continue;
+      if (op.phase == FlowPhase::backward) backward_[op.sequence] = i;
+      if (op.phase == FlowPhase::forward) forward_.try_emplace(op.sequence, i);
+    }
+  }
+
+  const Parameters& parameters() const { return parameters_; }
+  std::uint32_t last_forward() const { return last_forward_; }
+
+  /// A parameter's gradient in the type of the parameter lives to the end of the step. Only the
+  /// optimizer reads it, whose lists have no shapes; gradients of activations are read by others.
+  bool is_gradient(const FlowOp& op, const FlowTensor& tensor) const {
+    return op.phase == FlowPhase::backward && tensor.type == DataType::fp32 &&
+           tensor.consumers == 0 && parameters_.has(tensor.elements);
+  }
+
+  /// Operands of floating point that nothing has made are mostly parts of tensors; whole are those
+  /// of other types, and what compiled code and recurrent layers hand on.
+  bool no_view(const FlowOp& backward, std::uint32_t forward, DataType type) const {
+    const auto opaque = [](const FlowOp& op) {
+      return op.kind == OpKind::generated || op.kind == OpKind::recurrent;
+    };
+    return !is_floating(type) || opaque(backward) || opaque(flow_.ops[forward]);
+  }
+
+  std::string_view name_of(std::uint32_t row) const {
+    return text_of(step_.trace, step_.trace.ops.name[row]);
+  }
+
+  /// A copy into memory that the operation around it has just asked for.
+  bool is_fresh_copy(const FlowOp& op) const {
+    const std::uint32_t parent = flow_.nesting.parent[op.op];
+    return op.kind == OpKind::cast && parent != no_row && !is_in_place(name_of(parent)) &&
+           is_framework_op(name_of(parent));
+  }
+
+  /// What an operation in place overwrites and its gradient needs, it copies before.
+  bool is_kept_copy(const FlowOp& op) const {
+    return is_fresh_copy(op) && is_in_place(name_of(op.root));
+  }
+
+  /// The last operation of the gradient of the forward operation with this number; 0 without.
+  std::uint32_t backward_of(std::int64_t sequence) const {
+    const auto it = backward_.find(sequence);
+    return it == backward_.end() ? 0 : it->second;
+  }
+
+  /// The first operation with this number, or no_row.
+  std::uint32_t forward_of(std::int64_t sequence) const {
+    const auto it = forward_.find(sequence);
+    return it == forward_.end() ? no_row : it->second;
+  }
+
+ private:
+  const Step& step_;
+  const Dataflow& flow_;
+  Parameters parameters_;
+  std::unordered_map<std::int64_t, std::uint32_t> backward_;  // last operation by number
+  std::unordered_map<std::int64_t, std::uint32_t> forward_;   // first operation by number
+  std::uint32_t last_forward_ = 0;
+};
+
+class Lives {
+ public:
+  Lives(const Step& step, const Dataflow& flow, std::int64_t batch)
+      : flow_(flow), batch_(batch), facts_(step, flow), step_(step) {
+    storage_.resize(flow.tensors.size());
+    std::iota(storage_.begin(), storage_.end(), 0U);
+  }
+
+  std::vector<Life> find() {
+    begin_tensors();
+    for (std::uint32_t i = 0; i < flow_.ops.size(); ++i) visit(i);
+    std::vector<Life> out;
+    for (std::size_t t = 0; t < lives_.size(); ++t) {
+      if (storage_[t] == t && lives_[t].bytes > 0) out.push_back(lives_[t]);
+    }
+    return out;
+  }
+
+ private:
+  bool grows(std::int64_t elements) const {
+    return elements % batch_ == 0 && (batch_ == 1 || !facts_.parameters().has(elements));
+  }
+
+  void begin_tensors() {
+    lives_.resize(flow_.tensors.size());
+    for (std::uint32_t t = 0; t < lives_.size(); ++t) {
+      const FlowTensor& tensor = flow_.tensors[t];
+      Life& life = lives_[t];
+      life.grows = grows(tensor.elements);
+      life.first = life.last = tensor.producer;
+      if (tensor.producer != no_row) life.bytes = blocks(tensor.elements, tensor.type);
+    }
+  }
+
+  void visit(std::uint32_t i) {
+    const FlowOp& op = flow_.ops[i];
+    const auto inputs = flow_.inputs_of(op);
+    for (const FlowUse& use : inputs) read(use, op, i);
+    const auto outputs = flow_.outputs_of(op);
+    if (!outputs.empty()) share(op, inputs, outputs[0]);
+    for (const std::uint32_t t : outputs) {
+      const FlowTensor& tensor = flow_.tensors[t];
+      Life& life = lives_[storage_[t]];
+      life.last = std::max(life.last, i);
+      const bool guess = op.row->output == OutputRule::largest;  // rows of a table, not the table
+      if (guess && facts_.parameters().has(tensor.elements)) life.bytes = 0;
+      if (facts_.is_gradient(op, tensor)) life.last = end();
+      if (op.phase == FlowPhase::forward && tensor.consumers == 0) keep_for_views(i, life);
+      if (op.phase == FlowPhase::forward && facts_.is_kept_copy(op)) {
+        life.last = std::max(life.last, facts_.backward_of(step_.trace.ops.sequence[op.root]));
+      }
+      const bool copy = op.phase == FlowPhase::forward && op.kind == OpKind::cast;
+      if (copy && facts_.parameters().has(tensor.elements))
+        life.last = std::max(life.last, facts_.last_forward());
+    }
+  }
+
+  /// Operations in place write into the first operand of the outermost one.
+  void share(const FlowOp& op, std::span<const FlowUse> inputs, std::uint32_t output) {
+    if (inputs.empty()) return;
+    if (root_ != op.root) root_ = op.root, root_operand_ = inputs[0].tensor;
+    if (facts_.is_fresh_copy(op)) return;
+    std::uint32_t written = no_row;
+    if (is_in_place(facts_.name_of(op.op))) written = inputs[0].tensor;
+    if (op.root != op.op && is_in_place(facts_.name_of(op.root))) written = root_operand_;
+    if (written == no_row) return;
+    if (flow_.tensors[written].producer == no_row) {  // made before the step
+      lives_[output].bytes = 0;
+      return;
+    }
+    if (flow_.tensors[written].elements != flow_.tensors[output].elements) return;
+    storage_[output] = storage_[written];
+  }
+
+  /// What no operation reads as a whole attention reads in parts: query, key and value are views.
+  void keep_for_views(std::uint32_t i, Life& life) const {
+    constexpr std::uint32_t readers = 2;
+    for (std::uint32_t n = i + 1; n < std::min(i + 1 + readers, facts_.last_forward() + 1); ++n) {
+      if (flow_.ops[n].kind != OpKind::attention) continue;
+      life.last = std::max({life.last, n, facts_.backward_of(flow_.ops[n].sequence)});
+    }
+  }
+
+  void read(const FlowUse& use, const FlowOp& op, std::uint32_t i) {
+    Life& life = lives_[storage_[use.tensor]];
+    const FlowTensor& tensor = flow_.tensors[use.tensor];
+    if (tensor.producer != no_row) {
+      life.last = std::max(life.last, i);
+      return;
+    }
+    const std::uint32_t forward = facts_.forward_of(op.sequence);
+    if (op.phase == FlowPhase::backward && forward != no_row &&
+        !facts_.parameters().has(tensor.elements) && facts_.no_view(op, forward, tensor.type)) {
+      // What the gradient finds and nothing is known to have made, the forward operation kept
+      // beside its results: places of maxima, states of a library.
+      life = {forward, i, blocks(tensor.elements, tensor.type), true};
+      return;
+    }
+    // Made before the step: an input, once for all who read one of its size.
+    const bool input = op.phase == FlowPhase::forward && grows(tensor.elements) &&
+                       !contains(op.row->arguments.parameters, use.argument);
+    if (!input || !inputs_.insert({tensor.elements, tensor.type}).second) return;
+    life = {0, end(), blocks(tensor.elements, tensor.type), true};
+  }
+
+  std::uint32_t end() const { return static_cast<std::uint32_t>(flow_.ops.size()) - 1; }
+
+  const Dataflow& flow_;
+  std::int64_t batch_;
+  StepFacts facts_;
+  const Step& step_;
+  std::vector<Life> lives_;             // per tensor; of its storage
+  std::vector<std::uint32_t> storage_;  // the tensor that it shares memory with
+  std::set<std::pair<std::int64_t, DataType>> inputs_;
+  std::uint32_t root_ = no_row;     // of the operation at hand
+  std::uint32_t root_operand_ = 0;  // what its first part read first
+};
+
+/// Operations before which the gradients of the step before were still there.
+std::uint32_t gradients_kept_until(const Step& step, const Dataflow& flow) {
+  TimePoint dropped = TimePoint::min();
+  const Annotations& notes = step.trace.annotations;
+  for (std::size_t i = 0; i < notes.size(); ++i) {
+    if (text_of(step.trace, notes.name[i]).starts_with(gradients_dropped)) {
+      dropped = std::max(dropped, notes.begin[i]);
+    }
+  }
+  const auto at = std::find_if(flow.ops.begin(), flow.ops.end(), [&](const FlowOp& op) {
+    return op.phase == FlowPhase::backward || step.trace.ops.begin[op.op] >= dropped;
+  });
+  return static_cast<std::uint32_t>(at - flow.ops.begin());
+}
+
+}  // namespace
+
+std::optional<RecordedMemory> recorded_memory(const Trace& trace, const Links& links) {
+  const MemoryEvents& events = trace.memory;
+  const std::int64_t device = main_device(trace);
+  std::vector<std::uint32_t> rows;
+  for (std::uint32_t i = 0; i < events.size(); ++i) {
+    if (events.device[i] == device) rows.push_back(i);
+  }
+  std::stable_sort(rows.begin(), rows.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return events.begin[a] < events.begin[b];
+  });
+  const auto last = std::find_if(rows.rbegin(), rows.rend(), [&](std::uint32_t i) {
+    return events.begin[i] < links.steps.back().end;
+  });
+  rows.erase(last.base(), rows.end());
+  if (rows.empty()) return {};
+  const bool complete = events.allocated[rows.front()] >= 0;
+  double now = 0, peak = 0, least = 0;
+  for (const std::uint32_t i : rows) {
+    now = complete ? static_cast<double>(events.allocated[i])
+                   : now + static_cast<double>(events.bytes[i]);
+    if (events.begin[i] < links.steps.front().begin) {
+      least = now, peak = now;
+      continue;
+    }
+    peak = std::max(peak, now), least = std::min(least, now);
+  }
+  return RecordedMemory{complete ? peak : peak - least, complete};
+}
+
+std::optional<LiveTensors> live_tensors(const Step& step, std::int64_t batch) {
+  const Dataflow flow = dataflow(step);
+  const std::vector<Life> lives = Lives(step, flow, std::max<std::int64_t>(batch, 1)).find();
+  if (lives.empty()) return {};
+  std::vector<LiveTensors> change(flow.ops.size() + 1);
+  double gradients = 0;
+  for (const Life& life : lives) {
+    const bool to_end = life.last + 1 == flow.ops.size();
+    if (!life.grows && to_end && flow.ops[life.first].phase == FlowPhase::backward) {
+      gradients += life.bytes;
+    }
+    (life.grows ? change[life.first].growing_bytes : change[life.first].fixed_bytes) += life.bytes;
+    LiveTensors& after = change[life.last + 1];
+    (life.grows ? after.growing_bytes : after.fixed_bytes) -= life.bytes;
+  }
+  const std::uint32_t kept = gradients_kept_until(step, flow);
+  change[0].fixed_bytes += gradients;
+  change[kept].fixed_bytes -= gradients;
+  LiveTensors now, worst;
+  for (const LiveTensors& c : change) {
+    now.growing_bytes += c.growing_bytes;
+    now.fixed_bytes += c.fixed_bytes;
+    if (now.growing_bytes + now.fixed_bytes > worst.growing_bytes + worst.fixed_bytes) worst = now;
+  }
+  return worst;
+}
+
+}  // namespace tandem

@@ -1,0 +1,37 @@
+// Memory of the device that a traced step holds: recorded by the framework's allocator, or by the
+// liveness of the tensors that its operations make.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "models/step/step.h"
+#include "sim/trace/links.h"
+#include "sim/trace/trace.h"
+
+namespace tandem {
+
+/// What `[memory]` events say of the steps of a trace.
+struct RecordedMemory {
+  double peak_bytes = 0;
+  /// False: the trace holds changes only (before 2022); the peak is what the steps add to what was
+  /// there when they began.
+  bool complete = true;
+};
+
+/// Of the device that runs the most kernels, over the steps; nothing without such events.
+std::optional<RecordedMemory> recorded_memory(const Trace& trace, const Links& links);
+
+/// What lives at the worst moment of a step, beside parameters and the state of the optimizer.
+struct LiveTensors {
+  double growing_bytes = 0;  // activations, their gradients and the inputs
+  double fixed_bytes = 0;    // gradients of parameters, copies of parameters in another type
+};
+
+/// A tensor lives from the operation that makes it to the last one that reads it, forward or
+/// backward; what is written in place lives on; gradients of parameters live until the optimizer
+/// has used them. Sizes are whole blocks of the caching allocator. `batch`: items of the step; a
+/// tensor grows if its elements are a multiple of it. Nothing if no operation states shapes.
+std::optional<LiveTensors> live_tensors(const Step& step, std::int64_t batch);
+
+}  // namespace tandem

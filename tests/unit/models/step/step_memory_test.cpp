@@ -1,0 +1,87 @@
+// Memory that a step holds: recorded events, and liveness.
+#include "models/step/step_memory.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/models/whatif/flow_for_tests.h"
+#include "tests/unit/trace_for_tests.h"
+
+namespace tandem {
+namespace {
+
+using test::TraceMaker;
+
+void event(Trace& trace, double at_us, std::int64_t bytes, std::int64_t allocated,
+           std::int64_t device = 0) {
+  trace.memory.begin.push_back(TimePoint{from_us(at_us)});
+  trace.memory.device.push_back(device);
+  trace.memory.bytes.push_back(bytes);
+  trace.memory.allocated.push_back(allocated);
+}
+
+TraceMaker one_step() {
+  TraceMaker m;
+  m.step(0, 100, 100);
+  m.launch(110, 5, 1);
+  m.kernel(120, 10, 1);
+  return m;
+}
+
+// Of the step from 100 to 200 on device 0, in the order of time.
+TEST(StepMemory, TheRecordedPeakIsThatOfTheSteps) {
+  TraceMaker m = one_step();
+  EXPECT_FALSE(recorded_memory(m.trace, link_trace(m.trace)));
+  event(m.trace, 50, 1000, 1000);  // before the step
+  event(m.trace, 150, 300, 1300);
+  event(m.trace, 120, 500, 1500);
+  event(m.trace, 130, -500, 1000);
+  event(m.trace, 140, 7000, 8000, 1);  // of another device
+  event(m.trace, 250, 6000, 7000);     // after it
+  const auto memory = recorded_memory(m.trace, link_trace(m.trace));
+  ASSERT_TRUE(memory);
+  EXPECT_TRUE(memory->complete);
+  EXPECT_EQ(memory->peak_bytes, 1500);
+}
+
+// Changes alone: at its begin the step has 100 of this run, then 600, 200 and 900; the least is
+// 100.
+TEST(StepMemory, ChangesAloneTellWhatTheStepAdds) {
+  TraceMaker m = one_step();
+  event(m.trace, 50, 100, -1);
+  event(m.trace, 120, 500, -1);
+  event(m.trace, 130, -400, -1);
+  event(m.trace, 150, 700, -1);
+  const auto memory = recorded_memory(m.trace, link_trace(m.trace));
+  ASSERT_TRUE(memory);
+  EXPECT_FALSE(memory->complete);
+  EXPECT_EQ(memory->peak_bytes, 800);
+}
+
+// 8 x 1024 floats are 32768 bytes: the input, what is read and what is written.
+TEST(StepMemory, AResultLivesUntilItsLastReader) {
+  test::FlowMaker m;
+  for (int i = 0; i < 5; ++i) m.op("aten::tanh", "[[8,1024]]", R"(["float"])");
+  const auto live = live_tensors(m.step(), 8);
+  ASSERT_TRUE(live);
+  EXPECT_EQ(live->growing_bytes, 3 * 32768);
+  EXPECT_EQ(live->fixed_bytes, 0);
+}
+
+// In place: the input and one other tensor.
+TEST(StepMemory, WhatIsWrittenInPlaceIsOneTensor) {
+  test::FlowMaker m;
+  m.op("aten::tanh", "[[8,1024]]", R"(["float"])");
+  for (int i = 0; i < 5; ++i) m.op("aten::tanh_", "[[8,1024]]", R"(["float"])");
+  const auto live = live_tensors(m.step(), 8);
+  ASSERT_TRUE(live);
+  EXPECT_EQ(live->growing_bytes, 2 * 32768);
+}
+
+TEST(StepMemory, NothingWithoutShapes) {
+  test::FlowMaker m;
+  m.op("aten::tanh", "", "");
+  EXPECT_FALSE(live_tensors(m.step(), 8));
+}
+
+}  // namespace
+}  // namespace tandem
