@@ -14,6 +14,7 @@ namespace tandem {
 namespace {
 
 DeviceEngine engine_of(const Trace& trace, std::uint32_t act) {
+  if (trace.activities.collective[act].valid()) return DeviceEngine::collective;
   if (trace.activities.kind[act] != ActivityKind::memcpy) return DeviceEngine::compute;
   switch (copy_direction(trace.strings.get(trace.activities.name[act]))) {
     case CopyDirection::to_device: return DeviceEngine::copy_to_device;
@@ -222,7 +223,8 @@ void Builder::set_launch_wait(const HostEntry& entry, HostItem& item) {
   // Where launches do not block, a slow call outlives a short kernel by chance: it waited for
   // nothing. Copies from and to the host may block in any run.
   const DeviceEngine engine = out_.plan.works[item.first_work].engine;
-  if (!out_.blocking_launches && engine == DeviceEngine::compute) return;
+  const bool kernel = engine == DeviceEngine::compute || engine == DeviceEngine::collective;
+  if (!out_.blocking_launches && kernel) return;
   item.wait = WaitFor::own_work;
   item.call = item.submit;
   item.return_delay =

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "models/arch/gpu_config.h"
+#include "models/collective/collective_law.h"
 #include "models/energy/energy_config.h"
 #include "models/kernel/counters/cost_constants.h"
 #include "models/kernel/library_names.h"
@@ -29,6 +30,7 @@ struct Configs {
   BatchLaw batch;
   FusionLaw fusion;
   PrecisionLaw precision;
+  CollectiveLaw collectives;
 };
 
 /// `folder` holds gpus/, hosts/ and kernels/. Errors: InputError that names the file.

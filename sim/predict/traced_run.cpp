@@ -12,6 +12,7 @@
 #include "sim/predict/kernel_counters.h"
 #include "sim/predict/measured_counters.h"
 #include "sim/predict/memory.h"
+#include "sim/predict/ranks/moving.h"
 
 namespace tandem {
 
@@ -113,7 +114,11 @@ TracedRun analyse(Trace trace, const ReplayOptions& options, Configs configs) {
     a.model_counters = a.counters;
     add_measured_counters(a, options.counters_path);
   }
-  StepPlan step = step_plan(a.trace, a.measured, host, options.profiler);
+  MeasuredPlan unwaited = a.measured;
+  if (options.profiler == Profiler::remove) {
+    remove_waits(a.trace, a.gpu ? &*a.gpu : nullptr, a.configs.collectives, unwaited, a.losses);
+  }
+  StepPlan step = step_plan(a.trace, unwaited, host, options.profiler);
   a.losses.merge(step.losses);
   a.traced_step = cut_step(a.trace, a.links, std::move(step));
   a.losses.merge(unknown_operations(a.traced_step));

@@ -75,6 +75,7 @@ class TraceMaker {
     a.external_id.push_back(-1);
     a.geometry.push_back({});
     a.bytes.push_back(0);
+    a.collective.push_back({});
     return row(a);
   }
   std::uint32_t kernel(double begin_us, double us, std::int64_t correlation, std::size_t stream = 0,

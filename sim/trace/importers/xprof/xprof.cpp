@@ -195,6 +195,7 @@ void XprofImport::add_activity(const TraceEvent& e, const Span& span, const Stre
   to.external_id.push_back(-1);
   to.geometry.push_back(kind == ActivityKind::kernel ? find_geometry(e) : GeometryId{});
   to.bytes.push_back(build_.bytes(bytes));
+  to.collective.push_back({});
 }
 
 GeometryId XprofImport::find_geometry(const TraceEvent& e) {
