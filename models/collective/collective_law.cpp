@@ -50,6 +50,12 @@ Fields law_fields() {
         &L::bucket_host_ratio);
   plain("finish_host_ratio", "ratio", "the same of copying a gradient back from its bucket",
         &L::finish_host_ratio);
+  plain("flatten_host_ratio", "ratio", "the same of packing a buffer that rank 0 sends",
+        &L::flatten_host_ratio);
+  plain("buffer_host_ratio", "ratio", "the same of copying such a buffer to its place",
+        &L::buffer_host_ratio);
+  plain("ring_blocks", "count", "blocks of a collective's kernel, one a channel",
+        &L::ring_blocks);
   plain("expected_error", "ratio", "mean error of the time that data moves", &L::expected_error);
   return out;
 }

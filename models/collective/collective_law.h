@@ -31,6 +31,9 @@ struct CollectiveLaw {
   double hook_host_ratio = 0;      // host time of one gradient's hook over a launch call, profiled
   double bucket_host_ratio = 0;    // the same of issuing one bucket
   double finish_host_ratio = 0;    // the same of copying one gradient back
+  double flatten_host_ratio = 0;   // the same of packing one buffer
+  double buffer_host_ratio = 0;    // the same of copying one buffer to its place
+  double ring_blocks = 0;          // blocks of a collective's kernel, one a channel
   double expected_error = 0;       // relative, of the time that data moves
   std::vector<Provenance> origins;
 };

@@ -30,6 +30,7 @@ struct FusionLaw;
 struct PrecisionLaw;
 struct RetargetErrors;
 struct LibraryNames;
+struct CollectiveLaw;
 
 /// Asks for nothing, as a value of any option: in sweeps, one of several.
 inline constexpr std::string_view asks_nothing = "as-traced";
@@ -89,6 +90,7 @@ struct TransformInput {
   const PrecisionLaw& precision;
   const RetargetErrors& retarget;
   const LibraryNames& libraries;
+  const CollectiveLaw& collectives;
   Damping damping;  // of residuals that are carried over
   /// Activations of an item of the batch in a step, from shapes; empty where the peak of memory is
   /// not known.

@@ -10,6 +10,7 @@
 #include "models/whatif/gpu/transform.h"
 #include "models/whatif/layout/transform.h"
 #include "models/whatif/precision/transform.h"
+#include "models/whatif/ranks/transform.h"
 #include "models/whatif/transform.h"
 
 namespace tandem {
@@ -17,7 +18,7 @@ namespace tandem {
 std::span<const Transform> transforms() {
   static const std::array table{
       layout_transform(),  precision_transform(), batch_transform(),
-      compile_transform(), gpu_transform(),       clock_transform(),
+      compile_transform(), ranks_transform(),     gpu_transform(),   clock_transform(),
   };
   return table;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "models/arch/gpu_arch.h"
+#include "models/collective/collective_law.h"
 #include "models/kernel/library_names.h"
 #include "models/kernel/residual.h"
 #include "models/kernel/time/time_constants.h"
@@ -22,6 +23,7 @@ struct RetargetOptions {
   const LibraryNames* names = nullptr;
   const RetargetErrors* errors = nullptr;
   double launch_call_us = 0;  // of the host, for kernels that are added
+  const CollectiveLaw* collectives = nullptr;  // null: they stay
 };
 
 /// Shares are of the predicted GPU time.

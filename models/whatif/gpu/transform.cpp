@@ -39,7 +39,8 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
   const double before_us = gpu_us(out.step);
   out.step = with_gpu(
       std::move(out.step),
-      {&from, &to, &in.time, in.damping, &in.libraries, &in.retarget, in.host.launch_call_us},
+      {&from, &to, &in.time, in.damping, &in.libraries, &in.retarget, in.host.launch_call_us,
+       &in.collectives},
       out.losses, &report);
   out.changed = true;
   constexpr double noise = 1e-6;
