@@ -28,10 +28,12 @@ void add_protocol(Fields& out, const std::string& name, const std::string& doc,
 Fields law_fields() {
   Fields out;
   add_protocol(out, "ll", "protocol LL", &L::low_latency);
-  add_protocol(out, "ll128", "protocol LL128", &L::low_latency_128);
   add_protocol(out, "simple", "protocol Simple", &L::simple);
   const auto plain = [&](std::string_view name, std::string_view unit, std::string_view doc,
                          double L::*member) { out.push_back(field<L>(name, unit, doc, member)); };
+  plain("gather_factor", "ratio", "rate of all-gathers and reduce-scatters over all-reduces",
+        &L::gather_factor);
+  plain("broadcast_factor", "ratio", "the same of broadcasts", &L::broadcast_factor);
   plain("direct_base_us", "us", "an all-to-all of next to nothing", &L::direct_base_us);
   plain("direct_link_share", "ratio",
         "rate of an all-to-all over that of one direction of a GPU's links",

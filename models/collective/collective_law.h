@@ -19,8 +19,9 @@ struct LinkProtocol {
 struct CollectiveLaw {
   std::string name;
   LinkProtocol low_latency;  // LL: 4 bytes of data and 4 of flag
-  LinkProtocol low_latency_128;
   LinkProtocol simple;       // whole chunks, then a flag
+  double gather_factor = 0;        // rate of all-gathers and reduce-scatters over all-reduces
+  double broadcast_factor = 0;     // the same of broadcasts
   double direct_base_us = 0;       // sends to all other ranks at once (all-to-all)
   double direct_link_share = 0;    // of one direction of the link
   double pcie_share = 0;           // of the host link's copy rate, for GPUs without links

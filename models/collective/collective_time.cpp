@@ -40,6 +40,17 @@ Route direct_route(CollectiveKind kind, double ranks) {
   }
 }
 
+/// Rate of the kind's rings over that of all-reduces.
+double kind_factor(CollectiveKind kind, const CollectiveLaw& law) {
+  switch (kind) {
+    case CollectiveKind::all_gather:
+    case CollectiveKind::reduce_scatter: return law.gather_factor;
+    case CollectiveKind::broadcast:
+    case CollectiveKind::reduce: return law.broadcast_factor;
+    default: return 1;
+  }
+}
+
 constexpr double bytes_per_us = 1e3;  // of 1 GB/s
 
 double protocol_us(const LinkProtocol& p, double gbps, const Route& route, double wire_bytes) {
@@ -77,10 +88,11 @@ CollectiveTime collective_time(const GpuArch& gpu, const CollectiveLaw& law,
     const LinkProtocol& protocol;
     std::string_view name;
   };
-  // NCCL predicts the time of each protocol in the same way and takes the shortest.
-  for (const Choice& c : {Choice{law.low_latency, "LL"}, Choice{law.low_latency_128, "LL128"},
-                          Choice{law.simple, "Simple"}}) {
-    const double us = protocol_us(c.protocol, gbps, ring, out.wire_bytes);
+  // NCCL predicts the time of each protocol in the same way and takes the shortest. Its LL128 never
+  // is on rings within a host: its tuning gives it more latency than Simple and less bandwidth.
+  const double rate = gbps * kind_factor(collective.kind, law);
+  for (const Choice& c : {Choice{law.low_latency, "LL"}, Choice{law.simple, "Simple"}}) {
+    const double us = protocol_us(c.protocol, rate, ring, out.wire_bytes);
     if (!out.protocol.empty() && us >= out.us) continue;
     out.us = us;
     out.protocol = c.name;

@@ -13,7 +13,7 @@ struct CollectiveTime {
   double us = 0;
   double wire_bytes = 0;          // that a rank sends
   std::string_view algorithm;     // "ring" or "direct"
-  std::string_view protocol;      // "LL", "LL128" or "Simple"
+  std::string_view protocol;      // "LL" or "Simple"
   bool known = false;             // false: unknown kind, size or number of ranks
 };
 

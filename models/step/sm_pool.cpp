@@ -17,7 +17,7 @@ bool one_stream(const Plan& plan) {
 Plan share_sm_pool(const TracedPool& traced, std::span<const double> share, const Step& step) {
   Plan plan = step.plan;
   // Without counters, of an unknown GPU, nobody knows how many SMs a kernel holds.
-  if (share.empty() || plan.works.empty() || one_stream(plan)) return plan;
+  if (share.empty() || plan.works.empty() || (one_stream(plan) && traced.empty())) return plan;
   for (DeviceWork& work : plan.works) {
     const bool collective = work.engine == DeviceEngine::collective;
     if (work.engine != DeviceEngine::compute && !collective) continue;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "sim/metrics/communication.h"
 #include "sim/metrics/overlap.h"
 #include "sim/predict/kernel_counters.h"
 
@@ -87,6 +88,20 @@ void add_shares(const Prediction& p, Result& result) {
   }
 }
 
+/// Work of the step alone that `engine` runs; nothing where it runs none.
+std::optional<MovedSummary> moved(const Prediction& p, DeviceEngine engine) {
+  const MovedTime time =
+      moved_time(p.isolated, p.isolated_timeline, 0, p.isolated.works.size(),
+                 [&](const DeviceWork& work) { return work.engine == engine; });
+  if (time.count == 0) return {};
+  MovedSummary out{time.count, time.time_us, time.exposed_us, 0};
+  for (const DeviceWork& work : p.isolated.works) {
+    if (work.engine != engine) continue;
+    out.bytes += static_cast<double>(p.step.trace.activities.bytes[work.source]);
+  }
+  return out;
+}
+
 ScenarioSummary summarize(const TracedRun& run, const Scenario& scenario,
                           const ReplayOptions& options) {
   ScenarioSummary s;
@@ -131,6 +146,8 @@ Result make_result(const TracedRun& run, const Scenario& scenario, const ReplayO
   if (result.step.time_us > 0) result.step.throughput_per_s = samples / result.step.time_us * 1e6;
   result.runtime = runtime_metrics(p.step.trace, p.isolated, p.isolated_timeline);
   result.critical_path = simulated.critical_path;
+  result.collectives = moved(p, DeviceEngine::collective);
+  result.input_copies = moved(p, DeviceEngine::copy_to_device);
   judge(run, scenario, result);
   result.energy = energy;
   add_shares(p, result);

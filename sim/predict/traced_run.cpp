@@ -79,7 +79,7 @@ TracedRun analyse(Trace trace, const ReplayOptions& options) {
                  load_configs(options.configs, options.host, options.what_ifs.get("gpu")));
 }
 
-TracedRun analyse(Trace trace, const ReplayOptions& options, Configs configs) {
+TracedRun measure(Trace trace, const ReplayOptions& options, Configs configs) {
   TracedRun a;
   a.trace = std::move(trace);
   a.configs = std::move(configs);
@@ -114,16 +114,25 @@ TracedRun analyse(Trace trace, const ReplayOptions& options, Configs configs) {
     a.model_counters = a.counters;
     add_measured_counters(a, options.counters_path);
   }
-  MeasuredPlan unwaited = a.measured;
-  if (options.profiler == Profiler::remove) {
-    remove_waits(a.trace, a.gpu ? &*a.gpu : nullptr, a.configs.collectives, unwaited, a.losses);
-  }
-  StepPlan step = step_plan(a.trace, unwaited, host, options.profiler);
+  return a;
+}
+
+void find_step(const MeasuredPlan& plan, const ReplayOptions& options, TracedRun& a) {
+  StepPlan step = step_plan(a.trace, plan, a.configs.host, options.profiler);
   a.losses.merge(step.losses);
   a.traced_step = cut_step(a.trace, a.links, std::move(step));
   a.losses.merge(unknown_operations(a.traced_step));
   if (a.gpu) a.memory = measured_peak(a, nullptr);
   if (a.memory) a.shape_item_bytes = shape_item_bytes(a, a.traced_step);
+}
+
+TracedRun analyse(Trace trace, const ReplayOptions& options, Configs configs) {
+  TracedRun a = measure(std::move(trace), options, std::move(configs));
+  MeasuredPlan unwaited = a.measured;
+  if (options.profiler == Profiler::remove) {
+    remove_waits(a.trace, a.gpu ? &*a.gpu : nullptr, a.configs.collectives, unwaited, a.losses);
+  }
+  find_step(unwaited, options, a);
   return a;
 }
 
