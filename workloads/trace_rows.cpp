@@ -109,6 +109,7 @@ void TraceRows::add_note(std::string_view name, ThreadId thread, TimePoint begin
   notes.thread.push_back(thread);
   notes.name.push_back(builder_.text(name));
   notes.step.push_back(step);
+  notes.input.push_back(0);
 }
 
 Trace TraceRows::finish() {

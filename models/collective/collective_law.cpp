@@ -17,8 +17,7 @@ void add_protocol(Fields& out, const std::string& name, const std::string& doc,
                &P::base_us),
       field<P>(name + "_hop_us", "us", doc + ": each further hop of the ring", &P::hop_us),
       field<P>(name + "_link_share", "ratio",
-               doc + ": rate of rings over that of one direction of a GPU's links",
-               &P::link_share),
+               doc + ": rate of rings over that of one direction of a GPU's links", &P::link_share),
       field<P>(name + "_most_gbps", "GB/s", doc + ": a limit of its own; 0: none", &P::most_gbps,
                Range::non_negative),
   };
@@ -36,12 +35,10 @@ Fields law_fields() {
   plain("broadcast_factor", "ratio", "the same of broadcasts", &L::broadcast_factor);
   plain("direct_base_us", "us", "an all-to-all of next to nothing", &L::direct_base_us);
   plain("direct_link_share", "ratio",
-        "rate of an all-to-all over that of one direction of a GPU's links",
-        &L::direct_link_share);
+        "rate of an all-to-all over that of one direction of a GPU's links", &L::direct_link_share);
   plain("pcie_share", "ratio", "link rate of GPUs without NVLink over their copy rate",
         &L::pcie_share);
-  plain("host_gpus", "count", "ranks that one host holds; more were never modelled",
-        &L::host_gpus);
+  plain("host_gpus", "count", "ranks that one host holds; more were never modelled", &L::host_gpus);
   plain("first_bucket_bytes", "B", "first bucket of PyTorch's data parallelism",
         &L::first_bucket_bytes);
   plain("bucket_bytes", "B", "further buckets", &L::bucket_bytes);
@@ -56,9 +53,12 @@ Fields law_fields() {
         &L::flatten_host_ratio);
   plain("buffer_host_ratio", "ratio", "the same of copying such a buffer to its place",
         &L::buffer_host_ratio);
-  plain("ring_blocks", "count", "blocks of a collective's kernel, one a channel",
-        &L::ring_blocks);
+  plain("ring_blocks", "count", "blocks of a collective's kernel, one a channel", &L::ring_blocks);
   plain("expected_error", "ratio", "mean error of the time that data moves", &L::expected_error);
+  plain("beside_error", "ratio",
+        "error of the time of kernels beside a collective, of which only the SMs that it holds are "
+        "modelled",
+        &L::beside_error);
   return out;
 }
 

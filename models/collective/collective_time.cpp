@@ -12,8 +12,8 @@ struct Route {
   double steps = 0;
 };
 
-/// Rings of NCCL. Among the GPUs of one host its tuning takes rings for all of these: a tree needs as
-/// many steps there and moves half the data a second (src/graph/tuning.cc, 2.28: ratio 0.5 of
+/// Rings of NCCL. Among the GPUs of one host its tuning takes rings for all of these: a tree needs
+/// as many steps there and moves half the data a second (src/graph/tuning.cc, 2.28: ratio 0.5 of
 /// trees, latency of both 2 (ranks - 1) hops).
 Route ring_route(CollectiveKind kind, double ranks) {
   const double others = ranks - 1;

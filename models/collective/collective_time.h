@@ -11,10 +11,10 @@ namespace tandem {
 
 struct CollectiveTime {
   double us = 0;
-  double wire_bytes = 0;          // that a rank sends
-  std::string_view algorithm;     // "ring" or "direct"
-  std::string_view protocol;      // "LL" or "Simple"
-  bool known = false;             // false: unknown kind, size or number of ranks
+  double wire_bytes = 0;       // that a rank sends
+  std::string_view algorithm;  // "ring" or "direct"
+  std::string_view protocol;   // "LL" or "Simple"
+  bool known = false;          // false: unknown kind, size or number of ranks
 };
 
 /// GB/s of one direction of the link between a GPU and the others of its host: half of what NVLink

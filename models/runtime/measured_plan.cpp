@@ -46,6 +46,7 @@ class Builder {
         timing_(timing),
         pool_(pool),
         cover_(trace),
+        input_(OpCover::of_input(trace)),
         waits_(trace, links, timing) {
     out_.plan.queue_depth = static_cast<std::uint32_t>(host.queue_depth);
     out_.blocking_launches = launches_block(trace, links);
@@ -72,6 +73,7 @@ class Builder {
   const DeviceTiming& timing_;
   const TracedPool& pool_;
   OpCover cover_;
+  OpCover input_;
   WaitInference waits_;
   MeasuredPlan out_;
   std::vector<TimePoint> previous_end_;       // per thread, traced
@@ -264,6 +266,7 @@ void Builder::set_gap(const HostEntry& entry, HostItem& item) {
     item.gap = entry.begin - item_traced_end_[other];
   } else if (own != TimePoint::min()) {
     item.gap = std::max(Duration::zero(), entry.begin - own);
+    item.input = std::min(item.gap, input_.covered(entry.thread, own, entry.begin));
   } else {
     out_.plan.threads[t].begin = entry.begin;
   }

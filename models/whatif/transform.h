@@ -54,11 +54,12 @@ struct WhatIfs {
 };
 
 enum class OptionKind : std::uint8_t {
-  name,         // one of TransformOption::names
-  count,        // a positive whole number
-  number,       // a positive number
-  gpu,          // a GPU config
-  assignments,  // gpu.KEY=VALUE, any number of them; sweeps have axes gpu.KEY
+  name,            // one of TransformOption::names
+  count,           // a positive whole number
+  number,          // a positive number
+  gpu,             // a GPU config
+  number_or_none,  // a positive number, or "none"
+  assignments,     // gpu.KEY=VALUE, any number of them; sweeps have axes gpu.KEY
 };
 
 struct TransformOption {

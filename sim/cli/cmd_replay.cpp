@@ -30,8 +30,8 @@ int run_ranks(const std::vector<std::string>& traces, const ReplayOptions& optio
   const RanksReplay done = replay_ranks(traces, options);
   std::vector<SimulatedRun> runs;
   for (std::size_t r = 0; r < done.runs.size(); ++r) {
-    runs.push_back({done.replays[r].prediction.step.trace, done.runs[r].plan,
-                    done.runs[r].timeline, {}, {}});
+    runs.push_back(
+        {done.replays[r].prediction.step.trace, done.runs[r].plan, done.runs[r].timeline, {}, {}});
   }
   return report_replay(done.replays.front(), values, paths, runs);
 }
@@ -49,7 +49,8 @@ int run(const po::variables_map& values) {
 }  // namespace
 
 int run_replay(const Arguments& arguments) {
-  const po::options_description options = options_of_replay("tandem replay TRACE [TRACE of another rank ...]");
+  const po::options_description options =
+      options_of_replay("tandem replay TRACE [TRACE of another rank ...]");
   const po::variables_map values = parse_arguments("replay", arguments, options, {{"trace", -1}});
   if (values.count("help") > 0) {
     std::cout << options;

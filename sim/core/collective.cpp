@@ -8,8 +8,8 @@ namespace tandem {
 namespace {
 
 constexpr std::string_view names[] = {
-    "unknown",   "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast",
-    "reduce",    "gather",     "scatter",    "point_to_point", "barrier"};
+    "unknown", "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast",
+    "reduce",  "gather",     "scatter",    "point_to_point", "barrier"};
 
 struct Spelling {
   std::string_view part;
@@ -20,12 +20,18 @@ using K = CollectiveKind;
 
 // In lower case and without underscores; special before general.
 constexpr Spelling spellings[] = {
-    {"reducescatter", K::reduce_scatter}, {"allreduce", K::all_reduce},
-    {"allgather", K::all_gather},         {"alltoall", K::all_to_all},
-    {"broadcast", K::broadcast},          {"reduce", K::reduce},
-    {"gather", K::gather},                {"scatter", K::scatter},
-    {"sendrecv", K::point_to_point},      {"send", K::point_to_point},
-    {"recv", K::point_to_point},          {"barrier", K::barrier},
+    {"reducescatter", K::reduce_scatter},
+    {"allreduce", K::all_reduce},
+    {"allgather", K::all_gather},
+    {"alltoall", K::all_to_all},
+    {"broadcast", K::broadcast},
+    {"reduce", K::reduce},
+    {"gather", K::gather},
+    {"scatter", K::scatter},
+    {"sendrecv", K::point_to_point},
+    {"send", K::point_to_point},
+    {"recv", K::point_to_point},
+    {"barrier", K::barrier},
 };
 
 std::string folded(std::string_view text) {

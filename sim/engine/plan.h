@@ -32,6 +32,7 @@ enum class WaitFor : std::uint8_t { nothing, work, own_work, all_work };
 /// One call of a host thread. Items of a thread run in the order of Plan::items.
 struct HostItem {
   Duration gap{};                // host time before the call: ops, Python; after the previous item
+  Duration input{};              // part of the gap: waiting for the program's input
   Duration call{};               // the call's own time, waits excluded
   Duration submit{};             // from the call's begin until the device may see the work; <= call
   Duration return_delay{};       // from the end of the awaited work until the call returns
@@ -75,8 +76,8 @@ struct DeviceWork {
   // Waits for places that the traced run had: parts of the gaps and of `latency`.
   Duration pool_wait{};
   Duration pool_latency{};
-  /// Index of Plan::meetings, or none: every rank's part begins when its stream gets there and lasts
-  /// `duration` from when the last of them began.
+  /// Index of Plan::meetings, or none: every rank's part begins when its stream gets there and
+  /// lasts `duration` from when the last of them began.
   std::uint32_t meeting = no_index;
   bool takes_slot = true;  // holds a place of its stream's launch queue; of a graph the last node
 };

@@ -90,9 +90,8 @@ void add_shares(const Prediction& p, Result& result) {
 
 /// Work of the step alone that `engine` runs; nothing where it runs none.
 std::optional<MovedSummary> moved(const Prediction& p, DeviceEngine engine) {
-  const MovedTime time =
-      moved_time(p.isolated, p.isolated_timeline, 0, p.isolated.works.size(),
-                 [&](const DeviceWork& work) { return work.engine == engine; });
+  const MovedTime time = moved_time(p.isolated, p.isolated_timeline, 0, p.isolated.works.size(),
+                                    [&](const DeviceWork& work) { return work.engine == engine; });
   if (time.count == 0) return {};
   MovedSummary out{time.count, time.time_us, time.exposed_us, 0};
   for (const DeviceWork& work : p.isolated.works) {
@@ -125,6 +124,14 @@ void judge(const TracedRun& run, const Scenario& scenario, Result& result) {
   // Errors of the validation cases (README): 2 % where the GPU decides, 15 % where the host does.
   result.expected_error = 0.02 * gpu + 0.15 * (1 - gpu);
   result.expected_error = std::hypot(result.expected_error, run.generated_error);
+  if (result.collectives && result.step.time_us > 0) {
+    const CollectiveLaw& law = run.configs.collectives;
+    const double exposed = result.collectives->exposed_us;
+    const double beside = std::max(0.0, result.collectives->time_us - exposed);
+    result.expected_error =
+        std::hypot(result.expected_error,
+                   (law.expected_error * exposed + law.beside_error * beside) / result.step.time_us);
+  }
   for (const TransformReport& report : scenario.what_ifs) {
     result.expected_error = std::hypot(result.expected_error, report.expected_error);
   }
@@ -147,6 +154,7 @@ Result make_result(const TracedRun& run, const Scenario& scenario, const ReplayO
   result.runtime = runtime_metrics(p.step.trace, p.isolated, p.isolated_timeline);
   result.critical_path = simulated.critical_path;
   result.collectives = moved(p, DeviceEngine::collective);
+  for (const HostItem& item : p.step.plan.items) result.input_wait_us += to_us(item.input);
   result.input_copies = moved(p, DeviceEngine::copy_to_device);
   judge(run, scenario, result);
   result.energy = energy;

@@ -87,8 +87,8 @@ struct RankShare {
 
 /// Ranks that were simulated together.
 struct RanksSummary {
-  double time_us = 0;        // of a step
-  double skew_mean_us = 0;   // between the first and the last rank that comes to a collective
+  double time_us = 0;       // of a step
+  double skew_mean_us = 0;  // between the first and the last rank that comes to a collective
   double skew_worst_us = 0;
   std::vector<RankShare> ranks;
 };
@@ -122,7 +122,8 @@ struct Result {
   std::vector<TransformReport> what_ifs;  // in the order of application
   std::optional<EnergySummary> energy;
   double graph_captured_us = 0;  // device time behind the graph launch in mode cuda-graph
-  std::optional<MovedSummary> collectives;  // of a rank by itself, others come when it does
+  std::optional<MovedSummary> collectives;   // of a rank by itself, others come when it does
+  double input_wait_us = 0;                  // of a step, for the program's input
   std::optional<MovedSummary> input_copies;  // from the host
   std::optional<RanksSummary> ranks;         // of several traces
   std::uint64_t events = 0;

@@ -233,6 +233,7 @@ Json result_json(const Result& r) {
   out["distributions"] = {{"smsp_issue_utilization", bins_json(r.smsp_issue_bins)},
                           {"tc_issue_utilization", bins_json(r.tc_issue_bins)}};
   out["collectives"] = moved_json(r.collectives);
+  out["input_wait_us"] = r.input_wait_us;
   out["input_copies"] = moved_json(r.input_copies);
   out["ranks"] = ranks_json(r.ranks);
   out["limited_by"] = r.limited_by;

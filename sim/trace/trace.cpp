@@ -24,8 +24,7 @@ std::size_t memory_bytes(const Trace& t) {
          sum_bytes(s.begin, s.duration, s.kind, s.correlation, s.stream,
                    s.event_record_correlation) +
          sum_bytes(v.begin, v.duration, v.name) + t.strings.bytes() + t.operands.bytes() +
-         t.geometries.size() * sizeof(LaunchGeometry) +
-         t.collectives.size() * sizeof(Collective);
+         t.geometries.size() * sizeof(LaunchGeometry) + t.collectives.size() * sizeof(Collective);
 }
 
 }  // namespace tandem

@@ -136,7 +136,8 @@ struct Annotations {
   Column<Duration> duration;
   Column<ThreadId> thread;
   Column<StringId> name;
-  Column<std::int64_t> step;  // N of `ProfilerStep#N`, -1: not a step
+  Column<std::int64_t> step;   // N of `ProfilerStep#N`, -1: not a step
+  Column<std::uint8_t> input;  // 1: the program waits for its input (a DataLoader)
   std::size_t size() const { return begin.size(); }
 };
 
@@ -238,6 +239,7 @@ void each_column(Visit visit, First& first, Rest&... rest) {
   visit(first.thread, rest.thread...);
   visit(first.name, rest.name...);
   visit(first.step, rest.step...);
+  visit(first.input, rest.input...);
 }
 template <class Visit, RowsOf<ExecutorNodes> First, RowsOf<ExecutorNodes>... Rest>
 void each_column(Visit visit, First& first, Rest&... rest) {

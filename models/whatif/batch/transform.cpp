@@ -59,8 +59,8 @@ void resize_collectives(const TransformInput& in, double factor, Trace& trace) {
     next.in_bytes = resized(c->in_bytes);
     next.out_bytes = resized(c->out_bytes);
     const GpuArch& gpu = *in.traced.gpu;
-    const double ratio = collective_ratio(in.collectives, trace, act, gpu, next,
-                                          {gpu, ranks_of(trace, *c)});
+    const double ratio =
+        collective_ratio(in.collectives, trace, act, gpu, next, {gpu, ranks_of(trace, *c)});
     set_collective(trace, act, next, ratio > 0 ? ratio : factor);
   }
 }

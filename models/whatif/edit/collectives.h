@@ -19,7 +19,8 @@ struct RankedGpu {
 /// Ranks that take part: as the trace says of the collective, else those of the whole job.
 int ranks_of(const Trace& trace, const Collective& collective);
 
-/// The time of `next` over that of the collective of `activity`; 0: there is no law for one of them.
+/// The time of `next` over that of the collective of `activity`; 0: there is no law for one of
+/// them.
 double collective_ratio(const CollectiveLaw& law, const Trace& trace, std::uint32_t activity,
                         const GpuArch& from, const Collective& next, const RankedGpu& to);
 

@@ -319,8 +319,8 @@ double collective_us(const RetargetOptions& o, const Trace& trace, std::uint32_t
                      Duration traced) {
   if (o.collectives == nullptr) return to_us(traced);
   const Collective& c = *collective_of(trace, activity);
-  const double ratio = collective_ratio(*o.collectives, trace, activity, *o.from, c,
-                                        {*o.to, ranks_of(trace, c)});
+  const double ratio =
+      collective_ratio(*o.collectives, trace, activity, *o.from, c, {*o.to, ranks_of(trace, c)});
   return to_us(traced) * (ratio > 0 ? ratio : 1);
 }
 

@@ -22,7 +22,7 @@ struct RetargetOptions {
   Damping damping;  // how far a residual is believed near the launch floor
   const LibraryNames* names = nullptr;
   const RetargetErrors* errors = nullptr;
-  double launch_call_us = 0;  // of the host, for kernels that are added
+  double launch_call_us = 0;                   // of the host, for kernels that are added
   const CollectiveLaw* collectives = nullptr;  // null: they stay
 };
 

@@ -120,10 +120,9 @@ Step without_collectives(Step step, double launch_call_us, std::int64_t& dropped
     const std::uint32_t call = step.links.call_of_activity[act];
     const bool between_ranks =
         step.trace.activities.collective[act].valid() ||
-        (call != no_row && inside(spans[step.trace.calls.thread[call].index()],
-                                  step.trace.calls.begin[call],
-                                  step.trace.calls.begin[call] + step.trace.calls.duration[call]) >
-                               Duration::zero());
+        (call != no_row &&
+         inside(spans[step.trace.calls.thread[call].index()], step.trace.calls.begin[call],
+                step.trace.calls.begin[call] + step.trace.calls.duration[call]) > Duration::zero());
     if (between_ranks) works.push_back(w);
   }
   dropped = static_cast<std::int64_t>(works.size());

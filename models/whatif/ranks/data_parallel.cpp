@@ -162,15 +162,13 @@ std::int64_t add_buffers(const std::vector<std::int64_t>& channels, std::uint32_
   const double count = static_cast<double>(channels.size());
   for (const auto& [bytes, buffers] :
        {std::pair{floats, 2 * count}, std::pair{counter * count, count}}) {
-    edit.insert_before(first_work,
-                       make.copy(flatten_op, bytes, law.flatten_host_ratio * buffers));
-    edit.insert_before(first_work,
-                       make.collective(broadcast_op, CollectiveKind::broadcast, bytes));
+    edit.insert_before(first_work, make.copy(flatten_op, bytes, law.flatten_host_ratio * buffers));
+    edit.insert_before(first_work, make.collective(broadcast_op, CollectiveKind::broadcast, bytes));
   }
   std::int64_t buffers = 0;
   for (const std::int64_t c : channels) {
-    for (const double bytes : {4.0 * static_cast<double>(c), 4.0 * static_cast<double>(c),
-                               counter}) {
+    for (const double bytes :
+         {4.0 * static_cast<double>(c), 4.0 * static_cast<double>(c), counter}) {
       edit.insert_before(first_work, make.copy(unflatten_op, bytes, law.buffer_host_ratio));
       ++buffers;
     }
@@ -183,7 +181,9 @@ std::int64_t add_buffers(const std::vector<std::int64_t>& channels, std::uint32_
 class OwnStream {
  public:
   OwnStream(Step& step, const HostModel& host)
-      : step_(step), delay_(from_us(host.event_latency_us)), gap_(from_us(host.kernel_gap_near_us)) {
+      : step_(step),
+        delay_(from_us(host.event_latency_us)),
+        gap_(from_us(host.kernel_gap_near_us)) {
     stream_ = StreamId(step.trace.streams.size());
     Stream stream = step.trace.streams.empty() ? Stream{} : step.trace.streams.front();
     for (const Stream& s : step.trace.streams) stream.stream = std::max(stream.stream, s.stream);

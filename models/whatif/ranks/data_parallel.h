@@ -29,8 +29,8 @@ struct DataParallelReport {
 };
 
 /// Each gradient is copied into its bucket when it is ready; a full bucket (`first_bucket_bytes`,
-/// then `bucket_bytes`) is summed over the ranks on a stream of its own while the backward pass goes
-/// on; at its end every gradient is copied back. Buffers of batch norm are broadcast first.
+/// then `bucket_bytes`) is summed over the ranks on a stream of its own while the backward pass
+/// goes on; at its end every gradient is copied back. Buffers of batch norm are broadcast first.
 /// Errors: InputError for a step without gradients whose shapes were recorded.
 Step with_data_parallel(Step step, const DataParallelOptions& options, DataParallelReport& report);
 

@@ -56,9 +56,9 @@ int asked_ranks(const TransformInput& in) {
   const std::int64_t asked = parse_count("ranks", in.asked.get("ranks"));
   const auto most = static_cast<std::int64_t>(in.collectives.host_gpus);
   if (asked >= 1 && asked <= most) return static_cast<int>(asked);
-  throw InputError("command line", "--ranks", std::to_string(asked),
-                   fmt::format("1 to {}, the GPUs of one host: links between hosts are not modelled",
-                               most));
+  throw InputError(
+      "command line", "--ranks", std::to_string(asked),
+      fmt::format("1 to {}, the GPUs of one host: links between hosts are not modelled", most));
 }
 
 /// What two and more ranks were off by: how the host shares its cores among their processes is not
@@ -93,10 +93,11 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
                  "collectives without a law, or of groups that are not the whole job: they last as "
                  "traced among other ranks",
                  kept);
-  out.losses.add("collectives_in_switch", Severity::info,
-                 "collectives are taken to go round rings; NCCL may sum in NVSwitch among more than "
-                 "two GPUs, which is faster for large messages",
-                 to > 2 ? 1 : 0);
+  out.losses.add(
+      "collectives_in_switch", Severity::info,
+      "collectives are taken to go round rings; NCCL may sum in NVSwitch among more than "
+      "two GPUs, which is faster for large messages",
+      to > 2 ? 1 : 0);
   report.expected_error = shared_host_error + (to > 2 * from && to > 2 ? more_ranks_error : 0);
   report.values = {
       {"collective_us", "us", "in collectives of a step", collective_us(out.step), true},

@@ -190,9 +190,8 @@ RanksTogether simulate_ranks(std::span<const RankStep> ranks, const HostModel& h
     share.time_us = to_us(steady_period(step, all, copies));
     const std::size_t first = offsets[r].works + last.works;
     const MovedTime moved =
-        moved_time(joint, timeline, first, first + works, [](const DeviceWork& w) {
-          return w.engine == DeviceEngine::collective;
-        });
+        moved_time(joint, timeline, first, first + works,
+                   [](const DeviceWork& w) { return w.engine == DeviceEngine::collective; });
     share.collective_us = moved.time_us;
     share.waiting_us = moved.waiting_us;
     share.exposed_us = moved.exposed_us;

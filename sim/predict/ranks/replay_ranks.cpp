@@ -23,8 +23,7 @@ void check_ranks(const std::vector<Trace>& traces) {
                        "another rank than that of " + traces[i - 1].path);
     }
     if (a.world_size != b.world_size) {
-      throw InputError(traces[i].path, "distributedInfo",
-                       std::to_string(b.world_size) + " ranks",
+      throw InputError(traces[i].path, "distributedInfo", std::to_string(b.world_size) + " ranks",
                        std::to_string(a.world_size) + ", as in " + traces[i - 1].path);
     }
   }
@@ -34,9 +33,9 @@ std::vector<TracedRun> analyse_all(std::vector<Trace> traces, const ReplayOption
   std::vector<TracedRun> runs;
   std::vector<MeasuredPlan> plans;
   for (Trace& trace : traces) {
-    runs.push_back(measure(std::move(trace), options,
-                           load_configs(options.configs, options.host,
-                                        options.what_ifs.get("gpu"))));
+    runs.push_back(
+        measure(std::move(trace), options,
+                load_configs(options.configs, options.host, options.what_ifs.get("gpu"))));
     plans.push_back(runs.back().measured);
   }
   std::vector<MeasuredRank> ranks;
@@ -80,9 +79,8 @@ void take_waits(const RankRun& together, Step& step) {
 RanksReplay replay_ranks(const std::vector<std::string>& paths, const ReplayOptions& options) {
   std::vector<Trace> traces;
   for (const std::string& path : paths) traces.push_back(import_trace(path, options.import));
-  std::sort(traces.begin(), traces.end(), [](const Trace& a, const Trace& b) {
-    return a.distributed.rank < b.distributed.rank;
-  });
+  std::sort(traces.begin(), traces.end(),
+            [](const Trace& a, const Trace& b) { return a.distributed.rank < b.distributed.rank; });
   check_ranks(traces);
   std::vector<TracedRun> runs = analyse_all(std::move(traces), options);
   std::vector<Scenario> scenarios;

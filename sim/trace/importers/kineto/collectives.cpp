@@ -92,10 +92,9 @@ void CollectiveReader::note(std::string_view name, const Span& span, ThreadId th
 const CollectiveReader::Note* CollectiveReader::note_around(std::uint32_t call) const {
   const ThreadId thread = trace_.calls.thread[call];
   const TimePoint begin = trace_.calls.begin[call];
-  auto after = std::upper_bound(notes_.begin(), notes_.end(), std::pair(thread, begin),
-                                [](const auto& at, const Note& note) {
-                                  return at < std::pair(note.thread, note.begin);
-                                });
+  auto after = std::upper_bound(
+      notes_.begin(), notes_.end(), std::pair(thread, begin),
+      [](const auto& at, const Note& note) { return at < std::pair(note.thread, note.begin); });
   if (after == notes_.begin()) return nullptr;
   const Note& note = *std::prev(after);
   return note.thread == thread && begin < note.end ? &note : nullptr;
