@@ -123,7 +123,7 @@ struct Result {
   std::optional<EnergySummary> energy;
   double graph_captured_us = 0;  // device time behind the graph launch in mode cuda-graph
   std::optional<MovedSummary> collectives;   // of a rank by itself, others come when it does
-  double input_wait_us = 0;                  // of a step, for the program's input
+  double input_wait_us = 0;                  // of a step, as traced, for its input
   std::optional<MovedSummary> input_copies;  // from the host
   std::optional<RanksSummary> ranks;         // of several traces
   std::uint64_t events = 0;

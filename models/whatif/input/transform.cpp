@@ -37,7 +37,7 @@ void drop_waits(Plan& plan) {
 /// for its own.
 void add_loader(Duration each, std::uint32_t reader, Plan& plan) {
   HostItem loads;
-  loads.gap = loads.input = each;
+  loads.gap = each;
   loads.thread = static_cast<std::uint16_t>(plan.threads.size());
   loads.first_work = plan.items[reader].first_work;
   plan.threads.push_back({"input", plan.threads.front().begin});

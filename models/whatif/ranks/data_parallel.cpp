@@ -71,7 +71,8 @@ std::vector<Gradient> gradients_of(const Step& step, const OpNesting& nesting, O
     const std::uint32_t work = launches.before(trace.ops.thread[op], end);
     if (work == no_index) continue;
     const TensorShape& shape = tensors.shapes.front();
-    const int width = std::max(1, element_bytes(shape.type));
+    const int recorded = element_bytes(shape.type);
+    const int width = recorded > 0 ? recorded : element_bytes(DataType::fp32);
     found.push_back({end, {work, static_cast<double>(shape.elements()) * width, shape.elements()}});
   }
   std::sort(found.begin(), found.end(),
