@@ -300,8 +300,7 @@ constexpr OpRow rows[] = {
     {"torch::autograd::AccumulateGrad", K::scope, L::around, promote, O::none, arguments("..."),
      stores_gradients},
     {"torch::autograd::CppNode*  "
-     "TorchDynamo* AOTDispatcher* Pregraph* ProfilerStep* enumerate(* forward "
-     "torch.distributed.ddp.reducer::* torch::distributed::reducer::*",
+     "TorchDynamo* AOTDispatcher* Pregraph* ProfilerStep* enumerate(* forward",
      K::scope, L::around, promote, O::none, arguments("...")},
     {"torch::autograd::CopyBackwards", K::scope, L::copy, promote, O::none, arguments("...")},
     // TensorFlow. Keras' mixed precision runs a layer in 16 bits from end to end, so operations

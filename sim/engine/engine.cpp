@@ -162,7 +162,7 @@ Timeline Simulation::run() {
     }
   }
   for (const StreamState& stream : streams_) {
-    if (stream.head != stream.queue.size()) {
+    if (stream.head != stream.queue.size() || stream.busy) {
       throw std::logic_error("plan cannot finish: device work waits for something that never ends");
     }
   }

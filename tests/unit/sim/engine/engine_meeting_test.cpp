@@ -7,6 +7,7 @@
 namespace tandem {
 namespace {
 
+using test::at_us;
 using test::PlanBuilder;
 
 /// Two ranks of one thread and one stream each.
