@@ -96,6 +96,7 @@ void TraceRows::add_activity(const LoweredKernel& kernel, TimePoint submitted) {
   a.external_id.push_back(static_cast<std::int64_t>(trace.ops.size()));
   a.geometry.push_back(is_kernel ? builder_.geometry(kernel.geometry) : GeometryId{});
   a.bytes.push_back(kernel.bytes);
+  a.collective.push_back({});
   device_ = begin + from_us(kernel.duration_us);
   copied_ = !is_kernel;
 }
@@ -108,6 +109,7 @@ void TraceRows::add_note(std::string_view name, ThreadId thread, TimePoint begin
   notes.thread.push_back(thread);
   notes.name.push_back(builder_.text(name));
   notes.step.push_back(step);
+  notes.input.push_back(0);
 }
 
 Trace TraceRows::finish() {

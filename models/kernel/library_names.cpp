@@ -37,7 +37,9 @@ constexpr std::string_view use_names[] = {"product",
                                           "to_channels_first",
                                           "generated_pointwise",
                                           "generated_reduction",
-                                          "generated_row"};
+                                          "generated_row",
+                                          "all_reduce",
+                                          "broadcast"};
 constexpr std::string_view type_names[] = {"any", "fp32", "tf32", "fp16", "bf16"};  // of DataType
 
 /// Describes what the kernel is, an object of its own.

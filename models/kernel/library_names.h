@@ -46,6 +46,8 @@ enum class LibraryUse : std::uint8_t {
   generated_pointwise,  // by a compiler; what they compute is appended
   generated_reduction,
   generated_row,
+  all_reduce,  // between ranks
+  broadcast,
 };
 
 /// A kernel that a step was predicted to have.

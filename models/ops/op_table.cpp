@@ -280,13 +280,15 @@ constexpr OpRow rows[] = {
      "_nnz "
      "sparse_dim values _values indices _indices _sparse_coo_tensor_unsafe "
      "_sparse_coo_tensor_with_dims_and_tensors _has_compatible_shallow_copy_type concat "
-     "flatten_dense_tensors unflatten_dense_tensors _nested_tensor_from_tensor_list "
+     "_nested_tensor_from_tensor_list "
      "ViewNestedFromBuffer",
      K::view, L::around, promote, O::none, arguments("")},
 
     // Ranks.
-    {"c10d::* All2All_* ReduceScatter* AllGather* record_param_comms", K::collective, L::collective,
-     promote, O::none, arguments("...")},
+    {"c10d::* All2All_* ReduceScatter* AllGather* record_param_comms "
+     "torch::distributed::reducer::* torch.distributed.ddp.reducer::* flatten_dense_tensors "
+     "unflatten_dense_tensors",
+     K::collective, L::collective, promote, O::none, arguments("...")},
 
     // Code of compilers: each name is a kernel of its own.
     {"triton_* fusion* loop_* input_* cudnn-conv* command_buffer* gemm_fusion* wrapped_* "
@@ -298,8 +300,7 @@ constexpr OpRow rows[] = {
     {"torch::autograd::AccumulateGrad", K::scope, L::around, promote, O::none, arguments("..."),
      stores_gradients},
     {"torch::autograd::CppNode*  "
-     "TorchDynamo* AOTDispatcher* Pregraph* ProfilerStep* enumerate(* forward "
-     "torch.distributed.ddp.reducer::* torch::distributed::reducer::*",
+     "TorchDynamo* AOTDispatcher* Pregraph* ProfilerStep* enumerate(* forward",
      K::scope, L::around, promote, O::none, arguments("...")},
     {"torch::autograd::CopyBackwards", K::scope, L::copy, promote, O::none, arguments("...")},
     // TensorFlow. Keras' mixed precision runs a layer in 16 bits from end to end, so operations

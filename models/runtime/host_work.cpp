@@ -9,6 +9,24 @@ OpCover::OpCover(const Trace& trace) : of_thread_(trace.threads.size()) {
     of_thread_[trace.ops.thread[i].index()].push_back(
         {trace.ops.begin[i], trace.ops.begin[i] + trace.ops.duration[i]});
   }
+  join();
+}
+
+OpCover OpCover::of_input(const Trace& trace) {
+  OpCover out;
+  out.of_thread_.resize(trace.threads.size());
+  const Annotations& notes = trace.annotations;
+  for (std::size_t i = 0; i < notes.size(); ++i) {
+    if (notes.input[i] == 0 || !notes.thread[i].valid()) continue;
+    out.of_thread_[notes.thread[i].index()].push_back(
+        {notes.begin[i], notes.begin[i] + notes.duration[i]});
+  }
+  out.join();
+  return out;
+}
+
+/// Makes the intervals of each thread disjoint.
+void OpCover::join() {
   for (auto& intervals : of_thread_) {
     std::sort(intervals.begin(), intervals.end(),
               [](const Interval& a, const Interval& b) { return a.begin < b.begin; });

@@ -11,6 +11,8 @@ namespace tandem {
 class OpCover {
  public:
   explicit OpCover(const Trace& trace);
+  /// In place of operations, times in which threads waited for the program's input.
+  static OpCover of_input(const Trace& trace);
   /// True if an operation of `thread` runs at `time` (ends excluded).
   bool covers(ThreadId thread, TimePoint time) const;
   /// Length of [begin, end) that operations of `thread` cover.
@@ -21,6 +23,8 @@ class OpCover {
     TimePoint begin;
     TimePoint end;
   };
+  OpCover() = default;
+  void join();
   std::vector<std::vector<Interval>> of_thread_;
 };
 

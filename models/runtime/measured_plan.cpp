@@ -14,6 +14,7 @@ namespace tandem {
 namespace {
 
 DeviceEngine engine_of(const Trace& trace, std::uint32_t act) {
+  if (trace.activities.collective[act].valid()) return DeviceEngine::collective;
   if (trace.activities.kind[act] != ActivityKind::memcpy) return DeviceEngine::compute;
   switch (copy_direction(trace.strings.get(trace.activities.name[act]))) {
     case CopyDirection::to_device: return DeviceEngine::copy_to_device;
@@ -45,6 +46,7 @@ class Builder {
         timing_(timing),
         pool_(pool),
         cover_(trace),
+        input_(OpCover::of_input(trace)),
         waits_(trace, links, timing) {
     out_.plan.queue_depth = static_cast<std::uint32_t>(host.queue_depth);
     out_.blocking_launches = launches_block(trace, links);
@@ -74,6 +76,7 @@ class Builder {
   const DeviceTiming& timing_;
   const TracedPool& pool_;
   OpCover cover_;
+  OpCover input_;
   WaitInference waits_;
   MeasuredPlan out_;
   std::vector<TimePoint> previous_end_;       // per thread, traced
@@ -269,7 +272,8 @@ void Builder::set_launch_wait(const HostEntry& entry, HostItem& item) {
   // Where launches do not block, a slow call outlives a short kernel by chance: it waited for
   // nothing. Copies from and to the host may block in any run.
   const DeviceEngine engine = out_.plan.works[item.first_work].engine;
-  if (!out_.blocking_launches && engine == DeviceEngine::compute) return;
+  const bool kernel = engine == DeviceEngine::compute || engine == DeviceEngine::collective;
+  if (!out_.blocking_launches && kernel) return;
   item.wait = WaitFor::own_work;
   item.call = item.submit;
   item.return_delay =
@@ -309,6 +313,7 @@ void Builder::set_gap(const HostEntry& entry, HostItem& item) {
     item.gap = entry.begin - item_traced_end_[other];
   } else if (own != TimePoint::min()) {
     item.gap = std::max(Duration::zero(), entry.begin - own);
+    item.input = std::min(item.gap, input_.covered(entry.thread, own, entry.begin));
   } else {
     out_.plan.threads[t].begin = entry.begin;
   }

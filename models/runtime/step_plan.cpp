@@ -141,13 +141,17 @@ void average(const Plan& plan, const std::vector<PlanStep>& steps, Over over, Pl
     Duration gap_sum{};
     Duration call_sum{};
     Duration gap_min = Duration::max();
+    Duration input_sum{};
     for (const PlanStep& step : steps) {
       const HostItem& same = plan.items[step.first_item + i];
       gap_sum += same.gap;
       call_sum += same.call;
-      gap_min = std::min(gap_min, same.gap);
+      gap_min = std::min(gap_min, same.gap - same.input);
+      input_sum += same.input;
     }
-    item.gap = over == Over::minimum ? gap_min : gap_sum / n;
+    // The shortest wait for input is that of a step whose input was ready by chance.
+    item.input = input_sum / n;
+    item.gap = over == Over::minimum ? gap_min + item.input : gap_sum / n;
     item.call = call_sum / n;
     item.submit = std::min(item.submit, item.call);
     if (over == Over::median) take_medians(plan, steps, i, item);
@@ -188,7 +192,8 @@ void remove_profiler(const HostModel& host, bool aligned, Plan& plan) {
       continue;
     }
     // Waking another thread costs the same without the profiler.
-    if (item.after == no_index) item.gap = scale(item.gap, factor);
+    // So does waiting for input, which other processes prepare.
+    if (item.after == no_index) item.gap = item.input + scale(item.gap - item.input, factor);
     switch (item.kind) {
       case ItemKind::launch: item.call = from_us(host.launch_call_us); break;
       case ItemKind::graph_launch:

@@ -17,13 +17,15 @@ bool one_stream(const Plan& plan) {
 Plan share_sm_pool(const TracedPool& traced, std::span<const double> share, const Step& step) {
   Plan plan = step.plan;
   // Without counters, of an unknown GPU, nobody knows how many SMs a kernel holds.
-  if (share.empty() || plan.works.empty() || one_stream(plan)) return plan;
+  if (share.empty() || plan.works.empty() || (one_stream(plan) && traced.empty())) return plan;
   for (DeviceWork& work : plan.works) {
-    if (work.engine != DeviceEngine::compute) continue;
+    const bool collective = work.engine == DeviceEngine::collective;
+    if (work.engine != DeviceEngine::compute && !collective) continue;
     const std::uint32_t row = step.traced_activity[work.source];
     work.pool_share = static_cast<float>(std::clamp(share[work.source], 0.0, 1.0));
     work.duration = step.trace.activities.duration[work.source];
-    if (row == no_row) continue;
+    // The links decide how long data moves; waits for places remain those of the trace.
+    if (row == no_row || collective) continue;
     work.duration = scale(work.duration, traced.alone(row));
     work.gap -= work.pool_wait;
     work.far_gap -= work.pool_wait;

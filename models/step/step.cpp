@@ -153,6 +153,7 @@ Step cut_step(const Trace& trace, const Links& links, StepPlan plan) {
   out.threads = trace.threads;
   out.streams = trace.streams;
   out.geometries = trace.geometries;
+  out.collectives = trace.collectives;
   RowCopy copy(trace, out);
   const Rows nodes = rows_of_nodes(step.plan);
   const Rows ops = rows_of_ops(trace, nodes, spans);

@@ -30,6 +30,7 @@ struct FusionLaw;
 struct PrecisionLaw;
 struct RetargetErrors;
 struct LibraryNames;
+struct CollectiveLaw;
 
 /// Asks for nothing, as a value of any option: in sweeps, one of several.
 inline constexpr std::string_view asks_nothing = "as-traced";
@@ -53,11 +54,12 @@ struct WhatIfs {
 };
 
 enum class OptionKind : std::uint8_t {
-  name,         // one of TransformOption::names
-  count,        // a positive whole number
-  number,       // a positive number
-  gpu,          // a GPU config
-  assignments,  // gpu.KEY=VALUE, any number of them; sweeps have axes gpu.KEY
+  name,            // one of TransformOption::names
+  count,           // a positive whole number
+  number,          // a positive number
+  gpu,             // a GPU config
+  number_or_none,  // a positive number, or "none"
+  assignments,     // gpu.KEY=VALUE, any number of them; sweeps have axes gpu.KEY
 };
 
 struct TransformOption {
@@ -89,6 +91,7 @@ struct TransformInput {
   const PrecisionLaw& precision;
   const RetargetErrors& retarget;
   const LibraryNames& libraries;
+  const CollectiveLaw& collectives;
   Damping damping;  // of residuals that are carried over
   /// Activations of an item of the batch in a step, from shapes; empty where the peak of memory is
   /// not known.

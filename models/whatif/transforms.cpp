@@ -8,16 +8,18 @@
 #include "models/whatif/clock/transform.h"
 #include "models/whatif/compile/transform.h"
 #include "models/whatif/gpu/transform.h"
+#include "models/whatif/input/transform.h"
 #include "models/whatif/layout/transform.h"
 #include "models/whatif/precision/transform.h"
+#include "models/whatif/ranks/transform.h"
 #include "models/whatif/transform.h"
 
 namespace tandem {
 
 std::span<const Transform> transforms() {
   static const std::array table{
-      layout_transform(),  precision_transform(), batch_transform(),
-      compile_transform(), gpu_transform(),       clock_transform(),
+      layout_transform(), precision_transform(), batch_transform(), compile_transform(),
+      ranks_transform(),  gpu_transform(),       clock_transform(), input_transform(),
   };
   return table;
 }
@@ -150,6 +152,9 @@ void check_option(const TransformOption& option, const std::string& value,
   switch (option.kind) {
     case OptionKind::count: parse_count(option.name, value); return;
     case OptionKind::number: parse_number(option.name, value); return;
+    case OptionKind::number_or_none:
+      if (value != "none") parse_number(option.name, value);
+      return;
     case OptionKind::gpu: find_gpu(gpus, value); return;
     case OptionKind::assignments: return;  // checked against the GPU that they change
     case OptionKind::name: break;

@@ -12,7 +12,8 @@ namespace tandem {
 
 using Json = nlohmann::ordered_json;
 
-void write_outputs(const Replay& done, const OutputPaths& paths) {
+void write_outputs(const Replay& done, const OutputPaths& paths,
+                   std::span<const SimulatedRun> ranks) {
   const TracedRun& run = done.run;
   const Prediction& p = done.prediction;
   write_file(paths.json, [&](std::ostream& out) {
@@ -33,7 +34,7 @@ void write_outputs(const Replay& done, const OutputPaths& paths) {
   write_file(paths.kernels,
              [&](std::ostream& out) { write_kernels_csv(out, run.trace, scale, runs); });
   write_file(paths.timeline,
-             [&](std::ostream& out) { write_timeline(out, run.trace, measured, scenario); });
+             [&](std::ostream& out) { write_timeline(out, run.trace, measured, scenario, ranks); });
 }
 
 }  // namespace tandem

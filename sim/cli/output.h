@@ -1,9 +1,11 @@
 // Writes the files of one replay.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "sim/predict/predict.h"
+#include "sim/report/report.h"
 
 namespace tandem {
 
@@ -13,7 +15,9 @@ struct OutputPaths {
   std::string timeline;
 };
 
-/// Errors: InputError for a path that cannot be written.
-void write_outputs(const Replay& replay, const OutputPaths& paths);
+/// `ranks`: several of one run, together, for the timeline. Errors: InputError for a path that
+/// cannot be written.
+void write_outputs(const Replay& replay, const OutputPaths& paths,
+                   std::span<const SimulatedRun> ranks = {});
 
 }  // namespace tandem

@@ -221,8 +221,9 @@ void print_paths(const OutputPaths& paths) {
 
 }  // namespace
 
-int report_replay(const Replay& done, const po::variables_map& values, const OutputPaths& paths) {
-  write_outputs(done, paths);
+int report_replay(const Replay& done, const po::variables_map& values, const OutputPaths& paths,
+                  std::span<const SimulatedRun> ranks) {
+  write_outputs(done, paths, ranks);
   if (paths.json != "-" && values.count("quiet") == 0) {
     fmt::print("{}", summary_text(done.prediction.result));
     std::cout << '\n';

@@ -25,6 +25,6 @@ OutputPaths output_paths(const boost::program_options::variables_map& values);
 
 /// Writes what is asked for; the exit status.
 int report_replay(const Replay& done, const boost::program_options::variables_map& values,
-                  const OutputPaths& paths);
+                  const OutputPaths& paths, std::span<const SimulatedRun> ranks = {});
 
 }  // namespace tandem

@@ -22,11 +22,12 @@ struct Id {
   friend constexpr auto operator<=>(Id, Id) = default;
 };
 
-using StringId = Id<struct StringTag>;      // into Trace::strings
-using ThreadId = Id<struct ThreadTag>;      // into Trace::threads
-using StreamId = Id<struct StreamTag>;      // into Trace::streams
-using GeometryId = Id<struct GeometryTag>;  // into Trace::geometries
-using OperandsId = Id<struct OperandsTag>;  // into Trace::operands
+using StringId = Id<struct StringTag>;          // into Trace::strings
+using ThreadId = Id<struct ThreadTag>;          // into Trace::threads
+using StreamId = Id<struct StreamTag>;          // into Trace::streams
+using GeometryId = Id<struct GeometryTag>;      // into Trace::geometries
+using CollectiveId = Id<struct CollectiveTag>;  // into Trace::collectives
+using OperandsId = Id<struct OperandsTag>;      // into Trace::operands
 
 }  // namespace tandem
 

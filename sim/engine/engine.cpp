@@ -48,8 +48,20 @@ struct StreamState {
   bool busy = false;
   bool used = false;
   TimePoint last_end{};
+  std::uint16_t rank = 0;
   std::uint32_t blocked_edge = no_index;  // work of another stream the head waits for
   std::uint32_t incomplete_launches = 0;
+};
+
+/// Works that wait for the last of their meeting.
+struct MeetingState {
+  std::uint32_t missing = 0;
+  std::vector<std::uint32_t> arrived;
+};
+
+/// What the streams of a rank share.
+struct RankState {
+  std::array<TimePoint, 2> copy_engine_free{TimePoint::min(), TimePoint::min()};
 };
 
 class Simulation {
@@ -69,7 +81,9 @@ class Simulation {
   std::uint32_t last_submitted(const StreamState& stream, std::uint32_t first_later) const;
   void finish_item(std::uint32_t thread, TimePoint end);
   void start_head(std::uint32_t stream, TimePoint now);
+  TimePoint copy_start(const DeviceWork& work, std::uint16_t rank, TimePoint start);
   PoolTime pool_time(std::uint32_t work, TimePoint start);
+  void meet(std::uint32_t work, TimePoint now);
   void end_work(std::uint32_t work, TimePoint now);
   void wake_threads(std::uint32_t work, std::uint32_t stream, TimePoint now);
   bool ended(std::uint32_t work) const { return state_[work] == WorkState::ended; }
@@ -83,7 +97,8 @@ class Simulation {
   std::vector<TimePoint> arrival_;       // per work: when the device may see it
   std::vector<WorkState> state_;         // per work
   std::vector<std::uint8_t> item_done_;  // per item
-  std::array<TimePoint, 2> copy_engine_free_{};
+  std::vector<RankState> ranks_;
+  std::vector<MeetingState> meetings_;
   std::vector<PoolUse> others_;  // scratch of pool_time()
   std::uint32_t blocked_streams_ = 0;
   std::uint32_t blocked_threads_ = 0;
@@ -106,7 +121,16 @@ Simulation::Simulation(const Plan& plan) : plan_(plan) {
   streams_.resize(plan.streams.size());
   for (std::uint32_t i = 0; i < items; ++i) threads_[plan.items[i].thread].items.push_back(i);
   for (std::uint32_t w = 0; w < works; ++w) streams_[plan.works[w].stream].queue.push_back(w);
-  copy_engine_free_.fill(TimePoint::min());
+  std::uint16_t last_rank = 0;
+  for (std::size_t s = 0; s < plan.stream_rank.size(); ++s) {
+    streams_[s].rank = plan.stream_rank[s];
+    last_rank = std::max(last_rank, plan.stream_rank[s]);
+  }
+  ranks_.resize(last_rank + 1U);
+  meetings_.resize(plan.meetings.size());
+  for (std::size_t m = 0; m < meetings_.size(); ++m) {
+    meetings_[m].missing = plan.meetings[m].members;
+  }
 }
 
 Timeline Simulation::run() {
@@ -138,7 +162,7 @@ Timeline Simulation::run() {
     }
   }
   for (const StreamState& stream : streams_) {
-    if (stream.head != stream.queue.size()) {
+    if (stream.head != stream.queue.size() || stream.busy) {
       throw std::logic_error("plan cannot finish: device work waits for something that never ends");
     }
   }
@@ -230,7 +254,9 @@ void Simulation::wait_item(std::uint32_t t, TimePoint now) {
     thread.drain.assign(streams_.size(), no_index);
     thread.waits_for_streams = 0;
     TimePoint end = now;
+    const std::uint16_t rank = plan_.threads[t].rank;
     for (std::size_t s = 0; s < streams_.size(); ++s) {
+      if (streams_[s].rank != rank) continue;
       const std::uint32_t last = last_submitted(streams_[s], first_later);
       if (last == no_index) continue;
       if (ended(last)) {
@@ -290,11 +316,7 @@ void Simulation::start_head(std::uint32_t s, TimePoint now) {
     }
     start = std::max(start, out_.work_end[edge.work] + edge.delay);
   }
-  if (work.engine == DeviceEngine::copy_to_device || work.engine == DeviceEngine::copy_to_host) {
-    TimePoint& engine_free = copy_engine_free_[work.engine == DeviceEngine::copy_to_host ? 1 : 0];
-    start = std::max(start, engine_free);
-    engine_free = start + work.duration;
-  }
+  start = copy_start(work, stream.rank, start);
   stream.busy = true;
   stream.used = true;
   ++stream.head;
@@ -303,17 +325,49 @@ void Simulation::start_head(std::uint32_t s, TimePoint now) {
   const PoolTime time = pool_time(w, start);
   out_.work_begin[w] = time.begin;
   out_.work_end[w] = time.end;
+  if (work.meeting != no_index) return meet(w, now);
   // A negative gap may reach back before `now`; the calendar itself never does.
   push(std::max(now, out_.work_end[w]), EventKind::work_end, w);
 }
 
-/// When work runs beside what runs on other streams.
+/// Copies of one direction share a copy engine of their rank.
+TimePoint Simulation::copy_start(const DeviceWork& work, std::uint16_t rank, TimePoint start) {
+  if (work.engine != DeviceEngine::copy_to_device && work.engine != DeviceEngine::copy_to_host) {
+    return start;
+  }
+  TimePoint& engine_free =
+      ranks_[rank].copy_engine_free[work.engine == DeviceEngine::copy_to_host ? 1 : 0];
+  start = std::max(start, engine_free);
+  engine_free = start + work.duration;
+  return start;
+}
+
+/// Work `w` is there; the last of a meeting ends all of it.
+void Simulation::meet(std::uint32_t w, TimePoint now) {
+  MeetingState& meeting = meetings_[plan_.works[w].meeting];
+  meeting.arrived.push_back(w);
+  if (--meeting.missing > 0) return;
+  TimePoint last = TimePoint::min();
+  for (const std::uint32_t member : meeting.arrived) {
+    last = std::max(last, out_.work_begin[member]);
+  }
+  for (const std::uint32_t member : meeting.arrived) {
+    out_.work_end[member] = last + plan_.works[member].duration;
+    push(std::max(now, out_.work_end[member]), EventKind::work_end, member);
+  }
+}
+
+/// When work runs beside what runs on other streams. What moves data over a link holds its places
+/// and takes its time whoever else computes.
 PoolTime Simulation::pool_time(std::uint32_t w, TimePoint start) {
   const DeviceWork& work = plan_.works[w];
-  if (work.pool_share <= 0) return {start, start + work.duration};
+  if (work.pool_share <= 0 || work.engine == DeviceEngine::collective) {
+    return {start, start + work.duration};
+  }
+  const std::uint16_t rank = streams_[work.stream].rank;
   others_.clear();
   for (const StreamState& stream : streams_) {
-    if (!stream.busy || stream.running == w) continue;
+    if (!stream.busy || stream.running == w || stream.rank != rank) continue;
     const DeviceWork& other = plan_.works[stream.running];
     if (other.pool_share <= 0 || out_.work_end[stream.running] <= start) continue;
     others_.push_back({out_.work_end[stream.running], other.pool_share});

@@ -32,6 +32,7 @@ enum class WaitFor : std::uint8_t { nothing, work, own_work, all_work };
 /// One call of a host thread. Items of a thread run in the order of Plan::items.
 struct HostItem {
   Duration gap{};                // host time before the call: ops, Python; after the previous item
+  Duration input{};              // part of the gap: waiting for the program's input
   Duration call{};               // the call's own time, waits excluded
   Duration submit{};             // from the call's begin until the device may see the work; <= call
   Duration return_delay{};       // from the end of the awaited work until the call returns
@@ -75,6 +76,9 @@ struct DeviceWork {
   // Waits for places that the traced run had: parts of the gaps and of `latency`.
   Duration pool_wait{};
   Duration pool_latency{};
+  /// Index of Plan::meetings, or none: every rank's part begins when its stream gets there and
+  /// lasts `duration` from when the last of them began.
+  std::uint32_t meeting = no_index;
   bool takes_slot = true;  // holds a place of its stream's launch queue; of a graph the last node
 };
 
@@ -92,12 +96,22 @@ struct WorkEdge {
 
 struct PlanThread {
   std::string name;
-  TimePoint begin{};  // when its first gap starts
+  TimePoint begin{};       // when its first gap starts
+  std::uint16_t rank = 0;  // threads wait for the work of their own rank only
+};
+
+/// Works of several ranks that end together.
+struct Meeting {
+  std::uint32_t members = 0;
 };
 
 struct Plan {
   std::vector<PlanThread> threads;
   std::vector<std::string> streams;
+  /// Per stream: whose device it is of. Ranks share neither copy engines nor places on SMs. Empty:
+  /// all of rank 0.
+  std::vector<std::uint16_t> stream_rank;
+  std::vector<Meeting> meetings;
   std::vector<HostItem> items;    // program order per thread; hand-offs point backwards
   std::vector<DeviceWork> works;  // stream order per stream
   std::vector<WorkEdge> edges;

@@ -68,6 +68,7 @@ BandConstants load_bands(const std::string& path) {
   out.gpu = read_named(json, "gpu", file);
   out.network = read_named(json, "network", file);
   out.speed_up = read_named(json, "speed_up", file);
+  out.collectives = read_named(json, "collectives", file).high;
   const Json& what_ifs = part(json, "what_ifs", file);
   for (const Transform& transform : transforms()) {
     out.what_ifs.push_back(
@@ -108,19 +109,19 @@ LogBand gpu_band(const BandConstants& constants, double generated_error,
   return {-std::hypot(low, changed.low), std::hypot(high, changed.high)};
 }
 
-Band step_band(double time_us, const HostRange& host, const LogBand& gpu, double gpu_share) {
+Band step_band(double time_us, const HostRange& host, const LogBand& gpu, double gpu_share, double other_us) {
   const double on_gpu = time_us * gpu_share;
-  const double below = std::hypot(time_us - host.fast_us, on_gpu * std::expm1(gpu.low));
-  const double above = std::hypot(host.slow_us - time_us, on_gpu * std::expm1(gpu.high));
+  const double below = std::hypot(time_us - host.fast_us, on_gpu * std::expm1(gpu.low), other_us);
+  const double above = std::hypot(host.slow_us - time_us, on_gpu * std::expm1(gpu.high), other_us);
   return {std::max(0.0, time_us - below), time_us + above};
 }
 
 SpeedUp speed_up(double base_us, double time_us, const HostRange& range, const Factors& host,
-                 const Factors& runs, const LogBand& what_ifs, double gpu_share) {
+                 const Factors& runs, const LogBand& what_ifs, double gpu_share, double other_us) {
   // Between the ends of the range the step follows the host evenly.
   const double fast = (time_us - range.fast_us) * std::log(runs.low) / std::log(host.low);
   const double slow = (range.slow_us - time_us) * std::log(runs.high) / std::log(host.high);
-  const Band band = step_band(time_us, {time_us - fast, time_us + slow}, what_ifs, gpu_share);
+  const Band band = step_band(time_us, {time_us - fast, time_us + slow}, what_ifs, gpu_share, other_us);
   return {base_us, base_us / time_us, base_us / band.high_us,
           band.low_us > 0 ? base_us / band.low_us : base_us / time_us};
 }

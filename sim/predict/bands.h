@@ -37,6 +37,7 @@ struct BandConstants {
   std::vector<Factors> host;  // of host time; by HostBasis
   Factors gpu;                // of the kernels' own time, traced
   Factors network;            // of the GPU time of a step that was never traced, a multiple
+  double collectives = 0;     // multiple of the error that the law of collectives expects
   Factors speed_up;           // of host time in one of two runs, where the other has its own
   /// Multiples of the relative error that a what-if expects, by its name: residual over expected.
   struct Multiple {
@@ -91,8 +92,10 @@ LogBand what_if_band(const BandConstants& constants, const std::vector<Transform
 LogBand gpu_band(const BandConstants& constants, double generated_error,
                  const std::vector<TransformReport>& what_ifs);
 
-/// Of a step of `time_us` whose critical path is on the GPU for `gpu_share`.
-Band step_band(double time_us, const HostRange& host, const LogBand& gpu, double gpu_share);
+/// Of a step of `time_us` whose critical path is on the GPU for `gpu_share`. `other_us`: what else it
+/// may be off by, to either side.
+Band step_band(double time_us, const HostRange& host, const LogBand& gpu, double gpu_share,
+               double other_us = 0);
 
 /// How much faster the step is than the traced one, and the interval of that: the host is one and
 /// the same, so only what two runs on it differ by counts, and what the what-ifs expect.
@@ -105,6 +108,7 @@ struct SpeedUp {
 
 /// `range`: of the step, on hosts as `host` says; `runs`: what two runs on one host differ by.
 SpeedUp speed_up(double base_us, double time_us, const HostRange& range, const Factors& host,
-                 const Factors& runs, const LogBand& what_ifs, double gpu_share);
+                 const Factors& runs, const LogBand& what_ifs, double gpu_share,
+                 double other_us = 0);
 
 }  // namespace tandem

@@ -24,8 +24,8 @@ HostModel scaled(HostModel host, double factor) {
   return host;
 }
 
-double step_us(const TracedRun& a, const HostModel& host) {
-  const StepPlan step = step_plan(a.trace, a.measured, host, Profiler::remove);
+double step_us(const TracedRun& a, const MeasuredPlan& plan, const HostModel& host) {
+  const StepPlan step = step_plan(a.trace, plan, host, Profiler::remove);
   const Timeline t = simulate(repeat(step.plan, steady_copies, host));
   return to_us(steady_period(step.plan, t, steady_copies));
 }
@@ -45,7 +45,7 @@ double mean_log_error(const std::vector<TracedRun>& analyses, const std::vector<
   double sum = 0;
   for (const std::size_t i : chosen) {
     const TracedRun& a = analyses[i];
-    sum += std::log(step_us(a, scaled(a.configs.host, factor)) / measured[i]);
+    sum += std::log(step_us(a, a.measured, scaled(a.configs.host, factor)) / measured[i]);
   }
   return sum / static_cast<double>(chosen.size());
 }
@@ -81,10 +81,11 @@ constexpr double out_of_reach = 1.05;
 
 }  // namespace
 
-HostModel host_of_step(const TracedRun& run, double measured_us, LossList& losses) {
+HostModel host_of_step(const TracedRun& run, const MeasuredPlan& plan, double measured_us,
+                       LossList& losses) {
   check({run.summary.path, measured_us});
   const HostModel& host = run.configs.host;
-  const auto at = [&](double factor) { return step_us(run, scaled(host, factor)); };
+  const auto at = [&](double factor) { return step_us(run, plan, scaled(host, factor)); };
   const double fastest = at(smallest_factor);
   const double slowest = at(largest_factor);
   losses.add("measured_step_out_of_reach", Severity::warning,
@@ -122,13 +123,13 @@ HostCalibration calibrate_host(const std::vector<TimedTrace>& traces,
   out.host = scaled(analyses.front().configs.host, out.factor);
   for (std::size_t i = 0; i < analyses.size(); ++i) {
     const HostModel& host = analyses[i].configs.host;
-    out.rows[i].before_us = step_us(analyses[i], host);
-    out.rows[i].after_us = step_us(analyses[i], scaled(host, out.factor));
+    out.rows[i].before_us = step_us(analyses[i], analyses[i].measured, host);
+    out.rows[i].after_us = step_us(analyses[i], analyses[i].measured, scaled(host, out.factor));
     if (!out.rows[i].used || chosen.size() < 2) continue;
     std::vector<std::size_t> others = chosen;
     std::erase(others, i);
     const double factor = best_factor(analyses, measured, others);
-    out.rows[i].left_out_us = step_us(analyses[i], scaled(host, factor));
+    out.rows[i].left_out_us = step_us(analyses[i], analyses[i].measured, scaled(host, factor));
   }
   return out;
 }

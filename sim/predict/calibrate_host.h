@@ -35,10 +35,11 @@ struct HostCalibration {
 /// Errors: InputError for a trace or a time that cannot be used, and if no trace is host-bound.
 HostCalibration calibrate_host(const std::vector<TimedTrace>& traces, const ReplayOptions& options);
 
-/// The host of the run, its gap scales changed until the traced step lasts `measured_us` without
+/// The host of the run, its gap scales changed until the step of `plan` lasts `measured_us` without
 /// the profiler. A step that the GPU decides only says how slow the host may be at most. What no
 /// host makes so long, or so short, is counted in `losses`. Errors: InputError for a time that is
 /// not positive and finite.
-HostModel host_of_step(const TracedRun& run, double measured_us, LossList& losses);
+HostModel host_of_step(const TracedRun& run, const MeasuredPlan& plan, double measured_us,
+                       LossList& losses);
 
 }  // namespace tandem

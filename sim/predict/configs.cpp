@@ -38,7 +38,8 @@ Configs load_configs(const std::string& folder, const std::string& host, const s
           load_batch_law(folder + "/kernels/batch.json"),
           load_fusion_law(folder + "/kernels/fusion.json"),
           load_precision_law(folder + "/kernels/precision.json"),
-          load_bands(folder + "/bands.json")};
+          load_bands(folder + "/bands.json"),
+          load_collective_law(folder + "/kernels/collectives.json")};
 }
 
 }  // namespace tandem

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "models/arch/gpu_config.h"
+#include "models/collective/collective_law.h"
 #include "models/energy/energy_config.h"
 #include "models/kernel/counters/cost_constants.h"
 #include "models/kernel/library_names.h"
@@ -31,6 +32,7 @@ struct Configs {
   FusionLaw fusion;
   PrecisionLaw precision;
   BandConstants bands;
+  CollectiveLaw collectives;
 };
 
 /// `folder` holds gpus/, hosts/, kernels/ and bands.json. Errors: InputError that names the file.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "sim/metrics/communication.h"
 #include "sim/metrics/overlap.h"
 #include "sim/predict/bands.h"
 #include "sim/predict/kernel_counters.h"
@@ -88,6 +89,19 @@ void add_shares(const Prediction& p, Result& result) {
   }
 }
 
+/// Work of the step alone that `engine` runs; nothing where it runs none.
+std::optional<MovedSummary> moved(const Prediction& p, DeviceEngine engine) {
+  const MovedTime time = moved_time(p.isolated, p.isolated_timeline, 0, p.isolated.works.size(),
+                                    [&](const DeviceWork& work) { return work.engine == engine; });
+  if (time.count == 0) return {};
+  MovedSummary out{time.count, time.time_us, time.exposed_us, 0};
+  for (const DeviceWork& work : p.isolated.works) {
+    if (work.engine != engine) continue;
+    out.bytes += static_cast<double>(p.step.trace.activities.bytes[work.source]);
+  }
+  return out;
+}
+
 ScenarioSummary summarize(const TracedRun& run, const Scenario& scenario,
                           const ReplayOptions& options) {
   ScenarioSummary s;
@@ -126,17 +140,25 @@ void judge(const TracedRun& run, const Scenario& scenario, const ReplayOptions& 
   const double share = basis == HostBasis::executor ? 1 : gpu;
   const LogBand kernels = gpu_band(bands, run.generated_error, scenario.what_ifs);
   result.band_parts = {basis, range, share, run.generated_error, {}};
+  // What collectives may be off by, beside kernels or alone.
+  double moving_us = 0;
+  if (result.collectives) {
+    const CollectiveLaw& law = run.configs.collectives;
+    const double exposed = result.collectives->exposed_us;
+    const double beside = std::max(0.0, result.collectives->time_us - exposed);
+    moving_us = bands.collectives * (law.expected_error * exposed + law.beside_error * beside);
+  }
   for (const TransformReport& report : scenario.what_ifs) {
     result.band_parts.what_ifs.emplace_back(report.name, report.expected_error);
   }
   const double time_us = result.step.time_us;
-  result.band = step_band(time_us, range, kernels, share);
+  result.band = step_band(time_us, range, kernels, share, moving_us);
   result.gpu_band = {result.step.gpu_kernel_us * std::exp(kernels.low),
                      result.step.gpu_kernel_us * std::exp(kernels.high)};
   if (time_us > 0) result.expected_error = result.band.half_width_us() / time_us;
   if (scenario.what_ifs.empty() && options.mode.mode == Mode::as_traced) return;
   result.speed_up = speed_up(run.summary.unprofiled_step_us, time_us, range, host, bands.speed_up,
-                             what_if_band(bands, scenario.what_ifs), share);
+                             what_if_band(bands, scenario.what_ifs), share, moving_us);
 }
 
 }  // namespace
@@ -155,6 +177,9 @@ Result make_result(const TracedRun& run, const Scenario& scenario, const ReplayO
   if (result.step.time_us > 0) result.step.throughput_per_s = samples / result.step.time_us * 1e6;
   result.runtime = runtime_metrics(p.step.trace, p.isolated, p.isolated_timeline);
   result.critical_path = simulated.critical_path;
+  result.collectives = moved(p, DeviceEngine::collective);
+  for (const HostItem& item : p.step.plan.items) result.input_wait_us += to_us(item.input);
+  result.input_copies = moved(p, DeviceEngine::copy_to_device);
   judge(run, scenario, options, p.step.plan, result);
   result.energy = energy;
   add_shares(p, result);

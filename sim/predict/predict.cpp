@@ -120,6 +120,10 @@ Prediction predict(const TracedRun& run, const ReplayOptions& options) {
   return predict_scenario(run, nullptr, make_scenario(run, nullptr, options), options);
 }
 
+Prediction predict(const TracedRun& run, Scenario scenario, const ReplayOptions& options) {
+  return predict_scenario(run, nullptr, std::move(scenario), options);
+}
+
 Prediction predict(const TracedRun& first, const TracedRun& second, const ReplayOptions& options) {
   return predict_pair(first, second, options).prediction;
 }

@@ -10,6 +10,7 @@
 #include "sim/engine/timeline.h"
 #include "sim/metrics/gpu_metrics.h"
 #include "sim/predict/result.h"
+#include "sim/predict/scenario.h"
 #include "sim/predict/traced_run.h"
 #include "sim/trace/import.h"
 
@@ -37,6 +38,8 @@ struct Replay {
 /// Errors, here and below: InputError for anything wrong with the trace, the configs or the
 /// options.
 Prediction predict(const TracedRun& run, const ReplayOptions& options);
+/// From a scenario that was made of `run`.
+Prediction predict(const TracedRun& run, Scenario scenario, const ReplayOptions& options);
 /// From two traces of one model; `options` name a batch.
 Prediction predict(const TracedRun& first, const TracedRun& second, const ReplayOptions& options);
 /// From two traces of one model; the run whose rows the prediction has is kept.

@@ -82,6 +82,31 @@ struct EnergyInfo {
 };
 std::span<const EnergyInfo> energy_infos();
 
+/// What a rank does in the collectives of a step, run together with the others.
+struct RankShare {
+  int rank = 0;
+  double time_us = 0;        // of a step
+  double collective_us = 0;  // in collectives, waiting included
+  double waiting_us = 0;     // of that, for the last rank to come
+  double exposed_us = 0;     // in collectives while nothing computes
+};
+
+/// Ranks that were simulated together.
+struct RanksSummary {
+  double time_us = 0;       // of a step
+  double skew_mean_us = 0;  // between the first and the last rank that comes to a collective
+  double skew_worst_us = 0;
+  std::vector<RankShare> ranks;
+};
+
+/// Work of a step that moves data: collectives, or copies between host and device.
+struct MovedSummary {
+  std::int64_t count = 0;
+  double time_us = 0;
+  double exposed_us = 0;  // while nothing computes
+  double bytes = 0;
+};
+
 struct Result {
   TraceSummary trace;
   ScenarioSummary scenario;
@@ -107,6 +132,10 @@ struct Result {
   std::vector<TransformReport> what_ifs;  // in the order of application
   std::optional<EnergySummary> energy;
   double graph_captured_us = 0;  // device time behind the graph launch in mode cuda-graph
+  std::optional<MovedSummary> collectives;   // of a rank by itself, others come when it does
+  double input_wait_us = 0;                  // of a step, as traced, for its input
+  std::optional<MovedSummary> input_copies;  // from the host
+  std::optional<RanksSummary> ranks;         // of several traces
   std::uint64_t events = 0;
   LossList losses;
 };

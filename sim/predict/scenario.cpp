@@ -19,6 +19,7 @@ TransformInput input_of(const TracedRun& run, const WhatIfs& asked) {
                     c.precision,
                     c.retarget,
                     c.libraries,
+                    c.collectives,
                     c.batch.memory_damping(),
                     {},
                     0};

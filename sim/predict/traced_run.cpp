@@ -14,6 +14,7 @@
 #include "sim/predict/measured_counters.h"
 #include "sim/predict/memory.h"
 #include "sim/predict/simulated_step.h"
+#include "sim/predict/ranks/moving.h"
 
 namespace tandem {
 
@@ -102,7 +103,7 @@ TracedRun analyse(Trace trace, const ReplayOptions& options) {
                  load_configs(options.configs, options.host, options.what_ifs.get("gpu")));
 }
 
-TracedRun analyse(Trace trace, const ReplayOptions& options, Configs configs) {
+TracedRun measure(Trace trace, const ReplayOptions& options, Configs configs) {
   TracedRun a;
   a.trace = std::move(trace);
   a.configs = std::move(configs);
@@ -139,11 +140,15 @@ TracedRun analyse(Trace trace, const ReplayOptions& options, Configs configs) {
     a.model_counters = a.counters;
     add_measured_counters(a, options.counters_path);
   }
+  return a;
+}
+
+void find_step(const MeasuredPlan& plan, const ReplayOptions& options, TracedRun& a) {
   if (options.measured_step_us != 0) {
-    a.configs.host = host_of_step(a, options.measured_step_us, a.losses);
+    a.configs.host = host_of_step(a, plan, options.measured_step_us, a.losses);
     a.step_is_measured = true;
   }
-  StepPlan step = step_plan(a.trace, a.measured, host, options.profiler);
+  StepPlan step = step_plan(a.trace, plan, a.configs.host, options.profiler);
   a.losses.merge(step.losses);
   a.traced_step = cut_step(a.trace, a.links, std::move(step));
   a.losses.merge(unknown_operations(a.traced_step));
@@ -151,6 +156,15 @@ TracedRun analyse(Trace trace, const ReplayOptions& options, Configs configs) {
   a.said_peak_bytes = options.peak_memory_bytes;
   if (a.gpu) a.memory = traced_peak(a, nullptr);
   if (a.memory) a.shape_item_bytes = shape_item_bytes(a, a.traced_step);
+}
+
+TracedRun analyse(Trace trace, const ReplayOptions& options, Configs configs) {
+  TracedRun a = measure(std::move(trace), options, std::move(configs));
+  MeasuredPlan unwaited = a.measured;
+  if (options.profiler == Profiler::remove) {
+    remove_waits(a.trace, a.gpu ? &*a.gpu : nullptr, a.configs.collectives, unwaited, a.losses);
+  }
+  find_step(unwaited, options, a);
   return a;
 }
 

@@ -52,6 +52,12 @@ struct TracedRun {
   LossList losses;
 };
 
+/// The first half of analyse(): links, plans and re-simulates the trace as it was measured.
+TracedRun measure(Trace trace, const ReplayOptions& options, Configs configs);
+/// The second: the step that scenarios start from, out of `plan`, the measured one without the
+/// times in which collectives waited for other ranks.
+void find_step(const MeasuredPlan& plan, const ReplayOptions& options, TracedRun& run);
+
 /// Links, plans and re-simulates the trace as it was measured. Errors: InputError for anything
 /// wrong with the trace, the configs or the options.
 TracedRun analyse(Trace trace, const ReplayOptions& options);

@@ -60,6 +60,6 @@ void write_kernels_csv(std::ostream& out, const Trace& measured, const GpuScale&
 /// the scenario's isolated step, and counters for queue depth, busy streams and, where the GPU is
 /// known, DCGM's GRACT, SMACT, SMOCC, TENSO and DRAMA over time, in percent, and the board's power.
 void write_timeline(std::ostream& out, const Trace& trace, const SimulatedRun& measured,
-                    const SimulatedRun& scenario);
+                    const SimulatedRun& scenario, std::span<const SimulatedRun> ranks = {});
 
 }  // namespace tandem

@@ -121,6 +121,30 @@ Json speed_up_json(const std::optional<SpeedUp>& s) {
   return {{"base_us", s->base_us}, {"value", s->value}, {"low", s->low}, {"high", s->high}};
 }
 
+Json moved_json(const std::optional<MovedSummary>& m) {
+  if (!m) return nullptr;
+  return {{"count", m->count},
+          {"bytes", m->bytes},
+          {"time_us", m->time_us},
+          {"exposed_us", m->exposed_us}};
+}
+
+Json ranks_json(const std::optional<RanksSummary>& summary) {
+  if (!summary) return nullptr;
+  Json ranks = Json::array();
+  for (const RankShare& r : summary->ranks) {
+    ranks.push_back({{"rank", r.rank},
+                     {"time_us", r.time_us},
+                     {"collective_us", r.collective_us},
+                     {"waiting_us", r.waiting_us},
+                     {"exposed_us", r.exposed_us}});
+  }
+  return {{"time_us", summary->time_us},
+          {"skew_mean_us", summary->skew_mean_us},
+          {"skew_worst_us", summary->skew_worst_us},
+          {"ranks", std::move(ranks)}};
+}
+
 Json value_json(const ReportValue& v) {
   return std::visit([](const auto& value) { return Json(value); }, v.value);
 }
@@ -217,6 +241,10 @@ Json result_json(const Result& r) {
   out["families"] = families_json(r.families);
   out["distributions"] = {{"smsp_issue_utilization", bins_json(r.smsp_issue_bins)},
                           {"tc_issue_utilization", bins_json(r.tc_issue_bins)}};
+  out["collectives"] = moved_json(r.collectives);
+  out["input_wait_us"] = r.input_wait_us;
+  out["input_copies"] = moved_json(r.input_copies);
+  out["ranks"] = ranks_json(r.ranks);
   out["limited_by"] = r.limited_by;
   out["expected_error"] = r.expected_error;
   out["band"] = {{"low_us", r.band.low_us},

@@ -189,6 +189,38 @@ std::string what_if_lines(const Result& r) {
   return text;
 }
 
+std::string moved_line(std::string_view name, const std::optional<MovedSummary>& m) {
+  if (!m) return {};
+  return fmt::format("{:<10} {} of {:.3g} MB in {}, {} of it while nothing computes\n", name,
+                     m->count, m->bytes * 1e-6, time_text(m->time_us), time_text(m->exposed_us));
+}
+
+std::string input_lines(const Result& r) {
+  std::string text;
+  if (r.input_wait_us > 0) {
+    text += fmt::format("input      {} = {:.1f} % of the step waiting for it\n",
+                        time_text(r.input_wait_us), 100 * r.input_wait_us / r.step.time_us);
+  }
+  return text + moved_line(text.empty() ? "input" : "", r.input_copies);
+}
+
+/// Ranks that were simulated together: who waits for whom.
+std::string ranks_lines(const Result& r) {
+  if (!r.ranks) return {};
+  std::string text =
+      fmt::format("together   {} ranks: step {}; they come to a collective {} apart, worst {}\n",
+                  r.ranks->ranks.size(), time_text(r.ranks->time_us),
+                  time_text(r.ranks->skew_mean_us), time_text(r.ranks->skew_worst_us));
+  for (const RankShare& rank : r.ranks->ranks) {
+    text += fmt::format(
+        "           rank {}: collectives {}, {} of it waiting for another rank; {} while nothing "
+        "computes\n",
+        rank.rank, time_text(rank.collective_us), time_text(rank.waiting_us),
+        time_text(rank.exposed_us));
+  }
+  return text;
+}
+
 std::string fidelity_line(const Result& r) {
   if (r.fidelity.empty()) return {};
   double sum = 0;
@@ -216,7 +248,8 @@ std::string losses_text(const Result& r) {
 }  // namespace
 
 std::string summary_text(const Result& r) {
-  std::string text = headline(r) + runtime_lines(r) + what_if_lines(r) + levels_line(r) +
+  std::string text = headline(r) + moved_line("collective", r.collectives) + input_lines(r) +
+                     ranks_lines(r) + runtime_lines(r) + what_if_lines(r) + levels_line(r) +
                      energy_line(r) + memory_line(r) + fidelity_line(r) + losses_text(r);
   text += table("critical path of one step (what makes it as long as it is)", r.critical_path, 10,
                 path_row);

@@ -238,12 +238,20 @@ void write_block_timeline(std::ostream& out, std::string_view kernel,
 }
 
 void write_timeline(std::ostream& out, const Trace& trace, const SimulatedRun& measured,
-                    const SimulatedRun& scenario) {
+                    const SimulatedRun& scenario, std::span<const SimulatedRun> ranks) {
   EventWriter writer(out);
   name_tracks(writer, measured.plan);
   write_traced(writer, trace);
   write_simulated(writer, measured, simulated_host, simulated_gpu);
   write_simulated(writer, scenario, scenario_host, scenario_gpu);
+  int pid = scenario_gpu;
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    const int host = ++pid;
+    const int gpu = ++pid;
+    writer.name_process(host, fmt::format("{} ranks together, {}: host", host, r));
+    writer.name_process(gpu, fmt::format("{} ranks together, {}: GPU", gpu, r));
+    write_simulated(writer, ranks[r], host, gpu);
+  }
 }
 
 }  // namespace tandem

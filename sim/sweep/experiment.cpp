@@ -50,7 +50,9 @@ std::string value_text(const std::string& name, const Json& json, const Place& p
     read_json(json, place, Range::positive, value);
     return std::to_string(value);
   }
-  if (kind == OptionKind::number && json != asks_nothing) {
+  const bool number =
+      kind == OptionKind::number || (kind == OptionKind::number_or_none && !json.is_string());
+  if (number && json != asks_nothing) {
     double value = 0;
     read_json(json, place, Range::positive, value);
     return number_text(value);

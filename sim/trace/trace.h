@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "sim/core/collective.h"
 #include "sim/core/column.h"
 #include "sim/core/device.h"
 #include "sim/core/error.h"
@@ -96,6 +97,7 @@ struct Activities {
   Column<std::int64_t> external_id;  // -1: none
   Column<GeometryId> geometry;       // kernels only
   Column<std::int64_t> bytes;        // memcpy, memset; for collectives the input message; else 0
+  Column<CollectiveId> collective;   // kernels that take part in one
   std::size_t size() const { return begin.size(); }
 };
 
@@ -134,7 +136,8 @@ struct Annotations {
   Column<Duration> duration;
   Column<ThreadId> thread;
   Column<StringId> name;
-  Column<std::int64_t> step;  // N of `ProfilerStep#N`, -1: not a step
+  Column<std::int64_t> step;   // N of `ProfilerStep#N`, -1: not a step
+  Column<std::uint8_t> input;  // 1: the program waits for its input (a DataLoader)
   std::size_t size() const { return begin.size(); }
 };
 
@@ -172,6 +175,7 @@ struct Trace {
   std::vector<Thread> threads;
   std::vector<Stream> streams;
   std::vector<LaunchGeometry> geometries;
+  std::vector<Collective> collectives;
   StringTable strings;
   OperandTable operands;
 
@@ -195,6 +199,12 @@ inline std::string_view text_of(const Trace& trace, StringId id) {
 /// What an operation was called with; nothing if that was not recorded.
 inline const Operands& operands_of(const Trace& trace, std::size_t op) {
   return trace.operands.get(trace.ops.operands[op]);
+}
+
+/// The collective that an activity takes part in, or null.
+inline const Collective* collective_of(const Trace& trace, std::size_t activity) {
+  const CollectiveId id = trace.activities.collective[activity];
+  return id.valid() ? &trace.collectives[id.index()] : nullptr;
 }
 
 /// Calls `visit` with the same column of every group of rows: a new column is named here, and
@@ -231,6 +241,7 @@ void each_column(Visit visit, First& first, Rest&... rest) {
   visit(first.external_id, rest.external_id...);
   visit(first.geometry, rest.geometry...);
   visit(first.bytes, rest.bytes...);
+  visit(first.collective, rest.collective...);
 }
 template <class Visit, RowsOf<Annotations> First, RowsOf<Annotations>... Rest>
 void each_column(Visit visit, First& first, Rest&... rest) {
@@ -239,6 +250,7 @@ void each_column(Visit visit, First& first, Rest&... rest) {
   visit(first.thread, rest.thread...);
   visit(first.name, rest.name...);
   visit(first.step, rest.step...);
+  visit(first.input, rest.input...);
 }
 template <class Visit, RowsOf<ExecutorNodes> First, RowsOf<ExecutorNodes>... Rest>
 void each_column(Visit visit, First& first, Rest&... rest) {

@@ -27,6 +27,7 @@ class TraceMaker {
     a.thread.push_back(thread_id(thread));
     a.name.push_back(trace.strings.intern("ProfilerStep#" + std::to_string(number)));
     a.step.push_back(number);
+    a.input.push_back(0);
     return row(a);
   }
   std::uint32_t op(std::string_view name, double begin_us, double us, std::size_t thread = 0,
@@ -75,6 +76,7 @@ class TraceMaker {
     a.external_id.push_back(-1);
     a.geometry.push_back({});
     a.bytes.push_back(0);
+    a.collective.push_back({});
     return row(a);
   }
   std::uint32_t kernel(double begin_us, double us, std::int64_t correlation, std::size_t stream = 0,

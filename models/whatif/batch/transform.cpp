@@ -5,6 +5,7 @@
 
 #include "models/whatif/batch/batch.h"
 #include "models/whatif/batch/nodes.h"
+#include "models/whatif/edit/collectives.h"
 
 namespace tandem {
 
@@ -46,6 +47,24 @@ std::optional<TransformReport> apply_to_nodes(const TransformInput& in, std::int
   return report;
 }
 
+/// Ranks that exchange items exchange as many more; gradients and parameters stay.
+void resize_collectives(const TransformInput& in, double factor, Trace& trace) {
+  for (std::uint32_t act = 0; act < trace.activities.size(); ++act) {
+    const Collective* const c = collective_of(trace, act);
+    if (c == nullptr || c->kind != CollectiveKind::all_to_all) continue;
+    Collective next = *c;
+    const auto resized = [&](std::int64_t bytes) {
+      return static_cast<std::int64_t>(static_cast<double>(bytes) * factor);
+    };
+    next.in_bytes = resized(c->in_bytes);
+    next.out_bytes = resized(c->out_bytes);
+    const GpuArch& gpu = *in.traced.gpu;
+    const double ratio =
+        collective_ratio(in.collectives, trace, act, gpu, next, {gpu, ranks_of(trace, *c)});
+    set_collective(trace, act, next, ratio > 0 ? ratio : factor);
+  }
+}
+
 std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
   const std::int64_t to = parse_count("batch", in.asked.get("batch"));
   const std::int64_t from = *in.traced.batch;
@@ -65,6 +84,8 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
     out.step.trace = std::move(trace);
     out.from_second = report.from_second;
   }
+  const std::int64_t base = out.from_second ? *out.second_batch : from;
+  resize_collectives(in, static_cast<double>(to) / static_cast<double>(base), out.step.trace);
   retime_plan(out.step);
   out.changed = true;
   return report_of(report.confidence, from, to);

@@ -104,6 +104,7 @@ std::uint32_t EditedRows::add(const NewKernel& kernel, std::uint32_t neighbour,
   acts.external_id.push_back(-1);
   acts.geometry.push_back(intern(kernel.geometry, trace.geometries));
   acts.bytes.push_back(0);
+  acts.collective.push_back({});
   keep_activity_.push_back(true);
   step_.traced_activity.push_back(no_row);
   return static_cast<std::uint32_t>(acts.size() - 1);

@@ -10,6 +10,7 @@
 #include "models/kernel/time/kernel_time.h"
 #include "models/ops/op_table.h"
 #include "models/step/launches.h"
+#include "models/whatif/edit/collectives.h"
 #include "models/whatif/edit/step_edit.h"
 #include "sim/core/copy_direction.h"
 
@@ -313,6 +314,16 @@ void add_transforms(std::uint32_t work, const KernelLaunch& launch, const Retarg
       false);
 }
 
+/// Data of a collective moves over the other GPU's links.
+double collective_us(const RetargetOptions& o, const Trace& trace, std::uint32_t activity,
+                     Duration traced) {
+  if (o.collectives == nullptr) return to_us(traced);
+  const Collective& c = *collective_of(trace, activity);
+  const double ratio =
+      collective_ratio(*o.collectives, trace, activity, *o.from, c, {*o.to, ranks_of(trace, c)});
+  return to_us(traced) * (ratio > 0 ? ratio : 1);
+}
+
 void count_losses(const RetargetReport& report, std::int64_t tf32, LossList& losses) {
   losses.add(
       "tf32_convolutions", Severity::info,
@@ -341,6 +352,13 @@ Step with_gpu(Step step, const RetargetOptions& o, LossList& losses, RetargetRep
   std::int64_t tf32 = 0;
   for (std::uint32_t w = 0; w < step.plan.works.size(); ++w) {
     const std::uint32_t activity = step.plan.works[w].source;
+    if (step.trace.activities.collective[activity].valid()) {
+      const double us = collective_us(o, step.trace, activity, step.plan.works[w].duration);
+      edit.set_duration(w, from_us(us));
+      total += us;
+      error += us * o.errors->other_work;
+      continue;
+    }
     const Retimed& k = retarget.of(activity);
     if (k.dropped) {
       edit.drop(w);

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "models/arch/gpu_arch.h"
+#include "models/collective/collective_law.h"
 #include "models/kernel/library_names.h"
 #include "models/kernel/residual.h"
 #include "models/kernel/time/time_constants.h"
@@ -21,7 +22,8 @@ struct RetargetOptions {
   Damping damping;  // how far a residual is believed near the launch floor
   const LibraryNames* names = nullptr;
   const RetargetErrors* errors = nullptr;
-  double launch_call_us = 0;  // of the host, for kernels that are added
+  double launch_call_us = 0;                   // of the host, for kernels that are added
+  const CollectiveLaw* collectives = nullptr;  // null: they stay
 };
 
 /// Shares are of the predicted GPU time.

@@ -37,10 +37,10 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
   if (to.name == from.name && overrides.empty()) return {};
   RetargetReport report;
   const double before_us = gpu_us(out.step);
-  out.step = with_gpu(
-      std::move(out.step),
-      {&from, &to, &in.time, in.damping, &in.libraries, &in.retarget, in.host.launch_call_us},
-      out.losses, &report);
+  out.step = with_gpu(std::move(out.step),
+                      {&from, &to, &in.time, in.damping, &in.libraries, &in.retarget,
+                       in.host.launch_call_us, &in.collectives},
+                      out.losses, &report);
   out.changed = true;
   constexpr double noise = 1e-6;
   const bool same = std::abs(gpu_us(out.step) - before_us) <= noise * before_us;

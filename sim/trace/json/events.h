@@ -15,7 +15,7 @@ namespace tandem {
 /// One element of traceEvents. Tokens are raw JSON (strings with their quotes) and empty where the
 /// key is absent; they hold until the next event.
 struct TraceEvent {
-  static constexpr std::size_t max_args = 28;
+  static constexpr std::size_t max_args = 32;
   std::string_view ph, cat, name, ts, dur, pid, tid;
   std::array<std::string_view, max_args> args;  // by the importer's slot
 };

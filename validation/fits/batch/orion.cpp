@@ -37,6 +37,7 @@ void add_kernel(Trace& t, std::string_view name, std::int64_t ns) {
   a.external_id.push_back(-1);
   a.geometry.push_back({});
   a.bytes.push_back(0);
+  a.collective.push_back({});
 }
 
 }  // namespace

@@ -8,6 +8,8 @@
 
 #include "sim/trace/importers/api_names.h"
 #include "sim/trace/importers/importers.h"
+#include "sim/trace/importers/input_marks.h"
+#include "sim/trace/importers/kineto/collectives.h"
 #include "sim/trace/importers/kineto/metadata.h"
 #include "sim/trace/importers/kineto/names.h"
 #include "sim/trace/importers/kineto/operands.h"
@@ -66,7 +68,6 @@ class KinetoImport {
   bool find_stream(const TraceEvent& e, StreamId& stream);
   OperandsId find_operands(const TraceEvent& e);
   GeometryId find_geometry(const TraceEvent& e);
-  std::int64_t message_bytes(const TraceEvent& e);
   void count_ignored();
 
   Trace trace_;
@@ -75,6 +76,7 @@ class KinetoImport {
   EventReader events_;
   JsonTraceBuilder build_;
   kineto::OperandReader operands_{trace_.operands};
+  kineto::CollectiveReader collectives_{trace_, build_};
   bool legacy_ = false;
   std::array<std::int64_t, categories.rows().size()> ignored_{};
 };
@@ -83,6 +85,7 @@ Trace KinetoImport::read() {
   TraceEvent event;
   while (events_.next(event)) add(event);
   build_.finish();
+  collectives_.finish();
   count_ignored();
   trace_.framework = "PyTorch";
   if (legacy_) trace_.format = "kineto-legacy";
@@ -186,11 +189,16 @@ OperandsId KinetoImport::find_operands(const TraceEvent& e) {
 
 void KinetoImport::add_annotation(const TraceEvent& e, const Span& span, ThreadId thread,
                                   std::string_view step) {
+  const std::string_view name = unquote(e.name);
+  if (kineto::CollectiveReader::is_note(name)) {
+    collectives_.note(name, span, thread, find_operands(e));
+  }
   trace_.annotations.begin.push_back(span.begin);
   trace_.annotations.duration.push_back(span.duration);
   trace_.annotations.thread.push_back(thread);
   trace_.annotations.name.push_back(build_.text(e.name));
   trace_.annotations.step.push_back(build_.integer(step, -1));
+  trace_.annotations.input.push_back(is_input_mark(name) ? 1 : 0);
 }
 
 void KinetoImport::add_call(const TraceEvent& e, const Span& span, ThreadId thread) {
@@ -217,7 +225,11 @@ void KinetoImport::add_activity(ActivityKind kind, const TraceEvent& e, const Sp
   to.correlation.push_back(build_.integer(e.args[arg::correlation], -1));
   to.external_id.push_back(build_.integer(e.args[arg::external_id], -1));
   to.geometry.push_back(is_kernel ? find_geometry(e) : GeometryId{});
-  to.bytes.push_back(is_kernel ? message_bytes(e) : build_.bytes(e.args[arg::bytes]));
+  const CollectiveId collective = is_kernel ? collectives_.read(e) : CollectiveId{};
+  to.collective.push_back(collective);
+  to.bytes.push_back(collective.valid() ? trace_.collectives[collective.index()].in_bytes
+                     : is_kernel        ? 0
+                                        : build_.bytes(e.args[arg::bytes]));
 }
 
 void KinetoImport::add_sync(const TraceEvent& e, const Span& span) {
@@ -292,17 +304,6 @@ GeometryId KinetoImport::find_geometry(const TraceEvent& e) {
   }
   return build_.checked_geometry(grid, block, build_.integer(e.args[arg::registers], 0),
                                  build_.integer(e.args[arg::shared_bytes], 0));
-}
-
-// Bytes that a rank puts into a collective; 0 for other kernels.
-std::int64_t KinetoImport::message_bytes(const TraceEvent& e) {
-  if (e.args[arg::message_elements].empty()) return 0;
-  const std::int64_t elements = build_.bytes(e.args[arg::message_elements]);
-  const auto* const type = kineto::type_bytes.find(unquote(e.args[arg::message_type]));
-  if (type != nullptr && elements <= INT64_MAX / type->value) return elements * type->value;
-  build_.lose("unknown_message_size", Severity::warning,
-              "collectives of an unknown data type or an absurd size; taken as 0 bytes");
-  return 0;
 }
 
 void KinetoImport::count_ignored() {

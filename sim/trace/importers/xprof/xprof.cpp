@@ -195,6 +195,7 @@ void XprofImport::add_activity(const TraceEvent& e, const Span& span, const Stre
   to.external_id.push_back(-1);
   to.geometry.push_back(kind == ActivityKind::kernel ? find_geometry(e) : GeometryId{});
   to.bytes.push_back(build_.bytes(bytes));
+  to.collective.push_back({});
 }
 
 GeometryId XprofImport::find_geometry(const TraceEvent& e) {
@@ -249,6 +250,7 @@ void XprofImport::add_on_host(const TraceEvent& e, const Key& key) {
   trace_.annotations.thread.push_back(thread);
   trace_.annotations.name.push_back(build_.text(e.name));
   trace_.annotations.step.push_back(build_.integer(step, -1));
+  trace_.annotations.input.push_back(0);
   const std::int64_t batch = build_.integer(e.args[arg::batch], 0);
   if (batch > 0) trace_.stated_batch = batch;
 }

@@ -151,13 +151,41 @@ TEST(Kineto, KeepsTimesExactFarFromZero) {
 TEST(Kineto, ReadsCollectives) {
   const std::string args =
       R"("Collective name": "allreduce", "In msg nelems": 1000, "Group size": 2,
-      "dtype": "BFloat16", "correlation": 9)";
+      "dtype": "BFloat16", "Out msg nelems": 2000, "Process Group Name": "1",
+      "Process Group Ranks": "[4, 5]", "correlation": 9)";
   const Trace t =
       import_text(kineto(kernel_event({{R"("correlation": 9)", args}}) + "," +
                          kernel_event({{R"("correlation": 9)", args}, {"BFl", "Strange"}})));
   EXPECT_EQ(t.activities.bytes[0], 2000);
   EXPECT_EQ(t.activities.bytes[1], 0);
-  EXPECT_EQ(t.losses.count("unknown_message_size"), 1);
+  EXPECT_GE(t.losses.count("unknown_message_size"), 1);
+  ASSERT_NE(collective_of(t, 0), nullptr);
+  const Collective& c = *collective_of(t, 0);
+  EXPECT_EQ(c.kind, CollectiveKind::all_reduce);
+  EXPECT_EQ(c.in_bytes, 2000);
+  EXPECT_EQ(c.out_bytes, 4000);
+  EXPECT_EQ(c.ranks, 2);
+  EXPECT_EQ(c.group, "1");
+  EXPECT_EQ(c.members, (std::vector<int>{4, 5}));
+}
+
+TEST(Kineto, ReadsCollectivesOffAnnotationsWhereTheirKernelsSayNothing) {
+  const Trace t = import_text(kineto(
+      R"j({"ph":"X","cat":"user_annotation","name":"nccl:all_to_all","pid":1,"tid":1,"ts":100,"dur":20,
+         "args":{"Input Dims":[[6144]],"Input type":["float"]}},
+         {"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":105,"dur":2,
+         "args":{"correlation":7}},
+         {"ph":"X","cat":"kernel","name":"ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t()","pid":0,"tid":84,
+         "ts":120,"dur":50,"args":{"correlation":7,"device":0,"stream":84,"grid":[8,1,1],"block":[640,1,1]}},
+         {"ph":"X","cat":"kernel","name":"ncclKernel_AllReduce_RING_LL_Sum_float()","pid":0,"tid":84,
+         "ts":180,"dur":5,"args":{"correlation":8,"device":0,"stream":84,"grid":[8,1,1],"block":[640,1,1]}})j"));
+  ASSERT_EQ(t.activities.size(), 2U);
+  ASSERT_NE(collective_of(t, 0), nullptr);
+  EXPECT_EQ(collective_of(t, 0)->kind, CollectiveKind::all_to_all);
+  EXPECT_EQ(collective_of(t, 0)->in_bytes, 4 * 6144);
+  ASSERT_NE(collective_of(t, 1), nullptr);  // of its name alone
+  EXPECT_EQ(collective_of(t, 1)->kind, CollectiveKind::all_reduce);
+  EXPECT_EQ(t.losses.count("collective_size_unknown"), 1);
 }
 
 TEST(Kineto, TakesKeysInAnyOrder) {

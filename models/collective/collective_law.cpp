@@ -1,0 +1,72 @@
+#include "models/collective/collective_law.h"
+
+#include "sim/core/constants.h"
+
+namespace tandem {
+
+namespace {
+
+using L = CollectiveLaw;
+using Fields = std::vector<Field<L>>;
+
+void add_protocol(Fields& out, const std::string& name, const std::string& doc,
+                  LinkProtocol L::*protocol) {
+  using P = LinkProtocol;
+  const std::vector<Field<P>> fields = {
+      field<P>(name + "_base_us", "us", doc + ": a collective of next to nothing, one hop",
+               &P::base_us),
+      field<P>(name + "_hop_us", "us", doc + ": each further hop of the ring", &P::hop_us),
+      field<P>(name + "_link_share", "ratio",
+               doc + ": rate of rings over that of one direction of a GPU's links", &P::link_share),
+      field<P>(name + "_most_gbps", "GB/s", doc + ": a limit of its own; 0: none", &P::most_gbps,
+               Range::non_negative),
+  };
+  add_fields(out, protocol, fields);
+}
+
+Fields law_fields() {
+  Fields out;
+  add_protocol(out, "ll", "protocol LL", &L::low_latency);
+  add_protocol(out, "simple", "protocol Simple", &L::simple);
+  const auto plain = [&](std::string_view name, std::string_view unit, std::string_view doc,
+                         double L::*member) { out.push_back(field<L>(name, unit, doc, member)); };
+  plain("gather_factor", "ratio", "rate of all-gathers and reduce-scatters over all-reduces",
+        &L::gather_factor);
+  plain("broadcast_factor", "ratio", "the same of broadcasts", &L::broadcast_factor);
+  plain("direct_base_us", "us", "an all-to-all of next to nothing", &L::direct_base_us);
+  plain("direct_link_share", "ratio",
+        "rate of an all-to-all over that of one direction of a GPU's links", &L::direct_link_share);
+  plain("pcie_share", "ratio", "link rate of GPUs without NVLink over their copy rate",
+        &L::pcie_share);
+  plain("host_gpus", "count", "ranks that one host holds; more were never modelled", &L::host_gpus);
+  plain("first_bucket_bytes", "B", "first bucket of PyTorch's data parallelism",
+        &L::first_bucket_bytes);
+  plain("bucket_bytes", "B", "further buckets", &L::bucket_bytes);
+  plain("hook_host_ratio", "ratio",
+        "host time of a gradient's hook without its launch call over a launch call, profiled",
+        &L::hook_host_ratio);
+  plain("bucket_host_ratio", "ratio", "the same of issuing the collective of a bucket",
+        &L::bucket_host_ratio);
+  plain("finish_host_ratio", "ratio", "the same of copying a gradient back from its bucket",
+        &L::finish_host_ratio);
+  plain("flatten_host_ratio", "ratio", "the same of packing a buffer that rank 0 sends",
+        &L::flatten_host_ratio);
+  plain("buffer_host_ratio", "ratio", "the same of copying such a buffer to its place",
+        &L::buffer_host_ratio);
+  plain("ring_blocks", "count", "blocks of a collective's kernel, one a channel", &L::ring_blocks);
+  plain("expected_error", "ratio", "mean error of the time that data moves", &L::expected_error);
+  plain("beside_error", "ratio",
+        "error of the time of kernels beside a collective, of which only the SMs that it holds are "
+        "modelled",
+        &L::beside_error);
+  return out;
+}
+
+}  // namespace
+
+CollectiveLaw load_collective_law(const std::string& path) {
+  static const Fields fields = law_fields();
+  return load_constants<CollectiveLaw>(path, fields);
+}
+
+}  // namespace tandem

@@ -1,0 +1,47 @@
+// Constants of collectives between the GPUs of one host (configs/kernels/collectives.json).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/core/provenance.h"
+
+namespace tandem {
+
+/// A protocol of NCCL: how data and the flag that says it is there travel.
+struct LinkProtocol {
+  double base_us = 0;     // a kernel that moves next to nothing to one neighbour, hop excluded
+  double hop_us = 0;      // each further step of the ring
+  double link_share = 0;  // of the link rate that rings reach
+  double most_gbps = 0;   // a limit of its own, per rank
+};
+
+struct CollectiveLaw {
+  std::string name;
+  LinkProtocol low_latency;      // LL: 4 bytes of data and 4 of flag
+  LinkProtocol simple;           // whole chunks, then a flag
+  double gather_factor = 0;      // rate of all-gathers and reduce-scatters over all-reduces
+  double broadcast_factor = 0;   // the same of broadcasts
+  double direct_base_us = 0;     // sends to all other ranks at once (all-to-all)
+  double direct_link_share = 0;  // of one direction of the link
+  double pcie_share = 0;         // of the host link's copy rate, for GPUs without links
+  double host_gpus = 0;          // ranks that one host holds
+  // PyTorch's data parallelism.
+  double first_bucket_bytes = 0;  // of DistributedDataParallel: the first bucket that is ready
+  double bucket_bytes = 0;        // the others
+  double hook_host_ratio = 0;     // host time of one gradient's hook over a launch call, profiled
+  double bucket_host_ratio = 0;   // the same of issuing one bucket
+  double finish_host_ratio = 0;   // the same of copying one gradient back
+  double flatten_host_ratio = 0;  // the same of packing one buffer
+  double buffer_host_ratio = 0;   // the same of copying one buffer to its place
+  double ring_blocks = 0;         // blocks of a collective's kernel, one a channel
+  // What predictions are off by, relative.
+  double expected_error = 0;  // of the time that data moves
+  double beside_error = 0;    // of kernels beside it
+  std::vector<Provenance> origins;
+};
+
+/// Errors: InputError for a file that cannot be read.
+CollectiveLaw load_collective_law(const std::string& path);
+
+}  // namespace tandem

@@ -1,0 +1,31 @@
+#include "models/whatif/edit/collectives.h"
+
+#include <algorithm>
+
+#include "models/collective/collective_time.h"
+
+namespace tandem {
+
+int ranks_of(const Trace& trace, const Collective& collective) {
+  return collective.ranks > 0 ? collective.ranks : trace.distributed.world_size;
+}
+
+double collective_ratio(const CollectiveLaw& law, const Trace& trace, std::uint32_t activity,
+                        const GpuArch& from, const Collective& next, const RankedGpu& to) {
+  const Collective& now = *collective_of(trace, activity);
+  const CollectiveTime before = collective_time(from, law, now, ranks_of(trace, now));
+  const CollectiveTime after = collective_time(to.gpu, law, next, to.ranks);
+  return before.known && after.known ? after.us / before.us : 0;
+}
+
+void set_collective(Trace& trace, std::uint32_t activity, const Collective& next, double ratio) {
+  Activities& acts = trace.activities;
+  acts.duration[activity] = scale(acts.duration[activity], ratio);
+  acts.bytes[activity] = next.in_bytes;
+  const auto known = std::find(trace.collectives.begin(), trace.collectives.end(), next);
+  acts.collective[activity] =
+      CollectiveId(static_cast<std::size_t>(known - trace.collectives.begin()));
+  if (known == trace.collectives.end()) trace.collectives.push_back(next);
+}
+
+}  // namespace tandem

@@ -1,0 +1,30 @@
+// What what-ifs make of the collectives of a step: other messages, other numbers of ranks, another
+// link.
+#pragma once
+
+#include <cstdint>
+
+#include "models/arch/gpu_arch.h"
+#include "models/collective/collective_law.h"
+#include "models/step/step.h"
+
+namespace tandem {
+
+/// Where a collective runs.
+struct RankedGpu {
+  const GpuArch& gpu;
+  int ranks = 0;
+};
+
+/// Ranks that take part: as the trace says of the collective, else those of the whole job.
+int ranks_of(const Trace& trace, const Collective& collective);
+
+/// The time of `next` over that of the collective of `activity`; 0: there is no law for one of
+/// them.
+double collective_ratio(const CollectiveLaw& law, const Trace& trace, std::uint32_t activity,
+                        const GpuArch& from, const Collective& next, const RankedGpu& to);
+
+/// Makes `activity` take part in `next` and last `ratio` times as long.
+void set_collective(Trace& trace, std::uint32_t activity, const Collective& next, double ratio);
+
+}  // namespace tandem

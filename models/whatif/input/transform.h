@@ -1,0 +1,10 @@
+#pragma once
+
+#include "models/whatif/transform.h"
+
+namespace tandem {
+
+/// The row of another input pipeline.
+Transform input_transform();
+
+}  // namespace tandem

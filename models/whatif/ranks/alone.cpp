@@ -1,0 +1,134 @@
+#include "models/whatif/ranks/alone.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "models/step/op_nesting.h"
+#include "models/step/op_rows.h"
+#include "models/whatif/edit/step_edit.h"
+#include "sim/core/copy_direction.h"
+
+namespace tandem {
+
+namespace {
+
+struct HostSpan {
+  TimePoint begin;
+  TimePoint end;
+};
+/// Per thread: times spent for the other ranks, by begin and apart from each other.
+using SpansOfThread = std::vector<std::vector<HostSpan>>;
+
+void merge(std::vector<HostSpan>& spans) {
+  std::sort(spans.begin(), spans.end(),
+            [](const HostSpan& a, const HostSpan& b) { return a.begin < b.begin; });
+  std::vector<HostSpan> out;
+  for (const HostSpan& span : spans) {
+    if (out.empty() || out.back().end < span.begin) {
+      out.push_back(span);
+    } else {
+      out.back().end = std::max(out.back().end, span.end);
+    }
+  }
+  spans = std::move(out);
+}
+
+/// Operations between ranks. A gradient's hook runs to the end of the node that stored it.
+SpansOfThread spans_of_operations(const Step& step) {
+  const Trace& trace = step.trace;
+  const OpNesting nesting = nest_ops(trace, step.links);
+  OpRows rows(trace);
+  SpansOfThread spans(trace.threads.size());
+  for (std::uint32_t op = 0; op < trace.ops.size(); ++op) {
+    if (rows.of(op).kind != OpKind::collective || !trace.ops.thread[op].valid()) continue;
+    TimePoint end = trace.ops.begin[op] + trace.ops.duration[op];
+    const std::uint32_t parent = nesting.parent[op];
+    if (parent != no_row && rows.of(parent).is(stores_gradients)) {
+      end = trace.ops.begin[parent] + trace.ops.duration[parent];
+    }
+    spans[trace.ops.thread[op].index()].push_back({trace.ops.begin[op], end});
+  }
+  for (auto& thread : spans) merge(thread);
+  return spans;
+}
+
+/// Buffers that arrived are copied to where they belong, directly behind the broadcast.
+void add_unpacking(const Step& step, SpansOfThread& spans) {
+  const Trace& trace = step.trace;
+  std::vector<TimePoint> since(trace.threads.size(), TimePoint::max());  // of the broadcast's end
+  for (const HostItem& item : step.plan.items) {
+    if (item.source == no_index || item.work_count == 0) continue;
+    const std::size_t thread = trace.calls.thread[item.source].index();
+    const std::uint32_t act = step.plan.works[item.first_work].source;
+    const TimePoint end = trace.calls.begin[item.source] + trace.calls.duration[item.source];
+    const Collective* const collective = collective_of(trace, act);
+    const bool copies =
+        trace.activities.kind[act] == ActivityKind::memcpy &&
+        copy_direction(text_of(trace, trace.activities.name[act])) == CopyDirection::on_device;
+    if (collective != nullptr && collective->kind == CollectiveKind::broadcast) {
+      since[thread] = end;
+    } else if (copies && since[thread] != TimePoint::max()) {
+      spans[thread].push_back({since[thread], end});
+    } else {
+      since[thread] = TimePoint::max();
+    }
+  }
+  for (auto& thread : spans) merge(thread);
+}
+
+/// Part of [begin, end) inside the spans, which stand by begin.
+Duration inside(const std::vector<HostSpan>& spans, TimePoint begin, TimePoint end) {
+  Duration sum{};
+  auto it = std::partition_point(spans.begin(), spans.end(),
+                                 [&](const HostSpan& s) { return s.end <= begin; });
+  for (; it != spans.end() && it->begin < end; ++it) {
+    sum += std::min(end, it->end) - std::max(begin, it->begin);
+  }
+  return sum;
+}
+
+/// Takes the time in the spans out of gaps and calls.
+void drop_host_time(const SpansOfThread& spans, Step& step) {
+  const RuntimeCalls& calls = step.trace.calls;
+  std::vector<TimePoint> previous(spans.size(), TimePoint::min());
+  for (HostItem& item : step.plan.items) {
+    if (item.source == no_index) continue;
+    const std::size_t thread = calls.thread[item.source].index();
+    const TimePoint begin = calls.begin[item.source];
+    const TimePoint end = begin + calls.duration[item.source];
+    const Duration gap = begin - previous[thread];
+    if (previous[thread] != TimePoint::min() && gap > Duration::zero()) {
+      const Duration spent = inside(spans[thread], previous[thread], begin);
+      item.gap = scale(item.gap, 1 - to_us(spent) / to_us(gap));
+    }
+    if (inside(spans[thread], begin, end) > Duration::zero() && item.wait == WaitFor::nothing) {
+      item.call = item.submit = Duration::zero();
+    }
+    previous[thread] = std::max(previous[thread], end);
+  }
+}
+
+}  // namespace
+
+Step without_collectives(Step step, double launch_call_us, std::int64_t& dropped) {
+  SpansOfThread spans = spans_of_operations(step);
+  add_unpacking(step, spans);
+  drop_host_time(spans, step);
+  std::vector<std::uint32_t> works;
+  for (std::uint32_t w = 0; w < step.plan.works.size(); ++w) {
+    const std::uint32_t act = step.plan.works[w].source;
+    const std::uint32_t call = step.links.call_of_activity[act];
+    const bool between_ranks =
+        step.trace.activities.collective[act].valid() ||
+        (call != no_row &&
+         inside(spans[step.trace.calls.thread[call].index()], step.trace.calls.begin[call],
+                step.trace.calls.begin[call] + step.trace.calls.duration[call]) > Duration::zero());
+    if (between_ranks) works.push_back(w);
+  }
+  dropped = static_cast<std::int64_t>(works.size());
+  StepEdit edit(std::move(step), launch_call_us);
+  for (const std::uint32_t w : works) edit.drop(w);
+  return std::move(edit).finish();
+}
+
+}  // namespace tandem

@@ -1,0 +1,37 @@
+// A step that trained alone, as one rank of several: PyTorch's DistributedDataParallel around it.
+#pragma once
+
+#include <cstdint>
+
+#include "models/arch/gpu_arch.h"
+#include "models/collective/collective_law.h"
+#include "models/kernel/library_names.h"
+#include "models/kernel/time/time_constants.h"
+#include "models/runtime/host_model.h"
+#include "models/step/step.h"
+
+namespace tandem {
+
+struct DataParallelOptions {
+  int ranks = 2;
+  const GpuArch& gpu;
+  const CollectiveLaw& law;
+  const TimeConstants& time;
+  const LibraryNames& names;
+  const HostModel& host;
+};
+
+struct DataParallelReport {
+  std::int64_t parameters = 0;  // tensors
+  double gradient_bytes = 0;
+  std::int64_t buckets = 0;
+  std::int64_t buffers = 0;  // statistics that rank 0 sends to the others before each step
+};
+
+/// Each gradient is copied into its bucket when it is ready; a full bucket (`first_bucket_bytes`,
+/// then `bucket_bytes`) is summed over the ranks on a stream of its own while the backward pass
+/// goes on; at its end every gradient is copied back. Buffers of batch norm are broadcast first.
+/// Errors: InputError for a step without gradients whose shapes were recorded.
+Step with_data_parallel(Step step, const DataParallelOptions& options, DataParallelReport& report);
+
+}  // namespace tandem

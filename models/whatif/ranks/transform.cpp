@@ -1,0 +1,129 @@
+#include "models/whatif/ranks/transform.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "models/collective/collective_time.h"
+#include "models/runtime/host_model.h"
+#include "models/whatif/edit/collectives.h"
+#include "models/whatif/ranks/alone.h"
+#include "models/whatif/ranks/data_parallel.h"
+
+namespace tandem {
+
+namespace {
+
+bool meets_others(const Step& step) {
+  for (const DeviceWork& work : step.plan.works) {
+    if (step.trace.activities.collective[work.source].valid()) return true;
+  }
+  return false;
+}
+
+double collective_us(const Step& step) {
+  double sum = 0;
+  for (const DeviceWork& work : step.plan.works) {
+    if (work.engine == DeviceEngine::collective) sum += to_us(work.duration);
+  }
+  return sum;
+}
+
+/// Every collective of the whole job among `ranks` of them. The number without a law, or of groups
+/// that are not the whole job.
+std::int64_t among_others(const CollectiveLaw& law, const GpuArch& gpu, int from, int to,
+                          Step& step) {
+  std::int64_t kept = 0;
+  Trace& trace = step.trace;
+  for (std::uint32_t act = 0; act < trace.activities.size(); ++act) {
+    const Collective* const c = collective_of(trace, act);
+    if (c == nullptr) continue;
+    Collective whole = *c;
+    whole.ranks = ranks_of(trace, *c);
+    const Collective next = among(whole, to);
+    const double ratio =
+        whole.ranks == from ? collective_ratio(law, trace, act, gpu, next, {gpu, to}) : 0;
+    kept += ratio <= 0;
+    if (ratio > 0) set_collective(trace, act, next, ratio);
+  }
+  trace.distributed.world_size = to;
+  retime_plan(step);
+  return kept;
+}
+
+/// Errors: InputError for more ranks than one host holds.
+int asked_ranks(const TransformInput& in) {
+  const std::int64_t asked = parse_count("ranks", in.asked.get("ranks"));
+  const auto most = static_cast<std::int64_t>(in.collectives.host_gpus);
+  if (asked >= 1 && asked <= most) return static_cast<int>(asked);
+  throw InputError(
+      "command line", "--ranks", std::to_string(asked),
+      fmt::format("1 to {}, the GPUs of one host: links between hosts are not modelled", most));
+}
+
+/// What two and more ranks were off by: how the host shares its cores among their processes is not
+/// modelled.
+constexpr double shared_host_error = 0.1;
+/// More than twice the traced ranks: other algorithms of the library, e.g. sums in the switch.
+constexpr double more_ranks_error = 0.05;
+
+std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
+  const int to = asked_ranks(in);
+  const bool meets = meets_others(out.step);
+  const int from = meets ? std::max(2, out.step.trace.distributed.world_size) : 1;
+  if (to == from) return {};
+  TransformReport report;
+  report.from = std::to_string(from);
+  report.to = std::to_string(to);
+  const double before_us = collective_us(out.step);
+  std::int64_t dropped = 0;
+  std::int64_t kept = 0;
+  DataParallelReport added;
+  if (to == 1) {
+    out.step = without_collectives(std::move(out.step), in.host.launch_call_us, dropped);
+    out.step.trace.distributed.world_size = 1;
+  } else if (meets) {
+    kept = among_others(in.collectives, *out.gpu, from, to, out.step);
+  } else {
+    out.step = with_data_parallel(
+        std::move(out.step), {to, *out.gpu, in.collectives, in.time, in.libraries, in.host}, added);
+  }
+  out.changed = true;
+  out.losses.add("collectives_kept", Severity::warning,
+                 "collectives without a law, or of groups that are not the whole job: they last as "
+                 "traced among other ranks",
+                 kept);
+  out.losses.add(
+      "collectives_in_switch", Severity::info,
+      "collectives are taken to go round rings; NCCL may sum in NVSwitch among more than "
+      "two GPUs, which is faster for large messages",
+      to > 2 ? 1 : 0);
+  report.expected_error = shared_host_error + (to > 2 * from && to > 2 ? more_ranks_error : 0);
+  report.values = {
+      {"collective_us", "us", "in collectives of a step", collective_us(out.step), true},
+      {"traced_collective_us", "us", "in those of the traced step", before_us},
+      {"gradients", "count", "gradients copied to buckets and back", added.parameters,
+       added.parameters > 0},
+      {"buckets", "count", "buckets", added.buckets, added.buckets > 0},
+      {"buffers", "count", "buffers broadcast", added.buffers, added.buffers > 0},
+      {"dropped", "count", "kernels and copies between ranks dropped", dropped, dropped > 0},
+  };
+  return report;
+}
+
+}  // namespace
+
+Transform ranks_transform() {
+  return {.name = "ranks",
+          .json = "ranks_change",
+          .doc =
+              "another number of ranks with the batch of each kept: collectives among them, "
+              "PyTorch's data parallelism around a step that trained alone, or none of it",
+          .options = {{.name = "ranks",
+                       .kind = OptionKind::count,
+                       .doc = "predict one rank of this many on one host"}},
+          .needs = {.pytorch = true},
+          .apply = apply};
+}
+
+}  // namespace tandem

@@ -1,0 +1,104 @@
+#include "sim/predict/ranks/replay_ranks.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "models/step/sm_pool.h"
+#include "sim/predict/kernel_counters.h"
+#include "sim/predict/ranks/moving.h"
+#include "sim/predict/scenario.h"
+#include "sim/predict/simulated_step.h"
+
+namespace tandem {
+
+namespace {
+
+/// Errors: InputError for two traces of one rank, or of jobs of different size.
+void check_ranks(const std::vector<Trace>& traces) {
+  for (std::size_t i = 1; i < traces.size(); ++i) {
+    const DistributedInfo& a = traces[i - 1].distributed;
+    const DistributedInfo& b = traces[i].distributed;
+    if (a.rank == b.rank) {
+      throw InputError(traces[i].path, "distributedInfo", "rank " + std::to_string(b.rank),
+                       "another rank than that of " + traces[i - 1].path);
+    }
+    if (a.world_size != b.world_size) {
+      throw InputError(traces[i].path, "distributedInfo", std::to_string(b.world_size) + " ranks",
+                       std::to_string(a.world_size) + ", as in " + traces[i - 1].path);
+    }
+  }
+}
+
+std::vector<TracedRun> analyse_all(std::vector<Trace> traces, const ReplayOptions& options) {
+  std::vector<TracedRun> runs;
+  std::vector<MeasuredPlan> plans;
+  for (Trace& trace : traces) {
+    runs.push_back(
+        measure(std::move(trace), options,
+                load_configs(options.configs, options.host, options.what_ifs.get("gpu"))));
+    plans.push_back(runs.back().measured);
+  }
+  std::vector<MeasuredRank> ranks;
+  for (std::size_t r = 0; r < runs.size(); ++r) ranks.push_back({runs[r].trace, plans[r]});
+  const bool met = remove_waits(ranks);
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    TracedRun& run = runs[r];
+    if (!met) {
+      remove_waits(run.trace, run.gpu ? &*run.gpu : nullptr, run.configs.collectives, plans[r],
+                   run.losses);
+    }
+    find_step(plans[r], options, run);
+  }
+  return runs;
+}
+
+/// The plan of the scenario's step as simulate_step() runs it.
+RankStep rank_step(const TracedRun& run, const Scenario& scenario, const ReplayOptions& options) {
+  Step step = scenario.step;
+  LossList counted_later;
+  apply_mode(step.trace, run.configs.host, options.mode, step.plan, counted_later);
+  const TraceLaunches launches(step);
+  const auto counters = step_counters(run, scenario, step, launches, options);
+  return {scenario.step.trace, run.trace.path, run.trace.distributed.rank,
+          share_sm_pool(run.pool, places(counters), step)};
+}
+
+/// Collectives of the step last as they did among the others.
+void take_waits(const RankRun& together, Step& step) {
+  for (std::size_t w = 0; w < together.plan.works.size(); ++w) {
+    const DeviceWork& work = together.plan.works[w];
+    if (work.engine != DeviceEngine::collective) continue;
+    step.trace.activities.duration[work.source] =
+        together.timeline.work_end[w] - together.timeline.work_begin[w];
+  }
+  retime_plan(step);
+}
+
+}  // namespace
+
+RanksReplay replay_ranks(const std::vector<std::string>& paths, const ReplayOptions& options) {
+  std::vector<Trace> traces;
+  for (const std::string& path : paths) traces.push_back(import_trace(path, options.import));
+  std::sort(traces.begin(), traces.end(),
+            [](const Trace& a, const Trace& b) { return a.distributed.rank < b.distributed.rank; });
+  check_ranks(traces);
+  std::vector<TracedRun> runs = analyse_all(std::move(traces), options);
+  std::vector<Scenario> scenarios;
+  for (const TracedRun& run : runs) scenarios.push_back(make_scenario(run, nullptr, options));
+  std::vector<RankStep> steps;
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    steps.push_back(rank_step(runs[r], scenarios[r], options));
+  }
+  RanksTogether together = simulate_ranks(steps, runs.front().configs.host);
+  RanksReplay out;
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    take_waits(together.runs[r], scenarios[r].step);
+    Prediction prediction = predict(runs[r], std::move(scenarios[r]), options);
+    prediction.result.ranks = together.summary;
+    out.replays.push_back({std::move(runs[r]), std::move(prediction)});
+  }
+  out.runs = std::move(together.runs);
+  return out;
+}
+
+}  // namespace tandem

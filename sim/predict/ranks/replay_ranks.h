@@ -1,0 +1,21 @@
+// Traces of several ranks of one run to a prediction for each, simulated together.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/predict/predict.h"
+#include "sim/predict/ranks/meeting.h"
+
+namespace tandem {
+
+struct RanksReplay {
+  std::vector<Replay> replays;  // by rank; collectives last as long as the others make them
+  std::vector<RankRun> runs;    // parallel: one step of each, on one clock
+};
+
+/// `paths`: at least two traces. Errors: InputError for traces that are not those of different
+/// ranks of one run.
+RanksReplay replay_ranks(const std::vector<std::string>& paths, const ReplayOptions& options);
+
+}  // namespace tandem

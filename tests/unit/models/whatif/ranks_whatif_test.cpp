@@ -1,0 +1,147 @@
+// Data parallelism around a step of three gradients of 4 MiB; other inputs. Times in microseconds.
+#include <gtest/gtest.h>
+
+#include "models/whatif/ranks/alone.h"
+#include "models/whatif/ranks/data_parallel.h"
+#include "sim/engine/engine.h"
+#include "sim/predict/predict.h"
+#include "tests/source_dir/source_dir.h"
+#include "tests/unit/plan_for_tests.h"
+#include "tests/unit/trace_for_tests.h"
+
+namespace tandem {
+namespace {
+
+using test::TraceMaker;
+
+TraceMaker backward() {
+  TraceMaker m;
+  m.step(0, 0, 200);
+  for (int k = 0; k < 3; ++k) {
+    const double begin = 10.0 + 40.0 * k;
+    m.launch(begin, 5, 10 + k);
+    m.kernel(begin + 10, 8, 10 + k, 0, "first");
+    const auto op = m.op("torch::autograd::AccumulateGrad", begin + 10, 3);
+    m.operands(op, {"[[1024,1024]]", R"(["float"])", "", ""});
+  }
+  return m;
+}
+
+ReplayOptions options() {
+  ReplayOptions o;
+  o.configs = source_path("configs");
+  o.profiler = Profiler::keep;
+  return o;
+}
+
+struct Bench {
+  Configs configs = load_configs(source_path("configs"), "default");
+  const GpuArch& gpu() const { return find_gpu(configs.gpus, "h200_sxm"); }
+  DataParallelReport report;
+  Step parallel(const Step& step, int ranks) {
+    return with_data_parallel(
+        step, {ranks, gpu(), configs.collectives, configs.time, configs.libraries, configs.host},
+        report);
+  }
+};
+
+std::vector<std::uint32_t> collectives(const Plan& plan) {
+  std::vector<std::uint32_t> out;
+  for (std::uint32_t w = 0; w < plan.works.size(); ++w) {
+    if (plan.works[w].engine == DeviceEngine::collective) out.push_back(w);
+  }
+  return out;
+}
+
+TEST(Ranks, GradientsGoInBuckets) {
+  Bench bench;
+  const Step step = bench.parallel(analyse(backward().trace, options()).traced_step, 2);
+  EXPECT_EQ(bench.report.parameters, 3);
+  EXPECT_EQ(bench.report.gradient_bytes, 3.0 * 4 * 1024 * 1024);
+  // The first is full with 1 MiB, the second would be with 25 MiB.
+  EXPECT_EQ(bench.report.buckets, 2);
+  EXPECT_EQ(bench.report.buffers, 0);
+  EXPECT_EQ(step.plan.works.size(), 3U + 3 + 2 + 3);
+  const auto sums = collectives(step.plan);
+  ASSERT_EQ(sums.size(), 2U);
+  EXPECT_EQ(collective_of(step.trace, step.plan.works[sums[0]].source)->in_bytes, 4 << 20);
+  EXPECT_EQ(collective_of(step.trace, step.plan.works[sums[1]].source)->in_bytes, 8 << 20);
+  const Timeline t = simulate(repeat(step.plan, 1, bench.configs.host));
+  for (const std::uint32_t w : sums) {
+    EXPECT_NE(step.plan.works[w].stream, step.plan.works[0].stream);
+    EXPECT_GE(t.work_begin[w], t.work_end[w - 1]);  // of the copy into the bucket
+  }
+  // The first copy back of each bucket waits for its sum.
+  const std::uint32_t back = sums[1] + 1;
+  ASSERT_EQ(step.plan.works.size(), back + 3U);
+  EXPECT_GE(t.work_begin[back], t.work_end[sums[0]]);
+  EXPECT_GE(t.work_begin[back + 1], t.work_end[sums[1]]);
+}
+
+TEST(Ranks, ThereAndBackIsTheSameWork) {
+  Bench bench;
+  const Step traced = analyse(backward().trace, options()).traced_step;
+  std::int64_t dropped = 0;
+  const Step back = without_collectives(bench.parallel(traced, 2), 5, dropped);
+  EXPECT_EQ(dropped, 3 + 2 + 3);
+  EXPECT_EQ(back.plan.works.size(), traced.plan.works.size());
+  EXPECT_TRUE(collectives(back.plan).empty());
+}
+
+TEST(Ranks, AStepWithoutGradientsCannotBeShared) {
+  TraceMaker m;
+  m.step(0, 0, 100);
+  m.launch(10, 5, 1);
+  m.kernel(20, 8, 1);
+  ReplayOptions o = options();
+  o.what_ifs.set("ranks", 2);
+  try {
+    replay(m.trace, o);
+    ADD_FAILURE() << "no error";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("no gradient whose shape was recorded"),
+              std::string::npos);
+  }
+  for (const std::int64_t ranks : {0, 9}) {
+    o.what_ifs.set("ranks", ranks);
+    EXPECT_THROW(replay(m.trace, o), InputError) << ranks;
+  }
+}
+
+/// Two equal steps of 100 that wait 30 for their input.
+TraceMaker reads_input() {
+  TraceMaker m;
+  for (int s = 0; s < 2; ++s) {
+    const double begin = 100.0 * s;
+    m.step(s, begin, 100);
+    const auto note = m.step(-1, begin + 5, 30);
+    m.trace.annotations.input[note] = 1;
+    m.launch(begin + 40, 5, 10 + s);
+    m.kernel(begin + 47, 8, 10 + s);
+  }
+  return m;
+}
+
+TEST(Input, WaitsAreNoCostOfTheProfiler) {
+  ReplayOptions o = options();
+  o.profiler = Profiler::remove;
+  EXPECT_NEAR(replay(reads_input().trace, o).prediction.result.input_wait_us, 30, 1e-6);
+}
+
+TEST(Input, MayWaitForNothingOrForASlowLoader) {
+  ReplayOptions o = options();
+  const double traced = replay(reads_input().trace, o).prediction.result.step.time_us;
+  o.what_ifs.set("input", "none");
+  const Result none = replay(reads_input().trace, o).prediction.result;
+  EXPECT_EQ(none.input_wait_us, 0);
+  EXPECT_NEAR(none.step.time_us, traced - 30, 1);
+  o.what_ifs.set("input", "0.5");  // milliseconds: the loader sets the pace
+  EXPECT_NEAR(replay(reads_input().trace, o).prediction.result.step.time_us, 500, 1);
+  o.what_ifs.set("input", "0.001");  // it is always ahead
+  EXPECT_NEAR(replay(reads_input().trace, o).prediction.result.step.time_us, none.step.time_us, 1);
+  o.what_ifs.set("input", "soon");
+  EXPECT_THROW(replay(reads_input().trace, o), InputError);
+}
+
+}  // namespace
+}  // namespace tandem
