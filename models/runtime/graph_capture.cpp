@@ -136,7 +136,7 @@ void make_nodes(const HostModel& host, HostItem& launch, Plan& step) {
     work.pool_wait = work.pool_latency = Duration::zero();
     work.latency = from_us(host.launch_latency_us);
     work.gap = work.far_gap =
-        from_us(k == 0 ? host.unprofiled_graph_gap_us : host.unprofiled_node_gap_us);
+        from_us(k == 0 ? host.graph_launch_gap_us : host.unprofiled_node_gap_us);
   }
 }
 
