@@ -200,6 +200,11 @@ KernelTime kernel_time(const TimedLaunch& launch, const GpuArch& gpu,
       out.confidence = 0.5;
       return out;
     case TimeLaw::link:
+      if (launch.bytes <= 0) break;
+      out.time_us = m.start_us + launch.bytes / (gpu.pcie_copy_gbps * 1e3);
+      out.bound = Bound::memory;
+      out.confidence = 1 - m.generation.error_rows;
+      return out;
     case TimeLaw::none: break;
   }
   out.confidence = 0;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/arch/occupancy.h"
 #include "models/kernel/kinds.h"
 #include "models/kernel/time/kernel_time.h"
 #include "models/ops/op_table.h"
@@ -80,6 +81,7 @@ struct Retimed {
   bool known = false;     // `from` and `to` hold
   bool modelled = false;  // and its kind is one that the models know
   bool renamed = false;
+  bool fits = true;  // an SM holds a block of it
   PredictedKernel kernel;
   LaunchGeometry geometry;
 };
@@ -128,6 +130,23 @@ bool is_host_copy(const KernelLaunch& launch) {
   if (launch.family != KernelFamily::transfer) return false;
   const CopyDirection direction = copy_direction(launch.name);
   return direction == CopyDirection::to_device || direction == CopyDirection::to_host;
+}
+
+bool streams(TimeLaw law) {
+  return law == TimeLaw::memory || law == TimeLaw::layer_norm || law == TimeLaw::softmax;
+}
+
+/// How much longer a kernel that streams through memory takes for want of warps (Little's law): the
+/// loads that its resident threads keep under way, over those that the DRAM's rate needs; 1 where
+/// they are enough. A grid that fills no wave is as small on any GPU: only occupancy counts.
+double concurrency_slowdown(const KernelLaunch& launch, const GpuArch& gpu,
+                            const TimeConstants& constants) {
+  const Occupancy held = occupancy(gpu, launch.geometry);
+  if (held.active_warps == 0) return 1;
+  const double needed = gpu.dram_read_gbps * gpu.dram_loaded_latency_ns;  // bytes
+  const double under_way = static_cast<double>(gpu.sm_count) * held.active_warps * gpu.warp_size *
+                           constants.shared().thread_bytes_in_flight;
+  return std::max(1.0, needed / under_way);
 }
 
 /// Errors: InputError for arithmetic that the other GPU lacks.
@@ -201,7 +220,10 @@ class Retarget {
       timed = with_traced_product(o_, launch, timed);
     else if (timed.bytes <= 0)
       timed = with_traced_bytes(o_, launch);
-    if (is_host_copy(launch)) timed.law = TimeLaw::link;
+    // What stages a copy of pageable memory is the host, not the link.
+    if (is_host_copy(launch)) {
+      timed.law = copies_pageable(launch.name) ? TimeLaw::none : TimeLaw::link;
+    }
     require_type(o_, launch, timed.type);
     out.type = type_on(from, to, launch, timed.type);
     // A channel by itself that takes far longer than its bytes waits for its instructions.
@@ -216,6 +238,12 @@ class Retarget {
     out.known = before.confidence > 0 && after.confidence > 0;
     out.from = modelled(before, from);
     out.to = modelled(after, to);
+    if (streams(timed.law)) {
+      out.from.body_us *= concurrency_slowdown(launch, from, *o_.time);
+      out.to.body_us *= concurrency_slowdown(launch, to, *o_.time);
+    }
+    out.fits = out.renamed || occupancy(to, launch.geometry).blocks_per_sm > 0 ||
+               occupancy(from, launch.geometry).blocks_per_sm == 0;
     if (is_product(launch)) choose_kernel(launch, after, timed.type, out);
     if (launch.family == KernelFamily::attention) choose_attention(launch, timed.type, out);
     out.absolute =
@@ -339,6 +367,7 @@ Step with_gpu(Step step, const RetargetOptions& o, LossList& losses, RetargetRep
   std::int64_t unmodelled = 0;
   std::int64_t unknown = 0;
   std::int64_t tf32 = 0;
+  std::int64_t too_large = 0;
   for (std::uint32_t w = 0; w < step.plan.works.size(); ++w) {
     const std::uint32_t activity = step.plan.works[w].source;
     const Retimed& k = retarget.of(activity);
@@ -362,6 +391,7 @@ Step with_gpu(Step step, const RetargetOptions& o, LossList& losses, RetargetRep
     r.changed_share += k.changed ? us : 0;
     r.unmodelled_share += k.modelled ? 0 : us;
     unmodelled += !k.known;
+    too_large += !k.fits;
     unknown += k.known && !k.modelled;
     error += us * k.error;
   }
@@ -376,6 +406,10 @@ Step with_gpu(Step step, const RetargetOptions& o, LossList& losses, RetargetRep
              "kernels and copies without a time model: they keep their measured time on another "
              "GPU",
              unmodelled);
+  losses.add("blocks_do_not_fit", Severity::warning,
+             "kernels a block of which the other GPU's SM cannot hold, by registers, threads or "
+             "shared memory: they keep the time of one that could",
+             too_large);
   count_losses(r, tf32, losses);
   return std::move(edit).finish();
 }
