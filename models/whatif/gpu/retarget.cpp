@@ -81,7 +81,8 @@ struct Retimed {
   bool known = false;     // `from` and `to` hold
   bool modelled = false;  // and its kind is one that the models know
   bool renamed = false;
-  bool fits = true;  // an SM holds a block of it
+  double least_us = 0;  // at the peak of the pipe that multiplies
+  bool fits = true;     // an SM holds a block of it
   PredictedKernel kernel;
   LaunchGeometry geometry;
 };
@@ -132,21 +133,20 @@ bool is_host_copy(const KernelLaunch& launch) {
   return direction == CopyDirection::to_device || direction == CopyDirection::to_host;
 }
 
-bool streams(TimeLaw law) {
-  return law == TimeLaw::memory || law == TimeLaw::layer_norm || law == TimeLaw::softmax;
-}
-
-/// How much longer a kernel that streams through memory takes for want of warps (Little's law): the
-/// loads that its resident threads keep under way, over those that the DRAM's rate needs; 1 where
-/// they are enough. A grid that fills no wave is as small on any GPU: only occupancy counts.
-double concurrency_slowdown(const KernelLaunch& launch, const GpuArch& gpu,
-                            const TimeConstants& constants) {
-  const Occupancy held = occupancy(gpu, launch.geometry);
-  if (held.active_warps == 0) return 1;
-  const double needed = gpu.dram_read_gbps * gpu.dram_loaded_latency_ns;  // bytes
-  const double under_way = static_cast<double>(gpu.sm_count) * held.active_warps * gpu.warp_size *
-                           constants.shared().thread_bytes_in_flight;
-  return std::max(1.0, needed / under_way);
+/// At the peak of the pipe that multiplies the type. A transform of a convolution does with less
+/// than its definition, so only plain products have such a bound.
+double least_product_us(const KernelLaunch& launch, const GpuArch& gpu, DataType type) {
+  if (launch.family != KernelFamily::gemm) return 0;
+  const MatrixProblem& p = launch.work.matrix;
+  const double fma = static_cast<double>(p.batch) * static_cast<double>(p.m) *
+                     static_cast<double>(p.n) * static_cast<double>(p.k);
+  const MathType math = type == DataType::fp16   ? MathType::fp16
+                        : type == DataType::bf16 ? MathType::bf16
+                                                 : MathType::tf32;
+  const double tflops = on_tensor_cores(gpu, type)
+                            ? tensor_peak_tflops(gpu, math, gpu.boost_clock_mhz)
+                            : fp32_peak_tflops(gpu, gpu.boost_clock_mhz);
+  return 2 * fma / (tflops * 1e6);
 }
 
 /// Errors: InputError for arithmetic that the other GPU lacks.
@@ -207,7 +207,7 @@ class Retarget {
   double predicted_us(const Retimed& r, double measured_us) const {
     if (!r.known) return measured_us;
     if (r.absolute) return r.to.floor_us + r.to.body_us;
-    return carried_us(measured_us, r.from, r.to, o_.damping);
+    return std::max(r.least_us, carried_us(measured_us, r.from, r.to, o_.damping));
   }
 
  private:
@@ -231,17 +231,16 @@ class Retarget {
         !explains(timed, kernel_time(timed, from, *o_.time), launch.duration_us)) {
       timed.law = TimeLaw::throughput;
     }
+    timed.warps_per_sm = occupancy(from, launch.geometry).active_warps;
     const KernelTime before = kernel_time(timed, from, *o_.time);
     TimedLaunch later = timed;
+    later.warps_per_sm = occupancy(to, launch.geometry).active_warps;
     later.type = later.gemm.type = later.conv.type = out.type;
     const KernelTime after = kernel_time(later, to, *o_.time);
     out.known = before.confidence > 0 && after.confidence > 0;
     out.from = modelled(before, from);
     out.to = modelled(after, to);
-    if (streams(timed.law)) {
-      out.from.body_us *= concurrency_slowdown(launch, from, *o_.time);
-      out.to.body_us *= concurrency_slowdown(launch, to, *o_.time);
-    }
+    if (is_product(launch)) out.least_us = least_product_us(launch, to, out.type);
     out.fits = out.renamed || occupancy(to, launch.geometry).blocks_per_sm > 0 ||
                occupancy(from, launch.geometry).blocks_per_sm == 0;
     if (is_product(launch)) choose_kernel(launch, after, timed.type, out);
@@ -368,6 +367,7 @@ Step with_gpu(Step step, const RetargetOptions& o, LossList& losses, RetargetRep
   std::int64_t unknown = 0;
   std::int64_t tf32 = 0;
   std::int64_t too_large = 0;
+  std::int64_t at_peak = 0;
   for (std::uint32_t w = 0; w < step.plan.works.size(); ++w) {
     const std::uint32_t activity = step.plan.works[w].source;
     const Retimed& k = retarget.of(activity);
@@ -392,6 +392,7 @@ Step with_gpu(Step step, const RetargetOptions& o, LossList& losses, RetargetRep
     r.unmodelled_share += k.modelled ? 0 : us;
     unmodelled += !k.known;
     too_large += !k.fits;
+    at_peak += k.known && !k.absolute && k.least_us > 0 && us <= k.least_us;
     unknown += k.known && !k.modelled;
     error += us * k.error;
   }
@@ -410,6 +411,11 @@ Step with_gpu(Step step, const RetargetOptions& o, LossList& losses, RetargetRep
              "kernels a block of which the other GPU's SM cannot hold, by registers, threads or "
              "shared memory: they keep the time of one that could",
              too_large);
+  losses.add(
+      "kernels_at_peak", Severity::info,
+      "products that would beat the peak of the other GPU's pipes if their measured lead over "
+      "the model carried over whole: they take what the peak allows",
+      at_peak);
   count_losses(r, tf32, losses);
   return std::move(edit).finish();
 }
