@@ -116,6 +116,7 @@ struct KernelCost {
   double dram_read_sectors = 0;
   double dram_write_sectors = 0;
   double shared_wavefronts = 0;  // 128 bytes each
+  bool clamped = false;          // more than the GPU can do in the time: cut to what it can
 };
 
 /// Whether the caches hold what earlier kernels of the step left, or were flushed before the

@@ -31,13 +31,14 @@ struct HostModel {
   double blocking_return_us = 0;  // end of a kernel -> its blocking launch returns
 
   // The run without the profiler.
-  double gap_scale_aligned = 0;        // x the minimum over steps of the same gap
-  double gap_scale_single = 0;         // x the gap, where steps cannot be aligned
-  double launch_call_us = 0;           // a launch call without the profiler
-  double unprofiled_node_gap_us = 0;   // node -> node inside a graph
-  double unprofiled_graph_gap_us = 0;  // graph -> graph
-  double graph_launch_call_us = 0;     // cudaGraphLaunch on the host, constant part
-  double graph_launch_node_us = 0;     // ... and per node
+  double gap_scale_aligned = 0;  // x the minimum over steps of the same gap
+  double gap_scale_single = 0;   // x the gap, where steps cannot be aligned
+  double launch_call_us = 0;     // a launch call without the profiler
+  double unprofiled_node_gap_us =
+      0;  // node -> node inside a graph, after kernels of an eager trace
+  double graph_profiler_node_us = 0;  // what the profiler adds to a node of a graph
+  double graph_launch_call_us = 0;    // cudaGraphLaunch on the host, constant part
+  double graph_launch_node_us = 0;    // ... and per node
   double eager_launch_us = 0;  // host time per launch of an eager op, for traces that hold no ops
 
   ExecutorModel executor;  // of runtimes that queue operations; a file of its own

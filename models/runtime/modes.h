@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 
+#include "models/runtime/graph_capture.h"
 #include "models/runtime/host_model.h"
 #include "models/runtime/measured_plan.h"
 #include "sim/core/error.h"
@@ -20,16 +21,6 @@ std::string_view to_string(Mode mode);
 
 /// Errors: InputError that lists the modes.
 Mode parse_mode(std::string_view text);
-
-/// What part of a step a CUDA graph captures.
-enum class GraphScope : std::uint8_t {
-  step,              // from the step's begin to its first host wait, or all of it
-  forward_backward,  // forward and backward only; the rest of the step is dropped
-};
-
-std::span<const Named<GraphScope>> graph_scopes();
-/// Errors: InputError that lists the scopes.
-GraphScope parse_graph_scope(std::string_view text);
 
 struct ModeOptions {
   Mode mode = Mode::as_traced;

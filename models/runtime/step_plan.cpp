@@ -183,6 +183,20 @@ void average(const Plan& plan, const std::vector<PlanStep>& steps, Over over, Pl
   }
 }
 
+/// The nodes of graphs without what the profiler adds between two of them, and without what their
+/// gaps hold of waiting for other streams, which the simulation has of its own.
+void remove_from_graphs(const HostModel& host, Plan& plan) {
+  for (std::uint32_t w = 0; w < plan.works.size(); ++w) {
+    DeviceWork& work = plan.works[w];
+    if (!work.graph_node) continue;
+    const bool first = plan.items[work.item].first_work == w;
+    work.gap -= work.pool_wait;
+    if (!first) work.gap -= from_us(host.graph_profiler_node_us);
+    work.far_gap = work.gap;
+    work.pool_wait = Duration::zero();
+  }
+}
+
 /// The host without the profiler: what the HostModel says of gaps, launches and waits.
 void remove_profiler(const HostModel& host, bool aligned, Plan& plan) {
   const double factor = aligned ? host.gap_scale_aligned : host.gap_scale_single;
@@ -205,14 +219,7 @@ void remove_profiler(const HostModel& host, bool aligned, Plan& plan) {
     }
     item.submit = item.kind == ItemKind::sync ? Duration::zero() : item.call;
   }
-  for (std::uint32_t w = 0; w < plan.works.size(); ++w) {
-    DeviceWork& work = plan.works[w];
-    if (!work.graph_node) continue;
-    const bool first = plan.items[work.item].first_work == w;
-    work.pool_wait = Duration::zero();
-    work.gap = work.far_gap =
-        from_us(first ? host.unprofiled_graph_gap_us : host.unprofiled_node_gap_us);
-  }
+  remove_from_graphs(host, plan);
 }
 
 /// XProf costs the program, which it writes most of its events for, and the executor little.

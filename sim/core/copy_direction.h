@@ -17,4 +17,10 @@ inline CopyDirection copy_direction(std::string_view name) {
   return CopyDirection::unknown;
 }
 
+/// True of a copy whose host side is pageable memory: the driver stages it through memory of its
+/// own.
+inline bool copies_pageable(std::string_view name) {
+  return name.find("Pageable") != name.npos || name.find("pageable") != name.npos;
+}
+
 }  // namespace tandem

@@ -17,6 +17,7 @@ struct WorkCounters {
   KernelFamily family = KernelFamily::generic;
   bool modelled = false;  // false: a generic guess
   double confidence = 0;  // 0..1
+  bool clamped = false;   // the model counted more than the GPU can do in the time
   double time_us = 0;
   double theoretical_occupancy = 0;  // resident warps the launch allows / maximum
   double waves = 0;                  // grid / blocks that the GPU holds at once

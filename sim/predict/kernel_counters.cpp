@@ -22,6 +22,7 @@ WorkCounters to_counters(const GpuArch& gpu, const KernelLaunch& launch, const K
   c.family = launch.family;
   c.modelled = cost.confidence > 0;
   c.confidence = cost.confidence;
+  c.clamped = cost.clamped;
   c.time_us = launch.duration_us;
   if (launch.family != KernelFamily::transfer) {
     const Occupancy held = occupancy(gpu, launch.geometry);

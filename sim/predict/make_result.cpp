@@ -4,6 +4,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "models/runtime/graph_capture.h"
 #include "sim/metrics/communication.h"
 #include "sim/metrics/overlap.h"
 #include "sim/predict/bands.h"
@@ -84,8 +85,31 @@ void add_shares(const Prediction& p, Result& result) {
   result.kernels = time_shares(step, kernel_names(p.step.trace), energy_j);
   result.ops = time_shares(step, p.step_attribution.op, energy_j);
   result.layers = time_shares(step, p.step_attribution.layer, energy_j);
-  for (const DeviceWork& work : step.works) {
-    if (work.graph_node) result.graph_captured_us += to_us(work.duration);
+}
+
+/// The operation that a host item belongs to, without one its call.
+std::string name_of_item(const Prediction& p, const HostItem& item) {
+  if (item.source == no_index) return "(no call)";
+  const std::string_view op = p.step_attribution.op_of_call[item.source];
+  const Trace& trace = p.step.trace;
+  return std::string(op.empty() ? trace.strings.get(trace.calls.name[item.source]) : op);
+}
+
+void add_graphs(const Prediction& p, Result& result) {
+  const Plan& step = p.step.plan;
+  for (const GraphPiece& piece : graph_pieces(step)) {
+    const HostItem& launch = step.items[piece.launch];
+    GraphSummary graph{launch.work_count, 0, {}};
+    for (std::uint32_t k = 0; k < launch.work_count; ++k) {
+      graph.device_us += to_us(step.works[launch.first_work + k].duration);
+    }
+    for (const std::uint32_t item : piece.apart) {
+      std::string name = name_of_item(p, step.items[item]);
+      const auto known = std::find(graph.followed_by.begin(), graph.followed_by.end(), name);
+      if (known == graph.followed_by.end()) graph.followed_by.push_back(std::move(name));
+    }
+    result.graph_captured_us += graph.device_us;
+    result.graphs.push_back(std::move(graph));
   }
 }
 
@@ -183,6 +207,7 @@ Result make_result(const TracedRun& run, const Scenario& scenario, const ReplayO
   judge(run, scenario, options, p.step.plan, result);
   result.energy = energy;
   add_shares(p, result);
+  add_graphs(p, result);
   if (!p.target) return result;
   const GpuScale scale = gpu_scale(*p.target);
   add_gpu_metrics(p.step_counters, scale, p.step.plan, p.isolated_timeline, result);

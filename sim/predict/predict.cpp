@@ -1,5 +1,6 @@
 #include "sim/predict/predict.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "models/step/launches.h"
@@ -71,6 +72,11 @@ Prediction predict_scenario(const TracedRun& run, const TracedRun* other, Scenar
       p.shares.push_back(dcgm_shares(p.step_counters[work.source], scale));
     }
   }
+  losses.add("counters_clamped", Severity::info,
+             "kernels whose model counts more instructions or bytes than the GPU can do in their "
+             "time: cut to what it can",
+             std::count_if(p.step_counters.begin(), p.step_counters.end(),
+                           [](const WorkCounters& c) { return c.clamped; }));
   p.result = make_result(run, scenario, options, simulated, energy, p);
   if (p.target && p.result.scenario.batch) {
     p.result.memory =

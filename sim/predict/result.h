@@ -107,6 +107,15 @@ struct MovedSummary {
   double bytes = 0;
 };
 
+/// A CUDA graph that the step launches.
+struct GraphSummary {
+  std::int64_t nodes = 0;
+  double device_us = 0;  // sum of its nodes
+  /// What stands between it and the next graph, or the step's end: operations, or calls outside of
+  /// any, that wait for the device or launch by themselves; each once, in order.
+  std::vector<std::string> followed_by;
+};
+
 struct Result {
   TraceSummary trace;
   ScenarioSummary scenario;
@@ -131,11 +140,12 @@ struct Result {
   std::optional<MemorySummary> memory;
   std::vector<TransformReport> what_ifs;  // in the order of application
   std::optional<EnergySummary> energy;
-  double graph_captured_us = 0;  // device time behind the graph launch in mode cuda-graph
   std::optional<MovedSummary> collectives;   // of a rank by itself, others come when it does
   double input_wait_us = 0;                  // of a step, as traced, for its input
   std::optional<MovedSummary> input_copies;  // from the host
   std::optional<RanksSummary> ranks;         // of several traces
+  std::vector<GraphSummary> graphs;  // in the order of their launches
+  double graph_captured_us = 0;      // device time of all of them
   std::uint64_t events = 0;
   LossList losses;
 };

@@ -253,6 +253,11 @@ Json result_json(const Result& r) {
                  {"gpu_kernel_high_us", r.gpu_band.high_us}};
   out["speed_up"] = speed_up_json(r.speed_up);
   out["graph_captured_us"] = r.graph_captured_us;
+  out["graphs"] = Json::array();
+  for (const GraphSummary& g : r.graphs) {
+    out["graphs"].push_back(
+        {{"nodes", g.nodes}, {"device_us", g.device_us}, {"followed_by", g.followed_by}});
+  }
   out["kernels"] = kernels_json(r.kernels);
   out["ops"] = shares_json(r.ops);
   out["layers"] = layers_json(r.layers);

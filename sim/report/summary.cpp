@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -114,6 +115,23 @@ std::string headline(const Result& r) {
       "step\n",
       m.queue_mean_depth, m.queue_max_depth, 100 * m.queue_empty_share);
   return text;
+}
+
+/// The graphs of the step and, between bars, what keeps them apart.
+std::string graphs_line(const Result& r) {
+  if (r.graphs.empty()) return {};
+  constexpr std::size_t most = 4;
+  std::string text = fmt::format("graphs     {} a step:", r.graphs.size());
+  for (std::size_t i = 0; i < std::min(most, r.graphs.size()); ++i) {
+    const GraphSummary& g = r.graphs[i];
+    text += fmt::format(" {} nodes {}", g.nodes, time_text(g.device_us));
+    if (!g.followed_by.empty()) {
+      text += fmt::format(" | {}", shorten(fmt::format("{}", fmt::join(g.followed_by, ", ")), 60));
+    }
+    if (i + 1 < r.graphs.size()) text += " |";
+  }
+  if (r.graphs.size() > most) text += fmt::format(" ... and {} more", r.graphs.size() - most);
+  return text + "\n";
 }
 
 /// The phases and the queue of thesis chapter 3.
@@ -248,7 +266,7 @@ std::string losses_text(const Result& r) {
 }  // namespace
 
 std::string summary_text(const Result& r) {
-  std::string text = headline(r) + moved_line("collective", r.collectives) + input_lines(r) +
+  std::string text = headline(r) + graphs_line(r) + moved_line("collective", r.collectives) + input_lines(r) +
                      ranks_lines(r) + runtime_lines(r) + what_if_lines(r) + levels_line(r) +
                      energy_line(r) + memory_line(r) + fidelity_line(r) + losses_text(r);
   text += table("critical path of one step (what makes it as long as it is)", r.critical_path, 10,

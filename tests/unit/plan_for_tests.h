@@ -21,7 +21,7 @@ inline HostModel round_host() {
   host.kernel_gap_far_us = 1.5;
   host.memset_gap_us = 2.5;
   host.graph_node_gap_us = 0.5;
-  host.graph_launch_gap_us = 5;
+  host.graph_launch_gap_us = 8;
   host.event_latency_us = 1.5;
   host.queue_depth = 1000;
   host.sync_return_us = 5;
@@ -31,7 +31,7 @@ inline HostModel round_host() {
   host.gap_scale_single = 0.25;
   host.launch_call_us = 4;
   host.unprofiled_node_gap_us = 0.25;
-  host.unprofiled_graph_gap_us = 8;
+  host.graph_profiler_node_us = 0.25;
   host.graph_launch_call_us = 2.5;
   host.graph_launch_node_us = 0.5;
   host.eager_launch_us = 12;

@@ -87,6 +87,13 @@ void add_rates(const GpuArch& gpu, const TimelessCost& t, KernelCost& cost) {
   cost.tc_issue_cycles = cost.tc_active_cycles / t.cycles_per_tensor;
 }
 
+// Cuts a counter to the most that there can be.
+void cut(double most, double& counter, bool& clamped) {
+  constexpr double rounding = 1e-9;
+  clamped = clamped || counter > most * (1 + rounding);
+  counter = std::min(counter, most);
+}
+
 // Fills what scales with time: cycles, achieved occupancy, clamps.
 KernelCost at_time(const GpuArch& gpu, const GeneralCosts& general, const TimelessCost& t,
                    double time_us) {
@@ -98,9 +105,9 @@ KernelCost at_time(const GpuArch& gpu, const GeneralCosts& general, const Timele
   const double active = std::max(general.minimum_active_cycles, cycles - general.launch_cycles);
   cost.smsp_active_cycles = smsps * t.share * std::min(active, cycles);
   add_rates(gpu, t, cost);
-  cost.smsp_issue_cycles = std::min(cost.smsp_issue_cycles, cost.smsp_active_cycles);
-  cost.tc_active_cycles = std::min(cost.tc_active_cycles, cost.smsp_active_cycles);
-  cost.tc_issue_cycles = std::min(cost.tc_issue_cycles, cost.smsp_issue_cycles);
+  cut(cost.smsp_active_cycles, cost.smsp_issue_cycles, cost.clamped);
+  cut(cost.smsp_active_cycles, cost.tc_active_cycles, cost.clamped);
+  cut(cost.smsp_issue_cycles, cost.tc_issue_cycles, cost.clamped);
   const double achieved = t.matrix ? general.occupancy_share_matrix : general.occupancy_share;
   cost.warp_active_cycles = cost.smsp_active_cycles / gpu.smsp_per_sm * t.warps * achieved;
   clamp_traffic(gpu, cost);

@@ -116,8 +116,10 @@ void clamp_traffic(const GpuArch& gpu, KernelCost& cost) {
   if (dram > dram_limit && dram > 0) {
     cost.dram_read_sectors *= dram_limit / dram;
     cost.dram_write_sectors *= dram_limit / dram;
+    cost.clamped = true;
   }
   const double l1_limit = gpu.l1_bytes_per_clk * gpu.sm_count * gpu.boost_clock_mhz * us;
+  cost.clamped = cost.clamped || cost.l1_sectors > l1_limit / sector;
   cost.l1_sectors = std::min(cost.l1_sectors, l1_limit / sector);
 }
 

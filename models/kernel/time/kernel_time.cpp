@@ -128,6 +128,20 @@ KernelTime channels_time(const Machine& m, double bytes, double blocks) {
   return out;
 }
 
+/// Little's law: what the resident threads keep under way bounds the rate at which the bytes arrive
+/// that L2 does not hold.
+KernelTime with_warps(const Machine& m, const TimedLaunch& launch, KernelTime time) {
+  if (launch.warps_per_sm == 0) return time;
+  const double under_way =
+      m.sms * launch.warps_per_sm * m.gpu.warp_size * m.shared.thread_bytes_in_flight;
+  const double missed = launch.bytes * (1 - time_parts::l2_survival(m, launch.bytes));
+  const double wait = missed / under_way * m.gpu.dram_loaded_latency_ns * 1e-3;
+  if (m.start_us + wait <= time.time_us) return time;
+  time.time_us = m.start_us + wait;
+  time.bound = Bound::latency;
+  return time;
+}
+
 }  // namespace
 
 std::string_view to_string(Bound bound) {
@@ -184,7 +198,7 @@ KernelTime kernel_time(const TimedLaunch& launch, const GpuArch& gpu,
     case TimeLaw::convolution: return conv_time(gpu, launch.conv, constants, context);
     case TimeLaw::memory:
       if (launch.bytes <= 0) break;
-      return streaming_time(m, launch.bytes);
+      return with_warps(m, launch, streaming_time(m, launch.bytes));
     case TimeLaw::layer_norm: return layer_norm_time(gpu, launch.rows, constants, context);
     case TimeLaw::softmax: return softmax_time(gpu, launch.rows, constants, context);
     case TimeLaw::channels: return channels_time(m, launch.bytes, launch.blocks);
@@ -200,6 +214,11 @@ KernelTime kernel_time(const TimedLaunch& launch, const GpuArch& gpu,
       out.confidence = 0.5;
       return out;
     case TimeLaw::link:
+      if (launch.bytes <= 0) break;
+      out.time_us = m.start_us + launch.bytes / (gpu.pcie_copy_gbps * 1e3);
+      out.bound = Bound::memory;
+      out.confidence = 1 - m.generation.error_rows;
+      return out;
     case TimeLaw::none: break;
   }
   out.confidence = 0;

@@ -21,6 +21,7 @@ struct TimedLaunch {
   ConvLayer conv;                     // law convolution
   RowShape rows;                      // laws layer_norm and softmax
   double bytes = 0;                   // read and written once; 0: unknown
+  int warps_per_sm = 0;               // that an SM holds, of a launch that fills it; 0: not known
   double blocks = 0;
 };
 

@@ -162,6 +162,10 @@ std::span<const Field<TimeShared>> time_shared_fields() {
       field("block_bytes_in_flight", "B",
             "bytes a block that walks over one channel keeps under way, and so its rate",
             &S::block_bytes_in_flight),
+      field("thread_bytes_in_flight", "B",
+            "bytes that a thread of a streaming kernel keeps under way: few warps cannot use the "
+            "DRAM",
+            &S::thread_bytes_in_flight),
       field("warp_cycles_per_instruction", "cycle",
             "cycles a warp needs for an instruction, for they depend on each other",
             &S::warp_cycles_per_instruction, or_zero),

@@ -72,6 +72,7 @@ struct TimeShared {
   double l2_reuse_share = 0;
   double row_load_latencies = 0;
   double block_bytes_in_flight = 0;
+  double thread_bytes_in_flight = 0;
   double warp_cycles_per_instruction = 0;
   double norm_warp_instructions = 0;
   double norm_step_instructions = 0;

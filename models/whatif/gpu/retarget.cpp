@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/arch/occupancy.h"
 #include "models/kernel/kinds.h"
 #include "models/kernel/time/kernel_time.h"
 #include "models/ops/op_table.h"
@@ -81,6 +82,8 @@ struct Retimed {
   bool known = false;     // `from` and `to` hold
   bool modelled = false;  // and its kind is one that the models know
   bool renamed = false;
+  double least_us = 0;  // at the peak of the pipe that multiplies
+  bool fits = true;     // an SM holds a block of it
   PredictedKernel kernel;
   LaunchGeometry geometry;
 };
@@ -129,6 +132,22 @@ bool is_host_copy(const KernelLaunch& launch) {
   if (launch.family != KernelFamily::transfer) return false;
   const CopyDirection direction = copy_direction(launch.name);
   return direction == CopyDirection::to_device || direction == CopyDirection::to_host;
+}
+
+/// At the peak of the pipe that multiplies the type. A transform of a convolution does with less
+/// than its definition, so only plain products have such a bound.
+double least_product_us(const KernelLaunch& launch, const GpuArch& gpu, DataType type) {
+  if (launch.family != KernelFamily::gemm) return 0;
+  const MatrixProblem& p = launch.work.matrix;
+  const double fma = static_cast<double>(p.batch) * static_cast<double>(p.m) *
+                     static_cast<double>(p.n) * static_cast<double>(p.k);
+  const MathType math = type == DataType::fp16   ? MathType::fp16
+                        : type == DataType::bf16 ? MathType::bf16
+                                                 : MathType::tf32;
+  const double tflops = on_tensor_cores(gpu, type)
+                            ? tensor_peak_tflops(gpu, math, gpu.boost_clock_mhz)
+                            : fp32_peak_tflops(gpu, gpu.boost_clock_mhz);
+  return 2 * fma / (tflops * 1e6);
 }
 
 /// Errors: InputError for arithmetic that the other GPU lacks.
@@ -189,7 +208,7 @@ class Retarget {
   double predicted_us(const Retimed& r, double measured_us) const {
     if (!r.known) return measured_us;
     if (r.absolute) return r.to.floor_us + r.to.body_us;
-    return carried_us(measured_us, r.from, r.to, o_.damping);
+    return std::max(r.least_us, carried_us(measured_us, r.from, r.to, o_.damping));
   }
 
  private:
@@ -202,7 +221,10 @@ class Retarget {
       timed = with_traced_product(o_, launch, timed);
     else if (timed.bytes <= 0)
       timed = with_traced_bytes(o_, launch);
-    if (is_host_copy(launch)) timed.law = TimeLaw::link;
+    // What stages a copy of pageable memory is the host, not the link.
+    if (is_host_copy(launch)) {
+      timed.law = copies_pageable(launch.name) ? TimeLaw::none : TimeLaw::link;
+    }
     require_type(o_, launch, timed.type);
     out.type = type_on(from, to, launch, timed.type);
     // A channel by itself that takes far longer than its bytes waits for its instructions.
@@ -210,13 +232,18 @@ class Retarget {
         !explains(timed, kernel_time(timed, from, *o_.time), launch.duration_us)) {
       timed.law = TimeLaw::throughput;
     }
+    timed.warps_per_sm = occupancy(from, launch.geometry).active_warps;
     const KernelTime before = kernel_time(timed, from, *o_.time);
     TimedLaunch later = timed;
+    later.warps_per_sm = occupancy(to, launch.geometry).active_warps;
     later.type = later.gemm.type = later.conv.type = out.type;
     const KernelTime after = kernel_time(later, to, *o_.time);
     out.known = before.confidence > 0 && after.confidence > 0;
     out.from = modelled(before, from);
     out.to = modelled(after, to);
+    if (is_product(launch)) out.least_us = least_product_us(launch, to, out.type);
+    out.fits = out.renamed || occupancy(to, launch.geometry).blocks_per_sm > 0 ||
+               occupancy(from, launch.geometry).blocks_per_sm == 0;
     if (is_product(launch)) choose_kernel(launch, after, timed.type, out);
     if (launch.family == KernelFamily::attention) choose_attention(launch, timed.type, out);
     out.absolute =
@@ -350,6 +377,8 @@ Step with_gpu(Step step, const RetargetOptions& o, LossList& losses, RetargetRep
   std::int64_t unmodelled = 0;
   std::int64_t unknown = 0;
   std::int64_t tf32 = 0;
+  std::int64_t too_large = 0;
+  std::int64_t at_peak = 0;
   for (std::uint32_t w = 0; w < step.plan.works.size(); ++w) {
     const std::uint32_t activity = step.plan.works[w].source;
     if (step.trace.activities.collective[activity].valid()) {
@@ -380,6 +409,8 @@ Step with_gpu(Step step, const RetargetOptions& o, LossList& losses, RetargetRep
     r.changed_share += k.changed ? us : 0;
     r.unmodelled_share += k.modelled ? 0 : us;
     unmodelled += !k.known;
+    too_large += !k.fits;
+    at_peak += k.known && !k.absolute && k.least_us > 0 && us <= k.least_us;
     unknown += k.known && !k.modelled;
     error += us * k.error;
   }
@@ -394,6 +425,15 @@ Step with_gpu(Step step, const RetargetOptions& o, LossList& losses, RetargetRep
              "kernels and copies without a time model: they keep their measured time on another "
              "GPU",
              unmodelled);
+  losses.add("blocks_do_not_fit", Severity::warning,
+             "kernels a block of which the other GPU's SM cannot hold, by registers, threads or "
+             "shared memory: they keep the time of one that could",
+             too_large);
+  losses.add(
+      "kernels_at_peak", Severity::info,
+      "products that would beat the peak of the other GPU's pipes if their measured lead over "
+      "the model carried over whole: they take what the peak allows",
+      at_peak);
   count_losses(r, tf32, losses);
   return std::move(edit).finish();
 }

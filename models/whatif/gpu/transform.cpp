@@ -1,10 +1,12 @@
 #include "models/whatif/gpu/transform.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "models/arch/gpu_config.h"
 #include "models/runtime/host_model.h"
+#include "models/whatif/gpu/numbers.h"
 #include "models/whatif/gpu/retarget.h"
 
 namespace tandem {
@@ -27,12 +29,28 @@ TransformReport report_of(const RetargetReport& r, const std::string& from, cons
   return out;
 }
 
+/// Launches reach the device, and kernels follow each other, later or earlier by what was changed.
+/// The traced gaps hold everything else; between two GPUs as they are, none is known to differ.
+bool shift_gaps(const GpuArch& as_it_is, const GpuArch& changed, Plan& plan) {
+  const Duration latency = from_us(changed.launch_latency_us - as_it_is.launch_latency_us);
+  const Duration gap = from_us(changed.kernel_gap_us - as_it_is.kernel_gap_us);
+  for (DeviceWork& work : plan.works) {
+    work.latency = std::max(Duration::zero(), work.latency + latency);
+    if (work.graph_node) continue;
+    work.gap += gap;
+    work.far_gap += gap;
+  }
+  return latency != Duration::zero() || gap != Duration::zero();
+}
+
 std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
   const GpuArch& from = *in.traced.gpu;
   const std::string name = in.asked.get("gpu");
   const std::vector<std::string> overrides = in.asked.all("set");
-  GpuArch to = name.empty() ? from : find_gpu(in.gpus, name);
+  const GpuArch as_it_is = name.empty() ? from : find_gpu(in.gpus, name);
+  GpuArch to = as_it_is;
   apply_overrides(to, overrides);
+  require_used(overrides);
   out.gpu = to;
   if (to.name == from.name && overrides.empty()) return {};
   RetargetReport report;
@@ -42,8 +60,10 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
                        in.host.launch_call_us, &in.collectives},
                       out.losses, &report);
   out.changed = true;
+  const bool shifted = shift_gaps(as_it_is, to, out.step.plan);
   constexpr double noise = 1e-6;
-  const bool same = std::abs(gpu_us(out.step) - before_us) <= noise * before_us;
+  const bool same = !shifted && to.tdp_w == as_it_is.tdp_w &&
+                    std::abs(gpu_us(out.step) - before_us) <= noise * before_us;
   out.losses.add(
       "gpu_change_without_effect", Severity::warning,
       "the numbers that were changed bound no kernel of the trace, or no law of its time "

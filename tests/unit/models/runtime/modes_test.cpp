@@ -15,7 +15,7 @@ using test::PlanBuilder;
 using test::round_host;
 using test::TraceMaker;
 
-enum Source : std::uint32_t { a_kernel, to_host, on_device, a_memset };
+enum Source : std::uint32_t { a_kernel, to_host, on_device, a_memset, pageable };
 
 /// One activity of each kind that modes tell apart.
 TraceMaker sources() {
@@ -24,6 +24,7 @@ TraceMaker sources() {
   m.activity(ActivityKind::memcpy, "Memcpy DtoH (Device -> Pinned)", 2, 1, -1);
   m.activity(ActivityKind::memcpy, "Memcpy DtoD (Device -> Device)", 4, 1, -1);
   m.activity(ActivityKind::memset, "Memset (Device)", 6, 1, -1);
+  m.activity(ActivityKind::memcpy, "Memcpy HtoD (Pageable -> Device)", 8, 1, -1);
   return m;
 }
 
@@ -131,7 +132,7 @@ TEST(Modes, CudaGraphPutsTheWholeStepBehindOneLaunch) {
   EXPECT_EQ(s.period(), from_us(48.75));  // 4 * 10 + 8 + 3 * 0.25
 }
 
-TEST(Modes, CudaGraphEndsAtTheFirstWait) {
+TEST(Modes, CudaGraphCapturesEveryStretchWithoutAWait) {
   Step s;
   s.launch_of(a_kernel);
   s.launch_of(a_kernel);
@@ -141,18 +142,83 @@ TEST(Modes, CudaGraphEndsAtTheFirstWait) {
   s.plan.items[last].after = last - 1;
   s.marker(ItemKind::step_end);
   const LossList losses = s.apply(Mode::cuda_graph);
-  EXPECT_EQ(losses.count("graph_capture_ends_at_wait"), 2);
+  EXPECT_EQ(losses.count("graph_split_at_waits"), 1);
   expect_consistent(s.plan);
-  ASSERT_EQ(s.plan.items.size(), 6u);  // begin, graph, sync, 2 launches, end
+  ASSERT_EQ(s.plan.items.size(), 4u);  // begin, graph, sync, graph
   EXPECT_EQ(s.plan.items[1].work_count, 2u);
   EXPECT_EQ(s.plan.items[2].kind, ItemKind::sync);
   EXPECT_EQ(s.plan.items[2].wait_work, 1u);
-  EXPECT_EQ(s.plan.items[4].after, 3u);
+  EXPECT_EQ(s.plan.items[3].kind, ItemKind::graph_launch);
+  EXPECT_EQ(s.plan.items[3].work_count, 2u);
+  const std::vector<GraphPiece> pieces = graph_pieces(s.plan);
+  ASSERT_EQ(pieces.size(), 2u);
+  EXPECT_EQ(pieces[0].apart, std::vector<std::uint32_t>{2});
+  EXPECT_TRUE(pieces[1].apart.empty());
+  // From the return of the synchronisation: the second graph is launched for 2.5 + 2 * 0.5, begins
+  // 2 later and takes 20.25; the first one 8 behind it takes 20.25, and the host returns after 5.
+  EXPECT_EQ(s.period(), from_us(59));
+}
+
+TEST(Modes, CudaGraphLeavesStretchesWithoutWorkAsTheyAre) {
+  Step s;
+  s.launch_of(a_kernel);
+  s.sync(0, 2, 5, 0);
+  s.plan.items[s.call(30, 1)].source = 0;  // the loop's own code after the wait
+  s.marker(ItemKind::step_end);
+  s.apply(Mode::cuda_graph);
+  expect_consistent(s.plan);
+  ASSERT_EQ(s.plan.items.size(), 5u);
+  EXPECT_EQ(s.plan.items[3].gap, from_us(30));
+}
+
+TEST(Modes, CudaGraphKeepsACopyThatWaitsBetweenGraphs) {
+  Step s;
+  s.launch_of(a_kernel);
+  const std::uint32_t copy = s.launch_of(to_host);
+  s.plan.items[copy].wait = WaitFor::own_work;
+  s.launch_of(a_kernel);
+  s.apply(Mode::cuda_graph);
+  expect_consistent(s.plan);
+  ASSERT_EQ(s.plan.items.size(), 4u);  // begin, graph, copy, graph
+  EXPECT_EQ(s.plan.items[2].kind, ItemKind::launch);
+  EXPECT_FALSE(s.plan.works[1].graph_node);
+  EXPECT_TRUE(s.plan.works[2].graph_node);
+}
+
+TEST(Modes, CudaGraphLeavesCopiesOfPageableMemoryEager) {
+  Step s;
+  s.launch_of(pageable);
+  s.launch_of(a_kernel);
+  s.apply(Mode::cuda_graph);
+  expect_consistent(s.plan);
+  ASSERT_EQ(s.plan.items.size(), 3u);
+  EXPECT_EQ(s.plan.items[1].kind, ItemKind::launch);
+  EXPECT_FALSE(s.plan.works[0].graph_node);
   EXPECT_TRUE(s.plan.works[1].graph_node);
-  EXPECT_FALSE(s.plan.works[2].graph_node);
-  // From the return of the synchronisation: launches at 10 and 20, kernels [12, 22] and [23, 33],
-  // the graph 8 behind them for 2 * 10 + 0.25, return 5.
-  EXPECT_EQ(s.period(), from_us(66.25));
+}
+
+TEST(Modes, CudaGraphIsLaunchedAfterTheWaitOfAnotherThread) {
+  Step s(2);
+  s.launch_of(a_kernel, 6, 0);
+  s.sync(0, 2, 5, 0, 1);
+  s.plan.items[2].after = 1;
+  s.launch_of(a_kernel, 6, 1);
+  s.apply(Mode::cuda_graph);
+  expect_consistent(s.plan);
+  ASSERT_EQ(s.plan.items.size(), 4u);
+  EXPECT_EQ(s.plan.items[2].after, 1u);
+  EXPECT_EQ(s.plan.items[3].thread, 0u);
+  EXPECT_EQ(s.plan.items[3].after, 2u);
+}
+
+TEST(Modes, CudaGraphIgnoresWaitsOfBystanders) {
+  Step s(2);
+  s.launch_of(a_kernel, 6, 0);
+  s.sync(0, 2, 5, no_index, 1);  // a thread that launches nothing and hands nothing over
+  s.launch_of(a_kernel, 6, 0);
+  EXPECT_EQ(s.apply(Mode::cuda_graph).count("graph_split_at_waits"), 0);
+  expect_consistent(s.plan);
+  EXPECT_EQ(s.plan.items[1].work_count, 2u);
 }
 
 TEST(Modes, CudaGraphIsNotEndedByBlockingLaunches) {
@@ -160,7 +226,7 @@ TEST(Modes, CudaGraphIsNotEndedByBlockingLaunches) {
   s.launch_of(a_kernel);
   s.plan.items[1].wait = WaitFor::own_work;
   s.launch_of(a_kernel);
-  EXPECT_EQ(s.apply(Mode::cuda_graph).count("graph_capture_ends_at_wait"), 0);
+  EXPECT_EQ(s.apply(Mode::cuda_graph).count("graph_split_at_waits"), 0);
   EXPECT_EQ(s.plan.items[1].work_count, 2u);
 }
 
@@ -176,17 +242,25 @@ TEST(Modes, CudaGraphOfForwardAndBackwardDropsTheRest) {
   expect_consistent(s.plan);
   ASSERT_EQ(s.plan.items.size(), 2u);
   ASSERT_EQ(s.plan.works.size(), 2u);
-  EXPECT_EQ(losses.count("graph_capture_ends_at_wait"), 0);
+  EXPECT_EQ(losses.count("graph_split_at_waits"), 0);
   EXPECT_EQ(s.period(), from_us(28.25));  // 2 * 10 + 8 + 0.25
 }
 
-TEST(Modes, CudaGraphOfAStepThatWaitsFirstCapturesNothing) {
+TEST(Modes, CudaGraphOfAStepThatWaitsFirstCapturesTheRest) {
   Step s;
   s.sync(0, 2, 5, no_index);
   s.launch_of(a_kernel);
+  EXPECT_EQ(s.apply(Mode::cuda_graph).count("graph_captures_nothing"), 0);
+  ASSERT_EQ(s.plan.items.size(), 3u);
+  EXPECT_EQ(s.plan.items[1].kind, ItemKind::sync);
+  EXPECT_TRUE(s.plan.works[0].graph_node);
+}
+
+TEST(Modes, CudaGraphOfAStepWithoutLaunchesCapturesNothing) {
+  Step s;
+  s.sync(0, 2, 5, no_index);
   EXPECT_EQ(s.apply(Mode::cuda_graph).count("graph_captures_nothing"), 1);
-  EXPECT_EQ(s.plan.items.size(), 3u);
-  EXPECT_FALSE(s.plan.works[0].graph_node);
+  EXPECT_EQ(s.plan.items.size(), 2u);
 }
 
 TEST(Modes, CudaGraphWarnsOfAttentionThatMayChange) {

@@ -140,7 +140,7 @@ TEST(StepPlan, RemoveKeepsWhatAHandOffCosts) {
   EXPECT_EQ(step.items[back].gap, from_us(300));
 }
 
-TEST(StepPlan, RemoveUsesUnprofiledGraphGaps) {
+TEST(StepPlan, RemoveTakesTheProfilerOutOfGraphs) {
   PlanBuilder b;
   b.marker(ItemKind::step_begin);
   b.graph(10, 90, {{.us = 10, .gap_us = 5}, {.us = 10, .gap_us = 0.5}, {.us = 10, .gap_us = 0.5}});
@@ -149,9 +149,9 @@ TEST(StepPlan, RemoveUsesUnprofiledGraphGaps) {
   measured.plan = b.plan;
   measured.steps = {{"s", 0, 3}};
   const Plan step = step_plan(names(), measured, round_host(), Profiler::remove).plan;
-  EXPECT_EQ(step.items[1].call, from_us(4));  // 2.5 + 3 * 0.5
-  EXPECT_EQ(step.works[0].gap, from_us(8));
-  EXPECT_EQ(step.works[1].gap, from_us(0.25));
+  EXPECT_EQ(step.items[1].call, from_us(4));    // 2.5 + 3 * 0.5
+  EXPECT_EQ(step.works[0].gap, from_us(5));     // between graphs: as traced
+  EXPECT_EQ(step.works[1].gap, from_us(0.25));  // 0.5 - 0.25
   EXPECT_EQ(step.works[2].gap, from_us(0.25));
 }
 

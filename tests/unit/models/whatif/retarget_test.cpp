@@ -272,7 +272,8 @@ TEST(Retarget, NumbersWithoutEffectAreToldSo) {
     return std::any_of(losses.begin(), losses.end(),
                        [](const auto& loss) { return loss.code == "gpu_change_without_effect"; });
   };
-  EXPECT_TRUE(told(with_override("gpu.dram_copy_gbps=2000")));
+  EXPECT_TRUE(told(with_override("gpu.tensor_fp64_fma_per_clk=64")));
+  EXPECT_THROW(with_override("gpu.xu_lanes=8"), InputError);
   EXPECT_FALSE(told(with_override("gpu.dram_read_gbps=2000")));
 }
 
