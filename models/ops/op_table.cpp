@@ -233,8 +233,10 @@ constexpr OpRow rows[] = {
      arguments("grad result ..."), 0, true},
     {"tanh_backward sigmoid_backward", K::pointwise, L::around, promote, O::widest,
      arguments("grad result ..."), arithmetic, true},
-    {"gelu_backward silu_backward mish_backward softplus_backward log_sigmoid_backward",
-     K::pointwise, L::around, promote, O::widest, arguments("grad saved ..."), arithmetic, true},
+    {"gelu_backward", K::pointwise, L::around, promote, O::widest, arguments("grad saved ..."),
+     arithmetic | error_function, true},
+    {"silu_backward mish_backward softplus_backward log_sigmoid_backward", K::pointwise, L::around,
+     promote, O::widest, arguments("grad saved ..."), arithmetic, true},
     {"hardswish_backward hardsigmoid_backward leaky_relu_backward elu_backward "
      "upsample_nearest2d_backward upsample_bilinear2d_backward",
      K::pointwise, L::around, promote, O::widest, arguments("grad saved ..."), 0, true},
@@ -245,8 +247,11 @@ constexpr OpRow rows[] = {
 
     // Pointwise operations.
     {"relu clamp_min", K::pointwise, L::around, promote, O::widest, arguments("input ...")},
-    {"gelu", K::pointwise, L::around, promote, O::widest, arguments("input ..."), arithmetic},
-    {"silu mish sigmoid tanh erf log_sigmoid log_sigmoid_forward", K::pointwise, L::around, promote,
+    {"gelu", K::pointwise, L::around, promote, O::widest, arguments("input ..."),
+     arithmetic | error_function},
+    {"erf", K::pointwise, L::around, promote, O::widest, arguments("tensor ..."),
+     arithmetic | error_function},
+    {"silu mish sigmoid tanh log_sigmoid log_sigmoid_forward", K::pointwise, L::around, promote,
      O::widest, arguments("tensor ..."), arithmetic},
     {"exp expm1 log log10 log1p log2 softplus", K::pointwise, L::around, full, O::widest,
      arguments("tensor ..."), arithmetic},

@@ -13,8 +13,6 @@ namespace {
 constexpr Named<Compiler> compiler_names[] = {{Compiler::inductor, "inductor"},
                                               {Compiler::xla, "xla"},
                                               {Compiler::torchscript, "torchscript"}};
-constexpr Named<AttentionPath> attention_names[] = {{AttentionPath::keep, "keep"},
-                                                    {AttentionPath::math, "math"}};
 
 double host_us(const Step& step) {
   double sum = 0;
@@ -35,12 +33,6 @@ double gradient_nodes_us(const Step& step, const HostModel& host) {
   return sum * host.gap_scale_aligned;
 }
 
-bool has_dropout(const Dataflow& flow) {
-  return std::any_of(flow.ops.begin(), flow.ops.end(),
-                     [](const FlowOp& op) { return op.in_model && op.kind == OpKind::dropout; });
-}
-
-/// Rewrites one step; members are only shorthand for what the parts share.
 /// Host time of compiled code, from host times under the profiler.
 class CompiledHost {
  public:
@@ -137,8 +129,8 @@ class Fuser {
         edit_(edit),
         report_(report),
         entries_(entries_of(context_)),
-        library_(context_, prefers_channels_last(context.step, context.flow, context.plan),
-                 options.compiler == Compiler::xla),
+        style_(attention_style(context_.step.trace, context_.flow)),
+        library_(context_, style_.trains, options.compiler == Compiler::xla),
         compiled_(context_.law, host, options.compiler) {}
 
   void run() {
@@ -172,7 +164,8 @@ class Fuser {
   void keep(const FlowOp& op) {
     const bool attention = op.kind == OpKind::attention || op.kind == OpKind::attention_backward;
     if (attention && by_products(op)) return;
-    const LibraryChange change = library_.rewrite(op);
+    LibraryChange change = library_.rewrite(op);
+    if (attention && path_of(op) == AttentionPath::masked) change.retimed.push_back(masked(op));
     for (const ExtraKernel& extra : change.before) pend(context_.flow.works_of(op).front(), extra);
     for (const auto& [work, us] : change.retimed) {
       report_.layout_us += to_us(context_.step.plan.works[work].duration) - us;
@@ -201,15 +194,36 @@ class Fuser {
     edit_.set_gap(item, is_entry(work) ? old.gap + gap : gap);
   }
 
-  /// Both ways for the report; true if the products take the place of the fused kernels.
+  AttentionPath path_of(const FlowOp& op) const {
+    if (options_.attention != AttentionPath::automatic) return options_.attention;
+    if (options_.compiler != Compiler::inductor) return AttentionPath::keep;
+    return attention_path(context_, style_, op);
+  }
+
+  /// The longest kernel of `op` and its time where it reads a mask.
+  std::pair<std::uint32_t, double> masked(const FlowOp& op) const {
+    const auto works = context_.flow.works_of(op);
+    const auto longer = [&](std::uint32_t a, std::uint32_t b) {
+      return context_.step.plan.works[a].duration < context_.step.plan.works[b].duration;
+    };
+    const std::uint32_t work = *std::max_element(works.begin(), works.end(), longer);
+    return {work, masked_attention_us(context_, op, work)};
+  }
+
+  /// All ways for the report; true if products take the place of the fused kernels.
   bool by_products(const FlowOp& op) {
-    const auto kernels = library_.attention_by_products(op, has_dropout(context_.flow));
+    const auto kernels = attention_by_products(context_, style_, op);
     const double fused = works_us(context_, op);
+    const auto [longest, masked_us] = masked(op);
     double products = 0;
     for (const ExtraKernel& k : kernels) products += k.us;
     report_.attention_keep_us += fused;
+    report_.attention_masked_us +=
+        fused + masked_us - to_us(context_.step.plan.works[longest].duration);
     report_.attention_math_us += kernels.empty() ? fused : products;
-    if (options_.attention == AttentionPath::keep || kernels.empty()) return false;
+    const AttentionPath path = path_of(op);
+    if (path != AttentionPath::keep) report_.attention = path;
+    if (path != AttentionPath::math || kernels.empty()) return false;
     const std::uint32_t last = context_.flow.works_of(op).back();
     for (const std::uint32_t w : context_.flow.works_of(op)) edit_.drop(w, !is_entry(w));
     for (const ExtraKernel& k : kernels) pend(last, k);
@@ -271,6 +285,7 @@ class Fuser {
   StepEdit& edit_;
   JitReport& report_;
   Entries entries_;
+  AttentionStyle style_;
   LibraryRewrite library_;
   std::vector<Pending> pending_;
   std::size_t last_backward_ = no_row;
@@ -328,6 +343,14 @@ double unknown_share(const Step& step, const Dataflow& flow, const FusionPlan& p
   return all > 0 ? unknown / all : 0;
 }
 
+double attention_us(const JitReport& report, AttentionPath path) {
+  switch (path) {
+    case AttentionPath::math: return report.attention_math_us;
+    case AttentionPath::masked: return report.attention_masked_us;
+    default: return report.attention_keep_us;
+  }
+}
+
 void count_losses(const JitReport& report, const JitOptions& options, LossList& losses) {
   if (report.unknown_share > 0.01) {
     losses.add("jit_without_shapes", Severity::warning,
@@ -343,14 +366,9 @@ void count_losses(const JitReport& report, const JitOptions& options, LossList& 
 }  // namespace
 
 std::span<const Named<Compiler>> compilers() { return compiler_names; }
-std::span<const Named<AttentionPath>> attention_paths() { return attention_names; }
 
 Compiler parse_compiler(std::string_view name) {
   return parse_named(compiler_names, name, "command line", "--compile");
-}
-
-AttentionPath parse_attention(std::string_view name) {
-  return parse_named(attention_names, name, "command line", "--attention");
 }
 
 Step with_jit(Step step, const JitOptions& options, const GpuArch& gpu, const FusionLaw& law,
@@ -375,17 +393,17 @@ Step with_jit(Step step, const JitOptions& options, const GpuArch& gpu, const Fu
   r.unknown_share = unknown_share(step, flow, plan);
   // The plan refers to the step as it was; the edit has a copy to change.
   StepEdit edit(step, host.launch_call_us);
-  const KernelContext context{step, flow, plan, gpu, law, names};
+  const KernelContext context{
+      step, flow, plan, gpu, law, names, runs_channels_last(step, flow, plan)};
   Fuser(context, options, host, edit, r).run();
   Step out = std::move(edit).finish();
   r.kernels_after = out.plan.works.size();
   r.gpu_after_us = gpu_us(out);
   r.host_after_us = host_us(out);
-  const double other =
-      r.gpu_after_us -
-      (options.attention == AttentionPath::keep ? r.attention_keep_us : r.attention_math_us);
-  r.attention_keep_us += other;
-  r.attention_math_us += other;
+  const double other = r.gpu_after_us - attention_us(r, r.attention);
+  for (double* us : {&r.attention_keep_us, &r.attention_masked_us, &r.attention_math_us}) {
+    *us += other;
+  }
   count_losses(r, options, losses);
   return out;
 }

@@ -10,11 +10,14 @@ using Fields = std::vector<Field<L>>;
 
 void add_kernel_fields(Fields& out) {
   add_fields(out, &L::generated, generated_code_fields());
-  out.push_back(field<L>("split_elements", "elements", "that one part of a split reduction adds",
-                         &L::split_elements));
   out.push_back(field<L>("persistent_columns", "elements",
                          "longest row that a block keeps in registers", &L::persistent_columns));
   add_fields(out, &L::products, aligned_products_fields());
+  out.push_back(field<L>("masked_ratio", "ratio",
+                         "time of fused attention that reads a mask over that of its causal half",
+                         &L::masked_ratio));
+  out.push_back(field<L>("masked_fp32_ratio", "ratio", "the same of memory-efficient FP32 kernels",
+                         &L::masked_fp32_ratio));
   out.push_back(field<L>("transpose_share", "ratio",
                          "share of the peak DRAM rate at which XLA turns FP32 weights",
                          &L::transpose_share));

@@ -16,9 +16,9 @@ struct FusionLaw {
   std::string name;
 
   GeneratedCode generated;
-  double split_elements = 0;
   double persistent_columns = 0;
   AlignedProducts products;
+  double masked_ratio = 0, masked_fp32_ratio = 0;
   double transpose_share = 0, transpose_cast_share = 0;
 
   double generated_host_us = 0;

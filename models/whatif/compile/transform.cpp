@@ -9,7 +9,7 @@ namespace tandem {
 namespace {
 
 TransformReport report_of(JitReport&& r, const std::string& compiler,
-                          const std::string& attention) {
+                          std::string_view attention) {
   TransformReport out;
   out.from = "eager";
   out.to = compiler;
@@ -17,7 +17,7 @@ TransformReport report_of(JitReport&& r, const std::string& compiler,
   const auto count = [](std::size_t n) { return static_cast<std::int64_t>(n); };
   out.values = {
       {"compiler", "text", "generates the code", compiler},
-      {"attention", "text", "attention under the compiler", attention},
+      {"attention", "text", "attention under the compiler", std::string(attention)},
       {"kernels_before", "count", "kernels before", count(r.kernels_before), true},
       {"kernels_after", "count", "kernels after", count(r.kernels_after), true},
       {"gpu_before_us", "us", "on the GPU before", r.gpu_before_us, true},
@@ -28,6 +28,8 @@ TransformReport report_of(JitReport&& r, const std::string& compiler,
       {"host_after_us", "us", "on the host after", r.host_after_us, true},
       {"layout_us", "us", "saved by channels-last order", r.layout_us},
       {"attention_keep_us", "us", "on the GPU with fused attention", r.attention_keep_us},
+      {"attention_masked_us", "us", "on the GPU with fused attention that reads a mask",
+       r.attention_masked_us},
       {"attention_math_us", "us", "on the GPU with attention by products", r.attention_math_us},
       {"unknown_share", "share", "of the GPU time in operations without shapes", r.unknown_share},
   };
@@ -48,7 +50,7 @@ TransformReport report_of(JitReport&& r, const std::string& compiler,
 
 std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
   const std::string compiler = in.asked.get("compile");
-  const std::string attention = in.asked.has("attention") ? in.asked.get("attention") : "keep";
+  const std::string attention = in.asked.has("attention") ? in.asked.get("attention") : "auto";
   const JitOptions options{parse_compiler(compiler), parse_attention(attention)};
   JitReport report;
   out.step = with_jit(std::move(out.step), options, *in.traced.gpu, in.fusion, in.libraries,
@@ -63,7 +65,8 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
         "peak memory is that of the eager run: what a compiler keeps, recomputes or "
         "reuses is not modelled from a trace");
   }
-  return report_of(std::move(report), compiler, attention);
+  const std::string_view path = name_of(attention_paths(), report.attention);
+  return report_of(std::move(report), compiler, path);
 }
 
 }  // namespace
@@ -80,7 +83,7 @@ Transform compile_transform() {
               "may follow (with cuda-graph: reduce-overhead)",
           .options = {{.name = "compile", .doc = "compile the model", .names = names},
                       {.name = "attention",
-                       .doc = "attention under the compiler; default: keep",
+                       .doc = "attention under the compiler; default: auto, by a rule that the report states",
                        .names = attentions,
                        .asks = false}},
           .needs = {.pytorch = true},
