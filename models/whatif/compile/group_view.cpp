@@ -69,7 +69,12 @@ double GroupView::row_elements() const {
     if (norm && scale != no_row) return double(tensor(scale).elements);
     if (c_.plan.roles[i] != FuseRole::row) continue;
     const TensorShape* x = operands_of(c_.step.trace, flow_op(i).op).tensors.at(0);
-    if (x != nullptr && x->rank > 0) longest = std::max(longest, double(x->dims[x->rank - 1]));
+    if (x == nullptr || x->rank == 0) continue;
+    const auto outs = outputs(i);
+    const bool sums = kind == OpKind::reduction && !outs.empty();
+    const double results = sums ? double(tensor(outs[0]).elements) : 0;
+    longest = std::max(longest, results > 0 ? double(x->elements()) / results
+                                            : double(x->dims[x->rank - 1]));
   }
   return longest > 0 ? longest : c_.law.persistent_columns;
 }
@@ -102,6 +107,21 @@ bool GroupView::turns_images() const {
   if (op.kind != OpKind::cast || x == nullptr || x->rank != 4 || x->dims[1] >= few) return false;
   // Filters are as short of channels, but small.
   return x->dims[2] * x->dims[3] >= 32 * 32 && !x->channels_last;
+}
+
+double GroupView::renormalised_bytes() const {
+  double bytes = 0;
+  for (const std::uint32_t i : group_.ops) {
+    const FlowOp& op = flow_op(i);
+    if (op.row == nullptr || !op.row->is(reads_operand)) continue;
+    for (const std::uint32_t n : group_.ops) {
+      if (c_.plan.roles[n] != FuseRole::channel_norm_backward) continue;
+      const std::uint32_t x = input(n, 1);
+      if (x == no_row || double(tensor(x).elements) != op_elements(i)) continue;
+      bytes = std::max(bytes, op.row->is(arithmetic) ? 4 * op_elements(i) : tensor(x).bytes());
+    }
+  }
+  return bytes;
 }
 
 double GroupView::op_elements(std::uint32_t op) const {

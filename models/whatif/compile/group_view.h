@@ -37,6 +37,11 @@ class GroupView {
   /// Whether images in the order of their few channels are put into that of pixels.
   bool turns_images() const;
 
+  /// What of a normalised operand a backward group reads and no forward kernel keeps: the gradient
+  /// of its activation needs it, and normalising again is cheaper than keeping it. 0: nothing.
+  /// Transcendental gradients are computed in FP32 and so is what they read.
+  double renormalised_bytes() const;
+
   /// Arithmetic of all operations, in cycles of an FP32 lane; statistics and random numbers aside.
   double lane_cycles() const;
   double random_numbers() const;

@@ -32,6 +32,7 @@ class GroupKernels {
     const std::size_t norms = view_.count(FuseRole::channel_norm);
     const std::size_t norms_back = view_.count(FuseRole::channel_norm_backward);
     const std::size_t columns = view_.count(FuseRole::column_sum);
+    if (norms_back > 0) renormalise();
     if (columns == group_.ops.size()) {
       sum_columns();
       return std::move(out_);
@@ -85,6 +86,26 @@ class GroupKernels {
       k.geometry = geometry(blocks(work.rows), 64);
     }
     k.us = generated_us(c_.gpu, c_.law.generated, work);
+  }
+
+  /// The norm of a forward group again, for the gradient of what follows it.
+  void renormalise() {
+    const double written = view_.renormalised_bytes();
+    if (written == 0) return;
+    std::uint32_t x = no_row;
+    for (const std::uint32_t i : group_.ops) {
+      if (c_.plan.roles[i] == FuseRole::channel_norm_backward) x = view_.input(i, 1);
+    }
+    const double cycles = c_.channels_last ? c_.law.generated.last_norm_lane_cycles
+                                           : c_.law.generated.norm_lane_cycles;
+    GeneratedKernel k;
+    k.reads = {x};
+    k.bytes = view_.tensor(x).bytes() + written;
+    k.us = generated_us(
+        c_.gpu, c_.law.generated,
+        {.bytes = k.bytes, .lane_cycles = cycles * double(view_.tensor(x).elements)});
+    k.geometry = pointwise_geometry(double(view_.tensor(x).elements));
+    out_.push_back(std::move(k));
   }
 
   void normalise_split_channels(std::size_t norms, std::size_t norms_back) {
