@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <unordered_map>
 #include <utility>
 
 #include "models/whatif/compile/library.h"
+#include "models/whatif/edit/added_host.h"
 
 namespace tandem {
 namespace {
@@ -20,48 +22,59 @@ double host_us(const Step& step) {
   return sum;
 }
 
-/// Host time of the nodes that store gradients: compiled code leaves them to the framework.
-double gradient_nodes_us(const Step& step, const HostModel& host) {
-  double sum = 0;
+/// The nodes that store gradients, which compiled code leaves to the framework: one a parameter.
+struct GradientNodes {
+  double count = 0;
+  double us = 0;  // under the profiler
+};
+GradientNodes gradient_nodes(const Step& step) {
+  GradientNodes nodes;
   const HostOps& ops = step.trace.ops;
   for (std::size_t i = 0; i < ops.size(); ++i) {
     const std::string_view name = text_of(step.trace, ops.name[i]);
     if (has_engine_prefix(name) && op_row(without_engine_prefix(name)).is(stores_gradients)) {
-      sum += to_us(ops.duration[i]);
+      ++nodes.count, nodes.us += to_us(ops.duration[i]);
     }
   }
-  return sum * host.gap_scale_aligned;
+  return nodes;
 }
 
-/// Host time of compiled code, from host times under the profiler.
+/// Host time of compiled code without the profiler.
 class CompiledHost {
  public:
-  CompiledHost(const FusionLaw& law, const HostModel& host, Compiler compiler)
+  CompiledHost(const FusionLaw& law, const AddedHost& host, Compiler compiler)
       : law_(law), host_(host), compiler_(compiler) {}
 
-  /// Host time of a call with its launch, from the host time before it under the profiler.
-  double unprofiled_us(double before_us) const {
-    return before_us * host_.gap_scale_aligned + host_.launch_call_us;
+  /// What takes `reference_us` on the reference host. A host is slow at compiled code where it is
+  /// slow at launch calls of the trace; of what the host model says of eager code, half carries
+  /// over: interpreted code between launches is faster in compiled code, launches are not.
+  double work_us(double reference_us) const {
+    return reference_us * host_.traced_call_us / law_.reference_call_us *
+           std::sqrt(host_.gap_scale / law_.reference_gap_scale);
+  }
+  /// Of a call with its launch, from that of the time before it.
+  double call_with_launch_us(double reference_us) const {
+    return work_us(reference_us) + host_.launch_call_us;
   }
 
   double launch_us() const {
-    return unprofiled_us(compiler_ == Compiler::xla ? law_.xla_host_us : law_.generated_host_us);
+    return call_with_launch_us(compiler_ == Compiler::xla ? law_.xla_host_us : law_.generated_host_us);
   }
 
   double call_us(OpKind kind) const {
-    if (compiler_ == Compiler::xla) return unprofiled_us(law_.xla_host_us);
+    if (compiler_ == Compiler::xla) return call_with_launch_us(law_.xla_host_us);
     switch (kind) {
-      case OpKind::convolution: return unprofiled_us(law_.convolution_host_us);
-      case OpKind::convolution_backward: return unprofiled_us(law_.convolution_backward_host_us);
+      case OpKind::convolution: return call_with_launch_us(law_.convolution_host_us);
+      case OpKind::convolution_backward: return call_with_launch_us(law_.convolution_backward_host_us);
       case OpKind::attention:
-      case OpKind::attention_backward: return unprofiled_us(law_.attention_host_us);
-      default: return unprofiled_us(law_.matmul_host_us);
+      case OpKind::attention_backward: return call_with_launch_us(law_.attention_host_us);
+      default: return call_with_launch_us(law_.matmul_host_us);
     }
   }
 
  private:
   const FusionLaw& law_;
-  const HostModel& host_;
+  AddedHost host_;
   Compiler compiler_;
 };
 
@@ -131,7 +144,7 @@ class Fuser {
         entries_(entries_of(context_)),
         style_(attention_style(context_.step.trace, context_.flow)),
         library_(context_, style_.trains, options.compiler == Compiler::xla),
-        compiled_(context_.law, host, options.compiler) {}
+        compiled_(context_.law, added_host(context_.step, host), options.compiler) {}
 
   void run() {
     for (std::size_t i = 0; i < context_.flow.ops.size(); ++i) {
@@ -181,7 +194,7 @@ class Fuser {
           std::find(change.dropped.begin(), change.dropped.end(), w) != change.dropped.end();
       if (dropped) continue;
       set_gap(w, first ? compiled_.call_us(op.kind)
-                       : compiled_.unprofiled_us(context_.law.further_host_us));
+                       : compiled_.call_with_launch_us(context_.law.further_host_us));
       first = false;
     }
   }
@@ -266,15 +279,17 @@ class Fuser {
   }
 
   void insert_pending() {
+    const GradientNodes nodes = gradient_nodes(context_.step);
     if (last_backward_ < pending_.size()) {
-      pending_[last_backward_].kernel.host_us += gradient_nodes_us(context_.step, host_);
+      pending_[last_backward_].kernel.host_us += nodes.us * host_.gap_scale_aligned;
     }
+    const double entry_us =
+        compiled_.work_us(context_.law.region_host_us + nodes.count * context_.law.parameter_host_us);
     for (std::size_t phase = 0; phase < entries_.size(); ++phase) {
       if (entries_[phase] == no_row) continue;
       const std::uint32_t item = context_.step.plan.works[entries_[phase]].item;
       if (item == no_index) continue;
-      edit_.set_gap(item, edit_.step().plan.items[item].gap +
-                              from_us(context_.law.region_host_us * host_.gap_scale_aligned));
+      edit_.set_gap(item, edit_.step().plan.items[item].gap + from_us(entry_us));
     }
     for (Pending& p : pending_) edit_.insert_after(p.work, std::move(p.kernel));
   }
