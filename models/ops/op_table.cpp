@@ -232,8 +232,8 @@ constexpr OpRow rows[] = {
     {"threshold_backward", K::pointwise, L::around, promote, O::widest,
      arguments("grad result ..."), 0, true},
     // In place it finds the result.
-    {"hardtanh_backward", K::pointwise, L::around, promote, O::widest,
-     arguments("grad result ..."), reads_operand, true},
+    {"hardtanh_backward", K::pointwise, L::around, promote, O::widest, arguments("grad result ..."),
+     reads_operand, true},
     {"tanh_backward sigmoid_backward", K::pointwise, L::around, promote, O::widest,
      arguments("grad result ..."), arithmetic, true},
     {"gelu_backward", K::pointwise, L::around, promote, O::widest, arguments("grad saved ..."),

@@ -53,9 +53,7 @@ std::optional<AttentionShape> shape_of(const Trace& trace, const FlowOp& op) {
 
 ExtraKernel conversion(const KernelContext& c, double elements, double bytes, double passed) {
   return {generated_kernel(c.names, GeneratedKind::pointwise, "_to_copy_clone_transpose"),
-          "aten::clone",
-          generated_us(c.gpu, c.law.generated, {.bytes = passed}),
-          bytes,
+          "aten::clone", generated_us(c.gpu, c.law.generated, {.bytes = passed}), bytes,
           pointwise_geometry(elements)};
 }
 
@@ -103,6 +101,28 @@ ExtraKernel softmax(const KernelContext& c, const AttentionShape& shape, bool ba
           pointwise_geometry(rows * keys)};
 }
 
+double masked_ratio(const KernelContext& context, const FlowOp& op) {
+  const OpTensors& in = operands_of(context.step.trace, op.op).tensors;
+  const bool half = std::any_of(in.shapes.begin(), in.shapes.end(),
+                                [](const TensorShape& t) { return is_half(t.type); });
+  return half ? context.law.masked_ratio : context.law.masked_fp32_ratio;
+}
+
+std::vector<ExtraKernel> attention_by_products(const KernelContext& context,
+                                               const AttentionStyle& style, const FlowOp& op) {
+  const OpTensors& in = operands_of(context.step.trace, op.op).tensors;
+  const auto shape = shape_of(context.step.trace, op);
+  const bool back = op.kind == OpKind::attention_backward;
+  const TensorShape* q = in.at(back ? 1 : 0);
+  if (!shape || q == nullptr) return {};
+  std::vector<ExtraKernel> out;
+  convert_operands(context, style, back, element_bytes(q->type), double(q->elements()), out);
+  const DataType type = back && is_half(q->type) ? q->type : DataType::fp32;
+  for (int i = 0; i < (back ? 4 : 2); ++i) out.push_back(score_product(context, *shape, type));
+  out.push_back(softmax(context, *shape, back, style.drops));
+  return out;
+}
+
 }  // namespace
 
 std::span<const Named<AttentionPath>> attention_paths() { return names; }
@@ -134,27 +154,23 @@ AttentionPath attention_path(const KernelContext& context, const AttentionStyle&
   return call.argument(causal) == Argument(true) ? AttentionPath::masked : AttentionPath::math;
 }
 
-double masked_attention_us(const KernelContext& context, const FlowOp& op, std::uint32_t work) {
-  const OpTensors& in = operands_of(context.step.trace, op.op).tensors;
-  const bool half = std::any_of(in.shapes.begin(), in.shapes.end(),
-                                [](const TensorShape& t) { return is_half(t.type); });
-  const double ratio = half ? context.law.masked_ratio : context.law.masked_fp32_ratio;
-  return to_us(context.step.plan.works[work].duration) * ratio;
-}
-
-std::vector<ExtraKernel> attention_by_products(const KernelContext& context,
-                                               const AttentionStyle& style, const FlowOp& op) {
-  const OpTensors& in = operands_of(context.step.trace, op.op).tensors;
-  const auto shape = shape_of(context.step.trace, op);
-  const bool back = op.kind == OpKind::attention_backward;
-  const TensorShape* q = in.at(back ? 1 : 0);
-  if (!shape || q == nullptr) return {};
-  std::vector<ExtraKernel> out;
-  convert_operands(context, style, back, element_bytes(q->type), double(q->elements()), out);
-  const DataType type = back && is_half(q->type) ? q->type : DataType::fp32;
-  for (int i = 0; i < (back ? 4 : 2); ++i) out.push_back(score_product(context, *shape, type));
-  out.push_back(softmax(context, *shape, back, style.drops));
-  return out;
+AttentionWays attention_ways(const KernelContext& context, const AttentionStyle& style,
+                             const FlowOp& op) {
+  const Plan& plan = context.step.plan;
+  AttentionWays ways;
+  for (const std::uint32_t w : context.flow.works_of(op)) {
+    ways.keep_us += to_us(plan.works[w].duration);
+    const bool longer =
+        ways.longest == no_row || plan.works[w].duration > plan.works[ways.longest].duration;
+    if (longer) ways.longest = w;
+  }
+  const double own_us = to_us(plan.works[ways.longest].duration);
+  ways.longest_masked_us = own_us * masked_ratio(context, op);
+  ways.masked_us = ways.keep_us + ways.longest_masked_us - own_us;
+  ways.products = attention_by_products(context, style, op);
+  for (const ExtraKernel& k : ways.products) ways.math_us += k.us;
+  if (ways.products.empty()) ways.math_us = ways.keep_us;
+  return ways;
 }
 
 }  // namespace tandem

@@ -34,9 +34,9 @@ struct ExtraKernel {
 
 /// What the rule finds of the model.
 struct AttentionStyle {
-  bool tokens = false;    // rows of embedding tables enter the model: it reads text
-  bool trains = false;    // attention has a backward pass
-  bool drops = false;     // dropout within the model
+  bool tokens = false;  // rows of embedding tables enter the model: it reads text
+  bool trains = false;  // attention has a backward pass
+  bool drops = false;   // dropout within the model
 };
 AttentionStyle attention_style(const Trace& trace, const Dataflow& flow);
 
@@ -49,12 +49,15 @@ AttentionStyle attention_style(const Trace& trace, const Dataflow& flow);
 AttentionPath attention_path(const KernelContext& context, const AttentionStyle& style,
                              const FlowOp& op);
 
-/// Fused kernels with a mask in memory: the time of work `work`, the longest of `op`, instead of
-/// its own.
-double masked_attention_us(const KernelContext& context, const FlowOp& op, std::uint32_t work);
-
-/// Attention as products and softmax of their own; empty if the shapes are not known.
-std::vector<ExtraKernel> attention_by_products(const KernelContext& context,
-                                               const AttentionStyle& style, const FlowOp& op);
+/// The ways of one operation: times in us; the kernels of the last one, none if its shapes are not
+/// known; the work whose kernel reads the mask, and its time then.
+struct AttentionWays {
+  double keep_us = 0, masked_us = 0, math_us = 0;
+  std::vector<ExtraKernel> products;
+  std::uint32_t longest = no_row;
+  double longest_masked_us = 0;
+};
+AttentionWays attention_ways(const KernelContext& context, const AttentionStyle& style,
+                             const FlowOp& op);
 
 }  // namespace tandem

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "models/whatif/compile/graph_pieces.h"
 #include "models/whatif/compile/library.h"
 #include "models/whatif/edit/added_host.h"
 
@@ -13,6 +14,7 @@ namespace tandem {
 namespace {
 
 constexpr Named<Compiler> compiler_names[] = {{Compiler::inductor, "inductor"},
+                                              {Compiler::reduce_overhead, "reduce-overhead"},
                                               {Compiler::xla, "xla"},
                                               {Compiler::torchscript, "torchscript"}};
 
@@ -45,12 +47,11 @@ class CompiledHost {
   CompiledHost(const FusionLaw& law, const AddedHost& host, Compiler compiler)
       : law_(law), host_(host), compiler_(compiler) {}
 
-  /// What takes `reference_us` on the reference host. A host is slow at compiled code where it is
-  /// slow at launch calls of the trace; of what the host model says of eager code, half carries
-  /// over: interpreted code between launches is faster in compiled code, launches are not.
+  /// What takes `reference_us` on the reference host: a host that is slow at launch calls of the
+  /// trace is slow at compiled code, as far as two processes on one machine agree.
   double work_us(double reference_us) const {
-    return reference_us * host_.traced_call_us / law_.reference_call_us *
-           std::sqrt(host_.gap_scale / law_.reference_gap_scale);
+    return reference_us *
+           std::pow(host_.traced_call_us / law_.reference_call_us, law_.carried_speed);
   }
   /// Of a call with its launch, from that of the time before it.
   double call_with_launch_us(double reference_us) const {
@@ -58,14 +59,16 @@ class CompiledHost {
   }
 
   double launch_us() const {
-    return call_with_launch_us(compiler_ == Compiler::xla ? law_.xla_host_us : law_.generated_host_us);
+    return call_with_launch_us(compiler_ == Compiler::xla ? law_.xla_host_us
+                                                          : law_.generated_host_us);
   }
 
   double call_us(OpKind kind) const {
     if (compiler_ == Compiler::xla) return call_with_launch_us(law_.xla_host_us);
     switch (kind) {
       case OpKind::convolution: return call_with_launch_us(law_.convolution_host_us);
-      case OpKind::convolution_backward: return call_with_launch_us(law_.convolution_backward_host_us);
+      case OpKind::convolution_backward:
+        return call_with_launch_us(law_.convolution_backward_host_us);
       case OpKind::attention:
       case OpKind::attention_backward: return call_with_launch_us(law_.attention_host_us);
       default: return call_with_launch_us(law_.matmul_host_us);
@@ -176,9 +179,8 @@ class Fuser {
 
   void keep(const FlowOp& op) {
     const bool attention = op.kind == OpKind::attention || op.kind == OpKind::attention_backward;
-    if (attention && by_products(op)) return;
     LibraryChange change = library_.rewrite(op);
-    if (attention && path_of(op) == AttentionPath::masked) change.retimed.push_back(masked(op));
+    if (attention && by_products(op, change)) return;
     for (const ExtraKernel& extra : change.before) pend(context_.flow.works_of(op).front(), extra);
     for (const auto& [work, us] : change.retimed) {
       report_.layout_us += to_us(context_.step.plan.works[work].duration) - us;
@@ -209,37 +211,25 @@ class Fuser {
 
   AttentionPath path_of(const FlowOp& op) const {
     if (options_.attention != AttentionPath::automatic) return options_.attention;
-    if (options_.compiler != Compiler::inductor) return AttentionPath::keep;
+    if (options_.compiler == Compiler::xla) return AttentionPath::keep;
     return attention_path(context_, style_, op);
   }
 
-  /// The longest kernel of `op` and its time where it reads a mask.
-  std::pair<std::uint32_t, double> masked(const FlowOp& op) const {
-    const auto works = context_.flow.works_of(op);
-    const auto longer = [&](std::uint32_t a, std::uint32_t b) {
-      return context_.step.plan.works[a].duration < context_.step.plan.works[b].duration;
-    };
-    const std::uint32_t work = *std::max_element(works.begin(), works.end(), longer);
-    return {work, masked_attention_us(context_, op, work)};
-  }
-
   /// All ways for the report; true if products take the place of the fused kernels.
-  bool by_products(const FlowOp& op) {
-    const auto kernels = attention_by_products(context_, style_, op);
-    const double fused = works_us(context_, op);
-    const auto [longest, masked_us] = masked(op);
-    double products = 0;
-    for (const ExtraKernel& k : kernels) products += k.us;
-    report_.attention_keep_us += fused;
-    report_.attention_masked_us +=
-        fused + masked_us - to_us(context_.step.plan.works[longest].duration);
-    report_.attention_math_us += kernels.empty() ? fused : products;
+  bool by_products(const FlowOp& op, LibraryChange& change) {
+    const AttentionWays ways = attention_ways(context_, style_, op);
+    report_.attention_keep_us += ways.keep_us;
+    report_.attention_masked_us += ways.masked_us;
+    report_.attention_math_us += ways.math_us;
     const AttentionPath path = path_of(op);
     if (path != AttentionPath::keep) report_.attention = path;
-    if (path != AttentionPath::math || kernels.empty()) return false;
+    if (path == AttentionPath::masked) {
+      change.retimed.emplace_back(ways.longest, ways.longest_masked_us);
+    }
+    if (path != AttentionPath::math || ways.products.empty()) return false;
     const std::uint32_t last = context_.flow.works_of(op).back();
     for (const std::uint32_t w : context_.flow.works_of(op)) edit_.drop(w, !is_entry(w));
-    for (const ExtraKernel& k : kernels) pend(last, k);
+    for (const ExtraKernel& k : ways.products) pend(last, k);
     return true;
   }
 
@@ -283,8 +273,8 @@ class Fuser {
     if (last_backward_ < pending_.size()) {
       pending_[last_backward_].kernel.host_us += nodes.us * host_.gap_scale_aligned;
     }
-    const double entry_us =
-        compiled_.work_us(context_.law.region_host_us + nodes.count * context_.law.parameter_host_us);
+    const double entry_us = compiled_.work_us(context_.law.region_host_us +
+                                              nodes.count * context_.law.parameter_host_us);
     for (std::size_t phase = 0; phase < entries_.size(); ++phase) {
       if (entries_[phase] == no_row) continue;
       const std::uint32_t item = context_.step.plan.works[entries_[phase]].item;
@@ -412,6 +402,10 @@ Step with_jit(Step step, const JitOptions& options, const GpuArch& gpu, const Fu
       step, flow, plan, gpu, law, names, runs_channels_last(step, flow, plan)};
   Fuser(context, options, host, edit, r).run();
   Step out = std::move(edit).finish();
+  if (options.compiler == Compiler::reduce_overhead) {
+    const Duration gradients = from_us(gradient_nodes(step).us * host.gap_scale_aligned);
+    r.graphs = capture_compiled(host, gradients, out);
+  }
   r.kernels_after = out.plan.works.size();
   r.gpu_after_us = gpu_us(out);
   r.host_after_us = host_us(out);

@@ -20,7 +20,8 @@
 namespace tandem {
 
 enum class Compiler : std::uint8_t {
-  inductor,     // torch.compile of the model; loss and optimizer stay as they are
+  inductor,         // torch.compile of the model; loss and optimizer stay as they are
+  reduce_overhead,  // the same, its graphs launched as CUDA graphs
   xla,          // the same fusion, loss and gradient scaling included, launched by an executable
   torchscript,  // the same kernels with less host time
 };
@@ -47,7 +48,8 @@ struct JitReport {
   double gpu_before_us = 0, gpu_after_us = 0;
   double bytes_before = 0, bytes_after = 0;  // operands of the memory-bound operations
   double host_before_us = 0, host_after_us = 0;
-  double layout_us = 0;  // saved by channels-last order
+  std::size_t graphs = 0;  // CUDA graphs that a step launches
+  double layout_us = 0;    // saved by channels-last order
   /// GPU time if attention keeps its kernels, if these read a mask, and if it is computed by
   /// products of its own; the way that most of it is predicted to go.
   double attention_keep_us = 0, attention_masked_us = 0, attention_math_us = 0;

@@ -33,8 +33,9 @@ void add_host_fields(Fields& out) {
   us("reference_call_us",
      "median launch call under the profiler of the eager runs that the host times belong to",
      &L::reference_call_us);
-  out.push_back(field<L>("reference_gap_scale", "ratio", "gap_scale_aligned of their host",
-                         &L::reference_gap_scale));
+  out.push_back(field<L>("carried_speed", "ratio",
+                         "power of the trace's launch call over that one by which host times grow",
+                         &L::carried_speed));
   us("generated_host_us",
      "host time before the launch call of a generated kernel, without the profiler",
      &L::generated_host_us);

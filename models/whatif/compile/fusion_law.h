@@ -21,7 +21,7 @@ struct FusionLaw {
   double masked_ratio = 0, masked_fp32_ratio = 0;
   double transpose_share = 0, transpose_cast_share = 0;
 
-  double reference_call_us = 0, reference_gap_scale = 0;
+  double reference_call_us = 0, carried_speed = 0;
   double generated_host_us = 0;
   double matmul_host_us = 0;
   double convolution_host_us = 0;

@@ -7,9 +7,9 @@
 namespace tandem {
 
 std::size_t GroupView::count(FuseRole role) const {
-  return static_cast<std::size_t>(std::count_if(
-      group_.ops.begin(), group_.ops.end(),
-      [&](std::uint32_t i) { return c_.plan.roles[i] == role; }));
+  return static_cast<std::size_t>(
+      std::count_if(group_.ops.begin(), group_.ops.end(),
+                    [&](std::uint32_t i) { return c_.plan.roles[i] == role; }));
 }
 
 std::uint32_t GroupView::input(std::uint32_t op, std::uint8_t argument) const {
@@ -73,8 +73,8 @@ double GroupView::row_elements() const {
     const auto outs = outputs(i);
     const bool sums = kind == OpKind::reduction && !outs.empty();
     const double results = sums ? double(tensor(outs[0]).elements) : 0;
-    longest = std::max(longest, results > 0 ? double(x->elements()) / results
-                                            : double(x->dims[x->rank - 1]));
+    longest = std::max(
+        longest, results > 0 ? double(x->elements()) / results : double(x->dims[x->rank - 1]));
   }
   return longest > 0 ? longest : c_.law.persistent_columns;
 }

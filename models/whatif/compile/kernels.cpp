@@ -22,41 +22,11 @@ LaunchGeometry geometry(std::uint32_t grid, std::uint32_t threads) {
   return g;
 }
 
-/// The kernels of a group, in the order in which they run.
-class GroupKernels {
+/// Writes down kernels of a group one after the other.
+class KernelWriter {
  public:
-  GroupKernels(const KernelContext& context, const FusionGroup& group)
+  KernelWriter(const KernelContext& context, const FusionGroup& group)
       : c_(context), group_(group), view_(context, group) {}
-
-  std::vector<GeneratedKernel> build() {
-    const std::size_t norms = view_.count(FuseRole::channel_norm);
-    const std::size_t norms_back = view_.count(FuseRole::channel_norm_backward);
-    const std::size_t columns = view_.count(FuseRole::column_sum);
-    if (norms_back > 0) renormalise();
-    if (columns == group_.ops.size()) {
-      sum_columns();
-      return std::move(out_);
-    }
-    if (norms + norms_back > 0 && whole_channels()) {
-      normalise_whole_channels();
-    } else {
-      normalise_split_channels(norms + norms_back, norms_back);
-    }
-    for (const std::uint32_t i : group_.ops) {
-      if (view_.flow_op(i).kind == OpKind::row_norm_backward) sum_gradient_rows(i);
-    }
-    sum_columns();
-    return std::move(out_);
-  }
-
- private:
-  GeneratedWork work_of(const GeneratedKernel& k) const {
-    GeneratedWork work;
-    work.kind = k.kind;
-    work.bytes = k.bytes;
-    work.cold_bytes = view_.cold_bytes(k.reads);
-    return work;
-  }
 
   void add(GeneratedKind kind, std::vector<std::uint32_t> reads,
            std::vector<std::uint32_t> writes) {
@@ -88,6 +58,86 @@ class GroupKernels {
     k.us = generated_us(c_.gpu, c_.law.generated, work);
   }
 
+  double moments_us(const std::vector<std::uint32_t>& reads) const {
+    double elements = 0;
+    for (const std::uint32_t t : reads) elements += double(view_.tensor(t).elements);
+    return generated_moments_us(c_.gpu, c_.law.generated, view_.bytes(reads), elements);
+  }
+
+  void finish(double columns, double us) {
+    GeneratedKernel k;
+    k.kind = GeneratedKind::row;
+    k.us = us;
+    k.geometry = geometry(blocks(columns / 128), 256);
+    out_.push_back(std::move(k));
+  }
+
+  /// Sums over rows for each of `columns`, in parts that further kernels add up.
+  void reduce(std::vector<std::uint32_t> reads, double columns, int results, bool moments,
+              bool inner) {
+    std::erase(reads, no_row);
+    GeneratedKernel k;
+    k.kind = GeneratedKind::reduction;
+    k.reads = std::move(reads);
+    k.bytes = view_.bytes(k.reads);
+    k.us = moments ? moments_us(k.reads) : generated_us(c_.gpu, c_.law.generated, work_of(k));
+    const SumShape sum{columns, std::ceil(view_.largest(k) / columns)};
+    const double parts = inner ? inner_parts(c_.gpu, sum) : outer_parts(c_.gpu, sum);
+    k.geometry = geometry(blocks(columns * parts / (columns * parts < 32768 ? 16 : 64)), 128);
+    out_.push_back(std::move(k));
+    const double again = inner ? 1 : outer_parts(c_.gpu, {columns, parts});
+    if (again > 1) {
+      GeneratedKernel middle;
+      middle.kind = GeneratedKind::reduction;
+      middle.us = c_.law.generated.reduction.floor_us;
+      middle.geometry = geometry(blocks(columns * again / 4), 128);
+      out_.push_back(std::move(middle));
+    }
+    for (int i = 0; i < results && parts > 1; ++i) finish(columns, c_.law.generated.finish_us);
+  }
+
+ protected:
+  GeneratedWork work_of(const GeneratedKernel& k) const {
+    GeneratedWork work;
+    work.kind = k.kind;
+    work.bytes = k.bytes;
+    work.cold_bytes = view_.cold_bytes(k.reads);
+    return work;
+  }
+
+  const KernelContext& c_;
+  const FusionGroup& group_;
+  GroupView view_;
+  std::vector<GeneratedKernel> out_;
+};
+
+/// The kernels of a group, in the order in which they run.
+class GroupKernels : private KernelWriter {
+ public:
+  using KernelWriter::KernelWriter;
+
+  std::vector<GeneratedKernel> build() {
+    const std::size_t norms = view_.count(FuseRole::channel_norm);
+    const std::size_t norms_back = view_.count(FuseRole::channel_norm_backward);
+    const std::size_t columns = view_.count(FuseRole::column_sum);
+    if (norms_back > 0) renormalise();
+    if (columns == group_.ops.size()) {
+      sum_columns();
+      return std::move(out_);
+    }
+    if (norms + norms_back > 0 && whole_channels()) {
+      normalise_whole_channels();
+    } else {
+      normalise_split_channels(norms + norms_back, norms_back);
+    }
+    for (const std::uint32_t i : group_.ops) {
+      if (view_.flow_op(i).kind == OpKind::row_norm_backward) sum_gradient_rows(i);
+    }
+    sum_columns();
+    return std::move(out_);
+  }
+
+ private:
   /// The norm of a forward group again, for the gradient of what follows it.
   void renormalise() {
     const double written = view_.renormalised_bytes();
@@ -101,9 +151,9 @@ class GroupKernels {
     GeneratedKernel k;
     k.reads = {x};
     k.bytes = view_.tensor(x).bytes() + written;
-    k.us = generated_us(
-        c_.gpu, c_.law.generated,
-        {.bytes = k.bytes, .lane_cycles = cycles * double(view_.tensor(x).elements)});
+    k.us =
+        generated_us(c_.gpu, c_.law.generated,
+                     {.bytes = k.bytes, .lane_cycles = cycles * double(view_.tensor(x).elements)});
     k.geometry = pointwise_geometry(double(view_.tensor(x).elements));
     out_.push_back(std::move(k));
   }
@@ -155,46 +205,8 @@ class GroupKernels {
     }
     add_whole(GeneratedKind::pointwise);
     out_.back().kind = GeneratedKind::reduction;
-    out_.back().us += passes + c_.law.generated.reduction.floor_us -
-                      c_.law.generated.pointwise.floor_us;
-  }
-
-  double moments_us(const std::vector<std::uint32_t>& reads) const {
-    double elements = 0;
-    for (const std::uint32_t t : reads) elements += double(view_.tensor(t).elements);
-    return generated_moments_us(c_.gpu, c_.law.generated, view_.bytes(reads), elements);
-  }
-
-  void finish(double columns, double us) {
-    GeneratedKernel k;
-    k.kind = GeneratedKind::row;
-    k.us = us;
-    k.geometry = geometry(blocks(columns / 128), 256);
-    out_.push_back(std::move(k));
-  }
-
-  /// Sums over rows for each of `columns`, in parts that further kernels add up.
-  void reduce(std::vector<std::uint32_t> reads, double columns, int results, bool moments,
-              bool inner) {
-    std::erase(reads, no_row);
-    GeneratedKernel k;
-    k.kind = GeneratedKind::reduction;
-    k.reads = std::move(reads);
-    k.bytes = view_.bytes(k.reads);
-    k.us = moments ? moments_us(k.reads) : generated_us(c_.gpu, c_.law.generated, work_of(k));
-    const SumShape sum{columns, std::ceil(view_.largest(k) / columns)};
-    const double parts = inner ? inner_parts(c_.gpu, sum) : outer_parts(c_.gpu, sum);
-    k.geometry = geometry(blocks(columns * parts / (columns * parts < 32768 ? 16 : 64)), 128);
-    out_.push_back(std::move(k));
-    const double again = inner ? 1 : outer_parts(c_.gpu, {columns, parts});
-    if (again > 1) {
-      GeneratedKernel middle;
-      middle.kind = GeneratedKind::reduction;
-      middle.us = c_.law.generated.reduction.floor_us;
-      middle.geometry = geometry(blocks(columns * again / 4), 128);
-      out_.push_back(std::move(middle));
-    }
-    for (int i = 0; i < results && parts > 1; ++i) finish(columns, c_.law.generated.finish_us);
+    out_.back().us +=
+        passes + c_.law.generated.reduction.floor_us - c_.law.generated.pointwise.floor_us;
   }
 
   /// Means and variances, or the two sums of a norm's backward.
@@ -239,11 +251,6 @@ class GroupKernels {
       reduce({view_.input(i, 0)}, std::max(1.0, columns), 1, false, false);
     }
   }
-
-  const KernelContext& c_;
-  const FusionGroup& group_;
-  GroupView view_;
-  std::vector<GeneratedKernel> out_;
 };
 
 /// Generated code computes in FP32 what has no type of its own.

@@ -99,8 +99,7 @@ void add_permutes(const KernelContext& context, const Convolution& c, LibraryCha
     const double moved = 2 * elements * c.width;
     change.before.push_back(
         {generated_kernel(context.names, GeneratedKind::pointwise, "convolution"),
-         "aten::convolution",
-         generated_passing_us(context, moved), moved,
+         "aten::convolution", generated_passing_us(context, moved), moved,
          pointwise_geometry(elements)});
   }
 }

@@ -8,8 +8,7 @@ namespace tandem {
 
 namespace {
 
-TransformReport report_of(JitReport&& r, const std::string& compiler,
-                          std::string_view attention) {
+TransformReport report_of(JitReport&& r, const std::string& compiler, std::string_view attention) {
   TransformReport out;
   out.from = "eager";
   out.to = compiler;
@@ -22,6 +21,7 @@ TransformReport report_of(JitReport&& r, const std::string& compiler,
       {"kernels_after", "count", "kernels after", count(r.kernels_after), true},
       {"gpu_before_us", "us", "on the GPU before", r.gpu_before_us, true},
       {"gpu_after_us", "us", "on the GPU after", r.gpu_after_us, true},
+      {"cuda_graphs", "count", "CUDA graphs", count(r.graphs), r.graphs > 0},
       {"bytes_before", "B", "of operands of memory-bound operations before", r.bytes_before},
       {"bytes_after", "B", "of operands of memory-bound operations after", r.bytes_after},
       {"host_before_us", "us", "on the host before", r.host_before_us, true},
@@ -75,19 +75,21 @@ Transform compile_transform() {
   std::vector<std::string_view> names, attentions;
   for (const Named<Compiler>& one : compilers()) names.push_back(one.name);
   for (const Named<AttentionPath>& one : attention_paths()) attentions.push_back(one.name);
-  return {.name = "compile",
-          .json = "fusion",
-          .doc =
-              "the model compiled: generated kernels in place of chains of memory-bound "
-              "operations, channels-last convolutions, host calls of compiled code; any mode "
-              "may follow (with cuda-graph: reduce-overhead)",
-          .options = {{.name = "compile", .doc = "compile the model", .names = names},
-                      {.name = "attention",
-                       .doc = "attention under the compiler; default: auto, by a rule that the report states",
-                       .names = attentions,
-                       .asks = false}},
-          .needs = {.pytorch = true},
-          .apply = apply};
+  return {
+      .name = "compile",
+      .json = "fusion",
+      .doc =
+          "the model compiled: generated kernels in place of chains of memory-bound "
+          "operations, channels-last convolutions, host calls of compiled code; "
+          "reduce-overhead: its forward and backward as CUDA graphs; any mode may follow",
+      .options =
+          {{.name = "compile", .doc = "compile the model", .names = names},
+           {.name = "attention",
+            .doc = "attention under the compiler; default: auto, by a rule that the report states",
+            .names = attentions,
+            .asks = false}},
+      .needs = {.pytorch = true},
+      .apply = apply};
 }
 
 }  // namespace tandem

@@ -20,7 +20,8 @@ void add_movement(Fields& fields) {
   const auto add = [&](std::string_view name, std::string_view unit, std::string_view doc,
                        double G::*member) { fields.push_back(field(name, unit, doc, member)); };
   add("pointwise_l2_share", "ratio",
-      "the same of a pointwise kernel for what an earlier kernel left in L2", &G::pointwise_l2_share);
+      "the same of a pointwise kernel for what an earlier kernel left in L2",
+      &G::pointwise_l2_share);
   add("transposed_share", "ratio",
       "share of the peak DRAM rate where elements are written across the order of reading",
       &G::transposed_share);
@@ -40,7 +41,8 @@ void add_arithmetic(Fields& fields) {
   const auto add = [&](std::string_view name, std::string_view doc, double G::*member) {
     fields.push_back(field(name, "cycles", doc, member));
   };
-  add("plain_lane_cycles", "of one FP32 lane for an operation on an element", &G::plain_lane_cycles);
+  add("plain_lane_cycles", "of one FP32 lane for an operation on an element",
+      &G::plain_lane_cycles);
   add("transcendental_lane_cycles", "... for an exponential, a tangent, a sigmoid",
       &G::transcendental_lane_cycles);
   add("error_lane_cycles", "... for the error function (GELU)", &G::error_lane_cycles);
@@ -63,9 +65,9 @@ void add_arithmetic(Fields& fields) {
 double passed_us(const GpuArch& gpu, const GeneratedCode& code, const GeneratedWork& work) {
   const FloorAndShare& rate = code.rate(work.kind);
   if (work.transposed) {
-    return dram_us(gpu, work.bytes,
-                   work.kind == GeneratedKind::pointwise ? code.transposed_share
-                                                         : code.strided_row_share);
+    return dram_us(
+        gpu, work.bytes,
+        work.kind == GeneratedKind::pointwise ? code.transposed_share : code.strided_row_share);
   }
   const bool kept = work.kind == GeneratedKind::pointwise && work.bytes < double(gpu.l2_bytes);
   if (!kept) return dram_us(gpu, work.bytes, rate.dram_share);

@@ -39,8 +39,8 @@ std::vector<Field<GeneratedCode>> generated_code_fields();
 /// What one generated kernel moves and computes.
 struct GeneratedWork {
   GeneratedKind kind = GeneratedKind::pointwise;
-  double bytes = 0;         // each passed once
-  double cold_bytes = 0;    // of these, what no kernel of the step wrote: DRAM holds it, L2 does not
+  double bytes = 0;       // each passed once
+  double cold_bytes = 0;  // of these, what no kernel of the step wrote: DRAM holds it, L2 does not
   bool transposed = false;  // written across the order in which it is read
   double lane_cycles = 0;
   double random_numbers = 0;
@@ -49,8 +49,8 @@ struct GeneratedWork {
 };
 
 /// Memory and arithmetic run side by side in kernels of independent elements and the longer counts.
-/// A block that holds rows draws its random numbers between loading and storing, with few warps, and
-/// the fewer the longer its rows are: registers hold them. Many short rows cost blocks.
+/// A block that holds rows draws its random numbers between loading and storing, with few warps,
+/// and the fewer the longer its rows are: registers hold them. Many short rows cost blocks.
 double generated_us(const GpuArch& gpu, const GeneratedCode& code, const GeneratedWork& work);
 /// Of a reduction that keeps running means and variances of `elements`.
 double generated_moments_us(const GpuArch& gpu, const GeneratedCode& code, double bytes,
