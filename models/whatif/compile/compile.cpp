@@ -134,6 +134,26 @@ void window_time(const KernelContext& context, const FusionGroup& group,
       std::max(kernels.front().us, generated_pooling_us(context.law.generated, us));
 }
 
+AttentionPath path_of(const KernelContext& context, const JitOptions& options,
+                      const AttentionStyle& style, const FlowOp& op) {
+  if (options.attention != AttentionPath::automatic) return options.attention;
+  if (options.compiler == Compiler::xla) return AttentionPath::keep;
+  return attention_path(context, style, op);
+}
+
+void add_ways(const AttentionWays& ways, AttentionPath path, JitReport& report) {
+  report.attention_keep_us += ways.keep_us;
+  report.attention_masked_us += ways.masked_us;
+  report.attention_math_us += ways.math_us;
+  if (path != AttentionPath::keep) report.attention = path;
+}
+
+/// A kernel to come behind a work.
+struct Pending {
+  std::uint32_t work;
+  NewKernel kernel;
+};
+
 /// Puts the compiler's kernels into the step.
 class Fuser {
  public:
@@ -165,11 +185,6 @@ class Fuser {
   }
 
  private:
-  struct Pending {
-    std::uint32_t work;
-    NewKernel kernel;
-  };
-
   bool is_entry(std::uint32_t work) const { return work == entries_[0] || work == entries_[1]; }
 
   void drop(const FlowOp& op) {
@@ -179,8 +194,8 @@ class Fuser {
 
   void keep(const FlowOp& op) {
     const bool attention = op.kind == OpKind::attention || op.kind == OpKind::attention_backward;
-    LibraryChange change = library_.rewrite(op);
-    if (attention && by_products(op, change)) return;
+    if (attention && by_products(op)) return;
+    const LibraryChange change = library_.rewrite(op);
     for (const ExtraKernel& extra : change.before) pend(context_.flow.works_of(op).front(), extra);
     for (const auto& [work, us] : change.retimed) {
       report_.layout_us += to_us(context_.step.plan.works[work].duration) - us;
@@ -209,22 +224,13 @@ class Fuser {
     edit_.set_gap(item, is_entry(work) ? old.gap + gap : gap);
   }
 
-  AttentionPath path_of(const FlowOp& op) const {
-    if (options_.attention != AttentionPath::automatic) return options_.attention;
-    if (options_.compiler == Compiler::xla) return AttentionPath::keep;
-    return attention_path(context_, style_, op);
-  }
-
   /// All ways for the report; true if products take the place of the fused kernels.
-  bool by_products(const FlowOp& op, LibraryChange& change) {
+  bool by_products(const FlowOp& op) {
     const AttentionWays ways = attention_ways(context_, style_, op);
-    report_.attention_keep_us += ways.keep_us;
-    report_.attention_masked_us += ways.masked_us;
-    report_.attention_math_us += ways.math_us;
-    const AttentionPath path = path_of(op);
-    if (path != AttentionPath::keep) report_.attention = path;
+    const AttentionPath path = path_of(context_, options_, style_, op);
+    add_ways(ways, path, report_);
     if (path == AttentionPath::masked) {
-      change.retimed.emplace_back(ways.longest, ways.longest_masked_us);
+      edit_.set_duration(ways.longest, from_us(ways.longest_masked_us));
     }
     if (path != AttentionPath::math || ways.products.empty()) return false;
     const std::uint32_t last = context_.flow.works_of(op).back();
@@ -362,9 +368,10 @@ void count_losses(const JitReport& report, const JitOptions& options, LossList& 
                "operations of the model without shapes keep their kernels");
   }
   if (report.attention_keep_us > 0 && options.compiler != Compiler::torchscript) {
-    losses.add("jit_attention_backend", Severity::info,
-               "the compiled model may compute attention in another way than the eager one; the "
-               "prediction follows --attention");
+    losses.add(
+        "jit_attention_backend", Severity::info,
+        "the compiled model may compute attention in another way than the eager one: by rule, "
+        "or as --attention says; the GPU time of every way is stated");
   }
 }
 
