@@ -229,15 +229,21 @@ constexpr OpRow rows[] = {
 
     // Pointwise operations of backward passes.
     // The forms in place of their forward operations, which networks use, keep the result.
-    {"threshold_backward hardtanh_backward", K::pointwise, L::around, promote, O::widest,
+    {"threshold_backward", K::pointwise, L::around, promote, O::widest,
      arguments("grad result ..."), 0, true},
+    // In place it finds the result.
+    {"hardtanh_backward", K::pointwise, L::around, promote, O::widest, arguments("grad result ..."),
+     reads_operand, true},
     {"tanh_backward sigmoid_backward", K::pointwise, L::around, promote, O::widest,
      arguments("grad result ..."), arithmetic, true},
-    {"gelu_backward silu_backward mish_backward softplus_backward log_sigmoid_backward",
-     K::pointwise, L::around, promote, O::widest, arguments("grad saved ..."), arithmetic, true},
-    {"hardswish_backward hardsigmoid_backward leaky_relu_backward elu_backward "
-     "upsample_nearest2d_backward upsample_bilinear2d_backward",
-     K::pointwise, L::around, promote, O::widest, arguments("grad saved ..."), 0, true},
+    {"gelu_backward", K::pointwise, L::around, promote, O::widest, arguments("grad saved ..."),
+     arithmetic | error_function | reads_operand, true},
+    {"silu_backward mish_backward softplus_backward log_sigmoid_backward", K::pointwise, L::around,
+     promote, O::widest, arguments("grad saved ..."), arithmetic | reads_operand, true},
+    {"hardswish_backward hardsigmoid_backward leaky_relu_backward elu_backward", K::pointwise,
+     L::around, promote, O::widest, arguments("grad saved ..."), reads_operand, true},
+    {"upsample_nearest2d_backward upsample_bilinear2d_backward", K::pointwise, L::around, promote,
+     O::widest, arguments("grad saved ..."), 0, true},
     {"select_backward slice_backward", K::pointwise, L::around, promote, O::sizes,
      arguments("grad"), 0, true},
     {"value_selecting_reduction_backward", K::pointwise, L::around, promote, O::widest,
@@ -245,8 +251,11 @@ constexpr OpRow rows[] = {
 
     // Pointwise operations.
     {"relu clamp_min", K::pointwise, L::around, promote, O::widest, arguments("input ...")},
-    {"gelu", K::pointwise, L::around, promote, O::widest, arguments("input ..."), arithmetic},
-    {"silu mish sigmoid tanh erf log_sigmoid log_sigmoid_forward", K::pointwise, L::around, promote,
+    {"gelu", K::pointwise, L::around, promote, O::widest, arguments("input ..."),
+     arithmetic | error_function},
+    {"erf", K::pointwise, L::around, promote, O::widest, arguments("tensor ..."),
+     arithmetic | error_function},
+    {"silu mish sigmoid tanh log_sigmoid log_sigmoid_forward", K::pointwise, L::around, promote,
      O::widest, arguments("tensor ..."), arithmetic},
     {"exp expm1 log log10 log1p log2 softplus", K::pointwise, L::around, full, O::widest,
      arguments("tensor ..."), arithmetic},

@@ -124,6 +124,8 @@ enum OpFlag : std::uint32_t {
   // read in the order of the row (workloads/tensorflow_operands.h).
   images_last = 32768,  // images [batch, height, width, channels], filters [height, width, in, out]
   transposes = 65536,   // truth values behind the factors say which of them are transposed
+  error_function = 131072,  // `arithmetic` is that of the error function
+  reads_operand = 262144,   // a gradient that reads the operand of its operation, not its result
 };
 
 struct OpRow {

@@ -109,7 +109,8 @@ LogBand gpu_band(const BandConstants& constants, double generated_error,
   return {-std::hypot(low, changed.low), std::hypot(high, changed.high)};
 }
 
-Band step_band(double time_us, const HostRange& host, const LogBand& gpu, double gpu_share, double other_us) {
+Band step_band(double time_us, const HostRange& host, const LogBand& gpu, double gpu_share,
+               double other_us) {
   const double on_gpu = time_us * gpu_share;
   const double below = std::hypot(time_us - host.fast_us, on_gpu * std::expm1(gpu.low), other_us);
   const double above = std::hypot(host.slow_us - time_us, on_gpu * std::expm1(gpu.high), other_us);
@@ -121,7 +122,8 @@ SpeedUp speed_up(double base_us, double time_us, const HostRange& range, const F
   // Between the ends of the range the step follows the host evenly.
   const double fast = (time_us - range.fast_us) * std::log(runs.low) / std::log(host.low);
   const double slow = (range.slow_us - time_us) * std::log(runs.high) / std::log(host.high);
-  const Band band = step_band(time_us, {time_us - fast, time_us + slow}, what_ifs, gpu_share, other_us);
+  const Band band =
+      step_band(time_us, {time_us - fast, time_us + slow}, what_ifs, gpu_share, other_us);
   return {base_us, base_us / time_us, base_us / band.high_us,
           band.low_us > 0 ? base_us / band.low_us : base_us / time_us};
 }

@@ -92,8 +92,8 @@ LogBand what_if_band(const BandConstants& constants, const std::vector<Transform
 LogBand gpu_band(const BandConstants& constants, double generated_error,
                  const std::vector<TransformReport>& what_ifs);
 
-/// Of a step of `time_us` whose critical path is on the GPU for `gpu_share`. `other_us`: what else it
-/// may be off by, to either side.
+/// Of a step of `time_us` whose critical path is on the GPU for `gpu_share`. `other_us`: what else
+/// it may be off by, to either side.
 Band step_band(double time_us, const HostRange& host, const LogBand& gpu, double gpu_share,
                double other_us = 0);
 

@@ -144,8 +144,8 @@ struct Result {
   double input_wait_us = 0;                  // of a step, as traced, for its input
   std::optional<MovedSummary> input_copies;  // from the host
   std::optional<RanksSummary> ranks;         // of several traces
-  std::vector<GraphSummary> graphs;  // in the order of their launches
-  double graph_captured_us = 0;      // device time of all of them
+  std::vector<GraphSummary> graphs;          // in the order of their launches
+  double graph_captured_us = 0;              // device time of all of them
   std::uint64_t events = 0;
   LossList losses;
 };

@@ -13,8 +13,8 @@
 #include "sim/predict/kernel_counters.h"
 #include "sim/predict/measured_counters.h"
 #include "sim/predict/memory.h"
-#include "sim/predict/simulated_step.h"
 #include "sim/predict/ranks/moving.h"
+#include "sim/predict/simulated_step.h"
 
 namespace tandem {
 

@@ -266,9 +266,10 @@ std::string losses_text(const Result& r) {
 }  // namespace
 
 std::string summary_text(const Result& r) {
-  std::string text = headline(r) + graphs_line(r) + moved_line("collective", r.collectives) + input_lines(r) +
-                     ranks_lines(r) + runtime_lines(r) + what_if_lines(r) + levels_line(r) +
-                     energy_line(r) + memory_line(r) + fidelity_line(r) + losses_text(r);
+  std::string text = headline(r) + graphs_line(r) + moved_line("collective", r.collectives) +
+                     input_lines(r) + ranks_lines(r) + runtime_lines(r) + what_if_lines(r) +
+                     levels_line(r) + energy_line(r) + memory_line(r) + fidelity_line(r) +
+                     losses_text(r);
   text += table("critical path of one step (what makes it as long as it is)", r.critical_path, 10,
                 path_row);
   text += table("device time by type of layer", r.layers, 8, share_row);

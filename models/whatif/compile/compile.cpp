@@ -2,19 +2,21 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <unordered_map>
 #include <utility>
 
+#include "models/whatif/compile/graph_pieces.h"
 #include "models/whatif/compile/library.h"
+#include "models/whatif/edit/added_host.h"
 
 namespace tandem {
 namespace {
 
 constexpr Named<Compiler> compiler_names[] = {{Compiler::inductor, "inductor"},
+                                              {Compiler::reduce_overhead, "reduce-overhead"},
                                               {Compiler::xla, "xla"},
                                               {Compiler::torchscript, "torchscript"}};
-constexpr Named<AttentionPath> attention_names[] = {{AttentionPath::keep, "keep"},
-                                                    {AttentionPath::math, "math"}};
 
 double host_us(const Step& step) {
   double sum = 0;
@@ -22,54 +24,60 @@ double host_us(const Step& step) {
   return sum;
 }
 
-/// Host time of the nodes that store gradients: compiled code leaves them to the framework.
-double gradient_nodes_us(const Step& step, const HostModel& host) {
-  double sum = 0;
+/// The nodes that store gradients, which compiled code leaves to the framework: one a parameter.
+struct GradientNodes {
+  double count = 0;
+  double us = 0;  // under the profiler
+};
+GradientNodes gradient_nodes(const Step& step) {
+  GradientNodes nodes;
   const HostOps& ops = step.trace.ops;
   for (std::size_t i = 0; i < ops.size(); ++i) {
     const std::string_view name = text_of(step.trace, ops.name[i]);
     if (has_engine_prefix(name) && op_row(without_engine_prefix(name)).is(stores_gradients)) {
-      sum += to_us(ops.duration[i]);
+      ++nodes.count, nodes.us += to_us(ops.duration[i]);
     }
   }
-  return sum * host.gap_scale_aligned;
+  return nodes;
 }
 
-bool has_dropout(const Dataflow& flow) {
-  return std::any_of(flow.ops.begin(), flow.ops.end(),
-                     [](const FlowOp& op) { return op.in_model && op.kind == OpKind::dropout; });
-}
-
-/// Rewrites one step; members are only shorthand for what the parts share.
-/// Host time of compiled code, from host times under the profiler.
+/// Host time of compiled code without the profiler.
 class CompiledHost {
  public:
-  CompiledHost(const FusionLaw& law, const HostModel& host, Compiler compiler)
+  CompiledHost(const FusionLaw& law, const AddedHost& host, Compiler compiler)
       : law_(law), host_(host), compiler_(compiler) {}
 
-  /// Host time of a call with its launch, from the host time before it under the profiler.
-  double unprofiled_us(double before_us) const {
-    return before_us * host_.gap_scale_aligned + host_.launch_call_us;
+  /// What takes `reference_us` on the reference host: a host that is slow at launch calls of the
+  /// trace is slow at compiled code, as far as two processes on one machine agree.
+  double work_us(double reference_us) const {
+    return reference_us *
+           std::pow(host_.traced_call_us / law_.reference_call_us, law_.carried_speed);
+  }
+  /// Of a call with its launch, from that of the time before it.
+  double call_with_launch_us(double reference_us) const {
+    return work_us(reference_us) + host_.launch_call_us;
   }
 
   double launch_us() const {
-    return unprofiled_us(compiler_ == Compiler::xla ? law_.xla_host_us : law_.generated_host_us);
+    return call_with_launch_us(compiler_ == Compiler::xla ? law_.xla_host_us
+                                                          : law_.generated_host_us);
   }
 
   double call_us(OpKind kind) const {
-    if (compiler_ == Compiler::xla) return unprofiled_us(law_.xla_host_us);
+    if (compiler_ == Compiler::xla) return call_with_launch_us(law_.xla_host_us);
     switch (kind) {
-      case OpKind::convolution: return unprofiled_us(law_.convolution_host_us);
-      case OpKind::convolution_backward: return unprofiled_us(law_.convolution_backward_host_us);
+      case OpKind::convolution: return call_with_launch_us(law_.convolution_host_us);
+      case OpKind::convolution_backward:
+        return call_with_launch_us(law_.convolution_backward_host_us);
       case OpKind::attention:
-      case OpKind::attention_backward: return unprofiled_us(law_.attention_host_us);
-      default: return unprofiled_us(law_.matmul_host_us);
+      case OpKind::attention_backward: return call_with_launch_us(law_.attention_host_us);
+      default: return call_with_launch_us(law_.matmul_host_us);
     }
   }
 
  private:
   const FusionLaw& law_;
-  const HostModel& host_;
+  AddedHost host_;
   Compiler compiler_;
 };
 
@@ -126,6 +134,26 @@ void window_time(const KernelContext& context, const FusionGroup& group,
       std::max(kernels.front().us, generated_pooling_us(context.law.generated, us));
 }
 
+AttentionPath path_of(const KernelContext& context, const JitOptions& options,
+                      const AttentionStyle& style, const FlowOp& op) {
+  if (options.attention != AttentionPath::automatic) return options.attention;
+  if (options.compiler == Compiler::xla) return AttentionPath::keep;
+  return attention_path(context, style, op);
+}
+
+void add_ways(const AttentionWays& ways, AttentionPath path, JitReport& report) {
+  report.attention_keep_us += ways.keep_us;
+  report.attention_masked_us += ways.masked_us;
+  report.attention_math_us += ways.math_us;
+  if (path != AttentionPath::keep) report.attention = path;
+}
+
+/// A kernel to come behind a work.
+struct Pending {
+  std::uint32_t work;
+  NewKernel kernel;
+};
+
 /// Puts the compiler's kernels into the step.
 class Fuser {
  public:
@@ -137,9 +165,9 @@ class Fuser {
         edit_(edit),
         report_(report),
         entries_(entries_of(context_)),
-        library_(context_, prefers_channels_last(context.step, context.flow, context.plan),
-                 options.compiler == Compiler::xla),
-        compiled_(context_.law, host, options.compiler) {}
+        style_(attention_style(context_.step.trace, context_.flow)),
+        library_(context_, style_.trains, options.compiler == Compiler::xla),
+        compiled_(context_.law, added_host(context_.step, host), options.compiler) {}
 
   void run() {
     for (std::size_t i = 0; i < context_.flow.ops.size(); ++i) {
@@ -157,11 +185,6 @@ class Fuser {
   }
 
  private:
-  struct Pending {
-    std::uint32_t work;
-    NewKernel kernel;
-  };
-
   bool is_entry(std::uint32_t work) const { return work == entries_[0] || work == entries_[1]; }
 
   void drop(const FlowOp& op) {
@@ -188,7 +211,7 @@ class Fuser {
           std::find(change.dropped.begin(), change.dropped.end(), w) != change.dropped.end();
       if (dropped) continue;
       set_gap(w, first ? compiled_.call_us(op.kind)
-                       : compiled_.unprofiled_us(context_.law.further_host_us));
+                       : compiled_.call_with_launch_us(context_.law.further_host_us));
       first = false;
     }
   }
@@ -201,18 +224,18 @@ class Fuser {
     edit_.set_gap(item, is_entry(work) ? old.gap + gap : gap);
   }
 
-  /// Both ways for the report; true if the products take the place of the fused kernels.
+  /// All ways for the report; true if products take the place of the fused kernels.
   bool by_products(const FlowOp& op) {
-    const auto kernels = library_.attention_by_products(op, has_dropout(context_.flow));
-    const double fused = works_us(context_, op);
-    double products = 0;
-    for (const ExtraKernel& k : kernels) products += k.us;
-    report_.attention_keep_us += fused;
-    report_.attention_math_us += kernels.empty() ? fused : products;
-    if (options_.attention == AttentionPath::keep || kernels.empty()) return false;
+    const AttentionWays ways = attention_ways(context_, style_, op);
+    const AttentionPath path = path_of(context_, options_, style_, op);
+    add_ways(ways, path, report_);
+    if (path == AttentionPath::masked) {
+      edit_.set_duration(ways.longest, from_us(ways.longest_masked_us));
+    }
+    if (path != AttentionPath::math || ways.products.empty()) return false;
     const std::uint32_t last = context_.flow.works_of(op).back();
     for (const std::uint32_t w : context_.flow.works_of(op)) edit_.drop(w, !is_entry(w));
-    for (const ExtraKernel& k : kernels) pend(last, k);
+    for (const ExtraKernel& k : ways.products) pend(last, k);
     return true;
   }
 
@@ -252,15 +275,17 @@ class Fuser {
   }
 
   void insert_pending() {
+    const GradientNodes nodes = gradient_nodes(context_.step);
     if (last_backward_ < pending_.size()) {
-      pending_[last_backward_].kernel.host_us += gradient_nodes_us(context_.step, host_);
+      pending_[last_backward_].kernel.host_us += nodes.us * host_.gap_scale_aligned;
     }
+    const double entry_us = compiled_.work_us(context_.law.region_host_us +
+                                              nodes.count * context_.law.parameter_host_us);
     for (std::size_t phase = 0; phase < entries_.size(); ++phase) {
       if (entries_[phase] == no_row) continue;
       const std::uint32_t item = context_.step.plan.works[entries_[phase]].item;
       if (item == no_index) continue;
-      edit_.set_gap(item, edit_.step().plan.items[item].gap +
-                              from_us(context_.law.region_host_us * host_.gap_scale_aligned));
+      edit_.set_gap(item, edit_.step().plan.items[item].gap + from_us(entry_us));
     }
     for (Pending& p : pending_) edit_.insert_after(p.work, std::move(p.kernel));
   }
@@ -271,6 +296,7 @@ class Fuser {
   StepEdit& edit_;
   JitReport& report_;
   Entries entries_;
+  AttentionStyle style_;
   LibraryRewrite library_;
   std::vector<Pending> pending_;
   std::size_t last_backward_ = no_row;
@@ -328,29 +354,33 @@ double unknown_share(const Step& step, const Dataflow& flow, const FusionPlan& p
   return all > 0 ? unknown / all : 0;
 }
 
+double attention_us(const JitReport& report, AttentionPath path) {
+  switch (path) {
+    case AttentionPath::math: return report.attention_math_us;
+    case AttentionPath::masked: return report.attention_masked_us;
+    default: return report.attention_keep_us;
+  }
+}
+
 void count_losses(const JitReport& report, const JitOptions& options, LossList& losses) {
   if (report.unknown_share > 0.01) {
     losses.add("jit_without_shapes", Severity::warning,
                "operations of the model without shapes keep their kernels");
   }
   if (report.attention_keep_us > 0 && options.compiler != Compiler::torchscript) {
-    losses.add("jit_attention_backend", Severity::info,
-               "the compiled model may compute attention in another way than the eager one; the "
-               "prediction follows --attention");
+    losses.add(
+        "jit_attention_backend", Severity::info,
+        "the compiled model may compute attention in another way than the eager one: by rule, "
+        "or as --attention says; the GPU time of every way is stated");
   }
 }
 
 }  // namespace
 
 std::span<const Named<Compiler>> compilers() { return compiler_names; }
-std::span<const Named<AttentionPath>> attention_paths() { return attention_names; }
 
 Compiler parse_compiler(std::string_view name) {
   return parse_named(compiler_names, name, "command line", "--compile");
-}
-
-AttentionPath parse_attention(std::string_view name) {
-  return parse_named(attention_names, name, "command line", "--attention");
 }
 
 Step with_jit(Step step, const JitOptions& options, const GpuArch& gpu, const FusionLaw& law,
@@ -375,17 +405,21 @@ Step with_jit(Step step, const JitOptions& options, const GpuArch& gpu, const Fu
   r.unknown_share = unknown_share(step, flow, plan);
   // The plan refers to the step as it was; the edit has a copy to change.
   StepEdit edit(step, host.launch_call_us);
-  const KernelContext context{step, flow, plan, gpu, law, names};
+  const KernelContext context{
+      step, flow, plan, gpu, law, names, runs_channels_last(step, flow, plan)};
   Fuser(context, options, host, edit, r).run();
   Step out = std::move(edit).finish();
+  if (options.compiler == Compiler::reduce_overhead) {
+    const Duration gradients = from_us(gradient_nodes(step).us * host.gap_scale_aligned);
+    r.graphs = capture_compiled(host, gradients, out);
+  }
   r.kernels_after = out.plan.works.size();
   r.gpu_after_us = gpu_us(out);
   r.host_after_us = host_us(out);
-  const double other =
-      r.gpu_after_us -
-      (options.attention == AttentionPath::keep ? r.attention_keep_us : r.attention_math_us);
-  r.attention_keep_us += other;
-  r.attention_math_us += other;
+  const double other = r.gpu_after_us - attention_us(r, r.attention);
+  for (double* us : {&r.attention_keep_us, &r.attention_masked_us, &r.attention_math_us}) {
+    *us += other;
+  }
   count_losses(r, options, losses);
   return out;
 }

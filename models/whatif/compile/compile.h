@@ -12,6 +12,7 @@
 #include "models/kernel/library_names.h"
 #include "models/runtime/host_model.h"
 #include "models/step/step.h"
+#include "models/whatif/compile/attention.h"
 #include "models/whatif/compile/fusion_law.h"
 #include "sim/core/error.h"
 #include "sim/core/named.h"
@@ -19,23 +20,18 @@
 namespace tandem {
 
 enum class Compiler : std::uint8_t {
-  inductor,     // torch.compile of the model; loss and optimizer stay as they are
+  inductor,         // torch.compile of the model; loss and optimizer stay as they are
+  reduce_overhead,  // the same, its graphs launched as CUDA graphs
   xla,          // the same fusion, loss and gradient scaling included, launched by an executable
   torchscript,  // the same kernels with less host time
 };
-enum class AttentionPath : std::uint8_t {
-  keep,  // the fused attention kernels of the trace
-  math,  // products and softmax of their own, in FP32: what a graph with a mask falls back to
-};
 std::span<const Named<Compiler>> compilers();
-std::span<const Named<AttentionPath>> attention_paths();
 /// Errors: InputError that lists the names.
 Compiler parse_compiler(std::string_view name);
-AttentionPath parse_attention(std::string_view name);
 
 struct JitOptions {
   Compiler compiler = Compiler::inductor;
-  AttentionPath attention = AttentionPath::keep;
+  AttentionPath attention = AttentionPath::automatic;
 };
 
 /// One generated kernel and what it replaces.
@@ -52,9 +48,12 @@ struct JitReport {
   double gpu_before_us = 0, gpu_after_us = 0;
   double bytes_before = 0, bytes_after = 0;  // operands of the memory-bound operations
   double host_before_us = 0, host_after_us = 0;
-  double layout_us = 0;  // saved by channels-last order
-  /// GPU time if attention keeps its kernels, and if it is computed by products of its own.
-  double attention_keep_us = 0, attention_math_us = 0;
+  std::size_t graphs = 0;  // CUDA graphs that a step launches
+  double layout_us = 0;    // saved by channels-last order
+  /// GPU time if attention keeps its kernels, if these read a mask, and if it is computed by
+  /// products of its own; the way that most of it is predicted to go.
+  double attention_keep_us = 0, attention_masked_us = 0, attention_math_us = 0;
+  AttentionPath attention = AttentionPath::keep;
   double unknown_share = 0;  // of the GPU time, in operations of the model without shapes
   double expected_error = 0;
 };

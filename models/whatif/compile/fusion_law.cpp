@@ -10,11 +10,14 @@ using Fields = std::vector<Field<L>>;
 
 void add_kernel_fields(Fields& out) {
   add_fields(out, &L::generated, generated_code_fields());
-  out.push_back(field<L>("split_elements", "elements", "that one part of a split reduction adds",
-                         &L::split_elements));
   out.push_back(field<L>("persistent_columns", "elements",
                          "longest row that a block keeps in registers", &L::persistent_columns));
   add_fields(out, &L::products, aligned_products_fields());
+  out.push_back(field<L>("masked_ratio", "ratio",
+                         "time of fused attention that reads a mask over that of its causal half",
+                         &L::masked_ratio));
+  out.push_back(field<L>("masked_fp32_ratio", "ratio", "the same of memory-efficient FP32 kernels",
+                         &L::masked_fp32_ratio));
   out.push_back(field<L>("transpose_share", "ratio",
                          "share of the peak DRAM rate at which XLA turns FP32 weights",
                          &L::transpose_share));
@@ -27,15 +30,24 @@ void add_host_fields(Fields& out) {
   const auto us = [&](std::string_view name, std::string_view doc, double L::*member) {
     out.push_back(field<L>(name, "us", doc, member));
   };
+  us("reference_call_us",
+     "median launch call under the profiler of the eager runs that the host times belong to",
+     &L::reference_call_us);
+  out.push_back(field<L>("carried_speed", "ratio",
+                         "power of the trace's launch call over that one by which host times grow",
+                         &L::carried_speed));
   us("generated_host_us",
-     "host time before the launch call of a generated kernel, under the profiler",
+     "host time before the launch call of a generated kernel, without the profiler",
      &L::generated_host_us);
   us("matmul_host_us", "... of a matrix product called by compiled code", &L::matmul_host_us);
   us("convolution_host_us", "... of a convolution", &L::convolution_host_us);
   us("convolution_backward_host_us", "... of its backward", &L::convolution_backward_host_us);
   us("attention_host_us", "... of an attention operation", &L::attention_host_us);
   us("further_host_us", "... of each further kernel of one operation", &L::further_host_us);
-  us("region_host_us", "... to enter a compiled graph: guards and prologue", &L::region_host_us);
+  us("region_host_us", "... to enter a compiled graph and to leave it: guards, prologue, epilogue",
+     &L::region_host_us);
+  us("parameter_host_us", "... for each parameter that takes a gradient, a graph",
+     &L::parameter_host_us);
   out.push_back(
       field<L>("script_host_share", "ratio",
                "host time before a forward operation in TorchScript over that in eager execution",

@@ -16,11 +16,12 @@ struct FusionLaw {
   std::string name;
 
   GeneratedCode generated;
-  double split_elements = 0;
   double persistent_columns = 0;
   AlignedProducts products;
+  double masked_ratio = 0, masked_fp32_ratio = 0;
   double transpose_share = 0, transpose_cast_share = 0;
 
+  double reference_call_us = 0, carried_speed = 0;
   double generated_host_us = 0;
   double matmul_host_us = 0;
   double convolution_host_us = 0;
@@ -28,6 +29,7 @@ struct FusionLaw {
   double attention_host_us = 0;
   double further_host_us = 0;
   double region_host_us = 0;
+  double parameter_host_us = 0;
   double script_host_share = 0;
   double xla_host_us = 0;
 

@@ -99,6 +99,22 @@ class Roles {
   const Dataflow& flow_;
 };
 
+/// Normalised channels that only gradients of activations read later are normalised again then.
+bool normalised_again(const Dataflow& flow, const std::vector<FuseRole>& roles, std::uint32_t op,
+                      const std::vector<std::uint32_t>& readers) {
+  if (roles[op] != FuseRole::channel_norm) return false;
+  bool later = false;
+  for (const std::uint32_t r : readers) {
+    if (flow.ops[r].phase == flow.ops[op].phase) {
+      if (!fusable(roles[r])) return false;
+      continue;
+    }
+    if (flow.ops[r].row == nullptr || !flow.ops[r].row->is(reads_operand)) return false;
+    later = true;
+  }
+  return later;
+}
+
 /// Which operations run in one kernel, and what these kernels read and write.
 struct Planner {
   const Dataflow& flow;
@@ -236,6 +252,7 @@ struct Planner {
       for (const std::uint32_t t : flow.outputs_of(flow.ops[i])) {
         if (out.same_as[t] != t) continue;
         const auto& list = readers[t];
+        if (normalised_again(flow, out.roles, i, list)) continue;
         const bool leaves = list.empty() || std::any_of(list.begin(), list.end(),
                                                         [&](auto r) { return !inside(group, r); });
         if (leaves && !kept_as_result(group, t)) add(group.writes, t);

@@ -4,6 +4,9 @@
 #include <cmath>
 #include <set>
 
+#include "models/whatif/compile/group_view.h"
+#include "models/whatif/compile/splits.h"
+
 namespace tandem {
 namespace {
 
@@ -19,95 +22,143 @@ LaunchGeometry geometry(std::uint32_t grid, std::uint32_t threads) {
   return g;
 }
 
-/// What a group reads, makes and computes.
-class GroupView {
+/// Writes down kernels of a group one after the other.
+class KernelWriter {
  public:
-  GroupView(const KernelContext& context, const FusionGroup& group) : c_(context), group_(group) {}
+  KernelWriter(const KernelContext& context, const FusionGroup& group)
+      : c_(context), group_(group), view_(context, group) {}
 
-  const FlowOp& flow_op(std::uint32_t i) const { return c_.flow.ops[i]; }
-  const FlowTensor& tensor(std::uint32_t t) const { return c_.flow.tensors[t]; }
-
-  std::size_t count(FuseRole role) const {
-    return static_cast<std::size_t>(
-        std::count_if(group_.ops.begin(), group_.ops.end(),
-                      [&](std::uint32_t i) { return c_.plan.roles[i] == role; }));
+  void add(GeneratedKind kind, std::vector<std::uint32_t> reads,
+           std::vector<std::uint32_t> writes) {
+    GeneratedKernel k;
+    k.kind = kind;
+    k.reads = std::move(reads);
+    k.writes = std::move(writes);
+    k.bytes = view_.bytes(k.reads) + view_.bytes(k.writes) + view_.scattered_bytes();
+    k.us = generated_us(c_.gpu, c_.law.generated, work_of(k));
+    k.geometry = pointwise_geometry(view_.largest(k));
+    out_.push_back(std::move(k));
   }
 
-  std::uint32_t input(std::uint32_t op, std::uint8_t argument) const {
-    for (const FlowUse& use : c_.flow.inputs_of(flow_op(op))) {
-      if (use.argument == argument) return c_.plan.same_as[use.tensor];
+  /// Everything that the group computes but statistics, in one kernel.
+  void add_whole(GeneratedKind kind) {
+    add(kind, group_.reads, group_.writes);
+    GeneratedKernel& k = out_.back();
+    GeneratedWork work = work_of(k);
+    work.lane_cycles = view_.lane_cycles();
+    work.random_numbers = view_.random_numbers();
+    if (kind == GeneratedKind::pointwise) {
+      work.transposed = view_.turns_images();
+    } else {
+      work.transposed = view_.strided_rows();
+      work.row_elements = view_.row_elements();
+      work.rows = view_.largest(k) / work.row_elements;
+      k.geometry = geometry(blocks(work.rows), 64);
     }
-    return no_row;
+    k.us = generated_us(c_.gpu, c_.law.generated, work);
   }
-  std::vector<std::uint32_t> inputs(std::uint32_t op) const {
-    std::vector<std::uint32_t> list;
-    for (const FlowUse& use : c_.flow.inputs_of(flow_op(op))) {
-      list.push_back(c_.plan.same_as[use.tensor]);
+
+  double moments_us(const std::vector<std::uint32_t>& reads) const {
+    double elements = 0;
+    for (const std::uint32_t t : reads) elements += double(view_.tensor(t).elements);
+    return generated_moments_us(c_.gpu, c_.law.generated, view_.bytes(reads), elements);
+  }
+
+  void finish(double columns, double us) {
+    GeneratedKernel k;
+    k.kind = GeneratedKind::row;
+    k.us = us;
+    k.geometry = geometry(blocks(columns / 128), 256);
+    out_.push_back(std::move(k));
+  }
+
+  /// Sums over rows for each of `columns`, in parts that further kernels add up.
+  void reduce(std::vector<std::uint32_t> reads, double columns, int results, bool moments,
+              bool inner) {
+    std::erase(reads, no_row);
+    GeneratedKernel k;
+    k.kind = GeneratedKind::reduction;
+    k.reads = std::move(reads);
+    k.bytes = view_.bytes(k.reads);
+    k.us = moments ? moments_us(k.reads) : generated_us(c_.gpu, c_.law.generated, work_of(k));
+    const SumShape sum{columns, std::ceil(view_.largest(k) / columns)};
+    const double parts = inner ? inner_parts(c_.gpu, sum) : outer_parts(c_.gpu, sum);
+    k.geometry = geometry(blocks(columns * parts / (columns * parts < 32768 ? 16 : 64)), 128);
+    out_.push_back(std::move(k));
+    const double again = inner ? 1 : outer_parts(c_.gpu, {columns, parts});
+    if (again > 1) {
+      GeneratedKernel middle;
+      middle.kind = GeneratedKind::reduction;
+      middle.us = c_.law.generated.reduction.floor_us;
+      middle.geometry = geometry(blocks(columns * again / 4), 128);
+      out_.push_back(std::move(middle));
     }
-    return list;
-  }
-  std::vector<std::uint32_t> outputs(std::uint32_t op) const {
-    const auto list = c_.flow.outputs_of(flow_op(op));
-    return {list.begin(), list.end()};
+    for (int i = 0; i < results && parts > 1; ++i) finish(columns, c_.law.generated.finish_us);
   }
 
-  double bytes(const std::vector<std::uint32_t>& list) const {
-    double sum = 0;
-    for (const std::uint32_t t : list) sum += tensor(t).bytes();
-    return sum;
-  }
-  /// Rows that are added to a table are read and written there.
-  double scattered_bytes() const {
-    double sum = 0;
-    for (const std::uint32_t i : group_.ops) {
-      if (flow_op(i).kind != OpKind::scatter || input(i, 0) == no_row) continue;
-      sum += 2 * tensor(input(i, 0)).bytes();
-    }
-    return sum;
-  }
-  double largest(const GeneratedKernel& k) const {
-    double n = 1;
-    for (const std::uint32_t t : k.reads) n = std::max(n, double(tensor(t).elements));
-    for (const std::uint32_t t : k.writes) n = std::max(n, double(tensor(t).elements));
-    return n;
+ protected:
+  GeneratedWork work_of(const GeneratedKernel& k) const {
+    GeneratedWork work;
+    work.kind = k.kind;
+    work.bytes = k.bytes;
+    work.cold_bytes = view_.cold_bytes(k.reads);
+    return work;
   }
 
-  /// Elements of one row: those of the norm's scale, else unknown and short.
-  double row_elements() const {
-    for (const std::uint32_t i : group_.ops) {
-      const OpKind kind = flow_op(i).kind;
-      const std::uint32_t scale = input(i, kind == OpKind::row_norm ? 2 : 5);
-      const bool norm = kind == OpKind::row_norm || kind == OpKind::row_norm_backward;
-      if (norm && scale != no_row) return double(tensor(scale).elements);
-    }
-    return c_.law.persistent_columns;
-  }
-
-  GeneratedKind row_kind() const {
-    return row_elements() > c_.law.persistent_columns ? GeneratedKind::reduction
-                                                      : GeneratedKind::row;
-  }
-
- private:
   const KernelContext& c_;
   const FusionGroup& group_;
+  GroupView view_;
+  std::vector<GeneratedKernel> out_;
 };
 
 /// The kernels of a group, in the order in which they run.
-class GroupKernels {
+class GroupKernels : private KernelWriter {
  public:
-  GroupKernels(const KernelContext& context, const FusionGroup& group)
-      : c_(context), group_(group), view_(context, group) {}
+  using KernelWriter::KernelWriter;
 
   std::vector<GeneratedKernel> build() {
     const std::size_t norms = view_.count(FuseRole::channel_norm);
     const std::size_t norms_back = view_.count(FuseRole::channel_norm_backward);
-    const std::size_t rows = view_.count(FuseRole::row);
     const std::size_t columns = view_.count(FuseRole::column_sum);
+    if (norms_back > 0) renormalise();
     if (columns == group_.ops.size()) {
       sum_columns();
       return std::move(out_);
     }
+    if (norms + norms_back > 0 && whole_channels()) {
+      normalise_whole_channels();
+    } else {
+      normalise_split_channels(norms + norms_back, norms_back);
+    }
+    for (const std::uint32_t i : group_.ops) {
+      if (view_.flow_op(i).kind == OpKind::row_norm_backward) sum_gradient_rows(i);
+    }
+    sum_columns();
+    return std::move(out_);
+  }
+
+ private:
+  /// The norm of a forward group again, for the gradient of what follows it.
+  void renormalise() {
+    const double written = view_.renormalised_bytes();
+    if (written == 0) return;
+    std::uint32_t x = no_row;
+    for (const std::uint32_t i : group_.ops) {
+      if (c_.plan.roles[i] == FuseRole::channel_norm_backward) x = view_.input(i, 1);
+    }
+    const double cycles = c_.channels_last ? c_.law.generated.last_norm_lane_cycles
+                                           : c_.law.generated.norm_lane_cycles;
+    GeneratedKernel k;
+    k.reads = {x};
+    k.bytes = view_.tensor(x).bytes() + written;
+    k.us =
+        generated_us(c_.gpu, c_.law.generated,
+                     {.bytes = k.bytes, .lane_cycles = cycles * double(view_.tensor(x).elements)});
+    k.geometry = pointwise_geometry(double(view_.tensor(x).elements));
+    out_.push_back(std::move(k));
+  }
+
+  void normalise_split_channels(std::size_t norms, std::size_t norms_back) {
     for (const std::uint32_t i : group_.ops) {
       if (c_.plan.roles[i] == FuseRole::channel_norm) statistics(i, {view_.input(i, 0)}, 1);
     }
@@ -117,74 +168,64 @@ class GroupKernels {
       statistics(i, norms_back > 1 ? view_.inputs(i) : group_.reads, 2);
       if (norms_back > 1) add(GeneratedKind::pointwise, view_.inputs(i), view_.outputs(i));
     }
-    if (norms_back <= 1) {
-      const bool window = view_.count(FuseRole::window) > 0;
-      add(rows > 0 && norms + norms_back == 0 && !window ? view_.row_kind()
-                                                         : GeneratedKind::pointwise,
-          group_.reads, group_.writes);
-      add_random();
-    }
+    if (norms_back > 1) return;
+    const bool window = view_.count(FuseRole::window) > 0;
+    const bool rows = view_.count(FuseRole::row) > 0 && norms == 0 && !window;
+    add_whole(rows ? view_.row_kind() : GeneratedKind::pointwise);
+  }
+
+  /// Sums over neighbours that are not split leave their channel to one block, which can go over it
+  /// again to normalise it.
+  bool whole_channels() const {
+    if (c_.channels_last) return false;
+    return std::all_of(group_.ops.begin(), group_.ops.end(), [&](std::uint32_t i) {
+      const FuseRole role = c_.plan.roles[i];
+      if (role != FuseRole::channel_norm && role != FuseRole::channel_norm_backward) return true;
+      return inner_parts(c_.gpu, channel_sums(i)) == 1;
+    });
+  }
+
+  SumShape channel_sums(std::uint32_t op) const {
+    const bool back = c_.plan.roles[op] == FuseRole::channel_norm_backward;
+    const std::uint32_t scale = view_.input(op, back ? 2 : 1), x = view_.input(op, back ? 1 : 0);
+    const double channels = scale == no_row ? 1 : double(view_.tensor(scale).elements);
+    const double all = x == no_row ? 1 : double(view_.tensor(x).elements);
+    return {std::max(1.0, channels), std::max(1.0, all / std::max(1.0, channels))};
+  }
+
+  void normalise_whole_channels() {
+    double passes = 0;
     for (const std::uint32_t i : group_.ops) {
-      if (view_.flow_op(i).kind == OpKind::row_norm_backward)
-        statistics(i, {view_.input(i, 0), view_.input(i, 1)}, 2);
+      if (c_.plan.roles[i] == FuseRole::channel_norm) {
+        passes += moments_us({view_.input(i, 0)}) - c_.law.generated.reduction.floor_us;
+      }
     }
-    sum_columns();
-    return std::move(out_);
-  }
-
- private:
-  void add(GeneratedKind kind, std::vector<std::uint32_t> reads,
-           std::vector<std::uint32_t> writes) {
-    GeneratedKernel k;
-    k.kind = kind;
-    k.reads = std::move(reads);
-    k.writes = std::move(writes);
-    k.bytes = view_.bytes(k.reads) + view_.bytes(k.writes) + view_.scattered_bytes();
-    k.us = generated_us(c_.gpu, c_.law.generated, kind, k.bytes);
-    k.geometry = kind == GeneratedKind::pointwise
-                     ? pointwise_geometry(view_.largest(k))
-                     : geometry(blocks(view_.largest(k) / view_.row_elements()), 64);
-    out_.push_back(std::move(k));
-  }
-
-  void finish(double columns) {
-    GeneratedKernel k;
-    k.kind = GeneratedKind::row;
-    k.us = c_.law.generated.finish_us;
-    k.geometry = geometry(blocks(columns / 128), 256);
-    out_.push_back(std::move(k));
-  }
-
-  /// Sums over rows for each of `columns`, in parts that further kernels add up.
-  void reduce(std::vector<std::uint32_t> reads, double columns, int results, bool moments = false) {
-    std::erase(reads, no_row);
-    GeneratedKernel k;
-    k.kind = GeneratedKind::reduction;
-    k.reads = std::move(reads);
-    k.bytes = view_.bytes(k.reads);
-    k.us = moments ? generated_moments_us(c_.gpu, c_.law.generated, k.bytes, view_.largest(k))
-                   : generated_us(c_.gpu, c_.law.generated, k.kind, k.bytes);
-    const double parts = std::ceil(view_.largest(k) / columns / c_.law.split_elements);
-    k.geometry = geometry(blocks(columns * parts / (columns * parts < 32768 ? 16 : 64)), 128);
-    out_.push_back(std::move(k));
-    if (parts > c_.law.split_elements) {
-      GeneratedKernel middle;
-      middle.kind = GeneratedKind::reduction;
-      middle.us = c_.law.generated.reduction.floor_us;
-      middle.geometry = geometry(blocks(columns * parts / c_.law.split_elements / 4), 128);
-      out_.push_back(std::move(middle));
+    if (view_.count(FuseRole::channel_norm_backward) > 0) {
+      passes += dram_us(c_.gpu, view_.bytes(group_.reads), c_.law.generated.reduction.dram_share);
     }
-    for (int i = 0; i < results && parts > 1; ++i) finish(columns);
+    add_whole(GeneratedKind::pointwise);
+    out_.back().kind = GeneratedKind::reduction;
+    out_.back().us +=
+        passes + c_.law.generated.reduction.floor_us - c_.law.generated.pointwise.floor_us;
   }
 
-  /// Means and variances, or the two sums of a norm's backward. Outputs beyond the first, or the
-  /// scale, have one element a column.
+  /// Means and variances, or the two sums of a norm's backward.
   void statistics(std::uint32_t op, std::vector<std::uint32_t> reads, int results) {
-    const bool channels = c_.plan.roles[op] != FuseRole::row;
-    const std::uint32_t scale = view_.input(op, channels ? (results == 1 ? 1 : 2) : 5);
+    reduce(std::move(reads), channel_sums(op).results, results,
+           c_.plan.roles[op] == FuseRole::channel_norm, !c_.channels_last);
+  }
+
+  /// The gradients of a row norm's scale and shift: sums over all rows. Where rows are many, the
+  /// kernel that holds them takes the sums along and only their parts are left to be added.
+  void sum_gradient_rows(std::uint32_t op) {
+    const std::uint32_t scale = view_.input(op, 5), grad = view_.input(op, 0);
     const double columns = scale == no_row ? 1 : double(view_.tensor(scale).elements);
-    const bool moments = c_.plan.roles[op] == FuseRole::channel_norm;
-    reduce(std::move(reads), std::max(1.0, columns), results, moments);
+    const double all = grad == no_row ? 1 : double(view_.tensor(grad).elements);
+    if (sums_along_rows(all / columns, columns)) {
+      for (int i = 0; i < 2; ++i) finish(columns, c_.law.generated.mixed_sum_us);
+      return;
+    }
+    reduce({grad, view_.input(op, 1)}, std::max(1.0, columns), 2, false, false);
   }
 
   /// Two norms that read one gradient: it is written first.
@@ -202,30 +243,14 @@ class GroupKernels {
     if (!reads.empty()) add(GeneratedKind::pointwise, reads, writes);
   }
 
-  void add_random() {
-    double numbers = 0;
-    for (const std::uint32_t i : group_.ops) {
-      const bool draws =
-          view_.flow_op(i).kind == OpKind::dropout && group_.phase == FlowPhase::forward;
-      if (draws && view_.input(i, 0) != no_row)
-        numbers += double(view_.tensor(view_.input(i, 0)).elements);
-    }
-    out_.back().us += random_numbers_us(c_.gpu, c_.law.generated, numbers);
-  }
-
   void sum_columns() {
     for (const std::uint32_t i : group_.ops) {
       if (c_.plan.roles[i] != FuseRole::column_sum || view_.input(i, 0) == no_row) continue;
       const auto outs = view_.outputs(i);
       const double columns = outs.empty() ? 1 : double(view_.tensor(outs[0]).elements);
-      reduce({view_.input(i, 0)}, std::max(1.0, columns), 1);
+      reduce({view_.input(i, 0)}, std::max(1.0, columns), 1, false, false);
     }
   }
-
-  const KernelContext& c_;
-  const FusionGroup& group_;
-  GroupView view_;
-  std::vector<GeneratedKernel> out_;
 };
 
 /// Generated code computes in FP32 what has no type of its own.

@@ -30,6 +30,7 @@ struct KernelContext {
   const GpuArch& gpu;
   const FusionLaw& law;
   const LibraryNames& names;
+  bool channels_last = false;  // images between the operations of the compiled model
 };
 
 /// Kernels of `group` in the order in which they run.

@@ -69,6 +69,10 @@ std::optional<Convolution> convolution_of(const Trace& trace, const FlowOp& op,
   return c;
 }
 
+double generated_passing_us(const KernelContext& context, double bytes) {
+  return generated_us(context.gpu, context.law.generated, {.bytes = bytes});
+}
+
 /// With channels contiguous a transform only pads; 0: it is not needed at all.
 double padding_us(const KernelContext& context, const Convolution& c, const LaunchGeometry& g) {
   const bool image = transforms(g, c.pixels, c.channels);
@@ -76,7 +80,7 @@ double padding_us(const KernelContext& context, const Convolution& c, const Laun
   constexpr double padding = 4;  // channels of the library's first-layer kernels
   const double moved = (image ? c.inputs : c.weights) * c.width *
                        (1 + std::ceil(c.channels / padding) * padding / c.channels);
-  return generated_us(context.gpu, context.law.generated, GeneratedKind::pointwise, moved);
+  return generated_passing_us(context, moved);
 }
 
 double depthwise_us(const KernelContext& context, const Convolution& c, std::string_view kernel) {
@@ -95,8 +99,7 @@ void add_permutes(const KernelContext& context, const Convolution& c, LibraryCha
     const double moved = 2 * elements * c.width;
     change.before.push_back(
         {generated_kernel(context.names, GeneratedKind::pointwise, "convolution"),
-         "aten::convolution",
-         generated_us(context.gpu, context.law.generated, GeneratedKind::pointwise, moved), moved,
+         "aten::convolution", generated_passing_us(context, moved), moved,
          pointwise_geometry(elements)});
   }
 }
@@ -154,7 +157,7 @@ void LibraryRewrite::matmul(const FlowOp& op, LibraryChange& change) {
   const auto m = double(p->rows), k = double(p->inner), n = double(p->columns);
   const double bytes = width * (m * k + k * n + m * n);
   const double moved = 2 * width * (pad_k ? m * k + k * n : k * n);
-  const double padding = generated_us(c_.gpu, c_.law.generated, GeneratedKind::pointwise, moved);
+  const double padding = generated_passing_us(c_, moved);
   const double fast = aligned_us(2 * m * n * k, bytes, type);
   for (const std::uint32_t work : c_.flow.works_of(op)) {
     if (!on_tensor_cores(kernel_class(work))) continue;
@@ -169,9 +172,9 @@ void LibraryRewrite::matmul(const FlowOp& op, LibraryChange& change) {
 
 LibraryChange LibraryRewrite::rewrite(const FlowOp& op) {
   LibraryChange change;
-  if (is_convolution(op.kind) && channels_last_) convolution(op, change);
+  if (is_convolution(op.kind) && c_.channels_last) convolution(op, change);
   if (is_convolution(op.kind) && turns_weights_) turn_weights(op, change);
-  if (op.kind == OpKind::matmul) matmul(op, change);
+  if (op.kind == OpKind::matmul && trains_) matmul(op, change);
   return change;
 }
 
@@ -184,55 +187,6 @@ void LibraryRewrite::turn_weights(const FlowOp& op, LibraryChange& change) const
   const double us = streamed_us(c_.gpu, {c_.law.generated.pointwise.floor_us, share}, bytes);
   change.before.push_back({generated_kernel(c_.names, GeneratedKind::pointwise, "transpose"),
                            "aten::transpose", us, bytes, pointwise_geometry(c->weights)});
-}
-
-std::vector<ExtraKernel> LibraryRewrite::attention_by_products(const FlowOp& op,
-                                                               bool dropout) const {
-  const Trace& trace = c_.step.trace;
-  const OpTensors in = operands(trace, op);
-  const auto shape = attention_shape(context_of(trace, op));
-  const bool back = op.kind == OpKind::attention_backward;
-  const TensorShape* q = in.at(back ? 1 : 0);
-  if (!shape || q == nullptr) return {};
-  const double width = element_bytes(q->type), elements = double(q->elements());
-  const double scores = double(shape->heads) * double(shape->queries) * double(shape->keys);
-  std::vector<ExtraKernel> out;
-  // Queries, keys, values and the result change their type and order.
-  const double converted = elements * (width + (back ? width : 4));
-  for (int i = 0; i < 4; ++i) {
-    out.push_back({generated_kernel(c_.names, GeneratedKind::pointwise, "_to_copy_clone_transpose"),
-                   "aten::clone",
-                   generated_us(c_.gpu, c_.law.generated, GeneratedKind::pointwise, converted),
-                   converted, pointwise_geometry(elements)});
-  }
-  const bool half = back && is_half(q->type);
-  for (int i = 0; i < (back ? 4 : 2); ++i) {
-    out.push_back(score_product(*shape, half ? q->type : DataType::fp32));
-  }
-  const double moved = scores * 9;  // scores read and written in FP32, a byte of dropout mask
-  double us = generated_us(c_.gpu, c_.law.generated, GeneratedKind::row, moved);
-  if (dropout && !back) us += random_numbers_us(c_.gpu, c_.law.generated, scores);
-  out.push_back({generated_kernel(c_.names, GeneratedKind::row,
-                                  back ? "_softmax_backward_data" : "_safe_softmax"),
-                 "aten::_softmax", us, moved, pointwise_geometry(scores)});
-  return out;
-}
-
-ExtraKernel LibraryRewrite::score_product(const AttentionShape& shape, DataType type) const {
-  const double queries = double(shape.queries), keys = double(shape.keys);
-  const double heads = double(shape.heads), columns = double(shape.width);
-  const double flops = 2 * heads * queries * keys * columns;
-  const double bytes =
-      heads * (queries * columns + keys * columns + queries * keys) * element_bytes(type);
-  const double us = is_half(type) ? aligned_us(flops, bytes, type)
-                                  : simt_product_us(c_.gpu, c_.law.products, flops);
-  LaunchGeometry g;
-  g.grid = {static_cast<std::uint32_t>((shape.queries + 63) / 64),
-            static_cast<std::uint32_t>((shape.width + 63) / 64),
-            static_cast<std::uint32_t>(shape.heads)};
-  g.block = {128, 1, 1};
-  g.registers_per_thread = 128;
-  return {c_.names.kernel(LibraryUse::score_product, type), "aten::bmm", us, bytes, g};
 }
 
 bool prefers_channels_last(const Step& step, const Dataflow& flow, const FusionPlan& plan) {
@@ -252,6 +206,15 @@ bool prefers_channels_last(const Step& step, const Dataflow& flow, const FusionP
     all_small = all_small && outputs <= small && inputs <= small;
   }
   return any && !all_small;
+}
+
+bool runs_channels_last(const Step& step, const Dataflow& flow, const FusionPlan& plan) {
+  const bool traced = std::any_of(flow.ops.begin(), flow.ops.end(), [&](const FlowOp& op) {
+    if (op.kind != OpKind::convolution) return false;
+    const TensorShape* x = operands(step.trace, op).at(0);
+    return x != nullptr && x->channels_last;
+  });
+  return traced || prefers_channels_last(step, flow, plan);
 }
 
 }  // namespace tandem

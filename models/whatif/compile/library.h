@@ -8,20 +8,11 @@
 
 #include "models/kernel/kinds.h"
 #include "models/kernel/work/gemm_shape.h"
-#include "models/whatif/compile/compile.h"
+#include "models/whatif/compile/attention.h"
 #include "models/whatif/compile/kernels.h"
 #include "models/whatif/edit/step_edit.h"
 
 namespace tandem {
-
-/// A kernel that is not made from a fused group.
-struct ExtraKernel {
-  PredictedKernel kernel;
-  std::string op;
-  double us = 0;
-  double bytes = 0;
-  LaunchGeometry geometry;
-};
 
 /// What becomes of the works of one library operation.
 struct LibraryChange {
@@ -34,23 +25,20 @@ class LibraryRewrite {
  public:
   /// `turns_weights`: the weights of every convolution and their gradients are transposed each
   /// step, as by XLA, which keeps parameters in the order of the program.
-  LibraryRewrite(const KernelContext& context, bool channels_last, bool turns_weights)
-      : c_(context), channels_last_(channels_last), turns_weights_(turns_weights) {}
+  LibraryRewrite(const KernelContext& context, bool trains, bool turns_weights)
+      : c_(context), trains_(trains), turns_weights_(turns_weights) {}
 
   LibraryChange rewrite(const FlowOp& op);
-  /// Attention as products and softmax of their own; empty if the shapes are not known.
-  std::vector<ExtraKernel> attention_by_products(const FlowOp& op, bool dropout) const;
 
  private:
   const KernelClass& kernel_class(std::uint32_t work) const;
   double aligned_us(double flops, double bytes, DataType type) const;
-  ExtraKernel score_product(const AttentionShape& shape, DataType type) const;
   void convolution(const FlowOp& op, LibraryChange& change);
   void turn_weights(const FlowOp& op, LibraryChange& change) const;
   void matmul(const FlowOp& op, LibraryChange& change);
 
   const KernelContext& c_;
-  bool channels_last_;
+  bool trains_;
   bool turns_weights_;
 };
 
@@ -58,5 +46,8 @@ class LibraryRewrite {
 /// ones that are not depthwise, few output channels and small layers speak against it (rules of
 /// TorchInductor, decide_layout_opt).
 bool prefers_channels_last(const Step& step, const Dataflow& flow, const FusionPlan& plan);
+/// Whether images between operations of the compiled model are in channels-last order: the compiler
+/// prefers it, or the program did.
+bool runs_channels_last(const Step& step, const Dataflow& flow, const FusionPlan& plan);
 
 }  // namespace tandem

@@ -37,7 +37,6 @@ constexpr UnusedNumber table[] = {
     {"l2_far_latency_cycles", "", unloaded},
     {"dram_latency_cycles", "", unloaded},
     {"stream_kernel_period_us", "", "kernels of a stream follow kernel_gap_us"},
-    {"nvlink_gbps", "", "collectives keep their traced time"},
     {"idle_w", "tdp_w", "the energy of a step has a static power of its own (energy.trace)"},
 };
 

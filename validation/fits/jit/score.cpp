@@ -99,7 +99,7 @@ struct PairScore {
 
 struct Pair {
   std::string base, measured;
-  std::string compiler = "inductor", attention = "keep";
+  std::string compiler = "inductor", attention = "auto";
   bool fitted = false;  // kernels or host times of the measured run gave constants
 };
 
@@ -181,7 +181,7 @@ int run(int argc, char** argv) {
   all.add_options()("data", po::value(&data)->multitoken())("base", po::value(&pair.base))(
       "measured", po::value(&pair.measured))("compiler",
                                              po::value(&pair.compiler)->default_value("inductor"))(
-      "attention", po::value(&pair.attention)->default_value("keep"))(
+      "attention", po::value(&pair.attention)->default_value("auto"))(
       "host", po::value(&o.host)->default_value("default"))(
       "configs", po::value(&o.configs)->default_value("configs"))(
       "kernels", po::bool_switch(&kernels))("calls", po::bool_switch(&host));

@@ -1,6 +1,7 @@
 #include "models/kernel/time/laws/generated_code.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "sim/core/field.h"
 
@@ -10,6 +11,75 @@ namespace {
 std::vector<Field<FloorAndShare>> rate_fields(const std::string& name, const std::string& doc) {
   return floor_and_share_fields(name, "shortest " + doc,
                                 "share of the peak DRAM rate at which operand bytes pass a " + doc);
+}
+
+using Fields = std::vector<Field<GeneratedCode>>;
+using G = GeneratedCode;
+
+void add_movement(Fields& fields) {
+  const auto add = [&](std::string_view name, std::string_view unit, std::string_view doc,
+                       double G::*member) { fields.push_back(field(name, unit, doc, member)); };
+  add("pointwise_l2_share", "ratio",
+      "the same of a pointwise kernel for what an earlier kernel left in L2",
+      &G::pointwise_l2_share);
+  add("transposed_share", "ratio",
+      "share of the peak DRAM rate where elements are written across the order of reading",
+      &G::transposed_share);
+  add("strided_row_share", "ratio", "... where rows are gathered from columns of their operand",
+      &G::strided_row_share);
+  add("row_block_us", "us", "that a block of rows keeps its place in an SM, over the blocks there",
+      &G::row_block_us);
+  add("finish_us", "us", "kernel that adds the partial sums of a split reduction", &G::finish_us);
+  add("mixed_sum_us", "us",
+      "kernel that adds the sums over rows that a kernel of rows kept aside, block by block",
+      &G::mixed_sum_us);
+  add("pooling_share", "ratio", "time of a generated pooling kernel over the library's",
+      &G::pooling_share);
+}
+
+void add_arithmetic(Fields& fields) {
+  const auto add = [&](std::string_view name, std::string_view doc, double G::*member) {
+    fields.push_back(field(name, "cycles", doc, member));
+  };
+  add("plain_lane_cycles", "of one FP32 lane for an operation on an element",
+      &G::plain_lane_cycles);
+  add("transcendental_lane_cycles", "... for an exponential, a tangent, a sigmoid",
+      &G::transcendental_lane_cycles);
+  add("error_lane_cycles", "... for the error function (GELU)", &G::error_lane_cycles);
+  add("error_gradient_lane_cycles", "... for its gradient", &G::error_gradient_lane_cycles);
+  add("norm_lane_cycles", "... to normalise by its channel, images in the order of channels",
+      &G::norm_lane_cycles);
+  add("last_norm_lane_cycles", "... with channels last: every element loads its own channel's",
+      &G::last_norm_lane_cycles);
+  add("norm_gradient_lane_cycles", "... for the gradient of that", &G::norm_gradient_lane_cycles);
+  add("random_lane_cycles", "... for a random number", &G::random_lane_cycles);
+  add("random_row_lane_cycles", "... for a random number in a kernel that holds rows",
+      &G::random_row_lane_cycles);
+  add("random_column_lane_cycles", "... and for each element of the row more",
+      &G::random_column_lane_cycles);
+  add("moments_lane_cycles", "... to add an element to a running mean and variance",
+      &G::moments_lane_cycles);
+}
+
+/// Where all of it fits into L2, what an earlier kernel wrote is still there.
+double passed_us(const GpuArch& gpu, const GeneratedCode& code, const GeneratedWork& work) {
+  const FloorAndShare& rate = code.rate(work.kind);
+  if (work.transposed) {
+    return dram_us(
+        gpu, work.bytes,
+        work.kind == GeneratedKind::pointwise ? code.transposed_share : code.strided_row_share);
+  }
+  const bool kept = work.kind == GeneratedKind::pointwise && work.bytes < double(gpu.l2_bytes);
+  if (!kept) return dram_us(gpu, work.bytes, rate.dram_share);
+  return dram_us(gpu, work.cold_bytes, rate.dram_share) +
+         dram_us(gpu, work.bytes - work.cold_bytes, code.pointwise_l2_share);
+}
+
+/// Blocks hold as many rows as keep 1024 elements, eight at most (heuristics of TorchInductor).
+double row_blocks(const GeneratedWork& work) {
+  const auto columns = static_cast<std::uint64_t>(std::max(1.0, work.row_elements));
+  const double rows_a_block = std::clamp(1024.0 / double(std::bit_ceil(columns)), 1.0, 8.0);
+  return work.rows / rows_a_block;
 }
 
 }  // namespace
@@ -24,38 +94,34 @@ const FloorAndShare& GeneratedCode::rate(GeneratedKind kind) const {
 }
 
 std::vector<Field<GeneratedCode>> generated_code_fields() {
-  using G = GeneratedCode;
-  std::vector<Field<G>> fields;
+  Fields fields;
   add_fields(fields, &G::pointwise, rate_fields("pointwise", "generated pointwise kernel"));
   add_fields(fields, &G::reduction,
              rate_fields("reduction", "generated reduction over leading dimensions"));
   add_fields(fields, &G::row,
              rate_fields("row", "generated kernel with one row a block (norm, softmax)"));
-  const auto add = [&](std::string_view name, std::string_view unit, std::string_view doc,
-                       double G::*member) { fields.push_back(field(name, unit, doc, member)); };
-  add("finish_us", "us", "kernel that adds the partial sums of a split reduction", &G::finish_us);
-  add("random_lane_cycles", "cycles", "of one FP32 lane for a random number",
-      &G::random_lane_cycles);
-  add("moments_lane_cycles", "cycles",
-      "of one FP32 lane to add an element to a running mean and variance", &G::moments_lane_cycles);
-  add("pooling_share", "ratio", "time of a generated pooling kernel over the library's",
-      &G::pooling_share);
+  add_movement(fields);
+  add_arithmetic(fields);
   return fields;
 }
 
-double generated_us(const GpuArch& gpu, const GeneratedCode& code, GeneratedKind kind,
-                    double bytes) {
-  return streamed_us(gpu, code.rate(kind), bytes);
+double generated_us(const GpuArch& gpu, const GeneratedCode& code, const GeneratedWork& work) {
+  const double floor = code.rate(work.kind).floor_us, passed = passed_us(gpu, code, work);
+  if (work.kind != GeneratedKind::row) {
+    const double cycles = work.lane_cycles + work.random_numbers * code.random_lane_cycles;
+    return floor + std::max(passed, lane_us(gpu, cycles));
+  }
+  const double drawing =
+      code.random_row_lane_cycles + code.random_column_lane_cycles * work.row_elements;
+  const double blocks = row_blocks(work) * code.row_block_us / gpu.sm_count;
+  return floor + std::max({passed + lane_us(gpu, work.random_numbers * drawing),
+                           lane_us(gpu, work.lane_cycles), blocks});
 }
 
 double generated_moments_us(const GpuArch& gpu, const GeneratedCode& code, double bytes,
                             double elements) {
   return std::max(streamed_us(gpu, code.reduction, bytes),
                   code.reduction.floor_us + lane_us(gpu, code.moments_lane_cycles * elements));
-}
-
-double random_numbers_us(const GpuArch& gpu, const GeneratedCode& code, double numbers) {
-  return lane_us(gpu, numbers * code.random_lane_cycles);
 }
 
 double generated_pooling_us(const GeneratedCode& code, double library_us) {

@@ -1,4 +1,4 @@
-// Kernels that a compiler generates: a launch floor and their bytes, and what arithmetic adds.
+// Kernels that a compiler generates: a launch floor, and what they move and compute above it.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,25 @@ namespace tandem {
 
 enum class GeneratedKind : std::uint8_t { pointwise, reduction, row };
 
-/// Documentation: generated_code.cpp; times in us.
+/// Documentation: generated_code.cpp; times in us, cycles of one FP32 lane for one element.
 struct GeneratedCode {
   FloorAndShare pointwise, reduction, row;
+  double pointwise_l2_share = 0;
+  double transposed_share = 0;
+  double strided_row_share = 0;
+  double row_block_us = 0;
   double finish_us = 0;
+  double mixed_sum_us = 0;
+  double plain_lane_cycles = 0;
+  double transcendental_lane_cycles = 0;
+  double error_lane_cycles = 0;
+  double error_gradient_lane_cycles = 0;
+  double norm_lane_cycles = 0;
+  double last_norm_lane_cycles = 0;
+  double norm_gradient_lane_cycles = 0;
   double random_lane_cycles = 0;
+  double random_row_lane_cycles = 0;
+  double random_column_lane_cycles = 0;
   double moments_lane_cycles = 0;
   double pooling_share = 0;
 
@@ -22,14 +36,25 @@ struct GeneratedCode {
 };
 std::vector<Field<GeneratedCode>> generated_code_fields();
 
-/// Time of a generated kernel that moves `bytes` once.
-double generated_us(const GpuArch& gpu, const GeneratedCode& code, GeneratedKind kind,
-                    double bytes);
+/// What one generated kernel moves and computes.
+struct GeneratedWork {
+  GeneratedKind kind = GeneratedKind::pointwise;
+  double bytes = 0;       // each passed once
+  double cold_bytes = 0;  // of these, what no kernel of the step wrote: DRAM holds it, L2 does not
+  bool transposed = false;  // written across the order in which it is read
+  double lane_cycles = 0;
+  double random_numbers = 0;
+  double row_elements = 1;  // of a kernel that holds whole rows
+  double rows = 0;
+};
+
+/// Memory and arithmetic run side by side in kernels of independent elements and the longer counts.
+/// A block that holds rows draws its random numbers between loading and storing, with few warps,
+/// and the fewer the longer its rows are: registers hold them. Many short rows cost blocks.
+double generated_us(const GpuArch& gpu, const GeneratedCode& code, const GeneratedWork& work);
 /// Of a reduction that keeps running means and variances of `elements`.
 double generated_moments_us(const GpuArch& gpu, const GeneratedCode& code, double bytes,
                             double elements);
-/// What drawing random numbers adds.
-double random_numbers_us(const GpuArch& gpu, const GeneratedCode& code, double numbers);
 /// Of windows (pooling), which overlap, from that of the library's kernel.
 double generated_pooling_us(const GeneratedCode& code, double library_us);
 

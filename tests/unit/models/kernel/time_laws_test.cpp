@@ -51,19 +51,64 @@ TEST(CachedMemory, IsFasterByTheGainWhileBytesStayInL2) {
   EXPECT_NEAR(cached_memory_us(gpu(), memory, 100 * bytes), 2000, 1e-9);
 }
 
-TEST(GeneratedCode, TakesAFloorAndItsBytes) {
+GeneratedCode easy_code() {
   GeneratedCode code;
   code.pointwise = {.floor_us = 1, .dram_share = 0.5};
   code.reduction = {.floor_us = 2, .dram_share = 1};
+  code.row = {.floor_us = 3, .dram_share = 1};
+  code.pointwise_l2_share = 2;
+  code.transposed_share = 0.25, code.strided_row_share = 0.125;
+  code.random_lane_cycles = 100;
+  code.random_row_lane_cycles = 40, code.random_column_lane_cycles = 0.5;
   code.moments_lane_cycles = 33;
-  const double bytes = 10 * dram_bytes_per_us();
-  EXPECT_NEAR(generated_us(gpu(), code, GeneratedKind::pointwise, bytes), 1 + 20, 1e-9);
-  EXPECT_NEAR(generated_us(gpu(), code, GeneratedKind::reduction, bytes), 2 + 10, 1e-9);
+  return code;
+}
+
+TEST(GeneratedCode, TakesAFloorAndItsBytes) {
+  const GeneratedCode code = easy_code();
+  const double bytes = 100 * dram_bytes_per_us();  // 480 MB: no L2 keeps that
+  EXPECT_NEAR(generated_us(gpu(), code, {.bytes = bytes}), 1 + 200, 1e-9);
+  EXPECT_NEAR(generated_us(gpu(), code, {.kind = GeneratedKind::reduction, .bytes = bytes}),
+              2 + 100, 1e-9);
   // Means and variances cost lanes beside bytes; the longer counts.
-  EXPECT_NEAR(generated_moments_us(gpu(), code, bytes, 1), 12, 1e-9);
+  EXPECT_NEAR(generated_moments_us(gpu(), code, bytes, 1), 102, 1e-9);
   const double elements = 1e9;
   EXPECT_NEAR(generated_moments_us(gpu(), code, bytes, elements), 2 + lane_us(gpu(), 33 * elements),
               1e-9);
+}
+
+// 1 us of bytes, a quarter of them from DRAM at half its rate (0.5 us), the rest from L2 at twice
+// its rate (0.375 us).
+TEST(GeneratedCode, ReadsFromL2WhatAnEarlierKernelLeftThere) {
+  const double bytes = dram_bytes_per_us();
+  EXPECT_NEAR(generated_us(gpu(), easy_code(), {.bytes = bytes, .cold_bytes = bytes / 4}),
+              1 + 0.5 + 0.375, 1e-9);
+  EXPECT_NEAR(generated_us(gpu(), easy_code(), {.bytes = bytes, .transposed = true}), 1 + 4, 1e-9);
+}
+
+TEST(GeneratedCode, ArithmeticRunsBesideMemoryButNotWithinARow) {
+  const GeneratedCode code = easy_code();
+  const double bytes = 100 * dram_bytes_per_us(), numbers = 1e9;
+  EXPECT_NEAR(generated_us(gpu(), code, {.bytes = bytes, .random_numbers = numbers}),
+              1 + std::max(200.0, lane_us(gpu(), 100 * numbers)), 1e-9);
+  EXPECT_NEAR(generated_us(gpu(), code, {.bytes = bytes, .lane_cycles = 1}), 1 + 200, 1e-9);
+  // Rows of 200 elements: 40 + 0.5 x 200 cycles a number, after the bytes.
+  const GeneratedWork rows{.kind = GeneratedKind::row,
+                           .bytes = bytes,
+                           .random_numbers = numbers,
+                           .row_elements = 200,
+                           .rows = numbers / 200};
+  EXPECT_NEAR(generated_us(gpu(), code, rows), 3 + 100 + lane_us(gpu(), 140 * numbers), 1e-6);
+}
+
+// Rows of 100 fill 128 places, so 8 of them share a block of 1024; 132000 rows are 16500 blocks,
+// 125 an SM.
+TEST(GeneratedCode, ManyShortRowsCostBlocks) {
+  GeneratedCode code = easy_code();
+  code.row_block_us = 0.08;
+  const GeneratedWork rows{
+      .kind = GeneratedKind::row, .bytes = 1, .row_elements = 100, .rows = 132000};
+  EXPECT_NEAR(generated_us(gpu(), code, rows), 3 + 125 * 0.08, 1e-9);
 }
 
 // 1024 values by 32 threads: 32 each, 8 steps of four loads. In 2 blocks half of that, and the last

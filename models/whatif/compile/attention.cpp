@@ -1,0 +1,176 @@
+#include "models/whatif/compile/attention.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "models/kernel/work/gemm_shape.h"
+#include "models/ops/op_table.h"
+#include "sim/core/data_type.h"
+
+namespace tandem {
+namespace {
+
+constexpr Named<AttentionPath> names[] = {{AttentionPath::automatic, "auto"},
+                                          {AttentionPath::keep, "keep"},
+                                          {AttentionPath::masked, "masked"},
+                                          {AttentionPath::math, "math"}};
+
+bool is_attention(OpKind kind) {
+  return kind == OpKind::attention || kind == OpKind::attention_backward;
+}
+
+/// The call of the program: the outermost attention operation around `op`.
+std::uint32_t attention_call(const KernelContext& c, const FlowOp& op) {
+  std::uint32_t call = op.op;
+  for (std::uint32_t r = op.op; r != no_row; r = c.flow.nesting.parent[r]) {
+    const OpRow* row = find_op(text_of(c.step.trace, c.step.trace.ops.name[r]));
+    if (row != nullptr && row->kind == OpKind::attention) call = r;
+  }
+  return call;
+}
+
+bool in_embedding(const Trace& trace, const Dataflow& flow, const FlowOp& op) {
+  for (std::uint32_t r = op.op; r != no_row; r = flow.nesting.parent[r]) {
+    const OpRow* row = find_op(text_of(trace, trace.ops.name[r]));
+    if (row != nullptr && row->layer == Layer::embedding) return true;
+  }
+  return false;
+}
+
+const FlowOp* forward_of(const Dataflow& flow, const FlowOp& op) {
+  if (op.kind == OpKind::attention) return &op;
+  for (const FlowOp& other : flow.ops) {
+    if (other.kind == OpKind::attention && other.sequence == op.sequence) return &other;
+  }
+  return nullptr;
+}
+
+std::optional<AttentionShape> shape_of(const Trace& trace, const FlowOp& op) {
+  static const LaunchGeometry none;
+  const Operands& in = operands_of(trace, op.op);
+  return attention_shape({text_of(trace, trace.ops.name[op.op]), in.tensors, in.arguments, none});
+}
+
+ExtraKernel conversion(const KernelContext& c, double elements, double bytes, double passed) {
+  return {generated_kernel(c.names, GeneratedKind::pointwise, "_to_copy_clone_transpose"),
+          "aten::clone", generated_us(c.gpu, c.law.generated, {.bytes = passed}), bytes,
+          pointwise_geometry(elements)};
+}
+
+/// Queries, keys, values and the result change their type and order; a copy in their own type
+/// stays for the backward pass. Keys are turned, which costs a pass more.
+void convert_operands(const KernelContext& c, const AttentionStyle& style, bool back, double width,
+                      double elements, std::vector<ExtraKernel>& out) {
+  constexpr double wide = 4;
+  const double kept = style.trains && width < wide ? width : 0;
+  const double each = elements * (back ? 2 * width : width + wide + kept);
+  for (int i = 0; i < 4; ++i) {
+    const bool turned = !back && i == 1, result = !back && i == 3;
+    const double bytes = result ? elements * (width + wide) : each;
+    out.push_back(conversion(c, elements, bytes, turned ? 2 * bytes : bytes));
+  }
+}
+
+ExtraKernel score_product(const KernelContext& c, const AttentionShape& shape, DataType type) {
+  const double queries = double(shape.queries), keys = double(shape.keys);
+  const double heads = double(shape.heads), columns = double(shape.width);
+  const double flops = 2 * heads * queries * keys * columns;
+  const double bytes =
+      heads * (queries * columns + keys * columns + queries * keys) * element_bytes(type);
+  const double us = is_half(type) ? aligned_product_us(c.gpu, c.law.products, flops, bytes, type)
+                                  : simt_product_us(c.gpu, c.law.products, flops);
+  LaunchGeometry g;
+  g.grid = {static_cast<std::uint32_t>((shape.queries + 63) / 64),
+            static_cast<std::uint32_t>((shape.width + 63) / 64),
+            static_cast<std::uint32_t>(shape.heads)};
+  g.block = {128, 1, 1};
+  g.registers_per_thread = 128;
+  return {c.names.kernel(LibraryUse::score_product, type), "aten::bmm", us, bytes, g};
+}
+
+ExtraKernel softmax(const KernelContext& c, const AttentionShape& shape, bool back, bool drops) {
+  const double rows = double(shape.heads) * double(shape.queries), keys = double(shape.keys);
+  // Scores are read and written in FP32, and a byte of the mask of dropout.
+  GeneratedWork work{.kind = GeneratedKind::row, .bytes = rows * keys * (drops ? 9 : 8)};
+  work.random_numbers = drops && !back ? rows * keys : 0;
+  work.row_elements = keys;
+  work.rows = rows;
+  return {generated_kernel(c.names, GeneratedKind::row,
+                           back ? "_softmax_backward_data" : "_safe_softmax"),
+          "aten::_softmax", generated_us(c.gpu, c.law.generated, work), work.bytes,
+          pointwise_geometry(rows * keys)};
+}
+
+double masked_ratio(const KernelContext& context, const FlowOp& op) {
+  const OpTensors& in = operands_of(context.step.trace, op.op).tensors;
+  const bool half = std::any_of(in.shapes.begin(), in.shapes.end(),
+                                [](const TensorShape& t) { return is_half(t.type); });
+  return half ? context.law.masked_ratio : context.law.masked_fp32_ratio;
+}
+
+std::vector<ExtraKernel> attention_by_products(const KernelContext& context,
+                                               const AttentionStyle& style, const FlowOp& op) {
+  const OpTensors& in = operands_of(context.step.trace, op.op).tensors;
+  const auto shape = shape_of(context.step.trace, op);
+  const bool back = op.kind == OpKind::attention_backward;
+  const TensorShape* q = in.at(back ? 1 : 0);
+  if (!shape || q == nullptr) return {};
+  std::vector<ExtraKernel> out;
+  convert_operands(context, style, back, element_bytes(q->type), double(q->elements()), out);
+  const DataType type = back && is_half(q->type) ? q->type : DataType::fp32;
+  for (int i = 0; i < (back ? 4 : 2); ++i) out.push_back(score_product(context, *shape, type));
+  out.push_back(softmax(context, *shape, back, style.drops));
+  return out;
+}
+
+}  // namespace
+
+std::span<const Named<AttentionPath>> attention_paths() { return names; }
+
+AttentionPath parse_attention(std::string_view name) {
+  return parse_named(names, name, "command line", "--attention");
+}
+
+AttentionStyle attention_style(const Trace& trace, const Dataflow& flow) {
+  AttentionStyle style;
+  for (const FlowOp& op : flow.ops) {
+    if (!op.in_model) continue;
+    style.tokens |= op.phase == FlowPhase::forward && in_embedding(trace, flow, op);
+    style.trains |= op.phase == FlowPhase::backward;
+    style.drops |= op.kind == OpKind::dropout;
+  }
+  return style;
+}
+
+AttentionPath attention_path(const KernelContext& context, const AttentionStyle& style,
+                             const FlowOp& op) {
+  constexpr std::size_t mask = 3, causal = 5, scale = 6;
+  const FlowOp* forward = is_attention(op.kind) ? forward_of(context.flow, op) : nullptr;
+  if (forward == nullptr || !style.tokens) return AttentionPath::keep;
+  const Operands& call = operands_of(context.step.trace, attention_call(context, *forward));
+  const bool scaled = std::holds_alternative<double>(call.argument(scale)) ||
+                      std::holds_alternative<std::int64_t>(call.argument(scale));
+  if (!scaled || call.tensors.at(mask) != nullptr) return AttentionPath::keep;
+  return call.argument(causal) == Argument(true) ? AttentionPath::masked : AttentionPath::math;
+}
+
+AttentionWays attention_ways(const KernelContext& context, const AttentionStyle& style,
+                             const FlowOp& op) {
+  const Plan& plan = context.step.plan;
+  AttentionWays ways;
+  for (const std::uint32_t w : context.flow.works_of(op)) {
+    ways.keep_us += to_us(plan.works[w].duration);
+    const bool longer =
+        ways.longest == no_row || plan.works[w].duration > plan.works[ways.longest].duration;
+    if (longer) ways.longest = w;
+  }
+  const double own_us = to_us(plan.works[ways.longest].duration);
+  ways.longest_masked_us = own_us * masked_ratio(context, op);
+  ways.masked_us = ways.keep_us + ways.longest_masked_us - own_us;
+  ways.products = attention_by_products(context, style, op);
+  for (const ExtraKernel& k : ways.products) ways.math_us += k.us;
+  if (ways.products.empty()) ways.math_us = ways.keep_us;
+  return ways;
+}
+
+}  // namespace tandem

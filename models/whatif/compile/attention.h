@@ -1,0 +1,63 @@
+// Attention in compiled code: which way it is computed, and its kernels where that is another way
+// than in the eager run.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/whatif/compile/kernels.h"
+#include "sim/core/named.h"
+
+namespace tandem {
+
+enum class AttentionPath : std::uint8_t {
+  automatic,  // by rule, per operation: attention_path
+  keep,       // the fused attention kernels of the trace
+  masked,     // these kernels with a mask in memory instead of the causal half
+  math,       // products and softmax of their own, in FP32
+};
+std::span<const Named<AttentionPath>> attention_paths();
+/// Errors: InputError that lists the names.
+AttentionPath parse_attention(std::string_view name);
+
+/// A kernel that is not made from a fused group.
+struct ExtraKernel {
+  PredictedKernel kernel;
+  std::string op;
+  double us = 0;
+  double bytes = 0;
+  LaunchGeometry geometry;
+};
+
+/// What the rule finds of the model.
+struct AttentionStyle {
+  bool tokens = false;  // rows of embedding tables enter the model: it reads text
+  bool trains = false;  // attention has a backward pass
+  bool drops = false;   // dropout within the model
+};
+AttentionStyle attention_style(const Trace& trace, const Dataflow& flow);
+
+/// The way of one forward or backward operation. Eager PyTorch needs no mask where nothing is
+/// masked, and Transformers leaves it out; under a compiler that library always makes it
+/// (its attention call gives a scale, torch.nn's gives none). A mask for causal attention lies in
+/// memory and fused kernels read it; one that masks nothing is a single column that is expanded,
+/// whose stride of zero no fused kernel takes: the products and softmax remain
+/// (aten/native/transformers/cuda/sdp_utils.cpp: last dimension of the mask contiguous).
+AttentionPath attention_path(const KernelContext& context, const AttentionStyle& style,
+                             const FlowOp& op);
+
+/// The ways of one operation: times in us; the kernels of the last one, none if its shapes are not
+/// known; the work whose kernel reads the mask, and its time then.
+struct AttentionWays {
+  double keep_us = 0, masked_us = 0, math_us = 0;
+  std::vector<ExtraKernel> products;
+  std::uint32_t longest = no_row;
+  double longest_masked_us = 0;
+};
+AttentionWays attention_ways(const KernelContext& context, const AttentionStyle& style,
+                             const FlowOp& op);
+
+}  // namespace tandem

@@ -1,0 +1,99 @@
+#include "models/whatif/compile/graph_pieces.h"
+
+#include <utility>
+#include <vector>
+
+#include "models/step/dataflow.h"
+
+namespace tandem {
+namespace {
+
+/// First and one past the last item of a compiled graph; equal where there is none.
+struct ItemRange {
+  std::size_t begin = 0, end = 0;
+  bool holds(std::size_t item) const { return item >= begin && item < end; }
+};
+
+ItemRange compiled_range(const Step& step, const Dataflow& flow, FlowPhase phase) {
+  ItemRange range;
+  for (std::uint32_t w = 0; w < step.plan.works.size(); ++w) {
+    const std::uint32_t i = flow.op_of_work[w], item = step.plan.works[w].item;
+    if (i == no_row || item == no_index || flow.ops[i].phase != phase) continue;
+    if (!flow.ops[i].in_model && flow.ops[i].kind != OpKind::generated) continue;
+    if (range.end == 0) range.begin = item;
+    range.end = item + 1;
+  }
+  return range;
+}
+
+/// Launches that nothing waits for, and calls between them, which a replayed graph does not repeat.
+bool capturable(const HostItem& item) {
+  const bool issues = item.kind == ItemKind::launch || item.kind == ItemKind::call;
+  return item.wait == WaitFor::nothing && issues;
+}
+
+void launch_as_node(const HostModel& host, bool first, bool last, DeviceWork& work) {
+  work.graph_node = true;
+  work.takes_slot = last;
+  work.pool_wait = work.pool_latency = Duration::zero();
+  work.latency = from_us(host.launch_latency_us);
+  work.gap = work.far_gap = from_us(first ? host.graph_launch_gap_us : host.unprofiled_node_gap_us);
+}
+
+/// The items with each piece behind one launch; `moved`: where the items of the plan went.
+std::size_t merge_items(const Plan& plan, const std::vector<bool>& captured,
+                        std::vector<HostItem>& items, std::vector<std::uint32_t>& moved) {
+  std::size_t pieces = 0;
+  for (std::size_t i = 0; i < plan.items.size(); ++i) {
+    const HostItem& item = plan.items[i];
+    const bool open = !items.empty() && items.back().kind == ItemKind::graph_launch && i > 0 &&
+                      captured[i - 1] && items.back().thread == item.thread;
+    if (open && captured[i] && item.after == no_index) {
+      items.back().work_count += item.work_count;
+    } else {
+      items.push_back(item);
+      if (captured[i] && item.work_count > 0) items.back().kind = ItemKind::graph_launch, ++pieces;
+    }
+    moved[i] = static_cast<std::uint32_t>(items.size() - 1);
+  }
+  return pieces;
+}
+
+}  // namespace
+
+std::size_t capture_compiled(const HostModel& host, Duration gradients, Step& step) {
+  const Dataflow flow = dataflow(step);
+  const ItemRange ranges[] = {compiled_range(step, flow, FlowPhase::forward),
+                              compiled_range(step, flow, FlowPhase::backward)};
+  Plan& plan = step.plan;
+  std::vector<bool> captured(plan.items.size(), false);
+  for (std::size_t i = 0; i < plan.items.size(); ++i) {
+    captured[i] = (ranges[0].holds(i) || ranges[1].holds(i)) && capturable(plan.items[i]);
+  }
+  if (ranges[1].end > 0 && ranges[1].end < plan.items.size()) {
+    plan.items[ranges[1].end].gap += gradients;
+  }
+  std::vector<HostItem> items;
+  std::vector<std::uint32_t> moved(plan.items.size(), 0);
+  const std::size_t pieces = merge_items(plan, captured, items, moved);
+  for (HostItem& item : items) {
+    if (item.after != no_index) item.after = moved[item.after];
+  }
+  plan.items = std::move(items);
+  for (std::uint32_t i = 0; i < plan.items.size(); ++i) {
+    HostItem& item = plan.items[i];
+    const bool graph = item.kind == ItemKind::graph_launch;
+    if (graph) {
+      item.call = item.submit =
+          from_us(host.graph_launch_call_us + host.graph_launch_node_us * double(item.work_count));
+    }
+    for (std::uint32_t k = 0; k < item.work_count; ++k) {
+      DeviceWork& work = plan.works[item.first_work + k];
+      work.item = i;
+      if (graph) launch_as_node(host, k == 0, k + 1 == item.work_count, work);
+    }
+  }
+  return pieces;
+}
+
+}  // namespace tandem

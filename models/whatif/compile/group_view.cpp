@@ -1,0 +1,171 @@
+#include "models/whatif/compile/group_view.h"
+
+#include <algorithm>
+
+#include "models/ops/op_table.h"
+
+namespace tandem {
+
+std::size_t GroupView::count(FuseRole role) const {
+  return static_cast<std::size_t>(
+      std::count_if(group_.ops.begin(), group_.ops.end(),
+                    [&](std::uint32_t i) { return c_.plan.roles[i] == role; }));
+}
+
+std::uint32_t GroupView::input(std::uint32_t op, std::uint8_t argument) const {
+  for (const FlowUse& use : c_.flow.inputs_of(flow_op(op))) {
+    if (use.argument == argument) return c_.plan.same_as[use.tensor];
+  }
+  return no_row;
+}
+
+std::vector<std::uint32_t> GroupView::inputs(std::uint32_t op) const {
+  std::vector<std::uint32_t> list;
+  for (const FlowUse& use : c_.flow.inputs_of(flow_op(op))) {
+    list.push_back(c_.plan.same_as[use.tensor]);
+  }
+  return list;
+}
+
+std::vector<std::uint32_t> GroupView::outputs(std::uint32_t op) const {
+  const auto list = c_.flow.outputs_of(flow_op(op));
+  return {list.begin(), list.end()};
+}
+
+double GroupView::bytes(const std::vector<std::uint32_t>& list) const {
+  double sum = 0;
+  for (const std::uint32_t t : list) sum += tensor(t).bytes();
+  return sum;
+}
+
+double GroupView::cold_bytes(const std::vector<std::uint32_t>& list) const {
+  double sum = 0;
+  for (const std::uint32_t t : list) sum += tensor(t).producer == no_row ? tensor(t).bytes() : 0;
+  return sum;
+}
+
+double GroupView::scattered_bytes() const {
+  double sum = 0;
+  for (const std::uint32_t i : group_.ops) {
+    if (flow_op(i).kind != OpKind::scatter || input(i, 0) == no_row) continue;
+    sum += 2 * tensor(input(i, 0)).bytes();
+  }
+  return sum;
+}
+
+double GroupView::largest(const GeneratedKernel& k) const {
+  double n = 1;
+  for (const std::uint32_t t : k.reads) n = std::max(n, double(tensor(t).elements));
+  for (const std::uint32_t t : k.writes) n = std::max(n, double(tensor(t).elements));
+  return n;
+}
+
+double GroupView::row_elements() const {
+  double longest = 0;
+  for (const std::uint32_t i : group_.ops) {
+    const OpKind kind = flow_op(i).kind;
+    const std::uint32_t scale = input(i, kind == OpKind::row_norm ? 2 : 5);
+    const bool norm = kind == OpKind::row_norm || kind == OpKind::row_norm_backward;
+    if (norm && scale != no_row) return double(tensor(scale).elements);
+    if (c_.plan.roles[i] != FuseRole::row) continue;
+    const TensorShape* x = operands_of(c_.step.trace, flow_op(i).op).tensors.at(0);
+    if (x == nullptr || x->rank == 0) continue;
+    const auto outs = outputs(i);
+    const bool sums = kind == OpKind::reduction && !outs.empty();
+    const double results = sums ? double(tensor(outs[0]).elements) : 0;
+    longest = std::max(
+        longest, results > 0 ? double(x->elements()) / results : double(x->dims[x->rank - 1]));
+  }
+  return longest > 0 ? longest : c_.law.persistent_columns;
+}
+
+GeneratedKind GroupView::row_kind() const {
+  return row_elements() > c_.law.persistent_columns ? GeneratedKind::reduction : GeneratedKind::row;
+}
+
+bool GroupView::strided_rows() const {
+  std::int64_t largest = 0;
+  for (const std::uint32_t i : group_.ops) {
+    for (const std::uint32_t t : inputs(i)) largest = std::max(largest, tensor(t).elements);
+  }
+  for (const std::uint32_t i : group_.ops) {
+    const OpTensors& in = operands_of(c_.step.trace, flow_op(i).op).tensors;
+    for (const TensorShape& x : in.shapes) {
+      if (x.rank < 2 || x.elements() < largest || x.channels_last) continue;
+      const auto last = static_cast<std::size_t>(x.rank - 1);
+      if (x.strides[last] > 1 && x.dims[last] > 1) return true;
+    }
+  }
+  return false;
+}
+
+bool GroupView::turns_images() const {
+  constexpr std::int64_t few = 8;
+  if (!c_.channels_last || group_.ops.size() != 1) return false;
+  const FlowOp& op = flow_op(group_.ops.front());
+  const TensorShape* x = operands_of(c_.step.trace, op.op).tensors.at(1);
+  if (op.kind != OpKind::cast || x == nullptr || x->rank != 4 || x->dims[1] >= few) return false;
+  // Filters are as short of channels, but small.
+  return x->dims[2] * x->dims[3] >= 32 * 32 && !x->channels_last;
+}
+
+double GroupView::renormalised_bytes() const {
+  double bytes = 0;
+  for (const std::uint32_t i : group_.ops) {
+    const FlowOp& op = flow_op(i);
+    if (op.row == nullptr || !op.row->is(reads_operand)) continue;
+    for (const std::uint32_t n : group_.ops) {
+      if (c_.plan.roles[n] != FuseRole::channel_norm_backward) continue;
+      const std::uint32_t x = input(n, 1);
+      if (x == no_row || double(tensor(x).elements) != op_elements(i)) continue;
+      bytes = std::max(bytes, op.row->is(arithmetic) ? 4 * op_elements(i) : tensor(x).bytes());
+    }
+  }
+  return bytes;
+}
+
+double GroupView::op_elements(std::uint32_t op) const {
+  double n = 0;
+  for (const std::uint32_t t : inputs(op)) n = std::max(n, double(tensor(t).elements));
+  for (const std::uint32_t t : outputs(op)) n = std::max(n, double(tensor(t).elements));
+  return n;
+}
+
+double GroupView::element_cycles(std::uint32_t op) const {
+  const GeneratedCode& code = c_.law.generated;
+  switch (c_.plan.roles[op]) {
+    case FuseRole::channel_norm:
+      return c_.channels_last ? code.last_norm_lane_cycles : code.norm_lane_cycles;
+    case FuseRole::channel_norm_backward: return code.norm_gradient_lane_cycles;
+    default: break;
+  }
+  const FlowOp& o = flow_op(op);
+  if (o.kind == OpKind::batch_norm) {
+    return c_.channels_last ? code.last_norm_lane_cycles : code.norm_lane_cycles;
+  }
+  if (o.row == nullptr || o.kind != OpKind::pointwise) return 0;
+  if (o.row->is(error_function)) {
+    return o.row->backward ? code.error_gradient_lane_cycles : code.error_lane_cycles;
+  }
+  return o.row->is(arithmetic) ? code.transcendental_lane_cycles : code.plain_lane_cycles;
+}
+
+double GroupView::lane_cycles() const {
+  double sum = 0;
+  for (const std::uint32_t i : group_.ops) {
+    const double each = element_cycles(i);
+    if (each > 0) sum += each * op_elements(i);
+  }
+  return sum;
+}
+
+double GroupView::random_numbers() const {
+  double numbers = 0;
+  for (const std::uint32_t i : group_.ops) {
+    const bool draws = flow_op(i).kind == OpKind::dropout && group_.phase == FlowPhase::forward;
+    if (draws && input(i, 0) != no_row) numbers += double(tensor(input(i, 0)).elements);
+  }
+  return numbers;
+}
+
+}  // namespace tandem

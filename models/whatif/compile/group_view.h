@@ -1,0 +1,57 @@
+// What a fused group reads, makes and computes.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/whatif/compile/kernels.h"
+
+namespace tandem {
+
+class GroupView {
+ public:
+  GroupView(const KernelContext& context, const FusionGroup& group) : c_(context), group_(group) {}
+
+  const FlowOp& flow_op(std::uint32_t i) const { return c_.flow.ops[i]; }
+  const FlowTensor& tensor(std::uint32_t t) const { return c_.flow.tensors[t]; }
+  std::size_t count(FuseRole role) const;
+
+  /// The tensor at a place among the arguments of an operation; no_row where there is none.
+  std::uint32_t input(std::uint32_t op, std::uint8_t argument) const;
+  std::vector<std::uint32_t> inputs(std::uint32_t op) const;
+  std::vector<std::uint32_t> outputs(std::uint32_t op) const;
+
+  double bytes(const std::vector<std::uint32_t>& list) const;
+  /// Of these, what no operation of the step made.
+  double cold_bytes(const std::vector<std::uint32_t>& list) const;
+  /// Rows that are added to a table are read and written there.
+  double scattered_bytes() const;
+  double largest(const GeneratedKernel& k) const;
+
+  /// Elements of one row: those of the norm's scale or of the last dimension that is reduced, else
+  /// unknown and short.
+  double row_elements() const;
+  GeneratedKind row_kind() const;
+  /// Whether an operand as large as the rows has other elements between those of a row.
+  bool strided_rows() const;
+  /// Whether images in the order of their few channels are put into that of pixels.
+  bool turns_images() const;
+
+  /// What of a normalised operand a backward group reads and no forward kernel keeps: the gradient
+  /// of its activation needs it, and normalising again is cheaper than keeping it. 0: nothing.
+  /// Transcendental gradients are computed in FP32 and so is what they read.
+  double renormalised_bytes() const;
+
+  /// Arithmetic of all operations, in cycles of an FP32 lane; statistics and random numbers aside.
+  double lane_cycles() const;
+  double random_numbers() const;
+
+ private:
+  double element_cycles(std::uint32_t op) const;
+  double op_elements(std::uint32_t op) const;
+
+  const KernelContext& c_;
+  const FusionGroup& group_;
+};
+
+}  // namespace tandem
