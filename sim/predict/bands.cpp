@@ -14,6 +14,8 @@ namespace {
 constexpr std::string_view host_bases[] = {"trace",    "measured_step", "kept",
                                            "executor", "network",       "compiled"};
 
+constexpr std::string_view launches[] = {"by_calls", "in_graphs", "recaptured"};
+
 std::vector<Field<Factors>> factor_fields() {
   return {field<Factors>("low", "ratio", "5th percentile of measured over predicted", &Factors::low,
                          Range::non_negative),
@@ -50,6 +52,10 @@ const Json& part(const Json& json, std::string_view name, const Place& place) {
 
 std::string_view to_string(HostBasis basis) { return host_bases[static_cast<std::size_t>(basis)]; }
 
+std::string_view to_string(Launched launched) {
+  return launches[static_cast<std::size_t>(launched)];
+}
+
 const Factors& BandConstants::of(std::string_view name) const {
   for (const Multiple& row : what_ifs) {
     if (row.what_if == name) return row.times;
@@ -65,7 +71,10 @@ BandConstants load_bands(const std::string& path) {
   for (const std::string_view name : host_bases) {
     out.host.push_back(read_named(host, name, file / "host"));
   }
-  out.gpu = read_named(json, "gpu", file);
+  const Json& gpu = part(json, "gpu", file);
+  for (const std::string_view name : launches) {
+    out.gpu.push_back(read_named(gpu, name, file / "gpu"));
+  }
   out.network = read_named(json, "network", file);
   out.speed_up = read_named(json, "speed_up", file);
   out.collectives = read_named(json, "collectives", file).high;
@@ -98,14 +107,14 @@ LogBand what_if_band(const BandConstants& constants, const std::vector<Transform
   return out;
 }
 
-LogBand gpu_band(const BandConstants& constants, double generated_error,
+LogBand gpu_band(const BandConstants& constants, Launched launched, double generated_error,
                  const std::vector<TransformReport>& what_ifs) {
   const LogBand changed = what_if_band(constants, what_ifs);
   const bool generated = generated_error > 0;
   const double low =
-      generated ? constants.network.low * generated_error : std::log(constants.gpu.low);
+      generated ? constants.network.low * generated_error : std::log(constants.of(launched).low);
   const double high =
-      generated ? constants.network.high * generated_error : std::log(constants.gpu.high);
+      generated ? constants.network.high * generated_error : std::log(constants.of(launched).high);
   return {-std::hypot(low, changed.low), std::hypot(high, changed.high)};
 }
 

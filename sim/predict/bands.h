@@ -29,13 +29,21 @@ enum class HostBasis : std::uint8_t {
   compiled,       // code that no trace has seen
 };
 
-/// Its name in configs/bands.json.
+/// How the traced kernels of a step are launched.
+enum class Launched : std::uint8_t {
+  by_calls,
+  in_graphs,   // as nodes of CUDA graphs
+  recaptured,  // the same, where capture may bring other kernels than the traced step has
+};
+
+// Their names in configs/bands.json.
 std::string_view to_string(HostBasis basis);
+std::string_view to_string(Launched launched);
 
 /// configs/bands.json.
 struct BandConstants {
   std::vector<Factors> host;  // of host time; by HostBasis
-  Factors gpu;                // of the kernels' own time, traced
+  std::vector<Factors> gpu;   // of traced kernels' own time; by Launched
   Factors network;            // of the GPU time of a step that was never traced, a multiple
   double collectives = 0;     // multiple of the error that the law of collectives expects
   Factors speed_up;           // of host time in one of two runs, where the other has its own
@@ -46,6 +54,7 @@ struct BandConstants {
   };
   std::vector<Multiple> what_ifs;
   const Factors& of(HostBasis basis) const { return host[static_cast<std::size_t>(basis)]; }
+  const Factors& of(Launched launched) const { return gpu[static_cast<std::size_t>(launched)]; }
   /// Of what-if `name`. Errors: std::logic_error if it has no row.
   const Factors& of(std::string_view name) const;
 };
@@ -73,6 +82,7 @@ struct HostRange {
 struct BandParts {
   HostBasis basis = HostBasis::trace;
   HostRange host;
+  Launched launched = Launched::by_calls;
   double gpu_share = 0;                                       // of the critical path
   double generated_error = 0;                                 // of a step that was never traced
   std::vector<std::pair<std::string, double>> what_ifs = {};  // relative errors that they expect
@@ -87,9 +97,9 @@ struct LogBand {
 /// What the what-ifs expect to be off by, in kernel time.
 LogBand what_if_band(const BandConstants& constants, const std::vector<TransformReport>& what_ifs);
 
-/// Of kernel time: that, and traced kernels without the profiler or, where `generated_error` is
-/// not 0, kernels that were never traced.
-LogBand gpu_band(const BandConstants& constants, double generated_error,
+/// Of kernel time: that, and traced kernels as they are launched or, where `generated_error` is not
+/// 0, kernels that were never traced.
+LogBand gpu_band(const BandConstants& constants, Launched launched, double generated_error,
                  const std::vector<TransformReport>& what_ifs);
 
 /// Of a step of `time_us` whose critical path is on the GPU for `gpu_share`. `other_us`: what else

@@ -150,9 +150,16 @@ HostBasis host_basis(const TracedRun& run, const Scenario& scenario, const Repla
   return run.step_is_measured ? HostBasis::measured_step : HostBasis::trace;
 }
 
+/// `losses`: of the mode.
+Launched launched(const TracedRun& run, const ReplayOptions& options, const LossList& losses) {
+  if (losses.count("capture_may_change_work") > 0) return Launched::recaptured;
+  const bool graph = options.mode.mode == Mode::cuda_graph || run.measured.graph_launches;
+  return graph ? Launched::in_graphs : Launched::by_calls;
+}
+
 /// What limits the step, and how far off a prediction of such a step may be.
 void judge(const TracedRun& run, const Scenario& scenario, const ReplayOptions& options,
-           const Plan& plan, Result& result) {
+           const Plan& plan, const LossList& losses, Result& result) {
   const double gpu = share_of(result.critical_path, {"kernel", "device_gap", "stream_wait"});
   result.limited_by = gpu > 0.6 ? "gpu" : gpu < 0.4 ? "host" : "balance";
   const BandConstants& bands = run.configs.bands;
@@ -162,8 +169,9 @@ void judge(const TracedRun& run, const Scenario& scenario, const ReplayOptions& 
                         loop_us(plan, run.configs.host, host.high)};
   // Where operations run on the host, what what-ifs expect is of host time.
   const double share = basis == HostBasis::executor ? 1 : gpu;
-  const LogBand kernels = gpu_band(bands, run.generated_error, scenario.what_ifs);
-  result.band_parts = {basis, range, share, run.generated_error, {}};
+  BandParts& parts = result.band_parts;
+  parts = {basis, range, launched(run, options, losses), share, run.generated_error, {}};
+  const LogBand kernels = gpu_band(bands, parts.launched, run.generated_error, scenario.what_ifs);
   // What collectives may be off by, beside kernels or alone.
   double moving_us = 0;
   if (result.collectives) {
@@ -173,7 +181,7 @@ void judge(const TracedRun& run, const Scenario& scenario, const ReplayOptions& 
     moving_us = bands.collectives * (law.expected_error * exposed + law.beside_error * beside);
   }
   for (const TransformReport& report : scenario.what_ifs) {
-    result.band_parts.what_ifs.emplace_back(report.name, report.expected_error);
+    parts.what_ifs.emplace_back(report.name, report.expected_error);
   }
   const double time_us = result.step.time_us;
   result.band = step_band(time_us, range, kernels, share, moving_us);
@@ -181,7 +189,9 @@ void judge(const TracedRun& run, const Scenario& scenario, const ReplayOptions& 
                      result.step.gpu_kernel_us * std::exp(kernels.high)};
   if (time_us > 0) result.expected_error = result.band.half_width_us() / time_us;
   if (scenario.what_ifs.empty() && options.mode.mode == Mode::as_traced) return;
-  result.speed_up = speed_up(run.summary.unprofiled_step_us, time_us, range, host, bands.speed_up,
+  // A host that was never seen to run the step has all its noise in one of the two.
+  const Factors& runs = basis == HostBasis::compiled ? host : bands.speed_up;
+  result.speed_up = speed_up(run.summary.unprofiled_step_us, time_us, range, host, runs,
                              what_if_band(bands, scenario.what_ifs), share, moving_us);
 }
 
@@ -189,7 +199,7 @@ void judge(const TracedRun& run, const Scenario& scenario, const ReplayOptions& 
 
 Result make_result(const TracedRun& run, const Scenario& scenario, const ReplayOptions& options,
                    const SimulatedStep& simulated, const std::optional<EnergySummary>& energy,
-                   const Prediction& p) {
+                   const LossList& losses, const Prediction& p) {
   Result result;
   result.trace = run.summary;
   result.fidelity = run.fidelity;
@@ -204,7 +214,7 @@ Result make_result(const TracedRun& run, const Scenario& scenario, const ReplayO
   result.collectives = moved(p, DeviceEngine::collective);
   for (const HostItem& item : p.step.plan.items) result.input_wait_us += to_us(item.input);
   result.input_copies = moved(p, DeviceEngine::copy_to_device);
-  judge(run, scenario, options, p.step.plan, result);
+  judge(run, scenario, options, p.step.plan, losses, result);
   result.energy = energy;
   add_shares(p, result);
   add_graphs(p, result);

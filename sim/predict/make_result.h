@@ -11,6 +11,6 @@ namespace tandem {
 /// `p`: a prediction that lacks its result. `energy`: of its step. Losses are left to the caller.
 Result make_result(const TracedRun& run, const Scenario& scenario, const ReplayOptions& options,
                    const SimulatedStep& simulated, const std::optional<EnergySummary>& energy,
-                   const Prediction& p);
+                   const LossList& losses, const Prediction& p);
 
 }  // namespace tandem

@@ -77,7 +77,7 @@ Prediction predict_scenario(const TracedRun& run, const TracedRun* other, Scenar
              "time: cut to what it can",
              std::count_if(p.step_counters.begin(), p.step_counters.end(),
                            [](const WorkCounters& c) { return c.clamped; }));
-  p.result = make_result(run, scenario, options, simulated, energy, p);
+  p.result = make_result(run, scenario, options, simulated, energy, losses, p);
   if (p.target && p.result.scenario.batch) {
     p.result.memory =
         scenario_memory(run, other, *p.target, *p.result.scenario.batch, scenario.memory);

@@ -87,6 +87,7 @@ Json band_json(const StatedBand& band) {
           {"host_slow_us", p.host.slow_us},
           {"gpu_share", p.gpu_share},
           {"generated_error", p.generated_error},
+          {"launched", to_string(p.launched)},
           {"what_ifs", std::move(what_ifs)}};
 }
 

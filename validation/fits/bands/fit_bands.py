@@ -94,8 +94,11 @@ class Samples:
         fresh = [r for r in rows if r["band"] and r["host"] == "default"]
         plain = [r for r in fresh if not r["band"]["what_ifs"]]
         traced = [r for r in plain if "without the profiler" in r["question"] and "ranks" not in r["set"]]
-        self.kinds["gpu"] = grouped([r for r in traced if r["band"]["host_basis"] == "trace"
-                                     and host_moves(r) < HOST_MATTERS], lambda r: r["log"])
+        steps = traced + [r for r in rows if r["question"].startswith("eager to CUDA graph, step")]
+        for launched in bands["gpu"]:
+            self.kinds["gpu", launched] = grouped(
+                [r for r in steps if r["band"]["host_basis"] == "trace" and r["band"]["launched"] == launched
+                 and host_moves(r) < HOST_MATTERS], lambda r: r["log"])
         for basis in ("trace", "compiled", "executor"):
             chosen = time_rows(traced if basis == "trace" else fresh, basis)
             host = [self.value("host", basis, end) for end in ("low", "high")]
@@ -131,12 +134,12 @@ class Samples:
 
 def relative(key):
     """Whether a constant is a factor itself, not a multiple of an expected error."""
-    return key == "gpu" or key[0] in ("host", "speed_up")
+    return key[0] in ("gpu", "host", "speed_up")
 
 
 def at(bands, key):
     part = bands
-    for name in ([key] if isinstance(key, str) else key):
+    for name in key:
         part = part[name]
     return part
 

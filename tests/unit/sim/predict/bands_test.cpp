@@ -18,7 +18,7 @@ const std::string bands_path = source_path("configs/bands.json");
 
 BandConstants some_constants() {
   BandConstants c;
-  c.gpu = {0.98, 1.01};
+  c.gpu = {{1, 1}, {0.98, 1.01}, {1, 1}};
   c.network = {1.0, 2.0};
   c.what_ifs = {{"batch", {2.0, 3.0}}, {"gpu", {1.0, 1.0}}};
   return c;
@@ -40,11 +40,11 @@ TEST(Bands, ErrorsOfWhatIfsAddAsIndependentOnes) {
 }
 
 TEST(Bands, TracedKernelsAndGeneratedOnesHaveResidualsOfTheirOwn) {
-  EXPECT_NEAR(gpu_band(some_constants(), 0, {}).high, std::log(1.01), 1e-12);
-  EXPECT_NEAR(gpu_band(some_constants(), 0, {}).low, std::log(0.98), 1e-12);
+  EXPECT_NEAR(gpu_band(some_constants(), Launched::in_graphs, 0, {}).high, std::log(1.01), 1e-12);
+  EXPECT_NEAR(gpu_band(some_constants(), Launched::in_graphs, 0, {}).low, std::log(0.98), 1e-12);
   // 2 x 0.06 above, 1 x 0.06 below.
-  EXPECT_NEAR(gpu_band(some_constants(), 0.06, {}).high, 0.12, 1e-12);
-  EXPECT_NEAR(gpu_band(some_constants(), 0.06, {}).low, -0.06, 1e-12);
+  EXPECT_NEAR(gpu_band(some_constants(), Launched::by_calls, 0.06, {}).high, 0.12, 1e-12);
+  EXPECT_NEAR(gpu_band(some_constants(), Launched::by_calls, 0.06, {}).low, -0.06, 1e-12);
 }
 
 TEST(Bands, OnlyTheShareOnTheGpuFollowsTheKernels) {
@@ -101,8 +101,11 @@ TEST(Bands, EveryWhatIfAndEveryHostHasARow) {
     EXPECT_LT(f.low, 1);
     EXPECT_GT(f.high, 1);
   }
-  EXPECT_LT(c.gpu.low, 1);
-  EXPECT_GT(c.gpu.high, 1);
+  ASSERT_EQ(c.gpu.size(), 3u);
+  for (const Factors& f : c.gpu) {
+    EXPECT_LT(f.low, 1);
+    EXPECT_GT(f.high, 1);
+  }
 }
 
 /// The message about bands.json with the first `from` replaced.
