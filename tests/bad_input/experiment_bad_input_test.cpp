@@ -36,7 +36,7 @@ TEST(ExperimentBadInput, FileAsAWhole) {
   expect_error(R"({"schema": "tandem.experiment/2", "trace": "t", "axes": {"batch": [8]}})",
                "tandem.experiment/1");
   expect_error(with(R"({"batch": [8]})", R"(, "axis": {})"),
-               "unknown key \"axis\", expected one of: schema, trace, base, axes");
+               "unknown key \"axis\", expected one of: schema, trace, base, measured_step_s, axes");
   expect_error(with(R"({"batch": [8]})", R"(, "trace": "u")"), "");  // a key twice
 }
 
