@@ -10,6 +10,7 @@
 #include "models/arch/gpu_config.h"
 #include "models/runtime/modes.h"
 #include "models/whatif/transform.h"
+#include "sim/check/checks.h"
 #include "sim/cli/arguments.h"
 #include "sim/core/error.h"
 #include "sim/core/named.h"
@@ -113,15 +114,37 @@ void describe_metrics(const std::string& part) {
                    "a part of a name that 'tandem describe metric' lists");
 }
 
+/// All checks, or one, with what it means and what to do. Errors: InputError for a name that is
+/// none.
+void describe_checks(const std::string& name) {
+  bool any = false;
+  for (const Check& c : checks()) {
+    if (!name.empty() && name != c.name) continue;
+    fmt::print("{:<26} {} ({})\n", c.name, c.doc, c.unit);
+    any = true;
+    if (name.empty()) continue;
+    std::string touched;
+    for (const Use use : c.touches) {
+      touched += (touched.empty() ? "" : ", ") + std::string(name_of(uses, use));
+    }
+    fmt::print("  for              {}\n  means            {}\n  what to do       {}\n", touched,
+               c.means, c.advice);
+  }
+  if (any) return;
+  throw InputError("command line", "describe check", "\"" + name + "\"",
+                   "one of: " + names_of(checks()));
+}
+
 struct Subject {
   std::string_view name;
   void (*describe)(const std::string& name);
 };
-constexpr std::array<Subject, 4> subjects{{
+constexpr std::array<Subject, 5> subjects{{
     {"gpu", describe_gpus},
     {"mode", describe_modes},
     {"what-if", describe_what_ifs},
     {"metric", describe_metrics},
+    {"check", describe_checks},
 }};
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace {
 
 using tandem::Command;
 
-constexpr std::array<Command, 10> commands{{
+constexpr std::array<Command, 11> commands{{
     {"replay", "TRACE [options]", "replay a profiler trace and predict a scenario",
      tandem::run_replay},
     {"run", "NETWORK [options]", "predict a step without a trace and without a GPU",
@@ -24,20 +24,22 @@ constexpr std::array<Command, 10> commands{{
      tandem::run_square},
     {"match", "TRACE NCU.csv [options]", "join a trace with an Nsight Compute report",
      tandem::run_match},
+    {"check", "TRACE [NCU.csv] [options]", "can this measurement be trusted, and for what",
+     tandem::run_check},
     {"sweep", "EXPERIMENT.json [options]", "predict a grid of scenarios in parallel",
      tandem::run_sweep_command},
     {"validate", "[--data DIR]", "check the predictions against the measured runs",
      tandem::run_validate},
     {"calibrate", "host|energy|cache ...", "constants from measurements, as a config",
      tandem::run_calibrate},
-    {"describe", "SUBJECT [NAME]", "explain GPU configs, modes, what-ifs or metrics",
+    {"describe", "SUBJECT [NAME]", "explain GPU configs, modes, what-ifs, metrics or checks",
      tandem::run_describe},
 }};
 
 void print_usage(std::FILE* out) {
   fmt::print(out, "usage: tandem COMMAND ...\n\n");
   for (const Command& command : commands) {
-    fmt::print(out, "  {:<9} {:<24} {}\n", command.name, command.arguments, command.description);
+    fmt::print(out, "  {:<9} {:<26} {}\n", command.name, command.arguments, command.description);
   }
   fmt::print(out, "\n'tandem COMMAND --help' lists the options of a command.\n");
 }

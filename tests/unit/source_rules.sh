@@ -25,7 +25,8 @@ allowed_includes() {
     sim/engine/*)     echo 'sim/(core|trace|engine)/' ;;
     sim/metrics/*)    echo 'sim/(core|trace|engine|metrics)/' ;;
     sim/predict/*)    echo '(sim/(core|trace|counters|engine|metrics|predict)|models|workloads)/' ;;
-    sim/report/*)     echo 'sim/(core|trace|counters|engine|metrics|predict|report)/' ;;
+    sim/check/*)      echo '(sim/(core|trace|counters|predict|check)|models)/' ;;
+    sim/report/*)     echo 'sim/(core|trace|counters|engine|metrics|predict|check|report)/' ;;
     sim/sweep/*)      echo '(sim/(core|trace|metrics|predict|report|sweep)|models)/' ;;
     sim/cli/*)        echo '(sim|models|workloads|validation/(compare|papers))/' ;;
     validation/compare/*) echo '(sim/(core|trace|counters|engine|metrics|predict)|models|validation/compare)/' ;;

@@ -1,0 +1,60 @@
+#include "sim/check/identity.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace tandem {
+
+std::optional<Observation> unknown_device(const Evidence& e) {
+  if (e.run.gpu || e.run.trace.activities.size() == 0) return {};
+  return Observation{Concern::doubt, 1, 0, "device \"" + e.run.summary.gpu + "\""};
+}
+
+std::optional<Observation> no_launch_geometry(const Evidence& e) {
+  if (e.run.states_grids || e.run.trace.activities.size() == 0) return {};
+  return Observation{Concern::doubt, 1, 0, "most kernel time"};
+}
+
+std::optional<Observation> counters_of_another_run(const Evidence& e) {
+  if (e.counters == nullptr) return {};
+  const auto& [report, match] = *e.counters;
+  double exact = 0;  // rows that are launches of the step in everything
+  for (std::size_t k = 0; k < match.kernels.size(); ++k) {
+    if (match.kernels[k].quality != MatchQuality::exact) continue;
+    exact += static_cast<double>(match.rows.of(k).size());
+  }
+  const double foreign = 1 - exact / static_cast<double>(std::max<std::size_t>(report.size(), 1));
+  if (foreign <= e.limits.counters_partial) return {};
+  return Observation{foreign > e.limits.counters_foreign ? Concern::wrong : Concern::doubt, foreign,
+                     e.limits.counters_partial,
+                     fmt::format("{} of {} rows are no launch of {}",
+                                 static_cast<std::int64_t>(double(report.size()) - exact),
+                                 report.size(), match.step)};
+}
+
+std::optional<Observation> counters_at_another_clock(const Evidence& e) {
+  if (e.counters == nullptr) return {};
+  const auto& [report, match] = *e.counters;
+  double counted = 0;
+  double traced = 0;
+  for (std::size_t k = 0; k < match.kernels.size(); ++k) {
+    if (match.kernels[k].quality != MatchQuality::exact) continue;
+    for (const std::uint32_t row : match.rows.of(k)) {
+      const double ns = report.value(Counter::duration_ns, row);
+      if (std::isnan(ns)) continue;
+      counted += ns * 1e-3;
+      traced += to_us(e.run.trace.activities.duration[match.kernels[k].activity]);
+    }
+  }
+  if (counted <= 0 || traced <= 0) return {};
+  const double ratio = std::max(counted / traced, traced / counted);
+  if (ratio <= e.limits.counters_clock) return {};
+  return Observation{
+      Concern::doubt, ratio, e.limits.counters_clock,
+      fmt::format("matched kernels: {:.1f} us counted, {:.1f} us traced", counted, traced)};
+}
+
+}  // namespace tandem

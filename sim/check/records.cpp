@@ -1,0 +1,163 @@
+#include "sim/check/records.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace tandem {
+
+namespace {
+
+/// Launches and kernels that found no partner, where both should have been recorded.
+struct Unpaired {
+  std::int64_t launches = 0;    // of kernels, in the trace
+  std::int64_t kernels = 0;     // that must have been launched within the trace
+  std::int64_t empty = 0;       // launches without kernel, before the last kernel's launch
+  std::int64_t empty_tail = 0;  // behind it
+  std::int64_t orphans = 0;     // kernels without launch
+  std::uint32_t first_empty = no_row, first_tail = no_row, first_orphan = no_row;
+  /// What could be pairs that have lost the number that joins them.
+  std::int64_t pairs() const { return std::min(empty, orphans); }
+};
+
+bool launches_kernel(ApiKind api) {
+  return api == ApiKind::launch_kernel || api == ApiKind::launch_graph;
+}
+
+void count_launches(const TracedRun& run, Unpaired& out) {
+  const auto& calls = run.links.calls_in_order;
+  const auto is_launch = [&](std::uint32_t call) {
+    return launches_kernel(run.trace.calls.api[call]);
+  };
+  const auto is_empty = [&](std::uint32_t call) {
+    return run.links.activities_of_call.of(call).empty();
+  };
+  std::size_t last = 0;  // behind the last launch of a kernel that is there
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (is_launch(calls[i]) && !is_empty(calls[i])) last = i + 1;
+  }
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (!is_launch(calls[i])) continue;
+    ++out.launches;
+    if (!is_empty(calls[i])) continue;
+    std::uint32_t& first = i < last ? out.first_empty : out.first_tail;
+    if (first == no_row) first = calls[i];
+    ++(i < last ? out.empty : out.empty_tail);
+  }
+}
+
+/// Streams run in the order of the launches: behind the first kernel of a stream whose launch is in
+/// the trace, all must have theirs. Where no kernel of any stream has, nothing is known to be lost
+/// but the numbers.
+void count_kernels(const TracedRun& run, Unpaired& out) {
+  const Activities& acts = run.trace.activities;
+  for (std::size_t s = 0; s < run.trace.streams.size(); ++s) {
+    bool launched = false;
+    for (const std::uint32_t a : run.links.activities_of_stream.of(s)) {
+      if (acts.kind[a] != ActivityKind::kernel) continue;
+      const bool orphan = run.links.call_of_activity[a] == no_row;
+      launched |= !orphan;
+      const bool no_number = acts.correlation[a] < 0 && out.launches > 0;
+      if (!launched && !no_number) continue;
+      ++out.kernels;
+      if (!orphan) continue;
+      ++out.orphans;
+      if (out.first_orphan == no_row) out.first_orphan = a;
+    }
+  }
+}
+
+Unpaired unpaired(const TracedRun& run) {
+  Unpaired out;
+  count_launches(run, out);
+  count_kernels(run, out);
+  // Without any kernel that names its launch the whole trace is "behind the last" one.
+  if (out.orphans > 0 && out.empty == 0) {
+    std::swap(out.empty, out.empty_tail);
+    std::swap(out.first_empty, out.first_tail);
+  }
+  return out;
+}
+
+std::optional<Observation> share_lost(const Evidence& e, std::int64_t lost, std::int64_t all,
+                                      std::string place) {
+  const double share = all > 0 ? static_cast<double>(lost) / static_cast<double>(all) : 0;
+  if (share <= e.limits.lost_share) return {};
+  return Observation{Concern::wrong, share, e.limits.lost_share,
+                     fmt::format("{} of {}, first in {}", lost, all, std::move(place))};
+}
+
+}  // namespace
+
+std::optional<Observation> no_host(const Evidence& e) {
+  if (e.run.trace.calls.size() > 0 || e.run.trace.nodes.size() > 0) return {};
+  return Observation{Concern::doubt, 1, 0, "whole trace"};
+}
+
+std::optional<Observation> missing_correlations(const Evidence& e) {
+  const Unpaired u = unpaired(e.run);
+  if (u.pairs() == 0) return {};
+  return share_lost(e, u.pairs(), u.launches, place_of_kernel(e, u.first_orphan));
+}
+
+std::optional<Observation> dropped_kernels(const Evidence& e) {
+  const Unpaired u = unpaired(e.run);
+  if (u.empty <= u.pairs()) return {};
+  return share_lost(e, u.empty - u.pairs(), u.launches,
+                    place_of(e, e.run.trace.calls.begin[u.first_empty]));
+}
+
+std::optional<Observation> missing_launches(const Evidence& e) {
+  const Unpaired u = unpaired(e.run);
+  if (u.launches == 0 || u.orphans <= u.pairs()) return {};
+  return share_lost(e, u.orphans - u.pairs(), u.kernels, place_of_kernel(e, u.first_orphan));
+}
+
+std::optional<Observation> truncated(const Evidence& e) {
+  const Unpaired u = unpaired(e.run);
+  if (static_cast<double>(u.empty_tail) > e.limits.cut_tail_launches) {
+    return Observation{Concern::wrong,
+                       static_cast<double>(u.empty_tail) / static_cast<double>(u.launches), 0,
+                       fmt::format("no kernels of the last {} launches, from {}", u.empty_tail,
+                                   place_of(e, e.run.trace.calls.begin[u.first_tail]))};
+  }
+  // A last step that begins as the one before it and stops: the end of the buffer.
+  if (e.kernels.size() < 2) return {};
+  const Activities& acts = e.run.trace.activities;
+  const auto& whole = e.kernels[e.kernels.size() - 2];
+  const auto& last = e.kernels.back();
+  const bool begins_alike =
+      last.size() < whole.size() &&
+      std::equal(last.begin(), last.end(), whole.begin(), [&](std::uint32_t a, std::uint32_t b) {
+        return acts.name[a].value == acts.name[b].value;
+      });
+  if (!begins_alike) return {};
+  const double share = 1 - static_cast<double>(last.size()) / static_cast<double>(whole.size());
+  return Observation{Concern::wrong, share, 0,
+                     fmt::format("{} ends after {} of {} kernels", e.run.links.steps.back().name,
+                                 last.size(), whole.size())};
+}
+
+std::optional<Observation> overlapping_on_stream(const Evidence& e) {
+  const Activities& acts = e.run.trace.activities;
+  Duration over{};
+  Duration all{};
+  std::uint32_t first = no_row;
+  for (std::uint32_t a = 0; a < acts.size(); ++a) {
+    all += acts.duration[a];
+    const std::uint32_t before = e.run.links.stream_predecessor[a];
+    if (before == no_row) continue;
+    const Duration both = acts.begin[before] + acts.duration[before] - acts.begin[a];
+    // Programmatic launches and graph branches begin while the work before them drains.
+    if (to_us(both) <= e.limits.overlap_us) continue;
+    over += std::min(both, acts.duration[a]);
+    if (first == no_row) first = a;
+  }
+  const double share = all > Duration{} ? to_us(over) / to_us(all) : 0;
+  if (share <= 0) return {};
+  return Observation{share > e.limits.overlap_share ? Concern::wrong : Concern::note, share,
+                     e.limits.overlap_share, place_of_kernel(e, first)};
+}
+
+}  // namespace tandem
