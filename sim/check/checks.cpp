@@ -123,7 +123,7 @@ const std::vector<Check>& table() {
        steps_not_alike},
       {"no_steps",
        "count",
-       "steps that are marked or repeat themselves",
+       "no steps are marked and nothing repeats itself",
        {U::step_time},
        "the whole trace stands for one step",
        "call prof.step(), or tell --steps N",

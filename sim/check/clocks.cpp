@@ -86,6 +86,14 @@ Slope slope_of(const std::vector<Delay>& points) {
   return {slope, std::sqrt(rest / (n - 2) / xx)};
 }
 
+/// A kernel that is `us` where it cannot be. Where the clocks drift that explains it, and
+/// clock_drift says what is wrong.
+std::optional<Observation> misplaced(const Evidence& e, double us, std::uint32_t kernel) {
+  if (us <= e.limits.clock_tolerance_us) return {};
+  return Observation{clock_drift(e) ? Concern::note : Concern::wrong, us,
+                     e.limits.clock_tolerance_us, place_of_kernel(e, kernel)};
+}
+
 }  // namespace
 
 std::optional<Observation> kernel_before_launch(const Evidence& e) {
@@ -100,8 +108,7 @@ std::optional<Observation> kernel_before_launch(const Evidence& e) {
     worst = early;
     where = a;
   }
-  if (worst <= e.limits.clock_tolerance_us) return {};
-  return Observation{Concern::wrong, worst, e.limits.clock_tolerance_us, place_of_kernel(e, where)};
+  return misplaced(e, worst, where);
 }
 
 std::optional<Observation> kernel_after_wait(const Evidence& e) {
@@ -126,8 +133,7 @@ std::optional<Observation> kernel_after_wait(const Evidence& e) {
     worst = late;
     where = last;
   }
-  if (worst <= e.limits.clock_tolerance_us) return {};
-  return Observation{Concern::wrong, worst, e.limits.clock_tolerance_us, place_of_kernel(e, where)};
+  return misplaced(e, worst, where);
 }
 
 std::optional<Observation> clock_drift(const Evidence& e) {

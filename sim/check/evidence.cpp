@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "models/step/op_nesting.h"
 #include "sim/counters/step_kernels.h"
@@ -78,10 +79,10 @@ std::vector<bool> alone_on_device(const Activities& acts) {
 }  // namespace
 
 Evidence gather(const TracedRun& run, const CheckLimits& limits, const MatchedCounters* counters) {
-  Evidence e{run, limits, counters, {}, {}, {}, alone_on_device(run.trace.activities)};
-  if (run.gpu) {
-    e.launches.emplace(run.trace, run.links, nest_ops(run.trace, run.links).of_call);
-  }
+  Evidence e{run, limits, counters, {}, {}, {}, {}, alone_on_device(run.trace.activities)};
+  OpNesting nesting = nest_ops(run.trace, run.links);
+  if (run.gpu) e.launches.emplace(run.trace, run.links, nesting.of_call);
+  e.op_of_activity = std::move(nesting.of_activity);
   const bool host = run.summary.launches > 0;
   for (std::size_t s = 0; s < run.links.steps.size(); ++s) {
     e.kernels.push_back(host ? kernels_of_step(run.trace, run.links, s)

@@ -32,6 +32,7 @@ struct Evidence {
   const MatchedCounters* counters;                  // null: none given
   std::optional<TraceLaunches> launches;            // of a GPU that a config describes
   std::vector<std::vector<std::uint32_t>> kernels;  // per step, in launch order
+  std::vector<std::uint32_t> op_of_activity;        // innermost; no_row: none
   RepeatedSteps repeated;
   std::vector<bool> alone;  // per activity: nothing of another stream runs beside it
 };

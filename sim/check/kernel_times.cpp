@@ -9,6 +9,7 @@
 
 #include "models/kernel/kinds.h"
 #include "models/kernel/time/kernel_time.h"
+#include "models/ops/op_table.h"
 #include "sim/core/units.h"
 
 namespace tandem {
@@ -16,8 +17,7 @@ namespace tandem {
 namespace {
 
 double matrix_flop(const MatrixProblem& p) {
-  const double flop = 2.0 * double(p.batch) * double(p.m) * double(p.n) * double(p.k) *
-                      double(std::max<std::int64_t>(p.steps, 1));
+  const double flop = 2.0 * double(p.batch) * double(p.m) * double(p.n) * double(p.k);
   return p.causal ? flop / 2 : flop;
 }
 
@@ -32,24 +32,52 @@ double peak_tflops(const GpuArch& gpu, DataType type) {
   return tensor_peak_tflops(gpu, math, gpu.boost_clock_mhz);
 }
 
+/// A plain product: convolutions also multiply after Winograd's transforms, which spare most of it.
+bool is_product(const KernelLaunch& launch) {
+  const KindRow& kind = row_of(launch.traits);
+  return op_row(launch.op).kind == OpKind::matmul && launch.family == KernelFamily::gemm &&
+         kind.time == TimeLaw::matrix && kind.role == Role::main;
+}
+
+bool is_bounded(const KernelLaunch& launch) {
+  return is_product(launch) ||
+         (launch.work.exact && row_of(launch.traits).work == WorkRule::elementwise);
+}
+
 /// What no run of the launch can be shorter than: products at the peak of their pipe, operands once
 /// through L2, and from DRAM what L2 cannot hold. 0: nothing known.
 double least_us(const GpuArch& gpu, const CheckLimits& limits, const KernelLaunch& launch) {
-  const KindRow& kind = row_of(launch.traits);
-  double us = 0;
-  if (launch.family == KernelFamily::gemm && kind.time == TimeLaw::matrix &&
-      kind.role == Role::main) {
-    us = matrix_flop(launch.work.matrix) / peak_tflops(gpu, launch.math) * micro;
+  if (is_product(launch)) {
+    return matrix_flop(launch.work.matrix) / peak_tflops(gpu, launch.math) * micro;
   }
-  const bool counted =
-      launch.work.exact && (kind.work == WorkRule::elementwise || kind.work == WorkRule::reduction);
-  if (!counted) return us;
+  if (!is_bounded(launch)) return 0;
   const double bytes = launch.work.read_bytes + launch.work.write_bytes;
-  const double l2_rate = gpu.l2_read_gbps * limits.l2_peak_factor;
+  const double l2_gbps = gpu.l2_read_gbps * limits.l2_peak_factor;
   const double beyond_l2 = bytes - 2 * static_cast<double>(gpu.l2_bytes);  // found and left there
-  us = std::max(us, bytes / l2_rate / bytes_per_gb / micro);
-  return std::max(us, beyond_l2 / gpu.dram_peak_gbps / bytes_per_gb / micro);
+  return std::max(bytes / l2_gbps, beyond_l2 / gpu.dram_peak_gbps) / bytes_per_gb / micro;
 }
+
+/// Time of the kernels that least_us() speaks of, per operation: libraries split large products and
+/// tensors into several, each of which names the whole.
+std::vector<double> bounded_us(const Evidence& e) {
+  const Activities& acts = e.run.trace.activities;
+  std::vector<double> us(e.run.trace.ops.size(), 0);
+  for (std::uint32_t a = 0; a < acts.size(); ++a) {
+    const std::uint32_t op = e.op_of_activity[a];
+    if (op == no_row || !is_bounded(e.launches->launch(a))) continue;
+    us[op] += to_us(acts.duration[a]);
+  }
+  return us;
+}
+
+/// Products, and elementwise kernels that read in order: what the laws of time know best.
+bool has_good_law(const KernelLaunch& launch) {
+  return launch.work.exact &&
+         (is_product(launch) || row_of(launch.traits).loop == Loop::vectorized);
+}
+
+/// Operands come from DRAM: the longer of the times that a clean run may take.
+constexpr TimeContext cold{.cache = CacheState::cold};
 
 /// Value below which half of the weight lies.
 double weighted_middle(std::vector<std::pair<double, double>> values) {
@@ -114,13 +142,18 @@ Stretch slowest_stretch(const Evidence& e, const std::vector<std::uint32_t>& ste
 std::optional<Observation> faster_than_physics(const Evidence& e) {
   if (!e.launches) return {};
   const Activities& acts = e.run.trace.activities;
+  const std::vector<double> of_op = bounded_us(e);
   double worst = 0;
   std::uint32_t where = no_row;
   std::int64_t count = 0;
   for (std::uint32_t a = 0; a < acts.size(); ++a) {
-    if (acts.kind[a] != ActivityKind::kernel) continue;
-    const double least = least_us(*e.run.gpu, e.limits, e.launches->launch(a));
-    const double us = to_us(acts.duration[a]);
+    // What was launched before the trace began belongs to no operation in it.
+    const bool known = e.run.links.call_of_activity[a] != no_row;
+    if (acts.kind[a] != ActivityKind::kernel || !known) continue;
+    const KernelLaunch launch = e.launches->launch(a);
+    const double least = least_us(*e.run.gpu, e.limits, launch);
+    const std::uint32_t op = e.op_of_activity[a];
+    const double us = op == no_row ? to_us(acts.duration[a]) : of_op[op];
     if (least < e.limits.physics_floor_us || least <= us * e.limits.physics_margin) continue;
     ++count;
     const double ratio = us > 0 ? least / us : least / 1e-3;
@@ -177,25 +210,29 @@ std::optional<Observation> slower_than_model(const Evidence& e) {
   if (!e.launches) return {};
   const Activities& acts = e.run.trace.activities;
   double all = 0;
-  double traced = 0;
-  double modelled = 0;
+  double judged = 0;
+  std::vector<std::pair<double, double>> ratios;
   for (const auto& step : e.kernels) {
     for (const std::uint32_t a : step) {
       const double us = to_us(acts.duration[a]);
       all += us;
-      if (!e.alone[a] || acts.collective[a].valid()) continue;
-      const TimedLaunch launch = timed_launch(e.launches->launch(a));
-      const KernelTime time = kernel_time(launch, *e.run.gpu, e.run.configs.time);
-      if (time.confidence < e.limits.model_confidence) continue;
-      traced += us;
-      modelled += time.time_us;
+      if (!e.alone[a] || us < e.limits.model_least_us) continue;
+      const KernelLaunch launch = e.launches->launch(a);
+      if (!has_good_law(launch)) continue;
+      const KernelTime time =
+          kernel_time(timed_launch(launch), *e.run.gpu, e.run.configs.time, cold);
+      if (time.confidence <= 0 || time.time_us <= 0) continue;
+      ratios.emplace_back(us / time.time_us, us);
+      judged += us;
     }
   }
-  if (traced < e.limits.model_kernels_share * all || modelled <= 0) return {};
-  const double ratio = traced / modelled;
+  if (judged <= 0 || judged < e.limits.model_share * all) return {};
+  const double ratio = weighted_middle(std::move(ratios));
   if (ratio <= e.limits.slower_than_model) return {};
-  return Observation{Concern::wrong, ratio, e.limits.slower_than_model,
-                     fmt::format("all steps, kernels of {:.0f} % of the time", 100 * traced / all)};
+  return Observation{
+      ratio > e.limits.slower_than_model_wrong ? Concern::wrong : Concern::doubt, ratio,
+      e.limits.slower_than_model,
+      fmt::format("all steps, by kernels of {:.0f} % of the time", 100 * judged / all)};
 }
 
 }  // namespace tandem

@@ -18,10 +18,11 @@ struct CheckLimits {
   double drift_us = 0;
   double drift_errors = 0;
   double lost_share = 0;
-  double cut_tail_launches = 0;
   double warm_up = 0;
   double warm_up_of_two = 0;
+  double warm_up_wrong = 0;
   double host_noise = 0;
+  double profiler_note = 0;
   double profiler_share = 0;
   double overlap_us = 0;
   double overlap_share = 0;
@@ -34,9 +35,10 @@ struct CheckLimits {
   double stretch_kernels = 0;
   double unlike_repeats = 0;
   double unlike_least_us = 0;
-  double model_kernels_share = 0;
-  double model_confidence = 0;
+  double model_share = 0;
+  double model_least_us = 0;
   double slower_than_model = 0;
+  double slower_than_model_wrong = 0;
   double counters_foreign = 0;
   double counters_partial = 0;
   double counters_clock = 0;

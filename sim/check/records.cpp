@@ -83,8 +83,9 @@ Unpaired unpaired(const TracedRun& run) {
 std::optional<Observation> share_lost(const Evidence& e, std::int64_t lost, std::int64_t all,
                                       std::string place) {
   const double share = all > 0 ? static_cast<double>(lost) / static_cast<double>(all) : 0;
-  if (share <= e.limits.lost_share) return {};
-  return Observation{Concern::wrong, share, e.limits.lost_share,
+  if (share <= 0) return {};
+  return Observation{share > e.limits.lost_share ? Concern::wrong : Concern::doubt, share,
+                     e.limits.lost_share,
                      fmt::format("{} of {}, first in {}", lost, all, std::move(place))};
 }
 
@@ -116,7 +117,7 @@ std::optional<Observation> missing_launches(const Evidence& e) {
 
 std::optional<Observation> truncated(const Evidence& e) {
   const Unpaired u = unpaired(e.run);
-  if (static_cast<double>(u.empty_tail) > e.limits.cut_tail_launches) {
+  if (u.empty_tail > 0) {
     return Observation{Concern::wrong,
                        static_cast<double>(u.empty_tail) / static_cast<double>(u.launches), 0,
                        fmt::format("no kernels of the last {} launches, from {}", u.empty_tail,

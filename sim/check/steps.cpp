@@ -45,7 +45,7 @@ std::vector<double> host_gaps(const TracedRun& run, const StepWindow& step) {
 
 std::optional<Observation> no_steps(const Evidence& e) {
   if (e.run.links.steps_by != StepsBy::nothing) return {};
-  return Observation{Concern::doubt, 0, 1, "whole trace"};
+  return Observation{Concern::doubt, 1, 0, "whole trace"};
 }
 
 std::optional<Observation> missing_steps(const Evidence& e) {
@@ -77,7 +77,8 @@ std::optional<Observation> warm_up_inside(const Evidence& e) {
   const double usual = middle(others);
   const double ratio = usual > 0 ? to_us(steps[0].end - steps[0].begin) / usual : 0;
   if (ratio <= limit) return {};
-  return Observation{Concern::wrong, ratio, limit, steps.front().name};
+  return Observation{ratio > e.limits.warm_up_wrong ? Concern::wrong : Concern::doubt, ratio, limit,
+                     steps.front().name};
 }
 
 std::optional<Observation> steps_not_alike(const Evidence& e) {
@@ -118,8 +119,9 @@ std::optional<Observation> profiler_share(const Evidence& e) {
   const TraceSummary& s = e.run.summary;
   if (s.traced_step_us <= 0 || s.unprofiled_step_us <= 0) return {};
   const double share = 1 - s.unprofiled_step_us / s.traced_step_us;
-  if (share <= e.limits.profiler_share) return {};
-  return Observation{Concern::doubt, share, e.limits.profiler_share,
+  if (share <= e.limits.profiler_note) return {};
+  return Observation{share > e.limits.profiler_share ? Concern::doubt : Concern::note, share,
+                     e.limits.profiler_share,
                      fmt::format("{:.3f} ms a traced step, {:.3f} ms predicted without",
                                  s.traced_step_us * 1e-3, s.unprofiled_step_us * 1e-3)};
 }
