@@ -19,7 +19,7 @@ std::vector<Field<CheckLimits>> fields() {
       row("drift_us", "us", "what the clocks part by over the trace", &L::drift_us),
       row("drift_errors", "count", "standard errors of the slope that it must exceed",
           &L::drift_errors),
-      row("lost_share", "ratio", "of launches or kernels without partner", &L::lost_share),
+      row("lost_share", "ratio", "of launches or kernels without partner: wrong", &L::lost_share),
       row("warm_up", "ratio", "first step over the others", &L::warm_up),
       row("warm_up_of_two", "ratio", "the same where there is one other", &L::warm_up_of_two),
       row("warm_up_wrong", "ratio", "the same: wrong", &L::warm_up_wrong),

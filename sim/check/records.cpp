@@ -11,14 +11,21 @@ namespace {
 
 /// Launches and kernels that found no partner, where both should have been recorded.
 struct Unpaired {
-  std::int64_t launches = 0;    // of kernels, in the trace
-  std::int64_t kernels = 0;     // that must have been launched within the trace
-  std::int64_t empty = 0;       // launches without kernel, before the last kernel's launch
-  std::int64_t empty_tail = 0;  // behind it
-  std::int64_t orphans = 0;     // kernels without launch
+  std::int64_t launches = 0;  // of kernels, in the trace
+  std::int64_t kernels = 0;   // that must have been launched within the trace
+  std::int64_t empty = 0;     // launches without kernel, before the last launch that has one
+  std::int64_t tail = 0;      // behind it
+  std::int64_t orphans = 0;   // kernels without launch
+  std::int64_t before = 0;    // kernels that were launched before the trace began
   std::uint32_t first_empty = no_row, first_tail = no_row, first_orphan = no_row;
-  /// What could be pairs that have lost the number that joins them.
-  std::int64_t pairs() const { return std::min(empty, orphans); }
+
+  // Where both sides lack a partner, what joined them is lost rather than the records.
+  std::int64_t pairs() const { return std::min(empty + tail, orphans); }
+  std::int64_t dropped() const { return std::max<std::int64_t>(0, empty - orphans); }
+  std::int64_t cut() const {
+    return std::min(tail, std::max<std::int64_t>(0, empty + tail - orphans));
+  }
+  std::int64_t unlaunched() const { return orphans - pairs(); }
 };
 
 bool launches_kernel(ApiKind api) {
@@ -43,7 +50,7 @@ void count_launches(const TracedRun& run, Unpaired& out) {
     if (!is_empty(calls[i])) continue;
     std::uint32_t& first = i < last ? out.first_empty : out.first_tail;
     if (first == no_row) first = calls[i];
-    ++(i < last ? out.empty : out.empty_tail);
+    ++(i < last ? out.empty : out.tail);
   }
 }
 
@@ -59,6 +66,7 @@ void count_kernels(const TracedRun& run, Unpaired& out) {
       const bool orphan = run.links.call_of_activity[a] == no_row;
       launched |= !orphan;
       const bool no_number = acts.correlation[a] < 0 && out.launches > 0;
+      out.before += !launched && !no_number;
       if (!launched && !no_number) continue;
       ++out.kernels;
       if (!orphan) continue;
@@ -72,11 +80,6 @@ Unpaired unpaired(const TracedRun& run) {
   Unpaired out;
   count_launches(run, out);
   count_kernels(run, out);
-  // Without any kernel that names its launch the whole trace is "behind the last" one.
-  if (out.orphans > 0 && out.empty == 0) {
-    std::swap(out.empty, out.empty_tail);
-    std::swap(out.first_empty, out.first_tail);
-  }
   return out;
 }
 
@@ -104,24 +107,33 @@ std::optional<Observation> missing_correlations(const Evidence& e) {
 
 std::optional<Observation> dropped_kernels(const Evidence& e) {
   const Unpaired u = unpaired(e.run);
-  if (u.empty <= u.pairs()) return {};
-  return share_lost(e, u.empty - u.pairs(), u.launches,
+  if (u.dropped() == 0) return {};
+  return share_lost(e, u.dropped(), u.launches,
                     place_of(e, e.run.trace.calls.begin[u.first_empty]));
 }
 
 std::optional<Observation> missing_launches(const Evidence& e) {
   const Unpaired u = unpaired(e.run);
-  if (u.launches == 0 || u.orphans <= u.pairs()) return {};
-  return share_lost(e, u.orphans - u.pairs(), u.kernels, place_of_kernel(e, u.first_orphan));
+  if (u.launches == 0 || u.unlaunched() == 0) return {};
+  return share_lost(e, u.unlaunched(), u.kernels, place_of_kernel(e, u.first_orphan));
+}
+
+std::optional<Observation> launched_before(const Evidence& e) {
+  const Unpaired u = unpaired(e.run);
+  if (u.launches == 0) return {};
+  const double share = static_cast<double>(u.before) /
+                       static_cast<double>(std::max<std::int64_t>(u.before + u.kernels, 1));
+  if (share <= e.limits.lost_share) return {};
+  // With several steps those kernels are of the step before them.
+  return Observation{e.run.links.steps.size() > 1 ? Concern::note : Concern::doubt, share,
+                     e.limits.lost_share,
+                     fmt::format("{} of {} kernels", u.before, u.before + u.kernels)};
 }
 
 std::optional<Observation> truncated(const Evidence& e) {
   const Unpaired u = unpaired(e.run);
-  if (u.empty_tail > 0) {
-    return Observation{Concern::wrong,
-                       static_cast<double>(u.empty_tail) / static_cast<double>(u.launches), 0,
-                       fmt::format("no kernels of the last {} launches, from {}", u.empty_tail,
-                                   place_of(e, e.run.trace.calls.begin[u.first_tail]))};
+  if (u.cut() > 0) {
+    return share_lost(e, u.cut(), u.launches, place_of(e, e.run.trace.calls.begin[u.first_tail]));
   }
   // A last step that begins as the one before it and stops: the end of the buffer.
   if (e.kernels.size() < 2) return {};

@@ -50,7 +50,7 @@ expect 0 --version; has out 'tandem '
 expect 0 replay --help; has out '--profiler'
 expect 0 validate --help; has out '--data'; has out '--claims'
 expect 0 demo --help; has out 'tandem demo'; has out 'resnet50'
-expect 0 describe --help; has out 'gpu|mode|what-if|metric'
+expect 0 describe --help; has out 'gpu|mode|what-if|metric|check'
 expect 0 calibrate --help; has out 'energy'; has out 'cache'
 for what in host energy cache; do expect 0 calibrate $what --help; has out "tandem calibrate $what"; done
 expect 0 describe what-if; has out '--compile'; has out '--set'; has out 'precision'
@@ -126,6 +126,19 @@ bad_input replay "$trace" second.json
 bad_input validate --frobnicate
 bad_input describe gpu h201; has err 'h200_sxm'
 bad_input describe metric nosuch; has err 'which no metric holds'
+
+# Checks of traces.
+expect 0 check --help; has out 'tandem check TRACE'
+expect 0 describe check; has out 'clock_drift'
+expect 0 describe check truncated; has out 'what to do'
+bad_input describe check nosuch; has err 'faster_than_physics'
+bad_input check; has err 'no TRACE'
+bad_input check no/such/trace.json
+bad_input check "$trace" no/such/report.csv
+expect 0 check "$trace"; has out 'kernel times'; empty err
+expect 0 check "$trace" --json -; json out 'assert d["schema"] == "tandem.check/1"; assert d["verdicts"]["energy"]["verdict"] in ("good", "doubtful")'
+sed 's/ProfilerStep#2/ProfilerStep#5/' "$trace" >spoiled.json
+expect 1 check spoiled.json; has out 'wrong  missing_steps'; has out 'step time      wrong'
 bad_input validate --data "$scratch/nowhere"; has err 'no folder'
 bad_input validate --figures "$scratch/figures"; has err '--claims'
 bad_input replay "$trace" --compiler xla; has err '--mode jit'

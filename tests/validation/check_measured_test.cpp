@@ -111,6 +111,17 @@ TEST(CheckMeasured, LoweredClockInAStretch) {
   });
 }
 
+TEST(CheckMeasured, HalfTheClockAllThroughTheTrace) {
+  expect_only("bert_base-train-bf16-eager-b64", "slower_than_model", [](Trace& trace) {
+    const TimePoint origin = trace.activities.begin[0];
+    const Map map = [=](TimePoint t) { return origin + scale(t - origin, 2.2); };
+    warp(trace.ops, map);
+    warp(trace.calls, map);
+    warp(trace.annotations, map);
+    warp(trace.activities, map);
+  });
+}
+
 TEST(CheckMeasured, KernelFasterThanPhysics) {
   expect_only("bert_base-train-bf16-eager-b64", "faster_than_physics", [](Trace& trace) {
     const TracedRun run = analyse(trace, options());

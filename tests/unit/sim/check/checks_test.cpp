@@ -1,0 +1,117 @@
+#include "sim/check/checks.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "sim/report/check_report.h"
+#include "tests/import_files.h"
+#include "tests/source_dir/source_dir.h"
+#include "tests/unit/trace_for_tests.h"
+
+namespace tandem {
+namespace {
+
+using test::TempFile;
+using test::TraceMaker;
+
+CheckLimits limits() { return load_check_limits(source_path("configs/checks.json")); }
+
+CheckReport check_of(Trace trace) {
+  ReplayOptions o;
+  o.configs = source_path("configs");
+  return check(analyse(std::move(trace), o), limits());
+}
+
+const Finding* find(const CheckReport& report, std::string_view code) {
+  for (const Finding& f : report.findings) {
+    if (f.code == code) return &f;
+  }
+  return nullptr;
+}
+
+/// Two steps of 40 launches each, 10 us apart; kernels begin 4 us after their launch and run 3 us.
+Trace loop(double drift_ppm = 0) {
+  TraceMaker m;
+  for (int s = 0; s < 2; ++s) {
+    m.step(s, s * 400, 400);
+    for (int i = 0; i < 40; ++i) {
+      const double begin = s * 400 + i * 10;
+      const int id = s * 40 + i;
+      m.call("cudaLaunchKernel", begin, 2, id);
+      m.kernel((begin + 4) * (1 + drift_ppm * 1e-6), 3, id);
+    }
+  }
+  return std::move(m.trace);
+}
+
+TEST(Check, NothingIsWrongWithARegularLoop) {
+  const CheckReport report = check_of(loop());
+  EXPECT_FALSE(report.any(Concern::wrong)) << check_text({}, report);
+  EXPECT_EQ(report.checks, checks().size());
+  EXPECT_EQ(report.verdicts.size(), std::size(uses));
+}
+
+TEST(Check, DriftIsTheSlopeOfTheShortestLaunches) {
+  // 5000 ppm over 790 us: the last kernels begin 4 us late.
+  const CheckReport report = check_of(loop(5000));
+  const Finding* drift = find(report, "clock_drift");
+  ASSERT_NE(drift, nullptr);
+  EXPECT_EQ(drift->seen.concern, Concern::wrong);
+  EXPECT_NEAR(drift->seen.value, 5000, 100);
+}
+
+TEST(Check, KernelBeforeItsLaunch) {
+  Trace trace = loop();
+  trace.activities.begin[30] -= microseconds(6);  // 2 us before the call
+  const CheckReport report = check_of(std::move(trace));
+  const Finding* early = find(report, "kernel_before_launch");
+  ASSERT_NE(early, nullptr);
+  EXPECT_NEAR(early->seen.value, 2, 1e-6);
+  EXPECT_NE(early->seen.place.find("ProfilerStep#0, 0.298 ms"), std::string::npos)
+      << early->seen.place;
+}
+
+TEST(Check, LaunchesAndKernelsWithoutPartner) {
+  // Kernel 10 has lost its number, which leaves its launch empty: one pair of 80 launches. 1.25 %
+  // are more than a hundredth.
+  Trace pair = loop();
+  pair.activities.correlation[10] = -1;
+  const CheckReport lost = check_of(std::move(pair));
+  const Finding* numbers = find(lost, "missing_correlations");
+  ASSERT_NE(numbers, nullptr);
+  EXPECT_DOUBLE_EQ(numbers->seen.value, 1.0 / 80);
+  EXPECT_EQ(find(lost, "dropped_kernels"), nullptr);
+  EXPECT_EQ(find(lost, "missing_launches"), nullptr);
+}
+
+TEST(Check, VerdictIsTheWorstFindingOfAUse) {
+  Trace trace = loop();
+  trace.annotations.step[1] = 3;  // steps 0 and 3: two are missing
+  const CheckReport report = check_of(std::move(trace));
+  const auto json = check_json({}, report);
+  EXPECT_EQ(json["verdicts"]["step time"]["verdict"], "wrong");
+  EXPECT_EQ(json["verdicts"]["step time"]["because"][0], "missing_steps");
+  EXPECT_EQ(json["verdicts"]["energy"]["verdict"], "good");
+  EXPECT_EQ(json["findings"][0]["value"], 2);
+  EXPECT_NE(check_text({}, report).find("wrong  missing_steps: "), std::string::npos);
+}
+
+TEST(Check, EveryCheckSaysWhatItIsFor) {
+  std::size_t rows = 0;
+  for (const Check& c : checks()) {
+    EXPECT_FALSE(c.touches.empty()) << c.name;
+    EXPECT_FALSE(c.doc.empty() || c.means.empty() || c.advice.empty()) << c.name;
+    ++rows;
+  }
+  EXPECT_GT(rows, 20U);
+}
+
+TEST(Check, LimitsAreReadWhole) {
+  const TempFile file(R"({"name": "x", "constants": {"drift_ppm": {"value": 1}}})", "checks.json");
+  EXPECT_THROW(load_check_limits(file.path()), InputError);
+  EXPECT_EQ(limits().origins.size(), check_limit_fields().size());
+}
+
+}  // namespace
+}  // namespace tandem
