@@ -4,7 +4,6 @@
 #include <optional>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include "sim/check/evidence.h"
 #include "sim/check/finding.h"
@@ -16,7 +15,7 @@ struct Check {
   std::string_view name;  // code of its finding
   std::string_view unit;  // of what it sees
   std::string_view doc;   // what it sees, in words
-  std::vector<Use> touches;
+  UseSet touches;
   std::string_view means;   // for the uses it touches
   std::string_view advice;  // what to do
   std::optional<Observation> (*look)(const Evidence&);

@@ -18,6 +18,16 @@ inline constexpr Named<Use> uses[] = {
     {Use::energy, "energy"},
 };
 
+/// Some of them.
+struct UseSet {
+  std::uint8_t bits = 0;
+  constexpr bool has(Use use) const { return (bits >> static_cast<unsigned>(use) & 1U) != 0; }
+};
+template <class... Uses>
+constexpr UseSet for_uses(Uses... use) {
+  return {static_cast<std::uint8_t>(((1U << static_cast<unsigned>(use)) | ...))};
+}
+
 enum class Concern : std::uint8_t {
   note,   // worth knowing; nothing is less true for it
   doubt,  // numbers for the uses it touches are less certain
@@ -37,7 +47,7 @@ struct Observation {
 /// An observation with what its check says of it.
 struct Finding {
   std::string_view code, what, unit, means, advice;
-  std::vector<Use> touches;
+  UseSet touches;
   Observation seen;
 };
 

@@ -124,8 +124,9 @@ void describe_checks(const std::string& name) {
     any = true;
     if (name.empty()) continue;
     std::string touched;
-    for (const Use use : c.touches) {
-      touched += (touched.empty() ? "" : ", ") + std::string(name_of(uses, use));
+    for (const Named<Use>& use : uses) {
+      if (c.touches.has(use.value))
+        touched += (touched.empty() ? "" : ", ") + std::string(use.name);
     }
     fmt::print("  for              {}\n  means            {}\n  what to do       {}\n", touched,
                c.means, c.advice);

@@ -15,11 +15,10 @@ std::string_view verdict_text(const Verdict& v) {
   return v.concern == Concern::wrong ? "wrong" : "doubtful";
 }
 
-std::string list(const std::vector<Use>& touches) {
-  std::string out;
-  for (const Use use : touches) {
-    if (!out.empty()) out += ", ";
-    out += name_of(uses, use);
+std::vector<std::string_view> touched(UseSet touches) {
+  std::vector<std::string_view> out;
+  for (const Named<Use>& use : uses) {
+    if (touches.has(use.value)) out.push_back(use.name);
   }
   return out;
 }
@@ -48,7 +47,7 @@ std::string check_text(const TraceSummary& trace, const CheckReport& report) {
     text += fmt::format("{:<6} {}: {} {} (expected at most {}; {}). For {}: {}. {}\n",
                         name_of(concerns, f.seen.concern), f.code, f.what,
                         number(f.seen.value, f.unit), number(f.seen.expected, f.unit), f.seen.place,
-                        list(f.touches), f.means, f.advice);
+                        fmt::join(touched(f.touches), ", "), f.means, f.advice);
   }
   return text;
 }
@@ -67,8 +66,6 @@ Json check_json(const TraceSummary& trace, const CheckReport& report) {
   }
   out["findings"] = Json::array();
   for (const Finding& f : report.findings) {
-    Json touches = Json::array();
-    for (const Use use : f.touches) touches.push_back(name_of(uses, use));
     out["findings"].push_back({{"code", f.code},
                                {"severity", name_of(concerns, f.seen.concern)},
                                {"value", f.seen.value},
@@ -76,7 +73,7 @@ Json check_json(const TraceSummary& trace, const CheckReport& report) {
                                {"unit", f.unit},
                                {"place", f.seen.place},
                                {"what", f.what},
-                               {"uses", std::move(touches)},
+                               {"uses", touched(f.touches)},
                                {"means", f.means},
                                {"advice", f.advice}});
   }
