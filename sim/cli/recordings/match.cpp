@@ -1,3 +1,5 @@
+#include "sim/counters/match.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 #include "models/step/attribution.h"
 #include "sim/cli/arguments.h"
 #include "sim/cli/files.h"
-#include "sim/counters/match.h"
 #include "sim/report/match_report.h"
 #include "sim/trace/import.h"
 #include "sim/trace/step_search.h"
