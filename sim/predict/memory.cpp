@@ -39,9 +39,10 @@ std::optional<MemoryPoint> known_peak(const TracedRun& run, double kept_bytes) {
 }  // namespace
 
 std::optional<PeakMemory> traced_peak(const TracedRun& run, const TracedRun* second) {
-  if (!run.summary.batch) return {};
+  if (!run.summary.batch || !run.gpu) return {};
   const BatchLaw& law = run.configs.batch;
-  const std::optional<PeakMemory> live = live_memory(run.traced_step, *run.summary.batch, law);
+  const std::optional<PeakMemory> live =
+      live_memory(run.traced_step, *run.summary.batch, law, run.gpu->compute_major);
   if (!live) return {};
   std::vector<MemoryPoint> points;
   for (const TracedRun* one : {&run, second}) {

@@ -149,7 +149,7 @@ TracedRun analyse_network(const NetworkRequest& request, const ReplayOptions& op
   run.gpu = gpu;
   run.summary.batch = bound.value(batch_symbol, network.fixed_batch);
   if (network.symbols.empty() && !is_onnx(request.path)) return run;
-  set_memory(network, request, bound, rules.workspace_bytes(gpu.compute_major), run);
+  set_memory(network, request, bound, run.configs.batch.workspace_bytes(gpu.compute_major), run);
   return run;
 }
 

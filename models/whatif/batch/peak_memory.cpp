@@ -155,7 +155,7 @@ std::optional<PeakMemory> step_memory(PeakMemory memory, const Step& step,
 }
 
 std::optional<PeakMemory> live_memory(const Step& step, std::int64_t base_batch,
-                                      const BatchLaw& law) {
+                                      const BatchLaw& law, int compute_major) {
   const OpNesting nesting = nest_ops(step.trace, step.links);
   const BatchOps ops(step.trace, nesting, base_batch);
   const Parameters parameters = count_parameters(step.trace, ops, nesting, step.links.steps.back());
@@ -167,7 +167,7 @@ std::optional<PeakMemory> live_memory(const Step& step, std::int64_t base_batch,
   out.optimizer_states = optimizer.states;
   const double dense = parameters.bytes - parameters.table_bytes;
   const double states = out.training ? optimizer.states * dense : 0;
-  out.kept_bytes = parameters.bytes + states + law.memory_workspace_bytes;
+  out.kept_bytes = parameters.bytes + states + law.workspace_bytes(compute_major);
   out.update_bytes = out.training ? dense + (optimizer.copies ? dense : 0) : 0;
   out.uncertainty = live_uncertainty;
   return step_memory(std::move(out), step, base_batch);

@@ -34,9 +34,9 @@ struct PeakMemory {
 };
 
 /// By the liveness of the step's tensors alone, with parameters and the state of the optimizer from
-/// its shapes; nothing if the trace has no shapes.
+/// its shapes, on a GPU of that compute capability; nothing if the trace has no shapes.
 std::optional<PeakMemory> live_memory(const Step& step, std::int64_t base_batch,
-                                      const BatchLaw& law);
+                                      const BatchLaw& law, int compute_major);
 
 /// `memory` with the tensors of `step` in place of its moments: parameters, states and the update
 /// of parameters stay. Nothing if the step has no shapes.

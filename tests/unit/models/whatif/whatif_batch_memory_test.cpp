@@ -24,7 +24,8 @@ Step step_of(const TraceMaker& made) {
 }
 
 PeakMemory memory(const std::vector<MemoryPoint>& points) {
-  static const PeakMemory live = live_memory(step_of(BatchTraceMaker(64)), 64, batch_law()).value();
+  static const PeakMemory live =
+      live_memory(step_of(BatchTraceMaker(64)), 64, batch_law(), 9).value();
   return points.empty() ? live : through_points(live, points, "made.json");
 }
 
@@ -34,7 +35,7 @@ TEST(WhatifBatchMemory, ParametersAreCountedOnceAndTheOptimizerIsRecognised) {
   EXPECT_TRUE(m.training);
   EXPECT_EQ(m.optimizer_states, 0);  // plain SGD: parameters alone are kept
   // Without recorded types a value counts one byte.
-  EXPECT_NEAR(m.kept_bytes, 1.0 * parameters + batch_law().memory_workspace_bytes, 1);
+  EXPECT_NEAR(m.kept_bytes, 1.0 * parameters + batch_law().workspace_bytes(9), 1);
   EXPECT_NEAR(m.update_bytes, parameters, 1);  // their gradients
   EXPECT_GT(peak_bytes(m, 1 << 20), peak_bytes(m, 64));
   EXPECT_EQ(m.points, 0U);
@@ -99,14 +100,14 @@ PeakMemory inference_memory() {
               R"(["float","float","float","Scalar","Scalar"])", "", ""});
   m.launch(35, 2, 2);
   m.kernel(200, 20, 2);
-  return live_memory(step_of(m), 64, batch_law()).value();
+  return live_memory(step_of(m), 64, batch_law(), 9).value();
 }
 
 // 1024 x 4096 weights of 4 bytes and the bias are kept.
 TEST(WhatifBatchMemory, InferenceKeepsParametersAlone) {
   const PeakMemory plain = inference_memory();
   EXPECT_FALSE(plain.training);
-  EXPECT_NEAR(plain.kept_bytes, 4.0 * parameters + batch_law().memory_workspace_bytes, 1);
+  EXPECT_NEAR(plain.kept_bytes, 4.0 * parameters + batch_law().workspace_bytes(9), 1);
   EXPECT_EQ(plain.update_bytes, 0);
 }
 
