@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/memory/lives.h"
 #include "models/ops/op_table.h"
 #include "workloads/min_cut.h"
 
@@ -207,7 +208,11 @@ void Compiled::find_last_readers() {
 
 NetworkMemory Compiled::add_up() const {
   NetworkMemory out;
-  std::vector<double> change(network_.ops.size() + 1, 0);
+  std::vector<Life> lives;
+  const auto add = [&](std::int64_t first, std::int64_t last, double bytes) {
+    lives.push_back(
+        {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(last), {bytes, 0}});
+  };
   std::vector<bool> gradient(network_.storages.size(), false);
   for (std::size_t s = 0; s < network_.storages.size(); ++s) {
     const StorageKind kind = network_.storages[s];
@@ -221,7 +226,7 @@ NetworkMemory Compiled::add_up() const {
     if (v.producer == none) continue;
     if (network_.storages[v.storage] == StorageKind::gradient && !gradient[v.storage]) {
       gradient[v.storage] = true;
-      change[v.producer] += bytes_of(v.storage);
+      add(v.producer, static_cast<std::int64_t>(network_.ops.size()) - 1, bytes_of(v.storage));
     }
     const auto bytes = static_cast<double>(v.bytes);
     std::int64_t last = v.producer;
@@ -230,23 +235,17 @@ NetworkMemory Compiled::add_up() const {
       last = std::max(v.inside ? last : std::max(last, v.last_forward),
                       v.saved ? v.last_backward : -1);
       if (!v.saved && by_library_after(v)) {  // computed again for that kernel
-        change[static_cast<std::size_t>(v.last_backward)] += bytes;
-        change[static_cast<std::size_t>(v.last_backward) + 1] -= bytes;
+        add(v.last_backward, v.last_backward, bytes);
       }
     } else {
       last = v.inside ? -1 : std::max(last, v.last_backward);
     }
     if (last < 0) continue;
-    change[v.producer] += bytes;
     // What is written in place takes the place of what it was, if nobody needs that any longer.
     const bool replaced = last > v.producer && last == v.overwritten;
-    change[static_cast<std::size_t>(last) + (replaced ? 0 : 1)] -= bytes;
+    add(v.producer, replaced ? last - 1 : last, bytes);
   }
-  double now = out.kept_bytes;
-  for (const double c : change) {
-    now += c;
-    out.peak_bytes = std::max(out.peak_bytes, now);
-  }
+  out.peak_bytes = worst_bytes(worst_moments(lives, network_.ops.size(), {out.kept_bytes, 0}));
   return out;
 }
 

@@ -169,7 +169,14 @@ class MadeTensors {
 /// Finds out which tensor each operand is.
 class Binder {
  public:
-  Binder(const Step& step, Dataflow& flow) : step_(step), flow_(flow), made_(flow) {}
+  Binder(const Step& step, Dataflow& flow) : step_(step), flow_(flow), made_(flow) {
+    std::int64_t latest = -1;
+    for (const FlowOp& op : flow.ops) {
+      const bool numbered = op.phase == FlowPhase::forward && op.sequence >= 0;
+      if (numbered) latest = std::max(latest, op.sequence);
+      number_.push_back(numbered ? op.sequence : latest);
+    }
+  }
 
   void bind() {
     for (std::uint32_t i = 0; i < flow_.ops.size(); ++i) bind_op(i);
@@ -195,9 +202,9 @@ class Binder {
   /// What the forward operation of number `sequence` read (`input`) or made.
   std::uint32_t saved(const Candidates& list, const FlowOp& op, bool input) const {
     for (std::size_t k = list.size(); k-- > 0;) {
-      const FlowOp& maker = flow_.ops[flow_.tensors[list[k]].producer];
-      if (maker.phase != FlowPhase::forward || taken(list[k], op)) continue;
-      if (maker.sequence < op.sequence || (!input && maker.sequence == op.sequence)) return list[k];
+      const std::uint32_t maker = flow_.tensors[list[k]].producer;
+      if (flow_.ops[maker].phase != FlowPhase::forward || taken(list[k], op)) continue;
+      if (number_[maker] < op.sequence || (!input && number_[maker] == op.sequence)) return list[k];
     }
     return no_row;
   }
@@ -297,9 +304,10 @@ class Binder {
   const Step& step_;
   Dataflow& flow_;
   MadeTensors made_;
-  std::vector<bool> core_reads_;     // per tensor
-  std::uint32_t node_ = no_row;      // root of the operation at hand
-  std::uint32_t gradient_ = no_row;  // that the autograd node of this root was given
+  std::vector<std::int64_t> number_;  // per operation: of autograd, or the latest one before it
+  std::vector<bool> core_reads_;      // per tensor
+  std::uint32_t node_ = no_row;       // root of the operation at hand
+  std::uint32_t gradient_ = no_row;   // that the autograd node of this root was given
 };
 
 }  // namespace

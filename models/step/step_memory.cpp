@@ -34,15 +34,12 @@ std::int64_t main_device(const Trace& trace) {
 }
 
 double blocks(std::int64_t elements, DataType type) {
-  const std::int64_t bytes = elements * std::max(element_bytes(type), 1);
-  return static_cast<double>((bytes + block_bytes - 1) / block_bytes * block_bytes);
+  return allocated_bytes(elements * std::max(element_bytes(type), 1), block_bytes);
 }
 
-struct Life {
-  std::uint32_t first = 0, last = 0;  // operations of the data flow
-  double bytes = 0;
-  bool grows = false;
-};
+MemoryMoment bytes_of(double bytes, bool grows) {
+  return grows ? MemoryMoment{0, bytes} : MemoryMoment{bytes, 0};
+}
 
 /// Parameters that the forward operations of a step read, by size.
 class Parameters {
@@ -147,7 +144,7 @@ class Lives {
     for (std::uint32_t i = 0; i < flow_.ops.size(); ++i) visit(i);
     std::vector<Life> out;
     for (std::size_t t = 0; t < lives_.size(); ++t) {
-      if (storage_[t] == t && lives_[t].bytes > 0) out.push_back(lives_[t]);
+      if (storage_[t] == t && lives_[t].bytes.bytes() > 0) out.push_back(lives_[t]);
     }
     return out;
   }
@@ -162,9 +159,9 @@ class Lives {
     for (std::uint32_t t = 0; t < lives_.size(); ++t) {
       const FlowTensor& tensor = flow_.tensors[t];
       Life& life = lives_[t];
-      life.grows = grows(tensor.elements);
       life.first = life.last = tensor.producer;
-      if (tensor.producer != no_row) life.bytes = blocks(tensor.elements, tensor.type);
+      if (tensor.producer == no_row) continue;
+      life.bytes = bytes_of(blocks(tensor.elements, tensor.type), grows(tensor.elements));
     }
   }
 
@@ -179,7 +176,7 @@ class Lives {
       Life& life = lives_[storage_[t]];
       life.last = std::max(life.last, i);
       const bool guess = op.row->output == OutputRule::largest;  // rows of a table, not the table
-      if (guess && facts_.parameters().has(tensor.elements)) life.bytes = 0;
+      if (guess && facts_.parameters().has(tensor.elements)) life.bytes = {};
       if (facts_.is_gradient(op, tensor)) life.last = end();
       if (op.phase == FlowPhase::forward && tensor.consumers == 0) keep_for_views(i, life);
       if (op.phase == FlowPhase::forward && facts_.is_kept_copy(op)) {
@@ -201,7 +198,7 @@ class Lives {
     if (op.root != op.op && is_in_place(facts_.name_of(op.root))) written = root_operand_;
     if (written == no_row) return;
     if (flow_.tensors[written].producer == no_row) {  // made before the step
-      lives_[output].bytes = 0;
+      lives_[output].bytes = {};
       return;
     }
     if (flow_.tensors[written].elements != flow_.tensors[output].elements) return;
@@ -229,14 +226,14 @@ class Lives {
         !facts_.parameters().has(tensor.elements) && facts_.no_view(op, forward, tensor.type)) {
       // What the gradient finds and nothing is known to have made, the forward operation kept
       // beside its results: places of maxima, states of a library.
-      life = {forward, i, blocks(tensor.elements, tensor.type), true};
+      life = {forward, i, bytes_of(blocks(tensor.elements, tensor.type), true)};
       return;
     }
     // Made before the step: an input, once for all who read one of its size.
     const bool input = op.phase == FlowPhase::forward && grows(tensor.elements) &&
                        !contains(op.row->arguments.parameters, use.argument);
     if (!input || !inputs_.insert({tensor.elements, tensor.type}).second) return;
-    life = {0, end(), blocks(tensor.elements, tensor.type), true};
+    life = {0, end(), bytes_of(blocks(tensor.elements, tensor.type), true)};
   }
 
   std::uint32_t end() const { return static_cast<std::uint32_t>(flow_.ops.size()) - 1; }
@@ -298,31 +295,20 @@ std::optional<RecordedMemory> recorded_memory(const Trace& trace, const Links& l
   return RecordedMemory{complete ? peak : peak - least, complete};
 }
 
-std::optional<LiveTensors> live_tensors(const Step& step, std::int64_t batch) {
+std::vector<MemoryMoment> live_tensors(const Step& step, std::int64_t batch) {
   const Dataflow flow = dataflow(step);
-  const std::vector<Life> lives = Lives(step, flow, std::max<std::int64_t>(batch, 1)).find();
+  std::vector<Life> lives = Lives(step, flow, std::max<std::int64_t>(batch, 1)).find();
   if (lives.empty()) return {};
-  std::vector<LiveTensors> change(flow.ops.size() + 1);
   double gradients = 0;
   for (const Life& life : lives) {
     const bool to_end = life.last + 1 == flow.ops.size();
-    if (!life.grows && to_end && flow.ops[life.first].phase == FlowPhase::backward) {
-      gradients += life.bytes;
+    if (to_end && flow.ops[life.first].phase == FlowPhase::backward) {
+      gradients += life.bytes.fixed_bytes;
     }
-    (life.grows ? change[life.first].growing_bytes : change[life.first].fixed_bytes) += life.bytes;
-    LiveTensors& after = change[life.last + 1];
-    (life.grows ? after.growing_bytes : after.fixed_bytes) -= life.bytes;
   }
   const std::uint32_t kept = gradients_kept_until(step, flow);
-  change[0].fixed_bytes += gradients;
-  change[kept].fixed_bytes -= gradients;
-  LiveTensors now, worst;
-  for (const LiveTensors& c : change) {
-    now.growing_bytes += c.growing_bytes;
-    now.fixed_bytes += c.fixed_bytes;
-    if (now.growing_bytes + now.fixed_bytes > worst.growing_bytes + worst.fixed_bytes) worst = now;
-  }
-  return worst;
+  if (kept > 0) lives.push_back({0, kept - 1, {gradients, 0}});
+  return worst_moments(lives, flow.ops.size());
 }
 
 }  // namespace tandem

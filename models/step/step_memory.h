@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
+#include "models/memory/lives.h"
 #include "models/step/step.h"
 #include "sim/trace/links.h"
 #include "sim/trace/trace.h"
@@ -22,16 +24,13 @@ struct RecordedMemory {
 /// Of the device that runs the most kernels, over the steps; nothing without such events.
 std::optional<RecordedMemory> recorded_memory(const Trace& trace, const Links& links);
 
-/// What lives at the worst moment of a step, beside parameters and the state of the optimizer.
-struct LiveTensors {
-  double growing_bytes = 0;  // activations, their gradients and the inputs
-  double fixed_bytes = 0;    // gradients of parameters, copies of parameters in another type
-};
-
 /// A tensor lives from the operation that makes it to the last one that reads it, forward or
 /// backward; what is written in place lives on; gradients of parameters live until the optimizer
 /// has used them. Sizes are whole blocks of the caching allocator. `batch`: items of the step; a
-/// tensor grows if its elements are a multiple of it. Nothing if no operation states shapes.
-std::optional<LiveTensors> live_tensors(const Step& step, std::int64_t batch);
+/// tensor grows if its elements are a multiple of it: activations, their gradients and the inputs;
+/// gradients of parameters and copies of parameters in another type do not. Parameters themselves
+/// and the state of the optimizer come on top. The worst moments, by rising growing bytes; none if
+/// no operation states shapes.
+std::vector<MemoryMoment> live_tensors(const Step& step, std::int64_t batch);
 
 }  // namespace tandem

@@ -6,7 +6,6 @@
 
 #include <compare>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,6 +16,7 @@
 #include "models/arch/gpu_arch.h"
 #include "models/kernel/residual.h"
 #include "models/step/step.h"
+#include "models/whatif/batch/peak_memory.h"
 #include "models/whatif/transform_report.h"
 #include "sim/core/error.h"
 
@@ -92,11 +92,8 @@ struct TransformInput {
   const RetargetErrors& retarget;
   const LibraryNames& libraries;
   const CollectiveLaw& collectives;
-  Damping damping;  // of residuals that are carried over
-  /// Activations of an item of the batch in a step, from shapes; empty where the peak of memory is
-  /// not known.
-  std::function<double(const Step&)> item_bytes;
-  double traced_item_bytes = 0;        // the same of the traced step
+  Damping damping;                     // of residuals that are carried over
+  const PeakMemory* memory = nullptr;  // of the traced step; null: not known
   bool knows_compiled_memory = false;  // the peak of the compiled step is known from its network
 };
 
@@ -110,9 +107,10 @@ enum class KeptMemory : std::uint8_t {
 /// What a transform makes of the peak of memory, beyond the batch.
 struct MemoryChange {
   KeptMemory kept = KeptMemory::eager;
-  double item_ratio = 1;  // activations over those of the trace
-  double error = 0;       // relative, of the part that grows with the batch
-  LossList losses;        // where a peak is stated
+  /// By liveness alone: of the traced step, and of what it became.
+  std::optional<PeakMemory> before, after;
+  double error = 0;  // relative
+  LossList losses;   // where a peak is stated
 };
 
 /// What transforms rewrite, one after the other.

@@ -9,31 +9,45 @@ namespace tandem {
 
 namespace {
 
+/// Of the scenario, which holds more or less than `memory` says of the step that was traced.
+double changed_peak(const PeakMemory& memory, const MemoryChange& change, std::int64_t batch) {
+  const double bytes = peak_bytes(memory, batch);
+  if (!change.before || !change.after) return bytes;
+  return bytes * peak_bytes(*change.after, batch) / peak_bytes(*change.before, batch);
+}
+
+/// The largest batch whose peak is no more than `bytes`; 0: not even one item.
+std::int64_t largest_batch(const PeakMemory& memory, const MemoryChange& change, double bytes) {
+  std::int64_t fits = 0, exceeds = std::int64_t{1} << 31;
+  if (changed_peak(memory, change, exceeds) <= bytes) return exceeds;
+  while (exceeds - fits > 1) {
+    const std::int64_t middle = fits + (exceeds - fits) / 2;
+    (changed_peak(memory, change, middle) <= bytes ? fits : exceeds) = middle;
+  }
+  return fits;
+}
+
 /// What is known of the peak of the run that was traced: said by the user, or recorded.
-std::optional<MemoryPoint> known_peak(const TracedRun& run, double fixed_bytes) {
+std::optional<MemoryPoint> known_peak(const TracedRun& run, double kept_bytes) {
   const std::int64_t batch = *run.summary.batch;
   if (run.said_peak_bytes > 0) return MemoryPoint{batch, run.said_peak_bytes};
   const auto recorded = recorded_memory(run.trace, run.links);
   if (!recorded) return {};
-  return MemoryPoint{batch, recorded->peak_bytes + (recorded->complete ? 0 : fixed_bytes)};
+  return MemoryPoint{batch, recorded->peak_bytes + (recorded->complete ? 0 : kept_bytes)};
 }
 
 }  // namespace
 
-double shape_item_bytes(const TracedRun& run, const Step& step) {
-  const auto live = live_memory(step, *run.summary.batch, run.configs.batch);
-  return live ? live->item_bytes : 0;
-}
-
 std::optional<PeakMemory> traced_peak(const TracedRun& run, const TracedRun* second) {
-  if (!run.summary.batch) return {};
+  if (!run.summary.batch || !run.gpu) return {};
   const BatchLaw& law = run.configs.batch;
-  const std::optional<PeakMemory> live = live_memory(run.traced_step, *run.summary.batch, law);
+  const std::optional<PeakMemory> live =
+      live_memory(run.traced_step, *run.summary.batch, law, run.gpu->compute_major);
   if (!live) return {};
   std::vector<MemoryPoint> points;
   for (const TracedRun* one : {&run, second}) {
     if (one == nullptr || !one->summary.batch) continue;
-    if (const auto point = known_peak(*one, live->fixed_bytes)) points.push_back(*point);
+    if (const auto point = known_peak(*one, live->kept_bytes)) points.push_back(*point);
   }
   std::sort(points.begin(), points.end(),
             [](const MemoryPoint& x, const MemoryPoint& y) { return x.batch < y.batch; });
@@ -46,23 +60,20 @@ std::optional<MemorySummary> scenario_memory(const TracedRun& run, const TracedR
                                              const MemoryChange& change) {
   std::optional<PeakMemory> memory = second == nullptr ? run.memory : traced_peak(run, second);
   if (!memory) return {};
-  const BatchLaw& law = run.configs.batch;
+  const double usable = usable_bytes(gpu, run.configs.batch);
   if (run.compiled_memory && change.kept != KeptMemory::eager) {
     memory = run.compiled_memory->cheapest;
-    PeakMemory typed = *memory;
-    typed.item_bytes *= change.item_ratio;
-    if (change.kept == KeptMemory::least && !fits(typed, batch, gpu, law)) {
+    if (change.kept == KeptMemory::least && changed_peak(*memory, change, batch) > usable) {
       memory = run.compiled_memory->least;
     }
   }
-  memory->item_bytes *= change.item_ratio;
   MemorySummary m;
-  m.peak_bytes = peak_bytes(*memory, batch);
-  m.fits = fits(*memory, batch, gpu, law);
-  m.largest_batch = largest_batch(*memory, gpu, law);
+  m.peak_bytes = changed_peak(*memory, change, batch);
+  m.fits = m.peak_bytes <= usable;
+  m.largest_batch = largest_batch(*memory, change, usable);
   m.uncertainty = memory->uncertainty;
   const bool as_measured = memory->points > 0 && run.summary.batch == batch &&
-                           change.kept == KeptMemory::eager && change.item_ratio == 1;
+                           change.kept == KeptMemory::eager && !change.after;
   if (as_measured) m.uncertainty = 0;
   if (change.error > 0) m.uncertainty = std::hypot(m.uncertainty, change.error);
   return m;

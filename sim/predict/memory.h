@@ -14,9 +14,6 @@ namespace tandem {
 /// prediction from two, or null.
 std::optional<PeakMemory> traced_peak(const TracedRun& run, const TracedRun* second);
 
-/// Activations of an item of the batch, by liveness alone.
-double shape_item_bytes(const TracedRun& run, const Step& step);
-
 /// Peak memory at `batch` and what fits `gpu`; nothing where the trace has no shapes.
 std::optional<MemorySummary> scenario_memory(const TracedRun& run, const TracedRun* second,
                                              const GpuArch& gpu, std::int64_t batch,

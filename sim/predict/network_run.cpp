@@ -70,11 +70,14 @@ BoundNetwork bind_request(const Network& network, const NetworkRequest& request)
 PeakMemory peak_line(const NetworkMemory& one, const NetworkMemory& two, std::int64_t batch,
                      double workspace_bytes) {
   PeakMemory out;
+  double item_bytes = 0;
   if (batch > 0) {
-    out.item_bytes = std::max(0.0, (two.peak_bytes - one.peak_bytes) / static_cast<double>(batch));
+    item_bytes = std::max(0.0, (two.peak_bytes - one.peak_bytes) / static_cast<double>(batch));
   }
-  out.fixed_bytes = workspace_bytes + one.peak_bytes - out.item_bytes * static_cast<double>(batch);
-  out.floor_bytes = workspace_bytes + one.kept_bytes;
+  out.kept_bytes = workspace_bytes + one.kept_bytes;
+  out.moments = {
+      {workspace_bytes + one.peak_bytes - item_bytes * static_cast<double>(batch), item_bytes},
+      {out.kept_bytes, 0}};
   out.uncertainty = liveness_uncertainty;
   return out;
 }
@@ -146,8 +149,7 @@ TracedRun analyse_network(const NetworkRequest& request, const ReplayOptions& op
   run.gpu = gpu;
   run.summary.batch = bound.value(batch_symbol, network.fixed_batch);
   if (network.symbols.empty() && !is_onnx(request.path)) return run;
-  set_memory(network, request, bound, rules.workspace_bytes(gpu.compute_major), run);
-  run.shape_item_bytes = shape_item_bytes(run, run.traced_step);
+  set_memory(network, request, bound, run.configs.batch.workspace_bytes(gpu.compute_major), run);
   return run;
 }
 

@@ -1,7 +1,5 @@
 #include "sim/predict/scenario.h"
 
-#include "sim/predict/memory.h"
-
 namespace tandem {
 
 namespace {
@@ -20,14 +18,9 @@ TransformInput input_of(const TracedRun& run, const WhatIfs& asked) {
                     c.retarget,
                     c.libraries,
                     c.collectives,
-                    c.batch.memory_damping(),
-                    {},
-                    0};
+                    c.batch.memory_damping()};
+  if (run.memory) in.memory = &*run.memory;
   in.knows_compiled_memory = run.compiled_memory.has_value();
-  if (run.memory) {
-    in.item_bytes = [&run](const Step& step) { return shape_item_bytes(run, step); };
-    in.traced_item_bytes = run.shape_item_bytes;
-  }
   return in;
 }
 

@@ -155,7 +155,6 @@ void find_step(const MeasuredPlan& plan, const ReplayOptions& options, TracedRun
   a.summary.unprofiled_step_us = steady_step_us(a, a.traced_step);
   a.said_peak_bytes = options.peak_memory_bytes;
   if (a.gpu) a.memory = traced_peak(a, nullptr);
-  if (a.memory) a.shape_item_bytes = shape_item_bytes(a, a.traced_step);
 }
 
 TracedRun analyse(Trace trace, const ReplayOptions& options, Configs configs) {

@@ -43,7 +43,6 @@ struct TracedRun {
   Step traced_step;                          // what scenarios start from
   bool step_is_measured = false;             // the host was calibrated on a step that was timed
   double generated_error = 0;        // of a step that was never traced: relative, of its GPU time
-  double shape_item_bytes = 0;       // activations of an item, from shapes alone; with memory
   double said_peak_bytes = 0;        // of the traced run, by the user; 0: not said
   std::optional<PeakMemory> memory;  // by batch; nothing where the trace has no shapes
   std::optional<CompiledPeaks> compiled_memory;  // of a network

@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <fstream>
 
-#include "models/whatif/batch/peak_memory.h"
 #include "sim/core/field.h"
 #include "sim/predict/predict.h"
 #include "tests/bad_input/messages.h"
@@ -77,14 +76,6 @@ TEST(WhatifBatchBadInput, ConstantsAreAllNamedAndAllThere) {
   EXPECT_TRUE(has(error([](Json& j) { j["constants"]["l2_gain"]["value"] = -1; }), "l2_gain"));
   EXPECT_TRUE(has(error([](Json& j) { j["extra"] = 1; }), "one of: name, constants"));
   std::remove(path.c_str());
-}
-
-TEST(WhatifBatchBadInput, MemoryNeedsShapes) {
-  BatchTraceMaker base(64);
-  base.trace.ops = {};
-  const std::string text =
-      message_of([&] { peak_memory(base.trace, base.links, 64, test::batch_law()); });
-  EXPECT_TRUE(has(text, "no operand shapes")) << text;
 }
 
 // The same model in FP32 and in mixed precision: between them no law of the batch can be read off.

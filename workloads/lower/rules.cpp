@@ -108,13 +108,6 @@ std::vector<Field<AttentionPace>> attention_fields() {
           field<A>("width", "count", "of a head", &A::width)};
 }
 
-std::vector<Field<Workspace>> workspace_fields() {
-  using W = Workspace;
-  return {field<W>("compute_major", "count", "first generation", &W::compute_major),
-          field<W>("bytes", "B", "of all handles", &W::bytes),
-          field<W>("source", "name", "where it was seen", &W::source)};
-}
-
 std::vector<Field<ReductionPace>> pace_fields() {
   using P = ReductionPace;
   return {field<P>("source", "name", "where it was measured", &P::source),
@@ -146,14 +139,6 @@ std::vector<Row> read_rows(const Json& json, const Place& file, const std::strin
 const OpRule* LoweringRules::find(std::string_view op) const {
   const auto found = rule_of.find(std::string(op));
   return found == rule_of.end() ? nullptr : &rules[found->second];
-}
-
-double LoweringRules::workspace_bytes(int compute_major) const {
-  double bytes = 0;
-  for (const Workspace& w : workspaces) {  // in the order of generations
-    if (w.compute_major <= compute_major) bytes = w.bytes;
-  }
-  return bytes;
 }
 
 ConvHabit LoweringRules::habit(ConvUse use, Pass pass, DataType type, int compute_major) const {
@@ -199,7 +184,6 @@ LoweringRules load_lowering_rules(const std::string& path) {
   const std::vector<Field<AttentionPace>> attention = attention_fields();
   read_fields(json["paces"].value("attention", Json()), at_paces / "attention",
               std::span<const Field<AttentionPace>>(attention), out.paces.attention);
-  out.workspaces = read_rows(json, file, "workspaces", workspace_fields());
   out.habits = read_rows(json, file, "habits", habit_fields());
   out.kernels = read_rows(json, file, "kernels", kernel_fields());
   out.rules = read_rows(json, file, "rules", rule_fields());

@@ -123,13 +123,6 @@ struct AttentionPace {
   double width = 0;  // of a head
 };
 
-/// Memory that the framework holds for the libraries of matrix products, all along.
-struct Workspace {
-  int compute_major = 0;  // first generation
-  double bytes = 0;
-  std::string source;
-};
-
 /// Measured paces of kernels that no time law of models/kernel describes.
 struct Paces {
   std::string source;
@@ -142,7 +135,6 @@ struct LoweringRules {
   double expected_error = 0;  // of GPU time, mean over the validation cases
   Paces paces;
   ReductionPace reduction;
-  std::vector<Workspace> workspaces;
   std::vector<ConvHabit> habits;
   std::vector<KernelTemplate> kernels;
   std::vector<OpRule> rules;
@@ -150,7 +142,6 @@ struct LoweringRules {
 
   /// The rule of an operation, or null.
   const OpRule* find(std::string_view op) const;
-  double workspace_bytes(int compute_major) const;
   /// What is known of a choice; nothing beyond the law for others.
   ConvHabit habit(ConvUse use, Pass pass, DataType type, int compute_major) const;
   /// The kernel that GPUs of this generation run. Errors: InputError for a key without a row.

@@ -43,8 +43,13 @@ void add_memory_fields(Fields& out) {
 }
 
 void add_device_fields(Fields& out) {
-  out.push_back(field<L>("memory_workspace_bytes", "B", "workspaces of the libraries",
+  out.push_back(field<L>("memory_workspace_bytes", "B",
+                         "workspace of a handle of the library of products",
                          &L::memory_workspace_bytes));
+  out.push_back(field<L>("memory_workspace_major", "count", "first compute capability with so much",
+                         &L::memory_workspace_major));
+  out.push_back(field<L>("memory_workspace_before_bytes", "B", "the same, with an earlier one",
+                         &L::memory_workspace_before_bytes));
   out.push_back(field<L>("memory_context_bytes", "B", "context and code of the process",
                          &L::memory_context_bytes));
   out.push_back(field<L>("memory_usable_share", "ratio", "memory that allocations may take",

@@ -40,11 +40,19 @@ struct BatchLaw {
   EmbeddingGradient embedding;
 
   // Memory of the device
-  double memory_workspace_bytes = 0;
+  double memory_workspace_bytes = 0;         // of a handle of the library of products
+  double memory_workspace_major = 0;         // first compute capability with so much
+  double memory_workspace_before_bytes = 0;  // with an earlier one
   double memory_context_bytes = 0;
   double memory_usable_share = 0;
 
   std::vector<Provenance> origins;
+
+  /// Of the two handles that peaks of training and of inference hold.
+  double workspace_bytes(int compute_major) const {
+    const bool later = compute_major >= memory_workspace_major;
+    return 2 * (later ? memory_workspace_bytes : memory_workspace_before_bytes);
+  }
 
   /// Of kernels that the memory system bounds.
   Damping memory_damping() const { return {floor_share_memory, damping_us}; }

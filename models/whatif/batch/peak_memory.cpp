@@ -36,7 +36,6 @@ bool inside(const Trace& trace, std::uint32_t op, const StepWindow& step) {
 struct Parameters {
   std::int64_t elements = 0;
   double bytes = 0;
-  double copy_bytes = 0;   // of the copies in half precision that autocast keeps
   double table_bytes = 0;  // of embedding tables whose gradients are sparse
   std::int64_t table_elements = 0;
 };
@@ -55,31 +54,13 @@ std::set<Dims> sparse_tables(const Trace& trace, const BatchOps& ops, const Step
   return out;
 }
 
-// Autocast copies the weights of a layer and keeps the copies through the forward pass. In training
-// they stand where the gradients will be: the peak comes before those.
-double autocast_copies(const Trace& trace, const BatchOps& ops, const std::set<Dims>& weights,
-                       const StepWindow& step) {
-  constexpr double half_bytes = 2;
-  double bytes = 0;
-  for (std::uint32_t row = 0; row < trace.ops.size(); ++row) {
-    if (!inside(trace, row, step) || trace.ops.thread[row] != step.thread) continue;
-    const BatchOp& op = ops.op(ops.number(row));
-    const bool copy = op.row->kind == OpKind::cast && op.row->is(converts);
-    if (!copy || op.tensors.shapes.empty()) continue;
-    const TensorShape& t = op.tensors.shapes[0];
-    if (t.type != DataType::fp32 || t.rank < 2 || weights.count(dims_of(t)) == 0) continue;
-    bytes += half_bytes * static_cast<double>(t.elements());
-  }
-  return bytes;
-}
-
 // Layers are the outermost operations that take parameters. A layer that has the shape of an
 // embedding table shares its weights (tied decoders of language models).
 Parameters count_parameters(const Trace& trace, const BatchOps& ops, const OpNesting& nesting,
                             const StepWindow& step) {
   Parameters out;
   const auto sparse = sparse_tables(trace, ops, step);
-  std::set<Dims> tables, weights;
+  std::set<Dims> tables;
   const auto is_layer = [&](std::uint32_t row) {
     const OpRow& op = *ops.op(ops.number(row)).row;
     return op.arguments.parameters != 0 && !op.backward;
@@ -95,14 +76,12 @@ Parameters count_parameters(const Trace& trace, const BatchOps& ops, const OpNes
       const TensorShape& t = op.tensors.shapes[i];
       if (!contains(op.row->arguments.parameters, op.tensors.arguments[i]) || t.rank == 0) continue;
       if (embedding) tables.insert(dims_of(t));
-      if (t.rank >= 2) weights.insert(dims_of(t));
       if (!embedding && t.rank == 2 && tables.count(dims_of(t)) > 0) continue;
       out.elements += t.elements(), out.bytes += bytes_of(t);
       if (!embedding || sparse.count(dims_of(t)) == 0) continue;
       out.table_elements += t.elements(), out.table_bytes += bytes_of(t);
     }
   }
-  out.copy_bytes = autocast_copies(trace, ops, weights, step);
   return out;
 }
 
@@ -133,40 +112,6 @@ Optimizer find_optimizer(const Trace& trace, const BatchOps& ops) {
   return out;
 }
 
-// Results of the forward operations: the largest growing operand is a fair guess of each; products
-// state theirs. Operations in place allocate nothing.
-double result_bytes(const BatchOp& op) {
-  double largest = 0;
-  int width = 4;
-  for (std::size_t i = 0; i < op.tensors.shapes.size(); ++i) {
-    if (op.axis[i] < 0) continue;
-    largest = std::max(largest, static_cast<double>(op.tensors.shapes[i].elements()));
-    width = std::max(element_bytes(op.tensors.shapes[i].type), 1);
-  }
-  const std::size_t first = op.row->arguments.at(ArgumentName::left);
-  if (is_matrix_product(*op.row) && op.tensors.shapes.size() >= first + 2) {
-    const auto &a = op.tensors.shapes[first], &b = op.tensors.shapes[first + 1];
-    largest = static_cast<double>(a.dims[0]) * static_cast<double>(b.dims[1]);
-  }
-  return largest * width;
-}
-
-double forward_bytes(const Trace& trace, const BatchOps& ops, const OpNesting& nesting,
-                     const StepWindow& step, bool training) {
-  std::set<std::uint32_t> launching(nesting.of_activity.begin(), nesting.of_activity.end());
-  launching.erase(no_row);
-  double sum = 0, largest = 0;
-  for (const std::uint32_t row : launching) {
-    const BatchOp& op = ops.op(ops.number(row));
-    const bool keeps_nothing = is_in_place(op.name) || op.row->output == OutputRule::channels;
-    if (!inside(trace, row, step) || !op.grows() || keeps_nothing) continue;
-    if (trace.ops.thread[row] != step.thread || op.row->backward) continue;
-    const double bytes = result_bytes(op);
-    sum += bytes, largest = std::max(largest, bytes);
-  }
-  return training ? sum : 2 * largest;  // inference keeps an operand and a result
-}
-
 void check_points(const std::string& path, std::span<const MemoryPoint> points) {
   for (std::size_t i = 0; i < points.size(); ++i) {
     const MemoryPoint& p = points[i];
@@ -180,49 +125,52 @@ void check_points(const std::string& path, std::span<const MemoryPoint> points) 
   }
 }
 
+/// The line through the one point of `first` that item bytes of `item` give, and the other moments
+/// moved along with the worst one of `live`, below the point.
+std::vector<MemoryMoment> moved(const PeakMemory& live, const MemoryMoment& worst,
+                                const MemoryMoment& line, const MemoryPoint& point) {
+  const auto b = static_cast<double>(point.batch);
+  const double ratio = worst.growing_bytes > 0 ? line.growing_bytes / worst.growing_bytes : 1;
+  std::vector<MemoryMoment> out{line};
+  for (const MemoryMoment& m : live.moments) {
+    const double grows = m.growing_bytes * ratio;
+    const double fixed = m.fixed_bytes + line.fixed_bytes - worst.fixed_bytes;
+    out.push_back({std::min(fixed, point.peak_bytes - grows * b), grows});
+  }
+  return out;
+}
+
 }  // namespace
 
-PeakMemory peak_memory(const Trace& trace, const Links& links, std::int64_t base_batch,
-                       const BatchLaw& law) {
-  const OpNesting nesting = nest_ops(trace, links);
-  const BatchOps ops(trace, nesting, base_batch);
-  const bool shapes = std::any_of(
-      nesting.of_activity.begin(), nesting.of_activity.end(),
-      [&](std::uint32_t row) { return row != no_row && ops.op(ops.number(row)).has_shapes(); });
-  if (!shapes) {
-    throw InputError(trace.path, "peak memory", "no operand shapes", "a trace that records shapes");
+std::optional<PeakMemory> step_memory(PeakMemory memory, const Step& step,
+                                      std::int64_t base_batch) {
+  memory.moments = live_tensors(step, base_batch);
+  if (memory.moments.empty()) return {};
+  for (MemoryMoment& m : memory.moments) {
+    m.fixed_bytes += memory.kept_bytes;
+    m.growing_bytes /= static_cast<double>(base_batch);
   }
-  const StepWindow& step = links.steps.back();
-  const Parameters parameters = count_parameters(trace, ops, nesting, step);
-  const Optimizer optimizer = find_optimizer(trace, ops);
+  memory.moments.push_back({memory.kept_bytes + memory.update_bytes, 0});
+  return memory;
+}
+
+std::optional<PeakMemory> live_memory(const Step& step, std::int64_t base_batch,
+                                      const BatchLaw& law, int compute_major) {
+  const OpNesting nesting = nest_ops(step.trace, step.links);
+  const BatchOps ops(step.trace, nesting, base_batch);
+  const Parameters parameters = count_parameters(step.trace, ops, nesting, step.links.steps.back());
+  const Optimizer optimizer = find_optimizer(step.trace, ops);
   PeakMemory out;
   out.parameters = parameters.elements;
   out.table_rows_updated = parameters.table_elements;
   out.training = optimizer.present;
   out.optimizer_states = optimizer.states;
   const double dense = parameters.bytes - parameters.table_bytes;
-  const double copies = out.training ? 1 + optimizer.states : 0;
-  const double kept = out.training ? copies * dense : parameters.copy_bytes;
-  out.gradient_bytes = out.training ? dense : 0;
-  out.copy_bytes = out.training ? 0 : parameters.copy_bytes;
-  out.fixed_bytes = parameters.bytes + kept + law.memory_workspace_bytes;
-  out.floor_bytes = out.fixed_bytes + (optimizer.copies ? dense : 0);
-  out.item_bytes =
-      forward_bytes(trace, ops, nesting, step, out.training) / static_cast<double>(base_batch);
-  out.uncertainty = 0.4;
-  return out;
-}
-
-std::optional<PeakMemory> live_memory(const Step& step, std::int64_t base_batch,
-                                      const BatchLaw& law) {
-  const std::optional<LiveTensors> live = live_tensors(step, base_batch);
-  if (!live) return {};
-  PeakMemory out = peak_memory(step.trace, step.links, base_batch, law);
-  out.fixed_bytes -= out.gradient_bytes + out.copy_bytes;
-  out.fixed_bytes += live->fixed_bytes;
-  out.item_bytes = live->growing_bytes / static_cast<double>(base_batch);
+  const double states = out.training ? optimizer.states * dense : 0;
+  out.kept_bytes = parameters.bytes + states + law.workspace_bytes(compute_major);
+  out.update_bytes = out.training ? dense + (optimizer.copies ? dense : 0) : 0;
   out.uncertainty = live_uncertainty;
-  return out;
+  return step_memory(std::move(out), step, base_batch);
 }
 
 // One point: the part that does not grow is as uncertain as the part that does, each in proportion
@@ -231,49 +179,38 @@ PeakMemory through_points(const PeakMemory& live, std::span<const MemoryPoint> p
                           const std::string& path) {
   check_points(path, points);
   const MemoryPoint &first = points.front(), &last = points.back();
+  const auto b = static_cast<double>(first.batch);
   PeakMemory out = live;
   out.points = points.size();
-  if (points.size() > 1 && last.peak_bytes > first.peak_bytes) {
-    out.item_bytes =
-        (last.peak_bytes - first.peak_bytes) / static_cast<double>(last.batch - first.batch);
-  } else {
-    const auto b = static_cast<double>(first.batch);
-    const double fixed = live.fixed_bytes / b;
-    const double slope = std::max((first.peak_bytes - live.fixed_bytes) / b, 0.0);
-    const double all = fixed * fixed + live.item_bytes * live.item_bytes;
-    const double weight = all > 0 ? live.item_bytes * live.item_bytes / all : 1;
-    out.item_bytes =
-        std::min(weight * slope + (1 - weight) * live.item_bytes, first.peak_bytes / b);
-  }
-  out.fixed_bytes =
-      std::max(first.peak_bytes - out.item_bytes * static_cast<double>(first.batch), 0.0);
-  out.floor_bytes = std::min(out.floor_bytes, first.peak_bytes);
   out.uncertainty = points.size() > 1 ? points_uncertainty : point_uncertainty;
+  if (points.size() > 1 && last.peak_bytes > first.peak_bytes) {
+    const double item =
+        (last.peak_bytes - first.peak_bytes) / static_cast<double>(last.batch - first.batch);
+    out.moments = {{first.peak_bytes - item * b, item},
+                   {std::min(live.kept_bytes, first.peak_bytes), 0}};
+    return out;
+  }
+  const MemoryMoment worst = *std::max_element(
+      live.moments.begin(), live.moments.end(), [&](const MemoryMoment& x, const MemoryMoment& y) {
+        return x.fixed_bytes + b * x.growing_bytes < y.fixed_bytes + b * y.growing_bytes;
+      });
+  const double fixed = worst.fixed_bytes / b;
+  const double slope = std::max((first.peak_bytes - worst.fixed_bytes) / b, 0.0);
+  const double all = fixed * fixed + worst.growing_bytes * worst.growing_bytes;
+  const double weight = all > 0 ? worst.growing_bytes * worst.growing_bytes / all : 1;
+  const double item =
+      std::min(weight * slope + (1 - weight) * worst.growing_bytes, first.peak_bytes / b);
+  const MemoryMoment line{first.peak_bytes - item * b, item};
+  out.moments = moved(live, worst, line, first);
   return out;
 }
 
 double peak_bytes(const PeakMemory& memory, std::int64_t batch) {
-  return std::max(memory.fixed_bytes + memory.item_bytes * static_cast<double>(batch),
-                  memory.floor_bytes);
+  return worst_bytes(memory.moments, static_cast<double>(batch));
 }
-
-namespace {
 
 double usable_bytes(const GpuArch& gpu, const BatchLaw& law) {
   return law.memory_usable_share * static_cast<double>(gpu.memory_bytes) - law.memory_context_bytes;
-}
-
-}  // namespace
-
-bool fits(const PeakMemory& memory, std::int64_t batch, const GpuArch& gpu, const BatchLaw& law) {
-  return peak_bytes(memory, batch) <= usable_bytes(gpu, law);
-}
-
-std::int64_t largest_batch(const PeakMemory& memory, const GpuArch& gpu, const BatchLaw& law) {
-  if (!fits(memory, 1, gpu, law)) return 0;
-  if (memory.item_bytes <= 0) return std::int64_t{1} << 31;
-  return static_cast<std::int64_t>((usable_bytes(gpu, law) - memory.fixed_bytes) /
-                                   memory.item_bytes);
 }
 
 }  // namespace tandem

@@ -5,12 +5,12 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "models/arch/gpu_arch.h"
+#include "models/memory/lives.h"
 #include "models/step/step.h"
 #include "models/whatif/batch/law.h"
-#include "sim/trace/links.h"
-#include "sim/trace/trace.h"
 
 namespace tandem {
 
@@ -20,30 +20,27 @@ struct MemoryPoint {
   double peak_bytes = 0;
 };
 
-/// peak = max(fixed_bytes + item_bytes x batch, floor_bytes)
+/// The peak at a batch is that of the worst moment there.
 struct PeakMemory {
   std::int64_t parameters = 0;          // elements, shared ones once
   std::int64_t table_rows_updated = 0;  // of them in tables whose gradients are sparse
   bool training = false;
-  int optimizer_states = 0;   // values kept per parameter
-  double fixed_bytes = 0;     // parameters, gradients, states, library workspaces
-  double gradient_bytes = 0;  // of fixed_bytes: of parameters, while all of them are there
-  double copy_bytes = 0;      // of fixed_bytes: parameters in another type
-  double floor_bytes = 0;     // the parameter update alone, with its temporary copies
-  double item_bytes = 0;      // per item of the batch
-  std::size_t points = 0;     // measurements used; 0: activations estimated from shapes
-  double uncertainty = 0;     // relative standard deviation of item_bytes
+  int optimizer_states = 0;           // values kept per parameter
+  double kept_bytes = 0;              // parameters, states, library workspaces: there all along
+  double update_bytes = 0;            // gradients and temporary copies of the parameter update
+  std::vector<MemoryMoment> moments;  // that can be the worst; growing_bytes of an item
+  std::size_t points = 0;             // measurements used; 0: by liveness alone
+  double uncertainty = 0;             // relative, of the peak
 };
 
-/// Parameters and the state of the optimizer from the shapes of one step; activations from the
-/// results of its forward operations, which is good to a factor of about 1.5. Errors: InputError
-/// for a trace without shapes.
-PeakMemory peak_memory(const Trace& trace, const Links& links, std::int64_t base_batch,
-                       const BatchLaw& law);
-
-/// By the liveness of the step's tensors alone; nothing if the trace has no shapes.
+/// By the liveness of the step's tensors alone, with parameters and the state of the optimizer from
+/// its shapes, on a GPU of that compute capability; nothing if the trace has no shapes.
 std::optional<PeakMemory> live_memory(const Step& step, std::int64_t base_batch,
-                                      const BatchLaw& law);
+                                      const BatchLaw& law, int compute_major);
+
+/// `memory` with the tensors of `step` in place of its moments: parameters, states and the update
+/// of parameters stay. Nothing if the step has no shapes.
+std::optional<PeakMemory> step_memory(PeakMemory memory, const Step& step, std::int64_t base_batch);
 
 /// `live`, made to pass through what was measured at one or two batches, in ascending order.
 /// Errors: InputError at `path` for points that contradict each other.
@@ -51,9 +48,7 @@ PeakMemory through_points(const PeakMemory& live, std::span<const MemoryPoint> p
                           const std::string& path);
 
 double peak_bytes(const PeakMemory& memory, std::int64_t batch);
-/// Against the memory that allocations can use: less the context and the driver's reserve.
-bool fits(const PeakMemory& memory, std::int64_t batch, const GpuArch& gpu, const BatchLaw& law);
-/// 0: not even one item.
-std::int64_t largest_batch(const PeakMemory& memory, const GpuArch& gpu, const BatchLaw& law);
+/// What allocations can use: less the context and the driver's reserve.
+double usable_bytes(const GpuArch& gpu, const BatchLaw& law);
 
 }  // namespace tandem

@@ -8,7 +8,7 @@ namespace tandem {
 
 namespace {
 
-TransformReport report_of(const PrecisionReport& r, double item_memory_ratio) {
+TransformReport report_of(const PrecisionReport& r, double memory_ratio) {
   TransformReport out;
   out.from = to_string(r.from);
   out.to = to_string(r.to);
@@ -24,23 +24,32 @@ TransformReport report_of(const PrecisionReport& r, double item_memory_ratio) {
        r.switch_share},
       {"unmodelled_share", "share", "of the GPU time in operations without a law of their own",
        r.unmodelled_share},
-      {"item_memory_ratio", "ratio", "times the bytes of activations", item_memory_ratio},
+      {"memory_ratio", "ratio", "times the peak of memory at the traced batch", memory_ratio},
   };
   return out;
+}
+
+/// How much the peak changes at the traced batch; 1 where it is not known.
+double change_memory(const TransformInput& in, Rewritten& out) {
+  if (in.memory == nullptr || !in.traced.batch) return 1;
+  const std::int64_t batch = *in.traced.batch;
+  out.memory.before = step_memory(*in.memory, in.traced.step, batch);
+  out.memory.after = step_memory(*in.memory, out.step, batch);
+  if (!out.memory.before || !out.memory.after) return 1;
+  return peak_bytes(*out.memory.after, batch) / peak_bytes(*out.memory.before, batch);
 }
 
 std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
   const Precision to = parse_precision(in.asked.get("precision"));
   PrecisionReport report;
+  double memory_ratio = 1;
   out.step = with_precision(std::move(out.step), to, *in.traced.gpu, in.precision, in.time,
                             in.libraries, in.host, out.losses, &report);
   if (report.from != to) {
     out.changed = true;
-    if (in.traced_item_bytes > 0) {
-      out.memory.item_ratio = in.item_bytes(out.step) / in.traced_item_bytes;
-    }
+    memory_ratio = change_memory(in, out);
   }
-  return report_of(report, out.memory.item_ratio);
+  return report_of(report, memory_ratio);
 }
 
 void check_target(const TransformInput& in, const GpuArch& target) {

@@ -13,7 +13,6 @@
 
 #include "models/arch/gpu_config.h"
 #include "sim/trace/import.h"
-#include "validation/fits/batch/memory.h"
 #include "validation/fits/batch/orion.h"
 #include "validation/fits/batch/series.h"
 
@@ -244,7 +243,6 @@ int run(const po::variables_map& args) {
     const std::vector<Series> all = read_series(args["data"].as<std::string>());
     for (const Series& series : all) tool.one_base(series, "");
     for (const Series& series : all) tool.two_bases(series, "");
-    print_memory(all, tool.law, tool.pairs);
     print_groups("one base, batch 1 not among them", tool.one);
     print_classes(tool.one);
     if (tool.kinds) tool.print_kinds();

@@ -38,14 +38,6 @@ double total_us(const std::vector<OpGroup>& groups) {
   return us;
 }
 
-// "peak_alloc" of the file next to the trace.
-double peak_bytes_of(const std::string& trace_path) {
-  const std::string path = trace_path.substr(0, trace_path.find(".json")) + ".meta.json";
-  if (!fs::exists(path)) return 0;
-  const Json meta = read_json_file(path);
-  return meta.contains("peak_alloc") ? meta["peak_alloc"].get<double>() : 0;
-}
-
 // The activity that takes longest says what the operation is.
 std::uint32_t main_activity(const Trace& trace, const OpGroup& group) {
   return *std::max_element(group.activities.begin(), group.activities.end(),
@@ -84,7 +76,6 @@ std::vector<Series> read_series(const std::string& folder) {
       run->trace = import_trace(path);
       run->links = link_trace(run->trace);
       run->kernels = classify_kernels(run->trace, run->links);
-      run->peak_bytes = peak_bytes_of(path);
       run->gpu_us = gpu_us_of(run->trace, run->links);
       series.runs.push_back(std::move(run));
     }

@@ -17,8 +17,7 @@ struct Run {
   Trace trace;
   Links links;
   StepKernels kernels;
-  double peak_bytes = 0;  // from NAME.meta.json; 0: unknown
-  double gpu_us = 0;      // kernels, copies and memsets of a step, mean over the steps
+  double gpu_us = 0;  // kernels, copies and memsets of a step, mean over the steps
   BatchBase base() const { return {trace, links, kernels, batch}; }
 };
 

@@ -61,6 +61,24 @@ TEST(Dataflow, AnOutputOfUnknownShapeIsWhatTheNextOneReads) {
   EXPECT_EQ(maker_of(flow, 1, 0), 0U);
 }
 
+// Generated steps number only what has a node that launches something. The second tanh has no
+// number of its own: it comes after number 1, so node 1 reads what was there before the first.
+TEST(Dataflow, WhatHasNoNumberComesAfterTheLatestOne) {
+  FlowMaker m;
+  m.op("aten::tanh", "[[8,16]]", R"(["float"])");
+  m.sequence = 1;
+  m.op("aten::gelu", "[[8,16]]", R"(["float"])");
+  m.sequence = -1;
+  m.op("aten::tanh", "[[8,16]]", R"(["float"])");
+  m.thread = 1;
+  m.sequence = 1;
+  m.op(std::string(node) + "GeluBackward0>GeluBackward0>aten::gelu_backward", "[[8,16],[8,16]]",
+       R"(["float","float"])");
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 4U);
+  EXPECT_EQ(maker_of(flow, 3, 1), 0U);
+}
+
 /// y = x w, relu, loss and the backward of both; forward numbers 1 and 2, loss 3.
 Dataflow small_training() {
   FlowMaker m;
