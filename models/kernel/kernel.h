@@ -80,7 +80,8 @@ struct KernelWork {
   double rows = 0;        // independent rows of a reduction or normalisation
   double read_bytes = 0;  // unique operand bytes
   double write_bytes = 0;
-  bool in_place = false;  // writes what it reads
+  double l1_read_bytes = 0;  // of the sectors that strided loads touch; 0: as many as read_bytes
+  bool in_place = false;     // writes what it reads
   MatrixProblem matrix;
   bool exact = false;  // from shapes; false: estimated from the launch geometry
 };

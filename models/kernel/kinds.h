@@ -81,6 +81,7 @@ enum class Loop : std::uint8_t {
   unrolled,
   casting,  // unrolled; converts what it loads and stores
   strided,  // computes the place of every element
+  strided_casting,
   indexed,  // at places that another tensor names
   chunks,   // of many tensors
 };
@@ -118,6 +119,7 @@ struct KindRow {
   NormForm norm = NormForm::none;
   Direction direction = Direction::none;  // of attention and batch norm
   bool fixed_size = false;                // work that does not grow with that of the operation
+  bool depthwise = false;                 // a convolution of every channel by itself
 };
 
 /// All rows, in the order of Kind.

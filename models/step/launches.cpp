@@ -98,7 +98,7 @@ TraceLaunches::TraceLaunches(const Trace& trace, std::span<const std::uint32_t> 
   }
 }
 
-std::uint32_t TraceLaunches::add(const Key& key, const KernelClass& c) {
+std::uint32_t TraceLaunches::add(const Key& key, const KernelClass& named) {
   const auto text = [&](StringId id) { return text_of(trace_, id); };
   const auto kind = static_cast<ActivityKind>(key.kind);
   const std::string_view name = text(key.name);
@@ -108,6 +108,7 @@ std::uint32_t TraceLaunches::add(const Key& key, const KernelClass& c) {
     return number;
   }
   const Operands& operands = trace_.operands.get(key.operands);
+  const KernelClass c = with_operand_type(named, operands.tensors.shapes);
   KernelLaunch launch;
   launch.name = name;
   launch.op = text(key.op);

@@ -72,7 +72,8 @@ double stream_time_us(const Context& c, double bytes) {
 
 double law_us(const Context& c, const std::string& name, const LaunchGeometry& geometry,
               double bytes) {
-  const KernelClass kernel = classify(name, c.op.name);
+  const KernelClass kernel =
+      with_operand_type(classify(name, c.op.name), c.operands.tensors.shapes);
   KernelLaunch launch;
   launch.name = name;
   launch.op = c.op.name;

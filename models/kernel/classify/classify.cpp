@@ -80,6 +80,17 @@ void classify_elementwise(const SearchText& name, KernelClass& out) {
   out.family = functor_rows()[t.functor].family;
 }
 
+// A channel by itself is no tensor product, whatever tile the name states. cuDNN's names may state
+// no type: the operands do then.
+void by_itself(DataType stated, KernelClass& out) {
+  KernelTraits& t = out.traits;
+  t.engine = Engine::simt;
+  t.tile_m = t.tile_n = t.tile_k = 0;
+  if (stated == DataType::unknown && out.math == DataType::fp32) {
+    t.data = out.math = DataType::unknown;
+  }
+}
+
 }  // namespace
 
 std::string_view bare_name(std::string_view name) {
@@ -90,6 +101,15 @@ std::string_view bare_name(std::string_view name) {
 
 std::string_view functor_name(const KernelTraits& traits) {
   return functor_rows()[traits.functor].name;
+}
+
+KernelClass with_operand_type(KernelClass kernel, std::span<const TensorShape> tensors) {
+  if (!row_of(kernel.traits).depthwise || kernel.math != DataType::unknown) return kernel;
+  for (const TensorShape& t : tensors) {
+    if (t.rank > 0 && element_bytes(t.type) > 0) kernel.traits.data = kernel.math = t.type;
+    if (kernel.math != DataType::unknown) break;
+  }
+  return kernel;
 }
 
 KernelClass classify(std::string_view name, std::string_view op) {
@@ -104,7 +124,9 @@ KernelClass classify(std::string_view name, std::string_view op) {
     classify_elementwise(text, out);
   } else if (out.family == KernelFamily::gemm || out.family == KernelFamily::convolution ||
              out.family == KernelFamily::attention) {
+    const DataType stated = out.traits.data;
     classify_matrix(text.text(), op, out);
+    if (row_of(out.traits).depthwise) by_itself(stated, out);
   }
   return out;
 }

@@ -34,6 +34,10 @@ std::string_view bare_name(std::string_view name);
 /// Slow (a table search): once per distinct name. `op` only decides what the name leaves open.
 KernelClass classify(std::string_view name, std::string_view op = {});
 
+/// The same class, of the type of the operation's tensors where the name states none (cuDNN's
+/// depthwise kernels).
+KernelClass with_operand_type(KernelClass kernel, std::span<const TensorShape> tensors);
+
 std::string_view functor_name(const KernelTraits& traits);
 
 /// Fills the traits of a matrix kernel (GEMM or convolution): engine, tile, operand order, pass.

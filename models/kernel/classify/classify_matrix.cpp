@@ -190,8 +190,8 @@ std::array<char, 2> transposes(std::string_view text) {
 
 Pass pass_of(const SearchText& text, std::string_view op, const KernelTraits& t,
              std::array<char, 2> trans) {
-  if (has_any(text, {"dgrad", "Dgrad"})) return Pass::input_gradient;
-  if (has_any(text, {"wgrad", "Wgrad"})) return Pass::weight_gradient;
+  if (has_any(text, {"dgrad", "Dgrad", "depthwise2d_backward"})) return Pass::input_gradient;
+  if (has_any(text, {"wgrad", "Wgrad", "grad_weight"})) return Pass::weight_gradient;
   const bool backward = has(op, "backward") || has(op, "Backward");
   if (!t.library_gemm || !backward) return Pass::forward;
   // A 1x1 convolution as plain product: dX = dY W^T ("nt"), dW = X^T dY ("tn").

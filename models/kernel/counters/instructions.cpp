@@ -49,7 +49,7 @@ double dense_tensor_rate(const GpuArch& gpu, DataType math) {
 
 }  // namespace
 
-bool is_matrix(const CostInput& in) { return in.features.multiplies > 0; }
+bool is_matrix(const CostInput& in) { return in.features.grid.tiles > 0; }
 
 bool geometry_tells(const CostInput& in) {
   const KernelTraits& t = in.launch.traits;
@@ -68,9 +68,9 @@ double instructions(const CostInput& in) {
                                          : 0;
   const double arithmetic = cost * f.elements;
   return arithmetic + r.per_warp * f.warps + r.per_element * f.elements + r.per_row * f.rows +
-         r.per_indexed * f.indexed + r.per_multiply * f.multiplies + r.per_fragment * f.fragments +
-         r.per_load * f.loads + r.per_transposed * f.transposed + r.per_step * f.steps +
-         r.per_tile * f.tiles;
+         r.per_indexed * f.indexed + r.per_busy * f.busy + r.per_tap * f.taps +
+         r.per_multiply * f.multiplies + r.per_fragment * f.fragments + r.per_load * f.loads +
+         r.per_transposed * f.transposed + r.per_step * f.steps + r.per_tile * f.tiles;
 }
 
 double tensor_instruction_cycles(const CostInput& in) {

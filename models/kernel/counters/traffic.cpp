@@ -39,8 +39,15 @@ Flow plain_flow(const CostInput& in) {
   if (row == nullptr) return {w.read_bytes, w.write_bytes, w.read_bytes, w.write_bytes};
   Flow flow{w.read_bytes * row->l1_reads, w.write_bytes * row->l1_writes,
             w.read_bytes * row->l2_reads, w.write_bytes * row->l2_writes};
+  if (w.l1_read_bytes > 0) {
+    flow.l1_read = w.l1_read_bytes * row->l1_reads;
+    flow.l2_read += std::max(0.0, w.l1_read_bytes - w.read_bytes) * row->l2_scattered;
+  }
   if (in.launch.traits.vector_width == 1) {
     flow.l1_read = std::max(flow.l1_read, elementwise_loads(in));
+  }
+  if (row->l1_per_multiply > 0) {
+    flow.l1_read = in.features.multiplies * row->l1_per_multiply * sector;
   }
   return flow;
 }
@@ -106,7 +113,8 @@ void add_traffic(const CostInput& in, CacheState, KernelCost& cost) {
   const CostRow& r = *in.row;
   cost.shared_wavefronts = r.shared_per_warp * f.warps + r.shared_per_element * f.elements +
                            r.shared_per_fragment * f.fragments + r.shared_per_load * f.loads +
-                           r.shared_per_transposed * f.transposed + r.shared_per_narrow * f.narrow;
+                           r.shared_per_transposed * f.transposed + r.shared_per_narrow * f.narrow +
+                           r.shared_per_multiply * f.multiplies;
 }
 
 void clamp_traffic(const GpuArch& gpu, KernelCost& cost) {

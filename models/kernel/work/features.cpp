@@ -71,6 +71,22 @@ void matrix_features(const KernelLaunch& launch, KernelFeatures& f) {
   f.transposed = line * ((t.a_k_major ? 0 : t.tile_m) + (t.b_k_major ? 0 : t.tile_n));
 }
 
+// Convolutions whose tile is not stated, and channels by themselves: a multiply is a warp-wide
+// FFMA.
+void untiled_features(const MatrixProblem& p, KernelFeatures& f) {
+  f.multiplies =
+      static_cast<double>(p.batch * p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) / 32;
+  f.taps = f.warps * static_cast<double>(p.k);
+}
+
+// Norms load four elements a lane at once: a row keeps as many warps of its block busy as it has
+// vectors for.
+double busy_warps(const KernelFeatures& f) {
+  constexpr double vector = 4;
+  if (f.rows <= 0 || f.warps < f.rows) return 0;
+  return f.rows * std::min(f.warps / f.rows, std::ceil(f.elements / f.rows / vector));
+}
+
 }  // namespace
 
 int warps_per_block(const LaunchGeometry& g) {
@@ -101,7 +117,12 @@ KernelFeatures kernel_features(const KernelLaunch& launch) {
   f.elements = launch.work.elements / 32;
   f.rows = launch.work.rows;
   f.indexed = f.elements * (launch.work.index_dims - 1);
-  if (launch.traits.tile_m > 0 && launch.traits.kind != Kind::depthwise) matrix_features(launch, f);
+  f.busy = busy_warps(f);
+  if (row_of(launch.traits).depthwise || launch.traits.kind == Kind::convolve_sgemm) {
+    untiled_features(launch.work.matrix, f);
+  } else if (launch.traits.tile_m > 0) {
+    matrix_features(launch, f);
+  }
   return f;
 }
 

@@ -12,6 +12,8 @@ struct KernelFeatures {
   double warps = 0;       // launched
   double elements = 0;    // warp-wide elements; of a matrix kernel: of the padded result
   double rows = 0;        // independent results of a reduction
+  double busy = 0;        // warps that hold a part of a row; short rows leave warps of a block idle
+  double taps = 0;        // launched warps times k: depthwise kernels, threads of fixed work
   double indexed = 0;     // elements times index dimensions beyond the first
   double multiplies = 0;  // tensor instructions of a warp, or warp-wide FFMA
   double fragments = 0;   // reads of operand fragments from shared memory, in multiplies' units

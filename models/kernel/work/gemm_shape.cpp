@@ -88,6 +88,19 @@ void orient(const KernelTraits& t, const LaunchGeometry& geometry, MatrixProblem
   if (misfit || (t.states_cluster && p.m == 1)) p = other;
 }
 
+// A plain product that serves a convolution may be computed transposed: a grid with a block per
+// tile tells; persistent blocks take the order that pads less.
+void orient_convolution(const KernelTraits& t, const LaunchGeometry& geometry, MatrixProblem& p) {
+  if (t.engine != Engine::gmma || t.states_cluster) return;
+  MatrixProblem other = p;
+  std::swap(other.m, other.n);
+  std::swap(other.a_bytes, other.b_bytes);
+  const std::int64_t blocks = std::int64_t{geometry.grid[0]} * geometry.grid[1] * geometry.grid[2];
+  const TileGrid grid = tile_grid(t, p, geometry), others = tile_grid(t, other, geometry);
+  const bool told = (grid.tiles == blocks) != (others.tiles == blocks);
+  if (told ? others.tiles == blocks : others.padded_macs < grid.padded_macs) p = other;
+}
+
 // The integer at position i of an argument that may be one number for all dimensions.
 std::int64_t option(const OpContext& context, std::size_t argument, std::size_t i,
                     std::int64_t fallback) {
@@ -108,7 +121,11 @@ MatrixProblem matrix_problem(const KernelClass& kernel, const OpContext& context
   }
   const OpRow& row = op_row(context.op);
   if (row.kind == OpKind::recurrent) return recurrent_problem(kernel, context);
-  if (const auto shape = conv_shape(context)) return conv_problem(kernel, *shape);
+  if (const auto shape = conv_shape(context)) {
+    MatrixProblem p = conv_problem(kernel, *shape);
+    if (kernel.traits.library_gemm) orient_convolution(kernel.traits, context.geometry, p);
+    return p;
+  }
   // A convolution whose operands are not recorded as such is no product of the images.
   if (kernel.family == KernelFamily::convolution || is_convolution(row)) return {};
   const auto operands = product_operands(context);

@@ -233,6 +233,7 @@ int elements_per_thread(const KernelClass& kernel) {
     case Loop::vectorized: return 8;
     case Loop::unrolled:
     case Loop::casting:
+    case Loop::strided_casting:
     case Loop::indexed: return 4;
     case Loop::strided: return element_bytes(kernel.traits.data) < 4 ? 4 : 2;
     case Loop::none:

@@ -48,6 +48,49 @@ int merged_dims(std::span<const TensorShape> operands) {
   return std::max(dims, 1);
 }
 
+// Sectors that a strided kernel loads, in bytes: lanes walk along the dimension in which the first
+// operand is dense, where another operand may take a sector a lane.
+double strided_loads(std::span<const TensorShape> operands, std::size_t first, double elements,
+                     DataType data) {
+  constexpr double sector = 32;
+  const auto lead = iteration_strides(operands[0]);
+  std::size_t inner = 0;
+  for (std::size_t i = 0; i < lead.size(); ++i) {
+    if (lead[i] != 0 && (lead[inner] == 0 || lead[i] < lead[inner])) inner = i;
+  }
+  double bytes = 0;
+  for (const TensorShape& t : operands.subspan(first)) {
+    const auto stride = static_cast<double>(iteration_strides(t)[inner]);
+    const double least = stride > 0 ? width_of(t, data) : 1;  // broadcast: a sector a warp
+    bytes += t.rank == 0 ? 0 : elements * std::clamp(stride * width_of(t, data), least, sector);
+  }
+  return bytes;
+}
+
+// A lane that loads more than 16 bytes at once does so in two halves, each of which touches all the
+// sectors of its warp.
+double vector_loads(const KernelTraits& traits, std::span<const TensorShape> operands,
+                    std::size_t first, double elements) {
+  constexpr int widest = 16;
+  double bytes = 0;
+  for (std::size_t i = first; i < operands.size() && i - first + 1 < traits.operands; ++i) {
+    const int width = width_of(operands[i], traits.data);
+    bytes += elements * width * (width * traits.vector_width > widest ? 2 : 1);
+  }
+  return bytes;
+}
+
+bool is_strided(const KernelTraits& traits) {
+  const Loop loop = row_of(traits).loop;
+  return loop == Loop::strided || loop == Loop::strided_casting;
+}
+
+// Strided kernels do not state how many operands they have: as many as the operation has tensors.
+std::size_t input_count(const KernelTraits& traits, std::size_t tensors, std::size_t first) {
+  if (traits.operands > 0) return traits.operands - 1U;
+  return is_strided(traits) ? std::max<std::size_t>(tensors - first, 1) : 1;
+}
+
 }  // namespace
 
 // The first inputs in argument order are read; copy_ names its destination first.
@@ -55,10 +98,10 @@ KernelWork elementwise_work(const KernelClass& kernel, const OpContext& context)
   KernelWork work;
   const auto& shapes = context.tensors.shapes;
   if (shapes.empty()) return work;
-  const std::size_t inputs = kernel.traits.operands > 0 ? kernel.traits.operands - 1U : 1U;
   const bool destination_first =
       op_row(context.op).kind == OpKind::cast && is_in_place(context.op) && shapes.size() > 1;
   const std::size_t first = destination_first ? 1 : 0;
+  const std::size_t inputs = input_count(kernel.traits, shapes.size(), first);
   double elements = 0;
   for (std::size_t i = first; i < shapes.size() && i - first < std::max<std::size_t>(inputs, 1);
        ++i) {
@@ -77,6 +120,11 @@ KernelWork elementwise_work(const KernelClass& kernel, const OpContext& context)
   work.elements = elements;
   work.write_bytes = elements * width;
   work.index_dims = merged_dims(shapes);
+  if (is_strided(kernel.traits)) {
+    work.l1_read_bytes = strided_loads(shapes, first, elements, kernel.traits.data);
+  } else if (functor == "cast") {
+    work.l1_read_bytes = vector_loads(kernel.traits, shapes, first, elements);
+  }
   work.in_place = is_in_place(context.op) && !destination_first;
   // A small kernel under a large operation: shapes of another kernel. Trust the geometry.
   work.exact = elements <= 1.01 * capacity && elements > 0;

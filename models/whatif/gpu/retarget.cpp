@@ -28,7 +28,7 @@ bool is_product(const KernelLaunch& launch) {
 
 /// Kinds of kernels that the validation cases between GPUs consist of: an FP32 convolutional net.
 bool is_validated(const KernelLaunch& launch, DataType type) {
-  if (launch.traits.kind == Kind::depthwise) return false;
+  if (row_of(launch.traits).depthwise) return false;
   switch (launch.family) {
     case KernelFamily::gemm:
     case KernelFamily::convolution: return type == DataType::fp32 || type == DataType::tf32;
@@ -228,7 +228,7 @@ class Retarget {
     require_type(o_, launch, timed.type);
     out.type = type_on(from, to, launch, timed.type);
     // A channel by itself that takes far longer than its bytes waits for its instructions.
-    if (launch.traits.kind == Kind::depthwise &&
+    if (row_of(launch.traits).depthwise &&
         !explains(timed, kernel_time(timed, from, *o_.time), launch.duration_us)) {
       timed.law = TimeLaw::throughput;
     }

@@ -99,7 +99,8 @@ void TypedStep::memory(std::uint32_t index, double floor_us) {
                             change.old_ops[index] == DataType::fp32;
   if (before == after && !mixed_before && !change.mixed[index]) return;
   for (const std::uint32_t w : flow.works_of(op)) {
-    const bool strided = row_of(kernel_class(w).traits).loop == Loop::strided;
+    const Loop loop = row_of(kernel_class(w).traits).loop;
+    const bool strided = loop == Loop::strided || loop == Loop::strided_casting;
     const double ratio = memory_ratio(c.law.ratios, {op.kind, op_name(op.op), strided, mixed_before,
                                                      change.mixed[index], before, after});
     set_time(w, carried_us(us(w), floor_us, ratio));

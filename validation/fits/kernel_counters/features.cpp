@@ -26,7 +26,7 @@ constexpr const char* header =
     "key,kind,functor,family,math,data,engine,pass,tile_m,tile_n,tile_k,stages,library,split_k,a_k,"
     "b_k,operands,vector,warps,elements,rows,read_bytes,write_bytes,exact,batch,m,n,k,multiplies,"
     "fragments,loads,steps,tiles,mma_n,blocks,warps_per_block,index_dims,splits,cluster_m,"
-    "cluster_n,load_bytes,indexed,transposed,narrow,duration_us";
+    "cluster_n,load_bytes,indexed,transposed,narrow,busy,taps,l1_read_bytes,duration_us";
 
 void print_row(const std::string& key, const KernelLaunch& l) {
   const KernelFeatures f = kernel_features(l);
@@ -73,6 +73,9 @@ void print_row(const std::string& key, const KernelLaunch& l) {
                             f.indexed,
                             f.transposed,
                             f.narrow,
+                            f.busy,
+                            f.taps,
+                            w.l1_read_bytes,
                             l.duration_us};
   fmt::print("{},{},{},{},{}", key, kind_name(t), functor_name(t), to_string(l.family),
              fmt::join(numbers, ","));
@@ -149,7 +152,7 @@ void print_launches(const std::string& path) {
     KernelLaunch l;
     l.name = cells[1];
     l.op = cells[2];
-    const KernelClass c = classify(l.name, l.op);
+    const KernelClass c = with_operand_type(classify(l.name, l.op), operands.tensors.shapes);
     l.family = c.family;
     l.math = c.math;
     l.traits = c.traits;

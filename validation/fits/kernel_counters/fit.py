@@ -24,7 +24,7 @@ PER_THREAD = {"vectorized": lambda f: 8, "unrolled": lambda f: 4, "unrolled_cast
               "strided": lambda f: 4 if TYPE[int(f["data"])] in ("fp16", "bf16", "bool", "int8") else 2}
 COLUMN = {"per_multiply": "multiplies", "per_fragment": "fragments", "per_load": "loads",
           "per_transposed": "transposed", "per_step": "steps",
-          "per_element": "elements", "per_warp": "warps"}
+          "per_element": "elements", "per_warp": "warps", "per_tap": "taps", "per_busy": "busy"}
 # What each kind of inner loop is made of: FFMA and fragment reads; the same and operand copies; loops of a
 # warp group around asynchronous copies, and, where TF32 operands are transposed on the way, their elements.
 ENGINE = {1: ("per_multiply", "per_fragment", "per_element", "per_warp"),
@@ -33,13 +33,23 @@ ENGINE = {1: ("per_multiply", "per_fragment", "per_element", "per_warp"),
 TRANSPOSING = ("per_multiply", "per_step", "per_transposed", "per_element", "per_warp")
 PLAIN = (("per_warp", "warps"), ("per_element", "elements"))
 ROWS = {"embedding_bag": (("per_row", "rows"),), "reduce": (("per_indexed", "indexed"),)}
-WARPS = {"index_put": (("per_warp", "warps"),)}  # a warp takes an index, however short its row
+# A warp of index_put takes an index, however short its row. Norms of short rows leave warps idle. Threads of
+# depthwise kernels do a fixed number of results, or a share of all of them.
+BY_THREAD = ("depthwise", "depthwise_generic", "depthwise_gradient", "depthwise_generic_gradient",
+             "depthwise_nhwc", "depthwise_nhwc_vectors", "depthwise_nhwc_gradient")
+BY_SHARE = ("depthwise_shared", "depthwise_shared_weights", "depthwise_tiled", "depthwise_tiled_weights",
+            "depthwise_weights", "depthwise_grouped_weights", "depthwise_nhwc_weights")
+COUNTED = ({"index_put": (("per_warp", "warps"),), "layer_norm": PLAIN + (("per_busy", "busy"),)}
+           | {kind: (("per_warp", "warps"), ("per_tap", "taps")) for kind in BY_THREAD}
+           | {kind: PLAIN + (("per_multiply", "multiplies"),) for kind in BY_SHARE}
+           | {"convolve_sgemm": (("per_multiply", "multiplies"), ("per_warp", "warps"))})
 TILED = ("gemm", "gemm_nvjet", "gemm_xmma", "conv", "conv_xmma", "conv_first_layer", "flash_forward",
          "flash_backward", "fmha_forward", "fmha_backward", "triton_template")
 SHARED_MATRIX = (("shared_per_fragment", "fragments"), ("shared_per_load", "loads"),
                  ("shared_per_transposed", "transposed"), ("shared_per_narrow", "narrow"),
                  ("shared_per_element", "elements"), ("shared_per_warp", "warps"))
 SHARED_PLAIN = (("shared_per_warp", "warps"), ("shared_per_element", "elements"))
+SHARED_DIRECT = (("shared_per_multiply", "multiplies"), ("shared_per_warp", "warps"))
 COUNTER = {"inst": "smsp__inst_executed", "shared": "l1tex__data_pipe_lsu_wavefronts_mem_shared",
            "tensor": "sm__inst_executed_pipe_tensor", "l1": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld",
            "l1_st": "l1tex__t_sectors_pipe_lsu_mem_global_op_st", "tex": "lts__t_sectors_srcunit_tex"}
@@ -87,6 +97,11 @@ def robust_fit(rows, columns, target):
     return x, float(np.mean(error))
 
 
+def is_tiled(f):
+    """Products in tiles; depthwise kernels multiply without them."""
+    return f["multiplies"] > 0 and f["tile_m"] > 0
+
+
 def type_of(f):
     """Types of one width cost the same, but for arithmetic that converts them."""
     return TYPE[int(f["math"])]
@@ -95,7 +110,7 @@ def type_of(f):
 def group_type(f):
     """BF16 and FP16 matrix kernels are the same programs."""
     kind_type = type_of(f)
-    return "fp16" if kind_type == "bf16" and f["multiplies"] > 0 else kind_type
+    return "fp16" if kind_type == "bf16" and is_tiled(f) else kind_type
 
 
 def ratio(values, weights):
@@ -122,10 +137,18 @@ def traffic(rows, matrix):
     read = [(f, d) for f, d in rows if reads(f) > 100]
     write = [(f, d) for f, d in rows if writes(f) > 100]
     short = lambda f: f["load_bytes"] / 16 if matrix else 1
-    out["l1_reads"] = ratio([d[COUNTER["l1"]] / reads(f) * short(f) for f, d in read],
-                            [reads(f) for f, d in read])
+    fetched = lambda f: f["l1_read_bytes"] / SECTOR or reads(f)  # strided loads take sectors of their own
+    out["l1_reads"] = ratio([d[COUNTER["l1"]] / fetched(f) * short(f) for f, d in read],
+                            [fetched(f) for f, d in read])
+    scattered = [(f, d) for f, d in read if f["l1_read_bytes"] > 2 * f["read_bytes"]]
+    if scattered:  # of sectors that lanes load by themselves, L1 keeps a part until a neighbour needs them
+        read = [(f, d) for f, d in read if f["l1_read_bytes"] <= 2 * f["read_bytes"]]
+        again = [f["l1_read_bytes"] / SECTOR - reads(f) for f, d in scattered]
+        missed = [d[COUNTER["tex"]] - writes(f) - reads(f) for f, d in scattered]
+        out["l2_scattered"] = ratio([m / a for m, a in zip(missed, again)], again)
+    # Products are few and differ by a thousand: the largest one should not decide alone.
     out["l2_reads"] = ratio([max(0, d[COUNTER["tex"]] - writes(f)) / reads(f) / multicast(f) for f, d in read],
-                            [reads(f) for f, d in read])
+                            [reads(f) ** (0.5 if matrix else 1.0) for f, d in read])
     out["l1_writes"] = ratio([d[COUNTER["l1_st"]] / writes(f) for f, d in write],
                              [writes(f) for f, d in write])
     return out
@@ -159,20 +182,23 @@ def matrix_columns(f):
 
 def cost_row(kind, kind_type, rows, shared_rows, origin, source):
     """Coefficients of one kind and type; shared memory is fitted on all types together."""
-    matrix = rows[0][0]["multiplies"] > 0
-    columns = matrix_columns(rows[0][0]) if matrix else WARPS.get(kind, PLAIN + ROWS.get(kind, ()))
+    matrix = is_tiled(rows[0][0])
+    columns = matrix_columns(rows[0][0]) if matrix else COUNTED.get(kind, PLAIN + ROWS.get(kind, ()))
     x, error = robust_fit(rows, columns, lambda f, d: d[COUNTER["inst"]])
     row = {"kind": kind, "type": kind_type, "origin": origin,
            "source": f"{source}; {len(rows)} kernels, mean error {100 * error:.0f} %"}
     row |= rounded({"error": error})
     row |= rounded({name: value for (name, _), value in zip(columns, x) if value > 0})
-    shared = SHARED_MATRIX if matrix else SHARED_PLAIN
+    shared = SHARED_MATRIX if matrix else SHARED_DIRECT if kind == "convolve_sgemm" else SHARED_PLAIN
     x, _ = robust_fit(shared_rows, shared, lambda f, d: d[COUNTER["shared"]])
     row |= rounded({name: value for (name, _), value in zip(shared, x) if value > 0})
     if not matrix or rows[0][0]["engine"] < 2:
         tensor = float(np.median([d[COUNTER["tensor"]] / f["warps"] for f, d in rows]))
         row |= rounded({"tensor_per_warp": tensor})
     row |= rounded(traffic(rows, matrix))
+    if kind in BY_THREAD + BY_SHARE:
+        row |= rounded({"l1_per_multiply": ratio([d[COUNTER["l1"]] / f["multiplies"] for f, d in rows],
+                                                 [f["multiplies"] for f, d in rows])})
     return row | rounded(rates(rows)) if origin == "measured" else row
 
 
@@ -279,12 +305,16 @@ def fit_rows(pairs, origin, source):
     for f, d in pairs:
         if f["kind"] in PER_THREAD or f["kind"] in ("unknown", "multi_tensor"):
             continue
-        matrix = f["multiplies"] > 0
-        if matrix and not usable(d):
+        matrix = is_tiled(f)
+        if f["kind"] == "reduce" and d["group"] not in ("reduce", "pool", "gemm"):
+            continue  # a part of an operator, of tensors of its own
+        if f["kind"].startswith("depthwise") and f["multiplies"] <= 0:
+            continue  # its shapes are not known
+        if matrix and not usable(f, d):
             continue
         if d["group"] == "attention" and f["family"] != "attention":
             continue  # launched by an operator whose shapes are not theirs
-        if d["group"] == "triton" and d["kernel_index"] != "0":
+        if d["group"].startswith("triton") and d["kernel_index"] != "0":
             continue  # adds up what the first kernel left: its size is not stated
         if matrix or f["kind"] not in TILED:
             groups[f["kind"], group_type(f), matrix, f["engine"]].append((f, d))
@@ -295,9 +325,11 @@ def fit_rows(pairs, origin, source):
     return out
 
 
-def usable(row):
-    """Matrix kernels whose product is known: not those of recurrent layers and of groups of channels."""
-    return row["group"] != "rnn" and ops.attribute(row, "groups", "1") == "1"
+def usable(f, row):
+    """Matrix kernels whose product is known: not those of recurrent layers, of groups of channels, and of
+    convolutions in a transformed domain."""
+    transformed = row["group"] == "conv" and f["kind"] == "gemm" and any(n > 1 for n in row["dims"][1][2:])
+    return row["group"] != "rnn" and ops.attribute(row, "groups", "1") == "1" and not transformed
 
 
 def unique_pairs(tables, program):
@@ -334,7 +366,7 @@ STAND_INS = {"triton_pointwise": "vectorized", "triton_reduction": "reduce", "tr
              "xla_scatter": "index_add", "xla_transpose": "nchw_to_nhwc", "eigen": "vectorized",
              "bias": "strided", "cat": "cat_vectorized", "index_select": "row_gather",
              "bn_statistics": "norm_moments", "bn_transform": "bn_inference",
-             "bn_statistics_nhwc": "norm_moments", "device_reduce": "reduce",
+             "bn_statistics_nhwc": "norm_moments", "strided_cast": "strided", "device_reduce": "reduce",
              "apply_optimizer": "multi_tensor", "fmha_forward": "flash_forward",
              "fmha_backward": "flash_backward"}
 

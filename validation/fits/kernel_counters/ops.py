@@ -139,8 +139,10 @@ def plain_call(row, dims, kind):
             kinds = [kind] + kinds
         arguments = ["", f"[{window[0]}]", f"[{window[1]}]"] if window else []
     if row["group"] == "reduce":
-        dim = attribute(row, "dim", "all")
-        arguments = ["", "[" + dim + "]" if re.fullmatch(r"-?\d", dim) else ""]
+        dim = {"channels": "0, 2, 3"}.get(attribute(row, "dim", "all"), attribute(row, "dim", "all"))
+        arguments = ["", "[" + dim + "]" if re.fullmatch(r"-?\d(, \d)*", dim) else ""]
+    if row["op"] == "global_avg_pool":
+        op, arguments = "aten::mean", ["", "[2, 3]"]
     if row["group"] == "copy" and row["op"] == "cast":
         op, dims, kinds = "aten::copy_", [dims[0], dims[0]], [TYPES.get(attribute(row, "to"), kind), kind]
     return op, dims, kinds, arguments
@@ -150,16 +152,73 @@ def triton_call(row, dims, kind):
     """Generated kernels are given their inputs, then their result; rows reduce the last dimension, columns the
     first."""
     op, shape = row["op"].removeprefix("compiled_"), dims[0]
-    out = shape[:1] if op == "row_sum" else shape[1:] if op.startswith(("column", "channel")) else shape
+    out = shape[:1] if op == "row_sum" else shape[1:] if op.startswith(("column", "channel_mean")) else shape
+    if op in ("channel_sums", "batch_norm_relu"):  # of which the first kernel sums
+        out = shape[1:2]
+    if op == "pixel_mean":
+        out = shape[:2]
     result = "float" if op in ("cast", "channel_mean_var") else kind
     return "triton_" + op, dims + [out], [kind] * len(dims) + [result], []
 
 
 CALLS = {"triton": triton_call, "gemm": gemm_call, "conv": conv_call, "depthwise": conv_call, "rnn": rnn_call,
-         "attention": attention_call}
+         "attention": attention_call, "triton_layout": triton_call}
+
+
+def permuted(dims, order):
+    """A view: dimensions and strides of dense `dims` in another order."""
+    strides = dense(dims)
+    return [dims[i] for i in order], [strides[i] for i in order]
+
+
+def windows(dims):
+    """[n, h, w, c] in windows of 7 x 7."""
+    n, h, w, c = dims
+    return permuted([n, h // 7, 7, w // 7, 7, c], (0, 1, 3, 2, 4, 5))
+
+
+def copied(view, kind):
+    """A view made dense: copy_ names its destination first."""
+    dims, strides = view
+    return "aten::copy_", [dims, dims], [kind] * 2, [], [dense(dims), strides]
+
+
+def layout_call(row, dims, kind):
+    """Operators on permuted operands: what PyTorch calls for each of their kernels."""
+    op, last = row["op"], (0, 2, 3, 1)
+    copies = "direct_copy" in row["kernel"]
+    if op == "copy_windows":
+        return copied(windows(dims[0]), kind)
+    if op == "copy_to_last" or (op.startswith("layer_norm") and copies):
+        return copied(permuted(dims[0], last), kind)
+    if op == "add":
+        view, strides = permuted(dims[1], last)
+        return "aten::add", [dims[0], view], [kind] * 2, [], [dense(dims[0]), strides]
+    if op == "mul":
+        view, strides = permuted(dims[1], (0, 3, 1, 2))
+        return "aten::mul", [dims[0], view], [kind] * 2, [], [dense(dims[0]), strides]
+    if op.startswith("layer_norm"):
+        x = permuted(dims[0], last)[0]
+        name = "aten::native_" + op
+        return name, [x] * (2 if op.endswith("backward") else 1) + dims[1:], [kind] * 4, [], None
+    if op == "max":
+        return "aten::max", dims, [kind], ["", "[2]"], None
+    if op.startswith("batch_norm"):
+        return *plain_call(row | {"group": "norm"}, dims, kind), None
+    if op.startswith(("conv1d", "depthwise")):
+        attrs = row["attrs"] if op.startswith("depthwise") else "padding=0"
+        name = op.replace("_backward", "_grad")
+        return *conv_call(row | {"op": name, "attrs": attrs}, dims, kind), None
+    return *plain_call(row, dims, kind), None
 
 
 def call_of(row):
+    if row["group"] == "layout":
+        return layout_call(row, row["dims"], TYPES.get(row["dtype"], "float"))
+    return *shaped_call(row), None
+
+
+def shaped_call(row):
     kind = TYPES.get(row["dtype"], "float")
     dims = row["dims"]
     if row["group"] in ("conv", "depthwise") and "transpose" in row["op"]:
@@ -176,11 +235,11 @@ def strides_of(row, dims):
 
 
 def launch_line(key, row):
-    op, dims, kinds, arguments = call_of(row)
+    op, dims, kinds, arguments, strides = call_of(row)
     geometry = row["grid"].split("x") + row["block"].split("x")
     geometry += [str(int(row["regs"])), str(int(row["smem_static"] + row["smem_dynamic"]))]
     cells = [str(key), row["kernel"], op, json.dumps(dims), json.dumps(kinds),
-             json.dumps(strides_of(row, dims)), json.dumps(arguments), " ".join(geometry),
+             json.dumps(strides or strides_of(row, dims)), json.dumps(arguments), " ".join(geometry),
              str(row["gpu__time_duration"] / 1e3)]
     return "\t".join(cells) + "\n"
 
