@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "models/arch/gpu_config.h"
+#include "models/arch/gpu_fields.h"
 #include "sim/core/field.h"
 
 namespace tandem {
@@ -76,9 +78,25 @@ std::vector<Rule> sm_rules(const GpuArch& g) {
   };
 }
 
+/// Rates, sizes and times of a GPU beyond these are slips of the pen: no law holds there.
+constexpr double least = 1e-3;
+constexpr double most = 1e13;
+
+void check_sizes(const GpuArch& gpu, const std::string& file) {
+  for (const Field<GpuArch>& f : gpu_fields()) {
+    const Json value = f.write(gpu);
+    if (!value.is_number()) continue;
+    const auto number = value.get<double>();
+    if (number == 0 || (number >= least && number <= most)) continue;
+    throw InputError(file, f.name, fmt::format("{} {}", number, f.unit),
+                     fmt::format("0, or {} to {} {}", least, most, f.unit));
+  }
+}
+
 }  // namespace
 
 void check_gpu(const GpuArch& gpu, const std::string& file) {
+  check_sizes(gpu, file);
   for (const auto& rules : {chip_rules(gpu), sm_rules(gpu)}) {
     for (const Rule& rule : rules) {
       if (!rule.holds) throw InputError(file, rule.key, rule.found, rule.expected);

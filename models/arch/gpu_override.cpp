@@ -25,8 +25,8 @@ std::string_view without_unit(std::string_view value, const Field<GpuArch>& f, c
 
 // Numbers and lists are JSON; whatever else was written is a text.
 Json parse_value(std::string_view text) {
-  Json json = Json::parse(text, nullptr, false);
-  return json.is_discarded() ? Json(std::string(text)) : json;
+  if (!Json::accept(text)) return Json(std::string(text));
+  return parse_json(text, file_name);
 }
 
 /// Sets one value; its name is returned.

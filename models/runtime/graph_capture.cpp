@@ -165,6 +165,33 @@ void count_pieces(const Plan& step, LossList& losses) {
              static_cast<std::int64_t>(pieces.size() - 1));
 }
 
+/// Leaves out the works from `kept` on, with what names them: edges of earlier works and waits. The
+/// work that waited for them starts without them.
+void drop_works(std::uint32_t kept, Plan& step, LossList& losses) {
+  std::int64_t cut = 0;
+  std::vector<WorkEdge> edges;
+  for (std::uint32_t w = 0; w < kept; ++w) {
+    DeviceWork& work = step.works[w];
+    const auto first = static_cast<std::uint32_t>(edges.size());
+    for (std::uint32_t e = 0; e < work.edge_count; ++e) {
+      const WorkEdge& edge = step.edges[work.first_edge + e];
+      edge.work < kept ? edges.push_back(edge) : void(++cut);
+    }
+    work.first_edge = first;
+    work.edge_count = static_cast<std::uint32_t>(edges.size()) - first;
+  }
+  for (HostItem& item : step.items) {
+    if (item.wait != WaitFor::work || item.wait_work < kept) continue;
+    item.wait = WaitFor::nothing;
+    item.wait_work = no_index;
+    ++cut;
+  }
+  step.works.resize(kept);
+  step.edges = std::move(edges);
+  losses.add("waits_for_dropped_work", Severity::warning,
+             "waits for work that the graph's scope leaves out; they end at once", cut);
+}
+
 }  // namespace
 
 std::span<const Named<GraphScope>> graph_scopes() { return scope_table; }
@@ -192,7 +219,7 @@ void capture_graphs(const Trace& trace, const HostModel& host, GraphScope scope,
     for (std::uint32_t k = 0; k < item.work_count; ++k) step.works[item.first_work + k].item = i;
     works += item.work_count;
   }
-  step.works.resize(works);
+  drop_works(works, step, losses);
   count_pieces(step, losses);
 }
 

@@ -148,6 +148,9 @@ void infer_edges(const Trace& trace, const Links& links, const DeviceTiming& tim
                  Plan& plan, LossList& losses) {
   const Activities& acts = trace.activities;
   const StreamEvents events(trace, links);
+  losses.add("events_not_awaited", Severity::warning,
+             "events beyond the 64 latest that one launch waits for; not waited for",
+             events.dropped());
   const LateStarts late(trace, links, plan);
   std::int64_t delays = 0;
   for (std::uint32_t w = 0; w < plan.works.size(); ++w) {

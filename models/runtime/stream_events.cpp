@@ -6,6 +6,10 @@ namespace tandem {
 
 namespace {
 
+/// Events that one launch waits for: more than programs have streams. Every launch may wait for
+/// all.
+constexpr std::size_t most_awaited = 64;
+
 /// The calls in host order, as far as they have been read.
 class CallOrder {
  public:
@@ -26,9 +30,12 @@ class CallOrder {
     any_wait_ = true;
     const std::size_t n = std::min(records_, behind_.size());
     for (std::size_t i = 0; i < n; ++i) {
-      if (std::find(awaited_.begin(), awaited_.end(), behind_[i]) == awaited_.end()) {
-        awaited_.push_back(behind_[i]);
+      if (std::find(awaited_.begin(), awaited_.end(), behind_[i]) != awaited_.end()) continue;
+      if (awaited_.size() == most_awaited) {
+        dropped_ += static_cast<std::int64_t>(n - i);
+        break;
       }
+      awaited_.push_back(behind_[i]);
     }
   }
 
@@ -37,6 +44,7 @@ class CallOrder {
     return any_wait_ && waited_after_ >= last_launch_[stream];
   }
   const std::vector<std::uint32_t>& awaited() const { return awaited_; }
+  std::int64_t dropped() const { return dropped_; }
 
   void launch(std::size_t stream, std::uint32_t work) {
     last_launch_[stream] = ++launches_;
@@ -62,6 +70,7 @@ class CallOrder {
   std::uint64_t waited_after_ = 0;        // launches before the last wait
   bool any_wait_ = false;
   std::size_t records_ = 0;                 // in a row
+  std::int64_t dropped_ = 0;                // events beyond most_awaited
   std::vector<std::uint32_t> behind_;       // of these records
   std::vector<std::uint32_t> awaited_;      // of the last waits in a row
   std::vector<std::uint64_t> last_launch_;  // per stream: number of its last launch
@@ -93,6 +102,7 @@ StreamEvents::StreamEvents(const Trace& trace, const Links& links)
       order.launch(stream, act);
     }
   }
+  dropped_ = order.dropped();
 }
 
 }  // namespace tandem

@@ -25,12 +25,15 @@ class StreamEvents {
   }
   /// Whether any wait stands between the launch before on its stream and its own.
   bool waits(std::uint32_t activity) const { return waits_[activity]; }
+  /// Events that were left out since a launch waited for too many.
+  std::int64_t dropped() const { return dropped_; }
 
  private:
   std::vector<bool> waits_;           // per activity
   std::vector<std::uint32_t> first_;  // per activity: awaited_[first, first + count)
   std::vector<std::uint32_t> count_;
   std::vector<std::uint32_t> awaited_;
+  std::int64_t dropped_ = 0;
 };
 
 }  // namespace tandem

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -13,6 +15,7 @@
 #include "models/whatif/precision/transform.h"
 #include "models/whatif/ranks/transform.h"
 #include "models/whatif/transform.h"
+#include "sim/core/bounds/limits.h"
 
 namespace tandem {
 
@@ -132,18 +135,26 @@ std::int64_t parse_count(std::string_view option, std::string_view value) {
   std::int64_t number = 0;
   const char* end = value.data() + value.size();
   const auto [at, error] = std::from_chars(value.data(), end, number);
-  if (error == std::errc() && at == end) return number;
+  if (error == std::errc() && at == end && number <= limits::count) return number;
   throw InputError("command line", key_of(option), "\"" + std::string(value) + "\"",
-                   "a positive whole number");
+                   "a positive whole number of at most " + std::to_string(limits::count));
 }
+
+namespace {
+// Clocks in MHz, factors, milliseconds per batch.
+constexpr double least_asked = 1e-6;
+constexpr double most_asked = 1e9;
+}  // namespace
 
 double parse_number(std::string_view option, std::string_view value) {
   double number = 0;
   const char* end = value.data() + value.size();
   const auto [at, error] = std::from_chars(value.data(), end, number);
-  if (error == std::errc() && at == end && number > 0 && std::isfinite(number)) return number;
+  if (error == std::errc() && at == end && number >= least_asked && number <= most_asked) {
+    return number;
+  }
   throw InputError("command line", key_of(option), "\"" + std::string(value) + "\"",
-                   "a positive number");
+                   fmt::format("a positive number, {} to {}", least_asked, most_asked));
 }
 
 void check_option(const TransformOption& option, const std::string& value,

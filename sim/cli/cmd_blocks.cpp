@@ -47,7 +47,7 @@ std::uint32_t find_kernel(const Step& step, const std::string& wanted) {
 
 void print_summary(const std::string& name, const LaunchGeometry& g, const GpuArch& gpu,
                    const BlockSchedule& s) {
-  fmt::print("kernel     {}\n", name.substr(0, 100));
+  fmt::print("kernel     {}\n", printable(name.substr(0, 100)));
   fmt::print("launch     grid {} x {} x {}, block {} x {} x {}, {} registers, {} B shared\n",
              g.grid[0], g.grid[1], g.grid[2], g.block[0], g.block[1], g.block[2],
              g.registers_per_thread, g.shared_bytes);

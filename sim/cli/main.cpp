@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 
 #include "sim/cli/command.h"
 #include "sim/core/error.h"
@@ -72,11 +73,15 @@ int main(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const tandem::InputError& error) {
-    fmt::print(stderr, "tandem: {}\n", error.what());
+    fmt::print(stderr, "tandem: {}\n", tandem::printable(error.what()));
+    return tandem::exit_bad_input;
+  } catch (const std::filesystem::filesystem_error& error) {
+    fmt::print(stderr, "tandem: {}: found {}, expected a path that can be used\n",
+               tandem::printable(error.path1().string()), error.code().message());
     return tandem::exit_bad_input;
   } catch (const std::exception& error) {
     fmt::print(stderr, "tandem: internal error: {}\nPlease report this with the input.\n",
-               error.what());
+               tandem::printable(error.what()));
     return tandem::exit_bug;
   }
 }

@@ -39,6 +39,7 @@ void add_option(const TransformOption& option, po::options_description& options)
 }
 
 constexpr std::int64_t most_counted = 1'000'000'000;
+constexpr double least_memory_gb = 1e-6;
 constexpr double most_memory_gb = 1e6;
 
 std::int64_t count_of(const po::variables_map& values, const std::string& name) {
@@ -73,9 +74,9 @@ void read_trace_options(const po::variables_map& values, ReplayOptions& options)
   options.traced_batch = count_of(values, "traced-batch");
   if (values.count("peak-memory") == 0) return;
   const auto gb = values["peak-memory"].as<double>();
-  if (!(gb > 0 && gb <= most_memory_gb)) {
+  if (!(gb >= least_memory_gb && gb <= most_memory_gb)) {
     throw InputError("command line", "--peak-memory", fmt::format("{}", gb),
-                     fmt::format("gigabytes, more than 0 and at most {}", most_memory_gb));
+                     fmt::format("gigabytes, {} to {}", least_memory_gb, most_memory_gb));
   }
   options.peak_memory_bytes = gb * bytes_per_gb;
 }
@@ -161,9 +162,11 @@ void set_mode(const po::variables_map& values, ReplayOptions& options) {
 }
 
 double us_of_seconds(double seconds) {
-  if (seconds > 0 && std::isfinite(seconds)) return seconds * 1e6;
+  constexpr double shortest = 1e-6;
+  constexpr double longest = 1e4;
+  if (seconds >= shortest && seconds <= longest) return seconds * 1e6;
   throw InputError("command line", "--measured-step", fmt::format("{}", seconds),
-                   "a positive number of seconds");
+                   fmt::format("seconds, {} to {}", shortest, longest));
 }
 
 }  // namespace

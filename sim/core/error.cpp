@@ -54,4 +54,12 @@ bool LossList::any(Severity at_least) const {
                      [&](const Loss& loss) { return loss.severity >= at_least; });
 }
 
+std::string printable(std::string text) {
+  for (char& c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte < 0x20 && c != '\n') || byte == 0x7f) c = '?';
+  }
+  return text;
+}
+
 }  // namespace tandem

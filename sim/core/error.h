@@ -23,6 +23,9 @@ class InputError : public std::runtime_error {
 };
 
 /// How bad a counted loss is. `data_loss` makes the command line exit with 3 unless allowed.
+/// Text from input for a terminal: control characters other than ends of lines become '?'.
+std::string printable(std::string text);
+
 enum class Severity : std::uint8_t { info, warning, data_loss };
 std::string_view to_string(Severity s);
 

@@ -11,6 +11,8 @@
 #include <set>
 #include <sstream>
 
+#include "sim/core/bounds/limits.h"
+
 namespace tandem {
 namespace {
 
@@ -20,6 +22,11 @@ constexpr std::string_view part_names[] = {"value", "unit",      "source",
 
 std::string_view expected_number(Range range) {
   return range == Range::positive ? "a number > 0" : "a number >= 0";
+}
+
+std::string expected_size() {
+  return fmt::format("0, or a number from {} to {}", limits::smallest_number,
+                     limits::largest_number);
 }
 
 bool in_range(double value, Range range) {
@@ -102,7 +109,11 @@ void read_json(const Json& json, const Place& place, Range range, double& out) {
   if (!json.is_number() || !in_range(json.get<double>(), range)) {
     place.fail(describe_json(json), expected_number(range));
   }
-  out = json.get<double>();
+  const auto value = json.get<double>();
+  if (value != 0 && (value < limits::smallest_number || value > limits::largest_number)) {
+    place.fail(describe_json(json), expected_size());
+  }
+  out = value;
 }
 
 void read_json(const Json& json, const Place& place, Range, std::string& out) {
@@ -180,7 +191,13 @@ Json write_sourced(const Json& value, std::string_view unit, const Provenance& p
 
 Json parse_json(std::string_view text, const std::string& file) {
   std::vector<std::set<std::string>> open;  // keys seen so far in each open object
-  const auto check_twice = [&](int, Json::parse_event_t event, Json& parsed) {
+  // Writing and comparing values recurses; nothing that is read here nests deeper than this.
+  constexpr int deepest = 64;
+  const auto check_twice = [&](int depth, Json::parse_event_t event, Json& parsed) {
+    if (depth > deepest) {
+      throw InputError(file, "", fmt::format("lists and objects more than {} deep", deepest),
+                       "JSON that is nested less");
+    }
     if (event == Json::parse_event_t::object_start) open.emplace_back();
     if (event == Json::parse_event_t::object_end) open.pop_back();
     if (event == Json::parse_event_t::key) {

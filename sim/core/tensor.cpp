@@ -1,5 +1,7 @@
 #include "sim/core/tensor.h"
 
+#include "sim/core/bounds/limits.h"
+
 namespace tandem {
 
 int element_bytes(DataType type) {
@@ -20,7 +22,7 @@ int element_bytes(DataType type) {
 
 std::int64_t TensorShape::elements() const {
   std::int64_t count = 1;
-  for (std::size_t i = 0; i < rank; ++i) count *= dims[i];
+  for (std::size_t i = 0; i < rank; ++i) count = limits::product(count, dims[i]);
   return count;
 }
 

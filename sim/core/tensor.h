@@ -30,6 +30,7 @@ struct TensorShape {
   DataType type = DataType::unknown;
   std::int64_t expanded = 1;  // elements that share storage (stride 0): numel / expanded are unique
   bool channels_last = false;  // an image batch in NHWC order
+  /// Product of the dimensions; the largest int64 where it does not fit.
   std::int64_t elements() const;
   friend bool operator==(const TensorShape&, const TensorShape&) = default;
 };

@@ -20,6 +20,11 @@ struct Extent {
   std::size_t end;
 };
 
+/// Whether a quote is open at the end of `line`, if one `was_open` at its begin.
+bool quote_open(std::string_view line, bool was_open) {
+  return (std::count(line.begin(), line.end(), '"') % 2 == 1) != was_open;
+}
+
 /// Splits `line`; unquoted text goes to `text`. Nothing if a quote is open at the end.
 std::optional<std::vector<Extent>> split(std::string_view line, std::string& text) {
   std::vector<Extent> extents;
@@ -89,12 +94,17 @@ bool CsvLines::next() {
 }
 
 const std::vector<std::string_view>& CsvLines::fields() {
-  auto extents = split(line_, unquoted_);
-  while (!extents) {
+  // Each line is looked at once: a field may hold many.
+  std::size_t seen = 0;
+  for (bool open = false;;) {
+    open = quote_open(std::string_view(line_).substr(seen), open);
+    if (!open) break;
+    seen = line_.size();
     line_.push_back('\n');
     if (!append_line()) fail("the end of the file in a quoted field", "a closing quote");
-    extents = split(line_, unquoted_);
   }
+  const auto extents = split(line_, unquoted_);
+  if (!extents) fail("an open quote", "a closing quote");
   fields_.clear();
   for (const Extent& e : *extents) {
     fields_.push_back(std::string_view(unquoted_).substr(e.begin, e.end - e.begin));

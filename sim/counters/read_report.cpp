@@ -227,6 +227,31 @@ class Scanner {
   std::vector<RawCell> cells_;
 };
 
+/// Levels of one kernel that passes of a replay measured one after the other may contradict each
+/// other a little; beyond this they are no measurement.
+constexpr double most_excess = 1.25;
+
+/// Forgets counters of cycles that are negative, or far above the cycles that the kernel had.
+void drop_impossible(CounterReport& report) {
+  const auto column = [&](Counter c) -> std::vector<double>& {
+    return report.values[static_cast<std::size_t>(c)];
+  };
+  const std::vector<double>& elapsed = column(Counter::smsp_elapsed_cycles);
+  std::int64_t dropped = 0;
+  for (const Counter counter : {Counter::smsp_active_cycles, Counter::smsp_issue_cycles,
+                                Counter::tc_active_cycles, Counter::tc_issue_cycles}) {
+    std::vector<double>& values = column(counter);
+    for (std::size_t row = 0; row < report.size(); ++row) {
+      if (!(values[row] < 0 || values[row] > most_excess * elapsed[row])) continue;
+      values[row] = absent;
+      ++dropped;
+    }
+  }
+  report.losses.add(
+      "impossible_counters", Severity::data_loss,
+      "cycles that are negative or more than the kernel lasted; taken as not measured", dropped);
+}
+
 }  // namespace
 
 std::vector<RawCell> scan_report(CounterReport& report) { return Scanner(report).scan(); }
@@ -235,6 +260,7 @@ CounterReport read_counter_report(const std::string& path) {
   CounterReport report;
   report.path = path;
   fill_values(report, scan_report(report));
+  drop_impossible(report);
   return report;
 }
 

@@ -40,7 +40,8 @@ Duration period_of_step(const Trace& trace, const Links& links, std::size_t step
     if (acts.begin[act] >= first || in_step(act)) continue;
     before = std::max(before, acts.begin[act] + acts.duration[act]);
   }
-  const TimePoint from = step == 0 ? std::max(before, window.begin) : before;
+  const TimePoint from =
+      step == 0 || before == TimePoint::min() ? std::max(before, window.begin) : before;
   return to > from ? to - from : Duration{0};
 }
 

@@ -29,7 +29,9 @@ struct Share {
   }
   double of_kernels() const { return elapsed > 0 ? counted / elapsed : absent; }
   double of_step(double step_us) const {
-    return step_us > 0 ? of_kernels() * traced_us / step_us : absent;
+    // Kernels of many streams may last longer than the step; no SM is active longer than it.
+    const double share = step_us > 0 ? of_kernels() * traced_us / step_us : absent;
+    return share <= 1 ? share : absent;
   }
 };
 

@@ -4,9 +4,11 @@
 #include <array>
 #include <cmath>
 #include <queue>
-#include <stdexcept>
+#include <string>
 
+#include "sim/core/error.h"
 #include "sim/core/pool.h"
+#include "sim/engine/plan_check.h"
 
 namespace tandem {
 
@@ -157,13 +159,14 @@ Timeline Simulation::run() {
   }
   for (const ThreadState& thread : threads_) {
     if (thread.next != thread.items.size()) {
-      throw std::logic_error(
-          "plan cannot finish: a host thread waits for something that never ends");
+      throw InputError("plan of the step", "host item " + std::to_string(thread.items[thread.next]),
+                       "a wait for something that never ends", "a plan that can finish");
     }
   }
   for (const StreamState& stream : streams_) {
     if (stream.head != stream.queue.size() || stream.busy) {
-      throw std::logic_error("plan cannot finish: device work waits for something that never ends");
+      throw InputError("plan of the step", "streams", "work that waits for what never ends",
+                       "a plan that can finish");
     }
   }
   return std::move(out_);
@@ -417,6 +420,9 @@ void Simulation::wake_threads(std::uint32_t work, std::uint32_t stream, TimePoin
 
 }  // namespace
 
-Timeline simulate(const Plan& plan) { return Simulation(plan).run(); }
+Timeline simulate(const Plan& plan) {
+  check_plan(plan);
+  return Simulation(plan).run();
+}
 
 }  // namespace tandem

@@ -5,6 +5,7 @@
 
 #include "models/step/launches.h"
 #include "models/whatif/precision/precision.h"
+#include "sim/predict/invariants/result_check.h"
 #include "sim/predict/kernel_counters.h"
 #include "sim/predict/make_result.h"
 #include "sim/predict/memory.h"
@@ -84,6 +85,7 @@ Prediction predict_scenario(const TracedRun& run, const TracedRun* other, Scenar
     if (p.result.memory) losses.merge(scenario.memory.losses);
   }
   p.result.losses = std::move(losses);
+  check_result(p.result);
   return p;
 }
 

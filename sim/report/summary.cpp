@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "sim/report/report.h"
 
@@ -160,7 +161,7 @@ std::string levels_line(const Result& r) {
 }
 
 std::string energy_line(const Result& r) {
-  if (!r.energy) return {};
+  if (!r.energy || r.energy->energy_j <= 0) return {};
   const EnergySummary& e = *r.energy;
   return fmt::format(
       "energy     {:.3g} J +- {:.0f} % a step at {:.0f} W: static {:.0f} %, memory {:.0f} %, "
@@ -243,8 +244,10 @@ std::string fidelity_line(const Result& r) {
   if (r.fidelity.empty()) return {};
   double sum = 0;
   double worst = 0;
+  constexpr double shortest_step_us = 1e-3;  // a nanosecond; marks of no length stand in traces
   for (const StepFidelity& step : r.fidelity) {
-    const double error = std::abs(step.simulated_us / step.traced_us - 1);
+    const double off = std::abs(step.simulated_us - step.traced_us);
+    const double error = off / std::max(step.traced_us, shortest_step_us);
     sum += error;
     worst = std::max(worst, error);
   }
@@ -277,7 +280,7 @@ std::string summary_text(const Result& r) {
                 8, family_row);
   text += table("device time by operation", r.ops, 8, share_row);
   text += table("device time by kernel", r.kernels, 8, share_row);
-  return text;
+  return printable(std::move(text));
 }
 
 }  // namespace tandem

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <limits>
@@ -85,6 +86,10 @@ void ContentHash::add_file(const std::string& path, std::string_view name) {
 PointStore::PointStore(std::string path, std::uint64_t inputs)
     : path_(std::move(path)), inputs_(fmt::format("{:016x}", inputs)) {
   std::string text;
+  std::error_code error;
+  if (std::filesystem::is_directory(path_, error)) {
+    throw InputError(path_, "", "a folder", "a file of points");
+  }
   if (std::ifstream in(path_, std::ios::binary); in) {
     text.assign(std::istreambuf_iterator<char>(in), {});
   }

@@ -213,7 +213,9 @@ Links link_trace(const Trace& trace) {
     for (std::size_t i = 1; i < rows.size(); ++i) links.stream_predecessor[rows[i]] = rows[i - 1];
   }
   for (std::uint32_t row = 0; row < calls.size(); ++row) {
-    if (calls.api[row] != ApiKind::other) links.calls_in_order.push_back(row);
+    // A call that owns device work is a launch, whatever its name.
+    const bool owns_work = !links.activities_of_call.of(row).empty();
+    if (calls.api[row] != ApiKind::other || owns_work) links.calls_in_order.push_back(row);
   }
   std::stable_sort(
       links.calls_in_order.begin(), links.calls_in_order.end(),

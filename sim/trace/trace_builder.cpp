@@ -4,13 +4,16 @@
 
 #include <algorithm>
 
+#include "sim/core/bounds/limits.h"
+
 namespace tandem {
 
 namespace {
 
 constexpr std::int64_t ps_per_us = 1'000'000;
-constexpr std::int64_t max_span_us = 9'000'000'000'000;  // what int64 picoseconds hold: 104 days
-constexpr std::int64_t max_duration_us = 1'000'000'000;  // 1000 s
+constexpr std::int64_t max_span_us = limits::trace_ps / ps_per_us;
+constexpr std::int64_t max_duration_us = limits::event_ps / ps_per_us;
+constexpr Duration max_all_events{limits::all_events_ps};
 constexpr std::int64_t max_grid_x = 2'147'483'647;
 constexpr std::int64_t max_grid_yz = 65'535;
 constexpr std::int64_t max_threads = 1024;  // of a block
@@ -48,14 +51,21 @@ bool TraceBuilder::span(const ExactTime& begin, const ExactTime& length, Span& s
   }
   if (!has_origin_) trace_.origin_us = begin.whole_us;
   has_origin_ = true;
-  const std::int64_t us = begin.whole_us - trace_.origin_us;
-  if (us > max_span_us || us < -max_span_us) {
+  std::int64_t us = 0;
+  if (__builtin_sub_overflow(begin.whole_us, trace_.origin_us, &us) || us > max_span_us ||
+      us < -max_span_us) {
     lose("absurd_timestamp", Severity::data_loss,
-         "events more than 104 days from the first one were dropped");
+         "events more than a day from the first one were dropped");
     return false;
   }
   span.begin = TimePoint{picoseconds(us * ps_per_us + begin.ps)};
   span.duration = picoseconds(length.whole_us * ps_per_us + length.ps);
+  if (all_events_ + span.duration > max_all_events) {
+    lose("absurd_duration_sum", Severity::data_loss,
+         "events after those that last 30 days together were dropped");
+    return false;
+  }
+  all_events_ += span.duration;
   return true;
 }
 
@@ -136,8 +146,12 @@ void TraceBuilder::name_thread(std::int64_t pid, std::int64_t tid, std::string_v
 }
 
 std::int64_t TraceBuilder::bytes(std::int64_t n) {
-  if (n >= 0) return n;
-  lose("negative_bytes", Severity::data_loss, "negative byte counts; taken as 0");
+  if (n >= 0 && n <= limits::bytes) return n;
+  if (n < 0) {
+    lose("negative_bytes", Severity::data_loss, "negative byte counts; taken as 0");
+  } else {
+    lose("absurd_bytes", Severity::data_loss, "byte counts of more than 1 PiB; taken as 0");
+  }
   return 0;
 }
 

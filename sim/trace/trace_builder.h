@@ -44,7 +44,7 @@ class TraceBuilder {
   void name_thread(std::int64_t pid, std::int64_t tid, std::string_view name);
 
   StringId text(std::string_view text) { return trace_.strings.intern(text); }
-  /// A byte count; a negative one is counted and taken as 0.
+  /// A byte count; one below 0 or beyond `limits::bytes` is counted and taken as 0.
   std::int64_t bytes(std::int64_t n);
   /// An invalid id if the sizes are none that a GPU can launch; that is counted.
   GeometryId checked_geometry(const std::array<std::int64_t, 3>& grid,
@@ -61,6 +61,7 @@ class TraceBuilder {
   Trace& trace_;
   Place place_;
   bool has_origin_ = false;
+  Duration all_events_{0};  // sum of all durations, which later sums rely on
   std::map<std::pair<std::int64_t, std::int64_t>, ThreadId> threads_;
   std::map<std::pair<std::int64_t, std::int64_t>, std::string> thread_names_;
   ThreadId last_thread_;

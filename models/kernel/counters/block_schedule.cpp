@@ -243,6 +243,10 @@ void add_activity(const GpuArch& gpu, double warp_share, BlockSchedule& s) {
 }
 
 void check(const BlockSchedule& s, std::int64_t most_blocks) {
+  if (s.duration_us <= 0) {
+    throw InputError("launch", "duration", std::to_string(s.duration_us) + " us",
+                     "a kernel that takes time");
+  }
   if (s.occupancy.blocks_per_sm == 0) {
     throw InputError("launch", "grid", "a block that no SM of the GPU can hold",
                      "threads, registers and shared memory within the limits");

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "models/kernel/work/layer_products.h"
+#include "sim/core/bounds/limits.h"
 
 namespace tandem {
 namespace {
@@ -39,10 +40,20 @@ ProductOperands product(const TensorShape& left, const TensorShape& right) {
   p.rows = dim(left, 2);
   p.inner = dim(left, 1);
   p.columns = right.rank > 1 ? dim(right, 1) : 1;
-  const std::int64_t matrix = p.rows * p.inner;
+  const std::int64_t matrix = limits::product(p.rows, p.inner);
   if (right.rank > 2 && matrix > 0) p.batch = left.elements() / matrix;
   if (right.rank <= 2 && left.rank > 2 && p.inner > 0) p.rows = left.elements() / p.inner;
   return p;
+}
+
+/// Whether the elements of operands and result are whole numbers: bounded tensors that do not
+/// belong together may make a product of any size.
+bool is_countable(const MatrixProblem& p) {
+  constexpr double most = 1e17;
+  const auto n = [](std::int64_t v) { return static_cast<double>(std::max<std::int64_t>(v, 1)); };
+  const double parts = n(p.batch);
+  return p.m >= 0 && p.n >= 0 && p.k >= 0 && parts * n(p.m) * n(p.n) < most &&
+         parts * n(p.m) * n(p.k) < most && parts * n(p.n) * n(p.k) < most;
 }
 
 // cuBLAS sees the transpose, so its m counts our columns.
@@ -52,7 +63,8 @@ MatrixProblem gemm_problem(const ProductOperands& o, DataType data) {
   p.n = o.rows, p.k = o.inner, p.m = o.columns;
   p.a_bytes = bytes_of(o.right, data);
   p.b_bytes = is_transpose(o.left, o.right) ? 0 : bytes_of(o.left, data);
-  p.c_bytes = static_cast<double>(p.batch * p.m * p.n) * element_bytes(data);
+  p.c_bytes = static_cast<double>(p.batch) * static_cast<double>(p.m) * static_cast<double>(p.n) *
+              element_bytes(data);
   return p;
 }
 
@@ -114,7 +126,9 @@ bool flag(const OpContext& context, std::size_t argument) {
   return argument < context.arguments.size() && context.arguments[argument] == Argument(true);
 }
 
-MatrixProblem matrix_problem(const KernelClass& kernel, const OpContext& context) {
+namespace {
+
+MatrixProblem problem_of(const KernelClass& kernel, const OpContext& context) {
   if (kernel.family == KernelFamily::attention) {
     const auto shape = attention_shape(context);
     return shape ? attention_problem(kernel, *shape) : MatrixProblem{};
@@ -131,8 +145,15 @@ MatrixProblem matrix_problem(const KernelClass& kernel, const OpContext& context
   const auto operands = product_operands(context);
   if (!operands) return {};
   MatrixProblem p = gemm_problem(*operands, kernel.traits.data);
-  if (kernel.traits.tile_m > 0) orient(kernel.traits, context.geometry, p);
+  if (is_countable(p) && kernel.traits.tile_m > 0) orient(kernel.traits, context.geometry, p);
   return p;
+}
+
+}  // namespace
+
+MatrixProblem matrix_problem(const KernelClass& kernel, const OpContext& context) {
+  const MatrixProblem p = problem_of(kernel, context);
+  return is_countable(p) ? p : MatrixProblem{};
 }
 
 TileGrid tile_grid(const KernelTraits& t, const MatrixProblem& p, const LaunchGeometry& geometry) {

@@ -4,9 +4,23 @@
 #include <cmath>
 
 #include "models/kernel/work/layer_products.h"
+#include "sim/core/bounds/limits.h"
 
 namespace tandem {
 namespace {
+
+/// Whether stride, padding and dilation are those of a convolution, as far as they are recorded.
+bool has_valid_options(const OpContext& context, const OpArguments& args) {
+  constexpr std::int64_t most = 1 << 20;
+  const auto within = [&](ArgumentName name, std::int64_t least) {
+    if (args.at(name) >= context.arguments.size()) return true;
+    const auto values = integers_of(context.arguments[args.at(name)]);
+    return std::all_of(values.begin(), values.end(),
+                       [&](std::int64_t v) { return v >= least && v <= most; });
+  };
+  return within(ArgumentName::stride, 1) && within(ArgumentName::padding, 0) &&
+         within(ArgumentName::dilation, 1) && within(ArgumentName::groups, 1);
+}
 
 // Without recorded arguments: "same" padding, and no stride unless the gradient tells.
 void set_pixels(const OpContext& context, const OpArguments& args, const TensorShape& image,
@@ -17,14 +31,15 @@ void set_pixels(const OpContext& context, const OpArguments& args, const TensorS
     const std::int64_t padding =
         option(context, args.at(ArgumentName::padding), i - 2, (tap - 1) / 2);
     const std::int64_t dilation = option(context, args.at(ArgumentName::dilation), i - 2, 1);
+    // Dimensions and options are bounded: this stays below 2^62.
     std::int64_t pixels = (size + 2 * padding - dilation * (tap - 1) - 1) / stride + 1;
     if (gradient != nullptr && gradient->rank > i) pixels = gradient->dims[i];
-    out.in_pixels *= size;
-    out.out_pixels *= std::max<std::int64_t>(pixels, 1);
-    out.taps *= tap;
+    out.in_pixels = limits::product(out.in_pixels, size);
+    out.out_pixels = limits::product(out.out_pixels, std::max<std::int64_t>(pixels, 1));
+    out.taps = limits::product(out.taps, tap);
     const std::int64_t step =
         std::max<std::int64_t>(1, pixels > 0 ? (size + pixels / 2) / pixels : 1);
-    out.strides *= step;
+    out.strides = limits::product(out.strides, step);
     out.pixels_touched *= std::min(1.0, static_cast<double>(tap) / static_cast<double>(step));
   }
 }
@@ -88,6 +103,17 @@ MatrixProblem implicit_conv_problem(const KernelTraits& t, const ConvShape& c) {
 // First-layer kernels pad channels, and the taps of a row, to 8.
 constexpr std::int64_t first_layer_channels = 8;
 
+/// Whether products of the shape's numbers stay whole numbers: operands that do not belong together
+/// may name any.
+bool is_countable(const ConvShape& c) {
+  constexpr auto most = 1e18;
+  const auto n = [](std::int64_t v) { return static_cast<double>(std::max<std::int64_t>(v, 1)); };
+  return n(c.images) * n(c.in_channels) * n(c.in_pixels) < most &&
+         n(c.images) * n(c.out_channels) * n(c.out_pixels) < most &&
+         n(c.out_channels) * n(c.in_channels) * n(c.taps) < most &&
+         n(c.in_channels) * n(c.taps) * n(c.images) < most && n(c.strides) < most;
+}
+
 }  // namespace
 
 MatrixProblem conv_problem(const KernelClass& kernel, ConvShape c) {
@@ -115,6 +141,7 @@ std::optional<ConvShape> conv_shape(const OpContext& context) {
   if (image == nullptr || weight == nullptr || image->rank < 3 || weight->rank != image->rank) {
     return std::nullopt;
   }
+  if (!has_valid_options(context, args)) return std::nullopt;
   ConvShape out;
   out.images = image->dims[0];
   out.in_channels = image->dims[1];
@@ -131,6 +158,7 @@ std::optional<ConvShape> conv_shape(const OpContext& context) {
     set_pixels(context, args, *gradient, *weight, image, out);
     out.in_channels = gradient->dims[1];
   }
+  if (!is_countable(out)) return std::nullopt;
   return out;
 }
 

@@ -5,8 +5,14 @@
 #include <array>
 #include <cmath>
 
+#include "sim/core/bounds/limits.h"
+
 namespace tandem {
 namespace {
+
+double element_count(std::int64_t a, std::int64_t b, std::int64_t c) {
+  return static_cast<double>(a) * static_cast<double>(b) * static_cast<double>(c);
+}
 
 // The flag is_causal; efficient attention has a mask type there, 1: causal.
 bool is_causal(const OpContext& context) {
@@ -25,13 +31,14 @@ std::optional<RecurrentShape> recurrent_shape(const OpContext& context) {
   if (input == nullptr || state == nullptr || input->rank != 3 || state->rank != 3) {
     return std::nullopt;
   }
-  constexpr std::array<std::int64_t, 4> gates_of_mode{1, 1, 4, 3};  // RNN, RNN, LSTM, GRU
+  if (state->dims[1] == 0 || input->elements() == 0) return std::nullopt;  // nothing to compute
+  constexpr std::array<std::int64_t, 4> gates_of_mode{1, 1, 4, 3};         // RNN, RNN, LSTM, GRU
   const std::int64_t mode = option(context, args.at(ArgumentName::mode), 0, 2);
   RecurrentShape r;
   r.width = input->dims[2];
   r.hidden = state->dims[2];
   r.batch = state->dims[1];
-  r.steps = input->dims[0] * input->dims[1] / std::max<std::int64_t>(r.batch, 1);
+  r.steps = input->dims[0] * input->dims[1] / r.batch;
   r.gates = r.hidden * gates_of_mode[static_cast<std::size_t>(mode & 3)];
   return r;
 }
@@ -41,12 +48,12 @@ std::optional<RecurrentShape> recurrent_shape(const OpContext& context) {
 MatrixProblem attention_problem(const KernelClass& kernel, const AttentionShape& a) {
   const bool backward = row_of(kernel.traits).direction == Direction::backward;
   MatrixProblem p;
-  p.batch = a.heads * (backward ? 5 : 2);
+  p.batch = limits::product(a.heads, backward ? 5 : 2);
   p.m = a.queries, p.n = a.keys, p.k = a.width;
   p.causal = a.causal;
   const double width = element_bytes(kernel.traits.data);
-  const double query_bytes = static_cast<double>(a.heads * a.queries * a.width) * width;
-  const double key_bytes = static_cast<double>(a.heads * a.keys * a.width) * width;
+  const double query_bytes = element_count(a.heads, a.queries, a.width) * width;
+  const double key_bytes = element_count(a.heads, a.keys, a.width) * width;
   p.a_bytes = query_bytes * (backward ? 3 : 1);  // backward also reads the output and its gradient
   p.b_bytes = 2 * key_bytes;
   p.c_bytes = backward ? query_bytes + 2 * key_bytes : query_bytes;
@@ -79,19 +86,19 @@ MatrixProblem recurrent_problem(const KernelClass& kernel, const OpContext& cont
   if (is_recurrent_weight_gradient(kernel, context.op)) {
     p.m = r->hidden, p.n = r->gates;
     p.steps = t.persistent ? r->steps : 1;
-    p.k = p.steps * r->batch;
+    p.k = limits::product(p.steps, r->batch);
   } else {
     p.m = backward ? r->hidden : r->gates;
     p.k = backward ? r->gates : r->hidden;
     const std::int64_t columns = tile_columns(t, context.geometry, p.m);
     p.steps =
         columns > 1 ? std::clamp(columns * t.tile_n / r->batch, std::int64_t{1}, r->steps) : 1;
-    p.n = p.steps * r->batch;
+    p.n = limits::product(p.steps, r->batch);
   }
   const double width = element_bytes(t.data);
-  p.a_bytes = static_cast<double>(p.m * p.k) * width;
-  p.b_bytes = static_cast<double>(p.n * p.k) * width;
-  p.c_bytes = static_cast<double>(p.m * p.n) * width;
+  p.a_bytes = element_count(1, p.m, p.k) * width;
+  p.b_bytes = element_count(1, p.n, p.k) * width;
+  p.c_bytes = element_count(1, p.m, p.n) * width;
   return p;
 }
 
@@ -105,7 +112,7 @@ std::optional<AttentionShape> attention_shape(const OpContext& context) {
   const bool by_length = row.is(length_first);
   const std::size_t length = by_length ? 1 : 2, heads = by_length ? 2 : 1;
   AttentionShape out;
-  out.heads = query->dims[0] * query->dims[heads];
+  out.heads = limits::product(query->dims[0], query->dims[heads]);
   out.queries = query->dims[length];
   out.keys = key->dims[length];
   out.width = query->dims[3];

@@ -6,6 +6,7 @@
 
 #include "models/kernel/work/operand_bytes.h"
 #include "models/ops/op_table.h"
+#include "sim/core/bounds/limits.h"
 
 namespace tandem {
 namespace {
@@ -19,7 +20,8 @@ KernelWork transform_work(const KernelClass& kernel, const OpContext& context) {
   double elements = 32.0 * g[0] * 32.0 * g[1] * g[2];
   for (const TensorShape& t : context.tensors.shapes) {
     if (t.rank < 3) continue;
-    const std::int64_t pixels = t.elements() / std::max<std::int64_t>(t.dims[0] * t.dims[1], 1);
+    const std::int64_t plane = limits::product(t.dims[0], t.dims[1]);
+    const std::int64_t pixels = t.elements() / std::max<std::int64_t>(plane, 1);
     if ((pixels + 31) / 32 == g[0] && (t.dims[1] + 31) / 32 == g[1] && t.dims[0] == g[2]) {
       elements = static_cast<double>(t.elements());
       work.exact = true;
@@ -35,7 +37,8 @@ KernelWork matrix_work(const KernelClass& kernel, const OpContext& context) {
   work.matrix = matrix_problem(kernel, context);
   const MatrixProblem& p = work.matrix;
   work.exact = p.batch > 0;
-  work.elements = static_cast<double>(p.batch * p.m) * static_cast<double>(p.n);
+  work.elements =
+      static_cast<double>(p.batch) * static_cast<double>(p.m) * static_cast<double>(p.n);
   work.read_bytes = p.a_bytes + p.b_bytes;
   work.write_bytes = p.c_bytes;
   return work;

@@ -6,6 +6,7 @@
 #include "models/kernel/work/operand_bytes.h"
 #include "models/kernel/work/work.h"
 #include "models/ops/op_table.h"
+#include "sim/core/bounds/limits.h"
 
 namespace tandem {
 namespace {
@@ -19,7 +20,7 @@ std::array<std::int64_t, 6> iteration_strides(const TensorShape& t) {
   for (std::size_t i = 0; i < t.rank; ++i) {
     const std::size_t d = t.rank - 1U - i;
     out[i] = t.dims[d] == 1 ? 0 : known ? t.strides[d] : dense;
-    dense *= t.dims[d];
+    dense = limits::product(dense, t.dims[d]);
   }
   return out;
 }
@@ -36,10 +37,10 @@ int merged_dims(std::span<const TensorShape> operands) {
     if (size[i] == 1) continue;
     const bool merges = dims > 0 && std::all_of(operands.begin(), operands.end(), [&](auto& t) {
                           const auto s = iteration_strides(t);
-                          return s[i] == s[last] * size[last];
+                          return s[i] == limits::product(s[last], size[last]);
                         });
     if (merges) {
-      size[last] = size[last] * size[i];  // keeps the stride of the first one
+      size[last] = limits::product(size[last], size[i]);  // keeps the stride of the first one
       continue;
     }
     ++dims;

@@ -173,6 +173,10 @@ KernelScaling scaling_by_family(const BatchChange& c, const BatchKernel& k,
 KernelScaling scale_kernel(const BatchChange& c, const BatchKernel& k, const OpTensors& target) {
   if (is_constant(c, k)) return {};
   KernelScaling s = scaling_by_family(c, k, target);
+  // No law says how long nothing takes: copies of no bytes, sums over empty tensors.
+  if (!(s.base_us > 0 && s.target_us >= 0 && std::isfinite(s.base_us + s.target_us))) {
+    s = affine_scaling(c, k);
+  }
   s.recurrent = k.op != nullptr && k.op->row->kind == OpKind::recurrent;
   return s;
 }

@@ -44,8 +44,9 @@ double tiles_bytes(const BatchKernel& k) {
 // it reads decide. The operands of the operation are those of all steps.
 double cell_bytes(const BatchKernel& k, const OpTensors& tensors) {
   const OpContext context{k.op->name, k.op->tensors, k.op->arguments, k.geometry};
-  const double grown = static_cast<double>(tensors.shapes[0].elements()) /
-                       static_cast<double>(k.op->tensors.shapes[0].elements());
+  const auto before = static_cast<double>(k.op->tensors.shapes[0].elements());
+  if (before <= 0) return 0;
+  const double grown = static_cast<double>(tensors.shapes[0].elements()) / before;
   return kernel_work(k.kernel, context).read_bytes * grown;
 }
 

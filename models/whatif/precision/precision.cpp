@@ -135,7 +135,8 @@ Step with_precision(Step step, Precision to, const GpuArch& gpu, const Precision
   }
   Step out = std::move(edit).finish();
   const double total = std::max(1e-9, gpu_us(out));
-  r.switch_share = typed.switched_us / total;
+  // What switched may have gone since, as a kernel of its own.
+  r.switch_share = std::min(1.0, typed.switched_us / total);
   r.unmodelled_share = typed.unmodelled_us / std::max(1e-9, before_us);
   r.expected_error = law.expected_error;
   if (r.unmodelled_share > 0.01) {

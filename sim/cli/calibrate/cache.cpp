@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iostream>
+#include <iterator>
 #include <map>
 
 #include "models/arch/gpu_config.h"
@@ -16,13 +18,20 @@ namespace {
 
 namespace po = boost::program_options;
 
+constexpr std::string_view levels[] = {"l1", "l2_one_sm", "l2_all_sms"};
+
 /// Curves of cache.csv by level. Errors: InputError.
 std::map<std::string, std::vector<CurvePoint>> read_curves(const std::string& folder) {
   const std::string path = folder + "/cache.csv";
   std::map<std::string, std::vector<CurvePoint>> curves;
   for (const CsvRow& row : read_csv(path)) {
     const CurvePoint p{row.number("bytes"), row.number("cycles") / row.number("accesses")};
-    std::vector<CurvePoint>& curve = curves[row.text("level")];
+    const std::string& level = row.text("level");
+    if (std::find(std::begin(levels), std::end(levels), level) == std::end(levels)) {
+      throw InputError(path, "level", "\"" + level + "\"",
+                       fmt::format("one of: {}", fmt::join(levels, ", ")));
+    }
+    std::vector<CurvePoint>& curve = curves[level];
     if (!(p.bytes > 0) || !(p.cycles > 0) || (!curve.empty() && p.bytes <= curve.back().bytes)) {
       throw InputError(path, row.text("level"),
                        fmt::format("{} bytes, {} cycles", p.bytes, p.cycles),

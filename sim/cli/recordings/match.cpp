@@ -102,7 +102,7 @@ int run_match(const Arguments& arguments) {
     out << match_json(report).dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
   });
   if (table != "-" && json != "-" && values.count("quiet") == 0) {
-    fmt::print("{}", match_summary_text(report));
+    fmt::print("{}", printable(match_summary_text(report)));
   }
   const MatchSummary& s = report.summary;
   if (static_cast<double>(s.rows_matched) < doubtful_share * static_cast<double>(s.rows)) {

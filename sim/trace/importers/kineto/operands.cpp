@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 
+#include "sim/core/bounds/limits.h"
 #include "sim/core/data_type.h"
 #include "sim/core/error.h"
 #include "sim/trace/json/token.h"
@@ -120,8 +121,36 @@ std::vector<std::string_view> read_texts(std::string_view text, std::string_view
   return out;
 }
 
+/// Errors: InputError for dimensions that no tensor has.
+void check_dims(Integers dims) {
+  std::int64_t elements = 1;
+  for (const std::int64_t dim : dims) {
+    if (dim < 0 || dim > limits::dimension) {
+      throw InputError("Input Dims", "", std::to_string(dim),
+                       "dimensions of 0 to " + std::to_string(limits::dimension));
+    }
+    // An empty tensor's other dimensions count too: what-ifs take them one by one.
+    elements = limits::product(elements, std::max<std::int64_t>(dim, 1));
+  }
+  if (elements > limits::elements) {
+    throw InputError("Input Dims", "", "a tensor of more elements than any GPU holds",
+                     "at most " + std::to_string(limits::elements));
+  }
+}
+
+/// Errors: InputError for strides that reach beyond what a tensor may hold.
+void check_strides(Integers strides) {
+  for (const std::int64_t stride : strides) {
+    if (stride >= 0 && stride <= limits::elements) continue;
+    throw InputError("Input Strides", "", std::to_string(stride),
+                     "strides of 0 to " + std::to_string(limits::elements));
+  }
+}
+
 // Dimensions beyond the array's size are folded into the first one, so that the count stays right.
 TensorShape make_shape(Integers dims, DataType type, std::optional<Integers> strides) {
+  check_dims(dims);
+  if (strides) check_strides(*strides);
   TensorShape shape;
   shape.type = type;
   const std::size_t extra = dims.size() > shape.dims.size() ? dims.size() - shape.dims.size() : 0;

@@ -58,7 +58,7 @@ TEST(EngineMeeting, WhoeverNeverComesLeavesAPlanThatCannotFinish) {
   b.launch(0, 1, {.us = 10, .stream = 0, .engine = DeviceEngine::collective}, 0);
   b.plan.meetings.push_back({2});
   b.plan.works[0].meeting = 0;
-  EXPECT_THROW(simulate(b.plan), std::logic_error);
+  EXPECT_THROW(simulate(b.plan), InputError);
 }
 
 }  // namespace

@@ -220,7 +220,7 @@ TEST(Engine, RejectsAHandOffThatPointsForward) {
   PlanBuilder b;
   b.call(0, 1);
   b.plan.items[0].after = b.call(0, 1);
-  EXPECT_THROW(simulate(b.plan), std::logic_error);
+  EXPECT_THROW(simulate(b.plan), InputError);
 }
 
 TEST(Engine, EdgeToLaterWorkCountsOnceThatRuns) {
@@ -244,14 +244,14 @@ TEST(Engine, RejectsWorkThatNoItemLaunches) {
   PlanBuilder b;
   b.launch(0, 1, {});
   b.add_work({}, 0);
-  EXPECT_THROW(simulate(b.plan), std::logic_error);
+  EXPECT_THROW(simulate(b.plan), InputError);
 }
 
 TEST(Engine, RejectsAWaitForWorkThatIsNeverLaunched) {
   PlanBuilder b(1, 2);
   b.sync(0, 1, 1, /*work=*/0);
   b.launch(0, 1, {});
-  EXPECT_THROW(simulate(b.plan), std::logic_error);
+  EXPECT_THROW(simulate(b.plan), InputError);
 }
 
 TEST(Engine, RejectsPreloadedWorkWithoutAStart) {
