@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/core/error.h"
 #include "sim/core/bounds/limits.h"
+#include "sim/core/error.h"
 
 namespace tandem {
 

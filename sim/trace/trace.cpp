@@ -23,10 +23,10 @@ std::size_t memory_bytes(const Trace& t) {
          row_bytes(t.annotations) + row_bytes(t.nodes) + row_bytes(t.value_waits) +
          sum_bytes(s.begin, s.duration, s.kind, s.correlation, s.stream,
                    s.event_record_correlation) +
-          sum_bytes(v.begin, v.duration, v.name) +
-          sum_bytes(t.memory.begin, t.memory.device, t.memory.bytes, t.memory.allocated) +
-          t.strings.bytes() + t.operands.bytes() + t.geometries.size() * sizeof(LaunchGeometry) +
-          t.collectives.size() * sizeof(Collective);
+         sum_bytes(v.begin, v.duration, v.name) +
+         sum_bytes(t.memory.begin, t.memory.device, t.memory.bytes, t.memory.allocated) +
+         t.strings.bytes() + t.operands.bytes() + t.geometries.size() * sizeof(LaunchGeometry) +
+         t.collectives.size() * sizeof(Collective);
 }
 
 }  // namespace tandem

@@ -110,8 +110,8 @@ expect 0 replay "$trace" --gpu h200_sxm --json -; json out 'assert d["scenario"]
 bad_input replay "$measured" --layout channels-last; has err "expected a network"
 bad_input replay; has err 'no TRACE'
 bad_input replay "$trace" --mode fast; has err 'as-traced, eager-async, eager-sync, cuda-graph'
-bad_input replay "$trace" --mode jit --compiler tvm; has err 'inductor, xla, torchscript'
-bad_input replay "$trace" --mode jit --attention fast; has err 'keep, math'
+bad_input replay "$trace" --mode jit --compiler tvm; has err 'inductor, reduce-overhead, xla, torchscript'
+bad_input replay "$trace" --mode jit --attention fast; has err 'auto, keep, masked, math'
 bad_input replay "$trace" --profiler maybe; has err 'remove, keep'
 bad_input replay "$trace" --graph-scope all; has err 'step, forward-backward'
 bad_input replay "$trace" --gpu h201; has err 'h200_sxm'

@@ -39,8 +39,8 @@ allowed_includes() {
     models/collective/*) echo '(sim/core|models/(arch|collective))/' ;;
     models/energy/*)  echo '(sim/core|models/(arch|ops|kernel|energy))/' ;;
     models/runtime/*) echo "(sim/(core|trace)|models/(ops|runtime))/|$plan" ;;
-    models/step/*)    echo "(sim/(core|trace)|models/(arch|ops|kernel|energy|runtime|step))/|$plan" ;;
-    models/whatif/*/*) echo "(sim/(core|trace)|models/(arch|ops|kernel|collective|energy|runtime|step|whatif/edit)|${1%/*})/|$plan|models/whatif/transform\.h" ;;
+    models/step/*)    echo "(sim/(core|trace)|models/(arch|ops|kernel|memory|energy|runtime|step))/|$plan" ;;
+    models/whatif/*/*) echo "(sim/(core|trace)|models/(arch|ops|kernel|memory|collective|energy|runtime|step|whatif/edit)|${1%/*})/|$plan|models/whatif/transform\.h" ;;
     models/whatif/*)  echo "(sim/(core|trace)|models)/|$plan" ;;
     workloads/*)      echo '(sim/(core|trace)|models|workloads)/' ;;
     *)                echo 'nothing, for source_rules.sh does not know this folder' ;;

@@ -73,7 +73,8 @@ TEST(Transforms, ValuesAreChecked) {
   EXPECT_EQ(error_of("batch", "64"), "no error");
   EXPECT_NE(error_of("batch", "64k").find("--batch: found \"64k\""), std::string::npos);
   EXPECT_NE(error_of("gpu", "h201").find("h201"), std::string::npos);
-  EXPECT_NE(error_of("compile", "tvm").find("inductor, reduce-overhead, xla, torchscript"), std::string::npos);
+  EXPECT_NE(error_of("compile", "tvm").find("inductor, reduce-overhead, xla, torchscript"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Work of several ranks that ends together. Times in microseconds.
 #include <gtest/gtest.h>
 
+#include "sim/core/error.h"
 #include "sim/engine/engine.h"
 #include "tests/unit/plan_for_tests.h"
 

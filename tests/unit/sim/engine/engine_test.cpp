@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/core/error.h"
 #include "tests/unit/plan_for_tests.h"
 
 namespace tandem {
