@@ -1,0 +1,85 @@
+"""Which kernels the libraries choose: convolutions and products of many sizes at several batches, types and layouts."""
+from ops_base import simple
+from ops_compute import conv_cases
+
+BATCHES = (1, 8, 32, 128)
+TYPES = ("tf32", "fp16")          # at every batch, in both layouts
+OTHER_TYPES = ("fp32", "bf16")    # at one batch, images first
+OTHER_BATCH = 32
+
+DENSE = [  # channels in, channels out, image, filter, stride
+    (64, 64, 56, 1, 1), (64, 256, 56, 1, 1), (256, 64, 56, 1, 1), (256, 128, 56, 1, 1), (128, 512, 28, 1, 1),
+    (512, 128, 28, 1, 1), (256, 1024, 14, 1, 1), (1024, 256, 14, 1, 1), (512, 2048, 7, 1, 1), (2048, 512, 7, 1, 1),
+    (256, 512, 56, 1, 2), (512, 1024, 28, 1, 2), (1024, 2048, 14, 1, 2),
+    (64, 64, 56, 3, 1), (128, 128, 28, 3, 1), (256, 256, 14, 3, 1), (512, 512, 7, 3, 1),
+    (64, 128, 56, 3, 2), (128, 128, 56, 3, 2), (256, 256, 28, 3, 2), (512, 512, 14, 3, 2),
+    (128, 128, 56, 3, 1), (256, 256, 28, 3, 1), (512, 512, 14, 3, 1), (1024, 1024, 7, 3, 1),
+    (128, 32, 56, 3, 1), (128, 32, 28, 3, 1), (128, 32, 14, 3, 1), (128, 32, 7, 3, 1), (96, 128, 56, 1, 1),
+    (352, 128, 28, 1, 1), (736, 128, 14, 1, 1), (928, 128, 7, 1, 1),
+    (32, 16, 112, 1, 1), (16, 96, 112, 1, 1), (96, 24, 56, 1, 1), (24, 144, 56, 1, 1), (144, 32, 28, 1, 1),
+    (32, 192, 28, 1, 1), (384, 64, 14, 1, 1), (64, 384, 14, 1, 1), (96, 576, 14, 1, 1), (960, 160, 7, 1, 1),
+    (160, 960, 7, 1, 1), (320, 1280, 7, 1, 1), (72, 168, 56, 1, 2), (168, 168, 28, 1, 1), (408, 408, 14, 1, 1),
+    (912, 912, 7, 1, 1), (160, 160, 28, 1, 1), (400, 400, 7, 1, 1),
+    (64, 64, 128, 3, 1), (128, 128, 64, 3, 1), (256, 256, 32, 3, 1), (512, 512, 16, 3, 1), (1024, 512, 16, 3, 1),
+    (320, 320, 32, 3, 1), (640, 640, 16, 3, 1), (1280, 1280, 8, 3, 1), (960, 320, 32, 3, 1), (3, 64, 128, 3, 1),
+    (3, 64, 224, 7, 2), (3, 32, 224, 3, 2), (3, 96, 224, 4, 4), (3, 768, 224, 16, 16), (96, 192, 56, 2, 2),
+    (64, 192, 55, 5, 1), (192, 384, 13, 3, 1), (64, 256, 27, 3, 1), (48, 192, 27, 3, 1),
+]
+GROUPED = [  # channels, channels of a group, image, stride
+    (128, 4, 56, 1), (256, 4, 56, 2), (256, 8, 28, 1), (512, 16, 14, 1), (1024, 32, 7, 1),
+    (32, 16, 112, 2), (64, 16, 56, 1), (64, 16, 56, 2), (160, 16, 28, 1), (160, 16, 28, 2), (400, 16, 14, 1),
+    (72, 24, 56, 1), (168, 24, 28, 1), (168, 24, 56, 2), (408, 24, 14, 1), (912, 24, 7, 1),
+    (96, 48, 56, 1), (192, 48, 28, 1), (432, 48, 14, 1), (1008, 48, 7, 1), (144, 8, 28, 1), (320, 8, 14, 1),
+    (224, 112, 28, 1), (448, 112, 14, 1), (256, 64, 28, 1), (512, 64, 14, 1),
+]
+DEPTHWISE = [  # channels, image, filter, stride
+    (32, 112, 3, 1), (96, 112, 3, 2), (144, 56, 3, 1), (144, 56, 5, 2), (240, 28, 5, 1), (480, 14, 3, 1),
+    (672, 14, 5, 2), (1152, 7, 5, 1), (96, 56, 7, 1), (384, 14, 7, 1),
+]
+ROWS = (128, 512, 2048, 8192, 32768)
+MATRICES = [  # outputs, inner
+    (768, 768), (2304, 768), (3072, 768), (768, 3072), (1024, 1024), (4096, 1024), (1024, 4096), (2048, 2048),
+    (8192, 2048), (384, 384), (1536, 384), (192, 192), (96, 384), (1000, 1280), (30522, 768), (512, 512),
+]
+BATCHED = [(96, 128, 128, 64), (384, 128, 128, 64), (384, 512, 512, 64), (384, 197, 197, 64), (3072, 49, 49, 32),
+           (96, 512, 64, 512), (384, 128, 64, 128)]  # products, rows, columns, inner
+
+
+def layers():
+    """(name, weight, channels in, image, padding, stride, groups)"""
+    for c, k, size, filter_, stride in DENSE:
+        padding = 0 if filter_ in (1, stride) else filter_ // 2
+        yield "conv2d", (k, c, filter_, filter_), c, size, padding, stride, 1
+    for c, width, size, stride in GROUPED:
+        yield "grouped", (c, width, 3, 3), c, size, 1, stride, c // width
+    for c, size, filter_, stride in DEPTHWISE:
+        yield "depthwise", (c, 1, filter_, filter_), c, size, filter_ // 2, stride, c
+
+
+def convolutions():
+    for name, weight, channels, size, padding, stride, groups in layers():
+        def cases(batch, dtype, nhwc):
+            return conv_cases(name, (batch, channels, size, size), weight, stride, padding, groups, dtype, nhwc)
+        for batch in BATCHES:
+            for dtype in TYPES:
+                yield from cases(batch, dtype, False)
+                yield from cases(batch, dtype, True)
+        for dtype in OTHER_TYPES:
+            yield from cases(OTHER_BATCH, dtype, False)
+
+
+def products():
+    for dtype in ("fp32", "tf32", "fp16", "bf16"):
+        for m in ROWS:
+            for n, k in MATRICES:
+                yield simple("mm", dtype, [(m, k), (n, k)], lambda a, b: a @ b.t(), layout="tn")
+                yield simple("mm", dtype, [(m, n), (n, k)], lambda a, b: a @ b, layout="nn")
+                yield simple("mm", dtype, [(m, n), (m, k)], lambda a, b: a.t() @ b, layout="nt")
+        for b, m, n, k in BATCHED:
+            yield simple("bmm", dtype, [(b, m, k), (b, n, k)], lambda x, y: x @ y.transpose(1, 2), layout="tn")
+            yield simple("bmm", dtype, [(b, m, k), (b, k, n)], lambda x, y: x @ y, layout="nn")
+
+
+def switch():
+    yield from convolutions()
+    yield from products()
