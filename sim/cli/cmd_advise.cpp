@@ -105,27 +105,39 @@ int threads_of(const po::variables_map& values) {
 }
 
 /// Of one trace an object, of several a list.
-void write_json(const std::vector<Json>& all, const std::string& path) {
+void write_json(const std::vector<Json>& all, bool several, const std::string& path) {
   write_file(path, [&](std::ostream& out) {
-    const Json json = all.size() == 1 ? all.front() : Json(all);
+    const Json json = several ? Json(all) : all.front();
     // A path need not be UTF-8; JSON must be.
     out << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
   });
 }
 
+Json advice_on(const std::string& trace, const po::variables_map& values, bool text) {
+  const Asked asked = asked_of(trace, values);
+  const Advice advice = advise(load_subject(asked.options), asked.gpus, threads_of(values));
+  if (text) fmt::print("{}", advice_text(advice));
+  return advice_json(advice);
+}
+
+/// One after the other, each with all cores; one that cannot be used does not stop the others.
 int run(const std::vector<std::string>& traces, const po::variables_map& values) {
-  const int threads = threads_of(values);
   const std::string json = values["json"].as<std::string>();
   const bool text = json != "-" && values.count("quiet") == 0;
   std::vector<Json> all;
+  int status = exit_ok;
   for (const std::string& trace : traces) {
-    const Asked asked = asked_of(trace, values);
-    const Advice advice = advise(load_subject(asked.options), asked.gpus, threads);
-    all.push_back(advice_json(advice));
-    if (text) fmt::print("{}{}", all.size() > 1 ? "\n" : "", advice_text(advice));
+    try {
+      if (text && !all.empty()) fmt::print("\n");
+      all.push_back(advice_on(trace, values, text));
+    } catch (const InputError& error) {
+      if (traces.size() == 1) throw;
+      fmt::print(stderr, "tandem: {}\n", printable(error.what()));
+      status = exit_bad_input;
+    }
   }
-  write_json(all, json);
-  return exit_ok;
+  write_json(all, traces.size() > 1, json);
+  return status;
 }
 
 }  // namespace
