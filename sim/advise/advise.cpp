@@ -95,7 +95,10 @@ void try_one(const AdviceSubject& subject, const Result& base, Trial& trial) {
   AdvisedRow row;
   row.name = name_of(trial.parts);
   row.combined = trial.parts.size() > 1;
-  for (const Candidate& c : trial.parts) row.how += (row.how.empty() ? "" : "; ") + c.how;
+  const bool pytorch = base.trace.framework == "PyTorch";
+  for (const Candidate& c : trial.parts) {
+    if (pytorch) row.how += (row.how.empty() ? "" : "; ") + c.how;
+  }
   row.options = command_options(options);
   try {
     row.result = predicted(subject, options);
@@ -165,11 +168,12 @@ const Trial* best_single(const std::vector<Trial>& singles, Choice choice) {
   return best;
 }
 
-/// The candidates of a choice to combine: of `launch` all that can be tried, since another
-/// precision or input may turn the tables; of the others the best one.
+/// The candidates of a choice to combine: precisions and launches that can be tried at all, since
+/// one may turn the tables for the other (fewer bits help what the host no longer limits); of other
+/// choices the one that helps.
 std::vector<Candidate> to_combine(const std::vector<Trial>& singles, Choice choice) {
   std::vector<Candidate> out;
-  if (choice != Choice::launch) {
+  if (choice != Choice::launch && choice != Choice::precision) {
     if (const Trial* best = best_single(singles, choice)) out.push_back(best->parts.front());
     return out;
   }

@@ -24,7 +24,7 @@ AdviceSubject load_subject(ReplayOptions options);
 /// A step as one candidate, or several that go together, would make it.
 struct AdvisedRow {
   std::string name;
-  std::string how;      // what to change in the program
+  std::string how;      // what to change in a program of PyTorch; empty for others
   std::string options;  // of `tandem replay` or `tandem run`, to see all of it
   bool is_base = false;
   bool combined = false;

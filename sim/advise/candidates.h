@@ -27,7 +27,7 @@ struct AdviceBase {
 struct Candidate {
   std::string name;
   Choice choice = Choice::launch;
-  std::string how;                                                 // what to change in the program
+  std::string how;  // what to change in a program of PyTorch
   std::vector<std::pair<std::string, std::string>> what_ifs = {};  // option and value
   Mode mode = Mode::as_traced;
   double batch_factor = 0;     // times the batch of the step; 0: its own

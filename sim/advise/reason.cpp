@@ -163,8 +163,8 @@ std::string host_names(const Result& base) {
   for (const PathShare& p : base.critical_path) {
     if (p.kind != "host" && p.kind != "call") continue;
     if (named == most_names || p.time_us < least_change * base.step.time_us) break;
-    text += fmt::format("{}{} x {} {}", named == 0 ? ", most in " : ", ", p.count, p.name,
-                        time_text(p.time_us));
+    text += fmt::format("{}{} x {} {}", named == 0 ? ", longest on the critical path " : ", ",
+                        p.count, p.name, time_text(p.time_us));
     ++named;
   }
   return text;

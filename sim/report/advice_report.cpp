@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "sim/report/report.h"
@@ -33,10 +34,30 @@ std::string gain_text(const SpeedUp& s) {
   return fmt::format("{:.2f} times ({:.2f} to {:.2f} in 9 of 10 cases)", s.value, s.low, s.high);
 }
 
+/// `text` as lines of at most `width` columns, `indent` of them empty.
+std::string wrapped(std::string_view text, std::size_t indent, std::size_t width) {
+  std::string out;
+  while (!text.empty()) {
+    std::size_t end = text.size();
+    if (end > width - indent) {
+      end = text.rfind(' ', width - indent);
+      if (end == std::string_view::npos) end = std::min(text.find(' '), text.size());
+    }
+    out += std::string(indent, ' ').append(text.substr(0, end)) + '\n';
+    text.remove_prefix(std::min(text.size(), end + 1));
+  }
+  return out;
+}
+
+constexpr std::size_t line_width = 120;
+constexpr std::size_t answer_indent = 11;
+constexpr std::size_t row_indent = 12;
+
 /// A row that is worth naming before the table.
 std::string best_line(std::string_view label, const AdvisedRow* row, std::string_view unit) {
   if (row == nullptr || row->speed_up.value <= 1) return {};
-  return fmt::format("{:<10} {}: {} the {}/s\n", label, row->name, gain_text(row->speed_up), unit);
+  return fmt::format("{:<10} {}: {} the {}/s\n", label, row->name, gain_text(row->speed_up), unit) +
+         wrapped(row->how, answer_indent, line_width);
 }
 
 std::string verdict(const Advice& advice) {
@@ -78,10 +99,11 @@ std::string row_text(const AdvisedRow& row) {
       "{:>8.2f}  {:>6.2f} to {:<6.2f}  {:>10}  {:>9.1f}  {:>9}  {:>15}  {}\n", row.speed_up.value,
       row.speed_up.low, row.speed_up.high, time_text(r.step.time_us), r.step.throughput_per_s,
       energy ? fmt::format("{:.3g}", *energy) : "-", memory_text(r), row.name);
-  const auto line = [&](std::string_view what) { text += fmt::format("{:12}{}\n", "", what); };
-  if (!row.why.empty()) line(row.why);
-  if (r.job) line(job_text(*r.job));
-  for (const std::string& note : row.notes) line("note: " + note);
+  text += wrapped(row.why, row_indent, line_width);
+  if (r.job) text += wrapped(job_text(*r.job), row_indent, line_width);
+  for (const std::string& note : row.notes) {
+    text += wrapped("note: " + note, row_indent, line_width);
+  }
   return text;
 }
 

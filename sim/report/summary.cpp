@@ -276,7 +276,7 @@ std::string losses_text(const Result& r) {
 
 std::string job_text(const JobCost& c) {
   const std::string gpus = c.gpus > 1 ? fmt::format(" on {} GPUs", c.gpus) : "";
-  std::string text = fmt::format("{:.6g} samples{}: {:.4g} h", c.job.samples, gpus, c.hours);
+  std::string text = fmt::format("{:g} samples{}: {:.4g} h", c.job.samples, gpus, c.hours);
   if (c.kwh) {
     text += fmt::format(", {:.4g} kWh of the GPU board{} alone", *c.kwh, c.gpus > 1 ? "s" : "");
   }

@@ -85,8 +85,8 @@ TEST(Reason, NamesTheHostWorkThatVanishes) {
   graph.step.enqueue_us = 5;
   const std::string why = reason(step(1000, 800), graph);
   EXPECT_EQ(why,
-            "100 launches with 800 us of host work become 1 with 5 us, most in 60 x in or before "
-            "first 800 us; then limited by the GPU");
+            "100 launches with 800 us of host work become 1 with 5 us, longest on the critical "
+            "path 60 x in or before first 800 us; then limited by the GPU");
 }
 
 TEST(Reason, NamesTheLayersThatGetShorter) {
