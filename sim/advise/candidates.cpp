@@ -66,7 +66,7 @@ const std::vector<Candidate>& table() {
   static const std::vector<Candidate> rows = {
       {.name = "AMP",
        .choice = Choice::precision,
-       .how = "torch.autocast(\"cuda\", torch.float16) and GradScaler",
+       .how = "torch.autocast(\"cuda\", torch.float16), GradScaler where it trains",
        .what_ifs = {{"precision", "amp"}},
        .obstacle = has_amp},
       {.name = "BF16",

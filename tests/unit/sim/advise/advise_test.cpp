@@ -147,6 +147,39 @@ TEST(Advise, SaysThatNothingHelps) {
   expect_nothing_dropped(v100);
 }
 
+TEST(Advise, DropsNothingWhateverTheTraceHolds) {
+  int seen = 0;
+  for (const char* name :
+       {"h200_2026-11-20_fit/traces/jax_resnet50-train-bf16-xla-b32",
+        "cpu_2026-11-22_tensorflow_fit/traces/lenet5_train_b32_sync",
+        "cpu_2026-11-22_tensorflow_fit/traces/lenet5_train_b32_async",
+        "a100_2024-05-23_hta_holdout/traces/a100_event_sync",
+        "h200_2026-11-22_ranks_holdout/traces/resnet50-train-amp-eager-b32-w2.rank0",
+        "h200_2026-11-22_features_holdout/traces/resnet18-dataloader",
+        "h200_2026-11-20_fit/traces/resnet50-train-amp-blocking-b32"}) {
+    SCOPED_TRACE(name);
+    const Advice advice = advice_on(capture(name));
+    expect_ranked(advice);
+    expect_nothing_dropped(advice);
+    ++seen;
+  }
+  EXPECT_EQ(seen, 7);
+}
+
+TEST(Advise, EndsWaitsWhereThereAreSome) {
+  const Advice loader =
+      advice_on(capture("h200_2026-11-22_features_holdout/traces/resnet18-dataloader"));
+  const AdvisedRow* input = row_of(loader, "no input wait");
+  ASSERT_NE(input, nullptr);
+  EXPECT_TRUE(has(input->why, "that a step waits for its input become 0 us")) << input->why;
+  const Advice blocking =
+      advice_on(capture("h200_2026-11-20_fit/traces/resnet50-train-amp-blocking-b32"));
+  const AdvisedRow* async = row_of(blocking, "asynchronous launches");
+  ASSERT_NE(async, nullptr);
+  EXPECT_GT(async->speed_up.low, 1);
+  EXPECT_TRUE(has(async->why, "waits for the GPU")) << async->why;
+}
+
 TEST(Advise, RanksOtherGpusOnRequest) {
   const Advice advice = advice_on(gpu_bound, {"a100_sxm4_80gb", "h200_sxm"});
   const AdvisedRow* a100 = row_of(advice, "a100_sxm4_80gb");
