@@ -69,23 +69,35 @@ Result predicted(const AdviceSubject& subject, ReplayOptions options) {
   return run_network(request, options).prediction.result;
 }
 
-/// Warnings that the base does not have, and what keeps CUDA graphs apart.
-std::vector<std::string> notes_of(const Result& base, const Result& changed) {
+/// What warns of `result`, beyond what warns of `base`.
+std::vector<std::string> warnings_of(const Result& result, const LossList& base) {
   std::vector<std::string> notes;
-  if (changed.graphs.size() > 1 && changed.graphs.size() > base.graphs.size()) {
-    constexpr std::size_t most = 3;
-    const std::vector<std::string>& names = changed.graphs.front().followed_by;
-    std::string apart;
-    for (std::size_t i = 0; i < std::min(most, names.size()); ++i) {
-      apart += (apart.empty() ? "" : ", ") + names[i];
-    }
-    if (names.size() > most) apart += fmt::format(" and {} more", names.size() - most);
-    notes.push_back(fmt::format("{} graphs, not one: the first ends before {}",
-                                changed.graphs.size(), apart.empty() ? "a wait" : apart));
+  for (const Loss& loss : result.losses.all()) {
+    if (loss.severity == Severity::info || base.count(loss.code) >= loss.count) continue;
+    notes.push_back(fmt::format("{} ({} x): {}", loss.code, loss.count, loss.description));
   }
-  for (const Loss& loss : changed.losses.all()) {
-    if (loss.severity == Severity::info || base.losses.count(loss.code) >= loss.count) continue;
-    notes.push_back(loss.code + ": " + loss.description);
+  return notes;
+}
+
+/// What keeps the CUDA graphs of the step apart; empty where there is one.
+std::string graphs_note(const Result& r) {
+  if (r.graphs.size() < 2) return {};
+  constexpr std::size_t most = 3;
+  const std::vector<std::string>& names = r.graphs.front().followed_by;
+  std::string apart;
+  for (std::size_t i = 0; i < std::min(most, names.size()); ++i) {
+    apart += (apart.empty() ? "" : ", ") + names[i];
+  }
+  if (names.size() > most) apart += fmt::format(" and {} more", names.size() - most);
+  return fmt::format("{} graphs, not one: the first ends before {}", r.graphs.size(),
+                     apart.empty() ? "a wait" : apart);
+}
+
+std::vector<std::string> notes_of(const Result& base, const Result& changed) {
+  std::vector<std::string> notes = warnings_of(changed, base.losses);
+  const std::string graphs = graphs_note(changed);
+  if (changed.graphs.size() > base.graphs.size() && !graphs.empty()) {
+    notes.insert(notes.begin(), graphs);
   }
   return notes;
 }
@@ -256,6 +268,7 @@ AdvisedRow base_row(const AdviceSubject& subject, Result result) {
   row.name = subject.network ? "as generated" : "as traced";
   row.is_base = true;
   row.speed_up = {result.step.time_us, 1, 1, 1};
+  row.notes = warnings_of(result, {});
   row.result = std::move(result);
   return row;
 }

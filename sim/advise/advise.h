@@ -31,7 +31,8 @@ struct AdvisedRow {
   bool same_work = true;           // at the batch and on the GPU of the base
   SpeedUp speed_up;                // throughput over that of the base
   std::string why;                 // empty of the base
-  std::vector<std::string> notes;  // what the prediction warns of, beyond the base
+  std::vector<std::string> notes;  // what the prediction warns of; of others than the base,
+                                   // beyond what that warns of
   Result result;
   bool fits() const { return !result.memory || result.memory->fits; }
 };

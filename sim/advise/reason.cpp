@@ -179,7 +179,7 @@ std::string host_text(const Pair& p) {
   }
   const std::string names = c.host_us < b.host_us ? host_names(p.base) : "";
   if (p.base.step.launches == p.changed.step.launches) {
-    return fmt::format("{} launches with {} of host work keep {}{}", p.base.step.launches,
+    return fmt::format("host work of {} launches {} -> {}{}", p.base.step.launches,
                        time_text(b.host_us), time_text(c.host_us), names);
   }
   return fmt::format("{} launches with {} of host work become {} with {}{}", p.base.step.launches,
@@ -237,10 +237,15 @@ std::string unchanged_text(const Pair& p, const std::vector<Part>& parts) {
   const std::string on_path =
       fmt::format("{:.0f} % of the critical path is on the GPU, {:.0f} % on the host",
                   100 * gpu_share, 100 - 100 * gpu_share);
+  std::string text;
   for (const Part& part : parts) {
-    if (std::abs(part.work_us) < least_change * p.base.step.time_us) continue;
-    return fmt::format("{}; but {}", part.text(p), on_path);
+    const double work_us = std::abs(part.work_us);
+    if (work_us < least_change * p.base.step.time_us) continue;
+    const bool hidden = std::abs(part.path_us) < work_us / 2;
+    if (hidden) return fmt::format("{}; but {}", part.text(p), on_path);
+    text += (text.empty() ? "" : "; ") + part.text(p);
   }
+  if (!text.empty()) return text + "; together less than 2 % of the step";
   return "neither GPU time nor host work changes by 2 % of the step; " + on_path;
 }
 

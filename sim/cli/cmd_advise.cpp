@@ -1,6 +1,7 @@
 // tandem advise: what would make a step faster, ranked.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -39,7 +40,7 @@ po::options_description options_of_advise() {
   options.add_options()("threads", po::value<int>()->default_value(0),
                         "0: as many as the machine has")(
       "json", po::value<std::string>()->default_value(""), "write the advice here; -: stdout")(
-      "quiet", "no text");
+      "allow-data-loss", "exit 0 even if part of a trace could not be used")("quiet", "no text");
   return options;
 }
 
@@ -113,11 +114,11 @@ void write_json(const std::vector<Json>& all, bool several, const std::string& p
   });
 }
 
-Json advice_on(const std::string& trace, const po::variables_map& values, bool text) {
-  const Asked asked = asked_of(trace, values);
-  const Advice advice = advise(load_subject(asked.options), asked.gpus, threads_of(values));
-  if (text) fmt::print("{}", advice_text(advice));
-  return advice_json(advice);
+/// Part of the trace was lost: the advice is on less than was measured.
+bool lost_data(const Advice& advice) {
+  return std::any_of(advice.rows.begin(), advice.rows.end(), [](const AdvisedRow& row) {
+    return row.is_base && row.result.losses.any(Severity::data_loss);
+  });
 }
 
 /// One after the other, each with all cores; one that cannot be used does not stop the others.
@@ -128,8 +129,14 @@ int run(const std::vector<std::string>& traces, const po::variables_map& values)
   int status = exit_ok;
   for (const std::string& trace : traces) {
     try {
-      if (text && !all.empty()) fmt::print("\n");
-      all.push_back(advice_on(trace, values, text));
+      const Asked asked = asked_of(trace, values);
+      const Advice advice = advise(load_subject(asked.options), asked.gpus, threads_of(values));
+      if (text) fmt::print("{}{}", all.empty() ? "" : "\n", advice_text(advice));
+      all.push_back(advice_json(advice));
+      if (!lost_data(advice) || values.count("allow-data-loss") > 0) continue;
+      fmt::print(stderr, "tandem: part of {} could not be used; --allow-data-loss accepts that\n",
+                 printable(trace));
+      if (status == exit_ok) status = exit_data_loss;
     } catch (const InputError& error) {
       if (traces.size() == 1) throw;
       fmt::print(stderr, "tandem: {}\n", printable(error.what()));

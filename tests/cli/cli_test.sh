@@ -168,6 +168,8 @@ expect 3 replay lossy.json; has out 'negative_duration'; has err '--allow-data-l
 expect 0 replay lossy.json --allow-data-loss; empty err
 expect 3 replay lossy.json --json -
 json out 'assert any(l["severity"] == "data_loss" for l in d["data_loss"])'
+expect 3 advise lossy.json; has out 'negative_duration'; has err '--allow-data-loss'
+expect 0 advise lossy.json --allow-data-loss; empty err
 
 # Output that cannot be written.
 bad_input replay "$trace" --json no/such/folder.json; has err 'no/such/folder.json: found No such file'

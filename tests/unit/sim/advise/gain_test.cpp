@@ -117,6 +117,15 @@ TEST(Reason, SaysWhatHidesAChange) {
             "is on the GPU, 0 % on the host");
 }
 
+TEST(Reason, SaysWhatMakesUpForAnother) {
+  // The GPU gains 100 us of the path, the host loses them.
+  Result base = step(1000, 500);
+  Result changed = step(1000, 600);
+  EXPECT_EQ(reason(base, changed),
+            "100 kernels and copies 500 us -> 400 us; host work of 100 launches 500 us -> 600 "
+            "us; together less than 2 % of the step");
+}
+
 TEST(Reason, OfAnotherBatchIsPerSample) {
   // 800 us of host work for 64 samples instead of 32; a step of the same length.
   Result twice = step(1000, 800, 64);
