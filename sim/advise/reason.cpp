@@ -245,7 +245,7 @@ std::string unchanged_text(const Pair& p, const std::vector<Part>& parts) {
     if (hidden) return fmt::format("{}; but {}", part.text(p), on_path);
     text += (text.empty() ? "" : "; ") + part.text(p);
   }
-  if (!text.empty()) return text + "; together less than 2 % of the step";
+  if (!text.empty()) return text + "; the step changes by less than 2 %, " + on_path;
   return "neither GPU time nor host work changes by 2 % of the step; " + on_path;
 }
 

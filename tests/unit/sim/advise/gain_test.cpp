@@ -121,9 +121,11 @@ TEST(Reason, SaysWhatMakesUpForAnother) {
   // The GPU gains 100 us of the path, the host loses them.
   Result base = step(1000, 500);
   Result changed = step(1000, 600);
-  EXPECT_EQ(reason(base, changed),
-            "100 kernels and copies 500 us -> 400 us; host work of 100 launches 500 us -> 600 "
-            "us; together less than 2 % of the step");
+  EXPECT_EQ(
+      reason(base, changed),
+      "100 kernels and copies 500 us -> 400 us; host work of 100 launches 500 us -> 600 "
+      "us; the step changes by less than 2 %, 50 % of the critical path is on the GPU, 50 % on "
+      "the host");
 }
 
 TEST(Reason, OfAnotherBatchIsPerSample) {
