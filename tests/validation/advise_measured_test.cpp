@@ -3,10 +3,14 @@
 // otherwise.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <regex>
+#include <string>
+#include <vector>
 
 #include "sim/advise/advise.h"
 #include "tests/source_dir/source_dir.h"

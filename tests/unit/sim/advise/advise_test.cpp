@@ -72,7 +72,9 @@ void expect_ranked(const Advice& advice) {
   for (std::size_t i = 1; i < advice.rows.size(); ++i) {
     const AdvisedRow& better = advice.rows[i - 1];
     const AdvisedRow& row = advice.rows[i];
-    if (better.fits() == row.fits()) EXPECT_GE(better.speed_up.value, row.speed_up.value);
+    if (better.fits() == row.fits()) {
+      EXPECT_GE(better.speed_up.value, row.speed_up.value);
+    }
     EXPECT_GE(better.fits(), row.fits());
   }
   for (const AdvisedRow& row : advice.rows) {
