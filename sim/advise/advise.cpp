@@ -56,9 +56,32 @@ bool is_anew(const AdviceSubject& subject, const WhatIfs& asked) {
   return subject.network && (asked.has("gpu") || asked.has("batch") || asked.has("layout"));
 }
 
-Result predicted(const AdviceSubject& subject, ReplayOptions options) {
+/// What all predictions of one advice start from.
+struct Start {
+  const AdviceSubject& subject;
+  std::optional<TracedRun> turned;  // a network in channels-last order, where it has one
+  Result base;
+};
+
+std::optional<TracedRun> turned_run(const AdviceSubject& subject) {
+  if (!subject.network) return {};
+  NetworkRequest request = *subject.network;
+  request.channels_last = true;
+  try {
+    return analyse_network(request, subject.options);
+  } catch (const InputError&) {
+    return {};  // the candidate that asks for it says why
+  }
+}
+
+Result predicted(const Start& start, ReplayOptions options) {
+  const AdviceSubject& subject = start.subject;
   const WhatIfs& asked = options.what_ifs;
   if (!is_anew(subject, asked)) return predict(subject.run, options).result;
+  if (start.turned && !asked.has("gpu") && !asked.has("batch")) {
+    options.what_ifs.set("layout", asks_nothing);
+    return predict(*start.turned, options).result;
+  }
   NetworkRequest request = *subject.network;
   if (!asked.has("gpu")) options.what_ifs.set("gpu", request.gpu);
   if (!asked.has("batch") && request.batch) options.what_ifs.set("batch", *request.batch);
@@ -102,7 +125,9 @@ std::vector<std::string> notes_of(const Result& base, const Result& changed) {
   return notes;
 }
 
-void try_one(const AdviceSubject& subject, const Result& base, Trial& trial) {
+void try_one(const Start& start, Trial& trial) {
+  const AdviceSubject& subject = start.subject;
+  const Result& base = start.base;
   const ReplayOptions options = options_of(subject, trial.parts);
   AdvisedRow row;
   row.name = name_of(trial.parts);
@@ -113,7 +138,7 @@ void try_one(const AdviceSubject& subject, const Result& base, Trial& trial) {
   }
   row.options = command_options(options);
   try {
-    row.result = predicted(subject, options);
+    row.result = predicted(start, options);
   } catch (const InputError& error) {
     trial.refusal = fmt::format("{}; needs {}", error.found(), error.expected());
     return;
@@ -132,9 +157,9 @@ void try_one(const AdviceSubject& subject, const Result& base, Trial& trial) {
 }
 
 /// Predicts all that nothing speaks against so far.
-void try_all(const AdviceSubject& subject, const Result& base, std::vector<Trial>& trials) {
+void try_all(const Start& start, std::vector<Trial>& trials) {
   tbb::parallel_for(std::size_t{0}, trials.size(), std::size_t{1}, [&](std::size_t i) {
-    if (trials[i].refusal.empty()) try_one(subject, base, trials[i]);
+    if (trials[i].refusal.empty()) try_one(start, trials[i]);
   });
 }
 
@@ -319,17 +344,17 @@ Advice advise(const AdviceSubject& subject, const std::vector<std::string>& gpus
   if (threads > 0) {
     limit.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
   }
-  Advice advice;
-  advice.generated = subject.network.has_value();
-  advice.rows.push_back(base_row(subject, predict(subject.run, subject.options).result));
-  const Result base = advice.rows.front().result;
-  std::vector<Trial> singles = single_trials(subject, base, gpus);
-  try_all(subject, base, singles);
+  const Start start{subject, turned_run(subject), predict(subject.run, subject.options).result};
+  std::vector<Trial> singles = single_trials(subject, start.base, gpus);
+  try_all(start, singles);
   std::vector<Trial> sets = combinations(singles);
-  try_all(subject, base, sets);
+  try_all(start, sets);
   std::vector<Trial> last = {combined(sets, singles)};
   last.push_back(at_best_batch(singles, last.front()));
-  if (last.back().refusal.empty()) try_one(subject, base, last.back());
+  if (last.back().refusal.empty()) try_one(start, last.back());
+  Advice advice;
+  advice.generated = subject.network.has_value();
+  advice.rows.push_back(base_row(subject, start.base));
   for (Trial& single : singles) {
     const std::string name = name_of(single.parts);
     take(std::move(single), name, advice);
