@@ -64,9 +64,21 @@ std::string row_name(const Capture& base, const Capture& other) {
 struct Score {
   int bases = 0, best_first = 0;
   int speed_ups = 0, inside = 0;
-  double log_error = 0;  // sum
-  double lost = 0;       // of the measured best's throughput, by following the advice; sum
+  double log_error = 0;        // sum
+  double lost = 0;             // of the measured best's throughput, by following the advice; sum
+  int effects = 0, right = 0;  // measured changes of more than 5 %, and those predicted that way
+  int thumb_first = 0;         // the same by a rule of thumb, which looks at no trace
+  double thumb_lost = 0;
 };
+
+/// What people do who do not look: compile, else capture, else take the fewest bits.
+std::string rule_of_thumb(const std::map<std::string, double>& measured) {
+  for (const char* name :
+       {"compile reduce-overhead", "compile", "CUDA graph", "BF16", "AMP", "TF32"}) {
+    if (measured.count(name) > 0) return name;
+  }
+  return "as traced";
+}
 
 void score_base(const Capture& base, const std::vector<Capture>& all, Score& score) {
   std::map<std::string, double> measured;
@@ -93,25 +105,34 @@ void score_base(const Capture& base, const std::vector<Capture>& all, Score& sco
     const double speed_up = measured.at("as traced") / it->second;
     ++score.speed_ups;
     score.inside += row.speed_up.low <= speed_up && speed_up <= row.speed_up.high;
+    if (std::abs(std::log(speed_up)) > 0.05) {
+      ++score.effects;
+      score.right += (speed_up > 1) == (row.speed_up.value > 1);
+    }
     score.log_error += std::abs(std::log(row.speed_up.value / speed_up));
   }
   if (compared < 2) return;
   ++score.bases;
   score.best_first += measured.at(advised) <= best_us;
   score.lost += 1 - best_us / measured.at(advised);
+  const double thumb_us = measured.at(rule_of_thumb(measured));
+  score.thumb_first += thumb_us <= best_us;
+  score.thumb_lost += 1 - best_us / thumb_us;
 }
 
 void expect_good(const Score& score, const char* which, int least_bases) {
   std::printf(
-      "%s: advise ranks the measured best first in %d of %d; following it loses %.1f %% of the "
-      "best "
-      "throughput in the mean; %d of %d measured speed-ups lie in the bands, off by %.1f %% in the "
-      "mean\n",
-      which, score.best_first, score.bases, 100 * score.lost / score.bases, score.inside,
+      "%s: advise ranks the measured best first in %d of %d and loses %.1f %% of the best "
+      "throughput in the mean (a rule of thumb: %d, %.1f %%); %d of %d effects beyond 5 %% go the "
+      "way it says; %d of %d speed-ups lie in the bands, off by %.1f %% in the mean\n",
+      which, score.best_first, score.bases, 100 * score.lost / score.bases, score.thumb_first,
+      100 * score.thumb_lost / score.bases, score.right, score.effects, score.inside,
       score.speed_ups, 100 * score.log_error / score.speed_ups);
   ASSERT_GE(score.bases, least_bases);
   EXPECT_GE(score.best_first, 0.7 * score.bases);
   EXPECT_LE(score.lost, 0.03 * score.bases);
+  EXPECT_LE(score.lost, score.thumb_lost);
+  EXPECT_GE(score.right, 0.8 * score.effects);
   EXPECT_GE(score.inside, 0.9 * score.speed_ups);
   EXPECT_LE(score.log_error, 0.15 * score.speed_ups);
 }
