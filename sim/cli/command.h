@@ -24,6 +24,7 @@ struct Command {
 
 int run_replay(const Arguments& arguments);
 int run_network_command(const Arguments& arguments);
+int run_advise(const Arguments& arguments);
 int run_demo(const Arguments& arguments);
 int run_blocks(const Arguments& arguments);
 int run_square(const Arguments& arguments);

@@ -12,11 +12,13 @@ namespace {
 
 using tandem::Command;
 
-constexpr std::array<Command, 11> commands{{
+constexpr std::array<Command, 12> commands{{
     {"replay", "TRACE [options]", "replay a profiler trace and predict a scenario",
      tandem::run_replay},
     {"run", "NETWORK [options]", "predict a step without a trace and without a GPU",
      tandem::run_network_command},
+    {"advise", "TRACE|NETWORK [options]", "what would make a step faster, ranked",
+     tandem::run_advise},
     {"demo", "[--out DIR]", "replay the ResNet-50 training trace that comes with tandem",
      tandem::run_demo},
     {"blocks", "TRACE --kernel NAME", "blocks of one kernel over SMs, waves and tail",

@@ -81,12 +81,76 @@ void read_trace_options(const po::variables_map& values, ReplayOptions& options)
   options.peak_memory_bytes = gb * bytes_per_gb;
 }
 
+namespace {
+
+double us_of_seconds(double seconds) {
+  constexpr double shortest = 1e-6;
+  constexpr double longest = 1e4;
+  if (seconds >= shortest && seconds <= longest) return seconds * 1e6;
+  throw InputError("command line", "--measured-step", fmt::format("{}", seconds),
+                   fmt::format("seconds, {} to {}", shortest, longest));
+}
+
+}  // namespace
+
+void add_host_options(po::options_description& options) {
+  options.add_options()("host", po::value<std::string>()->default_value("default"), "host config")(
+      "measured-step", po::value<double>(),
+      "seconds of the traced step without the profiler, as you timed them: calibrates the host");
+}
+
+void read_host_options(const po::variables_map& values, ReplayOptions& options) {
+  options.host = values["host"].as<std::string>();
+  if (values.count("measured-step") == 0) return;
+  options.measured_step_us = us_of_seconds(values["measured-step"].as<double>());
+}
+
+void show_import(ReplayOptions& options) {
+  if (isatty(STDERR_FILENO) != 1) return;
+  options.import.progress = [](std::int64_t done, std::int64_t total) {
+    if (total < progress_from_bytes) return;
+    fmt::print(stderr, "\rreading {} of {} MB{}", done / 1'000'000, total / 1'000'000,
+               done >= total ? "\n" : "");
+  };
+}
+
+void add_job_options(po::options_description& options) {
+  options.add_options()("samples", po::value<double>(),
+                        "samples of a job: its hours and the kWh of the GPU's board")(
+      "price", po::value<double>(), "of a GPU hour: what --samples cost");
+}
+
+namespace {
+
+/// The number, or 0 where it is not given.
+double job_number(const po::variables_map& values, const std::string& name, double least) {
+  if (values.count(name) == 0) return 0;
+  constexpr double most = 1e18;
+  const auto number = values[name].as<double>();
+  if (number >= least && number <= most) return number;
+  throw InputError("command line", "--" + name, fmt::format("{}", number),
+                   fmt::format("{} to {}", least, most));
+}
+
+}  // namespace
+
+JobRequest job_of(const po::variables_map& values) {
+  constexpr double least_price = 1e-6;
+  const JobRequest job{job_number(values, "samples", 1), job_number(values, "price", least_price)};
+  if (job.price_per_gpu_hour > 0 && job.samples <= 0) {
+    throw InputError("command line", "--price", "no --samples", "--samples N beside it");
+  }
+  return job;
+}
+
 void add_scenario_options(po::options_description& options) {
   options.add_options()("help", "show this text");
   for (const Transform& transform : transforms()) {
     for (const TransformOption& option : transform.options) add_option(option, options);
   }
   add_trace_options(options);
+  add_host_options(options);
+  add_job_options(options);
   options.add_options()(
       "base", po::value<std::string>()->default_value(""),
       "a second trace of the same model at another batch; both predict --batch together")(
@@ -95,9 +159,6 @@ void add_scenario_options(po::options_description& options) {
       "compiler", po::value<std::string>(), "of mode jit, as --compile; default: inductor")(
       "graph-scope", po::value<std::string>()->default_value("step"),
       ("what a CUDA graph captures: " + names_of(graph_scopes(), " | ")).c_str())(
-      "host", po::value<std::string>()->default_value("default"), "host config")(
-      "measured-step", po::value<double>(),
-      "seconds of the traced step without the profiler, as you timed them: calibrates the host")(
       "profiler", po::value<std::string>()->default_value("remove"),
       "remove: predict the run without the profiler; keep: leave its cost in")(
       "cache", po::value<std::string>()->default_value("warm"),
@@ -161,14 +222,6 @@ void set_mode(const po::variables_map& values, ReplayOptions& options) {
   set_mode(mode, compiler, options.mode.mode, options.what_ifs);
 }
 
-double us_of_seconds(double seconds) {
-  constexpr double shortest = 1e-6;
-  constexpr double longest = 1e4;
-  if (seconds >= shortest && seconds <= longest) return seconds * 1e6;
-  throw InputError("command line", "--measured-step", fmt::format("{}", seconds),
-                   fmt::format("seconds, {} to {}", shortest, longest));
-}
-
 }  // namespace
 
 ReplayOptions scenario_options(const po::variables_map& values) {
@@ -176,10 +229,8 @@ ReplayOptions scenario_options(const po::variables_map& values) {
   options.configs = data_root() + "/configs";
   options.what_ifs = what_ifs_of(values);
   read_trace_options(values, options);
-  options.host = values["host"].as<std::string>();
-  if (values.count("measured-step") > 0) {
-    options.measured_step_us = us_of_seconds(values["measured-step"].as<double>());
-  }
+  options.job = job_of(values);
+  read_host_options(values, options);
   set_mode(values, options);
   check_asked(options.what_ifs);
   options.mode.graph_scope = parse_graph_scope(values["graph-scope"].as<std::string>());
@@ -188,13 +239,7 @@ ReplayOptions scenario_options(const po::variables_map& values) {
   options.base_path = values["base"].as<std::string>();
   options.cache = values["cache"].as<std::string>();
   options.counters_path = values["counters"].as<std::string>();
-  if (isatty(STDERR_FILENO) == 1) {
-    options.import.progress = [](std::int64_t done, std::int64_t total) {
-      if (total < progress_from_bytes) return;
-      fmt::print(stderr, "\rreading {} of {} MB{}", done / 1'000'000, total / 1'000'000,
-                 done >= total ? "\n" : "");
-    };
-  }
+  show_import(options);
   return options;
 }
 

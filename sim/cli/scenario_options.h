@@ -14,6 +14,21 @@ void add_trace_options(boost::program_options::options_description& options);
 void read_trace_options(const boost::program_options::variables_map& values,
                         ReplayOptions& options);
 
+/// The host that predictions have: --host and --measured-step.
+void add_host_options(boost::program_options::options_description& options);
+
+/// Errors: InputError for a step of a length that no step has.
+void read_host_options(const boost::program_options::variables_map& values, ReplayOptions& options);
+
+/// Reading a large trace shows on a terminal how far it is.
+void show_import(ReplayOptions& options);
+
+/// --samples and --price: what a job of such steps takes.
+void add_job_options(boost::program_options::options_description& options);
+
+/// Errors: InputError for numbers that no job has and for --price without --samples.
+JobRequest job_of(const boost::program_options::variables_map& values);
+
 void add_scenario_options(boost::program_options::options_description& options);
 
 /// What the options ask for, without the trace. Errors: InputError for values that nobody knows and

@@ -195,6 +195,19 @@ void judge(const TracedRun& run, const Scenario& scenario, const ReplayOptions& 
                              what_if_band(bands, scenario.what_ifs), share, moving_us);
 }
 
+/// Errors: InputError for a step of which nobody knows how many samples it takes.
+void add_job(const JobRequest& job, int gpus, Result& result) {
+  if (job.samples <= 0) return;
+  if (!result.scenario.batch) {
+    throw InputError(result.trace.path, "--samples", "a trace without a recognisable batch",
+                     "--traced-batch N beside it");
+  }
+  std::optional<double> energy_j;
+  if (result.energy) energy_j = result.energy->energy_j;
+  result.job = job_cost(job, result.step.time_us, static_cast<double>(*result.scenario.batch), gpus,
+                        energy_j);
+}
+
 }  // namespace
 
 Result make_result(const TracedRun& run, const Scenario& scenario, const ReplayOptions& options,
@@ -216,6 +229,7 @@ Result make_result(const TracedRun& run, const Scenario& scenario, const ReplayO
   result.input_copies = moved(p, DeviceEngine::copy_to_device);
   judge(run, scenario, options, p.step.plan, losses, result);
   result.energy = energy;
+  add_job(options.job, p.step.trace.distributed.world_size, result);
   add_shares(p, result);
   add_graphs(p, result);
   if (!p.target) return result;

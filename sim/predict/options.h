@@ -7,6 +7,7 @@
 #include "models/runtime/measured_plan.h"
 #include "models/runtime/modes.h"
 #include "models/whatif/transform.h"
+#include "sim/predict/result.h"
 #include "sim/trace/import.h"
 #include "sim/trace/step_search.h"
 #include "workloads/network.h"
@@ -24,6 +25,7 @@ struct ReplayOptions {
   std::string host = "default";
   double measured_step_us = 0;  // of the traced step without the profiler; 0: nobody timed it
   ModeOptions mode;
+  JobRequest job;
   Profiler profiler = Profiler::remove;
   std::string cache = "warm";  // or "cold": flushed before every kernel
   std::string counters_path;   // Nsight Compute CSV; empty: the kernel model alone

@@ -5,6 +5,9 @@
 namespace tandem {
 
 namespace {
+constexpr double us_per_hour = 3.6e9;
+constexpr double joules_per_kwh = 3.6e6;
+
 using E = EnergySummary;
 constexpr std::array<EnergyInfo, 14> energies{{
     {"static_j", "J", "board power with nothing running x time of the step", &E::static_j},
@@ -29,5 +32,14 @@ constexpr std::array<EnergyInfo, 14> energies{{
 }  // namespace
 
 std::span<const EnergyInfo> energy_infos() { return energies; }
+
+JobCost job_cost(const JobRequest& job, double step_us, double batch, int gpus,
+                 std::optional<double> energy_j) {
+  const double steps = job.samples / (batch * gpus);
+  JobCost cost{job, gpus, steps * step_us / us_per_hour, {}, {}};
+  if (energy_j) cost.kwh = steps * gpus * *energy_j / joules_per_kwh;
+  if (job.price_per_gpu_hour > 0) cost.price = cost.hours * gpus * job.price_per_gpu_hour;
+  return cost;
+}
 
 }  // namespace tandem

@@ -82,6 +82,25 @@ struct EnergyInfo {
 };
 std::span<const EnergyInfo> energy_infos();
 
+/// What somebody asks a job to be: so many samples, at a price.
+struct JobRequest {
+  double samples = 0;             // 0: nobody asked
+  double price_per_gpu_hour = 0;  // in any currency; 0: not said
+};
+
+/// What a job takes, step after step: nothing but its steps is in it.
+struct JobCost {
+  JobRequest job;
+  int gpus = 1;                 // that share the samples
+  double hours = 0;             // from begin to end
+  std::optional<double> kwh;    // of the GPUs' boards alone, all of them
+  std::optional<double> price;  // of all GPU hours
+};
+
+/// `batch`: samples of a step on each of `gpus`; `energy_j`: of a step at one board, if known.
+JobCost job_cost(const JobRequest& job, double step_us, double batch, int gpus,
+                 std::optional<double> energy_j);
+
 /// What a rank does in the collectives of a step, run together with the others.
 struct RankShare {
   int rank = 0;
@@ -140,6 +159,7 @@ struct Result {
   std::optional<MemorySummary> memory;
   std::vector<TransformReport> what_ifs;  // in the order of application
   std::optional<EnergySummary> energy;
+  std::optional<JobCost> job;                // where one was asked for
   std::optional<MovedSummary> collectives;   // of a rank by itself, others come when it does
   double input_wait_us = 0;                  // of a step, as traced, for its input
   std::optional<MovedSummary> input_copies;  // from the host

@@ -18,6 +18,12 @@ namespace tandem {
 /// The answer in about ten lines, then the tables behind it.
 std::string summary_text(const Result& result);
 
+/// "1.28e+06 samples: 0.17 h, 0.065 kWh of the GPU's board alone, price 0.52" without what nobody
+/// knows.
+std::string job_text(const JobCost& cost);
+/// The same; null is what nobody knows.
+nlohmann::ordered_json job_json(const JobCost& cost);
+
 /// One object of schema result_schema; `tandem describe metric` explains its numbers.
 nlohmann::ordered_json result_json(const Result& result);
 

@@ -206,6 +206,16 @@ void add_energy(const std::optional<EnergySummary>& e, std::optional<std::int64_
 
 }  // namespace
 
+Json job_json(const JobCost& c) {
+  return {{"samples", c.job.samples},
+          {"gpus", c.gpus},
+          {"hours", c.hours},
+          {"board_kwh", optional_json(c.kwh)},
+          {"price_per_gpu_hour",
+           c.job.price_per_gpu_hour > 0 ? Json(c.job.price_per_gpu_hour) : Json(nullptr)},
+          {"price", optional_json(c.price)}};
+}
+
 Json result_json(const Result& r) {
   Json out;
   out["schema"] = result_schema;
@@ -230,6 +240,7 @@ Json result_json(const Result& r) {
   out["step"]["fits"] = r.memory ? Json(r.memory->fits) : Json(nullptr);
   add_energy(r.energy, r.scenario.batch, out["step"]);
   out["memory"] = memory_json(r.memory);
+  if (r.job) out["job"] = job_json(*r.job);
   add_reports(r.what_ifs, out);
   out["kernel_time"]["time_us"] = r.step.gpu_kernel_us;
   add_gpu_metrics(r.gpu_kernel_time, out["kernel_time"]);

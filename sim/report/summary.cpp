@@ -173,6 +173,12 @@ std::string energy_line(const Result& r) {
       100 * e.other_j / e.energy_j);
 }
 
+/// What --samples and --price ask.
+std::string job_line(const Result& r) {
+  if (!r.job) return {};
+  return fmt::format("job        {}\n", job_text(*r.job));
+}
+
 std::string memory_line(const Result& r) {
   if (!r.memory) return {};
   return fmt::format("memory     peak {:.2f} GB +- {:.0f} %{}, largest batch that fits about {}\n",
@@ -268,11 +274,23 @@ std::string losses_text(const Result& r) {
 
 }  // namespace
 
+std::string job_text(const JobCost& c) {
+  const std::string gpus = c.gpus > 1 ? fmt::format(" on {} GPUs", c.gpus) : "";
+  std::string text = fmt::format("{:g} samples{}: {:.4g} h", c.job.samples, gpus, c.hours);
+  if (c.kwh) {
+    text += fmt::format(", {:.4g} kWh of the GPU board{} alone", *c.kwh, c.gpus > 1 ? "s" : "");
+  }
+  if (c.price) {
+    text += fmt::format(", cost {:.4g} at {:g} a GPU hour", *c.price, c.job.price_per_gpu_hour);
+  }
+  return text;
+}
+
 std::string summary_text(const Result& r) {
   std::string text = headline(r) + graphs_line(r) + moved_line("collective", r.collectives) +
                      input_lines(r) + ranks_lines(r) + runtime_lines(r) + what_if_lines(r) +
-                     levels_line(r) + energy_line(r) + memory_line(r) + fidelity_line(r) +
-                     losses_text(r);
+                     levels_line(r) + energy_line(r) + job_line(r) + memory_line(r) +
+                     fidelity_line(r) + losses_text(r);
   text += table("critical path of one step (what makes it as long as it is)", r.critical_path, 10,
                 path_row);
   text += table("device time by type of layer", r.layers, 8, share_row);

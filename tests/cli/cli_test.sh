@@ -168,6 +168,8 @@ expect 3 replay lossy.json; has out 'negative_duration'; has err '--allow-data-l
 expect 0 replay lossy.json --allow-data-loss; empty err
 expect 3 replay lossy.json --json -
 json out 'assert any(l["severity"] == "data_loss" for l in d["data_loss"])'
+expect 3 advise lossy.json; has out 'negative_duration'; has err '--allow-data-loss'
+expect 0 advise lossy.json --allow-data-loss; empty err
 
 # Output that cannot be written.
 bad_input replay "$trace" --json no/such/folder.json; has err 'no/such/folder.json: found No such file'
@@ -249,6 +251,27 @@ expect 0 sweep many.json --out whole --quiet --threads 1
 for file in sweep.csv sweep.json throughput.svg; do
   cmp -s "killed/$file" "whole/$file" || fail "$file differs after a killed run"
 done
+
+# advise: rows, what cannot be tried, several traces, what a job costs.
+expect 0 advise --help; has out '--threads'
+expect 0 advise "$trace"; has out 'as traced'; has out 'not predicted'; empty err
+expect 0 advise "$trace" --gpu a100_sxm4_80gb --json -; empty err
+json out "assert d['schema'] == 'tandem.advice/1' and 'a100_sxm4_80gb' in [r['name'] for r in d['rows']]"
+expect 0 advise lenet5 --task infer --gpu h200_sxm --batch 64 --quiet; empty out; empty err
+expect 0 advise "$trace" "$trace" --json two.json --quiet; json two.json 'assert len(d) == 2'
+expect 2 advise missing.json "$trace"; has err 'missing.json'; has out 'as traced'
+bad_input advise; has err 'no TRACE'
+bad_input advise missing.json; has err 'missing.json'
+bad_input advise "$trace" --gpu h201; has err 'h200_sxm'
+bad_input advise "$trace" --gpu h200_sxm,; has err '--gpu'
+bad_input advise "$trace" --batch 64; has err '--batch'
+bad_input advise "$trace" --threads -1; has err '0 to 4096'
+bad_input advise "$trace" --price 3; has err '--samples'
+bad_input advise "$trace" --samples 0; has err '--samples'
+bad_input advise lenet5 --task sleep; has err 'train or infer'
+expect 0 replay "$trace" --samples 1e6 --price 2.5; has out 'job '; has out 'a GPU hour'
+expect 0 run lenet5 --samples 6e4 --json -; json out "assert d['job']['hours'] > 0 and d['job']['price'] is None"
+bad_input run lenet5 --samples 6e4 --price 0; has err '--price'
 
 # describe and the root folder.
 expect 0 describe gpu; has out 'h200_sxm'

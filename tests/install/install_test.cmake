@@ -36,4 +36,6 @@ if(EXISTS ${prefix}/bin/tandem)
       ${prefix}/bin/tandem --version)
   run("it finds its data" 0 "H200" ${CMAKE_COMMAND} -E env --unset=TANDEM_ROOT
       ${prefix}/bin/tandem describe gpu)
+  run("it gives advice on a network" 0 "as generated" ${CMAKE_COMMAND} -E env --unset=TANDEM_ROOT
+      ${prefix}/bin/tandem advise lenet5)
 endif()

@@ -1,0 +1,159 @@
+// How much more a changed step gets done, and why, from two results made by hand.
+#include "sim/advise/gain.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "sim/advise/reason.h"
+#include "tests/source_dir/source_dir.h"
+
+namespace tandem {
+namespace {
+
+/// A step of `time_us` with `host_us` of the critical path on the host, which may be from 0.8 to
+/// 1.25 times as slow.
+Result step(double time_us, double host_us, std::int64_t batch = 32) {
+  Result r;
+  r.scenario.gpu = "gpu";
+  r.scenario.batch = batch;
+  r.step.time_us = time_us;
+  r.step.enqueue_us = host_us;
+  r.step.launches = 100;
+  r.step.kernels = 100;
+  r.step.gpu_kernel_us = time_us - host_us;
+  r.critical_path = {{"host", "in or before first", 60, host_us, host_us / time_us},
+                     {"kernel", "k", 100, time_us - host_us, 1 - host_us / time_us}};
+  r.band_parts.host = {time_us - 0.2 * host_us, time_us + 0.25 * host_us};
+  r.band_parts.gpu_share = 1 - host_us / time_us;
+  r.limited_by = r.band_parts.gpu_share > 0.6 ? "gpu" : "host";
+  return r;
+}
+
+BandConstants constants() { return load_bands(source_path("configs/bands.json")); }
+
+TEST(Gain, IsOfThroughputWithTheHostsOfBothSteps) {
+  // Twice the batch in a step 1.5 times as long: 2 / 1.5.
+  const SpeedUp s = gain(constants(), step(1000, 1000, 32), step(1500, 0, 64), false);
+  EXPECT_DOUBLE_EQ(s.value, 2 / 1.5);
+  EXPECT_DOUBLE_EQ(s.base_us, 1000);
+  // The changed step does not follow the host; the base is 0.8 to 1.25 times as long.
+  EXPECT_NEAR(s.low, s.value * 0.8, 1e-9);
+  EXPECT_NEAR(s.high, s.value * 1.25, 1e-9);
+}
+
+TEST(Gain, HostsOfTwoRunsCountApart) {
+  const SpeedUp s = gain(constants(), step(1000, 1000), step(1000, 1000), false);
+  EXPECT_DOUBLE_EQ(s.value, 1);
+  // log 0.8 and log 1.25 are equal but for the sign: one such end of each step, at a right angle.
+  EXPECT_NEAR(s.high, std::exp(std::sqrt(2.0) * std::log(1.25)), 1e-9);
+  EXPECT_NEAR(s.low, 1 / s.high, 1e-9);
+}
+
+TEST(Gain, TheUnknownHostOfGeneratedStepsIsOne) {
+  Result base = step(1000, 1000);
+  Result same = step(1000, 1000);
+  base.band_parts.basis = same.band_parts.basis = HostBasis::network;
+  const SpeedUp s = gain(constants(), base, same, false);
+  EXPECT_DOUBLE_EQ(s.low, 1);
+  EXPECT_DOUBLE_EQ(s.high, 1);
+}
+
+TEST(Gain, HasWhatWhatIfsExpectInKernelTime) {
+  Result changed = step(500, 0);
+  changed.what_ifs.push_back({"precision", "precision", "fp32", "amp", {}, {}, 0.1});
+  const BandConstants bands = constants();
+  const SpeedUp s = gain(bands, step(1000, 0), changed, false);
+  const Factors& times = bands.of("precision");
+  EXPECT_NEAR(s.low, 2 / std::exp(0.1 * times.high), 1e-9);
+  EXPECT_NEAR(s.high, 2 * std::exp(0.1 * times.low), 1e-9);
+}
+
+TEST(Gain, HasTheErrorOfOtherLaunches) {
+  Result changed = step(1000, 0);
+  changed.band_parts.launched = Launched::in_graphs;
+  const BandConstants bands = constants();
+  const SpeedUp s = gain(bands, step(1000, 0), changed, false);
+  EXPECT_NEAR(s.low, 1 / bands.of(Launched::in_graphs).high, 1e-9);
+  EXPECT_NEAR(s.high, 1 / bands.of(Launched::in_graphs).low, 1e-9);
+}
+
+TEST(Reason, NamesTheHostWorkThatVanishes) {
+  Result graph = step(200, 0);
+  graph.step.gpu_kernel_us = 200;
+  graph.step.launches = 1;
+  graph.step.enqueue_us = 5;
+  const std::string why = reason(step(1000, 800), graph);
+  EXPECT_EQ(why,
+            "100 launches with 800 us of host work become 1 with 5 us, longest on the critical "
+            "path 60 x in or before first 800 us; then limited by the GPU");
+}
+
+TEST(Reason, NamesTheLayersThatGetShorter) {
+  Result base = step(1000, 0);
+  Result changed = step(500, 0);
+  base.layers = {{"convolution", 60, 700, 0.7}, {"norm", 40, 300, 0.3}};
+  changed.layers = {{"convolution", 60, 260, 0.52}, {"norm", 40, 240, 0.48}};
+  // Of the 500 us the convolutions are 88 %, the norms 12 %, which is not worth naming.
+  EXPECT_EQ(reason(base, changed),
+            "100 kernels and copies 1 ms -> 500 us, most in convolution 700 us -> 260 us");
+  changed.step.kernels = 60;
+  changed.layers = {{"convolution", 60, 500, 1.0}};
+  EXPECT_EQ(reason(base, changed),
+            "100 kernels and copies of 1 ms become 60 of 500 us, most in norm 300 us vanish, "
+            "convolution 700 us -> 500 us");
+}
+
+TEST(Reason, SaysWhatHidesAChange) {
+  Result graph = step(1000, 0);
+  graph.step.launches = 1;
+  Result base = step(1000, 0);
+  base.step.enqueue_us = 400;  // beside the GPU
+  EXPECT_EQ(reason(base, graph),
+            "100 launches with 400 us of host work become 1 with 0 us; but 100 % of the critical "
+            "path is on the GPU, 0 % on the host");
+  EXPECT_EQ(reason(base, base),
+            "neither GPU time nor host work changes by 2 % of the step; 100 % of the critical path "
+            "is on the GPU, 0 % on the host");
+}
+
+TEST(Reason, SaysWhatMakesUpForAnother) {
+  // The GPU gains 100 us of the path, the host loses them.
+  Result base = step(1000, 500);
+  Result changed = step(1000, 600);
+  EXPECT_EQ(
+      reason(base, changed),
+      "100 kernels and copies 500 us -> 400 us; host work of 100 launches 500 us -> 600 "
+      "us; the step changes by less than 2 %, 50 % of the critical path is on the GPU, 50 % on "
+      "the host");
+}
+
+TEST(Reason, OfAnotherBatchIsPerSample) {
+  // 800 us of host work for 64 samples instead of 32; a step of the same length.
+  Result twice = step(1000, 800, 64);
+  const std::string why = reason(step(1000, 800, 32), twice);
+  EXPECT_TRUE(why.starts_with("800 us of host work a step serve 64 samples, not 32")) << why;
+}
+
+TEST(Reason, TellsTheWaitForInputFromOtherHostWork) {
+  Result base = step(1000, 800);
+  base.input_wait_us = 500;
+  Result none = step(500, 300);
+  none.step.gpu_kernel_us = base.step.gpu_kernel_us;
+  EXPECT_EQ(reason(base, none), "the 500 us that a step waits for its input become 0 us");
+}
+
+TEST(JobCost, IsHoursEnergyAndPriceOfAllGpus) {
+  // 7.2e6 samples at 2 x 100 a step of 0.1 s: 36,000 steps, an hour. 2 GPUs at 3 an hour: 6.
+  // 36,000 x 2 x 50 J = 3.6 MJ = 1 kWh.
+  const JobCost c = job_cost({7.2e6, 3}, 1e5, 100, 2, 50.0);
+  EXPECT_NEAR(c.hours, 1, 1e-12);
+  EXPECT_NEAR(c.kwh.value(), 1, 1e-12);
+  EXPECT_NEAR(c.price.value(), 6, 1e-12);
+  const JobCost unknown = job_cost({7.2e6, 0}, 1e5, 100, 2, {});
+  EXPECT_FALSE(unknown.kwh);
+  EXPECT_FALSE(unknown.price);
+}
+
+}  // namespace
+}  // namespace tandem

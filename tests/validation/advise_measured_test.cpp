@@ -1,0 +1,155 @@
+// Whether advise ranks first what was measured as the fastest, and whether measured speed-ups lie
+// in its bands: every eager capture that was also measured in another precision or launched
+// otherwise.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "sim/advise/advise.h"
+#include "tests/source_dir/source_dir.h"
+#include "validation/compare/captures.h"
+
+namespace tandem {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A capture by its name, MODEL-TASK-PRECISION-MODE-bBATCH.
+struct Capture {
+  std::string program;  // model, task, batch
+  std::string precision, mode;
+  std::string path;
+};
+
+/// Those of a folder that say all of that; others (ranks, channels-last, JAX) have names of their
+/// own.
+std::vector<Capture> captures_of(const fs::path& folder) {
+  static const std::regex pattern(
+      R"((.+)-(train|infer)-(fp32|tf32|amp|bf16)-(eager|compile|cudagraph|overhead)-b(\d+)\.json\.zst)");
+  std::vector<Capture> out;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    std::smatch m;
+    const std::string name = entry.path().filename();
+    if (!std::regex_match(name, m, pattern)) continue;
+    // These hold forward and backward only (validation/captures/README.md).
+    if (m[2] == "train" && m[3] == "amp" && m[4] == "cudagraph") continue;
+    out.push_back({m[1].str() + "-" + m[2].str() + "-" + m[5].str(), m[3], m[4], entry.path()});
+  }
+  std::sort(out.begin(), out.end(), [](const auto& x, const auto& y) { return x.path < y.path; });
+  return out;
+}
+
+/// The row that stands for `other` in advice on the eager capture `base`; empty: more than one
+/// thing is different.
+std::string row_name(const Capture& base, const Capture& other) {
+  static const std::map<std::string, std::string> launches = {
+      {"eager", "as traced"},
+      {"compile", "compile"},
+      {"overhead", "compile reduce-overhead"},
+      {"cudagraph", "CUDA graph"}};
+  static const std::map<std::string, std::string> types = {
+      {"amp", "AMP"}, {"bf16", "BF16"}, {"tf32", "TF32"}};
+  if (other.precision == base.precision) return launches.at(other.mode);
+  const auto type = types.find(other.precision);
+  return other.mode == "eager" && type != types.end() ? type->second : "";
+}
+
+struct Score {
+  int bases = 0, best_first = 0;
+  int speed_ups = 0, inside = 0;
+  double log_error = 0;        // sum
+  double lost = 0;             // of the measured best's throughput, by following the advice; sum
+  int effects = 0, right = 0;  // measured changes of more than 5 %, and those predicted that way
+  int thumb_first = 0;         // the same by a rule of thumb, which looks at no trace
+  double thumb_lost = 0;
+};
+
+/// What people do who do not look: compile, else capture, else take the fewest bits.
+std::string rule_of_thumb(const std::map<std::string, double>& measured) {
+  for (const char* name :
+       {"compile reduce-overhead", "compile", "CUDA graph", "BF16", "AMP", "TF32"}) {
+    if (measured.count(name) > 0) return name;
+  }
+  return "as traced";
+}
+
+void score_base(const Capture& base, const std::vector<Capture>& all, Score& score) {
+  std::map<std::string, double> measured;
+  for (const Capture& other : all) {
+    if (other.program != base.program) continue;
+    const std::string name = row_name(base, other);
+    if (!name.empty()) measured[name] = measured_us(other.path);
+  }
+  if (measured.size() < 2) return;
+  ReplayOptions options;
+  options.configs = source_path("configs");
+  options.trace_path = base.path;
+  const Advice advice = advise(load_subject(options), {});
+  std::string advised;
+  double best_us = measured.at("as traced");
+  int compared = 0;
+  for (const AdvisedRow& row : advice.rows) {
+    const auto it = measured.find(row.name);
+    if (it == measured.end()) continue;
+    ++compared;
+    if (advised.empty()) advised = row.name;
+    best_us = std::min(best_us, it->second);
+    if (row.is_base) continue;
+    const double speed_up = measured.at("as traced") / it->second;
+    ++score.speed_ups;
+    score.inside += row.speed_up.low <= speed_up && speed_up <= row.speed_up.high;
+    if (std::abs(std::log(speed_up)) > 0.05) {
+      ++score.effects;
+      score.right += (speed_up > 1) == (row.speed_up.value > 1);
+    }
+    score.log_error += std::abs(std::log(row.speed_up.value / speed_up));
+  }
+  if (compared < 2) return;
+  ++score.bases;
+  score.best_first += measured.at(advised) <= best_us;
+  score.lost += 1 - best_us / measured.at(advised);
+  const double thumb_us = measured.at(rule_of_thumb(measured));
+  score.thumb_first += thumb_us <= best_us;
+  score.thumb_lost += 1 - best_us / thumb_us;
+}
+
+void expect_good(const Score& score, const char* which, int least_bases) {
+  std::printf(
+      "%s: advise ranks the measured best first in %d of %d and loses %.1f %% of the best "
+      "throughput in the mean (a rule of thumb: %d, %.1f %%); %d of %d effects beyond 5 %% go the "
+      "way it says; %d of %d speed-ups lie in the bands, off by %.1f %% in the mean\n",
+      which, score.best_first, score.bases, 100 * score.lost / score.bases, score.thumb_first,
+      100 * score.thumb_lost / score.bases, score.right, score.effects, score.inside,
+      score.speed_ups, 100 * score.log_error / score.speed_ups);
+  ASSERT_GE(score.bases, least_bases);
+  EXPECT_GE(score.best_first, 0.7 * score.bases);
+  EXPECT_LE(score.lost, 0.03 * score.bases);
+  EXPECT_LE(score.lost, score.thumb_lost);
+  EXPECT_GE(score.right, 0.8 * score.effects);
+  EXPECT_GE(score.inside, 0.9 * score.speed_ups);
+  EXPECT_LE(score.log_error, 0.15 * score.speed_ups);
+}
+
+TEST(AdviseMeasured, RanksTheFastestFirst) {
+  Score fit, holdout;  // by what the captures gave constants to
+  for (const auto& folder : fs::directory_iterator(source_path("validation/captures"))) {
+    const std::string name = folder.path().filename();
+    if (!name.starts_with("h200") || !fs::is_directory(folder.path() / "traces")) continue;
+    const std::vector<Capture> all = captures_of(folder.path() / "traces");
+    for (const Capture& base : all) {
+      if (base.mode == "eager") score_base(base, all, name.ends_with("_fit") ? fit : holdout);
+    }
+  }
+  expect_good(fit, "fit", 20);
+  expect_good(holdout, "holdout", 30);
+}
+
+}  // namespace
+}  // namespace tandem
