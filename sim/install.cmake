@@ -24,7 +24,7 @@ foreach(folder configs validation/captures validation/cases validation/claims wo
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} DESTINATION ${tandem_share_dir}/${parent})
   endif()
 endforeach()
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # Before 1.0 a minor version may change the interface, hence SameMinorVersion.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/tandemConfigVersion.cmake

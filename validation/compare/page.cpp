@@ -186,7 +186,7 @@ html::Page validation_page(const std::vector<CaseResult>& results) {
   page.subtitle = "Predictions against measured runs";
   page.sections = {
       verdict_section(results),
-      {"Errors", "", {question_chart(results), error_chart(results)}},
+      {"Errors", "", {error_chart(results), question_chart(results)}},
       {"All sets", "Limits are enforced. A column's head sorts by it.", {set_table(results)}},
       {"All comparisons", "", {row_table(results)}}};
   return page;

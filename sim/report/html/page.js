@@ -116,6 +116,7 @@
       Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
       chart = new Chart(canvas, config());
     });
+    return box;
   }
 
   /** An I at each value whose dataset states `low` and `high`, along the axis of values. */
@@ -171,15 +172,15 @@
     const unit = scaleOf(block.unit, all);
     const rows = block.bars.length * (block.stacked ? 1 : block.series.length);
     const legend = block.series.some((s) => s.name);
-    drawChart(parent, block, block.lying ? 60 + 27 * rows + (legend ? 30 : 0) : 290, () => {
+    const box = drawChart(parent, block, block.lying ? 60 + 27 * rows + (legend ? 30 : 0) : 290, () => {
       const options = common(block, legend);
-      const narrow = parent.clientWidth < 480;
+      const room = Math.max(14, Math.floor(box.clientWidth / 22));
       options.indexAxis = block.lying ? "y" : "x";
       const end = block.most ? block.most / unit.divide : undefined;
       const values = { beginAtZero: true, max: end, stacked: block.stacked, title: { display: true, text: titled(block.axis, unit.name) } };
       const names = {
         stacked: block.stacked, grid: { display: false }, title: { display: Boolean(block.bar_axis), text: block.bar_axis },
-        ticks: { autoSkip: !block.lying, maxRotation: 0, callback: (v) => cut(block.bars[v], narrow ? 18 : 42) },
+        ticks: { autoSkip: !block.lying, maxRotation: 0, callback: (v) => cut(block.bars[v], room) },
       };
       options.scales = block.lying ? { x: values, y: names } : { x: names, y: values };
       options.plugins.tooltip.callbacks.label = (item) => {
@@ -189,6 +190,7 @@
       };
       return { type: "bar", data: { labels: block.bars, datasets: barDatasets(block, unit) }, options, plugins: [errorBars] };
     });
+    if (block.lying && rows > 14) box.classList.add("wide");
   }
 
   /** An axis of an xy chart; on a logarithmic one the points' own values where they are few, else 1, 2, 5. */
@@ -209,6 +211,9 @@
     return axis;
   }
 
+  /** What an axis takes its unit from: on a logarithmic one the value in the middle. */
+  const typical = (values, log) => (log ? [[...values].sort((a, b) => a - b)[values.length >> 1]] : values);
+
   function xyDataset(series, i, x, y) {
     const scaled = (v, unit) => (v === null ? null : v / unit.divide);
     const data = series.points.map((p) => ({ x: p[0] / x.divide, y: p[1] / y.divide, crossed: p[4] === 1, label: p[5] }));
@@ -226,8 +231,9 @@
   function drawXy(parent, block) {
     const points = block.series.flatMap((s) => s.points);
     const own = block.series.filter((s) => !s.guide).flatMap((s) => s.points.map((p) => p[0]));
-    const x = scaleOf(block.x_unit, points.map((p) => p[0]));
-    const y = scaleOf(block.y_unit, points.map((p) => p[1]));
+    const x = scaleOf(block.x_unit, typical(points.map((p) => p[0]), block.log_x));
+    const y = scaleOf(block.y_unit, typical(points.map((p) => p[1]), block.log_y));
+    const ends = finite(points.flatMap((p) => [p[1], p[2], p[3]]).filter((v) => v !== null)).map((v) => v / y.divide);
     const height = 330 + 14 * Math.max(0, block.series.length - 4);
     drawChart(parent, block, height, () => {
       const options = common(block, block.series.some((s) => s.name));
@@ -235,6 +241,8 @@
         x: xyAxis(block.x_axis, x, block.log_x, own.map((v) => v / x.divide), false),
         y: xyAxis(block.y_axis, y, block.log_y, [], block.y_from_zero),
       };
+      options.scales.y.suggestedMax = Math.max(...ends);
+      options.scales.y.suggestedMin = Math.min(...ends);
       options.plugins.tooltip.callbacks.title = (items) => items.map((i) => i.raw.label || i.dataset.label);
       options.plugins.tooltip.callbacks.label = (item) =>
         `${block.x_axis} ${digits(item.raw.x)} ${x.name}, ${block.y_axis} ${digits(item.raw.y)} ${y.name}` +
@@ -419,6 +427,17 @@
   // ---- tables ----
   const first_rows = 15;
 
+  const long_text = 70;
+
+  /** Names of kernels differ at their ends: their middle is left out until the reader clicks. */
+  function foldText(cell, text) {
+    const folded = `${text.slice(0, 40)}\u2026${text.slice(-28)}`;
+    cell.title = text;
+    cell.textContent = folded;
+    cell.classList.add("folded");
+    cell.addEventListener("click", () => { cell.textContent = cell.textContent === folded ? text : folded; });
+  }
+
   function fillRows(body, block, units, rows) {
     body.replaceChildren();
     for (const row of rows) {
@@ -427,10 +446,7 @@
         const value = row[c];
         if (!unit) {
           const cell = element(line, "td", "text" + (units[c].short ? " short" : ""), value === null ? "" : String(value));
-          if (cell.textContent.length > 90) {
-            cell.title = cell.textContent;
-            cell.textContent = cut(cell.title, 90);
-          }
+          if (cell.textContent.length > long_text) foldText(cell, cell.textContent);
           return;
         }
         const cell = element(line, "td", "", value === null ? "" : placed(value / units[c].divide, units[c]));

@@ -45,6 +45,7 @@ class TrackMaker {
  public:
   explicit TrackMaker(const ResultView& view) : view_(view), kinds_(kinds_of(view.result)) {
     const Timeline& timeline = view.step.timeline;
+    for (const PlanThread& thread : view.step.plan.threads) begin_ = std::min(begin_, thread.begin);
     for (const TimePoint t : timeline.item_begin) begin_ = std::min(begin_, t);
     for (const TimePoint t : timeline.work_begin) begin_ = std::min(begin_, t);
     for (const PathLink& link : view.path) begin_ = std::min(begin_, link.begin);
@@ -62,7 +63,7 @@ class TrackMaker {
     std::vector<TimePoint> free(tracks.size());
     for (std::size_t t = 0; t < tracks.size(); ++t) {
       tracks[t].name = "host: " + plan.threads[t].name;
-      free[t] = begin_;
+      free[t] = plan.threads[t].begin;
     }
     for (std::size_t i = 0; i < plan.items.size(); ++i) {
       const HostItem& item = plan.items[i];
