@@ -29,6 +29,16 @@ struct CurveOf {
   std::function<std::pair<double, double>(const Sweep&, std::size_t)> bar;
 };
 
+/// The name of a metric without its unit, which the page adds as it shows it: "memory peak".
+std::string spoken(std::string_view name) {
+  for (const std::string_view unit : {"_us", "_bytes", "_per_s", "_j", "_w"}) {
+    if (name.ends_with(unit)) name.remove_suffix(unit.size());
+  }
+  std::string text(name);
+  std::replace(text.begin(), text.end(), '_', ' ');
+  return text;
+}
+
 double value_at(const Sweep& sweep, std::size_t p, std::string_view metric) {
   const PointResult& result = sweep.results[p];
   return result.failed() ? page_unknown : result.values[sweep_metric_index(metric)];
@@ -119,8 +129,8 @@ Section front_section(const Sweep& sweep) {
   const SweepMetric& y = sweep_metrics()[sweep_metric_index(q.y)];
   const auto goal = [](Goal g) { return g == Goal::min ? "least" : "most"; };
   XyChart chart;
-  chart.x_axis = q.x;
-  chart.y_axis = q.y;
+  chart.x_axis = spoken(q.x);
+  chart.y_axis = spoken(q.y);
   chart.x_unit = x.unit;
   chart.y_unit = y.unit;
   chart.crossed_means = does_not_fit;
@@ -137,8 +147,8 @@ Section front_section(const Sweep& sweep) {
   }
   chart.series = {std::move(front), std::move(all)};
   return {"Pareto front",
-          fmt::format("No other point has both {} {} and {} {}: {}. {}: {}.", goal(q.x_goal), q.x,
-                      goal(q.y_goal), q.y, "the points joined by the line", q.x, x.description),
+          fmt::format("Points that no other beats in both: {} {}, {} {}.", goal(q.x_goal),
+                      spoken(q.x), goal(q.y_goal), spoken(q.y)),
           {std::move(chart)}};
 }
 
@@ -196,7 +206,7 @@ Section best_section(const Sweep& sweep) {
   }
   figures.figures.push_back({"Points", std::to_string(sweep.points.size()),
                              fmt::format("{} failed", failed_points(sweep))});
-  figures.figures.push_back({"Do not fit", std::to_string(tight), does_not_fit});
+  figures.figures.push_back({"Do not fit", std::to_string(tight), "the GPU's memory"});
   out.blocks.emplace_back(std::move(figures));
   return out;
 }
@@ -212,7 +222,7 @@ Table point_table(const Sweep& sweep) {
   for (const std::string& name : metrics) {
     const SweepMetric& m = sweep_metrics()[sweep_metric_index(name)];
     table.columns.push_back(
-        {name, std::string(m.unit.empty() ? "count" : m.unit), std::string(m.description)});
+        {spoken(name), std::string(m.unit.empty() ? "count" : m.unit), std::string(m.description)});
   }
   table.columns.push_back({"remarks"});
   for (std::size_t p = 0; p < sweep.points.size(); ++p) {

@@ -67,12 +67,24 @@ Json block_json(const BarChart& c, const PageLimits&) {
           {"stacked", c.stacked},   {"series", std::move(series)}};
 }
 
-Json block_json(const XyChart& c, const PageLimits&) {
+bool drawn(const XyChart& c, const XyPoint& p) {
+  return std::isfinite(p.x) && std::isfinite(p.y) && (!c.log_x || p.x > 0) && (!c.log_y || p.y > 0);
+}
+
+Json block_json(const XyChart& c, const PageLimits& limits) {
+  const std::size_t most = limits.points / std::max<std::size_t>(1, c.series.size());
   Json series = Json::array();
+  std::size_t left_out = 0;
   for (const XySeries& s : c.series) {
+    const std::size_t stride = s.points.size() / std::max<std::size_t>(1, most) + 1;
     Json points = Json::array();
-    for (const XyPoint& p : s.points) {
-      if (!std::isfinite(p.x) || !std::isfinite(p.y)) continue;
+    for (std::size_t i = 0; i < s.points.size(); ++i) {
+      const XyPoint& p = s.points[i];
+      if (!drawn(c, p)) continue;
+      if (i % stride != 0) {
+        ++left_out;
+        continue;
+      }
       points.push_back(
           {number(p.x), number(p.y), number(p.low), number(p.high), p.crossed ? 1 : 0, p.label});
     }
@@ -89,6 +101,7 @@ Json block_json(const XyChart& c, const PageLimits&) {
           {"log_y", c.log_y},
           {"y_from_zero", c.y_from_zero},
           {"crossed", c.crossed_means},
+          {"left_out", left_out},
           {"series", std::move(series)}};
 }
 

@@ -20,6 +20,8 @@
   const cut = (text, most) => (text.length > most ? text.slice(0, most - 1) + "\u2026" : text);
   const finite = (values) => values.filter((v) => Number.isFinite(v));
 
+  const middle = (values) => [...values].sort((a, b) => a - b)[values.length >> 1];
+
   // Units: a factor and a name under which the largest value reads well.
   const ladders = {
     us: [[1e6, "s"], [1e3, "ms"], [1, "\u00b5s"]],
@@ -32,7 +34,7 @@
     const most = Math.max(0, ...finite(values).map(Math.abs));
     const ladder = ladders[unit] || [[1, unit]];
     const [divide, name] = ladder.find(([size]) => most >= size) || ladder[ladder.length - 1];
-    return { divide, name, most: most / divide, whole: values.every((v) => !Number.isFinite(v) || Number.isInteger(v / divide)) };
+    return { divide, name };
   }
   /** Four digits, thousands apart. */
   function digits(value) {
@@ -193,12 +195,13 @@
     if (block.lying && rows > 14) box.classList.add("wide");
   }
 
-  /** An axis of an xy chart; on a logarithmic one the points' own values where they are few, else 1, 2, 5. */
-  function xyAxis(name, unit, log, values, fromZero) {
+  /** An axis of an xy chart. On a logarithmic one ticks are `own`, where they are few, else 1, 2, 5 and their tens. */
+  function xyAxis(name, unit, log, values, own, fromZero) {
     const axis = { type: log ? "logarithmic" : "linear", title: { display: true, text: titled(name, unit.name) }, beginAtZero: fromZero };
     axis.ticks = { callback: (v) => digits(v) };
     if (!log) return axis;
-    const own = [...new Set(values)].sort((a, b) => a - b);
+    axis.min = 0.8 * Math.min(...values);
+    axis.max = 1.25 * Math.max(...values);
     axis.afterBuildTicks = (scale) => {
       const decades = Math.log10(scale.max / scale.min);
       const round = (v) => {
@@ -212,7 +215,7 @@
   }
 
   /** What an axis takes its unit from: on a logarithmic one the value in the middle. */
-  const typical = (values, log) => (log ? [[...values].sort((a, b) => a - b)[values.length >> 1]] : values);
+  const typical = (values, log) => (log ? [middle(values)] : values);
 
   function xyDataset(series, i, x, y) {
     const scaled = (v, unit) => (v === null ? null : v / unit.divide);
@@ -230,7 +233,7 @@
 
   function drawXy(parent, block) {
     const points = block.series.flatMap((s) => s.points);
-    const own = block.series.filter((s) => !s.guide).flatMap((s) => s.points.map((p) => p[0]));
+    const own = [...new Set(block.series.filter((s) => !s.guide).flatMap((s) => s.points.map((p) => p[0])))].sort((a, b) => a - b);
     const x = scaleOf(block.x_unit, typical(points.map((p) => p[0]), block.log_x));
     const y = scaleOf(block.y_unit, typical(points.map((p) => p[1]), block.log_y));
     const ends = finite(points.flatMap((p) => [p[1], p[2], p[3]]).filter((v) => v !== null)).map((v) => v / y.divide);
@@ -238,8 +241,8 @@
     drawChart(parent, block, height, () => {
       const options = common(block, block.series.some((s) => s.name));
       options.scales = {
-        x: xyAxis(block.x_axis, x, block.log_x, own.map((v) => v / x.divide), false),
-        y: xyAxis(block.y_axis, y, block.log_y, [], block.y_from_zero),
+        x: xyAxis(block.x_axis, x, block.log_x, points.map((p) => p[0] / x.divide), own.map((v) => v / x.divide), false),
+        y: xyAxis(block.y_axis, y, block.log_y, ends, [], block.y_from_zero),
       };
       options.scales.y.suggestedMax = Math.max(...ends);
       options.scales.y.suggestedMin = Math.min(...ends);
@@ -249,6 +252,7 @@
         (item.raw.crossed && block.crossed ? `: ${block.crossed}` : "");
       return { type: "scatter", data: { datasets: block.series.map((s, i) => xyDataset(s, i, x, y)) }, options, plugins: [errorBars] };
     });
+    if (block.left_out) element(parent.lastChild, "p", "small", `${block.left_out} more points are left out.`);
     if (points.some((p) => p[4] === 1) && block.crossed) element(parent.lastChild, "p", "small", `\u2715 ${block.crossed}`);
   }
 
@@ -465,10 +469,21 @@
       unknown(a) || unknown(b) ? unknown(a) - unknown(b) : down ? order(b, a) : order(a, b));
   }
 
+  /** Columns of one unit share the scale that suits the value in their middle, so that they compare. */
+  function columnUnits(block) {
+    return block.columns.map(([, unit], c) => {
+      const own = block.rows.map((r) => r[c]);
+      if (!unit) return { short: own.every((v) => String(v || "").length < 22) };
+      const all = block.columns.flatMap(([, other], o) => (other === unit ? block.rows.map((r) => r[o]) : []));
+      const { divide, name } = scaleOf(unit, [middle(finite(all).map(Math.abs).filter((v) => v > 0))]);
+      const most = Math.max(0, ...finite(own).map(Math.abs)) / divide;
+      return { divide, name, most, whole: finite(own).every((v) => Number.isInteger(v / divide)) };
+    });
+  }
+
   function drawTable(parent, block) {
     if (block.title) element(parent, "h3", "", block.title);
-    const units = block.columns.map(([, unit], c) =>
-      unit ? scaleOf(unit, block.rows.map((r) => r[c])) : { short: block.rows.every((r) => String(r[c] || "").length < 22) });
+    const units = columnUnits(block);
     const tools = element(parent, "div", "tools");
     const table = element(element(parent, "div", "scroll"), "table");
     const header = element(element(table, "thead"), "tr");

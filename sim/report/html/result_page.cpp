@@ -19,6 +19,7 @@ std::string batch_text(const std::optional<std::int64_t>& batch) {
 }
 
 std::string limit_sentence(const Result& r) {
+  if (r.step.gpu_kernel_us <= 0) return "All of it is the host's: the step has no GPU work.";
   if (r.limited_by == "gpu") return "The GPU limits the step.";
   if (r.limited_by == "host") return "The host limits the step: the GPU waits for launches.";
   return "Host and GPU limit the step about equally.";
@@ -136,6 +137,7 @@ Section use_section(const ResultView& view) {
       "Each level is a share of the one above it: the GPU runs a kernel, a sub-partition of "
       "an SM (SMSP) holds a warp, it issues an instruction, its tensor core works.",
       {}};
+  if (r.step.gpu_kernel_us <= 0) return {out.title, "The step has no GPU work.", {}};
   BarChart levels = level_chart(r);
   if (!levels.series.empty()) out.blocks.emplace_back(std::move(levels));
   XyChart roofline = instruction_roofline(r, view.gpu);

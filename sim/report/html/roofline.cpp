@@ -37,6 +37,7 @@ XyChart instruction_roofline(const Result& result, const GpuScale& gpu) {
   double low = 1e30;
   double high = 0;
   for (const FamilyShare& f : result.families) {
+    if (f.family == KernelFamily::collective || f.family == KernelFamily::transfer) continue;
     const double bytes = f.metrics.dram_read_bytes + f.metrics.dram_write_bytes;
     const double issued = f.metrics.smsp_issue_cycles;  // one instruction a cycle
     if (bytes <= 0 || issued <= 0 || f.time_us <= 0) continue;

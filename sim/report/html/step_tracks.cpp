@@ -72,7 +72,10 @@ class TrackMaker {
       Track& track = tracks[item.thread];
       if (item.gap > Duration{}) {
         const TimePoint from = std::max(free[item.thread], begin - item.gap);
-        add(track, from, begin, in_or_before(item.source), "", host_kind);
+        add(track, from, begin,
+            item.executed != no_index ? "before " + node_name(item.executed)
+                                      : in_or_before(item.source),
+            "", host_kind);
       }
       const bool waits = item.wait != WaitFor::nothing;
       add(track, begin, end, item_name(item), "", waits ? kinds_.wait : call_kind);
@@ -107,10 +110,8 @@ class TrackMaker {
 
   void add_link(const PathLink& link, Track& track) const {
     switch (link.kind) {
-      case PathKind::host:
-        return add(track, link.begin, link.end, in_or_before(link.row), "", host_kind);
-      case PathKind::call:
-        return add(track, link.begin, link.end, call_name(link.row), "", call_kind);
+      case PathKind::host: return add(track, link.begin, link.end, before(link), "", host_kind);
+      case PathKind::call: return add(track, link.begin, link.end, call_of(link), "", call_kind);
       case PathKind::work:
         return add(track, link.begin, link.end, activity_name(link.row), activity_detail(link.row),
                    kind_of(link.row));
@@ -136,11 +137,23 @@ class TrackMaker {
     return "in or before " + std::string(view_.op_of_call[row]);
   }
 
-  std::string item_name(const HostItem& item) const {
+  /// The operation of an eager runtime's queue.
+  std::string node_name(std::uint32_t node) const {
     const Trace& trace = view_.step.trace;
-    if (item.executed != no_index) {
-      return std::string(trace.strings.get(trace.ops.name[trace.nodes.op[item.executed]]));
-    }
+    return std::string(trace.strings.get(trace.ops.name[trace.nodes.op[node]]));
+  }
+
+  std::string before(const PathLink& link) const {
+    if (link.executed != no_index) return "before " + node_name(link.executed);
+    return in_or_before(link.row);
+  }
+
+  std::string call_of(const PathLink& link) const {
+    return link.executed != no_index ? node_name(link.executed) : call_name(link.row);
+  }
+
+  std::string item_name(const HostItem& item) const {
+    if (item.executed != no_index) return node_name(item.executed);
     if (item.kind == ItemKind::graph_launch) return "graph launch";
     return item.source == no_index ? "synchronize" : call_name(item.source);
   }

@@ -113,6 +113,19 @@ TEST(Page, KeepsTheLongestSlicesAndTheFirstRows) {
   EXPECT_EQ(data["sections"][0]["blocks"][1]["all_rows"], 10);
 }
 
+TEST(Page, ThinsLongSeriesAlone) {
+  html::XyChart chart;
+  chart.log_x = true;
+  chart.series = {{"short", {{1, 1, ""}, {2, 1, ""}}}, {"long", {}}};
+  for (int i = 0; i < 100; ++i) chart.series[1].points.push_back({double(i), 1, ""});
+  const json data = data_of({"t", "", {{"s", "", {std::move(chart)}}}}, {.points = 50});
+  const json series = data["sections"][0]["blocks"][0]["series"];
+  EXPECT_EQ(series[0]["points"].size(), 2u);
+  // 25 points a series: of 0 to 99 every fifth stays, less 0, which a logarithmic axis lacks.
+  EXPECT_EQ(series[1]["points"].size(), 19u);
+  EXPECT_EQ(data["sections"][0]["blocks"][0]["left_out"], 80);
+}
+
 TEST(InstructionRoofline, HasFamiliesBelowWhatTheGpuCanDo) {
   Result result;
   FamilyShare family;
