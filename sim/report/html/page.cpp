@@ -71,17 +71,24 @@ bool drawn(const XyChart& c, const XyPoint& p) {
   return std::isfinite(p.x) && std::isfinite(p.y) && (!c.log_x || p.x > 0) && (!c.log_y || p.y > 0);
 }
 
+/// Every how manyth point of a series stays; 1: all do.
+std::size_t stride_of(const XyChart& c, const XySeries& series, std::size_t most) {
+  std::size_t all = 0;
+  for (const XySeries& s : c.series) all += s.points.size();
+  if (all <= most) return 1;
+  return series.points.size() / std::max<std::size_t>(1, most / c.series.size()) + 1;
+}
+
 Json block_json(const XyChart& c, const PageLimits& limits) {
-  const std::size_t most = limits.points / std::max<std::size_t>(1, c.series.size());
   Json series = Json::array();
   std::size_t left_out = 0;
   for (const XySeries& s : c.series) {
-    const std::size_t stride = s.points.size() / std::max<std::size_t>(1, most) + 1;
+    const std::size_t stride = stride_of(c, s, limits.points);
     Json points = Json::array();
     for (std::size_t i = 0; i < s.points.size(); ++i) {
       const XyPoint& p = s.points[i];
       if (!drawn(c, p)) continue;
-      if (i % stride != 0) {
+      if (i % stride != 0 && !p.crossed) {
         ++left_out;
         continue;
       }

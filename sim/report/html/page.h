@@ -129,7 +129,8 @@ struct Page {
 struct PageLimits {
   std::size_t slices = 12'000;  // of all tracks of a block; the longest stay
   std::size_t rows = 2'000;     // of a table; the first stay
-  std::size_t points = 1'000;   // of an xy chart; every second, third ... of each series stays
+  std::size_t points =
+      1'000;  // of an xy chart; of more, every second, third ... and the crossed stay
 };
 
 /// The page as HTML: its data as JSON once, style, script and chart library within. No text of the

@@ -46,6 +46,7 @@
   }
   /** Numbers of a column below each other: as many places as four digits of the largest need. */
   function placed(value, unit) {
+    if (unit.mixed) return digits(value);
     const places = unit.whole ? 0 : unit.name === "%" || unit.most >= 100 ? 1 : unit.most >= 10 ? 2 : 3;
     return value.toLocaleString("en", { minimumFractionDigits: places, maximumFractionDigits: places });
   }
@@ -477,7 +478,7 @@
       const all = block.columns.flatMap(([, other], o) => (other === unit ? block.rows.map((r) => r[o]) : []));
       const { divide, name } = scaleOf(unit, [middle(finite(all).map(Math.abs).filter((v) => v > 0))]);
       const most = Math.max(0, ...finite(own).map(Math.abs)) / divide;
-      return { divide, name, most, whole: finite(own).every((v) => Number.isInteger(v / divide)) };
+      return { divide, name, most, mixed: !ladders[unit], whole: finite(own).every((v) => Number.isInteger(v / divide)) };
     });
   }
 
