@@ -24,7 +24,8 @@ foreach(folder configs validation/captures validation/cases validation/claims wo
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} DESTINATION ${tandem_share_dir}/${parent})
   endif()
 endforeach()
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/docs/guide.md ${PROJECT_SOURCE_DIR}/docs/accuracy.md
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE ${PROJECT_SOURCE_DIR}/docs/guide.md
+              ${PROJECT_SOURCE_DIR}/docs/accuracy.md
         DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # Before 1.0 a minor version may change the interface, hence SameMinorVersion.

@@ -10,6 +10,7 @@
 #include "sim/cli/arguments.h"
 #include "sim/cli/files.h"
 #include "sim/core/field.h"
+#include "sim/sweep/page.h"
 #include "sim/sweep/pictures.h"
 #include "sim/sweep/points.h"
 
@@ -27,11 +28,15 @@ po::options_description options_of_sweep() {
   options.add_options()("help", "show this text")("experiment", po::value<std::string>(),
                                                   "what to sweep: see configs/experiments")(
       "out", po::value<std::string>()->default_value(""),
-      "folder for sweep.csv, sweep.json, pictures and points.jsonl (finished points, not run "
+      "folder for sweep.csv, sweep.json, report.html, pictures and points.jsonl (finished points, "
+      "not run "
       "again); default: out/NAME")("threads", po::value<int>()->default_value(0),
-                                   "0: as many as the machine has")("fresh",
-                                                                    "run every point again")(
-      "keys", "explain the keys of an experiment and the metrics")("quiet", "no table");
+                                   "0: as many as the machine has")(
+      "fresh", "run every point again")("keys",
+                                        "explain the keys of an experiment and the metrics")(
+      "report", po::value<std::string>()->default_value(""),
+      "write a page (HTML, needs no network) with charts and tables here; default: report.html in "
+      "--out")("quiet", "no table");
   return options;
 }
 
@@ -80,7 +85,7 @@ std::function<void(std::size_t, std::size_t)> progress_line() {
   };
 }
 
-void write_sweep(const Sweep& sweep, const std::string& folder) {
+void write_sweep(const Sweep& sweep, const std::string& folder, const std::string& report) {
   write_file(folder + "/sweep.csv", [&](std::ostream& out) { write_sweep_csv(out, sweep); });
   write_file(folder + "/sweep.json", [&](std::ostream& out) {
     out << sweep_json(sweep).dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
@@ -88,6 +93,8 @@ void write_sweep(const Sweep& sweep, const std::string& folder) {
   for (const Picture& p : sweep_pictures(sweep)) {
     write_file(folder + "/" + p.name + ".svg", [&](std::ostream& out) { out << p.svg; });
   }
+  write_file(report.empty() ? folder + "/report.html" : report,
+             [&](std::ostream& out) { out << html::page_html(sweep_page(sweep)); });
 }
 
 Sweep sweep_of(const po::variables_map& values, const Experiment& experiment,
@@ -129,9 +136,10 @@ int run_sweep_command(const Arguments& arguments) {
       read_experiment(values["experiment"].as<std::string>(), sweep_metric_names());
   const std::string folder = output_folder(values, experiment);
   const Sweep sweep = sweep_of(values, experiment, folder);
-  write_sweep(sweep, folder);
+  write_sweep(sweep, folder, values["report"].as<std::string>());
   if (values.count("quiet") == 0) {
-    fmt::print("{}\nfiles      {}/sweep.csv, sweep.json, *.svg\n", sweep_text(sweep), folder);
+    fmt::print("{}\nfiles      {}/sweep.csv, sweep.json, report.html, *.svg\n", sweep_text(sweep),
+               folder);
   }
   return failed_points(sweep) == 0 ? exit_ok : exit_check_failed;
 }

@@ -10,6 +10,7 @@
 #include "sim/core/error.h"
 #include "sim/core/field.h"
 #include "validation/compare/compare.h"
+#include "validation/compare/page.h"
 #include "validation/papers/draw.h"
 #include "validation/papers/load.h"
 #include "validation/papers/report.h"
@@ -60,6 +61,8 @@ int run_validate(const Arguments& arguments) {
       "simulated, met or missed")(
       "json", po::value<std::string>()->default_value(""),
       "write every comparison, or with --claims every verdict, here; -: stdout")(
+      "report", po::value<std::string>()->default_value(""),
+      "write a page (HTML, needs no network) with charts and tables here; not of --claims")(
       "figures", po::value<std::string>()->default_value(""),
       "of --claims: folder to draw the papers' figures in (SVG)");
   const po::variables_map values = parse_arguments("validate", arguments, options);
@@ -68,7 +71,12 @@ int run_validate(const Arguments& arguments) {
     return exit_ok;
   }
   const std::string root = data_root();
-  if (values.count("claims") > 0) return validate_claims(values, root);
+  if (values.count("claims") > 0) {
+    if (!values["report"].as<std::string>().empty()) {
+      throw InputError("command line", "--report", "--claims beside it", "one of the two");
+    }
+    return validate_claims(values, root);
+  }
   if (!values["figures"].as<std::string>().empty()) {
     throw InputError("command line", "--figures", "no --claims", "--claims beside it");
   }
@@ -86,6 +94,8 @@ int run_validate(const Arguments& arguments) {
   const auto results = run_cases(load_cases(root + "/validation/cases"), compare);
   const std::string json = values["json"].as<std::string>();
   write_file(json, [&](std::ostream& out) { out << rows_json(results).dump(1) << "\n"; });
+  write_file(values["report"].as<std::string>(),
+             [&](std::ostream& out) { out << html::page_html(validation_page(results)); });
   if (json == "-") return exit_ok;
   fmt::print("{}", values.count("markdown") > 0 ? markdown_text(results)
                                                 : table_text(results, values.count("rows") > 0));

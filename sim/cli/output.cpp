@@ -5,7 +5,9 @@
 #include <ostream>
 
 #include "sim/cli/files.h"
+#include "sim/metrics/critical_path.h"
 #include "sim/predict/kernel_counters.h"
+#include "sim/report/html/result_page.h"
 #include "sim/report/report.h"
 
 namespace tandem {
@@ -35,6 +37,14 @@ void write_outputs(const Replay& done, const OutputPaths& paths,
              [&](std::ostream& out) { write_kernels_csv(out, run.trace, scale, runs); });
   write_file(paths.timeline,
              [&](std::ostream& out) { write_timeline(out, run.trace, measured, scenario, ranks); });
+  write_file(paths.report, [&](std::ostream& out) {
+    const std::vector<PathLink> path =
+        critical_path(p.isolated, p.isolated_timeline, TimePoint{}, p.isolated.items.size(),
+                      p.isolated.works.size());
+    out << html::page_html(
+        html::result_page({p.result, scenario, runs[1].names, p.step_attribution.op_of_call,
+                           p.step_counters, path, scale}));
+  });
 }
 
 }  // namespace tandem

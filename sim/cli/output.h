@@ -13,6 +13,7 @@ struct OutputPaths {
   std::string json;  // "-": standard output; empty: not written
   std::string kernels;
   std::string timeline;
+  std::string report;
 };
 
 /// `ranks`: several of one run, together, for the timeline. Errors: InputError for a path that

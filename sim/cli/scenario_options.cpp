@@ -170,6 +170,8 @@ void add_scenario_options(po::options_description& options) {
       "json", po::value<std::string>()->default_value(""), "write the result here; -: stdout")(
       "kernels", po::value<std::string>()->default_value(""), "write the per-kernel CSV here")(
       "timeline", po::value<std::string>()->default_value(""), "write the Perfetto timeline here")(
+      "report", po::value<std::string>()->default_value(""),
+      "write a page (HTML, needs no network) with charts and tables here")(
       "allow-data-loss", "exit 0 even if part of the trace could not be used")("quiet",
                                                                                "no summary");
 }
@@ -245,7 +247,7 @@ ReplayOptions scenario_options(const po::variables_map& values) {
 
 OutputPaths output_paths(const po::variables_map& values) {
   OutputPaths paths{values["json"].as<std::string>(), values["kernels"].as<std::string>(),
-                    values["timeline"].as<std::string>()};
+                    values["timeline"].as<std::string>(), values["report"].as<std::string>()};
   const std::string folder = values["out"].as<std::string>();
   if (folder.empty()) return paths;
   std::error_code error;
@@ -254,6 +256,7 @@ OutputPaths output_paths(const po::variables_map& values) {
   if (paths.json.empty()) paths.json = folder + "/result.json";
   if (paths.kernels.empty()) paths.kernels = folder + "/kernels.csv";
   if (paths.timeline.empty()) paths.timeline = folder + "/timeline.json";
+  if (paths.report.empty()) paths.report = folder + "/report.html";
   return paths;
 }
 
@@ -265,6 +268,7 @@ void print_paths(const OutputPaths& paths) {
     fmt::print("timeline   {}  (open in https://ui.perfetto.dev)\n", paths.timeline);
   }
   if (!paths.kernels.empty()) fmt::print("kernels    {}\n", paths.kernels);
+  if (!paths.report.empty()) fmt::print("report     {}  (open in a browser)\n", paths.report);
 }
 
 }  // namespace

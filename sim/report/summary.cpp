@@ -6,19 +6,14 @@
 #include <utility>
 
 #include "sim/report/report.h"
+#include "sim/report/texts.h"
 
 namespace tandem {
 
 namespace {
 
-std::string time_text(double us) {
-  if (us >= 1e6) return fmt::format("{:.3f} s", us * 1e-6);
-  if (us >= 1e3) return fmt::format("{:.3f} ms", us * 1e-3);
-  return fmt::format("{:.1f} us", us);
-}
-
 std::string shorten(std::string_view name, std::size_t width) {
-  if (name.starts_with("void ")) name.remove_prefix(5);
+  name = without_void(name);
   if (name.size() <= width) return std::string(name);
   return std::string(name.substr(0, width - 3)) + "...";
 }

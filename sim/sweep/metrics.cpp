@@ -69,6 +69,11 @@ void add_energy(std::vector<SweepMetric>& out) {
 void add_confidence(std::vector<SweepMetric>& out) {
   out.push_back({"expected_error", "ratio", "relative error of time_us to be expected",
                  [](const Result& r) { return r.expected_error; }});
+  out.push_back({"band_low_us", "us",
+                 "lower end of the interval where nine of ten measurements of time_us lie",
+                 [](const Result& r) { return r.band.low_us; }});
+  out.push_back(
+      {"band_high_us", "us", "its upper end", [](const Result& r) { return r.band.high_us; }});
   // A value of a what-if's report; `otherwise` for points without it.
   const auto of = [&](std::string_view what_if, std::string_view value, double otherwise,
                       std::string_view name, std::string_view unit, std::string_view text) {

@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <functional>
-#include <map>
 
 #include "sim/report/svg_chart.h"
+#include "sim/sweep/lines.h"
 
 namespace tandem {
 
@@ -18,80 +17,13 @@ namespace {
 constexpr std::size_t max_series = 12;
 constexpr std::size_t max_panels = 12;
 
-/// Points that differ on one axis only, in the order of the grid.
-struct Line {
-  std::string name;
-  std::vector<std::size_t> points;
-};
-
-/// A number on the axis; "x0.5" is 0.5.
-bool number_of(const std::string& text, double& value) {
-  const char* begin = text.c_str() + (text.starts_with("x") ? 1 : 0);
-  char* end = nullptr;
-  value = std::strtod(begin, &end);
-  return end != begin && *end == '\0' && std::isfinite(value);
-}
-
-/// The axis that lines run along: batch, else the first one with several numbers; null: none.
-const Axis* line_axis(const Experiment& e) {
-  const Axis* found = nullptr;
-  for (const Axis& axis : e.axes) {
-    double ignored = 0;
-    const bool numbers = std::all_of(axis.values.begin(), axis.values.end(),
-                                     [&](const std::string& v) { return number_of(v, ignored); });
-    if (axis.values.size() < 2 || !numbers) continue;
-    if (axis.name == "batch") return &axis;
-    if (found == nullptr) found = &axis;
-  }
-  return found;
-}
-
-double coordinate(const Point& point, const std::string& axis) {
-  double value = 0;
-  number_of(value_of(point, axis), value);
-  return value;
-}
-
-/// Axes of one value say nothing in a legend.
-std::string line_name(const Sweep& sweep, const Point& point, const std::string& along) {
-  std::string name;
-  for (std::size_t a = 0; a < point.size(); ++a) {
-    if (point[a].name == along || sweep.experiment.axes[a].values.size() < 2) continue;
-    const bool plain = !point[a].name.starts_with("gpu.");
-    name += (name.empty() ? "" : ", ") +
-            (plain ? point[a].value : point[a].name.substr(4) + " " + point[a].value);
-  }
-  return name;
-}
-
-std::vector<Line> lines_along(const Sweep& sweep, const std::string& axis) {
-  std::vector<Line> lines;
-  std::map<std::string, std::size_t> index;
-  for (std::size_t p = 0; p < sweep.points.size(); ++p) {
-    const std::string name = line_name(sweep, sweep.points[p], axis);
-    const auto [at, is_new] = index.emplace(name, lines.size());
-    if (is_new) lines.push_back({name, {}});
-    lines[at->second].points.push_back(p);
-  }
-  for (Line& line : lines) {
-    std::stable_sort(line.points.begin(), line.points.end(), [&](std::size_t a, std::size_t b) {
-      return coordinate(sweep.points[a], axis) < coordinate(sweep.points[b], axis);
-    });
-  }
-  return lines;
-}
-
-bool known(const std::vector<double>& column) {
-  return std::any_of(column.begin(), column.end(), [](double v) { return std::isfinite(v); });
-}
-
 std::string note_of(std::size_t all, std::size_t shown, const char* what) {
   return all <= shown ? ""
                       : fmt::format("{} of {} {} shown; all are in sweep.csv", shown, all, what);
 }
 
 /// One series for each line; x and y give a point's coordinates.
-Chart chart_of_lines(const Sweep& sweep, const std::vector<Line>& lines,
+Chart chart_of_lines(const Sweep& sweep, const std::vector<SweepLine>& lines,
                      const std::function<double(std::size_t)>& x,
                      const std::function<double(std::size_t)>& y) {
   Chart chart;
@@ -109,11 +41,11 @@ Chart chart_of_lines(const Sweep& sweep, const std::vector<Line>& lines,
 }
 
 /// Thesis figure 4.1.
-void add_memory_picture(const Sweep& sweep, const std::vector<Line>& lines,
+void add_memory_picture(const Sweep& sweep, const std::vector<SweepLine>& lines,
                         std::vector<Picture>& out) {
   const std::vector<double> memory = metric_column(sweep, "memory_peak_bytes");
   const std::vector<double> speed = metric_column(sweep, "throughput_per_s");
-  if (!known(memory)) return;
+  if (!any_known(memory)) return;
   Chart chart = chart_of_lines(
       sweep, lines, [&](std::size_t p) { return memory[p] * 1e-9; },
       [&](std::size_t p) { return speed[p]; });
@@ -125,8 +57,8 @@ void add_memory_picture(const Sweep& sweep, const std::vector<Line>& lines,
 }
 
 /// Thesis figures 4.4 and 4.5: one panel for each line.
-void add_utilization_picture(const Sweep& sweep, const std::vector<Line>& lines, const Axis& axis,
-                             std::vector<Picture>& out) {
+void add_utilization_picture(const Sweep& sweep, const std::vector<SweepLine>& lines,
+                             const Axis& axis, std::vector<Picture>& out) {
   constexpr std::pair<const char*, const char*> levels[] = {
       {"gpu_utilization", "GPU"},
       {"smsp_active_utilization", "SMSP active"},
@@ -143,7 +75,7 @@ void add_utilization_picture(const Sweep& sweep, const std::vector<Line>& lines,
     chart.y_max = 100;
     for (const auto& [metric, name] : levels) {
       const std::vector<double> column = metric_column(sweep, metric);
-      if (!known(column)) continue;
+      if (!any_known(column)) continue;
       ChartSeries s;
       s.name = name;
       for (const std::size_t p : lines[i].points) {
@@ -166,10 +98,10 @@ struct Curve {
   double factor;
 };
 
-void add_curve(const Sweep& sweep, const std::vector<Line>& lines, const Axis& axis,
+void add_curve(const Sweep& sweep, const std::vector<SweepLine>& lines, const Axis& axis,
                const Curve& curve, std::vector<Picture>& out) {
   const std::vector<double> column = metric_column(sweep, curve.metric);
-  if (!known(column)) return;
+  if (!any_known(column)) return;
   Chart chart = chart_of_lines(
       sweep, lines, [&](std::size_t p) { return coordinate(sweep.points[p], axis.name); },
       [&](std::size_t p) { return column[p] * curve.factor; });
@@ -240,7 +172,7 @@ void add_elasticity_picture(const Sweep& sweep, std::vector<Picture>& out) {
 std::vector<Picture> sweep_pictures(const Sweep& sweep) {
   std::vector<Picture> out;
   if (const Axis* axis = line_axis(sweep.experiment)) {
-    const std::vector<Line> lines = lines_along(sweep, axis->name);
+    const std::vector<SweepLine> lines = lines_along(sweep, axis->name);
     constexpr Curve curves[] = {
         {"throughput", "Throughput", "throughput_per_s", "throughput (samples/s)", 1},
         {"energy", "Energy per sample", "joules_per_sample", "energy (J/sample)", 1}};

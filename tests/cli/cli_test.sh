@@ -89,6 +89,9 @@ expect 0 replay --json - "$trace"; json out 'assert d["scenario"]["mode"] == "as
 expect 0 replay "$trace" --json - --out here; json out 'assert d["trace"]["kernels"] == 6'
 json here/timeline.json 'assert len(d["traceEvents"]) > 20'
 [[ $(wc -l <here/kernels.csv) == 10 ]] || fail "$last: kernels.csv"
+expect 0 replay "$trace" --report page.html --quiet; empty out; cmp -s page.html here/report.html || fail "$last: not the page of --out"
+[[ $(head -n 1 page.html) == '<!doctype html>' ]] || fail "$last: no HTML"
+bad_input replay "$trace" --report no/folder/page.html; bad_input validate --claims --report page.html
 expect 0 replay "$trace" --out all --quiet; json all/result.json 'assert d["step"]["kernels"] == 3'
 for mode in as-traced eager-async eager-sync cuda-graph jit; do
   expect 0 replay "$trace" --mode $mode --json -; json out "assert d['scenario']['mode'] == '$mode'"
@@ -248,7 +251,7 @@ for _ in $(seq 100); do [[ -s killed/points.jsonl ]] && break; sleep 0.02; done
 kill -9 "$victim"; wait "$victim" 2>/dev/null
 expect 0 sweep many.json --out killed --quiet --threads 2
 expect 0 sweep many.json --out whole --quiet --threads 1
-for file in sweep.csv sweep.json throughput.svg; do
+for file in sweep.csv sweep.json report.html throughput.svg; do
   cmp -s "killed/$file" "whole/$file" || fail "$file differs after a killed run"
 done
 

@@ -30,7 +30,7 @@ allowed_includes() {
     sim/report/*)     echo 'sim/(core|trace|counters|engine|metrics|predict|check|advise|report)/' ;;
     sim/sweep/*)      echo '(sim/(core|trace|metrics|predict|report|sweep)|models)/' ;;
     sim/cli/*)        echo '(sim|models|workloads|validation/(compare|papers))/' ;;
-    validation/compare/*) echo '(sim/(core|trace|counters|engine|metrics|predict)|models|validation/compare)/' ;;
+    validation/compare/*) echo '(sim/(core|trace|counters|engine|metrics|predict|report/html)|models|validation/compare)/' ;;
     validation/papers/*) echo '(sim/(core|trace|metrics|predict|report|sweep)|models|workloads|validation/(compare|papers))/' ;;
     validation/fits/*) echo '(sim|models|workloads|validation)/' ;;
     models/arch/*)    echo '(sim/core|models/arch)/' ;;

@@ -1,0 +1,18 @@
+// Sections of the page of a result that take a file each.
+#pragma once
+
+#include "sim/report/html/result_page.h"
+
+namespace tandem::html {
+
+/// Critical path, host threads and streams over the time of one step.
+Tracks step_tracks(const ResultView& view);
+
+/// Kernels by name, operations, types of layer, families of kernels; those that the result has.
+std::vector<Block> step_tables(const Result& result);
+
+/// Warp instructions a second of each family over instructions per byte of DRAM, below what the GPU
+/// can do; no series where the GPU is not known.
+XyChart instruction_roofline(const Result& result, const GpuScale& gpu);
+
+}  // namespace tandem::html
