@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/core/bounds/limits.h"
 #include "sim/core/error.h"
 #include "workloads/network.h"
 #include "workloads/tensorflow_operands.h"
@@ -40,7 +41,7 @@ class Binder {
     std::vector<std::int64_t> strides;
     for (const Expression& e : tensor.dims) dims.push_back(size_at(e, place));
     for (const Expression& e : tensor.strides) strides.push_back(size_at(e, place));
-    check_count(dims, place);
+    check_bounds(dims, strides, place);
     if (strides.empty()) strides = contiguous(dims);
     merge_leading(dims, strides);
     TensorShape out;
@@ -55,15 +56,35 @@ class Binder {
     return out;
   }
 
- private:
-  void check_count(const std::vector<std::int64_t>& dims, const std::string& place) const {
-    std::int64_t count = 16;  // bytes of the widest element
-    for (const std::int64_t d : dims) {
-      if (__builtin_mul_overflow(count, d, &count)) {
-        throw InputError(network_.path, place, "more elements than 64 bits can count",
-                         "smaller symbols");
-      }
+  void check_list(std::span<const std::uint32_t> list, const std::vector<TensorShape>& tensors,
+                  const std::string& place) const {
+    if (list.size() < 2) return;
+    std::int64_t elements = 0;
+    for (const std::uint32_t t : list) {
+      elements += tensors[t].elements();
+      if (elements <= limits::list_elements) continue;
+      throw InputError(network_.path, place,
+                       "a list of " + std::to_string(elements) + " elements and more",
+                       "at most " + std::to_string(limits::list_elements) + " (smaller symbols)");
     }
+  }
+
+ private:
+  /// Of sizes, of what they hold, and of what the strides span.
+  void check_bounds(const std::vector<std::int64_t>& dims, const std::vector<std::int64_t>& strides,
+                    const std::string& place) const {
+    std::int64_t elements = 1;
+    std::int64_t span = 0;
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      elements = limits::product(elements, std::max<std::int64_t>(dims[d], 1));
+      const std::int64_t stride = d < strides.size() ? strides[d] : 0;
+      span = std::max(span, limits::product(std::max<std::int64_t>(dims[d], 1), stride));
+    }
+    if (std::max(elements, span) <= limits::elements) return;
+    throw InputError(network_.path, place,
+                     "a tensor of " + std::to_string(elements) + " elements that span " +
+                         std::to_string(std::max(elements, span)),
+                     "at most " + std::to_string(limits::elements) + " (smaller symbols)");
   }
 
   static std::vector<std::int64_t> contiguous(const std::vector<std::int64_t>& dims) {
@@ -107,6 +128,7 @@ BoundOp bind_op(const NetworkOp& op, const Binder& binder,
   for (std::size_t a = 0; a < op.arguments.size(); ++a) {
     const NetworkArgument& argument = op.arguments[a];
     Argument& value = operands.arguments.emplace_back();
+    binder.check_list(argument.tensors, tensors, op.name);
     for (const std::uint32_t t : argument.tensors) operands.tensors.add(a, tensors[t]);
     if (argument.form == Form::value) value = argument.value;
     if (argument.form == Form::number) value = binder.at(argument.numbers[0], op.name);

@@ -65,8 +65,12 @@ std::int64_t entry(std::span<const std::int64_t> values, std::size_t i, std::int
   return values.empty() ? fallback : values[std::min(i, values.size() - 1)];
 }
 
+/// How often a window fits; 0 where it does not, or where its numbers are none of a window.
 std::int64_t windows(std::int64_t size, std::int64_t kernel, std::int64_t stride, std::int64_t pad,
                      std::int64_t dilation) {
+  // Twice a padding, or dilation times kernel, stays far from the largest number.
+  constexpr std::int64_t most = std::int64_t{1} << 30;
+  if (kernel < 1 || pad < 0 || dilation < 1 || std::max({kernel, pad, dilation}) > most) return 0;
   const std::int64_t span = dilation * (kernel - 1) + 1;
   return size + 2 * pad < span || stride < 1 ? 0 : (size + 2 * pad - span) / stride + 1;
 }
@@ -88,7 +92,7 @@ OutputShape window_output(const Call& c, const TensorShape& x, std::int64_t chan
 
 OutputShape convolution_output(const Call& c) {
   const TensorShape *x = c.at(ArgumentName::input), *w = c.at(ArgumentName::weight);
-  if (x == nullptr || w == nullptr || x->rank < 3) return {};
+  if (x == nullptr || w == nullptr || x->rank < 3 || w->rank != x->rank) return {};
   const bool known = c.recorded(ArgumentName::stride) && c.recorded(ArgumentName::padding);
   if (!known || c.is_true(c.row.arguments.at(ArgumentName::transposed))) return unshaped(x);
   return window_output(c, *x, w->dims[0], Integers(w->dims.begin() + 2, w->dims.begin() + w->rank));

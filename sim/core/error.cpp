@@ -6,12 +6,13 @@
 
 namespace tandem {
 
+// What is quoted may hold any byte; a zero would end what().
 InputError::InputError(std::string_view file, std::string_view place, std::string_view found,
                        std::string_view expected)
-    : std::runtime_error(
+    : std::runtime_error(printable(
           place.empty()
               ? fmt::format("{}: found {}, expected {}", file, found, expected)
-              : fmt::format("{}:{}: found {}, expected {}", file, place, found, expected)),
+              : fmt::format("{}:{}: found {}, expected {}", file, place, found, expected))),
       found_(found),
       expected_(expected) {}
 

@@ -107,15 +107,17 @@ StepMetrics step_metrics(const Trace& trace, const Plan& step, const Timeline& s
                          const Timeline& isolated) {
   StepMetrics m;
   m.time_us = to_us(period);
+  // The copies whose periods `period` is the mean of: kernels that share the SMs last longer than
+  // alone, and not equally long in each.
+  const auto periods = static_cast<std::int64_t>(count - count / 2);
   Duration kernel{};
-  // Of the last copy: kernels that share the SMs last longer than alone.
-  for (std::size_t w = (count - 1) * step.works.size(); w < count * step.works.size(); ++w) {
+  for (std::size_t w = count / 2 * step.works.size(); w < count * step.works.size(); ++w) {
     kernel += steady.work_end[w] - steady.work_begin[w];
   }
   for (const HostItem& item : step.items) m.launches += is_launch(item);
   m.kernels = static_cast<std::int64_t>(step.works.size());
-  m.gpu_kernel_us = to_us(kernel);
-  // The periods that `period` is the mean of: they end when the last copy is complete.
+  m.gpu_kernel_us = to_us(kernel / periods);
+  // Those periods end when the last copy is complete.
   const std::size_t works = count * step.works.size();
   TimePoint end = TimePoint::min();
   std::vector<Interval> busy;
@@ -126,8 +128,9 @@ StepMetrics step_metrics(const Trace& trace, const Plan& step, const Timeline& s
   for (std::size_t i = 0; i < count * step.items.size(); ++i) {
     end = std::max(end, steady.item_end[i]);
   }
-  const auto periods = static_cast<std::int64_t>(count - count / 2);
-  const Duration busy_step = union_length(busy, end - periods * period, end) / periods;
+  // Where no two periods are alike, kernels of an earlier copy reach into the first of these.
+  const Duration busy_step =
+      std::min(union_length(busy, end - periods * period, end), kernel) / periods;
   m.gpu_busy_us = to_us(busy_step);
   if (m.time_us > 0) m.gpu_utilization = std::min(1.0, m.gpu_busy_us / m.time_us);
   m.gract = m.gpu_utilization;

@@ -35,7 +35,11 @@ void add_gpu_metrics(const std::vector<WorkCounters>& counters, const GpuScale& 
   const bool streams = std::any_of(step.works.begin(), step.works.end(), [&](const DeviceWork& w) {
     return w.stream != step.works.front().stream;
   });
-  if (streams) cap_overlap(works, isolated, scale, result.step.time_us, *result.gpu_step);
+  if (streams && cap_overlap(works, isolated, scale, result.step.time_us, *result.gpu_step)) {
+    result.losses.add("overlap_clamped", Severity::info,
+                      "steps whose kernels of several streams together count more instructions "
+                      "than the GPU issues in their time: cut to what it can");
+  }
   result.gpu_kernel_time = gpu_metrics(works, scale, elapsed_us(works, scale));
   result.families = family_shares(works, scale);
   result.smsp_issue_bins =

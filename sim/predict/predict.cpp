@@ -84,6 +84,7 @@ Prediction predict_scenario(const TracedRun& run, const TracedRun* other, Scenar
         scenario_memory(run, other, *p.target, *p.result.scenario.batch, scenario.memory);
     if (p.result.memory) losses.merge(scenario.memory.losses);
   }
+  losses.merge(p.result.losses);
   p.result.losses = std::move(losses);
   check_result(p.result);
   return p;

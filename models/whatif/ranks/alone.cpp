@@ -96,10 +96,9 @@ void drop_host_time(const SpansOfThread& spans, Step& step) {
     const std::size_t thread = calls.thread[item.source].index();
     const TimePoint begin = calls.begin[item.source];
     const TimePoint end = begin + calls.duration[item.source];
-    const Duration gap = begin - previous[thread];
-    if (previous[thread] != TimePoint::min() && gap > Duration::zero()) {
+    if (previous[thread] != TimePoint::min() && begin > previous[thread]) {
       const Duration spent = inside(spans[thread], previous[thread], begin);
-      item.gap = scale(item.gap, 1 - to_us(spent) / to_us(gap));
+      item.gap = scale(item.gap, 1 - to_us(spent) / to_us(begin - previous[thread]));
     }
     if (inside(spans[thread], begin, end) > Duration::zero() && item.wait == WaitFor::nothing) {
       item.call = item.submit = Duration::zero();

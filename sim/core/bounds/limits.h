@@ -12,6 +12,9 @@ namespace tandem::limits {
 // elements than they store.
 inline constexpr std::int64_t dimension = std::int64_t{1} << 40;  // of a tensor
 inline constexpr std::int64_t elements = std::int64_t{1} << 40;   // of a tensor
+/// Of a list of tensors, as an optimizer updates at once with a kernel for every 20 million
+/// elements: 1 TiB in FP32.
+inline constexpr std::int64_t list_elements = std::int64_t{1} << 38;
 
 /// Bytes that one event moves or one tensor holds: 1 PiB.
 inline constexpr std::int64_t bytes = std::int64_t{1} << 50;

@@ -1,0 +1,15 @@
+// GPU configs, as the GPU of a scenario.
+#include "tests/fuzz/house.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace tandem;
+  const fuzz::Input input = fuzz::split({data, size});
+  const fuzz::MemoryFile file(input.file);
+  fuzz::refusals_are_fine([&] {
+    ReplayOptions options = fuzz::options_of(input.choice);
+    options.what_ifs.set("gpu", file.path());
+    const TracedRun run = analyse(fuzz::small_run().trace, options);
+    fuzz::write_all(run, predict(run, options));
+  });
+  return 0;
+}

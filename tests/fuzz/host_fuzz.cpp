@@ -1,0 +1,17 @@
+// Host configs.
+#include "tests/fuzz/house.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace tandem;
+  const fuzz::Input input = fuzz::split({data, size});
+  const fuzz::MemoryFile file(input.file);
+  fuzz::refusals_are_fine([&] {
+    ReplayOptions options = fuzz::options_of(input.choice);
+    options.host = file.path();
+    Configs configs = fuzz::configs();
+    configs.host = load_host_model(file.path());
+    const TracedRun run = analyse(fuzz::small_run().trace, options, std::move(configs));
+    fuzz::write_all(run, predict(run, options));
+  });
+  return 0;
+}

@@ -1,0 +1,161 @@
+#include "tests/fuzz/house.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
+
+#include "sim/check/checks.h"
+#include "sim/check/limits.h"
+#include "sim/predict/invariants/result_check.h"
+#include "sim/predict/kernel_counters.h"
+#include "sim/report/check_report.h"
+#include "sim/report/report.h"
+#include "tests/source_dir/source_dir.h"
+
+namespace tandem::fuzz {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Values to ask of an option: sensible ones, and the ends of what may be asked.
+std::vector<std::string> values_of(const TransformOption& option) {
+  switch (option.kind) {
+    case OptionKind::name: return {option.names.begin(), option.names.end()};
+    case OptionKind::count: return {"2", "1", "7", "64", "4096", "1000000"};
+    case OptionKind::number: return {"1200", "1", "345", "2000", "0.001"};
+    case OptionKind::number_or_none: return {"none", "0.5", "100", "0.000001"};
+    case OptionKind::gpu: return {"a100_sxm4_80gb", "v100_sxm2_16gb", "h200_sxm"};
+    case OptionKind::assignments:
+      return {"gpu.sm_count=1", "gpu.dram_peak_gbps=100", "gpu.l2_bytes=1048576",
+              "gpu.smsp_per_sm=2", "gpu.boost_clock_mhz=500"};
+  }
+  return {};
+}
+
+struct Wish {
+  std::string option, value;
+};
+
+std::vector<Wish> all_wishes() {
+  std::vector<Wish> out;
+  for (const Transform& transform : transforms()) {
+    for (const TransformOption& option : transform.options) {
+      for (std::string& value : values_of(option)) {
+        out.push_back({std::string(option.name), std::move(value)});
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Input split(Bytes bytes) {
+  const std::size_t cut = std::min(choice_bytes, bytes.size());
+  return {bytes.first(cut), bytes.subspan(cut)};
+}
+
+MemoryFile::MemoryFile(Bytes content, const std::string& ending) : file_(memfd_create("input", 0)) {
+  if (file_ < 0) throw std::runtime_error("no file in memory");
+  std::size_t written = 0;
+  while (written < content.size()) {
+    const ssize_t n = write(file_, content.data() + written, content.size() - written);
+    if (n <= 0) throw std::runtime_error("the file in memory cannot be written");
+    written += static_cast<std::size_t>(n);
+  }
+  path_ = fmt::format("/proc/self/fd/{}", file_);
+  if (ending.empty()) return;
+  const fs::path link =
+      fs::temp_directory_path() / fmt::format("tandem_fuzz_{}{}", getpid(), ending);
+  fs::remove(link);
+  fs::create_symlink(path_, link);
+  path_ = link.string();
+  linked_ = true;
+}
+
+MemoryFile::~MemoryFile() {
+  if (linked_) fs::remove(path_);
+  close(file_);
+}
+
+std::string in_repository(const std::string& path) {
+  const char* root = std::getenv("TANDEM_ROOT");  // where the program runs away from its sources
+  return root ? std::string(root) + "/" + path : source_path(path);
+}
+
+const Configs& configs() {
+  static const Configs read = load_configs(in_repository("configs"), "default");
+  return read;
+}
+
+const TracedRun& small_run() {
+  static const TracedRun run = [] {
+    ReplayOptions options;
+    options.trace_path = in_repository("tests/bad_input/attacks/25/t.json.gz");
+    options.configs = configs().folder;
+    return analyse(import_trace(options.trace_path), options, configs());
+  }();
+  return run;
+}
+
+ReplayOptions options_of(Bytes choice) {
+  static const std::vector<Wish> wishes = all_wishes();
+  constexpr std::array modes{Mode::as_traced, Mode::eager_async, Mode::eager_sync,
+                             Mode::cuda_graph};
+  std::array<std::uint8_t, choice_bytes> c{};
+  std::copy(choice.begin(), choice.end(), c.begin());
+  ReplayOptions out;
+  out.configs = configs().folder;
+  out.mode.mode = modes[c[0] % modes.size()];
+  out.profiler = c[1] % 2 == 0 ? Profiler::remove : Profiler::keep;
+  out.cache = c[1] / 2 % 2 == 0 ? "warm" : "cold";
+  if (c[1] / 4 % 2 == 1) out.traced_gpu = "v100_sxm2_16gb";
+  if (c[1] / 8 % 2 == 1) out.traced_batch = 32;
+  if (c[1] / 16 % 2 == 1) out.measured_step_us = 1000;
+  for (std::size_t i = 2; i < 5; ++i) {
+    if (c[i] == 0) continue;
+    const Wish& wish = wishes[(c[i] - 1) % wishes.size()];
+    out.what_ifs.set(wish.option, wish.value);
+  }
+  return out;
+}
+
+void check_refusal(const std::string& message) {
+  if (message.find(": found ") != std::string::npos &&
+      message.find(", expected ") != std::string::npos) {
+    return;
+  }
+  std::fprintf(stderr, "a refusal that does not say what was found and expected: %s\n",
+               message.c_str());
+  std::abort();
+}
+
+void write_all(const TracedRun& run, const Prediction& p) {
+  check_result(p.result);
+  std::ostringstream out;
+  out << result_json(p.result).dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+  out << summary_text(p.result);
+  const SimulatedRun measured{run.trace, run.measured.plan, run.measured_timeline};
+  const SimulatedRun scenario{p.step.trace, p.isolated, p.isolated_timeline, p.shares, p.power};
+  const std::array<KernelTable, 2> runs{{
+      {"traced", measured, {run.attribution.op, run.attribution.layer}, run.counters, {}},
+      {"scenario",
+       scenario,
+       {p.step_attribution.op, p.step_attribution.layer},
+       p.step_counters,
+       p.step.traced_activity},
+  }};
+  write_kernels_csv(out, run.trace, p.target ? gpu_scale(*p.target) : GpuScale{}, runs);
+  write_timeline(out, run.trace, measured, scenario);
+}
+
+}  // namespace tandem::fuzz

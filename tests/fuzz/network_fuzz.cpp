@@ -1,0 +1,16 @@
+// Networks as data: tandem.network/1.
+#include "sim/predict/network_run.h"
+#include "tests/fuzz/house.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace tandem;
+  const fuzz::Input input = fuzz::split({data, size});
+  const fuzz::MemoryFile file(input.file);
+  fuzz::refusals_are_fine([&] {
+    ReplayOptions options = fuzz::options_of(input.choice);
+    const NetworkRequest request = take_request(file.path(), options);
+    const Replay done = run_network(request, options);
+    fuzz::write_all(done.run, done.prediction);
+  });
+  return 0;
+}
