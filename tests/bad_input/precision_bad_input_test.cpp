@@ -23,6 +23,7 @@ std::string error_of(Step step, Precision to, const std::string& gpu) {
     with_precision(std::move(step), to, find_gpu(gpus, gpu), load_precision_law(law_file),
                    TimeConstants::load(configs + "/kernels/time.json"),
                    load_library_names(configs + "/kernels/libraries.json"),
+                   load_measured_layers(configs + "/kernels/layers.json"),
                    load_host_model(configs + "/hosts/default.json"), losses);
   } catch (const InputError& e) {
     return e.what();

@@ -120,10 +120,50 @@ double LibraryRewrite::aligned_us(double flops, double bytes, DataType type) con
   return aligned_product_us(c_.gpu, c_.law.products, flops, bytes, type);
 }
 
+/// Groups of several channels, forward, where layers were measured in both orders: in channels-last
+/// order the library may have to take them apart. False where nothing tells.
+bool LibraryRewrite::grouped_convolution(const FlowOp& op, LibraryChange& change) const {
+  const auto shape = conv_shape(context_of(c_.step.trace, op));
+  if (!shape || shape->channels_last || op.kind != OpKind::convolution || shape->groups == 1 ||
+      shape->groups == shape->in_channels || c_.layers.compute_major != c_.gpu.compute_major) {
+    return false;
+  }
+  std::vector<LayerKernel> kernels;
+  double before = 0;
+  for (const std::uint32_t work : c_.flow.works_of(op)) {
+    kernels.push_back({&kernel_class(work), to_us(c_.step.plan.works[work].duration)});
+    before += kernels.back().us;
+  }
+  const TensorShape* image = operands(c_.step.trace, op).at(0);
+  const auto layers =
+      order_change(c_.layers, layer_shape(*shape, Pass::forward),
+                   image != nullptr && is_half(image->type), layer_class_of(kernels));
+  if (!layers || before <= 0) return false;
+  const double after = carried_layer_us(c_.layers, *layers, before);
+  const bool turned = layers->to.layer_class.turned;
+  double kept = 0;
+  for (const LayerKernel& k : kernels) {
+    if (turned || k.kernel->family != KernelFamily::layout) kept += k.us;
+  }
+  const auto works = c_.flow.works_of(op);
+  for (std::size_t i = 0; i < works.size(); ++i) {
+    if (!turned && kernels[i].kernel->family == KernelFamily::layout) {
+      change.dropped.push_back(works[i]);
+    } else {
+      change.retimed.emplace_back(works[i], kernels[i].us * after / kept);
+    }
+  }
+  return true;
+}
+
 void LibraryRewrite::convolution(const FlowOp& op, LibraryChange& change) {
   const Trace& trace = c_.step.trace;
   const auto c = convolution_of(trace, op, c_.law);
   if (!c) return;
+  if (grouped_convolution(op, change)) {
+    add_permutes(c_, *c, change);
+    return;
+  }
   for (const std::uint32_t work : c_.flow.works_of(op)) {
     const KernelClass& k = kernel_class(work);
     const std::uint32_t a = c_.step.plan.works[work].source;

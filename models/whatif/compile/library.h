@@ -34,6 +34,7 @@ class LibraryRewrite {
   const KernelClass& kernel_class(std::uint32_t work) const;
   double aligned_us(double flops, double bytes, DataType type) const;
   void convolution(const FlowOp& op, LibraryChange& change);
+  bool grouped_convolution(const FlowOp& op, LibraryChange& change) const;
   void turn_weights(const FlowOp& op, LibraryChange& change) const;
   void matmul(const FlowOp& op, LibraryChange& change);
 

@@ -4,6 +4,7 @@
 
 #include "models/kernel/residual.h"
 #include "models/whatif/precision/attention.h"
+#include "models/whatif/precision/layers.h"
 #include "models/whatif/precision/norm.h"
 
 namespace tandem {
@@ -90,6 +91,7 @@ bool to_tensor_cores(TypedStep& s, const FlowOp& op, std::uint32_t work, DataTyp
 void convolution(TypedStep& s, const FlowOp& op, DataType from, DataType to) {
   const bool backward = op.kind == OpKind::convolution_backward;
   const OpTensors& operands = s.tensors(op.op);
+  if (retype_layer(s, op, from, to)) return;
   for (const std::uint32_t w : s.flow.works_of(op)) {
     const KernelClass& kernel = s.kernel_class(w);
     const bool layout = kernel.family == KernelFamily::layout;

@@ -23,12 +23,13 @@ struct Bench {
   GpuCatalogue gpus = load_catalogue(source_path("configs/gpus"));
   FusionLaw law = load_fusion_law(source_path("configs/kernels/fusion.json"));
   LibraryNames names = load_library_names(source_path("configs/kernels/libraries.json"));
+  MeasuredLayers layers = load_measured_layers(source_path("configs/kernels/layers.json"));
   HostModel host = load_host_model(source_path("configs/hosts/default.json"));
   LossList losses;
   JitReport report;
   const GpuArch& gpu() const { return find_gpu(gpus, "h200_sxm"); }
   Step compile(Step step, Compiler compiler = Compiler::inductor) {
-    return with_jit(std::move(step), {compiler, AttentionPath::automatic}, gpu(), law, names, host,
+    return with_jit(std::move(step), {compiler, AttentionPath::automatic}, gpu(), law, names, layers, host,
                     losses, &report);
   }
 };
