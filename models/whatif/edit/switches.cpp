@@ -33,7 +33,7 @@ void report_switches(AlgorithmSwitches switches, TransformReport& report) {
   const bool any = !switches.empty();
   report.values.push_back(
       {"switched", "count", "layers and products run another way", count, any});
-  report.values.push_back({"main_switch", "text", "first among them",
+  report.values.push_back({"main_switch", "text", "(most of their time)",
                            any ? switches.front().from + " -> " + switches.front().to : "none",
                            any});
   report.lists.push_back(std::move(list));

@@ -53,6 +53,12 @@ void matmul(TypedStep& s, const FlowOp& op, DataType from, DataType to) {
   if (op.row->is(batched) && is_half(to)) predicted_us = std::min(predicted_us, s.us(main));
   s.set_time(main, predicted_us);
   s.switched_us += predicted_us;
+  const bool before = s.kernel_class(main).traits.engine > Engine::simt;
+  const bool after = multiply_engine(s.c.gpu, math) > Engine::simt;
+  if (before != after) {
+    constexpr std::string_view lanes = "products on FP32 pipes", tensor = "products on tensor cores";
+    add_switch(s.report.switches, before ? tensor : lanes, after ? tensor : lanes, predicted_us);
+  }
   s.edit.set_kernel(
       main, s.c.names.kernel(LibraryUse::product, math, s.c.gpu.compute_major, tile_of(time)));
   LaunchGeometry geometry;
