@@ -84,5 +84,32 @@ TEST(PrecisionBadInput, LawFiles) {
             std::string::npos);
 }
 
+std::string layers_error(const std::string& name, void (*change)(Json&)) {
+  Json json = read_json_file(configs + "/kernels/layers.json");
+  change(json);
+  const std::string path = (std::filesystem::path(testing::TempDir()) / name).string();
+  std::ofstream(path) << json.dump();
+  try {
+    load_measured_layers(path);
+  } catch (const InputError& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(PrecisionBadInput, MeasuredLayers) {
+  EXPECT_EQ(layers_error("whole.json", [](Json&) {}), "");
+  EXPECT_NE(layers_error("way.json", [](Json& j) { j["layers"][1][9][0] = "magic"; })
+                .find("layers[1]: found \"magic\""),
+            std::string::npos);
+  EXPECT_NE(layers_error("row.json", [](Json& j) { j["layers"][2] = Json::array({"nchw"}); })
+                .find("layers[2]"),
+            std::string::npos);
+  EXPECT_NE(layers_error("size.json", [](Json& j) { j["layers"][0][2] = -4; }).find("layers[0]"),
+            std::string::npos);
+  EXPECT_NE(layers_error("none.json", [](Json& j) { j.erase("layers"); }).find("layers"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace tandem

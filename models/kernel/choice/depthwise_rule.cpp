@@ -12,9 +12,9 @@ constexpr double many_channels = 512, some_channels = 256, some_width = 28;
 bool pays_with_stride(const LayerShape& s, double width) {
   constexpr double few_images = 16, point_channels = 128;
   if (s.side == 1) {
-    return s.images == 1 ? width <= some_width
-                         : s.images <= few_images && s.in_channels >= point_channels &&
-                               width <= least_width;
+    return s.images == 1
+               ? width <= some_width
+               : s.images <= few_images && s.in_channels >= point_channels && width <= least_width;
   }
   return s.images == 1 || s.in_channels >= many_channels ||
          (s.in_channels >= some_channels && width >= some_width);

@@ -6,8 +6,8 @@
 
 namespace tandem {
 
-/// True: in FP16 the library does. In FP32 and BF16 the framework's kernels run every such layer, in
-/// channels-last order the library every one.
+/// True: in FP16 the library does. In FP32 and BF16 the framework's kernels run every such layer,
+/// in channels-last order the library every one.
 bool library_runs_depthwise(const LayerShape& shape);
 
 }  // namespace tandem

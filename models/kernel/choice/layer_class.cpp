@@ -24,9 +24,7 @@ constexpr Named<LayerClass> classes[] = {
     {{P::lanes}, "lanes", "FP32 pipes"},
     {{P::lanes, true}, "lanes+apart", "FP32 pipes, group by group"},
     {{P::lanes, false, true}, "lanes+turned", "FP32 pipes between transforms"},
-    {{P::lanes, true, true},
-     "lanes+apart+turned",
-     "FP32 pipes between transforms, group by group"},
+    {{P::lanes, true, true}, "lanes+apart+turned", "FP32 pipes between transforms, group by group"},
     {{P::direct}, "direct", "the library's kernels for few channels a group"},
     {{P::direct, true}, "direct+apart", "the same, group by group"},
     {{P::direct, false, true}, "direct+turned", "the same between transforms"},
@@ -56,7 +54,7 @@ LayerPath path_of(const KernelClass& k) {
   if (row_of(k.traits).depthwise) return LayerPath::direct;
   if (k.traits.library_gemm) return LayerPath::product;
   return k.traits.engine == Engine::hmma || k.traits.engine == Engine::gmma ? LayerPath::implicit
-                                                                           : LayerPath::lanes;
+                                                                            : LayerPath::lanes;
 }
 
 }  // namespace

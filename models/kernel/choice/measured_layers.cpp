@@ -88,7 +88,8 @@ MeasuredLayer layer_at(const Json& row, const Place& place) {
 void read_layers(const Json& json, const Place& place, M& out) {
   if (!json.is_array()) place.fail(describe_json(json), "a list of layers");
   for (std::size_t i = 0; i < json.size(); ++i) {
-    out.layers.push_back(layer_at(json[i], {place.file, place.key + "[" + std::to_string(i) + "]"}));
+    out.layers.push_back(
+        layer_at(json[i], {place.file, place.key + "[" + std::to_string(i) + "]"}));
   }
 }
 
@@ -178,8 +179,11 @@ std::vector<Neighbour> neighbours(const M& m, const LayerShape& shape, const Lay
     if (!(class_of(layer) == traced)) d += m.other_class_distance;
     found.push_back({d, &layer});
   }
-  const auto nearer = [](const Neighbour& a, const Neighbour& b) { return a.distance < b.distance; };
-  const std::size_t wanted = std::min<std::size_t>(found.size(), static_cast<std::size_t>(m.neighbours));
+  const auto nearer = [](const Neighbour& a, const Neighbour& b) {
+    return a.distance < b.distance;
+  };
+  const std::size_t wanted =
+      std::min<std::size_t>(found.size(), static_cast<std::size_t>(m.neighbours));
   std::partial_sort(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(wanted), found.end(),
                     nearer);
   found.resize(wanted);
@@ -194,8 +198,8 @@ LayerTime estimate(const M& m, const LayerShape& shape, const std::vector<Neighb
   for (const Neighbour& n : near) {
     const double weight = 1 / ((n.distance + m.blur) * (n.distance + m.blur));
     const double body = std::max(time_of(*n.layer).us - m.floor_us, 0.3 * m.floor_us);
-    sum += weight * (std::log(body) +
-                     m.size_power * std::log(size_of(shape) / size_of(n.layer->shape)));
+    sum += weight *
+           (std::log(body) + m.size_power * std::log(size_of(shape) / size_of(n.layer->shape)));
     weights += weight;
   }
   const LayerTime& nearest = time_of(*near.front().layer);

@@ -96,6 +96,25 @@ class KernelWriter {
     for (int i = 0; i < results && parts > 1; ++i) finish(columns, c_.law.generated.finish_us);
   }
 
+  /// The rows of a group norm lie across images in channels-last order: every element that a block
+  /// reads of them brings a sector of others along. Gradients are summed by image and channel, then
+  /// by group, then over images.
+  void group_statistics(std::uint32_t op, std::vector<std::uint32_t> reads, int results) {
+    const bool back = c_.plan.roles[op] == FuseRole::channel_norm_backward;
+    const std::size_t first = out_.size();
+    reduce(std::move(reads), view_.group_sums(op).results, results, !back,
+           !back || !c_.channels_last);
+    if (back) {
+      const double columns = view_.group_sums(op).results;
+      for (int i = 0; i < 2; ++i) finish(columns, c_.law.generated.finish_us);
+    } else if (c_.channels_last) {
+      double elements = 0;
+      for (const std::uint32_t t : out_[first].reads) elements += double(view_.tensor(t).elements);
+      out_[first].us =
+          std::max(out_[first].us, generated_gathered_us(c_.gpu, c_.law.generated, elements));
+    }
+  }
+
  protected:
   GeneratedWork work_of(const GeneratedKernel& k) const {
     GeneratedWork work;
@@ -131,7 +150,7 @@ class GroupKernels : private KernelWriter {
       normalise_split_channels(norms + norms_back, norms_back);
     }
     for (const std::uint32_t i : group_.ops) {
-      if (view_.flow_op(i).kind == OpKind::row_norm_backward && !is_group_norm(i)) {
+      if (view_.flow_op(i).kind == OpKind::row_norm_backward && !view_.is_group_norm(i)) {
         sum_gradient_rows(i);
       }
     }
@@ -187,30 +206,8 @@ class GroupKernels : private KernelWriter {
     });
   }
 
-  bool is_group_norm(std::uint32_t op) const {
-    return view_.flow_op(op).row->layer == Layer::group_norm;
-  }
-
-  /// Statistics of a group norm: forward one for each image and group, which the operation returns
-  /// behind its result, backward for each image and channel.
-  SumShape group_sums(std::uint32_t op) const {
-    constexpr std::uint8_t gradient_input = 1, gradient_scale = 4;
-    const bool back = c_.plan.roles[op] == FuseRole::channel_norm_backward;
-    const std::uint32_t x = view_.input(op, back ? gradient_input : 0);
-    const auto outs = view_.outputs(op);
-    const TensorShape* image =
-        operands_of(c_.step.trace, view_.flow_op(op).op).tensors.at(back ? gradient_input : 0);
-    double results = back || outs.size() < 2 ? 1 : double(view_.tensor(outs[1]).elements);
-    if (const std::uint32_t scale = view_.input(op, gradient_scale);
-        back && scale != no_row && image != nullptr && image->rank > 0) {
-      results = double(view_.tensor(scale).elements * image->dims[0]);
-    }
-    const double all = x == no_row ? 1 : double(view_.tensor(x).elements);
-    return {std::max(1.0, results), std::max(1.0, all / std::max(1.0, results))};
-  }
-
   SumShape channel_sums(std::uint32_t op) const {
-    if (is_group_norm(op)) return group_sums(op);
+    if (view_.is_group_norm(op)) return view_.group_sums(op);
     const bool back = c_.plan.roles[op] == FuseRole::channel_norm_backward;
     const std::uint32_t scale = view_.input(op, back ? 2 : 1), x = view_.input(op, back ? 1 : 0);
     const double channels = scale == no_row ? 1 : double(view_.tensor(scale).elements);
@@ -236,31 +233,12 @@ class GroupKernels : private KernelWriter {
 
   /// Means and variances, or the two sums of a norm's backward.
   void statistics(std::uint32_t op, std::vector<std::uint32_t> reads, int results) {
-    if (is_group_norm(op)) {
+    if (view_.is_group_norm(op)) {
       group_statistics(op, std::move(reads), results);
       return;
     }
     reduce(std::move(reads), channel_sums(op).results, results,
            c_.plan.roles[op] == FuseRole::channel_norm, !c_.channels_last);
-  }
-
-  /// The rows of a group norm lie across images in channels-last order: every element that a block
-  /// reads of them brings a sector of others along. Gradients are summed by image and channel, then
-  /// by group, then over images.
-  void group_statistics(std::uint32_t op, std::vector<std::uint32_t> reads, int results) {
-    const bool back = c_.plan.roles[op] == FuseRole::channel_norm_backward;
-    const std::size_t first = out_.size();
-    reduce(std::move(reads), channel_sums(op).results, results, !back,
-           !back || !c_.channels_last);
-    if (back) {
-      const double columns = channel_sums(op).results;
-      for (int i = 0; i < 2; ++i) finish(columns, c_.law.generated.finish_us);
-    } else if (c_.channels_last) {
-      double elements = 0;
-      for (const std::uint32_t t : out_[first].reads) elements += double(view_.tensor(t).elements);
-      out_[first].us = std::max(out_[first].us,
-                                generated_gathered_us(c_.gpu, c_.law.generated, elements));
-    }
   }
 
   /// The gradients of a row norm's scale and shift: sums over all rows. Where rows are many, the

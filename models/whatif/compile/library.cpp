@@ -279,8 +279,7 @@ bool pays_in_inference(const LayoutWork& work, const FusionLaw& law) {
   const std::array<double, 4> ratios{law.layout_usual_ratio, law.layout_grouped_ratio,
                                      law.layout_small_ratio, law.layout_narrowing_ratio};
   const double before = std::accumulate(work.macs.begin(), work.macs.end(), 0.0);
-  const double after =
-      std::inner_product(work.macs.begin(), work.macs.end(), ratios.begin(), 0.0);
+  const double after = std::inner_product(work.macs.begin(), work.macs.end(), ratios.begin(), 0.0);
   return before > 0 && after <= before;
 }
 

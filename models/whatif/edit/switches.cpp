@@ -31,8 +31,7 @@ void report_switches(AlgorithmSwitches switches, TransformReport& report) {
                          {"time_us", "us", "on the GPU", s.us}});
   }
   const bool any = !switches.empty();
-  report.values.push_back(
-      {"switched", "count", "layers and products run another way", count, any});
+  report.values.push_back({"switched", "count", "layers and products run another way", count, any});
   report.values.push_back({"main_switch", "text", "(most of their time)",
                            any ? switches.front().from + " -> " + switches.front().to : "none",
                            any});

@@ -106,7 +106,8 @@ std::optional<PredictedKernel> kernel_of(const TypedStep& s, LayerPath path, Pas
       return out;
     }
     case LayerPath::implicit:
-      found = s.c.names.find(major, multiply_engine(s.c.gpu, math), KernelFamily::convolution, math);
+      found =
+          s.c.names.find(major, multiply_engine(s.c.gpu, math), KernelFamily::convolution, math);
       break;
     case LayerPath::lanes:
       found = s.c.names.find(major, Engine::simt, KernelFamily::convolution, DataType::fp32);

@@ -108,9 +108,9 @@ Precision traced_precision(const Step& step) { return detect(step, dataflow(step
 bool states_types(const Step& step) { return any_operands(dataflow(step)); }
 
 Step with_precision(Step step, Precision to, const GpuArch& gpu, const PrecisionLaw& law,
-                    const TimeConstants& time, const LibraryNames& names, const MeasuredLayers& layers,
-                    const HostModel& host,
-                    LossList& losses, PrecisionReport* report) {
+                    const TimeConstants& time, const LibraryNames& names,
+                    const MeasuredLayers& layers, const HostModel& host, LossList& losses,
+                    PrecisionReport* report) {
   PrecisionReport local;
   PrecisionReport& r = report != nullptr ? *report : local;
   const Dataflow flow = dataflow(step);

@@ -52,8 +52,8 @@ struct PrecisionReport {
 /// `gpu`: the GPU the step was measured on.
 /// Errors: InputError if the GPU cannot compute in `to` and for traces without operand shapes.
 Step with_precision(Step step, Precision to, const GpuArch& gpu, const PrecisionLaw& law,
-                    const TimeConstants& time, const LibraryNames& names, const MeasuredLayers& layers,
-                    const HostModel& host,
-                    LossList& losses, PrecisionReport* report = nullptr);
+                    const TimeConstants& time, const LibraryNames& names,
+                    const MeasuredLayers& layers, const HostModel& host, LossList& losses,
+                    PrecisionReport* report = nullptr);
 
 }  // namespace tandem

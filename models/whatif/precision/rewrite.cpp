@@ -56,7 +56,8 @@ void matmul(TypedStep& s, const FlowOp& op, DataType from, DataType to) {
   const bool before = s.kernel_class(main).traits.engine > Engine::simt;
   const bool after = multiply_engine(s.c.gpu, math) > Engine::simt;
   if (before != after) {
-    constexpr std::string_view lanes = "products on FP32 pipes", tensor = "products on tensor cores";
+    constexpr std::string_view lanes = "products on FP32 pipes",
+                               tensor = "products on tensor cores";
     add_switch(s.report.switches, before ? tensor : lanes, after ? tensor : lanes, predicted_us);
   }
   s.edit.set_kernel(

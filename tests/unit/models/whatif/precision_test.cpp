@@ -90,8 +90,7 @@ Step change(Step step, Precision to, PrecisionReport* report = nullptr,
   const Models& m = models();
   LossList losses;
   return with_precision(std::move(step), to, find_gpu(m.gpus, gpu), m.law, m.time, m.names,
-                        m.layers, m.host,
-                        losses, report);
+                        m.layers, m.host, losses, report);
 }
 
 TEST(PrecisionTypes, AutocastCastsWhatProductsReadAndSoftmax) {
