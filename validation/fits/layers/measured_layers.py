@@ -1,6 +1,6 @@
 """Writes the measured layers of configs/kernels/layers.json from a sweep of single operators.
 
-    measured_layers.py ops-switch.csv.gz [configs/kernels/layers.json]
+    measured_layers.py times-warm-switch.csv.gz [configs/kernels/layers.json]
 
 A row of the table is one pass of a layer, in FP32 (convolutions in TF32) and FP16: how the library ran it, microseconds of
 all its kernels, and of those that turn images into another order. Rows are medians of three runs with warm caches.
