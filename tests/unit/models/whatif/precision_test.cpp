@@ -23,7 +23,7 @@ struct Models {
   MeasuredLayers layers = load_measured_layers(configs + "/kernels/layers.json");
   HostModel host = load_host_model(configs + "/hosts/default.json");
   const GpuArch& h200() const { return find_gpu(gpus, "h200_sxm"); }
-  RetimeContext context() const { return {h200(), law, time, names}; }
+  RetimeContext context() const { return {h200(), law, time, names, layers}; }
 };
 const Models& models() {
   static const Models m;
