@@ -7,7 +7,8 @@
 namespace tandem {
 
 /// Retimes and renames the kernels of a convolution. False, and nothing done, where no measured
-/// layer tells: another GPU, other ranks than images have, transposed convolutions.
+/// layer tells: another GPU, other ranks than images have, transposed convolutions, images in
+/// channels-last order.
 bool retype_layer(TypedStep& s, const FlowOp& op, DataType from, DataType to);
 
 }  // namespace tandem
