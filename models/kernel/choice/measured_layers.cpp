@@ -233,8 +233,8 @@ MeasuredLayers load_measured_layers(const std::string& path) {
   return load_constants<MeasuredLayers>(path, fields(), {"layers", read_layers});
 }
 
-std::optional<LayerChange> type_change(const M& m, const LayerShape& shape, bool to_half,
-                                       const LayerClass& traced) {
+std::optional<MeasuredChange> type_change(const M& m, const LayerShape& shape, bool to_half,
+                                          const LayerClass& traced) {
   const auto near = neighbours(m, shape, traced, [&](const MeasuredLayer& layer) {
     return time_in(layer, !to_half).layer_class;
   });
@@ -243,11 +243,11 @@ std::optional<LayerChange> type_change(const M& m, const LayerShape& shape, bool
     return estimate(m, shape, near,
                     [=](const MeasuredLayer& l) -> const LayerTime& { return time_in(l, half); });
   };
-  return LayerChange{in(!to_half), in(to_half)};
+  return MeasuredChange{in(!to_half), in(to_half)};
 }
 
-std::optional<LayerChange> order_change(const M& m, const LayerShape& shape, bool half,
-                                        const LayerClass& traced) {
+std::optional<MeasuredChange> order_change(const M& m, const LayerShape& shape, bool half,
+                                           const LayerClass& traced) {
   LayerShape last = shape;
   last.channels_last = true;
   const auto class_of = [&](const MeasuredLayer& l) { return time_in(l, half).layer_class; };
@@ -268,10 +268,10 @@ std::optional<LayerChange> order_change(const M& m, const LayerShape& shape, boo
     if (twin != m.layers.end()) after.push_back({n.distance, &*twin});
   }
   if (after.empty()) return {};
-  return LayerChange{estimate(m, shape, before, time_of), estimate(m, last, after, time_of)};
+  return MeasuredChange{estimate(m, shape, before, time_of), estimate(m, last, after, time_of)};
 }
 
-double carried_layer_us(const M& m, const LayerChange& change, double us) {
+double carried_layer_us(const M& m, const MeasuredChange& change, double us) {
   const double floor = std::min(m.floor_us, 0.9 * us);
   const bool alike = change.from.layer_class == change.to.layer_class;
   const double residual = (us - floor) / (change.from.us - m.floor_us);

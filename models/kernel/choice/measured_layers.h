@@ -55,20 +55,20 @@ struct MeasuredLayers {
 MeasuredLayers load_measured_layers(const std::string& path);
 
 /// How a layer is run in each of two ways, drawn from the measured layers nearest to it.
-struct LayerChange {
+struct MeasuredChange {
   LayerTime from, to;
 };
 
 /// A layer in FP32 and in 16 bits. `traced`: how it is run in the type it comes from; nothing where
 /// no measured layer is near, or where the library has no choice.
-std::optional<LayerChange> type_change(const MeasuredLayers& measured, const LayerShape& shape,
-                                       bool to_half, const LayerClass& traced);
+std::optional<MeasuredChange> type_change(const MeasuredLayers& measured, const LayerShape& shape,
+                                          bool to_half, const LayerClass& traced);
 /// A layer in 16 bits (or FP32) brought into channels-last order.
-std::optional<LayerChange> order_change(const MeasuredLayers& measured, const LayerShape& shape,
-                                        bool half, const LayerClass& traced);
+std::optional<MeasuredChange> order_change(const MeasuredLayers& measured, const LayerShape& shape,
+                                           bool half, const LayerClass& traced);
 
 /// What the traced kernels of a pass, `us`, take after the change: what they take over the estimate
 /// is carried over, a part of it where the library runs the layer another way.
-double carried_layer_us(const MeasuredLayers& measured, const LayerChange& change, double us);
+double carried_layer_us(const MeasuredLayers& measured, const MeasuredChange& change, double us);
 
 }  // namespace tandem

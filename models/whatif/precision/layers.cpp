@@ -59,21 +59,21 @@ std::vector<LayerPass> passes_of(const TypedStep& s, const FlowOp& op, const Con
 
 /// Depthwise layers in the framework's order of images: the framework runs them, in FP16 some are
 /// the library's. Nothing where the traced kernels are not what the rule says.
-std::optional<LayerChange> depthwise_change(const TypedStep& s, const LayerPass& p, DataType from,
-                                            DataType to) {
+std::optional<MeasuredChange> depthwise_change(const TypedStep& s, const LayerPass& p,
+                                               DataType from, DataType to) {
   const bool suits = library_runs_depthwise(p.shape);
   const bool before = suits && from == DataType::fp16, after = suits && to == DataType::fp16;
   if (before == (p.traced.path == LayerPath::framework)) return {};
   // Both types take as long where the taps bound a kernel, which they do.
-  if (before == after) return LayerChange{{p.traced, p.us, 0}, {p.traced, p.us, 0}};
+  if (before == after) return MeasuredChange{{p.traced, p.us, 0}, {p.traced, p.us, 0}};
   return type_change(s.c.layers, p.shape, after, p.traced);
 }
 
-std::optional<LayerChange> change_of(const TypedStep& s, const LayerPass& p, DataType from,
-                                     DataType to) {
+std::optional<MeasuredChange> change_of(const TypedStep& s, const LayerPass& p, DataType from,
+                                        DataType to) {
   const bool depthwise = p.shape.groups > 1 && p.shape.groups == p.shape.in_channels;
   if (depthwise && !p.shape.channels_last) return depthwise_change(s, p, from, to);
-  if (is_half(from) == is_half(to)) return LayerChange{{p.traced, p.us, 0}, {p.traced, p.us, 0}};
+  if (is_half(from) == is_half(to)) return MeasuredChange{{p.traced, p.us, 0}, {p.traced, p.us, 0}};
   return type_change(s.c.layers, p.shape, is_half(to), p.traced);
 }
 
@@ -161,7 +161,7 @@ void switch_kernels(TypedStep& s, const FlowOp& op, const LayerPass& p, const La
   }
 }
 
-void retype_pass(TypedStep& s, const FlowOp& op, const LayerPass& p, const LayerChange& change,
+void retype_pass(TypedStep& s, const FlowOp& op, const LayerPass& p, const MeasuredChange& change,
                  DataType to) {
   LayerTime after = change.to;
   after.us = carried_layer_us(s.c.layers, change, p.us);
@@ -188,7 +188,7 @@ bool retype_layer(TypedStep& s, const FlowOp& op, DataType from, DataType to) {
   // In channels-last order both types run alike, and ratios did better on captures in that order.
   if (!shape || !images || shape->channels_last) return false;
   const std::vector<LayerPass> passes = passes_of(s, op, *shape);
-  std::vector<LayerChange> changes;
+  std::vector<MeasuredChange> changes;
   for (const LayerPass& p : passes) {
     const auto change = p.us > 0 ? change_of(s, p, from, to) : std::nullopt;
     if (!change) return false;
