@@ -88,6 +88,7 @@ void read_data(LibraryClass& out, const Json& json, const Place& place) {
 
 std::vector<Column> make_columns() {
   constexpr static std::string_view engines[] = {"none", "simt", "hmma", "gmma"};
+  constexpr static std::string_view passes[] = {"forward", "input_gradient", "weight_gradient"};
   using T = KernelTraits;
   // In the order of reading: the kind and the type in memory set what others may change.
   return {{"kind", "name", "row of kinds.def", read_kind, {}},
@@ -105,6 +106,13 @@ std::vector<Column> make_columns() {
            [](LibraryClass& out, const Json& json, const Place& place) {
              out.kernel.traits.engine = static_cast<Engine>(read_choice(json, place, engines));
              out.kernel.traits.persistent = out.kernel.traits.engine == Engine::gmma;
+           },
+           {}},
+          {"pass",
+           "name",
+           "product of a layer that it computes",
+           [](LibraryClass& out, const Json& json, const Place& place) {
+             set_pass(out.kernel, static_cast<Pass>(read_choice(json, place, passes)));
            },
            {}},
           {"functor", "name", "what an elementwise kernel computes", read_functor, {}},

@@ -39,7 +39,13 @@ constexpr std::string_view use_names[] = {"product",
                                           "generated_reduction",
                                           "generated_row",
                                           "all_reduce",
-                                          "broadcast"};
+                                          "broadcast",
+                                          "depthwise_forward",
+                                          "depthwise_input_gradient",
+                                          "depthwise_weight_gradient",
+                                          "library_depthwise_forward",
+                                          "library_depthwise_input_gradient",
+                                          "library_depthwise_weight_gradient"};
 constexpr std::string_view type_names[] = {"any", "fp32", "tf32", "fp16", "bf16"};  // of DataType
 
 /// Describes what the kernel is, an object of its own.

@@ -48,6 +48,12 @@ enum class LibraryUse : std::uint8_t {
   generated_row,
   all_reduce,  // between ranks
   broadcast,
+  depthwise_forward,  // the framework's
+  depthwise_input_gradient,
+  depthwise_weight_gradient,
+  library_depthwise_forward,
+  library_depthwise_input_gradient,
+  library_depthwise_weight_gradient,
 };
 
 /// A kernel that a step was predicted to have.

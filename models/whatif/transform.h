@@ -30,6 +30,7 @@ struct FusionLaw;
 struct PrecisionLaw;
 struct RetargetErrors;
 struct LibraryNames;
+struct MeasuredLayers;
 struct CollectiveLaw;
 
 /// Asks for nothing, as a value of any option: in sweeps, one of several.
@@ -91,6 +92,7 @@ struct TransformInput {
   const PrecisionLaw& precision;
   const RetargetErrors& retarget;
   const LibraryNames& libraries;
+  const MeasuredLayers& layers;
   const CollectiveLaw& collectives;
   Damping damping;                     // of residuals that are carried over
   const PeakMemory* memory = nullptr;  // of the traced step; null: not known

@@ -34,6 +34,7 @@ Configs load_configs(const std::string& folder, const std::string& host, const s
           std::move(energies),
           TimeConstants::load(folder + "/kernels/time.json"),
           load_library_names(folder + "/kernels/libraries.json"),
+          load_measured_layers(folder + "/kernels/layers.json"),
           load_retarget_errors(folder + "/kernels/retarget.json"),
           load_batch_law(folder + "/kernels/batch.json"),
           load_fusion_law(folder + "/kernels/fusion.json"),

@@ -6,6 +6,7 @@
 #include "models/arch/gpu_config.h"
 #include "models/collective/collective_law.h"
 #include "models/energy/energy_config.h"
+#include "models/kernel/choice/measured_layers.h"
 #include "models/kernel/counters/cost_constants.h"
 #include "models/kernel/library_names.h"
 #include "models/kernel/time/time_constants.h"
@@ -27,6 +28,7 @@ struct Configs {
   EnergyCatalogue energies;
   TimeConstants time;
   LibraryNames libraries;
+  MeasuredLayers layers;
   RetargetErrors retarget;
   BatchLaw batch;
   FusionLaw fusion;

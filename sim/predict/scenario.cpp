@@ -17,6 +17,7 @@ TransformInput input_of(const TracedRun& run, const WhatIfs& asked) {
                     c.precision,
                     c.retarget,
                     c.libraries,
+                    c.layers,
                     c.collectives,
                     c.batch.memory_damping()};
   if (run.memory) in.memory = &*run.memory;

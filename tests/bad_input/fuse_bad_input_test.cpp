@@ -21,7 +21,8 @@ std::string error_of(Step step) {
   LossList losses;
   try {
     with_jit(std::move(step), {}, find_gpu(gpus, "h200_sxm"), load_fusion_law(law_file),
-             load_library_names(source_path("configs/kernels/libraries.json")), host, losses);
+             load_library_names(source_path("configs/kernels/libraries.json")),
+             load_measured_layers(source_path("configs/kernels/layers.json")), host, losses);
   } catch (const InputError& e) {
     return e.what();
   }

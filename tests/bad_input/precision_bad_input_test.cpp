@@ -23,6 +23,7 @@ std::string error_of(Step step, Precision to, const std::string& gpu) {
     with_precision(std::move(step), to, find_gpu(gpus, gpu), load_precision_law(law_file),
                    TimeConstants::load(configs + "/kernels/time.json"),
                    load_library_names(configs + "/kernels/libraries.json"),
+                   load_measured_layers(configs + "/kernels/layers.json"),
                    load_host_model(configs + "/hosts/default.json"), losses);
   } catch (const InputError& e) {
     return e.what();
@@ -80,6 +81,33 @@ TEST(PrecisionBadInput, LawFiles) {
   EXPECT_NE(law_error("negative.json",
                       [](Json& j) { j["constants"]["cast_up_dram_share"]["value"] = -1; })
                 .find("cast_up_dram_share"),
+            std::string::npos);
+}
+
+std::string layers_error(const std::string& name, void (*change)(Json&)) {
+  Json json = read_json_file(configs + "/kernels/layers.json");
+  change(json);
+  const std::string path = (std::filesystem::path(testing::TempDir()) / name).string();
+  std::ofstream(path) << json.dump();
+  try {
+    load_measured_layers(path);
+  } catch (const InputError& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(PrecisionBadInput, MeasuredLayers) {
+  EXPECT_EQ(layers_error("whole.json", [](Json&) {}), "");
+  EXPECT_NE(layers_error("way.json", [](Json& j) { j["layers"][1][9][0] = "magic"; })
+                .find("layers[1]: found \"magic\""),
+            std::string::npos);
+  EXPECT_NE(layers_error("row.json", [](Json& j) { j["layers"][2] = Json::array({"nchw"}); })
+                .find("layers[2]"),
+            std::string::npos);
+  EXPECT_NE(layers_error("size.json", [](Json& j) { j["layers"][0][2] = -4; }).find("layers[0]"),
+            std::string::npos);
+  EXPECT_NE(layers_error("none.json", [](Json& j) { j.erase("layers"); }).find("layers"),
             std::string::npos);
 }
 

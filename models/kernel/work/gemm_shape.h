@@ -30,6 +30,8 @@ struct ConvShape {
 };
 /// Empty if the operation is no convolution or its shapes are missing.
 std::optional<ConvShape> conv_shape(const OpContext& context);
+/// Whether the operation is the input gradient of a convolution from its result.
+bool is_transposed(const OpContext& context);
 
 /// An attention operation: products of queries, keys and head width over batch x heads.
 struct AttentionShape {

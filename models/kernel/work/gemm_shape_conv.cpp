@@ -131,6 +131,12 @@ MatrixProblem conv_problem(const KernelClass& kernel, ConvShape c) {
   return p;
 }
 
+bool is_transposed(const OpContext& context) {
+  const OpRow& row = op_row(context.op);
+  return flag(context, row.arguments.at(ArgumentName::transposed)) ||
+         row.is(transposed_convolution);
+}
+
 std::optional<ConvShape> conv_shape(const OpContext& context) {
   const OpRow& row = op_row(context.op);
   if (!is_convolution(row)) return std::nullopt;
@@ -150,9 +156,7 @@ std::optional<ConvShape> conv_shape(const OpContext& context) {
   if (!args.has(ArgumentName::groups) && weight->dims[1] == 1) out.groups = out.in_channels;
   out.in_pixels = out.out_pixels = out.taps = 1;
   out.channels_last = image->channels_last;
-  const bool transposed =
-      flag(context, args.at(ArgumentName::transposed)) || row.is(transposed_convolution);
-  if (!transposed) {
+  if (!is_transposed(context)) {
     set_pixels(context, args, *image, *weight, gradient, out);
   } else if (gradient != nullptr) {  // the gradient's shape is that of the (larger) output
     set_pixels(context, args, *gradient, *weight, image, out);

@@ -384,8 +384,8 @@ Compiler parse_compiler(std::string_view name) {
 }
 
 Step with_jit(Step step, const JitOptions& options, const GpuArch& gpu, const FusionLaw& law,
-              const LibraryNames& names, const HostModel& host, LossList& losses,
-              JitReport* report) {
+              const LibraryNames& names, const MeasuredLayers& layers, const HostModel& host,
+              LossList& losses, JitReport* report) {
   JitReport local;
   JitReport& r = report == nullptr ? local : *report;
   r = {};
@@ -405,8 +405,8 @@ Step with_jit(Step step, const JitOptions& options, const GpuArch& gpu, const Fu
   r.unknown_share = unknown_share(step, flow, plan);
   // The plan refers to the step as it was; the edit has a copy to change.
   StepEdit edit(step, host.launch_call_us);
-  const KernelContext context{
-      step, flow, plan, gpu, law, names, runs_channels_last(step, flow, plan)};
+  const KernelContext context{step, flow,  plan,   gpu,
+                              law,  names, layers, runs_channels_last(step, flow, plan, law)};
   Fuser(context, options, host, edit, r).run();
   Step out = std::move(edit).finish();
   if (options.compiler == Compiler::reduce_overhead) {

@@ -61,7 +61,7 @@ struct JitReport {
 /// `step` as `options.compiler` would run it on the GPU that it was measured on. Errors:
 /// InputError if the trace has no operator shapes. Losses: `jit_*`.
 Step with_jit(Step step, const JitOptions& options, const GpuArch& gpu, const FusionLaw& law,
-              const LibraryNames& names, const HostModel& host, LossList& losses,
-              JitReport* report = nullptr);
+              const LibraryNames& names, const MeasuredLayers& layers, const HostModel& host,
+              LossList& losses, JitReport* report = nullptr);
 
 }  // namespace tandem

@@ -26,6 +26,20 @@ void add_kernel_fields(Fields& out) {
                          &L::transpose_cast_share));
 }
 
+/// In inference the compiler compares the sum of these times the work with the work.
+void add_layout_fields(Fields& out) {
+  const auto add = [&](std::string_view name, std::string_view doc, double L::*member) {
+    out.push_back(field<L>(name, "ratio", doc, member));
+  };
+  add("layout_usual_ratio",
+      "time of a convolution in channels-last order over the other, as the compiler assumes it",
+      &L::layout_usual_ratio);
+  add("layout_grouped_ratio", "... with groups of more than one channel", &L::layout_grouped_ratio);
+  add("layout_small_ratio", "... of at most 64 channels on both sides", &L::layout_small_ratio);
+  add("layout_narrowing_ratio", "... with at most half as many results as channels, no 1x1",
+      &L::layout_narrowing_ratio);
+}
+
 void add_host_fields(Fields& out) {
   const auto us = [&](std::string_view name, std::string_view doc, double L::*member) {
     out.push_back(field<L>(name, "us", doc, member));
@@ -65,6 +79,7 @@ void add_host_fields(Fields& out) {
 FusionLaw load_fusion_law(const std::string& path) {
   Fields fields;
   add_kernel_fields(fields);
+  add_layout_fields(fields);
   add_host_fields(fields);
   return load_constants<FusionLaw>(path, fields);
 }

@@ -20,6 +20,8 @@ struct FusionLaw {
   AlignedProducts products;
   double masked_ratio = 0, masked_fp32_ratio = 0;
   double transpose_share = 0, transpose_cast_share = 0;
+  double layout_usual_ratio = 0, layout_grouped_ratio = 0;
+  double layout_small_ratio = 0, layout_narrowing_ratio = 0;
 
   double reference_call_us = 0, carried_speed = 0;
   double generated_host_us = 0;

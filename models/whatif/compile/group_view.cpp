@@ -60,6 +60,28 @@ double GroupView::largest(const GeneratedKernel& k) const {
   return n;
 }
 
+bool GroupView::is_group_norm(std::uint32_t op) const {
+  return flow_op(op).row->layer == Layer::group_norm;
+}
+
+SumShape GroupView::group_sums(std::uint32_t op) const {
+  constexpr std::uint8_t gradient_input = 1, gradient_scale = 4;
+  const bool back = c_.plan.roles[op] == FuseRole::channel_norm_backward;
+  const std::uint32_t x = input(op, back ? gradient_input : 0);
+  const OpTensors& operands = operands_of(c_.step.trace, flow_op(op).op).tensors;
+  double results = 1;
+  if (back) {
+    const std::uint32_t scale = input(op, gradient_scale);
+    const TensorShape* image = operands.at(gradient_input);
+    const bool known = scale != no_row && image != nullptr && image->rank > 0;
+    if (known) results = double(tensor(scale).elements) * double(image->dims[0]);
+  } else if (const auto outs = outputs(op); outs.size() > 1) {
+    results = double(tensor(outs[1]).elements);  // behind what is normalised: the means
+  }
+  const double all = x == no_row ? 1 : double(tensor(x).elements);
+  return {std::max(1.0, results), std::max(1.0, all / std::max(1.0, results))};
+}
+
 double GroupView::row_elements() const {
   double longest = 0;
   for (const std::uint32_t i : group_.ops) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/whatif/compile/kernels.h"
+#include "models/whatif/compile/splits.h"
 
 namespace tandem {
 
@@ -27,6 +28,10 @@ class GroupView {
   /// Rows that are added to a table are read and written there.
   double scattered_bytes() const;
   double largest(const GeneratedKernel& k) const;
+
+  bool is_group_norm(std::uint32_t op) const;
+  /// Its statistics: forward one for each image and group, backward for each image and channel.
+  SumShape group_sums(std::uint32_t op) const;
 
   /// Elements of one row: those of the norm's scale or of the last dimension that is reduced, else
   /// unknown and short.

@@ -31,7 +31,9 @@ class Roles {
         return trains(op) ? FuseRole::channel_norm : FuseRole::pointwise;
       case OpKind::batch_norm_backward: return FuseRole::channel_norm_backward;
       case OpKind::row_norm:
+        return op.row->layer == Layer::group_norm ? FuseRole::channel_norm : FuseRole::row;
       case OpKind::row_norm_backward:
+        return op.row->layer == Layer::group_norm ? FuseRole::channel_norm_backward : FuseRole::row;
       case OpKind::softmax:
       case OpKind::softmax_backward: return FuseRole::row;
       case OpKind::reduction:

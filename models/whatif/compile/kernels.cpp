@@ -96,6 +96,25 @@ class KernelWriter {
     for (int i = 0; i < results && parts > 1; ++i) finish(columns, c_.law.generated.finish_us);
   }
 
+  /// The rows of a group norm lie across images in channels-last order: every element that a block
+  /// reads of them brings a sector of others along. Gradients are summed by image and channel, then
+  /// by group, then over images.
+  void group_statistics(std::uint32_t op, std::vector<std::uint32_t> reads, int results) {
+    const bool back = c_.plan.roles[op] == FuseRole::channel_norm_backward;
+    const std::size_t first = out_.size();
+    reduce(std::move(reads), view_.group_sums(op).results, results, !back,
+           !back || !c_.channels_last);
+    if (back) {
+      const double columns = view_.group_sums(op).results;
+      for (int i = 0; i < 2; ++i) finish(columns, c_.law.generated.finish_us);
+    } else if (c_.channels_last) {
+      double elements = 0;
+      for (const std::uint32_t t : out_[first].reads) elements += double(view_.tensor(t).elements);
+      out_[first].us =
+          std::max(out_[first].us, generated_gathered_us(c_.gpu, c_.law.generated, elements));
+    }
+  }
+
  protected:
   GeneratedWork work_of(const GeneratedKernel& k) const {
     GeneratedWork work;
@@ -131,7 +150,9 @@ class GroupKernels : private KernelWriter {
       normalise_split_channels(norms + norms_back, norms_back);
     }
     for (const std::uint32_t i : group_.ops) {
-      if (view_.flow_op(i).kind == OpKind::row_norm_backward) sum_gradient_rows(i);
+      if (view_.flow_op(i).kind == OpKind::row_norm_backward && !view_.is_group_norm(i)) {
+        sum_gradient_rows(i);
+      }
     }
     sum_columns();
     return std::move(out_);
@@ -186,6 +207,7 @@ class GroupKernels : private KernelWriter {
   }
 
   SumShape channel_sums(std::uint32_t op) const {
+    if (view_.is_group_norm(op)) return view_.group_sums(op);
     const bool back = c_.plan.roles[op] == FuseRole::channel_norm_backward;
     const std::uint32_t scale = view_.input(op, back ? 2 : 1), x = view_.input(op, back ? 1 : 0);
     const double channels = scale == no_row ? 1 : double(view_.tensor(scale).elements);
@@ -211,6 +233,10 @@ class GroupKernels : private KernelWriter {
 
   /// Means and variances, or the two sums of a norm's backward.
   void statistics(std::uint32_t op, std::vector<std::uint32_t> reads, int results) {
+    if (view_.is_group_norm(op)) {
+      group_statistics(op, std::move(reads), results);
+      return;
+    }
     reduce(std::move(reads), channel_sums(op).results, results,
            c_.plan.roles[op] == FuseRole::channel_norm, !c_.channels_last);
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/arch/gpu_arch.h"
+#include "models/kernel/choice/measured_layers.h"
 #include "models/kernel/library_names.h"
 #include "models/whatif/compile/fusion_law.h"
 #include "models/whatif/compile/groups.h"
@@ -30,6 +31,7 @@ struct KernelContext {
   const GpuArch& gpu;
   const FusionLaw& law;
   const LibraryNames& names;
+  const MeasuredLayers& layers;
   bool channels_last = false;  // images between the operations of the compiled model
 };
 

@@ -1,7 +1,9 @@
 #include "models/whatif/compile/library.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <numeric>
 #include <optional>
 
 #include "models/kernel/work/gemm_shape.h"
@@ -118,10 +120,50 @@ double LibraryRewrite::aligned_us(double flops, double bytes, DataType type) con
   return aligned_product_us(c_.gpu, c_.law.products, flops, bytes, type);
 }
 
+/// Groups of several channels, forward, where layers were measured in both orders: in channels-last
+/// order the library may have to take them apart. False where nothing tells.
+bool LibraryRewrite::grouped_convolution(const FlowOp& op, LibraryChange& change) const {
+  const auto shape = conv_shape(context_of(c_.step.trace, op));
+  if (!shape || shape->channels_last || op.kind != OpKind::convolution || shape->groups == 1 ||
+      shape->groups == shape->in_channels || c_.layers.compute_major != c_.gpu.compute_major) {
+    return false;
+  }
+  std::vector<LayerKernel> kernels;
+  double before = 0;
+  for (const std::uint32_t work : c_.flow.works_of(op)) {
+    kernels.push_back({&kernel_class(work), to_us(c_.step.plan.works[work].duration)});
+    before += kernels.back().us;
+  }
+  const TensorShape* image = operands(c_.step.trace, op).at(0);
+  const auto layers =
+      order_change(c_.layers, layer_shape(*shape, Pass::forward),
+                   image != nullptr && is_half(image->type), layer_class_of(kernels));
+  if (!layers || before <= 0) return false;
+  const double after = carried_layer_us(c_.layers, *layers, before);
+  const bool turned = layers->to.layer_class.turned;
+  double kept = 0;
+  for (const LayerKernel& k : kernels) {
+    if (turned || k.kernel->family != KernelFamily::layout) kept += k.us;
+  }
+  const auto works = c_.flow.works_of(op);
+  for (std::size_t i = 0; i < works.size(); ++i) {
+    if (!turned && kernels[i].kernel->family == KernelFamily::layout) {
+      change.dropped.push_back(works[i]);
+    } else {
+      change.retimed.emplace_back(works[i], kernels[i].us * after / kept);
+    }
+  }
+  return true;
+}
+
 void LibraryRewrite::convolution(const FlowOp& op, LibraryChange& change) {
   const Trace& trace = c_.step.trace;
   const auto c = convolution_of(trace, op, c_.law);
   if (!c) return;
+  if (grouped_convolution(op, change)) {
+    add_permutes(c_, *c, change);
+    return;
+  }
   for (const std::uint32_t work : c_.flow.works_of(op)) {
     const KernelClass& k = kernel_class(work);
     const std::uint32_t a = c_.step.plan.works[work].source;
@@ -189,32 +231,77 @@ void LibraryRewrite::turn_weights(const FlowOp& op, LibraryChange& change) const
                            "aten::transpose", us, bytes, pointwise_geometry(c->weights)});
 }
 
-bool prefers_channels_last(const Step& step, const Dataflow& flow, const FusionPlan& plan) {
+namespace {
+
+/// Convolutions as TorchInductor tells them apart where it chooses the order of images.
+enum class LayoutClass : std::uint8_t { usual, grouped, small, narrowing };
+
+bool is_narrowing(const TensorShape& weight) {
+  return weight.dims[0] * 2 <= weight.dims[1] && weight.dims[2] > 1;
+}
+
+LayoutClass layout_class(const TensorShape& weight, std::int64_t groups) {
   constexpr std::int64_t small = 64;
-  bool any = false, all_small = true;
+  const std::int64_t outputs = weight.dims[0], inputs = weight.dims[1];
+  if (groups > 1 && inputs > 1) return LayoutClass::grouped;
+  if (outputs <= small && inputs <= small) return LayoutClass::small;
+  return is_narrowing(weight) ? LayoutClass::narrowing : LayoutClass::usual;
+}
+
+struct LayoutWork {
+  std::array<double, 4> macs{};  // of the compiled forward pass, by class
+  bool narrows = false;          // some convolution does, also among the small ones
+  double of(LayoutClass c) const { return macs[static_cast<std::size_t>(c)]; }
+};
+
+LayoutWork layout_work(const Step& step, const Dataflow& flow, const FusionPlan& plan) {
+  LayoutWork work;
   for (std::size_t i = 0; i < flow.ops.size(); ++i) {
     const FlowOp& op = flow.ops[i];
     if (op.kind != OpKind::convolution || plan.roles[i] != FuseRole::library) continue;
-    const OpTensors in = operands(step.trace, op);
-    const TensorShape* w = in.at(1);
+    const TensorShape* w = operands(step.trace, op).at(1);
     const auto shape = conv_shape(context_of(step.trace, op));
     if (w == nullptr || !shape || w->rank < 3) continue;
-    any = true;
-    const std::int64_t outputs = w->dims[0], inputs = w->dims[1];
-    if (shape->groups > 1 && inputs > 1) return false;
-    if (outputs * 2 <= inputs && w->dims[2] > 1) return false;
-    all_small = all_small && outputs <= small && inputs <= small;
+    work.narrows = work.narrows || is_narrowing(*w);
+    work.macs[static_cast<std::size_t>(layout_class(*w, shape->groups))] +=
+        double(shape->images * shape->out_pixels) * double(w->elements());
   }
-  return any && !all_small;
+  return work;
 }
 
-bool runs_channels_last(const Step& step, const Dataflow& flow, const FusionPlan& plan) {
+/// Training: one grouped or narrowing convolution speaks against it, and if all are small.
+bool pays_in_training(const LayoutWork& work) {
+  return work.of(LayoutClass::grouped) == 0 && !work.narrows && work.of(LayoutClass::usual) > 0;
+}
+
+/// Inference: the compiler weighs the work by how much longer each class takes in that order.
+bool pays_in_inference(const LayoutWork& work, const FusionLaw& law) {
+  const std::array<double, 4> ratios{law.layout_usual_ratio, law.layout_grouped_ratio,
+                                     law.layout_small_ratio, law.layout_narrowing_ratio};
+  const double before = std::accumulate(work.macs.begin(), work.macs.end(), 0.0);
+  const double after = std::inner_product(work.macs.begin(), work.macs.end(), ratios.begin(), 0.0);
+  return before > 0 && after <= before;
+}
+
+}  // namespace
+
+bool prefers_channels_last(const Step& step, const Dataflow& flow, const FusionPlan& plan,
+                           const FusionLaw& law) {
+  const LayoutWork work = layout_work(step, flow, plan);
+  const bool trains = std::any_of(flow.ops.begin(), flow.ops.end(), [](const FlowOp& op) {
+    return op.in_model && op.phase == FlowPhase::backward;
+  });
+  return trains ? pays_in_training(work) : pays_in_inference(work, law);
+}
+
+bool runs_channels_last(const Step& step, const Dataflow& flow, const FusionPlan& plan,
+                        const FusionLaw& law) {
   const bool traced = std::any_of(flow.ops.begin(), flow.ops.end(), [&](const FlowOp& op) {
     if (op.kind != OpKind::convolution) return false;
     const TensorShape* x = operands(step.trace, op).at(0);
     return x != nullptr && x->channels_last;
   });
-  return traced || prefers_channels_last(step, flow, plan);
+  return traced || prefers_channels_last(step, flow, plan, law);
 }
 
 }  // namespace tandem

@@ -34,6 +34,7 @@ class LibraryRewrite {
   const KernelClass& kernel_class(std::uint32_t work) const;
   double aligned_us(double flops, double bytes, DataType type) const;
   void convolution(const FlowOp& op, LibraryChange& change);
+  bool grouped_convolution(const FlowOp& op, LibraryChange& change) const;
   void turn_weights(const FlowOp& op, LibraryChange& change) const;
   void matmul(const FlowOp& op, LibraryChange& change);
 
@@ -42,12 +43,14 @@ class LibraryRewrite {
   bool turns_weights_;
 };
 
-/// Whether the compiler puts the convolutions of the step into channels-last order: none, grouped
-/// ones that are not depthwise, few output channels and small layers speak against it (rules of
-/// TorchInductor, decide_layout_opt).
-bool prefers_channels_last(const Step& step, const Dataflow& flow, const FusionPlan& plan);
+/// Whether the compiler puts the convolutions of the step into channels-last order (rules of
+/// TorchInductor, decide_layout_opt). In training none, a grouped one that is not depthwise, few
+/// output channels and small layers speak against it; in inference their share of the work does.
+bool prefers_channels_last(const Step& step, const Dataflow& flow, const FusionPlan& plan,
+                           const FusionLaw& law);
 /// Whether images between operations of the compiled model are in channels-last order: the compiler
 /// prefers it, or the program did.
-bool runs_channels_last(const Step& step, const Dataflow& flow, const FusionPlan& plan);
+bool runs_channels_last(const Step& step, const Dataflow& flow, const FusionPlan& plan,
+                        const FusionLaw& law);
 
 }  // namespace tandem

@@ -54,7 +54,7 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
   const JitOptions options{parse_compiler(compiler), parse_attention(attention)};
   JitReport report;
   out.step = with_jit(std::move(out.step), options, *in.traced.gpu, in.fusion, in.libraries,
-                      in.host, out.losses, &report);
+                      in.layers, in.host, out.losses, &report);
   out.changed = true;
   out.memory.error = in.fusion.memory_error;
   if (in.knows_compiled_memory && options.compiler != Compiler::torchscript) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "models/arch/gpu_arch.h"
+#include "models/kernel/choice/measured_layers.h"
 #include "models/kernel/library_names.h"
 #include "models/kernel/time/time_model.h"
 #include "models/kernel/work/gemm_shape.h"
@@ -19,6 +20,7 @@ struct RetimeContext {
   const PrecisionLaw& law;
   const TimeConstants& time;
   const LibraryNames& names;
+  const MeasuredLayers& layers;
 };
 
 double cast_us(const RetimeContext& c, std::int64_t elements, DataType from, DataType to);

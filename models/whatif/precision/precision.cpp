@@ -108,8 +108,9 @@ Precision traced_precision(const Step& step) { return detect(step, dataflow(step
 bool states_types(const Step& step) { return any_operands(dataflow(step)); }
 
 Step with_precision(Step step, Precision to, const GpuArch& gpu, const PrecisionLaw& law,
-                    const TimeConstants& time, const LibraryNames& names, const HostModel& host,
-                    LossList& losses, PrecisionReport* report) {
+                    const TimeConstants& time, const LibraryNames& names,
+                    const MeasuredLayers& layers, const HostModel& host, LossList& losses,
+                    PrecisionReport* report) {
   PrecisionReport local;
   PrecisionReport& r = report != nullptr ? *report : local;
   const Dataflow flow = dataflow(step);
@@ -118,7 +119,7 @@ Step with_precision(Step step, Precision to, const GpuArch& gpu, const Precision
   r.from = detect(step, flow), r.to = to;
   if (r.from == to) return step;
   require_precision(gpu, to);
-  const RetimeContext context{gpu, law, time, names};
+  const RetimeContext context{gpu, law, time, names, layers};
   const TypeChange change = type_change(step.trace, flow, r.from, to);
   const auto scaler = gradient_scaler(flow);
   if (to != Precision::amp) forget_scaler_wait(flow, scaler, step);

@@ -7,10 +7,12 @@
 #include <string_view>
 
 #include "models/arch/gpu_arch.h"
+#include "models/kernel/choice/measured_layers.h"
 #include "models/kernel/library_names.h"
 #include "models/kernel/time/time_constants.h"
 #include "models/runtime/host_model.h"
 #include "models/step/step.h"
+#include "models/whatif/edit/switches.h"
 #include "models/whatif/precision/law.h"
 #include "sim/core/error.h"
 #include "sim/core/named.h"
@@ -42,6 +44,7 @@ struct PrecisionReport {
   double cast_us = 0;                 // GPU time of the added less that of the removed casts
   double switch_share = 0;            // of the predicted GPU time: libraries pick other kernels
   double unmodelled_share = 0;        // ... operations without a law of their own
+  AlgorithmSwitches switches;         // layers and products that run another way
   double expected_error = 0;          // relative, of the GPU time; from the scores in the README
 };
 
@@ -49,7 +52,8 @@ struct PrecisionReport {
 /// `gpu`: the GPU the step was measured on.
 /// Errors: InputError if the GPU cannot compute in `to` and for traces without operand shapes.
 Step with_precision(Step step, Precision to, const GpuArch& gpu, const PrecisionLaw& law,
-                    const TimeConstants& time, const LibraryNames& names, const HostModel& host,
-                    LossList& losses, PrecisionReport* report = nullptr);
+                    const TimeConstants& time, const LibraryNames& names,
+                    const MeasuredLayers& layers, const HostModel& host, LossList& losses,
+                    PrecisionReport* report = nullptr);
 
 }  // namespace tandem

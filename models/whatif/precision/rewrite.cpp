@@ -4,6 +4,7 @@
 
 #include "models/kernel/residual.h"
 #include "models/whatif/precision/attention.h"
+#include "models/whatif/precision/layers.h"
 #include "models/whatif/precision/norm.h"
 
 namespace tandem {
@@ -52,6 +53,13 @@ void matmul(TypedStep& s, const FlowOp& op, DataType from, DataType to) {
   if (op.row->is(batched) && is_half(to)) predicted_us = std::min(predicted_us, s.us(main));
   s.set_time(main, predicted_us);
   s.switched_us += predicted_us;
+  const bool before = s.kernel_class(main).traits.engine > Engine::simt;
+  const bool after = multiply_engine(s.c.gpu, math) > Engine::simt;
+  if (before != after) {
+    constexpr std::string_view lanes = "products on FP32 pipes",
+                               tensor = "products on tensor cores";
+    add_switch(s.report.switches, before ? tensor : lanes, after ? tensor : lanes, predicted_us);
+  }
   s.edit.set_kernel(
       main, s.c.names.kernel(LibraryUse::product, math, s.c.gpu.compute_major, tile_of(time)));
   LaunchGeometry geometry;
@@ -90,6 +98,7 @@ bool to_tensor_cores(TypedStep& s, const FlowOp& op, std::uint32_t work, DataTyp
 void convolution(TypedStep& s, const FlowOp& op, DataType from, DataType to) {
   const bool backward = op.kind == OpKind::convolution_backward;
   const OpTensors& operands = s.tensors(op.op);
+  if (retype_layer(s, op, from, to)) return;
   for (const std::uint32_t w : s.flow.works_of(op)) {
     const KernelClass& kernel = s.kernel_class(w);
     const bool layout = kernel.family == KernelFamily::layout;

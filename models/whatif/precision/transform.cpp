@@ -26,6 +26,7 @@ TransformReport report_of(const PrecisionReport& r, double memory_ratio) {
        r.unmodelled_share},
       {"memory_ratio", "ratio", "times the peak of memory at the traced batch", memory_ratio},
   };
+  report_switches(r.switches, out);
   return out;
 }
 
@@ -44,7 +45,7 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
   PrecisionReport report;
   double memory_ratio = 1;
   out.step = with_precision(std::move(out.step), to, *in.traced.gpu, in.precision, in.time,
-                            in.libraries, in.host, out.losses, &report);
+                            in.libraries, in.layers, in.host, out.losses, &report);
   if (report.from != to) {
     out.changed = true;
     memory_ratio = change_memory(in, out);

@@ -35,6 +35,9 @@ void add_movement(Fields& fields) {
       &G::mixed_sum_us);
   add("pooling_share", "ratio", "time of a generated pooling kernel over the library's",
       &G::pooling_share);
+  add("gathered_l2_share", "ratio",
+      "share of the L2's rate at which threads fetch a sector for every element",
+      &G::gathered_l2_share);
 }
 
 void add_arithmetic(Fields& fields) {
@@ -122,6 +125,12 @@ double generated_moments_us(const GpuArch& gpu, const GeneratedCode& code, doubl
                             double elements) {
   return std::max(streamed_us(gpu, code.reduction, bytes),
                   code.reduction.floor_us + lane_us(gpu, code.moments_lane_cycles * elements));
+}
+
+double generated_gathered_us(const GpuArch& gpu, const GeneratedCode& code, double elements) {
+  constexpr double sector_bytes = 32;
+  return code.reduction.floor_us +
+         elements * sector_bytes / (gpu.l2_read_gbps * 1e3 * code.gathered_l2_share);
 }
 
 double generated_pooling_us(const GeneratedCode& code, double library_us) {

@@ -31,6 +31,7 @@ struct GeneratedCode {
   double random_column_lane_cycles = 0;
   double moments_lane_cycles = 0;
   double pooling_share = 0;
+  double gathered_l2_share = 0;
 
   const FloorAndShare& rate(GeneratedKind kind) const;
 };
@@ -55,6 +56,8 @@ double generated_us(const GpuArch& gpu, const GeneratedCode& code, const Generat
 /// Of a reduction that keeps running means and variances of `elements`.
 double generated_moments_us(const GpuArch& gpu, const GeneratedCode& code, double bytes,
                             double elements);
+/// Of a reduction whose neighbouring threads read elements of different sectors.
+double generated_gathered_us(const GpuArch& gpu, const GeneratedCode& code, double elements);
 /// Of windows (pooling), which overlap, from that of the library's kernel.
 double generated_pooling_us(const GeneratedCode& code, double library_us);
 

@@ -23,13 +23,14 @@ struct Bench {
   GpuCatalogue gpus = load_catalogue(source_path("configs/gpus"));
   FusionLaw law = load_fusion_law(source_path("configs/kernels/fusion.json"));
   LibraryNames names = load_library_names(source_path("configs/kernels/libraries.json"));
+  MeasuredLayers layers = load_measured_layers(source_path("configs/kernels/layers.json"));
   HostModel host = load_host_model(source_path("configs/hosts/default.json"));
   LossList losses;
   JitReport report;
   const GpuArch& gpu() const { return find_gpu(gpus, "h200_sxm"); }
   Step compile(Step step, Compiler compiler = Compiler::inductor) {
-    return with_jit(std::move(step), {compiler, AttentionPath::automatic}, gpu(), law, names, host,
-                    losses, &report);
+    return with_jit(std::move(step), {compiler, AttentionPath::automatic}, gpu(), law, names,
+                    layers, host, losses, &report);
   }
 };
 
@@ -225,19 +226,56 @@ TEST(Fuse, XlaTurnsTheWeightsOfConvolutions) {
 }
 
 TEST(Fuse, LayoutTransformsGoWithChannelsLastConvolutions) {
-  const auto convolution = [](int channels) {
+  const auto convolution = [](int channels, int groups, bool trains) {
     FlowMaker m;
-    const std::string c = std::to_string(channels);
-    m.op("aten::cudnn_convolution", "[[4," + c + ",16,16],[128," + c + ",3,3],[],[],[],[]]",
+    m.sequence = 1;
+    m.op("aten::cudnn_convolution",
+         "[[4," + std::to_string(channels) + ",16,16],[128," + std::to_string(channels / groups) +
+             ",3,3],[],[],[],[]]",
          R"(["c10::Half","c10::Half","ScalarList","ScalarList","ScalarList","Scalar"])",
-         R"(["","","[1, 1]","[1, 1]","[1, 1]","1"])", "nchwToNhwcKernel<__half>");
+         R"(["","","[1, 1]","[1, 1]","[1, 1]",")" + std::to_string(groups) + R"("])",
+         "nchwToNhwcKernel<__half>");
+    if (trains) {
+      m.thread = 1;
+      m.op("autograd::engine::evaluate_function: MmBackward0>MmBackward0>aten::mm",
+           "[[256,64],[64,256]]", float2);
+      m.thread = 0;
+    }
+    m.sequence = -1;
     m.op("aten::_foreach_add_", "[[],[]]", R"(["TensorList","Scalar"])", "", "multi_tensor_apply");
     return m.step();
   };
+  const auto keeps_transform = [&](int channels, int groups, bool trains) {
+    Bench s;
+    const auto names = kernel_names(s.compile(convolution(channels, groups, trains)));
+    return std::count(names.begin(), names.end(), "nchwToNhwcKernel<__half>") == 1;
+  };
+  EXPECT_FALSE(keeps_transform(128, 1, false));
+  EXPECT_FALSE(keeps_transform(128, 1, true));
+  // Many inputs and few outputs: training keeps the order of the model, inference weighs the work.
+  EXPECT_TRUE(keeps_transform(256, 1, true));
+  EXPECT_FALSE(keeps_transform(256, 1, false));
+  // Groups alone: 1.358 times the work in the other order.
+  EXPECT_TRUE(keeps_transform(128, 8, true));
+  EXPECT_TRUE(keeps_transform(128, 8, false));
+}
+
+TEST(Fuse, StatisticsOfGroupNormsAreSplitAndGathered) {
+  FlowMaker m;
+  m.op("aten::cudnn_convolution", "[[32,64,56,56],[64,64,3,3],[],[],[],[]]",
+       R"(["c10::Half","c10::Half","ScalarList","ScalarList","ScalarList","Scalar"])",
+       R"(["","","[1, 1]","[1, 1]","[1, 1]","1"])",
+       "sm90_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc");
+  m.op("aten::native_group_norm", "[[32,64,56,56],[64],[64],[],[],[],[],[]]",
+       R"(["float","float","float","Scalar","Scalar","Scalar","Scalar","Scalar"])",
+       R"(["","","","32","64","3136","1","1e-05"])", "RowwiseMomentsCUDAKernel<float>");
   Bench s;
-  EXPECT_EQ(s.compile(convolution(128)).plan.works.size(), 1U);
-  // Many inputs and few outputs: the compiler keeps the order of the model.
-  EXPECT_EQ(s.compile(convolution(256)).plan.works.size(), 2U);
+  s.compile(m.step());
+  // One image has 200704 elements, too many for a block: parts, their sum, and what normalises.
+  ASSERT_EQ(s.report.kernels.size(), 3U);
+  EXPECT_NE(s.report.kernels[0].name.find("triton_red"), std::string::npos);
+  EXPECT_NE(s.report.kernels[1].name.find("triton_per"), std::string::npos);
+  EXPECT_NE(s.report.kernels[2].name.find("triton_poi"), std::string::npos);
 }
 
 /// A layer of text: rows of a table, then attention as the program calls it.

@@ -20,9 +20,10 @@ struct Models {
   PrecisionLaw law = load_precision_law(configs + "/kernels/precision.json");
   TimeConstants time = TimeConstants::load(configs + "/kernels/time.json");
   LibraryNames names = load_library_names(configs + "/kernels/libraries.json");
+  MeasuredLayers layers = load_measured_layers(configs + "/kernels/layers.json");
   HostModel host = load_host_model(configs + "/hosts/default.json");
   const GpuArch& h200() const { return find_gpu(gpus, "h200_sxm"); }
-  RetimeContext context() const { return {h200(), law, time, names}; }
+  RetimeContext context() const { return {h200(), law, time, names, layers}; }
 };
 const Models& models() {
   static const Models m;
@@ -88,8 +89,8 @@ Step change(Step step, Precision to, PrecisionReport* report = nullptr,
             const char* gpu = "h200_sxm") {
   const Models& m = models();
   LossList losses;
-  return with_precision(std::move(step), to, find_gpu(m.gpus, gpu), m.law, m.time, m.names, m.host,
-                        losses, report);
+  return with_precision(std::move(step), to, find_gpu(m.gpus, gpu), m.law, m.time, m.names,
+                        m.layers, m.host, losses, report);
 }
 
 TEST(PrecisionTypes, AutocastCastsWhatProductsReadAndSoftmax) {

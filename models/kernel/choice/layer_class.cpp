@@ -1,0 +1,106 @@
+#include "models/kernel/choice/layer_class.h"
+
+#include <algorithm>
+
+#include "models/kernel/kinds.h"
+
+namespace tandem {
+namespace {
+
+using P = LayerPath;
+constexpr Named<LayerClass> classes[] = {
+    {{P::product}, "product", "products"},
+    {{P::product, true}, "product+apart", "products, group by group"},
+    {{P::product, false, true}, "product+turned", "products between transforms"},
+    {{P::product, true, true},
+     "product+apart+turned",
+     "products between transforms, group by group"},
+    {{P::implicit}, "implicit", "implicit products"},
+    {{P::implicit, true}, "implicit+apart", "implicit products, group by group"},
+    {{P::implicit, false, true}, "implicit+turned", "implicit products between transforms"},
+    {{P::implicit, true, true},
+     "implicit+apart+turned",
+     "implicit products between transforms, group by group"},
+    {{P::lanes}, "lanes", "FP32 pipes"},
+    {{P::lanes, true}, "lanes+apart", "FP32 pipes, group by group"},
+    {{P::lanes, false, true}, "lanes+turned", "FP32 pipes between transforms"},
+    {{P::lanes, true, true}, "lanes+apart+turned", "FP32 pipes between transforms, group by group"},
+    {{P::direct}, "direct", "the library's kernels for few channels a group"},
+    {{P::direct, true}, "direct+apart", "the same, group by group"},
+    {{P::direct, false, true}, "direct+turned", "the same between transforms"},
+    {{P::direct, true, true}, "direct+apart+turned", "the same between transforms, group by group"},
+    {{P::framework}, "framework", "the framework's depthwise kernels"},
+    {{P::framework, true}, "framework+apart", "the same, group by group"},
+    {{P::framework, false, true}, "framework+turned", "the same between transforms"},
+    {{P::framework, true, true},
+     "framework+apart+turned",
+     "the same between transforms, group by group"},
+};
+
+bool multiplies(const KernelClass& k) {
+  return (k.family == KernelFamily::gemm || k.family == KernelFamily::convolution) &&
+         row_of(k.traits).role == Role::main;
+}
+
+LayerPath path_of(const KernelClass& k) {
+  switch (k.traits.kind) {
+    case Kind::depthwise:
+    case Kind::depthwise_generic:
+    case Kind::depthwise_gradient:
+    case Kind::depthwise_generic_gradient:
+    case Kind::depthwise_weights: return LayerPath::framework;
+    default: break;
+  }
+  if (row_of(k.traits).depthwise) return LayerPath::direct;
+  if (k.traits.library_gemm) return LayerPath::product;
+  return k.traits.engine == Engine::hmma || k.traits.engine == Engine::gmma ? LayerPath::implicit
+                                                                            : LayerPath::lanes;
+}
+
+}  // namespace
+
+std::span<const Named<LayerClass>> layer_classes() { return classes; }
+
+std::string_view describe(const LayerClass& layer_class) {
+  for (const Named<LayerClass>& row : classes) {
+    if (row.value == layer_class) return row.doc;
+  }
+  return "unknown";
+}
+
+LayerClass layer_class_of(std::span<const LayerKernel> kernels) {
+  const LayerKernel* longest = nullptr;
+  for (const LayerKernel& k : kernels) {
+    if (multiplies(*k.kernel) && (longest == nullptr || k.us > longest->us)) longest = &k;
+  }
+  LayerClass out;
+  if (longest == nullptr) return out;
+  out.path = path_of(*longest->kernel);
+  constexpr std::ptrdiff_t few = 2;  // a kernel for the edges may stand beside the main one
+  out.apart = std::count_if(kernels.begin(), kernels.end(), [&](const LayerKernel& k) {
+                return multiplies(*k.kernel) && path_of(*k.kernel) == out.path;
+              }) > few;
+  out.turned = std::any_of(kernels.begin(), kernels.end(), [](const LayerKernel& k) {
+    return k.kernel->family == KernelFamily::layout;
+  });
+  return out;
+}
+
+std::size_t input_gradient_kernels(std::span<const LayerKernel> kernels) {
+  std::size_t end = 0;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    const KernelClass& k = *kernels[i].kernel;
+    if (multiplies(k) && k.traits.pass == Pass::weight_gradient) break;
+    if (multiplies(k)) end = i + 1;
+  }
+  if (end == 0) return 0;
+  // What turns its result back follows it; what turns operands to channels-last order is of the
+  // next pass.
+  const auto turns_back = [](const KernelClass& k) {
+    return k.family == KernelFamily::layout && k.traits.kind != Kind::nchw_to_nhwc;
+  };
+  while (end < kernels.size() && turns_back(*kernels[end].kernel)) ++end;
+  return end;
+}
+
+}  // namespace tandem

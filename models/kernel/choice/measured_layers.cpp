@@ -1,0 +1,281 @@
+#include "models/kernel/choice/measured_layers.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "models/kernel/choice/depthwise_rule.h"
+#include "sim/core/constants.h"
+
+namespace tandem {
+namespace {
+
+using M = MeasuredLayers;
+
+std::vector<Field<M>> fields() {
+  return {field<M>("compute_major", "count", "compute capability of the GPU that was measured",
+                   &M::compute_major),
+          field<M>("neighbours", "count", "measured layers that an estimate is drawn from",
+                   &M::neighbours),
+          field<M>("blur", "ratio", "distance within which layers count alike", &M::blur),
+          field<M>("other_class_distance", "ratio",
+                   "added to the distance of layers that were run another way than the traced one",
+                   &M::other_class_distance),
+          field<M>("far", "ratio", "distance beyond which a layer says nothing", &M::far),
+          field<M>("size_power", "ratio",
+                   "power of bytes and multiply-adds by which times of neighbours differ",
+                   &M::size_power),
+          field<M>("floor_us", "us", "part of a layer that does not follow its size", &M::floor_us),
+          field<M>("unlike_residual", "ratio",
+                   "power of a layer's residual that is carried over to another way of running it",
+                   &M::unlike_residual)};
+}
+
+const Json& at(const Json& row, std::size_t i, const Place& place) {
+  constexpr std::size_t columns = 11;
+  if (!row.is_array() || row.size() != columns) {
+    place.fail(describe_json(row), "order, pass, seven sizes and two measurements");
+  }
+  return row[i];
+}
+
+double size_at(const Json& row, std::size_t i, const Place& place) {
+  std::int64_t out = 0;
+  read_json(at(row, i, place), place, Range::positive, out);
+  return static_cast<double>(out);
+}
+
+template <class Table>
+auto choice_at(const Json& json, const Place& place, const Table& table) {
+  std::string text;
+  read_json(json, place, Range::positive, text);
+  return parse_named(table, text, place.file, place.key);
+}
+
+LayerTime time_at(const Json& json, const Place& place) {
+  if (!json.is_array() || json.size() != 3) {
+    place.fail(describe_json(json), "how it is run, us, us of changing the order of images");
+  }
+  LayerTime out;
+  out.layer_class = choice_at(json[0], place, layer_classes());
+  read_json(json[1], place, Range::positive, out.us);
+  read_json(json[2], place, Range::non_negative, out.turning_us);
+  return out;
+}
+
+constexpr Named<bool> orders[] = {{false, "nchw"}, {true, "nhwc"}};
+constexpr Named<Pass> passes[] = {{Pass::forward, "forward"},
+                                  {Pass::input_gradient, "input_gradient"},
+                                  {Pass::weight_gradient, "weight_gradient"}};
+
+MeasuredLayer layer_at(const Json& row, const Place& place) {
+  MeasuredLayer out;
+  LayerShape& s = out.shape;
+  s.channels_last = choice_at(at(row, 0, place), place, orders);
+  s.pass = choice_at(at(row, 1, place), place, passes);
+  s.images = size_at(row, 2, place);
+  s.in_channels = size_at(row, 3, place);
+  s.out_channels = size_at(row, 4, place);
+  s.groups = size_at(row, 5, place);
+  s.pixels = size_at(row, 6, place) * size_at(row, 6, place);
+  s.side = size_at(row, 7, place);
+  s.stride = size_at(row, 8, place);
+  out.full = time_at(row[9], place);
+  out.half = time_at(row[10], place);
+  return out;
+}
+
+void read_layers(const Json& json, const Place& place, M& out) {
+  if (!json.is_array()) place.fail(describe_json(json), "a list of layers");
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    out.layers.push_back(
+        layer_at(json[i], {place.file, place.key + "[" + std::to_string(i) + "]"}));
+  }
+}
+
+/// Layers of different kinds are not compared.
+enum class LayerKind : std::uint8_t { first, pointwise, windowed, grouped, depthwise };
+
+constexpr double few_channels = 4;  // of images
+
+LayerKind kind_of(const LayerShape& s) {
+  if (s.groups > 1) return s.groups == s.in_channels ? LayerKind::depthwise : LayerKind::grouped;
+  if (s.in_channels <= few_channels) return LayerKind::first;
+  return s.side == 1 ? LayerKind::pointwise : LayerKind::windowed;
+}
+
+/// Whether rows of an image begin where fast products load them, in both types.
+std::array<bool, 2> aligned(const LayerShape& s) {
+  constexpr double load = 16;
+  return {std::fmod(4 * s.pixels, load) == 0, std::fmod(2 * s.pixels, load) == 0};
+}
+
+double octaves(double a, double b) {
+  const double ratio = std::log2(a / b);
+  return ratio * ratio;
+}
+
+/// Whether a group's channels fill tiles: the library pads and moves them where they do not.
+bool fills_tiles(const LayerShape& s) {
+  const auto width = static_cast<std::uint64_t>(s.in_channels / s.groups);
+  return (width & (width - 1)) == 0;
+}
+
+/// Squares of octaves, and of steps where a choice depends on the number itself.
+double distance(const LayerShape& a, const LayerShape& b, LayerKind kind) {
+  constexpr double other_stride = 16, other_alignment = 16, width_weight = 4, side_weight = 4;
+  double d = octaves(a.images, b.images) + octaves(a.pixels, b.pixels);
+  const double sides = (a.side - b.side) * (a.side - b.side);
+  switch (kind) {
+    case LayerKind::grouped:
+      d += width_weight * octaves(a.in_channels / a.groups, b.in_channels / b.groups) +
+           octaves(a.groups, b.groups);
+      if (fills_tiles(a) != fills_tiles(b)) d += other_alignment;
+      break;
+    case LayerKind::depthwise:
+      d += octaves(a.in_channels, b.in_channels) + side_weight * sides;
+      break;
+    default:
+      d += octaves(a.in_channels, b.in_channels) + octaves(a.out_channels, b.out_channels) + sides;
+  }
+  if (a.stride != b.stride) d += other_stride;
+  if (kind == LayerKind::pointwise && aligned(a) != aligned(b)) d += other_alignment;
+  return d;
+}
+
+/// By which times of alike layers differ: bytes, and multiply-adds at the rate at which those of a
+/// pixel take as long as a byte.
+double size_of(const LayerShape& s) {
+  constexpr double macs_a_byte = 50;
+  const double out_pixels = s.pixels / (s.stride * s.stride);
+  const double macs =
+      s.images * out_pixels * s.out_channels * s.in_channels / s.groups * s.side * s.side;
+  const double bytes = 2 * s.images * (s.in_channels * s.pixels + s.out_channels * out_pixels);
+  return bytes + macs / macs_a_byte;
+}
+
+struct Neighbour {
+  double distance = 0;
+  const MeasuredLayer* layer = nullptr;
+};
+
+/// The nearest ones, `class_of` telling how a measured layer is run where the traced one is.
+template <class ClassOf>
+std::vector<Neighbour> neighbours(const M& m, const LayerShape& shape, const LayerClass& traced,
+                                  ClassOf class_of) {
+  std::vector<Neighbour> found;
+  const LayerKind kind = kind_of(shape);
+  for (const MeasuredLayer& layer : m.layers) {
+    const LayerShape& s = layer.shape;
+    if (s.channels_last != shape.channels_last || s.pass != shape.pass || kind_of(s) != kind) {
+      continue;
+    }
+    if (kind == LayerKind::depthwise &&
+        library_runs_depthwise(s) != library_runs_depthwise(shape)) {
+      continue;
+    }
+    double d = distance(shape, s, kind);
+    if (d > m.far) continue;
+    if (!(class_of(layer) == traced)) d += m.other_class_distance;
+    found.push_back({d, &layer});
+  }
+  const auto nearer = [](const Neighbour& a, const Neighbour& b) {
+    return a.distance < b.distance;
+  };
+  const std::size_t wanted =
+      std::min<std::size_t>(found.size(), static_cast<std::size_t>(m.neighbours));
+  std::partial_sort(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(wanted), found.end(),
+                    nearer);
+  found.resize(wanted);
+  return found;
+}
+
+/// The geometric mean of what they take, the class and share of transforms of the nearest.
+template <class TimeOf>
+LayerTime estimate(const M& m, const LayerShape& shape, const std::vector<Neighbour>& near,
+                   TimeOf time_of) {
+  double sum = 0, weights = 0;
+  for (const Neighbour& n : near) {
+    const double weight = 1 / ((n.distance + m.blur) * (n.distance + m.blur));
+    const double body = std::max(time_of(*n.layer).us - m.floor_us, 0.3 * m.floor_us);
+    sum += weight *
+           (std::log(body) + m.size_power * std::log(size_of(shape) / size_of(n.layer->shape)));
+    weights += weight;
+  }
+  const LayerTime& nearest = time_of(*near.front().layer);
+  LayerTime out{nearest.layer_class, m.floor_us + std::exp(sum / weights), 0};
+  out.turning_us = out.us * nearest.turning_us / nearest.us;
+  return out;
+}
+
+const LayerTime& time_in(const MeasuredLayer& layer, bool half) {
+  return half ? layer.half : layer.full;
+}
+
+}  // namespace
+
+LayerShape layer_shape(const ConvShape& c, Pass pass) {
+  const auto n = [](std::int64_t v) { return static_cast<double>(std::max<std::int64_t>(v, 1)); };
+  LayerShape s;
+  s.channels_last = c.channels_last;
+  s.pass = pass;
+  s.images = n(c.images);
+  s.in_channels = n(c.in_channels);
+  s.out_channels = n(c.out_channels);
+  s.groups = n(c.groups);
+  s.pixels = n(c.in_pixels);
+  s.side = std::sqrt(n(c.taps));
+  s.stride = std::sqrt(n(c.strides));
+  return s;
+}
+
+MeasuredLayers load_measured_layers(const std::string& path) {
+  return load_constants<MeasuredLayers>(path, fields(), {"layers", read_layers});
+}
+
+std::optional<MeasuredChange> type_change(const M& m, const LayerShape& shape, bool to_half,
+                                          const LayerClass& traced) {
+  const auto near = neighbours(m, shape, traced, [&](const MeasuredLayer& layer) {
+    return time_in(layer, !to_half).layer_class;
+  });
+  if (near.empty()) return {};
+  const auto in = [&](bool half) {
+    return estimate(m, shape, near,
+                    [=](const MeasuredLayer& l) -> const LayerTime& { return time_in(l, half); });
+  };
+  return MeasuredChange{in(!to_half), in(to_half)};
+}
+
+std::optional<MeasuredChange> order_change(const M& m, const LayerShape& shape, bool half,
+                                           const LayerClass& traced) {
+  LayerShape last = shape;
+  last.channels_last = true;
+  const auto class_of = [&](const MeasuredLayer& l) { return time_in(l, half).layer_class; };
+  const auto time_of = [=](const MeasuredLayer& l) -> const LayerTime& { return time_in(l, half); };
+  const auto before = neighbours(m, shape, traced, class_of);
+  if (before.empty()) return {};
+  // Measured in both orders: those that were run as the traced layer is tell of the other order.
+  std::vector<Neighbour> after;
+  for (const Neighbour& n : before) {
+    const LayerShape& s = n.layer->shape;
+    const auto twin = std::find_if(m.layers.begin(), m.layers.end(), [&](const MeasuredLayer& l) {
+      const LayerShape& t = l.shape;
+      return t.channels_last && t.pass == s.pass && t.images == s.images &&
+             t.in_channels == s.in_channels && t.out_channels == s.out_channels &&
+             t.groups == s.groups && t.pixels == s.pixels && t.side == s.side &&
+             t.stride == s.stride;
+    });
+    if (twin != m.layers.end()) after.push_back({n.distance, &*twin});
+  }
+  if (after.empty()) return {};
+  return MeasuredChange{estimate(m, shape, before, time_of), estimate(m, last, after, time_of)};
+}
+
+double carried_layer_us(const M& m, const MeasuredChange& change, double us) {
+  const double floor = std::min(m.floor_us, 0.9 * us);
+  const bool alike = change.from.layer_class == change.to.layer_class;
+  const double residual = (us - floor) / (change.from.us - m.floor_us);
+  return floor + (change.to.us - m.floor_us) * std::pow(residual, alike ? 1 : m.unlike_residual);
+}
+
+}  // namespace tandem

@@ -1,0 +1,74 @@
+// What single layers take and how a library runs them, measured: a library's choice among its
+// kernels is not documented, and no model of the hardware tells it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/kernel/choice/layer_class.h"
+#include "models/kernel/work/gemm_shape.h"
+#include "sim/core/provenance.h"
+
+namespace tandem {
+
+/// One pass of a convolution layer, in the numbers by which layers are compared.
+struct LayerShape {
+  bool channels_last = false;
+  Pass pass = Pass::forward;
+  double images = 0, in_channels = 0, out_channels = 0, groups = 1;
+  double pixels = 0;  // of the input
+  double side = 1;    // of the filter
+  double stride = 1;
+};
+LayerShape layer_shape(const ConvShape& shape, Pass pass);
+
+/// How a layer was run, with all kernels of the pass.
+struct LayerTime {
+  LayerClass layer_class;
+  double us = 0;
+  double turning_us = 0;  // of these, what brings images into another order
+};
+
+struct MeasuredLayer {
+  LayerShape shape;
+  LayerTime full, half;  // FP32 (in TF32), FP16
+};
+
+/// Documentation of the constants: measured_layers.cpp.
+struct MeasuredLayers {
+  std::string name;
+  int compute_major = 0;
+  int neighbours = 0;
+  double blur = 0;
+  double other_class_distance = 0;
+  double far = 0;
+  double size_power = 0;
+  double floor_us = 0;
+  double unlike_residual = 0;
+  std::vector<MeasuredLayer> layers;
+  std::vector<Provenance> origins;
+};
+
+/// Reads configs/kernels/layers.json. Errors: InputError `file:key: found X, expected Y`.
+MeasuredLayers load_measured_layers(const std::string& path);
+
+/// How a layer is run in each of two ways, drawn from the measured layers nearest to it.
+struct MeasuredChange {
+  LayerTime from, to;
+};
+
+/// A layer in FP32 and in 16 bits. `traced`: how it is run in the type it comes from; nothing where
+/// no measured layer is near, or where the library has no choice.
+std::optional<MeasuredChange> type_change(const MeasuredLayers& measured, const LayerShape& shape,
+                                          bool to_half, const LayerClass& traced);
+/// A layer in 16 bits (or FP32) brought into channels-last order.
+std::optional<MeasuredChange> order_change(const MeasuredLayers& measured, const LayerShape& shape,
+                                           bool half, const LayerClass& traced);
+
+/// What the traced kernels of a pass, `us`, take after the change: what they take over the estimate
+/// is carried over, a part of it where the library runs the layer another way.
+double carried_layer_us(const MeasuredLayers& measured, const MeasuredChange& change, double us);
+
+}  // namespace tandem

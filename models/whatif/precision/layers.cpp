@@ -1,0 +1,201 @@
+#include "models/whatif/precision/layers.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "models/kernel/choice/depthwise_rule.h"
+#include "models/kernel/kinds.h"
+
+namespace tandem {
+namespace {
+
+/// The kernels of one pass of a layer.
+struct LayerPass {
+  LayerShape shape;
+  std::vector<std::uint32_t> works;
+  std::vector<LayerKernel> kernels;  // of the works
+  double us = 0;
+  LayerClass traced;
+};
+
+bool is_of_layer(KernelFamily f) {
+  return f == KernelFamily::gemm || f == KernelFamily::convolution || f == KernelFamily::layout ||
+         f == KernelFamily::transfer || f == KernelFamily::generic;
+}
+
+LayerPass pass_of(const TypedStep& s, const ConvShape& shape, Pass pass,
+                  std::span<const std::uint32_t> works) {
+  LayerPass out;
+  out.shape = layer_shape(shape, pass);
+  for (const std::uint32_t w : works) {
+    out.works.push_back(w);
+    out.kernels.push_back({&s.kernel_class(w), s.us(w)});
+    out.us += s.us(w);
+  }
+  out.traced = layer_class_of(out.kernels);
+  return out;
+}
+
+std::vector<LayerPass> passes_of(const TypedStep& s, const FlowOp& op, const ConvShape& shape) {
+  std::vector<std::uint32_t> works;
+  std::vector<LayerKernel> kernels;
+  for (const std::uint32_t w : s.flow.works_of(op)) {
+    if (!is_of_layer(s.kernel_class(w).family)) continue;
+    works.push_back(w);
+    kernels.push_back({&s.kernel_class(w), s.us(w)});
+  }
+  const std::span<const std::uint32_t> all(works);
+  if (op.kind != OpKind::convolution_backward) {
+    return {pass_of(s, shape, Pass::forward, all)};
+  }
+  const std::size_t split = input_gradient_kernels(kernels);
+  std::vector<LayerPass> out;
+  if (split > 0) out.push_back(pass_of(s, shape, Pass::input_gradient, all.first(split)));
+  if (split < all.size()) {
+    out.push_back(pass_of(s, shape, Pass::weight_gradient, all.subspan(split)));
+  }
+  return out;
+}
+
+/// Depthwise layers in the framework's order of images: the framework runs them, in FP16 some are
+/// the library's. Nothing where the traced kernels are not what the rule says.
+std::optional<MeasuredChange> depthwise_change(const TypedStep& s, const LayerPass& p,
+                                               DataType from, DataType to) {
+  const bool suits = library_runs_depthwise(p.shape);
+  const bool before = suits && from == DataType::fp16, after = suits && to == DataType::fp16;
+  if (before == (p.traced.path == LayerPath::framework)) return {};
+  // Both types take as long where the taps bound a kernel, which they do.
+  if (before == after) return MeasuredChange{{p.traced, p.us, 0}, {p.traced, p.us, 0}};
+  return type_change(s.c.layers, p.shape, after, p.traced);
+}
+
+std::optional<MeasuredChange> change_of(const TypedStep& s, const LayerPass& p, DataType from,
+                                        DataType to) {
+  const bool depthwise = p.shape.groups > 1 && p.shape.groups == p.shape.in_channels;
+  if (depthwise && !p.shape.channels_last) return depthwise_change(s, p, from, to);
+  if (is_half(from) == is_half(to)) return MeasuredChange{{p.traced, p.us, 0}, {p.traced, p.us, 0}};
+  return type_change(s.c.layers, p.shape, is_half(to), p.traced);
+}
+
+LibraryUse depthwise_use(LayerPath path, Pass pass) {
+  const bool framework = path == LayerPath::framework;
+  switch (pass) {
+    case Pass::forward:
+      return framework ? LibraryUse::depthwise_forward : LibraryUse::library_depthwise_forward;
+    case Pass::input_gradient:
+      return framework ? LibraryUse::depthwise_input_gradient
+                       : LibraryUse::library_depthwise_input_gradient;
+    default:
+      return framework ? LibraryUse::depthwise_weight_gradient
+                       : LibraryUse::library_depthwise_weight_gradient;
+  }
+}
+
+/// What the library calls the kernel that takes the place of another one.
+std::optional<PredictedKernel> kernel_of(const TypedStep& s, LayerPath path, Pass pass,
+                                         DataType to) {
+  const int major = s.c.gpu.compute_major;
+  const DataType math = to == DataType::fp32 ? DataType::tf32 : to;
+  const LibraryKernel* found = nullptr;
+  switch (path) {
+    case LayerPath::product: return s.c.names.kernel(LibraryUse::product, math, major);
+    case LayerPath::direct:
+    case LayerPath::framework: {
+      PredictedKernel out = s.c.names.kernel(depthwise_use(path, pass), to, major);
+      set_pass(out.kernel, pass);
+      return out;
+    }
+    case LayerPath::implicit:
+      found =
+          s.c.names.find(major, multiply_engine(s.c.gpu, math), KernelFamily::convolution, math);
+      break;
+    case LayerPath::lanes:
+      found = s.c.names.find(major, Engine::simt, KernelFamily::convolution, DataType::fp32);
+  }
+  if (found == nullptr) return {};
+  return predicted_kernel(*found, {}, pass);
+}
+
+void insert_transform(TypedStep& s, const FlowOp& op, std::uint32_t main, bool before, DataType to,
+                      double us) {
+  NewKernel k = s.new_kernel(
+      op, main,
+      s.c.names.kernel(before ? LibraryUse::to_channels_last : LibraryUse::to_channels_first, to),
+      us);
+  if (before) {
+    s.edit.insert_before(main, std::move(k));
+  } else {
+    s.edit.insert_after(main, std::move(k));
+  }
+}
+
+/// One kernel does the work, between the transforms that are there or now needed.
+void switch_kernels(TypedStep& s, const FlowOp& op, const LayerPass& p, const LayerTime& after,
+                    DataType to) {
+  const std::uint32_t main = s.main_work(p.works);
+  const std::uint32_t first = s.flow.works_of(op).front();
+  std::vector<std::uint32_t> transforms;
+  for (std::size_t i = 0; i < p.works.size(); ++i) {
+    const std::uint32_t w = p.works[i];
+    if (w == main) continue;
+    constexpr std::size_t most = 2;  // of images: an operand and the result, or two operands
+    const bool transform = p.kernels[i].kernel->family == KernelFamily::layout;
+    if (transform && after.layer_class.turned && transforms.size() < most) {
+      transforms.push_back(w);
+    } else {
+      s.edit.drop(w, w != first);
+    }
+  }
+  const double turning = after.layer_class.turned ? after.turning_us : 0;
+  s.set_time(main, after.us - turning);
+  for (const std::uint32_t w : transforms) {
+    s.set_time(w, turning / static_cast<double>(transforms.size()));
+  }
+  if (transforms.empty() && turning > 0) {
+    insert_transform(s, op, main, true, to, turning / 2);
+    insert_transform(s, op, main, p.shape.pass == Pass::weight_gradient, to, turning / 2);
+  }
+  if (after.layer_class.path == p.traced.path) return;
+  if (const auto kernel = kernel_of(s, after.layer_class.path, p.shape.pass, to)) {
+    s.edit.set_kernel(main, *kernel);
+  }
+}
+
+void retype_pass(TypedStep& s, const FlowOp& op, const LayerPass& p, const MeasuredChange& change,
+                 DataType to) {
+  LayerTime after = change.to;
+  after.us = carried_layer_us(s.c.layers, change, p.us);
+  after.turning_us *= after.us / change.to.us;
+  if (after.layer_class == p.traced) {
+    for (const std::uint32_t w : p.works) s.set_time(w, s.us(w) * after.us / p.us);
+    return;
+  }
+  add_switch(s.report.switches, describe(p.traced), describe(after.layer_class), after.us);
+  s.switched_us += after.us;
+  switch_kernels(s, op, p, after, to);
+}
+
+}  // namespace
+
+bool retype_layer(TypedStep& s, const FlowOp& op, DataType from, DataType to) {
+  constexpr int image_rank = 4;
+  if (s.c.layers.compute_major != s.c.gpu.compute_major) return false;
+  const OpContext context = s.context(op.op);
+  const OpRow& row = op_row(context.op);
+  const TensorShape* image = context.tensors.at(row.arguments.at(ArgumentName::input));
+  const auto shape = conv_shape(context);
+  const bool images = image != nullptr && image->rank == image_rank && !is_transposed(context);
+  // In channels-last order both types run alike, and ratios did better on captures in that order.
+  if (!shape || !images || shape->channels_last) return false;
+  const std::vector<LayerPass> passes = passes_of(s, op, *shape);
+  std::vector<MeasuredChange> changes;
+  for (const LayerPass& p : passes) {
+    const auto change = p.us > 0 ? change_of(s, p, from, to) : std::nullopt;
+    if (!change) return false;
+    changes.push_back(*change);
+  }
+  for (std::size_t i = 0; i < passes.size(); ++i) retype_pass(s, op, passes[i], changes[i], to);
+  return true;
+}
+
+}  // namespace tandem

@@ -1,0 +1,160 @@
+// How libraries run layers: classes of traced kernels, PyTorch's depthwise rule, estimates from
+// measured layers.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "models/kernel/choice/depthwise_rule.h"
+#include "models/kernel/choice/measured_layers.h"
+#include "models/kernel/classify/classify.h"
+#include "tests/source_dir/source_dir.h"
+
+namespace tandem {
+namespace {
+
+LayerShape depthwise(double images, double channels, double width, double side, double stride) {
+  return {false, Pass::forward, images, channels, channels, channels, width * width, side, stride};
+}
+
+TEST(DepthwiseRule, IsThatOfTheFramework) {
+  EXPECT_TRUE(library_runs_depthwise(depthwise(64, 144, 56, 3, 1)));   // stride 1: always
+  EXPECT_FALSE(library_runs_depthwise(depthwise(64, 144, 56, 3, 2)));  // too few channels
+  EXPECT_TRUE(library_runs_depthwise(depthwise(64, 256, 28, 3, 2)));
+  EXPECT_FALSE(library_runs_depthwise(depthwise(64, 256, 14, 3, 2)));  // too small for 256
+  EXPECT_TRUE(library_runs_depthwise(depthwise(64, 512, 14, 5, 2)));
+  EXPECT_TRUE(library_runs_depthwise(depthwise(1, 32, 112, 3, 2)));    // a single image
+  EXPECT_FALSE(library_runs_depthwise(depthwise(64, 144, 56, 7, 1)));  // no such filter
+  EXPECT_FALSE(library_runs_depthwise(depthwise(64, 16, 56, 3, 1)));
+  EXPECT_FALSE(library_runs_depthwise(depthwise(64, 1152, 6, 3, 1)));  // narrower than 7
+  LayerShape last = depthwise(64, 144, 56, 7, 2);
+  last.channels_last = true;
+  EXPECT_TRUE(library_runs_depthwise(last));
+}
+
+std::vector<KernelClass> classes_of(const std::vector<std::string_view>& names) {
+  std::vector<KernelClass> out;
+  for (const std::string_view name : names) {
+    out.push_back(classify(name, "aten::convolution_backward"));
+  }
+  return out;
+}
+
+std::vector<LayerKernel> layer(const std::vector<KernelClass>& kernels) {
+  std::vector<LayerKernel> out;
+  for (const KernelClass& k : kernels) out.push_back({&k, 1});
+  return out;
+}
+
+constexpr std::string_view to_last = "void cudnn::engines_precompiled::nchwToNhwcKernel<float>()";
+constexpr std::string_view to_first = "void cudnn::engines_precompiled::nhwcToNchwKernel<float>()";
+constexpr std::string_view input_gradient =
+    "sm90_xmma_dgrad_implicit_gemm_f32f32_tf32f32_f32_nhwckrsc_nhwc_tilesize128x128x32";
+constexpr std::string_view weight_gradient =
+    "sm90_xmma_wgrad_implicit_gemm_f32f32_tf32f32_f32_nhwckrsc_nhwc_tilesize128x128x32";
+constexpr std::string_view lanes =
+    "sm80_xmma_dgrad_implicit_gemm_f32f32_f32f32_f32_nchwkcrs_nchw_tilesize128x32x8_stage3_ffma";
+constexpr std::string_view native =
+    "void at::native::(anonymous namespace)::conv_depthwise2d_forward_kernel<3, float, int>()";
+constexpr std::string_view shared = "conv2d_c1_k1_nchw_shmem_tiling";
+constexpr std::string_view slow =
+    "void cudnn::engines_precompiled::genericTranspose_kernel<float>()";
+
+TEST(LayerClass, IsReadOffTheKernelsOfAPass) {
+  const auto class_of = [](const std::vector<std::string_view>& names) {
+    const auto kernels = classes_of(names);
+    return layer_class_of(layer(kernels));
+  };
+  EXPECT_EQ(class_of({to_last, input_gradient, to_first}),
+            (LayerClass{LayerPath::implicit, false, true}));
+  EXPECT_EQ(class_of({input_gradient}), (LayerClass{LayerPath::implicit, false, false}));
+  EXPECT_EQ(class_of({slow, lanes, slow, lanes, slow, lanes}),
+            (LayerClass{LayerPath::lanes, true, true}));
+  EXPECT_EQ(class_of({native}), (LayerClass{LayerPath::framework}));
+  EXPECT_EQ(class_of({shared}), (LayerClass{LayerPath::direct}));
+  EXPECT_EQ(class_of({"nvjet_sm90_hsh_192x72_64x6_4x1_v_ssched_bz_NNT"}),
+            (LayerClass{LayerPath::product}));
+}
+
+TEST(LayerClass, TheKernelsOfABackwardPassAreSharedOut) {
+  const auto first = [](const std::vector<std::string_view>& names) {
+    const auto kernels = classes_of(names);
+    return input_gradient_kernels(layer(kernels));
+  };
+  EXPECT_EQ(first({to_last, input_gradient, to_first, to_last, to_last, weight_gradient}), 3U);
+  EXPECT_EQ(first({to_last, to_last, weight_gradient}), 0U);  // of the first layer
+  EXPECT_EQ(first({input_gradient}), 1U);
+}
+
+MeasuredLayer measured(double images, LayerTime full, LayerTime half) {
+  return {{false, Pass::forward, images, 64, 64, 1, 56 * 56, 3, 1}, full, half};
+}
+
+MeasuredLayers two_layers() {
+  constexpr LayerClass turned{LayerPath::implicit, false, true};
+  MeasuredLayers m;
+  m.neighbours = 1;
+  m.blur = 0.25;
+  m.other_class_distance = 8;
+  m.far = 20;
+  m.size_power = 1;
+  m.floor_us = 1;
+  m.unlike_residual = 0.5;
+  m.layers = {measured(32, {turned, 101, 40}, {turned, 51, 25.5}),
+              measured(128, {turned, 401, 160}, {{LayerPath::product}, 101, 0})};
+  return m;
+}
+
+TEST(MeasuredLayers, ALayerTakesWhatItsNeighbourTakesForItsSize) {
+  const MeasuredLayers m = two_layers();
+  constexpr LayerClass turned{LayerPath::implicit, false, true};
+  LayerShape shape = m.layers[0].shape;
+  const auto same = type_change(m, shape, true, turned);
+  ASSERT_TRUE(same);
+  EXPECT_NEAR(same->from.us, 101, 1e-9);
+  EXPECT_NEAR(same->to.us, 51, 1e-9);
+  EXPECT_NEAR(same->to.turning_us, 25.5, 1e-9);
+  // 40 images: the body grows with bytes and multiply-adds, so by 40 / 32.
+  shape.images = 40;
+  const auto more = type_change(m, shape, true, turned);
+  ASSERT_TRUE(more);
+  EXPECT_NEAR(more->from.us, 1 + 100 * 1.25, 1e-9);
+  EXPECT_NEAR(more->to.us, 1 + 50 * 1.25, 1e-9);
+}
+
+TEST(MeasuredLayers, AResidualIsCarriedWholeBetweenLikeClassesAndInPartBetweenOthers) {
+  const MeasuredLayers m = two_layers();
+  constexpr LayerClass turned{LayerPath::implicit, false, true};
+  const auto like = type_change(m, m.layers[0].shape, true, turned);
+  const auto unlike = type_change(m, m.layers[1].shape, true, turned);
+  ASSERT_TRUE(like && unlike);
+  // The traced body is four times what was measured: 1 + 4 * 50, and 1 + 4^0.5 * 100.
+  EXPECT_NEAR(carried_layer_us(m, *like, 401), 201, 1e-9);
+  EXPECT_NEAR(carried_layer_us(m, *unlike, 1601), 201, 1e-9);
+  EXPECT_EQ(unlike->to.layer_class.path, LayerPath::product);
+}
+
+TEST(MeasuredLayers, NothingIsSaidOfLayersFarFromAllOrOfOtherKinds) {
+  const MeasuredLayers m = two_layers();
+  LayerShape shape = m.layers[0].shape;
+  shape.in_channels = shape.out_channels = 64 * 16;  // four octaves each: 32
+  EXPECT_FALSE(type_change(m, shape, true, {}));
+  shape = m.layers[0].shape;
+  shape.channels_last = true;
+  EXPECT_FALSE(type_change(m, shape, true, {}));
+}
+
+TEST(MeasuredLayers, TheFileHoldsBothOrdersAndAllPasses) {
+  const MeasuredLayers m = load_measured_layers(source_path("configs/kernels/layers.json"));
+  std::size_t seen[2][3] = {};
+  for (const MeasuredLayer& l : m.layers) {
+    ++seen[l.shape.channels_last ? 1 : 0][static_cast<std::size_t>(l.shape.pass)];
+    EXPECT_LE(l.full.turning_us, l.full.us);
+    EXPECT_LE(l.half.turning_us, l.half.us);
+  }
+  for (const auto& order : seen) {
+    for (const std::size_t count : order) EXPECT_GT(count, 400U);
+  }
+}
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,78 @@
+"""Writes the measured layers of configs/kernels/layers.json from a sweep of single operators.
+
+    measured_layers.py times-warm-switch.csv.gz [configs/kernels/layers.json]
+
+A row of the table is one pass of a layer, in FP32 (convolutions in TF32) and FP16: how the library ran it, microseconds of
+all its kernels, and of those that turn images into another order. Rows are medians of three runs with warm caches.
+"""
+import collections
+import csv
+import gzip
+import io
+import json
+import math
+import re
+import sys
+
+TURNS = re.compile("nchwToNhwc|nhwcToNchw|tensorTransform|genericTranspose|SliceC|AddPadding|convertTensor|[fF]olded")
+HELPERS = re.compile("Memset|Memcpy|precompute|init_device|computeOffsets|splitKreduce|reduce_wgrad|reduce_kernel|ReduceSplit|"
+                     "scalePackedTensor|c1_k1_nhwc_reduce|post_execute|execute_helper")
+PATHS = [  # the first that fits
+    ("framework", re.compile("at::native.*depthwise")),
+    ("direct", re.compile("depthwise|grouped_direct|2d_grouped|c1_k1|wgrad2d_shmem_tiling")),
+    ("implicit", re.compile("tf32f32_(nhwc|nchw)|f16f16_f16f32_f32_(nhwc|nchw)|implicit_gemm_(indexed_|wo_smem_)*(tf32|f16|f32f32_tf32)|"
+                            "tensorop.*(fprop|dgrad|wgrad)|image_first_layer")),
+    ("product", re.compile("nvjet|xmma_gemm|tensorop_(f16_)?s\\w*gemm|s1688gemm|s16816gemm|gemm_f16|hgemm|sgemm_\\d|gemmSN|gemv")),
+    ("lanes", re.compile("f32f32_f32f32|ffma|convolve|winograd|fft|scudnn|alg\\d|engine|pointwise_mult|cudnn::cnn")),
+]
+PASSES = {"": "forward", "dgrad": "input_gradient", "wgrad": "weight_gradient"}
+
+
+def path_of(name):
+    return next((path for path, pattern in PATHS if pattern.search(name)), "implicit")
+
+
+def read(path):
+    """(order, pass, images, in, out, groups, side, filter, stride) -> type -> [(kernel, us)]"""
+    layers = collections.defaultdict(lambda: collections.defaultdict(list))
+    with gzip.open(path, "rb") as file:
+        for row in csv.DictReader(io.TextIOWrapper(file)):
+            name, _, backward = row["op"].partition("_")
+            if name not in ("conv2d", "grouped", "depthwise") or row["dtype"] not in ("tf32", "fp16"):
+                continue
+            image, weight = ([int(n) for n in shape.split("x")] for shape in row["shapes"].split(";"))
+            options = dict(part.split("=") for part in row["attrs"].split(";"))
+            key = (options["layout"], PASSES[backward], image[0], image[1], weight[0], image[1] // weight[1], image[2],
+                   weight[2], int(options["stride"]))
+            layers[key][row["dtype"]].append((row["kernel"], float(row["trace_us"])))
+    return layers
+
+
+def choice(kernels):
+    """[how, us, us of turning images]; how: path, "+turned" between transforms, "+apart" one group after the other"""
+    main = [(us, name) for name, us in kernels if not TURNS.search(name) and not HELPERS.search(name)]
+    turning = sum(us for name, us in kernels if TURNS.search(name))
+    how = path_of(max(main)[1]) if main else "implicit"
+    alike = [us for us, name in main if path_of(name) == how]
+    if len(alike) > 2:
+        how += "+apart"
+    if turning > 0:
+        how += "+turned"
+    return [how, round(sum(us for _, us in kernels), 2), round(turning, 2)]
+
+
+def main(sweep, out="configs/kernels/layers.json"):
+    rows = [[*key, *(choice(types[t]) for t in ("tf32", "fp16"))] for key, types in sorted(read(sweep).items())
+            if len(types) == 2]
+    with open(out, encoding="utf-8") as file:
+        config = json.load(file)
+    config["layers"] = None
+    text = json.dumps(config, indent=2).replace(
+        '"layers": null', '"layers": [\n' + ",\n".join("    " + json.dumps(row, separators=(",", ":")) for row in rows) + "\n  ]")
+    with open(out, "w", encoding="utf-8") as file:
+        file.write(text + "\n")
+    print(len(rows), "layers,", collections.Counter(row[i][0] for row in rows for i in (9, 10)).most_common())
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
