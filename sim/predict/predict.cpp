@@ -80,8 +80,7 @@ Prediction predict_scenario(const TracedRun& run, const TracedRun* other, Scenar
                            [](const WorkCounters& c) { return c.clamped; }));
   p.result = make_result(run, scenario, options, simulated, energy, losses, p);
   if (p.target && p.result.scenario.batch) {
-    p.result.memory =
-        scenario_memory(run, other, *p.target, *p.result.scenario.batch, scenario.memory);
+    p.result.memory = scenario_memory(run, other, *p.target, *p.result.scenario.batch, scenario);
     if (p.result.memory) losses.merge(scenario.memory.losses);
   }
   losses.merge(p.result.losses);
