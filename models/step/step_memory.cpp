@@ -224,6 +224,7 @@ class Lives {
       if (op.phase == FlowPhase::forward && tensor.consumers == 0) keep_for_views(i, life);
       if (op.phase == FlowPhase::forward && facts_.is_kept_copy(op)) {
         life.last = std::max(life.last, facts_.backward_of(step_.trace.ops.sequence[op.root]));
+        keep_type(tensor, inputs, life);
       }
       const bool copy = op.phase == FlowPhase::forward && op.kind == OpKind::cast;
       if (copy && facts_.parameters().has(tensor.elements))
@@ -250,6 +251,13 @@ class Lives {
     }
     if (flow_.tensors[written].elements != flow_.tensors[output].elements) return;
     storage_[output] = storage_[written];
+  }
+
+  /// A copy is of the type of what it copies, also where a precision changed that one alone.
+  void keep_type(const FlowTensor& copy, std::span<const FlowUse> inputs, Life& life) const {
+    if (inputs.empty()) return;
+    const DataType type = flow_.tensors[inputs[0].tensor].type;
+    life.bytes = bytes_of(blocks(copy.elements, type), grows(copy.elements));
   }
 
   /// What no operation reads as a whole attention reads in parts: query, key and value are views.

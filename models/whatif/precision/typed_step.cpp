@@ -59,17 +59,13 @@ void TypedStep::drop_others(std::span<const std::uint32_t> works, std::uint32_t 
 void TypedStep::retype_operands(std::uint32_t index, DataType from, DataType to) {
   const FlowOp& op = flow.ops[index];
   Operands operands = operands_of(edit.step().trace, op.op);
-  std::vector<TensorShape>& shapes = operands.tensors.shapes;
-  const bool copies =
-      op.kind == OpKind::cast && shapes.size() > 1 && shapes[0].type == shapes[1].type;
   for (const FlowUse& use : flow.inputs_of(op)) {
     if (!is_autocast_type(flow.tensors[use.tensor].type)) continue;
     const DataType type = read_type(index, use.tensor);
     for (std::size_t i = 0; i < operands.tensors.shapes.size(); ++i) {
-      if (operands.tensors.arguments[i] == use.argument) shapes[i].type = type;
+      if (operands.tensors.arguments[i] == use.argument) operands.tensors.shapes[i].type = type;
     }
   }
-  if (copies) shapes[0].type = shapes[1].type;  // into memory that nobody has read
   if (operands != operands_of(edit.step().trace, op.op)) {
     edit.set_operands(op.op, std::move(operands));
   }

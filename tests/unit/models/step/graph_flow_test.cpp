@@ -37,15 +37,15 @@ TEST(GraphFlow, ANormKeepsSeveralResults) {
   m.around_dims = "[[8,16],[16,16],[16]]";
   m.around_types = R"(["float","float","float"])";
   m.op("CompiledFunction>aten::mm", "[[8,16],[16,16],[8,16]]", float3);
-  // Behind the weight, which the graph lists: means and normalized values.
-  m.op("CompiledFunction>triton_per_fused_native_layer_norm_0", "[[8,16],[16],[8,1],[8,16]]",
-       R"(["float","float","float","float"])");
+  // Behind the weight, which the graph lists: a mask and means.
+  m.op("CompiledFunction>triton_per_fused_native_layer_norm_0", "[[8,16],[16],[8,16],[8,1]]",
+       R"(["float","float","bool","float"])");
   const Dataflow flow = dataflow(m.step());
   ASSERT_EQ(flow.ops.size(), 2U);
   EXPECT_EQ(flow.ops[1].input_count, 2U);
   ASSERT_EQ(flow.ops[1].output_count, 2U);
-  EXPECT_EQ(flow.tensors[flow.outputs_of(flow.ops[1])[0]].elements, 8);
-  EXPECT_EQ(flow.tensors[flow.outputs_of(flow.ops[1])[1]].elements, 8 * 16);
+  EXPECT_EQ(flow.tensors[flow.outputs_of(flow.ops[1])[0]].elements, 8 * 16);
+  EXPECT_EQ(flow.tensors[flow.outputs_of(flow.ops[1])[1]].elements, 8);
 }
 
 TEST(GraphFlow, BackwardReadsWhatForwardKeptTheLatestFirst) {
