@@ -95,7 +95,7 @@ std::string headline(const Result& r) {
                       time_text(m.time_us), time_text(r.band.low_us), time_text(r.band.high_us),
                       m.throughput_per_s, r.trace.batch ? "samples" : "steps", r.limited_by);
   if (!r.band_parts.unverified.empty()) {
-    text += fmt::format("           not verified by measurements, as it bounds: {}\n",
+    text += fmt::format("           the band rests on what no measurement has confirmed: {}\n",
                         fmt::join(r.band_parts.unverified, ", "));
   }
   if (r.speed_up) {
