@@ -141,8 +141,8 @@ void make_nodes(const HostModel& host, HostItem& launch, Plan& step) {
   }
 }
 
-/// Whether a call of attention gives a scale and neither a mask nor the causal half, as Transformers
-/// calls it where a look at the padding mask finds that nothing is masked.
+/// Whether a call of attention gives a scale and neither a mask nor the causal half, as
+/// Transformers calls it where a look at the padding mask finds that nothing is masked.
 bool leaves_mask_out(const Operands& call) {
   constexpr std::size_t mask = 3, causal = 5, scale = 6;
   const bool scaled = std::holds_alternative<double>(call.argument(scale)) ||
@@ -164,11 +164,12 @@ void warn_of_other_work(const Trace& trace, LossList& losses) {
     told = told || !call.arguments.empty();
     changes = changes || leaves_mask_out(call);
   }
-  losses.add("capture_may_change_work", Severity::warning,
-             "attention runs without a mask that graph capture puts back: no fused kernel takes it, "
-             "and products and softmax in FP32 remain, which this prediction does not hold (kernels "
-             "of BERT take a quarter longer)",
-             attention && (!told || (tokens && changes)) ? 1 : 0);
+  losses.add(
+      "capture_may_change_work", Severity::warning,
+      "attention runs without a mask that graph capture puts back: no fused kernel takes it, "
+      "and products and softmax in FP32 remain, which this prediction does not hold (kernels "
+      "of BERT take a quarter longer)",
+      attention && (!told || (tokens && changes)) ? 1 : 0);
 }
 
 void count_pieces(const Plan& step, LossList& losses) {
