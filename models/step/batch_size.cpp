@@ -1,6 +1,8 @@
 #include "models/step/batch_size.h"
 
+#include <algorithm>
 #include <string_view>
+#include <vector>
 
 #include "models/step/op_rows.h"
 
@@ -25,11 +27,27 @@ std::optional<std::size_t> items_argument(const OpRow& row) {
   return {};
 }
 
-bool is_compiled(const Trace& trace, OpRows& rows) {
+bool is_index(DataType type) { return type == DataType::int64 || type == DataType::int32; }
+
+/// Of the first indices of two dimensions that compiled code is given: items and their tokens.
+struct Compiled {
+  bool any = false;
+  std::optional<std::int64_t> items = {};
+};
+Compiled compiled_items(const Trace& trace, TimePoint from, OpRows& rows) {
+  Compiled out;
+  TimePoint first = TimePoint::max();
   for (std::uint32_t i = 0; i < trace.ops.size(); ++i) {
-    if (rows.of(i).kind == OpKind::generated) return true;
+    if (rows.of(i).kind != OpKind::generated) continue;
+    out.any = true;
+    if (trace.ops.begin[i] < from || trace.ops.begin[i] >= first) continue;
+    const std::vector<TensorShape>& shapes = operands_of(trace, i).tensors.shapes;
+    const auto indices = std::find_if(shapes.begin(), shapes.end(), [](const TensorShape& t) {
+      return is_index(t.type) && t.rank > 1 && t.dims[0] > 0;
+    });
+    if (indices != shapes.end()) first = trace.ops.begin[i], out.items = indices->dims[0];
   }
-  return false;
+  return out;
 }
 
 }  // namespace
@@ -49,8 +67,9 @@ std::optional<std::int64_t> batch_size(const Trace& trace, const Links& links) {
     if (leading) first = i, batch = leading;
   }
   // Compiled code merges the batch with other dimensions before its products.
-  const bool product = first != no_row && is_matrix_product(rows.of(first));
-  return product && is_compiled(trace, rows) ? std::nullopt : batch;
+  if (first != no_row && !is_matrix_product(rows.of(first))) return batch;
+  const Compiled compiled = compiled_items(trace, from, rows);
+  return compiled.any ? compiled.items : batch;
 }
 
 }  // namespace tandem

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "models/ops/op_outputs.h"
+#include "models/step/graph_flow.h"
 #include "models/step/op_rows.h"
 
 namespace tandem {
@@ -178,8 +179,28 @@ class Binder {
     }
   }
 
-  void bind() {
-    for (std::uint32_t i = 0; i < flow_.ops.size(); ++i) bind_op(i);
+  void bind_op(std::uint32_t i) {
+    FlowOp& op = flow_.ops[i];
+    const Operands& in = operands_of(step_.trace, op.op);
+    if (op.root != node_) node_ = op.root, gradient_ = no_row;
+    const OpRow& row = *op.row;
+    bind_inputs(op, row, in.tensors);
+    const std::string_view name = text_of(step_.trace, step_.trace.ops.name[op.op]);
+    for (const OutputShape& s : output_shapes(row, name, in.tensors, in.arguments)) {
+      if (s.shape.type != DataType::unknown) {
+        flow_.outputs.push_back(add(s.elements(), s.shape.type, i));
+      }
+    }
+    op.output_count = static_cast<std::uint32_t>(flow_.outputs.size()) - op.first_output;
+  }
+
+  /// Of compiled graphs.
+  void see_new_tensors() {
+    for (auto t = static_cast<std::uint32_t>(core_reads_.size()); t < flow_.tensors.size(); ++t) {
+      const FlowTensor& tensor = flow_.tensors[t];
+      core_reads_.push_back(false);
+      if (tensor.producer != no_row) made_.known(tensor.elements, tensor.type).push_back(t);
+    }
   }
 
  private:
@@ -283,24 +304,6 @@ class Binder {
     op.input_count = static_cast<std::uint32_t>(flow_.inputs.size()) - op.first_input;
   }
 
-  void bind_op(std::uint32_t i) {
-    FlowOp& op = flow_.ops[i];
-    op.first_input = static_cast<std::uint32_t>(flow_.inputs.size());
-    op.first_output = static_cast<std::uint32_t>(flow_.outputs.size());
-    const Operands& in = operands_of(step_.trace, op.op);
-    if (op.kind == OpKind::optimizer || !in.has_shapes) return;
-    if (op.root != node_) node_ = op.root, gradient_ = no_row;
-    const OpRow& row = *op.row;
-    bind_inputs(op, row, in.tensors);
-    const std::string_view name = text_of(step_.trace, step_.trace.ops.name[op.op]);
-    for (const OutputShape& s : output_shapes(row, name, in.tensors, in.arguments)) {
-      if (s.shape.type != DataType::unknown) {
-        flow_.outputs.push_back(add(s.elements(), s.shape.type, i));
-      }
-    }
-    op.output_count = static_cast<std::uint32_t>(flow_.outputs.size()) - op.first_output;
-  }
-
   const Step& step_;
   Dataflow& flow_;
   MadeTensors made_;
@@ -310,6 +313,24 @@ class Binder {
   std::uint32_t gradient_ = no_row;   // that the autograd node of this root was given
 };
 
+void bind_tensors(const Step& step, Dataflow& flow) {
+  Binder binder(step, flow);
+  GraphFlow graph(step, flow);
+  for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
+    FlowOp& op = flow.ops[i];
+    op.first_input = static_cast<std::uint32_t>(flow.inputs.size());
+    op.first_output = static_cast<std::uint32_t>(flow.outputs.size());
+    if (op.kind == OpKind::optimizer || !operands_of(step.trace, op.op).has_shapes) continue;
+    if (op.in_graph) {
+      graph.bind(i);
+      binder.see_new_tensors();
+    } else {
+      binder.bind_op(i);
+    }
+  }
+  graph.settle();
+}
+
 }  // namespace
 
 Dataflow dataflow(const Step& step) {
@@ -318,7 +339,8 @@ Dataflow dataflow(const Step& step) {
   OpRows rows(step.trace);
   OpCollector(step, rows, flow).collect();
   mark_model(step, flow);
-  Binder(step, flow).bind();
+  mark_graphs(step, flow);
+  bind_tensors(step, flow);
   return flow;
 }
 

@@ -41,6 +41,8 @@ struct FlowOp {
   OpKind kind = OpKind::other;
   FlowPhase phase = FlowPhase::other;
   bool in_model = false;       // forward up to the loss and its backward: what a compiler is given
+  bool in_graph = false;       // a compiler made it, or put it into its graph
+  bool overwrites = false;     // generated code: the result takes the place of the first operand
   std::int64_t sequence = -1;  // autograd number; a backward operation has that of its forward
   std::uint32_t first_work = 0, work_count = 0;      // Dataflow::works
   std::uint32_t first_input = 0, input_count = 0;    // Dataflow::inputs

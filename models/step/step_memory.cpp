@@ -10,6 +10,7 @@
 
 #include "models/ops/op_table.h"
 #include "models/step/dataflow.h"
+#include "models/step/graph_flow.h"
 #include "sim/core/data_type.h"
 
 namespace tandem {
@@ -44,7 +45,8 @@ MemoryMoment bytes_of(double bytes, bool grows) {
 /// Parameters that the forward operations of a step read, by size.
 class Parameters {
  public:
-  Parameters(const Step& step, const Dataflow& flow) {
+  Parameters(const Step& step, const Dataflow& flow, const GraphOperands& graphs) {
+    for (const TensorShape& t : graphs.parameters) sizes_.insert(t.elements());
     for (const FlowOp& op : flow.ops) {
       if (op.phase != FlowPhase::forward) continue;
       const Operands& in = operands_of(step.trace, op.op);
@@ -64,8 +66,8 @@ class Parameters {
 /// What a step's data flow tells of its operations.
 class StepFacts {
  public:
-  StepFacts(const Step& step, const Dataflow& flow)
-      : step_(step), flow_(flow), parameters_(step, flow) {
+  StepFacts(const Step& step, const Dataflow& flow, const GraphOperands& graphs)
+      : step_(step), flow_(flow), parameters_(step, flow, graphs) {
     for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
       const FlowOp& op = flow.ops[i];
       if (op.phase == FlowPhase::forward) last_forward_ = i;
@@ -131,10 +133,46 @@ class StepFacts {
   std::uint32_t last_forward_ = 0;
 };
 
+/// What nothing is known to have made and is no larger than what was made is no input: a view,
+/// where it is copied, else the result of an operation that does not tell its shape, from its first
+/// reader to the last one, forward or backward.
+class Parts {
+ public:
+  void see_made(const FlowTensor& tensor) {
+    largest_[tensor.type] = std::max(largest_[tensor.type], tensor.elements);
+  }
+
+  /// Operation `i` reads tensor `t`, which nothing has made. True if it is a part; its life begins
+  /// or goes on.
+  bool reads(const FlowOp& op, std::uint32_t i, const FlowTensor& tensor, std::uint32_t t,
+             std::vector<Life>& lives) {
+    const std::pair key{tensor.elements, tensor.type};
+    const bool forward = op.phase == FlowPhase::forward;
+    if (const auto it = first_.find(key); it != first_.end()) {
+      lives[it->second].last = std::max(lives[it->second].last, i);
+      return forward;
+    }
+    const bool small = is_floating(tensor.type) && tensor.elements <= largest_[tensor.type];
+    if (!forward || !small) return false;
+    if (op.kind == OpKind::cast) return true;
+    first_[key] = t;
+    lives[t] = {i, i, bytes_of(blocks(tensor.elements, tensor.type), true)};
+    return true;
+  }
+
+ private:
+  std::map<DataType, std::int64_t> largest_;  // elements of a tensor made so far
+  std::map<std::pair<std::int64_t, DataType>, std::uint32_t> first_;
+};
+
 class Lives {
  public:
   Lives(const Step& step, const Dataflow& flow, std::int64_t batch)
-      : flow_(flow), batch_(batch), facts_(step, flow), step_(step) {
+      : flow_(flow),
+        batch_(batch),
+        graphs_(graph_operands(step, flow, batch)),
+        facts_(step, flow, graphs_),
+        step_(step) {
     storage_.resize(flow.tensors.size());
     std::iota(storage_.begin(), storage_.end(), 0U);
   }
@@ -145,6 +183,9 @@ class Lives {
     std::vector<Life> out;
     for (std::size_t t = 0; t < lives_.size(); ++t) {
       if (storage_[t] == t && lives_[t].bytes.bytes() > 0) out.push_back(lives_[t]);
+    }
+    for (const TensorShape& t : graphs_.inputs) {
+      out.push_back({0, end(), bytes_of(blocks(t.elements(), t.type), true)});
     }
     return out;
   }
@@ -173,14 +214,17 @@ class Lives {
     if (!outputs.empty()) share(op, inputs, outputs[0]);
     for (const std::uint32_t t : outputs) {
       const FlowTensor& tensor = flow_.tensors[t];
+      parts_.see_made(tensor);
       Life& life = lives_[storage_[t]];
       life.last = std::max(life.last, i);
-      const bool guess = op.row->output == OutputRule::largest;  // rows of a table, not the table
+      // Rows of a table, not the table.
+      const bool guess = op.row->output == OutputRule::largest && !op.in_graph;
       if (guess && facts_.parameters().has(tensor.elements)) life.bytes = {};
       if (facts_.is_gradient(op, tensor)) life.last = end();
       if (op.phase == FlowPhase::forward && tensor.consumers == 0) keep_for_views(i, life);
       if (op.phase == FlowPhase::forward && facts_.is_kept_copy(op)) {
         life.last = std::max(life.last, facts_.backward_of(step_.trace.ops.sequence[op.root]));
+        keep_type(tensor, inputs, life);
       }
       const bool copy = op.phase == FlowPhase::forward && op.kind == OpKind::cast;
       if (copy && facts_.parameters().has(tensor.elements))
@@ -191,6 +235,10 @@ class Lives {
   /// Operations in place write into the first operand of the outermost one.
   void share(const FlowOp& op, std::span<const FlowUse> inputs, std::uint32_t output) {
     if (inputs.empty()) return;
+    if (op.overwrites) {
+      storage_[output] = storage_[inputs[0].tensor];
+      return;
+    }
     if (root_ != op.root) root_ = op.root, root_operand_ = inputs[0].tensor;
     if (facts_.is_fresh_copy(op)) return;
     std::uint32_t written = no_row;
@@ -203,6 +251,13 @@ class Lives {
     }
     if (flow_.tensors[written].elements != flow_.tensors[output].elements) return;
     storage_[output] = storage_[written];
+  }
+
+  /// A copy is of the type of what it copies, also where a precision changed that one alone.
+  void keep_type(const FlowTensor& copy, std::span<const FlowUse> inputs, Life& life) const {
+    if (inputs.empty()) return;
+    const DataType type = flow_.tensors[inputs[0].tensor].type;
+    life.bytes = bytes_of(blocks(copy.elements, type), grows(copy.elements));
   }
 
   /// What no operation reads as a whole attention reads in parts: query, key and value are views.
@@ -221,6 +276,10 @@ class Lives {
       life.last = std::max(life.last, i);
       return;
     }
+    if (op.in_graph) return;  // its graph says what it is given
+    const bool activation =
+        grows(tensor.elements) && !contains(op.row->arguments.parameters, use.argument);
+    if (activation && parts_.reads(op, i, tensor, use.tensor, lives_)) return;
     const std::uint32_t forward = facts_.forward_of(op.sequence);
     if (op.phase == FlowPhase::backward && forward != no_row &&
         !facts_.parameters().has(tensor.elements) && facts_.no_view(op, forward, tensor.type)) {
@@ -230,9 +289,9 @@ class Lives {
       return;
     }
     // Made before the step: an input, once for all who read one of its size.
-    const bool input = op.phase == FlowPhase::forward && grows(tensor.elements) &&
-                       !contains(op.row->arguments.parameters, use.argument);
-    if (!input || !inputs_.insert({tensor.elements, tensor.type}).second) return;
+    if (op.phase != FlowPhase::forward || !activation ||
+        !inputs_.insert({tensor.elements, tensor.type}).second)
+      return;
     life = {0, end(), bytes_of(blocks(tensor.elements, tensor.type), true)};
   }
 
@@ -240,11 +299,13 @@ class Lives {
 
   const Dataflow& flow_;
   std::int64_t batch_;
+  GraphOperands graphs_;
   StepFacts facts_;
   const Step& step_;
   std::vector<Life> lives_;             // per tensor; of its storage
   std::vector<std::uint32_t> storage_;  // the tensor that it shares memory with
   std::set<std::pair<std::int64_t, DataType>> inputs_;
+  Parts parts_;
   std::uint32_t root_ = no_row;     // of the operation at hand
   std::uint32_t root_operand_ = 0;  // what its first part read first
 };

@@ -111,8 +111,7 @@ struct MemoryChange {
   KeptMemory kept = KeptMemory::eager;
   /// By liveness alone: of the traced step, and of what it became.
   std::optional<PeakMemory> before, after;
-  double error = 0;  // relative
-  LossList losses;   // where a peak is stated
+  LossList losses;  // where a peak is stated
 };
 
 /// What transforms rewrite, one after the other.

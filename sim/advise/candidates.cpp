@@ -114,15 +114,16 @@ const std::vector<Candidate>& table() {
   return rows;
 }
 
-/// The traced batch doubled while it fits, the peak at the far end of its uncertainty.
+/// The traced batch doubled while it fits, the peak at the far end of its band.
 std::optional<std::int64_t> largest_doubled(std::int64_t batch, const Result& base,
                                             std::string& refusal) {
   if (!base.memory) {
     refusal = "the peak of memory is not known";
     return {};
   }
+  const MemorySummary& memory = *base.memory;
   const double most =
-      static_cast<double>(base.memory->largest_batch) / (1 + base.memory->uncertainty);
+      static_cast<double>(memory.largest_batch) * memory.peak_bytes / memory.high_bytes;
   std::int64_t largest = batch;
   while (2.0 * static_cast<double>(largest) <= most) largest *= 2;
   if (largest > 4 * batch) return largest;

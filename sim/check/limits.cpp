@@ -6,7 +6,7 @@ namespace tandem {
 
 namespace {
 
-std::vector<Field<CheckLimits>> fields() {
+std::vector<Field<CheckLimits>> make_fields() {
   using L = CheckLimits;
   const auto row = [](std::string_view name, std::string_view unit, std::string_view doc,
                       double L::*member) {
@@ -55,12 +55,14 @@ std::vector<Field<CheckLimits>> fields() {
   };
 }
 
-}  // namespace
-
-std::span<const Field<CheckLimits>> check_limit_fields() {
-  static const std::vector<Field<CheckLimits>> all = fields();
+const std::vector<Field<CheckLimits>>& fields() {
+  static const std::vector<Field<CheckLimits>> all = make_fields();
   return all;
 }
+
+}  // namespace
+
+std::span<const Field<CheckLimits>> check_limit_fields() { return fields(); }
 
 CheckLimits load_check_limits(const std::string& path) {
   return load_constants<CheckLimits>(path, fields());

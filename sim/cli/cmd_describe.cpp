@@ -74,7 +74,9 @@ constexpr std::tuple<std::string_view, std::string_view, std::string_view> memor
     {"peak_bytes", "B", "most memory that the step's tensors hold at once"},
     {"fits", "bool", "in the memory of the scenario's GPU"},
     {"largest_batch", "count", "that fits"},
-    {"uncertainty", "ratio", "standard deviation of the part that grows with the batch"},
+    {"uncertainty", "ratio", "half of the 90 % interval of the peak, over the peak"},
+    {"low_bytes", "B", "the peak is at least this in 19 of 20 cases"},
+    {"high_bytes", "B", "the peak is at most this in 19 of 20 cases"},
 };
 
 std::vector<MetricRow> metric_rows() {

@@ -16,6 +16,17 @@ struct ExtraSection {
   void (*read)(const Json& json, const Place& place, T& out) = nullptr;
 };
 
+/// Reads every one of `fields`, each with its source; `origins` are parallel to them. Errors:
+/// InputError for unknown and missing keys and for values out of range.
+template <class T>
+void read_all_sourced(const Json& json, const Place& place, std::span<const Field<T>> fields,
+                      T& out, std::vector<Provenance>& origins) {
+  const auto seen = read_sourced_fields(json, place, fields, out, origins);
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (!seen[i]) place.fail("no key \"" + fields[i].name + "\"", "all of: " + known_names(fields));
+  }
+}
+
 /// Reads {"name": ..., "constants": {KEY: {value, unit, kind, source ...}}} into a T, which has
 /// members `name` and `origins` beside those of `fields`, and the extra section if there is to be
 /// one. Errors: InputError for a file that cannot be read, for unknown and missing keys and for
@@ -42,12 +53,8 @@ T load_constants(const std::string& path, const std::vector<Field<T>>& fields,
     if (!json.contains(extra.key)) place.fail("no key \"" + extra.key + "\"", "all of: " + known);
     extra.read(json.at(extra.key), place / extra.key, out);
   }
-  const Place below = place / "constants";
-  const std::span<const Field<T>> view(fields);
-  const auto seen = read_sourced_fields(constants, below, view, out, out.origins);
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    if (!seen[i]) below.fail("no key \"" + fields[i].name + "\"", "all of: " + known_names(view));
-  }
+  read_all_sourced(constants, place / "constants", std::span<const Field<T>>(fields), out,
+                   out.origins);
   return out;
 }
 

@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "models/whatif/transform.h"
-#include "sim/core/field.h"
+#include "sim/core/constants.h"
 
 namespace tandem {
 
@@ -16,29 +16,17 @@ constexpr std::string_view host_bases[] = {"trace",    "measured_step", "kept",
 
 constexpr std::string_view launches[] = {"by_calls", "in_graphs", "recaptured"};
 
+constexpr std::string_view memory_bases[] = {"recorded", "training", "inference",
+                                             "compiled", "network",  "compiled_network"};
+/// What-ifs that change a peak of memory.
+constexpr std::string_view memory_what_ifs[] = {"precision", "batch", "compile", "ranks"};
+
+constexpr std::string_view unverified = "unverified";
+
 std::vector<Field<Factors>> factor_fields() {
   return {field<Factors>("low", "ratio", "5th percentile of measured over predicted", &Factors::low,
                          Range::non_negative),
           field<Factors>("high", "ratio", "95th percentile", &Factors::high)};
-}
-
-Factors read_factors(const Json& json, const Place& place) {
-  const auto fields = factor_fields();
-  Factors out;
-  const auto seen =
-      read_sourced_fields(json, place, std::span<const Field<Factors>>(fields), out, out.origins);
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    if (!seen[i]) place.fail("no key \"" + fields[i].name + "\"", "a value of it");
-  }
-  return out;
-}
-
-/// The pair of factors under `name` of the object `json`.
-Factors read_named(const Json& json, std::string_view name, const Place& place) {
-  require_object(json, place);
-  const auto it = json.find(name);
-  if (it == json.end()) place.fail("no key \"" + std::string(name) + "\"", "low and high of it");
-  return read_factors(*it, place / name);
 }
 
 const Json& part(const Json& json, std::string_view name, const Place& place) {
@@ -48,12 +36,37 @@ const Json& part(const Json& json, std::string_view name, const Place& place) {
   return *it;
 }
 
+/// The pair of factors under `name` of the object `json`.
+Factors read_named(const Json& json, std::string_view name, const Place& place) {
+  const auto fields = factor_fields();
+  Factors out;
+  read_all_sourced(part(json, name, place), place / name, std::span<const Field<Factors>>(fields),
+                   out, out.origins);
+  out.verified = std::none_of(out.origins.begin(), out.origins.end(), [](const Provenance& origin) {
+    return origin.source.starts_with(unverified);
+  });
+  return out;
+}
+
+/// Those of all `names` under the key `name`.
+std::vector<Factors> read_list(const Json& json, std::string_view name,
+                               std::span<const std::string_view> names, const Place& place) {
+  const Json& list = part(json, name, place);
+  std::vector<Factors> out;
+  for (const std::string_view one : names) out.push_back(read_named(list, one, place / name));
+  return out;
+}
+
 }  // namespace
 
 std::string_view to_string(HostBasis basis) { return host_bases[static_cast<std::size_t>(basis)]; }
 
 std::string_view to_string(Launched launched) {
   return launches[static_cast<std::size_t>(launched)];
+}
+
+std::string_view to_string(MemoryBasis basis) {
+  return memory_bases[static_cast<std::size_t>(basis)];
 }
 
 const Factors& BandConstants::of(std::string_view name) const {
@@ -67,14 +80,14 @@ BandConstants load_bands(const std::string& path) {
   const Json json = read_json_file(path);
   const Place file{path, ""};
   BandConstants out;
-  const Json& host = part(json, "host", file);
-  for (const std::string_view name : host_bases) {
-    out.host.push_back(read_named(host, name, file / "host"));
+  out.host = read_list(json, "host", host_bases, file);
+  out.gpu = read_list(json, "gpu", launches, file);
+  out.memory = read_list(json, "memory", memory_bases, file);
+  const auto changes = read_list(json, "memory_what_ifs", memory_what_ifs, file);
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    out.memory_what_ifs.push_back({std::string(memory_what_ifs[i]), changes[i]});
   }
-  const Json& gpu = part(json, "gpu", file);
-  for (const std::string_view name : launches) {
-    out.gpu.push_back(read_named(gpu, name, file / "gpu"));
-  }
+  out.whole_trace = read_named(json, "whole_trace", file);
   out.network = read_named(json, "network", file);
   out.speed_up = read_named(json, "speed_up", file);
   out.collectives = read_named(json, "collectives", file).high;
@@ -89,7 +102,7 @@ BandConstants load_bands(const std::string& path) {
 Plan with_host(Plan plan, double factor) {
   const auto scaled = [factor](Duration d) { return scale(d, factor); };
   for (HostItem& item : plan.items) {
-    item.gap = scaled(item.gap);
+    item.gap = item.input + scaled(item.gap - item.input);  // a loader is not this host
     item.call = scaled(item.call);
     item.submit = scaled(item.submit);
     item.wake = scaled(item.wake);
@@ -116,6 +129,32 @@ LogBand gpu_band(const BandConstants& constants, Launched launched, double gener
   const double high =
       generated ? constants.network.high * generated_error : std::log(constants.of(launched).high);
   return {-std::hypot(low, changed.low), std::hypot(high, changed.high)};
+}
+
+LogBand memory_band(const BandConstants& constants, MemoryBasis basis,
+                    const std::vector<TransformReport>& what_ifs) {
+  const Factors& own = constants.of(basis);
+  LogBand out{std::log(own.low), std::log(own.high)};
+  // Residuals of networks are those of networks in any precision.
+  if (basis == MemoryBasis::network || basis == MemoryBasis::compiled_network) return out;
+  for (const auto& [name, factors] : constants.memory_what_ifs) {
+    if (find_report(what_ifs, name) == nullptr) continue;
+    out.low = -std::hypot(out.low, std::log(factors.low));
+    out.high = std::hypot(out.high, std::log(factors.high));
+  }
+  return out;
+}
+
+std::vector<std::string> unverified_factors(const BandConstants& constants,
+                                            const BandParts& parts) {
+  std::vector<std::string> out;
+  if (!constants.of(parts.basis).verified) {
+    out.push_back("host of a " + std::string(to_string(parts.basis)));
+  }
+  for (const auto& [name, error] : parts.what_ifs) {
+    if (error > 0 && !constants.of(name).verified) out.push_back(name);
+  }
+  return out;
 }
 
 Band step_band(double time_us, const HostRange& host, const LogBand& gpu, double gpu_share,

@@ -1,11 +1,13 @@
 // How far off a prediction may be: the 90 % interval of a time, from the residuals of validation.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "models/whatif/batch/peak_memory.h"
 #include "models/whatif/transform_report.h"
 #include "sim/core/provenance.h"
 #include "sim/engine/plan.h"
@@ -17,6 +19,7 @@ struct Factors {
   double low = 1;
   double high = 1;
   std::vector<Provenance> origins = {};  // of low and high
+  bool verified = true;                  // residuals were measured
 };
 
 /// What the host time of a step was predicted from; each has residuals of its own.
@@ -39,11 +42,13 @@ enum class Launched : std::uint8_t {
 // Their names in configs/bands.json.
 std::string_view to_string(HostBasis basis);
 std::string_view to_string(Launched launched);
+std::string_view to_string(MemoryBasis basis);
 
 /// configs/bands.json.
 struct BandConstants {
   std::vector<Factors> host;  // of host time; by HostBasis
   std::vector<Factors> gpu;   // of traced kernels' own time; by Launched
+  Factors whole_trace;        // of a step that is the whole trace, for nothing repeats itself
   Factors network;            // of the GPU time of a step that was never traced, a multiple
   double collectives = 0;     // multiple of the error that the law of collectives expects
   Factors speed_up;           // of host time in one of two runs, where the other has its own
@@ -53,8 +58,11 @@ struct BandConstants {
     Factors times;
   };
   std::vector<Multiple> what_ifs;
+  std::vector<Factors> memory;            // of a peak of memory; by MemoryBasis
+  std::vector<Multiple> memory_what_ifs;  // of a peak that a what-if changed
   const Factors& of(HostBasis basis) const { return host[static_cast<std::size_t>(basis)]; }
   const Factors& of(Launched launched) const { return gpu[static_cast<std::size_t>(launched)]; }
+  const Factors& of(MemoryBasis basis) const { return memory[static_cast<std::size_t>(basis)]; }
   /// Of what-if `name`. Errors: std::logic_error if it has no row.
   const Factors& of(std::string_view name) const;
 };
@@ -86,6 +94,8 @@ struct BandParts {
   double gpu_share = 0;                                       // of the critical path
   double generated_error = 0;                                 // of a step that was never traced
   std::vector<std::pair<std::string, double>> what_ifs = {};  // relative errors that they expect
+  std::optional<MemoryBasis> memory = {};                     // of the peak of memory
+  std::vector<std::string> unverified = {};  // factors that no measurement has confirmed
 };
 
 /// Natural logarithms of the ends of a relative interval: low <= 0 <= high.
@@ -101,6 +111,13 @@ LogBand what_if_band(const BandConstants& constants, const std::vector<Transform
 /// 0, kernels that were never traced.
 LogBand gpu_band(const BandConstants& constants, Launched launched, double generated_error,
                  const std::vector<TransformReport>& what_ifs);
+
+/// Of a peak of memory.
+LogBand memory_band(const BandConstants& constants, MemoryBasis basis,
+                    const std::vector<TransformReport>& what_ifs);
+
+/// The factors of a step time that no measurement has confirmed: of the host, of what-ifs.
+std::vector<std::string> unverified_factors(const BandConstants& constants, const BandParts& parts);
 
 /// Of a step of `time_us` whose critical path is on the GPU for `gpu_share`. `other_us`: what else
 /// it may be off by, to either side.

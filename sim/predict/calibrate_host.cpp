@@ -6,6 +6,7 @@
 
 #include "sim/engine/engine.h"
 #include "sim/metrics/intervals.h"
+#include "sim/predict/simulated_step.h"
 
 namespace tandem {
 
@@ -16,7 +17,6 @@ constexpr double host_bound_ratio = 1.12;
 constexpr double smallest_factor = 0.05;
 constexpr double largest_factor = 20;
 constexpr int bisections = 30;
-constexpr std::size_t steady_copies = 6;
 
 HostModel scaled(HostModel host, double factor) {
   host.gap_scale_aligned *= factor;
@@ -25,9 +25,7 @@ HostModel scaled(HostModel host, double factor) {
 }
 
 double step_us(const TracedRun& a, const MeasuredPlan& plan, const HostModel& host) {
-  const StepPlan step = step_plan(a.trace, plan, host, Profiler::remove);
-  const Timeline t = simulate(repeat(step.plan, steady_copies, host));
-  return to_us(steady_period(step.plan, t, steady_copies));
+  return loop_us(step_plan(a.trace, plan, host, Profiler::remove).plan, host);
 }
 
 double busy_us(const TracedRun& a) {

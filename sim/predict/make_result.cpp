@@ -161,42 +161,75 @@ Launched launched(const TracedRun& run, const ReplayOptions& options, const Loss
   return graph ? Launched::in_graphs : Launched::by_calls;
 }
 
+/// What bands are made from. `losses`: of the mode.
+BandParts band_parts(const TracedRun& run, const Scenario& scenario, const ReplayOptions& options,
+                     const Plan& plan, const LossList& losses, double gpu_share) {
+  BandParts out;
+  out.basis = host_basis(run, scenario, options);
+  const Factors& host = run.configs.bands.of(out.basis);
+  out.host = {loop_us(plan, run.configs.host, host.low),
+              loop_us(plan, run.configs.host, host.high)};
+  out.launched = launched(run, options, losses);
+  // Where operations run on the host, what what-ifs expect is of host time.
+  out.gpu_share = out.basis == HostBasis::executor ? 1 : gpu_share;
+  out.generated_error = run.generated_error;
+  for (const TransformReport& report : scenario.what_ifs) {
+    out.what_ifs.emplace_back(report.name, report.expected_error);
+  }
+  out.unverified = unverified_factors(run.configs.bands, out);
+  if (run.summary.steps_by == StepsBy::nothing) out.unverified.push_back("steps of the trace");
+  return out;
+}
+
+/// What collectives may be off by, beside kernels or alone.
+double collectives_error_us(const TracedRun& run, const Result& result) {
+  if (!result.collectives) return 0;
+  const CollectiveLaw& law = run.configs.collectives;
+  const double exposed = result.collectives->exposed_us;
+  const double beside = std::max(0.0, result.collectives->time_us - exposed);
+  return run.configs.bands.collectives * (law.expected_error * exposed + law.beside_error * beside);
+}
+
 /// What limits the step, and how far off a prediction of such a step may be.
 void judge(const TracedRun& run, const Scenario& scenario, const ReplayOptions& options,
            const Plan& plan, const LossList& losses, Result& result) {
   const double gpu = share_of(result.critical_path, {"kernel", "device_gap", "stream_wait"});
   result.limited_by = gpu > 0.6 ? "gpu" : gpu < 0.4 ? "host" : "balance";
   const BandConstants& bands = run.configs.bands;
-  const HostBasis basis = host_basis(run, scenario, options);
-  const Factors& host = bands.of(basis);
-  const HostRange range{loop_us(plan, run.configs.host, host.low),
-                        loop_us(plan, run.configs.host, host.high)};
-  // Where operations run on the host, what what-ifs expect is of host time.
-  const double share = basis == HostBasis::executor ? 1 : gpu;
-  BandParts& parts = result.band_parts;
-  parts = {basis, range, launched(run, options, losses), share, run.generated_error, {}};
+  const BandParts parts = band_parts(run, scenario, options, plan, losses, gpu);
   const LogBand kernels = gpu_band(bands, parts.launched, run.generated_error, scenario.what_ifs);
-  // What collectives may be off by, beside kernels or alone.
-  double moving_us = 0;
-  if (result.collectives) {
-    const CollectiveLaw& law = run.configs.collectives;
-    const double exposed = result.collectives->exposed_us;
-    const double beside = std::max(0.0, result.collectives->time_us - exposed);
-    moving_us = bands.collectives * (law.expected_error * exposed + law.beside_error * beside);
-  }
-  for (const TransformReport& report : scenario.what_ifs) {
-    parts.what_ifs.emplace_back(report.name, report.expected_error);
-  }
+  const double moving_us = collectives_error_us(run, result);
   const double time_us = result.step.time_us;
-  result.band = step_band(time_us, range, kernels, share, moving_us);
+  result.band_parts = parts;
+  result.band = step_band(time_us, parts.host, kernels, parts.gpu_share, moving_us);
   result.gpu_band = {result.step.gpu_kernel_us * std::exp(kernels.low),
                      result.step.gpu_kernel_us * std::exp(kernels.high)};
+  if (run.summary.steps_by == StepsBy::nothing) {
+    for (Band* const band : {&result.band, &result.gpu_band}) {
+      band->low_us *= bands.whole_trace.low, band->high_us *= bands.whole_trace.high;
+    }
+  }
   if (time_us > 0) result.expected_error = result.band.half_width_us() / time_us;
   if (scenario.what_ifs.empty() && options.mode.mode == Mode::as_traced) return;
   // A host that was never seen to run the step has all its noise in one of the two.
-  const Factors& runs = basis == HostBasis::compiled ? host : bands.speed_up;
-  result.speed_up = speed_up(run.summary.unprofiled_step_us, time_us, range, host, runs,
-                             what_if_band(bands, scenario.what_ifs), share, moving_us);
+  const Factors& host = bands.of(parts.basis);
+  const Factors& runs = parts.basis == HostBasis::compiled ? host : bands.speed_up;
+  result.speed_up = speed_up(run.summary.unprofiled_step_us, time_us, parts.host, host, runs,
+                             what_if_band(bands, scenario.what_ifs), parts.gpu_share, moving_us);
+}
+
+/// The step's wait for its input, and what of it makes the step longer.
+void add_input(const TracedRun& run, const SimulatedStep& simulated, const Plan& plan,
+               Result& result) {
+  result.input_wait_us = simulated.input_wait_us;
+  if (result.input_wait_us <= 0) return;
+  Plan without = plan;
+  for (HostItem& item : without.items) {
+    item.gap = std::max(Duration::zero(), item.gap - item.input);
+    item.input = Duration::zero();
+  }
+  const double least_us = loop_us(std::move(without), run.configs.host, 1);
+  result.input_critical_us = std::max(0.0, result.step.time_us - least_us);
 }
 
 /// Errors: InputError for a step of which nobody knows how many samples it takes.
@@ -229,7 +262,7 @@ Result make_result(const TracedRun& run, const Scenario& scenario, const ReplayO
   result.runtime = runtime_metrics(p.step.trace, p.isolated, p.isolated_timeline);
   result.critical_path = simulated.critical_path;
   result.collectives = moved(p, DeviceEngine::collective);
-  for (const HostItem& item : p.step.plan.items) result.input_wait_us += to_us(item.input);
+  add_input(run, simulated, p.step.plan, result);
   result.input_copies = moved(p, DeviceEngine::copy_to_device);
   judge(run, scenario, options, p.step.plan, losses, result);
   result.energy = energy;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "models/step/step_memory.h"
+#include "sim/predict/bands.h"
 
 namespace tandem {
 
@@ -25,6 +26,15 @@ std::int64_t largest_batch(const PeakMemory& memory, const MemoryChange& change,
     (changed_peak(memory, change, middle) <= bytes ? fits : exceeds) = middle;
   }
   return fits;
+}
+
+/// What data-parallel ranks keep beside a step that was traced alone, or the other way around.
+double added_buckets(const PeakMemory& memory, const Scenario& scenario) {
+  const TransformReport* const ranks = find_report(scenario.what_ifs, "ranks");
+  if (ranks == nullptr) return 0;
+  const bool buckets = parse_count("ranks", ranks->to) > 1;
+  if (buckets == memory.has_buckets) return 0;
+  return buckets ? memory.bucket_bytes : -memory.bucket_bytes;
 }
 
 /// What is known of the peak of the run that was traced: said by the user, or recorded.
@@ -57,7 +67,8 @@ std::optional<PeakMemory> traced_peak(const TracedRun& run, const TracedRun* sec
 
 std::optional<MemorySummary> scenario_memory(const TracedRun& run, const TracedRun* second,
                                              const GpuArch& gpu, std::int64_t batch,
-                                             const MemoryChange& change) {
+                                             const Scenario& scenario) {
+  const MemoryChange& change = scenario.memory;
   std::optional<PeakMemory> memory = second == nullptr ? run.memory : traced_peak(run, second);
   if (!memory) return {};
   const double usable = usable_bytes(gpu, run.configs.batch);
@@ -68,14 +79,14 @@ std::optional<MemorySummary> scenario_memory(const TracedRun& run, const TracedR
     }
   }
   MemorySummary m;
-  m.peak_bytes = changed_peak(*memory, change, batch);
+  const double added = added_buckets(*memory, scenario);
+  m.peak_bytes = changed_peak(*memory, change, batch) + added;
   m.fits = m.peak_bytes <= usable;
-  m.largest_batch = largest_batch(*memory, change, usable);
-  m.uncertainty = memory->uncertainty;
-  const bool as_measured = memory->points > 0 && run.summary.batch == batch &&
-                           change.kept == KeptMemory::eager && !change.after;
-  if (as_measured) m.uncertainty = 0;
-  if (change.error > 0) m.uncertainty = std::hypot(m.uncertainty, change.error);
+  m.largest_batch = largest_batch(*memory, change, usable - added);
+  const LogBand band = memory_band(run.configs.bands, memory->basis, scenario.what_ifs);
+  m.basis = memory->basis;
+  m.low_bytes = m.peak_bytes * std::exp(band.low);
+  m.high_bytes = m.peak_bytes * std::exp(band.high);
   return m;
 }
 

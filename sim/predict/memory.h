@@ -4,7 +4,8 @@
 #include <optional>
 
 #include "models/whatif/batch/peak_memory.h"
-#include "models/whatif/transform.h"
+#include "sim/predict/result.h"
+#include "sim/predict/scenario.h"
 #include "sim/predict/traced_run.h"
 
 namespace tandem {
@@ -17,6 +18,6 @@ std::optional<PeakMemory> traced_peak(const TracedRun& run, const TracedRun* sec
 /// Peak memory at `batch` and what fits `gpu`; nothing where the trace has no shapes.
 std::optional<MemorySummary> scenario_memory(const TracedRun& run, const TracedRun* second,
                                              const GpuArch& gpu, std::int64_t batch,
-                                             const MemoryChange& change);
+                                             const Scenario& scenario);
 
 }  // namespace tandem

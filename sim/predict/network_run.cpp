@@ -19,8 +19,6 @@ namespace {
 
 constexpr std::string_view batch_symbol = "batch";
 constexpr std::string_view length_symbol = "seq";
-/// Of captured peaks; what convolutions allocate for themselves is not in them.
-constexpr double liveness_uncertainty = 0.1;
 
 Network load_request(const NetworkRequest& request) {
   if (!is_onnx(request.path)) {
@@ -78,7 +76,6 @@ PeakMemory peak_line(const NetworkMemory& one, const NetworkMemory& two, std::in
   out.moments = {
       {workspace_bytes + one.peak_bytes - item_bytes * static_cast<double>(batch), item_bytes},
       {out.kept_bytes, 0}};
-  out.uncertainty = liveness_uncertainty;
   return out;
 }
 
@@ -88,17 +85,21 @@ void set_memory(const Network& network, NetworkRequest request, const BoundNetwo
   if (batch > 0) request.batch = 2 * batch;
   const BoundNetwork twice = bind_request(network, request);
   const bool training = network.task == Task::train;
-  const auto line = [&](auto peak_of) {
+  const auto line = [&](auto peak_of, MemoryBasis basis) {
     PeakMemory memory = peak_line(peak_of(at), peak_of(twice), batch, workspace_bytes);
     memory.training = training;
+    memory.basis = basis;
     return memory;
   };
-  run.memory = line(network_memory);
+  run.memory = line(network_memory, MemoryBasis::network);
   if (network.framework != Framework::pytorch) return;  // compilers need operations of PyTorch
   const auto compiled = [](Saving saving) {
     return [saving](const BoundNetwork& bound) { return compiled_memory(bound, saving); };
   };
-  run.compiled_memory = {line(compiled(Saving::cheapest)), line(compiled(Saving::least))};
+  const auto peaks = [&](Saving saving) {
+    return line(compiled(saving), MemoryBasis::compiled_network);
+  };
+  run.compiled_memory = {peaks(Saving::cheapest), peaks(Saving::least)};
 }
 
 /// Errors: InputError for options that say something of a trace.

@@ -1,6 +1,7 @@
 #include "sim/predict/predict.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "models/step/launches.h"
@@ -16,6 +17,13 @@
 namespace tandem {
 
 namespace {
+
+/// A peak whose band no measurement has confirmed is named beside factors of times.
+void add_unverified_memory(const BandConstants& bands, Result& result) {
+  if (!result.memory || bands.of(result.memory->basis).verified) return;
+  result.band_parts.unverified.push_back("peak of memory, " +
+                                         std::string(to_string(result.memory->basis)));
+}
 
 /// The stages from a scenario to a prediction. `other`: the second trace of a prediction from two,
 /// or null.
@@ -80,9 +88,9 @@ Prediction predict_scenario(const TracedRun& run, const TracedRun* other, Scenar
                            [](const WorkCounters& c) { return c.clamped; }));
   p.result = make_result(run, scenario, options, simulated, energy, losses, p);
   if (p.target && p.result.scenario.batch) {
-    p.result.memory =
-        scenario_memory(run, other, *p.target, *p.result.scenario.batch, scenario.memory);
+    p.result.memory = scenario_memory(run, other, *p.target, *p.result.scenario.batch, scenario);
     if (p.result.memory) losses.merge(scenario.memory.losses);
+    add_unverified_memory(run.configs.bands, p.result);
   }
   losses.merge(p.result.losses);
   p.result.losses = std::move(losses);

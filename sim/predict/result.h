@@ -56,7 +56,11 @@ struct MemorySummary {
   double peak_bytes = 0;
   bool fits = false;
   std::int64_t largest_batch = 0;
-  double uncertainty = 0;  // relative, of the part that grows with the batch
+  double low_bytes = 0;  // 90 % interval of the peak
+  double high_bytes = 0;
+  MemoryBasis basis = MemoryBasis::training;
+  /// Relative, half of the interval.
+  double uncertainty() const { return (high_bytes - low_bytes) / 2 / peak_bytes; }
 };
 
 /// Energy of one step at the board; the parts sum to energy_j.
@@ -161,7 +165,8 @@ struct Result {
   std::optional<EnergySummary> energy;
   std::optional<JobCost> job;                // where one was asked for
   std::optional<MovedSummary> collectives;   // of a rank by itself, others come when it does
-  double input_wait_us = 0;                  // of a step, as traced, for its input
+  double input_wait_us = 0;                  // of a step for its input, or for its loader
+  double input_critical_us = 0;              // that the step would be shorter without
   std::optional<MovedSummary> input_copies;  // from the host
   std::optional<RanksSummary> ranks;         // of several traces
   std::vector<GraphSummary> graphs;          // in the order of their launches

@@ -29,6 +29,29 @@ std::vector<PathShare> period_path(const Trace& trace, const Attribution& attrib
   return summarize_path(trace, attribution.op_of_call, links);
 }
 
+/// Waits for input in the last step of the loop: as traced, or for a loader on a thread of its own,
+/// whose item is nothing but input and hands over to the item that reads.
+double input_wait_us(const Plan& step, const Plan& repeated, const Timeline& steady) {
+  Duration waits{};
+  std::vector<bool> loader(step.items.size(), false);
+  for (const HostItem& item : step.items) {
+    if (item.own_gap && item.after != no_index)
+      loader[item.after] = step.items[item.after].input > Duration::zero();
+  }
+  const std::size_t last = (steady_copies - 1) * step.items.size();
+  for (std::size_t i = 0; i < step.items.size(); ++i) {
+    const HostItem& item = step.items[i];
+    if (!loader[i]) waits += item.input;
+    if (!item.own_gap || item.after == no_index || !loader[item.after]) continue;
+    std::size_t before = last + i;  // of its thread
+    while (before-- > 0 && repeated.items[before].thread != item.thread) {
+    }
+    const TimePoint ready = steady.item_end[before] + repeated.items[last + i].gap;
+    waits += std::max(Duration::zero(), steady.item_begin[last + i] - ready);
+  }
+  return to_us(waits);
+}
+
 }  // namespace
 
 std::vector<WorkCounters> step_counters(const TracedRun& run, const Scenario& scenario,
@@ -74,6 +97,7 @@ SimulatedStep simulate_step(const TracedRun& run, const Step& step, const Attrib
   out.events = steady.events + out.isolated_timeline.events;
   out.metrics = step_metrics(step.trace, out.plan, steady, steady_copies, period, out.isolated,
                              out.isolated_timeline);
+  out.input_wait_us = input_wait_us(out.plan, repeated, steady);
   out.critical_path = period_path(step.trace, attribution, out.plan, repeated, steady, period);
   const std::size_t last_copy = (steady_copies - 1) * out.plan.works.size();
   for (std::size_t w = 0; w < out.plan.works.size(); ++w) {  // shared SMs included

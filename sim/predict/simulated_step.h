@@ -21,6 +21,7 @@ struct SimulatedStep {
   std::vector<PathShare> critical_path;  // of one period of the loop
   Plan isolated;                         // the step and a final synchronisation
   Timeline isolated_timeline;
+  double input_wait_us = 0;  // of a step of the loop, for its input
   std::uint64_t events = 0;
 };
 

@@ -109,10 +109,9 @@ Json bins_json(const std::vector<UtilizationBin>& bins) {
 
 Json memory_json(const std::optional<MemorySummary>& m) {
   if (!m) return nullptr;
-  return {{"peak_bytes", m->peak_bytes},
-          {"fits", m->fits},
-          {"largest_batch", m->largest_batch},
-          {"uncertainty", m->uncertainty}};
+  return {{"peak_bytes", m->peak_bytes},       {"fits", m->fits},
+          {"largest_batch", m->largest_batch}, {"uncertainty", m->uncertainty()},
+          {"low_bytes", m->low_bytes},         {"high_bytes", m->high_bytes}};
 }
 
 /// Over the traced step; null where nothing was changed.
@@ -254,6 +253,7 @@ Json result_json(const Result& r) {
                           {"tc_issue_utilization", bins_json(r.tc_issue_bins)}};
   out["collectives"] = moved_json(r.collectives);
   out["input_wait_us"] = r.input_wait_us;
+  out["input_critical_us"] = r.input_critical_us;
   out["input_copies"] = moved_json(r.input_copies);
   out["ranks"] = ranks_json(r.ranks);
   out["limited_by"] = r.limited_by;
@@ -261,7 +261,8 @@ Json result_json(const Result& r) {
   out["band"] = {{"low_us", r.band.low_us},
                  {"high_us", r.band.high_us},
                  {"gpu_kernel_low_us", r.gpu_band.low_us},
-                 {"gpu_kernel_high_us", r.gpu_band.high_us}};
+                 {"gpu_kernel_high_us", r.gpu_band.high_us},
+                 {"unverified", r.band_parts.unverified}};
   out["speed_up"] = speed_up_json(r.speed_up);
   out["graph_captured_us"] = r.graph_captured_us;
   out["graphs"] = Json::array();

@@ -94,6 +94,10 @@ std::string headline(const Result& r) {
   text += fmt::format("step time  {} ({} to {} in 9 of 10 cases)   {:.1f} {}/s   limited by {}\n",
                       time_text(m.time_us), time_text(r.band.low_us), time_text(r.band.high_us),
                       m.throughput_per_s, r.trace.batch ? "samples" : "steps", r.limited_by);
+  if (!r.band_parts.unverified.empty()) {
+    text += fmt::format("           the band rests on what no measurement has confirmed: {}\n",
+                        fmt::join(r.band_parts.unverified, ", "));
+  }
   if (r.speed_up) {
     text += fmt::format("speed-up   {:.2f} ({:.2f} to {:.2f}) over the traced step, {}\n",
                         r.speed_up->value, r.speed_up->low, r.speed_up->high,
@@ -176,9 +180,11 @@ std::string job_line(const Result& r) {
 
 std::string memory_line(const Result& r) {
   if (!r.memory) return {};
-  return fmt::format("memory     peak {:.2f} GB +- {:.0f} %{}, largest batch that fits about {}\n",
-                     r.memory->peak_bytes * 1e-9, 100 * r.memory->uncertainty,
-                     r.memory->fits ? "" : ": DOES NOT FIT", r.memory->largest_batch);
+  return fmt::format(
+      "memory     peak {:.2f} GB ({:.2f} to {:.2f} GB in 9 of 10 cases){}, largest "
+      "batch that fits about {}\n",
+      r.memory->peak_bytes * 1e-9, r.memory->low_bytes * 1e-9, r.memory->high_bytes * 1e-9,
+      r.memory->fits ? "" : ": DOES NOT FIT", r.memory->largest_batch);
 }
 
 std::string value_text(const ReportValue& v) {
@@ -218,8 +224,9 @@ std::string moved_line(std::string_view name, const std::optional<MovedSummary>&
 std::string input_lines(const Result& r) {
   std::string text;
   if (r.input_wait_us > 0) {
-    text += fmt::format("input      {} = {:.1f} % of the step waiting for it\n",
-                        time_text(r.input_wait_us), 100 * r.input_wait_us / r.step.time_us);
+    text += fmt::format("input      {} = {:.1f} % of the step waiting for it, {} of it critical\n",
+                        time_text(r.input_wait_us), 100 * r.input_wait_us / r.step.time_us,
+                        time_text(std::min(r.input_wait_us, r.input_critical_us)));
   }
   return text + moved_line(text.empty() ? "input" : "", r.input_copies);
 }

@@ -42,8 +42,8 @@ void add_memory(std::vector<SweepMetric>& out) {
   };
   one("memory_peak_bytes", "B", "peak of the caching allocator",
       [](const MemorySummary& m) { return m.peak_bytes; });
-  one("memory_error", "ratio", "uncertainty of the part of the peak that grows with the batch",
-      [](const MemorySummary& m) { return m.uncertainty; });
+  one("memory_error", "ratio", "half of the 90 % interval of the peak, relative",
+      [](const MemorySummary& m) { return m.uncertainty(); });
   one("fits", "0/1", "1: the peak fits into the GPU's memory",
       [](const MemorySummary& m) { return m.fits ? 1.0 : 0.0; });
 }

@@ -37,10 +37,11 @@ TEST(PrecisionMemory, HalfPrecisionHoldsSmallerActivations) {
   double sum = 0;
   for (const auto& [base, target] : pairs) {
     const double error = predicted_bytes(base, "amp") / measured_bytes(target) - 1;
-    EXPECT_LT(std::abs(error), 0.25) << base;  // deviation 4
+    EXPECT_LT(std::abs(error), 0.25)
+        << base;  // a peak of 2026-11-20 holds what another program left
     sum += std::abs(error);
   }
-  EXPECT_LT(sum / std::size(pairs), 0.13);  // deviation 4; with memory unchanged it would be 50 %
+  EXPECT_LT(sum / std::size(pairs), 0.1);  // with memory unchanged it would be 50 %
 }
 
 TEST(PrecisionMemory, Bf16HoldsWhatAmpHolds) {

@@ -178,12 +178,16 @@ Comparison compare_level(const Case& c, const PairPaths& pair, const std::string
           kernel_time_metric(predicted, c.quantity), c.absolute};
 }
 
-double peak_of(const Result& predicted) {
+Comparison compare_memory(const PairPaths& pair, const std::string& name, const Result& predicted) {
   if (!predicted.memory) {
     throw InputError(predicted.trace.path, "", "a step without a peak of memory",
                      "a network, or a capture with \"peak_alloc\"");
   }
-  return predicted.memory->peak_bytes;
+  const MemorySummary& m = *predicted.memory;
+  BandParts parts = predicted.band_parts;
+  parts.memory = m.basis;
+  return {name, meta_number(pair.measured, "peak_alloc"), m.peak_bytes, false,
+          StatedBand{m.low_bytes, m.high_bytes, parts}};
 }
 
 /// Step time over that of the base; the stated speed-up is the other way around.
@@ -213,8 +217,7 @@ Comparison compare_pair(const Case& c, const PairPaths& pair, Predictions& predi
     case CaseKind::mode_ratio: return compare_ratio(pair, name, predicted, own);
     case CaseKind::energy_change: return compare_energy(c, pair, name, predicted, own);
     case CaseKind::level: return compare_level(c, pair, name, predicted, predictions);
-    case CaseKind::peak_memory:
-      return {name, meta_number(pair.measured, "peak_alloc"), peak_of(predicted)};
+    case CaseKind::peak_memory: return compare_memory(pair, name, predicted);
     default: return compare_time(name, measured_us(pair.measured), predicted);
   }
 }

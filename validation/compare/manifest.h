@@ -16,7 +16,7 @@ std::string_view to_string(DataUse use);
 
 /// One use of captures for constants.
 struct ConstantUse {
-  std::string constants;  // file below configs, no suffix: "hosts/default"
+  std::string constants;  // file below configs, no suffix: "hosts/default"; or a folder of rules
   DataUse use = DataUse::fitted;
   std::vector<std::string> captures;  // name prefixes; empty: all
   std::string what;                   // which constants, from what

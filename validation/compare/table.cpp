@@ -88,7 +88,8 @@ Json band_json(const StatedBand& band) {
           {"gpu_share", p.gpu_share},
           {"generated_error", p.generated_error},
           {"launched", to_string(p.launched)},
-          {"what_ifs", std::move(what_ifs)}};
+          {"what_ifs", std::move(what_ifs)},
+          {"memory", p.memory ? Json(to_string(*p.memory)) : Json(nullptr)}};
 }
 
 std::string missing_line(const CaseResult& r) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/ops/statistics_op.h"
+#include "models/step/graph_flow.h"
 #include "models/step/op_nesting.h"
 #include "models/step/step_memory.h"
 #include "models/whatif/batch/roles.h"
@@ -14,11 +15,8 @@
 namespace tandem {
 namespace {
 
-/// Relative, of what liveness finds: DEVIATIONS and validation/cases/traced_memory.json.
-constexpr double live_uncertainty = 0.1;
-/// The same with one measured batch, at another one; and with two.
-constexpr double point_uncertainty = 0.08;
-constexpr double points_uncertainty = 0.05;
+/// What PyTorch's DistributedDataParallel does with its buckets is named so in traces.
+constexpr std::string_view bucket_op = "torch::distributed::reducer::";
 
 bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
@@ -85,12 +83,30 @@ Parameters count_parameters(const Trace& trace, const BatchOps& ops, const OpNes
   return out;
 }
 
+/// The same of compiled graphs; nothing if there are none.
+std::optional<Parameters> graph_parameters(const Step& step, std::int64_t batch) {
+  const GraphOperands graphs = graph_operands(step, dataflow(step), batch);
+  if (graphs.parameters.empty()) return {};
+  Parameters out;
+  for (const TensorShape& t : graphs.parameters)
+    out.elements += t.elements(), out.bytes += bytes_of(t);
+  return out;
+}
+
 // What the trace shows of the optimizer: its name, or what it does to the parameters.
 struct Optimizer {
   bool present = false;
   bool copies = false;  // makes temporary copies of all parameters at once
   int states = 0;
 };
+
+/// Whether ranks sum gradients in buckets (PyTorch's DistributedDataParallel), which are there all
+/// along.
+bool has_buckets(const Trace& trace) {
+  return std::any_of(trace.ops.name.begin(), trace.ops.name.end(),
+                     [&](StringId name) { return trace.strings.get(name).starts_with(bucket_op); });
+}
+
 Optimizer find_optimizer(const Trace& trace, const BatchOps& ops) {
   Optimizer out;
   for (const StringId name : trace.annotations.name) {
@@ -158,7 +174,9 @@ std::optional<PeakMemory> live_memory(const Step& step, std::int64_t base_batch,
                                       const BatchLaw& law, int compute_major) {
   const OpNesting nesting = nest_ops(step.trace, step.links);
   const BatchOps ops(step.trace, nesting, base_batch);
-  const Parameters parameters = count_parameters(step.trace, ops, nesting, step.links.steps.back());
+  const auto compiled = graph_parameters(step, base_batch);
+  const Parameters parameters =
+      compiled ? *compiled : count_parameters(step.trace, ops, nesting, step.links.steps.back());
   const Optimizer optimizer = find_optimizer(step.trace, ops);
   PeakMemory out;
   out.parameters = parameters.elements;
@@ -167,9 +185,14 @@ std::optional<PeakMemory> live_memory(const Step& step, std::int64_t base_batch,
   out.optimizer_states = optimizer.states;
   const double dense = parameters.bytes - parameters.table_bytes;
   const double states = out.training ? optimizer.states * dense : 0;
-  out.kept_bytes = parameters.bytes + states + law.workspace_bytes(compute_major);
+  out.bucket_bytes = out.training ? dense : 0;
+  out.has_buckets = has_buckets(step.trace);
+  out.kept_bytes = parameters.bytes + states + (out.has_buckets ? out.bucket_bytes : 0) +
+                   law.workspace_bytes(compute_major);
   out.update_bytes = out.training ? dense + (optimizer.copies ? dense : 0) : 0;
-  out.uncertainty = live_uncertainty;
+  out.basis = compiled       ? MemoryBasis::compiled
+              : out.training ? MemoryBasis::training
+                             : MemoryBasis::inference;
   return step_memory(std::move(out), step, base_batch);
 }
 
@@ -182,7 +205,7 @@ PeakMemory through_points(const PeakMemory& live, std::span<const MemoryPoint> p
   const auto b = static_cast<double>(first.batch);
   PeakMemory out = live;
   out.points = points.size();
-  out.uncertainty = points.size() > 1 ? points_uncertainty : point_uncertainty;
+  out.basis = MemoryBasis::recorded;
   if (points.size() > 1 && last.peak_bytes > first.peak_bytes) {
     const double item =
         (last.peak_bytes - first.peak_bytes) / static_cast<double>(last.batch - first.batch);

@@ -20,6 +20,16 @@ struct MemoryPoint {
   double peak_bytes = 0;
 };
 
+/// What a peak was predicted from; each has residuals of its own.
+enum class MemoryBasis : std::uint8_t {
+  recorded,          // said by the user, or by the framework's allocator
+  training,          // liveness of the tensors of a traced step
+  inference,         // the same
+  compiled,          // the same, where a compiler made its graphs
+  network,           // liveness of a step without a trace
+  compiled_network,  // ... as a compiler would make it
+};
+
 /// The peak at a batch is that of the worst moment there.
 struct PeakMemory {
   std::int64_t parameters = 0;          // elements, shared ones once
@@ -29,8 +39,10 @@ struct PeakMemory {
   double kept_bytes = 0;              // parameters, states, library workspaces: there all along
   double update_bytes = 0;            // gradients and temporary copies of the parameter update
   std::vector<MemoryMoment> moments;  // that can be the worst; growing_bytes of an item
+  double bucket_bytes = 0;            // in which ranks sum gradients
+  bool has_buckets = false;           // they are among what is kept
   std::size_t points = 0;             // measurements used; 0: by liveness alone
-  double uncertainty = 0;             // relative, of the peak
+  MemoryBasis basis = MemoryBasis::training;
 };
 
 /// By the liveness of the step's tensors alone, with parameters and the state of the optimizer from

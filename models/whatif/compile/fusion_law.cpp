@@ -69,9 +69,6 @@ void add_host_fields(Fields& out) {
   us("xla_host_us", "... of one kernel of an XLA executable", &L::xla_host_us);
   out.push_back(field<L>("expected_error", "ratio", "mean error of the GPU time on scored pairs",
                          &L::expected_error));
-  out.push_back(field<L>("memory_error", "ratio",
-                         "standard deviation of the peak memory of compiled over eager runs",
-                         &L::memory_error));
 }
 
 }  // namespace

@@ -36,7 +36,6 @@ struct FusionLaw {
   double xla_host_us = 0;
 
   double expected_error = 0;
-  double memory_error = 0;
 
   std::vector<Provenance> origins;
 };

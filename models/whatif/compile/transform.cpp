@@ -56,7 +56,6 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
   out.step = with_jit(std::move(out.step), options, *in.traced.gpu, in.fusion, in.libraries,
                       in.layers, in.host, out.losses, &report);
   out.changed = true;
-  out.memory.error = in.fusion.memory_error;
   if (in.knows_compiled_memory && options.compiler != Compiler::torchscript) {
     out.memory.kept = options.compiler == Compiler::xla ? KeptMemory::least : KeptMemory::compiled;
   } else {

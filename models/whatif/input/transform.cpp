@@ -38,6 +38,7 @@ void drop_waits(Plan& plan) {
 void add_loader(Duration each, std::uint32_t reader, Plan& plan) {
   HostItem loads;
   loads.gap = each;
+  loads.input = each;
   loads.thread = static_cast<std::uint16_t>(plan.threads.size());
   loads.first_work = plan.items[reader].first_work;
   plan.threads.push_back({"input", plan.threads.front().begin});

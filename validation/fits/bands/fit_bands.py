@@ -17,6 +17,7 @@ import re
 LOW, HIGH = 0.05, 0.95
 HOST_BASES = ("trace", "measured_step", "kept", "executor", "network", "compiled")
 LEAST_MODELS = 3          # fewer say too little of a quantile: the prior of that kind stands
+SHARED_PROCESS = ("earlier days", "models of the rules")   # sets whose peaks hold what other programs left
 HOST_MATTERS = 0.15       # a step changes by this much between a fast and a slow host
 HOST_DECIDES = 0.5
 
@@ -116,7 +117,31 @@ class Samples:
             if len({r["model"] for r in unseen}) >= LEAST_MODELS:
                 chosen = unseen
             self.kinds["what_ifs", name] = grouped(chosen, lambda r, n=name: r["log"] / r["band"]["what_ifs"][n])
+        self.add_memory(rows)
         self.kinds["speed_up",] = self.two_runs(time_rows(traced, "trace"))
+
+    def add_memory(self, rows):
+        """Of peaks as they stand; of a what-if, how much more its peak is off than that of its base."""
+        peaks = [r for r in rows if r["band"] and r["band"]["memory"]
+                 and not any(name in r["set"] for name in SHARED_PROCESS)]
+        traced = [r for r in peaks if r["question"].startswith("traced step")]
+        networks = [r for r in peaks if "network" in r["band"]["memory"]]
+        for basis in self.bands["memory"]:
+            self.kinds["memory", basis] = grouped(
+                [r for r in traced + networks if r["band"]["memory"] == basis], lambda r: r["log"])
+        own = {base_of(r): r["log"] for r in traced}
+        for name in self.bands["memory_what_ifs"]:
+            self.kinds["memory_what_ifs", name] = grouped(
+                [r for r in peaks if list(r["band"]["what_ifs"]) == [name] and r not in networks
+                 and base_of(r) in own], lambda r: r["log"] - own[base_of(r)])
+        measured = collections.defaultdict(list)   # of one program, in several processes
+        for row in traced:
+            measured[base_of(row)].append(math.log(row["measured"]))
+        twice = collections.defaultdict(list)
+        for name, values in measured.items():
+            if len(values) > 1:
+                twice[model_of({"name": name})] += [a - b for a, b in itertools.permutations(values, 2)]
+        self.kinds["memory", "recorded"] = twice
 
     def value(self, part, name, end):
         return self.bands[part][name][end]["value"]
@@ -132,9 +157,13 @@ class Samples:
         return out
 
 
+def base_of(row):
+    return row["name"].split(" from ")[-1]
+
+
 def relative(key):
     """Whether a constant is a factor itself, not a multiple of an expected error."""
-    return key[0] in ("gpu", "host", "speed_up")
+    return key[0] in ("gpu", "host", "speed_up", "memory", "memory_what_ifs")
 
 
 def at(bands, key):

@@ -30,6 +30,9 @@ class FlowMaker {
       maker_.trace.ops.sequence[row] = sequence;
       maker_.trace.ops.forward_thread[row] = forward_thread;
       if (last) maker_.operands(row, {dims, types, strides, concrete});
+      if (at == 0 && !last && !around_dims.empty()) {
+        maker_.operands(row, {around_dims, around_types, "", ""});
+      }
       depth += 0.5;
       at = last ? end : end + 1;
     }
@@ -60,6 +63,8 @@ class FlowMaker {
 
   std::int64_t sequence = -1;  // of the operations to come
   std::string strides;         // likewise; empty: not recorded
+  std::string around_dims;     // operands of the outermost operation around; empty: not recorded
+  std::string around_types;
   std::int64_t forward_thread = 0;
   std::size_t thread = 0;
 

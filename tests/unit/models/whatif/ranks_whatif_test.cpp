@@ -136,9 +136,15 @@ TEST(Input, MayWaitForNothingOrForASlowLoader) {
   EXPECT_EQ(none.input_wait_us, 0);
   EXPECT_NEAR(none.step.time_us, traced - 30, 1);
   o.what_ifs.set("input", "0.5");  // milliseconds: the loader sets the pace
-  EXPECT_NEAR(replay(reads_input().trace, o).prediction.result.step.time_us, 500, 1);
+  const Result slow = replay(reads_input().trace, o).prediction.result;
+  EXPECT_NEAR(slow.step.time_us, 500, 1);
+  // Nothing else makes it longer, so the host waits for the rest of the 500 us, all of it critical.
+  EXPECT_NEAR(slow.input_wait_us, 500 - none.step.time_us, 1);
+  EXPECT_NEAR(slow.input_critical_us, slow.input_wait_us, 1);
   o.what_ifs.set("input", "0.001");  // it is always ahead
-  EXPECT_NEAR(replay(reads_input().trace, o).prediction.result.step.time_us, none.step.time_us, 1);
+  const Result fast = replay(reads_input().trace, o).prediction.result;
+  EXPECT_NEAR(fast.step.time_us, none.step.time_us, 1);
+  EXPECT_EQ(fast.input_wait_us, 0);
   o.what_ifs.set("input", "soon");
   EXPECT_THROW(replay(reads_input().trace, o), InputError);
 }

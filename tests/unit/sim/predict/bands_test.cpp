@@ -57,6 +57,34 @@ TEST(Bands, OnlyTheShareOnTheGpuFollowsTheKernels) {
   EXPECT_NEAR(band.half_width_us(), (49.2167 + 103.3392) / 2, 1e-3);
 }
 
+TEST(Bands, APeakOfMemoryIsOffByItsBasisAndByWhatChangedIt) {
+  BandConstants c = some_constants();
+  c.memory = {{1, 1}, {0.9, std::exp(0.03)}, {1, 1}, {1, 1}, {0.8, 1.2}, {1, 1}};
+  c.memory_what_ifs = {{"batch", {0.9, std::exp(0.04)}}};
+  // sqrt(0.03^2 + 0.04^2) = 0.05; the GPU changes no peak.
+  const std::vector<TransformReport> changes{report("batch", 0), report("gpu", 0.1)};
+  EXPECT_NEAR(memory_band(c, MemoryBasis::training, changes).high, 0.05, 1e-12);
+  EXPECT_NEAR(memory_band(c, MemoryBasis::training, {}).low, std::log(0.9), 1e-12);
+  EXPECT_NEAR(memory_band(c, MemoryBasis::network, changes).high, std::log(1.2), 1e-12);
+}
+
+TEST(Bands, FactorsThatNobodyMeasuredAreNamed) {
+  const BandConstants c = load_bands(bands_path);
+  BandParts parts;
+  parts.what_ifs = {{"batch", 0.1}, {"gpu", 0.1}, {"clock", 0.0}};
+  EXPECT_EQ(unverified_factors(c, parts), std::vector<std::string>{"gpu"});
+  parts.basis = HostBasis::network;
+  EXPECT_EQ(unverified_factors(c, parts).front(), "host of a network");
+}
+
+TEST(Bands, ALoaderIsNotTheHost) {
+  Plan plan;
+  HostItem item;
+  item.gap = microseconds(10), item.input = microseconds(4);
+  plan.items = {item};
+  EXPECT_EQ(with_host(plan, 1.5).items[0].gap, microseconds(4 + 9));
+}
+
 TEST(Bands, ASpeedUpHasOneHostSoItsBandIsTheNarrowerOne) {
   // Hosts of 0.25 to 4 make 500 us 300 to 900 us. Two runs differ by 0.5 to 2, half of that in the
   // logarithm: 400 to 700 us. 1000 us before: 1000 / 700 to 1000 / 400.

@@ -54,13 +54,34 @@ TEST(ResultJson, HasThePublishedKeys) {
   const ordered_json json = result_json(some_result());
   std::vector<std::string> keys;
   for (const auto& [key, value] : json.items()) keys.push_back(key);
-  const std::vector<std::string> expected{
-      "schema",        "tandem_version", "trace",         "scenario",     "fidelity",
-      "step",          "memory",         "batch",         "kernel_time",  "families",
-      "distributions", "collectives",    "input_wait_us", "input_copies", "ranks",
-      "limited_by",    "expected_error", "band",          "speed_up",     "graph_captured_us",
-      "graphs",        "kernels",        "ops",           "layers",       "critical_path",
-      "what_ifs",      "data_loss"};
+  const std::vector<std::string> expected{"schema",
+                                          "tandem_version",
+                                          "trace",
+                                          "scenario",
+                                          "fidelity",
+                                          "step",
+                                          "memory",
+                                          "batch",
+                                          "kernel_time",
+                                          "families",
+                                          "distributions",
+                                          "collectives",
+                                          "input_wait_us",
+                                          "input_critical_us",
+                                          "input_copies",
+                                          "ranks",
+                                          "limited_by",
+                                          "expected_error",
+                                          "band",
+                                          "speed_up",
+                                          "graph_captured_us",
+                                          "graphs",
+                                          "kernels",
+                                          "ops",
+                                          "layers",
+                                          "critical_path",
+                                          "what_ifs",
+                                          "data_loss"};
   EXPECT_EQ(keys, expected);
   EXPECT_EQ(json["schema"], "tandem.result/1");
 }

@@ -1,0 +1,351 @@
+#include "models/step/graph_flow.h"
+
+#include <algorithm>
+
+#include "models/kernel/classify/classify.h"
+#include "models/kernel/kinds.h"
+#include "models/ops/op_outputs.h"
+#include "models/step/op_rows.h"
+#include "sim/core/data_type.h"
+
+namespace tandem {
+
+namespace {
+
+bool same_dims(const TensorShape& a, const TensorShape& b) {
+  return a.rank > 0 && a.rank == b.rank && a.dims == b.dims;
+}
+
+bool permuted(const TensorShape& a, const TensorShape& b) {
+  return a.rank > 0 && a.rank == b.rank &&
+         std::is_permutation(a.dims.begin(), a.dims.begin() + a.rank, b.dims.begin());
+}
+
+bool leads_with(const TensorShape& shape, std::int64_t batch) {
+  return shape.rank > 0 && shape.dims[0] == batch;
+}
+
+bool same_kind(const TensorShape& a, const TensorShape& b) {
+  return a.type == b.type && a.elements() == b.elements();
+}
+
+/// Of lists by how well their tensors fit: the best that is not empty.
+const std::vector<std::uint32_t>& best(const std::array<std::vector<std::uint32_t>, 3>& lists) {
+  return !lists[0].empty() ? lists[0] : !lists[1].empty() ? lists[1] : lists[2];
+}
+
+/// Rows of operations that hold generated code and list what their graph is given.
+std::vector<std::uint32_t> graph_calls(const Step& step, const Dataflow& flow, bool backward) {
+  std::vector<std::uint32_t> out;
+  OpRows rows(step.trace);
+  for (const FlowOp& op : flow.ops) {
+    if (!op.in_graph || (op.phase == FlowPhase::backward) != backward) continue;
+    for (std::uint32_t r = flow.nesting.parent[op.op]; r != no_row; r = flow.nesting.parent[r]) {
+      const bool lists = !operands_of(step.trace, r).tensors.shapes.empty();
+      const bool seen = std::find(out.begin(), out.end(), r) != out.end();
+      if (lists && !seen && rows.of(r).kind == OpKind::generated) out.push_back(r);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+void mark_graphs(const Step& step, Dataflow& flow) {
+  OpRows rows(step.trace);
+  for (FlowOp& op : flow.ops) {
+    for (std::uint32_t r = op.op; r != no_row && !op.in_graph; r = flow.nesting.parent[r]) {
+      op.in_graph = rows.of(r).kind == OpKind::generated;
+    }
+  }
+}
+
+GraphOperands graph_operands(const Step& step, const Dataflow& flow, std::int64_t batch) {
+  GraphOperands out;
+  const auto calls = graph_calls(step, flow, false);
+  const auto add = [&](const TensorShape& shape, bool input) {
+    if (shape.rank > 0) (input ? out.inputs : out.parameters).push_back(shape);
+  };
+  for (const std::uint32_t call : calls) {
+    bool images = false;  // the first operand with that many items; others are weights
+    for (const TensorShape& shape : operands_of(step.trace, call).tensors.shapes) {
+      const bool items = is_floating(shape.type) && leads_with(shape, batch) && shape.rank > 1;
+      add(shape, !is_floating(shape.type) || (items && !images));
+      images = images || items;
+    }
+  }
+  if (!calls.empty()) return out;
+  bool begun = false;               // something that grows was given
+  std::vector<TensorShape> tables;  // picked from by indices, at times more than once
+  const auto known_table = [&](const TensorShape& shape) {
+    return std::any_of(tables.begin(), tables.end(),
+                       [&](const TensorShape& table) { return same_dims(table, shape); });
+  };
+  for (const FlowOp& op : flow.ops) {
+    if (!op.in_graph || op.phase != FlowPhase::forward) continue;
+    const OpTensors& operands = operands_of(step.trace, op.op).tensors;
+    const bool picks =
+        std::any_of(operands.shapes.begin(), operands.shapes.end(),
+                    [](const auto& t) { return t.rank > 0 && t.type == DataType::int64; });
+    for (const FlowUse& use : flow.inputs_of(op)) {
+      const TensorShape* const shape = operands.at(use.argument);
+      if (shape == nullptr || flow.tensors[use.tensor].producer != no_row) continue;
+      const bool items = leads_with(*shape, batch) && shape->rank > 1;
+      if (known_table(*shape)) continue;
+      if (picks && shape->rank == 2 && is_floating(shape->type)) tables.push_back(*shape);
+      if (!items || !begun) add(*shape, items || !is_floating(shape->type));
+      begun = begun || (items && is_floating(shape->type));
+    }
+  }
+  return out;
+}
+
+GraphFlow::GraphFlow(const Step& step, Dataflow& flow) : step_(step), flow_(flow) {
+  for (const bool backward : {false, true}) {
+    for (const std::uint32_t call : graph_calls(step, flow, backward)) {
+      const std::vector<TensorShape>& shapes = operands_of(step.trace, call).tensors.shapes;
+      auto& list = backward ? tangents_ : given_;
+      list.insert(list.end(), shapes.begin(), shapes.end());
+    }
+  }
+}
+
+GraphFlow::Tensors& GraphFlow::made(const TensorShape& shape) {
+  return made_[{shape.elements(), shape.type}];
+}
+
+/// Operations outside of graphs make tensors, too.
+void GraphFlow::see_new_tensors() {
+  for (auto t = static_cast<std::uint32_t>(known_.size()); t < flow_.tensors.size(); ++t) {
+    const FlowTensor& tensor = flow_.tensors[t];
+    Known known;
+    if (tensor.producer != no_row) {
+      const FlowOp& maker = flow_.ops[tensor.producer];
+      known.backward = maker.phase == FlowPhase::backward;
+      known.by_library = maker.kind != OpKind::generated;
+      made_[{tensor.elements, tensor.type}].push_back(t);
+    }
+    known_.push_back(known);
+  }
+}
+
+std::array<GraphFlow::Tensors, 3> GraphFlow::by_fit(const Tensors& list,
+                                                    const TensorShape& shape) const {
+  std::array<Tensors, 3> out;
+  for (const std::uint32_t t : list) {
+    const TensorShape& made = known_[t].shape;
+    if (same_dims(made, shape)) out[0].push_back(t);
+    if (permuted(made, shape)) out[1].push_back(t);
+    out[2].push_back(t);
+  }
+  return out;
+}
+
+/// Those that wait to be read, whatever their dimensions; else those that fit best.
+GraphFlow::Tensors GraphFlow::fitting(const TensorShape& shape, const FlowOp& op) {
+  Tensors free;
+  for (const std::uint32_t t : made(shape)) {
+    const bool taken = std::any_of(flow_.inputs.begin() + op.first_input, flow_.inputs.end(),
+                                   [t](const FlowUse& use) { return use.tensor == t; });
+    if (!taken && !known_[t].overwritten) free.push_back(t);
+  }
+  const auto lists = by_fit(free, shape);
+  for (Tensors list : lists) {
+    std::erase_if(list, [&](std::uint32_t t) { return !waits_to_be_read(t, op); });
+    if (!list.empty()) return list;
+  }
+  return best(lists);
+}
+
+bool GraphFlow::waits_to_be_read(std::uint32_t tensor, const FlowOp& op) const {
+  const Known& known = known_[tensor];
+  return !known.read && !known.overwritten && known.backward == (op.phase == FlowPhase::backward);
+}
+
+std::size_t GraphFlow::waiting(const TensorShape& shape, const FlowOp& op) {
+  const Tensors& list = made(shape);
+  return static_cast<std::size_t>(std::count_if(
+      list.begin(), list.end(), [&](std::uint32_t t) { return waits_to_be_read(t, op); }));
+}
+
+bool GraphFlow::given(const TensorShape& shape, const FlowOp& op) const {
+  return op.phase != FlowPhase::backward &&
+         std::any_of(given_.begin(), given_.end(), [&](const TensorShape& g) {
+           return g.type == shape.type && same_dims(g, shape);
+         });
+}
+
+/// How many operands at the end nothing has made; the first one is read or overwritten.
+std::size_t GraphFlow::new_at_end(const FlowOp& op, const std::vector<TensorShape>& operands) {
+  const bool forward = op.phase != FlowPhase::backward;
+  const std::string_view name = text_of(step_.trace, step_.trace.ops.name[op.op]);
+  const bool reduces = classify(name).traits.kind != Kind::triton_pointwise;
+  const TensorShape& last = operands.back();
+  std::size_t count = 0;
+  for (; count + 1 < operands.size(); ++count) {
+    const TensorShape& shape = operands[operands.size() - 1 - count];
+    // Without a list of what is given, parameters are told by another first dimension.
+    const bool foreign =
+        given_.empty() && (shape.rank != last.rank || shape.dims[0] != last.dims[0]);
+    if (given(shape, op) || foreign) break;
+    const Tensors& list = made(shape);
+    if (list.empty()) continue;
+    if (!reduces || !forward) break;
+    // Sums and norms keep several results for backward, as large as those of the layer before.
+    bool alike = false, awaited = false;
+    for (const std::uint32_t t : list) {
+      if (!same_dims(known_[t].shape, shape)) continue;
+      alike = true;
+      awaited = awaited || (known_[t].by_library && waits_to_be_read(t, op));
+    }
+    if (!alike || (awaited && shape.type != DataType::boolean)) break;
+  }
+  return count;
+}
+
+/// Whether the last operand is read, too, and the result stands first.
+bool GraphFlow::ends_with_operand(const FlowOp& op, const std::vector<TensorShape>& operands) {
+  const TensorShape &first = operands.front(), &last = operands.back();
+  if (operands.size() == 1) return true;
+  if (given(last, op) && first.elements() > last.elements()) return true;  // a bias
+  const auto same = static_cast<std::size_t>(
+      std::count_if(operands.begin(), operands.end() - 1,
+                    [&](const TensorShape& t) { return same_kind(t, last); }));
+  return first.elements() == last.elements() && !made(first).empty() && waiting(last, op) > same;
+}
+
+GraphFlow::Results GraphFlow::results_of(const FlowOp& op,
+                                         const std::vector<TensorShape>& operands) {
+  const std::size_t count = new_at_end(op, operands);
+  if (count > 0) return {operands.size() - count, false, false};
+  if (!ends_with_operand(op, operands)) return {operands.size() - 1, false, false};
+  const bool overwrites = waiting(operands.front(), op) > 0;
+  return {operands.size(), !overwrites, overwrites};
+}
+
+void GraphFlow::use(std::uint32_t tensor, std::uint8_t argument) {
+  ++flow_.tensors[tensor].consumers;
+  flow_.inputs.push_back({tensor, argument});
+}
+
+std::uint32_t GraphFlow::from_outside(const TensorShape& shape) {
+  flow_.tensors.push_back({shape.elements(), shape.type, no_row, 0});
+  see_new_tensors();
+  return static_cast<std::uint32_t>(flow_.tensors.size()) - 1;
+}
+
+/// In another order of its elements: what was made in its dimensions is the copy of another one.
+bool GraphFlow::copies_parameter(const FlowOp& op, const std::vector<TensorShape>& operands) {
+  if (operands.size() != 2 || !same_kind(operands[0], operands[1])) return false;
+  if (!same_dims(operands[0], operands[1]) || op.phase == FlowPhase::backward) return false;
+  return given_.empty() ? waiting(operands[0], op) == 0 : given(operands[0], op);
+}
+
+/// What a backward graph is given is a gradient, not the result of the forward graph, of which
+/// there is one of that size.
+bool GraphFlow::is_tangent(const TensorShape& shape, const Tensors& list) const {
+  const auto forward =
+      std::count_if(list.begin(), list.end(), [&](std::uint32_t t) { return !known_[t].backward; });
+  return forward == 1 && static_cast<std::size_t>(forward) < list.size() &&
+         std::any_of(tangents_.begin(), tangents_.end(),
+                     [&](const TensorShape& t) { return same_kind(t, shape); });
+}
+
+void GraphFlow::read(const FlowOp& op, const TensorShape& shape, std::uint8_t argument) {
+  const bool backward = op.phase == FlowPhase::backward;
+  Tensors list = fitting(shape, op);
+  if (backward && is_tangent(shape, made(shape))) {
+    std::erase_if(list, [&](std::uint32_t t) { return !known_[t].backward; });
+    if (list.empty()) list = made(shape);
+    std::erase_if(list, [&](std::uint32_t t) { return !known_[t].backward; });
+  }
+  const bool waits = !list.empty() && waits_to_be_read(list.back(), op);
+  const bool kept = backward && !waits && std::any_of(list.begin(), list.end(), [&](auto t) {
+                      return !known_[t].backward;
+                    });
+  if (kept) {
+    kept_.emplace_back(static_cast<std::uint32_t>(flow_.inputs.size()), shape);
+    flow_.inputs.push_back({no_row, argument});
+    return;
+  }
+  if (list.empty()) return use(from_outside(shape), argument);
+  if (known_[list.back()].backward == backward) known_[list.back()].read = true;
+  use(list.back(), argument);
+}
+
+void GraphFlow::make(FlowOp& op, std::uint32_t row, const TensorShape& shape) {
+  flow_.outputs.push_back(static_cast<std::uint32_t>(flow_.tensors.size()));
+  flow_.tensors.push_back({shape.elements(), shape.type, row, 0});
+  see_new_tensors();
+  known_.back().shape = shape;
+  ++op.output_count;
+}
+
+void GraphFlow::bind_generated(FlowOp& op, std::uint32_t row, const OpTensors& operands) {
+  const std::vector<TensorShape>& shapes = operands.shapes;
+  if (shapes.empty()) return;
+  const Results results = results_of(op, shapes);
+  for (std::size_t i = results.first_is_new ? 1 : 0; i < results.first_new; ++i) {
+    if (copies_parameter(op, shapes)) {
+      use(from_outside(shapes[i]), operands.arguments[i]);
+    } else {
+      read(op, shapes[i], operands.arguments[i]);
+    }
+  }
+  op.input_count = static_cast<std::uint32_t>(flow_.inputs.size()) - op.first_input;
+  op.overwrites = results.overwrites_first && op.input_count > 0;
+  if (op.overwrites) {
+    const std::uint32_t first = flow_.inputs[op.first_input].tensor;
+    op.overwrites = first != no_row;
+    if (op.overwrites) known_[first].overwritten = true;
+  }
+  if (results.first_is_new || results.overwrites_first) make(op, row, shapes.front());
+  for (std::size_t i = results.first_new; i < shapes.size(); ++i) make(op, row, shapes[i]);
+}
+
+void GraphFlow::bind_library(FlowOp& op, std::uint32_t row, const Operands& operands) {
+  const OpArguments& arguments = op.row->arguments;
+  const bool product = arguments.has(ArgumentName::right);
+  const OpTensors& tensors = operands.tensors;
+  for (std::size_t i = 0; i < tensors.shapes.size() && op.kind != OpKind::fill; ++i) {
+    const std::uint8_t argument = tensors.arguments[i];
+    const bool target = op.kind == OpKind::cast && argument == 0 && tensors.shapes.size() > 1;
+    const bool result = product && argument > arguments.at(ArgumentName::right);
+    if (!target && !result) read(op, tensors.shapes[i], argument);
+  }
+  op.input_count = static_cast<std::uint32_t>(flow_.inputs.size()) - op.first_input;
+  const std::string_view name = text_of(step_.trace, step_.trace.ops.name[op.op]);
+  for (const OutputShape& s : output_shapes(*op.row, name, tensors, operands.arguments)) {
+    if (s.shape.type != DataType::unknown && s.known) make(op, row, s.shape);
+  }
+}
+
+void GraphFlow::bind(std::uint32_t row) {
+  see_new_tensors();
+  FlowOp& op = flow_.ops[row];
+  const Operands& operands = operands_of(step_.trace, op.op);
+  if (op.kind == OpKind::generated) {
+    bind_generated(op, row, operands.tensors);
+  } else {
+    bind_library(op, row, operands);
+  }
+}
+
+void GraphFlow::settle() {
+  std::map<Tensors, std::vector<std::uint32_t>> uses;  // by what they may be
+  for (const auto& [use, shape] : kept_) {
+    Tensors forward = made(shape);
+    std::erase_if(forward, [&](std::uint32_t t) { return known_[t].backward; });
+    uses[best(by_fit(forward, shape))].push_back(use);
+  }
+  for (const auto& [tensors, readers] : uses) {
+    for (std::size_t i = 0; i < readers.size(); ++i) {
+      const std::size_t n = tensors.size();
+      const std::uint32_t t = tensors[n - 1 - i * n / readers.size()];
+      flow_.inputs[readers[i]].tensor = t;
+      ++flow_.tensors[t].consumers;
+    }
+  }
+}
+
+}  // namespace tandem

@@ -1,0 +1,89 @@
+// Graphs that a compiler made: what they are given, and which tensors their operations read, make
+// and overwrite. Generated code lists its operands without saying which are results.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "models/step/dataflow.h"
+
+namespace tandem {
+
+/// Marks the operations of `flow` that ran inside of a compiled graph.
+void mark_graphs(const Step& step, Dataflow& flow);
+
+/// What compiled graphs are given from outside.
+struct GraphOperands {
+  std::vector<TensorShape> parameters;  // with buffers
+  std::vector<TensorShape> inputs;      // what grows with the batch, and what is no number
+};
+
+/// As a training graph lists them; of inference, what its operations read and none of them made.
+/// `batch`: items of the step. Empty without compiled graphs.
+GraphOperands graph_operands(const Step& step, const Dataflow& flow, std::int64_t batch);
+
+/// Finds the tensors of compiled operations. A kernel lists what it overwrites first, then what it
+/// reads, then new results: those are the operands at the end that nothing has made, and always
+/// one, unless the last one waits to be read. Forward, an operand is the latest tensor of its size
+/// and type that nobody has read yet, else the latest; backward, a gradient that nobody has read
+/// yet, else what the forward graph kept.
+class GraphFlow {
+ public:
+  /// `flow`: with its operations, those of graphs marked.
+  GraphFlow(const Step& step, Dataflow& flow);
+
+  /// Appends inputs and outputs of operation `op`; operations come in order.
+  void bind(std::uint32_t op);
+  /// Which tensor of the forward graph each operand is that a backward graph found kept: the
+  /// latest come first, each as often as the others of its shape.
+  void settle();
+
+ private:
+  struct Known {
+    TensorShape shape;  // as it was made; rank 0: not by a graph
+    bool backward = false;
+    bool by_library = false;  // not by generated code
+    bool read = false;        // in the phase that made it
+    bool overwritten = false;
+  };
+  struct Results {
+    std::size_t first_new = 0;  // operands from here on are new
+    bool first_is_new = false;
+    bool overwrites_first = false;
+  };
+  using Tensors = std::vector<std::uint32_t>;
+
+  void see_new_tensors();
+  Tensors& made(const TensorShape& shape);
+  /// Of the dimensions of `shape`, of those in another order, of as many elements.
+  std::array<Tensors, 3> by_fit(const Tensors& list, const TensorShape& shape) const;
+  Tensors fitting(const TensorShape& shape, const FlowOp& op);
+  bool waits_to_be_read(std::uint32_t tensor, const FlowOp& op) const;
+  std::size_t waiting(const TensorShape& shape, const FlowOp& op);
+  bool given(const TensorShape& shape, const FlowOp& op) const;
+  std::size_t new_at_end(const FlowOp& op, const std::vector<TensorShape>& operands);
+  bool ends_with_operand(const FlowOp& op, const std::vector<TensorShape>& operands);
+  Results results_of(const FlowOp& op, const std::vector<TensorShape>& operands);
+  std::uint32_t from_outside(const TensorShape& shape);
+  bool copies_parameter(const FlowOp& op, const std::vector<TensorShape>& operands);
+  bool is_tangent(const TensorShape& shape, const Tensors& list) const;
+  void use(std::uint32_t tensor, std::uint8_t argument);
+  void read(const FlowOp& op, const TensorShape& shape, std::uint8_t argument);
+  void make(FlowOp& op, std::uint32_t row, const TensorShape& shape);
+  void bind_generated(FlowOp& op, std::uint32_t row, const OpTensors& operands);
+  void bind_library(FlowOp& op, std::uint32_t row, const Operands& operands);
+
+  const Step& step_;
+  Dataflow& flow_;
+  std::vector<TensorShape> given_;     // that training graphs list
+  std::vector<TensorShape> tangents_;  // ... and their backward graphs
+  std::vector<Known> known_;           // per tensor
+  std::map<std::pair<std::int64_t, DataType>, Tensors> made_;
+  std::vector<std::pair<std::uint32_t, TensorShape>> kept_;  // uses that find what forward kept
+};
+
+}  // namespace tandem

@@ -1,0 +1,94 @@
+// Tensors of compiled graphs, on steps of a few operations.
+#include "models/step/graph_flow.h"
+
+#include <gtest/gtest.h>
+
+#include "models/step/batch_size.h"
+#include "tests/unit/models/whatif/flow_for_tests.h"
+
+namespace tandem {
+namespace {
+
+using test::FlowMaker;
+
+constexpr std::string_view float2 = R"(["float","float"])";
+constexpr std::string_view float3 = R"(["float","float","float"])";
+
+TEST(GraphFlow, TheLastOperandIsNewUnlessItWaitsToBeRead) {
+  FlowMaker m;
+  m.op("Torch-Compiled Region>aten::mm", "[[8,16],[16,4],[8,4]]", float3);
+  m.op("Torch-Compiled Region>triton_poi_fused_relu_0", "[[8,4],[8,4]]", float2);
+  m.op("Torch-Compiled Region>aten::mm", "[[8,16],[16,4],[8,4]]", float3);
+  // Both [8,4] wait: the relu and the product. The sum goes into the first operand.
+  m.op("Torch-Compiled Region>triton_poi_fused_add_1", "[[8,4],[8,4]]", float2);
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 4U);
+  EXPECT_EQ(flow.ops[0].input_count, 2U);  // the place of its result is no operand
+  ASSERT_EQ(flow.ops[1].input_count, 1U);
+  EXPECT_EQ(flow.tensors[flow.inputs_of(flow.ops[1])[0].tensor].producer, 0U);
+  EXPECT_FALSE(flow.ops[1].overwrites);
+  EXPECT_EQ(flow.ops[3].input_count, 2U);
+  EXPECT_TRUE(flow.ops[3].overwrites);
+  for (const FlowOp& op : flow.ops) EXPECT_EQ(op.output_count, 1U);
+}
+
+TEST(GraphFlow, ANormKeepsSeveralResults) {
+  FlowMaker m;
+  m.around_dims = "[[8,16],[16,16],[16]]";
+  m.around_types = R"(["float","float","float"])";
+  m.op("CompiledFunction>aten::mm", "[[8,16],[16,16],[8,16]]", float3);
+  // Behind the weight, which the graph lists: a mask and means.
+  m.op("CompiledFunction>triton_per_fused_native_layer_norm_0", "[[8,16],[16],[8,16],[8,1]]",
+       R"(["float","float","bool","float"])");
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 2U);
+  EXPECT_EQ(flow.ops[1].input_count, 2U);
+  ASSERT_EQ(flow.ops[1].output_count, 2U);
+  EXPECT_EQ(flow.tensors[flow.outputs_of(flow.ops[1])[0]].elements, 8 * 16);
+  EXPECT_EQ(flow.tensors[flow.outputs_of(flow.ops[1])[1]].elements, 8);
+}
+
+TEST(GraphFlow, BackwardReadsWhatForwardKeptTheLatestFirst) {
+  FlowMaker m;
+  m.sequence = 7;
+  m.op("CompiledFunction>aten::mm", "[[8,16],[16,16],[8,16]]", float3);
+  m.op("CompiledFunction>triton_poi_fused_gelu_0", "[[8,16],[8,16]]", float2);
+  m.op("CompiledFunction>aten::mm", "[[8,16],[16,4],[8,4]]", float3);
+  m.thread = 1;
+  m.forward_thread = 1;
+  // Four reads of two tensors: the gelu twice, then the product before it twice.
+  for (const std::string_view name : {"a", "b", "c", "d"}) {
+    m.op("CompiledFunctionBackward>triton_poi_fused_" + std::string(name), "[[8,16],[2]]", float2);
+  }
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 7U);
+  const std::uint32_t makers[] = {1, 1, 0, 0};
+  for (std::size_t i = 0; i < 4; ++i) {
+    const auto inputs = flow.inputs_of(flow.ops[3 + i]);
+    ASSERT_FALSE(inputs.empty());
+    EXPECT_EQ(flow.tensors[inputs[0].tensor].producer, makers[i]) << i;
+  }
+}
+
+TEST(GraphFlow, ATrainingGraphListsItsParametersAndInputs) {
+  FlowMaker m;
+  m.around_dims = "[[8,512],[8,3,32,32],[64,3,7,7],[8,8,1,1]]";
+  m.around_types = R"(["long int","float","float","float"])";
+  m.op("CompiledFunction>triton_poi_fused_0", "[[8,3,32,32],[8,3,32,32]]", float2);
+  const Step step = m.step();
+  const GraphOperands given = graph_operands(step, dataflow(step), 8);
+  EXPECT_EQ(given.inputs.size(), 2U);      // tokens and images
+  EXPECT_EQ(given.parameters.size(), 2U);  // one of them with as many filters as there are items
+}
+
+TEST(GraphFlow, ItemsOfCompiledTokensAreThoseOfTheFirstIndices) {
+  FlowMaker m;
+  m.op("Torch-Compiled Region>triton_red_fused_embedding_0", "[[4,128],[1000,64],[4,128,64]]",
+       R"(["long int","float","float"])");
+  m.op("Torch-Compiled Region>aten::mm", "[[512,64],[64,64],[512,64]]", float3);
+  const Step step = m.step();
+  EXPECT_EQ(batch_size(step.trace, step.links), 4);
+}
+
+}  // namespace
+}  // namespace tandem
