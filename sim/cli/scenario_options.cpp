@@ -273,16 +273,20 @@ void print_paths(const OutputPaths& paths) {
 
 }  // namespace
 
-int report_replay(const Replay& done, const po::variables_map& values, const OutputPaths& paths,
-                  std::span<const SimulatedRun> ranks) {
-  write_outputs(done, paths, ranks);
-  if (paths.json != "-" && values.count("quiet") == 0) {
-    fmt::print("{}", summary_text(done.prediction.result));
+Answer answer_of(const po::variables_map& values, RanksReplay found, OutputPaths paths) {
+  return {std::move(found), std::move(paths), values.count("allow-data-loss") > 0,
+          values.count("quiet") > 0};
+}
+
+int report(const Answer& answer) {
+  write_outputs(answer.found, answer.paths);
+  const Result& result = answer.found.replays.front().prediction.result;
+  if (answer.paths.json != "-" && !answer.quiet) {
+    fmt::print("{}", summary_text(result));
     std::cout << '\n';
-    print_paths(paths);
+    print_paths(answer.paths);
   }
-  if (values.count("allow-data-loss") == 0 &&
-      done.prediction.result.losses.any(Severity::data_loss)) {
+  if (!answer.accepts_loss && result.losses.any(Severity::data_loss)) {
     fmt::print(stderr,
                "tandem: part of the trace could not be used (see data_loss); "
                "--allow-data-loss accepts that\n");

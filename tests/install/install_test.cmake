@@ -1,5 +1,5 @@
 # cmake -P: installs, moves the prefix (nothing may point back), builds and runs the consumer, runs
-# the installed program, and asks for a version that is not there.
+# the installed program and Python module, and asks for a version that is not there.
 cmake_minimum_required(VERSION 3.25)
 
 # run(what expected_status output_regex COMMAND...): status is 0 or "failure"; checks both outputs.
@@ -38,4 +38,11 @@ if(EXISTS ${prefix}/bin/tandem)
       ${prefix}/bin/tandem describe gpu)
   run("it gives advice on a network" 0 "as generated" ${CMAKE_COMMAND} -E env --unset=TANDEM_ROOT
       ${prefix}/bin/tandem advise lenet5)
+endif()
+
+set(packages ${prefix}/lib/python3/dist-packages)
+if(EXISTS ${packages}/tandem)
+  run("the Python module and its data" 0 "moved prefix/share/tandem predicts [0-9.]+ us" ${CMAKE_COMMAND} -E env --unset=TANDEM_ROOT
+      "PYTHONPATH=${packages}" ${python} -c
+      "import tandem; r = tandem.run('resnet50', gpu='h200_sxm'); print(tandem._tandem.data_root(), 'predicts', r.step.time_us, 'us')")
 endif()
