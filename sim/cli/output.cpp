@@ -3,12 +3,14 @@
 #include <array>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <sstream>
 
 #include "sim/cli/files.h"
 #include "sim/metrics/critical_path.h"
 #include "sim/predict/kernel_counters.h"
 #include "sim/report/html/result_page.h"
 #include "sim/report/report.h"
+#include "sim/report/sqlite.h"
 
 namespace tandem {
 
@@ -45,6 +47,11 @@ void write_files(const Replay& done, const OutputPaths& paths,
         << '\n';
   });
   write_file(paths.kernels, [&](std::ostream& out) { write_kernels(out, done); });
+  write_file(paths.sqlite, [&](std::ostream& out) {
+    std::ostringstream kernels;
+    write_kernels(kernels, done);
+    out << sqlite_database(result_json(done.prediction.result), kernels.view());
+  });
   write_file(paths.timeline, [&](std::ostream& out) {
     write_timeline(out, done.run.trace, measured_run(done.run), scenario_run(done.prediction),
                    ranks);

@@ -13,6 +13,7 @@ struct OutputPaths {
   std::string kernels;
   std::string timeline;
   std::string report;
+  std::string sqlite;
 };
 
 /// The files of one replay, or of the first of several ranks, with all of them in the timeline.

@@ -172,6 +172,7 @@ void add_scenario_options(po::options_description& options) {
       "timeline", po::value<std::string>()->default_value(""), "write the Perfetto timeline here")(
       "report", po::value<std::string>()->default_value(""),
       "write a page (HTML, needs no network) with charts and tables here")(
+      "sqlite", po::value<std::string>()->default_value(""), "write a SQLite database here")(
       "allow-data-loss", "exit 0 even if part of the trace could not be used")("quiet",
                                                                                "no summary");
 }
@@ -247,7 +248,8 @@ ReplayOptions scenario_options(const po::variables_map& values) {
 
 OutputPaths output_paths(const po::variables_map& values) {
   OutputPaths paths{values["json"].as<std::string>(), values["kernels"].as<std::string>(),
-                    values["timeline"].as<std::string>(), values["report"].as<std::string>()};
+                    values["timeline"].as<std::string>(), values["report"].as<std::string>(),
+                    values["sqlite"].as<std::string>()};
   const std::string folder = values["out"].as<std::string>();
   if (folder.empty()) return paths;
   std::error_code error;
@@ -269,6 +271,7 @@ void print_paths(const OutputPaths& paths) {
   }
   if (!paths.kernels.empty()) fmt::print("kernels    {}\n", paths.kernels);
   if (!paths.report.empty()) fmt::print("report     {}  (open in a browser)\n", paths.report);
+  if (!paths.sqlite.empty()) fmt::print("sqlite     {}\n", paths.sqlite);
 }
 
 }  // namespace
