@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <sys/auxv.h>
 
 #include <cstdlib>
 #include <span>
@@ -30,6 +31,8 @@ std::vector<std::string> installed_places() {
   if (file.empty()) {
     std::error_code error;
     file = fs::read_symlink("/proc/self/exe", error);
+    // A bare chroot has no /proc; the kernel has passed the path that was executed.
+    if (error) file = fs::canonical(reinterpret_cast<const char*>(getauxval(AT_EXECFN)), error);
     if (error) return {};
     places = from_program;
   }

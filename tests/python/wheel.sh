@@ -13,7 +13,7 @@ rm -rf -- "$folder"
 mkdir -p -- "$folder"
 command -v ccache >/dev/null && export CMAKE_CXX_COMPILER_LAUNCHER=ccache
 "$python" -m pip wheel --quiet --no-deps --wheel-dir "$folder" \
-  --config-settings=build-dir="$build/tests/python/wheel-build" "$source"
+  --config-settings=build-dir="$build-wheel" "$source"
 wheels=("$folder"/*.whl)
 environment "$python" "$folder/venv" "${packages[@]}" "${wheels[0]}"
 unset TANDEM_ROOT PYTHONPATH

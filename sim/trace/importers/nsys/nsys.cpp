@@ -317,8 +317,8 @@ void NsysImport::add_op(const nsys::Range& range, const Span& span, ThreadId thr
   }
   if (!range.sizes.empty()) {
     build_.lose("operand_types_unknown", Severity::warning,
-                "operations whose ranges state shapes and no types: counters, traffic and peak "
-                "memory take four bytes an element, --precision cannot be asked");
+                "operations whose ranges state shapes and no types: counters, traffic, peak "
+                "memory and --compile take four bytes an element, --precision cannot be asked");
   }
   HostOps& ops = trace_.ops;
   ops.begin.push_back(span.begin);
