@@ -12,8 +12,8 @@ struct OutputPaths {
   std::string json;  // "-": standard output; empty: not written
   std::string kernels;
   std::string timeline;
-  std::string report;
-  std::string sqlite;
+  std::string report = {};
+  std::string sqlite = {};
 };
 
 /// The files of one replay, or of the first of several ranks, with all of them in the timeline.
