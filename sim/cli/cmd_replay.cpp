@@ -1,8 +1,9 @@
+#include <fmt/ostream.h>
+
 #include <algorithm>
 #include <iostream>
 
 #include "sim/cli/scenario_options.h"
-#include "sim/predict/ranks/replay_ranks.h"
 
 namespace tandem {
 
@@ -19,47 +20,54 @@ po::options_description options_of_replay(const std::string& usage) {
   return options;
 }
 
-/// Ranks of one run; reports are of the first, and of all of them together.
-int run_ranks(const std::vector<std::string>& traces, const ReplayOptions& options,
-              const po::variables_map& values, const OutputPaths& paths) {
+/// Of several traces, the ranks of one run together.
+RanksReplay replay_traces(const std::vector<std::string>& traces, ReplayOptions options) {
+  if (traces.size() == 1) {
+    options.trace_path = traces.front();
+    RanksReplay one;
+    one.replays.push_back(replay(options));
+    return one;
+  }
   for (const auto& [option, given] :
        {std::pair{"--base", options.base_path}, std::pair{"--counters", options.counters_path}}) {
     if (given.empty()) continue;
     throw InputError("command line", option, "beside traces of several ranks", "one trace");
   }
-  const RanksReplay done = replay_ranks(traces, options);
-  std::vector<SimulatedRun> runs;
-  for (std::size_t r = 0; r < done.runs.size(); ++r) {
-    runs.push_back(
-        {done.replays[r].prediction.step.trace, done.runs[r].plan, done.runs[r].timeline, {}, {}});
-  }
-  return report_replay(done.replays.front(), values, paths, runs);
+  return replay_ranks(traces, options);
 }
 
-/// Replays as `values` say; the exit status.
-int run(const po::variables_map& values) {
-  const OutputPaths paths = output_paths(values);
-  ReplayOptions options = scenario_options(values);
-  const auto traces = values["trace"].as<std::vector<std::string>>();
-  if (traces.size() > 1) return run_ranks(traces, options, values, paths);
-  options.trace_path = traces.front();
-  return report_replay(replay(options), values, paths);
+Answer answer(const po::variables_map& values) {
+  if (values.count("trace") == 0) {
+    throw InputError("command line", "replay", "no TRACE", "tandem replay TRACE [options]");
+  }
+  OutputPaths paths = output_paths(values);
+  return answer_of(
+      values,
+      replay_traces(values["trace"].as<std::vector<std::string>>(), scenario_options(values)),
+      std::move(paths));
+}
+
+po::options_description replay_options() {
+  return options_of_replay("tandem replay TRACE [TRACE of another rank ...]");
+}
+
+po::variables_map parse_replay(const Arguments& arguments) {
+  return parse_arguments("replay", arguments, replay_options(), {{"trace", -1}});
 }
 
 }  // namespace
 
+Answer answer_replay(const Arguments& arguments) { return answer(parse_replay(arguments)); }
+
+std::string help_of_replay() { return fmt::format("{}", fmt::streamed(replay_options())); }
+
 int run_replay(const Arguments& arguments) {
-  const po::options_description options =
-      options_of_replay("tandem replay TRACE [TRACE of another rank ...]");
-  const po::variables_map values = parse_arguments("replay", arguments, options, {{"trace", -1}});
+  const po::variables_map values = parse_replay(arguments);
   if (values.count("help") > 0) {
-    std::cout << options;
+    std::cout << help_of_replay();
     return exit_ok;
   }
-  if (values.count("trace") == 0) {
-    throw InputError("command line", "replay", "no TRACE", "tandem replay TRACE [options]");
-  }
-  return run(values);
+  return report(answer(values));
 }
 
 int run_demo(const Arguments& arguments) {
@@ -77,7 +85,7 @@ int run_demo(const Arguments& arguments) {
     std::cout << "Replays " << trace << " and writes what it finds to out/demo.\n\n" << options;
     return exit_ok;
   }
-  return run(values);
+  return report(answer(values));
 }
 
 }  // namespace tandem

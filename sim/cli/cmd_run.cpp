@@ -1,3 +1,5 @@
+#include <fmt/ostream.h>
+
 #include <iostream>
 
 #include "models/whatif/layout/transform.h"
@@ -42,22 +44,35 @@ NetworkRequest request_of(const po::variables_map& values, ReplayOptions& option
   return request;
 }
 
-}  // namespace
+po::variables_map parse_run(const Arguments& arguments) {
+  return parse_arguments("run", arguments, options_of_run(), {{"network"}});
+}
 
-int run_network_command(const Arguments& arguments) {
-  const po::options_description options = options_of_run();
-  const po::variables_map values = parse_arguments("run", arguments, options, {{"network"}});
-  if (values.count("help") > 0) {
-    std::cout << options;
-    return exit_ok;
-  }
+Answer answer(const po::variables_map& values) {
   if (values.count("network") == 0) {
     throw InputError("command line", "run", "no NETWORK", "tandem run NETWORK [options]");
   }
-  const OutputPaths paths = output_paths(values);
+  OutputPaths paths = output_paths(values);
   ReplayOptions scenario = scenario_options(values);
   const NetworkRequest request = request_of(values, scenario);
-  return report_replay(run_network(request, scenario), values, paths);
+  RanksReplay one;
+  one.replays.push_back(run_network(request, scenario));
+  return answer_of(values, std::move(one), std::move(paths));
+}
+
+}  // namespace
+
+Answer answer_run(const Arguments& arguments) { return answer(parse_run(arguments)); }
+
+std::string help_of_run() { return fmt::format("{}", fmt::streamed(options_of_run())); }
+
+int run_network_command(const Arguments& arguments) {
+  const po::variables_map values = parse_run(arguments);
+  if (values.count("help") > 0) {
+    std::cout << help_of_run();
+    return exit_ok;
+  }
+  return report(answer(values));
 }
 
 }  // namespace tandem

@@ -1,6 +1,7 @@
 // The commands of the program, one per file, behind one table in main.cpp.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,7 +37,10 @@ int run_sweep_command(const Arguments& arguments);
 int run_describe(const Arguments& arguments);
 
 /// Folder that holds configs/ and validation/: $TANDEM_ROOT, else the source or install tree that
-/// the program was built for. Errors: InputError if it is not there.
+/// the program, or the Python module, was built for. Errors: InputError if it is not there.
 std::string data_root();
+
+/// A path that cannot be used, as an InputError would say it.
+std::string message_of(const std::filesystem::filesystem_error& error);
 
 }  // namespace tandem

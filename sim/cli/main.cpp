@@ -78,8 +78,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "tandem: {}\n", tandem::printable(error.what()));
     return tandem::exit_bad_input;
   } catch (const std::filesystem::filesystem_error& error) {
-    fmt::print(stderr, "tandem: {}: found {}, expected a path that can be used\n",
-               tandem::printable(error.path1().string()), error.code().message());
+    fmt::print(stderr, "tandem: {}\n", tandem::printable(tandem::message_of(error)));
     return tandem::exit_bad_input;
   } catch (const std::exception& error) {
     fmt::print(stderr, "tandem: internal error: {}\nPlease report this with the input.\n",

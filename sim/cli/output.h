@@ -1,11 +1,10 @@
 // Writes the files of one replay.
 #pragma once
 
-#include <span>
+#include <ostream>
 #include <string>
 
-#include "sim/predict/predict.h"
-#include "sim/report/report.h"
+#include "sim/predict/ranks/replay_ranks.h"
 
 namespace tandem {
 
@@ -13,12 +12,16 @@ struct OutputPaths {
   std::string json;  // "-": standard output; empty: not written
   std::string kernels;
   std::string timeline;
-  std::string report;
+  std::string report = {};
+  std::string sqlite = {};
 };
 
-/// `ranks`: several of one run, together, for the timeline. Errors: InputError for a path that
-/// cannot be written.
-void write_outputs(const Replay& replay, const OutputPaths& paths,
-                   std::span<const SimulatedRun> ranks = {});
+/// The files of one replay, or of the first of several ranks, with all of them in the timeline.
+/// Errors: InputError for a path that cannot be written.
+void write_outputs(const Replay& replay, const OutputPaths& paths);
+void write_outputs(const RanksReplay& ranks, const OutputPaths& paths);
+
+/// Its table of kernels: of the trace, then of the scenario.
+void write_kernels(std::ostream& out, const Replay& replay);
 
 }  // namespace tandem

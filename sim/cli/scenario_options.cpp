@@ -172,6 +172,7 @@ void add_scenario_options(po::options_description& options) {
       "timeline", po::value<std::string>()->default_value(""), "write the Perfetto timeline here")(
       "report", po::value<std::string>()->default_value(""),
       "write a page (HTML, needs no network) with charts and tables here")(
+      "sqlite", po::value<std::string>()->default_value(""), "write a SQLite database here")(
       "allow-data-loss", "exit 0 even if part of the trace could not be used")("quiet",
                                                                                "no summary");
 }
@@ -247,7 +248,8 @@ ReplayOptions scenario_options(const po::variables_map& values) {
 
 OutputPaths output_paths(const po::variables_map& values) {
   OutputPaths paths{values["json"].as<std::string>(), values["kernels"].as<std::string>(),
-                    values["timeline"].as<std::string>(), values["report"].as<std::string>()};
+                    values["timeline"].as<std::string>(), values["report"].as<std::string>(),
+                    values["sqlite"].as<std::string>()};
   const std::string folder = values["out"].as<std::string>();
   if (folder.empty()) return paths;
   std::error_code error;
@@ -269,20 +271,25 @@ void print_paths(const OutputPaths& paths) {
   }
   if (!paths.kernels.empty()) fmt::print("kernels    {}\n", paths.kernels);
   if (!paths.report.empty()) fmt::print("report     {}  (open in a browser)\n", paths.report);
+  if (!paths.sqlite.empty()) fmt::print("sqlite     {}\n", paths.sqlite);
 }
 
 }  // namespace
 
-int report_replay(const Replay& done, const po::variables_map& values, const OutputPaths& paths,
-                  std::span<const SimulatedRun> ranks) {
-  write_outputs(done, paths, ranks);
-  if (paths.json != "-" && values.count("quiet") == 0) {
-    fmt::print("{}", summary_text(done.prediction.result));
+Answer answer_of(const po::variables_map& values, RanksReplay found, OutputPaths paths) {
+  return {std::move(found), std::move(paths), values.count("allow-data-loss") > 0,
+          values.count("quiet") > 0};
+}
+
+int report(const Answer& answer) {
+  write_outputs(answer.found, answer.paths);
+  const Result& result = answer.found.replays.front().prediction.result;
+  if (answer.paths.json != "-" && !answer.quiet) {
+    fmt::print("{}", summary_text(result));
     std::cout << '\n';
-    print_paths(paths);
+    print_paths(answer.paths);
   }
-  if (values.count("allow-data-loss") == 0 &&
-      done.prediction.result.losses.any(Severity::data_loss)) {
+  if (!answer.accepts_loss && result.losses.any(Severity::data_loss)) {
     fmt::print(stderr,
                "tandem: part of the trace could not be used (see data_loss); "
                "--allow-data-loss accepts that\n");

@@ -1,9 +1,10 @@
-// Options of a scenario and of its reports, which `replay`, `demo` and `run` share.
+// Options of a scenario and of its reports, which `replay`, `demo` and `run` share, and what they
+// find.
 #pragma once
 
 #include "sim/cli/arguments.h"
 #include "sim/cli/output.h"
-#include "sim/predict/predict.h"
+#include "sim/predict/ranks/replay_ranks.h"
 
 namespace tandem {
 
@@ -38,8 +39,25 @@ ReplayOptions scenario_options(const boost::program_options::variables_map& valu
 /// Where results go. Errors: InputError for a folder that cannot be made.
 OutputPaths output_paths(const boost::program_options::variables_map& values);
 
+/// What `replay` or `run` found, and what their options ask to be written.
+struct Answer {
+  RanksReplay found;  // of one trace or network: one replay and no runs
+  OutputPaths paths;
+  bool accepts_loss = false;
+  bool quiet = false;
+};
+
+Answer answer_of(const boost::program_options::variables_map& values, RanksReplay found,
+                 OutputPaths paths);
+
+/// What the commands find for these arguments, for callers that want values. Errors: InputError.
+Answer answer_replay(const Arguments& arguments);
+Answer answer_run(const Arguments& arguments);
+/// Their options, as --help prints them.
+std::string help_of_replay();
+std::string help_of_run();
+
 /// Writes what is asked for; the exit status.
-int report_replay(const Replay& done, const boost::program_options::variables_map& values,
-                  const OutputPaths& paths, std::span<const SimulatedRun> ranks = {});
+int report(const Answer& answer);
 
 }  // namespace tandem

@@ -17,6 +17,7 @@ struct Importer {
 
 // One row a format; the first that recognises the content reads it.
 constexpr std::array importers{
+    Importer{"nsys", is_nsys, read_nsys},
     Importer{"xprof", is_xprof, read_xprof},
     Importer{"kineto", is_kineto, read_kineto},
 };
@@ -34,7 +35,8 @@ const Importer& recognise(ByteSource& source) {
   constexpr std::size_t shown = 40;
   const std::string_view start = source.prefix().substr(0, shown);
   throw InputError(source.path(), "byte 0", start.empty() ? "no content" : printable(start),
-                   "a PyTorch (Kineto) or TensorFlow / JAX (XProf) trace in JSON");
+                   "a PyTorch (Kineto) or TensorFlow / JAX (XProf) trace in JSON, or what "
+                   "nsys export --type sqlite writes");
 }
 
 bool is_empty(const Trace& t) {

@@ -58,7 +58,7 @@ TEST(BadFile, Empty) {
   EXPECT_EQ(
       import_error(""),
       "byte 0: found no content, expected a PyTorch (Kineto) or TensorFlow / JAX (XProf) trace "
-      "in JSON");
+      "in JSON, or what nsys export --type sqlite writes");
 }
 
 TEST(BadGzip, Truncated) {

@@ -1,5 +1,5 @@
 # cmake -P: installs, moves the prefix (nothing may point back), builds and runs the consumer, runs
-# the installed program, and asks for a version that is not there.
+# the installed program and Python module, and asks for a version that is not there.
 cmake_minimum_required(VERSION 3.25)
 
 # run(what expected_status output_regex COMMAND...): status is 0 or "failure"; checks both outputs.
@@ -25,9 +25,9 @@ set(configure ${CMAKE_COMMAND} -G ${generator} -S ${source_dir} "-DCMAKE_PREFIX_
               "-DCMAKE_CXX_FLAGS=${flags}")
 run("configure a consumer" 0 "" ${configure} -B ${scratch_dir}/consumer)
 run("build it" 0 "" ${CMAKE_COMMAND} --build ${scratch_dir}/consumer)
-run("run it" 0 "1500000 ps.*no-such-trace.json.*found .*, expected .*v100_sxm2_16gb takes [0-9.]+ us"
+run("run it" 0 "1500000 ps.*no-such-trace.json.*found .*, expected .*v100_sxm2_16gb takes [0-9.]+ us.*without a trace [0-9.]+ us"
     ${scratch_dir}/consumer/consumer ${source_dir}/../../golden/replay/tiny.json
-    ${prefix}/share/tandem/configs)
+    ${prefix}/share/tandem)
 run("ask for a version that is not there" failure "requested[ \n]+version \"99\""
     ${configure} -B ${scratch_dir}/wrong -Dwanted=99)
 
@@ -38,4 +38,11 @@ if(EXISTS ${prefix}/bin/tandem)
       ${prefix}/bin/tandem describe gpu)
   run("it gives advice on a network" 0 "as generated" ${CMAKE_COMMAND} -E env --unset=TANDEM_ROOT
       ${prefix}/bin/tandem advise lenet5)
+endif()
+
+set(packages ${prefix}/lib/python3/dist-packages)
+if(EXISTS ${packages}/tandem)
+  run("the Python module and its data" 0 "moved prefix/share/tandem predicts [0-9.]+ us" ${CMAKE_COMMAND} -E env --unset=TANDEM_ROOT
+      "PYTHONPATH=${packages}" ${python} -c
+      "from tandem import run, _tandem\nprint(_tandem.data_root(), 'predicts', run('resnet50', gpu='h200_sxm').step.time_us, 'us')")
 endif()

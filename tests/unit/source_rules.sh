@@ -13,7 +13,7 @@ sources() {
 }
 
 # What files of a folder may include. Dependencies go one way: core <- trace <- engine <- metrics <-
-# predict <- check, advise <- report <- sweep <- cli. Models of hardware and work (arch, ops, kernel, memory, energy) see
+# predict <- check, advise <- report <- sweep <- cli <- python. Models of hardware and work (arch, ops, kernel, memory, energy) see
 # of sim only core; step, runtime and whatif, which read and rewrite steps, see the trace and the
 # engine's plan as well. whatif/x never sees whatif/y.
 allowed_includes() {
@@ -29,6 +29,7 @@ allowed_includes() {
     sim/advise/*)     echo '(sim/(core|predict|advise)|models/(arch|runtime|whatif))/' ;;
     sim/report/*)     echo 'sim/(core|trace|counters|engine|metrics|predict|check|advise|report)/' ;;
     sim/sweep/*)      echo '(sim/(core|trace|metrics|predict|report|sweep)|models)/' ;;
+    sim/python/*)     echo '(sim|models|workloads)/' ;;
     sim/cli/*)        echo '(sim|models|workloads|validation/(compare|papers))/' ;;
     validation/compare/*) echo '(sim/(core|trace|counters|engine|metrics|predict|report/html)|models|validation/compare)/' ;;
     validation/papers/*) echo '(sim/(core|trace|metrics|predict|report|sweep)|models|workloads|validation/(compare|papers))/' ;;

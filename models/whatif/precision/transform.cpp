@@ -40,7 +40,23 @@ double change_memory(const TransformInput& in, Rewritten& out) {
   return peak_bytes(*out.memory.after, batch) / peak_bytes(*out.memory.before, batch);
 }
 
+/// Errors: InputError where operands have shapes and no types, as Nsight Systems notes them.
+void require_types(const TracedModel& traced) {
+  const Trace& trace = traced.step.trace;
+  bool shapes = false;
+  for (std::size_t op = 0; op < trace.ops.size(); ++op) {
+    for (const TensorShape& shape : operands_of(trace, op).tensors.shapes) {
+      if (shape.type != DataType::unknown) return;
+      shapes = true;
+    }
+  }
+  if (!shapes) return;
+  throw InputError(traced.path, "precision", "operations without the types of their operands",
+                   "a trace that states them: torch.profiler with record_shapes=True");
+}
+
 std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
+  require_types(in.traced);
   const Precision to = parse_precision(in.asked.get("precision"));
   PrecisionReport report;
   double memory_ratio = 1;

@@ -131,9 +131,12 @@ std::string_view drop_suffix(std::string_view name) {
 
 }  // namespace
 
+std::string_view plain_api_name(std::string_view call_name) {
+  return drop_suffix(drop_suffix(call_name));  // e.g. cuMemcpyAsync_v2_ptsz
+}
+
 ApiKind api_kind(std::string_view call_name) {
-  const std::string_view name = drop_suffix(drop_suffix(call_name));  // e.g. cuMemcpyAsync_v2_ptsz
-  const auto* const row = apis.find(name);
+  const auto* const row = apis.find(plain_api_name(call_name));
   return row != nullptr ? row->value : other;
 }
 

@@ -11,4 +11,7 @@ namespace tandem {
 /// Names that are not in the table cost host time only: ApiKind::other.
 ApiKind api_kind(std::string_view call_name);
 
+/// The name without these suffixes.
+std::string_view plain_api_name(std::string_view call_name);
+
 }  // namespace tandem

@@ -13,6 +13,9 @@ namespace tandem {
 bool is_kineto(std::string_view prefix);
 Trace read_kineto(ByteSource& source);
 
+bool is_nsys(std::string_view prefix);
+Trace read_nsys(ByteSource& source);
+
 bool is_xprof(std::string_view prefix);
 Trace read_xprof(ByteSource& source);
 

@@ -1,0 +1,52 @@
+#include "sim/trace/importers/nsys/ranges.h"
+
+#include <charconv>
+
+namespace tandem::nsys {
+
+namespace {
+
+/// The value behind "key = " in `text`, up to the next ", " that is outside of brackets; empty if
+/// the key is not there.
+std::string_view value_of(std::string_view text, std::string_view key) {
+  const std::size_t at = text.find(key);
+  if (at == std::string_view::npos) return {};
+  std::string_view value = text.substr(at + key.size());
+  int depth = 0;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    if (value[i] == '[' || value[i] == '(') ++depth;
+    if (value[i] == ']' || value[i] == ')') --depth;
+    if (value[i] == ',' && depth == 0) return value.substr(0, i);
+  }
+  return value;
+}
+
+/// Autograd's engine calls the functions of the backward pass inside of such a range.
+constexpr std::string_view backward_mark = "autograd::engine::evaluate_function: ";
+
+}  // namespace
+
+std::optional<std::int64_t> number_of(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+Range read_range(std::string_view text) {
+  Range range{.name = text, .sizes = {}};
+  const std::string_view op = value_of(text, ", op_id = ");
+  const std::string_view sequence = value_of(text, ", seq = ");
+  range.sizes = value_of(text, ", sizes = ");
+  range.op = number_of(op).value_or(-1);
+  range.sequence = number_of(sequence).value_or(-1);
+  range.is_backward = text.starts_with(backward_mark);
+  range.is_op = range.op >= 0 || range.sequence >= 0 || !range.sizes.empty() ||
+                text.starts_with("aten::") || range.is_backward;
+  for (const std::string_view key : {", seq = ", ", op_id = ", ", sizes = "}) {
+    range.name = range.name.substr(0, range.name.find(key));
+  }
+  return range;
+}
+
+}  // namespace tandem::nsys

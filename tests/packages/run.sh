@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# run.sh BUILD: makes the Debian packages of the program and the Python module, unpacks them into an empty folder and runs what
+# lies there. TANDEM_TEST_CHROOT=1, as root and with debootstrap: also installs them with apt into a fresh Debian 12.
+set -euo pipefail
+build=$1
+for tool in cpack dpkg-deb dpkg-shlibdeps; do
+  command -v "$tool" >/dev/null && continue
+  echo "skipped: there is no $tool (package dpkg-dev)"
+  exit 77
+done
+scratch=$(mktemp -d)
+trap 'rm -rf -- "$scratch"' EXIT
+components=tandem
+[[ -d $build/python ]] && components+=";python"
+cpack --config "$build/CPackConfig.cmake" -G DEB -B "$scratch/packages" -D CPACK_COMPONENTS_ALL="$components" >"$scratch/log" ||
+  { tail -n 20 "$scratch/log"; exit 1; }
+packages=("$scratch"/packages/*.deb)
+unset TANDEM_ROOT PYTHONPATH
+
+# works COMMAND...: the installed program and module, run by COMMAND..., find their own data.
+works() {
+  "$@" tandem demo --out "$scratch_inside/demo" | grep -F 'step time' >/dev/null
+  "$@" tandem describe gpu | grep -F h200_sxm >/dev/null
+  [[ $components == tandem ]] ||
+    "$@" python3 -c 'import tandem; assert tandem.run("resnet50", gpu="h200_sxm").step.time_us > 0; print(tandem._tandem.data_root())' |
+    grep -E '/usr/share/tandem$' >/dev/null
+}
+
+for package in "${packages[@]}"; do
+  dpkg-deb --field "$package" Package Depends
+  dpkg-deb --extract "$package" "$scratch/root"
+done
+scratch_inside=$scratch
+works env PATH="$scratch/root/usr/bin:$PATH" PYTHONPATH="$scratch/root/usr/lib/python3/dist-packages"
+echo "unpacked into an empty folder: the program and the module run, with their own data"
+
+[[ ${TANDEM_TEST_CHROOT:-} == 1 ]] || exit 0
+debootstrap --variant=minbase bookworm "$scratch/debian" >"$scratch/log"
+mkdir "$scratch/debian/packages"
+cp -- "${packages[@]}" "$scratch/debian/packages"
+chroot "$scratch/debian" sh -c 'export DEBIAN_FRONTEND=noninteractive; apt-get -q update && apt-get -q install -y --no-install-recommends /packages/*.deb' >"$scratch/log"
+scratch_inside=/tmp
+works chroot "$scratch/debian"
+chroot "$scratch/debian" python3 -c 'import tandem; assert len(tandem.run("resnet50").kernels) > 9'
+echo "installed by apt into a fresh Debian 12: the program and the module run"

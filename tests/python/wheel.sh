@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# wheel.sh PYTHON SOURCE BUILD: `pip wheel`, and the same tests with what it holds, in a fresh virtual environment.
+set -euo pipefail
+if [[ ${TANDEM_TEST_WHEEL:-} != 1 ]]; then
+  echo "skipped: pip compiles the libraries again; TANDEM_TEST_WHEEL=1 asks for it"
+  exit 77
+fi
+source "$(dirname -- "$0")/environment.sh"
+python=$1 source=$2 build=$3
+folder=$build/tests/python/wheel
+mapfile -t packages <"$source/tests/python/requirements.txt"
+rm -rf -- "$folder"
+mkdir -p -- "$folder"
+command -v ccache >/dev/null && export CMAKE_CXX_COMPILER_LAUNCHER=ccache
+"$python" -m pip wheel --quiet --no-deps --wheel-dir "$folder" \
+  --config-settings=build-dir="$build-wheel" "$source"
+wheels=("$folder"/*.whl)
+environment "$python" "$folder/venv" "${packages[@]}" "${wheels[0]}"
+unset TANDEM_ROOT PYTHONPATH
+export PYTHONDONTWRITEBYTECODE=1 TANDEM_SOURCE=$source TANDEM_PROGRAM=$build/bin/tandem
+cd -- "$folder"
+# The tests may read the source tree's traces, the module must find its configs in the wheel.
+"$folder/venv/bin/python" -c 'import tandem; print(tandem.__file__, tandem._tandem.data_root())' |
+  grep -F "$folder/venv/lib" | grep -F site-packages/tandem/share/tandem
+exec "$folder/venv/bin/python" -m pytest -q -p no:cacheprovider "$source/tests/python"
