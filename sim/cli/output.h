@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "sim/predict/predict.h"
 #include "sim/report/report.h"
@@ -20,5 +21,9 @@ struct OutputPaths {
 /// cannot be written.
 void write_outputs(const Replay& replay, const OutputPaths& paths,
                    std::span<const SimulatedRun> ranks = {});
+
+/// The isolated step of a prediction, as timelines and tables show it. `path`: its critical path.
+SimulatedRun scenario_run(const Prediction& prediction, std::span<const PathLink> path);
+std::vector<PathLink> scenario_path(const Prediction& prediction);
 
 }  // namespace tandem

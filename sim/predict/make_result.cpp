@@ -228,6 +228,7 @@ Result make_result(const TracedRun& run, const Scenario& scenario, const ReplayO
   if (result.step.time_us > 0) result.step.throughput_per_s = samples / result.step.time_us * 1e6;
   result.runtime = runtime_metrics(p.step.trace, p.isolated, p.isolated_timeline);
   result.critical_path = simulated.critical_path;
+  result.parts = simulated.parts;
   result.collectives = moved(p, DeviceEngine::collective);
   for (const HostItem& item : p.step.plan.items) result.input_wait_us += to_us(item.input);
   result.input_copies = moved(p, DeviceEngine::copy_to_device);

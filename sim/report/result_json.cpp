@@ -81,6 +81,20 @@ Json path_json(const std::vector<PathShare>& shares) {
   return list;
 }
 
+/// What the step's time consists of; sums to step.time_us.
+Json parts_json(const std::vector<StepPart>& parts) {
+  Json list = Json::array();
+  for (const StepPart& p : parts) {
+    list.push_back({{"kind", to_string(p.kind)},
+                    {"op", p.op},
+                    {"layer", p.layer},
+                    {"name", p.name},
+                    {"count", p.count},
+                    {"time_us", to_us(p.time)}});
+  }
+  return list;
+}
+
 void add_gpu_metrics(const std::optional<GpuMetrics>& metrics, Json& out) {
   for (const GpuMetricInfo& info : gpu_metric_infos()) {
     out[info.name] = metrics ? Json((*metrics).*info.member) : Json(nullptr);
@@ -273,6 +287,7 @@ Json result_json(const Result& r) {
   out["ops"] = shares_json(r.ops);
   out["layers"] = layers_json(r.layers);
   out["critical_path"] = path_json(r.critical_path);
+  out["step_parts"] = parts_json(r.parts);
   out["what_ifs"] = what_ifs_json(r.what_ifs);
   out["data_loss"] = Json::array();
   for (const Loss& loss : r.losses.all()) {

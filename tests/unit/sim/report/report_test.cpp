@@ -60,7 +60,7 @@ TEST(ResultJson, HasThePublishedKeys) {
       "distributions", "collectives",    "input_wait_us", "input_copies", "ranks",
       "limited_by",    "expected_error", "band",          "speed_up",     "graph_captured_us",
       "graphs",        "kernels",        "ops",           "layers",       "critical_path",
-      "what_ifs",      "data_loss"};
+      "step_parts",    "what_ifs",       "data_loss"};
   EXPECT_EQ(keys, expected);
   EXPECT_EQ(json["schema"], "tandem.result/1");
 }
@@ -276,28 +276,6 @@ TEST(ResultJson, KernelsCarryTheirLevels) {
   for (const KernelLevelInfo& info : kernel_level_infos()) {
     EXPECT_TRUE(kernels[0].contains(std::string(info.name))) << info.name;
   }
-}
-
-TEST(TimelineJson, IsJsonWithEveryTrack) {
-  const SmallRun run;
-  std::ostringstream out;
-  write_timeline(out, run.m.trace, {run.m.trace, run.b.plan, run.timeline},
-                 {run.m.trace, run.b.plan, run.timeline});
-  const ordered_json json = ordered_json::parse(out.str());
-  std::map<std::string, int> phases;
-  std::map<int, int> slices;
-  for (const auto& event : json["traceEvents"]) {
-    ++phases[event["ph"]];
-    if (event["ph"] != "X") continue;
-    ++slices[event["pid"].get<int>()];
-    EXPECT_GE(event["dur"].get<double>(), 0);
-  }
-  // Traced, re-simulated and scenario: host and GPU, two slices each.
-  EXPECT_EQ(slices, (std::map<int, int>{{1, 2}, {2, 2}, {3, 2}, {4, 2}, {5, 2}, {6, 2}}));
-  EXPECT_EQ(phases["M"], 6 + 3 + 3);  // processes, one thread and one stream each
-  // Busy streams: up and down for each kernel; launches waiting: for the second one; two runs.
-  EXPECT_EQ(phases["C"], 2 * (4 + 2));
-  EXPECT_NE(out.str().find(R"(a \"quoted\", name\u000a)"), std::string::npos);
 }
 
 }  // namespace
