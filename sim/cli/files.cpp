@@ -8,7 +8,7 @@
 #include <fstream>
 #include <iostream>
 
-#include "sim/cli/compression.h"
+#include "sim/trace/source/compression.h"
 #include "sim/core/error.h"
 
 namespace tandem {

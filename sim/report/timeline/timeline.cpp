@@ -89,6 +89,8 @@ std::string work_args(const SimulatedRun& run, std::uint32_t a, bool critical) {
   args.number("smsp_issue_utilization", use.smsp_issue_utilization);
   args.number("tc_active_utilization", use.tc_active_utilization);
   args.number("dram_utilization", use.dram_utilization);
+  if (c.flops > 0) args.number("gflop", c.flops * 1e-9).number("tflops", use.tflops);
+  args.text("reason", use.reason);
   if (!run.power.empty()) args.number("energy_mj", c.energy_j * 1e3);
   return args.json();
 }

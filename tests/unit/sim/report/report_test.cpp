@@ -59,8 +59,8 @@ TEST(ResultJson, HasThePublishedKeys) {
       "step",          "memory",         "batch",         "kernel_time",  "families",
       "distributions", "collectives",    "input_wait_us", "input_copies", "ranks",
       "limited_by",    "expected_error", "band",          "speed_up",     "graph_captured_us",
-      "graphs",        "kernels",        "ops",           "layers",       "critical_path",
-      "step_parts",    "what_ifs",       "data_loss"};
+      "graphs",        "kernels",        "ops",           "layers",       "modules",
+      "critical_path", "step_parts",     "what_ifs",      "data_loss"};
   EXPECT_EQ(keys, expected);
   EXPECT_EQ(json["schema"], "tandem.result/1");
 }
@@ -146,7 +146,8 @@ constexpr std::string_view csv_head =
     "registers_per_thread,shared_bytes,bytes,traced_begin_us,traced_us,simulated_begin_us,"
     "simulated_us,family,confidence,theoretical_occupancy,achieved_occupancy,waves,bound,bound_law,"
     "smsp_active_utilization,smsp_issue_utilization,tc_active_utilization,tc_issue_utilization,"
-    "dram_read_bytes,dram_write_bytes,l2_bytes,l1_bytes,shared_bytes_moved,energy_j\n";
+    "dram_read_bytes,dram_write_bytes,l2_bytes,l1_bytes,shared_bytes_moved,energy_j,"
+    "flops,tflops,mfu,roofline_share,intensity,reason\n";
 
 TEST(KernelsCsv, HasOneQuotedRowPerPieceOfWork) {
   const SmallRun run;
@@ -160,9 +161,9 @@ TEST(KernelsCsv, HasOneQuotedRowPerPieceOfWork) {
       out.str(),
       std::string(csv_head) +
           "\"a \"\"quoted\"\", name\n\",traced,kernel,\"aten::add\",pointwise,7,0,0,0,0,0,0,0,0,"
-          "0,17.000,10.000,17.000,10.000,,,,,,,,,,,,,,,,,\n"
+          "0,17.000,10.000,17.000,10.000,,,,,,,,,,,,,,,,,,,,,,,\n"
           "\"gemm\",traced,kernel,\"aten::add\",pointwise,7,8,4,2,128,1,1,32,1024,0,"
-          "28.000,10.500,28.000,10.500,,,,,,,,,,,,,,,,,\n");
+          "28.000,10.500,28.000,10.500,,,,,,,,,,,,,,,,,,,,,,,\n");
 }
 
 TEST(KernelsCsv, ShowsWhatAKernelUsesOfTheGpu) {
@@ -191,7 +192,7 @@ TEST(KernelsCsv, ShowsWhatAKernelUsesOfTheGpu) {
   write_kernels_csv(out, run.m.trace, gpu, tables);
   const std::string text = out.str();
   EXPECT_NE(text.find("28.000,10.500,17.000,10.000,gemm,0.9,0.5,0.25,2,memory,use,0.5,0.25,0,0,"
-                      "700000,0,0,0,0,0.25\n"),
+                      "700000,0,0,0,0,0.25,0,0,,0.7,0,memory\n"),
             std::string::npos)
       << text;
   EXPECT_NE(text.find(",0,,,28.000,10.500,gemm"), std::string::npos)

@@ -1,4 +1,4 @@
-#include "sim/cli/compression.h"
+#include "sim/trace/source/compression.h"
 
 #include <isa-l/igzip_lib.h>
 #include <zstd.h>
