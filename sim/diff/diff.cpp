@@ -149,6 +149,20 @@ std::string_view kernel_of(const StepPart& p) {
   return p.kind == PathKind::work ? std::string_view(p.name) : std::string_view{};
 }
 
+/// Operations of `ops` that one side has and the other does not, neither on its path nor off it.
+DiffTable one_sided(const DiffTable& ops, const DiffTable& device, bool of_b) {
+  DiffTable out;
+  for (const DiffRow& row : ops.rows) {
+    const bool elsewhere = std::any_of(
+        device.rows.begin(), device.rows.end(),
+        [&](const DiffRow& r) { return r.name == row.name && (of_b ? r.count_a : r.count_b) > 0; });
+    if ((of_b ? row.a : row.b) != Duration{} || elsewhere) continue;
+    out.rows.push_back(row);
+    out.change += row.change();
+  }
+  return out;
+}
+
 /// Sets what is left of the change, and how much of the parts has a name.
 void set_shares(Diff& d) {
   Duration attributed{}, moved{}, named{};
@@ -191,6 +205,8 @@ Diff diff(const DiffSide& given_a, const DiffSide& given_b) {
   d.kernels = by_name(a, b, kernel_of, is_work);
   d.device = {device_table(a.layers, b.layers), device_table(a.ops, b.ops),
               device_table(a.kernels, b.kernels), b.device - a.device};
+  d.only_a = one_sided(d.ops, d.device.ops, false);
+  d.only_b = one_sided(d.ops, d.device.ops, true);
   for (const auto& [name, value] : a.metrics) {
     const auto other = std::find_if(b.metrics.begin(), b.metrics.end(),
                                     [&, key = name](const auto& m) { return m.first == key; });

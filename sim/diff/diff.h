@@ -64,6 +64,7 @@ struct Diff {
   DiffTable ops;                // by operation
   DiffTable kernels;            // kernels on the critical path alone; sums to their row of `kinds`
   DeviceDiff device;
+  DiffTable only_a, only_b;         // operations that only one side has, on the path or off it
   std::vector<DiffMetric> metrics;  // that both sides have
   Duration change() const { return b - a; }
 };

@@ -55,6 +55,8 @@ Json diff_json(const Diff& d) {
                    {"layers", table_json(d.device.layers)},
                    {"ops", table_json(d.device.ops)},
                    {"kernels", table_json(d.device.kernels)}};
+  out["only_a"] = table_json(d.only_a);
+  out["only_b"] = table_json(d.only_b);
   out["parts"] = Json::array();
   for (const DiffPart& p : d.parts) out["parts"].push_back(part_json(p));
   out["metrics"] = Json::array();

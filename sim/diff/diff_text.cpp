@@ -24,8 +24,8 @@ std::string short_name(std::string_view name, std::size_t width) {
 
 std::string counts(const DiffRow& row) {
   if (row.count_a == 0 && row.count_b == 0) return {};
-  if (row.count_a == row.count_b) return fmt::format("{} x", row.count_a);
-  return fmt::format("{} -> {} x", row.count_a, row.count_b);
+  if (row.count_a == row.count_b) return fmt::format("   {} x", row.count_a);
+  return fmt::format("   {} -> {} x", row.count_a, row.count_b);
 }
 
 /// What would be printed as zero says nothing.
@@ -42,11 +42,11 @@ std::string rows_text(std::string_view title, const DiffTable& table, bool split
   for (std::size_t i = 0; i < std::min(most_rows, rows.size()); ++i) {
     const DiffRow& row = *rows[i];
     shown += row.change();
-    text += fmt::format("  {:<42} {:>10} {:>10} {:>10}   {}", short_name(row.name, 42), ms(row.a),
+    text += fmt::format("  {:<42} {:>10} {:>10} {:>10}{}", short_name(row.name, 42), ms(row.a),
                         ms(row.b), signed_ms(row.change()), counts(row));
     const Duration host = row.change() - row.on_device;
     if (split && !is_nothing(host)) {
-      text += fmt::format("; GPU {}, host {}", signed_ms(row.on_device), signed_ms(host));
+      text += fmt::format("   GPU {}, host {}", signed_ms(row.on_device), signed_ms(host));
     }
     text += '\n';
   }
@@ -76,20 +76,15 @@ std::string headline(const Diff& d) {
 }
 
 /// Operations that only one of the two has.
-std::string one_sided_text(const DiffTable& ops, bool of_b) {
-  std::vector<const DiffRow*> rows;
-  Duration sum{};
-  for (const DiffRow& row : ops.rows) {
-    if ((of_b ? row.a : row.b) != Duration{}) continue;
-    rows.push_back(&row);
-    sum += of_b ? row.b : row.a;
-  }
+std::string one_sided_text(const DiffTable& table, bool of_b) {
+  const std::vector<DiffRow>& rows = table.rows;
   if (rows.empty()) return {};
+  const Duration sum = of_b ? table.change : -table.change;
   std::string text =
       fmt::format("only {}     {} operations, {} ms:", of_b ? "B" : "A", rows.size(), ms(sum));
   for (std::size_t i = 0; i < std::min(most_one_sided, rows.size()); ++i) {
-    text += fmt::format("{} {} {}", i == 0 ? "" : ",", short_name(rows[i]->name, 40),
-                        ms(of_b ? rows[i]->b : rows[i]->a));
+    text += fmt::format("{} {} {}", i == 0 ? "" : ",", short_name(rows[i].name, 40),
+                        ms(of_b ? rows[i].b : rows[i].a));
   }
   return text + (rows.size() > most_one_sided ? ", ...\n" : "\n");
 }
@@ -119,7 +114,7 @@ std::string_view describe(std::string_view path_kind) {
 
 std::string diff_text(const Diff& d) {
   std::string text = headline(d);
-  text += one_sided_text(d.ops, false) + one_sided_text(d.ops, true);
+  text += one_sided_text(d.only_a, false) + one_sided_text(d.only_b, true);
   text += rows_text("what a step waits for (critical path)", in_words(d.kinds), false);
   text += rows_text("... by type of layer", d.layers, false);
   text += rows_text("... by operation", d.ops, true);

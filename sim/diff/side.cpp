@@ -15,6 +15,11 @@ constexpr std::array path_kinds{
     PathKind::host,       PathKind::call,        PathKind::work,       PathKind::launch_latency,
     PathKind::device_gap, PathKind::stream_wait, PathKind::queue_full, PathKind::host_return};
 
+/// More than any step lasts (three hours), and what sums of both sides may be: a tenth of what a
+/// Duration holds.
+constexpr double most_us = 1e10;
+constexpr double most_sum_us = 1e12;
+
 /// A value of a result and where it stands.
 struct Value {
   const Json& json;
@@ -35,7 +40,11 @@ struct Value {
     read_json(json, place, Range::non_negative, out);
     return out;
   }
-  Duration time() const { return from_us(number<double>()); }
+  Duration time() const {
+    const auto us = number<double>();
+    if (us > most_us) place.fail(describe_json(json), fmt::format("at most {:.0e} us", most_us));
+    return from_us(us);
+  }
   /// May be empty.
   std::string text() const {
     if (!json.is_string()) place.fail(describe_json(json), "a text");
@@ -60,12 +69,11 @@ PathKind kind_of(const Value& value) {
 /// Errors: InputError where times of `list` sum to more than a sum of both sides can hold.
 template <class Times>
 void check_sum(const Value& list, const Times& times) {
-  constexpr double most_us = 1e12;
   double sum_us = 0;
   for (const auto& one : times) sum_us += to_us(one.time);
-  if (sum_us > most_us) {
+  if (sum_us > most_sum_us) {
     list.place.fail(fmt::format("times that sum to {:.3g} us", sum_us),
-                    fmt::format("at most {:.0e} us", most_us));
+                    fmt::format("at most {:.0e} us", most_sum_us));
   }
 }
 

@@ -59,7 +59,7 @@ TEST(DiffBadInput, NamesWhatIsWrongAndWhere) {
       {"/step_parts/0/op", nullptr, "a text"},
       {"/step_parts/0/count", 1.5, "count"},
       {"/step_parts/0/time_us", 1e300, "time_us"},
-      {"/step_parts/0/time_us", 2e12, "sum to"},
+      {"/step_parts/0/time_us", 2e11, "at most"},
       {"/kernels/0/op", 7, "a text"},
       {"/scenario", Json::array(), "scenario"},
   };
@@ -73,6 +73,11 @@ TEST(DiffBadInput, NamesWhatIsWrongAndWhere) {
     ++ran;
   }
   EXPECT_EQ(ran, 13);
+  Json json = good();
+  json["step_parts"][0]["time_us"] = 1e10;
+  const Json longest = json["step_parts"][0];
+  for (int i = 0; i < 100; ++i) json["step_parts"].push_back(longest);
+  EXPECT_NE(error_of(json).find("sum to 1.01e+12 us"), std::string::npos) << error_of(json);
 }
 
 TEST(DiffBadInput, NamesWhatIsMissing) {

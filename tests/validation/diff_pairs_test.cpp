@@ -52,11 +52,13 @@ TEST(DiffPairs, AttributeNineteenTwentiethsAndMore) {
     const Diff d = diff(side_of(pair.a), side_of(pair.b));
     EXPECT_NE(d.change(), Duration{}) << pair.b;
     EXPECT_GE(d.attributed_share, 0.95) << pair.b;
-    EXPECT_GE(d.named_share, 0.8) << pair.b;  // measured: 0.86 and more
+    EXPECT_GE(d.named_share, 0.9) << pair.b;  // of all 215 pairs: 0.93 and more
     EXPECT_EQ(d.kinds.change + d.remainder, d.change()) << pair.b;
     // A device time is a sum of doubles in the result, rounded once for each row.
     EXPECT_NEAR(to_us(d.device.ops.change), to_us(d.device.change), 1e-3) << pair.b;
-    if (*pair.largest != '\0') EXPECT_EQ(d.kinds.rows.front().name, pair.largest) << pair.b;
+    if (*pair.largest != '\0') {
+      EXPECT_EQ(d.kinds.rows.front().name, pair.largest) << pair.b;
+    }
     ++ran;
   }
   EXPECT_EQ(ran, 7);
