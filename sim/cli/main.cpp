@@ -12,7 +12,7 @@ namespace {
 
 using tandem::Command;
 
-constexpr std::array<Command, 12> commands{{
+constexpr std::array<Command, 13> commands{{
     {"replay", "TRACE [options]", "replay a profiler trace and predict a scenario",
      tandem::run_replay},
     {"run", "NETWORK [options]", "predict a step without a trace and without a GPU",
