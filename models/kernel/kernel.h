@@ -83,6 +83,7 @@ struct KernelWork {
   double l1_read_bytes = 0;  // of the sectors that strided loads touch; 0: as many as read_bytes
   bool in_place = false;     // writes what it reads
   MatrixProblem matrix;
+  double flops = 0;    // of the operation's formula (flops.h); 0: no product, or not known
   bool exact = false;  // from shapes; false: estimated from the launch geometry
 };
 

@@ -1,6 +1,7 @@
 #include "models/step/attribution.h"
 
 #include "models/ops/layers.h"
+#include "models/step/module_nesting.h"
 #include "models/step/op_nesting.h"
 
 namespace tandem {
@@ -51,6 +52,13 @@ class Attributor {
     for (std::uint32_t a = 0; a < trace_.activities.size(); ++a) {
       out.op.push_back(op_of(a, out.op_of_call));
       out.layer.push_back(layer_of(a));
+    }
+    if (trace_.modules.size() == 0) return out;
+    const ModuleNesting modules = nest_modules(trace_);
+    for (std::uint32_t a = 0; a < trace_.activities.size(); ++a) {
+      const std::uint32_t call = links_.call_of_activity[a];
+      const std::uint32_t op = call == no_row ? nesting_.of_activity[a] : nesting_.of_call[call];
+      out.module.push_back(module_path(trace_, nesting_, modules, op));
     }
     return out;
   }

@@ -1,6 +1,7 @@
 // Which framework operation and which type of layer every piece of device work belongs to.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,6 +20,10 @@ struct Attribution {
   /// operation that names one, then of the outermost, then of the kernel; "other" for operations
   /// that the operation table does not know.
   std::vector<std::string_view> layer;
+  /// Per activity: the modules around the operation, outermost first ("ResNet_0.Conv2d_3"), of a
+  /// gradient those of its forward operation; empty where none is known. Empty as a whole where the
+  /// trace has no modules.
+  std::vector<std::string> module;
   /// Per call: its outermost operation, for host segments; empty if there is none.
   std::vector<std::string_view> op_of_call;
 };

@@ -1,7 +1,11 @@
 #include "models/step/launches.h"
 
+#include <algorithm>
+#include <compare>
+#include <map>
 #include <unordered_map>
 
+#include "models/kernel/work/flops.h"
 #include "models/kernel/work/work.h"
 #include "models/step/op_nesting.h"
 
@@ -96,6 +100,61 @@ TraceLaunches::TraceLaunches(const Trace& trace, std::span<const std::uint32_t> 
     if (fresh) it->second = add(key, kernels.of(stands_in ? twin->second.activity : a));
     shape_of_[a] = it->second;
   }
+  set_shares(op_of_activity);
+}
+
+namespace {
+
+/// What kernels of an operation compute together: its product, or one of its gradients.
+struct SharedProduct {
+  std::uint32_t op = 0;
+  Pass pass = Pass::forward;
+  Kind depthwise{};  // whose kernels do not state the gradient otherwise
+  auto operator<=>(const SharedProduct&) const = default;
+};
+
+/// Of a kernel of a recurrent layer its own part; other kernels that share a product do so equally.
+double weight_of(const KernelLaunch& launch) {
+  const MatrixProblem& p = launch.work.matrix;
+  if (p.steps == 0) return 1;
+  return static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
+}
+
+}  // namespace
+
+void TraceLaunches::set_shares(std::span<const std::uint32_t> op_of_activity) {
+  share_of_.assign(shape_of_.size(), 1);
+  std::map<SharedProduct, std::vector<std::uint32_t>> together;
+  for (std::uint32_t a = 0; a < shape_of_.size(); ++a) {
+    const KernelLaunch& launch = launches_[shape_of_[a]];
+    if (op_of_activity[a] == no_row || launch.work.flops <= 0) continue;
+    SharedProduct product{op_of_activity[a], launch.traits.pass, {}};
+    if (launch.work.matrix.steps > 0) product.pass = Pass::forward;  // a recurrent layer as a whole
+    if (row_of(launch.traits).depthwise) product.depthwise = launch.traits.kind;
+    together[product].push_back(a);
+  }
+  // Names of plain products do not tell which gradient of a convolution they are: several may stand
+  // as one, and the operation says how many it computes.
+  struct Gradients {
+    int stated = 0, told_apart = 0, kernels = 0;
+  };
+  std::map<std::uint32_t, Gradients> of_op;
+  for (const auto& [product, kernels] : together) {
+    Gradients& g = of_op[product.op];
+    g.stated = gradients_[shape_of_[kernels.front()]];
+    g.told_apart += 1;
+    g.kernels += static_cast<int>(kernels.size());
+  }
+  for (const auto& [product, kernels] : together) {
+    const Gradients& g = of_op[product.op];
+    const int gradients = std::min(g.stated, g.kernels);
+    double sum = 0;
+    for (const std::uint32_t a : kernels) sum += weight_of(launches_[shape_of_[a]]);
+    if (gradients > 0) sum *= static_cast<double>(g.told_apart) / gradients;
+    for (const std::uint32_t a : kernels) {
+      share_of_[a] = static_cast<float>(weight_of(launches_[shape_of_[a]]) / sum);
+    }
+  }
 }
 
 std::uint32_t TraceLaunches::add(const Key& key, const KernelClass& named) {
@@ -105,6 +164,7 @@ std::uint32_t TraceLaunches::add(const Key& key, const KernelClass& named) {
   const auto number = static_cast<std::uint32_t>(launches_.size());
   if (kind != ActivityKind::kernel) {
     launches_.push_back(transfer_launch(kind, name));
+    gradients_.push_back(0);
     return number;
   }
   const Operands& operands = trace_.operands.get(key.operands);
@@ -116,20 +176,23 @@ std::uint32_t TraceLaunches::add(const Key& key, const KernelClass& named) {
   launch.math = c.math;
   launch.traits = c.traits;
   if (key.geometry.valid()) launch.geometry = trace_.geometries[key.geometry.index()];
-  launch.work =
-      kernel_work(c, OpContext{launch.op, operands.tensors, operands.arguments, launch.geometry});
+  const OpContext context{launch.op, operands.tensors, operands.arguments, launch.geometry};
+  launch.work = kernel_work(c, context);
+  launch.work.flops = formula_flops(c, context);
   launch.tensors = operands.tensors.shapes;
   if (c.traits.kind == Kind::unknown) {
     losses_.add("kernel_unknown", Severity::info,
                 "kernel names that no rule of the kernel model knows, e.g. " + std::string(name));
   }
   launches_.push_back(launch);
+  gradients_.push_back(convolution_gradients(context));
   return number;
 }
 
 KernelLaunch TraceLaunches::launch(std::uint32_t activity) const {
   KernelLaunch launch = launches_[shape_of_[activity]];
   launch.duration_us = to_us(trace_.activities.duration[activity]);
+  launch.work.flops *= share_of_[activity];
   return launch;
 }
 

@@ -37,10 +37,14 @@ class TraceLaunches {
   TraceLaunches(const Trace& trace, std::span<const std::uint32_t> op_of_activity,
                 const StepKernels& kernels);
   std::uint32_t add(const Key& key, const KernelClass& kernel);
+  void set_shares(std::span<const std::uint32_t> op_of_activity);
 
   const Trace& trace_;
   std::vector<KernelLaunch> launches_;  // without durations
+  std::vector<int> gradients_;          // per description: convolution_gradients()
   std::vector<std::uint32_t> shape_of_;
+  std::vector<float> share_of_;  // per activity: of the FLOPs of its operation, which several
+                                 // kernels may compute together
   LossList losses_;
 };
 

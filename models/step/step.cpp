@@ -163,6 +163,7 @@ Step cut_step(const Trace& trace, const Links& links, StepPlan plan) {
   copy_rows(trace.calls, out.calls, calls, copy);
   copy_rows(trace.activities, out.activities, activities, copy);
   copy_rows(trace.annotations, out.annotations, rows_within(trace.annotations, spans), copy);
+  copy_rows(trace.modules, out.modules, rows_within(trace.modules, spans), copy);
 
   for (HostItem& item : step.plan.items) {
     if (item.source != no_index) item.source = position(calls, item.source);

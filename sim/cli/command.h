@@ -31,6 +31,7 @@ int run_blocks(const Arguments& arguments);
 int run_square(const Arguments& arguments);
 int run_match(const Arguments& arguments);
 int run_check(const Arguments& arguments);
+int run_diff(const Arguments& arguments);
 int run_validate(const Arguments& arguments);
 int run_calibrate(const Arguments& arguments);
 int run_sweep_command(const Arguments& arguments);

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iostream>
 
+#include "sim/trace/source/compression.h"
 #include "sim/core/error.h"
 
 namespace tandem {
@@ -20,11 +21,12 @@ namespace fs = std::filesystem;
   throw InputError(path, "", std::strerror(error), "a file that can be written");
 }
 
-/// errno of what went wrong, or 0.
-int write_to(const std::string& path, const std::function<void(std::ostream&)>& write) {
+/// Writes to `path` what a file called `name` holds; errno of what went wrong, or 0.
+int write_to(const std::string& path, const std::string& name,
+             const std::function<void(std::ostream&)>& write) {
   errno = 0;
   std::ofstream file(path, std::ios::binary);
-  if (file) write(file);
+  if (file) write_as_named(name, file, write);
   file.flush();
   if (file) return 0;
   return errno != 0 ? errno : EIO;
@@ -43,13 +45,13 @@ void write_file(const std::string& path, const std::function<void(std::ostream&)
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (fs::exists(status) && !fs::is_regular_file(status)) {
-    if (const int failed = write_to(path, write); failed != 0) fail(path, failed);
+    if (const int failed = write_to(path, path, write); failed != 0) fail(path, failed);
     return;
   }
   // A link keeps pointing where it does: the file that it names is replaced.
   const fs::path target = fs::exists(status) ? fs::canonical(path, error) : fs::path(path);
   const std::string beside = target.string() + ".part" + std::to_string(getpid());
-  int failed = write_to(beside, write);
+  int failed = write_to(beside, path, write);
   if (failed == 0) {
     if (fs::exists(status)) fs::permissions(beside, status.permissions(), error);
     fs::rename(beside, target, error);

@@ -12,7 +12,7 @@ namespace {
 
 using tandem::Command;
 
-constexpr std::array<Command, 12> commands{{
+constexpr std::array<Command, 13> commands{{
     {"replay", "TRACE [options]", "replay a profiler trace and predict a scenario",
      tandem::run_replay},
     {"run", "NETWORK [options]", "predict a step without a trace and without a GPU",
@@ -29,6 +29,7 @@ constexpr std::array<Command, 12> commands{{
      tandem::run_match},
     {"check", "TRACE [NCU.csv] [options]", "can this measurement be trusted, and for what",
      tandem::run_check},
+    {"diff", "A B [options]", "where the steps of two traces or results differ", tandem::run_diff},
     {"sweep", "EXPERIMENT.json [options]", "predict a grid of scenarios in parallel",
      tandem::run_sweep_command},
     {"validate", "[--data DIR]", "check the predictions against the measured runs",

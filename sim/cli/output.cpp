@@ -18,62 +18,79 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-SimulatedRun measured_run(const TracedRun& run) {
-  return {run.trace, run.measured.plan, run.measured_timeline};
+WorkNames names_of(const Attribution& a) { return {a.op, a.layer, a.op_of_call}; }
+
+std::vector<PathLink> whole_path(const Plan& plan, const Timeline& timeline) {
+  return critical_path(plan, timeline, TimePoint::min(), plan.items.size(), plan.works.size());
 }
 
-SimulatedRun scenario_run(const Prediction& p) {
-  return {p.step.trace, p.isolated, p.isolated_timeline, p.shares, p.power};
+SimulatedRun measured_run(const TracedRun& run, std::span<const PathLink> path) {
+  return {run.trace,
+          run.measured.plan,
+          run.measured_timeline,
+          {},
+          {},
+          names_of(run.attribution),
+          run.counters,
+          run.gpu ? gpu_scale(*run.gpu) : GpuScale{},
+          path};
 }
 
-html::Page page_of(const Prediction& p) {
-  const std::vector<PathLink> path =
-      critical_path(p.isolated, p.isolated_timeline, TimePoint{}, p.isolated.items.size(),
-                    p.isolated.works.size());
-  return html::result_page({p.result,
-                            scenario_run(p),
-                            {p.step_attribution.op, p.step_attribution.layer},
-                            p.step_attribution.op_of_call,
-                            p.step_counters,
-                            path,
-                            p.target ? gpu_scale(*p.target) : GpuScale{}});
+html::Page page_of(const Prediction& p, const SimulatedRun& scenario) {
+  return html::result_page({p.result, scenario, scenario.names, p.step_attribution.op_of_call,
+                            p.step_counters, scenario.path, scenario.gpu});
 }
 
 void write_files(const Replay& done, const OutputPaths& paths,
                  std::span<const SimulatedRun> ranks) {
+  const Prediction& p = done.prediction;
   write_file(paths.json, [&](std::ostream& out) {
     // A path need not be UTF-8; JSON must be.
-    out << result_json(done.prediction.result).dump(2, ' ', false, Json::error_handler_t::replace)
-        << '\n';
+    out << result_json(p.result).dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
   });
   write_file(paths.kernels, [&](std::ostream& out) { write_kernels(out, done); });
   write_file(paths.sqlite, [&](std::ostream& out) {
     std::ostringstream kernels;
     write_kernels(kernels, done);
-    out << sqlite_database(result_json(done.prediction.result), kernels.view());
+    out << sqlite_database(result_json(p.result), kernels.view());
   });
+  if (paths.timeline.empty() && paths.report.empty()) return;
+  const std::vector<PathLink> path = scenario_path(p);
+  const SimulatedRun scenario = scenario_run(p, path);
   write_file(paths.timeline, [&](std::ostream& out) {
-    write_timeline(out, done.run.trace, measured_run(done.run), scenario_run(done.prediction),
-                   ranks);
+    const auto measured_path = whole_path(done.run.measured.plan, done.run.measured_timeline);
+    write_timeline(out, measured_run(done.run, measured_path), scenario, ranks);
   });
-  write_file(paths.report,
-             [&](std::ostream& out) { out << html::page_html(page_of(done.prediction)); });
+  write_file(paths.report, [&](std::ostream& out) { out << html::page_html(page_of(p, scenario)); });
 }
 
 }  // namespace
 
+std::vector<PathLink> scenario_path(const Prediction& p) {
+  return whole_path(p.isolated, p.isolated_timeline);
+}
+
+SimulatedRun scenario_run(const Prediction& p, std::span<const PathLink> path) {
+  return {p.step.trace,
+          p.isolated,
+          p.isolated_timeline,
+          p.shares,
+          p.power,
+          names_of(p.step_attribution),
+          p.step_counters,
+          p.target ? gpu_scale(*p.target) : GpuScale{},
+          path};
+}
+
 void write_kernels(std::ostream& out, const Replay& done) {
-  const TracedRun& run = done.run;
   const Prediction& p = done.prediction;
+  const SimulatedRun measured = measured_run(done.run, {});
+  const SimulatedRun scenario = scenario_run(p, {});
   const std::array<KernelTable, 2> runs{{
-      {"traced", measured_run(run), {run.attribution.op, run.attribution.layer}, run.counters, {}},
-      {"scenario",
-       scenario_run(p),
-       {p.step_attribution.op, p.step_attribution.layer},
-       p.step_counters,
-       p.step.traced_activity},
+      {"traced", measured, measured.names, done.run.counters, {}},
+      {"scenario", scenario, scenario.names, p.step_counters, p.step.traced_activity},
   }};
-  write_kernels_csv(out, run.trace, p.target ? gpu_scale(*p.target) : GpuScale{}, runs);
+  write_kernels_csv(out, done.run.trace, scenario.gpu, runs);
 }
 
 void write_outputs(const Replay& replay, const OutputPaths& paths) {
@@ -83,11 +100,8 @@ void write_outputs(const Replay& replay, const OutputPaths& paths) {
 void write_outputs(const RanksReplay& ranks, const OutputPaths& paths) {
   std::vector<SimulatedRun> runs;
   for (std::size_t r = 0; r < ranks.runs.size(); ++r) {
-    runs.push_back({ranks.replays[r].prediction.step.trace,
-                    ranks.runs[r].plan,
-                    ranks.runs[r].timeline,
-                    {},
-                    {}});
+    runs.push_back({ranks.replays[r].prediction.step.trace, ranks.runs[r].plan,
+                    ranks.runs[r].timeline});
   }
   write_files(ranks.replays.front(), paths, runs);
 }

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <ostream>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "sim/predict/ranks/replay_ranks.h"
+#include "sim/report/report.h"
 
 namespace tandem {
 
@@ -23,5 +26,9 @@ void write_outputs(const RanksReplay& ranks, const OutputPaths& paths);
 
 /// Its table of kernels: of the trace, then of the scenario.
 void write_kernels(std::ostream& out, const Replay& replay);
+
+/// The isolated step of a prediction, as timelines and tables show it. `path`: its critical path.
+SimulatedRun scenario_run(const Prediction& prediction, std::span<const PathLink> path);
+std::vector<PathLink> scenario_path(const Prediction& prediction);
 
 }  // namespace tandem

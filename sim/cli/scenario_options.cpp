@@ -52,6 +52,10 @@ std::int64_t count_of(const po::variables_map& values, const std::string& name) 
 
 }  // namespace
 
+Profiler parse_profiler(const std::string& text) {
+  return parse_named(profilers, text, "command line", "--profiler");
+}
+
 void add_trace_options(po::options_description& options) {
   options.add_options()("traced-gpu", po::value<std::string>()->default_value(""),
                         "the GPU that the trace was recorded on, where the trace does not tell")(
@@ -237,8 +241,7 @@ ReplayOptions scenario_options(const po::variables_map& values) {
   set_mode(values, options);
   check_asked(options.what_ifs);
   options.mode.graph_scope = parse_graph_scope(values["graph-scope"].as<std::string>());
-  options.profiler =
-      parse_named(profilers, values["profiler"].as<std::string>(), "command line", "--profiler");
+  options.profiler = parse_profiler(values["profiler"].as<std::string>());
   options.base_path = values["base"].as<std::string>();
   options.cache = values["cache"].as<std::string>();
   options.counters_path = values["counters"].as<std::string>();

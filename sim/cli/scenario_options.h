@@ -30,6 +30,9 @@ void add_job_options(boost::program_options::options_description& options);
 /// Errors: InputError for numbers that no job has and for --price without --samples.
 JobRequest job_of(const boost::program_options::variables_map& values);
 
+/// Errors: InputError for neither "remove" nor "keep".
+Profiler parse_profiler(const std::string& text);
+
 void add_scenario_options(boost::program_options::options_description& options);
 
 /// What the options ask for, without the trace. Errors: InputError for values that nobody knows and

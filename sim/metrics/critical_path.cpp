@@ -188,7 +188,9 @@ class Walk {
   std::vector<PathLink> links_;
 };
 
-std::string_view kind_name(PathKind kind) {
+}  // namespace
+
+std::string_view to_string(PathKind kind) {
   switch (kind) {
     case PathKind::host: return "host";
     case PathKind::call: return "call";
@@ -202,8 +204,8 @@ std::string_view kind_name(PathKind kind) {
   return "unknown";
 }
 
-std::string name_of(const Trace& trace, std::span<const std::string_view> op_of_call,
-                    const PathLink& link) {
+std::string link_name(const Trace& trace, std::span<const std::string_view> op_of_call,
+                      const PathLink& link) {
   if (link.executed != no_index && link.row == no_index) {
     const std::string op(trace.strings.get(trace.ops.name[trace.nodes.op[link.executed]]));
     return link.kind == PathKind::call ? op : "before " + op;
@@ -222,8 +224,6 @@ std::string name_of(const Trace& trace, std::span<const std::string_view> op_of_
     default: return "(between device work)";
   }
 }
-
-}  // namespace
 
 std::vector<PathLink> critical_path(const Plan& plan, const Timeline& timeline, TimePoint from,
                                     std::size_t end_item, std::size_t end_work) {
@@ -245,7 +245,7 @@ std::vector<PathShare> summarize_path(const Trace& trace,
   std::map<std::pair<PathKind, std::string>, std::pair<std::int64_t, Duration>> sums;
   Duration total{};
   for (const PathLink& link : links) {
-    auto& [count, time] = sums[{link.kind, name_of(trace, op_of_call, link)}];
+    auto& [count, time] = sums[{link.kind, link_name(trace, op_of_call, link)}];
     ++count;
     time += link.end - link.begin;
     total += link.end - link.begin;
@@ -253,12 +253,59 @@ std::vector<PathShare> summarize_path(const Trace& trace,
   std::vector<PathShare> shares;
   shares.reserve(sums.size());
   for (const auto& [key, sum] : sums) {
-    shares.push_back({std::string(kind_name(key.first)), key.second, sum.first, to_us(sum.second),
+    shares.push_back({std::string(to_string(key.first)), key.second, sum.first, to_us(sum.second),
                       to_us(sum.second) / to_us(total)});
   }
   std::stable_sort(shares.begin(), shares.end(),
                    [](const PathShare& a, const PathShare& b) { return a.time_us > b.time_us; });
   return shares;
+}
+
+namespace {
+
+/// What the links of a part have in common; texts of the trace and of `names`.
+struct PartKey {
+  PathKind kind;
+  std::string_view op, layer, name;
+  auto operator<=>(const PartKey&) const = default;
+};
+
+PartKey part_of(const Trace& trace, const WorkNames& names, const PathLink& link) {
+  PartKey part{link.kind, {}, {}, {}};
+  const bool of_device = link.kind == PathKind::work || link.kind == PathKind::launch_latency ||
+                         link.kind == PathKind::device_gap || link.kind == PathKind::stream_wait;
+  if (link.executed != no_index) {
+    part.op = trace.strings.get(trace.ops.name[trace.nodes.op[link.executed]]);
+  }
+  if (link.row == no_index) return part;
+  if (of_device) {
+    if (!names.op.empty()) part.op = names.op[link.row];
+    if (!names.layer.empty()) part.layer = names.layer[link.row];
+    if (link.kind == PathKind::work) part.name = trace.strings.get(trace.activities.name[link.row]);
+    return part;
+  }
+  if (part.op.empty() && !names.op_of_call.empty()) part.op = names.op_of_call[link.row];
+  if (link.kind != PathKind::host) part.name = trace.strings.get(trace.calls.name[link.row]);
+  return part;
+}
+
+}  // namespace
+
+std::vector<StepPart> step_parts(const Trace& trace, const WorkNames& names,
+                                 const std::vector<PathLink>& links) {
+  std::map<PartKey, std::pair<std::int64_t, Duration>> sums;
+  for (const PathLink& link : links) {
+    auto& [count, time] = sums[part_of(trace, names, link)];
+    ++count;
+    time += link.end - link.begin;
+  }
+  std::vector<StepPart> parts;
+  parts.reserve(sums.size());
+  for (const auto& [key, sum] : sums) {
+    parts.push_back({key.kind, std::string(key.op), std::string(key.layer), std::string(key.name),
+                     sum.first, sum.second});
+  }
+  return parts;
 }
 
 }  // namespace tandem

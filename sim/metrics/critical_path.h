@@ -10,6 +10,7 @@
 
 #include "sim/engine/plan.h"
 #include "sim/engine/timeline.h"
+#include "sim/metrics/work_names.h"
 #include "sim/trace/trace.h"
 
 namespace tandem {
@@ -41,6 +42,12 @@ struct PathLink {
 std::vector<PathLink> critical_path(const Plan& plan, const Timeline& timeline, TimePoint from,
                                     std::size_t end_item, std::size_t end_work);
 
+std::string_view to_string(PathKind kind);
+
+/// What a link is called in reports. `op_of_call`: per call its operation, or empty.
+std::string link_name(const Trace& trace, std::span<const std::string_view> op_of_call,
+                      const PathLink& link);
+
 /// A stretch of the critical path of one step, merged over all places with the same name.
 struct PathShare {
   std::string kind;  // host, launch, kernel, copy, launch_latency, device_gap, wait
@@ -54,5 +61,21 @@ struct PathShare {
 std::vector<PathShare> summarize_path(const Trace& trace,
                                       std::span<const std::string_view> op_of_call,
                                       const std::vector<PathLink>& links);
+
+/// All stretches of the critical path of a step that are alike. The parts of a step sum to its
+/// time, to the picosecond.
+struct StepPart {
+  PathKind kind = PathKind::host;
+  std::string op;     // framework operation; empty: none is known
+  std::string layer;  // type of layer, of what the device does
+  std::string name;   // of the kernel or the call; empty for host time and for gaps
+  std::int64_t count = 0;
+  Duration time{};
+};
+
+/// Merges links that are alike, in the order of kind, operation, layer, name. `names`: of the work
+/// of `trace`.
+std::vector<StepPart> step_parts(const Trace& trace, const WorkNames& names,
+                                 const std::vector<PathLink>& links);
 
 }  // namespace tandem

@@ -7,7 +7,7 @@ namespace tandem {
 
 namespace {
 
-constexpr std::array<GpuMetricInfo, 19> infos{{
+constexpr std::array<GpuMetricInfo, 25> infos{{
     {"smsp_elapsed_cycles", "cycles",
      "SMSP cycles while kernels run, over all SMSPs, as Nsight Compute counts them",
      &GpuMetrics::smsp_elapsed_cycles},
@@ -39,7 +39,39 @@ constexpr std::array<GpuMetricInfo, 19> infos{{
     {"shared_bytes", "B", "shared-memory wavefronts x 128", &GpuMetrics::shared_bytes},
     {"coverage", "ratio", "share of kernel time in families that have a model",
      &GpuMetrics::coverage},
+    {"flops", "FLOP",
+     "of products, convolutions and attention by their formulas: two a multiply-add, whatever the "
+     "algorithm; attention's backward pass five products, causal attention the lower triangle",
+     &GpuMetrics::flops},
+    {"tflops", "TFLOP/s", "flops / span", &GpuMetrics::tflops},
+    {"mfu", "ratio",
+     "model FLOPs utilization: time of the products at the dense peak of the type they are "
+     "computed "
+     "in, at the boost clock / span",
+     &GpuMetrics::mfu},
+    {"roofline_share", "ratio",
+     "least time at the peaks of arithmetic and of DRAM, kernel by kernel / span",
+     &GpuMetrics::roofline_share},
+    {"intensity", "FLOP/B", "flops / DRAM bytes", &GpuMetrics::intensity},
+    {"flops_coverage", "ratio", "share of kernel time without products of unknown shapes",
+     &GpuMetrics::flops_coverage},
 }};
+
+constexpr double flop_per_us = 1e6;  // of one TFLOP/s
+
+double product_us(const WorkCounters& work) {
+  return work.peak_tflops > 0 ? work.flops / (work.peak_tflops * flop_per_us) : 0;
+}
+
+double dram_us(const WorkCounters& work, const GpuScale& gpu) {
+  const double per_us = gpu.dram_peak_gbps * 1e3;
+  return per_us > 0 ? (work.dram_read_bytes + work.dram_write_bytes) / per_us : 0;
+}
+
+/// The least time of a kernel by its roofline.
+double roof_us(const WorkCounters& work, const GpuScale& gpu) {
+  return std::max(product_us(work), dram_us(work, gpu));
+}
 
 double ratio(double part, double whole) {
   return whole > 0 ? std::clamp(part / whole, 0.0, 1.0) : 0;
@@ -102,14 +134,25 @@ GpuMetrics gpu_metrics(std::span<const WorkCounters> works, const GpuScale& gpu,
   double warp_cycles = 0;
   double time_us = 0;
   double modelled_us = 0;
+  double unknown_us = 0;
   for (const WorkCounters& work : works) {
     add(work, m);
     warp_cycles += work.warp_active_cycles;
+    m.flops += work.flops;
+    m.mfu += product_us(work);  // microseconds until they are divided
+    m.roofline_share += std::min(roof_us(work, gpu), work.time_us);
+    if (work.flops_unknown) unknown_us += work.time_us;
     time_us += work.time_us;
     if (work.modelled) modelled_us += work.time_us;
   }
   divide(gpu, span_us, warp_cycles, m);
   m.coverage = ratio(modelled_us, time_us);
+  m.flops_coverage = ratio(time_us - unknown_us, time_us);
+  m.mfu = ratio(m.mfu, span_us);
+  m.roofline_share = ratio(m.roofline_share, span_us);
+  m.tflops = span_us > 0 ? m.flops / (span_us * flop_per_us) : 0;
+  const double bytes = m.dram_read_bytes + m.dram_write_bytes;
+  m.intensity = bytes > 0 ? m.flops / bytes : 0;
   return m;
 }
 
@@ -132,6 +175,25 @@ std::string_view bound_by_use(const WorkCounters& work, const KernelUse& u, cons
 
 }  // namespace
 
+namespace {
+
+/// See KernelUse::reason.
+std::string_view reason_of(const WorkCounters& work, const KernelUse& u, const GpuScale& gpu) {
+  constexpr double busy = 0.6;  // of the tensor pipe, or of the roofline
+  constexpr double few = 0.25;  // of the warps that SMs hold
+  if (std::max(u.tc_active_utilization, u.roofline_share) >= busy) {
+    return u.mfu >= u.dram_utilization ? "compute" : "memory";
+  }
+  if (work.time_us < 2 * gpu.kernel_floor_us) return "launch";
+  if (!work.product_limit.empty()) return work.product_limit;
+  if (u.bound == "memory" && work.flops <= 0) return "memory";
+  const bool partly = work.waves > 0 && work.waves < 1;
+  if (partly || u.achieved_occupancy < few) return "occupancy";
+  return u.bound;
+}
+
+}  // namespace
+
 KernelUse kernel_use(const WorkCounters& work, const GpuScale& gpu) {
   KernelUse u;
   const double sm_active_cycles = work.smsp_active_cycles / gpu.smsp_per_sm;
@@ -145,6 +207,12 @@ KernelUse kernel_use(const WorkCounters& work, const GpuScale& gpu) {
   u.l2_utilization = ratio(work.l2_bytes, work.time_us * gpu.l2_peak_gbps * 1e3);
   u.bound = work.bound_law.empty() ? bound_by_use(work, u, gpu) : work.bound;
   u.bound_law = work.bound_law.empty() ? "use" : work.bound_law;
+  u.mfu = ratio(product_us(work), work.time_us);
+  u.roofline_share = ratio(roof_us(work, gpu), work.time_us);
+  u.tflops = work.time_us > 0 ? work.flops / (work.time_us * flop_per_us) : 0;
+  const double bytes = work.dram_read_bytes + work.dram_write_bytes;
+  u.intensity = bytes > 0 ? work.flops / bytes : 0;
+  u.reason = reason_of(work, u, gpu);
   return u;
 }
 

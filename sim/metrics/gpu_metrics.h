@@ -33,6 +33,11 @@ struct WorkCounters {
   double dram_read_bytes = 0;
   double dram_write_bytes = 0;
   double shared_bytes = 0;
+  double flops = 0;                // of products, convolutions and attention, by their formulas
+  double peak_tflops = 0;          // of the arithmetic of its products; 0: it has none
+  bool flops_unknown = false;      // a product whose shapes are not known
+  std::string_view product_limit;  // why its tensor cores idle, as far as the kernel tells: "type",
+                                   // "alignment", "layout"; static
   // What the model of the kernel's time says bounds it, and its law; empty: it says nothing.
   // Static.
   std::string_view bound, bound_law;
@@ -70,6 +75,12 @@ struct GpuMetrics {
   double l1_bytes = 0;
   double shared_bytes = 0;
   double coverage = 0;  // share of kernel time in families with a model
+  double flops = 0;
+  double tflops = 0;          // flops / span
+  double mfu = 0;             // time that the products take at the peak of their type / span
+  double roofline_share = 0;  // least time at the peaks of arithmetic and of DRAM / span
+  double intensity = 0;       // flops / DRAM bytes
+  double flops_coverage = 0;  // share of kernel time without products of unknown shapes
 };
 
 /// The span that the elapsed cycles of the works fill on the GPU: kernel time as Nsight Compute
@@ -118,6 +129,14 @@ struct KernelUse {
   /// to half or more of what they can; else latency.
   std::string_view bound;
   std::string_view bound_law;  // a TimeLaw that states a bound, or "use"
+  double tflops = 0;
+  double mfu = 0;             // of the peak of its type
+  double roofline_share = 0;  // least time at the peaks of arithmetic and of DRAM / time
+  double intensity = 0;       // flops / DRAM bytes
+  /// Why it is not at the peak of the tensor cores: type (products on FP32 pipes), alignment (of
+  /// operands), layout (it moves operands for others), launch (too short), occupancy (too few warps
+  /// or blocks), memory (bytes), latency; compute: it is busy.
+  std::string_view reason;
 };
 KernelUse kernel_use(const WorkCounters& work, const GpuScale& gpu);
 

@@ -10,7 +10,7 @@ namespace {
 
 using L = KernelLevels;
 
-constexpr std::array<KernelLevelInfo, 13> infos{{
+constexpr std::array<KernelLevelInfo, 18> infos{{
     {"confidence", "ratio", "of the counters (models/kernel/README.md)",
      [](const L& l) { return l.confidence; }},
     {"theoretical_occupancy", "ratio", "resident warps that the launch allows / most warps",
@@ -35,6 +35,14 @@ constexpr std::array<KernelLevelInfo, 13> infos{{
     {"l1_bytes", "B", "L1 sectors x 32", [](const L& l) { return l.metrics.l1_bytes; }},
     {"shared_bytes", "B", "shared-memory wavefronts x 128",
      [](const L& l) { return l.metrics.shared_bytes; }},
+    {"flops", "FLOP", "of products, convolutions and attention by their formulas",
+     [](const L& l) { return l.metrics.flops; }},
+    {"tflops", "TFLOP/s", "flops / time", [](const L& l) { return l.metrics.tflops; }},
+    {"mfu", "ratio", "of the dense peak of the type that products are computed in",
+     [](const L& l) { return l.metrics.mfu; }},
+    {"roofline_share", "ratio", "least time at the peaks of arithmetic and of DRAM / time",
+     [](const L& l) { return l.metrics.roofline_share; }},
+    {"intensity", "FLOP/B", "flops / DRAM bytes", [](const L& l) { return l.metrics.intensity; }},
 }};
 
 /// Time of one bound by one law.
@@ -42,6 +50,18 @@ struct BoundTime {
   std::string_view bound, law;
   double us = 0;
 };
+
+/// Adds to the time above the roofline of each reason.
+void add_reason(const KernelUse& use, double us, std::vector<BoundTime>& times) {
+  const double lost_us = us * (1 - use.roofline_share);
+  for (BoundTime& t : times) {
+    if (t.bound == use.reason) {
+      t.us += lost_us;
+      return;
+    }
+  }
+  times.push_back({use.reason, {}, lost_us});
+}
 
 void add_bound(const KernelUse& use, double us, std::vector<BoundTime>& times) {
   const auto it = std::find_if(times.begin(), times.end(), [&](const BoundTime& t) {
@@ -72,17 +92,19 @@ KernelLevels kernel_levels(std::span<const WorkCounters> works, const GpuScale& 
   l.theoretical_occupancy = mean(works, &WorkCounters::theoretical_occupancy);
   l.waves = mean(works, &WorkCounters::waves);
   l.metrics = gpu_metrics(works, gpu, elapsed_us(works, gpu));
-  std::vector<BoundTime> times;
+  std::vector<BoundTime> times, reasons;
   WorkCounters sum;
   for (const WorkCounters& work : works) {
-    add_bound(kernel_use(work, gpu), work.time_us, times);
+    const KernelUse use = kernel_use(work, gpu);
+    add_bound(use, work.time_us, times);
+    add_reason(use, work.time_us, reasons);
     sum.warp_active_cycles += work.warp_active_cycles;
     sum.smsp_active_cycles += work.smsp_active_cycles;
   }
   l.achieved_occupancy = kernel_use(sum, gpu).achieved_occupancy;
-  const BoundTime& most =
-      *std::max_element(times.begin(), times.end(),
-                        [](const BoundTime& a, const BoundTime& b) { return a.us < b.us; });
+  const auto less = [](const BoundTime& a, const BoundTime& b) { return a.us < b.us; };
+  const BoundTime& most = *std::max_element(times.begin(), times.end(), less);
+  l.reason = std::max_element(reasons.begin(), reasons.end(), less)->bound;
   l.bound = most.bound;
   l.bound_law = most.law;
   return l;

@@ -18,6 +18,7 @@ struct KernelLevels {
   double waves = 0;
   std::string bound;      // of most of the time; see KernelUse
   std::string bound_law;  // of that bound
+  std::string reason;     // of most of the time above the roofline; see KernelUse
   GpuMetrics metrics;     // over the kernels' own elapsed cycles; bytes: of all of them
 };
 

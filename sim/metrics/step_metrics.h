@@ -55,8 +55,10 @@ struct TimeShare {
   double time_us = 0;
   double share = 0;     // of gpu_kernel_us
   double energy_j = 0;  // dynamic; 0 where the GPU has no energy model
-  std::optional<KernelLevels> levels =
-      std::nullopt;  // of kernels and types of layer, not of copies, on a known GPU
+  std::optional<KernelLevels> levels = std::nullopt;  // not of copies, on a known GPU
+  // Of kernels: the operation and the type of layer of most of them.
+  std::string op = {};
+  std::string layer = {};
 };
 
 /// One step of the trace, re-simulated as it was measured. Its span runs from the begin of the

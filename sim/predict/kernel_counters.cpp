@@ -8,6 +8,7 @@
 #include "models/kernel/classify/classify.h"
 #include "models/kernel/counters/cost_model.h"
 #include "models/kernel/time/kernel_time.h"
+#include "models/kernel/work/flops.h"
 #include "models/memory/l2_warm.h"
 #include "sim/core/units.h"
 
@@ -40,6 +41,11 @@ WorkCounters to_counters(const GpuArch& gpu, const KernelLaunch& launch, const K
   c.dram_read_bytes = cost.dram_read_sectors * sector_bytes;
   c.dram_write_bytes = cost.dram_write_sectors * sector_bytes;
   c.shared_bytes = cost.shared_wavefronts * wavefront_bytes;
+  c.flops = launch.work.flops;
+  c.product_limit = product_limit(launch);
+  const bool product = computes_product({launch.family, launch.math, launch.traits});
+  if (product) c.peak_tflops = product_peak_tflops(launch, gpu);
+  c.flops_unknown = product && launch.work.flops <= 0;
   return c;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <unordered_map>
 
 #include "models/runtime/graph_capture.h"
@@ -67,15 +68,40 @@ void add_levels(const Prediction& p, const GpuScale& scale, const NameOf& name_o
 void add_levels(const Prediction& p, const GpuScale& scale, Result& result) {
   const Trace& trace = p.step.trace;
   const auto kernel = [&](std::uint32_t a) { return trace.strings.get(trace.activities.name[a]); };
-  const auto layer = [&](std::uint32_t a) { return p.step_attribution.layer[a]; };
+  const Attribution& of = p.step_attribution;
   add_levels(p, scale, kernel, result.kernels);
-  add_levels(p, scale, layer, result.layers);
+  add_levels(
+      p, scale, [&](std::uint32_t a) { return of.op[a]; }, result.ops);
+  add_levels(
+      p, scale, [&](std::uint32_t a) { return of.layer[a]; }, result.layers);
+  const auto module = [&](std::uint32_t a) { return std::string_view(of.module[a]); };
+  if (!of.module.empty()) add_levels(p, scale, module, result.modules);
 }
 
 std::vector<std::string_view> kernel_names(const Trace& trace) {
   std::vector<std::string_view> names;
   for (const StringId id : trace.activities.name) names.push_back(trace.strings.get(id));
   return names;
+}
+
+/// Sets operation and type of layer of each kernel: those of most of its launches.
+void add_owners(const Prediction& p, std::vector<TimeShare>& kernels) {
+  const Trace& trace = p.step.trace;
+  using Owner = std::pair<std::string_view, std::string_view>;
+  std::unordered_map<std::string_view, std::map<Owner, std::int64_t>> owners;
+  for (const DeviceWork& work : p.step.plan.works) {
+    const std::uint32_t a = work.source;
+    const Owner owner{p.step_attribution.op[a], p.step_attribution.layer[a]};
+    ++owners[trace.strings.get(trace.activities.name[a])][owner];
+  }
+  for (TimeShare& kernel : kernels) {
+    const auto& of = owners[kernel.name];
+    const auto most = std::max_element(
+        of.begin(), of.end(), [](const auto& x, const auto& y) { return x.second < y.second; });
+    if (most == of.end()) continue;
+    kernel.op = most->first.first;
+    kernel.layer = most->first.second;
+  }
 }
 
 void add_shares(const Prediction& p, Result& result) {
@@ -89,6 +115,11 @@ void add_shares(const Prediction& p, Result& result) {
   result.kernels = time_shares(step, kernel_names(p.step.trace), energy_j);
   result.ops = time_shares(step, p.step_attribution.op, energy_j);
   result.layers = time_shares(step, p.step_attribution.layer, energy_j);
+  add_owners(p, result.kernels);
+  const std::vector<std::string>& modules = p.step_attribution.module;
+  if (modules.empty()) return;
+  const std::vector<std::string_view> names(modules.begin(), modules.end());
+  result.modules = time_shares(step, names, energy_j);
 }
 
 /// The operation that a host item belongs to, without one its call.
@@ -261,6 +292,7 @@ Result make_result(const TracedRun& run, const Scenario& scenario, const ReplayO
   if (result.step.time_us > 0) result.step.throughput_per_s = samples / result.step.time_us * 1e6;
   result.runtime = runtime_metrics(p.step.trace, p.isolated, p.isolated_timeline);
   result.critical_path = simulated.critical_path;
+  result.parts = simulated.parts;
   result.collectives = moved(p, DeviceEngine::collective);
   add_input(run, simulated, p.step.plan, result);
   result.input_copies = moved(p, DeviceEngine::copy_to_device);

@@ -153,7 +153,9 @@ struct Result {
   std::vector<TimeShare> kernels;   // by time, longest first
   std::vector<TimeShare> ops;
   std::vector<TimeShare> layers;
+  std::vector<TimeShare> modules;  // by time; empty where the trace does not know modules
   std::vector<PathShare> critical_path;
+  std::vector<StepPart> parts;                // of the critical path; sum to the step's time
   std::optional<GpuMetrics> gpu_step;         // over the whole step, idle time included
   std::optional<GpuMetrics> gpu_kernel_time;  // over kernel time only
   std::optional<RuntimeMetrics> runtime;      // of runtimes that queue operations

@@ -17,16 +17,14 @@ namespace {
 constexpr std::size_t steady_copies = 6;
 
 /// Critical path of the last full period of the steady state.
-std::vector<PathShare> period_path(const Trace& trace, const Attribution& attribution,
-                                   const Plan& step, const Plan& repeated, const Timeline& steady,
-                                   Duration period) {
+std::vector<PathLink> period_path(const Plan& step, const Plan& repeated, const Timeline& steady,
+                                  Duration period) {
   const std::size_t end_item = steady_copies * step.items.size();
   const std::size_t end_work = steady_copies * step.works.size();
   TimePoint end{};
   for (std::size_t i = 0; i < end_item; ++i) end = std::max(end, steady.item_end[i]);
   for (std::size_t w = 0; w < end_work; ++w) end = std::max(end, steady.work_end[w]);
-  const auto links = critical_path(repeated, steady, end - period, end_item, end_work);
-  return summarize_path(trace, attribution.op_of_call, links);
+  return critical_path(repeated, steady, end - period, end_item, end_work);
 }
 
 /// Waits for input in the last step of the loop: as traced, or for a loader on a thread of its own,
@@ -98,7 +96,10 @@ SimulatedStep simulate_step(const TracedRun& run, const Step& step, const Attrib
   out.metrics = step_metrics(step.trace, out.plan, steady, steady_copies, period, out.isolated,
                              out.isolated_timeline);
   out.input_wait_us = input_wait_us(out.plan, repeated, steady);
-  out.critical_path = period_path(step.trace, attribution, out.plan, repeated, steady, period);
+  const std::vector<PathLink> path = period_path(out.plan, repeated, steady, period);
+  out.critical_path = summarize_path(step.trace, attribution.op_of_call, path);
+  out.parts =
+      step_parts(step.trace, {attribution.op, attribution.layer, attribution.op_of_call}, path);
   const std::size_t last_copy = (steady_copies - 1) * out.plan.works.size();
   for (std::size_t w = 0; w < out.plan.works.size(); ++w) {  // shared SMs included
     out.plan.works[w].duration = steady.work_end[last_copy + w] - steady.work_begin[last_copy + w];

@@ -19,6 +19,7 @@ struct SimulatedStep {
   std::vector<WorkCounters> counters;    // per activity of the step; empty without a GPU
   StepMetrics metrics;                   // of the loop; no throughput
   std::vector<PathShare> critical_path;  // of one period of the loop
+  std::vector<StepPart> parts;           // of the same path
   Plan isolated;                         // the step and a final synchronisation
   Timeline isolated_timeline;
   double input_wait_us = 0;  // of a step of the loop, for its input

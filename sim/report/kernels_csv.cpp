@@ -53,7 +53,8 @@ void append_traced(fmt::memory_buffer& line, const Trace& measured, std::uint32_
 constexpr std::string_view counter_columns =
     "family,confidence,theoretical_occupancy,achieved_occupancy,waves,bound,bound_law,"
     "smsp_active_utilization,smsp_issue_utilization,tc_active_utilization,tc_issue_utilization,"
-    "dram_read_bytes,dram_write_bytes,l2_bytes,l1_bytes,shared_bytes_moved,energy_j";
+    "dram_read_bytes,dram_write_bytes,l2_bytes,l1_bytes,shared_bytes_moved,energy_j,"
+    "flops,tflops,mfu,roofline_share,intensity,reason";
 
 void append_counters(fmt::memory_buffer& line, const WorkCounters* c, const GpuScale& gpu,
                      bool kernel) {
@@ -81,6 +82,13 @@ void append_counters(fmt::memory_buffer& line, const WorkCounters* c, const GpuS
     append_number(line, bytes, true);
   }
   append_number(line, c->energy_j, c->energy_j > 0);
+  const bool flops = kernel && !c->flops_unknown;
+  append_number(line, c->flops, flops);
+  append_number(line, use.tflops, flops);
+  append_number(line, use.mfu, flops && c->peak_tflops > 0);
+  append_number(line, use.roofline_share, kernel);
+  append_number(line, use.intensity, flops);
+  fmt::format_to(std::back_inserter(line), ",{}", kernel ? use.reason : "");
 }
 
 void write_run(std::ostream& out, const Trace& measured, const GpuScale& gpu,

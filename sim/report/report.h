@@ -8,6 +8,7 @@
 
 #include "sim/engine/plan.h"
 #include "sim/engine/timeline.h"
+#include "sim/metrics/critical_path.h"
 #include "sim/metrics/gpu_metrics.h"
 #include "sim/metrics/step_metrics.h"
 #include "sim/metrics/work_names.h"
@@ -27,13 +28,18 @@ nlohmann::ordered_json job_json(const JobCost& cost);
 /// One object of schema result_schema; `tandem describe metric` explains its numbers.
 nlohmann::ordered_json result_json(const Result& result);
 
-/// A plan with its timeline, as the timeline writers need it; it refers to rows of `trace`.
+/// A plan with its timeline, as the timeline writers need it; it refers to rows of `trace`. What is
+/// empty is unknown.
 struct SimulatedRun {
   const Trace& trace;
   const Plan& plan;
   const Timeline& timeline;
-  std::span<const DcgmShares> shares = {};  // per work of the plan; empty: unknown
-  std::span<const BoardPower> power = {};   // over the timeline; empty: unknown
+  std::span<const DcgmShares> shares = {};  // per work of the plan
+  std::span<const BoardPower> power = {};   // over the timeline
+  WorkNames names = {};
+  std::span<const WorkCounters> counters = {};  // per activity of the trace
+  GpuScale gpu = {};                            // that the counters are of
+  std::span<const PathLink> path = {};          // critical path of the timeline
 };
 
 /// A block of one kernel on its SM.
@@ -62,10 +68,21 @@ struct KernelTable {
 void write_kernels_csv(std::ostream& out, const Trace& measured, const GpuScale& gpu,
                        std::span<const KernelTable> runs);
 
-/// Chrome JSON that Perfetto loads: traced and re-simulated tracks of the whole trace side by side,
-/// the scenario's isolated step, and counters for queue depth, busy streams and, where the GPU is
-/// known, DCGM's GRACT, SMACT, SMOCC, TENSO and DRAMA over time, in percent, and the board's power.
-void write_timeline(std::ostream& out, const Trace& trace, const SimulatedRun& measured,
-                    const SimulatedRun& scenario, std::span<const SimulatedRun> ranks = {});
+/// Chrome JSON of which Perfetto keeps every event: traced and re-simulated tracks of the whole trace
+/// side by side, the scenario's isolated step on a clock of its own, each with operations and user
+/// ranges on its host tracks, an arrow from each launch to what it launched, and the critical path;
+/// and counters for queue depth, busy streams and, where the GPU is known, DCGM's GRACT, SMACT,
+/// SMOCC, TENSO and DRAMA over time, in percent, and the board's power.
+void write_timeline(std::ostream& out, const SimulatedRun& measured, const SimulatedRun& scenario,
+                    std::span<const SimulatedRun> ranks = {});
+
+/// A run and what its tracks are called.
+struct NamedRun {
+  std::string name;
+  const SimulatedRun& run;
+};
+
+/// The same of several runs of one step, side by side, each from its own begin on.
+void write_side_by_side(std::ostream& out, std::span<const NamedRun> runs);
 
 }  // namespace tandem

@@ -44,6 +44,7 @@ Json shares_json(const std::vector<TimeShare>& shares) {
 }
 
 void add_levels(const std::optional<KernelLevels>& levels, Json& one) {
+  one["reason"] = levels ? Json(levels->reason) : Json(nullptr);
   for (const KernelLevelInfo& info : kernel_level_infos()) {
     one[info.name] = levels ? Json(info.value(*levels)) : Json(nullptr);
   }
@@ -64,6 +65,8 @@ Json kernels_json(const std::vector<TimeShare>& shares) {
     one["family"] = l ? Json(to_string(l->family)) : Json(nullptr);
     one["bound"] = l ? Json(l->bound) : Json(nullptr);
     one["bound_law"] = l ? Json(l->bound_law) : Json(nullptr);
+    one["op"] = shares[i].op;
+    one["layer"] = shares[i].layer;
     add_levels(l, one);
   }
   return list;
@@ -77,6 +80,20 @@ Json path_json(const std::vector<PathShare>& shares) {
                     {"count", s.count},
                     {"time_us", s.time_us},
                     {"share", s.share}});
+  }
+  return list;
+}
+
+/// What the step's time consists of; sums to step.time_us.
+Json parts_json(const std::vector<StepPart>& parts) {
+  Json list = Json::array();
+  for (const StepPart& p : parts) {
+    list.push_back({{"kind", to_string(p.kind)},
+                    {"op", p.op},
+                    {"layer", p.layer},
+                    {"name", p.name},
+                    {"count", p.count},
+                    {"time_us", to_us(p.time)}});
   }
   return list;
 }
@@ -271,9 +288,11 @@ Json result_json(const Result& r) {
         {{"nodes", g.nodes}, {"device_us", g.device_us}, {"followed_by", g.followed_by}});
   }
   out["kernels"] = kernels_json(r.kernels);
-  out["ops"] = shares_json(r.ops);
+  out["ops"] = layers_json(r.ops);
   out["layers"] = layers_json(r.layers);
+  out["modules"] = layers_json(r.modules);
   out["critical_path"] = path_json(r.critical_path);
+  out["step_parts"] = parts_json(r.parts);
   out["what_ifs"] = what_ifs_json(r.what_ifs);
   out["data_loss"] = Json::array();
   for (const Loss& loss : r.losses.all()) {

@@ -33,6 +33,19 @@ std::string share_row(const TimeShare& row) {
                      row.count, shorten(row.name, 70));
 }
 
+/// With utilization while its kernels run, and why it is not more.
+std::string layer_row(const TimeShare& row) {
+  std::string text = fmt::format("  {:>12}  {:>5.1f} %  {:>6} x  {:<16}", time_text(row.time_us),
+                                 100 * row.share, row.count, shorten(row.name, 60));
+  if (!row.levels) return text + "\n";
+  const GpuMetrics& m = row.levels->metrics;
+  text += fmt::format(" issue {:>3.0f} %  tensor {:>3.0f} %  roofline {:>3.0f} %",
+                      100 * m.smsp_issue_utilization, 100 * m.tc_active_utilization,
+                      100 * m.roofline_share);
+  if (m.flops > 0) text += fmt::format("  {:.3g} TFLOP/s", m.tflops);
+  return text + fmt::format("  ({})\n", row.levels->reason);
+}
+
 std::string family_row(const FamilyShare& row) {
   return fmt::format(
       "  {:>12}  {:>5.1f} %  {:>6} x  {:<12} SMSP {:>3.0f} %  issue {:>3.0f} %  tensor "
@@ -157,6 +170,21 @@ std::string levels_line(const Result& r) {
       "(models cover {:.0f} % of kernel time)\n",
       100 * r.step.gpu_utilization, 100 * m.smsp_active_utilization, 100 * m.smsp_issue_utilization,
       100 * m.tc_active_utilization, 100 * m.coverage);
+}
+
+/// FLOPs of a step, how fast they are done, and how near to the rooflines of its kernels.
+std::string compute_line(const Result& r) {
+  if (!r.gpu_step || !r.gpu_kernel_time || r.gpu_step->flops <= 0) return {};
+  const GpuMetrics& m = *r.gpu_step;
+  std::string text = fmt::format(
+      "compute    {:.4g} TFLOP a step in products, convolutions and attention: {:.4g} TFLOP/s, MFU "
+      "{:.1f} %; kernels at {:.0f} % of their rooflines",
+      m.flops * 1e-12, m.tflops, 100 * m.mfu, 100 * r.gpu_kernel_time->roofline_share);
+  if (m.flops_coverage < 0.995) {
+    text +=
+        fmt::format(" (shapes unknown of {:.0f} % of kernel time)", 100 * (1 - m.flops_coverage));
+  }
+  return text + "\n";
 }
 
 std::string energy_line(const Result& r) {
@@ -291,11 +319,13 @@ std::string job_text(const JobCost& c) {
 std::string summary_text(const Result& r) {
   std::string text = headline(r) + graphs_line(r) + moved_line("collective", r.collectives) +
                      input_lines(r) + ranks_lines(r) + runtime_lines(r) + what_if_lines(r) +
-                     levels_line(r) + energy_line(r) + job_line(r) + memory_line(r) +
-                     fidelity_line(r) + losses_text(r);
+                     levels_line(r) + compute_line(r) + energy_line(r) + job_line(r) +
+                     memory_line(r) + fidelity_line(r) + losses_text(r);
   text += table("critical path of one step (what makes it as long as it is)", r.critical_path, 10,
                 path_row);
-  text += table("device time by type of layer", r.layers, 8, share_row);
+  text += table("device time by type of layer, with utilization while its kernels run, and why",
+                r.layers, 8, layer_row);
+  text += table("device time by module (nn.Module)", r.modules, 8, layer_row);
   text += table("device time by kernel family, with utilization while its kernels run", r.families,
                 8, family_row);
   text += table("device time by operation", r.ops, 8, share_row);

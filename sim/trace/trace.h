@@ -141,6 +141,15 @@ struct Annotations {
   std::size_t size() const { return begin.size(); }
 };
 
+/// Forward calls of the program's modules, where the profiler recorded Python's stack.
+struct ModuleCalls {
+  Column<TimePoint> begin;
+  Column<Duration> duration;
+  Column<ThreadId> thread;
+  Column<StringId> name;  // of class and instance, e.g. "Conv2d_3"
+  std::size_t size() const { return begin.size(); }
+};
+
 /// Spans the profiler marks as its own or the driver's cost, e.g. "Command Buffer Full".
 struct Overheads {
   Column<TimePoint> begin;
@@ -186,6 +195,7 @@ struct Trace {
   ExecutorNodes nodes;
   ValueWaits value_waits;
   Annotations annotations;
+  ModuleCalls modules;
   Overheads overheads;
   MemoryEvents memory;
   LossList losses;
@@ -251,6 +261,13 @@ void each_column(Visit visit, First& first, Rest&... rest) {
   visit(first.name, rest.name...);
   visit(first.step, rest.step...);
   visit(first.input, rest.input...);
+}
+template <class Visit, RowsOf<ModuleCalls> First, RowsOf<ModuleCalls>... Rest>
+void each_column(Visit visit, First& first, Rest&... rest) {
+  visit(first.begin, rest.begin...);
+  visit(first.duration, rest.duration...);
+  visit(first.thread, rest.thread...);
+  visit(first.name, rest.name...);
 }
 template <class Visit, RowsOf<ExecutorNodes> First, RowsOf<ExecutorNodes>... Rest>
 void each_column(Visit visit, First& first, Rest&... rest) {

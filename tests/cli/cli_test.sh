@@ -131,6 +131,22 @@ bad_input describe gpu h201; has err 'h200_sxm'
 bad_input describe metric nosuch; has err 'which no metric holds'
 
 # Checks of traces.
+# Comparisons, of traces and of results, plain and compressed.
+expect 0 diff --help; has out 'tandem diff A B'
+expect 0 replay "$trace" --quiet --json result.json.gz
+expect 0 diff "$trace" result.json.gz; has out 'attributed 100.0 %'; empty err
+expect 0 diff result.json.gz "$trace" --json -
+json out 'assert d["schema"] == "tandem.diff/1"; assert d["change_us"] == 0; assert d["parts"]'
+expect 0 diff "$trace" "$trace" --timeline both.json.gz --quiet; empty out
+[[ $(head -c 2 both.json.gz | od -An -tx1 | tr -d ' ') == 1f8b ]] || fail "$last: no gzip"
+bad_input diff "$trace"; has err 'tandem diff A B'
+bad_input diff "$trace" result.json.gz --timeline both.json; has err 'expected two traces'
+bad_input diff "$trace" "$trace" --profiler off; has err 'one of: remove, keep'
+echo '{"schema": "tandem.result/1"}' >half.json
+bad_input diff half.json "$trace"; has err 'half.json:'; has err 'no key'
+echo '{"schema": "tandem.diff/1"}' >other.json
+bad_input diff "$trace" other.json; has err 'tandem.result/1'
+
 expect 0 check --help; has out 'tandem check TRACE'
 expect 0 describe check; has out 'clock_drift'
 expect 0 describe check truncated; has out 'what to do'

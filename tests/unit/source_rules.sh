@@ -28,6 +28,7 @@ allowed_includes() {
     sim/check/*)      echo '(sim/(core|trace|counters|predict|check)|models)/' ;;
     sim/advise/*)     echo '(sim/(core|predict|advise)|models/(arch|runtime|whatif))/' ;;
     sim/report/*)     echo 'sim/(core|trace|counters|engine|metrics|predict|check|advise|report)/' ;;
+    sim/diff/*)       echo 'sim/(core|trace|metrics|predict|report|diff)/' ;;
     sim/sweep/*)      echo '(sim/(core|trace|metrics|predict|report|sweep)|models)/' ;;
     sim/python/*)     echo '(sim|models|workloads)/' ;;
     sim/cli/*)        echo '(sim|models|workloads|validation/(compare|papers))/' ;;

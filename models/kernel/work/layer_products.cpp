@@ -20,9 +20,7 @@ bool is_causal(const OpContext& context) {
   return flag(context, at) || option(context, at, 0, 0) == 1;
 }
 
-struct RecurrentShape {
-  std::int64_t width = 0, hidden = 0, gates = 0, batch = 0, steps = 0;
-};
+}  // namespace
 
 std::optional<RecurrentShape> recurrent_shape(const OpContext& context) {
   const OpArguments& args = op_row(context.op).arguments;
@@ -40,10 +38,9 @@ std::optional<RecurrentShape> recurrent_shape(const OpContext& context) {
   r.batch = state->dims[1];
   r.steps = input->dims[0] * input->dims[1] / r.batch;
   r.gates = r.hidden * gates_of_mode[static_cast<std::size_t>(mode & 3)];
+  r.layers = state->dims[0];
   return r;
 }
-
-}  // namespace
 
 MatrixProblem attention_problem(const KernelClass& kernel, const AttentionShape& a) {
   const bool backward = row_of(kernel.traits).direction == Direction::backward;

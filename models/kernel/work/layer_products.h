@@ -18,6 +18,12 @@ bool flag(const OpContext& context, std::size_t argument);
 
 MatrixProblem conv_problem(const KernelClass& kernel, ConvShape shape);
 MatrixProblem attention_problem(const KernelClass& kernel, const AttentionShape& shape);
+/// A stack of recurrent layers over `steps` time steps. Directions count as layers.
+struct RecurrentShape {
+  std::int64_t width = 0, hidden = 0, gates = 0, batch = 0, steps = 0, layers = 0;
+};
+std::optional<RecurrentShape> recurrent_shape(const OpContext& context);
+
 /// The GEMMs of a recurrent layer; batch 0 if the operation is none.
 MatrixProblem recurrent_problem(const KernelClass& kernel, const OpContext& context);
 

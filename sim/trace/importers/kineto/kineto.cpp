@@ -31,6 +31,9 @@ int arg_slot(std::string_view key) {
   return is_step_argument(key) ? arg::step : -1;
 }
 
+/// Calls of modules among those of Python functions.
+constexpr std::string_view module_mark = "nn.Module: ";
+
 /// Instants in which the allocator gave or took memory; without a category before 2022.
 constexpr std::string_view memory_event = "\"[memory]\"";
 
@@ -41,7 +44,8 @@ bool skip_args(const TraceEvent& event) {
   }
   const auto* const row = categories.find(unquote(event.cat));
   if (row == nullptr) return false;
-  return row->value.category == ignored || (row->value.category == instant && other_instant);
+  return row->value.category == ignored || row->value.category == python ||
+         (row->value.category == instant && other_instant);
 }
 
 class KinetoImport {
@@ -62,6 +66,7 @@ class KinetoImport {
   void add_activity(ActivityKind kind, const TraceEvent& e, const Span& span);
   void add_sync(const TraceEvent& e, const Span& span);
   void add_memory(TraceEvent e);
+  void add_module(const TraceEvent& e, const Span& span);
   void add_annotation(const TraceEvent& e, const Span& span, ThreadId thread,
                       std::string_view step);
   bool find_thread(const TraceEvent& e, ThreadId& thread);
@@ -101,7 +106,8 @@ void KinetoImport::add(const TraceEvent& e) {
         "unknown_category", Severity::warning,
         fmt::format("events of categories this importer does not know, such as {}", e.cat));
   }
-  if (row->value.category == ignored) {
+  const bool function = row->value.category == python && !unquote(e.name).starts_with(module_mark);
+  if (row->value.category == ignored || function) {
     ++ignored_[static_cast<std::size_t>(row - categories.rows().data())];
     return;
   }
@@ -148,6 +154,7 @@ void KinetoImport::add_row(Category category, const TraceEvent& e, const Span& s
       trace_.overheads.duration.push_back(span.duration);
       trace_.overheads.name.push_back(build_.text(e.name));
       return;
+    case python: return add_module(e, span);
     case op:
     case call:
     case annotation:
@@ -244,6 +251,15 @@ void KinetoImport::add_sync(const TraceEvent& e, const Span& span) {
   to.correlation.push_back(build_.integer(e.args[arg::correlation], -1));
   to.stream.push_back(stream == no_stream ? -1 : stream);
   to.event_record_correlation.push_back(build_.integer(e.args[arg::record_correlation], -1));
+}
+
+void KinetoImport::add_module(const TraceEvent& e, const Span& span) {
+  ThreadId thread;
+  if (!find_thread(e, thread)) return;
+  trace_.modules.begin.push_back(span.begin);
+  trace_.modules.duration.push_back(span.duration);
+  trace_.modules.thread.push_back(thread);
+  trace_.modules.name.push_back(build_.text(unquote(e.name).substr(module_mark.size())));
 }
 
 // Memory of the host, which the profiler notes as well, is no part of the model.

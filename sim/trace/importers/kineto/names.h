@@ -19,6 +19,7 @@ enum class Category : std::uint8_t {
   annotation,
   overhead,
   instant,
+  python,
   ignored
 };
 
@@ -40,6 +41,7 @@ inline constexpr NameTable categories{std::to_array<NameRow<CategoryInfo>>({
     {"user_annotation", {annotation}},
     {"overhead", {overhead}},
     {"cpu_instant_event", {instant}},
+    {"python_function", {python}},
 
     {"Operator", {op, true}},
     {"Runtime", {call, true}},
@@ -54,7 +56,6 @@ inline constexpr NameTable categories{std::to_array<NameRow<CategoryInfo>>({
     {"async_gpu", {}},
     {"async_cpu", {}},
     {"gpu_user_annotation", {}},
-    {"python_function", {}},
     {"external_correlation", {}},
     {"cuda_event", {}},
     {"cuda_profiler_range", {}},

@@ -203,6 +203,14 @@ std::optional<Number> number_of(std::string_view text) {
   return value;
 }
 
+// Flags of a list are 1 and 0.
+template <class Number>
+std::optional<Number> element_of(std::string_view text) {
+  if (text == "True") return Number{1};
+  if (text == "False") return Number{0};
+  return number_of<Number>(text);
+}
+
 // "[1, 2]" or "[[1], [2, 3]]", flattened; nothing if there is something else than such numbers.
 template <class Number>
 std::optional<std::vector<Number>> list_of(std::string_view text) {
@@ -211,7 +219,7 @@ std::optional<std::vector<Number>> list_of(std::string_view text) {
   while (!text.empty()) {
     const std::size_t end = std::min(text.find_first_of(separators), text.size());
     if (end > 0) {
-      const auto number = number_of<Number>(text.substr(0, end));
+      const auto number = element_of<Number>(text.substr(0, end));
       if (!number) return {};
       out.push_back(*number);
     }

@@ -79,7 +79,9 @@ TEST(ResultJson, HasThePublishedKeys) {
                                           "kernels",
                                           "ops",
                                           "layers",
+                                          "modules",
                                           "critical_path",
+                                          "step_parts",
                                           "what_ifs",
                                           "data_loss"};
   EXPECT_EQ(keys, expected);
@@ -167,7 +169,8 @@ constexpr std::string_view csv_head =
     "registers_per_thread,shared_bytes,bytes,traced_begin_us,traced_us,simulated_begin_us,"
     "simulated_us,family,confidence,theoretical_occupancy,achieved_occupancy,waves,bound,bound_law,"
     "smsp_active_utilization,smsp_issue_utilization,tc_active_utilization,tc_issue_utilization,"
-    "dram_read_bytes,dram_write_bytes,l2_bytes,l1_bytes,shared_bytes_moved,energy_j\n";
+    "dram_read_bytes,dram_write_bytes,l2_bytes,l1_bytes,shared_bytes_moved,energy_j,"
+    "flops,tflops,mfu,roofline_share,intensity,reason\n";
 
 TEST(KernelsCsv, HasOneQuotedRowPerPieceOfWork) {
   const SmallRun run;
@@ -181,9 +184,9 @@ TEST(KernelsCsv, HasOneQuotedRowPerPieceOfWork) {
       out.str(),
       std::string(csv_head) +
           "\"a \"\"quoted\"\", name\n\",traced,kernel,\"aten::add\",pointwise,7,0,0,0,0,0,0,0,0,"
-          "0,17.000,10.000,17.000,10.000,,,,,,,,,,,,,,,,,\n"
+          "0,17.000,10.000,17.000,10.000,,,,,,,,,,,,,,,,,,,,,,,\n"
           "\"gemm\",traced,kernel,\"aten::add\",pointwise,7,8,4,2,128,1,1,32,1024,0,"
-          "28.000,10.500,28.000,10.500,,,,,,,,,,,,,,,,,\n");
+          "28.000,10.500,28.000,10.500,,,,,,,,,,,,,,,,,,,,,,,\n");
 }
 
 TEST(KernelsCsv, ShowsWhatAKernelUsesOfTheGpu) {
@@ -212,7 +215,7 @@ TEST(KernelsCsv, ShowsWhatAKernelUsesOfTheGpu) {
   write_kernels_csv(out, run.m.trace, gpu, tables);
   const std::string text = out.str();
   EXPECT_NE(text.find("28.000,10.500,17.000,10.000,gemm,0.9,0.5,0.25,2,memory,use,0.5,0.25,0,0,"
-                      "700000,0,0,0,0,0.25\n"),
+                      "700000,0,0,0,0,0.25,0,0,,0.7,0,memory\n"),
             std::string::npos)
       << text;
   EXPECT_NE(text.find(",0,,,28.000,10.500,gemm"), std::string::npos)
@@ -297,28 +300,6 @@ TEST(ResultJson, KernelsCarryTheirLevels) {
   for (const KernelLevelInfo& info : kernel_level_infos()) {
     EXPECT_TRUE(kernels[0].contains(std::string(info.name))) << info.name;
   }
-}
-
-TEST(TimelineJson, IsJsonWithEveryTrack) {
-  const SmallRun run;
-  std::ostringstream out;
-  write_timeline(out, run.m.trace, {run.m.trace, run.b.plan, run.timeline},
-                 {run.m.trace, run.b.plan, run.timeline});
-  const ordered_json json = ordered_json::parse(out.str());
-  std::map<std::string, int> phases;
-  std::map<int, int> slices;
-  for (const auto& event : json["traceEvents"]) {
-    ++phases[event["ph"]];
-    if (event["ph"] != "X") continue;
-    ++slices[event["pid"].get<int>()];
-    EXPECT_GE(event["dur"].get<double>(), 0);
-  }
-  // Traced, re-simulated and scenario: host and GPU, two slices each.
-  EXPECT_EQ(slices, (std::map<int, int>{{1, 2}, {2, 2}, {3, 2}, {4, 2}, {5, 2}, {6, 2}}));
-  EXPECT_EQ(phases["M"], 6 + 3 + 3);  // processes, one thread and one stream each
-  // Busy streams: up and down for each kernel; launches waiting: for the second one; two runs.
-  EXPECT_EQ(phases["C"], 2 * (4 + 2));
-  EXPECT_NE(out.str().find(R"(a \"quoted\", name\u000a)"), std::string::npos);
 }
 
 }  // namespace

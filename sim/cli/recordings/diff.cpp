@@ -1,0 +1,120 @@
+// tandem diff: where the steps of two traces, or of two results, or of one of each, differ.
+#include <fmt/format.h>
+
+#include <array>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "sim/cli/files.h"
+#include "sim/cli/scenario_options.h"
+#include "sim/core/field.h"
+#include "sim/diff/diff_report.h"
+#include "sim/report/report.h"
+#include "sim/trace/source/byte_source.h"
+
+namespace tandem {
+
+namespace {
+
+namespace po = boost::program_options;
+
+po::options_description options_of_diff() {
+  po::options_description options(
+      "tandem diff A B\n\n"
+      "A and B: a profiler trace (.json, .json.gz or .json.zst), or a result that --json wrote.\n"
+      "Traces are replayed as 'tandem replay' does; the options below are of them");
+  options.add_options()("help", "show this text")("a", po::value<std::string>(),
+                                                  "what came before")("b", po::value<std::string>(),
+                                                                      "what came after");
+  add_trace_options(options);
+  options.add_options()("host", po::value<std::string>()->default_value("default"), "host config")(
+      "profiler", po::value<std::string>()->default_value("remove"),
+      "remove: compare the runs without the profiler; keep: as they were traced")(
+      "json", po::value<std::string>()->default_value(""), "write the comparison here; -: stdout")(
+      "timeline", po::value<std::string>()->default_value(""),
+      "write one step of each, side by side, for Perfetto here; of two traces")(
+      "allow-data-loss", "exit 0 even if part of a trace could not be used")("quiet", "no text");
+  return options;
+}
+
+/// A side and, of a trace, what it was replayed to.
+struct Loaded {
+  DiffSide side;
+  std::optional<Replay> replay;
+};
+
+std::string whole_content(ByteSource& source) {
+  std::string text;
+  std::array<char, 1 << 16> chunk;
+  while (const std::size_t n = source.read(chunk)) text.append(chunk.data(), n);
+  return text;
+}
+
+Loaded load(const std::string& path, const ReplayOptions& options) {
+  ByteSource source(path);
+  if (is_result(source.prefix())) {
+    return {read_side(parse_json(whole_content(source), path), path), {}};
+  }
+  ReplayOptions own = options;
+  own.trace_path = path;
+  Loaded loaded{{}, replay(own)};
+  loaded.side = read_side(result_json(loaded.replay->prediction.result), path);
+  return loaded;
+}
+
+void write_timelines(const std::string& path, const Loaded& a, const Loaded& b) {
+  if (path.empty()) return;
+  for (const Loaded* one : {&a, &b}) {
+    if (one->replay) continue;
+    throw InputError("command line", "--timeline", one->side.path + ", a result",
+                     "two traces; a result does not say when each kernel ran");
+  }
+  const Prediction& of_a = a.replay->prediction;
+  const Prediction& of_b = b.replay->prediction;
+  const std::vector<PathLink> path_a = scenario_path(of_a);
+  const std::vector<PathLink> path_b = scenario_path(of_b);
+  const SimulatedRun run_a = scenario_run(of_a, path_a);
+  const SimulatedRun run_b = scenario_run(of_b, path_b);
+  const std::array<NamedRun, 2> runs{{{"A, one step", run_a}, {"B, one step", run_b}}};
+  write_file(path, [&](std::ostream& out) { write_side_by_side(out, runs); });
+}
+
+bool lost_data(const Loaded& loaded) {
+  return loaded.replay && loaded.replay->prediction.result.losses.any(Severity::data_loss);
+}
+
+}  // namespace
+
+int run_diff(const Arguments& arguments) {
+  const po::options_description options = options_of_diff();
+  const po::variables_map values = parse_arguments("diff", arguments, options, {{"a"}, {"b"}});
+  if (values.count("help") > 0) {
+    std::cout << options;
+    return exit_ok;
+  }
+  if (values.count("a") == 0 || values.count("b") == 0) {
+    throw InputError("command line", "diff", "fewer than two files", "tandem diff A B [options]");
+  }
+  ReplayOptions asked;
+  asked.configs = data_root() + "/configs";
+  read_trace_options(values, asked);
+  asked.host = values["host"].as<std::string>();
+  asked.profiler = parse_profiler(values["profiler"].as<std::string>());
+  const Loaded a = load(values["a"].as<std::string>(), asked);
+  const Loaded b = load(values["b"].as<std::string>(), asked);
+  const Diff difference = diff(a.side, b.side);
+  write_timelines(values["timeline"].as<std::string>(), a, b);
+  const std::string json = values["json"].as<std::string>();
+  write_file(json, [&](std::ostream& out) {
+    out << diff_json(difference).dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+  });
+  if (json != "-" && values.count("quiet") == 0) fmt::print("{}", diff_text(difference));
+  if (values.count("allow-data-loss") > 0 || (!lost_data(a) && !lost_data(b))) return exit_ok;
+  fmt::print(stderr,
+             "tandem: part of a trace could not be used ('tandem replay' lists it); "
+             "--allow-data-loss accepts that\n");
+  return exit_data_loss;
+}
+
+}  // namespace tandem

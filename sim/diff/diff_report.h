@@ -1,0 +1,23 @@
+// A comparison as text and as JSON. Nothing here computes.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "sim/core/json_fwd.h"
+#include "sim/diff/diff.h"
+
+namespace tandem {
+
+inline constexpr std::string_view diff_schema = "tandem.diff/1";
+
+/// The answer first, then what the difference consists of, and what only one side has.
+std::string diff_text(const Diff& diff);
+
+/// One object of schema diff_schema.
+Json diff_json(const Diff& diff);
+
+/// What a PathKind is to a reader who never saw one.
+std::string_view describe(std::string_view path_kind);
+
+}  // namespace tandem
