@@ -18,7 +18,7 @@ foreach(folder sim models workloads validation)
 endforeach()
 
 # The program finds these next to itself: bin/tandem -> ../share/tandem.
-foreach(folder configs validation/captures validation/cases validation/claims workloads/nets)
+foreach(folder configs validation/captures validation/cases validation/claims workloads/nets docs/schema)
   if(EXISTS ${PROJECT_SOURCE_DIR}/${folder})
     cmake_path(GET folder PARENT_PATH parent)
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} DESTINATION ${tandem_share_dir}/${parent})

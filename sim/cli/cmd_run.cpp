@@ -11,23 +11,6 @@ namespace {
 
 namespace po = boost::program_options;
 
-po::options_description options_of_run() {
-  po::options_description options(
-      "tandem run NETWORK [options]: a step without a trace and without a GPU.\n"
-      "--gpu (default a100_sxm4_80gb) and --batch say where and how large the step is; the other\n"
-      "options are those of replay");
-  options.add_options()("network", po::value<std::string>(),
-                        "name of a file in workloads/nets, or a path: of such a file, or of\n"
-                        "an ONNX model (opset 13 or later)")(
-      "task", po::value<std::string>()->default_value("train"), "train or infer")(
-      "optimizer", po::value<std::string>(),
-      "of an ONNX model that trains: sgd (the default), adam or adamw")(
-      "seq", po::value<std::int64_t>(), "length of a sequence, where the network has one")(
-      "channels-last", "as --layout channels-last: model and images in NHWC order");
-  add_scenario_options(options);
-  return options;
-}
-
 NetworkRequest request_of(const po::variables_map& values, ReplayOptions& options) {
   const std::string task = values["task"].as<std::string>();
   options.network_task = parse_task(task, "command line", "--task");
@@ -44,13 +27,30 @@ NetworkRequest request_of(const po::variables_map& values, ReplayOptions& option
 
 }  // namespace
 
+CommandLine network_line() {
+  po::options_description input("Network");
+  input.add_options()("network", po::value<std::string>()->value_name(network_value),
+                      "name of a file in workloads/nets, or a path: of such a file, or of an ONNX "
+                      "model (opset 13 or later)")("task", text_value("train|infer", "train"),
+                                                   "a training step, or inference")(
+      "optimizer", po::value<std::string>()->value_name("sgd|adam|adamw"),
+      "of an ONNX model that trains; default: sgd")(
+      "seq", po::value<std::int64_t>()->value_name("N"),
+      "length of a sequence, where the network has one")(
+      "channels-last", "as --layout channels-last: model and images in NHWC order");
+  return {
+      "run",
+      "NETWORK [options]",
+      "A step without a trace and without a GPU. --gpu (default a100_sxm4_80gb) and --batch say\n"
+      "where and how large it is; the other options are those of replay.",
+      {{"network"}},
+      scenario_groups(input)};
+}
+
 int run_network_command(const Arguments& arguments) {
-  const po::options_description options = options_of_run();
-  const po::variables_map values = parse_arguments("run", arguments, options, {{"network"}});
-  if (values.count("help") > 0) {
-    std::cout << options;
-    return exit_ok;
-  }
+  const auto parsed = parse_arguments(network_line(), arguments);
+  if (!parsed) return exit_ok;
+  const po::variables_map& values = *parsed;
   if (values.count("network") == 0) {
     throw InputError("command line", "run", "no NETWORK", "tandem run NETWORK [options]");
   }

@@ -29,7 +29,9 @@ void add_job_options(boost::program_options::options_description& options);
 /// Errors: InputError for numbers that no job has and for --price without --samples.
 JobRequest job_of(const boost::program_options::variables_map& values);
 
-void add_scenario_options(boost::program_options::options_description& options);
+/// The groups of options that `replay`, `demo` and `run` have, `input` with more first.
+std::vector<boost::program_options::options_description> scenario_groups(
+    boost::program_options::options_description input);
 
 /// What the options ask for, without the trace. Errors: InputError for values that nobody knows and
 /// options that contradict each other.
