@@ -6,7 +6,7 @@
 namespace tandem {
 namespace {
 
-int lanes(const GpuArch& gpu, Pipe pipe) {
+double lanes(const GpuArch& gpu, Pipe pipe) {
   switch (pipe) {
     case Pipe::fp32: return gpu.fp32_lanes;
     case Pipe::int32: return gpu.int32_lanes;

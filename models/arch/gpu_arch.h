@@ -78,7 +78,7 @@ struct GpuArch {
   int fp32_lanes = 0;
   int int32_lanes = 0;
   int fp16_lanes = 0;
-  int fp64_lanes = 0;
+  double fp64_lanes = 0;  // below one where an SM has two
   int xu_lanes = 0;
   int lsu_lanes = 0;
 

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
-#include <numeric>
 
 #include "models/arch/gpu_config.h"
 #include "sim/core/error.h"
+#include "sim/core/named.h"
 
 namespace tandem {
 namespace {
@@ -20,7 +20,7 @@ std::string lower(std::string_view text) {
 }
 
 // Everything a GPU may be called, in lower case, without repetition.
-std::vector<std::string> names_of(const GpuArch& gpu) {
+std::vector<std::string> all_names(const GpuArch& gpu) {
   std::vector<std::string> names{lower(gpu.name), lower(gpu.display_name)};
   for (const std::string& alias : gpu.aliases) names.push_back(lower(alias));
   std::sort(names.begin(), names.end());
@@ -31,7 +31,7 @@ std::vector<std::string> names_of(const GpuArch& gpu) {
 void check_unique(const GpuCatalogue& catalogue) {
   std::map<std::string, std::string> owner;
   for (const GpuArch& gpu : catalogue.gpus) {
-    for (const std::string& name : names_of(gpu)) {
+    for (const std::string& name : all_names(gpu)) {
       const auto [it, added] = owner.emplace(name, gpu.name);
       if (!added) {
         throw InputError(catalogue.folder, gpu.name,
@@ -45,44 +45,25 @@ void check_unique(const GpuCatalogue& catalogue) {
 const GpuArch* by_name(const GpuCatalogue& catalogue, std::string_view name) {
   const std::string wanted = lower(name);
   for (const GpuArch& gpu : catalogue.gpus) {
-    const auto names = names_of(gpu);
+    const auto names = all_names(gpu);
     if (std::binary_search(names.begin(), names.end(), wanted)) return &gpu;
   }
   return nullptr;
 }
 
-// Levenshtein distance.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t change = diagonal + (a[i] != b[j]);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({change, diagonal + 1, row[j] + 1});
-    }
-  }
-  return row.back();
-}
-
-// The GPU with a name nearest to `name`; a name that contains the text counts as near.
-std::string nearest(const GpuCatalogue& catalogue, std::string_view name) {
-  const std::string wanted = lower(name);
-  std::string best;
-  std::size_t best_distance = std::max<std::size_t>(3, wanted.size() / 3) + 1;
+// The names of all GPUs, and the one of which any name is near.
+std::string expected(const GpuCatalogue& catalogue, std::string_view name) {
+  std::vector<std::string> known, any, owners;
   for (const GpuArch& gpu : catalogue.gpus) {
-    for (const std::string& candidate : names_of(gpu)) {
-      const bool contains = wanted.size() >= 2 && candidate.find(wanted) != std::string::npos;
-      const std::size_t distance = contains ? 0 : edit_distance(wanted, candidate);
-      if (distance < best_distance) {
-        best = gpu.name;
-        best_distance = distance;
-      }
+    known.push_back(gpu.name);
+    for (const std::string& one : all_names(gpu)) {
+      any.push_back(one);
+      owners.push_back(gpu.name);
     }
   }
-  return best;
+  const auto near = nearest_name(any, name);
+  return fmt::format("one of: {}{}", fmt::join(known, ", "),
+                     near ? fmt::format("; did you mean {}?", owners[*near]) : std::string());
 }
 
 // A trace that does not state a property (0) agrees with every GPU.
@@ -93,18 +74,18 @@ bool agrees(const GpuArch& gpu, const DeviceProperties& device) {
   return same_capability && (device.sm_count == 0 || device.sm_count == gpu.sm_count);
 }
 
-// Boards of one size differ by well under 2 % in what the driver keeps for itself; ECC on HBM costs
-// nothing. Sizes that are sold (16/32, 40/80, 80/94/141 GB) are further apart.
+// Boards of one size differ by up to 0.8 % in what the driver keeps for itself; ECC on HBM costs
+// nothing. Sizes that are sold (16/32, 40/80, 94/96 GB) are further apart.
 bool same_memory(const GpuArch& gpu, const DeviceProperties& device) {
   const double ratio =
       static_cast<double>(device.memory_bytes) / static_cast<double>(gpu.memory_bytes);
-  return std::abs(ratio - 1.0) < 0.05;
+  return std::abs(ratio - 1.0) < 0.01;
 }
 
 std::size_t common_prefix(const GpuArch& gpu, std::string_view device_name) {
   const std::string wanted = lower(device_name);
   std::size_t best = 0;
-  for (const std::string& name : names_of(gpu)) {
+  for (const std::string& name : all_names(gpu)) {
     const auto end = std::mismatch(name.begin(), name.end(), wanted.begin(), wanted.end()).first;
     best = std::max(best, static_cast<std::size_t>(end - name.begin()));
   }
@@ -142,12 +123,7 @@ const GpuArch& find_gpu(const GpuCatalogue& catalogue, std::string_view name) {
   const std::string stem = std::filesystem::path(name).stem().string();
   if (is_gpu_file(name)) return find_gpu(catalogue, stem);
   if (const GpuArch* gpu = by_name(catalogue, name)) return *gpu;
-  std::vector<std::string> known;
-  for (const GpuArch& gpu : catalogue.gpus) known.push_back(gpu.name);
-  const std::string near = nearest(catalogue, name);
-  throw InputError("gpu", "", fmt::format("unknown GPU \"{}\"", name),
-                   fmt::format("one of: {}{}", fmt::join(known, ", "),
-                               near.empty() ? "" : fmt::format("; did you mean {}?", near)));
+  throw InputError("gpu", "", fmt::format("unknown GPU \"{}\"", name), expected(catalogue, name));
 }
 
 DeviceMatch match_device(const GpuCatalogue& catalogue, const DeviceProperties& device) {

@@ -69,6 +69,7 @@ struct TransformOption {
   std::string_view doc;
   std::vector<std::string_view> names = {};  // of kind name
   bool asks = true;                          // false: only says how
+  std::string_view unit = {};                // of numbers, as names of columns end
 };
 
 /// A trace of the model, as transforms see it.
@@ -154,6 +155,8 @@ std::span<const Transform> transforms();
 bool is_asked(const Transform& transform, const WhatIfs& asked);
 /// The option of that name, or null.
 const TransformOption* find_option(std::string_view name);
+/// The name that a value of kind name stands for (aliases.h); other values as they are.
+std::string canonical_value(const TransformOption& option, std::string_view value);
 /// Errors: InputError for a value that no option of this kind can have; `gpu`: looked up in `gpus`.
 void check_option(const TransformOption& option, const std::string& value,
                   const GpuCatalogue& gpus);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "models/arch/gpu_config.h"
+#include "models/whatif/aliases.h"
 #include "models/whatif/batch/transform.h"
 #include "models/whatif/clock/transform.h"
 #include "models/whatif/compile/transform.h"
@@ -16,6 +17,7 @@
 #include "models/whatif/ranks/transform.h"
 #include "models/whatif/transform.h"
 #include "sim/core/bounds/limits.h"
+#include "sim/core/named.h"
 
 namespace tandem {
 
@@ -29,7 +31,9 @@ std::span<const Transform> transforms() {
 
 void WhatIfs::set(std::string_view option, std::string_view value) {
   std::erase_if(values, [&](const auto& one) { return one.first == option; });
-  if (!value.empty() && value != asks_nothing) add(option, value);
+  if (value.empty() || value == asks_nothing) return;
+  const TransformOption* known = find_option(option);
+  add(option, known == nullptr ? std::string(value) : canonical_value(*known, value));
 }
 
 void WhatIfs::set(std::string_view option, std::int64_t value) {
@@ -97,13 +101,12 @@ void check_needs(const Transform& transform, const TransformInput& input) {
 void check_known(const WhatIfs& asked) {
   for (const auto& [name, value] : asked.values) {
     if (find_option(name) != nullptr) continue;
-    std::string known;
+    std::vector<std::string> known;
     for (const Transform& t : transforms()) {
-      for (const TransformOption& o : t.options) {
-        known.append(known.empty() ? "" : ", ").append(o.name);
-      }
+      for (const TransformOption& o : t.options) known.emplace_back(o.name);
     }
-    throw InputError("command line", key_of(name), "no what-if of this name", "one of: " + known);
+    throw InputError("command line", key_of(name), "no what-if of this name",
+                     expected_name(known, name));
   }
 }
 
@@ -157,6 +160,11 @@ double parse_number(std::string_view option, std::string_view value) {
                    fmt::format("a positive number, {} to {}", least_asked, most_asked));
 }
 
+std::string canonical_value(const TransformOption& option, std::string_view value) {
+  if (option.kind != OptionKind::name) return std::string(value);
+  return canonical(option.name, value, option.names);
+}
+
 void check_option(const TransformOption& option, const std::string& value,
                   const GpuCatalogue& gpus) {
   if (value == asks_nothing) return;
@@ -170,12 +178,10 @@ void check_option(const TransformOption& option, const std::string& value,
     case OptionKind::assignments: return;  // checked against the GPU that they change
     case OptionKind::name: break;
   }
-  if (std::find(option.names.begin(), option.names.end(), value) != option.names.end()) return;
-  std::string known;
-  for (const std::string_view name : option.names) {
-    known.append(known.empty() ? "" : ", ").append(name);
-  }
-  throw InputError("command line", key_of(option.name), "\"" + value + "\"", "one of: " + known);
+  const std::string name = canonical_value(option, value);
+  if (std::find(option.names.begin(), option.names.end(), name) != option.names.end()) return;
+  throw InputError("command line", key_of(option.name), "\"" + value + "\"",
+                   expected_value(option.name, option.names, value));
 }
 
 std::vector<TransformReport> apply_transforms(const TransformInput& input,

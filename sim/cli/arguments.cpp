@@ -1,25 +1,145 @@
 #include "sim/cli/arguments.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iostream>
+#include <sstream>
+#include <typeinfo>
+
 #include "sim/core/error.h"
+#include "sim/core/named.h"
 
 namespace tandem {
 
 namespace po = boost::program_options;
 
-po::variables_map parse_arguments(const std::string& command, const Arguments& arguments,
-                                  const po::options_description& options,
-                                  std::initializer_list<Positional> positional) {
+namespace {
+
+po::options_description with_help(const CommandLine& line) {
+  po::options_description all;
+  for (const po::options_description& group : line.groups) all.add(group);
+  po::options_description help("Help");
+  help.add_options()("help,h", "show this text");
+  all.add(help);
+  return all;
+}
+
+std::vector<std::string> option_names(const po::options_description& options) {
+  std::vector<std::string> names;
+  for (const auto& option : options.options()) names.push_back(option->long_name());
+  return names;
+}
+
+[[noreturn]] void unknown_option(const CommandLine& line, const po::options_description& options,
+                                 const std::string& found) {
+  const auto names = option_names(options);
+  const std::string name = found.substr(0, found.find('='));
+  const auto near =
+      nearest_name(names, name.substr(std::min(name.find_first_not_of('-'), name.size())));
+  throw InputError("command line", line.command, "unknown option \"" + found + "\"",
+                   fmt::format("an option that 'tandem {} --help' lists{}", line.command,
+                               near ? "; did you mean --" + names[*near] + "?" : std::string()));
+}
+
+/// What the option takes, in words.
+std::string expected_value(const po::options_description& options, const std::string& name) {
+  const po::option_description* option = options.find_nothrow(name, false);
+  if (option == nullptr) return "a value";
+  const auto* typed = dynamic_cast<const po::typed_value_base*>(option->semantic().get());
+  if (typed != nullptr && typed->value_type() == typeid(double)) return "a number";
+  if (typed != nullptr &&
+      (typed->value_type() == typeid(std::int64_t) || typed->value_type() == typeid(int))) {
+    return "a whole number";
+  }
+  const std::string shown = option->semantic()->name();
+  return "a value: " + shown.substr(0, shown.find(" (="));
+}
+
+/// "--batch" of how an option was written: "batch", "--bat" or "-b".
+std::string key_of(const po::options_description& options, const std::string& written) {
+  const std::string name = written.substr(std::min(written.find_first_not_of('-'), written.size()));
+  const po::option_description* option = options.find_nothrow(name, true);
+  return "--" + (option == nullptr ? name : option->long_name());
+}
+
+std::string last_value(const po::parsed_options& parsed, const std::string& key) {
+  std::string value;
+  for (const po::option& option : parsed.options) {
+    if ("--" + option.string_key == key && !option.value.empty()) value = option.value.back();
+  }
+  return value;
+}
+
+po::parsed_options read_options(const CommandLine& line, const po::options_description& options,
+                                const Arguments& arguments) {
   po::positional_options_description places;
-  for (const Positional& p : positional) places.add(p.name, p.count);
+  for (const Positional& p : line.places) places.add(p.name, p.count);
+  try {
+    return po::command_line_parser(arguments).options(options).positional(places).run();
+  } catch (const po::unknown_option& error) {
+    unknown_option(line, options, error.get_option_name());
+  } catch (const po::ambiguous_option& error) {
+    throw InputError("command line", line.command, "\"" + error.get_option_name() + "\"",
+                     fmt::format("one of: {}", fmt::join(error.alternatives(), ", ")));
+  } catch (const po::too_many_positional_options_error&) {
+    throw InputError("command line", line.command, "more arguments than it takes",
+                     "tandem " + line.command + " " + line.usage);
+  } catch (const po::invalid_syntax& error) {
+    const std::string key = key_of(options, error.get_option_name());
+    const bool flag = error.kind() == po::invalid_syntax::extra_parameter;
+    throw InputError("command line", key, flag ? "a value" : "no value",
+                     flag ? "it alone" : expected_value(options, key.substr(2)));
+  } catch (const po::error&) {
+    throw InputError("command line", line.command, "arguments that cannot be read",
+                     "tandem " + line.command + " " + line.usage);
+  }
+}
+
+po::variables_map read_values(const CommandLine& line, const po::options_description& options,
+                              const Arguments& arguments) {
+  const po::parsed_options parsed = read_options(line, options, arguments);
   po::variables_map values;
   try {
-    po::store(po::command_line_parser(arguments).options(options).positional(places).run(), values);
-    po::notify(values);
-  } catch (const po::error& error) {
-    throw InputError("command line", command, error.what(),
-                     "options that 'tandem " + command + " --help' lists");
+    po::store(parsed, values);
+  } catch (const po::multiple_occurrences& error) {
+    throw InputError("command line", key_of(options, error.get_option_name()), "it twice",
+                     "it once");
+  } catch (const po::error_with_option_name& error) {
+    const std::string key = key_of(options, error.get_option_name());
+    throw InputError("command line", key, "\"" + last_value(parsed, key) + "\"",
+                     expected_value(options, key.substr(2)));
   }
+  po::notify(values);
   return values;
+}
+
+}  // namespace
+
+po::typed_value<std::string>* text_value(const std::string& shown, const std::string& otherwise) {
+  auto* value = po::value<std::string>()->value_name(shown);
+  // An empty default is none for the reader.
+  return otherwise.empty() ? value->default_value("", "") : value->default_value(otherwise);
+}
+
+po::typed_value<std::vector<std::string>>* texts_value(const std::string& shown) {
+  return po::value<std::vector<std::string>>()->value_name(shown)->default_value({}, "");
+}
+
+std::string help_text(const CommandLine& line) {
+  std::ostringstream out;
+  out << "usage: tandem " << line.command << ' ' << line.usage << "\n\n"
+      << line.about << "\n"
+      << with_help(line);
+  return out.str();
+}
+
+std::optional<po::variables_map> parse_arguments(const CommandLine& line,
+                                                 const Arguments& arguments) {
+  const po::variables_map values = read_values(line, with_help(line), arguments);
+  if (values.count("help") == 0) return values;
+  std::cout << help_text(line);
+  return {};
 }
 
 }  // namespace tandem

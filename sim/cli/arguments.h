@@ -1,9 +1,12 @@
-// Options of a command: one way to read them, one way to say what is wrong with them.
+// Options of a command: one description that help prints, arguments are read by and shells
+// complete; one way to say what is wrong with them.
 #pragma once
 
 #include <boost/program_options.hpp>
 #include <initializer_list>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "sim/cli/command.h"
 
@@ -15,11 +18,39 @@ struct Positional {
   int count = 1;
 };
 
-/// `command`: as it is called, e.g. "calibrate host". Errors: InputError for what `options` does
-/// not know or cannot read.
-boost::program_options::variables_map parse_arguments(
-    const std::string& command, const Arguments& arguments,
-    const boost::program_options::options_description& options,
-    std::initializer_list<Positional> positional = {});
+/// A command as it is called.
+struct CommandLine {
+  std::string command;  // "calibrate host"
+  std::string usage;    // what follows it: "TRACE[=SECONDS]... [options]"
+  std::string about;    // what it does, in sentences
+  std::vector<Positional> places;
+  std::vector<boost::program_options::options_description> groups;  // each with a title
+};
+
+// What an option takes; help shows it, completion reads it: FILE and DIR are paths, GPU, HOST and
+// NETWORK names of configs, "a|b|c" these words.
+inline constexpr const char* file_value = "FILE";
+inline constexpr const char* folder_value = "DIR";
+inline constexpr const char* gpu_value = "GPU";
+inline constexpr const char* host_value = "HOST";
+inline constexpr const char* network_value = "NETWORK";
+
+/// Of options that name a trace.
+inline constexpr const char* trace_doc =
+    "profiler trace (.json, .json.gz or .json.zst); -: standard input";
+
+/// The value of an option: a text, empty unless `otherwise` says so.
+boost::program_options::typed_value<std::string>* text_value(const std::string& shown,
+                                                             const std::string& otherwise = "");
+/// Any number of texts.
+boost::program_options::typed_value<std::vector<std::string>>* texts_value(
+    const std::string& shown);
+
+std::string help_text(const CommandLine& line);
+
+/// The values, with --help known to every command; nothing if it was asked for, and then printed.
+/// Errors: InputError for what the command does not know or cannot read.
+std::optional<boost::program_options::variables_map> parse_arguments(const CommandLine& line,
+                                                                     const Arguments& arguments);
 
 }  // namespace tandem

@@ -20,30 +20,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr int max_threads = 4096;
 
-po::options_description options_of_advise() {
-  po::options_description options(
-      "tandem advise TRACE|NETWORK [TRACE ...]: precisions, CUDA graphs, compilers, batches, "
-      "other\n"
-      "GPUs predicted and ranked by throughput, each with the reason; several traces one after "
-      "the\n"
-      "other");
-  options.add_options()("help", "show this text")(
-      "trace", po::value<std::vector<std::string>>(),
-      "profiler trace, name of a file in workloads/nets, or a network (.onnx)")(
-      "gpu", po::value<std::string>()->default_value(""),
-      "other GPUs to try, NAME,NAME; of a network: the first one is where it runs")(
-      "batch", po::value<std::int64_t>(), "of a network: its batch")(
-      "task", po::value<std::string>()->default_value("train"), "of a network: train or infer");
-  add_trace_options(options);
-  add_host_options(options);
-  add_job_options(options);
-  options.add_options()("threads", po::value<int>()->default_value(0),
-                        "0: as many as the machine has")(
-      "json", po::value<std::string>()->default_value(""), "write the advice here; -: stdout")(
-      "allow-data-loss", "exit 0 even if part of a trace could not be used")("quiet", "no text");
-  return options;
-}
-
 std::vector<std::string> parts_of(const std::string& list) {
   std::vector<std::string> out;
   if (list.empty()) return out;
@@ -149,13 +125,33 @@ int run(const std::vector<std::string>& traces, const po::variables_map& values)
 
 }  // namespace
 
+CommandLine advise_line() {
+  po::options_description input("Trace or network"), host("Host"), job("Job"), output("Output");
+  input.add_options()("trace", po::value<std::vector<std::string>>()->value_name(network_value),
+                      "profiler trace, name of a file in workloads/nets, or a network (.onnx)")(
+      "gpu", text_value("GPU,GPU"),
+      "other GPUs to try; of a network: the first one is where it runs")(
+      "batch", po::value<std::int64_t>()->value_name("N"), "of a network: its batch")(
+      "task", text_value("train|infer", "train"), "of a network: which step");
+  add_trace_options(input);
+  add_host_options(host);
+  add_job_options(job);
+  output.add_options()("threads", po::value<int>()->value_name("N")->default_value(0, ""),
+                       "0, the default: as many as the machine has")(
+      "json", text_value(file_value), "write the advice here; -: stdout")(
+      "allow-data-loss", "exit 0 even if part of a trace could not be used")("quiet", "no text");
+  return {"advise",
+          "TRACE|NETWORK [TRACE ...] [options]",
+          "Precisions, CUDA graphs, compilers, batches and other GPUs predicted and ranked by\n"
+          "throughput, each with the reason; several traces one after the other.",
+          {{"trace", -1}},
+          {input, host, job, output}};
+}
+
 int run_advise(const Arguments& arguments) {
-  const po::options_description options = options_of_advise();
-  const po::variables_map values = parse_arguments("advise", arguments, options, {{"trace", -1}});
-  if (values.count("help") > 0) {
-    std::cout << options;
-    return exit_ok;
-  }
+  const auto parsed = parse_arguments(advise_line(), arguments);
+  if (!parsed) return exit_ok;
+  const po::variables_map& values = *parsed;
   if (values.count("trace") == 0) {
     throw InputError("command line", "advise", "no TRACE", "tandem advise TRACE|NETWORK [options]");
   }

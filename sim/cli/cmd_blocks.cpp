@@ -82,23 +82,28 @@ BlockSchedule schedule_of(const Prediction& p, const CostConstants& costs, std::
 
 }  // namespace
 
-int run_blocks(const Arguments& arguments) {
-  po::options_description options("tandem blocks TRACE --kernel NAME");
-  options.add_options()("help", "show this text")("trace", po::value<std::string>(),
-                                                  "profiler trace (.json, .json.gz or .json.zst)")(
-      "kernel", po::value<std::string>(),
+CommandLine blocks_line() {
+  po::options_description trace("Trace"), kernel("Kernel"), output("Output");
+  trace.add_options()("trace", po::value<std::string>()->value_name(file_value), trace_doc);
+  add_trace_options(trace);
+  kernel.add_options()(
+      "kernel", po::value<std::string>()->value_name("NAME"),
       "part of a kernel's name (the longest one is taken), or its position in the step")(
-      "gpu", po::value<std::string>()->default_value(""), "GPU to run it on; default: the traced")(
-      "set", po::value<std::vector<std::string>>()->default_value({}, ""),
-      "override a GPU number, e.g. gpu.sm_count=160")(
-      "out", po::value<std::string>()->default_value(""),
-      "write a Perfetto timeline with a track per block slot of every SM here");
-  add_trace_options(options);
-  const po::variables_map values = parse_arguments("blocks", arguments, options, {{"trace"}});
-  if (values.count("help") > 0) {
-    std::cout << options;
-    return exit_ok;
-  }
+      "gpu", text_value(gpu_value), "GPU to run it on; default: the traced")(
+      "set", texts_value("gpu.KEY=VALUE"), "override a GPU number, e.g. gpu.sm_count=160");
+  output.add_options()("out", text_value(file_value),
+                       "write a Perfetto timeline with a track per block slot of every SM here");
+  return {"blocks",
+          "TRACE --kernel NAME [options]",
+          "Where and when the blocks of one kernel run: occupancy, waves, tail.",
+          {{"trace"}},
+          {trace, kernel, output}};
+}
+
+int run_blocks(const Arguments& arguments) {
+  const auto parsed = parse_arguments(blocks_line(), arguments);
+  if (!parsed) return exit_ok;
+  const po::variables_map& values = *parsed;
   if (values.count("trace") == 0 || values.count("kernel") == 0) {
     throw InputError("command line", "blocks",
                      values.count("trace") == 0 ? "no TRACE" : "no --kernel",

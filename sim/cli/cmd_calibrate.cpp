@@ -12,6 +12,7 @@
 #include "sim/core/field.h"
 #include "sim/core/named.h"
 #include "sim/predict/calibrate_host.h"
+#include "sim/predict/configs.h"
 
 namespace tandem {
 
@@ -92,18 +93,24 @@ void write_host(const HostCalibration& c, const std::string& base, const std::st
   fmt::print("host model {}\n", path);
 }
 
+CommandLine host_line() {
+  po::options_description options("Options");
+  options.add_options()("trace", po::value<std::vector<std::string>>()->value_name(file_value),
+                        "trace and its iteration time unprofiled")(
+      "host", text_value(host_value, "default"),
+      "host config to start from: a name of configs/hosts, or a path")(
+      "out", text_value(file_value), "write the calibrated host config here: --host FILE takes it");
+  return {"calibrate host",
+          "TRACE[=SECONDS]... [options]",
+          "How fast this host is without the profiler.",
+          {{"trace", -1}},
+          {options}};
+}
+
 int run_host(const Arguments& arguments) {
-  po::options_description options("tandem calibrate host TRACE[=SECONDS]...");
-  options.add_options()("help", "show this text")("trace", po::value<std::vector<std::string>>(),
-                                                  "trace and its iteration time unprofiled")(
-      "host", po::value<std::string>()->default_value("default"), "host config to start from")(
-      "out", po::value<std::string>()->default_value(""), "write the calibrated host config here");
-  const po::variables_map values =
-      parse_arguments("calibrate host", arguments, options, {{"trace", -1}});
-  if (values.count("help") > 0) {
-    std::cout << options;
-    return exit_ok;
-  }
+  const auto parsed = parse_arguments(host_line(), arguments);
+  if (!parsed) return exit_ok;
+  const po::variables_map& values = *parsed;
   if (values.count("trace") == 0) {
     throw InputError("command line", "calibrate host", "no TRACE",
                      "tandem calibrate host TRACE[=SECONDS]...");
@@ -118,45 +125,27 @@ int run_host(const Arguments& arguments) {
   const HostCalibration c = calibrate_host(traces, replay);
   print_rows(c);
   const std::string out = values["out"].as<std::string>();
-  if (!out.empty()) write_host(c, replay.configs + "/hosts/" + replay.host + ".json", out);
+  if (!out.empty()) write_host(c, host_path(replay.configs, replay.host), out);
   return exit_ok;
-}
-
-struct Calibration {
-  std::string_view name;
-  std::string_view arguments;
-  std::string_view description;
-  int (*run)(const Arguments&);
-};
-constexpr std::array<Calibration, 3> calibrations{{
-    {"host", "TRACE[=SECONDS]...", "how fast this host is without the profiler", run_host},
-    {"energy", "RECORDING_DIR... --gpu NAME", "energy per access, from bench/device/energy",
-     calibrate_energy},
-    {"cache", "RECORDING_DIR --gpu NAME", "sizes of caches, from bench/device/cache",
-     calibrate_cache},
-}};
-
-void print_calibrations() {
-  fmt::print("tandem calibrate:\n");
-  for (const Calibration& c : calibrations) {
-    fmt::print("  {:<7} {:<28} {}\n", c.name, c.arguments, c.description);
-  }
-  fmt::print("\n'tandem calibrate NAME --help' lists the options of each.\n");
 }
 
 }  // namespace
 
+std::span<const Command> calibrate_parts() {
+  static constexpr std::array parts{
+      Command{"host", "TRACE[=SECONDS]...", "how fast this host is without the profiler", run_host,
+              host_line},
+      Command{"energy", "RECORDING_DIR... --gpu NAME",
+              "energy per access, from bench/device/energy", calibrate_energy,
+              calibrate_energy_line},
+      Command{"cache", "RECORDING_DIR --gpu NAME", "sizes of caches, from bench/device/cache",
+              calibrate_cache, calibrate_cache_line},
+  };
+  return parts;
+}
+
 int run_calibrate(const Arguments& arguments) {
-  const std::string name = arguments.empty() ? "" : arguments[0];
-  if (name == "--help") {
-    print_calibrations();
-    return exit_ok;
-  }
-  for (const Calibration& c : calibrations) {
-    if (name == c.name) return c.run({arguments.begin() + 1, arguments.end()});
-  }
-  throw InputError("command line", "calibrate", name.empty() ? "nothing" : "\"" + name + "\"",
-                   "one of: " + names_of(calibrations));
+  return run_part("calibrate", calibrate_parts(), arguments);
 }
 
 }  // namespace tandem

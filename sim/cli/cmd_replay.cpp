@@ -1,7 +1,5 @@
-#include <fmt/ostream.h>
-
 #include <algorithm>
-#include <iostream>
+#include <optional>
 
 #include "sim/cli/scenario_options.h"
 
@@ -11,13 +9,15 @@ namespace {
 
 namespace po = boost::program_options;
 
-po::options_description options_of_replay(const std::string& usage) {
-  po::options_description options(usage);
-  options.add_options()("trace", po::value<std::vector<std::string>>(),
-                        "profiler trace (.json, .json.gz or .json.zst); of several ranks of one "
-                        "run: simulated together");
-  add_scenario_options(options);
-  return options;
+constexpr const char* demo_trace =
+    "validation/captures/h200_2026-11-20_fit/traces/resnet50-train-amp-eager-b32.json.zst";
+
+std::vector<po::options_description> replay_groups() {
+  po::options_description input("Trace");
+  input.add_options()(
+      "trace", po::value<std::vector<std::string>>()->value_name(file_value),
+      (std::string(trace_doc) + "; of several ranks of one run: simulated together").c_str());
+  return scenario_groups(input);
 }
 
 /// Of several traces, the ranks of one run together.
@@ -47,45 +47,43 @@ Answer answer(const po::variables_map& values) {
       std::move(paths));
 }
 
-po::options_description replay_options() {
-  return options_of_replay("tandem replay TRACE [TRACE of another rank ...]");
-}
-
-po::variables_map parse_replay(const Arguments& arguments) {
-  return parse_arguments("replay", arguments, replay_options(), {{"trace", -1}});
-}
-
 }  // namespace
 
-Answer answer_replay(const Arguments& arguments) { return answer(parse_replay(arguments)); }
+CommandLine replay_line() {
+  return {"replay",
+          "TRACE [TRACE of another rank ...] [options]",
+          "Replays a profiler trace and predicts a scenario: what-ifs combine.",
+          {{"trace", -1}},
+          replay_groups()};
+}
 
-std::string help_of_replay() { return fmt::format("{}", fmt::streamed(replay_options())); }
+std::optional<Answer> answer_replay(const Arguments& arguments) {
+  const auto values = parse_arguments(replay_line(), arguments);
+  if (!values) return {};
+  return answer(*values);
+}
 
 int run_replay(const Arguments& arguments) {
-  const po::variables_map values = parse_replay(arguments);
-  if (values.count("help") > 0) {
-    std::cout << help_of_replay();
-    return exit_ok;
-  }
-  return report(answer(values));
+  const std::optional<Answer> found = answer_replay(arguments);
+  return found ? report(*found) : exit_ok;
+}
+
+CommandLine demo_line() {
+  return {"demo",
+          "[options of replay]",
+          std::string("Replays ") + demo_trace + " and writes what it finds to out/demo.",
+          {},
+          replay_groups()};
 }
 
 int run_demo(const Arguments& arguments) {
-  const std::string trace =
-      data_root() +
-      "/validation/captures/h200_2026-11-20_fit/traces/resnet50-train-amp-eager-b32.json.zst";
-  const po::options_description options = options_of_replay("tandem demo [options of replay]");
   Arguments all = arguments;
-  all.insert(all.end(), {"--trace", trace});
+  all.insert(all.end(), {"--trace", data_root() + "/" + demo_trace});
   const bool has_out = std::any_of(arguments.begin(), arguments.end(),
                                    [](const std::string& a) { return a.starts_with("--out"); });
   if (!has_out) all.insert(all.end(), {"--out", "out/demo"});
-  const po::variables_map values = parse_arguments("demo", all, options);
-  if (values.count("help") > 0) {
-    std::cout << "Replays " << trace << " and writes what it finds to out/demo.\n\n" << options;
-    return exit_ok;
-  }
-  return report(answer(values));
+  const auto values = parse_arguments(demo_line(), all);
+  return values ? report(answer(*values)) : exit_ok;
 }
 
 }  // namespace tandem

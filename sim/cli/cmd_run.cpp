@@ -1,6 +1,4 @@
-#include <fmt/ostream.h>
-
-#include <iostream>
+#include <optional>
 
 #include "models/whatif/layout/transform.h"
 #include "sim/cli/scenario_options.h"
@@ -12,23 +10,6 @@ namespace tandem {
 namespace {
 
 namespace po = boost::program_options;
-
-po::options_description options_of_run() {
-  po::options_description options(
-      "tandem run NETWORK [options]: a step without a trace and without a GPU.\n"
-      "--gpu (default a100_sxm4_80gb) and --batch say where and how large the step is; the other\n"
-      "options are those of replay");
-  options.add_options()("network", po::value<std::string>(),
-                        "name of a file in workloads/nets, or a path: of such a file, or of\n"
-                        "an ONNX model (opset 13 or later)")(
-      "task", po::value<std::string>()->default_value("train"), "train or infer")(
-      "optimizer", po::value<std::string>(),
-      "of an ONNX model that trains: sgd (the default), adam or adamw")(
-      "seq", po::value<std::int64_t>(), "length of a sequence, where the network has one")(
-      "channels-last", "as --layout channels-last: model and images in NHWC order");
-  add_scenario_options(options);
-  return options;
-}
 
 NetworkRequest request_of(const po::variables_map& values, ReplayOptions& options) {
   const std::string task = values["task"].as<std::string>();
@@ -42,10 +23,6 @@ NetworkRequest request_of(const po::variables_map& values, ReplayOptions& option
   NetworkRequest request = take_request(path, options);
   if (values.count("seq") > 0) request.length = values["seq"].as<std::int64_t>();
   return request;
-}
-
-po::variables_map parse_run(const Arguments& arguments) {
-  return parse_arguments("run", arguments, options_of_run(), {{"network"}});
 }
 
 Answer answer(const po::variables_map& values) {
@@ -62,17 +39,35 @@ Answer answer(const po::variables_map& values) {
 
 }  // namespace
 
-Answer answer_run(const Arguments& arguments) { return answer(parse_run(arguments)); }
+CommandLine network_line() {
+  po::options_description input("Network");
+  input.add_options()("network", po::value<std::string>()->value_name(network_value),
+                      "name of a file in workloads/nets, or a path: of such a file, or of an ONNX "
+                      "model (opset 13 or later)")("task", text_value("train|infer", "train"),
+                                                   "a training step, or inference")(
+      "optimizer", po::value<std::string>()->value_name("sgd|adam|adamw"),
+      "of an ONNX model that trains; default: sgd")(
+      "seq", po::value<std::int64_t>()->value_name("N"),
+      "length of a sequence, where the network has one")(
+      "channels-last", "as --layout channels-last: model and images in NHWC order");
+  return {
+      "run",
+      "NETWORK [options]",
+      "A step without a trace and without a GPU. --gpu (default a100_sxm4_80gb) and --batch say\n"
+      "where and how large it is; the other options are those of replay.",
+      {{"network"}},
+      scenario_groups(input)};
+}
 
-std::string help_of_run() { return fmt::format("{}", fmt::streamed(options_of_run())); }
+std::optional<Answer> answer_run(const Arguments& arguments) {
+  const auto values = parse_arguments(network_line(), arguments);
+  if (!values) return {};
+  return answer(*values);
+}
 
 int run_network_command(const Arguments& arguments) {
-  const po::variables_map values = parse_run(arguments);
-  if (values.count("help") > 0) {
-    std::cout << help_of_run();
-    return exit_ok;
-  }
-  return report(answer(values));
+  const std::optional<Answer> found = answer_run(arguments);
+  return found ? report(*found) : exit_ok;
 }
 
 }  // namespace tandem

@@ -19,20 +19,6 @@ namespace {
 namespace po = boost::program_options;
 using Json = nlohmann::ordered_json;
 
-po::options_description options_of_square() {
-  po::options_description options("tandem square --blocks B --threads T [--gpu NAME]");
-  options.add_options()("help", "show this text")("blocks", po::value<std::int64_t>(),
-                                                  "blocks of a launch")(
-      "threads", po::value<std::int64_t>(), "threads of a block")(
-      "gpu", po::value<std::string>()->default_value("a100_sxm4_40gb"),
-      "one of configs/kernels/tiny_launch.json")(
-      "own-lines", "every block stores to lines of its own; default: all to the same")(
-      "figure", po::value<std::string>()->default_value(""),
-      "draw SM activity and occupancy over blocks and block sizes here (SVG)")(
-      "json", po::value<std::string>()->default_value(""), "write the result here; -: stdout");
-  return options;
-}
-
 /// Errors: InputError outside of 1 to `most`.
 std::uint32_t count(const po::variables_map& values, const std::string& option, std::int64_t most) {
   const auto value = values[option].as<std::int64_t>();
@@ -100,13 +86,26 @@ Json to_json(const TinyLaunchCost& cost, const GpuArch& gpu, std::uint32_t block
 
 }  // namespace
 
+CommandLine square_line() {
+  po::options_description launch("Launch"), output("Output");
+  launch.add_options()("blocks", po::value<std::int64_t>()->value_name("N"), "blocks of a launch")(
+      "threads", po::value<std::int64_t>()->value_name("N"), "threads of a block")(
+      "gpu", text_value(gpu_value, "a100_sxm4_40gb"), "one of configs/kernels/tiny_launch.json")(
+      "own-lines", "every block stores to lines of its own; default: all to the same");
+  output.add_options()("figure", text_value(file_value),
+                       "draw SM activity and occupancy over blocks and block sizes here (SVG)")(
+      "json", text_value(file_value), "write the result here; -: stdout");
+  return {"square",
+          "--blocks B --threads T [options]",
+          "A tiny kernel launched back to back: SM activity and occupancy, as DCGM counts.",
+          {},
+          {launch, output}};
+}
+
 int run_square(const Arguments& arguments) {
-  const po::options_description options = options_of_square();
-  const po::variables_map values = parse_arguments("square", arguments, options);
-  if (values.count("help") > 0) {
-    std::cout << options;
-    return exit_ok;
-  }
+  const auto parsed = parse_arguments(square_line(), arguments);
+  if (!parsed) return exit_ok;
+  const po::variables_map& values = *parsed;
   const std::string picture = values["figure"].as<std::string>();
   const bool launch = values.count("blocks") > 0 && values.count("threads") > 0;
   if (!launch && picture.empty()) {
@@ -114,9 +113,9 @@ int run_square(const Arguments& arguments) {
                      "tandem square --blocks B --threads T, or --figure FILE.svg");
   }
   const std::string root = data_root() + "/configs/";
-  const std::string name = values["gpu"].as<std::string>();
-  const TinyConstants constants = load_tiny_constants(root + "kernels/tiny_launch.json", name);
-  Model model{load_gpu(root + "gpus/" + name + ".json"), constants};
+  const GpuCatalogue gpus = load_catalogue(root + "gpus");
+  const GpuArch& gpu = find_gpu(gpus, values["gpu"].as<std::string>());
+  Model model{gpu, load_tiny_constants(root + "kernels/tiny_launch.json", gpu.name)};
   if (values.count("own-lines") > 0) model.stores = StoreTarget::own_lines;
   if (!picture.empty()) {
     write_file(picture, [&](std::ostream& out) { out << figure(model); });

@@ -9,6 +9,7 @@
 
 #include "sim/cli/arguments.h"
 #include "sim/cli/files.h"
+#include "sim/cli/sweep/asked.h"
 #include "sim/core/field.h"
 #include "sim/sweep/page.h"
 #include "sim/sweep/pictures.h"
@@ -23,27 +24,11 @@ namespace fs = std::filesystem;
 
 constexpr int max_threads = 4096;
 
-po::options_description options_of_sweep() {
-  po::options_description options("tandem sweep EXPERIMENT.json");
-  options.add_options()("help", "show this text")("experiment", po::value<std::string>(),
-                                                  "what to sweep: see configs/experiments")(
-      "out", po::value<std::string>()->default_value(""),
-      "folder for sweep.csv, sweep.json, report.html, pictures and points.jsonl (finished points, "
-      "not run "
-      "again); default: out/NAME")("threads", po::value<int>()->default_value(0),
-                                   "0: as many as the machine has")(
-      "fresh", "run every point again")("keys",
-                                        "explain the keys of an experiment and the metrics")(
-      "report", po::value<std::string>()->default_value(""),
-      "write a page (HTML, needs no network) with charts and tables here; default: report.html in "
-      "--out")("quiet", "no table");
-  return options;
-}
-
 void print_keys() {
   fmt::print("experiment\n");
   for (const Field<Experiment>& f : experiment_fields()) fmt::print("  {:<24} {}\n", f.name, f.doc);
   fmt::print("axes\n  {:<24} {}\n", "mode", mode_texts(", "));
+  fmt::print("  {:<24} name of configs/hosts, or a path\n", "host");
   for (const Transform& transform : transforms()) {
     for (const TransformOption& option : transform.options) {
       const bool keys = option.kind == OptionKind::assignments;
@@ -85,11 +70,15 @@ std::function<void(std::size_t, std::size_t)> progress_line() {
   };
 }
 
-void write_sweep(const Sweep& sweep, const std::string& folder, const std::string& report) {
-  write_file(folder + "/sweep.csv", [&](std::ostream& out) { write_sweep_csv(out, sweep); });
-  write_file(folder + "/sweep.json", [&](std::ostream& out) {
+void write_json(const Sweep& sweep, const std::string& path) {
+  write_file(path, [&](std::ostream& out) {
     out << sweep_json(sweep).dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
   });
+}
+
+void write_sweep(const Sweep& sweep, const std::string& folder, const std::string& report) {
+  write_file(folder + "/sweep.csv", [&](std::ostream& out) { write_sweep_csv(out, sweep); });
+  write_json(sweep, folder + "/sweep.json");
   for (const Picture& p : sweep_pictures(sweep)) {
     write_file(folder + "/" + p.name + ".svg", [&](std::ostream& out) { out << p.svg; });
   }
@@ -97,8 +86,7 @@ void write_sweep(const Sweep& sweep, const std::string& folder, const std::strin
              [&](std::ostream& out) { out << html::page_html(sweep_page(sweep)); });
 }
 
-Sweep sweep_of(const po::variables_map& values, const Experiment& experiment,
-               const std::string& folder) {
+RunOptions run_options(const po::variables_map& values) {
   RunOptions options;
   options.threads = values["threads"].as<int>();
   if (options.threads < 0 || options.threads > max_threads) {
@@ -106,38 +94,80 @@ Sweep sweep_of(const po::variables_map& values, const Experiment& experiment,
                      fmt::format("0 to {}", max_threads));
   }
   options.progress = progress_line();
-  const std::string configs = data_root() + "/configs";
+  return options;
+}
+
+/// The experiment of a file, or the one that the options state. Errors: InputError, also for a
+/// trace or a network without an axis.
+Experiment experiment_of(const po::variables_map& values) {
+  if (asks_axes(values)) return asked_experiment(values, data_root() + "/workloads/nets");
+  const std::string path = values["experiment"].as<std::string>();
+  if (!may_be_experiment(path)) {
+    throw InputError("command line", path, "no axis, and no experiment",
+                     "options that are axes beside a trace or a network, e.g. --batch 16,32,64");
+  }
+  return read_experiment(path, sweep_metric_names());
+}
+
+/// What came through a pipe cannot be looked at again to see whether it is the same: nothing of it
+/// is kept. Errors: InputError that names the option, or the experiment's file.
+Sweep sweep_of(const po::variables_map& values, const Experiment& experiment, const SweepBase& base,
+               const std::string& folder) {
+  const RunOptions options = run_options(values);
+  if (experiment.trace == "-") return run_sweep(experiment, base, nullptr, options);
   const std::string points = folder + "/points.jsonl";
   if (values.count("fresh") > 0) fs::remove(points);
-  const SweepBase base = load_sweep_base(experiment, configs);
-  check_values(base, experiment, values["experiment"].as<std::string>());
-  PointStore store(points, hash_inputs(experiment, configs, program_version()));
+  PointStore store(points, hash_inputs(experiment, base.options.configs, program_version()));
   return run_sweep(experiment, base, &store, options);
 }
 
 }  // namespace
 
+CommandLine sweep_line() {
+  po::options_description input("What to sweep"), run("Run"), output("Output");
+  input.add_options()("experiment", po::value<std::string>()->value_name(file_value),
+                      "an experiment (configs/experiments), or with axes a trace or a network")(
+      "keys", "explain the keys of an experiment and the metrics");
+  add_sweep_inputs(input);
+  run.add_options()("threads", po::value<int>()->value_name("N")->default_value(0, ""),
+                    "0, the default: as many as the machine has")("fresh", "run every point again");
+  output.add_options()("out", text_value(folder_value),
+                       "folder for sweep.csv, sweep.json, report.html, pictures and points.jsonl "
+                       "(finished points, not run again); default: out/NAME")(
+      "report", text_value(file_value),
+      "write a page (HTML, needs no network) with charts and tables here; default: report.html in "
+      "--out")("json", text_value(file_value),
+               "write sweep.json here too; -: stdout, and no table")("quiet", "no table");
+  return {"sweep",
+          "EXPERIMENT.json | TRACE|NETWORK --AXIS VALUE,VALUE... [options]",
+          "Predicts every combination of the axes' values in parallel. Exit status 1 if a point\n"
+          "failed.",
+          {{"experiment"}},
+          {input, axis_options(), run, output}};
+}
+
 int run_sweep_command(const Arguments& arguments) {
-  const po::options_description options = options_of_sweep();
-  const po::variables_map values = parse_arguments("sweep", arguments, options, {{"experiment"}});
-  if (values.count("help") > 0) {
-    std::cout << options << "exit status: 1 if a point failed\n";
-    return exit_ok;
-  }
+  const auto parsed = parse_arguments(sweep_line(), arguments);
+  if (!parsed) return exit_ok;
+  const po::variables_map& values = *parsed;
   if (values.count("keys") > 0) {
     print_keys();
     return exit_ok;
   }
   if (values.count("experiment") == 0) {
-    throw InputError("command line", "sweep", "no EXPERIMENT.json",
-                     "tandem sweep EXPERIMENT.json [options]");
+    throw InputError("command line", "sweep", "no EXPERIMENT.json, TRACE or NETWORK",
+                     "tandem sweep " + sweep_line().usage);
   }
-  const Experiment experiment =
-      read_experiment(values["experiment"].as<std::string>(), sweep_metric_names());
+  const Experiment experiment = experiment_of(values);
+  const SweepBase base = load_sweep_base(experiment, data_root() + "/configs");
+  check_values(base, experiment,
+               asks_axes(values) ? "command line" : values["experiment"].as<std::string>());
   const std::string folder = output_folder(values, experiment);
-  const Sweep sweep = sweep_of(values, experiment, folder);
+  const Sweep sweep = sweep_of(values, experiment, base, folder);
   write_sweep(sweep, folder, values["report"].as<std::string>());
-  if (values.count("quiet") == 0) {
+  const std::string json = values["json"].as<std::string>();
+  write_json(sweep, json);
+  if (values.count("quiet") == 0 && json != "-") {
     fmt::print("{}\nfiles      {}/sweep.csv, sweep.json, report.html, *.svg\n", sweep_text(sweep),
                folder);
   }

@@ -50,26 +50,35 @@ int validate_claims(const po::variables_map& values, const std::string& root) {
 
 }  // namespace
 
-int run_validate(const Arguments& arguments) {
-  po::options_description options("tandem validate");
-  options.add_options()("help", "show this text")(
-      "data", po::value<std::vector<std::string>>()->default_value({}, "$TANDEM_DATA_DIR"),
-      "folder with more captures (public/)")("rows", "print every comparison")(
-      "markdown", "print a section a question")(
+CommandLine validate_line() {
+  po::options_description input("Input"), output("Output");
+  input.add_options()("data",
+                      po::value<std::vector<std::string>>()
+                          ->value_name(folder_value)
+                          ->default_value({}, "$TANDEM_DATA_DIR"),
+                      "folder with more captures (public/)")(
       "claims",
       "the claims of papers in validation/claims instead: what they state, what is "
-      "simulated, met or missed")(
-      "json", po::value<std::string>()->default_value(""),
+      "simulated, met or missed");
+  output.add_options()("rows", "print every comparison")("markdown", "print a section a question")(
+      "json", text_value(file_value),
       "write every comparison, or with --claims every verdict, here; -: stdout")(
-      "report", po::value<std::string>()->default_value(""),
+      "report", text_value(file_value),
       "write a page (HTML, needs no network) with charts and tables here; not of --claims")(
-      "figures", po::value<std::string>()->default_value(""),
+      "figures", text_value(folder_value),
       "of --claims: folder to draw the papers' figures in (SVG)");
-  const po::variables_map values = parse_arguments("validate", arguments, options);
-  if (values.count("help") > 0) {
-    std::cout << options;
-    return exit_ok;
-  }
+  return {"validate",
+          "[options]",
+          "Compares predictions with the measured runs of validation/captures. Exit status\n"
+          "1 where an enforced tolerance is missed.",
+          {},
+          {input, output}};
+}
+
+int run_validate(const Arguments& arguments) {
+  const auto parsed = parse_arguments(validate_line(), arguments);
+  if (!parsed) return exit_ok;
+  const po::variables_map& values = *parsed;
   const std::string root = data_root();
   if (values.count("claims") > 0) {
     if (!values["report"].as<std::string>().empty()) {

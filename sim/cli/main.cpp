@@ -1,51 +1,23 @@
 #include <fmt/format.h>
+#include <tandem_commit.h>
 
-#include <array>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
 
 #include "sim/cli/command.h"
 #include "sim/core/error.h"
+#include "sim/core/named.h"
 
 namespace {
 
 using tandem::Command;
 
-constexpr std::array<Command, 13> commands{{
-    {"replay", "TRACE [options]", "replay a profiler trace and predict a scenario",
-     tandem::run_replay},
-    {"run", "NETWORK [options]", "predict a step without a trace and without a GPU",
-     tandem::run_network_command},
-    {"advise", "TRACE|NETWORK [options]", "what would make a step faster, ranked",
-     tandem::run_advise},
-    {"demo", "[--out DIR]", "replay the ResNet-50 training trace that comes with tandem",
-     tandem::run_demo},
-    {"blocks", "TRACE --kernel NAME", "blocks of one kernel over SMs, waves and tail",
-     tandem::run_blocks},
-    {"square", "--blocks B --threads T", "a tiny kernel back to back: SM activity, occupancy",
-     tandem::run_square},
-    {"match", "TRACE NCU.csv [options]", "join a trace with an Nsight Compute report",
-     tandem::run_match},
-    {"check", "TRACE [NCU.csv] [options]", "can this measurement be trusted, and for what",
-     tandem::run_check},
-    {"diff", "A B [options]", "where the steps of two traces or results differ", tandem::run_diff},
-    {"sweep", "EXPERIMENT.json [options]", "predict a grid of scenarios in parallel",
-     tandem::run_sweep_command},
-    {"validate", "[--data DIR]", "check the predictions against the measured runs",
-     tandem::run_validate},
-    {"calibrate", "host|energy|cache ...", "constants from measurements, as a config",
-     tandem::run_calibrate},
-    {"describe", "SUBJECT [NAME]", "explain GPU configs, modes, what-ifs, metrics or checks",
-     tandem::run_describe},
-}};
-
 void print_usage(std::FILE* out) {
-  fmt::print(out, "usage: tandem COMMAND ...\n\n");
-  for (const Command& command : commands) {
-    fmt::print(out, "  {:<9} {:<26} {}\n", command.name, command.arguments, command.description);
-  }
-  fmt::print(out, "\n'tandem COMMAND --help' lists the options of a command.\n");
+  fmt::print(out,
+             "usage: tandem COMMAND ...\n\n{}\n'tandem COMMAND --help' lists the options of a "
+             "command, 'tandem --version' says what was built.\n",
+             tandem::command_list(tandem::commands()));
 }
 
 int run(int argc, char** argv) {
@@ -59,15 +31,16 @@ int run(int argc, char** argv) {
     return tandem::exit_ok;
   }
   if (all[0] == "--version") {
-    fmt::print("tandem {}\n", TANDEM_VERSION);
+    fmt::print("tandem {} (commit {}, {} build, {})\n", TANDEM_VERSION, TANDEM_COMMIT,
+               TANDEM_BUILD_TYPE, TANDEM_COMPILER);
     return tandem::exit_ok;
   }
-  for (const Command& command : commands) {
+  const auto known = tandem::commands();
+  for (const Command& command : known) {
     if (command.name == all[0]) return command.run({all.begin() + 1, all.end()});
   }
-  fmt::print(stderr, "tandem: unknown command \"{}\"\n\n", all[0]);
-  print_usage(stderr);
-  return tandem::exit_bad_input;
+  throw tandem::InputError("command line", "", "unknown command \"" + all[0] + "\"",
+                           tandem::expected_name(tandem::name_list(known), all[0]));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "models/whatif/compile/compile.h"
 #include "sim/core/named.h"
 #include "sim/core/units.h"
 #include "sim/report/report.h"
@@ -23,18 +24,30 @@ constexpr std::int64_t progress_from_bytes = 100'000'000;
 
 constexpr Named<Profiler> profilers[] = {{Profiler::remove, "remove"}, {Profiler::keep, "keep"}};
 
-/// An option of a what-if; what it names follows its description.
-void add_option(const TransformOption& option, po::options_description& options) {
-  std::string doc(option.doc);
-  for (std::size_t i = 0; i < option.names.size(); ++i) {
-    doc.append(i == 0 ? ": " : " | ").append(option.names[i]);
+/// What an option of a what-if takes, as help shows it.
+std::string value_name(const TransformOption& option) {
+  switch (option.kind) {
+    case OptionKind::count: return "N";
+    case OptionKind::number: return "X";
+    case OptionKind::number_or_none: return "X|none";
+    case OptionKind::gpu: return gpu_value;
+    case OptionKind::assignments: return "gpu.KEY=VALUE";
+    case OptionKind::name: break;
   }
-  const std::string name(option.name);
+  std::string names;
+  for (const std::string_view name : option.names) {
+    names.append(names.empty() ? "" : "|").append(name);
+  }
+  return names;
+}
+
+void add_option(const TransformOption& option, po::options_description& options) {
+  const std::string name(option.name), doc(option.doc);
+  const std::string shown = value_name(option);
   if (option.kind == OptionKind::assignments) {
-    options.add_options()(
-        name.c_str(), po::value<std::vector<std::string>>()->default_value({}, ""), doc.c_str());
+    options.add_options()(name.c_str(), texts_value(shown), doc.c_str());
   } else {
-    options.add_options()(name.c_str(), po::value<std::string>(), doc.c_str());
+    options.add_options()(name.c_str(), po::value<std::string>()->value_name(shown), doc.c_str());
   }
 }
 
@@ -57,16 +70,15 @@ Profiler parse_profiler(const std::string& text) {
 }
 
 void add_trace_options(po::options_description& options) {
-  options.add_options()("traced-gpu", po::value<std::string>()->default_value(""),
+  options.add_options()("traced-gpu", text_value(gpu_value),
                         "the GPU that the trace was recorded on, where the trace does not tell")(
-      "steps", po::value<std::int64_t>(),
+      "steps", po::value<std::int64_t>()->value_name("N"),
       "iterations that the trace holds; default: its marks, else what repeats itself")(
-      "step", po::value<std::string>()->default_value(""),
-      "annotation of the trace that begins each step")(
-      "traced-batch", po::value<std::int64_t>(),
+      "step", text_value("NAME"), "annotation of the trace that begins each step")(
+      "traced-batch", po::value<std::int64_t>()->value_name("N"),
       "items of a traced step; default: leading dimension of the first layer's input")(
-      "peak-memory", po::value<double>(),
-      "peak memory of the traced run in GB; default: its [memory] events, else estimated");
+      "peak-memory", po::value<double>()->value_name("GB"),
+      "peak memory of the traced run; default: its [memory] events, else estimated");
 }
 
 void read_trace_options(const po::variables_map& values, ReplayOptions& options) {
@@ -98,9 +110,10 @@ double us_of_seconds(double seconds) {
 }  // namespace
 
 void add_host_options(po::options_description& options) {
-  options.add_options()("host", po::value<std::string>()->default_value("default"), "host config")(
-      "measured-step", po::value<double>(),
-      "seconds of the traced step without the profiler, as you timed them: calibrates the host");
+  options.add_options()("host", text_value(host_value, "default"),
+                        "host config: a name of configs/hosts, or a path")(
+      "measured-step", po::value<double>()->value_name("SECONDS"),
+      "the traced step without the profiler, as you timed it: calibrates the host");
 }
 
 void read_host_options(const po::variables_map& values, ReplayOptions& options) {
@@ -119,9 +132,9 @@ void show_import(ReplayOptions& options) {
 }
 
 void add_job_options(po::options_description& options) {
-  options.add_options()("samples", po::value<double>(),
+  options.add_options()("samples", po::value<double>()->value_name("N"),
                         "samples of a job: its hours and the kWh of the GPU's board")(
-      "price", po::value<double>(), "of a GPU hour: what --samples cost");
+      "price", po::value<double>()->value_name("P"), "of a GPU hour: what --samples cost");
 }
 
 namespace {
@@ -147,38 +160,59 @@ JobRequest job_of(const po::variables_map& values) {
   return job;
 }
 
-void add_scenario_options(po::options_description& options) {
-  options.add_options()("help", "show this text");
+namespace {
+
+po::options_description what_if_options() {
+  po::options_description options("What-ifs");
   for (const Transform& transform : transforms()) {
     for (const TransformOption& option : transform.options) add_option(option, options);
   }
-  add_trace_options(options);
+  options.add_options()("mode", text_value(mode_texts("|"), "as-traced"),
+                        "how the host issues the step; jit: as-traced with --compile")(
+      "compiler", po::value<std::string>()->value_name(names_of(compilers(), "|")),
+      "of mode jit, as --compile; default: inductor")(
+      "graph-scope", text_value(names_of(graph_scopes(), "|"), "step"),
+      "what a CUDA graph captures");
+  return options;
+}
+
+po::options_description measurement_options() {
+  po::options_description options("Host, profiler and counters");
   add_host_options(options);
-  add_job_options(options);
-  options.add_options()(
-      "base", po::value<std::string>()->default_value(""),
-      "a second trace of the same model at another batch; both predict --batch together")(
-      "mode", po::value<std::string>()->default_value("as-traced"),
-      (mode_texts(" | ") + "; jit: as-traced with --compile").c_str())(
-      "compiler", po::value<std::string>(), "of mode jit, as --compile; default: inductor")(
-      "graph-scope", po::value<std::string>()->default_value("step"),
-      ("what a CUDA graph captures: " + names_of(graph_scopes(), " | ")).c_str())(
-      "profiler", po::value<std::string>()->default_value("remove"),
-      "remove: predict the run without the profiler; keep: leave its cost in")(
-      "cache", po::value<std::string>()->default_value("warm"),
+  options.add_options()("profiler", text_value(names_of(profilers, "|"), "remove"),
+                        "remove: predict the run without the profiler; keep: leave its cost in")(
+      "cache", text_value("warm|cold", "warm"),
       "caches before a kernel: warm: as in the step; cold: flushed, as Nsight Compute does")(
-      "counters", po::value<std::string>()->default_value(""),
-      "Nsight Compute CSV of the same workload: measured counters where it has them")(
-      "out", po::value<std::string>()->default_value(""),
-      "folder for result.json, timeline.json and kernels.csv")(
-      "json", po::value<std::string>()->default_value(""), "write the result here; -: stdout")(
-      "kernels", po::value<std::string>()->default_value(""), "write the per-kernel CSV here")(
-      "timeline", po::value<std::string>()->default_value(""), "write the Perfetto timeline here")(
-      "report", po::value<std::string>()->default_value(""),
+      "counters", text_value(file_value),
+      "Nsight Compute CSV of the same workload: measured counters where it has them");
+  return options;
+}
+
+po::options_description output_options() {
+  po::options_description options("Output");
+  options.add_options()("out", text_value(folder_value),
+                        "folder for result.json, timeline.json and kernels.csv")(
+      "json", text_value(file_value), "write the result here; -: stdout")(
+      "kernels", text_value(file_value), "write the per-kernel CSV here")(
+      "timeline", text_value(file_value), "write the Perfetto timeline here")(
+      "report", text_value(file_value),
       "write a page (HTML, needs no network) with charts and tables here")(
       "sqlite", po::value<std::string>()->default_value(""), "write a SQLite database here")(
       "allow-data-loss", "exit 0 even if part of the trace could not be used")("quiet",
                                                                                "no summary");
+  return options;
+}
+
+}  // namespace
+
+std::vector<po::options_description> scenario_groups(po::options_description input) {
+  input.add_options()(
+      "base", text_value(file_value),
+      "a second trace of the same model at another batch; both predict --batch together");
+  add_trace_options(input);
+  po::options_description job("Job");
+  add_job_options(job);
+  return {input, what_if_options(), measurement_options(), job, output_options()};
 }
 
 namespace {
@@ -214,7 +248,7 @@ void check_asked(const WhatIfs& asked) {
 }
 
 void set_mode(const po::variables_map& values, ReplayOptions& options) {
-  const std::string mode = values["mode"].as<std::string>();
+  const std::string mode = canonical_mode(values["mode"].as<std::string>());
   const bool given = values.count("compiler") > 0;
   if (given && mode != jit_alias) {
     throw InputError("command line", "--compiler", "mode " + mode,

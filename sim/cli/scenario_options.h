@@ -2,6 +2,8 @@
 // find.
 #pragma once
 
+#include <optional>
+
 #include "sim/cli/arguments.h"
 #include "sim/cli/output.h"
 #include "sim/predict/ranks/replay_ranks.h"
@@ -33,7 +35,9 @@ JobRequest job_of(const boost::program_options::variables_map& values);
 /// Errors: InputError for neither "remove" nor "keep".
 Profiler parse_profiler(const std::string& text);
 
-void add_scenario_options(boost::program_options::options_description& options);
+/// The groups of options that `replay`, `demo` and `run` have, `input` with more first.
+std::vector<boost::program_options::options_description> scenario_groups(
+    boost::program_options::options_description input);
 
 /// What the options ask for, without the trace. Errors: InputError for values that nobody knows and
 /// options that contradict each other.
@@ -53,12 +57,10 @@ struct Answer {
 Answer answer_of(const boost::program_options::variables_map& values, RanksReplay found,
                  OutputPaths paths);
 
-/// What the commands find for these arguments, for callers that want values. Errors: InputError.
-Answer answer_replay(const Arguments& arguments);
-Answer answer_run(const Arguments& arguments);
-/// Their options, as --help prints them.
-std::string help_of_replay();
-std::string help_of_run();
+/// What the commands find for these arguments; nothing if --help is among them, which is then
+/// printed. Errors: InputError.
+std::optional<Answer> answer_replay(const Arguments& arguments);
+std::optional<Answer> answer_run(const Arguments& arguments);
 
 /// Writes what is asked for; the exit status.
 int report(const Answer& answer);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <iterator>
 #include <limits>
 #include <set>
@@ -189,6 +190,24 @@ Json write_sourced(const Json& value, std::string_view unit, const Provenance& p
   return json;
 }
 
+namespace {
+
+/// The parser says where it stopped, which is behind what it could not read.
+[[noreturn]] void fail_at(std::string_view text, std::size_t byte, const std::string& file) {
+  const std::size_t at = std::min(byte == 0 ? 0 : byte - 1, text.size());
+  const std::string_view before = text.substr(0, at);
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const std::size_t column = at - (before.rfind('\n') + 1) + 1;
+  constexpr std::size_t longest = 20;
+  const std::string_view rest = text.substr(at, longest);
+  const std::string_view seen = rest.substr(0, rest.find('\n'));
+  throw InputError(
+      file, fmt::format("line {}, column {}", line, column),
+      at == text.size() ? std::string("the end of the file") : fmt::format("`{}`", seen), "JSON");
+}
+
+}  // namespace
+
 Json parse_json(std::string_view text, const std::string& file) {
   std::vector<std::set<std::string>> open;  // keys seen so far in each open object
   // Writing and comparing values recurses; nothing that is read here nests deeper than this.
@@ -208,14 +227,20 @@ Json parse_json(std::string_view text, const std::string& file) {
   };
   try {
     return Json::parse(text, check_twice);
-  } catch (const Json::exception& error) {
-    throw InputError(file, "", error.what(), "JSON");
+  } catch (const Json::parse_error& error) {
+    fail_at(text, error.byte, file);
+  } catch (const Json::exception&) {
+    throw InputError(file, "", "a number too large for a computer", "JSON");
   }
 }
 
 Json read_json_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
+  if (path == "-") {
+    text << std::cin.rdbuf();
+    return parse_json(text.str(), "standard input");
+  }
+  std::ifstream file(path, std::ios::binary);
   text << file.rdbuf();
   if (!file || std::filesystem::is_directory(path)) {
     throw InputError(path, "", "no readable file", "a JSON file");

@@ -1,12 +1,24 @@
-// Names of an enumeration's values as users write them: one table for parsing, printing and help.
+// Names of an enumeration's values as users write them: one table for parsing, printing and help;
+// and what somebody who misspelt a name may have meant.
 #pragma once
 
+#include <cstddef>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/core/error.h"
 
 namespace tandem {
+
+/// Position of the name that `text` was probably meant to be: one that holds it, or one that few
+/// letters make of it; nothing if none is near. Upper and lower case do not differ.
+std::optional<std::size_t> nearest_name(std::span<const std::string> names, std::string_view text);
+
+/// What is expected in place of `text`: "one of: a, b, c", with "; did you mean b?" if one is near.
+std::string expected_name(std::span<const std::string> names, std::string_view text);
 
 template <class E>
 struct Named {
@@ -15,7 +27,15 @@ struct Named {
   std::string_view doc = {};
 };
 
-/// "a, b, c". `table`: a range of Named<E>, here and below.
+/// `table`: a range of rows with a name, here and below.
+template <class Table>
+std::vector<std::string> name_list(const Table& table) {
+  std::vector<std::string> names;
+  for (const auto& row : table) names.emplace_back(row.name);
+  return names;
+}
+
+/// "a, b, c".
 template <class Table>
 std::string names_of(const Table& table, std::string_view separator = ", ") {
   std::string names;
@@ -43,7 +63,7 @@ auto parse_named(const Table& table, std::string_view text, std::string_view fil
     if (row.name == text) return row.value;
   }
   throw InputError(std::string(file), std::string(key), "\"" + std::string(text) + "\"",
-                   "one of: " + names_of(table));
+                   expected_name(name_list(table), text));
 }
 
 }  // namespace tandem

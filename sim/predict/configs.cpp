@@ -1,8 +1,11 @@
 #include "sim/predict/configs.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <utility>
+
+#include "sim/core/named.h"
 
 namespace tandem {
 
@@ -17,6 +20,26 @@ std::string executor_path(const std::string& folder, const std::string& host) {
 
 }  // namespace
 
+std::vector<std::string> host_names(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder + "/hosts", error)) {
+    if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string host_path(const std::string& folder, const std::string& host) {
+  if (host.ends_with(".json")) return host;
+  const std::vector<std::string> names = host_names(folder);
+  if (std::find(names.begin(), names.end(), host) != names.end()) {
+    return folder + "/hosts/" + host + ".json";
+  }
+  throw InputError("host", "", "unknown host \"" + host + "\"",
+                   "the path of a .json, or " + expected_name(names, host));
+}
+
 Configs load_configs(const std::string& folder, const std::string& host, const std::string& gpu) {
   GpuCatalogue gpus = load_catalogue(folder + "/gpus");
   EnergyCatalogue energies = load_energies(gpus);
@@ -24,8 +47,9 @@ Configs load_configs(const std::string& folder, const std::string& host, const s
     add_gpu(gpus, gpu);
     add_energy_of(energies, gpus.gpus.back().name, gpu);
   }
-  HostModel host_model = load_host_model(folder + "/hosts/" + host + ".json");
-  host_model.executor = load_executor_model(executor_path(folder + "/hosts/executor/", host));
+  HostModel host_model = load_host_model(host_path(folder, host));
+  host_model.executor =
+      load_executor_model(executor_path(folder + "/hosts/executor/", host_model.name));
   return {folder,
           std::move(gpus),
           std::move(host_model),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "models/arch/gpu_config.h"
 #include "models/collective/collective_law.h"
@@ -36,6 +37,12 @@ struct Configs {
   BandConstants bands;
   CollectiveLaw collectives;
 };
+
+/// The file of a host: a path that ends with .json, or a name of folder/hosts. Errors: InputError
+/// for a name that is none of them.
+std::string host_path(const std::string& folder, const std::string& host);
+/// The names of folder/hosts, in order.
+std::vector<std::string> host_names(const std::string& folder);
 
 /// `folder` holds gpus/, hosts/, kernels/ and bands.json. Errors: InputError that names the file.
 /// `gpu`: what a scenario names; the path of a config joins the GPUs of the folder.

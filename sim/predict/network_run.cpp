@@ -1,11 +1,13 @@
 #include "sim/predict/network_run.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <utility>
 #include <vector>
 
 #include "models/arch/gpu_config.h"
+#include "sim/core/named.h"
 #include "sim/predict/memory.h"
 #include "workloads/compiled_memory.h"
 #include "workloads/generate.h"
@@ -130,7 +132,26 @@ std::string network_path(const std::string& network, const std::string& task,
       std::filesystem::is_regular_file(network, error)) {
     return network;
   }
-  return folder + "/" + network + "-" + task + ".json";
+  std::string path = folder + "/" + network + "-" + task + ".json";
+  if (std::filesystem::is_regular_file(path, error)) return path;
+  const std::vector<std::string> names = network_names(folder);
+  if (std::find(names.begin(), names.end(), network) != names.end()) {
+    throw InputError("network", network, "task " + task, "the other task: --task train or infer");
+  }
+  throw InputError("network", "", "unknown network \"" + network + "\"",
+                   "the path of a file, or " + expected_name(names, network));
+}
+
+std::vector<std::string> network_names(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string stem = entry.path().stem().string();
+    if (entry.path().extension() == ".json") names.push_back(stem.substr(0, stem.rfind('-')));
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
 }
 
 TracedRun analyse_network(const NetworkRequest& request, const ReplayOptions& options) {
@@ -147,6 +168,9 @@ TracedRun analyse_network(const NetworkRequest& request, const ReplayOptions& op
       generate_trace({bound, {gpu, configs.time, configs.libraries, rules}, configs.host, eager});
   TracedRun run = analyse(std::move(trace), options, std::move(configs));
   run.generated_error = rules.expected_error;
+  if (!run.configs.time.measured(gpu)) {
+    run.generated_error *= run.configs.retarget.unmeasured_generation;
+  }
   run.gpu = gpu;
   run.summary.batch = bound.value(batch_symbol, network.fixed_batch);
   if (network.symbols.empty() && !is_onnx(request.path)) return run;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sim/predict/predict.h"
 #include "workloads/network.h"
@@ -25,8 +26,12 @@ struct NetworkRequest {
 inline constexpr const char* default_optimizer = "sgd";
 
 /// The file of a network: a path, or the name of a file of `folder` without task and ending.
+/// Errors: InputError for a name that is none, or not for that task.
 std::string network_path(const std::string& network, const std::string& task,
                          const std::string& folder);
+
+/// The names that network_path knows, in order.
+std::vector<std::string> network_names(const std::string& folder);
 
 /// The generated step as if it had been traced on that GPU, with its peak of memory. Errors:
 /// InputError for anything wrong with the network, the configs or the options.

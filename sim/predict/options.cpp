@@ -1,20 +1,38 @@
 #include "sim/predict/options.h"
 
+#include "models/whatif/aliases.h"
+
 namespace tandem {
 
+namespace {
+
+/// The names of modes(), and jit_alias.
+std::vector<std::string_view> mode_names() {
+  std::vector<std::string_view> names;
+  for (const Named<Mode>& known : modes()) names.push_back(known.name);
+  names.push_back(jit_alias);
+  return names;
+}
+
+}  // namespace
+
+std::string canonical_mode(std::string_view text) { return canonical("mode", text, mode_names()); }
+
 void set_mode(std::string_view text, std::string_view compiler, Mode& mode, WhatIfs& what_ifs) {
-  if (text == jit_alias) {
+  const std::string name = canonical_mode(text);
+  if (name == jit_alias) {
     mode = Mode::as_traced;
     what_ifs.set("compile", compiler.empty() ? "inductor" : compiler);
     return;
   }
   for (const Named<Mode>& known : modes()) {
-    if (known.name != text) continue;
+    if (known.name != name) continue;
     mode = known.value;
     return;
   }
+  const auto names = mode_names();
   throw InputError("command line", "--mode", "\"" + std::string(text) + "\"",
-                   "one of: " + mode_texts(", "));
+                   expected_value("mode", names, text));
 }
 
 std::string_view mode_text(Mode mode, const WhatIfs& what_ifs) {

@@ -45,6 +45,9 @@ Task parse_task(std::string_view text, std::string_view file, std::string_view p
 /// What users may also write for a mode: the what-if "compile" in the traced mode.
 inline constexpr std::string_view jit_alias = "jit";
 
+/// The name that `text` stands for, as users may spell it (models/whatif/aliases.h).
+std::string canonical_mode(std::string_view text);
+
 /// A mode as users write it: a name of modes(), or jit_alias, which stands for "compile" by
 /// `compiler` (empty: inductor). Errors: InputError that lists the names.
 void set_mode(std::string_view text, std::string_view compiler, Mode& mode, WhatIfs& what_ifs);

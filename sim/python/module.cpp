@@ -6,7 +6,9 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
+#include <utility>
 
 #include "sim/cli/scenario_options.h"
 #include "sim/core/field.h"
@@ -30,8 +32,11 @@ const Result& result_of(const Answer& answer) {
 }
 
 /// Runs a command's answer and writes the files that its options ask for.
-std::shared_ptr<Answer> answer(Answer (*command)(const Arguments&), const Arguments& arguments) {
-  auto out = std::make_shared<Answer>(command(arguments));
+std::shared_ptr<Answer> answer(std::optional<Answer> (*command)(const Arguments&),
+                               const Arguments& arguments) {
+  std::optional<Answer> found = command(arguments);
+  if (!found) return nullptr;  // --help, which is printed
+  auto out = std::make_shared<Answer>(std::move(*found));
   write_outputs(out->found, out->paths);
   return out;
 }
@@ -142,8 +147,8 @@ PYBIND11_MODULE(_tandem, module) {
   module.def(
       "run", [](const Arguments& a) { return answer(answer_run, a); }, WithoutGil());
   module.def("sweep", &sweep, WithoutGil());
-  module.def("help_of_replay", &help_of_replay);
-  module.def("help_of_run", &help_of_run);
+  module.def("help_of_replay", [] { return help_text(replay_line()); });
+  module.def("help_of_run", [] { return help_text(network_line()); });
   module.def("data_root", &data_root);
   module.def("experiment_keys", &experiment_keys);
 }

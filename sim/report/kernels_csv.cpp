@@ -53,7 +53,7 @@ void append_traced(fmt::memory_buffer& line, const Trace& measured, std::uint32_
 constexpr std::string_view counter_columns =
     "family,confidence,theoretical_occupancy,achieved_occupancy,waves,bound,bound_law,"
     "smsp_active_utilization,smsp_issue_utilization,tc_active_utilization,tc_issue_utilization,"
-    "dram_read_bytes,dram_write_bytes,l2_bytes,l1_bytes,shared_bytes_moved,energy_j,"
+    "dram_read_bytes,dram_write_bytes,l2_bytes,l1_bytes,shared_bytes,energy_j,"
     "flops,tflops,mfu,roofline_share,intensity,reason";
 
 void append_counters(fmt::memory_buffer& line, const WorkCounters* c, const GpuScale& gpu,
@@ -119,7 +119,8 @@ void write_run(std::ostream& out, const Trace& measured, const GpuScale& gpu,
 void write_kernels_csv(std::ostream& out, const Trace& measured, const GpuScale& gpu,
                        std::span<const KernelTable> runs) {
   out << "name,run,kind,op,layer,stream,grid_x,grid_y,grid_z,block_x,block_y,block_z,"
-         "registers_per_thread,shared_bytes,bytes,traced_begin_us,traced_us,simulated_begin_us,"
+         "registers_per_thread,shared_memory_bytes,bytes,traced_begin_us,traced_us,simulated_begin_"
+         "us,"
          "simulated_us,"
       << counter_columns << '\n';
   for (const KernelTable& table : runs) write_run(out, measured, gpu, table);

@@ -8,6 +8,8 @@
 
 #include "models/whatif/transform.h"
 #include "sim/core/field.h"
+#include "sim/core/named.h"
+#include "sim/predict/options.h"
 
 namespace tandem {
 
@@ -31,7 +33,7 @@ std::string scale_text(const Json& json, const Place& place) {
 
 /// The axes that have names: mode, the what-ifs' options, and the compiler of mode jit.
 std::vector<std::string_view> named_axes() {
-  std::vector<std::string_view> names{"mode"};
+  std::vector<std::string_view> names{"mode", "host"};
   for (const Transform& transform : transforms()) {
     for (const TransformOption& option : transform.options) {
       if (option.kind != OptionKind::assignments) names.push_back(option.name);
@@ -39,6 +41,11 @@ std::vector<std::string_view> named_axes() {
   }
   names.push_back("compiler");
   return names;
+}
+
+/// The compiler of mode jit is the value of an option too.
+const TransformOption* option_of_axis(const std::string& name) {
+  return find_option(name == "compiler" ? "compile" : name);
 }
 
 /// One value of the axis `name`.
@@ -64,7 +71,9 @@ std::string value_text(const std::string& name, const Json& json, const Place& p
   }
   std::string text;
   read_json(json, place, Range::positive, text);
-  return text;
+  if (name == "mode") return canonical_mode(text);
+  const TransformOption* named = option_of_axis(name);
+  return named == nullptr ? text : canonical_value(*named, text);
 }
 
 void check_axis_name(const std::string& name, const Place& axes) {
@@ -72,8 +81,9 @@ void check_axis_name(const std::string& name, const Place& axes) {
   if (has(names, name) || (name.starts_with(gpu_prefix) && name.size() > gpu_prefix.size())) {
     return;
   }
-  axes.fail(fmt::format("unknown axis \"{}\"", name),
-            fmt::format("one of: {}, gpu.KEY", fmt::join(names, ", ")));
+  std::vector<std::string> known(names.begin(), names.end());
+  known.emplace_back("gpu.KEY");
+  axes.fail(fmt::format("unknown axis \"{}\"", name), expected_name(known, name));
 }
 
 void add_value(Axis& axis, std::string text, const Place& place) {
@@ -192,7 +202,8 @@ void read_elasticity(Experiment& e, const Json& json, const Place& place) {
 void require_metric(const std::string& name, const Place& place,
                     std::span<const std::string_view> known) {
   if (has(known, name)) return;
-  place.fail(fmt::format("\"{}\"", name), fmt::format("one of: {}", fmt::join(known, ", ")));
+  const std::vector<std::string> names(known.begin(), known.end());
+  place.fail(fmt::format("\"{}\"", name), expected_name(names, name));
 }
 
 void check_metrics(const Experiment& e, const Place& file,
@@ -206,8 +217,18 @@ void check_metrics(const Experiment& e, const Place& file,
 }
 
 std::string beside(const std::string& path, const std::string& file) {
-  if (file.empty()) return file;
+  if (file.empty() || file == "-") return file;
   return (std::filesystem::path(path).parent_path() / file).lexically_normal().string();
+}
+
+/// Paths of hosts lie beside the experiment, as traces do; names stay.
+void place_hosts(std::vector<Axis>& axes, const std::string& path) {
+  for (Axis& axis : axes) {
+    if (axis.name != "host") continue;
+    for (std::string& value : axis.values) {
+      if (value.ends_with(".json")) value = beside(path, value);
+    }
+  }
 }
 
 }  // namespace
@@ -255,6 +276,8 @@ Experiment parse_experiment(const Json& json, const std::string& path,
   e.name = std::filesystem::path(path).stem().string();
   e.trace = beside(path, e.trace);
   e.base = beside(path, e.base);
+  place_hosts(e.axes, path);
+  if (e.elasticity) place_hosts(e.elasticity->at, path);
   if (e.metrics.empty()) {
     for (const char* name : {"time_us", "throughput_per_s", "gpu_utilization"}) {
       e.metrics.emplace_back(name);

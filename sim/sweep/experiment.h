@@ -20,7 +20,7 @@ inline constexpr std::int64_t max_sweep_points = 1'000'000;
 /// One thing that differs between points. Values are texts as reports show them: "64", "amp",
 /// "6000"; "x0.5" is half of what the point's GPU has (axes called gpu.KEY only).
 struct Axis {
-  std::string name;  // mode, an option of a what-if, or gpu.KEY
+  std::string name;  // mode, host, an option of a what-if, or gpu.KEY
   std::vector<std::string> values;
 };
 

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "sim/core/named.h"
+
 namespace tandem {
 
 namespace {
@@ -42,9 +44,9 @@ void add_memory(std::vector<SweepMetric>& out) {
   };
   one("memory_peak_bytes", "B", "peak of the caching allocator",
       [](const MemorySummary& m) { return m.peak_bytes; });
-  one("memory_error", "ratio", "half of the 90 % interval of the peak, relative",
+  one("memory_uncertainty", "ratio", "half of the 90 % interval of the peak, relative",
       [](const MemorySummary& m) { return m.uncertainty(); });
-  one("fits", "0/1", "1: the peak fits into the GPU's memory",
+  one("fits", "bool", "the peak fits into the GPU's memory",
       [](const MemorySummary& m) { return m.fits ? 1.0 : 0.0; });
 }
 
@@ -60,7 +62,7 @@ void add_energy(std::vector<SweepMetric>& out) {
       [](const EnergySummary& e) { return e.error_j; });
   one("average_power_w", "W", "average power of the board",
       [](const EnergySummary& e) { return e.average_power_w; });
-  out.push_back({"joules_per_sample", "J", "energy_j / batch", [](const Result& r) {
+  out.push_back({"energy_per_sample_j", "J", "energy_j / batch", [](const Result& r) {
                    if (!r.energy || !r.scenario.batch) return unknown;
                    return r.energy->energy_j / static_cast<double>(*r.scenario.batch);
                  }});
@@ -82,8 +84,7 @@ void add_confidence(std::vector<SweepMetric>& out) {
                    }});
   };
   of("batch", "factor", 1, "batch_factor", "ratio", "batch / nearest traced batch");
-  of("batch", "extrapolated", 0, "extrapolated", "0/1",
-     "1: the batch lies outside the traced ones");
+  of("batch", "extrapolated", 0, "extrapolated", "bool", "the batch lies outside the traced ones");
   of("batch", "switch_share", 0, "switch_share", "ratio",
      "GPU time for which the library likely chooses other algorithms");
   of("batch", "affine_share", 0, "affine_share", "ratio",
@@ -121,8 +122,9 @@ std::size_t sweep_metric_index(std::string_view name) {
   for (std::size_t i = 0; i < metrics.size(); ++i) {
     if (metrics[i].name == name) return i;
   }
+  const auto names = sweep_metric_names();
   throw InputError("sweep", "metric", fmt::format("\"{}\"", name),
-                   fmt::format("one of: {}", fmt::join(sweep_metric_names(), ", ")));
+                   expected_name(std::vector<std::string>(names.begin(), names.end()), name));
 }
 
 PointResult measure_point(const Result& result) {

@@ -59,14 +59,14 @@ std::pair<double, double> rate_bar(const Sweep& sweep, std::size_t p) {
 
 /// One standard deviation to both sides.
 std::pair<double, double> energy_bar(const Sweep& sweep, std::size_t p) {
-  const double each = value_at(sweep, p, "joules_per_sample");
+  const double each = value_at(sweep, p, "energy_per_sample_j");
   const double off = each * value_at(sweep, p, "energy_error_j") / value_at(sweep, p, "energy_j");
   return {each - off, each + off};
 }
 
 std::pair<double, double> memory_bar(const Sweep& sweep, std::size_t p) {
   const double peak = value_at(sweep, p, "memory_peak_bytes");
-  const double off = peak * value_at(sweep, p, "memory_error");
+  const double off = peak * value_at(sweep, p, "memory_uncertainty");
   return {peak - off, peak + off};
 }
 
@@ -110,7 +110,7 @@ Section curve_section(const Sweep& sweep, const Axis& axis) {
   const CurveOf curves[] = {
       {"Throughput", "throughput_per_s", "throughput", "samples/s", rate_bar},
       {"Step time", "time_us", "step time", "us", time_bar},
-      {"Energy per sample", "joules_per_sample", "energy per sample", "J", energy_bar},
+      {"Energy per sample", "energy_per_sample_j", "energy per sample", "J", energy_bar},
       {"Peak memory", "memory_peak_bytes", "peak memory", "B", memory_bar},
       {"GPU busy", "gpu_utilization", "share of the step", "ratio", no_bar},
       {"SMSP active", "smsp_active_utilization", "share of the step", "ratio", no_bar},
@@ -188,7 +188,7 @@ Section best_section(const Sweep& sweep) {
   Section out{"Answer", "", {}};
   Figures figures;
   const std::size_t fast = best_point(sweep, "throughput_per_s", 1);
-  const std::size_t frugal = best_point(sweep, "joules_per_sample", -1);
+  const std::size_t frugal = best_point(sweep, "energy_per_sample_j", -1);
   if (fast < sweep.points.size()) {
     const auto [low, high] = rate_bar(sweep, fast);
     const double rate = value_at(sweep, fast, "throughput_per_s");
@@ -201,7 +201,7 @@ Section best_section(const Sweep& sweep) {
   if (frugal < sweep.points.size()) {
     figures.figures.push_back(
         {"Least energy a sample",
-         fmt::format("{:.3g} J", value_at(sweep, frugal, "joules_per_sample")),
+         fmt::format("{:.3g} J", value_at(sweep, frugal, "energy_per_sample_j")),
          to_text(sweep.points[frugal])});
   }
   figures.figures.push_back({"Points", std::to_string(sweep.points.size()),

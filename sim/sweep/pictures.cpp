@@ -175,7 +175,7 @@ std::vector<Picture> sweep_pictures(const Sweep& sweep) {
     const std::vector<SweepLine> lines = lines_along(sweep, axis->name);
     constexpr Curve curves[] = {
         {"throughput", "Throughput", "throughput_per_s", "throughput (samples/s)", 1},
-        {"energy", "Energy per sample", "joules_per_sample", "energy (J/sample)", 1}};
+        {"energy", "Energy per sample", "energy_per_sample_j", "energy (J/sample)", 1}};
     for (const Curve& c : curves) add_curve(sweep, lines, *axis, c, out);
     if (axis->name == "batch") add_memory_picture(sweep, lines, out);
     add_utilization_picture(sweep, lines, *axis, out);

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <utility>
 
 #include "models/arch/gpu_config.h"
 #include "models/arch/gpu_fields.h"
@@ -14,6 +15,7 @@
 #include "sim/core/bounds/limits.h"
 #include "sim/core/field.h"
 #include "sim/core/units.h"
+#include "sim/predict/configs.h"
 #include "sim/predict/network_run.h"
 #include "sim/sweep/pareto.h"
 
@@ -116,28 +118,64 @@ std::vector<std::size_t> front_of(const Sweep& sweep) {
 
 }  // namespace
 
+namespace {
+
+/// Every host that a point may be on.
+std::vector<std::string> hosts_of(const Experiment& experiment) {
+  std::vector<std::string> hosts;
+  const auto add = [&](const std::vector<Axis>& axes) {
+    for (const Axis& axis : axes) {
+      if (axis.name != "host") continue;
+      for (const std::string& value : axis.values) {
+        if (value == asks_nothing) continue;
+        if (std::find(hosts.begin(), hosts.end(), value) == hosts.end()) hosts.push_back(value);
+      }
+    }
+  };
+  add(experiment.axes);
+  if (experiment.elasticity) add(experiment.elasticity->at);
+  return hosts;
+}
+
+ReplayOptions base_options(const Experiment& experiment, const std::string& configs) {
+  ReplayOptions options;
+  options.configs = configs;
+  options.trace_path = experiment.trace;
+  options.base_path = experiment.base;
+  options.measured_step_us = experiment.measured_step_s * 1e6;
+  if (!experiment.task.empty()) {
+    options.network_task = parse_task(experiment.task, experiment.name, "task");
+  }
+  options.network_optimizer = experiment.optimizer;
+  options.steps = {experiment.step, experiment.steps};
+  options.traced_batch = experiment.traced_batch;
+  options.peak_memory_bytes = experiment.peak_memory_gb * bytes_per_gb;
+  return options;
+}
+
+}  // namespace
+
 SweepBase load_sweep_base(const Experiment& experiment, const std::string& configs) {
   SweepBase base;
-  base.options.configs = configs;
-  base.options.trace_path = experiment.trace;
-  base.options.base_path = experiment.base;
-  base.options.measured_step_us = experiment.measured_step_s * 1e6;
-  if (!experiment.task.empty()) {
-    base.options.network_task = parse_task(experiment.task, experiment.name, "task");
-  }
-  base.options.network_optimizer = experiment.optimizer;
-  base.options.steps = {experiment.step, experiment.steps};
-  base.options.traced_batch = experiment.traced_batch;
-  base.options.peak_memory_bytes = experiment.peak_memory_gb * bytes_per_gb;
+  base.options = base_options(experiment, configs);
+  const std::vector<std::string> hosts = hosts_of(experiment);
   if (is_network(experiment.trace)) {
+    for (const std::string& host : hosts) host_path(configs, host);
     ReplayOptions options = base.options;
     base.run = analyse_network(take_request(experiment.trace, options), options);
     return base;
   }
-  base.run = analyse(import_trace(experiment.trace, {}), base.options);
-  if (!experiment.base.empty()) {
-    base.second = analyse(import_trace(experiment.base, {}), options_of_second(base.options));
+  Trace trace = import_trace(experiment.trace, {});
+  std::optional<Trace> second;
+  if (!experiment.base.empty()) second = import_trace(experiment.base, {});
+  for (const std::string& host : hosts) {
+    ReplayOptions options = base.options;
+    options.host = host;
+    base.hosts.push_back({host, analyse(trace, options), {}});
+    if (second) base.hosts.back().second = analyse(*second, options_of_second(options));
   }
+  base.run = analyse(std::move(trace), base.options);
+  if (second) base.second = analyse(std::move(*second), options_of_second(base.options));
   return base;
 }
 
@@ -169,6 +207,8 @@ ReplayOptions point_options(const SweepBase& base, const Point& point) {
   for (const Setting& s : point) {
     if (s.name == "mode") {
       set_mode(s.value, value_of(point, "compiler"), options.mode.mode, options.what_ifs);
+    } else if (s.name == "host") {
+      if (s.value != asks_nothing) options.host = s.value;
     } else if (s.name.starts_with(gpu_prefix)) {
       options.what_ifs.add("set", override_text(point_gpu(base, gpu), s));
     } else if (s.name != "compiler") {
@@ -189,10 +229,14 @@ PointResult predict_point(const SweepBase& base, const Point& point) {
   const ReplayOptions options = point_options(base, point);
   if (is_network(options.trace_path))
     return measure_point(replay_or_run(options).prediction.result);
-  if (base.second && options.what_ifs.has("batch")) {
-    return measure_point(predict(base.run, *base.second, options).result);
+  const auto on = std::find_if(base.hosts.begin(), base.hosts.end(),
+                               [&](const auto& one) { return one.host == options.host; });
+  const TracedRun& run = on == base.hosts.end() ? base.run : on->run;
+  const std::optional<TracedRun>& second = on == base.hosts.end() ? base.second : on->second;
+  if (second && options.what_ifs.has("batch")) {
+    return measure_point(predict(run, *second, options).result);
   }
-  return measure_point(predict(base.run, options).result);
+  return measure_point(predict(run, options).result);
 }
 
 std::uint64_t hash_inputs(const Experiment& experiment, const std::string& configs,
@@ -209,6 +253,8 @@ std::uint64_t hash_inputs(const Experiment& experiment, const std::string& confi
   add_trace(hash, experiment.trace);
   if (!experiment.base.empty()) add_trace(hash, experiment.base);
   add_configs(hash, configs);
+  for (const std::string& host : hosts_of(experiment))
+    hash.add_file(host_path(configs, host), host);
   return hash.value();
 }
 

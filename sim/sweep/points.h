@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sim/predict/predict.h"
 #include "sim/sweep/run.h"
@@ -16,6 +17,14 @@ struct SweepBase {
   ReplayOptions options;
   TracedRun run;
   std::optional<TracedRun> second;  // of Experiment::base
+
+  /// The same traces on a host that an axis names; what a trace says of its host depends on it.
+  struct OnHost {
+    std::string host;
+    TracedRun run;
+    std::optional<TracedRun> second;
+  };
+  std::vector<OnHost> hosts;
 };
 
 /// Errors: InputError for a value of an axis, or a parameter, that no point could be predicted

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "models/whatif/transform.h"
 #include "sim/core/field.h"
 
 namespace tandem {
@@ -23,6 +24,19 @@ std::string quoted(const std::string& text) {
 }
 
 Json number(double value) { return std::isnan(value) ? Json(nullptr) : Json(value); }
+
+/// A number, a truth value, or null for what is not known.
+Json shown(const SweepMetric& metric, double value) {
+  if (metric.unit == "bool" && !std::isnan(value)) return value != 0;
+  return number(value);
+}
+
+/// The axis with the unit of its values: "clock_mhz".
+std::string axis_column(const std::string& axis) {
+  const TransformOption* option = find_option(axis);
+  if (option == nullptr || option->unit.empty()) return axis;
+  return axis + "_" + std::string(option->unit);
+}
 
 /// Rows of cells as columns: the first `left` ones flush left, the others flush right.
 std::string aligned(const std::vector<std::vector<std::string>>& rows, std::size_t left) {
@@ -146,7 +160,7 @@ Json point_json(const Sweep& sweep, std::size_t p) {
   Json values = Json::object();
   const auto metrics = sweep_metrics();
   for (std::size_t i = 0; i < metrics.size(); ++i) {
-    values[std::string(metrics[i].name)] = number(result.values[i]);
+    values[std::string(metrics[i].name)] = shown(metrics[i], result.values[i]);
   }
   json["metrics"] = std::move(values);
   return json;
@@ -199,16 +213,9 @@ std::string sweep_text(const Sweep& sweep, std::size_t max_rows) {
 }
 
 void write_sweep_csv(std::ostream& out, const Sweep& sweep) {
-  std::string names, units;
-  for (const Axis& axis : sweep.experiment.axes) {
-    names += axis.name + ",";
-    units += ",";
-  }
-  for (const SweepMetric& m : sweep_metrics()) {
-    names += std::string(m.name) + ",";
-    units += std::string(m.unit) + ",";
-  }
-  out << names << "pareto,error\n" << units << ",\n";
+  for (const Axis& axis : sweep.experiment.axes) out << axis_column(axis.name) << ',';
+  for (const SweepMetric& m : sweep_metrics()) out << m.name << ',';
+  out << "pareto,error\n";
   std::vector<bool> front(sweep.points.size(), false);
   for (const std::size_t p : sweep.front) front[p] = true;
   for (std::size_t p = 0; p < sweep.points.size(); ++p) {
@@ -217,9 +224,10 @@ void write_sweep_csv(std::ostream& out, const Sweep& sweep) {
     for (const Setting& s : sweep.points[p]) line += quoted(s.value) + ",";
     for (std::size_t i = 0; i < sweep_metrics().size(); ++i) {
       const bool known = !result.failed() && !std::isnan(result.values[i]);
-      line += known ? fmt::format("{},", result.values[i]) : std::string(",");
+      if (known) line += shown(sweep_metrics()[i], result.values[i]).dump();
+      line += ',';
     }
-    out << line << (front[p] ? 1 : 0) << ',' << quoted(result.error) << '\n';
+    out << line << (front[p] ? "true" : "false") << ',' << quoted(result.error) << '\n';
   }
 }
 

@@ -13,7 +13,7 @@
 
 namespace tandem {
 
-inline constexpr std::string_view sweep_schema = "tandem.sweep/1";
+inline constexpr std::string_view sweep_schema = "tandem.sweep/2";
 
 /// An experiment and all that came out of it; points and results stand parallel.
 struct Sweep {
@@ -33,8 +33,8 @@ std::vector<double> metric_column(const Sweep& sweep, std::string_view metric);
 /// `max_rows` points are listed.
 std::string sweep_text(const Sweep& sweep, std::size_t max_rows = 40);
 
-/// One row per point: its settings, every metric, `pareto` 0/1 and `error`. RFC 4180; what is not
-/// known is empty; the header's second row has the units.
+/// One row per point: its settings, every metric, `pareto` and `error`. RFC 4180, one header row
+/// whose names end with the unit; what is not known is empty, truth values are true and false.
 void write_sweep_csv(std::ostream& out, const Sweep& sweep);
 
 nlohmann::ordered_json sweep_json(const Sweep& sweep);

@@ -66,7 +66,7 @@ class Recordings : public testing::Test {
 
 TEST_F(Recordings, CommandLine) {
   expect_has(energy_error({}), "no --gpu");
-  expect_has(energy_error({"--gpu"}), "--help");
+  expect_has(energy_error({"--gpu"}), "--gpu: found no value, expected a value: GPU");
   expect_has(energy_error({"--gpu", "h300"}), "h300");
   expect_has(energy_error({"--gpu", "h200_sxm", "--speed", "1"}), "speed");
   expect_has(error_of([] { calibrate_energy({"--gpu", "h200_sxm"}); }), "no folder");

@@ -43,7 +43,8 @@ TEST(ExperimentBadInput, FileAsAWhole) {
 TEST(ExperimentBadInput, Axes) {
   expect_error(with("{}"), "no axis");
   expect_error(with("[]"), "axes");
-  expect_error(with(R"({"batches": [8]})"), "one of: mode, layout, precision, batch, compile");
+  expect_error(with(R"({"batches": [8]})"),
+               "one of: mode, host, layout, precision, batch, compile");
   expect_error(with(R"({"gpu.": [8]})"), "unknown axis");
   expect_error(with(R"({"batch": []})"), "an empty list");
   expect_error(with(R"({"batch": 8})"), "a list of values");

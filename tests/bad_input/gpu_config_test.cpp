@@ -65,7 +65,8 @@ TEST_F(GpuConfig, UnchangedIsAccepted) {
 TEST_F(GpuConfig, NotAFileOrNotJson) {
   EXPECT_EQ(load_error("missing"), "missing.json: found no readable file, expected a JSON file");
   write("cut", "{\"schema\": \"tandem.gpu/1\", ");
-  EXPECT_TRUE(load_error("cut").starts_with("cut.json: found ")) << load_error("cut");
+  EXPECT_TRUE(load_error("cut").starts_with("cut.json:line 1, column 28: found "))
+      << load_error("cut");
   EXPECT_TRUE(load_error("cut").ends_with(", expected JSON")) << load_error("cut");
   write("list", "[]");
   EXPECT_EQ(load_error("list"), "list.json: found array [], expected an object {...}");

@@ -257,7 +257,8 @@ TEST(BadOptions, ClocksThatTheGpuCannotBeLockedTo) {
 }
 
 TEST(BadOptions, UnknownHostAndConfigs) {
-  EXPECT_HAS(error_of(good, [](ReplayOptions& o) { o.host = "nobody"; }), "nobody.json");
+  EXPECT_HAS(error_of(good, [](ReplayOptions& o) { o.host = "nobody"; }),
+             "unknown host \"nobody\"");
   EXPECT_HAS(error_of(good, [](ReplayOptions& o) { o.configs = "no/such/folder"; }),
              "no/such/folder");
 }

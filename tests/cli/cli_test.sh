@@ -46,12 +46,17 @@ bad_input() {
 # Help.
 expect 2; has err 'usage: tandem COMMAND'; empty out
 for flag in --help -h help; do expect 0 $flag; has out 'usage: tandem COMMAND'; empty err; done
-expect 0 --version; has out 'tandem '
+expect 0 --version; grep -qE '^tandem [0-9.]+ \(commit [0-9a-z-]+, [A-Za-z]* build, ' out || fail '--version'
 expect 0 replay --help; has out '--profiler'
 expect 0 validate --help; has out '--data'; has out '--claims'
 expect 0 demo --help; has out 'tandem demo'; has out 'resnet50'
-expect 0 describe --help; has out 'gpu|mode|what-if|metric|check'
+expect 0 describe --help; has out 'what-if'; has out 'schema'
 expect 0 calibrate --help; has out 'energy'; has out 'cache'
+for command in replay run advise demo blocks square match check sweep validate; do
+  expect 0 $command --help; has out "usage: tandem $command"; has out '--help'; empty err
+done
+for group in 'Trace:' 'What-ifs:' 'Host, profiler and counters:' 'Output:'; do expect 0 replay --help; has out "$group"; done
+for what in gpu host network mode what-if metric check schema; do expect 0 describe $what --help; has out "usage: tandem describe $what"; done
 for what in host energy cache; do expect 0 calibrate $what --help; has out "tandem calibrate $what"; done
 expect 0 describe what-if; has out '--compile'; has out '--set'; has out 'precision'
 expect 0 describe what-if batch; has out '--batch'
@@ -59,7 +64,47 @@ bad_input describe what-if nothing; has err 'precision, batch, compile, ranks, g
 expect 0 describe mode; has out 'CUDA_LAUNCH_BLOCKING'
 expect 0 describe mode eager-sync; has out 'CUDA_LAUNCH_BLOCKING'
 bad_input describe mode fast; has err 'eager-sync'
-expect 2 frobnicate; has err 'unknown command "frobnicate"'
+bad_input frobnicate; has err 'unknown command "frobnicate"'
+
+# What was probably meant, and other names for the same.
+bad_input replya; has err 'did you mean replay?'
+bad_input calibrate hots; has err 'did you mean host?'
+bad_input describe metrc; has err 'did you mean metric?'
+bad_input replay "$trace" --precison amp; has err 'did you mean --precision?'
+bad_input replay "$trace" --mode cuda-grph; has err 'did you mean cuda-graph?'
+bad_input replay "$trace" --mode compyle; has err 'did you mean jit?'
+bad_input replay "$trace" --precision tf23; has err 'did you mean tf32?'
+bad_input replay "$trace" --gpu h20; has err 'did you mean h200_sxm?'
+bad_input replay "$trace" --host defualt; has err 'did you mean default?'
+bad_input run resnet5; has err 'did you mean resnet50?'
+bad_input sweep "$trace" --mode as-tracd; has err 'did you mean as-traced?'
+bad_input replay "$trace" --batch 64.5; has err '--batch: found "64.5"'
+bad_input replay "$trace" --steps many; has err '--steps: found "many", expected a whole number'
+bad_input replay "$trace" --measured-step; has err '--measured-step: found no value, expected a number'
+bad_input replay "$trace" --quiet=yes; has err '--quiet: found a value'
+bad_input replay "$trace" --json a --json b; has err '--json: found it twice'
+expect 0 replay "$trace" --mode CUDAGraph --gpu H200 --json -; json out 'assert d["scenario"]["mode"] == "cuda-graph" and d["scenario"]["gpu"] == "h200_sxm"'
+
+# Standard input, and pipes.
+"$program" replay - --quiet --json - <"$trace" >out 2>err || fail 'replay -: from a file'
+json out 'assert d["trace"]["kernels"] == 6'
+cat "$trace" | gzip | "$program" replay - --quiet --json - >out 2>err || fail 'replay -: from a pipe, compressed'
+json out 'assert d["trace"]["kernels"] == 6 and d["trace"]["path"] == "-"'
+expect 2 replay - </dev/null; has err 'standard input: found no regular file'
+: | "$program" replay - >out 2>err; has err 'standard input:byte 0: found no content'
+
+# Completion.
+for shell in bash zsh; do expect 0 completion $shell; empty err; has out 'complete -o filenames -F _tandem tandem'; done
+"$program" completion bash >completion.sh
+completed() {
+  bash -c 'source ./completion.sh; COMP_WORDS=("$@" ""); COMP_WORDS[$#-1]=${!#}; COMP_CWORD=$(($#-1)); _tandem; printf "%s\n" "${COMPREPLY[@]}"' _ tandem "$@"
+}
+[[ $(completed re) == replay ]] || fail "completion of a command: $(completed re)"
+[[ $(completed replay x.json --pre) == --precision ]] || fail 'completion of an option'
+[[ $(completed replay x.json --mode cu) == cuda-graph ]] || fail 'completion of a mode'
+[[ $(completed replay x.json --gpu b2) == b200_sxm ]] || fail 'completion of a GPU'
+[[ $(completed describe ne) == network ]] || fail 'completion of a part'
+[[ $(completed run resnet5) == resnet50 ]] || fail 'completion of a network'
 
 # A step without a trace.
 expect 0 run --help; has out '--task'
@@ -123,7 +168,7 @@ bad_input replay "$trace" --set gpu.sm_count; has err 'gpu.KEY=VALUE'
 bad_input replay "$root/validation/captures/h200_2026-11-20_fit/traces/resnet50-train-bf16-eager-b32.json.zst" --gpu v100_sxm2_16gb
 has err 'has no bf16 tensor cores'
 bad_input replay "$trace" --set gpu.no_such=1 --gpu h200_sxm; has err 'no_such'
-bad_input replay "$trace" --host nobody; has err 'nobody.json'
+bad_input replay "$trace" --host nobody; has err 'unknown host'
 bad_input replay "$trace" --frobnicate; has err 'frobnicate'
 bad_input replay "$trace" second.json
 bad_input validate --frobnicate
@@ -164,7 +209,7 @@ bad_input replay "$trace" --compiler xla; has err '--mode jit'
 bad_input replay "$trace" --attention math; has err '--mode jit'
 bad_input replay "$trace" --batch many; has err 'a positive whole number'
 bad_input replay "$trace" --mode jit --compiler xla --compile inductor; has err 'one compiler'
-bad_input describe nothing; has err 'gpu, mode, what-if, metric'
+bad_input describe nothing; has err 'gpu, host, network, mode, what-if, metric'
 bad_input describe
 
 # Traces that cannot be read.
@@ -218,6 +263,9 @@ bad_input blocks "$trace" --kernel 99; has err 'a position in the step'
 # calibrate host.
 loop=$root/validation/captures/h200_2026-11-21_networks_holdout/traces/resnet50-infer-fp32-eager-b8.json.zst
 expect 0 calibrate host "$loop" --out mine.json; has out 'gap scales x'; empty err
+mkdir hosts; expect 0 calibrate host "$loop" --out hosts/mine.json
+expect 0 replay "$loop" --host hosts/mine.json --json -; json out 'assert d["scenario"]["host"] == "mine"'
+bad_input replay "$loop" --host hosts/none.json; has err 'hosts/none.json'
 json mine.json 'assert d["name"] == "mine" and d["constants"]["gap_scale_aligned"]["kind"] == "fitted"'
 expect 0 calibrate host "$loop=0.003"; has out '3000.0'
 bad_input calibrate; has err 'host'
@@ -240,7 +288,7 @@ bad_input calibrate cache missing --gpu h200_sxm; has err 'missing/cache.csv'
 
 # sweep: an experiment beside its trace; failed points; a run that is killed goes on.
 expect 0 sweep --help; has out '--threads'
-expect 0 sweep --keys; has out 'joules_per_sample'
+expect 0 sweep --keys; has out 'energy_per_sample_j'
 experiment() { printf '{"schema": "tandem.experiment/1", "trace": "%s", "axes": %s}' "$2" "$3" >"$1"; }
 experiment modes.json "$trace" '{"mode": ["as-traced", "cuda-graph"]}'
 expect 0 sweep modes.json --out modes; has out 'cuda-graph'; empty err
@@ -252,7 +300,27 @@ expect 1 sweep some.json --out some; has out 'failed points: 2'; empty err
 printf '{"schema": "tandem.experiment/1", "trace": "%s", "task": "infer", "axes": {"batch": [1, 2]}}' "$onnx/lenet5-train.onnx" >onnx.json
 expect 0 sweep onnx.json --out onnx_sweep; json onnx_sweep/sweep.json 'assert len(d["points"]) == 2'
 sed -i 's/infer/sleep/' onnx.json; bad_input sweep onnx.json --out never; has err 'train or infer'
-bad_input sweep; has err 'no EXPERIMENT.json'
+bad_input sweep; has err 'no EXPERIMENT.json, TRACE or NETWORK'
+# Axes on the command line, without a file.
+expect 0 sweep "$trace" --mode as-traced,cudagraph --gpu h200,a100 --host default,hosts/mine.json --out axes --json -
+json out 'assert d["schema"] == "tandem.sweep/2" and len(d["points"]) == 8 and isinstance(d["points"][0]["metrics"]["extrapolated"], bool)'
+json out 'assert {p["settings"]["mode"] for p in d["points"]} == {"as-traced", "cuda-graph"}'
+[[ $(wc -l <axes/sweep.csv) == 9 ]] || fail 'sweep.csv: not one header row'
+head -n 1 axes/sweep.csv | grep -q '^mode,host,.*energy_per_sample_j' || fail "sweep.csv: $(head -c 200 axes/sweep.csv)"
+expect 0 sweep lenet5 --batch 8,16 --gpu h200_sxm --precision fp32,fp16 --clock 1200 --out nets; has out 'amp'
+head -n 1 nets/sweep.csv | grep -q ',clock_mhz,' || fail 'sweep.csv: no unit behind clock'
+expect 0 sweep "$trace" --set gpu.sm_count=66,132 --pareto time_us,throughput_per_s --out numbers --quiet; empty out
+cat "$trace" | "$program" sweep - --mode as-traced,eager-sync --out piped --quiet >out 2>err || fail 'sweep -'
+bad_input sweep "$trace" --batch 8,,16; has err 'an empty value'
+bad_input sweep "$trace" --batch 8,many; has err 'axes.batch.1'
+bad_input sweep "$trace" --gpu h200,none; has err 'command line:axes.gpu'
+bad_input sweep "$trace" --host nobody; has err 'unknown host'
+bad_input sweep "$trace" --mode jit --pareto time_us; has err 'two metrics'
+bad_input sweep "$trace"; has err 'found no axis'
+bad_input sweep lenet5; has err 'found no axis'
+experiment hosts.json "$trace" '{"host": ["default", "hosts/mine.json"]}'
+expect 0 sweep hosts.json --out by_host; has out 'hosts/mine.json'
+printf '{"schema": "tandem.experiment/1", }' >broken.json; bad_input sweep broken.json; has err 'broken.json:line 1, column 35: found `}`'
 bad_input sweep missing.json; has err 'missing.json'
 experiment bad.json "$trace" '{"speed": [1]}'; bad_input sweep bad.json; has err 'unknown axis "speed"'
 experiment bad.json nothing.json '{"batch": [1]}'; bad_input sweep bad.json --out never; has err 'nothing.json'
@@ -292,6 +360,31 @@ expect 0 replay "$trace" --samples 1e6 --price 2.5; has out 'job '; has out 'a G
 expect 0 run lenet5 --samples 6e4 --json -; json out "assert d['job']['hours'] > 0 and d['job']['price'] is None"
 bad_input run lenet5 --samples 6e4 --price 0; has err '--price'
 
+# JSON Schema: what docs/schema states holds of real output.
+if python3 -c 'import jsonschema' 2>/dev/null; then
+  valid() {
+    python3 - "$root/docs/schema/$1.schema.json" "$2" <<'PYTHON' >schema_error 2>&1 || fail "$2 against $1.schema.json: $(tail -n 1 schema_error)"
+import json, sys, jsonschema
+schema = json.load(open(sys.argv[1]))
+jsonschema.Draft202012Validator.check_schema(schema)
+errors = list(jsonschema.Draft202012Validator(schema).iter_errors(json.load(open(sys.argv[2]))))
+sys.exit("\n".join(f"{list(e.path)}: {e.message[:200]}" for e in errors[:5]) if errors else 0)
+PYTHON
+  }
+  expect 0 replay "$measured" --batch 64 --compile inductor --gpu a100 --quiet --json schema_result.json; valid result schema_result.json
+  valid result last.json; valid sweep axes/sweep.json; valid sweep some/sweep.json
+  expect 0 check "$measured" --quiet --json schema_check.json; valid check schema_check.json
+  expect 0 advise "$trace" --gpu h100 --quiet --json schema_advice.json; valid advice schema_advice.json
+  expect 0 run lenet5 --samples 6e4 --price 2 --quiet --json schema_job.json; valid result schema_job.json
+  expect 0 square --blocks 8 --threads 32 --json schema_square.json; valid square schema_square.json
+  printf '{"schema": "tandem.square/1"}' >less.json
+  (fail() { exit 3; }; valid square less.json); (($? == 3)) || fail 'a schema that lets anything pass'
+  for name in result advice sweep check match square validation claims; do expect 0 describe schema $name; cmp -s out "$root/docs/schema/$name.schema.json" || fail "docs/schema/$name.schema.json is not what describe schema says"; done
+else
+  echo 'no python3-jsonschema: docs/schema is not tried on output'
+fi
+bad_input describe schema nosuch; has err 'result, advice, sweep, check'
+
 # describe and the root folder.
 expect 0 describe gpu; has out 'h200_sxm'
 expect 0 describe gpu h200_sxm; has out 'sm_count'
@@ -310,7 +403,8 @@ expect 0 square --figure square.svg; empty out; grep -q '</svg>' square.svg || f
 bad_input square --blocks 1024; has err '--threads'
 bad_input square --blocks 0 --threads 32; has err '--blocks'
 bad_input square --blocks 1 --threads -1; has err '1 to 1024'
-bad_input square --blocks 1 --threads 32 --gpu none; has err 'a100_sxm4_40gb, h200_sxm'
+bad_input square --blocks 1 --threads 32 --gpu none; has err 'unknown GPU'
+bad_input square --blocks 1 --threads 32 --gpu v100; has err 'a100_sxm4_40gb, h200_sxm'
 
 if ((failures > 0)); then
   echo "$failures failures"

@@ -75,6 +75,15 @@ const TimeGeneration& TimeConstants::generation(const GpuArch& gpu) const {
   return *best;
 }
 
+bool TimeConstants::measured(const GpuArch& gpu) const {
+  const TimeGeneration& g = generation(gpu);
+  if (g.compute_major != gpu.compute_major || g.compute_minor != gpu.compute_minor) return false;
+  const auto fields = time_generation_fields();
+  const auto error = std::find_if(fields.begin(), fields.end(),
+                                  [](const auto& f) { return f.name == "error_simt_gemm"; });
+  return g.origins.at(static_cast<std::size_t>(error - fields.begin())).kind != ValueKind::spec;
+}
+
 std::span<const Field<TimeGeneration>> time_generation_fields() {
   using G = TimeGeneration;
   constexpr std::string_view tile = "FMA issued over the FP32 peak, tile ";

@@ -99,6 +99,9 @@ class TimeConstants {
   std::span<TimeGeneration> generations() { return generations_; }
   /// The newest generation that is not newer than the GPU; the oldest if all are.
   const TimeGeneration& generation(const GpuArch& gpu) const;
+  /// Whether products were measured on the GPU's very generation; false: its constants are another
+  /// one's, or taken from data sheets.
+  bool measured(const GpuArch& gpu) const;
 
  private:
   TimeShared shared_;

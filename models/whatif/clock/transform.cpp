@@ -103,7 +103,8 @@ Transform clock_transform() {
               "SMs follow it; memory, links and host stay",
           .options = {{.name = "clock",
                        .kind = OptionKind::number,
-                       .doc = "lock the clock of the SMs to this many MHz"}},
+                       .doc = "lock the clock of the SMs to this many MHz",
+                       .unit = "mhz"}},
           .apply = apply};
 }
 

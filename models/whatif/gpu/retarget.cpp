@@ -265,7 +265,8 @@ class Retarget {
     const double known = !launch.tensors.empty() || launch.family == KernelFamily::transfer
                              ? e.with_shapes
                              : e.without_shapes;
-    return (same ? e.same_generation : 1) *
+    const bool measured = o_.time->measured(*o_.from) && o_.time->measured(*o_.to);
+    return (same ? e.same_generation : 1) * (measured ? 1 : e.unmeasured_generation) *
            (is_validated(launch, r.type) ? known : std::max(known, e.other_work));
   }
 

@@ -13,6 +13,9 @@ std::vector<Field<RetargetErrors>> error_fields() {
           field<E>("unknown_kernel", "ratio", "names that no rule knows", &E::unknown_kernel),
           field<E>("same_generation", "ratio", "share of the above within a generation",
                    &E::same_generation),
+          field<E>("unmeasured_generation", "ratio",
+                   "times the errors where nobody measured the generation of a GPU",
+                   &E::unmeasured_generation),
           field<E>("energy_constants", "ratio", "least, of a chip with another one's constants",
                    &E::energy_constants)};
 }

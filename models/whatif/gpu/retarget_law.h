@@ -12,11 +12,12 @@ namespace tandem {
 struct RetargetErrors {
   double with_shapes = 0;
   double without_shapes = 0;
-  double other_work = 0;            // families and types that no validation case has
-  double unknown_kernel = 0;        // names that no rule knows
-  double same_generation = 0;       // share of the above if no generation is crossed
-  double energy_constants = 0;      // of each constant of energy, where a chip has another one's
-  std::vector<Provenance> origins;  // parallel to the fields
+  double other_work = 0;             // families and types that no validation case has
+  double unknown_kernel = 0;         // names that no rule knows
+  double same_generation = 0;        // share of the above if no generation is crossed
+  double unmeasured_generation = 0;  // times the above where nobody measured the GPU's generation
+  double energy_constants = 0;       // of each constant of energy, where a chip has another one's
+  std::vector<Provenance> origins;   // parallel to the fields
 };
 
 /// Errors: InputError `file:key: found X, expected Y`.

@@ -83,7 +83,8 @@ Transform input_transform() {
               "the loader takes for the input of each step, beside the step",
           .options = {{.name = "input",
                        .kind = OptionKind::number_or_none,
-                       .doc = "none, or milliseconds that the input of a step takes"}},
+                       .doc = "none, or milliseconds that the input of a step takes",
+                       .unit = "ms"}},
           .needs = {.device_work = false},
           .apply = apply};
 }

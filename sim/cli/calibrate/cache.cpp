@@ -74,17 +74,22 @@ void print_curves(const GpuArch& gpu,
 
 }  // namespace
 
+CommandLine calibrate_cache_line() {
+  po::options_description options("Options");
+  options.add_options()("recording", po::value<std::string>()->value_name(folder_value),
+                        "folder that bench/device/cache filled")("gpu", text_value(gpu_value),
+                                                                 "GPU config to compare with");
+  return {"calibrate cache",
+          "RECORDING_DIR --gpu NAME",
+          "Sizes of caches from a recording, beside what the model has.",
+          {{"recording"}},
+          {options}};
+}
+
 int calibrate_cache(const Arguments& arguments) {
-  po::options_description options("tandem calibrate cache RECORDING_DIR --gpu NAME");
-  options.add_options()("help", "show this text")("recording", po::value<std::string>(),
-                                                  "folder that bench/device/cache filled")(
-      "gpu", po::value<std::string>()->default_value(""), "GPU config to compare with");
-  const po::variables_map values =
-      parse_arguments("calibrate cache", arguments, options, {{"recording"}});
-  if (values.count("help") > 0) {
-    std::cout << options;
-    return exit_ok;
-  }
+  const auto parsed = parse_arguments(calibrate_cache_line(), arguments);
+  if (!parsed) return exit_ok;
+  const po::variables_map& values = *parsed;
   const std::string name = values["gpu"].as<std::string>();
   if (values.count("recording") == 0 || name.empty()) {
     throw InputError("command line", "calibrate cache", name.empty() ? "no --gpu" : "no folder",

@@ -7,7 +7,9 @@ namespace tandem {
 
 /// Energy per access; recordings of bench/device/energy. Errors: InputError.
 int calibrate_energy(const Arguments& arguments);
+CommandLine calibrate_energy_line();
 /// Cache sizes; recordings of bench/device/cache. Errors: InputError.
 int calibrate_cache(const Arguments& arguments);
+CommandLine calibrate_cache_line();
 
 }  // namespace tandem

@@ -124,19 +124,24 @@ void write_config(const AccessEnergies& access, const GpuCatalogue& gpus, const 
 
 }  // namespace
 
+CommandLine calibrate_energy_line() {
+  po::options_description options("Options");
+  options.add_options()("recording",
+                        po::value<std::vector<std::string>>()->value_name(folder_value),
+                        "folder that bench/device/energy filled")("gpu", text_value(gpu_value),
+                                                                  "GPU config that was recorded")(
+      "out", text_value(file_value), "write the GPU's config with the new constants here");
+  return {"calibrate energy",
+          "RECORDING_DIR... --gpu NAME",
+          "Energy of each kind of access, from recordings.",
+          {{"recording", -1}},
+          {options}};
+}
+
 int calibrate_energy(const Arguments& arguments) {
-  po::options_description options("tandem calibrate energy RECORDING_DIR... --gpu NAME");
-  options.add_options()("help", "show this text")(
-      "recording", po::value<std::vector<std::string>>(), "folder that bench/device/energy filled")(
-      "gpu", po::value<std::string>()->default_value(""), "GPU config that was recorded")(
-      "out", po::value<std::string>()->default_value(""),
-      "write the GPU's config with the new constants here");
-  const po::variables_map values =
-      parse_arguments("calibrate energy", arguments, options, {{"recording", -1}});
-  if (values.count("help") > 0) {
-    std::cout << options;
-    return exit_ok;
-  }
+  const auto parsed = parse_arguments(calibrate_energy_line(), arguments);
+  if (!parsed) return exit_ok;
+  const po::variables_map& values = *parsed;
   const std::string name = values["gpu"].as<std::string>(), out = values["out"].as<std::string>();
   if (values.count("recording") == 0 || name.empty()) {
     throw InputError("command line", "calibrate energy", name.empty() ? "no --gpu" : "no folder",

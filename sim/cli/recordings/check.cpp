@@ -19,22 +19,6 @@ namespace {
 namespace po = boost::program_options;
 using Json = nlohmann::ordered_json;
 
-po::options_description options_of_check() {
-  po::options_description options("tandem check TRACE [NCU.csv[.gz|.zst]]");
-  options.add_options()("help", "show this text")("trace", po::value<std::string>(),
-                                                  "profiler trace (.json, .json.gz or .json.zst)")(
-      "counters", po::value<std::string>()->default_value(""),
-      "Nsight Compute report (ncu --csv, any page) that is said to be of the same workload")(
-      "traced-gpu", po::value<std::string>()->default_value(""),
-      "the traced GPU, where the trace does not tell it")(
-      "steps", po::value<std::int64_t>()->default_value(0),
-      "iterations that the trace holds; default: its marks, else what repeats itself")(
-      "step", po::value<std::string>()->default_value(""), "an annotation that begins each step")(
-      "json", po::value<std::string>()->default_value(""), "write the result here; -: stdout")(
-      "quiet", "no text");
-  return options;
-}
-
 ReplayOptions replay_options(const po::variables_map& values) {
   ReplayOptions o;
   o.trace_path = values["trace"].as<std::string>();
@@ -46,14 +30,28 @@ ReplayOptions replay_options(const po::variables_map& values) {
 
 }  // namespace
 
+CommandLine check_line() {
+  po::options_description trace("Measurement"), output("Output");
+  trace.add_options()("trace", po::value<std::string>()->value_name(file_value), trace_doc)(
+      "counters", text_value(file_value),
+      "Nsight Compute report (ncu --csv, any page) that is said to be of the same workload")(
+      "traced-gpu", text_value(gpu_value), "the traced GPU, where the trace does not tell it")(
+      "steps", po::value<std::int64_t>()->value_name("N")->default_value(0, ""),
+      "iterations that the trace holds; default: its marks, else what repeats itself")(
+      "step", text_value("NAME"), "an annotation that begins each step");
+  output.add_options()("json", text_value(file_value), "write the result here; -: stdout")(
+      "quiet", "no text");
+  return {"check",
+          "TRACE [NCU.csv[.gz|.zst]] [options]",
+          "What a measured trace is good for. Exit status 1 if something in it is wrong.",
+          {{"trace"}, {"counters"}},
+          {trace, output}};
+}
+
 int run_check(const Arguments& arguments) {
-  const po::options_description options = options_of_check();
-  const po::variables_map values =
-      parse_arguments("check", arguments, options, {{"trace"}, {"counters"}});
-  if (values.count("help") > 0) {
-    std::cout << options;
-    return exit_ok;
-  }
+  const auto parsed = parse_arguments(check_line(), arguments);
+  if (!parsed) return exit_ok;
+  const po::variables_map& values = *parsed;
   if (values.count("trace") == 0) {
     throw InputError("command line", "check", "no TRACE", "tandem check TRACE [NCU.csv] [options]");
   }

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -18,25 +17,6 @@ namespace tandem {
 namespace {
 
 namespace po = boost::program_options;
-
-po::options_description options_of_diff() {
-  po::options_description options(
-      "tandem diff A B\n\n"
-      "A and B: a profiler trace (.json, .json.gz or .json.zst), or a result that --json wrote.\n"
-      "Traces are replayed as 'tandem replay' does; the options below are of them");
-  options.add_options()("help", "show this text")("a", po::value<std::string>(),
-                                                  "what came before")("b", po::value<std::string>(),
-                                                                      "what came after");
-  add_trace_options(options);
-  options.add_options()("host", po::value<std::string>()->default_value("default"), "host config")(
-      "profiler", po::value<std::string>()->default_value("remove"),
-      "remove: compare the runs without the profiler; keep: as they were traced")(
-      "json", po::value<std::string>()->default_value(""), "write the comparison here; -: stdout")(
-      "timeline", po::value<std::string>()->default_value(""),
-      "write one step of each, side by side, for Perfetto here; of two traces")(
-      "allow-data-loss", "exit 0 even if part of a trace could not be used")("quiet", "no text");
-  return options;
-}
 
 /// A side and, of a trace, what it was replayed to.
 struct Loaded {
@@ -86,13 +66,30 @@ bool lost_data(const Loaded& loaded) {
 
 }  // namespace
 
+CommandLine diff_line() {
+  po::options_description sides("Sides"), output("Output");
+  sides.add_options()("a", po::value<std::string>()->value_name(file_value),
+                      "what came before: a profiler trace, or a result that --json wrote")(
+      "b", po::value<std::string>()->value_name(file_value), "what came after")(
+      "host", text_value(host_value, "default"), "host of traces")(
+      "profiler", text_value("remove|keep", "remove"),
+      "remove: compare the runs without the profiler; keep: as they were traced");
+  add_trace_options(sides);
+  output.add_options()("json", text_value(file_value), "write the comparison here; -: stdout")(
+      "timeline", text_value(file_value),
+      "write one step of each, side by side, for Perfetto here; of two traces")(
+      "allow-data-loss", "exit 0 even if part of a trace could not be used")("quiet", "no text");
+  return {"diff",
+          "A B [options]",
+          "Where the steps of two traces, or of two results, or of one of each, differ.",
+          {{"a"}, {"b"}},
+          {sides, output}};
+}
+
 int run_diff(const Arguments& arguments) {
-  const po::options_description options = options_of_diff();
-  const po::variables_map values = parse_arguments("diff", arguments, options, {{"a"}, {"b"}});
-  if (values.count("help") > 0) {
-    std::cout << options;
-    return exit_ok;
-  }
+  const auto parsed = parse_arguments(diff_line(), arguments);
+  if (!parsed) return exit_ok;
+  const po::variables_map& values = *parsed;
   if (values.count("a") == 0 || values.count("b") == 0) {
     throw InputError("command line", "diff", "fewer than two files", "tandem diff A B [options]");
   }

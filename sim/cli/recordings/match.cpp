@@ -23,24 +23,6 @@ using Json = nlohmann::ordered_json;
 /// Below this share of the report's kernels, the report is probably not of this workload.
 constexpr double doubtful_share = 0.5;
 
-po::options_description options_of_match() {
-  po::options_description options("tandem match TRACE NCU.csv[.gz|.zst]");
-  options.add_options()("help", "show this text")("trace", po::value<std::string>(),
-                                                  "profiler trace (.json, .json.gz or .json.zst)")(
-      "counters", po::value<std::string>(), "Nsight Compute report (ncu --csv, any page)")(
-      "step", po::value<std::string>()->default_value(""),
-      "step of the trace, e.g. ProfilerStep#3 or \"iteration 2\", or an annotation that begins "
-      "each "
-      "step; default: the one that fits best")(
-      "steps", po::value<std::int64_t>(),
-      "iterations that the trace holds; default: its marks, else what repeats itself")(
-      "out", po::value<std::string>()->default_value(""),
-      "write the per-kernel table (CSV) here; -: stdout")(
-      "json", po::value<std::string>()->default_value(""), "write the result here; -: stdout")(
-      "quiet", "no summary");
-  return options;
-}
-
 /// Errors: InputError if nothing matches.
 StepMatch match(const Trace& trace, const Links& links, const CounterReport& report,
                 const std::string& step) {
@@ -73,14 +55,30 @@ Links linked(const Trace& trace, std::int64_t count, std::string& step) {
 
 }  // namespace
 
+CommandLine match_line() {
+  po::options_description trace("Measurement"), output("Output");
+  trace.add_options()("trace", po::value<std::string>()->value_name(file_value), trace_doc)(
+      "counters", po::value<std::string>()->value_name(file_value),
+      "Nsight Compute report (ncu --csv, any page)")(
+      "step", text_value("NAME"),
+      "step of the trace, e.g. ProfilerStep#3 or \"iteration 2\", or an annotation that begins "
+      "each step; default: the one that fits best")(
+      "steps", po::value<std::int64_t>()->value_name("N"),
+      "iterations that the trace holds; default: its marks, else what repeats itself");
+  output.add_options()("out", text_value(file_value),
+                       "write the per-kernel table (CSV) here; -: stdout")(
+      "json", text_value(file_value), "write the result here; -: stdout")("quiet", "no summary");
+  return {"match",
+          "TRACE NCU.csv[.gz|.zst] [options]",
+          "One table of a trace and a counter report, a row a kernel.",
+          {{"trace"}, {"counters"}},
+          {trace, output}};
+}
+
 int run_match(const Arguments& arguments) {
-  const po::options_description options = options_of_match();
-  const po::variables_map values =
-      parse_arguments("match", arguments, options, {{"trace"}, {"counters"}});
-  if (values.count("help") > 0) {
-    std::cout << options;
-    return exit_ok;
-  }
+  const auto parsed = parse_arguments(match_line(), arguments);
+  if (!parsed) return exit_ok;
+  const po::variables_map& values = *parsed;
   if (values.count("trace") == 0 || values.count("counters") == 0) {
     throw InputError("command line", "match", "no TRACE or no NCU.csv",
                      "tandem match TRACE NCU.csv [options]");

@@ -146,6 +146,32 @@ std::string EventReader::place() const {
          std::to_string(number_) + ")";
 }
 
+namespace {
+
+/// What the parser stopped at, in our words.
+const char* found_by(simdjson::error_code error) {
+  switch (error) {
+    case simdjson::TAPE_ERROR: return "an event whose braces, commas or keys do not match";
+    case simdjson::DEPTH_ERROR: return "lists and objects nested too deeply";
+    case simdjson::STRING_ERROR: return "a text that is not escaped as JSON";
+    case simdjson::UNCLOSED_STRING: return "a text without its closing quote";
+    case simdjson::UNESCAPED_CHARS: return "a control character inside a text";
+    case simdjson::UTF8_ERROR: return "text that is not valid UTF-8";
+    case simdjson::NUMBER_ERROR: return "a number that is none of JSON";
+    case simdjson::NUMBER_OUT_OF_RANGE: return "a number too large";
+    case simdjson::INCORRECT_TYPE: return "a value of another type";
+    case simdjson::T_ATOM_ERROR:
+    case simdjson::F_ATOM_ERROR:
+    case simdjson::N_ATOM_ERROR: return "a word other than true, false and null";
+    case simdjson::EMPTY: return "nothing where an event is due";
+    case simdjson::TRAILING_CONTENT: return "more behind the end of an event";
+    case simdjson::INCOMPLETE_ARRAY_OR_OBJECT: return "an object or list that does not end";
+    default: return "no event in JSON";
+  }
+}
+
+}  // namespace
+
 void EventReader::fail(const char* found) const {
   throw InputError(splitter_.window().path(), place(), found, "a valid JSON event");
 }
@@ -181,12 +207,12 @@ bool EventReader::next(TraceEvent& event) {
   if (p.in_batch) ++p.at;
   while (!p.in_batch || p.at == p.end) {
     if (!splitter_.next(p.batch, number_)) return false;
-    if (const auto error = p.open()) fail_in_batch(simdjson::error_message(error));
+    if (const auto error = p.open()) fail_in_batch(found_by(error));
   }
   ++number_;
   event = {};
   const auto error = p.read(format_, event);
-  if (error) fail(simdjson::error_message(error));
+  if (error) fail(found_by(error));
   if (p.odd_tokens > 0) {
     losses_.add("non_json_token", Severity::warning,
                 "values such as NaN or Infinity, which are no JSON; taken as absent", p.odd_tokens);

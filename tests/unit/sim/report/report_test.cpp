@@ -166,10 +166,10 @@ struct SmallRun {
 
 constexpr std::string_view csv_head =
     "name,run,kind,op,layer,stream,grid_x,grid_y,grid_z,block_x,block_y,block_z,"
-    "registers_per_thread,shared_bytes,bytes,traced_begin_us,traced_us,simulated_begin_us,"
+    "registers_per_thread,shared_memory_bytes,bytes,traced_begin_us,traced_us,simulated_begin_us,"
     "simulated_us,family,confidence,theoretical_occupancy,achieved_occupancy,waves,bound,bound_law,"
     "smsp_active_utilization,smsp_issue_utilization,tc_active_utilization,tc_issue_utilization,"
-    "dram_read_bytes,dram_write_bytes,l2_bytes,l1_bytes,shared_bytes_moved,energy_j,"
+    "dram_read_bytes,dram_write_bytes,l2_bytes,l1_bytes,shared_bytes,energy_j,"
     "flops,tflops,mfu,roofline_share,intensity,reason\n";
 
 TEST(KernelsCsv, HasOneQuotedRowPerPieceOfWork) {

@@ -44,7 +44,7 @@ TEST(SweepMetrics, WhatIsNotKnownIsNaN) {
   result.scenario.batch = 4;
   const PointResult r = measure_point(result);
   EXPECT_EQ(r.values[sweep_metric_index("time_us")], 1000);
-  EXPECT_EQ(r.values[sweep_metric_index("joules_per_sample")], 1.5);  // 6 / 4
+  EXPECT_EQ(r.values[sweep_metric_index("energy_per_sample_j")], 1.5);  // 6 / 4
   EXPECT_TRUE(std::isnan(r.values[sweep_metric_index("memory_peak_bytes")]));
   EXPECT_EQ(r.values[sweep_metric_index("extrapolated")], 0);  // the traced batch itself
   result.step.time_us = INFINITY;
@@ -135,17 +135,16 @@ TEST(SweepTables, Csv) {
   std::string line;
   std::vector<std::string> lines;
   while (std::getline(in, line)) lines.push_back(line);
-  ASSERT_EQ(lines.size(), 6u);  // names, units, 4 points
+  ASSERT_EQ(lines.size(), 5u);  // names, 4 points
   EXPECT_TRUE(lines[0].starts_with("batch,mode,time_us,"));
-  EXPECT_TRUE(lines[1].starts_with(",,us,"));
-  EXPECT_TRUE(lines[2].starts_with("1,\"a,b\",1500,10,"));
-  EXPECT_TRUE(lines[2].ends_with(",1,"));
-  EXPECT_TRUE(lines[4].ends_with(",0,\"found \"\"x\"\"\""));
+  EXPECT_TRUE(lines[1].starts_with("1,\"a,b\",1500.0,10.0,")) << lines[1];
+  EXPECT_TRUE(lines[1].ends_with(",true,"));
+  EXPECT_TRUE(lines[3].ends_with(",false,\"found \"\"x\"\"\""));
 }
 
 TEST(SweepTables, JsonHasUnitsAndNullForTheUnknown) {
   const Json json = sweep_json(small_sweep());
-  EXPECT_EQ(json["schema"], "tandem.sweep/1");
+  EXPECT_EQ(json["schema"], "tandem.sweep/2");
   EXPECT_EQ(json["units"]["time_us"], "us");
   EXPECT_EQ(json["points"][0]["metrics"]["time_us"], 1500.0);
   EXPECT_TRUE(json["points"][0]["metrics"]["energy_j"].is_null());

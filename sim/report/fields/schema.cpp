@@ -1,0 +1,158 @@
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "sim/report/fields/fields.h"
+
+namespace tandem {
+
+namespace {
+
+/// Fields as the tree that they make; a list's element is the child "[]".
+struct Node {
+  const PublishedField* field = nullptr;
+  std::vector<std::pair<std::string, Node>> children;
+
+  Node& child(const std::string& name) {
+    for (auto& [known, node] : children) {
+      if (known == name) return node;
+    }
+    return children.emplace_back(name, Node{}).second;
+  }
+};
+
+/// "a.b[].c" as a, b, [], c.
+std::vector<std::string> parts_of(const std::string& path) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  while (begin <= path.size()) {
+    const std::size_t end = std::min(path.find('.', begin), path.size());
+    std::string part = path.substr(begin, end - begin);
+    const bool list = part.ends_with("[]");
+    parts.push_back(list ? part.substr(0, part.size() - 2) : part);
+    if (list) parts.emplace_back("[]");
+    begin = end + 1;
+  }
+  return parts;
+}
+
+Node tree_of(std::span<const PublishedField> fields) {
+  Node root;
+  for (const PublishedField& field : fields) {
+    Node* node = &root;
+    for (const std::string& part : parts_of(field.path)) node = &node->child(part);
+    node->field = &field;
+  }
+  return root;
+}
+
+bool may_be_null(const Node& node) {
+  return node.field != nullptr && (node.field->presence == Presence::may_be_null ||
+                                   node.field->presence == Presence::may_be_both);
+}
+
+bool may_be_absent(const Node& node) {
+  return node.field != nullptr && (node.field->presence == Presence::may_be_absent ||
+                                   node.field->presence == Presence::may_be_both);
+}
+
+const char* type_of(const std::string& unit) {
+  if (unit == "text") return "string";
+  if (unit == "bool") return "boolean";
+  return unit == "object" || unit == "map" ? "object" : "number";
+}
+
+Json with_null(const char* type, bool null) {
+  return null ? Json(Json::array({type, "null"})) : Json(type);
+}
+
+Json schema_of(const Node& node) {
+  Json out = Json::object();
+  const bool null = may_be_null(node);
+  if (node.field != nullptr) out["description"] = node.field->doc;
+  const bool list = node.children.size() == 1 && node.children.front().first == "[]";
+  if (list) {
+    out["type"] = with_null("array", null);
+    out["items"] = schema_of(node.children.front().second);
+    return out;
+  }
+  if (node.children.empty()) {
+    if (node.field->unit == "any") return out;
+    out["type"] = with_null(type_of(node.field->unit), null);
+    if (node.field->unit == "map") out["additionalProperties"] = {{"type", "string"}};
+    if (out["type"].dump().find("number") != std::string::npos) out["unit"] = node.field->unit;
+    return out;
+  }
+  out["type"] = with_null("object", null);
+  out["properties"] = Json::object();
+  Json required = Json::array();
+  for (const auto& [name, child] : node.children) {
+    out["properties"][name] = schema_of(child);
+    if (!may_be_absent(child)) required.push_back(name);
+  }
+  out["required"] = std::move(required);
+  out["additionalProperties"] = false;
+  return out;
+}
+
+void compare(const Json& json, const Node& node, const std::string& path,
+             std::set<std::string>& out) {
+  if (json.is_null()) {
+    if (!may_be_null(node) && (node.field == nullptr || node.field->unit != "any")) {
+      out.insert(path + ": null");
+    }
+    return;
+  }
+  if (json.is_array()) {
+    const bool list = node.children.size() == 1 && node.children.front().first == "[]";
+    if (!list) out.insert(path + "[]: not described");
+    if (!list) return;
+    for (const Json& one : json) compare(one, node.children.front().second, path + "[]", out);
+    return;
+  }
+  if (!json.is_object()) {
+    if (!node.children.empty()) out.insert(path + ": a value, not an object");
+    return;
+  }
+  if (node.field != nullptr && node.field->unit == "map") return;
+  for (const auto& [key, value] : json.items()) {
+    const std::string below = path.empty() ? key : path + "." + key;
+    const auto child = std::find_if(node.children.begin(), node.children.end(),
+                                    [&](const auto& one) { return one.first == key; });
+    if (child == node.children.end()) {
+      out.insert(below + ": not described");
+    } else {
+      compare(value, child->second, below, out);
+    }
+  }
+  for (const auto& [name, child] : node.children) {
+    if (!may_be_absent(child) && !json.contains(name)) {
+      out.insert((path.empty() ? name : path + "." + name) + ": described, but not there");
+    }
+  }
+}
+
+}  // namespace
+
+void add_rows(std::span<const FieldRow> rows, std::vector<PublishedField>& out) {
+  for (const FieldRow& row : rows) out.push_back({row.path, row.unit, row.doc, row.presence});
+}
+
+Json json_schema(std::string_view id, std::string_view title,
+                 std::span<const PublishedField> fields) {
+  Json out = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+              {"$id", "urn:" + std::string(id)},
+              {"title", std::string(title)}};
+  out.update(schema_of(tree_of(fields)));
+  out["properties"]["schema"] = {{"const", std::string(id)}};
+  return out;
+}
+
+std::vector<std::string> differences(const Json& json, std::span<const PublishedField> fields) {
+  std::set<std::string> out;
+  compare(json, tree_of(fields), "", out);
+  return {out.begin(), out.end()};
+}
+
+}  // namespace tandem

@@ -1,0 +1,111 @@
+// Real output holds what is published of it, and nothing else.
+#include "sim/report/fields/fields.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "sim/check/checks.h"
+#include "sim/cli/schema/schemas.h"
+#include "sim/predict/network_run.h"
+#include "sim/report/check_report.h"
+#include "sim/report/report.h"
+#include "sim/sweep/points.h"
+#include "tests/source_dir/source_dir.h"
+
+namespace tandem {
+namespace {
+
+const char* const trace =
+    "validation/captures/h200_2026-11-20_fit/traces/resnet50-train-amp-eager-b32.json.zst";
+
+ReplayOptions options_of(std::initializer_list<std::pair<const char*, const char*>> what_ifs) {
+  ReplayOptions o;
+  o.configs = source_path("configs");
+  for (const auto& [option, value] : what_ifs) o.what_ifs.set(option, value);
+  return o;
+}
+
+std::string all(const std::vector<std::string>& texts) {
+  return fmt::format("{}", fmt::join(texts, "\n"));
+}
+
+/// Unit and description of every number of a what-if's report, by path.
+void expect_reports_described(const Result& r) {
+  std::map<std::string, PublishedField> known;
+  for (const PublishedField& f : result_fields()) known.emplace(f.path, f);
+  for (const TransformReport& report : r.what_ifs) {
+    for (const ReportValue& v : report.values) {
+      const auto found = known.find(fmt::format("{}.{}", report.json, v.name));
+      ASSERT_NE(found, known.end()) << report.json << "." << v.name;
+      EXPECT_EQ(found->second.unit, v.unit) << found->first;
+      EXPECT_EQ(found->second.doc, v.doc) << found->first;
+    }
+  }
+}
+
+TEST(PublishedFields, OfAReplayWithEveryWhatIf) {
+  const TracedRun run = analyse(import_trace(source_path(trace)), options_of({}));
+  std::size_t what_ifs = 0;
+  for (const ReplayOptions& o :
+       {options_of({}),
+        options_of({{"batch", "64"}, {"precision", "fp32"}, {"gpu", "a100"}, {"clock", "1200"}}),
+        options_of({{"compile", "inductor"}}), options_of({{"ranks", "2"}, {"input", "none"}})}) {
+    const Result r = predict(run, o).result;
+    EXPECT_EQ(all(differences(result_json(r), result_fields())), "");
+    expect_reports_described(r);
+    what_ifs += r.what_ifs.size();
+  }
+  EXPECT_GE(what_ifs, 6u);
+}
+
+TEST(PublishedFields, OfNetworksOfBothFrameworks) {
+  for (const char* name : {"lenet5-train", "tf_lenet5-train"}) {
+    const std::string path = source_path("workloads/nets/") + name + ".json";
+    const NetworkRequest request{path, "h200_sxm", 8, {}, Task::train, {}, false};
+    const Result r = run_network(request, options_of({})).prediction.result;
+    EXPECT_EQ(all(differences(result_json(r), result_fields())), "") << name;
+  }
+}
+
+TEST(PublishedFields, OfChecksAndSweeps) {
+  const TracedRun run = analyse(import_trace(source_path(trace)), options_of({}));
+  const CheckReport report =
+      check(run, load_check_limits(source_path("configs/checks.json")), nullptr);
+  EXPECT_EQ(all(differences(check_json(run.summary, report), check_fields())), "");
+  Experiment e;
+  e.trace = source_path("tests/golden/replay/tiny.json");
+  e.axes = {{"mode", {"as-traced", "cuda-graph"}}, {"gpu", {"h200", "b200"}}};
+  e.metrics = {"time_us"};
+  e.pareto = ParetoQuestion{"time_us", "energy_per_sample_j", Goal::min, Goal::min};
+  e.elasticity = ElasticityQuestion{{"gpu.sm_count"}, 0.1, "time_us", {}};
+  const Sweep sweep = run_sweep(e, load_sweep_base(e, source_path("configs")), nullptr, {});
+  EXPECT_EQ(all(differences(sweep_json(sweep), sweep_fields())), "");
+}
+
+TEST(PublishedFields, DifferencesNameWhatIsNewAndWhatIsMissing) {
+  const PublishedField fields[] = {{"a", "us", "a time"}, {"b[].c", "text", "a name"}};
+  const Json json = {{"b", {{{"d", 1}}}}};
+  EXPECT_EQ(differences(json, fields),
+            (std::vector<std::string>{"a: described, but not there",
+                                      "b[].c: described, but not there", "b[].d: not described"}));
+}
+
+TEST(PublishedFields, SchemaFilesAreThoseOfTheProgram) {
+  for (const PublishedSchema& schema : published_schemas()) {
+    const std::string path =
+        source_path("docs/schema/") + std::string(schema.name) + ".schema.json";
+    std::ifstream file(path);
+    std::stringstream text;
+    text << file.rdbuf();
+    EXPECT_EQ(text.str(), json_schema(schema.id, schema.about, schema.fields()).dump(1) + "\n")
+        << "tandem describe schema " << schema.name << " >" << path;
+  }
+}
+
+}  // namespace
+}  // namespace tandem
