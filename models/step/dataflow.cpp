@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "models/ops/op_outputs.h"
-#include "models/step/graph_flow.h"
+#include "models/step/memory/graph_flow.h"
 #include "models/step/op_rows.h"
 
 namespace tandem {

@@ -119,7 +119,7 @@ CheckReport check(const TracedRun& run, const CheckLimits& limits,
       out.findings.begin(), out.findings.end(),
       [](const Finding& a, const Finding& b) { return a.seen.concern > b.seen.concern; });
   for (const Named<Use>& use : uses) {
-    Verdict v{use.value, false, Concern::note, {}};
+    UseVerdict v{use.value, false, Concern::note, {}};
     for (const Finding& f : out.findings) {
       if (!f.touches.has(use.value)) continue;
       if (!v.touched) v.concern = f.seen.concern;

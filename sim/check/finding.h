@@ -52,7 +52,7 @@ struct Finding {
 };
 
 /// Of a use: the worst concern among the findings that touch it, and which they are.
-struct Verdict {
+struct UseVerdict {
   Use use = Use::step_time;
   bool touched = false;
   Concern concern = Concern::note;
@@ -61,7 +61,7 @@ struct Verdict {
 
 struct CheckReport {
   std::vector<Finding> findings;  // worst first, then in the order of the checks
-  std::vector<Verdict> verdicts;  // one a use
+  std::vector<UseVerdict> verdicts;  // one a use
   std::size_t checks = 0;         // that were made
   bool any(Concern concern) const;
 };

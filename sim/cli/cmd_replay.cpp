@@ -36,7 +36,7 @@ RanksReplay replay_traces(const std::vector<std::string>& traces, ReplayOptions 
   return replay_ranks(traces, options);
 }
 
-Answer answer(const po::variables_map& values) {
+Answer answer_traces(const po::variables_map& values) {
   if (values.count("trace") == 0) {
     throw InputError("command line", "replay", "no TRACE", "tandem replay TRACE [options]");
   }
@@ -60,7 +60,7 @@ CommandLine replay_line() {
 std::optional<Answer> answer_replay(const Arguments& arguments) {
   const auto values = parse_arguments(replay_line(), arguments);
   if (!values) return {};
-  return answer(*values);
+  return answer_traces(*values);
 }
 
 int run_replay(const Arguments& arguments) {
@@ -83,7 +83,7 @@ int run_demo(const Arguments& arguments) {
                                    [](const std::string& a) { return a.starts_with("--out"); });
   if (!has_out) all.insert(all.end(), {"--out", "out/demo"});
   const auto values = parse_arguments(demo_line(), all);
-  return values ? report(answer(*values)) : exit_ok;
+  return values ? report(answer_traces(*values)) : exit_ok;
 }
 
 }  // namespace tandem

@@ -25,7 +25,7 @@ NetworkRequest request_of(const po::variables_map& values, ReplayOptions& option
   return request;
 }
 
-Answer answer(const po::variables_map& values) {
+Answer answer_network(const po::variables_map& values) {
   if (values.count("network") == 0) {
     throw InputError("command line", "run", "no NETWORK", "tandem run NETWORK [options]");
   }
@@ -62,7 +62,7 @@ CommandLine network_line() {
 std::optional<Answer> answer_run(const Arguments& arguments) {
   const auto values = parse_arguments(network_line(), arguments);
   if (!values) return {};
-  return answer(*values);
+  return answer_network(*values);
 }
 
 int run_network_command(const Arguments& arguments) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/step/step_memory.h"
+#include "models/step/memory/step_memory.h"
 #include "sim/predict/bands.h"
 
 namespace tandem {

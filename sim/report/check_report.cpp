@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string_view verdict_text(const Verdict& v) {
+std::string_view verdict_text(const UseVerdict& v) {
   if (!v.touched || v.concern == Concern::note) return "good";
   return v.concern == Concern::wrong ? "wrong" : "doubtful";
 }
@@ -34,7 +34,7 @@ std::string check_text(const TraceSummary& trace, const CheckReport& report) {
   std::string text =
       fmt::format("trace      {} ({}, {}): {} steps, {} device activities\n", trace.path,
                   trace.framework, trace.gpu, trace.steps, trace.kernels);
-  for (const Verdict& v : report.verdicts) {
+  for (const UseVerdict& v : report.verdicts) {
     const bool good = verdict_text(v) == "good";
     text +=
         fmt::format("  {:<14} {}{}{}\n", name_of(uses, v.use), verdict_text(v), good ? "" : ": ",
@@ -58,7 +58,7 @@ Json check_json(const TraceSummary& trace, const CheckReport& report) {
   out["tandem_version"] = TANDEM_VERSION;
   out["trace"] = {{"path", trace.path}, {"format", trace.format}, {"framework", trace.framework},
                   {"gpu", trace.gpu},   {"steps", trace.steps},   {"kernels", trace.kernels}};
-  for (const Verdict& v : report.verdicts) {
+  for (const UseVerdict& v : report.verdicts) {
     const bool good = verdict_text(v) == "good";
     out["verdicts"][std::string(name_of(uses, v.use))] = {
         {"verdict", verdict_text(v)},

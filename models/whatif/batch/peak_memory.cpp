@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "models/ops/statistics_op.h"
-#include "models/step/graph_flow.h"
+#include "models/step/memory/graph_flow.h"
 #include "models/step/op_nesting.h"
-#include "models/step/step_memory.h"
+#include "models/step/memory/step_memory.h"
 #include "models/whatif/batch/roles.h"
 
 namespace tandem {

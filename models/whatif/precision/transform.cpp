@@ -56,8 +56,8 @@ void require_types(const TracedModel& traced) {
 }
 
 std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
-  require_types(in.traced);
   const Precision to = parse_precision(in.asked.get("precision"));
+  require_types(in.traced);
   PrecisionReport report;
   double memory_ratio = 1;
   out.step = with_precision(std::move(out.step), to, *in.traced.gpu, in.precision, in.time,

@@ -55,7 +55,9 @@ constexpr FieldRow step_rows[] = {
     {"memory.peak_bytes", "B", "most memory that the step's tensors hold at once"},
     {"memory.fits", "bool", "in the memory of the scenario's GPU"},
     {"memory.largest_batch", "count", "that fits"},
-    {"memory.uncertainty", "ratio", "standard deviation of the part that grows with the batch"},
+    {"memory.uncertainty", "ratio", "half of the 90 % interval of the peak, over the peak"},
+    {"memory.low_bytes", "B", "nine of ten measurements of the peak lie above"},
+    {"memory.high_bytes", "B", "and below this"},
     {"kernel_time.time_us", "us", "sum of the kernels' durations, over which the ratios here are"},
     {"runtime", "object", "of runtimes that queue operations", P::may_be_absent},
     {"job", "object", "what --samples take", P::may_be_absent},
@@ -87,7 +89,8 @@ constexpr FieldRow list_rows[] = {
     {"collectives.bytes", "B", "moved by them"},
     {"collectives.time_us", "us", "sum of their durations, without waits for other ranks"},
     {"collectives.exposed_us", "us", "of that, while nothing computes"},
-    {"input_wait_us", "us", "of a step, as traced, for its input"},
+    {"input_wait_us", "us", "of a step for its input"},
+    {"input_critical_us", "us", "of that, what makes the step longer"},
     {"input_copies", "object", "from the host; null: none in the step", P::may_be_null},
     {"input_copies.count", "count", "copies of the step"},
     {"input_copies.bytes", "B", "copied"},
@@ -108,6 +111,7 @@ constexpr FieldRow list_rows[] = {
     {"band.high_us", "us", "and below this"},
     {"band.gpu_kernel_low_us", "us", "the same of step.gpu_kernel_us"},
     {"band.gpu_kernel_high_us", "us", "and its upper end"},
+    {"band.unverified[]", "text", "parts of the band that no measurement has confirmed"},
     {"speed_up", "object", "over the traced step; null where nothing was changed", P::may_be_null},
     {"speed_up.base_us", "us", "of the traced step in the traced mode"},
     {"speed_up.value", "ratio", "base_us over step.time_us"},
@@ -123,8 +127,17 @@ constexpr FieldRow list_rows[] = {
      "compute, memory, latency or launch: what most of the time is bound by", P::may_be_null},
     {"kernels[].bound_law", "text", "law of the time model that says so, or use: utilization",
      P::may_be_null},
+    {"kernels[].op", "text", "operation that launched most of it", P::may_be_null},
+    {"kernels[].layer", "text", "kind of layer that most of it belongs to", P::may_be_null},
     {"ops[].name", "text", "operation of the framework that launched the work"},
     {"layers[].name", "text", "kind of layer that the work belongs to"},
+    {"modules[].name", "text", "module of the model, where the trace has Python's stack"},
+    {"step_parts[].kind", "text", "host, call, wait, kernel, copy or gap"},
+    {"step_parts[].op", "text", "operation; empty: none is known"},
+    {"step_parts[].layer", "text", "kind of layer, of what the device does"},
+    {"step_parts[].name", "text", "kernel or call; empty for host time and gaps"},
+    {"step_parts[].count", "count", "pieces of the critical path"},
+    {"step_parts[].time_us", "us", "their sum; all parts together are the step"},
     {"critical_path[].kind", "text", "host, call, wait, kernel, copy or gap"},
     {"critical_path[].name", "text", "what of that kind"},
     {"critical_path[].count", "count", "pieces of the path"},
@@ -158,6 +171,12 @@ constexpr FieldRow what_if_rows[] = {
     {"precision.casts_removed", "count", "casts removed"},
     {"precision.kernels_retyped", "count", "kernels in another type"},
     {"precision.switch_share", "share", "of the GPU time in other kernels of the libraries"},
+    {"precision.switched", "count", "layers and products run another way"},
+    {"precision.main_switch", "text", "(most of their time)"},
+    {"precision.switches[].from", "text", "how the libraries ran them"},
+    {"precision.switches[].to", "text", "how they run them now"},
+    {"precision.switches[].count", "count", "layers and products"},
+    {"precision.switches[].time_us", "us", "on the GPU now"},
     {"precision.unmodelled_share", "share",
      "of the GPU time in operations without a law of their own"},
     {"precision.memory_ratio", "ratio", "times the peak of memory at the traced batch"},
@@ -237,8 +256,12 @@ std::vector<PublishedField> result_fields() {
   add_infos("runtime", runtime_metric_infos(), P::always, out);
   add_rows(list_rows, out);
   add_infos("families[]", gpu_metric_infos(), P::may_be_null, out);
-  for (const char* list : {"kernels[]", "ops[]", "layers[]"}) add_share_rows(list, out);
-  for (const char* list : {"kernels[]", "layers[]"}) {
+  for (const char* list : {"kernels[]", "ops[]", "layers[]", "modules[]"}) {
+    add_share_rows(list, out);
+    out.push_back({fmt::format("{}.reason", list), "text",
+                   "why its kernels are not faster: type, alignment, layout, occupancy or launch; "
+                   "null: nothing stands out",
+                   P::may_be_null});
     add_infos(list, kernel_level_infos(), P::may_be_null, out);
   }
   add_rows(what_if_rows, out);

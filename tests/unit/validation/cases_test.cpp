@@ -262,7 +262,7 @@ TEST(Cases, AreRejectedWithTheirPlace) {
              ":sets: found");
   EXPECT_HAS(error_of(R"({"question": "q", "description": "d", "kind": "fidelity"})"),
              "no key \"sets\"");
-  EXPECT_HAS(error_of(with(std::string(good), R"("set")", R"("mode": "graph", "set")")),
+  EXPECT_HAS(error_of(with(std::string(good), R"("set")", R"("mode": "grph", "set")")),
              "mode: found");
   EXPECT_HAS(error_of(with(std::string(good), R"("set")", R"("graph_scope": "all", "set")")),
              "graph_scope: found");

@@ -251,7 +251,7 @@ TEST(KernelTime, ConfidenceIsOneLessTheKnownError) {
 TEST(KernelTimeConstants, NewerGpusTakeTheNewestGeneration) {
   GpuArch next = gpu("h200_sxm");
   next.compute_major = 12;
-  EXPECT_EQ(constants().generation(next).compute_major, 9);
+  EXPECT_EQ(constants().generation(next).compute_major, 10);
   next.compute_major = 6;
   EXPECT_EQ(constants().generation(next).compute_major, 7);
   EXPECT_GT(gemm_time(next, linear(512, 512, 512), constants()).time_us, 0);

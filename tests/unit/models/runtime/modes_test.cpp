@@ -335,7 +335,7 @@ TEST(Modes, HaveNamesThatParse) {
   } catch (const InputError& error) {
     EXPECT_STREQ(error.what(),
                  "command line:--mode: found \"Eager\", expected one of: as-traced, eager-async, "
-                 "eager-sync, cuda-graph");
+                 "eager-sync, cuda-graph; did you mean eager-async?");
   }
 }
 

@@ -68,7 +68,7 @@ TEST(Operands, ArgumentsHaveTheTypeOfTheirValue) {
   EXPECT_EQ(o.argument(5), Argument(std::vector<double>{0.5, 1}));
   EXPECT_EQ(o.argument(6), Argument(std::string("mean")));
   EXPECT_EQ(o.argument(7), Argument(Integers{}));
-  EXPECT_EQ(o.argument(8), Argument(std::string("[True]")));
+  EXPECT_EQ(o.argument(8), Argument(Integers{1}));
   EXPECT_EQ(o.argument(9), Argument());  // behind the last
 }
 

@@ -1,4 +1,4 @@
-#include "models/step/step_memory.h"
+#include "models/step/memory/step_memory.h"
 
 #include <algorithm>
 #include <map>
@@ -10,7 +10,7 @@
 
 #include "models/ops/op_table.h"
 #include "models/step/dataflow.h"
-#include "models/step/graph_flow.h"
+#include "models/step/memory/graph_flow.h"
 #include "sim/core/data_type.h"
 
 namespace tandem {

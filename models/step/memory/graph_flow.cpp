@@ -1,4 +1,4 @@
-#include "models/step/graph_flow.h"
+#include "models/step/memory/graph_flow.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // Memory that a step holds: recorded events, and liveness.
-#include "models/step/step_memory.h"
+#include "models/step/memory/step_memory.h"
 
 #include <gtest/gtest.h>
 

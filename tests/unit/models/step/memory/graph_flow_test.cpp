@@ -1,5 +1,5 @@
 // Tensors of compiled graphs, on steps of a few operations.
-#include "models/step/graph_flow.h"
+#include "models/step/memory/graph_flow.h"
 
 #include <gtest/gtest.h>
 
