@@ -60,9 +60,9 @@ struct UseVerdict {
 };
 
 struct CheckReport {
-  std::vector<Finding> findings;  // worst first, then in the order of the checks
+  std::vector<Finding> findings;     // worst first, then in the order of the checks
   std::vector<UseVerdict> verdicts;  // one a use
-  std::size_t checks = 0;         // that were made
+  std::size_t checks = 0;            // that were made
   bool any(Concern concern) const;
 };
 

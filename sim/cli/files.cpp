@@ -8,8 +8,8 @@
 #include <fstream>
 #include <iostream>
 
-#include "sim/trace/source/compression.h"
 #include "sim/core/error.h"
+#include "sim/trace/source/compression.h"
 
 namespace tandem {
 

@@ -61,7 +61,8 @@ void write_files(const Replay& done, const OutputPaths& paths,
     const auto measured_path = whole_path(done.run.measured.plan, done.run.measured_timeline);
     write_timeline(out, measured_run(done.run, measured_path), scenario, ranks);
   });
-  write_file(paths.report, [&](std::ostream& out) { out << html::page_html(page_of(p, scenario)); });
+  write_file(paths.report,
+             [&](std::ostream& out) { out << html::page_html(page_of(p, scenario)); });
 }
 
 }  // namespace
@@ -100,8 +101,8 @@ void write_outputs(const Replay& replay, const OutputPaths& paths) {
 void write_outputs(const RanksReplay& ranks, const OutputPaths& paths) {
   std::vector<SimulatedRun> runs;
   for (std::size_t r = 0; r < ranks.runs.size(); ++r) {
-    runs.push_back({ranks.replays[r].prediction.step.trace, ranks.runs[r].plan,
-                    ranks.runs[r].timeline});
+    runs.push_back(
+        {ranks.replays[r].prediction.step.trace, ranks.runs[r].plan, ranks.runs[r].timeline});
   }
   write_files(ranks.replays.front(), paths, runs);
 }

@@ -68,11 +68,11 @@ struct KernelTable {
 void write_kernels_csv(std::ostream& out, const Trace& measured, const GpuScale& gpu,
                        std::span<const KernelTable> runs);
 
-/// Chrome JSON of which Perfetto keeps every event: traced and re-simulated tracks of the whole trace
-/// side by side, the scenario's isolated step on a clock of its own, each with operations and user
-/// ranges on its host tracks, an arrow from each launch to what it launched, and the critical path;
-/// and counters for queue depth, busy streams and, where the GPU is known, DCGM's GRACT, SMACT,
-/// SMOCC, TENSO and DRAMA over time, in percent, and the board's power.
+/// Chrome JSON of which Perfetto keeps every event: traced and re-simulated tracks of the whole
+/// trace side by side, the scenario's isolated step on a clock of its own, each with operations and
+/// user ranges on its host tracks, an arrow from each launch to what it launched, and the critical
+/// path; and counters for queue depth, busy streams and, where the GPU is known, DCGM's GRACT,
+/// SMACT, SMOCC, TENSO and DRAMA over time, in percent, and the board's power.
 void write_timeline(std::ostream& out, const SimulatedRun& measured, const SimulatedRun& scenario,
                     std::span<const SimulatedRun> ranks = {});
 

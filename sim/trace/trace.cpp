@@ -20,7 +20,8 @@ std::size_t memory_bytes(const Trace& t) {
   const SyncRecords& s = t.syncs;
   const Overheads& v = t.overheads;
   return row_bytes(t.ops) + row_bytes(t.calls) + row_bytes(t.activities) +
-         row_bytes(t.annotations) + row_bytes(t.modules) + row_bytes(t.nodes) + row_bytes(t.value_waits) +
+         row_bytes(t.annotations) + row_bytes(t.modules) + row_bytes(t.nodes) +
+         row_bytes(t.value_waits) +
          sum_bytes(s.begin, s.duration, s.kind, s.correlation, s.stream,
                    s.event_record_correlation) +
          sum_bytes(v.begin, v.duration, v.name) +

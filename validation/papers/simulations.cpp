@@ -40,8 +40,8 @@ std::string workload_path(const Point& scenario, const std::string& root) {
   if (!trace.empty()) {
     return find_stored(root + "/validation/captures/" + trace + ".json").value_or("");
   }
-  const std::string path = root + "/workloads/nets/" + value_of(scenario, "network") + "-" +
-                           task_of(scenario) + ".json";
+  const std::string path =
+      root + "/workloads/nets/" + value_of(scenario, "network") + "-" + task_of(scenario) + ".json";
   std::error_code error;
   return fs::is_regular_file(path, error) ? path : "";
 }

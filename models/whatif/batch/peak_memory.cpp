@@ -8,8 +8,8 @@
 
 #include "models/ops/statistics_op.h"
 #include "models/step/memory/graph_flow.h"
-#include "models/step/op_nesting.h"
 #include "models/step/memory/step_memory.h"
+#include "models/step/op_nesting.h"
 #include "models/whatif/batch/roles.h"
 
 namespace tandem {

@@ -71,8 +71,8 @@ constexpr FieldRow validation_rows[] = {
     {"rows[].band.generated_error", "ratio", "of a step that was never traced"},
     {"rows[].band.launched", "text", "how the traced kernels are launched"},
     {"rows[].band.what_ifs", "any", "relative error that each what-if expects"},
-    {"rows[].band.memory", "text", "what the peak of memory is predicted from; null: it is not of memory",
-     P::may_be_null},
+    {"rows[].band.memory", "text",
+     "what the peak of memory is predicted from; null: it is not of memory", P::may_be_null},
 };
 
 constexpr FieldRow claim_rows[] = {

@@ -113,7 +113,8 @@ TEST(DiffText, SaysTheAnswerFirst) {
             std::string::npos)
       << text;
   EXPECT_NE(text.find("attributed 100.0 %"), std::string::npos);
-  EXPECT_NE(text.find("only B     1 operations, 0.013 ms: (no operation) 0.013\n"), std::string::npos)
+  EXPECT_NE(text.find("only B     1 operations, 0.013 ms: (no operation) 0.013\n"),
+            std::string::npos)
       << text;
   EXPECT_NE(text.find("host: operations and Python"), std::string::npos);
 }
