@@ -5,11 +5,13 @@
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "sim/advise/advise.h"
 #include "sim/cli/files.h"
 #include "sim/cli/scenario_options.h"
 #include "sim/report/advice_report.h"
+#include "sim/report/html/advice_page.h"
 
 namespace tandem {
 
@@ -81,6 +83,11 @@ int threads_of(const po::variables_map& values) {
                    fmt::format("0 to {}", max_threads));
 }
 
+Advice advice_on(const std::string& subject, const po::variables_map& values) {
+  const Asked asked = asked_of(subject, values);
+  return advise(load_subject(asked.options), asked.gpus, threads_of(values));
+}
+
 /// Of one trace an object, of several a list.
 void write_json(const std::vector<Json>& all, bool several, const std::string& path) {
   write_file(path, [&](std::ostream& out) {
@@ -99,14 +106,18 @@ bool lost_data(const Advice& advice) {
 
 /// One after the other, each with all cores; one that cannot be used does not stop the others.
 int run(const std::vector<std::string>& traces, const po::variables_map& values) {
+  if (traces.size() > 1 && !values["report"].as<std::string>().empty()) {
+    throw InputError("command line", "--report", "several traces", "one; a page is of one step");
+  }
   const std::string json = values["json"].as<std::string>();
   const bool text = json != "-" && values.count("quiet") == 0;
   std::vector<Json> all;
   int status = exit_ok;
   for (const std::string& trace : traces) {
     try {
-      const Asked asked = asked_of(trace, values);
-      const Advice advice = advise(load_subject(asked.options), asked.gpus, threads_of(values));
+      const Advice advice = advice_on(trace, values);
+      write_file(values["report"].as<std::string>(),
+                 [&](std::ostream& out) { out << html::page_html(html::advice_page(advice)); });
       if (text) fmt::print("{}{}", all.empty() ? "" : "\n", advice_text(advice));
       all.push_back(advice_json(advice));
       if (!lost_data(advice) || values.count("allow-data-loss") > 0) continue;
@@ -121,6 +132,11 @@ int run(const std::vector<std::string>& traces, const po::variables_map& values)
   }
   write_json(all, traces.size() > 1, json);
   return status;
+}
+
+std::vector<std::string> named_steps(const po::variables_map& values) {
+  if (values.count("trace") > 0) return values["trace"].as<std::vector<std::string>>();
+  throw InputError("command line", "advise", "no TRACE", "tandem advise TRACE|NETWORK [options]");
 }
 
 }  // namespace
@@ -139,6 +155,8 @@ CommandLine advise_line() {
   output.add_options()("threads", po::value<int>()->value_name("N")->default_value(0, ""),
                        "0, the default: as many as the machine has")(
       "json", text_value(file_value), "write the advice here; -: stdout")(
+      "report", text_value(file_value),
+      "write a page (HTML, needs no network) with charts and tables here")(
       "allow-data-loss", "exit 0 even if part of a trace could not be used")("quiet", "no text");
   return {"advise",
           "TRACE|NETWORK [TRACE ...] [options]",
@@ -148,14 +166,15 @@ CommandLine advise_line() {
           {input, host, job, output}};
 }
 
+std::optional<Json> answer_advise(const Arguments& arguments) {
+  const auto values = parse_arguments(advise_line(), arguments);
+  if (!values) return {};
+  return advice_json(advice_on(named_steps(*values).front(), *values));
+}
+
 int run_advise(const Arguments& arguments) {
-  const auto parsed = parse_arguments(advise_line(), arguments);
-  if (!parsed) return exit_ok;
-  const po::variables_map& values = *parsed;
-  if (values.count("trace") == 0) {
-    throw InputError("command line", "advise", "no TRACE", "tandem advise TRACE|NETWORK [options]");
-  }
-  return run(values["trace"].as<std::vector<std::string>>(), values);
+  const auto values = parse_arguments(advise_line(), arguments);
+  return values ? run(named_steps(*values), *values) : exit_ok;
 }
 
 }  // namespace tandem

@@ -2,6 +2,7 @@
 // find.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 
 #include "sim/cli/arguments.h"
@@ -61,6 +62,9 @@ Answer answer_of(const boost::program_options::variables_map& values, RanksRepla
 /// printed. Errors: InputError.
 std::optional<Answer> answer_replay(const Arguments& arguments);
 std::optional<Answer> answer_run(const Arguments& arguments);
+/// The same of `advise` (of its first step) and `diff`, as their --json.
+std::optional<nlohmann::ordered_json> answer_advise(const Arguments& arguments);
+std::optional<nlohmann::ordered_json> answer_diff(const Arguments& arguments);
 
 /// Writes what is asked for; the exit status.
 int report(const Answer& answer);

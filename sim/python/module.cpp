@@ -41,6 +41,12 @@ std::shared_ptr<Answer> answer(std::optional<Answer> (*command)(const Arguments&
   return out;
 }
 
+/// What a command's --json says; empty for --help, which is printed.
+std::string json_of(std::optional<Json> (*command)(const Arguments&), const Arguments& arguments) {
+  const std::optional<Json> found = command(arguments);
+  return found ? json_text(*found) : "null";
+}
+
 std::string kernels_csv(const Answer& answer) {
   std::ostringstream out;
   write_kernels(out, answer.found.replays.front());
@@ -146,9 +152,15 @@ PYBIND11_MODULE(_tandem, module) {
       "replay", [](const Arguments& a) { return answer(answer_replay, a); }, WithoutGil());
   module.def(
       "run", [](const Arguments& a) { return answer(answer_run, a); }, WithoutGil());
+  module.def(
+      "advise", [](const Arguments& a) { return json_of(answer_advise, a); }, WithoutGil());
+  module.def(
+      "diff", [](const Arguments& a) { return json_of(answer_diff, a); }, WithoutGil());
   module.def("sweep", &sweep, WithoutGil());
   module.def("help_of_replay", [] { return help_text(replay_line()); });
   module.def("help_of_run", [] { return help_text(network_line()); });
+  module.def("help_of_advise", [] { return help_text(advise_line()); });
+  module.def("help_of_diff", [] { return help_text(diff_line()); });
   module.def("data_root", &data_root);
   module.def("experiment_keys", &experiment_keys);
 }

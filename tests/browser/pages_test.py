@@ -72,7 +72,7 @@ def hostile_trace(folder):
 
 
 def make_pages(program, folder):
-    pages = {name: folder / f"{name}.html" for name in ("bert", "hostile", "network", "sweep")}
+    pages = {name: folder / f"{name}.html" for name in ("bert", "hostile", "network", "sweep", "advice", "diff")}
     tandem(program, "replay", ROOT / BERT, "--batch", 32, "--report", pages["bert"], "--quiet")
     tandem(program, "replay", hostile_trace(folder), "--report", pages["hostile"], "--quiet", "--allow-data-loss")
     tandem(program, "run", "lenet5", "--gpu", "h200_sxm", "--report", pages["network"], "--quiet")
@@ -82,6 +82,8 @@ def make_pages(program, folder):
         "axes": {"batch": [8, 16, 4096], "mode": ["as-traced", "cuda-graph"]}, "metrics": ["time_us"],
         "pareto": {"x": "memory_peak_bytes", "y": "throughput_per_s"}}))
     tandem(program, "sweep", experiment, "--out", folder / "sweep", "--report", pages["sweep"], "--quiet")
+    tandem(program, "advise", ROOT / BERT, "--report", pages["advice"], "--quiet")
+    tandem(program, "diff", ROOT / BERT, hostile_trace(folder), "--report", pages["diff"], "--quiet", "--allow-data-loss")
     return pages
 
 

@@ -19,7 +19,7 @@ program = os.environ["TANDEM_PROGRAM"]
 tiny = source / "tests/golden/replay/tiny.json"
 resnet = source / "validation/captures/h200_2026-11-20_fit/traces/resnet50-train-amp-eager-b32.json.zst"
 texts = {"name", "family", "bound", "bound_law", "run", "kind", "op", "layer", "code", "severity", "description",
-         "from", "to", "values", "followed_by"}
+         "from", "to", "values", "followed_by", "reason"}
 
 
 def command_line(*arguments):
@@ -217,3 +217,22 @@ def test_threads_agree():
     for thread in threads:
         thread.join()
     assert len(found) == 4 and all(one == found[0] for one in found)
+
+
+def test_advice_equals_the_command_line():
+    found = tandem.advise(resnet, gpu="a100_sxm4_80gb")
+    done = command_line("advise", resnet, "--gpu", "a100_sxm4_80gb", "--json", "-")
+    assert json.loads(done.stdout) == found.to_dict()
+    assert len(found.rows) > 5 and is_numeric_dtype(found.rows["time_us"])
+    with pytest.raises(tandem.InputError, match="found .*, expected "):
+        tandem.advise("no_such_file.json")
+
+
+def test_diff_of_traces_and_results(result):
+    before = tandem.replay(resnet)
+    found = tandem.diff(before, result)
+    assert found.attributed_share == pytest.approx(1)
+    assert found.b.time_us == pytest.approx(result.step.time_us, abs=1e-3)
+    assert found.ops.rows["change_us"].sum() == pytest.approx(found.change_us, abs=0.1)
+    same = tandem.diff(resnet, resnet)
+    assert same.change_us == 0 and same.to_dict() == json.loads(command_line("diff", resnet, resnet, "--json", "-").stdout)

@@ -84,6 +84,11 @@ std::vector<std::uint32_t> last_step(const Trace& trace) {
   return kernels_of_step(trace, links, links.steps.size() - 1);
 }
 
+/// The one false alarm, recorded after the limits stood (deviation 25): products over an odd
+/// vocabulary take 2.2 times as long as the model says, more than kernels at half the clock do.
+constexpr std::string_view false_alarm =
+    "h200_2026-11-22_last_holdout/traces/gpt2-infer-bf16-eager-b2.json.zst";
+
 TEST(CheckMeasured, NothingIsWrongWithCleanCaptures) {
   std::size_t cases = 0;
   for (const auto& entry :
@@ -91,7 +96,8 @@ TEST(CheckMeasured, NothingIsWrongWithCleanCaptures) {
     const std::string path = entry.path().string();
     if (entry.path().parent_path().filename() != "traces" || !trace_stem(path)) continue;
     const CheckReport report = check_of(import_trace(path));
-    EXPECT_EQ(codes(report, Concern::wrong), Codes{}) << path;
+    const Codes expected = path.ends_with(false_alarm) ? Codes{"slower_than_model"} : Codes{};
+    EXPECT_EQ(codes(report, Concern::wrong), expected) << path;
     ++cases;
   }
   EXPECT_GE(cases, 250U);

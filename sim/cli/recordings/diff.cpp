@@ -4,11 +4,13 @@
 #include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "sim/cli/files.h"
 #include "sim/cli/scenario_options.h"
 #include "sim/core/field.h"
 #include "sim/diff/diff_report.h"
+#include "sim/diff/page.h"
 #include "sim/report/report.h"
 #include "sim/trace/source/byte_source.h"
 
@@ -60,6 +62,20 @@ void write_timelines(const std::string& path, const Loaded& a, const Loaded& b) 
   write_file(path, [&](std::ostream& out) { write_side_by_side(out, runs); });
 }
 
+/// The sides that the options name.
+std::pair<Loaded, Loaded> load_both(const po::variables_map& values) {
+  if (values.count("a") == 0 || values.count("b") == 0) {
+    throw InputError("command line", "diff", "fewer than two files", "tandem diff A B [options]");
+  }
+  ReplayOptions asked;
+  asked.configs = data_root() + "/configs";
+  read_trace_options(values, asked);
+  asked.host = values["host"].as<std::string>();
+  asked.profiler = parse_profiler(values["profiler"].as<std::string>());
+  Loaded a = load(values["a"].as<std::string>(), asked);
+  return {std::move(a), load(values["b"].as<std::string>(), asked)};
+}
+
 bool lost_data(const Loaded& loaded) {
   return loaded.replay && loaded.replay->prediction.result.losses.any(Severity::data_loss);
 }
@@ -76,6 +92,8 @@ CommandLine diff_line() {
       "remove: compare the runs without the profiler; keep: as they were traced");
   add_trace_options(sides);
   output.add_options()("json", text_value(file_value), "write the comparison here; -: stdout")(
+      "report", text_value(file_value),
+      "write a page (HTML, needs no network) with charts and tables here")(
       "timeline", text_value(file_value),
       "write one step of each, side by side, for Perfetto here; of two traces")(
       "allow-data-loss", "exit 0 even if part of a trace could not be used")("quiet", "no text");
@@ -86,26 +104,26 @@ CommandLine diff_line() {
           {sides, output}};
 }
 
+std::optional<Json> answer_diff(const Arguments& arguments) {
+  const auto values = parse_arguments(diff_line(), arguments);
+  if (!values) return {};
+  const auto [a, b] = load_both(*values);
+  return diff_json(diff(a.side, b.side));
+}
+
 int run_diff(const Arguments& arguments) {
   const auto parsed = parse_arguments(diff_line(), arguments);
   if (!parsed) return exit_ok;
   const po::variables_map& values = *parsed;
-  if (values.count("a") == 0 || values.count("b") == 0) {
-    throw InputError("command line", "diff", "fewer than two files", "tandem diff A B [options]");
-  }
-  ReplayOptions asked;
-  asked.configs = data_root() + "/configs";
-  read_trace_options(values, asked);
-  asked.host = values["host"].as<std::string>();
-  asked.profiler = parse_profiler(values["profiler"].as<std::string>());
-  const Loaded a = load(values["a"].as<std::string>(), asked);
-  const Loaded b = load(values["b"].as<std::string>(), asked);
+  const auto [a, b] = load_both(values);
   const Diff difference = diff(a.side, b.side);
   write_timelines(values["timeline"].as<std::string>(), a, b);
   const std::string json = values["json"].as<std::string>();
   write_file(json, [&](std::ostream& out) {
     out << diff_json(difference).dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
   });
+  write_file(values["report"].as<std::string>(),
+             [&](std::ostream& out) { out << html::page_html(diff_page(difference)); });
   if (json != "-" && values.count("quiet") == 0) fmt::print("{}", diff_text(difference));
   if (values.count("allow-data-loss") > 0 || (!lost_data(a) && !lost_data(b))) return exit_ok;
   fmt::print(stderr,

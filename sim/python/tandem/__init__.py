@@ -13,13 +13,15 @@ line. Calls release the GIL.
 
 import json
 import os
+import tempfile
 import warnings
 
 from . import _tandem
 from ._tandem import InputError
 
 __version__ = _tandem.version
-__all__ = ["DataLossWarning", "InputError", "Result", "Sweep", "Values", "replay", "run", "sweep"]
+__all__ = ["DataLossWarning", "InputError", "Result", "Sweep", "Values", "advise", "diff", "replay",
+           "run", "sweep"]
 
 
 class DataLossWarning(UserWarning):
@@ -164,8 +166,40 @@ def run(network, **options):
     return _result(_tandem.run(_arguments([network], options)))
 
 
+def advise(trace, **options):
+    """What would make the step of a trace or a network faster: .rows, the best first, and .refused. Options:
+
+    """
+    return _values(_tandem.advise(_arguments([trace], options)))
+
+
+def diff(a, b, **options):
+    """Where the steps of two traces or results (of --json, or of replay and run) differ: .ops, .kinds, .device ... Options:
+
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        sides = [_file_of(side, os.path.join(folder, f"{name}.json")) for name, side in (("A", a), ("B", b))]
+        return _values(_tandem.diff(_arguments(sides, options)))
+
+
+def _values(text):
+    found = json.loads(text)
+    return None if found is None else Values(found)
+
+
+def _file_of(side, path):
+    """A result is written to `path`; what is a path already stays."""
+    if not isinstance(side, Result):
+        return side
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(side.to_dict(), file)
+    return path
+
+
 replay.__doc__ += _tandem.help_of_replay()
 run.__doc__ += _tandem.help_of_run()
+advise.__doc__ += _tandem.help_of_advise()
+diff.__doc__ += _tandem.help_of_diff()
 
 
 def sweep(source, *, axes=None, threads=0, **options):

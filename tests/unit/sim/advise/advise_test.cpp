@@ -8,6 +8,7 @@
 
 #include "sim/advise/candidates.h"
 #include "sim/report/advice_report.h"
+#include "sim/report/html/advice_page.h"
 #include "tests/source_dir/source_dir.h"
 
 namespace tandem {
@@ -121,6 +122,26 @@ TEST(Advise, TakesFewerBitsWhereProductsLimit) {
   EXPECT_TRUE(has(best->options, "--compile")) << best->options;
   expect_ranked(advice);
   expect_nothing_dropped(advice);
+}
+
+TEST(Advise, ThePageHasEveryRowWithItsReason) {
+  const Advice advice = advice_on(compiled);
+  const html::Page page = html::advice_page(advice);
+  ASSERT_EQ(page.sections.size(), 3u);
+  const auto& table = std::get<html::Table>(page.sections[1].blocks[0]);
+  ASSERT_EQ(table.rows.size(), advice.rows.size());
+  for (std::size_t r = 0; r < table.rows.size(); ++r) {
+    ASSERT_EQ(table.rows[r].size(), table.columns.size());
+    EXPECT_EQ(std::get<std::string>(table.rows[r][9]), advice.rows[r].why);
+    EXPECT_DOUBLE_EQ(std::get<double>(table.rows[r][1]), advice.rows[r].speed_up.value);
+  }
+  const auto& refused = std::get<html::Table>(page.sections[2].blocks[0]);
+  EXPECT_EQ(refused.rows.size(), advice.refused.size());
+  // The chart leaves out the base and what does not fit.
+  const auto& chart = std::get<html::BarChart>(page.sections[0].blocks[1]);
+  const auto fits = std::count_if(advice.rows.begin(), advice.rows.end(),
+                                  [](const AdvisedRow& row) { return !row.is_base && row.fits(); });
+  EXPECT_EQ(std::ssize(chart.bars), fits);
 }
 
 TEST(Advise, RefusesWhatACompiledStepCannotTell) {

@@ -8,6 +8,7 @@
 
 #include "sim/core/field.h"
 #include "sim/diff/diff_report.h"
+#include "sim/diff/page.h"
 #include "tests/unit/sim/diff/side_for_tests.h"
 
 namespace tandem {
@@ -117,6 +118,18 @@ TEST(DiffText, SaysTheAnswerFirst) {
             std::string::npos)
       << text;
   EXPECT_NE(text.find("host: operations and Python"), std::string::npos);
+}
+
+TEST(DiffPage, HasBothSidesAndEveryOperation) {
+  const Diff d = diff(eager(), graph());
+  const html::Page page = diff_page(d);
+  ASSERT_GE(page.sections.size(), 4u);
+  EXPECT_NE(page.subtitle.find(d.path_a), std::string::npos);
+  const auto& table = std::get<html::Table>(page.sections[2].blocks[1]);
+  ASSERT_EQ(table.rows.size(), d.ops.rows.size());
+  ASSERT_FALSE(table.rows.empty());
+  EXPECT_EQ(std::get<std::string>(table.rows[0][0]), d.ops.rows[0].name);
+  EXPECT_DOUBLE_EQ(std::get<double>(table.rows[0][3]), to_us(d.ops.rows[0].change()));
 }
 
 TEST(DiffJson, HoldsBothSidesOfEveryRow) {
