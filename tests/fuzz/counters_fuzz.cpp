@@ -22,8 +22,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         << match_json(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
     ReplayOptions options = fuzz::options_of(input.choice);
     options.counters_path = file.path();
-    const TracedRun counted = analyse(run.trace, options, fuzz::configs());
-    fuzz::write_all(counted, predict(counted, options));
+    TracedRun counted = analyse(run.trace, options, fuzz::configs());
+    fuzz::write_all(std::move(counted), options);
   });
   return 0;
 }

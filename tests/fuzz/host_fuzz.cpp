@@ -10,8 +10,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     options.host = file.path();
     Configs configs = fuzz::configs();
     configs.host = load_host_model(file.path());
-    const TracedRun run = analyse(fuzz::small_run().trace, options, std::move(configs));
-    fuzz::write_all(run, predict(run, options));
+    TracedRun run = analyse(fuzz::small_run().trace, options, std::move(configs));
+    fuzz::write_all(std::move(run), options);
   });
   return 0;
 }

@@ -8,15 +8,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <nlohmann/json.hpp>
-#include <sstream>
 #include <stdexcept>
+#include <utility>
 
-#include "sim/check/checks.h"
-#include "sim/check/limits.h"
-#include "sim/predict/invariants/result_check.h"
-#include "sim/predict/kernel_counters.h"
-#include "sim/report/check_report.h"
+#include "sim/cli/output.h"
 #include "sim/report/report.h"
 #include "tests/source_dir/source_dir.h"
 
@@ -139,23 +134,15 @@ void check_refusal(const std::string& message) {
   std::abort();
 }
 
-void write_all(const TracedRun& run, const Prediction& p) {
-  check_result(p.result);
-  std::ostringstream out;
-  out << result_json(p.result).dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
-  out << summary_text(p.result);
-  const SimulatedRun measured{run.trace, run.measured.plan, run.measured_timeline};
-  const SimulatedRun scenario{p.step.trace, p.isolated, p.isolated_timeline, p.shares, p.power};
-  const std::array<KernelTable, 2> runs{{
-      {"traced", measured, {run.attribution.op, run.attribution.layer}, run.counters, {}},
-      {"scenario",
-       scenario,
-       {p.step_attribution.op, p.step_attribution.layer},
-       p.step_counters,
-       p.step.traced_activity},
-  }};
-  write_kernels_csv(out, run.trace, p.target ? gpu_scale(*p.target) : GpuScale{}, runs);
-  write_timeline(out, run.trace, measured, scenario);
+void write_all(const Replay& done) {
+  const std::string nowhere = "/dev/null";
+  write_outputs(done, {.json = nowhere, .kernels = nowhere, .timeline = nowhere});
+  summary_text(done.prediction.result);
+}
+
+void write_all(TracedRun run, const ReplayOptions& options) {
+  Prediction prediction = predict(run, options);
+  write_all({std::move(run), std::move(prediction)});
 }
 
 }  // namespace tandem::fuzz

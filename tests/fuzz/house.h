@@ -51,8 +51,10 @@ ReplayOptions options_of(Bytes choice);
 template <class Work>
 void refusals_are_fine(Work work);
 
-/// Writes all that a replay can: result, table of kernels, timelines, findings.
-void write_all(const TracedRun& run, const Prediction& prediction);
+/// Writes what a replay found as the commands do: result, table of kernels, timelines, summary.
+void write_all(const Replay& done);
+/// Predicts a scenario of `run` first.
+void write_all(TracedRun run, const ReplayOptions& options);
 
 /// Of an InputError. Ends the program where found and expected are missing.
 void check_refusal(const std::string& message);

@@ -10,7 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     ReplayOptions options = fuzz::options_of(input.choice);
     const NetworkRequest request = take_request(file.path(), options);
     const Replay done = run_network(request, options);
-    fuzz::write_all(done.run, done.prediction);
+    fuzz::write_all(done);
   });
   return 0;
 }

@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     options.network_task = trains ? Task::train : Task::infer;
     const NetworkRequest request = take_request(file.path(), options);
     const Replay done = run_network(request, options);
-    fuzz::write_all(done.run, done.prediction);
+    fuzz::write_all(done);
   });
   return 0;
 }

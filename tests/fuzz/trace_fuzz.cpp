@@ -10,10 +10,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::refusals_are_fine([&] {
     ReplayOptions options = fuzz::options_of(input.choice);
     options.trace_path = file.path();
-    const TracedRun run = analyse(import_trace(file.path()), options, fuzz::configs());
+    TracedRun run = analyse(import_trace(file.path()), options, fuzz::configs());
     static const CheckLimits limits = load_check_limits(fuzz::in_repository("configs/checks.json"));
     check(run, limits);
-    fuzz::write_all(run, predict(run, options));
+    fuzz::write_all(std::move(run), options);
   });
   return 0;
 }
