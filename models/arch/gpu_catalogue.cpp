@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -13,16 +12,10 @@
 namespace tandem {
 namespace {
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
-
 // Everything a GPU may be called, in lower case, without repetition.
 std::vector<std::string> all_names(const GpuArch& gpu) {
-  std::vector<std::string> names{lower(gpu.name), lower(gpu.display_name)};
-  for (const std::string& alias : gpu.aliases) names.push_back(lower(alias));
+  std::vector<std::string> names{lower_case(gpu.name), lower_case(gpu.display_name)};
+  for (const std::string& alias : gpu.aliases) names.push_back(lower_case(alias));
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
@@ -43,7 +36,7 @@ void check_unique(const GpuCatalogue& catalogue) {
 }
 
 const GpuArch* by_name(const GpuCatalogue& catalogue, std::string_view name) {
-  const std::string wanted = lower(name);
+  const std::string wanted = lower_case(name);
   for (const GpuArch& gpu : catalogue.gpus) {
     const auto names = all_names(gpu);
     if (std::binary_search(names.begin(), names.end(), wanted)) return &gpu;
@@ -83,7 +76,7 @@ bool same_memory(const GpuArch& gpu, const DeviceProperties& device) {
 }
 
 std::size_t common_prefix(const GpuArch& gpu, std::string_view device_name) {
-  const std::string wanted = lower(device_name);
+  const std::string wanted = lower_case(device_name);
   std::size_t best = 0;
   for (const std::string& name : all_names(gpu)) {
     const auto end = std::mismatch(name.begin(), name.end(), wanted.begin(), wanted.end()).first;

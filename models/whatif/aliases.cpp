@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <vector>
 
 #include "sim/core/named.h"
@@ -45,10 +44,8 @@ constexpr Alias table[] = {
 
 /// Lower case, hyphens for underscores.
 std::string folded(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    c = c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
+  std::string out = lower_case(text);
+  std::replace(out.begin(), out.end(), '_', '-');
   return out;
 }
 

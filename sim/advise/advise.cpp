@@ -327,6 +327,12 @@ AdviceSubject load_subject(ReplayOptions options) {
   return subject;
 }
 
+const AdvisedRow& Advice::base() const {
+  const auto found =
+      std::find_if(rows.begin(), rows.end(), [](const auto& row) { return row.is_base; });
+  return found == rows.end() ? rows.front() : *found;
+}
+
 const AdvisedRow* Advice::best(bool same_work) const {
   for (const AdvisedRow& row : rows) {
     if (!row.is_base && row.fits() && row.same_work == same_work) return &row;

@@ -48,6 +48,7 @@ struct Advice {
   std::vector<AdvisedRow> rows;
   std::vector<Refusal> refused;
   bool generated = false;  // the step is that of a network
+  const AdvisedRow& base() const;
   /// The best row that fits but the base; those with the same batch on the same GPU, or the others.
   /// Null: there is none.
   const AdvisedRow* best(bool same_work) const;

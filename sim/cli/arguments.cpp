@@ -126,6 +126,29 @@ po::typed_value<std::vector<std::string>>* texts_value(const std::string& shown)
   return po::value<std::vector<std::string>>()->value_name(shown)->default_value({}, "");
 }
 
+std::vector<std::string> comma_list(std::string_view text) {
+  std::vector<std::string> parts;
+  for (std::size_t comma = 0; comma != std::string_view::npos;) {
+    comma = text.find(',');
+    parts.emplace_back(text.substr(0, comma));
+    text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
+  }
+  return parts;
+}
+
+void add_threads_option(po::options_description& options) {
+  options.add_options()("threads", po::value<int>()->value_name("N")->default_value(0, ""),
+                        "0, the default: as many as the machine has");
+}
+
+int threads_of(const po::variables_map& values) {
+  constexpr int most = 4096;
+  const int threads = values["threads"].as<int>();
+  if (threads >= 0 && threads <= most) return threads;
+  throw InputError("command line", "--threads", std::to_string(threads),
+                   fmt::format("0 to {}", most));
+}
+
 std::string help_text(const CommandLine& line) {
   std::ostringstream out;
   out << "usage: tandem " << line.command << ' ' << line.usage << "\n\n"

@@ -46,6 +46,14 @@ boost::program_options::typed_value<std::string>* text_value(const std::string& 
 boost::program_options::typed_value<std::vector<std::string>>* texts_value(
     const std::string& shown);
 
+/// "a,b" as its parts, which may be empty.
+std::vector<std::string> comma_list(std::string_view text);
+
+/// --threads; 0, the default: as many as the machine has. Errors: InputError for what no machine
+/// has.
+void add_threads_option(boost::program_options::options_description& options);
+int threads_of(const boost::program_options::variables_map& values);
+
 std::string help_text(const CommandLine& line);
 
 /// The values, with --help known to every command; nothing if it was asked for, and then printed.

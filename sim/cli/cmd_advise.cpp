@@ -20,20 +20,11 @@ namespace {
 namespace po = boost::program_options;
 using Json = nlohmann::ordered_json;
 
-constexpr int max_threads = 4096;
-
-std::vector<std::string> parts_of(const std::string& list) {
-  std::vector<std::string> out;
-  if (list.empty()) return out;
-  std::size_t begin = 0;
-  for (std::size_t end = 0; end != std::string::npos; begin = end + 1) {
-    end = list.find(',', begin);
-    out.push_back(list.substr(begin, end == std::string::npos ? end : end - begin));
-    if (!out.back().empty()) continue;
-    throw InputError("command line", "--gpu", "\"" + list + "\"",
-                     "names with a comma between them");
-  }
-  return out;
+std::vector<std::string> gpus_of(const std::string& list) {
+  if (list.empty()) return {};
+  std::vector<std::string> gpus = comma_list(list);
+  if (std::find(gpus.begin(), gpus.end(), "") == gpus.end()) return gpus;
+  throw InputError("command line", "--gpu", "\"" + list + "\"", "names with a comma between them");
 }
 
 /// The file that is meant: itself, or a network by its name.
@@ -61,7 +52,7 @@ Asked asked_of(const std::string& text, const po::variables_map& values) {
   const std::string task = values["task"].as<std::string>();
   o.network_task = parse_task(task, "command line", "--task");
   o.trace_path = subject_path(text, task);
-  asked.gpus = parts_of(values["gpu"].as<std::string>());
+  asked.gpus = gpus_of(values["gpu"].as<std::string>());
   const bool network = is_network(o.trace_path);
   if (network && !asked.gpus.empty()) {
     o.what_ifs.set("gpu", asked.gpus.front());
@@ -74,13 +65,6 @@ Asked asked_of(const std::string& text, const po::variables_map& values) {
   }
   o.what_ifs.set("batch", std::to_string(values["batch"].as<std::int64_t>()));
   return asked;
-}
-
-int threads_of(const po::variables_map& values) {
-  const int threads = values["threads"].as<int>();
-  if (threads >= 0 && threads <= max_threads) return threads;
-  throw InputError("command line", "--threads", std::to_string(threads),
-                   fmt::format("0 to {}", max_threads));
 }
 
 Advice advice_on(const std::string& subject, const po::variables_map& values) {
@@ -99,9 +83,7 @@ void write_json(const std::vector<Json>& all, bool several, const std::string& p
 
 /// Part of the trace was lost: the advice is on less than was measured.
 bool lost_data(const Advice& advice) {
-  return std::any_of(advice.rows.begin(), advice.rows.end(), [](const AdvisedRow& row) {
-    return row.is_base && row.result.losses.any(Severity::data_loss);
-  });
+  return advice.base().result.losses.any(Severity::data_loss);
 }
 
 /// One after the other, each with all cores; one that cannot be used does not stop the others.
@@ -152,9 +134,8 @@ CommandLine advise_line() {
   add_trace_options(input);
   add_host_options(host);
   add_job_options(job);
-  output.add_options()("threads", po::value<int>()->value_name("N")->default_value(0, ""),
-                       "0, the default: as many as the machine has")(
-      "json", text_value(file_value), "write the advice here; -: stdout")(
+  add_threads_option(output);
+  output.add_options()("json", text_value(file_value), "write the advice here; -: stdout")(
       "report", text_value(file_value),
       "write a page (HTML, needs no network) with charts and tables here")(
       "allow-data-loss", "exit 0 even if part of a trace could not be used")("quiet", "no text");

@@ -22,8 +22,6 @@ namespace {
 namespace po = boost::program_options;
 namespace fs = std::filesystem;
 
-constexpr int max_threads = 4096;
-
 void print_keys() {
   fmt::print("experiment\n");
   for (const Field<Experiment>& f : experiment_fields()) fmt::print("  {:<24} {}\n", f.name, f.doc);
@@ -88,11 +86,7 @@ void write_sweep(const Sweep& sweep, const std::string& folder, const std::strin
 
 RunOptions run_options(const po::variables_map& values) {
   RunOptions options;
-  options.threads = values["threads"].as<int>();
-  if (options.threads < 0 || options.threads > max_threads) {
-    throw InputError("command line", "--threads", std::to_string(options.threads),
-                     fmt::format("0 to {}", max_threads));
-  }
+  options.threads = threads_of(values);
   options.progress = progress_line();
   return options;
 }
@@ -129,8 +123,8 @@ CommandLine sweep_line() {
                       "an experiment (configs/experiments), or with axes a trace or a network")(
       "keys", "explain the keys of an experiment and the metrics");
   add_sweep_inputs(input);
-  run.add_options()("threads", po::value<int>()->value_name("N")->default_value(0, ""),
-                    "0, the default: as many as the machine has")("fresh", "run every point again");
+  add_threads_option(run);
+  run.add_options()("fresh", "run every point again");
   output.add_options()("out", text_value(folder_value),
                        "folder for sweep.csv, sweep.json, report.html, pictures and points.jsonl "
                        "(finished points, not run again); default: out/NAME")(

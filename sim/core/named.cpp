@@ -10,12 +10,6 @@ namespace tandem {
 
 namespace {
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
-
 /// Letters to insert, remove, exchange, or swap with their neighbour.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before, last(b.size() + 1), row(b.size() + 1);
@@ -41,16 +35,22 @@ std::size_t distance(std::string_view wanted, std::string_view name) {
 
 }  // namespace
 
+std::string lower_case(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+
 std::optional<std::size_t> nearest_name(std::span<const std::string> names, std::string_view text) {
   // Longer texts are only mistyped, never compared: the distance takes the product of the lengths.
   constexpr std::size_t longest = 64;
   if (text.size() > longest) return {};
-  const std::string wanted = lower(text);
+  const std::string wanted = lower_case(text);
   // A third of the letters may be wrong; beyond that, any name is as near as any other.
   std::size_t best_distance = (wanted.size() + 1) / 3 + 1;
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const std::size_t d = distance(wanted, lower(names[i]));
+    const std::size_t d = distance(wanted, lower_case(names[i]));
     if (d >= best_distance) continue;
     best = i;
     best_distance = d;

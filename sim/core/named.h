@@ -13,6 +13,9 @@
 
 namespace tandem {
 
+/// ASCII letters as small ones.
+std::string lower_case(std::string_view text);
+
 /// Position of the name that `text` was probably meant to be: one that holds it, or one that few
 /// letters make of it; nothing if none is near. Upper and lower case do not differ.
 std::optional<std::size_t> nearest_name(std::span<const std::string> names, std::string_view text);

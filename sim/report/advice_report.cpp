@@ -17,21 +17,10 @@ std::string time_text(double us) {
   return us >= 1e3 ? fmt::format("{:.3f} ms", us * 1e-3) : fmt::format("{:.1f} us", us);
 }
 
-const Result& base_of(const Advice& advice) {
-  for (const AdvisedRow& row : advice.rows) {
-    if (row.is_base) return row.result;
-  }
-  return advice.rows.front().result;
-}
-
 /// Per sample where the batch is known, else per step; nothing without a model of the energy.
 std::optional<double> energy_of(const Result& r) {
   if (!r.energy || r.energy->energy_j <= 0) return {};
   return r.energy->energy_j / static_cast<double>(r.scenario.batch.value_or(1));
-}
-
-std::string gain_text(const SpeedUp& s) {
-  return fmt::format("{:.2f} times ({:.2f} to {:.2f} in 9 of 10 cases)", s.value, s.low, s.high);
 }
 
 /// `text` as lines of at most `width` columns, `indent` of them empty.
@@ -66,7 +55,7 @@ std::string verdict(const Advice& advice) {
   if (same == nullptr && other == nullptr) {
     return "advice     nothing helps of what can be predicted of this step\n";
   }
-  const std::string_view unit = base_of(advice).scenario.batch ? "samples" : "steps";
+  const std::string_view unit = advice.base().result.scenario.batch ? "samples" : "steps";
   const bool sure = !advice.nothing_helps();
   std::string text = best_line(sure ? "advice" : "  guess", same, unit);
   text += best_line(text.empty() && sure ? "advice" : sure ? "otherwise" : "  guess", other, unit);
@@ -76,7 +65,7 @@ std::string verdict(const Advice& advice) {
 }
 
 std::string head(const Advice& advice) {
-  const Result& r = base_of(advice);
+  const Result& r = advice.base().result;
   std::string text = fmt::format(
       "{:<10} {} ({}, {}, batch {})\n", advice.generated ? "network" : "trace", r.trace.path,
       r.trace.framework, r.scenario.gpu.empty() ? "unknown GPU" : r.scenario.gpu,
@@ -141,9 +130,13 @@ Json row_json(const AdvisedRow& row) {
 
 }  // namespace
 
+std::string gain_text(const SpeedUp& s) {
+  return fmt::format("{:.2f} times ({:.2f} to {:.2f} in 9 of 10 cases)", s.value, s.low, s.high);
+}
+
 std::string advice_text(const Advice& advice) {
   std::string text = head(advice) + verdict(advice);
-  const bool samples = base_of(advice).scenario.batch.has_value();
+  const bool samples = advice.base().result.scenario.batch.has_value();
   text += fmt::format("\n{:>8}  {:^16}  {:>10}  {:>9}  {:>9}  {:>15}  {}\n", "speed-up",
                       "9 of 10 cases", "step time", samples ? "samples/s" : "steps/s",
                       samples ? "J/sample" : "J/step", "peak memory", "what");
@@ -154,7 +147,7 @@ std::string advice_text(const Advice& advice) {
 }
 
 Json advice_json(const Advice& advice) {
-  const Result& base = base_of(advice);
+  const Result& base = advice.base().result;
   const auto name = [](const AdvisedRow* row) {
     return row == nullptr ? Json(nullptr) : Json(row->name);
   };

@@ -43,11 +43,6 @@ std::vector<std::string_view> named_axes() {
   return names;
 }
 
-/// The compiler of mode jit is the value of an option too.
-const TransformOption* option_of_axis(const std::string& name) {
-  return find_option(name == "compiler" ? "compile" : name);
-}
-
 /// One value of the axis `name`.
 std::string value_text(const std::string& name, const Json& json, const Place& place) {
   const TransformOption* option = find_option(name);
@@ -285,6 +280,10 @@ Experiment parse_experiment(const Json& json, const std::string& path,
   }
   check_metrics(e, file, metrics);
   return e;
+}
+
+const TransformOption* option_of_axis(const std::string& axis) {
+  return find_option(axis == "compiler" ? "compile" : axis);
 }
 
 Experiment read_experiment(const std::string& path, std::span<const std::string_view> metrics) {

@@ -12,6 +12,8 @@
 
 namespace tandem {
 
+struct TransformOption;
+
 inline constexpr std::string_view experiment_schema = "tandem.experiment/1";
 
 /// Points of one sweep; more is a mistake in the file rather than a wish.
@@ -60,6 +62,9 @@ struct Experiment {
 
 /// The keys of an experiment file; which are needed is said in their documentation.
 std::span<const Field<Experiment>> experiment_fields();
+
+/// The option that an axis is, or null; the compiler of mode jit is the value of one too.
+const TransformOption* option_of_axis(const std::string& axis);
 
 /// `metrics`: names that `metrics`, `pareto` and `elasticity.metric` may use; the GPU keys and the
 /// names of modes are checked where the point is predicted.

@@ -92,11 +92,6 @@ void add_configs(ContentHash& hash, const std::string& configs) {
   for (const std::string& name : files) hash.add_file((fs::path(configs) / name).string(), name);
 }
 
-/// The compiler of mode jit is the value of an option too.
-const TransformOption* option_of_axis(const std::string& name) {
-  return find_option(name == "compiler" ? "compile" : name);
-}
-
 void check_value(const SweepBase& base, const std::string& name, const std::string& value) {
   if (name == "mode") {
     ReplayOptions ignored;

@@ -38,17 +38,14 @@ Json value_of(std::string_view text) {
 /// "a,b" as a list. Errors: InputError for nothing between two commas.
 Json values_of(const std::string& option, std::string_view text) {
   Json list = Json::array();
-  while (true) {
-    const std::size_t comma = text.find(',');
-    const std::string_view one = text.substr(0, comma);
+  for (const std::string& one : comma_list(text)) {
     if (one.empty()) {
       throw InputError(command_line, "--" + option, "an empty value",
                        "values with commas between them");
     }
     list.push_back(value_of(one));
-    if (comma == std::string_view::npos) return list;
-    text.remove_prefix(comma + 1);
   }
+  return list;
 }
 
 struct AxisOption {

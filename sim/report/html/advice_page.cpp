@@ -4,21 +4,12 @@
 
 #include <algorithm>
 
+#include "sim/report/advice_report.h"
 #include "sim/report/texts.h"
 
 namespace tandem::html {
 
 namespace {
-
-const AdvisedRow& base_of(const Advice& advice) {
-  const auto base = std::find_if(advice.rows.begin(), advice.rows.end(),
-                                 [](const AdvisedRow& row) { return row.is_base; });
-  return base == advice.rows.end() ? advice.rows.front() : *base;
-}
-
-std::string gain_text(const SpeedUp& s) {
-  return fmt::format("{:.2f} times ({:.2f} to {:.2f} in 9 of 10 cases)", s.value, s.low, s.high);
-}
 
 Figure best_figure(const char* name, const AdvisedRow* row) {
   if (row == nullptr || row->speed_up.value <= 1) return {name, "nothing", ""};
@@ -26,7 +17,7 @@ Figure best_figure(const char* name, const AdvisedRow* row) {
 }
 
 Section answer(const Advice& advice) {
-  const AdvisedRow& base = base_of(advice);
+  const AdvisedRow& base = advice.base();
   const AdvisedRow* best = advice.best(true);
   Section out{"What would help", "", {}};
   out.text = advice.nothing_helps() || best == nullptr
@@ -107,7 +98,7 @@ Section refused(const Advice& advice) {
 }  // namespace
 
 Page advice_page(const Advice& advice) {
-  const Result& base = base_of(advice).result;
+  const Result& base = advice.base().result;
   Page page{"What would make this step faster",
             fmt::format("{} on {}", base.trace.path, base.scenario.gpu),
             {}};
