@@ -11,15 +11,19 @@ namespace {
 
 /// Fields as the tree that they make; a list's element is the child "[]".
 struct Node {
+  std::string name;
   const PublishedField* field = nullptr;
-  std::vector<std::pair<std::string, Node>> children;
+  std::vector<Node> children;
 
-  Node& child(const std::string& name) {
-    for (auto& [known, node] : children) {
-      if (known == name) return node;
+  bool is_list() const { return children.size() == 1 && children.front().name == "[]"; }
+
+  Node& child(const std::string& wanted) {
+    for (Node& node : children) {
+      if (node.name == wanted) return node;
     }
-    return children.emplace_back(name, Node{}).second;
+    return children.emplace_back(Node{wanted, nullptr, {}});
   }
+  friend bool operator==(const Node& node, const std::string& name) { return node.name == name; }
 };
 
 /// "a.b[].c" as a, b, [], c.
@@ -71,10 +75,9 @@ Json schema_of(const Node& node) {
   Json out = Json::object();
   const bool null = may_be_null(node);
   if (node.field != nullptr) out["description"] = node.field->doc;
-  const bool list = node.children.size() == 1 && node.children.front().first == "[]";
-  if (list) {
+  if (node.is_list()) {
     out["type"] = with_null("array", null);
-    out["items"] = schema_of(node.children.front().second);
+    out["items"] = schema_of(node.children.front());
     return out;
   }
   if (node.children.empty()) {
@@ -87,9 +90,9 @@ Json schema_of(const Node& node) {
   out["type"] = with_null("object", null);
   out["properties"] = Json::object();
   Json required = Json::array();
-  for (const auto& [name, child] : node.children) {
-    out["properties"][name] = schema_of(child);
-    if (!may_be_absent(child)) required.push_back(name);
+  for (const Node& child : node.children) {
+    out["properties"][child.name] = schema_of(child);
+    if (!may_be_absent(child)) required.push_back(child.name);
   }
   out["required"] = std::move(required);
   out["additionalProperties"] = false;
@@ -105,10 +108,11 @@ void compare(const Json& json, const Node& node, const std::string& path,
     return;
   }
   if (json.is_array()) {
-    const bool list = node.children.size() == 1 && node.children.front().first == "[]";
-    if (!list) out.insert(path + "[]: not described");
-    if (!list) return;
-    for (const Json& one : json) compare(one, node.children.front().second, path + "[]", out);
+    if (!node.is_list()) {
+      out.insert(path + "[]: not described");
+      return;
+    }
+    for (const Json& one : json) compare(one, node.children.front(), path + "[]", out);
     return;
   }
   if (!json.is_object()) {
@@ -116,19 +120,20 @@ void compare(const Json& json, const Node& node, const std::string& path,
     return;
   }
   if (node.field != nullptr && node.field->unit == "map") return;
-  for (const auto& [key, value] : json.items()) {
-    const std::string below = path.empty() ? key : path + "." + key;
-    const auto child = std::find_if(node.children.begin(), node.children.end(),
-                                    [&](const auto& one) { return one.first == key; });
+  const auto below = [&path](const std::string& key) {
+    return path.empty() ? key : path + "." + key;
+  };
+  for (const auto& item : json.items()) {
+    const auto child = std::find(node.children.begin(), node.children.end(), item.key());
     if (child == node.children.end()) {
-      out.insert(below + ": not described");
+      out.insert(below(item.key()) + ": not described");
     } else {
-      compare(value, child->second, below, out);
+      compare(item.value(), *child, below(item.key()), out);
     }
   }
-  for (const auto& [name, child] : node.children) {
-    if (!may_be_absent(child) && !json.contains(name)) {
-      out.insert((path.empty() ? name : path + "." + name) + ": described, but not there");
+  for (const Node& child : node.children) {
+    if (!may_be_absent(child) && !json.contains(child.name)) {
+      out.insert(below(child.name) + ": described, but not there");
     }
   }
 }
