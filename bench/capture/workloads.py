@@ -133,6 +133,29 @@ def llama(layers, seq=512):
     return builder
 
 
+def opt(batch, device, seq=256):
+    """OPT 125M: a decoder with ReLU and learned positions."""
+    from transformers import OPTConfig, OPTForCausalLM
+    config = OPTConfig(use_cache=False)
+    model = Logits(OPTForCausalLM(config)).to(device)
+    ids = torch.randint(0, config.vocab_size, (batch, seq), device=device)
+    target = ids[:, 1:].reshape(-1)
+
+    def loss(scores):
+        return F.cross_entropy(scores[:, :-1].reshape(-1, config.vocab_size).float(), target)
+    return Workload(model, (ids,), loss, ADAMW, {"seq": seq})
+
+
+def albert(batch, device, seq=128):
+    """ALBERT base: twelve times the same layer, an embedding of 128 columns."""
+    from transformers import AlbertConfig, AlbertForSequenceClassification
+    config = AlbertConfig(hidden_size=768, num_attention_heads=12, intermediate_size=3072)
+    model = Logits(AlbertForSequenceClassification(config)).to(device)
+    ids = torch.randint(0, config.vocab_size, (batch, seq), device=device)
+    target = torch.randint(0, 2, (batch,), device=device)
+    return Workload(model, (ids,), class_loss(target), ADAMW, {"seq": seq})
+
+
 def distilbert(batch, device, seq=256):
     """Six layers that classify a sequence."""
     from transformers import DistilBertConfig, DistilBertForSequenceClassification
@@ -333,6 +356,8 @@ BUILDERS = {
     "bert_base2l": bert(2),
     "bert_large": bert(24, width=1024),
     "distilbert": distilbert,
+    "opt": opt,
+    "albert": albert,
     "t5": t5,
     "llama": llama(16),
     "llama_4l": llama(4),
