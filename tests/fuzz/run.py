@@ -27,7 +27,8 @@ def run(programs, target, seconds):
     before = set(os.listdir(found))
     tried, covered, text = 0, 0, ""
     command = [os.path.join(programs, target + "_fuzz"), corpus, os.path.join(programs, "seeds", target),
-               "-max_total_time=%d" % max(1, int(seconds)), "-timeout=%d" % LONGEST_S, "-rss_limit_mb=%d" % MOST_MB,
+               "-max_total_time=%d" % max(1, int(seconds)), "-timeout=%d" % LONGEST_S,
+               "-report_slow_units=%d" % LONGEST_S, "-rss_limit_mb=%d" % MOST_MB,
                "-max_len=%d" % MOST_BYTES, "-artifact_prefix=%s/" % found, "-print_final_stats=1", "-verbosity=1"]
     environment = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1"}
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment)
