@@ -9,7 +9,6 @@
 
 #include "models/arch/gpu_config.h"
 #include "sim/advise/candidates.h"
-#include "sim/advise/gain.h"
 #include "sim/advise/reason.h"
 #include "sim/predict/predict.h"
 
@@ -125,6 +124,10 @@ std::vector<std::string> notes_of(const Result& base, const Result& changed) {
   return notes;
 }
 
+ComparedStep compared(const Result& r) {
+  return {r.step.time_us, static_cast<double>(r.scenario.batch.value_or(1)), r.band_parts};
+}
+
 void try_one(const Start& start, Trial& trial) {
   const AdviceSubject& subject = start.subject;
   const Result& base = start.base;
@@ -147,8 +150,8 @@ void try_one(const Start& start, Trial& trial) {
     trial.refusal = "the step launches nothing that a graph could capture";
     return;
   }
-  row.speed_up =
-      gain(subject.run.configs.bands, base, row.result, is_anew(subject, options.what_ifs));
+  row.speed_up = speed_up(subject.run.configs.bands, compared(base), compared(row.result),
+                          row.result.what_ifs, is_anew(subject, options.what_ifs));
   row.same_work = row.result.scenario.batch == base.scenario.batch &&
                   row.result.scenario.gpu == base.scenario.gpu;
   row.why = reason(base, row.result);

@@ -57,6 +57,38 @@ std::vector<Factors> read_list(const Json& json, std::string_view name,
   return out;
 }
 
+/// Logarithm of a step's time on the fastest and on the slowest host over its time.
+LogBand host_band(const ComparedStep& step) {
+  return {std::log(step.parts.host.fast_us / step.time_us),
+          std::log(step.parts.host.slow_us / step.time_us)};
+}
+
+/// The same of the base over the changed step, as a speed-up.
+LogBand speed_up_by_host(const ComparedStep& base, const ComparedStep& changed) {
+  const LogBand from = host_band(base);
+  const LogBand to = host_band(changed);
+  const bool one_host =
+      base.parts.basis == HostBasis::network && changed.parts.basis == HostBasis::network;
+  if (!one_host) return {-std::hypot(from.low, to.high), std::hypot(from.high, to.low)};
+  const double fast = from.low - to.low;
+  const double slow = from.high - to.high;
+  return {std::min({0.0, fast, slow}), std::max({0.0, fast, slow})};
+}
+
+/// Kernel time of the changed step, as a part of all of it.
+LogBand changed_kernels(const BandConstants& constants, const ComparedStep& base,
+                        const ComparedStep& changed, const std::vector<TransformReport>& what_ifs,
+                        bool anew) {
+  const BandParts& parts = changed.parts;
+  const bool other_launch = parts.launched != base.parts.launched;
+  const LogBand kernels =
+      anew || other_launch
+          ? gpu_band(constants, parts.launched, anew ? parts.generated_error : 0, what_ifs)
+          : what_if_band(constants, what_ifs);
+  return {std::log1p(parts.gpu_share * std::expm1(kernels.low)),
+          std::log1p(parts.gpu_share * std::expm1(kernels.high))};
+}
+
 }  // namespace
 
 std::string_view to_string(HostBasis basis) { return host_bases[static_cast<std::size_t>(basis)]; }
@@ -89,7 +121,6 @@ BandConstants load_bands(const std::string& path) {
   }
   out.whole_trace = read_named(json, "whole_trace", file);
   out.network = read_named(json, "network", file);
-  out.speed_up = read_named(json, "speed_up", file);
   out.collectives = read_named(json, "collectives", file).high;
   const Json& what_ifs = part(json, "what_ifs", file);
   for (const Transform& transform : transforms()) {
@@ -165,15 +196,15 @@ Band step_band(double time_us, const HostRange& host, const LogBand& gpu, double
   return {std::max(0.0, time_us - below), time_us + above};
 }
 
-SpeedUp speed_up(double base_us, double time_us, const HostRange& range, const Factors& host,
-                 const Factors& runs, const LogBand& what_ifs, double gpu_share, double other_us) {
-  // Between the ends of the range the step follows the host evenly.
-  const double fast = (time_us - range.fast_us) * std::log(runs.low) / std::log(host.low);
-  const double slow = (range.slow_us - time_us) * std::log(runs.high) / std::log(host.high);
-  const Band band =
-      step_band(time_us, {time_us - fast, time_us + slow}, what_ifs, gpu_share, other_us);
-  return {base_us, base_us / time_us, base_us / band.high_us,
-          band.low_us > 0 ? base_us / band.low_us : base_us / time_us};
+SpeedUp speed_up(const BandConstants& constants, const ComparedStep& base,
+                 const ComparedStep& changed, const std::vector<TransformReport>& what_ifs,
+                 bool anew) {
+  const LogBand host = speed_up_by_host(base, changed);
+  const LogBand kernels = changed_kernels(constants, base, changed, what_ifs, anew);
+  const double other = std::log1p(changed.other_us / changed.time_us);
+  const double value = base.time_us / changed.time_us * changed.samples / base.samples;
+  return {base.time_us, value, value * std::exp(-std::hypot(host.low, kernels.high, other)),
+          value * std::exp(std::hypot(host.high, kernels.low, other))};
 }
 
 }  // namespace tandem

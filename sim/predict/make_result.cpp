@@ -177,26 +177,24 @@ ScenarioSummary summarize(const TracedRun& run, const Scenario& scenario,
   return s;
 }
 
-HostBasis host_basis(const TracedRun& run, const Scenario& scenario, const ReplayOptions& options) {
-  if (options.profiler == Profiler::keep) return HostBasis::kept;
-  if (run.measured.executor) return HostBasis::executor;
-  if (run.generated_error > 0) return HostBasis::network;
-  if (find_report(scenario.what_ifs, "compile") != nullptr) return HostBasis::compiled;
-  return run.step_is_measured ? HostBasis::measured_step : HostBasis::trace;
+HostBasis host_basis(const TracedRun& run, const Scenario& scenario) {
+  const HostBasis traced = run.base_band.basis;
+  const bool of_the_trace = traced == HostBasis::trace || traced == HostBasis::measured_step;
+  const bool compiled = find_report(scenario.what_ifs, "compile") != nullptr;
+  return compiled && of_the_trace ? HostBasis::compiled : traced;
 }
 
 /// `losses`: of the mode.
 Launched launched(const TracedRun& run, const ReplayOptions& options, const LossList& losses) {
   if (losses.count("capture_may_change_work") > 0) return Launched::recaptured;
-  const bool graph = options.mode.mode == Mode::cuda_graph || run.measured.graph_launches;
-  return graph ? Launched::in_graphs : Launched::by_calls;
+  return options.mode.mode == Mode::cuda_graph ? Launched::in_graphs : run.base_band.launched;
 }
 
 /// What bands are made from. `losses`: of the mode.
 BandParts band_parts(const TracedRun& run, const Scenario& scenario, const ReplayOptions& options,
                      const Plan& plan, const LossList& losses, double gpu_share) {
   BandParts out;
-  out.basis = host_basis(run, scenario, options);
+  out.basis = host_basis(run, scenario);
   const Factors& host = run.configs.bands.of(out.basis);
   out.host = {loop_us(plan, run.configs.host, host.low),
               loop_us(plan, run.configs.host, host.high)};
@@ -242,11 +240,8 @@ void judge(const TracedRun& run, const Scenario& scenario, const ReplayOptions& 
   }
   if (time_us > 0) result.expected_error = result.band.half_width_us() / time_us;
   if (scenario.what_ifs.empty() && options.mode.mode == Mode::as_traced) return;
-  // A host that was never seen to run the step has all its noise in one of the two.
-  const Factors& host = bands.of(parts.basis);
-  const Factors& runs = parts.basis == HostBasis::compiled ? host : bands.speed_up;
-  result.speed_up = speed_up(run.summary.unprofiled_step_us, time_us, parts.host, host, runs,
-                             what_if_band(bands, scenario.what_ifs), parts.gpu_share, moving_us);
+  result.speed_up = speed_up(bands, {run.summary.unprofiled_step_us, 1, run.base_band},
+                             {time_us, 1, result.band_parts, moving_us}, scenario.what_ifs);
 }
 
 /// The step's wait for its input, and what of it makes the step longer.

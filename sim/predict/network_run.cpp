@@ -166,11 +166,9 @@ TracedRun analyse_network(const NetworkRequest& request, const ReplayOptions& op
   const GpuArch gpu = find_gpu(configs.gpus, request.gpu);
   Trace trace =
       generate_trace({bound, {gpu, configs.time, configs.libraries, rules}, configs.host, eager});
-  TracedRun run = analyse(std::move(trace), options, std::move(configs));
-  run.generated_error = rules.expected_error;
-  if (!run.configs.time.measured(gpu)) {
-    run.generated_error *= run.configs.retarget.unmeasured_generation;
-  }
+  const double unmeasured = configs.time.measured(gpu) ? 1 : configs.retarget.unmeasured_generation;
+  TracedRun run =
+      analyse(std::move(trace), options, std::move(configs), rules.expected_error * unmeasured);
   run.gpu = gpu;
   run.summary.batch = bound.value(batch_symbol, network.fixed_batch);
   if (network.symbols.empty() && !is_onnx(request.path)) return run;

@@ -107,12 +107,12 @@ SimulatedStep simulate_step(const TracedRun& run, const Step& step, const Attrib
   return out;
 }
 
-double steady_step_us(const TracedRun& run, const Step& step) {
+Plan traced_loop(const TracedRun& run) {
   std::vector<WorkCounters> counters;
-  for (const std::uint32_t row : step.traced_activity) {
+  for (const std::uint32_t row : run.traced_step.traced_activity) {
     if (!run.counters.empty()) counters.push_back(run.counters[row]);
   }
-  return loop_us(share_sm_pool(run.pool, places(counters), step), run.configs.host);
+  return share_sm_pool(run.pool, places(counters), run.traced_step);
 }
 
 }  // namespace tandem

@@ -41,7 +41,7 @@ double loop_us(Plan plan, const HostModel& host, double factor);
 SimulatedStep simulate_step(const TracedRun& run, const Step& step, const Attribution& attribution,
                             std::vector<WorkCounters> counters);
 
-/// Time of `step` in a loop, as traced: the step that `run` holds, before any what-if.
-double steady_step_us(const TracedRun& run, const Step& step);
+/// Plan of the step that scenarios start from, as it runs in a loop.
+Plan traced_loop(const TracedRun& run);
 
 }  // namespace tandem

@@ -96,6 +96,25 @@ std::optional<GpuArch> traced_gpu(const Trace& trace, const GpuCatalogue& catalo
   return {};
 }
 
+HostBasis host_basis(const TracedRun& a, Profiler profiler) {
+  if (profiler == Profiler::keep) return HostBasis::kept;
+  if (a.measured.executor) return HostBasis::executor;
+  if (a.generated_error > 0) return HostBasis::network;
+  return a.step_is_measured ? HostBasis::measured_step : HostBasis::trace;
+}
+
+/// Of the step that `loop` repeats.
+BandParts base_band(const TracedRun& a, Profiler profiler, const Plan& loop) {
+  BandParts out;
+  out.basis = host_basis(a, profiler);
+  const Factors& factors = a.configs.bands.of(out.basis);
+  const HostModel& host = a.configs.host;
+  out.host = {loop_us(with_host(loop, factors.low), host),
+              loop_us(with_host(loop, factors.high), host)};
+  out.launched = a.measured.graph_launches ? Launched::in_graphs : Launched::by_calls;
+  return out;
+}
+
 }  // namespace
 
 TracedRun analyse(Trace trace, const ReplayOptions& options) {
@@ -152,13 +171,17 @@ void find_step(const MeasuredPlan& plan, const ReplayOptions& options, TracedRun
   a.losses.merge(step.losses);
   a.traced_step = cut_step(a.trace, a.links, std::move(step));
   a.losses.merge(unknown_operations(a.traced_step));
-  a.summary.unprofiled_step_us = steady_step_us(a, a.traced_step);
+  const Plan loop = traced_loop(a);
+  a.summary.unprofiled_step_us = loop_us(loop, a.configs.host);
+  a.base_band = base_band(a, options.profiler, loop);
   a.said_peak_bytes = options.peak_memory_bytes;
   if (a.gpu) a.memory = traced_peak(a, nullptr);
 }
 
-TracedRun analyse(Trace trace, const ReplayOptions& options, Configs configs) {
+TracedRun analyse(Trace trace, const ReplayOptions& options, Configs configs,
+                  double generated_error) {
   TracedRun a = measure(std::move(trace), options, std::move(configs));
+  a.generated_error = generated_error;
   MeasuredPlan unwaited = a.measured;
   if (options.profiler == Profiler::remove) {
     remove_waits(a.trace, a.gpu ? &*a.gpu : nullptr, a.configs.collectives, unwaited, a.losses);

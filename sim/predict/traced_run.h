@@ -46,6 +46,7 @@ struct TracedRun {
   double said_peak_bytes = 0;        // of the traced run, by the user; 0: not said
   std::optional<PeakMemory> memory;  // by batch; nothing where the trace has no shapes
   std::optional<CompiledPeaks> compiled_memory;  // of a network
+  BandParts base_band;                           // of that step, before any what-if
   TraceSummary summary;
   std::vector<StepFidelity> fidelity;
   LossList losses;
@@ -60,7 +61,9 @@ void find_step(const MeasuredPlan& plan, const ReplayOptions& options, TracedRun
 /// Links, plans and re-simulates the trace as it was measured. Errors: InputError for anything
 /// wrong with the trace, the configs or the options.
 TracedRun analyse(Trace trace, const ReplayOptions& options);
-/// The same with configs that the caller has read.
-TracedRun analyse(Trace trace, const ReplayOptions& options, Configs configs);
+/// The same with configs that the caller has read. `generated_error`: of a step that was never
+/// traced, else 0.
+TracedRun analyse(Trace trace, const ReplayOptions& options, Configs configs,
+                  double generated_error = 0);
 
 }  // namespace tandem

@@ -118,7 +118,6 @@ class Samples:
                 chosen = unseen
             self.kinds["what_ifs", name] = grouped(chosen, lambda r, n=name: r["log"] / r["band"]["what_ifs"][n])
         self.add_memory(rows)
-        self.kinds["speed_up",] = self.two_runs(time_rows(traced, "trace"))
 
     def add_memory(self, rows):
         """Of peaks as they stand; of a what-if, how much more its peak is off than that of its base."""
@@ -146,16 +145,6 @@ class Samples:
     def value(self, part, name, end):
         return self.bands[part][name][end]["value"]
 
-    def two_runs(self, rows):
-        """Two steps of one network on one host against each other, either way around."""
-        host = [self.value("host", "trace", end) for end in ("low", "high")]
-        out = collections.defaultdict(list)
-        for one, other in itertools.combinations(rows, 2):
-            if one["set"] == other["set"] and one["model"] == other["model"]:
-                apart = host_factor(one, host) - host_factor(other, host)
-                out[one["model"]] += [apart, -apart]
-        return out
-
 
 def base_of(row):
     return row["name"].split(" from ")[-1]
@@ -163,7 +152,7 @@ def base_of(row):
 
 def relative(key):
     """Whether a constant is a factor itself, not a multiple of an expected error."""
-    return key[0] in ("gpu", "host", "speed_up", "memory", "memory_what_ifs")
+    return key[0] in ("gpu", "host", "memory", "memory_what_ifs")
 
 
 def at(bands, key):

@@ -85,16 +85,6 @@ TEST(Bands, ALoaderIsNotTheHost) {
   EXPECT_EQ(with_host(plan, 1.5).items[0].gap, microseconds(4 + 9));
 }
 
-TEST(Bands, ASpeedUpHasOneHostSoItsBandIsTheNarrowerOne) {
-  // Hosts of 0.25 to 4 make 500 us 300 to 900 us. Two runs differ by 0.5 to 2, half of that in the
-  // logarithm: 400 to 700 us. 1000 us before: 1000 / 700 to 1000 / 400.
-  const SpeedUp s = speed_up(1000, 500, {300, 900}, {0.25, 4}, {0.5, 2}, {}, 0.5);
-  EXPECT_DOUBLE_EQ(s.base_us, 1000);
-  EXPECT_DOUBLE_EQ(s.value, 2);
-  EXPECT_NEAR(s.low, 1000.0 / 700, 1e-9);
-  EXPECT_NEAR(s.high, 1000.0 / 400, 1e-9);
-}
-
 TEST(Bands, HostTimeIsAllThatTheHostDoes) {
   Plan plan;
   HostItem item;

@@ -1,12 +1,7 @@
-// How much more a changed step gets done, and why, from two results made by hand.
-#include "sim/advise/gain.h"
+// Why a changed step is faster, from two results made by hand.
+#include "sim/advise/reason.h"
 
 #include <gtest/gtest.h>
-
-#include <cmath>
-
-#include "sim/advise/reason.h"
-#include "tests/source_dir/source_dir.h"
 
 namespace tandem {
 namespace {
@@ -28,54 +23,6 @@ Result step(double time_us, double host_us, std::int64_t batch = 32) {
   r.band_parts.gpu_share = 1 - host_us / time_us;
   r.limited_by = r.band_parts.gpu_share > 0.6 ? "gpu" : "host";
   return r;
-}
-
-BandConstants constants() { return load_bands(source_path("configs/bands.json")); }
-
-TEST(Gain, IsOfThroughputWithTheHostsOfBothSteps) {
-  // Twice the batch in a step 1.5 times as long: 2 / 1.5.
-  const SpeedUp s = gain(constants(), step(1000, 1000, 32), step(1500, 0, 64), false);
-  EXPECT_DOUBLE_EQ(s.value, 2 / 1.5);
-  EXPECT_DOUBLE_EQ(s.base_us, 1000);
-  // The changed step does not follow the host; the base is 0.8 to 1.25 times as long.
-  EXPECT_NEAR(s.low, s.value * 0.8, 1e-9);
-  EXPECT_NEAR(s.high, s.value * 1.25, 1e-9);
-}
-
-TEST(Gain, HostsOfTwoRunsCountApart) {
-  const SpeedUp s = gain(constants(), step(1000, 1000), step(1000, 1000), false);
-  EXPECT_DOUBLE_EQ(s.value, 1);
-  // log 0.8 and log 1.25 are equal but for the sign: one such end of each step, at a right angle.
-  EXPECT_NEAR(s.high, std::exp(std::sqrt(2.0) * std::log(1.25)), 1e-9);
-  EXPECT_NEAR(s.low, 1 / s.high, 1e-9);
-}
-
-TEST(Gain, TheUnknownHostOfGeneratedStepsIsOne) {
-  Result base = step(1000, 1000);
-  Result same = step(1000, 1000);
-  base.band_parts.basis = same.band_parts.basis = HostBasis::network;
-  const SpeedUp s = gain(constants(), base, same, false);
-  EXPECT_DOUBLE_EQ(s.low, 1);
-  EXPECT_DOUBLE_EQ(s.high, 1);
-}
-
-TEST(Gain, HasWhatWhatIfsExpectInKernelTime) {
-  Result changed = step(500, 0);
-  changed.what_ifs.push_back({"precision", "precision", "fp32", "amp", {}, {}, 0.1});
-  const BandConstants bands = constants();
-  const SpeedUp s = gain(bands, step(1000, 0), changed, false);
-  const Factors& times = bands.of("precision");
-  EXPECT_NEAR(s.low, 2 / std::exp(0.1 * times.high), 1e-9);
-  EXPECT_NEAR(s.high, 2 * std::exp(0.1 * times.low), 1e-9);
-}
-
-TEST(Gain, HasTheErrorOfOtherLaunches) {
-  Result changed = step(1000, 0);
-  changed.band_parts.launched = Launched::in_graphs;
-  const BandConstants bands = constants();
-  const SpeedUp s = gain(bands, step(1000, 0), changed, false);
-  EXPECT_NEAR(s.low, 1 / bands.of(Launched::in_graphs).high, 1e-9);
-  EXPECT_NEAR(s.high, 1 / bands.of(Launched::in_graphs).low, 1e-9);
 }
 
 TEST(Reason, NamesTheHostWorkThatVanishes) {
