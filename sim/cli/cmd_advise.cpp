@@ -9,6 +9,7 @@
 
 #include "sim/advise/advise.h"
 #include "sim/cli/files.h"
+#include "sim/cli/many/in_order.h"
 #include "sim/cli/scenario_options.h"
 #include "sim/report/advice_report.h"
 #include "sim/report/html/advice_page.h"
@@ -86,7 +87,32 @@ bool lost_data(const Advice& advice) {
   return advice.base().result.losses.any(Severity::data_loss);
 }
 
-/// One after the other, each with all cores; one that cannot be used does not stop the others.
+/// What is left of one trace when its advice is given.
+struct Advised {
+  std::string trace;
+  std::string text;
+  Json json;
+  std::string error;  // it cannot be used
+  bool lost = false;  // part of it was not
+};
+
+Advised advise_one(const std::string& trace, bool alone, const po::variables_map& values) {
+  Advised done{trace, {}, {}, {}, false};
+  try {
+    const Advice advice = advice_on(trace, values);
+    write_file(values["report"].as<std::string>(),
+               [&](std::ostream& out) { out << html::page_html(html::advice_page(advice)); });
+    done.text = advice_text(advice);
+    done.json = advice_json(advice);
+    done.lost = lost_data(advice);
+  } catch (const InputError& error) {
+    if (alone) throw;
+    done.error = error.what();
+  }
+  return done;
+}
+
+/// On all cores, shown in their order; one that cannot be used does not stop the others.
 int run(const std::vector<std::string>& traces, const po::variables_map& values) {
   if (traces.size() > 1 && !values["report"].as<std::string>().empty()) {
     throw InputError("command line", "--report", "several traces", "one; a page is of one step");
@@ -95,23 +121,23 @@ int run(const std::vector<std::string>& traces, const po::variables_map& values)
   const bool text = json != "-" && values.count("quiet") == 0;
   std::vector<Json> all;
   int status = exit_ok;
-  for (const std::string& trace : traces) {
-    try {
-      const Advice advice = advice_on(trace, values);
-      write_file(values["report"].as<std::string>(),
-                 [&](std::ostream& out) { out << html::page_html(html::advice_page(advice)); });
-      if (text) fmt::print("{}{}", all.empty() ? "" : "\n", advice_text(advice));
-      all.push_back(advice_json(advice));
-      if (!lost_data(advice) || values.count("allow-data-loss") > 0) continue;
-      fmt::print(stderr, "tandem: part of {} could not be used; --allow-data-loss accepts that\n",
-                 printable(trace));
-      if (status == exit_ok) status = exit_data_loss;
-    } catch (const InputError& error) {
-      if (traces.size() == 1) throw;
-      fmt::print(stderr, "tandem: {}\n", printable(error.what()));
+  const auto work = [&](std::size_t i) {
+    return advise_one(traces[i], traces.size() == 1, values);
+  };
+  const auto show = [&](Advised done) {
+    if (!done.error.empty()) {
+      fmt::print(stderr, "tandem: {}\n", printable(done.error));
       status = exit_bad_input;
+      return;
     }
-  }
+    if (text) fmt::print("{}{}", all.empty() ? "" : "\n", done.text);
+    all.push_back(std::move(done.json));
+    if (!done.lost || values.count("allow-data-loss") > 0) return;
+    fmt::print(stderr, "tandem: part of {} could not be used; --allow-data-loss accepts that\n",
+               printable(done.trace));
+    if (status == exit_ok) status = exit_data_loss;
+  };
+  in_order(traces.size(), threads_of(values), work, show);
   write_json(all, traces.size() > 1, json);
   return status;
 }
@@ -142,7 +168,7 @@ CommandLine advise_line() {
   return {"advise",
           "TRACE|NETWORK [TRACE ...] [options]",
           "Precisions, CUDA graphs, compilers, batches and other GPUs predicted and ranked by\n"
-          "throughput, each with the reason; several traces one after the other.",
+          "throughput, each with the reason; of several traces in their order.",
           {{"trace", -1}},
           {input, host, job, output}};
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "sim/cli/many/replays.h"
 #include "sim/cli/scenario_options.h"
 
 namespace tandem {
@@ -14,58 +15,88 @@ constexpr const char* demo_trace =
 
 std::vector<po::options_description> replay_groups() {
   po::options_description input("Trace");
-  input.add_options()(
-      "trace", po::value<std::vector<std::string>>()->value_name(file_value),
-      (std::string(trace_doc) + "; of several ranks of one run: simulated together").c_str());
+  input.add_options()("trace", po::value<std::vector<std::string>>()->value_name(file_value),
+                      (std::string(trace_doc) +
+                       "; of several ranks of one run: simulated together; else each on its own")
+                          .c_str());
+  input.add_options()("each", "several traces: each on its own, ranks too");
+  add_threads_option(input);
   return scenario_groups(input);
 }
 
-/// Of several traces, the ranks of one run together.
-RanksReplay replay_traces(const std::vector<std::string>& traces, ReplayOptions options) {
-  if (traces.size() == 1) {
-    options.trace_path = traces.front();
-    RanksReplay one;
-    one.replays.push_back(replay(options));
-    return one;
+RanksReplay replay_trace(const std::string& trace, ReplayOptions options) {
+  options.trace_path = trace;
+  RanksReplay one;
+  one.replays.push_back(replay(options));
+  return one;
+}
+
+/// Ranks of one run together; nothing if the first trace names no other ranks.
+std::optional<RanksReplay> replay_together(const std::vector<std::string>& paths,
+                                           const ReplayOptions& options) {
+  std::vector<Trace> traces;
+  try {
+    traces.push_back(import_trace(paths.front(), options.import));
+  } catch (const InputError&) {
+    return {};  // said when it is replayed; the others are of use
   }
+  if (traces.front().distributed.world_size < 2) return {};
   for (const auto& [option, given] :
        {std::pair{"--base", options.base_path}, std::pair{"--counters", options.counters_path}}) {
     if (given.empty()) continue;
     throw InputError("command line", option, "beside traces of several ranks", "one trace");
   }
-  return replay_ranks(traces, options);
+  for (std::size_t i = 1; i < paths.size(); ++i) {
+    traces.push_back(import_trace(paths[i], options.import));
+  }
+  return replay_ranks(std::move(traces), options);
 }
 
-Answer answer_traces(const po::variables_map& values) {
-  if (values.count("trace") == 0) {
-    throw InputError("command line", "replay", "no TRACE", "tandem replay TRACE [options]");
+std::vector<std::string> named_traces(const po::variables_map& values) {
+  if (values.count("trace") > 0) return values["trace"].as<std::vector<std::string>>();
+  throw InputError("command line", "replay", "no TRACE", "tandem replay TRACE [options]");
+}
+
+/// The answer for one trace or the ranks of one run; nothing for traces of several runs.
+std::optional<Answer> answer_traces(const po::variables_map& values) {
+  const std::vector<std::string> traces = named_traces(values);
+  if (traces.size() == 1) {
+    OutputPaths paths = output_paths(values);
+    return answer_of(values, replay_trace(traces.front(), scenario_options(values)),
+                     std::move(paths));
   }
-  OutputPaths paths = output_paths(values);
-  return answer_of(
-      values,
-      replay_traces(values["trace"].as<std::vector<std::string>>(), scenario_options(values)),
-      std::move(paths));
+  if (values.count("each") > 0) return {};
+  std::optional<RanksReplay> ranks = replay_together(traces, scenario_options(values));
+  if (!ranks) return {};
+  return answer_of(values, std::move(*ranks), output_paths(values));
 }
 
 }  // namespace
 
 CommandLine replay_line() {
-  return {"replay",
-          "TRACE [TRACE of another rank ...] [options]",
-          "Replays a profiler trace and predicts a scenario: what-ifs combine.",
-          {{"trace", -1}},
-          replay_groups()};
+  return {
+      "replay",
+      "TRACE [TRACE ...] [options]",
+      "Replays a profiler trace and predicts a scenario: what-ifs combine. Ranks of one run are\n"
+      "simulated together, other traces each on its own, on all cores.",
+      {{"trace", -1}},
+      replay_groups()};
 }
 
 std::optional<Answer> answer_replay(const Arguments& arguments) {
   const auto values = parse_arguments(replay_line(), arguments);
   if (!values) return {};
-  return answer_traces(*values);
+  std::optional<Answer> answer = answer_traces(*values);
+  if (answer) return answer;
+  throw InputError("command line", "replay", "traces of several runs", "one, or ranks of one run");
 }
 
 int run_replay(const Arguments& arguments) {
-  const std::optional<Answer> found = answer_replay(arguments);
-  return found ? report(*found) : exit_ok;
+  const auto values = parse_arguments(replay_line(), arguments);
+  if (!values) return exit_ok;
+  const std::optional<Answer> answer = answer_traces(*values);
+  return answer ? report(*answer)
+                : replay_each(named_traces(*values), *values, values->count("each") > 0);
 }
 
 CommandLine demo_line() {
@@ -83,7 +114,7 @@ int run_demo(const Arguments& arguments) {
                                    [](const std::string& a) { return a.starts_with("--out"); });
   if (!has_out) all.insert(all.end(), {"--out", "out/demo"});
   const auto values = parse_arguments(demo_line(), all);
-  return values ? report(answer_traces(*values)) : exit_ok;
+  return values ? report(answer_traces(*values).value()) : exit_ok;
 }
 
 }  // namespace tandem

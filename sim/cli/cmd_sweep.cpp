@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <iostream>
+#include <memory>
 
 #include "sim/cli/arguments.h"
 #include "sim/cli/files.h"
@@ -14,6 +16,7 @@
 #include "sim/sweep/page.h"
 #include "sim/sweep/pictures.h"
 #include "sim/sweep/points.h"
+#include "sim/sweep/ranks/share.h"
 
 namespace tandem {
 
@@ -41,7 +44,7 @@ void print_keys() {
 
 std::string output_folder(const po::variables_map& values, const Experiment& experiment) {
   std::string folder = values["out"].as<std::string>();
-  if (folder.empty()) folder = "out/" + experiment.name;
+  if (folder.empty()) folder = "out/" + folder_name(experiment.name, "sweep");
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) throw InputError(folder, "", error.message(), "a folder that can be created");
@@ -69,9 +72,7 @@ std::function<void(std::size_t, std::size_t)> progress_line() {
 }
 
 void write_json(const Sweep& sweep, const std::string& path) {
-  write_file(path, [&](std::ostream& out) {
-    out << sweep_json(sweep).dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
-  });
+  write_file(path, [&](std::ostream& out) { write_sweep_json(out, sweep); });
 }
 
 void write_sweep(const Sweep& sweep, const std::string& folder, const std::string& report) {
@@ -82,13 +83,6 @@ void write_sweep(const Sweep& sweep, const std::string& folder, const std::strin
   }
   write_file(report.empty() ? folder + "/report.html" : report,
              [&](std::ostream& out) { out << html::page_html(sweep_page(sweep)); });
-}
-
-RunOptions run_options(const po::variables_map& values) {
-  RunOptions options;
-  options.threads = threads_of(values);
-  options.progress = progress_line();
-  return options;
 }
 
 /// The experiment of a file, or the one that the options state. Errors: InputError, also for a
@@ -103,17 +97,96 @@ Experiment experiment_of(const po::variables_map& values) {
   return read_experiment(path, sweep_metric_names());
 }
 
-/// What came through a pipe cannot be looked at again to see whether it is the same: nothing of it
-/// is kept. Errors: InputError that names the option, or the experiment's file.
-Sweep sweep_of(const po::variables_map& values, const Experiment& experiment, const SweepBase& base,
-               const std::string& folder) {
-  const RunOptions options = run_options(values);
-  if (experiment.trace == "-") return run_sweep(experiment, base, nullptr, options);
-  const std::string points = folder + "/points.jsonl";
-  if (values.count("fresh") > 0) fs::remove(points);
-  PointStore store(points, hash_inputs(experiment, base.options.configs, program_version()));
-  return run_sweep(experiment, base, &store, options);
+/// What is swept, read and checked.
+struct Asked {
+  Experiment experiment;
+  SweepBase base;
+  std::uint64_t inputs = 0;  // hash; 0 of what came through a pipe
+};
+
+/// Errors: InputError, also for a pipe beside `ranks`: mpirun gives it to one of them.
+Asked asked_of(const po::variables_map& values, const Ranks* ranks) {
+  if (values.count("experiment") == 0) {
+    throw InputError("command line", "sweep", "no EXPERIMENT.json, TRACE or NETWORK",
+                     "tandem sweep " + sweep_line().usage);
+  }
+  const Experiment experiment = experiment_of(values);
+  const bool piped = experiment.trace == "-";
+  if (piped && ranks != nullptr) {
+    throw InputError("command line", "sweep", "- beside mpirun", "a file that every rank can read");
+  }
+  const std::string configs = data_root() + "/configs";
+  Asked asked{experiment, load_sweep_base(experiment, configs)};
+  check_values(asked.base, experiment,
+               asks_axes(values) ? "command line" : values["experiment"].as<std::string>());
+  if (!piped) asked.inputs = hash_inputs(experiment, configs, program_version());
+  return asked;
 }
+
+RunOptions run_options(const po::variables_map& values, const Asked& asked, Ranks* ranks) {
+  RunOptions options;
+  options.threads = threads_of(values);
+  options.progress = progress_line();
+  options.ranks = ranks;
+  options.inputs = hash_points(asked.experiment, asked.inputs);
+  options.note = [](const std::string& text) {
+    fmt::print(stderr, "tandem: {}\n", printable(text));
+  };
+  return options;
+}
+
+/// What came through a pipe cannot be looked at again to see whether it is the same: nothing of it
+/// is kept. Errors: InputError.
+Sweep sweep_of(const po::variables_map& values, const Asked& asked, const std::string& folder,
+               Ranks* ranks) {
+  const RunOptions options = run_options(values, asked, ranks);
+  if (asked.experiment.trace == "-") {
+    return run_sweep(asked.experiment, asked.base, nullptr, options);
+  }
+  PointStore store(folder + "/points.jsonl", asked.inputs, values.count("fresh") > 0);
+  return run_sweep(asked.experiment, asked.base, &store, options);
+}
+
+/// Alone, or on rank 0.
+int sweep(const po::variables_map& values, Ranks* ranks) {
+  const Asked asked = asked_of(values, ranks);
+  const std::string folder = output_folder(values, asked.experiment);
+  const Sweep sweep = sweep_of(values, asked, folder, ranks);
+  write_sweep(sweep, folder, values["report"].as<std::string>());
+  const std::string json = values["json"].as<std::string>();
+  write_json(sweep, json);
+  if (values.count("quiet") == 0 && json != "-") {
+    fmt::print("{}\nfiles      {}/sweep.csv, sweep.json, report.html, *.svg\n", sweep_text(sweep),
+               folder);
+  }
+  return failed_points(sweep) == 0 ? exit_ok : exit_check_failed;
+}
+
+/// Another rank prints and writes nothing. What it cannot read, rank 0 may be able to; so that is
+/// its to tell, and no reason for mpirun to end all.
+int take_part(const Arguments& arguments, Ranks& ranks) {
+  const auto text_only = [](const std::string& a) {
+    return a == "--help" || a == "-h" || a == "--keys";
+  };
+  if (std::any_of(arguments.begin(), arguments.end(), text_only)) return exit_ok;
+  try {
+    const auto values = parse_arguments(sweep_line(), arguments);
+    const Asked asked = asked_of(*values, &ranks);
+    run_shared_sweep(asked.experiment, asked.base, asked.inputs,
+                     run_options(*values, asked, &ranks));
+  } catch (const std::exception& error) {
+    refuse(ranks, error.what());
+  }
+  return exit_ok;
+}
+
+/// Lets the other ranks go, also when an error ends this one.
+struct RanksOfSweep {
+  std::unique_ptr<Ranks> ranks = join_ranks();
+  ~RanksOfSweep() {
+    if (ranks && ranks->rank() == 0) stop_ranks(*ranks);
+  }
+};
 
 }  // namespace
 
@@ -141,6 +214,8 @@ CommandLine sweep_line() {
 }
 
 int run_sweep_command(const Arguments& arguments) {
+  const RanksOfSweep all;
+  if (all.ranks && all.ranks->rank() > 0) return take_part(arguments, *all.ranks);
   const auto parsed = parse_arguments(sweep_line(), arguments);
   if (!parsed) return exit_ok;
   const po::variables_map& values = *parsed;
@@ -148,24 +223,7 @@ int run_sweep_command(const Arguments& arguments) {
     print_keys();
     return exit_ok;
   }
-  if (values.count("experiment") == 0) {
-    throw InputError("command line", "sweep", "no EXPERIMENT.json, TRACE or NETWORK",
-                     "tandem sweep " + sweep_line().usage);
-  }
-  const Experiment experiment = experiment_of(values);
-  const SweepBase base = load_sweep_base(experiment, data_root() + "/configs");
-  check_values(base, experiment,
-               asks_axes(values) ? "command line" : values["experiment"].as<std::string>());
-  const std::string folder = output_folder(values, experiment);
-  const Sweep sweep = sweep_of(values, experiment, base, folder);
-  write_sweep(sweep, folder, values["report"].as<std::string>());
-  const std::string json = values["json"].as<std::string>();
-  write_json(sweep, json);
-  if (values.count("quiet") == 0 && json != "-") {
-    fmt::print("{}\nfiles      {}/sweep.csv, sweep.json, report.html, *.svg\n", sweep_text(sweep),
-               folder);
-  }
-  return failed_points(sweep) == 0 ? exit_ok : exit_check_failed;
+  return sweep(values, all.ranks.get());
 }
 
 }  // namespace tandem

@@ -62,4 +62,8 @@ void write_file(const std::string& path, const std::function<void(std::ostream&)
   fail(path, failed);
 }
 
+std::string folder_name(const std::string& name, const std::string& otherwise) {
+  return name.empty() || name == "." || name == ".." ? otherwise : name;
+}
+
 }  // namespace tandem

@@ -13,4 +13,7 @@ namespace tandem {
 /// InputError for a path that cannot be written.
 void write_file(const std::string& path, const std::function<void(std::ostream&)>& write);
 
+/// `name` as that of a folder below another; what would be that one, or above it, is `otherwise`.
+std::string folder_name(const std::string& name, const std::string& otherwise);
+
 }  // namespace tandem

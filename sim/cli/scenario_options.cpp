@@ -283,6 +283,11 @@ ReplayOptions scenario_options(const po::variables_map& values) {
   return options;
 }
 
+OutputPaths files_in(const std::string& folder) {
+  return {folder + "/result.json", folder + "/kernels.csv", folder + "/timeline.json",
+          folder + "/report.html"};
+}
+
 OutputPaths output_paths(const po::variables_map& values) {
   OutputPaths paths{values["json"].as<std::string>(), values["kernels"].as<std::string>(),
                     values["timeline"].as<std::string>(), values["report"].as<std::string>(),
@@ -292,10 +297,11 @@ OutputPaths output_paths(const po::variables_map& values) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) throw InputError(folder, "", error.message(), "a folder that can be created");
-  if (paths.json.empty()) paths.json = folder + "/result.json";
-  if (paths.kernels.empty()) paths.kernels = folder + "/kernels.csv";
-  if (paths.timeline.empty()) paths.timeline = folder + "/timeline.json";
-  if (paths.report.empty()) paths.report = folder + "/report.html";
+  const OutputPaths there = files_in(folder);
+  if (paths.json.empty()) paths.json = there.json;
+  if (paths.kernels.empty()) paths.kernels = there.kernels;
+  if (paths.timeline.empty()) paths.timeline = there.timeline;
+  if (paths.report.empty()) paths.report = there.report;
   return paths;
 }
 

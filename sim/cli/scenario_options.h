@@ -47,6 +47,9 @@ ReplayOptions scenario_options(const boost::program_options::variables_map& valu
 /// Where results go. Errors: InputError for a folder that cannot be made.
 OutputPaths output_paths(const boost::program_options::variables_map& values);
 
+/// The files that --out has in its folder.
+OutputPaths files_in(const std::string& folder);
+
 /// What `replay` or `run` found, and what their options ask to be written.
 struct Answer {
   RanksReplay found;  // of one trace or network: one replay and no runs

@@ -22,6 +22,10 @@ using Point = std::vector<Setting>;
 /// All combinations, the last axis fastest.
 std::vector<Point> grid_points(const std::vector<Axis>& axes);
 
+/// How many those are, and the one at `index` among them.
+std::size_t grid_size(const std::vector<Axis>& axes);
+Point grid_point(const std::vector<Axis>& axes, std::size_t index);
+
 /// "batch=64 precision=amp"; "as traced" without settings.
 std::string to_text(const Point& point);
 

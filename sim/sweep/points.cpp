@@ -18,6 +18,7 @@
 #include "sim/predict/configs.h"
 #include "sim/predict/network_run.h"
 #include "sim/sweep/pareto.h"
+#include "sim/sweep/ranks/share.h"
 
 namespace tandem {
 
@@ -251,6 +252,37 @@ std::uint64_t hash_inputs(const Experiment& experiment, const std::string& confi
   for (const std::string& host : hosts_of(experiment))
     hash.add_file(host_path(configs, host), host);
   return hash.value();
+}
+
+std::uint64_t hash_points(const Experiment& experiment, std::uint64_t inputs) {
+  ContentHash hash;
+  hash.add(std::to_string(inputs));
+  const auto add = [&](const std::vector<Axis>& axes) {
+    for (const Axis& axis : axes) {
+      hash.add(axis.name);
+      for (const std::string& value : axis.values) hash.add(value);
+    }
+  };
+  add(experiment.axes);
+  if (!experiment.elasticity) return hash.value();
+  add(experiment.elasticity->at);
+  add({{"", experiment.elasticity->parameters}});
+  hash.add(fmt::format("{}", experiment.elasticity->step));
+  return hash.value();
+}
+
+void run_shared_sweep(const Experiment& experiment, const SweepBase& base, std::uint64_t inputs,
+                      const RunOptions& options) {
+  const std::size_t in_grid = grid_size(experiment.axes);
+  std::vector<Point> around;
+  if (experiment.elasticity) around = elasticity_points(*experiment.elasticity);
+  const auto run = [&](std::size_t i) {
+    const Point point = i < in_grid ? grid_point(experiment.axes, i) : around.at(i - in_grid);
+    Outcome outcome = run_point(point, [&](const Point& p) { return predict_point(base, p); });
+    outcome.line = point_line(inputs, point, outcome.result);
+    return outcome;
+  };
+  run_shared_points(*options.ranks, run, share_options(options));
 }
 
 Sweep run_sweep(const Experiment& experiment, const SweepBase& base, PointStore* store,

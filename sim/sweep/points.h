@@ -47,6 +47,16 @@ PointResult predict_point(const SweepBase& base, const Point& point);
 std::uint64_t hash_inputs(const Experiment& experiment, const std::string& configs,
                           const std::string& version);
 
+/// What ranks must share, so that a number names the same point on all of them: `inputs`, which is
+/// hash_inputs(), and the points themselves.
+std::uint64_t hash_points(const Experiment& experiment, std::uint64_t inputs);
+
+/// On a rank other than 0: runs the points that rank 0 hands out, among those of run_sweep(), with
+/// `options.ranks`. Errors: none; a point that fails is an outcome.
+/// `inputs`: of the store that rank 0 has.
+void run_shared_sweep(const Experiment& experiment, const SweepBase& base, std::uint64_t inputs,
+                      const RunOptions& options);
+
 /// Grid, Pareto front and elasticities. `store`: where finished points are kept, or null.
 Sweep run_sweep(const Experiment& experiment, const SweepBase& base, PointStore* store,
                 const RunOptions& options);

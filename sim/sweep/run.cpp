@@ -7,6 +7,9 @@
 #include <exception>
 #include <mutex>
 #include <optional>
+#include <utility>
+
+#include "sim/sweep/ranks/share.h"
 
 namespace tandem {
 
@@ -36,21 +39,28 @@ class Progress {
   std::mutex mutex_;
 };
 
-/// What failed for the input alone fails again; an internal error is not worth keeping.
-PointResult run_one(const Point& point, const std::function<PointResult(const Point&)>& predict,
-                    bool& keep) {
-  keep = true;
-  try {
-    return predict(point);
-  } catch (const InputError& e) {
-    return {{}, e.what()};
-  } catch (const std::exception& e) {
-    keep = false;
-    return {{}, std::string("internal error: ") + e.what()};
+/// On all threads of this process.
+void run_here(std::span<const std::size_t> open, const RunPoint& run, const TakeOutcome& take,
+              int threads) {
+  std::optional<tbb::global_control> limit;
+  if (threads > 0) {
+    limit.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
   }
+  tbb::parallel_for(std::size_t{0}, open.size(), std::size_t{1},
+                    [&](std::size_t o) { take(open[o], run(open[o])); });
 }
 
 }  // namespace
+
+Outcome run_point(const Point& point, const std::function<PointResult(const Point&)>& predict) {
+  try {
+    return {predict(point), true};
+  } catch (const InputError& e) {
+    return {{{}, e.what()}, true};
+  } catch (const std::exception& e) {
+    return {{{}, std::string("internal error: ") + e.what()}, false};
+  }
+}
 
 std::vector<PointResult> run_points(std::span<const Point> points,
                                     const std::function<PointResult(const Point&)>& predict,
@@ -65,20 +75,22 @@ std::vector<PointResult> run_points(std::span<const Point> points,
       results[i] = *known;
     }
   }
-  std::optional<tbb::global_control> limit;
-  if (options.threads > 0) {
-    limit.emplace(tbb::global_control::max_allowed_parallelism,
-                  static_cast<std::size_t>(options.threads));
-  }
   Progress progress(open.size(), options);
-  const auto run = [&](std::size_t o) {
-    const std::size_t i = open[o];
-    bool keep = false;
-    results[i] = run_one(points[i], predict, keep);
-    if (store != nullptr && keep) store->append(points[i], results[i]);
+  const auto run = [&](std::size_t i) {
+    Outcome outcome = run_point(points[i], predict);
+    if (store != nullptr) outcome.line = store->line(points[i], outcome.result);
+    return outcome;
+  };
+  const auto take = [&](std::size_t i, Outcome outcome) {
+    results[i] = std::move(outcome.result);
+    if (store != nullptr && outcome.keep) store->append(outcome.line);
     progress.one_more();
   };
-  tbb::parallel_for(std::size_t{0}, open.size(), std::size_t{1}, run);
+  if (options.ranks == nullptr) {
+    run_here(open, run, take, options.threads);
+  } else {
+    share_points(*options.ranks, open, run, take, share_options(options));
+  }
   return results;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -53,6 +54,8 @@ std::optional<PointResult> read_result(const Json& line) {
   return values == line.end() ? std::nullopt : read_values(*values);
 }
 
+std::string hash_text(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
+
 bool is_text(const Json& line, const char* key) {
   return line.contains(key) && line[key].is_string();
 }
@@ -83,33 +86,51 @@ void ContentHash::add_file(const std::string& path, std::string_view name) {
   if (in.bad()) throw InputError(path, "", std::strerror(errno), "a file that can be read");
 }
 
-PointStore::PointStore(std::string path, std::uint64_t inputs)
-    : path_(std::move(path)), inputs_(fmt::format("{:016x}", inputs)) {
-  std::string text;
-  std::error_code error;
-  if (std::filesystem::is_directory(path_, error)) {
-    throw InputError(path_, "", "a folder", "a file of points");
+PointStore::PointStore(std::string path, std::uint64_t inputs, bool fresh)
+    : path_(std::move(path)), inputs_(inputs) {
+  try {
+    open_alone(fresh);
+    std::string text;
+    if (std::ifstream in(path_, std::ios::binary); in) {
+      text.assign(std::istreambuf_iterator<char>(in), {});
+    }
+    read_lines(text);
+    // What a killed run left half written must not swallow the next line.
+    if (!text.empty() && text.back() != '\n') write("\n");
+  } catch (...) {
+    if (file_ >= 0) close(file_);
+    throw;
   }
-  if (std::ifstream in(path_, std::ios::binary); in) {
-    text.assign(std::istreambuf_iterator<char>(in), {});
-  }
-  read_lines(text);
-  file_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (file_ < 0) throw InputError(path_, "", std::strerror(errno), "a file that can be written");
-  // What a killed run left half written must not swallow the next line.
-  if (!text.empty() && text.back() != '\n') write("\n");
 }
 
 PointStore::~PointStore() { close(file_); }
 
+void PointStore::open_alone(bool fresh) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path_, error);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    throw InputError(path_, "", "a folder or a device", "a file of points");
+  }
+  file_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (file_ < 0) throw InputError(path_, "", std::strerror(errno), "a file that can be written");
+  // A file system without locks cannot tell; whoever is killed holds nothing any more.
+  if (flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    throw InputError(path_, "", "another sweep that writes to it", "its end, or another --out");
+  }
+  if (fresh && ftruncate(file_, 0) != 0) {
+    throw InputError(path_, "", std::strerror(errno), "a file that can be emptied");
+  }
+}
+
 void PointStore::read_lines(std::string_view text) {
+  const std::string inputs = hash_text(inputs_);
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
     if (end == std::string_view::npos) return;
     const Json line = Json::parse(text.substr(0, end), nullptr, false);
     text.remove_prefix(end + 1);
     if (!line.is_object() || !is_text(line, "inputs") || !is_text(line, "point")) continue;
-    if (line["inputs"].get_ref<const std::string&>() != inputs_) continue;
+    if (line["inputs"].get_ref<const std::string&>() != inputs) continue;
     if (auto result = read_result(line)) {
       found_.insert_or_assign(line["point"].get<std::string>(), std::move(*result));
     }
@@ -121,16 +142,23 @@ const PointResult* PointStore::find(const Point& point) const {
   return found == found_.end() ? nullptr : &found->second;
 }
 
-void PointStore::append(const Point& point, const PointResult& result) {
-  Json line = {{"inputs", inputs_}, {"point", to_text(point)}};
+std::string point_line(std::uint64_t inputs, const Point& point, const PointResult& result) {
+  Json line = {{"inputs", hash_text(inputs)}, {"point", to_text(point)}};
   if (result.failed()) {
     line["error"] = result.error;
   } else {
     line["values"] = values_json(result);
   }
-  const std::string text = line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string PointStore::line(const Point& point, const PointResult& result) const {
+  return point_line(inputs_, point, result);
+}
+
+void PointStore::append(std::string_view line) {
   const std::lock_guard lock(mutex_);
-  write(text);
+  write(line);
 }
 
 void PointStore::write(std::string_view text) {

@@ -25,14 +25,18 @@ class ContentHash {
   std::uint64_t hash_ = 14695981039346656037ull;
 };
 
+/// A finished point as a line of a PointStore for `inputs`.
+std::string point_line(std::uint64_t inputs, const Point& point, const PointResult& result);
+
 /// Points that are finished for the inputs of one sweep. One line a point:
 /// {"inputs": "hash", "point": "batch=64", "values": {"time_us": 1.5, ...}} or "error" in place of
 /// values; numbers survive the round trip exactly. A line that is cut off (a killed run) or that
 /// this version cannot read counts as not there. Lines of other inputs stay and are ignored.
 class PointStore {
  public:
-  /// Reads `path` if it is there and opens it to append. Errors: InputError.
-  PointStore(std::string path, std::uint64_t inputs);
+  /// Reads `path` if it is there, unless `fresh`, which empties it, and holds it alone until
+  /// destroyed. Errors: InputError, also while another process holds it.
+  PointStore(std::string path, std::uint64_t inputs, bool fresh = false);
   ~PointStore();
   PointStore(const PointStore&) = delete;
   PointStore& operator=(const PointStore&) = delete;
@@ -40,15 +44,18 @@ class PointStore {
   /// What an earlier run found, or null.
   const PointResult* find(const Point& point) const;
   std::size_t size() const { return found_.size(); }
-  /// Writes one line in one piece; from several threads. Errors: InputError if the disk is full.
-  void append(const Point& point, const PointResult& result);
+  /// The line of one point, which append() writes in one piece; both from several threads. Errors
+  /// of append(): InputError if the disk is full.
+  std::string line(const Point& point, const PointResult& result) const;
+  void append(std::string_view line);
 
  private:
+  void open_alone(bool fresh);
   void read_lines(std::string_view text);
   void write(std::string_view text);
 
   std::string path_;
-  std::string inputs_;
+  std::uint64_t inputs_;
   std::unordered_map<std::string, PointResult> found_;
   std::mutex mutex_;
   int file_ = -1;

@@ -166,6 +166,10 @@ Json point_json(const Sweep& sweep, std::size_t p) {
   return json;
 }
 
+std::string text_of(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
 Json elasticities_json(const Sweep& sweep) {
   Json list = Json::array();
   for (const Elasticity& e : sweep.elasticities) {
@@ -179,6 +183,27 @@ Json elasticities_json(const Sweep& sweep) {
     list.push_back(std::move(one));
   }
   return list;
+}
+
+/// All of sweep_json() but the points.
+Json json_around_points(const Sweep& sweep) {
+  const Experiment& e = sweep.experiment;
+  Json units = Json::object();
+  for (const SweepMetric& m : sweep_metrics()) units[std::string(m.name)] = std::string(m.unit);
+  Json json = {{"schema", std::string(sweep_schema)},
+               {"experiment", e.name},
+               {"trace", e.trace},
+               {"base", e.base},
+               {"units", std::move(units)},
+               {"points", Json::array()}};
+  if (e.pareto) json["pareto"] = {{"x", e.pareto->x}, {"y", e.pareto->y}, {"points", sweep.front}};
+  if (e.elasticity) {
+    json["elasticity"] = {{"metric", e.elasticity->metric},
+                          {"step", e.elasticity->step},
+                          {"at", settings_json(grid_points(e.elasticity->at).front())},
+                          {"parameters", elasticities_json(sweep)}};
+  }
+  return json;
 }
 
 }  // namespace
@@ -232,26 +257,27 @@ void write_sweep_csv(std::ostream& out, const Sweep& sweep) {
 }
 
 Json sweep_json(const Sweep& sweep) {
-  const Experiment& e = sweep.experiment;
-  Json units = Json::object();
-  for (const SweepMetric& m : sweep_metrics()) units[std::string(m.name)] = std::string(m.unit);
-  Json json = {{"schema", std::string(sweep_schema)},
-               {"experiment", e.name},
-               {"trace", e.trace},
-               {"base", e.base},
-               {"units", std::move(units)},
-               {"points", Json::array()}};
+  Json json = json_around_points(sweep);
   for (std::size_t p = 0; p < sweep.points.size(); ++p) {
     json["points"].push_back(point_json(sweep, p));
   }
-  if (e.pareto) json["pareto"] = {{"x", e.pareto->x}, {"y", e.pareto->y}, {"points", sweep.front}};
-  if (e.elasticity) {
-    json["elasticity"] = {{"metric", e.elasticity->metric},
-                          {"step", e.elasticity->step},
-                          {"at", settings_json(grid_points(e.elasticity->at).front())},
-                          {"parameters", elasticities_json(sweep)}};
-  }
   return json;
+}
+
+void write_sweep_json(std::ostream& out, const Sweep& sweep) {
+  const std::string around = text_of(json_around_points(sweep));
+  // No text of JSON holds a line break or a bare quote, so this is the one place.
+  constexpr std::string_view list = "\n  \"points\": [";
+  const std::size_t begin = around.find(list) + list.size();
+  out << std::string_view(around).substr(0, begin);
+  for (std::size_t p = 0; p < sweep.points.size(); ++p) {
+    out << (p == 0 ? "\n    " : ",\n    ");
+    for (const char c : text_of(point_json(sweep, p))) {
+      out << c;
+      if (c == '\n') out << "    ";
+    }
+  }
+  out << (sweep.points.empty() ? "" : "\n  ") << std::string_view(around).substr(begin) << '\n';
 }
 
 }  // namespace tandem

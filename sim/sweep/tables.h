@@ -38,5 +38,7 @@ std::string sweep_text(const Sweep& sweep, std::size_t max_rows = 40);
 void write_sweep_csv(std::ostream& out, const Sweep& sweep);
 
 nlohmann::ordered_json sweep_json(const Sweep& sweep);
+/// The same as text, a point at a time: a million points take no memory here.
+void write_sweep_json(std::ostream& out, const Sweep& sweep);
 
 }  // namespace tandem

@@ -170,7 +170,7 @@ has err 'has no bf16 tensor cores'
 bad_input replay "$trace" --set gpu.no_such=1 --gpu h200_sxm; has err 'no_such'
 bad_input replay "$trace" --host nobody; has err 'unknown host'
 bad_input replay "$trace" --frobnicate; has err 'frobnicate'
-bad_input replay "$trace" second.json
+expect 2 replay "$trace" second.json; has err 'second.json: found'; has out 'step time'  # the others are shown
 bad_input validate --frobnicate
 bad_input describe gpu h201; has err 'h200_sxm'
 bad_input describe metric nosuch; has err 'which no metric holds'

@@ -12,6 +12,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf -- "$scratch"' EXIT
 components=tandem
 [[ -d $build/python ]] && components+=";python"
+[[ -e $build/lib/tandem/tandem_mpi.so ]] && components+=";mpi"
 cpack --config "$build/CPackConfig.cmake" -G DEB -B "$scratch/packages" -D CPACK_COMPONENTS_ALL="$components" >"$scratch/log" ||
   { tail -n 20 "$scratch/log"; exit 1; }
 packages=("$scratch"/packages/*.deb)
@@ -21,7 +22,7 @@ unset TANDEM_ROOT PYTHONPATH
 works() {
   "$@" tandem demo --out "$scratch_inside/demo" | grep -F 'step time' >/dev/null
   "$@" tandem describe gpu | grep -F h200_sxm >/dev/null
-  [[ $components == tandem ]] ||
+  [[ $components != *python* ]] ||
     "$@" python3 -c 'import tandem; assert tandem.run("resnet50", gpu="h200_sxm").step.time_us > 0; print(tandem._tandem.data_root())' |
     grep -E '/usr/share/tandem$' >/dev/null
 }
@@ -33,6 +34,11 @@ done
 scratch_inside=$scratch
 works env PATH="$scratch/root/usr/bin:$PATH" PYTHONPATH="$scratch/root/usr/lib/python3/dist-packages"
 echo "unpacked into an empty folder: the program and the module run, with their own data"
+if [[ $components == *mpi* ]] && command -v mpirun >/dev/null; then
+  mpirun -n 2 --oversubscribe --allow-run-as-root "$scratch/root/usr/bin/tandem" sweep lenet5 --batch 8,16 --gpu h200_sxm \
+    --out "$scratch/sweep" | grep -c '^files' | grep -x 1 >/dev/null
+  echo "mpirun starts it"
+fi
 
 [[ ${TANDEM_TEST_CHROOT:-} == 1 ]] || exit 0
 debootstrap --variant=minbase bookworm "$scratch/debian" >"$scratch/log"

@@ -76,9 +76,7 @@ void take_waits(const RankRun& together, Step& step) {
 
 }  // namespace
 
-RanksReplay replay_ranks(const std::vector<std::string>& paths, const ReplayOptions& options) {
-  std::vector<Trace> traces;
-  for (const std::string& path : paths) traces.push_back(import_trace(path, options.import));
+RanksReplay replay_ranks(std::vector<Trace> traces, const ReplayOptions& options) {
   std::sort(traces.begin(), traces.end(),
             [](const Trace& a, const Trace& b) { return a.distributed.rank < b.distributed.rank; });
   check_ranks(traces);

@@ -14,8 +14,8 @@ struct RanksReplay {
   std::vector<RankRun> runs;    // parallel: one step of each, on one clock
 };
 
-/// `paths`: at least two traces. Errors: InputError for traces that are not those of different
+/// At least two traces. Errors: InputError for traces that are not those of different
 /// ranks of one run.
-RanksReplay replay_ranks(const std::vector<std::string>& paths, const ReplayOptions& options);
+RanksReplay replay_ranks(std::vector<Trace> traces, const ReplayOptions& options);
 
 }  // namespace tandem

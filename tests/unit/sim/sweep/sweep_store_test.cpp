@@ -56,10 +56,12 @@ TEST(SweepStore, ReadsBackExactlyWhatWasWritten) {
     EXPECT_TRUE(same(run_points(points, predicted, &store, {}), direct));
   }
   EXPECT_EQ(lines(read(path)), 6u);
-  PointStore store(path, 7);
-  EXPECT_EQ(store.size(), 6u);
-  const auto never = [](const Point&) -> PointResult { throw std::logic_error("run again"); };
-  EXPECT_TRUE(same(run_points(points, never, &store, {}), direct));
+  {
+    PointStore store(path, 7);
+    EXPECT_EQ(store.size(), 6u);
+    const auto never = [](const Point&) -> PointResult { throw std::logic_error("run again"); };
+    EXPECT_TRUE(same(run_points(points, never, &store, {}), direct));
+  }
   EXPECT_EQ(lines(read(path)), 6u);           // nothing was appended
   EXPECT_EQ(PointStore(path, 8).size(), 0u);  // other inputs
 }
@@ -100,6 +102,26 @@ TEST(SweepStore, LinesThatAreNoPointsAreIgnored) {
   EXPECT_EQ(store.size(), 1u);
   ASSERT_NE(store.find({{"batch", "2"}}), nullptr);
   EXPECT_EQ(store.find({{"batch", "2"}})->error, "no");
+}
+
+TEST(SweepStore, OneSweepAtATime) {
+  const std::string path = scratch_folder("alone") + "/points.jsonl";
+  {
+    PointStore store(path, 7);
+    store.append(store.line({{"batch", "1"}}, result_of(1)));
+    EXPECT_THROW(PointStore(path, 7), InputError);
+    EXPECT_THROW(PointStore(path, 7, true), InputError);
+  }
+  EXPECT_EQ(PointStore(path, 7).size(), 1u);  // who was refused emptied nothing
+  EXPECT_EQ(PointStore(path, 7, true).size(), 0u);
+  EXPECT_EQ(read(path), "");
+}
+
+TEST(SweepStore, WhatIsNoFileIsNotReadForEver) {
+  const std::string folder = scratch_folder("device");
+  std::filesystem::create_symlink("/dev/full", folder + "/points.jsonl");
+  EXPECT_THROW(PointStore(folder + "/points.jsonl", 7), InputError);
+  EXPECT_THROW(PointStore(folder, 7), InputError);
 }
 
 TEST(SweepStore, FolderThatIsNotThere) {

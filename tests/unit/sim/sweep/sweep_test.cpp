@@ -142,6 +142,14 @@ TEST(SweepTables, Csv) {
   EXPECT_TRUE(lines[3].ends_with(",false,\"found \"\"x\"\"\""));
 }
 
+TEST(SweepTables, JsonAPointAtATimeIsTheSameText) {
+  Sweep sweep = small_sweep();
+  sweep.experiment.name = "\n  \"points\": []";
+  std::ostringstream text;
+  write_sweep_json(text, sweep);
+  EXPECT_EQ(text.str(), sweep_json(sweep).dump(2) + "\n");
+}
+
 TEST(SweepTables, JsonHasUnitsAndNullForTheUnknown) {
   const Json json = sweep_json(small_sweep());
   EXPECT_EQ(json["schema"], "tandem.sweep/2");

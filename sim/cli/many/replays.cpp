@@ -1,0 +1,131 @@
+#include "sim/cli/many/replays.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "sim/cli/files.h"
+#include "sim/cli/many/in_order.h"
+#include "sim/cli/scenario_options.h"
+
+namespace tandem {
+
+namespace {
+
+namespace po = boost::program_options;
+using Json = nlohmann::ordered_json;
+
+/// What is left of one trace when its replay is over.
+struct Shown {
+  std::string path;
+  std::string text;
+  Json json;
+  std::string error;  // it cannot be used
+  bool lost = false;  // part of it was not
+};
+
+/// Errors: InputError for files that the traces would write over each other.
+void check_outputs(const po::variables_map& values) {
+  for (const char* option : {"kernels", "timeline", "report", "sqlite", "base", "counters"}) {
+    if (values[option].as<std::string>().empty()) continue;
+    throw InputError("command line", std::string("--") + option, "several traces",
+                     "one, or --out with a folder for each");
+  }
+}
+
+OutputPaths paths_in(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw InputError(folder, "", error.message(), "a folder that can be created");
+  return files_in(folder);
+}
+
+/// The rank that the trace is of is the only one that is there.
+void check_alone(const Trace& trace) {
+  const DistributedInfo& d = trace.distributed;
+  if (d.world_size < 2) return;
+  throw InputError(trace.path, "distributedInfo",
+                   fmt::format("rank {} of {}", d.rank, d.world_size),
+                   "no ranks, as in the first trace; --each replays ranks alone");
+}
+
+Shown replay_one(const std::string& path, const std::string& folder,
+                 const po::variables_map& values, bool ranks_too) {
+  Shown shown;
+  shown.path = path;
+  try {
+    ReplayOptions options = scenario_options(values);
+    options.import.progress = {};
+    options.trace_path = path;
+    Trace trace = import_trace(path, options.import);
+    if (!ranks_too) check_alone(trace);
+    const Replay done = replay(std::move(trace), options);
+    const Result& result = done.prediction.result;
+    if (!folder.empty()) write_outputs(done, paths_in(folder));
+    if (!values["json"].as<std::string>().empty()) shown.json = result_json(result);
+    shown.text = summary_text(result);
+    if (!folder.empty()) shown.text += fmt::format("files      {}\n", folder);
+    shown.lost = result.losses.any(Severity::data_loss);
+  } catch (const InputError& error) {
+    shown.error = error.what();
+  }
+  return shown;
+}
+
+}  // namespace
+
+std::vector<std::string> folder_names(const std::vector<std::string>& paths) {
+  std::vector<std::string> names;
+  std::set<std::string> taken;
+  for (const std::string& path : paths) {
+    std::string name = std::filesystem::path(path).filename().string();
+    for (const std::string_view ending : {".gz", ".zst", ".json", ".sqlite", ".pb"}) {
+      if (name.ends_with(ending)) name.erase(name.size() - ending.size());
+    }
+    name = folder_name(name, "trace");
+    std::string own = name;
+    for (int n = 2; !taken.insert(own).second; ++n) own = fmt::format("{}-{}", name, n);
+    names.push_back(own);
+  }
+  return names;
+}
+
+int replay_each(const std::vector<std::string>& traces, const po::variables_map& values,
+                bool ranks_too) {
+  check_outputs(values);
+  const std::string out = values["out"].as<std::string>(), json = values["json"].as<std::string>();
+  const bool quiet = json == "-" || values.count("quiet") > 0;
+  const bool accepts_loss = values.count("allow-data-loss") > 0;
+  const std::vector<std::string> folders = folder_names(traces);
+  std::vector<Json> all;
+  bool first = true;
+  int status = exit_ok;
+  const auto work = [&](std::size_t i) {
+    return replay_one(traces[i], out.empty() ? "" : out + "/" + folders[i], values, ranks_too);
+  };
+  const auto show = [&](Shown shown) {
+    if (!shown.error.empty()) {
+      fmt::print(stderr, "tandem: {}\n", printable(shown.error));
+      status = exit_bad_input;
+      return;
+    }
+    if (!quiet) fmt::print("{}{}", first ? "" : "\n", shown.text);
+    first = false;
+    if (!json.empty()) all.push_back(std::move(shown.json));
+    if (!shown.lost || accepts_loss) return;
+    fmt::print(stderr, "tandem: part of {} could not be used; --allow-data-loss accepts that\n",
+               printable(shown.path));
+    if (status == exit_ok) status = exit_data_loss;
+  };
+  in_order(traces.size(), threads_of(values), work, show);
+  write_file(json, [&](std::ostream& to) {
+    to << Json(all).dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+  });
+  return status;
+}
+
+}  // namespace tandem
