@@ -143,7 +143,7 @@ void Beginning::finish() {
          fmt::format("steps of fewer than {} events", most_rows_ / 2));
   }
   trace_.losses.add(
-      "later_events", Severity::warning,
+      later_events, Severity::warning,
       fmt::format("events behind the first {}: of a trace of more than {} events that tandem uses "
                   "the beginning is kept, in whole steps where they are marked",
                   kept, most_rows_),

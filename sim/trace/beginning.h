@@ -5,12 +5,16 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/core/bounds/trace_size.h"
 #include "sim/trace/trace.h"
 
 namespace tandem {
+
+/// The loss that counts events which were not kept.
+inline constexpr std::string_view later_events = "later_events";
 
 /// Events come in any order of time: PyTorch writes the operations of the whole run before its
 /// first kernel. Whenever `most_rows` are kept, the later half of them goes, and so does, from then

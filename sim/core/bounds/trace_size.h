@@ -11,8 +11,8 @@ namespace tandem::limits {
 inline constexpr std::size_t rows = 4'000'000;
 
 /// Different threads, streams and GPUs of a trace. Real ones have some hundreds.
-inline constexpr std::size_t threads = 16'384;
-inline constexpr std::size_t streams = 16'384;
+inline constexpr std::size_t threads = 4'096;
+inline constexpr std::size_t streams = 4'096;
 
 inline constexpr std::size_t devices = 1'024;
 

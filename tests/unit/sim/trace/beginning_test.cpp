@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "sim/trace/importers/importers.h"
+#include "sim/trace/links.h"
+#include "sim/trace/step_search.h"
 #include "tests/import_files.h"
 #include "tests/unit/executor_for_tests.h"
 
@@ -126,6 +128,17 @@ TEST(Beginning, AStepThatDoesNotFitIsAnError) {
 TEST(Beginning, EventsThatAllBeginAtOnceAreAnError) {
   const std::vector<std::string> events(50, event("cpu_op", "aten::mm", 100, 50));
   EXPECT_NE(error_of(events, 20).find("found 20 events within a microsecond"), std::string::npos);
+}
+
+TEST(Beginning, HowOftenACutTraceRepeatsItselfCannotBeSaid) {
+  const Trace t = read_first(run_of(10, 200), 20);
+  Links links = link_trace(t);
+  EXPECT_EQ(links.steps.size(), 2u);
+  EXPECT_THROW(choose_steps(t, {"", 10}, links), InputError);
+  const Trace whole = read_first(run_of(10, 200), 40);
+  Links all = link_trace(whole);
+  choose_steps(whole, {"", 10}, all);
+  EXPECT_EQ(all.steps.size(), 10u);
 }
 
 // Ten operations, then their nodes: what a node belongs to is known after rows went.
