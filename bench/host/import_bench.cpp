@@ -12,7 +12,7 @@
 namespace tandem {
 namespace {
 
-constexpr std::int64_t large_bytes = 64 << 20;
+constexpr std::int64_t large_events = 170'000;  // about 64 MB
 
 /// A file of repeated events that is gone at the end of the benchmark.
 class LargeTrace {
@@ -20,7 +20,10 @@ class LargeTrace {
   explicit LargeTrace(const std::string& content)
       : path_(std::filesystem::temp_directory_path() /
               ("tandem_bench_" + std::to_string(::getpid()) + ".json")) {
-    bench::write_repeated(content, large_bytes, path_.string());
+    std::FILE* const out = std::fopen(path_.c_str(), "wb");
+    if (out == nullptr) throw std::runtime_error("cannot write " + path_.string());
+    bench::RepeatedTrace(content).write(large_events, out);
+    std::fclose(out);
   }
   ~LargeTrace() { std::filesystem::remove(path_); }
   LargeTrace(const LargeTrace&) = delete;

@@ -1,6 +1,7 @@
 // Imports one trace and prints speed and peak memory against its bound, or writes a large trace:
 //   import_once FILE              one line "key=value ..."; exit 1 if the bound is broken
-//   import_once --write MB FILE   repeats the events of a measured trace (a synthetic one, if none)
+//   import_once --write EVENTS FILE|-   repeats the events of a measured trace (a synthetic one, if
+//                                       there is none); -: to standard output
 #include <sys/resource.h>
 
 #include <chrono>
@@ -16,12 +17,15 @@ namespace {
 
 constexpr double mebi = 1024.0 * 1024.0;
 
-int write(const std::string& megabytes, const std::string& path) {
+int write(const std::string& events, const std::string& path) {
   const std::string source = tandem::bench::measured_trace();
-  const std::string content =
-      source.empty() ? tandem::bench::synthetic_content() : tandem::bench::read_content(source);
-  tandem::bench::write_repeated(content, std::stoll(megabytes) * 1'000'000, path);
-  return EXIT_SUCCESS;
+  const tandem::bench::RepeatedTrace trace(source.empty() ? tandem::bench::synthetic_content()
+                                                          : tandem::bench::read_content(source));
+  std::FILE* const out = path == "-" ? stdout : std::fopen(path.c_str(), "wb");
+  if (out == nullptr) throw std::runtime_error("cannot write " + path);
+  const auto size = trace.write(std::stoll(events), out);
+  std::cerr << "events=" << size.events << " bytes=" << size.bytes << '\n';
+  return std::fclose(out) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int import(const std::string& path) {
@@ -46,7 +50,7 @@ int main(int count, char** arguments) try {
   if (count == 2) return import(arguments[1]);
   if (count == 4 && std::string(arguments[1]) == "--write")
     return write(arguments[2], arguments[3]);
-  std::cerr << "usage: import_once FILE | import_once --write MB FILE\n";
+  std::cerr << "usage: import_once FILE | import_once --write EVENTS FILE\n";
   return 2;
 } catch (const std::exception& error) {
   std::cerr << error.what() << '\n';

@@ -1,11 +1,17 @@
 // Large traces for benchmarks of ingest: the events of a measured trace, repeated.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <charconv>
 #include <cstdint>
+#include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "sim/trace/source/byte_source.h"
 #include "tests/source_dir/source_dir.h"
@@ -69,20 +75,134 @@ inline std::string synthetic_content() {
   return "{\"schemaVersion\": 1, \"traceEvents\": [" + events + "\n]}";
 }
 
-/// Writes a trace of at least `bytes` to `path`: `content` with its list of events repeated.
-inline void write_repeated(const std::string& content, std::int64_t bytes,
-                           const std::string& path) {
-  const std::size_t begin = content.find('[', content.find("\"traceEvents\"")) + 1;
-  const std::size_t end = content.find_last_of('}', content.rfind(']')) + 1;
-  std::ofstream out(path, std::ios::binary);
-  out.write(content.data(), static_cast<std::streamsize>(begin));
-  const auto size = static_cast<std::int64_t>(end - begin);
-  for (std::int64_t written = 0; written < bytes; written += size) {
-    if (written > 0) out.put(',');
-    out.write(content.data() + begin, size);
+/// A measured trace that goes on: its events again and again, later each time, with correlation ids
+/// and numbers of steps of their own.
+class RepeatedTrace {
+ public:
+  explicit RepeatedTrace(std::string content) : content_(std::move(content)) {
+    const std::size_t list = content_.find('[', content_.find("\"traceEvents\"")) + 1;
+    std::size_t at = list;
+    while ((at = content_.find('{', at)) != std::string::npos) at = add_event(at);
+    head_ = std::string_view(content_).substr(0, list);
+    tail_ = std::string_view(content_).substr(content_.rfind(']'));
+    period_us_ = last_us_ - first_us_ + 1000;
   }
-  out << content.substr(content.rfind(']'));
-  if (!out.flush()) throw std::runtime_error("cannot write " + path);
-}
+
+  struct Size {
+    std::int64_t events = 0;
+    std::int64_t bytes = 0;
+  };
+  /// Writes at least `events` events. As PyTorch does, those of operations all come first.
+  Size write(std::int64_t events, std::FILE* out) const {
+    const auto each = static_cast<std::int64_t>(events_);
+    const std::int64_t rounds = (events + each - 1) / each;
+    std::string text(head_);
+    std::string_view comma;
+    Size size{rounds * each, 0};
+    const auto flush = [&] {
+      if (std::fwrite(text.data(), 1, text.size(), out) != text.size()) {
+        throw std::runtime_error("cannot write the trace");
+      }
+      size.bytes += static_cast<std::int64_t>(text.size());
+      text.clear();
+    };
+    for (const std::vector<Piece>* pieces : {&operations_, &others_}) {
+      for (std::int64_t round = 0; round < rounds && !pieces->empty(); ++round) {
+        text += std::exchange(comma, ",");
+        for (const Piece& piece : *pieces) append(piece, round, text);
+        if (text.size() >= flush_bytes) flush();
+      }
+    }
+    text += tail_;
+    flush();
+    if (std::fflush(out) != 0) throw std::runtime_error("cannot write the trace");
+    return size;
+  }
+
+ private:
+  static constexpr std::size_t flush_bytes = std::size_t{1} << 20;
+  enum class Shift : std::uint8_t { none, time, id, step };
+  /// Text as it stands, and the number behind it that differs from round to round.
+  struct Piece {
+    std::string_view text;
+    Shift shift = Shift::none;
+    std::int64_t number = 0;
+  };
+
+  /// Takes the event that begins at `begin` apart; returns where it ends.
+  std::size_t add_event(std::size_t begin) {
+    std::size_t end = begin;
+    bool in_text = false;
+    for (int depth = 0;; ++end) {
+      const char c = content_.at(end);
+      if (in_text && c == '\\') ++end;
+      if (c == '"') in_text = !in_text;
+      if (in_text) continue;
+      if (c == '{') ++depth;
+      if (c == '}' && --depth == 0) break;
+    }
+    const std::string_view event = std::string_view(content_).substr(begin, end + 1 - begin);
+    const bool operation = event.find("\"cpu_op\"") != std::string_view::npos ||
+                           event.find("\"user_annotation\"") != std::string_view::npos;
+    std::vector<Piece>& to = operation ? operations_ : others_;
+    if (!to.empty()) to.push_back({",\n", Shift::none, 0});
+    add_pieces(event, to);
+    ++events_;
+    return end + 1;
+  }
+
+  void add_pieces(std::string_view event, std::vector<Piece>& to) {
+    constexpr std::pair<std::string_view, Shift> keys[] = {
+        {"\"ts\": ", Shift::time},
+        {"\"correlation\": ", Shift::id},
+        {"\"External id\": ", Shift::id},
+        {"\"name\": \"ProfilerStep#", Shift::step},
+    };
+    while (true) {
+      std::size_t at = std::string_view::npos;
+      Shift shift = Shift::none;
+      for (const auto& [key, kind] : keys) {
+        const std::size_t found = event.find(key);
+        if (found == std::string_view::npos || found + key.size() >= at) continue;
+        at = found + key.size();
+        shift = kind;
+      }
+      if (shift == Shift::none) break;
+      std::int64_t number = 0;
+      const char* const from = event.data() + at;
+      const char* const behind = std::from_chars(from, event.data() + event.size(), number).ptr;
+      note(shift, number);
+      to.push_back({event.substr(0, at), shift, number});
+      event.remove_prefix(static_cast<std::size_t>(behind - event.data()));
+    }
+    to.push_back({event, Shift::none, 0});
+  }
+
+  void note(Shift shift, std::int64_t number) {
+    if (shift == Shift::id) ids_ = std::max(ids_, number + 1);
+    if (shift == Shift::step) steps_ = std::max(steps_, number + 1);
+    if (shift != Shift::time) return;
+    first_us_ = std::min(first_us_, number);
+    last_us_ = std::max(last_us_, number);
+  }
+
+  void append(const Piece& piece, std::int64_t round, std::string& text) const {
+    text += piece.text;
+    if (piece.shift == Shift::none) return;
+    const std::int64_t period = piece.shift == Shift::time ? period_us_
+                                : piece.shift == Shift::id ? ids_
+                                                           : steps_;
+    std::array<char, 24> digits;
+    const std::int64_t number = piece.number + round * period;
+    text.append(digits.data(), std::to_chars(digits.begin(), digits.end(), number).ptr);
+  }
+
+  std::string content_;
+  std::string_view head_, tail_;
+  std::vector<Piece> operations_, others_;
+  std::size_t events_ = 0;
+  std::int64_t first_us_ = INT64_MAX, last_us_ = 0, period_us_ = 0;
+  std::int64_t ids_ = 0, steps_ = 0;
+};
 
 }  // namespace tandem::bench

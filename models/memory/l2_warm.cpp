@@ -38,8 +38,14 @@ double WarmL2::remove(std::uint64_t tensor, double& dirty) {
   const double bytes = it->bytes;
   dirty = it->dirty;
   used_ -= bytes;
+  forget(tensor);
   entries_.erase(std::next(it).base());
   return bytes;
+}
+
+void WarmL2::forget(std::uint64_t tensor) {
+  const auto held = held_.find(tensor);
+  if (--held->second == 0) held_.erase(held);
 }
 
 double WarmL2::newer_than(std::uint64_t tensor) const {
@@ -53,8 +59,9 @@ double WarmL2::newer_than(std::uint64_t tensor) const {
 
 void WarmL2::insert(const Entry& entry) {
   entries_.push_back(entry);
+  ++held_[entry.tensor];
   used_ += entry.bytes;
-  while (used_ > capacity_) {
+  while (used_ > capacity_ && !entries_.empty()) {
     Entry& oldest = entries_.front();
     const double evicted = std::min(oldest.bytes, used_ - capacity_);
     oldest.bytes -= evicted;
@@ -62,13 +69,19 @@ void WarmL2::insert(const Entry& entry) {
     const double dirty = std::min(evicted, oldest.dirty);
     oldest.dirty -= dirty;
     written_back_ += dirty;
-    if (oldest.bytes <= 0) entries_.erase(entries_.begin());
+    if (oldest.bytes > 0) continue;
+    forget(oldest.tensor);
+    entries_.pop_front();
   }
 }
 
 // A kernel reads front to back: what misses pushes out older lines, among them the rest of the
 // tensor.
 double WarmL2::read(std::uint64_t tensor, double bytes) {
+  if (!held_.contains(tensor)) {
+    insert({tensor, bytes, 0, kernel_});
+    return bytes;
+  }
   double dirty = 0;
   const double newer = newer_than(tensor);
   const double found = std::min(remove(tensor, dirty), bytes);
@@ -82,6 +95,7 @@ double WarmL2::read(std::uint64_t tensor, double bytes) {
 void WarmL2::write(std::uint64_t tensor, double bytes) { insert({tensor, bytes, bytes}); }
 
 void WarmL2::write_in_place(std::uint64_t tensor, double bytes) {
+  if (!held_.contains(tensor)) return write(tensor, bytes);
   const auto it = std::find_if(entries_.rbegin(), entries_.rend(), [&](const Entry& e) {
     return e.tensor == tensor && e.read_by == kernel_;
   });

@@ -2,8 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <span>
-#include <vector>
+#include <unordered_map>
 
 #include "models/arch/gpu_arch.h"
 #include "models/kernel/kernel.h"
@@ -35,13 +36,16 @@ class WarmL2 {
   };
   double remove(std::uint64_t tensor, double& dirty);
   void insert(const Entry& entry);
+  void forget(std::uint64_t tensor);
   double newer_than(std::uint64_t tensor) const;
 
   double capacity_;
   double used_ = 0;
   double written_back_ = 0;
   std::uint32_t kernel_ = 1;
-  std::vector<Entry> entries_;  // most recently used last
+  std::deque<Entry> entries_;  // most recently used last
+  // Entries by tensor: most tensors of a long step are not there, and are not looked for.
+  std::unordered_map<std::uint64_t, std::uint32_t> held_;
 };
 
 /// Replaces the DRAM sectors of `costs` (cold) by those of the same kernels run one after another.

@@ -12,6 +12,7 @@
 #include "sim/cli/many/in_order.h"
 #include "sim/cli/scenario_options.h"
 #include "sim/report/advice_report.h"
+#include "sim/report/fields/fields.h"
 #include "sim/report/html/advice_page.h"
 
 namespace tandem {
@@ -75,6 +76,7 @@ Advice advice_on(const std::string& subject, const po::variables_map& values) {
 
 /// Of one trace an object, of several a list.
 void write_json(const std::vector<Json>& all, bool several, const std::string& path) {
+  for (const Json& advice : all) check_published(advice, advice_fields());
   write_file(path, [&](std::ostream& out) {
     const Json json = several ? Json(all) : all.front();
     // A path need not be UTF-8; JSON must be.

@@ -20,6 +20,9 @@ namespace {
 
 namespace po = boost::program_options;
 
+/// Whether an iteration may take so long: what --measured-step takes.
+bool is_iteration(double seconds) { return seconds >= 1e-6 && seconds <= 1e4; }
+
 /// `TRACE=SECONDS`, or a trace whose NAME.meta.json holds `iter_s`.
 TimedTrace timed_trace(const std::string& text) {
   const std::size_t equals = text.rfind('=');
@@ -27,9 +30,9 @@ TimedTrace timed_trace(const std::string& text) {
     const std::string number = text.substr(equals + 1);
     char* end = nullptr;
     const double seconds = std::strtod(number.c_str(), &end);
-    if (number.empty() || *end != '\0' || !(seconds > 0)) {
+    if (number.empty() || *end != '\0' || !is_iteration(seconds)) {
       throw InputError("command line", text, "\"" + number + "\"",
-                       "TRACE=SECONDS, the iteration time without the profiler");
+                       "TRACE=SECONDS, the iteration time without the profiler, 1e-06 to 10000");
     }
     return {text.substr(0, equals), seconds * 1e6};
   }
@@ -39,8 +42,10 @@ TimedTrace timed_trace(const std::string& text) {
                      "TRACE=SECONDS, or that file with a number iter_s");
   }
   const Json meta = read_json_file(path);
-  if (!meta.contains("iter_s") || !meta["iter_s"].is_number()) {
-    throw InputError(path, "iter_s", "no number", "seconds of an iteration without the profiler");
+  if (!meta.contains("iter_s") || !meta["iter_s"].is_number() ||
+      !is_iteration(meta["iter_s"].get<double>())) {
+    throw InputError(path, "iter_s", "no number that it can be",
+                     "seconds of an iteration without the profiler, 1e-06 to 10000");
   }
   return {text, meta["iter_s"].get<double>() * 1e6};
 }

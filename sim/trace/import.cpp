@@ -3,6 +3,7 @@
 #include <array>
 #include <string>
 
+#include "sim/core/bounds/trace_size.h"
 #include "sim/trace/importers/importers.h"
 
 namespace tandem {
@@ -12,7 +13,7 @@ namespace {
 struct Importer {
   std::string_view name;
   bool (*recognise)(std::string_view prefix);
-  Trace (*read)(ByteSource& source);
+  Trace (*read)(ByteSource& source, std::size_t most_rows);
 };
 
 // One row a format; the first that recognises the content reads it.
@@ -50,7 +51,7 @@ bool is_empty(const Trace& t) {
 Trace import_trace(const std::string& path, const ImportOptions& options) {
   ByteSource source(path, options.progress);
   const Importer& importer = recognise(source);
-  Trace trace = importer.read(source);
+  Trace trace = importer.read(source, limits::rows);
   trace.path = path;
   if (trace.format.empty()) trace.format = importer.name;
   trace.file_bytes = source.file_bytes();

@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "sim/trace/beginning.h"
 #include "sim/trace/importers/step_marks.h"
 #include "sim/trace/repetition.h"
 
@@ -330,6 +331,9 @@ struct Found {
   bool alike = true;
 };
 
+/// Of a long trace the beginning is kept, which may end within an iteration.
+bool is_beginning(const Trace& trace) { return trace.losses.count(later_events) > 0; }
+
 Found by_annotation(const Trace& trace, const Issues& issues, const std::string& name) {
   const auto spans = spans_named(trace, [&](std::string_view text) { return text == name; });
   if (spans.empty()) {
@@ -343,6 +347,7 @@ Found by_annotation(const Trace& trace, const Issues& issues, const std::string&
     throw InputError(trace.path, "--step", "\"" + name + "\", after which no device work follows",
                      "an annotation that begins each step");
   }
+  if (is_beginning(trace) && out.ranges.size() > 1) out.ranges.pop_back();
   return out;
 }
 
@@ -371,6 +376,11 @@ Found by_optimizer(const Trace& trace, const Issues& issues) {
 }
 
 Found by_count(const Trace& trace, const Issues& issues, std::int64_t count) {
+  if (is_beginning(trace)) {
+    throw InputError(trace.path, "--steps", std::to_string(count),
+                     fmt::format("no --steps: only the beginning of so long a trace is kept ({})",
+                                 later_events));
+  }
   const std::size_t n = issues.issue.size();
   if (count < 1 || static_cast<std::size_t>(count) > n) {
     throw InputError(trace.path, "--steps", std::to_string(count),

@@ -66,7 +66,20 @@ bool TraceBuilder::span(const ExactTime& begin, const ExactTime& length, Span& s
     return false;
   }
   all_events_ += span.duration;
+  beginning_.count_row();
   return true;
+}
+
+void TraceBuilder::check_room(std::size_t count, std::size_t most, std::string_view what) const {
+  if (count < most) return;
+  throw InputError(trace_.path, place_(), fmt::format("more than {} {}", most, what),
+                   fmt::format("at most {}", most));
+}
+
+StringId TraceBuilder::text(std::string_view text) {
+  const StringId id = trace_.strings.intern(text);
+  check_room(trace_.strings.bytes(), limits::text_bytes, "bytes of different names");
+  return id;
 }
 
 ThreadId TraceBuilder::thread(std::int64_t pid, std::int64_t tid) {
@@ -75,7 +88,10 @@ ThreadId TraceBuilder::thread(std::int64_t pid, std::int64_t tid) {
     if (last.pid == pid && last.tid == tid) return last_thread_;
   }
   const auto [at, is_new] = threads_.try_emplace({pid, tid}, ThreadId{trace_.threads.size()});
-  if (is_new) trace_.threads.push_back({pid, tid, ""});
+  if (is_new) {
+    check_room(trace_.threads.size(), limits::threads, "threads");
+    trace_.threads.push_back({pid, tid, ""});
+  }
   return last_thread_ = at->second;
 }
 
@@ -88,7 +104,10 @@ StreamId TraceBuilder::stream(const Stream& s) {
   }
   const auto [at, is_new] =
       streams_.try_emplace({s.device, s.context, s.stream}, StreamId{trace_.streams.size()});
-  if (is_new) trace_.streams.push_back(s);
+  if (is_new) {
+    check_room(trace_.streams.size(), limits::streams, "streams");
+    trace_.streams.push_back(s);
+  }
   return last_stream_ = at->second;
 }
 
@@ -113,6 +132,7 @@ GeometryId TraceBuilder::geometry(const LaunchGeometry& geometry) {
   }
   GeometryId& slot = geometry_slots_[geometry_slot(geometry)];
   if (!slot.valid()) {
+    check_room(count, limits::rows, "shapes of grids");
     slot = GeometryId{count};
     trace_.geometries.push_back(geometry);
   }
@@ -142,6 +162,9 @@ GeometryId TraceBuilder::checked_geometry(const std::array<std::int64_t, 3>& gri
 }
 
 void TraceBuilder::name_thread(std::int64_t pid, std::int64_t tid, std::string_view name) {
+  // Some profilers announce threads that have no events, so there may be more of them.
+  check_room(thread_names_.size(), 4 * limits::threads, "names of threads");
+  check_room(thread_name_bytes_ += name.size(), limits::text_bytes, "bytes of names of threads");
   thread_names_[{pid, tid}] = name;
 }
 
@@ -160,6 +183,7 @@ void TraceBuilder::finish() {
     const auto at = thread_names_.find({thread.pid, thread.tid});
     if (at != thread_names_.end()) thread.name = at->second;
   }
+  beginning_.finish();
 }
 
 }  // namespace tandem

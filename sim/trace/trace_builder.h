@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/trace/beginning.h"
 #include "sim/trace/trace.h"
 
 namespace tandem {
@@ -31,8 +32,14 @@ class TraceBuilder {
  public:
   /// Where the current event stands in its source, e.g. "byte 1234 (event 5)".
   using Place = std::function<std::string()>;
-  TraceBuilder(Trace& trace, Place place) : trace_(trace), place_(std::move(place)) {}
+  /// `most_rows`: how many events become rows.
+  explicit TraceBuilder(Trace& trace, Place place, std::size_t most_rows = limits::rows)
+      : trace_(trace), place_(std::move(place)), beginning_(trace, most_rows) {}
 
+  /// Whether an event begins too late to be kept of a long trace; then it must be dropped.
+  bool is_late(const ExactTime& begin) { return beginning_.is_late(begin.whole_us); }
+  /// Counts an event that is late. `correlation` joins a call to its device work; -1: none.
+  void drop_late(std::int64_t correlation) { beginning_.drop(correlation); }
   /// False if no run has such times; the event is then counted as lost. The first begin becomes the
   /// origin of the trace.
   bool span(const ExactTime& begin, const ExactTime& length, Span& span);
@@ -43,7 +50,7 @@ class TraceBuilder {
   /// Remembers a thread's name; finish() gives it to the thread if that has rows.
   void name_thread(std::int64_t pid, std::int64_t tid, std::string_view name);
 
-  StringId text(std::string_view text) { return trace_.strings.intern(text); }
+  StringId text(std::string_view text);
   /// A byte count; one below 0 or beyond `limits::bytes` is counted and taken as 0.
   std::int64_t bytes(std::int64_t n);
   /// An invalid id if the sizes are none that a GPU can launch; that is counted.
@@ -53,6 +60,10 @@ class TraceBuilder {
 
   /// Counts a loss at the current event; the description of a new code names that event.
   void lose(std::string_view code, Severity severity, std::string_view description);
+  /// Errors: InputError if the trace has `count` of `what` already, and `most` are allowed.
+  void check_room(std::size_t count, std::size_t most, std::string_view what) const;
+  /// Rows of HostOps that an importer remembers: they follow where rows go.
+  std::vector<std::uint32_t>& remembered_ops() { return beginning_.remembered_ops(); }
   void finish();
 
  private:
@@ -60,10 +71,12 @@ class TraceBuilder {
 
   Trace& trace_;
   Place place_;
+  Beginning beginning_;
   bool has_origin_ = false;
   Duration all_events_{0};  // sum of all durations, which later sums rely on
   std::map<std::pair<std::int64_t, std::int64_t>, ThreadId> threads_;
   std::map<std::pair<std::int64_t, std::int64_t>, std::string> thread_names_;
+  std::size_t thread_name_bytes_ = 0;
   ThreadId last_thread_;
   std::map<std::array<std::int64_t, 3>, StreamId> streams_;
   StreamId last_stream_;

@@ -10,6 +10,7 @@
 #include "sim/cli/files.h"
 #include "sim/counters/match.h"
 #include "sim/report/check_report.h"
+#include "sim/report/fields/fields.h"
 #include "sim/trace/import.h"
 
 namespace tandem {
@@ -64,10 +65,11 @@ int run_check(const Arguments& arguments) {
   if (matched) matched->match = match_best_step(run.trace, run.links, matched->report);
   const CheckReport report = check(run, limits, matched ? &*matched : nullptr);
   const std::string json = values["json"].as<std::string>();
+  const nlohmann::ordered_json found = check_json(run.summary, report);
+  check_published(found, check_fields());
   write_file(json, [&](std::ostream& out) {
     // A kernel name or a path need not be UTF-8; JSON must be.
-    out << check_json(run.summary, report).dump(2, ' ', false, Json::error_handler_t::replace)
-        << '\n';
+    out << found.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
   });
   if (json != "-" && values.count("quiet") == 0) fmt::print("{}", check_text(run.summary, report));
   return report.any(Concern::wrong) ? exit_check_failed : exit_ok;

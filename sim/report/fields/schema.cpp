@@ -1,7 +1,11 @@
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <stdexcept>
 
 #include "sim/report/fields/fields.h"
 
@@ -117,6 +121,9 @@ void compare(const Json& json, const Node& node, const std::string& path,
   }
   if (!json.is_object()) {
     if (!node.children.empty()) out.insert(path + ": a value, not an object");
+    if (json.is_number() && !std::isfinite(json.get<double>())) {
+      out.insert(path + ": no finite number");
+    }
     return;
   }
   if (node.field != nullptr && node.field->unit == "map") return;
@@ -158,6 +165,13 @@ std::vector<std::string> differences(const Json& json, std::span<const Published
   std::set<std::string> out;
   compare(json, tree_of(fields), "", out);
   return {out.begin(), out.end()};
+}
+
+void check_published(const Json& json, std::span<const PublishedField> fields) {
+  const std::vector<std::string> wrong = differences(json, fields);
+  if (wrong.empty()) return;
+  throw std::logic_error(
+      fmt::format("result: {} ({} in all are not as published)", wrong.front(), wrong.size()));
 }
 
 }  // namespace tandem

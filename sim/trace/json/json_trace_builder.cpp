@@ -23,11 +23,13 @@ bool JsonTraceBuilder::time(std::string_view token, std::string_view what, Exact
   return false;
 }
 
-bool JsonTraceBuilder::span(const TraceEvent& event, Span& span) {
+bool JsonTraceBuilder::span(const TraceEvent& event, std::string_view correlation, Span& span) {
   ExactTime begin;
   ExactTime length;
-  return time(event.ts, "timestamp", begin) && time(event.dur, "duration", length) &&
-         TraceBuilder::span(begin, length, span);
+  if (!time(event.ts, "timestamp", begin) || !time(event.dur, "duration", length)) return false;
+  if (!is_late(begin)) return TraceBuilder::span(begin, length, span);
+  drop_late(integer(correlation, -1));
+  return false;
 }
 
 void JsonTraceBuilder::name_thread(std::int64_t pid, std::int64_t tid, std::string_view token) {

@@ -14,11 +14,13 @@ namespace tandem {
 /// neither.
 class JsonTraceBuilder : public TraceBuilder {
  public:
-  JsonTraceBuilder(Trace& trace, const EventReader& events)
-      : TraceBuilder(trace, [&events] { return events.place(); }) {}
+  JsonTraceBuilder(Trace& trace, const EventReader& events, std::size_t most_rows)
+      : TraceBuilder(
+            trace, [&events] { return events.place(); }, most_rows) {}
 
-  /// False if the event has no usable ts and dur; it is then counted as lost.
-  bool span(const TraceEvent& event, Span& span);
+  /// False if the event has no usable ts and dur or begins too late to be kept; it is then counted.
+  /// `correlation`: the token of what joins a call to its device work.
+  bool span(const TraceEvent& event, std::string_view correlation, Span& span);
   void name_thread(std::int64_t pid, std::int64_t tid, std::string_view token);
   /// The text of a string token; a malformed escape is kept as it stands and counted.
   StringId text(std::string_view token);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sim/core/bounds/trace_size.h"
 #include "sim/core/error.h"
 #include "sim/trace/json/nesting.h"
 
@@ -33,10 +34,15 @@ void JsonSplitter::fail(const char* expected) const {
 
 // The next character that is no white space, not consumed; 0 at the end of the stream.
 char JsonSplitter::peek() {
+  const std::int64_t begin = window_.offset(window_.begin());
   do {
     char* const at = std::find_if_not(window_.begin(), window_.end(), is_space);
     window_.consume_to(at);
     if (at != window_.end()) return *at;
+    if (window_.offset(at) - begin > static_cast<std::int64_t>(limits::element_bytes)) {
+      throw InputError(window_.path(), "byte " + std::to_string(begin), "more than 8 MiB of blanks",
+                       "JSON, or the end of the file");
+    }
   } while (window_.fill());
   return 0;
 }
@@ -87,6 +93,7 @@ void JsonSplitter::read_member() {
   if (!first_member_) expect(',', "',' or '}' after a value");
   first_member_ = false;
   if (peek() != '"') fail("'\"' of a key");
+  value_begin_ = window_.offset(window_.begin());
   const std::string key = read_string();
   expect(':', "':' after a key");
   if (key == "\"traceEvents\"") {
@@ -99,11 +106,15 @@ void JsonSplitter::read_member() {
   const bool wanted = std::find(wanted_.begin(), wanted_.end(), bare) != wanted_.end();
   if (wanted) values_.emplace_back(bare, std::string());
   read_value(wanted ? &values_.back().second : nullptr);
+  if (!wanted) return;
+  values_bytes_ += sizeof(values_.back()) + key.size() + values_.back().second.size();
+  if (values_bytes_ > limits::element_bytes) fail("values beside the events of 8 MiB together");
 }
 
 // Reads a value to its end. It is kept in `text`; without `text` it passes by.
 void JsonSplitter::read_value(std::string* text) {
   const char first = peek();
+  value_begin_ = window_.offset(window_.begin());
   if (first == '{' || first == '[') return read_nested(text);
   if (first != '"') return read_scalar(text);
   std::string string = read_string();
@@ -116,6 +127,9 @@ void JsonSplitter::take(const char* end, std::string* text) {
     if (text->size() > JsonWindow::limit) fail("a value shorter than 8 MiB");
   }
   window_.consume_to(end);
+  if (window_.offset(end) - value_begin_ > static_cast<std::int64_t>(limits::skipped_bytes)) {
+    fail("a value shorter than 1 GiB");
+  }
 }
 
 // Reads a string, from quote to quote, as it stands.

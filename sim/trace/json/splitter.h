@@ -63,8 +63,10 @@ class JsonSplitter {
   bool seen_events_ = false;  // traceEvents was there
   bool first_member_ = true;
   std::int64_t events_passed_ = 0;
-  char* batch_end_ = nullptr;  // where the frame byte ']' of the current batch stands
-  char batch_end_byte_ = 0;    // what it hides
+  std::int64_t value_begin_ = 0;  // where the value or key stands that is being read
+  std::size_t values_bytes_ = 0;  // that `values_` takes
+  char* batch_end_ = nullptr;     // where the frame byte ']' of the current batch stands
+  char batch_end_byte_ = 0;       // what it hides
 };
 
 }  // namespace tandem

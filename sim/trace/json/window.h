@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/core/bounds/trace_size.h"
 #include "sim/trace/source/byte_source.h"
 
 namespace tandem {
@@ -16,8 +17,8 @@ namespace tandem {
 /// place.
 class JsonWindow {
  public:
-  static constexpr std::size_t chunk = std::size_t{1} << 20;  // read at a time
-  static constexpr std::size_t limit = std::size_t{8} << 20;  // the longest text held at once
+  static constexpr std::size_t chunk = std::size_t{1} << 20;   // read at a time
+  static constexpr std::size_t limit = limits::element_bytes;  // the longest text held at once
   static constexpr std::size_t padding = 128;
 
   explicit JsonWindow(ByteSource& source);

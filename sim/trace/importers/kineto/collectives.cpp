@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "sim/core/bounds/limits.h"
 #include "sim/trace/importers/kineto/names.h"
 #include "sim/trace/json/token.h"
 
@@ -29,11 +30,10 @@ std::vector<int> numbers_of(std::string_view text) {
 }
 
 std::int64_t bytes_of(const OpTensors& tensors) {
-  constexpr std::int64_t most_bytes = std::int64_t{1} << 50;
   std::int64_t sum = 0;
   for (const TensorShape& t : tensors.shapes) {
-    const std::int64_t elements = std::clamp<std::int64_t>(t.elements(), 0, most_bytes / 16);
-    sum = std::min(most_bytes, sum + elements * element_bytes(t.type));
+    const std::int64_t elements = std::clamp<std::int64_t>(t.elements(), 0, limits::bytes / 16);
+    sum = std::min(limits::bytes, sum + elements * element_bytes(t.type));
   }
   return sum;
 }
@@ -44,7 +44,7 @@ std::int64_t CollectiveReader::message(const TraceEvent& e, std::string_view ele
   if (elements.empty()) return 0;
   const std::int64_t count = build_.bytes(elements);
   const auto* const type = type_bytes.find(unquote(e.args[arg::message_type]));
-  if (type != nullptr && count <= INT64_MAX / type->value) return count * type->value;
+  if (type != nullptr && count <= limits::bytes / type->value) return count * type->value;
   build_.lose("unknown_message_size", Severity::warning,
               "collectives of an unknown data type or an absurd size; taken as 0 bytes");
   return 0;
@@ -53,18 +53,16 @@ std::int64_t CollectiveReader::message(const TraceEvent& e, std::string_view ele
 CollectiveId CollectiveReader::intern(std::string key, const Collective& collective) {
   const auto [it, fresh] =
       known_.try_emplace(std::move(key), CollectiveId(trace_.collectives.size()));
-  if (fresh) trace_.collectives.push_back(collective);
+  if (fresh) {
+    build_.check_room(trace_.collectives.size(), limits::collectives, "different collectives");
+    trace_.collectives.push_back(collective);
+  }
   return it->second;
 }
 
 CollectiveId CollectiveReader::read(const TraceEvent& e) {
   const std::string_view name = unquote(e.name);
-  if (e.args[arg::collective].empty()) {
-    if (name.starts_with("nccl")) {
-      silent_.push_back(static_cast<std::uint32_t>(trace_.activities.collective.size()));
-    }
-    return {};
-  }
+  if (e.args[arg::collective].empty()) return {};
   Collective c;
   c.kind = parse_collective(unquote(e.args[arg::collective]));
   if (c.kind == CollectiveKind::unknown) c.kind = collective_of_kernel(name);
@@ -85,6 +83,7 @@ CollectiveId CollectiveReader::read(const TraceEvent& e) {
 
 void CollectiveReader::note(std::string_view name, const Span& span, ThreadId thread,
                             OperandsId operands) {
+  build_.check_room(notes_.size(), limits::rows, "annotations of collectives");
   notes_.push_back({thread, span.begin, span.begin + span.duration, parse_collective(name),
                     bytes_of(trace_.operands.get(operands).tensors)});
 }
@@ -100,8 +99,24 @@ const CollectiveReader::Note* CollectiveReader::note_around(std::uint32_t call) 
   return note.thread == thread && begin < note.end ? &note : nullptr;
 }
 
+/// Activities that are kernels of collectives without arguments.
+std::vector<std::uint32_t> CollectiveReader::silent_kernels() const {
+  std::vector<bool> named(trace_.strings.size());
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    named[i] = trace_.strings.get(StringId{i}).starts_with("nccl");
+  }
+  const Activities& acts = trace_.activities;
+  std::vector<std::uint32_t> out;
+  for (std::uint32_t a = 0; a < acts.size(); ++a) {
+    const bool kernel = acts.kind[a] == ActivityKind::kernel && !acts.collective[a].valid();
+    if (kernel && acts.name[a].valid() && named[acts.name[a].index()]) out.push_back(a);
+  }
+  return out;
+}
+
 void CollectiveReader::finish() {
-  if (silent_.empty()) return;
+  const std::vector<std::uint32_t> silent = silent_kernels();
+  if (silent.empty()) return;
   std::sort(notes_.begin(), notes_.end(), [](const Note& a, const Note& b) {
     return std::pair(a.thread, a.begin) < std::pair(b.thread, b.begin);
   });
@@ -110,7 +125,7 @@ void CollectiveReader::finish() {
     call_of.emplace(trace_.calls.correlation[c], c);
   }
   std::int64_t unknown = 0;
-  for (const std::uint32_t activity : silent_) {
+  for (const std::uint32_t activity : silent) {
     const auto call = call_of.find(trace_.activities.correlation[activity]);
     const Note* const note = call == call_of.end() ? nullptr : note_around(call->second);
     Collective c;

@@ -17,7 +17,7 @@ class CollectiveReader {
  public:
   CollectiveReader(Trace& trace, JsonTraceBuilder& build) : trace_(trace), build_(build) {}
 
-  /// Of a kernel whose row is the next of Activities::collective; none for kernels of other kinds.
+  /// Of a kernel; none for kernels of other kinds.
   CollectiveId read(const TraceEvent& e);
   /// An annotation; those of collectives ("nccl:all_reduce") state operands.
   void note(std::string_view name, const Span& span, ThreadId thread, OperandsId operands);
@@ -37,12 +37,12 @@ class CollectiveReader {
   CollectiveId intern(std::string key, const Collective& collective);
   std::int64_t message(const TraceEvent& e, std::string_view elements);
   const Note* note_around(std::uint32_t call) const;
+  std::vector<std::uint32_t> silent_kernels() const;
 
   Trace& trace_;
   JsonTraceBuilder& build_;
   std::unordered_map<std::string, CollectiveId> known_;  // by what the trace says of them
   std::vector<Note> notes_;
-  std::vector<std::uint32_t> silent_;  // activities: kernels of collectives without arguments
 };
 
 }  // namespace tandem::kineto

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "sim/core/bounds/limits.h"
 #include "sim/trace/importers/api_names.h"
 #include "sim/trace/importers/importers.h"
 #include "sim/trace/importers/input_marks.h"
@@ -50,11 +51,13 @@ bool skip_args(const TraceEvent& event) {
 
 class KinetoImport {
  public:
-  explicit KinetoImport(ByteSource& source)
+  KinetoImport(ByteSource& source, std::size_t most_rows)
       : content_(source),
         splitter_(content_, kineto_metadata_keys),
         events_(splitter_, {arg_slot, skip_args}, trace_.losses),
-        build_(trace_, events_) {}
+        build_(trace_, events_, most_rows) {
+    trace_.path = source.path();
+  }
   Trace read();
 
  private:
@@ -122,7 +125,7 @@ void KinetoImport::add(const TraceEvent& e) {
   }
   legacy_ |= row->value.legacy;
   Span span;
-  if (build_.span(e, span)) add_row(row->value.category, e, span);
+  if (build_.span(e, e.args[arg::correlation], span)) add_row(row->value.category, e, span);
 }
 
 void KinetoImport::add_without_category(const TraceEvent& e) {
@@ -271,12 +274,16 @@ void KinetoImport::add_memory(TraceEvent e) {
   }
   e.dur = "0";
   Span span;
-  if (!build_.span(e, span)) return;
+  if (!build_.span(e, {}, span)) return;
   MemoryEvents& to = trace_.memory;
   to.begin.push_back(span.begin);
   to.device.push_back(build_.integer(e.args[arg::device_id], 0));
-  to.bytes.push_back(build_.integer(e.args[arg::bytes], 0));
-  to.allocated.push_back(build_.integer(e.args[arg::allocated], -1));
+  // Negative: given back.
+  const std::int64_t bytes = build_.integer(e.args[arg::bytes], 0);
+  to.bytes.push_back(bytes < 0 && bytes >= -limits::bytes ? bytes
+                                                          : build_.TraceBuilder::bytes(bytes));
+  const std::int64_t allocated = build_.integer(e.args[arg::allocated], -1);
+  to.allocated.push_back(allocated < 0 ? -1 : build_.TraceBuilder::bytes(allocated));
 }
 
 bool KinetoImport::find_thread(const TraceEvent& e, ThreadId& thread) {
@@ -342,6 +349,8 @@ bool is_kineto(std::string_view prefix) {
   });
 }
 
-Trace read_kineto(ByteSource& source) { return KinetoImport(source).read(); }
+Trace read_kineto(ByteSource& source, std::size_t most_rows) {
+  return KinetoImport(source, most_rows).read();
+}
 
 }  // namespace tandem

@@ -5,11 +5,16 @@
 #include <string>
 #include <utility>
 
+#include "sim/core/bounds/limits.h"
+
 namespace tandem {
 
 namespace {
 
 namespace ondemand = simdjson::ondemand;
+
+constexpr int most_sms = 1 << 20;
+constexpr int most_ranks = 1 << 24;
 
 // A key that is absent leaves `to` as it is; a value of another type is an error.
 template <class Source, class Target>
@@ -26,12 +31,14 @@ bool read_field(ondemand::object& object, const char* key, Target& to) {
 }
 
 bool read_device(ondemand::object& object, DeviceProperties& device) {
-  return read_field<std::int64_t>(object, "id", device.id) &&
-         read_field<std::string_view>(object, "name", device.name) &&
-         read_field<std::int64_t>(object, "totalGlobalMem", device.memory_bytes) &&
-         read_field<std::int64_t>(object, "computeMajor", device.compute_major) &&
-         read_field<std::int64_t>(object, "computeMinor", device.compute_minor) &&
-         read_field<std::int64_t>(object, "numSms", device.sm_count);
+  const bool read = read_field<std::int64_t>(object, "id", device.id) &&
+                    read_field<std::string_view>(object, "name", device.name) &&
+                    read_field<std::int64_t>(object, "totalGlobalMem", device.memory_bytes) &&
+                    read_field<std::int64_t>(object, "computeMajor", device.compute_major) &&
+                    read_field<std::int64_t>(object, "computeMinor", device.compute_minor) &&
+                    read_field<std::int64_t>(object, "numSms", device.sm_count);
+  return read && device.memory_bytes >= 0 && device.memory_bytes <= limits::bytes &&
+         device.sm_count >= 0 && device.sm_count <= most_sms;
 }
 
 bool read_devices(ondemand::document& document, std::vector<DeviceProperties>& devices) {
@@ -48,10 +55,15 @@ bool read_devices(ondemand::document& document, std::vector<DeviceProperties>& d
 
 bool read_distributed(ondemand::document& document, DistributedInfo& info) {
   ondemand::object object;
-  return !document.get_object().get(object) &&
-         read_field<std::string_view>(object, "backend", info.backend) &&
-         read_field<std::int64_t>(object, "rank", info.rank) &&
-         read_field<std::int64_t>(object, "world_size", info.world_size);
+  DistributedInfo said;
+  const bool good = !document.get_object().get(object) &&
+                    read_field<std::string_view>(object, "backend", said.backend) &&
+                    read_field<std::int64_t>(object, "rank", said.rank) &&
+                    read_field<std::int64_t>(object, "world_size", said.world_size) &&
+                    said.world_size >= 1 && said.world_size <= most_ranks && said.rank >= 0 &&
+                    said.rank < most_ranks;
+  if (good) info = said;
+  return good;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "sim/core/bounds/limits.h"
+#include "sim/core/bounds/trace_size.h"
 #include "sim/core/data_type.h"
 #include "sim/core/error.h"
 #include "sim/trace/json/token.h"
@@ -267,6 +268,10 @@ Operands parse_operands(const OperandTexts& texts) {
 }
 
 OperandReader::Known OperandReader::parse(const OperandTexts& texts) {
+  if (table_.bytes() > limits::operand_bytes) {
+    error_ = "more than 512 MiB of different operands";
+    return {};
+  }
   try {
     return {table_.intern(parse_operands(texts)), true};
   } catch (const InputError& error) {

@@ -56,7 +56,12 @@ constexpr std::int64_t id_range = 1 << 24;
 
 class NsysImport {
  public:
-  explicit NsysImport(Database database) : database_(std::move(database)) {}
+  NsysImport(Database database, std::size_t most_rows)
+      : database_(std::move(database)),
+        build_(
+            trace_, [this] { return place_; }, most_rows) {
+    trace_.path = database_.path();
+  }
   Trace read();
 
  private:
@@ -70,7 +75,8 @@ class NsysImport {
   void read_texts();
   void read_gpus();
   void count_graphs();
-  bool span(const Statement& row, Span& span);
+  /// `joined_by`: the column that joins a call to its device work; -1: none.
+  bool span(const Statement& row, int joined_by, Span& span);
   std::string_view text(std::optional<std::int64_t> id);
   std::int64_t number(const Statement& row, int column, std::int64_t absent);
   ThreadId thread(const Statement& row, int column);
@@ -87,7 +93,7 @@ class NsysImport {
   Database database_;
   Trace trace_;
   std::string place_;
-  TraceBuilder build_{trace_, [this] { return place_; }};
+  TraceBuilder build_;
   std::vector<std::pair<std::int64_t, StringId>> texts_;  // by id of the report
   kineto::OperandReader operands_{trace_.operands};
   bool has_ops_ = false;
@@ -156,16 +162,20 @@ void NsysImport::each_row(const char* table, const std::vector<std::string>& wan
                           const std::function<void(const Statement&, const Span&)>& add) {
   if (!has(table)) return;
   Statement rows = select(table, wanted);
+  const auto correlation = std::find(wanted.begin(), wanted.end(), "correlationId");
+  const int joined_by =
+      correlation == wanted.end() ? -1 : static_cast<int>(correlation - wanted.begin());
   for (std::int64_t row = 1; rows.next(); ++row) {
     place_ = fmt::format("{} row {}", table, row);
     Span span;
-    if (this->span(rows, span)) add(rows, span);
+    if (this->span(rows, joined_by, span)) add(rows, span);
   }
 }
 
 void NsysImport::read_texts() {
   Statement rows = select(texts_table, {"id", "value"});
   while (rows.next()) {
+    build_.check_room(texts_.size(), limits::rows, "texts");
     texts_.emplace_back(rows.integer(0).value_or(-1), build_.text(rows.text(1)));
   }
   std::sort(texts_.begin(), texts_.end(),
@@ -190,7 +200,7 @@ std::int64_t NsysImport::number(const Statement& row, int column, std::int64_t a
   return absent;
 }
 
-bool NsysImport::span(const Statement& row, Span& span) {
+bool NsysImport::span(const Statement& row, int joined_by, Span& span) {
   constexpr std::int64_t ns_per_us = 1000;
   constexpr std::int64_t ps_per_ns = 1000;
   const auto begin = row.integer(0);
@@ -211,7 +221,9 @@ bool NsysImport::span(const Statement& row, Span& span) {
   const auto time = [](std::int64_t ns) {
     return ExactTime{ns / ns_per_us, ns % ns_per_us * ps_per_ns};
   };
-  return build_.span(time(*begin), time(*end - *begin), span);
+  if (!build_.is_late(time(*begin))) return build_.span(time(*begin), time(*end - *begin), span);
+  build_.drop_late(joined_by < 0 ? -1 : number(row, joined_by, -1));
+  return false;
 }
 
 ThreadId NsysImport::thread(const Statement& row, int column) {
@@ -341,6 +353,7 @@ void NsysImport::read_gpus() {
   };
   for (std::int64_t row = 1; rows.next(); ++row) {
     place_ = fmt::format("{} row {}", gpus_table, row);
+    build_.check_room(trace_.devices.size(), limits::devices, "GPUs");
     const std::int64_t id = number(rows, 6, number(rows, 0, 0));
     trace_.devices.push_back({id, std::string(rows.text(1)), build_.bytes(number(rows, 2, 0)),
                               small(3), small(4), small(5)});
@@ -371,6 +384,10 @@ Database open_report(ByteSource& source) {
   std::string content;
   std::size_t read = 0;
   do {
+    if (content.size() > limits::database_bytes) {
+      throw InputError(source.path(), "", "a compressed report of more than 1 GiB",
+                       "the same report uncompressed, which is read where it lies");
+    }
     content.resize(content.size() + ByteSource::prefix_bytes);
     read = source.read(std::span(content).last(ByteSource::prefix_bytes));
   } while (read == ByteSource::prefix_bytes);
@@ -382,6 +399,8 @@ Database open_report(ByteSource& source) {
 
 bool is_nsys(std::string_view prefix) { return prefix.starts_with(file_magic); }
 
-Trace read_nsys(ByteSource& source) { return NsysImport(open_report(source)).read(); }
+Trace read_nsys(ByteSource& source, std::size_t most_rows) {
+  return NsysImport(open_report(source), most_rows).read();
+}
 
 }  // namespace tandem

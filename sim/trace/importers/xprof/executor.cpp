@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/trace/links.h"
+#include "sim/trace/row_groups.h"
 
 namespace tandem {
 
@@ -44,17 +45,6 @@ void match_in_order(const Trace& trace, const Rows& ops, const Rows& nodes, Rows
     if (trace.nodes.begin[node] < trace.ops.begin[ops[next]]) continue;
     op_of_node[node] = ops[next++];
   }
-}
-
-template <class Kind>
-void keep(const Rows& rows, Kind& columns) {
-  Kind kept;
-  each_column(
-      [&](const auto& from, auto& to) {
-        for (const std::uint32_t row : rows) to.push_back(from[row]);
-      },
-      std::as_const(columns), kept);
-  columns = std::move(kept);
 }
 
 }  // namespace
@@ -110,7 +100,7 @@ void match_nodes(const std::vector<std::uint32_t>& enqueued, Trace& trace) {
                    static_cast<std::int64_t>(trace.nodes.size() + enqueued.size()) -
                        2 * static_cast<std::int64_t>(nodes.size()));
   for (const std::uint32_t node : nodes) trace.nodes.op[node] = op_of_node[node];
-  keep(nodes, trace.nodes);
+  keep_rows(nodes, trace.nodes);
 }
 
 }  // namespace tandem

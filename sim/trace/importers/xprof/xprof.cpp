@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/core/bounds/limits.h"
 #include "sim/trace/importers/api_names.h"
 #include "sim/trace/importers/importers.h"
 #include "sim/trace/importers/step_marks.h"
@@ -82,11 +83,13 @@ std::optional<std::int64_t> number_behind(std::string_view text, std::string_vie
 
 class XprofImport {
  public:
-  explicit XprofImport(ByteSource& source)
+  XprofImport(ByteSource& source, std::size_t most_rows)
       : content_(source),
         splitter_(content_, {}),
         events_(splitter_, {arg_slot, [](const TraceEvent&) { return false; }}, trace_.losses),
-        build_(trace_, events_) {}
+        build_(trace_, events_, most_rows) {
+    trace_.path = source.path();
+  }
   Trace read();
 
  private:
@@ -111,7 +114,6 @@ class XprofImport {
   std::map<Key, std::int64_t> streams_;           // threads of GPU processes that are streams
   bool has_jit_ = false;
   bool has_tensorflow_ = false;
-  std::vector<std::uint32_t> enqueued_;  // rows of operations that went to an executor
 };
 
 Trace XprofImport::read() {
@@ -119,8 +121,9 @@ Trace XprofImport::read() {
   while (events_.next(event)) add(event);
   build_.finish();
   mark_launches();
-  has_tensorflow_ |= !enqueued_.empty();
-  match_nodes(enqueued_, trace_);
+  const std::vector<std::uint32_t>& enqueued = build_.remembered_ops();
+  has_tensorflow_ |= !enqueued.empty();
+  match_nodes(enqueued, trace_);
   trace_.framework = has_jit_ ? "JAX" : has_tensorflow_ ? "TensorFlow" : "unknown";
   return std::move(trace_);
 }
@@ -152,10 +155,16 @@ void XprofImport::add_metadata(const TraceEvent& e, std::int64_t pid) {
   if (e.name == "\"process_name\"") {
     const auto device = number_behind(name, "device:GPU:");
     if (!device && name.find("/host:") == std::string_view::npos) return;
+    build_.check_room(devices_.size(), limits::threads, "processes");
     devices_[pid] = device.value_or(-1);
-    if (device) trace_.devices.emplace_back().id = *device;
+    if (!device) return;
+    build_.check_room(trace_.devices.size(), limits::devices, "GPUs");
+    trace_.devices.emplace_back().id = *device;
   } else if (e.name == "\"thread_name\"" && tid) {
-    if (const auto stream = number_behind(name, "Stream #")) streams_[{pid, *tid}] = *stream;
+    if (const auto stream = number_behind(name, "Stream #")) {
+      build_.check_room(streams_.size(), limits::streams, "streams");
+      streams_[{pid, *tid}] = *stream;
+    }
     has_tensorflow_ |= name.starts_with("TensorFlow ") || name.starts_with("tf_");
     build_.name_thread(pid, *tid, e.args[arg::name]);
   }
@@ -168,7 +177,7 @@ void XprofImport::add_on_device(const TraceEvent& e, std::int64_t device, const 
                        "rows that XProf derives from the streams (steps, operations, name scopes)");
   }
   Span span;
-  if (!build_.span(e, span)) return;
+  if (!build_.span(e, e.args[arg::correlation], span)) return;
   const auto context = number_behind(e.args[arg::context], "$$");
   add_activity(e, span, {device, context.value_or(0), stream->second});
 }
@@ -213,8 +222,11 @@ GeometryId XprofImport::find_geometry(const TraceEvent& e) {
   if (!triple(detail(details, "grid"), grid) || !triple(detail(details, "block"), block)) {
     grid = {};  // an impossible launch: counted as such
   }
-  const std::int64_t shared = build_.integer(detail(details, "static_shared"), 0) +
-                              build_.integer(detail(details, "dynamic_shared"), 0);
+  std::int64_t shared = 0;
+  if (__builtin_add_overflow(build_.integer(detail(details, "static_shared"), 0),
+                             build_.integer(detail(details, "dynamic_shared"), 0), &shared)) {
+    shared = -1;  // an impossible launch
+  }
   return build_.checked_geometry(grid, block, build_.integer(detail(details, "regs"), 0), shared);
 }
 
@@ -224,7 +236,7 @@ void XprofImport::add_on_host(const TraceEvent& e, const Key& key) {
     return build_.lose("ignored_python_function", Severity::info, "Python frames are not used");
   }
   Span span;
-  if (!build_.span(e, span)) return;
+  if (!build_.span(e, e.args[arg::correlation], span)) return;
   if (std::find(std::begin(overheads), std::end(overheads), name) != std::end(overheads)) {
     trace_.overheads.begin.push_back(span.begin);
     trace_.overheads.duration.push_back(span.duration);
@@ -240,7 +252,7 @@ void XprofImport::add_on_host(const TraceEvent& e, const Key& key) {
       case ExecutorEvent::Kind::node: return add_node(span, thread, trace_.nodes);
       case ExecutorEvent::Kind::value_wait: return add_wait(span, thread, trace_.value_waits);
       case ExecutorEvent::Kind::operation:
-        enqueued_.push_back(static_cast<std::uint32_t>(trace_.ops.size()));
+        build_.remembered_ops().push_back(static_cast<std::uint32_t>(trace_.ops.size()));
         return add_op(build_.TraceBuilder::text(event.operation), span, thread);
       case ExecutorEvent::Kind::other: return add_op(build_.text(e.name), span, thread);
     }
@@ -252,7 +264,7 @@ void XprofImport::add_on_host(const TraceEvent& e, const Key& key) {
   trace_.annotations.step.push_back(build_.integer(step, -1));
   trace_.annotations.input.push_back(0);
   const std::int64_t batch = build_.integer(e.args[arg::batch], 0);
-  if (batch > 0) trace_.stated_batch = batch;
+  if (batch > 0 && batch <= limits::count) trace_.stated_batch = batch;
 }
 
 void XprofImport::add_call(const TraceEvent& e, const Span& span, ThreadId thread) {
@@ -314,6 +326,8 @@ bool is_xprof(std::string_view prefix) {
          (has("\"/host:") || has("\"/device:"));
 }
 
-Trace read_xprof(ByteSource& source) { return XprofImport(source).read(); }
+Trace read_xprof(ByteSource& source, std::size_t most_rows) {
+  return XprofImport(source, most_rows).read();
+}
 
 }  // namespace tandem

@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <stdexcept>
 
 #include "sim/check/checks.h"
 #include "sim/cli/schema/schemas.h"
@@ -61,6 +63,29 @@ TEST(PublishedFields, OfAReplayWithEveryWhatIf) {
     what_ifs += r.what_ifs.size();
   }
   EXPECT_GE(what_ifs, 6u);
+}
+
+TEST(PublishedFields, WhatIsNotAsPublishedIsABug) {
+  const std::vector<PublishedField> fields{
+      {"a", "us", ""}, {"b", "us", "", Presence::may_be_null}, {"c[].d", "us", ""}};
+  using Json = nlohmann::ordered_json;
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_NO_THROW(check_published(Json{{"a", 1}, {"b", nullptr}, {"c", Json::array()}}, fields));
+  const auto error = [&](const Json& json) -> std::string {
+    try {
+      check_published(json, fields);
+    } catch (const std::logic_error& e) {
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(error({{"a", none}, {"b", 1}, {"c", Json::array()}}),
+            "result: a: no finite number (1 in all are not as published)");
+  EXPECT_NE(error({{"a", nullptr}, {"b", 1}, {"c", Json::array()}}).find("a: null"),
+            std::string::npos);
+  EXPECT_NE(error({{"a", 1}, {"b", 1}, {"c", {{{"d", std::numeric_limits<double>::infinity()}}}}})
+                .find("c[].d: no finite number"),
+            std::string::npos);
 }
 
 TEST(PublishedFields, OfNetworksOfBothFrameworks) {
