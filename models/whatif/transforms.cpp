@@ -15,6 +15,7 @@
 #include "models/whatif/layout/transform.h"
 #include "models/whatif/precision/transform.h"
 #include "models/whatif/ranks/transform.h"
+#include "models/whatif/reported.h"
 #include "models/whatif/transform.h"
 #include "sim/core/bounds/limits.h"
 #include "sim/core/named.h"
@@ -27,6 +28,11 @@ std::span<const Transform> transforms() {
       ranks_transform(),  gpu_transform(),       clock_transform(), input_transform(),
   };
   return table;
+}
+
+std::vector<ReportedObject> reported_objects() {
+  return {precision_report(), batch_report(), compile_report(), ranks_report(),
+          gpu_report(),       clock_report(), input_report()};
 }
 
 void WhatIfs::set(std::string_view option, std::string_view value) {

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <vector>
 
+#include "sim/core/text/texts.h"
+
 namespace tandem {
 
 namespace {
@@ -15,10 +17,6 @@ constexpr double least_change = 0.02;
 /// Of the change of a step, or of its GPU time: less does not explain it.
 constexpr double least_part = 0.15;
 constexpr std::size_t most_names = 2;
-
-std::string time_text(double us) {
-  return us < 1e3 ? fmt::format("{:.3g} us", us) : fmt::format("{:.3g} ms", us * 1e-3);
-}
 
 std::string bytes_text(double bytes) {
   return bytes < 1e9 ? fmt::format("{:.3g} MB", bytes * 1e-6)

@@ -190,7 +190,11 @@ constexpr std::array<Subject, 8> subjects{{
 
 CommandLine subject_line(const Subject& subject) {
   po::options_description options("Options");
-  options.add_options()("name", text_value("NAME"), "one of them; default: all");
+  const char* const value = subject.describe == describe_gpus       ? gpu_value
+                            : subject.describe == describe_hosts    ? host_value
+                            : subject.describe == describe_networks ? network_value
+                                                                    : "NAME";
+  options.add_options()("name", text_value(value), "one of them; default: all");
   if (subject.describe == describe_gpus) {
     options.add_options()("template", "a config to fill in");
   }

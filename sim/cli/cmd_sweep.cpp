@@ -91,8 +91,10 @@ Experiment experiment_of(const po::variables_map& values) {
   if (asks_axes(values)) return asked_experiment(values, data_root() + "/workloads/nets");
   const std::string path = values["experiment"].as<std::string>();
   if (!may_be_experiment(path)) {
-    throw InputError("command line", path, "no axis, and no experiment",
-                     "options that are axes beside a trace or a network, e.g. --batch 16,32,64");
+    throw InputError(
+        "command line", path, "no axis, and no experiment",
+        "options that are axes beside a trace or a network, e.g. --batch 16,32,64; or an "
+        "experiment, JSON with \"schema\": \"tandem.experiment/1\"");
   }
   return read_experiment(path, sweep_metric_names());
 }

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <system_error>
 
 #include "sim/cli/command.h"
 #include "sim/core/error.h"
@@ -39,8 +40,11 @@ int run(int argc, char** argv) {
   for (const Command& command : known) {
     if (command.name == all[0]) return command.run({all.begin() + 1, all.end()});
   }
+  std::error_code none;
+  const bool is_file = std::filesystem::exists(all[0], none);
   throw tandem::InputError("command line", "", "unknown command \"" + all[0] + "\"",
-                           tandem::expected_name(tandem::name_list(known), all[0]));
+                           is_file ? "a command before the file, e.g. tandem replay " + all[0]
+                                   : tandem::expected_name(tandem::name_list(known), all[0]));
 }
 
 }  // namespace

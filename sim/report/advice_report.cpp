@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "sim/core/text/texts.h"
 #include "sim/report/report.h"
 
 namespace tandem {
@@ -12,10 +13,6 @@ namespace tandem {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string time_text(double us) {
-  return us >= 1e3 ? fmt::format("{:.3f} ms", us * 1e-3) : fmt::format("{:.1f} us", us);
-}
 
 /// Per sample where the batch is known, else per step; nothing without a model of the energy.
 std::optional<double> energy_of(const Result& r) {

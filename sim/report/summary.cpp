@@ -5,8 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "sim/core/text/texts.h"
 #include "sim/report/report.h"
-#include "sim/report/texts.h"
 
 namespace tandem {
 
@@ -60,6 +60,24 @@ std::string path_row(const PathShare& row) {
                      100 * row.share, row.count, row.kind, shorten(row.name, 58));
 }
 
+/// A step that was generated from a network: nothing was measured.
+bool is_generated(const Result& r) { return r.trace.format == "network"; }
+
+/// Over the step as it was; where a step takes other samples, over its samples a second as well.
+std::string speed_up_line(const Result& r) {
+  if (!r.speed_up) return {};
+  const SpeedUp& s = *r.speed_up;
+  std::string text =
+      fmt::format("speed-up   {:.2f} ({:.2f} to {:.2f}) over the {} step, {}", s.value, s.low,
+                  s.high, is_generated(r) ? "plain" : "traced", time_text(s.base_us));
+  if (r.scenario.batch && r.trace.batch && r.scenario.batch != r.trace.batch) {
+    const double samples =
+        static_cast<double>(*r.scenario.batch) / static_cast<double>(*r.trace.batch);
+    text += fmt::format("; {:.2f} times its samples/s", s.value * samples);
+  }
+  return text + "\n";
+}
+
 /// How the steps were told, where the trace does not mark them.
 std::string steps_text(const TraceSummary& t) {
   const std::string count = fmt::format("{} step{}", t.steps, t.steps == 1 ? "" : "s");
@@ -77,7 +95,7 @@ std::string steps_text(const TraceSummary& t) {
 /// From what was measured to what is predicted.
 std::string bridge_line(const Result& r) {
   const TraceSummary& t = r.trace;
-  if (t.traced_step_us <= 0) return {};
+  if (t.traced_step_us <= 0 || is_generated(r)) return {};
   const double share = 1 - t.unprofiled_step_us / t.traced_step_us;
   std::string text = fmt::format("bridge     traced {} a step", time_text(t.traced_step_us));
   if (r.scenario.profiler == "remove") {
@@ -94,16 +112,19 @@ std::string bridge_line(const Result& r) {
 std::string headline(const Result& r) {
   const StepMetrics& m = r.step;
   std::string text;
-  text += fmt::format("trace      {} ({}, {}, batch {})\n", r.trace.path, r.trace.framework,
-                      r.trace.gpu, r.trace.batch ? std::to_string(*r.trace.batch) : "unknown");
+  text += fmt::format("{:<10} {} ({}, {}, batch {})\n", is_generated(r) ? "network" : "trace",
+                      r.trace.path, r.trace.framework, r.trace.gpu,
+                      r.trace.batch ? std::to_string(*r.trace.batch) : "unknown");
   text += fmt::format(
       "           {}, {} device activities, {} launches, {} host operations, "
       "{} streams\n",
       steps_text(r.trace), r.trace.kernels, r.trace.launches, r.trace.host_ops, r.trace.streams);
   const bool other_batch = r.scenario.batch != r.trace.batch;
   const std::string batch = other_batch ? fmt::format(", batch {}", *r.scenario.batch) : "";
-  text += fmt::format("scenario   {}{}, mode {}, profiler {}\n", r.scenario.gpu, batch,
-                      r.scenario.mode, r.scenario.profiler == "remove" ? "removed" : "kept");
+  text += fmt::format("scenario   {}{}, mode {}{}\n", r.scenario.gpu, batch, r.scenario.mode,
+                      is_generated(r)                   ? ""
+                      : r.scenario.profiler == "remove" ? ", profiler removed"
+                                                        : ", profiler kept");
   text += fmt::format("step time  {} ({} to {} in 9 of 10 cases)   {:.1f} {}/s   limited by {}\n",
                       time_text(m.time_us), time_text(r.band.low_us), time_text(r.band.high_us),
                       m.throughput_per_s, r.trace.batch ? "samples" : "steps", r.limited_by);
@@ -111,12 +132,7 @@ std::string headline(const Result& r) {
     text += fmt::format("           the band rests on what no measurement has confirmed: {}\n",
                         fmt::join(r.band_parts.unverified, ", "));
   }
-  if (r.speed_up) {
-    text += fmt::format("speed-up   {:.2f} ({:.2f} to {:.2f}) over the traced step, {}\n",
-                        r.speed_up->value, r.speed_up->low, r.speed_up->high,
-                        time_text(r.speed_up->base_us));
-  }
-  text += bridge_line(r);
+  text += speed_up_line(r) + bridge_line(r);
   text += fmt::format("GPU        busy {} = {:.1f} % of the step; kernels {} in {} activities\n",
                       time_text(m.gpu_busy_us), 100 * m.gpu_utilization, time_text(m.gpu_kernel_us),
                       m.kernels);

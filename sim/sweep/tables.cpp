@@ -62,6 +62,14 @@ struct Shown {
   std::string unit;
   double factor;
 };
+/// A metric's name without the unit at its end: another one stands beside it.
+std::string_view without_unit(std::string_view name) {
+  for (const std::string_view end : {"_us", "_bytes", "_per_s", "_j", "_w"}) {
+    if (name.ends_with(end)) return name.substr(0, name.size() - end.size());
+  }
+  return name;
+}
+
 Shown shown_as(std::string_view unit) {
   if (unit == "us") return {"ms", 1e-3};
   if (unit == "B") return {"GB", 1e-9};
@@ -78,7 +86,7 @@ std::vector<std::string> header(const Sweep& sweep) {
   for (const Axis& axis : sweep.experiment.axes) row.push_back(axis.name);
   for (const std::string& name : sweep.experiment.metrics) {
     const std::string unit = shown_as(sweep_metrics()[sweep_metric_index(name)].unit).unit;
-    row.push_back(unit.empty() ? name : name + " " + unit);
+    row.push_back(unit.empty() ? name : std::string(without_unit(name)) + " " + unit);
   }
   row.insert(row.end(), {"+-%", ""});
   return row;

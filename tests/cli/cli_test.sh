@@ -67,6 +67,7 @@ bad_input describe mode fast; has err 'eager-sync'
 bad_input frobnicate; has err 'unknown command "frobnicate"'
 
 # What was probably meant, and other names for the same.
+bad_input "$trace"; has err 'a command before the file, e.g. tandem replay'
 bad_input replya; has err 'did you mean replay?'
 bad_input calibrate hots; has err 'did you mean host?'
 bad_input describe metrc; has err 'did you mean metric?'
@@ -105,6 +106,29 @@ completed() {
 [[ $(completed replay x.json --gpu b2) == b200_sxm ]] || fail 'completion of a GPU'
 [[ $(completed describe ne) == network ]] || fail 'completion of a part'
 [[ $(completed run resnet5) == resnet50 ]] || fail 'completion of a network'
+if command -v zsh >/dev/null; then
+  "$program" completion zsh >completion.zsh
+  # What a tab makes of a line in zsh; a file of its own is completed as well.
+  tabbed() { HOME=$scratch ZDOTDIR=$scratch timeout 60 zsh -f "$root/tests/cli/zsh_tab.zsh" completion.zsh "$1" </dev/null; }
+  : >a_trace.json
+  while IFS='|' read -r line wanted; do
+    got=$(tabbed "$line")
+    [[ $got == "$wanted" ]] || fail "zsh: \"$line\" and a tab: \"$got\", expected \"$wanted\""
+    tabs=$((${tabs:-0} + 1))
+  done <<'END'
+tandem re|tandem replay
+tandem replay a_tr|tandem replay a_trace.json
+tandem replay a_trace.json --preci|tandem replay a_trace.json --precision
+tandem replay a_trace.json --mode cu|tandem replay a_trace.json --mode cuda-graph
+tandem replay a_trace.json --gpu b2|tandem replay a_trace.json --gpu b200_sxm
+tandem describe ne|tandem describe network
+tandem describe gpu l40|tandem describe gpu l40s
+tandem run resnet5|tandem run resnet50
+END
+  [[ ${tabs:-0} == 8 ]] || fail 'zsh: not every line was tried'
+else
+  echo 'no zsh: its completion is not tried'
+fi
 
 # A step without a trace.
 expect 0 run --help; has out '--task'

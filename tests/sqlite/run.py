@@ -82,6 +82,30 @@ def same_run(folder, capture, batch):
     return report
 
 
+def of_nsys_itself():
+    """One program (ResNet-18, FP32, batch 64, H100) recorded by Nsight Systems 2023.4 (--cuda-graph-trace=node, emit_nvtx with
+    shapes) and by PyTorch's profiler; of the report the tables that are read. Two runs: times differ by a percent."""
+    here = Path(__file__).parent
+    status, nsys, error = replay(here / "resnet18-train-fp32-h100.nsys.sqlite.zst")
+    status_kineto, kineto, error_kineto = replay(here / "resnet18-train-fp32-h100.kineto.json.zst")
+    check(status == status_kineto == 0, f"nsys: {error}{error_kineto}")
+    check(nsys["trace"]["gpu"] == kineto["trace"]["gpu"] and nsys["trace"]["batch"] == 64, "nsys: GPU and batch")
+    check(nsys["trace"]["steps_by"] == "marks" and nsys["trace"]["steps"] == 3, "nsys: marked steps")
+    for key in ("kernels", "launches"):
+        check(nsys["step"][key] == kineto["step"][key] == 410, f"nsys: {key}")
+    for key, tolerance in (("gpu_kernel_us", 0.005), ("time_us", 0.015)):
+        check(math.isclose(nsys["step"][key], kineto["step"][key], rel_tol=tolerance), f"nsys: {key}")
+    for table in ("families", "layers"):
+        rows = {row["name"]: row for row in kineto[table]}
+        check(len(rows) > 4 and {row["name"] for row in nsys[table]} == set(rows), f"nsys: {table}")
+        for row in nsys[table]:
+            other = rows.get(row["name"], row)
+            check(row["count"] == other["count"] and math.isclose(row["time_us"], other["time_us"], rel_tol=0.03, abs_tol=3),
+                  f"nsys: {row['name']}: {row['count']} and {other['count']}, {row['time_us']} and {other['time_us']}")
+    worse = [loss for loss in nsys["data_loss"] if loss["severity"] == "data_loss"]
+    check(not worse, f"nsys: {worse}")
+
+
 def changed(folder, report, *statements):
     path = str(folder / "changed.sqlite")
     shutil.copy(report, path)
@@ -212,6 +236,7 @@ def exported(folder, trace):
 
 with tempfile.TemporaryDirectory() as scratch:
     folder = Path(scratch)
+    of_nsys_itself()
     exported(folder, captures / "h200_2026-11-20_fit/traces/resnet50-train-amp-eager-b32.json.zst")
     small = same_run(folder, "h200_2026-11-20_fit/traces/resnet50-train-amp-eager-b32.json.zst", "64")
     packed = folder / "report.sqlite.gz"

@@ -27,7 +27,7 @@ allowed_includes() {
     sim/predict/*)    echo '(sim/(core|trace|counters|engine|metrics|predict)|models|workloads)/' ;;
     sim/check/*)      echo '(sim/(core|trace|counters|predict|check)|models)/' ;;
     sim/advise/*)     echo '(sim/(core|predict|advise)|models/(arch|runtime|whatif))/' ;;
-    sim/report/*)     echo 'sim/(core|trace|counters|engine|metrics|predict|check|advise|report)/' ;;
+    sim/report/*)     echo 'sim/(core|trace|counters|engine|metrics|predict|check|advise|report)/|models/whatif/reported\.h' ;;
     sim/diff/*)       echo 'sim/(core|trace|metrics|predict|report|diff)/' ;;
     sim/sweep/*)      echo '(sim/(core|trace|metrics|predict|report|sweep)|models)/' ;;
     sim/python/*)     echo '(sim|models|workloads)/' ;;
@@ -43,7 +43,7 @@ allowed_includes() {
     models/energy/*)  echo '(sim/core|models/(arch|ops|kernel|energy))/' ;;
     models/runtime/*) echo "(sim/(core|trace)|models/(ops|runtime))/|$plan" ;;
     models/step/*)    echo "(sim/(core|trace)|models/(arch|ops|kernel|memory|energy|runtime|step))/|$plan" ;;
-    models/whatif/*/*) echo "(sim/(core|trace)|models/(arch|ops|kernel|memory|collective|energy|runtime|step|whatif/edit)|${1%/*})/|$plan|models/whatif/transform\.h" ;;
+    models/whatif/*/*) echo "(sim/(core|trace)|models/(arch|ops|kernel|memory|collective|energy|runtime|step|whatif/edit)|${1%/*})/|$plan|models/whatif/(transform|reported)\.h" ;;
     models/whatif/*)  echo "(sim/(core|trace)|models)/|$plan" ;;
     workloads/*)      echo '(sim/(core|trace)|models|workloads)/' ;;
     *)                echo 'nothing, for source_rules.sh does not know this folder' ;;

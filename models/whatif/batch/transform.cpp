@@ -11,17 +11,27 @@ namespace tandem {
 
 namespace {
 
+/// What the report says.
+namespace says {
+constexpr ReportField factor{"factor", "ratio", "times the nearest traced batch"};
+constexpr ReportField extrapolated{"extrapolated", "bool", "outside the traced batches"};
+constexpr ReportField affine_share{"affine_share", "share",
+                                   "of the GPU time in kernels without a model"};
+constexpr ReportField switch_share{"switch_share", "share",
+                                   "of the GPU time likely by another algorithm"};
+constexpr ReportField all[] = {factor, extrapolated, affine_share, switch_share};
+}  // namespace says
+
 TransformReport report_of(const BatchConfidence& c, std::int64_t from, std::int64_t to) {
   TransformReport out;
   out.from = std::to_string(from);
   out.to = std::to_string(to);
   out.expected_error = c.expected_error;
   out.values = {
-      {"factor", "ratio", "times the nearest traced batch", c.factor},
-      {"extrapolated", "bool", "outside the traced batches", c.extrapolated},
-      {"affine_share", "share", "of the GPU time in kernels without a model", c.affine_share, true},
-      {"switch_share", "share", "of the GPU time likely by another algorithm", c.switch_share,
-       true},
+      reported(says::factor, c.factor),
+      reported(says::extrapolated, c.extrapolated),
+      reported(says::affine_share, c.affine_share, true),
+      reported(says::switch_share, c.switch_share, true),
   };
   return out;
 }
@@ -101,6 +111,10 @@ Transform batch_transform() {
       .options = {{.name = "batch", .kind = OptionKind::count, .doc = "predict this batch size"}},
       .needs = {.batch = true, .device_work = false},
       .apply = apply};
+}
+
+ReportedObject batch_report() {
+  return {"batch", "another batch; null: not asked", says::all, {}, true};
 }
 
 }  // namespace tandem

@@ -13,6 +13,17 @@ namespace tandem {
 
 namespace {
 
+/// What the report says.
+namespace says {
+constexpr ReportField clock_mhz{"clock_mhz", "MHz", "clock of the SMs"};
+constexpr ReportField slowdown{"slowdown", "ratio", "times the GPU time"};
+constexpr ReportField following_share{"following_share", "share",
+                                      "of the GPU time follows the clock"};
+constexpr ReportField unmodelled_share{"unmodelled_share", "share",
+                                       "of the GPU time has no law and stays"};
+constexpr ReportField all[] = {clock_mhz, slowdown, following_share, unmodelled_share};
+}  // namespace says
+
 /// Nobody has measured energy over clock further down than this share of the highest clock.
 constexpr double least_measured_share = 0.75;
 /// Of the highest clock: the lowest that is taken for a GPU whose own is not known. (The one GPU
@@ -84,11 +95,10 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
   report.to = fmt::format("{} MHz", mhz);
   report.expected_error = r.error;
   report.values = {
-      {"clock_mhz", "MHz", "clock of the SMs", mhz},
-      {"slowdown", "ratio", "times the GPU time", r.slowdown, true},
-      {"following_share", "share", "of the GPU time follows the clock", r.following_share, true},
-      {"unmodelled_share", "share", "of the GPU time has no law and stays", r.unmodelled_share,
-       true},
+      reported(says::clock_mhz, mhz),
+      reported(says::slowdown, r.slowdown, true),
+      reported(says::following_share, r.following_share, true),
+      reported(says::unmodelled_share, r.unmodelled_share, true),
   };
   return report;
 }
@@ -107,5 +117,7 @@ Transform clock_transform() {
                        .unit = "mhz"}},
           .apply = apply};
 }
+
+ReportedObject clock_report() { return {"clock", "a locked clock", says::all}; }
 
 }  // namespace tandem

@@ -8,6 +8,44 @@ namespace tandem {
 
 namespace {
 
+/// What the report says.
+namespace says {
+constexpr ReportField compiler{"compiler", "text", "generates the code"};
+constexpr ReportField attention{"attention", "text", "attention under the compiler"};
+constexpr ReportField kernels_before{"kernels_before", "count", "kernels before"};
+constexpr ReportField kernels_after{"kernels_after", "count", "kernels after"};
+constexpr ReportField gpu_before_us{"gpu_before_us", "us", "on the GPU before"};
+constexpr ReportField gpu_after_us{"gpu_after_us", "us", "on the GPU after"};
+constexpr ReportField cuda_graphs{"cuda_graphs", "count", "CUDA graphs"};
+constexpr ReportField bytes_before{"bytes_before", "B",
+                                   "of operands of memory-bound operations before"};
+constexpr ReportField bytes_after{"bytes_after", "B",
+                                  "of operands of memory-bound operations after"};
+constexpr ReportField host_before_us{"host_before_us", "us", "on the host before"};
+constexpr ReportField host_after_us{"host_after_us", "us", "on the host after"};
+constexpr ReportField layout_us{"layout_us", "us", "saved by channels-last order"};
+constexpr ReportField attention_keep_us{"attention_keep_us", "us",
+                                        "on the GPU with fused attention"};
+constexpr ReportField attention_masked_us{"attention_masked_us", "us",
+                                          "on the GPU with fused attention that reads a mask"};
+constexpr ReportField attention_math_us{"attention_math_us", "us",
+                                        "on the GPU with attention by products"};
+constexpr ReportField unknown_share{"unknown_share", "share",
+                                    "of the GPU time in operations without shapes"};
+constexpr ReportField all[] = {
+    compiler,          attention,           kernels_before,    kernels_after,
+    gpu_before_us,     gpu_after_us,        cuda_graphs,       bytes_before,
+    bytes_after,       host_before_us,      host_after_us,     layout_us,
+    attention_keep_us, attention_masked_us, attention_math_us, unknown_share};
+}  // namespace says
+
+/// Columns of the list of generated kernels.
+constexpr ReportField of_kernel[] = {{"name", "text", "generated kernel"},
+                                     {"operations", "count", "operations in it"},
+                                     {"bytes", "B", "read and written"},
+                                     {"time_us", "us", "on the GPU"}};
+constexpr ReportedList generated_list{"generated", of_kernel};
+
 TransformReport report_of(JitReport&& r, const std::string& compiler, std::string_view attention) {
   TransformReport out;
   out.from = "eager";
@@ -15,34 +53,32 @@ TransformReport report_of(JitReport&& r, const std::string& compiler, std::strin
   out.expected_error = r.expected_error;
   const auto count = [](std::size_t n) { return static_cast<std::int64_t>(n); };
   out.values = {
-      {"compiler", "text", "generates the code", compiler},
-      {"attention", "text", "attention under the compiler", std::string(attention)},
-      {"kernels_before", "count", "kernels before", count(r.kernels_before), true},
-      {"kernels_after", "count", "kernels after", count(r.kernels_after), true},
-      {"gpu_before_us", "us", "on the GPU before", r.gpu_before_us, true},
-      {"gpu_after_us", "us", "on the GPU after", r.gpu_after_us, true},
-      {"cuda_graphs", "count", "CUDA graphs", count(r.graphs), r.graphs > 0},
-      {"bytes_before", "B", "of operands of memory-bound operations before", r.bytes_before},
-      {"bytes_after", "B", "of operands of memory-bound operations after", r.bytes_after},
-      {"host_before_us", "us", "on the host before", r.host_before_us, true},
-      {"host_after_us", "us", "on the host after", r.host_after_us, true},
-      {"layout_us", "us", "saved by channels-last order", r.layout_us},
-      {"attention_keep_us", "us", "on the GPU with fused attention", r.attention_keep_us},
-      {"attention_masked_us", "us", "on the GPU with fused attention that reads a mask",
-       r.attention_masked_us},
-      {"attention_math_us", "us", "on the GPU with attention by products", r.attention_math_us},
-      {"unknown_share", "share", "of the GPU time in operations without shapes", r.unknown_share},
+      reported(says::compiler, compiler),
+      reported(says::attention, std::string(attention)),
+      reported(says::kernels_before, count(r.kernels_before), true),
+      reported(says::kernels_after, count(r.kernels_after), true),
+      reported(says::gpu_before_us, r.gpu_before_us, true),
+      reported(says::gpu_after_us, r.gpu_after_us, true),
+      reported(says::cuda_graphs, count(r.graphs), r.graphs > 0),
+      reported(says::bytes_before, r.bytes_before),
+      reported(says::bytes_after, r.bytes_after),
+      reported(says::host_before_us, r.host_before_us, true),
+      reported(says::host_after_us, r.host_after_us, true),
+      reported(says::layout_us, r.layout_us),
+      reported(says::attention_keep_us, r.attention_keep_us),
+      reported(says::attention_masked_us, r.attention_masked_us),
+      reported(says::attention_math_us, r.attention_math_us),
+      reported(says::unknown_share, r.unknown_share),
   };
   // Where the two ways of attention differ, the reader should see it.
   for (ReportValue& v : out.values) {
     if (v.name.starts_with("attention_")) v.headline = r.attention_keep_us != r.attention_math_us;
   }
-  ReportList generated{"generated", {}};
+  ReportList generated{generated_list.name, {}};
   for (FusedKernel& k : r.kernels) {
-    generated.rows.push_back({{"name", "text", "generated kernel", std::move(k.name)},
-                              {"operations", "count", "operations in it", count(k.operations)},
-                              {"bytes", "B", "read and written", k.bytes},
-                              {"time_us", "us", "on the GPU", k.us}});
+    generated.rows.push_back({reported(of_kernel[0], std::move(k.name)),
+                              reported(of_kernel[1], count(k.operations)),
+                              reported(of_kernel[2], k.bytes), reported(of_kernel[3], k.us)});
   }
   out.lists.push_back(std::move(generated));
   return out;
@@ -89,6 +125,10 @@ Transform compile_transform() {
             .asks = false}},
       .needs = {.pytorch = true},
       .apply = apply};
+}
+
+ReportedObject compile_report() {
+  return {"fusion", "the model compiled", says::all, generated_list};
 }
 
 }  // namespace tandem

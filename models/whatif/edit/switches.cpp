@@ -22,19 +22,17 @@ void report_switches(AlgorithmSwitches switches, TransformReport& report) {
   std::stable_sort(switches.begin(), switches.end(),
                    [](const AlgorithmSwitch& a, const AlgorithmSwitch& b) { return a.us > b.us; });
   std::int64_t count = 0;
-  ReportList list{"switches", {}};
+  ReportList list{switches_list.name, {}};
   for (const AlgorithmSwitch& s : switches) {
     count += s.count;
-    list.rows.push_back({{"from", "text", "how the library ran it", s.from},
-                         {"to", "text", "how it runs it", s.to},
-                         {"count", "count", "layers and products", std::int64_t{s.count}},
-                         {"time_us", "us", "on the GPU", s.us}});
+    list.rows.push_back({reported(switch_columns[0], s.from), reported(switch_columns[1], s.to),
+                         reported(switch_columns[2], std::int64_t{s.count}),
+                         reported(switch_columns[3], s.us)});
   }
   const bool any = !switches.empty();
-  report.values.push_back({"switched", "count", "layers and products run another way", count, any});
-  report.values.push_back({"main_switch", "text", "(most of their time)",
-                           any ? switches.front().from + " -> " + switches.front().to : "none",
-                           any});
+  report.values.push_back(reported(switched_field, count, any));
+  report.values.push_back(reported(
+      main_switch_field, any ? switches.front().from + " -> " + switches.front().to : "none", any));
   report.lists.push_back(std::move(list));
 }
 

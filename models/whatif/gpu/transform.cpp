@@ -13,18 +13,30 @@ namespace tandem {
 
 namespace {
 
+/// What the report says.
+namespace says {
+constexpr ReportField from{"from", "text", "traced GPU"};
+constexpr ReportField kernels_added{"kernels_added", "count", "kernels added"};
+constexpr ReportField kernels_dropped{"kernels_dropped", "count", "kernels dropped"};
+constexpr ReportField changed_share{"changed_share", "share",
+                                    "of the GPU time by other algorithms or types"};
+constexpr ReportField unmodelled_share{"unmodelled_share", "share",
+                                       "of the GPU time without a model"};
+constexpr ReportField all[] = {from, kernels_added, kernels_dropped, changed_share,
+                               unmodelled_share};
+}  // namespace says
+
 TransformReport report_of(const RetargetReport& r, const std::string& from, const std::string& to) {
   TransformReport out;
   out.from = from;
   out.to = to;
   out.expected_error = r.expected_error;
   out.values = {
-      {"from", "text", "traced GPU", from},
-      {"kernels_added", "count", "kernels added", r.added, true},
-      {"kernels_dropped", "count", "kernels dropped", r.dropped, true},
-      {"changed_share", "share", "of the GPU time by other algorithms or types", r.changed_share,
-       true},
-      {"unmodelled_share", "share", "of the GPU time without a model", r.unmodelled_share, true},
+      reported(says::from, from),
+      reported(says::kernels_added, r.added, true),
+      reported(says::kernels_dropped, r.dropped, true),
+      reported(says::changed_share, r.changed_share, true),
+      reported(says::unmodelled_share, r.unmodelled_share, true),
   };
   return out;
 }
@@ -89,6 +101,10 @@ Transform gpu_transform() {
                        .kind = OptionKind::assignments,
                        .doc = "override a GPU number, e.g. gpu.boost_clock_mhz=1900"}},
           .apply = apply};
+}
+
+ReportedObject gpu_report() {
+  return {"retarget", "another GPU, or other numbers of it", says::all};
 }
 
 }  // namespace tandem

@@ -8,6 +8,13 @@ namespace tandem {
 
 namespace {
 
+/// What the report says.
+namespace says {
+constexpr ReportField traced_wait_us{"traced_wait_us", "us",
+                                     "of waiting for input in the traced step"};
+constexpr ReportField all[] = {traced_wait_us};
+}  // namespace says
+
 constexpr std::string_view no_input = "none";
 
 /// The item that waits for the step's input: the one that waits longest, else the first.
@@ -69,7 +76,8 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
   report.from = fmt::format("{:.3f} ms of waiting", before_us * 1e-3);
   report.to = asked == no_input ? asked : asked + " ms a step";
   report.values = {
-      {"traced_wait_us", "us", "of waiting for input in the traced step", before_us, true}};
+      reported(says::traced_wait_us, before_us, true),
+  };
   return report;
 }
 
@@ -88,5 +96,7 @@ Transform input_transform() {
           .needs = {.device_work = false},
           .apply = apply};
 }
+
+ReportedObject input_report() { return {"input", "another input pipeline", says::all}; }
 
 }  // namespace tandem

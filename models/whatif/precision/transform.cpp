@@ -8,6 +8,31 @@ namespace tandem {
 
 namespace {
 
+/// What the report says.
+namespace says {
+constexpr ReportField from{"from", "text", "traced precision"};
+constexpr ReportField to{"to", "text", "predicted precision"};
+constexpr ReportField casts_added{"casts_added", "count", "casts added"};
+constexpr ReportField casts_removed{"casts_removed", "count", "casts removed"};
+constexpr ReportField kernels_retyped{"kernels_retyped", "count", "kernels in another type"};
+constexpr ReportField switch_share{"switch_share", "share",
+                                   "of the GPU time in other kernels of the libraries"};
+constexpr ReportField unmodelled_share{"unmodelled_share", "share",
+                                       "of the GPU time in operations without a law of their own"};
+constexpr ReportField memory_ratio{"memory_ratio", "ratio",
+                                   "times the peak of memory at the traced batch"};
+constexpr ReportField all[] = {from,
+                               to,
+                               casts_added,
+                               casts_removed,
+                               kernels_retyped,
+                               switch_share,
+                               unmodelled_share,
+                               memory_ratio,
+                               switched_field,
+                               main_switch_field};
+}  // namespace says
+
 TransformReport report_of(const PrecisionReport& r, double memory_ratio) {
   TransformReport out;
   out.from = to_string(r.from);
@@ -15,16 +40,14 @@ TransformReport report_of(const PrecisionReport& r, double memory_ratio) {
   out.expected_error = r.expected_error;
   const auto count = [](std::uint32_t n) { return static_cast<std::int64_t>(n); };
   out.values = {
-      {"from", "text", "traced precision", out.from},
-      {"to", "text", "predicted precision", out.to},
-      {"casts_added", "count", "casts added", count(r.casts_added), true},
-      {"casts_removed", "count", "casts removed", count(r.casts_removed), true},
-      {"kernels_retyped", "count", "kernels in another type", count(r.kernels_retyped), true},
-      {"switch_share", "share", "of the GPU time in other kernels of the libraries",
-       r.switch_share},
-      {"unmodelled_share", "share", "of the GPU time in operations without a law of their own",
-       r.unmodelled_share},
-      {"memory_ratio", "ratio", "times the peak of memory at the traced batch", memory_ratio},
+      reported(says::from, out.from),
+      reported(says::to, out.to),
+      reported(says::casts_added, count(r.casts_added), true),
+      reported(says::casts_removed, count(r.casts_removed), true),
+      reported(says::kernels_retyped, count(r.kernels_retyped), true),
+      reported(says::switch_share, r.switch_share),
+      reported(says::unmodelled_share, r.unmodelled_share),
+      reported(says::memory_ratio, memory_ratio),
   };
   report_switches(r.switches, out);
   return out;
@@ -87,6 +110,10 @@ Transform precision_transform() {
           .each_base = true,
           .apply = apply,
           .check_target = check_target};
+}
+
+ReportedObject precision_report() {
+  return {"precision", "another arithmetic", says::all, switches_list};
 }
 
 }  // namespace tandem

@@ -14,6 +14,19 @@ namespace tandem {
 
 namespace {
 
+/// What the report says.
+namespace says {
+constexpr ReportField collective_us{"collective_us", "us", "in collectives of a step"};
+constexpr ReportField traced_collective_us{"traced_collective_us", "us",
+                                           "in those of the traced step"};
+constexpr ReportField gradients{"gradients", "count", "gradients copied to buckets and back"};
+constexpr ReportField buckets{"buckets", "count", "buckets"};
+constexpr ReportField buffers{"buffers", "count", "buffers broadcast"};
+constexpr ReportField dropped{"dropped", "count", "kernels and copies between ranks dropped"};
+constexpr ReportField all[] = {collective_us, traced_collective_us, gradients, buckets, buffers,
+                               dropped};
+}  // namespace says
+
 bool meets_others(const Step& step) {
   for (const DeviceWork& work : step.plan.works) {
     if (step.trace.activities.collective[work.source].valid()) return true;
@@ -100,13 +113,12 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
       to > 2 ? 1 : 0);
   report.expected_error = shared_host_error + (to > 2 * from && to > 2 ? more_ranks_error : 0);
   report.values = {
-      {"collective_us", "us", "in collectives of a step", collective_us(out.step), true},
-      {"traced_collective_us", "us", "in those of the traced step", before_us},
-      {"gradients", "count", "gradients copied to buckets and back", added.parameters,
-       added.parameters > 0},
-      {"buckets", "count", "buckets", added.buckets, added.buckets > 0},
-      {"buffers", "count", "buffers broadcast", added.buffers, added.buffers > 0},
-      {"dropped", "count", "kernels and copies between ranks dropped", dropped, dropped > 0},
+      reported(says::collective_us, collective_us(out.step), true),
+      reported(says::traced_collective_us, before_us),
+      reported(says::gradients, added.parameters, added.parameters > 0),
+      reported(says::buckets, added.buckets, added.buckets > 0),
+      reported(says::buffers, added.buffers, added.buffers > 0),
+      reported(says::dropped, dropped, dropped > 0),
   };
   return report;
 }
@@ -125,5 +137,7 @@ Transform ranks_transform() {
           .needs = {.pytorch = true},
           .apply = apply};
 }
+
+ReportedObject ranks_report() { return {"ranks_change", "another number of ranks", says::all}; }
 
 }  // namespace tandem

@@ -72,7 +72,8 @@ std::string bash_completion(const std::vector<CompletedCommand>& commands) {
 }
 
 std::string zsh_completion(const std::vector<CompletedCommand>& commands) {
-  return "autoload -U +X compinit && compinit\nautoload -U +X bashcompinit && bashcompinit\n" +
+  return "(( $+functions[compdef] )) || { autoload -U +X compinit && compinit }\n"
+         "autoload -U +X bashcompinit && bashcompinit\n" +
          bash_completion(commands);
 }
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "models/whatif/reported.h"
 #include "sim/metrics/gpu_metrics.h"
 #include "sim/metrics/kernel_levels.h"
 #include "sim/metrics/runtime_metrics.h"
@@ -157,71 +158,22 @@ constexpr FieldRow list_rows[] = {
     {"data_loss[].description", "text", "what happened and what was done about it"},
 };
 
-// The what-ifs' own objects. A test holds unit and text against the reports (what_ifs[].values).
-constexpr FieldRow what_if_rows[] = {
-    {"batch", "object", "another batch; null: not asked", P::may_be_null},
-    {"batch.factor", "ratio", "times the nearest traced batch"},
-    {"batch.extrapolated", "bool", "outside the traced batches"},
-    {"batch.affine_share", "share", "of the GPU time in kernels without a model"},
-    {"batch.switch_share", "share", "of the GPU time likely by another algorithm"},
-    {"precision", "object", "another arithmetic", P::may_be_absent},
-    {"precision.from", "text", "traced precision"},
-    {"precision.to", "text", "predicted precision"},
-    {"precision.casts_added", "count", "casts added"},
-    {"precision.casts_removed", "count", "casts removed"},
-    {"precision.kernels_retyped", "count", "kernels in another type"},
-    {"precision.switch_share", "share", "of the GPU time in other kernels of the libraries"},
-    {"precision.switched", "count", "layers and products run another way"},
-    {"precision.main_switch", "text", "(most of their time)"},
-    {"precision.switches[].from", "text", "how the libraries ran them"},
-    {"precision.switches[].to", "text", "how they run them now"},
-    {"precision.switches[].count", "count", "layers and products"},
-    {"precision.switches[].time_us", "us", "on the GPU now"},
-    {"precision.unmodelled_share", "share",
-     "of the GPU time in operations without a law of their own"},
-    {"precision.memory_ratio", "ratio", "times the peak of memory at the traced batch"},
-    {"fusion", "object", "the model compiled", P::may_be_absent},
-    {"fusion.compiler", "text", "generates the code"},
-    {"fusion.attention", "text", "attention under the compiler"},
-    {"fusion.kernels_before", "count", "kernels before"},
-    {"fusion.kernels_after", "count", "kernels after"},
-    {"fusion.gpu_before_us", "us", "on the GPU before"},
-    {"fusion.gpu_after_us", "us", "on the GPU after"},
-    {"fusion.cuda_graphs", "count", "CUDA graphs"},
-    {"fusion.bytes_before", "B", "of operands of memory-bound operations before"},
-    {"fusion.bytes_after", "B", "of operands of memory-bound operations after"},
-    {"fusion.host_before_us", "us", "on the host before"},
-    {"fusion.host_after_us", "us", "on the host after"},
-    {"fusion.layout_us", "us", "saved by channels-last order"},
-    {"fusion.attention_keep_us", "us", "on the GPU with fused attention"},
-    {"fusion.attention_masked_us", "us", "on the GPU with fused attention that reads a mask"},
-    {"fusion.attention_math_us", "us", "on the GPU with attention by products"},
-    {"fusion.unknown_share", "share", "of the GPU time in operations without shapes"},
-    {"fusion.generated[].name", "text", "generated kernel"},
-    {"fusion.generated[].operations", "count", "operations in it"},
-    {"fusion.generated[].bytes", "B", "read and written"},
-    {"fusion.generated[].time_us", "us", "on the GPU"},
-    {"retarget", "object", "another GPU, or other numbers of it", P::may_be_absent},
-    {"retarget.from", "text", "traced GPU"},
-    {"retarget.kernels_added", "count", "kernels added"},
-    {"retarget.kernels_dropped", "count", "kernels dropped"},
-    {"retarget.changed_share", "share", "of the GPU time by other algorithms or types"},
-    {"retarget.unmodelled_share", "share", "of the GPU time without a model"},
-    {"clock", "object", "a locked clock", P::may_be_absent},
-    {"clock.clock_mhz", "MHz", "clock of the SMs"},
-    {"clock.slowdown", "ratio", "times the GPU time"},
-    {"clock.following_share", "share", "of the GPU time follows the clock"},
-    {"clock.unmodelled_share", "share", "of the GPU time has no law and stays"},
-    {"input", "object", "another input pipeline", P::may_be_absent},
-    {"input.traced_wait_us", "us", "of waiting for input in the traced step"},
-    {"ranks_change", "object", "another number of ranks", P::may_be_absent},
-    {"ranks_change.collective_us", "us", "in collectives of a step"},
-    {"ranks_change.traced_collective_us", "us", "in those of the traced step"},
-    {"ranks_change.gradients", "count", "gradients copied to buckets and back"},
-    {"ranks_change.buckets", "count", "buckets"},
-    {"ranks_change.buffers", "count", "buffers broadcast"},
-    {"ranks_change.dropped", "count", "kernels and copies between ranks dropped"},
-};
+/// The objects of the what-ifs, as their reports are made.
+void add_what_ifs(std::vector<PublishedField>& out) {
+  for (const ReportedObject& object : reported_objects()) {
+    const auto add = [&](std::string_view at, const ReportField& field) {
+      out.push_back({fmt::format("{}.{}{}", object.json, at, field.name), std::string(field.unit),
+                     std::string(field.doc)});
+    };
+    out.push_back({std::string(object.json), "object", std::string(object.doc),
+                   object.null_unless_asked ? P::may_be_null : P::may_be_absent});
+    for (const ReportField& field : object.values) add("", field);
+    for (const ReportField& field : object.list.columns) {
+      add(fmt::format("{}[].", object.list.name), field);
+    }
+    add("", {"expected_error", "ratio", "of the GPU time that the what-if changed"});
+  }
+}
 
 /// What ranked lists of kernels, operations and layers say alike.
 void add_share_rows(const char* list, std::vector<PublishedField>& out) {
@@ -264,12 +216,7 @@ std::vector<PublishedField> result_fields() {
                    P::may_be_null});
     add_infos(list, kernel_level_infos(), P::may_be_null, out);
   }
-  add_rows(what_if_rows, out);
-  for (const char* name :
-       {"batch", "precision", "fusion", "retarget", "clock", "input", "ranks_change"}) {
-    out.push_back({fmt::format("{}.expected_error", name), "ratio",
-                   "of the GPU time that the what-if changed"});
-  }
+  add_what_ifs(out);
   return out;
 }
 

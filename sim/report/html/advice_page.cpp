@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "sim/core/text/texts.h"
 #include "sim/report/advice_report.h"
-#include "sim/report/texts.h"
 
 namespace tandem::html {
 

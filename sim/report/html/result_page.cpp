@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
+#include "sim/core/text/texts.h"
 #include "sim/report/html/result_sections.h"
-#include "sim/report/texts.h"
 
 namespace tandem::html {
 
@@ -140,8 +141,10 @@ Section use_section(const ResultView& view) {
   if (r.step.gpu_kernel_us <= 0) return {out.title, "The step has no GPU work.", {}};
   BarChart levels = level_chart(r);
   if (!levels.series.empty()) out.blocks.emplace_back(std::move(levels));
-  XyChart roofline = instruction_roofline(r, view.gpu);
-  if (!roofline.series.empty()) out.blocks.emplace_back(std::move(roofline));
+  for (XyChart& roofline :
+       std::array{flop_roofline(r, view.gpu), instruction_roofline(r, view.gpu)}) {
+    if (!roofline.series.empty()) out.blocks.emplace_back(std::move(roofline));
+  }
   const auto bins = [&](const std::string& title, const std::string& axis,
                         const std::vector<UtilizationBin>& values) {
     const bool any = std::any_of(values.begin(), values.end(),

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <set>
 
 #include "sim/report/html/result_sections.h"
 
@@ -8,7 +10,7 @@ namespace tandem::html {
 
 namespace {
 
-constexpr std::size_t most_families = 7;
+constexpr std::size_t most_points = 7;
 
 /// The lower of both limits at `intensity` instructions per byte.
 double roof(const GpuScale& gpu, double intensity) {
@@ -25,7 +27,47 @@ XySeries roof_line(const GpuScale& gpu, double low, double high) {
   return line;
 }
 
+/// DRAM up to each peak that the operations' arithmetic has, a roof each.
+void add_flop_roofs(const GpuScale& gpu, const std::set<double>& peaks, double low, double high,
+                    XyChart& chart) {
+  for (const double tflops : peaks) {
+    const double knee = tflops * 1e3 / gpu.dram_peak_gbps;  // FLOP a byte
+    XySeries line{fmt::format("limit at {:.0f} TFLOP/s", tflops), {}, true, true};
+    for (const double x : {std::min(low, knee / 4), knee, std::max(high, knee * 4)}) {
+      line.points.push_back({x, std::min(tflops, x * gpu.dram_peak_gbps * 1e-3), line.name});
+    }
+    chart.series.push_back(std::move(line));
+  }
+}
+
 }  // namespace
+
+XyChart flop_roofline(const Result& result, const GpuScale& gpu) {
+  XyChart chart;
+  chart.title = "Roofline: FLOPs over DRAM traffic";
+  chart.x_axis = "FLOP per byte of DRAM";
+  chart.y_axis = "TFLOP/s";
+  chart.log_x = chart.log_y = true;
+  if (gpu.dram_peak_gbps <= 0) return chart;
+  double low = 1e30;
+  double high = 0;
+  std::set<double> peaks;
+  for (const TimeShare& op : result.ops) {
+    if (!op.levels || chart.series.size() == most_points) continue;
+    const GpuMetrics& m = op.levels->metrics;
+    if (m.tflops <= 0 || m.mfu <= 0 || m.intensity <= 0) continue;
+    peaks.insert(std::round(m.tflops / m.mfu));
+    low = std::min(low, m.intensity);
+    high = std::max(high, m.intensity);
+    chart.series.push_back({op.name,
+                            {{m.intensity, m.tflops,
+                              fmt::format("{}: {:.0f} % of the device time, MFU {:.0f} %", op.name,
+                                          100 * op.share, 100 * m.mfu)}},
+                            false});
+  }
+  if (!chart.series.empty()) add_flop_roofs(gpu, peaks, low, high, chart);
+  return chart;
+}
 
 XyChart instruction_roofline(const Result& result, const GpuScale& gpu) {
   XyChart chart;
@@ -41,7 +83,7 @@ XyChart instruction_roofline(const Result& result, const GpuScale& gpu) {
     const double bytes = f.metrics.dram_read_bytes + f.metrics.dram_write_bytes;
     const double issued = f.metrics.smsp_issue_cycles;  // one instruction a cycle
     if (bytes <= 0 || issued <= 0 || f.time_us <= 0) continue;
-    if (chart.series.size() == most_families) break;
+    if (chart.series.size() == most_points) break;
     const double x = issued / bytes;
     low = std::min(low, x);
     high = std::max(high, x);

@@ -1,5 +1,5 @@
+#include "sim/core/text/texts.h"
 #include "sim/report/html/result_sections.h"
-#include "sim/report/texts.h"
 
 namespace tandem::html {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "sim/core/text/texts.h"
 #include "sim/report/html/result_sections.h"
-#include "sim/report/texts.h"
 
 namespace tandem::html {
 

@@ -194,7 +194,7 @@ TEST(Advise, EndsWaitsWhereThereAreSome) {
       advice_on(capture("h200_2026-11-22_features_holdout/traces/resnet18-dataloader"));
   const AdvisedRow* input = row_of(loader, "no input wait");
   ASSERT_NE(input, nullptr);
-  EXPECT_TRUE(has(input->why, "that a step waits for its input become 0 us")) << input->why;
+  EXPECT_TRUE(has(input->why, "that a step waits for its input become 0.0 us")) << input->why;
   const Advice blocking =
       advice_on(capture("h200_2026-11-20_fit/traces/resnet50-train-amp-blocking-b32"));
   const AdvisedRow* async = row_of(blocking, "asynchronous launches");

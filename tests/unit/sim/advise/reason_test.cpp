@@ -32,8 +32,8 @@ TEST(Reason, NamesTheHostWorkThatVanishes) {
   graph.step.enqueue_us = 5;
   const std::string why = reason(step(1000, 800), graph);
   EXPECT_EQ(why,
-            "100 launches with 800 us of host work become 1 with 5 us, longest on the critical "
-            "path 60 x in or before first 800 us; then limited by the GPU");
+            "100 launches with 800.0 us of host work become 1 with 5.0 us, longest on the critical "
+            "path 60 x in or before first 800.0 us; then limited by the GPU");
 }
 
 TEST(Reason, NamesTheLayersThatGetShorter) {
@@ -42,13 +42,15 @@ TEST(Reason, NamesTheLayersThatGetShorter) {
   base.layers = {{"convolution", 60, 700, 0.7}, {"norm", 40, 300, 0.3}};
   changed.layers = {{"convolution", 60, 260, 0.52}, {"norm", 40, 240, 0.48}};
   // Of the 500 us the convolutions are 88 %, the norms 12 %, which is not worth naming.
-  EXPECT_EQ(reason(base, changed),
-            "100 kernels and copies 1 ms -> 500 us, most in convolution 700 us -> 260 us");
+  EXPECT_EQ(
+      reason(base, changed),
+      "100 kernels and copies 1.000 ms -> 500.0 us, most in convolution 700.0 us -> 260.0 us");
   changed.step.kernels = 60;
   changed.layers = {{"convolution", 60, 500, 1.0}};
-  EXPECT_EQ(reason(base, changed),
-            "100 kernels and copies of 1 ms become 60 of 500 us, most in norm 300 us vanish, "
-            "convolution 700 us -> 500 us");
+  EXPECT_EQ(
+      reason(base, changed),
+      "100 kernels and copies of 1.000 ms become 60 of 500.0 us, most in norm 300.0 us vanish, "
+      "convolution 700.0 us -> 500.0 us");
 }
 
 TEST(Reason, SaysWhatHidesAChange) {
@@ -56,9 +58,10 @@ TEST(Reason, SaysWhatHidesAChange) {
   graph.step.launches = 1;
   Result base = step(1000, 0);
   base.step.enqueue_us = 400;  // beside the GPU
-  EXPECT_EQ(reason(base, graph),
-            "100 launches with 400 us of host work become 1 with 0 us; but 100 % of the critical "
-            "path is on the GPU, 0 % on the host");
+  EXPECT_EQ(
+      reason(base, graph),
+      "100 launches with 400.0 us of host work become 1 with 0.0 us; but 100 % of the critical "
+      "path is on the GPU, 0 % on the host");
   EXPECT_EQ(reason(base, base),
             "neither GPU time nor host work changes by 2 % of the step; 100 % of the critical path "
             "is on the GPU, 0 % on the host");
@@ -70,7 +73,7 @@ TEST(Reason, SaysWhatMakesUpForAnother) {
   Result changed = step(1000, 600);
   EXPECT_EQ(
       reason(base, changed),
-      "100 kernels and copies 500 us -> 400 us; host work of 100 launches 500 us -> 600 "
+      "100 kernels and copies 500.0 us -> 400.0 us; host work of 100 launches 500.0 us -> 600.0 "
       "us; the step changes by less than 2 %, 50 % of the critical path is on the GPU, 50 % on "
       "the host");
 }
@@ -79,7 +82,7 @@ TEST(Reason, OfAnotherBatchIsPerSample) {
   // 800 us of host work for 64 samples instead of 32; a step of the same length.
   Result twice = step(1000, 800, 64);
   const std::string why = reason(step(1000, 800, 32), twice);
-  EXPECT_TRUE(why.starts_with("800 us of host work a step serve 64 samples, not 32")) << why;
+  EXPECT_TRUE(why.starts_with("800.0 us of host work a step serve 64 samples, not 32")) << why;
 }
 
 TEST(Reason, TellsTheWaitForInputFromOtherHostWork) {
@@ -87,7 +90,7 @@ TEST(Reason, TellsTheWaitForInputFromOtherHostWork) {
   base.input_wait_us = 500;
   Result none = step(500, 300);
   none.step.gpu_kernel_us = base.step.gpu_kernel_us;
-  EXPECT_EQ(reason(base, none), "the 500 us that a step waits for its input become 0 us");
+  EXPECT_EQ(reason(base, none), "the 500.0 us that a step waits for its input become 0.0 us");
 }
 
 TEST(JobCost, IsHoursEnergyAndPriceOfAllGpus) {

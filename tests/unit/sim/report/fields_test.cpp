@@ -6,7 +6,6 @@
 
 #include <fstream>
 #include <limits>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
@@ -36,20 +35,6 @@ std::string all(const std::vector<std::string>& texts) {
   return fmt::format("{}", fmt::join(texts, "\n"));
 }
 
-/// Unit and description of every number of a what-if's report, by path.
-void expect_reports_described(const Result& r) {
-  std::map<std::string, PublishedField> known;
-  for (const PublishedField& f : result_fields()) known.emplace(f.path, f);
-  for (const TransformReport& report : r.what_ifs) {
-    for (const ReportValue& v : report.values) {
-      const auto found = known.find(fmt::format("{}.{}", report.json, v.name));
-      ASSERT_NE(found, known.end()) << report.json << "." << v.name;
-      EXPECT_EQ(found->second.unit, v.unit) << found->first;
-      EXPECT_EQ(found->second.doc, v.doc) << found->first;
-    }
-  }
-}
-
 TEST(PublishedFields, OfAReplayWithEveryWhatIf) {
   const TracedRun run = analyse(import_trace(source_path(trace)), options_of({}));
   std::size_t what_ifs = 0;
@@ -59,7 +44,6 @@ TEST(PublishedFields, OfAReplayWithEveryWhatIf) {
         options_of({{"compile", "inductor"}}), options_of({{"ranks", "2"}, {"input", "none"}})}) {
     const Result r = predict(run, o).result;
     EXPECT_EQ(all(differences(result_json(r), result_fields())), "");
-    expect_reports_described(r);
     what_ifs += r.what_ifs.size();
   }
   EXPECT_GE(what_ifs, 6u);

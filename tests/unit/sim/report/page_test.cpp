@@ -126,6 +126,34 @@ TEST(Page, ThinsLongSeriesAlone) {
   EXPECT_EQ(data["sections"][0]["blocks"][0]["left_out"], 80);
 }
 
+TEST(FlopRoofline, HasOperationsBelowThePeaksOfTheirArithmetic) {
+  Result result;
+  TimeShare op;
+  op.name = "aten::linear";
+  op.share = 0.5;
+  op.levels.emplace();
+  op.levels->metrics.tflops = 250;
+  op.levels->metrics.mfu = 0.25;
+  op.levels->metrics.intensity = 400;
+  TimeShare other;  // without products
+  other.name = "aten::relu";
+  other.levels.emplace();
+  result.ops = {op, other};
+  const GpuScale gpu{100, 4, 64, 1500, 4000, 6000, 1};
+  const html::XyChart chart = html::flop_roofline(result, gpu);
+  ASSERT_EQ(chart.series.size(), 2u);
+  EXPECT_EQ(chart.series[0].name, "aten::linear");
+  EXPECT_DOUBLE_EQ(chart.series[0].points[0].x, 400);
+  EXPECT_DOUBLE_EQ(chart.series[0].points[0].y, 250);
+  // 250 / 0.25 = 1000 TFLOP/s; at 4000 GB/s from 250 FLOP a byte on.
+  EXPECT_DOUBLE_EQ(chart.series[1].points[1].x, 250);
+  EXPECT_DOUBLE_EQ(chart.series[1].points[1].y, 1000);
+  EXPECT_DOUBLE_EQ(chart.series[1].points[0].x, 62.5);  // a quarter of that
+  EXPECT_DOUBLE_EQ(chart.series[1].points[0].y, 250);
+  EXPECT_TRUE(html::flop_roofline(result, {}).series.empty());
+  EXPECT_TRUE(html::flop_roofline(Result{}, gpu).series.empty());
+}
+
 TEST(InstructionRoofline, HasFamiliesBelowWhatTheGpuCanDo) {
   Result result;
   FamilyShare family;

@@ -123,7 +123,7 @@ Sweep small_sweep() {
 TEST(SweepTables, Text) {
   const std::string text = sweep_text(small_sweep());
   EXPECT_NE(text.find("1.5 "), std::string::npos);  // 1500 us
-  EXPECT_NE(text.find("time_us ms"), std::string::npos);
+  EXPECT_NE(text.find("time ms"), std::string::npos);
   EXPECT_NE(text.find("failed points: 1\n  batch=2 mode=a,b: found \"x\""), std::string::npos);
   EXPECT_NE(sweep_text(small_sweep(), 1).find("3 more points"), std::string::npos);
 }
