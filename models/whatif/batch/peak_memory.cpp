@@ -156,11 +156,10 @@ std::vector<MemoryMoment> moved(const PeakMemory& live, const MemoryMoment& wors
   return out;
 }
 
-}  // namespace
-
-std::optional<PeakMemory> step_memory(PeakMemory memory, const Step& step,
-                                      std::int64_t base_batch) {
-  memory.moments = live_tensors(step, base_batch);
+/// `tensors`: the moments of what a step of `base_batch` items makes.
+std::optional<PeakMemory> with_tensors(PeakMemory memory, std::vector<MemoryMoment> tensors,
+                                       std::int64_t base_batch) {
+  memory.moments = std::move(tensors);
   if (memory.moments.empty()) return {};
   for (MemoryMoment& m : memory.moments) {
     m.fixed_bytes += memory.kept_bytes;
@@ -168,6 +167,18 @@ std::optional<PeakMemory> step_memory(PeakMemory memory, const Step& step,
   }
   memory.moments.push_back({memory.kept_bytes + memory.update_bytes, 0});
   return memory;
+}
+
+}  // namespace
+
+std::optional<PeakMemory> step_memory(PeakMemory memory, const Step& step,
+                                      std::int64_t base_batch) {
+  return with_tensors(std::move(memory), live_tensors(step, base_batch), base_batch);
+}
+
+std::optional<PeakMemory> compiled_step_memory(PeakMemory memory, const Step& step,
+                                               std::int64_t base_batch, Saving saving) {
+  return with_tensors(std::move(memory), compiled_tensors(step, base_batch, saving), base_batch);
 }
 
 std::optional<PeakMemory> live_memory(const Step& step, std::int64_t base_batch,
