@@ -19,8 +19,8 @@ std::vector<GraphOp> graph_of(const Network& network) {
       for (const std::uint32_t t : a.tensors) out.reads.push_back(network.tensors[t].storage);
     }
     for (const std::uint32_t t : op.outputs) {
-      const bool mask = out.row->kind == OpKind::dropout &&
-                        network.tensors[t].type == DataType::boolean;
+      const bool mask =
+          out.row->kind == OpKind::dropout && network.tensors[t].type == DataType::boolean;
       out.writes.push_back({network.tensors[t].storage, mask});
     }
     ops.push_back(std::move(out));

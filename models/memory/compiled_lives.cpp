@@ -97,7 +97,7 @@ class Compiled {
   std::vector<std::uint32_t> current_;              // by storage
   std::vector<std::vector<std::uint32_t>> inputs_;  // by operation: values
   std::vector<std::vector<std::uint32_t>> outputs_;
-  std::vector<std::uint32_t> level_;                // by operation: library kernels before it
+  std::vector<std::uint32_t> level_;  // by operation: library kernels before it
 };
 
 std::uint32_t Compiled::value_of(std::uint32_t storage, std::uint32_t reader) {
@@ -158,10 +158,9 @@ void Compiled::find_inside() {
     }
     const bool alone = readers == 1 && written(v.readers.front());
     const bool leaves = phase == GraphPhase::backward &&
-                        std::any_of(v.readers.begin(), v.readers.end(), [&](std::uint32_t r) {
-                          return ops_[r].phase != phase;
-                        });
-    v.inside = (same || alone) && !leaves;
+                        std::any_of(v.readers.begin(), v.readers.end(),
+                                    [&](std::uint32_t r) { return ops_[r].phase != phase; });
+    v.inside = (same || alone) && !leaves && !v.readers.empty();
   }
 }
 

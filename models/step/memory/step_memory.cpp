@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "models/ops/op_table.h"
 #include "models/step/dataflow.h"
 #include "models/step/memory/graph_flow.h"
+#include "models/step/memory/step_facts.h"
 #include "models/step/memory/workspace.h"
 #include "sim/core/data_type.h"
 
@@ -42,97 +42,6 @@ double blocks(std::int64_t elements, DataType type) {
 MemoryMoment bytes_of(double bytes, bool grows) {
   return grows ? MemoryMoment{0, bytes} : MemoryMoment{bytes, 0};
 }
-
-/// Parameters that the forward operations of a step read, by size.
-class Parameters {
- public:
-  Parameters(const Step& step, const Dataflow& flow, const GraphOperands& graphs) {
-    for (const TensorShape& t : graphs.parameters) sizes_.insert(t.elements());
-    for (const FlowOp& op : flow.ops) {
-      if (op.phase != FlowPhase::forward) continue;
-      const Operands& in = operands_of(step.trace, op.op);
-      for (std::size_t i = 0; i < in.tensors.shapes.size(); ++i) {
-        const TensorShape& t = in.tensors.shapes[i];
-        if (!contains(op.row->arguments.parameters, in.tensors.arguments[i])) continue;
-        if (t.rank > 0) sizes_.insert(t.elements());
-      }
-    }
-  }
-  bool has(std::int64_t elements) const { return sizes_.count(elements) > 0; }
-
- private:
-  std::set<std::int64_t> sizes_;
-};
-
-/// What a step's data flow tells of its operations.
-class StepFacts {
- public:
-  StepFacts(const Step& step, const Dataflow& flow, const GraphOperands& graphs)
-      : step_(step), flow_(flow), parameters_(step, flow, graphs) {
-    for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
-      const FlowOp& op = flow.ops[i];
-      if (op.phase == FlowPhase::forward) last_forward_ = i;
-      if (op.sequence < 0) continue;
-      if (op.phase == FlowPhase::backward) backward_[op.sequence] = i;
-      if (op.phase == FlowPhase::forward) forward_.try_emplace(op.sequence, i);
-    }
-  }
-
-  const Parameters& parameters() const { return parameters_; }
-  std::uint32_t last_forward() const { return last_forward_; }
-
-  /// A parameter's gradient in the type of the parameter lives to the end of the step. Only the
-  /// optimizer reads it, whose lists have no shapes; gradients of activations are read by others.
-  bool is_gradient(const FlowOp& op, const FlowTensor& tensor) const {
-    return op.phase == FlowPhase::backward && tensor.type == DataType::fp32 &&
-           tensor.consumers == 0 && parameters_.has(tensor.elements);
-  }
-
-  /// Operands of floating point that nothing has made are mostly parts of tensors; whole are those
-  /// of other types, and what compiled code and recurrent layers hand on.
-  bool no_view(const FlowOp& backward, std::uint32_t forward, DataType type) const {
-    const auto opaque = [](const FlowOp& op) {
-      return op.kind == OpKind::generated || op.kind == OpKind::recurrent;
-    };
-    return !is_floating(type) || opaque(backward) || opaque(flow_.ops[forward]);
-  }
-
-  std::string_view name_of(std::uint32_t row) const {
-    return text_of(step_.trace, step_.trace.ops.name[row]);
-  }
-
-  /// A copy into memory that the operation around it has just asked for.
-  bool is_fresh_copy(const FlowOp& op) const {
-    const std::uint32_t parent = flow_.nesting.parent[op.op];
-    return op.kind == OpKind::cast && parent != no_row && !is_in_place(name_of(parent)) &&
-           is_framework_op(name_of(parent));
-  }
-
-  /// What an operation in place overwrites and its gradient needs, it copies before.
-  bool is_kept_copy(const FlowOp& op) const {
-    return is_fresh_copy(op) && is_in_place(name_of(op.root));
-  }
-
-  /// The last operation of the gradient of the forward operation with this number; 0 without.
-  std::uint32_t backward_of(std::int64_t sequence) const {
-    const auto it = backward_.find(sequence);
-    return it == backward_.end() ? 0 : it->second;
-  }
-
-  /// The first operation with this number, or no_row.
-  std::uint32_t forward_of(std::int64_t sequence) const {
-    const auto it = forward_.find(sequence);
-    return it == forward_.end() ? no_row : it->second;
-  }
-
- private:
-  const Step& step_;
-  const Dataflow& flow_;
-  Parameters parameters_;
-  std::unordered_map<std::int64_t, std::uint32_t> backward_;  // last operation by number
-  std::unordered_map<std::int64_t, std::uint32_t> forward_;   // first operation by number
-  std::uint32_t last_forward_ = 0;
-};
 
 /// What nothing is known to have made and is no larger than what was made is no input: a view,
 /// where it is copied, else the result of an operation that does not tell its shape, from its first
@@ -212,7 +121,7 @@ class Lives {
       if (!in_graph[t]) {
         outside.push_back(lives_[t]);
       } else {
-        storages[t] = {lives_[t].bytes, lives_[t].last == end()};
+        storages[t] = {lives_[t].bytes, gradient_[t]};
       }
     }
     std::vector<Life> out = compiled_lives(ops_, storages, saving);
@@ -241,6 +150,7 @@ class Lives {
 
   void begin_tensors() {
     lives_.resize(flow_.tensors.size());
+    gradient_.resize(flow_.tensors.size());
     for (std::uint32_t t = 0; t < lives_.size(); ++t) {
       const FlowTensor& tensor = flow_.tensors[t];
       Life& life = lives_[t];
@@ -266,7 +176,7 @@ class Lives {
       // Rows of a table, not the table.
       const bool guess = op.row->output == OutputRule::largest && !op.in_graph;
       if (guess && facts_.parameters().has(tensor.elements)) life.bytes = {};
-      if (facts_.is_gradient(op, tensor)) life.last = end();
+      if (facts_.is_gradient(op, tensor)) life.last = end(), gradient_[storage_[t]] = true;
       if (op.phase == FlowPhase::forward && tensor.consumers == 0) keep_for_views(i, storage_[t]);
       if (op.phase == FlowPhase::forward && facts_.is_kept_copy(op)) {
         use(storage_[t], facts_.backward_of(step_.trace.ops.sequence[op.root]));
@@ -323,6 +233,12 @@ class Lives {
     if (i > 0) ops_[i].reads.push_back(storage);
   }
 
+  bool is_parameter(const FlowOp& op, std::uint8_t argument) const {
+    const TensorShape* const shape = operands_of(step_.trace, op.op).tensors.at(argument);
+    return contains(op.row->arguments.parameters, argument) ||
+           (shape != nullptr && facts_.parameters().has(*shape));
+  }
+
   void read(const FlowUse& use, const FlowOp& op, std::uint32_t i) {
     Life& life = lives_[storage_[use.tensor]];
     const FlowTensor& tensor = flow_.tensors[use.tensor];
@@ -331,8 +247,7 @@ class Lives {
       return;
     }
     if (op.in_graph) return;  // its graph says what it is given
-    const bool activation =
-        grows(tensor.elements) && !contains(op.row->arguments.parameters, use.argument);
+    const bool activation = tensor.elements % batch_ == 0 && !is_parameter(op, use.argument);
     if (activation && parts_.reads(op, i, tensor, use.tensor, lives_, storage_)) {
       if (lives_[storage_[use.tensor]].bytes.bytes() > 0) {
         ops_[i].reads.push_back(storage_[use.tensor]);
@@ -364,6 +279,7 @@ class Lives {
   std::vector<GraphOp> ops_;            // what each reads and writes
   std::vector<Life> lives_;             // per tensor; of its storage
   std::vector<std::uint32_t> storage_;  // the tensor that it shares memory with
+  std::vector<bool> gradient_;          // of a parameter
   std::set<std::pair<std::int64_t, DataType>> inputs_;
   Parts parts_;
   std::uint32_t root_ = no_row;     // of the operation at hand

@@ -25,13 +25,13 @@ std::int64_t elements_within(const Dataflow& flow, const FlowOp& op, std::int64_
 ReorderedTensor reordered(const Step& step, const Dataflow& flow, const FlowOp& op,
                           std::uint32_t activity) {
   const Operands& operands = operands_of(step.trace, op.op);
-  const KernelClass kernel =
-      with_operand_type(step.kernels.of(activity), operands.tensors.shapes);
+  const KernelClass kernel = with_operand_type(step.kernels.of(activity), operands.tensors.shapes);
   const GeometryId geometry = step.trace.activities.geometry[activity];
   const LaunchGeometry none;
-  const KernelWork work = kernel_work(
-      kernel, {text_of(step.trace, step.trace.ops.name[op.op]), operands.tensors,
-               operands.arguments, geometry.valid() ? step.trace.geometries[geometry.index()] : none});
+  const KernelWork work =
+      kernel_work(kernel, {text_of(step.trace, step.trace.ops.name[op.op]), operands.tensors,
+                           operands.arguments,
+                           geometry.valid() ? step.trace.geometries[geometry.index()] : none});
   const double width = work.elements > 0 ? work.write_bytes / work.elements : 0;
   ReorderedTensor out{static_cast<std::int64_t>(work.elements), 0};
   if (!work.exact) out.elements = elements_within(flow, op, out.elements);

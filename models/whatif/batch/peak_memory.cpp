@@ -11,6 +11,7 @@
 #include "models/step/memory/step_memory.h"
 #include "models/step/op_nesting.h"
 #include "models/whatif/batch/roles.h"
+#include "models/whatif/edit/item_moments.h"
 
 namespace tandem {
 namespace {
@@ -156,29 +157,14 @@ std::vector<MemoryMoment> moved(const PeakMemory& live, const MemoryMoment& wors
   return out;
 }
 
-/// `tensors`: the moments of what a step of `base_batch` items makes.
-std::optional<PeakMemory> with_tensors(PeakMemory memory, std::vector<MemoryMoment> tensors,
-                                       std::int64_t base_batch) {
-  memory.moments = std::move(tensors);
-  if (memory.moments.empty()) return {};
-  for (MemoryMoment& m : memory.moments) {
-    m.fixed_bytes += memory.kept_bytes;
-    m.growing_bytes /= static_cast<double>(base_batch);
-  }
-  memory.moments.push_back({memory.kept_bytes + memory.update_bytes, 0});
-  return memory;
-}
-
 }  // namespace
 
 std::optional<PeakMemory> step_memory(PeakMemory memory, const Step& step,
                                       std::int64_t base_batch) {
-  return with_tensors(std::move(memory), live_tensors(step, base_batch), base_batch);
-}
-
-std::optional<PeakMemory> compiled_step_memory(PeakMemory memory, const Step& step,
-                                               std::int64_t base_batch, Saving saving) {
-  return with_tensors(std::move(memory), compiled_tensors(step, base_batch, saving), base_batch);
+  memory.moments = item_moments(live_tensors(step, base_batch), base_batch, memory.kept_bytes,
+                                memory.update_bytes);
+  if (memory.moments.empty()) return {};
+  return memory;
 }
 
 std::optional<PeakMemory> live_memory(const Step& step, std::int64_t base_batch,

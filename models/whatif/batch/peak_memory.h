@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "models/arch/gpu_arch.h"
-#include "models/memory/compiled_lives.h"
 #include "models/memory/lives.h"
 #include "models/step/step.h"
 #include "models/whatif/batch/law.h"
@@ -54,10 +53,6 @@ std::optional<PeakMemory> live_memory(const Step& step, std::int64_t base_batch,
 /// `memory` with the tensors of `step` in place of its moments: parameters, states and the update
 /// of parameters stay. Nothing if the step has no shapes.
 std::optional<PeakMemory> step_memory(PeakMemory memory, const Step& step, std::int64_t base_batch);
-
-/// The same of an eager step as a compiler would run it.
-std::optional<PeakMemory> compiled_step_memory(PeakMemory memory, const Step& step,
-                                               std::int64_t base_batch, Saving saving);
 
 /// `live`, made to pass through what was measured at one or two batches, in ascending order.
 /// Errors: InputError at `path` for points that contradict each other.

@@ -2,7 +2,9 @@
 
 #include <utility>
 
+#include "models/step/memory/step_memory.h"
 #include "models/whatif/compile/compile.h"
+#include "models/whatif/edit/item_moments.h"
 
 namespace tandem {
 
@@ -52,8 +54,7 @@ TransformReport report_of(JitReport&& r, const std::string& compiler, std::strin
 bool change_memory(const TransformInput& in, const JitOptions& options, Rewritten& out) {
   if (options.compiler == Compiler::torchscript) return false;
   if (in.knows_compiled_memory) {
-    out.memory.kept =
-        options.compiler == Compiler::xla ? KeptMemory::least : KeptMemory::compiled;
+    out.memory.kept = options.compiler == Compiler::xla ? KeptMemory::least : KeptMemory::compiled;
     return true;
   }
   if (in.memory == nullptr || !in.traced.batch) return false;
@@ -61,8 +62,12 @@ bool change_memory(const TransformInput& in, const JitOptions& options, Rewritte
   const std::int64_t now =
       in.asked.has("batch") ? parse_count("batch", in.asked.get("batch")) : traced;
   out.memory.before = step_memory(*in.memory, in.traced.step, traced);
-  out.memory.after = compiled_step_memory(*in.memory, out.step, now, Saving::cheapest);
-  return out.memory.before && out.memory.after;
+  PeakMemory after = *in.memory;
+  after.moments = item_moments(compiled_tensors(out.step, now, Saving::cheapest), now,
+                               after.kept_bytes, after.update_bytes);
+  if (!out.memory.before || after.moments.empty()) return false;
+  out.memory.after = std::move(after);
+  return true;
 }
 
 std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {

@@ -23,7 +23,7 @@ TEST(MinCut, FlowGoesBackWhereThatHelps) {
   // The first path 0-1-2-3 blocks both others; each edge holds 1, so two paths leave 0 and nothing
   // is left of it.
   MinCut graph(4);
-  for (const auto [from, to] : {std::pair{0U, 1U}, {0U, 2U}, {1U, 2U}, {1U, 3U}, {2U, 3U}}) {
+  for (const auto& [from, to] : {std::pair{0U, 1U}, {0U, 2U}, {1U, 2U}, {1U, 3U}, {2U, 3U}}) {
     graph.add_edge(from, to, 1);
   }
   EXPECT_EQ(graph.source_side(0, 3), (std::vector<bool>{true, false, false, false}));
