@@ -103,7 +103,7 @@ class Compiled {
 std::uint32_t Compiled::value_of(std::uint32_t storage, std::uint32_t reader) {
   if (current_[storage] == none) {
     current_[storage] = static_cast<std::uint32_t>(values_.size());
-    Value v{storage, none, reader, bytes_of(storage)};
+    Value v{storage, none, reader, storages_[storage].unmade ? bytes_of(storage) : 0};
     v.pinned = true;
     values_.push_back(std::move(v));
   }
@@ -253,9 +253,11 @@ void Compiled::find_last_readers() {
 std::int64_t Compiled::last_of(const Value& v) const {
   if (v.bytes == 0) return -1;
   const std::int64_t first = v.first;
-  if (!is_forward(v)) return v.inside ? -1 : std::max(first, v.last_backward);
-  const std::int64_t forward = v.inside ? (v.saved ? first : -1) : std::max(first, v.last_forward);
-  const std::int64_t last = std::max(forward, v.saved ? v.last_backward : -1);
+  std::int64_t last = v.inside ? -1 : std::max(first, v.last_backward);
+  if (is_forward(v)) {
+    last = v.inside ? (v.saved ? first : -1) : std::max(first, v.last_forward);
+    last = std::max(last, v.saved ? v.last_backward : -1);
+  }
   // What is written in place takes the place of what it was, if nobody needs that any longer.
   return last > first && last == v.overwritten ? last - 1 : last;
 }
@@ -291,14 +293,16 @@ std::vector<Life> Compiled::add_up() const {
   std::vector<bool> gradient(storages_.size(), false);
   for (std::size_t n = 0; n < values_.size(); ++n) {
     const Value& v = values_[n];
-    if (storages_[v.storage].gradient && !gradient[v.storage]) {
+    const bool made = v.producer != none;
+    if (made && storages_[v.storage].gradient && !gradient[v.storage]) {
       gradient[v.storage] = true;
       add(v.first, static_cast<std::int64_t>(ops_.size()) - 1, v.storage);
     }
-    if (is_forward(v) && !v.saved && by_library_after(v)) {  // computed again for that kernel
+    if (made && is_forward(v) && !v.saved &&
+        by_library_after(v)) {  // computed again for that kernel
       add(v.last_backward, v.last_backward, v.storage);
     }
-    if (last[n] >= 0 && v.producer != none && written(v.producer)) take_place(v, last);
+    if (last[n] >= 0 && made && written(v.producer)) take_place(v, last);
   }
   for (std::size_t n = 0; n < values_.size(); ++n) {
     if (last[n] >= values_[n].first) add(values_[n].first, last[n], values_[n].storage);

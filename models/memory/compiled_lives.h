@@ -17,6 +17,7 @@ enum class GraphPhase : std::uint8_t { forward, backward, optimizer };
 struct GraphStorage {
   MemoryMoment bytes;     // none: it is there all along, and counts elsewhere
   bool gradient = false;  // of a parameter: lives from its first writer to the end of the step
+  bool unmade = false;    // no operation makes it, yet it lives from its first reader on
 };
 
 struct GraphWrite {

@@ -121,7 +121,7 @@ class Lives {
       if (!in_graph[t]) {
         outside.push_back(lives_[t]);
       } else {
-        storages[t] = {lives_[t].bytes, gradient_[t]};
+        storages[t] = {lives_[t].bytes, gradient_[t], flow_.tensors[t].producer == no_row};
       }
     }
     std::vector<Life> out = compiled_lives(ops_, storages, saving);
