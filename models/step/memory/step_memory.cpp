@@ -8,9 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "models/ops/op_table.h"
 #include "models/step/dataflow.h"
 #include "models/step/memory/graph_flow.h"
+#include "models/step/memory/step_facts.h"
+#include "models/step/memory/workspace.h"
 #include "sim/core/data_type.h"
 
 namespace tandem {
@@ -42,97 +43,6 @@ MemoryMoment bytes_of(double bytes, bool grows) {
   return grows ? MemoryMoment{0, bytes} : MemoryMoment{bytes, 0};
 }
 
-/// Parameters that the forward operations of a step read, by size.
-class Parameters {
- public:
-  Parameters(const Step& step, const Dataflow& flow, const GraphOperands& graphs) {
-    for (const TensorShape& t : graphs.parameters) sizes_.insert(t.elements());
-    for (const FlowOp& op : flow.ops) {
-      if (op.phase != FlowPhase::forward) continue;
-      const Operands& in = operands_of(step.trace, op.op);
-      for (std::size_t i = 0; i < in.tensors.shapes.size(); ++i) {
-        const TensorShape& t = in.tensors.shapes[i];
-        if (!contains(op.row->arguments.parameters, in.tensors.arguments[i])) continue;
-        if (t.rank > 0) sizes_.insert(t.elements());
-      }
-    }
-  }
-  bool has(std::int64_t elements) const { return sizes_.count(elements) > 0; }
-
- private:
-  std::set<std::int64_t> sizes_;
-};
-
-/// What a step's data flow tells of its operations.
-class StepFacts {
- public:
-  StepFacts(const Step& step, const Dataflow& flow, const GraphOperands& graphs)
-      : step_(step), flow_(flow), parameters_(step, flow, graphs) {
-    for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
-      const FlowOp& op = flow.ops[i];
-      if (op.phase == FlowPhase::forward) last_forward_ = i;
-      if (op.sequence < 0) continue;
-      if (op.phase == FlowPhase::backward) backward_[op.sequence] = i;
-      if (op.phase == FlowPhase::forward) forward_.try_emplace(op.sequence, i);
-    }
-  }
-
-  const Parameters& parameters() const { return parameters_; }
-  std::uint32_t last_forward() const { return last_forward_; }
-
-  /// A parameter's gradient in the type of the parameter lives to the end of the step. Only the
-  /// optimizer reads it, whose lists have no shapes; gradients of activations are read by others.
-  bool is_gradient(const FlowOp& op, const FlowTensor& tensor) const {
-    return op.phase == FlowPhase::backward && tensor.type == DataType::fp32 &&
-           tensor.consumers == 0 && parameters_.has(tensor.elements);
-  }
-
-  /// Operands of floating point that nothing has made are mostly parts of tensors; whole are those
-  /// of other types, and what compiled code and recurrent layers hand on.
-  bool no_view(const FlowOp& backward, std::uint32_t forward, DataType type) const {
-    const auto opaque = [](const FlowOp& op) {
-      return op.kind == OpKind::generated || op.kind == OpKind::recurrent;
-    };
-    return !is_floating(type) || opaque(backward) || opaque(flow_.ops[forward]);
-  }
-
-  std::string_view name_of(std::uint32_t row) const {
-    return text_of(step_.trace, step_.trace.ops.name[row]);
-  }
-
-  /// A copy into memory that the operation around it has just asked for.
-  bool is_fresh_copy(const FlowOp& op) const {
-    const std::uint32_t parent = flow_.nesting.parent[op.op];
-    return op.kind == OpKind::cast && parent != no_row && !is_in_place(name_of(parent)) &&
-           is_framework_op(name_of(parent));
-  }
-
-  /// What an operation in place overwrites and its gradient needs, it copies before.
-  bool is_kept_copy(const FlowOp& op) const {
-    return is_fresh_copy(op) && is_in_place(name_of(op.root));
-  }
-
-  /// The last operation of the gradient of the forward operation with this number; 0 without.
-  std::uint32_t backward_of(std::int64_t sequence) const {
-    const auto it = backward_.find(sequence);
-    return it == backward_.end() ? 0 : it->second;
-  }
-
-  /// The first operation with this number, or no_row.
-  std::uint32_t forward_of(std::int64_t sequence) const {
-    const auto it = forward_.find(sequence);
-    return it == forward_.end() ? no_row : it->second;
-  }
-
- private:
-  const Step& step_;
-  const Dataflow& flow_;
-  Parameters parameters_;
-  std::unordered_map<std::int64_t, std::uint32_t> backward_;  // last operation by number
-  std::unordered_map<std::int64_t, std::uint32_t> forward_;   // first operation by number
-  std::uint32_t last_forward_ = 0;
-};
-
 /// What nothing is known to have made and is no larger than what was made is no input: a view,
 /// where it is copied, else the result of an operation that does not tell its shape, from its first
 /// reader to the last one, forward or backward.
@@ -145,11 +55,12 @@ class Parts {
   /// Operation `i` reads tensor `t`, which nothing has made. True if it is a part; its life begins
   /// or goes on.
   bool reads(const FlowOp& op, std::uint32_t i, const FlowTensor& tensor, std::uint32_t t,
-             std::vector<Life>& lives) {
+             std::vector<Life>& lives, std::vector<std::uint32_t>& storage) {
     const std::pair key{tensor.elements, tensor.type};
     const bool forward = op.phase == FlowPhase::forward;
     if (const auto it = first_.find(key); it != first_.end()) {
       lives[it->second].last = std::max(lives[it->second].last, i);
+      storage[t] = it->second;
       return forward;
     }
     const bool small = is_floating(tensor.type) && tensor.elements <= largest_[tensor.type];
@@ -175,28 +86,71 @@ class Lives {
         step_(step) {
     storage_.resize(flow.tensors.size());
     std::iota(storage_.begin(), storage_.end(), 0U);
+    begin_tensors();
+    for (const FlowOp& op : flow.ops) {
+      ops_.push_back({op.in_model ? op.row : nullptr, phase_of(op)});
+    }
+    for (std::uint32_t i = 0; i < flow.ops.size(); ++i) visit(i);
   }
 
-  std::vector<Life> find() {
-    begin_tensors();
-    for (std::uint32_t i = 0; i < flow_.ops.size(); ++i) visit(i);
+  /// As the operations run one by one.
+  std::vector<Life> eager() const {
     std::vector<Life> out;
-    for (std::size_t t = 0; t < lives_.size(); ++t) {
+    for (std::uint32_t t = 0; t < lives_.size(); ++t) {
       if (storage_[t] == t && lives_[t].bytes.bytes() > 0) out.push_back(lives_[t]);
     }
     for (const TensorShape& t : graphs_.inputs) {
       out.push_back({0, end(), bytes_of(blocks(t.elements(), t.type), true)});
     }
+    add_workspaces(out);
+    return out;
+  }
+
+  /// As a compiler would run them. What no operation of the graph makes or is seen to make lives as
+  /// it does without a compiler.
+  std::vector<Life> compiled(Saving saving) const {
+    std::vector<GraphStorage> storages(lives_.size());
+    std::vector<bool> in_graph(lives_.size(), false);
+    for (const GraphOp& op : ops_) {
+      for (const std::uint32_t s : op.reads) in_graph[s] = true;
+      for (const GraphWrite& w : op.writes) in_graph[w.storage] = true;
+    }
+    std::vector<Life> outside;
+    for (std::uint32_t t = 0; t < lives_.size(); ++t) {
+      if (storage_[t] != t || lives_[t].bytes.bytes() <= 0) continue;
+      if (!in_graph[t]) {
+        outside.push_back(lives_[t]);
+      } else {
+        storages[t] = {lives_[t].bytes, gradient_[t], flow_.tensors[t].producer == no_row};
+      }
+    }
+    std::vector<Life> out = compiled_lives(ops_, storages, saving);
+    out.insert(out.end(), outside.begin(), outside.end());
     return out;
   }
 
  private:
+  void add_workspaces(std::vector<Life>& lives) const {
+    for (std::uint32_t i = 0; i < flow_.ops.size(); ++i) {
+      for (const ReorderedTensor& t : reordered_tensors(step_, flow_, flow_.ops[i])) {
+        lives.push_back({i, i, bytes_of(allocated_bytes(t.bytes, block_bytes), grows(t.elements))});
+      }
+    }
+  }
+
   bool grows(std::int64_t elements) const {
     return elements % batch_ == 0 && (batch_ == 1 || !facts_.parameters().has(elements));
   }
 
+  static GraphPhase phase_of(const FlowOp& op) {
+    return op.phase == FlowPhase::forward    ? GraphPhase::forward
+           : op.phase == FlowPhase::backward ? GraphPhase::backward
+                                             : GraphPhase::optimizer;
+  }
+
   void begin_tensors() {
     lives_.resize(flow_.tensors.size());
+    gradient_.resize(flow_.tensors.size());
     for (std::uint32_t t = 0; t < lives_.size(); ++t) {
       const FlowTensor& tensor = flow_.tensors[t];
       Life& life = lives_[t];
@@ -217,13 +171,15 @@ class Lives {
       parts_.see_made(tensor);
       Life& life = lives_[storage_[t]];
       life.last = std::max(life.last, i);
+      const bool mask = op.kind == OpKind::dropout && tensor.type == DataType::boolean;
+      ops_[i].writes.push_back({storage_[t], mask});
       // Rows of a table, not the table.
       const bool guess = op.row->output == OutputRule::largest && !op.in_graph;
       if (guess && facts_.parameters().has(tensor.elements)) life.bytes = {};
-      if (facts_.is_gradient(op, tensor)) life.last = end();
-      if (op.phase == FlowPhase::forward && tensor.consumers == 0) keep_for_views(i, life);
+      if (facts_.is_gradient(op, tensor)) life.last = end(), gradient_[storage_[t]] = true;
+      if (op.phase == FlowPhase::forward && tensor.consumers == 0) keep_for_views(i, storage_[t]);
       if (op.phase == FlowPhase::forward && facts_.is_kept_copy(op)) {
-        life.last = std::max(life.last, facts_.backward_of(step_.trace.ops.sequence[op.root]));
+        use(storage_[t], facts_.backward_of(step_.trace.ops.sequence[op.root]));
         keep_type(tensor, inputs, life);
       }
       const bool copy = op.phase == FlowPhase::forward && op.kind == OpKind::cast;
@@ -261,25 +217,43 @@ class Lives {
   }
 
   /// What no operation reads as a whole attention reads in parts: query, key and value are views.
-  void keep_for_views(std::uint32_t i, Life& life) const {
+  void keep_for_views(std::uint32_t i, std::uint32_t storage) {
     constexpr std::uint32_t readers = 2;
     for (std::uint32_t n = i + 1; n < std::min(i + 1 + readers, facts_.last_forward() + 1); ++n) {
       if (flow_.ops[n].kind != OpKind::attention) continue;
-      life.last = std::max({life.last, n, facts_.backward_of(flow_.ops[n].sequence)});
+      use(storage, n);
+      use(storage, facts_.backward_of(flow_.ops[n].sequence));
     }
+  }
+
+  /// Operation `i` needs what `storage` holds.
+  void use(std::uint32_t storage, std::uint32_t i) {
+    Life& life = lives_[storage];
+    life.last = std::max(life.last, i);
+    if (i > 0) ops_[i].reads.push_back(storage);
+  }
+
+  bool is_parameter(const FlowOp& op, std::uint8_t argument) const {
+    const TensorShape* const shape = operands_of(step_.trace, op.op).tensors.at(argument);
+    return contains(op.row->arguments.parameters, argument) ||
+           (shape != nullptr && facts_.parameters().has(*shape));
   }
 
   void read(const FlowUse& use, const FlowOp& op, std::uint32_t i) {
     Life& life = lives_[storage_[use.tensor]];
     const FlowTensor& tensor = flow_.tensors[use.tensor];
     if (tensor.producer != no_row) {
-      life.last = std::max(life.last, i);
+      this->use(storage_[use.tensor], i);
       return;
     }
     if (op.in_graph) return;  // its graph says what it is given
-    const bool activation =
-        grows(tensor.elements) && !contains(op.row->arguments.parameters, use.argument);
-    if (activation && parts_.reads(op, i, tensor, use.tensor, lives_)) return;
+    const bool activation = tensor.elements % batch_ == 0 && !is_parameter(op, use.argument);
+    if (activation && parts_.reads(op, i, tensor, use.tensor, lives_, storage_)) {
+      if (lives_[storage_[use.tensor]].bytes.bytes() > 0) {
+        ops_[i].reads.push_back(storage_[use.tensor]);
+      }
+      return;
+    }
     const std::uint32_t forward = facts_.forward_of(op.sequence);
     if (op.phase == FlowPhase::backward && forward != no_row &&
         !facts_.parameters().has(tensor.elements) && facts_.no_view(op, forward, tensor.type)) {
@@ -302,8 +276,10 @@ class Lives {
   GraphOperands graphs_;
   StepFacts facts_;
   const Step& step_;
+  std::vector<GraphOp> ops_;            // what each reads and writes
   std::vector<Life> lives_;             // per tensor; of its storage
   std::vector<std::uint32_t> storage_;  // the tensor that it shares memory with
+  std::vector<bool> gradient_;          // of a parameter
   std::set<std::pair<std::int64_t, DataType>> inputs_;
   Parts parts_;
   std::uint32_t root_ = no_row;     // of the operation at hand
@@ -356,9 +332,10 @@ std::optional<RecordedMemory> recorded_memory(const Trace& trace, const Links& l
   return RecordedMemory{complete ? peak : peak - least, complete};
 }
 
-std::vector<MemoryMoment> live_tensors(const Step& step, std::int64_t batch) {
-  const Dataflow flow = dataflow(step);
-  std::vector<Life> lives = Lives(step, flow, std::max<std::int64_t>(batch, 1)).find();
+namespace {
+
+std::vector<MemoryMoment> moments_of(const Step& step, const Dataflow& flow,
+                                     std::vector<Life> lives) {
   if (lives.empty()) return {};
   double gradients = 0;
   for (const Life& life : lives) {
@@ -370,6 +347,19 @@ std::vector<MemoryMoment> live_tensors(const Step& step, std::int64_t batch) {
   const std::uint32_t kept = gradients_kept_until(step, flow);
   if (kept > 0) lives.push_back({0, kept - 1, {gradients, 0}});
   return worst_moments(lives, flow.ops.size());
+}
+
+}  // namespace
+
+std::vector<MemoryMoment> live_tensors(const Step& step, std::int64_t batch) {
+  const Dataflow flow = dataflow(step);
+  return moments_of(step, flow, Lives(step, flow, std::max<std::int64_t>(batch, 1)).eager());
+}
+
+std::vector<MemoryMoment> compiled_tensors(const Step& step, std::int64_t batch, Saving saving) {
+  const Dataflow flow = dataflow(step);
+  return moments_of(step, flow,
+                    Lives(step, flow, std::max<std::int64_t>(batch, 1)).compiled(saving));
 }
 
 }  // namespace tandem

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "models/memory/compiled_lives.h"
 #include "models/memory/lives.h"
 #include "models/step/step.h"
 #include "sim/trace/links.h"
@@ -32,5 +33,8 @@ std::optional<RecordedMemory> recorded_memory(const Trace& trace, const Links& l
 /// and the state of the optimizer come on top. The worst moments, by rising growing bytes; none if
 /// no operation states shapes.
 std::vector<MemoryMoment> live_tensors(const Step& step, std::int64_t batch);
+
+/// The same of an eager step as a compiler would run its operations.
+std::vector<MemoryMoment> compiled_tensors(const Step& step, std::int64_t batch, Saving saving);
 
 }  // namespace tandem

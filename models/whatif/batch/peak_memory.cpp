@@ -11,6 +11,7 @@
 #include "models/step/memory/step_memory.h"
 #include "models/step/op_nesting.h"
 #include "models/whatif/batch/roles.h"
+#include "models/whatif/edit/item_moments.h"
 
 namespace tandem {
 namespace {
@@ -160,13 +161,9 @@ std::vector<MemoryMoment> moved(const PeakMemory& live, const MemoryMoment& wors
 
 std::optional<PeakMemory> step_memory(PeakMemory memory, const Step& step,
                                       std::int64_t base_batch) {
-  memory.moments = live_tensors(step, base_batch);
+  memory.moments = item_moments(live_tensors(step, base_batch), base_batch, memory.kept_bytes,
+                                memory.update_bytes);
   if (memory.moments.empty()) return {};
-  for (MemoryMoment& m : memory.moments) {
-    m.fixed_bytes += memory.kept_bytes;
-    m.growing_bytes /= static_cast<double>(base_batch);
-  }
-  memory.moments.push_back({memory.kept_bytes + memory.update_bytes, 0});
   return memory;
 }
 

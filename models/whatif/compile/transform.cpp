@@ -2,7 +2,9 @@
 
 #include <utility>
 
+#include "models/step/memory/step_memory.h"
 #include "models/whatif/compile/compile.h"
+#include "models/whatif/edit/item_moments.h"
 
 namespace tandem {
 
@@ -84,17 +86,36 @@ TransformReport report_of(JitReport&& r, const std::string& compiler, std::strin
   return out;
 }
 
+/// What `out.step`, which is still eager, holds once compiled. False where that is not known.
+bool change_memory(const TransformInput& in, const JitOptions& options, Rewritten& out) {
+  if (options.compiler == Compiler::torchscript) return false;
+  if (in.knows_compiled_memory) {
+    out.memory.kept = options.compiler == Compiler::xla ? KeptMemory::least : KeptMemory::compiled;
+    return true;
+  }
+  if (in.memory == nullptr || !in.traced.batch) return false;
+  const std::int64_t traced = *in.traced.batch;
+  const std::int64_t now =
+      in.asked.has("batch") ? parse_count("batch", in.asked.get("batch")) : traced;
+  out.memory.before = step_memory(*in.memory, in.traced.step, traced);
+  PeakMemory after = *in.memory;
+  after.moments = item_moments(compiled_tensors(out.step, now, Saving::cheapest), now,
+                               after.kept_bytes, after.update_bytes);
+  if (!out.memory.before || after.moments.empty()) return false;
+  out.memory.after = std::move(after);
+  return true;
+}
+
 std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
   const std::string compiler = in.asked.get("compile");
   const std::string attention = in.asked.has("attention") ? in.asked.get("attention") : "auto";
   const JitOptions options{parse_compiler(compiler), parse_attention(attention)};
   JitReport report;
+  const bool knows_memory = change_memory(in, options, out);
   out.step = with_jit(std::move(out.step), options, *in.traced.gpu, in.fusion, in.libraries,
                       in.layers, in.host, out.losses, &report);
   out.changed = true;
-  if (in.knows_compiled_memory && options.compiler != Compiler::torchscript) {
-    out.memory.kept = options.compiler == Compiler::xla ? KeptMemory::least : KeptMemory::compiled;
-  } else {
+  if (!knows_memory) {
     out.memory.losses.add(
         "jit_memory_is_eager", Severity::info,
         "peak memory is that of the eager run: what a compiler keeps, recomputes or "

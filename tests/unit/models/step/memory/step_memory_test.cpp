@@ -77,6 +77,44 @@ TEST(StepMemory, WhatIsWrittenInPlaceIsOneTensor) {
   EXPECT_EQ(live[0].growing_bytes, 2 * 32768);
 }
 
+// Of a product without bias the layer around it tells that [32,16] is a weight, which is counted
+// with the parameters: 8 x 16 floats are read and 8 x 32 written.
+TEST(StepMemory, WeightsOfLayersAreNoInputs) {
+  test::FlowMaker m;
+  m.around_dims = "[[8,16],[32,16],[]]";
+  m.around_types = R"(["float","float",""])";
+  m.op("aten::linear>aten::mm", "[[8,16],[16,32]]", R"(["float","float"])");
+  const auto live = live_tensors(m.step(), 8);
+  ASSERT_EQ(live.size(), 1U);
+  EXPECT_EQ(live[0].growing_bytes, 8 * 16 * 4 + 8 * 32 * 4);
+  EXPECT_EQ(live[0].fixed_bytes, 0);
+}
+
+// One kernel reads the input and writes the result; what lies between is never in memory.
+TEST(StepMemory, CompiledChainsHoldWhatTheyReadAndWrite) {
+  test::FlowMaker m;
+  for (int i = 0; i < 5; ++i) m.op("aten::tanh", "[[8,1024]]", R"(["float"])");
+  const auto live = compiled_tensors(m.step(), 8, Saving::cheapest);
+  ASSERT_EQ(live.size(), 1U);
+  EXPECT_EQ(live[0].growing_bytes, 2 * 32768);
+}
+
+// Generated code writes over what only it reads: a product, then tanh of it.
+TEST(StepMemory, CompiledCodeOverwritesWhatNobodyNeeds) {
+  const auto growing = [](bool compiled) {
+    test::FlowMaker m;
+    m.around_dims = "[[8,16],[1024,16],[]]";
+    m.around_types = R"(["float","float",""])";
+    m.op("aten::linear>aten::mm", "[[8,16],[16,1024]]", R"(["float","float"])");
+    m.op("aten::tanh", "[[8,1024]]", R"(["float"])");
+    const Step step = m.step();
+    return worst_bytes(compiled ? compiled_tensors(step, 8, Saving::cheapest)
+                                : live_tensors(step, 8));
+  };
+  EXPECT_EQ(growing(false), 512 + 2 * 32768);
+  EXPECT_EQ(growing(true), 512 + 32768);
+}
+
 TEST(StepMemory, NothingWithoutShapes) {
   test::FlowMaker m;
   m.op("aten::tanh", "", "");

@@ -1,4 +1,4 @@
-#include "workloads/min_cut.h"
+#include "models/memory/min_cut.h"
 
 #include <algorithm>
 

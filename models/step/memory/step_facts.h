@@ -1,0 +1,135 @@
+// What the data flow of a step tells of the lives of its tensors: parameters, gradients, copies.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "models/ops/op_table.h"
+#include "models/step/dataflow.h"
+#include "models/step/memory/graph_flow.h"
+#include "models/step/op_rows.h"
+#include "sim/core/data_type.h"
+
+namespace tandem {
+
+/// Parameters that the forward operations of a step read, by size. Of a product without bias only
+/// the layer around it tells which operand is one.
+class StepParameters {
+ public:
+  StepParameters(const Step& step, const Dataflow& flow, const GraphOperands& graphs) {
+    for (const TensorShape& t : graphs.parameters) add(t);
+    OpRows rows(step.trace);
+    std::vector<bool> seen(step.trace.ops.size(), false);
+    for (const FlowOp& op : flow.ops) {
+      if (op.phase != FlowPhase::forward) continue;
+      for (std::uint32_t r = op.op; r != no_row && !seen[r]; r = flow.nesting.parent[r]) {
+        seen[r] = true;
+        if (r != op.op && rows.of(r).kind == OpKind::recurrent) continue;  // lists its state, too
+        add(operands_of(step.trace, r), rows.of(r).arguments.parameters);
+      }
+    }
+  }
+  bool has(std::int64_t elements) const { return sizes_.count(elements) > 0; }
+  bool has(const TensorShape& shape) const { return dims_.count(sorted(shape)) > 0; }
+
+ private:
+  template <class Arguments>
+  void add(const Operands& in, const Arguments& parameters) {
+    for (std::size_t i = 0; i < in.tensors.shapes.size(); ++i) {
+      const TensorShape& t = in.tensors.shapes[i];
+      if (contains(parameters, in.tensors.arguments[i])) add(t);
+    }
+  }
+
+  void add(const TensorShape& t) {
+    if (t.rank == 0) return;
+    sizes_.insert(t.elements());
+    dims_.insert(sorted(t));
+  }
+
+  /// Products read transposed weights.
+  static std::vector<std::int64_t> sorted(const TensorShape& t) {
+    std::vector<std::int64_t> out(t.dims.begin(), t.dims.begin() + t.rank);
+    std::sort(out.begin(), out.end());
+    return out;
+  }
+
+  std::set<std::int64_t> sizes_;
+  std::set<std::vector<std::int64_t>> dims_;
+};
+
+/// What a step's data flow tells of its operations.
+class StepFacts {
+ public:
+  StepFacts(const Step& step, const Dataflow& flow, const GraphOperands& graphs)
+      : step_(step), flow_(flow), parameters_(step, flow, graphs) {
+    for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
+      const FlowOp& op = flow.ops[i];
+      if (op.phase == FlowPhase::forward) last_forward_ = i;
+      if (op.sequence < 0) continue;
+      if (op.phase == FlowPhase::backward) backward_[op.sequence] = i;
+      if (op.phase == FlowPhase::forward) forward_.try_emplace(op.sequence, i);
+    }
+  }
+
+  const StepParameters& parameters() const { return parameters_; }
+  std::uint32_t last_forward() const { return last_forward_; }
+
+  /// A parameter's gradient in the type of the parameter lives to the end of the step. Only the
+  /// optimizer reads it, whose lists have no shapes; gradients of activations are read by others.
+  bool is_gradient(const FlowOp& op, const FlowTensor& tensor) const {
+    return op.phase == FlowPhase::backward && tensor.type == DataType::fp32 &&
+           tensor.consumers == 0 && parameters_.has(tensor.elements);
+  }
+
+  /// Operands of floating point that nothing has made are mostly parts of tensors; whole are those
+  /// of other types, and what compiled code and recurrent layers hand on.
+  bool no_view(const FlowOp& backward, std::uint32_t forward, DataType type) const {
+    const auto opaque = [](const FlowOp& op) {
+      return op.kind == OpKind::generated || op.kind == OpKind::recurrent;
+    };
+    return !is_floating(type) || opaque(backward) || opaque(flow_.ops[forward]);
+  }
+
+  std::string_view name_of(std::uint32_t row) const {
+    return text_of(step_.trace, step_.trace.ops.name[row]);
+  }
+
+  /// A copy into memory that the operation around it has just asked for.
+  bool is_fresh_copy(const FlowOp& op) const {
+    const std::uint32_t parent = flow_.nesting.parent[op.op];
+    return op.kind == OpKind::cast && parent != no_row && !is_in_place(name_of(parent)) &&
+           is_framework_op(name_of(parent));
+  }
+
+  /// What an operation in place overwrites and its gradient needs, it copies before.
+  bool is_kept_copy(const FlowOp& op) const {
+    return is_fresh_copy(op) && is_in_place(name_of(op.root));
+  }
+
+  /// The last operation of the gradient of the forward operation with this number; 0 without.
+  std::uint32_t backward_of(std::int64_t sequence) const {
+    const auto it = backward_.find(sequence);
+    return it == backward_.end() ? 0 : it->second;
+  }
+
+  /// The first operation with this number, or no_row.
+  std::uint32_t forward_of(std::int64_t sequence) const {
+    const auto it = forward_.find(sequence);
+    return it == forward_.end() ? no_row : it->second;
+  }
+
+ private:
+  const Step& step_;
+  const Dataflow& flow_;
+  StepParameters parameters_;
+  std::unordered_map<std::int64_t, std::uint32_t> backward_;  // last operation by number
+  std::unordered_map<std::int64_t, std::uint32_t> forward_;   // first operation by number
+  std::uint32_t last_forward_ = 0;
+};
+
+}  // namespace tandem
