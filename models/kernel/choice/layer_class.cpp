@@ -1,6 +1,7 @@
 #include "models/kernel/choice/layer_class.h"
 
 #include <algorithm>
+#include <initializer_list>
 
 #include "models/kernel/kinds.h"
 
@@ -117,15 +118,15 @@ bool is_of_pass(const KernelClass& kernel) {
 
 std::vector<PassKernels> passes_of(std::span<const LayerKernel> kernels, bool backward) {
   if (!backward) return {{Pass::forward, 0, kernels.size()}};
-  const auto first = [&](Pass pass) {
+  const auto first = [&](std::initializer_list<Kind> kinds) {
     const auto found = std::find_if(kernels.begin(), kernels.end(), [&](const LayerKernel& k) {
-      return multiplies(*k.kernel) && path_of(*k.kernel) == LayerPath::framework &&
-             k.kernel->traits.pass == pass;
+      return std::find(kinds.begin(), kinds.end(), k.kernel->traits.kind) != kinds.end();
     });
     return static_cast<std::size_t>(found - kernels.begin());
   };
   const std::size_t all = kernels.size();
-  const std::size_t weights = first(Pass::weight_gradient), input = first(Pass::input_gradient);
+  const std::size_t weights = first({Kind::depthwise_weights});
+  const std::size_t input = first({Kind::depthwise_gradient, Kind::depthwise_generic_gradient});
   if (weights < input && input < all) {
     return {{Pass::weight_gradient, 0, input}, {Pass::input_gradient, input, all}};
   }
