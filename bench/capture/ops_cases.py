@@ -6,7 +6,7 @@ from ops_base import both, simple
 from ops_compute import (attention, conv, depthwise, embeddings, gemm, index, optimizers, pools, rnn)
 from ops_layout import layout, triton_layout
 from ops_memory import copies, norms, pointwise, reductions, softmaxes
-from ops_switch import switch
+from ops_switch import grid, switch
 from ops_triton import triton
 
 
@@ -22,7 +22,7 @@ GROUPS = {
     "pointwise": pointwise, "copy": copies, "reduce": reductions, "norm": norms, "softmax": softmaxes, "gemm": gemm,
     "conv": conv, "depthwise": depthwise, "attention": attention, "embedding": embeddings, "optimizer": optimizers,
     "rnn": rnn, "pool": pools, "index": index, "smoke": smoke, "triton": triton,
-    "layout": layout, "triton_layout": triton_layout, "switch": switch,
+    "layout": layout, "triton_layout": triton_layout, "switch": switch, "grid": grid,
 }
 
 

@@ -45,19 +45,40 @@ BATCHED = [(96, 128, 128, 64), (384, 128, 128, 64), (384, 512, 512, 64), (384, 1
            (96, 512, 64, 512), (384, 128, 64, 128)]  # products, rows, columns, inner
 
 
-def layers():
+# Between the layers above: few groups of any width, images of odd width, wide depthwise layers with a stride.
+GRID_BATCHES = (16, 64, 256)
+GRID_GROUPED = [(groups * width, width, size, stride)
+                for width in (8, 16, 24, 32, 40, 48, 56, 64, 112) for groups in (2, 3, 5, 7, 14, 32)
+                for size in (7, 14, 28, 56, 112) for stride in (1, 2)
+                if 1300 <= groups * width * size <= 14000 and size >= 7 * stride]
+GRID_DENSE = [(c, k, size, filter_, 1)
+              for size in (5, 8, 12, 17, 25, 35, 54) for c, k in ((48, 64), (64, 96), (192, 192), (384, 384), (160, 960), (960, 160))
+              for filter_ in (1, 3, 5) if 1300 <= c * size <= 14000]
+GRID_DEPTHWISE = [(c, size, filter_, stride)
+                  for c in (64, 128, 256, 512, 1024, 2048) for size in (7, 14, 28, 56, 112) for filter_ in (3, 5)
+                  for stride in (1, 2) if 5000 <= c * size <= 30000 and size >= 7 * stride]
+
+
+def layers(dense, grouped, depthwise):
     """(name, weight, channels in, image, padding, stride, groups)"""
-    for c, k, size, filter_, stride in DENSE:
+    for c, k, size, filter_, stride in dense:
         padding = 0 if filter_ in (1, stride) else filter_ // 2
         yield "conv2d", (k, c, filter_, filter_), c, size, padding, stride, 1
-    for c, width, size, stride in GROUPED:
+    for c, width, size, stride in grouped:
         yield "grouped", (c, width, 3, 3), c, size, 1, stride, c // width
-    for c, size, filter_, stride in DEPTHWISE:
+    for c, size, filter_, stride in depthwise:
         yield "depthwise", (c, 1, filter_, filter_), c, size, filter_ // 2, stride, c
 
 
+def grid():
+    for name, weight, channels, size, padding, stride, groups in layers(GRID_DENSE, GRID_GROUPED, GRID_DEPTHWISE):
+        for batch in GRID_BATCHES:
+            for dtype in TYPES:
+                yield from conv_cases(name, (batch, channels, size, size), weight, stride, padding, groups, dtype, False)
+
+
 def convolutions():
-    for name, weight, channels, size, padding, stride, groups in layers():
+    for name, weight, channels, size, padding, stride, groups in layers(DENSE, GROUPED, DEPTHWISE):
         def cases(batch, dtype, nhwc):
             return conv_cases(name, (batch, channels, size, size), weight, stride, padding, groups, dtype, nhwc)
         for batch in BATCHES:

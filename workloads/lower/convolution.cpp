@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/kernel/choice/layer_rule.h"
 #include "models/ops/op_table.h"
 #include "sim/core/data_type.h"
 #include "workloads/lower/layer.h"
@@ -70,19 +71,24 @@ namespace {
 
 std::int64_t pixels(const TensorShape& t) { return t.dims[2] * t.dims[3]; }
 
-/// Elements that one 16-byte load holds.
-std::int64_t load_elements(const TensorShape& t) { return 16 / std::max(1, element_bytes(t.type)); }
-
 }  // namespace
 
+LayerShape shape_of(const Layer& l, Pass pass) {
+  LayerShape s;
+  s.channels_last = l.channels_last;
+  s.pass = pass;
+  s.images = static_cast<double>(l.input.dims[0]);
+  s.in_channels = static_cast<double>(l.input.dims[1]);
+  s.out_channels = static_cast<double>(l.output.dims[1]);
+  s.groups = static_cast<double>(l.groups);
+  s.pixels = static_cast<double>(pixels(l.input));
+  s.side = std::sqrt(static_cast<double>(l.taps));
+  s.stride = std::sqrt(static_cast<double>(l.conv.stride_h * l.conv.stride_w));
+  return s;
+}
+
 DataType math_of(const Context& c, const Layer& l) {
-  const DataType type = l.input.type;
-  if (type != DataType::fp32) return type;
-  // Images of few channels have kernels of their own for large windows that overlap.
-  const bool first_layer =
-      l.conv.in_channels == 3 && l.taps > 9 && l.conv.stride_h < l.conv.kernel_h;
-  const bool aligned = l.output.dims[1] % 4 == 0 && (l.input.dims[1] % 4 == 0 || first_layer);
-  return c.gpu().tensor_tf32_fma_per_clk > 0 && aligned ? DataType::tf32 : DataType::fp32;
+  return layer_math(c.gpu(), shape_of(l, Pass::forward), l.input.type);
 }
 
 namespace {
@@ -196,9 +202,8 @@ namespace {
 /// One pass of a layer, with the transforms that its kernel needs.
 void add_pass(const Context& c, const Layer& l, Pass pass, Kernels& out) {
   const DataType type = math_of(c, l);
-  const bool tensor_cores = type != DataType::fp32;
-  const bool whole_loads = pixels(l.output) % load_elements(l.input) == 0;
-  if (l.plain && (!tensor_cores || whole_loads || l.channels_last)) {
+  const LayerClass run = layer_class_by_rule(c.gpu(), shape_of(l, pass), l.input.type);
+  if (run.path == LayerPath::product) {
     if (l.channels_last && pass != Pass::input_gradient) {
       add_transform(c, l.input, to_channels_last, out);
     }
@@ -208,7 +213,7 @@ void add_pass(const Context& c, const Layer& l, Pass pass, Kernels& out) {
     add_plain(c, l, type, pass, out);
     return;
   }
-  if (!tensor_cores) {
+  if (run.path == LayerPath::lanes || type == DataType::fp32) {
     add_main(c, l, type, pass, out);
     return;
   }

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "models/kernel/choice/measured_layers.h"
 #include "workloads/lower/parts.h"
 
 namespace tandem::lowering {
@@ -21,7 +22,9 @@ struct Layer {
 std::optional<Layer> layer_of(TensorShape input, TensorShape weight, TensorShape output,
                               bool transposed);
 
-/// FP32 layers run in TF32 where the GPU has it and loads of 16 bytes find whole channels.
+/// The layer as models/kernel/choice decides on it.
+LayerShape shape_of(const Layer& l, Pass pass);
+/// What it is multiplied in.
 DataType math_of(const Context& c, const Layer& l);
 
 /// The main kernel of a pass without the helpers that the law's time holds, after [5] of the rule

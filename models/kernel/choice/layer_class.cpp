@@ -1,6 +1,7 @@
 #include "models/kernel/choice/layer_class.h"
 
 #include <algorithm>
+#include <initializer_list>
 
 #include "models/kernel/kinds.h"
 
@@ -57,6 +58,24 @@ LayerPath path_of(const KernelClass& k) {
                                                                             : LayerPath::lanes;
 }
 
+/// Of the library, whose kernels for the input gradient come first: their number.
+std::size_t input_gradient_kernels(std::span<const LayerKernel> kernels) {
+  std::size_t end = 0;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    const KernelClass& k = *kernels[i].kernel;
+    if (multiplies(k) && k.traits.pass == Pass::weight_gradient) break;
+    if (multiplies(k)) end = i + 1;
+  }
+  if (end == 0) return 0;
+  // What turns its result back follows it; what turns operands to channels-last order is of the
+  // next pass.
+  const auto turns_back = [](const KernelClass& k) {
+    return k.family == KernelFamily::layout && k.traits.kind != Kind::nchw_to_nhwc;
+  };
+  while (end < kernels.size() && turns_back(*kernels[end].kernel)) ++end;
+  return end;
+}
+
 }  // namespace
 
 std::span<const Named<LayerClass>> layer_classes() { return classes; }
@@ -86,21 +105,36 @@ LayerClass layer_class_of(std::span<const LayerKernel> kernels) {
   return out;
 }
 
-std::size_t input_gradient_kernels(std::span<const LayerKernel> kernels) {
-  std::size_t end = 0;
-  for (std::size_t i = 0; i < kernels.size(); ++i) {
-    const KernelClass& k = *kernels[i].kernel;
-    if (multiplies(k) && k.traits.pass == Pass::weight_gradient) break;
-    if (multiplies(k)) end = i + 1;
+bool is_of_pass(const KernelClass& kernel) {
+  switch (kernel.family) {
+    case KernelFamily::gemm:
+    case KernelFamily::convolution:
+    case KernelFamily::layout:
+    case KernelFamily::transfer:
+    case KernelFamily::generic: return true;
+    default: return false;
   }
-  if (end == 0) return 0;
-  // What turns its result back follows it; what turns operands to channels-last order is of the
-  // next pass.
-  const auto turns_back = [](const KernelClass& k) {
-    return k.family == KernelFamily::layout && k.traits.kind != Kind::nchw_to_nhwc;
+}
+
+std::vector<PassKernels> passes_of(std::span<const LayerKernel> kernels, bool backward) {
+  if (!backward) return {{Pass::forward, 0, kernels.size()}};
+  const auto first = [&](std::initializer_list<Kind> kinds) {
+    const auto found = std::find_if(kernels.begin(), kernels.end(), [&](const LayerKernel& k) {
+      return std::find(kinds.begin(), kinds.end(), k.kernel->traits.kind) != kinds.end();
+    });
+    return static_cast<std::size_t>(found - kernels.begin());
   };
-  while (end < kernels.size() && turns_back(*kernels[end].kernel)) ++end;
-  return end;
+  const std::size_t all = kernels.size();
+  const std::size_t weights = first({Kind::depthwise_weights});
+  const std::size_t input = first({Kind::depthwise_gradient, Kind::depthwise_generic_gradient});
+  if (weights < input && input < all) {
+    return {{Pass::weight_gradient, 0, input}, {Pass::input_gradient, input, all}};
+  }
+  const std::size_t split = input_gradient_kernels(kernels);
+  std::vector<PassKernels> out;
+  if (split > 0) out.push_back({Pass::input_gradient, 0, split});
+  if (split < all) out.push_back({Pass::weight_gradient, split, all});
+  return out;
 }
 
 }  // namespace tandem

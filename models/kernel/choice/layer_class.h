@@ -1,9 +1,11 @@
 // How a library runs one pass of a convolution: what a what-if calls a switch is a change of this.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "models/kernel/kernel.h"
 #include "sim/core/named.h"
@@ -38,8 +40,15 @@ struct LayerKernel {
 /// How the kernels of one pass run it.
 LayerClass layer_class_of(std::span<const LayerKernel> kernels);
 
-/// The passes of a convolution's backward operation share out its kernels, in the order of their
-/// launches: those of the input gradient first. Number of kernels of the input gradient.
-std::size_t input_gradient_kernels(std::span<const LayerKernel> kernels);
+/// The kernels of one pass among those of an operation, in the order of their launches.
+struct PassKernels {
+  Pass pass = Pass::forward;
+  std::size_t begin = 0, end = 0;
+};
+/// Whether a kernel of a convolution's operation is of a pass, and not a bias or its gradient.
+bool is_of_pass(const KernelClass& kernel);
+/// How the passes of a convolution's operation share out such kernels. Backward the library makes
+/// the gradient of the input first, the framework's depthwise kernels that of the weights.
+std::vector<PassKernels> passes_of(std::span<const LayerKernel> kernels, bool backward);
 
 }  // namespace tandem

@@ -190,13 +190,17 @@ std::vector<Neighbour> neighbours(const M& m, const LayerShape& shape, const Lay
   return found;
 }
 
+double weight_of(const M& m, const Neighbour& n) {
+  return 1 / ((n.distance + m.blur) * (n.distance + m.blur));
+}
+
 /// The geometric mean of what they take, the class and share of transforms of the nearest.
 template <class TimeOf>
 LayerTime estimate(const M& m, const LayerShape& shape, const std::vector<Neighbour>& near,
                    TimeOf time_of) {
   double sum = 0, weights = 0;
   for (const Neighbour& n : near) {
-    const double weight = 1 / ((n.distance + m.blur) * (n.distance + m.blur));
+    const double weight = weight_of(m, n);
     const double body = std::max(time_of(*n.layer).us - m.floor_us, 0.3 * m.floor_us);
     sum += weight *
            (std::log(body) + m.size_power * std::log(size_of(shape) / size_of(n.layer->shape)));
@@ -206,6 +210,12 @@ LayerTime estimate(const M& m, const LayerShape& shape, const std::vector<Neighb
   LayerTime out{nearest.layer_class, m.floor_us + std::exp(sum / weights), 0};
   out.turning_us = out.us * nearest.turning_us / nearest.us;
   return out;
+}
+
+/// But for the number of images and their order.
+bool same_layer(const LayerShape& a, const LayerShape& b) {
+  return a.pass == b.pass && a.in_channels == b.in_channels && a.out_channels == b.out_channels &&
+         a.groups == b.groups && a.pixels == b.pixels && a.side == b.side && a.stride == b.stride;
 }
 
 const LayerTime& time_in(const MeasuredLayer& layer, bool half) {
@@ -259,16 +269,52 @@ std::optional<MeasuredChange> order_change(const M& m, const LayerShape& shape, 
   for (const Neighbour& n : before) {
     const LayerShape& s = n.layer->shape;
     const auto twin = std::find_if(m.layers.begin(), m.layers.end(), [&](const MeasuredLayer& l) {
-      const LayerShape& t = l.shape;
-      return t.channels_last && t.pass == s.pass && t.images == s.images &&
-             t.in_channels == s.in_channels && t.out_channels == s.out_channels &&
-             t.groups == s.groups && t.pixels == s.pixels && t.side == s.side &&
-             t.stride == s.stride;
+      return l.shape.channels_last && l.shape.images == s.images && same_layer(l.shape, s);
     });
     if (twin != m.layers.end()) after.push_back({n.distance, &*twin});
   }
   if (after.empty()) return {};
   return MeasuredChange{estimate(m, shape, before, time_of), estimate(m, last, after, time_of)};
+}
+
+namespace {
+
+/// The same layer at the measured batch that is nearest to `images`.
+const MeasuredLayer& at_batch(const M& m, const MeasuredLayer& layer, double images) {
+  const MeasuredLayer* nearest = &layer;
+  for (const MeasuredLayer& l : m.layers) {
+    if (l.shape.channels_last == layer.shape.channels_last && same_layer(l.shape, layer.shape) &&
+        octaves(l.shape.images, images) < octaves(nearest->shape.images, images)) {
+      nearest = &l;
+    }
+  }
+  return *nearest;
+}
+
+}  // namespace
+
+std::optional<MeasuredChange> batch_change(const M& m, const LayerShape& shape, double images,
+                                           bool half, const LayerClass& traced) {
+  // Where neighbours disagree, the library keeps what it has more often than not.
+  constexpr double agreement = 0.7;
+  const auto time_of = [=](const MeasuredLayer& l) -> const LayerTime& { return time_in(l, half); };
+  const auto class_of = [&](const MeasuredLayer& l) { return time_of(l).layer_class; };
+  const auto before = neighbours(m, shape, traced, class_of);
+  if (before.empty() || !(class_of(*before.front().layer) == traced)) return {};
+  std::vector<Neighbour> after;
+  for (const Neighbour& n : before) after.push_back({n.distance, &at_batch(m, *n.layer, images)});
+  LayerShape resized = shape;
+  resized.images = images;
+  MeasuredChange out{estimate(m, shape, before, time_of), estimate(m, resized, after, time_of)};
+  double agreeing = 0, all = 0;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    if (!(class_of(*before[i].layer) == traced)) continue;
+    const double weight = weight_of(m, before[i]);
+    all += weight;
+    if (class_of(*after[i].layer) == out.to.layer_class) agreeing += weight;
+  }
+  if (agreeing < agreement * all) out.to.layer_class = traced;
+  return out;
 }
 
 double carried_layer_us(const M& m, const MeasuredChange& change, double us) {

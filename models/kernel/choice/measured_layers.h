@@ -67,6 +67,11 @@ std::optional<MeasuredChange> type_change(const MeasuredLayers& measured, const 
 std::optional<MeasuredChange> order_change(const MeasuredLayers& measured, const LayerShape& shape,
                                            bool half, const LayerClass& traced);
 
+/// A layer in 16 bits (or FP32) with another number of images; nothing where no layer near it was
+/// measured as the traced one is run.
+std::optional<MeasuredChange> batch_change(const MeasuredLayers& measured, const LayerShape& shape,
+                                           double images, bool half, const LayerClass& traced);
+
 /// What the traced kernels of a pass, `us`, take after the change: what they take over the estimate
 /// is carried over, a part of it where the library runs the layer another way.
 double carried_layer_us(const MeasuredLayers& measured, const MeasuredChange& change, double us);

@@ -8,6 +8,7 @@
 #include "models/step/step_kernels.h"
 #include "models/whatif/batch/kernel.h"
 #include "models/whatif/batch/law.h"
+#include "models/whatif/edit/switches.h"
 #include "sim/core/error.h"
 #include "sim/trace/links.h"
 #include "sim/trace/trace.h"
@@ -35,6 +36,7 @@ struct BatchConfidence {
 struct BatchReport {
   std::vector<ScaleClass> classes;  // per activity
   BatchConfidence confidence;
+  AlgorithmSwitches products;  // matrix products for which another tile is now the best
   bool from_second = false;  // two bases: the result has the rows, and so the Links, of the second
 };
 

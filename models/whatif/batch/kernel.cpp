@@ -83,7 +83,8 @@ KernelScaling matrix_scaling(const BatchChange& c, const BatchKernel& k, const O
   const double kept = kept_kernel_growth(c.gpu, k.kernel.traits, k.geometry, *base, *next);
   s.target_us = std::min(s.target_us, s.base_us * kept);
   s.launches = next->launches / base->launches;
-  s.switches = a.choice != b.choice;
+  s.switches = !(a.choice == b.choice);
+  s.from = a.choice, s.to = b.choice;
   return s;
 }
 

@@ -52,6 +52,7 @@ struct KernelScaling {
   double target_us = 1;    // and at the new one
   double launches = 1;     // at the new batch over those at the base; stands for their number
   bool switches = false;   // the library is likely to choose another algorithm
+  TileChoice from, to;     // of a product
   bool recurrent = false;  // of a recurrent layer
   double predict_us(double measured_us) const;
 };

@@ -168,6 +168,19 @@ BatchModel::Resized BatchModel::resize_launches(const BatchChange& change, Trace
   return resized;
 }
 
+AlgorithmSwitches BatchModel::products_by_another_tile(const std::vector<KernelScaling>& scalings,
+                                                       const Trace& resized) const {
+  AlgorithmSwitches out;
+  for (std::uint32_t a = 0; a < launch_of_.size(); ++a) {
+    const KernelScaling& s = scalings[launch_of_[a]];
+    const BatchOp* const op = launches_[launch_of_[a]].kernel.op;
+    const bool product = s.switches && op != nullptr && op->row->kind == OpKind::matmul;
+    if (!product || !issue_time(trace_, links_, a)) continue;
+    add_switch(out, describe(s.from), describe(s.to), to_us(resized.activities.duration[a]));
+  }
+  return out;
+}
+
 Trace BatchModel::at(std::int64_t batch, LossList& losses, BatchReport* report) const {
   require_batch(batch);
   const BatchChange change{gpu_, law_, base_batch_, batch, floor_scale_};
@@ -193,6 +206,7 @@ Trace BatchModel::at(std::int64_t batch, LossList& losses, BatchReport* report) 
   }
   if (report == nullptr) return out;
   *report = {};
+  report->products = products_by_another_tile(resized.scalings, out);
   for (const std::uint32_t launch : launch_of_) {
     report->classes.push_back(resized.scalings[launch].scale);
   }

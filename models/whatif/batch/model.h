@@ -43,6 +43,8 @@ class BatchModel {
   void find_launches();
   void add_launch(std::uint32_t activity, std::uint32_t op);
   Resized resize_launches(const BatchChange& change, Trace& out) const;
+  AlgorithmSwitches products_by_another_tile(const std::vector<KernelScaling>& scalings,
+                                             const Trace& resized) const;
   void require_batch(std::int64_t batch) const;
   void resize_ops(std::int64_t batch, Trace& out) const;
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "models/whatif/batch/batch.h"
+#include "models/whatif/batch/layers.h"
 #include "models/whatif/batch/nodes.h"
 #include "models/whatif/edit/collectives.h"
 
@@ -19,10 +20,12 @@ constexpr ReportField affine_share{"affine_share", "share",
                                    "of the GPU time in kernels without a model"};
 constexpr ReportField switch_share{"switch_share", "share",
                                    "of the GPU time likely by another algorithm"};
-constexpr ReportField all[] = {factor, extrapolated, affine_share, switch_share};
+constexpr ReportField all[] = {factor,       extrapolated,   affine_share,
+                               switch_share, switched_field, main_switch_field};
 }  // namespace says
 
-TransformReport report_of(const BatchConfidence& c, std::int64_t from, std::int64_t to) {
+TransformReport report_of(const BatchConfidence& c, AlgorithmSwitches switches, std::int64_t from,
+                          std::int64_t to) {
   TransformReport out;
   out.from = std::to_string(from);
   out.to = std::to_string(to);
@@ -33,6 +36,17 @@ TransformReport report_of(const BatchConfidence& c, std::int64_t from, std::int6
       reported(says::affine_share, c.affine_share, true),
       reported(says::switch_share, c.switch_share, true),
   };
+  report_switches(std::move(switches), out);
+  return out;
+}
+
+/// Of products as the law of tiles has it, of convolutions where layers were measured.
+AlgorithmSwitches switches_of(const TransformInput& in, const BatchReport& report, const Step& step,
+                              const Trace& resized) {
+  AlgorithmSwitches out = report.products;
+  if (in.layers.compute_major != in.traced.gpu->compute_major) return out;
+  const AlgorithmSwitches layers = switched_layers(step, resized, in.layers);
+  out.insert(out.end(), layers.begin(), layers.end());
   return out;
 }
 
@@ -82,23 +96,25 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
   if (out.step.trace.activities.size() == 0) return apply_to_nodes(in, from, to, out);
   const BatchOptions options{to, in.traced.gpu, &in.batch};
   BatchReport report;
+  Trace trace;
   if (!out.second) {
-    out.step.trace = with_batch({out.step.trace, out.step.links, out.step.kernels, from}, options,
-                                out.losses, &report);
+    trace = with_batch({out.step.trace, out.step.links, out.step.kernels, from}, options,
+                       out.losses, &report);
   } else {
     Step other = std::move(*out.second);
-    Trace trace = with_batch({out.step.trace, out.step.links, out.step.kernels, from},
-                             {other.trace, other.links, other.kernels, *out.second_batch}, options,
-                             out.losses, &report);
+    trace = with_batch({out.step.trace, out.step.links, out.step.kernels, from},
+                       {other.trace, other.links, other.kernels, *out.second_batch}, options,
+                       out.losses, &report);
     if (report.from_second) out.step = std::move(other);
-    out.step.trace = std::move(trace);
     out.from_second = report.from_second;
   }
+  AlgorithmSwitches switches = switches_of(in, report, out.step, trace);
+  out.step.trace = std::move(trace);
   const std::int64_t base = out.from_second ? *out.second_batch : from;
   resize_collectives(in, static_cast<double>(to) / static_cast<double>(base), out.step.trace);
   retime_plan(out.step);
   out.changed = true;
-  return report_of(report.confidence, from, to);
+  return report_of(report.confidence, std::move(switches), from, to);
 }
 
 }  // namespace
@@ -114,7 +130,7 @@ Transform batch_transform() {
 }
 
 ReportedObject batch_report() {
-  return {"batch", "another batch; null: not asked", says::all, {}, true};
+  return {"batch", "another batch; null: not asked", says::all, switches_list, true};
 }
 
 }  // namespace tandem

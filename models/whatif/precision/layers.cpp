@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "models/kernel/choice/depthwise_rule.h"
+#include "models/kernel/choice/layer_rule.h"
 #include "models/kernel/kinds.h"
 
 namespace tandem {
@@ -18,11 +19,6 @@ struct LayerPass {
   LayerClass traced;
 };
 
-bool is_of_layer(KernelFamily f) {
-  return f == KernelFamily::gemm || f == KernelFamily::convolution || f == KernelFamily::layout ||
-         f == KernelFamily::transfer || f == KernelFamily::generic;
-}
-
 LayerPass pass_of(const TypedStep& s, const ConvShape& shape, Pass pass,
                   std::span<const std::uint32_t> works) {
   LayerPass out;
@@ -36,23 +32,18 @@ LayerPass pass_of(const TypedStep& s, const ConvShape& shape, Pass pass,
   return out;
 }
 
-std::vector<LayerPass> passes_of(const TypedStep& s, const FlowOp& op, const ConvShape& shape) {
+std::vector<LayerPass> layer_passes(const TypedStep& s, const FlowOp& op, const ConvShape& shape) {
   std::vector<std::uint32_t> works;
   std::vector<LayerKernel> kernels;
   for (const std::uint32_t w : s.flow.works_of(op)) {
-    if (!is_of_layer(s.kernel_class(w).family)) continue;
+    if (!is_of_pass(s.kernel_class(w))) continue;
     works.push_back(w);
     kernels.push_back({&s.kernel_class(w), s.us(w)});
   }
   const std::span<const std::uint32_t> all(works);
-  if (op.kind != OpKind::convolution_backward) {
-    return {pass_of(s, shape, Pass::forward, all)};
-  }
-  const std::size_t split = input_gradient_kernels(kernels);
   std::vector<LayerPass> out;
-  if (split > 0) out.push_back(pass_of(s, shape, Pass::input_gradient, all.first(split)));
-  if (split < all.size()) {
-    out.push_back(pass_of(s, shape, Pass::weight_gradient, all.subspan(split)));
+  for (const PassKernels& p : passes_of(kernels, op.kind == OpKind::convolution_backward)) {
+    out.push_back(pass_of(s, shape, p.pass, all.subspan(p.begin, p.end - p.begin)));
   }
   return out;
 }
@@ -177,6 +168,22 @@ void retype_pass(TypedStep& s, const FlowOp& op, const LayerPass& p, const Measu
 
 }  // namespace
 
+void state_ruled_switches(TypedStep& s, const FlowOp& op, DataType from, DataType to) {
+  const auto shape = conv_shape(s.context(op.op));
+  if (!shape) return;
+  for (const LayerPass& p : layer_passes(s, op, *shape)) {
+    const LayerClass before = layer_class_by_rule(s.c.gpu, p.shape, from);
+    const LayerClass after = layer_class_by_rule(s.c.gpu, p.shape, to);
+    if (before == after || !(before == p.traced)) continue;
+    double us = 0;
+    const Step& step = s.edit.step();
+    for (const std::uint32_t w : p.works) {
+      us += to_us(step.trace.activities.duration[step.plan.works[w].source]);
+    }
+    add_switch(s.report.switches, describe(before), describe(after), us);
+  }
+}
+
 bool retype_layer(TypedStep& s, const FlowOp& op, DataType from, DataType to) {
   constexpr int image_rank = 4;
   if (s.c.layers.compute_major != s.c.gpu.compute_major) return false;
@@ -187,7 +194,7 @@ bool retype_layer(TypedStep& s, const FlowOp& op, DataType from, DataType to) {
   const bool images = image != nullptr && image->rank == image_rank && !is_transposed(context);
   // In channels-last order both types run alike, and ratios did better on captures in that order.
   if (!shape || !images || shape->channels_last) return false;
-  const std::vector<LayerPass> passes = passes_of(s, op, *shape);
+  const std::vector<LayerPass> passes = layer_passes(s, op, *shape);
   std::vector<MeasuredChange> changes;
   for (const LayerPass& p : passes) {
     const auto change = p.us > 0 ? change_of(s, p, from, to) : std::nullopt;

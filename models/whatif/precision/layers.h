@@ -11,4 +11,8 @@ namespace tandem {
 /// channels-last order.
 bool retype_layer(TypedStep& s, const FlowOp& op, DataType from, DataType to);
 
+/// What the rules say of a convolution whose kernels ratios have retimed: it is stated where they
+/// explain how it was traced.
+void state_ruled_switches(TypedStep& s, const FlowOp& op, DataType from, DataType to);
+
 }  // namespace tandem

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/kernel/residual.h"
 #include "models/ops/statistics_op.h"
 
 namespace tandem {
@@ -45,6 +46,14 @@ void from_native_norm(TypedStep& s, const FlowOp& op, const NormShape& shape, Da
   s.edit.set_kernel(works.back(), s.c.names.kernel(use, to));
 }
 
+void retype_inference_norm(TypedStep& s, std::uint32_t work, const NormShape& shape, DataType from,
+                           DataType to) {
+  const NormTimes& times = s.c.law.norm;
+  const double ratio =
+      inference_norm_us(s.c.gpu, times, shape, to) / inference_norm_us(s.c.gpu, times, shape, from);
+  s.set_time(work, carried_us(s.us(work), times.floor_us, ratio));
+}
+
 }  // namespace
 
 bool is_native_norm(const KernelTraits& kernel) {
@@ -65,8 +74,12 @@ void retype_norm(TypedStep& s, std::uint32_t index, DataType from, DataType to) 
   const bool native = std::any_of(works.begin(), works.end(), [&](std::uint32_t w) {
     return is_native_norm(s.kernel_class(w).traits);
   });
+  const bool planes = s.kernel_class(main).traits.kind == Kind::bn_inference;
+  if (planes && operands.at(0) != nullptr) {
+    return retype_inference_norm(s, main, norm_shape(*operands.at(0)), from, to);
+  }
   if (operands.at(0) == nullptr || (!native && !is_library_norm(s.kernel_class(main).traits))) {
-    return s.memory(index, s.c.law.norm.floor_us);  // inference
+    return s.memory(index, s.c.law.norm.floor_us);  // inference, in channels-last order
   }
   const NormShape shape = norm_shape(*operands.at(0));
   const bool backward = op.kind == OpKind::batch_norm_backward;

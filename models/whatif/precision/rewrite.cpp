@@ -110,6 +110,7 @@ void convolution(TypedStep& s, const FlowOp& op, DataType from, DataType to) {
     s.set_time(w, carried_us(s.us(w), s.c.law.conv_floor_us, ratio));
     if (ratio > 0.9 && ratio < 1 && !layout) s.switched_us += s.us(w) * ratio;
   }
+  state_ruled_switches(s, op, from, to);
 }
 
 void recurrent(TypedStep& s, const FlowOp& op, DataType from, DataType to) {

@@ -1,6 +1,6 @@
 """Writes the measured layers of configs/kernels/layers.json from a sweep of single operators.
 
-    measured_layers.py times-warm-switch.csv.gz [configs/kernels/layers.json]
+    measured_layers.py times-warm-switch.csv.gz [MORE.csv.gz ...] [configs/kernels/layers.json]
 
 A row of the table is one pass of a layer, in FP32 (convolutions in TF32) and FP16: how the library ran it, microseconds of
 all its kernels, and of those that turn images into another order. Rows are medians of three runs with warm caches.
@@ -61,8 +61,13 @@ def choice(kernels):
     return [how, round(sum(us for _, us in kernels), 2), round(turning, 2)]
 
 
-def main(sweep, out="configs/kernels/layers.json"):
-    rows = [[*key, *(choice(types[t]) for t in ("tf32", "fp16"))] for key, types in sorted(read(sweep).items())
+def main(*paths):
+    sweeps = [path for path in paths if path.endswith(".gz")]
+    out = next((path for path in paths if not path.endswith(".gz")), "configs/kernels/layers.json")
+    layers = {}
+    for sweep in sweeps:
+        layers.update(read(sweep))  # a layer measured again counts as measured last
+    rows = [[*key, *(choice(types[t]) for t in ("tf32", "fp16"))] for key, types in sorted(layers.items())
             if len(types) == 2]
     with open(out, encoding="utf-8") as file:
         config = json.load(file)

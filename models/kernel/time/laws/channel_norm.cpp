@@ -106,9 +106,15 @@ std::vector<Field<NormTimes>> norm_times_fields() {
              channel_fields("native_backward", "backward of the framework"));
   add("native_transform_dram_share", "ratio", "share of the peak DRAM rate of the transform",
       &N::native_transform_dram_share);
-  add("native_plane_sm_cycles", "cycles", "of an SM for an image plane of the transform",
+  add("native_plane_sm_cycles", "cycles",
+      "of an SM for a block that takes an image plane (transform, inference)",
       &N::native_plane_sm_cycles);
   add("native_update_us", "us", "kernel that updates running statistics", &N::native_update_us);
+  add("norm_inference_dram_share", "ratio",
+      "share of the peak DRAM rate of the library's inference batch norm",
+      &N::inference_dram_share);
+  add("norm_inference_sm_cycles", "cycles", "of an SM for an element of it",
+      &N::inference_sm_cycles);
   return fields;
 }
 
@@ -128,6 +134,15 @@ double library_norm_us(const GpuArch& gpu, const NormTimes& times, const NormSha
   return times.floor_us +
          std::max(channel_us(gpu, s, backward ? times.backward : times.forward, half),
                   dram_us(gpu, bytes, times.generic_dram_share));
+}
+
+double inference_norm_us(const GpuArch& gpu, const NormTimes& times, const NormShape& s,
+                         DataType type) {
+  const double planes = s.elements() / std::max(1.0, s.plane);
+  const double sm_cycles =
+      std::max(times.native_plane_sm_cycles * planes, times.inference_sm_cycles * s.elements());
+  return std::max(dram_us(gpu, 2 * s.elements() * element_bytes(type), times.inference_dram_share),
+                  sm_cycles / (gpu.sm_count * gpu.boost_clock_mhz));
 }
 
 double native_statistics_us(const GpuArch& gpu, const NormTimes& times, const NormShape& s) {

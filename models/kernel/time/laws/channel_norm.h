@@ -67,12 +67,18 @@ struct NormTimes {
   double native_transform_dram_share = 0;
   double native_plane_sm_cycles = 0;
   double native_update_us = 0;
+  double inference_dram_share = 0;
+  double inference_sm_cycles = 0;
 };
 std::vector<Field<NormTimes>> norm_times_fields();
 
 /// Training batch norm of the library, one kernel.
 double library_norm_us(const GpuArch& gpu, const NormTimes& times, const NormShape& shape,
                        DataType type, bool backward);
+/// Inference batch norm of the library in the framework's order of images, without the floor: a
+/// block a plane, so that small planes wait for blocks to start, whatever their type.
+double inference_norm_us(const GpuArch& gpu, const NormTimes& times, const NormShape& shape,
+                         DataType type);
 /// Of the framework (BF16): statistics, update and transform forward; one kernel backward. The
 /// transform is pointwise and has the launch floor of such kernels.
 double native_statistics_us(const GpuArch& gpu, const NormTimes& times, const NormShape& shape);

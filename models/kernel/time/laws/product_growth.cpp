@@ -42,7 +42,7 @@ BestTileTime tensor_time(const GpuArch& gpu, const ProductGrowth& g, const Kerne
   const double peak = tensor_fma_per_clk(gpu, is_half(k) ? MathType::fp16 : MathType::tf32);
   const double rate = (peak > 0 ? peak : 128.0) * rates.efficiency;
   const double width = is_half(k) ? 2 : 4;
-  BestTileTime best{1e300, 0};
+  BestTileTime best{1e300, {}};
   for (const Tile& tile : tiles) {
     const double area = double(tile.m) * tile.n;
     const double step = std::max(area / rate, (tile.m + tile.n) * width / rates.l2_bytes_per_clk);
@@ -53,7 +53,7 @@ BestTileTime tensor_time(const GpuArch& gpu, const ProductGrowth& g, const Kerne
       const double waves = p.convolution ? std::max(1.0, load) : std::ceil(load);
       double us = waves * (cycles_to_us(p.k / split * step, gpu) + g.tile_latency_us);
       if (split > 1) us += g.split_us + split_traffic_us(gpu, p, split);
-      if (us < best.us) best = {us, static_cast<std::uint32_t>(tile.m << 16 | tile.n << 6 | split)};
+      if (us < best.us) best = {us, {tile.m, tile.n, split}};
     }
   }
   return best;
@@ -70,7 +70,7 @@ constexpr SimtTile simt_tiles[] = {{128, 128, 8}, {128, 64, 4}, {64, 128, 4},
 // k steps of one tile allows.
 BestTileTime simt_time(const GpuArch& gpu, const ProductGrowth& g, const Product& p) {
   const double rate = double(gpu.fp32_lanes) * gpu.smsp_per_sm;
-  BestTileTime best{1e300, 0};
+  BestTileTime best{1e300, {}};
   for (const SimtTile& tile : simt_tiles) {
     const double area = double(tile.m) * tile.n;
     const double lone = area / (rate / 4 * std::min(4, tile.warps));
@@ -84,7 +84,7 @@ BestTileTime simt_time(const GpuArch& gpu, const ProductGrowth& g, const Product
       const double step = g.simt_step_cycles + std::max(resident * tile_cycles, lone);
       double us = (p.k / split + 4) * step / gpu.boost_clock_mhz;
       if (split > 1) us += g.simt_split_us + split_traffic_us(gpu, p, split);
-      if (us < best.us) best = {us, static_cast<std::uint32_t>(tile.m << 16 | tile.n << 6 | split)};
+      if (us < best.us) best = {us, {tile.m, tile.n, split}};
     }
   }
   return best;
@@ -123,6 +123,13 @@ std::vector<Field<ProductGrowth>> product_growth_fields() {
 
 double ProductGrowth::floor_us(const KernelClass& kernel) const {
   return on_tensor_cores(kernel) ? tensor_floor_us : simt_floor_us;
+}
+
+std::string describe(const TileChoice& choice) {
+  std::string out =
+      "products in tiles of " + std::to_string(choice.m) + "x" + std::to_string(choice.n);
+  if (choice.split > 1) out += ", k in " + std::to_string(choice.split) + " parts";
+  return out;
 }
 
 BestTileTime best_tile_time(const GpuArch& gpu, const ProductGrowth& growth, double dram_share,

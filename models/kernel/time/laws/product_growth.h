@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "models/arch/gpu_arch.h"
@@ -48,10 +49,18 @@ struct ProductGrowth {
 };
 std::vector<Field<ProductGrowth>> product_growth_fields();
 
+/// What a library decides for a product: another choice is another kernel.
+struct TileChoice {
+  int m = 0, n = 0;
+  int split = 1;  // parts of k
+  friend bool operator==(const TileChoice&, const TileChoice&) = default;
+};
+/// "products in tiles of 128x64, k in 2 parts".
+std::string describe(const TileChoice& choice);
+
 struct BestTileTime {
   double us = 0;  // without the floor
-  std::uint32_t choice =
-      0;  // tile and split; differs where the library would choose another kernel
+  TileChoice choice;
 };
 /// `dram_share`: of its peak, for products bound by memory.
 BestTileTime best_tile_time(const GpuArch& gpu, const ProductGrowth& growth, double dram_share,

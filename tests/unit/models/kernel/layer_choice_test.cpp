@@ -4,7 +4,9 @@
 
 #include <cmath>
 
+#include "models/arch/gpu_config.h"
 #include "models/kernel/choice/depthwise_rule.h"
+#include "models/kernel/choice/layer_rule.h"
 #include "models/kernel/choice/measured_layers.h"
 #include "models/kernel/classify/classify.h"
 #include "tests/source_dir/source_dir.h"
@@ -78,11 +80,41 @@ TEST(LayerClass, IsReadOffTheKernelsOfAPass) {
 TEST(LayerClass, TheKernelsOfABackwardPassAreSharedOut) {
   const auto first = [](const std::vector<std::string_view>& names) {
     const auto kernels = classes_of(names);
-    return input_gradient_kernels(layer(kernels));
+    const auto passes = passes_of(layer(kernels), true);
+    return passes.front().pass == Pass::input_gradient ? passes.front().end : 0U;
   };
   EXPECT_EQ(first({to_last, input_gradient, to_first, to_last, to_last, weight_gradient}), 3U);
   EXPECT_EQ(first({to_last, to_last, weight_gradient}), 0U);  // of the first layer
   EXPECT_EQ(first({input_gradient}), 1U);
+}
+
+TEST(LayerClass, TheFrameworkMakesTheGradientOfTheWeightsFirst) {
+  const auto kernels = classes_of(
+      {"void at::native::(anonymous namespace)::conv_depthwise2d_grad_weight_kernel<float>()",
+       "void at::native::(anonymous namespace)::conv_depthwise2d_backward_kernel<3, 1, float>()"});
+  const auto passes = passes_of(layer(kernels), true);
+  ASSERT_EQ(passes.size(), 2U);
+  EXPECT_EQ(passes[0].pass, Pass::weight_gradient);
+  EXPECT_EQ(passes[0].end, 1U);
+  EXPECT_EQ(passes[1].pass, Pass::input_gradient);
+  EXPECT_EQ(passes[1].end, 2U);
+}
+
+TEST(LayerRule, TellsHowAHopperRunsALayer) {
+  const GpuArch gpu = load_gpu(source_path("configs/gpus/h200_sxm.json"));
+  const auto run = [&](LayerShape s, DataType type) { return layer_class_by_rule(gpu, s, type); };
+  LayerShape s{false, Pass::forward, 32, 64, 256, 1, 56 * 56, 1, 1};
+  EXPECT_EQ(run(s, DataType::fp16), (LayerClass{LayerPath::product}));
+  s.pixels = 7 * 7;  // 98 bytes a row: no multiple of 16
+  EXPECT_EQ(run(s, DataType::fp16), (LayerClass{LayerPath::implicit, false, true}));
+  s.channels_last = true;
+  EXPECT_EQ(run(s, DataType::fp16), (LayerClass{LayerPath::product}));
+  s = {false, Pass::forward, 32, 3, 32, 1, 224 * 224, 3, 2};  // few channels, a small window
+  EXPECT_EQ(run(s, DataType::fp32), (LayerClass{LayerPath::lanes}));
+  s.side = 7;
+  EXPECT_EQ(run(s, DataType::fp32), (LayerClass{LayerPath::implicit, false, true}));
+  EXPECT_EQ(run(depthwise(64, 144, 56, 3, 1), DataType::fp16), (LayerClass{LayerPath::direct}));
+  EXPECT_EQ(run(depthwise(64, 144, 56, 3, 1), DataType::fp32), (LayerClass{LayerPath::framework}));
 }
 
 MeasuredLayer measured(double images, LayerTime full, LayerTime half) {
@@ -131,6 +163,21 @@ TEST(MeasuredLayers, AResidualIsCarriedWholeBetweenLikeClassesAndInPartBetweenOt
   EXPECT_NEAR(carried_layer_us(m, *like, 401), 201, 1e-9);
   EXPECT_NEAR(carried_layer_us(m, *unlike, 1601), 201, 1e-9);
   EXPECT_EQ(unlike->to.layer_class.path, LayerPath::product);
+}
+
+TEST(MeasuredLayers, AnotherBatchRunsALayerAsItWasMeasuredThere) {
+  const MeasuredLayers m = two_layers();
+  constexpr LayerClass turned{LayerPath::implicit, false, true};
+  const LayerShape shape = m.layers[0].shape;
+  const auto half = batch_change(m, shape, 128, true, turned);
+  ASSERT_TRUE(half);
+  EXPECT_EQ(half->from.layer_class, turned);
+  EXPECT_EQ(half->to.layer_class, (LayerClass{LayerPath::product}));
+  EXPECT_NEAR(half->to.us, 101, 1e-9);
+  EXPECT_EQ(batch_change(m, shape, 128, false, turned)->to.layer_class, turned);
+  EXPECT_EQ(batch_change(m, shape, 40, true, turned)->to.layer_class, turned);  // nearer to 32
+  // Traced another way than measured: nothing is known.
+  EXPECT_FALSE(batch_change(m, shape, 128, true, {LayerPath::framework}));
 }
 
 TEST(MeasuredLayers, NothingIsSaidOfLayersFarFromAllOrOfOtherKinds) {

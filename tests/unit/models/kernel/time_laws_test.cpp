@@ -158,6 +158,24 @@ TEST(ChannelNorm, ReadsTwiceWhatDoesNotFitOnChip) {
   EXPECT_EQ(norm_shape(shape({8})).channels, 0);
 }
 
+TEST(NormLaw, SmallPlanesAtInferenceWaitForBlocksInAnyType) {
+  NormTimes times;
+  times.native_plane_sm_cycles = 165, times.inference_sm_cycles = 0.6;
+  times.inference_dram_share = 0.5;
+  const double all_sms = gpu().sm_count * double(gpu().boost_clock_mhz);
+  // 49 elements a plane are 29 cycles, less than the 165 in which a block starts.
+  const NormShape small = norm_shape(shape({32, 1536, 7, 7}));
+  const double blocks_us = 165 * 32 * 1536 / all_sms;
+  EXPECT_NEAR(inference_norm_us(gpu(), times, small, DataType::fp32), blocks_us, 1e-9);
+  EXPECT_NEAR(inference_norm_us(gpu(), times, small, DataType::fp16), blocks_us, 1e-9);
+  // 784 elements a plane: 470 cycles in 16 bits; in FP32 twice the bytes take longer.
+  const NormShape large = norm_shape(shape({32, 512, 28, 28}));
+  EXPECT_NEAR(inference_norm_us(gpu(), times, large, DataType::fp16),
+              0.6 * large.elements() / all_sms, 1e-9);
+  EXPECT_NEAR(inference_norm_us(gpu(), times, large, DataType::fp32),
+              8 * large.elements() / (0.5 * dram_bytes_per_us()), 1e-9);
+}
+
 // A third of shared memory for a channel, and in 16 bits registers beside it.
 TEST(ChannelNorm, GrowsByWholeChannelsOnAnSm) {
   NormGrowth growth;
