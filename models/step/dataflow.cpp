@@ -191,6 +191,22 @@ class MadeTensors {
   Candidates unshaped_;
 };
 
+/// A trace tells the shapes of a list's members, not their types. What is joined has one type:
+/// that of the first member that the step made. Slices (the halves of rotary positions) cannot be
+/// told from other tensors of their size.
+OpTensors with_types(OpTensors tensors, MadeTensors& made) {
+  DataType type = DataType::unknown;
+  for (const TensorShape& shape : tensors.shapes) {
+    if (is_slice(shape)) return tensors;
+    if (type == DataType::unknown) type = shape.type;
+    if (type == DataType::unknown) type = made.latest_type(unique_elements(shape));
+  }
+  for (TensorShape& shape : tensors.shapes) {
+    if (shape.type == DataType::unknown) shape.type = type;
+  }
+  return tensors;
+}
+
 /// Finds out which tensor each operand is.
 class Binder {
  public:
@@ -209,7 +225,7 @@ class Binder {
     if (op.root != node_) node_ = op.root, gradient_ = no_row;
     const OpRow& row = *op.row;
     const bool joins = row.output == OutputRule::joined;
-    const OpTensors typed = joins ? with_types(in.tensors) : OpTensors{};
+    const OpTensors typed = joins ? with_types(in.tensors, made_) : OpTensors{};
     const OpTensors& tensors = joins ? typed : in.tensors;
     bind_inputs(op, row, tensors);
     const std::string_view name = text_of(step_.trace, step_.trace.ops.name[op.op]);
@@ -231,22 +247,6 @@ class Binder {
   }
 
  private:
-  /// A trace tells the shapes of a list's members, not their types. What is joined has one type:
-  /// that of the first member that the step made. Slices (the halves of rotary positions) cannot be
-  /// told from other tensors of their size.
-  OpTensors with_types(OpTensors tensors) {
-    DataType type = DataType::unknown;
-    for (const TensorShape& shape : tensors.shapes) {
-      if (is_slice(shape)) return tensors;
-      if (type == DataType::unknown) type = shape.type;
-      if (type == DataType::unknown) type = made_.latest_type(unique_elements(shape));
-    }
-    for (TensorShape& shape : tensors.shapes) {
-      if (shape.type == DataType::unknown) shape.type = type;
-    }
-    return tensors;
-  }
-
   std::uint32_t add(std::int64_t elements, DataType type, std::uint32_t producer) {
     core_reads_.push_back(false);
     return made_.add(elements, type, producer);

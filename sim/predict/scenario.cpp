@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "models/whatif/capture/captured_attention.h"
+#include "models/whatif/compile/captured_attention.h"
 
 namespace tandem {
 

@@ -16,6 +16,8 @@ bool fusable(FuseRole role) {
          role == FuseRole::channel_norm || role == FuseRole::channel_norm_backward;
 }
 
+bool stands_alone(FuseRole role) { return role == FuseRole::window || role == FuseRole::gathered; }
+
 /// Operands of a concatenation that the kernel which reads it takes one by one, each where it
 /// belongs; of more, registers would spill (torch/_inductor/lowering.py, cat).
 constexpr std::uint32_t most_joined = 8;
@@ -123,6 +125,11 @@ bool normalised_again(const Dataflow& flow, const std::vector<FuseRole>& roles, 
   return later;
 }
 
+/// Each tensor is named once.
+void add(std::vector<std::uint32_t>& list, std::uint32_t t) {
+  if (std::find(list.begin(), list.end(), t) == list.end()) list.push_back(t);
+}
+
 /// Which operations run in one kernel, and what these kernels read and write.
 struct Planner {
   const Dataflow& flow;
@@ -216,8 +223,7 @@ struct Planner {
   void collect_groups() {
     std::vector<std::uint32_t> group_of(flow.ops.size(), no_row);
     for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
-      const bool alone = out.roles[i] == FuseRole::window || out.roles[i] == FuseRole::gathered;
-      if (!fusable(out.roles[i]) && !alone) continue;
+      if (!fusable(out.roles[i]) && !stands_alone(out.roles[i])) continue;
       std::uint32_t& group = group_of[find(i)];
       if (group == no_row) {
         group = static_cast<std::uint32_t>(out.groups.size());
@@ -231,10 +237,6 @@ struct Planner {
 
   bool inside(const FusionGroup& group, std::uint32_t op) const {
     return std::binary_search(group.ops.begin(), group.ops.end(), op);
-  }
-
-  static void add(std::vector<std::uint32_t>& list, std::uint32_t t) {
-    if (std::find(list.begin(), list.end(), t) == list.end()) list.push_back(t);
   }
 
   /// A norm keeps its normalised rows for the backward pass in place of its operand.

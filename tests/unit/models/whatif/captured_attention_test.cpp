@@ -1,5 +1,5 @@
 // Attention that a CUDA graph captures: by products where the mask comes back.
-#include "models/whatif/capture/captured_attention.h"
+#include "models/whatif/compile/captured_attention.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "models/arch/gpu_config.h"
 #include "models/kernel/kinds.h"
-#include "models/whatif/capture/math_attention.h"
+#include "models/whatif/compile/math_attention.h"
 #include "tests/source_dir/source_dir.h"
 #include "tests/unit/models/whatif/flow_for_tests.h"
 

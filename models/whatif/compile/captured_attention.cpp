@@ -1,4 +1,4 @@
-#include "models/whatif/capture/captured_attention.h"
+#include "models/whatif/compile/captured_attention.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 #include "models/ops/op_table.h"
 #include "models/step/dataflow.h"
-#include "models/whatif/capture/math_attention.h"
+#include "models/whatif/compile/math_attention.h"
 #include "models/whatif/edit/step_edit.h"
 
 namespace tandem {

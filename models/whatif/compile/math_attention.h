@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "models/kernel/work/gemm_shape.h"
-#include "models/whatif/capture/captured_attention.h"
+#include "models/whatif/compile/captured_attention.h"
 #include "models/whatif/edit/step_edit.h"
 
 namespace tandem {

@@ -1,4 +1,4 @@
-#include "models/whatif/capture/math_attention.h"
+#include "models/whatif/compile/math_attention.h"
 
 #include <algorithm>
 #include <cmath>
