@@ -39,6 +39,15 @@ enum class LibraryUse : std::uint8_t {
   scalar_fill,
   gradient_unscale,
   scale_update,
+  ordered_copy,  // the framework's, of transposed elements
+  mask_select,   // attention by products: by a condition, ...
+  mask_add,
+  mask_test,
+  mask_all,
+  row_softmax,
+  row_softmax_backward,
+  dropout_forward,
+  dropout_backward,
   copy_on_device,
   copy_to_host,
   to_channels_last,

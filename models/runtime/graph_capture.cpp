@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <utility>
-#include <variant>
 
-#include "models/ops/op_table.h"
 #include "sim/core/copy_direction.h"
 
 namespace tandem {
@@ -141,37 +139,6 @@ void make_nodes(const HostModel& host, HostItem& launch, Plan& step) {
   }
 }
 
-/// Whether a call of attention gives a scale and neither a mask nor the causal half, as
-/// Transformers calls it where a look at the padding mask finds that nothing is masked.
-bool leaves_mask_out(const Operands& call) {
-  constexpr std::size_t mask = 3, causal = 5, scale = 6;
-  const bool scaled = std::holds_alternative<double>(call.argument(scale)) ||
-                      std::holds_alternative<std::int64_t>(call.argument(scale));
-  return scaled && call.tensors.at(mask) == nullptr && call.argument(causal) == Argument(false);
-}
-
-/// While it captures, the library cannot look at the mask, for that would wait for the device, and
-/// passes it: a column that is expanded, which no fused kernel takes. Models without a mask
-/// (images) and with a causal one keep their kernels. A trace without arguments does not tell.
-void warn_of_other_work(const Trace& trace, LossList& losses) {
-  bool attention = false, told = false, tokens = false, changes = false;
-  for (std::uint32_t i = 0; i < trace.ops.size(); ++i) {
-    const OpRow& row = op_row(trace.strings.get(trace.ops.name[i]));
-    tokens = tokens || (row.layer == Layer::embedding && !row.backward);
-    if (row.kind != OpKind::attention) continue;
-    attention = true;
-    const Operands& call = operands_of(trace, i);
-    told = told || !call.arguments.empty();
-    changes = changes || leaves_mask_out(call);
-  }
-  losses.add(
-      "capture_may_change_work", Severity::warning,
-      "attention runs without a mask that graph capture puts back: no fused kernel takes it, "
-      "and products and softmax in FP32 remain, which this prediction does not hold (kernels "
-      "of BERT take a quarter longer)",
-      attention && (!told || (tokens && changes)) ? 1 : 0);
-}
-
 void count_pieces(const Plan& step, LossList& losses) {
   const std::vector<GraphPiece> pieces = graph_pieces(step);
   if (pieces.empty()) {
@@ -230,7 +197,6 @@ bool launches_kernel(const Trace& trace, const Plan& step, const HostItem& item)
 
 void capture_graphs(const Trace& trace, const HostModel& host, GraphScope scope, Plan& step,
                     LossList& losses) {
-  warn_of_other_work(trace, losses);
   step.items = with_graphs(step, stretches(trace, step, scope));
   std::uint32_t works = 0;
   for (std::uint32_t i = 0; i < step.items.size(); ++i) {

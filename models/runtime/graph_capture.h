@@ -29,7 +29,7 @@ bool launches_kernel(const Trace& trace, const Plan& step, const HostItem& item)
 
 /// Puts the work of every stretch behind a graph launch of its own. What waits for the device and
 /// copies of pageable memory stay between them, as do stretches that launch nothing. Losses:
-/// `graph_captures_nothing`, `graph_split_at_waits`, `capture_may_change_work`.
+/// `graph_captures_nothing`, `graph_split_at_waits`.
 void capture_graphs(const Trace& trace, const HostModel& host, GraphScope scope, Plan& step,
                     LossList& losses);
 

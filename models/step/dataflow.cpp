@@ -127,6 +127,15 @@ std::int64_t unique_elements(const TensorShape& shape) {
   return shape.elements() / std::max<std::int64_t>(1, shape.expanded);
 }
 
+/// Whether the strides are those of a part of a larger tensor.
+bool is_slice(const TensorShape& shape) {
+  double last = 0;  // place of the last element
+  for (std::size_t d = 0; d < shape.rank; ++d) {
+    last += (double(shape.dims[d]) - 1) * double(shape.strides[d]);
+  }
+  return last >= double(shape.elements());
+}
+
 using Candidates = std::vector<std::uint32_t>;
 
 /// The tensors that were made so far, by (elements, type), the latest last.
@@ -150,6 +159,21 @@ class MadeTensors {
     return t;
   }
 
+  /// Of the latest tensor with that many elements; unknown where there is none.
+  DataType latest_type(std::int64_t elements) {
+    constexpr DataType types[] = {DataType::fp32, DataType::fp16,   DataType::bf16,
+                                  DataType::fp64, DataType::int64,  DataType::int32,
+                                  DataType::int8, DataType::boolean};
+    DataType found = DataType::unknown;
+    std::uint32_t latest = 0;
+    for (const DataType type : types) {
+      const Candidates& list = known(elements, type);
+      if (list.empty() || (found != DataType::unknown && list.back() < latest)) continue;
+      found = type, latest = list.back();
+    }
+    return found;
+  }
+
   /// An output whose shape the trace does not tell gets that of the next operand without a maker.
   std::uint32_t shape_given(const TensorShape& shape) {
     if (unshaped_.empty()) return no_row;
@@ -166,6 +190,22 @@ class MadeTensors {
   std::unordered_map<std::uint64_t, Candidates> by_key_;
   Candidates unshaped_;
 };
+
+/// A trace tells the shapes of a list's members, not their types. What is joined has one type:
+/// that of the first member that the step made. Slices (the halves of rotary positions) cannot be
+/// told from other tensors of their size.
+OpTensors with_types(OpTensors tensors, MadeTensors& made) {
+  DataType type = DataType::unknown;
+  for (const TensorShape& shape : tensors.shapes) {
+    if (is_slice(shape)) return tensors;
+    if (type == DataType::unknown) type = shape.type;
+    if (type == DataType::unknown) type = made.latest_type(unique_elements(shape));
+  }
+  for (TensorShape& shape : tensors.shapes) {
+    if (shape.type == DataType::unknown) shape.type = type;
+  }
+  return tensors;
+}
 
 /// Finds out which tensor each operand is.
 class Binder {
@@ -184,9 +224,12 @@ class Binder {
     const Operands& in = operands_of(step_.trace, op.op);
     if (op.root != node_) node_ = op.root, gradient_ = no_row;
     const OpRow& row = *op.row;
-    bind_inputs(op, row, in.tensors);
+    const bool joins = row.output == OutputRule::joined;
+    const OpTensors typed = joins ? with_types(in.tensors, made_) : OpTensors{};
+    const OpTensors& tensors = joins ? typed : in.tensors;
+    bind_inputs(op, row, tensors);
     const std::string_view name = text_of(step_.trace, step_.trace.ops.name[op.op]);
-    for (const OutputShape& s : output_shapes(row, name, in.tensors, in.arguments)) {
+    for (const OutputShape& s : output_shapes(row, name, tensors, in.arguments)) {
       if (s.shape.type != DataType::unknown) {
         flow_.outputs.push_back(add(s.elements(), s.shape.type, i));
       }

@@ -70,6 +70,7 @@ struct TransformOption {
   std::vector<std::string_view> names = {};  // of kind name
   bool asks = true;                          // false: only says how
   std::string_view unit = {};                // of numbers, as names of columns end
+  bool for_graphs = false;  // also says how a CUDA graph is captured, without the what-if
 };
 
 /// A trace of the model, as transforms see it.

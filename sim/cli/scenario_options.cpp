@@ -236,10 +236,11 @@ WhatIfs what_ifs_of(const po::variables_map& values) {
 }
 
 /// Errors: InputError for an option that only says how, without the what-if that it belongs to.
-void check_asked(const WhatIfs& asked) {
+void check_asked(const WhatIfs& asked, Mode mode) {
   for (const Transform& transform : transforms()) {
     for (const TransformOption& option : transform.options) {
       if (!asked.has(option.name) || is_asked(transform, asked)) continue;
+      if (option.for_graphs && mode == Mode::cuda_graph) continue;
       throw InputError("command line", "--" + std::string(option.name),
                        "no --" + std::string(transform.name),
                        "--" + std::string(transform.name) + " beside it (or --mode jit)");
@@ -273,7 +274,7 @@ ReplayOptions scenario_options(const po::variables_map& values) {
   options.job = job_of(values);
   read_host_options(values, options);
   set_mode(values, options);
-  check_asked(options.what_ifs);
+  check_asked(options.what_ifs, options.mode.mode);
   options.mode.graph_scope = parse_graph_scope(values["graph-scope"].as<std::string>());
   options.profiler = parse_profiler(values["profiler"].as<std::string>());
   options.base_path = values["base"].as<std::string>();

@@ -186,7 +186,8 @@ HostBasis host_basis(const TracedRun& run, const Scenario& scenario) {
 
 /// `losses`: of the mode.
 Launched launched(const TracedRun& run, const ReplayOptions& options, const LossList& losses) {
-  if (losses.count("capture_may_change_work") > 0) return Launched::recaptured;
+  const bool changed = losses.count("capture_changes_attention") > 0;
+  if (changed || losses.count("capture_may_change_work") > 0) return Launched::recaptured;
   return options.mode.mode == Mode::cuda_graph ? Launched::in_graphs : run.base_band.launched;
 }
 

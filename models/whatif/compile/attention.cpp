@@ -15,40 +15,12 @@ constexpr Named<AttentionPath> names[] = {{AttentionPath::automatic, "auto"},
                                           {AttentionPath::masked, "masked"},
                                           {AttentionPath::math, "math"}};
 
-bool is_attention(OpKind kind) {
-  return kind == OpKind::attention || kind == OpKind::attention_backward;
-}
-
-/// The call of the program: the outermost attention operation around `op`.
-std::uint32_t attention_call(const KernelContext& c, const FlowOp& op) {
-  std::uint32_t call = op.op;
-  for (std::uint32_t r = op.op; r != no_row; r = c.flow.nesting.parent[r]) {
-    const OpRow* row = find_op(text_of(c.step.trace, c.step.trace.ops.name[r]));
-    if (row != nullptr && row->kind == OpKind::attention) call = r;
-  }
-  return call;
-}
-
 bool in_embedding(const Trace& trace, const Dataflow& flow, const FlowOp& op) {
   for (std::uint32_t r = op.op; r != no_row; r = flow.nesting.parent[r]) {
     const OpRow* row = find_op(text_of(trace, trace.ops.name[r]));
     if (row != nullptr && row->layer == Layer::embedding) return true;
   }
   return false;
-}
-
-const FlowOp* forward_of(const Dataflow& flow, const FlowOp& op) {
-  if (op.kind == OpKind::attention) return &op;
-  for (const FlowOp& other : flow.ops) {
-    if (other.kind == OpKind::attention && other.sequence == op.sequence) return &other;
-  }
-  return nullptr;
-}
-
-std::optional<AttentionShape> shape_of(const Trace& trace, const FlowOp& op) {
-  static const LaunchGeometry none;
-  const Operands& in = operands_of(trace, op.op);
-  return attention_shape({text_of(trace, trace.ops.name[op.op]), in.tensors, in.arguments, none});
 }
 
 ExtraKernel conversion(const KernelContext& c, double elements, double bytes, double passed) {
@@ -111,7 +83,7 @@ double masked_ratio(const KernelContext& context, const FlowOp& op) {
 std::vector<ExtraKernel> attention_by_products(const KernelContext& context,
                                                const AttentionStyle& style, const FlowOp& op) {
   const OpTensors& in = operands_of(context.step.trace, op.op).tensors;
-  const auto shape = shape_of(context.step.trace, op);
+  const auto shape = attention_shape_of(context.step.trace, op);
   const bool back = op.kind == OpKind::attention_backward;
   const TensorShape* q = in.at(back ? 1 : 0);
   if (!shape || q == nullptr) return {};
@@ -142,12 +114,36 @@ AttentionStyle attention_style(const Trace& trace, const Dataflow& flow) {
   return style;
 }
 
-AttentionPath attention_path(const KernelContext& context, const AttentionStyle& style,
+const FlowOp* forward_attention(const Dataflow& flow, const FlowOp& op) {
+  if (op.kind == OpKind::attention) return &op;
+  if (op.kind != OpKind::attention_backward) return nullptr;
+  for (const FlowOp& other : flow.ops) {
+    if (other.kind == OpKind::attention && other.sequence == op.sequence) return &other;
+  }
+  return nullptr;
+}
+
+std::uint32_t attention_call(const Trace& trace, const Dataflow& flow, const FlowOp& op) {
+  std::uint32_t call = op.op;
+  for (std::uint32_t r = op.op; r != no_row; r = flow.nesting.parent[r]) {
+    const OpRow* row = find_op(text_of(trace, trace.ops.name[r]));
+    if (row != nullptr && row->kind == OpKind::attention) call = r;
+  }
+  return call;
+}
+
+std::optional<AttentionShape> attention_shape_of(const Trace& trace, const FlowOp& op) {
+  static const LaunchGeometry none;
+  const Operands& in = operands_of(trace, op.op);
+  return attention_shape({text_of(trace, trace.ops.name[op.op]), in.tensors, in.arguments, none});
+}
+
+AttentionPath attention_path(const Trace& trace, const Dataflow& flow, const AttentionStyle& style,
                              const FlowOp& op) {
   constexpr std::size_t mask = 3, causal = 5, scale = 6;
-  const FlowOp* forward = is_attention(op.kind) ? forward_of(context.flow, op) : nullptr;
+  const FlowOp* forward = forward_attention(flow, op);
   if (forward == nullptr || !style.tokens) return AttentionPath::keep;
-  const Operands& call = operands_of(context.step.trace, attention_call(context, *forward));
+  const Operands& call = operands_of(trace, attention_call(trace, flow, *forward));
   const bool scaled = std::holds_alternative<double>(call.argument(scale)) ||
                       std::holds_alternative<std::int64_t>(call.argument(scale));
   if (!scaled || call.tensors.at(mask) != nullptr) return AttentionPath::keep;

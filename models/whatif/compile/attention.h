@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "models/kernel/work/gemm_shape.h"
 #include "models/whatif/compile/kernels.h"
 #include "sim/core/named.h"
 
@@ -40,13 +42,19 @@ struct AttentionStyle {
 };
 AttentionStyle attention_style(const Trace& trace, const Dataflow& flow);
 
+/// The forward operation of one of attention, forward or backward; null for others.
+const FlowOp* forward_attention(const Dataflow& flow, const FlowOp& op);
+/// The call of the program: the outermost attention operation around `op`.
+std::uint32_t attention_call(const Trace& trace, const Dataflow& flow, const FlowOp& op);
+std::optional<AttentionShape> attention_shape_of(const Trace& trace, const FlowOp& op);
+
 /// The way of one forward or backward operation. Eager PyTorch needs no mask where nothing is
 /// masked, and Transformers leaves it out; under a compiler that library always makes it
 /// (its attention call gives a scale, torch.nn's gives none). A mask for causal attention lies in
 /// memory and fused kernels read it; one that masks nothing is a single column that is expanded,
 /// whose stride of zero no fused kernel takes: the products and softmax remain
 /// (aten/native/transformers/cuda/sdp_utils.cpp: last dimension of the mask contiguous).
-AttentionPath attention_path(const KernelContext& context, const AttentionStyle& style,
+AttentionPath attention_path(const Trace& trace, const Dataflow& flow, const AttentionStyle& style,
                              const FlowOp& op);
 
 /// The ways of one operation: times in us; the kernels of the last one, none if its shapes are not

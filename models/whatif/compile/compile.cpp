@@ -138,7 +138,7 @@ AttentionPath path_of(const KernelContext& context, const JitOptions& options,
                       const AttentionStyle& style, const FlowOp& op) {
   if (options.attention != AttentionPath::automatic) return options.attention;
   if (options.compiler == Compiler::xla) return AttentionPath::keep;
-  return attention_path(context, style, op);
+  return attention_path(context.step.trace, context.flow, style, op);
 }
 
 void add_ways(const AttentionWays& ways, AttentionPath path, JitReport& report) {

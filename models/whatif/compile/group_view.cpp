@@ -165,6 +165,7 @@ double GroupView::element_cycles(std::uint32_t op) const {
   if (o.kind == OpKind::batch_norm) {
     return c_.channels_last ? code.last_norm_lane_cycles : code.norm_lane_cycles;
   }
+  if (concatenates(o)) return joining_cycles(op);
   if (o.row == nullptr || o.kind != OpKind::pointwise) return 0;
   if (o.row->is(error_function)) {
     return o.row->backward ? code.error_gradient_lane_cycles : code.error_lane_cycles;
@@ -172,11 +173,50 @@ double GroupView::element_cycles(std::uint32_t op) const {
   return o.row->is(arithmetic) ? code.transcendental_lane_cycles : code.plain_lane_cycles;
 }
 
+/// Every operand has a mask. A small window among them is not kept, but computed by all who read
+/// it.
+double GroupView::joining_cycles(std::uint32_t op) const {
+  constexpr double most_taps = 4;
+  double cycles = 0;
+  for (const std::uint32_t t : inputs(op)) {
+    cycles += c_.law.generated.joined_lane_cycles;
+    const std::uint32_t producer = tensor(t).producer;
+    if (producer == no_row || c_.plan.roles[producer] != FuseRole::window) continue;
+    double taps = 1;
+    const std::uint8_t at = flow_op(producer).row->arguments.at(ArgumentName::kernel);
+    if (at == no_argument) continue;
+    const Operands& call = operands_of(c_.step.trace, flow_op(producer).op);
+    for (const std::int64_t side : integers_of(call.argument(at))) taps *= double(side);
+    if (taps <= most_taps) cycles += taps * c_.law.generated.tap_lane_cycles;
+  }
+  return cycles;
+}
+
+std::vector<double> GroupView::computed_elements() const {
+  std::vector<double> elements;
+  for (const std::uint32_t i : group_.ops) elements.push_back(op_elements(i));
+  std::vector<double> joined(group_.ops.size(), 0);  // of the result that it becomes a part of
+  for (std::size_t k = group_.ops.size(); k-- > 0;) {
+    const bool joins = concatenates(flow_op(group_.ops[k]));
+    const double into = std::max(joined[k], joins ? elements[k] : 0);
+    if (into == 0) continue;
+    elements[k] = std::max(elements[k], into);
+    for (const std::uint32_t t : inputs(group_.ops[k])) {
+      const auto at = std::lower_bound(group_.ops.begin(), group_.ops.end(), tensor(t).producer);
+      if (at == group_.ops.end() || *at != tensor(t).producer) continue;
+      double& part = joined[static_cast<std::size_t>(at - group_.ops.begin())];
+      part = std::max(part, into);
+    }
+  }
+  return elements;
+}
+
 double GroupView::lane_cycles() const {
+  const std::vector<double> elements = computed_elements();
   double sum = 0;
-  for (const std::uint32_t i : group_.ops) {
-    const double each = element_cycles(i);
-    if (each > 0) sum += each * op_elements(i);
+  for (std::size_t k = 0; k < group_.ops.size(); ++k) {
+    const double each = element_cycles(group_.ops[k]);
+    if (each > 0) sum += each * elements[k];
   }
   return sum;
 }

@@ -53,6 +53,10 @@ class GroupView {
 
  private:
   double element_cycles(std::uint32_t op) const;
+  double joining_cycles(std::uint32_t op) const;
+  /// Per operation of the group, the elements for which it is computed: what a concatenation in the
+  /// group joins is computed for all elements of the result, of which a mask takes its part.
+  std::vector<double> computed_elements() const;
   double op_elements(std::uint32_t op) const;
 
   const KernelContext& c_;

@@ -16,6 +16,12 @@ bool fusable(FuseRole role) {
          role == FuseRole::channel_norm || role == FuseRole::channel_norm_backward;
 }
 
+bool stands_alone(FuseRole role) { return role == FuseRole::window || role == FuseRole::gathered; }
+
+/// Operands of a concatenation that the kernel which reads it takes one by one, each where it
+/// belongs; of more, registers would spill (torch/_inductor/lowering.py, cat).
+constexpr std::uint32_t most_joined = 8;
+
 /// What becomes of each operation.
 class Roles {
  public:
@@ -42,8 +48,10 @@ class Roles {
       case OpKind::pooling_backward: return FuseRole::window;
       case OpKind::fill: return fill_role(op);
       case OpKind::loss: return whole_step ? FuseRole::row : FuseRole::library;
-      default: return is_core(op.kind) ? FuseRole::library : FuseRole::pointwise;
+      default: break;
     }
+    if (concatenates(op) && op.input_count > most_joined) return FuseRole::gathered;
+    return is_core(op.kind) ? FuseRole::library : FuseRole::pointwise;
   }
 
  private:
@@ -117,6 +125,11 @@ bool normalised_again(const Dataflow& flow, const std::vector<FuseRole>& roles, 
   return later;
 }
 
+/// Each tensor is named once.
+void add(std::vector<std::uint32_t>& list, std::uint32_t t) {
+  if (std::find(list.begin(), list.end(), t) == list.end()) list.push_back(t);
+}
+
 /// Which operations run in one kernel, and what these kernels read and write.
 struct Planner {
   const Dataflow& flow;
@@ -162,16 +175,20 @@ struct Planner {
     }
   }
 
-  /// Library kernels separate levels; what has the same level can run in one kernel.
+  /// Library kernels separate levels; what has the same level can run in one kernel. An operand of
+  /// a concatenation whose maker is not known may have been made as late as anything before it.
   void find_levels() {
     level.assign(flow.ops.size(), 0);
+    std::uint32_t latest = 0;
     for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
       const FlowOp& op = flow.ops[i];
       for (const FlowUse& use : flow.inputs_of(op)) {
         const std::uint32_t producer = flow.tensors[tensor(use)].producer;
         if (producer != no_row) level[i] = std::max(level[i], level[producer]);
+        if (producer == no_row && concatenates(op)) level[i] = std::max(level[i], latest);
       }
       if (!fusable(out.roles[i])) ++level[i];
+      latest = std::max(latest, level[i]);
     }
   }
 
@@ -206,7 +223,7 @@ struct Planner {
   void collect_groups() {
     std::vector<std::uint32_t> group_of(flow.ops.size(), no_row);
     for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
-      if (!fusable(out.roles[i]) && out.roles[i] != FuseRole::window) continue;
+      if (!fusable(out.roles[i]) && !stands_alone(out.roles[i])) continue;
       std::uint32_t& group = group_of[find(i)];
       if (group == no_row) {
         group = static_cast<std::uint32_t>(out.groups.size());
@@ -220,10 +237,6 @@ struct Planner {
 
   bool inside(const FusionGroup& group, std::uint32_t op) const {
     return std::binary_search(group.ops.begin(), group.ops.end(), op);
-  }
-
-  static void add(std::vector<std::uint32_t>& list, std::uint32_t t) {
-    if (std::find(list.begin(), list.end(), t) == list.end()) list.push_back(t);
   }
 
   /// A norm keeps its normalised rows for the backward pass in place of its operand.
@@ -270,6 +283,10 @@ struct Planner {
 };
 
 }  // namespace
+
+bool concatenates(const FlowOp& op) {
+  return op.row != nullptr && op.row->output == OutputRule::joined;
+}
 
 FusionPlan plan_fusion(const Step& step, const Dataflow& flow, bool whole_step) {
   Planner plan(flow);

@@ -17,8 +17,12 @@ enum class FuseRole : std::uint8_t {
   channel_norm,  // batch norm from the statistics of the batch
   channel_norm_backward,
   window,    // pooling: a kernel of its own
+  gathered,  // a concatenation of too many operands to be read by one kernel: copied one by one
   vanishes,  // computed elsewhere: duplicates, fills, copies of sums
 };
+
+/// Whether the operation joins its operands along a dimension.
+bool concatenates(const FlowOp& op);
 
 /// Operations that become one fused group; a group of one operation is the usual case.
 struct FusionGroup {

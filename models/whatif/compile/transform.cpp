@@ -141,9 +141,12 @@ Transform compile_transform() {
       .options =
           {{.name = "compile", .doc = "compile the model", .names = names},
            {.name = "attention",
-            .doc = "attention under the compiler; default: auto, by a rule that the report states",
+            .doc =
+                "attention under the compiler or in a CUDA graph (not masked); default: auto, by "
+                "a rule that the report states",
             .names = attentions,
-            .asks = false}},
+            .asks = false,
+            .for_graphs = true}},
       .needs = {.pytorch = true},
       .apply = apply};
 }

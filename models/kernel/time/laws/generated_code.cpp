@@ -46,6 +46,10 @@ void add_arithmetic(Fields& fields) {
   };
   add("plain_lane_cycles", "of one FP32 lane for an operation on an element",
       &G::plain_lane_cycles);
+  add("joined_lane_cycles", "... for each operand of a concatenation that it reads",
+      &G::joined_lane_cycles);
+  add("tap_lane_cycles", "... for each tap of a small window that such an operand comes from",
+      &G::tap_lane_cycles);
   add("transcendental_lane_cycles", "... for an exponential, a tangent, a sigmoid",
       &G::transcendental_lane_cycles);
   add("error_lane_cycles", "... for the error function (GELU)", &G::error_lane_cycles);

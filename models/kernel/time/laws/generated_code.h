@@ -20,6 +20,8 @@ struct GeneratedCode {
   double finish_us = 0;
   double mixed_sum_us = 0;
   double plain_lane_cycles = 0;
+  double joined_lane_cycles = 0;
+  double tap_lane_cycles = 0;
   double transcendental_lane_cycles = 0;
   double error_lane_cycles = 0;
   double error_gradient_lane_cycles = 0;

@@ -263,36 +263,6 @@ TEST(Modes, CudaGraphOfAStepWithoutLaunchesCapturesNothing) {
   EXPECT_EQ(s.plan.items.size(), 2u);
 }
 
-TEST(Modes, CudaGraphWarnsOfAttentionThatMayChange) {
-  TraceMaker m = sources();
-  m.op("aten::scaled_dot_product_attention", 0, 1);
-  Step s;
-  s.launch_of(a_kernel);
-  LossList losses;
-  apply_mode(m.trace, round_host(), {Mode::cuda_graph, GraphScope::step}, s.plan, losses);
-  EXPECT_EQ(losses.count("capture_may_change_work"), 1);
-}
-
-TEST(Modes, OnlyAttentionWhoseMaskComesBackMayChange) {
-  const auto warns = [](std::string_view causal, bool tokens) {
-    TraceMaker m = sources();
-    if (tokens) m.op("aten::embedding", 0, 1);
-    const std::uint32_t row = m.op("aten::scaled_dot_product_attention", 2, 1);
-    const std::string tensor = "[2,4,8,16]", type = R"("float")";
-    m.operands(row, {"[" + tensor + "," + tensor + "," + tensor + ",[],[],[],[]]",
-                     "[" + type + "," + type + "," + type + R"(,"","Scalar","Scalar","Scalar"])",
-                     "", R"(["","","","","0.",")" + std::string(causal) + R"(","0.125"])"});
-    Step s;
-    s.launch_of(a_kernel);
-    LossList losses;
-    apply_mode(m.trace, round_host(), {Mode::cuda_graph, GraphScope::step}, s.plan, losses);
-    return losses.count("capture_may_change_work") > 0;
-  };
-  EXPECT_TRUE(warns("False", true));    // an encoder of text
-  EXPECT_FALSE(warns("False", false));  // patches of images
-  EXPECT_FALSE(warns("True", true));    // the causal half needs no mask
-}
-
 TEST(Modes, EagerExpandsGraphs) {
   Step s;
   const std::vector<test::WorkSpec> nodes{{.us = 5, .gap_us = 8}, {.us = 5, .gap_us = 0.25}};

@@ -327,6 +327,47 @@ TEST(Fuse, OtherAttentionStays) {
   EXPECT_EQ(s.report.attention, AttentionPath::keep);
 }
 
+/// Products whose results are joined along columns and then put through an activation.
+Step joining_step(int parts, int joins) {
+  FlowMaker m;
+  for (int i = 0; i < parts; ++i) {
+    // Of different numbers of rows, so that the dataflow tells the parts apart.
+    const std::string k = std::to_string(64 + 8 * i);
+    m.op("aten::mm", "[[1024," + k + "],[" + k + "," + k + "]]", float2, "", "sgemm");
+  }
+  std::string dims, types;
+  int columns = 0;
+  for (int i = 0; i < parts; ++i) {
+    dims += (i > 0 ? ",[1024," : "[1024,") + std::to_string(64 + 8 * i) + "]";
+    types += i > 0 ? ";float" : "float";
+    columns += 64 + 8 * i;
+  }
+  for (int j = 0; j < joins; ++j) {
+    m.op("aten::cat", "[[" + dims + "],[]]", R"(["TensorList","Scalar"])", R"(["","1"])",
+         "CatArrayBatchedCopy");
+    m.op("aten::relu", "[[1024," + std::to_string(columns) + "]]", float1);
+  }
+  return m.step();
+}
+
+// Up to eight operands are read where they are needed.
+TEST(Fuse, AShortConcatenationIsPartOfWhatReadsIt) {
+  Bench s;
+  const Step out = s.compile(joining_step(3, 1));
+  EXPECT_EQ(generated(out), 1U);
+  EXPECT_EQ(out.plan.works.size(), 4U);
+}
+
+// Nine operands are copied, each by a kernel of its own, and the activation reads the result.
+TEST(Fuse, ALongConcatenationIsCopiedOperandByOperand) {
+  Bench s;
+  EXPECT_EQ(generated(s.compile(joining_step(8, 1))), 1U);
+  EXPECT_EQ(generated(s.compile(joining_step(9, 1))), 9U + 1U);
+  // A copy serves four concatenations, five take two.
+  EXPECT_EQ(generated(s.compile(joining_step(9, 4))), 9U + 4U);
+  EXPECT_EQ(generated(s.compile(joining_step(9, 5))), 2 * 9U + 5U);
+}
+
 // Forward as one graph, the optimizer beside it.
 TEST(Fuse, ReducedOverheadLaunchesTheModelAsOneGraph) {
   FlowMaker m;

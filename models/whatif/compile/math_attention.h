@@ -1,0 +1,26 @@
+// The kernels of PyTorch's attention that is not fused (aten::_scaled_dot_product_attention_math).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/kernel/work/gemm_shape.h"
+#include "models/whatif/compile/captured_attention.h"
+#include "models/whatif/edit/step_edit.h"
+
+namespace tandem {
+
+/// One operation of attention. Queries, keys and values lie token by token, heads within a token.
+struct MathAttention {
+  AttentionShape shape;
+  std::int64_t images = 1;            // items of the batch, each with a mask of its own
+  DataType type = DataType::unknown;  // of the operands
+  bool drops = false;                 // dropout of the weights
+};
+
+/// In the order in which they run; without host time.
+std::vector<NewKernel> math_attention(const CaptureConstants& constants, const MathAttention& op);
+std::vector<NewKernel> math_attention_backward(const CaptureConstants& constants,
+                                               const MathAttention& op);
+
+}  // namespace tandem
