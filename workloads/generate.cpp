@@ -16,6 +16,12 @@ constexpr Duration op_tail = from_us(0.4);  // an operation ends shortly after i
 /// Shares of the host time before a launch in which an operation and its inner one are open.
 constexpr double outer_share = 0.6, inner_share = 0.3;
 
+/// Whether both list parameters in the same places: `linear` takes input, weight, bias, and `addmm`
+/// in it bias, input, weight.
+bool same_order(std::string_view outer, std::string_view inner) {
+  return op_row(outer).arguments.parameters == op_row(inner).arguments.parameters;
+}
+
 /// Writes the rows of one step in the order of time.
 class Writer {
  public:
@@ -117,7 +123,9 @@ void Writer::write_op(std::size_t index) {
   const OperandsId operands = rows_.trace.operands.intern(bound.operands);
   std::vector<std::uint32_t> rows;
   if (const OpRule* rule = in_.lowering.rules.find(op.name)) {
-    for (const std::string& outer : rule->outer) rows.push_back(open_row(outer, op, operands));
+    for (const std::string& outer : rule->outer) {
+      rows.push_back(open_row(outer, op, same_order(outer, op.name) ? operands : OperandsId{}));
+    }
   }
   now_ = first_launch - from_us(gap * inner_share);
   rows.push_back(open_row(op.name, op, operands));
