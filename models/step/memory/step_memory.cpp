@@ -108,26 +108,7 @@ class Lives {
 
   /// As a compiler would run them. What no operation of the graph makes or is seen to make lives as
   /// it does without a compiler.
-  std::vector<Life> compiled(Saving saving) const {
-    std::vector<GraphStorage> storages(lives_.size());
-    std::vector<bool> in_graph(lives_.size(), false);
-    for (const GraphOp& op : ops_) {
-      for (const std::uint32_t s : op.reads) in_graph[s] = true;
-      for (const GraphWrite& w : op.writes) in_graph[w.storage] = true;
-    }
-    std::vector<Life> outside;
-    for (std::uint32_t t = 0; t < lives_.size(); ++t) {
-      if (storage_[t] != t || lives_[t].bytes.bytes() <= 0) continue;
-      if (!in_graph[t]) {
-        outside.push_back(lives_[t]);
-      } else {
-        storages[t] = {lives_[t].bytes, gradient_[t], flow_.tensors[t].producer == no_row};
-      }
-    }
-    std::vector<Life> out = compiled_lives(ops_, storages, saving);
-    out.insert(out.end(), outside.begin(), outside.end());
-    return out;
-  }
+  std::vector<Life> compiled(Saving saving) const;
 
  private:
   void add_workspaces(std::vector<Life>& lives) const {
@@ -160,33 +141,7 @@ class Lives {
     }
   }
 
-  void visit(std::uint32_t i) {
-    const FlowOp& op = flow_.ops[i];
-    const auto inputs = flow_.inputs_of(op);
-    for (const FlowUse& use : inputs) read(use, op, i);
-    const auto outputs = flow_.outputs_of(op);
-    if (!outputs.empty()) share(op, inputs, outputs[0]);
-    for (const std::uint32_t t : outputs) {
-      const FlowTensor& tensor = flow_.tensors[t];
-      parts_.see_made(tensor);
-      Life& life = lives_[storage_[t]];
-      life.last = std::max(life.last, i);
-      const bool mask = op.kind == OpKind::dropout && tensor.type == DataType::boolean;
-      ops_[i].writes.push_back({storage_[t], mask});
-      // Rows of a table, not the table.
-      const bool guess = op.row->output == OutputRule::largest && !op.in_graph;
-      if (guess && facts_.parameters().has(tensor.elements)) life.bytes = {};
-      if (facts_.is_gradient(op, tensor)) life.last = end(), gradient_[storage_[t]] = true;
-      if (op.phase == FlowPhase::forward && tensor.consumers == 0) keep_for_views(i, storage_[t]);
-      if (op.phase == FlowPhase::forward && facts_.is_kept_copy(op)) {
-        use(storage_[t], facts_.backward_of(step_.trace.ops.sequence[op.root]));
-        keep_type(tensor, inputs, life);
-      }
-      const bool copy = op.phase == FlowPhase::forward && op.kind == OpKind::cast;
-      if (copy && facts_.parameters().has(tensor.elements))
-        life.last = std::max(life.last, facts_.last_forward());
-    }
-  }
+  void visit(std::uint32_t i);
 
   /// Operations in place write into the first operand of the outermost one.
   void share(const FlowOp& op, std::span<const FlowUse> inputs, std::uint32_t output) {
@@ -239,35 +194,7 @@ class Lives {
            (shape != nullptr && facts_.parameters().has(*shape));
   }
 
-  void read(const FlowUse& use, const FlowOp& op, std::uint32_t i) {
-    Life& life = lives_[storage_[use.tensor]];
-    const FlowTensor& tensor = flow_.tensors[use.tensor];
-    if (tensor.producer != no_row) {
-      this->use(storage_[use.tensor], i);
-      return;
-    }
-    if (op.in_graph) return;  // its graph says what it is given
-    const bool activation = tensor.elements % batch_ == 0 && !is_parameter(op, use.argument);
-    if (activation && parts_.reads(op, i, tensor, use.tensor, lives_, storage_)) {
-      if (lives_[storage_[use.tensor]].bytes.bytes() > 0) {
-        ops_[i].reads.push_back(storage_[use.tensor]);
-      }
-      return;
-    }
-    const std::uint32_t forward = facts_.forward_of(op.sequence);
-    if (op.phase == FlowPhase::backward && forward != no_row &&
-        !facts_.parameters().has(tensor.elements) && facts_.no_view(op, forward, tensor.type)) {
-      // What the gradient finds and nothing is known to have made, the forward operation kept
-      // beside its results: places of maxima, states of a library.
-      life = {forward, i, bytes_of(blocks(tensor.elements, tensor.type), true)};
-      return;
-    }
-    // Made before the step: an input, once for all who read one of its size.
-    if (op.phase != FlowPhase::forward || !activation ||
-        !inputs_.insert({tensor.elements, tensor.type}).second)
-      return;
-    life = {0, end(), bytes_of(blocks(tensor.elements, tensor.type), true)};
-  }
+  void read(const FlowUse& use, const FlowOp& op, std::uint32_t i);
 
   std::uint32_t end() const { return static_cast<std::uint32_t>(flow_.ops.size()) - 1; }
 
@@ -285,6 +212,85 @@ class Lives {
   std::uint32_t root_ = no_row;     // of the operation at hand
   std::uint32_t root_operand_ = 0;  // what its first part read first
 };
+
+std::vector<Life> Lives::compiled(Saving saving) const {
+  std::vector<GraphStorage> storages(lives_.size());
+  std::vector<bool> in_graph(lives_.size(), false);
+  for (const GraphOp& op : ops_) {
+    for (const std::uint32_t s : op.reads) in_graph[s] = true;
+    for (const GraphWrite& w : op.writes) in_graph[w.storage] = true;
+  }
+  std::vector<Life> outside;
+  for (std::uint32_t t = 0; t < lives_.size(); ++t) {
+    if (storage_[t] != t || lives_[t].bytes.bytes() <= 0) continue;
+    if (!in_graph[t]) {
+      outside.push_back(lives_[t]);
+    } else {
+      storages[t] = {lives_[t].bytes, gradient_[t], flow_.tensors[t].producer == no_row};
+    }
+  }
+  std::vector<Life> out = compiled_lives(ops_, storages, saving);
+  out.insert(out.end(), outside.begin(), outside.end());
+  return out;
+}
+
+void Lives::read(const FlowUse& use, const FlowOp& op, std::uint32_t i) {
+  Life& life = lives_[storage_[use.tensor]];
+  const FlowTensor& tensor = flow_.tensors[use.tensor];
+  if (tensor.producer != no_row) {
+    this->use(storage_[use.tensor], i);
+    return;
+  }
+  if (op.in_graph) return;  // its graph says what it is given
+  const bool activation = tensor.elements % batch_ == 0 && !is_parameter(op, use.argument);
+  if (activation && parts_.reads(op, i, tensor, use.tensor, lives_, storage_)) {
+    if (lives_[storage_[use.tensor]].bytes.bytes() > 0) {
+      ops_[i].reads.push_back(storage_[use.tensor]);
+    }
+    return;
+  }
+  const std::uint32_t forward = facts_.forward_of(op.sequence);
+  if (op.phase == FlowPhase::backward && forward != no_row &&
+      !facts_.parameters().has(tensor.elements) && facts_.no_view(op, forward, tensor.type)) {
+    // What the gradient finds and nothing is known to have made, the forward operation kept
+    // beside its results: places of maxima, states of a library.
+    life = {forward, i, bytes_of(blocks(tensor.elements, tensor.type), true)};
+    return;
+  }
+  // Made before the step: an input, once for all who read one of its size.
+  if (op.phase != FlowPhase::forward || !activation ||
+      !inputs_.insert({tensor.elements, tensor.type}).second)
+    return;
+  life = {0, end(), bytes_of(blocks(tensor.elements, tensor.type), true)};
+}
+
+void Lives::visit(std::uint32_t i) {
+  const FlowOp& op = flow_.ops[i];
+  const auto inputs = flow_.inputs_of(op);
+  for (const FlowUse& use : inputs) read(use, op, i);
+  const auto outputs = flow_.outputs_of(op);
+  if (!outputs.empty()) share(op, inputs, outputs[0]);
+  for (const std::uint32_t t : outputs) {
+    const FlowTensor& tensor = flow_.tensors[t];
+    parts_.see_made(tensor);
+    Life& life = lives_[storage_[t]];
+    life.last = std::max(life.last, i);
+    const bool mask = op.kind == OpKind::dropout && tensor.type == DataType::boolean;
+    ops_[i].writes.push_back({storage_[t], mask});
+    // Rows of a table, not the table.
+    const bool guess = op.row->output == OutputRule::largest && !op.in_graph;
+    if (guess && facts_.parameters().has(tensor.elements)) life.bytes = {};
+    if (facts_.is_gradient(op, tensor)) life.last = end(), gradient_[storage_[t]] = true;
+    if (op.phase == FlowPhase::forward && tensor.consumers == 0) keep_for_views(i, storage_[t]);
+    if (op.phase == FlowPhase::forward && facts_.is_kept_copy(op)) {
+      use(storage_[t], facts_.backward_of(step_.trace.ops.sequence[op.root]));
+      keep_type(tensor, inputs, life);
+    }
+    const bool copy = op.phase == FlowPhase::forward && op.kind == OpKind::cast;
+    if (copy && facts_.parameters().has(tensor.elements))
+      life.last = std::max(life.last, facts_.last_forward());
+  }
+}
 
 /// Operations before which the gradients of the step before were still there.
 std::uint32_t gradients_kept_until(const Step& step, const Dataflow& flow) {
