@@ -42,14 +42,13 @@ std::vector<IdleConversion> idle_conversions(const Trace& trace, const OpNesting
   return out;
 }
 
-AlignedList aligned_list(const Trace& trace, const Dataflow& flow, const FlowOp& op,
-                         TimePoint since, std::span<const IdleConversion> idle) {
+AlignedList aligned_list(const Trace& trace, const FlowOp& op, TimePoint since,
+                         std::span<const IdleConversion> idle) {
   AlignedList list;
-  for (const FlowUse& use : flow.inputs_of(op)) {
-    const FlowTensor& tensor = flow.tensors[use.tensor];
-    if (tensor.type != DataType::unknown || tensor.elements <= 1) continue;
-    if (list.operands > 0 && tensor.elements != list.elements) return {};
-    ++list.operands, list.elements = tensor.elements;
+  for (const TensorShape& tensor : operands_of(trace, op.op).tensors.shapes) {
+    if (tensor.type != DataType::unknown || tensor.elements() <= 1) continue;
+    if (list.operands > 0 && tensor.elements() != list.elements) return {};
+    ++list.operands, list.elements = tensor.elements();
   }
   const TimePoint until = trace.ops.begin[op.op];
   list.conversions =

@@ -28,7 +28,7 @@ struct AlignedList {
 /// The list that `op` (cat, stack) joins, if some but not all of its operands were converted
 /// between the forward operation before (`since`) and `op`. If all were, the type would be one that
 /// is written in the code. Traces do not tell the types of lists.
-AlignedList aligned_list(const Trace& trace, const Dataflow& flow, const FlowOp& op,
-                         TimePoint since, std::span<const IdleConversion> idle);
+AlignedList aligned_list(const Trace& trace, const FlowOp& op, TimePoint since,
+                         std::span<const IdleConversion> idle);
 
 }  // namespace tandem

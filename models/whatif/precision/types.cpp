@@ -202,27 +202,18 @@ class Autocast {
         made_(flow, change_),
         gradients_(flow, change_) {}
 
-  TypeChange run() {
-    for (std::uint32_t i = 0; i < flow_.ops.size(); ++i) {
-      const FlowOp& op = flow_.ops[i];
-      if (op.phase == FlowPhase::forward) {
-        forward(i, op);
-      } else if (op.phase == FlowPhase::backward) {
-        backward(i, op);
-      }
-    }
-    std::stable_sort(change_.casts.begin(), change_.casts.end(),
-                     [](const PlannedCast& a, const PlannedCast& b) {
-                       return std::pair(a.op, a.after) < std::pair(b.op, b.after);
-                     });
-    return std::move(change_);
-  }
+  TypeChange run();
 
  private:
   void forward(std::uint32_t i, const FlowOp& op) {
-    align_list(i, op);
+    const bool aligned = align_list(i, op);
     if (change_.ops[i] == DataType::unknown) return;
     forward_of_[op.sequence] = i;
+    if (aligned) {
+      change_.policies[i] = policy_of(trace_, flow_, op);
+      set_outputs(i, op, half_);
+      return;
+    }
     resolve_parts(i, op);
     bool mixed = false;
     DataType type = promoted(flow_, op, change_.tensors, mixed);
@@ -247,11 +238,12 @@ class Autocast {
     set_outputs(i, op, type);
   }
 
-  /// `x.to(y.dtype)` does something once autocast makes y 16-bit.
-  void align_list(std::uint32_t i, const FlowOp& op) {
-    const AlignedList list = aligned_list(trace_, flow_, op, last_forward_, idle_);
+  /// `x.to(y.dtype)` does something once autocast makes y 16-bit. True if it does for the list that
+  /// `op` joins.
+  bool align_list(std::uint32_t i, const FlowOp& op) {
+    const AlignedList list = aligned_list(trace_, op, last_forward_, idle_);
     last_forward_ = trace_.ops.begin[op.op];
-    if (list.conversions == 0 || !made_.made_in_half(i, list.elements)) return;
+    if (list.conversions == 0 || !made_.made_in_half(i, list.elements)) return false;
     const FlowUse& use = flow_.inputs_of(op)[0];
     for (std::size_t k = 0; k < list.conversions; ++k) {
       change_.casts.push_back(
@@ -260,6 +252,7 @@ class Autocast {
                            {i, true, list.elements, half_, DataType::fp32, false, i, use.argument});
     }
     joined_ = list.elements * static_cast<std::int64_t>(list.operands);
+    return true;
   }
 
   /// Activations that no operation of the step makes.
@@ -340,6 +333,22 @@ class Autocast {
   MadeTypes made_;
   GradientCasts gradients_;
 };
+
+TypeChange Autocast::run() {
+  for (std::uint32_t i = 0; i < flow_.ops.size(); ++i) {
+    const FlowOp& op = flow_.ops[i];
+    if (op.phase == FlowPhase::forward) {
+      forward(i, op);
+    } else if (op.phase == FlowPhase::backward) {
+      backward(i, op);
+    }
+  }
+  std::stable_sort(change_.casts.begin(), change_.casts.end(),
+                   [](const PlannedCast& a, const PlannedCast& b) {
+                     return std::pair(a.op, a.after) < std::pair(b.op, b.after);
+                   });
+  return std::move(change_);
+}
 
 /// A copy that does nothing but change between FP32 and 16 bits.
 bool is_precision_cast(const Dataflow& flow, const FlowOp& op) {
