@@ -9,7 +9,7 @@
 
 #include "sim/advise/advise.h"
 #include "sim/cli/files.h"
-#include "sim/cli/many/in_order.h"
+#include "sim/cli/many/shown.h"
 #include "sim/cli/scenario_options.h"
 #include "sim/report/advice_report.h"
 #include "sim/report/fields/fields.h"
@@ -89,17 +89,9 @@ bool lost_data(const Advice& advice) {
   return advice.base().result.losses.any(Severity::data_loss);
 }
 
-/// What is left of one trace when its advice is given.
-struct Advised {
-  std::string trace;
-  std::string text;
-  Json json;
-  std::string error;  // it cannot be used
-  bool lost = false;  // part of it was not
-};
-
-Advised advise_one(const std::string& trace, bool alone, const po::variables_map& values) {
-  Advised done{trace, {}, {}, {}, false};
+Shown advise_one(const std::string& trace, bool alone, const po::variables_map& values) {
+  Shown done;
+  done.path = trace;
   try {
     const Advice advice = advice_on(trace, values);
     write_file(values["report"].as<std::string>(),
@@ -120,26 +112,11 @@ int run(const std::vector<std::string>& traces, const po::variables_map& values)
     throw InputError("command line", "--report", "several traces", "one; a page is of one step");
   }
   const std::string json = values["json"].as<std::string>();
-  const bool text = json != "-" && values.count("quiet") == 0;
-  std::vector<Json> all;
-  int status = exit_ok;
   const auto work = [&](std::size_t i) {
     return advise_one(traces[i], traces.size() == 1, values);
   };
-  const auto show = [&](Advised done) {
-    if (!done.error.empty()) {
-      fmt::print(stderr, "tandem: {}\n", printable(done.error));
-      status = exit_bad_input;
-      return;
-    }
-    if (text) fmt::print("{}{}", all.empty() ? "" : "\n", done.text);
-    all.push_back(std::move(done.json));
-    if (!done.lost || values.count("allow-data-loss") > 0) return;
-    fmt::print(stderr, "tandem: part of {} could not be used; --allow-data-loss accepts that\n",
-               printable(done.trace));
-    if (status == exit_ok) status = exit_data_loss;
-  };
-  in_order(traces.size(), threads_of(values), work, show);
+  std::vector<Json> all;
+  const int status = show_in_order(traces.size(), values, work, all);
   write_json(all, traces.size() > 1, json);
   return status;
 }

@@ -9,6 +9,7 @@
 #include "sim/cli/arguments.h"
 #include "sim/cli/calibrate/calibrate.h"
 #include "sim/cli/files.h"
+#include "sim/cli/scenario_options.h"
 #include "sim/core/field.h"
 #include "sim/core/named.h"
 #include "sim/predict/calibrate_host.h"
@@ -20,9 +21,6 @@ namespace {
 
 namespace po = boost::program_options;
 
-/// Whether an iteration may take so long: what --measured-step takes.
-bool is_iteration(double seconds) { return seconds >= 1e-6 && seconds <= 1e4; }
-
 /// `TRACE=SECONDS`, or a trace whose NAME.meta.json holds `iter_s`.
 TimedTrace timed_trace(const std::string& text) {
   const std::size_t equals = text.rfind('=');
@@ -31,8 +29,10 @@ TimedTrace timed_trace(const std::string& text) {
     char* end = nullptr;
     const double seconds = std::strtod(number.c_str(), &end);
     if (number.empty() || *end != '\0' || !is_iteration(seconds)) {
-      throw InputError("command line", text, "\"" + number + "\"",
-                       "TRACE=SECONDS, the iteration time without the profiler, 1e-06 to 10000");
+      throw InputError(
+          "command line", text, "\"" + number + "\"",
+          fmt::format("TRACE=SECONDS, the iteration time without the profiler, {} to {}",
+                      shortest_iteration_s, longest_iteration_s));
     }
     return {text.substr(0, equals), seconds * 1e6};
   }
@@ -45,7 +45,8 @@ TimedTrace timed_trace(const std::string& text) {
   if (!meta.contains("iter_s") || !meta["iter_s"].is_number() ||
       !is_iteration(meta["iter_s"].get<double>())) {
     throw InputError(path, "iter_s", "no number that it can be",
-                     "seconds of an iteration without the profiler, 1e-06 to 10000");
+                     fmt::format("seconds of an iteration without the profiler, {} to {}",
+                                 shortest_iteration_s, longest_iteration_s));
   }
   return {text, meta["iter_s"].get<double>() * 1e6};
 }

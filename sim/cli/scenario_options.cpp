@@ -97,17 +97,9 @@ void read_trace_options(const po::variables_map& values, ReplayOptions& options)
   options.peak_memory_bytes = gb * bytes_per_gb;
 }
 
-namespace {
-
-double us_of_seconds(double seconds) {
-  constexpr double shortest = 1e-6;
-  constexpr double longest = 1e4;
-  if (seconds >= shortest && seconds <= longest) return seconds * 1e6;
-  throw InputError("command line", "--measured-step", fmt::format("{}", seconds),
-                   fmt::format("seconds, {} to {}", shortest, longest));
+bool is_iteration(double seconds) {
+  return seconds >= shortest_iteration_s && seconds <= longest_iteration_s;
 }
-
-}  // namespace
 
 void add_host_options(po::options_description& options) {
   options.add_options()("host", text_value(host_value, "default"),
@@ -119,7 +111,12 @@ void add_host_options(po::options_description& options) {
 void read_host_options(const po::variables_map& values, ReplayOptions& options) {
   options.host = values["host"].as<std::string>();
   if (values.count("measured-step") == 0) return;
-  options.measured_step_us = us_of_seconds(values["measured-step"].as<double>());
+  const double seconds = values["measured-step"].as<double>();
+  if (!is_iteration(seconds)) {
+    throw InputError("command line", "--measured-step", fmt::format("{}", seconds),
+                     fmt::format("seconds, {} to {}", shortest_iteration_s, longest_iteration_s));
+  }
+  options.measured_step_us = seconds * 1e6;
 }
 
 void show_import(ReplayOptions& options) {

@@ -18,6 +18,10 @@ void add_trace_options(boost::program_options::options_description& options);
 void read_trace_options(const boost::program_options::variables_map& values,
                         ReplayOptions& options);
 
+/// Whether an iteration that somebody timed may take so long.
+inline constexpr double shortest_iteration_s = 1e-6, longest_iteration_s = 1e4;
+bool is_iteration(double seconds);
+
 /// The host that predictions have: --host and --measured-step.
 void add_host_options(boost::program_options::options_description& options);
 

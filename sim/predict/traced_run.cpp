@@ -109,6 +109,7 @@ BandParts base_band(const TracedRun& a, Profiler profiler, const Plan& loop) {
   out.basis = host_basis(a, profiler);
   const Factors& factors = a.configs.bands.of(out.basis);
   const HostModel& host = a.configs.host;
+  // With the shares of SMs as they are: durations of this plan do not hold them yet.
   out.host = {loop_us(with_host(loop, factors.low), host),
               loop_us(with_host(loop, factors.high), host)};
   out.launched = a.measured.graph_launches ? Launched::in_graphs : Launched::by_calls;

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "sim/trace/json/window.h"
+#include "tests/expect_has.h"
 #include "tests/import_files.h"
 
 namespace tandem {
@@ -21,8 +22,6 @@ using test::kernel_event;
 using test::kineto;
 using test::TempFile;
 using test::zstd;
-
-#define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << "got: " << (text)
 
 std::string error_of_path(const std::string& path) {
   try {

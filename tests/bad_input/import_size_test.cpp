@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "tests/expect_has.h"
 #include "tests/import_files.h"
 
 namespace tandem {
@@ -14,8 +15,6 @@ using test::import_text;
 using test::kernel_event;
 using test::kineto;
 using test::zstd;
-
-#define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << "got: " << (text)
 
 constexpr std::size_t mebi = std::size_t{1} << 20;
 

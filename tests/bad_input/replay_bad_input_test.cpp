@@ -10,6 +10,7 @@
 #include "sim/cli/output.h"
 #include "sim/predict/predict.h"
 #include "sim/predict/result.h"
+#include "tests/expect_has.h"
 #include "tests/import_files.h"
 #include "tests/source_dir/source_dir.h"
 
@@ -18,8 +19,6 @@ namespace {
 
 using test::kineto;
 using test::TempFile;
-
-#define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << "got: " << (text)
 
 std::string event(std::string_view category, std::string_view name, double ts, std::string dur,
                   std::string_view args) {

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "sim/core/error.h"
+#include "tests/expect_has.h"
 #include "tests/import_files.h"
 #include "tests/source_dir/source_dir.h"
 #include "validation/compare/compare.h"
@@ -16,8 +17,6 @@ namespace tandem {
 namespace {
 
 namespace fs = std::filesystem;
-
-#define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << "got: " << (text)
 
 const std::string root = source_dir();
 

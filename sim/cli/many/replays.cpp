@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "sim/cli/files.h"
-#include "sim/cli/many/in_order.h"
+#include "sim/cli/many/shown.h"
 #include "sim/cli/scenario_options.h"
 
 namespace tandem {
@@ -18,15 +16,6 @@ namespace {
 
 namespace po = boost::program_options;
 using Json = nlohmann::ordered_json;
-
-/// What is left of one trace when its replay is over.
-struct Shown {
-  std::string path;
-  std::string text;
-  Json json;
-  std::string error;  // it cannot be used
-  bool lost = false;  // part of it was not
-};
 
 /// Errors: InputError for files that the traces would write over each other.
 void check_outputs(const po::variables_map& values) {
@@ -98,30 +87,12 @@ int replay_each(const std::vector<std::string>& traces, const po::variables_map&
                 bool ranks_too) {
   check_outputs(values);
   const std::string out = values["out"].as<std::string>(), json = values["json"].as<std::string>();
-  const bool quiet = json == "-" || values.count("quiet") > 0;
-  const bool accepts_loss = values.count("allow-data-loss") > 0;
   const std::vector<std::string> folders = folder_names(traces);
-  std::vector<Json> all;
-  bool first = true;
-  int status = exit_ok;
   const auto work = [&](std::size_t i) {
     return replay_one(traces[i], out.empty() ? "" : out + "/" + folders[i], values, ranks_too);
   };
-  const auto show = [&](Shown shown) {
-    if (!shown.error.empty()) {
-      fmt::print(stderr, "tandem: {}\n", printable(shown.error));
-      status = exit_bad_input;
-      return;
-    }
-    if (!quiet) fmt::print("{}{}", first ? "" : "\n", shown.text);
-    first = false;
-    if (!json.empty()) all.push_back(std::move(shown.json));
-    if (!shown.lost || accepts_loss) return;
-    fmt::print(stderr, "tandem: part of {} could not be used; --allow-data-loss accepts that\n",
-               printable(shown.path));
-    if (status == exit_ok) status = exit_data_loss;
-  };
-  in_order(traces.size(), threads_of(values), work, show);
+  std::vector<Json> all;
+  const int status = show_in_order(traces.size(), values, work, all);
   write_file(json, [&](std::ostream& to) {
     to << Json(all).dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
   });

@@ -20,15 +20,20 @@ struct Node {
   std::vector<Node> children;
 
   bool is_list() const { return children.size() == 1 && children.front().name == "[]"; }
-
-  Node& child(const std::string& wanted) {
-    for (Node& node : children) {
-      if (node.name == wanted) return node;
-    }
-    return children.emplace_back(Node{wanted, nullptr, {}});
-  }
-  friend bool operator==(const Node& node, const std::string& name) { return node.name == name; }
 };
+
+/// Where `children` has the one with that name; their end if it has none.
+auto find_named(auto& children, const std::string& name) {
+  return std::find_if(children.begin(), children.end(),
+                      [&](const Node& node) { return node.name == name; });
+}
+
+/// The child of `node` with that name, which it gets if it has none.
+Node& child_of(Node& node, const std::string& name) {
+  const auto known = find_named(node.children, name);
+  return known != node.children.end() ? *known
+                                      : node.children.emplace_back(Node{name, nullptr, {}});
+}
 
 /// "a.b[].c" as a, b, [], c.
 std::vector<std::string> parts_of(const std::string& path) {
@@ -49,7 +54,7 @@ Node tree_of(std::span<const PublishedField> fields) {
   Node root;
   for (const PublishedField& field : fields) {
     Node* node = &root;
-    for (const std::string& part : parts_of(field.path)) node = &node->child(part);
+    for (const std::string& part : parts_of(field.path)) node = &child_of(*node, part);
     node->field = &field;
   }
   return root;
@@ -131,7 +136,7 @@ void compare(const Json& json, const Node& node, const std::string& path,
     return path.empty() ? key : path + "." + key;
   };
   for (const auto& item : json.items()) {
-    const auto child = std::find(node.children.begin(), node.children.end(), item.key());
+    const auto child = find_named(node.children, item.key());
     if (child == node.children.end()) {
       out.insert(below(item.key()) + ": not described");
     } else {

@@ -13,6 +13,7 @@
 #include <set>
 
 #include "sim/core/error.h"
+#include "tests/expect_has.h"
 #include "tests/import_files.h"
 #include "tests/source_dir/source_dir.h"
 #include "validation/compare/compare.h"
@@ -43,8 +44,6 @@ std::string error_of(std::string_view text) {
 std::string with(std::string text, std::string_view from, std::string_view to) {
   return text.replace(text.find(from), from.size(), to);
 }
-
-#define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << "got: " << (text)
 
 TEST(Cases, ReadEveryField) {
   const auto cases = load(

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "sim/core/error.h"
+#include "tests/expect_has.h"
 #include "tests/import_files.h"
 #include "tests/source_dir/source_dir.h"
 
@@ -33,8 +34,6 @@ std::string error_of(const std::string& from, const std::string& to) {
   }
   return "no error";
 }
-
-#define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << "got: " << (text)
 
 TEST(Manifest, TheStrongestUseOfACaptureCounts) {
   const CaptureManifest m = load(good);
