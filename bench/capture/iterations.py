@@ -101,8 +101,7 @@ def make_step(spec, load, device):
     autocast = precision_context(spec.precision, device)
     optimizer = None
     if spec.task == "train":
-        capturable = device == "cuda" and (spec.precision == "bf16" or spec.mode == "cudagraph")
-        optimizer = load.make_optimizer(capturable)
+        optimizer = load.make_optimizer(capturable=device == "cuda" and spec.mode == "cudagraph")
     if spec.mode in COMPILED:
         load.model = torch.compile(load.model, mode=COMPILED[spec.mode])
     if spec.mode == "script":

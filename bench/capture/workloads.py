@@ -101,13 +101,11 @@ def bert(layers, seq=128, width=768):
     return builder
 
 
-def gpt2(layers, seq=512):
-    """Causal language model: position i predicts token i + 1."""
+def decoder(model_of, seq):
+    """Causal language model of model_of(), (model, vocabulary): position i predicts token i + 1."""
     def builder(batch, device):
-        from transformers import GPT2Config, GPT2LMHeadModel
-        config = GPT2Config(n_layer=layers, use_cache=False)
-        model = Logits(GPT2LMHeadModel(config)).to(device)
-        vocab = config.vocab_size
+        model, vocab = model_of()
+        model = Logits(model).to(device)
         ids = torch.randint(0, vocab, (batch, seq), device=device)
         target = ids[:, 1:].reshape(-1)
 
@@ -117,33 +115,66 @@ def gpt2(layers, seq=512):
     return builder
 
 
-def llama(layers, seq=512):
+def gpt2(layers):
+    def model_of():
+        from transformers import GPT2Config, GPT2LMHeadModel
+        config = GPT2Config(n_layer=layers, use_cache=False)
+        return GPT2LMHeadModel(config), config.vocab_size
+    return decoder(model_of, seq=512)
+
+
+def llama(layers):
     """A decoder like Llama 3.2 1B (16 layers of 2048): 32 heads that share 8 keys, products of 8192."""
-    def builder(batch, device):
+    def model_of():
         from transformers import LlamaConfig, LlamaForCausalLM
         config = LlamaConfig(vocab_size=128256, hidden_size=2048, intermediate_size=8192, num_hidden_layers=layers,
                              num_attention_heads=32, num_key_value_heads=8, tie_word_embeddings=True, use_cache=False)
-        model = Logits(LlamaForCausalLM(config)).to(device)
-        ids = torch.randint(0, config.vocab_size, (batch, seq), device=device)
-        target = ids[:, 1:].reshape(-1)
-
-        def loss(scores):
-            return F.cross_entropy(scores[:, :-1].reshape(-1, config.vocab_size).float(), target)
-        return Workload(model, (ids,), loss, ADAMW, {"seq": seq})
-    return builder
+        return LlamaForCausalLM(config), config.vocab_size
+    return decoder(model_of, seq=512)
 
 
-def opt(batch, device, seq=256):
+def opt():
     """OPT 125M: a decoder with ReLU and learned positions."""
     from transformers import OPTConfig, OPTForCausalLM
     config = OPTConfig(use_cache=False)
-    model = Logits(OPTForCausalLM(config)).to(device)
-    ids = torch.randint(0, config.vocab_size, (batch, seq), device=device)
-    target = ids[:, 1:].reshape(-1)
+    return OPTForCausalLM(config), config.vocab_size
 
-    def loss(scores):
-        return F.cross_entropy(scores[:, :-1].reshape(-1, config.vocab_size).float(), target)
-    return Workload(model, (ids,), loss, ADAMW, {"seq": seq})
+
+def qwen2():
+    """A decoder like Qwen2 0.5B, 12 of its 24 layers: 14 heads of 64 that share 2 keys, biases on queries and keys."""
+    from transformers import Qwen2Config, Qwen2ForCausalLM
+    config = Qwen2Config(vocab_size=151936, hidden_size=896, intermediate_size=4864, num_hidden_layers=12,
+                         num_attention_heads=14, num_key_value_heads=2, tie_word_embeddings=True, use_cache=False)
+    return Qwen2ForCausalLM(config), config.vocab_size
+
+
+def bart(batch, device, seq=128):
+    """BART base: six layers that read, six that write, with learned positions."""
+    from transformers import BartConfig, BartForConditionalGeneration
+    config = BartConfig(d_model=768, encoder_layers=6, decoder_layers=6, encoder_attention_heads=12,
+                        decoder_attention_heads=12, encoder_ffn_dim=3072, decoder_ffn_dim=3072)
+    return translation(BartForConditionalGeneration(config), config.vocab_size, batch, device, seq)
+
+
+class Hidden(nn.Module):
+    """A Hugging Face encoder that returns the mean of its last layer only."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, sound):
+        return self.model(sound).last_hidden_state.mean(1)
+
+
+def whisper(batch, device):
+    """The encoder of Whisper small: two convolutions over 30 s of sound, then twelve layers on 1500 positions."""
+    from transformers import WhisperConfig
+    from transformers.models.whisper.modeling_whisper import WhisperEncoder
+    config = WhisperConfig(d_model=768, encoder_layers=12, encoder_attention_heads=12, encoder_ffn_dim=3072)
+    sound = torch.randn(batch, config.num_mel_bins, 3000, device=device)
+    target = torch.randint(0, 768, (batch,), device=device)
+    return Workload(Hidden(WhisperEncoder(config)).to(device), (sound,), class_loss(target), ADAMW)
 
 
 def albert(batch, device, seq=128):
@@ -177,16 +208,20 @@ class Translated(nn.Module):
         return self.model(input_ids=source, decoder_input_ids=target, use_cache=False).logits
 
 
+def translation(model, vocab, batch, device, seq):
+    model = Translated(model).to(device)
+    source, ids = (torch.randint(0, vocab, (batch, seq), device=device) for _ in range(2))
+
+    def loss(scores):
+        return F.cross_entropy(scores.view(-1, vocab).float(), ids.view(-1))
+    return Workload(model, (source, ids), loss, ADAMW, {"seq": seq})
+
+
 def t5(batch, device, seq=128):
     """T5 small: six layers that read, six that write."""
     from transformers import T5Config, T5ForConditionalGeneration
     config = T5Config()
-    model = Translated(T5ForConditionalGeneration(config)).to(device)
-    source, ids = (torch.randint(0, config.vocab_size, (batch, seq), device=device) for _ in range(2))
-
-    def loss(scores):
-        return F.cross_entropy(scores.view(-1, config.vocab_size).float(), ids.view(-1))
-    return Workload(model, (source, ids), loss, ADAMW, {"seq": seq})
+    return translation(T5ForConditionalGeneration(config), config.vocab_size, batch, device, seq)
 
 
 class Recurrent(nn.Module):
@@ -356,9 +391,12 @@ BUILDERS = {
     "bert_base2l": bert(2),
     "bert_large": bert(24, width=1024),
     "distilbert": distilbert,
-    "opt": opt,
+    "opt": decoder(opt, seq=256),
+    "qwen2": decoder(qwen2, seq=512),
     "albert": albert,
     "t5": t5,
+    "bart": bart,
+    "whisper": whisper,
     "llama": llama(16),
     "llama_4l": llama(4),
     "gpt2": gpt2(12),
