@@ -17,11 +17,14 @@ const Claims& claims() {
   return all;
 }
 
+/// Figures show much of what the claims are about.
+Simulations& simulations() {
+  static Simulations all(source_dir());
+  return all;
+}
+
 const std::vector<ClaimResult>& claim_results() {
-  static const std::vector<ClaimResult> all = [] {
-    Simulations simulations(source_dir());
-    return evaluate_claims(claims().claims, simulations);
-  }();
+  static const std::vector<ClaimResult> all = evaluate_claims(claims().claims, simulations());
   return all;
 }
 
@@ -69,9 +72,8 @@ TEST(PaperClaims, AClaimThatContradictsPhysicsIsMissedAndSaysSo) {
 }
 
 TEST(PaperClaims, FiguresAreDrawn) {
-  Simulations simulations(source_dir());
   std::set<std::string> drawn;
-  for (const DrawnFigure& f : draw_figures(claims().figures, simulations)) {
+  for (const DrawnFigure& f : draw_figures(claims().figures, simulations())) {
     if (f.svg.empty()) {
       EXPECT_FALSE(f.left_out.empty()) << f.name;
       continue;
