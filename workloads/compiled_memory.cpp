@@ -8,13 +8,14 @@
 namespace tandem {
 namespace {
 
-constexpr GraphPhase phases[] = {GraphPhase::forward, GraphPhase::backward, GraphPhase::optimizer};
+constexpr GraphPhase graph_phases[] = {GraphPhase::forward, GraphPhase::backward,
+                                       GraphPhase::optimizer};
 
 std::vector<GraphOp> graph_of(const Network& network) {
   std::vector<GraphOp> ops;
   ops.reserve(network.ops.size());
   for (const NetworkOp& op : network.ops) {
-    GraphOp out{&op_row(op.name), phases[static_cast<std::size_t>(op.phase)]};
+    GraphOp out{&op_row(op.name), graph_phases[static_cast<std::size_t>(op.phase)]};
     for (const NetworkArgument& a : op.arguments) {
       for (const std::uint32_t t : a.tensors) out.reads.push_back(network.tensors[t].storage);
     }

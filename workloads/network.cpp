@@ -12,7 +12,7 @@ constexpr std::string_view schemas[] = {"tandem.network/1"};
 constexpr std::string_view frameworks[] = {"pytorch", "tensorflow"};
 constexpr std::string_view framework_names[] = {"PyTorch", "TensorFlow"};
 constexpr std::string_view tasks[] = {"train", "infer"};
-constexpr std::string_view phases[] = {"forward", "backward", "optimizer"};
+constexpr std::string_view phase_names[] = {"forward", "backward", "optimizer"};
 constexpr std::string_view precisions[] = {"fp32", "amp"};
 constexpr std::string_view storage_kinds[] = {"parameter", "buffer",     "input", "gradient",
                                               "state",     "activation", "host"};
@@ -241,7 +241,8 @@ void Reader::read_op(const Json& json, const Place& place) {
   check_keys(json, place, op_keys);
   NetworkOp& op = out_.ops.emplace_back();
   read_json(member(json, place, "op"), place / "op", Range::positive, op.name);
-  op.phase = static_cast<Phase>(read_choice(member(json, place, "phase"), place / "phase", phases));
+  op.phase =
+      static_cast<Phase>(read_choice(member(json, place, "phase"), place / "phase", phase_names));
   if (json.contains("module") && !json["module"].is_null()) {
     op.module = index_of(json["module"], place / "module", out_.modules.size(), "modules");
   }

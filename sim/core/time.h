@@ -25,6 +25,8 @@ struct TraceClock {
 /// A point in time, in picoseconds after the origin of its trace (`Trace::origin_us`).
 using TimePoint = TraceClock::time_point;
 
+inline constexpr std::int64_t ps_per_us = 1'000'000;
+
 constexpr Duration picoseconds(std::int64_t n) { return Duration{n}; }
 constexpr Duration nanoseconds(std::int64_t n) { return Duration{n * 1'000}; }
 constexpr Duration microseconds(std::int64_t n) { return Duration{n * 1'000'000}; }

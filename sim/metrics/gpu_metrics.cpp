@@ -7,7 +7,7 @@ namespace tandem {
 
 namespace {
 
-constexpr std::array<GpuMetricInfo, 25> infos{{
+constexpr std::array<GpuMetricInfo, 25> gpu_infos{{
     {"smsp_elapsed_cycles", "cycles",
      "SMSP cycles while kernels run, over all SMSPs, as Nsight Compute counts them",
      &GpuMetrics::smsp_elapsed_cycles},
@@ -120,7 +120,7 @@ double utilization(const WorkCounters& work, BinnedUtilization which) {
 
 }  // namespace
 
-std::span<const GpuMetricInfo> gpu_metric_infos() { return infos; }
+std::span<const GpuMetricInfo> gpu_metric_infos() { return gpu_infos; }
 
 double elapsed_us(std::span<const WorkCounters> works, const GpuScale& gpu) {
   double cycles = 0;

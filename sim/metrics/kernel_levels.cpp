@@ -10,7 +10,7 @@ namespace {
 
 using L = KernelLevels;
 
-constexpr std::array<KernelLevelInfo, 18> infos{{
+constexpr std::array<KernelLevelInfo, 18> level_infos{{
     {"confidence", "ratio", "of the counters (models/kernel/README.md)",
      [](const L& l) { return l.confidence; }},
     {"theoretical_occupancy", "ratio", "resident warps that the launch allows / most warps",
@@ -110,6 +110,6 @@ KernelLevels kernel_levels(std::span<const WorkCounters> works, const GpuScale& 
   return l;
 }
 
-std::span<const KernelLevelInfo> kernel_level_infos() { return infos; }
+std::span<const KernelLevelInfo> kernel_level_infos() { return level_infos; }
 
 }  // namespace tandem

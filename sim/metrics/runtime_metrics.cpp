@@ -11,7 +11,7 @@ namespace tandem {
 namespace {
 
 using M = RuntimeMetrics;
-constexpr std::array<RuntimeMetricInfo, 18> infos{{
+constexpr std::array<RuntimeMetricInfo, 18> runtime_infos{{
     {"runtime_gpu_kernel_share", "ratio", "time with a kernel on the GPU", &M::gpu_kernel_share},
     {"runtime_cpu_kernel_share", "ratio", "the executor computes", &M::cpu_kernel_share},
     {"runtime_dequeue_share", "ratio", "the executor takes a node and launches", &M::dequeue_share},
@@ -127,7 +127,7 @@ void add_queue(const Plan& plan, const Timeline& t, RuntimeMetrics& m) {
 
 }  // namespace
 
-std::span<const RuntimeMetricInfo> runtime_metric_infos() { return infos; }
+std::span<const RuntimeMetricInfo> runtime_metric_infos() { return runtime_infos; }
 
 std::vector<QueueDepth> scheduling_queue(const Plan& plan, const Timeline& t) {
   std::vector<QueueDepth> changes;

@@ -5,7 +5,7 @@
 namespace tandem {
 
 namespace {
-constexpr std::array<MetricInfo, 19> infos{{
+constexpr std::array<MetricInfo, 19> step_infos{{
     {"time_us", "us", "duration of one steady-state step",
      [](const StepMetrics& m) { return m.time_us; }},
     {"throughput_per_s", "1/s", "batch / time; steps / time where the batch is unknown",
@@ -55,6 +55,6 @@ constexpr std::array<MetricInfo, 19> infos{{
 }};
 }  // namespace
 
-std::span<const MetricInfo> step_metric_infos() { return infos; }
+std::span<const MetricInfo> step_metric_infos() { return step_infos; }
 
 }  // namespace tandem

@@ -153,6 +153,11 @@ void apply_residual(const WorkCounters& measured, const WorkCounters& model,
         &WorkCounters::shared_bytes}) {
     if (model.*counter > 0) scenario.*counter *= measured.*counter / (model.*counter);
   }
+  // Each ratio is that of the traced kernel; of another kernel they may ask for more than fits.
+  cut_counter(scenario.smsp_elapsed_cycles, scenario.smsp_active_cycles, scenario.clamped);
+  cut_counter(scenario.smsp_active_cycles, scenario.smsp_issue_cycles, scenario.clamped);
+  cut_counter(scenario.smsp_active_cycles, scenario.tc_active_cycles, scenario.clamped);
+  cut_counter(scenario.smsp_issue_cycles, scenario.tc_issue_cycles, scenario.clamped);
   scenario.modelled = scenario.modelled || measured.modelled;
 }
 

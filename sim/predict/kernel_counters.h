@@ -23,7 +23,7 @@ std::vector<WorkCounters> kernel_counters(const Trace& trace, const TraceLaunche
                                           LossList& losses);
 
 /// Multiplies `scenario`, counters of the kernel model, by measured over model of the traced
-/// kernel.
+/// kernel. What then leaves the order issue <= active <= elapsed is cut and marked as clamped.
 void apply_residual(const WorkCounters& measured, const WorkCounters& model,
                     WorkCounters& scenario);
 

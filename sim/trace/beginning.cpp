@@ -13,8 +13,6 @@ namespace tandem {
 
 namespace {
 
-constexpr std::int64_t ps_per_us = 1'000'000;
-
 template <class Rows>
 std::int64_t correlation_of(const Rows& rows, std::uint32_t row) {
   if constexpr (requires { rows.correlation; }) return rows.correlation[row];

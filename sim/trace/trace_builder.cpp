@@ -10,7 +10,6 @@ namespace tandem {
 
 namespace {
 
-constexpr std::int64_t ps_per_us = 1'000'000;
 constexpr std::int64_t max_span_us = limits::trace_ps / ps_per_us;
 constexpr std::int64_t max_duration_us = limits::event_ps / ps_per_us;
 constexpr Duration max_all_events{limits::all_events_ps};

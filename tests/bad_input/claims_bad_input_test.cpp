@@ -11,7 +11,7 @@ using test::claim_row;
 using test::claims_file;
 using test::claims_of;
 
-std::string error_of(const std::string& text) {
+std::string claims_error(const std::string& text) {
   try {
     claims_of(text);
   } catch (const InputError& error) {
@@ -20,8 +20,8 @@ std::string error_of(const std::string& text) {
   return "";
 }
 
-void expect_error(const std::string& text, const std::string& part) {
-  const std::string error = error_of(text);
+void expect_claims_error(const std::string& text, const std::string& part) {
+  const std::string error = claims_error(text);
   EXPECT_NE(error.find(part), std::string::npos) << text << "\n-> " << error;
   EXPECT_NE(error.find("claims.json"), std::string::npos) << error;
   EXPECT_NE(error.find("expected"), std::string::npos) << error;
@@ -31,32 +31,33 @@ const std::string good_of = R"("metric": "gract", "of": "one")";
 const std::string good_wanted = R"(, "wanted": {"is": "~", "value": 90, "unit": "%"})";
 
 void expect_row_error(const std::string& check, const std::string& part) {
-  expect_error(claims_file(claim_row(check)), part);
+  expect_claims_error(claims_file(claim_row(check)), part);
 }
 
 TEST(ClaimsBadInput, TheGoodOneIsGood) {
-  EXPECT_EQ(error_of(claims_file(claim_row(good_of + good_wanted))), "");
+  EXPECT_EQ(claims_error(claims_file(claim_row(good_of + good_wanted))), "");
 }
 
 TEST(ClaimsBadInput, FileAsAWhole) {
-  expect_error("[]", "expected an object");
-  expect_error("{", "");
-  expect_error(R"({"schema": "tandem.claims/2", "chapter": "c"})", "tandem.claims/1");
-  expect_error(R"({"schema": "tandem.claims/1"})", "no key \"chapter\"");
-  expect_error(claims_file("[]", R"(, "claim": [])"), "unknown key \"claim\"");
-  expect_error(claims_file("{}"), "a list");
+  expect_claims_error("[]", "expected an object");
+  expect_claims_error("{", "");
+  expect_claims_error(R"({"schema": "tandem.claims/2", "chapter": "c"})", "tandem.claims/1");
+  expect_claims_error(R"({"schema": "tandem.claims/1"})", "no key \"chapter\"");
+  expect_claims_error(claims_file("[]", R"(, "claim": [])"), "unknown key \"claim\"");
+  expect_claims_error(claims_file("{}"), "a list");
   EXPECT_THROW(load_claims("nowhere", source_dir() + "/configs"), InputError);
 }
 
 TEST(ClaimsBadInput, Rows) {
-  expect_error(claims_file(R"([{"id": "C1", "section": "1"}])"), "no key \"quantity\"");
-  expect_error(claims_file(R"([{"id": "C1", "section": "1", "quantity": "q"}])"),
-               "neither checks nor why");
-  expect_error(claims_file(R"([{"id": "C1", "section": "1", "quantity": "q", "checks": []}])"),
-               "a list of checks");
-  expect_error(claims_file(R"([{"id": "C1", "section": "1", "quantity": "q",
+  expect_claims_error(claims_file(R"([{"id": "C1", "section": "1"}])"), "no key \"quantity\"");
+  expect_claims_error(claims_file(R"([{"id": "C1", "section": "1", "quantity": "q"}])"),
+                      "neither checks nor why");
+  expect_claims_error(
+      claims_file(R"([{"id": "C1", "section": "1", "quantity": "q", "checks": []}])"),
+      "a list of checks");
+  expect_claims_error(claims_file(R"([{"id": "C1", "section": "1", "quantity": "q",
                               "checks": [{"metrics": "a"}]}])"),
-               "unknown key \"metrics\"");
+                      "unknown key \"metrics\"");
   expect_row_error(good_of + good_wanted + R"(, "wnated": 1)", "unknown key \"wnated\"");
   expect_row_error(good_of, "no key \"wanted\"");
   expect_row_error(R"("metric": [], "of": "one")" + good_wanted, "names of numbers");
@@ -117,13 +118,15 @@ TEST(ClaimsBadInput, Figures) {
   const auto figure = [](const std::string& panel) {
     return claims_file("[]", R"(, "figures": [{"name": "f", "panels": [)" + panel + "]}]");
   };
-  expect_error(figure(R"({"title": "t"})"), "no key \"x_label\"");
+  expect_claims_error(figure(R"({"title": "t"})"), "no key \"x_label\"");
   const std::string labels = R"("title": "t", "x_label": "x", "x_unit": "count", "y_label": "y",
                                 "y_unit": "%", "x": "blocks", "y": "gract")";
-  expect_error(figure("{" + labels + R"(, "series": []})"), "no x, y or series");
-  expect_error(figure("{" + labels + R"(, "series": [{"name": "n"}]})"), "neither or both");
-  expect_error(figure("{" + labels + R"(, "series": [{"name": "n", "stated": [[1]]}]})"), "[x, y]");
-  EXPECT_EQ(error_of(figure("{" + labels + R"(, "series": [{"name": "n", "of": "one"}]})")), "");
+  expect_claims_error(figure("{" + labels + R"(, "series": []})"), "no x, y or series");
+  expect_claims_error(figure("{" + labels + R"(, "series": [{"name": "n"}]})"), "neither or both");
+  expect_claims_error(figure("{" + labels + R"(, "series": [{"name": "n", "stated": [[1]]}]})"),
+                      "[x, y]");
+  EXPECT_EQ(claims_error(figure("{" + labels + R"(, "series": [{"name": "n", "of": "one"}]})")),
+            "");
 }
 
 TEST(ClaimsBadInput, AUnitThatTheNumberCannotBeStatedIn) {

@@ -13,7 +13,7 @@ namespace {
 
 using test::small_network;
 
-std::string error_of(const std::string& text) {
+std::string network_error(const std::string& text) {
   try {
     test::network_of(text);
   } catch (const InputError& e) {
@@ -29,44 +29,51 @@ std::string replaced(const std::string& what, const std::string& with) {
   return text.replace(at, what.size(), with);
 }
 
-void expect_error(const std::string& text, const std::string& part) {
-  const std::string error = error_of(text);
+void expect_network_error(const std::string& text, const std::string& part) {
+  const std::string error = network_error(text);
   EXPECT_NE(error.find(part), std::string::npos) << error;
   EXPECT_NE(error.find("expected"), std::string::npos) << error;
 }
 
-TEST(NetworkBadInput, TheGoodOneIsGood) { EXPECT_EQ(error_of(small_network()), ""); }
+TEST(NetworkBadInput, TheGoodOneIsGood) { EXPECT_EQ(network_error(small_network()), ""); }
 
 TEST(NetworkBadInput, FileAsAWhole) {
-  expect_error("[]", "an object");
-  expect_error("{", "");
-  expect_error(replaced("tandem.network/1", "tandem.network/9"), "tandem.network/1");
-  expect_error(replaced("\"name\": \"small\"", "\"nam\": \"small\""), "unknown key \"nam\"");
-  expect_error(replaced("\"task\": \"infer\"", "\"task\": \"sleep\""), "task");
-  expect_error(replaced("\"framework\": \"pytorch\"", "\"framework\": \"caffe\""), "tensorflow");
-  expect_error(replaced("\"precision\": \"fp32\"", "\"precision\": \"fp8\""), "amp");
-  expect_error(replaced("\"modules\": [\"\"],", ""), "no key \"modules\"");
+  expect_network_error("[]", "an object");
+  expect_network_error("{", "");
+  expect_network_error(replaced("tandem.network/1", "tandem.network/9"), "tandem.network/1");
+  expect_network_error(replaced("\"name\": \"small\"", "\"nam\": \"small\""),
+                       "unknown key \"nam\"");
+  expect_network_error(replaced("\"task\": \"infer\"", "\"task\": \"sleep\""), "task");
+  expect_network_error(replaced("\"framework\": \"pytorch\"", "\"framework\": \"caffe\""),
+                       "tensorflow");
+  expect_network_error(replaced("\"precision\": \"fp32\"", "\"precision\": \"fp8\""), "amp");
+  expect_network_error(replaced("\"modules\": [\"\"],", ""), "no key \"modules\"");
 }
 
 TEST(NetworkBadInput, Tensors) {
-  expect_error(replaced("[\"fp32\", [32, 64]", "[\"fp33\", [32, 64]"), "tensors[1][0]");
-  expect_error(replaced("[\"batch\", 64], null, 0]", "[\"length\", 64], null, 0]"),
-               "unknown symbol \"length\", expected one of: batch");
-  expect_error(replaced("[\"batch\", 64], null, 0]", "[\"2*\", 64], null, 0]"), "tensors[0][1][0]");
-  expect_error(replaced("[\"batch\", 64], null, 0]", "[-2, 64], null, 0]"), "tensors[0][1][0]");
-  expect_error(replaced("null, 2]", "null, 9]"), "tensors[2][3]");
-  expect_error(replaced("[1, 64], 1]", "[1], 1]"), "a stride for every size");
-  expect_error(replaced("\"input\", \"parameter\"", "\"output\", \"parameter\""), "storages[0]");
+  expect_network_error(replaced("[\"fp32\", [32, 64]", "[\"fp33\", [32, 64]"), "tensors[1][0]");
+  expect_network_error(replaced("[\"batch\", 64], null, 0]", "[\"length\", 64], null, 0]"),
+                       "unknown symbol \"length\", expected one of: batch");
+  expect_network_error(replaced("[\"batch\", 64], null, 0]", "[\"2*\", 64], null, 0]"),
+                       "tensors[0][1][0]");
+  expect_network_error(replaced("[\"batch\", 64], null, 0]", "[-2, 64], null, 0]"),
+                       "tensors[0][1][0]");
+  expect_network_error(replaced("null, 2]", "null, 9]"), "tensors[2][3]");
+  expect_network_error(replaced("[1, 64], 1]", "[1], 1]"), "a stride for every size");
+  expect_network_error(replaced("\"input\", \"parameter\"", "\"output\", \"parameter\""),
+                       "storages[0]");
 }
 
 TEST(NetworkBadInput, Operations) {
-  expect_error(small_network("[]"), "no operation");
-  expect_error(replaced("\"phase\": \"forward\"", "\"phase\": \"sideways\""), "ops[0].phase");
-  expect_error(replaced("{\"t\": 3}", "{\"t\": 77}"), "ops[0].args[2].t");
-  expect_error(replaced("{\"t\": 3}", "{\"u\": 3}"), "unknown key \"u\"");
-  expect_error(replaced("\"out\": [5]", "\"out\": [-1]"), "ops[1].out[0]");
+  expect_network_error(small_network("[]"), "no operation");
+  expect_network_error(replaced("\"phase\": \"forward\"", "\"phase\": \"sideways\""),
+                       "ops[0].phase");
+  expect_network_error(replaced("{\"t\": 3}", "{\"t\": 77}"), "ops[0].args[2].t");
+  expect_network_error(replaced("{\"t\": 3}", "{\"u\": 3}"), "unknown key \"u\"");
+  expect_network_error(replaced("\"out\": [5]", "\"out\": [-1]"), "ops[1].out[0]");
   // reads what the second operation makes
-  expect_error(replaced("[{\"t\": 2}, {\"t\": 0}", "[{\"t\": 2}, {\"t\": 5}"), "before it is made");
+  expect_network_error(replaced("[{\"t\": 2}, {\"t\": 0}", "[{\"t\": 2}, {\"t\": 5}"),
+                       "before it is made");
 }
 
 TEST(NetworkBadInput, Sizes) {

@@ -13,18 +13,18 @@
 namespace tandem {
 namespace {
 
-const std::string configs = source_path("configs");
-const std::string law_file = configs + "/kernels/precision.json";
+const std::string configs_folder = source_path("configs_folder");
+const std::string precision_law_file = configs_folder + "/kernels/precision.json";
 
 std::string error_of(Step step, Precision to, const std::string& gpu) {
-  const GpuCatalogue gpus = load_catalogue(configs + "/gpus");
+  const GpuCatalogue gpus = load_catalogue(configs_folder + "/gpus");
   LossList losses;
   try {
-    with_precision(std::move(step), to, find_gpu(gpus, gpu), load_precision_law(law_file),
-                   TimeConstants::load(configs + "/kernels/time.json"),
-                   load_library_names(configs + "/kernels/libraries.json"),
-                   load_measured_layers(configs + "/kernels/layers.json"),
-                   load_host_model(configs + "/hosts/default.json"), losses);
+    with_precision(std::move(step), to, find_gpu(gpus, gpu), load_precision_law(precision_law_file),
+                   TimeConstants::load(configs_folder + "/kernels/time.json"),
+                   load_library_names(configs_folder + "/kernels/libraries.json"),
+                   load_measured_layers(configs_folder + "/kernels/layers.json"),
+                   load_host_model(configs_folder + "/hosts/default.json"), losses);
   } catch (const InputError& e) {
     return e.what();
   }
@@ -60,7 +60,7 @@ TEST(PrecisionBadInput, ATraceWithoutShapes) {
 }
 
 std::string law_error(const std::string& name, void (*change)(Json&)) {
-  Json json = read_json_file(law_file);
+  Json json = read_json_file(precision_law_file);
   change(json);
   const std::string path = (std::filesystem::path(testing::TempDir()) / name).string();
   std::ofstream(path) << json.dump();
@@ -85,7 +85,7 @@ TEST(PrecisionBadInput, LawFiles) {
 }
 
 std::string layers_error(const std::string& name, void (*change)(Json&)) {
-  Json json = read_json_file(configs + "/kernels/layers.json");
+  Json json = read_json_file(configs_folder + "/kernels/layers.json");
   change(json);
   const std::string path = (std::filesystem::path(testing::TempDir()) / name).string();
   std::ofstream(path) << json.dump();

@@ -67,7 +67,7 @@ Result replay_text(std::string_view text) {
   return first;
 }
 
-std::string error_of(std::string_view text, void (*change)(ReplayOptions&) = nullptr) {
+std::string replay_error(std::string_view text, void (*change)(ReplayOptions&) = nullptr) {
   const TempFile file(text);
   ReplayOptions o = options(file);
   if (change != nullptr) change(o);
@@ -79,18 +79,19 @@ std::string error_of(std::string_view text, void (*change)(ReplayOptions&) = nul
   return "no error";
 }
 
-const std::string good = join({launch(100, 1), kernel(107, 1), launch(120, 2), kernel(127, 2)});
+const std::string good_trace =
+    join({launch(100, 1), kernel(107, 1), launch(120, 2), kernel(127, 2)});
 
 TEST(BadReplay, WithoutGpuWork) {
-  EXPECT_HAS(error_of(join({launch(100, 1), launch(120, 2)})),
+  EXPECT_HAS(replay_error(join({launch(100, 1), launch(120, 2)})),
              "found a trace without device activity");
-  EXPECT_HAS(error_of(kineto(event("cpu_op", "aten::add", 1, "5", ""))),
+  EXPECT_HAS(replay_error(kineto(event("cpu_op", "aten::add", 1, "5", ""))),
              "expected at least one GPU activity");
 }
 
 TEST(BadReplay, StepsWithoutLaunches) {
-  EXPECT_HAS(error_of(join({event("user_annotation", "ProfilerStep#1", 500, "100", ""),
-                            launch(100, 1), kernel(107, 1)})),
+  EXPECT_HAS(replay_error(join({event("user_annotation", "ProfilerStep#1", 500, "100", ""),
+                                launch(100, 1), kernel(107, 1)})),
              "found no step that launches device work");
 }
 
@@ -159,7 +160,7 @@ TEST(BadReplay, WorkAndCallsOfNoLength) {
 }
 
 TEST(BadReplay, ATraceOfNoLength) {
-  EXPECT_HAS(error_of(join({launch(100, 1, "0"), kernel(100, 1, "0")})),
+  EXPECT_HAS(replay_error(join({launch(100, 1, "0"), kernel(100, 1, "0")})),
              "found no step that launches device work");
 }
 
@@ -186,13 +187,13 @@ TEST(BadReplay, SynchronisationsWithoutWork) {
 }
 
 TEST(BadReplay, NamesThatAreNoUtf8) {
-  std::string text = good;
+  std::string text = good_trace;
   text.replace(text.find("gemm"), 4, "g\xff\xc3m");
-  EXPECT_HAS(error_of(text), "not valid UTF-8");
+  EXPECT_HAS(replay_error(text), "not valid UTF-8");
 }
 
 TEST(BadReplay, PathsThatAreNoUtf8AreWritten) {
-  const TempFile file(good, "tr\xff.json");
+  const TempFile file(good_trace, "tr\xff.json");
   const std::string result = file.path() + ".result.json";
   write_outputs(replay(options(file)), {result, "", ""});
   std::ifstream in(result);
@@ -200,14 +201,15 @@ TEST(BadReplay, PathsThatAreNoUtf8AreWritten) {
 }
 
 TEST(BadOptions, UnknownGpuNamesTheKnown) {
-  const std::string text = error_of(good, [](ReplayOptions& o) { o.traced_gpu = "h201"; });
+  const std::string text =
+      replay_error(good_trace, [](ReplayOptions& o) { o.traced_gpu = "h201"; });
   EXPECT_HAS(text, "h201");
   EXPECT_HAS(text, "h200_sxm");
 }
 
 // A trace that does not say what it ran on takes the GPU that it is told as the traced one.
 TEST(BadOptions, AnUnknownTracedGpuIsTheNamedOne) {
-  const TempFile file(good);
+  const TempFile file(good_trace);
   ReplayOptions o = options(file);
   o.traced_gpu = "v100_sxm2_16gb";
   const TracedRun run = replay(o).run;
@@ -217,7 +219,7 @@ TEST(BadOptions, AnUnknownTracedGpuIsTheNamedOne) {
 
 TEST(BadOptions, Overrides) {
   const auto with = [](const char* gpu, const char* text) {
-    const TempFile file(good);
+    const TempFile file(good_trace);
     ReplayOptions o = options(file);
     o.traced_gpu = gpu;
     o.what_ifs.set("set", text);
@@ -238,7 +240,7 @@ TEST(BadOptions, Overrides) {
 // There was no lowest clock: a thousandth of a MHz was predicted, too.
 TEST(BadOptions, ClocksThatTheGpuCannotBeLockedTo) {
   const auto at = [](const char* gpu, const char* mhz) {
-    const TempFile file(good);
+    const TempFile file(good_trace);
     ReplayOptions o = options(file);
     o.traced_gpu = gpu;
     o.what_ifs.set("clock", mhz);
@@ -256,9 +258,9 @@ TEST(BadOptions, ClocksThatTheGpuCannotBeLockedTo) {
 }
 
 TEST(BadOptions, UnknownHostAndConfigs) {
-  EXPECT_HAS(error_of(good, [](ReplayOptions& o) { o.host = "nobody"; }),
+  EXPECT_HAS(replay_error(good_trace, [](ReplayOptions& o) { o.host = "nobody"; }),
              "unknown host \"nobody\"");
-  EXPECT_HAS(error_of(good, [](ReplayOptions& o) { o.configs = "no/such/folder"; }),
+  EXPECT_HAS(replay_error(good_trace, [](ReplayOptions& o) { o.configs = "no/such/folder"; }),
              "no/such/folder");
 }
 
@@ -290,7 +292,7 @@ TEST(BadHost, IsRejectedWithItsPlace) {
 }
 
 TEST(BadOutput, PathThatCannotBeWritten) {
-  const TempFile file(good);
+  const TempFile file(good_trace);
   const Replay r = replay(options(file));
   EXPECT_THROW(write_outputs(r, {"no/such/folder/result.json", "", ""}), InputError);
   EXPECT_THROW(write_outputs(r, {"", file.path() + "/kernels.csv", ""}), InputError);

@@ -1,5 +1,5 @@
-// Physics that holds of every kernel in every scenario, on captures that between them hold every
-// family of kernels.
+// Physics that holds of every kernel in every scenario, on physics_captures that between them hold
+// every family of kernels.
 #include <gtest/gtest.h>
 
 #include "models/kernel/kinds.h"
@@ -10,7 +10,7 @@
 namespace tandem {
 namespace {
 
-const std::string captures = source_path("validation/captures/");
+const std::string physics_captures = source_path("validation/physics_captures/");
 const char* const covering[] = {
     "h200_2026-11-20_fit/traces/resnet50-train-amp-eager-b32",
     "h200_2026-11-20_fit/traces/bert_base-infer-fp32-eager-b16",
@@ -22,7 +22,7 @@ const char* const covering[] = {
 TracedRun analyse_capture(const std::string& name) {
   ReplayOptions o;
   o.configs = source_path("configs");
-  return analyse(import_trace(captures + name + ".json.zst"), o);
+  return analyse(import_trace(physics_captures + name + ".json.zst"), o);
 }
 
 struct Change {

@@ -9,7 +9,7 @@
 namespace tandem {
 namespace {
 
-const TracedRun& analysis() {
+const TracedRun& precision_analysis() {
   static const TracedRun a = [] {
     ReplayOptions o;
     o.configs = source_path("configs");
@@ -23,7 +23,7 @@ const TracedRun& analysis() {
 Scenario scenario(const std::string& precision) {
   ReplayOptions o;
   o.what_ifs.set("precision", precision);
-  return make_scenario(analysis(), nullptr, o);
+  return make_scenario(precision_analysis(), nullptr, o);
 }
 
 TEST(PrecisionProperty, PlanAndTraceAgree) {
@@ -41,9 +41,9 @@ TEST(PrecisionProperty, PlanAndTraceAgree) {
 }
 
 TEST(PrecisionProperty, LowerPrecisionTakesLessGpuTime) {
-  EXPECT_LT(gpu_us(scenario("amp").step), 0.8 * gpu_us(analysis().traced_step));
-  EXPECT_LT(gpu_us(scenario("bf16").step), gpu_us(analysis().traced_step));
-  EXPECT_EQ(gpu_us(scenario("fp32").step), gpu_us(analysis().traced_step));
+  EXPECT_LT(gpu_us(scenario("amp").step), 0.8 * gpu_us(precision_analysis().traced_step));
+  EXPECT_LT(gpu_us(scenario("bf16").step), gpu_us(precision_analysis().traced_step));
+  EXPECT_EQ(gpu_us(scenario("fp32").step), gpu_us(precision_analysis().traced_step));
 }
 
 TEST(PrecisionProperty, EveryConvolutionIsCastAndCastBack) {
@@ -70,7 +70,7 @@ TEST(PrecisionProperty, ComposesWithTheBatch) {
   ReplayOptions o;
   o.what_ifs.set("precision", "amp");
   o.what_ifs.set("batch", 64);
-  const double twice = gpu_us(make_scenario(analysis(), nullptr, o).step);
+  const double twice = gpu_us(make_scenario(precision_analysis(), nullptr, o).step);
   const double once = gpu_us(scenario("amp").step);
   EXPECT_GT(twice, 1.6 * once);
   EXPECT_LT(twice, 2.1 * once);

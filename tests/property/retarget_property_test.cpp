@@ -9,8 +9,8 @@
 namespace tandem {
 namespace {
 
-const std::string captures = source_path("validation/captures/");
-const std::string folder = captures + "h200_2026-11-20_fit/traces/";
+const std::string retarget_captures = source_path("validation/retarget_captures/");
+const std::string folder = retarget_captures + "h200_2026-11-20_fit/traces/";
 
 void check_ratios(const GpuMetrics& m) {
   for (const double ratio :
@@ -22,7 +22,7 @@ void check_ratios(const GpuMetrics& m) {
   EXPECT_LE(m.smsp_issue_cycles, m.smsp_active_cycles * 1.0001);
 }
 
-void check(const Result& r) {
+void check_retargeted(const Result& r) {
   EXPECT_TRUE(std::isfinite(r.step.time_us));
   EXPECT_GE(r.step.time_us, r.step.gpu_busy_us * 0.9999);
   ASSERT_TRUE(r.gpu_step && r.gpu_kernel_time && r.energy);
@@ -59,7 +59,7 @@ TEST(RetargetProperty, NoKernelExceedsItsGpu) {
         "h200_2026-11-20_fit/traces/bert_base2l-train-amp-eager-b16"}) {
     ReplayOptions o;
     o.configs = source_path("configs");
-    const TracedRun a = analyse(import_trace(captures + name + ".json.zst"), o);
+    const TracedRun a = analyse(import_trace(retarget_captures + name + ".json.zst"), o);
     for (const char* gpu : {"", "a100_sxm4_80gb", "v100_sxm2_32gb", "h100_sxm5"}) {
       for (const char* cache : {"warm", "cold"}) {
         SCOPED_TRACE(std::string(name) + " on " + gpu + ", " + cache);
@@ -85,7 +85,7 @@ TEST(RetargetProperty, EveryModeOnEveryGpu) {
           o.what_ifs.set("gpu", gpu.name);
           o.what_ifs.set("compile", compiler);
           o.mode.mode = mode;
-          check(predict(a, o).result);
+          check_retargeted(predict(a, o).result);
           ++cases;
         }
       }

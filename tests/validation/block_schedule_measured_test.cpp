@@ -20,8 +20,6 @@
 namespace tandem {
 namespace {
 
-const std::string root = source_dir();
-
 /// Sums over kernels, weighted with their traced time. In points of 100.
 struct Errors {
   int kernels = 0;
@@ -34,8 +32,8 @@ struct Errors {
 };
 
 struct Model {
-  GpuCatalogue gpus = load_catalogue(root + "/configs/gpus");
-  CostConstants costs = CostConstants::load(root + "/configs/kernels/costs.json");
+  GpuCatalogue gpus = load_catalogue(source_path("configs/gpus"));
+  CostConstants costs = CostConstants::load(source_path("configs/kernels/costs.json"));
 };
 
 double percent(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
@@ -82,7 +80,7 @@ Errors score(const std::string& folder, const std::vector<std::string>& names) {
   const Model model;
   Errors e;
   for (const std::string& name : names) {
-    add_capture(model, root + "/validation/captures/" + folder, name, e);
+    add_capture(model, source_path("validation/captures/") + folder, name, e);
   }
   std::printf("%s: %d kernels, SMSP active %.2f, occupancy %.2f, to the counter model %.2f\n",
               folder.c_str(), e.kernels, e.mean(e.active), e.mean(e.occupancy),

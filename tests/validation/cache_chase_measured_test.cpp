@@ -13,10 +13,9 @@
 namespace tandem {
 namespace {
 
-const std::string root = source_dir();
-const std::string recording = root + "/validation/captures/h200_2026-11-20_fit/cache";
+const std::string recording = source_path("validation/captures/h200_2026-11-20_fit/cache");
 
-GpuArch h200() { return find_gpu(load_catalogue(root + "/configs/gpus"), "h200_sxm"); }
+GpuArch h200() { return find_gpu(load_catalogue(source_path("configs/gpus")), "h200_sxm"); }
 
 std::map<std::string, std::vector<CurvePoint>> recorded() {
   std::map<std::string, std::vector<CurvePoint>> curves;

@@ -18,12 +18,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string root = source_dir();
-
-CompareOptions committed_data() { return {{root + "/validation/captures"}, root + "/configs"}; }
+CompareOptions committed_data() {
+  return {{source_path("validation/captures")}, source_path("configs")};
+}
 
 const std::vector<CaseResult>& results() {
-  static const auto all = run_cases(load_cases(root + "/validation/cases"), committed_data());
+  static const auto all = run_cases(load_cases(source_path("validation/cases")), committed_data());
   return all;
 }
 
@@ -149,7 +149,7 @@ class SmallData {
     if (!meta.empty()) std::ofstream(traces / "a.meta.json") << meta;
   }
   std::vector<CaseResult> run(const Case& c) const {
-    return run_cases({c}, {{folder().string()}, root + "/configs"});
+    return run_cases({c}, {{folder().string()}, source_path("configs")});
   }
 
  private:

@@ -12,34 +12,35 @@
 namespace tandem {
 namespace {
 
-const std::string root = source_dir();
-
 const Claims& claims() {
-  static const Claims all = load_claims(root + "/validation/claims", root + "/configs");
+  static const Claims all = load_claims(source_path("validation/claims"), source_path("configs"));
   return all;
 }
 
-const std::vector<ClaimResult>& results() {
-  static const std::vector<ClaimResult> all = [] {
-    Simulations simulations(root);
-    return evaluate_claims(claims().claims, simulations);
-  }();
+/// Figures show much of what the claims are about.
+Simulations& simulations() {
+  static Simulations all(source_dir());
+  return all;
+}
+
+const std::vector<ClaimResult>& claim_results() {
+  static const std::vector<ClaimResult> all = evaluate_claims(claims().claims, simulations());
   return all;
 }
 
 const ClaimResult& row(const std::string& id) {
-  return *std::find_if(results().begin(), results().end(),
+  return *std::find_if(claim_results().begin(), claim_results().end(),
                        [&](const ClaimResult& r) { return r.claim.id == id; });
 }
 
 TEST(PaperClaims, EveryNumberThatASimulatorCanProduceHasARow) {
-  EXPECT_EQ(results().size(), 134u);
-  std::printf("%s", claims_text(results(), false).c_str());
+  EXPECT_EQ(claim_results().size(), 134u);
+  std::printf("%s", claims_text(claim_results(), false).c_str());
 }
 
 TEST(PaperClaims, WhatIsMissedOrNotSimulatedSaysWhy) {
   int seen = 0;
-  for (const ClaimResult& r : results()) {
+  for (const ClaimResult& r : claim_results()) {
     if (r.verdict == ClaimVerdict::met) continue;
     EXPECT_FALSE(r.reason.empty()) << r.claim.id;
     ++seen;
@@ -48,7 +49,7 @@ TEST(PaperClaims, WhatIsMissedOrNotSimulatedSaysWhy) {
 }
 
 TEST(PaperClaims, OnlyWorkloadsAndNumbersThatAreAbsentAreNotSimulated) {
-  for (const ClaimResult& r : results()) {
+  for (const ClaimResult& r : claim_results()) {
     if (r.verdict != ClaimVerdict::not_simulated || r.claim.checks.empty()) continue;
     EXPECT_TRUE(r.reason.starts_with("no n")) << r.claim.id << ": " << r.reason;
   }
@@ -71,9 +72,8 @@ TEST(PaperClaims, AClaimThatContradictsPhysicsIsMissedAndSaysSo) {
 }
 
 TEST(PaperClaims, FiguresAreDrawn) {
-  Simulations simulations(root);
   std::set<std::string> drawn;
-  for (const DrawnFigure& f : draw_figures(claims().figures, simulations)) {
+  for (const DrawnFigure& f : draw_figures(claims().figures, simulations())) {
     if (f.svg.empty()) {
       EXPECT_FALSE(f.left_out.empty()) << f.name;
       continue;

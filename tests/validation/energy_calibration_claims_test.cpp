@@ -11,8 +11,6 @@
 namespace tandem {
 namespace {
 
-const std::string root = source_dir();
-
 /// Energy per access with one block an SM of so many threads, or of the bound for 0.
 double at_threads(const AccessCalibration& c, double sms, double threads) {
   if (threads == 0) return c.bound_pj.value;
@@ -62,31 +60,33 @@ void add_recording(const EnergyRecording& r, double sms, ClaimValues& values) {
 }
 
 TEST(EnergyClaims, Figures56To510) {
-  const GpuCatalogue gpus = load_catalogue(root + "/configs/gpus");
+  const GpuCatalogue gpus = load_catalogue(source_path("configs/gpus"));
   const double sms = find_gpu(gpus, "h200_sxm").sm_count;
   ClaimValues values;
   for (const char* session : {"session1", "session2"}) {
-    const std::string folder = root + "/validation/captures/h200_2026-11-20_fit/energy/" + session;
+    const std::string folder =
+        source_path("validation/captures/h200_2026-11-20_fit/energy/") + session;
     add_recording(evaluate_recording(folder, sms), sms, values);
   }
   const AccessEnergies a100 =
-      load_energy(root + "/configs/gpus/a100_sxm4_80gb.json").value().access;
+      load_energy(source_path("configs/gpus/a100_sxm4_80gb.json")).value().access;
   values["a100_shared_pj"] = {a100.shared_pj_per_sector};
   values["a100_l1_pj"] = {a100.l1_pj_per_sector};
   values["a100_l2_pj"] = {a100.l2_pj_per_sector};
   values["a100_dram_pj"] = {a100.dram_pj_per_sector};
   values["a100_idle_w"] = {a100.static_w};
-  EXPECT_GE(check_claims(root + "/validation/claims/calibration/energy_calibration.json", values),
-            14);
+  EXPECT_GE(
+      check_claims(source_path("validation/claims/calibration/energy_calibration.json"), values),
+      14);
 }
 
-GpuArch a100() { return find_gpu(load_catalogue(root + "/configs/gpus"), "a100_sxm4_80gb"); }
+GpuArch a100() { return find_gpu(load_catalogue(source_path("configs/gpus")), "a100_sxm4_80gb"); }
 
 // The claims on figure 5.11 are rows of validation/claims/thesis_5.json.
 TEST(TiledMatmul, TheBoundOfDataMovementLiesWithinTheDynamicEnergy) {
   const GpuArch gpu = a100();
-  const EnergyConfig config = load_energy(root + "/configs/gpus/a100_sxm4_80gb.json").value();
-  const WorkRules rules = load_work_rules(root + "/configs/kernels/energy.json");
+  const EnergyConfig config = load_energy(source_path("configs/gpus/a100_sxm4_80gb.json")).value();
+  const WorkRules rules = load_work_rules(source_path("configs/kernels/energy.json"));
   const LockedClock clock{1065 / gpu.boost_clock_mhz, 55, rules.clock_exponent};
   double smaller_j = 0;
   for (const double size : {512, 1024, 2048, 4096}) {

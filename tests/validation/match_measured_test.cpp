@@ -16,14 +16,14 @@
 namespace tandem {
 namespace {
 
-const std::string measured = source_path("validation/captures/h200_2026-11-20_fit");
+const std::string match_captures = source_path("validation/captures/h200_2026-11-20_fit");
 
-struct Pair {
-  explicit Pair(const std::string& name, const std::string& counters = "")
-      : trace(import_trace(measured + "/traces/" + name + ".json.zst")),
+struct MatchedPair {
+  explicit MatchedPair(const std::string& name, const std::string& counters = "")
+      : trace(import_trace(match_captures + "/traces/" + name + ".json.zst")),
         links(link_trace(trace)),
-        report(read_counter_report(measured + "/counters/" + (counters.empty() ? name : counters) +
-                                   ".csv.zst")) {}
+        report(read_counter_report(match_captures + "/counters/" +
+                                   (counters.empty() ? name : counters) + ".csv.zst")) {}
   StepMatch match(const CounterReport& rows) const { return match_step(trace, links, rows, 0); }
   Trace trace;
   Links links;
@@ -74,9 +74,10 @@ Count count(const StepMatch& m, const CounterReport& rows) {
 /// Reports with a trace of the same name. In each, row i is kernel i of the step.
 std::vector<std::string> pair_names() {
   std::vector<std::string> names;
-  for (const auto& file : std::filesystem::directory_iterator(measured + "/counters")) {
+  for (const auto& file : std::filesystem::directory_iterator(match_captures + "/counters")) {
     const std::string name = file.path().stem().stem().string();
-    if (std::filesystem::exists(measured + "/traces/" + name + ".json.zst")) names.push_back(name);
+    if (std::filesystem::exists(match_captures + "/traces/" + name + ".json.zst"))
+      names.push_back(name);
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -91,7 +92,7 @@ std::string test_name(const testing::TestParamInfo<std::string>& info) {
 INSTANTIATE_TEST_SUITE_P(H200, MatchMeasured, testing::ValuesIn(pair_names()), test_name);
 
 TEST_P(MatchMeasured, AllKernelsMatch) {
-  const Pair pair(GetParam());
+  const MatchedPair pair(GetParam());
   const StepMatch m = match_best_step(pair.trace, pair.links, pair.report);
   const MatchSummary s = summarize(pair.trace, pair.links, pair.report, m);
   EXPECT_EQ(s.exact, s.kernels);
@@ -104,7 +105,7 @@ TEST_P(MatchMeasured, AllKernelsMatch) {
 }
 
 TEST_P(MatchMeasured, ThirtyPercentOfTheRowsMissing) {
-  const Pair pair(GetParam());
+  const MatchedPair pair(GetParam());
   std::mt19937 random(1);
   std::vector<std::size_t> kept;
   for (std::size_t row = 0; row < pair.report.size(); ++row) {
@@ -118,14 +119,14 @@ TEST_P(MatchMeasured, ThirtyPercentOfTheRowsMissing) {
 }
 
 TEST_P(MatchMeasured, OnlyAPartOfTheStepProfiled) {
-  const Pair pair(GetParam());
+  const MatchedPair pair(GetParam());
   const std::size_t n = pair.report.size();
   const CounterReport rows = select(pair.report, range(n / 10, n * 4 / 10));
   EXPECT_EQ(count(pair.match(rows), rows).in_place, rows.size());
 }
 
 TEST_P(MatchMeasured, SeveralIterationsOfAPart) {
-  const Pair pair(GetParam());
+  const MatchedPair pair(GetParam());
   const std::size_t n = pair.report.size();
   std::vector<std::size_t> twice = range(n / 10, n * 4 / 10);
   const std::size_t once = twice.size();
@@ -137,7 +138,7 @@ TEST_P(MatchMeasured, SeveralIterationsOfAPart) {
 }
 
 TEST_P(MatchMeasured, ReportThatBeginsWithinAnIteration) {
-  const Pair pair(GetParam());
+  const MatchedPair pair(GetParam());
   const std::size_t n = pair.report.size();
   std::vector<std::size_t> turned = range(n / 2, n);
   for (const std::size_t row : range(0, n)) turned.push_back(row);
@@ -147,7 +148,7 @@ TEST_P(MatchMeasured, ReportThatBeginsWithinAnIteration) {
 
 // Utilizations over kernel time, as summed from the reports by hand (reference recipe).
 TEST(MatchMeasuredUtilization, ResNet50Training) {
-  const Pair pair("resnet50-train-amp-eager-b32");
+  const MatchedPair pair("resnet50-train-amp-eager-b32");
   const StepMatch m = match_best_step(pair.trace, pair.links, pair.report);
   const MatchSummary s = summarize(pair.trace, pair.links, pair.report, m);
   EXPECT_NEAR(s.kernel_time.smsp_active, 0.725, 0.0005);
@@ -159,7 +160,7 @@ TEST(MatchMeasuredUtilization, ResNet50Training) {
 
 // The report of another batch: most kernels are the same, hardly any launch is.
 TEST(MatchMeasuredOther, BatchOfLenet) {
-  const Pair pair("lenet5-infer-fp32-eager-b8192", "lenet5-infer-fp32-eager-b1024");
+  const MatchedPair pair("lenet5-infer-fp32-eager-b8192", "lenet5-infer-fp32-eager-b1024");
   const MatchSummary s = summarize(pair.trace, pair.links, pair.report, pair.match(pair.report));
   EXPECT_EQ(s.matched, 10);
   EXPECT_EQ(s.exact, 0);
@@ -168,14 +169,14 @@ TEST(MatchMeasuredOther, BatchOfLenet) {
 
 // The optimizer runs outside the graph: the report holds more than the step.
 TEST(MatchMeasuredOther, CudaGraphOfTheSameKernels) {
-  const Pair pair("resnet50-train-amp-cudagraph-b32", "resnet50-train-amp-eager-b32");
+  const MatchedPair pair("resnet50-train-amp-cudagraph-b32", "resnet50-train-amp-eager-b32");
   const MatchSummary s = summarize(pair.trace, pair.links, pair.report, pair.match(pair.report));
   EXPECT_EQ(s.exact, s.kernels);
   EXPECT_EQ(s.rows - s.rows_matched, 23);
 }
 
 TEST(MatchMeasuredOther, AnotherModel) {
-  const Pair pair("dlrm-train-fp32-eager-b8192", "resnet50-infer-fp32-eager-b128");
+  const MatchedPair pair("dlrm-train-fp32-eager-b8192", "resnet50-infer-fp32-eager-b128");
   const MatchSummary s = summarize(pair.trace, pair.links, pair.report, pair.match(pair.report));
   EXPECT_LT(s.rows_matched, s.rows / 4);
 }

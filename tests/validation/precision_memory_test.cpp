@@ -1,4 +1,5 @@
-// Peak memory in another precision, from the shapes and types alone, against the measured peak.
+// Peak memory in another precision, from the shapes and types alone, against the memory_captures
+// peak.
 #include <gtest/gtest.h>
 
 #include "sim/core/field.h"
@@ -8,18 +9,18 @@
 namespace tandem {
 namespace {
 
-const std::string measured = source_path("validation/captures/");
+const std::string memory_captures = source_path("validation/captures/");
 
 double predicted_bytes(const std::string& name, const std::string& precision) {
   ReplayOptions o;
   o.configs = source_path("configs");
-  o.trace_path = measured + name + ".json.zst";
+  o.trace_path = memory_captures + name + ".json.zst";
   o.what_ifs.set("precision", precision);
   return replay(o).prediction.result.memory->peak_bytes;
 }
 
 double measured_bytes(const std::string& name) {
-  return read_json_file(measured + name + ".meta.json")["peak_alloc"].get<double>();
+  return read_json_file(memory_captures + name + ".meta.json")["peak_alloc"].get<double>();
 }
 
 TEST(PrecisionMemory, HalfPrecisionHoldsSmallerActivations) {

@@ -21,8 +21,6 @@ namespace {
 
 using nlohmann::json;
 
-const std::string root = source_dir();
-
 DeviceWork work_of(const json& kernel, const GpuArch& gpu) {
   LaunchGeometry g;
   g.grid = kernel["grid"].get<std::array<std::uint32_t, 3>>();
@@ -63,9 +61,9 @@ std::vector<double> simulated_ends(const std::vector<std::vector<DeviceWork>>& o
 }
 
 TEST(SmPoolMeasured, OperationsAtOnceOnAnH200) {
-  const GpuArch gpu = load_gpu(root + "/configs/gpus/h200_sxm.json");
-  const json data = json::parse(
-      std::ifstream(root + "/validation/captures/h200_2026-11-21_streams_holdout/sm_pool.json"));
+  const GpuArch gpu = load_gpu(source_path("configs/gpus/h200_sxm.json"));
+  const json data = json::parse(std::ifstream(
+      source_path("validation/captures/h200_2026-11-21_streams_holdout/sm_pool.json")));
   int runs = 0;
   double span_error = 0, end_error = 0, longest_error = 0;
   for (const json& run : data["runs"]) {

@@ -16,12 +16,11 @@
 namespace tandem {
 namespace {
 
-const std::string root = source_dir();
-const std::string measured = root + "/validation/captures/";
+const std::string warm_captures = source_path("validation/captures/");
 
 double counted_bytes(const std::string& name) {
   const CounterReport report =
-      read_counter_report(measured + "h200_2026-11-20_fit/counters-warm/" + name + ".csv.zst");
+      read_counter_report(warm_captures + "h200_2026-11-20_fit/counters-warm/" + name + ".csv.zst");
   double sectors = 0;
   for (std::size_t row = 0; row < report.size(); ++row) {
     sectors += report.value(Counter::dram_read_sectors, row) +
@@ -33,7 +32,7 @@ double counted_bytes(const std::string& name) {
 double predicted_bytes(const std::string& trace) {
   ReplayOptions o;
   o.trace_path = trace;
-  o.configs = root + "/configs";
+  o.configs = source_path("configs");
   const Result r = replay(o).prediction.result;
   return r.gpu_step->dram_read_bytes + r.gpu_step->dram_write_bytes;
 }
@@ -51,7 +50,7 @@ TEST(WarmL2Measured, DramTrafficOfSteps) {
     const double counted = counted_bytes(name);
     ASSERT_GT(counted, 1e8) << name;
     const double error =
-        predicted_bytes(measured + folder + "/traces/" + name + ".json.zst") / counted - 1;
+        predicted_bytes(warm_captures + folder + "/traces/" + name + ".json.zst") / counted - 1;
     std::printf("%-36s %+5.1f %%\n", name.c_str(), 100 * error);
     EXPECT_LT(std::abs(error), 0.2) << name;
     sum += std::abs(error);

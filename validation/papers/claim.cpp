@@ -53,8 +53,8 @@ Wanted read_wanted(const Json& json, const Place& place) {
   return out;
 }
 
-Check read_check(const Json& json, const Place& place, const RowReader& reader) {
-  Check check;
+ClaimCheck read_check(const Json& json, const Place& place, const RowReader& reader) {
+  ClaimCheck check;
   check.place = place;
   needed(json, place, "metric");
   check.metric = names_of_metric(json, place, "metric");

@@ -51,7 +51,7 @@ struct Wanted {
 bool is_met(const Wanted& wanted, double value);
 
 /// One comparison. A metric is a sum of named numbers of a scenario, "-NAME" is subtracted.
-struct Check {
+struct ClaimCheck {
   Place place;
   std::vector<std::string> metric;
   std::vector<std::string> per;   // divides it; empty: nothing does
@@ -70,9 +70,9 @@ struct Claim {
   std::string id;
   std::string section;
   std::string quantity;
-  std::string note;           // how the statement is read
-  std::string why;            // why it is missed or not simulated
-  std::vector<Check> checks;  // empty: nothing here simulates it, and `why` says so
+  std::string note;                // how the statement is read
+  std::string why;                 // why it is missed or not simulated
+  std::vector<ClaimCheck> checks;  // empty: nothing here simulates it, and `why` says so
 };
 
 struct RowReader;

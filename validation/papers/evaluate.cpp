@@ -29,7 +29,7 @@ struct Pair {
   std::optional<Point> other;
 };
 
-std::vector<Pair> pairs_of(const Check& check, Simulations& simulations) {
+std::vector<Pair> pairs_of(const ClaimCheck& check, Simulations& simulations) {
   std::vector<Pair> pairs;
   for (const Grid& grid : check.of) {
     for (const Point& one : scenarios_of(grid)) {
@@ -54,7 +54,7 @@ void add_remark(const std::string& remark, std::vector<std::string>& remarks) {
 /// Whether what is taken of the scenarios is one of their batches, not their numbers.
 bool takes_batch(Take take) { return take == Take::first_above || take == Take::first_reaching; }
 
-double stated(const Number& number, const Check& check) {
+double stated(const Number& number, const ClaimCheck& check) {
   const auto value = in_unit(number, check.wanted.unit);
   if (value) return *value;
   (check.place / "wanted" / "unit")
@@ -63,12 +63,12 @@ double stated(const Number& number, const Check& check) {
 }
 
 /// In the unit that is wanted, where the batch is.
-double stated_batch(const Number& batch, const Check& check) {
+double stated_batch(const Number& batch, const ClaimCheck& check) {
   return takes_batch(check.take) ? stated(batch, check) : batch.value;
 }
 
 /// Whether the pair was simulated; else `out` says why not.
-bool add_value(const Check& check, const Pair& pair, const Outcome& one, const Outcome* other,
+bool add_value(const ClaimCheck& check, const Pair& pair, const Outcome& one, const Outcome* other,
                CheckResult& out) {
   ScenarioValue value;
   value.scenario = to_text(pair.one);
@@ -111,7 +111,7 @@ double first_batch_above(const std::vector<ScenarioValue>& values, double thresh
   return first == values.end() ? std::numeric_limits<double>::quiet_NaN() : first->batch;
 }
 
-std::vector<double> take(const Check& check, const std::vector<ScenarioValue>& values) {
+std::vector<double> take(const ClaimCheck& check, const std::vector<ScenarioValue>& values) {
   std::vector<double> all;
   for (const ScenarioValue& v : values) all.push_back(v.value);
   const auto [least, most] = std::minmax_element(all.begin(), all.end());
@@ -137,7 +137,7 @@ ClaimResult evaluate_claim(const Claim& claim, Simulations& simulations) {
   result.claim = claim;
   bool all_met = true, any_missed = false;
   std::vector<std::string> absent, remarks;
-  for (const Check& check : claim.checks) {
+  for (const ClaimCheck& check : claim.checks) {
     result.checks.push_back(evaluate(check, simulations));
     const CheckResult& r = result.checks.back();
     all_met = all_met && r.met;
@@ -186,7 +186,7 @@ std::optional<Number> number_of_pair(const Outcome& one, const Outcome* other, C
   return {};
 }
 
-CheckResult evaluate(const Check& check, Simulations& simulations) {
+CheckResult evaluate(const ClaimCheck& check, Simulations& simulations) {
   CheckResult out;
   std::string no_workload;
   for (const Pair& pair : pairs_of(check, simulations)) {

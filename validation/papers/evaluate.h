@@ -39,7 +39,7 @@ struct ClaimResult {
 /// A scenario whose workload is not there is left out of a grid of several, which the remarks say;
 /// where none is left, the check was not simulated. Errors: InputError for a unit that the number
 /// of a check cannot be stated in.
-CheckResult evaluate(const Check& check, Simulations& simulations);
+CheckResult evaluate(const ClaimCheck& check, Simulations& simulations);
 
 /// All rows, in parallel. Errors: as above.
 std::vector<ClaimResult> evaluate_claims(const std::vector<Claim>& claims,

@@ -17,7 +17,7 @@ struct StatedPoint {
 struct FigureSeries {
   std::string name;
   std::vector<Grid> of;
-  Grid over;  // as in a Check
+  Grid over;  // as in a ClaimCheck
   Combine by = Combine::none;
   std::vector<StatedPoint> stated;  // in place of scenarios: what the paper gives
 };

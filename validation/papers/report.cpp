@@ -87,7 +87,7 @@ std::vector<Counts> counts_by_chapter(const std::vector<ClaimResult>& results) {
   return counts;
 }
 
-Json json_of(const Check& check, const CheckResult& result) {
+Json json_of(const ClaimCheck& check, const CheckResult& result) {
   const Wanted& w = check.wanted;
   Json json{{"wanted", wanted_text(w)}, {"relation", to_string(w.relation)}, {"value", w.value}};
   if (w.relation == Relation::range) json["high"] = w.high;

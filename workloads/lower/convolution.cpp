@@ -67,11 +67,7 @@ std::optional<Layer> layer_of(TensorShape input, TensorShape weight, TensorShape
   return l;
 }
 
-namespace {
-
-std::int64_t pixels(const TensorShape& t) { return t.dims[2] * t.dims[3]; }
-
-}  // namespace
+namespace {}  // namespace
 
 LayerShape shape_of(const Layer& l, Pass pass) {
   LayerShape s;

@@ -8,6 +8,8 @@
 
 namespace tandem::lowering {
 
+inline std::int64_t pixels(const TensorShape& images) { return images.dims[2] * images.dims[3]; }
+
 struct Layer {
   TensorShape input, weight, output;
   std::int64_t groups = 1;

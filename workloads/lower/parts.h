@@ -10,6 +10,8 @@
 
 namespace tandem::lowering {
 
+inline constexpr std::int64_t warp = 32;  // threads
+
 /// One operation that is being lowered.
 struct Context {
   const LoweringInput& input;

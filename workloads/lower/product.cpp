@@ -77,7 +77,7 @@ KernelTime best_time(const Context& c, GemmShape shape) {
 }
 
 // Kernels of the rule of a product with a bias, beside the sum of split parts.
-enum Part : std::size_t { scale_first = 1, add_bias = 2, vector_product = 3 };
+enum ProductPart : std::size_t { scale_first = 1, add_bias = 2, vector_product = 3 };
 
 /// Products whose tiles leave most SMs without work.
 bool is_small(const Context& c, const GemmShape& s) {

@@ -38,7 +38,7 @@ struct ReduceGrid {
 // setReduceConfig of the framework (ATen/native/cuda/Reduce.cuh): threads along the contiguous
 // dimension first; a block gives its rows to one result where there are many inputs; blocks share
 // a result where they alone cannot fill the GPU.
-constexpr std::int64_t most_threads = 512, warp = 32;
+constexpr std::int64_t most_threads = 512;
 constexpr std::int64_t least_values = 16, most_values = 256;
 
 ReduceGrid reduce_grid(const Sum& s, const GpuArch& gpu) {

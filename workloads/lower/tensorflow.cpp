@@ -13,9 +13,7 @@ namespace {
 
 // Kernels of the rule of a convolution, by position; [0] adds up split parts of a product, [3] to
 // [5] are those of add_main.
-enum Part : std::size_t { to_first = 1, filter_order = 2, to_last = 6, pad_images = 7 };
-
-std::int64_t pixels(const TensorShape& t) { return t.dims[2] * t.dims[3]; }
+enum LayoutPart : std::size_t { to_first = 1, filter_order = 2, to_last = 6, pad_images = 7 };
 
 /// A transform between orders of channels, tile by tile.
 void add_order(const Context& c, const TensorShape& t, std::size_t part, Kernels& out) {
@@ -156,7 +154,7 @@ namespace {
 
 // TensorFlow's reduction_gpu_kernels.cu.h. Kernels of the rule, by position.
 enum SumPart : std::size_t { whole_sum, row_sum, long_row_sum, column_sum, simple_sum, parts_sum };
-constexpr std::int64_t warp = 32, long_row = 1024, many_columns = 4096;
+constexpr std::int64_t long_row = 1024, many_columns = 4096;
 constexpr std::int64_t one_block_elements = 4096, most_parts = 32, few_columns_of_blocks = 16;
 
 void add_whole_sum(const Context& c, const TensorShape& in, Kernels& out) {

@@ -11,7 +11,6 @@ namespace tandem::onnx {
 
 namespace {
 
-const Expression zero(0), one(1);
 constexpr std::size_t most_numbers = 64;
 
 using Number = std::optional<Expression>;

@@ -26,6 +26,12 @@ TensorId Call::tensor(std::size_t index) const {
   return step.make(value.type, value.dims, StorageKind::buffer);
 }
 
+Value Call::placed(std::size_t index) const {
+  Value value = input(index);
+  value.tensor = tensor(index);
+  return value;
+}
+
 const Dims& Call::numbers(std::size_t index) const {
   const Value& value = input(index);
   if (!value.numbers) {
@@ -108,7 +114,6 @@ void Call::on_host(DataType type, Dims dims, double fraction) {
 }
 
 Dims broadcast(const Call& call, const Dims& a, const Dims& b) {
-  const Expression one(1);
   Dims out(std::max(a.size(), b.size()), one);
   for (std::size_t d = 0; d < out.size(); ++d) {
     const std::size_t from_end = out.size() - d;

@@ -23,6 +23,8 @@ struct Call {
   const Dims& dims(std::size_t index) const { return input(index).dims; }
   /// On the device; what the host knows is handed over as a tensor that existed before the step.
   TensorId tensor(std::size_t index) const;
+  /// The input, on the device.
+  Value placed(std::size_t index) const;
   /// Numbers that the host knows. Errors: InputError for what only the device knows.
   const Dims& numbers(std::size_t index) const;
   std::vector<std::int64_t> integers(std::size_t index) const;

@@ -8,8 +8,6 @@ namespace tandem::onnx {
 
 namespace {
 
-const Expression one(1);
-
 struct Product {
   Value x, w;  // rows of x times w of [from, to]
   std::optional<Value> bias;
@@ -82,13 +80,6 @@ void run_product(Call& call, const Product& p) {
   if (p.bias) operands.push_back(*p.bias);
   call.result(y, p.bias ? "AddmmBackward0" : "MmBackward0", operands,
               [&step, p, x, w](TensorId g) { product_gradients(step, p, x, w, g); });
-}
-
-/// An operand on the device.
-Value placed(const Call& call, std::size_t input) {
-  Value value = call.input(input);
-  value.tensor = call.tensor(input);
-  return value;
 }
 
 /// A view with the last two dimensions exchanged, whose gradient is turned back.
@@ -235,28 +226,28 @@ void gemm(Call& call) {
   }
   // A turned operand is a view whose gradient is turned back.
   const auto operand = [&](std::size_t input, std::string_view flag) {
-    const Value base = placed(call, input);
+    const Value base = call.placed(input);
     return call.number(flag, 0) == 0 ? base : turned_value(call.step, base);
   };
   Product p{operand(0, "transA"), operand(1, "transB"), {}};
-  if (call.has(2)) p.bias = placed(call, 2);
+  if (call.has(2)) p.bias = call.placed(2);
   run_product(call, p);
 }
 
 void linear(Call& call) {
   if (call.dims(1).size() != 2) call.fail("a weight that is no matrix", "two dimensions");
-  run_product(call, {placed(call, 0), placed(call, 1), placed(call, 2)});
+  run_product(call, {call.placed(0), call.placed(1), call.placed(2)});
 }
 
 void matmul(Call& call) {
   const std::size_t a = call.dims(0).size(), b = call.dims(1).size();
   if (a < 2 || b < 2) call.fail("a vector as operand", "matrices, or batches of them");
-  if (b == 2) return run_product(call, {placed(call, 0), placed(call, 1), {}});
-  call.outputs.push_back(batched_product(call, placed(call, 0), placed(call, 1)));
+  if (b == 2) return run_product(call, {call.placed(0), call.placed(1), {}});
+  call.outputs.push_back(batched_product(call, call.placed(0), call.placed(1)));
 }
 
 void attention(Call& call) {
-  Attention a{placed(call, 0), placed(call, 1), placed(call, 2), {}, 0};
+  Attention a{call.placed(0), call.placed(1), call.placed(2), {}, 0};
   if (a.k.dims.size() < 2) call.fail("vectors", "batches of matrices");
   if (call.number("turned", 0) != 0) a.k = turned_value(call.step, a.k);
   if (call.step.trains()) a.dropout = call.fraction("dropout", 0);

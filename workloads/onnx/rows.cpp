@@ -9,8 +9,6 @@ namespace tandem::onnx {
 
 namespace {
 
-const Expression one(1);
-
 struct SoftmaxRow {
   std::string_view onnx, aten, backward, node;
 };

@@ -10,14 +10,6 @@ namespace tandem::onnx {
 
 namespace {
 
-const Expression one(1), zero(0);
-
-Value placed(const Call& call, std::size_t input) {
-  Value value = call.input(input);
-  value.tensor = call.tensor(input);
-  return value;
-}
-
 /// A view whose gradient is another view of the gradient.
 void viewed(Call& call, const Value& x, TensorId y, std::string node,
             std::function<TensorId(TensorId)> back) {
@@ -27,7 +19,7 @@ void viewed(Call& call, const Value& x, TensorId y, std::string node,
 }
 
 void reshape_to(Call& call, const Dims& dims) {
-  const Value x = placed(call, 0);
+  const Value x = call.placed(0);
   if (count_of(dims) != count_of(x.dims))
     call.fail("sizes of another number of elements", "as many as the operand has");
   Step& step = call.step;
@@ -201,7 +193,7 @@ void unsqueeze(Call& call) {
 }
 
 void transpose(Call& call) {
-  const Value x = placed(call, 0);
+  const Value x = call.placed(0);
   const std::size_t rank = x.dims.size();
   std::vector<std::size_t> order, back(rank, rank);
   const std::vector<std::int64_t> given = call.attribute_numbers("perm");
@@ -218,7 +210,7 @@ void transpose(Call& call) {
 }
 
 void expand(Call& call) {
-  const Value x = placed(call, 0);
+  const Value x = call.placed(0);
   Dims wanted = call.numbers(1);
   for (const Expression& d : wanted) check_size(call, d);
   const Dims dims = broadcast(call, x.dims, wanted);
@@ -232,7 +224,7 @@ void concat(Call& call) {
   std::vector<Value> parts;
   std::vector<TensorId> tensors;
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-    parts.push_back(placed(call, i));
+    parts.push_back(call.placed(i));
     tensors.push_back(*parts.back().tensor);
   }
   if (parts.empty()) call.fail("no input", "at least one");
@@ -258,7 +250,7 @@ void concat(Call& call) {
 
 void split(Call& call) {
   Step& step = call.step;
-  const Value x = placed(call, 0);
+  const Value x = call.placed(0);
   const std::size_t axis = call.axis(call.number("axis", 0), x.dims.size());
   Dims parts;
   if (call.has(1)) {
@@ -295,7 +287,7 @@ void split(Call& call) {
 }
 
 void slice(Call& call) {
-  Value x = placed(call, 0);
+  Value x = call.placed(0);
   const Dims begins = call.numbers(1), ends = call.numbers(2);
   const std::size_t rank = x.dims.size();
   std::vector<std::int64_t> axes, every(begins.size(), 1);
@@ -326,7 +318,7 @@ void slice(Call& call) {
 
 void pad(Call& call) {
   Step& step = call.step;
-  const Value x = placed(call, 0);
+  const Value x = call.placed(0);
   const std::vector<std::int64_t> given = call.integers(1);
   const std::size_t rank = x.dims.size();
   if (given.size() != 2 * rank || call.has(3))

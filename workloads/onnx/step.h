@@ -18,6 +18,8 @@ using Dims = std::vector<Expression>;
 using TensorId = std::uint32_t;
 using Arguments = std::vector<NetworkArgument>;
 
+inline const Expression zero(0), one(1);
+
 /// What a name of the file stands for.
 struct Value {
   DataType type = DataType::unknown;

@@ -6,7 +6,6 @@ namespace tandem::onnx {
 
 namespace {
 
-const Expression one(1), zero(0);
 constexpr std::int64_t sample_value = 97;
 
 /// Strides of a view with these sizes, if there is one: memory is a row of chunks, each of

@@ -30,16 +30,6 @@ Kind kind_of(const SearchText& name, std::string_view op) {
   return Kind::unknown;
 }
 
-// The number right after the first `key` in `text`; 0: none.
-int number_after(std::string_view text, std::string_view key) {
-  const std::size_t at = text.find(key);
-  if (at == std::string_view::npos) return 0;
-  const char* begin = text.data() + at + key.size();
-  int value = 0;
-  std::from_chars(begin, text.data() + text.size(), value);
-  return value;
-}
-
 // Element type as C++ type names state it; the narrowest floating type wins, for kernels on half
 // data mention float as their arithmetic.
 DataType type_in(const SearchText& name) {

@@ -52,15 +52,6 @@ std::vector<Group> number_groups(std::string_view text) {
   return groups;
 }
 
-// The number after `key`, e.g. the stages of "_stage4_"; 0: none.
-int number_after(std::string_view text, std::string_view key) {
-  const std::size_t at = text.find(key);
-  int value = 0;
-  if (at == std::string_view::npos) return 0;
-  std::from_chars(text.data() + at + key.size(), text.data() + text.size(), value);
-  return value;
-}
-
 std::uint16_t u16(int value) { return static_cast<std::uint16_t>(value); }
 std::uint8_t u8(int value) { return static_cast<std::uint8_t>(value); }
 

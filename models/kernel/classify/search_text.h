@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <charconv>
 #include <cstdint>
 #include <string_view>
 
@@ -44,5 +45,14 @@ class SearchText {
   std::string_view text_;
   std::array<std::uint64_t, bits / 64> pairs_{};
 };
+
+/// The number right after the first `key`, for example the stages of "_stage4_"; 0: none.
+inline int number_after(std::string_view text, std::string_view key) {
+  const std::size_t at = text.find(key);
+  if (at == std::string_view::npos) return 0;
+  int value = 0;
+  std::from_chars(text.data() + at + key.size(), text.data() + text.size(), value);
+  return value;
+}
 
 }  // namespace tandem

@@ -8,8 +8,6 @@
 namespace tandem {
 namespace {
 
-constexpr double sector = 32;
-
 bool needs_shapes(const KernelLaunch& launch) {
   const bool matrix = launch.family == KernelFamily::gemm ||
                       launch.family == KernelFamily::convolution ||
@@ -61,7 +59,7 @@ ActiveRates active_rates(const CostInput& in) {
 }
 
 Bound bound_of(const GpuArch& gpu, const KernelCost& cost) {
-  const double bytes = (cost.dram_read_sectors + cost.dram_write_sectors) * sector;
+  const double bytes = (cost.dram_read_sectors + cost.dram_write_sectors) * sector_bytes;
   const double memory = bytes / (gpu.dram_read_gbps * 1e3);
   const double smsp_us = smsp_count(gpu) * gpu.boost_clock_mhz;
   const double compute = std::max(cost.smsp_issue_cycles, cost.tc_active_cycles) / smsp_us;
@@ -76,7 +74,7 @@ void add_rates(const GpuArch& gpu, const TimelessCost& t, KernelCost& cost) {
   const double active = cost.smsp_active_cycles;
   if (t.issue_by_rate) cost.smsp_issue_cycles = t.rates.issue * active;
   if (!t.traffic_by_rate) return;
-  const double readable = gpu.dram_read_gbps * 1e3 * cost.time_us / sector;
+  const double readable = gpu.dram_read_gbps * 1e3 * cost.time_us / sector_bytes;
   cost.dram_read_sectors = t.rates.dram_reads * readable;
   cost.dram_write_sectors = t.rates.dram_writes * readable;
   cost.l2_sectors = std::max(t.rates.l2 * active, cost.dram_read_sectors);
@@ -85,13 +83,6 @@ void add_rates(const GpuArch& gpu, const TimelessCost& t, KernelCost& cost) {
   if (t.cycles_per_tensor <= 0) return;
   cost.tc_active_cycles = t.rates.tensor * active;
   cost.tc_issue_cycles = cost.tc_active_cycles / t.cycles_per_tensor;
-}
-
-// Cuts a counter to the most that there can be.
-void cut(double most, double& counter, bool& clamped) {
-  constexpr double rounding = 1e-9;
-  clamped = clamped || counter > most * (1 + rounding);
-  counter = std::min(counter, most);
 }
 
 // Fills what scales with time: cycles, achieved occupancy, clamps.
@@ -105,9 +96,9 @@ KernelCost at_time(const GpuArch& gpu, const GeneralCosts& general, const Timele
   const double active = std::max(general.minimum_active_cycles, cycles - general.launch_cycles);
   cost.smsp_active_cycles = smsps * t.share * std::min(active, cycles);
   add_rates(gpu, t, cost);
-  cut(cost.smsp_active_cycles, cost.smsp_issue_cycles, cost.clamped);
-  cut(cost.smsp_active_cycles, cost.tc_active_cycles, cost.clamped);
-  cut(cost.smsp_issue_cycles, cost.tc_issue_cycles, cost.clamped);
+  cut_counter(cost.smsp_active_cycles, cost.smsp_issue_cycles, cost.clamped);
+  cut_counter(cost.smsp_active_cycles, cost.tc_active_cycles, cost.clamped);
+  cut_counter(cost.smsp_issue_cycles, cost.tc_issue_cycles, cost.clamped);
   const double achieved = t.matrix ? general.occupancy_share_matrix : general.occupancy_share;
   cost.warp_active_cycles = cost.smsp_active_cycles / gpu.smsp_per_sm * t.warps * achieved;
   clamp_traffic(gpu, cost);

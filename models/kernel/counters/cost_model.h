@@ -1,6 +1,7 @@
 // What a run of a kernel costs on a GPU: cycles, instructions, tensor-core work and traffic.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -18,6 +19,13 @@ namespace tandem {
 /// the launch's measured duration; without one, pass `time_us`. Pure; allocates nothing.
 KernelCost kernel_cost(const GpuArch& gpu, const KernelLaunch& launch, CacheState cache,
                        const CostConstants& constants, double time_us = 0);
+
+/// Cuts a counter to the most that there can be; `clamped` is set where that is more than rounding.
+inline void cut_counter(double most, double& counter, bool& clamped) {
+  constexpr double rounding = 1e-9;
+  clamped = clamped || counter > most * (1 + rounding);
+  counter = std::min(counter, most);
+}
 
 /// How the blocks of a launch start, live and end, as its counters assume; see schedule_blocks().
 BlockPace block_pace(const GpuArch& gpu, const KernelLaunch& launch,

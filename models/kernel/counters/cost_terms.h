@@ -9,6 +9,8 @@
 
 namespace tandem {
 
+inline constexpr double sector_bytes = 32;
+
 /// A launch with all that the parts need of it.
 struct CostInput {
   const GpuArch& gpu;

@@ -6,7 +6,6 @@
 namespace tandem {
 namespace {
 
-constexpr double sector = 32;
 constexpr double load_sectors = 16;  // of a warp-wide load, also of short pieces
 
 struct Flow {
@@ -22,7 +21,7 @@ Flow matrix_flow(const CostInput& in) {
   // A cluster multicasts each operand tile to its blocks.
   const double rows = static_cast<double>(t.tile_m) / (t.tile_m + t.tile_n);
   const double shared = rows / t.cluster_n + (1 - rows) / t.cluster_m;
-  return {f.loads * load_sectors * sector * r.l1_reads, stored * r.l1_writes,
+  return {f.loads * load_sectors * sector_bytes * r.l1_reads, stored * r.l1_writes,
           loaded * shared * r.l2_reads, stored * r.l2_writes};
 }
 
@@ -47,7 +46,7 @@ Flow plain_flow(const CostInput& in) {
     flow.l1_read = std::max(flow.l1_read, elementwise_loads(in));
   }
   if (row->l1_per_multiply > 0) {
-    flow.l1_read = in.features.multiplies * row->l1_per_multiply * sector;
+    flow.l1_read = in.features.multiplies * row->l1_per_multiply * sector_bytes;
   }
   return flow;
 }
@@ -87,8 +86,8 @@ void add_dram(const CostInput& in, const OperandBytes& bytes, double passes, Ker
   const double total = read + (in.launch.work.in_place ? 0 : bytes.written);
   const double resident = 2 * static_cast<double>(in.gpu.l2_dirty_bytes);
   const double kept = total > 0 ? bytes.written * std::min(1.0, resident / total) : 0;
-  cost.dram_read_sectors = read / sector;
-  cost.dram_write_sectors = (bytes.written - kept) / sector;
+  cost.dram_read_sectors = read / sector_bytes;
+  cost.dram_write_sectors = (bytes.written - kept) / sector_bytes;
 }
 
 }  // namespace
@@ -105,10 +104,10 @@ void add_traffic(const CostInput& in, CacheState, KernelCost& cost) {
   add_dram(in, bytes, passes, cost);
   // Half of the lines belong to the other partition of L2 and cross it once more.
   const double l2_read = std::max(flow.l2_read, bytes.read);
-  const double crossing = (cost.dram_read_sectors * sector + flow.l2_write) *
+  const double crossing = (cost.dram_read_sectors * sector_bytes + flow.l2_write) *
                           std::max(0.0, in.gpu.l2_fabric_factor - 1);
-  cost.l1_sectors = (flow.l1_read + flow.l1_write) / sector;
-  cost.l2_sectors = (l2_read + flow.l2_write + crossing) / sector;
+  cost.l1_sectors = (flow.l1_read + flow.l1_write) / sector_bytes;
+  cost.l2_sectors = (l2_read + flow.l2_write + crossing) / sector_bytes;
   if (in.row == nullptr) return;
   const CostRow& r = *in.row;
   cost.shared_wavefronts = r.shared_per_warp * f.warps + r.shared_per_element * f.elements +
@@ -119,7 +118,7 @@ void add_traffic(const CostInput& in, CacheState, KernelCost& cost) {
 
 void clamp_traffic(const GpuArch& gpu, KernelCost& cost) {
   const double us = cost.time_us;
-  const double dram = (cost.dram_read_sectors + cost.dram_write_sectors) * sector;
+  const double dram = (cost.dram_read_sectors + cost.dram_write_sectors) * sector_bytes;
   const double dram_limit = gpu.dram_peak_gbps * 1e3 * us;
   if (dram > dram_limit && dram > 0) {
     cost.dram_read_sectors *= dram_limit / dram;
@@ -127,8 +126,8 @@ void clamp_traffic(const GpuArch& gpu, KernelCost& cost) {
     cost.clamped = true;
   }
   const double l1_limit = gpu.l1_bytes_per_clk * gpu.sm_count * gpu.boost_clock_mhz * us;
-  cost.clamped = cost.clamped || cost.l1_sectors > l1_limit / sector;
-  cost.l1_sectors = std::min(cost.l1_sectors, l1_limit / sector);
+  cost.clamped = cost.clamped || cost.l1_sectors > l1_limit / sector_bytes;
+  cost.l1_sectors = std::min(cost.l1_sectors, l1_limit / sector_bytes);
 }
 
 }  // namespace tandem

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "models/kernel/work/layer_products.h"
+#include "models/kernel/work/operand_bytes.h"
 #include "sim/core/bounds/limits.h"
 
 namespace tandem {
@@ -12,12 +13,6 @@ namespace {
 
 std::int64_t dim(const TensorShape& t, int from_end) {
   return t.rank >= from_end ? t.dims[static_cast<std::size_t>(t.rank - from_end)] : 1;
-}
-
-double bytes_of(const TensorShape& t, DataType fallback) {
-  const int width = element_bytes(t.type == DataType::unknown ? fallback : t.type);
-  return static_cast<double>(t.elements()) /
-         static_cast<double>(std::max<std::int64_t>(t.expanded, 1)) * width;
 }
 
 // Whether a batched product is that of a tensor with its own transpose: same storage, read once.

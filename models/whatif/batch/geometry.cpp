@@ -6,14 +6,13 @@
 #include <utility>
 
 #include "models/kernel/work/gemm_shape.h"
+#include "models/kernel/work/layer_products.h"
 #include "models/whatif/batch/kernel.h"
 #include "models/whatif/batch/matrix.h"
 #include "models/whatif/batch/reduction.h"
 
 namespace tandem {
 namespace {
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 using Grid = std::array<std::int64_t, 3>;
 

@@ -12,7 +12,7 @@ int width_of(const TensorShape& t) {
   return std::max(element_bytes(t.type), t.type == DataType::unknown ? 4 : 1);
 }
 
-double bytes_of(const TensorShape& t) {
+double moved_bytes(const TensorShape& t) {
   return static_cast<double>(t.elements()) /
          static_cast<double>(std::max<std::int64_t>(t.expanded, 1)) * width_of(t);
 }
@@ -64,7 +64,7 @@ double touched_bytes(const BatchKernel& kernel, const OpTensors& tensors, bool w
   for (std::size_t i = 0; i < tensors.shapes.size(); ++i) {
     if (op.axis[i] < 0 && !with_fixed) continue;
     const TensorShape& t = tensors.shapes[i];
-    sum += bytes_of(t);
+    sum += moved_bytes(t);
     largest = std::max(largest, static_cast<double>(t.elements()) * width_of(t));
   }
   return with_fixed ? sum + largest : sum + gathered_bytes(op, tensors);

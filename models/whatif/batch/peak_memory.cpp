@@ -23,7 +23,7 @@ bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-double bytes_of(const TensorShape& t) {
+double stored_bytes(const TensorShape& t) {
   return static_cast<double>(t.elements()) * std::max(element_bytes(t.type), 1);
 }
 
@@ -76,9 +76,9 @@ Parameters count_parameters(const Trace& trace, const BatchOps& ops, const OpNes
       if (!contains(op.row->arguments.parameters, op.tensors.arguments[i]) || t.rank == 0) continue;
       if (embedding) tables.insert(dims_of(t));
       if (!embedding && t.rank == 2 && tables.count(dims_of(t)) > 0) continue;
-      out.elements += t.elements(), out.bytes += bytes_of(t);
+      out.elements += t.elements(), out.bytes += stored_bytes(t);
       if (!embedding || sparse.count(dims_of(t)) == 0) continue;
-      out.table_elements += t.elements(), out.table_bytes += bytes_of(t);
+      out.table_elements += t.elements(), out.table_bytes += stored_bytes(t);
     }
   }
   return out;
@@ -90,7 +90,7 @@ std::optional<Parameters> graph_parameters(const Step& step, std::int64_t batch)
   if (graphs.parameters.empty()) return {};
   Parameters out;
   for (const TensorShape& t : graphs.parameters)
-    out.elements += t.elements(), out.bytes += bytes_of(t);
+    out.elements += t.elements(), out.bytes += stored_bytes(t);
   return out;
 }
 

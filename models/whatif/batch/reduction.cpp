@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/kernel/work/layer_products.h"
 #include "models/whatif/batch/memory.h"
 
 namespace tandem {
@@ -10,8 +11,6 @@ namespace {
 // PyTorch's rule (ATen/native/cuda/Reduce.cuh).
 constexpr std::int64_t least_values_per_thread = 16;
 constexpr std::int64_t most_values_per_thread = 256;
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // Which dimensions of operand 0 a reduction removes; all of them where the argument is empty.
 struct Reduction {

@@ -14,7 +14,7 @@ namespace tandem {
 
 namespace {
 
-constexpr std::size_t input_bytes = std::size_t{1} << 18;
+constexpr std::size_t zstd_input_bytes = std::size_t{1} << 18;
 /// A frame says how large a window its decoder has to hold. 128 MiB is what `zstd -d` grants.
 constexpr int max_window_log = 27;
 constexpr std::string_view frame_magic = "\x28\xb5\x2f\xfd";
@@ -38,7 +38,7 @@ class ZstdDecoder : public Decoder {
 };
 
 ZstdDecoder::ZstdDecoder(StoredFile& file)
-    : file_(file), context_(ZSTD_createDCtx(), ZSTD_freeDCtx), buffer_(input_bytes) {
+    : file_(file), context_(ZSTD_createDCtx(), ZSTD_freeDCtx), buffer_(zstd_input_bytes) {
   if (!context_) throw std::bad_alloc();
   ZSTD_DCtx_setParameter(context_.get(), ZSTD_d_windowLogMax, max_window_log);
   input_.src = buffer_.data();

@@ -63,7 +63,7 @@ TEST(Claims, GridsSpanAllScenariosAndOverridesReplace) {
   const Claims claims = claims_of(claims_file(claim_row(
       R"("metric": "gract", "of": {"is": "one", "blocks": [1, 2], "threads": [3, 4]},
          "over": {"threads": 5}, "by": "ratio", "wanted": {"is": "=", "value": 1, "unit": "x"})")));
-  const Check& check = claims.claims.at(0).checks.at(0);
+  const ClaimCheck& check = claims.claims.at(0).checks.at(0);
   const std::vector<Point> points = scenarios_of(check.of.at(0));
   ASSERT_EQ(points.size(), 4u);
   EXPECT_EQ(to_text(points[1]), "blocks=1 gpu=a100_sxm4_40gb program=square threads=4");

@@ -15,7 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string good = R"({"gpu": "g", "date": "d", "machine": "m", "versions": "v", "holds": "h",
+const std::string good_manifest =
+    R"({"gpu": "g", "date": "d", "machine": "m", "versions": "v", "holds": "h",
   "measured": "how", "licence": "l", "used_for": [
   {"constants": "hosts/default", "use": "fitted", "captures": ["a-", "b-"], "what": "w"},
   {"constants": "hosts/default", "use": "seen", "captures": [], "what": "w"},
@@ -26,7 +27,7 @@ CaptureManifest load(const std::string& text) {
 }
 
 std::string error_of(const std::string& from, const std::string& to) {
-  std::string text = good;
+  std::string text = good_manifest;
   try {
     load(text.replace(text.find(from), from.size(), to));
   } catch (const InputError& error) {
@@ -36,7 +37,7 @@ std::string error_of(const std::string& from, const std::string& to) {
 }
 
 TEST(Manifest, TheStrongestUseOfACaptureCounts) {
-  const CaptureManifest m = load(good);
+  const CaptureManifest m = load(good_manifest);
   EXPECT_EQ(m.gpu, "g");
   ASSERT_EQ(m.used_for.size(), 3u);
   EXPECT_EQ(use_of(m, "a-1", {"hosts/default"}), DataUse::fitted);

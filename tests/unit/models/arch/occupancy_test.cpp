@@ -9,11 +9,11 @@
 namespace tandem {
 namespace {
 
-const std::string folder = source_path("configs/gpus/");
+const std::string gpu_folder = source_path("configs/gpus/");
 
-GpuArch v100() { return load_gpu(std::string(folder) + "v100_sxm2_16gb.json"); }
-GpuArch a100() { return load_gpu(std::string(folder) + "a100_sxm4_40gb.json"); }
-GpuArch h200() { return load_gpu(std::string(folder) + "h200_sxm.json"); }
+GpuArch v100() { return load_gpu(std::string(gpu_folder) + "v100_sxm2_16gb.json"); }
+GpuArch a100() { return load_gpu(std::string(gpu_folder) + "a100_sxm4_40gb.json"); }
+GpuArch h200() { return load_gpu(std::string(gpu_folder) + "h200_sxm.json"); }
 
 LaunchGeometry launch(std::uint32_t threads, std::uint32_t registers, std::uint32_t shared,
                       std::uint32_t blocks = 1) {

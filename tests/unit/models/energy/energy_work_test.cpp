@@ -16,15 +16,13 @@
 namespace tandem {
 namespace {
 
-const std::string root = source_dir();
-
 const GpuArch& gpu(const char* name = "h200_sxm") {
-  static const GpuCatalogue catalogue = load_catalogue(root + "/configs/gpus");
+  static const GpuCatalogue catalogue = load_catalogue(source_path("configs/gpus"));
   return find_gpu(catalogue, name);
 }
 
 const WorkRules& rules() {
-  static const WorkRules instance = load_work_rules(root + "/configs/kernels/energy.json");
+  static const WorkRules instance = load_work_rules(source_path("configs/kernels/energy.json"));
   return instance;
 }
 
@@ -190,19 +188,18 @@ TEST(EnergyWork, ManyTensorsMoveWhatTheirGridStates) {
 
 // A whole step of a committed capture: finite, and near the measured power.
 TEST(EnergyWork, StepOfACapture) {
-  const std::string stem =
-      root +
-      "/validation/captures/h200_2026-11-20_fit/traces/resnet50-train-amp-eager-b32.json.zst";
+  const std::string stem = source_path(
+      "validation/captures/h200_2026-11-20_fit/traces/resnet50-train-amp-eager-b32.json.zst");
   const Trace trace = import_trace(stem);
   const Links links = link_trace(trace);
   const OpNesting ops = nest_ops(trace, links);
   const TraceLaunches launches(trace, links, ops.of_call);
   const auto rows = activities_of_step(trace, links, links.steps.at(0));
-  const CostConstants costs = CostConstants::load(root + "/configs/kernels/costs.json");
+  const CostConstants costs = CostConstants::load(source_path("configs/kernels/costs.json"));
   const auto works =
       energy_works(trace, launches, gpu(), costs, rules(), rows, links.steps.at(0).begin);
   EXPECT_GT(works.size(), 500U);
-  const EnergyConfig config = load_energy(root + "/configs/gpus/h200_sxm.json").value();
+  const EnergyConfig config = load_energy(source_path("configs/gpus/h200_sxm.json")).value();
   const double window_us = 19'730;  // energy_window_s over its 73 iterations
   EXPECT_NEAR(trace_energy(config.trace, works, window_us).average_power_w, 296, 0.15 * 296);
 }

@@ -25,15 +25,16 @@ double flops_of(const KernelClass& kernel, std::string_view op, std::string_view
   return formula_flops(kernel, {op, operands.tensors, operands.arguments, LaunchGeometry{}});
 }
 
-const KernelClass gemm = kernel_of(KernelFamily::gemm, Kind::gemm_nvjet);
+const KernelClass gemm_class = kernel_of(KernelFamily::gemm, Kind::gemm_nvjet);
 
 TEST(Flops, OfProducts) {
   // 2 m n k.
-  EXPECT_DOUBLE_EQ(flops_of(gemm, "aten::mm", "[[32, 1024], [1024, 4096]]"),
+  EXPECT_DOUBLE_EQ(flops_of(gemm_class, "aten::mm", "[[32, 1024], [1024, 4096]]"),
                    2.0 * 32 * 1024 * 4096);
-  EXPECT_DOUBLE_EQ(flops_of(gemm, "aten::addmm", "[[4096], [32, 1024], [1024, 4096], [], []]"),
-                   2.0 * 32 * 1024 * 4096);
-  EXPECT_DOUBLE_EQ(flops_of(gemm, "aten::bmm", "[[96, 128, 64], [96, 64, 128]]"),
+  EXPECT_DOUBLE_EQ(
+      flops_of(gemm_class, "aten::addmm", "[[4096], [32, 1024], [1024, 4096], [], []]"),
+      2.0 * 32 * 1024 * 4096);
+  EXPECT_DOUBLE_EQ(flops_of(gemm_class, "aten::bmm", "[[96, 128, 64], [96, 64, 128]]"),
                    96 * 2.0 * 128 * 64 * 128);
 }
 
@@ -97,13 +98,13 @@ TEST(Flops, OfOtherKernelsAreNone) {
   EXPECT_EQ(flops_of(kernel_of(KernelFamily::pointwise, Kind::unknown), "aten::add",
                      "[[32, 1024], [32, 1024], []]"),
             0);
-  EXPECT_EQ(flops_of(gemm, "", ""), 0);  // of a graph: shapes are not known
+  EXPECT_EQ(flops_of(gemm_class, "", ""), 0);  // of a graph: shapes are not known
 }
 
 TEST(ProductLimit, SaysWhyTensorCoresIdle) {
   KernelLaunch launch;
   launch.family = KernelFamily::gemm;
-  launch.traits = gemm.traits;
+  launch.traits = gemm_class.traits;
   EXPECT_EQ(product_limit(launch), "");
   launch.traits.load_bytes = 4;
   EXPECT_EQ(product_limit(launch), "alignment");

@@ -16,7 +16,7 @@ namespace {
 
 const std::string constants_file = source_path("configs/kernels/time.json");
 
-const TimeConstants& constants() {
+const TimeConstants& time_constants() {
   static const TimeConstants instance = TimeConstants::load(constants_file);
   return instance;
 }
@@ -47,7 +47,7 @@ ConvLayer conv_3x3(std::int64_t batch, std::int64_t in, std::int64_t out, std::i
 // Published NeuSight measurements of a 4096 x 4096 x 4096 FP32 layer, one per GPU.
 TEST(KernelTime, LargeProductOnThreeGenerations) {
   const auto us = [](const char* name) {
-    return gemm_time(gpu(name), linear(4096, 4096, 4096), constants(), repeated(25)).time_us;
+    return gemm_time(gpu(name), linear(4096, 4096, 4096), time_constants(), repeated(25)).time_us;
   };
   EXPECT_NEAR(us("v100_pcie_32gb") / 10160, 1, 0.08);
   EXPECT_NEAR(us("a100_pcie_40gb") / 8360, 1, 0.08);
@@ -59,7 +59,7 @@ TEST(KernelTime, LargeProductOnThreeGenerations) {
 // values a k and block, 320 B at 45 B/clk are 7.1 clk; the FMA, 96 x 128 / (2048 x 0.81), 7.4 clk.
 TEST(KernelTime, HopperHalfProductsTakeTilesOfTheTensorMapKernels) {
   const GemmShape s = linear(2048, 768, 3072, DataType::fp16);
-  const KernelTime t = gemm_time(gpu("h200_sxm"), s, constants());
+  const KernelTime t = gemm_time(gpu("h200_sxm"), s, time_constants());
   EXPECT_EQ(t.tile_m, 96);
   EXPECT_EQ(t.tile_n, 128);
   EXPECT_EQ(t.grid_x * t.grid_y, 128);
@@ -74,19 +74,19 @@ TEST(KernelTime, OtherTensorProductsOnHopperKeepTheOlderTiles) {
   int checked = 0;
   for (const GemmShape& s :
        {linear(2048, 770, 3072, DataType::fp16), linear(2048, 768, 3072, DataType::tf32)}) {
-    EXPECT_NE(gemm_time(gpu("h200_sxm"), s, constants()).tile_m, 96);
+    EXPECT_NE(gemm_time(gpu("h200_sxm"), s, time_constants()).tile_m, 96);
     ++checked;
   }
   EXPECT_EQ(checked, 2);
   const GemmShape half = linear(2048, 768, 3072, DataType::fp16);
-  EXPECT_NE(gemm_time(gpu("a100_sxm4_80gb"), half, constants()).tile_m, 96);
+  EXPECT_NE(gemm_time(gpu("a100_sxm4_80gb"), half, time_constants()).tile_m, 96);
 }
 
 // Grids of kernels that NeuSight's tables name.
 TEST(KernelTime, GridOfAKnownTile) {
   GemmShape s = linear(58, 141, 13);
   s.tile_m = 32, s.tile_n = 128;
-  const KernelTime t = gemm_time(gpu("v100_pcie_32gb"), s, constants());
+  const KernelTime t = gemm_time(gpu("v100_pcie_32gb"), s, time_constants());
   EXPECT_EQ(t.grid_x, 5);
   EXPECT_EQ(t.grid_y, 1);
   EXPECT_EQ(t.grid_z, 1);
@@ -94,7 +94,7 @@ TEST(KernelTime, GridOfAKnownTile) {
 
 TEST(KernelTime, BatchedProductsOnAmpereAlwaysRunTheLargeTile) {
   const GemmShape s{.m = 27, .n = 390, .k = 21, .batch = 6};
-  const KernelTime t = gemm_time(gpu("a100_pcie_40gb"), s, constants());
+  const KernelTime t = gemm_time(gpu("a100_pcie_40gb"), s, time_constants());
   EXPECT_EQ(t.tile_m, 128);
   EXPECT_EQ(t.tile_n, 128);
   EXPECT_EQ(t.grid_x, 4);
@@ -103,20 +103,22 @@ TEST(KernelTime, BatchedProductsOnAmpereAlwaysRunTheLargeTile) {
 
 TEST(KernelTime, WinogradThroughMemoryPadsTheImages) {
   const ConvLayer s = conv_3x3(55, 1701, 569, 5);
-  const KernelTime a100 = conv_time(gpu("a100_pcie_80gb"), s, constants());
+  const KernelTime a100 = conv_time(gpu("a100_pcie_80gb"), s, time_constants());
   EXPECT_EQ(a100.algorithm, KernelAlgorithm::winograd_transformed);
   EXPECT_EQ(a100.grid_x, 2);
   EXPECT_EQ(a100.grid_y, 5);
   EXPECT_EQ(a100.grid_z, 36);
-  const KernelTime v100 = conv_time(gpu("v100_pcie_32gb"), s, constants());
+  const KernelTime v100 = conv_time(gpu("v100_pcie_32gb"), s, time_constants());
   EXPECT_EQ(v100.grid_x * v100.tile_m, 256);  // 64 images of 4 tiles, not 55
 }
 
 TEST(KernelTime, WinogradOnlyForUnitStride) {
   ConvLayer s = conv_3x3(32, 256, 256, 28);
-  EXPECT_NE(conv_time(gpu("v100_pcie_32gb"), s, constants()).algorithm, KernelAlgorithm::direct);
+  EXPECT_NE(conv_time(gpu("v100_pcie_32gb"), s, time_constants()).algorithm,
+            KernelAlgorithm::direct);
   s.stride_h = s.stride_w = 2;
-  EXPECT_EQ(conv_time(gpu("v100_pcie_32gb"), s, constants()).algorithm, KernelAlgorithm::direct);
+  EXPECT_EQ(conv_time(gpu("v100_pcie_32gb"), s, time_constants()).algorithm,
+            KernelAlgorithm::direct);
 }
 
 TEST(KernelTime, PassesOfAConvolution) {
@@ -125,7 +127,7 @@ TEST(KernelTime, PassesOfAConvolution) {
       ConvLayer s = conv_3x3(32, 64, 128, 56);
       s.pass = pass;
       s.type = type;
-      const KernelTime t = conv_time(gpu("a100_sxm4_80gb"), s, constants());
+      const KernelTime t = conv_time(gpu("a100_sxm4_80gb"), s, time_constants());
       EXPECT_GT(t.time_us, 10) << static_cast<int>(pass) << static_cast<int>(type);
       EXPECT_LT(t.time_us, 5000) << static_cast<int>(pass) << static_cast<int>(type);
     }
@@ -135,8 +137,8 @@ TEST(KernelTime, PassesOfAConvolution) {
 TEST(KernelTime, LongLoadsOfSmallBoardsRunBelowTheBoostClock) {
   const auto slowdown = [](const char* name) {
     const GemmShape s = linear(4096, 4096, 4096);
-    return gemm_time(gpu(name), s, constants(), repeated(1000)).time_us /
-           gemm_time(gpu(name), s, constants(), repeated(0)).time_us;
+    return gemm_time(gpu(name), s, time_constants(), repeated(1000)).time_us /
+           gemm_time(gpu(name), s, time_constants(), repeated(0)).time_us;
   };
   EXPECT_GT(slowdown("a100_pcie_40gb"), 1.05);      // 250 W
   EXPECT_DOUBLE_EQ(slowdown("a100_sxm4_40gb"), 1);  // 400 W
@@ -145,7 +147,7 @@ TEST(KernelTime, LongLoadsOfSmallBoardsRunBelowTheBoostClock) {
 TEST(KernelTime, WhatFitsIntoL2IsReadFromThere) {
   const GpuArch& a100 = gpu("a100_pcie_40gb");
   const auto us = [&](std::int64_t elements, CacheState cache) {
-    return pointwise_time(a100, {.elements = elements}, constants(), {.cache = cache}).time_us;
+    return pointwise_time(a100, {.elements = elements}, time_constants(), {.cache = cache}).time_us;
   };
   EXPECT_LT(us(1 << 21, CacheState::warm), 0.6 * us(1 << 21, CacheState::cold));
   EXPECT_DOUBLE_EQ(us(1 << 24, CacheState::warm), us(1 << 24, CacheState::cold));
@@ -153,17 +155,17 @@ TEST(KernelTime, WhatFitsIntoL2IsReadFromThere) {
 
 TEST(KernelTime, InstructionsBoundPointwise) {
   PointwiseShape s{.elements = 1 << 24, .type = DataType::fp16};
-  const KernelTime plain = pointwise_time(gpu("h200_sxm"), s, constants());
+  const KernelTime plain = pointwise_time(gpu("h200_sxm"), s, time_constants());
   EXPECT_EQ(plain.bound, Bound::memory);
   s.instructions = 60;
-  const KernelTime heavy = pointwise_time(gpu("h200_sxm"), s, constants());
+  const KernelTime heavy = pointwise_time(gpu("h200_sxm"), s, time_constants());
   EXPECT_EQ(heavy.bound, Bound::compute);
   EXPECT_GT(heavy.time_us, 1.5 * plain.time_us);
 }
 
 TEST(KernelTime, TinyKernelsCostTheirStart) {
   const GpuArch& h200 = gpu("h200_sxm");
-  const KernelTime t = pointwise_time(h200, {.elements = 32}, constants());
+  const KernelTime t = pointwise_time(h200, {.elements = 32}, time_constants());
   EXPECT_EQ(t.bound, Bound::launch);
   EXPECT_NEAR(t.time_us, h200.graph_kernel_period_us, 0.1);
 }
@@ -173,9 +175,9 @@ TEST(KernelTime, FewBytesAreBoundByTheirLaunch) {
   TimedLaunch launch;
   launch.law = TimeLaw::memory;
   launch.bytes = 1e3;
-  EXPECT_EQ(kernel_time(launch, h200, constants()).bound, Bound::launch);
+  EXPECT_EQ(kernel_time(launch, h200, time_constants()).bound, Bound::launch);
   launch.bytes = 1e9;
-  EXPECT_EQ(kernel_time(launch, h200, constants()).bound, Bound::memory);
+  EXPECT_EQ(kernel_time(launch, h200, time_constants()).bound, Bound::memory);
 }
 
 TEST(KernelTime, OnlyLawsThatExplainTheTimeStateABound) {
@@ -197,7 +199,7 @@ TEST(KernelTime, OnlyLawsThatExplainTheTimeStateABound) {
 TEST(KernelTime, MisalignedRowsKeepHalfProductsFromTheirRate) {
   const GpuArch& h200 = gpu("h200_sxm");
   const auto us = [&](std::int64_t k) {
-    return gemm_time(h200, linear(8192, 1024, k, DataType::fp16), constants()).time_us;
+    return gemm_time(h200, linear(8192, 1024, k, DataType::fp16), time_constants()).time_us;
   };
   EXPECT_GT(us(479), 2 * us(480));
 }
@@ -206,9 +208,9 @@ TEST(KernelTime, MoreWorkTakesLonger) {
   for (const char* name : {"v100_pcie_32gb", "a100_pcie_40gb", "h100_sxm5"}) {
     double last_gemm = 0, last_norm = 0, last_softmax = 0;
     for (std::int64_t n = 64; n <= 8192; n *= 2) {
-      const double gemm = gemm_time(gpu(name), linear(n, 1024, 1024), constants()).time_us;
-      const double norm = layer_norm_time(gpu(name), {n, 1024}, constants()).time_us;
-      const double softmax = softmax_time(gpu(name), {n, 2048}, constants()).time_us;
+      const double gemm = gemm_time(gpu(name), linear(n, 1024, 1024), time_constants()).time_us;
+      const double norm = layer_norm_time(gpu(name), {n, 1024}, time_constants()).time_us;
+      const double softmax = softmax_time(gpu(name), {n, 2048}, time_constants()).time_us;
       EXPECT_GE(gemm, last_gemm) << name << n;
       EXPECT_GE(norm, last_norm) << name << n;
       EXPECT_GE(softmax, last_softmax) << name << n;
@@ -228,37 +230,37 @@ TEST(KernelTime, NormalisedRowsOfATraceTakeTheirLaw) {
     launch.name = name;
     launch.family = c.family, launch.math = c.math, launch.traits = c.traits;
     launch.tensors = rows;
-    return kernel_time(timed_launch(launch), a100, constants()).time_us;
+    return kernel_time(timed_launch(launch), a100, time_constants()).time_us;
   };
   const RowShape shape{8192, 1024, DataType::fp32};
   EXPECT_DOUBLE_EQ(us("void at::native::vectorized_layer_norm_kernel<float, float>(int)"),
-                   layer_norm_time(a100, shape, constants()).time_us);
+                   layer_norm_time(a100, shape, time_constants()).time_us);
   EXPECT_DOUBLE_EQ(us("void softmax_warp_forward<float, float, float, 10, false>(float*)"),
-                   softmax_time(a100, shape, constants()).time_us);
+                   softmax_time(a100, shape, time_constants()).time_us);
   // Backward kernels have no law for rows: their bytes are streamed, here one operand of 32 MiB.
   EXPECT_DOUBLE_EQ(
       us("void softmax_warp_backward<float, float, float, 10, false>(float*)"),
-      pointwise_time(a100, {.elements = 8192 * 1024, .reads = 1, .writes = 0}, constants())
+      pointwise_time(a100, {.elements = 8192 * 1024, .reads = 1, .writes = 0}, time_constants())
           .time_us);
 }
 
 TEST(KernelTime, ConfidenceIsOneLessTheKnownError) {
   const GpuArch& a100 = gpu("a100_pcie_40gb");
-  const KernelTime t = gemm_time(a100, linear(512, 512, 512), constants());
-  EXPECT_DOUBLE_EQ(t.confidence, 1 - constants().generation(a100).error_simt_gemm);
+  const KernelTime t = gemm_time(a100, linear(512, 512, 512), time_constants());
+  EXPECT_DOUBLE_EQ(t.confidence, 1 - time_constants().generation(a100).error_simt_gemm);
 }
 
 TEST(KernelTimeConstants, NewerGpusTakeTheNewestGeneration) {
   GpuArch next = gpu("h200_sxm");
   next.compute_major = 12;
-  EXPECT_EQ(constants().generation(next).compute_major, 10);
+  EXPECT_EQ(time_constants().generation(next).compute_major, 10);
   next.compute_major = 6;
-  EXPECT_EQ(constants().generation(next).compute_major, 7);
-  EXPECT_GT(gemm_time(next, linear(512, 512, 512), constants()).time_us, 0);
+  EXPECT_EQ(time_constants().generation(next).compute_major, 7);
+  EXPECT_GT(gemm_time(next, linear(512, 512, 512), time_constants()).time_us, 0);
 }
 
 // The constants with `from` replaced by `to`, read back; the error's text.
-std::string error_of(const std::string& from, const std::string& to) {
+std::string time_law_error(const std::string& from, const std::string& to) {
   std::ifstream in(constants_file);
   std::string text{std::istreambuf_iterator<char>(in), {}};
   const std::size_t at = text.find(from);
@@ -275,13 +277,14 @@ std::string error_of(const std::string& from, const std::string& to) {
 }
 
 TEST(KernelTimeConstants, BadFiles) {
-  EXPECT_NE(error_of("\"dram_efficiency\"", "\"dram_eficiency\"").find("dram_efficiency"),
+  EXPECT_NE(time_law_error("\"dram_efficiency\"", "\"dram_eficiency\"").find("dram_efficiency"),
             std::string::npos);
-  EXPECT_NE(error_of("tandem.kernel_time/1", "tandem.kernel_time/9").find("schema"),
+  EXPECT_NE(time_law_error("tandem.kernel_time/1", "tandem.kernel_time/9").find("schema"),
             std::string::npos);
-  EXPECT_NE(error_of("\"compute_major\": 8", "\"compute_major\": \"eight\"").find("compute_major"),
-            std::string::npos);
-  EXPECT_NE(error_of("\"unit\": \"ratio\"", "\"unit\": \"apples\"").find("apples"),
+  EXPECT_NE(
+      time_law_error("\"compute_major\": 8", "\"compute_major\": \"eight\"").find("compute_major"),
+      std::string::npos);
+  EXPECT_NE(time_law_error("\"unit\": \"ratio\"", "\"unit\": \"apples\"").find("apples"),
             std::string::npos);
 }
 

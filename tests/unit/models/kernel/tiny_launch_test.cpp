@@ -11,7 +11,7 @@ namespace tandem {
 namespace {
 
 const std::string gpus = source_path("configs/gpus/");
-const std::string constants_file = source_path("configs/kernels/tiny_launch.json");
+const std::string launch_constants = source_path("configs/kernels/tiny_launch.json");
 
 // 100 SMs of 64 warps and 32 blocks, 1000 cycles a microsecond.
 GpuArch round_gpu() {
@@ -134,7 +134,7 @@ TEST(TinyLaunch, RefusesABlockThatNoSmHolds) {
 TEST(TinyLaunch, RatiosStayBelowOneAndMoreBlocksTakeLonger) {
   for (const char* name : {"a100_sxm4_40gb", "h200_sxm"}) {
     const GpuArch gpu = load_gpu(std::string(gpus) + name + ".json");
-    const TinyConstants c = load_tiny_constants(constants_file, name);
+    const TinyConstants c = load_tiny_constants(launch_constants, name);
     for (const StoreTarget stores : {StoreTarget::own_lines, StoreTarget::same_lines}) {
       for (std::uint32_t threads = 1; threads <= 1024; threads *= 2) {
         double last = 0;
@@ -153,7 +153,7 @@ TEST(TinyLaunch, RatiosStayBelowOneAndMoreBlocksTakeLonger) {
 
 TEST(TinyLaunch, EveryConstantHasASource) {
   for (const char* name : {"a100_sxm4_40gb", "h200_sxm"}) {
-    const TinyConstants c = load_tiny_constants(constants_file, name);
+    const TinyConstants c = load_tiny_constants(launch_constants, name);
     EXPECT_EQ(c.origins.size(), 18U);
     for (const Provenance& origin : c.origins) EXPECT_FALSE(origin.source.empty());
   }
@@ -161,7 +161,7 @@ TEST(TinyLaunch, EveryConstantHasASource) {
 
 TEST(TinyLaunch, UnknownGpuListsTheKnown) {
   try {
-    load_tiny_constants(constants_file, "none");
+    load_tiny_constants(launch_constants, "none");
     FAIL() << "no error";
   } catch (const InputError& error) {
     EXPECT_NE(std::string(error.what()).find("a100_sxm4_40gb, h200_sxm"), std::string::npos)

@@ -14,7 +14,7 @@ using test::at_us;
 using test::round_host;
 using test::TraceMaker;
 
-MeasuredPlan plan_of(const TraceMaker& m) {
+MeasuredPlan measured_plan_of(const TraceMaker& m) {
   const Links links = link_trace(m.trace);
   const HostModel host = round_host();
   return measured_plan(m.trace, links, host, DeviceTiming(m.trace, links, host));
@@ -29,7 +29,7 @@ TEST(MeasuredPlan, TurnsCallsIntoItemsWithTheGapsBetweenThem) {
   m.launch(30, 5, 2);
   m.kernel(17, 10, 1);
   m.kernel(37, 10, 2);
-  const MeasuredPlan p = plan_of(m);
+  const MeasuredPlan p = measured_plan_of(m);
   ASSERT_EQ(p.plan.items.size(), 5u);
   const auto& items = p.plan.items;
   EXPECT_EQ(items[0].kind, ItemKind::step_begin);
@@ -56,7 +56,7 @@ TEST(MeasuredPlan, ReproducesASimpleTrace) {
     m.launch(10 + 30 * i, 5, i);
     m.kernel(17 + 30 * i, 15, i);
   }
-  const MeasuredPlan p = plan_of(m);
+  const MeasuredPlan p = measured_plan_of(m);
   const Timeline t = simulate(p.plan);
   for (std::uint32_t w = 0; w < 4; ++w) {
     EXPECT_EQ(t.work_begin[w], m.trace.activities.begin[p.plan.works[w].source]);
@@ -73,7 +73,7 @@ TEST(MeasuredPlan, TakesTheTimeInAFullQueueOffTheCall) {
   m.overhead("Command Buffer Full", 12, 95);
   m.kernel(7, 100, 1);
   m.kernel(112, 10, 2);
-  const MeasuredPlan p = plan_of(m);
+  const MeasuredPlan p = measured_plan_of(m);
   EXPECT_EQ(p.plan.items[2].call, from_us(5));
 }
 
@@ -83,7 +83,7 @@ TEST(MeasuredPlan, LaunchesOfABlockingRunWaitForTheirKernel) {
     m.launch(100 * i, 40, i);      // returns 3 after the kernel
     m.kernel(100 * i + 6, 31, i);  // submitted at 4: 6 less the latency of 2
   }
-  const MeasuredPlan p = plan_of(m);
+  const MeasuredPlan p = measured_plan_of(m);
   EXPECT_TRUE(p.blocking_launches);
   for (const std::uint32_t i : {1U, 2U, 3U}) {
     EXPECT_EQ(p.plan.items[i].wait, WaitFor::own_work);
@@ -101,7 +101,7 @@ TEST(MeasuredPlan, ASlowLaunchIsNoWait) {
     m.launch(100 * i, i == 2 ? 40 : 5, i);
     m.kernel(100 * i + 7, i == 2 ? 4 : 50, i);
   }
-  const MeasuredPlan p = plan_of(m);
+  const MeasuredPlan p = measured_plan_of(m);
   EXPECT_FALSE(p.blocking_launches);
   EXPECT_EQ(p.plan.items[3].wait, WaitFor::nothing);
   EXPECT_EQ(p.plan.items[3].call, from_us(40));
@@ -114,7 +114,7 @@ TEST(MeasuredPlan, ACopyToTheHostMayWaitInAnyRun) {
   m.kernel(7, 50, 1);
   m.call("cudaMemcpyAsync", 10, 60, 2);  // returns at 70
   m.activity(ActivityKind::memcpy, "Memcpy DtoH (Device -> Pageable)", 59.5, 2.5, 2);  // ends at 62
-  const MeasuredPlan p = plan_of(m);
+  const MeasuredPlan p = measured_plan_of(m);
   EXPECT_EQ(p.plan.works[1].engine, DeviceEngine::copy_to_host);
   EXPECT_EQ(p.plan.items[2].wait, WaitFor::own_work);
   EXPECT_EQ(p.plan.items[2].return_delay, from_us(8));
@@ -126,7 +126,7 @@ TEST(MeasuredPlan, SynchronisationsWaitForWhatTheTraceShows) {
   m.kernel(7, 50, 1);                        // ends at 57
   m.call("cudaStreamSynchronize", 10, 52);   // returns at 62
   m.call("cudaDeviceSynchronize", 70, 1.5);  // nothing left
-  const MeasuredPlan p = plan_of(m);
+  const MeasuredPlan p = measured_plan_of(m);
   EXPECT_EQ(p.plan.items[2].kind, ItemKind::sync);
   EXPECT_EQ(p.plan.items[2].wait, WaitFor::work);
   EXPECT_EQ(p.plan.items[2].wait_work, 0u);
@@ -141,7 +141,7 @@ TEST(MeasuredPlan, WorkLaunchedBeforeTheTraceIsPreloaded) {
   m.kernel(100.4, 50, 78);  // closer behind than the host's constant of 1
   m.launch(10, 5, 1);
   m.kernel(151.9, 10, 1);  // the host is far ahead: 1.5 behind
-  const MeasuredPlan p = plan_of(m);
+  const MeasuredPlan p = measured_plan_of(m);
   ASSERT_EQ(p.plan.preloaded_start.size(), 2u);
   EXPECT_EQ(p.plan.works[0].item, no_index);
   const Timeline t = simulate(p.plan);
@@ -157,7 +157,7 @@ TEST(MeasuredPlan, WorkWithoutACallFollowsTheOneBeforeIt) {
   m.kernel(20, 10, 999);  // nobody launched it
   m.launch(40, 5, 2);
   m.kernel(47, 10, 2);
-  const MeasuredPlan p = plan_of(m);
+  const MeasuredPlan p = measured_plan_of(m);
   EXPECT_EQ(p.plan.items[1].work_count, 2u);
   EXPECT_EQ(p.plan.works[1].source, 1u);
   EXPECT_EQ(p.plan.works[1].item, 1u);
@@ -169,7 +169,7 @@ TEST(MeasuredPlan, LaunchesWithoutWorkAreCalls) {
   m.kernel(7, 10, 1);
   m.launch(20, 5, 2);
   m.call("cudaMemsetAsync", 30, 1, 3);  // zero bytes
-  const MeasuredPlan p = plan_of(m);
+  const MeasuredPlan p = measured_plan_of(m);
   EXPECT_EQ(p.plan.items[2].kind, ItemKind::call);
   EXPECT_EQ(p.plan.items[3].kind, ItemKind::call);
   EXPECT_EQ(p.plan.items[3].work_count, 0u);
@@ -179,7 +179,7 @@ TEST(MeasuredPlan, NodesOfAGraphShareOnePlace) {
   TraceMaker m;
   m.call("cudaGraphLaunch", 0, 10, 1);
   for (int i = 0; i < 3; ++i) m.kernel(12 + 10.5 * i, 10, 1);
-  const MeasuredPlan p = plan_of(m);
+  const MeasuredPlan p = measured_plan_of(m);
   EXPECT_TRUE(p.graph_launches);
   EXPECT_EQ(p.plan.items[1].kind, ItemKind::graph_launch);
   EXPECT_EQ(p.plan.items[1].work_count, 3u);
@@ -194,7 +194,7 @@ TEST(MeasuredPlan, ATraceOfTheDeviceAloneStandsBehindOneLaunch) {
   m.kernel(10, 10, -1);
   m.kernel(25, 10, -1);
   m.kernel(12, 5, -1, 1);
-  const MeasuredPlan p = plan_of(m);
+  const MeasuredPlan p = measured_plan_of(m);
   EXPECT_EQ(p.losses.count("device_only_trace"), 3);
   ASSERT_EQ(p.plan.items.size(), 3u);
   EXPECT_EQ(p.plan.items[1].kind, ItemKind::graph_launch);
@@ -212,7 +212,7 @@ TEST(MeasuredPlan, AHandOffBetweenThreadsIsADependency) {
   m.launch(100, 5, 2, 1);  // the backward pass, on a thread that was idle
   m.launch(300, 5, 3, 0);
   for (int i = 1; i <= 3; ++i) m.kernel(i == 1 ? 17 : i == 2 ? 107 : 307, 10, i);
-  const MeasuredPlan p = plan_of(m);
+  const MeasuredPlan p = measured_plan_of(m);
   const auto& items = p.plan.items;
   EXPECT_EQ(items[2].thread, 1);
   EXPECT_EQ(items[2].after, 1u);

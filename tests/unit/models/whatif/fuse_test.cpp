@@ -19,7 +19,7 @@ using test::FlowMaker;
 constexpr std::string_view float1 = R"(["float"])";
 constexpr std::string_view float2 = R"(["float","float"])";
 
-struct Bench {
+struct FuseBench {
   GpuCatalogue gpus = load_catalogue(source_path("configs/gpus"));
   FusionLaw law = load_fusion_law(source_path("configs/kernels/fusion.json"));
   LibraryNames names = load_library_names(source_path("configs/kernels/libraries.json"));
@@ -53,7 +53,7 @@ TEST(Fuse, AChainOfPointwiseOperationsBecomesOneKernelOfItsOuterBytes) {
   m.op("aten::mul", "[[1024,1024],[1024,1024]]", float2);
   m.op("aten::relu", "[[1024,1024]]", float1);
   m.op("aten::exp", "[[1024,1024]]", float1);
-  Bench s;
+  FuseBench s;
   const Step out = s.compile(m.step());
   ASSERT_EQ(out.plan.works.size(), 1U);
   EXPECT_EQ(kernel_names(out)[0], "triton_poi_fused_exp_mul_relu_0");
@@ -75,7 +75,7 @@ TEST(Fuse, AMatrixProductSeparatesKernelsAndStays) {
   m.op("aten::relu", "[[256,256]]", float1);
   m.op("aten::mm", "[[256,256],[256,256]]", float2, "", "sgemm");
   m.op("aten::relu", "[[256,256]]", float1);
-  Bench s;
+  FuseBench s;
   const Step out = s.compile(m.step());
   const auto names = kernel_names(out);
   ASSERT_EQ(names.size(), 3U);
@@ -91,7 +91,7 @@ TEST(Fuse, EqualConversionsOfATensorAreMadeOnce) {
     m.op("aten::copy_", "[[256,256],[256,256],[]]", R"(["c10::Half","float","Scalar"])");
     m.op("aten::mm", "[[256,256],[256,256]]", R"(["c10::Half","c10::Half"])", "", "hgemm");
   }
-  Bench s;
+  FuseBench s;
   const Step out = s.compile(m.step());
   EXPECT_EQ(generated(out), 1U);  // relu and one conversion
   EXPECT_EQ(out.plan.works.size(), 4U);
@@ -105,7 +105,7 @@ TEST(Fuse, BatchNormInTrainingReadsItsOperandForStatisticsAndAgain) {
        R"(["float","float","float","float","float","Scalar","Scalar","Scalar"])",
        R"(["","","","","","True","0.1","1e-05"])", "cudnn::bn_fw_tr_1C11_kernel");
   m.op("aten::relu", "[[4,64,16,16]]", float1);
-  Bench s;
+  FuseBench s;
   const Step out = s.compile(m.step());
   // 1024 neighbours a channel are not split: a block goes over its channel twice.
   const auto names = kernel_names(out);
@@ -120,7 +120,7 @@ TEST(Fuse, LongChannelsAreSummedInParts) {
        R"(["float","float","float","float","float","Scalar","Scalar","Scalar"])",
        R"(["","","","","","True","0.1","1e-05"])", "cudnn::bn_fw_tr_1C11_kernel");
   m.op("aten::relu", "[[32,64,56,56]]", float1);
-  Bench s;
+  FuseBench s;
   const auto names = kernel_names(s.compile(m.step()));
   ASSERT_EQ(names.size(), 3U);
   EXPECT_TRUE(names[0].starts_with("triton_red_fused"));
@@ -139,7 +139,7 @@ TEST(Fuse, StatisticsByThemselvesBecomePartOfTheNorm) {
        R"(["c10::BFloat16","float","float","float","float","Scalar","Scalar","Scalar"])",
        R"(["","","","","","True","0.1","1e-05"])",
        "void at::native::batch_norm_transform_input_kernel<c10::BFloat16>");
-  Bench s;
+  FuseBench s;
   const auto names = kernel_names(s.compile(m.step()));
   ASSERT_EQ(names.size(), 1U);  // statistics and norm by whole channels
   EXPECT_TRUE(names[0].starts_with("triton_red_fused_cudnn_batch_norm"));
@@ -151,7 +151,7 @@ TEST(Fuse, BatchNormInInferenceIsPointwise) {
        R"(["float","float","float","float","float","Scalar","Scalar","Scalar"])",
        R"(["","","","","","False","0.1","1e-05"])", "cudnn::bn_fw_inf_1C11");
   m.op("aten::relu", "[[4,64,16,16]]", float1);
-  Bench s;
+  FuseBench s;
   EXPECT_EQ(kernel_names(s.compile(m.step())).size(), 1U);
 }
 
@@ -160,7 +160,7 @@ TEST(Fuse, ASumOverRowsIsSplitAndFinished) {
   m.op("aten::sum", "[[2048,768],[],[],[]]", R"(["c10::Half","ScalarList","Scalar",""])",
        R"(["","[0]","True",""])");
   m.op("aten::copy_", "[[768],[768],[]]", R"(["float","c10::Half","Scalar"])");
-  Bench s;
+  FuseBench s;
   const auto names = kernel_names(s.compile(m.step()));
   ASSERT_EQ(names.size(), 2U);  // 16 parts of 128 rows; the end writes FP32 at once
   EXPECT_TRUE(names[0].starts_with("triton_red"));
@@ -174,7 +174,7 @@ TEST(Fuse, TheStepStaysConsistent) {
     m.op("aten::mm", "[[256,256],[256,256]]", float2, "", "sgemm");
   }
   m.op("aten::_foreach_add_", "[[],[]]", R"(["TensorList","Scalar"])", "", "multi_tensor_apply");
-  Bench s;
+  FuseBench s;
   const Step out = s.compile(m.step());
   ASSERT_FALSE(out.plan.works.empty());
   for (const DeviceWork& work : out.plan.works) {
@@ -190,7 +190,7 @@ TEST(Fuse, TheStepStaysConsistent) {
 TEST(Fuse, ScriptsKeepTheKernelsAndSaveHostTime) {
   FlowMaker m;
   for (int i = 0; i < 3; ++i) m.op("aten::relu", "[[256,256]]", float1);
-  Bench s;
+  FuseBench s;
   const Step before = m.step();
   const Step out = s.compile(before, Compiler::torchscript);
   EXPECT_EQ(kernel_names(out), kernel_names(before));
@@ -202,7 +202,7 @@ TEST(Fuse, XlaTakesTheLossAsWell) {
   FlowMaker m;
   m.op("aten::relu", "[[256,256]]", float1);
   m.op("aten::mse_loss>aten::pow", "[[256,256]]", float1);
-  Bench s;
+  FuseBench s;
   EXPECT_EQ(s.compile(m.step()).plan.works.size(), 2U);
   EXPECT_EQ(s.compile(m.step(), Compiler::xla).plan.works.size(), 1U);
 }
@@ -214,7 +214,7 @@ TEST(Fuse, XlaTurnsTheWeightsOfConvolutions) {
        R"(["","","[1, 1]","[1, 1]","[1, 1]","1"])",
        "sm90_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc");
   m.op("aten::_foreach_add_", "[[],[]]", R"(["TensorList","Scalar"])", "", "multi_tensor_apply");
-  Bench s;
+  FuseBench s;
   EXPECT_EQ(s.compile(m.step()).plan.works.size(), 2U);
   EXPECT_EQ(s.compile(m.step(), Compiler::xla).plan.works.size(), 3U);
   ASSERT_EQ(s.report.kernels.size(), 1U);
@@ -246,7 +246,7 @@ TEST(Fuse, LayoutTransformsGoWithChannelsLastConvolutions) {
     return m.step();
   };
   const auto keeps_transform = [&](int channels, int groups, bool trains) {
-    Bench s;
+    FuseBench s;
     const auto names = kernel_names(s.compile(convolution(channels, groups, trains)));
     return std::count(names.begin(), names.end(), "nchwToNhwcKernel<__half>") == 1;
   };
@@ -269,7 +269,7 @@ TEST(Fuse, StatisticsOfGroupNormsAreSplitAndGathered) {
   m.op("aten::native_group_norm", "[[32,64,56,56],[64],[64],[],[],[],[],[]]",
        R"(["float","float","float","Scalar","Scalar","Scalar","Scalar","Scalar"])",
        R"(["","","","32","64","3136","1","1e-05"])", "RowwiseMomentsCUDAKernel<float>");
-  Bench s;
+  FuseBench s;
   s.compile(m.step());
   // One image has 200704 elements, too many for a block: parts, their sum, and what normalises.
   ASSERT_EQ(s.report.kernels.size(), 3U);
@@ -279,7 +279,7 @@ TEST(Fuse, StatisticsOfGroupNormsAreSplitAndGathered) {
 }
 
 /// A layer of text: rows of a table, then attention as the program calls it.
-Step text_step(std::string_view concrete, bool tokens = true, std::string_view mask = "[]") {
+Step text_encoder(std::string_view concrete, bool tokens = true, std::string_view mask = "[]") {
   FlowMaker m;
   if (tokens) {
     m.op("aten::embedding>aten::index_select", "[[1000,64],[],[256]]",
@@ -299,15 +299,15 @@ constexpr std::string_view scaled = R"(["","","","","0.","False","0.125","False"
 
 // Transformers leaves out a mask that masks nothing, but not under a compiler.
 TEST(Fuse, AttentionOverWholeTextsFallsBackToProducts) {
-  Bench s;
-  s.compile(text_step(scaled));
+  FuseBench s;
+  s.compile(text_encoder(scaled));
   EXPECT_EQ(s.report.attention, AttentionPath::math);
   EXPECT_GT(s.report.attention_math_us, s.report.attention_keep_us);
 }
 
 TEST(Fuse, CausalAttentionReadsAMask) {
-  Bench s;
-  const Step out = s.compile(text_step(R"(["","","","","0.","True","0.125","False"])"));
+  FuseBench s;
+  const Step out = s.compile(text_encoder(R"(["","","","","0.","True","0.125","False"])"));
   EXPECT_EQ(s.report.attention, AttentionPath::masked);
   // The kernel of 8 us; its duration follows `masked_ratio`.
   bool found = false;
@@ -318,12 +318,12 @@ TEST(Fuse, CausalAttentionReadsAMask) {
 }
 
 TEST(Fuse, OtherAttentionStays) {
-  Bench s;
-  s.compile(text_step(R"(["","","","","0.","False","","False"])"));  // torch.nn gives no scale
+  FuseBench s;
+  s.compile(text_encoder(R"(["","","","","0.","False","","False"])"));  // torch.nn gives no scale
   EXPECT_EQ(s.report.attention, AttentionPath::keep);
-  s.compile(text_step(scaled, false));  // images have no mask
+  s.compile(text_encoder(scaled, false));  // images have no mask
   EXPECT_EQ(s.report.attention, AttentionPath::keep);
-  s.compile(text_step(scaled, true, "[2,1,128,128]"));  // the program's own mask
+  s.compile(text_encoder(scaled, true, "[2,1,128,128]"));  // the program's own mask
   EXPECT_EQ(s.report.attention, AttentionPath::keep);
 }
 
@@ -352,7 +352,7 @@ Step joining_step(int parts, int joins) {
 
 // Up to eight operands are read where they are needed.
 TEST(Fuse, AShortConcatenationIsPartOfWhatReadsIt) {
-  Bench s;
+  FuseBench s;
   const Step out = s.compile(joining_step(3, 1));
   EXPECT_EQ(generated(out), 1U);
   EXPECT_EQ(out.plan.works.size(), 4U);
@@ -360,7 +360,7 @@ TEST(Fuse, AShortConcatenationIsPartOfWhatReadsIt) {
 
 // Nine operands are copied, each by a kernel of its own, and the activation reads the result.
 TEST(Fuse, ALongConcatenationIsCopiedOperandByOperand) {
-  Bench s;
+  FuseBench s;
   EXPECT_EQ(generated(s.compile(joining_step(8, 1))), 1U);
   EXPECT_EQ(generated(s.compile(joining_step(9, 1))), 9U + 1U);
   // A copy serves four concatenations, five take two.
@@ -376,7 +376,7 @@ TEST(Fuse, ReducedOverheadLaunchesTheModelAsOneGraph) {
     m.op("aten::mm", "[[256,256],[256,256]]", float2, "", "sgemm");
   }
   m.op("aten::_foreach_add_", "[[],[]]", R"(["TensorList","Scalar"])", "", "multi_tensor_apply");
-  Bench s;
+  FuseBench s;
   const Step plain = s.compile(m.step());
   const Step out = s.compile(m.step(), Compiler::reduce_overhead);
   EXPECT_EQ(s.report.graphs, 1U);

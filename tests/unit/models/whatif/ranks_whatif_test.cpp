@@ -34,7 +34,7 @@ ReplayOptions options() {
   return o;
 }
 
-struct Bench {
+struct RanksBench {
   Configs configs = load_configs(source_path("configs"), "default");
   const GpuArch& gpu() const { return find_gpu(configs.gpus, "h200_sxm"); }
   DataParallelReport report;
@@ -54,7 +54,7 @@ std::vector<std::uint32_t> collectives(const Plan& plan) {
 }
 
 TEST(Ranks, GradientsGoInBuckets) {
-  Bench bench;
+  RanksBench bench;
   const Step step = bench.parallel(analyse(backward().trace, options()).traced_step, 2);
   EXPECT_EQ(bench.report.parameters, 3);
   EXPECT_EQ(bench.report.gradient_bytes, 3.0 * 4 * 1024 * 1024);
@@ -79,7 +79,7 @@ TEST(Ranks, GradientsGoInBuckets) {
 }
 
 TEST(Ranks, ThereAndBackIsTheSameWork) {
-  Bench bench;
+  RanksBench bench;
   const Step traced = analyse(backward().trace, options()).traced_step;
   std::int64_t dropped = 0;
   const Step back = without_collectives(bench.parallel(traced, 2), 5, dropped);

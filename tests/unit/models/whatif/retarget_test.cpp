@@ -17,7 +17,7 @@ namespace {
 
 const std::string captures = source_path("validation/captures/");
 
-ReplayOptions options() {
+ReplayOptions retarget_options() {
   ReplayOptions o;
   o.configs = source_path("configs");
   return o;
@@ -26,7 +26,7 @@ ReplayOptions options() {
 const TracedRun& resnet() {
   static const TracedRun a = analyse(
       import_trace(captures + "h200_2026-11-20_fit/traces/resnet50-train-fp32-eager-b32.json.zst"),
-      options());
+      retarget_options());
   return a;
 }
 
@@ -102,7 +102,7 @@ TEST(Retarget, Fp32ConvolutionsLoseTheTensorCoresAndTheirTransforms) {
 TEST(Retarget, AGpuWithoutTheTypeIsAnError) {
   const TracedRun bf16 = analyse(
       import_trace(captures + "h200_2026-11-20_fit/traces/resnet50-train-bf16-eager-b32.json.zst"),
-      options());
+      retarget_options());
   const GpuArch v100 = find_gpu(bf16.configs.gpus, "v100_sxm2_32gb");
   try {
     retarget(bf16, v100);
@@ -116,7 +116,7 @@ TEST(Retarget, AGpuWithoutTheTypeIsAnError) {
 TEST(Retarget, AmpRunsOnEveryGpu) {
   const TracedRun amp = analyse(
       import_trace(captures + "h200_2026-11-20_fit/traces/resnet50-train-amp-eager-b32.json.zst"),
-      options());
+      retarget_options());
   std::size_t gpus = 0;
   for (const GpuArch& gpu : amp.configs.gpus.gpus) {
     const Step step = retarget(amp, gpu);
@@ -144,8 +144,9 @@ double network_us(const Step& step) {
 TEST(Retarget, TheSameWorkTakesAsLongWithAndWithoutShapes) {
   for (const char* precision : {"amp", "bf16"}) {
     const std::string name = captures + "h200_2026-11-20_fit/traces/resnet50-train-" + precision;
-    const TracedRun eager = analyse(import_trace(name + "-eager-b32.json.zst"), options());
-    const TracedRun graph = analyse(import_trace(name + "-cudagraph-b32.json.zst"), options());
+    const TracedRun eager = analyse(import_trace(name + "-eager-b32.json.zst"), retarget_options());
+    const TracedRun graph =
+        analyse(import_trace(name + "-cudagraph-b32.json.zst"), retarget_options());
     for (const char* gpu : {"a100_sxm4_80gb", "v100_sxm2_32gb"}) {
       if (std::string(precision) == "bf16" && gpu[0] == 'v') continue;
       const GpuArch to = find_gpu(eager.configs.gpus, gpu);
@@ -159,8 +160,8 @@ TEST(Retarget, TensorWorkStaysWithoutShapes) {
   const TracedRun graph =
       analyse(import_trace(captures +
                            "h200_2026-11-20_fit/traces/resnet50-train-bf16-cudagraph-b32.json.zst"),
-              options());
-  ReplayOptions o = options();
+              retarget_options());
+  ReplayOptions o = retarget_options();
   o.what_ifs.set("gpu", "a100_sxm4_80gb");
   const Prediction p = predict(graph, o);
   EXPECT_GT(p.result.gpu_kernel_time->tc_active_utilization, 0.03);
@@ -172,7 +173,7 @@ TEST(Retarget, HelpersOfProductsStayHelpers) {
       import_trace(
           captures +
           "h200_2026-11-21_networks_holdout/traces/multistream-train-fp32-eager-b64.json.zst"),
-      options());
+      retarget_options());
   const Step& before = streams.traced_step;
   const Step after = retarget(streams, find_gpu(streams.configs.gpus, "a100_sxm4_80gb"));
   const auto count = [](const Step& step) {
@@ -192,8 +193,8 @@ TEST(Retarget, Fp32OnAGpuWithoutTf32LeavesTheTensorCoresIdle) {
   for (const char* name :
        {"h200_2026-11-20_fit/traces/resnet50-train-fp32-eager-b32",
         "h200_2026-11-21_streams_holdout/traces/vit_b_16-train-fp32-eager-b16"}) {
-    const TracedRun a = analyse(import_trace(captures + name + ".json.zst"), options());
-    ReplayOptions o = options();
+    const TracedRun a = analyse(import_trace(captures + name + ".json.zst"), retarget_options());
+    ReplayOptions o = retarget_options();
     o.what_ifs.set("gpu", "v100_sxm2_32gb");
     const Prediction p = predict(a, o);
     EXPECT_EQ(p.result.gpu_kernel_time->tc_active_utilization, 0) << name;
@@ -225,7 +226,7 @@ TEST(Retarget, TheBandIsThatOfTheNearestValidationCases) {
   const GpuCatalogue& gpus = resnet().configs.gpus;
   const RetargetErrors& errors = resnet().configs.retarget;
   const auto expected = [](const std::string& name, const GpuArch& to) {
-    const TracedRun a = analyse(import_trace(captures + name + ".json.zst"), options());
+    const TracedRun a = analyse(import_trace(captures + name + ".json.zst"), retarget_options());
     RetargetReport report;
     retarget(a, to, &report);
     return report.expected_error;
@@ -258,7 +259,7 @@ TEST(Retarget, KernelsOfUnknownNamesAreCounted) {
 }
 
 Result with_override(const std::string& text) {
-  ReplayOptions o = options();
+  ReplayOptions o = retarget_options();
   if (!text.empty()) o.what_ifs.set("set", text);
   return predict(resnet(), o).result;
 }
@@ -283,7 +284,7 @@ TEST(Retarget, NumbersWithoutEffectAreToldSo) {
 
 TEST(Retarget, EnergyOfAChangedChipIsLessCertain) {
   const auto share = [](const Result& r) { return r.energy->error_j / r.energy->energy_j; };
-  ReplayOptions h100 = options();
+  ReplayOptions h100 = retarget_options();
   h100.what_ifs.set("gpu", "h100_sxm5");
   const double other_chip = share(predict(resnet(), h100).result);
   EXPECT_GT(share(with_override("gpu.sm_count=264")), 0.95 * other_chip);
@@ -291,7 +292,7 @@ TEST(Retarget, EnergyOfAChangedChipIsLessCertain) {
 }
 
 TEST(Retarget, APrecisionThatTheGpuLacksIsAnError) {
-  ReplayOptions o = options();
+  ReplayOptions o = retarget_options();
   o.what_ifs.set("gpu", "v100_sxm2_32gb");
   for (const char* precision : {"tf32", "bf16"}) {
     o.what_ifs.set("precision", precision);
@@ -308,7 +309,7 @@ TEST(Retarget, AGpuMayBeAFile) {
   std::ofstream(path) << R"({"schema": "tandem.gpu/1", "name": "paper_gpu", "display_name": "paper",
     "aliases": [], "base": "h200_sxm", "values": {"l2_bytes": {"value": 120000000, "unit": "B",
     "kind": "spec", "source": "what if"}}})";
-  ReplayOptions o = options();
+  ReplayOptions o = retarget_options();
   o.what_ifs.set("gpu", path);
   const Configs configs = load_configs(o.configs, o.host, path);
   EXPECT_EQ(find_gpu(configs.gpus, path).l2_bytes, 120000000);

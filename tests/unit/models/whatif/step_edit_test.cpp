@@ -34,7 +34,7 @@ Step small_step() {
   return analyse(m.trace, o).traced_step;
 }
 
-std::vector<std::string> kernel_names(const Step& step) {
+std::vector<std::string> names_in_order(const Step& step) {
   std::vector<std::string> names;
   for (const DeviceWork& work : step.plan.works) {
     names.emplace_back(step.trace.strings.get(step.trace.activities.name[work.source]));
@@ -64,7 +64,7 @@ TEST(StepEdit, DropsAKernelAndItsCallButKeepsTheHostTimeBeforeIt) {
   StepEdit edit(before, 4);
   edit.drop(1);
   const Step after = std::move(edit).finish();
-  EXPECT_EQ(kernel_names(after), (std::vector<std::string>{"first", "third"}));
+  EXPECT_EQ(names_in_order(after), (std::vector<std::string>{"first", "third"}));
   EXPECT_EQ(after.trace.activities.size(), 2U);
   EXPECT_EQ(after.trace.calls.size(), 2U);
   EXPECT_EQ(launches(after), 2U);
@@ -95,7 +95,8 @@ TEST(StepEdit, InsertsInOrderAroundAKernel) {
   edit.drop(1);
   edit.insert_after(1, cast("d"));
   const Step after = std::move(edit).finish();
-  EXPECT_EQ(kernel_names(after), (std::vector<std::string>{"first", "a", "b", "c", "d", "third"}));
+  EXPECT_EQ(names_in_order(after),
+            (std::vector<std::string>{"first", "a", "b", "c", "d", "third"}));
   EXPECT_EQ(launches(after), 6U);
   EXPECT_EQ(after.traced_activity.size(), 6U);
   // A launch of 9 is a gap of 5 and a call of 4.
@@ -136,7 +137,7 @@ TEST(StepEdit, ChangesKernelsInPlace) {
   edit.set_duration(1, microseconds(2));
   edit.set_geometry(1, {{7, 1, 1}, {64, 1, 1}, 8, 0});
   const Step after = std::move(edit).finish();
-  EXPECT_EQ(kernel_names(after)[1], "renamed");
+  EXPECT_EQ(names_in_order(after)[1], "renamed");
   EXPECT_EQ(after.kernels.of(after.plan.works[1].source).family, KernelFamily::softmax);
   EXPECT_EQ(after.kernels.size(), after.trace.activities.size());
   EXPECT_EQ(after.plan.works[1].duration, microseconds(2));

@@ -33,7 +33,7 @@ TraceMaker two_steps() {
   return m;
 }
 
-ReplayOptions options() {
+ReplayOptions replay_options() {
   ReplayOptions o;
   o.configs = source_path("configs");
   return o;
@@ -49,7 +49,7 @@ std::string error_of(const TraceMaker& m, const ReplayOptions& o) {
 }
 
 TEST(Replay, SummarizesTheTrace) {
-  const Result r = replay(two_steps().trace, options()).prediction.result;
+  const Result r = replay(two_steps().trace, replay_options()).prediction.result;
   EXPECT_EQ(r.trace.gpu, "NVIDIA H200");
   EXPECT_EQ(r.trace.batch, 8);
   EXPECT_EQ(r.trace.steps, 2);
@@ -64,7 +64,7 @@ TEST(Replay, SummarizesTheTrace) {
 }
 
 TEST(Replay, ReproducesEveryTracedStep) {
-  const Result r = replay(two_steps().trace, options()).prediction.result;
+  const Result r = replay(two_steps().trace, replay_options()).prediction.result;
   ASSERT_EQ(r.fidelity.size(), 2u);
   for (const StepFidelity& step : r.fidelity) {
     EXPECT_DOUBLE_EQ(step.traced_us, 100);
@@ -73,7 +73,7 @@ TEST(Replay, ReproducesEveryTracedStep) {
 }
 
 TEST(Replay, KeepsTheProfilersStepWhenAskedTo) {
-  ReplayOptions o = options();
+  ReplayOptions o = replay_options();
   o.profiler = Profiler::keep;
   const Result r = replay(two_steps().trace, o).prediction.result;
   EXPECT_NEAR(r.step.time_us, 100, 1e-6);
@@ -85,8 +85,8 @@ TEST(Replay, KeepsTheProfilersStepWhenAskedTo) {
 }
 
 TEST(Replay, RemovesTheProfilersCostByTheHostModel) {
-  const HostModel host = load_host_model(options().configs + "/hosts/default.json");
-  const Result r = replay(two_steps().trace, options()).prediction.result;
+  const HostModel host = load_host_model(replay_options().configs + "/hosts/default.json");
+  const Result r = replay(two_steps().trace, replay_options()).prediction.result;
   // Gaps of 10, 15 and 65 in both steps, scaled; two launch calls.
   EXPECT_NEAR(r.step.time_us, 90 * host.gap_scale_aligned + 2 * host.launch_call_us, 1e-5);
 }
@@ -94,13 +94,13 @@ TEST(Replay, RemovesTheProfilersCostByTheHostModel) {
 TEST(Replay, CountsSamplesAsStepsWhereTheBatchIsUnknown) {
   TraceMaker m = two_steps();
   for (OperandsId& operands : m.trace.ops.operands) operands = {};
-  const Result r = replay(m.trace, options()).prediction.result;
+  const Result r = replay(m.trace, replay_options()).prediction.result;
   EXPECT_FALSE(r.trace.batch.has_value());
   EXPECT_NEAR(r.step.throughput_per_s, 1e6 / r.step.time_us, 1e-6);
 }
 
 TEST(Replay, ModesChangeTheStepNotTheFidelity) {
-  ReplayOptions o = options();
+  ReplayOptions o = replay_options();
   const Result traced = replay(two_steps().trace, o).prediction.result;
   o.mode.mode = Mode::cuda_graph;
   const Result graph = replay(two_steps().trace, o).prediction.result;
@@ -114,13 +114,13 @@ TEST(Replay, ModesChangeTheStepNotTheFidelity) {
 }
 
 TEST(Replay, AcceptsTheTracedGpuByName) {
-  ReplayOptions o = options();
+  ReplayOptions o = replay_options();
   o.what_ifs.set("gpu", "h200_sxm");
   EXPECT_EQ(replay(two_steps().trace, o).prediction.result.scenario.gpu, "h200_sxm");
 }
 
 TEST(Replay, RejectsAnUnknownGpuAndNamesTheKnown) {
-  ReplayOptions o = options();
+  ReplayOptions o = replay_options();
   o.what_ifs.set("gpu", "h201");
   const std::string text = error_of(two_steps(), o);
   EXPECT_NE(text.find("\"h201\""), std::string::npos) << text;
@@ -128,7 +128,7 @@ TEST(Replay, RejectsAnUnknownGpuAndNamesTheKnown) {
 }
 
 TEST(Replay, RetimesKernelsForAnotherGpu) {
-  ReplayOptions o = options();
+  ReplayOptions o = replay_options();
   const double traced = replay(two_steps().trace, o).prediction.result.step.gpu_kernel_us;
   o.what_ifs.set("gpu", "v100_sxm2_16gb");
   const Result r = replay(two_steps().trace, o).prediction.result;
@@ -137,7 +137,7 @@ TEST(Replay, RetimesKernelsForAnotherGpu) {
 }
 
 TEST(Replay, RejectsAnUnknownHost) {
-  ReplayOptions o = options();
+  ReplayOptions o = replay_options();
   o.host = "no_such_host";
   EXPECT_NE(error_of(two_steps(), o).find("unknown host \"no_such_host\""), std::string::npos);
 }
@@ -153,7 +153,7 @@ TEST(Replay, SeveralStreamsOfAGpuWithoutConfig) {
   }
   add_grids(m.trace);
   m.trace.devices.clear();
-  const Result r = replay(m.trace, options()).prediction.result;
+  const Result r = replay(m.trace, replay_options()).prediction.result;
   EXPECT_EQ(r.losses.count("unknown_device"), 1);
   EXPECT_GT(r.step.time_us, 0);
 }
@@ -161,15 +161,15 @@ TEST(Replay, SeveralStreamsOfAGpuWithoutConfig) {
 TEST(Replay, WarnsOfAGpuWithoutConfig) {
   TraceMaker m = two_steps();
   m.trace.devices[0].name = "Imaginary 9000";
-  EXPECT_EQ(replay(m.trace, options()).prediction.result.losses.count("unknown_device"), 1);
+  EXPECT_EQ(replay(m.trace, replay_options()).prediction.result.losses.count("unknown_device"), 1);
   m.trace.devices.clear();
-  EXPECT_EQ(replay(m.trace, options()).prediction.result.losses.count("unknown_device"), 1);
+  EXPECT_EQ(replay(m.trace, replay_options()).prediction.result.losses.count("unknown_device"), 1);
 }
 
 TEST(Replay, TakesTheTracedGpuThatTheUserNames) {
   TraceMaker m = two_steps();
   m.trace.devices.clear();
-  ReplayOptions o = options();
+  ReplayOptions o = replay_options();
   o.traced_gpu = "a100_sxm4_80gb";
   const Result r = replay(m.trace, o).prediction.result;
   EXPECT_EQ(r.losses.count("unknown_device"), 0);
@@ -182,7 +182,7 @@ TEST(Replay, TakesTheTracedGpuThatTheUserNames) {
 TEST(Replay, ATargetDoesNotSayWhatWasTraced) {
   TraceMaker m = two_steps();
   m.trace.devices.clear();
-  ReplayOptions o = options();
+  ReplayOptions o = replay_options();
   o.what_ifs.set("gpu", "h200_sxm");
   EXPECT_NE(error_of(m, o).find("--traced-gpu NAME"), std::string::npos);
 }
@@ -190,7 +190,7 @@ TEST(Replay, ATargetDoesNotSayWhatWasTraced) {
 TEST(Replay, KernelsWithoutGridsHaveNoLevelsAndNoEnergy) {
   TraceMaker m = two_steps();
   for (GeometryId& id : m.trace.activities.geometry) id = {};
-  const Result r = replay(m.trace, options()).prediction.result;
+  const Result r = replay(m.trace, replay_options()).prediction.result;
   EXPECT_EQ(r.losses.count("no_launch_geometry"), 1);
   EXPECT_FALSE(r.gpu_step.has_value());
   EXPECT_FALSE(r.energy.has_value());
@@ -200,7 +200,7 @@ TEST(Replay, KernelsWithoutGridsHaveNoLevelsAndNoEnergy) {
 TEST(Replay, TakesATraceWithoutStepsAsOne) {
   TraceMaker m = two_steps();
   m.trace.annotations = {};
-  const Result r = replay(m.trace, options()).prediction.result;
+  const Result r = replay(m.trace, replay_options()).prediction.result;
   EXPECT_EQ(r.losses.count("no_repetition"), 1);
   EXPECT_EQ(r.trace.steps_by, StepsBy::nothing);
   EXPECT_EQ(r.trace.steps, 1);
@@ -211,7 +211,7 @@ TEST(Replay, ReportsTheLossesOfEveryStage) {
   TraceMaker m = two_steps();
   m.trace.losses.add("from_the_importer", Severity::info, "");
   m.launch(180, 5, 999);  // no kernel
-  const Result r = replay(m.trace, options()).prediction.result;
+  const Result r = replay(m.trace, replay_options()).prediction.result;
   EXPECT_EQ(r.losses.count("from_the_importer"), 1);
   EXPECT_EQ(r.losses.count("launch_without_kernel"), 1);
   EXPECT_EQ(r.losses.count("steps_not_aligned"), 1);

@@ -99,8 +99,8 @@ TEST(PlacedRanges, AreNotThereWhereAGraphIsLaunched) {
 }
 
 /// Two kernels; the second overlaps the first in the trace.
-struct SmallRun {
-  SmallRun() {
+struct TimelineRun {
+  TimelineRun() {
     m.op("aten::add", -3, 33);
     m.launch(10, 5, 1);
     m.launch(20, 5, 2);
@@ -137,7 +137,7 @@ struct SmallRun {
 TEST(TimelineJson, ShowsEveryTrack) {
   std::map<std::string, int> phases, categories;
   std::map<int, int> of_process;
-  for (const auto& event : SmallRun().events()) {
+  for (const auto& event : TimelineRun().events()) {
     ++phases[event["ph"]];
     if (event["ph"] != "X") continue;
     ++categories[event["cat"]];
@@ -148,7 +148,7 @@ TEST(TimelineJson, ShowsEveryTrack) {
   EXPECT_EQ(categories["cuda_runtime"], 6);
   EXPECT_EQ(categories["kernel"], 6);
   // 0 to 10 host, call, latency, kernel, gap, kernel: twice.
-  EXPECT_EQ(categories["critical_path"], 2 * static_cast<int>(SmallRun().path.size()));
+  EXPECT_EQ(categories["critical_path"], 2 * static_cast<int>(TimelineRun().path.size()));
   EXPECT_EQ(of_process[1], 3);
   EXPECT_EQ(of_process[2], 2);
   EXPECT_EQ(phases["s"], 6);
@@ -159,7 +159,7 @@ TEST(TimelineJson, ShowsEveryTrack) {
 TEST(TimelineJson, BeginsAtZeroAndKeepsOverlapsApart) {
   double first = 1e9;
   std::map<int, int> kernels_of_track;
-  for (const auto& event : SmallRun().events()) {
+  for (const auto& event : TimelineRun().events()) {
     if (event["ph"] == "M") continue;
     first = std::min(first, event["ts"].get<double>());
     if (event.value("cat", "") == "kernel") ++kernels_of_track[event["tid"].get<int>()];
@@ -171,7 +171,7 @@ TEST(TimelineJson, BeginsAtZeroAndKeepsOverlapsApart) {
 
 TEST(TimelineJson, SaysWhatAKernelIs) {
   int said = 0;
-  for (const auto& event : SmallRun().events()) {
+  for (const auto& event : TimelineRun().events()) {
     if (event.value("cat", "") != "kernel" || event["name"] != "gemm") continue;
     EXPECT_EQ(event["args"]["op"], "aten::add");
     EXPECT_EQ(event["args"]["layer"], "pointwise");
