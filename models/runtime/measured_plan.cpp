@@ -360,6 +360,8 @@ MeasuredPlan Builder::build() {
     preload();
     const std::vector<HostEntry> entries =
         queues ? node_entries(trace_, links_, host_.executor) : call_entries(trace_, links_);
+    out_.plan.items.reserve(entries.size());
+    out_.plan.works.reserve(trace_.activities.size());
     for (const HostEntry& entry : entries) add_item(entry);
     out_.executor = queues;
   } else {

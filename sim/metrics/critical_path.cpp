@@ -27,6 +27,9 @@ class GraphBuilder {
       : plan_(plan), timeline_(timeline), end_item_(end_item), end_work_(end_work) {}
 
   Graph build() {
+    // Every item has one before it, all work a launch and work before it; few have more.
+    ends_.reserve(end_item_ + 2 * end_work_ + plan_.edges.size());
+    dependencies_.reserve(ends_.capacity());
     add_items();
     add_works();
     return Graph(boost::edges_are_unsorted_multi_pass, ends_.begin(), ends_.end(),

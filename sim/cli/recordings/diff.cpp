@@ -8,6 +8,7 @@
 
 #include "sim/cli/files.h"
 #include "sim/cli/scenario_options.h"
+#include "sim/cli/schema/documents.h"
 #include "sim/core/field.h"
 #include "sim/diff/diff_report.h"
 #include "sim/diff/page.h"
@@ -117,11 +118,9 @@ int run_diff(const Arguments& arguments) {
   const po::variables_map& values = *parsed;
   const auto [a, b] = load_both(values);
   const Diff difference = diff(a.side, b.side);
-  write_timelines(values["timeline"].as<std::string>(), a, b);
   const std::string json = values["json"].as<std::string>();
-  write_file(json, [&](std::ostream& out) {
-    out << diff_json(difference).dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
-  });
+  write_document(json, diff_json(difference));
+  write_timelines(values["timeline"].as<std::string>(), a, b);
   write_file(values["report"].as<std::string>(),
              [&](std::ostream& out) { out << html::page_html(diff_page(difference)); });
   if (json != "-" && values.count("quiet") == 0) fmt::print("{}", diff_text(difference));

@@ -81,6 +81,20 @@ TEST(StepPlan, FollowsTheLargestGroupOfEqualSteps) {
   EXPECT_EQ(step.name, "ProfilerStep#1");
   EXPECT_EQ(step.plan.items[1].gap, from_us(20));  // (30 + 10) / 2
   EXPECT_EQ(step.losses.count("steps_not_aligned"), 1);
+  EXPECT_FALSE(step.losses.any(Severity::warning));
+}
+
+TEST(StepPlan, WarnsWhereHalfOfTheStepsDoSomethingElse) {
+  MeasuredPlan measured = steps_with_gaps({30, 10, 20, 40});
+  for (const std::uint32_t step : {1U, 3U}) {
+    const std::uint32_t launch = measured.steps[step].first_item + 1;
+    measured.plan.works[measured.plan.items[launch].first_work].source = 1;
+  }
+  const auto step = step_plan(names(), measured, round_host(), Profiler::keep);
+  EXPECT_EQ(step.name, "ProfilerStep#3");  // of equally large groups the last
+  EXPECT_EQ(step.steps_used, 2u);
+  EXPECT_EQ(step.losses.count("steps_not_aligned"), 2);
+  EXPECT_TRUE(step.losses.any(Severity::warning));
 }
 
 TEST(StepPlan, OfAllDifferentStepsTakesTheLast) {
