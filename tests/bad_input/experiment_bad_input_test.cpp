@@ -76,6 +76,7 @@ TEST(ExperimentBadInput, AGridThatCannotBeEnumerated) {
 TEST(ExperimentBadInput, Questions) {
   const std::string axes = R"({"batch": [8]})";
   expect_error(with(axes, R"(, "metrics": ["speed"])"), "\"speed\", expected one of: time_us");
+  expect_error(with(axes, R"(, "metrics": ["time_us", "smocc", "time_us"])"), "time_us twice");
   expect_error(with(axes, R"(, "pareto": {"x": "time_us"})"), "no key \"y\"");
   expect_error(with(axes, R"(, "pareto": {"x": "time_us", "y": "speed"})"), "pareto.y");
   expect_error(with(axes, R"(, "pareto": {"x": "time_us", "y": "smocc", "x_goal": "low"})"), "min");

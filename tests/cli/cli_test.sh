@@ -98,6 +98,9 @@ json out 'assert [r["trace"]["path"] for r in d][0] == "-" and len(d) == 2 and d
 echo no | "$program" replay - "$trace" --quiet --json - >out 2>err; (($? == 2)) || fail 'replay -: the first of two, unusable'
 has err 'found `no'; json out 'assert len(d) == 1'
 bad_input replay - "$trace" -; has err 'found twice'
+# A result that unpacks to more than a document holds.
+{ printf '{"schema": "tandem.result/1", "x": "'; head -c 70000000 /dev/zero | tr '\0' x; } | gzip -1 >bomb.json.gz
+bad_input diff bomb.json.gz "$trace"; has err 'found more than 64 MiB'
 # A variable that is not set is no option that is not given.
 for option in --batch --gpu --json --compile --step; do bad_input replay "$trace" $option ''; has err "$option: found an empty text"; done
 bad_input replay ''; bad_input sweep "$trace" --batch ''; bad_input run lenet5 --precision ''

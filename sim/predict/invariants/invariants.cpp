@@ -86,14 +86,10 @@ constexpr NumberSum sums[] = {
     {"kernels[].share", "", false},
     {"ops[].share", "", false},
     {"layers[].share", "", false},
-    {"kernels[].time_us", "step.gpu_kernel_us"},
-    {"ops[].time_us", "step.gpu_kernel_us", false},
-    {"layers[].time_us", "step.gpu_kernel_us", false},
     {"step.energy.static_j+step.energy.dram_j+step.energy.l2_j+step.energy.l1_j+"
      "step.energy.shared_j+step.energy.compute_j+step.energy.tensor_j+"
      "step.energy.instructions_j+step.energy.other_j",
      "step.energy_j"},
-    {"families[].energy_j+step.energy.static_j", "step.energy_j", false},
     {"attributed_us+remainder_us", "change_us"},
     {"kinds.rows[].change_us", "kinds.change_us"},
     {"parts[].change_us", "attributed_us"},

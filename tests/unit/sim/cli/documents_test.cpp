@@ -173,13 +173,13 @@ TEST(Documents, OfASweepAreCheckedPointByPoint) {
   sweep.results = {{std::vector<double>(sweep_metrics().size(), 0.0), ""}};
   std::ostringstream out;
   EXPECT_NO_THROW(write_sweep_json(out, sweep));
-  sweep.results.front().values[sweep_metric_index("time_us")] = -5;
+  sweep.results.front().values[sweep_metric_index("energy_j")] = -5;
   try {
     write_sweep_json(out, sweep);
-    FAIL() << "a negative time is written";
+    FAIL() << "a negative energy is written";
   } catch (const std::logic_error& bug) {
-    EXPECT_EQ(std::string(bug.what()).find("result: points[].metrics.time_us is -5, not 0 or more"),
-              0u)
+    EXPECT_EQ(
+        std::string(bug.what()).find("result: points[].metrics.energy_j is -5, not 0 or more"), 0u)
         << bug.what();
   }
 }
