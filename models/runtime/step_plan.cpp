@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <string>
 #include <utility>
+
+#include "sim/core/bounds/step_size.h"
 
 namespace tandem {
 
@@ -257,6 +260,12 @@ StepPlan step_plan(const Trace& trace, const MeasuredPlan& measured, const HostM
   out.name = same.back().name;
   out.steps_used = same.size();
   out.plan = slice(measured.plan, same.back());
+  if (out.plan.works.size() > limits::step_works) {
+    throw InputError(trace.path, out.name,
+                     std::to_string(out.plan.works.size()) + " kernels and copies in one step",
+                     "at most " + std::to_string(limits::step_works) +
+                         ": a trace that marks its steps, or --steps N");
+  }
   const Over over = profiler == Profiler::keep ? Over::mean
                     : measured.executor        ? Over::median
                                                : Over::minimum;

@@ -1,5 +1,7 @@
 #include "sim/metrics/step_metrics.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <unordered_map>
 #include <utility>
@@ -139,6 +141,27 @@ StepMetrics step_metrics(const Trace& trace, const Plan& step, const Timeline& s
   return m;
 }
 
+namespace {
+
+/// More names than the steps of real programs have; a row of each takes a kilobyte in a report.
+constexpr std::size_t most_shares = 10'000;
+
+/// The least of `shares`, which are in their order, become one.
+void fold_rest(std::vector<TimeShare>& shares) {
+  if (shares.size() <= most_shares) return;
+  TimeShare rest{fmt::format("({} others)", shares.size() - most_shares + 1)};
+  for (std::size_t i = most_shares - 1; i < shares.size(); ++i) {
+    rest.count += shares[i].count;
+    rest.time_us += shares[i].time_us;
+    rest.share += shares[i].share;
+    rest.energy_j += shares[i].energy_j;
+  }
+  shares.resize(most_shares - 1);
+  shares.push_back(std::move(rest));
+}
+
+}  // namespace
+
 std::vector<TimeShare> time_shares(const Plan& step, std::span<const std::string_view> names,
                                    std::span<const double> energy_j) {
   std::unordered_map<std::string_view, std::size_t> index;
@@ -165,6 +188,7 @@ std::vector<TimeShare> time_shares(const Plan& step, std::span<const std::string
   std::stable_sort(shares.begin(), shares.end(), [](const TimeShare& a, const TimeShare& b) {
     return a.time_us != b.time_us ? a.time_us > b.time_us : a.name < b.name;
   });
+  fold_rest(shares);
   return shares;
 }
 

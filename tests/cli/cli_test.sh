@@ -106,7 +106,7 @@ for option in --batch --gpu --json --compile --step; do bad_input replay "$trace
 bad_input replay ''; bad_input sweep "$trace" --batch ''; bad_input run lenet5 --precision ''
 bad_input replay "$trace" --threads -1; has err '0 to 4096'
 for key in sm_count tpc_count max_blocks_per_sm fp32_lanes; do
-  bad_input replay "$trace" --gpu h200 --set gpu.$key=1000000000; has err 'to 1048576 count'
+  bad_input replay "$trace" --gpu h200 --set gpu.$key=1000000000; has err 'to 1048576 '
 done
 
 # Completion.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/core/bounds/step_size.h"
 #include "sim/engine/engine.h"
 #include "tests/unit/plan_for_tests.h"
 #include "tests/unit/trace_for_tests.h"
@@ -103,6 +104,33 @@ TEST(StepPlan, OfAllDifferentStepsTakesTheLast) {
   const auto step = step_plan(names(), measured, round_host(), Profiler::keep);
   EXPECT_EQ(step.steps_used, 1u);
   EXPECT_EQ(step.plan.items[1].gap, from_us(10));
+}
+
+TEST(StepPlan, RefusesAStepThatNobodyHasMemoryFor) {
+  PlanBuilder b;
+  MeasuredPlan out;
+  const std::uint32_t first = b.marker(ItemKind::step_begin);
+  b.launch(1, 1, {.us = 1});
+  const HostItem launch = b.plan.items.back();
+  const DeviceWork work = b.plan.works.back();
+  b.plan.items.reserve(limits::step_works + 4);
+  b.plan.works.reserve(limits::step_works + 4);
+  while (b.plan.works.size() <= limits::step_works) {
+    b.plan.items.push_back(launch);
+    b.plan.items.back().first_work = static_cast<std::uint32_t>(b.plan.works.size());
+    b.plan.works.push_back(work);
+  }
+  const std::uint32_t end = b.marker(ItemKind::step_end) + 1;
+  out.plan = std::move(b.plan);
+  out.steps.push_back({"ProfilerStep#7", first, end});
+  try {
+    step_plan(names(), out, round_host(), Profiler::keep);
+    FAIL() << "a step of a million launches is taken";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("ProfilerStep#7: found 1048577 kernels and copies"),
+              std::string::npos)
+        << error.what();
+  }
 }
 
 TEST(StepPlan, IgnoresStepsWithoutEndOrWork) {
