@@ -4,7 +4,6 @@
   bench/hostile.py [NAME ...]     default: all; after ./tandem bench
 
 Every case must end within a minute and 3 GiB, with exit status 0, 2 or 3; the script fails where one does not.
-Known to fail: names_1e6, a single step of a million kernels, takes about 4 GB in the stages behind the import.
 """
 import gzip
 import os
@@ -98,6 +97,10 @@ CASES = {
                                launch, kernel),
     "steps_1e6": lambda: each(10**6, step, launch, kernel),
     "one_step_1e6": lambda: each(10**6, op, launch, kernel),
+    "one_step_8e5": lambda: each(8 * 10**5, op, launch, kernel),
+    "one_step_of_names_8e5": lambda: each(8 * 10**5, launch, lambda i: kernel(i, name=f"kernel_{i}")),
+    "one_step_of_shapes_8e5": lambda: each(
+        8 * 10**5, lambda i: op(i, args=f'"Input Dims":[[{i + 1},3]],"Input type":["float"]'), launch, kernel),
     "at_once_5e6": lambda: trace(kernel(0) for _ in range(5 * 10**6)),
     "backwards_6e6": lambda: trace(e for i in range(3 * 10**6, 0, -1) for e in (kernel(i), launch(i))),
 }

@@ -81,15 +81,18 @@ std::vector<Rule> sm_rules(const GpuArch& g) {
 /// Rates, sizes and times of a GPU beyond these are slips of the pen: no law holds there.
 constexpr double least = 1e-3;
 constexpr double most = 1e13;
+/// Nor is there a chip with a million of anything but bytes.
+constexpr double most_counted = 1 << 20;
 
 void check_sizes(const GpuArch& gpu, const std::string& file) {
   for (const Field<GpuArch>& f : gpu_fields()) {
     const Json value = f.write(gpu);
     if (!value.is_number()) continue;
     const auto number = value.get<double>();
-    if (number == 0 || (number >= least && number <= most)) continue;
+    const double limit = value.is_number_integer() && f.unit != "B" ? most_counted : most;
+    if (number == 0 || (number >= least && number <= limit)) continue;
     throw InputError(file, f.name, fmt::format("{} {}", number, f.unit),
-                     fmt::format("0, or {} to {} {}", least, most, f.unit));
+                     fmt::format("0, or {} to {} {}", least, limit, f.unit));
   }
 }
 

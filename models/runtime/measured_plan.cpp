@@ -79,6 +79,7 @@ class Builder {
   OpCover input_;
   WaitInference waits_;
   MeasuredPlan out_;
+  std::size_t ended_steps_ = 0;
   std::vector<TimePoint> previous_end_;       // per thread, traced
   std::vector<TimePoint> item_traced_begin_;  // per item
   std::vector<TimePoint> item_traced_end_;    // per item
@@ -322,12 +323,8 @@ void Builder::set_gap(const HostEntry& entry, HostItem& item) {
 void Builder::mark_step(const HostEntry& entry, std::uint32_t item) {
   if (entry.kind == ItemKind::step_begin) {
     out_.steps.push_back({links_.steps[out_.steps.size()].name, item, no_index});
-  } else if (entry.kind == ItemKind::step_end) {
-    for (PlanStep& step : out_.steps) {
-      if (step.end_item != no_index) continue;
-      step.end_item = item + 1;
-      break;
-    }
+  } else if (entry.kind == ItemKind::step_end && ended_steps_ < out_.steps.size()) {
+    out_.steps[ended_steps_++].end_item = item + 1;  // the first that has no end yet
   }
 }
 
@@ -360,6 +357,8 @@ MeasuredPlan Builder::build() {
     preload();
     const std::vector<HostEntry> entries =
         queues ? node_entries(trace_, links_, host_.executor) : call_entries(trace_, links_);
+    out_.plan.items.reserve(entries.size());
+    out_.plan.works.reserve(trace_.activities.size());
     for (const HostEntry& entry : entries) add_item(entry);
     out_.executor = queues;
   } else {

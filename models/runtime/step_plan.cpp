@@ -2,6 +2,11 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "sim/core/bounds/step_size.h"
 
 namespace tandem {
 
@@ -33,15 +38,15 @@ Keys keys_of(const Trace& trace, const Plan& plan, const PlanStep& step) {
 
 /// Indices of the largest group of steps with equal keys; of equally large ones, the last.
 std::vector<std::size_t> largest_group(const std::vector<Keys>& keys) {
-  std::vector<std::size_t> best;
-  for (std::size_t i = keys.size(); i-- > 0;) {
-    std::vector<std::size_t> group;
-    for (std::size_t j = 0; j < keys.size(); ++j) {
-      if (keys[j] == keys[i]) group.push_back(j);
-    }
-    if (group.size() > best.size()) best = group;
-  }
-  return best;
+  const auto less = [](const Keys* a, const Keys* b) { return *a < *b; };
+  std::map<const Keys*, std::vector<std::size_t>, decltype(less)> groups(less);
+  for (std::size_t i = 0; i < keys.size(); ++i) groups[&keys[i]].push_back(i);
+  const auto rank = [](const auto& group) {
+    return std::pair(group.second.size(), group.second.back());
+  };
+  return std::max_element(groups.begin(), groups.end(),
+                          [&](const auto& a, const auto& b) { return rank(a) < rank(b); })
+      ->second;
 }
 
 bool does_anything(const Plan& plan, const PlanStep& step) {
@@ -64,6 +69,8 @@ Plan slice(const Plan& plan, const PlanStep& step) {
     const HostItem& item = plan.items[i];
     for (std::uint32_t k = 0; k < item.work_count; ++k) new_work[item.first_work + k] = works++;
   }
+  out.items.reserve(step.end_item - step.first_item);
+  out.works.reserve(works);
   for (std::uint32_t i = step.first_item; i < step.end_item; ++i) {
     HostItem item = plan.items[i];
     const std::uint32_t first = item.first_work;
@@ -253,14 +260,22 @@ StepPlan step_plan(const Trace& trace, const MeasuredPlan& measured, const HostM
   out.name = same.back().name;
   out.steps_used = same.size();
   out.plan = slice(measured.plan, same.back());
+  if (out.plan.works.size() > limits::step_works) {
+    throw InputError(trace.path, out.name,
+                     std::to_string(out.plan.works.size()) + " kernels and copies in one step",
+                     "at most " + std::to_string(limits::step_works) +
+                         ": a trace that marks its steps, or --steps N");
+  }
   const Over over = profiler == Profiler::keep ? Over::mean
                     : measured.executor        ? Over::median
                                                : Over::minimum;
   average(measured.plan, same, over, out.plan);
-  out.losses.add("steps_not_aligned", Severity::info,
+  // Where half of the steps do something else, which kind is "the step" is nearly chance.
+  const std::size_t left_out = whole.size() - same.size();
+  out.losses.add("steps_not_aligned", left_out >= same.size() ? Severity::warning : Severity::info,
                  "steps whose calls and kernels differ from those of the step that the prediction "
                  "follows; they were left out of it",
-                 static_cast<std::int64_t>(whole.size() - same.size()));
+                 static_cast<std::int64_t>(left_out));
   if (profiler == Profiler::remove && measured.executor) {
     remove_profiler(host.executor, out.plan);
   } else if (profiler == Profiler::remove) {

@@ -96,6 +96,21 @@ po::parsed_options read_options(const CommandLine& line, const po::options_descr
   }
 }
 
+/// A variable of a script that is not set must not pass for an option that is not given. Errors:
+/// InputError.
+void check_not_empty(const po::options_description& options, const po::variables_map& values) {
+  for (const auto& [name, value] : values) {
+    const auto* text = boost::any_cast<std::string>(&value.value());
+    const auto* texts = boost::any_cast<std::vector<std::string>>(&value.value());
+    const bool empty =
+        (text != nullptr && text->empty()) ||
+        (texts != nullptr && std::find(texts->begin(), texts->end(), "") != texts->end());
+    const bool flag = options.find(name, false).semantic()->max_tokens() == 0;
+    if (flag || value.defaulted() || !empty) continue;
+    throw InputError("command line", "--" + name, "an empty text", expected_value(options, name));
+  }
+}
+
 po::variables_map read_values(const CommandLine& line, const po::options_description& options,
                               const Arguments& arguments) {
   const po::parsed_options parsed = read_options(line, options, arguments);
@@ -110,6 +125,7 @@ po::variables_map read_values(const CommandLine& line, const po::options_descrip
     throw InputError("command line", key, "\"" + last_value(parsed, key) + "\"",
                      expected_value(options, key.substr(2)));
   }
+  check_not_empty(options, values);
   po::notify(values);
   return values;
 }

@@ -11,8 +11,8 @@
 #include "sim/cli/files.h"
 #include "sim/cli/many/shown.h"
 #include "sim/cli/scenario_options.h"
+#include "sim/cli/schema/documents.h"
 #include "sim/report/advice_report.h"
-#include "sim/report/fields/fields.h"
 #include "sim/report/html/advice_page.h"
 
 namespace tandem {
@@ -76,12 +76,7 @@ Advice advice_on(const std::string& subject, const po::variables_map& values) {
 
 /// Of one trace an object, of several a list.
 void write_json(const std::vector<Json>& all, bool several, const std::string& path) {
-  for (const Json& advice : all) check_published(advice, advice_fields());
-  write_file(path, [&](std::ostream& out) {
-    const Json json = several ? Json(all) : all.front();
-    // A path need not be UTF-8; JSON must be.
-    out << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
-  });
+  write_document(path, several ? Json(all) : all.front());
 }
 
 /// Part of the trace was lost: the advice is on less than was measured.
@@ -94,10 +89,11 @@ Shown advise_one(const std::string& trace, bool alone, const po::variables_map& 
   done.path = trace;
   try {
     const Advice advice = advice_on(trace, values);
+    done.json = advice_json(advice);
+    check_document(done.json);
     write_file(values["report"].as<std::string>(),
                [&](std::ostream& out) { out << html::page_html(html::advice_page(advice)); });
     done.text = advice_text(advice);
-    done.json = advice_json(advice);
     done.lost = lost_data(advice);
   } catch (const InputError& error) {
     if (alone) throw;

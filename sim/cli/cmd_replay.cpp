@@ -31,21 +31,16 @@ RanksReplay replay_trace(const std::string& trace, ReplayOptions options) {
   return one;
 }
 
-/// Ranks of one run together; nothing if the first trace names no other ranks.
-std::optional<RanksReplay> replay_together(const std::vector<std::string>& paths,
-                                           const ReplayOptions& options) {
-  std::vector<Trace> traces;
-  try {
-    traces.push_back(import_trace(paths.front(), options.import));
-  } catch (const InputError&) {
-    return {};  // said when it is replayed; the others are of use
-  }
-  if (traces.front().distributed.world_size < 2) return {};
+/// Ranks of one run, whose first trace is read, together.
+RanksReplay replay_together(Trace first, const std::vector<std::string>& paths,
+                            const ReplayOptions& options) {
   for (const auto& [option, given] :
        {std::pair{"--base", options.base_path}, std::pair{"--counters", options.counters_path}}) {
     if (given.empty()) continue;
     throw InputError("command line", option, "beside traces of several ranks", "one trace");
   }
+  std::vector<Trace> traces;
+  traces.push_back(std::move(first));
   for (std::size_t i = 1; i < paths.size(); ++i) {
     traces.push_back(import_trace(paths[i], options.import));
   }
@@ -53,22 +48,38 @@ std::optional<RanksReplay> replay_together(const std::vector<std::string>& paths
 }
 
 std::vector<std::string> named_traces(const po::variables_map& values) {
-  if (values.count("trace") > 0) return values["trace"].as<std::vector<std::string>>();
-  throw InputError("command line", "replay", "no TRACE", "tandem replay TRACE [options]");
+  if (values.count("trace") == 0) {
+    throw InputError("command line", "replay", "no TRACE", "tandem replay TRACE [options]");
+  }
+  auto traces = values["trace"].as<std::vector<std::string>>();
+  if (std::count(traces.begin(), traces.end(), "-") > 1) {
+    throw InputError("command line", "-", "twice", "once: it can be read only once");
+  }
+  return traces;
 }
 
-/// The answer for one trace or the ranks of one run; nothing for traces of several runs.
-std::optional<Answer> answer_traces(const po::variables_map& values) {
+/// What traces are: one or the ranks of one run, with their answer, or of several runs, of which
+/// the first may have been read.
+struct TracesAnswer {
+  std::optional<Answer> answer;
+  std::optional<ReadTrace> first = {};
+};
+
+TracesAnswer answer_traces(const po::variables_map& values) {
+  threads_of(values);  // an error also where one trace has no use for it
   const std::vector<std::string> traces = named_traces(values);
   if (traces.size() == 1) {
     OutputPaths paths = output_paths(values);
-    return answer_of(values, replay_trace(traces.front(), scenario_options(values)),
-                     std::move(paths));
+    return {answer_of(values, replay_trace(traces.front(), scenario_options(values)),
+                      std::move(paths))};
   }
   if (values.count("each") > 0) return {};
-  std::optional<RanksReplay> ranks = replay_together(traces, scenario_options(values));
-  if (!ranks) return {};
-  return answer_of(values, std::move(*ranks), output_paths(values));
+  const ReplayOptions options = scenario_options(values);
+  ReadTrace first = read_trace(traces.front(), options.import);
+  // One that cannot be used is said when its turn comes; the others are of use.
+  if (!first.trace || first.trace->distributed.world_size < 2) return {{}, std::move(first)};
+  return {answer_of(values, replay_together(std::move(*first.trace), traces, options),
+                    output_paths(values))};
 }
 
 }  // namespace
@@ -86,17 +97,18 @@ CommandLine replay_line() {
 std::optional<Answer> answer_replay(const Arguments& arguments) {
   const auto values = parse_arguments(replay_line(), arguments);
   if (!values) return {};
-  std::optional<Answer> answer = answer_traces(*values);
-  if (answer) return answer;
+  TracesAnswer asked = answer_traces(*values);
+  if (asked.answer) return std::move(asked.answer);
   throw InputError("command line", "replay", "traces of several runs", "one, or ranks of one run");
 }
 
 int run_replay(const Arguments& arguments) {
   const auto values = parse_arguments(replay_line(), arguments);
   if (!values) return exit_ok;
-  const std::optional<Answer> answer = answer_traces(*values);
-  return answer ? report(*answer)
-                : replay_each(named_traces(*values), *values, values->count("each") > 0);
+  TracesAnswer asked = answer_traces(*values);
+  return asked.answer ? report(*asked.answer)
+                      : replay_each(named_traces(*values), *values, values->count("each") > 0,
+                                    std::move(asked.first));
 }
 
 CommandLine demo_line() {
@@ -114,7 +126,7 @@ int run_demo(const Arguments& arguments) {
                                    [](const std::string& a) { return a.starts_with("--out"); });
   if (!has_out) all.insert(all.end(), {"--out", "out/demo"});
   const auto values = parse_arguments(demo_line(), all);
-  return values ? report(answer_traces(*values).value()) : exit_ok;
+  return values ? report(answer_traces(*values).answer.value()) : exit_ok;
 }
 
 }  // namespace tandem

@@ -9,6 +9,7 @@
 #include "models/kernel/tiny_launch/tiny_launch.h"
 #include "sim/cli/arguments.h"
 #include "sim/cli/files.h"
+#include "sim/cli/schema/documents.h"
 #include "sim/core/error.h"
 #include "sim/report/svg_chart.h"
 
@@ -126,9 +127,7 @@ int run_square(const Arguments& arguments) {
   const std::uint32_t threads = count(values, "threads", 1024);
   const TinyLaunchCost cost = model(blocks, threads);
   const std::string json = values["json"].as<std::string>();
-  write_file(json, [&](std::ostream& out) {
-    out << to_json(cost, model.gpu, blocks, threads).dump(2) << "\n";
-  });
+  write_document(json, to_json(cost, model.gpu, blocks, threads));
   if (json != "-") print(cost, model.gpu, blocks, threads);
   return exit_ok;
 }

@@ -76,8 +76,8 @@ void write_json(const Sweep& sweep, const std::string& path) {
 }
 
 void write_sweep(const Sweep& sweep, const std::string& folder, const std::string& report) {
+  write_json(sweep, folder + "/sweep.json");  // checks what it writes, so it comes first
   write_file(folder + "/sweep.csv", [&](std::ostream& out) { write_sweep_csv(out, sweep); });
-  write_json(sweep, folder + "/sweep.json");
   for (const Picture& p : sweep_pictures(sweep)) {
     write_file(folder + "/" + p.name + ".svg", [&](std::ostream& out) { out << p.svg; });
   }

@@ -7,6 +7,7 @@
 
 #include "sim/cli/arguments.h"
 #include "sim/cli/files.h"
+#include "sim/cli/schema/documents.h"
 #include "sim/core/error.h"
 #include "sim/core/field.h"
 #include "validation/compare/compare.h"
@@ -41,7 +42,7 @@ int validate_claims(const po::variables_map& values, const std::string& root) {
   Simulations simulations(root);
   const auto results = evaluate_claims(claims.claims, simulations);
   const std::string json = values["json"].as<std::string>();
-  write_file(json, [&](std::ostream& out) { out << claims_json(results).dump(1) << "\n"; });
+  write_document(json, claims_json(results));
   if (json != "-") fmt::print("{}", claims_text(results, values.count("rows") > 0));
   const std::string figures = values["figures"].as<std::string>();
   if (!figures.empty()) write_figures(claims.figures, simulations, figures, json == "-");
@@ -102,7 +103,7 @@ int run_validate(const Arguments& arguments) {
   compare.data_folders.push_back(root + "/validation/captures");
   const auto results = run_cases(load_cases(root + "/validation/cases"), compare);
   const std::string json = values["json"].as<std::string>();
-  write_file(json, [&](std::ostream& out) { out << rows_json(results).dump(1) << "\n"; });
+  write_document(json, rows_json(results));
   write_file(values["report"].as<std::string>(),
              [&](std::ostream& out) { out << html::page_html(validation_page(results)); });
   if (json == "-") return exit_ok;

@@ -51,7 +51,13 @@ void write_file(const std::string& path, const std::function<void(std::ostream&)
   // A link keeps pointing where it does: the file that it names is replaced.
   const fs::path target = fs::exists(status) ? fs::canonical(path, error) : fs::path(path);
   const std::string beside = target.string() + ".part" + std::to_string(getpid());
-  int failed = write_to(beside, path, write);
+  int failed = 0;
+  try {
+    failed = write_to(beside, path, write);
+  } catch (...) {
+    fs::remove(beside, error);
+    throw;
+  }
   if (failed == 0) {
     if (fs::exists(status)) fs::permissions(beside, status.permissions(), error);
     fs::rename(beside, target, error);

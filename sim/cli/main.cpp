@@ -1,9 +1,14 @@
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <tandem_commit.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <filesystem>
+#include <iostream>
 #include <system_error>
 
 #include "sim/cli/command.h"
@@ -47,11 +52,43 @@ int run(int argc, char** argv) {
                                    : tandem::expected_name(tandem::name_list(known), all[0]));
 }
 
+/// A standard stream that is closed must not become the number of the next file that is opened:
+/// what is printed would go there. Using one of these fails.
+void occupy_closed_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) >= 0) continue;
+    // The lowest number that is free.
+    if (open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) != stream) return;
+  }
+}
+
+tandem::InputError no_room(int error) {
+  return {"standard output", "", std::strerror(error), "room to write"};
+}
+
+/// run(), and all that was printed is out. Errors: InputError where it could not be.
+int run_and_flush(int argc, char** argv) {
+  int status = 0;
+  try {
+    status = run(argc, argv);
+  } catch (const std::filesystem::filesystem_error&) {
+    throw;
+  } catch (const std::system_error& error) {
+    if (std::ferror(stdout) != 0) throw no_room(error.code().value());
+    throw;
+  }
+  errno = 0;
+  std::cout.flush();
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) throw no_room(errno != 0 ? errno : EIO);
+  return status;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  occupy_closed_streams();
   try {
-    return run(argc, argv);
+    return run_and_flush(argc, argv);
   } catch (const tandem::InputError& error) {
     fmt::print(stderr, "tandem: {}\n", tandem::printable(error.what()));
     return tandem::exit_bad_input;

@@ -6,9 +6,9 @@
 #include <sstream>
 
 #include "sim/cli/files.h"
+#include "sim/cli/schema/documents.h"
 #include "sim/metrics/critical_path.h"
 #include "sim/predict/kernel_counters.h"
-#include "sim/report/fields/fields.h"
 #include "sim/report/html/result_page.h"
 #include "sim/report/report.h"
 #include "sim/report/sqlite.h"
@@ -46,11 +46,7 @@ void write_files(const Replay& done, const OutputPaths& paths,
                  std::span<const SimulatedRun> ranks) {
   const Prediction& p = done.prediction;
   const Json result = result_json(p.result);
-  check_published(result, result_fields());
-  write_file(paths.json, [&](std::ostream& out) {
-    // A path need not be UTF-8; JSON must be.
-    out << result.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
-  });
+  write_document(paths.json, result);
   write_file(paths.kernels, [&](std::ostream& out) { write_kernels(out, done); });
   write_file(paths.sqlite, [&](std::ostream& out) {
     std::ostringstream kernels;

@@ -35,7 +35,60 @@ Json part_json(const DiffPart& p) {
   return one;
 }
 
+constexpr FieldRow rows[] = {
+    {"schema", "text", "name and version of this format"},
+    {"change_us", "us", "time of a step of B less that of A"},
+    {"attributed_us", "us", "of that, in parts that are named"},
+    {"remainder_us", "us", "the rest"},
+    {"attributed_share", "ratio", "attributed_us over change_us"},
+    {"named_share", "ratio", "of the parts' changes: of parts that name an operation or a kernel"},
+    {"device.change_us", "us", "of the time of all device work, whether or not anything waits"},
+    {"parts[].kind", "text", "host, call, wait, kernel, copy or gap"},
+    {"parts[].op", "text", "operation; empty: none is known"},
+    {"parts[].layer", "text", "kind of layer, of what the device does"},
+    {"parts[].name", "text", "kernel or call; empty for host time and gaps"},
+    {"parts[].change_by_count_us", "us", "of the change: because there are more or fewer of them"},
+    {"metrics[].name", "text", "number of a step, as in a result"},
+    {"metrics[].a", "any", "of A"},
+    {"metrics[].b", "any", "of B"},
+    {"metrics[].change", "any", "b less a"},
+};
+
+/// Of a side, of a row of a table, and of a part of the step.
+constexpr FieldRow side_rows[] = {
+    {"path", "text", "file of the trace or result"},
+    {"scenario", "text", "GPU, mode, batch, precision and profiler"},
+    {"time_us", "us", "of a step"},
+};
+constexpr FieldRow change_rows[] = {
+    {"count_a", "count", "of A"},
+    {"count_b", "count", "of B"},
+    {"a_us", "us", "time of A"},
+    {"b_us", "us", "time of B"},
+    {"change_us", "us", "b_us less a_us"},
+    {"device_change_us", "us", "of that, of the device; the rest: of the host"},
+};
+
 }  // namespace
+
+std::vector<PublishedField> diff_fields() {
+  std::vector<PublishedField> out;
+  add_rows(rows, out);
+  const auto add = [&](const std::string& at, const FieldRow& row) {
+    out.push_back({at + "." + row.path, row.unit, row.doc, row.presence});
+  };
+  for (const char* side : {"a", "b"}) {
+    for (const FieldRow& row : side_rows) add(side, row);
+  }
+  for (const char* table : {"kinds", "layers", "ops", "kernels", "device.layers", "device.ops",
+                            "device.kernels", "only_a", "only_b"}) {
+    out.push_back({std::string(table) + ".change_us", "us", "sum of the rows' changes"});
+    out.push_back({std::string(table) + ".rows[].name", "text", "what the time is of"});
+    for (const FieldRow& row : change_rows) add(std::string(table) + ".rows[]", row);
+  }
+  for (const FieldRow& row : change_rows) add("parts[]", row);
+  return out;
+}
 
 Json diff_json(const Diff& d) {
   Json out;

@@ -3,9 +3,11 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/core/json_fwd.h"
 #include "sim/diff/diff.h"
+#include "sim/report/fields/fields.h"
 
 namespace tandem {
 
@@ -16,6 +18,7 @@ std::string diff_text(const Diff& diff);
 
 /// One object of schema diff_schema.
 Json diff_json(const Diff& diff);
+std::vector<PublishedField> diff_fields();
 
 /// What a PathKind is to a reader who never saw one.
 std::string_view describe(std::string_view path_kind);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 
 #include "sim/core/field.h"
 #include "sim/predict/result.h"
@@ -19,6 +20,9 @@ constexpr std::array path_kinds{
 /// Duration holds.
 constexpr double most_us = 1e10;
 constexpr double most_sum_us = 1e12;
+
+/// More than any number of a step is, in any unit.
+constexpr double most_metric = 1e30;
 
 /// A value of a result and where it stands.
 struct Value {
@@ -126,7 +130,12 @@ DiffSide read_side(const Json& result, const std::string& file) {
   side.ops = device_times(whole.at("ops"), false);
   side.kernels = device_times(whole.at("kernels"), true);
   for (const auto& [name, value] : step.json.items()) {
-    if (value.is_number()) side.metrics.emplace_back(name, value.get<double>());
+    if (!value.is_number()) continue;
+    const auto number = value.get<double>();
+    if (std::abs(number) > most_metric) {
+      (step.place / name).fail(fmt::format("{}", number), fmt::format("at most {}", most_metric));
+    }
+    side.metrics.emplace_back(name, number);
   }
   return side;
 }

@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "sim/core/bounds/step_size.h"
+
 namespace tandem {
 
 namespace {
@@ -27,6 +29,9 @@ class GraphBuilder {
       : plan_(plan), timeline_(timeline), end_item_(end_item), end_work_(end_work) {}
 
   Graph build() {
+    // Every item has one before it, all work a launch and work before it; few have more.
+    ends_.reserve(end_item_ + 2 * end_work_ + plan_.edges.size());
+    dependencies_.reserve(ends_.capacity());
     add_items();
     add_works();
     return Graph(boost::edges_are_unsorted_multi_pass, ends_.begin(), ends_.end(),
@@ -239,6 +244,29 @@ std::vector<PathLink> critical_path(const Plan& plan, const Timeline& timeline, 
   return Walk(plan, timeline, graph, end_item).back(last, from);
 }
 
+namespace {
+
+/// The least of very many become one of each kind.
+void fold_rest(std::vector<PathShare>& shares) {
+  if (shares.size() <= limits::listed_names) return;
+  std::map<std::string, std::pair<std::size_t, PathShare>> rest;
+  for (std::size_t i = limits::listed_names; i < shares.size(); ++i) {
+    auto& [names, sum] = rest[shares[i].kind];
+    ++names;
+    sum.kind = shares[i].kind;
+    sum.count += shares[i].count;
+    sum.time_us += shares[i].time_us;
+    sum.share += shares[i].share;
+  }
+  shares.resize(limits::listed_names);
+  for (auto& [kind, one] : rest) {
+    one.second.name = "(" + std::to_string(one.first) + " others)";
+    shares.push_back(std::move(one.second));
+  }
+}
+
+}  // namespace
+
 std::vector<PathShare> summarize_path(const Trace& trace,
                                       std::span<const std::string_view> op_of_call,
                                       const std::vector<PathLink>& links) {
@@ -258,6 +286,7 @@ std::vector<PathShare> summarize_path(const Trace& trace,
   }
   std::stable_sort(shares.begin(), shares.end(),
                    [](const PathShare& a, const PathShare& b) { return a.time_us > b.time_us; });
+  fold_rest(shares);
   return shares;
 }
 
@@ -289,16 +318,36 @@ PartKey part_of(const Trace& trace, const WorkNames& names, const PathLink& link
   return part;
 }
 
+using PartSums = std::map<PartKey, std::pair<std::int64_t, Duration>>;
+
+/// Of very many parts the least lose their names.
+void fold_rest(PartSums& sums) {
+  if (sums.size() <= limits::listed_names) return;
+  std::vector<PartSums::iterator> order;
+  for (auto it = sums.begin(); it != sums.end(); ++it) order.push_back(it);
+  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+    return a->second.second > b->second.second;
+  });
+  for (std::size_t i = limits::listed_names; i < order.size(); ++i) {
+    const auto [key, sum] = *order[i];
+    sums.erase(order[i]);
+    auto& [count, time] = sums[PartKey{key.kind, {}, {}, {}}];
+    count += sum.first;
+    time += sum.second;
+  }
+}
+
 }  // namespace
 
 std::vector<StepPart> step_parts(const Trace& trace, const WorkNames& names,
                                  const std::vector<PathLink>& links) {
-  std::map<PartKey, std::pair<std::int64_t, Duration>> sums;
+  PartSums sums;
   for (const PathLink& link : links) {
     auto& [count, time] = sums[part_of(trace, names, link)];
     ++count;
     time += link.end - link.begin;
   }
+  fold_rest(sums);
   std::vector<StepPart> parts;
   parts.reserve(sums.size());
   for (const auto& [key, sum] : sums) {

@@ -1,9 +1,12 @@
 #include "sim/metrics/step_metrics.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <unordered_map>
 #include <utility>
 
+#include "sim/core/bounds/step_size.h"
 #include "sim/metrics/intervals.h"
 
 namespace tandem {
@@ -139,32 +142,66 @@ StepMetrics step_metrics(const Trace& trace, const Plan& step, const Timeline& s
   return m;
 }
 
-std::vector<TimeShare> time_shares(const Plan& step, std::span<const std::string_view> names,
+namespace {
+
+/// Device time of one name, in less memory than a TimeShare.
+struct NameSum {
+  std::string_view name;
+  std::int64_t count = 0;
+  Duration time{};
+  double energy_j = 0;
+};
+
+std::vector<NameSum> sums_of_names(const Plan& step, std::span<const std::string_view> names,
                                    std::span<const double> energy_j) {
   std::unordered_map<std::string_view, std::size_t> index;
-  std::vector<TimeShare> shares;
-  std::vector<Duration> times;
-  Duration total{};
+  std::vector<NameSum> sums;
   for (std::size_t w = 0; w < step.works.size(); ++w) {
     const DeviceWork& work = step.works[w];
     const std::string_view name = names[work.source];
-    const auto [it, added] = index.try_emplace(name, shares.size());
-    if (added) {
-      shares.push_back({std::string(name)});
-      times.emplace_back();
-    }
-    ++shares[it->second].count;
-    if (!energy_j.empty()) shares[it->second].energy_j += energy_j[w];
-    times[it->second] += work.duration;
-    total += work.duration;
+    const auto [it, added] = index.try_emplace(name, sums.size());
+    if (added) sums.push_back({name});
+    NameSum& sum = sums[it->second];
+    ++sum.count;
+    if (!energy_j.empty()) sum.energy_j += energy_j[w];
+    sum.time += work.duration;
   }
-  for (std::size_t i = 0; i < shares.size(); ++i) {
-    shares[i].time_us = to_us(times[i]);
-    shares[i].share = total > Duration::zero() ? to_us(times[i]) / to_us(total) : 0;
-  }
-  std::stable_sort(shares.begin(), shares.end(), [](const TimeShare& a, const TimeShare& b) {
-    return a.time_us != b.time_us ? a.time_us > b.time_us : a.name < b.name;
+  return sums;
+}
+
+}  // namespace
+
+std::vector<TimeShare> time_shares(const Plan& step, std::span<const std::string_view> names,
+                                   std::span<const double> energy_j) {
+  std::vector<NameSum> sums = sums_of_names(step, names, energy_j);
+  std::stable_sort(sums.begin(), sums.end(), [](const NameSum& a, const NameSum& b) {
+    return a.time != b.time ? a.time > b.time : a.name < b.name;
   });
+  Duration total{};
+  for (const NameSum& sum : sums) total += sum.time;
+  // The least of very many become one.
+  std::string others;
+  if (sums.size() > limits::listed_names) {
+    others = fmt::format("({} others)", sums.size() - limits::listed_names + 1);
+    NameSum& rest = sums[limits::listed_names - 1];
+    rest.name = others;
+    for (std::size_t i = limits::listed_names; i < sums.size(); ++i) {
+      rest.count += sums[i].count;
+      rest.time += sums[i].time;
+      rest.energy_j += sums[i].energy_j;
+    }
+    sums.resize(limits::listed_names);
+  }
+  std::vector<TimeShare> shares;
+  shares.reserve(sums.size());
+  for (const NameSum& sum : sums) {
+    TimeShare& share = shares.emplace_back();
+    share.name = sum.name;
+    share.count = sum.count;
+    share.time_us = to_us(sum.time);
+    share.share = total > Duration::zero() ? to_us(sum.time) / to_us(total) : 0;
+    share.energy_j = sum.energy_j;
+  }
   return shares;
 }
 

@@ -13,14 +13,16 @@ namespace tandem {
 namespace {
 
 /// Copies of the step in the steady-state run. The launch queue is full or empty for good after
-/// two.
-constexpr std::size_t steady_copies = 6;
+/// two; in a step that fills the queue a hundred times over, within the first.
+std::size_t steady_copies(const Plan& step) {
+  return step.works.size() > std::size_t{100} * step.queue_depth ? 2 : 6;
+}
 
 /// Critical path of the last full period of the steady state.
 std::vector<PathLink> period_path(const Plan& step, const Plan& repeated, const Timeline& steady,
                                   Duration period) {
-  const std::size_t end_item = steady_copies * step.items.size();
-  const std::size_t end_work = steady_copies * step.works.size();
+  const std::size_t end_item = steady_copies(step) * step.items.size();
+  const std::size_t end_work = steady_copies(step) * step.works.size();
   TimePoint end{};
   for (std::size_t i = 0; i < end_item; ++i) end = std::max(end, steady.item_end[i]);
   for (std::size_t w = 0; w < end_work; ++w) end = std::max(end, steady.work_end[w]);
@@ -36,7 +38,7 @@ double input_wait_us(const Plan& step, const Plan& repeated, const Timeline& ste
     if (item.own_gap && item.after != no_index)
       loader[item.after] = step.items[item.after].input > Duration::zero();
   }
-  const std::size_t last = (steady_copies - 1) * step.items.size();
+  const std::size_t last = (steady_copies(step) - 1) * step.items.size();
   for (std::size_t i = 0; i < step.items.size(); ++i) {
     const HostItem& item = step.items[i];
     if (!loader[i]) waits += item.input;
@@ -58,6 +60,7 @@ std::vector<WorkCounters> step_counters(const TracedRun& run, const Scenario& sc
   std::vector<WorkCounters> counters;
   if (!scenario.gpu) return counters;
   if (!scenario.changed) {
+    counters.reserve(step.traced_activity.size());
     for (const std::uint32_t row : step.traced_activity) counters.push_back(run.counters[row]);
     return counters;
   }
@@ -72,8 +75,9 @@ std::vector<WorkCounters> step_counters(const TracedRun& run, const Scenario& sc
 }
 
 double loop_us(const Plan& plan, const HostModel& host) {
-  const Timeline steady = simulate(repeat(plan, steady_copies, host));
-  return to_us(steady_period(plan, steady, steady_copies));
+  const std::size_t copies = steady_copies(plan);
+  const Timeline steady = simulate(repeat(plan, copies, host));
+  return to_us(steady_period(plan, steady, copies));
 }
 
 double loop_us(Plan plan, const HostModel& host, double factor) {
@@ -87,20 +91,24 @@ SimulatedStep simulate_step(const TracedRun& run, const Step& step, const Attrib
   const HostModel& host = run.configs.host;
   out.plan = share_sm_pool(run.pool, places(counters), step);
   out.counters = std::move(counters);
-  const Plan repeated = repeat(out.plan, steady_copies, host);
+  const std::size_t copies = steady_copies(out.plan);
+  Plan repeated = repeat(out.plan, copies, host);
   const Timeline steady = simulate(repeated);
-  const Duration period = steady_period(out.plan, steady, steady_copies);
+  const Duration period = steady_period(out.plan, steady, copies);
+  out.input_wait_us = input_wait_us(out.plan, repeated, steady);
+  {
+    const std::vector<PathLink> path = period_path(out.plan, repeated, steady, period);
+    out.critical_path = summarize_path(step.trace, attribution.op_of_call, path);
+    out.parts =
+        step_parts(step.trace, {attribution.op, attribution.layer, attribution.op_of_call}, path);
+  }
+  repeated = {};  // of a step of a million launches half a gigabyte
   out.isolated = repeat(out.plan, 1, host);
   out.isolated_timeline = simulate(out.isolated);
   out.events = steady.events + out.isolated_timeline.events;
-  out.metrics = step_metrics(step.trace, out.plan, steady, steady_copies, period, out.isolated,
+  out.metrics = step_metrics(step.trace, out.plan, steady, copies, period, out.isolated,
                              out.isolated_timeline);
-  out.input_wait_us = input_wait_us(out.plan, repeated, steady);
-  const std::vector<PathLink> path = period_path(out.plan, repeated, steady, period);
-  out.critical_path = summarize_path(step.trace, attribution.op_of_call, path);
-  out.parts =
-      step_parts(step.trace, {attribution.op, attribution.layer, attribution.op_of_call}, path);
-  const std::size_t last_copy = (steady_copies - 1) * out.plan.works.size();
+  const std::size_t last_copy = (copies - 1) * out.plan.works.size();
   for (std::size_t w = 0; w < out.plan.works.size(); ++w) {  // shared SMs included
     out.plan.works[w].duration = steady.work_end[last_copy + w] - steady.work_begin[last_copy + w];
   }

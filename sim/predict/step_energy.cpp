@@ -36,23 +36,28 @@ EnergySummary summarize(const StepEnergy& energy) {
 /// Overlapping work shares the SMs.
 std::vector<EnergyWork> energy_works(const StepOnGpu& in, const SimulatedStep& simulated) {
   const std::vector<DeviceWork>& plan = simulated.plan.works;
-  std::vector<KernelLaunch> works;
+  // Made twice rather than kept: a launch takes more memory than all that is known of its work.
+  const auto launch_of = [&](std::size_t w) {
+    KernelLaunch launch = in.launches.launch(plan[w].source);
+    launch.duration_us = to_us(plan[w].duration);
+    return launch;
+  };
   std::vector<WorkSpan> spans;
+  spans.reserve(plan.size());
   for (std::size_t w = 0; w < plan.size(); ++w) {
-    works.push_back(in.launches.launch(plan[w].source));
-    works.back().duration_us = to_us(plan[w].duration);
     spans.push_back({to_us(simulated.isolated_timeline.work_begin[w]), to_us(plan[w].duration),
-                     sm_share(works.back(), in.gpu)});
+                     sm_share(launch_of(w), in.gpu)});
   }
   const std::vector<double> shared = time_shared(spans);
   CostCache costs(in.gpu, in.run.configs.costs, CacheState::cold);
   std::vector<EnergyWork> energy;
-  energy.reserve(works.size());
-  for (std::size_t w = 0; w < works.size(); ++w) {
+  energy.reserve(plan.size());
+  for (std::size_t w = 0; w < plan.size(); ++w) {
     const auto bytes = static_cast<double>(in.step.trace.activities.bytes[plan[w].source]);
-    const KernelCost cost = costs.cost(in.launches.shape_of(plan[w].source), works[w]);
+    const KernelLaunch launch = launch_of(w);
+    const KernelCost cost = costs.cost(in.launches.shape_of(plan[w].source), launch);
     energy.push_back(
-        energy_work(works[w], cost, in.gpu, in.run.configs.work_rules, shared[w], bytes));
+        energy_work(launch, cost, in.gpu, in.run.configs.work_rules, shared[w], bytes));
     energy.back().begin_us = spans[w].begin_us;
   }
   return energy;

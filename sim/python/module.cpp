@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "sim/cli/scenario_options.h"
+#include "sim/cli/schema/documents.h"
 #include "sim/core/field.h"
 #include "sim/predict/network_run.h"
 #include "sim/report/report.h"
@@ -23,9 +24,7 @@ namespace {
 namespace py = pybind11;
 using WithoutGil = py::call_guard<py::gil_scoped_release>;
 
-std::string json_text(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string json_text(const Json& json) { return document_text(json, -1); }
 
 const Result& result_of(const Answer& answer) {
   return answer.found.replays.front().prediction.result;

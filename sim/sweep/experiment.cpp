@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <set>
 
 #include "models/whatif/transform.h"
 #include "sim/core/field.h"
@@ -203,7 +204,11 @@ void require_metric(const std::string& name, const Place& place,
 
 void check_metrics(const Experiment& e, const Place& file,
                    std::span<const std::string_view> known) {
-  for (const std::string& name : e.metrics) require_metric(name, file / "metrics", known);
+  std::set<std::string_view> seen;
+  for (const std::string& name : e.metrics) {
+    require_metric(name, file / "metrics", known);
+    if (!seen.insert(name).second) (file / "metrics").fail(name + " twice", "each once");
+  }
   if (e.pareto) {
     require_metric(e.pareto->x, file / "pareto" / "x", known);
     require_metric(e.pareto->y, file / "pareto" / "y", known);

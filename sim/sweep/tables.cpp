@@ -8,10 +8,36 @@
 
 #include "models/whatif/transform.h"
 #include "sim/core/field.h"
+#include "sim/report/fields/published.h"
 
 namespace tandem {
 
 namespace {
+
+constexpr FieldRow sweep_rows[] = {
+    {"schema", "text", "name and version of this format"},
+    {"experiment", "text", "name of the experiment, or of what was swept"},
+    {"trace", "text", "file of the trace or network"},
+    {"base", "text", "file of the second trace; empty: none"},
+    {"points[].settings", "map", "of a point: axis and value as text"},
+    {"points[].error", "text", "why the point failed", Presence::may_be_absent},
+    {"points[].metrics", "object", "of a point that did not fail", Presence::may_be_absent},
+    {"pareto", "object", "points that no other beats", Presence::may_be_absent},
+    {"pareto.x", "text", "metric"},
+    {"pareto.y", "text", "metric"},
+    {"pareto.points[]", "count", "positions in points"},
+    {"elasticity", "object", "d ln(metric) / d ln(parameter)", Presence::may_be_absent},
+    {"elasticity.metric", "text", "that changes"},
+    {"elasticity.step", "ratio", "relative change to both sides"},
+    {"elasticity.at", "map", "the scenario around which it is taken"},
+    {"elasticity.parameters[].parameter", "text", "number of the GPU"},
+    {"elasticity.parameters[].elasticity", "ratio", "null: none", Presence::may_be_null},
+    {"elasticity.parameters[].low", "any", "the parameter below"},
+    {"elasticity.parameters[].high", "any", "and above"},
+    {"elasticity.parameters[].metric_low", "any", "the metric there"},
+    {"elasticity.parameters[].metric_high", "any", "and there"},
+    {"elasticity.parameters[].error", "text", "why there is none", Presence::may_be_absent},
+};
 
 /// Failed points of the text that are named; all are in CSV and JSON.
 constexpr std::size_t max_failures_listed = 10;
@@ -216,6 +242,17 @@ Json json_around_points(const Sweep& sweep) {
 
 }  // namespace
 
+std::vector<PublishedField> sweep_fields() {
+  std::vector<PublishedField> out;
+  add_rows(sweep_rows, out);
+  for (const SweepMetric& m : sweep_metrics()) {
+    out.push_back({"units." + std::string(m.name), "text", "unit of the metric"});
+    out.push_back({"points[].metrics." + std::string(m.name), std::string(m.unit),
+                   std::string(m.description), Presence::may_be_null});
+  }
+  return out;
+}
+
 std::size_t failed_points(const Sweep& sweep) {
   return static_cast<std::size_t>(std::count_if(sweep.results.begin(), sweep.results.end(),
                                                 [](const PointResult& r) { return r.failed(); }));
@@ -273,14 +310,19 @@ Json sweep_json(const Sweep& sweep) {
 }
 
 void write_sweep_json(std::ostream& out, const Sweep& sweep) {
-  const std::string around = text_of(json_around_points(sweep));
+  const Published published(sweep_fields());
+  const Json without_points = json_around_points(sweep);
+  published.check(without_points);
+  const std::string around = text_of(without_points);
   // No text of JSON holds a line break or a bare quote, so this is the one place.
   constexpr std::string_view list = "\n  \"points\": [";
   const std::size_t begin = around.find(list) + list.size();
   out << std::string_view(around).substr(0, begin);
   for (std::size_t p = 0; p < sweep.points.size(); ++p) {
     out << (p == 0 ? "\n    " : ",\n    ");
-    for (const char c : text_of(point_json(sweep, p))) {
+    const Json point = point_json(sweep, p);
+    published.check_element("points", point);
+    for (const char c : text_of(point)) {
       out << c;
       if (c == '\n') out << "    ";
     }

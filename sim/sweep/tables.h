@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/report/fields/fields.h"
 #include "sim/sweep/elasticity.h"
 #include "sim/sweep/experiment.h"
 #include "sim/sweep/grid.h"
@@ -38,7 +39,9 @@ std::string sweep_text(const Sweep& sweep, std::size_t max_rows = 40);
 void write_sweep_csv(std::ostream& out, const Sweep& sweep);
 
 nlohmann::ordered_json sweep_json(const Sweep& sweep);
-/// The same as text, a point at a time: a million points take no memory here.
+std::vector<PublishedField> sweep_fields();
+/// The same as text, a point at a time: a million points take no memory here. Each is held against
+/// sweep_fields() first. Errors: std::logic_error, a bug.
 void write_sweep_json(std::ostream& out, const Sweep& sweep);
 
 }  // namespace tandem

@@ -53,6 +53,7 @@ TEST(DiffBadInput, NamesWhatIsWrongAndWhere) {
       {"/schema", 1, "schema"},
       {"/step/time_us", -1, "time_us"},
       {"/step/time_us", "long", "time_us"},
+      {"/step/dram_read_bytes", 1e308, "at most 1e+30"},
       {"/step_parts", 3, "a list"},
       {"/step_parts/0", 3, "step_parts"},
       {"/step_parts/0/kind", "dream", "one of: host, call, kernel"},

@@ -82,6 +82,8 @@ TEST(ExperimentBadInput, Questions) {
   const std::string axes = R"({"batch": [8]})";
   expect_experiment_error(with(axes, R"(, "metrics": ["speed"])"),
                           "\"speed\", expected one of: time_us");
+  expect_experiment_error(with(axes, R"(, "metrics": ["time_us", "smocc", "time_us"])"),
+                          "time_us twice");
   expect_experiment_error(with(axes, R"(, "pareto": {"x": "time_us"})"), "no key \"y\"");
   expect_experiment_error(with(axes, R"(, "pareto": {"x": "time_us", "y": "speed"})"), "pareto.y");
   expect_experiment_error(

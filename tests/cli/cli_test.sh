@@ -93,6 +93,21 @@ cat "$trace" | gzip | "$program" replay - --quiet --json - >out 2>err || fail 'r
 json out 'assert d["trace"]["kernels"] == 6 and d["trace"]["path"] == "-"'
 expect 2 replay - </dev/null; has err 'standard input: found no regular file'
 : | "$program" replay - >out 2>err; has err 'standard input:byte 0: found no content'
+cat "$trace" | "$program" replay - "$trace" --quiet --json - >out 2>err || fail 'replay -: the first of two'
+json out 'assert [r["trace"]["path"] for r in d][0] == "-" and len(d) == 2 and d[0]["step"] == d[1]["step"]'
+echo no | "$program" replay - "$trace" --quiet --json - >out 2>err; (($? == 2)) || fail 'replay -: the first of two, unusable'
+has err 'found `no'; json out 'assert len(d) == 1'
+bad_input replay - "$trace" -; has err 'found twice'
+# A result that unpacks to more than a document holds.
+{ printf '{"schema": "tandem.result/1", "x": "'; head -c 70000000 /dev/zero | tr '\0' x; } | gzip -1 >bomb.json.gz
+bad_input diff bomb.json.gz "$trace"; has err 'found more than 64 MiB'
+# A variable that is not set is no option that is not given.
+for option in --batch --gpu --json --compile --step; do bad_input replay "$trace" $option ''; has err "$option: found an empty text"; done
+bad_input replay ''; bad_input sweep "$trace" --batch ''; bad_input run lenet5 --precision ''
+bad_input replay "$trace" --threads -1; has err '0 to 4096'
+for key in sm_count tpc_count max_blocks_per_sm fp32_lanes; do
+  bad_input replay "$trace" --gpu h200 --set gpu.$key=1000000000; has err 'to 1048576 '
+done
 
 # Completion.
 for shell in bash zsh; do expect 0 completion $shell; empty err; has out 'complete -o filenames -F _tandem tandem'; done
@@ -275,6 +290,16 @@ bad_input replay "$trace" --quiet --timeline /dev/full; has err 'No space left'
 status=0
 "$program" replay "$trace" --json - >/dev/full 2>err || status=$?
 ((status == 2)) || fail "a full standard output: exit $status, expected 2"
+# Texts that nobody can read, and streams that are closed, whose numbers files must not get.
+for line in "replay $trace" 'describe metric' 'describe gpu h200_sxm' 'completion bash' '--help' '--version' "check $trace" \
+            "diff $trace $trace" 'square --blocks 8 --threads 64'; do
+  "$program" $line >/dev/full 2>err; (($? == 2)) || fail "$line: a full standard output is not said"
+  grep -q '^tandem: standard output: found No space left on device' err || fail "$line: a full standard output"
+  "$program" $line >&- 2>err; (($? == 2)) || fail "$line: a closed standard output is not said"
+done
+(exec >&- 2>&- <&-; "$program" replay "$trace" --quiet --json closed.json) || fail 'replay with all streams closed'
+json closed.json 'assert d["schema"]'
+"$program" replay "$trace" --json closed.json >&- 2>err; json closed.json 'assert d["schema"]'
 
 # Blocks of one kernel.
 expect 0 blocks "$trace" --kernel 0 --out blocks.json; has out 'waves'; empty err
@@ -400,10 +425,11 @@ PYTHON
   expect 0 check "$measured" --quiet --json schema_check.json; valid check schema_check.json
   expect 0 advise "$trace" --gpu h100 --quiet --json schema_advice.json; valid advice schema_advice.json
   expect 0 run lenet5 --samples 6e4 --price 2 --quiet --json schema_job.json; valid result schema_job.json
+  expect 0 diff "$trace" last.json --quiet --json schema_diff.json; valid diff schema_diff.json
   expect 0 square --blocks 8 --threads 32 --json schema_square.json; valid square schema_square.json
   printf '{"schema": "tandem.square/1"}' >less.json
   (fail() { exit 3; }; valid square less.json); (($? == 3)) || fail 'a schema that lets anything pass'
-  for name in result advice sweep check match square validation claims; do expect 0 describe schema $name; cmp -s out "$root/docs/schema/$name.schema.json" || fail "docs/schema/$name.schema.json is not what describe schema says"; done
+  for name in result advice sweep check match diff square validation claims; do expect 0 describe schema $name; cmp -s out "$root/docs/schema/$name.schema.json" || fail "docs/schema/$name.schema.json is not what describe schema says"; done
 else
   echo 'no python3-jsonschema: docs/schema is not tried on output'
 fi

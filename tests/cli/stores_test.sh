@@ -102,6 +102,32 @@ assert seen > 8, seen
 PYTHON
 fi
 
+# The same bytes on one core and on all, of every command that uses several: a small root stands in for all of `validate`.
+if command -v taskset >/dev/null; then
+  mkdir -p small/validation/cases
+  ln -s "$root"/configs "$root"/workloads "$root"/models small/
+  ln -s "$root"/validation/captures small/validation/captures
+  ln -s "$root"/validation/cases/cuda_graph_gpu.json small/validation/cases/
+  core=$(taskset -pc $$ | sed -E 's/.*: ([0-9]+).*/\1/')
+  on_cores() {
+    local folder=$1; shift
+    mkdir "$folder"
+    "$@" "$program" replay "$loop" --quiet --out "$folder/replay" || fail "$folder: replay"
+    "$@" "$program" run resnet50 --batch 8 --quiet --out "$folder/run" || fail "$folder: run"
+    "$@" "$program" advise "$loop" --quiet --json "$folder/advice.json" --report "$folder/advice.html" || fail "$folder: advise"
+    "$@" "$program" sweep "$loop" --batch 8,16,32 --gpu h200,a100 --quiet --out "$folder/sweep" || fail "$folder: sweep"
+    rm "$folder/sweep/points.jsonl"  # in the order in which they were finished
+    TANDEM_ROOT=$scratch/small "$@" "$program" validate --rows --json "$folder/rows.json" >"$folder/rows.txt"
+    (($? < 2)) && [[ -s $folder/rows.json ]] || fail "$folder: validate"
+  }
+  on_cores one_core taskset -c "$core"
+  on_cores all_cores env
+  diff -rq one_core all_cores || fail 'results depend on the cores'
+  [[ $(find one_core -type f | wc -l) -ge 15 ]] || fail 'one core: files are missing'
+else
+  echo 'no taskset: not tried on one core'
+fi
+
 # Several traces: in their order, the same on one thread and many, as each by itself; one that cannot be used stops no other.
 traces=("$root"/validation/captures/h200_2026-11-21_networks_holdout/traces/*-infer-*.json.zst)
 traces=("${traces[@]:0:4}" "$trace")

@@ -54,6 +54,10 @@ finds   'not in the repository' sim/core/a.h "/// See no_such_plan.$ending secti
 accepts models/kernel/a.cpp '// measured on an H200'
 accepts models/kernel/a.cpp $'/* as on\n * the V100 */ int a = 1; /* A100 */ int b;'
 
+finds   'writes JSON by itself' sim/cli/a.cpp 'out << json.dump(2);'
+accepts sim/cli/cmd_describe.cpp 'out << json.dump(2);'
+accepts sim/core/a.cpp 'out << json.dump(2);'
+
 finds   'names a kernel' models/whatif/a.cpp 'k.name = "void at::native::fill_kernel()";'
 accepts models/kernel/library_names.cpp 'return "nvjet_sm90";'
 accepts models/whatif/a.cpp '// such as "nvjet_sm90"'

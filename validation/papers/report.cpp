@@ -96,14 +96,14 @@ Json json_of(const ClaimCheck& check, const CheckResult& result) {
   constexpr std::string_view kinds[] = {"absolute", "percent", "factor"};
   json["tolerance_kind"] = kinds[static_cast<std::size_t>(w.tolerance_kind)];
   json["met"] = result.met;
+  const auto known = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
   Json taken = Json::array();
-  for (const double value : result.taken)
-    taken.push_back(std::isfinite(value) ? Json(value) : Json());
+  for (const double value : result.taken) taken.push_back(known(value));
   json["simulated"] = std::move(taken);
   if (!result.absent.empty()) json["not_simulated"] = result.absent;
   Json scenarios = Json::array();
   for (const ScenarioValue& v : result.values) {
-    scenarios.push_back({{"scenario", v.scenario}, {"value", v.value}});
+    scenarios.push_back({{"scenario", v.scenario}, {"value", known(v.value)}});
   }
   json["scenarios"] = std::move(scenarios);
   return json;

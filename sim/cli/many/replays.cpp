@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
+#include <utility>
 
 #include "sim/cli/files.h"
 #include "sim/cli/many/shown.h"
 #include "sim/cli/scenario_options.h"
+#include "sim/cli/schema/documents.h"
 
 namespace tandem {
 
@@ -42,7 +44,7 @@ void check_alone(const Trace& trace) {
                    "no ranks, as in the first trace; --each replays ranks alone");
 }
 
-Shown replay_one(const std::string& path, const std::string& folder,
+Shown replay_one(const std::string& path, std::optional<ReadTrace> read, const std::string& folder,
                  const po::variables_map& values, bool ranks_too) {
   Shown shown;
   shown.path = path;
@@ -50,12 +52,15 @@ Shown replay_one(const std::string& path, const std::string& folder,
     ReplayOptions options = scenario_options(values);
     options.import.progress = {};
     options.trace_path = path;
-    Trace trace = import_trace(path, options.import);
-    if (!ranks_too) check_alone(trace);
-    const Replay done = replay(std::move(trace), options);
+    if (!read) read = read_trace(path, options.import);
+    shown.error = std::move(read->error);
+    if (!read->trace) return shown;
+    if (!ranks_too) check_alone(*read->trace);
+    const Replay done = replay(std::move(*read->trace), options);
     const Result& result = done.prediction.result;
+    shown.json = result_json(result);
+    check_document(shown.json);
     if (!folder.empty()) write_outputs(done, paths_in(folder));
-    if (!values["json"].as<std::string>().empty()) shown.json = result_json(result);
     shown.text = summary_text(result);
     if (!folder.empty()) shown.text += fmt::format("files      {}\n", folder);
     shown.lost = result.losses.any(Severity::data_loss);
@@ -83,19 +88,27 @@ std::vector<std::string> folder_names(const std::vector<std::string>& paths) {
   return names;
 }
 
+ReadTrace read_trace(const std::string& path, const ImportOptions& options) {
+  try {
+    return {import_trace(path, options), ""};
+  } catch (const InputError& error) {
+    return {{}, error.what()};
+  }
+}
+
 int replay_each(const std::vector<std::string>& traces, const po::variables_map& values,
-                bool ranks_too) {
+                bool ranks_too, std::optional<ReadTrace> first) {
   check_outputs(values);
   const std::string out = values["out"].as<std::string>(), json = values["json"].as<std::string>();
   const std::vector<std::string> folders = folder_names(traces);
   const auto work = [&](std::size_t i) {
-    return replay_one(traces[i], out.empty() ? "" : out + "/" + folders[i], values, ranks_too);
+    std::optional<ReadTrace> read = i == 0 ? std::exchange(first, {}) : std::nullopt;
+    return replay_one(traces[i], std::move(read), out.empty() ? "" : out + "/" + folders[i], values,
+                      ranks_too);
   };
   std::vector<Json> all;
   const int status = show_in_order(traces.size(), values, work, all);
-  write_file(json, [&](std::ostream& to) {
-    to << Json(all).dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
-  });
+  write_document(json, Json(all));
   return status;
 }
 

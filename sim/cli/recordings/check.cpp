@@ -7,10 +7,9 @@
 
 #include "sim/check/checks.h"
 #include "sim/cli/arguments.h"
-#include "sim/cli/files.h"
+#include "sim/cli/schema/documents.h"
 #include "sim/counters/match.h"
 #include "sim/report/check_report.h"
-#include "sim/report/fields/fields.h"
 #include "sim/trace/import.h"
 
 namespace tandem {
@@ -18,7 +17,6 @@ namespace tandem {
 namespace {
 
 namespace po = boost::program_options;
-using Json = nlohmann::ordered_json;
 
 ReplayOptions replay_options(const po::variables_map& values) {
   ReplayOptions o;
@@ -65,12 +63,7 @@ int run_check(const Arguments& arguments) {
   if (matched) matched->match = match_best_step(run.trace, run.links, matched->report);
   const CheckReport report = check(run, limits, matched ? &*matched : nullptr);
   const std::string json = values["json"].as<std::string>();
-  const nlohmann::ordered_json found = check_json(run.summary, report);
-  check_published(found, check_fields());
-  write_file(json, [&](std::ostream& out) {
-    // A kernel name or a path need not be UTF-8; JSON must be.
-    out << found.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
-  });
+  write_document(json, check_json(run.summary, report));
   if (json != "-" && values.count("quiet") == 0) fmt::print("{}", check_text(run.summary, report));
   return report.any(Concern::wrong) ? exit_check_failed : exit_ok;
 }

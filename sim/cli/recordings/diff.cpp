@@ -8,6 +8,8 @@
 
 #include "sim/cli/files.h"
 #include "sim/cli/scenario_options.h"
+#include "sim/cli/schema/documents.h"
+#include "sim/core/bounds/document_size.h"
 #include "sim/core/field.h"
 #include "sim/diff/diff_report.h"
 #include "sim/diff/page.h"
@@ -26,17 +28,23 @@ struct Loaded {
   std::optional<Replay> replay;
 };
 
-std::string whole_content(ByteSource& source) {
+/// Errors: InputError for more than a document holds.
+std::string whole_content(ByteSource& source, const std::string& path) {
   std::string text;
   std::array<char, 1 << 16> chunk;
-  while (const std::size_t n = source.read(chunk)) text.append(chunk.data(), n);
+  while (const std::size_t n = source.read(chunk)) {
+    text.append(chunk.data(), n);
+    if (text.size() <= limits::document_bytes) continue;
+    throw InputError(path, "", fmt::format("more than {} MiB", limits::document_bytes >> 20),
+                     "a result of less");
+  }
   return text;
 }
 
 Loaded load(const std::string& path, const ReplayOptions& options) {
   ByteSource source(path);
   if (is_result(source.prefix())) {
-    return {read_side(parse_json(whole_content(source), path), path), {}};
+    return {read_side(parse_json(whole_content(source, path), path), path), {}};
   }
   ReplayOptions own = options;
   own.trace_path = path;
@@ -117,11 +125,9 @@ int run_diff(const Arguments& arguments) {
   const po::variables_map& values = *parsed;
   const auto [a, b] = load_both(values);
   const Diff difference = diff(a.side, b.side);
-  write_timelines(values["timeline"].as<std::string>(), a, b);
   const std::string json = values["json"].as<std::string>();
-  write_file(json, [&](std::ostream& out) {
-    out << diff_json(difference).dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
-  });
+  write_document(json, diff_json(difference));
+  write_timelines(values["timeline"].as<std::string>(), a, b);
   write_file(values["report"].as<std::string>(),
              [&](std::ostream& out) { out << html::page_html(diff_page(difference)); });
   if (json != "-" && values.count("quiet") == 0) fmt::print("{}", diff_text(difference));

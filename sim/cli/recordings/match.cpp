@@ -9,7 +9,7 @@
 #include "models/step/attribution.h"
 #include "sim/cli/arguments.h"
 #include "sim/cli/files.h"
-#include "sim/report/fields/fields.h"
+#include "sim/cli/schema/documents.h"
 #include "sim/report/match_report.h"
 #include "sim/trace/import.h"
 #include "sim/trace/step_search.h"
@@ -19,7 +19,6 @@ namespace tandem {
 namespace {
 
 namespace po = boost::program_options;
-using Json = nlohmann::ordered_json;
 
 /// Below this share of the report's kernels, the report is probably not of this workload.
 constexpr double doubtful_share = 0.5;
@@ -95,13 +94,8 @@ int run_match(const Arguments& arguments) {
       make_match_report(trace, links, {names.op, names.layer}, counters, found);
   const std::string table = values["out"].as<std::string>();
   const std::string json = values["json"].as<std::string>();
+  write_document(json, match_json(report));
   write_file(table, [&](std::ostream& out) { write_match_csv(out, report); });
-  const nlohmann::ordered_json joined = match_json(report);
-  check_published(joined, match_fields());
-  write_file(json, [&](std::ostream& out) {
-    // A kernel name or a path need not be UTF-8; JSON must be.
-    out << joined.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
-  });
   if (table != "-" && json != "-" && values.count("quiet") == 0) {
     fmt::print("{}", printable(match_summary_text(report)));
   }

@@ -2,11 +2,11 @@
 
 #include <array>
 
+#include "sim/diff/diff_report.h"
 #include "sim/predict/result.h"
 #include "sim/report/advice_report.h"
 #include "sim/report/check_report.h"
 #include "sim/report/match_report.h"
-#include "sim/sweep/metrics.h"
 #include "sim/sweep/tables.h"
 #include "validation/papers/report.h"
 
@@ -15,31 +15,6 @@ namespace tandem {
 namespace {
 
 using P = Presence;
-
-constexpr FieldRow sweep_rows[] = {
-    {"schema", "text", "name and version of this format"},
-    {"experiment", "text", "name of the experiment, or of what was swept"},
-    {"trace", "text", "file of the trace or network"},
-    {"base", "text", "file of the second trace; empty: none"},
-    {"points[].settings", "map", "of a point: axis and value as text"},
-    {"points[].error", "text", "why the point failed", P::may_be_absent},
-    {"points[].metrics", "object", "of a point that did not fail", P::may_be_absent},
-    {"pareto", "object", "points that no other beats", P::may_be_absent},
-    {"pareto.x", "text", "metric"},
-    {"pareto.y", "text", "metric"},
-    {"pareto.points[]", "count", "positions in points"},
-    {"elasticity", "object", "d ln(metric) / d ln(parameter)", P::may_be_absent},
-    {"elasticity.metric", "text", "that changes"},
-    {"elasticity.step", "ratio", "relative change to both sides"},
-    {"elasticity.at", "map", "the scenario around which it is taken"},
-    {"elasticity.parameters[].parameter", "text", "number of the GPU"},
-    {"elasticity.parameters[].elasticity", "ratio", "null: none", P::may_be_null},
-    {"elasticity.parameters[].low", "any", "the parameter below"},
-    {"elasticity.parameters[].high", "any", "and above"},
-    {"elasticity.parameters[].metric_low", "any", "the metric there"},
-    {"elasticity.parameters[].metric_high", "any", "and there"},
-    {"elasticity.parameters[].error", "text", "why there is none", P::may_be_absent},
-};
 
 constexpr FieldRow square_rows[] = {
     {"schema", "text", "name and version of this format"},
@@ -111,16 +86,6 @@ std::vector<PublishedField> fields_of(std::span<const FieldRow> rows) {
 
 }  // namespace
 
-std::vector<PublishedField> sweep_fields() {
-  std::vector<PublishedField> out = fields_of(sweep_rows);
-  for (const SweepMetric& m : sweep_metrics()) {
-    out.push_back({"units." + std::string(m.name), "text", "unit of the metric"});
-    out.push_back({"points[].metrics." + std::string(m.name), std::string(m.unit),
-                   std::string(m.description), P::may_be_null});
-  }
-  return out;
-}
-
 std::vector<PublishedField> square_fields() { return fields_of(square_rows); }
 std::vector<PublishedField> validation_fields() { return fields_of(validation_rows); }
 std::vector<PublishedField> claims_fields() { return fields_of(claim_rows); }
@@ -132,6 +97,8 @@ std::span<const PublishedSchema> published_schemas() {
       PublishedSchema{"sweep", sweep_schema, "grid of predictions", sweep_fields},
       PublishedSchema{"check", check_schema, "what a measurement is good for", check_fields},
       PublishedSchema{"match", match_schema, "a trace joined with a counter report", match_fields},
+      PublishedSchema{"diff", diff_schema, "where the steps of two traces or results differ",
+                      diff_fields},
       PublishedSchema{"square", "tandem.square/1", "a tiny kernel back to back", square_fields},
       PublishedSchema{"validation", "tandem.validation/1", "predictions beside measurements",
                       validation_fields},

@@ -19,8 +19,7 @@ struct PublishedSchema {
 };
 std::span<const PublishedSchema> published_schemas();
 
-/// Of sweep.json, of `square`, of `validate` and of `validate --claims`.
-std::vector<PublishedField> sweep_fields();
+/// Of `square`, of `validate` and of `validate --claims`.
 std::vector<PublishedField> square_fields();
 std::vector<PublishedField> validation_fields();
 std::vector<PublishedField> claims_fields();

@@ -2,100 +2,75 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sim/predict/invariants/invariants.h"
 
 namespace tandem {
 
 namespace {
 
-// Numbers that are computed on two ways differ by their rounding.
-constexpr double tolerance = 1e-6;
-
-/// What a number may be: by its unit.
-struct Range {
-  double least = 0;
-  double most = std::numeric_limits<double>::max();
-};
-Range range_of(std::string_view unit) { return unit == "ratio" ? Range{0, 1} : Range{}; }
-
-[[noreturn]] void fail(const std::string& field, double value, std::string_view expected) {
-  throw std::logic_error(fmt::format("result: {} is {}, not {}", field, value, expected));
+[[noreturn]] void fail(const std::string& field, std::string_view what) {
+  throw std::logic_error(fmt::format("result: {} {}", field, what));
 }
 
-void check(const std::string& field, double value, Range range = {}) {
-  if (!std::isfinite(value)) fail(field, value, "a finite number");
-  const double slack = tolerance * std::max(1.0, range.most < 2 ? range.most : 0);
-  if (value < range.least - slack || value > range.most + (range.most < 2 ? slack : 0)) {
-    fail(field, value, fmt::format("{} to {}", range.least, range.most));
-  }
+void check(const std::string& field, double value, const NumberRange& range = {}) {
+  if (const std::string wrong = out_of(range, value); !wrong.empty()) fail(field, wrong);
 }
 
 /// `small` is not above `large`, rounding aside.
 void check_order(const std::string& field, double small, std::string_view of, double large) {
-  if (small <= large * (1 + tolerance) + tolerance) return;
-  fail(field, small, fmt::format("at most {}, {}", of, large));
+  if (in_order(small, large)) return;
+  fail(field, fmt::format("is {}, not at most {}, {}", small, of, large));
 }
 
-/// An order of two members: `small` <= `large`.
-template <class T>
-struct Order {
-  std::string_view small, large;
-  double T::*small_member;
-  double T::*large_member;
-};
-constexpr Order<GpuMetrics> levels[] = {
-    {"smsp_issue_cycles", "smsp_active_cycles", &GpuMetrics::smsp_issue_cycles,
-     &GpuMetrics::smsp_active_cycles},
-    {"smsp_active_cycles", "smsp_elapsed_cycles", &GpuMetrics::smsp_active_cycles,
-     &GpuMetrics::smsp_elapsed_cycles},
-    {"tc_active_cycles", "smsp_elapsed_cycles", &GpuMetrics::tc_active_cycles,
-     &GpuMetrics::smsp_elapsed_cycles},
-    {"smsp_issue_utilization", "smsp_active_utilization", &GpuMetrics::smsp_issue_utilization,
-     &GpuMetrics::smsp_active_utilization},
-};
-constexpr Order<StepMetrics> times[] = {
-    {"gpu_busy_us", "time_us", &StepMetrics::gpu_busy_us, &StepMetrics::time_us},
-    {"gpu_busy_us", "gpu_kernel_us", &StepMetrics::gpu_busy_us, &StepMetrics::gpu_kernel_us},
-    {"queue_mean_depth", "queue_max_depth", &StepMetrics::queue_mean_depth,
-     &StepMetrics::queue_max_depth},
-};
-/// Parts of the energy, which their sum is not below.
-constexpr Order<EnergySummary> energies[] = {
-    {"static_j", "energy_j", &EnergySummary::static_j, &EnergySummary::energy_j},
-};
+/// Rows of a table of metrics that number_orders() names together.
+template <class Infos>
+std::vector<std::pair<std::size_t, std::size_t>> ordered_pairs(const Infos& infos) {
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;
+  for (const NumberOrder& order : number_orders()) {
+    for (std::size_t small = 0; small < infos.size(); ++small) {
+      if (infos[small].name != order.small) continue;
+      for (std::size_t large = 0; large < infos.size(); ++large) {
+        if (infos[large].name == order.large) pairs.emplace_back(small, large);
+      }
+    }
+  }
+  return pairs;
+}
 
-template <class T, std::size_t N>
-void check_orders(const std::string& part, const T& object, const Order<T> (&orders)[N]) {
-  for (const Order<T>& o : orders) {
-    check_order(part + "." + std::string(o.small), object.*o.small_member, o.large,
-                object.*o.large_member);
+/// The table of metrics `infos` of one object; `value(info)` is that of a row.
+template <class Infos, class Value>
+void check_metrics(const std::string& part, const Infos& infos, const Value& value) {
+  static const std::vector<std::pair<std::size_t, std::size_t>> pairs = ordered_pairs(infos);
+  const auto field = [&](std::size_t i) { return part + "." + std::string(infos[i].name); };
+  for (std::size_t i = 0; i < infos.size(); ++i) {
+    check(field(i), value(infos[i]), range_of(infos[i].name, infos[i].unit));
+  }
+  for (const auto& [small, large] : pairs) {
+    check_order(field(small), value(infos[small]), infos[large].name, value(infos[large]));
   }
 }
 
 void check_gpu_part(const std::string& part, const GpuMetrics& metrics) {
-  for (const GpuMetricInfo& info : gpu_metric_infos()) {
-    check(part + "." + std::string(info.name), metrics.*info.member, range_of(info.unit));
-  }
-  check_orders(part, metrics, levels);
+  check_metrics(part, gpu_metric_infos(),
+                [&](const GpuMetricInfo& info) { return metrics.*info.member; });
 }
 
 void check_step(const StepMetrics& step) {
-  for (const MetricInfo& info : step_metric_infos()) {
-    check("step." + std::string(info.name), info.value(step), range_of(info.unit));
-  }
-  check_orders("step", step, times);
+  check_metrics("step", step_metric_infos(),
+                [&](const MetricInfo& info) { return info.value(step); });
 }
 
 void check_energy(const EnergySummary& energy) {
-  for (const EnergyInfo& info : energy_infos()) {
-    check("energy." + std::string(info.name), energy.*info.member, range_of(info.unit));
-  }
-  check_orders("energy", energy, energies);
+  check_metrics("energy", energy_infos(),
+                [&](const EnergyInfo& info) { return energy.*info.member; });
+  check("energy.energy_j", energy.energy_j);
+  check_order("energy.static_j", energy.static_j, "energy_j", energy.energy_j);
 }
 
 void check_band(const std::string& part, const Band& band) {

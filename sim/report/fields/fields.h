@@ -43,12 +43,4 @@ std::vector<PublishedField> advice_fields();
 Json json_schema(std::string_view id, std::string_view title,
                  std::span<const PublishedField> fields);
 
-/// Paths that `json` has and no field describes, those that a field promises and `json` lacks, and
-/// numbers that are not finite.
-std::vector<std::string> differences(const Json& json, std::span<const PublishedField> fields);
-
-/// Called before anything is written of a result. Errors: std::logic_error, a bug, that names the
-/// first of the differences.
-void check_published(const Json& json, std::span<const PublishedField> fields);
-
 }  // namespace tandem

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/core/bounds/step_size.h"
 #include "sim/engine/engine.h"
 #include "tests/unit/plan_for_tests.h"
 #include "tests/unit/trace_for_tests.h"
@@ -81,6 +82,20 @@ TEST(StepPlan, FollowsTheLargestGroupOfEqualSteps) {
   EXPECT_EQ(step.name, "ProfilerStep#1");
   EXPECT_EQ(step.plan.items[1].gap, from_us(20));  // (30 + 10) / 2
   EXPECT_EQ(step.losses.count("steps_not_aligned"), 1);
+  EXPECT_FALSE(step.losses.any(Severity::warning));
+}
+
+TEST(StepPlan, WarnsWhereHalfOfTheStepsDoSomethingElse) {
+  MeasuredPlan measured = steps_with_gaps({30, 10, 20, 40});
+  for (const std::uint32_t step : {1U, 3U}) {
+    const std::uint32_t launch = measured.steps[step].first_item + 1;
+    measured.plan.works[measured.plan.items[launch].first_work].source = 1;
+  }
+  const auto step = step_plan(names(), measured, round_host(), Profiler::keep);
+  EXPECT_EQ(step.name, "ProfilerStep#3");  // of equally large groups the last
+  EXPECT_EQ(step.steps_used, 2u);
+  EXPECT_EQ(step.losses.count("steps_not_aligned"), 2);
+  EXPECT_TRUE(step.losses.any(Severity::warning));
 }
 
 TEST(StepPlan, OfAllDifferentStepsTakesTheLast) {
@@ -89,6 +104,33 @@ TEST(StepPlan, OfAllDifferentStepsTakesTheLast) {
   const auto step = step_plan(names(), measured, round_host(), Profiler::keep);
   EXPECT_EQ(step.steps_used, 1u);
   EXPECT_EQ(step.plan.items[1].gap, from_us(10));
+}
+
+TEST(StepPlan, RefusesAStepThatNobodyHasMemoryFor) {
+  PlanBuilder b;
+  MeasuredPlan out;
+  const std::uint32_t first = b.marker(ItemKind::step_begin);
+  b.launch(1, 1, {.us = 1});
+  const HostItem launch = b.plan.items.back();
+  const DeviceWork work = b.plan.works.back();
+  b.plan.items.reserve(limits::step_works + 4);
+  b.plan.works.reserve(limits::step_works + 4);
+  while (b.plan.works.size() <= limits::step_works) {
+    b.plan.items.push_back(launch);
+    b.plan.items.back().first_work = static_cast<std::uint32_t>(b.plan.works.size());
+    b.plan.works.push_back(work);
+  }
+  const std::uint32_t end = b.marker(ItemKind::step_end) + 1;
+  out.plan = std::move(b.plan);
+  out.steps.push_back({"ProfilerStep#7", first, end});
+  try {
+    step_plan(names(), out, round_host(), Profiler::keep);
+    FAIL() << "a step of so many launches is taken";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("ProfilerStep#7: found 800001 kernels and copies"),
+              std::string::npos)
+        << error.what();
+  }
 }
 
 TEST(StepPlan, IgnoresStepsWithoutEndOrWork) {

@@ -121,6 +121,8 @@ TEST(ReadJsonFile, MissingFileAndFolder) {
   EXPECT_EQ(error(missing), missing + ": found no readable file, expected a JSON file");
   EXPECT_EQ(error(testing::TempDir()),
             testing::TempDir() + ": found no readable file, expected a JSON file");
+  // A device that gives bytes for ever.
+  EXPECT_EQ(error("/dev/zero"), "/dev/zero: found more than 64 MiB, expected a JSON file of less");
 }
 
 TEST(Provenance, RoundTrips) {

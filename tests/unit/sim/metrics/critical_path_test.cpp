@@ -12,6 +12,7 @@ namespace {
 
 using test::at_us;
 using test::PlanBuilder;
+using test::TraceMaker;
 
 std::vector<PathLink> path_of(const Plan& plan, TimePoint from = TimePoint{}) {
   return critical_path(plan, simulate(plan), from, plan.items.size(), plan.works.size());
@@ -231,6 +232,36 @@ TEST(SummarizePath, OfNothingIsNothing) {
   test::TraceMaker m;
   m.kernel(0, 1, -1);
   EXPECT_TRUE(summarize_path(m.trace, {}, {}).empty());
+}
+
+TEST(CriticalPath, OfVeryManyPartsTheLeastAreSummedUp) {
+  // 10,003 calls of 1 us each; the first two take 5 us.
+  constexpr std::uint32_t calls = 10'003;
+  TraceMaker m;
+  std::vector<PathLink> path;
+  double at = 0;
+  for (std::uint32_t i = 0; i < calls; ++i) {
+    const double us = i < 2 ? 5 : 1;
+    m.call("call" + std::to_string(i), at, us);
+    path.push_back({PathKind::call, i, at_us(at), at_us(at + us)});
+    at += us;
+  }
+  const std::vector<std::string_view> no_op(calls);
+  const auto shares = summarize_path(m.trace, no_op, path);
+  ASSERT_EQ(shares.size(), 10'001u);
+  EXPECT_EQ(shares.back().kind, "call");
+  EXPECT_EQ(shares.back().name, "(3 others)");
+  EXPECT_DOUBLE_EQ(shares.back().time_us, 3);
+  const auto parts = step_parts(m.trace, {{}, {}, no_op}, path);
+  ASSERT_EQ(parts.size(), 10'001u);
+  Duration sum{};
+  std::int64_t unnamed = 0;
+  for (const StepPart& part : parts) {
+    sum += part.time;
+    if (part.name.empty()) unnamed += part.count;
+  }
+  EXPECT_EQ(sum, from_us(at));
+  EXPECT_EQ(unnamed, 3);
 }
 
 }  // namespace

@@ -156,6 +156,26 @@ TEST(TimeShares, SumByNameLongestFirst) {
   EXPECT_DOUBLE_EQ(kernels[1].time_us, 10);
 }
 
+TEST(TimeShares, OfVeryManyNamesTheLeastAreOneRow) {
+  PlanBuilder b;
+  std::vector<std::string> texts;
+  for (std::uint32_t i = 0; i < 10'003; ++i) {
+    b.launch(1, 1, {.us = i < 2 ? 5.0 : 1.0});
+    b.plan.works.back().source = i;
+    texts.push_back("kernel" + std::to_string(i));
+  }
+  const std::vector<std::string_view> names(texts.begin(), texts.end());
+  const auto shares = time_shares(b.plan, names);
+  ASSERT_EQ(shares.size(), 10'000u);
+  EXPECT_EQ(shares[0].name, "kernel0");
+  EXPECT_EQ(shares.back().name, "(4 others)");
+  EXPECT_EQ(shares.back().count, 4);
+  EXPECT_DOUBLE_EQ(shares.back().time_us, 4);
+  double sum = 0;
+  for (const TimeShare& share : shares) sum += share.share;
+  EXPECT_NEAR(sum, 1, 1e-9);
+}
+
 TEST(TimeShares, OfEqualTimesTheNameDecides) {
   PlanBuilder b;
   for (std::uint32_t w = 0; w < 2; ++w) b.plan.works[b.add_work({.us = 5}, no_index)].source = w;
