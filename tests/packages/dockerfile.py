@@ -53,6 +53,7 @@ class Stage:
         environment = dict(ENVIRONMENT)
         if self.cache:  # objects of any folder of sources serve another one
             environment |= {"CCACHE_DIR": CCACHE, "CCACHE_BASEDIR": self.folder, "CCACHE_NOHASHDIR": "1"}
+            environment |= {name: os.environ[name] for name in ("LANG", "LC_ALL") if name in os.environ}  # ccache counts them
         with self.mounted():
             inside = f"cd {shlex.quote(self.folder)} && {command}"
             return subprocess.run(["chroot", self.root, "/bin/sh", "-c", inside], check=True, env=environment, **options)

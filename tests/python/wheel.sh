@@ -12,7 +12,11 @@ folder=$build/tests/python/wheel
 mapfile -t packages <"$source/tests/python/requirements.txt"
 rm -rf -- "$folder"
 mkdir -p -- "$folder"
-command -v ccache >/dev/null && export CMAKE_CXX_COMPILER_LAUNCHER=ccache
+if command -v ccache >/dev/null; then  # by the compiler's name of the build folder, not by that of Python's, ccache knows objects
+  export CMAKE_CXX_COMPILER_LAUNCHER=ccache
+  CXX=$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$build/CMakeCache.txt")
+  export CXX
+fi
 "$python" -m pip wheel --quiet --no-deps --wheel-dir "$folder" \
   --config-settings=build-dir="$build-wheel" "$source"
 wheels=("$folder"/*.whl)
