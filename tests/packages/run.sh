@@ -4,9 +4,9 @@
 # removes them there.
 set -euo pipefail
 build=$1
-for tool in cpack dpkg-deb dpkg-shlibdeps; do
+for tool in cpack dpkg-deb dpkg-shlibdeps file; do
   command -v "$tool" >/dev/null && continue
-  echo "skipped: there is no $tool (package dpkg-dev)"
+  echo "skipped: there is no $tool (packages dpkg-dev, file)"
   exit 77
 done
 scratch=$(mktemp -d)
