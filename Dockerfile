@@ -4,7 +4,7 @@ FROM debian:bookworm AS build
 COPY . /src
 WORKDIR /src
 RUN ./tandem python -c 'import tandem' && \
-    apt-get install -y --no-install-recommends dpkg-dev && \
+    apt-get install -y --no-install-recommends dpkg-dev file && \
     cmake --build build --target tandem_cli tandem_python && \
     cd build && cpack -D CPACK_COMPONENTS_ALL="tandem;python"
 

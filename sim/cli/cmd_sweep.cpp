@@ -1,8 +1,6 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
@@ -11,6 +9,7 @@
 
 #include "sim/cli/arguments.h"
 #include "sim/cli/files.h"
+#include "sim/cli/many/progress.h"
 #include "sim/cli/sweep/asked.h"
 #include "sim/core/field.h"
 #include "sim/sweep/page.h"
@@ -58,17 +57,6 @@ std::string program_version() {
   const fs::path path = fs::read_symlink("/proc/self/exe", error);
   if (!error) program.add_file(path.string(), "program");
   return fmt::format("{}+{:x}", TANDEM_VERSION, program.value());
-}
-
-/// "120 of 1000 points, 12 s left" on a terminal.
-std::function<void(std::size_t, std::size_t)> progress_line() {
-  if (isatty(STDERR_FILENO) != 1) return {};
-  return [begin = std::chrono::steady_clock::now()](std::size_t done, std::size_t all) {
-    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-    const double left = spent.count() / static_cast<double>(done) * static_cast<double>(all - done);
-    fmt::print(stderr, "\r{} of {} points, {:.0f} s left   {}", done, all, left,
-               done == all ? "\n" : "");
-  };
 }
 
 void write_json(const Sweep& sweep, const std::string& path) {
@@ -128,7 +116,7 @@ Asked asked_of(const po::variables_map& values, const Ranks* ranks) {
 RunOptions run_options(const po::variables_map& values, const Asked& asked, Ranks* ranks) {
   RunOptions options;
   options.threads = threads_of(values);
-  options.progress = progress_line();
+  options.progress = progress_line("points");
   options.ranks = ranks;
   options.inputs = hash_points(asked.experiment, asked.inputs);
   options.note = [](const std::string& text) {

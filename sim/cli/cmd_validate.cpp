@@ -7,6 +7,7 @@
 
 #include "sim/cli/arguments.h"
 #include "sim/cli/files.h"
+#include "sim/cli/many/progress.h"
 #include "sim/cli/schema/documents.h"
 #include "sim/core/error.h"
 #include "sim/core/field.h"
@@ -90,7 +91,8 @@ int run_validate(const Arguments& arguments) {
   if (!values["figures"].as<std::string>().empty()) {
     throw InputError("command line", "--figures", "no --claims", "--claims beside it");
   }
-  CompareOptions compare{values["data"].as<std::vector<std::string>>(), root + "/configs"};
+  CompareOptions compare{values["data"].as<std::vector<std::string>>(), root + "/configs",
+                         progress_line("comparisons")};
   const char* from_environment = std::getenv("TANDEM_DATA_DIR");
   if (compare.data_folders.empty() && from_environment != nullptr) {
     compare.data_folders.emplace_back(from_environment);

@@ -7,6 +7,7 @@
 #include "models/step/batch_size.h"
 #include "models/step/op_nesting.h"
 #include "models/step/unknown_ops.h"
+#include "models/step/unrecorded_options.h"
 #include "sim/engine/engine.h"
 #include "sim/metrics/step_metrics.h"
 #include "sim/predict/calibrate_host.h"
@@ -132,6 +133,7 @@ TracedRun measure(Trace trace, const ReplayOptions& options, Configs configs) {
   choose_steps(a.trace, options.steps, a.links);
   a.losses = a.trace.losses;
   a.losses.merge(a.links.losses);
+  a.losses.merge(infer_unrecorded_options(a.trace, a.links));
   a.summary = summarize(a.trace, a.links);
   a.gpu = traced_gpu(a.trace, a.configs.gpus, options, a.losses);
   a.states_grids = states_grids(a.trace);

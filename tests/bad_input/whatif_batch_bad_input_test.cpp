@@ -41,7 +41,7 @@ TEST(WhatifBatchBadInput, ATraceWithoutTheBatchNamesWhatItFound) {
 
 TEST(WhatifBatchBadInput, GridsThatCudaCannotLaunch) {
   const std::string text = error_of(BatchTraceMaker(1), 1, (std::int64_t{1} << 31) - 1);
-  EXPECT_TRUE(has(text, "blocks, expected at most 2147483647")) << text;
+  EXPECT_TRUE(has(text, "blocks, expected a smaller batch: a grid has at most 2147483647")) << text;
 }
 
 TEST(WhatifBatchBadInput, TwoBasesOfOneModelAtTwoBatches) {

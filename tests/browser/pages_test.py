@@ -146,6 +146,27 @@ def check_screen(browser, name, path, scheme, screen):
     return len(canvases)
 
 
+SENTENCES = """() => [...document.querySelectorAll('.beneath p')].map(p => {
+  const range = document.createRange();
+  range.selectNodeContents(p);
+  const box = range.getBoundingClientRect();
+  return [p.textContent, box.left, box.right];
+})"""
+
+
+def check_sentences(browser, path):
+    """Why a row of the advice is as it is can be read without scrolling sideways, as a whole."""
+    for screen in (DESKTOP, PHONE):
+        reader = Reader(browser, path, viewport=screen)
+        sentences = reader.tab.evaluate(SENTENCES)
+        why = [text for text, _, _ in sentences if text.startswith("why")]
+        assert len(why) > 5 and max(map(len, why)) > 100, why
+        assert not any("\u2026" in text for text in why), f"cut: {why}"
+        for text, left, right in sentences:
+            assert 0 <= left and right <= screen["width"], f"{screen['width']} px: {left} to {right}: {text}"
+        reader.close()
+
+
 def number(text):
     return float(text.replace(",", "")) if text else float("nan")
 
@@ -213,6 +234,7 @@ def check_pages(browser, pages):
     for name in HOSTILE_NAMES[:2]:
         assert name in text, f"{name}: not shown as it is"
     reader.close()
+    check_sentences(browser, pages["advice"])
     check_sorting(browser, pages["bert"])
     check_timeline(browser, pages["bert"])
     print(f"first picture of bert: {check_first_picture(browser, pages['bert']):.0f} ms")

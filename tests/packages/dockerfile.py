@@ -3,10 +3,12 @@
 
 Each stage is a fresh Debian 12 of debootstrap in FOLDER/STAGE instead of an image of a registry; COPY, WORKDIR and RUN are
 done in it as they are written. At last the entry point is run as the image would run it. The build takes as long as a first
-build does. What the Dockerfile uses beyond that is an error here.
+build does, unless CCACHE_DIR names a folder of ccache for the stages that have a name. What the Dockerfile uses beyond that is
+an error here.
 """
 import contextlib
 import json
+import os
 import pathlib
 import shlex
 import subprocess
@@ -14,6 +16,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "DEBIAN_FRONTEND": "noninteractive"}
+CCACHE = "/var/cache/ccache"  # in a stage
 
 
 def instructions(text):
@@ -26,24 +29,34 @@ def instructions(text):
 
 
 class Stage:
-    def __init__(self, folder, image):
+    def __init__(self, folder, image, cache):
         assert image.startswith("debian:bookworm"), f"only Debian 12 can be made here, not {image}"
-        self.root, self.folder = folder, "/"
+        self.root, self.folder, self.cache = folder, "/", cache
         if not (folder / "usr").exists():
             subprocess.run(["debootstrap", "--variant=minbase", "bookworm", folder], check=True, stdout=subprocess.DEVNULL)
+        if cache:
+            (folder / CCACHE.lstrip("/")).mkdir(parents=True, exist_ok=True)
+            self.run("apt-get -q update && apt-get -q install -y --no-install-recommends ccache", stdout=subprocess.DEVNULL)
 
     @contextlib.contextmanager
     def mounted(self):
-        subprocess.run(["mount", "-t", "proc", "proc", self.root / "proc"], check=True)
-        try:
+        mounts = [(["-t", "proc", "proc"], self.root / "proc")]
+        if self.cache:
+            mounts.append((["--bind", self.cache], self.root / CCACHE.lstrip("/")))
+        with contextlib.ExitStack() as stack:
+            for what, where in mounts:
+                subprocess.run(["mount", *what, where], check=True)
+                stack.callback(subprocess.run, ["umount", where], check=True)
             yield
-        finally:
-            subprocess.run(["umount", self.root / "proc"], check=True)
 
     def run(self, command, **options):
+        environment = dict(ENVIRONMENT)
+        if self.cache:  # objects of any folder of sources serve another one
+            environment |= {"CCACHE_DIR": CCACHE, "CCACHE_BASEDIR": self.folder, "CCACHE_NOHASHDIR": "1"}
+            environment |= {name: os.environ[name] for name in ("LANG", "LC_ALL") if name in os.environ}  # ccache counts them
         with self.mounted():
             inside = f"cd {shlex.quote(self.folder)} && {command}"
-            return subprocess.run(["chroot", self.root, "/bin/sh", "-c", inside], check=True, env=ENVIRONMENT, **options)
+            return subprocess.run(["chroot", self.root, "/bin/sh", "-c", inside], check=True, env=environment, **options)
 
     def copy(self, rest, stages):
         *sources, target = rest.split()
@@ -69,7 +82,7 @@ def build(folder):
         if name == "FROM":
             image, *as_name = rest.split()
             key = as_name[1] if as_name else f"stage{len(stages)}"
-            stage = stages[key] = Stage(folder / key, image)
+            stage = stages[key] = Stage(folder / key, image, os.environ.get("CCACHE_DIR") if as_name else None)
         elif name == "COPY":
             stage.copy(rest, stages)
         elif name == "WORKDIR":

@@ -102,8 +102,29 @@ def of_nsys_itself():
             other = rows.get(row["name"], row)
             check(row["count"] == other["count"] and math.isclose(row["time_us"], other["time_us"], rel_tol=0.03, abs_tol=3),
                   f"nsys: {row['name']}: {row['count']} and {other['count']}, {row['time_us']} and {other['time_us']}")
+    # What needs strides, which the gradients show, and kernels' types, which their names tell.
+    by_layer = {r["trace"]["format"]: {row["name"]: row for row in r["layers"]} for r in (nsys, kineto)}
+    products = [name for name, row in by_layer["kineto"].items() if row["flops"]]
+    check(len(products) > 1, "nsys: layers with products")
+    for name in products:
+        for key, tolerance in (("flops", 1e-9), ("mfu", 0.03)):
+            pair = [by_layer[format][name][key] for format in ("nsys", "kineto")]
+            check(math.isclose(*pair, rel_tol=tolerance), f"nsys: {key} of {name}: {pair}")
+    codes = [loss["code"] for loss in nsys["data_loss"]]
+    check("convolution_stride_unknown" not in codes, "nsys: strides")
     worse = [loss for loss in nsys["data_loss"] if loss["severity"] == "data_loss"]
     check(not worse, f"nsys: {worse}")
+
+
+def without_backward(folder):
+    """Nothing tells the stride of a convolution of inference: a loss says so, once a convolution."""
+    report = str(folder / "inference.sqlite")
+    make(captures / "h200_2026-11-20_fit/traces/resnet50-infer-fp32-eager-b16.json.zst", report)
+    status, result, error = replay(report)
+    check(status == 0, f"inference: {error}")
+    counts = {loss["code"]: loss["count"] for loss in result["data_loss"]}
+    check(counts.get("convolution_stride_unknown", 0) % 53 == 0 < counts.get("convolution_stride_unknown", 0),
+          f"inference: {counts}")
 
 
 def changed(folder, report, *statements):
@@ -238,6 +259,7 @@ with tempfile.TemporaryDirectory() as scratch:
     folder = Path(scratch)
     of_nsys_itself()
     exported(folder, captures / "h200_2026-11-20_fit/traces/resnet50-train-amp-eager-b32.json.zst")
+    without_backward(folder)
     small = same_run(folder, "h200_2026-11-20_fit/traces/resnet50-train-amp-eager-b32.json.zst", "64")
     packed = folder / "report.sqlite.gz"
     packed.write_bytes(gzip.compress(Path(small).read_bytes(), 1))

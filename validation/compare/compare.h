@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -59,6 +60,8 @@ struct CaseResult {
 struct CompareOptions {
   std::vector<std::string> data_folders;  // searched in order
   std::string configs;
+  /// Called after each capture that was compared, one at a time: how many were, of how many.
+  std::function<void(std::size_t, std::size_t)> progress = {};
 };
 
 /// Runs every case; captures run in parallel. Errors: InputError from the traces.

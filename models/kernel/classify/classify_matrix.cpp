@@ -20,6 +20,18 @@ bool has_any(const SearchText& text, std::initializer_list<std::string_view> par
 
 bool digit(char c) { return c >= '0' && c <= '9'; }
 
+/// A demangled name without its parameters. Template arguments have parentheses of their own:
+/// "Kernel<(Mode)0>(Params)".
+std::string_view without_parameters(std::string_view name) {
+  int depth = 0;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (name[i] == '<') ++depth;
+    if (name[i] == '>') --depth;
+    if (name[i] == '(' && depth <= 0) return name.substr(0, i);
+  }
+  return name;
+}
+
 struct Group {
   std::size_t begin = 0;
   int count = 0;
@@ -119,17 +131,27 @@ void set_tile_from_groups(const std::vector<Group>& groups, KernelTraits& t) {
   }
 }
 
-// Flash_fwd_kernel_traits<head width, queries, keys, warps, ...>
-bool set_flash_tile(std::string_view text, KernelTraits& t) {
-  const std::size_t at = text.find("kernel_traits<");
-  if (at == std::string_view::npos) return false;
+// The first three template arguments, where they are numbers: "64, 128, 32, ...".
+std::array<int, 3> three_numbers(std::string_view arguments) {
   std::array<int, 3> values{};
-  const char* from = text.data() + at + std::string_view("kernel_traits<").size();
-  const char* end = text.data() + text.size();
+  const char* from = arguments.data();
+  const char* end = arguments.data() + arguments.size();
   for (int& value : values) {
     from = std::from_chars(from, end, value).ptr;
     while (from < end && (*from == ',' || *from == ' ')) ++from;
   }
+  return values;
+}
+
+// The first of a kernel's types: the tile of a block.
+constexpr std::string_view cutlass_shape = "GemmShape<";
+
+// Flash_fwd_kernel_traits<head width, queries, keys, warps, ...>
+bool set_flash_tile(std::string_view text, KernelTraits& t) {
+  constexpr std::string_view key = "kernel_traits<";
+  const std::size_t at = text.find(key);
+  if (at == std::string_view::npos) return false;
+  const auto values = three_numbers(text.substr(at + key.size()));
   t.tile_k = u16(values[0]);
   t.tile_m = u16(values[1]);
   t.tile_n = u16(values[2]);
@@ -139,7 +161,8 @@ bool set_flash_tile(std::string_view text, KernelTraits& t) {
 void set_tile(std::string_view text, KernelTraits& t) {
   if (set_flash_tile(text, t)) return;
   const std::size_t at = text.find("tilesize");
-  const std::size_t nested = text.find("GemmShapeILi");
+  const std::size_t mangled = text.find("GemmShapeILi");
+  const std::size_t demangled = text.find(cutlass_shape);
   if (at != std::string_view::npos) {
     const auto groups = number_groups(text.substr(at));
     if (groups.empty()) return;
@@ -147,12 +170,15 @@ void set_tile(std::string_view text, KernelTraits& t) {
     t.tile_n = u16(groups[0].values[1]);
     t.tile_k = u16(groups[0].values[2]);
     t.stages = u16(number_after(text, "_stage"));
-  } else if (nested != std::string_view::npos) {  // a mangled cutlass type
-    const std::string_view rest = text.substr(nested);
+  } else if (mangled != std::string_view::npos) {
+    const std::string_view rest = text.substr(mangled);
     const std::size_t second = rest.find("ELi");
     t.tile_m = u16(number_after(rest, "ILi"));
     t.tile_n = u16(number_after(rest, "ELi"));
     t.tile_k = u16(number_after(rest.substr(second + 3), "ELi"));
+  } else if (demangled != std::string_view::npos) {
+    const auto sizes = three_numbers(text.substr(demangled + cutlass_shape.size()));
+    t.tile_m = u16(sizes[0]), t.tile_n = u16(sizes[1]), t.tile_k = u16(sizes[2]);
   } else {
     const bool nvjet = has(text, "nvjet");
     set_tile_from_groups(number_groups(text), t);
@@ -192,7 +218,7 @@ Pass pass_of(const SearchText& text, std::string_view op, const KernelTraits& t,
 }  // namespace
 
 void classify_matrix(std::string_view name, std::string_view op, KernelClass& out) {
-  const SearchText searched(name.substr(0, name.find('(')));
+  const SearchText searched(without_parameters(name));
   const std::string_view text = searched.text();
   KernelTraits& t = out.traits;
   out.math = matrix_type(searched);

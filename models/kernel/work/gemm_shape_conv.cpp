@@ -44,6 +44,24 @@ void set_pixels(const OpContext& context, const OpArguments& args, const TensorS
   }
 }
 
+/// Of a transposed convolution, without what output_padding adds.
+TensorShape transposed_result(const OpContext& context, const OpArguments& args,
+                              const TensorShape& image, const TensorShape& weight,
+                              std::int64_t groups) {
+  TensorShape out = image;
+  out.dims[1] = limits::product(weight.dims[1], groups);
+  for (std::size_t i = 2; i < image.rank; ++i) {
+    const std::int64_t stride = option(context, args.at(ArgumentName::stride), i - 2, 1);
+    const std::int64_t padding = option(context, args.at(ArgumentName::padding), i - 2, 0);
+    const std::int64_t dilation = option(context, args.at(ArgumentName::dilation), i - 2, 1);
+    // Bounded as in set_pixels.
+    const std::int64_t size =
+        (image.dims[i] - 1) * stride - 2 * padding + dilation * (weight.dims[i] - 1) + 1;
+    out.dims[i] = std::max<std::int64_t>(size, 1);
+  }
+  return out;
+}
+
 struct ConvBytes {
   double image = 0, weight = 0, result = 0;
 };
@@ -153,14 +171,22 @@ std::optional<ConvShape> conv_shape(const OpContext& context) {
   out.in_channels = image->dims[1];
   out.out_channels = weight->dims[0];
   out.groups = std::max<std::int64_t>(1, option(context, args.at(ArgumentName::groups), 0, 1));
-  if (!args.has(ArgumentName::groups) && weight->dims[1] == 1) out.groups = out.in_channels;
+  // Channels say as much, where groups are not recorded.
+  const bool states_groups = args.at(ArgumentName::groups) < context.arguments.size();
+  const std::int64_t group = weight->dims[1];
+  if (!states_groups && !is_transposed(context) && group > 0 && out.in_channels % group == 0) {
+    out.groups = std::max<std::int64_t>(1, out.in_channels / group);
+  }
   out.in_pixels = out.out_pixels = out.taps = 1;
   out.channels_last = image->channels_last;
   if (!is_transposed(context)) {
     set_pixels(context, args, *image, *weight, gradient, out);
-  } else if (gradient != nullptr) {  // the gradient's shape is that of the (larger) output
-    set_pixels(context, args, *gradient, *weight, image, out);
-    out.in_channels = gradient->dims[1];
+  } else {  // the input gradient of a convolution from the (larger) result to the image
+    const TensorShape larger = gradient != nullptr
+                                   ? *gradient
+                                   : transposed_result(context, args, *image, *weight, out.groups);
+    set_pixels(context, args, larger, *weight, image, out);
+    out.in_channels = larger.dims[1];
   }
   if (!is_countable(out)) return std::nullopt;
   return out;

@@ -111,7 +111,7 @@ LaunchGeometry checked(const LaunchGeometry& base, const Grid& grid, const Batch
     if (i == 0 && grid[i] > most[i]) {
       throw InputError("batch", std::string(k.op == nullptr ? "kernel" : k.op->name),
                        "a grid of " + std::to_string(grid[i]) + " blocks",
-                       "at most " + std::to_string(most[i]));
+                       "a smaller batch: a grid has at most " + std::to_string(most[i]));
     }
     out.grid[i] = static_cast<std::uint32_t>(std::clamp<std::int64_t>(grid[i], 1, most[i]));
   }

@@ -80,17 +80,17 @@ Section rows(const Advice& advice) {
                {"energy a sample", "J"},
                {"peak memory", "B"},
                {"fits"},
-               {"why"},
-               {"notes"},
-               {"how"},
-               {"options of tandem"}},
+               {"why", "", "", true},
+               {"notes", "", "", true},
+               {"how", "", "", true},
+               {"options of tandem", "", "", true}},
               {}};
   for (const AdvisedRow& row : advice.rows) table.rows.push_back(cells_of(row));
   return {"Rows", "", {std::move(table)}};
 }
 
 Section refused(const Advice& advice) {
-  Table table{"Not predicted", {{"what"}, {"why"}}, {}};
+  Table table{"Not predicted", {{"what"}, {"why", "", "", true}}, {}};
   for (const Refusal& r : advice.refused) table.rows.push_back({r.name, r.reason});
   return {"Not predicted", "What was not tried, and what it would need.", {std::move(table)}};
 }

@@ -172,7 +172,7 @@ Json cell_json(const TableCell& cell) {
 
 Json block_json(const Table& t, const PageLimits& limits) {
   Json columns = Json::array();
-  for (const TableColumn& c : t.columns) columns.push_back({c.name, c.unit, c.about});
+  for (const TableColumn& c : t.columns) columns.push_back({c.name, c.unit, c.about, c.beneath});
   Json rows = Json::array();
   for (std::size_t r = 0; r < std::min(limits.rows, t.rows.size()); ++r) {
     Json row = Json::array();

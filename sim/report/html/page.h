@@ -104,6 +104,7 @@ struct TableColumn {
   std::string name;
   std::string unit = {};   // of numbers; empty: texts
   std::string about = {};  // what it says
+  bool beneath = false;    // sentences: they stand under their row, across the whole table
 };
 /// Sorted by any column, filtered by text.
 struct Table {

@@ -443,11 +443,27 @@
     cell.addEventListener("click", () => { cell.textContent = cell.textContent === folded ? text : folded; });
   }
 
+  /** Sentences of a row, across the table and as wide as what is seen of it. */
+  function fillBeneath(body, block, row) {
+    const columns = block.columns.map(([name, , , beneath], c) => ({ name, beneath, text: row[c] }));
+    const told = columns.filter((c) => c.beneath && c.text);
+    if (told.length === 0) return;
+    const cell = element(element(body, "tr", "beneath"), "td", "text");
+    cell.colSpan = columns.filter((c) => !c.beneath).length;
+    const box = element(cell, "div");
+    for (const { name, text } of told) {
+      const line = element(box, "p");
+      element(line, "b", "", name);
+      line.append(String(text));
+    }
+  }
+
   function fillRows(body, block, units, rows) {
     body.replaceChildren();
     for (const row of rows) {
       const line = element(body, "tr");
-      block.columns.forEach(([name, unit], c) => {
+      block.columns.forEach(([name, unit, , beneath], c) => {
+        if (beneath) return;
         const value = row[c];
         if (!unit) {
           const cell = element(line, "td", "text" + (units[c].short ? " short" : ""), value === null ? "" : String(value));
@@ -460,6 +476,7 @@
           cell.style.setProperty("--part", (100 * Math.abs(value)) / (units[c].most * units[c].divide || 1) + "%");
         }
       });
+      fillBeneath(body, block, row);
     }
   }
 
@@ -496,7 +513,8 @@
       const found = state.rows.filter((r) => !wanted || r.some((v) => typeof v === "string" && v.toLowerCase().includes(wanted)));
       fillRows(body, block, units, state.all || wanted ? found : found.slice(0, first_rows));
     }
-    block.columns.forEach(([name, unit, about], c) => {
+    block.columns.forEach(([name, unit, about, beneath], c) => {
+      if (beneath) return;
       const cell = element(header, "th", unit ? "" : "text");
       cell.scope = "col";
       const button = element(cell, "button", "", name);

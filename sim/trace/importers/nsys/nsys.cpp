@@ -14,6 +14,7 @@
 #include "sim/trace/importers/importers.h"
 #include "sim/trace/importers/input_marks.h"
 #include "sim/trace/importers/kineto/operands.h"
+#include "sim/trace/importers/nsys/kernel_names.h"
 #include "sim/trace/importers/nsys/ranges.h"
 #include "sim/trace/importers/step_marks.h"
 #include "sim/trace/trace_builder.h"
@@ -267,7 +268,7 @@ void NsysImport::add_kernel(const Statement& row, const Span& span) {
   std::int64_t shared = 0;
   if (__builtin_add_overflow(number(row, fixed, 0), number(row, dynamic, 0), &shared)) shared = -1;
   add_activity(
-      row, span, ActivityKind::kernel, text(row.integer(6)),
+      row, span, ActivityKind::kernel, nsys::kernel_name(text(row.integer(6))),
       build_.checked_geometry(three(grid), three(block), number(row, registers, 0), shared), 0);
 }
 

@@ -118,6 +118,30 @@ TEST(ClassifyMatrix, TellsArithmeticAndPass) {
   EXPECT_EQ(classify(plain, "aten::convolution_backward").traits.pass, Pass::weight_gradient);
 }
 
+TEST(ClassifyMatrix, ReadsATypeOfCutlassMangledAndNot) {
+  // Parentheses among template arguments are no parameters.
+  const KernelClass demangled = classify(
+      "void cutlass__5x_cudnn::Kernel<cutlass__5x_cudnn::conv::kernel::ImplicitGemmConvolution<"
+      "cutlass__5x_cudnn::conv::threadblock::ImplicitGemmMultistage<cutlass__5x_cudnn::gemm::"
+      "GemmShape<64, 128, 32>, (cutlass__5x_cudnn::arch::CacheOperation::Kind)0, "
+      "Conv2dWgradActivationTileAccessIteratorOptimized<cutlass__5x_cudnn::tfloat32_t>, "
+      "MmaTensorOp<GemmShape<16, 8, 8> > > > >(T1::Params)",
+      "aten::convolution_backward");
+  const KernelClass mangled = classify(
+      "_ZN17cutlass__5x_cudnn6KernelINS_4conv6kernel23ImplicitGemmConvolutionINS_"
+      "9GemmShapeILi64ELi128ELi32EEENS_48Conv2dWgradActivationTileAccessIteratorOptimizedI"
+      "NS_10tfloat32_tEENS_11MmaTensorOpEEEvNT_6ParamsE",
+      "aten::convolution_backward");
+  for (const KernelClass& c : {demangled, mangled}) {
+    EXPECT_EQ(c.math, DataType::tf32);
+    EXPECT_EQ(c.traits.engine, Engine::hmma);
+    EXPECT_EQ(c.traits.pass, Pass::weight_gradient);
+    EXPECT_EQ(c.traits.tile_m, 64);
+    EXPECT_EQ(c.traits.tile_n, 128);
+    EXPECT_EQ(c.traits.tile_k, 32);
+  }
+}
+
 TEST(ClassifyElementwise, FunctorWidthAndOperands) {
   const KernelTraits t = classify(
                              "void at::native::vectorized_elementwise_kernel<8, "

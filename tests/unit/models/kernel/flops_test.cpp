@@ -65,6 +65,38 @@ TEST(Flops, OfGroupedConvolutionsSumOverTheChannelsOfAGroup) {
                    2.0 * 4 * 32 * 14 * 14 * 1 * 9);
 }
 
+TEST(Flops, OfGroupedConvolutionsFollowTheChannelsWhereGroupsAreNotRecorded) {
+  const KernelClass conv = kernel_of(KernelFamily::convolution, Kind::conv_xmma);
+  // 32 groups of 4 channels each.
+  EXPECT_DOUBLE_EQ(flops_of(conv, "aten::cudnn_convolution", "[[4, 128, 14, 14], [256, 4, 3, 3]]"),
+                   2.0 * 4 * 256 * 14 * 14 * 4 * 9);
+}
+
+TEST(Flops, OfTransposedConvolutionsAreThoseOfTheConvolutionTheyTurnAround) {
+  // 16 images of 16 x 16, 256 to 128 channels, 2 x 2 taps, stride 2: each input pixel meets all
+  // taps.
+  const double formula = 2.0 * 16 * 256 * 16 * 16 * 128 * 2 * 2;
+  KernelClass conv = kernel_of(KernelFamily::convolution, Kind::conv_xmma);
+  conv.traits.pass = Pass::input_gradient;
+  EXPECT_DOUBLE_EQ(
+      flops_of(
+          conv, "aten::cudnn_convolution_transpose", "[[16, 256, 16, 16], [256, 128, 2, 2]]",
+          R"(["", "", "[0, 0]", "[0, 0]", "[2, 2]", "[1, 1]", "1", "False", "False", "True"])"),
+      formula);
+  conv.traits.pass = Pass::weight_gradient;
+  EXPECT_DOUBLE_EQ(
+      flops_of(
+          conv, "aten::convolution_backward",
+          "[[16, 128, 32, 32], [16, 256, 16, 16], [256, 128, 2, 2], [], [], [], [], [], [], []]",
+          R"(["", "", "", "", "[2, 2]", "[0, 0]", "[1, 1]", "True", "[0, 0]", "1", ""])"),
+      formula);
+  // 16 groups: each of the 64 channels adds to the 8 channels of its own group.
+  EXPECT_DOUBLE_EQ(
+      flops_of(conv, "aten::cudnn_convolution_transpose", "[[2, 64, 8, 8], [64, 8, 4, 4]]",
+               R"(["", "", "[1, 1]", "[0, 0]", "[2, 2]", "[1, 1]", "16"])"),
+      2.0 * 2 * 64 * 8 * 8 * 8 * 4 * 4);
+}
+
 TEST(Flops, OfAttentionAreTwoProductsForwardAndFiveBackward) {
   // 2 x 12 heads, 128 queries and keys, width 64; queries, keys, values.
   const double product = 2.0 * 24 * 128 * 128 * 64;

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/trace/importers/api_names.h"
+#include "sim/trace/importers/nsys/kernel_names.h"
 #include "sim/trace/importers/nsys/ranges.h"
 
 namespace tandem::nsys {
@@ -34,6 +35,24 @@ TEST(NsysRanges, OthersAreAnnotations) {
   for (const char* text :
        {"ProfilerStep#3", "epoch, lr = 0.1", "", ", op_id = x", "forward, seq = "}) {
     EXPECT_FALSE(read_range(text).is_op) << text;
+  }
+}
+
+TEST(NsysKernelNames, LiteralsAreThoseOfTheAbi) {
+  EXPECT_EQ(kernel_name("void at::native::vectorized_elementwise_kernel<(int)4, at::native::"
+                        "FillFunctor<float>, std::array<char *, (unsigned long)1>>(int, T2, T3)"),
+            "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, "
+            "std::array<char *, 1ul>>(int, T2, T3)");
+  EXPECT_EQ(kernel_name("k<(bool)0, (bool)1, (int)-1, (long)2, (unsigned int)3>(bool)"),
+            "k<false, true, -1, 2l, 3u>(bool)");
+  EXPECT_EQ(kernel_name("void <unnamed>::softmax<float, (Kind)2>(T1)"),
+            "void (anonymous namespace)::softmax<float, (Kind)2>(T1)");
+}
+
+TEST(NsysKernelNames, WhatIsNoLiteralStays) {
+  for (const char* text : {"", "f(int)", "f(int)::g", "(int)", "(bool)x", "(bool)12", "(int)-",
+                           "<unname", "nvjet_hsh_128x256_64x4"}) {
+    EXPECT_EQ(kernel_name(text), text);
   }
 }
 

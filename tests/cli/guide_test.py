@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""guide_test.py PROGRAM: README.md and docs/guide.md say what the program does. Every command in them runs, every option in them is
+one of the program's, and what they print as output is what the program prints, numbers apart, which change with what is measured."""
+
+import itertools
+import os
+import re
+import shlex
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(os.environ["TANDEM_ROOT"])
+PROGRAM = os.path.abspath(sys.argv[1])
+CAPTURES = ROOT / "validation/captures"
+FIT = CAPTURES / "h200_2026-11-20_fit"
+DOCUMENTS = ("README.md", "docs/guide.md")
+# What the documents call the files of their readers.
+FILES = {
+    "trace.json.gz": FIT / "traces/resnet50-train-amp-eager-b32.json.zst",  # compressed is compressed, whatever the name
+    "other.json.gz": FIT / "traces/resnet50-train-fp32-eager-b32.json.zst",
+    "runs/one.json.gz": FIT / "traces/resnet50-train-fp32-eager-b32.json.zst",
+    "ncu.csv": FIT / "counters/resnet50-train-amp-eager-b32.csv.zst",
+    "rank0.json.gz": CAPTURES / "h200_2026-11-22_ranks2_fit/traces/resnet18-train-amp-eager-b128-w2.rank0.json.zst",
+    "rank1.json.gz": CAPTURES / "h200_2026-11-22_ranks2_fit/traces/resnet18-train-amp-eager-b128-w2.rank1.json.zst",
+    "step.sqlite": ROOT / "tests/sqlite/resnet18-train-fp32-h100.nsys.sqlite.zst",
+    "model.onnx": ROOT / "tests/unit/workloads/onnx/models/resnet50-train.onnx",
+    "xprof.json": CAPTURES / "cpu_2026-11-22_tensorflow_fit/traces/bert_infer_b1_async.json.zst",
+}
+# What stands for something of the reader's own, the longer ones first.
+WORDS = {
+    "TRACE=SECONDS": "trace.json.gz=0.0164", "EXPERIMENT.json": str(ROOT / "configs/experiments/resnet50.json"), "FILE.html": "page.html", "NCU.csv": "ncu.csv",
+    "NETWORK": "lenet5", "COMMAND": "replay", "TRACE": "trace.json.gz", "XPROF": "xprof.json", "DIR": "runs",
+    "--kernel NAME": "--kernel elementwise", "schema NAME": "schema result", "metric NAME": "metric time", "NAME": "", "--blocks B": "--blocks 132",
+    "--threads T": "--threads 256", "diff A B": "diff trace.json.gz other.json.gz",
+}
+SLOW = {"validate": "the tests of the rung validation", "test": "ctest", "python": "the tests of Python"}
+NOT_OURS = {"--trace", "--cuda-graph-trace", "--output", "--type", "--build", "--install", "--prefix", "--rm", "--hostfile", "--enable-recovery"}
+failures = checks = 0
+
+
+def check(right, what):
+    global failures, checks
+    checks += 1
+    if not right:
+        failures += 1
+        print("FAILED:", what)
+
+
+def blocks(text):
+    """The fenced blocks, without their fences."""
+    return [match[2] for match in re.finditer(r"^```(\w*)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)]
+
+
+def commands(text):
+    """Every command of tandem, in a block or between backquotes."""
+    lines = [line for block in blocks(text) for line in block.splitlines()]
+    outside = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    found = [m[1] for line in lines if (m := re.match(r"(?:\$ )?(?:\./)?tandem( .*)", line))]
+    found += [m.replace("\n", " ") for m in re.findall(r"`(?:\./)?tandem( [^`]+)`", outside)]
+    return sorted({command.split("#")[0].strip() for command in found})
+
+
+def runnable(command):
+    """The command lines that a pattern stands for: one an alternative, without what may be left out."""
+    command = re.sub(r"\[[^\]]*\]|\.\.\.", "", command.replace("\\|", "|"))
+    words = [word.split("|") if not word.startswith("-") else [word] for word in command.split()]
+    for choice in itertools.product(*words):
+        line = " ".join(choice)
+        for name, meant in WORDS.items():
+            line = re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w.])", meant, line)
+        yield line
+
+
+def run(arguments, folder):
+    return subprocess.run([PROGRAM, *arguments], cwd=folder, capture_output=True, text=True, timeout=300)
+
+
+def run_command(line, folder):
+    words = shlex.split(line)
+    if not words or words[0] in SLOW:
+        return
+    if words == ["calibrate", "energy"] or words == ["calibrate", "cache"] or words == ["calibrate", "host"] or words == ["describe"]:
+        words.append("--help")
+    if words[0] == "replay" and len(words) == 1:
+        return
+    if "xprof.json" in words:
+        words += ["--traced-gpu", "v100_sxm2_32gb", "--allow-data-loss"]
+    arguments = [str(path) for word in words for path in (sorted(Path(folder).glob(word)) if "*" in word else [word])]
+    done = run(arguments, folder)
+    check(done.returncode == 0, f"tandem {line}: exit {done.returncode}: {done.stderr}")
+
+
+def options_of_the_program(folder):
+    helps = [["--help"]] + [[name, "--help"] for name in re.findall(r"^  (\w+)", run(["--help"], folder).stdout, re.MULTILINE)]
+    for name in ("calibrate", "describe"):
+        helps += [[name, part, "--help"] for part in re.findall(r"^  ([\w-]+)", run([name, "--help"], folder).stdout, re.MULTILINE)]
+    check(len(helps) > 15, f"commands: {helps}")
+    return set(re.findall(r"--[a-z][a-z-]+", "".join(run(arguments, folder).stdout for arguments in helps))) | {"--help", "--version"}
+
+
+def plain(text):
+    """Without numbers, and without the breaks and blanks that depend on how long they are."""
+    return re.sub(r"\s+", " ", re.sub(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?", "#", text)).strip()
+
+
+def check_output(document, begins, printed):
+    """The block that begins so, cut where it leaves rows out, stands in what is printed."""
+    found = [block for block in blocks((ROOT / document).read_text()) if block.startswith(begins)]
+    check(len(found) == 1, f"{document}: {len(found)} blocks begin with {begins}")
+    for block in found:
+        shown = block[len(begins):] if begins.startswith("$") else block
+        pieces = [plain(piece) for piece in re.split(r"^ *\.\.\.(?= *$)", shown, flags=re.MULTILINE)]
+        for piece in pieces:
+            check(piece in plain(printed), f"{document}: this is printed no more: {piece}")
+
+
+def main():
+    texts = {name: (ROOT / name).read_text() for name in DOCUMENTS}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, source in FILES.items():
+            target = Path(folder) / name
+            target.parent.mkdir(exist_ok=True)
+            shutil.copy(source, target)
+        known = options_of_the_program(folder)
+        for name, text in texts.items():
+            code = " ".join(blocks(text) + re.findall(r"`[^`]+`", text))
+            unknown = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+(?![\w>-])", code)) - known - NOT_OURS
+            check(not unknown, f"{name}: no options of tandem: {unknown}")
+        run_command("calibrate host trace.json.gz=0.0164 --out mine.json", folder)
+        lines = sorted({line for text in texts.values() for command in commands(text) for line in runnable(command)
+                        if not line.startswith("diff resnet18")})
+        check(len(lines) > 40, f"commands: {lines}")
+        for line in lines:
+            run_command(line, folder)
+        query = re.search(r'sqlite3 step.sqlite "(.*?)"', texts["docs/guide.md"])[1]
+        rows = sqlite3.connect(Path(folder) / "step.sqlite").execute(query).fetchall()
+        check(len(rows) == 5 and all(len(row) == 3 for row in rows), f"{query}: {rows}")
+        demo = str((FIT / "traces/resnet50-train-amp-eager-b32.json.zst").relative_to(ROOT))
+        check_output("README.md", "trace      ", run(["replay", demo, "--out", folder], ROOT).stdout)
+        check_output("docs/guide.md", "trace      ", run(["advise", demo], ROOT).stdout)
+        pair = [f"resnet18-train-fp32-{mode}-b128.json.zst" for mode in ("eager", "compile")]
+        [where] = {path.parent for path in CAPTURES.glob(f"*/traces/{pair[1]}")}
+        check_output("docs/guide.md", f"$ tandem diff {' '.join(pair)}\n", run(["diff", *pair], where).stdout)
+    print(f"{checks} checks, {failures} failed")
+    sys.exit(failures > 0 or checks < 60)
+
+
+if __name__ == "__main__":
+    main()
