@@ -94,8 +94,15 @@ bool names_loss(const Trace& trace, const OpNesting& nesting, std::uint32_t row)
   return false;
 }
 
-/// The model ends where the loss begins, or with the conversion before it; what follows backward
-/// belongs to the optimizer.
+/// Whether a copy only changes the layout.
+bool keeps_type(const Step& step, const FlowOp& op) {
+  const OpTensors& in = operands_of(step.trace, op.op).tensors;
+  const TensorShape *to = in.at(0), *from = in.at(1);
+  return to != nullptr && from != nullptr && to->type == from->type;
+}
+
+/// The model ends where the loss begins, or with the conversions and copies before it (language
+/// models: the logits but those of the last token); what follows backward belongs to the optimizer.
 void mark_model(const Step& step, Dataflow& flow) {
   const auto rows = static_cast<std::uint32_t>(flow.ops.size());
   std::uint32_t loss = rows, first_backward = rows, last_backward = 0;
@@ -110,9 +117,14 @@ void mark_model(const Step& step, Dataflow& flow) {
     }
   }
   const bool trains = first_backward < rows;
-  if (loss > 0 && loss < rows && flow.ops[loss - 1].kind == OpKind::cast) --loss;
+  bool part = false;
+  for (; loss > 0 && loss < rows && flow.ops[loss - 1].kind == OpKind::cast; --loss) {
+    part |= keeps_type(step, flow.ops[loss - 1]);
+  }
   const std::uint32_t end = trains ? std::min(loss, first_backward) : loss;
-  const std::int64_t first_loss = loss < rows ? flow.ops[loss].sequence : -1;
+  std::int64_t first_loss = loss < rows ? flow.ops[loss].sequence : -1;
+  // What is copied is a part of what the model made: taking it launched nothing, its gradient does.
+  if (part && loss > 0) first_loss = flow.ops[loss - 1].sequence + 1;
   for (std::uint32_t i = 0; i < rows; ++i) {
     FlowOp& op = flow.ops[i];
     if (op.phase == FlowPhase::forward && trains && i > last_backward) op.phase = FlowPhase::other;
@@ -273,15 +285,32 @@ class Binder {
     return no_row;
   }
 
+  /// What the first operand of a sum is a scaled copy of: a branch is scaled (gates of channels,
+  /// scales of layers) and then added to another one, not to itself.
+  std::uint32_t scaled_operand(const FlowOp& op) const {
+    if (!op.row->is(adds_gradients) || flow_.inputs.size() == op.first_input) return no_row;
+    const FlowTensor& sum = flow_.tensors[flow_.inputs[op.first_input].tensor];
+    if (sum.producer == no_row || flow_.ops[sum.producer].kind != OpKind::pointwise) return no_row;
+    std::uint32_t whole = no_row;
+    bool scales = false;
+    for (const FlowUse& use : flow_.inputs_of(flow_.ops[sum.producer])) {
+      const std::int64_t elements = flow_.tensors[use.tensor].elements;
+      if (elements == sum.elements && whole == no_row) whole = use.tensor;
+      scales |= elements > 1 && elements < sum.elements;
+    }
+    return scales ? whole : no_row;
+  }
+
   /// The latest one; for further operands rather one that nobody has read yet, or that no library
   /// kernel made or read: those are read once.
   std::uint32_t latest(const Candidates& list, const FlowOp& op, bool further) const {
     const bool backward = op.phase == FlowPhase::backward;
+    const std::uint32_t scaled = further && !backward ? scaled_operand(op) : no_row;
     const std::size_t oldest = list.size() > 64 ? list.size() - 64 : 0;
     std::uint32_t any = no_row, free = no_row, other = no_row;
     for (std::size_t k = list.size(); k-- > oldest;) {
       const std::uint32_t t = list[k];
-      if (taken(t, op)) continue;
+      if (taken(t, op) || t == scaled) continue;
       if (backward && flow_.ops[flow_.tensors[t].producer].phase != FlowPhase::backward) continue;
       if (any == no_row) any = t;
       if (free == no_row && flow_.tensors[t].consumers == 0) free = t;
@@ -292,9 +321,39 @@ class Binder {
     return other != no_row ? other : any;
   }
 
+  /// A conversion of autocast within a layer, of an operand with the dimensions of the layer's
+  /// weight: nothing in the step made it, though a tensor of the step may be as large.
+  bool converts_weight(const FlowOp& op, const TensorShape& shape) const {
+    if (op.kind != OpKind::cast || op.phase == FlowPhase::backward) return false;
+    for (std::uint32_t r = flow_.nesting.parent[op.op]; r != no_row; r = flow_.nesting.parent[r]) {
+      const OpRow& row = op_row(text_of(step_.trace, step_.trace.ops.name[r]));
+      if (row.kind != OpKind::matmul && row.kind != OpKind::convolution) continue;
+      const std::uint8_t weight = row.arguments.at(ArgumentName::weight);
+      const std::uint8_t input = row.arguments.at(ArgumentName::input);
+      if (weight == no_argument || input == no_argument) return false;
+      const OpTensors& in = operands_of(step_.trace, r).tensors;
+      const auto is = [&](const TensorShape* t) {
+        return t != nullptr && t->rank == shape.rank && t->dims == shape.dims;
+      };
+      return is(in.at(weight)) && !is(in.at(input));
+    }
+    return false;
+  }
+
   /// Gradients that meet are added right below the node that reads the sum.
   bool accumulates(const FlowOp& op) const {
     return op.row->is(adds_gradients) && flow_.nesting.parent[op.op] == op.root;
+  }
+
+  /// What the node multiplied for a factor that was broadcast: the sum is that factor's gradient.
+  std::uint32_t unread_product(const Candidates& list, const FlowOp& op) const {
+    for (std::size_t k = list.size(); k-- > 0;) {
+      const FlowTensor& tensor = flow_.tensors[list[k]];
+      const FlowOp& maker = flow_.ops[tensor.producer];
+      if (maker.phase != FlowPhase::backward || maker.root != op.root) break;
+      if (maker.kind == OpKind::pointwise && tensor.consumers == 0) return list[k];
+    }
+    return no_row;
   }
 
   /// An operand within an autograd node: the node's gradient, what the node made, or what its
@@ -303,6 +362,8 @@ class Binder {
     const bool gradient =
         std::find(list.begin(), list.end(), gradient_) != list.end() && !taken(gradient_, op);
     const bool reads_gradient = op.kind == OpKind::matmul || op.kind == OpKind::reduction;
+    const std::uint32_t product = op.kind == OpKind::reduction ? unread_product(list, op) : no_row;
+    if (product != no_row) return product;
     if (gradient && reads_gradient) return gradient_;
     for (std::size_t k = list.size(); k-- > 0 && !reads_gradient;) {
       const FlowOp& maker = flow_.ops[flow_.tensors[list[k]].producer];
@@ -314,7 +375,7 @@ class Binder {
 
   std::uint32_t find(const FlowOp& op, const OpRow& row, const TensorShape& shape,
                      std::uint8_t argument, bool further) {
-    if (!contains(row.arguments.made, argument)) return no_row;
+    if (!contains(row.arguments.made, argument) || converts_weight(op, shape)) return no_row;
     const Candidates& list = made_.known(unique_elements(shape), shape.type);
     std::uint32_t t = no_row;
     if (op.phase == FlowPhase::backward) {

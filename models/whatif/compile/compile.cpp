@@ -166,7 +166,7 @@ class Fuser {
         report_(report),
         entries_(entries_of(context_)),
         style_(attention_style(context_.step.trace, context_.flow)),
-        library_(context_, style_.trains, options.compiler == Compiler::xla),
+        library_(context_, options.compiler == Compiler::xla),
         compiled_(context_.law, added_host(context_.step, host), options.compiler) {}
 
   void run() {
@@ -214,6 +214,19 @@ class Fuser {
                        : compiled_.call_with_launch_us(context_.law.further_host_us));
       first = false;
     }
+    for (const ExtraKernel& extra : change.after)
+      pend_own(context_.flow.works_of(op).back(), extra);
+  }
+
+  /// A kernel of the framework itself, behind compiled code.
+  void pend_own(std::uint32_t work, const ExtraKernel& extra) {
+    NewKernel k;
+    k.kernel = extra.kernel;
+    k.op = extra.op;
+    k.geometry = extra.geometry;
+    k.duration_us = extra.us;
+    k.host_us = compiled_.call_with_launch_us(context_.law.further_host_us);
+    pending_.push_back({work, std::move(k)});
   }
 
   void set_gap(std::uint32_t work, double us) {

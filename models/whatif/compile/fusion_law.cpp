@@ -13,6 +13,9 @@ void add_kernel_fields(Fields& out) {
   out.push_back(field<L>("persistent_columns", "elements",
                          "longest row that a block keeps in registers", &L::persistent_columns));
   add_fields(out, &L::products, aligned_products_fields());
+  out.push_back(field<L>("padded_bytes", "byte",
+                         "alignment of rows below which the compiler pads half-precision products",
+                         &L::padded_bytes));
   out.push_back(field<L>("masked_ratio", "ratio",
                          "time of fused attention that reads a mask over that of its causal half",
                          &L::masked_ratio));
@@ -28,6 +31,11 @@ void add_kernel_fields(Fields& out) {
   out.push_back(field<L>("transpose_cast_share", "ratio",
                          "the same where the weights change between FP32 and 16 bits",
                          &L::transpose_cast_share));
+  add_fields(out, &L::gradient_copy,
+             floor_and_share_fields(
+                 "gradient_copy",
+                 "shortest copy of a gradient into the order of its parameter, by the framework",
+                 "share of the peak DRAM rate of such a copy"));
 }
 
 /// In inference the compiler compares the sum of these times the work with the work.

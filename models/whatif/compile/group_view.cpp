@@ -1,6 +1,7 @@
 #include "models/whatif/compile/group_view.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "models/ops/op_table.h"
 
@@ -82,6 +83,15 @@ SumShape GroupView::group_sums(std::uint32_t op) const {
   return {std::max(1.0, results), std::max(1.0, all / std::max(1.0, results))};
 }
 
+bool GroupView::shifts_pixels(std::uint32_t norm) const {
+  const bool back = c_.plan.roles[norm] == FuseRole::channel_norm_backward;
+  const TensorShape* x = operands_of(c_.step.trace, flow_op(norm).op).tensors.at(back ? 1 : 0);
+  if (x == nullptr || x->rank < 3) return false;
+  std::int64_t pixels = 1;
+  for (std::size_t d = 2; d < x->rank; ++d) pixels *= x->dims[d];
+  return std::has_single_bit(static_cast<std::uint64_t>(std::max<std::int64_t>(pixels, 1)));
+}
+
 double GroupView::row_elements() const {
   double longest = 0;
   for (const std::uint32_t i : group_.ops) {
@@ -146,6 +156,34 @@ double GroupView::renormalised_bytes() const {
   return bytes;
 }
 
+double GroupView::widened_bytes() const {
+  double bytes = 0;
+  for (const std::uint32_t i : group_.ops) {
+    const FlowOp& op = flow_op(i);
+    if (op.row == nullptr || !op.row->is(reads_operand) || !op.row->is(arithmetic)) continue;
+    for (const std::uint32_t n : group_.ops) {
+      if (c_.plan.roles[n] != FuseRole::channel_norm_backward) continue;
+      const std::uint32_t x = input(n, 1);
+      if (x == no_row || double(tensor(x).elements) != op_elements(i)) continue;
+      bytes = std::max(bytes, 4 * op_elements(i) - tensor(x).bytes());
+    }
+  }
+  return bytes;
+}
+
+std::uint32_t GroupView::pixel_sum() const {
+  if (!c_.channels_last) return no_row;
+  for (const std::uint32_t i : group_.ops) {
+    if (flow_op(i).kind != OpKind::reduction || c_.plan.roles[i] != FuseRole::row) continue;
+    const Operands& in = operands_of(c_.step.trace, flow_op(i).op);
+    const TensorShape* x = in.tensors.at(0);
+    if (x == nullptr || x->rank != 4 || input(i, 0) == no_row || outputs(i).empty()) continue;
+    const double images = double(x->dims[0] * x->dims[1]);
+    if (double(tensor(outputs(i).front()).elements) == images) return i;
+  }
+  return no_row;
+}
+
 double GroupView::op_elements(std::uint32_t op) const {
   double n = 0;
   for (const std::uint32_t t : inputs(op)) n = std::max(n, double(tensor(t).elements));
@@ -170,7 +208,21 @@ double GroupView::element_cycles(std::uint32_t op) const {
   if (o.row->is(error_function)) {
     return o.row->backward ? code.error_gradient_lane_cycles : code.error_lane_cycles;
   }
-  return o.row->is(arithmetic) ? code.transcendental_lane_cycles : code.plain_lane_cycles;
+  return o.row->is(arithmetic) ? transcendental_cycles() : code.plain_lane_cycles;
+}
+
+/// A norm of channels waits for the numbers of every element's channel, and for no arithmetic that
+/// it has beside it: all of it passes meanwhile where statistics are those of the batch.
+double GroupView::transcendental_cycles() const {
+  const GeneratedCode& code = c_.law.generated;
+  if (!c_.channels_last) return code.transcendental_lane_cycles;
+  bool beside = false;
+  for (const std::uint32_t i : group_.ops) {
+    if (c_.plan.roles[i] == FuseRole::channel_norm) return code.plain_lane_cycles;
+    beside |= c_.plan.roles[i] == FuseRole::channel_norm_backward ||
+              flow_op(i).kind == OpKind::batch_norm;
+  }
+  return beside ? code.beside_norm_lane_cycles : code.transcendental_lane_cycles;
 }
 
 /// Every operand has a mask. A small window among them is not kept, but computed by all who read
@@ -195,17 +247,15 @@ double GroupView::joining_cycles(std::uint32_t op) const {
 std::vector<double> GroupView::computed_elements() const {
   std::vector<double> elements;
   for (const std::uint32_t i : group_.ops) elements.push_back(op_elements(i));
-  std::vector<double> joined(group_.ops.size(), 0);  // of the result that it becomes a part of
+  std::vector<double> read(group_.ops.size(), 0);  // elements of what reads its result
   for (std::size_t k = group_.ops.size(); k-- > 0;) {
-    const bool joins = concatenates(flow_op(group_.ops[k]));
-    const double into = std::max(joined[k], joins ? elements[k] : 0);
-    if (into == 0) continue;
-    elements[k] = std::max(elements[k], into);
+    const FuseRole role = c_.plan.roles[group_.ops[k]];
+    if (role == FuseRole::pointwise) elements[k] = std::max(elements[k], read[k]);
     for (const std::uint32_t t : inputs(group_.ops[k])) {
       const auto at = std::lower_bound(group_.ops.begin(), group_.ops.end(), tensor(t).producer);
       if (at == group_.ops.end() || *at != tensor(t).producer) continue;
-      double& part = joined[static_cast<std::size_t>(at - group_.ops.begin())];
-      part = std::max(part, into);
+      double& by = read[static_cast<std::size_t>(at - group_.ops.begin())];
+      by = std::max(by, elements[k]);
     }
   }
   return elements;

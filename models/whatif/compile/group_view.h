@@ -33,6 +33,10 @@ class GroupView {
   /// Its statistics: forward one for each image and group, backward for each image and channel.
   SumShape group_sums(std::uint32_t op) const;
 
+  /// Whether the pixels of an image that a norm of channels reads are a power of two: an element's
+  /// place in it then costs no division, and loads stay wide.
+  bool shifts_pixels(std::uint32_t norm) const;
+
   /// Elements of one row: those of the norm's scale or of the last dimension that is reduced, else
   /// unknown and short.
   double row_elements() const;
@@ -46,6 +50,11 @@ class GroupView {
   /// of its activation needs it, and normalising again is cheaper than keeping it. 0: nothing.
   /// Transcendental gradients are computed in FP32 and so is what they read.
   double renormalised_bytes() const;
+  /// By how much what was normalised again is wider than what the eager step kept of it.
+  double widened_bytes() const;
+
+  /// A reduction over all pixels of each image while images are in channels-last order, or no_row.
+  std::uint32_t pixel_sum() const;
 
   /// Arithmetic of all operations, in cycles of an FP32 lane; statistics and random numbers aside.
   double lane_cycles() const;
@@ -53,9 +62,12 @@ class GroupView {
 
  private:
   double element_cycles(std::uint32_t op) const;
+  double transcendental_cycles() const;
   double joining_cycles(std::uint32_t op) const;
-  /// Per operation of the group, the elements for which it is computed: what a concatenation in the
-  /// group joins is computed for all elements of the result, of which a mask takes its part.
+  /// Per operation of the group, the elements for which it is computed: those of what reads it in
+  /// the group. What a concatenation joins is computed for all elements of the result, of which a
+  /// mask takes its part; what is broadcast (the gates of channels), for each element that it
+  /// meets.
   std::vector<double> computed_elements() const;
   double op_elements(std::uint32_t op) const;
 

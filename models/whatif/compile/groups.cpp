@@ -30,7 +30,7 @@ class Roles {
   FuseRole of(const FlowOp& op, bool whole_step) const {
     const bool given = op.in_model || (whole_step && op.phase != FlowPhase::other);
     if (!given || op.input_count + op.output_count == 0) return FuseRole::outside;
-    if (sparse(op)) return FuseRole::library;
+    if (sparse(op) || within_convolution(op)) return FuseRole::library;
     switch (op.kind) {
       case OpKind::batch_norm:
         if (only_statistics(op)) return FuseRole::vanishes;
@@ -91,6 +91,17 @@ class Roles {
     const bool rows = op.kind == OpKind::gather || op.kind == OpKind::scatter;
     for (std::uint32_t r = op.op; rows && r != no_row; r = flow_.nesting.parent[r]) {
       if (op_row(text_of(step_.trace, step_.trace.ops.name[r])).is(sparse_rows)) return true;
+    }
+    return false;
+  }
+
+  /// What the framework copies for a library kernel stays with it: the gradient of tokens that were
+  /// made of images.
+  bool within_convolution(const FlowOp& op) const {
+    if (op.kind != OpKind::cast) return false;
+    for (std::uint32_t r = flow_.nesting.parent[op.op]; r != no_row; r = flow_.nesting.parent[r]) {
+      const OpRow& row = op_row(text_of(step_.trace, step_.trace.ops.name[r]));
+      if (row.kind == OpKind::convolution_backward) return true;
     }
     return false;
   }

@@ -44,6 +44,7 @@ class KernelWriter {
   void add_whole(GeneratedKind kind) {
     add(kind, group_.reads, group_.writes);
     GeneratedKernel& k = out_.back();
+    k.bytes += view_.widened_bytes();
     GeneratedWork work = work_of(k);
     work.lane_cycles = view_.lane_cycles();
     work.random_numbers = view_.random_numbers();
@@ -58,10 +59,10 @@ class KernelWriter {
     k.us = generated_us(c_.gpu, c_.law.generated, work);
   }
 
-  double moments_us(const std::vector<std::uint32_t>& reads) const {
+  double moments_us(const std::vector<std::uint32_t>& reads, SumOrder order) const {
     double elements = 0;
     for (const std::uint32_t t : reads) elements += double(view_.tensor(t).elements);
-    return generated_moments_us(c_.gpu, c_.law.generated, view_.bytes(reads), elements);
+    return generated_moments_us(c_.gpu, c_.law.generated, view_.bytes(reads), elements, order);
   }
 
   void finish(double columns, double us) {
@@ -72,20 +73,47 @@ class KernelWriter {
     out_.push_back(std::move(k));
   }
 
-  /// Sums over rows for each of `columns`, in parts that further kernels add up.
-  void reduce(std::vector<std::uint32_t> reads, double columns, int results, bool moments,
-              bool inner) {
+  /// What a reduction adds up.
+  struct Sums {
+    double columns = 1;     // results of each kind
+    int kinds = 1;          // of results
+    bool moments = false;   // running means and variances
+    bool inner = false;     // over neighbours
+    bool images = false;    // of channels, image by image
+    double more_bytes = 0;  // read besides the operands
+  };
+
+  /// Of fewer columns a block takes 16 with 32 rows of each at a time, else 64 with 8 (heuristics
+  /// of TorchInductor).
+  static constexpr double fewest_wide_columns = 32768;
+
+  SumOrder order_of(const SumShape& sum, double parts, bool images) const {
+    if (!images) return SumOrder::streamed;
+    return std::fmod(sum.addends, parts) == 0 ? SumOrder::images : SumOrder::uneven_images;
+  }
+
+  /// Sums over rows for each of the columns, in parts that further kernels add up.
+  void reduce(std::vector<std::uint32_t> reads, const Sums& sums) {
     std::erase(reads, no_row);
     GeneratedKernel k;
     k.kind = GeneratedKind::reduction;
     k.reads = std::move(reads);
-    k.bytes = view_.bytes(k.reads);
-    k.us = moments ? moments_us(k.reads) : generated_us(c_.gpu, c_.law.generated, work_of(k));
+    k.bytes = view_.bytes(k.reads) + sums.more_bytes;
+    const double columns = sums.columns;
     const SumShape sum{columns, std::ceil(view_.largest(k) / columns)};
-    const double parts = inner ? inner_parts(c_.gpu, sum) : outer_parts(c_.gpu, sum);
-    k.geometry = geometry(blocks(columns * parts / (columns * parts < 32768 ? 16 : 64)), 128);
+    const double parts = sums.inner ? inner_parts(c_.gpu, sum) : outer_parts(c_.gpu, sum);
+    GeneratedWork work = work_of(k);
+    work.order = order_of(sum, parts, sums.images);
+    const bool narrow = columns * parts < fewest_wide_columns;
+    work.steps = std::ceil(std::ceil(sum.addends / parts) / (narrow ? 32 : 8));
+    if (sums.inner) work.steps = 0;
+    const double steps_us =
+        c_.law.generated.reduction.floor_us + work.steps * c_.law.generated.sum_step_us;
+    k.us = sums.moments ? std::max(moments_us(k.reads, work.order), steps_us)
+                        : generated_us(c_.gpu, c_.law.generated, work);
+    k.geometry = geometry(blocks(columns * parts / (narrow ? 16 : 64)), 128);
     out_.push_back(std::move(k));
-    const double again = inner ? 1 : outer_parts(c_.gpu, {columns, parts});
+    const double again = sums.inner ? 1 : outer_parts(c_.gpu, {columns, parts});
     if (again > 1) {
       GeneratedKernel middle;
       middle.kind = GeneratedKind::reduction;
@@ -93,7 +121,7 @@ class KernelWriter {
       middle.geometry = geometry(blocks(columns * again / 4), 128);
       out_.push_back(std::move(middle));
     }
-    for (int i = 0; i < results && parts > 1; ++i) finish(columns, c_.law.generated.finish_us);
+    for (int i = 0; i < sums.kinds && parts > 1; ++i) finish(columns, c_.law.generated.finish_us);
   }
 
   /// The rows of a group norm lie across images in channels-last order: every element that a block
@@ -102,8 +130,10 @@ class KernelWriter {
   void group_statistics(std::uint32_t op, std::vector<std::uint32_t> reads, int results) {
     const bool back = c_.plan.roles[op] == FuseRole::channel_norm_backward;
     const std::size_t first = out_.size();
-    reduce(std::move(reads), view_.group_sums(op).results, results, !back,
-           !back || !c_.channels_last);
+    reduce(std::move(reads), {.columns = view_.group_sums(op).results,
+                              .kinds = results,
+                              .moments = !back,
+                              .inner = !back || !c_.channels_last});
     if (back) {
       const double columns = view_.group_sums(op).results;
       for (int i = 0; i < 2; ++i) finish(columns, c_.law.generated.finish_us);
@@ -192,8 +222,9 @@ class GroupKernels : private KernelWriter {
     for (const std::uint32_t i : group_.ops) {
       if (c_.plan.roles[i] == FuseRole::channel_norm_backward) x = view_.input(i, 1);
     }
-    const double cycles = c_.channels_last ? c_.law.generated.last_norm_lane_cycles
-                                           : c_.law.generated.norm_lane_cycles;
+    const GeneratedCode& code = c_.law.generated;
+    double cycles = c_.channels_last ? code.last_norm_lane_cycles : code.norm_lane_cycles;
+    if (view_.widened_bytes() > 0) cycles += code.beside_norm_lane_cycles;
     GeneratedKernel k;
     k.reads = {x};
     k.bytes = view_.tensor(x).bytes() + written;
@@ -211,13 +242,36 @@ class GroupKernels : private KernelWriter {
     if (norms_back > 1) share_gradient();
     for (const std::uint32_t i : group_.ops) {
       if (c_.plan.roles[i] != FuseRole::channel_norm_backward) continue;
-      statistics(i, norms_back > 1 ? view_.inputs(i) : group_.reads, 2);
+      statistics(i, norms_back > 1 ? view_.inputs(i) : group_.reads, 2,
+                 norms_back > 1 ? 0 : view_.widened_bytes());
       if (norms_back > 1) add(GeneratedKind::pointwise, view_.inputs(i), view_.outputs(i));
     }
     if (norms_back > 1) return;
     const bool window = view_.count(FuseRole::window) > 0;
+    const std::uint32_t pixels = window ? no_row : view_.pixel_sum();
+    if (pixels != no_row) {
+      add_pixel_sum(pixels, norms);
+      return;
+    }
     const bool rows = view_.count(FuseRole::row) > 0 && norms == 0 && !window;
     add_whole(rows ? view_.row_kind() : GeneratedKind::pointwise);
+  }
+
+  /// Sums over the pixels of channels-last images are columns: where they are split, a kernel of
+  /// its own adds up what the group computes.
+  void add_pixel_sum(std::uint32_t op, std::size_t norms) {
+    const auto outs = view_.outputs(op);
+    const std::uint32_t x = view_.input(op, 0);
+    const double results = std::max(1.0, double(view_.tensor(outs.front()).elements));
+    const SumShape sum{results, std::ceil(double(view_.tensor(x).elements) / results)};
+    if (outer_parts(c_.gpu, sum) == 1) {
+      add_whole(GeneratedKind::reduction);
+    } else if (norms > 0) {
+      add_whole(GeneratedKind::pointwise);
+      reduce({x}, {.columns = results});
+    } else {
+      reduce(group_.reads, {.columns = results});
+    }
   }
 
   /// Sums over neighbours that are not split leave their channel to one block, which can go over it
@@ -241,29 +295,44 @@ class GroupKernels : private KernelWriter {
   }
 
   void normalise_whole_channels() {
+    const double floor = c_.law.generated.reduction.floor_us;
     double passes = 0;
     for (const std::uint32_t i : group_.ops) {
       if (c_.plan.roles[i] == FuseRole::channel_norm) {
-        passes += moments_us({view_.input(i, 0)}) - c_.law.generated.reduction.floor_us;
+        passes += moments_us({view_.input(i, 0)}, whole_order(i)) - floor;
       }
     }
     if (view_.count(FuseRole::channel_norm_backward) > 0) {
-      passes += dram_us(c_.gpu, view_.bytes(group_.reads), c_.law.generated.reduction.dram_share);
+      GeneratedWork sums{.kind = GeneratedKind::reduction, .bytes = view_.bytes(group_.reads)};
+      passes += generated_us(c_.gpu, c_.law.generated, sums) - floor;
     }
-    add_whole(GeneratedKind::pointwise);
+    // Forward the block walks over its channel once more at the pace of its sums.
+    const bool forward = view_.count(FuseRole::channel_norm) > 0;
+    const GeneratedKind pace = forward ? GeneratedKind::reduction : GeneratedKind::pointwise;
+    add_whole(pace);
     out_.back().kind = GeneratedKind::reduction;
-    out_.back().us +=
-        passes + c_.law.generated.reduction.floor_us - c_.law.generated.pointwise.floor_us;
+    out_.back().us += passes + floor - c_.law.generated.rate(pace).floor_us;
+  }
+
+  /// Groups of channels lie in one piece, channels do not.
+  SumOrder whole_order(std::uint32_t op) const {
+    const bool streamed = view_.is_group_norm(op) || view_.shifts_pixels(op);
+    return streamed ? SumOrder::streamed : SumOrder::images;
   }
 
   /// Means and variances, or the two sums of a norm's backward.
-  void statistics(std::uint32_t op, std::vector<std::uint32_t> reads, int results) {
+  void statistics(std::uint32_t op, std::vector<std::uint32_t> reads, int results,
+                  double more_bytes = 0) {
     if (view_.is_group_norm(op)) {
       group_statistics(op, std::move(reads), results);
       return;
     }
-    reduce(std::move(reads), channel_sums(op).results, results,
-           c_.plan.roles[op] == FuseRole::channel_norm, !c_.channels_last);
+    reduce(std::move(reads), {.columns = channel_sums(op).results,
+                              .kinds = results,
+                              .moments = c_.plan.roles[op] == FuseRole::channel_norm,
+                              .inner = !c_.channels_last,
+                              .images = !c_.channels_last && !view_.shifts_pixels(op),
+                              .more_bytes = more_bytes});
   }
 
   /// The gradients of a row norm's scale and shift: sums over all rows. Where rows are many, the
@@ -276,7 +345,7 @@ class GroupKernels : private KernelWriter {
       for (int i = 0; i < 2; ++i) finish(columns, c_.law.generated.mixed_sum_us);
       return;
     }
-    reduce({grad, view_.input(op, 1)}, std::max(1.0, columns), 2, false, false);
+    reduce({grad, view_.input(op, 1)}, {.columns = std::max(1.0, columns), .kinds = 2});
   }
 
   /// Two norms that read one gradient: it is written first.
@@ -299,7 +368,7 @@ class GroupKernels : private KernelWriter {
       if (c_.plan.roles[i] != FuseRole::column_sum || view_.input(i, 0) == no_row) continue;
       const auto outs = view_.outputs(i);
       const double columns = outs.empty() ? 1 : double(view_.tensor(outs[0]).elements);
-      reduce({view_.input(i, 0)}, std::max(1.0, columns), 1, false, false);
+      reduce({view_.input(i, 0)}, {.columns = std::max(1.0, columns)});
     }
   }
 };

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <numeric>
 #include <optional>
+#include <string>
 
 #include "models/kernel/work/gemm_shape.h"
 #include "sim/core/data_type.h"
@@ -120,34 +122,58 @@ double LibraryRewrite::aligned_us(double flops, double bytes, DataType type) con
   return aligned_product_us(c_.gpu, c_.law.products, flops, bytes, type);
 }
 
-/// Groups of several channels, forward, where layers were measured in both orders: in channels-last
-/// order the library may have to take them apart. False where nothing tells.
-bool LibraryRewrite::grouped_convolution(const FlowOp& op, LibraryChange& change) const {
+/// Layers of one tap, in groups or depthwise, where they were measured in both orders: in
+/// channels-last order the library runs many another way. False where nothing tells. (Of windows,
+/// which only lose their transforms, measured layers told less than the kernels at hand.)
+bool LibraryRewrite::measured_convolution(const FlowOp& op, LibraryChange& change) const {
+  constexpr int image_rank = 4;
   const auto shape = conv_shape(context_of(c_.step.trace, op));
-  if (!shape || shape->channels_last || op.kind != OpKind::convolution || shape->groups == 1 ||
-      shape->groups == shape->in_channels || c_.layers.compute_major != c_.gpu.compute_major) {
+  const bool back = op.kind == OpKind::convolution_backward;
+  const TensorShape* image = operands(c_.step.trace, op).at(back ? 1 : 0);
+  if (!shape || image == nullptr || image->rank != image_rank || shape->channels_last ||
+      (shape->groups == 1 && shape->taps > 1) || c_.layers.compute_major != c_.gpu.compute_major) {
     return false;
   }
+  const bool grouped = shape->groups > 1 && shape->groups < shape->in_channels;
+  if (grouped && back) return false;
+  std::vector<std::uint32_t> works;
   std::vector<LayerKernel> kernels;
-  double before = 0;
   for (const std::uint32_t work : c_.flow.works_of(op)) {
+    if (!is_of_pass(kernel_class(work))) continue;
+    works.push_back(work);
     kernels.push_back({&kernel_class(work), to_us(c_.step.plan.works[work].duration)});
-    before += kernels.back().us;
   }
-  const TensorShape* image = operands(c_.step.trace, op).at(0);
-  const auto layers =
-      order_change(c_.layers, layer_shape(*shape, Pass::forward),
-                   image != nullptr && is_half(image->type), layer_class_of(kernels));
-  if (!layers || before <= 0) return false;
-  const double after = carried_layer_us(c_.layers, *layers, before);
-  const bool turned = layers->to.layer_class.turned;
-  double kept = 0;
+  LibraryChange found;
+  for (const PassKernels& p : passes_of(kernels, back)) {
+    const auto own = std::span(kernels).subspan(p.begin, p.end - p.begin);
+    const auto layers = order_change(c_.layers, layer_shape(*shape, p.pass), is_half(image->type),
+                                     layer_class_of(own));
+    if (!layers || !reorder_pass(own, *layers, std::span(works).subspan(p.begin), found))
+      return false;
+  }
+  change = std::move(found);
+  return !works.empty();
+}
+
+/// The kernels of one pass as the library has them in channels-last order: transforms vanish where
+/// it needs none.
+bool LibraryRewrite::reorder_pass(std::span<const LayerKernel> kernels,
+                                  const MeasuredChange& layers,
+                                  std::span<const std::uint32_t> works,
+                                  LibraryChange& change) const {
+  const bool turned = layers.to.layer_class.turned;
+  const auto vanishes = [&](const LayerKernel& k) {
+    return !turned && k.kernel->family == KernelFamily::layout;
+  };
+  double before = 0, kept = 0;
   for (const LayerKernel& k : kernels) {
-    if (turned || k.kernel->family != KernelFamily::layout) kept += k.us;
+    before += k.us;
+    if (!vanishes(k)) kept += k.us;
   }
-  const auto works = c_.flow.works_of(op);
-  for (std::size_t i = 0; i < works.size(); ++i) {
-    if (!turned && kernels[i].kernel->family == KernelFamily::layout) {
+  if (kept <= 0) return false;
+  const double after = carried_layer_us(c_.layers, layers, before);
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    if (vanishes(kernels[i])) {
       change.dropped.push_back(works[i]);
     } else {
       change.retimed.emplace_back(works[i], kernels[i].us * after / kept);
@@ -160,7 +186,7 @@ void LibraryRewrite::convolution(const FlowOp& op, LibraryChange& change) {
   const Trace& trace = c_.step.trace;
   const auto c = convolution_of(trace, op, c_.law);
   if (!c) return;
-  if (grouped_convolution(op, change)) {
+  if (measured_convolution(op, change)) {
     add_permutes(c_, *c, change);
     return;
   }
@@ -195,10 +221,19 @@ void LibraryRewrite::matmul(const FlowOp& op, LibraryChange& change) {
   const double width = element_bytes(type), unit = c_.law.products.aligned_bytes;
   const bool pad_k = !aligned_rows(p->inner, type, unit);
   const bool pad_n = !aligned_rows(p->columns, type, unit);
-  if (!is_half(type) || (!pad_k && !pad_n)) return;
+  // A left operand with k outermost has rows of m.
+  const TensorShape& left = p->left;
+  const bool turned =
+      left.rank >= 2 && left.strides[left.rank - 2U] == 1 && left.strides[left.rank - 1U] > 1;
+  const bool pad_m = turned && !aligned_rows(p->rows, type, unit);
+  const auto slow = [&](bool padded, std::int64_t n) {
+    return padded && !aligned_rows(n, type, c_.law.padded_bytes);
+  };
+  if (!slow(pad_k, p->inner) && !slow(pad_n, p->columns) && !slow(pad_m, p->rows)) return;
+  if (!is_half(type)) return;
   const auto m = double(p->rows), k = double(p->inner), n = double(p->columns);
   const double bytes = width * (m * k + k * n + m * n);
-  const double moved = 2 * width * (pad_k ? m * k + k * n : k * n);
+  const double moved = 2 * width * ((pad_k || pad_m ? m * k : 0) + (pad_k || pad_n ? k * n : 0));
   const double padding = generated_passing_us(c_, moved);
   const double fast = aligned_us(2 * m * n * k, bytes, type);
   for (const std::uint32_t work : c_.flow.works_of(op)) {
@@ -216,8 +251,32 @@ LibraryChange LibraryRewrite::rewrite(const FlowOp& op) {
   LibraryChange change;
   if (is_convolution(op.kind) && c_.channels_last) convolution(op, change);
   if (is_convolution(op.kind) && turns_weights_) turn_weights(op, change);
-  if (op.kind == OpKind::matmul && trains_) matmul(op, change);
+  if (op.kind == OpKind::convolution_backward && c_.channels_last && !turns_weights_) {
+    restore_gradient(op, change);
+  }
+  if (op.kind == OpKind::matmul) matmul(op, change);
   return change;
+}
+
+/// Of one tap or one channel a group both orders are the same; a program in channels-last order has
+/// its parameters in it.
+void LibraryRewrite::restore_gradient(const FlowOp& op, LibraryChange& change) const {
+  const OpTensors in = operands(c_.step.trace, op);
+  const TensorShape* w = in.at(2);
+  if (w == nullptr || w->rank < 3 || w->channels_last || w->dims[1] == 1) return;
+  const std::int64_t filters = w->dims[0] * w->dims[1];
+  if (w->elements() <= filters) return;
+  // A weight that a cast of the step made has an FP32 parameter behind it.
+  double width = element_bytes(w->type);
+  for (const FlowUse& use : c_.flow.inputs_of(op)) {
+    const std::uint32_t maker = c_.flow.tensors[use.tensor].producer;
+    const bool cast = maker != no_row && c_.flow.ops[maker].kind == OpKind::cast;
+    if (use.argument == 2 && cast) width = element_bytes(DataType::fp32);
+  }
+  const double bytes = 2 * width * double(w->elements());
+  const LaunchGeometry geometry = pointwise_geometry(double(w->elements()));
+  change.after.push_back({c_.names.kernel(LibraryUse::ordered_copy, DataType::fp32), "aten::clone",
+                          streamed_us(c_.gpu, c_.law.gradient_copy, bytes), bytes, geometry});
 }
 
 void LibraryRewrite::turn_weights(const FlowOp& op, LibraryChange& change) const {
@@ -250,7 +309,8 @@ LayoutClass layout_class(const TensorShape& weight, std::int64_t groups) {
 
 struct LayoutWork {
   std::array<double, 4> macs{};  // of the compiled forward pass, by class
-  bool narrows = false;          // some convolution does, also among the small ones
+  std::size_t convolutions = 0;
+  bool narrows = false;  // some convolution does, also among the small ones
   double of(LayoutClass c) const { return macs[static_cast<std::size_t>(c)]; }
 };
 
@@ -262,12 +322,40 @@ LayoutWork layout_work(const Step& step, const Dataflow& flow, const FusionPlan&
     const TensorShape* w = operands(step.trace, op).at(1);
     const auto shape = conv_shape(context_of(step.trace, op));
     if (w == nullptr || !shape || w->rank < 3) continue;
+    ++work.convolutions;
     work.narrows = work.narrows || is_narrowing(*w);
     work.macs[static_cast<std::size_t>(layout_class(*w, shape->groups))] +=
         double(shape->images * shape->out_pixels) * double(w->elements());
   }
   return work;
 }
+
+/// Operations of the model's forward pass without others inside, views too: about as many as the
+/// graph that is compiled has nodes.
+std::size_t forward_operations(const Step& step, const Dataflow& flow) {
+  const HostOps& ops = step.trace.ops;
+  std::uint32_t first = no_row, last = no_row;
+  for (const FlowOp& op : flow.ops) {
+    if (!op.in_model || op.phase != FlowPhase::forward) continue;
+    if (first == no_row) first = op.op;
+    last = op.op;
+  }
+  if (first == no_row) return 0;
+  std::vector<bool> holds(ops.size(), false);
+  for (const std::uint32_t parent : flow.nesting.parent) {
+    if (parent != no_row) holds[parent] = true;
+  }
+  std::size_t count = 0;
+  for (std::uint32_t i = 0; i < ops.size(); ++i) {
+    const bool inside = ops.thread[i] == ops.thread[first] && ops.begin[i] >= ops.begin[first] &&
+                        ops.begin[i] <= ops.begin[last];
+    if (inside && !holds[i]) ++count;
+  }
+  return count;
+}
+
+/// Where few operations are convolutions, images keep their order.
+constexpr std::size_t most_nodes_a_convolution = 300;
 
 /// Training: one grouped or narrowing convolution speaks against it, and if all are small.
 bool pays_in_training(const LayoutWork& work) {
@@ -288,6 +376,7 @@ bool pays_in_inference(const LayoutWork& work, const FusionLaw& law) {
 bool prefers_channels_last(const Step& step, const Dataflow& flow, const FusionPlan& plan,
                            const FusionLaw& law) {
   const LayoutWork work = layout_work(step, flow, plan);
+  if (forward_operations(step, flow) >= most_nodes_a_convolution * work.convolutions) return false;
   const bool trains = std::any_of(flow.ops.begin(), flow.ops.end(), [](const FlowOp& op) {
     return op.in_model && op.phase == FlowPhase::backward;
   });

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,14 +20,15 @@ struct LibraryChange {
   std::vector<std::uint32_t> dropped;                     // works
   std::vector<std::pair<std::uint32_t, double>> retimed;  // work, us
   std::vector<ExtraKernel> before;                        // on the stream of the first work
+  std::vector<ExtraKernel> after;                         // the framework's own, behind all works
 };
 
 class LibraryRewrite {
  public:
   /// `turns_weights`: the weights of every convolution and their gradients are transposed each
   /// step, as by XLA, which keeps parameters in the order of the program.
-  LibraryRewrite(const KernelContext& context, bool trains, bool turns_weights)
-      : c_(context), trains_(trains), turns_weights_(turns_weights) {}
+  LibraryRewrite(const KernelContext& context, bool turns_weights)
+      : c_(context), turns_weights_(turns_weights) {}
 
   LibraryChange rewrite(const FlowOp& op);
 
@@ -34,18 +36,23 @@ class LibraryRewrite {
   const KernelClass& kernel_class(std::uint32_t work) const;
   double aligned_us(double flops, double bytes, DataType type) const;
   void convolution(const FlowOp& op, LibraryChange& change);
-  bool grouped_convolution(const FlowOp& op, LibraryChange& change) const;
+  bool measured_convolution(const FlowOp& op, LibraryChange& change) const;
+  bool reorder_pass(std::span<const LayerKernel> kernels, const MeasuredChange& layers,
+                    std::span<const std::uint32_t> works, LibraryChange& change) const;
   void turn_weights(const FlowOp& op, LibraryChange& change) const;
+  /// The framework stores a gradient in the order of its parameter: what compiled code made in
+  /// another one is copied.
+  void restore_gradient(const FlowOp& op, LibraryChange& change) const;
   void matmul(const FlowOp& op, LibraryChange& change);
 
   const KernelContext& c_;
-  bool trains_;
   bool turns_weights_;
 };
 
 /// Whether the compiler puts the convolutions of the step into channels-last order (rules of
-/// TorchInductor, decide_layout_opt). In training none, a grouped one that is not depthwise, few
-/// output channels and small layers speak against it; in inference their share of the work does.
+/// TorchInductor, decide_layout_opt). Few convolutions among many other operations speak against
+/// it; in training a grouped one that is not depthwise, few output channels and small layers, too;
+/// in inference their share of the work does.
 bool prefers_channels_last(const Step& step, const Dataflow& flow, const FusionPlan& plan,
                            const FusionLaw& law);
 /// Whether images between operations of the compiled model are in channels-last order: the compiler

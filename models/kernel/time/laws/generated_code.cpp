@@ -27,8 +27,12 @@ void add_movement(Fields& fields) {
       &G::transposed_share);
   add("strided_row_share", "ratio", "... where rows are gathered from columns of their operand",
       &G::strided_row_share);
+  add("uneven_ratio", "ratio",
+      "time of a reduction over images in parts of unequal length over that in equal ones",
+      &G::uneven_ratio);
   add("row_block_us", "us", "that a block of rows keeps its place in an SM, over the blocks there",
       &G::row_block_us);
+  add("sum_step_us", "us", "from load to load of a thread that adds up", &G::sum_step_us);
   add("finish_us", "us", "kernel that adds the partial sums of a split reduction", &G::finish_us);
   add("mixed_sum_us", "us",
       "kernel that adds the sums over rows that a kernel of rows kept aside, block by block",
@@ -52,6 +56,10 @@ void add_arithmetic(Fields& fields) {
       &G::tap_lane_cycles);
   add("transcendental_lane_cycles", "... for an exponential, a tangent, a sigmoid",
       &G::transcendental_lane_cycles);
+  add("beside_norm_lane_cycles",
+      "... for one beside the gradient of a norm or running statistics, channels last: part of it "
+      "passes while their numbers are loaded",
+      &G::beside_norm_lane_cycles);
   add("error_lane_cycles", "... for the error function (GELU)", &G::error_lane_cycles);
   add("error_gradient_lane_cycles", "... for its gradient", &G::error_gradient_lane_cycles);
   add("norm_lane_cycles", "... to normalise by its channel, images in the order of channels",
@@ -66,6 +74,12 @@ void add_arithmetic(Fields& fields) {
       &G::random_column_lane_cycles);
   add("moments_lane_cycles", "... to add an element to a running mean and variance",
       &G::moments_lane_cycles);
+  add("image_moments_lane_cycles", "... where images lie in the order of channels",
+      &G::image_moments_lane_cycles);
+}
+
+double uneven_ratio(const GeneratedCode& code, SumOrder order) {
+  return order == SumOrder::uneven_images ? code.uneven_ratio : 1;
 }
 
 /// Where all of it fits into L2, what an earlier kernel wrote is still there.
@@ -77,7 +91,7 @@ double passed_us(const GpuArch& gpu, const GeneratedCode& code, const GeneratedW
         work.kind == GeneratedKind::pointwise ? code.transposed_share : code.strided_row_share);
   }
   const bool kept = work.kind == GeneratedKind::pointwise && work.bytes < double(gpu.l2_bytes);
-  if (!kept) return dram_us(gpu, work.bytes, rate.dram_share);
+  if (!kept) return uneven_ratio(code, work.order) * dram_us(gpu, work.bytes, rate.dram_share);
   return dram_us(gpu, work.cold_bytes, rate.dram_share) +
          dram_us(gpu, work.bytes - work.cold_bytes, code.pointwise_l2_share);
 }
@@ -116,7 +130,7 @@ double generated_us(const GpuArch& gpu, const GeneratedCode& code, const Generat
   const double floor = code.rate(work.kind).floor_us, passed = passed_us(gpu, code, work);
   if (work.kind != GeneratedKind::row) {
     const double cycles = work.lane_cycles + work.random_numbers * code.random_lane_cycles;
-    return floor + std::max(passed, lane_us(gpu, cycles));
+    return floor + std::max({passed, lane_us(gpu, cycles), work.steps * code.sum_step_us});
   }
   const double drawing =
       code.random_row_lane_cycles + code.random_column_lane_cycles * work.row_elements;
@@ -126,9 +140,12 @@ double generated_us(const GpuArch& gpu, const GeneratedCode& code, const Generat
 }
 
 double generated_moments_us(const GpuArch& gpu, const GeneratedCode& code, double bytes,
-                            double elements) {
-  return std::max(streamed_us(gpu, code.reduction, bytes),
-                  code.reduction.floor_us + lane_us(gpu, code.moments_lane_cycles * elements));
+                            double elements, SumOrder order) {
+  const double cycles =
+      order == SumOrder::streamed ? code.moments_lane_cycles : code.image_moments_lane_cycles;
+  return code.reduction.floor_us +
+         std::max(dram_us(gpu, bytes, code.reduction.dram_share),
+                  uneven_ratio(code, order) * lane_us(gpu, cycles * elements));
 }
 
 double generated_gathered_us(const GpuArch& gpu, const GeneratedCode& code, double elements) {

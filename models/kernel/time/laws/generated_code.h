@@ -10,19 +10,29 @@ namespace tandem {
 
 enum class GeneratedKind : std::uint8_t { pointwise, reduction, row };
 
+/// How what a reduction adds lies in memory.
+enum class SumOrder : std::uint8_t {
+  streamed,       // in one piece, or beside what other sums add
+  images,         // a channel, image by image: each place is computed
+  uneven_images,  // the same in parts of unequal length, which need a mask and load singly
+};
+
 /// Documentation: generated_code.cpp; times in us, cycles of one FP32 lane for one element.
 struct GeneratedCode {
   FloorAndShare pointwise, reduction, row;
   double pointwise_l2_share = 0;
   double transposed_share = 0;
   double strided_row_share = 0;
+  double uneven_ratio = 0;
   double row_block_us = 0;
+  double sum_step_us = 0;
   double finish_us = 0;
   double mixed_sum_us = 0;
   double plain_lane_cycles = 0;
   double joined_lane_cycles = 0;
   double tap_lane_cycles = 0;
   double transcendental_lane_cycles = 0;
+  double beside_norm_lane_cycles = 0;
   double error_lane_cycles = 0;
   double error_gradient_lane_cycles = 0;
   double norm_lane_cycles = 0;
@@ -32,6 +42,7 @@ struct GeneratedCode {
   double random_row_lane_cycles = 0;
   double random_column_lane_cycles = 0;
   double moments_lane_cycles = 0;
+  double image_moments_lane_cycles = 0;
   double pooling_share = 0;
   double gathered_l2_share = 0;
 
@@ -44,7 +55,9 @@ struct GeneratedWork {
   GeneratedKind kind = GeneratedKind::pointwise;
   double bytes = 0;       // each passed once
   double cold_bytes = 0;  // of these, what no kernel of the step wrote: DRAM holds it, L2 does not
-  bool transposed = false;  // written across the order in which it is read
+  bool transposed = false;              // written across the order in which it is read
+  SumOrder order = SumOrder::streamed;  // of a reduction
+  double steps = 0;                     // of a reduction: loads of a thread that follow one another
   double lane_cycles = 0;
   double random_numbers = 0;
   double row_elements = 1;  // of a kernel that holds whole rows
@@ -57,7 +70,7 @@ struct GeneratedWork {
 double generated_us(const GpuArch& gpu, const GeneratedCode& code, const GeneratedWork& work);
 /// Of a reduction that keeps running means and variances of `elements`.
 double generated_moments_us(const GpuArch& gpu, const GeneratedCode& code, double bytes,
-                            double elements);
+                            double elements, SumOrder order = SumOrder::streamed);
 /// Of a reduction whose neighbouring threads read elements of different sectors.
 double generated_gathered_us(const GpuArch& gpu, const GeneratedCode& code, double elements);
 /// Of windows (pooling), which overlap, from that of the library's kernel.

@@ -61,6 +61,8 @@ GeneratedCode easy_code() {
   code.random_lane_cycles = 100;
   code.random_row_lane_cycles = 40, code.random_column_lane_cycles = 0.5;
   code.moments_lane_cycles = 33;
+  code.uneven_ratio = 2, code.image_moments_lane_cycles = 40;
+  code.sum_step_us = 0.5;
   return code;
 }
 
@@ -75,6 +77,26 @@ TEST(GeneratedCode, TakesAFloorAndItsBytes) {
   const double elements = 1e9;
   EXPECT_NEAR(generated_moments_us(gpu(), code, bytes, elements), 2 + lane_us(gpu(), 33 * elements),
               1e-9);
+}
+
+// Parts of unequal length take twice as long; running means cost more where places are computed.
+TEST(GeneratedCode, SumsOverChannelsOfImagesAreSlower) {
+  const GeneratedCode code = easy_code();
+  const double bytes = 100 * dram_bytes_per_us(), elements = 1e9;
+  GeneratedWork work{.kind = GeneratedKind::reduction, .bytes = bytes, .order = SumOrder::images};
+  EXPECT_NEAR(generated_us(gpu(), code, work), 2 + 100, 1e-9);
+  work.order = SumOrder::uneven_images;
+  EXPECT_NEAR(generated_us(gpu(), code, work), 2 + 200, 1e-9);
+  EXPECT_NEAR(generated_moments_us(gpu(), code, bytes, elements, SumOrder::images),
+              2 + lane_us(gpu(), 40 * elements), 1e-9);
+  EXPECT_NEAR(generated_moments_us(gpu(), code, bytes, elements, SumOrder::uneven_images),
+              2 + lane_us(gpu(), 80 * elements), 1e-9);
+}
+
+// 16 loads one after the other, 0.5 us each, beside next to no bytes.
+TEST(GeneratedCode, AThreadsLoadsFollowOneAnother) {
+  const GeneratedWork work{.kind = GeneratedKind::reduction, .bytes = 1, .steps = 16};
+  EXPECT_NEAR(generated_us(gpu(), easy_code(), work), 2 + 8, 1e-9);
 }
 
 // 1 us of bytes, a quarter of them from DRAM at half its rate (0.5 us), the rest from L2 at twice

@@ -115,6 +115,63 @@ TEST(Dataflow, TheModelEndsWhereTheLossBeginsInBothDirections) {
   }
 }
 
+// Logits but those of the last token, copied and converted for the loss: slice 2, copy 3, cast 4.
+TEST(Dataflow, CopiesBeforeTheLossAreNotOfTheModelNorIsTheGradientOfAPart) {
+  FlowMaker m;
+  m.sequence = 1;
+  m.op("aten::mm", "[[8,16],[16,32]]", half2);
+  m.sequence = 3;
+  m.op("aten::reshape>aten::copy_", "[[7,32],[7,32],[]]", R"(["c10::Half","c10::Half","Scalar"])");
+  m.sequence = 4;
+  m.op("aten::to>aten::copy_", "[[7,32],[7,32],[]]", R"(["float","c10::Half","Scalar"])");
+  m.sequence = 5;
+  m.op("aten::mse_loss", "[[7,32],[7,32],[]]", R"(["float","float","Scalar"])");
+  m.thread = 1;
+  m.op(std::string(node) + "MseLossBackward0>aten::mse_loss_backward", "[[],[7,32],[7,32],[]]",
+       R"(["float","float","float","Scalar"])");
+  m.sequence = 2;
+  m.op(std::string(node) + "SliceBackward0>SliceBackward0>aten::copy_", "[[7,32],[7,32],[]]",
+       R"(["c10::Half","c10::Half","Scalar"])");
+  m.sequence = 1;
+  m.op(std::string(node) + "MmBackward0>MmBackward0>aten::mm", "[[16,8],[8,32]]", half2);
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 7U);
+  const bool in_model[] = {true, false, false, false, false, false, true};
+  for (std::size_t i = 0; i < flow.ops.size(); ++i) {
+    EXPECT_EQ(flow.ops[i].in_model, in_model[i]) << i;
+  }
+}
+
+// x, then a branch of x that is multiplied by a gate of each row and added to x.
+TEST(Dataflow, AScaledBranchIsAddedToAnotherTensor) {
+  FlowMaker m;
+  const std::string_view half1 = R"(["c10::Half"])";
+  m.op("aten::relu", "[[8,16]]", half1);
+  m.op("aten::relu", "[[8,16]]", half1);
+  m.op("aten::mul", "[[8,16],[8,1]]", half2);
+  m.op("aten::add_", "[[8,16],[8,16],[]]", R"(["c10::Half","c10::Half","Scalar"])");
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 4U);
+  EXPECT_EQ(maker_of(flow, 3, 0), 2U);
+  EXPECT_EQ(maker_of(flow, 3, 1), 0U);
+}
+
+// Activations and the weight have 256 elements each.
+TEST(Dataflow, AWeightThatALayerConvertsIsNoTensorOfTheStep) {
+  FlowMaker m;
+  m.op("aten::relu", "[[2,8,16]]", R"(["float"])");
+  m.around_dims = "[[2,8,16],[16,16],[]]";
+  m.around_types = R"(["float","float",""])";
+  m.op("aten::linear>aten::to>aten::copy_", "[[16,16],[16,16],[]]",
+       R"(["c10::Half","float","Scalar"])");
+  m.op("aten::linear>aten::to>aten::copy_", "[[2,8,16],[2,8,16],[]]",
+       R"(["c10::Half","float","Scalar"])");
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 3U);
+  EXPECT_EQ(maker_of(flow, 1, 1), no_row);
+  EXPECT_EQ(maker_of(flow, 2, 1), 0U);
+}
+
 TEST(Dataflow, BackwardOperandsAreGradientsOrWhatTheForwardOperationKept) {
   const Dataflow flow = small_training();
   ASSERT_EQ(flow.ops.size(), 7U);

@@ -260,6 +260,83 @@ TEST(Fuse, LayoutTransformsGoWithChannelsLastConvolutions) {
   EXPECT_TRUE(keeps_transform(128, 8, false));
 }
 
+constexpr std::string_view half2 = R"(["c10::Half","c10::Half"])";
+constexpr std::string_view forward_types =
+    R"(["c10::Half","c10::Half","ScalarList","ScalarList","ScalarList","Scalar"])";
+constexpr std::string_view forward_arguments = R"(["","","[1, 1]","[1, 1]","[1, 1]","1"])";
+
+// One convolution among 300 operations keeps the order of images (transformers of patches).
+TEST(Fuse, FewConvolutionsAmongManyOperationsKeepTheirOrder) {
+  const auto keeps_transform = [](int views) {
+    FlowMaker m;
+    m.op("aten::cudnn_convolution", "[[4,128,16,16],[128,128,3,3],[],[],[],[]]", forward_types,
+         forward_arguments, "nchwToNhwcKernel<__half>");
+    for (int i = 0; i < views; ++i) m.idle("aten::view", "[[4,128,16,16]]", R"(["c10::Half"])");
+    m.op("aten::relu", "[[4,128,16,16]]", R"(["c10::Half"])");
+    Bench s;
+    const auto names = kernel_names(s.compile(m.step()));
+    return std::count(names.begin(), names.end(), "nchwToNhwcKernel<__half>") == 1;
+  };
+  EXPECT_FALSE(keeps_transform(100));
+  EXPECT_TRUE(keeps_transform(300));
+}
+
+// The parameter is FP32, for a conversion made the weight: 128 x 128 x 9 gradients are read and
+// written in four bytes each.
+TEST(Fuse, GradientsOfFiltersReturnToTheOrderOfTheirParameters) {
+  const auto last_us = [](int taps) {
+    const std::string filter =
+        "[128,128," + std::to_string(taps) + "," + std::to_string(taps) + "]";
+    FlowMaker m;
+    m.sequence = 1;
+    m.op("aten::copy_", "[" + filter + "," + filter + ",[]]", R"(["c10::Half","float","Scalar"])");
+    m.sequence = 2;
+    m.op("aten::cudnn_convolution", "[[4,128,16,16]," + filter + ",[],[],[],[]]", forward_types,
+         forward_arguments, "sm90_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc");
+    m.thread = 1;
+    m.op(
+        "autograd::engine::evaluate_function: ConvolutionBackward0>ConvolutionBackward0>"
+        "aten::convolution_backward",
+        "[[4,128,16,16],[4,128,16,16]," + filter + "]", R"(["c10::Half","c10::Half","c10::Half"])",
+        "", "sm90_xmma_wgrad_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc");
+    Bench s;
+    const Step out = s.compile(m.step());
+    return to_us(out.plan.works.back().duration);
+  };
+  Bench s;
+  const double bytes = 128.0 * 128 * 9 * 8;
+  EXPECT_NEAR(last_us(3), streamed_us(s.gpu(), s.law.gradient_copy, bytes), 1e-5);
+  EXPECT_GT(std::abs(last_us(1) - streamed_us(s.gpu(), s.law.gradient_copy, bytes / 9)), 1e-3);
+}
+
+// Rows of 1001 half-precision numbers begin at multiples of two bytes, those of 1004 at eight.
+TEST(Fuse, ProductsWithOddRowsArePaddedAtInferenceToo) {
+  const auto kernels = [](int columns) {
+    FlowMaker m;
+    m.op("aten::mm", "[[256,768],[768," + std::to_string(columns) + "]]", half2, "",
+         "void cutlass::Kernel2<cutlass_80_tensorop_f16_s16816gemm_f16_128x128_32x4_nn_align1>");
+    Bench s;
+    return s.compile(m.step()).plan.works.size();
+  };
+  EXPECT_EQ(kernels(1001), 2U);
+  EXPECT_EQ(kernels(1004), 1U);
+}
+
+// 4 x 128 channels of 3136 pixels are too few sums for the GPU: parts, and their sum.
+TEST(Fuse, PooledPixelsAreColumnsInChannelsLastOrder) {
+  FlowMaker m;
+  m.op("aten::cudnn_convolution", "[[4,128,56,56],[128,128,3,3],[],[],[],[]]", forward_types,
+       forward_arguments, "sm90_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc");
+  m.op("aten::relu", "[[4,128,56,56]]", R"(["c10::Half"])");
+  m.op("aten::mean", "[[4,128,56,56],[],[],[]]", R"(["c10::Half","ScalarList","Scalar",""])",
+       R"(["","[2, 3]","True",""])");
+  Bench s;
+  const auto names = kernel_names(s.compile(m.step()));
+  ASSERT_EQ(names.size(), 3U);
+  EXPECT_TRUE(names[1].starts_with("triton_red_fused_mean_relu"));
+  EXPECT_TRUE(names[2].starts_with("triton_per_fused_mean_relu"));
+}
+
 TEST(Fuse, StatisticsOfGroupNormsAreSplitAndGathered) {
   FlowMaker m;
   m.op("aten::cudnn_convolution", "[[32,64,56,56],[64,64,3,3],[],[],[],[]]",
