@@ -5,8 +5,8 @@
 
 namespace tandem::limits {
 
-/// Kernels, copies and memsets of one step, which is simulated as a whole and takes 2.5 to 3.3 kB of
-/// memory for each. The longest real steps have some hundred thousand.
+/// Kernels, copies and memsets of one step, which is simulated as a whole and takes 2.5 to 3.3 kB
+/// of memory for each. The longest real steps have some hundred thousand.
 inline constexpr std::size_t step_works = 800'000;
 
 /// Kernels, operations or parts of a path that a result lists; the least of more are summed up.
