@@ -37,14 +37,14 @@ std::string subject_path(const std::string& text, const std::string& task) {
   return std::filesystem::exists(network, error) ? network : text;
 }
 
-struct Asked {
+struct AskedAdvice {
   ReplayOptions options;
   std::vector<std::string> gpus;
 };
 
 /// What is asked of the trace or network `text`.
-Asked asked_of(const std::string& text, const po::variables_map& values) {
-  Asked asked;
+AskedAdvice asked_of(const std::string& text, const po::variables_map& values) {
+  AskedAdvice asked;
   ReplayOptions& o = asked.options;
   o.configs = data_root() + "/configs";
   read_trace_options(values, o);
@@ -70,7 +70,7 @@ Asked asked_of(const std::string& text, const po::variables_map& values) {
 }
 
 Advice advice_on(const std::string& subject, const po::variables_map& values) {
-  const Asked asked = asked_of(subject, values);
+  const AskedAdvice asked = asked_of(subject, values);
   return advise(load_subject(asked.options), asked.gpus, threads_of(values));
 }
 

@@ -88,14 +88,14 @@ Experiment experiment_of(const po::variables_map& values) {
 }
 
 /// What is swept, read and checked.
-struct Asked {
+struct AskedSweep {
   Experiment experiment;
   SweepBase base;
   std::uint64_t inputs = 0;  // hash; 0 of what came through a pipe
 };
 
 /// Errors: InputError, also for a pipe beside `ranks`: mpirun gives it to one of them.
-Asked asked_of(const po::variables_map& values, const Ranks* ranks) {
+AskedSweep asked_of(const po::variables_map& values, const Ranks* ranks) {
   if (values.count("experiment") == 0) {
     throw InputError("command line", "sweep", "no EXPERIMENT.json, TRACE or NETWORK",
                      "tandem sweep " + sweep_line().usage);
@@ -106,14 +106,14 @@ Asked asked_of(const po::variables_map& values, const Ranks* ranks) {
     throw InputError("command line", "sweep", "- beside mpirun", "a file that every rank can read");
   }
   const std::string configs = data_root() + "/configs";
-  Asked asked{experiment, load_sweep_base(experiment, configs)};
+  AskedSweep asked{experiment, load_sweep_base(experiment, configs)};
   check_values(asked.base, experiment,
                asks_axes(values) ? "command line" : values["experiment"].as<std::string>());
   if (!piped) asked.inputs = hash_inputs(experiment, configs, program_version());
   return asked;
 }
 
-RunOptions run_options(const po::variables_map& values, const Asked& asked, Ranks* ranks) {
+RunOptions run_options(const po::variables_map& values, const AskedSweep& asked, Ranks* ranks) {
   RunOptions options;
   options.threads = threads_of(values);
   options.progress = progress_line("points");
@@ -127,7 +127,7 @@ RunOptions run_options(const po::variables_map& values, const Asked& asked, Rank
 
 /// What came through a pipe cannot be looked at again to see whether it is the same: nothing of it
 /// is kept. Errors: InputError.
-Sweep sweep_of(const po::variables_map& values, const Asked& asked, const std::string& folder,
+Sweep sweep_of(const po::variables_map& values, const AskedSweep& asked, const std::string& folder,
                Ranks* ranks) {
   const RunOptions options = run_options(values, asked, ranks);
   if (asked.experiment.trace == "-") {
@@ -139,7 +139,7 @@ Sweep sweep_of(const po::variables_map& values, const Asked& asked, const std::s
 
 /// Alone, or on rank 0.
 int sweep(const po::variables_map& values, Ranks* ranks) {
-  const Asked asked = asked_of(values, ranks);
+  const AskedSweep asked = asked_of(values, ranks);
   const std::string folder = output_folder(values, asked.experiment);
   const Sweep sweep = sweep_of(values, asked, folder, ranks);
   write_sweep(sweep, folder, values["report"].as<std::string>());
@@ -161,7 +161,7 @@ int take_part(const Arguments& arguments, Ranks& ranks) {
   if (std::any_of(arguments.begin(), arguments.end(), text_only)) return exit_ok;
   try {
     const auto values = parse_arguments(sweep_line(), arguments);
-    const Asked asked = asked_of(*values, &ranks);
+    const AskedSweep asked = asked_of(*values, &ranks);
     run_shared_sweep(asked.experiment, asked.base, asked.inputs,
                      run_options(*values, asked, &ranks));
   } catch (const std::exception& error) {

@@ -4,6 +4,8 @@
 #include <array>
 #include <iterator>
 
+#include "sim/counters/number_text.h"
+
 namespace tandem {
 
 namespace {
@@ -17,7 +19,6 @@ constexpr double same_mangled_from = 0.6;
 constexpr std::array<std::string_view, 7> noise{"void",      "const",   "instance", "anonymous",
                                                 "namespace", "unnamed", "unsigned"};
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_word(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }

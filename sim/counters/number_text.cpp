@@ -31,8 +31,6 @@ constexpr std::array<Factor, 5> prefixes{
 constexpr std::array<std::string_view, 6> count_units{"cycle", "inst",  "sector",
                                                       "warp",  "block", "thread"};
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 /// Length of a separator of thousands that no locale uses as a decimal sign: space, no-break
 /// spaces, apostrophe.
 std::size_t neutral_separator(std::string_view text) {

@@ -9,6 +9,9 @@
 
 namespace tandem {
 
+/// Whatever the locale.
+inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 /// Which of comma and point ends the whole part; the other one separates thousands.
 enum class NumberFormat : std::uint8_t { decimal_point, decimal_comma };
 

@@ -73,7 +73,7 @@ TEST(DiffBadInput, NamesWhatIsWrongAndWhere) {
     EXPECT_NE(error.find(c.says), std::string::npos) << c.pointer << ": " << error;
     ++ran;
   }
-  EXPECT_EQ(ran, 13);
+  EXPECT_EQ(ran, 14);
   Json json = good();
   json["step_parts"][0]["time_us"] = 1e10;
   const Json longest = json["step_parts"][0];

@@ -21,8 +21,8 @@ namespace {
 /// Captures whose unprofiled iteration is this much longer than the GPU is busy are host-bound.
 constexpr double host_bound_ratio = 1.12;
 
-Asked as_traced(const std::string& trace, const Case& c) {
-  Asked asked;
+AskedPrediction as_traced(const std::string& trace, const Case& c) {
+  AskedPrediction asked;
   asked.trace = trace;
   asked.host = c.host;
   return asked;
@@ -44,7 +44,7 @@ std::vector<Comparison> compare_counters(const Case& c, const std::string& path,
                                          Predictions& predictions) {
   const auto report = counters_of(path);
   if (!report) return {};
-  Asked asked = as_traced(path, c);
+  AskedPrediction asked = as_traced(path, c);
   asked.cache = "cold";
   const Result& model = predictions.of(asked);
   asked.counters = *report;
@@ -93,7 +93,7 @@ std::vector<Comparison> compare_trace(const Case& c, const std::string& path,
                                       Predictions& predictions) {
   if (c.kind == CaseKind::counters) return compare_counters(c, path, predictions);
   if (c.kind != CaseKind::fidelity && !std::filesystem::is_regular_file(meta_of(path))) return {};
-  Asked asked = as_traced(path, c);
+  AskedPrediction asked = as_traced(path, c);
   asked.mode = c.mode;
   asked.graph_scope = c.graph_scope;
   const Result& result = predictions.of(asked);
@@ -108,7 +108,7 @@ std::vector<Comparison> compare_trace(const Case& c, const std::string& path,
 const Result& predict_pair(const Case& c, const PairPaths& pair, const Result& measured,
                            Predictions& predictions) {
   const Result& base = predictions.of(as_traced(pair.base, c));
-  Asked asked = as_traced(pair.base, c);
+  AskedPrediction asked = as_traced(pair.base, c);
   asked.second_trace = pair.second_base;
   asked.mode = c.mode;
   asked.graph_scope = c.graph_scope;
@@ -170,7 +170,7 @@ Comparison compare_energy(const Case& c, const PairPaths& pair, const std::strin
 /// recorded, with cold caches, else of its traced kernels.
 Comparison compare_level(const Case& c, const PairPaths& pair, const std::string& name,
                          const Result& predicted, Predictions& predictions) {
-  Asked measured = as_traced(pair.measured, c);
+  AskedPrediction measured = as_traced(pair.measured, c);
   if (const auto report = counters_of(pair.measured)) {
     measured.counters = *report;
     measured.cache = "cold";
@@ -232,7 +232,7 @@ std::string rate_name(const FoundRate& found) {
 }
 
 Comparison compare_rate(const Case& c, const FoundRate& found, Predictions& predictions) {
-  Asked asked = as_traced(found.network, c);
+  AskedPrediction asked = as_traced(found.network, c);
   asked.what_ifs = found.rate.what_ifs;
   asked.length = found.rate.length;
   asked.mode = c.mode;

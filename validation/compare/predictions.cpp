@@ -6,7 +6,7 @@ namespace tandem {
 
 Predictions::Predictions(std::string configs) : configs_(std::move(configs)) {}
 
-Replay replay_asked(const Asked& asked, const std::string& configs) {
+Replay replay_asked(const AskedPrediction& asked, const std::string& configs) {
   ReplayOptions o;
   o.trace_path = asked.trace;
   o.base_path = asked.second_trace;
@@ -23,7 +23,7 @@ Replay replay_asked(const Asked& asked, const std::string& configs) {
   return run_network(request, o);
 }
 
-const Result& Predictions::of(const Asked& asked) {
+const Result& Predictions::of(const AskedPrediction& asked) {
   return results_.of(asked, [&] { return replay_asked(asked, configs_).prediction.result; });
 }
 

@@ -14,7 +14,7 @@
 namespace tandem {
 
 /// What cases and claims vary of ReplayOptions; two equal ones have the same result.
-struct Asked {
+struct AskedPrediction {
   std::string trace;         // or a network
   std::string second_trace;  // for the batch law; empty: none
   WhatIfs what_ifs;
@@ -25,11 +25,11 @@ struct Asked {
   std::string counters;
   Profiler profiler = Profiler::remove;
   std::optional<std::int64_t> length;  // of a sequence of a network
-  auto operator<=>(const Asked&) const = default;
+  auto operator<=>(const AskedPrediction&) const = default;
 };
 
 /// Errors: InputError from the trace, the network or what is asked of it.
-Replay replay_asked(const Asked& asked, const std::string& configs);
+Replay replay_asked(const AskedPrediction& asked, const std::string& configs);
 
 /// May be asked from several threads.
 class Predictions {
@@ -37,12 +37,12 @@ class Predictions {
   explicit Predictions(std::string configs);
 
   /// Errors: InputError from the trace.
-  const Result& of(const Asked& asked);
+  const Result& of(const AskedPrediction& asked);
   const std::string& configs() const { return configs_; }
 
  private:
   std::string configs_;
-  OnceMap<Asked, Result> results_;
+  OnceMap<AskedPrediction, Result> results_;
 };
 
 }  // namespace tandem

@@ -21,8 +21,8 @@ double coordinate(const std::optional<Number>& number, const std::string& unit,
 }
 
 /// A number of the outcome, or a setting of the scenario: "threads".
-std::optional<Number> abscissa(const FigurePanel& panel, const Point& point, const Outcome& outcome,
-                               std::string& lacking) {
+std::optional<Number> abscissa(const FigurePanel& panel, const Point& point,
+                               const SimulationOutcome& outcome, std::string& lacking) {
   const auto number = sum_of(outcome.numbers, panel.x, lacking);
   if (number) return number;
   const std::string setting = panel.x.size() == 1 ? value_of(point, panel.x.front()) : "";
@@ -31,7 +31,7 @@ std::optional<Number> abscissa(const FigurePanel& panel, const Point& point, con
 }
 
 /// Nobody ran what does not fit.
-bool is_too_large(const Outcome& outcome) {
+bool is_too_large(const SimulationOutcome& outcome) {
   const auto it = outcome.numbers.find("fits");
   return it != outcome.numbers.end() && it->second.value == 0;
 }
@@ -40,8 +40,8 @@ bool is_too_large(const Outcome& outcome) {
 std::string add_point(const FigurePanel& panel, const FigureSeries& series, const Point& one,
                       const std::optional<Point>& other, Simulations& simulations,
                       ChartSeries& out) {
-  const Outcome& first = simulations.of(one);
-  const Outcome* second = other ? &simulations.of(*other) : nullptr;
+  const SimulationOutcome& first = simulations.of(one);
+  const SimulationOutcome* second = other ? &simulations.of(*other) : nullptr;
   if (!first.absent.empty()) return first.absent;
   if (second != nullptr && !second->absent.empty()) return second->absent;
   if (is_too_large(first) || (second != nullptr && is_too_large(*second))) {

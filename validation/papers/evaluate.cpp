@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::string_view verdict_names[] = {"met", "missed", "not simulated"};
 
-std::optional<Number> number_of(const Outcome& outcome, const std::vector<std::string>& metric,
+std::optional<Number> number_of(const SimulationOutcome& outcome,
+                                const std::vector<std::string>& metric,
                                 const std::vector<std::string>& per, std::string& lacking) {
   const std::optional<Number> sum = sum_of(outcome.numbers, metric, lacking);
   if (!sum || per.empty()) return sum;
@@ -68,8 +69,8 @@ double stated_batch(const Number& batch, const ClaimCheck& check) {
 }
 
 /// Whether the pair was simulated; else `out` says why not.
-bool add_value(const ClaimCheck& check, const Pair& pair, const Outcome& one, const Outcome* other,
-               CheckResult& out) {
+bool add_value(const ClaimCheck& check, const Pair& pair, const SimulationOutcome& one,
+               const SimulationOutcome* other, CheckResult& out) {
   ScenarioValue value;
   value.scenario = to_text(pair.one);
   if (pair.other) value.scenario += " over " + to_text(*pair.other);
@@ -128,7 +129,7 @@ std::vector<double> take(const ClaimCheck& check, const std::vector<ScenarioValu
   return {};
 }
 
-std::string joined(const std::vector<std::string>& parts) {
+std::string in_one_line(const std::vector<std::string>& parts) {
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
@@ -159,7 +160,7 @@ ClaimResult evaluate_claim(const Claim& claim, Simulations& simulations) {
   } else if (!claim.note.empty()) {  // met as it was read
     remarks.insert(remarks.begin(), claim.note);
   }
-  result.reason = joined(remarks);
+  result.reason = in_one_line(remarks);
   return result;
 }
 
@@ -169,8 +170,8 @@ std::string_view to_string(ClaimVerdict verdict) {
   return verdict_names[static_cast<std::size_t>(verdict)];
 }
 
-std::optional<Number> number_of_pair(const Outcome& one, const Outcome* other, Combine by,
-                                     const std::vector<std::string>& metric,
+std::optional<Number> number_of_pair(const SimulationOutcome& one, const SimulationOutcome* other,
+                                     Combine by, const std::vector<std::string>& metric,
                                      const std::vector<std::string>& per, std::string& lacking) {
   const std::optional<Number> a = number_of(one, metric, per, lacking);
   if (!a || other == nullptr) return a;
@@ -190,10 +191,10 @@ CheckResult evaluate(const ClaimCheck& check, Simulations& simulations) {
   CheckResult out;
   std::string no_workload;
   for (const Pair& pair : pairs_of(check, simulations)) {
-    const Outcome& one = simulations.of(pair.one);
-    const Outcome* other = pair.other ? &simulations.of(*pair.other) : nullptr;
+    const SimulationOutcome& one = simulations.of(pair.one);
+    const SimulationOutcome* other = pair.other ? &simulations.of(*pair.other) : nullptr;
     bool left_out = false;
-    for (const Outcome* outcome : {&one, other}) {
+    for (const SimulationOutcome* outcome : {&one, other}) {
       if (outcome == nullptr) continue;
       for (const std::string& remark : outcome->remarks) add_remark(remark, out.remarks);
       if (outcome->absent.empty()) continue;

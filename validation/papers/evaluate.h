@@ -47,8 +47,8 @@ std::vector<ClaimResult> evaluate_claims(const std::vector<Claim>& claims,
 
 /// One number of a pair of scenarios; `other` null with Combine::none. Nothing, and `lacking` said,
 /// where it is not known.
-std::optional<Number> number_of_pair(const Outcome& one, const Outcome* other, Combine by,
-                                     const std::vector<std::string>& metric,
+std::optional<Number> number_of_pair(const SimulationOutcome& one, const SimulationOutcome* other,
+                                     Combine by, const std::vector<std::string>& metric,
                                      const std::vector<std::string>& per, std::string& lacking);
 
 }  // namespace tandem

@@ -41,7 +41,7 @@ std::string taken_text(const CheckResult& result) {
   return low == high ? low : low + " to " + high;
 }
 
-std::string joined(const std::vector<std::string>& parts) {
+std::string cell(const std::vector<std::string>& parts) {
   return parts.empty() ? "-" : fmt::format("{}", fmt::join(parts, "; "));
 }
 
@@ -52,7 +52,7 @@ std::string row(const ClaimResult& r) {
     taken.push_back(taken_text(r.checks[i]));
   }
   return fmt::format("| {} | {} {} | {} | {} | {} | {} | {} |\n", r.claim.id, r.claim.chapter,
-                     r.claim.section, r.claim.quantity, joined(wanted), joined(taken),
+                     r.claim.section, r.claim.quantity, cell(wanted), cell(taken),
                      to_string(r.verdict), r.reason);
 }
 

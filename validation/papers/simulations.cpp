@@ -46,8 +46,8 @@ std::string workload_path(const Point& scenario, const std::string& root) {
   return fs::is_regular_file(path, error) ? path : "";
 }
 
-Asked asked_of(const Point& scenario, const std::string& path) {
-  Asked asked;
+AskedPrediction asked_of(const Point& scenario, const std::string& path) {
+  AskedPrediction asked;
   asked.trace = path;
   for (const Setting& s : scenario) {
     if (find_option(s.name) != nullptr) asked.what_ifs.set(s.name, s.value);
@@ -72,11 +72,11 @@ std::vector<std::string> remarks_on(const Result& result) {
 
 Simulations::Simulations(std::string root) : root_(std::move(root)) {}
 
-const Outcome& Simulations::of(const Point& scenario) {
+const SimulationOutcome& Simulations::of(const Point& scenario) {
   return outcomes_.of(scenario, [&] { return simulate(scenario); });
 }
 
-Outcome Simulations::simulate(const Point& scenario) const {
+SimulationOutcome Simulations::simulate(const Point& scenario) const {
   try {
     if (value_of(scenario, "program").empty()) return simulate_step(scenario);
     return {program_numbers(scenario, root_), "", false, {}};
@@ -85,7 +85,7 @@ Outcome Simulations::simulate(const Point& scenario) const {
   }
 }
 
-Outcome Simulations::simulate_step(const Point& scenario) const {
+SimulationOutcome Simulations::simulate_step(const Point& scenario) const {
   const std::string path = workload_path(scenario, root_);
   if (path.empty()) {
     const std::string network = value_of(scenario, "network");
@@ -107,14 +107,14 @@ Outcome Simulations::simulate_step(const Point& scenario) const {
 }
 
 bool Simulations::fits(const Point& scenario, std::int64_t batch) {
-  const Outcome& outcome = of(with_batch(scenario, std::to_string(batch)));
+  const SimulationOutcome& outcome = of(with_batch(scenario, std::to_string(batch)));
   const auto it = outcome.numbers.find("fits");
   return it != outcome.numbers.end() && it->second.value == 1;
 }
 
 /// 0: not even one item, or no peak of memory is known.
 std::int64_t Simulations::find_largest(const Point& scenario) {
-  const Outcome& outcome = of(without_batch(scenario));
+  const SimulationOutcome& outcome = of(without_batch(scenario));
   const auto it = outcome.numbers.find("largest_batch");
   if (it == outcome.numbers.end() || it->second.value < 1) return 0;
   // That is along a line from the default batch, which bends elsewhere.

@@ -13,7 +13,7 @@
 namespace tandem {
 
 /// What one scenario came to.
-struct Outcome {
+struct SimulationOutcome {
   Numbers numbers;
   std::string absent;                // why it was not simulated; empty: it was
   bool lacks_workload = false;       // there is no such network or trace
@@ -29,16 +29,16 @@ class Simulations {
   /// The scenario at a batch: settings.h says which ones are found.
   Point at_batch(const Point& scenario);
   /// Of a scenario whose batch is a number. What cannot be simulated is said in the outcome.
-  const Outcome& of(const Point& scenario);
+  const SimulationOutcome& of(const Point& scenario);
 
  private:
-  Outcome simulate(const Point& scenario) const;
-  Outcome simulate_step(const Point& scenario) const;
+  SimulationOutcome simulate(const Point& scenario) const;
+  SimulationOutcome simulate_step(const Point& scenario) const;
   bool fits(const Point& scenario, std::int64_t batch);
   std::int64_t find_largest(const Point& scenario);
 
   std::string root_;
-  OnceMap<Point, Outcome> outcomes_;
+  OnceMap<Point, SimulationOutcome> outcomes_;
   OnceMap<Point, std::int64_t> largest_;
 };
 

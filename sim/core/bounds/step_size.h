@@ -5,7 +5,7 @@
 
 namespace tandem::limits {
 
-/// Kernels, copies and memsets of one step, which is simulated as a whole and takes 2.5 to 3.3 kB
+/// Kernels, copies and memsets of one step, which is simulated as a whole and takes up to 3.3 kB
 /// of memory for each. The longest real steps have some hundred thousand.
 inline constexpr std::size_t step_works = 800'000;
 

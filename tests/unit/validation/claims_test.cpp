@@ -107,9 +107,10 @@ TEST(Claims, OtherLayersAreTheLargestOfThoseNotNamed) {
 
 // 6 and 4: ratio 1.5, gain 0.5; saving of 4 against 6 is 1/3.
 TEST(Claims, TwoScenariosAreCombined) {
-  const Outcome six{{{"v", {6, "us"}}}, "", false, {}}, four{{{"v", {4, "us"}}}, "", false, {}};
+  const SimulationOutcome six{{{"v", {6, "us"}}}, "", false, {}},
+      four{{{"v", {4, "us"}}}, "", false, {}};
   std::string lacking;
-  const auto of = [&](const Outcome& a, const Outcome& b, Combine by) {
+  const auto of = [&](const SimulationOutcome& a, const SimulationOutcome& b, Combine by) {
     return *number_of_pair(a, &b, by, {"v"}, {}, lacking);
   };
   EXPECT_EQ(of(six, four, Combine::ratio).value, 1.5);
