@@ -165,12 +165,18 @@ void put_series(std::string& out, const Chart& chart, const Frame& f, std::size_
   }
   for (const ChartPoint& p : s.points) {
     if (!s.markers || !usable(chart, p)) continue;
-    put(out, "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\" fill=\"{}\">", f.x(p.x), f.y(p.y),
-        color);
-    put(out, "<title>{}</title></circle>\n", escaped(p.label));
+    const double x = f.x(p.x), y = f.y(p.y);
+    if (p.crossed) {
+      put(out, "<path d=\"M{:.1f} {:.1f}l9 9m0 -9l-9 9\" stroke=\"{}\" stroke-width=\"2\">",
+          x - 4.5, y - 4.5, color);
+      put(out, "<title>{}</title></path>\n", escaped(p.label));
+    } else {
+      put(out, "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\" fill=\"{}\">", x, y, color);
+      put(out, "<title>{}</title></circle>\n", escaped(p.label));
+    }
     if (!s.labels) continue;
-    put(out, "<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"small\">{}</text>\n", f.x(p.x) + 6,
-        f.y(p.y) - 6, escaped(p.label));
+    put(out, "<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"small\">{}</text>\n", x + 6, y - 6,
+        escaped(p.label));
   }
 }
 

@@ -9,7 +9,8 @@ namespace tandem {
 
 struct ChartPoint {
   double x = 0, y = 0;
-  std::string label;  // shown when pointed at, and beside the point if the series says so
+  std::string label;     // shown when pointed at, and beside the point if the series says so
+  bool crossed = false;  // a cross, not a dot
 };
 
 struct ChartSeries {

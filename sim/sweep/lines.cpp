@@ -66,6 +66,11 @@ std::vector<SweepLine> lines_along(const Sweep& sweep, const std::string& axis) 
   return lines;
 }
 
+bool fits_not(const Sweep& sweep, std::size_t point) {
+  const PointResult& result = sweep.results[point];
+  return !result.failed() && result.values[sweep_metric_index("fits")] == 0;
+}
+
 bool any_known(const std::vector<double>& column) {
   return std::any_of(column.begin(), column.end(), [](double v) { return std::isfinite(v); });
 }

@@ -25,6 +25,10 @@ std::string line_name(const Sweep& sweep, const Point& point, const std::string&
 
 std::vector<SweepLine> lines_along(const Sweep& sweep, const std::string& axis);
 
+/// Whether the point's peak of memory is more than its GPU has; not where it is not known.
+bool fits_not(const Sweep& sweep, std::size_t point);
+inline constexpr const char* does_not_fit = "does not fit the GPU's memory";
+
 /// Whether any number of the column is known.
 bool any_known(const std::vector<double>& column);
 

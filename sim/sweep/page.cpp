@@ -18,8 +18,6 @@ using html::BarChart, html::Figures, html::page_unknown, html::Section, html::Ta
 /// As many lines as there are colours; more cannot be read.
 constexpr std::size_t page_lines = 8;
 
-constexpr const char* does_not_fit = "does not fit the GPU's memory";
-
 /// A metric over the axis or over another metric. Error bars: of the point, or unknown.
 struct CurveOf {
   const char* title;
@@ -43,8 +41,6 @@ double value_at(const Sweep& sweep, std::size_t p, std::string_view metric) {
   const PointResult& result = sweep.results[p];
   return result.failed() ? page_unknown : result.values[sweep_metric_index(metric)];
 }
-
-bool crossed(const Sweep& sweep, std::size_t p) { return value_at(sweep, p, "fits") == 0; }
 
 std::pair<double, double> time_bar(const Sweep& sweep, std::size_t p) {
   return {value_at(sweep, p, "band_low_us"), value_at(sweep, p, "band_high_us")};
@@ -89,7 +85,7 @@ XyChart curve_chart(const Sweep& sweep, const std::vector<SweepLine>& lines, con
       chart.log_x = chart.log_x && x > 0;
       const auto [low, high] = curve.bar(sweep, p);
       series.points.push_back({x, value_at(sweep, p, curve.metric), to_text(sweep.points[p]), low,
-                               high, crossed(sweep, p)});
+                               high, fits_not(sweep, p)});
     }
     chart.series.push_back(std::move(series));
   }
@@ -139,7 +135,7 @@ Section front_section(const Sweep& sweep) {
   const auto add = [&](XySeries& series, std::size_t p) {
     series.points.push_back({value_at(sweep, p, q.x), value_at(sweep, p, q.y),
                              to_text(sweep.points[p]), page_unknown, page_unknown,
-                             crossed(sweep, p)});
+                             fits_not(sweep, p)});
   };
   for (const std::size_t p : sweep.front) add(front, p);
   for (std::size_t p = 0; p < sweep.points.size(); ++p) {
@@ -174,7 +170,7 @@ std::size_t best_point(const Sweep& sweep, std::string_view metric, double sign)
   std::size_t best = sweep.points.size();
   for (std::size_t p = 0; p < sweep.points.size(); ++p) {
     const double value = value_at(sweep, p, metric);
-    if (!std::isfinite(value) || crossed(sweep, p)) continue;
+    if (!std::isfinite(value) || fits_not(sweep, p)) continue;
     if (best == sweep.points.size() || sign * value > sign * value_at(sweep, best, metric)) {
       best = p;
     }
@@ -184,7 +180,7 @@ std::size_t best_point(const Sweep& sweep, std::string_view metric, double sign)
 
 Section best_section(const Sweep& sweep) {
   std::size_t tight = 0;
-  for (std::size_t p = 0; p < sweep.points.size(); ++p) tight += crossed(sweep, p) ? 1 : 0;
+  for (std::size_t p = 0; p < sweep.points.size(); ++p) tight += fits_not(sweep, p) ? 1 : 0;
   Section out{"Answer", "", {}};
   Figures figures;
   const std::size_t fast = best_point(sweep, "throughput_per_s", 1);
@@ -230,7 +226,7 @@ Table point_table(const Sweep& sweep) {
     for (const Setting& s : sweep.points[p]) row.emplace_back(s.value);
     for (const std::string& name : metrics) row.emplace_back(value_at(sweep, p, name));
     std::string remarks = sweep.results[p].error;
-    if (crossed(sweep, p)) remarks += "does not fit";
+    if (fits_not(sweep, p)) remarks += "does not fit";
     if (value_at(sweep, p, "extrapolated") == 1) {
       remarks += remarks.empty() ? "outside the traced batches" : ", outside the traced batches";
     }

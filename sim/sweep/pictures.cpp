@@ -22,6 +22,16 @@ std::string note_of(std::size_t all, std::size_t shown, const char* what) {
                       : fmt::format("{} of {} {} shown; all are in sweep.csv", shown, all, what);
 }
 
+/// The note, and what a cross means where there are any.
+std::string with_crosses(const Chart& chart, std::string note) {
+  const bool any = std::any_of(chart.series.begin(), chart.series.end(), [](const ChartSeries& s) {
+    return std::any_of(s.points.begin(), s.points.end(),
+                       [](const ChartPoint& p) { return p.crossed; });
+  });
+  if (!any) return note;
+  return fmt::format("\u2715 {}{}{}", does_not_fit, note.empty() ? "" : "; ", note);
+}
+
 /// One series for each line; x and y give a point's coordinates.
 Chart chart_of_lines(const Sweep& sweep, const std::vector<SweepLine>& lines,
                      const std::function<double(std::size_t)>& x,
@@ -32,11 +42,11 @@ Chart chart_of_lines(const Sweep& sweep, const std::vector<SweepLine>& lines,
     ChartSeries s;
     s.name = lines[i].name;
     for (const std::size_t p : lines[i].points) {
-      s.points.push_back({x(p), y(p), to_text(sweep.points[p])});
+      s.points.push_back({x(p), y(p), to_text(sweep.points[p]), fits_not(sweep, p)});
     }
     chart.series.push_back(std::move(s));
   }
-  chart.note = note_of(lines.size(), max_series, "lines");
+  chart.note = with_crosses(chart, note_of(lines.size(), max_series, "lines"));
   return chart;
 }
 
@@ -134,7 +144,7 @@ void add_pareto_picture(const Sweep& sweep, std::vector<Picture>& out) {
   ChartSeries all{"all points", {}, false, true, false, -2};
   ChartSeries front{"Pareto front", {}, true, true, sweep.front.size() <= max_series, 0};
   for (std::size_t p = 0; p < sweep.points.size(); ++p) {
-    all.points.push_back({x[p] * fx, y[p] * fy, to_text(sweep.points[p])});
+    all.points.push_back({x[p] * fx, y[p] * fy, to_text(sweep.points[p]), fits_not(sweep, p)});
   }
   for (std::size_t i = 0; i < sweep.front.size(); ++i) {
     const std::size_t p = sweep.front[i];
@@ -152,7 +162,7 @@ void add_pareto_picture(const Sweep& sweep, std::vector<Picture>& out) {
     chart.series.push_back(
         {fmt::format("{}: {}", i + 1, line_name(sweep, point, "")), {}, false, false});
   }
-  chart.note = note_of(sweep.front.size(), max_series, "points of the front");
+  chart.note = with_crosses(chart, note_of(sweep.front.size(), max_series, "points of the front"));
   out.push_back({"pareto", chart_svg({&chart, 1})});
 }
 

@@ -37,6 +37,15 @@ TEST(SvgChart, LeavesOutWhatIsNotFiniteAndEscapesTexts) {
   EXPECT_EQ(svg.find("script"), std::string::npos);
 }
 
+TEST(SvgChart, ACrossedPointIsNoDot) {
+  Chart chart;
+  chart.series.push_back({"", {{1, 2, "dot"}, {2, 3, "cross", true}}});
+  const std::string svg = chart_svg({&chart, 1});
+  EXPECT_EQ(count(svg, "<circle"), 1u);
+  EXPECT_EQ(count(svg, "l9 9m0 -9l-9 9"), 1u);
+  EXPECT_EQ(count(svg, "<title>"), 2u);
+}
+
 TEST(SvgChart, LogAxisSpacesFactorsEqually) {
   Chart chart;
   chart.log_x = true;
