@@ -219,6 +219,57 @@ OpTensors with_types(OpTensors tensors, MadeTensors& made) {
   return tensors;
 }
 
+bool made_by_core(const Dataflow& flow, std::uint32_t tensor) {
+  return is_core(flow.ops[flow.tensors[tensor].producer].kind);
+}
+
+/// A conversion of autocast within a layer, of an operand with the dimensions of the layer's
+/// weight: nothing in the step made it, though a tensor of the step may be as large.
+bool converts_weight(const Step& step, const Dataflow& flow, const FlowOp& op,
+                     const TensorShape& shape) {
+  if (op.kind != OpKind::cast || op.phase == FlowPhase::backward) return false;
+  for (std::uint32_t r = flow.nesting.parent[op.op]; r != no_row; r = flow.nesting.parent[r]) {
+    const OpRow& row = op_row(text_of(step.trace, step.trace.ops.name[r]));
+    if (row.kind != OpKind::matmul && row.kind != OpKind::convolution) continue;
+    const std::uint8_t weight = row.arguments.at(ArgumentName::weight);
+    const std::uint8_t input = row.arguments.at(ArgumentName::input);
+    if (weight == no_argument || input == no_argument) return false;
+    const OpTensors& in = operands_of(step.trace, r).tensors;
+    const auto is = [&](const TensorShape* t) {
+      return t != nullptr && t->rank == shape.rank && t->dims == shape.dims;
+    };
+    return is(in.at(weight)) && !is(in.at(input));
+  }
+  return false;
+}
+
+/// What the first operand of a sum is a scaled copy of: a branch is scaled (gates of channels,
+/// scales of layers) and then added to another one, not to itself.
+std::uint32_t scaled_operand(const Dataflow& flow, const FlowOp& op) {
+  if (!op.row->is(adds_gradients) || flow.inputs.size() == op.first_input) return no_row;
+  const FlowTensor& sum = flow.tensors[flow.inputs[op.first_input].tensor];
+  if (sum.producer == no_row || flow.ops[sum.producer].kind != OpKind::pointwise) return no_row;
+  std::uint32_t whole = no_row;
+  bool scales = false;
+  for (const FlowUse& use : flow.inputs_of(flow.ops[sum.producer])) {
+    const std::int64_t elements = flow.tensors[use.tensor].elements;
+    if (elements == sum.elements && whole == no_row) whole = use.tensor;
+    scales |= elements > 1 && elements < sum.elements;
+  }
+  return scales ? whole : no_row;
+}
+
+/// What the node multiplied for a factor that was broadcast: the sum is that factor's gradient.
+std::uint32_t unread_product(const Dataflow& flow, const Candidates& list, const FlowOp& op) {
+  for (std::size_t k = list.size(); k-- > 0;) {
+    const FlowTensor& tensor = flow.tensors[list[k]];
+    const FlowOp& maker = flow.ops[tensor.producer];
+    if (maker.phase != FlowPhase::backward || maker.root != op.root) break;
+    if (maker.kind == OpKind::pointwise && tensor.consumers == 0) return list[k];
+  }
+  return no_row;
+}
+
 /// Finds out which tensor each operand is.
 class Binder {
  public:
@@ -271,10 +322,6 @@ class Binder {
     return false;
   }
 
-  bool made_by_core(std::uint32_t tensor) const {
-    return is_core(flow_.ops[flow_.tensors[tensor].producer].kind);
-  }
-
   /// What the forward operation of number `sequence` read (`input`) or made.
   std::uint32_t saved(const Candidates& list, const FlowOp& op, bool input) const {
     for (std::size_t k = list.size(); k-- > 0;) {
@@ -285,27 +332,11 @@ class Binder {
     return no_row;
   }
 
-  /// What the first operand of a sum is a scaled copy of: a branch is scaled (gates of channels,
-  /// scales of layers) and then added to another one, not to itself.
-  std::uint32_t scaled_operand(const FlowOp& op) const {
-    if (!op.row->is(adds_gradients) || flow_.inputs.size() == op.first_input) return no_row;
-    const FlowTensor& sum = flow_.tensors[flow_.inputs[op.first_input].tensor];
-    if (sum.producer == no_row || flow_.ops[sum.producer].kind != OpKind::pointwise) return no_row;
-    std::uint32_t whole = no_row;
-    bool scales = false;
-    for (const FlowUse& use : flow_.inputs_of(flow_.ops[sum.producer])) {
-      const std::int64_t elements = flow_.tensors[use.tensor].elements;
-      if (elements == sum.elements && whole == no_row) whole = use.tensor;
-      scales |= elements > 1 && elements < sum.elements;
-    }
-    return scales ? whole : no_row;
-  }
-
   /// The latest one; for further operands rather one that nobody has read yet, or that no library
   /// kernel made or read: those are read once.
   std::uint32_t latest(const Candidates& list, const FlowOp& op, bool further) const {
     const bool backward = op.phase == FlowPhase::backward;
-    const std::uint32_t scaled = further && !backward ? scaled_operand(op) : no_row;
+    const std::uint32_t scaled = further && !backward ? scaled_operand(flow_, op) : no_row;
     const std::size_t oldest = list.size() > 64 ? list.size() - 64 : 0;
     std::uint32_t any = no_row, free = no_row, other = no_row;
     for (std::size_t k = list.size(); k-- > oldest;) {
@@ -314,46 +345,16 @@ class Binder {
       if (backward && flow_.ops[flow_.tensors[t].producer].phase != FlowPhase::backward) continue;
       if (any == no_row) any = t;
       if (free == no_row && flow_.tensors[t].consumers == 0) free = t;
-      if (other == no_row && !(backward ? core_reads_[t] : made_by_core(t))) other = t;
+      if (other == no_row && !(backward ? core_reads_[t] : made_by_core(flow_, t))) other = t;
     }
     if (!further && !backward) return any;
     if (free != no_row) return free;
     return other != no_row ? other : any;
   }
 
-  /// A conversion of autocast within a layer, of an operand with the dimensions of the layer's
-  /// weight: nothing in the step made it, though a tensor of the step may be as large.
-  bool converts_weight(const FlowOp& op, const TensorShape& shape) const {
-    if (op.kind != OpKind::cast || op.phase == FlowPhase::backward) return false;
-    for (std::uint32_t r = flow_.nesting.parent[op.op]; r != no_row; r = flow_.nesting.parent[r]) {
-      const OpRow& row = op_row(text_of(step_.trace, step_.trace.ops.name[r]));
-      if (row.kind != OpKind::matmul && row.kind != OpKind::convolution) continue;
-      const std::uint8_t weight = row.arguments.at(ArgumentName::weight);
-      const std::uint8_t input = row.arguments.at(ArgumentName::input);
-      if (weight == no_argument || input == no_argument) return false;
-      const OpTensors& in = operands_of(step_.trace, r).tensors;
-      const auto is = [&](const TensorShape* t) {
-        return t != nullptr && t->rank == shape.rank && t->dims == shape.dims;
-      };
-      return is(in.at(weight)) && !is(in.at(input));
-    }
-    return false;
-  }
-
   /// Gradients that meet are added right below the node that reads the sum.
   bool accumulates(const FlowOp& op) const {
     return op.row->is(adds_gradients) && flow_.nesting.parent[op.op] == op.root;
-  }
-
-  /// What the node multiplied for a factor that was broadcast: the sum is that factor's gradient.
-  std::uint32_t unread_product(const Candidates& list, const FlowOp& op) const {
-    for (std::size_t k = list.size(); k-- > 0;) {
-      const FlowTensor& tensor = flow_.tensors[list[k]];
-      const FlowOp& maker = flow_.ops[tensor.producer];
-      if (maker.phase != FlowPhase::backward || maker.root != op.root) break;
-      if (maker.kind == OpKind::pointwise && tensor.consumers == 0) return list[k];
-    }
-    return no_row;
   }
 
   /// An operand within an autograd node: the node's gradient, what the node made, or what its
@@ -362,7 +363,8 @@ class Binder {
     const bool gradient =
         std::find(list.begin(), list.end(), gradient_) != list.end() && !taken(gradient_, op);
     const bool reads_gradient = op.kind == OpKind::matmul || op.kind == OpKind::reduction;
-    const std::uint32_t product = op.kind == OpKind::reduction ? unread_product(list, op) : no_row;
+    const std::uint32_t product =
+        op.kind == OpKind::reduction ? unread_product(flow_, list, op) : no_row;
     if (product != no_row) return product;
     if (gradient && reads_gradient) return gradient_;
     for (std::size_t k = list.size(); k-- > 0 && !reads_gradient;) {
@@ -375,7 +377,8 @@ class Binder {
 
   std::uint32_t find(const FlowOp& op, const OpRow& row, const TensorShape& shape,
                      std::uint8_t argument, bool further) {
-    if (!contains(row.arguments.made, argument) || converts_weight(op, shape)) return no_row;
+    if (!contains(row.arguments.made, argument) || converts_weight(step_, flow_, op, shape))
+      return no_row;
     const Candidates& list = made_.known(unique_elements(shape), shape.type);
     std::uint32_t t = no_row;
     if (op.phase == FlowPhase::backward) {

@@ -154,6 +154,20 @@ struct Pending {
   NewKernel kernel;
 };
 
+/// Kernels of the framework itself, behind compiled code.
+void pend_own(std::vector<Pending>& pending, std::uint32_t work,
+              const std::vector<ExtraKernel>& kernels, double host_us) {
+  for (const ExtraKernel& own : kernels) {
+    NewKernel k;
+    k.kernel = own.kernel;
+    k.op = own.op;
+    k.geometry = own.geometry;
+    k.duration_us = own.us;
+    k.host_us = host_us;
+    pending.push_back({work, std::move(k)});
+  }
+}
+
 /// Puts the compiler's kernels into the step.
 class Fuser {
  public:
@@ -214,19 +228,8 @@ class Fuser {
                        : compiled_.call_with_launch_us(context_.law.further_host_us));
       first = false;
     }
-    for (const ExtraKernel& extra : change.after)
-      pend_own(context_.flow.works_of(op).back(), extra);
-  }
-
-  /// A kernel of the framework itself, behind compiled code.
-  void pend_own(std::uint32_t work, const ExtraKernel& extra) {
-    NewKernel k;
-    k.kernel = extra.kernel;
-    k.op = extra.op;
-    k.geometry = extra.geometry;
-    k.duration_us = extra.us;
-    k.host_us = compiled_.call_with_launch_us(context_.law.further_host_us);
-    pending_.push_back({work, std::move(k)});
+    pend_own(pending_, context_.flow.works_of(op).back(), change.after,
+             compiled_.call_with_launch_us(context_.law.further_host_us));
   }
 
   void set_gap(std::uint32_t work, double us) {

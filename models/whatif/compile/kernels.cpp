@@ -22,6 +22,11 @@ LaunchGeometry geometry(std::uint32_t grid, std::uint32_t threads) {
   return g;
 }
 
+/// Of channels, image by image, each sum in so many parts.
+SumOrder image_order(const SumShape& sum, double parts) {
+  return std::fmod(sum.addends, parts) == 0 ? SumOrder::images : SumOrder::uneven_images;
+}
+
 /// Writes down kernels of a group one after the other.
 class KernelWriter {
  public:
@@ -87,11 +92,6 @@ class KernelWriter {
   /// of TorchInductor).
   static constexpr double fewest_wide_columns = 32768;
 
-  SumOrder order_of(const SumShape& sum, double parts, bool images) const {
-    if (!images) return SumOrder::streamed;
-    return std::fmod(sum.addends, parts) == 0 ? SumOrder::images : SumOrder::uneven_images;
-  }
-
   /// Sums over rows for each of the columns, in parts that further kernels add up.
   void reduce(std::vector<std::uint32_t> reads, const Sums& sums) {
     std::erase(reads, no_row);
@@ -103,7 +103,7 @@ class KernelWriter {
     const SumShape sum{columns, std::ceil(view_.largest(k) / columns)};
     const double parts = sums.inner ? inner_parts(c_.gpu, sum) : outer_parts(c_.gpu, sum);
     GeneratedWork work = work_of(k);
-    work.order = order_of(sum, parts, sums.images);
+    if (sums.images) work.order = image_order(sum, parts);
     const bool narrow = columns * parts < fewest_wide_columns;
     work.steps = std::ceil(std::ceil(sum.addends / parts) / (narrow ? 32 : 8));
     if (sums.inner) work.steps = 0;
@@ -122,27 +122,6 @@ class KernelWriter {
       out_.push_back(std::move(middle));
     }
     for (int i = 0; i < sums.kinds && parts > 1; ++i) finish(columns, c_.law.generated.finish_us);
-  }
-
-  /// The rows of a group norm lie across images in channels-last order: every element that a block
-  /// reads of them brings a sector of others along. Gradients are summed by image and channel, then
-  /// by group, then over images.
-  void group_statistics(std::uint32_t op, std::vector<std::uint32_t> reads, int results) {
-    const bool back = c_.plan.roles[op] == FuseRole::channel_norm_backward;
-    const std::size_t first = out_.size();
-    reduce(std::move(reads), {.columns = view_.group_sums(op).results,
-                              .kinds = results,
-                              .moments = !back,
-                              .inner = !back || !c_.channels_last});
-    if (back) {
-      const double columns = view_.group_sums(op).results;
-      for (int i = 0; i < 2; ++i) finish(columns, c_.law.generated.finish_us);
-    } else if (c_.channels_last) {
-      double elements = 0;
-      for (const std::uint32_t t : out_[first].reads) elements += double(view_.tensor(t).elements);
-      out_[first].us =
-          std::max(out_[first].us, generated_gathered_us(c_.gpu, c_.law.generated, elements));
-    }
   }
 
   /// Each operand is copied to its place. An operand of several concatenations is read once for
@@ -181,39 +160,11 @@ class KernelWriter {
   std::vector<GeneratedKernel> out_;
 };
 
-/// The kernels of a group, in the order in which they run.
-class GroupKernels : private KernelWriter {
+/// Kernels of norms over channels.
+class ChannelNorms : protected KernelWriter {
  public:
   using KernelWriter::KernelWriter;
 
-  std::vector<GeneratedKernel> build() {
-    const std::size_t norms = view_.count(FuseRole::channel_norm);
-    const std::size_t norms_back = view_.count(FuseRole::channel_norm_backward);
-    const std::size_t columns = view_.count(FuseRole::column_sum);
-    if (view_.count(FuseRole::gathered) > 0) {
-      gather_operands(group_.ops.front());
-      return std::move(out_);
-    }
-    if (norms_back > 0) renormalise();
-    if (columns == group_.ops.size()) {
-      sum_columns();
-      return std::move(out_);
-    }
-    if (norms + norms_back > 0 && whole_channels()) {
-      normalise_whole_channels();
-    } else {
-      normalise_split_channels(norms + norms_back, norms_back);
-    }
-    for (const std::uint32_t i : group_.ops) {
-      if (view_.flow_op(i).kind == OpKind::row_norm_backward && !view_.is_group_norm(i)) {
-        sum_gradient_rows(i);
-      }
-    }
-    sum_columns();
-    return std::move(out_);
-  }
-
- private:
   /// The norm of a forward group again, for the gradient of what follows it.
   void renormalise() {
     const double written = view_.renormalised_bytes();
@@ -233,45 +184,6 @@ class GroupKernels : private KernelWriter {
                      {.bytes = k.bytes, .lane_cycles = cycles * double(view_.tensor(x).elements)});
     k.geometry = pointwise_geometry(double(view_.tensor(x).elements));
     out_.push_back(std::move(k));
-  }
-
-  void normalise_split_channels(std::size_t norms, std::size_t norms_back) {
-    for (const std::uint32_t i : group_.ops) {
-      if (c_.plan.roles[i] == FuseRole::channel_norm) statistics(i, {view_.input(i, 0)}, 1);
-    }
-    if (norms_back > 1) share_gradient();
-    for (const std::uint32_t i : group_.ops) {
-      if (c_.plan.roles[i] != FuseRole::channel_norm_backward) continue;
-      statistics(i, norms_back > 1 ? view_.inputs(i) : group_.reads, 2,
-                 norms_back > 1 ? 0 : view_.widened_bytes());
-      if (norms_back > 1) add(GeneratedKind::pointwise, view_.inputs(i), view_.outputs(i));
-    }
-    if (norms_back > 1) return;
-    const bool window = view_.count(FuseRole::window) > 0;
-    const std::uint32_t pixels = window ? no_row : view_.pixel_sum();
-    if (pixels != no_row) {
-      add_pixel_sum(pixels, norms);
-      return;
-    }
-    const bool rows = view_.count(FuseRole::row) > 0 && norms == 0 && !window;
-    add_whole(rows ? view_.row_kind() : GeneratedKind::pointwise);
-  }
-
-  /// Sums over the pixels of channels-last images are columns: where they are split, a kernel of
-  /// its own adds up what the group computes.
-  void add_pixel_sum(std::uint32_t op, std::size_t norms) {
-    const auto outs = view_.outputs(op);
-    const std::uint32_t x = view_.input(op, 0);
-    const double results = std::max(1.0, double(view_.tensor(outs.front()).elements));
-    const SumShape sum{results, std::ceil(double(view_.tensor(x).elements) / results)};
-    if (outer_parts(c_.gpu, sum) == 1) {
-      add_whole(GeneratedKind::reduction);
-    } else if (norms > 0) {
-      add_whole(GeneratedKind::pointwise);
-      reduce({x}, {.columns = results});
-    } else {
-      reduce(group_.reads, {.columns = results});
-    }
   }
 
   /// Sums over neighbours that are not split leave their channel to one block, which can go over it
@@ -335,17 +247,25 @@ class GroupKernels : private KernelWriter {
                               .more_bytes = more_bytes});
   }
 
-  /// The gradients of a row norm's scale and shift: sums over all rows. Where rows are many, the
-  /// kernel that holds them takes the sums along and only their parts are left to be added.
-  void sum_gradient_rows(std::uint32_t op) {
-    const std::uint32_t scale = view_.input(op, 5), grad = view_.input(op, 0);
-    const double columns = scale == no_row ? 1 : double(view_.tensor(scale).elements);
-    const double all = grad == no_row ? 1 : double(view_.tensor(grad).elements);
-    if (sums_along_rows(all / columns, columns)) {
-      for (int i = 0; i < 2; ++i) finish(columns, c_.law.generated.mixed_sum_us);
-      return;
+  /// The rows of a group norm lie across images in channels-last order: every element that a block
+  /// reads of them brings a sector of others along. Gradients are summed by image and channel, then
+  /// by group, then over images.
+  void group_statistics(std::uint32_t op, std::vector<std::uint32_t> reads, int results) {
+    const bool back = c_.plan.roles[op] == FuseRole::channel_norm_backward;
+    const std::size_t first = out_.size();
+    reduce(std::move(reads), {.columns = view_.group_sums(op).results,
+                              .kinds = results,
+                              .moments = !back,
+                              .inner = !back || !c_.channels_last});
+    if (back) {
+      const double columns = view_.group_sums(op).results;
+      for (int i = 0; i < 2; ++i) finish(columns, c_.law.generated.finish_us);
+    } else if (c_.channels_last) {
+      double elements = 0;
+      for (const std::uint32_t t : out_[first].reads) elements += double(view_.tensor(t).elements);
+      out_[first].us =
+          std::max(out_[first].us, generated_gathered_us(c_.gpu, c_.law.generated, elements));
     }
-    reduce({grad, view_.input(op, 1)}, {.columns = std::max(1.0, columns), .kinds = 2});
   }
 
   /// Two norms that read one gradient: it is written first.
@@ -361,6 +281,92 @@ class GroupKernels : private KernelWriter {
       writes = view_.outputs(i);
     }
     if (!reads.empty()) add(GeneratedKind::pointwise, reads, writes);
+  }
+};
+
+/// The kernels of a group, in the order in which they run.
+class GroupKernels : private ChannelNorms {
+ public:
+  using ChannelNorms::ChannelNorms;
+
+  std::vector<GeneratedKernel> build() {
+    const std::size_t norms = view_.count(FuseRole::channel_norm);
+    const std::size_t norms_back = view_.count(FuseRole::channel_norm_backward);
+    const std::size_t columns = view_.count(FuseRole::column_sum);
+    if (view_.count(FuseRole::gathered) > 0) {
+      gather_operands(group_.ops.front());
+      return std::move(out_);
+    }
+    if (norms_back > 0) renormalise();
+    if (columns == group_.ops.size()) {
+      sum_columns();
+      return std::move(out_);
+    }
+    if (norms + norms_back > 0 && whole_channels()) {
+      normalise_whole_channels();
+    } else {
+      normalise_split_channels(norms + norms_back, norms_back);
+    }
+    for (const std::uint32_t i : group_.ops) {
+      if (view_.flow_op(i).kind == OpKind::row_norm_backward && !view_.is_group_norm(i)) {
+        sum_gradient_rows(i);
+      }
+    }
+    sum_columns();
+    return std::move(out_);
+  }
+
+ private:
+  void normalise_split_channels(std::size_t norms, std::size_t norms_back) {
+    for (const std::uint32_t i : group_.ops) {
+      if (c_.plan.roles[i] == FuseRole::channel_norm) statistics(i, {view_.input(i, 0)}, 1);
+    }
+    if (norms_back > 1) share_gradient();
+    for (const std::uint32_t i : group_.ops) {
+      if (c_.plan.roles[i] != FuseRole::channel_norm_backward) continue;
+      statistics(i, norms_back > 1 ? view_.inputs(i) : group_.reads, 2,
+                 norms_back > 1 ? 0 : view_.widened_bytes());
+      if (norms_back > 1) add(GeneratedKind::pointwise, view_.inputs(i), view_.outputs(i));
+    }
+    if (norms_back > 1) return;
+    const bool window = view_.count(FuseRole::window) > 0;
+    const std::uint32_t pixels = window ? no_row : view_.pixel_sum();
+    if (pixels != no_row) {
+      add_pixel_sum(pixels, norms);
+      return;
+    }
+    const bool rows = view_.count(FuseRole::row) > 0 && norms == 0 && !window;
+    add_whole(rows ? view_.row_kind() : GeneratedKind::pointwise);
+  }
+
+  /// Sums over the pixels of channels-last images are columns: where they are split, a kernel of
+  /// its own adds up what the group computes.
+  void add_pixel_sum(std::uint32_t op, std::size_t norms) {
+    const auto outs = view_.outputs(op);
+    const std::uint32_t x = view_.input(op, 0);
+    const double results = std::max(1.0, double(view_.tensor(outs.front()).elements));
+    const SumShape sum{results, std::ceil(double(view_.tensor(x).elements) / results)};
+    if (outer_parts(c_.gpu, sum) == 1) {
+      add_whole(GeneratedKind::reduction);
+    } else if (norms > 0) {
+      add_whole(GeneratedKind::pointwise);
+      reduce({x}, {.columns = results});
+    } else {
+      reduce(group_.reads, {.columns = results});
+    }
+  }
+
+  /// The gradients of a row norm's scale and shift: sums over all rows. Where rows are many, the
+  /// kernel that holds them takes the sums along and only their parts are left to be added.
+  void sum_gradient_rows(std::uint32_t op) {
+    const std::uint32_t scale = view_.input(op, 5), grad = view_.input(op, 0);
+    const double columns = scale == no_row ? 1 : double(view_.tensor(scale).elements);
+    const double all = grad == no_row ? 1 : double(view_.tensor(grad).elements);
+    if (sums_along_rows(all / columns, columns)) {
+      for (int i = 0; i < 2; ++i) finish(columns, c_.law.generated.mixed_sum_us);
+      return;
+    }
+    reduce({grad, view_.input(op, 1)}, {.columns = std::max(1.0, columns), .kinds = 2});
   }
 
   void sum_columns() {
