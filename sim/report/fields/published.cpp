@@ -73,6 +73,10 @@ class Comparison {
 
   void compare_object(const Json& json, const FieldNode& node) {
     if (node.kind == FieldKind::map) return;
+    if (node.kind == FieldKind::any && node.children.empty()) {
+      for (const auto& item : json.items()) compare(item.value(), node);
+      return;
+    }
     // Documents are mostly written in the order of their tables, so the next child is looked at
     // first.
     std::vector<const Json*> values(node.children.size(), nullptr);
