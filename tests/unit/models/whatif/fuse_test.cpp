@@ -273,7 +273,7 @@ TEST(Fuse, FewConvolutionsAmongManyOperationsKeepTheirOrder) {
          forward_arguments, "nchwToNhwcKernel<__half>");
     for (int i = 0; i < views; ++i) m.idle("aten::view", "[[4,128,16,16]]", R"(["c10::Half"])");
     m.op("aten::relu", "[[4,128,16,16]]", R"(["c10::Half"])");
-    Bench s;
+    FuseBench s;
     const auto names = kernel_names(s.compile(m.step()));
     return std::count(names.begin(), names.end(), "nchwToNhwcKernel<__half>") == 1;
   };
@@ -299,11 +299,11 @@ TEST(Fuse, GradientsOfFiltersReturnToTheOrderOfTheirParameters) {
         "aten::convolution_backward",
         "[[4,128,16,16],[4,128,16,16]," + filter + "]", R"(["c10::Half","c10::Half","c10::Half"])",
         "", "sm90_xmma_wgrad_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc");
-    Bench s;
+    FuseBench s;
     const Step out = s.compile(m.step());
     return to_us(out.plan.works.back().duration);
   };
-  Bench s;
+  FuseBench s;
   const double bytes = 128.0 * 128 * 9 * 8;
   EXPECT_NEAR(last_us(3), streamed_us(s.gpu(), s.law.gradient_copy, bytes), 1e-5);
   EXPECT_GT(std::abs(last_us(1) - streamed_us(s.gpu(), s.law.gradient_copy, bytes / 9)), 1e-3);
@@ -315,7 +315,7 @@ TEST(Fuse, ProductsWithOddRowsArePaddedAtInferenceToo) {
     FlowMaker m;
     m.op("aten::mm", "[[256,768],[768," + std::to_string(columns) + "]]", half2, "",
          "void cutlass::Kernel2<cutlass_80_tensorop_f16_s16816gemm_f16_128x128_32x4_nn_align1>");
-    Bench s;
+    FuseBench s;
     return s.compile(m.step()).plan.works.size();
   };
   EXPECT_EQ(kernels(1001), 2U);
@@ -330,7 +330,7 @@ TEST(Fuse, PooledPixelsAreColumnsInChannelsLastOrder) {
   m.op("aten::relu", "[[4,128,56,56]]", R"(["c10::Half"])");
   m.op("aten::mean", "[[4,128,56,56],[],[],[]]", R"(["c10::Half","ScalarList","Scalar",""])",
        R"(["","[2, 3]","True",""])");
-  Bench s;
+  FuseBench s;
   const auto names = kernel_names(s.compile(m.step()));
   ASSERT_EQ(names.size(), 3U);
   EXPECT_TRUE(names[1].starts_with("triton_red_fused_mean_relu"));
