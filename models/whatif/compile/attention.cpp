@@ -15,10 +15,15 @@ constexpr Named<AttentionPath> names[] = {{AttentionPath::automatic, "auto"},
                                           {AttentionPath::masked, "masked"},
                                           {AttentionPath::math, "math"}};
 
-bool in_embedding(const Trace& trace, const Dataflow& flow, const FlowOp& op) {
+/// Whether rows of a table are looked up by a batch of indices: those of tokens. A single sequence
+/// of indices is that of positions, which models of sound and images have too.
+bool looks_tokens_up(const Trace& trace, const Dataflow& flow, const FlowOp& op) {
+  constexpr std::size_t indices = 1;
   for (std::uint32_t r = op.op; r != no_row; r = flow.nesting.parent[r]) {
     const OpRow* row = find_op(text_of(trace, trace.ops.name[r]));
-    if (row != nullptr && row->layer == Layer::embedding) return true;
+    if (row == nullptr || row->layer != Layer::embedding) continue;
+    const TensorShape* looked_up = operands_of(trace, r).tensors.at(indices);
+    if (looked_up == nullptr || looked_up->rank != 1) return true;
   }
   return false;
 }
@@ -107,7 +112,7 @@ AttentionStyle attention_style(const Trace& trace, const Dataflow& flow) {
   AttentionStyle style;
   for (const FlowOp& op : flow.ops) {
     if (!op.in_model) continue;
-    style.tokens |= op.phase == FlowPhase::forward && in_embedding(trace, flow, op);
+    style.tokens |= op.phase == FlowPhase::forward && looks_tokens_up(trace, flow, op);
     style.trains |= op.phase == FlowPhase::backward;
     style.drops |= op.kind == OpKind::dropout;
   }

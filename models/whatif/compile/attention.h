@@ -36,7 +36,7 @@ struct ExtraKernel {
 
 /// What the rule finds of the model.
 struct AttentionStyle {
-  bool tokens = false;  // rows of embedding tables enter the model: it reads text
+  bool tokens = false;  // a batch of indices looks up rows of tables: it reads text
   bool trains = false;  // attention has a backward pass
   bool drops = false;   // dropout within the model
 };

@@ -73,6 +73,20 @@ TEST(CapturedAttention, TheMaskOfATextComesBack) {
   EXPECT_EQ(s.losses.count("capture_may_change_work"), 0);
 }
 
+// Whisper's encoder: a table of 1500 positions, all of them in a row, is no text and has no mask.
+TEST(CapturedAttention, RowsOfPositionsAreNoText) {
+  FlowMaker m;
+  m.op("aten::embedding", "[[1500,64],[1500]]", R"(["float","long int"])");
+  m.op("aten::scaled_dot_product_attention",
+       "[[2,4,128,64],[2,4,128,64],[2,4,128,64],[],[],[],[],[]]",
+       R"(["c10::Half","c10::Half","c10::Half","","Scalar","Scalar","Scalar","Scalar"])", whole,
+       "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16");
+  Bench s;
+  const Step out = s.capture(m.step());
+  EXPECT_EQ(out.plan.works.size(), 2U);
+  EXPECT_EQ(s.report.operations, 0U);
+}
+
 TEST(CapturedAttention, Fp32NeedsNoConversionsAndDropoutAKernelMore) {
   Bench s;
   const std::size_t half = s.capture(text_step(whole)).plan.works.size();
