@@ -41,7 +41,7 @@ void write_figures(const std::vector<Figure>& figures, Simulations& simulations,
 int validate_claims(const po::variables_map& values, const std::string& root) {
   const Claims claims = load_claims(root + "/validation/claims", root + "/configs");
   Simulations simulations(root);
-  const auto results = evaluate_claims(claims.claims, simulations);
+  const auto results = evaluate_claims(claims.claims, simulations, progress_line("claims"));
   const std::string json = values["json"].as<std::string>();
   write_document(json, claims_json(results));
   if (json != "-") fmt::print("{}", claims_text(results, values.count("rows") > 0));

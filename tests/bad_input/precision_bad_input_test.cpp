@@ -13,7 +13,7 @@
 namespace tandem {
 namespace {
 
-const std::string configs_folder = source_path("configs_folder");
+const std::string configs_folder = source_path("configs");
 const std::string precision_law_file = configs_folder + "/kernels/precision.json";
 
 std::string error_of(Step step, Precision to, const std::string& gpu) {

@@ -15,7 +15,7 @@
 namespace tandem {
 namespace {
 
-const std::string numbers_captures = source_path("validation/numbers_captures/");
+const std::string numbers_captures = source_path("validation/captures/");
 const std::string amp = "h200_2026-11-20_fit/traces/resnet50-train-amp-eager-b32";
 const std::string fp32 = "h200_2026-11-20_fit/traces/bert_base-infer-fp32-eager-b16";
 const std::string lenet = "h200_2026-11-20_fit/traces/lenet5-infer-fp32-eager-b1024";

@@ -10,7 +10,7 @@
 namespace tandem {
 namespace {
 
-const std::string physics_captures = source_path("validation/physics_captures/");
+const std::string physics_captures = source_path("validation/captures/");
 const char* const covering[] = {
     "h200_2026-11-20_fit/traces/resnet50-train-amp-eager-b32",
     "h200_2026-11-20_fit/traces/bert_base-infer-fp32-eager-b16",

@@ -9,7 +9,7 @@
 namespace tandem {
 namespace {
 
-const std::string retarget_captures = source_path("validation/retarget_captures/");
+const std::string retarget_captures = source_path("validation/captures/");
 const std::string folder = retarget_captures + "h200_2026-11-20_fit/traces/";
 
 void check_ratios(const GpuMetrics& m) {

@@ -84,10 +84,18 @@ std::vector<std::uint32_t> last_step(const Trace& trace) {
   return kernels_of_step(trace, links, links.steps.size() - 1);
 }
 
-/// The one false alarm, recorded after the limits stood (deviation 25): products over an odd
-/// vocabulary take 2.2 times as long as the model says, more than kernels at half the clock do.
-constexpr std::string_view false_alarm =
-    "h200_2026-11-22_last_holdout/traces/gpt2-infer-bf16-eager-b2.json.zst";
+/// The false alarms, recorded after the limits stood (deviation 25). Products over an odd
+/// vocabulary take 2.2 times as long as the model says, more than kernels at half the clock do; a
+/// division of expanded rows on an H100 is 5 % faster than the least time that is allowed.
+Codes false_alarms(const std::string& path) {
+  if (path.ends_with("h200_2026-11-22_last_holdout/traces/gpt2-infer-bf16-eager-b2.json.zst")) {
+    return {"slower_than_model"};
+  }
+  if (path.ends_with("h100_2026-11-23_holdout/traces/maxvit_t-train-amp-eager-b64.json.zst")) {
+    return {"faster_than_physics"};
+  }
+  return {};
+}
 
 TEST(CheckMeasured, NothingIsWrongWithCleanCaptures) {
   std::size_t cases = 0;
@@ -96,8 +104,7 @@ TEST(CheckMeasured, NothingIsWrongWithCleanCaptures) {
     const std::string path = entry.path().string();
     if (entry.path().parent_path().filename() != "traces" || !trace_stem(path)) continue;
     const CheckReport report = check_of(import_trace(path));
-    const Codes expected = path.ends_with(false_alarm) ? Codes{"slower_than_model"} : Codes{};
-    EXPECT_EQ(codes(report, Concern::wrong), expected) << path;
+    EXPECT_EQ(codes(report, Concern::wrong), false_alarms(path)) << path;
     ++cases;
   }
   EXPECT_GE(cases, 250U);
