@@ -200,8 +200,8 @@ TEST(ReplayProperty, EveryTracedStepIsReproduced) {
   std::size_t steps = 0;
   for (const Seen& r : replays()) {
     if (r.mode != Mode::as_traced || r.profiler != Profiler::keep) continue;
-    // Files of device activity alone have no launches: the cases of `fidelity` leave them out, too.
-    if (r.trace->calls.size() == 0) continue;
+    // XProf's files of JAX hold no launches: the cases of `fidelity` leave them out, too.
+    if (r.trace->format == "xprof" && r.trace->nodes.size() == 0) continue;
     EXPECT_FALSE(r.result.fidelity.empty()) << r.name();
     // Kernels on the host's own threads wait for what no event tells (`fidelity` of the cases).
     const double within = r.trace->nodes.size() > 0 ? 0.03 : 0.01;
