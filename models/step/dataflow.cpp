@@ -235,9 +235,7 @@ bool converts_weight(const Step& step, const Dataflow& flow, const FlowOp& op,
     const std::uint8_t input = row.arguments.at(ArgumentName::input);
     if (weight == no_argument || input == no_argument) return false;
     const OpTensors& in = operands_of(step.trace, r).tensors;
-    const auto is = [&](const TensorShape* t) {
-      return t != nullptr && t->rank == shape.rank && t->dims == shape.dims;
-    };
+    const auto is = [&](const TensorShape* t) { return t != nullptr && same_dims(*t, shape); };
     return is(in.at(weight)) && !is(in.at(input));
   }
   return false;

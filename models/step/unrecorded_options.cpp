@@ -31,10 +31,6 @@ Convolution convolution_of(const OpRow& row, const Operands& operands) {
   return {tensor(ArgumentName::input), tensor(ArgumentName::weight), tensor(ArgumentName::grad)};
 }
 
-bool same_dims(const TensorShape& a, const TensorShape& b) {
-  return a.rank == b.rank && a.dims == b.dims;
-}
-
 /// The gradients that backward convolutions read, by their autograd number.
 std::unordered_map<std::int64_t, Convolution> backward_convolutions(const Trace& trace,
                                                                     const OpNesting& nesting,

@@ -35,6 +35,10 @@ struct TensorShape {
   friend bool operator==(const TensorShape&, const TensorShape&) = default;
 };
 
+inline bool same_dims(const TensorShape& a, const TensorShape& b) {
+  return a.rank == b.rank && a.dims == b.dims;
+}
+
 /// Whether the strides are those of an image batch in NHWC order.
 bool has_channels_last(const TensorShape& shape);
 

@@ -155,9 +155,7 @@ void apply_residual(const WorkCounters& measured, const WorkCounters& model,
   }
   // Each ratio is that of the traced kernel; of another kernel they may ask for more than fits.
   cut_counter(scenario.smsp_elapsed_cycles, scenario.smsp_active_cycles, scenario.clamped);
-  cut_counter(scenario.smsp_active_cycles, scenario.smsp_issue_cycles, scenario.clamped);
-  cut_counter(scenario.smsp_active_cycles, scenario.tc_active_cycles, scenario.clamped);
-  cut_counter(scenario.smsp_issue_cycles, scenario.tc_issue_cycles, scenario.clamped);
+  cut_to_active(scenario);
   scenario.modelled = scenario.modelled || measured.modelled;
 }
 

@@ -13,6 +13,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from checks import check, end
+
 ROOT = Path(os.environ["TANDEM_ROOT"])
 PROGRAM = os.path.abspath(sys.argv[1])
 CAPTURES = ROOT / "validation/captures"
@@ -39,15 +42,6 @@ WORDS = {
 }
 SLOW = {"validate": "the tests of the rung validation", "test": "ctest", "python": "the tests of Python"}
 NOT_OURS = {"--trace", "--cuda-graph-trace", "--output", "--type", "--build", "--install", "--prefix", "--rm", "--hostfile", "--enable-recovery"}
-failures = checks = 0
-
-
-def check(right, what):
-    global failures, checks
-    checks += 1
-    if not right:
-        failures += 1
-        print("FAILED:", what)
 
 
 def blocks(text):
@@ -145,8 +139,7 @@ def main():
         pair = [f"resnet18-train-fp32-{mode}-b128.json.zst" for mode in ("eager", "compile")]
         [where] = {path.parent for path in CAPTURES.glob(f"*/traces/{pair[1]}")}
         check_output("docs/guide.md", f"$ tandem diff {' '.join(pair)}\n", run(["diff", *pair], where).stdout)
-    print(f"{checks} checks, {failures} failed")
-    sys.exit(failures > 0 or checks < 60)
+    end(least=60)
 
 
 if __name__ == "__main__":

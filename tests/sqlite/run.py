@@ -16,19 +16,12 @@ from pathlib import Path
 
 from make_report import SCHEMA, make
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from checks import check, end
+
 program = sys.argv[1]
 root = Path(os.environ["TANDEM_ROOT"])
 captures = root / "validation/captures"
-failures = 0
-checks = 0
-
-
-def check(right, what):
-    global failures, checks
-    checks += 1
-    if not right:
-        failures += 1
-        print("FAILED:", what)
 
 
 def replay(path, *options):
@@ -267,5 +260,4 @@ with tempfile.TemporaryDirectory() as scratch:
     wrong_schemas(folder, small)
     wrong_values(folder, small)
     broken_files(folder, small)
-print(f"{checks} checks, {failures} failed")
-sys.exit(failures > 0 or checks < 100)
+end(least=100)

@@ -1,12 +1,9 @@
 #include "validation/compare/compare.h"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <functional>
-#include <mutex>
 
 #include "sim/core/error.h"
 #include "sim/predict/calibrate_host.h"
@@ -363,14 +360,7 @@ std::vector<CaseResult> run_cases(const std::vector<Case>& cases, const CompareO
     add_jobs(results[i], options, predictions, jobs);
   }
   std::vector<std::vector<Comparison>> rows(jobs.size());
-  std::mutex shown;
-  std::size_t done = 0;
-  tbb::parallel_for(std::size_t{0}, jobs.size(), [&](std::size_t i) {
-    rows[i] = jobs[i].rows();
-    if (!options.progress) return;
-    const std::lock_guard lock(shown);
-    options.progress(++done, jobs.size());
-  });
+  in_parallel(jobs.size(), options.progress, [&](std::size_t i) { rows[i] = jobs[i].rows(); });
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     CaseResult& result = *jobs[i].result;
     result.rows.insert(result.rows.end(), rows[i].begin(), rows[i].end());

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "sim/predict/bands.h"
 #include "validation/compare/cases.h"
 #include "validation/compare/manifest.h"
+#include "validation/compare/parallel.h"
 
 namespace tandem {
 
@@ -60,8 +60,7 @@ struct CaseResult {
 struct CompareOptions {
   std::vector<std::string> data_folders;  // searched in order
   std::string configs;
-  /// Called after each capture that was compared, one at a time: how many were, of how many.
-  std::function<void(std::size_t, std::size_t)> progress = {};
+  Progress progress = {};
 };
 
 /// Runs every case; captures run in parallel. Errors: InputError from the traces.

@@ -1,12 +1,10 @@
 #include "validation/papers/evaluate.h"
 
 #include <fmt/format.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <mutex>
 #include <numeric>
 
 namespace tandem {
@@ -218,18 +216,11 @@ CheckResult evaluate(const ClaimCheck& check, Simulations& simulations) {
   return out;
 }
 
-std::vector<ClaimResult> evaluate_claims(
-    const std::vector<Claim>& claims, Simulations& simulations,
-    const std::function<void(std::size_t, std::size_t)>& progress) {
+std::vector<ClaimResult> evaluate_claims(const std::vector<Claim>& claims, Simulations& simulations,
+                                         const Progress& progress) {
   std::vector<ClaimResult> results(claims.size());
-  std::mutex one_at_a_time;
-  std::size_t done = 0;
-  tbb::parallel_for(std::size_t{0}, claims.size(), std::size_t{1}, [&](std::size_t i) {
-    results[i] = evaluate_claim(claims[i], simulations);
-    if (!progress) return;
-    const std::lock_guard lock(one_at_a_time);
-    progress(++done, claims.size());
-  });
+  in_parallel(claims.size(), progress,
+              [&](std::size_t i) { results[i] = evaluate_claim(claims[i], simulations); });
   return results;
 }
 

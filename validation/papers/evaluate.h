@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "validation/compare/parallel.h"
 #include "validation/papers/claim.h"
 #include "validation/papers/simulations.h"
 
@@ -42,10 +42,9 @@ struct ClaimResult {
 /// of a check cannot be stated in.
 CheckResult evaluate(const ClaimCheck& check, Simulations& simulations);
 
-/// All rows, in parallel. `progress`: told how many are done, of all. Errors: as above.
-std::vector<ClaimResult> evaluate_claims(
-    const std::vector<Claim>& claims, Simulations& simulations,
-    const std::function<void(std::size_t, std::size_t)>& progress = {});
+/// All rows, in parallel. Errors: as above.
+std::vector<ClaimResult> evaluate_claims(const std::vector<Claim>& claims, Simulations& simulations,
+                                         const Progress& progress = {});
 
 /// One number of a pair of scenarios; `other` null with Combine::none. Nothing, and `lacking` said,
 /// where it is not known.

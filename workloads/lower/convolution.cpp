@@ -305,9 +305,8 @@ void lower_convolution_backward(const Context& c, Kernels& out) {
   const auto layer = layer_of(*input, *weight, *gradient, transposed);
   if (!layer || gradient->elements() == 0) return;
   const auto makes = [&](const TensorShape& wanted) {
-    return std::any_of(c.outputs.begin(), c.outputs.end(), [&](const TensorShape& t) {
-      return t.rank == wanted.rank && t.dims == wanted.dims;
-    });
+    return std::any_of(c.outputs.begin(), c.outputs.end(),
+                       [&](const TensorShape& t) { return same_dims(t, wanted); });
   };
   if (makes(*input)) {
     if (is_depthwise(*layer)) {

@@ -20,7 +20,7 @@ int widest_bytes(const Context& c) {
 
 /// Places are the same in memory: equal sizes and strides, or a single element.
 bool same_places(const TensorShape& a, const TensorShape& b) {
-  return a.rank == b.rank && a.dims == b.dims && a.strides == b.strides;
+  return same_dims(a, b) && a.strides == b.strides;
 }
 
 bool is_dense(const TensorShape& shape) {

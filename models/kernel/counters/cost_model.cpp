@@ -4,6 +4,7 @@
 
 #include "models/kernel/counters/cost_terms.h"
 #include "models/kernel/kinds.h"
+#include "sim/core/units.h"
 
 namespace tandem {
 namespace {
@@ -96,9 +97,7 @@ KernelCost at_time(const GpuArch& gpu, const GeneralCosts& general, const Timele
   const double active = std::max(general.minimum_active_cycles, cycles - general.launch_cycles);
   cost.smsp_active_cycles = smsps * t.share * std::min(active, cycles);
   add_rates(gpu, t, cost);
-  cut_counter(cost.smsp_active_cycles, cost.smsp_issue_cycles, cost.clamped);
-  cut_counter(cost.smsp_active_cycles, cost.tc_active_cycles, cost.clamped);
-  cut_counter(cost.smsp_issue_cycles, cost.tc_issue_cycles, cost.clamped);
+  cut_to_active(cost);
   const double achieved = t.matrix ? general.occupancy_share_matrix : general.occupancy_share;
   cost.warp_active_cycles = cost.smsp_active_cycles / gpu.smsp_per_sm * t.warps * achieved;
   clamp_traffic(gpu, cost);

@@ -27,6 +27,14 @@ inline void cut_counter(double most, double& counter, bool& clamped) {
   counter = std::min(counter, most);
 }
 
+/// The same of all that happens while an SMSP is active; `Counters`: KernelCost, or one like it.
+template <class Counters>
+void cut_to_active(Counters& c) {
+  cut_counter(c.smsp_active_cycles, c.smsp_issue_cycles, c.clamped);
+  cut_counter(c.smsp_active_cycles, c.tc_active_cycles, c.clamped);
+  cut_counter(c.smsp_issue_cycles, c.tc_issue_cycles, c.clamped);
+}
+
 /// How the blocks of a launch start, live and end, as its counters assume; see schedule_blocks().
 BlockPace block_pace(const GpuArch& gpu, const KernelLaunch& launch,
                      const CostConstants& constants);

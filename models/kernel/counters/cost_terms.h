@@ -9,8 +9,6 @@
 
 namespace tandem {
 
-inline constexpr double sector_bytes = 32;
-
 /// A launch with all that the parts need of it.
 struct CostInput {
   const GpuArch& gpu;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "models/kernel/counters/cost_terms.h"
+#include "sim/core/units.h"
 
 namespace tandem {
 namespace {

@@ -12,8 +12,8 @@ namespace tandem {
 
 namespace {
 
-bool same_dims(const TensorShape& a, const TensorShape& b) {
-  return a.rank > 0 && a.rank == b.rank && a.dims == b.dims;
+bool same_recorded_dims(const TensorShape& a, const TensorShape& b) {
+  return a.rank > 0 && same_dims(a, b);
 }
 
 bool permuted(const TensorShape& a, const TensorShape& b) {
@@ -79,7 +79,7 @@ GraphOperands graph_operands(const Step& step, const Dataflow& flow, std::int64_
   std::vector<TensorShape> tables;  // picked from by indices, at times more than once
   const auto known_table = [&](const TensorShape& shape) {
     return std::any_of(tables.begin(), tables.end(),
-                       [&](const TensorShape& table) { return same_dims(table, shape); });
+                       [&](const TensorShape& table) { return same_recorded_dims(table, shape); });
   };
   for (const FlowOp& op : flow.ops) {
     if (!op.in_graph || op.phase != FlowPhase::forward) continue;
@@ -134,7 +134,7 @@ std::array<GraphFlow::Tensors, 3> GraphFlow::by_fit(const Tensors& list,
   std::array<Tensors, 3> out;
   for (const std::uint32_t t : list) {
     const TensorShape& made = known_[t].shape;
-    if (same_dims(made, shape)) out[0].push_back(t);
+    if (same_recorded_dims(made, shape)) out[0].push_back(t);
     if (permuted(made, shape)) out[1].push_back(t);
     out[2].push_back(t);
   }
@@ -171,7 +171,7 @@ std::size_t GraphFlow::waiting(const TensorShape& shape, const FlowOp& op) {
 bool GraphFlow::given(const TensorShape& shape, const FlowOp& op) const {
   return op.phase != FlowPhase::backward &&
          std::any_of(given_.begin(), given_.end(), [&](const TensorShape& g) {
-           return g.type == shape.type && same_dims(g, shape);
+           return g.type == shape.type && same_recorded_dims(g, shape);
          });
 }
 
@@ -194,7 +194,7 @@ std::size_t GraphFlow::new_at_end(const FlowOp& op, const std::vector<TensorShap
     // Sums and norms keep several results for backward, as large as those of the layer before.
     bool alike = false, awaited = false;
     for (const std::uint32_t t : list) {
-      if (!same_dims(known_[t].shape, shape)) continue;
+      if (!same_recorded_dims(known_[t].shape, shape)) continue;
       alike = true;
       awaited = awaited || (known_[t].by_library && waits_to_be_read(t, op));
     }
@@ -237,7 +237,8 @@ std::uint32_t GraphFlow::from_outside(const TensorShape& shape) {
 /// In another order of its elements: what was made in its dimensions is the copy of another one.
 bool GraphFlow::copies_parameter(const FlowOp& op, const std::vector<TensorShape>& operands) {
   if (operands.size() != 2 || !same_kind(operands[0], operands[1])) return false;
-  if (!same_dims(operands[0], operands[1]) || op.phase == FlowPhase::backward) return false;
+  if (!same_recorded_dims(operands[0], operands[1]) || op.phase == FlowPhase::backward)
+    return false;
   return given_.empty() ? waiting(operands[0], op) == 0 : given(operands[0], op);
 }
 

@@ -3,19 +3,14 @@
 #include <algorithm>
 #include <string_view>
 
+#include "models/kernel/work/operand_bytes.h"
 #include "models/kernel/work/work.h"
 
 namespace tandem {
 namespace {
 
-int width_of(const TensorShape& t) {
-  return std::max(element_bytes(t.type), t.type == DataType::unknown ? 4 : 1);
-}
-
-double moved_bytes(const TensorShape& t) {
-  return static_cast<double>(t.elements()) /
-         static_cast<double>(std::max<std::int64_t>(t.expanded, 1)) * width_of(t);
-}
+/// Of a tensor whose type the trace does not tell.
+constexpr DataType usual = DataType::fp32;
 
 bool is_index(const TensorShape& t) {
   return t.type == DataType::int64 || t.type == DataType::int32;
@@ -31,7 +26,7 @@ double gathered_bytes(const BatchOp& op, const OpTensors& tensors) {
     if (!is_index(shapes[i])) return 0;  // the rows themselves are operands
     ids = std::max(ids, static_cast<double>(shapes[i].elements()));
   }
-  return 2 * ids * static_cast<double>(shapes[0].dims[1]) * width_of(shapes[0]);
+  return 2 * ids * static_cast<double>(shapes[0].dims[1]) * width_of(shapes[0], usual);
 }
 
 // Layout transforms read and write tiles of 32 x 32.
@@ -64,8 +59,8 @@ double touched_bytes(const BatchKernel& kernel, const OpTensors& tensors, bool w
   for (std::size_t i = 0; i < tensors.shapes.size(); ++i) {
     if (op.axis[i] < 0 && !with_fixed) continue;
     const TensorShape& t = tensors.shapes[i];
-    sum += moved_bytes(t);
-    largest = std::max(largest, static_cast<double>(t.elements()) * width_of(t));
+    sum += bytes_of(t, usual);
+    largest = std::max(largest, static_cast<double>(t.elements()) * width_of(t, usual));
   }
   return with_fixed ? sum + largest : sum + gathered_bytes(op, tensors);
 }

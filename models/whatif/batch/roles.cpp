@@ -39,10 +39,6 @@ bool updates_rows(const OpRow& row) {
   return row.kind == OpKind::gather || row.kind == OpKind::scatter || row.layer == Layer::embedding;
 }
 
-bool same_dims(const TensorShape& a, const TensorShape& b) {
-  return a.rank == b.rank && a.dims == b.dims;
-}
-
 // Parameters of all operations that name them by position, each distinct operation once.
 ParameterShapes find_parameters(const Trace& trace) {
   ParameterShapes out;

@@ -154,18 +154,14 @@ struct Pending {
   NewKernel kernel;
 };
 
-/// Kernels of the framework itself, behind compiled code.
-void pend_own(std::vector<Pending>& pending, std::uint32_t work,
-              const std::vector<ExtraKernel>& kernels, double host_us) {
-  for (const ExtraKernel& own : kernels) {
-    NewKernel k;
-    k.kernel = own.kernel;
-    k.op = own.op;
-    k.geometry = own.geometry;
-    k.duration_us = own.us;
-    k.host_us = host_us;
-    pending.push_back({work, std::move(k)});
-  }
+NewKernel new_kernel(const ExtraKernel& extra, double host_us) {
+  NewKernel k;
+  k.kernel = extra.kernel;
+  k.op = extra.op;
+  k.geometry = extra.geometry;
+  k.duration_us = extra.us;
+  k.host_us = host_us;
+  return k;
 }
 
 /// Puts the compiler's kernels into the step.
@@ -219,17 +215,18 @@ class Fuser {
       report_.layout_us += to_us(context_.step.plan.works[w].duration);
       edit_.drop(w, !is_entry(w));
     }
+    const double further_us = compiled_.call_with_launch_us(context_.law.further_host_us);
     bool first = true;
     for (const std::uint32_t w : context_.flow.works_of(op)) {
       const bool dropped =
           std::find(change.dropped.begin(), change.dropped.end(), w) != change.dropped.end();
       if (dropped) continue;
-      set_gap(w, first ? compiled_.call_us(op.kind)
-                       : compiled_.call_with_launch_us(context_.law.further_host_us));
+      set_gap(w, first ? compiled_.call_us(op.kind) : further_us);
       first = false;
     }
-    pend_own(pending_, context_.flow.works_of(op).back(), change.after,
-             compiled_.call_with_launch_us(context_.law.further_host_us));
+    for (const ExtraKernel& own : change.after) {  // of the framework itself, behind compiled code
+      pending_.push_back({context_.flow.works_of(op).back(), new_kernel(own, further_us)});
+    }
   }
 
   void set_gap(std::uint32_t work, double us) {
@@ -257,14 +254,14 @@ class Fuser {
 
   void pend(std::uint32_t work, const ExtraKernel& extra) {
     const bool product = op_row(extra.op).kind == OpKind::matmul;
-    NewKernel k;
-    k.kernel = product ? extra.kernel : names_.numbered(extra.kernel, {});
-    k.op = product ? extra.op : k.kernel.name;
-    k.geometry = extra.geometry;
-    k.duration_us = extra.us;
-    k.host_us = product ? compiled_.call_us(OpKind::matmul) : compiled_.launch_us();
-    report_.bytes_after += product ? 0 : extra.bytes;
-    if (!product) report_.kernels.push_back({k.kernel.name, 1, extra.bytes, extra.us});
+    NewKernel k =
+        new_kernel(extra, product ? compiled_.call_us(OpKind::matmul) : compiled_.launch_us());
+    if (!product) {
+      k.kernel = names_.numbered(extra.kernel, {});
+      k.op = k.kernel.name;
+      report_.bytes_after += extra.bytes;
+      report_.kernels.push_back({k.kernel.name, 1, extra.bytes, extra.us});
+    }
     pending_.push_back({work, std::move(k)});
   }
 
