@@ -235,8 +235,8 @@ TEST(Cases, DeviationsAreOpenAndDocumentedWithTheirCases) {
     const std::string cases = row.second.substr(row.second.rfind('|', row.second.size() - 2) + 1);
     if (cases.find("none:") != std::string::npos) continue;
     const auto named = std::count(cases.begin(), cases.end(), '`') / 2;
-    const auto used =
-        std::count_if(cited.begin(), cited.end(), [&](const auto& c) { return c.first == number; });
+    const auto used = std::count_if(cited.begin(), cited.end(),
+                                    [number = number](const auto& c) { return c.first == number; });
     EXPECT_EQ(named, used) << "deviation " << number << " names a case that no longer needs it";
   }
 }
