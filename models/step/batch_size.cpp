@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/step/op_nesting.h"
 #include "models/step/op_rows.h"
 
 namespace tandem {
@@ -33,43 +34,79 @@ bool is_index(DataType type) { return type == DataType::int64 || type == DataTyp
 struct Compiled {
   bool any = false;
   std::optional<std::int64_t> items = {};
+  TimePoint begin = TimePoint::max();  // of the call that is given them
 };
 Compiled compiled_items(const Trace& trace, TimePoint from, OpRows& rows) {
   Compiled out;
-  TimePoint first = TimePoint::max();
   for (std::uint32_t i = 0; i < trace.ops.size(); ++i) {
     if (rows.of(i).kind != OpKind::generated) continue;
     out.any = true;
-    if (trace.ops.begin[i] < from || trace.ops.begin[i] >= first) continue;
+    if (trace.ops.begin[i] < from || trace.ops.begin[i] >= out.begin) continue;
     const std::vector<TensorShape>& shapes = operands_of(trace, i).tensors.shapes;
     const auto indices = std::find_if(shapes.begin(), shapes.end(), [](const TensorShape& t) {
       return is_index(t.type) && t.rank > 1 && t.dims[0] > 0;
     });
-    if (indices != shapes.end()) first = trace.ops.begin[i], out.items = indices->dims[0];
+    if (indices != shapes.end()) out.begin = trace.ops.begin[i], out.items = indices->dims[0];
   }
   return out;
 }
 
-}  // namespace
-
-std::optional<std::int64_t> batch_size(const Trace& trace, const Links& links) {
-  if (trace.stated_batch) return trace.stated_batch;
-  const TimePoint from = links.steps.front().begin;
-  OpRows rows(trace);
-  std::uint32_t first = no_row;
-  std::optional<std::int64_t> batch;
+/// The first layer from `from` on that states how many items it takes.
+struct FirstLayer {
+  std::uint32_t op = no_row;
+  std::optional<std::int64_t> items = {};
+};
+FirstLayer first_layer(const Trace& trace, TimePoint from, OpRows& rows) {
+  FirstLayer out;
   for (std::uint32_t i = 0; i < trace.ops.size(); ++i) {
     const TimePoint begin = trace.ops.begin[i];
-    if (begin < from || (first != no_row && begin >= trace.ops.begin[first])) continue;
+    if (begin < from || (out.op != no_row && begin >= trace.ops.begin[out.op])) continue;
     const auto items = items_argument(rows.of(i));
     if (!items) continue;
     const auto leading = leading_dimension(operands_of(trace, i), *items);
-    if (leading) first = i, batch = leading;
+    if (leading) out = {i, leading};
   }
-  // Compiled code merges the batch with other dimensions before its products.
-  if (first != no_row && !is_matrix_product(rows.of(first))) return batch;
+  return out;
+}
+
+/// Whether an operation around `op`, or itself, states tensors.
+bool states_tensors(const Trace& trace, const OpNesting& nesting, std::uint32_t op) {
+  while (op != no_row && operands_of(trace, op).tensors.shapes.empty()) op = nesting.parent[op];
+  return op != no_row;
+}
+
+/// Whether a CUDA graph is launched from `from` on and before `until` of which nothing tells what
+/// it is given: compiled code may say so, a capture by hand does not.
+bool launches_unknown_graph(const Trace& trace, const Links& links, TimePoint from,
+                            TimePoint until) {
+  std::vector<std::uint32_t> graphs;
+  for (std::uint32_t c = 0; c < trace.calls.size(); ++c) {
+    const TimePoint begin = trace.calls.begin[c];
+    const bool is_graph = trace.calls.api[c] == ApiKind::launch_graph;
+    if (is_graph && begin >= from && begin < until) graphs.push_back(c);
+  }
+  if (graphs.empty()) return false;
+  const OpNesting nesting = nest_ops(trace, links);
+  return std::any_of(graphs.begin(), graphs.end(), [&](std::uint32_t c) {
+    return !states_tensors(trace, nesting, nesting.of_call[c]);
+  });
+}
+
+}  // namespace
+
+BatchSize batch_size(const Trace& trace, const Links& links) {
+  if (trace.stated_batch) return {trace.stated_batch};
+  const TimePoint from = links.steps.front().begin;
+  OpRows rows(trace);
+  const FirstLayer first = first_layer(trace, from, rows);
   const Compiled compiled = compiled_items(trace, from, rows);
-  return compiled.any ? compiled.items : batch;
+  // Compiled code merges the batch with other dimensions before its products.
+  const bool merged = compiled.any && (first.op == no_row || is_matrix_product(rows.of(first.op)));
+  const auto items = merged ? compiled.items : first.items;
+  if (!items) return {};
+  const TimePoint seen = merged ? compiled.begin : trace.ops.begin[first.op];
+  if (launches_unknown_graph(trace, links, from, seen)) return {{}, true};
+  return {items};
 }
 
 }  // namespace tandem

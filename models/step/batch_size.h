@@ -9,8 +9,15 @@
 
 namespace tandem {
 
+struct BatchSize {
+  std::optional<std::int64_t> items;
+  bool behind_graph = false;  // the first layer that a trace tells of comes after a CUDA graph
+};
+
 /// What the annotation of the steps says, else the leading dimension of the input of the first
-/// convolution, embedding or linear layer of the first step; nothing if the trace has no shapes.
-std::optional<std::int64_t> batch_size(const Trace& trace, const Links& links);
+/// convolution, embedding or linear layer of the first step; nothing if the trace has no shapes, or
+/// if a CUDA graph is launched before, of which the trace does not tell what it is given: its
+/// layers come first, and what follows may count other things (the points of a prompt, not images).
+BatchSize batch_size(const Trace& trace, const Links& links);
 
 }  // namespace tandem

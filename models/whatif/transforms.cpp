@@ -100,7 +100,7 @@ void check_needs(const Transform& transform, const TransformInput& input) {
   if (transform.needs.batch && !traced.batch) {
     throw InputError(traced.path, key, "a trace without a recognisable batch dimension",
                      "operator shapes (record_shapes=True) of a convolution, linear or embedding "
-                     "layer, or the argument batch of the annotation of steps");
+                     "layer, the argument batch of the annotation of steps, or --traced-batch N");
   }
 }
 

@@ -41,13 +41,13 @@ double traced_step_us(const Trace& trace, const Links& links) {
   return to_us(std::max(host, device)) / static_cast<double>(links.steps.size());
 }
 
-TraceSummary summarize(const Trace& trace, const Links& links) {
+TraceSummary summarize(const Trace& trace, const Links& links, const BatchSize& batch) {
   TraceSummary s;
   s.path = trace.path;
   s.format = trace.format;
   s.framework = trace.framework;
   s.gpu = trace.devices.empty() ? "unknown" : trace.devices.front().name;
-  s.batch = batch_size(trace, links);
+  s.batch = batch.items;
   s.steps = static_cast<std::int64_t>(links.steps.size());
   s.steps_by = links.steps_by;
   s.traced_step_us = traced_step_us(trace, links);
@@ -134,7 +134,14 @@ TracedRun measure(Trace trace, const ReplayOptions& options, Configs configs) {
   a.losses = a.trace.losses;
   a.losses.merge(a.links.losses);
   a.losses.merge(infer_unrecorded_options(a.trace, a.links));
-  a.summary = summarize(a.trace, a.links);
+  const BatchSize batch = batch_size(a.trace, a.links);
+  a.losses.add(
+      "batch_behind_graph", Severity::warning,
+      "the step launches a CUDA graph before its first recorded layer, which need not take "
+      "the batch of the step: how many items a step takes is not known (--traced-batch N "
+      "says it)",
+      batch.behind_graph ? 1 : 0);
+  a.summary = summarize(a.trace, a.links, batch);
   a.gpu = traced_gpu(a.trace, a.configs.gpus, options, a.losses);
   a.states_grids = states_grids(a.trace);
   a.losses.add("no_launch_geometry", Severity::warning,

@@ -13,7 +13,7 @@ std::optional<std::int64_t> batch_of(std::string_view op, std::string_view dims)
   TraceMaker m;
   m.op(op, 10, 5, 0, dims);
   m.kernel(20, 5, -1);
-  return batch_size(m.trace, link_trace(m.trace));
+  return batch_size(m.trace, link_trace(m.trace)).items;
 }
 
 TEST(BatchSize, IsTheLeadingDimensionOfTheInput) {
@@ -39,7 +39,7 @@ TEST(BatchSize, IsUnknownWhereACompilerMergedItWithOtherDimensions) {
     m.op("aten::addmm", 5, 10, 0, "[[768],[2048,768],[768,768]]");
     m.launch(6, 2, 1);
     m.kernel(20, 5, 1);
-    const auto batch = batch_size(m.trace, link_trace(m.trace));
+    const auto batch = batch_size(m.trace, link_trace(m.trace)).items;
     EXPECT_EQ(batch.has_value(), !compiled);
   }
 }
@@ -51,7 +51,41 @@ TEST(BatchSize, TakesTheFirstLayerOfTheFirstStep) {
   m.op("aten::conv2d", 200, 5, 0, "[[32,3]]");
   m.step(3, 100, 400);
   m.kernel(210, 5, -1);
-  EXPECT_EQ(batch_size(m.trace, link_trace(m.trace)), 32);
+  EXPECT_EQ(batch_size(m.trace, link_trace(m.trace)).items, 32);
+}
+
+/// A step with a convolution of 1024 points at 20 us and a graph launched at `graph_us`, from 1 us
+/// to 15 us within compiled code that is given what `dims` says.
+BatchSize batch_beside_graph(double graph_us, std::string_view dims) {
+  TraceMaker m;
+  m.step(0, 0, 100);
+  m.op("Torch-Compiled Region: 0/0", 1, 14, 0, dims);
+  m.op("aten::conv2d", 20, 5, 0, "[[1024,3,8,8],[64,3,7,7]]");
+  m.call("cudaGraphLaunch", graph_us, 2, 1);
+  m.kernel(60, 5, 1);
+  return batch_size(m.trace, link_trace(m.trace));
+}
+
+TEST(BatchSize, IsUnknownWhereAGraphIsLaunchedBeforeTheFirstLayer) {
+  // The graph at 10 us comes before the layer at 20 us, that at 30 us after it.
+  EXPECT_EQ(batch_beside_graph(10, "").items, std::nullopt);
+  EXPECT_TRUE(batch_beside_graph(10, "").behind_graph);
+  EXPECT_EQ(batch_beside_graph(30, "").items, 1024);
+  EXPECT_FALSE(batch_beside_graph(30, "").behind_graph);
+}
+
+TEST(BatchSize, IsReadWhereTheCodeThatLaunchesTheGraphSaysWhatItIsGiven) {
+  EXPECT_EQ(batch_beside_graph(10, "[[1024,64]]").items, 1024);
+  EXPECT_EQ(batch_beside_graph(17, "[[1024,64]]").items, std::nullopt);  // launched by nobody
+}
+
+TEST(BatchSize, OfAGraphIsWhatTheUserSays) {
+  TraceMaker m;
+  m.call("cudaGraphLaunch", 1, 2, 1);
+  m.op("aten::conv2d", 20, 5, 0, "[[1024,3,8,8],[64,3,7,7]]");
+  m.kernel(60, 5, 1);
+  m.trace.stated_batch = 2;
+  EXPECT_EQ(batch_size(m.trace, link_trace(m.trace)).items, 2);
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ TEST(GraphFlow, ItemsOfCompiledTokensAreThoseOfTheFirstIndices) {
        R"(["long int","float","float"])");
   m.op("Torch-Compiled Region>aten::mm", "[[512,64],[64,64],[512,64]]", float3);
   const Step step = m.step();
-  EXPECT_EQ(batch_size(step.trace, step.links), 4);
+  EXPECT_EQ(batch_size(step.trace, step.links).items, 4);
 }
 
 }  // namespace
