@@ -60,6 +60,38 @@ bool is_text(const Json& line, const char* key) {
   return line.contains(key) && line[key].is_string();
 }
 
+// A line is the text of its object with the hash of that text as first member.
+constexpr std::string_view before_hash = R"({"hash":")", behind_hash = "\",";
+constexpr std::size_t hash_digits = 16;
+constexpr std::size_t hashed_begin = before_hash.size() + hash_digits + behind_hash.size();
+
+std::string hash_of(std::string_view object) {
+  ContentHash hash;
+  hash.add(object);
+  return hash_text(hash.value());
+}
+
+/// `object`: "{...}" with at least one member.
+std::string with_hash(std::string_view object) {
+  return fmt::format("{}{}{}{}", before_hash, hash_of(object), behind_hash, object.substr(1));
+}
+
+/// The object that with_hash() was given. Errors: InputError for a line that it did not make.
+std::string without_hash(std::string_view line, const Place& place) {
+  const bool has = line.starts_with(before_hash) && line.size() > hashed_begin &&
+                   line.substr(hashed_begin - behind_hash.size()).starts_with(behind_hash);
+  if (!has) {
+    place.fail("a line without its hash",
+               "a line as a sweep writes it; --fresh runs all points again");
+  }
+  const std::string_view stated = line.substr(before_hash.size(), hash_digits);
+  std::string object = "{" + std::string(line.substr(hashed_begin));
+  const std::string found = hash_of(object);
+  if (found == stated) return object;
+  place.fail("content of hash " + found + ", so it was changed",
+             fmt::format("hash \"{}\", as the line states; --fresh runs all points again", stated));
+}
+
 }  // namespace
 
 void ContentHash::add(std::string_view bytes) {
@@ -90,13 +122,14 @@ PointStore::PointStore(std::string path, std::uint64_t inputs, bool fresh)
     : path_(std::move(path)), inputs_(inputs) {
   try {
     open_alone(fresh);
-    std::string text;
-    if (std::ifstream in(path_, std::ios::binary); in) {
-      text.assign(std::istreambuf_iterator<char>(in), {});
+    std::ifstream in(path_, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    if (!in || text.size() != std::filesystem::file_size(path_)) {
+      throw InputError(path_, "", "a file of which only a part can be read", "a file of points");
     }
     read_lines(text);
     // What a killed run left half written must not swallow the next line.
-    if (!text.empty() && text.back() != '\n') write("\n");
+    cut_to(text.rfind('\n') + 1);
   } catch (...) {
     if (file_ >= 0) close(file_);
     throw;
@@ -124,10 +157,11 @@ void PointStore::open_alone(bool fresh) {
 
 void PointStore::read_lines(std::string_view text) {
   const std::string inputs = hash_text(inputs_);
-  while (!text.empty()) {
+  for (std::size_t number = 1; !text.empty(); ++number) {
     const std::size_t end = text.find('\n');
     if (end == std::string_view::npos) return;
-    const Json line = Json::parse(text.substr(0, end), nullptr, false);
+    const Place place{path_, fmt::format("line {}", number)};
+    const Json line = Json::parse(without_hash(text.substr(0, end), place), nullptr, false);
     text.remove_prefix(end + 1);
     if (!line.is_object() || !is_text(line, "inputs") || !is_text(line, "point")) continue;
     if (line["inputs"].get_ref<const std::string&>() != inputs) continue;
@@ -149,7 +183,7 @@ std::string point_line(std::uint64_t inputs, const Point& point, const PointResu
   } else {
     line["values"] = values_json(result);
   }
-  return line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return with_hash(line.dump(-1, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 std::string PointStore::line(const Point& point, const PointResult& result) const {
@@ -158,7 +192,19 @@ std::string PointStore::line(const Point& point, const PointResult& result) cons
 
 void PointStore::append(std::string_view line) {
   const std::lock_guard lock(mutex_);
-  write(line);
+  const off_t before = lseek(file_, 0, SEEK_END);
+  try {
+    write(line);
+  } catch (const InputError&) {
+    // Another thread may still find room for its point, behind whole lines only.
+    cut_to(static_cast<std::size_t>(before));
+    throw;
+  }
+}
+
+void PointStore::cut_to(std::size_t bytes) {
+  if (ftruncate(file_, static_cast<off_t>(bytes)) == 0) return;
+  throw InputError(path_, "", std::strerror(errno), "a file that can be cut");
 }
 
 void PointStore::write(std::string_view text) {

@@ -29,13 +29,15 @@ class ContentHash {
 std::string point_line(std::uint64_t inputs, const Point& point, const PointResult& result);
 
 /// Points that are finished for the inputs of one sweep. One line a point:
-/// {"inputs": "hash", "point": "batch=64", "values": {"time_us": 1.5, ...}} or "error" in place of
-/// values; numbers survive the round trip exactly. A line that is cut off (a killed run) or that
-/// this version cannot read counts as not there. Lines of other inputs stay and are ignored.
+/// {"hash": "of the rest", "inputs": "hash", "point": "batch=64", "values": {"time_us": 1.5, ...}}
+/// or "error" in place of values; numbers survive the round trip exactly. A last line that is cut
+/// off (a killed run) or one that this version cannot read counts as not there. Lines of other
+/// inputs stay and are ignored.
 class PointStore {
  public:
   /// Reads `path` if it is there, unless `fresh`, which empties it, and holds it alone until
-  /// destroyed. Errors: InputError, also while another process holds it.
+  /// destroyed. Errors: InputError, also while another process holds it, and for a whole line whose
+  /// hash says that nobody but its user wrote it.
   PointStore(std::string path, std::uint64_t inputs, bool fresh = false);
   ~PointStore();
   PointStore(const PointStore&) = delete;
@@ -53,6 +55,7 @@ class PointStore {
   void open_alone(bool fresh);
   void read_lines(std::string_view text);
   void write(std::string_view text);
+  void cut_to(std::size_t bytes);
 
   std::string path_;
   std::uint64_t inputs_;

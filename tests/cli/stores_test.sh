@@ -41,6 +41,14 @@ done
 "$program" sweep grid.json --out killed --quiet || fail 'after kills'
 same killed "$kills kills"
 
+# A number changed by hand is refused, and said which line; --fresh runs all again.
+cp -r killed changed
+sed -i '3s/"time_us":/"time_us":1/' changed/points.jsonl
+status=0; "$program" sweep grid.json --out changed --quiet 2>err || status=$?
+((status == 2)) && grep -q 'changed/points.jsonl:line 3: found content of hash .*, expected hash ' err || fail "a changed point: exit $status"
+"$program" sweep grid.json --out changed --quiet --fresh || fail 'a changed point: --fresh'
+same changed 'a changed point'
+
 # Two sweeps into one folder: the second is told, the first finishes.
 "$program" sweep grid.json --out shared --quiet --threads 1 2>/dev/null & first=$!
 for _ in $(seq 200); do [[ -s shared/points.jsonl ]] && break; sleep 0.02; done

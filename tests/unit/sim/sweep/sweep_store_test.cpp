@@ -89,15 +89,65 @@ TEST(SweepStore, ATornLineIsRunAgainWhereverItWasTorn) {
   EXPECT_GT(cases, 10);
 }
 
-TEST(SweepStore, LinesThatAreNoPointsAreIgnored) {
+/// What a store says of a file with this content; "": nothing.
+std::string refusal(const std::string& path, const std::string& content) {
+  std::ofstream(path, std::ios::binary) << content;
+  try {
+    PointStore(path, 7);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(SweepStore, ALineThatWasChangedIsRefused) {
+  const std::string path = scratch_folder("changed") + "/points.jsonl";
+  const std::string first = point_line(7, {{"batch", "1"}}, result_of(1.25));
+  const std::string second = point_line(7, {{"batch", "2"}}, result_of(2.5));
+  EXPECT_EQ(refusal(path, first + second), "");
+  EXPECT_EQ(refusal(path, second + first), "");  // the order says nothing
+  // Each byte but the end of the line, one after the other, is another digit or letter.
+  int changes = 0;
+  for (std::size_t at = 0; at + 1 < second.size(); ++at) {
+    std::string changed = second;
+    changed[at] = changed[at] == '3' ? '4' : '3';
+    const std::string text = refusal(path, first + changed);
+    EXPECT_EQ(text.find(path + ":line 2: found "), 0u) << at << text;
+    EXPECT_NE(text.find(", expected "), std::string::npos);
+    EXPECT_EQ(read(path), first + changed) << "a refusal changes nothing";
+    ++changes;
+  }
+  EXPECT_GT(changes, 500);
+}
+
+TEST(SweepStore, LinesThatNoSweepWroteAreRefused) {
   const std::string path = scratch_folder("garbage") + "/points.jsonl";
-  std::ofstream(path) << "null\n[]\n{}\n\n{\"inputs\": 7}\n\xff\xfe\n"
-                      << R"({"inputs":"0000000000000007","point":"batch=1","values":{"a":1}})"
-                      << "\n"
-                      << R"({"inputs":"0000000000000007","point":"batch=1","error":""})"
-                      << "\n"
-                      << R"({"inputs":"0000000000000007","point":"batch=2","error":"no"})"
-                      << "\n";
+  const std::string good = point_line(7, {{"batch", "1"}}, {{}, "no"});
+  // The last is how lines were before they had a hash.
+  const std::vector<std::string> lines{"",
+                                       "null",
+                                       "[]",
+                                       "{}",
+                                       "\xff\xfe",
+                                       R"({"hash":")",
+                                       R"({"hash":"0123456789abcdef",)",
+                                       good.substr(0, 40),
+                                       R"({"inputs":"0000000000000007","point":"a","error":"b"})"};
+  for (const std::string& line : lines) {
+    EXPECT_NE(refusal(path, good + line + "\n").find(":line 2: found "), std::string::npos) << line;
+    // Without its end it is what a killed run left.
+    EXPECT_EQ(refusal(path, good + line), "") << line;
+    EXPECT_EQ(read(path), good);
+  }
+}
+
+TEST(SweepStore, PointsOfOtherInputsStayAndCountAsNotThere) {
+  const std::string path = scratch_folder("versions") + "/points.jsonl";
+  {
+    PointStore store(path, 7);
+    store.append(point_line(8, {{"batch", "1"}}, {{}, "of other inputs"}));
+    store.append(point_line(7, {{"batch", "2"}}, {{}, "no"}));
+  }
   const PointStore store(path, 7);
   EXPECT_EQ(store.size(), 1u);
   ASSERT_NE(store.find({{"batch", "2"}}), nullptr);
