@@ -7,7 +7,8 @@
 #include "models/step/batch_size.h"
 #include "models/step/op_nesting.h"
 #include "models/step/unknown_ops.h"
-#include "models/step/unrecorded_options.h"
+#include "models/step/unrecorded/options.h"
+#include "models/step/unrecorded/types.h"
 #include "sim/engine/engine.h"
 #include "sim/metrics/step_metrics.h"
 #include "sim/predict/calibrate_host.h"
@@ -134,6 +135,7 @@ TracedRun measure(Trace trace, const ReplayOptions& options, Configs configs) {
   a.losses = a.trace.losses;
   a.losses.merge(a.links.losses);
   a.losses.merge(infer_unrecorded_options(a.trace, a.links));
+  infer_unrecorded_types(a.trace, a.links);
   const BatchSize batch = batch_size(a.trace, a.links);
   a.losses.add(
       "batch_behind_graph", Severity::warning,

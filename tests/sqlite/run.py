@@ -70,9 +70,22 @@ def same_run(folder, capture, batch):
     kineto, nsys = replay(captures / capture, "--batch", batch)[1], replay(report, "--batch", batch)[1]
     difference = nsys["step"]["gpu_kernel_us"] / kineto["step"]["gpu_kernel_us"] - 1
     check(abs(difference) < 0.03, f"{capture} --batch {batch}: {difference:+.3f}")
-    status, _, error = replay(report, "--precision", "fp32")
-    check(status == 2 and "without the types of their operands" in error, f"--precision: {error}")
+    as_typed(capture, captures / capture, report)
     return report
+
+
+def as_typed(name, kineto_path, nsys_path):
+    """What types of operands decide. A report states none; kernels' names do. Measured on 24 captures made into reports and one
+    that is one, against their traces: peak memory 0.1 % apart in the mean, at most 1.3 (without types 27 % for the real one), GPU
+    time with --precision 0.3 % (BERT 2.7, DLRM 5.9). --compile is within 2 % where nothing but types was lost; strides of
+    inference and masks of attention, which a report does not state either, make up to 12 %."""
+    for options, key, limit in (([], "memory_peak_bytes", 0.02), (["--precision", "fp32"], "gpu_kernel_us", 0.01),
+                                (["--precision", "amp"], "gpu_kernel_us", 0.01), (["--compile", "inductor"], "gpu_kernel_us", 0.02)):
+        pair = [replay(path, *options) for path in (kineto_path, nsys_path)]
+        check(all(status == 0 for status, _, _ in pair), f"{name} {options}: {pair[0][2]}{pair[1][2]}")
+        if all(status == 0 for status, _, _ in pair):
+            kineto, nsys = (result["step"][key] for _, result, _ in pair)
+            check(abs(nsys / kineto - 1) < limit, f"{name} {options}: {key} {kineto} and {nsys}")
 
 
 def of_nsys_itself():
@@ -107,6 +120,7 @@ def of_nsys_itself():
     check("convolution_stride_unknown" not in codes, "nsys: strides")
     worse = [loss for loss in nsys["data_loss"] if loss["severity"] == "data_loss"]
     check(not worse, f"nsys: {worse}")
+    as_typed("nsys", here / "resnet18-train-fp32-h100.kineto.json.zst", here / "resnet18-train-fp32-h100.nsys.sqlite.zst")
 
 
 def without_backward(folder):

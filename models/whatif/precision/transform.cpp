@@ -63,7 +63,8 @@ double change_memory(const TransformInput& in, Rewritten& out) {
   return peak_bytes(*out.memory.after, batch) / peak_bytes(*out.memory.before, batch);
 }
 
-/// Errors: InputError where operands have shapes and no types, as Nsight Systems notes them.
+/// Errors: InputError where operands have shapes and neither the trace nor kernels tell their
+/// types.
 void require_types(const TracedModel& traced) {
   const Trace& trace = traced.step.trace;
   bool shapes = false;

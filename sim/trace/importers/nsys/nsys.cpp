@@ -315,7 +315,7 @@ void NsysImport::add_range(const Statement& row, const Span& span) {
   to.begin.push_back(span.begin);
   to.duration.push_back(span.duration);
   to.thread.push_back(on);
-  to.name.push_back(build_.text(std::string(words)));
+  to.name.push_back(build_.text(std::string(range.op < 0 ? words : range.name)));
   to.step.push_back(step.empty() ? -1 : nsys::number_of(step).value_or(-1));
   to.input.push_back(is_input_mark(words) ? 1 : 0);
 }
@@ -330,8 +330,8 @@ void NsysImport::add_op(const nsys::Range& range, const Span& span, ThreadId thr
   }
   if (!range.sizes.empty()) {
     build_.lose("operand_types_unknown", Severity::warning,
-                "operations whose ranges state shapes and no types: counters, traffic, peak "
-                "memory and --compile take four bytes an element, --precision cannot be asked");
+                "operations whose ranges state shapes and no types: those follow from the names "
+                "of their kernels and from what was computed before");
   }
   HostOps& ops = trace_.ops;
   ops.begin.push_back(span.begin);

@@ -24,6 +24,10 @@ std::string_view value_of(std::string_view text, std::string_view key) {
 /// Autograd's engine calls the functions of the backward pass inside of such a range.
 constexpr std::string_view backward_mark = "autograd::engine::evaluate_function: ";
 
+/// PyTorch numbers the ranges around its optimizers like operations; they hold operations and are
+/// none (torch.profiler calls them annotations of the user).
+constexpr std::string_view optimizer_prefix = "Optimizer.";
+
 }  // namespace
 
 std::optional<std::int64_t> number_of(std::string_view text) {
@@ -41,8 +45,9 @@ Range read_range(std::string_view text) {
   range.op = number_of(op).value_or(-1);
   range.sequence = number_of(sequence).value_or(-1);
   range.is_backward = text.starts_with(backward_mark);
-  range.is_op = range.op >= 0 || range.sequence >= 0 || !range.sizes.empty() ||
-                text.starts_with("aten::") || range.is_backward;
+  const bool numbered = range.op >= 0 || range.sequence >= 0 || !range.sizes.empty();
+  range.is_op = (numbered && !text.starts_with(optimizer_prefix)) || text.starts_with("aten::") ||
+                range.is_backward;
   for (const std::string_view key : {", seq = ", ", op_id = ", ", sizes = "}) {
     range.name = range.name.substr(0, range.name.find(key));
   }

@@ -31,6 +31,12 @@ TEST(NsysRanges, ReadsWhatIsThere) {
   EXPECT_EQ(backward.name, "autograd::engine::evaluate_function: ConvolutionBackward0");
 }
 
+TEST(NsysRanges, OfAnOptimizerIsAnAnnotation) {
+  const Range r = read_range("Optimizer.zero_grad#SGD.zero_grad, op_id = 1061");
+  EXPECT_FALSE(r.is_op);
+  EXPECT_EQ(r.name, "Optimizer.zero_grad#SGD.zero_grad");
+}
+
 TEST(NsysRanges, OthersAreAnnotations) {
   for (const char* text :
        {"ProfilerStep#3", "epoch, lr = 0.1", "", ", op_id = x", "forward, seq = "}) {

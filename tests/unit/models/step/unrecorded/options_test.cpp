@@ -1,5 +1,5 @@
 // Strides of convolutions that only the backward pass shows.
-#include "models/step/unrecorded_options.h"
+#include "models/step/unrecorded/options.h"
 
 #include <gtest/gtest.h>
 

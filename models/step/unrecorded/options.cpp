@@ -1,4 +1,4 @@
-#include "models/step/unrecorded_options.h"
+#include "models/step/unrecorded/options.h"
 
 #include <algorithm>
 #include <unordered_map>

@@ -1,0 +1,88 @@
+// Of measured captures whose types are taken away, nearly all are found again.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "models/step/op_nesting.h"
+#include "models/step/unrecorded/types.h"
+#include "sim/core/data_type.h"
+#include "sim/trace/import.h"
+#include "sim/trace/source/stored_name.h"
+#include "tests/source_dir/source_dir.h"
+
+namespace tandem {
+namespace {
+
+Trace without_types(Trace trace) {
+  for (std::uint32_t op = 0; op < trace.ops.size(); ++op) {
+    Operands operands = operands_of(trace, op);
+    for (TensorShape& shape : operands.tensors.shapes) shape.type = DataType::unknown;
+    trace.ops.operands[op] = trace.operands.intern(std::move(operands));
+  }
+  return trace;
+}
+
+struct Bytes {
+  double all = 0, wrong = 0;
+};
+
+/// Of the operands of operations that launched device work.
+Bytes compare(const Trace& stated, const Trace& inferred, const Links& links) {
+  std::vector<bool> launching(stated.ops.size(), false);
+  for (const std::uint32_t op : nest_ops(stated, links).of_activity) {
+    if (op != no_row) launching[op] = true;
+  }
+  Bytes out;
+  for (std::uint32_t op = 0; op < stated.ops.size(); ++op) {
+    if (!launching[op]) continue;
+    const auto& is = operands_of(stated, op).tensors.shapes;
+    const auto& found = operands_of(inferred, op).tensors.shapes;
+    for (std::size_t i = 0; i < is.size(); ++i) {
+      const double bytes = double(is[i].elements()) * element_bytes(is[i].type);
+      out.all += bytes;
+      if (is[i].type != DataType::unknown && is[i].type != found[i].type) out.wrong += bytes;
+    }
+  }
+  return out;
+}
+
+/// Every eighth eager capture, which keeps the test short.
+std::vector<std::string> eager_captures() {
+  std::vector<std::string> paths, out;
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(source_path("validation/captures"))) {
+    const std::string path = entry.path().string();
+    const bool eager = path.find("-eager-") != std::string::npos;
+    if (eager && entry.path().parent_path().filename() == "traces" && trace_stem(path)) {
+      paths.push_back(path);
+    }
+  }
+  std::sort(paths.begin(), paths.end());
+  for (std::size_t i = 0; i < paths.size(); i += 8) out.push_back(paths[i]);
+  return out;
+}
+
+TEST(UnrecordedTypesProperty, AreFoundAgain) {
+  const std::vector<std::string> paths = eager_captures();
+  ASSERT_GT(paths.size(), 25U);
+  double shares = 0;
+  for (const std::string& path : paths) {
+    const Trace stated = import_trace(path);
+    const Links links = link_trace(stated);
+    Trace inferred = without_types(stated);
+    infer_unrecorded_types(inferred, links);
+    const Bytes bytes = compare(stated, inferred, links);
+    ASSERT_GT(bytes.all, 0) << path;
+    // Of 258 eager captures the mean is 0.43 % of the bytes, the worst 10 % (Whisper): of sums of
+    // an FP32 and a 16-bit tensor of one size nothing tells which is which.
+    EXPECT_LT(bytes.wrong / bytes.all, 0.12) << path;
+    shares += bytes.wrong / bytes.all;
+  }
+  EXPECT_LT(shares / static_cast<double>(paths.size()), 0.01);
+}
+
+}  // namespace
+}  // namespace tandem
