@@ -2,10 +2,11 @@
 
 #include <charconv>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
+#include <sstream>
 
+#include "sim/core/bounds/document_size.h"
 #include "sim/core/error.h"
+#include "sim/core/files/input_file.h"
 
 namespace tandem {
 
@@ -46,11 +47,11 @@ double CsvRow::number(std::string_view column) const {
 }
 
 std::vector<CsvRow> read_csv(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
+  const std::string expected = "a CSV file with a header";
+  InputFile input(path, expected);
+  std::istringstream file(read_whole(input, limits::table_bytes, expected));
   std::string line;
-  if (std::filesystem::is_directory(path) || !std::getline(file, line)) {
-    throw InputError(path, "", "no readable file", "a CSV file with a header");
-  }
+  if (!std::getline(file, line)) throw InputError(path, "", "no content", expected);
   const auto columns = std::make_shared<const std::vector<std::string>>(split(line));
   const auto name = std::make_shared<const std::string>(path);
   std::vector<CsvRow> rows;

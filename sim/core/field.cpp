@@ -3,17 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <iostream>
 #include <iterator>
 #include <limits>
 #include <set>
 
 #include "sim/core/bounds/document_size.h"
 #include "sim/core/bounds/limits.h"
+#include "sim/core/files/input_file.h"
 
 namespace tandem {
 namespace {
@@ -235,32 +232,10 @@ Json parse_json(std::string_view text, const std::string& file) {
   }
 }
 
-namespace {
-
-/// Errors: InputError for more than a document holds: a device gives bytes for ever.
-std::string whole_text(std::istream& in, const std::string& path) {
-  std::string text;
-  std::array<char, 1 << 16> piece;
-  while (in.read(piece.data(), piece.size()), in.gcount() > 0) {
-    text.append(piece.data(), static_cast<std::size_t>(in.gcount()));
-    if (text.size() <= limits::document_bytes) continue;
-    throw InputError(path, "", fmt::format("more than {} MiB", limits::document_bytes >> 20),
-                     "a JSON file of less");
-  }
-  return text;
-}
-
-}  // namespace
-
 Json read_json_file(const std::string& path) {
-  if (path == "-") {
-    return parse_json(whole_text(std::cin, "standard input"), "standard input");
-  }
-  std::ifstream file(path, std::ios::binary);
-  if (!file || std::filesystem::is_directory(path)) {
-    throw InputError(path, "", "no readable file", "a JSON file");
-  }
-  return parse_json(whole_text(file, path), path);
+  const std::string expected = "a JSON file";
+  InputFile file(path, expected);
+  return parse_json(read_whole(file, limits::document_bytes, expected), file.name());
 }
 
 }  // namespace tandem

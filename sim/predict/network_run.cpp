@@ -194,7 +194,9 @@ NetworkRequest take_request(const std::string& path, ReplayOptions& options) {
 
 bool is_network(const std::string& path) {
   if (is_onnx(path)) return true;
-  if (!path.ends_with(".json")) return false;
+  std::error_code error;
+  // Who looked into a pipe would take its beginning away.
+  if (!path.ends_with(".json") || !std::filesystem::is_regular_file(path, error)) return false;
   constexpr std::size_t looked_at = 100;
   std::string begin(looked_at, ' ');
   std::ifstream file(path, std::ios::binary);

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "sim/core/field.h"
+#include "sim/core/files/input_file.h"
 
 namespace tandem {
 
@@ -107,15 +108,14 @@ void ContentHash::add(std::string_view bytes) {
 }
 
 void ContentHash::add_file(const std::string& path, std::string_view name) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw InputError(path, "", std::strerror(errno), "a file that can be read");
+  InputFile in(path, "a file that can be read again");
   add(name);
   std::vector<char> piece(1 << 20);
+  std::size_t read = 0;
   do {
-    in.read(piece.data(), static_cast<std::streamsize>(piece.size()));
-    add({piece.data(), static_cast<std::size_t>(in.gcount())});
-  } while (in);
-  if (in.bad()) throw InputError(path, "", std::strerror(errno), "a file that can be read");
+    read = in.read(piece);
+    add({piece.data(), read});
+  } while (read == piece.size());
 }
 
 PointStore::PointStore(std::string path, std::uint64_t inputs, bool fresh)

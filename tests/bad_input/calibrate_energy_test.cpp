@@ -74,10 +74,10 @@ TEST_F(Recordings, CommandLine) {
 }
 
 TEST_F(Recordings, MissingFiles) {
-  expect_has(energy_error(), "samples.csv: found no readable file");
+  expect_has(energy_error(), "samples.csv: found No such file");
   write_samples();
-  expect_has(energy_error(), "points.csv: found no readable file");
-  expect_has(cache_error(), "cache.csv: found no readable file");
+  expect_has(energy_error(), "points.csv: found No such file");
+  expect_has(cache_error(), "cache.csv: found No such file");
 }
 
 TEST_F(Recordings, NoNumber) {

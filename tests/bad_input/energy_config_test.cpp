@@ -132,13 +132,14 @@ TEST_F(EnergyConfigFile, WrongRecordings) {
   };
   const std::string header = "time_s,energy_j,instant_w\n";
   EXPECT_EQ(log_error(header + "1,2,3\n2,3,4\n"), "no error");
-  expect_has(log_error(""), "no readable file");
+  expect_has(log_error(""), "found no content, expected a CSV file with a header");
   expect_has(log_error("time_s,power\n1,2\n"), "energy_j");
   expect_has(log_error(header + "1,2\n"), "line 2");
   expect_has(log_error(header + "1,x,3\n"), "\"x\"");
   expect_has(log_error(header + "1,nan,3\n"), "nan");
   expect_has(log_error(header + "2,2,3\n1,3,4\n"), "times in order");
-  expect_has(error_of([&] { read_csv(dir_.string()); }), "no readable file");
+  expect_has(error_of([&] { read_csv(dir_.string()); }),
+             "found a folder, expected a CSV file with a header");
 }
 
 }  // namespace

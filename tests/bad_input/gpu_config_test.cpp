@@ -63,7 +63,8 @@ TEST_F(GpuConfig, UnchangedIsAccepted) {
 }
 
 TEST_F(GpuConfig, NotAFileOrNotJson) {
-  EXPECT_EQ(load_error("missing"), "missing.json: found no readable file, expected a JSON file");
+  EXPECT_EQ(load_error("missing"),
+            "missing.json: found No such file or directory, expected a JSON file");
   write("cut", "{\"schema\": \"tandem.gpu/1\", ");
   EXPECT_TRUE(load_error("cut").starts_with("cut.json:line 1, column 28: found "))
       << load_error("cut");
@@ -190,7 +191,8 @@ TEST_F(GpuConfig, Bases) {
   EXPECT_EQ(load_error("grandchild"),
             "child.json:base: found a base of a base, expected a config without \"base\"");
   write("orphan", head + R"("name": "orphan", "display_name": "O", "base": "nobody"})");
-  EXPECT_EQ(load_error("orphan"), "nobody.json: found no readable file, expected a JSON file");
+  EXPECT_EQ(load_error("orphan"),
+            "nobody.json: found No such file or directory, expected a JSON file");
 }
 
 TEST_F(GpuConfig, CatalogueWithTwoOwnersOfAName) {

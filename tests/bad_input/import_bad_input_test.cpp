@@ -35,16 +35,16 @@ std::string error_of_path(const std::string& path) {
 TEST(BadFile, Missing) {
   const std::string text = error_of_path("no/such/file.json");
   EXPECT_HAS(text, "no/such/file.json: found No such file");
-  EXPECT_HAS(text, "expected a file that can be read");
+  EXPECT_HAS(text, "expected a trace or report");
 }
 
 TEST(BadFile, Directory) {
   const TempFile file("");
   const auto folder = std::filesystem::path(file.path()).parent_path().string();
-  EXPECT_HAS(error_of_path(folder), "found a directory, expected a trace file");
+  EXPECT_HAS(error_of_path(folder), "found a folder, expected a trace or report");
 }
 
-TEST(BadFile, Device) { EXPECT_HAS(error_of_path("/dev/null"), "found no regular file"); }
+TEST(BadFile, Device) { EXPECT_HAS(error_of_path("/dev/null"), "found a device"); }
 
 TEST(BadFile, Unreadable) {
   if (::geteuid() == 0) GTEST_SKIP() << "root can read every file";

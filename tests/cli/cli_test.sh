@@ -91,7 +91,7 @@ expect 0 replay "$trace" --mode CUDAGraph --gpu H200 --json -; json out 'assert 
 json out 'assert d["trace"]["kernels"] == 6'
 cat "$trace" | gzip | "$program" replay - --quiet --json - >out 2>err || fail 'replay -: from a pipe, compressed'
 json out 'assert d["trace"]["kernels"] == 6 and d["trace"]["path"] == "-"'
-expect 2 replay - </dev/null; has err 'standard input: found no regular file'
+expect 2 replay - </dev/null; has err 'standard input: found a device'
 : | "$program" replay - >out 2>err; has err 'standard input:byte 0: found no content'
 cat "$trace" | "$program" replay - "$trace" --quiet --json - >out 2>err || fail 'replay -: the first of two'
 json out 'assert [r["trace"]["path"] for r in d][0] == "-" and len(d) == 2 and d[0]["step"] == d[1]["step"]'
@@ -258,10 +258,27 @@ head -c 1000 "$trace" >cut.json
 head -c 64 /dev/urandom >random.json
 echo '{"schemaVersion": 1, "traceEvents": []}' >no_events.json
 bad_input replay missing.json; has err 'missing.json: found No such file'
-bad_input replay folder; has err 'folder: found a directory'
+bad_input replay folder; has err 'folder: found a folder'
 bad_input replay empty.json; has err 'empty.json:byte 0: found no content'
 bad_input replay cut.json; has err 'cut.json:byte '
 bad_input replay random.json
+
+# What is no file, in the place of each file that is read: refused at once, for a device has no end and a pipe that nobody writes to
+# no beginning.
+mkdir folder.json folder.onnx; mkfifo pipe.json pipe.onnx; ln -s /dev/zero device.json; ln -s /dev/zero device.onnx
+for what in folder device pipe; do
+  for line in 'replay @' 'replay TRACE @' 'replay TRACE --counters @' 'replay TRACE --base @ --batch 64' 'replay TRACE --gpu @' 'replay TRACE --host @' \
+    'run @' 'run @x' 'check @' 'check TRACE @' 'match TRACE @' 'diff @ TRACE' 'diff TRACE @' 'advise @' 'advise TRACE --host @' 'sweep @' 'sweep @ --batch 8,16' \
+    'sweep TRACE --base @ --batch 8,16' 'sweep TRACE --host @' 'calibrate host @=0.01' 'describe host @'; do
+    line=${line//@x/$what.onnx} line=${line//@/$what.json}
+    status=0; timeout 20 "$program" ${line//TRACE/"$trace"} >out 2>err || status=$?
+    last="tandem $line"; ((status == 2)) || fail "$last: exit $status"
+    grep -qE "$what\.(json|onnx).*: found .*, expected " err || fail "$last: does not say what is there"
+  done
+done
+# A pipe that somebody writes to is a file.
+"$program" replay <(gzip <"$trace") --quiet --json - >out 2>err || fail 'replay <(...)'
+json out 'assert d["trace"]["kernels"] == 6'
 bad_input replay no_events.json
 expect 2 replay ''
 

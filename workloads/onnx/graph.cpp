@@ -1,11 +1,9 @@
 #include "workloads/onnx/graph.h"
 
-#include <fcntl.h>
 #include <google/protobuf/io/zero_copy_stream_impl.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/wire_format_lite.h>
 #include <onnx/onnx_pb.h>
-#include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
@@ -13,6 +11,7 @@
 #include <unordered_set>
 
 #include "sim/core/error.h"
+#include "sim/core/files/input_file.h"
 
 namespace tandem::onnx {
 namespace {
@@ -28,7 +27,7 @@ constexpr std::int64_t most_kept = 64;  // numbers of a tensor: shapes and axes 
 constexpr int most_dims = 16;
 constexpr std::int64_t most_size = std::int64_t{1} << 40;
 /// Protobuf's own limit.
-constexpr std::uintmax_t most_bytes = 2'147'483'647;
+constexpr std::int64_t most_bytes = 2'147'483'647;
 
 namespace io = google::protobuf::io;
 using Wire = google::protobuf::internal::WireFormatLite;
@@ -89,13 +88,24 @@ bool copy_without_weights(io::CodedInputStream& in, Message message, int depth, 
   return in.ConsumedEntireMessage();
 }
 
-/// Nothing for a file that cannot be read or is no message.
-std::optional<ModelProto> parse_file(const std::string& path) {
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return {};
-  io::FileInputStream file(descriptor);
-  file.SetCloseOnDelete(true);
-  io::CodedInputStream in(&file);
+/// What protobuf reads from.
+class Bytes : public io::CopyingInputStream {
+ public:
+  explicit Bytes(InputFile& file) : file_(file) {}
+  int Read(void* buffer, int size) override {
+    return static_cast<int>(
+        file_.read({static_cast<char*>(buffer), static_cast<std::size_t>(size)}));
+  }
+
+ private:
+  InputFile& file_;
+};
+
+/// Nothing for a file that is no message.
+std::optional<ModelProto> parse_file(InputFile& file) {
+  Bytes bytes_of_file(file);
+  io::CopyingInputStreamAdaptor stream(&bytes_of_file);
+  io::CodedInputStream in(&stream);
   std::string bytes;
   ModelProto model;
   if (!copy_without_weights(in, Message::model, 0, bytes) || !model.ParseFromString(bytes))
@@ -126,14 +136,12 @@ class Reader {
 };
 
 ModelProto Reader::parse() const {
-  std::error_code error;
-  const std::uintmax_t bytes = std::filesystem::file_size(graph_.path, error);
-  if (error) fail("", error.message(), "an ONNX file");
-  if (bytes > most_bytes) {
-    fail("", std::to_string(bytes) + " bytes",
+  InputFile file(graph_.path, "an ONNX file");
+  if (file.size() > most_bytes) {
+    fail("", std::to_string(file.size()) + " bytes",
          "below 2 GB: weights beside the file (external data)");
   }
-  std::optional<ModelProto> model = parse_file(graph_.path);
+  std::optional<ModelProto> model = parse_file(file);
   if (!model) {
     fail("", "bytes that are no protobuf message of ONNX, or a part of one", "an ONNX model");
   }

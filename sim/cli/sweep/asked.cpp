@@ -129,8 +129,12 @@ bool asks_axes(const po::variables_map& values) {
 }
 
 bool may_be_experiment(const std::string& path) {
+  std::error_code error;
+  // What can be read once only is not looked at: whoever reads it says what it is.
+  if (!std::filesystem::is_regular_file(path, error)) {
+    return path == "-" || path.ends_with(".json") || std::filesystem::exists(path, error);
+  }
   std::ifstream file(path, std::ios::binary);
-  if (path == "-" || !file) return path.ends_with(".json") || path == "-";
   constexpr std::size_t looked_at = std::size_t{1} << 20;
   std::string begin(looked_at, ' ');
   file.read(begin.data(), static_cast<std::streamsize>(looked_at));

@@ -9,4 +9,7 @@ namespace tandem::limits {
 /// million points takes ten.
 inline constexpr std::size_t document_bytes = std::size_t{64} << 20;
 
+/// A table that is held as a whole: the samples of a power log.
+inline constexpr std::size_t table_bytes = std::size_t{1} << 30;
+
 }  // namespace tandem::limits

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -375,13 +376,18 @@ void NsysImport::count_graphs() {
   }
 }
 
-/// A plain file is read where it lies, a compressed one in memory.
-Database open_report(ByteSource& source) {
+/// Whether SQLite can open it: no pipe, whose bytes are gone once they are read.
+bool is_plain_file(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return false;
   std::array<char, file_magic.size()> begin{};
-  std::ifstream(source.path(), std::ios::binary).read(begin.data(), begin.size());
-  if (std::string_view(begin.data(), begin.size()) == file_magic) {
-    return Database::open(source.path());
-  }
+  std::ifstream(path, std::ios::binary).read(begin.data(), begin.size());
+  return std::string_view(begin.data(), begin.size()) == file_magic;
+}
+
+/// A plain file is read where it lies, a compressed one or a pipe in memory.
+Database open_report(ByteSource& source) {
+  if (is_plain_file(source.path())) return Database::open(source.path());
   std::string content;
   std::size_t read = 0;
   do {

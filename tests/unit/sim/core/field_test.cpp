@@ -118,11 +118,9 @@ TEST(ReadJsonFile, MissingFileAndFolder) {
     return "no error";
   };
   const std::string missing = testing::TempDir() + "/no_such_file.json";
-  EXPECT_EQ(error(missing), missing + ": found no readable file, expected a JSON file");
+  EXPECT_EQ(error(missing), missing + ": found No such file or directory, expected a JSON file");
   EXPECT_EQ(error(testing::TempDir()),
-            testing::TempDir() + ": found no readable file, expected a JSON file");
-  // A device that gives bytes for ever.
-  EXPECT_EQ(error("/dev/zero"), "/dev/zero: found more than 64 MiB, expected a JSON file of less");
+            testing::TempDir() + ": found a folder, expected a JSON file");
 }
 
 TEST(Provenance, RoundTrips) {
