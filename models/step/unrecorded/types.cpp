@@ -98,18 +98,34 @@ DataType type_by_role(const OpRow& row, const OpTensors& in, std::size_t i) {
   }
 }
 
-/// Finds the types of one operation after another.
-class TypeFlow {
+/// What the device work of operations tells of their operands.
+class WorkNames {
  public:
-  TypeFlow(Trace& trace, const Links& links)
-      : trace_(trace), nesting_(nest_ops(trace, links)), rows_(trace) {
-    const std::vector<Launching> ops = launching_ops(trace, links, nesting_);
-    find_half();
-    for (const Launching& launching : ops) visit(launching);
+  explicit WorkNames(const Trace& trace) : trace_(trace) { find_half(); }
+
+  StatedTypes stated_by(const Launching& launching) {
+    StatedTypes out;
+    const std::vector<TensorShape>& shapes = operands_of(trace_, launching.op).tensors.shapes;
+    for (const std::uint32_t a : launching.activities) {
+      StatedTypes told;
+      if (trace_.activities.kind[a] == ActivityKind::kernel) {
+        told = of_name(trace_.activities.name[a], launching.op);
+      } else if (!shapes.empty()) {
+        told.read = told.written = type_of_width(
+            trace_.activities.bytes[a], shapes.front().elements(), half().value_or(DataType::fp16));
+      }
+      if (is_half(told.written)) told.written = half_.value_or(told.written);
+      if (is_half(told.read)) told.read = half_.value_or(told.read);
+      if (weight(told.written) > weight(out.written)) out = told;
+    }
+    return out;
   }
 
+  /// The type of 16 bits that the trace computes in. A program has one; libraries call both f16.
+  std::optional<DataType> half() const { return half_; }
+
  private:
-  const StatedTypes& stated_by(StringId kernel, std::uint32_t op) {
+  const StatedTypes& of_name(StringId kernel, std::uint32_t op) {
     const auto key = std::uint64_t{kernel.index()} << 32U | trace_.ops.name[op].index();
     const auto [it, is_new] = stated_.try_emplace(key);
     if (is_new) {
@@ -119,45 +135,38 @@ class TypeFlow {
     return it->second;
   }
 
-  /// A program computes in one type of 16 bits; libraries call both of them f16.
   void find_half() {
+    std::vector<bool> seen(trace_.strings.size(), false);
     for (std::size_t a = 0; a < trace_.activities.size(); ++a) {
-      if (trace_.activities.kind[a] != ActivityKind::kernel) continue;
-      const StringId name = trace_.activities.name[a];
-      const auto [it, is_new] = written_.try_emplace(static_cast<std::uint32_t>(name.index()));
-      if (is_new) {
-        const std::string_view text = text_of(trace_, name);
-        it->second = stated_types(text, classify(text)).written;
-      }
-      if (it->second == DataType::bf16) half_ = DataType::bf16;
-      if (it->second == DataType::fp16 && !half_) half_ = DataType::fp16;
+      const StringId id = trace_.activities.name[a];
+      if (trace_.activities.kind[a] != ActivityKind::kernel || seen[id.index()]) continue;
+      seen[id.index()] = true;
+      const std::string_view name = text_of(trace_, id);
+      const DataType written = stated_types(name, classify(name)).written;
+      if (written == DataType::bf16) half_ = DataType::bf16;
+      if (written == DataType::fp16 && !half_) half_ = DataType::fp16;
     }
   }
 
-  DataType half() const { return half_.value_or(DataType::fp16); }
+  const Trace& trace_;
+  std::optional<DataType> half_;
+  std::unordered_map<std::uint64_t, StatedTypes> stated_;  // by kernel and operation
+};
 
+/// Finds the types of one operation after another.
+class TypeFlow {
+ public:
+  explicit TypeFlow(Trace& trace) : trace_(trace), rows_(trace), names_(trace) {}
+
+  void run(const Links& links) {
+    nesting_ = nest_ops(trace_, links);
+    for (const Launching& launching : launching_ops(trace_, links, nesting_)) visit(launching);
+  }
+
+ private:
   DataType latest(const TensorShape& shape) const {
     const auto it = latest_.find(shape.elements());
     return it == latest_.end() ? DataType::unknown : it->second;
-  }
-
-  /// What the device work of an operation tells.
-  StatedTypes stated_by(const Launching& launching) {
-    StatedTypes out;
-    const std::vector<TensorShape>& shapes = operands_of(trace_, launching.op).tensors.shapes;
-    for (const std::uint32_t a : launching.activities) {
-      StatedTypes told;
-      if (trace_.activities.kind[a] == ActivityKind::kernel) {
-        told = stated_by(trace_.activities.name[a], launching.op);
-      } else if (!shapes.empty()) {
-        told.read = told.written =
-            type_of_width(trace_.activities.bytes[a], shapes.front().elements(), half());
-      }
-      if (is_half(told.written)) told.written = half();
-      if (is_half(told.read)) told.read = half();
-      if (weight(told.written) > weight(out.written)) out = told;
-    }
-    return out;
   }
 
   /// What a kernel reads that converts it to another type than `written`.
@@ -165,7 +174,7 @@ class TypeFlow {
     const DataType made = latest(shape);
     if (made != DataType::unknown && made != written) return made;
     if (written != DataType::fp32) return DataType::fp32;
-    return half_ ? *half_ : DataType::int64;
+    return names_.half().value_or(DataType::int64);
   }
 
   DataType type_of(const OpRow& row, const OpTensors& in, std::size_t i, const StatedTypes& told) {
@@ -211,7 +220,7 @@ class TypeFlow {
     const Operands& recorded = operands_of(trace_, launching.op);
     if (recorded.tensors.shapes.empty()) return;
     const OpRow& row = rows_.of(launching.op);
-    const StatedTypes told = stated_by(launching);
+    const StatedTypes told = names_.stated_by(launching);
     Operands typed = recorded;
     for (std::size_t i = 0; i < typed.tensors.shapes.size(); ++i) {
       typed.tensors.shapes[i].type = type_of(row, recorded.tensors, i, told);
@@ -248,18 +257,16 @@ class TypeFlow {
   }
 
   Trace& trace_;
-  OpNesting nesting_;
   OpRows rows_;
-  std::optional<DataType> half_;                           // 16 bits, where the trace has such
-  std::unordered_map<std::uint64_t, StatedTypes> stated_;  // by kernel and operation
-  std::unordered_map<std::uint32_t, DataType> written_;    // by kernel
-  std::unordered_map<std::int64_t, DataType> latest_;      // by elements of a result
+  WorkNames names_;
+  OpNesting nesting_;
+  std::unordered_map<std::int64_t, DataType> latest_;  // by elements of a result
 };
 
 }  // namespace
 
 void infer_unrecorded_types(Trace& trace, const Links& links) {
-  if (lacks_types(trace)) TypeFlow(trace, links);
+  if (lacks_types(trace)) TypeFlow(trace).run(links);
 }
 
 }  // namespace tandem
