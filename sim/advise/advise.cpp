@@ -1,8 +1,6 @@
 #include "sim/advise/advise.h"
 
 #include <fmt/format.h>
-#include <tbb/global_control.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <utility>
@@ -10,6 +8,7 @@
 #include "models/arch/gpu_config.h"
 #include "sim/advise/candidates.h"
 #include "sim/advise/reason.h"
+#include "sim/core/parallel/for_each_index.h"
 #include "sim/predict/predict.h"
 
 namespace tandem {
@@ -160,8 +159,8 @@ void try_one(const Start& start, Trial& trial) {
 }
 
 /// Predicts all that nothing speaks against so far.
-void try_all(const Start& start, std::vector<Trial>& trials) {
-  tbb::parallel_for(std::size_t{0}, trials.size(), std::size_t{1}, [&](std::size_t i) {
+void try_all(const Start& start, std::vector<Trial>& trials, int threads) {
+  for_each_index(trials.size(), threads, [&](std::size_t i) {
     if (trials[i].refusal.empty()) try_one(start, trials[i]);
   });
 }
@@ -349,15 +348,11 @@ bool Advice::nothing_helps() const {
 }
 
 Advice advise(const AdviceSubject& subject, const std::vector<std::string>& gpus, int threads) {
-  std::optional<tbb::global_control> limit;
-  if (threads > 0) {
-    limit.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
-  }
   const Start start{subject, turned_run(subject), predict(subject.run, subject.options).result};
   std::vector<Trial> singles = single_trials(subject, start.base, gpus);
-  try_all(start, singles);
+  try_all(start, singles, threads);
   std::vector<Trial> sets = combinations(singles);
-  try_all(start, sets);
+  try_all(start, sets, threads);
   std::vector<Trial> last = {combined(sets, singles)};
   last.push_back(at_best_batch(singles, last.front()));
   if (last.back().refusal.empty()) try_one(start, last.back());

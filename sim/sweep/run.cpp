@@ -1,14 +1,11 @@
 #include "sim/sweep/run.h"
 
-#include <tbb/global_control.h>
-#include <tbb/parallel_for.h>
-
 #include <chrono>
 #include <exception>
 #include <mutex>
-#include <optional>
 #include <utility>
 
+#include "sim/core/parallel/for_each_index.h"
 #include "sim/sweep/ranks/share.h"
 
 namespace tandem {
@@ -38,17 +35,6 @@ class Progress {
   std::chrono::steady_clock::time_point told_{};
   std::mutex mutex_;
 };
-
-/// On all threads of this process.
-void run_here(std::span<const std::size_t> open, const RunPoint& run, const TakeOutcome& take,
-              int threads) {
-  std::optional<tbb::global_control> limit;
-  if (threads > 0) {
-    limit.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
-  }
-  tbb::parallel_for(std::size_t{0}, open.size(), std::size_t{1},
-                    [&](std::size_t o) { take(open[o], run(open[o])); });
-}
 
 }  // namespace
 
@@ -87,7 +73,8 @@ std::vector<PointResult> run_points(std::span<const Point> points,
     progress.one_more();
   };
   if (options.ranks == nullptr) {
-    run_here(open, run, take, options.threads);
+    for_each_index(open.size(), options.threads,
+                   [&](std::size_t o) { take(open[o], run(open[o])); });
   } else {
     share_points(*options.ranks, open, run, take, share_options(options));
   }

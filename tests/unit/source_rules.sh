@@ -143,6 +143,15 @@ check_published() {
     done
 }
 
-violations=$(check_includes; check_gpu_names; check_kernel_names; check_folders; check_shapes; check_machine_paths; check_documents; check_published)
+# Loops on several threads are those of one function, whose nesting, limits and errors are thought through once.
+check_parallel() {
+  sources 'h|cpp' sim models workloads validation | { grep -v '^sim/core/parallel/' || true; } |
+    while IFS= read -r file; do
+      awk '/<tbb\/|tbb::|<omp\.h>|std::async|<execution>/ {
+        print FILENAME ":" FNR ": does things at once by itself; for_each_index() (sim/core/parallel) does: " $0 }' "$file"
+    done
+}
+
+violations=$(check_includes; check_gpu_names; check_kernel_names; check_folders; check_shapes; check_machine_paths; check_documents; check_parallel; check_published)
 [[ -z $violations ]] || { printf '%s\n' "$violations"; exit 1; }
 echo "source rules: no violation"

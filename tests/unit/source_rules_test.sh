@@ -58,6 +58,9 @@ finds   'writes JSON by itself' sim/cli/a.cpp 'out << json.dump(2);'
 accepts sim/cli/cmd_describe.cpp 'out << json.dump(2);'
 accepts sim/core/a.cpp 'out << json.dump(2);'
 
+finds   'at once by itself' sim/engine/a.cpp '#include <tbb/parallel_for.h>'
+accepts sim/core/a.cpp '// TBB would do'
+
 finds   'names a kernel' models/whatif/a.cpp 'k.name = "void at::native::fill_kernel()";'
 accepts models/kernel/library_names.cpp 'return "nvjet_sm90";'
 accepts models/whatif/a.cpp '// such as "nvjet_sm90"'

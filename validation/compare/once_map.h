@@ -1,8 +1,6 @@
 // Values that are computed once for each key, by whichever thread asks first.
 #pragma once
 
-#include <tbb/task_arena.h>
-
 #include <map>
 #include <memory>
 #include <mutex>
@@ -19,9 +17,9 @@ class OnceMap {
   template <class Make>
   const Value& of(const Key& key, Make&& make) {
     Entry& entry = entry_of(key);
-    // Isolated, so that this thread does not take up a task that waits for what it computes.
-    std::call_once(entry.once,
-                   [&] { tbb::this_task_arena::isolate([&] { entry.value = make(); }); });
+    // In a loop of make() this thread takes up nothing that waits for what it computes:
+    // for_each_index() sees to that.
+    std::call_once(entry.once, [&] { entry.value = make(); });
     return entry.value;
   }
 

@@ -1,8 +1,8 @@
 #include "validation/compare/parallel.h"
 
-#include <tbb/parallel_for.h>
-
 #include <mutex>
+
+#include "sim/core/parallel/for_each_index.h"
 
 namespace tandem {
 
@@ -10,7 +10,7 @@ void in_parallel(std::size_t count, const Progress& progress,
                  const std::function<void(std::size_t)>& work) {
   std::mutex one_at_a_time;
   std::size_t done = 0;
-  tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) {
+  for_each_index(count, 0, [&](std::size_t i) {
     work(i);
     if (!progress) return;
     const std::lock_guard lock(one_at_a_time);

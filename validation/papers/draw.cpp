@@ -1,11 +1,10 @@
 #include "validation/papers/draw.h"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "models/whatif/transform.h"
+#include "sim/core/parallel/for_each_index.h"
 #include "sim/report/svg_chart.h"
 #include "validation/papers/evaluate.h"
 
@@ -114,8 +113,7 @@ DrawnFigure draw(const Figure& figure, Simulations& simulations) {
 std::vector<DrawnFigure> draw_figures(const std::vector<Figure>& figures,
                                       Simulations& simulations) {
   std::vector<DrawnFigure> out(figures.size());
-  tbb::parallel_for(std::size_t{0}, figures.size(), std::size_t{1},
-                    [&](std::size_t i) { out[i] = draw(figures[i], simulations); });
+  for_each_index(figures.size(), 0, [&](std::size_t i) { out[i] = draw(figures[i], simulations); });
   return out;
 }
 

@@ -1,13 +1,61 @@
 // Many inputs on all cores, shown as if they came one after the other.
 #pragma once
 
-#include <tbb/parallel_pipeline.h>
-#include <tbb/task_arena.h>
-
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
 #include <cstddef>
+#include <map>
+#include <mutex>
+#include <thread>
 #include <utility>
 
+#include "sim/core/parallel/for_each_index.h"
+
 namespace tandem {
+
+/// Results that come in any order and leave in that of their indices.
+template <typename Done>
+class Ordered {
+ public:
+  /// `most`: that wait.
+  explicit Ordered(std::size_t most) : most_(most) {}
+
+  /// Shows what is next, in this thread or in one that shows already. Where too many results wait
+  /// it waits as well; the next one is at work elsewhere and never waits.
+  template <typename Show>
+  void add(std::size_t i, Done done, const Show& show) {
+    std::unique_lock lock(mutex_);
+    room_.wait(lock, [&] { return failed_ || i < next_ + most_; });
+    if (failed_) return;
+    waiting_.emplace(i, std::move(done));
+    if (showing_) return;
+    showing_ = true;
+    while (!waiting_.empty() && waiting_.begin()->first == next_) {
+      Done first = std::move(waiting_.extract(waiting_.begin()).mapped());
+      lock.unlock();
+      show(std::move(first));
+      lock.lock();
+      ++next_;
+      room_.notify_all();
+    }
+    showing_ = false;
+  }
+
+  /// One never comes: nobody waits for it.
+  void fail() {
+    const std::lock_guard lock(mutex_);
+    failed_ = true;
+    room_.notify_all();
+  }
+
+ private:
+  std::size_t most_, next_ = 0;
+  std::map<std::size_t, Done> waiting_;
+  bool showing_ = false, failed_ = false;
+  std::mutex mutex_;
+  std::condition_variable room_;
+};
 
 /// `show(work(i))` for each i below `count`, `work` on up to `threads` threads (0: all cores),
 /// `show` in order and one at a time. No more results than threads wait. Errors: what either
@@ -15,24 +63,19 @@ namespace tandem {
 template <typename Work, typename Show>
 void in_order(std::size_t count, int threads, const Work& work, const Show& show) {
   using Done = decltype(work(std::size_t{}));
-  const std::size_t at_once =
-      threads > 0 ? static_cast<std::size_t>(threads)
-                  : static_cast<std::size_t>(tbb::this_task_arena::max_concurrency());
-  std::size_t next = 0;
-  const auto hand_out = [&](tbb::flow_control& control) {
-    if (next == count) control.stop();
-    return next++;
-  };
-  // A thread that waits inside `work` takes nothing else meanwhile: another input would lie on top
-  // of it in memory.
-  const auto isolated = [&](std::size_t i) {
-    return tbb::this_task_arena::isolate([&] { return work(i); });
-  };
-  tbb::parallel_pipeline(
-      at_once, tbb::make_filter<void, std::size_t>(tbb::filter_mode::serial_in_order, hand_out) &
-                   tbb::make_filter<std::size_t, Done>(tbb::filter_mode::parallel, isolated) &
-                   tbb::make_filter<Done, void>(tbb::filter_mode::serial_in_order,
-                                                [&](Done done) { show(std::move(done)); }));
+  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
+  Ordered<Done> ordered(static_cast<std::size_t>(std::max(1, threads > 0 ? threads : cores)));
+  // Handed out in order, not as the loop counts: the next to be shown is always at work.
+  std::atomic<std::size_t> next = 0;
+  for_each_index(count, threads, [&](std::size_t) {
+    try {
+      const std::size_t i = next++;
+      ordered.add(i, work(i), show);
+    } catch (...) {
+      ordered.fail();
+      throw;
+    }
+  });
 }
 
 }  // namespace tandem

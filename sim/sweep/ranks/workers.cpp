@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace tandem {
 
@@ -11,21 +12,45 @@ Workers::Workers(int threads, std::function<Outcome(std::size_t)> run) : run_(st
 }
 
 Workers::~Workers() {
-  std::optional<std::size_t> dropped;
-  while (waiting_.try_pop(dropped)) {
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_.clear();
+    no_more_ = true;
   }
-  for (std::size_t t = 0; t < threads_.size(); ++t) waiting_.push(std::nullopt);
+  changed_.notify_all();
   for (std::thread& thread : threads_) thread.join();
 }
 
+void Workers::give(std::size_t point) {
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_.push_back(point);
+  }
+  changed_.notify_one();
+}
+
+std::optional<std::size_t> Workers::next() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return no_more_ || !waiting_.empty(); });
+  if (waiting_.empty()) return {};
+  const std::size_t point = waiting_.front();
+  waiting_.pop_front();
+  return point;
+}
+
 void Workers::work() {
-  std::optional<std::size_t> point;
-  for (waiting_.pop(point); point; waiting_.pop(point)) finished_.push({*point, run_(*point)});
+  while (const auto point = next()) {
+    Outcome outcome = run_(*point);
+    const std::lock_guard lock(mutex_);
+    finished_.push_back({*point, std::move(outcome)});
+  }
 }
 
 std::optional<Workers::Finished> Workers::take() {
-  Finished finished;
-  if (!finished_.try_pop(finished)) return {};
+  const std::lock_guard lock(mutex_);
+  if (finished_.empty()) return {};
+  Finished finished = std::move(finished_.front());
+  finished_.pop_front();
   return finished;
 }
 

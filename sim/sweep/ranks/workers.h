@@ -1,10 +1,11 @@
 // Threads that run points for whoever hands them out.
 #pragma once
 
-#include <tbb/concurrent_queue.h>
-
+#include <condition_variable>
 #include <cstddef>
+#include <deque>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -28,15 +29,19 @@ class Workers {
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  void give(std::size_t point) { waiting_.push(point); }
+  void give(std::size_t point);
   std::optional<Finished> take();
 
  private:
   void work();
+  std::optional<std::size_t> next();
 
   std::function<Outcome(std::size_t)> run_;
-  tbb::concurrent_bounded_queue<std::optional<std::size_t>> waiting_;  // nothing: no more come
-  tbb::concurrent_queue<Finished> finished_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::size_t> waiting_;
+  std::deque<Finished> finished_;
+  bool no_more_ = false;
   std::vector<std::thread> threads_;
 };
 
