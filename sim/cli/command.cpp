@@ -87,6 +87,16 @@ std::span<const Command> commands() {
   return table;
 }
 
+std::string_view command_meant(std::string_view word) {
+  static constexpr std::pair<std::string_view, std::string_view> words[] = {
+      {"compare", "diff"},    {"analyze", "replay"}, {"predict", "replay"},
+      {"simulate", "replay"}, {"suggest", "advise"}, {"recommend", "advise"},
+  };
+  const auto known = std::find_if(std::begin(words), std::end(words),
+                                  [&](const auto& w) { return w.first == word; });
+  return known == std::end(words) ? word : known->second;
+}
+
 std::string command_list(std::span<const Command> list) {
   std::string out;
   for (const Command& command : list) {

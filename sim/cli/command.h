@@ -30,6 +30,10 @@ struct Command {
 /// All of them, in the order of help.
 std::span<const Command> commands();
 
+/// The command that people mean by a word of other tools ("compare": diff), for a suggestion; other
+/// words as they are.
+std::string_view command_meant(std::string_view word);
+
 /// Name, arguments and description of each, in columns.
 std::string command_list(std::span<const Command> list);
 

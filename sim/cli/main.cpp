@@ -47,9 +47,10 @@ int run(int argc, char** argv) {
   }
   std::error_code none;
   const bool is_file = std::filesystem::exists(all[0], none);
-  throw tandem::InputError("command line", "", "unknown command \"" + all[0] + "\"",
-                           is_file ? "a command before the file, e.g. tandem replay " + all[0]
-                                   : tandem::expected_name(tandem::name_list(known), all[0]));
+  throw tandem::InputError(
+      "command line", "", "unknown command \"" + all[0] + "\"",
+      is_file ? "a command before the file, e.g. tandem replay " + all[0]
+              : tandem::expected_name(tandem::name_list(known), tandem::command_meant(all[0])));
 }
 
 /// A standard stream that is closed must not become the number of the next file that is opened:

@@ -69,6 +69,7 @@ bad_input frobnicate; has err 'unknown command "frobnicate"'
 # What was probably meant, and other names for the same.
 bad_input "$trace"; has err 'a command before the file, e.g. tandem replay'
 bad_input replya; has err 'did you mean replay?'
+bad_input compare "$trace" "$trace"; has err 'did you mean diff?'
 bad_input calibrate hots; has err 'did you mean host?'
 bad_input describe metrc; has err 'did you mean metric?'
 bad_input replay "$trace" --precison amp; has err 'did you mean --precision?'

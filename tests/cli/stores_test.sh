@@ -154,6 +154,13 @@ for pair in all.txt all.json advice.txt advice.json; do
 done
 status=0; "$program" replay missing.json "$trace" --allow-data-loss >out 2>err || status=$?
 ((status == 2)) && grep -q 'missing.json' err && grep -q 'step time' out || fail 'one missing trace of two'
+# Who names two runs is told of diff, unless nothing is to be said or each on its own was asked for.
+"$program" replay "$trace" "${traces[0]}" --allow-data-loss >out 2>err || fail 'two runs'
+grep -qF "tandem diff $trace ${traces[0]}" out || fail 'two runs: no word of diff'
+for option in --each --quiet '--json -'; do
+  "$program" replay "$trace" "${traces[0]}" --allow-data-loss $option >out 2>err || fail "two runs $option"
+  ! grep -q 'tandem diff' out err || fail "two runs $option: diff named"
+done
 # Ranks of one run are simulated together unless --each is said; a rank among single runs is told.
 rank=$root/validation/captures/h200_2026-11-22_ranks2_holdout/traces/vit_b_16-train-bf16-eager-b16-w2.rank
 "$program" replay "${rank}0.json.zst" "${rank}1.json.zst" --allow-data-loss >out 2>err
@@ -164,7 +171,7 @@ status=0; "$program" replay "$trace" "${rank}1.json.zst" --allow-data-loss >out 
 ((status == 2)) && grep -q 'distributedInfo: found rank 1 of 2, expected no ranks' err && grep -q 'step time' out || fail 'a rank beside a single run'
 for option in '--kernels k.csv' '--report r.html'; do
   status=0; "$program" replay "$trace" "$trace" $option 2>err || status=$?
-  ((status == 2)) && grep -q 'several traces' err || fail "several traces beside $option"
+  ((status == 2)) && grep -q 'several traces.*tandem diff A B' err || fail "several traces beside $option"
 done
 
 ((failures == 0)) || { echo "$failures failures"; exit 1; }

@@ -11,6 +11,7 @@
 #include "sim/cli/many/shown.h"
 #include "sim/cli/scenario_options.h"
 #include "sim/cli/schema/documents.h"
+#include "sim/core/error.h"
 
 namespace tandem {
 
@@ -20,12 +21,20 @@ namespace po = boost::program_options;
 using Json = nlohmann::ordered_json;
 
 /// Errors: InputError for files that the traces would write over each other.
-void check_outputs(const po::variables_map& values) {
+void check_outputs(const po::variables_map& values, std::size_t traces) {
   for (const char* option : {"kernels", "timeline", "report", "sqlite", "base", "counters"}) {
     if (values[option].as<std::string>().empty()) continue;
     throw InputError("command line", std::string("--") + option, "several traces",
-                     "one, or --out with a folder for each");
+                     std::string("one, or --out with a folder for each") +
+                         (traces == 2 ? "; tandem diff A B compares two" : ""));
   }
+}
+
+/// Who names two runs may want to know how they differ.
+void print_diff_hint(const std::vector<std::string>& traces, const po::variables_map& values) {
+  if (values.count("quiet") > 0 || values["json"].as<std::string>() == "-") return;
+  fmt::print("\ntwo runs, each by itself; where their steps differ: tandem diff {} {}\n",
+             printable(traces[0]), printable(traces[1]));
 }
 
 OutputPaths paths_in(const std::string& folder) {
@@ -98,7 +107,7 @@ ReadTrace read_trace(const std::string& path, const ImportOptions& options) {
 
 int replay_each(const std::vector<std::string>& traces, const po::variables_map& values,
                 bool ranks_too, std::optional<ReadTrace> first) {
-  check_outputs(values);
+  check_outputs(values, traces.size());
   const std::string out = values["out"].as<std::string>(), json = values["json"].as<std::string>();
   const std::vector<std::string> folders = folder_names(traces);
   const auto work = [&](std::size_t i) {
@@ -109,6 +118,7 @@ int replay_each(const std::vector<std::string>& traces, const po::variables_map&
   std::vector<Json> all;
   const int status = show_in_order(traces.size(), values, work, all);
   write_document(json, Json(all));
+  if (!ranks_too && traces.size() == 2 && all.size() == 2) print_diff_hint(traces, values);
   return status;
 }
 
