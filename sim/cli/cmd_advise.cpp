@@ -75,8 +75,8 @@ Advice advice_on(const std::string& subject, const po::variables_map& values) {
 }
 
 /// Of one trace an object, of several a list.
-void write_json(const std::vector<Json>& all, bool several, const std::string& path) {
-  write_document(path, several ? Json(all) : all.front());
+void write_json(const std::vector<CheckedDocument>& all, bool several, const std::string& path) {
+  write_document(path, several ? CheckedDocument(all) : all.front());
 }
 
 /// Part of the trace was lost: the advice is on less than was measured.
@@ -90,7 +90,6 @@ Shown advise_one(const std::string& trace, bool alone, const po::variables_map& 
   try {
     const Advice advice = advice_on(trace, values);
     done.json = advice_json(advice);
-    check_document(done.json);
     write_file(values["report"].as<std::string>(),
                [&](std::ostream& out) { out << html::page_html(html::advice_page(advice)); });
     done.text = advice_text(advice);
@@ -111,7 +110,7 @@ int run(const std::vector<std::string>& traces, const po::variables_map& values)
   const auto work = [&](std::size_t i) {
     return advise_one(traces[i], traces.size() == 1, values);
   };
-  std::vector<Json> all;
+  std::vector<CheckedDocument> all;
   const int status = show_in_order(traces.size(), values, work, all);
   write_json(all, traces.size() > 1, json);
   return status;

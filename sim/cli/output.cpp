@@ -15,8 +15,6 @@
 
 namespace tandem {
 
-using Json = nlohmann::ordered_json;
-
 namespace {
 
 WorkNames names_of(const Attribution& a) { return {a.op, a.layer, a.op_of_call}; }
@@ -42,16 +40,15 @@ html::Page page_of(const Prediction& p, const SimulatedRun& scenario) {
                             p.step_counters, scenario.path, scenario.gpu});
 }
 
-void write_files(const Replay& done, const OutputPaths& paths,
+void write_files(const Replay& done, const CheckedDocument& result, const OutputPaths& paths,
                  std::span<const SimulatedRun> ranks) {
   const Prediction& p = done.prediction;
-  const Json result = result_json(p.result);
   write_document(paths.json, result);
   write_file(paths.kernels, [&](std::ostream& out) { write_kernels(out, done); });
   write_file(paths.sqlite, [&](std::ostream& out) {
     std::ostringstream kernels;
     write_kernels(kernels, done);
-    out << sqlite_database(result, kernels.view());
+    out << sqlite_database(result.json(), kernels.view());
   });
   if (paths.timeline.empty() && paths.report.empty()) return;
   const std::vector<PathLink> path = scenario_path(p);
@@ -93,8 +90,8 @@ void write_kernels(std::ostream& out, const Replay& done) {
   write_kernels_csv(out, done.run.trace, scenario.gpu, runs);
 }
 
-void write_outputs(const Replay& replay, const OutputPaths& paths) {
-  write_files(replay, paths, {});
+void write_outputs(const Replay& replay, const CheckedDocument& result, const OutputPaths& paths) {
+  write_files(replay, result, paths, {});
 }
 
 void write_outputs(const RanksReplay& ranks, const OutputPaths& paths) {
@@ -103,7 +100,8 @@ void write_outputs(const RanksReplay& ranks, const OutputPaths& paths) {
     runs.push_back(
         {ranks.replays[r].prediction.step.trace, ranks.runs[r].plan, ranks.runs[r].timeline});
   }
-  write_files(ranks.replays.front(), paths, runs);
+  const Replay& first = ranks.replays.front();
+  write_files(first, result_json(first.prediction.result), paths, runs);
 }
 
 }  // namespace tandem

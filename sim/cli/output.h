@@ -11,6 +11,8 @@
 
 namespace tandem {
 
+class CheckedDocument;
+
 struct OutputPaths {
   std::string json;  // "-": standard output; empty: not written
   std::string kernels;
@@ -19,9 +21,9 @@ struct OutputPaths {
   std::string sqlite = {};
 };
 
-/// The files of one replay, or of the first of several ranks, with all of them in the timeline.
-/// Errors: InputError for a path that cannot be written.
-void write_outputs(const Replay& replay, const OutputPaths& paths);
+/// The files of one replay, whose result is `result`, or of the first of several ranks, with all of
+/// them in the timeline. Errors: InputError for a path that cannot be written.
+void write_outputs(const Replay& replay, const CheckedDocument& result, const OutputPaths& paths);
 void write_outputs(const RanksReplay& ranks, const OutputPaths& paths);
 
 /// Its table of kernels: of the trace, then of the scenario.

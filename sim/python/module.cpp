@@ -24,7 +24,7 @@ namespace {
 namespace py = pybind11;
 using WithoutGil = py::call_guard<py::gil_scoped_release>;
 
-std::string json_text(const Json& json) { return document_text(json, -1); }
+std::string json_text(const Json& json) { return CheckedDocument(json).text(-1); }
 
 const Result& result_of(const Answer& answer) {
   return answer.found.replays.front().prediction.result;

@@ -18,7 +18,6 @@ namespace tandem {
 namespace {
 
 namespace po = boost::program_options;
-using Json = nlohmann::ordered_json;
 
 /// Errors: InputError for files that the traces would write over each other.
 void check_outputs(const po::variables_map& values, std::size_t traces) {
@@ -68,8 +67,7 @@ Shown replay_one(const std::string& path, std::optional<ReadTrace> read, const s
     const Replay done = replay(std::move(*read->trace), options);
     const Result& result = done.prediction.result;
     shown.json = result_json(result);
-    check_document(shown.json);
-    if (!folder.empty()) write_outputs(done, paths_in(folder));
+    if (!folder.empty()) write_outputs(done, *shown.json, paths_in(folder));
     shown.text = summary_text(result);
     if (!folder.empty()) shown.text += fmt::format("files      {}\n", folder);
     shown.lost = result.losses.any(Severity::data_loss);
@@ -115,9 +113,9 @@ int replay_each(const std::vector<std::string>& traces, const po::variables_map&
     return replay_one(traces[i], std::move(read), out.empty() ? "" : out + "/" + folders[i], values,
                       ranks_too);
   };
-  std::vector<Json> all;
+  std::vector<CheckedDocument> all;
   const int status = show_in_order(traces.size(), values, work, all);
-  write_document(json, Json(all));
+  write_document(json, CheckedDocument(all));
   if (!ranks_too && traces.size() == 2 && all.size() == 2) print_diff_hint(traces, values);
   return status;
 }

@@ -14,7 +14,7 @@ namespace tandem {
 
 int show_in_order(std::size_t count, const boost::program_options::variables_map& values,
                   const std::function<Shown(std::size_t)>& work,
-                  std::vector<nlohmann::ordered_json>& all) {
+                  std::vector<CheckedDocument>& all) {
   const bool quiet = values["json"].as<std::string>() == "-" || values.count("quiet") > 0;
   const bool accepts_loss = values.count("allow-data-loss") > 0;
   int status = exit_ok;
@@ -25,7 +25,7 @@ int show_in_order(std::size_t count, const boost::program_options::variables_map
       return;
     }
     if (!quiet) fmt::print("{}{}", all.empty() ? "" : "\n", shown.text);
-    all.push_back(std::move(shown.json));
+    all.push_back(std::move(shown.json).value());
     if (!shown.lost || accepts_loss) return;
     fmt::print(stderr, "tandem: part of {} could not be used; --allow-data-loss accepts that\n",
                printable(shown.path));

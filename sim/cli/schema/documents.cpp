@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <utility>
 
 #include "sim/cli/files.h"
 #include "sim/cli/schema/schemas.h"
@@ -23,25 +24,26 @@ const PublishedSchema& schema_of(const Json& document) {
   throw std::logic_error(fmt::format("result: schema is \"{}\", which is not published", id));
 }
 
+void check(const Json& document) {
+  if (!document.is_array()) return Published(schema_of(document).fields()).check(document);
+  for (const Json& one : document) check(one);
+}
+
 }  // namespace
 
-void check_document(const Json& document) {
-  if (document.is_array()) {
-    for (const Json& one : document) check_document(one);
-    return;
-  }
-  Published(schema_of(document).fields()).check(document);
+CheckedDocument::CheckedDocument(Json document) : json_(std::move(document)) { check(json_); }
+
+CheckedDocument::CheckedDocument(const std::vector<CheckedDocument>& list) : json_(Json::array()) {
+  for (const CheckedDocument& one : list) json_.push_back(one.json());
 }
 
-std::string document_text(const Json& document, int indent) {
-  check_document(document);
-  return document.dump(indent, ' ', false, Json::error_handler_t::replace);
+std::string CheckedDocument::text(int indent) const {
+  return json_.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
-void write_document(const std::string& path, const Json& document) {
-  if (path.empty()) return check_document(document);
-  const std::string text = document_text(document, 2);
-  write_file(path, [&](std::ostream& out) { out << text << '\n'; });
+void write_document(const std::string& path, const CheckedDocument& document) {
+  if (path.empty()) return;
+  write_file(path, [&](std::ostream& out) { out << document.text(2) << '\n'; });
 }
 
 }  // namespace tandem

@@ -1,24 +1,34 @@
 // Where results leave the program: whatever is published of one is held against its table of
-// fields first.
+// fields first, once.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "sim/core/json_fwd.h"
 
 namespace tandem {
 
-/// Holds a document, or each of a list of them, against the row of published_schemas() that its
-/// "schema" names. Errors: std::logic_error, a bug, that names field and value; also for a document
-/// of none of them.
-void check_document(const Json& document);
+/// A document, or a list of them, that holds what the row of published_schemas() says that its
+/// "schema" names: nothing else is shown or written. Make it before any of it is shown. Errors:
+/// std::logic_error, a bug, that names field and value; also for a document of none of them.
+class CheckedDocument {
+ public:
+  CheckedDocument(Json document);  // implicit: whatever is written is checked
+  /// The list of them; they are not held against anything again.
+  explicit CheckedDocument(const std::vector<CheckedDocument>& list);
 
-/// A document, or a list of them, that was checked, as text. `indent`: of its lines; -1: one line.
-/// A kernel name or a path need not be UTF-8; the text is.
-std::string document_text(const Json& document, int indent);
+  const Json& json() const { return json_; }
+  /// `indent`: of its lines; -1: one line. A kernel name or a path need not be UTF-8; the text is.
+  std::string text(int indent) const;
 
-/// Writes document_text() and a line break to `path`, as write_file(). Nothing is written to an
-/// empty path, but the document is checked all the same: call it before any of it is shown.
-void write_document(const std::string& path, const Json& document);
+ private:
+  Json json_;
+};
+
+/// Writes the text of `document` and a line break to `path`, as write_file(); nothing to an empty
+/// path.
+void write_document(const std::string& path, const CheckedDocument& document);
 
 }  // namespace tandem
