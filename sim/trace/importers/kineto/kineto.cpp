@@ -167,9 +167,9 @@ void KinetoImport::add_row(Category category, const TraceEvent& e, const Span& s
   ThreadId thread;
   if (!find_thread(e, thread)) return;
   if (category == call) return add_call(e, span, thread);
-  // Before 2022 the profiler's steps were operators.
+  // Before 2022 the profiler's steps and waits for input were operators.
   const std::string_view step = step_number(unquote(e.name), e.args[arg::step]);
-  const bool is_op = category == op && step.empty();
+  const bool is_op = category == op && step.empty() && !is_input_mark(unquote(e.name));
   is_op ? add_op(e, span, thread) : add_annotation(e, span, thread, step);
 }
 

@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "sim/trace/importers/input_marks.h"
+
 namespace tandem::nsys {
 
 namespace {
@@ -24,9 +26,11 @@ std::string_view value_of(std::string_view text, std::string_view key) {
 /// Autograd's engine calls the functions of the backward pass inside of such a range.
 constexpr std::string_view backward_mark = "autograd::engine::evaluate_function: ";
 
-/// PyTorch numbers the ranges around its optimizers like operations; they hold operations and are
-/// none (torch.profiler calls them annotations of the user).
-constexpr std::string_view optimizer_prefix = "Optimizer.";
+/// PyTorch numbers the ranges around its optimizers and loaders like operations; they hold
+/// operations and are none (torch.profiler calls them annotations of the user).
+bool is_users(std::string_view text) {
+  return text.starts_with("Optimizer.") || is_input_mark(text);
+}
 
 }  // namespace
 
@@ -46,8 +50,7 @@ Range read_range(std::string_view text) {
   range.sequence = number_of(sequence).value_or(-1);
   range.is_backward = text.starts_with(backward_mark);
   const bool numbered = range.op >= 0 || range.sequence >= 0 || !range.sizes.empty();
-  range.is_op = (numbered && !text.starts_with(optimizer_prefix)) || text.starts_with("aten::") ||
-                range.is_backward;
+  range.is_op = (numbered && !is_users(text)) || text.starts_with("aten::") || range.is_backward;
   for (const std::string_view key : {", seq = ", ", op_id = ", ", sizes = "}) {
     range.name = range.name.substr(0, range.name.find(key));
   }

@@ -110,6 +110,8 @@ TEST(Kineto, ReadsTheSchemaBefore2022) {
           "traceEvents": [
          {"ph":"X","cat":"Operator","name":"ProfilerStep#5","pid":25738,"tid":"25738",
           "ts":1623142623460111,"dur":900,"args":{"External id":2}},
+         {"ph":"X","cat":"Operator","pid":25738,"tid":"25738","ts":1623142623460111,"dur":1,
+          "name":"enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"},
          {"ph":"X","cat":"Operator","name":"aten::empty","pid":25738,"tid":"25738",
           "ts":1623142623460112,"dur":25,"args":{"External id":3,"Input Dims":[[],[3, 4]]}},
          {"ph":"X","cat":"Runtime","name":"cudaLaunchKernel","pid":25738,"tid":"25738",
@@ -120,8 +122,10 @@ TEST(Kineto, ReadsTheSchemaBefore2022) {
           "ts":1623142623460125,"dur":2,"args":{"device":0,"stream":7,"bytes":8}}]})");
   EXPECT_EQ(t.format, "kineto-legacy");
   EXPECT_EQ(t.origin_us, 1623142623460111);
-  ASSERT_EQ(t.annotations.size(), 1u);
+  ASSERT_EQ(t.annotations.size(), 2u);
   EXPECT_EQ(t.annotations.step[0], 5);
+  EXPECT_EQ(t.annotations.input[0], 0);
+  EXPECT_EQ(t.annotations.input[1], 1);  // waits for input
   ASSERT_EQ(t.ops.size(), 1u);
   EXPECT_EQ(t.ops.begin[0], TimePoint{microseconds(1)});
   EXPECT_EQ(t.threads[0].tid, 25738);

@@ -31,10 +31,13 @@ TEST(NsysRanges, ReadsWhatIsThere) {
   EXPECT_EQ(backward.name, "autograd::engine::evaluate_function: ConvolutionBackward0");
 }
 
-TEST(NsysRanges, OfAnOptimizerIsAnAnnotation) {
-  const Range r = read_range("Optimizer.zero_grad#SGD.zero_grad, op_id = 1061");
-  EXPECT_FALSE(r.is_op);
-  EXPECT_EQ(r.name, "Optimizer.zero_grad#SGD.zero_grad");
+TEST(NsysRanges, OfOptimizersAndLoadersAreAnnotations) {
+  for (const std::string name : {"Optimizer.zero_grad#SGD.zero_grad",
+                                 "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"}) {
+    const Range r = read_range(name + ", op_id = 1061");
+    EXPECT_FALSE(r.is_op);
+    EXPECT_EQ(r.name, name);
+  }
 }
 
 TEST(NsysRanges, OthersAreAnnotations) {
