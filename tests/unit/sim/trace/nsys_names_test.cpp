@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "sim/trace/importers/api_names.h"
 #include "sim/trace/importers/nsys/kernel_names.h"
 #include "sim/trace/importers/nsys/ranges.h"
@@ -34,7 +36,8 @@ TEST(NsysRanges, ReadsWhatIsThere) {
 TEST(NsysRanges, OfOptimizersAndLoadersAreAnnotations) {
   for (const std::string name : {"Optimizer.zero_grad#SGD.zero_grad",
                                  "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"}) {
-    const Range r = read_range(name + ", op_id = 1061");
+    const std::string text = name + ", op_id = 1061";
+    const Range r = read_range(text);
     EXPECT_FALSE(r.is_op);
     EXPECT_EQ(r.name, name);
   }
