@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 
@@ -120,13 +122,20 @@ CommandLine demo_line() {
 }
 
 int run_demo(const Arguments& arguments) {
+  const std::string trace = data_root() + "/" + demo_trace;
   Arguments all = arguments;
-  all.insert(all.end(), {"--trace", data_root() + "/" + demo_trace});
+  all.insert(all.end(), {"--trace", trace});
   const bool has_out = std::any_of(arguments.begin(), arguments.end(),
                                    [](const std::string& a) { return a.starts_with("--out"); });
   if (!has_out) all.insert(all.end(), {"--out", "out/demo"});
   const auto values = parse_arguments(demo_line(), all);
-  return values ? report(answer_traces(*values).answer.value()) : exit_ok;
+  if (!values) return exit_ok;
+  const Answer answer = answer_traces(*values).answer.value();
+  const int status = report(answer);
+  if (!answer.quiet && answer.paths.json != "-") {
+    fmt::print("\nwhat would make it faster: tandem advise {}\n", trace);
+  }
+  return status;
 }
 
 }  // namespace tandem

@@ -50,6 +50,7 @@ expect 0 --version; grep -qE '^tandem [0-9.]+ \(commit [0-9a-z-]+, [A-Za-z]* bui
 expect 0 replay --help; has out '--profiler'
 expect 0 validate --help; has out '--data'; has out '--claims'
 expect 0 demo --help; has out 'tandem demo'; has out 'resnet50'
+expect 0 demo --out demo; has out 'tandem advise /'
 expect 0 describe --help; has out 'what-if'; has out 'schema'
 expect 0 calibrate --help; has out 'energy'; has out 'cache'
 for command in replay run advise demo blocks square match check sweep validate; do
