@@ -90,6 +90,10 @@ void write_kernels(std::ostream& out, const Replay& done) {
   write_kernels_csv(out, done.run.trace, scenario.gpu, runs);
 }
 
+void write_outputs(const Replay& replay, const OutputPaths& paths) {
+  write_files(replay, result_json(replay.prediction.result), paths, {});
+}
+
 void write_outputs(const Replay& replay, const CheckedDocument& result, const OutputPaths& paths) {
   write_files(replay, result, paths, {});
 }

@@ -21,8 +21,10 @@ struct OutputPaths {
   std::string sqlite = {};
 };
 
-/// The files of one replay, whose result is `result`, or of the first of several ranks, with all of
-/// them in the timeline. Errors: InputError for a path that cannot be written.
+/// The files of one replay, or of the first of several ranks, with all of them in the timeline.
+/// `result`: its document, where there is one already. Errors: InputError for a path that cannot be
+/// written.
+void write_outputs(const Replay& replay, const OutputPaths& paths);
 void write_outputs(const Replay& replay, const CheckedDocument& result, const OutputPaths& paths);
 void write_outputs(const RanksReplay& ranks, const OutputPaths& paths);
 
