@@ -33,6 +33,8 @@ def content(path):
 
 
 def keep(folder, target, name, data):
+    if target in ("trace", "counters"):
+        keep(folder, "import", target + "_" + name, data)
     os.makedirs(os.path.join(folder, target), exist_ok=True)
     with open(os.path.join(folder, target, name.replace("/", "_")), "wb") as file:
         file.write(NO_CHOICE + data)
