@@ -1,6 +1,8 @@
 // Network files that cannot be used.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "models/arch/gpu_config.h"
 #include "sim/core/error.h"
 #include "sim/predict/configs.h"
@@ -116,6 +118,49 @@ TEST(NetworkBadInput, OperandsOfTensorflowThatFitNoRule) {
     ++operations;
   }
   EXPECT_EQ(operations, 7);
+}
+
+/// Kernels of the one operation of a network, and its losses.
+std::vector<LoweredKernel> lowered(const std::string& op, const std::string& arguments,
+                                   LossList& losses) {
+  static const Configs configs = load_configs(source_path("configs"), "default");
+  static const LoweringRules rules =
+      load_lowering_rules(source_path("configs/kernels/lowering.json"));
+  const Network network =
+      test::network_of(small_network(R"([{"op": ")" + op + R"(", "phase": "forward", "args": [)" +
+                                     arguments + R"(], "out": [4]}])"));
+  const BoundNetwork bound = bind_network(network, {});
+  Lowering lowering(
+      {find_gpu(configs.gpus, "a100_sxm4_80gb"), configs.time, configs.libraries, rules});
+  return lowering.kernels(network.ops[0], bound.ops[0], losses);
+}
+
+TEST(NetworkBadInput, DimensionsThatATensorDoesNotHave) {
+  int cases = 0;
+  // [64, 32] has the dimensions -2 to 1.
+  for (const char* dim : {"-2", "-1", "0", "1"}) {
+    LossList losses;
+    EXPECT_EQ(lowered("aten::_softmax", "{\"t\": 3}, " + std::string(dim), losses).size(), 1U);
+    EXPECT_EQ(losses.count("op_without_kernel_rule"), 0) << dim;
+    ++cases;
+  }
+  for (const char* dim : {"2", "-3", "9007199254740992", "-9007199254740992", "9223372036854775807",
+                          "-9223372036854775808"}) {
+    LossList losses;
+    EXPECT_EQ(lowered("aten::_softmax", "{\"t\": 3}, " + std::string(dim), losses).size(), 1U);
+    EXPECT_EQ(losses.count("op_without_kernel_rule"), 1) << dim;
+    ++cases;
+  }
+  EXPECT_EQ(cases, 10);
+}
+
+TEST(NetworkBadInput, RowsLongerThanNumbers) {
+  // 2^40 x 2^40 numbers a row: as many as 64 bits hold, and no undefined product.
+  LossList losses;
+  const auto kernels =
+      lowered("aten::native_layer_norm", "{\"t\": 3}, [1099511627776, 1099511627776, -4]", losses);
+  ASSERT_EQ(kernels.size(), 1U);
+  EXPECT_TRUE(std::isfinite(kernels[0].duration_us) && kernels[0].duration_us > 0);
 }
 
 }  // namespace

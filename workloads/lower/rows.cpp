@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/core/bounds/limits.h"
 #include "workloads/lower/parts.h"
 
 namespace tandem::lowering {
@@ -121,6 +122,7 @@ void lower_softmax(const Context& c, Kernels& out) {
   const auto stated = integers_of(c.operands.argument(backward ? 2 : 1));
   std::int64_t dim = stated.empty() ? -1 : stated[0];
   if (dim < 0) dim += in->rank;
+  if (dim < 0 || dim >= in->rank) return;  // not a dimension of it: an operand that is not expected
   const bool last = dim == in->rank - 1;
   const std::int64_t columns = std::max<std::int64_t>(in->dims[static_cast<std::size_t>(dim)], 1);
   const std::int64_t rows = in->elements() / columns;
@@ -181,7 +183,8 @@ void lower_row_norm(const Context& c, Kernels& out) {
   if (in == nullptr || in->rank == 0) return;
   const auto normal = integers_of(c.operands.argument(backward ? 2 : 1));
   std::int64_t columns = 1;
-  for (const std::int64_t n : normal) columns *= n;
+  for (const std::int64_t n : normal)
+    columns = limits::product(columns, std::max<std::int64_t>(n, 1));
   if (normal.empty()) columns = in->dims[in->rank - 1U];
   columns = std::max<std::int64_t>(columns, 1);
   const std::int64_t rows = in->elements() / columns;
