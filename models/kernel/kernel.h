@@ -40,8 +40,9 @@ struct KernelTraits {
   std::uint8_t load_bytes = 16;             // of one operand load of a thread
   std::uint8_t mma_k = 0;                   // k of the tensor instruction
   std::uint8_t vector_width = 0;            // elements a thread loads at once
-  std::uint8_t operands = 0;                // pointers of an elementwise kernel, outputs first
-  std::uint16_t functor = 0;                // row of the functor table; 0: none
+  std::uint8_t operands = 0;  // pointers of an elementwise kernel, outputs first; of a multi-tensor
+                              // one, lists read and one more
+  std::uint16_t functor = 0;  // row of the functor table; 0: none
   friend bool operator==(const KernelTraits&, const KernelTraits&) = default;
 };
 

@@ -4,6 +4,7 @@
 //     predicted = floor + (body / base)^w x target,  w = body / (body + damping)
 //
 // A kernel at the launch floor tells little of its body: there the residual is damped towards 1.
+// Between two GPUs the body has two parts, each of which follows its own ratio (ModelledTime).
 #pragma once
 
 #include <algorithm>
@@ -45,18 +46,29 @@ inline double carried_us(double us, double floor_us, double ratio) {
   return t.floor_us + t.body_us * ratio;
 }
 
-/// What a kernel takes on one GPU: its launch floor and the modelled rest.
+/// What a kernel takes on one GPU: its launch floor, what its bytes alone take, and what it takes
+/// where bytes cost nothing. The last counts only in a ratio, so its unit may be any.
 struct ModelledTime {
   double floor_us = 0;
-  double body_us = 0;
+  double moved_us = 0;
+  double rest_us = 0;
 };
-/// On another GPU, whose floor differs, too.
+/// How far one part changes; a part that the model does not know of stays.
+inline double ratio_of(double from, double to) { return from > 0 && to > 0 ? to / from : 1; }
+
+/// On another GPU. As much of the measured body as the bytes explain follows the memory, the rest
+/// follows the SMs; the two overlap as two phases that hide most of each other do:
+///
+///     predicted = floor' + hypot(moved x moved_to / moved_from, rest x rest_to / rest_from),
+///     moved = min(body, moved_from),  rest = sqrt(body^2 - moved^2)
 inline double carried_us(double us, const ModelledTime& from, const ModelledTime& to,
-                         const Damping& damping) {
-  const MeasuredTime t = split_time(us, from.floor_us, damping.floor_share);
-  const double residual = damped_residual(t.body_us, from.body_us, damping.us);
-  const double floor_to = to.floor_us * t.floor_us / from.floor_us;
-  return us * (floor_to + residual * to.body_us) / (t.floor_us + residual * from.body_us);
+                         double floor_share) {
+  const MeasuredTime t = split_time(us, from.floor_us, floor_share);
+  const double moved = std::min(t.body_us, from.moved_us);
+  const double rest = std::sqrt((t.body_us - moved) * (t.body_us + moved));
+  const double floor = t.floor_us * ratio_of(from.floor_us, to.floor_us);
+  return floor + std::hypot(moved * ratio_of(from.moved_us, to.moved_us),
+                            rest * ratio_of(from.rest_us, to.rest_us));
 }
 
 }  // namespace tandem

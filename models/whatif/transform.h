@@ -96,7 +96,7 @@ struct TransformInput {
   const LibraryNames& libraries;
   const MeasuredLayers& layers;
   const CollectiveLaw& collectives;
-  Damping damping;                     // of residuals that are carried over
+  double floor_share = 1;              // of a measured time: its launch floor is at most this
   const PeakMemory* memory = nullptr;  // of the traced step; null: not known
   bool knows_compiled_memory = false;  // the peak of the compiled step is known from its network
 };

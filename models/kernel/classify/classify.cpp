@@ -52,12 +52,36 @@ int operand_count(std::string_view name) {
   return 0;
 }
 
+// Lists of tensors that a multi-tensor kernel reads. Its functor states `<type, lists, lists read,
+// result>`; fused optimizers state the lists alone and read them all. No number: one list.
+int lists_read(std::string_view name) {
+  const std::size_t functor = name.find("Functor<");
+  if (functor == std::string_view::npos) return 1;
+  int numbers[2] = {1, 0};
+  std::size_t found = 0;
+  std::size_t at = functor + std::string_view("Functor<").size();
+  while (found < 2 && at < name.size()) {
+    const std::size_t end = std::min(name.find_first_of(",>", at), name.size());
+    const std::string_view argument = name.substr(at, end - at);
+    const std::size_t digits = argument.find_first_not_of(' ');
+    if (digits != std::string_view::npos && argument[digits] >= '1' && argument[digits] <= '9') {
+      numbers[found++] = number_after(argument, argument.substr(0, digits));
+    } else if (found > 0) {
+      break;
+    }
+    if (end == name.size() || name[end] == '>') break;
+    at = end + 1;
+  }
+  return found == 2 ? numbers[1] : numbers[0];
+}
+
 void classify_elementwise(const SearchText& name, KernelClass& out) {
   KernelTraits& t = out.traits;
   const std::size_t multi = first_multi_functor();
   const Loop loop = row_of(t).loop;
   if (loop == Loop::chunks) {
     t.functor = first_row(functor_rows(), name, multi);
+    t.operands = static_cast<std::uint8_t>(lists_read(name.text()) + 1);
     return;
   }
   t.functor = first_row(functor_rows(), name, 1, multi);

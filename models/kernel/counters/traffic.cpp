@@ -64,7 +64,9 @@ OperandBytes operand_bytes(const CostInput& in) {
   if (in.launch.family != KernelFamily::optimizer || t.functor == 0) return out;
   const CostRow* functor = in.constants.functor(t, t.data);
   if (functor == nullptr) return out;
-  return {out.read * functor->l1_reads, out.written * functor->l1_writes};
+  // The constants of a functor count its accesses in units of one list.
+  const double list = out.read / std::max(t.operands - 1, 1);
+  return {list * functor->l1_reads, out.written * functor->l1_writes};
 }
 
 // Bytes that later passes over the operands fetch from DRAM again. They find them in L2 as long as

@@ -1,5 +1,7 @@
 #include "models/kernel/time/kernel_time.h"
 
+#include <limits>
+
 #include "models/kernel/classify/classify.h"
 #include "models/kernel/time/parts.h"
 #include "models/ops/op_table.h"
@@ -142,6 +144,21 @@ KernelTime with_warps(const Machine& m, const TimedLaunch& launch, KernelTime ti
   return time;
 }
 
+/// Of operands and result, each once.
+double moved_bytes(const TimedLaunch& launch) {
+  if (launch.bytes > 0 || launch.law != TimeLaw::matrix) return launch.bytes;
+  const GemmShape& g = launch.gemm;
+  const auto m = static_cast<double>(g.m);
+  const auto n = static_cast<double>(g.n);
+  const auto k = static_cast<double>(g.k);
+  return static_cast<double>(g.batch) * (m * k + k * n + m * n) * element_bytes(g.type);
+}
+
+/// Thread instructions of a launch of which only the bytes are known: one a byte.
+double counted_us(const Machine& m, const TimedLaunch& launch) {
+  return std::max(launch.bytes, 1.0) / throughput_rate(m, launch);
+}
+
 }  // namespace
 
 std::string_view to_string(Bound bound) {
@@ -204,7 +221,7 @@ KernelTime kernel_time(const TimedLaunch& launch, const GpuArch& gpu,
     case TimeLaw::channels: return channels_time(m, launch.bytes, launch.blocks);
     case TimeLaw::throughput:
       // Only ratios between GPUs are of use: one instruction a byte.
-      out.time_us = m.start_us + std::max(launch.bytes, 1.0) / throughput_rate(m, launch);
+      out.time_us = m.start_us + counted_us(m, launch);
       out.bound = Bound::compute;
       out.confidence = 1 - m.generation.error_rows;
       return out;
@@ -223,6 +240,37 @@ KernelTime kernel_time(const TimedLaunch& launch, const GpuArch& gpu,
   }
   out.confidence = 0;
   return out;
+}
+
+double moving_us(const TimedLaunch& launch, const GpuArch& gpu, const TimeConstants& constants) {
+  const TimeContext context;
+  const Machine m(gpu, constants, context);
+  switch (launch.law) {
+    case TimeLaw::none:
+    case TimeLaw::latency: return 0;
+    // Few threads under way stretch what the bytes take.
+    case TimeLaw::memory:
+    case TimeLaw::link: {
+      const KernelTime time = kernel_time(launch, gpu, constants);
+      return time.confidence > 0 ? time.time_us - m.start_us : 0;
+    }
+    default: return stream_us(m, moved_bytes(launch));
+  }
+}
+
+double rest_us(const TimedLaunch& launch, const GpuArch& without_dram,
+               const TimeConstants& constants) {
+  const TimeContext context;
+  const Machine m(without_dram, constants, context);
+  if (launch.law == TimeLaw::link) return 0;
+  if (launch.law == TimeLaw::memory) return counted_us(m, launch);
+  const KernelTime time = kernel_time(launch, without_dram, constants);
+  return time.confidence > 0 ? time.time_us - m.start_us : 0;
+}
+
+GpuArch without_dram(GpuArch gpu) {
+  gpu.dram_peak_gbps = gpu.dram_read_gbps = std::numeric_limits<double>::infinity();
+  return gpu;
 }
 
 }  // namespace tandem

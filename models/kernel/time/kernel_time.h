@@ -33,6 +33,17 @@ TimedLaunch timed_launch(const KernelLaunch& launch, double bytes_hint = 0);
 KernelTime kernel_time(const TimedLaunch& launch, const GpuArch& gpu,
                        const TimeConstants& constants, const TimeContext& context = {});
 
+/// What the launch's bytes alone take, us: of DRAM, of L2 where they stay there, of the link for
+/// copies from and to the host; 0: none are known, or it does not wait for them.
+double moving_us(const TimedLaunch& launch, const GpuArch& gpu, const TimeConstants& constants);
+
+/// What the launch takes on `gpu` beyond its start where bytes cost nothing: `without_dram` is the
+/// same GPU with DRAM that never waits. A law that knows only bytes counts an instruction for each,
+/// so that only ratios between GPUs are of use.
+double rest_us(const TimedLaunch& launch, const GpuArch& without_dram,
+               const TimeConstants& constants);
+GpuArch without_dram(GpuArch gpu);
+
 /// Whether the bound that the law states is that of a run of `traced_us`: laws that only tell
 /// ratios between GPUs state none, nor do laws that explain less than half of the run.
 bool explains(const TimedLaunch& launch, const KernelTime& time, double traced_us);

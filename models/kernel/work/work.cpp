@@ -200,8 +200,8 @@ KernelWork multi_tensor_work(const KernelClass& kernel, const OpContext& context
   KernelWork work;
   const auto& g = context.geometry.grid;
   work.elements = double(g[0]) * g[1] * g[2] * chunk_elements * chunk_fill;
-  work.read_bytes = work.write_bytes =
-      work.elements * std::max(element_bytes(kernel.traits.data), 2);
+  work.write_bytes = work.elements * std::max(element_bytes(kernel.traits.data), 2);
+  work.read_bytes = work.write_bytes * std::max(kernel.traits.operands - 1, 1);
   return work;
 }
 

@@ -53,9 +53,6 @@ struct BatchLaw {
     const bool later = compute_major >= memory_workspace_major;
     return 2 * (later ? memory_workspace_bytes : memory_workspace_before_bytes);
   }
-
-  /// Of kernels that the memory system bounds.
-  Damping memory_damping() const { return {floor_share_memory, damping_us}; }
 };
 
 /// Reads configs/kernels/batch.json. Errors: InputError `file:key: found X, expected Y`.

@@ -19,7 +19,7 @@ struct RetargetOptions {
   const GpuArch* from = nullptr;  // what the step was measured on
   const GpuArch* to = nullptr;
   const TimeConstants* time = nullptr;
-  Damping damping;  // how far a residual is believed near the launch floor
+  double floor_share = 1;  // of a measured time: its launch floor is at most this
   const LibraryNames* names = nullptr;
   const RetargetErrors* errors = nullptr;
   double launch_call_us = 0;                   // of the host, for kernels that are added
@@ -36,11 +36,9 @@ struct RetargetReport {
   std::int64_t dropped = 0;
 };
 
-/// Every kernel is re-timed by the ratio of the model's times (kernel_time.h) with the measured
-/// residual, which is dropped where the algorithm or the type of arithmetic changes:
-///
-///     predicted = t x (floor_to + r body_to) / (floor_from + r body_from),
-///     r = ((t - floor_from) / body_from)^w,  w = body / (body + damping)
+/// Every kernel is re-timed from its measured time: what its bytes explain of it follows the
+/// memory, the rest follows the SMs, each by the model's ratio (residual.h, kernel_time.h). Where
+/// the algorithm or the type of arithmetic of a product changes, the model alone counts.
 ///
 /// FP32 convolutions use TF32 where the GPU has it, as PyTorch does unless told otherwise, and then
 /// need layout transforms. Host times and gaps between kernels stay as traced.

@@ -66,11 +66,6 @@ Engine engine_on(const GpuArch& to, const KernelLaunch& launch, DataType type) {
   return older ? Engine::hmma : newest;
 }
 
-ModelledTime modelled(const KernelTime& time, const GpuArch& gpu) {
-  const double floor = gpu.graph_kernel_period_us;
-  return {floor, std::max(time.time_us - floor, 1e-3)};
-}
-
 /// A product without recorded operands: the grid and the tile tell its result, the time on the
 /// traced GPU its k.
 TimedLaunch with_traced_product(const RetargetOptions& o, const KernelLaunch& launch,
@@ -167,6 +162,8 @@ RetimedLaunches::RetimedLaunches(const Step& step, const RetargetOptions& option
     : o_(options),
       step_(step),
       launches_(step),
+      from_without_dram_(without_dram(*options.from)),
+      to_without_dram_(without_dram(*options.to)),
       retimed_(launches_.shapes()),
       done_(launches_.shapes(), false) {}
 
@@ -182,8 +179,8 @@ const Retimed& RetimedLaunches::of(std::uint32_t activity) {
 
 double RetimedLaunches::predicted_us(const Retimed& r, double measured_us) const {
   if (!r.known) return measured_us;
-  if (r.absolute) return r.to.floor_us + r.to.body_us;
-  return std::max(r.least_us, carried_us(measured_us, r.from, r.to, o_.damping));
+  if (r.absolute) return r.absolute_us;
+  return std::max(r.least_us, carried_us(measured_us, r.from, r.to, o_.floor_share));
 }
 
 Retimed RetimedLaunches::retime(const KernelLaunch& launch, double bytes) const {
@@ -213,8 +210,11 @@ Retimed RetimedLaunches::retime(const KernelLaunch& launch, double bytes) const 
   later.type = later.gemm.type = later.conv.type = out.type;
   const KernelTime after = kernel_time(later, to, *o_.time);
   out.known = before.confidence > 0 && after.confidence > 0;
-  out.from = modelled(before, from);
-  out.to = modelled(after, to);
+  out.from = {from.graph_kernel_period_us, moving_us(timed, from, *o_.time),
+              rest_us(timed, from_without_dram_, *o_.time)};
+  out.to = {to.graph_kernel_period_us, moving_us(later, to, *o_.time),
+            rest_us(later, to_without_dram_, *o_.time)};
+  out.absolute_us = after.time_us;
   if (is_product(launch)) out.least_us = least_product_us(launch, to, out.type);
   out.fits = out.renamed || occupancy(to, launch.geometry).blocks_per_sm > 0 ||
              occupancy(from, launch.geometry).blocks_per_sm == 0;

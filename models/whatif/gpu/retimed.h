@@ -13,7 +13,8 @@ namespace tandem {
 /// What becomes of one launch. Equal launches share it.
 struct Retimed {
   ModelledTime from, to;
-  double error = 0;  // relative, of its time
+  double absolute_us = 0;  // what the model alone says of `to`
+  double error = 0;        // relative, of its time
   DataType type = DataType::unknown;
   bool changed = false;   // another algorithm or type
   bool absolute = false;  // and its time is known without the measured one
@@ -46,6 +47,7 @@ class RetimedLaunches {
   const RetargetOptions& o_;
   const Step& step_;
   TraceLaunches launches_;
+  GpuArch from_without_dram_, to_without_dram_;
   std::vector<Retimed> retimed_;
   std::vector<bool> done_;
 };

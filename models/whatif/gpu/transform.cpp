@@ -68,7 +68,7 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
   RetargetReport report;
   const double before_us = gpu_us(out.step);
   out.step = with_gpu(std::move(out.step),
-                      {&from, &to, &in.time, in.damping, &in.libraries, &in.retarget,
+                      {&from, &to, &in.time, in.floor_share, &in.libraries, &in.retarget,
                        in.host.launch_call_us, &in.collectives},
                       out.losses, &report);
   out.changed = true;

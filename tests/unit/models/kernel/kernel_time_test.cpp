@@ -180,6 +180,41 @@ TEST(KernelTime, FewBytesAreBoundByTheirLaunch) {
   EXPECT_EQ(kernel_time(launch, h200, time_constants()).bound, Bound::memory);
 }
 
+// 1e9 bytes far beyond L2 come at the rate of DRAM, and what is left of such a kernel counts an
+// instruction of a thread for each byte: SMs x SMSPs x 32 lanes a cycle.
+TEST(KernelTime, BytesMoveAtTheRateOfTheMemoryAndTheRestAtThatOfTheSms) {
+  const GpuArch& h200 = gpu("h200_sxm");
+  TimedLaunch launch;
+  launch.law = TimeLaw::memory;
+  launch.bytes = 1e9;
+  const double whole = kernel_time(launch, h200, time_constants()).time_us;
+  const double moving = moving_us(launch, h200, time_constants());
+  EXPECT_DOUBLE_EQ(moving, whole - h200.graph_kernel_period_us);
+  const double lanes = h200.sm_count * h200.smsp_per_sm * h200.warp_size;
+  EXPECT_DOUBLE_EQ(rest_us(launch, without_dram(h200), time_constants()),
+                   1e9 / (lanes * h200.boost_clock_mhz));
+  launch.law = TimeLaw::latency;  // waits for one sector, not for a rate
+  EXPECT_EQ(moving_us(launch, h200, time_constants()), 0);
+  launch.law = TimeLaw::link;
+  EXPECT_NEAR(moving_us(launch, h200, time_constants()), 1e6 / h200.pcie_copy_gbps, 1e-6);
+  EXPECT_EQ(rest_us(launch, without_dram(h200), time_constants()), 0);
+}
+
+// A product of few rows waits for its weights: without DRAM nearly nothing of it is left. Its
+// operands are 16 x 8192 and 8192 x 8192, its result 16 x 8192, of 2 B: about 67 million elements.
+TEST(KernelTime, AProductMovesItsOperands) {
+  const GpuArch& h200 = gpu("h200_sxm");
+  TimedLaunch launch;
+  launch.law = TimeLaw::matrix;
+  launch.gemm = linear(16, 8192, 8192, DataType::bf16);
+  const double elements = 8192.0 * 8192 + 2 * 16 * 8192.0;
+  const double moving = moving_us(launch, h200, time_constants());
+  EXPECT_GT(moving, 0.9 * 2 * elements / (h200.dram_peak_gbps * 1e3));
+  const double rest = rest_us(launch, without_dram(h200), time_constants());
+  const double whole = kernel_time(launch, h200, time_constants()).time_us;
+  EXPECT_LT(rest, 0.7 * (whole - h200.graph_kernel_period_us));
+}
+
 TEST(KernelTime, OnlyLawsThatExplainTheTimeStateABound) {
   TimedLaunch launch;
   launch.law = TimeLaw::memory;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace tandem {
 namespace {
 
@@ -20,13 +22,28 @@ TEST(Residual, DampingBelievesAPartOfTheLogarithm) {
   EXPECT_DOUBLE_EQ(carried_us(2, 2, {.floor_share = 0.1, .us = 0}, 1.8, 1.8), 2);
 }
 
-// From a GPU with a floor of 2 to one with a floor of 4, the modelled body from 8 to 4: what was
-// measured as modelled becomes the other model's time.
+// From a GPU with a floor of 2 to one with a floor of 4. Of a body of 8 us whose bytes take 8 all
+// is moved, and half the memory time leaves 4; above a floor of 4 that is 8.
+TEST(Residual, WhatTheBytesExplainFollowsTheMemory) {
+  const ModelledTime from{2, 8, 1};
+  EXPECT_DOUBLE_EQ(carried_us(10, from, {4, 4, 1}, 0.9), 8);
+  EXPECT_DOUBLE_EQ(carried_us(10, from, {4, 4, 9}, 0.9), 8);  // no rest that could follow the SMs
+  EXPECT_DOUBLE_EQ(carried_us(10, from, from, 0.9), 10);
+}
+
+// Of a body of 10 us the bytes explain 6: sqrt(100 - 36) = 8 is left for the SMs. Twice the memory
+// time and half the other: hypot(12, 4) = sqrt(160). A part that is not modelled stays.
+TEST(Residual, TheRestFollowsTheSms) {
+  const ModelledTime from{1, 6, 3};
+  EXPECT_DOUBLE_EQ(carried_us(11, from, {1, 12, 1.5}, 0.9), 1 + std::sqrt(160));
+  EXPECT_DOUBLE_EQ(carried_us(11, from, {1, 6, 0}, 0.9), 11);
+  EXPECT_DOUBLE_EQ(carried_us(11, {1, 0, 3}, {1, 0, 1.5}, 0.9), 6);
+}
+
+// The floor is at most a share of what was measured: of 1 us nine tenths, which scale; the body of
+// a tenth is moved.
 TEST(Residual, AnotherGpuHasItsOwnFloor) {
-  const Damping damping{.floor_share = 0.9, .us = 1};
-  EXPECT_DOUBLE_EQ(carried_us(10, {2, 8}, {4, 4}, damping), 8);
-  EXPECT_DOUBLE_EQ(carried_us(10, {2, 8}, {2, 8}, damping), 10);
-  EXPECT_NEAR(carried_us(20, {2, 8}, {2, 8}, damping), 20, 1e-12);
+  EXPECT_NEAR(carried_us(1, {2, 8, 1}, {4, 4, 1}, 0.9), 1.8 + 0.05, 1e-12);
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "tests/operands_for_tests.h"
 
 namespace tandem {
@@ -47,6 +49,26 @@ TEST(KernelWork, ExpandedOperandsAreReadOnce) {
   const KernelWork w = work(kernel, "aten::add", t, {64, 1, 1}, 128);
   EXPECT_EQ(w.read_bytes, (64 * 256 + 256) * 4);
   EXPECT_EQ(w.index_dims, 2);
+}
+
+// One block takes a chunk of 65536 elements, filled to 0.85. The functor states how many lists it
+// reads, after how many it has; fused optimizers read all of theirs; unnamed ones read one.
+TEST(KernelWork, MultiTensorKernelsReadTheListsOfTheirFunctor) {
+  const auto lists = [](const char* functor) {
+    const std::string name =
+        std::string("void at::native::multi_tensor_apply_kernel<TensorListMetadata<3>, ") +
+        functor + ">(int)";
+    const KernelWork w = work(name.c_str(), "", {}, {1, 1, 1}, 512);
+    EXPECT_DOUBLE_EQ(w.write_bytes, 65536 * 0.85 * 4);
+    return w.read_bytes / w.write_bytes;
+  };
+  EXPECT_EQ(lists("BinaryOpListAlphaFunctor<float, 3, 2, 2>, std::plus<float>, float"), 2);
+  EXPECT_EQ(lists("PointwiseOpScalarFunctor<float, 3, 3, 0>, std::multiplies<float>"), 3);
+  EXPECT_EQ(lists("UnaryOpFunctor<float, 2, 1, 1>, Sqrt<float>"), 1);
+  EXPECT_EQ(lists("LpNormFunctor<float, (at::native::NormType)1, float, 1, 1, 0>"), 1);
+  EXPECT_EQ(lists("FusedAdamMathFunctor<float, 4, (at::native::ADAM_MODE)0, false>"), 4);
+  EXPECT_EQ(lists("FusedSgdMathFunctor<float, 3>, float, float"), 3);
+  EXPECT_EQ(lists("Something<float>"), 1);
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ const TracedRun& resnet() {
 Step retarget(const TracedRun& a, const GpuArch& to, RetargetReport* report = nullptr) {
   LossList losses;
   return with_gpu(a.traced_step,
-                  {&*a.gpu, &to, &a.configs.time, a.configs.batch.memory_damping(),
+                  {&*a.gpu, &to, &a.configs.time, a.configs.batch.floor_share_memory,
                    &a.configs.libraries, &a.configs.retarget, 4},
                   losses, report);
 }
@@ -214,7 +214,7 @@ TEST(Retarget, ConvolutionsOfAnOldGpuUseTf32) {
   const Configs& c = old.configs;
   const Step back = with_gpu(
       old.traced_step,
-      {&v100, &*resnet().gpu, &c.time, c.batch.memory_damping(), &c.libraries, &c.retarget, 4},
+      {&v100, &*resnet().gpu, &c.time, c.batch.floor_share_memory, &c.libraries, &c.retarget, 4},
       losses, &report);
   EXPECT_GT(losses.count("tf32_convolutions"), 100);
   EXPECT_GT(report.changed_share, 0.2);
