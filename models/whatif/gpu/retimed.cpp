@@ -222,25 +222,31 @@ Retimed RetimedLaunches::retime(const KernelLaunch& launch, double bytes) const 
   if (launch.family == KernelFamily::attention) choose_attention(launch, timed.type, out);
   out.absolute = out.changed && (timed.law == TimeLaw::matrix || timed.law == TimeLaw::convolution);
   out.modelled = out.known && launch.traits.kind != Kind::unknown;
-  // A residual that carries over halves the error of the model, which then appears in a ratio.
-  out.error =
-      std::max(error_of(launch, out),
-               (out.changed ? 1.0 : 0.5) * (1 - std::min(before.confidence, after.confidence)));
+  out.error = error_of(launch, out, std::min(before.confidence, after.confidence));
   out.dropped = drops_transform(launch) || drops_helper(launch, out.type != timed.type);
   return out;
 }
 
 /// What the validation cases nearest to the kernel were off by (retarget.json).
-double RetimedLaunches::error_of(const KernelLaunch& launch, const Retimed& r) const {
+double RetimedLaunches::error_of(const KernelLaunch& launch, const Retimed& r,
+                                 double confidence) const {
   const RetargetErrors& e = *o_.errors;
-  if (!r.modelled) return e.unknown_kernel;
+  // A residual that carries over halves the error of the model, which then appears in a ratio.
+  const double model = (r.changed ? 1.0 : 0.5) * (1 - confidence);
+  if (!r.modelled) return std::max(e.unknown_kernel, model);
   const bool same = o_.from->compute_major == o_.to->compute_major;
   const double known = !launch.tensors.empty() || launch.family == KernelFamily::transfer
                            ? e.with_shapes
                            : e.without_shapes;
   const bool measured = o_.time->measured(*o_.from) && o_.time->measured(*o_.to);
-  return (same ? e.same_generation : 1) * (measured ? 1 : e.unmeasured_generation) *
-         (is_validated(launch, r.type) ? known : std::max(known, e.other_work));
+  const double scale = measured ? 1 : e.unmeasured_generation;
+  const double kind = is_validated(launch, r.type) ? known : std::max(known, e.other_work);
+  if (!same) return std::max(scale * kind, model);
+  // Libraries and instructions are the same: only what changes can be wrong.
+  const double us = predicted_us(r, launch.duration_us);
+  const double change = us > 0 && launch.duration_us > 0 ? std::log(us / launch.duration_us) : 0;
+  return scale *
+         std::max(e.same_generation * std::max(kind, model), e.carried_change * std::abs(change));
 }
 
 /// FP32 convolutions outside the tensor cores read the framework's own layout.

@@ -39,7 +39,7 @@ class RetimedLaunches {
 
  private:
   Retimed retime(const KernelLaunch& launch, double bytes) const;
-  double error_of(const KernelLaunch& launch, const Retimed& retimed) const;
+  double error_of(const KernelLaunch& launch, const Retimed& retimed, double confidence) const;
   bool drops_transform(const KernelLaunch& launch) const;
   void choose_kernel(const KernelLaunch& launch, const KernelTime& after, DataType type,
                      Retimed& out) const;

@@ -106,7 +106,7 @@ class Samples:
             self.kinds["host", basis] = grouped(chosen, lambda r: host_factor(r, host))
         self.kinds["host", "measured_step"] = grouped(
             [r for r in rows if r["question"] == "host-bound step, host calibrated"], lambda r: r["log"])
-        kernel = [r for r in rows if r["band"] and "GPU time" in r["question"]]
+        kernel = [r for r in rows if r["band"] and ("GPU time" in r["question"] or r["question"] == "other GPU")]
         self.kinds["network",] = grouped([r for r in kernel if r["band"]["generated_error"] > 0
                                           and not r["band"]["what_ifs"]],
                                          lambda r: r["log"] / r["band"]["generated_error"])
