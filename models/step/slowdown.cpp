@@ -6,14 +6,36 @@
 namespace tandem {
 namespace {
 
-Slowdown slowdown(const TimedLaunch& launch, const GpuArch& before, const GpuArch& after,
-                  const TimeConstants& constants) {
-  const KernelTime was = kernel_time(launch, before, constants);
-  const KernelTime is = kernel_time(launch, after, constants);
-  if (was.confidence <= 0 || is.confidence <= 0 || was.time_us <= 0) return {};
-  const double ratio = std::max(1.0, is.time_us / was.time_us);
+/// What the laws say of a launch at both clocks; confidence 0: nothing.
+struct AtBoth {
+  ModelledTime before, after;
+  double confidence = 0;
+};
+
+/// Both clocks of one GPU.
+struct Clocks {
+  const GpuArch& before;
+  const GpuArch& after;
+  GpuArch before_without_dram = without_dram(before);
+  GpuArch after_without_dram = without_dram(after);
+};
+
+AtBoth at_both(const TimedLaunch& launch, const Clocks& c, const TimeConstants& constants) {
+  const double confidence = std::min(kernel_time(launch, c.before, constants).confidence,
+                                     kernel_time(launch, c.after, constants).confidence);
+  if (confidence <= 0) return {};
+  AtBoth out{modelled_time(launch, c.before, c.before_without_dram, constants),
+             modelled_time(launch, c.after, c.after_without_dram, constants), confidence};
+  // A stream waits for memory also where it falls short of the rate that the model gives it.
+  if (launch.law == TimeLaw::memory) out.after.rest_us = out.before.rest_us;
+  return out;
+}
+
+Slowdown slowdown(double us, const AtBoth& t, double floor_share) {
+  if (t.confidence <= 0 || us <= 0) return {};
+  const double ratio = std::max(1.0, carried_us(us, t.before, t.after, floor_share) / us);
   // A ratio errs where the law takes the wrong part of the time for one that follows the clock.
-  return {ratio, (ratio - 1) * (1 - std::min(was.confidence, is.confidence)), true};
+  return {ratio, (ratio - 1) * (1 - t.confidence), true};
 }
 
 }  // namespace
@@ -34,9 +56,10 @@ GpuArch lowered_to(GpuArch gpu, double share) {
 
 std::vector<Slowdown> slowdowns(const Step& step, const TraceLaunches& launches,
                                 const GpuArch& before, const GpuArch& after,
-                                const TimeConstants& constants) {
+                                const TimeConstants& constants, double floor_share) {
   const Activities& activities = step.trace.activities;
-  std::vector<std::optional<Slowdown>> known(launches.shapes());
+  const Clocks clocks{before, after};
+  std::vector<std::optional<AtBoth>> known(launches.shapes());
   std::vector<Slowdown> out;
   out.reserve(step.plan.works.size());
   for (const DeviceWork& work : step.plan.works) {
@@ -45,12 +68,12 @@ std::vector<Slowdown> slowdowns(const Step& step, const TraceLaunches& launches,
       out.push_back({1, 0, true});
       continue;
     }
-    std::optional<Slowdown>& one = known[launches.shape_of(row)];
+    std::optional<AtBoth>& one = known[launches.shape_of(row)];
     if (!one) {
       const auto bytes = static_cast<double>(activities.bytes[row]);
-      one = slowdown(timed_launch(launches.launch(row), bytes), before, after, constants);
+      one = at_both(timed_launch(launches.launch(row), bytes), clocks, constants);
     }
-    out.push_back(*one);
+    out.push_back(slowdown(to_us(work.duration), *one, floor_share));
   }
   return out;
 }

@@ -18,17 +18,19 @@ GpuArch locked_at(GpuArch gpu, double mhz);
 /// The GPU while the board lowers all clocks of its SMs to `share`, that of a long load as well.
 GpuArch lowered_to(GpuArch gpu, double share);
 
-/// Time at the lower clock over time before, by the laws of kernel_time().
+/// Time at the lower clock over time before. What the bytes of a kernel explain of its time stays,
+/// the rest follows the clock, as between two GPUs (residual.h).
 struct Slowdown {
   double ratio = 1;    // at least 1
   double error = 0;    // of the ratio
   bool known = false;  // false: no law, the time stays
 };
 
-/// Of each work of the step's plan; copies and memsets stay. `launches` are those of the step.
+/// Of each work of the step's plan; copies and memsets stay. `launches` are those of the step;
+/// of a time at most `floor_share` is its launch floor.
 std::vector<Slowdown> slowdowns(const Step& step, const TraceLaunches& launches,
                                 const GpuArch& before, const GpuArch& after,
-                                const TimeConstants& constants);
+                                const TimeConstants& constants, double floor_share);
 
 /// The step with each work of its plan that much longer.
 void slow_down(Step& step, const std::vector<Slowdown>& slowdowns);

@@ -268,6 +268,12 @@ double rest_us(const TimedLaunch& launch, const GpuArch& without_dram,
   return time.confidence > 0 ? time.time_us - m.start_us : 0;
 }
 
+ModelledTime modelled_time(const TimedLaunch& launch, const GpuArch& gpu,
+                           const GpuArch& gpu_without_dram, const TimeConstants& constants) {
+  return {gpu.graph_kernel_period_us, moving_us(launch, gpu, constants),
+          rest_us(launch, gpu_without_dram, constants)};
+}
+
 GpuArch without_dram(GpuArch gpu) {
   gpu.dram_peak_gbps = gpu.dram_read_gbps = std::numeric_limits<double>::infinity();
   return gpu;

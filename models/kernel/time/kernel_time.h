@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "models/kernel/kinds.h"
+#include "models/kernel/residual.h"
 #include "models/kernel/time/time_model.h"
 
 namespace tandem {
@@ -43,6 +44,10 @@ double moving_us(const TimedLaunch& launch, const GpuArch& gpu, const TimeConsta
 double rest_us(const TimedLaunch& launch, const GpuArch& without_dram,
                const TimeConstants& constants);
 GpuArch without_dram(GpuArch gpu);
+
+/// The parts by which a measured launch is carried over to another GPU or clock.
+ModelledTime modelled_time(const TimedLaunch& launch, const GpuArch& gpu,
+                           const GpuArch& gpu_without_dram, const TimeConstants& constants);
 
 /// Whether the bound that the law states is that of a run of `traced_us`: laws that only tell
 /// ratios between GPUs state none, nor do laws that explain less than half of the run.

@@ -210,10 +210,8 @@ Retimed RetimedLaunches::retime(const KernelLaunch& launch, double bytes) const 
   later.type = later.gemm.type = later.conv.type = out.type;
   const KernelTime after = kernel_time(later, to, *o_.time);
   out.known = before.confidence > 0 && after.confidence > 0;
-  out.from = {from.graph_kernel_period_us, moving_us(timed, from, *o_.time),
-              rest_us(timed, from_without_dram_, *o_.time)};
-  out.to = {to.graph_kernel_period_us, moving_us(later, to, *o_.time),
-            rest_us(later, to_without_dram_, *o_.time)};
+  out.from = modelled_time(timed, from, from_without_dram_, *o_.time);
+  out.to = modelled_time(later, to, to_without_dram_, *o_.time);
   out.absolute_us = after.time_us;
   if (is_product(launch)) out.least_us = least_product_us(launch, to, out.type);
   out.fits = out.renamed || occupancy(to, launch.geometry).blocks_per_sm > 0 ||
