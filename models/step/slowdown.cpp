@@ -9,6 +9,7 @@ namespace {
 /// What the laws say of a launch at both clocks; confidence 0: nothing.
 struct AtBoth {
   ModelledTime before, after;
+  double least_before_us = 0, least_after_us = 0;  // of a product at the peak of its pipe
   double confidence = 0;
 };
 
@@ -20,12 +21,16 @@ struct Clocks {
   GpuArch after_without_dram = without_dram(after);
 };
 
-AtBoth at_both(const TimedLaunch& launch, const Clocks& c, const TimeConstants& constants) {
+AtBoth at_both(const KernelLaunch& kernel, double bytes, const Clocks& c,
+               const TimeConstants& constants) {
+  const TimedLaunch launch = timed_launch(kernel, bytes);
   const double confidence = std::min(kernel_time(launch, c.before, constants).confidence,
                                      kernel_time(launch, c.after, constants).confidence);
   if (confidence <= 0) return {};
   AtBoth out{modelled_time(launch, c.before, c.before_without_dram, constants),
-             modelled_time(launch, c.after, c.after_without_dram, constants), confidence};
+             modelled_time(launch, c.after, c.after_without_dram, constants),
+             least_product_us(kernel, c.before, launch.type),
+             least_product_us(kernel, c.after, launch.type), confidence};
   // A stream waits for memory also where it falls short of the rate that the model gives it.
   if (launch.law == TimeLaw::memory) out.after.rest_us = out.before.rest_us;
   return out;
@@ -33,7 +38,9 @@ AtBoth at_both(const TimedLaunch& launch, const Clocks& c, const TimeConstants& 
 
 Slowdown slowdown(double us, const AtBoth& t, double floor_share) {
   if (t.confidence <= 0 || us <= 0) return {};
-  const double ratio = std::max(1.0, carried_us(us, t.before, t.after, floor_share) / us);
+  const double carried = carried_us(us, t.before, t.after, floor_share) / us;
+  const double least = t.least_after_us / std::max(us, t.least_before_us);
+  const double ratio = std::max({1.0, carried, least});
   // A ratio errs where the law takes the wrong part of the time for one that follows the clock.
   return {ratio, (ratio - 1) * (1 - t.confidence), true};
 }
@@ -71,7 +78,7 @@ std::vector<Slowdown> slowdowns(const Step& step, const TraceLaunches& launches,
     std::optional<AtBoth>& one = known[launches.shape_of(row)];
     if (!one) {
       const auto bytes = static_cast<double>(activities.bytes[row]);
-      one = at_both(timed_launch(launches.launch(row), bytes), clocks, constants);
+      one = at_both(launches.launch(row), bytes, clocks, constants);
     }
     out.push_back(slowdown(to_us(work.duration), *one, floor_share));
   }

@@ -274,6 +274,21 @@ ModelledTime modelled_time(const TimedLaunch& launch, const GpuArch& gpu,
           rest_us(launch, gpu_without_dram, constants)};
 }
 
+double least_product_us(const KernelLaunch& launch, const GpuArch& gpu, DataType type) {
+  if (launch.family != KernelFamily::gemm || row_of(launch.traits).time != TimeLaw::matrix)
+    return 0;
+  const MatrixProblem& p = launch.work.matrix;
+  const double fma = static_cast<double>(p.batch) * static_cast<double>(p.m) *
+                     static_cast<double>(p.n) * static_cast<double>(p.k);
+  const MathType math = type == DataType::fp16   ? MathType::fp16
+                        : type == DataType::bf16 ? MathType::bf16
+                                                 : MathType::tf32;
+  const double tflops = multiply_engine(gpu, type) != Engine::simt
+                            ? tensor_peak_tflops(gpu, math, gpu.boost_clock_mhz)
+                            : fp32_peak_tflops(gpu, gpu.boost_clock_mhz);
+  return 2 * fma / (tflops * 1e6);
+}
+
 GpuArch without_dram(GpuArch gpu) {
   gpu.dram_peak_gbps = gpu.dram_read_gbps = std::numeric_limits<double>::infinity();
   return gpu;

@@ -49,6 +49,10 @@ GpuArch without_dram(GpuArch gpu);
 ModelledTime modelled_time(const TimedLaunch& launch, const GpuArch& gpu,
                            const GpuArch& gpu_without_dram, const TimeConstants& constants);
 
+/// At the peak of the pipe that multiplies `type`, us; 0: no plain product. A transform of a
+/// convolution does with less than its definition, so that only plain products have such a bound.
+double least_product_us(const KernelLaunch& launch, const GpuArch& gpu, DataType type);
+
 /// Whether the bound that the law states is that of a run of `traced_us`: laws that only tell
 /// ratios between GPUs state none, nor do laws that explain less than half of the run.
 bool explains(const TimedLaunch& launch, const KernelTime& time, double traced_us);

@@ -107,22 +107,6 @@ bool is_host_copy(const KernelLaunch& launch) {
   return direction == CopyDirection::to_device || direction == CopyDirection::to_host;
 }
 
-/// At the peak of the pipe that multiplies the type. A transform of a convolution does with less
-/// than its definition, so only plain products have such a bound.
-double least_product_us(const KernelLaunch& launch, const GpuArch& gpu, DataType type) {
-  if (launch.family != KernelFamily::gemm) return 0;
-  const MatrixProblem& p = launch.work.matrix;
-  const double fma = static_cast<double>(p.batch) * static_cast<double>(p.m) *
-                     static_cast<double>(p.n) * static_cast<double>(p.k);
-  const MathType math = type == DataType::fp16   ? MathType::fp16
-                        : type == DataType::bf16 ? MathType::bf16
-                                                 : MathType::tf32;
-  const double tflops = on_tensor_cores(gpu, type)
-                            ? tensor_peak_tflops(gpu, math, gpu.boost_clock_mhz)
-                            : fp32_peak_tflops(gpu, gpu.boost_clock_mhz);
-  return 2 * fma / (tflops * 1e6);
-}
-
 /// Errors: InputError for arithmetic that the other GPU lacks.
 void require_type(const RetargetOptions& o, const KernelLaunch& launch, DataType type) {
   const auto lacks = [&](DataType wanted) {
@@ -213,7 +197,7 @@ Retimed RetimedLaunches::retime(const KernelLaunch& launch, double bytes) const 
   out.from = modelled_time(timed, from, from_without_dram_, *o_.time);
   out.to = modelled_time(later, to, to_without_dram_, *o_.time);
   out.absolute_us = after.time_us;
-  if (is_product(launch)) out.least_us = least_product_us(launch, to, out.type);
+  out.least_us = least_product_us(launch, to, out.type);
   out.fits = out.renamed || occupancy(to, launch.geometry).blocks_per_sm > 0 ||
              occupancy(from, launch.geometry).blocks_per_sm == 0;
   if (is_product(launch)) choose_kernel(launch, after, timed.type, out);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "models/arch/gpu_config.h"
 #include "models/step/op_nesting.h"
 #include "tests/unit/models/whatif/flow_for_tests.h"
@@ -52,12 +54,31 @@ TEST(Slowdown, ProductsFollowTheClockAndStreamsOfBytesDoNot) {
   EXPECT_EQ(to_us(works[1].duration), 8);  // as FlowMaker's kernels do
 }
 
-// Of a product that lasts as long as its bytes take nothing is left that could follow the clock.
+// A product of 64 rows reads 2 x 16384^2 = 537 MB, 124 us of DRAM at 4.34 TB/s. Where it lasts
+// 120 us nothing is left that could follow the clock: at half of it the pipe needs 70 us.
 TEST(Slowdown, WhatBytesExplainStays) {
-  Step step = product_and_relu();
-  step.trace.activities.duration[step.plan.works[0].source] = from_us(300);
+  test::FlowMaker m;
+  m.op("aten::mm", "[[64,16384],[16384,16384]]", R"(["c10::BFloat16","c10::BFloat16"])", "",
+       "nvjet_sm90_tst_64x8_64x16_2x4_v_bz_NNN");
+  Step step = m.step();
+  step.trace.activities.duration[step.plan.works[0].source] = from_us(120);
   retime_plan(step);
   EXPECT_NEAR(slowdowns_on(lowered_to(gpu(), 0.5), step)[0].ratio, 1, 1e-9);
+}
+
+// No product beats its pipe, whatever its bytes explain: 2 x 2048^2 x 16384 = 137 GFLOP at 1070
+// TFLOP/s are 128.4 us, and last 129. At half the clock they take 256.8, though their 142 MB
+// explain about 34 us: hypot(34, 2 x sqrt(127.7^2 - 34^2)) + 1.3 = 250 us would beat it.
+TEST(Slowdown, NoProductBeatsItsPipeAtTheLowerClock) {
+  test::FlowMaker m;
+  m.op("aten::mm", "[[2048,16384],[16384,2048]]", R"(["c10::BFloat16","c10::BFloat16"])", "",
+       "nvjet_sm90_tst_128x256_64x4_2x1_v_bz_coopA_NNN");
+  Step step = m.step();
+  step.trace.activities.duration[step.plan.works[0].source] = from_us(129);
+  retime_plan(step);
+  const double flop = 2.0 * 2048 * 2048 * 16384;
+  const double peak = tensor_peak_tflops(gpu(), MathType::bf16, gpu().boost_clock_mhz / 2);
+  EXPECT_NEAR(slowdowns_on(lowered_to(gpu(), 0.5), step)[0].ratio * 129, flop / (peak * 1e6), 1e-3);
 }
 
 TEST(Slowdown, ALockAboveTheClockOfALongLoadCostsItLess) {
