@@ -12,6 +12,20 @@
 namespace tandem {
 namespace {
 
+/// The step whose first kernel lasts `us`.
+Step first_lasting(Step step, double us) {
+  step.trace.activities.duration[step.plan.works[0].source] = from_us(us);
+  retime_plan(step);
+  return step;
+}
+
+/// A product of these operands in 16 bits that lasts `us`.
+Step product(const char* shapes, const char* kernel, double us) {
+  test::FlowMaker m;
+  m.op("aten::mm", shapes, R"(["c10::BFloat16","c10::BFloat16"])", "", kernel);
+  return first_lasting(m.step(), us);
+}
+
 constexpr double product_us = 12000;
 
 /// A product of 16384 x 16384 x 16384 in 16 bits, whose 1.6 GB take 0.4 of its 12 ms, and a ReLU
@@ -23,10 +37,7 @@ Step product_and_relu() {
   m.op("aten::relu", "[[4096,4096]]", R"(["float"])", "",
        "void at::native::vectorized_elementwise_kernel<4, "
        "at::native::launch_clamp_scalar<float>, std::array<char*, 2ul> >(int)");
-  Step step = m.step();
-  step.trace.activities.duration[step.plan.works[0].source] = from_us(product_us);
-  retime_plan(step);
-  return step;
+  return first_lasting(m.step(), product_us);
 }
 
 const GpuArch& gpu() {
@@ -57,12 +68,7 @@ TEST(Slowdown, ProductsFollowTheClockAndStreamsOfBytesDoNot) {
 // A product of 64 rows reads 2 x 16384^2 = 537 MB, 124 us of DRAM at 4.34 TB/s. Where it lasts
 // 120 us nothing is left that could follow the clock: at half of it the pipe needs 70 us.
 TEST(Slowdown, WhatBytesExplainStays) {
-  test::FlowMaker m;
-  m.op("aten::mm", "[[64,16384],[16384,16384]]", R"(["c10::BFloat16","c10::BFloat16"])", "",
-       "nvjet_sm90_tst_64x8_64x16_2x4_v_bz_NNN");
-  Step step = m.step();
-  step.trace.activities.duration[step.plan.works[0].source] = from_us(120);
-  retime_plan(step);
+  Step step = product("[[64,16384],[16384,16384]]", "nvjet_sm90_tst_64x8_64x16_2x4_v_bz_NNN", 120);
   EXPECT_NEAR(slowdowns_on(lowered_to(gpu(), 0.5), step)[0].ratio, 1, 1e-9);
 }
 
@@ -70,12 +76,8 @@ TEST(Slowdown, WhatBytesExplainStays) {
 // TFLOP/s are 128.4 us, and last 129. At half the clock they take 256.8, though their 142 MB
 // explain about 34 us: hypot(34, 2 x sqrt(127.7^2 - 34^2)) + 1.3 = 250 us would beat it.
 TEST(Slowdown, NoProductBeatsItsPipeAtTheLowerClock) {
-  test::FlowMaker m;
-  m.op("aten::mm", "[[2048,16384],[16384,2048]]", R"(["c10::BFloat16","c10::BFloat16"])", "",
-       "nvjet_sm90_tst_128x256_64x4_2x1_v_bz_coopA_NNN");
-  Step step = m.step();
-  step.trace.activities.duration[step.plan.works[0].source] = from_us(129);
-  retime_plan(step);
+  Step step =
+      product("[[2048,16384],[16384,2048]]", "nvjet_sm90_tst_128x256_64x4_2x1_v_bz_coopA_NNN", 129);
   const double flop = 2.0 * 2048 * 2048 * 16384;
   const double peak = tensor_peak_tflops(gpu(), MathType::bf16, gpu().boost_clock_mhz / 2);
   EXPECT_NEAR(slowdowns_on(lowered_to(gpu(), 0.5), step)[0].ratio * 129, flop / (peak * 1e6), 1e-3);
