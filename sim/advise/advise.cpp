@@ -66,7 +66,7 @@ std::optional<TracedRun> turned_run(const AdviceSubject& subject) {
   NetworkRequest request = *subject.network;
   request.channels_last = true;
   try {
-    return analyse_network(request, subject.options);
+    return analyse_network(request, subject.options, subject.configs);
   } catch (const InputError&) {
     return {};  // the candidate that asks for it says why
   }
@@ -87,7 +87,7 @@ Result predicted(const Start& start, ReplayOptions options) {
   request.gpu = other.gpu;
   request.batch = other.batch;
   request.channels_last = other.channels_last || request.channels_last;
-  return run_network(request, options).prediction.result;
+  return run_network(request, options, subject.configs).prediction.result;
 }
 
 /// What warns of `result`, beyond what warns of `base`.
@@ -321,9 +321,12 @@ AdviceSubject load_subject(ReplayOptions options) {
   AdviceSubject subject;
   if (is_network(options.trace_path)) {
     subject.network = take_request(options.trace_path, options);
-    subject.run = analyse_network(*subject.network, options);
+    subject.configs = load_configs(options);
+    subject.run = analyse_network(*subject.network, options, subject.configs);
   } else {
-    subject.run = analyse(import_trace(options.trace_path, options.import), options);
+    Trace trace = import_trace(options.trace_path, options.import);
+    subject.configs = load_configs(options);
+    subject.run = analyse(std::move(trace), options, subject.configs);
   }
   subject.options = std::move(options);
   return subject;

@@ -14,6 +14,7 @@ namespace tandem {
 struct AdviceSubject {
   ReplayOptions options;  // without what-ifs, in the mode as traced
   std::optional<NetworkRequest> network;
+  Configs configs;  // of the options
   TracedRun run;
 };
 

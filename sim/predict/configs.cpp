@@ -18,6 +18,12 @@ std::string executor_path(const std::string& folder, const std::string& host) {
   return std::filesystem::is_regular_file(own, error) ? own : folder + "tensorflow.json";
 }
 
+void add_file(GpuCatalogue& gpus, EnergyCatalogue& energies, const std::string& gpu) {
+  if (!is_gpu_file(gpu)) return;
+  add_gpu(gpus, gpu);
+  add_energy_of(energies, gpus.gpus.back().name, gpu);
+}
+
 }  // namespace
 
 std::vector<std::string> host_names(const std::string& folder) {
@@ -43,10 +49,7 @@ std::string host_path(const std::string& folder, const std::string& host) {
 Configs load_configs(const std::string& folder, const std::string& host, const std::string& gpu) {
   GpuCatalogue gpus = load_catalogue(folder + "/gpus");
   EnergyCatalogue energies = load_energies(gpus);
-  if (is_gpu_file(gpu)) {
-    add_gpu(gpus, gpu);
-    add_energy_of(energies, gpus.gpus.back().name, gpu);
-  }
+  add_file(gpus, energies, gpu);
   HostModel host_model = load_host_model(host_path(folder, host));
   host_model.executor =
       load_executor_model(executor_path(folder + "/hosts/executor/", host_model.name));
@@ -65,6 +68,10 @@ Configs load_configs(const std::string& folder, const std::string& host, const s
           load_precision_law(folder + "/kernels/precision.json"),
           load_bands(folder + "/bands.json"),
           load_collective_law(folder + "/kernels/collectives.json")};
+}
+
+void add_gpu_file(Configs& configs, const std::string& gpu) {
+  add_file(configs.gpus, configs.energies, gpu);
 }
 
 }  // namespace tandem

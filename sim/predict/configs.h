@@ -48,5 +48,7 @@ std::vector<std::string> host_names(const std::string& folder);
 /// `gpu`: what a scenario names; the path of a config joins the GPUs of the folder.
 Configs load_configs(const std::string& folder, const std::string& host,
                      const std::string& gpu = "");
+/// What load_configs() does with `gpu`. Errors: InputError for a GPU that has the name of another.
+void add_gpu_file(Configs& configs, const std::string& gpu);
 
 }  // namespace tandem

@@ -155,12 +155,17 @@ std::vector<std::string> network_names(const std::string& folder) {
 }
 
 TracedRun analyse_network(const NetworkRequest& request, const ReplayOptions& options) {
+  return analyse_network(request, options, load_configs(options.configs, options.host));
+}
+
+TracedRun analyse_network(const NetworkRequest& request, const ReplayOptions& options,
+                          Configs configs) {
   check_no_trace(request, options);
   Network network = load_request(request);
   if (request.channels_last) network = in_channels_last(std::move(network));
   check_sizes(network, request);
   const BoundNetwork bound = bind_request(network, request);
-  Configs configs = load_configs(options.configs, options.host, request.gpu);
+  add_gpu_file(configs, request.gpu);
   const LoweringRules rules = load_lowering_rules(options.configs + "/kernels/lowering.json");
   const EagerHost eager = load_eager_host(options.configs + "/hosts/eager/pytorch.json");
   const GpuArch gpu = find_gpu(configs.gpus, request.gpu);
@@ -204,15 +209,12 @@ bool is_network(const std::string& path) {
   return begin.find("tandem.network/") != std::string::npos;
 }
 
-Replay replay_or_run(const ReplayOptions& options) {
-  if (!is_network(options.trace_path)) return replay(options);
-  ReplayOptions rest = options;
-  const NetworkRequest request = take_request(options.trace_path, rest);
-  return run_network(request, rest);
+Replay run_network(const NetworkRequest& request, const ReplayOptions& options) {
+  return run_network(request, options, load_configs(options.configs, options.host));
 }
 
-Replay run_network(const NetworkRequest& request, const ReplayOptions& options) {
-  TracedRun run = analyse_network(request, options);
+Replay run_network(const NetworkRequest& request, const ReplayOptions& options, Configs configs) {
+  TracedRun run = analyse_network(request, options, std::move(configs));
   Prediction prediction = predict(run, options);
   return {std::move(run), std::move(prediction)};
 }

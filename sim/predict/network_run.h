@@ -36,8 +36,13 @@ std::vector<std::string> network_names(const std::string& folder);
 /// The generated step as if it had been traced on that GPU, with its peak of memory. Errors:
 /// InputError for anything wrong with the network, the configs or the options.
 TracedRun analyse_network(const NetworkRequest& request, const ReplayOptions& options);
+/// The same for callers that ask often: with the configs of options.host, which they have read
+/// (without the file that request.gpu may name).
+TracedRun analyse_network(const NetworkRequest& request, const ReplayOptions& options,
+                          Configs configs);
 
 Replay run_network(const NetworkRequest& request, const ReplayOptions& options);
+Replay run_network(const NetworkRequest& request, const ReplayOptions& options, Configs configs);
 
 /// The GPU of a network that nobody gave one.
 inline constexpr std::string_view default_network_gpu = "a100_sxm4_80gb";
@@ -49,9 +54,5 @@ NetworkRequest take_request(const std::string& path, ReplayOptions& options);
 /// Whether a file is a network rather than a trace: ONNX by its ending, others by their schema,
 /// which is among the first characters.
 bool is_network(const std::string& path);
-
-/// What options.trace_path names, a trace or a network; for a network "gpu", "batch" and "layout"
-/// of the what-ifs say where, how large and in which order it is.
-Replay replay_or_run(const ReplayOptions& options);
 
 }  // namespace tandem

@@ -150,20 +150,33 @@ Replay predict_from_two(TracedRun first, TracedRun second, const ReplayOptions& 
   return {std::move(both.from_second ? second : first), std::move(both.prediction)};
 }
 
-Replay replay(Trace trace, const ReplayOptions& options) {
-  TracedRun run = analyse(std::move(trace), options);
-  if (!options.base_path.empty()) {
-    return predict_from_two(
-        std::move(run),
-        analyse(import_trace(options.base_path, options.import), options_of_second(options)),
-        options);
+namespace {
+
+Replay replay_with(Trace trace, const ReplayOptions& options, Configs configs) {
+  if (options.base_path.empty()) {
+    TracedRun run = analyse(std::move(trace), options, std::move(configs));
+    Prediction prediction = predict(run, options);
+    return {std::move(run), std::move(prediction)};
   }
-  Prediction prediction = predict(run, options);
-  return {std::move(run), std::move(prediction)};
+  TracedRun run = analyse(std::move(trace), options, configs);
+  TracedRun second = analyse(import_trace(options.base_path, options.import),
+                             options_of_second(options), std::move(configs));
+  return predict_from_two(std::move(run), std::move(second), options);
+}
+
+}  // namespace
+
+Replay replay(Trace trace, const ReplayOptions& options) {
+  return replay_with(std::move(trace), options, load_configs(options));
 }
 
 Replay replay(const ReplayOptions& options) {
   return replay(import_trace(options.trace_path, options.import), options);
+}
+
+Replay replay(const ReplayOptions& options, Configs configs) {
+  add_gpu_file(configs, options.what_ifs.get("gpu"));
+  return replay_with(import_trace(options.trace_path, options.import), options, std::move(configs));
 }
 
 }  // namespace tandem

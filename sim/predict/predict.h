@@ -46,6 +46,9 @@ Prediction predict(const TracedRun& first, const TracedRun& second, const Replay
 Replay predict_from_two(TracedRun first, TracedRun second, const ReplayOptions& options);
 
 Replay replay(const ReplayOptions& options);
+/// The same for callers that predict often: with the configs of options.host, which they have read
+/// (without the file that what-if "gpu" may name).
+Replay replay(const ReplayOptions& options, Configs configs);
 /// The same without the import, for callers that hold the trace already.
 Replay replay(Trace trace, const ReplayOptions& options);
 

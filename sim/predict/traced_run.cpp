@@ -120,9 +120,12 @@ BandParts base_band(const TracedRun& a, Profiler profiler, const Plan& loop) {
 
 }  // namespace
 
+Configs load_configs(const ReplayOptions& options) {
+  return load_configs(options.configs, options.host, options.what_ifs.get("gpu"));
+}
+
 TracedRun analyse(Trace trace, const ReplayOptions& options) {
-  return analyse(std::move(trace), options,
-                 load_configs(options.configs, options.host, options.what_ifs.get("gpu")));
+  return analyse(std::move(trace), options, load_configs(options));
 }
 
 TracedRun measure(Trace trace, const ReplayOptions& options, Configs configs) {

@@ -52,6 +52,9 @@ struct TracedRun {
   LossList losses;
 };
 
+/// Of the host and the GPU that `options` name.
+Configs load_configs(const ReplayOptions& options);
+
 /// The first half of analyse(): links, plans and re-simulates the trace as it was measured.
 TracedRun measure(Trace trace, const ReplayOptions& options, Configs configs);
 /// The second: the step that scenarios start from, out of `plan`, the measured one without the

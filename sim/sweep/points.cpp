@@ -156,9 +156,11 @@ SweepBase load_sweep_base(const Experiment& experiment, const std::string& confi
   base.options = base_options(experiment, configs);
   const std::vector<std::string> hosts = hosts_of(experiment);
   if (is_network(experiment.trace)) {
-    for (const std::string& host : hosts) host_path(configs, host);
     ReplayOptions options = base.options;
-    base.run = analyse_network(take_request(experiment.trace, options), options);
+    base.configs.emplace(options.host, load_configs(configs, options.host));
+    for (const std::string& host : hosts) base.configs.emplace(host, load_configs(configs, host));
+    const NetworkRequest request = take_request(experiment.trace, options);
+    base.run = analyse_network(request, options, base.configs.at(options.host));
     return base;
   }
   Trace trace = import_trace(experiment.trace, {});
@@ -222,9 +224,12 @@ double parameter_value(const SweepBase& base, const Point& point, const std::str
 }
 
 PointResult predict_point(const SweepBase& base, const Point& point) {
-  const ReplayOptions options = point_options(base, point);
-  if (is_network(options.trace_path))
-    return measure_point(replay_or_run(options).prediction.result);
+  ReplayOptions options = point_options(base, point);
+  if (is_network(options.trace_path)) {
+    const NetworkRequest request = take_request(options.trace_path, options);
+    const Configs& configs = base.configs.at(options.host);
+    return measure_point(run_network(request, options, configs).prediction.result);
+  }
   const auto on = std::find_if(base.hosts.begin(), base.hosts.end(),
                                [&](const auto& one) { return one.host == options.host; });
   const TracedRun& run = on == base.hosts.end() ? base.run : on->run;

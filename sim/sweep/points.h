@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,8 @@ struct SweepBase {
     std::optional<TracedRun> second;
   };
   std::vector<OnHost> hosts;
+  /// Of each host, that of `options` included: of a network, which each point generates anew.
+  std::map<std::string, Configs> configs;
 };
 
 /// Errors: InputError for a value of an axis, or a parameter, that no point could be predicted

@@ -4,9 +4,9 @@
 
 namespace tandem {
 
-Predictions::Predictions(std::string configs) : configs_(std::move(configs)) {}
+Replays::Replays(std::string configs) : configs_(std::move(configs)) {}
 
-Replay replay_asked(const AskedPrediction& asked, const std::string& configs) {
+Replay Replays::of(const AskedPrediction& asked) {
   ReplayOptions o;
   o.trace_path = asked.trace;
   o.base_path = asked.second_trace;
@@ -16,15 +16,19 @@ Replay replay_asked(const AskedPrediction& asked, const std::string& configs) {
   o.profiler = asked.profiler;
   o.cache = asked.cache;
   o.counters_path = asked.counters;
-  o.configs = configs;
-  if (!is_network(asked.trace)) return replay(o);
+  o.configs = configs_;
+  const Configs& configs =
+      by_host_.of(asked.host, [&] { return load_configs(configs_, asked.host); });
+  if (!is_network(asked.trace)) return replay(o, configs);
   NetworkRequest request = take_request(asked.trace, o);
   request.length = asked.length;
-  return run_network(request, o);
+  return run_network(request, o, configs);
 }
 
+Predictions::Predictions(std::string configs) : replays_(std::move(configs)) {}
+
 const Result& Predictions::of(const AskedPrediction& asked) {
-  return results_.of(asked, [&] { return replay_asked(asked, configs_).prediction.result; });
+  return results_.of(asked, [&] { return replays_.of(asked).prediction.result; });
 }
 
 }  // namespace tandem

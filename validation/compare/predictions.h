@@ -28,8 +28,21 @@ struct AskedPrediction {
   auto operator<=>(const AskedPrediction&) const = default;
 };
 
-/// Errors: InputError from the trace, the network or what is asked of it.
-Replay replay_asked(const AskedPrediction& asked, const std::string& configs);
+/// The answer to what is asked, whole and not kept; the configs of each host are read once. May be
+/// asked from several threads.
+class Replays {
+ public:
+  /// `configs`: the folder.
+  explicit Replays(std::string configs);
+
+  /// Errors: InputError from the trace, the network or what is asked of it.
+  Replay of(const AskedPrediction& asked);
+  const std::string& configs() const { return configs_; }
+
+ private:
+  std::string configs_;
+  OnceMap<std::string, Configs> by_host_;
+};
 
 /// May be asked from several threads.
 class Predictions {
@@ -38,10 +51,10 @@ class Predictions {
 
   /// Errors: InputError from the trace.
   const Result& of(const AskedPrediction& asked);
-  const std::string& configs() const { return configs_; }
+  const std::string& configs() const { return replays_.configs(); }
 
  private:
-  std::string configs_;
+  Replays replays_;
   OnceMap<AskedPrediction, Result> results_;
 };
 

@@ -70,13 +70,13 @@ std::vector<std::string> remarks_on(const Result& result) {
 
 }  // namespace
 
-Simulations::Simulations(std::string root) : root_(std::move(root)) {}
+Simulations::Simulations(std::string root) : root_(std::move(root)), replays_(root_ + "/configs") {}
 
 const SimulationOutcome& Simulations::of(const Point& scenario) {
   return outcomes_.of(scenario, [&] { return simulate(scenario); });
 }
 
-SimulationOutcome Simulations::simulate(const Point& scenario) const {
+SimulationOutcome Simulations::simulate(const Point& scenario) {
   try {
     if (value_of(scenario, "program").empty()) return simulate_step(scenario);
     return {program_numbers(scenario, root_), "", false, {}};
@@ -85,7 +85,7 @@ SimulationOutcome Simulations::simulate(const Point& scenario) const {
   }
 }
 
-SimulationOutcome Simulations::simulate_step(const Point& scenario) const {
+SimulationOutcome Simulations::simulate_step(const Point& scenario) {
   const std::string path = workload_path(scenario, root_);
   if (path.empty()) {
     const std::string network = value_of(scenario, "network");
@@ -96,11 +96,11 @@ SimulationOutcome Simulations::simulate_step(const Point& scenario) const {
   if (value_of(scenario, "batch").starts_with(batch_largest)) {
     return {{}, "not even one item fits the memory, or its peak is not known", false, {}};
   }
-  const std::string configs = root_ + "/configs";
-  const Prediction prediction = replay_asked(asked_of(scenario, path), configs).prediction;
+  const Prediction prediction = replays_.of(asked_of(scenario, path)).prediction;
   std::optional<AccessEnergies> access;
   if (prediction.target) {
-    const auto energy = load_energy(configs + "/gpus/" + prediction.target->name + ".json");
+    const auto energy =
+        load_energy(replays_.configs() + "/gpus/" + prediction.target->name + ".json");
     if (energy) access = energy->access;
   }
   return {step_numbers(prediction, access), "", false, remarks_on(prediction.result)};

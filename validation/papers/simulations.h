@@ -32,12 +32,13 @@ class Simulations {
   const SimulationOutcome& of(const Point& scenario);
 
  private:
-  SimulationOutcome simulate(const Point& scenario) const;
-  SimulationOutcome simulate_step(const Point& scenario) const;
+  SimulationOutcome simulate(const Point& scenario);
+  SimulationOutcome simulate_step(const Point& scenario);
   bool fits(const Point& scenario, std::int64_t batch);
   std::int64_t find_largest(const Point& scenario);
 
   std::string root_;
+  Replays replays_;
   OnceMap<Point, SimulationOutcome> outcomes_;
   OnceMap<Point, std::int64_t> largest_;
 };

@@ -30,12 +30,11 @@ void check_ranks(const std::vector<Trace>& traces) {
 }
 
 std::vector<TracedRun> analyse_all(std::vector<Trace> traces, const ReplayOptions& options) {
+  const Configs configs = load_configs(options);
   std::vector<TracedRun> runs;
   std::vector<MeasuredPlan> plans;
   for (Trace& trace : traces) {
-    runs.push_back(
-        measure(std::move(trace), options,
-                load_configs(options.configs, options.host, options.what_ifs.get("gpu"))));
+    runs.push_back(measure(std::move(trace), options, configs));
     plans.push_back(runs.back().measured);
   }
   std::vector<MeasuredRank> ranks;
