@@ -5,6 +5,7 @@
 
 #include "models/arch/gpu_config.h"
 #include "sim/predict/network_run.h"
+#include "tests/captures.h"
 #include "tests/source_dir/source_dir.h"
 
 namespace tandem {
@@ -16,7 +17,8 @@ Result step_on(const std::string& gpu, const char* precision) {
   options.configs = source_path("configs");
   options.what_ifs.set("precision", precision);
   const std::string path = source_path("workloads/nets/resnet50-train.json");
-  return run_network({path, gpu, 64, {}, Task::train, {}, false}, options).prediction.result;
+  return run_network({path, gpu, 64, {}, Task::train, {}, false}, options, test::configs())
+      .prediction.result;
 }
 
 std::map<std::string, Result> steps(const char* precision) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "sim/predict/network_run.h"
+#include "tests/captures.h"
 #include "tests/source_dir/source_dir.h"
 
 namespace tandem {
@@ -41,7 +42,7 @@ class NetworkProperty : public testing::TestWithParam<std::string> {};
 TEST_P(NetworkProperty, RunsInEveryModeOnEveryGeneration) {
   for (const char* gpu : {"v100_sxm2_16gb", "a100_sxm4_80gb", "h200_sxm"}) {
     const NetworkRequest request{GetParam(), gpu, {}, {}};
-    const TracedRun run = analyse_network(request, options());
+    const TracedRun run = analyse_network(request, options(), test::configs());
     for (const Mode mode :
          {Mode::as_traced, Mode::eager_async, Mode::eager_sync, Mode::cuda_graph}) {
       ReplayOptions o = options();
@@ -56,7 +57,8 @@ TEST_P(NetworkProperty, GpuTimeAndMemoryGrowWithTheBatch) {
   double time = 0;
   double peak = 0;
   for (const std::int64_t batch : {4, 16, 64}) {
-    const Replay replay = run_network({GetParam(), "a100_sxm4_80gb", batch, {}}, options());
+    const Replay replay =
+        run_network({GetParam(), "a100_sxm4_80gb", batch, {}}, options(), test::configs());
     const Result& r = replay.prediction.result;
     EXPECT_EQ(r.trace.batch, batch);
     EXPECT_GT(r.step.gpu_kernel_us, time);

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "sim/predict/network_run.h"
+#include "tests/captures.h"
 #include "tests/source_dir/source_dir.h"
 #include "tests/unit/workloads/onnx/onnx_for_tests.h"
 
@@ -33,7 +34,7 @@ Result result_of(const std::string& path, Task task, const std::string& optimize
   ReplayOptions options;
   options.configs = source_path("configs");
   NetworkRequest request{path, "h200_sxm", 16, {}, task, is_onnx(path) ? optimizer : ""};
-  return run_network(request, options).prediction.result;
+  return run_network(request, options, test::configs()).prediction.result;
 }
 
 TEST_P(ExportedModel, TakesAsLongAsTheRecordedOne) {

@@ -1,9 +1,8 @@
-// What must hold of a replay of every other measured capture, in every mode, with and without the
-// profiler's cost.
+// What must hold of a replay of measured captures, in every mode, with and without the profiler's
+// cost.
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -12,7 +11,7 @@
 
 #include "sim/predict/predict.h"
 #include "sim/report/report.h"
-#include "sim/trace/source/stored_name.h"
+#include "tests/captures.h"
 #include "tests/source_dir/source_dir.h"
 
 namespace tandem {
@@ -21,20 +20,11 @@ namespace {
 constexpr Mode modes[] = {Mode::as_traced, Mode::eager_async, Mode::eager_sync, Mode::cuda_graph};
 constexpr Profiler profilers[] = {Profiler::remove, Profiler::keep};
 
-/// Every other capture below validation/captures, which keeps the test short; read once.
+/// Read once.
 const std::vector<Trace>& captures() {
   static const std::vector<Trace> traces = [] {
-    std::vector<std::string> paths;
-    for (const auto& entry :
-         std::filesystem::recursive_directory_iterator(source_path("validation/captures"))) {
-      const std::string path = entry.path().string();
-      if (entry.path().parent_path().filename() == "traces" && trace_stem(path)) {
-        paths.push_back(path);
-      }
-    }
-    std::sort(paths.begin(), paths.end());
     std::vector<Trace> out;
-    for (std::size_t i = 0; i < paths.size(); i += 2) out.push_back(import_trace(paths[i]));
+    for (const std::string& path : test::captures(6)) out.push_back(import_trace(path));
     return out;
   }();
   return traces;
@@ -86,7 +76,8 @@ const std::vector<Seen>& replays() {
     std::vector<Seen> out;
     for (const Trace& trace : captures()) {
       for (const Profiler profiler : profilers) {
-        const TracedRun analysis = analyse(trace, options(Mode::as_traced, profiler));
+        const TracedRun analysis =
+            analyse(trace, options(Mode::as_traced, profiler), test::configs());
         for (const Mode mode : modes) out.push_back(look(trace, mode, profiler, analysis));
       }
     }

@@ -1,7 +1,5 @@
-// What must hold of the step that is cut out of every measured capture.
+// What must hold of the step that is cut out of a measured capture.
 #include <gtest/gtest.h>
-
-#include <filesystem>
 
 #include "models/step/attribution.h"
 #include "models/step/launches.h"
@@ -9,8 +7,7 @@
 #include "models/whatif/edit/step_edit.h"
 #include "sim/engine/engine.h"
 #include "sim/predict/predict.h"
-#include "sim/trace/source/stored_name.h"
-#include "tests/source_dir/source_dir.h"
+#include "tests/captures.h"
 
 namespace tandem {
 namespace {
@@ -52,14 +49,9 @@ void expect_nothing_changed(const TracedRun& a) {
 // One test, for reading the captures takes longer than what is checked of them.
 TEST(StepProperty, ACutStepIsTheTracesAndAnEditWithoutChangesChangesNothing) {
   std::size_t cases = 0;
-  for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(source_path("validation/captures"))) {
-    const std::string path = entry.path().string();
-    if (entry.path().parent_path().filename() != "traces" || !trace_stem(path)) continue;
+  for (const std::string& path : test::captures(4)) {
     SCOPED_TRACE(path);
-    ReplayOptions o;
-    o.configs = source_path("configs");
-    const TracedRun run = analyse(import_trace(path), o);
+    const TracedRun run = analyse(import_trace(path), {}, test::configs());
     expect_kernels_of_the_trace(run);
     expect_nothing_changed(run);
     ++cases;

@@ -2,13 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <functional>
 
 #include "sim/trace/import.h"
-#include "sim/trace/source/stored_name.h"
 #include "sim/trace/step_search.h"
-#include "tests/source_dir/source_dir.h"
+#include "tests/captures.h"
 
 namespace tandem {
 namespace {
@@ -45,11 +43,8 @@ struct Capture {
 /// Captures of at least two marked steps of equally much device work.
 void for_every_capture(const std::function<void(Capture&)>& check) {
   std::size_t cases = 0;
-  for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(source_path("validation/captures"))) {
-    Capture capture{entry.path().string(), {}, {}};
-    if (entry.path().parent_path().filename() != "traces" || !trace_stem(capture.path)) continue;
-    capture.trace = import_trace(capture.path);
+  for (const std::string& path : test::captures(4)) {
+    Capture capture{path, import_trace(path), {}};
     if (capture.trace.activities.size() == 0) continue;
     const Links links = link_trace(capture.trace);
     if (links.steps_by != StepsBy::marks) continue;
@@ -64,7 +59,7 @@ void for_every_capture(const std::function<void(Capture&)>& check) {
     check(capture);
     ++cases;
   }
-  EXPECT_GE(cases, 75U);
+  EXPECT_GE(cases, 40U);
 }
 
 /// Whether the iterations found are the marked ones, less a warm-up.

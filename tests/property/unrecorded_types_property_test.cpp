@@ -1,8 +1,6 @@
 // Of measured captures whose types are taken away, nearly all are found again.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -10,8 +8,7 @@
 #include "models/step/unrecorded/types.h"
 #include "sim/core/data_type.h"
 #include "sim/trace/import.h"
-#include "sim/trace/source/stored_name.h"
-#include "tests/source_dir/source_dir.h"
+#include "tests/captures.h"
 
 namespace tandem {
 namespace {
@@ -49,20 +46,10 @@ Bytes compare(const Trace& stated, const Trace& inferred, const Links& links) {
   return out;
 }
 
-/// Every eighth eager capture, which keeps the test short.
 std::vector<std::string> eager_captures() {
-  std::vector<std::string> paths, out;
-  for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(source_path("validation/captures"))) {
-    const std::string path = entry.path().string();
-    const bool eager = path.find("-eager-") != std::string::npos;
-    if (eager && entry.path().parent_path().filename() == "traces" && trace_stem(path)) {
-      paths.push_back(path);
-    }
-  }
-  std::sort(paths.begin(), paths.end());
-  for (std::size_t i = 0; i < paths.size(); i += 8) out.push_back(paths[i]);
-  return out;
+  std::vector<std::string> paths = test::captures(6);
+  std::erase_if(paths, [](const auto& path) { return path.find("-eager-") == path.npos; });
+  return paths;
 }
 
 TEST(UnrecordedTypesProperty, AreFoundAgain) {

@@ -15,7 +15,7 @@
 #include "sim/counters/step_kernels.h"
 #include "sim/report/check_report.h"
 #include "sim/trace/import.h"
-#include "sim/trace/source/stored_name.h"
+#include "tests/captures.h"
 #include "tests/source_dir/source_dir.h"
 
 namespace tandem {
@@ -23,15 +23,11 @@ namespace {
 
 const std::string fit = source_path("validation/captures/h200_2026-11-20_fit/");
 
-ReplayOptions options() {
-  ReplayOptions o;
-  o.configs = source_path("configs");
-  return o;
-}
-
 CheckLimits limits() { return load_check_limits(source_path("configs/checks.json")); }
 
-CheckReport check_of(Trace trace) { return check(analyse(std::move(trace), options()), limits()); }
+CheckReport check_of(Trace trace) {
+  return check(analyse(std::move(trace), {}, test::configs()), limits());
+}
 
 std::set<std::string> codes(const CheckReport& report, Concern concern) {
   std::set<std::string> out;
@@ -99,15 +95,12 @@ Codes false_alarms(const std::string& path) {
 
 TEST(CheckMeasured, NothingIsWrongWithCleanCaptures) {
   std::size_t cases = 0;
-  for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(source_path("validation/captures"))) {
-    const std::string path = entry.path().string();
-    if (entry.path().parent_path().filename() != "traces" || !trace_stem(path)) continue;
+  for (const std::string& path : test::captures(4)) {
     const CheckReport report = check_of(import_trace(path));
     EXPECT_EQ(codes(report, Concern::wrong), false_alarms(path)) << path;
     ++cases;
   }
-  EXPECT_GE(cases, 250U);
+  EXPECT_GE(cases, 80U);
 }
 
 TEST(CheckMeasured, LoweredClockInAStretch) {
@@ -137,7 +130,7 @@ TEST(CheckMeasured, HalfTheClockAllThroughTheTrace) {
 
 TEST(CheckMeasured, KernelFasterThanPhysics) {
   expect_only("bert_base-train-bf16-eager-b64", "faster_than_physics", [](Trace& trace) {
-    const TracedRun run = analyse(trace, options());
+    const TracedRun run = analyse(trace, {}, test::configs());
     const CheckLimits l = limits();
     const Evidence e = gather(run, l, nullptr);
     std::uint32_t longest = no_row;
@@ -236,7 +229,7 @@ TEST(CheckMeasured, MissingStep) {
 }
 
 CheckReport check_counters(const std::string& trace, const std::string& counters) {
-  const TracedRun run = analyse(capture(trace), options());
+  const TracedRun run = analyse(capture(trace), {}, test::configs());
   MatchedCounters matched{read_counter_report(fit + "counters/" + counters + ".csv.zst"), {}};
   matched.match = match_best_step(run.trace, run.links, matched.report);
   return check(run, limits(), &matched);
@@ -250,7 +243,7 @@ TEST(CheckMeasured, CountersOfAnotherModel) {
 }
 
 TEST(CheckMeasured, IsDeterministicAndFast) {
-  const TracedRun run = analyse(capture("bert_base-train-amp-eager-b64"), options());
+  const TracedRun run = analyse(capture("bert_base-train-amp-eager-b64"), {}, test::configs());
   const CheckLimits l = limits();
   const auto begin = std::chrono::steady_clock::now();
   const std::string first = check_json(run.summary, check(run, l)).dump();

@@ -1,0 +1,40 @@
+// The captures and configs that come with the repository, for tests of what holds of all of them.
+#pragma once
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/predict/configs.h"
+#include "sim/trace/source/stored_name.h"
+#include "tests/source_dir/source_dir.h"
+
+namespace tandem::test {
+
+/// The traces below validation/captures, in order: one in `every`, which keeps a test short, or all
+/// of them where the environment says TANDEM_TEST_CAPTURES=all.
+inline std::vector<std::string> captures(std::size_t every) {
+  std::vector<std::string> all;
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(source_path("validation/captures"))) {
+    const std::string path = entry.path().string();
+    if (entry.path().parent_path().filename() == "traces" && trace_stem(path)) all.push_back(path);
+  }
+  std::sort(all.begin(), all.end());
+  const char* asked = std::getenv("TANDEM_TEST_CAPTURES");
+  if (asked != nullptr && std::string_view(asked) == "all") return all;
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < all.size(); i += every) out.push_back(all[i]);
+  return out;
+}
+
+/// Those of the default host, read once.
+inline const Configs& configs() {
+  static const Configs read = load_configs(source_path("configs"), "default");
+  return read;
+}
+
+}  // namespace tandem::test
