@@ -6,7 +6,7 @@
 #include "sim/report/match_report.h"
 #include "tests/fuzz/house.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+TANDEM_FUZZ_TARGET(counters) {
   using namespace tandem;
   const fuzz::Input input = fuzz::split({data, size});
   const fuzz::MemoryFile file(input.file);

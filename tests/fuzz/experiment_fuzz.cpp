@@ -10,13 +10,13 @@ namespace {
 constexpr std::size_t most_points = 16;  // simulated; more are only checked
 }
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+TANDEM_FUZZ_TARGET(experiment) {
   using namespace tandem;
   const fuzz::Input input = fuzz::split({data, size});
   const fuzz::MemoryFile file(input.file);
   fuzz::refusals_are_fine([&] {
     const Experiment experiment = read_experiment(file.path(), sweep_metric_names());
-    static const SweepBase base{fuzz::options_of({}), fuzz::small_run(), {}, {}};
+    static const SweepBase base{fuzz::options_of({}), fuzz::small_run(), {}, {}, {}};
     check_values(base, experiment, file.path());
     if (grid_points(experiment.axes).size() > most_points) return;
     RunOptions options;

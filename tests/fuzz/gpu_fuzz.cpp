@@ -1,7 +1,7 @@
 // GPU configs, as the GPU of a scenario.
 #include "tests/fuzz/house.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+TANDEM_FUZZ_TARGET(gpu) {
   using namespace tandem;
   const fuzz::Input input = fuzz::split({data, size});
   const fuzz::MemoryFile file(input.file);

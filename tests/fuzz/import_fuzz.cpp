@@ -6,7 +6,7 @@
 #include "sim/trace/step_search.h"
 #include "tests/fuzz/input.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+TANDEM_FUZZ_TARGET(import) {
   using namespace tandem;
   const fuzz::Input input = fuzz::split({data, size});
   const fuzz::MemoryFile file(input.file);

@@ -8,6 +8,15 @@
 
 #include "sim/core/error.h"
 
+// Heads the function that libFuzzer calls, of the target `name`. Programs have one such function
+// each; where targets are only compiled, all at once, it has a name of its own.
+#ifdef TANDEM_FUZZ_ONLY_COMPILED
+#define TANDEM_FUZZ_TARGET(name) int name##_target(const std::uint8_t* data, std::size_t size)
+#else
+#define TANDEM_FUZZ_TARGET(name) \
+  extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
+#endif
+
 namespace tandem::fuzz {
 
 using Bytes = std::span<const std::uint8_t>;

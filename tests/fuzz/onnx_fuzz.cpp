@@ -2,7 +2,7 @@
 #include "sim/predict/network_run.h"
 #include "tests/fuzz/house.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+TANDEM_FUZZ_TARGET(onnx) {
   using namespace tandem;
   const fuzz::Input input = fuzz::split({data, size});
   const fuzz::MemoryFile file(input.file, ".onnx");

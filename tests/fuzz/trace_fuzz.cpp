@@ -3,7 +3,7 @@
 #include "sim/check/limits.h"
 #include "tests/fuzz/house.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+TANDEM_FUZZ_TARGET(trace) {
   using namespace tandem;
   const fuzz::Input input = fuzz::split({data, size});
   const fuzz::MemoryFile file(input.file);
