@@ -68,6 +68,12 @@ def interval(samples):
     return min(0.0, low) * beyond, max(0.0, high) * beyond
 
 
+def unseen(rows):
+    """Those whose constants were not fitted on what is measured, where there are enough: a fit is nearer to its own data."""
+    out = [r for r in rows if r["data"] != "fitted"]
+    return out if len({r["model"] for r in out}) >= LEAST_MODELS else rows
+
+
 def grouped(rows, value):
     out = collections.defaultdict(list)
     for row in rows:
@@ -101,22 +107,19 @@ class Samples:
                 [r for r in steps if r["band"]["host_basis"] == "trace" and r["band"]["launched"] == launched
                  and host_moves(r) < HOST_MATTERS], lambda r: r["log"])
         for basis in ("trace", "compiled", "executor"):
-            chosen = time_rows(traced if basis == "trace" else fresh, basis)
+            chosen = unseen(time_rows(traced if basis == "trace" else fresh, basis))
             host = [self.value("host", basis, end) for end in ("low", "high")]
             self.kinds["host", basis] = grouped(chosen, lambda r: host_factor(r, host))
         self.kinds["host", "measured_step"] = grouped(
             [r for r in rows if r["question"] == "host-bound step, host calibrated"], lambda r: r["log"])
         kernel = [r for r in rows if r["band"] and ("GPU time" in r["question"] or r["question"] == "other GPU")]
-        self.kinds["network",] = grouped([r for r in kernel if r["band"]["generated_error"] > 0
-                                          and not r["band"]["what_ifs"]],
+        self.kinds["network",] = grouped(unseen([r for r in kernel if r["band"]["generated_error"] > 0
+                                                 and not r["band"]["what_ifs"]]),
                                          lambda r: r["log"] / r["band"]["generated_error"])
         for name in bands["what_ifs"]:
             chosen = [r for r in kernel if list(r["band"]["what_ifs"]) == [name]
                       and not r["band"]["generated_error"] and r["band"]["what_ifs"][name] > 0]
-            unseen = [r for r in chosen if r["data"] != "fitted"]
-            if len({r["model"] for r in unseen}) >= LEAST_MODELS:
-                chosen = unseen
-            self.kinds["what_ifs", name] = grouped(chosen, lambda r, n=name: r["log"] / r["band"]["what_ifs"][n])
+            self.kinds["what_ifs", name] = grouped(unseen(chosen), lambda r, n=name: r["log"] / r["band"]["what_ifs"][n])
         self.add_memory(rows)
 
     def add_memory(self, rows):
@@ -127,7 +130,7 @@ class Samples:
         networks = [r for r in peaks if "network" in r["band"]["memory"]]
         for basis in self.bands["memory"]:
             self.kinds["memory", basis] = grouped(
-                [r for r in traced + networks if r["band"]["memory"] == basis], lambda r: r["log"])
+                unseen([r for r in traced + networks if r["band"]["memory"] == basis]), lambda r: r["log"])
         own = {base_of(r): r["log"] for r in traced}
         for name in self.bands["memory_what_ifs"]:
             self.kinds["memory_what_ifs", name] = grouped(
