@@ -75,6 +75,14 @@ LogBand speed_up_by_host(const ComparedStep& base, const ComparedStep& changed) 
   return {std::min({0.0, fast, slow}), std::max({0.0, fast, slow})};
 }
 
+/// Of kernels before any what-if.
+LogBand base_kernels(const BandConstants& constants, Launched launched, double generated_error) {
+  if (generated_error > 0) {
+    return {-constants.network.low * generated_error, constants.network.high * generated_error};
+  }
+  return {std::log(constants.of(launched).low), std::log(constants.of(launched).high)};
+}
+
 /// Kernel time of the changed step, as a part of all of it.
 LogBand changed_kernels(const BandConstants& constants, const ComparedStep& base,
                         const ComparedStep& changed, const std::vector<TransformReport>& what_ifs,
@@ -153,13 +161,17 @@ LogBand what_if_band(const BandConstants& constants, const std::vector<Transform
 
 LogBand gpu_band(const BandConstants& constants, Launched launched, double generated_error,
                  const std::vector<TransformReport>& what_ifs) {
+  const LogBand own = base_kernels(constants, launched, generated_error);
   const LogBand changed = what_if_band(constants, what_ifs);
-  const bool generated = generated_error > 0;
-  const double low =
-      generated ? constants.network.low * generated_error : std::log(constants.of(launched).low);
-  const double high =
-      generated ? constants.network.high * generated_error : std::log(constants.of(launched).high);
-  return {-std::hypot(low, changed.low), std::hypot(high, changed.high)};
+  return {-std::hypot(own.low, changed.low), std::hypot(own.high, changed.high)};
+}
+
+LogBand kernel_time_band(const BandConstants& constants, Launched launched, double generated_error,
+                         const std::vector<TransformReport>& what_ifs) {
+  if (generated_error > 0) return gpu_band(constants, launched, generated_error, what_ifs);
+  const LogBand own = base_kernels(constants, launched, 0);
+  const LogBand changed = what_if_band(constants, what_ifs);
+  return {std::min(own.low, changed.low), std::max(own.high, changed.high)};
 }
 
 LogBand memory_band(const BandConstants& constants, MemoryBasis basis,

@@ -106,10 +106,15 @@ struct LogBand {
 /// What the what-ifs expect to be off by, in kernel time.
 LogBand what_if_band(const BandConstants& constants, const std::vector<TransformReport>& what_ifs);
 
-/// Of kernel time: that, and traced kernels as they are launched or, where `generated_error` is not
-/// 0, kernels that were never traced.
+/// Of a step that follows its kernels: that, and traced kernels as they are launched or, where
+/// `generated_error` is not 0, kernels that were never traced.
 LogBand gpu_band(const BandConstants& constants, Launched launched, double generated_error,
                  const std::vector<TransformReport>& what_ifs);
+
+/// Of kernel time alone. What-ifs are measured by the kernel time that comes out, so what traced
+/// kernels are off by is among their residuals and does not count once more.
+LogBand kernel_time_band(const BandConstants& constants, Launched launched, double generated_error,
+                         const std::vector<TransformReport>& what_ifs);
 
 /// Of a peak of memory.
 LogBand memory_band(const BandConstants& constants, MemoryBasis basis,

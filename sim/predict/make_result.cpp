@@ -232,8 +232,10 @@ void judge(const TracedRun& run, const Scenario& scenario, const ReplayOptions& 
   const double time_us = result.step.time_us;
   result.band_parts = parts;
   result.band = step_band(time_us, parts.host, kernels, parts.gpu_share, moving_us);
-  result.gpu_band = {result.step.gpu_kernel_us * std::exp(kernels.low),
-                     result.step.gpu_kernel_us * std::exp(kernels.high)};
+  const LogBand kernel_time =
+      kernel_time_band(bands, parts.launched, run.generated_error, scenario.what_ifs);
+  result.gpu_band = {result.step.gpu_kernel_us * std::exp(kernel_time.low),
+                     result.step.gpu_kernel_us * std::exp(kernel_time.high)};
   if (run.summary.steps_by == StepsBy::nothing) {
     for (Band* const band : {&result.band, &result.gpu_band}) {
       band->low_us *= bands.whole_trace.low, band->high_us *= bands.whole_trace.high;

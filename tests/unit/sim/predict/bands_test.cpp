@@ -47,6 +47,18 @@ TEST(Bands, TracedKernelsAndGeneratedOnesHaveResidualsOfTheirOwn) {
   EXPECT_NEAR(gpu_band(some_constants(), Launched::by_calls, 0.06, {}).low, -0.06, 1e-12);
 }
 
+TEST(Bands, KernelTimeOfAWhatIfIsOffByItsOwnResiduals) {
+  // 3 x 0.03 above, more than 1 % of the traced kernels; below 2 x 0.005, less than their 2 %.
+  const auto at = [](double error) {
+    return kernel_time_band(some_constants(), Launched::in_graphs, 0, {report("batch", error)});
+  };
+  EXPECT_NEAR(at(0.03).high, 0.09, 1e-12);
+  EXPECT_NEAR(at(0.005).low, std::log(0.98), 1e-12);
+  // A step follows both: sqrt(0.09^2 + ln(1.01)^2).
+  EXPECT_NEAR(gpu_band(some_constants(), Launched::in_graphs, 0, {report("batch", 0.03)}).high,
+              std::sqrt(0.09 * 0.09 + std::log(1.01) * std::log(1.01)), 1e-12);
+}
+
 TEST(Bands, OnlyTheShareOnTheGpuFollowsTheKernels) {
   // 1000 us, 80 % of it on the GPU; hosts make it 970 to 1060 us; kernels e^-0.05 to e^0.1.
   // below: sqrt(30^2 + (800 x (1 - e^-0.05))^2) = sqrt(900 + 39.0165^2) = 49.2167.
