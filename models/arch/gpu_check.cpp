@@ -84,7 +84,9 @@ constexpr double most = 1e13;
 /// Nor is there a chip with a million of anything but bytes.
 constexpr double most_counted = 1 << 20;
 
-void check_sizes(const GpuArch& gpu, const std::string& file) {
+}  // namespace
+
+void check_gpu_sizes(const GpuArch& gpu, const std::string& file) {
   for (const Field<GpuArch>& f : gpu_fields()) {
     const Json value = f.write(gpu);
     if (!value.is_number()) continue;
@@ -96,10 +98,8 @@ void check_sizes(const GpuArch& gpu, const std::string& file) {
   }
 }
 
-}  // namespace
-
 void check_gpu(const GpuArch& gpu, const std::string& file) {
-  check_sizes(gpu, file);
+  check_gpu_sizes(gpu, file);
   for (const auto& rules : {chip_rules(gpu), sm_rules(gpu)}) {
     for (const Rule& rule : rules) {
       if (!rule.holds) throw InputError(file, rule.key, rule.found, rule.expected);

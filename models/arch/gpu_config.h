@@ -49,7 +49,9 @@ DeviceMatch match_device(const GpuCatalogue& catalogue, const DeviceProperties& 
 void apply_overrides(GpuArch& gpu, std::span<const std::string> overrides);
 void apply_override(GpuArch& gpu, const std::string& override_text);
 
-/// Errors: InputError if values contradict each other.
+/// Errors: InputError for a rate, size or count that no chip has.
+void check_gpu_sizes(const GpuArch& gpu, const std::string& file);
+/// That, and errors: InputError if values contradict each other.
 void check_gpu(const GpuArch& gpu, const std::string& file);
 
 /// A config file with every value of `gpu` and its origin; load_gpu reads it back unchanged.

@@ -91,8 +91,10 @@ void scale_dependents(const GpuArch& before, const std::vector<std::string>& set
   }
   if (!was_set("sm_count")) return;
   if (!was_set("cluster_group_sms")) scale_groups(gpu.cluster_group_sms, gpu.sm_count);
-  if (!was_set("tpc_count"))
-    gpu.tpc_count = std::max(1, before.tpc_count * gpu.sm_count / before.sm_count);
+  if (!was_set("tpc_count")) {
+    const std::int64_t tpcs = std::int64_t{before.tpc_count} * gpu.sm_count / before.sm_count;
+    gpu.tpc_count = static_cast<int>(std::max<std::int64_t>(1, tpcs));
+  }
   if (!was_set("gpc_count")) gpu.gpc_count = std::min(gpu.gpc_count, gpu.tpc_count);
 }
 
@@ -102,6 +104,7 @@ void apply_overrides(GpuArch& gpu, std::span<const std::string> overrides) {
   GpuArch changed = gpu;
   std::vector<std::string> set;
   for (const std::string& text : overrides) set.push_back(set_value(changed, text));
+  check_gpu_sizes(changed, file_name);
   scale_dependents(gpu, set, changed);
   check_gpu(changed, file_name);
   gpu = std::move(changed);

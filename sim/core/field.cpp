@@ -6,11 +6,8 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
-#include <set>
 
-#include "sim/core/bounds/document_size.h"
 #include "sim/core/bounds/limits.h"
-#include "sim/core/files/input_file.h"
 
 namespace tandem {
 namespace {
@@ -186,56 +183,6 @@ Json write_sourced(const Json& value, std::string_view unit, const Provenance& p
   if (!provenance.fitted_on.empty()) json["fitted_on"] = provenance.fitted_on;
   if (provenance.uncertainty > 0) json["uncertainty"] = provenance.uncertainty;
   return json;
-}
-
-namespace {
-
-/// The parser says where it stopped, which is behind what it could not read.
-[[noreturn]] void fail_at(std::string_view text, std::size_t byte, const std::string& file) {
-  const std::size_t at = std::min(byte == 0 ? 0 : byte - 1, text.size());
-  const std::string_view before = text.substr(0, at);
-  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
-  const std::size_t column = at - (before.rfind('\n') + 1) + 1;
-  constexpr std::size_t longest = 20;
-  const std::string_view rest = text.substr(at, longest);
-  const std::string_view seen = rest.substr(0, rest.find('\n'));
-  throw InputError(
-      file, fmt::format("line {}, column {}", line, column),
-      at == text.size() ? std::string("the end of the file") : fmt::format("`{}`", seen), "JSON");
-}
-
-}  // namespace
-
-Json parse_json(std::string_view text, const std::string& file) {
-  std::vector<std::set<std::string>> open;  // keys seen so far in each open object
-  // Writing and comparing values recurses; nothing that is read here nests deeper than this.
-  constexpr int deepest = 64;
-  const auto check_twice = [&](int depth, Json::parse_event_t event, Json& parsed) {
-    if (depth > deepest) {
-      throw InputError(file, "", fmt::format("lists and objects more than {} deep", deepest),
-                       "JSON that is nested less");
-    }
-    if (event == Json::parse_event_t::object_start) open.emplace_back();
-    if (event == Json::parse_event_t::object_end) open.pop_back();
-    if (event == Json::parse_event_t::key) {
-      const auto& key = parsed.get_ref<const std::string&>();
-      if (!open.back().insert(key).second) Place{file, key}.fail("the key twice", "it once");
-    }
-    return true;
-  };
-  try {
-    return Json::parse(text, check_twice);
-  } catch (const Json::parse_error& error) {
-    fail_at(text, error.byte, file);
-  } catch (const Json::exception&) {
-    throw InputError(file, "", "a number too large for a computer", "JSON");
-  }
-}
-
-Json read_json_file(const std::string& path) {
-  const std::string expected = "a JSON file";
-  InputFile file(path, expected);
-  return parse_json(read_whole(file, limits::document_bytes, expected), file.name());
 }
 
 }  // namespace tandem

@@ -104,6 +104,40 @@ TEST(ParseJson, RejectsWhatIsNotJson) {
   EXPECT_NE(error_of(R"({"width_mm": 1e999})").find("expected JSON"), std::string::npos);
 }
 
+TEST(ParseJson, IsTheDocumentWhicheverParserReadsIt) {
+  // 2^64 is larger than a word, so simdjson leaves the second document to the other parser.
+  const std::string one =
+      R"({"n": [0, -0, -7, 18446744073709551615, 1.0, -2.5e-3], "t": "\u00e9\n", "b": [true, null, {}]})";
+  const std::string two = R"({"big": 18446744073709551616, "one": )" + one + "}";
+  for (const std::string& text : {one, two}) {
+    const Json read = parse_json(text, "f");
+    EXPECT_EQ(read.dump(), Json::parse(text).dump());
+  }
+  const Json numbers = parse_json(one, "f")["n"];
+  EXPECT_TRUE(numbers[0].is_number_unsigned());
+  EXPECT_TRUE(numbers[2].is_number_integer() && !numbers[2].is_number_unsigned());
+  EXPECT_EQ(numbers[3].get<std::uint64_t>(), 18446744073709551615U);
+  EXPECT_TRUE(numbers[4].is_number_float());
+}
+
+TEST(ParseJson, KeysOfLargeObjectsAreLookedUp) {
+  std::string text = "{";
+  for (int i = 0; i < 40; ++i) text += "\"k" + std::to_string(i) + "\": 1, ";
+  EXPECT_EQ(parse_json(text + "\"last\": 1}", "f").size(), 41U);
+  EXPECT_THROW(parse_json(text + "\"k3\": 1}", "f"), InputError);
+  EXPECT_THROW(parse_json(text + "\"k39\": 1}", "f"), InputError);
+}
+
+TEST(ParseJson, NestsSoDeep) {
+  const auto nested = [](int deep) {
+    return std::string(static_cast<std::size_t>(deep), '[') + "1" +
+           std::string(static_cast<std::size_t>(deep), ']');
+  };
+  EXPECT_NO_THROW(parse_json(nested(64), "f"));
+  EXPECT_THROW(parse_json(nested(65), "f"), InputError);
+  EXPECT_THROW(parse_json(nested(5000), "f"), InputError);  // more than simdjson takes
+}
+
 TEST(ParseJson, TheSameKeyInTwoObjectsIsFine) {
   EXPECT_EQ(parse_json(R"({"a": {"x": 1}, "b": {"x": 2}})", "f")["b"]["x"], 2);
 }
