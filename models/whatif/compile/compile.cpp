@@ -97,14 +97,6 @@ class GeneratedNames {
   std::map<std::pair<std::string, OperandsId>, std::size_t> numbers_;
 };
 
-double works_us(const KernelContext& context, const FlowOp& op) {
-  double us = 0;
-  for (const std::uint32_t w : context.flow.works_of(op)) {
-    us += to_us(context.step.plan.works[w].duration);
-  }
-  return us;
-}
-
 double operand_bytes(const Dataflow& flow, const FlowOp& op) {
   double bytes = 0;
   for (const FlowUse& use : flow.inputs_of(op)) bytes += flow.tensors[use.tensor].bytes();
@@ -124,14 +116,6 @@ Entries entries_of(const KernelContext& context) {
     if (entry == no_row) entry = context.flow.works_of(op).front();
   }
   return entries;
-}
-
-/// Windows overlap: their kernels are not bound by bytes alone.
-void window_time(const KernelContext& context, const FusionGroup& group,
-                 std::vector<GeneratedKernel>& kernels) {
-  const double us = works_us(context, context.flow.ops[group.ops.front()]);
-  kernels.front().us =
-      std::max(kernels.front().us, generated_pooling_us(context.law.generated, us));
 }
 
 AttentionPath path_of(const KernelContext& context, const JitOptions& options,
@@ -268,10 +252,7 @@ class Fuser {
   void insert(const FusionGroup& group) {
     const auto works = context_.flow.works_of(context_.flow.ops[group.ops.back()]);
     const std::uint32_t anchor = works.back();
-    auto kernels = group_kernels(context_, group);
-    if (context_.plan.roles[group.ops.front()] == FuseRole::window)
-      window_time(context_, group, kernels);
-    for (const GeneratedKernel& g : kernels) {
+    for (const GeneratedKernel& g : group_kernels(context_, group)) {
       NewKernel k;
       k.operands = generated_operands(context_.flow, g);
       k.kernel = names_.numbered(generated_kernel(context_, g.kind, group), k.operands);

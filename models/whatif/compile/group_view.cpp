@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "models/ops/op_table.h"
+#include "models/whatif/compile/windows.h"
 
 namespace tandem {
 
@@ -42,6 +43,12 @@ double GroupView::bytes(const std::vector<std::uint32_t>& list) const {
 double GroupView::cold_bytes(const std::vector<std::uint32_t>& list) const {
   double sum = 0;
   for (const std::uint32_t t : list) sum += tensor(t).producer == no_row ? tensor(t).bytes() : 0;
+  return sum;
+}
+
+double GroupView::place_bytes() const {
+  double sum = 0;
+  for (const std::uint32_t i : group_.ops) sum += window_places(c_.flow, flow_op(i));
   return sum;
 }
 
@@ -234,11 +241,7 @@ double GroupView::joining_cycles(std::uint32_t op) const {
     cycles += c_.law.generated.joined_lane_cycles;
     const std::uint32_t producer = tensor(t).producer;
     if (producer == no_row || c_.plan.roles[producer] != FuseRole::window) continue;
-    double taps = 1;
-    const std::uint8_t at = flow_op(producer).row->arguments.at(ArgumentName::kernel);
-    if (at == no_argument) continue;
-    const Operands& call = operands_of(c_.step.trace, flow_op(producer).op);
-    for (const std::int64_t side : integers_of(call.argument(at))) taps *= double(side);
+    const double taps = window_taps(c_.step.trace, c_.flow, flow_op(producer));
     if (taps <= most_taps) cycles += taps * c_.law.generated.tap_lane_cycles;
   }
   return cycles;
@@ -265,7 +268,12 @@ double GroupView::lane_cycles() const {
   const std::vector<double> elements = computed_elements();
   double sum = 0;
   for (std::size_t k = 0; k < group_.ops.size(); ++k) {
-    const double each = element_cycles(group_.ops[k]);
+    const std::uint32_t op = group_.ops[k];
+    if (c_.plan.roles[op] == FuseRole::window) {
+      sum += window_cycles(c_.step.trace, c_.flow, c_.law.generated, flow_op(op), c_.channels_last);
+      continue;
+    }
+    const double each = element_cycles(op);
     if (each > 0) sum += each * elements[k];
   }
   return sum;

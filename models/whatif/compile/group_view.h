@@ -25,6 +25,8 @@ class GroupView {
   double bytes(const std::vector<std::uint32_t>& list) const;
   /// Of these, what no operation of the step made.
   double cold_bytes(const std::vector<std::uint32_t>& list) const;
+  /// Places of maxima that pooling keeps or reads.
+  double place_bytes() const;
   /// Rows that are added to a table are read and written there.
   double scattered_bytes() const;
   double largest(const GeneratedKernel& k) const;

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "models/kernel/kinds.h"
+#include "models/whatif/compile/windows.h"
 #include "sim/core/operands.h"
 
 namespace tandem {
@@ -43,7 +44,8 @@ class Roles {
       case OpKind::softmax:
       case OpKind::softmax_backward: return FuseRole::row;
       case OpKind::reduction:
-        return keeps_last_dimension(op) ? FuseRole::column_sum : FuseRole::row;
+        return keeps_last_dimension(op) || keeps_channels(op) ? FuseRole::column_sum
+                                                              : FuseRole::row;
       case OpKind::pooling:
       case OpKind::pooling_backward: return FuseRole::window;
       case OpKind::fill: return fill_role(op);
@@ -64,6 +66,19 @@ class Roles {
     const std::int64_t last = x->rank - 1;
     return !dims.empty() && std::none_of(dims.begin(), dims.end(),
                                          [&](std::int64_t d) { return d == last || d == -1; });
+  }
+
+  /// Sums over images and their pixels, a number for each channel (gradients of biases and scales),
+  /// are no rows in either order of images: many blocks share them.
+  bool keeps_channels(const FlowOp& op) const {
+    constexpr int image_rank = 4, channel = 1;
+    const Operands& in = operands_of(step_.trace, op.op);
+    const TensorShape* x = in.tensors.at(0);
+    if (x == nullptr || x->rank != image_rank || x->dims[0] == 1) return false;
+    const auto dims = integers_of(in.argument(1));
+    return dims.size() == image_rank - 1 &&
+           std::none_of(dims.begin(), dims.end(),
+                        [](std::int64_t d) { return d == channel || d == channel - image_rank; });
   }
 
   /// A norm in pieces: the operation that normalises becomes the kernels that take statistics, too.
@@ -270,6 +285,7 @@ struct Planner {
       for (const FlowUse& use : flow.inputs_of(op)) {
         const std::uint32_t t = tensor(use), producer = flow.tensors[t].producer;
         if (op.kind == OpKind::gather && use.argument == 0) continue;  // rows, not the table
+        if (unread_by_windows(op, use)) continue;
         if (producer == no_row || !inside(group, producer)) add(group.reads, t);
       }
     }

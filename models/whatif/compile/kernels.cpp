@@ -49,7 +49,7 @@ class KernelWriter {
   void add_whole(GeneratedKind kind) {
     add(kind, group_.reads, group_.writes);
     GeneratedKernel& k = out_.back();
-    k.bytes += view_.widened_bytes();
+    k.bytes += view_.widened_bytes() + view_.place_bytes();
     GeneratedWork work = work_of(k);
     work.lane_cycles = view_.lane_cycles();
     work.random_numbers = view_.random_numbers();

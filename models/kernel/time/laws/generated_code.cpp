@@ -37,8 +37,6 @@ void add_movement(Fields& fields) {
   add("mixed_sum_us", "us",
       "kernel that adds the sums over rows that a kernel of rows kept aside, block by block",
       &G::mixed_sum_us);
-  add("pooling_share", "ratio", "time of a generated pooling kernel over the library's",
-      &G::pooling_share);
   add("gathered_l2_share", "ratio",
       "share of the L2's rate at which threads fetch a sector for every element",
       &G::gathered_l2_share);
@@ -52,8 +50,15 @@ void add_arithmetic(Fields& fields) {
       &G::plain_lane_cycles);
   add("joined_lane_cycles", "... for each operand of a concatenation that it reads",
       &G::joined_lane_cycles);
-  add("tap_lane_cycles", "... for each tap of a small window that such an operand comes from",
+  add("tap_lane_cycles", "... for each place of a window (pooling) that an element is made of",
       &G::tap_lane_cycles);
+  add("kept_tap_lane_cycles", "... where the place of the maximum is kept",
+      &G::kept_tap_lane_cycles);
+  add("place_lane_cycles",
+      "... for each window whose maximum an element may be, in its gradient, images in the order "
+      "of channels",
+      &G::place_lane_cycles);
+  add("last_place_lane_cycles", "... with channels last", &G::last_place_lane_cycles);
   add("transcendental_lane_cycles", "... for an exponential, a tangent, a sigmoid",
       &G::transcendental_lane_cycles);
   add("beside_norm_lane_cycles",
@@ -152,10 +157,6 @@ double generated_gathered_us(const GpuArch& gpu, const GeneratedCode& code, doub
   constexpr double sector_bytes = 32;
   return code.reduction.floor_us +
          elements * sector_bytes / (gpu.l2_read_gbps * 1e3 * code.gathered_l2_share);
-}
-
-double generated_pooling_us(const GeneratedCode& code, double library_us) {
-  return code.pooling_share * library_us;
 }
 
 }  // namespace tandem

@@ -31,6 +31,9 @@ struct GeneratedCode {
   double plain_lane_cycles = 0;
   double joined_lane_cycles = 0;
   double tap_lane_cycles = 0;
+  double kept_tap_lane_cycles = 0;
+  double place_lane_cycles = 0;
+  double last_place_lane_cycles = 0;
   double transcendental_lane_cycles = 0;
   double beside_norm_lane_cycles = 0;
   double error_lane_cycles = 0;
@@ -43,7 +46,6 @@ struct GeneratedCode {
   double random_column_lane_cycles = 0;
   double moments_lane_cycles = 0;
   double image_moments_lane_cycles = 0;
-  double pooling_share = 0;
   double gathered_l2_share = 0;
 
   const FloorAndShare& rate(GeneratedKind kind) const;
@@ -73,7 +75,5 @@ double generated_moments_us(const GpuArch& gpu, const GeneratedCode& code, doubl
                             double elements, SumOrder order = SumOrder::streamed);
 /// Of a reduction whose neighbouring threads read elements of different sectors.
 double generated_gathered_us(const GpuArch& gpu, const GeneratedCode& code, double elements);
-/// Of windows (pooling), which overlap, from that of the library's kernel.
-double generated_pooling_us(const GeneratedCode& code, double library_us);
 
 }  // namespace tandem

@@ -471,6 +471,38 @@ TEST(Fuse, ReducedOverheadLaunchesTheModelAsOneGraph) {
   EXPECT_EQ(graphs, 1U);
 }
 
+TEST(Fuse, AWindowReadsEachOfItsPlaces) {
+  FlowMaker m;
+  m.op("aten::max_pool2d_with_indices", "[[64,64,112,112],[],[],[],[],[]]",
+       R"(["c10::Half","ScalarList","ScalarList","ScalarList","ScalarList","Scalar"])",
+       R"(["","[3, 3]","[2, 2]","[1, 1]","[1, 1]","False"])");
+  FuseBench s;
+  const Step out = s.compile(m.step());
+  ASSERT_EQ(out.plan.works.size(), 1U);
+  // 64 x 64 x 56 x 56 windows of 9 places on every lane of 132 SMs; their bytes, 51 million read
+  // and 13 million written elements, take less.
+  const double windows = 64.0 * 64 * 56 * 56;
+  const double lanes = s.gpu().sm_count * 128.0 * s.gpu().boost_clock_mhz;
+  const GeneratedCode& code = s.law.generated;
+  const double us = code.pointwise.floor_us + windows * 9 * code.tap_lane_cycles / lanes;
+  EXPECT_NEAR(to_us(out.plan.works[0].duration), us, 1e-3 * us);
+  // In inference no place is kept: 2 bytes an element and nothing else.
+  EXPECT_EQ(s.report.bytes_after, 2 * (windows * 4 + windows));
+}
+
+TEST(Fuse, ASumForEachChannelIsNoRowOfItsGroup) {
+  FlowMaker m;
+  m.op("aten::mul", "[[32,64,56,56],[32,64,56,56]]", float2);
+  m.op("aten::sum", "[[32,64,56,56],[],[],[]]", R"(["float","ScalarList","Scalar",""])",
+       R"(["","[0, 2, 3]","True",""])");
+  FuseBench s;
+  const auto names = kernel_names(s.compile(m.step()));
+  // The product is a kernel before it; the sums of 100352 elements each are split among blocks.
+  ASSERT_GE(names.size(), 3U);
+  EXPECT_TRUE(names[0].starts_with("triton_poi_fused_mul_sum"));
+  EXPECT_TRUE(names[1].starts_with("triton_red_fused_mul_sum"));
+}
+
 TEST(Fuse, NamesOfOptionsAreChecked) {
   EXPECT_EQ(parse_compiler("reduce-overhead"), Compiler::reduce_overhead);
   EXPECT_EQ(parse_attention("auto"), AttentionPath::automatic);
