@@ -18,8 +18,8 @@ LOW, HIGH = 0.05, 0.95
 HOST_BASES = ("trace", "measured_step", "kept", "executor", "network", "compiled")
 LEAST_MODELS = 3          # fewer say too little of a quantile: the prior of that kind stands
 SHARED_PROCESS = ("earlier days", "models of the rules")   # sets whose peaks hold what other programs left
-HOST_MATTERS = 0.15       # a step changes by this much between a fast and a slow host
-HOST_DECIDES = 0.5
+HOST_MATTERS = 0.25       # a step changes by this share of the logarithm between a fast and a slow host
+HOST_DECIDES = 0.8
 
 
 def model_of(row):
@@ -81,15 +81,16 @@ def grouped(rows, value):
     return out
 
 
-def host_moves(row):
-    band = row["band"]
-    return math.log(band["host_slow_us"] / band["host_fast_us"])
+def host_share(row, bands):
+    """Of a change of the host, how much the step follows: no matter how wide the band of the host is."""
+    band, host = row["band"], bands["host"][row["band"]["host_basis"]]
+    return math.log(band["host_slow_us"] / band["host_fast_us"]) / math.log(host["high"]["value"] / host["low"]["value"])
 
 
-def time_rows(rows, basis):
+def time_rows(rows, basis, bands):
     """Step times without changes whose host decides."""
     return [r for r in rows if r["band"] and r["band"]["host_basis"] == basis and "step" in r["question"]
-            and "ratio" not in r["question"] and host_moves(r) > HOST_DECIDES]
+            and "ratio" not in r["question"] and host_share(r, bands) > HOST_DECIDES]
 
 
 class Samples:
@@ -105,9 +106,9 @@ class Samples:
         for launched in bands["gpu"]:
             self.kinds["gpu", launched] = grouped(
                 [r for r in steps if r["band"]["host_basis"] == "trace" and r["band"]["launched"] == launched
-                 and host_moves(r) < HOST_MATTERS], lambda r: r["log"])
+                 and host_share(r, bands) < HOST_MATTERS], lambda r: r["log"])
         for basis in ("trace", "compiled", "executor"):
-            chosen = unseen(time_rows(traced if basis == "trace" else fresh, basis))
+            chosen = unseen(time_rows(traced if basis == "trace" else fresh, basis, bands))
             host = [self.value("host", basis, end) for end in ("low", "high")]
             self.kinds["host", basis] = grouped(chosen, lambda r: host_factor(r, host))
         self.kinds["host", "measured_step"] = grouped(
