@@ -52,6 +52,11 @@ double windows_of_element(const Trace& trace, const FlowOp& op) {
 
 }  // namespace
 
+bool states_windows(const Trace& trace, const FlowOp& op) {
+  return op.row->arguments.at(ArgumentName::kernel) == no_argument ||
+         !sides_of(trace, op, ArgumentName::kernel).empty();
+}
+
 double window_taps(const Trace& trace, const Dataflow& flow, const FlowOp& op) {
   const auto sides = sides_of(trace, op, ArgumentName::kernel);
   if (op.row->output == OutputRule::adaptive_pooling || sides.empty()) {

@@ -7,7 +7,11 @@
 
 namespace tandem {
 
-/// Elements that one window reads.
+/// Whether the trace says how large the windows are: reports of Nsight Systems state no arguments.
+bool states_windows(const Trace& trace, const FlowOp& op);
+
+/// Elements that one window reads; where nothing states them, as many as windows that do not
+/// overlap.
 double window_taps(const Trace& trace, const Dataflow& flow, const FlowOp& op);
 
 /// Places of maxima that a pooling operation keeps for its gradient, or that the gradient reads,

@@ -37,6 +37,9 @@ void add_movement(Fields& fields) {
   add("mixed_sum_us", "us",
       "kernel that adds the sums over rows that a kernel of rows kept aside, block by block",
       &G::mixed_sum_us);
+  add("pooling_share", "ratio",
+      "time of a generated pooling kernel over the library's, of windows that nothing states",
+      &G::pooling_share);
   add("gathered_l2_share", "ratio",
       "share of the L2's rate at which threads fetch a sector for every element",
       &G::gathered_l2_share);
@@ -157,6 +160,10 @@ double generated_gathered_us(const GpuArch& gpu, const GeneratedCode& code, doub
   constexpr double sector_bytes = 32;
   return code.reduction.floor_us +
          elements * sector_bytes / (gpu.l2_read_gbps * 1e3 * code.gathered_l2_share);
+}
+
+double generated_pooling_us(const GeneratedCode& code, double library_us) {
+  return code.pooling_share * library_us;
 }
 
 }  // namespace tandem

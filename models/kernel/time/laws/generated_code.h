@@ -46,6 +46,7 @@ struct GeneratedCode {
   double random_column_lane_cycles = 0;
   double moments_lane_cycles = 0;
   double image_moments_lane_cycles = 0;
+  double pooling_share = 0;
   double gathered_l2_share = 0;
 
   const FloorAndShare& rate(GeneratedKind kind) const;
@@ -75,5 +76,7 @@ double generated_moments_us(const GpuArch& gpu, const GeneratedCode& code, doubl
                             double elements, SumOrder order = SumOrder::streamed);
 /// Of a reduction whose neighbouring threads read elements of different sectors.
 double generated_gathered_us(const GpuArch& gpu, const GeneratedCode& code, double elements);
+/// Of windows that nothing states, from the time of the library's kernel.
+double generated_pooling_us(const GeneratedCode& code, double library_us);
 
 }  // namespace tandem
