@@ -148,6 +148,14 @@ def qwen2():
     return Qwen2ForCausalLM(config), config.vocab_size
 
 
+def pythia():
+    """A decoder like Pythia 70M: attention and MLP side by side, a quarter of each head rotated."""
+    from transformers import GPTNeoXConfig, GPTNeoXForCausalLM
+    config = GPTNeoXConfig(vocab_size=50304, hidden_size=512, num_hidden_layers=6, num_attention_heads=8,
+                           intermediate_size=2048, use_cache=False)
+    return GPTNeoXForCausalLM(config), config.vocab_size
+
+
 def bart(batch, device, seq=128):
     """BART base: six layers that read, six that write, with learned positions."""
     from transformers import BartConfig, BartForConditionalGeneration
@@ -393,6 +401,7 @@ BUILDERS = {
     "distilbert": distilbert,
     "opt": decoder(opt, seq=256),
     "qwen2": decoder(qwen2, seq=512),
+    "pythia": decoder(pythia, seq=512),
     "albert": albert,
     "t5": t5,
     "bart": bart,

@@ -95,12 +95,12 @@ Codes false_alarms(const std::string& path) {
 
 TEST(CheckMeasured, NothingIsWrongWithCleanCaptures) {
   std::size_t cases = 0;
-  for (const std::string& path : test::captures(4)) {
+  for (const std::string& path : test::captures(1)) {
     const CheckReport report = check_of(import_trace(path));
     EXPECT_EQ(codes(report, Concern::wrong), false_alarms(path)) << path;
     ++cases;
   }
-  EXPECT_GE(cases, 80U);
+  EXPECT_GE(cases, 250U);
 }
 
 TEST(CheckMeasured, LoweredClockInAStretch) {

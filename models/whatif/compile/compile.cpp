@@ -8,7 +8,6 @@
 
 #include "models/whatif/compile/graph_pieces.h"
 #include "models/whatif/compile/library.h"
-#include "models/whatif/compile/windows.h"
 #include "models/whatif/edit/added_host.h"
 
 namespace tandem {
@@ -98,14 +97,6 @@ class GeneratedNames {
   std::map<std::pair<std::string, OperandsId>, std::size_t> numbers_;
 };
 
-double works_us(const KernelContext& context, const FlowOp& op) {
-  double us = 0;
-  for (const std::uint32_t w : context.flow.works_of(op)) {
-    us += to_us(context.step.plan.works[w].duration);
-  }
-  return us;
-}
-
 double operand_bytes(const Dataflow& flow, const FlowOp& op) {
   double bytes = 0;
   for (const FlowUse& use : flow.inputs_of(op)) bytes += flow.tensors[use.tensor].bytes();
@@ -125,16 +116,6 @@ Entries entries_of(const KernelContext& context) {
     if (entry == no_row) entry = context.flow.works_of(op).front();
   }
   return entries;
-}
-
-/// What windows overlap is in the library's time where nothing states them.
-void take_unstated_windows(const KernelContext& context, const FusionGroup& group,
-                           std::vector<GeneratedKernel>& kernels) {
-  const FlowOp& op = context.flow.ops[group.ops.front()];
-  if (context.plan.roles[group.ops.front()] != FuseRole::window) return;
-  if (states_windows(context.step.trace, op)) return;
-  kernels.front().us = std::max(kernels.front().us,
-                                generated_pooling_us(context.law.generated, works_us(context, op)));
 }
 
 AttentionPath path_of(const KernelContext& context, const JitOptions& options,
@@ -271,9 +252,7 @@ class Fuser {
   void insert(const FusionGroup& group) {
     const auto works = context_.flow.works_of(context_.flow.ops[group.ops.back()]);
     const std::uint32_t anchor = works.back();
-    auto kernels = group_kernels(context_, group);
-    take_unstated_windows(context_, group, kernels);
-    for (const GeneratedKernel& g : kernels) {
+    for (const GeneratedKernel& g : group_kernels(context_, group)) {
       NewKernel k;
       k.operands = generated_operands(context_.flow, g);
       k.kernel = names_.numbered(generated_kernel(context_, g.kind, group), k.operands);

@@ -52,6 +52,17 @@ double GroupView::place_bytes() const {
   return sum;
 }
 
+double GroupView::unstated_window_us() const {
+  const std::uint32_t first = group_.ops.front();
+  const FlowOp& op = flow_op(first);
+  if (c_.plan.roles[first] != FuseRole::window || states_windows(c_.step.trace, op)) return 0;
+  double library_us = 0;
+  for (const std::uint32_t w : c_.flow.works_of(op)) {
+    library_us += to_us(c_.step.plan.works[w].duration);
+  }
+  return generated_pooling_us(c_.law.generated, library_us);
+}
+
 double GroupView::scattered_bytes() const {
   double sum = 0;
   for (const std::uint32_t i : group_.ops) {

@@ -27,6 +27,8 @@ class GroupView {
   double cold_bytes(const std::vector<std::uint32_t>& list) const;
   /// Places of maxima that pooling keeps or reads.
   double place_bytes() const;
+  /// Of windows that nothing states: what they overlap is in the library's time. 0 of others.
+  double unstated_window_us() const;
   /// Rows that are added to a table are read and written there.
   double scattered_bytes() const;
   double largest(const GeneratedKernel& k) const;

@@ -61,7 +61,7 @@ class KernelWriter {
       work.rows = view_.largest(k) / work.row_elements;
       k.geometry = geometry(blocks(work.rows), 64);
     }
-    k.us = generated_us(c_.gpu, c_.law.generated, work);
+    k.us = std::max(generated_us(c_.gpu, c_.law.generated, work), view_.unstated_window_us());
   }
 
   double moments_us(const std::vector<std::uint32_t>& reads, SumOrder order) const {
