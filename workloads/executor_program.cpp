@@ -29,6 +29,7 @@ class ExecutorWriter {
  private:
   void copy_inputs();
   void write_op(std::size_t index);
+  double gap_us(const NetworkOp& op) const;
   void wait_for(TimePoint value);
   void read_value();
   std::uint32_t enqueue(std::string_view name, OperandsId operands, double gap_us);
@@ -113,6 +114,13 @@ void ExecutorWriter::read_value() {
   now_ = copy("Memcpy DtoH (Device -> Pageable)", value_bytes, program_, now_);
 }
 
+/// What the program does before it enqueues an operation.
+double ExecutorWriter::gap_us(const NetworkOp& op) const {
+  if (op_row(op.name).kind == OpKind::optimizer) return model_.update_gap_us;
+  const bool same_layer = before_ != nullptr && before_->module == op.module;
+  return same_layer ? model_.op_gap_us : model_.layer_gap_us;
+}
+
 void ExecutorWriter::write_op(std::size_t index) {
   const NetworkOp& op = in_.network.network->ops[index];
   const BoundOp& bound = in_.network.ops[index];
@@ -121,10 +129,9 @@ void ExecutorWriter::write_op(std::size_t index) {
     return read_value();
   }
   if (before_ != nullptr && reads_.next(before_->name, op.name)) wait_for(free_);
-  const bool same_layer = before_ != nullptr && before_->module == op.module;
+  const double gap = gap_us(op);
   before_ = &op;
-  const std::uint32_t row = enqueue(op.name, rows_.trace.operands.intern(bound.operands),
-                                    same_layer ? model_.op_gap_us : model_.layer_gap_us);
+  const std::uint32_t row = enqueue(op.name, rows_.trace.operands.intern(bound.operands), gap);
   const TimePoint begin = node_begin();
   const std::vector<LoweredKernel>& kernels = lowering_.kernels(op, bound, rows_.trace.losses);
   TimePoint end = begin;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <unordered_map>
 #include <vector>
 
 #include "models/memory/lives.h"
@@ -30,6 +31,34 @@ std::vector<Life> lives_of(const Network& network) {
   return lives;
 }
 
+/// Operations whose gradient asks for the type or shape of their inputs, so that TensorFlow's tape
+/// holds these until then, though no kernel of the backward pass reads them.
+bool held_by_tape(const NetworkOp& op) {
+  return op.phase == Phase::forward && (op.name == "AddV2" || op.name == "Cast");
+}
+
+/// The gradient of such an operation comes just before that of the one that made its input.
+void hold_by_tape(const Network& network, std::vector<Life>& lives) {
+  std::unordered_map<std::int64_t, std::uint32_t> gradients;  // by sequence
+  for (std::uint32_t i = 0; i < network.ops.size(); ++i) {
+    const NetworkOp& op = network.ops[i];
+    if (op.phase == Phase::backward && op.sequence >= 0) gradients.try_emplace(op.sequence, i);
+  }
+  std::vector<std::int64_t> made_by(network.tensors.size(), -1);  // sequence
+  for (const NetworkOp& op : network.ops) {
+    for (const NetworkArgument& a : op.arguments) {
+      for (const std::uint32_t t : a.tensors) {
+        const auto gradient = gradients.find(made_by[t]);
+        if (!held_by_tape(op) || gradient == gradients.end()) continue;
+        Life& life = lives[network.tensors[t].storage];
+        life.last = std::max(life.last, gradient->second);
+      }
+    }
+    if (op.phase != Phase::forward) continue;
+    for (const std::uint32_t t : op.outputs) made_by[t] = op.sequence;
+  }
+}
+
 }  // namespace
 
 double allocated_bytes(std::int64_t bytes, Framework framework) {
@@ -40,7 +69,8 @@ NetworkMemory network_memory(const BoundNetwork& bound) {
   const Network& network = *bound.network;
   std::vector<Life> lives;
   NetworkMemory out;
-  const std::vector<Life> storages = lives_of(network);
+  std::vector<Life> storages = lives_of(network);
+  if (network.framework == Framework::tensorflow) hold_by_tape(network, storages);
   for (std::size_t s = 0; s < storages.size(); ++s) {
     const double bytes = allocated_bytes(bound.storage_bytes[s], network.framework);
     const StorageKind kind = network.storages[s];

@@ -14,7 +14,8 @@ struct NetworkMemory {
 };
 
 /// Gradients live from their first writer to the end of the step, activations from their first
-/// writer to their last reader. Results of an operation live while it reads its operands.
+/// writer to their last reader, or as long as TensorFlow's tape holds them. Results of an operation
+/// live while it reads its operands.
 NetworkMemory network_memory(const BoundNetwork& network);
 
 }  // namespace tandem

@@ -336,6 +336,7 @@ constexpr OpRow rows[] = {
     {"Sum Mean Max Min Prod ArgMax ArgMin", K::reduction, L::around, promote, O::reduction,
      arguments("input dims")},
     {"All Any", K::reduction, L::around, promote, O::truths, arguments("input dims")},
+    {"L2Loss", K::reduction, L::loss, promote, O::none, arguments("tensor")},
     {"BiasAddGrad", K::reduction, L::around, promote, O::none, arguments("grad"), 0, true},
     {"ReluGrad Relu6Grad EluGrad SeluGrad LeakyReluGrad SoftplusGrad", K::pointwise, L::around,
      promote, O::widest, arguments("grad result"), 0, true},

@@ -26,6 +26,7 @@ std::vector<Field<ExecutorModel>> fields() {
       us("step_begin_us", "before the first operation", &M::step_begin_us),
       us("op_gap_us", "between operations of a layer", &M::op_gap_us),
       us("layer_gap_us", "before the first operation of the next layer", &M::layer_gap_us),
+      us("update_gap_us", "before the optimizer updates a variable", &M::update_gap_us),
       us("enqueue_us", "of an operation", &M::enqueue_us),
       us("launch_us", "of a node before its launch call", &M::launch_us),
       us("cpu_kernel_us", "a kernel of the CPU: variables, sizes, views", &M::cpu_kernel_us),

@@ -31,6 +31,7 @@ struct ExecutorModel {
   double step_begin_us = 0;  // before the first operation
   double op_gap_us = 0;      // of the program between operations of a layer
   double layer_gap_us = 0;   // ... and before the first operation of the next layer
+  double update_gap_us = 0;  // ... and before the optimizer updates a variable
   double enqueue_us = 0;     // of an operation
   double launch_us = 0;      // of a node: outputs allocated, kernel chosen, before the launch call
   double cpu_kernel_us = 0;  // a kernel of the CPU: variables, sizes, views

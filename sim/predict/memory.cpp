@@ -72,15 +72,17 @@ std::optional<MemorySummary> scenario_memory(const TracedRun& run, const TracedR
   std::optional<PeakMemory> memory = second == nullptr ? run.memory : traced_peak(run, second);
   if (!memory) return {};
   const double usable = usable_bytes(gpu, run.configs.batch);
+  double filled = 0;  // by a step that computes values again, no more of them than it takes to fit
   if (run.compiled_memory && change.kept != KeptMemory::eager) {
     memory = run.compiled_memory->cheapest;
     if (change.kept == KeptMemory::least && changed_peak(*memory, change, batch) > usable) {
       memory = run.compiled_memory->least;
+      filled = usable;  // XLA's rematerialization stops once the module is below its limit
     }
   }
   MemorySummary m;
   const double added = added_buckets(*memory, scenario);
-  m.peak_bytes = changed_peak(*memory, change, batch) + added;
+  m.peak_bytes = std::max(changed_peak(*memory, change, batch) + added, filled);
   m.fits = m.peak_bytes <= usable;
   m.largest_batch = largest_batch(*memory, change, usable - added);
   const LogBand band = memory_band(run.configs.bands, memory->basis, scenario.what_ifs);

@@ -87,16 +87,17 @@ Claim read_claim(const Json& json, const Place& place, const RowReader& reader) 
   claim.quantity = text_of(json, place, "quantity");
   claim.note = text_or_nothing(json, place, "note");
   claim.why = text_or_nothing(json, place, "why");
+  claim.fitted = text_or_nothing(json, place, "fitted");
   const auto check_keys = {"metric", "per",  "with",      "of",    "over",
                            "by",     "take", "threshold", "wanted"};
   if (json.contains("metric")) {
     allow_keys(json, place,
-               {"id", "section", "quantity", "note", "why", "metric", "per", "with", "of", "over",
-                "by", "take", "threshold", "wanted"});
+               {"id", "section", "quantity", "note", "why", "fitted", "metric", "per", "with", "of",
+                "over", "by", "take", "threshold", "wanted"});
     claim.checks.push_back(read_check(json, place, reader));
     return claim;
   }
-  allow_keys(json, place, {"id", "section", "quantity", "note", "why", "checks"});
+  allow_keys(json, place, {"id", "section", "quantity", "note", "why", "fitted", "checks"});
   if (!json.contains("checks")) {
     if (claim.why.empty()) place.fail("neither checks nor why there are none", "one of them");
     return claim;

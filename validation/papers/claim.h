@@ -72,6 +72,7 @@ struct Claim {
   std::string quantity;
   std::string note;                // how the statement is read
   std::string why;                 // why it is missed or not simulated
+  std::string fitted;              // which constant was chosen on it; empty: a prediction
   std::vector<ClaimCheck> checks;  // empty: nothing here simulates it, and `why` says so
 };
 

@@ -11,7 +11,7 @@ namespace tandem {
 
 namespace {
 
-constexpr std::string_view verdict_names[] = {"met", "missed", "not simulated"};
+constexpr std::string_view verdict_names[] = {"met", "missed", "not simulated", "fitted"};
 
 std::optional<Number> number_of(const SimulationOutcome& outcome,
                                 const std::vector<std::string>& metric,
@@ -152,6 +152,9 @@ ClaimResult evaluate_claim(const Claim& claim, Simulations& simulations) {
   result.verdict = all_met      ? ClaimVerdict::met
                    : any_missed ? ClaimVerdict::missed
                                 : ClaimVerdict::not_simulated;
+  if (result.verdict == ClaimVerdict::met && !claim.fitted.empty()) {
+    result.verdict = ClaimVerdict::fitted;
+  }
   if (result.verdict == ClaimVerdict::not_simulated) {
     remarks.insert(remarks.begin(), absent.begin(), absent.end());
   } else if (result.verdict == ClaimVerdict::missed) {
@@ -159,6 +162,7 @@ ClaimResult evaluate_claim(const Claim& claim, Simulations& simulations) {
   } else if (!claim.note.empty()) {  // met as it was read
     remarks.insert(remarks.begin(), claim.note);
   }
+  if (!claim.fitted.empty()) remarks.insert(remarks.begin(), "fitted: " + claim.fitted);
   result.reason = in_one_line(remarks);
   return result;
 }

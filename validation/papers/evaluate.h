@@ -1,4 +1,4 @@
-// Claims against simulated scenarios: met, missed or not simulated.
+// Claims against simulated scenarios: met, missed, not simulated, or met by a fit.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,9 @@
 
 namespace tandem {
 
-enum class ClaimVerdict : std::uint8_t { met, missed, not_simulated };
+/// `fitted`: a constant was chosen so that the row comes out, which counts for nothing.
+enum class ClaimVerdict : std::uint8_t { met, missed, not_simulated, fitted };
+constexpr std::size_t claim_verdicts = 4;
 std::string_view to_string(ClaimVerdict verdict);
 
 /// What one scenario, or one and another, gave.

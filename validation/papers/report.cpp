@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include "sim/core/field.h"
 
@@ -69,8 +70,8 @@ std::string scenario_lines(const ClaimResult& r) {
 
 struct Counts {
   std::string chapter;
-  std::array<int, 3> of{};  // by verdict
-  int all() const { return of[0] + of[1] + of[2]; }
+  std::array<int, claim_verdicts> of{};  // by verdict
+  int all() const { return std::accumulate(of.begin(), of.end(), 0); }
 };
 
 std::vector<Counts> counts_by_chapter(const std::vector<ClaimResult>& results) {
@@ -117,10 +118,11 @@ std::string claims_text(const std::vector<ClaimResult>& results, bool scenarios)
       "| --- | --- | --- | --- | --- | --- | --- |\n";
   for (const ClaimResult& r : results) text += row(r);
   text +=
-      "\n| where | claims | met | missed | not simulated |\n| --- | ---: | ---: | ---: | ---: |\n";
+      "\n| where | claims | met | missed | not simulated | fitted |\n"
+      "| --- | ---: | ---: | ---: | ---: | ---: |\n";
   for (const Counts& c : counts_by_chapter(results)) {
-    text +=
-        fmt::format("| {} | {} | {} | {} | {} |\n", c.chapter, c.all(), c.of[0], c.of[1], c.of[2]);
+    text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", c.chapter, c.all(), c.of[0], c.of[1],
+                        c.of[2], c.of[3]);
   }
   if (!scenarios) return text;
   for (const ClaimResult& r : results) text += scenario_lines(r);
@@ -149,7 +151,8 @@ Json claims_json(const std::vector<ClaimResult>& results) {
                         {"claims", c.all()},
                         {"met", c.of[0]},
                         {"missed", c.of[1]},
-                        {"not_simulated", c.of[2]}});
+                        {"not_simulated", c.of[2]},
+                        {"fitted", c.of[3]}});
   }
   return {{"schema", claims_result_schema}, {"claims", rows}, {"counts", chapters}};
 }

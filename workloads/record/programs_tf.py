@@ -12,7 +12,8 @@ from record_tf import Program
 
 BOTH, TRAIN = ("train", "infer"), ("train",)
 NETWORKS = {"tf_lenet5": BOTH, "tf_resnet50": BOTH, "tf_bert": BOTH, "tf_dlrm": TRAIN,
-            "tf_resnet50_amp": BOTH, "tf_bert_amp": BOTH, "tf_dlrm_amp": TRAIN}
+            "tf_resnet50_amp": BOTH, "tf_bert_amp": BOTH, "tf_dlrm_amp": TRAIN,
+            "tf_resnet50_v1_5": TRAIN, "tf_resnet50_v1_5_amp": TRAIN}
 
 
 def sgd():
@@ -25,10 +26,14 @@ def adam():
 
 
 def mixed(make, **symbols):
-    """The same program under Keras' mixed precision: layers in FP16, variables in FP32, a scaled loss."""
+    """The same program under Keras' mixed precision: layers in FP16, variables in FP32, a scaled loss.
+
+    The scale begins at 1: with random weights the usual 2^15 overflows, and a step whose gradients are not finite
+    leaves out the optimizer, which a step of a training that runs does not.
+    """
     keras.mixed_precision.set_global_policy("mixed_float16")
     program = make(**symbols)
-    scaler = keras.mixed_precision.LossScaleOptimizer(program.optimizer)
+    scaler = keras.mixed_precision.LossScaleOptimizer(program.optimizer, initial_scale=1)
     return program._replace(optimizer=scaler, precision="amp", source=program.source + "; mixed_float16")
 
 
@@ -58,6 +63,43 @@ def tf_resnet50(batch=32):
     images = tf.random.normal((batch, 224, 224, 3))
     return Program(model, images, classes_loss(batch, 1000), sgd(),
                    "tf_keras.applications.ResNet50, 224x224; SGD(lr=0.1, momentum=0.9)")
+
+
+def garden_resnet50():
+    """ResNet-50 of the TensorFlow model garden (official/legacy/image_classification/resnet/resnet_model.py).
+
+    Version 1.5: a block strides in its 3x3 convolution. No bias, and a penalty on every kernel.
+    """
+    decay = keras.regularizers.L2(1e-4)
+
+    def convolution(x, filters, window, stride=1, padding="valid"):
+        x = layers.Conv2D(filters, window, stride, padding, use_bias=False, kernel_regularizer=decay)(x)
+        return layers.BatchNormalization(momentum=0.9, epsilon=1e-5)(x)
+
+    def block(x, filters, stride, shortcut):
+        y = layers.Activation("relu")(convolution(x, filters, 1))
+        y = layers.Activation("relu")(convolution(y, filters, 3, stride, "same"))
+        y = convolution(y, 4 * filters, 1)
+        x = convolution(x, 4 * filters, 1, stride) if shortcut else x
+        return layers.Activation("relu")(layers.add([y, x]))
+
+    images = layers.Input((224, 224, 3))
+    x = convolution(layers.ZeroPadding2D(3)(images), 64, 7, 2)
+    x = layers.MaxPooling2D(3, 2, padding="same")(layers.Activation("relu")(x))
+    for filters, blocks in ((64, 3), (128, 4), (256, 6), (512, 3)):
+        for n in range(blocks):
+            x = block(x, filters, 2 if n == 0 and filters > 64 else 1, n == 0)
+    x = layers.GlobalAveragePooling2D()(x)
+    x = layers.Dense(1000, kernel_regularizer=decay, bias_regularizer=decay)(x)
+    return keras.Model(images, layers.Activation("softmax", dtype="float32")(x))
+
+
+def tf_resnet50_v1_5(batch=32):
+    model = garden_resnet50()
+    images = tf.random.normal((batch, 224, 224, 3))
+    loss = classes_loss(batch, 1000)
+    return Program(model, images, lambda output: loss(output) + tf.add_n(model.losses), sgd(),
+                   "ResNet-50 v1.5 as the TensorFlow model garden has it, 224x224; SGD(lr=0.1, momentum=0.9)")
 
 
 def tf_bert(batch=16, seq=128):
@@ -119,3 +161,7 @@ def tf_bert_amp(batch=16, seq=128):
 
 def tf_dlrm_amp(batch=2048):
     return mixed(tf_dlrm, batch=batch)
+
+
+def tf_resnet50_v1_5_amp(batch=64):
+    return mixed(tf_resnet50_v1_5, batch=batch)

@@ -54,6 +54,8 @@ struct GeneralCosts {
   double refill_share = 0;
   double residency_power = 0;
   double issue_per_instruction = 0;
+  double most_issue = 0;
+  double most_issue_simt = 0;
   double occupancy_share = 0;
   double occupancy_share_matrix = 0;
   double hmma_on_gmma = 0;

@@ -98,6 +98,9 @@ KernelCost at_time(const GpuArch& gpu, const GeneralCosts& general, const Timele
   cost.smsp_active_cycles = smsps * t.share * std::min(active, cycles);
   add_rates(gpu, t, cost);
   cut_to_active(cost);
+  // Instructions wait for each other and for memory: no kernel was seen to issue in every slot.
+  cost.smsp_issue_cycles =
+      std::min(cost.smsp_issue_cycles, t.most_issue * cost.smsp_elapsed_cycles);
   const double achieved = t.matrix ? general.occupancy_share_matrix : general.occupancy_share;
   cost.warp_active_cycles = cost.smsp_active_cycles / gpu.smsp_per_sm * t.warps * achieved;
   clamp_traffic(gpu, cost);
@@ -124,6 +127,9 @@ TimelessCost timeless_cost(const CostInput& in, CacheState cache) {
   t.share = resident_share(in);
   t.warps = resident_warps(in);
   t.matrix = is_matrix(in);
+  const GeneralCosts& general = in.constants.general();
+  const bool simt = t.matrix && in.launch.traits.engine == Engine::simt;
+  t.most_issue = simt ? general.most_issue_simt : general.most_issue;
   t.cycles_per_tensor = tensor_instruction_cycles(in);
   return t;
 }

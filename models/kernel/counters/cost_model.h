@@ -50,6 +50,7 @@ struct TimelessCost {
   double share = -1;  // of SMSP cycles with a warp resident while it runs; negative: empty
   int warps = 0;      // on an SM that holds any
   bool matrix = false;
+  double most_issue = 1;         // of its issue slots, however short its time
   bool issue_by_rate = false;    // its instructions are not counted
   bool traffic_by_rate = false;  // nor its tensor work and traffic
   ActiveRates rates;

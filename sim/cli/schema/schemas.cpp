@@ -57,7 +57,8 @@ constexpr FieldRow claim_rows[] = {
     {"claims[].section", "text", "where in it"},
     {"claims[].quantity", "text", "what is claimed"},
     {"claims[].note", "text", "what is special about it"},
-    {"claims[].verdict", "text", "met, missed or not simulated"},
+    {"claims[].verdict", "text",
+     "met, missed, not simulated, or fitted: met by a constant that was chosen on it"},
     {"claims[].reason", "text", "why"},
     {"claims[].checks[].wanted", "text", "what the paper states"},
     {"claims[].checks[].relation", "text", "how that is compared"},
@@ -76,6 +77,7 @@ constexpr FieldRow claim_rows[] = {
     {"counts[].met", "count", "that come out"},
     {"counts[].missed", "count", "that do not"},
     {"counts[].not_simulated", "count", "that were not tried"},
+    {"counts[].fitted", "count", "that come out because a constant was chosen on them"},
 };
 
 std::vector<PublishedField> fields_of(std::span<const FieldRow> rows) {

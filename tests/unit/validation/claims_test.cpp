@@ -220,6 +220,20 @@ TEST(Claims, ARowWithoutChecksSaysWhy) {
   EXPECT_EQ(r.reason, "no model of it");
 }
 
+// A number that a constant was chosen on comes out by that, which counts for nothing; one that is
+// missed all the same is missed.
+TEST(Claims, ANumberThatAConstantWasFittedOnIsNotMet) {
+  const std::string square =
+      R"("fitted": "a constant", "metric": "gract", "of": {"is": "one"},
+         "wanted": {"is": ">", "value": )";
+  const ClaimResult out = result_of(square + R"(0, "unit": "%"})");
+  EXPECT_EQ(out.verdict, ClaimVerdict::fitted);
+  EXPECT_EQ(out.reason, "fitted: a constant");
+  EXPECT_EQ(claims_json({out})["counts"][0]["fitted"], 1);
+  EXPECT_EQ(claims_json({out})["counts"][0]["met"], 0);
+  EXPECT_EQ(result_of(square + R"(100, "unit": "%"})").verdict, ClaimVerdict::missed);
+}
+
 TEST(Claims, TextAndJsonCountByChapter) {
   const ClaimResult met = result_of(
       R"("metric": "gract", "of": "one", "wanted": {"is": "range", "value": 0, "high": 100,
@@ -230,7 +244,8 @@ TEST(Claims, TextAndJsonCountByChapter) {
   const std::string text = claims_text({met, missed}, false);
   EXPECT_NE(text.find("| C1 | c 1 | q | 0 to 100 % +- 2 | "), std::string::npos) << text;
   EXPECT_NE(text.find(" | missed | because |"), std::string::npos) << text;
-  EXPECT_NE(text.find("| c | 2 | 1 | 1 | 0 |\n| all | 2 | 1 | 1 | 0 |\n"), std::string::npos);
+  EXPECT_NE(text.find("| c | 2 | 1 | 1 | 0 | 0 |\n| all | 2 | 1 | 1 | 0 | 0 |\n"),
+            std::string::npos);
   const Json json = claims_json({met, missed});
   EXPECT_EQ(json["schema"], "tandem.claims-result/1");
   EXPECT_EQ(json["claims"][1]["verdict"], "missed");

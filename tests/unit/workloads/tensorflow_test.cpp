@@ -49,6 +49,34 @@ std::vector<std::int64_t> dims_of(const TensorShape* t) {
                       : std::vector<std::int64_t>(t->dims.begin(), t->dims.begin() + t->rank);
 }
 
+// Two branches, their sum, and gradients of the branches, 2048 bytes each, beside an input of as
+// much. Sum and branches are three at once. The tape holds both branches of an AddV2 until their
+// own gradients: with the result of the relu, or later a gradient and the next one, they are four.
+TEST(TensorflowMemory, TheTapeHoldsWhatAnAdditionReads) {
+  const auto peak = [](const std::string& add) {
+    const Network network = test::network_of(
+        R"({"schema": "tandem.network/1", "name": "small", "framework": "tensorflow",
+  "task": "train", "source": "by hand", "recorded_with": "nothing", "optimizer": "sgd", "precision": "fp32",
+  "symbols": [{"name": "batch", "recorded": [2, 3], "default": 8}], "modules": [""],
+  "storages": ["input", "activation", "activation", "activation", "activation", "activation", "activation", "activation"],
+  "tensors": [["fp32", ["batch", 64], null, 0], ["fp32", ["batch", 64], null, 1], ["fp32", ["batch", 64], null, 2],
+              ["fp32", ["batch", 64], null, 3], ["fp32", ["batch", 64], null, 4], ["fp32", ["batch", 64], null, 5],
+              ["fp32", ["batch", 64], null, 6], ["fp32", ["batch", 64], null, 7]],
+  "ops": [
+   {"op": "Relu", "phase": "forward", "module": 0, "seq": 0, "args": [{"t": 0}], "out": [1]},
+   {"op": "Relu", "phase": "forward", "module": 0, "seq": 1, "args": [{"t": 0}], "out": [2]},
+   {"op": ")" +
+        add + R"(", "phase": "forward", "module": 0, "args": [{"t": 1}, {"t": 2}], "out": [3]},
+   {"op": "Relu", "phase": "forward", "module": 0, "seq": 2, "args": [{"t": 3}], "out": [4]},
+   {"op": "ReluGrad", "phase": "backward", "module": 0, "seq": 2, "args": [{"t": 4}, {"t": 4}], "out": [5]},
+   {"op": "ReluGrad", "phase": "backward", "module": 0, "seq": 1, "args": [{"t": 5}, {"t": 0}], "out": [6]},
+   {"op": "ReluGrad", "phase": "backward", "module": 0, "seq": 0, "args": [{"t": 5}, {"t": 0}], "out": [7]}]})");
+    return network_memory(bind_network(network, {})).peak_bytes;
+  };
+  EXPECT_EQ(peak("Maximum"), (1 + 3) * 2048);
+  EXPECT_EQ(peak("AddV2"), (1 + 4) * 2048);
+}
+
 using Dims = std::vector<std::int64_t>;
 
 TEST(TensorflowOperands, ImagesAndFiltersStandInTheOrderOfTheRow) {
@@ -264,7 +292,8 @@ TEST(TensorflowNetworks, HaveARowAndARuleForEveryOperation) {
   int operations = 0;
   for (const char* name :
        {"tf_lenet5-train", "tf_resnet50-train", "tf_bert-infer", "tf_bert-train", "tf_dlrm-train",
-        "tf_resnet50_amp-train", "tf_bert_amp-train", "tf_dlrm_amp-train"}) {
+        "tf_resnet50_amp-train", "tf_bert_amp-train", "tf_dlrm_amp-train", "tf_resnet50_v1_5-train",
+        "tf_resnet50_v1_5_amp-train"}) {
     const Network network =
         load_network(source_path("workloads/nets/" + std::string(name) + ".json"));
     EXPECT_EQ(network.framework, Framework::tensorflow);
