@@ -61,6 +61,20 @@ double GroupView::scattered_bytes() const {
   return sum;
 }
 
+double GroupView::half_adds() const {
+  double sum = 0;
+  for (const std::uint32_t i : group_.ops) {
+    if (flow_op(i).kind != OpKind::scatter || input(i, 0) == no_row) continue;
+    if (tensor(input(i, 0)).type != DataType::fp16) continue;
+    double values = 0;
+    for (const FlowUse& use : c_.flow.inputs_of(flow_op(i))) {
+      if (use.argument > 0) values = std::max(values, double(tensor(use.tensor).elements));
+    }
+    sum += values;
+  }
+  return sum;
+}
+
 double GroupView::largest(const GeneratedKernel& k) const {
   double n = 1;
   for (const std::uint32_t t : k.reads) n = std::max(n, double(tensor(t).elements));
@@ -129,13 +143,22 @@ bool GroupView::strided_rows() const {
   }
   for (const std::uint32_t i : group_.ops) {
     const OpTensors& in = operands_of(c_.step.trace, flow_op(i).op).tensors;
-    for (const TensorShape& x : in.shapes) {
-      if (x.rank < 2 || x.elements() < largest || x.channels_last) continue;
-      const auto last = static_cast<std::size_t>(x.rank - 1);
-      if (x.strides[last] > 1 && x.dims[last] > 1) return true;
+    for (const FlowUse& use : c_.flow.inputs_of(flow_op(i))) {
+      const TensorShape* x = in.at(use.argument);
+      if (x == nullptr || x->rank < 2 || x->elements() < largest || x->channels_last) continue;
+      const auto last = static_cast<std::size_t>(x->rank - 1);
+      if (x->strides[last] <= 1 || x->dims[last] <= 1) continue;
+      if (!stored_in_rows(c_.plan.same_as[use.tensor])) return true;
     }
   }
   return false;
+}
+
+/// What generated code stores it stores row by row, however the eager step had it; what it computes
+/// on the way to a result lies nowhere.
+bool GroupView::stored_in_rows(std::uint32_t t) const {
+  const std::uint32_t producer = tensor(t).producer;
+  return producer != no_row && fusable(c_.plan.roles[producer]);
 }
 
 bool GroupView::turns_images() const {
@@ -215,6 +238,7 @@ double GroupView::element_cycles(std::uint32_t op) const {
   if (o.row->is(error_function)) {
     return o.row->backward ? code.error_gradient_lane_cycles : code.error_lane_cycles;
   }
+  if (o.row->is(trigonometric)) return code.trigonometric_lane_cycles;
   return o.row->is(arithmetic) ? transcendental_cycles() : code.plain_lane_cycles;
 }
 

@@ -40,7 +40,9 @@ class KernelWriter {
     k.reads = std::move(reads);
     k.writes = std::move(writes);
     k.bytes = view_.bytes(k.reads) + view_.bytes(k.writes) + view_.scattered_bytes();
-    k.us = generated_us(c_.gpu, c_.law.generated, work_of(k));
+    GeneratedWork work = work_of(k);
+    work.half_adds = view_.half_adds();
+    k.us = generated_us(c_.gpu, c_.law.generated, work);
     k.geometry = pointwise_geometry(view_.largest(k));
     out_.push_back(std::move(k));
   }
@@ -51,9 +53,11 @@ class KernelWriter {
     GeneratedKernel& k = out_.back();
     k.bytes += view_.widened_bytes() + view_.place_bytes();
     GeneratedWork work = work_of(k);
+    work.half_adds = view_.half_adds();
     work.lane_cycles = view_.lane_cycles();
     work.random_numbers = view_.random_numbers();
     if (kind == GeneratedKind::pointwise) {
+      work.elements = view_.largest(k);
       work.transposed = view_.turns_images();
     } else {
       work.transposed = view_.strided_rows();
@@ -179,9 +183,10 @@ class ChannelNorms : protected KernelWriter {
     GeneratedKernel k;
     k.reads = {x};
     k.bytes = view_.tensor(x).bytes() + written;
-    k.us =
-        generated_us(c_.gpu, c_.law.generated,
-                     {.bytes = k.bytes, .lane_cycles = cycles * double(view_.tensor(x).elements)});
+    k.us = generated_us(c_.gpu, c_.law.generated,
+                        {.bytes = k.bytes,
+                         .elements = double(view_.tensor(x).elements),
+                         .lane_cycles = cycles * double(view_.tensor(x).elements)});
     k.geometry = pointwise_geometry(double(view_.tensor(x).elements));
     out_.push_back(std::move(k));
   }
