@@ -221,17 +221,25 @@ double GroupView::op_elements(std::uint32_t op) const {
   return n;
 }
 
+/// Of a norm over channels, forward or backward.
+double GroupView::norm_cycles(std::uint32_t op) const {
+  const GeneratedCode& code = c_.law.generated;
+  const bool back = c_.plan.roles[op] == FuseRole::channel_norm_backward;
+  if (!c_.channels_last) return back ? code.norm_gradient_lane_cycles : code.norm_lane_cycles;
+  const TensorShape* x = operands_of(c_.step.trace, flow_op(op).op).tensors.at(back ? 1 : 0);
+  const bool divides = x != nullptr && x->rank > 1 && x->dims[1] > 0 &&
+                       !std::has_single_bit(static_cast<std::uint64_t>(x->dims[1]));
+  return (back ? code.norm_gradient_lane_cycles : code.last_norm_lane_cycles) +
+         (divides ? code.divided_lane_cycles : 0);
+}
+
 double GroupView::element_cycles(std::uint32_t op) const {
   const GeneratedCode& code = c_.law.generated;
-  switch (c_.plan.roles[op]) {
-    case FuseRole::channel_norm:
-      return c_.channels_last ? code.last_norm_lane_cycles : code.norm_lane_cycles;
-    case FuseRole::channel_norm_backward: return code.norm_gradient_lane_cycles;
-    default: break;
-  }
   const FlowOp& o = flow_op(op);
-  if (o.kind == OpKind::batch_norm) {
-    return c_.channels_last ? code.last_norm_lane_cycles : code.norm_lane_cycles;
+  const FuseRole role = c_.plan.roles[op];
+  if (role == FuseRole::channel_norm || role == FuseRole::channel_norm_backward ||
+      o.kind == OpKind::batch_norm) {
+    return norm_cycles(op);
   }
   if (concatenates(o)) return joining_cycles(op);
   if (o.row == nullptr || o.kind != OpKind::pointwise) return 0;

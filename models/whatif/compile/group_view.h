@@ -67,6 +67,7 @@ class GroupView {
  private:
   bool stored_in_rows(std::uint32_t t) const;
   double element_cycles(std::uint32_t op) const;
+  double norm_cycles(std::uint32_t op) const;
   double transcendental_cycles() const;
   double joining_cycles(std::uint32_t op) const;
   /// Per operation of the group, the elements for which it is computed: those of what reads it in

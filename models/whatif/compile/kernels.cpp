@@ -48,11 +48,12 @@ class KernelWriter {
   }
 
   /// Everything that the group computes but statistics, in one kernel.
-  void add_whole(GeneratedKind kind) {
+  void add_whole(GeneratedKind kind, SumOrder order = SumOrder::streamed) {
     add(kind, group_.reads, group_.writes);
     GeneratedKernel& k = out_.back();
     k.bytes += view_.widened_bytes() + view_.place_bytes();
     GeneratedWork work = work_of(k);
+    work.order = order;
     work.half_adds = view_.half_adds();
     work.lane_cycles = view_.lane_cycles();
     work.random_numbers = view_.random_numbers();
@@ -352,7 +353,8 @@ class GroupKernels : private ChannelNorms {
     const double results = std::max(1.0, double(view_.tensor(outs.front()).elements));
     const SumShape sum{results, std::ceil(double(view_.tensor(x).elements) / results)};
     if (outer_parts(c_.gpu, sum) == 1) {
-      add_whole(GeneratedKind::reduction);
+      const bool whole = holds_columns(sum);
+      add_whole(GeneratedKind::reduction, whole ? SumOrder::short_columns : SumOrder::streamed);
     } else if (norms > 0) {
       add_whole(GeneratedKind::pointwise);
       reduce({x}, {.columns = results});

@@ -38,6 +38,9 @@ void add_movement(Fields& fields) {
   add("uneven_ratio", "ratio",
       "time of a reduction over images in parts of unequal length over that in equal ones",
       &G::uneven_ratio);
+  add("short_column_ratio", "ratio",
+      "... over columns that a block holds whole over that in steps of many columns",
+      &G::short_column_ratio);
   add("row_block_us", "us", "that a block of rows keeps its place in an SM, over the blocks there",
       &G::row_block_us);
   add("sum_step_us", "us", "from load to load of a thread that adds up", &G::sum_step_us);
@@ -87,6 +90,10 @@ void add_arithmetic(Fields& fields) {
   add("last_norm_lane_cycles", "... with channels last: every element loads its own channel's",
       &G::last_norm_lane_cycles);
   add("norm_gradient_lane_cycles", "... for the gradient of that", &G::norm_gradient_lane_cycles);
+  add("divided_lane_cycles",
+      "... and for either, channels last, where channels are no power of two: an element's channel "
+      "takes a division",
+      &G::divided_lane_cycles);
   add("random_lane_cycles", "... for a random number", &G::random_lane_cycles);
   add("random_row_lane_cycles", "... for a random number in a kernel that holds rows",
       &G::random_row_lane_cycles);
@@ -98,8 +105,12 @@ void add_arithmetic(Fields& fields) {
       &G::image_moments_lane_cycles);
 }
 
-double uneven_ratio(const GeneratedCode& code, SumOrder order) {
-  return order == SumOrder::uneven_images ? code.uneven_ratio : 1;
+double order_ratio(const GeneratedCode& code, SumOrder order) {
+  switch (order) {
+    case SumOrder::uneven_images: return code.uneven_ratio;
+    case SumOrder::short_columns: return code.short_column_ratio;
+    default: return 1;
+  }
 }
 
 /// Of what an earlier kernel wrote the L2 still holds the more, the less both kernels move.
@@ -123,7 +134,7 @@ double passed_us(const GpuArch& gpu, const GeneratedCode& code, const GeneratedW
     return dram_us(gpu, work.bytes, pointwise ? code.transposed_share : code.strided_row_share);
   }
   if (pointwise) return pointwise_us(gpu, code, work);
-  return uneven_ratio(code, work.order) * dram_us(gpu, work.bytes, code.rate(work.kind).dram_share);
+  return order_ratio(code, work.order) * dram_us(gpu, work.bytes, code.rate(work.kind).dram_share);
 }
 
 /// Cycles of lanes as threads spend them.
@@ -184,7 +195,7 @@ double generated_moments_us(const GpuArch& gpu, const GeneratedCode& code, doubl
       order == SumOrder::streamed ? code.moments_lane_cycles : code.image_moments_lane_cycles;
   return code.reduction.floor_us +
          std::max(dram_us(gpu, bytes, code.reduction.dram_share),
-                  uneven_ratio(code, order) * lane_us(gpu, cycles * elements));
+                  order_ratio(code, order) * lane_us(gpu, cycles * elements));
 }
 
 double generated_gathered_us(const GpuArch& gpu, const GeneratedCode& code, double elements) {

@@ -15,6 +15,7 @@ enum class SumOrder : std::uint8_t {
   streamed,       // in one piece, or beside what other sums add
   images,         // a channel, image by image: each place is computed
   uneven_images,  // the same in parts of unequal length, which need a mask and load singly
+  short_columns,  // a few rows that a block holds whole, so that it is only a few columns wide
 };
 
 /// Documentation: generated_code.cpp; times in us, cycles of one FP32 lane for one element.
@@ -26,6 +27,7 @@ struct GeneratedCode {
   double transposed_share = 0;
   double strided_row_share = 0;
   double uneven_ratio = 0;
+  double short_column_ratio = 0;
   double row_block_us = 0;
   double sum_step_us = 0;
   double half_add_us = 0;
@@ -45,6 +47,7 @@ struct GeneratedCode {
   double norm_lane_cycles = 0;
   double last_norm_lane_cycles = 0;
   double norm_gradient_lane_cycles = 0;
+  double divided_lane_cycles = 0;
   double random_lane_cycles = 0;
   double random_row_lane_cycles = 0;
   double random_column_lane_cycles = 0;

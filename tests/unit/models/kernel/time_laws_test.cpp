@@ -64,6 +64,7 @@ GeneratedCode easy_code() {
   code.random_lane_cycles = 100;
   code.random_row_lane_cycles = 40, code.random_column_lane_cycles = 0.5;
   code.moments_lane_cycles = 33;
+  code.short_column_ratio = 3;
   code.uneven_ratio = 2, code.image_moments_lane_cycles = 40;
   code.sum_step_us = 0.5;
   return code;
@@ -90,6 +91,8 @@ TEST(GeneratedCode, SumsOverChannelsOfImagesAreSlower) {
   EXPECT_NEAR(generated_us(gpu(), code, work), 2 + 100, 1e-9);
   work.order = SumOrder::uneven_images;
   EXPECT_NEAR(generated_us(gpu(), code, work), 2 + 200, 1e-9);
+  work.order = SumOrder::short_columns;  // three times as long
+  EXPECT_NEAR(generated_us(gpu(), code, work), 2 + 300, 1e-9);
   EXPECT_NEAR(generated_moments_us(gpu(), code, bytes, elements, SumOrder::images),
               2 + lane_us(gpu(), 40 * elements), 1e-9);
   EXPECT_NEAR(generated_moments_us(gpu(), code, bytes, elements, SumOrder::uneven_images),

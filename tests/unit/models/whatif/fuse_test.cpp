@@ -392,6 +392,32 @@ TEST(Fuse, ProductsWithOddRowsArePaddedAtInferenceToo) {
 }
 
 // 4 x 128 channels of 3136 pixels are too few sums for the GPU: parts, and their sum.
+// Norms with running statistics behind a convolution, 32 x 56 x 56 pixels of 96 and of 128
+// channels: an element of 96 takes a division more.
+TEST(Fuse, ChannelsThatAreNoPowerOfTwoTakeADivision) {
+  const auto norm_us = [](const std::string& channels) {
+    FlowMaker m;
+    m.op("aten::cudnn_convolution", "[[32,128,56,56],[" + channels + ",128,3,3],[],[],[],[]]",
+         forward_types, forward_arguments,
+         "sm90_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc");
+    const std::string each = "[" + channels + "]";
+    m.op("aten::cudnn_batch_norm",
+         "[[32," + channels + ",56,56]," + each + "," + each + "," + each + "," + each +
+             ",[],[],[]]",
+         R"(["c10::Half","float","float","float","float","Scalar","Scalar","Scalar"])",
+         R"(["","","","","","False","0.1","1e-05"])", "cudnn::bn_fw_inf_1C11_kernel_NCHW");
+    FuseBench s;
+    return to_us(s.compile(m.step()).plan.works[1].duration);
+  };
+  const FuseBench s;
+  const GeneratedCode& code = s.law.generated;
+  const double pixels = 32.0 * 56 * 56, floor = code.pointwise.floor_us;
+  EXPECT_NEAR(norm_us("128"), floor + lane_us(s.gpu(), 128 * pixels * code.last_norm_lane_cycles),
+              1e-6);
+  const double cycles = code.last_norm_lane_cycles + code.divided_lane_cycles;
+  EXPECT_NEAR(norm_us("96"), floor + lane_us(s.gpu(), 96 * pixels * cycles), 1e-6);
+}
+
 TEST(Fuse, PooledPixelsAreColumnsInChannelsLastOrder) {
   FlowMaker m;
   m.op("aten::cudnn_convolution", "[[4,128,56,56],[128,128,3,3],[],[],[],[]]", forward_types,
