@@ -301,18 +301,44 @@ std::uint32_t unread_product(const Dataflow& flow, const Candidates& list, const
   return no_row;
 }
 
+/// What an operation of the forward pass cannot have meant, or hardly.
+class HiddenTensors {
+ public:
+  HiddenTensors(const Step& step, const Dataflow& flow) : flow_(flow) {
+    for (const FlowOp& op : flow.ops) layer_.push_back(converting_layer(step, flow, op));
+  }
+
+  bool from(std::uint32_t tensor, const FlowOp& op, bool further) const {
+    if (op.phase == FlowPhase::backward) return false;
+    const std::uint32_t layer = layer_[flow_.tensors[tensor].producer];
+    std::uint32_t r = op.op;
+    while (layer != no_row && r != layer && r != no_row) r = flow_.nesting.parent[r];
+    if (layer != no_row && r == no_row) return true;
+    return further && op.row->is(adds_gradients) && normalises_sum(flow_, tensor);
+  }
+
+ private:
+  const Dataflow& flow_;
+  std::vector<std::uint32_t> layer_;  // per operation: of which it converts an operand, or no_row
+};
+
+/// Per operation: its number of autograd, or the latest one before it.
+std::vector<std::int64_t> numbers_of(const Dataflow& flow) {
+  std::vector<std::int64_t> numbers;
+  std::int64_t latest = -1;
+  for (const FlowOp& op : flow.ops) {
+    const bool numbered = op.phase == FlowPhase::forward && op.sequence >= 0;
+    if (numbered) latest = std::max(latest, op.sequence);
+    numbers.push_back(numbered ? op.sequence : latest);
+  }
+  return numbers;
+}
+
 /// Finds out which tensor each operand is.
 class Binder {
  public:
-  Binder(const Step& step, Dataflow& flow) : step_(step), flow_(flow), made_(flow) {
-    std::int64_t latest = -1;
-    for (const FlowOp& op : flow.ops) {
-      layer_.push_back(converting_layer(step, flow, op));
-      const bool numbered = op.phase == FlowPhase::forward && op.sequence >= 0;
-      if (numbered) latest = std::max(latest, op.sequence);
-      number_.push_back(numbered ? op.sequence : latest);
-    }
-  }
+  Binder(const Step& step, Dataflow& flow)
+      : step_(step), flow_(flow), made_(flow), hidden_(step, flow), number_(numbers_of(flow)) {}
 
   void bind_op(std::uint32_t i) {
     FlowOp& op = flow_.ops[i];
@@ -354,16 +380,6 @@ class Binder {
     return false;
   }
 
-  /// Whether the operation cannot have meant that tensor, or hardly.
-  bool hidden(std::uint32_t tensor, const FlowOp& op, bool further) const {
-    if (op.phase == FlowPhase::backward) return false;
-    const std::uint32_t maker = flow_.tensors[tensor].producer, layer = layer_[maker];
-    std::uint32_t r = op.op;
-    while (layer != no_row && r != layer && r != no_row) r = flow_.nesting.parent[r];
-    if (layer != no_row && r == no_row) return true;
-    return further && op.row->is(adds_gradients) && normalises_sum(flow_, tensor);
-  }
-
   /// What the forward operation of number `sequence` read (`input`) or made.
   std::uint32_t saved(const Candidates& list, const FlowOp& op, bool input) const {
     for (std::size_t k = list.size(); k-- > 0;) {
@@ -386,7 +402,7 @@ class Binder {
       if (taken(t, op) || t == scaled) continue;
       if (backward && flow_.ops[flow_.tensors[t].producer].phase != FlowPhase::backward) continue;
       if (any == no_row) any = t;
-      if (hidden(t, op, further)) continue;
+      if (hidden_.from(t, op, further)) continue;
       if (seen == no_row) seen = t;
       if (free == no_row && flow_.tensors[t].consumers == 0) free = t;
       if (other == no_row && !(backward ? core_reads_[t] : made_by_core(flow_, t))) other = t;
@@ -459,8 +475,8 @@ class Binder {
   const Step& step_;
   Dataflow& flow_;
   MadeTensors made_;
-  std::vector<std::int64_t> number_;  // per operation: of autograd, or the latest one before it
-  std::vector<std::uint32_t> layer_;  // per operation: of which it converts an operand, or no_row
+  HiddenTensors hidden_;
+  std::vector<std::int64_t> number_;  // per operation
   std::vector<bool> core_reads_;      // per tensor
   std::uint32_t node_ = no_row;       // root of the operation at hand
   std::uint32_t gradient_ = no_row;   // that the autograd node of this root was given

@@ -152,7 +152,7 @@ void add(std::vector<std::uint32_t>& list, std::uint32_t t) {
   if (std::find(list.begin(), list.end(), t) == list.end()) list.push_back(t);
 }
 
-/// Which operations run in one kernel, and what these kernels read and write.
+/// Which operations run in one kernel.
 struct Planner {
   const Dataflow& flow;
   FusionPlan out;
@@ -160,8 +160,6 @@ struct Planner {
   TensorReaders readers;                // per tensor: operations
   std::vector<std::uint32_t> leader;    // union-find over operations
   std::vector<std::uint32_t> group_of;  // per operation: its own group, or no_row
-  std::vector<bool>
-      read_elsewhere;  // per tensor: by a group that does not make it, norms' gradients aside
 
   explicit Planner(const Dataflow& f) : flow(f) {}
 
@@ -259,6 +257,21 @@ struct Planner {
       group_of[i] = group;
       out.groups[group].ops.push_back(i);
     }
+  }
+};
+
+/// What the groups of a plan compute again, read and write.
+struct GroupOperands {
+  const Dataflow& flow;
+  FusionPlan& out;
+  const TensorReaders& readers;
+  const std::vector<std::uint32_t>& group_of;  // per operation: its own group, or no_row
+  /// Per tensor: by a group that does not make it; gradients of norms aside.
+  std::vector<bool> read_elsewhere;
+
+  std::uint32_t tensor(const FlowUse& use) const { return out.same_as[use.tensor]; }
+
+  void find_all() {
     compute_again();
     read_elsewhere.assign(flow.tensors.size(), false);
     for (FusionGroup& group : out.groups) find_reads(group);
@@ -379,6 +392,7 @@ FusionPlan plan_fusion(const Step& step, const Dataflow& flow, bool whole_step) 
   plan.find_levels();
   plan.join_all();
   plan.collect_groups();
+  GroupOperands{flow, plan.out, plan.readers, plan.group_of, {}}.find_all();
   return std::move(plan.out);
 }
 
