@@ -263,7 +263,9 @@ constexpr OpRow rows[] = {
      K::pointwise, L::around, full, O::widest, arguments("tensor ...")},
     {"add", K::pointwise, L::around, promote, O::widest, arguments("tensor ..."), adds_gradients},
     {"mul", K::pointwise, L::around, promote, O::widest, arguments("tensor ..."), multiplies},
-    {"sub rsub div divide neg abs sgn sign sqrt square sin cos atan2 remainder fmod floor "
+    {"sin cos", K::pointwise, L::around, promote, O::widest, arguments("tensor ..."),
+     trigonometric},
+    {"sub rsub div divide neg abs sgn sign sqrt square atan2 remainder fmod floor "
      "ceil round addcdiv addcmul lerp clamp clamp_max hardswish hardsigmoid leaky_relu elu "
      "relu6 hardtanh glu maximum minimum where masked_fill bitwise_and bitwise_or bitwise_xor "
      "bitwise_not "

@@ -257,6 +257,39 @@ std::uint32_t scaled_operand(const Dataflow& flow, const FlowOp& op) {
   return scales ? whole : no_row;
 }
 
+/// The layer within which autocast converts an operand, or the layer itself brings it into another
+/// order: nothing outside of it sees the result.
+std::uint32_t converting_layer(const Step& step, const Dataflow& flow, const FlowOp& op) {
+  if (op.kind != OpKind::cast || op.phase == FlowPhase::backward) return no_row;
+  for (std::uint32_t r = flow.nesting.parent[op.op]; r != no_row; r = flow.nesting.parent[r]) {
+    const OpKind kind = op_row(text_of(step.trace, step.trace.ops.name[r])).kind;
+    if (kind == OpKind::cast || kind == OpKind::view) continue;
+    return is_core(kind) || kind == OpKind::row_norm || kind == OpKind::softmax ? r : no_row;
+  }
+  return no_row;
+}
+
+/// Whether a tensor is the batch norm of a sum, perhaps behind an activation. Networks that
+/// normalise their sums add the next branch to the sum, not to the branch's own normalised operand.
+bool normalises_sum(const Dataflow& flow, std::uint32_t tensor) {
+  constexpr int most = 2;  // activation and norm
+  for (int i = 0; i < most; ++i) {
+    const std::uint32_t maker = flow.tensors[tensor].producer;
+    if (maker == no_row) return false;
+    const FlowOp& op = flow.ops[maker];
+    const auto inputs = flow.inputs_of(op);
+    if (inputs.empty()) return false;
+    const std::uint32_t from = inputs.front().tensor;
+    if (op.kind == OpKind::batch_norm) {
+      const std::uint32_t summed = flow.tensors[from].producer;
+      return summed != no_row && flow.ops[summed].row->is(adds_gradients);
+    }
+    if (op.kind != OpKind::pointwise || inputs.size() != 1) return false;
+    tensor = from;
+  }
+  return false;
+}
+
 /// What the node multiplied for a factor that was broadcast: the sum is that factor's gradient.
 std::uint32_t unread_product(const Dataflow& flow, const Candidates& list, const FlowOp& op) {
   for (std::size_t k = list.size(); k-- > 0;) {
@@ -268,17 +301,44 @@ std::uint32_t unread_product(const Dataflow& flow, const Candidates& list, const
   return no_row;
 }
 
+/// What an operation of the forward pass cannot have meant, or hardly.
+class HiddenTensors {
+ public:
+  HiddenTensors(const Step& step, const Dataflow& flow) : flow_(flow) {
+    for (const FlowOp& op : flow.ops) layer_.push_back(converting_layer(step, flow, op));
+  }
+
+  bool from(std::uint32_t tensor, const FlowOp& op, bool further) const {
+    if (op.phase == FlowPhase::backward) return false;
+    const std::uint32_t layer = layer_[flow_.tensors[tensor].producer];
+    std::uint32_t r = op.op;
+    while (layer != no_row && r != layer && r != no_row) r = flow_.nesting.parent[r];
+    if (layer != no_row && r == no_row) return true;
+    return further && op.row->is(adds_gradients) && normalises_sum(flow_, tensor);
+  }
+
+ private:
+  const Dataflow& flow_;
+  std::vector<std::uint32_t> layer_;  // per operation: of which it converts an operand, or no_row
+};
+
+/// Per operation: its number of autograd, or the latest one before it.
+std::vector<std::int64_t> numbers_of(const Dataflow& flow) {
+  std::vector<std::int64_t> numbers;
+  std::int64_t latest = -1;
+  for (const FlowOp& op : flow.ops) {
+    const bool numbered = op.phase == FlowPhase::forward && op.sequence >= 0;
+    if (numbered) latest = std::max(latest, op.sequence);
+    numbers.push_back(numbered ? op.sequence : latest);
+  }
+  return numbers;
+}
+
 /// Finds out which tensor each operand is.
 class Binder {
  public:
-  Binder(const Step& step, Dataflow& flow) : step_(step), flow_(flow), made_(flow) {
-    std::int64_t latest = -1;
-    for (const FlowOp& op : flow.ops) {
-      const bool numbered = op.phase == FlowPhase::forward && op.sequence >= 0;
-      if (numbered) latest = std::max(latest, op.sequence);
-      number_.push_back(numbered ? op.sequence : latest);
-    }
-  }
+  Binder(const Step& step, Dataflow& flow)
+      : step_(step), flow_(flow), made_(flow), hidden_(step, flow), number_(numbers_of(flow)) {}
 
   void bind_op(std::uint32_t i) {
     FlowOp& op = flow_.ops[i];
@@ -336,18 +396,21 @@ class Binder {
     const bool backward = op.phase == FlowPhase::backward;
     const std::uint32_t scaled = further && !backward ? scaled_operand(flow_, op) : no_row;
     const std::size_t oldest = list.size() > 64 ? list.size() - 64 : 0;
-    std::uint32_t any = no_row, free = no_row, other = no_row;
+    std::uint32_t any = no_row, seen = no_row, free = no_row, other = no_row;
     for (std::size_t k = list.size(); k-- > oldest;) {
       const std::uint32_t t = list[k];
       if (taken(t, op) || t == scaled) continue;
       if (backward && flow_.ops[flow_.tensors[t].producer].phase != FlowPhase::backward) continue;
       if (any == no_row) any = t;
+      if (hidden_.from(t, op, further)) continue;
+      if (seen == no_row) seen = t;
       if (free == no_row && flow_.tensors[t].consumers == 0) free = t;
       if (other == no_row && !(backward ? core_reads_[t] : made_by_core(flow_, t))) other = t;
     }
-    if (!further && !backward) return any;
+    if (seen == no_row) return any;
+    if (!further && !backward) return seen;
     if (free != no_row) return free;
-    return other != no_row ? other : any;
+    return other != no_row ? other : seen;
   }
 
   /// Gradients that meet are added right below the node that reads the sum.
@@ -412,7 +475,8 @@ class Binder {
   const Step& step_;
   Dataflow& flow_;
   MadeTensors made_;
-  std::vector<std::int64_t> number_;  // per operation: of autograd, or the latest one before it
+  HiddenTensors hidden_;
+  std::vector<std::int64_t> number_;  // per operation
   std::vector<bool> core_reads_;      // per tensor
   std::uint32_t node_ = no_row;       // root of the operation at hand
   std::uint32_t gradient_ = no_row;   // that the autograd node of this root was given

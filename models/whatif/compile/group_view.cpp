@@ -72,6 +72,20 @@ double GroupView::scattered_bytes() const {
   return sum;
 }
 
+double GroupView::half_adds() const {
+  double sum = 0;
+  for (const std::uint32_t i : group_.ops) {
+    if (flow_op(i).kind != OpKind::scatter || input(i, 0) == no_row) continue;
+    if (tensor(input(i, 0)).type != DataType::fp16) continue;
+    double values = 0;
+    for (const FlowUse& use : c_.flow.inputs_of(flow_op(i))) {
+      if (use.argument > 0) values = std::max(values, double(tensor(use.tensor).elements));
+    }
+    sum += values;
+  }
+  return sum;
+}
+
 double GroupView::largest(const GeneratedKernel& k) const {
   double n = 1;
   for (const std::uint32_t t : k.reads) n = std::max(n, double(tensor(t).elements));
@@ -140,13 +154,22 @@ bool GroupView::strided_rows() const {
   }
   for (const std::uint32_t i : group_.ops) {
     const OpTensors& in = operands_of(c_.step.trace, flow_op(i).op).tensors;
-    for (const TensorShape& x : in.shapes) {
-      if (x.rank < 2 || x.elements() < largest || x.channels_last) continue;
-      const auto last = static_cast<std::size_t>(x.rank - 1);
-      if (x.strides[last] > 1 && x.dims[last] > 1) return true;
+    for (const FlowUse& use : c_.flow.inputs_of(flow_op(i))) {
+      const TensorShape* x = in.at(use.argument);
+      if (x == nullptr || x->rank < 2 || x->elements() < largest || x->channels_last) continue;
+      const auto last = static_cast<std::size_t>(x->rank - 1);
+      if (x->strides[last] <= 1 || x->dims[last] <= 1) continue;
+      if (!stored_in_rows(c_.plan.same_as[use.tensor])) return true;
     }
   }
   return false;
+}
+
+/// What generated code stores it stores row by row, however the eager step had it; what it computes
+/// on the way to a result lies nowhere.
+bool GroupView::stored_in_rows(std::uint32_t t) const {
+  const std::uint32_t producer = tensor(t).producer;
+  return producer != no_row && fusable(c_.plan.roles[producer]);
 }
 
 bool GroupView::turns_images() const {
@@ -209,23 +232,32 @@ double GroupView::op_elements(std::uint32_t op) const {
   return n;
 }
 
+/// Of a norm over channels, forward or backward.
+double GroupView::norm_cycles(std::uint32_t op) const {
+  const GeneratedCode& code = c_.law.generated;
+  const bool back = c_.plan.roles[op] == FuseRole::channel_norm_backward;
+  if (!c_.channels_last) return back ? code.norm_gradient_lane_cycles : code.norm_lane_cycles;
+  const TensorShape* x = operands_of(c_.step.trace, flow_op(op).op).tensors.at(back ? 1 : 0);
+  const bool divides = x != nullptr && x->rank > 1 && x->dims[1] > 0 &&
+                       !std::has_single_bit(static_cast<std::uint64_t>(x->dims[1]));
+  return (back ? code.norm_gradient_lane_cycles : code.last_norm_lane_cycles) +
+         (divides ? code.divided_lane_cycles : 0);
+}
+
 double GroupView::element_cycles(std::uint32_t op) const {
   const GeneratedCode& code = c_.law.generated;
-  switch (c_.plan.roles[op]) {
-    case FuseRole::channel_norm:
-      return c_.channels_last ? code.last_norm_lane_cycles : code.norm_lane_cycles;
-    case FuseRole::channel_norm_backward: return code.norm_gradient_lane_cycles;
-    default: break;
-  }
   const FlowOp& o = flow_op(op);
-  if (o.kind == OpKind::batch_norm) {
-    return c_.channels_last ? code.last_norm_lane_cycles : code.norm_lane_cycles;
+  const FuseRole role = c_.plan.roles[op];
+  if (role == FuseRole::channel_norm || role == FuseRole::channel_norm_backward ||
+      o.kind == OpKind::batch_norm) {
+    return norm_cycles(op);
   }
   if (concatenates(o)) return joining_cycles(op);
   if (o.row == nullptr || o.kind != OpKind::pointwise) return 0;
   if (o.row->is(error_function)) {
     return o.row->backward ? code.error_gradient_lane_cycles : code.error_lane_cycles;
   }
+  if (o.row->is(trigonometric)) return code.trigonometric_lane_cycles;
   return o.row->is(arithmetic) ? transcendental_cycles() : code.plain_lane_cycles;
 }
 

@@ -31,6 +31,8 @@ class GroupView {
   double unstated_window_us() const;
   /// Rows that are added to a table are read and written there.
   double scattered_bytes() const;
+  /// Values that are added to rows of a table in FP16.
+  double half_adds() const;
   double largest(const GeneratedKernel& k) const;
 
   bool is_group_norm(std::uint32_t op) const;
@@ -65,7 +67,9 @@ class GroupView {
   double random_numbers() const;
 
  private:
+  bool stored_in_rows(std::uint32_t t) const;
   double element_cycles(std::uint32_t op) const;
+  double norm_cycles(std::uint32_t op) const;
   double transcendental_cycles() const;
   double joining_cycles(std::uint32_t op) const;
   /// Per operation of the group, the elements for which it is computed: those of what reads it in

@@ -6,16 +6,12 @@
 #include <tuple>
 
 #include "models/kernel/kinds.h"
+#include "models/whatif/compile/recomputed.h"
 #include "models/whatif/compile/windows.h"
 #include "sim/core/operands.h"
 
 namespace tandem {
 namespace {
-
-bool fusable(FuseRole role) {
-  return role == FuseRole::pointwise || role == FuseRole::row || role == FuseRole::column_sum ||
-         role == FuseRole::channel_norm || role == FuseRole::channel_norm_backward;
-}
 
 bool stands_alone(FuseRole role) { return role == FuseRole::window || role == FuseRole::gathered; }
 
@@ -156,13 +152,14 @@ void add(std::vector<std::uint32_t>& list, std::uint32_t t) {
   if (std::find(list.begin(), list.end(), t) == list.end()) list.push_back(t);
 }
 
-/// Which operations run in one kernel, and what these kernels read and write.
+/// Which operations run in one kernel.
 struct Planner {
   const Dataflow& flow;
   FusionPlan out;
-  std::vector<std::uint32_t> level;                 // per operation
-  std::vector<std::vector<std::uint32_t>> readers;  // per tensor: operations
-  std::vector<std::uint32_t> leader;                // union-find over operations
+  std::vector<std::uint32_t> level;     // per operation
+  TensorReaders readers;                // per tensor: operations
+  std::vector<std::uint32_t> leader;    // union-find over operations
+  std::vector<std::uint32_t> group_of;  // per operation: its own group, or no_row
 
   explicit Planner(const Dataflow& f) : flow(f) {}
 
@@ -247,58 +244,122 @@ struct Planner {
   }
 
   void collect_groups() {
-    std::vector<std::uint32_t> group_of(flow.ops.size(), no_row);
+    group_of.assign(flow.ops.size(), no_row);
+    std::vector<std::uint32_t> led(flow.ops.size(), no_row);
     for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
       if (!fusable(out.roles[i]) && !stands_alone(out.roles[i])) continue;
-      std::uint32_t& group = group_of[find(i)];
+      std::uint32_t& group = led[find(i)];
       if (group == no_row) {
         group = static_cast<std::uint32_t>(out.groups.size());
         out.groups.push_back({});
         out.groups.back().phase = flow.ops[i].phase;
       }
+      group_of[i] = group;
       out.groups[group].ops.push_back(i);
     }
-    for (FusionGroup& group : out.groups) find_operands(group);
+  }
+};
+
+/// What the groups of a plan compute again, read and write.
+struct GroupOperands {
+  const Dataflow& flow;
+  FusionPlan& out;
+  const TensorReaders& readers;
+  const std::vector<std::uint32_t>& group_of;  // per operation: its own group, or no_row
+  /// Per tensor: by a group that does not make it; gradients of norms aside.
+  std::vector<bool> read_elsewhere;
+
+  std::uint32_t tensor(const FlowUse& use) const { return out.same_as[use.tensor]; }
+
+  void find_all() {
+    compute_again();
+    read_elsewhere.assign(flow.tensors.size(), false);
+    for (FusionGroup& group : out.groups) find_reads(group);
+    for (FusionGroup& group : out.groups) find_writes(group);
+    std::erase_if(out.groups, [&](const FusionGroup& group) { return only_repeated(group); });
+  }
+
+  /// What nobody stores is computed by each group that reads it.
+  void compute_again() {
+    const std::vector<bool> again = recomputed(flow, out.roles, out.same_as, readers);
+    for (FusionGroup& group : out.groups) {
+      std::vector<std::uint32_t> open = group.ops;
+      while (!open.empty()) {
+        const FlowOp& op = flow.ops[open.back()];
+        open.pop_back();
+        for (const FlowUse& use : flow.inputs_of(op)) {
+          const std::uint32_t t = tensor(use), producer = flow.tensors[t].producer;
+          if (!again[t] || producer == no_row || op.phase != flow.ops[producer].phase) continue;
+          const auto at = std::lower_bound(group.ops.begin(), group.ops.end(), producer);
+          if (at != group.ops.end() && *at == producer) continue;
+          group.ops.insert(at, producer);
+          open.push_back(producer);
+        }
+      }
+    }
+  }
+
+  /// All that the group would compute is computed by those who read it.
+  bool only_repeated(const FusionGroup& group) const {
+    return group.writes.empty() && std::all_of(group.ops.begin(), group.ops.end(), [&](auto i) {
+             return repeatable(flow.ops[i], out.roles[i]);
+           });
   }
 
   bool inside(const FusionGroup& group, std::uint32_t op) const {
     return std::binary_search(group.ops.begin(), group.ops.end(), op);
   }
 
+  /// Whether an operation reads what the group makes of its operands: it is neither part of the
+  /// group nor of one that computes them again.
+  bool takes_from(const FusionGroup& group, std::uint32_t reader, std::uint32_t maker) const {
+    if (inside(group, reader)) return false;
+    const std::uint32_t own = group_of[reader];
+    return own == no_row || !inside(out.groups[own], maker);
+  }
+
   /// A norm keeps its normalised rows for the backward pass in place of its operand.
-  bool kept_as_result(const FusionGroup& group, std::uint32_t t) const {
+  bool kept_as_result(const FusionGroup& group, std::uint32_t maker, std::uint32_t t) const {
     bool normalised = false;
     for (const std::uint32_t r : readers[t]) {
       const OpKind kind = flow.ops[r].kind;
       if (inside(group, r)) {
         normalised |= kind == OpKind::row_norm;
-      } else if (kind != OpKind::row_norm_backward) {
+      } else if (kind != OpKind::row_norm_backward && takes_from(group, r, maker)) {
         return false;
       }
     }
     return normalised;
   }
 
-  void find_operands(FusionGroup& group) {
+  void find_reads(FusionGroup& group) {
     for (const std::uint32_t i : group.ops) {
       const FlowOp& op = flow.ops[i];
       for (const FlowUse& use : flow.inputs_of(op)) {
         const std::uint32_t t = tensor(use), producer = flow.tensors[t].producer;
         if (op.kind == OpKind::gather && use.argument == 0) continue;  // rows, not the table
         if (unread_by_windows(op, use)) continue;
-        if (producer == no_row || !inside(group, producer)) add(group.reads, t);
+        if (producer != no_row && inside(group, producer)) continue;
+        add(group.reads, t);
+        if (op.kind != OpKind::row_norm_backward) read_elsewhere[t] = true;
       }
     }
+  }
+
+  void find_writes(FusionGroup& group) {
     for (const std::uint32_t i : group.ops) {
       if (flow.ops[i].kind == OpKind::scatter) continue;  // rows, not the table
+      if (&out.groups[group_of[i]] != &group) continue;   // computed again, stored by its own
       for (const std::uint32_t t : flow.outputs_of(flow.ops[i])) {
         if (out.same_as[t] != t) continue;
         const auto& list = readers[t];
         if (normalised_again(flow, out.roles, i, list)) continue;
-        const bool leaves = list.empty() || std::any_of(list.begin(), list.end(),
-                                                        [&](auto r) { return !inside(group, r); });
-        if (leaves && !kept_as_result(group, t)) add(group.writes, t);
-        if (!leaves || !kept_as_result(group, t)) continue;
+        const bool leaves =
+            list.empty() || read_elsewhere[t] ||
+            std::any_of(list.begin(), list.end(), [&](auto r) { return takes_from(group, r, i); });
+        const bool as_result = leaves && !read_elsewhere[t] && kept_as_result(group, i, t);
+        if (leaves && !as_result) add(group.writes, t);
+        if (!as_result) continue;
         for (const std::uint32_t r : list) {
           if (inside(group, r) && flow.ops[r].kind == OpKind::row_norm) {
             add(group.writes, flow.outputs_of(flow.ops[r])[0]);
@@ -310,6 +371,11 @@ struct Planner {
 };
 
 }  // namespace
+
+bool fusable(FuseRole role) {
+  return role == FuseRole::pointwise || role == FuseRole::row || role == FuseRole::column_sum ||
+         role == FuseRole::channel_norm || role == FuseRole::channel_norm_backward;
+}
 
 bool concatenates(const FlowOp& op) {
   return op.row != nullptr && op.row->output == OutputRule::joined;
@@ -326,6 +392,7 @@ FusionPlan plan_fusion(const Step& step, const Dataflow& flow, bool whole_step) 
   plan.find_levels();
   plan.join_all();
   plan.collect_groups();
+  GroupOperands{flow, plan.out, plan.readers, plan.group_of, {}}.find_all();
   return std::move(plan.out);
 }
 

@@ -21,12 +21,16 @@ enum class FuseRole : std::uint8_t {
   vanishes,  // computed elsewhere: duplicates, fills, copies of sums
 };
 
+/// Whether operations of the role share kernels with others.
+bool fusable(FuseRole role);
+
 /// Whether the operation joins its operands along a dimension.
 bool concatenates(const FlowOp& op);
 
 /// Operations that become one fused group; a group of one operation is the usual case.
 struct FusionGroup {
-  std::vector<std::uint32_t> ops;     // indices of Dataflow::ops, ascending
+  /// Indices of Dataflow::ops, ascending; also what the group computes again for itself.
+  std::vector<std::uint32_t> ops;
   std::vector<std::uint32_t> reads;   // tensors from outside of the group
   std::vector<std::uint32_t> writes;  // tensors that something outside of the group reads
   FlowPhase phase = FlowPhase::forward;

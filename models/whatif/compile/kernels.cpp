@@ -40,20 +40,25 @@ class KernelWriter {
     k.reads = std::move(reads);
     k.writes = std::move(writes);
     k.bytes = view_.bytes(k.reads) + view_.bytes(k.writes) + view_.scattered_bytes();
-    k.us = generated_us(c_.gpu, c_.law.generated, work_of(k));
+    GeneratedWork work = work_of(k);
+    work.half_adds = view_.half_adds();
+    k.us = generated_us(c_.gpu, c_.law.generated, work);
     k.geometry = pointwise_geometry(view_.largest(k));
     out_.push_back(std::move(k));
   }
 
   /// Everything that the group computes but statistics, in one kernel.
-  void add_whole(GeneratedKind kind) {
+  void add_whole(GeneratedKind kind, SumOrder order = SumOrder::streamed) {
     add(kind, group_.reads, group_.writes);
     GeneratedKernel& k = out_.back();
     k.bytes += view_.widened_bytes() + view_.place_bytes();
     GeneratedWork work = work_of(k);
+    work.order = order;
+    work.half_adds = view_.half_adds();
     work.lane_cycles = view_.lane_cycles();
     work.random_numbers = view_.random_numbers();
     if (kind == GeneratedKind::pointwise) {
+      work.elements = view_.largest(k);
       work.transposed = view_.turns_images();
     } else {
       work.transposed = view_.strided_rows();
@@ -179,9 +184,10 @@ class ChannelNorms : protected KernelWriter {
     GeneratedKernel k;
     k.reads = {x};
     k.bytes = view_.tensor(x).bytes() + written;
-    k.us =
-        generated_us(c_.gpu, c_.law.generated,
-                     {.bytes = k.bytes, .lane_cycles = cycles * double(view_.tensor(x).elements)});
+    k.us = generated_us(c_.gpu, c_.law.generated,
+                        {.bytes = k.bytes,
+                         .elements = double(view_.tensor(x).elements),
+                         .lane_cycles = cycles * double(view_.tensor(x).elements)});
     k.geometry = pointwise_geometry(double(view_.tensor(x).elements));
     out_.push_back(std::move(k));
   }
@@ -347,7 +353,8 @@ class GroupKernels : private ChannelNorms {
     const double results = std::max(1.0, double(view_.tensor(outs.front()).elements));
     const SumShape sum{results, std::ceil(double(view_.tensor(x).elements) / results)};
     if (outer_parts(c_.gpu, sum) == 1) {
-      add_whole(GeneratedKind::reduction);
+      const bool whole = holds_columns(sum);
+      add_whole(GeneratedKind::reduction, whole ? SumOrder::short_columns : SumOrder::streamed);
     } else if (norms > 0) {
       add_whole(GeneratedKind::pointwise);
       reduce({x}, {.columns = results});

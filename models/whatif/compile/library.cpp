@@ -122,16 +122,19 @@ double LibraryRewrite::aligned_us(double flops, double bytes, DataType type) con
   return aligned_product_us(c_.gpu, c_.law.products, flops, bytes, type);
 }
 
-/// Layers of one tap, in groups or depthwise, where they were measured in both orders: in
-/// channels-last order the library runs many another way. False where nothing tells. (Of windows,
-/// which only lose their transforms, measured layers told less than the kernels at hand.)
+/// Layers of one tap, in groups or depthwise and first ones, where they were measured in both
+/// orders: in channels-last order the library runs many another way. False where nothing tells. (Of
+/// other windows, which only lose their transforms, measured layers told less than the kernels at
+/// hand.)
 bool LibraryRewrite::measured_convolution(const FlowOp& op, LibraryChange& change) const {
   constexpr int image_rank = 4;
+  constexpr std::int64_t colours = 4;  // channels of the library's first-layer kernels
   const auto shape = conv_shape(context_of(c_.step.trace, op));
   const bool back = op.kind == OpKind::convolution_backward;
   const TensorShape* image = operands(c_.step.trace, op).at(back ? 1 : 0);
   if (!shape || image == nullptr || image->rank != image_rank || shape->channels_last ||
-      (shape->groups == 1 && shape->taps > 1) || c_.layers.compute_major != c_.gpu.compute_major) {
+      (shape->groups == 1 && shape->taps > 1 && shape->in_channels > colours) ||
+      c_.layers.compute_major != c_.gpu.compute_major) {
     return false;
   }
   const bool grouped = shape->groups > 1 && shape->groups < shape->in_channels;

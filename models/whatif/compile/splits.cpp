@@ -67,6 +67,11 @@ double outer_parts(const GpuArch& gpu, const SumShape& sum) {
   return std::ceil(sum.addends / (each * rows_a_thread));
 }
 
+bool holds_columns(const SumShape& sum) {
+  constexpr double longest = 64;  // should_use_persistent_reduction (codegen/simd.py)
+  return sum.addends <= longest;
+}
+
 bool sums_along_rows(double rows, double columns) {
   constexpr double worth = 5.0 * 1024 * 1024, many = 4096, longest = 16384;
   return rows * columns >= worth && rows >= 2 * columns && rows >= many && columns <= longest;

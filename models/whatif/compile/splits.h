@@ -16,6 +16,9 @@ double inner_parts(const GpuArch& gpu, const SumShape& sum);
 /// ... over elements that other results lie between.
 double outer_parts(const GpuArch& gpu, const SumShape& sum);
 
+/// Whether a block holds all elements of its sums over elements that other results lie between.
+bool holds_columns(const SumShape& sum);
+
 /// Whether a kernel that holds rows takes the sums over all rows along.
 bool sums_along_rows(double rows, double columns);
 

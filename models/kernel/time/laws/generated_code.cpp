@@ -22,6 +22,14 @@ void add_movement(Fields& fields) {
   add("pointwise_l2_share", "ratio",
       "the same of a pointwise kernel for what an earlier kernel left in L2",
       &G::pointwise_l2_share);
+  add("cold_dram_share", "ratio",
+      "... for what no kernel of the step wrote, while the kernel is too short to fill the DRAM's "
+      "queues",
+      &G::cold_dram_share);
+  add("narrow_elements", "elements", "of a pointwise kernel up to which its threads take few each",
+      &G::narrow_elements);
+  add("narrow_ratio", "ratio", "arithmetic of such a kernel over that of wide threads",
+      &G::narrow_ratio);
   add("transposed_share", "ratio",
       "share of the peak DRAM rate where elements are written across the order of reading",
       &G::transposed_share);
@@ -30,9 +38,14 @@ void add_movement(Fields& fields) {
   add("uneven_ratio", "ratio",
       "time of a reduction over images in parts of unequal length over that in equal ones",
       &G::uneven_ratio);
+  add("short_column_ratio", "ratio",
+      "... over columns that a block holds whole over that in steps of many columns",
+      &G::short_column_ratio);
   add("row_block_us", "us", "that a block of rows keeps its place in an SM, over the blocks there",
       &G::row_block_us);
   add("sum_step_us", "us", "from load to load of a thread that adds up", &G::sum_step_us);
+  add("half_add_us", "us", "of the GPU for an FP16 value that is added to a place in memory",
+      &G::half_add_us);
   add("finish_us", "us", "kernel that adds the partial sums of a split reduction", &G::finish_us);
   add("mixed_sum_us", "us",
       "kernel that adds the sums over rows that a kernel of rows kept aside, block by block",
@@ -64,6 +77,8 @@ void add_arithmetic(Fields& fields) {
   add("last_place_lane_cycles", "... with channels last", &G::last_place_lane_cycles);
   add("transcendental_lane_cycles", "... for an exponential, a tangent, a sigmoid",
       &G::transcendental_lane_cycles);
+  add("trigonometric_lane_cycles", "... for a sine or cosine of any angle",
+      &G::trigonometric_lane_cycles);
   add("beside_norm_lane_cycles",
       "... for one beside the gradient of a norm or running statistics, channels last: part of it "
       "passes while their numbers are loaded",
@@ -75,6 +90,10 @@ void add_arithmetic(Fields& fields) {
   add("last_norm_lane_cycles", "... with channels last: every element loads its own channel's",
       &G::last_norm_lane_cycles);
   add("norm_gradient_lane_cycles", "... for the gradient of that", &G::norm_gradient_lane_cycles);
+  add("divided_lane_cycles",
+      "... and for either, channels last, where channels are no power of two: an element's channel "
+      "takes a division",
+      &G::divided_lane_cycles);
   add("random_lane_cycles", "... for a random number", &G::random_lane_cycles);
   add("random_row_lane_cycles", "... for a random number in a kernel that holds rows",
       &G::random_row_lane_cycles);
@@ -86,22 +105,44 @@ void add_arithmetic(Fields& fields) {
       &G::image_moments_lane_cycles);
 }
 
-double uneven_ratio(const GeneratedCode& code, SumOrder order) {
-  return order == SumOrder::uneven_images ? code.uneven_ratio : 1;
+double order_ratio(const GeneratedCode& code, SumOrder order) {
+  switch (order) {
+    case SumOrder::uneven_images: return code.uneven_ratio;
+    case SumOrder::short_columns: return code.short_column_ratio;
+    default: return 1;
+  }
 }
 
-/// Where all of it fits into L2, what an earlier kernel wrote is still there.
+/// Of what an earlier kernel wrote the L2 still holds the more, the less both kernels move.
+double kept_share(const GpuArch& gpu, double bytes) {
+  return std::max(0.0, 1 - bytes / double(gpu.l2_bytes));
+}
+
+double pointwise_us(const GpuArch& gpu, const GeneratedCode& code, const GeneratedWork& work) {
+  const double kept = kept_share(gpu, work.bytes);
+  const auto mixed_us = [&](double bytes, double share) {
+    return kept * dram_us(gpu, bytes, share) +
+           (1 - kept) * dram_us(gpu, bytes, code.pointwise.dram_share);
+  };
+  return mixed_us(work.cold_bytes, code.cold_dram_share) +
+         mixed_us(work.bytes - work.cold_bytes, code.pointwise_l2_share);
+}
+
 double passed_us(const GpuArch& gpu, const GeneratedCode& code, const GeneratedWork& work) {
-  const FloorAndShare& rate = code.rate(work.kind);
+  const bool pointwise = work.kind == GeneratedKind::pointwise;
   if (work.transposed) {
-    return dram_us(
-        gpu, work.bytes,
-        work.kind == GeneratedKind::pointwise ? code.transposed_share : code.strided_row_share);
+    return dram_us(gpu, work.bytes, pointwise ? code.transposed_share : code.strided_row_share);
   }
-  const bool kept = work.kind == GeneratedKind::pointwise && work.bytes < double(gpu.l2_bytes);
-  if (!kept) return uneven_ratio(code, work.order) * dram_us(gpu, work.bytes, rate.dram_share);
-  return dram_us(gpu, work.cold_bytes, rate.dram_share) +
-         dram_us(gpu, work.bytes - work.cold_bytes, code.pointwise_l2_share);
+  if (pointwise) return pointwise_us(gpu, code, work);
+  return order_ratio(code, work.order) * dram_us(gpu, work.bytes, code.rate(work.kind).dram_share);
+}
+
+/// Cycles of lanes as threads spend them.
+double spent_cycles(const GeneratedCode& code, const GeneratedWork& work) {
+  const double cycles = work.lane_cycles + work.random_numbers * code.random_lane_cycles;
+  const bool narrow = work.kind == GeneratedKind::pointwise && work.elements > 0 &&
+                      work.elements <= code.narrow_elements;
+  return narrow ? cycles * code.narrow_ratio : cycles;
 }
 
 /// Blocks hold as many rows as keep 1024 elements, eight at most (heuristics of TorchInductor).
@@ -135,10 +176,11 @@ std::vector<Field<GeneratedCode>> generated_code_fields() {
 }
 
 double generated_us(const GpuArch& gpu, const GeneratedCode& code, const GeneratedWork& work) {
-  const double floor = code.rate(work.kind).floor_us, passed = passed_us(gpu, code, work);
+  const double floor = code.rate(work.kind).floor_us;
+  const double passed = passed_us(gpu, code, work) + work.half_adds * code.half_add_us;
   if (work.kind != GeneratedKind::row) {
-    const double cycles = work.lane_cycles + work.random_numbers * code.random_lane_cycles;
-    return floor + std::max({passed, lane_us(gpu, cycles), work.steps * code.sum_step_us});
+    return floor + std::max({passed, lane_us(gpu, spent_cycles(code, work)),
+                             work.steps * code.sum_step_us});
   }
   const double drawing =
       code.random_row_lane_cycles + code.random_column_lane_cycles * work.row_elements;
@@ -153,7 +195,7 @@ double generated_moments_us(const GpuArch& gpu, const GeneratedCode& code, doubl
       order == SumOrder::streamed ? code.moments_lane_cycles : code.image_moments_lane_cycles;
   return code.reduction.floor_us +
          std::max(dram_us(gpu, bytes, code.reduction.dram_share),
-                  uneven_ratio(code, order) * lane_us(gpu, cycles * elements));
+                  order_ratio(code, order) * lane_us(gpu, cycles * elements));
 }
 
 double generated_gathered_us(const GpuArch& gpu, const GeneratedCode& code, double elements) {

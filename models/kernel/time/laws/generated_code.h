@@ -15,17 +15,22 @@ enum class SumOrder : std::uint8_t {
   streamed,       // in one piece, or beside what other sums add
   images,         // a channel, image by image: each place is computed
   uneven_images,  // the same in parts of unequal length, which need a mask and load singly
+  short_columns,  // a few rows that a block holds whole, so that it is only a few columns wide
 };
 
 /// Documentation: generated_code.cpp; times in us, cycles of one FP32 lane for one element.
 struct GeneratedCode {
   FloorAndShare pointwise, reduction, row;
   double pointwise_l2_share = 0;
+  double cold_dram_share = 0;
+  double narrow_elements = 0, narrow_ratio = 0;
   double transposed_share = 0;
   double strided_row_share = 0;
   double uneven_ratio = 0;
+  double short_column_ratio = 0;
   double row_block_us = 0;
   double sum_step_us = 0;
+  double half_add_us = 0;
   double finish_us = 0;
   double mixed_sum_us = 0;
   double plain_lane_cycles = 0;
@@ -35,12 +40,14 @@ struct GeneratedCode {
   double place_lane_cycles = 0;
   double last_place_lane_cycles = 0;
   double transcendental_lane_cycles = 0;
+  double trigonometric_lane_cycles = 0;
   double beside_norm_lane_cycles = 0;
   double error_lane_cycles = 0;
   double error_gradient_lane_cycles = 0;
   double norm_lane_cycles = 0;
   double last_norm_lane_cycles = 0;
   double norm_gradient_lane_cycles = 0;
+  double divided_lane_cycles = 0;
   double random_lane_cycles = 0;
   double random_row_lane_cycles = 0;
   double random_column_lane_cycles = 0;
@@ -61,6 +68,8 @@ struct GeneratedWork {
   bool transposed = false;              // written across the order in which it is read
   SumOrder order = SumOrder::streamed;  // of a reduction
   double steps = 0;                     // of a reduction: loads of a thread that follow one another
+  double elements = 0;                  // of a pointwise kernel
+  double half_adds = 0;                 // to places in memory that others add to, in FP16
   double lane_cycles = 0;
   double random_numbers = 0;
   double row_elements = 1;  // of a kernel that holds whole rows
@@ -68,6 +77,8 @@ struct GeneratedWork {
 };
 
 /// Memory and arithmetic run side by side in kernels of independent elements and the longer counts.
+/// The autotuner gives few elements to twice as many threads, each of which then computes places
+/// and loads what is broadcast for fewer of them.
 /// A block that holds rows draws its random numbers between loading and storing, with few warps,
 /// and the fewer the longer its rows are: registers hold them. Many short rows cost blocks.
 double generated_us(const GpuArch& gpu, const GeneratedCode& code, const GeneratedWork& work);

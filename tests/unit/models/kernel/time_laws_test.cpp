@@ -57,10 +57,14 @@ GeneratedCode easy_code() {
   code.reduction = {.floor_us = 2, .dram_share = 1};
   code.row = {.floor_us = 3, .dram_share = 1};
   code.pointwise_l2_share = 2;
+  code.cold_dram_share = 0.25;
+  code.narrow_elements = 1e6, code.narrow_ratio = 2;
+  code.half_add_us = 1e-3;
   code.transposed_share = 0.25, code.strided_row_share = 0.125;
   code.random_lane_cycles = 100;
   code.random_row_lane_cycles = 40, code.random_column_lane_cycles = 0.5;
   code.moments_lane_cycles = 33;
+  code.short_column_ratio = 3;
   code.uneven_ratio = 2, code.image_moments_lane_cycles = 40;
   code.sum_step_us = 0.5;
   return code;
@@ -87,6 +91,8 @@ TEST(GeneratedCode, SumsOverChannelsOfImagesAreSlower) {
   EXPECT_NEAR(generated_us(gpu(), code, work), 2 + 100, 1e-9);
   work.order = SumOrder::uneven_images;
   EXPECT_NEAR(generated_us(gpu(), code, work), 2 + 200, 1e-9);
+  work.order = SumOrder::short_columns;  // three times as long
+  EXPECT_NEAR(generated_us(gpu(), code, work), 2 + 300, 1e-9);
   EXPECT_NEAR(generated_moments_us(gpu(), code, bytes, elements, SumOrder::images),
               2 + lane_us(gpu(), 40 * elements), 1e-9);
   EXPECT_NEAR(generated_moments_us(gpu(), code, bytes, elements, SumOrder::uneven_images),
@@ -99,13 +105,31 @@ TEST(GeneratedCode, AThreadsLoadsFollowOneAnother) {
   EXPECT_NEAR(generated_us(gpu(), easy_code(), work), 2 + 8, 1e-9);
 }
 
-// 1 us of bytes, a quarter of them from DRAM at half its rate (0.5 us), the rest from L2 at twice
-// its rate (0.375 us).
+// 1 us of bytes, a quarter of them from DRAM at a quarter of its rate (1 us), the rest from L2 at
+// twice its rate (0.375 us). Of the L2 they fill the share f: so much passes at half of DRAM's
+// rate, all of them in 2 us.
 TEST(GeneratedCode, ReadsFromL2WhatAnEarlierKernelLeftThere) {
-  const double bytes = dram_bytes_per_us();
+  const double bytes = dram_bytes_per_us(), f = bytes / double(gpu().l2_bytes);
   EXPECT_NEAR(generated_us(gpu(), easy_code(), {.bytes = bytes, .cold_bytes = bytes / 4}),
-              1 + 0.5 + 0.375, 1e-9);
+              1 + (1 - f) * (1 + 0.375) + f * 2, 1e-9);
   EXPECT_NEAR(generated_us(gpu(), easy_code(), {.bytes = bytes, .transposed = true}), 1 + 4, 1e-9);
+}
+
+// Up to 1e6 elements the threads are narrow: twice the cycles.
+TEST(GeneratedCode, ShortKernelsHaveNarrowThreads) {
+  const double cycles = 1e9;
+  const auto us = [&](double elements) {
+    return generated_us(gpu(), easy_code(), {.elements = elements, .lane_cycles = cycles});
+  };
+  EXPECT_NEAR(us(1e6), 1 + 2 * lane_us(gpu(), cycles), 1e-9);
+  EXPECT_NEAR(us(1e6 + 1), 1 + lane_us(gpu(), cycles), 1e-9);
+}
+
+// 5000 values of 1 ns each behind 2 us of bytes.
+TEST(GeneratedCode, SumsInMemoryOfHalfPrecisionFollowOneAnother) {
+  const GeneratedWork work{
+      .kind = GeneratedKind::reduction, .bytes = 2 * dram_bytes_per_us(), .half_adds = 5000};
+  EXPECT_NEAR(generated_us(gpu(), easy_code(), work), 2 + 2 + 5, 1e-9);
 }
 
 TEST(GeneratedCode, ArithmeticRunsBesideMemoryButNotWithinARow) {

@@ -172,6 +172,39 @@ TEST(Dataflow, AWeightThatALayerConvertsIsNoTensorOfTheStep) {
   EXPECT_EQ(maker_of(flow, 2, 1), 0U);
 }
 
+// x, its normalised copy in FP32, which a layer converts for its product: the sum behind reads x.
+TEST(Dataflow, WhatALayerConvertsForItselfIsNotReadOutside) {
+  FlowMaker m;
+  m.op("aten::relu", "[[8,16]]", R"(["c10::Half"])");
+  m.op("aten::linear>aten::to>aten::copy_", "[[8,16],[8,16],[]]",
+       R"(["c10::Half","float","Scalar"])");
+  m.op("aten::linear>aten::reshape>aten::clone>aten::copy_", "[[8,16],[8,16],[]]",
+       R"(["c10::Half","c10::Half","Scalar"])");
+  m.op("aten::add", "[[8,16],[1],[]]", R"(["c10::Half","c10::Half","Scalar"])");
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 4U);
+  EXPECT_EQ(maker_of(flow, 3, 0), 0U);
+}
+
+// A sum, its norm and activation, a branch of that: the next sum takes the first one.
+TEST(Dataflow, ABranchIsAddedToTheSumThatWasNormalisedForIt) {
+  const std::string_view half1 = R"(["c10::Half"])";
+  FlowMaker m;
+  m.op("aten::add", "[[2,4,8,8],[2,4,8,8],[]]", R"(["c10::Half","c10::Half","Scalar"])");
+  m.op("aten::cudnn_batch_norm", "[[2,4,8,8],[4],[4],[4],[4],[],[],[]]",
+       R"(["c10::Half","float","float","float","float","Scalar","Scalar","Scalar"])",
+       R"(["","","","","","False","0.1","1e-05"])");
+  m.op("aten::relu", "[[2,4,8,8]]", half1);
+  m.op("aten::cudnn_convolution", "[[2,4,8,8],[4,4,3,3],[],[],[],[]]",
+       R"(["c10::Half","c10::Half","ScalarList","ScalarList","ScalarList","Scalar"])",
+       R"(["","","[1, 1]","[1, 1]","[1, 1]","1"])", "sm90_xmma_fprop_implicit_gemm");
+  m.op("aten::add", "[[2,4,8,8],[2,4,8,8],[]]", R"(["c10::Half","c10::Half","Scalar"])");
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 5U);
+  EXPECT_EQ(maker_of(flow, 4, 0), 3U);
+  EXPECT_EQ(maker_of(flow, 4, 1), 0U);
+}
+
 TEST(Dataflow, BackwardOperandsAreGradientsOrWhatTheForwardOperationKept) {
   const Dataflow flow = small_training();
   ASSERT_EQ(flow.ops.size(), 7U);

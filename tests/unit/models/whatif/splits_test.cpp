@@ -44,5 +44,11 @@ TEST(Splits, ManyRowsTakeTheSumsAlong) {
   EXPECT_FALSE(sums_along_rows(4096, 512));
 }
 
+// 7 x 7 pixels of a squeeze, not 14 x 14.
+TEST(Splits, AFewRowsStayInOneBlock) {
+  EXPECT_TRUE(holds_columns({64 * 1152, 49}));
+  EXPECT_FALSE(holds_columns({64 * 1152, 196}));
+}
+
 }  // namespace
 }  // namespace tandem

@@ -1,0 +1,97 @@
+#include "models/whatif/compile/recomputed.h"
+
+#include <algorithm>
+
+// The numbers are those of TorchInductor 2.11: realize_reads_threshold of torch/_inductor/config.py
+// (StorageBox.should_realize_on_reuse in ir.py).
+
+namespace tandem {
+namespace {
+
+/// A result that several operations read is stored once it takes more operands than this.
+constexpr std::size_t most_reads = 4;
+
+using Tensors = std::vector<std::uint32_t>;  // ascending
+
+class Recomputed {
+ public:
+  Recomputed(const Dataflow& flow, const std::vector<FuseRole>& roles, const Tensors& same_as,
+             const TensorReaders& readers)
+      : flow_(flow), roles_(roles), same_as_(same_as), readers_(readers) {}
+
+  std::vector<bool> find() {
+    std::vector<bool> again(flow_.tensors.size(), false);
+    // What is loaded by whoever computes a tensor; nothing for stored ones.
+    std::vector<Tensors> loads(flow_.tensors.size());
+    for (std::uint32_t i = 0; i < flow_.ops.size(); ++i) {
+      const FlowOp& op = flow_.ops[i];
+      if (!repeatable(op, roles_[i])) continue;
+      const Tensors loaded = loads_of(op, again, loads);
+      for (const std::uint32_t t : flow_.outputs_of(op)) {
+        const auto& readers = readers_[t];
+        const bool fits = readers.size() == 1 || loaded.size() <= most_reads;
+        if (flow_.tensors[t].elements <= 1) continue;  // counters, which are updated in place
+        if (same_as_[t] != t || !fits || !read_in_place(i, readers)) continue;
+        again[t] = true;
+        loads[t] = loaded;
+      }
+    }
+    return again;
+  }
+
+ private:
+  Tensors loads_of(const FlowOp& op, const std::vector<bool>& again,
+                   const std::vector<Tensors>& loads) const {
+    Tensors all;
+    for (const FlowUse& use : flow_.inputs_of(op)) {
+      const std::uint32_t t = same_as_[use.tensor];
+      if (again[t]) {
+        all.insert(all.end(), loads[t].begin(), loads[t].end());
+      } else {
+        all.push_back(t);
+      }
+    }
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    return all;
+  }
+
+  /// Whether generated code of the same phase alone reads the result. Library kernels and later
+  /// phases need it in memory; but the gradient of a norm reads the normalised rows, which the norm
+  /// keeps. Statistics of channels are taken of what is stored.
+  bool read_in_place(std::uint32_t maker, const std::vector<std::uint32_t>& readers) const {
+    bool normalised = false, later = false;
+    for (const std::uint32_t r : readers) {
+      const FlowOp& reader = flow_.ops[r];
+      if (reader.phase != flow_.ops[maker].phase) {
+        if (reader.kind != OpKind::row_norm_backward) return false;
+        later = true;
+        continue;
+      }
+      if (!fusable(roles_[r]) || roles_[r] == FuseRole::channel_norm) return false;
+      normalised |= reader.kind == OpKind::row_norm;
+    }
+    return !readers.empty() && (normalised || !later);
+  }
+
+  const Dataflow& flow_;
+  const std::vector<FuseRole>& roles_;
+  const Tensors& same_as_;
+  const TensorReaders& readers_;
+};
+
+}  // namespace
+
+bool repeatable(const FlowOp& op, FuseRole role) {
+  if (role != FuseRole::pointwise || op.row == nullptr || op.output_count == 0) return false;
+  return op.kind == OpKind::pointwise || op.kind == OpKind::cast || op.kind == OpKind::gather ||
+         concatenates(op);
+}
+
+std::vector<bool> recomputed(const Dataflow& flow, const std::vector<FuseRole>& roles,
+                             const std::vector<std::uint32_t>& same_as,
+                             const TensorReaders& readers) {
+  return Recomputed(flow, roles, same_as, readers).find();
+}
+
+}  // namespace tandem

@@ -1,0 +1,25 @@
+// Which results of element-wise operations a compiler computes again wherever they are read,
+// because reading their operands is cheaper than keeping them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/step/dataflow.h"
+#include "models/whatif/compile/groups.h"
+
+namespace tandem {
+
+/// Who reads each tensor: operations, ascending.
+using TensorReaders = std::vector<std::vector<std::uint32_t>>;
+
+/// Whether the operation is computed element by element from its operands alone: neither random
+/// numbers nor rows that it adds to.
+bool repeatable(const FlowOp& op, FuseRole role);
+
+/// Per tensor: whether no kernel has to store it. `same_as`: the tensor that holds its values.
+std::vector<bool> recomputed(const Dataflow& flow, const std::vector<FuseRole>& roles,
+                             const std::vector<std::uint32_t>& same_as,
+                             const TensorReaders& readers);
+
+}  // namespace tandem
