@@ -356,6 +356,9 @@ class Binder {
       }
     }
     op.output_count = static_cast<std::uint32_t>(flow_.outputs.size()) - op.first_output;
+    if (!is_in_place(name) || op.input_count == 0 || op.output_count == 0) return;
+    const FlowUse& first = flow_.inputs[op.first_input];  // a copy names only what it reads
+    if (first.argument == 0) overwritten_[first.tensor] = true;
   }
 
   /// Of compiled graphs.
@@ -363,6 +366,7 @@ class Binder {
     for (auto t = static_cast<std::uint32_t>(core_reads_.size()); t < flow_.tensors.size(); ++t) {
       const FlowTensor& tensor = flow_.tensors[t];
       core_reads_.push_back(false);
+      overwritten_.push_back(false);
       if (tensor.producer != no_row) made_.known(tensor.elements, tensor.type).push_back(t);
     }
   }
@@ -370,6 +374,7 @@ class Binder {
  private:
   std::uint32_t add(std::int64_t elements, DataType type, std::uint32_t producer) {
     core_reads_.push_back(false);
+    overwritten_.push_back(false);
     return made_.add(elements, type, producer);
   }
 
@@ -402,7 +407,7 @@ class Binder {
       if (taken(t, op) || t == scaled) continue;
       if (backward && flow_.ops[flow_.tensors[t].producer].phase != FlowPhase::backward) continue;
       if (any == no_row) any = t;
-      if (hidden_.from(t, op, further)) continue;
+      if (hidden_.from(t, op, further) || (!backward && overwritten_[t])) continue;
       if (seen == no_row) seen = t;
       if (free == no_row && flow_.tensors[t].consumers == 0) free = t;
       if (other == no_row && !(backward ? core_reads_[t] : made_by_core(flow_, t))) other = t;
@@ -478,6 +483,7 @@ class Binder {
   HiddenTensors hidden_;
   std::vector<std::int64_t> number_;  // per operation
   std::vector<bool> core_reads_;      // per tensor
+  std::vector<bool> overwritten_;     // per tensor: who names it afterwards means what overwrote it
   std::uint32_t node_ = no_row;       // root of the operation at hand
   std::uint32_t gradient_ = no_row;   // that the autograd node of this root was given
 };

@@ -143,6 +143,7 @@ class Frames {
     hold_stages();
     hold_without_skip(blocks);
     hold_arguments();
+    hold_lists();
   }
   FrameLives take() { return std::move(out_); }
 
@@ -317,6 +318,33 @@ class Frames {
       while (last + 1 < flow_.ops.size() && spelled(last + 1)) ++last;
       if (last > i) hold(result_of(i), last);
     }
+  }
+
+  /// A list that is joined for one convolution is named by the function that calls it: list and
+  /// whole stay until the convolution's module, which normalizes, has returned.
+  void hold_lists() {
+    for (const FlowOp& op : flow_.ops) {
+      if (op.row->output != OutputRule::joined || op.output_count == 0) continue;
+      const std::uint32_t whole = flow_.outputs_of(op)[0];
+      const auto reader = only_reader(whole);
+      if (!reader || flow_.ops[*reader].kind != OpKind::convolution) continue;
+      const auto made = result_of(*reader);
+      const auto norm = made ? only_reader(*made) : std::nullopt;
+      const std::uint32_t until = norm.value_or(*reader);
+      hold(whole, until);
+      for (const FlowUse& use : flow_.inputs_of(op)) hold(use.tensor, until);
+    }
+  }
+
+  /// The operation that reads `tensor`, if no other one does.
+  std::optional<std::uint32_t> only_reader(std::uint32_t tensor) const {
+    if (flow_.tensors[tensor].consumers != 1) return {};
+    for (std::uint32_t i = flow_.tensors[tensor].producer + 1; i < flow_.ops.size(); ++i) {
+      for (const FlowUse& use : flow_.inputs_of(flow_.ops[i])) {
+        if (use.tensor == tensor) return i;
+      }
+    }
+    return {};
   }
 
   const Dataflow& flow_;

@@ -249,7 +249,10 @@ std::vector<Life> Lives::compiled(Saving saving) const {
 void Lives::read(const FlowUse& use, const FlowOp& op, std::uint32_t i) {
   Life& life = lives_[storage_[use.tensor]];
   const FlowTensor& tensor = flow_.tensors[use.tensor];
-  if (is_skip(i, use.tensor)) return;  // its block holds what it really reads
+  if (is_skip(i, use.tensor)) {  // its block holds what it really reads; a compiler has no frames
+    if (tensor.producer != no_row) ops_[i].reads.push_back(storage_[use.tensor]);
+    return;
+  }
   if (tensor.producer != no_row) {
     this->use(storage_[use.tensor], i);
     return;

@@ -228,6 +228,20 @@ TEST(Dataflow, OldProfilersOnlyNoteTheForwardThreadOfBackwardOperations) {
   EXPECT_EQ(maker_of(flow, 1, 1), 0U);  // the result of relu
 }
 
+// What was overwritten in place nobody can name any longer: the list is joined of the result of the
+// operation in place (2) and of the one before the two (0).
+TEST(Dataflow, WhatWasOverwrittenInPlaceIsNotRead) {
+  FlowMaker m;
+  m.op("aten::exp", "[[8,16]]", R"(["float"])");
+  m.op("aten::tanh", "[[8,16]]", R"(["float"])");
+  m.op("aten::tanh_", "[[8,16]]", R"(["float"])");
+  m.op("aten::add", "[[8,16],[8,16],[]]", R"(["float","float","Scalar"])");
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 4U);
+  EXPECT_EQ(maker_of(flow, 3, 0), 2U);
+  EXPECT_EQ(maker_of(flow, 3, 1), 0U);
+}
+
 TEST(Dataflow, OperationsWithoutShapesHaveNoOperands) {
   FlowMaker m;
   m.op("aten::relu", "", "");

@@ -115,6 +115,23 @@ TEST(StepMemory, CompiledCodeOverwritesWhatNobodyNeeds) {
   EXPECT_EQ(growing(true), 512 + 32768);
 }
 
+// 8 x 16 x 16 floats are 8192 bytes: the input and both parts of the list; with the whole (16384),
+// what the convolution makes of it and the norm of that (32768 each) 106496. The list is named
+// until the convolution's module has returned.
+TEST(StepMemory, AListLivesUntilTheModuleThatItWasJoinedForReturns) {
+  test::FlowMaker m;
+  m.op("aten::tanh", "[[8,16,4,4]]", R"(["float"])");
+  m.op("aten::sigmoid", "[[8,16,4,4]]", R"(["float"])");
+  m.op("aten::cat", "[[[8,16,4,4],[8,16,4,4]],[]]", R"(["TensorList","Scalar"])", R"(["","1"])");
+  m.op("aten::conv2d>aten::cudnn_convolution", "[[8,32,4,4],[64,32,1,1],[],[],[],[],[],[],[]]",
+       R"(["float","float","","","","","","",""])",
+       R"(["","","[0, 0]","[1, 1]","[1, 1]","1","False","False","True"])");
+  m.op("aten::batch_norm>aten::cudnn_batch_norm", "[[8,64,4,4],[64],[64],[64],[64],[],[],[]]",
+       R"(["float","float","float","float","float","Scalar","Scalar","Scalar"])");
+  const auto live = live_tensors(m.step(), 8);
+  EXPECT_EQ(worst_bytes(live), 3 * 8192 + 16384 + 2 * 32768);
+}
+
 TEST(StepMemory, NothingWithoutShapes) {
   test::FlowMaker m;
   m.op("aten::tanh", "", "");
