@@ -17,6 +17,7 @@ import re
 LOW, HIGH = 0.05, 0.95
 HOST_BASES = ("trace", "measured_step", "kept", "executor", "network", "compiled")
 LEAST_MODELS = 3          # fewer say too little of a quantile: the prior of that kind stands
+UNSEEN_MODELS = 8         # fewer say less of the ends than those together that constants were fitted on
 SHARED_PROCESS = ("earlier days", "models of the rules")   # sets whose peaks hold what other programs left
 HOST_MATTERS = 0.25       # a step changes by this share of the logarithm between a fast and a slow host
 HOST_DECIDES = 0.8
@@ -71,7 +72,7 @@ def interval(samples):
 def unseen(rows):
     """Those whose constants were not fitted on what is measured, where there are enough: a fit is nearer to its own data."""
     out = [r for r in rows if r["data"] != "fitted"]
-    return out if len({r["model"] for r in out}) >= LEAST_MODELS else rows
+    return out if len({r["model"] for r in out}) >= UNSEEN_MODELS else rows
 
 
 def grouped(rows, value):
