@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/step/dataflow.h"
+#include "models/step/memory/frames.h"
 #include "models/step/memory/graph_flow.h"
 #include "models/step/memory/step_facts.h"
 #include "models/step/memory/workspace.h"
@@ -83,6 +84,7 @@ class Lives {
         batch_(batch),
         graphs_(graph_operands(step, flow, batch)),
         facts_(step, flow, graphs_),
+        frames_(held_by_frames(step, flow)),
         step_(step) {
     storage_.resize(flow.tensors.size());
     std::iota(storage_.begin(), storage_.end(), 0U);
@@ -95,9 +97,13 @@ class Lives {
 
   /// As the operations run one by one.
   std::vector<Life> eager() const {
-    std::vector<Life> out;
-    for (std::uint32_t t = 0; t < lives_.size(); ++t) {
-      if (storage_[t] == t && lives_[t].bytes.bytes() > 0) out.push_back(lives_[t]);
+    std::vector<Life> out, lives = lives_;
+    for (const HeldTensor& held : frames_.held) {
+      Life& life = lives[storage_[held.tensor]];
+      life.last = std::max(life.last, held.until);
+    }
+    for (std::uint32_t t = 0; t < lives.size(); ++t) {
+      if (storage_[t] == t && lives[t].bytes.bytes() > 0) out.push_back(lives[t]);
     }
     for (const TensorShape& t : graphs_.inputs) {
       out.push_back({0, end(), bytes_of(blocks(t.elements(), t.type), true)});
@@ -194,6 +200,18 @@ class Lives {
            (shape != nullptr && facts_.parameters().has(*shape));
   }
 
+  /// Whether the argument is where the result is written.
+  static bool is_place(const FlowOp& op, std::uint8_t argument) {
+    const OpArguments& arguments = op.row->arguments;
+    return contains(arguments.activations, argument) && !contains(arguments.made, argument) &&
+           argument != arguments.at(ArgumentName::index);
+  }
+
+  bool is_skip(std::uint32_t op, std::uint32_t tensor) const {
+    return std::any_of(frames_.skips.begin(), frames_.skips.end(),
+                       [&](const SeemingUse& use) { return use.op == op && use.tensor == tensor; });
+  }
+
   void read(const FlowUse& use, const FlowOp& op, std::uint32_t i);
 
   std::uint32_t end() const { return static_cast<std::uint32_t>(flow_.ops.size()) - 1; }
@@ -202,6 +220,7 @@ class Lives {
   std::int64_t batch_;
   GraphOperands graphs_;
   StepFacts facts_;
+  FrameLives frames_;
   const Step& step_;
   std::vector<GraphOp> ops_;            // what each reads and writes
   std::vector<Life> lives_;             // per tensor; of its storage
@@ -237,6 +256,11 @@ std::vector<Life> Lives::compiled(Saving saving) const {
 void Lives::read(const FlowUse& use, const FlowOp& op, std::uint32_t i) {
   Life& life = lives_[storage_[use.tensor]];
   const FlowTensor& tensor = flow_.tensors[use.tensor];
+  if (is_place(op, use.argument)) return;
+  if (is_skip(i, use.tensor)) {  // its block holds what it really reads, unless it is compiled
+    ops_[i].reads.push_back(storage_[use.tensor]);
+    return;
+  }
   if (tensor.producer != no_row) {
     this->use(storage_[use.tensor], i);
     return;

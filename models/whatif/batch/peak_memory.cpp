@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "models/step/op_nesting.h"
 #include "models/whatif/batch/roles.h"
 #include "models/whatif/edit/item_moments.h"
+#include "sim/core/data_type.h"
 
 namespace tandem {
 namespace {
@@ -53,6 +55,66 @@ std::set<Dims> sparse_tables(const Trace& trace, const BatchOps& ops, const Step
   return out;
 }
 
+bool is_layer(const BatchOp& op) { return op.row->arguments.parameters != 0 && !op.row->backward; }
+
+/// The outermost operation from `row` up that takes parameters, or no_row.
+std::uint32_t layer_of(const BatchOps& ops, const OpNesting& nesting, std::uint32_t row) {
+  std::uint32_t layer = no_row;
+  for (; row != no_row; row = nesting.parent[row]) {
+    if (is_layer(ops.op(ops.number(row)))) layer = row;
+  }
+  return layer;
+}
+
+/// Which weights a layer has in common with an earlier one. Autocast converts a weight once in a
+/// region and keeps the copy: a layer that computes with a converted weight and converts none of
+/// its dimensions reads one that an earlier layer has converted.
+class SharedWeights {
+ public:
+  SharedWeights(const Trace& trace, const BatchOps& ops, const OpNesting& nesting,
+                const StepWindow& step) {
+    for (std::uint32_t row = 0; row < trace.ops.size(); ++row) {
+      if (!inside(trace, row, step)) continue;
+      const std::uint32_t layer = layer_of(ops, nesting, row);
+      if (layer != no_row && layer != row) see(ops.op(ops.number(row)), layers_[layer]);
+    }
+  }
+
+  /// Layers come in the order of the trace.
+  bool read_before(std::uint32_t layer, const TensorShape& weight) {
+    const auto it = layers_.find(layer);
+    if (it == layers_.end() || element_bytes(weight.type) != element_bytes(DataType::fp32)) {
+      return false;
+    }
+    const Dims dims = dims_of(weight);
+    if (it->second.converted.count(dims) == 0) {
+      return it->second.computed_with.count(dims) > 0 && converted_.count(dims) > 0;
+    }
+    converted_.insert(dims);
+    return false;
+  }
+
+ private:
+  struct LayerParts {
+    std::set<Dims> converted;      // to 16 bits
+    std::set<Dims> computed_with;  // parameters of 16 bits that an operation inside takes
+  };
+
+  static void see(const BatchOp& op, LayerParts& layer) {
+    for (std::size_t i = 0; i < op.tensors.shapes.size(); ++i) {
+      const TensorShape& t = op.tensors.shapes[i];
+      if (op.row->kind == OpKind::cast) layer.converted.insert(dims_of(t));
+      const bool half = is_floating(t.type) && element_bytes(t.type) == 2;
+      if (half && is_layer(op) && contains(op.row->arguments.parameters, op.tensors.arguments[i])) {
+        layer.computed_with.insert(dims_of(t));
+      }
+    }
+  }
+
+  std::map<std::uint32_t, LayerParts> layers_;  // by row
+  std::set<Dims> converted_;                    // by the layers so far
+};
+
 // Layers are the outermost operations that take parameters. A layer that has the shape of an
 // embedding table shares its weights (tied decoders of language models).
 Parameters count_parameters(const Trace& trace, const BatchOps& ops, const OpNesting& nesting,
@@ -60,15 +122,9 @@ Parameters count_parameters(const Trace& trace, const BatchOps& ops, const OpNes
   Parameters out;
   const auto sparse = sparse_tables(trace, ops, step);
   std::set<Dims> tables;
-  const auto is_layer = [&](std::uint32_t row) {
-    const OpRow& op = *ops.op(ops.number(row)).row;
-    return op.arguments.parameters != 0 && !op.backward;
-  };
+  SharedWeights shared(trace, ops, nesting, step);
   for (std::uint32_t row = 0; row < trace.ops.size(); ++row) {
-    if (!inside(trace, row, step) || !is_layer(row)) continue;
-    std::uint32_t up = nesting.parent[row];
-    while (up != no_row && !is_layer(up)) up = nesting.parent[up];
-    if (up != no_row) continue;
+    if (!inside(trace, row, step) || layer_of(ops, nesting, row) != row) continue;
     const BatchOp& op = ops.op(ops.number(row));
     const bool embedding = op.row->layer == Layer::embedding;
     for (std::size_t i = 0; i < op.tensors.shapes.size(); ++i) {
@@ -76,6 +132,7 @@ Parameters count_parameters(const Trace& trace, const BatchOps& ops, const OpNes
       if (!contains(op.row->arguments.parameters, op.tensors.arguments[i]) || t.rank == 0) continue;
       if (embedding) tables.insert(dims_of(t));
       if (!embedding && t.rank == 2 && tables.count(dims_of(t)) > 0) continue;
+      if (shared.read_before(row, t)) continue;
       out.elements += t.elements(), out.bytes += stored_bytes(t);
       if (!embedding || sparse.count(dims_of(t)) == 0) continue;
       out.table_elements += t.elements(), out.table_bytes += stored_bytes(t);

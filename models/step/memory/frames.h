@@ -1,0 +1,39 @@
+// What a program's frames keep alive in a pass without gradients: what a module was given stays
+// there until its call returns.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/step/dataflow.h"
+
+namespace tandem {
+
+/// A tensor that a caller holds at least until operation `until` of the flow.
+struct HeldTensor {
+  std::uint32_t tensor = 0;
+  std::uint32_t until = 0;
+};
+
+/// An operand that an operation seems to read.
+struct SeemingUse {
+  std::uint32_t op = 0;
+  std::uint32_t tensor = 0;
+};
+
+struct FrameLives {
+  std::vector<HeldTensor> held;
+  /// What skips seem to read. They read what their block was given, which is held; others of the
+  /// block may be as large, so that the operand does not tell.
+  std::vector<SeemingUse> skips;
+};
+
+/// Modules are read off the operations, for a trace seldom names them. A block ends where its
+/// result is added to what it was given (a skip); blocks of one width in a row are a stage. A block
+/// holds what it was given, and so does a stage; a branch that normalizes first holds what its
+/// first product reads. Blocks that change the width have no skip: they are where the products of
+/// a block are found once more before it. Nothing for a step with gradients, whose tensors live on
+/// for them.
+FrameLives held_by_frames(const Step& step, const Dataflow& flow);
+
+}  // namespace tandem
