@@ -329,8 +329,7 @@ class Frames {
       const auto reader = only_reader(whole);
       if (!reader || flow_.ops[*reader].kind != OpKind::convolution) continue;
       const auto made = result_of(*reader);
-      const auto norm = made ? only_reader(*made) : std::nullopt;
-      const std::uint32_t until = norm.value_or(*reader);
+      const std::uint32_t until = (made ? only_reader(*made) : std::nullopt).value_or(*reader);
       hold(whole, until);
       for (const FlowUse& use : flow_.inputs_of(op)) hold(use.tensor, until);
     }

@@ -32,8 +32,8 @@ struct FrameLives {
 /// result is added to what it was given (a skip); blocks of one width in a row are a stage. A block
 /// holds what it was given, and so does a stage; a branch that normalizes first holds what its
 /// first product reads. Blocks that change the width have no skip: they are where the products of
-/// a block are found once more before it. Nothing for a step with gradients, whose tensors live on
-/// for them.
+/// a block are found once more before it. A list that is joined for one convolution lives until
+/// that and its norm have run. Nothing for a step with gradients, whose tensors live on for them.
 FrameLives held_by_frames(const Step& step, const Dataflow& flow);
 
 }  // namespace tandem

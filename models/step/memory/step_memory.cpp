@@ -200,6 +200,13 @@ class Lives {
            (shape != nullptr && facts_.parameters().has(*shape));
   }
 
+  /// Whether the argument is where the result is written.
+  static bool is_place(const FlowOp& op, std::uint8_t argument) {
+    const OpArguments& arguments = op.row->arguments;
+    return contains(arguments.activations, argument) && !contains(arguments.made, argument) &&
+           argument != arguments.at(ArgumentName::index);
+  }
+
   bool is_skip(std::uint32_t op, std::uint32_t tensor) const {
     return std::any_of(frames_.skips.begin(), frames_.skips.end(),
                        [&](const SeemingUse& use) { return use.op == op && use.tensor == tensor; });
@@ -249,8 +256,9 @@ std::vector<Life> Lives::compiled(Saving saving) const {
 void Lives::read(const FlowUse& use, const FlowOp& op, std::uint32_t i) {
   Life& life = lives_[storage_[use.tensor]];
   const FlowTensor& tensor = flow_.tensors[use.tensor];
-  if (is_skip(i, use.tensor)) {  // its block holds what it really reads; a compiler has no frames
-    if (tensor.producer != no_row) ops_[i].reads.push_back(storage_[use.tensor]);
+  if (is_place(op, use.argument)) return;
+  if (is_skip(i, use.tensor)) {  // its block holds what it really reads, unless it is compiled
+    ops_[i].reads.push_back(storage_[use.tensor]);
     return;
   }
   if (tensor.producer != no_row) {

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <string_view>
+
 #include "models/runtime/device_timing.h"
 #include "models/runtime/measured_plan.h"
 #include "models/whatif/batch/peak_memory.h"
@@ -109,6 +111,42 @@ TEST(WhatifBatchMemory, InferenceKeepsParametersAlone) {
   EXPECT_FALSE(plain.training);
   EXPECT_NEAR(plain.kept_bytes, 4.0 * parameters + batch_law().workspace_bytes(9), 1);
   EXPECT_EQ(plain.update_bytes, 0);
+}
+
+/// An inference step of two layers of one shape under autocast; `again`: the second one converts
+/// weights, too.
+Step two_layers(bool again) {
+  TraceMaker m;
+  m.step(1, 0, 1000);
+  for (int layer = 0; layer < 2; ++layer) {
+    const double at = 10 + 100.0 * layer;
+    const auto op = [&](std::string_view name, double begin, double us, std::string_view dims,
+                        std::string_view types) {
+      m.operands(m.op(name, at + begin, us, 0), {dims, types, "", ""});
+    };
+    op("aten::linear", 0, 90, "[[8,512],[512,512],[512]]", R"(["float","float","float"])");
+    if (layer == 0 || again) {
+      op("aten::_to_copy", 1, 4, "[[512],[],[],[],[],[],[]]",
+         R"(["float","Scalar","","","","Scalar",""])");
+      op("aten::_to_copy", 11, 4, "[[512,512],[],[],[],[],[],[]]",
+         R"(["float","Scalar","","","","Scalar",""])");
+    }
+    op("aten::linear", 20, 60, "[[8,512],[512,512],[512]]",
+       R"(["c10::Half","c10::Half","c10::Half"])");
+    op("aten::addmm", 22, 50, "[[512],[8,512],[512,512],[],[]]",
+       R"(["c10::Half","c10::Half","c10::Half","Scalar","Scalar"])");
+    m.launch(at + 30, 4, 1 + layer);
+    m.kernel(at + 40, 20, 1 + layer);
+  }
+  return step_of(m);
+}
+
+// Autocast keeps the copy of a weight: who computes with a converted weight and converts none has
+// read one that was converted before. 512 x 512 weights and 512 of a bias, once or twice.
+TEST(WhatifBatchMemory, UnderAutocastALayerThatConvertsNoWeightSharesIt) {
+  constexpr std::int64_t layer = 512 * 512 + 512;
+  EXPECT_EQ(live_memory(two_layers(true), 8, batch_law(), 9).value().parameters, 2 * layer);
+  EXPECT_EQ(live_memory(two_layers(false), 8, batch_law(), 9).value().parameters, layer);
 }
 
 }  // namespace
