@@ -308,8 +308,18 @@ class HiddenTensors {
     for (const FlowOp& op : flow.ops) layer_.push_back(converting_layer(step, flow, op));
   }
 
+  /// Operation `op` works in place: who names its first operand afterwards means the result.
+  void overwritten_by(const FlowOp& op) {
+    if (op.input_count == 0 || op.output_count == 0) return;
+    const FlowUse& first = flow_.inputs_of(op)[0];
+    if (first.argument != 0) return;  // a copy names only what it reads
+    if (first.tensor >= overwritten_.size()) overwritten_.resize(first.tensor + 1, false);
+    overwritten_[first.tensor] = true;
+  }
+
   bool from(std::uint32_t tensor, const FlowOp& op, bool further) const {
     if (op.phase == FlowPhase::backward) return false;
+    if (tensor < overwritten_.size() && overwritten_[tensor]) return true;
     const std::uint32_t layer = layer_[flow_.tensors[tensor].producer];
     std::uint32_t r = op.op;
     while (layer != no_row && r != layer && r != no_row) r = flow_.nesting.parent[r];
@@ -320,6 +330,7 @@ class HiddenTensors {
  private:
   const Dataflow& flow_;
   std::vector<std::uint32_t> layer_;  // per operation: of which it converts an operand, or no_row
+  std::vector<bool> overwritten_;     // per tensor
 };
 
 /// Per operation: its number of autograd, or the latest one before it.
@@ -356,9 +367,7 @@ class Binder {
       }
     }
     op.output_count = static_cast<std::uint32_t>(flow_.outputs.size()) - op.first_output;
-    if (!is_in_place(name) || op.input_count == 0 || op.output_count == 0) return;
-    const FlowUse& first = flow_.inputs[op.first_input];  // a copy names only what it reads
-    if (first.argument == 0) overwritten_[first.tensor] = true;
+    if (is_in_place(name)) hidden_.overwritten_by(op);
   }
 
   /// Of compiled graphs.
@@ -366,7 +375,6 @@ class Binder {
     for (auto t = static_cast<std::uint32_t>(core_reads_.size()); t < flow_.tensors.size(); ++t) {
       const FlowTensor& tensor = flow_.tensors[t];
       core_reads_.push_back(false);
-      overwritten_.push_back(false);
       if (tensor.producer != no_row) made_.known(tensor.elements, tensor.type).push_back(t);
     }
   }
@@ -374,7 +382,6 @@ class Binder {
  private:
   std::uint32_t add(std::int64_t elements, DataType type, std::uint32_t producer) {
     core_reads_.push_back(false);
-    overwritten_.push_back(false);
     return made_.add(elements, type, producer);
   }
 
@@ -407,7 +414,7 @@ class Binder {
       if (taken(t, op) || t == scaled) continue;
       if (backward && flow_.ops[flow_.tensors[t].producer].phase != FlowPhase::backward) continue;
       if (any == no_row) any = t;
-      if (hidden_.from(t, op, further) || (!backward && overwritten_[t])) continue;
+      if (hidden_.from(t, op, further)) continue;
       if (seen == no_row) seen = t;
       if (free == no_row && flow_.tensors[t].consumers == 0) free = t;
       if (other == no_row && !(backward ? core_reads_[t] : made_by_core(flow_, t))) other = t;
@@ -483,7 +490,6 @@ class Binder {
   HiddenTensors hidden_;
   std::vector<std::int64_t> number_;  // per operation
   std::vector<bool> core_reads_;      // per tensor
-  std::vector<bool> overwritten_;     // per tensor: who names it afterwards means what overwrote it
   std::uint32_t node_ = no_row;       // root of the operation at hand
   std::uint32_t gradient_ = no_row;   // that the autograd node of this root was given
 };

@@ -8,7 +8,9 @@ TANDEM_FUZZ_TARGET(gpu) {
   fuzz::refusals_are_fine([&] {
     ReplayOptions options = fuzz::options_of(input.choice);
     options.what_ifs.set("gpu", file.path());
-    TracedRun run = analyse(fuzz::small_run().trace, options);
+    Configs with = fuzz::configs();
+    add_gpu_file(with, file.path());
+    TracedRun run = analyse(fuzz::small_run().trace, options, with);
     fuzz::write_all(std::move(run), options);
   });
   return 0;

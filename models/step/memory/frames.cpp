@@ -131,6 +131,62 @@ void find_own(Branch& branch, bool first, const std::vector<const Branch*>& bloc
   branch.known = !first;
 }
 
+std::optional<std::uint32_t> largest_input(const Dataflow& flow, const FlowOp& op) {
+  std::optional<std::uint32_t> out;
+  for (const FlowUse& use : flow.inputs_of(op)) {
+    const FlowTensor& t = flow.tensors[use.tensor];
+    if (t.producer == no_row || contains(op.row->arguments.parameters, use.argument)) continue;
+    if (!out || t.elements > flow.tensors[*out].elements) out = use.tensor;
+  }
+  return out;
+}
+
+/// What the operation reads, before it was converted or put into another order.
+std::optional<std::uint32_t> given_to(const Dataflow& flow, const FlowOp& op) {
+  std::optional<std::uint32_t> out = largest_input(flow, op);
+  while (out && flow.ops[flow.tensors[*out].producer].kind == OpKind::cast) {
+    const auto before = largest_input(flow, flow.ops[flow.tensors[*out].producer]);
+    if (!before || *before >= *out) break;
+    out = before;
+  }
+  return out;
+}
+
+std::optional<std::uint32_t> result_of(const Dataflow& flow, std::uint32_t op) {
+  const auto out = flow.outputs_of(flow.ops[op]);
+  return out.empty() ? std::nullopt : std::optional(out[0]);
+}
+
+std::optional<std::uint32_t> first_norm(const Dataflow& flow, std::uint32_t from,
+                                        std::uint32_t to) {
+  for (std::uint32_t i = from; i < to; ++i) {
+    if (normalizes(flow.ops[i].kind)) return i;
+  }
+  return {};
+}
+
+/// Whether norms end blocks (as in the first transformers), and do not begin them: then the first
+/// block has none before its products, or one whose result is dropped from, that of embeddings.
+bool ends_with_norm(const Step& step, const Dataflow& flow, const std::vector<Branch>& branches) {
+  if (branches.size() < 2 || !branches[0].known || branches[0].products.empty()) return false;
+  if (branches[1].products.empty()) return false;
+  const auto later = first_norm(flow, branches[1].first, branches[1].products[0].op);
+  if (!later || flow.ops[*later].kind == OpKind::batch_norm) return false;
+  const Branch& first = branches[0];
+  const std::uint32_t product = first.products[first.own].op;
+  const std::uint32_t from = first.own == 0 ? first.first : first.products[first.own - 1].op;
+  const auto norm = first_norm(flow, from, product);
+  if (!norm) return true;
+  const HostOps& ops = step.trace.ops;
+  const TimePoint begin = ops.begin[flow.ops[*norm].op];
+  const TimePoint end = ops.begin[flow.ops[product].op];
+  for (std::uint32_t row = 0; row < ops.size(); ++row) {
+    if (ops.begin[row] <= begin || ops.begin[row] >= end) continue;
+    if (op_row(text_of(step.trace, ops.name[row])).kind == OpKind::dropout) return true;
+  }
+  return false;
+}
+
 /// What the frames of one pass hold.
 class Frames {
  public:
@@ -138,12 +194,11 @@ class Frames {
       : flow_(flow), branches_(Branches(step, flow).take()) {
     const auto blocks = blocks_of(branches_);
     for (std::size_t k = 0; k < branches_.size(); ++k) find_own(branches_[k], k == 0, blocks);
-    norm_last_ = ends_with_norm(step);
+    norm_last_ = ends_with_norm(step, flow, branches_);
     for (std::size_t k = 0; k < branches_.size(); ++k) given_.push_back(hold_branch(k));
     hold_stages();
     hold_without_skip(blocks);
     hold_arguments();
-    hold_lists();
   }
   FrameLives take() { return std::move(out_); }
 
@@ -152,50 +207,17 @@ class Frames {
     if (tensor && flow_.tensors[*tensor].producer != no_row) out_.held.push_back({*tensor, until});
   }
 
-  std::optional<std::uint32_t> largest_input(const FlowOp& op) const {
-    std::optional<std::uint32_t> out;
-    for (const FlowUse& use : flow_.inputs_of(op)) {
-      const FlowTensor& t = flow_.tensors[use.tensor];
-      if (t.producer == no_row || contains(op.row->arguments.parameters, use.argument)) continue;
-      if (!out || t.elements > flow_.tensors[*out].elements) out = use.tensor;
-    }
-    return out;
-  }
-
-  /// What the operation reads, before it was converted or put into another order.
-  std::optional<std::uint32_t> given_to(const FlowOp& op) const {
-    std::optional<std::uint32_t> out = largest_input(op);
-    while (out && flow_.ops[flow_.tensors[*out].producer].kind == OpKind::cast) {
-      const auto before = largest_input(flow_.ops[flow_.tensors[*out].producer]);
-      if (!before || *before >= *out) break;
-      out = before;
-    }
-    return out;
-  }
-
-  std::optional<std::uint32_t> result_of(std::uint32_t op) const {
-    const auto out = flow_.outputs_of(flow_.ops[op]);
-    return out.empty() ? std::nullopt : std::optional(out[0]);
-  }
-
-  std::optional<std::uint32_t> first_norm(std::uint32_t from, std::uint32_t to) const {
-    for (std::uint32_t i = from; i < to; ++i) {
-      if (normalizes(flow_.ops[i].kind)) return i;
-    }
-    return {};
-  }
-
   /// Returns what the last block of branch `k` was given.
   std::optional<std::uint32_t> hold_branch(std::size_t k) {
     const Branch& branch = branches_[k];
     if (!branch.known) return {};
     const bool whole = branch.own == 0 && k > 0;
-    const auto before = whole ? result_of(branches_[k - 1].join) : std::nullopt;
+    const auto before = whole ? result_of(flow_, branches_[k - 1].join) : std::nullopt;
     if (branch.products.empty()) return before;
     const Product& product = branch.products[branch.own];
     const std::uint32_t from = branch.own == 0 ? branch.first : branch.products[branch.own - 1].op;
-    const auto read = given_to(flow_.ops[product.op]);
-    const auto norm = whole && !norm_last_ ? first_norm(from, product.op) : std::nullopt;
+    const auto read = given_to(flow_, flow_.ops[product.op]);
+    const auto norm = whole && !norm_last_ ? first_norm(flow_, from, product.op) : std::nullopt;
     if (whole && !branches_[k - 1].added) {  // a list's owner holds the parts, a call the whole
       hold(before, norm ? product.op : branch.join);
       return before;
@@ -212,7 +234,7 @@ class Frames {
     if (!branch.added) return;
     if (branch.on_skip) {
       const std::uint32_t product = branch.products.back().op;
-      if (const auto read = largest_input(flow_.ops[product])) {
+      if (const auto read = largest_input(flow_, flow_.ops[product])) {
         out_.skips.push_back({product, *read});
       }
       return;
@@ -223,28 +245,6 @@ class Frames {
     const bool path = maker > branch.products[branch.own].op && maker != no_row &&
                       flow_.ops[maker].kind == OpKind::batch_norm;  // ends beside this one
     if (!path) out_.skips.push_back({branch.join, older});
-  }
-
-  /// Whether norms end blocks (as in the first transformers), and do not begin them: then the first
-  /// block has none before its products, or one whose result is dropped from, that of embeddings.
-  bool ends_with_norm(const Step& step) const {
-    if (branches_.size() < 2 || !branches_[0].known || branches_[0].products.empty()) return false;
-    if (branches_[1].products.empty()) return false;
-    const auto later = first_norm(branches_[1].first, branches_[1].products[0].op);
-    if (!later || flow_.ops[*later].kind == OpKind::batch_norm) return false;
-    const Branch& first = branches_[0];
-    const std::uint32_t product = first.products[first.own].op;
-    const std::uint32_t from = first.own == 0 ? first.first : first.products[first.own - 1].op;
-    const auto norm = first_norm(from, product);
-    if (!norm) return true;
-    const HostOps& ops = step.trace.ops;
-    const TimePoint begin = ops.begin[flow_.ops[*norm].op];
-    const TimePoint end = ops.begin[flow_.ops[product].op];
-    for (std::uint32_t row = 0; row < ops.size(); ++row) {
-      if (ops.begin[row] <= begin || ops.begin[row] >= end) continue;
-      if (op_row(text_of(step.trace, ops.name[row])).kind == OpKind::dropout) return true;
-    }
-    return false;
   }
 
   /// Length of the pattern that the branches from `first` to `last` repeat.
@@ -294,7 +294,8 @@ class Frames {
           if (size < 2 || size > end || !matches(branch.products, end - size, block->products)) {
             continue;
           }
-          hold(given_to(flow_.ops[branch.products[end - size].op]), branch.products[end].op - 1);
+          hold(given_to(flow_, flow_.ops[branch.products[end - size].op]),
+               branch.products[end].op - 1);
           end -= size;
           found = true;
           break;
@@ -316,34 +317,8 @@ class Frames {
       if (!is_core(flow_.ops[i].kind) || flow_.ops[i + 1].kind != OpKind::pointwise) continue;
       std::uint32_t last = i;
       while (last + 1 < flow_.ops.size() && spelled(last + 1)) ++last;
-      if (last > i) hold(result_of(i), last);
+      if (last > i) hold(result_of(flow_, i), last);
     }
-  }
-
-  /// A list that is joined for one convolution is named by the function that calls it: list and
-  /// whole stay until the convolution's module, which normalizes, has returned.
-  void hold_lists() {
-    for (const FlowOp& op : flow_.ops) {
-      if (op.row->output != OutputRule::joined || op.output_count == 0) continue;
-      const std::uint32_t whole = flow_.outputs_of(op)[0];
-      const auto reader = only_reader(whole);
-      if (!reader || flow_.ops[*reader].kind != OpKind::convolution) continue;
-      const auto made = result_of(*reader);
-      const std::uint32_t until = (made ? only_reader(*made) : std::nullopt).value_or(*reader);
-      hold(whole, until);
-      for (const FlowUse& use : flow_.inputs_of(op)) hold(use.tensor, until);
-    }
-  }
-
-  /// The operation that reads `tensor`, if no other one does.
-  std::optional<std::uint32_t> only_reader(std::uint32_t tensor) const {
-    if (flow_.tensors[tensor].consumers != 1) return {};
-    for (std::uint32_t i = flow_.tensors[tensor].producer + 1; i < flow_.ops.size(); ++i) {
-      for (const FlowUse& use : flow_.inputs_of(flow_.ops[i])) {
-        if (use.tensor == tensor) return i;
-      }
-    }
-    return {};
   }
 
   const Dataflow& flow_;
@@ -353,6 +328,34 @@ class Frames {
   bool norm_last_ = false;
 };
 
+/// The operation that reads `tensor`, if no other one does.
+std::optional<std::uint32_t> only_reader(const Dataflow& flow, std::uint32_t tensor) {
+  if (flow.tensors[tensor].consumers != 1) return {};
+  for (std::uint32_t i = flow.tensors[tensor].producer + 1; i < flow.ops.size(); ++i) {
+    for (const FlowUse& use : flow.inputs_of(flow.ops[i])) {
+      if (use.tensor == tensor) return i;
+    }
+  }
+  return {};
+}
+
+/// A list that is joined for one convolution is named by the function that calls it: list and whole
+/// stay until the convolution's module, which normalizes, has returned.
+void hold_lists(const Dataflow& flow, std::vector<HeldTensor>& held) {
+  for (const FlowOp& op : flow.ops) {
+    if (op.row->output != OutputRule::joined || op.output_count == 0) continue;
+    const std::uint32_t whole = flow.outputs_of(op)[0];
+    const auto reader = only_reader(flow, whole);
+    if (!reader || flow.ops[*reader].kind != OpKind::convolution) continue;
+    const auto made = result_of(flow, *reader);
+    const std::uint32_t until = (made ? only_reader(flow, *made) : std::nullopt).value_or(*reader);
+    held.push_back({whole, until});
+    for (const FlowUse& use : flow.inputs_of(op)) {
+      if (flow.tensors[use.tensor].producer != no_row) held.push_back({use.tensor, until});
+    }
+  }
+}
+
 }  // namespace
 
 FrameLives held_by_frames(const Step& step, const Dataflow& flow) {
@@ -361,7 +364,9 @@ FrameLives held_by_frames(const Step& step, const Dataflow& flow) {
   const bool compiled =
       std::any_of(flow.ops.begin(), flow.ops.end(), [](const FlowOp& op) { return op.in_graph; });
   if (trains || compiled) return {};
-  return Frames(step, flow).take();
+  FrameLives out = Frames(step, flow).take();
+  hold_lists(flow, out.held);
+  return out;
 }
 
 }  // namespace tandem

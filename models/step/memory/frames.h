@@ -2,6 +2,7 @@
 // there until its call returns.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -26,6 +27,11 @@ struct FrameLives {
   /// What skips seem to read. They read what their block was given, which is held; others of the
   /// block may be as large, so that the operand does not tell.
   std::vector<SeemingUse> skips;
+
+  bool is_skip(std::uint32_t op, std::uint32_t tensor) const {
+    return std::any_of(skips.begin(), skips.end(),
+                       [&](const SeemingUse& use) { return use.op == op && use.tensor == tensor; });
+  }
 };
 
 /// Modules are read off the operations, for a trace seldom names them. A block ends where its

@@ -44,6 +44,13 @@ MemoryMoment bytes_of(double bytes, bool grows) {
   return grows ? MemoryMoment{0, bytes} : MemoryMoment{bytes, 0};
 }
 
+/// Whether the argument is where the result is written.
+bool is_place(const FlowOp& op, std::uint8_t argument) {
+  const OpArguments& arguments = op.row->arguments;
+  return contains(arguments.activations, argument) && !contains(arguments.made, argument) &&
+         argument != arguments.at(ArgumentName::index);
+}
+
 /// What nothing is known to have made and is no larger than what was made is no input: a view,
 /// where it is copied, else the result of an operation that does not tell its shape, from its first
 /// reader to the last one, forward or backward.
@@ -200,18 +207,6 @@ class Lives {
            (shape != nullptr && facts_.parameters().has(*shape));
   }
 
-  /// Whether the argument is where the result is written.
-  static bool is_place(const FlowOp& op, std::uint8_t argument) {
-    const OpArguments& arguments = op.row->arguments;
-    return contains(arguments.activations, argument) && !contains(arguments.made, argument) &&
-           argument != arguments.at(ArgumentName::index);
-  }
-
-  bool is_skip(std::uint32_t op, std::uint32_t tensor) const {
-    return std::any_of(frames_.skips.begin(), frames_.skips.end(),
-                       [&](const SeemingUse& use) { return use.op == op && use.tensor == tensor; });
-  }
-
   void read(const FlowUse& use, const FlowOp& op, std::uint32_t i);
 
   std::uint32_t end() const { return static_cast<std::uint32_t>(flow_.ops.size()) - 1; }
@@ -257,7 +252,8 @@ void Lives::read(const FlowUse& use, const FlowOp& op, std::uint32_t i) {
   Life& life = lives_[storage_[use.tensor]];
   const FlowTensor& tensor = flow_.tensors[use.tensor];
   if (is_place(op, use.argument)) return;
-  if (is_skip(i, use.tensor)) {  // its block holds what it really reads, unless it is compiled
+  if (frames_.is_skip(i,
+                      use.tensor)) {  // its block holds what it really reads, unless it is compiled
     ops_[i].reads.push_back(storage_[use.tensor]);
     return;
   }
