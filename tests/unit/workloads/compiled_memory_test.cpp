@@ -93,7 +93,7 @@ TEST(CompiledMemory, TellsWhichBatchFits) {
   EXPECT_FALSE(memory_of("inductor", 2048).fits);
   EXPECT_TRUE(memory_of("xla", 2048).fits);
   // XLA computes no more again than it takes to fit: what does not fit fills the GPU, at any batch.
-  EXPECT_EQ(memory_of("xla", 2048).peak_bytes, memory_of("xla", 1800).peak_bytes);
+  EXPECT_EQ(memory_of("xla", 2048).peak_bytes, memory_of("xla", 1950).peak_bytes);
   EXPECT_GT(memory_of("xla", 2048).peak_bytes, 0.9 * 80 * 1073741824.0);
   // Where all fits, nothing is computed again.
   EXPECT_EQ(memory_of("xla", 512).peak_bytes, memory_of("inductor", 512).peak_bytes);
