@@ -356,7 +356,7 @@ class Binder {
     const Operands& in = operands_of(step_.trace, op.op);
     if (op.root != node_) node_ = op.root, gradient_ = no_row;
     const OpRow& row = *op.row;
-    const bool joins = row.output == OutputRule::joined;
+    const bool joins = concatenates(op);
     const OpTensors typed = joins ? with_types(in.tensors, made_) : OpTensors{};
     const OpTensors& tensors = joins ? typed : in.tensors;
     bind_inputs(op, row, tensors);
@@ -513,6 +513,10 @@ void bind_tensors(const Step& step, Dataflow& flow) {
 }
 
 }  // namespace
+
+bool concatenates(const FlowOp& op) {
+  return op.row != nullptr && op.row->output == OutputRule::joined;
+}
 
 Dataflow dataflow(const Step& step) {
   Dataflow flow;

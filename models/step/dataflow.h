@@ -49,6 +49,9 @@ struct FlowOp {
   std::uint32_t first_output = 0, output_count = 0;  // Dataflow::outputs
 };
 
+/// Whether the operation joins its operands along a dimension.
+bool concatenates(const FlowOp& op);
+
 /// In the order in which the host launched them.
 struct Dataflow {
   OpNesting nesting;

@@ -14,7 +14,13 @@ struct Product {
   std::uint32_t op = 0;
   OpKind kind = OpKind::other;
   std::int64_t window = 0;
-  bool like(const Product& other) const { return kind == other.kind && window == other.window; }
+  /// Layers of one build are equal.
+  bool operator==(const Product& other) const {
+    return kind == other.kind && window == other.window;
+  }
+  bool operator<(const Product& other) const {
+    return kind != other.kind ? kind < other.kind : window < other.window;
+  }
 };
 
 /// The operations from after one join of two paths up to the next.
@@ -49,7 +55,10 @@ bool runs_layer(OpKind kind) {
 /// Finds the branches of a pass.
 class Branches {
  public:
-  Branches(const Step& step, const Dataflow& flow) : step_(step), flow_(flow) { find(); }
+  Branches(const Step& step, const Dataflow& flow) : step_(step), flow_(flow) {
+    for (const FlowOp& op : flow.ops) layers_.push_back(layers_.back() + runs_layer(op.kind));
+    find();
+  }
   std::vector<Branch> take() { return std::move(branches_); }
 
  private:
@@ -57,7 +66,7 @@ class Branches {
   bool joins(std::uint32_t i) const {
     const FlowOp& op = flow_.ops[i];
     const bool adds = op.row->is(adds_gradients) && op.input_count == 2;
-    if (!adds && op.row->output != OutputRule::joined) return false;
+    if (!adds && !concatenates(op)) return false;
     const std::int64_t width = flow_.tensors[flow_.outputs_of(op)[0]].elements;
     std::uint32_t oldest = i, made = 0;
     bool moved = false;  // one that others read, too, and whose maker only moved it
@@ -68,9 +77,7 @@ class Branches {
       moved |= t.consumers > 1 && flow_.ops[t.producer].kind == OpKind::cast;
     }
     if (made < 2) return false;
-    return (adds && moved) ||
-           std::any_of(flow_.ops.begin() + oldest + 1, flow_.ops.begin() + i,
-                       [](const FlowOp& between) { return runs_layer(between.kind); });
+    return (adds && moved) || layers_[i] > layers_[oldest + 1];
   }
 
   void find() {
@@ -90,6 +97,7 @@ class Branches {
 
   const Step& step_;
   const Dataflow& flow_;
+  std::vector<std::uint32_t> layers_{0};  // that run before each operation
   std::vector<Branch> branches_;
 };
 
@@ -97,11 +105,10 @@ class Branches {
 bool matches(const std::vector<Product>& products, std::size_t at,
              const std::vector<Product>& block) {
   return at + block.size() <= products.size() &&
-         std::equal(block.begin(), block.end(), products.begin() + std::ptrdiff_t(at),
-                    [](const Product& a, const Product& b) { return a.like(b); });
+         std::equal(block.begin(), block.end(), products.begin() + std::ptrdiff_t(at));
 }
 
-/// A block is what lies between two skips of one width.
+/// A block is what lies between two skips of one width; one of each build, the longest first.
 std::vector<const Branch*> blocks_of(const std::vector<Branch>& branches) {
   std::vector<const Branch*> out;
   for (std::size_t k = 1; k < branches.size(); ++k) {
@@ -110,9 +117,12 @@ std::vector<const Branch*> blocks_of(const std::vector<Branch>& branches) {
       out.push_back(&now);
     }
   }
-  std::stable_sort(out.begin(), out.end(), [](const Branch* a, const Branch* b) {
-    return a->products.size() > b->products.size();
+  std::sort(out.begin(), out.end(), [](const Branch* a, const Branch* b) {
+    const std::size_t sizes[] = {a->products.size(), b->products.size()};
+    return sizes[0] != sizes[1] ? sizes[0] > sizes[1] : a->products < b->products;
   });
+  const auto same = [](const Branch* a, const Branch* b) { return a->products == b->products; };
+  out.erase(std::unique(out.begin(), out.end(), same), out.end());
   return out;
 }
 
@@ -235,7 +245,7 @@ class Frames {
     if (branch.on_skip) {
       const std::uint32_t product = branch.products.back().op;
       if (const auto read = largest_input(flow_, flow_.ops[product])) {
-        out_.skips.push_back({product, *read});
+        out_.skips.insert({product, *read});
       }
       return;
     }
@@ -244,7 +254,7 @@ class Frames {
     const std::uint32_t maker = flow_.tensors[older].producer;
     const bool path = maker > branch.products[branch.own].op && maker != no_row &&
                       flow_.ops[maker].kind == OpKind::batch_norm;  // ends beside this one
-    if (!path) out_.skips.push_back({branch.join, older});
+    if (!path) out_.skips.insert({branch.join, older});
   }
 
   /// Length of the pattern that the branches from `first` to `last` repeat.
@@ -253,10 +263,9 @@ class Frames {
     const auto same = [&](std::size_t a, std::size_t b) {
       const auto &x = branches_[a], &y = branches_[b];
       const std::size_t size = std::min(x.products.size(), y.products.size());
-      return !x.products.empty() && size > 0 &&
+      return size > 0 &&
              std::equal(x.products.end() - std::ptrdiff_t(size), x.products.end(),
-                        y.products.end() - std::ptrdiff_t(size),
-                        [](const Product& p, const Product& q) { return p.like(q); }) &&
+                        y.products.end() - std::ptrdiff_t(size)) &&
              x.products.size() - x.own == y.products.size() - y.own;
     };
     for (std::size_t p = 1; p <= longest && first + 2 * p <= last + 1; ++p) {
@@ -307,11 +316,11 @@ class Frames {
   /// An activation that is spelled as several operations is a function: what it was given stays
   /// there until it returns.
   void hold_arguments() {
+    std::vector<bool> joins(flow_.ops.size(), false);
+    for (const Branch& branch : branches_) joins[branch.join] = true;
     const auto spelled = [&](std::uint32_t i) {
       const OpKind kind = flow_.ops[i].kind;
-      const bool joins = std::any_of(branches_.begin(), branches_.end(),
-                                     [&](const Branch& branch) { return branch.join == i; });
-      return !joins && (kind == OpKind::pointwise || kind == OpKind::cast);
+      return !joins[i] && (kind == OpKind::pointwise || kind == OpKind::cast);
     };
     for (std::uint32_t i = 0; i + 1 < flow_.ops.size(); ++i) {
       if (!is_core(flow_.ops[i].kind) || flow_.ops[i + 1].kind != OpKind::pointwise) continue;
@@ -328,27 +337,22 @@ class Frames {
   bool norm_last_ = false;
 };
 
-/// The operation that reads `tensor`, if no other one does.
-std::optional<std::uint32_t> only_reader(const Dataflow& flow, std::uint32_t tensor) {
-  if (flow.tensors[tensor].consumers != 1) return {};
-  for (std::uint32_t i = flow.tensors[tensor].producer + 1; i < flow.ops.size(); ++i) {
-    for (const FlowUse& use : flow.inputs_of(flow.ops[i])) {
-      if (use.tensor == tensor) return i;
-    }
-  }
-  return {};
-}
-
 /// A list that is joined for one convolution is named by the function that calls it: list and whole
 /// stay until the convolution's module, which normalizes, has returned.
 void hold_lists(const Dataflow& flow, std::vector<HeldTensor>& held) {
+  std::vector<std::uint32_t> last_reader(flow.tensors.size(), no_row);
+  for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
+    for (const FlowUse& use : flow.inputs_of(flow.ops[i])) last_reader[use.tensor] = i;
+  }
+  const auto only_reader = [&](std::optional<std::uint32_t> tensor) {
+    return tensor && flow.tensors[*tensor].consumers == 1 ? last_reader[*tensor] : no_row;
+  };
   for (const FlowOp& op : flow.ops) {
-    if (op.row->output != OutputRule::joined || op.output_count == 0) continue;
-    const std::uint32_t whole = flow.outputs_of(op)[0];
-    const auto reader = only_reader(flow, whole);
-    if (!reader || flow.ops[*reader].kind != OpKind::convolution) continue;
-    const auto made = result_of(flow, *reader);
-    const std::uint32_t until = (made ? only_reader(flow, *made) : std::nullopt).value_or(*reader);
+    if (!concatenates(op) || op.output_count == 0) continue;
+    const std::uint32_t whole = flow.outputs_of(op)[0], reader = only_reader(whole);
+    if (reader == no_row || flow.ops[reader].kind != OpKind::convolution) continue;
+    const std::uint32_t norm = only_reader(result_of(flow, reader));
+    const std::uint32_t until = norm == no_row ? reader : norm;
     held.push_back({whole, until});
     for (const FlowUse& use : flow.inputs_of(op)) {
       if (flow.tensors[use.tensor].producer != no_row) held.push_back({use.tensor, until});

@@ -2,8 +2,9 @@
 // there until its call returns.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "models/step/dataflow.h"
@@ -16,22 +17,11 @@ struct HeldTensor {
   std::uint32_t until = 0;
 };
 
-/// An operand that an operation seems to read.
-struct SeemingUse {
-  std::uint32_t op = 0;
-  std::uint32_t tensor = 0;
-};
-
 struct FrameLives {
   std::vector<HeldTensor> held;
   /// What skips seem to read. They read what their block was given, which is held; others of the
   /// block may be as large, so that the operand does not tell.
-  std::vector<SeemingUse> skips;
-
-  bool is_skip(std::uint32_t op, std::uint32_t tensor) const {
-    return std::any_of(skips.begin(), skips.end(),
-                       [&](const SeemingUse& use) { return use.op == op && use.tensor == tensor; });
-  }
+  std::set<std::pair<std::uint32_t, std::uint32_t>> skips = {};  // operation, tensor
 };
 
 /// Modules are read off the operations, for a trace seldom names them. A block ends where its

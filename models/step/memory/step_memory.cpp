@@ -252,8 +252,8 @@ void Lives::read(const FlowUse& use, const FlowOp& op, std::uint32_t i) {
   Life& life = lives_[storage_[use.tensor]];
   const FlowTensor& tensor = flow_.tensors[use.tensor];
   if (is_place(op, use.argument)) return;
-  if (frames_.is_skip(i,
-                      use.tensor)) {  // its block holds what it really reads, unless it is compiled
+  if (frames_.skips.count({i, use.tensor}) > 0) {
+    // The block of the skip holds what is really read, unless it is compiled.
     ops_[i].reads.push_back(storage_[use.tensor]);
     return;
   }

@@ -377,10 +377,6 @@ bool fusable(FuseRole role) {
          role == FuseRole::channel_norm || role == FuseRole::channel_norm_backward;
 }
 
-bool concatenates(const FlowOp& op) {
-  return op.row != nullptr && op.row->output == OutputRule::joined;
-}
-
 FusionPlan plan_fusion(const Step& step, const Dataflow& flow, bool whole_step) {
   Planner plan(flow);
   const Roles roles(step, flow);

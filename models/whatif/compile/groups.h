@@ -24,9 +24,6 @@ enum class FuseRole : std::uint8_t {
 /// Whether operations of the role share kernels with others.
 bool fusable(FuseRole role);
 
-/// Whether the operation joins its operands along a dimension.
-bool concatenates(const FlowOp& op);
-
 /// Operations that become one fused group; a group of one operation is the usual case.
 struct FusionGroup {
   /// Indices of Dataflow::ops, ascending; also what the group computes again for itself.
