@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -142,7 +143,27 @@ std::vector<Cell> take_line(std::string_view& csv) {
   return cells;
 }
 
-/// Numbers become numbers by SQLite's own affinity; what is not known is NULL.
+/// Numbers are read here: SQLite's own reading of decimals differs from version to version in the
+/// last digit (3.43 and later), and the same result must give the same table everywhere.
+void bind_cell(Statement& row, int parameter, const Cell& cell) {
+  const char* const end = cell.text.data() + cell.text.size();
+  std::int64_t whole = 0;
+  double number = 0;
+  const auto is_all = [end](std::from_chars_result read) {
+    return read.ec == std::errc() && read.ptr == end;
+  };
+  if (cell.quoted) {
+    row.bind(parameter, cell.text);
+  } else if (is_all(std::from_chars(cell.text.data(), end, whole))) {
+    row.bind(parameter, whole);
+  } else if (is_all(std::from_chars(cell.text.data(), end, number))) {
+    row.bind(parameter, number);
+  } else {
+    row.bind(parameter, cell.text);
+  }
+}
+
+/// What is not known is NULL.
 void add_activities(Database& database, std::string_view csv) {
   const std::vector<Cell> header = take_line(csv);
   std::vector<std::pair<std::string, std::string_view>> columns;
@@ -156,7 +177,7 @@ void add_activities(Database& database, std::string_view csv) {
   while (!csv.empty()) {
     const std::vector<Cell> cells = take_line(csv);
     for (std::size_t c = 0; c < std::min(cells.size(), columns.size()); ++c) {
-      if (!cells[c].text.empty()) insert.bind(static_cast<int>(c), cells[c].text);
+      if (!cells[c].text.empty()) bind_cell(insert, static_cast<int>(c), cells[c]);
     }
     insert.run();
   }
