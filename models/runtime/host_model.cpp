@@ -1,5 +1,7 @@
 #include "models/runtime/host_model.h"
 
+#include <fmt/format.h>
+
 #include "sim/core/field.h"
 
 namespace tandem {
@@ -75,6 +77,11 @@ HostModel load_host_model(const std::string& path) {
       (place / "constants")
           .fail("no key \"" + fields[i].name + "\"", "all of: " + known_names(view));
     }
+  }
+  if (host.launch_call_us > host.eager_launch_us) {  // which holds the call
+    (place / "constants" / "launch_call_us")
+        .fail("number " + fmt::format("{}", host.launch_call_us),
+              fmt::format("at most eager_launch_us, {}", host.eager_launch_us));
   }
   if (host.queue_depth > most_launches) {
     (place / "constants" / "queue_depth")

@@ -289,6 +289,10 @@ TEST(BadHost, IsRejectedWithItsPlace) {
   EXPECT_HAS(host_error("\"constants\"", "\"numbers\""), "numbers");
   EXPECT_HAS(host_error("\"value\": 1022", "\"value\": 0"), "queue_depth");
   EXPECT_HAS(host_error("\"value\": 1022", "\"value\": 99999999999"), "queue_depth");
+  // Found by fuzzing: a launch whose call alone took longer had a negative rest.
+  const std::string error = host_error("\"value\": 11.5", "\"value\": 0.5");
+  EXPECT_HAS(error, "constants.launch_call_us");
+  EXPECT_HAS(error, "at most eager_launch_us, 0.5");
 }
 
 TEST(BadOutput, PathThatCannotBeWritten) {
