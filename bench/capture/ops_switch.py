@@ -58,6 +58,11 @@ GRID_DEPTHWISE = [(c, size, filter_, stride)
                   for c in (64, 128, 256, 512, 1024, 2048) for size in (7, 14, 28, 56, 112) for filter_ in (3, 5)
                   for stride in (1, 2) if 5000 <= c * size <= 30000 and size >= 7 * stride]
 
+# Wide windows of depthwise layers, as ConvNeXt, EdgeNeXt, FastViT and ConvMixer have them, and those of 3 between the layers above.
+WINDOW_BATCHES = (16, 64, 256)
+WINDOWS = [(c, size, filter_, 1) for filter_ in (3, 5, 7, 9) for c in (48, 96, 192, 384, 768)
+           for size in (7, 14, 28, 56) if 1300 <= c * size <= 12000]
+
 
 def layers(dense, grouped, depthwise):
     """(name, weight, channels in, image, padding, stride, groups)"""
@@ -75,6 +80,14 @@ def grid():
         for batch in GRID_BATCHES:
             for dtype in TYPES:
                 yield from conv_cases(name, (batch, channels, size, size), weight, stride, padding, groups, dtype, False)
+
+
+def windows():
+    for name, weight, channels, size, padding, stride, groups in layers((), (), WINDOWS):
+        for batch in WINDOW_BATCHES:
+            for dtype in TYPES:
+                for nhwc in (False, True) if batch == 64 else (False,):
+                    yield from conv_cases(name, (batch, channels, size, size), weight, stride, padding, groups, dtype, nhwc)
 
 
 def convolutions():

@@ -14,7 +14,7 @@ import re
 import statistics
 import sys
 
-RANGE = re.compile(r"\bop(\d{4}):")
+RANGE = re.compile(r"\bop(\d{4,}):")
 MARKER = "spin_kernel"
 NO_COUNTER = ("device__", "nvlink__", "numa__", "c2clink__", "profiler__", "nvswitch__", "pcie__")
 LAUNCH = {  # output column: ncu column

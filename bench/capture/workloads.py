@@ -156,6 +156,14 @@ def pythia():
     return GPTNeoXForCausalLM(config), config.vocab_size
 
 
+def gemma():
+    """A decoder like Gemma, six narrow layers: eight heads of 128 that share one key, gated GELU, an embedding that is scaled."""
+    from transformers import GemmaConfig, GemmaForCausalLM
+    config = GemmaConfig(vocab_size=50304, hidden_size=1024, intermediate_size=4096, num_hidden_layers=6,
+                         num_attention_heads=8, num_key_value_heads=1, head_dim=128, use_cache=False)
+    return GemmaForCausalLM(config), config.vocab_size
+
+
 def bart(batch, device, seq=128):
     """BART base: six layers that read, six that write, with learned positions."""
     from transformers import BartConfig, BartForConditionalGeneration
@@ -402,6 +410,7 @@ BUILDERS = {
     "opt": decoder(opt, seq=256),
     "qwen2": decoder(qwen2, seq=512),
     "pythia": decoder(pythia, seq=512),
+    "gemma": decoder(gemma, seq=512),
     "albert": albert,
     "t5": t5,
     "bart": bart,

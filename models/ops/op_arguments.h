@@ -31,6 +31,7 @@ enum class ArgumentName : std::uint8_t {
   dims,
   causal,
   dropout,  // probability
+  mask,     // added to the scores of attention
   mode,
   rows,
 };
@@ -49,7 +50,7 @@ inline constexpr std::uint8_t no_argument = 255;
 ///   fixed         a tensor that no operation of the step makes
 ///   output        where the result is written, if the caller gives a place
 ///   left right    factors of a product (right_weight: the factor is a parameter)
-///   query key value state
+///   query key value mask state
 ///   -             no tensor; other words (stride, padding, ...) are positions of such
 ///   ...           further tensors
 struct OpArguments {
@@ -103,6 +104,7 @@ inline constexpr Word words[] = {
     {"query", made, ArgumentName::query},
     {"key", made, ArgumentName::key},
     {"value", made, {}, false},
+    {"mask", made, ArgumentName::mask},
     {"saved_query", made | saved_input, ArgumentName::query},
     {"saved_key", made | saved_input, ArgumentName::key},
     {"saved_value", made | saved_input, {}, false},

@@ -22,40 +22,49 @@ constexpr OpRow rows[] = {
 
     // Attention.
     {"scaled_dot_product_attention", K::attention, L::attention, lower, O::same,
-     arguments("query key value tensor dropout causal ...")},
+     arguments("query key value mask dropout causal ...")},
     {"_scaled_dot_product_flash_attention", K::attention, L::attention, lower, O::same,
-     arguments("query key value - causal ...")},
+     arguments("query key value dropout causal ...")},
     {"_scaled_dot_product_cudnn_attention _scaled_dot_product_efficient_attention", K::attention,
-     L::attention, lower, O::same, arguments("query key value tensor - - causal ...")},
+     L::attention, lower, O::same, arguments("query key value mask - dropout causal ...")},
     {"_scaled_dot_product_attention_math _scaled_dot_product_flash_attention_for_cpu "
      "_native_multi_head_attention customflash::custom_flash_aligned",
      K::attention, L::attention, lower, O::same, arguments("query key value ...")},
     {"_flash_attention_forward", K::attention, L::attention, lower, O::same,
-     arguments("query key value tensor tensor - - - causal ..."), length_first},
+     arguments("query key value tensor tensor - - dropout causal ..."), length_first},
     {"_efficient_attention_forward", K::attention, L::attention, lower, O::same,
-     arguments("query key value tensor tensor tensor - - - causal ..."), length_first},
+     arguments("query key value mask tensor tensor - - dropout causal ..."), length_first},
     {"_cudnn_attention_forward", K::attention, L::attention, lower, O::same,
-     arguments("query key value tensor tensor tensor - - - - causal ...")},
+     arguments("query key value mask tensor tensor - - - dropout causal ...")},
     {"_flash_attention_backward", K::attention_backward, L::attention, lower, O::gradients,
-     arguments("grad saved_query saved_key saved_value result result tensor tensor - - - causal "
-               "..."),
+     arguments("grad saved_query saved_key saved_value result result tensor tensor - - dropout "
+               "causal ..."),
      length_first, true},
     {"_efficient_attention_backward", K::attention_backward, L::attention, lower, O::gradients,
-     arguments("grad saved_query saved_key saved_value tensor result tensor tensor - - tensor - "
-               "tensor tensor causal ..."),
+     arguments("grad saved_query saved_key saved_value mask result tensor tensor - - tensor "
+               "dropout tensor tensor causal ..."),
      length_first, true},
     {"_cudnn_attention_backward", K::attention_backward, L::attention, lower, O::gradients,
-     arguments("grad saved_query saved_key saved_value result result tensor tensor tensor tensor "
-               "tensor - - - causal ..."),
+     arguments("grad saved_query saved_key saved_value result result tensor tensor mask tensor "
+               "tensor - - dropout causal ..."),
      0, true},
-    {"_scaled_dot_product_flash_attention_backward _scaled_dot_product_cudnn_attention_backward "
-     "_scaled_dot_product_flash_attention_for_cpu_backward",
-     K::attention_backward, L::attention, lower, O::gradients,
-     arguments("grad saved_query saved_key saved_value result result ..."), 0, true},
+    {"_scaled_dot_product_flash_attention_backward", K::attention_backward, L::attention, lower,
+     O::gradients,
+     arguments("grad saved_query saved_key saved_value result result tensor tensor - - dropout "
+               "causal ..."),
+     0, true},
+    {"_scaled_dot_product_cudnn_attention_backward", K::attention_backward, L::attention, lower,
+     O::gradients,
+     arguments("grad saved_query saved_key saved_value result result tensor tensor mask tensor "
+               "tensor - - dropout causal ..."),
+     0, true},
+    {"_scaled_dot_product_flash_attention_for_cpu_backward", K::attention_backward, L::attention,
+     lower, O::gradients, arguments("grad saved_query saved_key saved_value result result ..."), 0,
+     true},
     {"_scaled_dot_product_efficient_attention_backward", K::attention_backward, L::attention, lower,
      O::gradients,
      arguments(
-         "grad saved_query saved_key saved_value tensor result result tensor tensor - - causal "
+         "grad saved_query saved_key saved_value mask result result tensor tensor dropout - causal "
          "..."),
      0, true},
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/kernel/time/attention.h"
 #include "models/kernel/time/tile_tables.h"
 #include "models/ops/op_table.h"
 #include "sim/core/data_type.h"
@@ -173,31 +174,6 @@ void lower_product(const Context& c, Kernels& out) {
   add_product(c, shape, out, !has_bias);
 }
 
-namespace {
-
-/// A block takes a block of queries (backward: of keys) through all that it sees of the others.
-double attention_us(const Context& c, const AttentionShape& s, double block, bool backward) {
-  const AttentionPace& pace = c.input.rules.paces.attention;
-  const GpuArch& gpu = c.gpu();
-  // The kernels multiply in TF32 three times for one FP32 product.
-  const double rate = std::max(gpu.tensor_tf32_fma_per_clk / 3,
-                               static_cast<double>(gpu.fp32_lanes * gpu.smsp_per_sm));
-  const double scale = pace.fma_per_clk / rate * static_cast<double>(s.width) / pace.width;
-  const double seen = static_cast<double>(s.keys) / block;
-  const double average = s.causal ? (seen + 1) / 2 : seen;
-  const double pass = (backward ? pace.backward_cycles : pace.forward_cycles) * scale;
-  const double start = backward ? 0 : pace.forward_start_cycles;
-  const double resident =
-      gpu.sm_count * (backward ? pace.backward_blocks_per_sm : pace.forward_blocks_per_sm);
-  const double blocks =
-      std::ceil(static_cast<double>(s.queries) / block) * static_cast<double>(s.heads);
-  const double waves = blocks > resident ? std::ceil(blocks / resident) : 1;
-  const double cycles = std::max(start + pass * seen, waves * (start + pass * average));
-  return gpu.graph_kernel_period_us + cycles / gpu.boost_clock_mhz;
-}
-
-}  // namespace
-
 void lower_attention(const Context& c, Kernels& out) {
   const bool backward = c.op.phase == Phase::backward;
   const auto s = attention_shape(context_of(c));
@@ -216,7 +192,7 @@ void lower_attention(const Context& c, Kernels& out) {
   kernel.geometry = geometry_of(
       row, {static_cast<std::int64_t>(std::ceil(static_cast<double>(s->queries) / row.per_block)),
             s->heads / query.dims[0], query.dims[0]});
-  kernel.duration_us = attention_us(c, *s, row.per_block, backward);
+  kernel.duration_us = attention_us(c.gpu(), c.input.time, *s, query.type, backward);
   out.push_back(std::move(kernel));
 }
 

@@ -97,17 +97,6 @@ std::vector<Field<ChannelPace>> channel_fields() {
       field<C>("next_cycles_per_kb", "cycles", "and for each KB", &C::next_cycles_per_kb)};
 }
 
-std::vector<Field<AttentionPace>> attention_fields() {
-  using A = AttentionPace;
-  return {field<A>("forward_cycles", "cycles", "a block of keys", &A::forward_cycles),
-          field<A>("forward_start_cycles", "cycles", "of a block", &A::forward_start_cycles),
-          field<A>("backward_cycles", "cycles", "a block of keys", &A::backward_cycles),
-          field<A>("forward_blocks_per_sm", "count", "resident", &A::forward_blocks_per_sm),
-          field<A>("backward_blocks_per_sm", "count", "resident", &A::backward_blocks_per_sm),
-          field<A>("fma_per_clk", "count", "of an SM where it was measured", &A::fma_per_clk),
-          field<A>("width", "count", "of a head", &A::width)};
-}
-
 std::vector<Field<ReductionPace>> pace_fields() {
   using P = ReductionPace;
   return {field<P>("source", "name", "where it was measured", &P::source),
@@ -181,9 +170,6 @@ LoweringRules load_lowering_rules(const std::string& path) {
   read_json(json["paces"].value("source", Json()), at_paces / "source", Range::positive,
             out.paces.source);
   out.paces.channels = read_rows(json["paces"], at_paces, "channels", channel_fields());
-  const std::vector<Field<AttentionPace>> attention = attention_fields();
-  read_fields(json["paces"].value("attention", Json()), at_paces / "attention",
-              std::span<const Field<AttentionPace>>(attention), out.paces.attention);
   out.habits = read_rows(json, file, "habits", habit_fields());
   out.kernels = read_rows(json, file, "kernels", kernel_fields());
   out.rules = read_rows(json, file, "rules", rule_fields());

@@ -111,23 +111,10 @@ struct ChannelPace {
   double next_cycles_per_kb = 0;
 };
 
-/// Fused attention of FP32 data: what a block takes for a block of keys, in SM cycles at the
-/// multiply rate `fma_per_clk` of an SM.
-struct AttentionPace {
-  double forward_cycles = 0;
-  double forward_start_cycles = 0;
-  double backward_cycles = 0;
-  double forward_blocks_per_sm = 0;
-  double backward_blocks_per_sm = 0;
-  double fma_per_clk = 0;
-  double width = 0;  // of a head
-};
-
 /// Measured paces of kernels that no time law of models/kernel describes.
 struct Paces {
   std::string source;
   std::vector<ChannelPace> channels;
-  AttentionPace attention;
 };
 
 struct LoweringRules {

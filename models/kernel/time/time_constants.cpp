@@ -20,7 +20,9 @@ void read_all(const Json& json, const Place& place, std::span<const Field<T>> fi
 }
 
 const Json& part(const Json& json, const Place& place, const std::string& key) {
-  if (!json.contains(key)) place.fail("no key \"" + key + "\"", "schema, shared, generations");
+  if (!json.contains(key)) {
+    place.fail("no key \"" + key + "\"", "schema, shared, generations, attention");
+  }
   return json[key];
 }
 
@@ -35,6 +37,43 @@ TimeGeneration read_generation(const Json& json, const Place& place) {
   read_json(json["compute_major"], place / "compute_major", Range::positive, out.compute_major);
   read_json(json["compute_minor"], place / "compute_minor", or_zero, out.compute_minor);
   read_all(json["values"], place / "values", time_generation_fields(), out);
+  return out;
+}
+
+AttentionPace read_attention(const Json& json, const Place& place) {
+  require_object(json, place);
+  constexpr std::string_view types[] = {"fp16", "fp32"};
+  constexpr std::string_view passes[] = {"forward", "backward"};
+  AttentionPace out;
+  for (const std::string key : {"type", "pass", "values"}) {
+    if (!json.contains(key)) place.fail("no key \"" + key + "\"", "type, pass, values");
+  }
+  out.type =
+      read_choice(json["type"], place / "type", types) == 0 ? DataType::fp16 : DataType::fp32;
+  out.backward = read_choice(json["pass"], place / "pass", passes) == 1;
+  read_all(json["values"], place / "values", attention_pace_fields(), out);
+  return out;
+}
+
+std::vector<AttentionPace> read_attentions(const Json& json, const Place& place) {
+  std::vector<AttentionPace> out;
+  if (!json.is_array()) place.fail(describe_json(json), "a list");
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    out.push_back(
+        read_attention(json[i], Place{place.file, place.key + "[" + std::to_string(i) + "]"}));
+  }
+  for (const DataType type : {DataType::fp16, DataType::fp32}) {
+    for (const bool backward : {false, true}) {
+      const auto same = [&](const AttentionPace& p) {
+        return p.type == type && p.backward == backward;
+      };
+      if (std::count_if(out.begin(), out.end(), same) != 1) {
+        place.fail("not one row for " + std::string(to_string(type)) +
+                       (backward ? " backward" : " forward"),
+                   "one for each type (fp16, fp32) and pass (forward, backward)");
+      }
+    }
+  }
   return out;
 }
 
@@ -61,6 +100,7 @@ TimeConstants TimeConstants::load(const std::string& path) {
         read_generation(rows[i], file / ("generations[" + std::to_string(i) + "]")));
   }
   std::sort(out.generations_.begin(), out.generations_.end(), older);
+  out.attention_ = read_attentions(part(json, file, "attention"), file / "attention");
   return out;
 }
 
@@ -82,6 +122,13 @@ bool TimeConstants::measured(const GpuArch& gpu) const {
   const auto error = std::find_if(fields.begin(), fields.end(),
                                   [](const auto& f) { return f.name == "error_simt_gemm"; });
   return g.origins.at(static_cast<std::size_t>(error - fields.begin())).kind != ValueKind::spec;
+}
+
+const AttentionPace& TimeConstants::attention(DataType type, bool backward) const {
+  const DataType kept = is_half(type) ? DataType::fp16 : DataType::fp32;
+  return *std::find_if(attention_.begin(), attention_.end(), [&](const AttentionPace& p) {
+    return p.type == kept && p.backward == backward;
+  });
 }
 
 std::span<const Field<TimeGeneration>> time_generation_fields() {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/arch/gpu_arch.h"
+#include "models/kernel/time/attention.h"
 #include "sim/core/json_fwd.h"
 
 namespace tandem {
@@ -102,10 +103,13 @@ class TimeConstants {
   /// Whether products were measured on the GPU's very generation; false: its constants are another
   /// one's, or taken from data sheets.
   bool measured(const GpuArch& gpu) const;
+  /// Of 16-bit types or, for all others, of FP32.
+  const AttentionPace& attention(DataType type, bool backward) const;
 
  private:
   TimeShared shared_;
   std::vector<TimeGeneration> generations_;
+  std::vector<AttentionPace> attention_;  // one of each type and pass
 };
 
 std::span<const Field<TimeGeneration>> time_generation_fields();

@@ -38,6 +38,8 @@ struct AttentionShape {
   std::int64_t heads = 0;  // batch x heads
   std::int64_t queries = 0, keys = 0, width = 0;
   bool causal = false;
+  bool drops_out = false;
+  std::int64_t mask_elements = 0;  // of a mask in memory, 0: none
 };
 std::optional<AttentionShape> attention_shape(const OpContext& context);
 

@@ -20,6 +20,21 @@ bool is_causal(const OpContext& context) {
   return flag(context, at) || option(context, at, 0, 0) == 1;
 }
 
+bool drops_out(const OpContext& context) {
+  const std::uint8_t at = op_row(context.op).arguments.at(ArgumentName::dropout);
+  if (at >= context.arguments.size()) return false;
+  const auto* const share = std::get_if<double>(&context.arguments[at]);
+  const auto* const whole = std::get_if<std::int64_t>(&context.arguments[at]);
+  return (share != nullptr && *share != 0) || (whole != nullptr && *whole != 0);
+}
+
+/// Of the mask that is added to the scores of `shape`.
+std::int64_t mask_elements(const OpContext& context, const AttentionShape& shape) {
+  const TensorShape* mask = context.tensors.at(op_row(context.op).arguments.at(ArgumentName::mask));
+  if (mask == nullptr || mask->rank < 2) return 0;
+  return mask->dims[mask->rank - 1] == shape.keys ? mask->elements() : 0;
+}
+
 }  // namespace
 
 std::optional<RecurrentShape> recurrent_shape(const OpContext& context) {
@@ -114,6 +129,8 @@ std::optional<AttentionShape> attention_shape(const OpContext& context) {
   out.keys = key->dims[length];
   out.width = query->dims[3];
   out.causal = is_causal(context);
+  out.drops_out = drops_out(context);
+  out.mask_elements = mask_elements(context, out);
   return out;
 }
 

@@ -22,19 +22,6 @@ std::vector<bool> attention_names(const Trace& trace) {
   return out;
 }
 
-/// Whether the attention that `row` is a part of drops out. The outer operation states it.
-bool drops_out(const TypedStep& s, std::uint32_t row) {
-  for (; row != no_row; row = s.flow.nesting.parent[row]) {
-    const std::uint8_t at = op_row(s.op_name(row)).arguments.at(ArgumentName::dropout);
-    if (at == no_argument) continue;
-    const Argument& dropped = operands_of(s.edit.step().trace, row).argument(at);
-    const auto* const share = std::get_if<double>(&dropped);
-    const auto* const whole = std::get_if<std::int64_t>(&dropped);
-    return (share != nullptr && *share != 0) || (whole != nullptr && *whole != 0);
-  }
-  return false;
-}
-
 void drop_mending(TypedStep& s, std::uint32_t attention, std::vector<bool>& handled) {
   for (const std::uint32_t i : mending_copies(s.edit.step().trace, s.flow, attention)) {
     handled[i] = true;
@@ -57,11 +44,10 @@ void retype_group(TypedStep& s, const std::vector<std::uint32_t>& works, std::ui
   }
   double before = 0;
   for (const std::uint32_t w : works) before += s.us(w);
-  const double total = attention_us(s.c, s.context(op.op), backward, from, to, before);
-  // Backward starts with a sum over rows and ends with a conversion of the query gradients.
-  const double helper = backward && is_half(to) ? 0.15 * total : 0;
-  s.set_time(main, total - 2 * helper);
-  s.switched_us += total;
+  const OpContext context = s.context(op.op);
+  const RetypedAttention times = retyped_attention(s.c, context, backward, from, to, before);
+  s.set_time(main, times.main_us);
+  s.switched_us += times.main_us + times.sums_us + times.conversion_us;
   s.edit.set_kernel(main, kernel);
   s.drop_others(works, main, false);
   if (is_half(to)) {
@@ -71,14 +57,15 @@ void retype_group(TypedStep& s, const std::vector<std::uint32_t>& works, std::ui
       k.geometry = {};
       s.edit.insert_before(main, std::move(k));
     };
-    if (!backward && drops_out(s, op.op)) small(LibraryUse::attention_random_state);
+    const auto shape = attention_shape(context);
+    if (!backward && shape && shape->drops_out) small(LibraryUse::attention_random_state);
     small(LibraryUse::attention_semaphores);
   }
-  if (helper <= 0) return;
+  if (times.sums_us <= 0) return;
   const PredictedKernel sums = s.c.names.kernel(LibraryUse::attention_row_sums);
   const PredictedKernel conversion = s.c.names.kernel(LibraryUse::attention_conversion);
-  s.edit.insert_before(main, s.new_kernel(op, main, sums, helper));
-  s.edit.insert_after(main, s.new_kernel(op, main, conversion, helper));
+  s.edit.insert_before(main, s.new_kernel(op, main, sums, times.sums_us));
+  s.edit.insert_after(main, s.new_kernel(op, main, conversion, times.conversion_us));
 }
 
 }  // namespace

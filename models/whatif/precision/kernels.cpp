@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "models/kernel/residual.h"
+#include "models/kernel/time/attention.h"
 #include "sim/core/data_type.h"
 
 namespace tandem {
@@ -78,16 +79,29 @@ SwitchedConvolution switched_convolution(const RetimeContext& c, const OpContext
   return out;
 }
 
-double attention_us(const RetimeContext& c, const OpContext& op, bool backward, DataType from,
-                    DataType to, double us) {
-  if (is_half(from) == is_half(to)) return us;
+RetypedAttention retyped_attention(const RetimeContext& c, const OpContext& op, bool backward,
+                                   DataType from, DataType to, double us) {
   const PrecisionLaw& law = c.law;
-  if (const auto shape = attention_shape(op); shape && is_half(to)) {
-    return fused_attention_us(c.gpu, backward ? law.attention_backward : law.attention_forward,
-                              attention_flop(*shape, backward));
+  const auto shape = attention_shape(op);
+  if (!shape) {
+    const double ratio = backward ? law.ratios.attention_backward : law.ratios.attention;
+    const double total = carried_us(us, law.products.floor_us, directed_ratio(ratio, from, to));
+    const double helper = backward && is_half(to) ? 0.15 * total : 0;
+    return {total - 2 * helper, helper, helper};
   }
-  const double ratio = backward ? law.ratios.attention_backward : law.ratios.attention;
-  return carried_us(us, law.products.floor_us, directed_ratio(ratio, from, to));
+  RetypedAttention out;
+  out.main_us = attention_us(c.gpu, c.time, *shape, to, backward);
+  if (!backward) return out;
+  const double queries = static_cast<double>(shape->heads) * static_cast<double>(shape->queries) *
+                         static_cast<double>(shape->width);
+  if (is_half(
+          to)) {  // result and gradient read, the queries' gradients in FP32 cleared; these read
+    out.sums_us = streamed_us(c.gpu, law.attention_helper, 8 * queries);
+    out.conversion_us = streamed_us(c.gpu, law.attention_helper, 6 * queries);
+  } else {  // result times gradient, its sum, gradients cleared
+    out.main_us += streamed_us(c.gpu, law.attention_delta, 20 * queries);
+  }
+  return out;
 }
 
 }  // namespace tandem

@@ -44,8 +44,14 @@ struct SwitchedConvolution {
 SwitchedConvolution switched_convolution(const RetimeContext& c, const OpContext& op, Pass pass,
                                          DataType half);
 
-/// Fused attention with its helpers, which took `us` in type `from`.
-double attention_us(const RetimeContext& c, const OpContext& op, bool backward, DataType from,
-                    DataType to, double us);
+/// Fused attention in another width. Helpers of FP32 count as part of the main kernel.
+struct RetypedAttention {
+  double main_us = 0;
+  double sums_us = 0;        // backward in 16 bits: row sums before it,
+  double conversion_us = 0;  // and gradients of the queries to 16 bits after it
+};
+/// `us`: what all its kernels took in type `from`; decides only where no shapes are known.
+RetypedAttention retyped_attention(const RetimeContext& c, const OpContext& op, bool backward,
+                                   DataType from, DataType to, double us);
 
 }  // namespace tandem

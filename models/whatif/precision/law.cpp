@@ -24,9 +24,13 @@ void add_kernel_fields(Fields& out) {
   out.push_back(field<L>("conv_floor_us", "us",
                          "part of a convolution that its type does not change", &L::conv_floor_us));
   add_fields(out, &L::products, library_products_fields());
-  add_fields(out, &L::attention_forward, attention_rate_fields("attention_forward", "forward"));
-  add_fields(out, &L::attention_backward,
-             attention_rate_fields("attention_backward", "backward with its helpers"));
+  add_fields(out, &L::attention_helper,
+             floor_and_share_fields("attention_helper", "shortest helper of fused attention",
+                                    "share of the peak DRAM rate of such"));
+  add_fields(out, &L::attention_delta,
+             floor_and_share_fields("attention_delta",
+                                    "shortest row sums before FP32 attention goes backward",
+                                    "share of the peak DRAM rate of all kernels of these sums"));
   out.push_back(field<L>("clear_us", "us",
                          "memset or random state before an attention kernel on tensor cores",
                          &L::clear_us));

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "models/kernel/time/laws/attention.h"
 #include "models/kernel/time/laws/channel_norm.h"
 #include "models/kernel/time/laws/library_products.h"
 #include "models/kernel/time/laws/type_ratios.h"
@@ -21,7 +20,7 @@ struct PrecisionLaw {
   FloorAndShare cast_down, cast_up;
   double conv_floor_us = 0;
   LibraryProducts products;
-  AttentionRate attention_forward, attention_backward;
+  FloorAndShare attention_helper, attention_delta;
   double clear_us = 0;
   TypeRatios ratios;
   NormTimes norm;

@@ -60,10 +60,20 @@ std::optional<MeasuredChange> depthwise_change(const TypedStep& s, const LayerPa
   return type_change(s.c.layers, p.shape, after, p.traced);
 }
 
+bool is_depthwise(const LayerShape& shape) {
+  return shape.groups > 1 && shape.groups == shape.in_channels;
+}
+
+/// In channels-last order both types run alike, and ratios did better on captures in that order.
+/// But for depthwise windows wider than 5 the library has direct kernels in 16 bits only.
+bool types_differ_in_channels_last(const LayerShape& shape) {
+  constexpr double widest_direct_fp32 = 5;
+  return is_depthwise(shape) && shape.side > widest_direct_fp32;
+}
+
 std::optional<MeasuredChange> change_of(const TypedStep& s, const LayerPass& p, DataType from,
                                         DataType to) {
-  const bool depthwise = p.shape.groups > 1 && p.shape.groups == p.shape.in_channels;
-  if (depthwise && !p.shape.channels_last) return depthwise_change(s, p, from, to);
+  if (is_depthwise(p.shape) && !p.shape.channels_last) return depthwise_change(s, p, from, to);
   if (is_half(from) == is_half(to)) return MeasuredChange{{p.traced, p.us, 0}, {p.traced, p.us, 0}};
   return type_change(s.c.layers, p.shape, is_half(to), p.traced);
 }
@@ -192,8 +202,9 @@ bool retype_layer(TypedStep& s, const FlowOp& op, DataType from, DataType to) {
   const TensorShape* image = context.tensors.at(row.arguments.at(ArgumentName::input));
   const auto shape = conv_shape(context);
   const bool images = image != nullptr && image->rank == image_rank && !is_transposed(context);
-  // In channels-last order both types run alike, and ratios did better on captures in that order.
-  if (!shape || !images || shape->channels_last) return false;
+  if (!shape || !images) return false;
+  const LayerShape layer = layer_shape(*shape, Pass::forward);
+  if (shape->channels_last && !types_differ_in_channels_last(layer)) return false;
   const std::vector<LayerPass> passes = layer_passes(s, op, *shape);
   std::vector<MeasuredChange> changes;
   for (const LayerPass& p : passes) {

@@ -70,7 +70,8 @@ TypeChange unchanged(const Dataflow& flow) {
 
 /// Argument position of the activation of a layer; the others are parameters if nobody made them.
 std::uint8_t activation_argument(const FlowOp& op, std::size_t inputs) {
-  return op.kind == K::matmul && inputs >= 3 ? 1 : 0;
+  const bool second = op.kind == K::cast || (op.kind == K::matmul && inputs >= 3);
+  return second ? 1 : 0;
 }
 
 std::string_view op_name(const Trace& trace, const FlowOp& op) {
@@ -136,6 +137,22 @@ class MadeTypes {
         const std::int64_t large = std::max(n, elements), small = std::min(n, elements);
         if (large % small == 0 && large / small <= parts) return change_.tensors[t];
       }
+    }
+    return DataType::unknown;
+  }
+
+  /// Type of what the forward operation before made, if `part` may be rows of it: logits without
+  /// those of the last position.
+  DataType rows_of_latest(std::uint32_t i, const TensorShape& part) const {
+    if (part.rank < 2) return DataType::unknown;
+    const std::int64_t elements = part.elements();
+    const std::int64_t width = std::max<std::int64_t>(1, part.dims[part.rank - 1]);
+    while (i-- > 0 && flow_.ops[i].phase != FlowPhase::forward) {
+    }
+    if (i == no_row) return DataType::unknown;
+    for (const std::uint32_t t : flow_.outputs_of(flow_.ops[i])) {
+      const std::int64_t n = flow_.tensors[t].elements;
+      if (n % width == 0 && elements < n && elements >= n / 2) return change_.tensors[t];
     }
     return DataType::unknown;
   }
@@ -268,7 +285,9 @@ class Autocast {
         continue;
       }
       if (!many && use.argument != activation_argument(op, inputs.size())) continue;
-      const DataType type = made_.nearby(i, tensor.elements);
+      DataType type = made_.nearby(i, tensor.elements);
+      const TensorShape* shape = operands_of(trace_, op.op).tensors.at(use.argument);
+      if (type == DataType::unknown && shape != nullptr) type = made_.rows_of_latest(i, *shape);
       if (is_half(type)) change_.tensors[use.tensor] = type;
     }
   }

@@ -13,19 +13,6 @@ double attention_flop(const AttentionShape& shape, bool backward) {
   return 2 * products * queries * static_cast<double>(shape.keys);
 }
 
-std::vector<Field<AttentionRate>> attention_rate_fields(const std::string& name,
-                                                        const std::string& doc) {
-  using R = AttentionRate;
-  return {field(name + "_floor_us", "us", "shortest fused attention, " + doc, &R::floor_us),
-          field(name + "_tensor_share", "ratio", "share of the peak tensor rate, " + doc,
-                &R::tensor_share)};
-}
-
-double fused_attention_us(const GpuArch& gpu, const AttentionRate& rate, double flop) {
-  const double peak = tensor_peak_tflops(gpu, MathType::fp16, gpu.boost_clock_mhz) * 1e6;
-  return rate.floor_us + flop / (rate.tensor_share * peak);
-}
-
 std::vector<Field<AttentionGrowth>> attention_growth_fields() {
   using G = AttentionGrowth;
   return {field("attention_floor_us", "us", "launch floor, fused attention", &G::floor_us),

@@ -13,15 +13,6 @@ namespace tandem {
 /// Of both products forward; backward of five.
 double attention_flop(const AttentionShape& shape, bool backward);
 
-/// On tensor cores with its helpers: floor_us + flop / (tensor_share x peak).
-struct AttentionRate {
-  double floor_us = 0;
-  double tensor_share = 0;
-};
-std::vector<Field<AttentionRate>> attention_rate_fields(const std::string& name,
-                                                        const std::string& doc);
-double fused_attention_us(const GpuArch& gpu, const AttentionRate& rate, double flop);
-
 /// How a measured kernel grows with its blocks.
 struct AttentionGrowth {
   double floor_us = 0;

@@ -1,0 +1,138 @@
+#include "models/kernel/time/attention.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/kernel/time/rates.h"
+#include "models/kernel/time/time_constants.h"
+#include "sim/core/field.h"
+
+namespace tandem {
+namespace {
+
+constexpr double narrow_width = 64;  // of a head in the smallest kernels
+
+/// What the busiest SM works through.
+struct Busiest {
+  double blocks = 0;
+  double tiles = 0;
+};
+
+/// Tiles that the block at `place` of its head walks over.
+double tiles_seen(const AttentionPace& pace, double place, double walked) {
+  if (pace.backward) {  // queries from the keys' own on
+    return walked - std::min(walked - 1, std::floor(place * pace.own_rows / pace.walked_rows));
+  }
+  return std::min(walked, std::ceil((place + 1) * pace.own_rows / pace.walked_rows));
+}
+
+/// Blocks at one place of all heads come one after the other, SM after SM.
+Busiest busiest_sm(const GpuArch& gpu, const AttentionPace& pace, const AttentionShape& s) {
+  constexpr double most_rounds = 64;  // beyond them all SMs see the same mix
+  const auto heads = static_cast<double>(s.heads);
+  const auto own_length = static_cast<double>(pace.backward ? s.keys : s.queries);
+  const auto walked_length = static_cast<double>(pace.backward ? s.queries : s.keys);
+  const double own = std::ceil(own_length / pace.own_rows);
+  const double walked = std::ceil(walked_length / pace.walked_rows);
+  const double blocks = own * heads;
+  Busiest out;
+  out.blocks = std::ceil(blocks / gpu.sm_count);
+  if (!s.causal) {
+    out.tiles = out.blocks * walked;
+    return out;
+  }
+  if (out.blocks > most_rounds) {
+    out.tiles = out.blocks * (walked + 1) / 2;
+    return out;
+  }
+  for (double sm = 0; sm < std::min<double>(gpu.sm_count, blocks); ++sm) {
+    double tiles = 0;
+    for (double block = sm; block < blocks; block += gpu.sm_count) {
+      tiles += tiles_seen(pace, std::floor(block / heads), walked);
+    }
+    out.tiles = std::max(out.tiles, tiles);
+  }
+  return out;
+}
+
+/// Cycles that do anything but multiply matrices and take exponentials, on this GPU.
+double on_lanes(const GpuArch& gpu, const AttentionPace& pace, double cycles) {
+  return cycles * pace.lanes / (gpu.fp32_lanes * gpu.smsp_per_sm);
+}
+
+/// Cycles of one tile: its products at the peak rate of an SM, its exponentials, and the rest.
+double tile_cycles(const GpuArch& gpu, const AttentionPace& pace, const AttentionShape& s) {
+  const double products = pace.backward ? 5 : 2;
+  // One product in FP32 is three in TF32, where the SM has such.
+  const double rate = pace.type == DataType::fp16
+                          ? gpu.tensor_fp16_fma_per_clk
+                          : std::max(gpu.tensor_tf32_fma_per_clk / 3,
+                                     static_cast<double>(gpu.fp32_lanes * gpu.smsp_per_sm));
+  const double width = narrow_width * std::ceil(static_cast<double>(s.width) / narrow_width);
+  const double scores = pace.own_rows * pace.walked_rows;
+  double rest = pace.tile_cycles * (s.width > narrow_width ? pace.wide_ratio : 1);
+  if (s.drops_out) rest += pace.dropout_cycles;
+  if (s.mask_elements > 0) {
+    rest += pace.mask_cycles + (s.keys % 8 != 0 ? pace.odd_mask_cycles : 0);
+  }
+  return products * scores * width / rate + scores / (gpu.xu_lanes * gpu.smsp_per_sm) +
+         on_lanes(gpu, pace, rest);
+}
+
+double start_cycles(const GpuArch& gpu, const AttentionPace& pace, const AttentionShape& s) {
+  double cycles = pace.start_cycles * (s.width > narrow_width ? pace.wide_ratio : 1);
+  if (s.mask_elements > 0) cycles += pace.mask_start_cycles;
+  if (s.causal) cycles += pace.diagonal_cycles;
+  return on_lanes(gpu, pace, cycles);
+}
+
+/// Operands and results, once; backward adds gradients of the queries in FP32.
+double bytes_moved(const AttentionPace& pace, const AttentionShape& s) {
+  const double size = element_bytes(pace.type);
+  const auto queries = static_cast<double>(s.queries), keys = static_cast<double>(s.keys);
+  const double row = static_cast<double>(s.heads) * static_cast<double>(s.width);
+  const double operands = pace.backward ? row * (size * (3 * queries + 4 * keys) + 8 * queries)
+                                        : row * size * 2 * (queries + keys);
+  return operands + size * static_cast<double>(s.mask_elements);
+}
+
+}  // namespace
+
+std::span<const Field<AttentionPace>> attention_pace_fields() {
+  using P = AttentionPace;
+  constexpr Range or_zero = Range::non_negative;
+  static const std::vector<Field<P>> fields{
+      field("own_rows", "row", "rows that a block keeps", &P::own_rows),
+      field("walked_rows", "row", "rows of a tile that it walks over", &P::walked_rows),
+      field("lanes", "count", "FP32 lanes of an SM of the GPU that it was measured on", &P::lanes),
+      field("floor_us", "us", "start and end of the kernel", &P::floor_us),
+      field("start_cycles", "cycle", "of a block, without tiles", &P::start_cycles),
+      field("tile_cycles", "cycle", "of a tile, beyond products and exponentials", &P::tile_cycles),
+      field("wide_ratio", "ratio", "both for heads wider than 64, over narrower ones",
+            &P::wide_ratio),
+      field("dropout_cycles", "cycle", "of a tile that draws random numbers", &P::dropout_cycles,
+            or_zero),
+      field("mask_start_cycles", "cycle", "of a block with a mask in memory", &P::mask_start_cycles,
+            or_zero),
+      field("mask_cycles", "cycle", "of a tile with a mask in memory", &P::mask_cycles, or_zero),
+      field("odd_mask_cycles", "cycle", "... whose rows end within 16 bytes", &P::odd_mask_cycles,
+            or_zero),
+      field("diagonal_cycles", "cycle", "of a block that sees only earlier keys",
+            &P::diagonal_cycles, or_zero),
+      field("exposed_share", "ratio", "of the time of its bytes in DRAM that tiles do not hide",
+            &P::exposed_share, or_zero)};
+  return fields;
+}
+
+double attention_us(const GpuArch& gpu, const TimeConstants& constants, const AttentionShape& shape,
+                    DataType type, bool backward) {
+  const AttentionPace& pace = constants.attention(type, backward);
+  const Busiest busiest = busiest_sm(gpu, pace, shape);
+  const double cycles =
+      busiest.blocks * start_cycles(gpu, pace, shape) + busiest.tiles * tile_cycles(gpu, pace, shape);
+  const double compute = cycles / gpu.boost_clock_mhz;
+  const double memory = dram_us(gpu, bytes_moved(pace, shape), constants.shared().dram_efficiency);
+  return pace.floor_us + std::max(memory, compute + pace.exposed_share * memory);
+}
+
+}  // namespace tandem
