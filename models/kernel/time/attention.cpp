@@ -124,15 +124,20 @@ std::span<const Field<AttentionPace>> attention_pace_fields() {
   return fields;
 }
 
+double attention_us(const GpuArch& gpu, const AttentionPace& pace, double dram_share,
+                    const AttentionShape& shape) {
+  const Busiest busiest = busiest_sm(gpu, pace, shape);
+  const double cycles = busiest.blocks * start_cycles(gpu, pace, shape) +
+                        busiest.tiles * tile_cycles(gpu, pace, shape);
+  const double compute = cycles / gpu.boost_clock_mhz;
+  const double memory = dram_us(gpu, bytes_moved(pace, shape), dram_share);
+  return pace.floor_us + std::max(memory, compute + pace.exposed_share * memory);
+}
+
 double attention_us(const GpuArch& gpu, const TimeConstants& constants, const AttentionShape& shape,
                     DataType type, bool backward) {
-  const AttentionPace& pace = constants.attention(type, backward);
-  const Busiest busiest = busiest_sm(gpu, pace, shape);
-  const double cycles =
-      busiest.blocks * start_cycles(gpu, pace, shape) + busiest.tiles * tile_cycles(gpu, pace, shape);
-  const double compute = cycles / gpu.boost_clock_mhz;
-  const double memory = dram_us(gpu, bytes_moved(pace, shape), constants.shared().dram_efficiency);
-  return pace.floor_us + std::max(memory, compute + pace.exposed_share * memory);
+  return attention_us(gpu, constants.attention(type, backward), constants.shared().dram_efficiency,
+                      shape);
 }
 
 }  // namespace tandem

@@ -14,9 +14,9 @@ namespace tandem {
 
 /// How blocks go through tiles. A block keeps `own_rows` (queries; backward keys) of one head and
 /// walks over all tiles of `walked_rows` of the others that it may see (FlashAttention-2, section
-/// 3.2). Cycles are of an SM with `lanes` FP32 lanes, beyond those of the multiplications at its peak
-/// and of the exponentials. What the constants are: attention_pace_fields(); how they are fitted:
-/// validation/fits/attention.
+/// 3.2). Cycles are of an SM with `lanes` FP32 lanes, beyond those of the multiplications at its
+/// peak and of the exponentials. What the constants are: attention_pace_fields(); how they are
+/// fitted: validation/fits/attention.
 struct AttentionPace {
   DataType type = DataType::unknown;  // fp16: all 16-bit types
   bool backward = false;
@@ -39,7 +39,10 @@ std::span<const Field<AttentionPace>> attention_pace_fields();
 class TimeConstants;
 
 /// Microseconds of the main kernel: the busiest SM's tiles one after the other, and what of the
-/// operands' way through the DRAM they do not hide.
+/// operands' way through the DRAM, at `dram_share` of its peak, they do not hide.
+double attention_us(const GpuArch& gpu, const AttentionPace& pace, double dram_share,
+                    const AttentionShape& shape);
+/// ... at the pace of the type and pass.
 double attention_us(const GpuArch& gpu, const TimeConstants& constants, const AttentionShape& shape,
                     DataType type, bool backward);
 

@@ -24,7 +24,7 @@ from scipy.optimize import least_squares
 
 # Of the H200 they were measured on, the lanes by SM.
 SMS, LANES, EXPONENTIALS, CLOCK_MHZ, DRAM_MB_PER_US = 132, 128, 16, 1980, 4.8 * 0.905
-FMA = {"fp16": 4096, "fp32": 2048 / 2 / 3}  # of an SM and cycle; three TF32 products make one of FP32
+FMA = {"fp16": 2048, "fp32": 1024 / 3}  # of an SM and cycle; three TF32 products make one of FP32
 ROWS = {("fp16", "forward"): (128, 128), ("fp16", "backward"): (128, 64),
         ("fp32", "forward"): (64, 64), ("fp32", "backward"): (64, 64)}
 NAMES = ("floor_us", "start_cycles", "tile_cycles", "wide_ratio", "dropout_cycles", "mask_start_cycles", "mask_cycles",

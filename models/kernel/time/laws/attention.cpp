@@ -7,12 +7,6 @@
 
 namespace tandem {
 
-double attention_flop(const AttentionShape& shape, bool backward) {
-  const double products = backward ? 5 : 2;
-  const double queries = static_cast<double>(shape.heads * shape.queries * shape.width);
-  return 2 * products * queries * static_cast<double>(shape.keys);
-}
-
 std::vector<Field<AttentionGrowth>> attention_growth_fields() {
   using G = AttentionGrowth;
   return {field("attention_floor_us", "us", "launch floor, fused attention", &G::floor_us),

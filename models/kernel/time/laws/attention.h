@@ -10,9 +10,6 @@
 
 namespace tandem {
 
-/// Of both products forward; backward of five.
-double attention_flop(const AttentionShape& shape, bool backward);
-
 /// How a measured kernel grows with its blocks.
 struct AttentionGrowth {
   double floor_us = 0;
