@@ -1,6 +1,8 @@
 #include "models/kernel/time/laws/library_products.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "models/kernel/residual.h"
 #include "models/kernel/time/rates.h"
@@ -46,6 +48,48 @@ double tf32_ratio(const GpuArch& gpu, const LibraryProducts& products, const Gem
                        : products.tf32_both_turned_ratio;
 }
 
+struct ProductTile {
+  double m, n;
+};
+
+/// A tile of that many rows and columns, k split into parts, whose sums another kernel adds up.
+double half_product_us(const GpuArch& gpu, const HalfProducts& products, const GemmShape& s,
+                       ProductTile tile, int split, double slower) {
+  const double m = double(s.m), n = double(s.n), k = double(s.k), batch = double(s.batch);
+  const double blocks = std::ceil(m / tile.m) * std::ceil(n / tile.n) * batch * split;
+  const double waves = std::ceil(blocks / gpu.sm_count);
+  const double cycles =
+      waves * tile.m * tile.n * (k / split + products.start_k) / gpu.tensor_fp16_fma_per_clk;
+  const double bytes = 2 * batch * (m * k + n * k + m * n);
+  const double parts = split > 1 ? 4 * batch * m * n * (split + 1) : 0;
+  return products.floor_us + (split > 1 ? products.split_us : 0) +
+         slower * cycles / gpu.boost_clock_mhz + dram_us(gpu, bytes + parts, products.dram_share);
+}
+
+/// The library's choice is the fastest of what it has.
+double half_product_us(const GpuArch& gpu, const HalfProducts& products, const GemmShape& s) {
+  constexpr ProductTile tiles[] = {{256, 128}, {128, 256}, {192, 192}, {128, 192}, {128, 128},
+                                   {64, 256},  {256, 64},  {128, 64},  {64, 128},  {64, 64}};
+  constexpr int splits[] = {1, 2, 4, 8};
+  constexpr std::int64_t shortest_part = 256;
+  const auto aligned = [&](double bytes) {
+    return rows_of_all(s, [&](std::int64_t n) { return aligned_rows(n, s.type, bytes); });
+  };
+  // Rows that the copy engine cannot address run on older instructions; small batched products are
+  // bound by their batch.
+  const double slower = s.batch > 1 || aligned(16) ? 1
+                        : aligned(4)               ? products.even_ratio
+                                                   : products.odd_ratio;
+  double best = std::numeric_limits<double>::infinity();
+  for (const ProductTile& tile : tiles) {
+    for (const int split : splits) {
+      if (split > 1 && s.k < shortest_part * split) break;
+      best = std::min(best, half_product_us(gpu, products, s, tile, split, slower));
+    }
+  }
+  return best;
+}
+
 double tensor_ratio(const GpuArch& gpu, const LibraryProducts& products, const GemmShape& shape) {
   if (shape.type == DataType::tf32) return tf32_ratio(gpu, products, shape);
   const bool even =
@@ -56,21 +100,36 @@ double tensor_ratio(const GpuArch& gpu, const LibraryProducts& products, const G
 
 }  // namespace
 
+std::vector<Field<HalfProducts>> half_products_fields() {
+  using P = HalfProducts;
+  return {field("half_floor_us", "us", "start and end of a 16-bit product", &P::floor_us),
+          field("half_start_k", "k", "start and end of a tile, in steps of k", &P::start_k),
+          field("half_dram_share", "ratio",
+                "operands and result over the DRAM's peak; above 1: what L2 holds", &P::dram_share),
+          field("half_split_us", "us", "a second kernel that adds up parts", &P::split_us),
+          field("half_even_ratio", "ratio", "slower where rows are no multiple of 16 bytes",
+                &P::even_ratio),
+          field("half_odd_ratio", "ratio", "... and not of 4", &P::odd_ratio)};
+}
+
 std::vector<Field<LibraryProducts>> library_products_fields() {
   using P = LibraryProducts;
-  return {field("aligned_bytes", "byte", "alignment of rows that fast matrix kernels need",
-                &P::aligned_bytes),
-          field("matmul_floor_us", "us", "start and end of a matrix product", &P::floor_us),
-          field("matmul_ratio", "ratio",
-                "tensor-core products over the kernel-time model, above the floor", &P::ratio),
-          field("matmul_odd_ratio", "ratio",
-                "the same where rows have an odd number of 16-bit elements", &P::odd_ratio),
-          field("matmul_tf32_ratio", "ratio", "TF32 products, both operands with k innermost",
-                &P::tf32_ratio),
-          field("matmul_tf32_one_turned_ratio", "ratio", "the same, one operand with k outermost",
-                &P::tf32_one_turned_ratio),
-          field("matmul_tf32_both_turned_ratio", "ratio", "the same, both",
-                &P::tf32_both_turned_ratio)};
+  std::vector<Field<P>> fields{
+      field("aligned_bytes", "byte", "alignment of rows that fast matrix kernels need",
+            &P::aligned_bytes),
+      field("matmul_floor_us", "us", "start and end of a matrix product", &P::floor_us),
+      field("matmul_ratio", "ratio",
+            "other tensor-core products over the kernel-time model, above the floor", &P::ratio),
+      field("matmul_odd_ratio", "ratio",
+            "the same where rows have an odd number of 16-bit elements", &P::odd_ratio),
+      field("matmul_tf32_ratio", "ratio", "TF32 products, both operands with k innermost",
+            &P::tf32_ratio),
+      field("matmul_tf32_one_turned_ratio", "ratio", "the same, one operand with k outermost",
+            &P::tf32_one_turned_ratio),
+      field("matmul_tf32_both_turned_ratio", "ratio", "the same, both",
+            &P::tf32_both_turned_ratio)};
+  add_fields(fields, &P::half, half_products_fields());
+  return fields;
 }
 
 GemmShape gemm_shape(const ProductOperands& operands, DataType type) {
@@ -92,7 +151,10 @@ KernelTime library_product_time(const GpuArch& gpu, const LibraryProducts& produ
                                 double pass_floor_us) {
   if (shape.type == DataType::fp32) return split_product(gpu, shape, constants, pass_floor_us);
   KernelTime time = gemm_time(gpu, shape, constants);
-  time.time_us = carried_us(time.time_us, products.floor_us, tensor_ratio(gpu, products, shape));
+  time.time_us =
+      is_half(shape.type) && gpu.tensor_family == TensorFamily::gmma
+          ? half_product_us(gpu, products.half, shape)
+          : carried_us(time.time_us, products.floor_us, tensor_ratio(gpu, products, shape));
   return time;
 }
 

@@ -16,9 +16,22 @@ inline bool aligned_rows(std::int64_t elements, DataType type, double bytes) {
   return elements * element_bytes(type) % static_cast<std::int64_t>(bytes) == 0;
 }
 
+/// 16-bit products by warp-group instructions: waves of tiles, each k steps and `start_k` more,
+/// then all operands and the result at a share of the DRAM's peak; they overlap no further.
+/// Documentation: library_products.cpp, fit: validation/fits/products.
+struct HalfProducts {
+  double floor_us = 0;
+  double start_k = 0;
+  double dram_share = 0;
+  double split_us = 0;
+  double even_ratio = 0, odd_ratio = 0;
+};
+std::vector<Field<HalfProducts>> half_products_fields();
+
 /// Of the kernel-time model's time above the floor. Fitted on pairs of traces in two precisions;
 /// documentation: library_products.cpp.
 struct LibraryProducts {
+  HalfProducts half;
   double aligned_bytes = 0;
   double floor_us = 0;
   double ratio = 0;
