@@ -208,6 +208,86 @@ class GradientCasts {
   std::unordered_map<std::int64_t, std::vector<std::pair<std::int64_t, DataType>>> gradients_;
 };
 
+/// Attention by products is handed 16 bits and computes in FP32 (PyTorch since 2.5,
+/// native/transformers/attention.cpp): queries, keys, values and a mask are turned before it, the
+/// result and the scores after it.
+class FullInside {
+ public:
+  FullInside(const Trace& trace, const Dataflow& flow, DataType half, TypeChange& change,
+             GradientCasts& gradients)
+      : trace_(trace), flow_(flow), half_(half), change_(change), gradients_(gradients) {}
+
+  /// True if `op`, the next forward operation, is within such attention; casts are planned.
+  bool holds(std::uint32_t i, const FlowOp& op) {
+    const std::uint32_t root = root_of(op);
+    if (root != root_) {
+      if (root_ != no_row) leave();
+      if (root != no_row) enter(i, op, root);
+      root_ = root;
+    }
+    if (root != no_row) last_ = i;
+    return root != no_row;
+  }
+
+ private:
+  /// Heads that share keys have fused kernels in 16 bits only; all of these read four dimensions.
+  std::uint32_t root_of(const FlowOp& op) const {
+    std::uint32_t root = op.op;
+    while (root != no_row && !op_row(name_of(root)).is(full_inside)) {
+      root = flow_.nesting.parent[root];
+    }
+    if (root == no_row) return no_row;
+    const TensorShape* query = operands_of(trace_, root).tensors.at(0);
+    return query == nullptr || query->rank == 4 ? no_row : root;
+  }
+
+  void enter(std::uint32_t i, const FlowOp& op, std::uint32_t root) {
+    constexpr std::uint8_t mask = 3;
+    for (std::uint8_t at = 0; at <= mask; ++at) {
+      const TensorShape* shape = operands_of(trace_, root).tensors.at(at);
+      if (shape == nullptr || shape->rank < 2 || shape->type != DataType::fp32) continue;
+      const std::int64_t n = shape->elements();
+      change_.casts.push_back({i, false, n, half_, DataType::fp32, false, i, no_argument});
+      if (at == mask) continue;
+      gradients_.cast_back(op, {i, true, n, DataType::fp32, half_, false, i, no_argument});
+    }
+  }
+
+  /// The result is as wide as the values; a score for each query and key.
+  void leave() {
+    const std::uint32_t i = last_;
+    const OpTensors& operands = operands_of(trace_, root_).tensors;
+    const TensorShape *query = operands.at(0), *key = operands.at(1), *value = operands.at(2);
+    if (query == nullptr || key == nullptr || value == nullptr || query->rank < 2 ||
+        key->rank < 2 || value->rank < 2) {
+      return;
+    }
+    const std::int64_t rows =
+        query->elements() / std::max<std::int64_t>(1, query->dims[query->rank - 1]);
+    const std::int64_t result = limits::product(rows, value->dims[value->rank - 1]);
+    const std::int64_t scores = limits::product(rows, key->dims[key->rank - 2]);
+    for (const std::int64_t n : {scores, result}) {
+      change_.casts.push_back({i, true, n, DataType::fp32, half_, false, i, no_argument});
+    }
+    gradients_.cast_back(flow_.ops[i],
+                         {i, true, result, half_, DataType::fp32, false, i, no_argument});
+    for (const std::uint32_t t : flow_.outputs_of(flow_.ops[i])) change_.tensors[t] = half_;
+  }
+
+  std::string_view name_of(std::uint32_t row) const {
+    const StringId id = trace_.ops.name[row];
+    return id.valid() ? trace_.strings.get(id) : std::string_view{};
+  }
+
+  const Trace& trace_;
+  const Dataflow& flow_;
+  DataType half_;
+  TypeChange& change_;
+  GradientCasts& gradients_;
+  std::uint32_t root_ = no_row;  // the attention that operations are within
+  std::uint32_t last_ = no_row;  // the latest of them
+};
+
 /// What autocast makes of the types of a step.
 class Autocast {
  public:
@@ -218,7 +298,8 @@ class Autocast {
         idle_(idle_conversions(trace, flow.nesting)),
         change_(unchanged(flow)),
         made_(flow, change_),
-        gradients_(flow, change_) {}
+        gradients_(flow, change_),
+        full_inside_(trace, flow, half, change_, gradients_) {}
 
   TypeChange run();
 
@@ -227,7 +308,11 @@ class Autocast {
     const bool aligned = align_list(i, op);
     if (change_.ops[i] == DataType::unknown) return;
     forward_of_[op.sequence] = i;
-    if (inside_full(i, op)) return;
+    if (full_inside_.holds(i, op)) {
+      change_.policies[i] = CastPolicy::full;
+      set_outputs(i, op, DataType::fp32);
+      return;
+    }
     if (aligned) {
       change_.policies[i] = policy_of(trace_, flow_, op);
       set_outputs(i, op, half_);
@@ -255,71 +340,6 @@ class Autocast {
       cast_inputs(i, op, type);
     }
     set_outputs(i, op, type);
-  }
-
-  /// Attention by products is handed 16 bits and computes in FP32 (PyTorch since 2.5,
-  /// native/transformers/attention.cpp): queries, keys, values and a mask are turned before, the
-  /// result and the scores after it. True for what it launches.
-  bool inside_full(std::uint32_t i, const FlowOp& op) {
-    std::uint32_t root = op.op;
-    while (root != no_row && !op_row(name_of_row(root)).is(full_inside)) {
-      root = flow_.nesting.parent[root];
-    }
-    if (root != no_row && fused_in_half(root)) root = no_row;
-    if (root != full_root_) {
-      if (full_root_ != no_row) leave_full();
-      if (root != no_row) enter_full(i, op, root);
-      full_root_ = root;
-    }
-    if (root == no_row) return false;
-    full_last_ = i;
-    change_.policies[i] = CastPolicy::full;
-    set_outputs(i, op, DataType::fp32);
-    return true;
-  }
-
-  /// Heads that share keys have fused kernels in 16 bits only; all of them read four dimensions.
-  bool fused_in_half(std::uint32_t root) const {
-    const TensorShape* query = operands_of(trace_, root).tensors.at(0);
-    return query == nullptr || query->rank == 4;
-  }
-
-  void enter_full(std::uint32_t i, const FlowOp& op, std::uint32_t root) {
-    constexpr std::uint8_t mask = 3;
-    for (std::uint8_t at = 0; at <= mask; ++at) {
-      const TensorShape* shape = operands_of(trace_, root).tensors.at(at);
-      if (shape == nullptr || shape->rank < 2 || shape->type != DataType::fp32) continue;
-      const std::int64_t n = shape->elements();
-      change_.casts.push_back({i, false, n, half_, DataType::fp32, false, i, no_argument});
-      if (at == mask) continue;
-      gradients_.cast_back(op, {i, true, n, DataType::fp32, half_, false, i, no_argument});
-    }
-  }
-
-  /// The result is as wide as the values; a score for each query and key.
-  void leave_full() {
-    const std::uint32_t i = full_last_;
-    const OpTensors& operands = operands_of(trace_, full_root_).tensors;
-    const TensorShape *query = operands.at(0), *key = operands.at(1), *value = operands.at(2);
-    if (query == nullptr || key == nullptr || value == nullptr || query->rank < 2 ||
-        key->rank < 2 || value->rank < 2) {
-      return;
-    }
-    const std::int64_t rows =
-        query->elements() / std::max<std::int64_t>(1, query->dims[query->rank - 1]);
-    const std::int64_t result = limits::product(rows, value->dims[value->rank - 1]);
-    const std::int64_t scores = limits::product(rows, key->dims[key->rank - 2]);
-    for (const std::int64_t n : {scores, result}) {
-      change_.casts.push_back({i, true, n, DataType::fp32, half_, false, i, no_argument});
-    }
-    gradients_.cast_back(flow_.ops[i],
-                         {i, true, result, half_, DataType::fp32, false, i, no_argument});
-    for (const std::uint32_t t : flow_.outputs_of(flow_.ops[i])) change_.tensors[t] = half_;
-  }
-
-  std::string_view name_of_row(std::uint32_t row) const {
-    const StringId id = trace_.ops.name[row];
-    return id.valid() ? trace_.strings.get(id) : std::string_view{};
   }
 
   /// `x.to(y.dtype)` does something once autocast makes y 16-bit. True if it does for the list that
@@ -412,14 +432,13 @@ class Autocast {
   const Dataflow& flow_;
   DataType half_;
   std::vector<IdleConversion> idle_;
-  std::uint32_t full_root_ = no_row;  // attention by products that operations are within
-  std::uint32_t full_last_ = no_row;  // the latest of them
-  std::int64_t joined_ = 0;           // elements of the latest list brought to 16 bits
-  TimePoint last_forward_{};          // begin of the forward operation before
+  std::int64_t joined_ = 0;   // elements of the latest list brought to 16 bits
+  TimePoint last_forward_{};  // begin of the forward operation before
   TypeChange change_;
   std::unordered_map<std::int64_t, std::uint32_t> forward_of_;  // sequence -> last forward op
   MadeTypes made_;
   GradientCasts gradients_;
+  FullInside full_inside_;
 };
 
 TypeChange Autocast::run() {
