@@ -84,6 +84,37 @@ TEST(PrecisionBadInput, LawFiles) {
             std::string::npos);
 }
 
+std::string time_error(const std::string& name, void (*change)(Json&)) {
+  Json json = read_json_file(configs_folder + "/kernels/time.json");
+  change(json);
+  const std::string path = (std::filesystem::path(testing::TempDir()) / name).string();
+  std::ofstream(path) << json.dump();
+  try {
+    TimeConstants::load(path);
+  } catch (const InputError& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(PrecisionBadInput, PacesOfAttention) {
+  EXPECT_EQ(time_error("paces.json", [](Json&) {}), "");
+  const auto says = [](const std::string& error, const std::string& text) {
+    EXPECT_NE(error.find(text), std::string::npos) << error;
+  };
+  says(time_error("none.json", [](Json& j) { j.erase("attention"); }), "no key \"attention\"");
+  says(time_error("object.json", [](Json& j) { j["attention"] = 1; }), "attention: found number 1");
+  says(time_error("type.json", [](Json& j) { j["attention"][0]["type"] = "fp8"; }),
+       "attention[0].type: found text \"fp8\"");
+  says(time_error("pass.json", [](Json& j) { j["attention"][1].erase("pass"); }),
+       "attention[1]: found no key \"pass\"");
+  says(time_error("twice.json", [](Json& j) { j["attention"][1] = j["attention"][0]; }),
+       "attention: found not one row for fp16");
+  says(time_error("rows.json",
+                  [](Json& j) { j["attention"][2]["values"]["own_rows"]["value"] = 0; }),
+       "attention[2].values.own_rows");
+}
+
 std::string layers_error(const std::string& name, void (*change)(Json&)) {
   Json json = read_json_file(configs_folder + "/kernels/layers.json");
   change(json);

@@ -148,10 +148,12 @@ class MadeTypes {
     if (part.rank < 2) return DataType::unknown;
     const std::int64_t elements = part.elements();
     const std::int64_t width = std::max<std::int64_t>(1, part.dims[part.rank - 1]);
-    while (i-- > 0 && flow_.ops[i].phase != FlowPhase::forward) {
-    }
-    if (i == no_row) return DataType::unknown;
-    for (const std::uint32_t t : flow_.outputs_of(flow_.ops[i])) {
+    std::uint32_t latest = i;
+    do {
+      if (latest == 0) return DataType::unknown;
+      --latest;
+    } while (flow_.ops[latest].phase != FlowPhase::forward);
+    for (const std::uint32_t t : flow_.outputs_of(flow_.ops[latest])) {
       const std::int64_t n = flow_.tensors[t].elements;
       if (n % width == 0 && elements < n && elements >= n / 2) return change_.tensors[t];
     }

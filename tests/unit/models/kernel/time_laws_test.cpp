@@ -398,6 +398,28 @@ TensorShape strided(TensorShape t, std::initializer_list<std::int64_t> strides) 
 }
 
 // x[64][100] w[200][100] of a layer: 64 x 100 times 100 x 200, and w is contiguous along k.
+// One wave of 128 x 128 tiles on 132 SMs: 128 x 128 x (256 + 100) / 2048 cycles; bytes at half of
+// the DRAM's peak; a floor of 2 us. Rows of 2 bytes more take tiles that are three times slower.
+TEST(LibraryProducts, HalvesAreTilesAndBytesAndAFloor) {
+  LibraryProducts products;
+  products.half = {.floor_us = 2, .start_k = 100, .dram_share = 0.5, .split_us = 50};
+  products.half.even_ratio = 3, products.half.odd_ratio = 5;
+  GemmShape shape{.m = 128, .n = 128, .k = 256, .batch = 132, .type = DataType::fp16};
+  const TimeConstants constants = TimeConstants::load(source_path("configs/kernels/time.json"));
+  const auto us = [&] {
+    return library_product_time(gpu(), products, shape, constants, 0).time_us;
+  };
+  const double tiles = 128 * 128 * 356 / 2048.0 / 1980;
+  const double bytes = 2.0 * 132 * (2 * 128 * 256 + 128 * 128) / (0.5 * dram_bytes_per_us());
+  EXPECT_NEAR(us(), 2 + tiles + bytes, 1e-9);
+  shape.batch = 1, shape.n = 128 * 132;
+  const double aligned = us();
+  shape.n = 128 * 132 - 2;  // as many tiles; 4 bytes
+  EXPECT_NEAR(us() - aligned, 2 * tiles, 0.02);
+  shape.n = 128 * 132 - 1;
+  EXPECT_NEAR(us() - aligned, 4 * tiles, 0.02);
+}
+
 TEST(LibraryProducts, ReadTheFactorsOfAnOperation) {
   static const LaunchGeometry none;
   OpTensors operands;

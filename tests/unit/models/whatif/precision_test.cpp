@@ -137,6 +137,59 @@ TEST(PrecisionTypes, AutocastLeavesFp64Alone) {
   }
 }
 
+/// Attention by products as one batched product, and an operation after it.
+TypeChange attention_by_products(const std::string& query, const std::string& key) {
+  test::FlowMaker m;
+  m.sequence = 1;
+  m.around_dims = std::string("[").append(query).append(",").append(key).append(",").append(key);
+  m.around_dims += "]";
+  m.around_types = three_floats;
+  m.op("aten::_scaled_dot_product_attention_math>aten::bmm", "[[6,4,8],[6,8,6]]", two_floats);
+  m.around_dims.clear();
+  m.sequence = 2;
+  m.op("aten::relu", "[[6,4,6]]", R"(["float"])");
+  const Step step = m.step();
+  return autocast(step.trace, dataflow(step), DataType::fp16);
+}
+
+// [2,1,3,4,8] queries, 6 keys: 192, 288 and 288 elements are turned to FP32 before; after it the
+// scores, 2 x 3 x 4 x 6, and the result, 2 x 3 x 4 x 8, back to FP16.
+TEST(PrecisionTypes, AttentionByProductsOfFiveDimensionsStaysInFp32) {
+  const TypeChange c = attention_by_products("[2,1,3,4,8]", "[2,1,3,6,8]");
+  EXPECT_EQ(c.ops[0], DataType::fp32);
+  EXPECT_EQ(c.ops[1], DataType::fp16);
+  std::vector<std::int64_t> before, after;
+  for (const PlannedCast& cast : c.casts) {
+    EXPECT_EQ(cast.op, 0U);
+    EXPECT_EQ(cast.to, cast.after ? DataType::fp16 : DataType::fp32);
+    (cast.after ? after : before).push_back(cast.elements);
+  }
+  EXPECT_EQ(before, (std::vector<std::int64_t>{192, 288, 288}));
+  EXPECT_EQ(after, (std::vector<std::int64_t>{144, 192}));
+}
+
+// Of four dimensions it has a fused kernel in 16 bits, for which the product stands.
+TEST(PrecisionTypes, AttentionByProductsOfFourDimensionsFollowsItsLayer) {
+  EXPECT_EQ(attention_by_products("[2,3,4,8]", "[2,3,6,8]").ops[0], DataType::fp16);
+}
+
+// Logits [2,8,64] without the last position: 7 of 8 rows are copied, then the loss reads FP32.
+TEST(PrecisionTypes, RowsOfLogitsHaveTheirType) {
+  test::FlowMaker m;
+  m.sequence = 1;
+  m.op("aten::linear>aten::mm", "[[16,32],[32,64]]", two_floats);
+  m.sequence = 2;
+  m.op("aten::reshape>aten::clone>aten::copy_", "[[2,7,64],[2,7,64]]", two_floats);
+  m.sequence = 3;
+  m.op("aten::_log_softmax", "[[14,64],[],[]]", R"(["float","Scalar","Scalar"])");
+  const Step step = m.step();
+  const TypeChange c = autocast(step.trace, dataflow(step), DataType::bf16);
+  EXPECT_EQ(c.ops[1], DataType::bf16);
+  const auto of_loss = [](const PlannedCast& cast) { return cast.op == 2; };
+  ASSERT_EQ(std::count_if(c.casts.begin(), c.casts.end(), of_loss), 1);
+  EXPECT_EQ(std::find_if(c.casts.begin(), c.casts.end(), of_loss)->elements, 14 * 64);
+}
+
 TEST(PrecisionTypes, PoliciesFollowTheFrameworksLists) {
   EXPECT_EQ(cast_policy("aten::mm"), CastPolicy::lower);
   EXPECT_EQ(cast_policy("aten::_softmax"), CastPolicy::full);
