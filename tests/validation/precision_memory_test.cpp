@@ -29,8 +29,6 @@ TEST(PrecisionMemory, HalfPrecisionHoldsSmallerActivations) {
        "h200_2026-11-20_fit/traces/resnet50-train-amp-eager-b32"},
       {"h200_2026-11-21_precisions_holdout/traces/vit_b_16-train-fp32-eager-b16",
        "h200_2026-11-21_precisions_holdout/traces/vit_b_16-train-amp-eager-b16"},
-      {"h200_2026-11-21_precisions_holdout/traces/gpt2-train-fp32-eager-b4",
-       "h200_2026-11-21_precisions_holdout/traces/gpt2-train-amp-eager-b4"},
       {"h200_2026-11-21_precisions_holdout/traces/mobilenet_v2-train-fp32-eager-b64",
        "h200_2026-11-21_precisions_holdout/traces/mobilenet_v2-train-amp-eager-b64"},
       {"h200_2026-11-21_precisions_holdout/traces/unet-train-fp32-eager-b16",
@@ -43,6 +41,16 @@ TEST(PrecisionMemory, HalfPrecisionHoldsSmallerActivations) {
     sum += std::abs(error);
   }
   EXPECT_LT(sum / std::size(pairs), 0.1);  // with memory unchanged it would be 50 %
+}
+
+// Deviation 4: the FP32 copy of the logits, which the loss reads, is not among the lives.
+TEST(PrecisionMemory, OfADecoderLacksACopyOfTheLogits) {
+  const double error =
+      predicted_bytes("h200_2026-11-21_precisions_holdout/traces/gpt2-train-fp32-eager-b4", "amp") /
+          measured_bytes("h200_2026-11-21_precisions_holdout/traces/gpt2-train-amp-eager-b4") -
+      1;
+  EXPECT_GT(error, -0.12);
+  EXPECT_LT(error, -0.05);  // else the gap has closed: say so
 }
 
 TEST(PrecisionMemory, Bf16HoldsWhatAmpHolds) {
