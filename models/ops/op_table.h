@@ -126,8 +126,8 @@ enum OpFlag : std::uint32_t {
   transposes = 65536,   // truth values behind the factors say which of them are transposed
   error_function = 131072,  // `arithmetic` is that of the error function
   reads_operand = 262144,   // a gradient that reads the operand of its operation, not its result
-  full_inside = 524288,     // is handed 16 bits under autocast and computes in FP32
   trigonometric = 524288,   // a sine or cosine
+  full_inside = 1048576,    // is handed 16 bits under autocast and computes in FP32
 };
 
 struct OpRow {

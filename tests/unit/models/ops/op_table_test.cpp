@@ -149,6 +149,9 @@ TEST(OpTable, SaysWhatModelsAskOfFewOperations) {
   const Names rows = {"aten::_embedding_bag", "aten::embedding_sparse_backward",
                       "aten::embedding_backward", "aten::embedding"};
   EXPECT_EQ(those_of(rows, flagged(sparse_rows)), (Names{rows[0], rows[1]}));
+  const Names others = {"aten::sin", "aten::cos", "aten::_scaled_dot_product_attention_math"};
+  EXPECT_EQ(those_of(others, flagged(trigonometric)), (Names{others[0], others[1]}));
+  EXPECT_EQ(those_of(others, flagged(full_inside)), (Names{others[2]}));
   const Names products = {"aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::linear"};
   const auto with_bias = [](std::string_view name) { return is_product_with_bias(op_row(name)); };
   EXPECT_EQ(those_of(products, with_bias), (Names{"aten::addmm"}));
