@@ -31,7 +31,7 @@ DataType layer_math(const GpuArch& gpu, const LayerShape& s, DataType type) {
 }
 
 LayerClass layer_class_by_rule(const GpuArch& gpu, const LayerShape& s, DataType type) {
-  if (s.groups > 1 && s.groups == s.in_channels) return depthwise_class(s, type);
+  if (is_depthwise(s)) return depthwise_class(s, type);
   const bool tensor_cores = layer_math(gpu, s, type) != DataType::fp32;
   const bool whole_rows = divides(load_bytes, s.pixels * element_bytes(type));
   if (s.side == 1 && s.stride == 1 && s.groups == 1 &&

@@ -99,7 +99,7 @@ enum class LayerKind : std::uint8_t { first, pointwise, windowed, grouped, depth
 constexpr double few_channels = 4;  // of images
 
 LayerKind kind_of(const LayerShape& s) {
-  if (s.groups > 1) return s.groups == s.in_channels ? LayerKind::depthwise : LayerKind::grouped;
+  if (s.groups > 1) return is_depthwise(s) ? LayerKind::depthwise : LayerKind::grouped;
   if (s.in_channels <= few_channels) return LayerKind::first;
   return s.side == 1 ? LayerKind::pointwise : LayerKind::windowed;
 }
@@ -223,6 +223,10 @@ const LayerTime& time_in(const MeasuredLayer& layer, bool half) {
 }
 
 }  // namespace
+
+bool is_depthwise(const LayerShape& shape) {
+  return shape.groups > 1 && shape.groups == shape.in_channels;
+}
 
 LayerShape layer_shape(const ConvShape& c, Pass pass) {
   const auto n = [](std::int64_t v) { return static_cast<double>(std::max<std::int64_t>(v, 1)); };

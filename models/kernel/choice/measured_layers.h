@@ -23,6 +23,8 @@ struct LayerShape {
   double stride = 1;
 };
 LayerShape layer_shape(const ConvShape& shape, Pass pass);
+/// Whether every channel has filters of its own.
+bool is_depthwise(const LayerShape& shape);
 
 /// How a layer was run, with all kernels of the pass.
 struct LayerTime {

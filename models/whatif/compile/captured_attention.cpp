@@ -18,18 +18,8 @@ namespace {
 /// A node of a graph costs the host nothing of its own.
 constexpr double node_host_us = 0;
 
-/// Whether a call of attention drops some of its weights.
-bool drops_out(const Trace& trace, std::uint32_t call) {
-  const std::uint8_t at =
-      op_row(text_of(trace, trace.ops.name[call])).arguments.at(ArgumentName::dropout);
-  if (at == no_argument) return false;
-  const Argument& dropped = operands_of(trace, call).argument(at);
-  const auto* const share = std::get_if<double>(&dropped);
-  return share != nullptr && *share != 0;
-}
-
 /// Nothing where the operands are not known.
-std::optional<MathAttention> math_of(const Step& step, const Dataflow& flow, const FlowOp& op) {
+std::optional<MathAttention> math_of(const Step& step, const FlowOp& op) {
   constexpr std::size_t with_heads = 4;  // dimensions
   const bool back = op.kind == OpKind::attention_backward;
   const auto shape = attention_shape_of(step.trace, op);
@@ -39,7 +29,6 @@ std::optional<MathAttention> math_of(const Step& step, const Dataflow& flow, con
   out.shape = *shape;
   out.images = q->rank == with_heads ? q->dims[0] : 1;
   out.type = q->type;
-  out.drops = drops_out(step.trace, attention_call(step.trace, flow, *forward_attention(flow, op)));
   return out;
 }
 
@@ -60,7 +49,7 @@ Exchanged exchanged(const Step& step, const Dataflow& flow, AttentionPath asked)
     const bool changes = asked == AttentionPath::math ||
                          attention_path(step.trace, flow, style, op) == AttentionPath::math;
     if (!changes) continue;
-    if (const auto math = math_of(step, flow, op)) out.emplace_back(&op, *math);
+    if (const auto math = math_of(step, op)) out.emplace_back(&op, *math);
   }
   return out;
 }

@@ -40,7 +40,7 @@ class MathKernels {
     product(op_.shape.queries, op_.shape.keys, op_.shape.width);
     pass(LibraryUse::mask_add, "aten::add_", scores_, 2 * wide, Order::computed);
     softmax();
-    if (op_.drops) {
+    if (op_.shape.drops_out) {
       pass(LibraryUse::dropout_forward, "aten::native_dropout", scores_, 2 * wide + truth);
     }
     product(op_.shape.queries, op_.shape.width, op_.shape.keys);
@@ -57,7 +57,7 @@ class MathKernels {
     pass(LibraryUse::ordered_copy, "aten::clone", queries_, 2 * wide, Order::computed);
     product(op_.shape.queries, op_.shape.keys, op_.shape.width);
     product(op_.shape.keys, op_.shape.width, op_.shape.queries);
-    if (op_.drops) {
+    if (op_.shape.drops_out) {
       pass(LibraryUse::dropout_backward, "aten::native_dropout_backward", scores_,
            2 * wide + truth);
     }

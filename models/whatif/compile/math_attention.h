@@ -15,7 +15,6 @@ struct MathAttention {
   AttentionShape shape;
   std::int64_t images = 1;            // items of the batch, each with a mask of its own
   DataType type = DataType::unknown;  // of the operands
-  bool drops = false;                 // dropout of the weights
 };
 
 /// In the order in which they run; without host time.

@@ -94,8 +94,8 @@ RetypedAttention retyped_attention(const RetimeContext& c, const OpContext& op, 
   if (!backward) return out;
   const double queries = static_cast<double>(shape->heads) * static_cast<double>(shape->queries) *
                          static_cast<double>(shape->width);
-  if (is_half(
-          to)) {  // result and gradient read, the queries' gradients in FP32 cleared; these read
+  if (is_half(to)) {
+    // Result and gradient are read, the queries' gradients in FP32 cleared, and read at the end.
     out.sums_us = streamed_us(c.gpu, law.attention_helper, 8 * queries);
     out.conversion_us = streamed_us(c.gpu, law.attention_helper, 6 * queries);
   } else {  // result times gradient, its sum, gradients cleared

@@ -60,10 +60,6 @@ std::optional<MeasuredChange> depthwise_change(const TypedStep& s, const LayerPa
   return type_change(s.c.layers, p.shape, after, p.traced);
 }
 
-bool is_depthwise(const LayerShape& shape) {
-  return shape.groups > 1 && shape.groups == shape.in_channels;
-}
-
 /// In channels-last order both types run alike, and ratios did better on captures in that order.
 /// But for depthwise windows wider than 5 the library has direct kernels in 16 bits only.
 bool types_differ_in_channels_last(const LayerShape& shape) {

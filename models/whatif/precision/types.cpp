@@ -4,8 +4,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "models/whatif/precision/casts.h"
 #include "models/whatif/precision/conversions.h"
-#include "sim/core/bounds/limits.h"
 
 namespace tandem {
 namespace {
@@ -76,15 +76,13 @@ std::uint8_t activation_argument(const FlowOp& op, std::size_t inputs) {
 }
 
 std::string_view op_name(const Trace& trace, const FlowOp& op) {
-  const StringId id = trace.ops.name[op.op];
-  return id.valid() ? trace.strings.get(id) : std::string_view{};
+  return text_of(trace, trace.ops.name[op.op]);
 }
 
 /// What a layer does inside runs in the type that autocast gives to the layer.
 CastPolicy policy_of(const Trace& trace, const Dataflow& flow, const FlowOp& op) {
   for (std::uint32_t r = op.op; r != no_row; r = flow.nesting.parent[r]) {
-    const StringId id = trace.ops.name[r];
-    const std::string_view name = id.valid() ? trace.strings.get(id) : std::string_view{};
+    const std::string_view name = text_of(trace, trace.ops.name[r]);
     if (cast_policy(name) == CastPolicy::lower) return CastPolicy::lower;
   }
   return cast_policy(op_name(trace, op));
@@ -163,131 +161,6 @@ class MadeTypes {
  private:
   const Dataflow& flow_;
   const TypeChange& change_;
-};
-
-/// Casts of gradients, and the types that gradients have behind them.
-class GradientCasts {
- public:
-  GradientCasts(const Dataflow& flow, TypeChange& change)
-      : flow_(flow), backward_(flow), change_(change) {}
-
-  /// The gradient of a cast tensor is cast back.
-  void cast_back(const FlowOp& op, PlannedCast cast) {
-    cast.op = backward_.last_of(op.sequence);
-    if (cast.op == no_row) return;
-    change_.casts.push_back(cast);
-    gradients_[op.sequence].push_back({cast.elements, cast.to});
-  }
-
-  /// A sum of two types gives each operand a gradient of its own type.
-  void promoted_gradients(std::uint32_t i, const FlowOp& op) {
-    const std::uint32_t at = backward_.last_of(op.sequence);
-    if (at == no_row) return;
-    for (const FlowUse& use : flow_.inputs_of(op)) {
-      const FlowTensor& tensor = flow_.tensors[use.tensor];
-      const DataType type = change_.tensors[use.tensor];
-      if (!is_half(type) || tensor.producer == no_row || tensor.elements <= 1) continue;
-      change_.casts.push_back(
-          {at, true, tensor.elements, DataType::fp32, type, false, i, use.argument});
-    }
-  }
-
-  /// Outputs of a backward operation that were cast.
-  void retype_gradients(const FlowOp& op) {
-    const auto cast = gradients_.find(op.sequence);
-    if (cast == gradients_.end()) return;
-    for (const std::uint32_t t : flow_.outputs_of(op)) {
-      for (const auto& [elements, type] : cast->second) {
-        if (flow_.tensors[t].elements == elements) change_.tensors[t] = type;
-      }
-    }
-  }
-
- private:
-  const Dataflow& flow_;
-  BackwardIndex backward_;
-  TypeChange& change_;
-  std::unordered_map<std::int64_t, std::vector<std::pair<std::int64_t, DataType>>> gradients_;
-};
-
-/// Attention by products is handed 16 bits and computes in FP32 (PyTorch since 2.5,
-/// native/transformers/attention.cpp): queries, keys, values and a mask are turned before it, the
-/// result and the scores after it.
-class FullInside {
- public:
-  FullInside(const Trace& trace, const Dataflow& flow, DataType half, TypeChange& change,
-             GradientCasts& gradients)
-      : trace_(trace), flow_(flow), half_(half), change_(change), gradients_(gradients) {}
-
-  /// True if `op`, the next forward operation, is within such attention; casts are planned.
-  bool holds(std::uint32_t i, const FlowOp& op) {
-    const std::uint32_t root = root_of(op);
-    if (root != root_) {
-      if (root_ != no_row) leave();
-      if (root != no_row) enter(i, op, root);
-      root_ = root;
-    }
-    if (root != no_row) last_ = i;
-    return root != no_row;
-  }
-
- private:
-  /// Heads that share keys have fused kernels in 16 bits only; all of these read four dimensions.
-  std::uint32_t root_of(const FlowOp& op) const {
-    std::uint32_t root = op.op;
-    while (root != no_row && !op_row(name_of(root)).is(full_inside)) {
-      root = flow_.nesting.parent[root];
-    }
-    if (root == no_row) return no_row;
-    const TensorShape* query = operands_of(trace_, root).tensors.at(0);
-    return query == nullptr || query->rank == 4 ? no_row : root;
-  }
-
-  void enter(std::uint32_t i, const FlowOp& op, std::uint32_t root) {
-    constexpr std::uint8_t mask = 3;
-    for (std::uint8_t at = 0; at <= mask; ++at) {
-      const TensorShape* shape = operands_of(trace_, root).tensors.at(at);
-      if (shape == nullptr || shape->rank < 2 || shape->type != DataType::fp32) continue;
-      const std::int64_t n = shape->elements();
-      change_.casts.push_back({i, false, n, half_, DataType::fp32, false, i, no_argument});
-      if (at == mask) continue;
-      gradients_.cast_back(op, {i, true, n, DataType::fp32, half_, false, i, no_argument});
-    }
-  }
-
-  /// The result is as wide as the values; a score for each query and key.
-  void leave() {
-    const std::uint32_t i = last_;
-    const OpTensors& operands = operands_of(trace_, root_).tensors;
-    const TensorShape *query = operands.at(0), *key = operands.at(1), *value = operands.at(2);
-    if (query == nullptr || key == nullptr || value == nullptr || query->rank < 2 ||
-        key->rank < 2 || value->rank < 2) {
-      return;
-    }
-    const std::int64_t rows =
-        query->elements() / std::max<std::int64_t>(1, query->dims[query->rank - 1]);
-    const std::int64_t result = limits::product(rows, value->dims[value->rank - 1]);
-    const std::int64_t scores = limits::product(rows, key->dims[key->rank - 2]);
-    for (const std::int64_t n : {scores, result}) {
-      change_.casts.push_back({i, true, n, DataType::fp32, half_, false, i, no_argument});
-    }
-    gradients_.cast_back(flow_.ops[i],
-                         {i, true, result, half_, DataType::fp32, false, i, no_argument});
-    for (const std::uint32_t t : flow_.outputs_of(flow_.ops[i])) change_.tensors[t] = half_;
-  }
-
-  std::string_view name_of(std::uint32_t row) const {
-    const StringId id = trace_.ops.name[row];
-    return id.valid() ? trace_.strings.get(id) : std::string_view{};
-  }
-
-  const Trace& trace_;
-  const Dataflow& flow_;
-  DataType half_;
-  TypeChange& change_;
-  GradientCasts& gradients_;
-  std::uint32_t root_ = no_row;  // the attention that operations are within
-  std::uint32_t last_ = no_row;  // the latest of them
 };
 
 /// What autocast makes of the types of a step.

@@ -1,0 +1,93 @@
+#include "models/whatif/precision/casts.h"
+
+#include <algorithm>
+
+#include "sim/core/bounds/limits.h"
+
+namespace tandem {
+
+void GradientCasts::cast_back(const FlowOp& op, PlannedCast cast) {
+  cast.op = backward_.last_of(op.sequence);
+  if (cast.op == no_row) return;
+  change_.casts.push_back(cast);
+  gradients_[op.sequence].push_back({cast.elements, cast.to});
+}
+
+void GradientCasts::promoted_gradients(std::uint32_t i, const FlowOp& op) {
+  const std::uint32_t at = backward_.last_of(op.sequence);
+  if (at == no_row) return;
+  for (const FlowUse& use : flow_.inputs_of(op)) {
+    const FlowTensor& tensor = flow_.tensors[use.tensor];
+    const DataType type = change_.tensors[use.tensor];
+    if (!is_half(type) || tensor.producer == no_row || tensor.elements <= 1) continue;
+    change_.casts.push_back(
+        {at, true, tensor.elements, DataType::fp32, type, false, i, use.argument});
+  }
+}
+
+void GradientCasts::retype_gradients(const FlowOp& op) {
+  const auto cast = gradients_.find(op.sequence);
+  if (cast == gradients_.end()) return;
+  for (const std::uint32_t t : flow_.outputs_of(op)) {
+    for (const auto& [elements, type] : cast->second) {
+      if (flow_.tensors[t].elements == elements) change_.tensors[t] = type;
+    }
+  }
+}
+
+bool FullInside::holds(std::uint32_t i, const FlowOp& op) {
+  const std::uint32_t root = root_of(op);
+  if (root != root_) {
+    if (root_ != no_row) leave();
+    if (root != no_row) enter(i, op, root);
+    root_ = root;
+  }
+  if (root != no_row) last_ = i;
+  return root != no_row;
+}
+
+// Heads that share keys have fused kernels in 16 bits only; all of these read four dimensions.
+std::uint32_t FullInside::root_of(const FlowOp& op) const {
+  std::uint32_t root = op.op;
+  while (root != no_row && !op_row(text_of(trace_, trace_.ops.name[root])).is(full_inside)) {
+    root = flow_.nesting.parent[root];
+  }
+  if (root == no_row) return no_row;
+  const TensorShape* query = operands_of(trace_, root).tensors.at(0);
+  return query == nullptr || query->rank == 4 ? no_row : root;
+}
+
+void FullInside::enter(std::uint32_t i, const FlowOp& op, std::uint32_t root) {
+  constexpr std::uint8_t mask = 3;
+  for (std::uint8_t at = 0; at <= mask; ++at) {
+    const TensorShape* shape = operands_of(trace_, root).tensors.at(at);
+    if (shape == nullptr || shape->rank < 2 || shape->type != DataType::fp32) continue;
+    const std::int64_t n = shape->elements();
+    change_.casts.push_back({i, false, n, half_, DataType::fp32, false, i, no_argument});
+    if (at == mask) continue;
+    gradients_.cast_back(op, {i, true, n, DataType::fp32, half_, false, i, no_argument});
+  }
+}
+
+// The result is as wide as the values; a score for each query and key.
+void FullInside::leave() {
+  const FlowOp& last = flow_.ops[last_];
+  const OpTensors& operands = operands_of(trace_, root_).tensors;
+  const TensorShape *query = operands.at(0), *key = operands.at(1), *value = operands.at(2);
+  if (query == nullptr || key == nullptr || value == nullptr || query->rank < 2 || key->rank < 2 ||
+      value->rank < 2) {
+    return;
+  }
+  const std::int64_t rows =
+      query->elements() / std::max<std::int64_t>(1, query->dims[query->rank - 1]);
+  const std::int64_t result = limits::product(rows, value->dims[value->rank - 1]);
+  const std::int64_t scores = limits::product(rows, key->dims[key->rank - 2]);
+  for (const std::int64_t n : {scores, result}) {
+    change_.casts.push_back({last_, true, n, DataType::fp32, half_, false, last_, no_argument});
+  }
+  gradients_.cast_back(last,
+                       {last_, true, result, half_, DataType::fp32, false, last_, no_argument});
+  for (const std::uint32_t t : flow_.outputs_of(last)) change_.tensors[t] = half_;
+}
+
+}  // namespace tandem

@@ -1,0 +1,61 @@
+// Casts that autocast plans apart from those of a layer's operands: of gradients, and around what
+// is handed 16 bits and computes in FP32.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "models/step/dataflow.h"
+#include "models/whatif/precision/types.h"
+
+namespace tandem {
+
+/// Casts of gradients, and the types that gradients have behind them.
+class GradientCasts {
+ public:
+  GradientCasts(const Dataflow& flow, TypeChange& change)
+      : flow_(flow), backward_(flow), change_(change) {}
+
+  /// The gradient of a cast tensor is cast back.
+  void cast_back(const FlowOp& op, PlannedCast cast);
+  /// A sum of two types gives each operand a gradient of its own type.
+  void promoted_gradients(std::uint32_t i, const FlowOp& op);
+  /// Outputs of a backward operation that were cast.
+  void retype_gradients(const FlowOp& op);
+
+ private:
+  const Dataflow& flow_;
+  BackwardIndex backward_;
+  TypeChange& change_;
+  std::unordered_map<std::int64_t, std::vector<std::pair<std::int64_t, DataType>>> gradients_;
+};
+
+/// Attention by products is handed 16 bits and computes in FP32 (PyTorch since 2.5,
+/// native/transformers/attention.cpp): queries, keys, values and a mask are turned before it, the
+/// result and the scores after it.
+class FullInside {
+ public:
+  FullInside(const Trace& trace, const Dataflow& flow, DataType half, TypeChange& change,
+             GradientCasts& gradients)
+      : trace_(trace), flow_(flow), half_(half), change_(change), gradients_(gradients) {}
+
+  /// True if `op`, the next forward operation, is within such attention; casts are planned.
+  bool holds(std::uint32_t i, const FlowOp& op);
+
+ private:
+  std::uint32_t root_of(const FlowOp& op) const;
+  void enter(std::uint32_t i, const FlowOp& op, std::uint32_t root);
+  void leave();
+
+  const Trace& trace_;
+  const Dataflow& flow_;
+  DataType half_;
+  TypeChange& change_;
+  GradientCasts& gradients_;
+  std::uint32_t root_ = no_row;  // the attention that operations are within
+  std::uint32_t last_ = no_row;  // the latest of them
+};
+
+}  // namespace tandem
