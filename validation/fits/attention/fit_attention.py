@@ -5,10 +5,9 @@
 
 HEADS: single operators (bench/capture/ops_heads.py); CAPTURES: folders whose manifest is of an H200. Paces in 16 bits come
 from the operators; what cold operands add to them, and the paces of FP32, from the traces. Prints the error of each part,
-and that of all traces by folder. Needs scipy and the program zstd. The law: models/kernel/time/laws/attention.h.
+and that of all traces by folder. Needs scipy and the program zstd. The law: models/kernel/time/attention.h.
 """
 import argparse
-import bisect
 import collections
 import csv
 import glob
@@ -18,9 +17,12 @@ import json
 import math
 import os
 import statistics
-import subprocess
+import sys
 
 from scipy.optimize import least_squares
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import traces
 
 # Of the H200 they were measured on, the lanes by SM.
 SMS, LANES, EXPONENTIALS, CLOCK_MHZ, DRAM_MB_PER_US = 132, 128, 16, 1980, 4.8 * 0.905
@@ -50,46 +52,29 @@ def operators(path):
         (b, queries, h, width), keys = shapes[0], shapes[1][1]
         kind = ("fp16", "backward" if "backward" in row["op"] else "forward")
         yield Kernel(kind, b, h, queries, keys, width, float(options["dropout"]) > 0, options["causal"] == "True",
-                     shapes[3] if len(shapes) > 3 else None, float(row["trace_us"]), "operators")
+                     tuple(shapes[3]) if len(shapes) > 3 else None, float(row["trace_us"]), "operators")
+
+
+def library_of(name):
+    return next((library for library in ("cudnn", "efficient") if name.startswith("aten::_scaled_dot_product_" + library)), None)
 
 
 def of_trace(path, source):
     """The main kernel of each attention operation of a trace."""
-    events = json.loads(subprocess.run(["zstd", "-dcq", path], stdout=subprocess.PIPE, check=True).stdout)["traceEvents"]
-    kernels = {e["args"].get("correlation"): e for e in events if e.get("cat") == "kernel"}
-    launches = collections.defaultdict(list)
-    for e in events:
-        if e.get("cat") in ("cuda_runtime", "cuda_driver") and e.get("args", {}).get("correlation") in kernels:
-            launches[e["tid"]].append((e["ts"], e["args"]["correlation"]))
-    for calls in launches.values():
-        calls.sort()
-    for op in events:
-        library = next((l for l in ("cudnn", "efficient") if op.get("name", "").startswith("aten::_scaled_dot_product_" + l)), None)
-        if op.get("cat") != "cpu_op" or library is None:
-            continue
-        calls = launches[op["tid"]]
-        at = bisect.bisect_left(calls, (op["ts"], 0))
-        within = [kernels[c] for ts, c in calls[at:] if ts <= op["ts"] + op["dur"]]
-        main = [k for k in within if "prop_wgmma" in k["name"] or "fmha_cutlass" in k["name"]]
+    for op, kernels in traces.launched(path, library_of):
+        library = library_of(op["name"])
+        main = [k for k in kernels if "prop_wgmma" in k["name"] or "fmha_cutlass" in k["name"]]
         back = "backward" in op["name"]
         dims, types, values = (op["args"].get(key) or [] for key in ("Input Dims", "Input type", "Concrete Inputs"))
         half = types[1 if back else 0] != "float"
         if not main or half != (library == "cudnn"):
             continue
         q, k = (dims[1], dims[2]) if back else (dims[0], dims[1])
-        masks = [d for d in dims[3:] if len(d) == 4 and d[2:] == [q[2], k[2]] and d not in (q, k)]
+        masks = [tuple(d) for d in dims[3:] if len(d) == 4 and d[2:] == [q[2], k[2]] and d not in (q, k)]
         part = "backward" if back else "forward"
         dropout, causal = (values[i] for i in OPTIONS[library, part])
         yield Kernel(("fp16" if half else "fp32", part), q[0], q[1], q[2], k[2], q[3], float(dropout) > 0, causal == "True",
                      masks[0] if masks else None, main[0]["dur"], source)
-
-
-def merged(kernels):
-    """One for all that are alike: their median."""
-    alike = collections.defaultdict(list)
-    for k in kernels:
-        alike[k._replace(us=0, mask=tuple(k.mask or ()) or None)].append(k.us)
-    return [k._replace(us=statistics.median(us)) for k, us in alike.items()]
 
 
 def tiles_of(k):
@@ -203,10 +188,10 @@ def main():
     parser.add_argument("--out")
     parser.add_argument("--aside", default="next|blind|later", help="folders with such names are only scored")
     args = parser.parse_args()
-    traced = merged(k for folder in args.captures for path in sorted(glob.glob(folder + "/traces/*.zst"))
+    traced = traces.medians(k for folder in args.captures for path in sorted(glob.glob(folder + "/traces/*.zst"))
                     for k in of_trace(path, os.path.basename(folder)))
     aside = {k.source for k in traced if any(part in k.source for part in args.aside.split("|"))}
-    paces = list(fitted_paces(merged(operators(args.heads)), traced, aside))
+    paces = list(fitted_paces(traces.medians(operators(args.heads)), traced, aside))
     if args.out:
         with open(args.out, encoding="utf-8") as file:
             config = json.load(file)

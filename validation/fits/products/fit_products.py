@@ -8,19 +8,20 @@ their operands where the step left them. Prints the error of each folder; those 
 Needs scipy and the program zstd. The law: models/kernel/time/laws/library_products.h.
 """
 import argparse
-import bisect
 import collections
 import csv
 import glob
 import gzip
 import io
-import json
 import math
 import os
 import statistics
-import subprocess
+import sys
 
 from scipy.optimize import least_squares
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import traces
 
 SMS, CLOCK_MHZ, FMA, DRAM_MB_PER_US = 132, 1980, 2048, 4.8  # H200
 TILES = ((256, 128), (128, 256), (192, 192), (128, 192), (128, 128), (64, 256), (256, 64), (128, 64), (64, 128), (64, 64))
@@ -48,37 +49,15 @@ def operators(path):
 
 
 def of_trace(path, source):
-    events = json.loads(subprocess.run(["zstd", "-dcq", path], stdout=subprocess.PIPE, check=True).stdout)["traceEvents"]
-    kernels = collections.defaultdict(list)
-    for e in events:
-        if e.get("cat") == "kernel":
-            kernels[e["args"].get("correlation")].append(e["dur"])
-    launches = collections.defaultdict(list)
-    for e in events:
-        if e.get("cat") in ("cuda_runtime", "cuda_driver") and e.get("args", {}).get("correlation") in kernels:
-            launches[e["tid"]].append((e["ts"], e["args"]["correlation"]))
-    for calls in launches.values():
-        calls.sort()
-    for op in events:
-        if op.get("cat") != "cpu_op" or op.get("name") not in ("aten::mm", "aten::addmm", "aten::bmm"):
-            continue
+    for op, kernels in traces.launched(path, ("aten::mm", "aten::addmm", "aten::bmm").__contains__):
         at = 1 if op["name"] == "aten::addmm" else 0
         dims, types, strides = (op["args"].get(key) or [] for key in ("Input Dims", "Input type", "Input Strides"))
         if types[at] == "float" or not dims[at] or not dims[at + 1] or not strides:
             continue
-        calls = launches[op["tid"]]
-        first = bisect.bisect_left(calls, (op["ts"], 0))
-        us = sum(sum(kernels[c]) for ts, c in calls[first:first + 8] if ts <= op["ts"] + op["dur"])
         a, b = dims[at], dims[at + 1]
+        us = sum(kernel["dur"] for kernel in kernels)
         if us:
             yield Product(a[0] if len(a) == 3 else 1, a[-2], b[-1], a[-1], strides[at][-1] == 1, strides[at + 1][-1] != 1, us, source)
-
-
-def merged(products):
-    alike = collections.defaultdict(list)
-    for p in products:
-        alike[p._replace(us=0)].append(p.us)
-    return [p._replace(us=statistics.median(us)) for p, us in alike.items()]
 
 
 def alignment(p):
@@ -117,10 +96,10 @@ def main():
     parser.add_argument("captures", nargs="+")
     parser.add_argument("--aside", default="next|blind|later")
     args = parser.parse_args()
-    traced = merged(p for folder in args.captures for path in sorted(glob.glob(folder + "/traces/*eager*.zst"))
+    traced = traces.medians(p for folder in args.captures for path in sorted(glob.glob(folder + "/traces/*eager*.zst"))
                     if "-amp-" in path or "-bf16-" in path for p in of_trace(path, os.path.basename(folder)))
     known = [p for p in traced if not any(part in p.source for part in args.aside.split("|"))]
-    every = merged(operators(args.table)) + known
+    every = traces.medians(operators(args.table)) + known
     aligned = [p for p in every if alignment(p) == 8]
     names = list(START) + ["warm_share"]
 
