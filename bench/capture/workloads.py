@@ -164,6 +164,21 @@ def gemma():
     return GemmaForCausalLM(config), config.vocab_size
 
 
+def qwen3():
+    """A decoder like Qwen3, six narrow layers: 16 heads of 64 that share 4 keys, a norm of each head's queries and keys."""
+    from transformers import Qwen3Config, Qwen3ForCausalLM
+    config = Qwen3Config(vocab_size=50304, hidden_size=1024, intermediate_size=3072, num_hidden_layers=6,
+                         num_attention_heads=16, num_key_value_heads=4, head_dim=64, use_cache=False)
+    return Qwen3ForCausalLM(config), config.vocab_size
+
+
+def bloom():
+    """A decoder like BLOOM, six layers of 1024: positions are a bias of the scores, which are products in memory."""
+    from transformers import BloomConfig, BloomForCausalLM
+    config = BloomConfig(vocab_size=50304, hidden_size=1024, n_layer=6, n_head=16, use_cache=False)
+    return BloomForCausalLM(config), config.vocab_size
+
+
 def bart(batch, device, seq=128):
     """BART base: six layers that read, six that write, with learned positions."""
     from transformers import BartConfig, BartForConditionalGeneration
@@ -191,6 +206,15 @@ def whisper(batch, device):
     sound = torch.randn(batch, config.num_mel_bins, 3000, device=device)
     target = torch.randint(0, 768, (batch,), device=device)
     return Workload(Hidden(WhisperEncoder(config)).to(device), (sound,), class_loss(target), ADAMW)
+
+
+def wav2vec2(batch, device, samples=80000):
+    """The encoder of wav2vec 2.0 base: seven convolutions over 5 s of sound, a grouped one of 128 positions, twelve layers."""
+    from transformers import Wav2Vec2Config, Wav2Vec2Model
+    config = Wav2Vec2Config(mask_time_prob=0.0, layerdrop=0.0)
+    sound = torch.randn(batch, samples, device=device)
+    target = torch.randint(0, config.hidden_size, (batch,), device=device)
+    return Workload(Hidden(Wav2Vec2Model(config)).to(device), (sound,), class_loss(target), ADAMW)
 
 
 def albert(batch, device, seq=128):
@@ -413,6 +437,9 @@ BUILDERS = {
     "gemma": decoder(gemma, seq=512),
     "albert": albert,
     "t5": t5,
+    "qwen3": decoder(qwen3, seq=512),
+    "bloom": decoder(bloom, seq=256),
+    "wav2vec2": wav2vec2,
     "bart": bart,
     "whisper": whisper,
     "llama": llama(16),
