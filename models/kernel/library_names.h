@@ -23,6 +23,7 @@ enum class LibraryUse : std::uint8_t {
   attention_backward,
   attention_row_sums,      // before the backward kernel
   attention_conversion,    // after it
+  attention_head_sums,     // after it, of heads that share keys
   attention_semaphores,    // cleared before
   attention_random_state,  // of dropout, fetched before
   cast_down,               // to 16 bits; the type is that of the result

@@ -28,7 +28,7 @@ constexpr OpRow rows[] = {
     {"_scaled_dot_product_cudnn_attention _scaled_dot_product_efficient_attention", K::attention,
      L::attention, lower, O::same, arguments("query key value mask - dropout causal ...")},
     {"_scaled_dot_product_attention_math", K::attention, L::attention, lower, O::same,
-     arguments("query key value mask ..."), full_inside},
+     arguments("query key value mask dropout causal ..."), full_inside},
     {"_scaled_dot_product_flash_attention_for_cpu "
      "_native_multi_head_attention customflash::custom_flash_aligned",
      K::attention, L::attention, lower, O::same, arguments("query key value ...")},

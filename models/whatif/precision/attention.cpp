@@ -1,6 +1,7 @@
 #include "models/whatif/precision/attention.h"
 
 #include <map>
+#include <utility>
 
 #include "models/whatif/precision/layout.h"
 
@@ -68,10 +69,120 @@ void retype_group(TypedStep& s, const std::vector<std::uint32_t>& works, std::ui
   s.edit.insert_after(main, s.new_kernel(op, main, conversion, times.conversion_us));
 }
 
+/// One pass of attention by products that a fused kernel takes the place of.
+class FusedPass {
+ public:
+  FusedPass(TypedStep& s, std::uint32_t call, DataType half, bool backward)
+      : s_(s), half_(half), backward_(backward), operands_(operands_of(s.edit.step().trace, call)) {
+    for (TensorShape& shape : operands_.tensors.shapes) shape.type = half;
+    name_ = s.op_name(call);
+    causal_ = operands_.argument(op_row(name_).arguments.at(ArgumentName::causal));
+    dropout_ = operands_.argument(op_row(name_).arguments.at(ArgumentName::dropout));
+    if (backward) turn_back();
+  }
+
+  /// `ops`: the operations of the pass (Dataflow::ops), at least one.
+  void replace(const std::vector<std::uint32_t>& ops) {
+    const std::uint32_t first = s_.flow.works_of(s_.flow.ops[ops.front()]).front();
+    double before = 0;
+    for (const std::uint32_t i : ops) {
+      for (const std::uint32_t w : s_.flow.works_of(s_.flow.ops[i])) {
+        before += s_.us(w);
+        s_.edit.drop(w, w != first);
+      }
+    }
+    const OpContext context{name_, operands_.tensors, operands_.arguments, none_};
+    const RetypedAttention times =
+        retyped_attention(s_.c, context, backward_, DataType::fp32, half_, before);
+    add(first, LibraryUse::attention_semaphores, s_.c.law.clear_us);
+    if (backward_) add(first, LibraryUse::attention_row_sums, times.sums_us);
+    add_main(first, times.main_us);
+    if (backward_) {
+      add(first, LibraryUse::attention_conversion, times.conversion_us);
+      const double sums = streamed_us(s_.c.gpu, s_.c.law.attention_helper, shared_bytes());
+      for (int of = 0; of < 2; ++of) add(first, LibraryUse::attention_head_sums, sums);
+    }
+    s_.switched_us += times.main_us + times.sums_us + times.conversion_us;
+    add_switch(s_.report.switches, "attention by products", "fused attention", times.main_us);
+    s_.report.kernels_retyped += static_cast<std::uint32_t>(ops.size());
+  }
+
+ private:
+  const TensorShape& query() const { return *operands_.tensors.at(backward_ ? 1 : 0); }
+  const TensorShape& key() const { return *operands_.tensors.at(backward_ ? 2 : 1); }
+
+  /// Gradients of keys (or values) come out a query's head each and are added up.
+  double shared_bytes() const {
+    const double one = static_cast<double>(key().elements()) * element_bytes(half_);
+    return one * (1 + static_cast<double>(query().dims[1]) / static_cast<double>(key().dims[1]));
+  }
+
+  void turn_back() {
+    name_ = "aten::_scaled_dot_product_flash_attention_backward";
+    const OpArguments& places = op_row(name_).arguments;
+    const OpTensors forward = std::exchange(operands_.tensors, {});
+    const TensorShape& query = *forward.at(0);
+    operands_.tensors.add(0, query);  // the gradient of the result
+    for (std::uint8_t at = 0; at < 3; ++at) operands_.tensors.add(at + 1, *forward.at(at));
+    operands_.tensors.add(4, query);  // the result
+    operands_.arguments.assign(places.at(ArgumentName::causal) + std::size_t{1}, {});
+    operands_.arguments[places.at(ArgumentName::causal)] = causal_;
+    operands_.arguments[places.at(ArgumentName::dropout)] = dropout_;
+    operands_.argument_count = static_cast<std::uint16_t>(operands_.arguments.size());
+  }
+
+  void add(std::uint32_t at, LibraryUse use, double us) {
+    s_.edit.insert_after(at, s_.new_kernel(name_, operands_, s_.c.names.kernel(use), us));
+  }
+
+  void add_main(std::uint32_t at, double us) {
+    constexpr std::int64_t rows = 64;  // of queries (backward: keys) that a block keeps
+    const LibraryUse use =
+        backward_ ? LibraryUse::attention_backward : LibraryUse::attention_forward;
+    NewKernel k =
+        s_.new_kernel(name_, operands_, s_.c.names.kernel(use, half_, s_.c.gpu.compute_major), us);
+    k.operands.arguments = operands_.arguments;
+    const std::int64_t length = (backward_ ? key() : query()).dims[2];
+    k.geometry.grid = {static_cast<std::uint32_t>((length + rows - 1) / rows),
+                       static_cast<std::uint32_t>(query().dims[1]),
+                       static_cast<std::uint32_t>(query().dims[0])};
+    k.geometry.block = {128, 1, 1};
+    k.geometry.registers_per_thread = 168;
+    s_.edit.insert_after(at, std::move(k));
+  }
+
+  TypedStep& s_;
+  DataType half_;
+  bool backward_;
+  Operands operands_;
+  std::string_view name_;
+  Argument causal_, dropout_;
+  LaunchGeometry none_;
+};
+
+/// Backward operations belong to those forward ones whose autograd nodes they are.
+void fuse_products(TypedStep& s, const FusedAttention& fused, std::vector<bool>& handled) {
+  const DataType half = s.change.ops[fused.first];
+  const std::int64_t low = s.flow.ops[fused.first].sequence, high = s.flow.ops[fused.last].sequence;
+  std::vector<std::uint32_t> forward, backward;
+  for (std::uint32_t i = fused.first; i < s.flow.ops.size(); ++i) {
+    const FlowOp& op = s.flow.ops[i];
+    if (op.work_count == 0) continue;
+    if (op.phase == FlowPhase::forward && i <= fused.last) forward.push_back(i);
+    const bool within = low >= 0 && op.sequence >= low && op.sequence <= high;
+    if (op.phase == FlowPhase::backward && within) backward.push_back(i);
+  }
+  for (const auto* pass : {&forward, &backward}) {
+    for (const std::uint32_t i : *pass) handled[i] = true;
+    if (!pass->empty()) FusedPass(s, fused.call, half, pass == &backward).replace(*pass);
+  }
+}
+
 }  // namespace
 
 std::vector<bool> retype_attention(TypedStep& s) {
   std::vector<bool> handled(s.flow.ops.size(), false);
+  for (const FusedAttention& fused : s.change.fused) fuse_products(s, fused, handled);
   struct Group {
     std::uint32_t op = no_row;  // of kind attention
     std::vector<std::uint32_t> works;

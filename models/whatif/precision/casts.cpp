@@ -35,29 +35,61 @@ void GradientCasts::retype_gradients(const FlowOp& op) {
   }
 }
 
-bool FullInside::holds(std::uint32_t i, const FlowOp& op) {
+DataType ProductAttention::type_within(std::uint32_t i, const FlowOp& op) {
   const std::uint32_t root = root_of(op);
   if (root != root_) {
-    if (root_ != no_row) leave();
-    if (root != no_row) enter(i, op, root);
+    if (way_ == Way::full) leave();
+    way_ = root == no_row ? Way::none : way_of(root);
+    if (way_ == Way::full) enter(i, op, root);
+    if (way_ == Way::fused) enter_fused(i, op, root);
     root_ = root;
   }
-  if (root != no_row) last_ = i;
-  return root != no_row;
+  last_ = i;
+  if (way_ == Way::fused) change_.fused.back().last = i;
+  switch (way_) {
+    case Way::none: return DataType::unknown;
+    case Way::full: return DataType::fp32;
+    case Way::fused: return half_;
+  }
+  return DataType::unknown;
 }
 
-// Heads that share keys have fused kernels in 16 bits only; all of these read four dimensions.
-std::uint32_t FullInside::root_of(const FlowOp& op) const {
+std::uint32_t ProductAttention::root_of(const FlowOp& op) const {
   std::uint32_t root = op.op;
   while (root != no_row && !op_row(text_of(trace_, trace_.ops.name[root])).is(full_inside)) {
     root = flow_.nesting.parent[root];
   }
-  if (root == no_row) return no_row;
-  const TensorShape* query = operands_of(trace_, root).tensors.at(0);
-  return query == nullptr || query->rank == 4 ? no_row : root;
+  return root;
 }
 
-void FullInside::enter(std::uint32_t i, const FlowOp& op, std::uint32_t root) {
+// Fused kernels read four dimensions. Heads that share keys read no mask in them; why those that
+// share none were computed by products in FP32 no trace tells: they follow their layer.
+ProductAttention::Way ProductAttention::way_of(std::uint32_t root) const {
+  constexpr std::uint8_t mask = 3;
+  const OpTensors& operands = operands_of(trace_, root).tensors;
+  const TensorShape *query = operands.at(0), *key = operands.at(1);
+  if (query == nullptr || key == nullptr) return Way::none;
+  if (query->rank != 4) return Way::full;
+  const bool shared = key->rank == 4 && key->dims[1] < query->dims[1];
+  if (!shared) return Way::none;
+  return operands.at(mask) == nullptr && query->dims[3] <= fused_width_ ? Way::fused : Way::full;
+}
+
+// Values come from a product; queries and keys may have been turned in FP32 since theirs.
+void ProductAttention::enter_fused(std::uint32_t i, const FlowOp& op, std::uint32_t root) {
+  constexpr std::uint8_t value = 2;
+  change_.fused.push_back({root, i, i});
+  for (std::uint8_t at = 0; at < value; ++at) {
+    const TensorShape* shape = operands_of(trace_, root).tensors.at(at);
+    if (shape == nullptr || shape->type != DataType::fp32) continue;
+    const std::int64_t n = shape->elements();
+    if (made_.nearby(i, n) != DataType::fp32) continue;
+    change_.casts.push_back({i, false, n, DataType::fp32, half_, false, i, no_argument});
+    gradients_.cast_back(op, {i, true, n, half_, DataType::fp32, false, i, no_argument});
+  }
+}
+
+void ProductAttention::enter(std::uint32_t i, const FlowOp& op, std::uint32_t root) {
   constexpr std::uint8_t mask = 3;
   for (std::uint8_t at = 0; at <= mask; ++at) {
     const TensorShape* shape = operands_of(trace_, root).tensors.at(at);
@@ -70,7 +102,7 @@ void FullInside::enter(std::uint32_t i, const FlowOp& op, std::uint32_t root) {
 }
 
 // The result is as wide as the values; a score for each query and key.
-void FullInside::leave() {
+void ProductAttention::leave() {
   const FlowOp& last = flow_.ops[last_];
   const OpTensors& operands = operands_of(trace_, root_).tensors;
   const TensorShape *query = operands.at(0), *key = operands.at(1), *value = operands.at(2);

@@ -31,6 +31,11 @@ void add_kernel_fields(Fields& out) {
              floor_and_share_fields("attention_delta",
                                     "shortest row sums before FP32 attention goes backward",
                                     "share of the peak DRAM rate of all kernels of these sums"));
+  out.push_back(field<L>("shared_keys_major", "generation",
+                         "first that has fused 16-bit attention of heads that share keys",
+                         &L::shared_keys_major));
+  out.push_back(field<L>("shared_keys_width", "columns", "of the widest head that such takes",
+                         &L::shared_keys_width));
   out.push_back(field<L>("clear_us", "us",
                          "memset or random state before an attention kernel on tensor cores",
                          &L::clear_us));

@@ -21,6 +21,7 @@ struct PrecisionLaw {
   double conv_floor_us = 0;
   LibraryProducts products;
   FloorAndShare attention_helper, attention_delta;
+  double shared_keys_major = 0, shared_keys_width = 0;
   double clear_us = 0;
   TypeRatios ratios;
   NormTimes norm;

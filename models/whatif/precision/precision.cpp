@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -74,11 +75,16 @@ void require_shapes(const Step& step, const Dataflow& flow) {
                    "operator shapes (record_shapes=True) for --precision");
 }
 
-TypeChange type_change(const Trace& trace, const Dataflow& flow, Precision from, Precision to) {
+TypeChange type_change(const Trace& trace, const Dataflow& flow, Precision from, Precision to,
+                       std::int64_t fused_width) {
   if (is_autocast(from) && is_autocast(to)) return with_half(flow, half_of(to));
   if (is_autocast(from)) return without_autocast(flow);
-  if (is_autocast(to)) return autocast(trace, flow, half_of(to));
+  if (is_autocast(to)) return autocast(trace, flow, half_of(to), fused_width);
   return with_half(flow, DataType::fp16);  // no type changes, only the pipes
+}
+
+std::int64_t fused_width(const PrecisionLaw& law, const GpuArch& gpu) {
+  return gpu.compute_major < law.shared_keys_major ? 0 : std::llround(law.shared_keys_width);
 }
 
 }  // namespace
@@ -120,7 +126,7 @@ Step with_precision(Step step, Precision to, const GpuArch& gpu, const Precision
   if (r.from == to) return step;
   require_precision(gpu, to);
   const RetimeContext context{gpu, law, time, names, layers};
-  const TypeChange change = type_change(step.trace, flow, r.from, to);
+  const TypeChange change = type_change(step.trace, flow, r.from, to, fused_width(law, gpu));
   const auto scaler = gradient_scaler(flow);
   if (to != Precision::amp) forget_scaler_wait(flow, scaler, step);
   const double gradients = gradient_elements(flow);

@@ -146,17 +146,23 @@ std::uint32_t TypedStep::main_work(std::span<const std::uint32_t> works) const {
                            [&](std::uint32_t a, std::uint32_t b) { return us(a) < us(b); });
 }
 
+NewKernel TypedStep::new_kernel(std::string_view op, const Operands& operands,
+                                PredictedKernel kernel, double us) const {
+  NewKernel k;
+  k.kernel = std::move(kernel);
+  k.op = op;
+  k.operands = dense(operands);
+  k.duration_us = us;
+  k.host_us = host.us(c.law.helper_host_ratio);
+  return k;
+}
+
 NewKernel TypedStep::new_kernel(const FlowOp& op, std::uint32_t like, PredictedKernel kernel,
                                 double us) const {
   const Trace& trace = edit.step().trace;
-  NewKernel k;
-  k.kernel = std::move(kernel);
-  k.op = op_name(op.op);
-  k.operands = dense(operands_of(trace, op.op));
+  NewKernel k = new_kernel(op_name(op.op), operands_of(trace, op.op), std::move(kernel), us);
   const GeometryId g = trace.activities.geometry[edit.step().plan.works[like].source];
   if (g.valid()) k.geometry = trace.geometries[g.index()];
-  k.duration_us = us;
-  k.host_us = host.us(c.law.helper_host_ratio);
   return k;
 }
 

@@ -40,6 +40,9 @@ struct TypedStep {
   DataType read_type(std::uint32_t index, std::uint32_t tensor) const;
   /// The same kernel for elements of another type.
   PredictedKernel retyped(std::uint32_t work, DataType from, DataType to) const;
+  /// A further kernel of what is called with `operands`, of which places in memory are forgotten.
+  NewKernel new_kernel(std::string_view op, const Operands& operands, PredictedKernel kernel,
+                       double us) const;
   /// A kernel of `op` with the geometry of work `like`.
   NewKernel new_kernel(const FlowOp& op, std::uint32_t like, PredictedKernel kernel,
                        double us) const;

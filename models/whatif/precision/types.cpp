@@ -6,6 +6,7 @@
 
 #include "models/whatif/precision/casts.h"
 #include "models/whatif/precision/conversions.h"
+#include "models/whatif/precision/made_types.h"
 
 namespace tandem {
 namespace {
@@ -105,68 +106,10 @@ std::uint32_t shared_input(const Dataflow& flow, std::uint32_t tensor) {
   return tensor;
 }
 
-/// The types that tensors have by now, looked up by size where the trace does not tell which is
-/// read.
-class MadeTypes {
- public:
-  MadeTypes(const Dataflow& flow, const TypeChange& change) : flow_(flow), change_(change) {}
-
-  /// Whether an earlier forward operation makes a 16-bit tensor of `elements`.
-  bool made_in_half(std::uint32_t i, std::int64_t elements) const {
-    for (std::uint32_t k = 0; k < i; ++k) {
-      if (flow_.ops[k].phase != FlowPhase::forward) continue;
-      for (const std::uint32_t t : flow_.outputs_of(flow_.ops[k])) {
-        if (flow_.tensors[t].elements == elements && is_half(change_.tensors[t])) return true;
-      }
-    }
-    return false;
-  }
-
-  /// Type of a tensor of `elements` that may be a part of one made shortly before, or be made of
-  /// it: splits and selections are views and leave no trace.
-  DataType nearby(std::uint32_t i, std::int64_t elements) const {
-    constexpr std::uint32_t look_back = 24;
-    constexpr std::int64_t parts = 4;
-    const FlowPhase phase = flow_.ops[i].phase;
-    for (std::uint32_t k = i; k-- > (i > look_back ? i - look_back : 0);) {
-      if (flow_.ops[k].phase != phase) continue;
-      for (const std::uint32_t t : flow_.outputs_of(flow_.ops[k])) {
-        const std::int64_t n = flow_.tensors[t].elements;
-        if (n <= 0 || !is_autocast_type(change_.tensors[t])) continue;
-        const std::int64_t large = std::max(n, elements), small = std::min(n, elements);
-        if (large % small == 0 && large / small <= parts) return change_.tensors[t];
-      }
-    }
-    return DataType::unknown;
-  }
-
-  /// Type of what the forward operation before made, if `part` may be rows of it: logits without
-  /// those of the last position.
-  DataType rows_of_latest(std::uint32_t i, const TensorShape& part) const {
-    if (part.rank < 2) return DataType::unknown;
-    const std::int64_t elements = part.elements();
-    const std::int64_t width = std::max<std::int64_t>(1, part.dims[part.rank - 1]);
-    std::uint32_t latest = i;
-    do {
-      if (latest == 0) return DataType::unknown;
-      --latest;
-    } while (flow_.ops[latest].phase != FlowPhase::forward);
-    for (const std::uint32_t t : flow_.outputs_of(flow_.ops[latest])) {
-      const std::int64_t n = flow_.tensors[t].elements;
-      if (n % width == 0 && elements < n && elements >= n / 2) return change_.tensors[t];
-    }
-    return DataType::unknown;
-  }
-
- private:
-  const Dataflow& flow_;
-  const TypeChange& change_;
-};
-
 /// What autocast makes of the types of a step.
 class Autocast {
  public:
-  Autocast(const Trace& trace, const Dataflow& flow, DataType half)
+  Autocast(const Trace& trace, const Dataflow& flow, DataType half, std::int64_t fused_width)
       : trace_(trace),
         flow_(flow),
         half_(half),
@@ -174,7 +117,7 @@ class Autocast {
         change_(unchanged(flow)),
         made_(flow, change_),
         gradients_(flow, change_),
-        full_inside_(trace, flow, half, change_, gradients_) {}
+        attention_(trace, flow, half, fused_width, change_, gradients_, made_) {}
 
   TypeChange run();
 
@@ -183,9 +126,9 @@ class Autocast {
     const bool aligned = align_list(i, op);
     if (change_.ops[i] == DataType::unknown) return;
     forward_of_[op.sequence] = i;
-    if (full_inside_.holds(i, op)) {
-      change_.policies[i] = CastPolicy::full;
-      set_outputs(i, op, DataType::fp32);
+    if (const DataType inside = attention_.type_within(i, op); inside != DataType::unknown) {
+      change_.policies[i] = is_half(inside) ? CastPolicy::lower : CastPolicy::full;
+      set_outputs(i, op, inside);
       return;
     }
     if (aligned) {
@@ -313,7 +256,7 @@ class Autocast {
   std::unordered_map<std::int64_t, std::uint32_t> forward_of_;  // sequence -> last forward op
   MadeTypes made_;
   GradientCasts gradients_;
-  FullInside full_inside_;
+  ProductAttention attention_;
 };
 
 TypeChange Autocast::run() {
@@ -346,8 +289,9 @@ bool is_precision_cast(const Dataflow& flow, const FlowOp& op) {
 
 }  // namespace
 
-TypeChange autocast(const Trace& trace, const Dataflow& flow, DataType half) {
-  return Autocast(trace, flow, half).run();
+TypeChange autocast(const Trace& trace, const Dataflow& flow, DataType half,
+                    std::int64_t fused_width) {
+  return Autocast(trace, flow, half, fused_width).run();
 }
 
 TypeChange without_autocast(const Dataflow& flow) {

@@ -26,6 +26,12 @@ struct PlannedCast {
   std::uint8_t argument = 0;  // as this argument
 };
 
+/// Attention by products that one fused kernel takes the place of: indices of Dataflow::ops.
+struct FusedAttention {
+  std::uint32_t call = 0;             // row of Trace::ops: the operation around it
+  std::uint32_t first = 0, last = 0;  // forward operations within it
+};
+
 struct TypeChange {
   std::vector<DataType> tensors;       // per tensor: its new type
   std::vector<DataType> ops;           // per operation: type it computes in; unknown: no float
@@ -34,10 +40,13 @@ struct TypeChange {
   std::vector<bool> mixed;             // per operation: operands of two floating types meet
   std::vector<PlannedCast> casts;      // in the order of their places
   std::vector<std::uint32_t> removed;  // operations that vanish, ascending
+  std::vector<FusedAttention> fused;   // in the order of their places
 };
 
-/// From FP32 to `half` under autocast.
-TypeChange autocast(const Trace& trace, const Dataflow& flow, DataType half);
+/// From FP32 to `half` under autocast. `fused_width`: columns of the widest head for which the GPU
+/// has fused 16-bit attention of heads that share keys; 0: it has none.
+TypeChange autocast(const Trace& trace, const Dataflow& flow, DataType half,
+                    std::int64_t fused_width);
 /// From autocast to FP32: all 16-bit types become FP32, casts vanish.
 TypeChange without_autocast(const Dataflow& flow);
 /// From one 16-bit type to the other.

@@ -28,7 +28,7 @@ Step stacked(int converted) {
 std::size_t conversions(const Step& step) {
   const Dataflow flow = dataflow(step);
   std::size_t n = 0;
-  for (const PlannedCast& cast : autocast(step.trace, flow, DataType::fp16).casts) {
+  for (const PlannedCast& cast : autocast(step.trace, flow, DataType::fp16, 256).casts) {
     n += flow.ops[cast.op].op == flow.ops.back().op && cast.elements == 64 * 32;
   }
   return n;

@@ -96,7 +96,7 @@ Step change(Step step, Precision to, PrecisionReport* report = nullptr,
 TEST(PrecisionTypes, AutocastCastsWhatProductsReadAndSoftmax) {
   const Step step = two_layers();
   const Dataflow flow = dataflow(step);
-  const TypeChange c = autocast(step.trace, flow, DataType::fp16);
+  const TypeChange c = autocast(step.trace, flow, DataType::fp16, 256);
   ASSERT_EQ(flow.ops.size(), 6U);
   EXPECT_EQ(c.ops[0], DataType::fp16);
   EXPECT_EQ(c.ops[1], DataType::fp16);  // ReLU follows its operand
@@ -130,15 +130,17 @@ TEST(PrecisionTypes, AutocastLeavesFp64Alone) {
   const Step step = m.step();
   const Dataflow flow = dataflow(step);
   for (const DataType half : {DataType::fp16, DataType::bf16}) {
-    const TypeChange c = autocast(step.trace, flow, half);
+    const TypeChange c = autocast(step.trace, flow, half, 256);
     EXPECT_EQ(c.tensors, std::vector(flow.tensors.size(), DataType::fp64));
     EXPECT_EQ(c.ops, std::vector(3, DataType::unknown));
     EXPECT_TRUE(c.casts.empty());
   }
 }
 
-/// Attention by products as one batched product, and an operation after it.
-TypeChange attention_by_products(const std::string& query, const std::string& key) {
+/// Attention by products as one batched product, and an operation after it. `fused_width`: as
+/// autocast() says.
+TypeChange attention_by_products(const std::string& query, const std::string& key,
+                                 std::int64_t fused_width = 256) {
   test::FlowMaker m;
   m.sequence = 1;
   m.around_dims = std::string("[").append(query).append(",").append(key).append(",").append(key);
@@ -149,7 +151,7 @@ TypeChange attention_by_products(const std::string& query, const std::string& ke
   m.sequence = 2;
   m.op("aten::relu", "[[6,4,6]]", R"(["float"])");
   const Step step = m.step();
-  return autocast(step.trace, dataflow(step), DataType::fp16);
+  return autocast(step.trace, dataflow(step), DataType::fp16, fused_width);
 }
 
 // [2,1,3,4,8] queries, 6 keys: 192, 288 and 288 elements are turned to FP32 before; after it the
@@ -173,6 +175,28 @@ TEST(PrecisionTypes, AttentionByProductsOfFourDimensionsFollowsItsLayer) {
   EXPECT_EQ(attention_by_products("[2,3,4,8]", "[2,3,6,8]").ops[0], DataType::fp16);
 }
 
+// Six heads share three keys: one fused kernel is handed FP16, which queries and keys that nobody
+// made are taken to be.
+TEST(PrecisionTypes, AttentionByProductsOfSharedKeysIsFused) {
+  const TypeChange c = attention_by_products("[2,6,4,8]", "[2,3,6,8]");
+  ASSERT_EQ(c.fused.size(), 1U);
+  EXPECT_EQ(c.fused[0].first, 0U);
+  EXPECT_EQ(c.fused[0].last, 0U);
+  EXPECT_EQ(c.ops[0], DataType::fp16);
+  EXPECT_EQ(c.ops[1], DataType::fp16);
+  EXPECT_TRUE(c.casts.empty());
+}
+
+// Where the GPU has no such kernel, or none as wide as the head, products compute in FP32.
+TEST(PrecisionTypes, AttentionOfSharedKeysStaysInFp32WithoutAFusedKernel) {
+  for (const std::int64_t width : {0, 4}) {
+    const TypeChange c = attention_by_products("[2,6,4,8]", "[2,3,6,8]", width);
+    EXPECT_TRUE(c.fused.empty());
+    EXPECT_EQ(c.ops[0], DataType::fp32);
+    EXPECT_EQ(c.ops[1], DataType::fp16);
+  }
+}
+
 // Logits [2,8,64] without the last position: 7 of 8 rows are copied, then the loss reads FP32.
 TEST(PrecisionTypes, RowsOfLogitsHaveTheirType) {
   test::FlowMaker m;
@@ -183,7 +207,7 @@ TEST(PrecisionTypes, RowsOfLogitsHaveTheirType) {
   m.sequence = 3;
   m.op("aten::_log_softmax", "[[14,64],[],[]]", R"(["float","Scalar","Scalar"])");
   const Step step = m.step();
-  const TypeChange c = autocast(step.trace, dataflow(step), DataType::bf16);
+  const TypeChange c = autocast(step.trace, dataflow(step), DataType::bf16, 256);
   EXPECT_EQ(c.ops[1], DataType::bf16);
   const auto of_loss = [](const PlannedCast& cast) { return cast.op == 2; };
   ASSERT_EQ(std::count_if(c.casts.begin(), c.casts.end(), of_loss), 1);
@@ -195,6 +219,48 @@ TEST(PrecisionTypes, PoliciesFollowTheFrameworksLists) {
   EXPECT_EQ(cast_policy("aten::_softmax"), CastPolicy::full);
   EXPECT_EQ(cast_policy("aten::pow"), CastPolicy::full);
   EXPECT_EQ(cast_policy("aten::mul"), CastPolicy::promote);
+}
+
+/// Attention of four heads that share two keys: a product, and one of its gradients.
+Step shared_keys() {
+  test::FlowMaker m;
+  const char* const gemm = "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize64x64x8_ffma";
+  const char* const dims = "[[8,128,64],[8,64,128]]";
+  m.around_dims = "[[2,4,128,64],[2,2,128,64],[2,2,128,64]]";
+  m.around_types = three_floats;
+  m.sequence = 1;
+  m.op("aten::_scaled_dot_product_attention_math>aten::bmm", dims, two_floats, "", gemm);
+  m.around_dims.clear();
+  m.thread = 1;
+  m.op("autograd::engine::evaluate_function: BmmBackward0>BmmBackward0>aten::bmm", dims, two_floats,
+       "", gemm);
+  return m.step();
+}
+
+// Forward: semaphores are cleared, then one kernel. Backward: cleared again, row sums, the kernel,
+// the queries' gradients in 16 bits, and the gradients of keys and of values added up by head.
+TEST(PrecisionKernels, AttentionOfSharedKeysIsOneKernelAPass) {
+  PrecisionReport report;
+  const std::vector<std::string> names = kernels(change(shared_keys(), Precision::bf16, &report));
+  ASSERT_EQ(names.size(), 8U);
+  EXPECT_NE(names[1].find("flash_fprop"), std::string::npos) << names[1];
+  EXPECT_NE(names[3].find("compute_dot_do_o"), std::string::npos) << names[3];
+  EXPECT_NE(names[4].find("flash_bprop"), std::string::npos) << names[4];
+  EXPECT_NE(names[5].find("convert_dq"), std::string::npos) << names[5];
+  EXPECT_NE(names[6].find("reduce_head"), std::string::npos) << names[6];
+  EXPECT_EQ(names[6], names[7]);
+  ASSERT_EQ(report.switches.size(), 1U);
+  EXPECT_EQ(report.switches[0].count, 2U);
+}
+
+// Before Ampere nothing is fused: the products stay, in FP32 between casts.
+TEST(PrecisionKernels, AttentionOfSharedKeysStaysProductsOnVolta) {
+  const std::vector<std::string> names =
+      kernels(change(shared_keys(), Precision::amp, nullptr, "v100_sxm2_32gb"));
+  const auto products = std::count_if(names.begin(), names.end(), [](const std::string& name) {
+    return name.find("gemm") != std::string::npos;
+  });
+  EXPECT_EQ(products, 2);
 }
 
 TEST(PrecisionKernels, CastsMoveSixBytesAnElement) {

@@ -1,0 +1,49 @@
+#include "models/whatif/precision/made_types.h"
+
+#include <algorithm>
+
+namespace tandem {
+
+bool MadeTypes::made_in_half(std::uint32_t i, std::int64_t elements) const {
+  for (std::uint32_t k = 0; k < i; ++k) {
+    if (flow_.ops[k].phase != FlowPhase::forward) continue;
+    for (const std::uint32_t t : flow_.outputs_of(flow_.ops[k])) {
+      if (flow_.tensors[t].elements == elements && is_half(change_.tensors[t])) return true;
+    }
+  }
+  return false;
+}
+
+DataType MadeTypes::nearby(std::uint32_t i, std::int64_t elements) const {
+  constexpr std::uint32_t look_back = 24;
+  constexpr std::int64_t parts = 4;
+  const FlowPhase phase = flow_.ops[i].phase;
+  for (std::uint32_t k = i; k-- > (i > look_back ? i - look_back : 0);) {
+    if (flow_.ops[k].phase != phase) continue;
+    for (const std::uint32_t t : flow_.outputs_of(flow_.ops[k])) {
+      const std::int64_t n = flow_.tensors[t].elements;
+      if (n <= 0 || !is_autocast_type(change_.tensors[t])) continue;
+      const std::int64_t large = std::max(n, elements), small = std::min(n, elements);
+      if (large % small == 0 && large / small <= parts) return change_.tensors[t];
+    }
+  }
+  return DataType::unknown;
+}
+
+DataType MadeTypes::rows_of_latest(std::uint32_t i, const TensorShape& part) const {
+  if (part.rank < 2) return DataType::unknown;
+  const std::int64_t elements = part.elements();
+  const std::int64_t width = std::max<std::int64_t>(1, part.dims[part.rank - 1]);
+  std::uint32_t latest = i;
+  do {
+    if (latest == 0) return DataType::unknown;
+    --latest;
+  } while (flow_.ops[latest].phase != FlowPhase::forward);
+  for (const std::uint32_t t : flow_.outputs_of(flow_.ops[latest])) {
+    const std::int64_t n = flow_.tensors[t].elements;
+    if (n % width == 0 && elements < n && elements >= n / 2) return change_.tensors[t];
+  }
+  return DataType::unknown;
+}
+
+}  // namespace tandem

@@ -1,0 +1,31 @@
+// The types that the tensors of a step have so far, while another precision goes through it.
+#pragma once
+
+#include <cstdint>
+
+#include "models/step/dataflow.h"
+#include "models/whatif/precision/types.h"
+
+namespace tandem {
+
+/// The types that tensors have by now, looked up by size where the trace does not tell which is
+/// read.
+class MadeTypes {
+ public:
+  MadeTypes(const Dataflow& flow, const TypeChange& change) : flow_(flow), change_(change) {}
+
+  /// Whether an earlier forward operation makes a 16-bit tensor of `elements`.
+  bool made_in_half(std::uint32_t i, std::int64_t elements) const;
+  /// Type of a tensor of `elements` that may be a part of one made shortly before, or be made of
+  /// it: splits and selections are views and leave no trace.
+  DataType nearby(std::uint32_t i, std::int64_t elements) const;
+  /// Type of what the forward operation before made, if `part` may be rows of it: logits without
+  /// those of the last position.
+  DataType rows_of_latest(std::uint32_t i, const TensorShape& part) const;
+
+ private:
+  const Dataflow& flow_;
+  const TypeChange& change_;
+};
+
+}  // namespace tandem
