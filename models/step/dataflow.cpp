@@ -445,7 +445,21 @@ class Binder {
       if (maker.phase != FlowPhase::backward || maker.root != op.root) break;
       if (!taken(list[k], op)) return list[k];
     }
+    // The gradient times a constant is already the first factor: the other one was kept.
+    if (gradient && op.row->is(multiplies) && reads_own(op)) {
+      const std::uint32_t kept = saved(list, op, true);
+      if (kept != no_row) return kept;
+    }
     return gradient ? gradient_ : saved(list, op, true);
+  }
+
+  /// Whether an operand found so far was made by the node of `op`.
+  bool reads_own(const FlowOp& op) const {
+    for (std::uint32_t u = op.first_input; u < flow_.inputs.size(); ++u) {
+      const std::uint32_t maker = flow_.tensors[flow_.inputs[u].tensor].producer;
+      if (maker != no_row && flow_.ops[maker].root == op.root) return true;
+    }
+    return false;
   }
 
   std::uint32_t find(const FlowOp& op, const OpRow& row, const TensorShape& shape,

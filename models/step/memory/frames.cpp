@@ -209,6 +209,7 @@ class Frames {
     hold_stages();
     hold_without_skip(blocks);
     hold_arguments();
+    hold_converted();
   }
   FrameLives take() { return std::move(out_); }
 
@@ -310,6 +311,17 @@ class Frames {
           break;
         }
       }
+    }
+  }
+
+  /// What a layer or norm converts first is its caller's: it stays there until the call returns.
+  void hold_converted() {
+    for (std::uint32_t i = 0; i < flow_.ops.size(); ++i) {
+      const FlowOp& op = flow_.ops[i];
+      const bool converts = is_core(op.kind) || normalizes(op.kind) || op.kind == OpKind::softmax;
+      if (op.phase != FlowPhase::forward || !converts) continue;
+      const auto given = given_to(flow_, op);
+      if (given && given != largest_input(flow_, op)) hold(given, i);
     }
   }
 

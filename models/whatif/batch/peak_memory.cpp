@@ -55,6 +55,25 @@ std::set<Dims> sparse_tables(const Trace& trace, const BatchOps& ops, const Step
   return out;
 }
 
+/// What is added to another of its shape, as the two gradients of a weight that two layers share.
+std::set<Dims> summed_tables(const Trace& trace, const BatchOps& ops, const StepWindow& step) {
+  std::set<Dims> out;
+  for (std::uint32_t row = 0; row < trace.ops.size(); ++row) {
+    const BatchOp& op = ops.op(ops.number(row));
+    if (!inside(trace, row, step) || !op.row->is(adds_gradients)) continue;
+    const TensorShape *to = op.tensors.at(0), *other = op.tensors.at(1);
+    if (to != nullptr && other != nullptr && same_dims(*to, *other)) out.insert(dims_of(*to));
+  }
+  return out;
+}
+
+bool goes_backward(const Trace& trace, const BatchOps& ops, const StepWindow& step) {
+  for (std::uint32_t row = 0; row < trace.ops.size(); ++row) {
+    if (inside(trace, row, step) && ops.op(ops.number(row)).row->backward) return true;
+  }
+  return false;
+}
+
 bool is_layer(const BatchOp& op) { return op.row->arguments.parameters != 0 && !op.row->backward; }
 
 /// The outermost operation from `row` up that takes parameters, or no_row.
@@ -116,13 +135,16 @@ class SharedWeights {
 };
 
 // Layers are the outermost operations that take parameters. A layer that has the shape of an
-// embedding table shares its weights (tied decoders of language models).
+// embedding table shares its weights (tied decoders of language models), unless a step that trains
+// does not add up their gradients.
 Parameters count_parameters(const Trace& trace, const BatchOps& ops, const OpNesting& nesting,
                             const StepWindow& step) {
   Parameters out;
   const auto sparse = sparse_tables(trace, ops, step);
   std::set<Dims> tables;
   SharedWeights shared(trace, ops, nesting, step);
+  const bool trains = goes_backward(trace, ops, step);
+  const std::set<Dims> summed = summed_tables(trace, ops, step);
   for (std::uint32_t row = 0; row < trace.ops.size(); ++row) {
     if (!inside(trace, row, step) || layer_of(ops, nesting, row) != row) continue;
     const BatchOp& op = ops.op(ops.number(row));
@@ -130,7 +152,8 @@ Parameters count_parameters(const Trace& trace, const BatchOps& ops, const OpNes
     for (std::size_t i = 0; i < op.tensors.shapes.size(); ++i) {
       const TensorShape& t = op.tensors.shapes[i];
       if (!contains(op.row->arguments.parameters, op.tensors.arguments[i]) || t.rank == 0) continue;
-      if (embedding) tables.insert(dims_of(t));
+      const bool tied = !trains || summed.count(dims_of(t)) > 0;
+      if (embedding && tied) tables.insert(dims_of(t));
       if (!embedding && t.rank == 2 && tables.count(dims_of(t)) > 0) continue;
       if (shared.read_before(row, t)) continue;
       out.elements += t.elements(), out.bytes += stored_bytes(t);
