@@ -282,11 +282,50 @@ void GraphFlow::make(FlowOp& op, std::uint32_t row, const TensorShape& shape) {
   ++op.output_count;
 }
 
+/// Sums of parts, which may stand between, read one operand of full size.
+void GraphFlow::see_reduction(const FlowOp& op, std::uint32_t row,
+                              const std::vector<TensorShape>& operands) {
+  const std::string_view name = text_of(step_.trace, step_.trace.ops.name[op.op]);
+  const bool reduces = classify(name).traits.kind != Kind::triton_pointwise;
+  if (!reduces || op.phase != FlowPhase::backward || op.input_count < 2) return;
+  const std::int64_t full = operands[0].elements();
+  if (operands[1].elements() >= full && operands.back().elements() < full) {
+    reduction_ = {operands, op.first_input, op.input_count, row};
+  }
+}
+
+/// How many leading operands `op`, a kernel of row `row`, shares with the reduction before it; they
+/// are bound. Two of full size at least: one alone may be another tensor.
+std::size_t GraphFlow::read_again(const FlowOp& op, std::uint32_t row, const OpTensors& operands) {
+  constexpr std::uint32_t between = 4;  // sums of parts, and what becomes of parameters
+  const std::string_view name = text_of(step_.trace, step_.trace.ops.name[op.op]);
+  const Kind kind = classify(name).traits.kind;
+  if (op.phase != FlowPhase::backward || kind != Kind::triton_pointwise) return 0;
+  if (reduction_.op == no_row || row - reduction_.op > between) return 0;
+  const std::vector<TensorShape>&shapes = operands.shapes, &reduced = reduction_.operands;
+  const auto full = [&](const TensorShape& t) { return t.elements() >= reduced[0].elements(); };
+  std::size_t same = 0, large = 0;
+  while (same + 1 < shapes.size() && same < reduction_.inputs &&
+         same_kind(shapes[same], reduced[same]) && same_recorded_dims(shapes[same], reduced[same])) {
+    large += full(reduced[same++]);
+  }
+  const auto all = std::count_if(reduced.begin(), reduced.begin() + reduction_.inputs, full);
+  if (large < 2 || large < static_cast<std::size_t>(all)) return 0;
+  for (std::size_t i = 0; i < same; ++i) {
+    again_.emplace_back(static_cast<std::uint32_t>(flow_.inputs.size()),
+                        reduction_.first_input + static_cast<std::uint32_t>(i));
+    flow_.inputs.push_back({no_row, operands.arguments[i]});
+  }
+  return same;
+}
+
 void GraphFlow::bind_generated(FlowOp& op, std::uint32_t row, const OpTensors& operands) {
   const std::vector<TensorShape>& shapes = operands.shapes;
   if (shapes.empty()) return;
-  const Results results = results_of(op, shapes);
-  for (std::size_t i = results.first_is_new ? 1 : 0; i < results.first_new; ++i) {
+  const std::size_t again = read_again(op, row, operands);
+  Results results = results_of(op, shapes);
+  if (again > 0) results = {std::max(results.first_new, again), false, false};
+  for (std::size_t i = results.first_is_new ? 1 : again; i < results.first_new; ++i) {
     if (copies_parameter(op, shapes)) {
       use(from_outside(shapes[i]), operands.arguments[i]);
     } else {
@@ -300,6 +339,7 @@ void GraphFlow::bind_generated(FlowOp& op, std::uint32_t row, const OpTensors& o
     op.overwrites = first != no_row;
     if (op.overwrites) known_[first].overwritten = true;
   }
+  see_reduction(op, row, shapes);
   if (results.first_is_new || results.overwrites_first) make(op, row, shapes.front());
   for (std::size_t i = results.first_new; i < shapes.size(); ++i) make(op, row, shapes[i]);
 }
@@ -333,6 +373,14 @@ void GraphFlow::bind(std::uint32_t row) {
 }
 
 void GraphFlow::settle() {
+  settle_kept();
+  for (const auto& [use, like] : again_) {
+    flow_.inputs[use].tensor = flow_.inputs[like].tensor;
+    ++flow_.tensors[flow_.inputs[use].tensor].consumers;
+  }
+}
+
+void GraphFlow::settle_kept() {
   std::map<Tensors, std::vector<std::uint32_t>> uses;  // by what they may be
   for (const auto& [use, shape] : kept_) {
     Tensors forward = made(shape);

@@ -30,7 +30,8 @@ GraphOperands graph_operands(const Step& step, const Dataflow& flow, std::int64_
 /// reads, then new results: those are the operands at the end that nothing has made, and always
 /// one, unless the last one waits to be read. Forward, an operand is the latest tensor of its size
 /// and type that nobody has read yet, else the latest; backward, a gradient that nobody has read
-/// yet, else what the forward graph kept.
+/// yet, else what the forward graph kept; a pointwise kernel behind a reduction of the same leading
+/// operands (gradients of norms: sums, then what they are for) reads those again.
 class GraphFlow {
  public:
   /// `flow`: with its operations, those of graphs marked.
@@ -55,6 +56,13 @@ class GraphFlow {
     bool first_is_new = false;
     bool overwrites_first = false;
   };
+  /// The latest reduction that went backward.
+  struct Reduction {
+    std::vector<TensorShape> operands;
+    std::uint32_t first_input = 0;  // of Dataflow::inputs
+    std::uint32_t inputs = 0;
+    std::uint32_t op = no_row;
+  };
   using Tensors = std::vector<std::uint32_t>;
 
   void see_new_tensors();
@@ -74,6 +82,9 @@ class GraphFlow {
   void use(std::uint32_t tensor, std::uint8_t argument);
   void read(const FlowOp& op, const TensorShape& shape, std::uint8_t argument);
   void make(FlowOp& op, std::uint32_t row, const TensorShape& shape);
+  void settle_kept();
+  void see_reduction(const FlowOp& op, std::uint32_t row, const std::vector<TensorShape>& operands);
+  std::size_t read_again(const FlowOp& op, std::uint32_t row, const OpTensors& operands);
   void bind_generated(FlowOp& op, std::uint32_t row, const OpTensors& operands);
   void bind_library(FlowOp& op, std::uint32_t row, const Operands& operands);
 
@@ -84,6 +95,8 @@ class GraphFlow {
   std::vector<Known> known_;           // per tensor
   std::map<std::pair<std::int64_t, DataType>, Tensors> made_;
   std::vector<std::pair<std::uint32_t, TensorShape>> kept_;  // uses that find what forward kept
+  Reduction reduction_;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> again_;  // use, and the one it repeats
 };
 
 }  // namespace tandem
