@@ -60,6 +60,23 @@ void mark_graphs(const Step& step, Dataflow& flow) {
   }
 }
 
+namespace {
+
+/// Each graph lists the weights that it shares with others; their gradients meet outside of all.
+void leave_shared_once(const Step& step, const Dataflow& flow, std::vector<TensorShape>& weights) {
+  for (const FlowOp& op : flow.ops) {
+    if (op.in_graph || op.phase != FlowPhase::backward || !op.row->is(adds_gradients)) continue;
+    const OpTensors& operands = operands_of(step.trace, op.op).tensors;
+    const TensorShape *sum = operands.at(0), *other = operands.at(1);
+    if (sum == nullptr || other == nullptr || !same_recorded_dims(*sum, *other)) continue;
+    const auto same = [&](const TensorShape& w) { return same_recorded_dims(w, *sum); };
+    if (std::count_if(weights.begin(), weights.end(), same) < 2) continue;
+    weights.erase(std::find_if(weights.begin(), weights.end(), same));
+  }
+}
+
+}  // namespace
+
 GraphOperands graph_operands(const Step& step, const Dataflow& flow, std::int64_t batch) {
   GraphOperands out;
   const auto calls = graph_calls(step, flow, false);
@@ -74,7 +91,10 @@ GraphOperands graph_operands(const Step& step, const Dataflow& flow, std::int64_
       images = images || items;
     }
   }
-  if (!calls.empty()) return out;
+  if (!calls.empty()) {
+    leave_shared_once(step, flow, out.parameters);
+    return out;
+  }
   bool begun = false;               // something that grows was given
   std::vector<TensorShape> tables;  // picked from by indices, at times more than once
   const auto known_table = [&](const TensorShape& shape) {
@@ -294,39 +314,53 @@ void GraphFlow::see_reduction(const FlowOp& op, std::uint32_t row,
   }
 }
 
-/// How many leading operands `op`, a kernel of row `row`, shares with the reduction before it; they
-/// are bound. Two of full size at least: one alone may be another tensor.
-std::size_t GraphFlow::read_again(const FlowOp& op, std::uint32_t row, const OpTensors& operands) {
+/// Per operand of `op`, a kernel of row `row`: which input of the reduction before it that is, or
+/// no_row. Empty unless it reads all that the reduction read in full size, two at least: one alone
+/// may be another tensor.
+std::vector<std::uint32_t> GraphFlow::read_again(const FlowOp& op, std::uint32_t row,
+                                                 const std::vector<TensorShape>& operands) const {
   constexpr std::uint32_t between = 4;  // sums of parts, and what becomes of parameters
   const std::string_view name = text_of(step_.trace, step_.trace.ops.name[op.op]);
-  const Kind kind = classify(name).traits.kind;
-  if (op.phase != FlowPhase::backward || kind != Kind::triton_pointwise) return 0;
-  if (reduction_.op == no_row || row - reduction_.op > between) return 0;
-  const std::vector<TensorShape>&shapes = operands.shapes, &reduced = reduction_.operands;
-  const auto full = [&](const TensorShape& t) { return t.elements() >= reduced[0].elements(); };
-  std::size_t same = 0, large = 0;
-  while (same + 1 < shapes.size() && same < reduction_.inputs &&
-         same_kind(shapes[same], reduced[same]) && same_recorded_dims(shapes[same], reduced[same])) {
-    large += full(reduced[same++]);
+  if (op.phase != FlowPhase::backward || reduction_.op == no_row) return {};
+  if (row - reduction_.op > between || classify(name).traits.kind != Kind::triton_pointwise) {
+    return {};
   }
-  const auto all = std::count_if(reduced.begin(), reduced.begin() + reduction_.inputs, full);
-  if (large < 2 || large < static_cast<std::size_t>(all)) return 0;
-  for (std::size_t i = 0; i < same; ++i) {
-    again_.emplace_back(static_cast<std::uint32_t>(flow_.inputs.size()),
-                        reduction_.first_input + static_cast<std::uint32_t>(i));
-    flow_.inputs.push_back({no_row, operands.arguments[i]});
+  const std::vector<TensorShape>& reduced = reduction_.operands;
+  std::vector<std::uint32_t> like(operands.size(), no_row);
+  std::size_t full = 0, found = 0;
+  for (std::uint32_t k = 0; k < reduction_.inputs; ++k) {
+    const bool large = reduced[k].elements() >= reduced[0].elements();
+    full += large;
+    for (std::size_t i = 0; i + 1 < operands.size(); ++i) {
+      if (like[i] != no_row || !same_kind(operands[i], reduced[k]) ||
+          !same_recorded_dims(operands[i], reduced[k])) {
+        continue;
+      }
+      like[i] = reduction_.first_input + k;
+      found += large;
+      break;
+    }
   }
-  return same;
+  if (full < 2 || found < full) return {};
+  return like;
 }
 
 void GraphFlow::bind_generated(FlowOp& op, std::uint32_t row, const OpTensors& operands) {
   const std::vector<TensorShape>& shapes = operands.shapes;
   if (shapes.empty()) return;
-  const std::size_t again = read_again(op, row, operands);
   Results results = results_of(op, shapes);
-  if (again > 0) results = {std::max(results.first_new, again), false, false};
-  for (std::size_t i = results.first_is_new ? 1 : again; i < results.first_new; ++i) {
-    if (copies_parameter(op, shapes)) {
+  const std::vector<std::uint32_t> again = read_again(op, row, shapes);
+  if (!again.empty()) {
+    const auto last = std::find_if(again.rbegin(), again.rend(),
+                                   [](std::uint32_t input) { return input != no_row; });
+    const auto read = static_cast<std::size_t>(again.rend() - last);
+    results = {std::max(results.first_new, read), false, false};
+  }
+  for (std::size_t i = results.first_is_new ? 1 : 0; i < results.first_new; ++i) {
+    if (!again.empty() && again[i] != no_row) {
+      again_.emplace_back(static_cast<std::uint32_t>(flow_.inputs.size()), again[i]);
+      flow_.inputs.push_back({no_row, operands.arguments[i]});
+    } else if (copies_parameter(op, shapes)) {
       use(from_outside(shapes[i]), operands.arguments[i]);
     } else {
       read(op, shapes[i], operands.arguments[i]);
