@@ -272,7 +272,27 @@ bool GraphFlow::is_tangent(const TensorShape& shape, const Tensors& list) const 
                      [&](const TensorShape& t) { return same_kind(t, shape); });
 }
 
-void GraphFlow::read(const FlowOp& op, const TensorShape& shape, std::uint8_t argument) {
+/// What the forward graph computed in FP32 from a 16-bit tensor of its size is not kept where that
+/// one is: the backward kernel that reads the latter makes it again.
+bool GraphFlow::computed_again(const FlowOp& op, const TensorShape& shape,
+                               const Tensors& list) const {
+  const auto half = [&](const TensorShape& t) {
+    return is_half(t.type) && same_recorded_dims(t, shape);
+  };
+  if (op.kind != OpKind::generated || shape.type != DataType::fp32) return false;
+  const auto& operands = operands_of(step_.trace, op.op).tensors.shapes;
+  if (std::none_of(operands.begin(), operands.end(), half)) return false;
+  return std::all_of(list.begin(), list.end(), [&](std::uint32_t t) {
+    const std::uint32_t maker = flow_.tensors[t].producer;
+    if (known_[t].backward) return true;
+    if (maker == no_row || flow_.ops[maker].kind != OpKind::generated) return false;
+    const auto& from = operands_of(step_.trace, flow_.ops[maker].op).tensors.shapes;
+    return std::any_of(from.begin(), from.end(), half);
+  });
+}
+
+void GraphFlow::read(std::uint32_t row, const TensorShape& shape, std::uint8_t argument) {
+  const FlowOp& op = flow_.ops[row];
   const bool backward = op.phase == FlowPhase::backward;
   Tensors list = fitting(shape, op);
   if (backward && is_tangent(shape, made(shape))) {
@@ -284,6 +304,10 @@ void GraphFlow::read(const FlowOp& op, const TensorShape& shape, std::uint8_t ar
   const bool kept = backward && !waits && std::any_of(list.begin(), list.end(), [&](auto t) {
                       return !known_[t].backward;
                     });
+  if (kept && computed_again(op, shape, list)) {
+    make(flow_.ops[row], row, shape);
+    return;
+  }
   if (kept) {
     kept_.emplace_back(static_cast<std::uint32_t>(flow_.inputs.size()), shape);
     flow_.inputs.push_back({no_row, argument});
@@ -363,7 +387,7 @@ void GraphFlow::bind_generated(FlowOp& op, std::uint32_t row, const OpTensors& o
     } else if (copies_parameter(op, shapes)) {
       use(from_outside(shapes[i]), operands.arguments[i]);
     } else {
-      read(op, shapes[i], operands.arguments[i]);
+      read(row, shapes[i], operands.arguments[i]);
     }
   }
   op.input_count = static_cast<std::uint32_t>(flow_.inputs.size()) - op.first_input;
@@ -386,7 +410,7 @@ void GraphFlow::bind_library(FlowOp& op, std::uint32_t row, const Operands& oper
     const std::uint8_t argument = tensors.arguments[i];
     const bool target = op.kind == OpKind::cast && argument == 0 && tensors.shapes.size() > 1;
     const bool result = product && argument > arguments.at(ArgumentName::right);
-    if (!target && !result) read(op, tensors.shapes[i], argument);
+    if (!target && !result) read(row, tensors.shapes[i], argument);
   }
   op.input_count = static_cast<std::uint32_t>(flow_.inputs.size()) - op.first_input;
   const std::string_view name = text_of(step_.trace, step_.trace.ops.name[op.op]);

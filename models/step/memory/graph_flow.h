@@ -80,7 +80,8 @@ class GraphFlow {
   bool copies_parameter(const FlowOp& op, const std::vector<TensorShape>& operands);
   bool is_tangent(const TensorShape& shape, const Tensors& list) const;
   void use(std::uint32_t tensor, std::uint8_t argument);
-  void read(const FlowOp& op, const TensorShape& shape, std::uint8_t argument);
+  bool computed_again(const FlowOp& op, const TensorShape& shape, const Tensors& list) const;
+  void read(std::uint32_t row, const TensorShape& shape, std::uint8_t argument);
   void make(FlowOp& op, std::uint32_t row, const TensorShape& shape);
   void settle_kept();
   void see_reduction(const FlowOp& op, std::uint32_t row, const std::vector<TensorShape>& operands);
