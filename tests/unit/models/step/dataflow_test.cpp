@@ -213,6 +213,30 @@ TEST(Dataflow, BackwardOperandsAreGradientsOrWhatTheForwardOperationKept) {
   EXPECT_EQ(maker_of(flow, 5, 1), no_row);  // the weight, not a result of the same size
 }
 
+// Of sums with a product: the gradient times a constant, then that times the factor that was kept.
+TEST(Dataflow, AGradientTimesAConstantMeetsTheFactorThatWasKept) {
+  FlowMaker m;
+  m.sequence = 1;
+  m.op("aten::tanh", "[[8,16]]", R"(["float"])");
+  m.sequence = 2;
+  m.op("aten::addcmul", "[[16],[16],[8,16],[]]", R"(["float","float","float","Scalar"])");
+  m.thread = 1;
+  m.sequence = 3;
+  m.op(std::string(node) + "NegBackward0>NegBackward0>aten::neg", "[[8,16]]", R"(["float"])");
+  m.sequence = 2;
+  const std::string product = std::string(node) + "AddcmulBackward0>AddcmulBackward0>aten::mul";
+  m.op(product, "[[8,16],[]]", R"(["float","Scalar"])");
+  m.within_last = true;
+  m.op(product, "[[8,16],[8,16]]", R"(["float","float"])");
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 5U);
+  EXPECT_EQ(flow.ops[3].root, flow.ops[4].root);
+  const auto factors = flow.inputs_of(flow.ops[4]);
+  ASSERT_EQ(factors.size(), 2U);
+  EXPECT_EQ(flow.tensors[factors[0].tensor].producer, 3U);
+  EXPECT_EQ(flow.tensors[factors[1].tensor].producer, 0U);
+}
+
 TEST(Dataflow, OldProfilersOnlyNoteTheForwardThreadOfBackwardOperations) {
   FlowMaker m;
   m.sequence = 4;

@@ -25,8 +25,14 @@ class FlowMaker {
     for (std::size_t at = 0; at != std::string_view::npos;) {
       const std::size_t end = path.find('>', at);
       const bool last = end == std::string_view::npos;
-      row =
-          maker_.op(path.substr(at, last ? end : end - at), begin + depth, 18 - 2 * depth, thread);
+      if (at == 0 && within_last) {
+        row = outermost_;
+        maker_.trace.ops.duration[row] += from_us(20);
+      } else {
+        row = maker_.op(path.substr(at, last ? end : end - at), begin + depth, 18 - 2 * depth,
+                        thread);
+      }
+      if (at == 0) outermost_ = row;
       maker_.trace.ops.sequence[row] = sequence;
       maker_.trace.ops.forward_thread[row] = forward_thread;
       if (last) maker_.operands(row, {dims, types, strides, concrete});
@@ -65,12 +71,14 @@ class FlowMaker {
   std::string strides;         // likewise; empty: not recorded
   std::string around_dims;     // operands of the outermost operation around; empty: not recorded
   std::string around_types;
+  bool within_last = false;  // operations to come run in the outermost one of the last
   std::int64_t forward_thread = 0;
   std::size_t thread = 0;
 
  private:
   TraceMaker maker_;
   int n_ = 0;
+  std::uint32_t outermost_ = 0;
 };
 
 }  // namespace tandem::test

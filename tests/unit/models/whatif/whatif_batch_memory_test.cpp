@@ -149,5 +149,31 @@ TEST(WhatifBatchMemory, UnderAutocastALayerThatConvertsNoWeightSharesIt) {
   EXPECT_EQ(live_memory(two_layers(false), 8, batch_law(), 9).value().parameters, layer);
 }
 
+/// A training step of a decoder of 100 words: a table, and a layer of its shape. `tied`: their
+/// gradients are added up.
+Step decoder(bool tied) {
+  TraceMaker m;
+  m.step(1, 0, 1000);
+  int n = 0;
+  const auto op = [&](std::string_view name, std::string_view dims, std::string_view types) {
+    const double at = 10 + 100.0 * n++;
+    m.operands(m.op(name, at, 90, 0), {dims, types, "", ""});
+    m.launch(at + 30, 4, n);
+    m.kernel(at + 40, 20, n);
+  };
+  op("aten::embedding", "[[100,16],[8,4],[],[],[]]",
+     R"(["float","long int","Scalar","Scalar","Scalar"])");
+  op("aten::linear", "[[8,4,16],[100,16],[]]", R"(["float","float",""])");
+  op("aten::embedding_dense_backward", "[[8,4,16],[8,4],[],[],[]]",
+     R"(["float","long int","Scalar","Scalar","Scalar"])");
+  if (tied) op("aten::add", "[[100,16],[100,16],[]]", R"(["float","float","Scalar"])");
+  return step_of(m);
+}
+
+TEST(WhatifBatchMemory, ATableIsSharedIfItsGradientsAreAddedUp) {
+  EXPECT_EQ(live_memory(decoder(true), 8, batch_law(), 9).value().parameters, 100 * 16);
+  EXPECT_EQ(live_memory(decoder(false), 8, batch_law(), 9).value().parameters, 2 * 100 * 16);
+}
+
 }  // namespace
 }  // namespace tandem

@@ -99,6 +99,20 @@ TEST(Frames, ASpelledActivationHoldsItsOperand) {
 }
 
 // Their gradients hold tensors longer than any frame.
+// Autocast turns what a norm is given from 16 bits to FP32: half as much is there beside operand
+// and result, 1 + 1, until the norm returns. The product's input is gone by then, but it is that of
+// the step, 1/2.
+TEST(Frames, ANormsOperandOutlivesItsConversion) {
+  test::FlowMaker m;
+  m.op("aten::addmm", "[[1024],[8,1024],[1024,1024],[],[]]",
+       R"(["c10::Half","c10::Half","c10::Half","Scalar","Scalar"])");
+  m.op("aten::layer_norm>aten::copy_", "[[8,1024],[8,1024],[]]",
+       R"(["float","c10::Half","Scalar"])");
+  m.op("aten::layer_norm>aten::native_layer_norm", "[[8,1024],[],[1024],[1024],[]]",
+       R"(["float","ScalarList","float","float","Scalar"])");
+  EXPECT_EQ(peak_of(m), 3 * item_rows);
+}
+
 TEST(Frames, NothingOfAStepWithGradients) {
   test::FlowMaker m;
   issue_product(m, 1024, 1024);

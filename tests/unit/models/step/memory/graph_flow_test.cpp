@@ -81,6 +81,66 @@ TEST(GraphFlow, ATrainingGraphListsItsParametersAndInputs) {
   EXPECT_EQ(given.parameters.size(), 2U);  // one of them with as many filters as there are items
 }
 
+// [50,16] stands in the lists of both graphs; outside of them its two gradients are added up once.
+TEST(GraphFlow, WeightsThatGraphsShareAreListedOnce) {
+  FlowMaker m;
+  m.around_dims = "[[50,16],[16,16]]";
+  m.around_types = float2;
+  m.op("CompiledFunction>triton_poi_fused_0", "[[8,16],[8,16]]", float2);
+  m.op("CompiledFunction>triton_poi_fused_1", "[[8,16],[8,16]]", float2);
+  EXPECT_EQ(graph_operands(m.step(), dataflow(m.step()), 8).parameters.size(), 4U);
+  m.around_dims.clear();
+  m.thread = 1;
+  m.forward_thread = 1;
+  m.op("autograd::engine::evaluate_function: CompiledFunctionBackward>aten::add_",
+       "[[50,16],[50,16],[]]", R"(["float","float","Scalar"])");
+  const Step step = m.step();
+  EXPECT_EQ(graph_operands(step, dataflow(step), 8).parameters.size(), 3U);
+}
+
+// The gradient of a norm: sums over two tensors, then a kernel of the same two. Forward made three
+// [8,16]; read alone, the kernel would find another of them.
+TEST(GraphFlow, AKernelBehindAReductionReadsTheSame) {
+  constexpr std::string_view half2 = R"(["c10::Half","c10::Half"])";
+  FlowMaker m;
+  for (int i = 0; i < 3; ++i) {
+    m.op("CompiledFunction>aten::mm", "[[8,16],[16,16]]", half2);
+    m.op("CompiledFunction>triton_poi_fused_relu_" + std::to_string(i), "[[8,16],[8,16]]", half2);
+  }
+  m.thread = 1;
+  m.forward_thread = 1;
+  m.op("CompiledFunctionBackward>triton_red_fused_norm_backward_7", "[[8,16],[8,16],[16]]",
+       R"(["c10::Half","c10::Half","float"])");
+  m.op("CompiledFunctionBackward>triton_poi_fused_norm_backward_8", "[[8,16],[8,16],[16],[8,16]]",
+       R"(["c10::Half","c10::Half","float","c10::Half"])");
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 8U);
+  const auto sums = flow.inputs_of(flow.ops[6]), kernel = flow.inputs_of(flow.ops[7]);
+  ASSERT_EQ(sums.size(), 2U);
+  ASSERT_GE(kernel.size(), 2U);
+  EXPECT_EQ(kernel[0].tensor, sums[0].tensor);
+  EXPECT_EQ(kernel[1].tensor, sums[1].tensor);
+}
+
+// Forward computes FP32 from a half product of its size, and both are there: the backward kernel
+// that reads the product makes the other one again, as its result.
+TEST(GraphFlow, WhatAKeptTensorTellsIsMadeAgain) {
+  constexpr std::string_view widened = R"(["c10::Half","float"])";
+  FlowMaker m;
+  m.op("CompiledFunction>aten::mm", "[[8,16],[16,16]]", R"(["c10::Half","c10::Half"])");
+  m.op("CompiledFunction>triton_poi_fused_norm_0", "[[8,16],[8,16]]", widened);
+  m.op("CompiledFunction>triton_poi_fused_silu_1", "[[8,16],[8,16]]", R"(["float","c10::Half"])");
+  m.thread = 1;
+  m.forward_thread = 1;
+  m.op("CompiledFunctionBackward>triton_red_fused_sum_2", "[[8,16],[8,16],[8,1]]",
+       R"(["c10::Half","float","float"])");
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 4U);
+  ASSERT_EQ(flow.ops[3].input_count, 1U);
+  ASSERT_EQ(flow.ops[3].output_count, 2U);
+  EXPECT_EQ(flow.tensors[flow.outputs_of(flow.ops[3])[0]].type, DataType::fp32);
+}
+
 TEST(GraphFlow, ItemsOfCompiledTokensAreThoseOfTheFirstIndices) {
   FlowMaker m;
   m.op("Torch-Compiled Region>triton_red_fused_embedding_0", "[[4,128],[1000,64],[4,128,64]]",
