@@ -301,6 +301,23 @@ std::uint32_t unread_product(const Dataflow& flow, const Candidates& list, const
   return no_row;
 }
 
+/// Whether `tensor` is an operand of `op` that was found so far.
+bool reads(const Dataflow& flow, const FlowOp& op, std::uint32_t tensor) {
+  for (std::uint32_t u = op.first_input; u < flow.inputs.size(); ++u) {
+    if (flow.inputs[u].tensor == tensor) return true;
+  }
+  return false;
+}
+
+/// Whether an operand that was found so far was made by the node of `op`.
+bool reads_own(const Dataflow& flow, const FlowOp& op) {
+  for (std::uint32_t u = op.first_input; u < flow.inputs.size(); ++u) {
+    const std::uint32_t maker = flow.tensors[flow.inputs[u].tensor].producer;
+    if (maker != no_row && flow.ops[maker].root == op.root) return true;
+  }
+  return false;
+}
+
 /// What an operation of the forward pass cannot have meant, or hardly.
 class HiddenTensors {
  public:
@@ -385,12 +402,7 @@ class Binder {
     return made_.add(elements, type, producer);
   }
 
-  bool taken(std::uint32_t tensor, const FlowOp& op) const {
-    for (std::uint32_t u = op.first_input; u < flow_.inputs.size(); ++u) {
-      if (flow_.inputs[u].tensor == tensor) return true;
-    }
-    return false;
-  }
+  bool taken(std::uint32_t tensor, const FlowOp& op) const { return reads(flow_, op, tensor); }
 
   /// What the forward operation of number `sequence` read (`input`) or made.
   std::uint32_t saved(const Candidates& list, const FlowOp& op, bool input) const {
@@ -446,20 +458,11 @@ class Binder {
       if (!taken(list[k], op)) return list[k];
     }
     // The gradient times a constant is already the first factor: the other one was kept.
-    if (gradient && op.row->is(multiplies) && reads_own(op)) {
+    if (gradient && op.row->is(multiplies) && reads_own(flow_, op)) {
       const std::uint32_t kept = saved(list, op, true);
       if (kept != no_row) return kept;
     }
     return gradient ? gradient_ : saved(list, op, true);
-  }
-
-  /// Whether an operand found so far was made by the node of `op`.
-  bool reads_own(const FlowOp& op) const {
-    for (std::uint32_t u = op.first_input; u < flow_.inputs.size(); ++u) {
-      const std::uint32_t maker = flow_.tensors[flow_.inputs[u].tensor].producer;
-      if (maker != no_row && flow_.ops[maker].root == op.root) return true;
-    }
-    return false;
   }
 
   std::uint32_t find(const FlowOp& op, const OpRow& row, const TensorShape& shape,

@@ -75,6 +75,7 @@ constexpr PatternRow rows[] = {
     {"flash_bwd", K::flash_backward},
     {"fmha_cutlassF", K::fmha_forward},
     {"fmha_cutlassB", K::fmha_backward},
+    {"fmha_reduce_head", K::attention_helper},
     {"fmha", K::fmha_forward},
     {"_native_sdpa_", K::flash_forward},
     {"compute_dot_do_o", K::attention_helper},

@@ -236,7 +236,11 @@ std::span<const Field<TimeShared>> time_shared_fields() {
       field("transform_filter", "ratio", "winograd filter transform, time over that of its bytes",
             &S::transform_filter),
       field("transform_input", "ratio", "winograd input transform", &S::transform_input),
-      field("transform_output", "ratio", "winograd output transform", &S::transform_output)};
+      field("transform_output", "ratio", "winograd output transform", &S::transform_output),
+      field("computed_place_lane_cycles", "cycles",
+            "lane cycles an element of the framework's kernels that compute its place or its type, "
+            "in attention that is not fused",
+            &S::computed_place_lane_cycles)};
   return fields;
 }
 

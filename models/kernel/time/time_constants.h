@@ -85,6 +85,8 @@ struct TimeShared {
   double transform_input = 0;
   double transform_output = 0;
 
+  double computed_place_lane_cycles = 0;
+
   std::vector<Provenance> origins;  // parallel to time_shared_fields()
 };
 

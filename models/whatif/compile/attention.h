@@ -42,12 +42,6 @@ struct AttentionStyle {
 };
 AttentionStyle attention_style(const Trace& trace, const Dataflow& flow);
 
-/// The forward operation of one of attention, forward or backward; null for others.
-const FlowOp* forward_attention(const Dataflow& flow, const FlowOp& op);
-/// The call of the program: the outermost attention operation around `op`.
-std::uint32_t attention_call(const Trace& trace, const Dataflow& flow, const FlowOp& op);
-std::optional<AttentionShape> attention_shape_of(const Trace& trace, const FlowOp& op);
-
 /// The way of one forward or backward operation. Eager PyTorch needs no mask where nothing is
 /// masked, and Transformers leaves it out; under a compiler that library always makes it
 /// (its attention call gives a scale, torch.nn's gives none). A mask for causal attention lies in

@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "models/ops/op_table.h"
+#include "models/step/attention_calls.h"
 #include "models/step/dataflow.h"
-#include "models/whatif/compile/math_attention.h"
+#include "models/whatif/edit/math_attention.h"
 #include "models/whatif/edit/step_edit.h"
 
 namespace tandem {
@@ -72,8 +73,10 @@ void exchange(const CaptureConstants& constants, const Dataflow& flow, const Flo
   const std::uint32_t last = works.back();
   report.fused_us += works_us(edit.step(), works);
   for (const std::uint32_t w : works) edit.drop(w);
-  auto kernels = op.kind == OpKind::attention ? math_attention(constants, math)
-                                              : math_attention_backward(constants, math);
+  const MathConstants kernel{constants.gpu, constants.time, constants.names,
+                             constants.law.generated.pointwise.floor_us};
+  auto kernels = op.kind == OpKind::attention ? math_attention(kernel, math)
+                                              : math_attention_backward(kernel, math);
   for (NewKernel& k : kernels) {
     k.host_us = node_host_us;
     report.products_us += k.duration_us;

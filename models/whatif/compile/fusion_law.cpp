@@ -21,10 +21,6 @@ void add_kernel_fields(Fields& out) {
                          &L::masked_ratio));
   out.push_back(field<L>("masked_fp32_ratio", "ratio", "the same of memory-efficient FP32 kernels",
                          &L::masked_fp32_ratio));
-  out.push_back(field<L>("computed_place_lane_cycles", "cycles",
-                         "lane cycles an element of eager kernels that compute its place or its "
-                         "type, in attention that is not fused",
-                         &L::computed_place_lane_cycles));
   out.push_back(field<L>("transpose_share", "ratio",
                          "share of the peak DRAM rate at which XLA turns FP32 weights",
                          &L::transpose_share));

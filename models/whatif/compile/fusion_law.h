@@ -20,7 +20,6 @@ struct FusionLaw {
   AlignedProducts products;
   double padded_bytes = 0;
   double masked_ratio = 0, masked_fp32_ratio = 0;
-  double computed_place_lane_cycles = 0;
   double transpose_share = 0, transpose_cast_share = 0;
   FloorAndShare gradient_copy;
   double layout_usual_ratio = 0, layout_grouped_ratio = 0;

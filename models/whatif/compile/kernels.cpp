@@ -393,11 +393,6 @@ DataType generated_type(DataType type) {
 
 }  // namespace
 
-LaunchGeometry pointwise_geometry(double elements) {
-  const double per_block = elements < 4e6 ? 512 : 1024;
-  return geometry(blocks(elements / per_block), 128);
-}
-
 std::vector<GeneratedKernel> group_kernels(const KernelContext& context, const FusionGroup& group) {
   return GroupKernels(context, group).build();
 }

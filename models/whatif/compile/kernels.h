@@ -10,6 +10,7 @@
 #include "models/kernel/library_names.h"
 #include "models/whatif/compile/fusion_law.h"
 #include "models/whatif/compile/groups.h"
+#include "models/whatif/edit/step_edit.h"
 
 namespace tandem {
 
@@ -20,9 +21,6 @@ struct GeneratedKernel {
   double us = 0;
   LaunchGeometry geometry;
 };
-
-/// One thread an element or a few, as the compiler launches it.
-LaunchGeometry pointwise_geometry(double elements);
 
 struct KernelContext {
   const Step& step;

@@ -1,6 +1,7 @@
 #include "models/whatif/edit/step_edit.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "models/whatif/edit/edited_rows.h"
@@ -172,6 +173,16 @@ void StepEdit::Builder::copy_group(const HostItem& item) {
     plan.works[kept.first_work + k].takes_slot = k + 1 == kept.work_count;
   }
   plan.items.push_back(kept);
+}
+
+LaunchGeometry pointwise_geometry(double elements) {
+  const double per_block = elements < 4e6 ? 512 : 1024;
+  LaunchGeometry g;
+  g.grid[0] =
+      static_cast<std::uint32_t>(std::clamp(std::ceil(elements / per_block), 1.0, 2147483647.0));
+  g.block[0] = 128;
+  g.registers_per_thread = 32;
+  return g;
 }
 
 StepEdit::StepEdit(Step step, double launch_call_us)

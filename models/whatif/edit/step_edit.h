@@ -20,6 +20,9 @@ struct NewKernel {
   double host_us = 0;  // from the item before to the end of the launch call; >= the launch call
 };
 
+/// Of a kernel on elements one by one: a thread takes one or a few.
+LaunchGeometry pointwise_geometry(double elements);
+
 /// Collects changes of one step and applies them at once. Row and index numbers are those of the
 /// step it was made from until finish().
 class StepEdit {

@@ -3,6 +3,8 @@
 #include <map>
 #include <utility>
 
+#include "models/step/attention_calls.h"
+#include "models/whatif/edit/math_attention.h"
 #include "models/whatif/precision/layout.h"
 
 namespace tandem {
@@ -67,6 +69,41 @@ void retype_group(TypedStep& s, const std::vector<std::uint32_t>& works, std::ui
   const PredictedKernel conversion = s.c.names.kernel(LibraryUse::attention_conversion);
   s.edit.insert_before(main, s.new_kernel(op, main, sums, times.sums_us));
   s.edit.insert_after(main, s.new_kernel(op, main, conversion, times.conversion_us));
+}
+
+/// The operands of the call around attention: heads come before positions in it.
+const OpTensors& call_operands(const TypedStep& s, const FlowOp& op) {
+  const FlowOp* forward = forward_attention(s.flow, op);
+  const Trace& trace = s.edit.step().trace;
+  return operands_of(trace, attention_call(trace, s.flow, forward == nullptr ? op : *forward))
+      .tensors;
+}
+
+bool shares_keys(const TypedStep& s, const FlowOp& op) {
+  const OpTensors& operands = call_operands(s, op);
+  const TensorShape *query = operands.at(0), *key = operands.at(1);
+  return query != nullptr && key != nullptr && query->rank == 4 && key->rank == 4 &&
+         key->dims[1] < query->dims[1];
+}
+
+/// Fused attention of heads that share keys has no kernel in FP32: products take its place.
+bool to_products(TypedStep& s, const std::vector<std::uint32_t>& works, const FlowOp& op) {
+  const auto shape = attention_shape_of(s.edit.step().trace, op);
+  if (!shape || shape->heads <= 0 || !shares_keys(s, op)) return false;
+  const MathConstants constants{s.c.gpu, s.c.time, s.c.names, s.c.law.floor_us};
+  const MathAttention math{*shape, call_operands(s, op).at(0)->dims[0], DataType::fp32};
+  auto kernels = op.kind == OpKind::attention ? math_attention(constants, math)
+                                              : math_attention_backward(constants, math);
+  double total = 0;
+  for (const std::uint32_t w : works) s.edit.drop(w, w != works.front());
+  for (NewKernel& k : kernels) {
+    k.host_us = s.host.us(s.c.law.scalar_host_ratio);
+    total += k.duration_us;
+    s.edit.insert_after(works.front(), std::move(k));
+  }
+  s.switched_us += total;
+  add_switch(s.report.switches, "fused attention", "attention by products", total);
+  return true;
 }
 
 /// One pass of attention by products that a fused kernel takes the place of.
@@ -205,10 +242,12 @@ std::vector<bool> retype_attention(TypedStep& s) {
     if (group.op == no_row) continue;  // made of products and softmax
     for (const std::uint32_t w : group.works) handled[s.flow.op_of_work[w]] = true;
     if (s.change.old_ops[group.op] == s.change.ops[group.op]) continue;
+    s.report.kernels_retyped += static_cast<std::uint32_t>(group.works.size());
+    const bool widens = s.change.ops[group.op] == DataType::fp32;
+    if (widens && to_products(s, group.works, s.flow.ops[group.op])) continue;
     retype_group(s, group.works, group.op);
     if (is_half(s.change.ops[group.op]) && !is_half(s.change.old_ops[group.op]))
       drop_mending(s, group.op, handled);
-    s.report.kernels_retyped += static_cast<std::uint32_t>(group.works.size());
   }
   return handled;
 }

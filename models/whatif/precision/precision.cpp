@@ -9,7 +9,7 @@
 #include "models/whatif/precision/kernels.h"
 #include "models/whatif/precision/rewrite.h"
 #include "models/whatif/precision/scaler.h"
-#include "models/whatif/precision/types.h"
+#include "models/whatif/precision/types/types.h"
 
 namespace tandem {
 namespace {

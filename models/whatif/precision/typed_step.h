@@ -11,7 +11,7 @@
 #include "models/whatif/edit/step_edit.h"
 #include "models/whatif/precision/kernels.h"
 #include "models/whatif/precision/precision.h"
-#include "models/whatif/precision/types.h"
+#include "models/whatif/precision/types/types.h"
 
 namespace tandem {
 

@@ -17,7 +17,7 @@ import re
 LOW, HIGH = 0.05, 0.95
 HOST_BASES = ("trace", "measured_step", "kept", "executor", "network", "compiled")
 LEAST_MODELS = 3          # fewer say too little of a quantile: the prior of that kind stands
-UNSEEN_MODELS = 12        # of fewer, the quantiles are their worst; then those that constants were fitted on count, too
+UNSEEN_MODELS = 20        # of fewer, a 5 % quantile is their worst; then those that constants were fitted on count, too
 SHARED_PROCESS = ("earlier days", "models of the rules")   # sets whose peaks hold what other programs left
 HOST_MATTERS = 0.25       # a step changes by this share of the logarithm between a fast and a slow host
 HOST_DECIDES = 0.8

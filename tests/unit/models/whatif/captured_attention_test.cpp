@@ -7,7 +7,7 @@
 
 #include "models/arch/gpu_config.h"
 #include "models/kernel/kinds.h"
-#include "models/whatif/compile/math_attention.h"
+#include "models/whatif/edit/math_attention.h"
 #include "tests/source_dir/source_dir.h"
 #include "tests/unit/models/whatif/flow_for_tests.h"
 
@@ -118,7 +118,8 @@ TEST(CapturedAttention, PassesTakeWhatTheirBytesTake) {
   op.shape = {.heads = 8, .queries = 128, .keys = 128, .width = 64};
   op.images = 2;
   op.type = DataType::fp16;
-  const auto kernels = math_attention(s.constants(), op);
+  const MathConstants constants{find_gpu(s.gpus, "h200_sxm"), s.time, s.names, 1.2};
+  const auto kernels = math_attention(constants, op);
   const auto scaling = std::find_if(kernels.begin(), kernels.end(),
                                     [](const NewKernel& k) { return k.op == "aten::mul"; });
   ASSERT_NE(scaling, kernels.end());
@@ -126,7 +127,7 @@ TEST(CapturedAttention, PassesTakeWhatTheirBytesTake) {
   EXPECT_NEAR(scaling->duration_us,
               pointwise_time(find_gpu(s.gpus, "h200_sxm"), once, s.time).time_us, 1e-9);
   // Backward: a product for the gradient of each of the four factors.
-  const auto back = math_attention_backward(s.constants(), op);
+  const auto back = math_attention_backward(constants, op);
   EXPECT_EQ(std::count_if(back.begin(), back.end(),
                           [](const NewKernel& k) { return k.op == "aten::bmm"; }),
             4);

@@ -1,8 +1,8 @@
 // Conversions of the user's code that an FP32 trace records without work.
 #include <gtest/gtest.h>
 
-#include "models/whatif/precision/conversions.h"
-#include "models/whatif/precision/types.h"
+#include "models/whatif/precision/types/conversions.h"
+#include "models/whatif/precision/types/types.h"
 #include "tests/unit/models/whatif/flow_for_tests.h"
 
 namespace tandem {

@@ -6,7 +6,7 @@
 #include "models/arch/gpu_config.h"
 #include "models/kernel/classify/classify.h"
 #include "models/whatif/precision/kernels.h"
-#include "models/whatif/precision/types.h"
+#include "models/whatif/precision/types/types.h"
 #include "tests/source_dir/source_dir.h"
 #include "tests/unit/models/whatif/flow_for_tests.h"
 
@@ -261,6 +261,33 @@ TEST(PrecisionKernels, AttentionOfSharedKeysStaysProductsOnVolta) {
     return name.find("gemm") != std::string::npos;
   });
   EXPECT_EQ(products, 2);
+}
+
+// And back: FP32 has no fused kernel for them. Two products forward, four backward.
+TEST(PrecisionKernels, FusedAttentionOfSharedKeysBecomesProductsInFp32) {
+  constexpr const char* half3 = R"(["c10::BFloat16","c10::BFloat16","c10::BFloat16"])";
+  const auto products = [&](const char* keys) {
+    test::FlowMaker m;
+    const std::string key = keys, dims = "[[2,4,128,64]," + key + "," + key + "]";
+    m.around_dims = dims, m.around_types = half3;
+    m.sequence = 1;
+    m.op("aten::scaled_dot_product_attention>aten::_scaled_dot_product_flash_attention", dims,
+         half3, "", "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_bf16_knob_7");
+    m.around_dims.clear();
+    m.thread = 1;
+    m.op(
+        "autograd::engine::evaluate_function: ScaledDotProductFlashAttentionBackward0>"
+        "aten::_scaled_dot_product_flash_attention_backward",
+        "[[2,4,128,64]," + dims.substr(1),
+        R"(["c10::BFloat16","c10::BFloat16","c10::BFloat16","c10::BFloat16"])", "",
+        "cudnn_generated_fort_native_sdpa_sm90_flash_bprop_wgmma_bf16_knob_26");
+    const Step step = change(m.step(), Precision::fp32);
+    std::size_t out = 0;
+    for (const StringId op : step.trace.ops.name) out += step.trace.strings.get(op) == "aten::bmm";
+    return out;
+  };
+  EXPECT_EQ(products("[2,2,128,64]"), 6U);
+  EXPECT_EQ(products("[2,4,128,64]"), 0U);  // no key is shared: fused in FP32, too
 }
 
 TEST(PrecisionKernels, CastsMoveSixBytesAnElement) {

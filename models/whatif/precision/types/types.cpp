@@ -1,12 +1,12 @@
-#include "models/whatif/precision/types.h"
+#include "models/whatif/precision/types/types.h"
 
 #include <algorithm>
 #include <unordered_map>
 #include <utility>
 
-#include "models/whatif/precision/casts.h"
-#include "models/whatif/precision/conversions.h"
-#include "models/whatif/precision/made_types.h"
+#include "models/whatif/precision/types/casts.h"
+#include "models/whatif/precision/types/conversions.h"
+#include "models/whatif/precision/types/made_types.h"
 
 namespace tandem {
 namespace {

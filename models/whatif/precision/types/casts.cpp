@@ -1,4 +1,4 @@
-#include "models/whatif/precision/casts.h"
+#include "models/whatif/precision/types/casts.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "models/whatif/precision/made_types.h"
+#include "models/whatif/precision/types/made_types.h"
 
 #include <algorithm>
 

@@ -1,10 +1,11 @@
-#include "models/whatif/compile/math_attention.h"
+#include "models/whatif/edit/math_attention.h"
 
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
 #include <string>
 
+#include "models/kernel/time/rates.h"
 #include "models/kernel/time/time_model.h"
 #include "sim/core/data_type.h"
 
@@ -22,7 +23,7 @@ enum class Order : std::uint8_t {
 
 class MathKernels {
  public:
-  MathKernels(const CaptureConstants& c, const MathAttention& op)
+  MathKernels(const MathConstants& c, const MathAttention& op)
       : c_(c),
         op_(op),
         queries_(double(op.shape.heads) * double(op.shape.queries) * double(op.shape.width)),
@@ -108,9 +109,9 @@ class MathKernels {
     const PointwiseShape moved{static_cast<std::int64_t>(elements * bytes / wide), 1, 0};
     k.duration_us = pointwise_time(c_.gpu, moved, c_.time).time_us;
     if (order == Order::computed) {
-      k.duration_us = std::max(k.duration_us,
-                               c_.law.generated.pointwise.floor_us +
-                                   lane_us(c_.gpu, elements * c_.law.computed_place_lane_cycles));
+      k.duration_us = std::max(
+          k.duration_us,
+          c_.floor_us + lane_us(c_.gpu, elements * c_.time.shared().computed_place_lane_cycles));
     }
     k.geometry = pointwise_geometry(elements);
     out_.push_back(std::move(k));
@@ -159,7 +160,7 @@ class MathKernels {
     return shape;
   }
 
-  const CaptureConstants& c_;
+  const MathConstants& c_;
   const MathAttention& op_;
   double queries_, keys_, scores_;  // elements
   bool half_;
@@ -169,11 +170,11 @@ class MathKernels {
 
 }  // namespace
 
-std::vector<NewKernel> math_attention(const CaptureConstants& constants, const MathAttention& op) {
+std::vector<NewKernel> math_attention(const MathConstants& constants, const MathAttention& op) {
   return MathKernels(constants, op).forward();
 }
 
-std::vector<NewKernel> math_attention_backward(const CaptureConstants& constants,
+std::vector<NewKernel> math_attention_backward(const MathConstants& constants,
                                                const MathAttention& op) {
   return MathKernels(constants, op).backward();
 }

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "models/step/dataflow.h"
-#include "models/whatif/precision/made_types.h"
-#include "models/whatif/precision/types.h"
+#include "models/whatif/precision/types/made_types.h"
+#include "models/whatif/precision/types/types.h"
 
 namespace tandem {
 

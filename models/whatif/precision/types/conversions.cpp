@@ -1,4 +1,4 @@
-#include "models/whatif/precision/conversions.h"
+#include "models/whatif/precision/types/conversions.h"
 
 #include <algorithm>
 #include <string_view>

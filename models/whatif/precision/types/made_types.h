@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "models/step/dataflow.h"
-#include "models/whatif/precision/types.h"
+#include "models/whatif/precision/types/types.h"
 
 namespace tandem {
 

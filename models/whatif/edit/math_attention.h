@@ -4,11 +4,21 @@
 #include <cstdint>
 #include <vector>
 
+#include "models/arch/gpu_arch.h"
+#include "models/kernel/library_names.h"
+#include "models/kernel/time/time_constants.h"
 #include "models/kernel/work/gemm_shape.h"
-#include "models/whatif/compile/captured_attention.h"
 #include "models/whatif/edit/step_edit.h"
 
 namespace tandem {
+
+/// What their times follow.
+struct MathConstants {
+  const GpuArch& gpu;  // that the step runs on
+  const TimeConstants& time;
+  const LibraryNames& names;
+  double floor_us = 0;  // of a kernel on elements one by one
+};
 
 /// One operation of attention. Queries, keys and values lie token by token, heads within a token.
 struct MathAttention {
@@ -18,8 +28,8 @@ struct MathAttention {
 };
 
 /// In the order in which they run; without host time.
-std::vector<NewKernel> math_attention(const CaptureConstants& constants, const MathAttention& op);
-std::vector<NewKernel> math_attention_backward(const CaptureConstants& constants,
+std::vector<NewKernel> math_attention(const MathConstants& constants, const MathAttention& op);
+std::vector<NewKernel> math_attention_backward(const MathConstants& constants,
                                                const MathAttention& op);
 
 }  // namespace tandem

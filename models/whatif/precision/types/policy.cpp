@@ -3,7 +3,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "models/whatif/precision/types.h"
+#include "models/whatif/precision/types/types.h"
 
 namespace tandem {
 
