@@ -62,17 +62,31 @@ void mark_graphs(const Step& step, Dataflow& flow) {
 
 namespace {
 
+/// Kernels read less; more operands are no kernel's.
+constexpr std::size_t most_operands = 64;
+
+using Dims = std::vector<std::int64_t>;
+Dims dims_of(const TensorShape& t) { return {t.dims.begin(), t.dims.begin() + t.rank}; }
+
 /// Each graph lists the weights that it shares with others; their gradients meet outside of all.
 void leave_shared_once(const Step& step, const Dataflow& flow, std::vector<TensorShape>& weights) {
+  std::map<Dims, std::size_t> listed, summed;
+  for (const TensorShape& weight : weights) ++listed[dims_of(weight)];
   for (const FlowOp& op : flow.ops) {
     if (op.in_graph || op.phase != FlowPhase::backward || !op.row->is(adds_gradients)) continue;
     const OpTensors& operands = operands_of(step.trace, op.op).tensors;
     const TensorShape *sum = operands.at(0), *other = operands.at(1);
-    if (sum == nullptr || other == nullptr || !same_recorded_dims(*sum, *other)) continue;
-    const auto same = [&](const TensorShape& w) { return same_recorded_dims(w, *sum); };
-    if (std::count_if(weights.begin(), weights.end(), same) < 2) continue;
-    weights.erase(std::find_if(weights.begin(), weights.end(), same));
+    if (sum != nullptr && other != nullptr && same_recorded_dims(*sum, *other)) {
+      ++summed[dims_of(*sum)];
+    }
   }
+  std::erase_if(weights, [&](const TensorShape& weight) {
+    const Dims dims = dims_of(weight);
+    const auto sums = summed.find(dims);
+    if (sums == summed.end() || sums->second == 0 || listed[dims] < 2) return false;
+    --sums->second, --listed[dims];
+    return true;
+  });
 }
 
 }  // namespace
@@ -281,13 +295,14 @@ bool GraphFlow::computed_again(const FlowOp& op, const TensorShape& shape,
   };
   if (op.kind != OpKind::generated || shape.type != DataType::fp32) return false;
   const auto& operands = operands_of(step_.trace, op.op).tensors.shapes;
+  if (operands.size() > most_operands) return false;
   if (std::none_of(operands.begin(), operands.end(), half)) return false;
   return std::all_of(list.begin(), list.end(), [&](std::uint32_t t) {
     const std::uint32_t maker = flow_.tensors[t].producer;
     if (known_[t].backward) return true;
     if (maker == no_row || flow_.ops[maker].kind != OpKind::generated) return false;
     const auto& from = operands_of(step_.trace, flow_.ops[maker].op).tensors.shapes;
-    return std::any_of(from.begin(), from.end(), half);
+    return from.size() <= most_operands && std::any_of(from.begin(), from.end(), half);
   });
 }
 
@@ -346,6 +361,7 @@ std::vector<std::uint32_t> GraphFlow::read_again(const FlowOp& op, std::uint32_t
   constexpr std::uint32_t between = 4;  // sums of parts, and what becomes of parameters
   const std::string_view name = text_of(step_.trace, step_.trace.ops.name[op.op]);
   if (op.phase != FlowPhase::backward || reduction_.op == no_row) return {};
+  if (operands.size() > most_operands || reduction_.operands.size() > most_operands) return {};
   if (row - reduction_.op > between || classify(name).traits.kind != Kind::triton_pointwise) {
     return {};
   }

@@ -1,5 +1,6 @@
 #include "models/whatif/precision/attention.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -71,27 +72,24 @@ void retype_group(TypedStep& s, const std::vector<std::uint32_t>& works, std::ui
   s.edit.insert_after(main, s.new_kernel(op, main, conversion, times.conversion_us));
 }
 
-/// The operands of the call around attention: heads come before positions in it.
-const OpTensors& call_operands(const TypedStep& s, const FlowOp& op) {
-  const FlowOp* forward = forward_attention(s.flow, op);
-  const Trace& trace = s.edit.step().trace;
-  return operands_of(trace, attention_call(trace, s.flow, forward == nullptr ? op : *forward))
-      .tensors;
-}
-
-bool shares_keys(const TypedStep& s, const FlowOp& op) {
-  const OpTensors& operands = call_operands(s, op);
-  const TensorShape *query = operands.at(0), *key = operands.at(1);
-  return query != nullptr && key != nullptr && query->rank == 4 && key->rank == 4 &&
-         key->dims[1] < query->dims[1];
+/// Queries of an operation whose heads share keys; null for others.
+const TensorShape* queries_of_shared_keys(const TypedStep& s, const FlowOp& op) {
+  const OpTensors& operands = s.tensors(op.op);
+  const TensorShape* query = operands.at(op.row->arguments.at(ArgumentName::query));
+  const TensorShape* key = operands.at(op.row->arguments.at(ArgumentName::key));
+  if (query == nullptr || key == nullptr || query->rank != 4 || key->rank != 4) return nullptr;
+  const std::size_t heads = op.row->is(length_first) ? 2 : 1;
+  const std::int64_t keys = key->dims[heads];
+  return 0 < keys && keys < query->dims[heads] ? query : nullptr;
 }
 
 /// Fused attention of heads that share keys has no kernel in FP32: products take its place.
 bool to_products(TypedStep& s, const std::vector<std::uint32_t>& works, const FlowOp& op) {
   const auto shape = attention_shape_of(s.edit.step().trace, op);
-  if (!shape || shape->heads <= 0 || !shares_keys(s, op)) return false;
+  const TensorShape* const query = queries_of_shared_keys(s, op);
+  if (!shape || shape->heads <= 0 || query == nullptr) return false;
   const MathConstants constants{s.c.gpu, s.c.time, s.c.names, s.c.law.floor_us};
-  const MathAttention math{*shape, call_operands(s, op).at(0)->dims[0], DataType::fp32};
+  const MathAttention math{*shape, query->dims[0], DataType::fp32};
   auto kernels = op.kind == OpKind::attention ? math_attention(constants, math)
                                               : math_attention_backward(constants, math);
   double total = 0;
@@ -180,9 +178,11 @@ class FusedPass {
         s_.new_kernel(name_, operands_, s_.c.names.kernel(use, half_, s_.c.gpu.compute_major), us);
     k.operands.arguments = operands_.arguments;
     const std::int64_t length = (backward_ ? key() : query()).dims[2];
-    k.geometry.grid = {static_cast<std::uint32_t>((length + rows - 1) / rows),
-                       static_cast<std::uint32_t>(query().dims[1]),
-                       static_cast<std::uint32_t>(query().dims[0])};
+    const auto blocks = [](std::int64_t n) {  // CUDA's largest grid bounds what shapes may claim
+      return static_cast<std::uint32_t>(std::clamp<std::int64_t>(n, 1, 65535));
+    };
+    k.geometry.grid = {blocks((length + rows - 1) / rows), blocks(query().dims[1]),
+                       blocks(query().dims[0])};
     k.geometry.block = {128, 1, 1};
     k.geometry.registers_per_thread = 168;
     s_.edit.insert_after(at, std::move(k));
@@ -197,18 +197,36 @@ class FusedPass {
   LaunchGeometry none_;
 };
 
+/// Operations of the backward pass by the number of their autograd node.
+using BySequence = std::vector<std::pair<std::int64_t, std::uint32_t>>;
+BySequence backward_by_sequence(const Dataflow& flow) {
+  BySequence out;
+  for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
+    const FlowOp& op = flow.ops[i];
+    if (op.phase == FlowPhase::backward && op.work_count > 0 && op.sequence >= 0) {
+      out.emplace_back(op.sequence, i);
+    }
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
 /// Backward operations belong to those forward ones whose autograd nodes they are.
-void fuse_products(TypedStep& s, const FusedAttention& fused, std::vector<bool>& handled) {
+void fuse_products(TypedStep& s, const FusedAttention& fused, const BySequence& by_sequence,
+                   std::vector<bool>& handled) {
   const DataType half = s.change.ops[fused.first];
   const std::int64_t low = s.flow.ops[fused.first].sequence, high = s.flow.ops[fused.last].sequence;
   std::vector<std::uint32_t> forward, backward;
-  for (std::uint32_t i = fused.first; i < s.flow.ops.size(); ++i) {
+  for (std::uint32_t i = fused.first; i <= fused.last; ++i) {
     const FlowOp& op = s.flow.ops[i];
-    if (op.work_count == 0) continue;
-    if (op.phase == FlowPhase::forward && i <= fused.last) forward.push_back(i);
-    const bool within = low >= 0 && op.sequence >= low && op.sequence <= high;
-    if (op.phase == FlowPhase::backward && within) backward.push_back(i);
+    if (op.phase == FlowPhase::forward && op.work_count > 0) forward.push_back(i);
   }
+  auto at = std::lower_bound(by_sequence.begin(), by_sequence.end(),
+                             std::pair(std::max<std::int64_t>(low, 0), std::uint32_t{0}));
+  for (; low >= 0 && at != by_sequence.end() && at->first <= high; ++at) {
+    if (!handled[at->second]) backward.push_back(at->second);
+  }
+  std::sort(backward.begin(), backward.end());
   for (const auto* pass : {&forward, &backward}) {
     for (const std::uint32_t i : *pass) handled[i] = true;
     if (!pass->empty()) FusedPass(s, fused.call, half, pass == &backward).replace(*pass);
@@ -219,7 +237,9 @@ void fuse_products(TypedStep& s, const FusedAttention& fused, std::vector<bool>&
 
 std::vector<bool> retype_attention(TypedStep& s) {
   std::vector<bool> handled(s.flow.ops.size(), false);
-  for (const FusedAttention& fused : s.change.fused) fuse_products(s, fused, handled);
+  const BySequence by_sequence =
+      s.change.fused.empty() ? BySequence{} : backward_by_sequence(s.flow);
+  for (const FusedAttention& fused : s.change.fused) fuse_products(s, fused, by_sequence, handled);
   struct Group {
     std::uint32_t op = no_row;  // of kind attention
     std::vector<std::uint32_t> works;

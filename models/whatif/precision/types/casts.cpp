@@ -67,10 +67,10 @@ std::uint32_t ProductAttention::root_of(const FlowOp& op) const {
 ProductAttention::Way ProductAttention::way_of(std::uint32_t root) const {
   constexpr std::uint8_t mask = 3;
   const OpTensors& operands = operands_of(trace_, root).tensors;
-  const TensorShape *query = operands.at(0), *key = operands.at(1);
-  if (query == nullptr || key == nullptr) return Way::none;
+  const TensorShape *query = operands.at(0), *key = operands.at(1), *value = operands.at(2);
+  if (query == nullptr || key == nullptr || value == nullptr) return Way::none;
   if (query->rank != 4) return Way::full;
-  const bool shared = key->rank == 4 && key->dims[1] < query->dims[1];
+  const bool shared = key->rank == 4 && 0 < key->dims[1] && key->dims[1] < query->dims[1];
   if (!shared) return Way::none;
   return operands.at(mask) == nullptr && query->dims[3] <= fused_width_ ? Way::fused : Way::full;
 }
