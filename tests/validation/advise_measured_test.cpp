@@ -157,9 +157,8 @@ TEST(AdviseMeasured, RanksTheFastestFirst) {
     }
   }
   expect_good(fit, "fit", 20);
-  // Deviation 28: 89 of 105 inside and off by 15.4 %; once both are within the limits, say so
-  // there.
-  expect_good(holdout, "holdout", 30, {.least_inside = 0.83, .most_off = 0.16});
+  // Deviation 28: off by 15.9 %; once that is within the limit, say so there.
+  expect_good(holdout, "holdout", 30, {.most_off = 0.16});
 }
 
 }  // namespace
