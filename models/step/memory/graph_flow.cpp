@@ -343,13 +343,14 @@ void GraphFlow::make(FlowOp& op, std::uint32_t row, const TensorShape& shape) {
 
 /// Sums of parts, which may stand between, read one operand of full size.
 void GraphFlow::see_reduction(const FlowOp& op, std::uint32_t row,
-                              const std::vector<TensorShape>& operands) {
+                              const std::vector<TensorShape>& operands,
+                              std::vector<std::uint32_t> inputs) {
   const std::string_view name = text_of(step_.trace, step_.trace.ops.name[op.op]);
   const bool reduces = classify(name).traits.kind != Kind::triton_pointwise;
   if (!reduces || op.phase != FlowPhase::backward || op.input_count < 2) return;
   const std::int64_t full = operands[0].elements();
   if (operands[1].elements() >= full && operands.back().elements() < full) {
-    reduction_ = {operands, op.first_input, op.input_count, row};
+    reduction_ = {operands, std::move(inputs), row};
   }
 }
 
@@ -368,7 +369,8 @@ std::vector<std::uint32_t> GraphFlow::read_again(const FlowOp& op, std::uint32_t
   const std::vector<TensorShape>& reduced = reduction_.operands;
   std::vector<std::uint32_t> like(operands.size(), no_row);
   std::size_t full = 0, found = 0;
-  for (std::uint32_t k = 0; k < reduction_.inputs; ++k) {
+  for (std::size_t k = 0; k < reduced.size(); ++k) {
+    if (reduction_.inputs[k] == no_row) continue;
     const bool large = reduced[k].elements() >= reduced[0].elements();
     full += large;
     for (std::size_t i = 0; i + 1 < operands.size(); ++i) {
@@ -376,7 +378,7 @@ std::vector<std::uint32_t> GraphFlow::read_again(const FlowOp& op, std::uint32_t
           !same_recorded_dims(operands[i], reduced[k])) {
         continue;
       }
-      like[i] = reduction_.first_input + k;
+      like[i] = reduction_.inputs[k];
       found += large;
       break;
     }
@@ -394,17 +396,22 @@ void GraphFlow::bind_generated(FlowOp& op, std::uint32_t row, const OpTensors& o
     const auto last = std::find_if(again.rbegin(), again.rend(),
                                    [](std::uint32_t input) { return input != no_row; });
     const auto read = static_cast<std::size_t>(again.rend() - last);
-    results = {std::max(results.first_new, read), false, false};
+    results.first_new = std::max(results.first_new, read);
+    results.overwrites_first |= results.first_is_new && again.front() != no_row;
+    results.first_is_new &= again.front() == no_row;
   }
+  std::vector<std::uint32_t> inputs(shapes.size(), no_row);
   for (std::size_t i = results.first_is_new ? 1 : 0; i < results.first_new; ++i) {
+    const auto next = static_cast<std::uint32_t>(flow_.inputs.size());
     if (!again.empty() && again[i] != no_row) {
-      again_.emplace_back(static_cast<std::uint32_t>(flow_.inputs.size()), again[i]);
+      again_.emplace_back(next, again[i]);
       flow_.inputs.push_back({no_row, operands.arguments[i]});
     } else if (copies_parameter(op, shapes)) {
       use(from_outside(shapes[i]), operands.arguments[i]);
     } else {
       read(row, shapes[i], operands.arguments[i]);
     }
+    if (flow_.inputs.size() > next) inputs[i] = next;
   }
   op.input_count = static_cast<std::uint32_t>(flow_.inputs.size()) - op.first_input;
   op.overwrites = results.overwrites_first && op.input_count > 0;
@@ -413,7 +420,7 @@ void GraphFlow::bind_generated(FlowOp& op, std::uint32_t row, const OpTensors& o
     op.overwrites = first != no_row;
     if (op.overwrites) known_[first].overwritten = true;
   }
-  see_reduction(op, row, shapes);
+  see_reduction(op, row, shapes, std::move(inputs));
   if (results.first_is_new || results.overwrites_first) make(op, row, shapes.front());
   for (std::size_t i = results.first_new; i < shapes.size(); ++i) make(op, row, shapes[i]);
 }

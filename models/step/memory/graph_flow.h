@@ -30,8 +30,8 @@ GraphOperands graph_operands(const Step& step, const Dataflow& flow, std::int64_
 /// reads, then new results: those are the operands at the end that nothing has made, and always
 /// one, unless the last one waits to be read. Forward, an operand is the latest tensor of its size
 /// and type that nobody has read yet, else the latest; backward, a gradient that nobody has read
-/// yet, else what the forward graph kept; a pointwise kernel behind a reduction of the same operands
-/// (gradients of norms: sums, then what they are for) reads those again.
+/// yet, else what the forward graph kept; a pointwise kernel behind a reduction of the same
+/// operands (gradients of norms: sums, then what they are for) reads those again.
 class GraphFlow {
  public:
   /// `flow`: with its operations, those of graphs marked.
@@ -59,8 +59,7 @@ class GraphFlow {
   /// The latest reduction that went backward.
   struct Reduction {
     std::vector<TensorShape> operands;
-    std::uint32_t first_input = 0;  // of Dataflow::inputs
-    std::uint32_t inputs = 0;
+    std::vector<std::uint32_t> inputs;  // per operand: row of Dataflow::inputs, or no_row
     std::uint32_t op = no_row;
   };
   using Tensors = std::vector<std::uint32_t>;
@@ -84,7 +83,8 @@ class GraphFlow {
   void read(std::uint32_t row, const TensorShape& shape, std::uint8_t argument);
   void make(FlowOp& op, std::uint32_t row, const TensorShape& shape);
   void settle_kept();
-  void see_reduction(const FlowOp& op, std::uint32_t row, const std::vector<TensorShape>& operands);
+  void see_reduction(const FlowOp& op, std::uint32_t row, const std::vector<TensorShape>& operands,
+                     std::vector<std::uint32_t> inputs);
   std::vector<std::uint32_t> read_again(const FlowOp& op, std::uint32_t row,
                                         const std::vector<TensorShape>& operands) const;
   void bind_generated(FlowOp& op, std::uint32_t row, const OpTensors& operands);
