@@ -91,8 +91,8 @@ DataType matrix_type(const SearchText& text) {
 
 Engine engine_of(const SearchText& text) {
   const bool says_tf32 = text.has("tf32");  // "ampere_sgemm_tf32_s1688gemm"
-  if (has_any(text, {"ffma", "simt", "scudnn", "fmha_reduce_head"}) || (text.has("sgemm") && !says_tf32) ||
-      is_old_fp32_attention(text)) {
+  if (has_any(text, {"ffma", "simt", "scudnn", "fmha_reduce_head"}) ||
+      (text.has("sgemm") && !says_tf32) || is_old_fp32_attention(text)) {
     return Engine::simt;
   }
   if (has_any(text, {"nvjet", "sm90_xmma", "wgmma", "gmma"})) return Engine::gmma;
