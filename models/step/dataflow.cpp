@@ -171,6 +171,25 @@ class MadeTensors {
     return t;
   }
 
+  /// What is joined of parts whose types the trace does not tell: its first reader does.
+  std::uint32_t add_untyped(std::int64_t elements, std::uint32_t producer) {
+    const auto t = static_cast<std::uint32_t>(flow_.tensors.size());
+    flow_.tensors.push_back({elements, DataType::unknown, producer, 0});
+    untyped_[elements] = t;
+    return t;
+  }
+
+  /// The latest such tensor, if it was made after `found` (no_row: nothing was found).
+  std::uint32_t type_given(const TensorShape& shape, std::uint32_t found) {
+    const auto waits = untyped_.find(unique_elements(shape));
+    if (waits == untyped_.end() || (found != no_row && waits->second < found)) return found;
+    const std::uint32_t t = waits->second;
+    untyped_.erase(waits);
+    flow_.tensors[t].type = shape.type;
+    known(unique_elements(shape), shape.type).push_back(t);
+    return t;
+  }
+
   /// Of the latest tensor with that many elements; unknown where there is none.
   DataType latest_type(std::int64_t elements) {
     constexpr DataType types[] = {DataType::fp32, DataType::fp16,   DataType::bf16,
@@ -200,6 +219,7 @@ class MadeTensors {
  private:
   Dataflow& flow_;
   std::unordered_map<std::uint64_t, Candidates> by_key_;
+  std::unordered_map<std::int64_t, std::uint32_t> untyped_;  // by elements: the latest
   Candidates unshaped_;
 };
 
@@ -381,6 +401,9 @@ class Binder {
     for (const OutputShape& s : output_shapes(row, name, tensors, in.arguments)) {
       if (s.shape.type != DataType::unknown) {
         flow_.outputs.push_back(add(s.elements(), s.shape.type, i));
+      } else if (joins && op.phase == FlowPhase::forward && s.elements() > 0) {
+        core_reads_.push_back(false);
+        flow_.outputs.push_back(made_.add_untyped(s.elements(), i));
       }
     }
     op.output_count = static_cast<std::uint32_t>(flow_.outputs.size()) - op.first_output;
@@ -479,7 +502,7 @@ class Binder {
       if (!accumulates(op)) gradient_ = t;
       return t;
     }
-    t = latest(list, op, further);
+    t = made_.type_given(shape, latest(list, op, further));
     return t == no_row && argument == 0 ? made_.shape_given(shape) : t;
   }
 

@@ -213,6 +213,22 @@ TEST(Dataflow, BackwardOperandsAreGradientsOrWhatTheForwardOperationKept) {
   EXPECT_EQ(maker_of(flow, 5, 1), no_row);  // the weight, not a result of the same size
 }
 
+// The halves of a tensor are turned and joined again (rotary positions): what the parts are no trace
+// tells, but the next operation reads as many elements, in a type.
+TEST(Dataflow, WhatSlicesAreJoinedToIsWhatTheNextOneReads) {
+  FlowMaker m;
+  m.op("aten::tanh", "[[8,32]]", R"(["float"])");
+  m.strides = "[[[32,1],[32,1]],[]]";
+  m.op("aten::cat", "[[[8,16],[8,16]],[]]", R"(["TensorList","Scalar"])");
+  m.strides.clear();
+  m.op("aten::relu", "[[8,32]]", R"(["float"])");
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 3U);
+  const FlowTensor& read = flow.tensors[flow.inputs_of(flow.ops[2])[0].tensor];
+  EXPECT_EQ(read.producer, 1U);
+  EXPECT_EQ(read.type, DataType::fp32);
+}
+
 // Of sums with a product: the gradient times a constant, then that times the factor that was kept.
 TEST(Dataflow, AGradientTimesAConstantMeetsTheFactorThatWasKept) {
   FlowMaker m;
