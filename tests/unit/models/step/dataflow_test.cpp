@@ -213,8 +213,8 @@ TEST(Dataflow, BackwardOperandsAreGradientsOrWhatTheForwardOperationKept) {
   EXPECT_EQ(maker_of(flow, 5, 1), no_row);  // the weight, not a result of the same size
 }
 
-// The halves of a tensor are turned and joined again (rotary positions): what the parts are no trace
-// tells, but the next operation reads as many elements, in a type.
+// The halves of a tensor are turned and joined again (rotary positions): what the parts are no
+// trace tells, but the next operation reads as many elements, in a type.
 TEST(Dataflow, WhatSlicesAreJoinedToIsWhatTheNextOneReads) {
   FlowMaker m;
   m.op("aten::tanh", "[[8,32]]", R"(["float"])");
