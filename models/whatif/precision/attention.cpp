@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
 #include <utility>
 
 #include "models/step/attention_calls.h"
@@ -49,6 +50,8 @@ void retype_group(TypedStep& s, const std::vector<std::uint32_t>& works, std::ui
   double before = 0;
   for (const std::uint32_t w : works) before += s.us(w);
   const OpContext context = s.context(op.op);
+  // Before the edit takes new names in: the context's is a view of the trace's strings.
+  const auto shape = attention_shape(context);
   const RetypedAttention times = retyped_attention(s.c, context, backward, from, to, before);
   s.set_time(main, times.main_us);
   s.switched_us += times.main_us + times.sums_us + times.conversion_us;
@@ -61,7 +64,6 @@ void retype_group(TypedStep& s, const std::vector<std::uint32_t>& works, std::ui
       k.geometry = {};
       s.edit.insert_before(main, std::move(k));
     };
-    const auto shape = attention_shape(context);
     if (!backward && shape && shape->drops_out) small(LibraryUse::attention_random_state);
     small(LibraryUse::attention_semaphores);
   }
@@ -192,7 +194,7 @@ class FusedPass {
   DataType half_;
   bool backward_;
   Operands operands_;
-  std::string_view name_;
+  std::string name_;
   Argument causal_, dropout_;
   LaunchGeometry none_;
 };
