@@ -48,8 +48,6 @@ OutputShape of_dims(std::span<const std::int64_t> dims, DataType type) {
   return out;
 }
 
-Integers dims_of(const TensorShape& t) { return {t.dims.begin(), t.dims.begin() + t.rank}; }
-
 OutputShape like(const TensorShape* t) {
   return t == nullptr ? OutputShape{} : of_dims(dims_of(*t), t->type);
 }

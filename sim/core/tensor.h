@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 namespace tandem {
 
@@ -37,6 +38,11 @@ struct TensorShape {
 
 inline bool same_dims(const TensorShape& a, const TensorShape& b) {
   return a.rank == b.rank && a.dims == b.dims;
+}
+
+/// As many as the rank.
+inline std::vector<std::int64_t> dims_of(const TensorShape& shape) {
+  return {shape.dims.begin(), shape.dims.begin() + shape.rank};
 }
 
 /// Whether the strides are those of an image batch in NHWC order.

@@ -66,7 +66,6 @@ namespace {
 constexpr std::size_t most_operands = 64;
 
 using Dims = std::vector<std::int64_t>;
-Dims dims_of(const TensorShape& t) { return {t.dims.begin(), t.dims.begin() + t.rank}; }
 
 /// Each graph lists the weights that it shares with others; their gradients meet outside of all.
 void leave_shared_once(const Step& step, const Dataflow& flow, std::vector<TensorShape>& weights) {
@@ -209,11 +208,14 @@ bool GraphFlow::given(const TensorShape& shape, const FlowOp& op) const {
          });
 }
 
+bool GraphFlow::reduces(const FlowOp& op) const {
+  const std::string_view name = text_of(step_.trace, step_.trace.ops.name[op.op]);
+  return classify(name).traits.kind != Kind::triton_pointwise;
+}
+
 /// How many operands at the end nothing has made; the first one is read or overwritten.
 std::size_t GraphFlow::new_at_end(const FlowOp& op, const std::vector<TensorShape>& operands) {
   const bool forward = op.phase != FlowPhase::backward;
-  const std::string_view name = text_of(step_.trace, step_.trace.ops.name[op.op]);
-  const bool reduces = classify(name).traits.kind != Kind::triton_pointwise;
   const TensorShape& last = operands.back();
   std::size_t count = 0;
   for (; count + 1 < operands.size(); ++count) {
@@ -224,7 +226,7 @@ std::size_t GraphFlow::new_at_end(const FlowOp& op, const std::vector<TensorShap
     if (given(shape, op) || foreign) break;
     const Tensors& list = made(shape);
     if (list.empty()) continue;
-    if (!reduces || !forward) break;
+    if (!forward || !reduces(op)) break;
     // Sums and norms keep several results for backward, as large as those of the layer before.
     bool alike = false, awaited = false;
     for (const std::uint32_t t : list) {
@@ -345,9 +347,7 @@ void GraphFlow::make(FlowOp& op, std::uint32_t row, const TensorShape& shape) {
 void GraphFlow::see_reduction(const FlowOp& op, std::uint32_t row,
                               const std::vector<TensorShape>& operands,
                               std::vector<std::uint32_t> inputs) {
-  const std::string_view name = text_of(step_.trace, step_.trace.ops.name[op.op]);
-  const bool reduces = classify(name).traits.kind != Kind::triton_pointwise;
-  if (!reduces || op.phase != FlowPhase::backward || op.input_count < 2) return;
+  if (op.phase != FlowPhase::backward || op.input_count < 2 || !reduces(op)) return;
   const std::int64_t full = operands[0].elements();
   if (operands[1].elements() >= full && operands.back().elements() < full) {
     reduction_ = {operands, std::move(inputs), row};
@@ -360,12 +360,9 @@ void GraphFlow::see_reduction(const FlowOp& op, std::uint32_t row,
 std::vector<std::uint32_t> GraphFlow::read_again(const FlowOp& op, std::uint32_t row,
                                                  const std::vector<TensorShape>& operands) const {
   constexpr std::uint32_t between = 4;  // sums of parts, and what becomes of parameters
-  const std::string_view name = text_of(step_.trace, step_.trace.ops.name[op.op]);
   if (op.phase != FlowPhase::backward || reduction_.op == no_row) return {};
   if (operands.size() > most_operands || reduction_.operands.size() > most_operands) return {};
-  if (row - reduction_.op > between || classify(name).traits.kind != Kind::triton_pointwise) {
-    return {};
-  }
+  if (row - reduction_.op > between || reduces(op)) return {};
   const std::vector<TensorShape>& reduced = reduction_.operands;
   std::vector<std::uint32_t> like(operands.size(), no_row);
   std::size_t full = 0, found = 0;

@@ -72,6 +72,7 @@ class GraphFlow {
   bool waits_to_be_read(std::uint32_t tensor, const FlowOp& op) const;
   std::size_t waiting(const TensorShape& shape, const FlowOp& op);
   bool given(const TensorShape& shape, const FlowOp& op) const;
+  bool reduces(const FlowOp& op) const;  // sums or norms, whatever else it computes
   std::size_t new_at_end(const FlowOp& op, const std::vector<TensorShape>& operands);
   bool ends_with_operand(const FlowOp& op, const std::vector<TensorShape>& operands);
   Results results_of(const FlowOp& op, const std::vector<TensorShape>& operands);

@@ -42,7 +42,6 @@ struct Parameters {
 };
 
 using Dims = std::vector<std::int64_t>;
-Dims dims_of(const TensorShape& t) { return {t.dims.begin(), t.dims.begin() + t.rank}; }
 
 // Tables that the optimizer updates row by row: their gradients are sparse.
 std::set<Dims> sparse_tables(const Trace& trace, const BatchOps& ops, const StepWindow& step) {

@@ -75,8 +75,7 @@ void exchange(const CaptureConstants& constants, const Dataflow& flow, const Flo
   for (const std::uint32_t w : works) edit.drop(w);
   const MathConstants kernel{constants.gpu, constants.time, constants.names,
                              constants.law.generated.pointwise.floor_us};
-  auto kernels = op.kind == OpKind::attention ? math_attention(kernel, math)
-                                              : math_attention_backward(kernel, math);
+  auto kernels = math_attention(kernel, math, op.kind == OpKind::attention_backward);
   for (NewKernel& k : kernels) {
     k.host_us = node_host_us;
     report.products_us += k.duration_us;

@@ -10,18 +10,6 @@
 namespace tandem {
 namespace {
 
-std::uint32_t blocks(double count) {
-  return static_cast<std::uint32_t>(std::clamp(std::ceil(count), 1.0, 2147483647.0));
-}
-
-LaunchGeometry geometry(std::uint32_t grid, std::uint32_t threads) {
-  LaunchGeometry g;
-  g.grid = {grid, 1, 1};
-  g.block = {threads, 1, 1};
-  g.registers_per_thread = 32;
-  return g;
-}
-
 /// Of channels, image by image, each sum in so many parts.
 SumOrder image_order(const SumShape& sum, double parts) {
   return std::fmod(sum.addends, parts) == 0 ? SumOrder::images : SumOrder::uneven_images;
@@ -64,7 +52,7 @@ class KernelWriter {
       work.transposed = view_.strided_rows();
       work.row_elements = view_.row_elements();
       work.rows = view_.largest(k) / work.row_elements;
-      k.geometry = geometry(blocks(work.rows), 64);
+      k.geometry = flat_geometry(work.rows, 64);
     }
     k.us = std::max(generated_us(c_.gpu, c_.law.generated, work), view_.unstated_window_us());
   }
@@ -79,7 +67,7 @@ class KernelWriter {
     GeneratedKernel k;
     k.kind = GeneratedKind::row;
     k.us = us;
-    k.geometry = geometry(blocks(columns / 128), 256);
+    k.geometry = flat_geometry(columns / 128, 256);
     out_.push_back(std::move(k));
   }
 
@@ -116,14 +104,14 @@ class KernelWriter {
         c_.law.generated.reduction.floor_us + work.steps * c_.law.generated.sum_step_us;
     k.us = sums.moments ? std::max(moments_us(k.reads, work.order), steps_us)
                         : generated_us(c_.gpu, c_.law.generated, work);
-    k.geometry = geometry(blocks(columns * parts / (narrow ? 16 : 64)), 128);
+    k.geometry = flat_geometry(columns * parts / (narrow ? 16 : 64), 128);
     out_.push_back(std::move(k));
     const double again = sums.inner ? 1 : outer_parts(c_.gpu, {columns, parts});
     if (again > 1) {
       GeneratedKernel middle;
       middle.kind = GeneratedKind::reduction;
       middle.us = c_.law.generated.reduction.floor_us;
-      middle.geometry = geometry(blocks(columns * again / 4), 128);
+      middle.geometry = flat_geometry(columns * again / 4, 128);
       out_.push_back(std::move(middle));
     }
     for (int i = 0; i < sums.kinds && parts > 1; ++i) finish(columns, c_.law.generated.finish_us);

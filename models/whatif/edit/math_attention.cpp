@@ -170,13 +170,10 @@ class MathKernels {
 
 }  // namespace
 
-std::vector<NewKernel> math_attention(const MathConstants& constants, const MathAttention& op) {
-  return MathKernels(constants, op).forward();
-}
-
-std::vector<NewKernel> math_attention_backward(const MathConstants& constants,
-                                               const MathAttention& op) {
-  return MathKernels(constants, op).backward();
+std::vector<NewKernel> math_attention(const MathConstants& constants, const MathAttention& op,
+                                      bool backward) {
+  MathKernels kernels(constants, op);
+  return backward ? kernels.backward() : kernels.forward();
 }
 
 }  // namespace tandem

@@ -28,8 +28,7 @@ struct MathAttention {
 };
 
 /// In the order in which they run; without host time.
-std::vector<NewKernel> math_attention(const MathConstants& constants, const MathAttention& op);
-std::vector<NewKernel> math_attention_backward(const MathConstants& constants,
-                                               const MathAttention& op);
+std::vector<NewKernel> math_attention(const MathConstants& constants, const MathAttention& op,
+                                      bool backward);
 
 }  // namespace tandem

@@ -175,14 +175,16 @@ void StepEdit::Builder::copy_group(const HostItem& item) {
   plan.items.push_back(kept);
 }
 
-LaunchGeometry pointwise_geometry(double elements) {
-  const double per_block = elements < 4e6 ? 512 : 1024;
+LaunchGeometry flat_geometry(double blocks, std::uint32_t threads) {
   LaunchGeometry g;
-  g.grid[0] =
-      static_cast<std::uint32_t>(std::clamp(std::ceil(elements / per_block), 1.0, 2147483647.0));
-  g.block[0] = 128;
+  g.grid[0] = static_cast<std::uint32_t>(std::clamp(std::ceil(blocks), 1.0, 2147483647.0));
+  g.block[0] = threads;
   g.registers_per_thread = 32;
   return g;
+}
+
+LaunchGeometry pointwise_geometry(double elements) {
+  return flat_geometry(elements / (elements < 4e6 ? 512 : 1024), 128);
 }
 
 StepEdit::StepEdit(Step step, double launch_call_us)

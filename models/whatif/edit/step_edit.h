@@ -20,6 +20,8 @@ struct NewKernel {
   double host_us = 0;  // from the item before to the end of the launch call; >= the launch call
 };
 
+/// Of a kernel of `blocks`, rounded up, of so many threads each.
+LaunchGeometry flat_geometry(double blocks, std::uint32_t threads);
 /// Of a kernel on elements one by one: a thread takes one or a few.
 LaunchGeometry pointwise_geometry(double elements);
 

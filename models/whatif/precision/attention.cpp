@@ -92,8 +92,7 @@ bool to_products(TypedStep& s, const std::vector<std::uint32_t>& works, const Fl
   if (!shape || shape->heads <= 0 || query == nullptr) return false;
   const MathConstants constants{s.c.gpu, s.c.time, s.c.names, s.c.law.floor_us};
   const MathAttention math{*shape, query->dims[0], DataType::fp32};
-  auto kernels = op.kind == OpKind::attention ? math_attention(constants, math)
-                                              : math_attention_backward(constants, math);
+  auto kernels = math_attention(constants, math, op.kind == OpKind::attention_backward);
   double total = 0;
   for (const std::uint32_t w : works) s.edit.drop(w, w != works.front());
   for (NewKernel& k : kernels) {

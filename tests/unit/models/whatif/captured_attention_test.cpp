@@ -119,7 +119,7 @@ TEST(CapturedAttention, PassesTakeWhatTheirBytesTake) {
   op.images = 2;
   op.type = DataType::fp16;
   const MathConstants constants{find_gpu(s.gpus, "h200_sxm"), s.time, s.names, 1.2};
-  const auto kernels = math_attention(constants, op);
+  const auto kernels = math_attention(constants, op, false);
   const auto scaling = std::find_if(kernels.begin(), kernels.end(),
                                     [](const NewKernel& k) { return k.op == "aten::mul"; });
   ASSERT_NE(scaling, kernels.end());
@@ -127,7 +127,7 @@ TEST(CapturedAttention, PassesTakeWhatTheirBytesTake) {
   EXPECT_NEAR(scaling->duration_us,
               pointwise_time(find_gpu(s.gpus, "h200_sxm"), once, s.time).time_us, 1e-9);
   // Backward: a product for the gradient of each of the four factors.
-  const auto back = math_attention_backward(constants, op);
+  const auto back = math_attention(constants, op, true);
   EXPECT_EQ(std::count_if(back.begin(), back.end(),
                           [](const NewKernel& k) { return k.op == "aten::bmm"; }),
             4);
