@@ -179,6 +179,14 @@ def bloom():
     return BloomForCausalLM(config), config.vocab_size
 
 
+def falcon():
+    """A decoder like Falcon 7B, six narrow layers: 16 heads that share one key, attention and MLP side by side, no biases."""
+    from transformers import FalconConfig, FalconForCausalLM
+    config = FalconConfig(vocab_size=50304, hidden_size=1024, num_hidden_layers=6, num_attention_heads=16,
+                          multi_query=True, parallel_attn=True, alibi=False, bias=False, use_cache=False)
+    return FalconForCausalLM(config), config.vocab_size
+
+
 def bart(batch, device, seq=128):
     """BART base: six layers that read, six that write, with learned positions."""
     from transformers import BartConfig, BartForConditionalGeneration
@@ -215,6 +223,28 @@ def wav2vec2(batch, device, samples=80000):
     sound = torch.randn(batch, samples, device=device)
     target = torch.randint(0, config.hidden_size, (batch,), device=device)
     return Workload(Hidden(Wav2Vec2Model(config)).to(device), (sound,), class_loss(target), ADAMW)
+
+
+def conformer(batch, device, samples=80000):
+    """The encoder of a small wav2vec 2.0 Conformer: depthwise layers over 31 positions, relative positions in the scores."""
+    from transformers import Wav2Vec2ConformerConfig, Wav2Vec2ConformerModel
+    config = Wav2Vec2ConformerConfig(hidden_size=512, num_hidden_layers=6, num_attention_heads=8, intermediate_size=2048,
+                                     position_embeddings_type="relative", mask_time_prob=0.0, layerdrop=0.0)
+    sound = torch.randn(batch, samples, device=device)
+    target = torch.randint(0, config.hidden_size, (batch,), device=device)
+    return Workload(Hidden(Wav2Vec2ConformerModel(config)).to(device), (sound,), class_loss(target), ADAMW)
+
+
+def deberta(batch, device, seq=256):
+    """DeBERTa V3, six layers: scores of contents and of relative positions, gathered from 512 of them."""
+    from transformers import DebertaV2Config, DebertaV2ForSequenceClassification
+    config = DebertaV2Config(vocab_size=50304, hidden_size=768, num_hidden_layers=6, num_attention_heads=12,
+                             intermediate_size=3072, relative_attention=True, pos_att_type=["p2c", "c2p"],
+                             position_buckets=256, share_att_key=True, norm_rel_ebd="layer_norm", max_relative_positions=-1)
+    model = Logits(DebertaV2ForSequenceClassification(config)).to(device)
+    ids = torch.randint(0, config.vocab_size, (batch, seq), device=device)
+    target = torch.randint(0, 2, (batch,), device=device)
+    return Workload(model, (ids,), class_loss(target), ADAMW, {"seq": seq})
 
 
 def albert(batch, device, seq=128):
@@ -367,6 +397,38 @@ def unet(batch, device, size=128):
     return Workload(UNet().to(device), (images,), class_loss(target), SGD)
 
 
+class Segmented(nn.Module):
+    """A network that segments images and returns the scores of each pixel only."""
+
+    def __init__(self, model, scores_of):
+        super().__init__()
+        self.model = model
+        self.scores_of = scores_of
+
+    def forward(self, images):
+        return self.scores_of(self.model(images))
+
+
+def segmentation(model, scores_of, classes, side, optimizer, batch, device, size=224):
+    images = torch.randn(batch, 3, size, size, device=device)
+    target = torch.randint(0, classes, (batch, side, side), device=device)
+    return Workload(Segmented(model, scores_of).to(device), (images,), class_loss(target), optimizer)
+
+
+def deeplabv3(batch, device):
+    """DeepLab V3 on ResNet-50: dilated convolutions, scores brought to the size of the image."""
+    from torchvision.models.segmentation import deeplabv3_resnet50
+    model = deeplabv3_resnet50(weights=None, weights_backbone=None, num_classes=21)
+    return segmentation(model, lambda out: out["out"], 21, 224, SGD, batch, device)
+
+
+def segformer(batch, device):
+    """SegFormer B0: attention to a reduced image, a depthwise layer in each MLP."""
+    from transformers import SegformerConfig, SegformerForSemanticSegmentation
+    config = SegformerConfig(num_labels=150)
+    return segmentation(SegformerForSemanticSegmentation(config), lambda out: out.logits, 150, 56, ADAMW, batch, device)
+
+
 def conv_chain(channels, count):
     layers = []
     for _ in range(count):
@@ -440,6 +502,11 @@ BUILDERS = {
     "qwen3": decoder(qwen3, seq=512),
     "bloom": decoder(bloom, seq=256),
     "wav2vec2": wav2vec2,
+    "falcon": decoder(falcon, seq=512),
+    "conformer": conformer,
+    "deberta": deberta,
+    "deeplabv3": deeplabv3,
+    "segformer": segformer,
     "bart": bart,
     "whisper": whisper,
     "llama": llama(16),

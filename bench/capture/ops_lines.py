@@ -1,0 +1,75 @@
+"""Convolutions that the images of `switch` leave out: over time, and of groups that widen or have other windows than 3."""
+import torch
+import torch.nn.functional as F
+
+from ops_base import Case, allow_tf32, aten, rand
+from ops_compute import conv_cases
+
+TYPES = ("tf32", "fp16")
+
+LINES = [  # channels in, channels out, groups, length, taps, stride
+    (1, 512, 1, 80000, 10, 5), (512, 512, 1, 15999, 3, 2), (512, 512, 1, 3999, 3, 2), (512, 512, 1, 999, 2, 2), (512, 512, 1, 499, 2, 2),
+    (80, 384, 1, 3000, 3, 1), (384, 384, 1, 3000, 3, 2), (80, 768, 1, 3000, 3, 1), (768, 768, 1, 3000, 3, 2),
+    (64, 64, 1, 4000, 3, 1), (128, 128, 1, 2000, 7, 1), (256, 256, 1, 1000, 5, 1), (32, 64, 1, 8000, 5, 2),
+    (512, 1024, 1, 249, 1, 1), (512, 512, 1, 249, 1, 1), (256, 512, 1, 512, 1, 1), (1024, 2048, 1, 499, 1, 1),
+    (768, 768, 16, 249, 128, 1), (1024, 1024, 16, 249, 128, 1), (768, 768, 16, 499, 128, 1), (512, 512, 16, 249, 128, 1),
+    (768, 768, 16, 249, 19, 1), (768, 768, 16, 249, 31, 1), (512, 512, 8, 499, 64, 1), (512, 512, 4, 249, 9, 1), (256, 256, 8, 1000, 3, 1),
+    (512, 512, 2, 499, 3, 1), (1024, 1024, 32, 249, 3, 1), (512, 1024, 4, 249, 1, 1),
+    (512, 512, 512, 249, 31, 1), (256, 256, 256, 499, 15, 1), (144, 144, 144, 499, 31, 1), (1024, 1024, 1024, 249, 31, 1),
+    (512, 512, 512, 999, 3, 1), (768, 768, 768, 512, 9, 1), (2048, 2048, 2048, 512, 4, 1), (1536, 1536, 1536, 1024, 4, 1),
+]
+LINE_BATCHES = (2, 8, 32)
+
+WIDENED = [  # channels in, channels out of one of them, image, filter, stride
+    (64, 2, 56, 7, 2), (128, 2, 28, 7, 2), (256, 2, 14, 7, 2), (64, 2, 56, 3, 2), (128, 2, 28, 3, 1), (192, 2, 14, 5, 1), (256, 4, 14, 3, 1),
+    (96, 4, 28, 3, 2), (48, 6, 56, 3, 2), (384, 2, 14, 3, 2), (32, 2, 112, 3, 2), (512, 2, 7, 3, 1),
+]
+GROUPED = [  # groups, channels in and out of one, image, filter, stride
+    (2, 48, 27, 5, 1), (2, 64, 28, 5, 1), (4, 32, 28, 5, 1), (8, 16, 28, 7, 1), (16, 8, 56, 5, 1), (32, 4, 56, 7, 2), (3, 64, 28, 7, 1),
+    (2, 128, 14, 1, 1), (3, 80, 28, 1, 1), (4, 64, 28, 1, 1), (8, 48, 14, 1, 1), (8, 32, 56, 1, 1), (16, 24, 14, 1, 1), (32, 8, 28, 1, 1),
+    (2, 96, 14, 3, 1), (2, 32, 56, 3, 1), (4, 128, 7, 3, 1), (2, 256, 14, 3, 2), (64, 4, 28, 3, 1), (128, 2, 28, 3, 1),
+]
+GROUP_BATCHES = (16, 64)
+
+
+def line(part, dtype, shapes, stride, groups):
+    """One pass of a convolution over time: the function to measure."""
+    def make():
+        allow_tf32(dtype)
+        sound, filters = (rand(shape, dtype) for shape in shapes)
+        padding = shapes[1][2] // 2
+        place = ([stride], [padding], [1], False, [0], groups)
+        if part == "forward":
+            call = lambda: F.conv1d(sound, filters, None, stride, padding, 1, groups)
+        else:
+            gradient = torch.randn_like(F.conv1d(sound, filters, None, stride, padding, 1, groups))
+            mask = [part == "dgrad", part == "wgrad", False]
+            call = lambda: aten.convolution_backward(gradient, sound, filters, None, *place, mask)
+
+        def run():
+            allow_tf32(dtype)
+            return call()
+        return run
+    return make
+
+
+def lines():
+    for channels, out, groups, length, taps, stride in LINES:
+        for batch in LINE_BATCHES:
+            shapes = [(batch, channels, length), (out, channels // groups, taps)]
+            attributes = {"stride": stride, "padding": taps // 2, "groups": groups, "layout": "nchw"}
+            for dtype in TYPES:
+                for part in ("forward", "dgrad", "wgrad"):
+                    name = "conv1d" if part == "forward" else f"conv1d_{part}"
+                    yield Case(name, dtype, shapes, line(part, dtype, shapes, stride, groups), attributes)
+
+
+def few_groups():
+    widened = [(c, (c * m, 1, filter_, filter_), size, stride, c) for c, m, size, filter_, stride in WIDENED]
+    grouped = [(groups * width, (groups * width, width, filter_, filter_), size, stride, groups)
+               for groups, width, size, filter_, stride in GROUPED]
+    for channels, weight, size, stride, groups in widened + grouped:
+        for batch in GROUP_BATCHES:
+            for dtype in TYPES:
+                for nhwc in (False, True):
+                    yield from conv_cases("grouped", (batch, channels, size, size), weight, stride, weight[2] // 2, groups, dtype, nhwc)
