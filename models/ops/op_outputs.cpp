@@ -257,9 +257,23 @@ OutputShape indexed(const Call& c) {
   return of_dims(dims, x->type);
 }
 
-OutputShape sized(const Call& c) {
+OutputShape sized(const Call& c, std::size_t argument) {
   const TensorShape* x = c.at(0);
-  return x != nullptr && c.recorded(1) ? of_dims(c.integers(1), x->type) : unshaped(x);
+  return x != nullptr && c.recorded(argument) ? of_dims(c.integers(argument), x->type)
+                                              : unshaped(x);
+}
+
+/// Images and channels stay. A list of scales is shorter or no list of integers.
+OutputShape resized(const Call& c) {
+  constexpr int places = 2;  // images, channels
+  const TensorShape* x = c.at(0);
+  const auto size = c.integers(1);
+  if (x == nullptr || x->rank <= places || size.size() != std::size_t(x->rank) - places) {
+    return unshaped(x);
+  }
+  Integers dims(x->dims.begin(), x->dims.begin() + places);
+  dims.insert(dims.end(), size.begin(), size.end());
+  return of_dims(dims, x->type);
 }
 
 OutputShape running(const TensorShape* x) {
@@ -290,7 +304,9 @@ std::vector<OutputShape> output_shapes(const OpRow& row, std::string_view name, 
     case OutputRule::largest: return {is_in_place(name) ? like(c.at(0)) : largest(in)};
     case OutputRule::joined: return {joined(c)};
     case OutputRule::running: return {running(c.at(0))};
-    case OutputRule::sizes: return {sized(c)};
+    case OutputRule::sizes: return {sized(c, 1)};
+    case OutputRule::resized: return {resized(c)};
+    case OutputRule::resized_back: return {sized(c, 2)};
     case OutputRule::indexed: return {indexed(c)};
     case OutputRule::masked: return {like(c.at(0)), with_type(like(c.at(0)), DataType::boolean)};
     case OutputRule::channels: {

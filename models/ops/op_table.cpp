@@ -253,8 +253,10 @@ constexpr OpRow rows[] = {
      promote, O::widest, arguments("grad saved ..."), arithmetic | reads_operand, true},
     {"hardswish_backward hardsigmoid_backward leaky_relu_backward elu_backward", K::pointwise,
      L::around, promote, O::widest, arguments("grad saved ..."), reads_operand, true},
-    {"upsample_nearest2d_backward upsample_bilinear2d_backward", K::pointwise, L::around, promote,
-     O::widest, arguments("grad saved ..."), 0, true},
+    {"upsample_nearest1d_backward upsample_nearest2d_backward _upsample_nearest_exact2d_backward",
+     K::pointwise, L::around, full, O::resized_back, arguments("grad"), 0, true},
+    {"upsample_linear1d_backward upsample_bilinear2d_backward upsample_bicubic2d_backward",
+     K::pointwise, L::around, full, O::resized_back, arguments("grad"), interpolates, true},
     {"select_backward slice_backward", K::pointwise, L::around, promote, O::sizes,
      arguments("grad"), 0, true},
     {"value_selecting_reduction_backward", K::pointwise, L::around, promote, O::widest,
@@ -282,10 +284,14 @@ constexpr OpRow rows[] = {
      "bitwise_not "
      "__and__ __or__ __xor__ __iand__ __ior__ __ixor__ floor_divide tril triu bernoulli random "
      "uniform normal exponential rand randint randn rand_like randn_like randperm roll stack _cat "
-     "constant_pad_nd pad upsample_bilinear2d upsample_nearest2d diff flip nan_to_num lift "
+     "constant_pad_nd pad diff flip nan_to_num lift "
      "grid_sampler_2d repeat repeat_interleave im2col col2im",
      K::pointwise, L::around, promote, O::widest, arguments("tensor ...")},
-    {"eq ne lt le gt ge isnan logical_not", K::pointwise, L::around, promote, O::comparison,
+    {"upsample_nearest1d upsample_nearest2d _upsample_nearest_exact2d", K::pointwise, L::around,
+     full, O::resized, arguments("input")},
+    {"upsample_linear1d upsample_bilinear2d upsample_bicubic2d", K::pointwise, L::around, full,
+     O::resized, arguments("input"), interpolates},
+    {"eq ne lt le gt ge isnan isneginf isposinf logical_not", K::pointwise, L::around, promote, O::comparison,
      arguments("tensor ...")},
     {"logical_and logical_or logical_xor isfinite isinf isclose", K::pointwise, L::around, promote,
      O::widest, arguments("tensor ...")},

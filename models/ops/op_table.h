@@ -86,6 +86,8 @@ enum class OutputRule : std::uint8_t {
   joined,          // a list, along the dimension of argument 1
   running,         // like argument 0; sums of integers are 64 bits wide
   sizes,           // of the shape that argument 1 lists
+  resized,         // images of argument 0 in the size that argument 1 lists
+  resized_back,    // of the shape that argument 2 lists
   indexed,         // argument 0 with its first dimensions exchanged for those of the indices
   masked,          // like argument 0, and a boolean mask
   channels,        // a number per channel
@@ -128,6 +130,7 @@ enum OpFlag : std::uint32_t {
   reads_operand = 262144,   // a gradient that reads the operand of its operation, not its result
   trigonometric = 524288,   // a sine or cosine
   full_inside = 1048576,    // is handed 16 bits under autocast and computes in FP32
+  interpolates = 2097152,   // elements between others; backward each is added to four places
 };
 
 struct OpRow {

@@ -8,6 +8,7 @@
 
 #include "models/whatif/compile/graph_pieces.h"
 #include "models/whatif/compile/library.h"
+#include "models/whatif/compile/lowered.h"
 #include "models/whatif/edit/added_host.h"
 
 namespace tandem {
@@ -383,7 +384,7 @@ Step with_jit(Step step, const JitOptions& options, const GpuArch& gpu, const Fu
   JitReport local;
   JitReport& r = report == nullptr ? local : *report;
   r = {};
-  const Dataflow flow = dataflow(step);
+  Dataflow flow = dataflow(step);
   require_shapes(step, flow);
   refuse_compiled(step);
   r.kernels_before = r.kernels_after = step.plan.works.size();
@@ -395,6 +396,7 @@ Step with_jit(Step step, const JitOptions& options, const GpuArch& gpu, const Fu
     return step;
   }
   r.expected_error = law.expected_error;
+  lower_backward_products(flow);
   const FusionPlan plan = plan_fusion(step, flow, options.compiler == Compiler::xla);
   r.unknown_share = unknown_share(step, flow, plan);
   // The plan refers to the step as it was; the edit has a copy to change.

@@ -72,16 +72,31 @@ double GroupView::scattered_bytes() const {
   return sum;
 }
 
+double GroupView::values_of(std::uint32_t scatter) const {
+  double values = 0;
+  for (const FlowUse& use : c_.flow.inputs_of(flow_op(scatter))) {
+    if (use.argument > 0) values = std::max(values, double(tensor(use.tensor).elements));
+  }
+  return values;
+}
+
+double GroupView::adds() const {
+  constexpr double corners = 4;  // of an element between others
+  double sum = 0;
+  for (const std::uint32_t i : group_.ops) {
+    const FlowOp& op = flow_op(i);
+    if (op.kind == OpKind::scatter && op.row->is(per_element)) sum += values_of(i);
+    if (adds_between(op)) sum += corners * double(tensor(input(i, 0)).elements);
+  }
+  return sum;
+}
+
 double GroupView::half_adds() const {
   double sum = 0;
   for (const std::uint32_t i : group_.ops) {
     if (flow_op(i).kind != OpKind::scatter || input(i, 0) == no_row) continue;
-    if (tensor(input(i, 0)).type != DataType::fp16) continue;
-    double values = 0;
-    for (const FlowUse& use : c_.flow.inputs_of(flow_op(i))) {
-      if (use.argument > 0) values = std::max(values, double(tensor(use.tensor).elements));
-    }
-    sum += values;
+    const FlowTensor& table = tensor(input(i, 0));
+    if (table.type == DataType::fp16) sum += std::max(0.0, values_of(i) - double(table.elements));
   }
   return sum;
 }

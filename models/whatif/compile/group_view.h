@@ -31,7 +31,9 @@ class GroupView {
   double unstated_window_us() const;
   /// Rows that are added to a table are read and written there.
   double scattered_bytes() const;
-  /// Values that are added to rows of a table in FP16.
+  /// Values that are added to places far from each other.
+  double adds() const;
+  /// Of the values that are added to a table in FP16, those that find their place taken.
   double half_adds() const;
   double largest(const GeneratedKernel& k) const;
 
@@ -67,6 +69,7 @@ class GroupView {
   double random_numbers() const;
 
  private:
+  double values_of(std::uint32_t scatter) const;
   bool stored_in_rows(std::uint32_t t) const;
   double element_cycles(std::uint32_t op) const;
   double norm_cycles(std::uint32_t op) const;

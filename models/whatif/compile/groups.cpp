@@ -226,7 +226,8 @@ struct Planner {
     if (producer == no_row || flow.tensors[t].elements <= 1) return;
     const FuseRole from = out.roles[producer];
     if (!fusable(from) || from == FuseRole::column_sum) return;
-    if (flow.ops[producer].kind == OpKind::scatter) return;  // complete after all its blocks
+    const FlowOp& maker = flow.ops[producer];  // what it adds up is complete after all its blocks
+    if (maker.kind == OpKind::scatter || adds_between(maker)) return;
     if (flow.ops[producer].phase != flow.ops[consumer].phase) return;
     // Statistics need all of their operand first.
     if (out.roles[consumer] == FuseRole::channel_norm && use.argument == 0) return;
@@ -375,6 +376,10 @@ struct GroupOperands {
 bool fusable(FuseRole role) {
   return role == FuseRole::pointwise || role == FuseRole::row || role == FuseRole::column_sum ||
          role == FuseRole::channel_norm || role == FuseRole::channel_norm_backward;
+}
+
+bool adds_between(const FlowOp& op) {
+  return op.row->is(interpolates) && op.phase == FlowPhase::backward;
 }
 
 FusionPlan plan_fusion(const Step& step, const Dataflow& flow, bool whole_step) {

@@ -23,6 +23,9 @@ enum class FuseRole : std::uint8_t {
 
 /// Whether operations of the role share kernels with others.
 bool fusable(FuseRole role);
+/// The gradient of an interpolation adds each element to the four between which it lay, each in an
+/// image of its own (decompositions of TorchInductor).
+bool adds_between(const FlowOp& op);
 
 /// Operations that become one fused group; a group of one operation is the usual case.
 struct FusionGroup {

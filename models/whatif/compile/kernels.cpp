@@ -42,6 +42,7 @@ class KernelWriter {
     k.bytes += view_.widened_bytes() + view_.place_bytes();
     GeneratedWork work = work_of(k);
     work.order = order;
+    work.adds = view_.adds();
     work.half_adds = view_.half_adds();
     work.lane_cycles = view_.lane_cycles();
     work.random_numbers = view_.random_numbers();
@@ -115,6 +116,22 @@ class KernelWriter {
       out_.push_back(std::move(middle));
     }
     for (int i = 0; i < sums.kinds && parts > 1; ++i) finish(columns, c_.law.generated.finish_us);
+  }
+
+  /// The images that the gradient of an interpolation adds to start as zeros.
+  void fill_corners() {
+    constexpr int corners = 4;
+    for (const std::uint32_t i : group_.ops) {
+      if (!adds_between(view_.flow_op(i))) continue;
+      for (int corner = 0; corner < corners; ++corner) {
+        GeneratedKernel k;
+        k.writes = view_.outputs(i);
+        k.bytes = view_.bytes(k.writes);
+        k.us = generated_us(c_.gpu, c_.law.generated, {.bytes = k.bytes});
+        k.geometry = pointwise_geometry(view_.largest(k));
+        out_.push_back(std::move(k));
+      }
+    }
   }
 
   /// Each operand is copied to its place. An operand of several concatenations is read once for
@@ -291,6 +308,7 @@ class GroupKernels : private ChannelNorms {
       gather_operands(group_.ops.front());
       return std::move(out_);
     }
+    fill_corners();
     if (norms_back > 0) renormalise();
     if (columns == group_.ops.size()) {
       sum_columns();

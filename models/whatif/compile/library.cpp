@@ -9,6 +9,7 @@
 #include <string>
 
 #include "models/kernel/work/gemm_shape.h"
+#include "models/whatif/compile/lowered.h"
 #include "sim/core/data_type.h"
 
 namespace tandem {
@@ -24,6 +25,9 @@ OpContext context_of(const Trace& trace, const FlowOp& op) {
   return {text_of(trace, trace.ops.name[op.op]), operands.tensors, operands.arguments, none};
 }
 
+/// The compiler chooses the order of two-dimensional images alone.
+constexpr int image_rank = 4;
+
 bool is_convolution(OpKind kind) {
   return kind == OpKind::convolution || kind == OpKind::convolution_backward;
 }
@@ -34,10 +38,12 @@ bool transforms(const LaunchGeometry& g, double pixels, double channels) {
   return g.grid[0] == tiles(pixels) && g.grid[1] == tiles(channels);
 }
 
-/// What the rules ask of a convolution; elements of its operands, bytes an element.
+/// What the rules ask of a convolution whose images change their order; elements of its operands,
+/// bytes an element.
 struct Convolution {
   DataType type = DataType::unknown;
   bool backward = false;
+  bool channels_last = false;  // already: the library runs it as it did
   bool padded = false;     // the library pads the input channels
   bool depthwise = false;  // one filter a channel
   bool product = false;    // 1x1: a matrix product once channels are contiguous
@@ -55,14 +61,16 @@ std::optional<Convolution> convolution_of(const Trace& trace, const FlowOp& op,
   const TensorShape* x = in.at(c.backward ? 1 : 0);
   const TensorShape* w = in.at(c.backward ? 2 : 1);
   const auto shape = conv_shape(context_of(trace, op));
-  if (x == nullptr || w == nullptr || !shape || x->rank < 3) return {};
+  if (x == nullptr || w == nullptr || !shape || x->rank != image_rank) return {};
+  c.channels_last = shape->channels_last;
   c.type = x->type;
   c.width = element_bytes(x->type);
   if (c.width == 0) return {};
   const auto vector = static_cast<std::int64_t>(law.products.aligned_bytes / c.width);
   c.padded = x->dims[1] % vector != 0 && shape->groups == 1;
   c.depthwise = shape->groups > 1 && shape->groups == shape->in_channels;
-  c.product = shape->taps == 1 && shape->strides == 1 && shape->groups == 1 && !c.padded;
+  const bool aligned = !c.padded && shape->out_channels % vector == 0;
+  c.product = shape->taps == 1 && shape->strides == 1 && shape->groups == 1 && aligned;
   c.channels = double(x->dims[1]);
   c.pixels = double(shape->in_pixels);
   c.taps = double(shape->taps);
@@ -71,6 +79,19 @@ std::optional<Convolution> convolution_of(const Trace& trace, const FlowOp& op,
   c.outputs = double(shape->images * shape->out_pixels * shape->out_channels);
   c.macs = double(shape->images * shape->out_pixels) * c.weights;
   return c;
+}
+
+/// Tiles of 64 x 64, a block each.
+LaunchGeometry product_geometry(const ProductOperands& p) {
+  constexpr std::int64_t tile = 64;
+  const auto tiles = [](std::int64_t n) {
+    return static_cast<std::uint32_t>((n + tile - 1) / tile);
+  };
+  LaunchGeometry g;
+  g.grid = {tiles(p.rows), tiles(p.columns), static_cast<std::uint32_t>(p.batch)};
+  g.block = {128, 1, 1};
+  g.registers_per_thread = 128;
+  return g;
 }
 
 double generated_passing_us(const KernelContext& context, double bytes) {
@@ -127,7 +148,6 @@ double LibraryRewrite::aligned_us(double flops, double bytes, DataType type) con
 /// other windows, which only lose their transforms, measured layers told less than the kernels at
 /// hand.)
 bool LibraryRewrite::measured_convolution(const FlowOp& op, LibraryChange& change) const {
-  constexpr int image_rank = 4;
   constexpr std::int64_t colours = 4;  // channels of the library's first-layer kernels
   const auto shape = conv_shape(context_of(c_.step.trace, op));
   const bool back = op.kind == OpKind::convolution_backward;
@@ -188,7 +208,7 @@ bool LibraryRewrite::reorder_pass(std::span<const LayerKernel> kernels,
 void LibraryRewrite::convolution(const FlowOp& op, LibraryChange& change) {
   const Trace& trace = c_.step.trace;
   const auto c = convolution_of(trace, op, c_.law);
-  if (!c) return;
+  if (!c || c->channels_last) return;
   if (measured_convolution(op, change)) {
     add_permutes(c_, *c, change);
     return;
@@ -217,8 +237,22 @@ void LibraryRewrite::convolution(const FlowOp& op, LibraryChange& change) {
   add_permutes(c_, *c, change);
 }
 
+void LibraryRewrite::lowered_product(const FlowOp& op, const ProductOperands& p,
+                                     LibraryChange& change) const {
+  const auto works = c_.flow.works_of(op);
+  const auto m = double(p.rows), k = double(p.inner), n = double(p.columns);
+  const auto batch = double(std::max<std::int64_t>(p.batch, 1));
+  const DataType type = c_.flow.tensors[c_.flow.outputs_of(op)[0]].type;
+  const double bytes = element_bytes(type) * batch * (m * k + k * n + m * n);
+  change.dropped.assign(works.begin(), works.end());
+  change.before.push_back({c_.names.kernel(LibraryUse::score_product, type), "aten::bmm",
+                           aligned_us(2 * batch * m * n * k, bytes, type), bytes,
+                           product_geometry(p)});
+}
+
 void LibraryRewrite::matmul(const FlowOp& op, LibraryChange& change) {
   const auto p = product_operands(context_of(c_.step.trace, op));
+  if (p && is_lowered(c_.step.trace, c_.flow, op)) return lowered_product(op, *p, change);
   if (!p || p->batch > 1) return;
   const DataType type = p->left.type;
   const double width = element_bytes(type), unit = c_.law.products.aligned_bytes;
@@ -266,7 +300,7 @@ LibraryChange LibraryRewrite::rewrite(const FlowOp& op) {
 void LibraryRewrite::restore_gradient(const FlowOp& op, LibraryChange& change) const {
   const OpTensors in = operands(c_.step.trace, op);
   const TensorShape* w = in.at(2);
-  if (w == nullptr || w->rank < 3 || w->channels_last || w->dims[1] == 1) return;
+  if (w == nullptr || w->rank != image_rank || w->channels_last || w->dims[1] == 1) return;
   const std::int64_t filters = w->dims[0] * w->dims[1];
   if (w->elements() <= filters) return;
   // A weight that a cast of the step made has an FP32 parameter behind it.
@@ -326,6 +360,7 @@ LayoutWork layout_work(const Step& step, const Dataflow& flow, const FusionPlan&
     const auto shape = conv_shape(context_of(step.trace, op));
     if (w == nullptr || !shape || w->rank < 3) continue;
     ++work.convolutions;
+    if (w->rank != image_rank) continue;
     work.narrows = work.narrows || is_narrowing(*w);
     work.macs[static_cast<std::size_t>(layout_class(*w, shape->groups))] +=
         double(shape->images * shape->out_pixels) * double(w->elements());

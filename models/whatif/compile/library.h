@@ -44,6 +44,9 @@ class LibraryRewrite {
   /// another one is copied.
   void restore_gradient(const FlowOp& op, LibraryChange& change) const;
   void matmul(const FlowOp& op, LibraryChange& change);
+  /// A product of the type that the compiler gives it takes the place of the traced one.
+  void lowered_product(const FlowOp& op, const ProductOperands& operands,
+                       LibraryChange& change) const;
 
   const KernelContext& c_;
   bool turns_weights_;

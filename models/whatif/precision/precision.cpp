@@ -37,22 +37,23 @@ DataType factor_type(const Dataflow& flow, const FlowOp& op) {
   return flow.tensors[inputs.back().tensor].type;
 }
 
-/// Of the operations that autocast lowers, by GPU time.
+/// Of the operations that autocast lowers, by their number: the few that it leaves in FP32
+/// (attention by products) may take most of the time.
 Precision detect(const Step& step, const Dataflow& flow) {
-  std::array<Duration, 3> time{};  // FP32, FP16, BF16
+  std::array<std::size_t, 3> count{};  // FP32, FP16, BF16
   Duration product{}, tf32{};
   for (const FlowOp& op : flow.ops) {
     if (op.row->autocast != CastPolicy::lower || op.input_count == 0) continue;
     const DataType type = factor_type(flow, op);
     Duration sum{};
     for (const std::uint32_t w : flow.works_of(op)) sum += step.plan.works[w].duration;
-    time[type == DataType::fp16 ? 1 : type == DataType::bf16 ? 2 : 0] += sum;
+    ++count[type == DataType::fp16 ? 1 : type == DataType::bf16 ? 2 : 0];
     if (op.kind != OpKind::matmul || type != DataType::fp32) continue;
     product += sum;
     if (uses_tf32(step, flow, op)) tf32 += sum;
   }
-  if (time[1] > time[0] && time[1] >= time[2]) return Precision::amp;
-  if (time[2] > time[0]) return Precision::bf16;
+  if (count[1] > count[0] && count[1] >= count[2]) return Precision::amp;
+  if (count[2] > count[0]) return Precision::bf16;
   return tf32 * 2 > product ? Precision::tf32 : Precision::fp32;
 }
 

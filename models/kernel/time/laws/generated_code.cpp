@@ -44,8 +44,13 @@ void add_movement(Fields& fields) {
   add("row_block_us", "us", "that a block of rows keeps its place in an SM, over the blocks there",
       &G::row_block_us);
   add("sum_step_us", "us", "from load to load of a thread that adds up", &G::sum_step_us);
-  add("half_add_us", "us", "of the GPU for an FP16 value that is added to a place in memory",
+  add("half_add_us", "us",
+      "of the GPU for an FP16 value that is added to a place in memory to which others add",
       &G::half_add_us);
+  add("added_l2_share", "ratio",
+      "share of the L2's rate at which values reach places in memory to be added there, a sector "
+      "each",
+      &G::added_l2_share);
   add("finish_us", "us", "kernel that adds the partial sums of a split reduction", &G::finish_us);
   add("mixed_sum_us", "us",
       "kernel that adds the sums over rows that a kernel of rows kept aside, block by block",
@@ -128,6 +133,13 @@ double pointwise_us(const GpuArch& gpu, const GeneratedCode& code, const Generat
          mixed_us(work.bytes - work.cold_bytes, code.pointwise_l2_share);
 }
 
+constexpr double sector_bytes = 32;
+
+double added_us(const GpuArch& gpu, const GeneratedCode& code, const GeneratedWork& work) {
+  return work.adds * sector_bytes / (gpu.l2_read_gbps * 1e3 * code.added_l2_share) +
+         work.half_adds * code.half_add_us;
+}
+
 double passed_us(const GpuArch& gpu, const GeneratedCode& code, const GeneratedWork& work) {
   const bool pointwise = work.kind == GeneratedKind::pointwise;
   if (work.transposed) {
@@ -177,7 +189,7 @@ std::vector<Field<GeneratedCode>> generated_code_fields() {
 
 double generated_us(const GpuArch& gpu, const GeneratedCode& code, const GeneratedWork& work) {
   const double floor = code.rate(work.kind).floor_us;
-  const double passed = passed_us(gpu, code, work) + work.half_adds * code.half_add_us;
+  const double passed = passed_us(gpu, code, work) + added_us(gpu, code, work);
   if (work.kind != GeneratedKind::row) {
     return floor + std::max({passed, lane_us(gpu, spent_cycles(code, work)),
                              work.steps * code.sum_step_us});
@@ -199,7 +211,6 @@ double generated_moments_us(const GpuArch& gpu, const GeneratedCode& code, doubl
 }
 
 double generated_gathered_us(const GpuArch& gpu, const GeneratedCode& code, double elements) {
-  constexpr double sector_bytes = 32;
   return code.reduction.floor_us +
          elements * sector_bytes / (gpu.l2_read_gbps * 1e3 * code.gathered_l2_share);
 }

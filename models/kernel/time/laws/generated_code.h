@@ -31,6 +31,7 @@ struct GeneratedCode {
   double row_block_us = 0;
   double sum_step_us = 0;
   double half_add_us = 0;
+  double added_l2_share = 0;
   double finish_us = 0;
   double mixed_sum_us = 0;
   double plain_lane_cycles = 0;
@@ -69,7 +70,8 @@ struct GeneratedWork {
   SumOrder order = SumOrder::streamed;  // of a reduction
   double steps = 0;                     // of a reduction: loads of a thread that follow one another
   double elements = 0;                  // of a pointwise kernel
-  double half_adds = 0;                 // to places in memory that others add to, in FP16
+  double adds = 0;       // to places in memory, each in a sector of its own
+  double half_adds = 0;  // to places that others add to, in FP16
   double lane_cycles = 0;
   double random_numbers = 0;
   double row_elements = 1;  // of a kernel that holds whole rows
