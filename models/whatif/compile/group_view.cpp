@@ -72,10 +72,10 @@ double GroupView::scattered_bytes() const {
   return sum;
 }
 
-double GroupView::values_of(std::uint32_t scatter) const {
+double GroupView::values_of(std::uint32_t op, std::uint8_t from) const {
   double values = 0;
-  for (const FlowUse& use : c_.flow.inputs_of(flow_op(scatter))) {
-    if (use.argument > 0) values = std::max(values, double(tensor(use.tensor).elements));
+  for (const FlowUse& use : c_.flow.inputs_of(flow_op(op))) {
+    if (use.argument >= from) values = std::max(values, double(tensor(use.tensor).elements));
   }
   return values;
 }
@@ -85,8 +85,8 @@ double GroupView::adds() const {
   double sum = 0;
   for (const std::uint32_t i : group_.ops) {
     const FlowOp& op = flow_op(i);
-    if (op.kind == OpKind::scatter && op.row->is(per_element)) sum += values_of(i);
-    if (adds_between(op)) sum += corners * double(tensor(input(i, 0)).elements);
+    if (op.kind == OpKind::scatter && op.row->is(per_element)) sum += values_of(i, 1);
+    if (c_.plan.roles[i] == FuseRole::spread) sum += corners * values_of(i, 0);
   }
   return sum;
 }
@@ -96,7 +96,7 @@ double GroupView::half_adds() const {
   for (const std::uint32_t i : group_.ops) {
     if (flow_op(i).kind != OpKind::scatter || input(i, 0) == no_row) continue;
     const FlowTensor& table = tensor(input(i, 0));
-    if (table.type == DataType::fp16) sum += std::max(0.0, values_of(i) - double(table.elements));
+    if (table.type == DataType::fp16) sum += std::max(0.0, values_of(i, 1) - double(table.elements));
   }
   return sum;
 }

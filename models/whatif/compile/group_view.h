@@ -69,7 +69,8 @@ class GroupView {
   double random_numbers() const;
 
  private:
-  double values_of(std::uint32_t scatter) const;
+  /// Of the largest operand from an argument on.
+  double values_of(std::uint32_t op, std::uint8_t from) const;
   bool stored_in_rows(std::uint32_t t) const;
   double element_cycles(std::uint32_t op) const;
   double norm_cycles(std::uint32_t op) const;

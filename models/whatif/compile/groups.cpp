@@ -22,12 +22,16 @@ constexpr std::uint32_t most_joined = 8;
 /// What becomes of each operation.
 class Roles {
  public:
-  Roles(const Step& step, const Dataflow& flow) : step_(step), flow_(flow) {}
+  Roles(const Step& step, const Dataflow& flow)
+      : step_(step), flow_(flow), launches_(step.trace.ops.size(), false) {
+    for (const FlowOp& op : flow.ops) launches_[op.op] = true;
+  }
 
   FuseRole of(const FlowOp& op, bool whole_step) const {
     const bool given = op.in_model || (whole_step && op.phase != FlowPhase::other);
     if (!given || op.input_count + op.output_count == 0) return FuseRole::outside;
     if (sparse(op) || within_convolution(op)) return FuseRole::library;
+    if (interpolated(op)) return FuseRole::spread;
     switch (op.kind) {
       case OpKind::batch_norm:
         if (only_statistics(op)) return FuseRole::vanishes;
@@ -106,6 +110,16 @@ class Roles {
     return false;
   }
 
+  /// Also to the size that an image has, which the framework copies and a compiler does not notice.
+  bool interpolated(const FlowOp& op) const {
+    if (op.phase != FlowPhase::backward || op.kind == OpKind::fill) return false;
+    for (std::uint32_t r = op.op; r != no_row; r = flow_.nesting.parent[r]) {
+      if (!op_row(text_of(step_.trace, step_.trace.ops.name[r])).is(interpolates)) continue;
+      return r == op.op || !launches_[r];
+    }
+    return false;
+  }
+
   /// What the framework copies for a library kernel stays with it: the gradient of tokens that were
   /// made of images.
   bool within_convolution(const FlowOp& op) const {
@@ -129,6 +143,7 @@ class Roles {
 
   const Step& step_;
   const Dataflow& flow_;
+  std::vector<bool> launches_;  // per host operation: it is one of the data flow
 };
 
 /// Normalised channels that only gradients of activations read later are normalised again then.
@@ -226,8 +241,8 @@ struct Planner {
     if (producer == no_row || flow.tensors[t].elements <= 1) return;
     const FuseRole from = out.roles[producer];
     if (!fusable(from) || from == FuseRole::column_sum) return;
-    const FlowOp& maker = flow.ops[producer];  // what it adds up is complete after all its blocks
-    if (maker.kind == OpKind::scatter || adds_between(maker)) return;
+    // What is added up is complete after all blocks.
+    if (flow.ops[producer].kind == OpKind::scatter || from == FuseRole::spread) return;
     if (flow.ops[producer].phase != flow.ops[consumer].phase) return;
     // Statistics need all of their operand first.
     if (out.roles[consumer] == FuseRole::channel_norm && use.argument == 0) return;
@@ -375,11 +390,8 @@ struct GroupOperands {
 
 bool fusable(FuseRole role) {
   return role == FuseRole::pointwise || role == FuseRole::row || role == FuseRole::column_sum ||
-         role == FuseRole::channel_norm || role == FuseRole::channel_norm_backward;
-}
-
-bool adds_between(const FlowOp& op) {
-  return op.row->is(interpolates) && op.phase == FlowPhase::backward;
+         role == FuseRole::channel_norm || role == FuseRole::channel_norm_backward ||
+         role == FuseRole::spread;
 }
 
 FusionPlan plan_fusion(const Step& step, const Dataflow& flow, bool whole_step) {

@@ -16,6 +16,9 @@ enum class FuseRole : std::uint8_t {
   column_sum,    // sums over leading dimensions
   channel_norm,  // batch norm from the statistics of the batch
   channel_norm_backward,
+  // The gradient of an interpolation: each element is added to the four between which it lay, each
+  // in an image of its own (decompositions of TorchInductor), which no other kernel reads before.
+  spread,
   window,    // pooling: a kernel of its own
   gathered,  // a concatenation of too many operands to be read by one kernel: copied one by one
   vanishes,  // computed elsewhere: duplicates, fills, copies of sums
@@ -23,9 +26,6 @@ enum class FuseRole : std::uint8_t {
 
 /// Whether operations of the role share kernels with others.
 bool fusable(FuseRole role);
-/// The gradient of an interpolation adds each element to the four between which it lay, each in an
-/// image of its own (decompositions of TorchInductor).
-bool adds_between(const FlowOp& op);
 
 /// Operations that become one fused group; a group of one operation is the usual case.
 struct FusionGroup {

@@ -122,7 +122,7 @@ class KernelWriter {
   void fill_corners() {
     constexpr int corners = 4;
     for (const std::uint32_t i : group_.ops) {
-      if (!adds_between(view_.flow_op(i))) continue;
+      if (c_.plan.roles[i] != FuseRole::spread) continue;
       for (int corner = 0; corner < corners; ++corner) {
         GeneratedKernel k;
         k.writes = view_.outputs(i);

@@ -244,9 +244,12 @@ void LibraryRewrite::lowered_product(const FlowOp& op, const ProductOperands& p,
   const auto batch = double(std::max<std::int64_t>(p.batch, 1));
   const DataType type = c_.flow.tensors[c_.flow.outputs_of(op)[0]].type;
   const double bytes = element_bytes(type) * batch * (m * k + k * n + m * n);
+  const double unit = c_.law.products.aligned_bytes;
+  const bool aligned = aligned_rows(p.inner, type, unit) && aligned_rows(p.columns, type, unit);
+  const double us = aligned_us(2 * batch * m * n * k, bytes, type) *
+                    (aligned ? 1 : c_.law.products.unaligned_ratio);
   change.dropped.assign(works.begin(), works.end());
-  change.before.push_back({c_.names.kernel(LibraryUse::score_product, type), "aten::bmm",
-                           aligned_us(2 * batch * m * n * k, bytes, type), bytes,
+  change.before.push_back({c_.names.kernel(LibraryUse::score_product, type), "aten::bmm", us, bytes,
                            product_geometry(p)});
 }
 
