@@ -162,9 +162,34 @@ GeneratedKind GroupView::row_kind() const {
   return row_elements() > c_.law.persistent_columns ? GeneratedKind::reduction : GeneratedKind::row;
 }
 
+bool GroupView::adds_bias(std::uint32_t op) const {
+  const Trace& trace = c_.step.trace;
+  for (std::uint32_t r = flow_op(op).op; r != no_row; r = c_.flow.nesting.parent[r]) {
+    if (op_row(text_of(trace, trace.ops.name[r])).kind == OpKind::convolution) return true;
+  }
+  return false;
+}
+
+bool GroupView::saved_across(std::uint32_t op) const {
+  constexpr int image_rank = 4, saved = 1;
+  if (!c_.channels_last || flow_op(op).kind != OpKind::row_norm_backward || is_group_norm(op)) {
+    return false;
+  }
+  const TensorShape* x = operands_of(c_.step.trace, flow_op(op).op).tensors.at(saved);
+  if (x == nullptr || x->rank != image_rank || input(op, saved) == no_row) return false;
+  // Behind copies to another type or order.
+  std::uint32_t maker = tensor(c_.plan.same_as[input(op, saved)]).producer;
+  while (maker != no_row && flow_op(maker).kind == OpKind::cast && flow_op(maker).input_count > 0) {
+    const std::uint32_t copied = c_.flow.inputs_of(flow_op(maker)).back().tensor;
+    maker = tensor(c_.plan.same_as[copied]).producer;
+  }
+  return maker != no_row && fusable(c_.plan.roles[maker]) && !adds_bias(maker);
+}
+
 bool GroupView::strided_rows() const {
   std::int64_t largest = 0;
   for (const std::uint32_t i : group_.ops) {
+    if (saved_across(i)) return true;
     for (const std::uint32_t t : inputs(i)) largest = std::max(largest, tensor(t).elements);
   }
   for (const std::uint32_t i : group_.ops) {

@@ -51,6 +51,11 @@ class GroupView {
   GeneratedKind row_kind() const;
   /// Whether an operand as large as the rows has other elements between those of a row.
   bool strided_rows() const;
+  /// Whether the normalised rows that a gradient reads lie across: what generated code hands from
+  /// forward to backward has the order that it chose for images, also where the last of four
+  /// dimensions are rows (LayerNorm over the channels of permuted images). What a library kernel
+  /// made is handed on itself.
+  bool saved_across(std::uint32_t op) const;
   /// Whether images in the order of their few channels are put into that of pixels.
   bool turns_images() const;
 
@@ -69,6 +74,8 @@ class GroupView {
   double random_numbers() const;
 
  private:
+  /// To what a convolution made: part of the layer as the framework runs it.
+  bool adds_bias(std::uint32_t op) const;
   /// Of the largest operand from an argument on.
   double values_of(std::uint32_t op, std::uint8_t from) const;
   bool stored_in_rows(std::uint32_t t) const;

@@ -79,6 +79,7 @@ class KernelWriter {
     bool moments = false;   // running means and variances
     bool inner = false;     // over neighbours
     bool images = false;    // of channels, image by image
+    bool across = false;    // neighbouring columns lie far from each other
     double more_bytes = 0;  // read besides the operands
   };
 
@@ -101,6 +102,7 @@ class KernelWriter {
     const bool narrow = columns * parts < fewest_wide_columns;
     work.steps = std::ceil(std::ceil(sum.addends / parts) / (narrow ? 32 : 8));
     if (sums.inner) work.steps = 0;
+    work.transposed = sums.across;
     const double steps_us =
         c_.law.generated.reduction.floor_us + work.steps * c_.law.generated.sum_step_us;
     k.us = sums.moments ? std::max(moments_us(k.reads, work.order), steps_us)
@@ -375,11 +377,13 @@ class GroupKernels : private ChannelNorms {
     const std::uint32_t scale = view_.input(op, 5), grad = view_.input(op, 0);
     const double columns = scale == no_row ? 1 : double(view_.tensor(scale).elements);
     const double all = grad == no_row ? 1 : double(view_.tensor(grad).elements);
-    if (sums_along_rows(all / columns, columns)) {
+    if (sums_along_rows(all / columns, columns) && !view_.saved_across(op)) {
       for (int i = 0; i < 2; ++i) finish(columns, c_.law.generated.mixed_sum_us);
       return;
     }
-    reduce({grad, view_.input(op, 1)}, {.columns = std::max(1.0, columns), .kinds = 2});
+    reduce({grad, view_.input(op, 1)}, {.columns = std::max(1.0, columns),
+                                        .kinds = 2,
+                                        .across = view_.saved_across(op)});
   }
 
   void sum_columns() {

@@ -35,6 +35,8 @@ void add_movement(Fields& fields) {
       &G::transposed_share);
   add("strided_row_share", "ratio", "... where rows are gathered from columns of their operand",
       &G::strided_row_share);
+  add("across_sum_share", "ratio",
+      "... where sums over rows read columns that lie far from each other", &G::across_sum_share);
   add("uneven_ratio", "ratio",
       "time of a reduction over images in parts of unequal length over that in equal ones",
       &G::uneven_ratio);
@@ -140,11 +142,18 @@ double added_us(const GpuArch& gpu, const GeneratedCode& code, const GeneratedWo
          work.half_adds * code.half_add_us;
 }
 
+double transposed_share(const GeneratedCode& code, GeneratedKind kind) {
+  switch (kind) {
+    case GeneratedKind::pointwise: break;
+    case GeneratedKind::reduction: return code.across_sum_share;
+    case GeneratedKind::row: return code.strided_row_share;
+  }
+  return code.transposed_share;
+}
+
 double passed_us(const GpuArch& gpu, const GeneratedCode& code, const GeneratedWork& work) {
   const bool pointwise = work.kind == GeneratedKind::pointwise;
-  if (work.transposed) {
-    return dram_us(gpu, work.bytes, pointwise ? code.transposed_share : code.strided_row_share);
-  }
+  if (work.transposed) return dram_us(gpu, work.bytes, transposed_share(code, work.kind));
   if (pointwise) return pointwise_us(gpu, code, work);
   return order_ratio(code, work.order) * dram_us(gpu, work.bytes, code.rate(work.kind).dram_share);
 }

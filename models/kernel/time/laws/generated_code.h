@@ -26,6 +26,7 @@ struct GeneratedCode {
   double narrow_elements = 0, narrow_ratio = 0;
   double transposed_share = 0;
   double strided_row_share = 0;
+  double across_sum_share = 0;
   double uneven_ratio = 0;
   double short_column_ratio = 0;
   double row_block_us = 0;
