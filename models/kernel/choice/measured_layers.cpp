@@ -39,10 +39,23 @@ const Json& at(const Json& row, std::size_t i, const Place& place) {
   return row[i];
 }
 
-double size_at(const Json& row, std::size_t i, const Place& place) {
+double size_of(const Json& json, const Place& place) {
   std::int64_t out = 0;
-  read_json(at(row, i, place), place, Range::positive, out);
+  read_json(json, place, Range::positive, out);
   return static_cast<double>(out);
+}
+
+double size_at(const Json& row, std::size_t i, const Place& place) {
+  return size_of(at(row, i, place), place);
+}
+
+/// Both sides of an image, a filter or a stride: one number of a square, a list of one of a line.
+double area_at(const Json& row, std::size_t i, bool line, const Place& place) {
+  const Json& size = at(row, i, place);
+  if (line != size.is_array() || (line && size.size() != 1)) {
+    place.fail(describe_json(size), line ? "a list of one number" : "a number, as of the image");
+  }
+  return line ? size_of(size[0], place) : size_of(size, place) * size_of(size, place);
 }
 
 template <class Table>
@@ -77,9 +90,10 @@ MeasuredLayer layer_at(const Json& row, const Place& place) {
   s.in_channels = size_at(row, 3, place);
   s.out_channels = size_at(row, 4, place);
   s.groups = size_at(row, 5, place);
-  s.pixels = size_at(row, 6, place) * size_at(row, 6, place);
-  s.side = size_at(row, 7, place);
-  s.stride = size_at(row, 8, place);
+  s.line = at(row, 6, place).is_array();
+  s.pixels = area_at(row, 6, s.line, place);
+  s.side = std::sqrt(area_at(row, 7, s.line, place));
+  s.stride = std::sqrt(area_at(row, 8, s.line, place));
   out.full = time_at(row[9], place);
   out.half = time_at(row[10], place);
   return out;
@@ -94,12 +108,15 @@ void read_layers(const Json& json, const Place& place, M& out) {
 }
 
 /// Layers of different kinds are not compared.
-enum class LayerKind : std::uint8_t { first, pointwise, windowed, grouped, depthwise };
+enum class LayerKind : std::uint8_t { first, pointwise, windowed, grouped, depthwise, widened };
 
 constexpr double few_channels = 4;  // of images
 
 LayerKind kind_of(const LayerShape& s) {
-  if (s.groups > 1) return is_depthwise(s) ? LayerKind::depthwise : LayerKind::grouped;
+  if (is_depthwise(s)) {
+    return s.out_channels == s.in_channels ? LayerKind::depthwise : LayerKind::widened;
+  }
+  if (s.groups > 1) return LayerKind::grouped;
   if (s.in_channels <= few_channels) return LayerKind::first;
   return s.side == 1 ? LayerKind::pointwise : LayerKind::windowed;
 }
@@ -133,7 +150,9 @@ double distance(const LayerShape& a, const LayerShape& b, LayerKind kind) {
       if (fills_tiles(a) != fills_tiles(b)) d += other_alignment;
       break;
     case LayerKind::depthwise:
-      d += octaves(a.in_channels, b.in_channels) + side_weight * sides;
+    case LayerKind::widened:
+      d += octaves(a.in_channels, b.in_channels) + octaves(a.out_channels, b.out_channels) +
+           side_weight * sides;
       break;
     default:
       d += octaves(a.in_channels, b.in_channels) + octaves(a.out_channels, b.out_channels) + sides;
@@ -167,10 +186,11 @@ std::vector<Neighbour> neighbours(const M& m, const LayerShape& shape, const Lay
   const LayerKind kind = kind_of(shape);
   for (const MeasuredLayer& layer : m.layers) {
     const LayerShape& s = layer.shape;
-    if (s.channels_last != shape.channels_last || s.pass != shape.pass || kind_of(s) != kind) {
+    if (s.channels_last != shape.channels_last || s.line != shape.line || s.pass != shape.pass ||
+        kind_of(s) != kind) {
       continue;
     }
-    if (kind == LayerKind::depthwise &&
+    if (kind == LayerKind::depthwise && !s.line &&
         library_runs_depthwise(s) != library_runs_depthwise(shape)) {
       continue;
     }
@@ -214,7 +234,7 @@ LayerTime estimate(const M& m, const LayerShape& shape, const std::vector<Neighb
 
 /// But for the number of images and their order.
 bool same_layer(const LayerShape& a, const LayerShape& b) {
-  return a.pass == b.pass && a.in_channels == b.in_channels && a.out_channels == b.out_channels &&
+  return a.pass == b.pass && a.line == b.line && a.in_channels == b.in_channels && a.out_channels == b.out_channels &&
          a.groups == b.groups && a.pixels == b.pixels && a.side == b.side && a.stride == b.stride;
 }
 
@@ -232,6 +252,7 @@ LayerShape layer_shape(const ConvShape& c, Pass pass) {
   const auto n = [](std::int64_t v) { return static_cast<double>(std::max<std::int64_t>(v, 1)); };
   LayerShape s;
   s.channels_last = c.channels_last;
+  s.line = c.line;
   s.pass = pass;
   s.images = n(c.images);
   s.in_channels = n(c.in_channels);

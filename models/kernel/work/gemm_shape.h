@@ -27,6 +27,7 @@ struct ConvShape {
   std::int64_t strides = 1;     // product over the spatial dimensions
   double pixels_touched = 1.0;  // share of the input pixels that any tap reads
   bool channels_last = false;
+  bool line = false;  // over one dimension: sound, text
 };
 /// Empty if the operation is no convolution or its shapes are missing.
 std::optional<ConvShape> conv_shape(const OpContext& context);

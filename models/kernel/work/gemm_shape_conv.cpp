@@ -155,6 +155,12 @@ bool is_transposed(const OpContext& context) {
          row.is(transposed_convolution);
 }
 
+/// [n, channels, length], also as the framework hands it to a library: as images of one row.
+bool is_line(const TensorShape& image, const TensorShape& weight) {
+  if (image.rank != 4) return image.rank == 3;
+  return image.dims[2] == 1 && image.dims[3] > 1 && weight.dims[2] == 1;
+}
+
 std::optional<ConvShape> conv_shape(const OpContext& context) {
   const OpRow& row = op_row(context.op);
   if (!is_convolution(row)) return std::nullopt;
@@ -179,6 +185,7 @@ std::optional<ConvShape> conv_shape(const OpContext& context) {
   }
   out.in_pixels = out.out_pixels = out.taps = 1;
   out.channels_last = image->channels_last;
+  out.line = is_line(*image, *weight);
   if (!is_transposed(context)) {
     set_pixels(context, args, *image, *weight, gradient, out);
   } else {  // the input gradient of a convolution from the (larger) result to the image

@@ -69,7 +69,9 @@ bool types_differ_in_channels_last(const LayerShape& shape) {
 
 std::optional<MeasuredChange> change_of(const TypedStep& s, const LayerPass& p, DataType from,
                                         DataType to) {
-  if (is_depthwise(p.shape) && !p.shape.channels_last) return depthwise_change(s, p, from, to);
+  if (is_depthwise(p.shape) && !p.shape.channels_last && !p.shape.line) {
+    return depthwise_change(s, p, from, to);
+  }
   if (is_half(from) == is_half(to)) return MeasuredChange{{p.traced, p.us, 0}, {p.traced, p.us, 0}};
   return type_change(s.c.layers, p.shape, is_half(to), p.traced);
 }
@@ -158,6 +160,14 @@ void switch_kernels(TypedStep& s, const FlowOp& op, const LayerPass& p, const La
   }
 }
 
+/// Three-dimensional images were not measured.
+bool is_volume(const OpContext& context) {
+  constexpr int image_rank = 4;
+  const OpRow& row = op_row(context.op);
+  const TensorShape* image = context.tensors.at(row.arguments.at(ArgumentName::input));
+  return image == nullptr || image->rank > image_rank;
+}
+
 void retype_pass(TypedStep& s, const FlowOp& op, const LayerPass& p, const MeasuredChange& change,
                  DataType to) {
   LayerTime after = change.to;
@@ -191,14 +201,10 @@ void state_ruled_switches(TypedStep& s, const FlowOp& op, DataType from, DataTyp
 }
 
 bool retype_layer(TypedStep& s, const FlowOp& op, DataType from, DataType to) {
-  constexpr int image_rank = 4;
   if (s.c.layers.compute_major != s.c.gpu.compute_major) return false;
   const OpContext context = s.context(op.op);
-  const OpRow& row = op_row(context.op);
-  const TensorShape* image = context.tensors.at(row.arguments.at(ArgumentName::input));
   const auto shape = conv_shape(context);
-  const bool images = image != nullptr && image->rank == image_rank && !is_transposed(context);
-  if (!shape || !images) return false;
+  if (!shape || is_volume(context) || is_transposed(context)) return false;
   const LayerShape layer = layer_shape(*shape, Pass::forward);
   if (shape->channels_last && !types_differ_in_channels_last(layer)) return false;
   const std::vector<LayerPass> passes = layer_passes(s, op, *shape);

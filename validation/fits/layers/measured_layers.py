@@ -16,7 +16,7 @@ import sys
 
 TURNS = re.compile("nchwToNhwc|nhwcToNchw|tensorTransform|genericTranspose|SliceC|AddPadding|convertTensor|[fF]olded")
 HELPERS = re.compile("Memset|Memcpy|precompute|init_device|computeOffsets|splitKreduce|reduce_wgrad|reduce_kernel|ReduceSplit|"
-                     "scalePackedTensor|c1_k1_nhwc_reduce|post_execute|execute_helper")
+                     "scalePackedTensor|scaleTensor|c1_k1_nhwc_reduce|post_execute|execute_helper")
 PATHS = [  # the first that fits
     ("framework", re.compile("at::native.*depthwise")),
     ("direct", re.compile("depthwise|grouped_direct|2d_grouped|c1_k1|wgrad2d_shmem_tiling")),
@@ -33,17 +33,19 @@ def path_of(name):
 
 
 def read(path):
-    """(order, pass, images, in, out, groups, side, filter, stride) -> type -> [(kernel, us)]"""
+    """(order, pass, images, in, out, groups, side, filter, stride) -> type -> [(kernel, us)]; sizes of lines are (n,)"""
     layers = collections.defaultdict(lambda: collections.defaultdict(list))
     with gzip.open(path, "rb") as file:
         for row in csv.DictReader(io.TextIOWrapper(file)):
             name, _, backward = row["op"].partition("_")
-            if name not in ("conv2d", "grouped", "depthwise") or row["dtype"] not in ("tf32", "fp16"):
+            if name not in ("conv1d", "conv2d", "grouped", "depthwise") or row["dtype"] not in ("tf32", "fp16"):
                 continue
             image, weight = ([int(n) for n in shape.split("x")] for shape in row["shapes"].split(";"))
             options = dict(part.split("=") for part in row["attrs"].split(";"))
-            key = (options["layout"], PASSES[backward], image[0], image[1], weight[0], image[1] // weight[1], image[2],
-                   weight[2], int(options["stride"]))
+            sizes = (image[2], weight[2], int(options["stride"]))
+            if len(image) == 3:
+                sizes = tuple((size,) for size in sizes)
+            key = (options["layout"], PASSES[backward], image[0], image[1], weight[0], int(options["groups"]), *sizes)
             layers[key][row["dtype"]].append((row["kernel"], float(row["trace_us"])))
     return layers
 
@@ -61,13 +63,17 @@ def choice(kernels):
     return [how, round(sum(us for _, us in kernels), 2), round(turning, 2)]
 
 
+def squares_first(key):
+    return isinstance(key[-1], tuple), key
+
+
 def main(*paths):
     sweeps = [path for path in paths if path.endswith(".gz")]
     out = next((path for path in paths if not path.endswith(".gz")), "configs/kernels/layers.json")
     layers = {}
     for sweep in sweeps:
         layers.update(read(sweep))  # a layer measured again counts as measured last
-    rows = [[*key, *(choice(types[t]) for t in ("tf32", "fp16"))] for key, types in sorted(layers.items())
+    rows = [[*key, *(choice(types[t]) for t in ("tf32", "fp16"))] for key, types in sorted(layers.items(), key=lambda item: squares_first(item[0]))
             if len(types) == 2]
     with open(out, encoding="utf-8") as file:
         config = json.load(file)
