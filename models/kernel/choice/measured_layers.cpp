@@ -146,7 +146,7 @@ double distance(const LayerShape& a, const LayerShape& b, LayerKind kind) {
   switch (kind) {
     case LayerKind::grouped:
       d += width_weight * octaves(a.in_channels / a.groups, b.in_channels / b.groups) +
-           octaves(a.groups, b.groups);
+           octaves(a.groups, b.groups) + sides;
       if (fills_tiles(a) != fills_tiles(b)) d += other_alignment;
       break;
     case LayerKind::depthwise:
