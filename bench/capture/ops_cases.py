@@ -6,7 +6,7 @@ from ops_base import both, simple
 from ops_compute import (attention, conv, depthwise, embeddings, gemm, index, optimizers, pools, rnn)
 from ops_heads import heads
 from ops_layout import layout, triton_layout
-from ops_lines import few_groups, lines
+from ops_lines import few_groups, lines, widening
 from ops_memory import copies, norms, pointwise, reductions, softmaxes
 from ops_switch import grid, switch, windows
 from ops_triton import triton
@@ -25,7 +25,7 @@ GROUPS = {
     "conv": conv, "depthwise": depthwise, "attention": attention, "embedding": embeddings, "optimizer": optimizers,
     "rnn": rnn, "pool": pools, "index": index, "smoke": smoke, "triton": triton,
     "layout": layout, "triton_layout": triton_layout, "switch": switch, "grid": grid,
-    "windows": windows, "heads": heads, "lines": lines, "few_groups": few_groups,
+    "windows": windows, "heads": heads, "lines": lines, "few_groups": few_groups, "widening": widening,
 }
 
 

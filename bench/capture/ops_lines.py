@@ -31,6 +31,17 @@ GROUPED = [  # groups, channels in and out of one, image, filter, stride
 ]
 GROUP_BATCHES = (16, 64)
 
+# As networks widen where they shrink: one channel a group in, two or four out, and few groups that widen or narrow.
+WIDENING = [(c, multiple, size, filter_, stride)
+            for c, size in ((32, 112), (48, 112), (64, 56), (80, 56), (96, 56), (128, 28), (160, 28), (192, 28), (256, 14), (320, 14),
+                            (384, 14), (512, 7))
+            for multiple, filter_, stride in ((2, 3, 2), (2, 7, 2), (2, 3, 1), (4, 3, 1), (2, 5, 2)) if size >= 7 * stride]
+FEW_WIDENING = [  # groups, channels in, channels out, image
+    (2, 32, 64, 112), (2, 48, 96, 56), (2, 64, 128, 56), (2, 96, 192, 28), (2, 128, 256, 28), (2, 128, 256, 56), (2, 256, 512, 14),
+    (2, 256, 512, 28), (2, 512, 1024, 7), (2, 512, 1024, 14), (4, 64, 128, 56), (4, 128, 256, 28), (4, 256, 512, 14), (2, 256, 128, 28),
+    (2, 128, 64, 56), (32, 256, 512, 14), (32, 128, 256, 28),
+]
+
 
 def line(part, dtype, shapes, stride, groups):
     """One pass of a convolution over time: the function to measure."""
@@ -69,6 +80,16 @@ def few_groups():
     grouped = [(groups * width, (groups * width, width, filter_, filter_), size, stride, groups)
                for groups, width, size, filter_, stride in GROUPED]
     for channels, weight, size, stride, groups in widened + grouped:
+        for batch in GROUP_BATCHES:
+            for dtype in TYPES:
+                for nhwc in (False, True):
+                    yield from conv_cases("grouped", (batch, channels, size, size), weight, stride, weight[2] // 2, groups, dtype, nhwc)
+
+
+def widening():
+    single = [(c, (c * multiple, 1, filter_, filter_), size, stride, c) for c, multiple, size, filter_, stride in WIDENING]
+    few = [(c, (out, c // groups, 3, 3), size, 1, groups) for groups, c, out, size in FEW_WIDENING]
+    for channels, weight, size, stride, groups in single + few:
         for batch in GROUP_BATCHES:
             for dtype in TYPES:
                 for nhwc in (False, True):

@@ -146,6 +146,7 @@ double distance(const LayerShape& a, const LayerShape& b, LayerKind kind) {
   switch (kind) {
     case LayerKind::grouped:
       d += width_weight * octaves(a.in_channels / a.groups, b.in_channels / b.groups) +
+           width_weight * octaves(a.out_channels / a.in_channels, b.out_channels / b.in_channels) +
            octaves(a.groups, b.groups) + sides;
       if (fills_tiles(a) != fills_tiles(b)) d += other_alignment;
       break;
