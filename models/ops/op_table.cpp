@@ -299,10 +299,11 @@ constexpr OpRow rows[] = {
     // No device work.
     {"view view_as reshape _reshape_alias _unsafe_view expand expand_as t numpy_T transpose "
      "permute "
-     "movedim squeeze unsqueeze flatten unflatten select slice narrow split split_with_sizes chunk "
-     "unbind alias detach as_strided conj resolve_conj resolve_neg "
+     "movedim squeeze unsqueeze flatten unflatten alias detach as_strided conj resolve_conj resolve_neg "
      "broadcast_tensors inductor::_reinterpret_tensor",
      K::view, L::around, promote, O::same, arguments("tensor ...")},
+    {"select slice narrow split split_with_sizes tensor_split unsafe_split unsafe_chunk chunk unbind",
+     K::view, L::around, promote, O::same, arguments("tensor ..."), cuts},
     {"empty empty_like empty_strided new_empty new_empty_strided resize_ resize_as_ set_ "
      "is_pinned pin_memory _pin_memory result_type lift_fresh cudnn_is_acceptable is_coalesced "
      "_nnz "

@@ -131,6 +131,7 @@ enum OpFlag : std::uint32_t {
   trigonometric = 524288,   // a sine or cosine
   full_inside = 1048576,    // is handed 16 bits under autocast and computes in FP32
   interpolates = 2097152,   // elements between others; backward each is added to four places
+  cuts = 4194304,           // a view of parts
 };
 
 struct OpRow {

@@ -30,6 +30,24 @@ DataType MadeTypes::nearby(std::uint32_t i, std::int64_t elements) const {
   return DataType::unknown;
 }
 
+DataType MadeTypes::of_whole(std::uint32_t i, TimePoint at, const TensorShape& part) const {
+  constexpr int nested = 4;
+  constexpr std::uint32_t look_back = 64;
+  const TensorShape* shape = &part;
+  for (int cut = 0; cut < nested; ++cut) {
+    const CutViews::Whole* whole = cuts_.whole_of(at, *shape);
+    if (whole == nullptr) break;
+    for (std::uint32_t k = i; k-- > (i > look_back ? i - look_back : 0);) {
+      if (flow_.ops[k].phase != FlowPhase::forward) continue;
+      for (const std::uint32_t t : flow_.outputs_of(flow_.ops[k])) {
+        if (flow_.tensors[t].elements == whole->shape.elements()) return change_.tensors[t];
+      }
+    }
+    at = whole->at, shape = &whole->shape;
+  }
+  return DataType::unknown;
+}
+
 DataType MadeTypes::rows_of_latest(std::uint32_t i, const TensorShape& part) const {
   if (part.rank < 2) return DataType::unknown;
   const std::int64_t elements = part.elements();

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "models/step/dataflow.h"
+#include "models/whatif/precision/types/parts.h"
 #include "models/whatif/precision/types/types.h"
 
 namespace tandem {
@@ -12,13 +13,17 @@ namespace tandem {
 /// read.
 class MadeTypes {
  public:
-  MadeTypes(const Dataflow& flow, const TypeChange& change) : flow_(flow), change_(change) {}
+  MadeTypes(const Trace& trace, const Dataflow& flow, const TypeChange& change)
+      : flow_(flow), change_(change), cuts_(trace) {}
 
   /// Whether an earlier forward operation makes a 16-bit tensor of `elements`.
   bool made_in_half(std::uint32_t i, std::int64_t elements) const;
   /// Type of a tensor of `elements` that may be a part of one made shortly before, or be made of
   /// it: splits and selections are views and leave no trace.
   DataType nearby(std::uint32_t i, std::int64_t elements) const;
+  /// Type of the tensor of which views cut `part` out before operation `i` began, at `at`; unknown
+  /// where no view did, or nobody made it.
+  DataType of_whole(std::uint32_t i, TimePoint at, const TensorShape& part) const;
   /// Type of what the forward operation before made, if `part` may be rows of it: logits without
   /// those of the last position.
   DataType rows_of_latest(std::uint32_t i, const TensorShape& part) const;
@@ -26,6 +31,7 @@ class MadeTypes {
  private:
   const Dataflow& flow_;
   const TypeChange& change_;
+  CutViews cuts_;
 };
 
 }  // namespace tandem

@@ -115,7 +115,7 @@ class Autocast {
         half_(half),
         idle_(idle_conversions(trace, flow.nesting)),
         change_(unchanged(flow)),
-        made_(flow, change_),
+        made_(trace, flow, change_),
         gradients_(flow, change_),
         attention_(trace, flow, half, fused_width, change_, gradients_, made_) {}
 
@@ -189,9 +189,16 @@ class Autocast {
         change_.tensors[use.tensor] = half_;
         continue;
       }
+      const TensorShape* shape = operands_of(trace_, op.op).tensors.at(use.argument);
+      const DataType whole = shape == nullptr
+                                 ? DataType::unknown
+                                 : made_.of_whole(i, trace_.ops.begin[op.op], *shape);
+      if (is_half(whole)) {
+        change_.tensors[use.tensor] = whole;
+        continue;
+      }
       if (!many && use.argument != activation_argument(op, inputs.size())) continue;
       DataType type = made_.nearby(i, tensor.elements);
-      const TensorShape* shape = operands_of(trace_, op.op).tensors.at(use.argument);
       if (type == DataType::unknown && shape != nullptr) type = made_.rows_of_latest(i, *shape);
       if (is_half(type)) change_.tensors[use.tensor] = type;
     }
