@@ -155,6 +155,7 @@ namespace {
 KernelScaling scaling_by_family(const BatchChange& c, const BatchKernel& k,
                                 const OpTensors& target) {
   if (k.op == nullptr || !k.op->has_shapes()) return affine_scaling(c, k);
+  if (const auto sums = row_sums_scaling(c, k)) return *sums;
   if (k.op->row->output == OutputRule::table) return embedding_scaling(c, k, target);
   switch (k.kernel.family) {
     case KernelFamily::gemm:

@@ -40,7 +40,8 @@ struct BatchKernel {
   KernelClass kernel;
   LaunchGeometry geometry;
   std::int64_t bytes = 0;       // of copies and memsets
-  const BatchOp* op = nullptr;  // null: unknown
+  const BatchOp* op = nullptr;      // null: unknown
+  const BatchOp* around = nullptr;  // the operation that contains it; null: none
 };
 
 /// What residual.h needs to carry a measured time over to the new batch.

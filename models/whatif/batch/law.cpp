@@ -64,6 +64,7 @@ Fields law_fields() {
   add_fields(out, &L::norm, norm_growth_fields());
   add_fields(out, &L::attention, attention_growth_fields());
   add_fields(out, &L::columns, column_sums_fields());
+  add_fields(out, &L::row_sums, row_sums_fields());
   add_fields(out, &L::embedding, embedding_gradient_fields());
   add_device_fields(out);
   return out;

@@ -14,6 +14,7 @@
 #include "models/kernel/time/laws/channel_norm.h"
 #include "models/kernel/time/laws/column_sums.h"
 #include "models/kernel/time/laws/product_growth.h"
+#include "models/kernel/time/laws/row_sums.h"
 #include "sim/core/provenance.h"
 
 namespace tandem {
@@ -37,6 +38,7 @@ struct BatchLaw {
   NormGrowth norm;  // one block per channel
   AttentionGrowth attention;
   ColumnSums columns;  // reductions over the batch
+  RowSums row_sums;    // gradients of row norms' parameters
   EmbeddingGradient embedding;
 
   // Memory of the device

@@ -119,9 +119,13 @@ void BatchModel::find_launches() {
 
 void BatchModel::add_launch(std::uint32_t activity, std::uint32_t op) {
   const Activities& acts = trace_.activities;
-  Launch launch{{acts.kind[activity], {}, {}, acts.bytes[activity], nullptr},
+  Launch launch{{acts.kind[activity], {}, {}, acts.bytes[activity], nullptr, nullptr},
                 acts.geometry[activity]};
-  if (op != no_row) launch.kernel.op = &ops_.op(op);
+  if (op != no_row) {
+    launch.kernel.op = &ops_.op(op);
+    const std::uint32_t around = nesting_.parent[nesting_.of_activity[activity]];
+    if (around != no_row) launch.kernel.around = &ops_.op(ops_.number(around));
+  }
   if (launch.geometry.valid()) launch.kernel.geometry = trace_.geometries[launch.geometry.index()];
   launch.kernel.kernel = kernels_.of(activity);
   launches_.push_back(launch);

@@ -85,6 +85,52 @@ KernelScaling reduction_scaling(const BatchChange& c, const BatchKernel& k,
   return s;
 }
 
+namespace {
+
+/// Rows and columns of what a norm's backward pass reads; nothing of other operations.
+struct NormRows {
+  double rows = 0, columns = 0;
+};
+std::optional<NormRows> norm_rows(const BatchOp& op, const OpTensors& tensors) {
+  if (op.row->kind != OpKind::row_norm_backward) return {};
+  const TensorShape* input = tensors.at(op.row->arguments.at(ArgumentName::input));
+  const TensorShape* scale = tensors.at(op.row->arguments.at(ArgumentName::weight));
+  if (input == nullptr || scale == nullptr || scale->elements() <= 0) return {};
+  const auto columns = static_cast<double>(scale->elements());
+  return NormRows{static_cast<double>(input->elements()) / columns, columns};
+}
+
+bool in_parts(const BatchChange& c, const NormRows& n) {
+  return sums_rows_in_parts(c.gpu, n.rows, n.columns);
+}
+
+}  // namespace
+
+std::optional<KernelScaling> row_sums_scaling(const BatchChange& c, const BatchKernel& k) {
+  const bool adds_parts = k.kernel.family == KernelFamily::reduction && k.around != nullptr;
+  const BatchOp* norm = adds_parts ? k.around : k.op;
+  if (norm == nullptr || (!adds_parts && k.kernel.traits.kind != Kind::norm_parameter_gradient)) {
+    return {};
+  }
+  const auto before = norm_rows(*norm, norm->tensors);
+  const auto after = norm_rows(*norm, resize(*norm, c.base, c.batch));
+  if (!before || !after || in_parts(c, *before) == in_parts(c, *after)) return {};
+  const bool traced_in_parts = adds_parts || k.geometry.grid[1] > 1;
+  if (traced_in_parts != in_parts(c, *before)) return {};
+  KernelScaling s;
+  s.scale = ScaleClass::reduction;
+  s.floor_us = c.law.floor_us[static_cast<std::size_t>(MemoryClass::layer_norm)];
+  s.damping.floor_share = c.law.floor_share_memory;
+  s.switches = true;
+  s.launches = adds_parts ? 0 : 1;  // parts that are there no longer
+  const auto us = [&](const NormRows& n) {
+    return row_sums_us(c.gpu, c.law.row_sums, c.law.memory, n.rows, n.columns);
+  };
+  s.base_us = us(*before), s.target_us = us(*after);
+  if (!traced_in_parts) s.target_us += c.law.row_sums.parts_us;
+  return s;
+}
+
 KernelScaling embedding_scaling(const BatchChange& c, const BatchKernel& k,
                                 const OpTensors& target) {
   const TensorShape* before = k.op->tensors.at(1);
