@@ -133,6 +133,21 @@ class SharedWeights {
   std::set<Dims> converted_;                    // by the layers so far
 };
 
+/// The bare weight of a product that is inside of no other one; null of other operations.
+const TensorShape* outermost_weight(const BatchOps& ops, const OpNesting& nesting,
+                                    std::uint32_t row) {
+  const auto weight_of = [&](std::uint32_t r) {
+    const BatchOp& op = ops.op(ops.number(r));
+    return bare_weight(*op.row, op.tensors);
+  };
+  const TensorShape* weight = weight_of(row);
+  for (std::uint32_t r = nesting.parent[row]; weight != nullptr && r != no_row;
+       r = nesting.parent[r]) {
+    if (weight_of(r) != nullptr) return nullptr;
+  }
+  return weight;
+}
+
 // Layers are the outermost operations that take parameters. A layer that has the shape of an
 // embedding table shares its weights (tied decoders of language models), unless a step that trains
 // does not add up their gradients.
@@ -145,7 +160,12 @@ Parameters count_parameters(const Trace& trace, const BatchOps& ops, const OpNes
   const bool trains = goes_backward(trace, ops, step);
   const std::set<Dims> summed = summed_tables(trace, ops, step);
   for (std::uint32_t row = 0; row < trace.ops.size(); ++row) {
-    if (!inside(trace, row, step) || layer_of(ops, nesting, row) != row) continue;
+    if (!inside(trace, row, step)) continue;
+    const std::uint32_t layer = layer_of(ops, nesting, row);
+    if (const TensorShape* t = layer == no_row ? outermost_weight(ops, nesting, row) : nullptr) {
+      out.elements += t->elements(), out.bytes += stored_bytes(*t);
+    }
+    if (layer != row) continue;
     const BatchOp& op = ops.op(ops.number(row));
     const bool embedding = op.row->layer == Layer::embedding;
     for (std::size_t i = 0; i < op.tensors.shapes.size(); ++i) {

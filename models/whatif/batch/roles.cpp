@@ -49,6 +49,9 @@ ParameterShapes find_parameters(const Trace& trace) {
     const OperandsId operands = trace.ops.operands[i];
     if (!operands.valid()) continue;
     const OpArguments& arguments = rows.of(name).arguments;
+    if (const TensorShape* t = bare_weight(rows.of(name), trace.operands.get(operands).tensors)) {
+      out.add(*t);
+    }
     if (arguments.parameters == 0) continue;
     if (!seen.emplace(std::uint64_t{name.value} << 32U | operands.value, true).second) continue;
     const OpTensors& tensors = trace.operands.get(operands).tensors;
@@ -112,6 +115,14 @@ bool is_weight_gradient(const Trace& trace, const OpNesting& nesting, std::uint3
 }
 
 }  // namespace
+
+const TensorShape* bare_weight(const OpRow& row, const OpTensors& tensors) {
+  if (row.kind != OpKind::matmul || row.backward || row.arguments.parameters != 0) return nullptr;
+  const TensorShape* left = tensors.at(row.arguments.at(ArgumentName::left));
+  const TensorShape* right = tensors.at(row.arguments.at(ArgumentName::right));
+  const bool matrix = left != nullptr && right != nullptr && left->rank > 2 && right->rank == 2;
+  return matrix ? right : nullptr;
+}
 
 void ParameterShapes::add(const TensorShape& shape) {
   if (shape.rank == 0) return;

@@ -28,6 +28,10 @@ class ParameterShapes {
   std::set<Dims> shapes_;
 };
 
+/// The matrix of a product of rows of several dimensions with it: `x @ weight.T`, as programs spell
+/// a layer that is no module. Null of other operations.
+const TensorShape* bare_weight(const OpRow& row, const OpTensors& tensors);
+
 /// A distinct operation: its operands and the dimension of each that grows with the batch.
 struct BatchOp {
   std::string_view name;
