@@ -291,18 +291,20 @@ constexpr OpRow rows[] = {
      full, O::resized, arguments("input")},
     {"upsample_linear1d upsample_bilinear2d upsample_bicubic2d", K::pointwise, L::around, full,
      O::resized, arguments("input"), interpolates},
-    {"eq ne lt le gt ge isnan isneginf isposinf logical_not", K::pointwise, L::around, promote, O::comparison,
-     arguments("tensor ...")},
+    {"eq ne lt le gt ge isnan isneginf isposinf logical_not", K::pointwise, L::around, promote,
+     O::comparison, arguments("tensor ...")},
     {"logical_and logical_or logical_xor isfinite isinf isclose", K::pointwise, L::around, promote,
      O::widest, arguments("tensor ...")},
 
     // No device work.
     {"view view_as reshape _reshape_alias _unsafe_view expand expand_as t numpy_T transpose "
      "permute "
-     "movedim squeeze unsqueeze flatten unflatten alias detach as_strided conj resolve_conj resolve_neg "
+     "movedim squeeze unsqueeze flatten unflatten alias detach as_strided conj resolve_conj "
+     "resolve_neg "
      "broadcast_tensors inductor::_reinterpret_tensor",
      K::view, L::around, promote, O::same, arguments("tensor ...")},
-    {"select slice narrow split split_with_sizes tensor_split unsafe_split unsafe_chunk chunk unbind",
+    {"select slice narrow split split_with_sizes tensor_split unsafe_split unsafe_chunk chunk "
+     "unbind",
      K::view, L::around, promote, O::same, arguments("tensor ..."), cuts},
     {"empty empty_like empty_strided new_empty new_empty_strided resize_ resize_as_ set_ "
      "is_pinned pin_memory _pin_memory result_type lift_fresh cudnn_is_acceptable is_coalesced "

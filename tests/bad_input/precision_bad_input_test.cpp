@@ -138,6 +138,17 @@ TEST(PrecisionBadInput, MeasuredLayers) {
             std::string::npos);
   EXPECT_NE(layers_error("size.json", [](Json& j) { j["layers"][0][2] = -4; }).find("layers[0]"),
             std::string::npos);
+  // An image of one row has filters of one row.
+  EXPECT_NE(layers_error("line.json", [](Json& j) { j["layers"][0][6] = Json::array({100}); })
+                .find("layers[0]: found number 3, expected a list"),
+            std::string::npos);
+  EXPECT_NE(layers_error("area.json",
+                         [](Json& j) {
+                           j["layers"][0][6] = Json::array({100});
+                           j["layers"][0][7] = Json::array({3, 3});
+                         })
+                .find("expected a list of one number"),
+            std::string::npos);
   EXPECT_NE(layers_error("none.json", [](Json& j) { j.erase("layers"); }).find("layers"),
             std::string::npos);
 }

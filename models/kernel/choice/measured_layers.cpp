@@ -235,8 +235,9 @@ LayerTime estimate(const M& m, const LayerShape& shape, const std::vector<Neighb
 
 /// But for the number of images and their order.
 bool same_layer(const LayerShape& a, const LayerShape& b) {
-  return a.pass == b.pass && a.line == b.line && a.in_channels == b.in_channels && a.out_channels == b.out_channels &&
-         a.groups == b.groups && a.pixels == b.pixels && a.side == b.side && a.stride == b.stride;
+  return a.pass == b.pass && a.line == b.line && a.in_channels == b.in_channels &&
+         a.out_channels == b.out_channels && a.groups == b.groups && a.pixels == b.pixels &&
+         a.side == b.side && a.stride == b.stride;
 }
 
 const LayerTime& time_in(const MeasuredLayer& layer, bool half) {

@@ -16,12 +16,12 @@ namespace tandem {
 /// One pass of a convolution layer, in the numbers by which layers are compared.
 struct LayerShape {
   bool channels_last = false;
-  bool line = false;  // over one dimension
   Pass pass = Pass::forward;
   double images = 0, in_channels = 0, out_channels = 0, groups = 1;
   double pixels = 0;  // of the input
   double side = 1;    // of the filter: the root of its taps
   double stride = 1;  // the root of the product of its strides
+  bool line = false;  // over one dimension: sound, text
 };
 LayerShape layer_shape(const ConvShape& shape, Pass pass);
 /// Whether every channel has filters of its own.

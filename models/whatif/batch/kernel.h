@@ -39,7 +39,7 @@ struct BatchKernel {
   ActivityKind activity = ActivityKind::kernel;
   KernelClass kernel;
   LaunchGeometry geometry;
-  std::int64_t bytes = 0;       // of copies and memsets
+  std::int64_t bytes = 0;           // of copies and memsets
   const BatchOp* op = nullptr;      // null: unknown
   const BatchOp* around = nullptr;  // the operation that contains it; null: none
 };

@@ -96,7 +96,8 @@ double GroupView::half_adds() const {
   for (const std::uint32_t i : group_.ops) {
     if (flow_op(i).kind != OpKind::scatter || input(i, 0) == no_row) continue;
     const FlowTensor& table = tensor(input(i, 0));
-    if (table.type == DataType::fp16) sum += std::max(0.0, values_of(i, 1) - double(table.elements));
+    if (table.type == DataType::fp16)
+      sum += std::max(0.0, values_of(i, 1) - double(table.elements));
   }
   return sum;
 }

@@ -381,9 +381,8 @@ class GroupKernels : private ChannelNorms {
       for (int i = 0; i < 2; ++i) finish(columns, c_.law.generated.mixed_sum_us);
       return;
     }
-    reduce({grad, view_.input(op, 1)}, {.columns = std::max(1.0, columns),
-                                        .kinds = 2,
-                                        .across = view_.saved_across(op)});
+    reduce({grad, view_.input(op, 1)},
+           {.columns = std::max(1.0, columns), .kinds = 2, .across = view_.saved_across(op)});
   }
 
   void sum_columns() {

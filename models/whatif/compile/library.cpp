@@ -44,9 +44,9 @@ struct Convolution {
   DataType type = DataType::unknown;
   bool backward = false;
   bool channels_last = false;  // already: the library runs it as it did
-  bool padded = false;     // the library pads the input channels
-  bool depthwise = false;  // one filter a channel
-  bool product = false;    // 1x1: a matrix product once channels are contiguous
+  bool padded = false;         // the library pads the input channels
+  bool depthwise = false;      // one filter a channel
+  bool product = false;        // 1x1: a matrix product once channels are contiguous
   double width = 0, channels = 0, pixels = 0, taps = 0;
   double inputs = 0, outputs = 0, weights = 0;
   double macs = 0;

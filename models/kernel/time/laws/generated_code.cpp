@@ -138,8 +138,9 @@ double pointwise_us(const GpuArch& gpu, const GeneratedCode& code, const Generat
 constexpr double sector_bytes = 32;
 
 double added_us(const GpuArch& gpu, const GeneratedCode& code, const GeneratedWork& work) {
-  return work.adds * sector_bytes / (gpu.l2_read_gbps * 1e3 * code.added_l2_share) +
-         work.half_adds * code.half_add_us;
+  const double waiting = work.half_adds * code.half_add_us;
+  if (work.adds == 0) return waiting;
+  return waiting + work.adds * sector_bytes / (gpu.l2_read_gbps * 1e3 * code.added_l2_share);
 }
 
 double transposed_share(const GeneratedCode& code, GeneratedKind kind) {

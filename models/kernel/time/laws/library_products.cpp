@@ -160,24 +160,25 @@ KernelTime library_product_time(const GpuArch& gpu, const LibraryProducts& produ
 
 std::vector<Field<AlignedProducts>> aligned_products_fields() {
   using P = AlignedProducts;
-  return {field("library_floor_us", "us", "time of a small aligned matrix product", &P::floor_us),
-          field("tensor_share", "ratio",
-                "share of the peak tensor rate of an aligned matrix product", &P::tensor_share),
-          field("library_dram_share", "ratio",
-                "share of the peak DRAM rate of an aligned matrix product", &P::dram_share),
-          field("aligned_bytes", "byte", "operand alignment that the fast matrix kernels need",
-                &P::aligned_bytes),
-          field("unaligned_ratio", "ratio",
-                "time of a product in 16 bits whose rows are not aligned over that of one whose are",
-                &P::unaligned_ratio),
-          field("simt_share", "ratio", "share of the peak FP32 rate of batched products in FP32",
-                &P::simt_share),
-          field("depthwise_lane_cycles", "cycles",
-                "of one FP32 lane for a tap of an output element of a channels-last depthwise "
-                "convolution, forward and weight gradient",
-                &P::depthwise_lane_cycles),
-          field("depthwise_gradient_lane_cycles", "cycles",
-                "... of an element of the input gradient", &P::depthwise_gradient_lane_cycles)};
+  return {
+      field("library_floor_us", "us", "time of a small aligned matrix product", &P::floor_us),
+      field("tensor_share", "ratio", "share of the peak tensor rate of an aligned matrix product",
+            &P::tensor_share),
+      field("library_dram_share", "ratio",
+            "share of the peak DRAM rate of an aligned matrix product", &P::dram_share),
+      field("aligned_bytes", "byte", "operand alignment that the fast matrix kernels need",
+            &P::aligned_bytes),
+      field("unaligned_ratio", "ratio",
+            "time of a product in 16 bits whose rows are not aligned over that of one whose are",
+            &P::unaligned_ratio),
+      field("simt_share", "ratio", "share of the peak FP32 rate of batched products in FP32",
+            &P::simt_share),
+      field("depthwise_lane_cycles", "cycles",
+            "of one FP32 lane for a tap of an output element of a channels-last depthwise "
+            "convolution, forward and weight gradient",
+            &P::depthwise_lane_cycles),
+      field("depthwise_gradient_lane_cycles", "cycles", "... of an element of the input gradient",
+            &P::depthwise_gradient_lane_cycles)};
 }
 
 double aligned_product_us(const GpuArch& gpu, const AlignedProducts& products, double flops,

@@ -190,9 +190,8 @@ class Autocast {
         continue;
       }
       const TensorShape* shape = operands_of(trace_, op.op).tensors.at(use.argument);
-      const DataType whole = shape == nullptr
-                                 ? DataType::unknown
-                                 : made_.of_whole(i, trace_.ops.begin[op.op], *shape);
+      const DataType whole =
+          shape == nullptr ? DataType::unknown : made_.of_whole(i, trace_.ops.begin[op.op], *shape);
       if (is_half(whole)) {
         change_.tensors[use.tensor] = whole;
         continue;

@@ -190,6 +190,47 @@ TEST(MeasuredLayers, NothingIsSaidOfLayersFarFromAllOrOfOtherKinds) {
   EXPECT_FALSE(type_change(m, shape, true, {}));
 }
 
+// Convolutions over time are compared with their like, groups of one channel that widen with such.
+TEST(MeasuredLayers, LinesAndGroupsThatWidenAreKindsOfTheirOwn) {
+  MeasuredLayers m = two_layers();
+  const LayerShape square = m.layers[0].shape;
+  LayerShape line = square;
+  line.line = true;
+  EXPECT_TRUE(type_change(m, square, true, {}));
+  EXPECT_FALSE(type_change(m, line, true, {}));
+  for (MeasuredLayer& l : m.layers) l.shape.line = true;
+  EXPECT_FALSE(type_change(m, square, true, {}));
+  EXPECT_TRUE(type_change(m, line, true, {}));
+  for (MeasuredLayer& l : m.layers) l.shape.groups = 64, l.shape.out_channels = 128;
+  LayerShape widened = line;
+  widened.groups = 64;
+  EXPECT_FALSE(type_change(m, widened, true, {}));  // as many channels out as in: depthwise
+  widened.out_channels = 128;
+  EXPECT_TRUE(type_change(m, widened, true, {}));
+}
+
+// Groups of 16 channels, windows of 3 and of 5: 4 squares apart, as two octaves of images are.
+TEST(MeasuredLayers, GroupsDifferByTheirWindows) {
+  MeasuredLayers m = two_layers();
+  for (MeasuredLayer& l : m.layers) l.shape.groups = 4, l.shape.images = 32;
+  m.layers[1].shape.side = 5;
+  LayerShape shape = m.layers[1].shape;
+  EXPECT_NEAR(type_change(m, shape, true, m.layers[1].full.layer_class)->from.us, 401, 1e-9);
+  shape.side = 3;
+  EXPECT_NEAR(type_change(m, shape, true, m.layers[1].full.layer_class)->from.us, 101, 1e-9);
+}
+
+TEST(MeasuredLayers, TheFileHoldsLinesByTheirLength) {
+  const MeasuredLayers m = load_measured_layers(source_path("configs/kernels/layers.json"));
+  std::size_t lines = 0;
+  for (const MeasuredLayer& l : m.layers) {
+    if (!l.shape.line || l.shape.pixels != 249 || l.shape.groups != 16) continue;
+    ++lines;  // 19, 31 or 128 taps
+    EXPECT_NEAR(std::round(l.shape.side * l.shape.side), l.shape.side * l.shape.side, 1e-9);
+  }
+  EXPECT_GT(lines, 0U);
+}
+
 TEST(MeasuredLayers, TheFileHoldsBothOrdersAndAllPasses) {
   const MeasuredLayers m = load_measured_layers(source_path("configs/kernels/layers.json"));
   std::size_t seen[2][3] = {};

@@ -11,6 +11,7 @@
 #include "models/kernel/time/laws/generated_code.h"
 #include "models/kernel/time/laws/library_products.h"
 #include "models/kernel/time/laws/product_growth.h"
+#include "models/kernel/time/laws/row_sums.h"
 #include "models/kernel/time/laws/type_ratios.h"
 #include "models/kernel/time/time_constants.h"
 #include "tests/source_dir/source_dir.h"
@@ -132,6 +133,35 @@ TEST(GeneratedCode, SumsInMemoryOfHalfPrecisionFollowOneAnother) {
   const GeneratedWork work{
       .kind = GeneratedKind::reduction, .bytes = 2 * dram_bytes_per_us(), .half_adds = 5000};
   EXPECT_NEAR(generated_us(gpu(), easy_code(), work), 2 + 2 + 5, 1e-9);
+}
+
+// A value a sector of 32 bytes, at a tenth of the L2's rate.
+TEST(GeneratedCode, SingleValuesReachTheirPlacesBySector) {
+  GeneratedCode code = easy_code();
+  code.added_l2_share = 0.1;
+  const double adds = 1e6, us = adds * 32 / (gpu().l2_read_gbps * 1e3 * 0.1);
+  EXPECT_NEAR(generated_us(gpu(), code, {.adds = adds}), 1 + us, 1e-9);
+}
+
+TEST(GeneratedCode, SumsOverColumnsThatLieAcrossHaveARateOfTheirOwn) {
+  GeneratedCode code = easy_code();
+  code.across_sum_share = 0.1;
+  const GeneratedWork work{
+      .kind = GeneratedKind::reduction, .bytes = dram_bytes_per_us(), .transposed = true};
+  EXPECT_NEAR(generated_us(gpu(), code, work), 2 + 10, 1e-9);
+}
+
+// 30000 rows of 64 columns are 15 MB and stay in L2; of 256 columns they are 61 and do not.
+TEST(RowSums, BlocksWalkOverAllRowsOrAddUpParts) {
+  const RowSums sums{.kept_row_us = 0.002, .row_us = 0.004, .l2 = {0.38, 0.73}, .parts_us = 20};
+  const CachedMemory memory{.dram_share = 0.5, .l2_gain = 2, .l2 = {0.5, 1}, .lone_dram = 1};
+  EXPECT_NEAR(row_sums_us(gpu(), sums, memory, 30000, 64), 60, 1e-9);
+  EXPECT_NEAR(row_sums_us(gpu(), sums, memory, 30000, 256), 120, 1e-9);
+  EXPECT_FALSE(sums_rows_in_parts(gpu(), 65536, 64));
+  EXPECT_TRUE(sums_rows_in_parts(gpu(), 65537, 64));
+  EXPECT_FALSE(sums_rows_in_parts(gpu(), 65537, 32.0 * gpu().sm_count));
+  EXPECT_NEAR(row_sums_us(gpu(), sums, memory, 100000, 64),
+              cached_memory_us(gpu(), memory, 8 * 100000.0 * 64), 1e-9);
 }
 
 TEST(GeneratedCode, ArithmeticRunsBesideMemoryButNotWithinARow) {

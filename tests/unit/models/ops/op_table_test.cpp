@@ -211,6 +211,23 @@ std::vector<std::int64_t> dims_of(const OutputShape& out) {
 
 using Dims = std::vector<std::int64_t>;
 
+TEST(OutputShapes, InterpolatedImagesHaveTheSizeThatIsAskedFor) {
+  const std::string_view types = R"(["float","ScalarList","Scalar"])";
+  EXPECT_EQ(dims_of(outputs("aten::upsample_bilinear2d", "[[2,8,7,7],[],[]]", types,
+                            R"(["","[56, 28]","False"])")[0]),
+            (Dims{2, 8, 56, 28}));
+  EXPECT_EQ(dims_of(outputs("aten::upsample_nearest1d", "[[2,8,7],[],[]]", types,
+                            R"(["","[21]",""])")[0]),
+            (Dims{2, 8, 21}));
+  // Scales are not sizes: how large the result is, nothing tells.
+  EXPECT_FALSE(outputs("aten::upsample_bilinear2d", "[[2,8,7,7],[],[]]", types)[0].known);
+  EXPECT_EQ(dims_of(outputs("aten::upsample_bilinear2d_backward", "[[2,8,56,56],[],[],[]]",
+                            R"(["float","ScalarList","ScalarList","Scalar"])",
+                            R"(["","[56, 56]","[2, 8, 7, 7]","False"])")[0]),
+            (Dims{2, 8, 7, 7}));
+  EXPECT_EQ(cast_policy("aten::upsample_bilinear2d"), CastPolicy::full);
+}
+
 TEST(OutputShapes, FollowTheRowOfTheOperation) {
   constexpr std::string_view two = R"(["float","float"])", three = R"(["float","float","float"])";
   EXPECT_EQ(dims_of(outputs("aten::mm", "[[8,16],[16,4]]", two)[0]), (Dims{8, 4}));

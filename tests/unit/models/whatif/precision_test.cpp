@@ -197,6 +197,27 @@ TEST(PrecisionTypes, AttentionOfSharedKeysStaysInFp32WithoutAFusedKernel) {
   }
 }
 
+// A layer makes 3 x 32 columns, of which views cut gates of one: they have the layer's type, and so
+// no cast stands where they meet another part.
+TEST(PrecisionTypes, PartsHaveTheTypeOfTheWhole) {
+  const auto casts = [](bool cut) {
+    test::FlowMaker m;
+    m.sequence = 1;
+    m.op("aten::linear>aten::mm", "[[16,32],[32,96]]", two_floats);
+    m.sequence = 2;
+    m.op("aten::gelu", "[[16,96]]", R"(["float"])");
+    if (cut)
+      m.idle("aten::split_with_sizes", "[[16,96],[],[]]", R"(["float","ScalarList","Scalar"])");
+    m.sequence = 3;
+    m.op("aten::mul", "[[16,96],[16,1]]", two_floats);
+    const Step step = m.step();
+    const TypeChange c = autocast(step.trace, dataflow(step), DataType::fp16, 256);
+    return c.ops[2];
+  };
+  EXPECT_EQ(casts(true), DataType::fp16);
+  EXPECT_EQ(casts(false), DataType::fp32);  // gates that were there before the step
+}
+
 // Logits [2,8,64] without the last position: 7 of 8 rows are copied, then the loss reads FP32.
 TEST(PrecisionTypes, RowsOfLogitsHaveTheirType) {
   test::FlowMaker m;
@@ -347,6 +368,18 @@ TEST(Precision, DetectsAndDoesNothingTwice) {
   for (const Precision to : {Precision::tf32, Precision::amp, Precision::bf16}) {
     EXPECT_EQ(traced_precision(change(step, to)), to) << to_string(to);
   }
+}
+
+// Attention in FP32 inside of autocast may take most of the time: operations are counted.
+TEST(Precision, IsThatOfMostOperationsNotOfMostOfTheTime) {
+  test::FlowMaker m;
+  const char* const half = R"(["c10::BFloat16","c10::BFloat16"])";
+  m.op("aten::mm", "[[64,256],[256,256]]", half, "", "hgemm");
+  m.op("aten::mm", "[[64,256],[256,256]]", half, "", "hgemm");
+  m.op("aten::bmm", "[[64,256,256],[64,256,256]]", two_floats, "", "sgemm");
+  Step step = m.step();
+  step.plan.works[2].duration = from_us(1000);
+  EXPECT_EQ(traced_precision(step), Precision::bf16);
 }
 
 TEST(Precision, Bf16AddsTheCastsAndKeepsPlanAndTraceInStep) {

@@ -175,5 +175,17 @@ TEST(WhatifBatchMemory, ATableIsSharedIfItsGradientsAreAddedUp) {
   EXPECT_EQ(live_memory(decoder(false), 8, batch_law(), 9).value().parameters, 2 * 100 * 16);
 }
 
+// One weight of 16 x 32, though the product runs another one inside.
+TEST(WhatifBatchMemory, AWeightWithoutALayerIsCountedOnce) {
+  TraceMaker m;
+  m.step(1, 0, 1000);
+  const std::string_view types = R"(["float","float"])";
+  m.operands(m.op("aten::matmul", 10, 90, 0), {"[[8,4,16],[16,32]]", types, "", ""});
+  m.operands(m.op("aten::matmul", 20, 60, 0), {"[[8,4,16],[16,32]]", types, "", ""});
+  m.launch(40, 4, 1);
+  m.kernel(50, 20, 1);
+  EXPECT_EQ(live_memory(step_of(m), 8, batch_law(), 9).value().parameters, 16 * 32);
+}
+
 }  // namespace
 }  // namespace tandem

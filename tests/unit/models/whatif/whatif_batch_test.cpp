@@ -37,6 +37,17 @@ TEST(WhatifBatchAxes, WeightsAreKnownByTheirPosition) {
   EXPECT_EQ(axes("aten::linear", "[[16,768],[768,768],[768]]", 16), (Axes{0, -1, -1}));
 }
 
+// x @ weight.T of three dimensions by two; scores of heads and products of two matrices are none.
+TEST(WhatifBatchAxes, AMatrixThatRowsAreMultipliedByIsAWeight) {
+  const OpRow& row = op_row("aten::matmul");
+  const OpTensors layer = tensors("[[8,512,1024],[1024,1152]]");
+  ASSERT_NE(bare_weight(row, layer), nullptr);
+  EXPECT_EQ(bare_weight(row, layer)->dims[1], 1152);
+  EXPECT_EQ(bare_weight(row, tensors("[[8,16,512,64],[8,16,64,512]]")), nullptr);
+  EXPECT_EQ(bare_weight(row, tensors("[[512,1024],[1024,1152]]")), nullptr);
+  EXPECT_EQ(bare_weight(op_row("aten::linear"), layer), nullptr);  // it states its weight
+}
+
 TEST(WhatifBatchAxes, ParameterShapesDoNotGrowElsewhere) {
   EXPECT_EQ(axes("aten::copy_", "[[64,64],[64,64]]", 8, shapes("[[64,64]]")), (Axes{-1, -1}));
   EXPECT_EQ(axes("aten::gelu", "[[64,64]]", 8, shapes("[[64,64]]")), (Axes{0}));

@@ -1,0 +1,149 @@
+// Gradients as a compiler runs them: interpolation, values added in place, products that autocast
+// lowers.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "models/arch/gpu_config.h"
+#include "models/whatif/compile/compile.h"
+#include "models/whatif/compile/lowered.h"
+#include "tests/source_dir/source_dir.h"
+#include "tests/unit/models/whatif/flow_for_tests.h"
+
+namespace tandem {
+namespace {
+
+using test::FlowMaker;
+
+struct Compiled {
+  GpuCatalogue gpus = load_catalogue(source_path("configs/gpus"));
+  FusionLaw law = load_fusion_law(source_path("configs/kernels/fusion.json"));
+  LibraryNames names = load_library_names(source_path("configs/kernels/libraries.json"));
+  MeasuredLayers layers = load_measured_layers(source_path("configs/kernels/layers.json"));
+  HostModel host = load_host_model(source_path("configs/hosts/default.json"));
+  LossList losses;
+  const GpuArch& gpu() const { return find_gpu(gpus, "h200_sxm"); }
+  Step operator()(Step step) {
+    return with_jit(std::move(step), {Compiler::inductor, AttentionPath::automatic}, gpu(), law,
+                    names, layers, host, losses);
+  }
+};
+
+double longest_us(const Step& step) {
+  double us = 0;
+  for (const DeviceWork& w : step.plan.works) us = std::max(us, to_us(w.duration));
+  return us;
+}
+
+constexpr std::string_view backward_types = R"(["float","ScalarList","ScalarList","Scalar","",""])";
+constexpr std::string_view node =
+    "autograd::engine::evaluate_function: UpsampleBilinear2DBackward0>UpsampleBilinear2DBackward0>"
+    "aten::upsample_bilinear2d_backward";
+
+// Images of 14 x 14 pixels grown to 56 x 56: the gradient's 1 605 632 elements reach four places
+// each. Four images of zeros come before, and the kernel takes the adds at the L2's rate.
+TEST(CompiledGradients, InterpolationAddsEachElementToFourPlaces) {
+  FlowMaker m;
+  m.sequence = 1;
+  m.op("aten::upsample_bilinear2d", "[[8,64,14,14],[],[],[],[]]",
+       R"(["float","ScalarList","Scalar","",""])", R"(["","[56, 56]","False","",""])");
+  m.thread = 1;
+  m.op(node, "[[8,64,56,56],[],[],[],[],[]]", backward_types,
+       R"(["","[56, 56]","[8, 64, 14, 14]","False","",""])");
+  Compiled compiled;
+  const Step out = compiled(m.step());
+  EXPECT_EQ(out.plan.works.size(), 1U + 4U + 1U);
+  const double adds = 4 * 8 * 64 * 56 * 56.0;
+  const double us =
+      adds * 32 / (compiled.gpu().l2_read_gbps * 1e3 * compiled.law.generated.added_l2_share);
+  EXPECT_GT(longest_us(out), us);
+  EXPECT_LT(longest_us(out), 1.5 * us);
+}
+
+// The framework copies an image that has its size already; compiled code adds to places anyway.
+TEST(CompiledGradients, InterpolationToTheSameSizeIsNotNoticed) {
+  FlowMaker m;
+  m.sequence = 1;
+  m.op("aten::relu", "[[8,64,56,56]]", R"(["float"])");
+  m.thread = 1;
+  m.op(std::string(node) + ">aten::copy_", "[[8,64,56,56],[8,64,56,56],[]]",
+       R"(["float","float","Scalar"])");
+  Compiled compiled;
+  EXPECT_EQ(compiled(m.step()).plan.works.size(), 1U + 4U + 1U);
+}
+
+// Halves added to a table: those that find their place taken wait for each other. 512 values on
+// 1024 places do not, 3072 on 1024 do for 2048 of them.
+TEST(CompiledGradients, ValuesOnPlacesOfTheirOwnDoNotWait) {
+  const auto us = [](int values) {
+    FlowMaker m;
+    const std::string source = "[1," + std::to_string(values) + "]";
+    m.op("aten::scatter_add", "[[1,1024],[]," + source + "," + source + "]",
+         R"(["c10::Half","Scalar","long int","c10::Half"])");
+    Compiled compiled;
+    return longest_us(compiled(m.step()));
+  };
+  const Compiled compiled;
+  const double waiting = 2048 * compiled.law.generated.half_add_us;
+  EXPECT_LT(us(512), us(1024) + 0.1);
+  EXPECT_NEAR(us(3072) - us(1024), waiting, 0.1);
+}
+
+/// A layer in FP16, and attention that multiplies in FP32 inside of autocast; `layers` of the
+/// first.
+Step step_with_wide_attention(int layers) {
+  FlowMaker m;
+  const std::string_view half = R"(["c10::Half","c10::Half"])", wide = R"(["float","float"])";
+  for (int i = 0; i < layers; ++i) {
+    m.sequence = 1 + i;
+    m.op("aten::mm", "[[512,256],[256,256]]", half, "", "hgemm");
+  }
+  m.sequence = 50;
+  m.op("aten::bmm", "[[16,64,32],[16,32,64]]", wide, "", "sgemm");
+  m.thread = 1;
+  const std::string bmm =
+      "autograd::engine::evaluate_function: BmmBackward0>BmmBackward0>aten::bmm";
+  m.op(bmm, "[[16,64,64],[16,64,32]]", wide, "", "sgemm");
+  m.sequence = 1;
+  m.op("autograd::engine::evaluate_function: MmBackward0>MmBackward0>aten::mm",
+       "[[256,512],[512,256]]", half, "", "hgemm");
+  return m.step();
+}
+
+TEST(CompiledGradients, AutocastLowersProductsOfTheBackwardPass) {
+  const Step step = step_with_wide_attention(2);
+  Dataflow flow = dataflow(step);
+  lower_backward_products(flow);
+  std::vector<DataType> types;
+  for (const FlowOp& op : flow.ops) types.push_back(flow.tensors[flow.outputs_of(op)[0]].type);
+  EXPECT_EQ(types, (std::vector{DataType::fp16, DataType::fp16, DataType::fp32, DataType::fp16,
+                                DataType::fp16}));
+  EXPECT_FALSE(is_lowered(step.trace, flow, flow.ops[2]));
+  EXPECT_TRUE(is_lowered(step.trace, flow, flow.ops[3]));
+  EXPECT_FALSE(is_lowered(step.trace, flow, flow.ops[4]));
+  Compiled compiled;
+  const Step out = compiled(step);
+  EXPECT_EQ(out.plan.works.size(), 5U);  // one product takes the place of one
+}
+
+TEST(CompiledGradients, WithoutAutocastProductsKeepTheirType) {
+  const Step step = step_with_wide_attention(0);
+  Dataflow flow = dataflow(step);
+  lower_backward_products(flow);
+  EXPECT_EQ(flow.tensors[flow.outputs_of(flow.ops[1])[0]].type, DataType::fp32);
+}
+
+// Filters over time keep their order: no transform goes.
+TEST(CompiledGradients, ConvolutionsOverTimeKeepTheirOrder) {
+  FlowMaker m;
+  m.op("aten::cudnn_convolution", "[[4,128,1000],[128,128,3],[],[],[],[]]",
+       R"(["c10::Half","c10::Half","ScalarList","ScalarList","ScalarList","Scalar"])",
+       R"(["","","[1]","[1]","[1]","1"])", "nchwToNhwcKernel<__half>");
+  Compiled compiled;
+  EXPECT_EQ(compiled(m.step()).plan.works.size(), 1U);
+}
+
+}  // namespace
+}  // namespace tandem
