@@ -120,22 +120,6 @@ class KernelWriter {
     for (int i = 0; i < sums.kinds && parts > 1; ++i) finish(columns, c_.law.generated.finish_us);
   }
 
-  /// The images that the gradient of an interpolation adds to start as zeros.
-  void fill_corners() {
-    constexpr int corners = 4;
-    for (const std::uint32_t i : group_.ops) {
-      if (c_.plan.roles[i] != FuseRole::spread) continue;
-      for (int corner = 0; corner < corners; ++corner) {
-        GeneratedKernel k;
-        k.writes = view_.outputs(i);
-        k.bytes = view_.bytes(k.writes);
-        k.us = generated_us(c_.gpu, c_.law.generated, {.bytes = k.bytes});
-        k.geometry = pointwise_geometry(view_.largest(k));
-        out_.push_back(std::move(k));
-      }
-    }
-  }
-
   /// Each operand is copied to its place. An operand of several concatenations is read once for
   /// four of them (DenseNet-121 under TorchInductor 2.11).
   void gather_operands(std::uint32_t op) {
@@ -331,6 +315,22 @@ class GroupKernels : private ChannelNorms {
   }
 
  private:
+  /// The images that the gradient of an interpolation adds to start as zeros.
+  void fill_corners() {
+    constexpr int corners = 4;
+    for (const std::uint32_t i : group_.ops) {
+      if (c_.plan.roles[i] != FuseRole::spread) continue;
+      for (int corner = 0; corner < corners; ++corner) {
+        GeneratedKernel k;
+        k.writes = view_.outputs(i);
+        k.bytes = view_.bytes(k.writes);
+        k.us = generated_us(c_.gpu, c_.law.generated, {.bytes = k.bytes});
+        k.geometry = pointwise_geometry(view_.largest(k));
+        out_.push_back(std::move(k));
+      }
+    }
+  }
+
   void normalise_split_channels(std::size_t norms, std::size_t norms_back) {
     for (const std::uint32_t i : group_.ops) {
       if (c_.plan.roles[i] == FuseRole::channel_norm) statistics(i, {view_.input(i, 0)}, 1);

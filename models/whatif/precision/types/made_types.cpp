@@ -30,11 +30,11 @@ DataType MadeTypes::nearby(std::uint32_t i, std::int64_t elements) const {
   return DataType::unknown;
 }
 
-DataType MadeTypes::of_whole(std::uint32_t i, TimePoint at, const TensorShape& part) const {
+DataType MadeTypes::of_whole(std::uint32_t i, TimePoint at, const TensorShape* part) const {
   constexpr int nested = 4;
   constexpr std::uint32_t look_back = 64;
-  const TensorShape* shape = &part;
-  for (int cut = 0; cut < nested; ++cut) {
+  const TensorShape* shape = part;
+  for (int cut = 0; cut < nested && shape != nullptr; ++cut) {
     const CutViews::Whole* whole = cuts_.whole_of(at, *shape);
     if (whole == nullptr) break;
     for (std::uint32_t k = i; k-- > (i > look_back ? i - look_back : 0);) {

@@ -23,7 +23,7 @@ class MadeTypes {
   DataType nearby(std::uint32_t i, std::int64_t elements) const;
   /// Type of the tensor of which views cut `part` out before operation `i` began, at `at`; unknown
   /// where no view did, or nobody made it.
-  DataType of_whole(std::uint32_t i, TimePoint at, const TensorShape& part) const;
+  DataType of_whole(std::uint32_t i, TimePoint at, const TensorShape* part) const;
   /// Type of what the forward operation before made, if `part` may be rows of it: logits without
   /// those of the last position.
   DataType rows_of_latest(std::uint32_t i, const TensorShape& part) const;

@@ -185,20 +185,14 @@ class Autocast {
       const FlowTensor& tensor = flow_.tensors[use.tensor];
       if (tensor.producer != no_row || tensor.type != DataType::fp32 || tensor.elements <= 1)
         continue;
-      if (joined_ > 0 && tensor.elements == joined_) {
-        change_.tensors[use.tensor] = half_;
-        continue;
-      }
       const TensorShape* shape = operands_of(trace_, op.op).tensors.at(use.argument);
-      const DataType whole =
-          shape == nullptr ? DataType::unknown : made_.of_whole(i, trace_.ops.begin[op.op], *shape);
-      if (is_half(whole)) {
-        change_.tensors[use.tensor] = whole;
-        continue;
+      DataType type = made_.of_whole(i, trace_.ops.begin[op.op], shape);
+      if (joined_ > 0 && tensor.elements == joined_) type = half_;
+      if (!is_half(type)) {
+        if (!many && use.argument != activation_argument(op, inputs.size())) continue;
+        type = made_.nearby(i, tensor.elements);
+        if (type == DataType::unknown && shape != nullptr) type = made_.rows_of_latest(i, *shape);
       }
-      if (!many && use.argument != activation_argument(op, inputs.size())) continue;
-      DataType type = made_.nearby(i, tensor.elements);
-      if (type == DataType::unknown && shape != nullptr) type = made_.rows_of_latest(i, *shape);
       if (is_half(type)) change_.tensors[use.tensor] = type;
     }
   }
