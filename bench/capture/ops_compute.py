@@ -40,8 +40,11 @@ def gemm():
 
 # ---------------------------------------------------------------- convolutions
 
-def convolution(op, x, weight, stride, padding, groups, nhwc):
-    """Forward, input gradient and weight gradient of one convolution as three makers."""
+def convolution(x, weight, stride, padding, groups, nhwc):
+    """Forward, input gradient and weight gradient of one convolution, of images or over time, as three makers."""
+    dimensions = len(x) - 2
+    convolve = {1: F.conv1d, 2: F.conv2d}[dimensions]
+
     def tensors(dtype):
         image, filters = rand(x, dtype), rand(weight, dtype)
         if nhwc:
@@ -51,11 +54,11 @@ def convolution(op, x, weight, stride, padding, groups, nhwc):
     def make(part, dtype):
         allow_tf32(dtype)
         image, filters = tensors(dtype)
-        place = ([stride, stride], [padding, padding], [1, 1], False, [0, 0], groups)
+        place = ([stride] * dimensions, [padding] * dimensions, [1] * dimensions, False, [0] * dimensions, groups)
         if part == "forward":
-            call = lambda: F.conv2d(image, filters, None, stride, padding, 1, groups)
+            call = lambda: convolve(image, filters, None, stride, padding, 1, groups)
         else:
-            gradient = torch.randn_like(F.conv2d(image, filters, None, stride, padding, 1, groups))
+            gradient = torch.randn_like(convolve(image, filters, None, stride, padding, 1, groups))
             mask = [part == "dgrad", part == "wgrad", False]
             call = lambda: aten.convolution_backward(gradient, image, filters, None, *place, mask)
 
@@ -67,7 +70,7 @@ def convolution(op, x, weight, stride, padding, groups, nhwc):
 
 
 def conv_cases(op, x, weight, stride, padding, groups, dtype, nhwc):
-    make = convolution(op, x, weight, stride, padding, groups, nhwc)
+    make = convolution(x, weight, stride, padding, groups, nhwc)
     attrs = {"stride": stride, "padding": padding, "groups": groups, "layout": "nhwc" if nhwc else "nchw"}
     for part in ("forward", "dgrad", "wgrad"):
         name = op if part == "forward" else f"{op}_{part}"

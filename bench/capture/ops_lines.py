@@ -1,8 +1,4 @@
 """Convolutions that the images of `switch` leave out: over time, and of groups that widen or have other windows than 3."""
-import torch
-import torch.nn.functional as F
-
-from ops_base import Case, allow_tf32, aten, rand
 from ops_compute import conv_cases
 
 TYPES = ("tf32", "fp16")
@@ -43,54 +39,31 @@ FEW_WIDENING = [  # groups, channels in, channels out, image
 ]
 
 
-def line(part, dtype, shapes, stride, groups):
-    """One pass of a convolution over time: the function to measure."""
-    def make():
-        allow_tf32(dtype)
-        sound, filters = (rand(shape, dtype) for shape in shapes)
-        padding = shapes[1][2] // 2
-        place = ([stride], [padding], [1], False, [0], groups)
-        if part == "forward":
-            call = lambda: F.conv1d(sound, filters, None, stride, padding, 1, groups)
-        else:
-            gradient = torch.randn_like(F.conv1d(sound, filters, None, stride, padding, 1, groups))
-            mask = [part == "dgrad", part == "wgrad", False]
-            call = lambda: aten.convolution_backward(gradient, sound, filters, None, *place, mask)
-
-        def run():
-            allow_tf32(dtype)
-            return call()
-        return run
-    return make
-
-
 def lines():
     for channels, out, groups, length, taps, stride in LINES:
         for batch in LINE_BATCHES:
-            shapes = [(batch, channels, length), (out, channels // groups, taps)]
-            attributes = {"stride": stride, "padding": taps // 2, "groups": groups, "layout": "nchw"}
             for dtype in TYPES:
-                for part in ("forward", "dgrad", "wgrad"):
-                    name = "conv1d" if part == "forward" else f"conv1d_{part}"
-                    yield Case(name, dtype, shapes, line(part, dtype, shapes, stride, groups), attributes)
+                yield from conv_cases("conv1d", (batch, channels, length), (out, channels // groups, taps), stride, taps // 2, groups,
+                                      dtype, nhwc=False)
 
 
-def few_groups():
-    widened = [(c, (c * m, 1, filter_, filter_), size, stride, c) for c, m, size, filter_, stride in WIDENED]
-    grouped = [(groups * width, (groups * width, width, filter_, filter_), size, stride, groups)
-               for groups, width, size, filter_, stride in GROUPED]
-    for channels, weight, size, stride, groups in widened + grouped:
+def grouped(layers):
+    """`layers`: channels in, weight, image, stride, groups."""
+    for channels, weight, size, stride, groups in layers:
         for batch in GROUP_BATCHES:
             for dtype in TYPES:
                 for nhwc in (False, True):
                     yield from conv_cases("grouped", (batch, channels, size, size), weight, stride, weight[2] // 2, groups, dtype, nhwc)
+
+
+def few_groups():
+    widened = [(c, (c * m, 1, filter_, filter_), size, stride, c) for c, m, size, filter_, stride in WIDENED]
+    wide = [(groups * width, (groups * width, width, filter_, filter_), size, stride, groups)
+            for groups, width, size, filter_, stride in GROUPED]
+    yield from grouped(widened + wide)
 
 
 def widening():
     single = [(c, (c * multiple, 1, filter_, filter_), size, stride, c) for c, multiple, size, filter_, stride in WIDENING]
     few = [(c, (out, c // groups, 3, 3), size, 1, groups) for groups, c, out, size in FEW_WIDENING]
-    for channels, weight, size, stride, groups in single + few:
-        for batch in GROUP_BATCHES:
-            for dtype in TYPES:
-                for nhwc in (False, True):
-                    yield from conv_cases("grouped", (batch, channels, size, size), weight, stride, weight[2] // 2, groups, dtype, nhwc)
+    yield from grouped(single + few)

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/ops/op_table.h"
 #include "sim/trace/links.h"
 #include "sim/trace/trace.h"
 
@@ -19,6 +20,14 @@ struct OpNesting {
 };
 
 OpNesting nest_ops(const Trace& trace, const Links& links);
+
+/// The nearest of `op` (or no_row) and what contains it whose row in the operation table `is`, or
+/// no_row.
+template <typename Is>
+std::uint32_t enclosing(const Trace& trace, const OpNesting& nesting, std::uint32_t op, Is is) {
+  while (op != no_row && !is(op_row(text_of(trace, trace.ops.name[op])))) op = nesting.parent[op];
+  return op;
+}
 
 /// Per operation: whether it began inside an annotation of an optimizer (`Optimizer.step#...`).
 std::vector<bool> ops_of_optimizer(const Trace& trace);

@@ -132,6 +132,12 @@ bool is_countable(const ConvShape& c) {
          n(c.in_channels) * n(c.taps) * n(c.images) < most && n(c.strides) < most;
 }
 
+/// [n, channels, length], also as the framework hands it to a library: as images of one row.
+bool is_line(const TensorShape& image, const TensorShape& weight) {
+  if (image.rank != 4) return image.rank == 3;
+  return image.dims[2] == 1 && image.dims[3] > 1 && weight.dims[2] == 1;
+}
+
 }  // namespace
 
 MatrixProblem conv_problem(const KernelClass& kernel, ConvShape c) {
@@ -153,12 +159,6 @@ bool is_transposed(const OpContext& context) {
   const OpRow& row = op_row(context.op);
   return flag(context, row.arguments.at(ArgumentName::transposed)) ||
          row.is(transposed_convolution);
-}
-
-/// [n, channels, length], also as the framework hands it to a library: as images of one row.
-bool is_line(const TensorShape& image, const TensorShape& weight) {
-  if (image.rank != 4) return image.rank == 3;
-  return image.dims[2] == 1 && image.dims[3] > 1 && weight.dims[2] == 1;
 }
 
 std::optional<ConvShape> conv_shape(const OpContext& context) {

@@ -113,8 +113,9 @@ std::optional<KernelScaling> row_sums_scaling(const BatchChange& c, const BatchK
     return {};
   }
   const auto before = norm_rows(*norm, norm->tensors);
+  if (!before) return {};
   const auto after = norm_rows(*norm, resize(*norm, c.base, c.batch));
-  if (!before || !after || in_parts(c, *before) == in_parts(c, *after)) return {};
+  if (!after || in_parts(c, *before) == in_parts(c, *after)) return {};
   const bool traced_in_parts = adds_parts || k.geometry.grid[1] > 1;
   if (traced_in_parts != in_parts(c, *before)) return {};
   KernelScaling s;

@@ -57,13 +57,8 @@ ExtraKernel score_product(const KernelContext& c, const AttentionShape& shape, D
       heads * (queries * columns + keys * columns + queries * keys) * element_bytes(type);
   const double us = is_half(type) ? aligned_product_us(c.gpu, c.law.products, flops, bytes, type)
                                   : simt_product_us(c.gpu, c.law.products, flops);
-  LaunchGeometry g;
-  g.grid = {static_cast<std::uint32_t>((shape.queries + 63) / 64),
-            static_cast<std::uint32_t>((shape.width + 63) / 64),
-            static_cast<std::uint32_t>(shape.heads)};
-  g.block = {128, 1, 1};
-  g.registers_per_thread = 128;
-  return {c.names.kernel(LibraryUse::score_product, type), "aten::bmm", us, bytes, g};
+  return {c.names.kernel(LibraryUse::score_product, type), "aten::bmm", us, bytes,
+          product_geometry(shape.heads, shape.queries, shape.width)};
 }
 
 ExtraKernel softmax(const KernelContext& c, const AttentionShape& shape, bool back, bool drops) {

@@ -81,12 +81,11 @@ double GroupView::values_of(std::uint32_t op, std::uint8_t from) const {
 }
 
 double GroupView::adds() const {
-  constexpr double corners = 4;  // of an element between others
   double sum = 0;
   for (const std::uint32_t i : group_.ops) {
     const FlowOp& op = flow_op(i);
     if (op.kind == OpKind::scatter && op.row->is(per_element)) sum += values_of(i, 1);
-    if (c_.plan.roles[i] == FuseRole::spread) sum += corners * values_of(i, 0);
+    if (c_.plan.roles[i] == FuseRole::spread) sum += spread_places * values_of(i, 0);
   }
   return sum;
 }
@@ -164,11 +163,8 @@ GeneratedKind GroupView::row_kind() const {
 }
 
 bool GroupView::adds_bias(std::uint32_t op) const {
-  const Trace& trace = c_.step.trace;
-  for (std::uint32_t r = flow_op(op).op; r != no_row; r = c_.flow.nesting.parent[r]) {
-    if (op_row(text_of(trace, trace.ops.name[r])).kind == OpKind::convolution) return true;
-  }
-  return false;
+  return enclosing(c_.step.trace, c_.flow.nesting, flow_op(op).op,
+                   [](const OpRow& row) { return row.kind == OpKind::convolution; }) != no_row;
 }
 
 bool GroupView::saved_across(std::uint32_t op) const {

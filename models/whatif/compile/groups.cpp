@@ -104,41 +104,36 @@ class Roles {
   /// Sparse gradients and bags of rows are left to the framework.
   bool sparse(const FlowOp& op) const {
     const bool rows = op.kind == OpKind::gather || op.kind == OpKind::scatter;
-    for (std::uint32_t r = op.op; rows && r != no_row; r = flow_.nesting.parent[r]) {
-      if (op_row(text_of(step_.trace, step_.trace.ops.name[r])).is(sparse_rows)) return true;
-    }
-    return false;
+    return rows && around(op.op, [](const OpRow& row) { return row.is(sparse_rows); }) != no_row;
   }
 
   /// Also to the size that an image has, which the framework copies and a compiler does not notice.
   bool interpolated(const FlowOp& op) const {
     if (op.phase != FlowPhase::backward || op.kind == OpKind::fill) return false;
-    for (std::uint32_t r = op.op; r != no_row; r = flow_.nesting.parent[r]) {
-      if (!op_row(text_of(step_.trace, step_.trace.ops.name[r])).is(interpolates)) continue;
-      return r == op.op || !launches_[r];
-    }
-    return false;
+    const std::uint32_t r = around(op.op, [](const OpRow& row) { return row.is(interpolates); });
+    return r != no_row && (r == op.op || !launches_[r]);
   }
 
   /// What the framework copies for a library kernel stays with it: the gradient of tokens that were
   /// made of images.
   bool within_convolution(const FlowOp& op) const {
     if (op.kind != OpKind::cast) return false;
-    for (std::uint32_t r = flow_.nesting.parent[op.op]; r != no_row; r = flow_.nesting.parent[r]) {
-      const OpRow& row = op_row(text_of(step_.trace, step_.trace.ops.name[r]));
-      if (row.kind == OpKind::convolution_backward) return true;
-    }
-    return false;
+    return within(op, OpKind::convolution_backward);
   }
 
   /// Zeros that a kernel adds to are written; others are constants of the kernels that read them.
   FuseRole fill_role(const FlowOp& op) const {
-    for (std::uint32_t r = flow_.nesting.parent[op.op]; r != no_row; r = flow_.nesting.parent[r]) {
-      if (op_row(text_of(step_.trace, step_.trace.ops.name[r])).kind == OpKind::scatter) {
-        return FuseRole::pointwise;
-      }
-    }
-    return FuseRole::vanishes;
+    return within(op, OpKind::scatter) ? FuseRole::pointwise : FuseRole::vanishes;
+  }
+
+  bool within(const FlowOp& op, OpKind kind) const {
+    const std::uint32_t parent = flow_.nesting.parent[op.op];
+    return around(parent, [kind](const OpRow& row) { return row.kind == kind; }) != no_row;
+  }
+
+  template <typename Is>
+  std::uint32_t around(std::uint32_t op, Is is) const {
+    return enclosing(step_.trace, flow_.nesting, op, is);
   }
 
   const Step& step_;

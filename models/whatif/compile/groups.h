@@ -16,13 +16,16 @@ enum class FuseRole : std::uint8_t {
   column_sum,    // sums over leading dimensions
   channel_norm,  // batch norm from the statistics of the batch
   channel_norm_backward,
-  // The gradient of an interpolation: each element is added to the four between which it lay, each
+  // The gradient of an interpolation: each element is added to those between which it lay, each
   // in an image of its own (decompositions of TorchInductor), which no other kernel reads before.
   spread,
   window,    // pooling: a kernel of its own
   gathered,  // a concatenation of too many operands to be read by one kernel: copied one by one
   vanishes,  // computed elsewhere: duplicates, fills, copies of sums
 };
+
+/// Places that an element of a FuseRole::spread is added to.
+constexpr int spread_places = 4;
 
 /// Whether operations of the role share kernels with others.
 bool fusable(FuseRole role);

@@ -317,10 +317,9 @@ class GroupKernels : private ChannelNorms {
  private:
   /// The images that the gradient of an interpolation adds to start as zeros.
   void fill_corners() {
-    constexpr int corners = 4;
     for (const std::uint32_t i : group_.ops) {
       if (c_.plan.roles[i] != FuseRole::spread) continue;
-      for (int corner = 0; corner < corners; ++corner) {
+      for (int corner = 0; corner < spread_places; ++corner) {
         GeneratedKernel k;
         k.writes = view_.outputs(i);
         k.bytes = view_.bytes(k.writes);
@@ -377,12 +376,13 @@ class GroupKernels : private ChannelNorms {
     const std::uint32_t scale = view_.input(op, 5), grad = view_.input(op, 0);
     const double columns = scale == no_row ? 1 : double(view_.tensor(scale).elements);
     const double all = grad == no_row ? 1 : double(view_.tensor(grad).elements);
-    if (sums_along_rows(all / columns, columns) && !view_.saved_across(op)) {
+    const bool across = view_.saved_across(op);
+    if (sums_along_rows(all / columns, columns) && !across) {
       for (int i = 0; i < 2; ++i) finish(columns, c_.law.generated.mixed_sum_us);
       return;
     }
     reduce({grad, view_.input(op, 1)},
-           {.columns = std::max(1.0, columns), .kinds = 2, .across = view_.saved_across(op)});
+           {.columns = std::max(1.0, columns), .kinds = 2, .across = across});
   }
 
   void sum_columns() {

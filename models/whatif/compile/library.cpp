@@ -81,19 +81,6 @@ std::optional<Convolution> convolution_of(const Trace& trace, const FlowOp& op,
   return c;
 }
 
-/// Tiles of 64 x 64, a block each.
-LaunchGeometry product_geometry(const ProductOperands& p) {
-  constexpr std::int64_t tile = 64;
-  const auto tiles = [](std::int64_t n) {
-    return static_cast<std::uint32_t>((n + tile - 1) / tile);
-  };
-  LaunchGeometry g;
-  g.grid = {tiles(p.rows), tiles(p.columns), static_cast<std::uint32_t>(p.batch)};
-  g.block = {128, 1, 1};
-  g.registers_per_thread = 128;
-  return g;
-}
-
 double generated_passing_us(const KernelContext& context, double bytes) {
   return generated_us(context.gpu, context.law.generated, {.bytes = bytes});
 }
@@ -147,13 +134,12 @@ double LibraryRewrite::aligned_us(double flops, double bytes, DataType type) con
 /// orders: in channels-last order the library runs many another way. False where nothing tells. (Of
 /// other windows, which only lose their transforms, measured layers told less than the kernels at
 /// hand.)
-bool LibraryRewrite::measured_convolution(const FlowOp& op, LibraryChange& change) const {
+bool LibraryRewrite::measured_convolution(const FlowOp& op, DataType type,
+                                          LibraryChange& change) const {
   constexpr std::int64_t colours = 4;  // channels of the library's first-layer kernels
   const auto shape = conv_shape(context_of(c_.step.trace, op));
   const bool back = op.kind == OpKind::convolution_backward;
-  const TensorShape* image = operands(c_.step.trace, op).at(back ? 1 : 0);
-  if (!shape || image == nullptr || image->rank != image_rank || shape->channels_last ||
-      (shape->groups == 1 && shape->taps > 1 && shape->in_channels > colours) ||
+  if (!shape || (shape->groups == 1 && shape->taps > 1 && shape->in_channels > colours) ||
       c_.layers.compute_major != c_.gpu.compute_major) {
     return false;
   }
@@ -169,8 +155,8 @@ bool LibraryRewrite::measured_convolution(const FlowOp& op, LibraryChange& chang
   LibraryChange found;
   for (const PassKernels& p : passes_of(kernels, back)) {
     const auto own = std::span(kernels).subspan(p.begin, p.end - p.begin);
-    const auto layers = order_change(c_.layers, layer_shape(*shape, p.pass), is_half(image->type),
-                                     layer_class_of(own));
+    const auto layers =
+        order_change(c_.layers, layer_shape(*shape, p.pass), is_half(type), layer_class_of(own));
     if (!layers || !reorder_pass(own, *layers, std::span(works).subspan(p.begin), found))
       return false;
   }
@@ -209,7 +195,7 @@ void LibraryRewrite::convolution(const FlowOp& op, LibraryChange& change) {
   const Trace& trace = c_.step.trace;
   const auto c = convolution_of(trace, op, c_.law);
   if (!c || c->channels_last) return;
-  if (measured_convolution(op, change)) {
+  if (measured_convolution(op, c->type, change)) {
     add_permutes(c_, *c, change);
     return;
   }
@@ -250,7 +236,7 @@ void LibraryRewrite::lowered_product(const FlowOp& op, const ProductOperands& p,
                     (aligned ? 1 : c_.law.products.unaligned_ratio);
   change.dropped.assign(works.begin(), works.end());
   change.before.push_back({c_.names.kernel(LibraryUse::score_product, type), "aten::bmm", us, bytes,
-                           product_geometry(p)});
+                           product_geometry(p.batch, p.rows, p.columns)});
 }
 
 void LibraryRewrite::matmul(const FlowOp& op, LibraryChange& change) {

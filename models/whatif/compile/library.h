@@ -36,7 +36,7 @@ class LibraryRewrite {
   const KernelClass& kernel_class(std::uint32_t work) const;
   double aligned_us(double flops, double bytes, DataType type) const;
   void convolution(const FlowOp& op, LibraryChange& change);
-  bool measured_convolution(const FlowOp& op, LibraryChange& change) const;
+  bool measured_convolution(const FlowOp& op, DataType type, LibraryChange& change) const;
   bool reorder_pass(std::span<const LayerKernel> kernels, const MeasuredChange& layers,
                     std::span<const std::uint32_t> works, LibraryChange& change) const;
   void turn_weights(const FlowOp& op, LibraryChange& change) const;

@@ -119,7 +119,6 @@ class MathKernels {
 
   /// A product of each head, [rows][inner] times [inner][columns].
   void product(std::int64_t rows, std::int64_t columns, std::int64_t inner) {
-    constexpr std::int64_t tile = 64;
     NewKernel k = launch(LibraryUse::score_product, "aten::bmm");
     const std::int64_t heads = op_.shape.heads;
     k.operands.tensors.add(k.operands.argument_count++, matrix(heads, rows, inner));
@@ -128,11 +127,7 @@ class MathKernels {
     shape.batch = heads, shape.m = rows, shape.n = columns, shape.k = inner;
     shape.type = DataType::fp32;
     k.duration_us = gemm_time(c_.gpu, shape, c_.time).time_us;
-    k.geometry.grid = {static_cast<std::uint32_t>((rows + tile - 1) / tile),
-                       static_cast<std::uint32_t>((columns + tile - 1) / tile),
-                       static_cast<std::uint32_t>(heads)};
-    k.geometry.block = {128, 1, 1};
-    k.geometry.registers_per_thread = 128;
+    k.geometry = product_geometry(heads, rows, columns);
     out_.push_back(std::move(k));
   }
 

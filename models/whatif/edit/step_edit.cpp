@@ -187,6 +187,18 @@ LaunchGeometry pointwise_geometry(double elements) {
   return flat_geometry(elements / (elements < 4e6 ? 512 : 1024), 128);
 }
 
+LaunchGeometry product_geometry(std::int64_t batch, std::int64_t rows, std::int64_t columns) {
+  constexpr std::int64_t tile = 64;
+  const auto tiles = [](std::int64_t n) {
+    return static_cast<std::uint32_t>((n + tile - 1) / tile);
+  };
+  LaunchGeometry g;
+  g.grid = {tiles(rows), tiles(columns), static_cast<std::uint32_t>(batch)};
+  g.block = {128, 1, 1};
+  g.registers_per_thread = 128;
+  return g;
+}
+
 StepEdit::StepEdit(Step step, double launch_call_us)
     : step_(std::move(step)),
       launch_call_us_(launch_call_us),

@@ -45,10 +45,10 @@ Precision detect(const Step& step, const Dataflow& flow) {
   for (const FlowOp& op : flow.ops) {
     if (op.row->autocast != CastPolicy::lower || op.input_count == 0) continue;
     const DataType type = factor_type(flow, op);
-    Duration sum{};
-    for (const std::uint32_t w : flow.works_of(op)) sum += step.plan.works[w].duration;
     ++count[type == DataType::fp16 ? 1 : type == DataType::bf16 ? 2 : 0];
     if (op.kind != OpKind::matmul || type != DataType::fp32) continue;
+    Duration sum{};
+    for (const std::uint32_t w : flow.works_of(op)) sum += step.plan.works[w].duration;
     product += sum;
     if (uses_tf32(step, flow, op)) tf32 += sum;
   }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "models/ops/op_table.h"
+#include "models/step/op_rows.h"
 
 namespace tandem {
 namespace {
@@ -32,8 +32,9 @@ bool may_be_part(const TensorShape& part, const TensorShape& whole) {
 }  // namespace
 
 CutViews::CutViews(const Trace& trace) {
+  OpRows rows(trace);
   for (std::uint32_t r = 0; r < trace.ops.size(); ++r) {
-    if (!op_row(text_of(trace, trace.ops.name[r])).is(cuts)) continue;
+    if (!rows.of(r).is(cuts)) continue;
     const TensorShape* whole = operands_of(trace, r).tensors.at(0);
     if (whole != nullptr && whole->rank > 0) cuts_.push_back({trace.ops.begin[r], *whole});
   }

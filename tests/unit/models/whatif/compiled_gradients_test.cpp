@@ -6,30 +6,15 @@
 #include <string>
 #include <vector>
 
-#include "models/arch/gpu_config.h"
-#include "models/whatif/compile/compile.h"
 #include "models/whatif/compile/lowered.h"
-#include "tests/source_dir/source_dir.h"
+#include "tests/unit/models/whatif/compile_for_tests.h"
 #include "tests/unit/models/whatif/flow_for_tests.h"
 
 namespace tandem {
 namespace {
 
+using test::CompileBench;
 using test::FlowMaker;
-
-struct Compiled {
-  GpuCatalogue gpus = load_catalogue(source_path("configs/gpus"));
-  FusionLaw law = load_fusion_law(source_path("configs/kernels/fusion.json"));
-  LibraryNames names = load_library_names(source_path("configs/kernels/libraries.json"));
-  MeasuredLayers layers = load_measured_layers(source_path("configs/kernels/layers.json"));
-  HostModel host = load_host_model(source_path("configs/hosts/default.json"));
-  LossList losses;
-  const GpuArch& gpu() const { return find_gpu(gpus, "h200_sxm"); }
-  Step operator()(Step step) {
-    return with_jit(std::move(step), {Compiler::inductor, AttentionPath::automatic}, gpu(), law,
-                    names, layers, host, losses);
-  }
-};
 
 double longest_us(const Step& step) {
   double us = 0;
@@ -52,8 +37,8 @@ TEST(CompiledGradients, InterpolationAddsEachElementToFourPlaces) {
   m.thread = 1;
   m.op(node, "[[8,64,56,56],[],[],[],[],[]]", backward_types,
        R"(["","[56, 56]","[8, 64, 14, 14]","False","",""])");
-  Compiled compiled;
-  const Step out = compiled(m.step());
+  CompileBench compiled;
+  const Step out = compiled.compile(m.step());
   EXPECT_EQ(out.plan.works.size(), 1U + 4U + 1U);
   const double adds = 4 * 8 * 64 * 56 * 56.0;
   const double us =
@@ -70,8 +55,8 @@ TEST(CompiledGradients, InterpolationToTheSameSizeIsNotNoticed) {
   m.thread = 1;
   m.op(std::string(node) + ">aten::copy_", "[[8,64,56,56],[8,64,56,56],[]]",
        R"(["float","float","Scalar"])");
-  Compiled compiled;
-  EXPECT_EQ(compiled(m.step()).plan.works.size(), 1U + 4U + 1U);
+  CompileBench compiled;
+  EXPECT_EQ(compiled.compile(m.step()).plan.works.size(), 1U + 4U + 1U);
 }
 
 // Halves added to a table: those that find their place taken wait for each other. 512 values on
@@ -82,10 +67,10 @@ TEST(CompiledGradients, ValuesOnPlacesOfTheirOwnDoNotWait) {
     const std::string source = "[1," + std::to_string(values) + "]";
     m.op("aten::scatter_add", "[[1,1024],[]," + source + "," + source + "]",
          R"(["c10::Half","Scalar","long int","c10::Half"])");
-    Compiled compiled;
-    return longest_us(compiled(m.step()));
+    CompileBench compiled;
+    return longest_us(compiled.compile(m.step()));
   };
-  const Compiled compiled;
+  const CompileBench compiled;
   const double waiting = 2048 * compiled.law.generated.half_add_us;
   EXPECT_LT(us(512), us(1024) + 0.1);
   EXPECT_NEAR(us(3072) - us(1024), waiting, 0.1);
@@ -123,8 +108,8 @@ TEST(CompiledGradients, AutocastLowersProductsOfTheBackwardPass) {
   EXPECT_FALSE(is_lowered(step.trace, flow, flow.ops[2]));
   EXPECT_TRUE(is_lowered(step.trace, flow, flow.ops[3]));
   EXPECT_FALSE(is_lowered(step.trace, flow, flow.ops[4]));
-  Compiled compiled;
-  const Step out = compiled(step);
+  CompileBench compiled;
+  const Step out = compiled.compile(step);
   EXPECT_EQ(out.plan.works.size(), 5U);  // one product takes the place of one
 }
 
@@ -141,8 +126,8 @@ TEST(CompiledGradients, ConvolutionsOverTimeKeepTheirOrder) {
   m.op("aten::cudnn_convolution", "[[4,128,1000],[128,128,3],[],[],[],[]]",
        R"(["c10::Half","c10::Half","ScalarList","ScalarList","ScalarList","Scalar"])",
        R"(["","","[1]","[1]","[1]","1"])", "nchwToNhwcKernel<__half>");
-  Compiled compiled;
-  EXPECT_EQ(compiled(m.step()).plan.works.size(), 1U);
+  CompileBench compiled;
+  EXPECT_EQ(compiled.compile(m.step()).plan.works.size(), 1U);
 }
 
 }  // namespace

@@ -3,36 +3,20 @@
 
 #include <algorithm>
 
-#include "models/arch/gpu_config.h"
 #include "models/kernel/classify/classify.h"
-#include "models/whatif/compile/compile.h"
 #include "models/whatif/compile/groups.h"
 #include "models/whatif/compile/kernels.h"
-#include "tests/source_dir/source_dir.h"
+#include "tests/unit/models/whatif/compile_for_tests.h"
 #include "tests/unit/models/whatif/flow_for_tests.h"
 
 namespace tandem {
 namespace {
 
+using test::CompileBench;
 using test::FlowMaker;
 
 constexpr std::string_view float1 = R"(["float"])";
 constexpr std::string_view float2 = R"(["float","float"])";
-
-struct FuseBench {
-  GpuCatalogue gpus = load_catalogue(source_path("configs/gpus"));
-  FusionLaw law = load_fusion_law(source_path("configs/kernels/fusion.json"));
-  LibraryNames names = load_library_names(source_path("configs/kernels/libraries.json"));
-  MeasuredLayers layers = load_measured_layers(source_path("configs/kernels/layers.json"));
-  HostModel host = load_host_model(source_path("configs/hosts/default.json"));
-  LossList losses;
-  JitReport report;
-  const GpuArch& gpu() const { return find_gpu(gpus, "h200_sxm"); }
-  Step compile(Step step, Compiler compiler = Compiler::inductor) {
-    return with_jit(std::move(step), {compiler, AttentionPath::automatic}, gpu(), law, names,
-                    layers, host, losses, &report);
-  }
-};
 
 std::vector<std::string> kernel_names(const Step& step) {
   std::vector<std::string> names;
@@ -53,7 +37,7 @@ TEST(Fuse, AChainOfPointwiseOperationsBecomesOneKernelOfItsOuterBytes) {
   m.op("aten::mul", "[[1024,1024],[1024,1024]]", float2);
   m.op("aten::relu", "[[1024,1024]]", float1);
   m.op("aten::exp", "[[1024,1024]]", float1);
-  FuseBench s;
+  CompileBench s;
   const Step out = s.compile(m.step());
   ASSERT_EQ(out.plan.works.size(), 1U);
   EXPECT_EQ(kernel_names(out)[0], "triton_poi_fused_exp_mul_relu_0");
@@ -79,7 +63,7 @@ TEST(Fuse, AMatrixProductSeparatesKernelsAndStays) {
   m.op("aten::relu", "[[256,256]]", float1);
   m.op("aten::mm", "[[256,256],[256,256]]", float2, "", "sgemm");
   m.op("aten::relu", "[[256,256]]", float1);
-  FuseBench s;
+  CompileBench s;
   const Step out = s.compile(m.step());
   const auto names = kernel_names(out);
   ASSERT_EQ(names.size(), 3U);
@@ -105,7 +89,7 @@ Step residual_chain(int branches) {
 // branches read 6, 8, 10 and 12 bytes an element; the fourth sum, of five operands, is stored in 4
 // bytes, which the fifth kernel reads beside the 2 of its branch. Each adds up 256 rows.
 TEST(Fuse, SumsOfFewOperandsAreComputedAgain) {
-  FuseBench s;
+  CompileBench s;
   const Step out = s.compile(residual_chain(5));
   EXPECT_EQ(generated(out), 5U);
   EXPECT_EQ(s.report.bytes_after, 256.0 * 256 * (6 + 8 + 10 + (12 + 4) + 6) + 5 * 256 * 4);
@@ -117,7 +101,7 @@ TEST(Fuse, WhatALibraryKernelReadsIsStored) {
   m.op("aten::relu", "[[256,256]]", float1);
   m.op("aten::mm", "[[256,256],[256,256]]", float2, "", "sgemm");
   m.op("aten::add", "[[256,256],[256,256],[]]", R"(["float","float","Scalar"])");
-  FuseBench s;
+  CompileBench s;
   EXPECT_EQ(generated(s.compile(m.step())), 2U);
   EXPECT_EQ(s.report.bytes_after, 256.0 * 256 * 4 * (2 + 3));
 }
@@ -127,11 +111,11 @@ TEST(Fuse, AnglesCostCycles) {
   const auto us = [](std::string_view function) {
     FlowMaker m;
     m.op(function, "[[4096,1024]]", R"(["c10::Half"])");
-    FuseBench s;
+    CompileBench s;
     const Step out = s.compile(m.step());
     return to_us(out.plan.works[0].duration);
   };
-  const FuseBench s;
+  const CompileBench s;
   const double cycles = s.law.generated.trigonometric_lane_cycles * 4096 * 1024;
   EXPECT_NEAR(us("aten::cos"), s.law.generated.pointwise.floor_us + lane_us(s.gpu(), cycles), 1e-6);
   EXPECT_EQ(us("aten::cos"), us("aten::sin"));
@@ -145,7 +129,7 @@ TEST(Fuse, EqualConversionsOfATensorAreMadeOnce) {
     m.op("aten::copy_", "[[256,256],[256,256],[]]", R"(["c10::Half","float","Scalar"])");
     m.op("aten::mm", "[[256,256],[256,256]]", R"(["c10::Half","c10::Half"])", "", "hgemm");
   }
-  FuseBench s;
+  CompileBench s;
   const Step out = s.compile(m.step());
   EXPECT_EQ(generated(out), 1U);  // relu and one conversion
   EXPECT_EQ(out.plan.works.size(), 4U);
@@ -159,7 +143,7 @@ TEST(Fuse, BatchNormInTrainingReadsItsOperandForStatisticsAndAgain) {
        R"(["float","float","float","float","float","Scalar","Scalar","Scalar"])",
        R"(["","","","","","True","0.1","1e-05"])", "cudnn::bn_fw_tr_1C11_kernel");
   m.op("aten::relu", "[[4,64,16,16]]", float1);
-  FuseBench s;
+  CompileBench s;
   const Step out = s.compile(m.step());
   // 1024 neighbours a channel are not split: a block goes over its channel twice.
   const auto names = kernel_names(out);
@@ -174,7 +158,7 @@ TEST(Fuse, LongChannelsAreSummedInParts) {
        R"(["float","float","float","float","float","Scalar","Scalar","Scalar"])",
        R"(["","","","","","True","0.1","1e-05"])", "cudnn::bn_fw_tr_1C11_kernel");
   m.op("aten::relu", "[[32,64,56,56]]", float1);
-  FuseBench s;
+  CompileBench s;
   const auto names = kernel_names(s.compile(m.step()));
   ASSERT_EQ(names.size(), 3U);
   EXPECT_TRUE(names[0].starts_with("triton_red_fused"));
@@ -193,7 +177,7 @@ TEST(Fuse, StatisticsByThemselvesBecomePartOfTheNorm) {
        R"(["c10::BFloat16","float","float","float","float","Scalar","Scalar","Scalar"])",
        R"(["","","","","","True","0.1","1e-05"])",
        "void at::native::batch_norm_transform_input_kernel<c10::BFloat16>");
-  FuseBench s;
+  CompileBench s;
   const auto names = kernel_names(s.compile(m.step()));
   ASSERT_EQ(names.size(), 1U);  // statistics and norm by whole channels
   EXPECT_TRUE(names[0].starts_with("triton_red_fused_cudnn_batch_norm"));
@@ -205,7 +189,7 @@ TEST(Fuse, BatchNormInInferenceIsPointwise) {
        R"(["float","float","float","float","float","Scalar","Scalar","Scalar"])",
        R"(["","","","","","False","0.1","1e-05"])", "cudnn::bn_fw_inf_1C11");
   m.op("aten::relu", "[[4,64,16,16]]", float1);
-  FuseBench s;
+  CompileBench s;
   EXPECT_EQ(kernel_names(s.compile(m.step())).size(), 1U);
 }
 
@@ -214,7 +198,7 @@ TEST(Fuse, ASumOverRowsIsSplitAndFinished) {
   m.op("aten::sum", "[[2048,768],[],[],[]]", R"(["c10::Half","ScalarList","Scalar",""])",
        R"(["","[0]","True",""])");
   m.op("aten::copy_", "[[768],[768],[]]", R"(["float","c10::Half","Scalar"])");
-  FuseBench s;
+  CompileBench s;
   const auto names = kernel_names(s.compile(m.step()));
   ASSERT_EQ(names.size(), 2U);  // 16 parts of 128 rows; the end writes FP32 at once
   EXPECT_TRUE(names[0].starts_with("triton_red"));
@@ -228,7 +212,7 @@ TEST(Fuse, TheStepStaysConsistent) {
     m.op("aten::mm", "[[256,256],[256,256]]", float2, "", "sgemm");
   }
   m.op("aten::_foreach_add_", "[[],[]]", R"(["TensorList","Scalar"])", "", "multi_tensor_apply");
-  FuseBench s;
+  CompileBench s;
   const Step out = s.compile(m.step());
   ASSERT_FALSE(out.plan.works.empty());
   for (const DeviceWork& work : out.plan.works) {
@@ -244,7 +228,7 @@ TEST(Fuse, TheStepStaysConsistent) {
 TEST(Fuse, ScriptsKeepTheKernelsAndSaveHostTime) {
   FlowMaker m;
   for (int i = 0; i < 3; ++i) m.op("aten::relu", "[[256,256]]", float1);
-  FuseBench s;
+  CompileBench s;
   const Step before = m.step();
   const Step out = s.compile(before, Compiler::torchscript);
   EXPECT_EQ(kernel_names(out), kernel_names(before));
@@ -256,7 +240,7 @@ TEST(Fuse, XlaTakesTheLossAsWell) {
   FlowMaker m;
   m.op("aten::relu", "[[256,256]]", float1);
   m.op("aten::mse_loss>aten::pow", "[[256,256]]", float1);
-  FuseBench s;
+  CompileBench s;
   EXPECT_EQ(s.compile(m.step()).plan.works.size(), 2U);
   EXPECT_EQ(s.compile(m.step(), Compiler::xla).plan.works.size(), 1U);
 }
@@ -268,7 +252,7 @@ TEST(Fuse, XlaTurnsTheWeightsOfConvolutions) {
        R"(["","","[1, 1]","[1, 1]","[1, 1]","1"])",
        "sm90_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc");
   m.op("aten::_foreach_add_", "[[],[]]", R"(["TensorList","Scalar"])", "", "multi_tensor_apply");
-  FuseBench s;
+  CompileBench s;
   EXPECT_EQ(s.compile(m.step()).plan.works.size(), 2U);
   EXPECT_EQ(s.compile(m.step(), Compiler::xla).plan.works.size(), 3U);
   ASSERT_EQ(s.report.kernels.size(), 1U);
@@ -300,7 +284,7 @@ TEST(Fuse, LayoutTransformsGoWithChannelsLastConvolutions) {
     return m.step();
   };
   const auto keeps_transform = [&](int channels, int groups, bool trains) {
-    FuseBench s;
+    CompileBench s;
     const auto names = kernel_names(s.compile(convolution(channels, groups, trains)));
     return std::count(names.begin(), names.end(), "nchwToNhwcKernel<__half>") == 1;
   };
@@ -328,7 +312,7 @@ TEST(Fuse, FirstLayersRunAsMeasuredWithChannelsLast) {
        "void implicit_convolve_sgemm<__half, __half, 1024, 5, 5, 3, 3, 3, 1, false, false, true>");
   m.op("aten::cudnn_convolution", "[[32,128,56,56],[128,128,3,3],[],[],[],[]]", forward_types,
        forward_arguments, "sm90_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc");
-  FuseBench s;
+  CompileBench s;
   const Step out = s.compile(m.step());
   EXPECT_NEAR(to_us(out.plan.works[0].duration), 8 * 4.77 / 7.78, 0.5);
   EXPECT_EQ(to_us(out.plan.works[1].duration), 8);
@@ -342,7 +326,7 @@ TEST(Fuse, FewConvolutionsAmongManyOperationsKeepTheirOrder) {
          forward_arguments, "nchwToNhwcKernel<__half>");
     for (int i = 0; i < views; ++i) m.idle("aten::view", "[[4,128,16,16]]", R"(["c10::Half"])");
     m.op("aten::relu", "[[4,128,16,16]]", R"(["c10::Half"])");
-    FuseBench s;
+    CompileBench s;
     const auto names = kernel_names(s.compile(m.step()));
     return std::count(names.begin(), names.end(), "nchwToNhwcKernel<__half>") == 1;
   };
@@ -368,11 +352,11 @@ TEST(Fuse, GradientsOfFiltersReturnToTheOrderOfTheirParameters) {
         "aten::convolution_backward",
         "[[4,128,16,16],[4,128,16,16]," + filter + "]", R"(["c10::Half","c10::Half","c10::Half"])",
         "", "sm90_xmma_wgrad_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc");
-    FuseBench s;
+    CompileBench s;
     const Step out = s.compile(m.step());
     return to_us(out.plan.works.back().duration);
   };
-  FuseBench s;
+  CompileBench s;
   const double bytes = 128.0 * 128 * 9 * 8;
   EXPECT_NEAR(last_us(3), streamed_us(s.gpu(), s.law.gradient_copy, bytes), 1e-5);
   EXPECT_GT(std::abs(last_us(1) - streamed_us(s.gpu(), s.law.gradient_copy, bytes / 9)), 1e-3);
@@ -384,7 +368,7 @@ TEST(Fuse, ProductsWithOddRowsArePaddedAtInferenceToo) {
     FlowMaker m;
     m.op("aten::mm", "[[256,768],[768," + std::to_string(columns) + "]]", half2, "",
          "void cutlass::Kernel2<cutlass_80_tensorop_f16_s16816gemm_f16_128x128_32x4_nn_align1>");
-    FuseBench s;
+    CompileBench s;
     return s.compile(m.step()).plan.works.size();
   };
   EXPECT_EQ(kernels(1001), 2U);
@@ -406,10 +390,10 @@ TEST(Fuse, ChannelsThatAreNoPowerOfTwoTakeADivision) {
              ",[],[],[]]",
          R"(["c10::Half","float","float","float","float","Scalar","Scalar","Scalar"])",
          R"(["","","","","","False","0.1","1e-05"])", "cudnn::bn_fw_inf_1C11_kernel_NCHW");
-    FuseBench s;
+    CompileBench s;
     return to_us(s.compile(m.step()).plan.works[1].duration);
   };
-  const FuseBench s;
+  const CompileBench s;
   const GeneratedCode& code = s.law.generated;
   const double pixels = 32.0 * 56 * 56, floor = code.pointwise.floor_us;
   EXPECT_NEAR(norm_us("128"), floor + lane_us(s.gpu(), 128 * pixels * code.last_norm_lane_cycles),
@@ -425,7 +409,7 @@ TEST(Fuse, PooledPixelsAreColumnsInChannelsLastOrder) {
   m.op("aten::relu", "[[4,128,56,56]]", R"(["c10::Half"])");
   m.op("aten::mean", "[[4,128,56,56],[],[],[]]", R"(["c10::Half","ScalarList","Scalar",""])",
        R"(["","[2, 3]","True",""])");
-  FuseBench s;
+  CompileBench s;
   const auto names = kernel_names(s.compile(m.step()));
   ASSERT_EQ(names.size(), 3U);
   EXPECT_TRUE(names[1].starts_with("triton_red_fused_mean_relu"));
@@ -441,7 +425,7 @@ TEST(Fuse, StatisticsOfGroupNormsAreSplitAndGathered) {
   m.op("aten::native_group_norm", "[[32,64,56,56],[64],[64],[],[],[],[],[]]",
        R"(["float","float","float","Scalar","Scalar","Scalar","Scalar","Scalar"])",
        R"(["","","","32","64","3136","1","1e-05"])", "RowwiseMomentsCUDAKernel<float>");
-  FuseBench s;
+  CompileBench s;
   s.compile(m.step());
   // One image has 200704 elements, too many for a block: parts, their sum, and what normalises.
   ASSERT_EQ(s.report.kernels.size(), 3U);
@@ -471,14 +455,14 @@ constexpr std::string_view scaled = R"(["","","","","0.","False","0.125","False"
 
 // Transformers leaves out a mask that masks nothing, but not under a compiler.
 TEST(Fuse, AttentionOverWholeTextsFallsBackToProducts) {
-  FuseBench s;
+  CompileBench s;
   s.compile(text_encoder(scaled));
   EXPECT_EQ(s.report.attention, AttentionPath::math);
   EXPECT_GT(s.report.attention_math_us, s.report.attention_keep_us);
 }
 
 TEST(Fuse, CausalAttentionReadsAMask) {
-  FuseBench s;
+  CompileBench s;
   const Step out = s.compile(text_encoder(R"(["","","","","0.","True","0.125","False"])"));
   EXPECT_EQ(s.report.attention, AttentionPath::masked);
   // The kernel of 8 us; its duration follows `masked_ratio`.
@@ -490,7 +474,7 @@ TEST(Fuse, CausalAttentionReadsAMask) {
 }
 
 TEST(Fuse, OtherAttentionStays) {
-  FuseBench s;
+  CompileBench s;
   s.compile(text_encoder(R"(["","","","","0.","False","","False"])"));  // torch.nn gives no scale
   EXPECT_EQ(s.report.attention, AttentionPath::keep);
   s.compile(text_encoder(scaled, false));  // images have no mask
@@ -524,7 +508,7 @@ Step joining_step(int parts, int joins) {
 
 // Up to eight operands are read where they are needed.
 TEST(Fuse, AShortConcatenationIsPartOfWhatReadsIt) {
-  FuseBench s;
+  CompileBench s;
   const Step out = s.compile(joining_step(3, 1));
   EXPECT_EQ(generated(out), 1U);
   EXPECT_EQ(out.plan.works.size(), 4U);
@@ -532,7 +516,7 @@ TEST(Fuse, AShortConcatenationIsPartOfWhatReadsIt) {
 
 // Nine operands are copied, each by a kernel of its own, and the activation reads the result.
 TEST(Fuse, ALongConcatenationIsCopiedOperandByOperand) {
-  FuseBench s;
+  CompileBench s;
   EXPECT_EQ(generated(s.compile(joining_step(8, 1))), 1U);
   EXPECT_EQ(generated(s.compile(joining_step(9, 1))), 9U + 1U);
   // A copy serves four concatenations, five take two.
@@ -548,7 +532,7 @@ TEST(Fuse, ReducedOverheadLaunchesTheModelAsOneGraph) {
     m.op("aten::mm", "[[256,256],[256,256]]", float2, "", "sgemm");
   }
   m.op("aten::_foreach_add_", "[[],[]]", R"(["TensorList","Scalar"])", "", "multi_tensor_apply");
-  FuseBench s;
+  CompileBench s;
   const Step plain = s.compile(m.step());
   const Step out = s.compile(m.step(), Compiler::reduce_overhead);
   EXPECT_EQ(s.report.graphs, 1U);
@@ -571,7 +555,7 @@ TEST(Fuse, AWindowReadsEachOfItsPlaces) {
   m.op("aten::max_pool2d_with_indices", "[[64,64,112,112],[],[],[],[],[]]",
        R"(["c10::Half","ScalarList","ScalarList","ScalarList","ScalarList","Scalar"])",
        R"(["","[3, 3]","[2, 2]","[1, 1]","[1, 1]","False"])");
-  FuseBench s;
+  CompileBench s;
   const Step out = s.compile(m.step());
   ASSERT_EQ(out.plan.works.size(), 1U);
   // 64 x 64 x 56 x 56 windows of 9 places on every lane of 132 SMs; their bytes, 51 million read
@@ -590,7 +574,7 @@ TEST(Fuse, ASumForEachChannelIsNoRowOfItsGroup) {
   m.op("aten::mul", "[[32,64,56,56],[32,64,56,56]]", float2);
   m.op("aten::sum", "[[32,64,56,56],[],[],[]]", R"(["float","ScalarList","Scalar",""])",
        R"(["","[0, 2, 3]","True",""])");
-  FuseBench s;
+  CompileBench s;
   const auto names = kernel_names(s.compile(m.step()));
   // The product is a kernel before it; the sums of 100352 elements each are split among blocks.
   ASSERT_GE(names.size(), 3U);

@@ -1,0 +1,27 @@
+// A step under a compiler on an H200, with the constants that the repository ships.
+#pragma once
+
+#include <utility>
+
+#include "models/arch/gpu_config.h"
+#include "models/whatif/compile/compile.h"
+#include "tests/source_dir/source_dir.h"
+
+namespace tandem::test {
+
+struct CompileBench {
+  GpuCatalogue gpus = load_catalogue(source_path("configs/gpus"));
+  FusionLaw law = load_fusion_law(source_path("configs/kernels/fusion.json"));
+  LibraryNames names = load_library_names(source_path("configs/kernels/libraries.json"));
+  MeasuredLayers layers = load_measured_layers(source_path("configs/kernels/layers.json"));
+  HostModel host = load_host_model(source_path("configs/hosts/default.json"));
+  LossList losses;
+  JitReport report;
+  const GpuArch& gpu() const { return find_gpu(gpus, "h200_sxm"); }
+  Step compile(Step step, Compiler compiler = Compiler::inductor) {
+    return with_jit(std::move(step), {compiler, AttentionPath::automatic}, gpu(), law, names,
+                    layers, host, losses, &report);
+  }
+};
+
+}  // namespace tandem::test
