@@ -6,7 +6,7 @@ namespace {
 using K = OpKind;
 using L = Layer;
 using O = OutputRule;
-constexpr CastPolicy lower = CastPolicy::lower, full = CastPolicy::full,
+constexpr CastPolicy lower = CastPolicy::lower, full = CastPolicy::full, widen = CastPolicy::widen,
                      promote = CastPolicy::promote;
 
 // names | kind, layer, autocast, outputs | arguments | flags, backward
@@ -125,8 +125,10 @@ constexpr OpRow rows[] = {
      arguments("grad saved - fixed saved_weight"), 0, true},
     {"native_group_norm_backward", K::row_norm_backward, L::group_norm, promote, O::norm_gradients,
      arguments("grad saved fixed fixed parameter"), 0, true},
-    {"softmax log_softmax _softmax _log_softmax _safe_softmax", K::softmax, L::softmax, full,
-     O::same, arguments("input dims")},
+    {"softmax _softmax _safe_softmax", K::softmax, L::softmax, widen, O::same,
+     arguments("input dims")},
+    // A loss converts before it calls this.
+    {"log_softmax _log_softmax", K::softmax, L::softmax, full, O::same, arguments("input dims")},
     {"_softmax_backward_data _log_softmax_backward_data", K::softmax_backward, L::softmax, promote,
      O::same, arguments("grad result ..."), 0, true},
 
@@ -222,8 +224,8 @@ constexpr OpRow rows[] = {
     {"cat", K::pointwise, L::copy, promote, O::joined, arguments("tensor -")},
 
     // Reductions and what else leaves less than it reads.
-    {"sum prod", K::reduction, L::around, full, O::reduction, arguments("input dims")},
-    {"norm linalg_vector_norm", K::reduction, L::around, full, O::reduction,
+    {"sum prod", K::reduction, L::around, widen, O::reduction, arguments("input dims")},
+    {"norm linalg_vector_norm", K::reduction, L::around, widen, O::reduction,
      arguments("input - dims")},
     {"mean", K::reduction, L::around, promote, O::reduction, arguments("input dims")},
     {"var var_mean amax amin max min", K::reduction, L::around, promote, O::reduction,
@@ -235,7 +237,7 @@ constexpr OpRow rows[] = {
     {"torchvision::nms", K::other, L::around, promote, O::none, arguments("tensor ...")},
     {"sort argsort topk unique unique2 _unique2 unique_dim unique_consecutive", K::other, L::around,
      promote, O::largest, arguments("tensor")},
-    {"cumsum", K::other, L::around, full, O::running, arguments("tensor")},
+    {"cumsum", K::other, L::around, widen, O::running, arguments("tensor")},
     {"record_stream", K::other, L::around, promote, O::none, arguments("")},
 
     // Pointwise operations of backward passes.

@@ -71,7 +71,8 @@ enum class Layer : std::uint8_t {
 /// What autocast does to an operation (documentation of torch.amp).
 enum class CastPolicy : std::uint8_t {
   lower,    // runs in 16 bits: matrix products, convolutions, attention
-  full,     // runs in FP32: norms over rows, softmax, losses, powers and logarithms
+  full,     // runs in FP32: norms over rows, losses, powers and logarithms
+  widen,    // reads what it is given and makes FP32 of it: softmax, sums, norms of vectors
   promote,  // runs in the widest type of its operands
 };
 

@@ -148,6 +148,15 @@ bool is_slice(const TensorShape& shape) {
   return last >= double(shape.elements());
 }
 
+/// Elements of the tensor that a slice is a part of: its longest stride steps over whole rows.
+std::int64_t whole_elements(const TensorShape& slice) {
+  std::int64_t elements = 0;
+  for (std::size_t d = 0; d < slice.rank; ++d) {
+    elements = std::max(elements, slice.dims[d] * slice.strides[d]);
+  }
+  return elements;
+}
+
 using Candidates = std::vector<std::uint32_t>;
 
 /// The tensors that were made so far, by (elements, type), the latest last.
@@ -460,6 +469,19 @@ class Binder {
     return other != no_row ? other : seen;
   }
 
+  /// The latest tensor that a slice can be a part of; an operation may read several parts of one.
+  std::uint32_t latest_whole(const TensorShape& slice, const FlowOp& op) {
+    const Candidates& list = made_.known(whole_elements(slice), slice.type);
+    const bool backward = op.phase == FlowPhase::backward;
+    const auto whole = std::find_if(list.rbegin(), list.rend(), [&](std::uint32_t t) {
+      const std::uint32_t maker = flow_.tensors[t].producer;
+      if (backward)
+        return flow_.ops[maker].phase == FlowPhase::forward && number_[maker] < op.sequence;
+      return !hidden_.from(t, op, false);
+    });
+    return whole == list.rend() ? no_row : *whole;
+  }
+
   /// Gradients that meet are added right below the node that reads the sum.
   bool accumulates(const FlowOp& op) const {
     return op.row->is(adds_gradients) && flow_.nesting.parent[op.op] == op.root;
@@ -496,12 +518,14 @@ class Binder {
     std::uint32_t t = no_row;
     if (op.phase == FlowPhase::backward) {
       const bool input = contains(row.arguments.saved_inputs, argument);
+      if (input && is_slice(shape)) return latest_whole(shape, op);
       if (input || contains(row.arguments.saved_outputs, argument)) return saved(list, op, input);
       if (gradient_ != no_row && !accumulates(op)) return within_node(list, op);
       t = latest(list, op, further);
       if (!accumulates(op)) gradient_ = t;
       return t;
     }
+    if (is_slice(shape)) return latest_whole(shape, op);
     t = made_.type_given(shape, latest(list, op, further));
     return t == no_row && argument == 0 ? made_.shape_given(shape) : t;
   }
@@ -519,7 +543,8 @@ class Binder {
       further = true;
       ++flow_.tensors[t].consumers;
       if (is_core(op.kind)) core_reads_[t] = true;
-      flow_.inputs.push_back({t, argument});
+      const bool part = flow_.tensors[t].producer != no_row && is_slice(shape);
+      flow_.inputs.push_back({t, argument, part ? unique_elements(shape) : 0});
     }
     op.input_count = static_cast<std::uint32_t>(flow_.inputs.size()) - op.first_input;
   }

@@ -31,6 +31,7 @@ struct FlowTensor {
 struct FlowUse {
   std::uint32_t tensor = 0;   // index of Dataflow::tensors
   std::uint8_t argument = 0;  // position among the operation's arguments
+  std::int64_t part = 0;      // elements, where the operand is a slice of the tensor; else 0
 };
 
 /// One operation that launched device work itself (no operation inside it did).
@@ -64,6 +65,10 @@ struct Dataflow {
 
   std::span<const FlowUse> inputs_of(const FlowOp& op) const {
     return {inputs.data() + op.first_input, op.input_count};
+  }
+  /// Elements of the operand.
+  std::int64_t elements_of(const FlowUse& use) const {
+    return use.part > 0 ? use.part : tensors[use.tensor].elements;
   }
   std::span<const std::uint32_t> outputs_of(const FlowOp& op) const {
     return {outputs.data() + op.first_output, op.output_count};

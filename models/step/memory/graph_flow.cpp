@@ -261,7 +261,7 @@ GraphFlow::Results GraphFlow::results_of(const FlowOp& op,
 
 void GraphFlow::use(std::uint32_t tensor, std::uint8_t argument) {
   ++flow_.tensors[tensor].consumers;
-  flow_.inputs.push_back({tensor, argument});
+  flow_.inputs.push_back({tensor, argument, 0});
 }
 
 std::uint32_t GraphFlow::from_outside(const TensorShape& shape) {
@@ -327,7 +327,7 @@ void GraphFlow::read(std::uint32_t row, const TensorShape& shape, std::uint8_t a
   }
   if (kept) {
     kept_.emplace_back(static_cast<std::uint32_t>(flow_.inputs.size()), shape);
-    flow_.inputs.push_back({no_row, argument});
+    flow_.inputs.push_back({no_row, argument, 0});
     return;
   }
   if (list.empty()) return use(from_outside(shape), argument);
@@ -402,7 +402,7 @@ void GraphFlow::bind_generated(FlowOp& op, std::uint32_t row, const OpTensors& o
     const auto next = static_cast<std::uint32_t>(flow_.inputs.size());
     if (!again.empty() && again[i] != no_row) {
       again_.emplace_back(next, again[i]);
-      flow_.inputs.push_back({no_row, operands.arguments[i]});
+      flow_.inputs.push_back({no_row, operands.arguments[i], 0});
     } else if (copies_parameter(op, shapes)) {
       use(from_outside(shapes[i]), operands.arguments[i]);
     } else {

@@ -100,7 +100,9 @@ class GeneratedNames {
 
 double operand_bytes(const Dataflow& flow, const FlowOp& op) {
   double bytes = 0;
-  for (const FlowUse& use : flow.inputs_of(op)) bytes += flow.tensors[use.tensor].bytes();
+  for (const FlowUse& use : flow.inputs_of(op)) {
+    bytes += double(flow.elements_of(use)) * element_bytes(flow.tensors[use.tensor].type);
+  }
   for (const std::uint32_t t : flow.outputs_of(op)) bytes += flow.tensors[t].bytes();
   return bytes;
 }

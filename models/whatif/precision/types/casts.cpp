@@ -21,7 +21,7 @@ void GradientCasts::promoted_gradients(std::uint32_t i, const FlowOp& op) {
     const DataType type = change_.tensors[use.tensor];
     if (!is_half(type) || tensor.producer == no_row || tensor.elements <= 1) continue;
     change_.casts.push_back(
-        {at, true, tensor.elements, DataType::fp32, type, false, i, use.argument});
+        {at, true, flow_.elements_of(use), DataType::fp32, type, false, i, use.argument});
   }
 }
 

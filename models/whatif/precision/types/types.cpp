@@ -142,7 +142,8 @@ class Autocast {
     const CastPolicy policy = change_.policies[i] = policy_of(trace_, flow_, op);
     switch (policy) {
       case CastPolicy::lower: type = half_; break;
-      case CastPolicy::full: type = DataType::fp32; break;
+      case CastPolicy::full:
+      case CastPolicy::widen: type = DataType::fp32; break;
       case CastPolicy::promote: break;
     }
     if (type == DataType::unknown) type = change_.ops[i];
@@ -154,7 +155,7 @@ class Autocast {
     if (policy == CastPolicy::promote) {
       change_.mixed[i] = mixed;
       if (mixed) gradients_.promoted_gradients(i, op);
-    } else {
+    } else if (policy != CastPolicy::widen) {
       cast_inputs(i, op, type);
     }
     set_outputs(i, op, type);
@@ -219,10 +220,10 @@ class Autocast {
       if (type == DataType::fp32 && tensor.producer == no_row) continue;
       const bool activation = use.argument == activation_argument(op, floats);
       const bool parameter = tensor.producer == no_row && !activation;
-      change_.casts.push_back({i, false, tensor.elements, from, type, parameter, i, use.argument});
+      const std::int64_t elements = t == use.tensor ? flow_.elements_of(use) : tensor.elements;
+      change_.casts.push_back({i, false, elements, from, type, parameter, i, use.argument});
       if (parameter || tensor.producer != no_row) {
-        gradients_.cast_back(op,
-                             {i, true, tensor.elements, type, from, parameter, i, use.argument});
+        gradients_.cast_back(op, {i, true, elements, type, from, parameter, i, use.argument});
       }
     }
   }

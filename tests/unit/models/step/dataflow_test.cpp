@@ -229,6 +229,29 @@ TEST(Dataflow, WhatSlicesAreJoinedToIsWhatTheNextOneReads) {
   EXPECT_EQ(read.type, DataType::fp32);
 }
 
+// Two halves of one tensor meet a tensor of a half's size: strides of 32 over rows of 16 say which
+// they are, both when they are read and when the backward pass reads what was kept.
+TEST(Dataflow, SlicesArePartsOfTheTensorThatTheirStridesStepOver) {
+  FlowMaker m;
+  m.sequence = 1;
+  m.op("aten::tanh", "[[8,32]]", R"(["float"])");
+  m.sequence = 2;
+  m.op("aten::relu", "[[8,16]]", R"(["float"])");
+  m.sequence = 3;
+  m.strides = "[[32,1],[32,1]]";
+  m.op("aten::mul", "[[8,16],[8,16]]", R"(["float","float"])");
+  m.thread = 1;
+  m.strides = "[[16,1],[32,1]]";
+  m.op("autograd::engine::evaluate_function: GeluBackward0>GeluBackward0>aten::gelu_backward",
+       "[[8,16],[8,16]]", R"(["float","float"])");
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 4U);
+  EXPECT_EQ(maker_of(flow, 2, 0), 0U);
+  EXPECT_EQ(maker_of(flow, 2, 1), 0U);
+  for (const FlowUse& use : flow.inputs_of(flow.ops[2])) EXPECT_EQ(flow.elements_of(use), 8 * 16);
+  EXPECT_EQ(maker_of(flow, 3, 1), 0U);
+}
+
 // Of sums with a product: the gradient times a constant, then that times the factor that was kept.
 TEST(Dataflow, AGradientTimesAConstantMeetsTheFactorThatWasKept) {
   FlowMaker m;
