@@ -82,18 +82,19 @@ void TypedStep::memory(std::uint32_t index, double floor_us) {
   const FlowOp& op = flow.ops[index];
   double before = 0, after = 0;
   bool was_half = false, was_full = false;
-  const auto add = [&](std::uint32_t t, DataType type) {
-    const FlowTensor& tensor = flow.tensors[t];
-    const double n = static_cast<double>(tensor.elements);
+  const auto add = [&](const FlowTensor& tensor, std::int64_t elements, DataType type) {
+    const double n = static_cast<double>(elements);
     before += n * element_bytes(tensor.type);
     after += n * element_bytes(type);
     was_half |= is_half(tensor.type), was_full |= tensor.type == DataType::fp32;
   };
-  for (const FlowUse& use : flow.inputs_of(op)) add(use.tensor, read_type(index, use.tensor));
+  for (const FlowUse& use : flow.inputs_of(op)) {
+    add(flow.tensors[use.tensor], flow.elements_of(use), read_type(index, use.tensor));
+  }
   for (const std::uint32_t t : flow.outputs_of(op)) {
-    const DataType made = flow.tensors[t].type;
-    add(t,
-        is_autocast_type(made) && is_autocast_type(change.ops[index]) ? change.ops[index] : made);
+    const FlowTensor& made = flow.tensors[t];
+    const bool changes = is_autocast_type(made.type) && is_autocast_type(change.ops[index]);
+    add(made, made.elements, changes ? change.ops[index] : made.type);
   }
   const bool mixed_before = op.kind == OpKind::pointwise && was_half && was_full &&
                             change.old_ops[index] == DataType::fp32;
@@ -101,8 +102,10 @@ void TypedStep::memory(std::uint32_t index, double floor_us) {
   for (const std::uint32_t w : flow.works_of(op)) {
     const Loop loop = row_of(kernel_class(w).traits).loop;
     const bool strided = loop == Loop::strided || loop == Loop::strided_casting;
-    const double ratio = memory_ratio(c.law.ratios, {op.kind, op_name(op.op), strided, mixed_before,
-                                                     change.mixed[index], before, after});
+    const double moving_us = dram_us(c.gpu, before, 1);
+    const double ratio =
+        memory_ratio(c.law.ratios, {op.kind, op_name(op.op), strided, mixed_before,
+                                    change.mixed[index], before, after, moving_us / us(w)});
     set_time(w, carried_us(us(w), floor_us, ratio));
   }
 }

@@ -1,6 +1,7 @@
 #include "models/kernel/time/laws/type_ratios.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "models/kernel/time/laws/library_products.h"
 #include "sim/core/data_type.h"
@@ -47,8 +48,10 @@ std::vector<Field<TypeRatios>> type_ratios_fields() {
   add("transcendental_ratio", "least of functions bound by arithmetic, 16 bits over 32",
       &R::transcendental);
   add("random_ratio", "least of kernels bound by random numbers, 16 bits over 32", &R::random);
-  add("reduction_ratio", "least of sums over rows, 16 bits over 32", &R::reduction);
-  add("strided_ratio", "least of kernels that compute the place of every element", &R::strided);
+  add("reduction_power", "of sums: how the bytes' time and the rest make up the whole",
+      &R::reduction_power);
+  add("strided_power", "the same, of kernels that compute the place of every element",
+      &R::strided_power);
   add("mixed_slowdown", "time per byte where operands of both types meet", &R::mixed_slowdown);
   return fields;
 }
@@ -73,11 +76,16 @@ double memory_ratio(const TypeRatios& ratios, const BytesChange& change) {
   const auto bounded = [&](double least) {
     return ratio < 1 ? std::max(ratio, least) : std::min(ratio, 1 / least);
   };
+  // time^p = moving^p + rest^p, and the rest stays what it was.
+  const auto beside_bytes = [&](double power) {
+    const double moving = std::pow(std::min(1.0, change.moving_share), power);
+    return std::pow(1 + (std::pow(ratio, power) - 1) * moving, 1 / power);
+  };
   switch (change.kind) {
     case OpKind::dropout:
       if (!row.backward) ratio = bounded(ratios.random);
       break;
-    case OpKind::reduction: ratio = bounded(ratios.reduction); break;
+    case OpKind::reduction: ratio = beside_bytes(ratios.reduction_power); break;
     case OpKind::pooling:
     case OpKind::pooling_backward:
     case OpKind::gather:
@@ -85,7 +93,7 @@ double memory_ratio(const TypeRatios& ratios, const BytesChange& change) {
     case OpKind::other: return 1;  // bound by their index arithmetic
     default:
       if (row.is(arithmetic)) ratio = bounded(ratios.transcendental);
-      if (change.strided) ratio = bounded(ratios.strided);
+      if (change.strided) ratio = beside_bytes(ratios.strided_power);
   }
   if (change.mixed_after && !change.mixed_before) ratio *= ratios.mixed_slowdown;
   if (change.mixed_before && !change.mixed_after) ratio /= ratios.mixed_slowdown;

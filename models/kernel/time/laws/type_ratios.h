@@ -21,8 +21,8 @@ struct TypeRatios {
   double attention_backward = 0;
   double transcendental = 0;
   double random = 0;
-  double reduction = 0;
-  double strided = 0;
+  double reduction_power = 0;
+  double strided_power = 0;
   double mixed_slowdown = 0;
 };
 std::vector<Field<TypeRatios>> type_ratios_fields();
@@ -42,6 +42,8 @@ struct BytesChange {
   bool strided = false;                            // the kernel computes the place of every element
   bool mixed_before = false, mixed_after = false;  // operands of two floating types
   double bytes_before = 0, bytes_after = 0;        // of all operands
+  /// Part of the time before that moving the bytes takes at the DRAM's peak.
+  double moving_share = 0;
 };
 double memory_ratio(const TypeRatios& ratios, const BytesChange& change);
 

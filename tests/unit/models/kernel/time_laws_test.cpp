@@ -356,6 +356,7 @@ const TypeRatios& ratios() {
     TypeRatios r;
     r.convolution = 0.5, r.misaligned_convolution = 0.9, r.depthwise = 0.6;
     r.transcendental = 0.7, r.mixed_slowdown = 2;
+    r.reduction_power = 1, r.strided_power = 2;
     return r;
   }();
   return instance;
@@ -383,6 +384,13 @@ TEST(TypeRatios, MemoryBoundKernelsFollowTheirBytes) {
   EXPECT_EQ(ratio({OpKind::pointwise, "aten::relu", false, false, false, 8, 4}), 0.5);
   EXPECT_EQ(ratio({OpKind::pointwise, "aten::gelu", false, false, false, 8, 4}), 0.7);
   EXPECT_EQ(ratio({OpKind::pooling, "aten::max_pool2d", false, false, false, 8, 4}), 1);
+  // Half of a sum's time moves bytes: that half is halved. Of computed places 0.6 does: 0.36 of the
+  // squares, of which a quarter is left; and four times as much the other way.
+  EXPECT_EQ(ratio({OpKind::reduction, "aten::sum", false, false, false, 8, 4, 0.5}), 0.75);
+  EXPECT_EQ(ratio({OpKind::pointwise, "aten::add", true, false, false, 8, 4, 0.6}),
+            std::sqrt(1 - 0.75 * 0.36));
+  EXPECT_EQ(ratio({OpKind::pointwise, "aten::add", true, false, false, 4, 8, 0.6}),
+            std::sqrt(1 + 3 * 0.36));
   // Mixed operands cost time per byte, and give it back when they vanish.
   EXPECT_EQ(ratio({OpKind::pointwise, "aten::add", false, false, true, 12, 6}), 1);
   EXPECT_EQ(ratio({OpKind::pointwise, "aten::add", false, true, false, 6, 12}), 1);
