@@ -8,6 +8,7 @@ from ops_heads import heads
 from ops_layout import layout, triton_layout
 from ops_lines import few_groups, lines, widening
 from ops_memory import copies, norms, pointwise, reductions, softmaxes
+from ops_narrow import narrow, narrow_nhwc, stems, wide_stems
 from ops_switch import grid, switch, windows
 from ops_triton import triton
 
@@ -26,6 +27,7 @@ GROUPS = {
     "rnn": rnn, "pool": pools, "index": index, "smoke": smoke, "triton": triton,
     "layout": layout, "triton_layout": triton_layout, "switch": switch, "grid": grid,
     "windows": windows, "heads": heads, "lines": lines, "few_groups": few_groups, "widening": widening,
+    "stems": stems, "wide_stems": wide_stems, "narrow": narrow, "narrow_nhwc": narrow_nhwc,
 }
 
 
