@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 
 from iterations import build_step, synchronize
 from measure import ENERGY_SECONDS, measure, name_of, window
@@ -45,6 +46,9 @@ def parse_arguments():
     parser.add_argument("--list", help="file with the options of one workload a line ('#' starts a comment)")
     parser.add_argument("--out", default="capture", help="folder for the results")
     parser.add_argument("--time-limit", type=float, default=1e9, help="seconds; later workloads are skipped")
+    parser.add_argument("--peaks", action="store_true",
+                        help="only the peak of memory, each workload in a process of its own: added to the .meta.json"
+                        " of an earlier run")
     parser.add_argument("--one-iteration", action="store_true",
                         help="run one iteration between cudaProfilerStart and Stop (for ncu), write nothing")
     parser.add_argument("--device", default="cuda", help="cpu: only to test these scripts")
@@ -96,6 +100,18 @@ def run_children(specs, args):
             code = subprocess.call(command, env=environment)
             if code != 0:
                 print(f"FAIL the {mode} process ended with {code}", flush=True)
+
+
+def run_peaks(specs, args, at_once=6):
+    """What earlier programs of a process left counts in its peak, so each workload gets one of its own; nothing is
+    timed here, so several run at once."""
+    def child(spec):
+        command = [sys.executable, os.path.abspath(__file__), "--worker", "--peaks", "--out", args.out,
+                   "--device", args.device, *shlex.split(options_of(spec))]
+        if subprocess.call(command) != 0:
+            print(f"FAIL peak {name_of(spec)}", flush=True)
+    with ThreadPoolExecutor(at_once) as pool:
+        list(pool.map(child, specs))
 
 
 # ---------------------------------------------------------------- trace
@@ -221,6 +237,18 @@ def run_worker(specs, args):
     trace_all(specs, metas, args.device, args.out, start + args.time_limit)
 
 
+def run_peak_worker(spec, args):
+    from measure import peak_memory
+    path = os.path.join(args.out, name_of(spec) + ".meta.json")
+    with open(path) as file:
+        meta = json.load(file)
+    meta["peak_alloc_shared_process"] = meta["peak_alloc"]
+    meta["peak_alloc"] = peak_memory(spec, args.device)
+    write_meta(args.out, meta)
+    print(f"OK peak {name_of(spec)}: {meta['peak_alloc'] / 1e6:.1f} MB,"
+          f" {meta['peak_alloc_shared_process'] / 1e6:.1f} MB before", flush=True)
+
+
 def run_one_iteration(spec, device):
     """For Nsight Compute with --profile-from-start off."""
     import torch
@@ -245,7 +273,9 @@ def main():
         run_one_iteration(specs[0], args.device)
         return
     os.makedirs(args.out, exist_ok=True)
-    if args.worker:
+    if args.peaks:
+        run_peak_worker(specs[0], args) if args.worker else run_peaks(specs, args)
+    elif args.worker:
         run_worker(specs, args)
     else:
         run_children(specs, args)

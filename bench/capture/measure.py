@@ -46,6 +46,16 @@ def measure_times(step):
             "iter_synced_s": statistics.median(synced), "iters": iterations, "window_iters": size}
 
 
+def peak_memory(spec, device):
+    """Bytes at the most, over an iteration's build and eight runs of it."""
+    import torch
+    step, _ = build_step(spec, device)
+    for _ in range(8):
+        step()
+    synchronize()
+    return torch.cuda.max_memory_allocated() if device == "cuda" else 0
+
+
 class Pace:
     """Keeps the host at most one chunk of work ahead of the GPU without draining its queue."""
 

@@ -485,6 +485,100 @@ def multistream(batch, device):
     return Workload(MultiStream().to(device), (images,), class_loss(target), SGD)
 
 
+def xlnet(batch, device, seq=256):
+    """XLNet base, six layers: scores of contents and of relative positions as einsums."""
+    from transformers import XLNetConfig, XLNetForSequenceClassification
+    config = XLNetConfig(d_model=768, n_layer=6, n_head=12, d_inner=3072)
+    model = Logits(XLNetForSequenceClassification(config)).to(device)
+    ids = torch.randint(0, config.vocab_size, (batch, seq), device=device)
+    target = torch.randint(0, 2, (batch,), device=device)
+    return Workload(model, (ids,), class_loss(target), ADAMW, {"seq": seq})
+
+
+def video(batch, device, frames=16, size=112):
+    """ResNet-18 with filters over time, too: clips of 16 frames."""
+    from torchvision.models.video import r3d_18
+    clips = torch.randn(batch, 3, frames, size, size, device=device)
+    target = torch.randint(0, 400, (batch,), device=device)
+    return Workload(r3d_18(weights=None).to(device), (clips,), class_loss(target), SGD)
+
+
+class Residual(nn.Module):
+    def __init__(self, *layers):
+        super().__init__()
+        self.layers = nn.Sequential(*layers)
+
+    def forward(self, x):
+        return x + self.layers(x)
+
+
+def edsr(batch, device, width=64, blocks=16, size=48):
+    """EDSR: residual blocks without norms, images four times as large by shuffled channels."""
+    def conv(before, after):
+        return nn.Conv2d(before, after, 3, padding=1)
+    body = [Residual(conv(width, width), nn.ReLU(inplace=True), conv(width, width)) for _ in range(blocks)]
+    grow = [layer for _ in range(2) for layer in (conv(width, 4 * width), nn.PixelShuffle(2))]
+    model = nn.Sequential(conv(3, width), Residual(*body, conv(width, width)), *grow, conv(width, 3)).to(device)
+    images = torch.randn(batch, 3, size, size, device=device)
+    target = torch.randn(batch, 3, 4 * size, 4 * size, device=device)
+    return Workload(model, (images,), lambda out: F.l1_loss(out.float(), target), ADAMW)
+
+
+def conv_tasnet(batch, device, samples=16000):
+    """Conv-TasNet: two speakers apart, a second of sound; dilated depthwise layers and norms of whole signals."""
+    from torchaudio.models import conv_tasnet_base
+    sound = torch.randn(batch, 1, samples, device=device)
+    target = torch.randn(batch, 2, samples, device=device)
+    return Workload(conv_tasnet_base().to(device), (sound,), lambda out: F.mse_loss(out.float(), target), ADAMW)
+
+
+class TwoTowers(nn.Module):
+    """CLIP: the scores of each image with each text."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, ids, images):
+        return self.model(input_ids=ids, pixel_values=images).logits_per_image
+
+
+def clip(batch, device, seq=77):
+    """CLIP ViT-B/32: images and texts, contrasted."""
+    from transformers import CLIPConfig, CLIPModel
+    config = CLIPConfig()
+    ids = torch.randint(0, config.text_config.vocab_size - 2, (batch, seq), device=device)
+    images = torch.randn(batch, 3, 224, 224, device=device)
+    target = torch.arange(batch, device=device)
+    return Workload(TwoTowers(CLIPModel(config)).to(device), (ids, images), class_loss(target), ADAMW, {"seq": seq})
+
+
+class GraphLayers(nn.Module):
+    """Three layers that add up what the neighbours of a node say."""
+
+    def __init__(self, width, classes):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(width, width) for _ in range(3))
+        self.own = nn.ModuleList(nn.Linear(width, width) for _ in range(3))
+        self.last = nn.Linear(width, classes)
+
+    def forward(self, x, source, target, degree):
+        for own, layer in zip(self.own, self.layers):
+            heard = torch.zeros_like(x).index_add_(0, target, x[source]) / degree
+            x = F.relu(own(x) + layer(heard))
+        return self.last(x)
+
+
+def graph_sage(batch, device, nodes=1000, edges=16, width=256, classes=40):
+    """GraphSAGE on `batch` thousand nodes with 16 random edges each."""
+    count = batch * nodes
+    x = torch.randn(count, width, device=device)
+    source, target = (torch.randint(0, count, (count * edges,), device=device) for _ in range(2))
+    degree = torch.bincount(target, minlength=count).clamp(min=1).unsqueeze(1).float()
+    labels = torch.randint(0, classes, (count,), device=device)
+    return Workload(GraphLayers(width, classes).to(device), (x, source, target, degree), class_loss(labels), ADAMW)
+
+
 BUILDERS = {
     "resnet50": vision("resnet50", SGD),
     "mobilenet_v2": vision("mobilenet_v2", SGD),
@@ -518,6 +612,12 @@ BUILDERS = {
     "lstm": recurrent(nn.LSTM),
     "gru": recurrent(nn.GRU),
     "unet": unet,
+    "xlnet": xlnet,
+    "r3d_18": video,
+    "edsr": edsr,
+    "conv_tasnet": conv_tasnet,
+    "clip": clip,
+    "graph_sage": graph_sage,
     "multistream": multistream,
 }
 
