@@ -172,7 +172,8 @@ constexpr OpRow rows[] = {
      arguments("tensor ..."), per_element},
     {"index_put _index_put_impl index_copy index_fill", K::scatter, L::index, promote, O::same,
      arguments("tensor ...")},
-    {"index_add", K::scatter, L::index, promote, O::same, arguments("tensor ..."), adds_rows},
+    {"index_add", K::scatter, L::index, promote, O::same, arguments("tensor ..."),
+     adds_rows | keeps_operands},
 
     // Recurrent layers.
     {"_cudnn_rnn", K::recurrent, L::rnn, lower, O::largest,

@@ -127,12 +127,13 @@ enum OpFlag : std::uint32_t {
   // read in the order of the row (workloads/tensorflow_operands.h).
   images_last = 32768,  // images [batch, height, width, channels], filters [height, width, in, out]
   transposes = 65536,   // truth values behind the factors say which of them are transposed
-  error_function = 131072,  // `arithmetic` is that of the error function
-  reads_operand = 262144,   // a gradient that reads the operand of its operation, not its result
-  trigonometric = 524288,   // a sine or cosine
-  full_inside = 1048576,    // is handed 16 bits under autocast and computes in FP32
-  interpolates = 2097152,   // elements between others; backward each is added to four places
-  cuts = 4194304,           // a view of parts
+  error_function = 131072,   // `arithmetic` is that of the error function
+  reads_operand = 262144,    // a gradient that reads the operand of its operation, not its result
+  trigonometric = 524288,    // a sine or cosine
+  full_inside = 1048576,     // is handed 16 bits under autocast and computes in FP32
+  interpolates = 2097152,    // elements between others; backward each is added to four places
+  cuts = 4194304,            // a view of parts
+  keeps_operands = 8388608,  // autograd keeps them until its gradient ran, though that reads none
 };
 
 struct OpRow {

@@ -214,6 +214,11 @@ class MadeTensors {
     return found;
   }
 
+  /// Whether an output made after `tensor` has no shape yet.
+  bool waits_since(std::uint32_t tensor) const {
+    return !unshaped_.empty() && unshaped_.back() > tensor;
+  }
+
   /// An output whose shape the trace does not tell gets that of the next operand without a maker.
   std::uint32_t shape_given(const TensorShape& shape) {
     if (unshaped_.empty()) return no_row;
@@ -400,7 +405,7 @@ class Binder {
   void bind_op(std::uint32_t i) {
     FlowOp& op = flow_.ops[i];
     const Operands& in = operands_of(step_.trace, op.op);
-    if (op.root != node_) node_ = op.root, gradient_ = no_row;
+    if (op.root != node_) node_ = op.root, gradient_ = no_row, factors_.clear();
     const OpRow& row = *op.row;
     const bool joins = concatenates(op);
     const OpTensors typed = joins ? with_types(in.tensors, made_) : OpTensors{};
@@ -416,6 +421,8 @@ class Binder {
       }
     }
     op.output_count = static_cast<std::uint32_t>(flow_.outputs.size()) - op.first_output;
+    const bool product = op.row->is(multiplies) && op.input_count == 2;
+    if (product && op.phase == FlowPhase::forward) products_.try_emplace(op.sequence, i);
     if (is_in_place(name)) hidden_.overwritten_by(op);
   }
 
@@ -487,6 +494,22 @@ class Binder {
     return op.row->is(adds_gradients) && flow_.nesting.parent[op.op] == op.root;
   }
 
+  /// The gradient of a product of two tensors is multiplied by each of them.
+  std::uint32_t factor(const FlowOp& op, std::int64_t elements, bool further) {
+    const auto product = products_.find(op.sequence);
+    if (product == products_.end() || !op.row->is(multiplies)) return no_row;
+    if (!further) return flow_.tensors[gradient_].elements == elements ? gradient_ : no_row;
+    for (const FlowUse& use : flow_.inputs_of(flow_.ops[product->second])) {
+      const std::uint32_t t = use.tensor;
+      const bool used = std::find(factors_.begin(), factors_.end(), t) != factors_.end();
+      if (used || flow_.tensors[t].producer == no_row || flow_.elements_of(use) != elements)
+        continue;
+      factors_.push_back(t);
+      return t;
+    }
+    return no_row;
+  }
+
   /// An operand within an autograd node: the node's gradient, what the node made, or what its
   /// forward operation kept.
   std::uint32_t within_node(const Candidates& list, const FlowOp& op) const {
@@ -520,14 +543,23 @@ class Binder {
       const bool input = contains(row.arguments.saved_inputs, argument);
       if (input && is_slice(shape)) return latest_whole(shape, op);
       if (input || contains(row.arguments.saved_outputs, argument)) return saved(list, op, input);
-      if (gradient_ != no_row && !accumulates(op)) return within_node(list, op);
+      if (gradient_ != no_row && !accumulates(op)) {
+        t = factor(op, unique_elements(shape), further);
+        // Gradients of rows are added to a table of zeros.
+        if (further && op.kind == OpKind::scatter) t = latest(list, op, further);
+        return t != no_row ? t : within_node(list, op);
+      }
       t = latest(list, op, further);
       if (!accumulates(op)) gradient_ = t;
       return t;
     }
     if (is_slice(shape)) return latest_whole(shape, op);
     t = made_.type_given(shape, latest(list, op, further));
-    return t == no_row && argument == 0 ? made_.shape_given(shape) : t;
+    // Rows that an index picked and that are added to others are those that it picked last.
+    const bool rows = op.row->is(adds_rows) && further && (t == no_row || made_.waits_since(t));
+    const std::uint32_t given =
+        rows || (t == no_row && argument == 0) ? made_.shape_given(shape) : no_row;
+    return given != no_row ? given : t;
   }
 
   void bind_inputs(FlowOp& op, const OpRow& row, const OpTensors& operands) {
@@ -553,10 +585,12 @@ class Binder {
   Dataflow& flow_;
   MadeTensors made_;
   HiddenTensors hidden_;
-  std::vector<std::int64_t> number_;  // per operation
-  std::vector<bool> core_reads_;      // per tensor
-  std::uint32_t node_ = no_row;       // root of the operation at hand
-  std::uint32_t gradient_ = no_row;   // that the autograd node of this root was given
+  std::vector<std::int64_t> number_;                          // per operation
+  std::vector<bool> core_reads_;                              // per tensor
+  std::uint32_t node_ = no_row;                               // root of the operation at hand
+  Candidates factors_;                                        // what this node has multiplied by
+  std::unordered_map<std::int64_t, std::uint32_t> products_;  // of two tensors, by number
+  std::uint32_t gradient_ = no_row;  // that the autograd node of this root was given
 };
 
 void bind_tensors(const Step& step, Dataflow& flow) {

@@ -117,6 +117,15 @@ class StepFacts {
     return it == backward_.end() ? 0 : it->second;
   }
 
+  /// The last operation of the node that computes the gradient of a forward operation, or no_row:
+  /// what no gradient is asked of has the number of what comes next.
+  std::uint32_t gradient_of(const FlowOp& op) const {
+    const std::uint32_t last = op.phase == FlowPhase::forward ? backward_of(op.sequence) : 0;
+    if (last == 0) return no_row;
+    const OpRow* forward = forward_of_node(name_of(flow_.ops[last].root));
+    return forward == op.row ? last : no_row;
+  }
+
   /// The first operation with this number, or no_row.
   std::uint32_t forward_of(std::int64_t sequence) const {
     const auto it = forward_.find(sequence);

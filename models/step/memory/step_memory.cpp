@@ -287,7 +287,13 @@ void Lives::read(const FlowUse& use, const FlowOp& op, std::uint32_t i) {
 void Lives::visit(std::uint32_t i) {
   const FlowOp& op = flow_.ops[i];
   const auto inputs = flow_.inputs_of(op);
-  for (const FlowUse& use : inputs) read(use, op, i);
+  const std::uint32_t kept = op.row->is(keeps_operands) ? facts_.gradient_of(op) : no_row;
+  for (const FlowUse& use : inputs) {
+    read(use, op, i);
+    if (kept != no_row && flow_.tensors[use.tensor].producer != no_row) {
+      this->use(storage_[use.tensor], kept);
+    }
+  }
   const auto outputs = flow_.outputs_of(op);
   if (!outputs.empty()) share(op, inputs, outputs[0]);
   for (const std::uint32_t t : outputs) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "tests/unit/models/whatif/flow_for_tests.h"
 
 namespace tandem {
@@ -11,6 +13,7 @@ namespace {
 using test::FlowMaker;
 
 constexpr std::string_view half2 = R"(["c10::Half","c10::Half"])";
+constexpr std::string_view float2 = R"(["float","float"])";
 constexpr std::string_view node = "autograd::engine::evaluate_function: ";
 
 /// Operation that made operand `argument` of operation `op`; no_row: none of the step.
@@ -250,6 +253,32 @@ TEST(Dataflow, SlicesArePartsOfTheTensorThatTheirStridesStepOver) {
   EXPECT_EQ(maker_of(flow, 2, 1), 0U);
   for (const FlowUse& use : flow.inputs_of(flow.ops[2])) EXPECT_EQ(flow.elements_of(use), 8 * 16);
   EXPECT_EQ(maker_of(flow, 3, 1), 0U);
+}
+
+// The gradient of a product meets each of its factors once.
+TEST(Dataflow, TheGradientOfAProductIsMultipliedByEachFactor) {
+  FlowMaker m;
+  m.sequence = 1;
+  m.op("aten::tanh", "[[8,16]]", R"(["float"])");
+  m.sequence = 2;
+  m.op("aten::sigmoid", "[[8,16]]", R"(["float"])");
+  m.sequence = 3;
+  m.op("aten::mul", "[[8,16],[8,16]]", float2);
+  m.sequence = 4;
+  m.op("aten::relu", "[[8,16]]", R"(["float"])");
+  m.thread = 1;
+  const std::string engine(node);
+  m.op(engine + "ReluBackward0>aten::threshold_backward", "[[8,16],[8,16]]", float2);
+  m.sequence = 3;
+  m.op(engine + "MulBackward0>aten::mul", "[[8,16],[8,16]]", float2);
+  m.within_last = true;
+  m.op(engine + "MulBackward0>aten::mul", "[[8,16],[8,16]]", float2);
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 7U);
+  EXPECT_EQ(maker_of(flow, 5, 0), 4U);
+  EXPECT_EQ(maker_of(flow, 6, 0), 4U);
+  const std::set<std::uint32_t> factors{maker_of(flow, 5, 1), maker_of(flow, 6, 1)};
+  EXPECT_EQ(factors, (std::set<std::uint32_t>{0, 1}));
 }
 
 // Of sums with a product: the gradient times a constant, then that times the factor that was kept.

@@ -132,6 +132,39 @@ TEST(StepMemory, AListLivesUntilTheModuleThatItWasJoinedForReturns) {
   EXPECT_EQ(worst_bytes(live), 3 * 8192 + 16384 + 2 * 32768);
 }
 
+// 4096 nodes of 64 floats, 1 MiB, and 16384 rows picked of them, 4 MiB, of which the trace tells
+// the shape where they are added. The gradient of that sum reads none of them, and they are kept.
+TEST(StepMemory, RowsThatWereAddedAreKeptForTheirGradient) {
+  FlowMaker m;
+  m.sequence = 1;
+  m.op("aten::tanh", "[[4096,64]]", R"(["float"])");
+  m.op("aten::zeros_like>aten::fill_", "[[4096,64],[]]", R"(["float","Scalar"])");
+  for (m.sequence = 2; m.sequence < 4; ++m.sequence) {  // the first time without a gradient
+    m.op("aten::index", "[[4096,64],[]]", R"(["float",""])");
+    m.op("aten::index_add_", "[[4096,64],[],[16384],[16384,64],[]]",
+         R"(["float","Scalar","long int","float","Scalar"])");
+  }
+  m.op("aten::tanh", "[[4096,64]]", R"(["float"])");
+  m.thread = 1;
+  m.forward_thread = 1;
+  m.sequence = 4;
+  m.op("TanhBackward0>aten::tanh_backward", "[[4096,64],[4096,64]]", R"(["float","float"])");
+  m.sequence = 3;
+  m.op("IndexAddBackward0>aten::index_select", "[[4096,64],[],[16384]]",
+       R"(["float","Scalar","long int"])");
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 9U);
+  for (const std::uint32_t sum : {3U, 5U}) {
+    const FlowUse& rows = flow.inputs_of(flow.ops[sum]).back();
+    EXPECT_EQ(flow.tensors[rows.tensor].producer, sum - 1);
+    EXPECT_EQ(flow.tensors[rows.tensor].elements, 16384 * 64);
+  }
+  double most = 0;
+  for (const MemoryMoment& moment : live_tensors(m.step(), 1))
+    most = std::max(most, moment.bytes());
+  EXPECT_GE(most, 2 * 16384 * 64 * 4.0);  // beside the gradients of the rows
+}
+
 TEST(StepMemory, NothingWithoutShapes) {
   test::FlowMaker m;
   m.op("aten::tanh", "", "");
