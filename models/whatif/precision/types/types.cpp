@@ -89,6 +89,16 @@ CastPolicy policy_of(const Trace& trace, const Dataflow& flow, const FlowOp& op)
   return cast_policy(op_name(trace, op));
 }
 
+DataType result_type(CastPolicy policy, DataType half, DataType widest) {
+  switch (policy) {
+    case CastPolicy::lower: return half;
+    case CastPolicy::full:
+    case CastPolicy::widen: return DataType::fp32;
+    case CastPolicy::promote: break;
+  }
+  return widest;
+}
+
 /// Products that follow each other directly read one tensor (queries, keys, values) rather than
 /// each other's results.
 std::uint32_t shared_input(const Dataflow& flow, std::uint32_t tensor) {
@@ -138,14 +148,8 @@ class Autocast {
     }
     resolve_parts(i, op);
     bool mixed = false;
-    DataType type = promoted(flow_, op, change_.tensors, mixed);
     const CastPolicy policy = change_.policies[i] = policy_of(trace_, flow_, op);
-    switch (policy) {
-      case CastPolicy::lower: type = half_; break;
-      case CastPolicy::full:
-      case CastPolicy::widen: type = DataType::fp32; break;
-      case CastPolicy::promote: break;
-    }
+    DataType type = result_type(policy, half_, promoted(flow_, op, change_.tensors, mixed));
     if (type == DataType::unknown) type = change_.ops[i];
     const bool in_place = is_in_place(op_name(trace_, op)) && op.input_count > 0;
     if (policy == CastPolicy::promote && in_place && op.kind != K::cast) {

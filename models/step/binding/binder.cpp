@@ -1,0 +1,171 @@
+#include "models/step/binding/binder.h"
+
+#include <algorithm>
+
+#include "models/ops/op_outputs.h"
+
+namespace tandem {
+namespace {
+
+bool made_by_core(const Dataflow& flow, std::uint32_t tensor) {
+  return is_core(flow.ops[flow.tensors[tensor].producer].kind);
+}
+
+/// A conversion of autocast within a layer, of an operand with the dimensions of the layer's
+/// weight: nothing in the step made it, though a tensor of the step may be as large.
+bool converts_weight(const Step& step, const Dataflow& flow, const FlowOp& op,
+                     const TensorShape& shape) {
+  if (op.kind != OpKind::cast || op.phase == FlowPhase::backward) return false;
+  for (std::uint32_t r = flow.nesting.parent[op.op]; r != no_row; r = flow.nesting.parent[r]) {
+    const OpRow& row = op_row(text_of(step.trace, step.trace.ops.name[r]));
+    if (row.kind != OpKind::matmul && row.kind != OpKind::convolution) continue;
+    const std::uint8_t weight = row.arguments.at(ArgumentName::weight);
+    const std::uint8_t input = row.arguments.at(ArgumentName::input);
+    if (weight == no_argument || input == no_argument) return false;
+    const OpTensors& in = operands_of(step.trace, r).tensors;
+    const auto is = [&](const TensorShape* t) { return t != nullptr && same_dims(*t, shape); };
+    return is(in.at(weight)) && !is(in.at(input));
+  }
+  return false;
+}
+
+/// What the first operand of a sum is a scaled copy of: a branch is scaled (gates of channels,
+/// scales of layers) and then added to another one, not to itself.
+std::uint32_t scaled_operand(const Dataflow& flow, const FlowOp& op) {
+  if (!op.row->is(adds_gradients) || flow.inputs.size() == op.first_input) return no_row;
+  const FlowTensor& sum = flow.tensors[flow.inputs[op.first_input].tensor];
+  if (sum.producer == no_row || flow.ops[sum.producer].kind != OpKind::pointwise) return no_row;
+  std::uint32_t whole = no_row;
+  bool scales = false;
+  for (const FlowUse& use : flow.inputs_of(flow.ops[sum.producer])) {
+    const std::int64_t elements = flow.tensors[use.tensor].elements;
+    if (elements == sum.elements && whole == no_row) whole = use.tensor;
+    scales |= elements > 1 && elements < sum.elements;
+  }
+  return scales ? whole : no_row;
+}
+
+}  // namespace
+
+Binder::Binder(const Step& step, Dataflow& flow)
+    : step_(step), flow_(flow), made_(flow), hidden_(step, flow), node_(flow) {}
+
+void Binder::bind_op(std::uint32_t i) {
+  FlowOp& op = flow_.ops[i];
+  const Operands& in = operands_of(step_.trace, op.op);
+  node_.enter(op);
+  const OpRow& row = *op.row;
+  const bool joins = concatenates(op);
+  const OpTensors typed = joins ? with_types(in.tensors, made_) : OpTensors{};
+  const OpTensors& tensors = joins ? typed : in.tensors;
+  bind_inputs(op, row, tensors);
+  const std::string_view name = text_of(step_.trace, step_.trace.ops.name[op.op]);
+  for (const OutputShape& s : output_shapes(row, name, tensors, in.arguments)) {
+    if (s.shape.type != DataType::unknown) {
+      flow_.outputs.push_back(add(s.elements(), s.shape.type, i));
+    } else if (joins && op.phase == FlowPhase::forward && s.elements() > 0) {
+      core_reads_.push_back(false);
+      flow_.outputs.push_back(made_.add_untyped(s.elements(), i));
+    }
+  }
+  op.output_count = static_cast<std::uint32_t>(flow_.outputs.size()) - op.first_output;
+  node_.leave(i);
+  if (is_in_place(name)) hidden_.overwritten_by(op);
+}
+
+void Binder::see_new_tensors() {
+  for (auto t = static_cast<std::uint32_t>(core_reads_.size()); t < flow_.tensors.size(); ++t) {
+    const FlowTensor& tensor = flow_.tensors[t];
+    core_reads_.push_back(false);
+    if (tensor.producer != no_row) made_.known(tensor.elements, tensor.type).push_back(t);
+  }
+}
+
+std::uint32_t Binder::add(std::int64_t elements, DataType type, std::uint32_t producer) {
+  core_reads_.push_back(false);
+  return made_.add(elements, type, producer);
+}
+
+std::uint32_t Binder::latest(const Candidates& list, const FlowOp& op, bool further) const {
+  const bool backward = op.phase == FlowPhase::backward;
+  const std::uint32_t scaled = further && !backward ? scaled_operand(flow_, op) : no_row;
+  const std::size_t oldest = list.size() > 64 ? list.size() - 64 : 0;
+  std::uint32_t any = no_row, seen = no_row, free = no_row, other = no_row;
+  for (std::size_t k = list.size(); k-- > oldest;) {
+    const std::uint32_t t = list[k];
+    if (reads(flow_, op, t) || t == scaled) continue;
+    if (backward && flow_.ops[flow_.tensors[t].producer].phase != FlowPhase::backward) continue;
+    if (any == no_row) any = t;
+    if (hidden_.from(t, op, further)) continue;
+    if (seen == no_row) seen = t;
+    if (free == no_row && flow_.tensors[t].consumers == 0) free = t;
+    if (other == no_row && !(backward ? core_reads_[t] : made_by_core(flow_, t))) other = t;
+  }
+  if (seen == no_row) return any;
+  if (!further && !backward) return seen;
+  if (free != no_row) return free;
+  return other != no_row ? other : seen;
+}
+
+std::uint32_t Binder::latest_whole(const Candidates& list, const FlowOp& op) const {
+  const auto whole = std::find_if(list.rbegin(), list.rend(),
+                                  [&](std::uint32_t t) { return !hidden_.from(t, op, false); });
+  return whole == list.rend() ? no_row : *whole;
+}
+
+std::uint32_t Binder::find_backward(const FlowOp& op, const OpRow& row, const TensorShape& shape,
+                                    std::uint8_t argument, bool further) {
+  const Candidates& list = made_.known(unique_elements(shape), shape.type);
+  const bool input = contains(row.arguments.saved_inputs, argument);
+  if (input && is_slice(shape)) {
+    return node_.saved_whole(made_.known(whole_elements(shape), shape.type), op);
+  }
+  if (input || contains(row.arguments.saved_outputs, argument)) {
+    return node_.saved(list, op, input);
+  }
+  if (node_.gradient() != no_row && !node_.accumulates(op)) {
+    std::uint32_t t = node_.factor(op, unique_elements(shape), further);
+    // Gradients of rows are added to a table of zeros.
+    if (further && op.kind == OpKind::scatter) t = latest(list, op, further);
+    return t != no_row ? t : node_.within_node(list, op);
+  }
+  const std::uint32_t t = latest(list, op, further);
+  if (!node_.accumulates(op)) node_.set_gradient(t);
+  return t;
+}
+
+std::uint32_t Binder::find(const FlowOp& op, const OpRow& row, const TensorShape& shape,
+                           std::uint8_t argument, bool further) {
+  if (!contains(row.arguments.made, argument) || converts_weight(step_, flow_, op, shape))
+    return no_row;
+  if (op.phase == FlowPhase::backward) return find_backward(op, row, shape, argument, further);
+  if (is_slice(shape)) return latest_whole(made_.known(whole_elements(shape), shape.type), op);
+  const Candidates& list = made_.known(unique_elements(shape), shape.type);
+  const std::uint32_t t = made_.type_given(shape, latest(list, op, further));
+  // Rows that an index picked and that are added to others are those that it picked last.
+  const bool rows = op.row->is(adds_rows) && further && (t == no_row || made_.waits_since(t));
+  const std::uint32_t given =
+      rows || (t == no_row && argument == 0) ? made_.shape_given(shape) : no_row;
+  return given != no_row ? given : t;
+}
+
+void Binder::bind_inputs(FlowOp& op, const OpRow& row, const OpTensors& operands) {
+  op.first_input = static_cast<std::uint32_t>(flow_.inputs.size());
+  bool further = false;
+  for (std::size_t i = 0; i < operands.shapes.size(); ++i) {
+    const std::uint8_t argument = operands.arguments[i];
+    if (row.kind == OpKind::cast && argument == 0 && operands.shapes.size() > 1) continue;
+    const TensorShape& shape = operands.shapes[i];
+    if (row.kind == OpKind::fill) continue;  // only written
+    std::uint32_t t = find(op, row, shape, argument, further);
+    if (t == no_row) t = add(unique_elements(shape), shape.type, no_row);
+    further = true;
+    ++flow_.tensors[t].consumers;
+    if (is_core(op.kind)) core_reads_[t] = true;
+    const bool part = flow_.tensors[t].producer != no_row && is_slice(shape);
+    flow_.inputs.push_back({t, argument, part ? unique_elements(shape) : 0});
+  }
+  op.input_count = static_cast<std::uint32_t>(flow_.inputs.size()) - op.first_input;
+}
+
+}  // namespace tandem

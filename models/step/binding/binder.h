@@ -1,0 +1,47 @@
+// Which tensor each operand of an operation is.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/step/binding/hidden_tensors.h"
+#include "models/step/binding/made_tensors.h"
+#include "models/step/binding/node_operands.h"
+#include "models/step/dataflow.h"
+#include "models/step/step.h"
+
+namespace tandem {
+
+/// Finds out which tensor each operand is, and which ones each operation makes: operations come in
+/// the order in which the host launched them.
+class Binder {
+ public:
+  Binder(const Step& step, Dataflow& flow);
+
+  /// Inputs and outputs of Dataflow::ops[i].
+  void bind_op(std::uint32_t i);
+  /// Of compiled graphs.
+  void see_new_tensors();
+
+ private:
+  std::uint32_t add(std::int64_t elements, DataType type, std::uint32_t producer);
+  /// The latest one; for further operands rather one that nobody has read yet, or that no library
+  /// kernel made or read: those are read once.
+  std::uint32_t latest(const Candidates& list, const FlowOp& op, bool further) const;
+  /// The latest tensor that a slice can be a part of; an operation may read several parts of one.
+  std::uint32_t latest_whole(const Candidates& list, const FlowOp& op) const;
+  std::uint32_t find_backward(const FlowOp& op, const OpRow& row, const TensorShape& shape,
+                              std::uint8_t argument, bool further);
+  std::uint32_t find(const FlowOp& op, const OpRow& row, const TensorShape& shape,
+                     std::uint8_t argument, bool further);
+  void bind_inputs(FlowOp& op, const OpRow& row, const OpTensors& operands);
+
+  const Step& step_;
+  Dataflow& flow_;
+  MadeTensors made_;
+  HiddenTensors hidden_;
+  NodeOperands node_;
+  std::vector<bool> core_reads_;  // per tensor
+};
+
+}  // namespace tandem

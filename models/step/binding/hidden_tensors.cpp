@@ -1,0 +1,65 @@
+#include "models/step/binding/hidden_tensors.h"
+
+#include "sim/core/operands.h"
+
+namespace tandem {
+namespace {
+
+/// The layer within which autocast converts an operand, or the layer itself brings it into another
+/// order: nothing outside of it sees the result.
+std::uint32_t converting_layer(const Step& step, const Dataflow& flow, const FlowOp& op) {
+  if (op.kind != OpKind::cast || op.phase == FlowPhase::backward) return no_row;
+  for (std::uint32_t r = flow.nesting.parent[op.op]; r != no_row; r = flow.nesting.parent[r]) {
+    const OpKind kind = op_row(text_of(step.trace, step.trace.ops.name[r])).kind;
+    if (kind == OpKind::cast || kind == OpKind::view) continue;
+    return is_core(kind) || kind == OpKind::row_norm || kind == OpKind::softmax ? r : no_row;
+  }
+  return no_row;
+}
+
+/// Whether a tensor is the batch norm of a sum, perhaps behind an activation. Networks that
+/// normalise their sums add the next branch to the sum, not to the branch's own normalised operand.
+bool normalises_sum(const Dataflow& flow, std::uint32_t tensor) {
+  constexpr int most = 2;  // activation and norm
+  for (int i = 0; i < most; ++i) {
+    const std::uint32_t maker = flow.tensors[tensor].producer;
+    if (maker == no_row) return false;
+    const FlowOp& op = flow.ops[maker];
+    const auto inputs = flow.inputs_of(op);
+    if (inputs.empty()) return false;
+    const std::uint32_t from = inputs.front().tensor;
+    if (op.kind == OpKind::batch_norm) {
+      const std::uint32_t summed = flow.tensors[from].producer;
+      return summed != no_row && flow.ops[summed].row->is(adds_gradients);
+    }
+    if (op.kind != OpKind::pointwise || inputs.size() != 1) return false;
+    tensor = from;
+  }
+  return false;
+}
+
+}  // namespace
+
+HiddenTensors::HiddenTensors(const Step& step, const Dataflow& flow) : flow_(flow) {
+  for (const FlowOp& op : flow.ops) layer_.push_back(converting_layer(step, flow, op));
+}
+
+void HiddenTensors::overwritten_by(const FlowOp& op) {
+  if (op.input_count == 0 || op.output_count == 0) return;
+  const FlowUse& first = flow_.inputs_of(op)[0];
+  if (first.argument != 0) return;  // a copy names only what it reads
+  if (first.tensor >= overwritten_.size()) overwritten_.resize(first.tensor + 1, false);
+  overwritten_[first.tensor] = true;
+}
+
+bool HiddenTensors::from(std::uint32_t tensor, const FlowOp& op, bool further) const {
+  if (op.phase == FlowPhase::backward) return false;
+  if (tensor < overwritten_.size() && overwritten_[tensor]) return true;
+  const std::uint32_t layer = layer_[flow_.tensors[tensor].producer];
+  std::uint32_t r = op.op;
+  while (layer != no_row && r != layer && r != no_row) r = flow_.nesting.parent[r];
+  if (layer != no_row && r == no_row) return true;
+  return further && op.row->is(adds_gradients) && normalises_sum(flow_, tensor);
+}
+
+}  // namespace tandem

@@ -1,0 +1,40 @@
+#include "models/step/binding/made_tensors.h"
+
+#include <algorithm>
+
+namespace tandem {
+
+std::int64_t unique_elements(const TensorShape& shape) {
+  return shape.elements() / std::max<std::int64_t>(1, shape.expanded);
+}
+
+bool is_slice(const TensorShape& shape) {
+  double last = 0;  // place of the last element
+  for (std::size_t d = 0; d < shape.rank; ++d) {
+    last += (double(shape.dims[d]) - 1) * double(shape.strides[d]);
+  }
+  return last >= double(shape.elements());
+}
+
+std::int64_t whole_elements(const TensorShape& slice) {
+  std::int64_t elements = 0;
+  for (std::size_t d = 0; d < slice.rank; ++d) {
+    elements = std::max(elements, slice.dims[d] * slice.strides[d]);
+  }
+  return elements;
+}
+
+OpTensors with_types(OpTensors tensors, MadeTensors& made) {
+  DataType type = DataType::unknown;
+  for (const TensorShape& shape : tensors.shapes) {
+    if (is_slice(shape)) return tensors;
+    if (type == DataType::unknown) type = shape.type;
+    if (type == DataType::unknown) type = made.latest_type(unique_elements(shape));
+  }
+  for (TensorShape& shape : tensors.shapes) {
+    if (shape.type == DataType::unknown) shape.type = type;
+  }
+  return tensors;
+}
+
+}  // namespace tandem

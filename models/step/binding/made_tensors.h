@@ -1,0 +1,106 @@
+// The tensors that the operations of a step made, by their size and type.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "models/step/dataflow.h"
+#include "sim/core/operands.h"
+
+namespace tandem {
+
+/// Without those that a dimension of stride 0 repeats.
+std::int64_t unique_elements(const TensorShape& shape);
+/// Whether the strides are those of a part of a larger tensor.
+bool is_slice(const TensorShape& shape);
+/// Elements of the tensor that a slice is a part of: its longest stride steps over whole rows.
+std::int64_t whole_elements(const TensorShape& slice);
+
+/// Indices of Dataflow::tensors, the latest last.
+using Candidates = std::vector<std::uint32_t>;
+
+/// The tensors that were made so far, by (elements, type), the latest last.
+class MadeTensors {
+ public:
+  explicit MadeTensors(Dataflow& flow) : flow_(flow) {}
+
+  Candidates& known(std::int64_t elements, DataType type) {
+    return by_key_[static_cast<std::uint64_t>(elements) << 5U | static_cast<std::uint64_t>(type)];
+  }
+
+  std::uint32_t add(std::int64_t elements, DataType type, std::uint32_t producer) {
+    const auto t = static_cast<std::uint32_t>(flow_.tensors.size());
+    flow_.tensors.push_back({elements, type, producer, 0});
+    if (producer == no_row) return t;
+    if (elements > 0) {
+      known(elements, type).push_back(t);
+    } else {
+      unshaped_.push_back(t);
+    }
+    return t;
+  }
+
+  /// What is joined of parts whose types the trace does not tell: its first reader does.
+  std::uint32_t add_untyped(std::int64_t elements, std::uint32_t producer) {
+    const auto t = static_cast<std::uint32_t>(flow_.tensors.size());
+    flow_.tensors.push_back({elements, DataType::unknown, producer, 0});
+    untyped_[elements] = t;
+    return t;
+  }
+
+  /// The latest such tensor, if it was made after `found` (no_row: nothing was found).
+  std::uint32_t type_given(const TensorShape& shape, std::uint32_t found) {
+    const auto waits = untyped_.find(unique_elements(shape));
+    if (waits == untyped_.end() || (found != no_row && waits->second < found)) return found;
+    const std::uint32_t t = waits->second;
+    untyped_.erase(waits);
+    flow_.tensors[t].type = shape.type;
+    known(unique_elements(shape), shape.type).push_back(t);
+    return t;
+  }
+
+  /// Of the latest tensor with that many elements; unknown where there is none.
+  DataType latest_type(std::int64_t elements) {
+    constexpr DataType types[] = {DataType::fp32, DataType::fp16,   DataType::bf16,
+                                  DataType::fp64, DataType::int64,  DataType::int32,
+                                  DataType::int8, DataType::boolean};
+    DataType found = DataType::unknown;
+    std::uint32_t latest = 0;
+    for (const DataType type : types) {
+      const Candidates& list = known(elements, type);
+      if (list.empty() || (found != DataType::unknown && list.back() < latest)) continue;
+      found = type, latest = list.back();
+    }
+    return found;
+  }
+
+  /// Whether an output made after `tensor` has no shape yet.
+  bool waits_since(std::uint32_t tensor) const {
+    return !unshaped_.empty() && unshaped_.back() > tensor;
+  }
+
+  /// An output whose shape the trace does not tell gets that of the next operand without a maker.
+  std::uint32_t shape_given(const TensorShape& shape) {
+    if (unshaped_.empty()) return no_row;
+    const std::uint32_t t = unshaped_.back();
+    if (flow_.tensors[t].type != shape.type) return no_row;
+    unshaped_.pop_back();
+    flow_.tensors[t].elements = unique_elements(shape);
+    known(unique_elements(shape), shape.type).push_back(t);
+    return t;
+  }
+
+ private:
+  Dataflow& flow_;
+  std::unordered_map<std::uint64_t, Candidates> by_key_;
+  std::unordered_map<std::int64_t, std::uint32_t> untyped_;  // by elements: the latest
+  Candidates unshaped_;
+};
+
+/// A trace tells the shapes of a list's members, not their types. What is joined has one type:
+/// that of the first member that the step made. Slices (the halves of rotary positions) cannot be
+/// told from other tensors of their size.
+OpTensors with_types(OpTensors tensors, MadeTensors& made);
+
+}  // namespace tandem

@@ -1,0 +1,117 @@
+#include "models/step/binding/node_operands.h"
+
+#include <algorithm>
+
+namespace tandem {
+namespace {
+
+/// Per operation: its number of autograd, or the latest one before it.
+std::vector<std::int64_t> numbers_of(const Dataflow& flow) {
+  std::vector<std::int64_t> numbers;
+  std::int64_t latest = -1;
+  for (const FlowOp& op : flow.ops) {
+    const bool numbered = op.phase == FlowPhase::forward && op.sequence >= 0;
+    if (numbered) latest = std::max(latest, op.sequence);
+    numbers.push_back(numbered ? op.sequence : latest);
+  }
+  return numbers;
+}
+
+/// What the node multiplied for a factor that was broadcast: the sum is that factor's gradient.
+std::uint32_t unread_product(const Dataflow& flow, const Candidates& list, const FlowOp& op) {
+  for (std::size_t k = list.size(); k-- > 0;) {
+    const FlowTensor& tensor = flow.tensors[list[k]];
+    const FlowOp& maker = flow.ops[tensor.producer];
+    if (maker.phase != FlowPhase::backward || maker.root != op.root) break;
+    if (maker.kind == OpKind::pointwise && tensor.consumers == 0) return list[k];
+  }
+  return no_row;
+}
+
+/// Whether an operand that was found so far was made by the node of `op`.
+bool reads_own(const Dataflow& flow, const FlowOp& op) {
+  for (std::uint32_t u = op.first_input; u < flow.inputs.size(); ++u) {
+    const std::uint32_t maker = flow.tensors[flow.inputs[u].tensor].producer;
+    if (maker != no_row && flow.ops[maker].root == op.root) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool reads(const Dataflow& flow, const FlowOp& op, std::uint32_t tensor) {
+  for (std::uint32_t u = op.first_input; u < flow.inputs.size(); ++u) {
+    if (flow.inputs[u].tensor == tensor) return true;
+  }
+  return false;
+}
+
+NodeOperands::NodeOperands(const Dataflow& flow) : flow_(flow), number_(numbers_of(flow)) {}
+
+void NodeOperands::enter(const FlowOp& op) {
+  if (op.root != node_) node_ = op.root, gradient_ = no_row, factors_.clear();
+}
+
+void NodeOperands::leave(std::uint32_t i) {
+  const FlowOp& op = flow_.ops[i];
+  const bool product = op.row->is(multiplies) && op.input_count == 2;
+  if (product && op.phase == FlowPhase::forward) products_.try_emplace(op.sequence, i);
+}
+
+bool NodeOperands::accumulates(const FlowOp& op) const {
+  return op.row->is(adds_gradients) && flow_.nesting.parent[op.op] == op.root;
+}
+
+std::uint32_t NodeOperands::saved(const Candidates& list, const FlowOp& op, bool input) const {
+  for (std::size_t k = list.size(); k-- > 0;) {
+    const std::uint32_t maker = flow_.tensors[list[k]].producer;
+    if (flow_.ops[maker].phase != FlowPhase::forward || taken(list[k], op)) continue;
+    if (number_[maker] < op.sequence || (!input && number_[maker] == op.sequence)) return list[k];
+  }
+  return no_row;
+}
+
+std::uint32_t NodeOperands::saved_whole(const Candidates& list, const FlowOp& op) const {
+  const auto whole = std::find_if(list.rbegin(), list.rend(), [&](std::uint32_t t) {
+    const std::uint32_t maker = flow_.tensors[t].producer;
+    return flow_.ops[maker].phase == FlowPhase::forward && number_[maker] < op.sequence;
+  });
+  return whole == list.rend() ? no_row : *whole;
+}
+
+std::uint32_t NodeOperands::factor(const FlowOp& op, std::int64_t elements, bool further) {
+  const auto product = products_.find(op.sequence);
+  if (product == products_.end() || !op.row->is(multiplies)) return no_row;
+  if (!further) return flow_.tensors[gradient_].elements == elements ? gradient_ : no_row;
+  for (const FlowUse& use : flow_.inputs_of(flow_.ops[product->second])) {
+    const std::uint32_t t = use.tensor;
+    const bool used = std::find(factors_.begin(), factors_.end(), t) != factors_.end();
+    if (used || flow_.tensors[t].producer == no_row || flow_.elements_of(use) != elements) continue;
+    factors_.push_back(t);
+    return t;
+  }
+  return no_row;
+}
+
+std::uint32_t NodeOperands::within_node(const Candidates& list, const FlowOp& op) const {
+  const bool gradient =
+      std::find(list.begin(), list.end(), gradient_) != list.end() && !taken(gradient_, op);
+  const bool reads_gradient = op.kind == OpKind::matmul || op.kind == OpKind::reduction;
+  const std::uint32_t product =
+      op.kind == OpKind::reduction ? unread_product(flow_, list, op) : no_row;
+  if (product != no_row) return product;
+  if (gradient && reads_gradient) return gradient_;
+  for (std::size_t k = list.size(); k-- > 0 && !reads_gradient;) {
+    const FlowOp& maker = flow_.ops[flow_.tensors[list[k]].producer];
+    if (maker.phase != FlowPhase::backward || maker.root != op.root) break;
+    if (!taken(list[k], op)) return list[k];
+  }
+  // The gradient times a constant is already the first factor: the other one was kept.
+  if (gradient && op.row->is(multiplies) && reads_own(flow_, op)) {
+    const std::uint32_t kept = saved(list, op, true);
+    if (kept != no_row) return kept;
+  }
+  return gradient ? gradient_ : saved(list, op, true);
+}
+
+}  // namespace tandem

@@ -1,0 +1,53 @@
+// What the operations of one autograd node read: the node's gradient, what the node itself made,
+// and what the forward operation kept for it.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "models/step/binding/made_tensors.h"
+#include "models/step/dataflow.h"
+
+namespace tandem {
+
+/// Whether `tensor` is an operand of `op` that was found so far.
+bool reads(const Dataflow& flow, const FlowOp& op, std::uint32_t tensor);
+
+class NodeOperands {
+ public:
+  explicit NodeOperands(const Dataflow& flow);
+
+  /// `op` is the next one whose operands are looked for.
+  void enter(const FlowOp& op);
+  /// The operands of operation `i` are known.
+  void leave(std::uint32_t i);
+
+  /// The gradient that the node was given; no_row: none yet.
+  std::uint32_t gradient() const { return gradient_; }
+  void set_gradient(std::uint32_t tensor) { gradient_ = tensor; }
+  /// Gradients that meet are added right below the node that reads the sum.
+  bool accumulates(const FlowOp& op) const;
+
+  /// What the forward operation of number `sequence` read (`input`) or made.
+  std::uint32_t saved(const Candidates& list, const FlowOp& op, bool input) const;
+  /// The same of tensors a slice of which it read.
+  std::uint32_t saved_whole(const Candidates& list, const FlowOp& op) const;
+  /// The gradient of a product of two tensors is multiplied by each of them.
+  std::uint32_t factor(const FlowOp& op, std::int64_t elements, bool further);
+  /// An operand within an autograd node: the node's gradient, what the node made, or what its
+  /// forward operation kept.
+  std::uint32_t within_node(const Candidates& list, const FlowOp& op) const;
+
+ private:
+  bool taken(std::uint32_t tensor, const FlowOp& op) const { return reads(flow_, op, tensor); }
+
+  const Dataflow& flow_;
+  std::vector<std::int64_t> number_;  // per operation
+  std::uint32_t node_ = no_row;       // root of the operation at hand
+  std::uint32_t gradient_ = no_row;   // that the autograd node of this root was given
+  Candidates factors_;                // what this node has multiplied by
+  std::unordered_map<std::int64_t, std::uint32_t> products_;  // of two tensors, by number
+};
+
+}  // namespace tandem
