@@ -151,6 +151,36 @@ def bert_large(batch=16, seq=128):
     return captured(workloads.bert(24, seq, 1024), batch)
 
 
+class Pretraining(torch.nn.Module):
+    """Scores of the words at 20 places of each sequence that were masked, and of whether the second sentence follows the first."""
+    MASKED = 20
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, ids, places):
+        read, pooled = self.model.bert(ids, return_dict=False)
+        masked = torch.index_select(read.flatten(0, 1), 0, places)
+        return self.model.cls(masked, pooled)
+
+
+def bert_large_pretraining(batch=16, seq=128):
+    """BERT large as papers and MLPerf trained it before PyTorch 2: attention by products, softmax and dropout."""
+    from transformers import BertConfig, BertForPreTraining
+    config = BertConfig(num_hidden_layers=24, hidden_size=1024, num_attention_heads=16, intermediate_size=4096,
+                        attn_implementation="eager")
+    model = Pretraining(BertForPreTraining(config))
+    ids = torch.randint(0, config.vocab_size, (batch, seq))
+    places = torch.randint(0, batch * seq, (Pretraining.MASKED * batch,))
+    words = torch.randint(0, config.vocab_size, (Pretraining.MASKED * batch,))
+    follows = torch.randint(0, 2, (batch,))
+
+    def loss(scores):
+        return F.cross_entropy(scores[0].float(), words) + F.cross_entropy(scores[1].float(), follows)
+    return Program(model, (ids, places), loss, adamw)
+
+
 def distilbert(batch=16, seq=256):
     """Two classes of sequences."""
     from transformers import DistilBertConfig, DistilBertForSequenceClassification

@@ -35,6 +35,8 @@ NETWORKS = {
     "dlrm_fused": ("the same DLRM with NVIDIA's fused kernels for tables and interaction", BOTH, []),
     "bert_base": (f"{LANGUAGE} BertForMaskedLM, 12 layers of 768", BOTH, []),
     "bert_large": (f"{LANGUAGE} BertForMaskedLM, 24 layers of 1024, 16 heads", BOTH, []),
+    "bert_large_pretraining": (f"{LANGUAGE} BertForPreTraining, 24 layers of 1024, 16 heads, attention by products, 20 masked places", TRAIN,
+                               []),
     "distilbert": (f"{LANGUAGE} DistilBertForSequenceClassification", BOTH, []),
     # Both ask the device whether positions start anew somewhere; 1 says that they do not.
     "gpt2": (f"{LANGUAGE} GPT2LMHeadModel, 12 layers of 768", BOTH, ["--reads", "1"]),
