@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/core/bounds/limits.h"
+
 namespace tandem {
 
 std::int64_t unique_elements(const TensorShape& shape) {
@@ -19,7 +21,7 @@ bool is_slice(const TensorShape& shape) {
 std::int64_t whole_elements(const TensorShape& slice) {
   std::int64_t elements = 0;
   for (std::size_t d = 0; d < slice.rank; ++d) {
-    elements = std::max(elements, slice.dims[d] * slice.strides[d]);
+    elements = std::max(elements, limits::product(slice.dims[d], slice.strides[d]));
   }
   return elements;
 }
