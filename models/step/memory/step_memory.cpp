@@ -291,7 +291,8 @@ void Lives::visit(std::uint32_t i) {
   for (const FlowUse& use : inputs) {
     read(use, op, i);
     if (kept != no_row && flow_.tensors[use.tensor].producer != no_row) {
-      this->use(storage_[use.tensor], kept);
+      Life& life = lives_[storage_[use.tensor]];  // a compiler sees that nothing reads it
+      life.last = std::max(life.last, kept);
     }
   }
   const auto outputs = flow_.outputs_of(op);

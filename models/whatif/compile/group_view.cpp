@@ -5,6 +5,7 @@
 
 #include "models/ops/op_table.h"
 #include "models/whatif/compile/windows.h"
+#include "sim/core/units.h"
 
 namespace tandem {
 
@@ -80,11 +81,17 @@ double GroupView::values_of(std::uint32_t op, std::uint8_t from) const {
   return values;
 }
 
+double GroupView::values_of_a_sector(const FlowOp& op) const {
+  const auto outs = c_.flow.outputs_of(op);
+  if (op.row->is(per_element) || outs.empty()) return 1;
+  return sector_bytes / std::max(1, element_bytes(tensor(outs[0]).type));
+}
+
 double GroupView::adds() const {
   double sum = 0;
   for (const std::uint32_t i : group_.ops) {
     const FlowOp& op = flow_op(i);
-    if (op.kind == OpKind::scatter && op.row->is(per_element)) sum += values_of(i, 1);
+    if (op.kind == OpKind::scatter) sum += values_of(i, 1) / values_of_a_sector(op);
     if (c_.plan.roles[i] == FuseRole::spread) sum += spread_places * values_of(i, 0);
   }
   return sum;

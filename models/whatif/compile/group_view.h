@@ -31,7 +31,7 @@ class GroupView {
   double unstated_window_us() const;
   /// Rows that are added to a table are read and written there.
   double scattered_bytes() const;
-  /// Values that are added to places far from each other.
+  /// Sectors that values are added to in places far from each other.
   double adds() const;
   /// Of the values that are added to a table in FP16, those that find their place taken.
   double half_adds() const;
@@ -76,6 +76,8 @@ class GroupView {
  private:
   /// To what a convolution made: part of the layer as the framework runs it.
   bool adds_bias(std::uint32_t op) const;
+  /// That reach the L2 together: those of a row are neighbours.
+  double values_of_a_sector(const FlowOp& op) const;
   /// Of the largest operand from an argument on.
   double values_of(std::uint32_t op, std::uint8_t from) const;
   bool stored_in_rows(std::uint32_t t) const;

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "sim/core/field.h"
+#include "sim/core/units.h"
 
 namespace tandem {
 namespace {
@@ -134,8 +135,6 @@ double pointwise_us(const GpuArch& gpu, const GeneratedCode& code, const Generat
   return mixed_us(work.cold_bytes, code.cold_dram_share) +
          mixed_us(work.bytes - work.cold_bytes, code.pointwise_l2_share);
 }
-
-constexpr double sector_bytes = 32;
 
 double added_us(const GpuArch& gpu, const GeneratedCode& code, const GeneratedWork& work) {
   const double waiting = work.half_adds * code.half_add_us;

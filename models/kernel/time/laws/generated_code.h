@@ -71,7 +71,7 @@ struct GeneratedWork {
   SumOrder order = SumOrder::streamed;  // of a reduction
   double steps = 0;                     // of a reduction: loads of a thread that follow one another
   double elements = 0;                  // of a pointwise kernel
-  double adds = 0;                      // to places in memory, each in a sector of its own
+  double adds = 0;                      // to sectors of memory, each of its own
   double half_adds = 0;                 // to places that others add to, in FP16
   double lane_cycles = 0;
   double random_numbers = 0;

@@ -76,6 +76,19 @@ TEST(CompiledGradients, ValuesOnPlacesOfTheirOwnDoNotWait) {
   EXPECT_NEAR(us(3072) - us(1024), waiting, 0.1);
 }
 
+// 2 Mi rows of 64 floats each are added: 8 neighbours a sector, 16 Mi sectors.
+TEST(CompiledGradients, NeighboursOfARowReachTheL2Together) {
+  FlowMaker m;
+  m.op("aten::index_add_", "[[65536,64],[],[2097152],[2097152,64],[]]",
+       R"(["float","Scalar","long int","float","Scalar"])");
+  CompileBench compiled;
+  const double us = 16 * 1048576.0 * 32 /
+                    (compiled.gpu().l2_read_gbps * 1e3 * compiled.law.generated.added_l2_share);
+  const double longest = longest_us(compiled.compile(m.step()));
+  EXPECT_GE(longest, us);
+  EXPECT_LT(longest, 2 * us);  // with the rows that are read; one by one the values take 8 times us
+}
+
 /// A layer in FP16, and attention that multiplies in FP32 inside of autocast; `layers` of the
 /// first.
 Step step_with_wide_attention(int layers) {
