@@ -238,7 +238,7 @@ constexpr OpRow rows[] = {
     {"torchvision::nms", K::other, L::around, promote, O::none, arguments("tensor ...")},
     {"sort argsort topk unique unique2 _unique2 unique_dim unique_consecutive", K::other, L::around,
      promote, O::largest, arguments("tensor")},
-    {"cumsum", K::other, L::around, widen, O::running, arguments("tensor")},
+    {"cumsum", K::other, L::around, full, O::running, arguments("tensor")},
     {"record_stream", K::other, L::around, promote, O::none, arguments("")},
 
     // Pointwise operations of backward passes.

@@ -116,7 +116,7 @@ enum OpFlag : std::uint32_t {
   converts = 32,            // to another type; nothing if the operand has it already
   per_element = 64,         // its index has an entry for each element, not for each row
   adds_gradients = 128,     // where gradients meet
-  adds_rows = 256,          // of a sparse gradient to a table
+  adds_rows = 256,          // to those of a table that an index names
   multiplies = 512,         // by a factor; in place, it is how an optimizer lets its momentum decay
   copies_all = 1024,        // an optimizer needs its result for all parameters at once
   scales_loss = 2048,       // part of a gradient scaler
@@ -133,7 +133,7 @@ enum OpFlag : std::uint32_t {
   full_inside = 1048576,     // is handed 16 bits under autocast and computes in FP32
   interpolates = 2097152,    // elements between others; backward each is added to four places
   cuts = 4194304,            // a view of parts
-  keeps_operands = 8388608,  // autograd keeps them until its gradient ran, though that reads none
+  keeps_operands = 8388608,  // but the first: autograd keeps them for a gradient that reads none
 };
 
 struct OpRow {

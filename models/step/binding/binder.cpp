@@ -38,7 +38,7 @@ std::uint32_t scaled_operand(const Dataflow& flow, const FlowOp& op) {
   std::uint32_t whole = no_row;
   bool scales = false;
   for (const FlowUse& use : flow.inputs_of(flow.ops[sum.producer])) {
-    const std::int64_t elements = flow.tensors[use.tensor].elements;
+    const std::int64_t elements = flow.elements_of(use);
     if (elements == sum.elements && whole == no_row) whole = use.tensor;
     scales |= elements > 1 && elements < sum.elements;
   }
@@ -124,7 +124,7 @@ std::uint32_t Binder::find_backward(const FlowOp& op, const OpRow& row, const Te
     return node_.saved(list, op, input);
   }
   if (node_.gradient() != no_row && !node_.accumulates(op)) {
-    std::uint32_t t = node_.factor(op, unique_elements(shape), further);
+    std::uint32_t t = node_.factor(op, unique_elements(shape), shape.type, further);
     // Gradients of rows are added to a table of zeros.
     if (further && op.kind == OpKind::scatter) t = latest(list, op, further);
     return t != no_row ? t : node_.within_node(list, op);

@@ -48,6 +48,7 @@ void HiddenTensors::overwritten_by(const FlowOp& op) {
   if (op.input_count == 0 || op.output_count == 0) return;
   const FlowUse& first = flow_.inputs_of(op)[0];
   if (first.argument != 0) return;  // a copy names only what it reads
+  if (first.part > 0) return;       // the rest of the tensor is what it was
   if (first.tensor >= overwritten_.size()) overwritten_.resize(first.tensor + 1, false);
   overwritten_[first.tensor] = true;
 }

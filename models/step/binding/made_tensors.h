@@ -99,8 +99,8 @@ class MadeTensors {
 };
 
 /// A trace tells the shapes of a list's members, not their types. What is joined has one type:
-/// that of the first member that the step made. Slices (the halves of rotary positions) cannot be
-/// told from other tensors of their size.
+/// that of the first member that the step made. What slices (the halves of rotary positions) are
+/// parts of may have another type by then.
 OpTensors with_types(OpTensors tensors, MadeTensors& made);
 
 }  // namespace tandem

@@ -55,7 +55,8 @@ void NodeOperands::enter(const FlowOp& op) {
 void NodeOperands::leave(std::uint32_t i) {
   const FlowOp& op = flow_.ops[i];
   const bool product = op.row->is(multiplies) && op.input_count == 2;
-  if (product && op.phase == FlowPhase::forward) products_.try_emplace(op.sequence, i);
+  // What no gradient is asked of has the number of what comes next: the last one owns it.
+  if (product && op.phase == FlowPhase::forward && op.sequence >= 0) products_[op.sequence] = i;
 }
 
 bool NodeOperands::accumulates(const FlowOp& op) const {
@@ -79,14 +80,19 @@ std::uint32_t NodeOperands::saved_whole(const Candidates& list, const FlowOp& op
   return whole == list.rend() ? no_row : *whole;
 }
 
-std::uint32_t NodeOperands::factor(const FlowOp& op, std::int64_t elements, bool further) {
+std::uint32_t NodeOperands::factor(const FlowOp& op, std::int64_t elements, DataType type,
+                                   bool further) {
   const auto product = products_.find(op.sequence);
   if (product == products_.end() || !op.row->is(multiplies)) return no_row;
-  if (!further) return flow_.tensors[gradient_].elements == elements ? gradient_ : no_row;
-  for (const FlowUse& use : flow_.inputs_of(flow_.ops[product->second])) {
-    const std::uint32_t t = use.tensor;
+  const FlowTensor& gradient = flow_.tensors[gradient_];
+  if (!further) return gradient.elements == elements && gradient.type == type ? gradient_ : no_row;
+  const auto factors = flow_.inputs_of(flow_.ops[product->second]);
+  for (std::size_t k = factors.size(); k-- > 0;) {
+    const std::uint32_t t = factors[k].tensor;
+    const FlowTensor& tensor = flow_.tensors[t];
     const bool used = std::find(factors_.begin(), factors_.end(), t) != factors_.end();
-    if (used || flow_.tensors[t].producer == no_row || flow_.elements_of(use) != elements) continue;
+    if (used || tensor.producer == no_row || tensor.type != type) continue;
+    if (flow_.elements_of(factors[k]) != elements) continue;
     factors_.push_back(t);
     return t;
   }

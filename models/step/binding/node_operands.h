@@ -33,8 +33,9 @@ class NodeOperands {
   std::uint32_t saved(const Candidates& list, const FlowOp& op, bool input) const;
   /// The same of tensors a slice of which it read.
   std::uint32_t saved_whole(const Candidates& list, const FlowOp& op) const;
-  /// The gradient of a product of two tensors is multiplied by each of them.
-  std::uint32_t factor(const FlowOp& op, std::int64_t elements, bool further);
+  /// The gradient of a product of two tensors is multiplied by each of them, first by the second
+  /// one: the gradient, or (`further`) the factor of that size and type whose turn it is.
+  std::uint32_t factor(const FlowOp& op, std::int64_t elements, DataType type, bool further);
   /// An operand within an autograd node: the node's gradient, what the node made, or what its
   /// forward operation kept.
   std::uint32_t within_node(const Candidates& list, const FlowOp& op) const;

@@ -290,8 +290,9 @@ void Lives::visit(std::uint32_t i) {
   const std::uint32_t kept = op.row->is(keeps_operands) ? facts_.gradient_of(op) : no_row;
   for (const FlowUse& use : inputs) {
     read(use, op, i);
-    if (kept != no_row && flow_.tensors[use.tensor].producer != no_row) {
-      Life& life = lives_[storage_[use.tensor]];  // a compiler sees that nothing reads it
+    // Nothing reads it, so that a compiler keeps none: its life alone is longer.
+    if (kept != no_row && use.argument > 0 && flow_.tensors[use.tensor].producer != no_row) {
+      Life& life = lives_[storage_[use.tensor]];
       life.last = std::max(life.last, kept);
     }
   }

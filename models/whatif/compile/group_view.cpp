@@ -76,9 +76,16 @@ double GroupView::scattered_bytes() const {
 double GroupView::values_of(std::uint32_t op, std::uint8_t from) const {
   double values = 0;
   for (const FlowUse& use : c_.flow.inputs_of(flow_op(op))) {
-    if (use.argument >= from) values = std::max(values, double(tensor(use.tensor).elements));
+    if (use.argument >= from) values = std::max(values, double(c_.flow.elements_of(use)));
   }
   return values;
+}
+
+bool GroupView::adds_values(const FlowOp& op) const {
+  constexpr std::size_t accumulates = 3;  // argument of index_put
+  if (op.kind != OpKind::scatter) return false;
+  return op.row->is(per_element) || op.row->is(adds_rows) ||
+         operands_of(c_.step.trace, op.op).argument(accumulates) == Argument(true);
 }
 
 double GroupView::values_of_a_sector(const FlowOp& op) const {
@@ -91,7 +98,7 @@ double GroupView::adds() const {
   double sum = 0;
   for (const std::uint32_t i : group_.ops) {
     const FlowOp& op = flow_op(i);
-    if (op.kind == OpKind::scatter) sum += values_of(i, 1) / values_of_a_sector(op);
+    if (adds_values(op)) sum += values_of(i, 1) / values_of_a_sector(op);
     if (c_.plan.roles[i] == FuseRole::spread) sum += spread_places * values_of(i, 0);
   }
   return sum;
@@ -271,7 +278,9 @@ std::uint32_t GroupView::pixel_sum() const {
 
 double GroupView::op_elements(std::uint32_t op) const {
   double n = 0;
-  for (const std::uint32_t t : inputs(op)) n = std::max(n, double(tensor(t).elements));
+  for (const FlowUse& use : c_.flow.inputs_of(flow_op(op))) {
+    n = std::max(n, double(c_.flow.elements_of(use)));
+  }
   for (const std::uint32_t t : outputs(op)) n = std::max(n, double(tensor(t).elements));
   return n;
 }

@@ -76,6 +76,8 @@ class GroupView {
  private:
   /// To what a convolution made: part of the layer as the framework runs it.
   bool adds_bias(std::uint32_t op) const;
+  /// Rather than writing them.
+  bool adds_values(const FlowOp& op) const;
   /// That reach the L2 together: those of a row are neighbours.
   double values_of_a_sector(const FlowOp& op) const;
   /// Of the largest operand from an argument on.

@@ -99,13 +99,15 @@ void TypedStep::memory(std::uint32_t index, double floor_us) {
   const bool mixed_before = op.kind == OpKind::pointwise && was_half && was_full &&
                             change.old_ops[index] == DataType::fp32;
   if (before == after && !mixed_before && !change.mixed[index]) return;
+  double all_us = 0;
+  for (const std::uint32_t w : flow.works_of(op)) all_us += us(w);
+  const double moving_share = dram_us(c.gpu, before, 1) / all_us;
   for (const std::uint32_t w : flow.works_of(op)) {
     const Loop loop = row_of(kernel_class(w).traits).loop;
     const bool strided = loop == Loop::strided || loop == Loop::strided_casting;
-    const double moving_us = dram_us(c.gpu, before, 1);
     const double ratio =
         memory_ratio(c.law.ratios, {op.kind, op_name(op.op), strided, mixed_before,
-                                    change.mixed[index], before, after, moving_us / us(w)});
+                                    change.mixed[index], before, after, moving_share});
     set_time(w, carried_us(us(w), floor_us, ratio));
   }
 }

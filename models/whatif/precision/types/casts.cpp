@@ -25,6 +25,19 @@ void GradientCasts::promoted_gradients(std::uint32_t i, const FlowOp& op) {
   }
 }
 
+void GradientCasts::narrowed_gradients(std::uint32_t i, const FlowOp& op) {
+  for (const FlowUse& use : flow_.inputs_of(op)) {
+    const DataType type = change_.tensors[use.tensor];
+    if (!is_half(type) || flow_.tensors[use.tensor].producer == no_row) continue;
+    const std::int64_t elements = flow_.elements_of(use);
+    if (op.kind == OpKind::softmax) {
+      gradients_[op.sequence].push_back({elements, type});
+    } else {
+      cast_back(op, {i, true, elements, DataType::fp32, type, false, i, use.argument});
+    }
+  }
+}
+
 void GradientCasts::retype_gradients(const FlowOp& op) {
   const auto cast = gradients_.find(op.sequence);
   if (cast == gradients_.end()) return;

@@ -23,6 +23,9 @@ class GradientCasts {
   void cast_back(const FlowOp& op, PlannedCast cast);
   /// A sum of two types gives each operand a gradient of its own type.
   void promoted_gradients(std::uint32_t i, const FlowOp& op);
+  /// Of an operation that reads 16 bits and makes FP32 of them: the gradient has 16 bits again, a
+  /// softmax's as it is computed, others' by a cast.
+  void narrowed_gradients(std::uint32_t i, const FlowOp& op);
   /// Outputs of a backward operation that were cast.
   void retype_gradients(const FlowOp& op);
 

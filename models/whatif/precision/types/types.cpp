@@ -89,6 +89,12 @@ CastPolicy policy_of(const Trace& trace, const Dataflow& flow, const FlowOp& op)
   return cast_policy(op_name(trace, op));
 }
 
+/// Softmax makes FP32 of FP16 itself; BF16 is converted before (aten/native/SoftMax.cpp).
+CastPolicy policy_in(DataType half, const FlowOp& op, CastPolicy policy) {
+  const bool converts = op.kind == K::softmax && half == DataType::bf16;
+  return converts && policy == CastPolicy::widen ? CastPolicy::full : policy;
+}
+
 DataType result_type(CastPolicy policy, DataType half, DataType widest) {
   switch (policy) {
     case CastPolicy::lower: return half;
@@ -148,7 +154,8 @@ class Autocast {
     }
     resolve_parts(i, op);
     bool mixed = false;
-    const CastPolicy policy = change_.policies[i] = policy_of(trace_, flow_, op);
+    const CastPolicy policy = change_.policies[i] =
+        policy_in(half_, op, policy_of(trace_, flow_, op));
     DataType type = result_type(policy, half_, promoted(flow_, op, change_.tensors, mixed));
     if (type == DataType::unknown) type = change_.ops[i];
     const bool in_place = is_in_place(op_name(trace_, op)) && op.input_count > 0;
@@ -159,7 +166,9 @@ class Autocast {
     if (policy == CastPolicy::promote) {
       change_.mixed[i] = mixed;
       if (mixed) gradients_.promoted_gradients(i, op);
-    } else if (policy != CastPolicy::widen) {
+    } else if (policy == CastPolicy::widen) {
+      gradients_.narrowed_gradients(i, op);
+    } else {
       cast_inputs(i, op, type);
     }
     set_outputs(i, op, type);

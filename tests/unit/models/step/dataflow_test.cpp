@@ -255,6 +255,20 @@ TEST(Dataflow, SlicesArePartsOfTheTensorThatTheirStridesStepOver) {
   EXPECT_EQ(maker_of(flow, 3, 1), 0U);
 }
 
+// What is written to a part of a tensor leaves the tensor what it was to those who read all of it.
+TEST(Dataflow, APartThatIsOverwrittenHidesNotTheWhole) {
+  FlowMaker m;
+  m.op("aten::tanh", "[[8,32]]", R"(["float"])");
+  m.strides = "[[32,1]]";
+  m.op("aten::relu_", "[[8,16]]", R"(["float"])");
+  m.strides = "[[32,1]]";
+  m.op("aten::sigmoid", "[[8,32]]", R"(["float"])");
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 3U);
+  EXPECT_EQ(maker_of(flow, 1, 0), 0U);
+  EXPECT_EQ(maker_of(flow, 2, 0), 0U);
+}
+
 // The gradient of a product meets each of its factors once.
 TEST(Dataflow, TheGradientOfAProductIsMultipliedByEachFactor) {
   FlowMaker m;
