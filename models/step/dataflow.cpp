@@ -87,10 +87,8 @@ bool is_transfer(const Step& step, const Dataflow& flow, const FlowOp& op) {
 }
 
 bool names_loss(const Trace& trace, const OpNesting& nesting, std::uint32_t row) {
-  for (; row != no_row; row = nesting.parent[row]) {
-    if (op_row(text_of(trace, trace.ops.name[row])).kind == OpKind::loss) return true;
-  }
-  return false;
+  return enclosing(trace, nesting, row, [](const OpRow& r) { return r.kind == OpKind::loss; }) !=
+         no_row;
 }
 
 /// Whether a copy only changes the layout.

@@ -261,7 +261,6 @@ TEST(Dataflow, APartThatIsOverwrittenHidesNotTheWhole) {
   m.op("aten::tanh", "[[8,32]]", R"(["float"])");
   m.strides = "[[32,1]]";
   m.op("aten::relu_", "[[8,16]]", R"(["float"])");
-  m.strides = "[[32,1]]";
   m.op("aten::sigmoid", "[[8,32]]", R"(["float"])");
   const Dataflow flow = dataflow(m.step());
   ASSERT_EQ(flow.ops.size(), 3U);
