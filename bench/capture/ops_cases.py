@@ -3,12 +3,13 @@ import torch
 import torch.nn.functional as F
 
 from ops_base import both, simple
+from ops_channels import channels
 from ops_compute import (attention, conv, depthwise, embeddings, gemm, index, optimizers, pools, rnn)
 from ops_heads import heads
 from ops_layout import layout, triton_layout
 from ops_lines import few_groups, lines, widening
 from ops_memory import copies, norms, pointwise, reductions, softmaxes
-from ops_narrow import narrow, narrow_nhwc, stems, wide_stems
+from ops_narrow import narrow, narrow_nhwc, stems, thin, wide_stems
 from ops_switch import grid, switch, windows
 from ops_triton import triton
 
@@ -28,6 +29,7 @@ GROUPS = {
     "layout": layout, "triton_layout": triton_layout, "switch": switch, "grid": grid,
     "windows": windows, "heads": heads, "lines": lines, "few_groups": few_groups, "widening": widening,
     "stems": stems, "wide_stems": wide_stems, "narrow": narrow, "narrow_nhwc": narrow_nhwc,
+    "thin": thin, "channels": channels,
 }
 
 

@@ -1,5 +1,6 @@
-"""Convolutions that the images of `switch` hold few of: first layers on three colours, and layers of few channels."""
-from ops_compute import conv_cases
+"""Layers that those of `switch` hold few of: first layers on three colours, layers of few channels, products with a thin side."""
+from ops_base import simple
+from ops_compute import MATRIX_TYPES, conv_cases
 
 TYPES = ("tf32", "fp16")
 
@@ -53,3 +54,25 @@ def narrow():
 
 def narrow_nhwc():
     yield from few_channels(nhwc=True)
+
+
+THIN_ROWS = (2048, 16384, 131072, 1048576)
+THIN = [  # outputs, inner
+    (1, 64), (1, 256), (1, 1024), (2, 256), (2, 768), (4, 4), (4, 64), (64, 4), (8, 8), (8, 64), (64, 8), (8, 512), (512, 8), (10, 512),
+    (16, 16), (16, 128), (128, 16), (24, 24), (32, 32), (13, 512), (512, 13), (40, 256), (64, 64),
+]
+THIN_BATCHED = [(6272, 196, 4, 4), (3072, 64, 64, 4), (3072, 64, 4, 64), (384, 196, 196, 8), (384, 512, 8, 512), (8192, 16, 16, 16),
+                (65536, 4, 4, 16), (2048, 27, 27, 16)]  # products, rows, columns, inner
+
+
+def thin():
+    for dtype in MATRIX_TYPES:
+        for m in THIN_ROWS:
+            for n, k in THIN:
+                if m * max(n, k) <= 2 ** 27:
+                    yield simple("mm", dtype, [(m, k), (n, k)], lambda a, b: a @ b.t(), layout="tn")
+                    yield simple("mm", dtype, [(m, n), (n, k)], lambda a, b: a @ b, layout="nn")
+                    yield simple("mm", dtype, [(m, n), (m, k)], lambda a, b: a.t() @ b, layout="nt")
+        for b, m, n, k in THIN_BATCHED:
+            yield simple("bmm", dtype, [(b, m, k), (b, n, k)], lambda x, y: x @ y.transpose(1, 2), layout="tn")
+            yield simple("bmm", dtype, [(b, m, k), (b, k, n)], lambda x, y: x @ y, layout="nn")

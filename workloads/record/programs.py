@@ -11,7 +11,10 @@ import torch.nn.functional as F
 from program import Program
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench", "capture"))
-import workloads
+import networks_images as images  # noqa: E402
+import networks_language as language  # noqa: E402
+import networks_tables as tables  # noqa: E402
+from workload import ADAMW, SGD, class_loss  # noqa: E402
 
 
 def captured(builder, batch):
@@ -23,10 +26,10 @@ def captured(builder, batch):
     return Program(load.model, load.inputs, load.loss, optimizer)
 
 
-def classifier(name, batch, optimizer=workloads.SGD):
+def classifier(name, batch, optimizer=SGD):
     """A torchvision classifier on 224x224 images; `batch` is the default."""
     def make(batch=batch):
-        return captured(workloads.vision(name, optimizer), batch)
+        return captured(images.vision(name, optimizer), batch)
     make.__name__ = name
     return make
 
@@ -40,17 +43,17 @@ resnet18 = classifier("resnet18", 64)
 densenet121 = classifier("densenet121", 32)
 efficientnet_b0 = classifier("efficientnet_b0", 64)
 shufflenet_v2_x1_0 = classifier("shufflenet_v2_x1_0", 64)
-vit_b_16 = classifier("vit_b_16", 16, workloads.ADAMW)
-convnext_tiny = classifier("convnext_tiny", 32, workloads.ADAMW)
-swin_t = classifier("swin_t", 32, workloads.ADAMW)
+vit_b_16 = classifier("vit_b_16", 16, ADAMW)
+convnext_tiny = classifier("convnext_tiny", 32, ADAMW)
+swin_t = classifier("swin_t", 32, ADAMW)
 
 
 def lenet5(batch=1024):
-    return captured(workloads.lenet5, batch)
+    return captured(images.lenet5, batch)
 
 
 def dlrm(batch=2048):
-    return captured(workloads.dlrm, batch)
+    return captured(tables.dlrm, batch)
 
 
 def shapes_of(name, function, writes=()):
@@ -118,11 +121,11 @@ class FusedDlrm(torch.nn.Module):
 
     def __init__(self):
         super().__init__()
-        tables, rows, width = workloads.Dlrm.TABLES, workloads.Dlrm.ROWS, workloads.Dlrm.DIM
-        self.bottom = workloads.perceptron(13, 512, 256, width)
+        tables, rows, width = tables.Dlrm.TABLES, tables.Dlrm.ROWS, tables.Dlrm.DIM
+        self.bottom = tables.perceptron(13, 512, 256, width)
         self.table = torch.nn.Parameter(torch.empty(tables * rows, width))
         pairs = (tables + 1) * tables // 2
-        self.top = workloads.perceptron((width + pairs + 7) // 8 * 8, 1024, 1024, 512, 256)
+        self.top = tables.perceptron((width + pairs + 7) // 8 * 8, 1024, 1024, 512, 256)
         self.last = torch.nn.Linear(256, 1)
 
     def forward(self, dense, sparse):
@@ -134,7 +137,7 @@ class FusedDlrm(torch.nn.Module):
 
 def dlrm_fused(batch=2048):
     dense = torch.randn(batch, 13)
-    sparse = torch.randint(0, workloads.Dlrm.ROWS, (batch, workloads.Dlrm.TABLES))
+    sparse = torch.randint(0, tables.Dlrm.ROWS, (batch, tables.Dlrm.TABLES))
     target = torch.rand(batch, 1).round()
 
     def loss(scores):
@@ -143,12 +146,12 @@ def dlrm_fused(batch=2048):
 
 
 def bert_base(batch=16, seq=128):
-    return captured(workloads.bert(12, seq), batch)
+    return captured(language.bert(12, seq), batch)
 
 
 def bert_large(batch=16, seq=128):
     """BERT large: 24 layers of 1024, 16 heads."""
-    return captured(workloads.bert(24, seq, 1024), batch)
+    return captured(language.bert(24, seq, 1024), batch)
 
 
 class Pretraining(torch.nn.Module):
@@ -184,9 +187,9 @@ def bert_large_pretraining(batch=16, seq=128):
 def distilbert(batch=16, seq=256):
     """Two classes of sequences."""
     from transformers import DistilBertConfig, DistilBertForSequenceClassification
-    model = workloads.Logits(DistilBertForSequenceClassification(DistilBertConfig()))
+    model = language.Logits(DistilBertForSequenceClassification(DistilBertConfig()))
     ids = torch.randint(0, DistilBertConfig().vocab_size, (batch, seq))
-    return Program(model, (ids,), workloads.class_loss(torch.randint(0, 2, (batch,))), adamw)
+    return Program(model, (ids,), class_loss(torch.randint(0, 2, (batch,))), adamw)
 
 
 def adam(parameters):
@@ -198,23 +201,23 @@ def adamw(parameters):
 
 
 def gpt2(batch=4, seq=512):
-    return captured(workloads.gpt2(12, seq), batch)
+    return captured(language.gpt2(12, seq), batch)
 
 
 def llama(batch=4, seq=512):
-    return captured(lambda items, device: workloads.llama(items, device, seq), batch)
+    return captured(language.llama(16, seq), batch)
 
 
 def lstm(batch=64, seq=64):
-    return captured(workloads.recurrent(torch.nn.LSTM, seq), batch)
+    return captured(language.recurrent(torch.nn.LSTM, seq), batch)
 
 
 def gru(batch=32, seq=64):
-    return captured(workloads.recurrent(torch.nn.GRU, seq), batch)
+    return captured(language.recurrent(torch.nn.GRU, seq), batch)
 
 
 def unet(batch=16):
-    return captured(workloads.unet, batch)
+    return captured(images.unet, batch)
 
 
 class Translator(torch.nn.Module):
@@ -259,4 +262,4 @@ class PointNet(torch.nn.Module):
 
 def pointnet(batch=64):
     target = torch.randint(0, 40, (batch,))
-    return Program(PointNet(), (torch.randn(batch, 3, 1024),), workloads.class_loss(target), adam)
+    return Program(PointNet(), (torch.randn(batch, 3, 1024),), class_loss(target), adam)

@@ -24,9 +24,9 @@ KEPT_BYTES = 64  # Numbers that say shapes and scales are shorter.
 
 def program(name, seq):
     """The model, its inputs, and which of their sizes are symbols."""
-    builders = {"lenet5": workloads.lenet5, "dlrm": workloads.dlrm, "bert_base": workloads.bert(12, seq),
-                "gpt2": workloads.gpt2(12, seq)}
-    load = builders.get(name, workloads.vision(name, workloads.SGD))(BATCH, "cpu")
+    builders = {"lenet5": workloads.images.lenet5, "dlrm": workloads.tables.dlrm, "bert_base": workloads.language.bert(12, seq),
+                "gpt2": workloads.language.gpt2(12, seq)}
+    load = builders.get(name, workloads.images.vision(name, workloads.SGD))(BATCH, "cpu")
     sizes = {BATCH: "batch", seq: "seq"}
     axes = [{axis: sizes[size] for axis, size in enumerate(tensor.shape) if size in sizes} for tensor in load.inputs]
     return load.model, load.inputs, axes

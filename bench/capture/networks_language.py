@@ -1,0 +1,250 @@
+"""Networks of Hugging Face that read and write text, and recurrent ones."""
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from workload import ADAMW, SGD, Workload, class_loss
+
+
+class Logits(nn.Module):
+    """A Hugging Face language model that returns its scores only."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, ids):
+        return self.model(input_ids=ids).logits
+
+
+def bert(layers, seq=128, width=768):
+    """Masked language model; the loss counts every position. A head has 64 columns."""
+    def builder(batch, device):
+        from transformers import BertConfig, BertForMaskedLM
+        config = BertConfig(num_hidden_layers=layers, hidden_size=width, num_attention_heads=width // 64,
+                            intermediate_size=4 * width)
+        model = Logits(BertForMaskedLM(config)).to(device)
+        vocab = config.vocab_size
+        ids = torch.randint(0, vocab, (batch, seq), device=device)
+        target = torch.randint(0, vocab, (batch * seq,), device=device)
+
+        def loss(scores):
+            return F.cross_entropy(scores.view(-1, vocab).float(), target)
+        return Workload(model, (ids,), loss, ADAMW, {"seq": seq})
+    return builder
+
+
+def decoder(model_of, seq):
+    """Causal language model of model_of(), (model, vocabulary): position i predicts token i + 1."""
+    def builder(batch, device):
+        model, vocab = model_of()
+        model = Logits(model).to(device)
+        ids = torch.randint(0, vocab, (batch, seq), device=device)
+        target = ids[:, 1:].reshape(-1)
+
+        def loss(scores):
+            return F.cross_entropy(scores[:, :-1].reshape(-1, vocab).float(), target)
+        return Workload(model, (ids,), loss, ADAMW, {"seq": seq})
+    return builder
+
+
+def gpt2(layers, seq=512):
+    def model_of():
+        from transformers import GPT2Config, GPT2LMHeadModel
+        config = GPT2Config(n_layer=layers, use_cache=False)
+        return GPT2LMHeadModel(config), config.vocab_size
+    return decoder(model_of, seq)
+
+
+def llama(layers, seq=512):
+    """A decoder like Llama 3.2 1B (16 layers of 2048): 32 heads that share 8 keys, products of 8192."""
+    def model_of():
+        from transformers import LlamaConfig, LlamaForCausalLM
+        config = LlamaConfig(vocab_size=128256, hidden_size=2048, intermediate_size=8192, num_hidden_layers=layers,
+                             num_attention_heads=32, num_key_value_heads=8, tie_word_embeddings=True, use_cache=False)
+        return LlamaForCausalLM(config), config.vocab_size
+    return decoder(model_of, seq)
+
+
+def opt():
+    """OPT 125M: a decoder with ReLU and learned positions."""
+    from transformers import OPTConfig, OPTForCausalLM
+    config = OPTConfig(use_cache=False)
+    return OPTForCausalLM(config), config.vocab_size
+
+
+def qwen2():
+    """A decoder like Qwen2 0.5B, 12 of its 24 layers: 14 heads of 64 that share 2 keys, biases on queries and keys."""
+    from transformers import Qwen2Config, Qwen2ForCausalLM
+    config = Qwen2Config(vocab_size=151936, hidden_size=896, intermediate_size=4864, num_hidden_layers=12,
+                         num_attention_heads=14, num_key_value_heads=2, tie_word_embeddings=True, use_cache=False)
+    return Qwen2ForCausalLM(config), config.vocab_size
+
+
+def pythia():
+    """A decoder like Pythia 70M: attention and MLP side by side, a quarter of each head rotated."""
+    from transformers import GPTNeoXConfig, GPTNeoXForCausalLM
+    config = GPTNeoXConfig(vocab_size=50304, hidden_size=512, num_hidden_layers=6, num_attention_heads=8,
+                           intermediate_size=2048, use_cache=False)
+    return GPTNeoXForCausalLM(config), config.vocab_size
+
+
+def gemma():
+    """A decoder like Gemma, six narrow layers: eight heads of 128 that share one key, gated GELU, an embedding that is scaled."""
+    from transformers import GemmaConfig, GemmaForCausalLM
+    config = GemmaConfig(vocab_size=50304, hidden_size=1024, intermediate_size=4096, num_hidden_layers=6,
+                         num_attention_heads=8, num_key_value_heads=1, head_dim=128, use_cache=False)
+    return GemmaForCausalLM(config), config.vocab_size
+
+
+def qwen3():
+    """A decoder like Qwen3, six narrow layers: 16 heads of 64 that share 4 keys, a norm of each head's queries and keys."""
+    from transformers import Qwen3Config, Qwen3ForCausalLM
+    config = Qwen3Config(vocab_size=50304, hidden_size=1024, intermediate_size=3072, num_hidden_layers=6,
+                         num_attention_heads=16, num_key_value_heads=4, head_dim=64, use_cache=False)
+    return Qwen3ForCausalLM(config), config.vocab_size
+
+
+def bloom():
+    """A decoder like BLOOM, six layers of 1024: positions are a bias of the scores, which are products in memory."""
+    from transformers import BloomConfig, BloomForCausalLM
+    config = BloomConfig(vocab_size=50304, hidden_size=1024, n_layer=6, n_head=16, use_cache=False)
+    return BloomForCausalLM(config), config.vocab_size
+
+
+def falcon():
+    """A decoder like Falcon 7B, six narrow layers: 16 heads that share one key, attention and MLP side by side, no biases."""
+    from transformers import FalconConfig, FalconForCausalLM
+    config = FalconConfig(vocab_size=50304, hidden_size=1024, num_hidden_layers=6, num_attention_heads=16,
+                          multi_query=True, parallel_attn=True, alibi=False, bias=False, use_cache=False)
+    return FalconForCausalLM(config), config.vocab_size
+
+
+def xlnet(batch, device, seq=256):
+    """XLNet base, six layers: scores of contents and of relative positions as einsums."""
+    from transformers import XLNetConfig, XLNetForSequenceClassification
+    config = XLNetConfig(d_model=768, n_layer=6, n_head=12, d_inner=3072)
+    model = Logits(XLNetForSequenceClassification(config)).to(device)
+    ids = torch.randint(0, config.vocab_size, (batch, seq), device=device)
+    target = torch.randint(0, 2, (batch,), device=device)
+    return Workload(model, (ids,), class_loss(target), ADAMW, {"seq": seq})
+
+
+def deberta(batch, device, seq=256):
+    """DeBERTa V3, six layers: scores of contents and of relative positions, gathered from 512 of them."""
+    from transformers import DebertaV2Config, DebertaV2ForSequenceClassification
+    config = DebertaV2Config(vocab_size=50304, hidden_size=768, num_hidden_layers=6, num_attention_heads=12,
+                             intermediate_size=3072, relative_attention=True, pos_att_type=["p2c", "c2p"],
+                             position_buckets=256, share_att_key=True, norm_rel_ebd="layer_norm", max_relative_positions=-1)
+    model = Logits(DebertaV2ForSequenceClassification(config)).to(device)
+    ids = torch.randint(0, config.vocab_size, (batch, seq), device=device)
+    target = torch.randint(0, 2, (batch,), device=device)
+    return Workload(model, (ids,), class_loss(target), ADAMW, {"seq": seq})
+
+
+def albert(batch, device, seq=128):
+    """ALBERT base: twelve times the same layer, an embedding of 128 columns."""
+    from transformers import AlbertConfig, AlbertForSequenceClassification
+    config = AlbertConfig(hidden_size=768, num_attention_heads=12, intermediate_size=3072)
+    model = Logits(AlbertForSequenceClassification(config)).to(device)
+    ids = torch.randint(0, config.vocab_size, (batch, seq), device=device)
+    target = torch.randint(0, 2, (batch,), device=device)
+    return Workload(model, (ids,), class_loss(target), ADAMW, {"seq": seq})
+
+
+def distilbert(batch, device, seq=256):
+    """Six layers that classify a sequence."""
+    from transformers import DistilBertConfig, DistilBertForSequenceClassification
+    config = DistilBertConfig()
+    model = Logits(DistilBertForSequenceClassification(config)).to(device)
+    ids = torch.randint(0, config.vocab_size, (batch, seq), device=device)
+    target = torch.randint(0, 2, (batch,), device=device)
+    return Workload(model, (ids,), class_loss(target), ADAMW, {"seq": seq})
+
+
+class Translated(nn.Module):
+    """A Hugging Face encoder and decoder that returns its scores only."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, source, target):
+        return self.model(input_ids=source, decoder_input_ids=target, use_cache=False).logits
+
+
+def translation(model, vocab, batch, device, seq):
+    model = Translated(model).to(device)
+    source, ids = (torch.randint(0, vocab, (batch, seq), device=device) for _ in range(2))
+
+    def loss(scores):
+        return F.cross_entropy(scores.view(-1, vocab).float(), ids.view(-1))
+    return Workload(model, (source, ids), loss, ADAMW, {"seq": seq})
+
+
+def bart(batch, device, seq=128):
+    """BART base: six layers that read, six that write, with learned positions."""
+    from transformers import BartConfig, BartForConditionalGeneration
+    config = BartConfig(d_model=768, encoder_layers=6, decoder_layers=6, encoder_attention_heads=12,
+                        decoder_attention_heads=12, encoder_ffn_dim=3072, decoder_ffn_dim=3072)
+    return translation(BartForConditionalGeneration(config), config.vocab_size, batch, device, seq)
+
+
+def t5(batch, device, seq=128):
+    """T5 small: six layers that read, six that write."""
+    from transformers import T5Config, T5ForConditionalGeneration
+    config = T5Config()
+    return translation(T5ForConditionalGeneration(config), config.vocab_size, batch, device, seq)
+
+
+class Recurrent(nn.Module):
+    """Embedding, two recurrent layers, a linear layer over the vocabulary."""
+
+    def __init__(self, cell, vocab, hidden, layers):
+        super().__init__()
+        self.embed = nn.Embedding(vocab, hidden)
+        self.rnn = cell(hidden, hidden, layers, batch_first=True)
+        self.head = nn.Linear(hidden, vocab)
+
+    def forward(self, ids):
+        out, _ = self.rnn(self.embed(ids))
+        return self.head(out)
+
+
+def recurrent(cell, seq=64, vocab=10000, hidden=1024, layers=2):
+    def builder(batch, device):
+        model = Recurrent(cell, vocab, hidden, layers).to(device)
+        ids = torch.randint(0, vocab, (batch, seq), device=device)
+        target = torch.randint(0, vocab, (batch * seq,), device=device)
+
+        def loss(scores):
+            return F.cross_entropy(scores.reshape(-1, vocab).float(), target)
+        return Workload(model, (ids,), loss, SGD, {"seq": seq, "hidden": hidden})
+    return builder
+
+
+def mixtral():
+    """A decoder like Mixtral, six narrow layers: eight experts, of which each token asks two."""
+    from transformers import MixtralConfig, MixtralForCausalLM
+    config = MixtralConfig(vocab_size=32000, hidden_size=768, intermediate_size=2048, num_hidden_layers=6, num_attention_heads=12,
+                           num_key_value_heads=4, num_local_experts=8, num_experts_per_tok=2, use_cache=False)
+    return MixtralForCausalLM(config), config.vocab_size
+
+
+def phi():
+    """A decoder like Phi 1, six narrow layers: attention and MLP side by side, half of each head rotated, biases."""
+    from transformers import PhiConfig, PhiForCausalLM
+    config = PhiConfig(hidden_size=1024, intermediate_size=4096, num_hidden_layers=6, num_attention_heads=16, use_cache=False)
+    return PhiForCausalLM(config), config.vocab_size
+
+
+def modernbert(batch, device, seq=512):
+    """ModernBERT, eight layers: every third sees all positions, the others 128; gated GELU, rotated heads."""
+    from transformers import ModernBertConfig, ModernBertForMaskedLM
+    config = ModernBertConfig(num_hidden_layers=8)
+    model = Logits(ModernBertForMaskedLM(config)).to(device)
+    ids, target = (torch.randint(0, config.vocab_size, (batch, seq), device=device) for _ in range(2))
+
+    def loss(scores):
+        return F.cross_entropy(scores.view(-1, config.vocab_size).float(), target.view(-1))
+    return Workload(model, (ids,), loss, ADAMW, {"seq": seq})

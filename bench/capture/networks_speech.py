@@ -1,0 +1,94 @@
+"""Networks that hear."""
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from workload import ADAMW, SGD, Workload
+
+
+class Hidden(nn.Module):
+    """A Hugging Face encoder that returns the mean of its last layer only."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, sound):
+        return self.model(sound).last_hidden_state.mean(1)
+
+
+def whisper(batch, device):
+    """The encoder of Whisper small: two convolutions over 30 s of sound, then twelve layers on 1500 positions."""
+    from transformers import WhisperConfig
+    from transformers.models.whisper.modeling_whisper import WhisperEncoder
+    config = WhisperConfig(d_model=768, encoder_layers=12, encoder_attention_heads=12, encoder_ffn_dim=3072)
+    sound = torch.randn(batch, config.num_mel_bins, 3000, device=device)
+    target = torch.randint(0, 768, (batch,), device=device)
+    return Workload(Hidden(WhisperEncoder(config)).to(device), (sound,), class_loss(target), ADAMW)
+
+
+def wav2vec2(batch, device, samples=80000):
+    """The encoder of wav2vec 2.0 base: seven convolutions over 5 s of sound, a grouped one of 128 positions, twelve layers."""
+    from transformers import Wav2Vec2Config, Wav2Vec2Model
+    config = Wav2Vec2Config(mask_time_prob=0.0, layerdrop=0.0)
+    sound = torch.randn(batch, samples, device=device)
+    target = torch.randint(0, config.hidden_size, (batch,), device=device)
+    return Workload(Hidden(Wav2Vec2Model(config)).to(device), (sound,), class_loss(target), ADAMW)
+
+
+def conformer(batch, device, samples=80000):
+    """The encoder of a small wav2vec 2.0 Conformer: depthwise layers over 31 positions, relative positions in the scores."""
+    from transformers import Wav2Vec2ConformerConfig, Wav2Vec2ConformerModel
+    config = Wav2Vec2ConformerConfig(hidden_size=512, num_hidden_layers=6, num_attention_heads=8, intermediate_size=2048,
+                                     position_embeddings_type="relative", mask_time_prob=0.0, layerdrop=0.0)
+    sound = torch.randn(batch, samples, device=device)
+    target = torch.randint(0, config.hidden_size, (batch,), device=device)
+    return Workload(Hidden(Wav2Vec2ConformerModel(config)).to(device), (sound,), class_loss(target), ADAMW)
+
+
+def conv_tasnet(batch, device, samples=16000):
+    """Conv-TasNet: two speakers apart, a second of sound; dilated depthwise layers and norms of whole signals."""
+    from torchaudio.models import conv_tasnet_base
+    sound = torch.randn(batch, 1, samples, device=device)
+    target = torch.randn(batch, 2, samples, device=device)
+    return Workload(conv_tasnet_base().to(device), (sound,), lambda out: F.mse_loss(out.float(), target), ADAMW)
+
+
+class Transcribed(nn.Module):
+    """A Hugging Face model that hears and writes and returns its scores only."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, sound, ids):
+        return self.model(input_features=sound, decoder_input_ids=ids, use_cache=False).logits
+
+
+def whisper_asr(batch, device, seq=128):
+    """Whisper base: six layers on 1500 positions of sound, six that write 128 tokens."""
+    from transformers import WhisperConfig, WhisperForConditionalGeneration
+    config = WhisperConfig(d_model=512, encoder_layers=6, decoder_layers=6, encoder_attention_heads=8, decoder_attention_heads=8,
+                           encoder_ffn_dim=2048, decoder_ffn_dim=2048)
+    model = Transcribed(WhisperForConditionalGeneration(config)).to(device)
+    sound = torch.randn(batch, config.num_mel_bins, 3000, device=device)
+    ids = torch.randint(0, config.vocab_size, (batch, seq), device=device)
+
+    def loss(scores):
+        return F.cross_entropy(scores.view(-1, config.vocab_size).float(), ids.view(-1))
+    return Workload(model, (sound, ids), loss, ADAMW, {"seq": seq})
+
+
+def wav2letter(batch, device, frames=1000, classes=40, letters=60):
+    """Wav2Letter: twelve convolutions over time, up to 2000 channels, and the loss over all alignments."""
+    from torchaudio.models import Wav2Letter
+    sound = torch.randn(batch, 80, frames, device=device)
+    target = torch.randint(1, classes, (batch, letters), device=device)
+    lengths = torch.full((batch,), letters, dtype=torch.long, device=device)
+
+    def loss(scores):
+        over_time = scores.float().permute(2, 0, 1)
+        heard = torch.full((batch,), over_time.shape[0], dtype=torch.long, device=device)
+        return F.ctc_loss(over_time, target, heard, lengths)
+    model = Wav2Letter(num_classes=classes, input_type="mfcc", num_features=80).to(device)
+    return Workload(model, (sound,), loss, SGD, {"frames": frames})

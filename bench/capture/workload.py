@@ -1,0 +1,34 @@
+"""A network with what a step of it needs, and the loss and the optimizers that several share."""
+import torch
+import torch.nn.functional as F
+
+SGD = "sgd"
+PLAIN_SGD = "plain_sgd"
+ADAMW = "adamw"
+
+
+class Workload:
+    """A model with synthetic inputs on the device, its loss and the kind of optimizer it uses."""
+
+    def __init__(self, model, inputs, loss, optimizer, notes=None):
+        # Without norms a rate of 0.1 diverges, and a GPU that multiplies NaN takes less power.
+        normalised = any("Norm" in type(module).__name__ for module in model.modules())
+        self.rate = 0.1 if normalised else 1e-4
+        self.model = model
+        self.inputs = inputs
+        self.loss = loss
+        self.optimizer_kind = optimizer
+        self.notes = notes or {}
+
+    def make_optimizer(self, capturable):
+        parameters = self.model.parameters()
+        if self.optimizer_kind == ADAMW:
+            return torch.optim.AdamW(parameters, lr=1e-4, foreach=True, capturable=capturable)
+        if self.optimizer_kind == PLAIN_SGD:
+            return torch.optim.SGD(parameters, lr=0.1)
+        return torch.optim.SGD(parameters, lr=self.rate, momentum=0.9, weight_decay=1e-4, foreach=True)
+
+
+def class_loss(target):
+    """Cross entropy of [batch, classes] scores."""
+    return lambda scores: F.cross_entropy(scores.float(), target)
