@@ -78,6 +78,7 @@ struct MatrixProblem {
 struct KernelWork {
   double elements = 0;    // of the tensor that the kernel walks over; 0: unknown
   int index_dims = 1;     // dimensions an elementwise kernel cannot merge; it divides by each
+  int operands = 0;       // of an elementwise kernel, its result among them; 0: unknown
   double rows = 0;        // independent rows of a reduction or normalisation
   double read_bytes = 0;  // unique operand bytes
   double write_bytes = 0;

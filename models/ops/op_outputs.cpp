@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/core/bounds/limits.h"
 #include "sim/core/data_type.h"
 
 namespace tandem {
@@ -276,6 +277,39 @@ OutputShape resized(const Call& c) {
   return of_dims(dims, x->type);
 }
 
+/// Of a window's two sides, at most; 0 where it is none of a window.
+std::int64_t taps_of(std::span<const std::int64_t> window) {
+  constexpr std::int64_t most = std::int64_t{1} << 30;
+  const std::int64_t high = entry(window, 0, 0), wide = entry(window, 1, 0);
+  return high < 1 || wide < 1 || high > most || wide > most ? 0 : high * wide;
+}
+
+/// im2col(image, window, dilation, padding, stride)
+OutputShape unfolded(const Call& c) {
+  const TensorShape* x = c.at(0);
+  const std::int64_t taps = taps_of(c.integers(1));
+  if (x == nullptr || x->rank != 4 || taps == 0 || !c.recorded(4)) return unshaped(x);
+  std::int64_t places = 1;
+  for (std::size_t i = 0; i < 2; ++i) {
+    places = limits::product(
+        places, windows(x->dims[2 + i], entry(c.integers(1), i, 1), entry(c.integers(4), i, 1),
+                        entry(c.integers(3), i, 0), entry(c.integers(2), i, 1)));
+  }
+  if (places == 0) return unshaped(x);
+  return of_dims(std::array{x->dims[0], limits::product(x->dims[1], taps), places}, x->type);
+}
+
+/// col2im(columns, size of the image, window, dilation, padding, stride)
+OutputShape folded(const Call& c) {
+  const TensorShape* x = c.at(0);
+  const auto size = c.integers(1);
+  const std::int64_t taps = taps_of(c.integers(2));
+  if (x == nullptr || x->rank != 3 || taps == 0 || taps_of(size) == 0 || size.size() != 2) {
+    return unshaped(x);
+  }
+  return of_dims(std::array{x->dims[0], x->dims[1] / taps, size[0], size[1]}, x->type);
+}
+
 OutputShape running(const TensorShape* x) {
   const OutputShape out = like(x);
   return x == nullptr || is_floating(x->type) ? out : with_type(out, DataType::int64);
@@ -307,6 +341,8 @@ std::vector<OutputShape> output_shapes(const OpRow& row, std::string_view name, 
     case OutputRule::sizes: return {sized(c, 1)};
     case OutputRule::resized: return {resized(c)};
     case OutputRule::resized_back: return {sized(c, 2)};
+    case OutputRule::unfolded: return {unfolded(c)};
+    case OutputRule::folded: return {folded(c)};
     case OutputRule::indexed: return {indexed(c)};
     case OutputRule::masked: return {like(c.at(0)), with_type(like(c.at(0)), DataType::boolean)};
     case OutputRule::channels: {

@@ -288,8 +288,10 @@ constexpr OpRow rows[] = {
      "__and__ __or__ __xor__ __iand__ __ior__ __ixor__ floor_divide tril triu bernoulli random "
      "uniform normal exponential rand randint randn rand_like randn_like randperm roll stack _cat "
      "constant_pad_nd pad diff flip nan_to_num lift "
-     "grid_sampler_2d repeat repeat_interleave im2col col2im",
+     "grid_sampler_2d repeat repeat_interleave",
      K::pointwise, L::around, promote, O::widest, arguments("tensor ...")},
+    {"im2col", K::pointwise, L::around, promote, O::unfolded, arguments("input")},
+    {"col2im", K::pointwise, L::around, promote, O::folded, arguments("input"), folds},
     {"upsample_nearest1d upsample_nearest2d _upsample_nearest_exact2d", K::pointwise, L::around,
      full, O::resized, arguments("input")},
     {"upsample_linear1d upsample_bilinear2d upsample_bicubic2d", K::pointwise, L::around, full,

@@ -89,6 +89,8 @@ enum class OutputRule : std::uint8_t {
   sizes,           // of the shape that argument 1 lists
   resized,         // images of argument 0 in the size that argument 1 lists
   resized_back,    // of the shape that argument 2 lists
+  unfolded,        // a column for each window of the image; its sides are argument 1
+  folded,          // the image whose size argument 1 lists, of such columns
   indexed,         // argument 0 with its first dimensions exchanged for those of the indices
   masked,          // like argument 0, and a boolean mask
   channels,        // a number per channel
@@ -134,6 +136,7 @@ enum OpFlag : std::uint32_t {
   interpolates = 2097152,    // elements between others; backward each is added to four places
   cuts = 4194304,            // a view of parts
   keeps_operands = 8388608,  // but the first: autograd keeps them for a gradient that reads none
+  folds = 16777216,          // adds the windows of an image up where they lie
 };
 
 struct OpRow {

@@ -51,18 +51,23 @@ Compiled compiled_items(const Trace& trace, TimePoint from, OpRows& rows) {
   return out;
 }
 
-/// The first layer from `from` on that states how many items it takes.
+bool convolves(const OpRow& row) { return row.kind == OpKind::convolution; }
+bool is_any(const OpRow&) { return true; }
+
+/// The first layer from `from` on, of those that `counts` takes, that states how many items it
+/// takes.
 struct FirstLayer {
   std::uint32_t op = no_row;
   std::optional<std::int64_t> items = {};
 };
-FirstLayer first_layer(const Trace& trace, TimePoint from, OpRows& rows) {
+FirstLayer first_layer(const Trace& trace, TimePoint from, OpRows& rows,
+                       bool (*counts)(const OpRow&)) {
   FirstLayer out;
   for (std::uint32_t i = 0; i < trace.ops.size(); ++i) {
     const TimePoint begin = trace.ops.begin[i];
     if (begin < from || (out.op != no_row && begin >= trace.ops.begin[out.op])) continue;
     const auto items = items_argument(rows.of(i));
-    if (!items) continue;
+    if (!items || !counts(rows.of(i))) continue;
     const auto leading = leading_dimension(operands_of(trace, i), *items);
     if (leading) out = {i, leading};
   }
@@ -98,10 +103,14 @@ BatchSize batch_size(const Trace& trace, const Links& links) {
   if (trace.stated_batch) return {trace.stated_batch};
   const TimePoint from = links.steps.front().begin;
   OpRows rows(trace);
-  const FirstLayer first = first_layer(trace, from, rows);
+  FirstLayer first = first_layer(trace, from, rows, is_any);
   const Compiled compiled = compiled_items(trace, from, rows);
-  // Compiled code merges the batch with other dimensions before its products.
-  const bool merged = compiled.any && (first.op == no_row || is_matrix_product(rows.of(first.op)));
+  // Compiled code merges the batch with other dimensions before its products, not for convolutions.
+  bool merged = compiled.any && (first.op == no_row || is_matrix_product(rows.of(first.op)));
+  if (merged && !compiled.items) {
+    first = first_layer(trace, from, rows, convolves);
+    merged = first.op == no_row;
+  }
   const auto items = merged ? compiled.items : first.items;
   if (!items) return {};
   const TimePoint seen = merged ? compiled.begin : trace.ops.begin[first.op];

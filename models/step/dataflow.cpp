@@ -156,6 +156,13 @@ bool concatenates(const FlowOp& op) {
   return op.row != nullptr && op.row->output == OutputRule::joined;
 }
 
+bool fills_given_result(const Trace& trace, const FlowOp& op) {
+  if (op.kind != OpKind::matmul || !op.row->arguments.has(ArgumentName::right)) return false;
+  const auto& given = operands_of(trace, op.op).tensors.arguments;
+  const auto last = op.row->arguments.at(ArgumentName::right);
+  return std::any_of(given.begin(), given.end(), [&](std::uint8_t at) { return at > last; });
+}
+
 Dataflow dataflow(const Step& step) {
   Dataflow flow;
   flow.nesting = nest_ops(step.trace, step.links);

@@ -52,6 +52,9 @@ struct FlowOp {
 
 /// Whether the operation joins its operands along a dimension.
 bool concatenates(const FlowOp& op);
+/// Whether it is a product whose result the caller gave a place for: autocast has no say there
+/// (PyTorch, autocast op reference: "in-place variants and calls that supply an out=... tensor").
+bool fills_given_result(const Trace& trace, const FlowOp& op);
 
 /// In the order in which the host launched them.
 struct Dataflow {

@@ -29,7 +29,7 @@ double elementwise_instructions(const CostInput& in) {
   KernelClass kernel;
   kernel.traits = t;
   const double per_thread = elements_per_thread(kernel);
-  const double operands = std::max<int>(t.operands, 1);
+  const double operands = std::max<int>({t.operands, in.launch.work.operands, 1});
   const double index = in.launch.work.index_dims * (r.per_dim + r.per_dim_operand * operands);
   const double warp = r.per_warp + per_thread * (r.per_operand * operands + index + arithmetic);
   const double block = warps_per_block(in.launch.geometry);

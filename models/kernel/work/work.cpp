@@ -63,7 +63,14 @@ KernelWork cell_work(const KernelClass& kernel, const OpContext& context) {
   return work;
 }
 
-// Rows gathered from a table: repeated rows are read once.
+// What an index of the first dimension picks.
+double row_elements(const TensorShape& table) {
+  const double rows = std::max(1.0, static_cast<double>(table.dims[0]));
+  return std::max(1.0, static_cast<double>(table.elements()) / rows);
+}
+
+// Rows gathered from a table: repeated rows are read once. Where the profiler did not record the
+// index (in a list of them), a block of the kernel that copies whole rows has one.
 KernelWork gather_work(const KernelClass& kernel, const OpContext& context, bool summed) {
   KernelWork work;
   const TensorShape* table = context.tensors.at(0);
@@ -75,7 +82,11 @@ KernelWork gather_work(const KernelClass& kernel, const OpContext& context, bool
       ids = std::max(ids, static_cast<double>(t.elements()));
     }
   }
-  const double columns = static_cast<double>(table->dims[table->rank - 1U]);
+  const bool whole_rows = kernel.traits.kind == Kind::row_gather;
+  const bool in_list = op_row(context.op).layer == Layer::index;
+  if (ids == 0 && whole_rows && in_list) ids = context.geometry.grid[0];
+  const double columns =
+      whole_rows ? row_elements(*table) : static_cast<double>(table->dims[table->rank - 1U]);
   // aten::gather and friends give one index per element; embeddings one per row.
   const bool every_element = op_row(context.op).is(per_element);
   if (every_element && ids >= columns) ids /= columns;
@@ -95,7 +106,8 @@ bool is_integer(const TensorShape& t) {
   return t.type == DataType::int64 || t.type == DataType::int32;
 }
 
-// Sorting, scanning and selecting indices: the largest index tensor, or the first one there is.
+// Sorting, scanning and selecting indices: the largest index tensor, or the first one there is. An
+// index that the profiler did not record names a row for each row of the values.
 KernelWork ids_work(const OpContext& context) {
   KernelWork work;
   const TensorShape* largest = nullptr;
@@ -106,8 +118,15 @@ KernelWork ids_work(const OpContext& context) {
     if (better) largest = &t;
   }
   if (largest == nullptr) return work;
+  constexpr int index_bytes = 8;
   work.elements = static_cast<double>(largest->elements());
   work.read_bytes = work.write_bytes = bytes_of(*largest, DataType::int64);
+  const TensorShape* table = context.tensors.at(0);
+  if (!is_integer(*largest) && table != nullptr && op_row(context.op).kind == OpKind::scatter) {
+    const TensorShape& values = context.tensors.shapes.back();
+    work.elements = static_cast<double>(values.elements()) / row_elements(*table);
+    work.read_bytes = work.write_bytes = work.elements * index_bytes;
+  }
   work.exact = true;
   return work;
 }

@@ -49,15 +49,29 @@ int merged_dims(std::span<const TensorShape> operands) {
   return std::max(dims, 1);
 }
 
-// Sectors that a strided kernel loads, in bytes: lanes walk along the dimension in which the first
-// operand is dense, where another operand may take a sector a lane.
+// Whether lanes walk along dimension i before j: the first operand that both move decides
+// (aten/native/TensorIterator.cpp, reorder_dimensions).
+bool walks_before(std::span<const TensorShape> operands, std::size_t i, std::size_t j) {
+  for (const TensorShape& t : operands) {
+    const auto strides = iteration_strides(t);
+    if (strides[i] != 0 && strides[j] != 0) return strides[i] < strides[j];
+  }
+  return false;
+}
+
+bool moves(std::span<const TensorShape> operands, std::size_t i) {
+  return std::any_of(operands.begin(), operands.end(),
+                     [i](const TensorShape& t) { return iteration_strides(t)[i] != 0; });
+}
+
+// Sectors that a strided kernel loads, in bytes: along the dimension in which one operand is dense
+// another may take a sector a lane.
 double strided_loads(std::span<const TensorShape> operands, std::size_t first, double elements,
                      DataType data) {
   constexpr double sector = 32;
-  const auto lead = iteration_strides(operands[0]);
   std::size_t inner = 0;
-  for (std::size_t i = 0; i < lead.size(); ++i) {
-    if (lead[i] != 0 && (lead[inner] == 0 || lead[i] < lead[inner])) inner = i;
+  for (std::size_t i = 1; i < iteration_strides(operands[0]).size(); ++i) {
+    if (!moves(operands, inner) || walks_before(operands, i, inner)) inner = i;
   }
   double bytes = 0;
   for (const TensorShape& t : operands.subspan(first)) {
@@ -121,6 +135,7 @@ KernelWork elementwise_work(const KernelClass& kernel, const OpContext& context)
   work.elements = elements;
   work.write_bytes = elements * width;
   work.index_dims = merged_dims(shapes);
+  work.operands = static_cast<int>(inputs) + 1;
   if (is_strided(kernel.traits)) {
     work.l1_read_bytes = strided_loads(shapes, first, elements, kernel.traits.data);
   } else if (functor == "cast") {

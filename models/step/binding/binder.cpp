@@ -115,7 +115,7 @@ std::uint32_t Binder::latest_whole(const Candidates& list, const FlowOp& op) con
 
 std::uint32_t Binder::find_backward(const FlowOp& op, const OpRow& row, const TensorShape& shape,
                                     std::uint8_t argument, bool further) {
-  const Candidates& list = made_.known(unique_elements(shape), shape.type);
+  const Candidates& list = made_.known(distinct_elements(shape), shape.type);
   const bool input = contains(row.arguments.saved_inputs, argument);
   if (input && is_slice(shape)) {
     return node_.saved_whole(made_.known(whole_elements(shape), shape.type), op);
@@ -124,7 +124,7 @@ std::uint32_t Binder::find_backward(const FlowOp& op, const OpRow& row, const Te
     return node_.saved(list, op, input);
   }
   if (node_.gradient() != no_row && !node_.accumulates(op)) {
-    std::uint32_t t = node_.factor(op, unique_elements(shape), shape.type, further);
+    std::uint32_t t = node_.factor(op, distinct_elements(shape), shape.type, further);
     // Gradients of rows are added to a table of zeros.
     if (further && op.kind == OpKind::scatter) t = latest(list, op, further);
     return t != no_row ? t : node_.within_node(list, op);
@@ -140,7 +140,7 @@ std::uint32_t Binder::find(const FlowOp& op, const OpRow& row, const TensorShape
     return no_row;
   if (op.phase == FlowPhase::backward) return find_backward(op, row, shape, argument, further);
   if (is_slice(shape)) return latest_whole(made_.known(whole_elements(shape), shape.type), op);
-  const Candidates& list = made_.known(unique_elements(shape), shape.type);
+  const Candidates& list = made_.known(distinct_elements(shape), shape.type);
   const std::uint32_t t = made_.type_given(shape, latest(list, op, further));
   // Rows that an index picked and that are added to others are those that it picked last.
   const bool rows = op.row->is(adds_rows) && further && (t == no_row || made_.waits_since(t));
@@ -158,12 +158,12 @@ void Binder::bind_inputs(FlowOp& op, const OpRow& row, const OpTensors& operands
     const TensorShape& shape = operands.shapes[i];
     if (row.kind == OpKind::fill) continue;  // only written
     std::uint32_t t = find(op, row, shape, argument, further);
-    if (t == no_row) t = add(unique_elements(shape), shape.type, no_row);
+    if (t == no_row) t = add(distinct_elements(shape), shape.type, no_row);
     further = true;
     ++flow_.tensors[t].consumers;
     if (is_core(op.kind)) core_reads_[t] = true;
     const bool part = flow_.tensors[t].producer != no_row && is_slice(shape);
-    flow_.inputs.push_back({t, argument, part ? unique_elements(shape) : 0});
+    flow_.inputs.push_back({t, argument, part ? distinct_elements(shape) : 0});
   }
   op.input_count = static_cast<std::uint32_t>(flow_.inputs.size()) - op.first_input;
 }

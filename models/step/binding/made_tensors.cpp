@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-std::int64_t unique_elements(const TensorShape& shape) {
+std::int64_t distinct_elements(const TensorShape& shape) {
   return shape.elements() / std::max<std::int64_t>(1, shape.expanded);
 }
 
@@ -31,7 +31,7 @@ OpTensors with_types(OpTensors tensors, MadeTensors& made) {
   for (const TensorShape& shape : tensors.shapes) {
     if (is_slice(shape)) return tensors;
     if (type == DataType::unknown) type = shape.type;
-    if (type == DataType::unknown) type = made.latest_type(unique_elements(shape));
+    if (type == DataType::unknown) type = made.latest_type(distinct_elements(shape));
   }
   for (TensorShape& shape : tensors.shapes) {
     if (shape.type == DataType::unknown) shape.type = type;

@@ -11,7 +11,7 @@
 namespace tandem {
 
 /// Without those that a dimension of stride 0 repeats.
-std::int64_t unique_elements(const TensorShape& shape);
+std::int64_t distinct_elements(const TensorShape& shape);
 /// Whether the strides are those of a part of a larger tensor.
 bool is_slice(const TensorShape& shape);
 /// Elements of the tensor that a slice is a part of: its longest stride steps over whole rows.
@@ -51,12 +51,12 @@ class MadeTensors {
 
   /// The latest such tensor, if it was made after `found` (no_row: nothing was found).
   std::uint32_t type_given(const TensorShape& shape, std::uint32_t found) {
-    const auto waits = untyped_.find(unique_elements(shape));
+    const auto waits = untyped_.find(distinct_elements(shape));
     if (waits == untyped_.end() || (found != no_row && waits->second < found)) return found;
     const std::uint32_t t = waits->second;
     untyped_.erase(waits);
     flow_.tensors[t].type = shape.type;
-    known(unique_elements(shape), shape.type).push_back(t);
+    known(distinct_elements(shape), shape.type).push_back(t);
     return t;
   }
 
@@ -86,8 +86,8 @@ class MadeTensors {
     const std::uint32_t t = unshaped_.back();
     if (flow_.tensors[t].type != shape.type) return no_row;
     unshaped_.pop_back();
-    flow_.tensors[t].elements = unique_elements(shape);
-    known(unique_elements(shape), shape.type).push_back(t);
+    flow_.tensors[t].elements = distinct_elements(shape);
+    known(distinct_elements(shape), shape.type).push_back(t);
     return t;
   }
 

@@ -29,6 +29,23 @@ bool looks_tokens_up(const Trace& trace, const Dataflow& flow, const FlowOp& op)
   return false;
 }
 
+/// Whether an operation makes, or passes on, what convolutions made of sound or images.
+bool of_signals(const Dataflow& flow, const AttentionStyle& style, const FlowOp& op) {
+  const auto inputs = flow.inputs_of(op);
+  return op.kind == OpKind::convolution ||
+         std::any_of(inputs.begin(), inputs.end(),
+                     [&](const FlowUse& use) { return style.of_signals[use.tensor]; });
+}
+
+bool attends_to_signals(const Dataflow& flow, const AttentionStyle& style,
+                        const FlowOp& attention) {
+  constexpr std::uint8_t keys = 1;
+  const auto inputs = flow.inputs_of(attention);
+  return std::any_of(inputs.begin(), inputs.end(), [&](const FlowUse& use) {
+    return use.argument == keys && style.of_signals[use.tensor];
+  });
+}
+
 ExtraKernel conversion(const KernelContext& c, double elements, double bytes, double passed) {
   return {generated_kernel(c.names, GeneratedKind::pointwise, "_to_copy_clone_transpose"),
           "aten::clone", generated_us(c.gpu, c.law.generated, {.bytes = passed}), bytes,
@@ -106,11 +123,24 @@ AttentionPath parse_attention(std::string_view name) {
 
 AttentionStyle attention_style(const Trace& trace, const Dataflow& flow) {
   AttentionStyle style;
+  style.of_signals.assign(flow.tensors.size(), false);
+  std::vector<bool> of_tokens(flow.tensors.size(), false);
   for (const FlowOp& op : flow.ops) {
     if (!op.in_model) continue;
-    style.tokens |= op.phase == FlowPhase::forward && looks_tokens_up(trace, flow, op);
     style.trains |= op.phase == FlowPhase::backward;
     style.drops |= op.kind == OpKind::dropout;
+    if (op.phase != FlowPhase::forward) continue;
+    const auto inputs = flow.inputs_of(op);
+    const bool looks_up = looks_tokens_up(trace, flow, op);
+    style.tokens |= looks_up;
+    const bool tokens =
+        looks_up || std::any_of(inputs.begin(), inputs.end(),
+                                [&](const FlowUse& use) { return of_tokens[use.tensor]; });
+    const bool signals = !tokens && of_signals(flow, style, op);
+    for (const std::uint32_t made : flow.outputs_of(op)) {
+      of_tokens[made] = tokens;
+      style.of_signals[made] = signals;
+    }
   }
   return style;
 }
@@ -119,7 +149,9 @@ AttentionPath attention_path(const Trace& trace, const Dataflow& flow, const Att
                              const FlowOp& op) {
   constexpr std::size_t mask = 3, causal = 5, scale = 6;
   const FlowOp* forward = forward_attention(flow, op);
-  if (forward == nullptr || !style.tokens) return AttentionPath::keep;
+  if (forward == nullptr || !style.tokens || attends_to_signals(flow, style, *forward)) {
+    return AttentionPath::keep;
+  }
   const Operands& call = operands_of(trace, attention_call(trace, flow, *forward));
   const bool scaled = std::holds_alternative<double>(call.argument(scale)) ||
                       std::holds_alternative<std::int64_t>(call.argument(scale));

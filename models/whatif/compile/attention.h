@@ -37,6 +37,9 @@ struct ExtraKernel {
 /// What the rule finds of the model.
 struct AttentionStyle {
   bool tokens = false;  // a batch of indices looks up rows of tables: it reads text
+  /// Per tensor of the dataflow: no token goes into it, but what convolutions made of sound or
+  /// images.
+  std::vector<bool> of_signals;
   bool trains = false;  // attention has a backward pass
   bool drops = false;   // dropout within the model
 };
@@ -47,7 +50,8 @@ AttentionStyle attention_style(const Trace& trace, const Dataflow& flow);
 /// (its attention call gives a scale, torch.nn's gives none). A mask for causal attention lies in
 /// memory and fused kernels read it; one that masks nothing is a single column that is expanded,
 /// whose stride of zero no fused kernel takes: the products and softmax remain
-/// (aten/native/transformers/cuda/sdp_utils.cpp: last dimension of the mask contiguous).
+/// (aten/native/transformers/cuda/sdp_utils.cpp: last dimension of the mask contiguous). Positions
+/// of sound and images are never masked: what is attended to must hold tokens.
 AttentionPath attention_path(const Trace& trace, const Dataflow& flow, const AttentionStyle& style,
                              const FlowOp& op);
 

@@ -99,7 +99,7 @@ double GroupView::adds() const {
   for (const std::uint32_t i : group_.ops) {
     const FlowOp& op = flow_op(i);
     if (adds_values(op)) sum += values_of(i, 1) / values_of_a_sector(op);
-    if (c_.plan.roles[i] == FuseRole::spread) sum += spread_places * values_of(i, 0);
+    if (c_.plan.roles[i] == FuseRole::spread) sum += spread_places(op) * values_of(i, 0);
   }
   return sum;
 }
@@ -285,11 +285,17 @@ double GroupView::op_elements(std::uint32_t op) const {
   return n;
 }
 
+bool GroupView::norms_last(std::uint32_t op) const {
+  const bool back = c_.plan.roles[op] == FuseRole::channel_norm_backward;
+  const TensorShape* x = operands_of(c_.step.trace, flow_op(op).op).tensors.at(back ? 1 : 0);
+  return c_.channels_last || (x != nullptr && x->rank == 2);
+}
+
 /// Of a norm over channels, forward or backward.
 double GroupView::norm_cycles(std::uint32_t op) const {
   const GeneratedCode& code = c_.law.generated;
   const bool back = c_.plan.roles[op] == FuseRole::channel_norm_backward;
-  if (!c_.channels_last) return back ? code.norm_gradient_lane_cycles : code.norm_lane_cycles;
+  if (!norms_last(op)) return back ? code.norm_gradient_lane_cycles : code.norm_lane_cycles;
   const TensorShape* x = operands_of(c_.step.trace, flow_op(op).op).tensors.at(back ? 1 : 0);
   const bool divides = x != nullptr && x->rank > 1 && x->dims[1] > 0 &&
                        !std::has_single_bit(static_cast<std::uint64_t>(x->dims[1]));
@@ -318,12 +324,14 @@ double GroupView::element_cycles(std::uint32_t op) const {
 /// it has beside it: all of it passes meanwhile where statistics are those of the batch.
 double GroupView::transcendental_cycles() const {
   const GeneratedCode& code = c_.law.generated;
-  if (!c_.channels_last) return code.transcendental_lane_cycles;
   bool beside = false;
   for (const std::uint32_t i : group_.ops) {
-    if (c_.plan.roles[i] == FuseRole::channel_norm) return code.plain_lane_cycles;
-    beside |= c_.plan.roles[i] == FuseRole::channel_norm_backward ||
-              flow_op(i).kind == OpKind::batch_norm;
+    const FuseRole role = c_.plan.roles[i];
+    const bool norm = role == FuseRole::channel_norm || role == FuseRole::channel_norm_backward ||
+                      flow_op(i).kind == OpKind::batch_norm;
+    if (!norm || !norms_last(i)) continue;
+    if (role == FuseRole::channel_norm) return code.plain_lane_cycles;
+    beside = true;
   }
   return beside ? code.beside_norm_lane_cycles : code.transcendental_lane_cycles;
 }

@@ -38,6 +38,9 @@ class GroupView {
   double largest(const GeneratedKernel& k) const;
 
   bool is_group_norm(std::uint32_t op) const;
+  /// Whether channels are the order of the norm's elements: images with channels last, or features
+  /// without images.
+  bool norms_last(std::uint32_t op) const;
   /// Its statistics: forward one for each image and group, backward for each image and channel.
   SumShape group_sums(std::uint32_t op) const;
 

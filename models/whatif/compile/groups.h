@@ -18,6 +18,7 @@ enum class FuseRole : std::uint8_t {
   channel_norm_backward,
   // The gradient of an interpolation: each element is added to those between which it lay, each
   // in an image of its own (decompositions of TorchInductor), which no other kernel reads before.
+  // Windows that are folded into an image: each element is added to one place.
   spread,
   window,    // pooling: a kernel of its own
   gathered,  // a concatenation of too many operands to be read by one kernel: copied one by one
@@ -25,7 +26,7 @@ enum class FuseRole : std::uint8_t {
 };
 
 /// Places that an element of a FuseRole::spread is added to.
-constexpr int spread_places = 4;
+int spread_places(const FlowOp& op);
 
 /// Whether operations of the role share kernels with others.
 bool fusable(FuseRole role);

@@ -166,11 +166,14 @@ class ChannelNorms : protected KernelWriter {
     const double written = view_.renormalised_bytes();
     if (written == 0) return;
     std::uint32_t x = no_row;
+    bool last = false;
     for (const std::uint32_t i : group_.ops) {
-      if (c_.plan.roles[i] == FuseRole::channel_norm_backward) x = view_.input(i, 1);
+      if (c_.plan.roles[i] != FuseRole::channel_norm_backward) continue;
+      x = view_.input(i, 1);
+      last = view_.norms_last(i);
     }
     const GeneratedCode& code = c_.law.generated;
-    double cycles = c_.channels_last ? code.last_norm_lane_cycles : code.norm_lane_cycles;
+    double cycles = last ? code.last_norm_lane_cycles : code.norm_lane_cycles;
     if (view_.widened_bytes() > 0) cycles += code.beside_norm_lane_cycles;
     GeneratedKernel k;
     k.reads = {x};
@@ -190,7 +193,7 @@ class ChannelNorms : protected KernelWriter {
     return std::all_of(group_.ops.begin(), group_.ops.end(), [&](std::uint32_t i) {
       const FuseRole role = c_.plan.roles[i];
       if (role != FuseRole::channel_norm && role != FuseRole::channel_norm_backward) return true;
-      return inner_parts(c_.gpu, channel_sums(i)) == 1;
+      return !view_.norms_last(i) && inner_parts(c_.gpu, channel_sums(i)) == 1;
     });
   }
 
@@ -239,8 +242,8 @@ class ChannelNorms : protected KernelWriter {
     reduce(std::move(reads), {.columns = channel_sums(op).results,
                               .kinds = results,
                               .moments = c_.plan.roles[op] == FuseRole::channel_norm,
-                              .inner = !c_.channels_last,
-                              .images = !c_.channels_last && !view_.shifts_pixels(op),
+                              .inner = !view_.norms_last(op),
+                              .images = !view_.norms_last(op) && !view_.shifts_pixels(op),
                               .more_bytes = more_bytes});
   }
 
@@ -319,7 +322,7 @@ class GroupKernels : private ChannelNorms {
   void fill_corners() {
     for (const std::uint32_t i : group_.ops) {
       if (c_.plan.roles[i] != FuseRole::spread) continue;
-      for (int corner = 0; corner < spread_places; ++corner) {
+      for (int corner = 0; corner < spread_places(view_.flow_op(i)); ++corner) {
         GeneratedKernel k;
         k.writes = view_.outputs(i);
         k.bytes = view_.bytes(k.writes);

@@ -45,7 +45,8 @@ Precision detect(const Step& step, const Dataflow& flow) {
   for (const FlowOp& op : flow.ops) {
     if (op.row->autocast != CastPolicy::lower || op.input_count == 0) continue;
     const DataType type = factor_type(flow, op);
-    ++count[type == DataType::fp16 ? 1 : type == DataType::bf16 ? 2 : 0];
+    const bool lowered = op.in_graph || !fills_given_result(step.trace, op);
+    if (lowered) ++count[type == DataType::fp16 ? 1 : type == DataType::bf16 ? 2 : 0];
     if (op.kind != OpKind::matmul || type != DataType::fp32) continue;
     Duration sum{};
     for (const std::uint32_t w : flow.works_of(op)) sum += step.plan.works[w].duration;

@@ -45,7 +45,7 @@ void print_row(const std::string& key, const KernelLaunch& l) {
                             double(t.split_k),
                             double(t.a_k_major),
                             double(t.b_k_major),
-                            double(t.operands),
+                            double(w.operands),
                             double(t.vector_width),
                             f.warps,
                             f.elements,

@@ -21,7 +21,8 @@ from constants import general
 
 TYPE = ("unknown", "fp32", "tf32", "fp16", "bf16", "fp64", "int64", "int32", "int8", "bool")
 PER_THREAD = {"vectorized": lambda f: 8, "unrolled": lambda f: 4, "unrolled_cast": lambda f: 4,
-              "strided": lambda f: 4 if TYPE[int(f["data"])] in ("fp16", "bf16", "bool", "int8") else 2}
+              "strided": lambda f: 4 if TYPE[int(f["data"])] in ("fp16", "bf16", "bool", "int8") else 2,
+              "strided_cast": lambda f: 4}
 COLUMN = {"per_multiply": "multiplies", "per_fragment": "fragments", "per_load": "loads",
           "per_transposed": "transposed", "per_step": "steps",
           "per_element": "elements", "per_warp": "warps", "per_tap": "taps", "per_busy": "busy"}
@@ -196,10 +197,14 @@ def cost_row(kind, kind_type, rows, shared_rows, origin, source):
         tensor = float(np.median([d[COUNTER["tensor"]] / f["warps"] for f, d in rows]))
         row |= rounded({"tensor_per_warp": tensor})
     row |= rounded(traffic(rows, matrix))
-    if kind in BY_THREAD + BY_SHARE:
+    if kind in BY_THREAD + BY_SHARE + ("convolve_sgemm",):  # what they load follows what they multiply
         row |= rounded({"l1_per_multiply": ratio([d[COUNTER["l1"]] / f["multiplies"] for f, d in rows],
                                                  [f["multiplies"] for f, d in rows])})
     return row | rounded(rates(rows)) if origin == "measured" else row
+
+
+# Groups whose operators state the strides of their operands: the others' indices have more dimensions than one sees.
+STATED = ("layout", "pointwise")
 
 
 def fills_its_warps(f):
@@ -227,18 +232,23 @@ def elementwise_rows(rows, origin, source):
         groups = collections.defaultdict(list)
         for f, d in rows:
             if f["kind"] == kind:
-                groups[TYPE[int(f["data"])] if kind != "unrolled_cast" else ""].append((f, d))
+                groups["" if kind.endswith("_cast") else TYPE[int(f["data"])]].append((f, d))
         for kind_type, members in groups.items():
-            out.append(template_row(kind, kind_type, members, base.get(kind_type, lowest), functors, origin,
-                                    source))
+            index = next((r for r in out if (r["kind"], r["type"]) == ("strided", "fp16")), {})
+            out.append(template_row(kind, kind_type, members, base.get(kind_type, lowest), functors,
+                                    index if kind == "strided_cast" else {}, origin, source))
     for (name, kind_type), value in sorted(functors.items()):
         out.append({"kind": "functor " + name, "type": kind_type, "origin": origin,
                     "source": source} | rounded({"per_element": max(value, 0.0)}))
     return out
 
 
-def template_row(kind, kind_type, members, base, functors, origin, source):
-    """One elementwise template. What the functor does is known from the vectorized kernels."""
+def template_row(kind, kind_type, members, base, functors, index, origin, source):
+    """One elementwise template. What the functor does is known from the vectorized kernels; `index` is the row of a
+    template that finds its elements in the same way, to which this one adds the conversion of each operand."""
+    stated = [(f, d) for f, d in members if d["group"] in STATED]
+    if kind == "strided" and stated:
+        members = stated
     full = [(f, d) for f, d in members if fills_its_warps(f)]
     row = {"kind": kind, "type": kind_type, "origin": origin,
            "source": f"{source}; {len(members)} kernels"}
@@ -251,13 +261,16 @@ def template_row(kind, kind_type, members, base, functors, origin, source):
         for f, d in full or members:
             threads = PER_THREAD[kind](f)
             rest = d[COUNTER["inst"]] / f["warps"] - threads * functors.get((f["functor"], kind_type), 0)
-            dims = f["index_dims"] if kind == "strided" else 0
+            dims = f["index_dims"] if kind.startswith("strided") else 0
+            rest -= index.get("per_warp", 0) + threads * dims * (
+                index.get("per_dim", 0) + index.get("per_dim_operand", 0) * f["operands"])
             features.append(({"one": 1.0, "operand": threads * f["operands"], "dim": threads * dims,
                               "dim_operand": threads * dims * f["operands"]}, max(rest, 1.0)))
         columns = (("per_warp", "one"), ("per_operand", "operand"), ("per_dim", "dim"),
                    ("per_dim_operand", "dim_operand"))
-        x, error = robust_fit(features, columns, lambda f, d: d)
-        row |= rounded({name: value for (name, _), value in zip(columns, x) if value > 0})
+        x, error = robust_fit(features, columns[1:2] if index else columns, lambda f, d: d)
+        row |= {key: index[key] for key in ("per_warp", "per_dim", "per_dim_operand") if key in index}
+        row |= rounded({name: value for (name, _), value in zip(columns[1:2] if index else columns, x) if value > 0})
         row["source"] += f", mean error {100 * error:.0f} %"
     tensor = float(np.median([d[COUNTER["tensor"]] / f["warps"] for f, d in members]))
     shared = float(np.median([d[COUNTER["shared"]] / f["warps"] for f, d in members]))

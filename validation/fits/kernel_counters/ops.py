@@ -18,11 +18,22 @@ def number(text):
         return 0.0
 
 
+# Operators of other groups in other sizes (bench/capture/ops_channels.py).
+CHANNELS = {"sum": "reduce", "add": "pointwise", "add_": "pointwise", "cat": "copy", "conv2d": "conv", "max_pool_3s2": "pool",
+            "index_select": "index", "index": "index", "index_add": "index", "index_put": "index"}
+
+
+def group_of(row):
+    name = re.sub("_(backward|dgrad|wgrad)$", "", row["op"])
+    return CHANNELS[name] if row["group"] == "channels" else row["group"]
+
+
 def read_table(path):
     """Rows of a table; counters as numbers."""
     with (gzip.open if path.endswith(".gz") else open)(path, "rt") as file:
         rows = list(csv.DictReader(file))
     for row in rows:
+        row["group"] = group_of(row)
         for key in row:
             if "__" in key or key in ("regs", "smem_static", "smem_dynamic", "cluster"):
                 row[key] = number(row[key])
@@ -120,7 +131,8 @@ def plain_call(row, dims, kind):
     op = NORM_CALLS.get(row["op"], "aten::" + row["op"])
     if row["op"].startswith("cross_entropy"):
         op = "aten::_log_softmax"
-    kinds = [kind] + ["float" if row["group"] == "norm" else kind] * (len(dims) - 1)
+    other = TYPES.get(attribute(row, "other"), kind)
+    kinds = [kind] + ["float" if row["group"] == "norm" else other] * (len(dims) - 1)
     arguments = []
     if row["group"] in ("index", "embedding") and len(dims) > 1:
         kinds[1:] = ["long int"] * (len(dims) - 1)

@@ -92,10 +92,15 @@ std::vector<Field<NormTimes>> norm_times_fields() {
       &N::keep_bytes);
   add("norm_single_dram_share", "ratio", "share of the peak DRAM rate, channels kept on chip",
       &N::single_dram_share);
+  add("norm_single_block_gbps", "GB/s", "rate of one block, channels kept on chip",
+      &N::single_block_gbps);
   add("norm_generic_dram_share", "ratio", "share of the peak DRAM rate, channels read twice",
       &N::generic_dram_share);
   add_fields(fields, &N::forward, channel_fields("norm_forward", "library forward, read twice"));
   add_fields(fields, &N::backward, channel_fields("norm_backward", "library backward, read twice"));
+  add("norm_cached_ratio", "ratio",
+      "time of a channel that is read twice from L2 over that from DRAM, at most one block an SM",
+      &N::cached_ratio);
   add("norm_forward_half_ratio", "ratio", "norm_forward_block_cycles in 16 bits over FP32",
       &N::forward_half_ratio);
   add("norm_backward_half_ratio", "ratio", "norm_backward_block_cycles in 16 bits over FP32",
@@ -118,21 +123,30 @@ std::vector<Field<NormTimes>> norm_times_fields() {
   return fields;
 }
 
+bool reads_once(const NormTimes& times, const NormShape& s, DataType type, bool backward) {
+  return (backward ? 2 : 1) * s.per_channel * element_bytes(type) <= times.keep_bytes;
+}
+
 double library_norm_us(const GpuArch& gpu, const NormTimes& times, const NormShape& s,
                        DataType type, bool backward) {
   const double size = element_bytes(type), operands = backward ? 2 : 1;
-  if (operands * s.per_channel * size <= times.keep_bytes) {
+  const double moved = operands + 1;
+  if (reads_once(times, s, type, backward)) {
     // Odd planes are read element by element, which takes as long as reading twice the bytes.
     const double words = std::max(1.0, s.plane) * size / 4;
-    const double bytes = (operands + 1) * s.elements() * (words != std::floor(words) ? 4 : size);
-    return streamed_us(gpu, {times.floor_us, times.single_dram_share}, bytes);
+    const double width = words != std::floor(words) ? 4 : size;
+    const double bytes = moved * s.elements() * width;
+    const double block = moved * s.per_channel * width / (times.single_block_gbps * 1e3);
+    return times.floor_us + std::max(block, dram_us(gpu, bytes, times.single_dram_share));
   }
   const double half = !is_half(type) ? 1
                       : backward     ? times.backward_half_ratio
                                      : times.forward_half_ratio;
+  const double missed = l2_missed(gpu, moved * s.elements() * size);
+  const double cached = times.cached_ratio + (1 - times.cached_ratio) * missed;
   const double bytes = (2 * operands + 1) * s.elements() * size;
   return times.floor_us +
-         std::max(channel_us(gpu, s, backward ? times.backward : times.forward, half),
+         std::max(channel_us(gpu, s, backward ? times.backward : times.forward, half * cached),
                   dram_us(gpu, bytes, times.generic_dram_share));
 }
 

@@ -61,7 +61,9 @@ struct NormTimes {
   double floor_us = 0;
   double keep_bytes = 0;
   double single_dram_share = 0;
+  double single_block_gbps = 0;
   double generic_dram_share = 0;
+  double cached_ratio = 0;
   ChannelRate forward, backward, native_statistics, native_backward;
   double forward_half_ratio = 0, backward_half_ratio = 0;
   double native_transform_dram_share = 0;
@@ -71,6 +73,9 @@ struct NormTimes {
   double inference_sm_cycles = 0;
 };
 std::vector<Field<NormTimes>> norm_times_fields();
+
+/// Whether a block keeps its channel on chip, so that it reads it once.
+bool reads_once(const NormTimes& times, const NormShape& shape, DataType type, bool backward);
 
 /// Training batch norm of the library, one kernel.
 double library_norm_us(const GpuArch& gpu, const NormTimes& times, const NormShape& shape,

@@ -82,11 +82,13 @@ std::string_view op_name(const Trace& trace, const FlowOp& op) {
 
 /// What a layer does inside runs in the type that autocast gives to the layer.
 CastPolicy policy_of(const Trace& trace, const Dataflow& flow, const FlowOp& op) {
+  const bool spared = !op.in_graph && fills_given_result(trace, op);
   for (std::uint32_t r = op.op; r != no_row; r = flow.nesting.parent[r]) {
     const std::string_view name = text_of(trace, trace.ops.name[r]);
+    if (r == op.op && spared) continue;
     if (cast_policy(name) == CastPolicy::lower) return CastPolicy::lower;
   }
-  return cast_policy(op_name(trace, op));
+  return spared ? CastPolicy::promote : cast_policy(op_name(trace, op));
 }
 
 /// Softmax makes FP32 of FP16 itself; BF16 is converted before (aten/native/SoftMax.cpp).

@@ -295,14 +295,16 @@ TEST(Attention, CountsItsBlocks) {
   EXPECT_DOUBLE_EQ(attention_waves(gpu(), growth, 264, false), 2);
 }
 
-// 64 channels of 32 x 28 x 28 = 25088 elements: forward 100 KB in FP32, backward 200 KB.
+// 64 channels of 32 x 28 x 28 = 25088 elements: forward 100 KB in FP32, backward 200 KB. A block
+// that reads and writes 100 KB each at 100 GB/s takes 2 us, all bytes at half of the DRAM's peak 5.
 TEST(ChannelNorm, ReadsTwiceWhatDoesNotFitOnChip) {
   const NormShape s = norm_shape(shape({32, 64, 28, 28}));
   EXPECT_EQ(s.per_channel, 25088);
   EXPECT_EQ(s.plane, 784);
   NormTimes times;
   times.floor_us = 3, times.keep_bytes = 131072;
-  times.single_dram_share = 0.5, times.generic_dram_share = 0.75;
+  times.single_dram_share = 0.5, times.single_block_gbps = 100;
+  times.generic_dram_share = 0.75, times.cached_ratio = 1;
   times.forward = times.backward = {1, 1};
   times.forward_half_ratio = times.backward_half_ratio = 1;
   EXPECT_NEAR(library_norm_us(gpu(), times, s, DataType::fp32, false),
@@ -311,6 +313,64 @@ TEST(ChannelNorm, ReadsTwiceWhatDoesNotFitOnChip) {
   EXPECT_NEAR(library_norm_us(gpu(), times, s, DataType::fp32, true),
               3 + 25088 / double(gpu().boost_clock_mhz), 1e-9);
   EXPECT_EQ(norm_shape(shape({8})).channels, 0);
+}
+
+// Operands of a channel in one block: forward the input, backward the gradient as well. Of 25088
+// elements these are 100352 and 200704 bytes in FP32, half of that in 16 bits.
+TEST(ChannelNorm, ReadsOnceWhatABlockKeeps) {
+  NormTimes times;
+  times.keep_bytes = 100352;
+  const NormShape s = norm_shape(shape({32, 64, 28, 28}));
+  EXPECT_TRUE(reads_once(times, s, DataType::fp32, false));
+  EXPECT_FALSE(reads_once(times, s, DataType::fp32, true));
+  EXPECT_TRUE(reads_once(times, s, DataType::fp16, true));
+  EXPECT_FALSE(reads_once(times, norm_shape(shape({33, 64, 28, 28})), DataType::fp32, false));
+}
+
+// A block at 100 GB/s moves 100 KB a us: 25088 elements in FP32 that it reads and writes take 2 us,
+// in 16 bits half of that; backward it reads two and writes one. 8 channels at half of the DRAM's
+// peak take 0.7 us, 64 take 5.4 us.
+TEST(ChannelNorm, FewChannelsOnChipWaitForTheirBlocks) {
+  NormTimes times;
+  times.floor_us = 3, times.keep_bytes = 1e6;
+  times.single_dram_share = 0.5, times.single_block_gbps = 100;
+  const auto us = [&](std::int64_t channels, DataType type, bool backward) {
+    return library_norm_us(gpu(), times, norm_shape(shape({32, channels, 28, 28})), type, backward);
+  };
+  EXPECT_NEAR(us(8, DataType::fp32, false), 3 + 2 * 25088 * 4 / 1e5, 1e-9);
+  EXPECT_NEAR(us(1, DataType::fp32, false), 3 + 2 * 25088 * 4 / 1e5, 1e-9);
+  EXPECT_NEAR(us(8, DataType::fp16, false), 3 + 2 * 25088 * 2 / 1e5, 1e-9);
+  EXPECT_NEAR(us(8, DataType::fp32, true), 3 + 3 * 25088 * 4 / 1e5, 1e-9);
+  EXPECT_NEAR(us(64, DataType::fp32, false), 3 + 2 * 64 * 25088 * 4 / (0.5 * dram_bytes_per_us()),
+              1e-9);
+}
+
+/// Cycles of a block for an element of its channel, which is read twice, where all operands fill
+/// `share` of L2: one channel, a cycle an element from DRAM and 0.6 from L2.
+double cycles_read_twice(double share, DataType type, bool backward) {
+  NormTimes times;
+  times.floor_us = 3, times.generic_dram_share = 1;
+  times.forward = times.backward = {1, 1};
+  times.forward_half_ratio = times.backward_half_ratio = 2;
+  times.cached_ratio = 0.6;
+  const double operands = backward ? 3 : 2;  // what is read and what is written
+  NormShape s{.channels = 1, .plane = 1};
+  s.per_channel = share * double(gpu().l2_bytes) / (operands * element_bytes(type));
+  const double us = library_norm_us(gpu(), times, s, type, backward) - 3;
+  return us * gpu().boost_clock_mhz / s.per_channel;
+}
+
+// Of a quarter of L2 a quarter misses: 0.6 + 0.4 x 0.25 = 0.7; of half of it 0.6 + 0.4 x 0.5 = 0.8.
+// In 16 bits a cycle is two.
+TEST(ChannelNorm, ReadsChannelsAgainFromL2) {
+  for (const bool backward : {false, true}) {
+    EXPECT_NEAR(cycles_read_twice(1e-6, DataType::fp32, backward), 0.6, 1e-6);
+    EXPECT_NEAR(cycles_read_twice(0.25, DataType::fp32, backward), 0.7, 1e-9);
+    EXPECT_NEAR(cycles_read_twice(0.5, DataType::fp32, backward), 0.8, 1e-9);
+    EXPECT_NEAR(cycles_read_twice(1, DataType::fp32, backward), 1, 1e-9);
+    EXPECT_NEAR(cycles_read_twice(3, DataType::fp32, backward), 1, 1e-9);
+    EXPECT_NEAR(cycles_read_twice(0.25, DataType::fp16, backward), 2 * 0.7, 1e-9);
+  }
 }
 
 TEST(NormLaw, SmallPlanesAtInferenceWaitForBlocksInAnyType) {

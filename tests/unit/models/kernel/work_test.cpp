@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 
 #include "tests/operands_for_tests.h"
@@ -49,6 +50,87 @@ TEST(KernelWork, ExpandedOperandsAreReadOnce) {
   const KernelWork w = work(kernel, "aten::add", t, {64, 1, 1}, 128);
   EXPECT_EQ(w.read_bytes, (64 * 256 + 256) * 4);
   EXPECT_EQ(w.index_dims, 2);
+}
+
+// Rows of 32 numbers times one number each. The first operand does not move along a row, so the
+// second decides that lanes walk along it: 2 bytes of each of its numbers, and of the first operand
+// a sector of 32 bytes a warp, one byte a number.
+TEST(KernelWork, LanesWalkAlongTheDimensionThatAnOperandIsDenseIn) {
+  const char* kernel =
+      "void at::native::elementwise_kernel<128, 4, gpu_kernel_impl_nocast<BinaryFunctor<c10::Half, "
+      "c10::Half, c10::Half, MulFunctor<float> > > >(int)";
+  const auto t = parse_tensors("[[256000,8,1],[256000,8,32]]", R"(["c10::Half","c10::Half"])",
+                               "[[8,1,1],[256,32,1]]");
+  const double elements = 256000.0 * 8 * 32;
+  const KernelWork w = work(kernel, "aten::mul", t, {128000, 1, 1}, 128);
+  EXPECT_TRUE(w.exact);
+  EXPECT_EQ(w.elements, elements);
+  EXPECT_EQ(w.l1_read_bytes, elements * (1 + 2));
+  const auto turned = parse_tensors("[[256000,8,32],[256000,8,1]]", R"(["c10::Half","c10::Half"])",
+                                    "[[256,32,1],[8,1,1]]");
+  EXPECT_EQ(work(kernel, "aten::mul", turned, {128000, 1, 1}, 128).l1_read_bytes, elements * 3);
+}
+
+// A transposed operand: lanes walk along the rows of the first one, a sector of 32 bytes each in
+// the second.
+TEST(KernelWork, TheFirstOperandDecidesWhereBothMove) {
+  const char* kernel =
+      "void at::native::elementwise_kernel<128, 2, "
+      "gpu_kernel_impl_nocast<CUDAFunctor_add<float> > >(int)";
+  const auto t = parse_tensors("[[64,256],[64,256]]", R"(["float","float"])", "[[256,1],[1,64]]");
+  const KernelWork w = work(kernel, "aten::add", t, {64, 1, 1}, 128);
+  EXPECT_EQ(w.l1_read_bytes, 64 * 256 * (4 + 32));
+}
+
+TEST(KernelWork, OperandsAreThoseReadAndTheResult) {
+  const std::string elementwise = "void at::native::elementwise_kernel<128, 2, ";
+  const auto two = parse_tensors("[[512],[512]]", R"(["float","c10::Half"])");
+  const std::string add = elementwise + "gpu_kernel_impl_nocast<CUDAFunctor_add<float> > >(int)";
+  EXPECT_EQ(work(add.c_str(), "aten::add", two, {2, 1, 1}, 128).operands, 3);
+  const std::string copy =
+      elementwise + "gpu_kernel_impl_nocast<direct_copy_kernel_cuda(float)> >(int)";
+  EXPECT_EQ(work(copy.c_str(), "aten::copy_", two, {2, 1, 1}, 128).operands, 2);
+  // The name of this one says so.
+  const char* vectorized =
+      "void at::native::vectorized_elementwise_kernel<4, CUDAFunctor_add<float>, "
+      "std::array<char*, 3ul> >(int)";
+  EXPECT_EQ(work(vectorized, "aten::add", two, {1, 1, 1}, 128).operands, 3);
+}
+
+// Indices in a list are not recorded: a block has one, and copies a row of 8 x 32 numbers. Of 32000
+// rows that 256000 indices name at random, 1 - exp(-8) are read.
+TEST(KernelWork, ABlockGathersTheRowOfAnIndexThatWasNotRecorded) {
+  const auto table = parse_tensors("[[32000,8,32],[]]", R"(["c10::Half","TensorList"])");
+  const KernelWork w = work("void at::native::vectorized_gather_kernel<16, long>(char*)",
+                            "aten::index", table, {256000, 1, 1}, 32);
+  EXPECT_TRUE(w.exact);
+  EXPECT_EQ(w.rows, 256000);
+  EXPECT_EQ(w.elements, 256000.0 * 256);
+  EXPECT_EQ(w.write_bytes, 256000.0 * 256 * 2);
+  EXPECT_NEAR(w.read_bytes, 32000 * (1 - std::exp(-8.0)) * 256 * 2 + 256000 * 8, 1e-3);
+}
+
+TEST(KernelWork, GathersTheRowsOfARecordedIndex) {
+  const auto t = parse_tensors("[[32000,8,32],[],[1000]]", R"(["c10::Half","Scalar","long int"])");
+  const KernelWork w = work("void at::native::vectorized_gather_kernel<16, long>(char*)",
+                            "aten::index_select", t, {999, 1, 1}, 32);
+  EXPECT_EQ(w.elements, 1000.0 * 256);
+}
+
+// The list of indices is not recorded. Each names the place of a row of 8 x 32 values: 256000 of 8
+// bytes are sorted.
+TEST(KernelWork, IndicesThatWereNotRecordedAreThoseOfTheRows) {
+  const char* sort =
+      "void at_cuda_detail::cub::DeviceRadixSortOnesweepKernel<Policy, false, long, long>(long*)";
+  const auto t = parse_tensors("[[32000,8,32],[],[256000,8,32],[],[]]",
+                               R"(["c10::Half","TensorList","c10::Half","Scalar","Scalar"])");
+  const KernelWork w = work(sort, "aten::_index_put_impl_", t, {100, 1, 1}, 256);
+  EXPECT_EQ(w.elements, 256000);
+  EXPECT_EQ(w.read_bytes, 8 * 256000.0);
+  EXPECT_EQ(w.write_bytes, 8 * 256000.0);
+  const auto recorded = parse_tensors("[[32000,256],[],[4096],[4096,256]]",
+                                      R"(["c10::Half","Scalar","long int","c10::Half"])");
+  EXPECT_EQ(work(sort, "aten::index_put_", recorded, {100, 1, 1}, 256).elements, 4096);
 }
 
 // One block takes a chunk of 65536 elements, filled to 0.85. The functor states how many lists it

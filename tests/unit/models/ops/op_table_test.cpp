@@ -229,6 +229,36 @@ TEST(OutputShapes, InterpolatedImagesHaveTheSizeThatIsAskedFor) {
   EXPECT_EQ(cast_policy("aten::upsample_bilinear2d"), CastPolicy::full);
 }
 
+// 28 + 2 x 1 - 3, halved, + 1 = 14 windows a side: 196 columns of 192 x 9 places. A window of 31
+// is larger than the 30 pixels of a padded side, and so is one of 3 whose places are 15 apart.
+TEST(OutputShapes, WindowsOfAnImageAreColumns) {
+  const auto columns = [](std::string_view window_and_dilation) {
+    return outputs("aten::im2col", "[[32,192,28,28],[],[],[],[]]",
+                   R"(["float","ScalarList","ScalarList","ScalarList","ScalarList"])",
+                   R"(["",)" + std::string(window_and_dilation) + R"(,"[1, 1]","[2, 2]"])")[0];
+  };
+  EXPECT_EQ(dims_of(columns(R"("[3, 3]","[1, 1]")")), (Dims{32, 1728, 196}));
+  EXPECT_EQ(columns(R"("[3, 3]","[1, 1]")").shape.type, DataType::fp32);
+  // 30 - 5 and 30 - 1, halved, + 1 = 13 and 15; 3 places.
+  EXPECT_EQ(dims_of(columns(R"("[3, 1]","[2, 1]")")), (Dims{32, 576, 195}));
+  for (const char* too_large : {R"("[31, 31]","[1, 1]")", R"("[3, 3]","[15, 15]")"}) {
+    EXPECT_FALSE(columns(too_large).known) << too_large;
+    EXPECT_EQ(columns(too_large).shape.type, DataType::fp32) << too_large;
+  }
+  EXPECT_FALSE(outputs("aten::im2col", "[[192,28,28]]", R"(["float"])")[0].known);
+}
+
+TEST(OutputShapes, ColumnsAreFoldedIntoTheImageThatIsAskedFor) {
+  const std::string_view dims = "[[32,1728,196],[],[],[],[],[]]";
+  const std::string_view types =
+      R"(["c10::Half","ScalarList","ScalarList","ScalarList","ScalarList","ScalarList"])";
+  const auto image = outputs("aten::col2im", dims, types,
+                             R"(["","[28, 28]","[3, 3]","[1, 1]","[1, 1]","[2, 2]"])")[0];
+  EXPECT_EQ(dims_of(image), (Dims{32, 192, 28, 28}));
+  EXPECT_EQ(image.shape.type, DataType::fp16);
+  EXPECT_FALSE(outputs("aten::col2im", dims, types)[0].known);  // of a size that nobody recorded
+}
+
 TEST(OutputShapes, FollowTheRowOfTheOperation) {
   constexpr std::string_view two = R"(["float","float"])", three = R"(["float","float","float"])";
   EXPECT_EQ(dims_of(outputs("aten::mm", "[[8,16],[16,4]]", two)[0]), (Dims{8, 4}));

@@ -44,6 +44,29 @@ TEST(BatchSize, IsUnknownWhereACompilerMergedItWithOtherDimensions) {
   }
 }
 
+/// Of a step of compiled code given `dims`: a product of 2048 merged rows, then convolutions of 32
+/// and of 64 items.
+std::optional<std::int64_t> compiled_batch(std::string_view dims, std::string_view types = "") {
+  TraceMaker m;
+  m.step(0, 0, 100);
+  m.operands(m.op("CompiledFunction", 1, 50), {dims, types, "", ""});
+  m.op("aten::addmm", 5, 5, 0, "[[768],[2048,768],[768,768]]");
+  m.op("aten::convolution", 30, 5, 0, "[[64,8,28,28],[16,8,3,3]]");
+  m.op("aten::convolution", 20, 5, 0, "[[32,3,224,224],[8,3,7,7]]");
+  m.launch(6, 2, 1);
+  m.kernel(60, 5, 1);
+  return batch_size(m.trace, link_trace(m.trace)).items;
+}
+
+TEST(BatchSize, IsThatOfConvolutionsWhereACompilerMergedTheRowsOfProducts) {
+  EXPECT_EQ(compiled_batch("[[32,3,224,224]]", R"(["float"])"), 32);
+  EXPECT_EQ(compiled_batch("[[2048]]", R"(["long int"])"), 32);  // indices without tokens
+}
+
+TEST(BatchSize, IsThatOfTheTokensThatCompiledCodeIsGiven) {
+  EXPECT_EQ(compiled_batch("[[16,128]]", R"(["long int"])"), 16);
+}
+
 TEST(BatchSize, TakesTheFirstLayerOfTheFirstStep) {
   TraceMaker m;
   m.op("aten::conv2d", 10, 5, 0, "[[99,3]]");  // before the step

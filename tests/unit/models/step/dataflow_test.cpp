@@ -42,6 +42,31 @@ TEST(Dataflow, BindsOperandsToTheLatestTensorOfTheirSizeAndType) {
   EXPECT_EQ(flow.tensors[flow.outputs_of(flow.ops[1])[0]].elements, 8 * 4);
 }
 
+/// Of a step of the one operation.
+bool fills_result(std::string_view name, std::string_view dims, std::string_view types) {
+  FlowMaker m;
+  m.op(name, dims, types);
+  const Step step = m.step();
+  const Dataflow flow = dataflow(step);
+  EXPECT_EQ(flow.ops.size(), 1U) << name;
+  return flow.ops.size() == 1 && fills_given_result(step.trace, flow.ops[0]);
+}
+
+// A tensor behind the factors is the place for the result; what is added to a product stands before
+// them, and a bias of a layer is none of its factors.
+TEST(Dataflow, AProductFillsTheResultThatItIsGiven) {
+  constexpr std::string_view float3 = R"(["float","float","float"])";
+  EXPECT_FALSE(fills_result("aten::mm", "[[8,16],[16,4]]", float2));
+  EXPECT_TRUE(fills_result("aten::mm", "[[8,16],[16,4],[8,4]]", float3));
+  EXPECT_TRUE(fills_result("aten::bmm", "[[2,8,16],[2,16,4],[2,8,4]]", float3));
+  EXPECT_FALSE(fills_result("aten::addmm", "[[4],[8,16],[16,4],[],[]]",
+                            R"(["float","float","float","Scalar","Scalar"])"));
+  EXPECT_TRUE(fills_result("aten::addmm", "[[4],[8,16],[16,4],[],[],[8,4]]",
+                           R"(["float","float","float","Scalar","Scalar","float"])"));
+  EXPECT_FALSE(fills_result("aten::linear", "[[8,16],[4,16],[4]]", float3));
+  EXPECT_FALSE(fills_result("aten::add", "[[8,4],[8,4],[8,4]]", float3));  // no product
+}
+
 TEST(Dataflow, ConvolutionsHaveTheOutputOfTheirStrideAndPadding) {
   FlowMaker m;
   // 56 + 2 x 1 - 3, halved, + 1 = 28 pixels a side.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "models/whatif/compile/groups.h"
 #include "models/whatif/compile/lowered.h"
 #include "tests/unit/models/whatif/compile_for_tests.h"
 #include "tests/unit/models/whatif/flow_for_tests.h"
@@ -57,6 +58,51 @@ TEST(CompiledGradients, InterpolationToTheSameSizeIsNotNoticed) {
        R"(["float","float","Scalar"])");
   CompileBench compiled;
   EXPECT_EQ(compiled.compile(m.step()).plan.works.size(), 1U + 4U + 1U);
+}
+
+// 32 x 1728 x 196 numbers of windows are added to one place each, in an image of zeros.
+TEST(CompiledGradients, FoldedWindowsAreAddedToOnePlace) {
+  FlowOp folded, grown;
+  folded.row = &op_row("aten::col2im");
+  grown.row = &op_row("aten::upsample_bilinear2d_backward");
+  EXPECT_EQ(spread_places(folded), 1);
+  EXPECT_EQ(spread_places(grown), 4);
+  FlowMaker m;
+  m.op("aten::col2im", "[[32,1728,196],[],[],[],[],[]]",
+       R"(["float","ScalarList","ScalarList","ScalarList","ScalarList","ScalarList"])",
+       R"(["","[28, 28]","[3, 3]","[1, 1]","[1, 1]","[2, 2]"])");
+  CompileBench compiled;
+  const Step out = compiled.compile(m.step());
+  EXPECT_EQ(out.plan.works.size(), 1U + 1U);
+  const double us = 32.0 * 1728 * 196 * 32 /
+                    (compiled.gpu().l2_read_gbps * 1e3 * compiled.law.generated.added_l2_share);
+  EXPECT_GT(longest_us(out), us);
+  EXPECT_LT(longest_us(out), 1.5 * us);
+}
+
+/// Windows are cut of an activation and put through another; `folds`: and folded, and activated.
+Step windows_of_images(bool folds) {
+  FlowMaker m;
+  m.op("aten::relu", "[[32,192,28,28]]", R"(["float"])");
+  m.op("aten::im2col", "[[32,192,28,28],[],[],[],[]]",
+       R"(["float","ScalarList","ScalarList","ScalarList","ScalarList"])",
+       R"(["","[3, 3]","[1, 1]","[1, 1]","[2, 2]"])");
+  m.op("aten::exp", "[[32,1728,196]]", R"(["float"])");
+  if (!folds) return m.step();
+  m.op("aten::col2im", "[[32,1728,196],[],[],[],[],[]]",
+       R"(["float","ScalarList","ScalarList","ScalarList","ScalarList","ScalarList"])",
+       R"(["","[28, 28]","[3, 3]","[1, 1]","[1, 1]","[2, 2]"])");
+  m.op("aten::relu", "[[32,192,28,28]]", R"(["float"])");
+  return m.step();
+}
+
+// What is folded is computed by the kernel that adds it to the zeros of another; who reads the
+// image is a kernel behind.
+TEST(CompiledGradients, ImagesAreReadWhenTheirWindowsAreFolded) {
+  CompileBench compiled;
+  EXPECT_EQ(compiled.compile(windows_of_images(false)).plan.works.size(), 1U);
+  const Step out = compiled.compile(windows_of_images(true));
+  EXPECT_EQ(out.plan.works.size(), 1U + 1U + 1U);
 }
 
 // Halves added to a table: those that find their place taken wait for each other. 512 values on

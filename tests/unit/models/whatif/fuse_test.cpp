@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "models/kernel/classify/classify.h"
+#include "models/whatif/compile/attention.h"
 #include "models/whatif/compile/groups.h"
 #include "models/whatif/compile/kernels.h"
 #include "tests/unit/models/whatif/compile_for_tests.h"
@@ -402,6 +403,34 @@ TEST(Fuse, ChannelsThatAreNoPowerOfTwoTakeADivision) {
   EXPECT_NEAR(norm_us("96"), floor + lane_us(s.gpu(), 96 * pixels * cycles), 1e-6);
 }
 
+// Norms with running statistics in a model without convolutions: channels are the order of 12.8e6
+// features, of 96 channels with a division more; images of as many elements are in the order of
+// their pixels, whose norm takes fewer cycles.
+TEST(Fuse, NormsOfFeaturesAreThoseOfChannelsLast) {
+  const auto norm_us = [](const std::string& rows, const std::string& channels,
+                          const std::string& pixels) {
+    FlowMaker m;
+    const std::string each = ",[" + channels + "]";
+    m.op("aten::native_batch_norm",
+         "[[" + rows + "," + channels + pixels + "]" + each + each + each + each + ",[],[],[]]",
+         R"(["c10::Half","float","float","float","float","Scalar","Scalar","Scalar"])",
+         R"(["","","","","","False","0.1","1e-05"])",
+         "void at::native::batch_norm_transform_input_kernel<c10::Half>");
+    CompileBench s;
+    const Step out = s.compile(m.step());
+    EXPECT_EQ(out.plan.works.size(), 1U);
+    return to_us(out.plan.works[0].duration);
+  };
+  const CompileBench s;
+  const GeneratedCode& code = s.law.generated;
+  const double rows = 100352, floor = code.pointwise.floor_us;
+  EXPECT_NEAR(norm_us("100352", "128", ""),
+              floor + lane_us(s.gpu(), 128 * rows * code.last_norm_lane_cycles), 1e-6);
+  const double divided = code.last_norm_lane_cycles + code.divided_lane_cycles;
+  EXPECT_NEAR(norm_us("100352", "96", ""), floor + lane_us(s.gpu(), 96 * rows * divided), 1e-6);
+  EXPECT_LT(norm_us("32", "128", ",56,56"), norm_us("100352", "128", ""));
+}
+
 TEST(Fuse, PooledPixelsAreColumnsInChannelsLastOrder) {
   FlowMaker m;
   m.op("aten::cudnn_convolution", "[[4,128,56,56],[128,128,3,3],[],[],[],[]]", forward_types,
@@ -481,6 +510,53 @@ TEST(Fuse, OtherAttentionStays) {
   EXPECT_EQ(s.report.attention, AttentionPath::keep);
   s.compile(text_encoder(scaled, true, "[2,1,128,128]"));  // the program's own mask
   EXPECT_EQ(s.report.attention, AttentionPath::keep);
+}
+
+/// Tokens attend to tokens, then what comes of that to an image whose pixels a convolution made,
+/// and to which `named` adds rows of a table. The ways of both.
+std::vector<AttentionPath> captioning_paths(bool named) {
+  FlowMaker m;
+  const auto look_up = [&](const std::string& tokens) {
+    m.op("aten::embedding>aten::index_select", "[[1000,256],[],[" + tokens + "]]",
+         R"(["c10::Half","Scalar","long int"])");
+  };
+  const auto product = [&](const std::string& rows) {
+    m.op("aten::mm", "[[" + rows + ",256],[256,256]]", half2, "", "hgemm");
+  };
+  const auto attend = [&](const std::string& keys) {
+    m.op("aten::scaled_dot_product_attention",
+         "[[2,4,64,64]," + keys + "," + keys + ",[],[],[],[],[]]",
+         R"(["c10::Half","c10::Half","c10::Half","","Scalar","Scalar","Scalar","Scalar"])", scaled,
+         "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16");
+  };
+  look_up("128");
+  for (int i = 0; i < 3; ++i) product("128");
+  attend("[2,4,64,64]");
+  m.op("aten::cudnn_convolution", "[[2,8,16,24],[256,8,1,1],[],[],[],[]]", forward_types,
+       R"(["","","[0, 0]","[1, 1]","[1, 1]","1"])",
+       "sm90_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc");
+  if (named) {
+    look_up("768");
+    m.op("aten::add", "[[768,256],[768,256],[]]", R"(["c10::Half","c10::Half","Scalar"])");
+  }
+  for (int i = 0; i < 2; ++i) product("768");
+  attend("[2,4,384,64]");
+  const Step step = m.step();
+  const Dataflow flow = dataflow(step);
+  const AttentionStyle style = attention_style(step.trace, flow);
+  std::vector<AttentionPath> paths;
+  for (const FlowOp& op : flow.ops) {
+    if (op.kind != OpKind::attention) continue;
+    paths.push_back(attention_path(step.trace, flow, style, op));
+  }
+  return paths;
+}
+
+// Pixels are never masked, though the model has a text; tokens among them may be.
+TEST(Fuse, AttentionToWhatConvolutionsMadeStays) {
+  constexpr auto math = AttentionPath::math, keep = AttentionPath::keep;
+  EXPECT_EQ(captioning_paths(false), (std::vector{math, keep}));
+  EXPECT_EQ(captioning_paths(true), (std::vector{math, math}));
 }
 
 /// Products whose results are joined along columns and then put through an activation.

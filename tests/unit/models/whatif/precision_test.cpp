@@ -236,6 +236,22 @@ TEST(PrecisionTypes, RowsOfLogitsHaveTheirType) {
   EXPECT_EQ(std::find_if(c.casts.begin(), c.casts.end(), of_loss)->elements, 14 * 64);
 }
 
+// The caller's place for the result is FP32, and so are the factors: nothing is cast. The same
+// product without it reads both factors in 16 bits.
+TEST(PrecisionTypes, AProductThatFillsAGivenResultKeepsItsType) {
+  test::FlowMaker m;
+  m.op("aten::mm", "[[64,256],[256,128],[64,128]]", R"(["float","float","float"])");
+  m.op("aten::mm", "[[64,512],[512,128]]", two_floats);
+  const Step step = m.step();
+  for (const DataType half : {DataType::fp16, DataType::bf16}) {
+    const TypeChange c = autocast(step.trace, dataflow(step), half, 256);
+    EXPECT_EQ(c.ops, (std::vector{DataType::fp32, half}));
+    EXPECT_EQ(c.policies, (std::vector{CastPolicy::promote, CastPolicy::lower}));
+    EXPECT_EQ(c.casts.size(), 2U);
+    for (const PlannedCast& cast : c.casts) EXPECT_EQ(cast.op, 1U);
+  }
+}
+
 TEST(PrecisionTypes, PoliciesFollowTheFrameworksLists) {
   EXPECT_EQ(cast_policy("aten::mm"), CastPolicy::lower);
   EXPECT_EQ(cast_policy("aten::_softmax"), CastPolicy::widen);
@@ -383,6 +399,23 @@ TEST(Precision, IsThatOfMostOperationsNotOfMostOfTheTime) {
   Step step = m.step();
   step.plan.works[2].duration = from_us(1000);
   EXPECT_EQ(traced_precision(step), Precision::bf16);
+}
+
+// Autocast has no say where results are given: three of five products in FP32 tell nothing.
+TEST(Precision, IsNotThatOfProductsThatFillGivenResults) {
+  const auto detected = [](bool given) {
+    test::FlowMaker m;
+    for (int i = 0; i < 3; ++i) {
+      m.op("aten::mm", given ? "[[64,256],[256,128],[64,128]]" : "[[64,256],[256,128]]",
+           given ? R"(["float","float","float"])" : two_floats, "", "sgemm");
+    }
+    for (int i = 0; i < 2; ++i) {
+      m.op("aten::mm", "[[64,256],[256,256]]", R"(["c10::BFloat16","c10::BFloat16"])", "", "hgemm");
+    }
+    return traced_precision(m.step());
+  };
+  EXPECT_EQ(detected(true), Precision::bf16);
+  EXPECT_EQ(detected(false), Precision::fp32);
 }
 
 TEST(Precision, Bf16AddsTheCastsAndKeepsPlanAndTraceInStep) {
