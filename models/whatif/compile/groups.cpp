@@ -31,7 +31,7 @@ class Roles {
     const bool given = op.in_model || (whole_step && op.phase != FlowPhase::other);
     if (!given || op.input_count + op.output_count == 0) return FuseRole::outside;
     if (sparse(op) || within_convolution(op)) return FuseRole::library;
-    if (interpolated(op) || op.row->is(folds)) return FuseRole::spread;
+    if (interpolated(op) || (op.row != nullptr && op.row->is(folds))) return FuseRole::spread;
     switch (op.kind) {
       case OpKind::batch_norm:
         if (only_statistics(op)) return FuseRole::vanishes;

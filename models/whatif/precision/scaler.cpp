@@ -63,6 +63,16 @@ void insert_verdict(const Dataflow& flow, const Backward& range, const HostModel
   edit.insert_sync_after(at, host.sync_call_us, host.sync_return_us);
 }
 
+/// Sizes of the gradients that meet another one.
+std::unordered_set<std::int64_t> summed_gradients(const Dataflow& flow) {
+  std::unordered_set<std::int64_t> sizes;
+  for (const FlowOp& op : flow.ops) {
+    if (op.phase != FlowPhase::backward || !op.row->is(adds_gradients)) continue;
+    for (const std::uint32_t t : flow.outputs_of(op)) sizes.insert(flow.tensors[t].elements);
+  }
+  return sizes;
+}
+
 }  // namespace
 
 double gradient_elements(const Dataflow& flow) {
@@ -83,13 +93,14 @@ double gradient_elements(const Dataflow& flow) {
     }
   }
   // Tables: dense gradients, or the rows of sparse ones. One that is a layer's weight too counts
-  // once.
+  // once: its two gradients are added up.
+  const std::unordered_set<std::int64_t> summed = summed_gradients(flow);
   for (const FlowOp& op : flow.ops) {
     const bool table = op.kind == OpKind::gather || op.row->layer == Layer::embedding;
     if (op.phase != FlowPhase::backward || !table) continue;
     for (const std::uint32_t t : flow.outputs_of(op)) {
       const std::int64_t n = flow.tensors[t].elements;
-      if (!weights.contains(n)) sum += static_cast<double>(n);
+      if (!weights.contains(n) || !summed.contains(n)) sum += static_cast<double>(n);
     }
   }
   return sum;

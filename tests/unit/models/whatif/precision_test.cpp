@@ -6,6 +6,7 @@
 #include "models/arch/gpu_config.h"
 #include "models/kernel/classify/classify.h"
 #include "models/whatif/precision/kernels.h"
+#include "models/whatif/precision/scaler.h"
 #include "models/whatif/precision/types/types.h"
 #include "tests/source_dir/source_dir.h"
 #include "tests/unit/models/whatif/flow_for_tests.h"
@@ -447,6 +448,33 @@ TEST(Precision, ThereAndBackLeavesTheSameKernels) {
     EXPECT_EQ(report.casts_removed, to == Precision::amp ? 7U : 8U) << to_string(to);
     EXPECT_EQ(kernels(back).size(), kernels(step).size()) << to_string(to);
   }
+}
+
+/// A table of 100 x 16 and a layer of its size; `tied`: their gradients are added up.
+Dataflow table_and_layer(bool tied) {
+  Dataflow flow;
+  flow.tensors = {{512, DataType::fp32, no_row, 1},
+                  {1600, DataType::fp32, no_row, 1},
+                  {1600, DataType::fp32, 1, 1},
+                  {1600, DataType::fp32, 2, 0}};
+  flow.inputs = {{0, 0}, {1, 1}};
+  flow.outputs = {2, 3};
+  const auto op = [&flow](std::string_view name, FlowPhase phase) -> FlowOp& {
+    FlowOp& made = flow.ops.emplace_back();
+    made.row = &op_row(name), made.kind = made.row->kind, made.phase = phase;
+    return made;
+  };
+  op("aten::linear", FlowPhase::forward).input_count = 2;
+  op("aten::embedding_dense_backward", FlowPhase::backward).output_count = 1;
+  if (!tied) return flow;
+  FlowOp& sum = op("aten::add", FlowPhase::backward);
+  sum.first_output = 1, sum.output_count = 1;
+  return flow;
+}
+
+TEST(Precision, GradientsOfATableAreALayersOnlyIfTheyAreAddedUp) {
+  EXPECT_EQ(gradient_elements(table_and_layer(true)), 1600);
+  EXPECT_EQ(gradient_elements(table_and_layer(false)), 2 * 1600);
 }
 
 }  // namespace
