@@ -75,11 +75,12 @@ double half_product_us(const GpuArch& gpu, const HalfProducts& products, const G
   const auto aligned = [&](double bytes) {
     return rows_of_all(s, [&](std::int64_t n) { return aligned_rows(n, s.type, bytes); });
   };
-  // Rows that the copy engine cannot address run on older instructions; small batched products are
-  // bound by their batch.
-  const double slower = s.batch > 1 || aligned(16) ? 1
-                        : aligned(4)               ? products.even_ratio
-                                                   : products.odd_ratio;
+  // Rows that the copy engine cannot address run on older instructions. Small batched products are
+  // bound by their batch: all of their time is longer, not that of their tiles.
+  const bool fast = aligned(16);
+  const double slower = s.batch > 1 || fast ? 1
+                        : aligned(4)        ? products.even_ratio
+                                            : products.odd_ratio;
   double best = std::numeric_limits<double>::infinity();
   for (const ProductTile& tile : tiles) {
     for (const int split : splits) {
@@ -87,7 +88,7 @@ double half_product_us(const GpuArch& gpu, const HalfProducts& products, const G
       best = std::min(best, half_product_us(gpu, products, s, tile, split, slower));
     }
   }
-  return best;
+  return s.batch > 1 && !fast ? products.batch_ratio * best : best;
 }
 
 double tensor_ratio(const GpuArch& gpu, const LibraryProducts& products, const GemmShape& shape) {
@@ -102,14 +103,19 @@ double tensor_ratio(const GpuArch& gpu, const LibraryProducts& products, const G
 
 std::vector<Field<HalfProducts>> half_products_fields() {
   using P = HalfProducts;
-  return {field("half_floor_us", "us", "start and end of a 16-bit product", &P::floor_us),
-          field("half_start_k", "k", "start and end of a tile, in steps of k", &P::start_k),
-          field("half_dram_share", "ratio",
-                "operands and result over the DRAM's peak; above 1: what L2 holds", &P::dram_share),
-          field("half_split_us", "us", "a second kernel that adds up parts", &P::split_us),
-          field("half_even_ratio", "ratio", "slower where rows are no multiple of 16 bytes",
-                &P::even_ratio),
-          field("half_odd_ratio", "ratio", "... and not of 4", &P::odd_ratio)};
+  return {
+      field("half_floor_us", "us", "start and end of a 16-bit product", &P::floor_us),
+      field("half_start_k", "k", "start and end of a tile, in steps of k", &P::start_k),
+      field("half_dram_share", "ratio",
+            "operands and result over the DRAM's peak; above 1: what L2 holds", &P::dram_share),
+      field("half_split_us", "us", "a second kernel that adds up parts", &P::split_us),
+      field("half_even_ratio", "ratio", "slower where rows are no multiple of 16 bytes",
+            &P::even_ratio),
+      field("half_odd_ratio", "ratio", "... and not of 4", &P::odd_ratio),
+      field("half_batch_ratio", "ratio",
+            "time of many products with rows that are no multiple of 16 bytes over that of ones "
+            "with such",
+            &P::batch_ratio)};
 }
 
 std::vector<Field<LibraryProducts>> library_products_fields() {

@@ -25,6 +25,7 @@ struct HalfProducts {
   double dram_share = 0;
   double split_us = 0;
   double even_ratio = 0, odd_ratio = 0;
+  double batch_ratio = 0;
 };
 std::vector<Field<HalfProducts>> half_products_fields();
 
