@@ -29,6 +29,16 @@ bool converts_weight(const Step& step, const Dataflow& flow, const FlowOp& op,
   return false;
 }
 
+/// Whether a forward layer has a parameter there. Products of `linear` are told by it: any other
+/// product may have two activations.
+bool holds_parameter(const Step& step, const Dataflow& flow, const FlowOp& op, const OpRow& row,
+                     std::uint8_t argument) {
+  if (op.kind != OpKind::matmul && op.kind != OpKind::convolution) return false;
+  if (contains(row.arguments.parameters, argument)) return true;
+  if (argument != row.arguments.at(ArgumentName::right) || row.is(batched)) return false;
+  return enclosing(step.trace, flow.nesting, op.op, is_layer_product) != no_row;
+}
+
 /// What the first operand of a sum is a scaled copy of: a branch is scaled (gates of channels,
 /// scales of layers) and then added to another one, not to itself.
 std::uint32_t scaled_operand(const Dataflow& flow, const FlowOp& op) {
@@ -69,6 +79,7 @@ void Binder::bind_op(std::uint32_t i) {
     }
   }
   op.output_count = static_cast<std::uint32_t>(flow_.outputs.size()) - op.first_output;
+  see_activations(op);
   node_.leave(i);
   if (is_in_place(name)) hidden_.overwritten_by(op);
 }
@@ -84,6 +95,26 @@ void Binder::see_new_tensors() {
 std::uint32_t Binder::add(std::int64_t elements, DataType type, std::uint32_t producer) {
   core_reads_.push_back(false);
   return made_.add(elements, type, producer);
+}
+
+void Binder::see_activations(const FlowOp& op) {
+  const auto inputs = flow_.inputs_of(op);
+  const bool made = is_core(op.kind) || op.kind == OpKind::gather ||
+                    std::any_of(inputs.begin(), inputs.end(), [&](const FlowUse& use) {
+                      return use.tensor < activations_.size() && activations_[use.tensor];
+                    });
+  if (!made) return;
+  for (const std::uint32_t t : flow_.outputs_of(op)) {
+    if (t >= activations_.size()) activations_.resize(t + std::size_t{1}, false);
+    activations_[t] = true;
+  }
+}
+
+std::uint32_t Binder::latest_parameter(const Candidates& list) const {
+  const auto at = std::find_if(list.rbegin(), list.rend(), [&](std::uint32_t t) {
+    return t >= activations_.size() || !activations_[t];
+  });
+  return at == list.rend() ? no_row : *at;
 }
 
 std::uint32_t Binder::latest(const Candidates& list, const FlowOp& op, bool further) const {
@@ -141,6 +172,7 @@ std::uint32_t Binder::find(const FlowOp& op, const OpRow& row, const TensorShape
   if (op.phase == FlowPhase::backward) return find_backward(op, row, shape, argument, further);
   if (is_slice(shape)) return latest_whole(made_.known(whole_elements(shape), shape.type), op);
   const Candidates& list = made_.known(distinct_elements(shape), shape.type);
+  if (holds_parameter(step_, flow_, op, row, argument)) return latest_parameter(list);
   const std::uint32_t t = made_.type_given(shape, latest(list, op, further));
   // Rows that an index picked and that are added to others are those that it picked last.
   const bool rows = op.row->is(adds_rows) && further && (t == no_row || made_.waits_since(t));

@@ -35,13 +35,18 @@ class Binder {
   std::uint32_t find(const FlowOp& op, const OpRow& row, const TensorShape& shape,
                      std::uint8_t argument, bool further);
   void bind_inputs(FlowOp& op, const OpRow& row, const OpTensors& operands);
+  /// The latest one that is a parameter's copy or was computed of parameters alone.
+  std::uint32_t latest_parameter(const Candidates& list) const;
+  /// Outputs of layers, and of what reads such: no parameter, though it may be as large as one.
+  void see_activations(const FlowOp& op);
 
   const Step& step_;
   Dataflow& flow_;
   MadeTensors made_;
   HiddenTensors hidden_;
   NodeOperands node_;
-  std::vector<bool> core_reads_;  // per tensor
+  std::vector<bool> core_reads_;   // per tensor
+  std::vector<bool> activations_;  // per tensor; those behind its end are none
 };
 
 }  // namespace tandem

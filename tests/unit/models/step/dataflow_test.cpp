@@ -67,6 +67,24 @@ TEST(Dataflow, AProductFillsTheResultThatItIsGiven) {
   EXPECT_FALSE(fills_result("aten::add", "[[8,4],[8,4],[8,4]]", float3));  // no product
 }
 
+// 16 rows of 16 columns are as large as the weights of a layer of 16; the second layer's weight is
+// none of them. One that the step computes of another parameter, or a copy of one, is the weight.
+TEST(Dataflow, AWeightAsLargeAsAnActivationIsNone) {
+  constexpr std::string_view float3 = R"(["float","float","float","Scalar","Scalar"])";
+  constexpr std::string_view layer = "[[16],[16,16],[16,16],[],[]]";
+  FlowMaker m;
+  m.op("aten::addmm", layer, float3);
+  m.op("aten::relu", "[[16,16]]", R"(["float"])");
+  m.op("aten::addmm", layer, float3);
+  m.op("aten::mul", "[[16,1],[1,16]]", float2);  // of two parameters of 16
+  m.op("aten::addmm", layer, float3);
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 5U);
+  EXPECT_EQ(maker_of(flow, 2, 1), 1U);      // the activation
+  EXPECT_EQ(maker_of(flow, 2, 2), no_row);  // the weight, though relu made as many elements
+  EXPECT_EQ(maker_of(flow, 4, 2), 3U);
+}
+
 TEST(Dataflow, ConvolutionsHaveTheOutputOfTheirStrideAndPadding) {
   FlowMaker m;
   // 56 + 2 x 1 - 3, halved, + 1 = 28 pixels a side.

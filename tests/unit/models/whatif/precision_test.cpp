@@ -450,6 +450,21 @@ TEST(Precision, ThereAndBackLeavesTheSameKernels) {
   }
 }
 
+// Rows of 49 are 98 bytes in FP16, no multiple of 16: all of the time is 2.2 times that of the same
+// tiles with rows of 56, less the smaller operands' share of it.
+TEST(Precision, ManyProductsWithUnalignedRowsTakeLonger) {
+  const auto time = [](std::int64_t columns) {
+    const OpTensors factors = operands({shape({3072, columns, 32}), shape({3072, 32, columns})});
+    static const LaunchGeometry none;
+    return matmul_time(models().context(), OpContext{"aten::bmm", factors, {}, none},
+                       DataType::fp16)
+        .time_us;
+  };
+  const double ratio = models().law.products.half.batch_ratio;
+  EXPECT_LT(time(49), ratio * time(56));
+  EXPECT_GT(time(49), 0.8 * ratio * time(56));
+}
+
 /// A table of 100 x 16 and a layer of its size; `tied`: their gradients are added up.
 Dataflow table_and_layer(bool tied) {
   Dataflow flow;
