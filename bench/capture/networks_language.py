@@ -3,7 +3,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from workload import ADAMW, SGD, Workload, class_loss
+from workload import ADAMW, SGD, Workload, class_loss, words_loss
 
 
 class Logits(nn.Module):
@@ -176,10 +176,7 @@ class Translated(nn.Module):
 def translation(model, vocab, batch, device, seq):
     model = Translated(model).to(device)
     source, ids = (torch.randint(0, vocab, (batch, seq), device=device) for _ in range(2))
-
-    def loss(scores):
-        return F.cross_entropy(scores.view(-1, vocab).float(), ids.view(-1))
-    return Workload(model, (source, ids), loss, ADAMW, {"seq": seq})
+    return Workload(model, (source, ids), words_loss(vocab, ids), ADAMW, {"seq": seq})
 
 
 def bart(batch, device, seq=128):
@@ -244,7 +241,4 @@ def modernbert(batch, device, seq=512):
     config = ModernBertConfig(num_hidden_layers=8)
     model = Logits(ModernBertForMaskedLM(config)).to(device)
     ids, target = (torch.randint(0, config.vocab_size, (batch, seq), device=device) for _ in range(2))
-
-    def loss(scores):
-        return F.cross_entropy(scores.view(-1, config.vocab_size).float(), target.view(-1))
-    return Workload(model, (ids,), loss, ADAMW, {"seq": seq})
+    return Workload(model, (ids,), words_loss(config.vocab_size, target), ADAMW, {"seq": seq})

@@ -21,6 +21,18 @@ BATCH_SHAPES = [(192, 128, 128, 64), (192, 128, 64, 128), (2048, 27, 27, 128), (
                 (16, 1024, 1024, 1024)]
 
 
+def layer_products(dtype, m, n, k):
+    """A linear layer of n outputs and k inputs on m rows: forward, the gradients of its rows and of its weight."""
+    yield simple("mm", dtype, [(m, k), (n, k)], lambda a, b: a @ b.t(), layout="tn")
+    yield simple("mm", dtype, [(m, n), (n, k)], lambda a, b: a @ b, layout="nn")
+    yield simple("mm", dtype, [(m, n), (m, k)], lambda a, b: a.t() @ b, layout="nt")
+
+
+def batched_products(dtype, b, m, n, k):
+    yield simple("bmm", dtype, [(b, m, k), (b, n, k)], lambda x, y: x @ y.transpose(1, 2), layout="tn")
+    yield simple("bmm", dtype, [(b, m, k), (b, k, n)], torch.bmm, layout="nn")
+
+
 def gemm():
     for dtype in MATRIX_TYPES:
         for m, n, k in LINEAR_SHAPES:
@@ -31,8 +43,7 @@ def gemm():
         for m, n, k in LINEAR_SHAPES[:6] + LINEAR_SHAPES[7:10]:
             yield simple("linear", dtype, [(m, k), (n, k), (n,)], F.linear)
         for b, m, n, k in BATCH_SHAPES:
-            yield simple("bmm", dtype, [(b, m, k), (b, n, k)], lambda x, y: x @ y.transpose(1, 2), layout="tn")
-            yield simple("bmm", dtype, [(b, m, k), (b, k, n)], torch.bmm, layout="nn")
+            yield from batched_products(dtype, b, m, n, k)
     yield simple("mm", "fp64", [(1024, 1024)] * 2, torch.mm, layout="nn")
     yield simple("mv", "fp32", [(4096, 4096), (4096,)], torch.mv)
     yield simple("dot", "fp32", [(LARGE,)] * 2, torch.dot)

@@ -1,6 +1,5 @@
 """Layers that those of `switch` hold few of: first layers on three colours, layers of few channels, products with a thin side."""
-from ops_base import simple
-from ops_compute import MATRIX_TYPES, conv_cases
+from ops_compute import MATRIX_TYPES, batched_products, conv_cases, layer_products
 
 TYPES = ("tf32", "fp16")
 
@@ -70,9 +69,6 @@ def thin():
         for m in THIN_ROWS:
             for n, k in THIN:
                 if m * max(n, k) <= 2 ** 27:
-                    yield simple("mm", dtype, [(m, k), (n, k)], lambda a, b: a @ b.t(), layout="tn")
-                    yield simple("mm", dtype, [(m, n), (n, k)], lambda a, b: a @ b, layout="nn")
-                    yield simple("mm", dtype, [(m, n), (m, k)], lambda a, b: a.t() @ b, layout="nt")
-        for b, m, n, k in THIN_BATCHED:
-            yield simple("bmm", dtype, [(b, m, k), (b, n, k)], lambda x, y: x @ y.transpose(1, 2), layout="tn")
-            yield simple("bmm", dtype, [(b, m, k), (b, k, n)], lambda x, y: x @ y, layout="nn")
+                    yield from layer_products(dtype, m, n, k)
+        for product in THIN_BATCHED:
+            yield from batched_products(dtype, *product)

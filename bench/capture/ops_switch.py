@@ -1,6 +1,5 @@
 """Which kernels the libraries choose: convolutions and products of many sizes at several batches, types and layouts."""
-from ops_base import simple
-from ops_compute import conv_cases
+from ops_compute import batched_products, conv_cases, layer_products
 
 BATCHES = (1, 8, 32, 128)
 TYPES = ("tf32", "fp16")          # at every batch, in both layouts
@@ -106,12 +105,9 @@ def products():
     for dtype in ("fp32", "tf32", "fp16", "bf16"):
         for m in ROWS:
             for n, k in MATRICES:
-                yield simple("mm", dtype, [(m, k), (n, k)], lambda a, b: a @ b.t(), layout="tn")
-                yield simple("mm", dtype, [(m, n), (n, k)], lambda a, b: a @ b, layout="nn")
-                yield simple("mm", dtype, [(m, n), (m, k)], lambda a, b: a.t() @ b, layout="nt")
-        for b, m, n, k in BATCHED:
-            yield simple("bmm", dtype, [(b, m, k), (b, n, k)], lambda x, y: x @ y.transpose(1, 2), layout="tn")
-            yield simple("bmm", dtype, [(b, m, k), (b, k, n)], lambda x, y: x @ y, layout="nn")
+                yield from layer_products(dtype, m, n, k)
+        for product in BATCHED:
+            yield from batched_products(dtype, *product)
 
 
 def switch():

@@ -32,3 +32,8 @@ class Workload:
 def class_loss(target):
     """Cross entropy of [batch, classes] scores."""
     return lambda scores: F.cross_entropy(scores.float(), target)
+
+
+def words_loss(vocab, words):
+    """Cross entropy of [batch, positions, vocab] scores with the words that should stand there."""
+    return lambda scores: F.cross_entropy(scores.view(-1, vocab).float(), words.view(-1))

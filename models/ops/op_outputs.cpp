@@ -64,12 +64,14 @@ std::int64_t entry(std::span<const std::int64_t> values, std::size_t i, std::int
   return values.empty() ? fallback : values[std::min(i, values.size() - 1)];
 }
 
+/// Twice a padding, or dilation times kernel, stays far from the largest number.
+constexpr std::int64_t most_of_a_window = std::int64_t{1} << 30;
+
 /// How often a window fits; 0 where it does not, or where its numbers are none of a window.
 std::int64_t windows(std::int64_t size, std::int64_t kernel, std::int64_t stride, std::int64_t pad,
                      std::int64_t dilation) {
-  // Twice a padding, or dilation times kernel, stays far from the largest number.
-  constexpr std::int64_t most = std::int64_t{1} << 30;
-  if (kernel < 1 || pad < 0 || dilation < 1 || std::max({kernel, pad, dilation}) > most) return 0;
+  if (kernel < 1 || pad < 0 || dilation < 1) return 0;
+  if (std::max({kernel, pad, dilation}) > most_of_a_window) return 0;
   const std::int64_t span = dilation * (kernel - 1) + 1;
   return size + 2 * pad < span || stride < 1 ? 0 : (size + 2 * pad - span) / stride + 1;
 }
@@ -279,9 +281,8 @@ OutputShape resized(const Call& c) {
 
 /// Of a window's two sides, at most; 0 where it is none of a window.
 std::int64_t taps_of(std::span<const std::int64_t> window) {
-  constexpr std::int64_t most = std::int64_t{1} << 30;
   const std::int64_t high = entry(window, 0, 0), wide = entry(window, 1, 0);
-  return high < 1 || wide < 1 || high > most || wide > most ? 0 : high * wide;
+  return std::min(high, wide) < 1 || std::max(high, wide) > most_of_a_window ? 0 : high * wide;
 }
 
 /// im2col(image, window, dilation, padding, stride)

@@ -51,17 +51,14 @@ Compiled compiled_items(const Trace& trace, TimePoint from, OpRows& rows) {
   return out;
 }
 
-bool convolves(const OpRow& row) { return row.kind == OpKind::convolution; }
-bool is_any(const OpRow&) { return true; }
-
 /// The first layer from `from` on, of those that `counts` takes, that states how many items it
 /// takes.
 struct FirstLayer {
   std::uint32_t op = no_row;
   std::optional<std::int64_t> items = {};
 };
-FirstLayer first_layer(const Trace& trace, TimePoint from, OpRows& rows,
-                       bool (*counts)(const OpRow&)) {
+template <typename Counts>
+FirstLayer first_layer(const Trace& trace, TimePoint from, OpRows& rows, Counts counts) {
   FirstLayer out;
   for (std::uint32_t i = 0; i < trace.ops.size(); ++i) {
     const TimePoint begin = trace.ops.begin[i];
@@ -103,12 +100,12 @@ BatchSize batch_size(const Trace& trace, const Links& links) {
   if (trace.stated_batch) return {trace.stated_batch};
   const TimePoint from = links.steps.front().begin;
   OpRows rows(trace);
-  FirstLayer first = first_layer(trace, from, rows, is_any);
+  FirstLayer first = first_layer(trace, from, rows, [](const OpRow&) { return true; });
   const Compiled compiled = compiled_items(trace, from, rows);
   // Compiled code merges the batch with other dimensions before its products, not for convolutions.
   bool merged = compiled.any && (first.op == no_row || is_matrix_product(rows.of(first.op)));
   if (merged && !compiled.items) {
-    first = first_layer(trace, from, rows, convolves);
+    first = first_layer(trace, from, rows, [](const OpRow& row) { return is_convolution(row); });
     merged = first.op == no_row;
   }
   const auto items = merged ? compiled.items : first.items;

@@ -63,6 +63,10 @@ KernelWork cell_work(const KernelClass& kernel, const OpContext& context) {
   return work;
 }
 
+bool is_integer(const TensorShape& t) {
+  return t.type == DataType::int64 || t.type == DataType::int32;
+}
+
 // What an index of the first dimension picks.
 double row_elements(const TensorShape& table) {
   const double rows = std::max(1.0, static_cast<double>(table.dims[0]));
@@ -78,9 +82,7 @@ KernelWork gather_work(const KernelClass& kernel, const OpContext& context, bool
   double ids = 0;
   for (std::size_t i = 1; i < context.tensors.shapes.size(); ++i) {
     const TensorShape& t = context.tensors.shapes[i];
-    if (t.type == DataType::int64 || t.type == DataType::int32) {
-      ids = std::max(ids, static_cast<double>(t.elements()));
-    }
+    if (is_integer(t)) ids = std::max(ids, static_cast<double>(t.elements()));
   }
   const bool whole_rows = kernel.traits.kind == Kind::row_gather;
   const bool in_list = op_row(context.op).layer == Layer::index;
@@ -100,10 +102,6 @@ KernelWork gather_work(const KernelClass& kernel, const OpContext& context, bool
   work.read_bytes = distinct * columns * width + ids * 8;
   work.write_bytes = work.elements * width;
   return work;
-}
-
-bool is_integer(const TensorShape& t) {
-  return t.type == DataType::int64 || t.type == DataType::int32;
 }
 
 // Sorting, scanning and selecting indices: the largest index tensor, or the first one there is. An

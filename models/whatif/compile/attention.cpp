@@ -29,17 +29,15 @@ bool looks_tokens_up(const Trace& trace, const Dataflow& flow, const FlowOp& op)
   return false;
 }
 
-/// Whether an operation makes, or passes on, what convolutions made of sound or images.
-bool of_signals(const Dataflow& flow, const AttentionStyle& style, const FlowOp& op) {
+bool reads_any(const Dataflow& flow, const FlowOp& op, const std::vector<bool>& tensors) {
   const auto inputs = flow.inputs_of(op);
-  return op.kind == OpKind::convolution ||
-         std::any_of(inputs.begin(), inputs.end(),
-                     [&](const FlowUse& use) { return style.of_signals[use.tensor]; });
+  return std::any_of(inputs.begin(), inputs.end(),
+                     [&](const FlowUse& use) { return tensors[use.tensor]; });
 }
 
 bool attends_to_signals(const Dataflow& flow, const AttentionStyle& style,
                         const FlowOp& attention) {
-  constexpr std::uint8_t keys = 1;
+  const std::uint8_t keys = attention.row->arguments.at(ArgumentName::key);
   const auto inputs = flow.inputs_of(attention);
   return std::any_of(inputs.begin(), inputs.end(), [&](const FlowUse& use) {
     return use.argument == keys && style.of_signals[use.tensor];
@@ -130,13 +128,11 @@ AttentionStyle attention_style(const Trace& trace, const Dataflow& flow) {
     style.trains |= op.phase == FlowPhase::backward;
     style.drops |= op.kind == OpKind::dropout;
     if (op.phase != FlowPhase::forward) continue;
-    const auto inputs = flow.inputs_of(op);
     const bool looks_up = looks_tokens_up(trace, flow, op);
     style.tokens |= looks_up;
-    const bool tokens =
-        looks_up || std::any_of(inputs.begin(), inputs.end(),
-                                [&](const FlowUse& use) { return of_tokens[use.tensor]; });
-    const bool signals = !tokens && of_signals(flow, style, op);
+    const bool tokens = looks_up || reads_any(flow, op, of_tokens);
+    const bool signals =
+        !tokens && (op.kind == OpKind::convolution || reads_any(flow, op, style.of_signals));
     for (const std::uint32_t made : flow.outputs_of(op)) {
       of_tokens[made] = tokens;
       style.of_signals[made] = signals;

@@ -285,9 +285,13 @@ double GroupView::op_elements(std::uint32_t op) const {
   return n;
 }
 
-bool GroupView::norms_last(std::uint32_t op) const {
+const TensorShape* GroupView::normalised(std::uint32_t op) const {
   const bool back = c_.plan.roles[op] == FuseRole::channel_norm_backward;
-  const TensorShape* x = operands_of(c_.step.trace, flow_op(op).op).tensors.at(back ? 1 : 0);
+  return operands_of(c_.step.trace, flow_op(op).op).tensors.at(back ? 1 : 0);
+}
+
+bool GroupView::norms_last(std::uint32_t op) const {
+  const TensorShape* x = normalised(op);
   return c_.channels_last || (x != nullptr && x->rank == 2);
 }
 
@@ -296,7 +300,7 @@ double GroupView::norm_cycles(std::uint32_t op) const {
   const GeneratedCode& code = c_.law.generated;
   const bool back = c_.plan.roles[op] == FuseRole::channel_norm_backward;
   if (!norms_last(op)) return back ? code.norm_gradient_lane_cycles : code.norm_lane_cycles;
-  const TensorShape* x = operands_of(c_.step.trace, flow_op(op).op).tensors.at(back ? 1 : 0);
+  const TensorShape* x = normalised(op);
   const bool divides = x != nullptr && x->rank > 1 && x->dims[1] > 0 &&
                        !std::has_single_bit(static_cast<std::uint64_t>(x->dims[1]));
   return (back ? code.norm_gradient_lane_cycles : code.last_norm_lane_cycles) +

@@ -79,6 +79,8 @@ class GroupView {
  private:
   /// To what a convolution made: part of the layer as the framework runs it.
   bool adds_bias(std::uint32_t op) const;
+  /// What a norm over channels is of, forward or backward; null if its shape is not known.
+  const TensorShape* normalised(std::uint32_t op) const;
   /// Rather than writing them.
   bool adds_values(const FlowOp& op) const;
   /// That reach the L2 together: those of a row are neighbours.

@@ -239,11 +239,12 @@ class ChannelNorms : protected KernelWriter {
       group_statistics(op, std::move(reads), results);
       return;
     }
+    const bool inner = !view_.norms_last(op);
     reduce(std::move(reads), {.columns = channel_sums(op).results,
                               .kinds = results,
                               .moments = c_.plan.roles[op] == FuseRole::channel_norm,
-                              .inner = !view_.norms_last(op),
-                              .images = !view_.norms_last(op) && !view_.shifts_pixels(op),
+                              .inner = inner,
+                              .images = inner && !view_.shifts_pixels(op),
                               .more_bytes = more_bytes});
   }
 

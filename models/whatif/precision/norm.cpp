@@ -95,7 +95,7 @@ void retype_norm(TypedStep& s, std::uint32_t index, DataType from, DataType to) 
       reads_once(times, shape, from, backward) == reads_once(times, shape, to, backward);
   const double modelled = library_norm_us(s.c.gpu, times, shape, from, backward);
   const double residual = alike ? s.us(main) / modelled : 1;
-  s.set_time(main, residual * library_norm_us(s.c.gpu, s.c.law.norm, shape, to, backward));
+  s.set_time(main, residual * library_norm_us(s.c.gpu, times, shape, to, backward));
 }
 
 }  // namespace tandem

@@ -234,9 +234,9 @@ def elementwise_rows(rows, origin, source):
             if f["kind"] == kind:
                 groups["" if kind.endswith("_cast") else TYPE[int(f["data"])]].append((f, d))
         for kind_type, members in groups.items():
-            index = next((r for r in out if (r["kind"], r["type"]) == ("strided", "fp16")), {})
+            alike = [r for r in out if kind == "strided_cast" and (r["kind"], r["type"]) == ("strided", "fp16")]
             out.append(template_row(kind, kind_type, members, base.get(kind_type, lowest), functors,
-                                    index if kind == "strided_cast" else {}, origin, source))
+                                    alike[0] if alike else {}, origin, source))
     for (name, kind_type), value in sorted(functors.items()):
         out.append({"kind": "functor " + name, "type": kind_type, "origin": origin,
                     "source": source} | rounded({"per_element": max(value, 0.0)}))
@@ -268,9 +268,11 @@ def template_row(kind, kind_type, members, base, functors, index, origin, source
                               "dim_operand": threads * dims * f["operands"]}, max(rest, 1.0)))
         columns = (("per_warp", "one"), ("per_operand", "operand"), ("per_dim", "dim"),
                    ("per_dim_operand", "dim_operand"))
-        x, error = robust_fit(features, columns[1:2] if index else columns, lambda f, d: d)
+        if index:
+            columns = (("per_operand", "operand"),)
+        x, error = robust_fit(features, columns, lambda f, d: d)
         row |= {key: index[key] for key in ("per_warp", "per_dim", "per_dim_operand") if key in index}
-        row |= rounded({name: value for (name, _), value in zip(columns[1:2] if index else columns, x) if value > 0})
+        row |= rounded({name: value for (name, _), value in zip(columns, x) if value > 0})
         row["source"] += f", mean error {100 * error:.0f} %"
     tensor = float(np.median([d[COUNTER["tensor"]] / f["warps"] for f, d in members]))
     shared = float(np.median([d[COUNTER["shared"]] / f["warps"] for f, d in members]))
