@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "models/kernel/classify/classify.h"
-#include "models/whatif/compile/attention.h"
 #include "models/whatif/compile/groups.h"
 #include "models/whatif/compile/kernels.h"
 #include "tests/unit/models/whatif/compile_for_tests.h"
@@ -461,102 +460,6 @@ TEST(Fuse, StatisticsOfGroupNormsAreSplitAndGathered) {
   EXPECT_NE(s.report.kernels[0].name.find("triton_red"), std::string::npos);
   EXPECT_NE(s.report.kernels[1].name.find("triton_per"), std::string::npos);
   EXPECT_NE(s.report.kernels[2].name.find("triton_poi"), std::string::npos);
-}
-
-/// A layer of text: rows of a table, then attention as the program calls it.
-Step text_encoder(std::string_view concrete, bool tokens = true, std::string_view mask = "[]") {
-  FlowMaker m;
-  if (tokens) {
-    m.op("aten::embedding>aten::index_select", "[[1000,64],[],[256]]",
-         R"(["float","Scalar","long int"])");
-  }
-  const std::string dims =
-      "[[2,4,128,64],[2,4,128,64],[2,4,128,64]," + std::string(mask) + ",[],[],[],[]]";
-  const std::string_view type = mask == "[]" ? "" : "c10::Half";
-  m.op("aten::scaled_dot_product_attention", dims,
-       R"(["c10::Half","c10::Half","c10::Half",")" + std::string(type) +
-           R"(","Scalar","Scalar","Scalar","Scalar"])",
-       concrete, "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16");
-  m.op("aten::_foreach_add_", "[[],[]]", R"(["TensorList","Scalar"])", "", "multi_tensor_apply");
-  return m.step();
-}
-constexpr std::string_view scaled = R"(["","","","","0.","False","0.125","False"])";
-
-// Transformers leaves out a mask that masks nothing, but not under a compiler.
-TEST(Fuse, AttentionOverWholeTextsFallsBackToProducts) {
-  CompileBench s;
-  s.compile(text_encoder(scaled));
-  EXPECT_EQ(s.report.attention, AttentionPath::math);
-  EXPECT_GT(s.report.attention_math_us, s.report.attention_keep_us);
-}
-
-TEST(Fuse, CausalAttentionReadsAMask) {
-  CompileBench s;
-  const Step out = s.compile(text_encoder(R"(["","","","","0.","True","0.125","False"])"));
-  EXPECT_EQ(s.report.attention, AttentionPath::masked);
-  // The kernel of 8 us; its duration follows `masked_ratio`.
-  bool found = false;
-  for (const DeviceWork& work : out.plan.works) {
-    found = found || std::abs(to_us(work.duration) - 8 * s.law.masked_ratio) < 1e-3;
-  }
-  EXPECT_TRUE(found);
-}
-
-TEST(Fuse, OtherAttentionStays) {
-  CompileBench s;
-  s.compile(text_encoder(R"(["","","","","0.","False","","False"])"));  // torch.nn gives no scale
-  EXPECT_EQ(s.report.attention, AttentionPath::keep);
-  s.compile(text_encoder(scaled, false));  // images have no mask
-  EXPECT_EQ(s.report.attention, AttentionPath::keep);
-  s.compile(text_encoder(scaled, true, "[2,1,128,128]"));  // the program's own mask
-  EXPECT_EQ(s.report.attention, AttentionPath::keep);
-}
-
-/// Tokens attend to tokens, then what comes of that to an image whose pixels a convolution made,
-/// and to which `named` adds rows of a table. The ways of both.
-std::vector<AttentionPath> captioning_paths(bool named) {
-  FlowMaker m;
-  const auto look_up = [&](const std::string& tokens) {
-    m.op("aten::embedding>aten::index_select", "[[1000,256],[],[" + tokens + "]]",
-         R"(["c10::Half","Scalar","long int"])");
-  };
-  const auto product = [&](const std::string& rows) {
-    m.op("aten::mm", "[[" + rows + ",256],[256,256]]", half2, "", "hgemm");
-  };
-  const auto attend = [&](const std::string& keys) {
-    m.op("aten::scaled_dot_product_attention",
-         "[[2,4,64,64]," + keys + "," + keys + ",[],[],[],[],[]]",
-         R"(["c10::Half","c10::Half","c10::Half","","Scalar","Scalar","Scalar","Scalar"])", scaled,
-         "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16");
-  };
-  look_up("128");
-  for (int i = 0; i < 3; ++i) product("128");
-  attend("[2,4,64,64]");
-  m.op("aten::cudnn_convolution", "[[2,8,16,24],[256,8,1,1],[],[],[],[]]", forward_types,
-       R"(["","","[0, 0]","[1, 1]","[1, 1]","1"])",
-       "sm90_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc");
-  if (named) {
-    look_up("768");
-    m.op("aten::add", "[[768,256],[768,256],[]]", R"(["c10::Half","c10::Half","Scalar"])");
-  }
-  for (int i = 0; i < 2; ++i) product("768");
-  attend("[2,4,384,64]");
-  const Step step = m.step();
-  const Dataflow flow = dataflow(step);
-  const AttentionStyle style = attention_style(step.trace, flow);
-  std::vector<AttentionPath> paths;
-  for (const FlowOp& op : flow.ops) {
-    if (op.kind != OpKind::attention) continue;
-    paths.push_back(attention_path(step.trace, flow, style, op));
-  }
-  return paths;
-}
-
-// Pixels are never masked, though the model has a text; tokens among them may be.
-TEST(Fuse, AttentionToWhatConvolutionsMadeStays) {
-  constexpr auto math = AttentionPath::math, keep = AttentionPath::keep;
-  EXPECT_EQ(captioning_paths(false), (std::vector{math, keep}));
-  EXPECT_EQ(captioning_paths(true), (std::vector{math, math}));
 }
 
 /// Products whose results are joined along columns and then put through an activation.
