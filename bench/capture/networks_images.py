@@ -1,4 +1,4 @@
-"""Networks that see: classifiers, segmentation, pictures made larger, clips, images beside texts."""
+"""Networks that see: classifiers, segmentation, what stands where, clips and volumes, images beside texts."""
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -119,27 +119,6 @@ def video(batch, device, frames=16, size=112):
     return Workload(r3d_18(weights=None).to(device), (clips,), class_loss(target), SGD)
 
 
-class Residual(nn.Module):
-    def __init__(self, *layers):
-        super().__init__()
-        self.layers = nn.Sequential(*layers)
-
-    def forward(self, x):
-        return x + self.layers(x)
-
-
-def edsr(batch, device, width=64, blocks=16, size=48):
-    """EDSR: residual blocks without norms, images four times as large by shuffled channels."""
-    def conv(before, after):
-        return nn.Conv2d(before, after, 3, padding=1)
-    body = [Residual(conv(width, width), nn.ReLU(inplace=True), conv(width, width)) for _ in range(blocks)]
-    grow = [layer for _ in range(2) for layer in (conv(width, 4 * width), nn.PixelShuffle(2))]
-    model = nn.Sequential(conv(3, width), Residual(*body, conv(width, width)), *grow, conv(width, 3)).to(device)
-    images = torch.randn(batch, 3, size, size, device=device)
-    target = torch.randn(batch, 3, 4 * size, 4 * size, device=device)
-    return Workload(model, (images,), lambda out: F.l1_loss(out.float(), target), ADAMW)
-
-
 class TwoTowers(nn.Module):
     """CLIP: the scores of each image with each text."""
 
@@ -168,76 +147,148 @@ def lraspp(batch, device):
     return segmentation(model, lambda out: out["out"], 21, 224, SGD, batch, device)
 
 
-class DitBlock(nn.Module):
-    """A layer of a transformer whose norms are shifted, scaled and gated by what the image is to become."""
+class VolumeNet(nn.Module):
+    """A U-Net of volumes: three levels down and up again, norms of single volumes."""
+    WIDTHS = (16, 32, 64, 128)
 
-    def __init__(self, width, heads):
+    def __init__(self, classes=3):
         super().__init__()
-        self.heads = heads
-        self.norm1 = nn.LayerNorm(width, elementwise_affine=False)
-        self.norm2 = nn.LayerNorm(width, elementwise_affine=False)
-        self.qkv = nn.Linear(width, 3 * width)
-        self.out = nn.Linear(width, width)
-        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(approximate="tanh"), nn.Linear(4 * width, width))
-        self.modulation = nn.Sequential(nn.SiLU(), nn.Linear(width, 6 * width))
 
-    def attend(self, x):
-        batch, positions, width = x.shape
-        q, k, v = self.qkv(x).view(batch, positions, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4).unbind(0)
-        return self.out(F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(batch, positions, width))
+        def double(before, after):
+            return nn.Sequential(nn.Conv3d(before, after, 3, padding=1), nn.InstanceNorm3d(after, affine=True), nn.LeakyReLU(inplace=True),
+                                 nn.Conv3d(after, after, 3, padding=1), nn.InstanceNorm3d(after, affine=True), nn.LeakyReLU(inplace=True))
+        pairs = list(zip(self.WIDTHS, self.WIDTHS[1:]))
+        self.first = double(1, self.WIDTHS[0])
+        self.down = nn.ModuleList(double(low, high) for low, high in pairs)
+        self.grow = nn.ModuleList(nn.ConvTranspose3d(high, low, 2, stride=2) for low, high in reversed(pairs))
+        self.up = nn.ModuleList(double(2 * low, low) for low, _ in reversed(pairs))
+        self.last = nn.Conv3d(self.WIDTHS[0], classes, 1)
 
-    def forward(self, x, wanted):
-        shift1, scale1, gate1, shift2, scale2, gate2 = self.modulation(wanted).unsqueeze(1).chunk(6, dim=2)
-        x = x + gate1 * self.attend(self.norm1(x) * (1 + scale1) + shift1)
-        return x + gate2 * self.mlp(self.norm2(x) * (1 + scale2) + shift2)
+    def forward(self, x):
+        skips = [self.first(x)]
+        for block in self.down:
+            skips.append(block(F.max_pool3d(skips[-1], 2)))
+        x = skips.pop()
+        for grow, block in zip(self.grow, self.up):
+            x = block(torch.cat([skips.pop(), grow(x)], dim=1))
+        return self.last(x)
 
 
-class Dit(nn.Module):
-    """A diffusion transformer (DiT-S/2): the noise of a latent image of four channels, given its class and how noisy it is."""
+def volumes(batch, device, side=64):
+    """A 3-D U-Net on volumes of 64 voxels a side."""
+    scans = torch.randn(batch, 1, side, side, side, device=device)
+    target = torch.randint(0, 3, (batch, side, side, side), device=device)
+    return Workload(VolumeNet().to(device), (scans,), class_loss(target), SGD)
 
-    def __init__(self, width=384, heads=6, layers=12, side=32, patch=2, classes=1000):
+
+def conv_silu(before, after, window=1, stride=1):
+    return nn.Sequential(nn.Conv2d(before, after, window, stride, (window - 1) // 2, bias=False), nn.BatchNorm2d(after), nn.SiLU(inplace=True))
+
+
+class CrossStage(nn.Module):
+    """Half of the channels through bottlenecks, then joined with the other half."""
+
+    def __init__(self, before, after, blocks, residual=True):
         super().__init__()
-        self.side, self.patch, self.width = side, patch, width
-        self.embed = nn.Conv2d(4, width, patch, patch)
-        self.places = nn.Parameter(torch.zeros(1, (side // patch) ** 2, width))
-        self.of_time = nn.Sequential(nn.Linear(256, width), nn.SiLU(), nn.Linear(width, width))
-        self.of_class = nn.Embedding(classes + 1, width)
-        self.blocks = nn.ModuleList(DitBlock(width, heads) for _ in range(layers))
-        self.norm = nn.LayerNorm(width, elementwise_affine=False)
-        self.last = nn.Linear(width, patch * patch * 4)
+        half = after // 2
+        self.left, self.right = conv_silu(before, half), conv_silu(before, half)
+        self.blocks = nn.ModuleList(nn.Sequential(conv_silu(half, half), conv_silu(half, half, 3)) for _ in range(blocks))
+        self.residual = residual
+        self.join = conv_silu(after, after)
 
-    def forward(self, latent, time, label):
-        rates = torch.exp(-9.21 * torch.arange(128, device=time.device) / 128)
-        angles = time[:, None].float() * rates[None]
-        wanted = self.of_time(torch.cat([angles.cos(), angles.sin()], dim=1)) + self.of_class(label)
-        x = self.embed(latent).flatten(2).transpose(1, 2) + self.places
+    def forward(self, x):
+        left = self.left(x)
         for block in self.blocks:
-            x = block(x, wanted)
-        cells = self.side // self.patch
-        x = self.last(self.norm(x)).view(-1, cells, cells, self.patch, self.patch, 4)
-        return x.permute(0, 5, 1, 3, 2, 4).reshape(-1, 4, self.side, self.side)
+            left = left + block(left) if self.residual else block(left)
+        return self.join(torch.cat([left, self.right(x)], dim=1))
 
 
-def dit(batch, device):
-    latent, noise = (torch.randn(batch, 4, 32, 32, device=device) for _ in range(2))
-    time = torch.randint(0, 1000, (batch,), device=device)
-    label = torch.randint(0, 1000, (batch,), device=device)
-    return Workload(Dit().to(device), (latent, time, label), lambda out: F.mse_loss(out.float(), noise), ADAMW)
+class Yolo(nn.Module):
+    """A detector like YOLOv5 s: scores and boxes of three anchors in the cells of three grids."""
+
+    def __init__(self, classes=80):
+        super().__init__()
+        self.stem = conv_silu(3, 32, 6, 2)
+        widths, depths = (32, 64, 128, 256, 512), (1, 2, 3, 1)
+        self.stages = nn.ModuleList(nn.Sequential(conv_silu(low, high, 3, 2), CrossStage(high, high, depth))
+                                    for low, high, depth in zip(widths, widths[1:], depths))
+        self.before_pools, self.after_pools = conv_silu(512, 256), conv_silu(1024, 512)
+        self.narrow5, self.up4 = conv_silu(512, 256), CrossStage(512, 256, 1, False)
+        self.narrow4, self.up3 = conv_silu(256, 128), CrossStage(256, 128, 1, False)
+        self.shrink3, self.down4 = conv_silu(128, 128, 3, 2), CrossStage(256, 256, 1, False)
+        self.shrink4, self.down5 = conv_silu(256, 256, 3, 2), CrossStage(512, 512, 1, False)
+        self.heads = nn.ModuleList(nn.Conv2d(width, 3 * (5 + classes), 1) for width in (128, 256, 512))
+        self.outputs = 5 + classes
+
+    def pools(self, x):
+        pools = [self.before_pools(x)]
+        for _ in range(3):
+            pools.append(F.max_pool2d(pools[-1], 5, 1, 2))
+        return self.after_pools(torch.cat(pools, dim=1))
+
+    def forward(self, images):
+        x = self.stem(images)
+        levels = []
+        for stage in self.stages:
+            x = stage(x)
+            levels.append(x)
+        top = self.narrow5(self.pools(levels[3]))
+        middle = self.narrow4(self.up4(torch.cat([F.interpolate(top, scale_factor=2.0), levels[2]], dim=1)))
+        fine = self.up3(torch.cat([F.interpolate(middle, scale_factor=2.0), levels[1]], dim=1))
+        middle = self.down4(torch.cat([self.shrink3(fine), middle], dim=1))
+        top = self.down5(torch.cat([self.shrink4(middle), top], dim=1))
+        cells = [head(level) for head, level in zip(self.heads, (fine, middle, top))]
+        return torch.cat([c.flatten(2).transpose(1, 2).reshape(len(images), -1, self.outputs) for c in cells], dim=1)
 
 
-def autoencoder(batch, device, width=64, side=128):
-    """An image to 256 numbers and back, by strided and transposed convolutions with norms, as a DCGAN's two halves."""
-    def down(before, after):
-        return [nn.Conv2d(before, after, 4, 2, 1, bias=False), nn.BatchNorm2d(after), nn.LeakyReLU(0.2, inplace=True)]
+def yolo(batch, device, size=320):
+    images = torch.randn(batch, 3, size, size, device=device)
+    model = Yolo().to(device)
+    anchors = 3 * sum((size // stride) ** 2 for stride in (8, 16, 32))
+    target = torch.rand(batch, anchors, model.outputs, device=device).round()
+    return Workload(model, (images,), lambda out: F.binary_cross_entropy_with_logits(out.float(), target), SGD)
 
-    def up(before, after):
-        return [nn.ConvTranspose2d(before, after, 4, 2, 1, bias=False), nn.BatchNorm2d(after), nn.ReLU(inplace=True)]
-    widths = [width << level for level in range(5)]
-    narrower = [layer for pair in zip(widths, widths[1:]) for layer in down(*pair)]
-    wider = [layer for pair in zip(widths[:0:-1], widths[-2::-1]) for layer in up(*pair)]
-    model = nn.Sequential(
-        nn.Conv2d(3, width, 4, 2, 1), nn.LeakyReLU(0.2, inplace=True), *narrower, nn.Conv2d(widths[-1], 256, 4),
-        nn.ConvTranspose2d(256, widths[-1], 4, bias=False), nn.BatchNorm2d(widths[-1]), nn.ReLU(inplace=True), *wider,
-        nn.ConvTranspose2d(width, 3, 4, 2, 1), nn.Tanh()).to(device)
-    images = torch.randn(batch, 3, side, side, device=device)
-    return Workload(model, (images,), lambda out: F.mse_loss(out.float(), images), ADAMW)
+
+class Found(nn.Module):
+    """A Hugging Face detector that returns the classes and the boxes of its queries side by side."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, images):
+        out = self.model(images)
+        return torch.cat([out.logits, out.pred_boxes], dim=2)
+
+
+def detr(batch, device, size=320, queries=100):
+    """DETR on ResNet-50: norms that do not learn, six layers that see and six that ask."""
+    from transformers import DetrConfig, DetrForObjectDetection, ResNetConfig
+    backbone = ResNetConfig(out_features=["stage4"])
+    config = DetrConfig(use_timm_backbone=False, backbone_config=backbone, backbone=None, use_pretrained_backbone=False, num_queries=queries)
+    model = DetrForObjectDetection(config)
+    images = torch.randn(batch, 3, size, size, device=device)
+    wanted = torch.rand(batch, queries, config.num_labels + 5, device=device)
+    return Workload(Found(model).to(device), (images,), lambda out: F.mse_loss(out.float(), wanted), ADAMW)
+
+
+class Pixels(nn.Module):
+    """A Hugging Face encoder of images that returns the means of its channels only."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, images):
+        return self.model(images).last_hidden_state.mean((2, 3))
+
+
+def sam(batch, device, size=512):
+    """The image encoder of SAM, narrow: windows of 14 x 14 patches, every third layer sees all, positions added to the scores."""
+    from transformers import SamVisionConfig
+    from transformers.models.sam.modeling_sam import SamVisionEncoder
+    config = SamVisionConfig(hidden_size=384, num_hidden_layers=6, num_attention_heads=6, image_size=size, global_attn_indexes=[2, 5],
+                             output_channels=256, mlp_dim=1536)
+    images = torch.randn(batch, 3, size, size, device=device)
+    target = torch.randint(0, 256, (batch,), device=device)
+    return Workload(Pixels(SamVisionEncoder(config)).to(device), (images,), class_loss(target), ADAMW)

@@ -242,3 +242,20 @@ def modernbert(batch, device, seq=512):
     model = Logits(ModernBertForMaskedLM(config)).to(device)
     ids, target = (torch.randint(0, config.vocab_size, (batch, seq), device=device) for _ in range(2))
     return Workload(model, (ids,), words_loss(config.vocab_size, target), ADAMW, {"seq": seq})
+
+
+def deepseek():
+    """A decoder like DeepSeek V3, six narrow layers: keys and values from a narrow latent, sixteen experts and one for all."""
+    from transformers import DeepseekV3Config, DeepseekV3ForCausalLM
+    config = DeepseekV3Config(vocab_size=32000, hidden_size=768, intermediate_size=2048, moe_intermediate_size=512, num_hidden_layers=6,
+                              num_attention_heads=12, num_key_value_heads=12, n_shared_experts=1, n_routed_experts=16, kv_lora_rank=256,
+                              q_lora_rank=384, qk_rope_head_dim=32, v_head_dim=64, qk_nope_head_dim=64, n_group=4, topk_group=2,
+                              num_experts_per_tok=4, first_k_dense_replace=1, use_cache=False)
+    return DeepseekV3ForCausalLM(config), config.vocab_size
+
+
+def mpt():
+    """A decoder like MPT, six narrow layers: distances added to the scores, no biases."""
+    from transformers import MptConfig, MptForCausalLM
+    config = MptConfig(d_model=768, n_heads=12, n_layers=6, max_seq_len=512, use_cache=False)
+    return MptForCausalLM(config), config.vocab_size

@@ -3,7 +3,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from workload import ADAMW, SGD, Workload, words_loss
+from workload import ADAMW, SGD, Workload, class_loss, words_loss
 
 
 class Hidden(nn.Module):
@@ -89,3 +89,29 @@ def wav2letter(batch, device, frames=1000, classes=40, letters=60):
         return F.ctc_loss(over_time, target, heard, lengths)
     model = Wav2Letter(num_classes=classes, input_type="mfcc", num_features=80).to(device)
     return Workload(model, (sound,), loss, SGD, {"frames": frames})
+
+
+class TemporalBlock(nn.Module):
+    """Two layers of weights with a norm of their own, which see the past only."""
+
+    def __init__(self, before, after, taps, dilation):
+        super().__init__()
+        norm = nn.utils.parametrizations.weight_norm
+        self.cut = (taps - 1) * dilation
+        self.conv1 = norm(nn.Conv1d(before, after, taps, padding=self.cut, dilation=dilation))
+        self.conv2 = norm(nn.Conv1d(after, after, taps, padding=self.cut, dilation=dilation))
+        self.skip = nn.Conv1d(before, after, 1) if before != after else nn.Identity()
+
+    def forward(self, x):
+        y = F.dropout(F.relu(self.conv1(x)[:, :, :-self.cut]), 0.2, self.training)
+        y = F.dropout(F.relu(self.conv2(y)[:, :, :-self.cut]), 0.2, self.training)
+        return F.relu(y + self.skip(x))
+
+
+def tcn(batch, device, length=1024, width=256, taps=5, layers=6, inputs=88):
+    """A temporal convolutional network: layers whose taps lie 1 to 32 steps apart; the next notes of music."""
+    blocks = [TemporalBlock(inputs if level == 0 else width, width, taps, 2 ** level) for level in range(layers)]
+    model = nn.Sequential(*blocks, nn.Conv1d(width, inputs, 1)).to(device)
+    notes = torch.randn(batch, inputs, length, device=device)
+    target = torch.rand(batch, inputs, length, device=device).round()
+    return Workload(model, (notes,), lambda out: F.binary_cross_entropy_with_logits(out.float(), target), ADAMW, {"length": length})

@@ -145,3 +145,53 @@ def graph_attention(batch, device, nodes=1000, edges=8, width=256, classes=40):
     target[:count] = torch.arange(count, device=device)  # Each node hears at least one.
     labels = torch.randint(0, classes, (count,), device=device)
     return Workload(GraphAttention(128, width, classes).to(device), (x, source, target), class_loss(labels), ADAMW)
+
+
+class Ncf(nn.Module):
+    """NeuMF: a user and an item as a product and through a perceptron."""
+    USERS, ITEMS = 138_000, 27_000
+
+    def __init__(self, factors=64, widths=(256, 256, 128, 64)):
+        super().__init__()
+        self.rows = nn.ModuleList(nn.Embedding(count, dim) for count, dim in ((self.USERS, factors), (self.ITEMS, factors),
+                                                                           (self.USERS, widths[0] // 2), (self.ITEMS, widths[0] // 2)))
+        self.deep = perceptron(*widths)
+        self.last = nn.Linear(factors + widths[-1], 1)
+
+    def forward(self, user, item):
+        product = self.rows[0](user) * self.rows[1](item)
+        deep = self.deep(torch.cat([self.rows[2](user), self.rows[3](item)], dim=1))
+        return self.last(torch.cat([product, deep], dim=1))
+
+
+def ncf(batch, device):
+    user = torch.randint(0, Ncf.USERS, (batch,), device=device)
+    item = torch.randint(0, Ncf.ITEMS, (batch,), device=device)
+    target = torch.rand(batch, 1, device=device).round()
+    return Workload(Ncf().to(device), (user, item), lambda out: F.binary_cross_entropy_with_logits(out.float(), target), ADAMW)
+
+
+class FeatureTokens(nn.Module):
+    """FT-Transformer: each column of a table is a token."""
+
+    def __init__(self, numbers=32, categories=16, rows=1000, width=192, layers=3, classes=10):
+        super().__init__()
+        self.weight, self.bias = (nn.Parameter(torch.randn(numbers, width) * 0.1) for _ in range(2))
+        self.rows = nn.Embedding(categories * rows, width)
+        self.first = nn.Parameter(torch.zeros(1, 1, width))
+        layer = nn.TransformerEncoderLayer(width, 8, 512, 0.1, "gelu", batch_first=True, norm_first=True)
+        self.layers = nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
+        self.last = nn.Sequential(nn.LayerNorm(width), nn.ReLU(), nn.Linear(width, classes))
+
+    def forward(self, numbers, categories):
+        told = numbers.unsqueeze(-1) * self.weight + self.bias
+        x = torch.cat([self.first.expand(len(numbers), -1, -1), told, self.rows(categories)], dim=1)
+        return self.last(self.layers(x)[:, 0])
+
+
+def ft_transformer(batch, device, numbers=32, categories=16, rows=1000):
+    values = torch.randn(batch, numbers, device=device)
+    fields = torch.arange(categories, device=device) * rows
+    named = torch.randint(0, rows, (batch, categories), device=device) + fields
+    target = torch.randint(0, 10, (batch,), device=device)
+    return Workload(FeatureTokens(numbers, categories, rows).to(device), (values, named), class_loss(target), ADAMW)

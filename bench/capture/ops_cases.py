@@ -12,6 +12,7 @@ from ops_memory import copies, norms, pointwise, reductions, softmaxes
 from ops_narrow import narrow, narrow_nhwc, stems, thin, wide_stems
 from ops_switch import grid, switch, windows
 from ops_triton import triton
+from ops_windows import spread, spread_lines, stripes
 
 
 def smoke():
@@ -29,7 +30,7 @@ GROUPS = {
     "layout": layout, "triton_layout": triton_layout, "switch": switch, "grid": grid,
     "windows": windows, "heads": heads, "lines": lines, "few_groups": few_groups, "widening": widening,
     "stems": stems, "wide_stems": wide_stems, "narrow": narrow, "narrow_nhwc": narrow_nhwc,
-    "thin": thin, "channels": channels,
+    "thin": thin, "channels": channels, "spread": spread, "spread_lines": spread_lines, "stripes": stripes,
 }
 
 

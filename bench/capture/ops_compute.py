@@ -51,9 +51,10 @@ def gemm():
 
 # ---------------------------------------------------------------- convolutions
 
-def convolution(x, weight, stride, padding, groups, nhwc):
+def convolution(x, weight, stride, padding, groups, nhwc, dilation=1):
     """Forward, input gradient and weight gradient of one convolution, of images or over time, as three makers."""
     dimensions = len(x) - 2
+    padding = [padding] * dimensions if isinstance(padding, int) else list(padding)
     convolve = {1: F.conv1d, 2: F.conv2d}[dimensions]
 
     def tensors(dtype):
@@ -65,11 +66,11 @@ def convolution(x, weight, stride, padding, groups, nhwc):
     def make(part, dtype):
         allow_tf32(dtype)
         image, filters = tensors(dtype)
-        place = ([stride] * dimensions, [padding] * dimensions, [1] * dimensions, False, [0] * dimensions, groups)
+        place = ([stride] * dimensions, padding, [dilation] * dimensions, False, [0] * dimensions, groups)
         if part == "forward":
-            call = lambda: convolve(image, filters, None, stride, padding, 1, groups)
+            call = lambda: convolve(image, filters, None, stride, padding, dilation, groups)
         else:
-            gradient = torch.randn_like(convolve(image, filters, None, stride, padding, 1, groups))
+            gradient = torch.randn_like(convolve(image, filters, None, stride, padding, dilation, groups))
             mask = [part == "dgrad", part == "wgrad", False]
             call = lambda: aten.convolution_backward(gradient, image, filters, None, *place, mask)
 
@@ -80,9 +81,11 @@ def convolution(x, weight, stride, padding, groups, nhwc):
     return make
 
 
-def conv_cases(op, x, weight, stride, padding, groups, dtype, nhwc):
-    make = convolution(x, weight, stride, padding, groups, nhwc)
-    attrs = {"stride": stride, "padding": padding, "groups": groups, "layout": "nhwc" if nhwc else "nchw"}
+def conv_cases(op, x, weight, stride, padding, groups, dtype, nhwc, dilation=1):
+    """`padding`: of every dimension, or of each."""
+    make = convolution(x, weight, stride, padding, groups, nhwc, dilation)
+    attrs = {"stride": stride, "padding": padding if isinstance(padding, int) else "x".join(map(str, padding)), "groups": groups,
+             "layout": "nhwc" if nhwc else "nchw", "dilation": dilation}
     for part in ("forward", "dgrad", "wgrad"):
         name = op if part == "forward" else f"{op}_{part}"
         yield Case(name, dtype, [x, weight], lambda p=part: make(p, dtype), attrs)

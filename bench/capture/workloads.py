@@ -4,6 +4,7 @@ from torch import nn
 
 import networks_images as images
 import networks_language as language
+import networks_pictures as pictures
 import networks_speech as speech
 import networks_streams as streams
 import networks_tables as tables
@@ -44,7 +45,7 @@ BUILDERS = {
     "unet": images.unet,
     "xlnet": language.xlnet,
     "r3d_18": images.video,
-    "edsr": images.edsr,
+    "edsr": pictures.edsr,
     "conv_tasnet": speech.conv_tasnet,
     "clip": images.clip,
     "graph_sage": tables.graph_sage,
@@ -55,10 +56,21 @@ BUILDERS = {
     "whisper_asr": speech.whisper_asr,
     "wav2letter": speech.wav2letter,
     "lraspp": images.lraspp,
-    "dit": images.dit,
-    "autoencoder": images.autoencoder,
+    "dit": pictures.dit,
+    "autoencoder": pictures.autoencoder,
     "deep_cross": tables.deep_cross,
     "graph_attention": tables.graph_attention,
+    "volumes": images.volumes,
+    "yolo": images.yolo,
+    "detr": images.detr,
+    "sam": images.sam,
+    "latent_diffusion": pictures.latent_diffusion,
+    "nafnet": pictures.nafnet,
+    "tcn": speech.tcn,
+    "ncf": tables.ncf,
+    "ft_transformer": tables.ft_transformer,
+    "deepseek": language.decoder(language.deepseek, seq=512),
+    "mpt": language.decoder(language.mpt, seq=512),
 }
 
 
