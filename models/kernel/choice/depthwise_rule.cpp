@@ -25,7 +25,7 @@ bool pays_with_stride(const LayerShape& s, double width) {
 bool library_runs_depthwise(const LayerShape& s) {
   if (s.channels_last) return true;
   const double width = std::sqrt(s.pixels);
-  const bool filter = s.side == 1 || s.side == 3 || s.side == 5;
+  const bool filter = is_compact(s) && (s.side == 1 || s.side == 3 || s.side == 5);
   if (!filter || s.in_channels < least_channels || width < least_width) return false;
   if (s.stride == 1) return true;
   return s.stride == 2 && pays_with_stride(s, width);

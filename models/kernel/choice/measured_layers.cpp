@@ -32,9 +32,9 @@ std::vector<Field<M>> fields() {
 }
 
 const Json& at(const Json& row, std::size_t i, const Place& place) {
-  constexpr std::size_t columns = 11;
+  constexpr std::size_t columns = 12;
   if (!row.is_array() || row.size() != columns) {
-    place.fail(describe_json(row), "order, pass, seven sizes and two measurements");
+    place.fail(describe_json(row), "order, pass, eight sizes and two measurements");
   }
   return row[i];
 }
@@ -49,13 +49,26 @@ double size_at(const Json& row, std::size_t i, const Place& place) {
   return size_of(at(row, i, place), place);
 }
 
-/// Both sides of an image, a filter or a stride: one number of a square, a list of one of a line.
+/// Both sides of an image or a stride: one number of a square, a list of one of a line.
 double area_at(const Json& row, std::size_t i, bool line, const Place& place) {
   const Json& size = at(row, i, place);
   if (line != size.is_array() || (line && size.size() != 1)) {
     place.fail(describe_json(size), line ? "a list of one number" : "a number, as of the image");
   }
   return line ? size_of(size[0], place) : size_of(size, place) * size_of(size, place);
+}
+
+/// The same of a filter, which an image may also have as a list of two sides.
+void read_filter(const Json& row, std::size_t i, const Place& place, LayerShape& s) {
+  const Json& size = at(row, i, place);
+  if (s.line || !size.is_array()) {
+    s.side = std::sqrt(area_at(row, i, s.line, place));
+    return;
+  }
+  if (size.size() != 2) place.fail(describe_json(size), "a number or a list of two");
+  const double first = size_of(size[0], place), last = size_of(size[1], place);
+  s.side = std::sqrt(first * last);
+  s.aspect = last / first;
 }
 
 template <class Table>
@@ -92,10 +105,11 @@ MeasuredLayer layer_at(const Json& row, const Place& place) {
   s.groups = size_at(row, 5, place);
   s.line = at(row, 6, place).is_array();
   s.pixels = area_at(row, 6, s.line, place);
-  s.side = std::sqrt(area_at(row, 7, s.line, place));
+  read_filter(row, 7, place, s);
   s.stride = std::sqrt(area_at(row, 8, s.line, place));
-  out.full = time_at(row[9], place);
-  out.half = time_at(row[10], place);
+  s.dilation = size_at(row, 9, place);
+  out.full = time_at(row[10], place);
+  out.half = time_at(row[11], place);
   return out;
 }
 
@@ -140,7 +154,8 @@ bool fills_tiles(const LayerShape& s) {
 
 /// Squares of octaves, and of steps where a choice depends on the number itself.
 double distance(const LayerShape& a, const LayerShape& b, LayerKind kind) {
-  constexpr double other_stride = 16, other_alignment = 16, width_weight = 4, side_weight = 4;
+  constexpr double other_stride = 16, other_alignment = 16, other_window = 16;
+  constexpr double width_weight = 4, side_weight = 4;
   double d = octaves(a.images, b.images) + octaves(a.pixels, b.pixels);
   const double sides = (a.side - b.side) * (a.side - b.side);
   switch (kind) {
@@ -159,6 +174,8 @@ double distance(const LayerShape& a, const LayerShape& b, LayerKind kind) {
       d += octaves(a.in_channels, b.in_channels) + octaves(a.out_channels, b.out_channels) + sides;
   }
   if (a.stride != b.stride) d += other_stride;
+  d += octaves(a.dilation, b.dilation) + octaves(a.aspect, b.aspect);
+  if (is_compact(a) != is_compact(b)) d += other_window;
   if (kind == LayerKind::pointwise && aligned(a) != aligned(b)) d += other_alignment;
   return d;
 }
@@ -237,7 +254,8 @@ LayerTime estimate(const M& m, const LayerShape& shape, const std::vector<Neighb
 bool same_layer(const LayerShape& a, const LayerShape& b) {
   return a.pass == b.pass && a.line == b.line && a.in_channels == b.in_channels &&
          a.out_channels == b.out_channels && a.groups == b.groups && a.pixels == b.pixels &&
-         a.side == b.side && a.stride == b.stride;
+         a.side == b.side && a.stride == b.stride && a.dilation == b.dilation &&
+         a.aspect == b.aspect;
 }
 
 const LayerTime& time_in(const MeasuredLayer& layer, bool half) {
@@ -249,6 +267,8 @@ const LayerTime& time_in(const MeasuredLayer& layer, bool half) {
 bool is_depthwise(const LayerShape& shape) {
   return shape.groups > 1 && shape.groups == shape.in_channels;
 }
+
+bool is_compact(const LayerShape& shape) { return shape.dilation == 1 && shape.aspect == 1; }
 
 LayerShape layer_shape(const ConvShape& c, Pass pass) {
   const auto n = [](std::int64_t v) { return static_cast<double>(std::max<std::int64_t>(v, 1)); };
@@ -263,6 +283,8 @@ LayerShape layer_shape(const ConvShape& c, Pass pass) {
   s.pixels = n(c.in_pixels);
   s.side = std::sqrt(n(c.taps));
   s.stride = std::sqrt(n(c.strides));
+  s.dilation = n(c.dilation);
+  s.aspect = c.aspect;
   return s;
 }
 

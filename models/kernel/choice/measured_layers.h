@@ -22,10 +22,14 @@ struct LayerShape {
   double side = 1;    // of the filter: the root of its taps
   double stride = 1;  // the root of the product of its strides
   bool line = false;  // over one dimension: sound, text
+  double dilation = 1;
+  double aspect = 1;  // of the filter of an image: its last side over its first
 };
 LayerShape layer_shape(const ConvShape& shape, Pass pass);
 /// Whether every channel has filters of its own.
 bool is_depthwise(const LayerShape& shape);
+/// Whether the taps of the filter lie side by side in a square.
+bool is_compact(const LayerShape& shape);
 
 /// How a layer was run, with all kernels of the pass.
 struct LayerTime {

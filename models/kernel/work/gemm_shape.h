@@ -25,6 +25,8 @@ struct ConvShape {
   std::int64_t images = 0, in_channels = 0, out_channels = 0;
   std::int64_t in_pixels = 0, out_pixels = 0, taps = 0, groups = 1;
   std::int64_t strides = 1;     // product over the spatial dimensions
+  std::int64_t dilation = 1;    // the widest
+  double aspect = 1.0;          // last side of the window over the first one, of an image
   double pixels_touched = 1.0;  // share of the input pixels that any tap reads
   bool channels_last = false;
   bool line = false;  // over one dimension: sound, text

@@ -37,11 +37,19 @@ void set_pixels(const OpContext& context, const OpArguments& args, const TensorS
     out.in_pixels = limits::product(out.in_pixels, size);
     out.out_pixels = limits::product(out.out_pixels, std::max<std::int64_t>(pixels, 1));
     out.taps = limits::product(out.taps, tap);
+    if (tap > 1) out.dilation = std::max(out.dilation, dilation);
     const std::int64_t step =
         std::max<std::int64_t>(1, pixels > 0 ? (size + pixels / 2) / pixels : 1);
     out.strides = limits::product(out.strides, step);
     out.pixels_touched *= std::min(1.0, static_cast<double>(tap) / static_cast<double>(step));
   }
+}
+
+/// Of a window of an image; 1 for one of a line, which a library is handed as images of one row.
+double window_aspect(const TensorShape& weight, bool line) {
+  constexpr int image_rank = 4;
+  if (line || weight.rank != image_rank || weight.dims[2] <= 0 || weight.dims[3] <= 0) return 1;
+  return static_cast<double>(weight.dims[3]) / static_cast<double>(weight.dims[2]);
 }
 
 /// Of a transposed convolution, without what output_padding adds.
@@ -186,6 +194,7 @@ std::optional<ConvShape> conv_shape(const OpContext& context) {
   out.in_pixels = out.out_pixels = out.taps = 1;
   out.channels_last = image->channels_last;
   out.line = is_line(*image, *weight);
+  out.aspect = window_aspect(*weight, out.line);
   if (!is_transposed(context)) {
     set_pixels(context, args, *image, *weight, gradient, out);
   } else {  // the input gradient of a convolution from the (larger) result to the image

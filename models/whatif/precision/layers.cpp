@@ -61,10 +61,11 @@ std::optional<MeasuredChange> depthwise_change(const TypedStep& s, const LayerPa
 }
 
 /// In channels-last order both types run alike, and ratios did better on captures in that order.
-/// But for depthwise windows wider than 5 the library has direct kernels in 16 bits only.
+/// But for depthwise windows wider than 5, dilated or of one row or column the library has fast
+/// kernels in 16 bits only.
 bool types_differ_in_channels_last(const LayerShape& shape) {
   constexpr double widest_direct_fp32 = 5;
-  return is_depthwise(shape) && shape.side > widest_direct_fp32;
+  return is_depthwise(shape) && (shape.side > widest_direct_fp32 || !is_compact(shape));
 }
 
 std::optional<MeasuredChange> change_of(const TypedStep& s, const LayerPass& p, DataType from,

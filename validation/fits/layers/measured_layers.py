@@ -33,7 +33,9 @@ def path_of(name):
 
 
 def read(path):
-    """(order, pass, images, in, out, groups, side, filter, stride) -> type -> [(kernel, us)]; sizes of lines are (n,)"""
+    """(order, pass, images, in, out, groups, side, filter, stride, dilation) -> type -> [(kernel, us)]
+
+    Sizes of lines are (n,), filters of images that are no square (n, m)."""
     layers = collections.defaultdict(lambda: collections.defaultdict(list))
     with gzip.open(path, "rb") as file:
         for row in csv.DictReader(io.TextIOWrapper(file)):
@@ -42,10 +44,12 @@ def read(path):
                 continue
             image, weight = ([int(n) for n in shape.split("x")] for shape in row["shapes"].split(";"))
             options = dict(part.split("=") for part in row["attrs"].split(";"))
-            sizes = (image[2], weight[2], int(options["stride"]))
+            filter_ = weight[2] if len(image) == 3 or weight[2] == weight[3] else (weight[2], weight[3])
+            sizes = (image[2], filter_, int(options["stride"]))
             if len(image) == 3:
                 sizes = tuple((size,) for size in sizes)
-            key = (options["layout"], PASSES[backward], image[0], image[1], weight[0], int(options["groups"]), *sizes)
+            dilation = int(options.get("dilation", 1))
+            key = (options["layout"], PASSES[backward], image[0], image[1], weight[0], int(options["groups"]), *sizes, dilation)
             layers[key][row["dtype"]].append((row["kernel"], float(row["trace_us"])))
     return layers
 
@@ -64,7 +68,8 @@ def choice(kernels):
 
 
 def squares_first(key):
-    return isinstance(key[-1], tuple), key
+    """Images before lines, and those with square filters before the others."""
+    return isinstance(key[8], tuple), isinstance(key[7], tuple), key
 
 
 def main(*paths):
@@ -82,7 +87,7 @@ def main(*paths):
         '"layers": null', '"layers": [\n' + ",\n".join("    " + json.dumps(row, separators=(",", ":")) for row in rows) + "\n  ]")
     with open(out, "w", encoding="utf-8") as file:
         file.write(text + "\n")
-    print(len(rows), "layers,", collections.Counter(row[i][0] for row in rows for i in (9, 10)).most_common())
+    print(len(rows), "layers,", collections.Counter(row[i][0] for row in rows for i in (10, 11)).most_common())
 
 
 if __name__ == "__main__":

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
+#include <string_view>
 
 #include "models/arch/gpu_config.h"
 #include "models/kernel/choice/depthwise_rule.h"
@@ -10,6 +12,7 @@
 #include "models/kernel/choice/measured_layers.h"
 #include "models/kernel/classify/classify.h"
 #include "tests/source_dir/source_dir.h"
+#include "tests/unit/models/whatif/flow_for_tests.h"
 
 namespace tandem {
 namespace {
@@ -31,6 +34,38 @@ TEST(DepthwiseRule, IsThatOfTheFramework) {
   LayerShape last = depthwise(64, 144, 56, 7, 2);
   last.channels_last = true;
   EXPECT_TRUE(library_runs_depthwise(last));
+  LayerShape spread = depthwise(64, 144, 56, 3, 1), stripe = spread;
+  spread.dilation = 2;
+  stripe.aspect = 3;
+  EXPECT_FALSE(library_runs_depthwise(spread));
+  EXPECT_FALSE(library_runs_depthwise(stripe));
+}
+
+// Images of 56 x 56, a window of 1 x 11 whose taps lie two pixels apart; over time, which a library
+// is handed as images of one row, a window of 11 is no stripe.
+TEST(LayerShape, HoldsDilationAndAspectOfTheWindow) {
+  const auto shape_of = [](std::string_view image, std::string_view weight,
+                           std::string_view dilation) {
+    test::FlowMaker m;
+    const std::string dims = "[" + std::string(image) + "," + std::string(weight) + ",[],[],[],[]]";
+    const std::string options =
+        R"(["","","[0, 10]","[1, 1]",")" + std::string(dilation) + R"(","1"])";
+    const std::uint32_t row =
+        m.op("aten::cudnn_convolution", dims, R"(["float","float","","","",""])", options);
+    const Step step = m.step();
+    const Operands& in = operands_of(step.trace, row);
+    const LaunchGeometry none;
+    const OpContext context{"aten::cudnn_convolution", in.tensors, in.arguments, none};
+    return layer_shape(conv_shape(context).value(), Pass::forward);
+  };
+  const LayerShape image = shape_of("[8,12,56,56]", "[12,12,1,11]", "[1, 2]");
+  EXPECT_EQ(image.dilation, 2);
+  EXPECT_EQ(image.aspect, 11);
+  EXPECT_FALSE(is_compact(image));
+  const LayerShape line = shape_of("[8,12,1,56]", "[12,12,1,11]", "[1, 1]");
+  EXPECT_TRUE(line.line);
+  EXPECT_EQ(line.aspect, 1);
+  EXPECT_TRUE(is_compact(line));
 }
 
 std::vector<KernelClass> classes_of(const std::vector<std::string_view>& names) {
@@ -218,6 +253,39 @@ TEST(MeasuredLayers, GroupsDifferByTheirWindows) {
   EXPECT_NEAR(type_change(m, shape, true, m.layers[1].full.layer_class)->from.us, 401, 1e-9);
   shape.side = 3;
   EXPECT_NEAR(type_change(m, shape, true, m.layers[1].full.layer_class)->from.us, 101, 1e-9);
+}
+
+// A dilated window, or one of a single row, is compared with its like: a compact one is 16 away,
+// beside the octaves.
+TEST(MeasuredLayers, WindowsOfOtherShapesAreFarApart) {
+  MeasuredLayers m = two_layers();
+  const LayerClass as_measured = m.layers[1].full.layer_class;
+  m.layers[1].shape.images = 32;
+  const LayerShape compact = m.layers[0].shape;
+  for (const bool dilated : {true, false}) {
+    m.layers[1].shape = compact;
+    (dilated ? m.layers[1].shape.dilation : m.layers[1].shape.aspect) = 2;
+    LayerShape shape = m.layers[1].shape;
+    EXPECT_NEAR(type_change(m, shape, true, as_measured)->from.us, 401, 1e-9) << dilated;
+    EXPECT_NEAR(type_change(m, compact, true, as_measured)->from.us, 101, 1e-9) << dilated;
+    (dilated ? shape.dilation : shape.aspect) = 32;  // 25 octaves from 1, 16 from 2: the nearer one
+    const auto far = type_change(m, shape, true, as_measured);
+    ASSERT_TRUE(far) << dilated;
+    EXPECT_NEAR(far->from.us, 401, 1e-9) << dilated;
+  }
+}
+
+TEST(MeasuredLayers, TheFileHoldsDilatedWindowsAndThoseOfOneRow) {
+  const MeasuredLayers m = load_measured_layers(source_path("configs/kernels/layers.json"));
+  std::size_t dilated = 0, rows = 0, columns = 0;
+  for (const MeasuredLayer& l : m.layers) {
+    dilated += l.shape.dilation > 1 ? 1 : 0;
+    rows += l.shape.aspect == 11 ? 1 : 0;
+    columns += l.shape.aspect * 11 == 1 ? 1 : 0;
+  }
+  EXPECT_GT(dilated, 300U);
+  EXPECT_GT(rows, 30U);
+  EXPECT_GT(columns, 30U);
 }
 
 TEST(MeasuredLayers, TheFileHoldsLinesByTheirLength) {
