@@ -165,8 +165,8 @@ constexpr OpRow rows[] = {
      "fbgemm::bounds_check_indices fbgemm::asynchronous_complete_cumsum",
      K::other, L::index, promote, O::none, arguments("fixed")},
     {"index_select", K::gather, L::index, promote, O::rows, arguments("fixed - index")},
-    {"gather", K::gather, L::index, promote, O::elements, arguments("fixed - index - output"),
-     per_element},
+    {"gather", K::gather, L::index, promote, O::elements, arguments("tensor - index - output"),
+     per_element | keeps_first},
     {"index", K::gather, L::index, promote, O::indexed, arguments("tensor ...")},
     {"scatter scatter_add scatter_reduce", K::scatter, L::around, promote, O::same,
      arguments("tensor ..."), per_element},
@@ -274,14 +274,15 @@ constexpr OpRow rows[] = {
     {"silu mish sigmoid tanh log_sigmoid log_sigmoid_forward", K::pointwise, L::around, promote,
      O::widest, arguments("tensor ..."), arithmetic},
     {"exp expm1 log log10 log1p log2 softplus", K::pointwise, L::around, full, O::widest,
-     arguments("tensor ..."), arithmetic},
+     arguments("tensor ..."), arithmetic | nonlinear},
     {"pow reciprocal rsqrt cumprod cdist dist acos asin cosh sinh tan erfinv renorm sum_to_size",
-     K::pointwise, L::around, full, O::widest, arguments("tensor ...")},
+     K::pointwise, L::around, full, O::widest, arguments("tensor ..."), nonlinear},
     {"add", K::pointwise, L::around, promote, O::widest, arguments("tensor ..."), adds_gradients},
     {"mul", K::pointwise, L::around, promote, O::widest, arguments("tensor ..."), multiplies},
     {"sin cos", K::pointwise, L::around, promote, O::widest, arguments("tensor ..."),
-     trigonometric},
-    {"sub rsub div divide neg abs sgn sign sqrt square atan2 remainder fmod floor "
+     trigonometric | nonlinear},
+    {"div divide", K::pointwise, L::around, promote, O::widest, arguments("tensor ..."), divides},
+    {"sub rsub neg abs sgn sign sqrt square atan2 remainder fmod floor "
      "ceil round addcdiv addcmul lerp clamp clamp_max hardswish hardsigmoid leaky_relu elu "
      "relu6 hardtanh glu maximum minimum where masked_fill bitwise_and bitwise_or bitwise_xor "
      "bitwise_not "

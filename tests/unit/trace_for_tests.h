@@ -22,11 +22,16 @@ class TraceMaker {
   }
 
   std::uint32_t step(std::int64_t number, double begin_us, double us, std::size_t thread = 0) {
+    return note("ProfilerStep#" + std::to_string(number), begin_us, us, number, thread);
+  }
+  /// `step`: its number; -1: it marks none.
+  std::uint32_t note(std::string_view name, double begin_us, double us, std::int64_t step = -1,
+                     std::size_t thread = 0) {
     Annotations& a = trace.annotations;
     add(a, begin_us, us);
     a.thread.push_back(thread_id(thread));
-    a.name.push_back(trace.strings.intern("ProfilerStep#" + std::to_string(number)));
-    a.step.push_back(number);
+    a.name.push_back(trace.strings.intern(name));
+    a.step.push_back(step);
     a.input.push_back(0);
     return row(a);
   }

@@ -39,6 +39,14 @@ bool holds_parameter(const Step& step, const Dataflow& flow, const FlowOp& op, c
   return enclosing(step.trace, flow.nesting, op.op, is_layer_product) != no_row;
 }
 
+/// Whether `op` is part of a gradient that reads the result of its operation, not its operands.
+bool is_of_result(const Step& step, const Dataflow& flow, const FlowOp& op) {
+  const std::uint32_t parent = flow.nesting.parent[op.op];
+  if (parent == no_row) return false;
+  const OpRow& row = op_row(text_of(step.trace, step.trace.ops.name[parent]));
+  return row.backward && row.arguments.saved_outputs != 0 && row.arguments.saved_inputs == 0;
+}
+
 /// What the first operand of a sum is a scaled copy of: a branch is scaled (gates of channels,
 /// scales of layers) and then added to another one, not to itself.
 std::uint32_t scaled_operand(const Dataflow& flow, const FlowOp& op) {
@@ -158,7 +166,15 @@ std::uint32_t Binder::find_backward(const FlowOp& op, const OpRow& row, const Te
     std::uint32_t t = node_.factor(op, distinct_elements(shape), shape.type, further);
     // Gradients of rows are added to a table of zeros.
     if (further && op.kind == OpKind::scatter) t = latest(list, op, further);
-    return t != no_row ? t : node_.within_node(list, op);
+    if (t == no_row && reads(flow_, op, node_.gradient())) {
+      t = node_.matrix(op, distinct_elements(shape), shape.type);
+    }
+    return t != no_row ? t : node_.within_node(list, op, !is_of_result(step_, flow_, op));
+  }
+  if (op.row->is(nonlinear) && !further) return node_.saved(list, op, true);
+  if (node_.is_matrix(op, distinct_elements(shape))) {
+    const std::uint32_t t = node_.matrix(op, distinct_elements(shape), shape.type);
+    return t != no_row ? t : node_.saved(list, op, true);
   }
   const std::uint32_t t = latest(list, op, further);
   if (!node_.accumulates(op)) node_.set_gradient(t);
@@ -174,8 +190,9 @@ std::uint32_t Binder::find(const FlowOp& op, const OpRow& row, const TensorShape
   const Candidates& list = made_.known(distinct_elements(shape), shape.type);
   if (holds_parameter(step_, flow_, op, row, argument)) return latest_parameter(list);
   const std::uint32_t t = made_.type_given(shape, latest(list, op, further));
-  // Rows that an index picked and that are added to others are those that it picked last.
-  const bool rows = op.row->is(adds_rows) && further && (t == no_row || made_.waits_since(t));
+  // Rows that an index picked are multiplied or added to others soon: what was read before is none.
+  const bool rows =
+      further && (t == no_row || (made_.waits_since(t) && flow_.tensors[t].consumers > 0));
   const std::uint32_t given =
       rows || (t == no_row && argument == 0) ? made_.shape_given(shape) : no_row;
   return given != no_row ? given : t;

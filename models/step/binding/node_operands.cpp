@@ -56,7 +56,29 @@ void NodeOperands::leave(std::uint32_t i) {
   const FlowOp& op = flow_.ops[i];
   const bool product = op.row->is(multiplies) && op.input_count == 2;
   // What no gradient is asked of has the number of what comes next: the last one owns it.
-  if (product && op.phase == FlowPhase::forward && op.sequence >= 0) products_[op.sequence] = i;
+  if (op.phase != FlowPhase::forward || op.sequence < 0) return;
+  if (product) products_[op.sequence] = i;
+  if (op.kind == OpKind::matmul && op.output_count == 1) matrices_[op.sequence] = i;
+}
+
+bool NodeOperands::is_matrix(const FlowOp& op, std::int64_t elements) const {
+  const auto product = matrices_.find(op.sequence);
+  if (op.kind != OpKind::matmul || product == matrices_.end()) return false;
+  return flow_.tensors[flow_.outputs_of(flow_.ops[product->second])[0]].elements != elements;
+}
+
+std::uint32_t NodeOperands::matrix(const FlowOp& op, std::int64_t elements, DataType type) {
+  const auto product = matrices_.find(op.sequence);
+  if (op.kind != OpKind::matmul || product == matrices_.end()) return no_row;
+  const auto inputs = flow_.inputs_of(flow_.ops[product->second]);
+  for (const FlowUse& use : inputs.last(std::min<std::size_t>(inputs.size(), 2))) {
+    const FlowTensor& tensor = flow_.tensors[use.tensor];
+    const bool used = std::find(factors_.begin(), factors_.end(), use.tensor) != factors_.end();
+    if (used || tensor.type != type || flow_.elements_of(use) != elements) continue;
+    factors_.push_back(use.tensor);
+    return tensor.producer == no_row ? no_row : use.tensor;
+  }
+  return no_row;
 }
 
 bool NodeOperands::accumulates(const FlowOp& op) const {
@@ -99,7 +121,8 @@ std::uint32_t NodeOperands::factor(const FlowOp& op, std::int64_t elements, Data
   return no_row;
 }
 
-std::uint32_t NodeOperands::within_node(const Candidates& list, const FlowOp& op) const {
+std::uint32_t NodeOperands::within_node(const Candidates& list, const FlowOp& op,
+                                        bool input) const {
   const bool gradient =
       std::find(list.begin(), list.end(), gradient_) != list.end() && !taken(gradient_, op);
   const bool reads_gradient = op.kind == OpKind::matmul || op.kind == OpKind::reduction;
@@ -114,10 +137,10 @@ std::uint32_t NodeOperands::within_node(const Candidates& list, const FlowOp& op
   }
   // The gradient times a constant is already the first factor: the other one was kept.
   if (gradient && op.row->is(multiplies) && reads_own(flow_, op)) {
-    const std::uint32_t kept = saved(list, op, true);
+    const std::uint32_t kept = saved(list, op, input);
     if (kept != no_row) return kept;
   }
-  return gradient ? gradient_ : saved(list, op, true);
+  return gradient ? gradient_ : saved(list, op, input);
 }
 
 }  // namespace tandem

@@ -37,8 +37,14 @@ class NodeOperands {
   /// one: the gradient, or (`further`) the factor of that size and type whose turn it is.
   std::uint32_t factor(const FlowOp& op, std::int64_t elements, DataType type, bool further);
   /// An operand within an autograd node: the node's gradient, what the node made, or what its
-  /// forward operation kept.
-  std::uint32_t within_node(const Candidates& list, const FlowOp& op) const;
+  /// forward operation kept: what it read (`input`) or made.
+  std::uint32_t within_node(const Candidates& list, const FlowOp& op, bool input) const;
+  /// Whether the node of `op` is of a product of matrices whose result, and so the node's gradient,
+  /// has another number of elements.
+  bool is_matrix(const FlowOp& op, std::int64_t elements) const;
+  /// Which matrix of that size and type its product has multiplied by the gradient: the right one's
+  /// gradient comes first and reads the left one. no_row: of neither, or made before the step.
+  std::uint32_t matrix(const FlowOp& op, std::int64_t elements, DataType type);
 
  private:
   bool taken(std::uint32_t tensor, const FlowOp& op) const { return reads(flow_, op, tensor); }
@@ -49,6 +55,7 @@ class NodeOperands {
   std::uint32_t gradient_ = no_row;   // that the autograd node of this root was given
   Candidates factors_;                // what this node has multiplied by
   std::unordered_map<std::int64_t, std::uint32_t> products_;  // of two tensors, by number
+  std::unordered_map<std::int64_t, std::uint32_t> matrices_;  // products of matrices
 };
 
 }  // namespace tandem

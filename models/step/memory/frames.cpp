@@ -353,15 +353,23 @@ class Frames {
 /// stay until the convolution's module, which normalizes, has returned.
 void hold_lists(const Dataflow& flow, std::vector<HeldTensor>& held) {
   std::vector<std::uint32_t> last_reader(flow.tensors.size(), no_row);
+  std::vector<std::uint32_t> readers(flow.tensors.size(), 0);
   for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
-    for (const FlowUse& use : flow.inputs_of(flow.ops[i])) last_reader[use.tensor] = i;
+    if (flow.ops[i].phase != FlowPhase::forward) continue;
+    for (const FlowUse& use : flow.inputs_of(flow.ops[i])) {
+      last_reader[use.tensor] = i, ++readers[use.tensor];
+    }
   }
   const auto only_reader = [&](std::optional<std::uint32_t> tensor) {
-    return tensor && flow.tensors[*tensor].consumers == 1 ? last_reader[*tensor] : no_row;
+    return tensor && readers[*tensor] == 1 ? last_reader[*tensor] : no_row;
   };
   for (const FlowOp& op : flow.ops) {
-    if (!concatenates(op) || op.output_count == 0) continue;
-    const std::uint32_t whole = flow.outputs_of(op)[0], reader = only_reader(whole);
+    if (!concatenates(op) || op.output_count == 0 || op.phase != FlowPhase::forward) continue;
+    const std::uint32_t whole = flow.outputs_of(op)[0];
+    std::uint32_t reader = only_reader(whole);
+    if (reader != no_row && flow.ops[reader].kind == OpKind::cast) {  // of autocast
+      reader = only_reader(result_of(flow, reader));
+    }
     if (reader == no_row || flow.ops[reader].kind != OpKind::convolution) continue;
     const std::uint32_t norm = only_reader(result_of(flow, reader));
     const std::uint32_t until = norm == no_row ? reader : norm;
@@ -379,8 +387,8 @@ FrameLives held_by_frames(const Step& step, const Dataflow& flow) {
                                   [](const FlowOp& op) { return op.phase == FlowPhase::backward; });
   const bool compiled =
       std::any_of(flow.ops.begin(), flow.ops.end(), [](const FlowOp& op) { return op.in_graph; });
-  if (trains || compiled) return {};
-  FrameLives out = Frames(step, flow).take();
+  if (compiled) return {};
+  FrameLives out = trains ? FrameLives{} : Frames(step, flow).take();
   hold_lists(flow, out.held);
   return out;
 }

@@ -1,5 +1,5 @@
-// What a program's frames keep alive in a pass without gradients: what a module was given stays
-// there until its call returns.
+// What a program's frames keep alive: in a pass without gradients what a module was given, until
+// its call returns, and in any pass the members of a list that is joined.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,8 @@ struct FrameLives {
 /// holds what it was given, and so does a stage; a branch that normalizes first holds what its
 /// first product reads. Blocks that change the width have no skip: they are where the products of
 /// a block are found once more before it. A list that is joined for one convolution lives until
-/// that and its norm have run. Nothing for a step with gradients, whose tensors live on for them.
+/// that and its norm have run. Of a step with gradients, whose tensors live on for them, only lists
+/// count: nothing else needs their members.
 FrameLives held_by_frames(const Step& step, const Dataflow& flow);
 
 }  // namespace tandem

@@ -16,13 +16,17 @@
 
 namespace tandem {
 
-/// Parameters that the forward operations of a step read, by size. Of a product without bias only
-/// the layer around it tells which operand is one.
+/// Parameters that the forward operations of a step read or its gradients reach, by size. Of a
+/// product without bias only the layer around it tells which operand is one.
 class StepParameters {
  public:
   StepParameters(const Step& step, const Dataflow& flow, const GraphOperands& graphs) {
     for (const TensorShape& t : graphs.parameters) add(t);
     OpRows rows(step.trace);
+    for (std::uint32_t r = 0; r < step.trace.ops.size(); ++r) {
+      if (!rows.of(r).is(stores_gradients)) continue;
+      for (const TensorShape& t : operands_of(step.trace, r).tensors.shapes) add(t);
+    }
     std::vector<bool> seen(step.trace.ops.size(), false);
     for (const FlowOp& op : flow.ops) {
       if (op.phase != FlowPhase::forward) continue;
@@ -71,7 +75,7 @@ class StepFacts {
       const FlowOp& op = flow.ops[i];
       if (op.phase == FlowPhase::forward) last_forward_ = i;
       if (op.sequence < 0) continue;
-      if (op.phase == FlowPhase::backward) backward_[op.sequence] = i;
+      if (op.phase == FlowPhase::backward) backward_[op.sequence] = i, ++works_[op.sequence];
       if (op.phase == FlowPhase::forward) forward_.try_emplace(op.sequence, i);
     }
   }
@@ -126,6 +130,16 @@ class StepFacts {
     return forward == op.row ? last : no_row;
   }
 
+  /// Whether autograd keeps the first operand though no operation is seen to read it: for its size
+  /// alone, or to divide it once more where the divisor has a gradient, too.
+  bool keeps_first(const FlowOp& op) const {
+    constexpr std::uint32_t of_dividend = 2;  // a quotient, and perhaps a conversion
+    if (op.row->is(tandem::keeps_first)) return true;
+    const auto works = works_.find(op.sequence);
+    return op.row->is(divides) && op.input_count == 2 && works != works_.end() &&
+           works->second > of_dividend;
+  }
+
   /// The first operation with this number, or no_row.
   std::uint32_t forward_of(std::int64_t sequence) const {
     const auto it = forward_.find(sequence);
@@ -136,6 +150,7 @@ class StepFacts {
   const Step& step_;
   const Dataflow& flow_;
   StepParameters parameters_;
+  std::unordered_map<std::int64_t, std::uint32_t> works_;     // operations of a gradient
   std::unordered_map<std::int64_t, std::uint32_t> backward_;  // last operation by number
   std::unordered_map<std::int64_t, std::uint32_t> forward_;   // first operation by number
   std::uint32_t last_forward_ = 0;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "models/step/memory/frames.h"
 #include "models/step/memory/graph_flow.h"
 #include "models/step/memory/step_facts.h"
+#include "models/step/memory/tensor_storage.h"
 #include "models/step/memory/workspace.h"
 #include "sim/core/data_type.h"
 
@@ -63,12 +63,12 @@ class Parts {
   /// Operation `i` reads tensor `t`, which nothing has made. True if it is a part; its life begins
   /// or goes on.
   bool reads(const FlowOp& op, std::uint32_t i, const FlowTensor& tensor, std::uint32_t t,
-             std::vector<Life>& lives, std::vector<std::uint32_t>& storage) {
+             std::vector<Life>& lives, TensorStorage& storage) {
     const std::pair key{tensor.elements, tensor.type};
     const bool forward = op.phase == FlowPhase::forward;
     if (const auto it = first_.find(key); it != first_.end()) {
       lives[it->second].last = std::max(lives[it->second].last, i);
-      storage[t] = it->second;
+      storage.join(t, it->second);
       return forward;
     }
     const bool small = is_floating(tensor.type) && tensor.elements <= largest_[tensor.type];
@@ -92,9 +92,8 @@ class Lives {
         graphs_(graph_operands(step, flow, batch)),
         facts_(step, flow, graphs_),
         frames_(held_by_frames(step, flow)),
-        step_(step) {
-    storage_.resize(flow.tensors.size());
-    std::iota(storage_.begin(), storage_.end(), 0U);
+        step_(step),
+        storage_(step, flow, facts_) {
     begin_tensors();
     for (const FlowOp& op : flow.ops) {
       ops_.push_back({op.in_model ? op.row : nullptr, phase_of(op)});
@@ -156,27 +155,6 @@ class Lives {
 
   void visit(std::uint32_t i);
 
-  /// Operations in place write into the first operand of the outermost one.
-  void share(const FlowOp& op, std::span<const FlowUse> inputs, std::uint32_t output) {
-    if (inputs.empty()) return;
-    if (op.overwrites) {
-      storage_[output] = storage_[inputs[0].tensor];
-      return;
-    }
-    if (root_ != op.root) root_ = op.root, root_operand_ = inputs[0].tensor;
-    if (facts_.is_fresh_copy(op)) return;
-    std::uint32_t written = no_row;
-    if (is_in_place(facts_.name_of(op.op))) written = inputs[0].tensor;
-    if (op.root != op.op && is_in_place(facts_.name_of(op.root))) written = root_operand_;
-    if (written == no_row) return;
-    if (flow_.tensors[written].producer == no_row) {  // made before the step
-      lives_[output].bytes = {};
-      return;
-    }
-    if (flow_.tensors[written].elements != flow_.tensors[output].elements) return;
-    storage_[output] = storage_[written];
-  }
-
   /// A copy is of the type of what it copies, also where a precision changed that one alone.
   void keep_type(const FlowTensor& copy, std::span<const FlowUse> inputs, Life& life) const {
     if (inputs.empty()) return;
@@ -184,14 +162,23 @@ class Lives {
     life.bytes = bytes_of(blocks(copy.elements, type), grows(copy.elements));
   }
 
-  /// What no operation reads as a whole attention reads in parts: query, key and value are views.
-  void keep_for_views(std::uint32_t i, std::uint32_t storage) {
-    constexpr std::uint32_t readers = 2;
-    for (std::uint32_t n = i + 1; n < std::min(i + 1 + readers, facts_.last_forward() + 1); ++n) {
+  /// What no operation reads as a whole attention reads in parts: query, key and value are views,
+  /// soon after it was made, or later if they are as much as it is.
+  void keep_for_views(std::uint32_t i, std::uint32_t storage, std::int64_t elements) {
+    constexpr std::uint32_t soon = 2, later = 32;
+    for (std::uint32_t n = i + 1; n < std::min(i + 1 + later, facts_.last_forward() + 1); ++n) {
       if (flow_.ops[n].kind != OpKind::attention) continue;
+      if (n > i + soon && elements != parts_of_attention(flow_.ops[n])) return;
       use(storage, n);
       use(storage, facts_.backward_of(flow_.ops[n].sequence));
+      return;
     }
+  }
+
+  /// Elements of query, key and value, which are all of one size.
+  std::int64_t parts_of_attention(const FlowOp& op) const {
+    constexpr std::int64_t parts = 3;
+    return op.input_count == 0 ? 0 : parts * flow_.elements_of(flow_.inputs_of(op)[0]);
   }
 
   /// Operation `i` needs what `storage` holds.
@@ -217,14 +204,12 @@ class Lives {
   StepFacts facts_;
   FrameLives frames_;
   const Step& step_;
-  std::vector<GraphOp> ops_;            // what each reads and writes
-  std::vector<Life> lives_;             // per tensor; of its storage
-  std::vector<std::uint32_t> storage_;  // the tensor that it shares memory with
-  std::vector<bool> gradient_;          // of a parameter
+  std::vector<GraphOp> ops_;  // what each reads and writes
+  std::vector<Life> lives_;   // per tensor; of its storage
+  TensorStorage storage_;
+  std::vector<bool> gradient_;  // of a parameter
   std::set<std::pair<std::int64_t, DataType>> inputs_;
   Parts parts_;
-  std::uint32_t root_ = no_row;     // of the operation at hand
-  std::uint32_t root_operand_ = 0;  // what its first part read first
 };
 
 std::vector<Life> Lives::compiled(Saving saving) const {
@@ -251,7 +236,7 @@ std::vector<Life> Lives::compiled(Saving saving) const {
 void Lives::read(const FlowUse& use, const FlowOp& op, std::uint32_t i) {
   Life& life = lives_[storage_[use.tensor]];
   const FlowTensor& tensor = flow_.tensors[use.tensor];
-  if (is_place(op, use.argument)) return;
+  if (is_place(op, use.argument) || storage_.is_given_result(op, use)) return;
   if (frames_.skips.count({i, use.tensor}) > 0) {
     // The block of the skip holds what is really read, unless it is compiled.
     ops_[i].reads.push_back(storage_[use.tensor]);
@@ -287,17 +272,19 @@ void Lives::read(const FlowUse& use, const FlowOp& op, std::uint32_t i) {
 void Lives::visit(std::uint32_t i) {
   const FlowOp& op = flow_.ops[i];
   const auto inputs = flow_.inputs_of(op);
-  const std::uint32_t kept = op.row->is(keeps_operands) ? facts_.gradient_of(op) : no_row;
+  const bool keeps = op.row->is(keeps_operands), first = facts_.keeps_first(op);
+  const std::uint32_t kept = keeps || first ? facts_.gradient_of(op) : no_row;
   for (const FlowUse& use : inputs) {
     read(use, op, i);
     // Nothing reads it, so that a compiler keeps none: its life alone is longer.
-    if (kept != no_row && use.argument > 0 && flow_.tensors[use.tensor].producer != no_row) {
+    const bool meant = use.argument > 0 ? keeps : first;
+    if (kept != no_row && meant && flow_.tensors[use.tensor].producer != no_row) {
       Life& life = lives_[storage_[use.tensor]];
       life.last = std::max(life.last, kept);
     }
   }
   const auto outputs = flow_.outputs_of(op);
-  if (!outputs.empty()) share(op, inputs, outputs[0]);
+  if (!outputs.empty() && !storage_.place(op, outputs[0])) lives_[outputs[0]].bytes = {};
   for (const std::uint32_t t : outputs) {
     const FlowTensor& tensor = flow_.tensors[t];
     parts_.see_made(tensor);
@@ -309,7 +296,8 @@ void Lives::visit(std::uint32_t i) {
     const bool guess = op.row->output == OutputRule::largest && !op.in_graph;
     if (guess && facts_.parameters().has(tensor.elements)) life.bytes = {};
     if (facts_.is_gradient(op, tensor)) life.last = end(), gradient_[storage_[t]] = true;
-    if (op.phase == FlowPhase::forward && tensor.consumers == 0) keep_for_views(i, storage_[t]);
+    if (op.phase == FlowPhase::forward && tensor.consumers == 0)
+      keep_for_views(i, storage_[t], tensor.elements);
     if (op.phase == FlowPhase::forward && facts_.is_kept_copy(op)) {
       use(storage_[t], facts_.backward_of(step_.trace.ops.sequence[op.root]));
       keep_type(tensor, inputs, life);

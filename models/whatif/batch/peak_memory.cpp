@@ -37,11 +37,45 @@ bool inside(const Trace& trace, std::uint32_t op, const StepWindow& step) {
 struct Parameters {
   std::int64_t elements = 0;
   double bytes = 0;
-  double table_bytes = 0;  // of embedding tables whose gradients are sparse
+  double trained_bytes = 0;  // of those that a gradient reaches
+  double table_bytes = 0;    // of embedding tables whose gradients are sparse
   std::int64_t table_elements = 0;
+
+  void add(const TensorShape& t) { elements += t.elements(), bytes += stored_bytes(t); }
 };
 
 using Dims = std::vector<std::int64_t>;
+
+/// The parameters that the gradients of a step reach, each once: only their dimensions tell which
+/// ones a step was given beside them.
+class TrainedParameters {
+ public:
+  TrainedParameters(const Trace& trace, const BatchOps& ops, const StepWindow& step) {
+    for (std::uint32_t row = 0; row < trace.ops.size(); ++row) {
+      const BatchOp& op = ops.op(ops.number(row));
+      if (!inside(trace, row, step) || !op.row->is(stores_gradients) || !op.has_shapes()) continue;
+      const TensorShape& t = op.tensors.shapes[0];
+      if (t.rank == 0) continue;
+      sum_.add(t);
+      dims_.insert(dims_of(t));
+    }
+  }
+
+  bool empty() const { return dims_.empty(); }
+  /// `listed` with what gradients reach in place of what has their dimensions; `others`: the rest.
+  Parameters among(const Parameters& listed, const Parameters& others) const {
+    Parameters out = listed;
+    out.elements = sum_.elements + others.elements;
+    out.bytes = sum_.bytes + others.bytes;
+    out.trained_bytes = sum_.bytes;
+    return out;
+  }
+  bool has(const TensorShape& t) const { return dims_.count(dims_of(t)) > 0; }
+
+ private:
+  Parameters sum_;
+  std::set<Dims> dims_;
+};
 
 // Tables that the optimizer updates row by row: their gradients are sparse.
 std::set<Dims> sparse_tables(const Trace& trace, const BatchOps& ops, const StepWindow& step) {
@@ -148,12 +182,18 @@ const TensorShape* outermost_weight(const BatchOps& ops, const OpNesting& nestin
   return weight;
 }
 
+// What gradients reach, and of the other parameters those that layers take: they are frozen.
 // Layers are the outermost operations that take parameters. A layer that has the shape of an
 // embedding table shares its weights (tied decoders of language models), unless a step that trains
 // does not add up their gradients.
 Parameters count_parameters(const Trace& trace, const BatchOps& ops, const OpNesting& nesting,
                             const StepWindow& step) {
-  Parameters out;
+  Parameters out, frozen;
+  const TrainedParameters gradients(trace, ops, step);
+  const auto add = [&](const TensorShape& t) {
+    out.add(t);
+    if (!gradients.has(t)) frozen.add(t);
+  };
   const auto sparse = sparse_tables(trace, ops, step);
   std::set<Dims> tables;
   SharedWeights shared(trace, ops, nesting, step);
@@ -163,7 +203,7 @@ Parameters count_parameters(const Trace& trace, const BatchOps& ops, const OpNes
     if (!inside(trace, row, step)) continue;
     const std::uint32_t layer = layer_of(ops, nesting, row);
     if (const TensorShape* t = layer == no_row ? outermost_weight(ops, nesting, row) : nullptr) {
-      out.elements += t->elements(), out.bytes += stored_bytes(*t);
+      add(*t);
     }
     if (layer != row) continue;
     const BatchOp& op = ops.op(ops.number(row));
@@ -175,22 +215,28 @@ Parameters count_parameters(const Trace& trace, const BatchOps& ops, const OpNes
       if (embedding && tied) tables.insert(dims_of(t));
       if (!embedding && t.rank == 2 && tables.count(dims_of(t)) > 0) continue;
       if (shared.read_before(row, t)) continue;
-      out.elements += t.elements(), out.bytes += stored_bytes(t);
+      add(t);
       if (!embedding || sparse.count(dims_of(t)) == 0) continue;
       out.table_elements += t.elements(), out.table_bytes += stored_bytes(t);
     }
   }
-  return out;
+  out.trained_bytes = out.bytes;
+  return gradients.empty() ? out : gradients.among(out, frozen);
 }
 
 /// The same of compiled graphs; nothing if there are none.
-std::optional<Parameters> graph_parameters(const Step& step, std::int64_t batch) {
+std::optional<Parameters> graph_parameters(const Step& step, const BatchOps& ops,
+                                           std::int64_t batch) {
   const GraphOperands graphs = graph_operands(step, dataflow(step), batch);
   if (graphs.parameters.empty()) return {};
-  Parameters out;
-  for (const TensorShape& t : graphs.parameters)
-    out.elements += t.elements(), out.bytes += stored_bytes(t);
-  return out;
+  const TrainedParameters gradients(step.trace, ops, step.links.steps.back());
+  Parameters out, others;
+  for (const TensorShape& t : graphs.parameters) {
+    out.add(t);
+    if (!gradients.has(t)) others.add(t);
+  }
+  out.trained_bytes = out.bytes;
+  return gradients.empty() ? out : gradients.among(out, others);
 }
 
 // What the trace shows of the optimizer: its name, or what it does to the parameters.
@@ -270,7 +316,7 @@ std::optional<PeakMemory> live_memory(const Step& step, std::int64_t base_batch,
                                       const BatchLaw& law, int compute_major) {
   const OpNesting nesting = nest_ops(step.trace, step.links);
   const BatchOps ops(step.trace, nesting, base_batch);
-  const auto compiled = graph_parameters(step, base_batch);
+  const auto compiled = graph_parameters(step, ops, base_batch);
   const Parameters parameters =
       compiled ? *compiled : count_parameters(step.trace, ops, nesting, step.links.steps.back());
   const Optimizer optimizer = find_optimizer(step.trace, ops);
@@ -279,7 +325,7 @@ std::optional<PeakMemory> live_memory(const Step& step, std::int64_t base_batch,
   out.table_rows_updated = parameters.table_elements;
   out.training = optimizer.present;
   out.optimizer_states = optimizer.states;
-  const double dense = parameters.bytes - parameters.table_bytes;
+  const double dense = parameters.trained_bytes - parameters.table_bytes;
   const double states = out.training ? optimizer.states * dense : 0;
   out.bucket_bytes = out.training ? dense : 0;
   out.has_buckets = has_buckets(step.trace);

@@ -361,6 +361,96 @@ TEST(Dataflow, AGradientTimesAConstantMeetsTheFactorThatWasKept) {
   EXPECT_EQ(flow.tensors[factors[1].tensor].producer, 0U);
 }
 
+// Scores of 4 x 4 from 4 x 16 queries and keys: the keys' gradient comes first and reads the
+// queries beside the gradient, then that of the queries reads the keys, which are as large.
+TEST(Dataflow, TheGradientOfAMatrixProductMeetsEachMatrixOnce) {
+  constexpr std::string_view types = R"(["float","float"])";
+  FlowMaker m;
+  m.sequence = 1;
+  m.op("aten::tanh", "[[2,4,16]]", R"(["float"])");
+  m.sequence = 2;
+  m.op("aten::sigmoid", "[[2,16,4]]", R"(["float"])");
+  m.sequence = 3;
+  m.op("aten::bmm", "[[2,4,16],[2,16,4]]", types);
+  m.sequence = 4;
+  m.op("aten::relu", "[[2,4,4]]", R"(["float"])");
+  m.thread = 1;
+  const std::string engine(node);
+  m.op(engine + "ReluBackward0>aten::threshold_backward", "[[2,4,4],[2,4,4]]", types);
+  m.sequence = 3;
+  m.op(engine + "BmmBackward0>aten::bmm", "[[2,16,4],[2,4,4]]", types);
+  m.within_last = true;
+  m.op(engine + "BmmBackward0>aten::bmm", "[[2,4,4],[2,4,16]]", types);
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 7U);
+  EXPECT_EQ(maker_of(flow, 5, 0), maker_of(flow, 2, 0));
+  EXPECT_EQ(maker_of(flow, 5, 1), 4U);
+  EXPECT_EQ(maker_of(flow, 6, 0), 4U);
+  EXPECT_EQ(maker_of(flow, 6, 1), maker_of(flow, 2, 1));
+  EXPECT_NE(maker_of(flow, 2, 0), maker_of(flow, 2, 1));
+}
+
+// The gradient of a softmax is multiplied by its result inside of an operation that was handed it.
+TEST(Dataflow, WithinAGradientThatReadsTheResultPartsReadIt) {
+  FlowMaker m;
+  m.sequence = 1;
+  m.op("aten::tanh", "[[8,16]]", R"(["float"])");
+  m.sequence = 2;
+  m.op("aten::_softmax", "[[8,16],[],[]]", R"(["float","Scalar","Scalar"])");
+  m.sequence = 3;
+  m.op("aten::relu", "[[8,16]]", R"(["float"])");
+  m.thread = 1;
+  const std::string engine(node);
+  m.op(engine + "ReluBackward0>aten::threshold_backward", "[[8,16],[8,16]]", float2);
+  m.sequence = 2;
+  m.op(engine + "SoftmaxBackward0>aten::_softmax_backward_data>aten::mul", "[[8,16],[8,16]]",
+       float2);
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 5U);
+  EXPECT_EQ(maker_of(flow, 4, 0), 3U);
+  EXPECT_EQ(maker_of(flow, 4, 1), 1U);  // the softmax, not what it read
+}
+
+// Of a square: the power of what was squared comes first, and no gradient has a power.
+TEST(Dataflow, APowerInAGradientIsThatOfWhatWasKept) {
+  FlowMaker m;
+  m.sequence = 1;
+  m.op("aten::tanh", "[[8,16]]", R"(["float"])");
+  m.sequence = 2;
+  m.op("aten::pow", "[[8,16],[]]", R"(["float","Scalar"])");
+  m.sequence = 3;
+  m.op("aten::relu", "[[8,16]]", R"(["float"])");
+  m.thread = 1;
+  const std::string engine(node);
+  m.op(engine + "ReluBackward0>aten::threshold_backward", "[[8,16],[8,16]]", float2);
+  m.sequence = 2;
+  m.op(engine + "PowBackward0>aten::pow", "[[8,16],[]]", R"(["float","Scalar"])");
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 5U);
+  EXPECT_EQ(maker_of(flow, 4, 0), 0U);
+}
+
+// 16 rows that an index picked are scaled: the trace tells their shape there. Products of the layer
+// before are as large, but were read.
+TEST(Dataflow, PickedRowsAreAnOperandOfTheNextOperation) {
+  FlowMaker m;
+  m.op("aten::tanh", "[[16,8]]", R"(["float"])");
+  m.op("aten::relu", "[[16,8]]", R"(["float"])");
+  m.op("aten::index", "[[4,8],[]]", R"(["float",""])");
+  m.op("aten::mul", "[[16,1],[16,8]]", float2);
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 4U);
+  EXPECT_EQ(maker_of(flow, 3, 1), 1U);  // relu: nobody has read it yet
+  m.op("aten::index", "[[4,8],[]]", R"(["float",""])");
+  m.op("aten::mul", "[[16,1],[16,8]]", float2);
+  m.op("aten::sigmoid", "[[16,8]]", R"(["float"])");
+  m.op("aten::index", "[[4,8],[]]", R"(["float",""])");
+  m.op("aten::mul", "[[16,1],[16,8]]", float2);
+  const Dataflow more = dataflow(m.step());
+  ASSERT_EQ(more.ops.size(), 9U);
+  EXPECT_EQ(maker_of(more, 8, 1), 6U);
+}
+
 TEST(Dataflow, OldProfilersOnlyNoteTheForwardThreadOfBackwardOperations) {
   FlowMaker m;
   m.sequence = 4;

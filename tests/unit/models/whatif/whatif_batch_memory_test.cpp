@@ -187,5 +187,41 @@ TEST(WhatifBatchMemory, AWeightWithoutALayerIsCountedOnce) {
   EXPECT_EQ(live_memory(step_of(m), 8, batch_law(), 9).value().parameters, 16 * 32);
 }
 
+/// A training step of a layer of 16 x 32 and its bias, of which gradients reach the bias alone, if
+/// `frozen`; and of three experts in one tensor, which no layer takes.
+Step step_with_gradients(bool frozen) {
+  TraceMaker m;
+  m.step(1, 0, 2000);
+  m.note("Optimizer.step#AdamW.step", 1500, 100);
+  int n = 0;
+  const auto op = [&](std::string_view name, std::string_view dims, std::string_view types) {
+    const double at = 10 + 100.0 * n++;
+    m.operands(m.op(name, at, 90, 0), {dims, types, "", ""});
+    m.launch(at + 30, 4, n);
+    m.kernel(at + 40, 20, n);
+  };
+  op("aten::linear", "[[8,16],[32,16],[32]]", R"(["float","float","float"])");
+  op("aten::threshold_backward", "[[8,32],[8,32]]", R"(["float","float"])");
+  op("torch::autograd::AccumulateGrad", "[[32]]", R"(["float"])");
+  op("torch::autograd::AccumulateGrad", "[[3,64,32]]", R"(["float"])");
+  if (!frozen) op("torch::autograd::AccumulateGrad", "[[32,16]]", R"(["float"])");
+  return step_of(m);
+}
+
+// Parameters are what gradients reach and what layers take beside: 32 of a bias, 3 x 64 x 32 of
+// experts, 32 x 16 of a weight. Only what is trained has a gradient and two states of 4 bytes each.
+TEST(WhatifBatchMemory, FrozenParametersHaveNoGradientAndNoState) {
+  constexpr std::int64_t weight = 32 * 16, rest = 32 + 3 * 64 * 32;
+  const double workspace = batch_law().workspace_bytes(9);
+  const PeakMemory all = live_memory(step_with_gradients(false), 8, batch_law(), 9).value();
+  EXPECT_EQ(all.parameters, weight + rest);
+  EXPECT_EQ(all.kept_bytes, 3 * 4.0 * (weight + rest) + workspace);
+  EXPECT_EQ(all.update_bytes, 4.0 * (weight + rest));
+  const PeakMemory some = live_memory(step_with_gradients(true), 8, batch_law(), 9).value();
+  EXPECT_EQ(some.parameters, weight + rest);
+  EXPECT_EQ(some.kept_bytes, 4.0 * weight + 3 * 4.0 * rest + workspace);
+  EXPECT_EQ(some.update_bytes, 4.0 * rest);
+}
+
 }  // namespace
 }  // namespace tandem

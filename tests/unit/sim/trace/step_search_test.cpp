@@ -24,12 +24,7 @@ void iteration(TraceMaker& m, double begin, double stretch = 1, bool optimizer =
     m.kernel(at + 8, 6, correlation, 0, names[k]);
   }
   if (!optimizer) return;
-  Annotations& a = m.trace.annotations;
-  a.begin.push_back(TimePoint{from_us(begin + stretch * 64)});
-  a.duration.push_back(from_us(stretch * 20));
-  a.thread.push_back(ThreadId{0});
-  a.name.push_back(m.trace.strings.intern("Optimizer.step#SGD.step"));
-  a.step.push_back(-1);
+  m.note("Optimizer.step#SGD.step", begin + stretch * 64, stretch * 20);
 }
 
 TraceMaker iterations(int count, bool optimizer = false) {

@@ -125,5 +125,30 @@ TEST(Frames, NothingOfAStepWithGradients) {
   EXPECT_TRUE(frames.skips.empty());
 }
 
+// A list of two is joined, converted by autocast and read by a convolution: 8 x 16 x 16 floats are
+// 8192 bytes. The list's members are named until then, though no gradient needs them.
+TEST(Frames, MembersOfAListLiveOnInAStepWithGradients) {
+  test::FlowMaker m;
+  m.op("aten::tanh", "[[8,16,4,4]]", R"(["float"])");
+  m.op("aten::sigmoid", "[[8,16,4,4]]", R"(["float"])");
+  m.op("aten::cat", "[[[8,16,4,4],[8,16,4,4]],[]]", R"(["TensorList","Scalar"])", R"(["","1"])");
+  m.op("aten::conv2d>aten::_to_copy>aten::copy_", "[[8,32,4,4],[8,32,4,4],[]]",
+       R"(["c10::Half","float","Scalar"])");
+  m.op("aten::conv2d>aten::cudnn_convolution", "[[8,32,4,4],[64,32,1,1],[],[],[],[],[],[],[]]",
+       R"(["c10::Half","c10::Half","","","","","","",""])",
+       R"(["","","[0, 0]","[1, 1]","[1, 1]","1","False","False","True"])");
+  m.op("autograd::engine::evaluate_function: AddmmBackward0>aten::mm", "[[8,1024],[1024,4096]]",
+       R"(["float","float"])");
+  const Step step = m.step();
+  const Dataflow flow = dataflow(step);
+  const FrameLives frames = held_by_frames(step, flow);
+  ASSERT_EQ(frames.held.size(), 3U);  // the whole and its two members
+  for (const HeldTensor& h : frames.held) {
+    EXPECT_LE(flow.tensors[h.tensor].producer, 2U);
+    EXPECT_EQ(h.until, 4U);
+  }
+  EXPECT_TRUE(frames.skips.empty());
+}
+
 }  // namespace
 }  // namespace tandem

@@ -3,6 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "tests/unit/models/whatif/flow_for_tests.h"
 #include "tests/unit/trace_for_tests.h"
 
@@ -163,6 +168,86 @@ TEST(StepMemory, RowsThatWereAddedAreKeptForTheirGradient) {
   for (const MemoryMoment& moment : live_tensors(m.step(), 1))
     most = std::max(most, moment.bytes());
   EXPECT_GE(most, 2 * 16384 * 64 * 4.0);  // beside the gradients of the rows
+}
+
+constexpr std::string_view engine = "autograd::engine::evaluate_function: ";
+
+/// Until which operation the tensors of a training step live, as its peak beside that of the step
+/// without the operation: tanh of 8 x 1024 floats (32768 bytes), `name`, relu, and both gradients.
+double peak_with(std::string_view name, std::string_view dims, std::string_view types,
+                 const std::vector<std::array<std::string_view, 3>>& gradient) {
+  test::FlowMaker m;
+  m.sequence = 1;
+  m.op("aten::tanh", "[[8,1024]]", R"(["float"])");
+  m.sequence = 2;
+  m.op(name, dims, types);
+  m.sequence = 3;
+  for (int i = 0; i < 4; ++i) m.op("aten::neg", "[[8,1024]]", R"(["float"])");
+  m.thread = 1;
+  m.op(std::string(engine) + "NegBackward0>aten::neg", "[[8,1024]]", R"(["float"])");
+  m.sequence = 2;
+  for (const auto& [path, operands, kinds] : gradient) {
+    m.op(std::string(engine) + std::string(path), operands, kinds);
+    m.within_last = true;
+  }
+  return worst_bytes(live_tensors(m.step(), 8));
+}
+
+// A quotient of two tensors: the input of the step, what nobody reads any longer and two that are
+// at work. Where the divisor has a gradient, too, the dividend is divided once more and was kept.
+TEST(StepMemory, ADividendIsKeptForTheGradientOfItsDivisor) {
+  constexpr std::string_view two = R"(["float","float"])", both = "[[8,1024],[8,1]]";
+  const double alone = peak_with("aten::div", both, two, {{"DivBackward0>aten::div", both, two}});
+  const double kept = peak_with("aten::div", both, two,
+                                {{"DivBackward0>aten::div", both, two},
+                                 {"DivBackward0>aten::neg", "[[8,1024]]", R"(["float"])"},
+                                 {"DivBackward0>aten::div", both, two},
+                                 {"DivBackward0>aten::mul", "[[8,1024],[8,1024]]", two}});
+  EXPECT_GE(kept, alone + 32768);
+}
+
+// Places of 8 x 1024 of as many are picked: autograd keeps the tensor for its size.
+TEST(StepMemory, WhatElementsArePickedFromIsKept) {
+  constexpr std::string_view kinds = R"(["float","Scalar","long int","Scalar"])";
+  constexpr std::string_view dims = "[[8,1024],[],[8,1024],[]]";
+  const std::vector<std::array<std::string_view, 3>> scatter = {
+      {"GatherBackward0>aten::scatter_add_", "[[8,1024],[],[8,1024],[8,1024]]",
+       R"(["float","Scalar","long int","float"])"}};
+  const double picked = peak_with("aten::gather", dims, kinds, scatter);
+  const double other = peak_with("aten::neg", "[[8,1024]]", R"(["float"])", scatter);
+  EXPECT_GE(picked, other + 32768);
+}
+
+// Zeros of 8 x 1024 floats and 8 x 512 that are copied into them: one tensor, beside the input and
+// what it was made of (16384 bytes each).
+TEST(StepMemory, WhatIsCopiedIntoZerosMadeForItIsPartOfThem) {
+  test::FlowMaker m;
+  m.op("aten::tanh", "[[8,512]]", R"(["float"])");
+  m.op("aten::constant_pad_nd>aten::fill_", "[[8,1024],[]]", R"(["float","Scalar"])");
+  m.within_last = true;
+  m.op("aten::constant_pad_nd>aten::copy_", "[[8,512],[8,512],[]]",
+       R"(["float","float","Scalar"])");
+  m.within_last = false;
+  m.op("aten::tanh", "[[8,1024]]", R"(["float"])");
+  const auto live = live_tensors(m.step(), 8);
+  EXPECT_EQ(worst_bytes(live), 16384 + 2 * 32768);
+}
+
+// Three experts' products of 8 x 16 floats, into parts of a tensor that an operation around them
+// made: of the step are the input and what follows.
+TEST(StepMemory, ProductsIntoAGivenResultAreNoTensors) {
+  const auto peak = [](int experts) {
+    test::FlowMaker m;
+    m.op("aten::tanh", "[[8,32]]", R"(["float"])");
+    for (int i = 0; i < experts; ++i) {
+      m.op("aten::_grouped_mm>aten::mm", "[[8,32],[32,16],[8,16]]", R"(["float","float","float"])");
+      m.within_last = true;
+    }
+    m.within_last = false;
+    m.op("aten::tanh", "[[8,32]]", R"(["float"])");
+    return worst_bytes(live_tensors(m.step(), 8));
+  };
+  EXPECT_EQ(peak(3), peak(1));
 }
 
 TEST(StepMemory, NothingWithoutShapes) {

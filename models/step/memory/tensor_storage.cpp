@@ -1,0 +1,65 @@
+#include "models/step/memory/tensor_storage.h"
+
+#include <numeric>
+
+#include "models/ops/op_table.h"
+
+namespace tandem {
+
+TensorStorage::TensorStorage(const Step& step, const Dataflow& flow, const StepFacts& facts)
+    : step_(step), flow_(flow), facts_(facts), of_(flow.tensors.size()) {
+  std::iota(of_.begin(), of_.end(), 0U);
+}
+
+bool TensorStorage::is_given_result(const FlowOp& op, const FlowUse& use) const {
+  return !op.in_graph && use.argument > op.row->arguments.at(ArgumentName::right) &&
+         fills_given_result(step_.trace, op);
+}
+
+/// What is copied into zeros that the operation around both has just made for it: padded tensors,
+/// gradients of parts. no_row: nothing.
+std::uint32_t TensorStorage::filled_before(const FlowOp& op, std::uint32_t output) const {
+  const auto i = static_cast<std::size_t>(&op - flow_.ops.data());
+  if (op.kind != OpKind::cast || i == 0) return no_row;
+  const FlowOp& fill = flow_.ops[i - 1];
+  if (fill.kind != OpKind::fill || fill.output_count != 1) return no_row;
+  const std::uint32_t around = flow_.nesting.parent[op.op];
+  std::uint32_t r = fill.op;
+  while (r != no_row && r != around) r = flow_.nesting.parent[r];
+  if (r == no_row) return no_row;
+  const std::uint32_t zeros = flow_.outputs_of(fill)[0];
+  const FlowTensor &whole = flow_.tensors[zeros], &part = flow_.tensors[output];
+  return whole.type == part.type && whole.elements >= part.elements ? zeros : no_row;
+}
+
+/// Operations in place write into the first operand of the outermost one. no_row: into none.
+std::uint32_t TensorStorage::written_by(const FlowOp& op) {
+  const std::uint32_t first = flow_.inputs_of(op)[0].tensor;
+  if (root_ != op.root) root_ = op.root, root_operand_ = first;
+  if (facts_.is_fresh_copy(op)) return no_row;
+  if (op.root != op.op && is_in_place(facts_.name_of(op.root))) return root_operand_;
+  return is_in_place(facts_.name_of(op.op)) ? first : no_row;
+}
+
+bool TensorStorage::place(const FlowOp& op, std::uint32_t output) {
+  const auto inputs = flow_.inputs_of(op);
+  if (inputs.empty()) return true;
+  if (op.overwrites) {
+    of_[output] = of_[inputs[0].tensor];
+    return true;
+  }
+  if (is_given_result(op, inputs.back())) return false;
+  if (const std::uint32_t zeros = filled_before(op, output); zeros != no_row) {
+    of_[output] = of_[zeros];
+    return true;
+  }
+  const std::uint32_t written = written_by(op);
+  if (written == no_row) return true;
+  if (flow_.tensors[written].producer == no_row) return false;  // made before the step
+  if (flow_.tensors[written].elements == flow_.tensors[output].elements) {
+    of_[output] = of_[written];
+  }
+  return true;
+}
+
+}  // namespace tandem
