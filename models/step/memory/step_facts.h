@@ -76,7 +76,10 @@ class StepFacts {
       if (op.phase == FlowPhase::forward) last_forward_ = i;
       if (op.sequence < 0) continue;
       if (op.phase == FlowPhase::backward) backward_[op.sequence] = i, ++works_[op.sequence];
-      if (op.phase == FlowPhase::forward) forward_.try_emplace(op.sequence, i);
+      if (op.phase != FlowPhase::forward) continue;
+      // What no gradient is asked of has the number of what comes next.
+      const auto it = forward_.try_emplace(op.sequence, i).first;
+      if (flow.ops[it->second].root != op.root) it->second = i;
     }
   }
 
@@ -152,7 +155,7 @@ class StepFacts {
   StepParameters parameters_;
   std::unordered_map<std::int64_t, std::uint32_t> works_;     // operations of a gradient
   std::unordered_map<std::int64_t, std::uint32_t> backward_;  // last operation by number
-  std::unordered_map<std::int64_t, std::uint32_t> forward_;   // first operation by number
+  std::unordered_map<std::int64_t, std::uint32_t> forward_;   // first operation of its owner
   std::uint32_t last_forward_ = 0;
 };
 

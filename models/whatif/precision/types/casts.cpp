@@ -7,14 +7,14 @@
 namespace tandem {
 
 void GradientCasts::cast_back(const FlowOp& op, PlannedCast cast) {
-  cast.op = backward_.last_of(op.sequence);
+  cast.op = backward_.last_of(op);
   if (cast.op == no_row) return;
   change_.casts.push_back(cast);
   gradients_[op.sequence].push_back({cast.elements, cast.to});
 }
 
 void GradientCasts::promoted_gradients(std::uint32_t i, const FlowOp& op) {
-  const std::uint32_t at = backward_.last_of(op.sequence);
+  const std::uint32_t at = backward_.last_of(op);
   if (at == no_row) return;
   for (const FlowUse& use : flow_.inputs_of(op)) {
     const FlowTensor& tensor = flow_.tensors[use.tensor];

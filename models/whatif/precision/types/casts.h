@@ -16,8 +16,8 @@ namespace tandem {
 /// Casts of gradients, and the types that gradients have behind them.
 class GradientCasts {
  public:
-  GradientCasts(const Dataflow& flow, TypeChange& change)
-      : flow_(flow), backward_(flow), change_(change) {}
+  GradientCasts(const Trace& trace, const Dataflow& flow, TypeChange& change)
+      : flow_(flow), backward_(trace, flow), change_(change) {}
 
   /// The gradient of a cast tensor is cast back.
   void cast_back(const FlowOp& op, PlannedCast cast);

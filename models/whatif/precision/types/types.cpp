@@ -134,7 +134,7 @@ class Autocast {
         idle_(idle_conversions(trace, flow.nesting)),
         change_(unchanged(flow)),
         made_(trace, flow, change_),
-        gradients_(flow, change_),
+        gradients_(trace, flow, change_),
         attention_(trace, flow, half, fused_width, change_, gradients_, made_) {}
 
   TypeChange run();

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -53,14 +54,16 @@ TypeChange without_autocast(const Dataflow& flow);
 TypeChange with_half(const Dataflow& flow, DataType half);
 
 /// Index of the backward operation after which the gradient of forward operation `op` is complete,
-/// or no_row if nothing runs backward.
+/// or no_row if none is asked of it: what no gradient is asked of (frozen layers, masks) has the
+/// number of what comes next.
 class BackwardIndex {
  public:
-  explicit BackwardIndex(const Dataflow& flow);
-  std::uint32_t last_of(std::int64_t sequence) const;
+  BackwardIndex(const Trace& trace, const Dataflow& flow);
+  std::uint32_t last_of(const FlowOp& op) const;
 
  private:
   std::vector<std::pair<std::int64_t, std::uint32_t>> by_sequence_;  // descending; last op of each
+  std::unordered_map<std::int64_t, std::uint32_t> owner_;  // the last one alike that has the number
 };
 
 }  // namespace tandem

@@ -53,5 +53,43 @@ TEST(PrecisionConversions, OnlyThoseWithoutWorkCount) {
   EXPECT_TRUE(idle_conversions(other.trace, dataflow(other).nesting).empty());
 }
 
+/// Backward casts of a step of two layers of 64 x 64, each behind a tanh; of a frozen one no
+/// gradient is asked, so that it has the number of the layer behind it.
+std::size_t casts_of_gradients(bool frozen) {
+  constexpr const char* types = R"(["float","float","float","Scalar","Scalar"])";
+  constexpr const char* layer = "[[64],[64,64],[64,64],[],[]]";
+  FlowMaker m;
+  m.sequence = frozen ? 2 : 0;
+  m.op("aten::tanh", "[[64,64]]", R"(["float"])");
+  m.sequence = frozen ? 2 : 1;
+  m.op("aten::linear>aten::addmm", layer, types, "", "sgemm");
+  m.sequence = 2;
+  m.op("aten::linear>aten::addmm", layer, types, "", "sgemm");
+  m.thread = 1;
+  m.forward_thread = 1;
+  const auto backward = [&](std::int64_t sequence) {
+    m.sequence = sequence;
+    m.op("autograd::engine::evaluate_function: AddmmBackward0>aten::mm", "[[64,64],[64,64]]",
+         R"(["float","float"])", "", "sgemm");
+  };
+  backward(2);
+  if (!frozen) backward(1);
+  const Step step = m.step();
+  const Dataflow flow = dataflow(step);
+  std::size_t n = 0;
+  for (const PlannedCast& cast : autocast(step.trace, flow, DataType::fp16, 256).casts) {
+    n += flow.ops[cast.op].phase == FlowPhase::backward;
+  }
+  return n;
+}
+
+// A layer's gradients are cast back: of input, weight and bias. The second layer reads 16 bits of
+// the first one, so that its input's gradient is cast only where the tanh before it stands alone.
+TEST(PrecisionConversions, AFrozenLayerCastsNoGradients) {
+  const std::size_t one = casts_of_gradients(true), both = casts_of_gradients(false);
+  EXPECT_GE(one, 2U);         // weight and bias of the last layer
+  EXPECT_GE(both, one + 2U);  // and those of the first one
+}
+
 }  // namespace
 }  // namespace tandem
