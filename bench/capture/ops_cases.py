@@ -12,7 +12,7 @@ from ops_memory import copies, norms, pointwise, reductions, softmaxes
 from ops_narrow import narrow, narrow_nhwc, stems, thin, wide_stems
 from ops_switch import grid, switch, windows
 from ops_triton import triton
-from ops_windows import spread, spread_lines, stripes
+from ops_windows import causal_lines, large_stems, spread, spread_lines, stripes
 
 
 def smoke():
@@ -31,6 +31,7 @@ GROUPS = {
     "windows": windows, "heads": heads, "lines": lines, "few_groups": few_groups, "widening": widening,
     "stems": stems, "wide_stems": wide_stems, "narrow": narrow, "narrow_nhwc": narrow_nhwc,
     "thin": thin, "channels": channels, "spread": spread, "spread_lines": spread_lines, "stripes": stripes,
+    "causal_lines": causal_lines, "large_stems": large_stems,
 }
 
 

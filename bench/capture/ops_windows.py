@@ -19,6 +19,13 @@ LONG_LINES = [  # channels in, channels out, length, taps
     (256, 256, 500, 32), (256, 256, 500, 16), (128, 128, 1000, 4), (512, 512, 500, 8), (100, 100, 1000, 9), (100, 100, 1000, 8),
     (2000, 2000, 500, 1), (250, 40, 500, 1), (80, 250, 1000, 48),
 ]
+CAUSAL_LINES = [  # channels in, channels out, length, taps, dilation: the past alone, so that the result is longer
+    *((256, 256, 1024, 5, 2 ** level) for level in range(6)),
+    (64, 64, 4000, 3, 4), (64, 64, 4000, 3, 64), (128, 128, 2048, 2, 64), (512, 512, 512, 3, 4), (512, 512, 512, 3, 16),
+]
+LARGE_STEMS = [  # channels out, image, filter, stride: first layers of images larger than 224
+    (32, 320, 6, 2), (32, 320, 3, 2), (64, 320, 7, 2), (64, 320, 3, 1), (96, 384, 4, 4), (48, 512, 3, 2), (64, 512, 7, 2), (32, 640, 3, 2),
+]
 STRIPES = [(12, 56), (24, 28), (48, 14), (96, 7), (64, 56), (192, 28), (384, 14)]           # depthwise: channels, image
 STRIPE_TAPS = (7, 11)
 DENSE_STRIPES = [(128, 128, 17), (160, 192, 17), (192, 192, 12), (384, 384, 8)]             # channels in, channels out, image
@@ -45,6 +52,23 @@ def spread_lines():
         for batch in (8, 32):
             for dtype in TYPES:
                 yield from conv_cases("conv1d", (batch, c, length), weight, 1, padding, groups, dtype, False, dilation)
+
+
+def causal_lines():
+    """Dilated layers over time at other batches."""
+    for c, k, length, taps, dilation in CAUSAL_LINES:
+        for batch in (4, 16, 64):
+            for dtype in TYPES:
+                yield from conv_cases("conv1d", (batch, c, length), (k, c, taps), 1, dilation * (taps - 1), 1, dtype, False, dilation)
+
+
+def large_stems():
+    for k, size, filter_, stride in LARGE_STEMS:
+        padding = 0 if filter_ == stride else (filter_ - 1) // 2
+        for batch in (8, 16, 32, 64):
+            for dtype in TYPES:
+                for nhwc in (False, True):
+                    yield from conv_cases("conv2d", (batch, 3, size, size), (k, 3, filter_, filter_), stride, padding, 1, dtype, nhwc)
 
 
 def stripes():

@@ -355,6 +355,9 @@ std::optional<MeasuredChange> batch_change(const M& m, const LayerShape& shape, 
   LayerShape resized = shape;
   resized.images = images;
   MeasuredChange out{estimate(m, shape, before, time_of), estimate(m, resized, after, time_of)};
+  constexpr double itself = 0.01;
+  out.known = before.front().distance < itself &&
+              octaves(after.front().layer->shape.images, images) < itself;
   double agreeing = 0, all = 0;
   for (std::size_t i = 0; i < before.size(); ++i) {
     if (!(class_of(*before[i].layer) == traced)) continue;

@@ -64,6 +64,7 @@ MeasuredLayers load_measured_layers(const std::string& path);
 /// How a layer is run in each of two ways, drawn from the measured layers nearest to it.
 struct MeasuredChange {
   LayerTime from, to;
+  bool known = false;  // the layer itself was measured in both
 };
 
 /// A layer in FP32 and in 16 bits. `traced`: how it is run in the type it comes from; nothing where

@@ -36,14 +36,14 @@ struct ResizedLayer {
   bool backward = false;
 };
 
-/// Nothing for operations without shapes, transposed ones and images of another rank.
+/// Nothing for operations without shapes, transposed ones and volumes.
 std::optional<ResizedLayer> layer_of(const Trace& before, const Trace& after, std::uint32_t row) {
   constexpr int image_rank = 4;
   const OpContext was = context_of(before, row), is = context_of(after, row);
   const OpRow& op = op_row(was.op);
   const TensorShape* const image = was.tensors.at(op.arguments.at(ArgumentName::input));
   const auto shape = conv_shape(was), now = conv_shape(is);
-  if (image == nullptr || image->rank != image_rank || !shape || !now || is_transposed(was)) {
+  if (image == nullptr || image->rank > image_rank || !shape || !now || is_transposed(was)) {
     return {};
   }
   if (image->type != DataType::fp32 && !is_half(image->type)) return {};
@@ -53,8 +53,8 @@ std::optional<ResizedLayer> layer_of(const Trace& before, const Trace& after, st
 
 }  // namespace
 
-AlgorithmSwitches switched_layers(const Step& step, const Trace& resized,
-                                  const MeasuredLayers& layers) {
+AlgorithmSwitches switch_layers(const Step& step, const MeasuredLayers& layers, bool retime,
+                                Trace& resized) {
   AlgorithmSwitches out;
   for (const auto& [row, activities] : convolutions(step)) {
     const auto layer = layer_of(step.trace, resized, row);
@@ -67,11 +67,20 @@ AlgorithmSwitches switched_layers(const Step& step, const Trace& resized,
       const auto of_pass = std::span(kernels).subspan(p.begin, p.end - p.begin);
       const auto change = batch_change(layers, layer_shape(layer->before, p.pass), layer->images,
                                        layer->half, layer_class_of(of_pass));
-      if (!change || change->from.layer_class == change->to.layer_class) continue;
-      double us = 0;
+      if (!change) continue;
+      const bool switches = !(change->from.layer_class == change->to.layer_class);
+      if (!switches && !change->known) continue;
+      double was = 0, resized_us = 0;
       for (std::size_t i = p.begin; i < p.end; ++i) {
-        us += to_us(resized.activities.duration[activities[i]]);
+        was += kernels[i].us;
+        resized_us += to_us(resized.activities.duration[activities[i]]);
       }
+      const double us = retime ? carried_layer_us(layers, *change, was) : resized_us;
+      for (std::size_t i = p.begin; retime && i < p.end; ++i) {
+        Duration& d = resized.activities.duration[activities[i]];
+        d = from_us(to_us(d) * us / resized_us);
+      }
+      if (!switches) continue;
       add_switch(out, describe(change->from.layer_class), describe(change->to.layer_class), us);
     }
   }

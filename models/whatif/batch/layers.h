@@ -7,10 +7,11 @@
 
 namespace tandem {
 
-/// `resized`: the trace of `step` at another batch, row by row. No more than a statement: nothing
-/// is retimed. Layers that no measured one is like, or that are run another way than the nearest,
-/// are left out.
-AlgorithmSwitches switched_layers(const Step& step, const Trace& resized,
-                                  const MeasuredLayers& layers);
+/// `resized`: the trace of `step` at another batch, row by row. Layers that are run another way
+/// there, and those that were measured at both batches, take what the measured ones do; those that
+/// no measured one is like, or that are run another way than the nearest, keep the times that they
+/// have, and all of them do without `retime`.
+AlgorithmSwitches switch_layers(const Step& step, const MeasuredLayers& layers, bool retime,
+                                Trace& resized);
 
 }  // namespace tandem

@@ -40,12 +40,13 @@ TransformReport report_of(const BatchConfidence& c, AlgorithmSwitches switches, 
   return out;
 }
 
-/// Of products as the law of tiles has it, of convolutions where layers were measured.
-AlgorithmSwitches switches_of(const TransformInput& in, const BatchReport& report, const Step& step,
-                              const Trace& resized) {
+/// Of products as the law of tiles has it, of convolutions where layers were measured. Two traces
+/// tell more of a layer's time than measured ones do.
+AlgorithmSwitches switch_all(const TransformInput& in, const BatchReport& report, const Step& step,
+                             bool two_traces, Trace& resized) {
   AlgorithmSwitches out = report.products;
   if (in.layers.compute_major != in.traced.gpu->compute_major) return out;
-  const AlgorithmSwitches layers = switched_layers(step, resized, in.layers);
+  const AlgorithmSwitches layers = switch_layers(step, in.layers, !two_traces, resized);
   out.insert(out.end(), layers.begin(), layers.end());
   return out;
 }
@@ -97,7 +98,8 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
   const BatchOptions options{to, in.traced.gpu, &in.batch};
   BatchReport report;
   Trace trace;
-  if (!out.second) {
+  const bool two_traces = out.second.has_value();
+  if (!two_traces) {
     trace = with_batch({out.step.trace, out.step.links, out.step.kernels, from}, options,
                        out.losses, &report);
   } else {
@@ -108,7 +110,7 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
     if (report.from_second) out.step = std::move(other);
     out.from_second = report.from_second;
   }
-  AlgorithmSwitches switches = switches_of(in, report, out.step, trace);
+  AlgorithmSwitches switches = switch_all(in, report, out.step, two_traces, trace);
   out.step.trace = std::move(trace);
   const std::int64_t base = out.from_second ? *out.second_batch : from;
   resize_collectives(in, static_cast<double>(to) / static_cast<double>(base), out.step.trace);
