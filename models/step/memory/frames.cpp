@@ -32,6 +32,7 @@ struct Branch {
   bool known = true;       // where its last block begins
   bool on_skip = false;    // its last product lies on the skip
   std::int64_t width = 0;  // elements of what it makes
+  std::size_t around = 0;  // the first of its products that the join's older operand goes around
 };
 
 std::int64_t window_of(const Step& step, const FlowOp& op) {
@@ -91,8 +92,20 @@ class Branches {
       now.width = flow_.tensors[outputs[0]].elements;
       now.added = op.row->is(adds_gradients);
       now.join = i;
+      now.around = around(now);
       branches_.push_back(std::exchange(now, Branch{i + 1, 0, {}}));
     }
+  }
+
+  std::size_t around(const Branch& branch) const {
+    std::uint32_t oldest = branch.join;
+    for (const FlowUse& use : flow_.inputs_of(flow_.ops[branch.join])) {
+      const FlowTensor& t = flow_.tensors[use.tensor];
+      if (t.producer != no_row && t.elements == branch.width) oldest = std::min(oldest, t.producer);
+    }
+    std::size_t k = 0;
+    while (k < branch.products.size() && branch.products[k].op <= oldest) ++k;
+    return k;
   }
 
   const Step& step_;
@@ -108,32 +121,36 @@ bool matches(const std::vector<Product>& products, std::size_t at,
          std::equal(block.begin(), block.end(), products.begin() + std::ptrdiff_t(at));
 }
 
-/// A block is what lies between two skips of one width; one of each build, the longest first.
-std::vector<const Branch*> blocks_of(const std::vector<Branch>& branches) {
-  std::vector<const Branch*> out;
-  for (std::size_t k = 1; k < branches.size(); ++k) {
-    const Branch &before = branches[k - 1], &now = branches[k];
-    if (before.added && now.added && before.width == now.width && !now.products.empty()) {
-      out.push_back(&now);
-    }
+using Block = std::vector<Product>;
+
+/// A block is what lies between two skips of one width, or what the only skip of a width goes
+/// around; one of each build, the longest first.
+std::vector<Block> blocks_of(const std::vector<Branch>& branches) {
+  constexpr std::size_t least = 2;  // products of a block that no other skip tells of
+  std::vector<Block> out;
+  for (std::size_t k = 0; k < branches.size(); ++k) {
+    const Branch& now = branches[k];
+    if (!now.added || now.products.empty()) continue;
+    const bool again = k > 0 && branches[k - 1].added && branches[k - 1].width == now.width;
+    const std::size_t first = again ? 0 : now.around;
+    if (!again && (first == 0 || first + least > now.products.size())) continue;
+    out.emplace_back(now.products.begin() + std::ptrdiff_t(first), now.products.end());
   }
-  std::sort(out.begin(), out.end(), [](const Branch* a, const Branch* b) {
-    const std::size_t sizes[] = {a->products.size(), b->products.size()};
-    return sizes[0] != sizes[1] ? sizes[0] > sizes[1] : a->products < b->products;
+  std::sort(out.begin(), out.end(), [](const Block& a, const Block& b) {
+    return a.size() != b.size() ? a.size() > b.size() : a < b;
   });
-  const auto same = [](const Branch* a, const Branch* b) { return a->products == b->products; };
-  out.erase(std::unique(out.begin(), out.end(), same), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
 }
 
 /// Where the last block of a branch begins that holds more: at the products of another block, up
 /// to one more that the skip takes.
-void find_own(Branch& branch, bool first, const std::vector<const Branch*>& blocks) {
+void find_own(Branch& branch, bool first, const std::vector<Block>& blocks) {
   constexpr std::size_t on_skip = 1;
-  for (const Branch* block : blocks) {
-    const std::size_t size = block->products.size(), all = branch.products.size();
+  for (const Block& block : blocks) {
+    const std::size_t size = block.size(), all = branch.products.size();
     for (std::size_t after = 0; after <= on_skip && size + after <= all; ++after) {
-      if (!matches(branch.products, all - after - size, block->products)) continue;
+      if (!matches(branch.products, all - after - size, block)) continue;
       branch.own = all - after - size, branch.on_skip = after > 0;
       return;
     }
@@ -294,14 +311,14 @@ class Frames {
     }
   }
 
-  void hold_without_skip(const std::vector<const Branch*>& blocks) {
+  void hold_without_skip(const std::vector<Block>& blocks) {
     for (const Branch& branch : branches_) {
       std::size_t end = branch.known ? branch.own : 0;
       for (bool found = end > 0; found;) {
         found = false;
-        for (const Branch* block : blocks) {
-          const std::size_t size = block->products.size();
-          if (size < 2 || size > end || !matches(branch.products, end - size, block->products)) {
+        for (const Block& block : blocks) {
+          const std::size_t size = block.size();
+          if (size < 2 || size > end || !matches(branch.products, end - size, block)) {
             continue;
           }
           hold(given_to(flow_, flow_.ops[branch.products[end - size].op]),

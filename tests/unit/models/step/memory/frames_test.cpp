@@ -87,6 +87,18 @@ TEST(Frames, ABlockWithoutASkipIsFoundByItsProducts) {
   EXPECT_EQ(peak_of(m), 17.75 * item_rows);
 }
 
+// The same with a single block behind it, whose skip tells where it begins: no other one of its
+// width does.
+TEST(Frames, ABlockIsWhatTheOnlySkipOfItsWidthGoesAround) {
+  test::FlowMaker m;
+  issue_product(m, 1024, 768);
+  issue_product(m, 768, 8192);
+  m.op("aten::gelu", "[[8,8192],[]]", R"(["float",""])");
+  issue_product(m, 8192, 1024);
+  issue_wide(m), issue_add(m);
+  EXPECT_EQ(peak_of(m), 17.75 * item_rows);
+}
+
 // x * (1 + tanh(x)) + ...: the operand of the first product stays until the last of them has run,
 // though nothing is seen to read it any more.
 TEST(Frames, ASpelledActivationHoldsItsOperand) {
