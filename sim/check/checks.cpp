@@ -28,6 +28,12 @@ constexpr Check table[] = {
      "a clock below the boost clock, or another process, all through the trace",
      "watch clocks and processes (nvidia-smi); tell a locked clock with --clock",
      slower_than_model},
+    {"slow_choice", "ratio", "convolutions that last longer than at peak rates, by",
+     for_uses(U::what_ifs),
+     "the library chose slow algorithms: another batch, precision or order of images may not have "
+     "them",
+     "torch.backends.cudnn.benchmark = True, channels_last, or another number of channels",
+     slow_choice},
     {"unlike_repeats", "ratio", "single kernels that last longer than the same one elsewhere, by",
      for_uses(U::kernel_times), "something disturbed them once, or their work depends on the data",
      "record more steps", unlike_repeats},

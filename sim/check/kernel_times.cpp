@@ -235,4 +235,43 @@ std::optional<Observation> slower_than_model(const Evidence& e) {
       fmt::format("all steps, by kernels of {:.0f} % of the time", 100 * judged / all)};
 }
 
+namespace {
+
+/// What a convolution could take on the pipes that its type of operands has: the peak of tensor
+/// cores, or its operands once from DRAM. 0: nothing known.
+double least_of_convolution_us(const GpuArch& gpu, const KernelLaunch& launch) {
+  if (launch.family != KernelFamily::convolution || launch.work.matrix.m <= 0) return 0;
+  const DataType math = launch.traits.data == DataType::fp32 ? DataType::tf32 : launch.traits.data;
+  const double tflops = std::max(peak_tflops(gpu, math), peak_tflops(gpu, launch.math));
+  if (tflops <= 0) return 0;
+  const double bytes = launch.work.read_bytes + launch.work.write_bytes;
+  return std::max(matrix_flop(launch.work.matrix) / tflops * micro,
+                  bytes / gpu.dram_peak_gbps / bytes_per_gb / micro);
+}
+
+}  // namespace
+
+std::optional<Observation> slow_choice(const Evidence& e) {
+  if (!e.launches) return {};
+  const Activities& acts = e.run.trace.activities;
+  double all = 0, slow = 0, least = 0, worst_us = 0;
+  std::uint32_t worst = no_row;
+  std::int64_t count = 0;
+  for (const auto& step : e.kernels) {
+    for (const std::uint32_t a : step) {
+      const double us = to_us(acts.duration[a]);
+      all += us;
+      if (!e.alone[a] || us < e.limits.slow_choice_us) continue;
+      const double bound = least_of_convolution_us(*e.run.gpu, e.launches->launch(a));
+      if (bound <= 0 || us <= e.limits.slow_choice * bound) continue;
+      ++count, slow += us, least += bound;
+      if (us > worst_us) worst_us = us, worst = a;
+    }
+  }
+  if (slow <= e.limits.slow_choice_share * all) return {};
+  return Observation{Concern::note, slow / least, e.limits.slow_choice,
+                     fmt::format("{} kernels of {:.0f} % of the time, worst {}", count,
+                                 100 * slow / all, place_of_kernel(e, worst))};
+}
+
 }  // namespace tandem

@@ -39,6 +39,9 @@ struct CheckLimits {
   double model_least_us = 0;
   double slower_than_model = 0;
   double slower_than_model_wrong = 0;
+  double slow_choice = 0;
+  double slow_choice_us = 0;
+  double slow_choice_share = 0;
   double counters_foreign = 0;
   double counters_partial = 0;
   double counters_clock = 0;

@@ -103,6 +103,19 @@ TEST(CheckMeasured, NothingIsWrongWithCleanCaptures) {
   EXPECT_GE(cases, 250U);
 }
 
+// Dilated layers that cuDNN runs on CUDA cores in FP16 take half of the step; it is no fault of the
+// trace. No layer of ResNet-50 is run so.
+TEST(CheckMeasured, SlowAlgorithmsOfALibraryAreNoted) {
+  const std::string dilated = source_path(
+      "validation/captures/h200_2026-11-25_fourth_holdout/traces/"
+      "tcn-train-amp-eager-b16.json.zst");
+  const CheckReport report = check_of(import_trace(dilated));
+  EXPECT_EQ(codes(report, Concern::note).count("slow_choice"), 1U) << check_text({}, report);
+  EXPECT_NE(check_text({}, report).find("implicit_convolve"), std::string::npos);
+  const CheckReport other = check_of(capture("resnet50-train-amp-eager-b128"));
+  EXPECT_EQ(codes(other, Concern::note).count("slow_choice"), 0U);
+}
+
 TEST(CheckMeasured, LoweredClockInAStretch) {
   // 40 % of the last step runs 1.4 times as long, and all that follows is later.
   expect_only("resnet50-train-amp-eager-b128", "slow_stretch", [](Trace& trace) {
