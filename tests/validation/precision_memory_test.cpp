@@ -43,14 +43,14 @@ TEST(PrecisionMemory, HalfPrecisionHoldsSmallerActivations) {
   EXPECT_LT(sum / std::size(pairs), 0.1);  // with memory unchanged it would be 50 %
 }
 
-// Deviation 4: the FP32 copy of the logits, which the loss reads, is not among the lives.
-TEST(PrecisionMemory, OfADecoderLacksACopyOfTheLogits) {
+// The FP32 copy of the logits, which the loss reads, is not among the lives: 3 % (deviation 4 was
+// 11 % while what a power in a gradient reads was missing, too).
+TEST(PrecisionMemory, OfADecoderIsWithinFivePercent) {
   const double error =
       predicted_bytes("h200_2026-11-21_precisions_holdout/traces/gpt2-train-fp32-eager-b4", "amp") /
           measured_bytes("h200_2026-11-21_precisions_holdout/traces/gpt2-train-amp-eager-b4") -
       1;
-  EXPECT_GT(error, -0.12);
-  EXPECT_LT(error, -0.05);  // else the gap has closed: say so
+  EXPECT_LT(std::abs(error), 0.05);
 }
 
 TEST(PrecisionMemory, Bf16HoldsWhatAmpHolds) {
