@@ -75,6 +75,7 @@ AlgorithmSwitches switch_layers(const Step& step, const MeasuredLayers& layers, 
         was += kernels[i].us;
         resized_us += to_us(resized.activities.duration[activities[i]]);
       }
+      if (was <= 0 || resized_us <= 0) continue;
       const double us = retime ? carried_layer_us(layers, *change, was) : resized_us;
       for (std::size_t i = p.begin; retime && i < p.end; ++i) {
         Duration& d = resized.activities.duration[activities[i]];

@@ -187,6 +187,33 @@ TEST(WhatifBatchMemory, AWeightWithoutALayerIsCountedOnce) {
   EXPECT_EQ(live_memory(step_of(m), 8, batch_law(), 9).value().parameters, 16 * 32);
 }
 
+// Two passes whose gradients are added up reach the same parameters twice, a layer between them.
+// Two layers alike in one pass are two.
+TEST(WhatifBatchMemory, GradientsThatAreAddedUpCountOnce) {
+  const auto parameters_of = [](bool passes) {
+    TraceMaker m;
+    m.step(1, 0, 2000);
+    int n = 0;
+    const auto op = [&](std::string_view name, std::string_view dims, std::string_view types) {
+      const double at = 10 + 100.0 * n++;
+      m.operands(m.op(name, at, 90, 0), {dims, types, "", ""});
+      m.launch(at + 30, 4, n);
+      m.kernel(at + 40, 20, n);
+    };
+    const std::string_view layer = "[[8,32],[32,32],[32]]", types = R"(["float","float","float"])";
+    op("aten::linear", layer, types);
+    if (!passes) op("aten::linear", layer, types);
+    for (int pass = 0; pass < 2; ++pass) {
+      if (pass > 0 && passes) op("aten::linear", layer, types);
+      op("torch::autograd::AccumulateGrad", "[[32]]", R"(["float"])");
+      op("torch::autograd::AccumulateGrad", "[[32,32]]", R"(["float"])");
+    }
+    return live_memory(step_of(m), 8, batch_law(), 9).value().parameters;
+  };
+  EXPECT_EQ(parameters_of(true), 32 * 32 + 32);
+  EXPECT_EQ(parameters_of(false), 2 * (32 * 32 + 32));
+}
+
 /// A training step of a layer of 16 x 32 and its bias, of which gradients reach the bias alone, if
 /// `frozen`; and of three experts in one tensor, which no layer takes.
 Step step_with_gradients(bool frozen) {
