@@ -130,7 +130,7 @@ std::string layers_error(const std::string& name, void (*change)(Json&)) {
 
 TEST(PrecisionBadInput, MeasuredLayers) {
   EXPECT_EQ(layers_error("whole.json", [](Json&) {}), "");
-  EXPECT_NE(layers_error("way.json", [](Json& j) { j["layers"][1][9][0] = "magic"; })
+  EXPECT_NE(layers_error("way.json", [](Json& j) { j["layers"][1][10][0] = "magic"; })
                 .find("layers[1]: found \"magic\""),
             std::string::npos);
   EXPECT_NE(layers_error("row.json", [](Json& j) { j["layers"][2] = Json::array({"nchw"}); })

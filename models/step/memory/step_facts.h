@@ -11,6 +11,7 @@
 #include "models/ops/op_table.h"
 #include "models/step/dataflow.h"
 #include "models/step/memory/graph_flow.h"
+#include "models/step/memory/trained_parameters.h"
 #include "models/step/op_rows.h"
 #include "sim/core/data_type.h"
 
@@ -23,10 +24,8 @@ class StepParameters {
   StepParameters(const Step& step, const Dataflow& flow, const GraphOperands& graphs) {
     for (const TensorShape& t : graphs.parameters) add(t);
     OpRows rows(step.trace);
-    for (std::uint32_t r = 0; r < step.trace.ops.size(); ++r) {
-      if (!rows.of(r).is(stores_gradients)) continue;
-      for (const TensorShape& t : operands_of(step.trace, r).tensors.shapes) add(t);
-    }
+    const TrainedParameters trained(step.trace, step.links.steps.back());
+    for (const TensorShape& t : trained.shapes()) add(t);
     std::vector<bool> seen(step.trace.ops.size(), false);
     for (const FlowOp& op : flow.ops) {
       if (op.phase != FlowPhase::forward) continue;

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "models/ops/statistics_op.h"
+#include "models/step/memory/graph_flow.h"
 #include "models/step/memory/step_memory.h"
+#include "models/step/memory/trained_parameters.h"
 #include "models/step/op_nesting.h"
-#include "models/whatif/batch/parameters.h"
 #include "models/whatif/batch/roles.h"
 #include "models/whatif/edit/item_moments.h"
 #include "sim/core/data_type.h"
@@ -21,6 +24,199 @@ constexpr std::string_view bucket_op = "torch::distributed::reducer::";
 
 bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
+}
+
+double stored_bytes(const TensorShape& t) {
+  return static_cast<double>(t.elements()) * std::max(element_bytes(t.type), 1);
+}
+
+bool inside(const Trace& trace, std::uint32_t op, const StepWindow& step) {
+  return trace.ops.begin[op] >= step.begin && trace.ops.begin[op] < step.end;
+}
+
+// Parameters of one step, each layer once.
+struct Parameters {
+  std::int64_t elements = 0;
+  double bytes = 0;
+  double trained_bytes = 0;  // of those that a gradient reaches
+  double table_bytes = 0;    // of embedding tables whose gradients are sparse
+  std::int64_t table_elements = 0;
+
+  void add(const TensorShape& t) { elements += t.elements(), bytes += stored_bytes(t); }
+};
+
+using Dims = std::vector<std::int64_t>;
+
+/// `listed` with what gradients reach in place of what has their dimensions; `others`: the rest.
+Parameters with_gradients(const TrainedParameters& gradients, Parameters listed,
+                          const Parameters& others) {
+  listed.trained_bytes = listed.bytes;
+  if (gradients.empty()) return listed;
+  Parameters trained;
+  for (const TensorShape& t : gradients.shapes()) trained.add(t);
+  listed.elements = trained.elements + others.elements;
+  listed.bytes = trained.bytes + others.bytes;
+  listed.trained_bytes = trained.bytes;
+  return listed;
+}
+
+// Tables that the optimizer updates row by row: their gradients are sparse.
+std::set<Dims> sparse_tables(const Trace& trace, const BatchOps& ops, const StepWindow& step) {
+  std::set<Dims> out;
+  for (std::uint32_t row = 0; row < trace.ops.size(); ++row) {
+    const BatchOp& op = ops.op(ops.number(row));
+    if (!inside(trace, row, step) || !op.row->is(adds_rows) || !op.has_shapes()) continue;
+    out.insert(dims_of(op.tensors.shapes[0]));
+  }
+  return out;
+}
+
+/// What is added to another of its shape, as the two gradients of a weight that two layers share.
+std::set<Dims> summed_tables(const Trace& trace, const BatchOps& ops, const StepWindow& step) {
+  std::set<Dims> out;
+  for (std::uint32_t row = 0; row < trace.ops.size(); ++row) {
+    const BatchOp& op = ops.op(ops.number(row));
+    if (!inside(trace, row, step) || !op.row->is(adds_gradients)) continue;
+    const TensorShape *to = op.tensors.at(0), *other = op.tensors.at(1);
+    if (to != nullptr && other != nullptr && same_dims(*to, *other)) out.insert(dims_of(*to));
+  }
+  return out;
+}
+
+bool goes_backward(const Trace& trace, const BatchOps& ops, const StepWindow& step) {
+  for (std::uint32_t row = 0; row < trace.ops.size(); ++row) {
+    if (inside(trace, row, step) && ops.op(ops.number(row)).row->backward) return true;
+  }
+  return false;
+}
+
+bool is_layer(const BatchOp& op) { return op.row->arguments.parameters != 0 && !op.row->backward; }
+
+/// The outermost operation from `row` up that takes parameters, or no_row.
+std::uint32_t layer_of(const BatchOps& ops, const OpNesting& nesting, std::uint32_t row) {
+  std::uint32_t layer = no_row;
+  for (; row != no_row; row = nesting.parent[row]) {
+    if (is_layer(ops.op(ops.number(row)))) layer = row;
+  }
+  return layer;
+}
+
+/// Which weights a layer has in common with an earlier one. Autocast converts a weight once in a
+/// region and keeps the copy: a layer that computes with a converted weight and converts none of
+/// its dimensions reads one that an earlier layer has converted.
+class SharedWeights {
+ public:
+  SharedWeights(const Trace& trace, const BatchOps& ops, const OpNesting& nesting,
+                const StepWindow& step) {
+    for (std::uint32_t row = 0; row < trace.ops.size(); ++row) {
+      if (!inside(trace, row, step)) continue;
+      const std::uint32_t layer = layer_of(ops, nesting, row);
+      if (layer != no_row && layer != row) see(ops.op(ops.number(row)), layers_[layer]);
+    }
+  }
+
+  /// Layers come in the order of the trace.
+  bool read_before(std::uint32_t layer, const TensorShape& weight) {
+    const auto it = layers_.find(layer);
+    if (it == layers_.end() || element_bytes(weight.type) != element_bytes(DataType::fp32)) {
+      return false;
+    }
+    const Dims dims = dims_of(weight);
+    if (it->second.converted.count(dims) == 0) {
+      return it->second.computed_with.count(dims) > 0 && converted_.count(dims) > 0;
+    }
+    converted_.insert(dims);
+    return false;
+  }
+
+ private:
+  struct LayerParts {
+    std::set<Dims> converted;      // to 16 bits
+    std::set<Dims> computed_with;  // parameters of 16 bits that an operation inside takes
+  };
+
+  static void see(const BatchOp& op, LayerParts& layer) {
+    for (std::size_t i = 0; i < op.tensors.shapes.size(); ++i) {
+      const TensorShape& t = op.tensors.shapes[i];
+      if (op.row->kind == OpKind::cast) layer.converted.insert(dims_of(t));
+      const bool half = is_floating(t.type) && element_bytes(t.type) == 2;
+      if (half && is_layer(op) && contains(op.row->arguments.parameters, op.tensors.arguments[i])) {
+        layer.computed_with.insert(dims_of(t));
+      }
+    }
+  }
+
+  std::map<std::uint32_t, LayerParts> layers_;  // by row
+  std::set<Dims> converted_;                    // by the layers so far
+};
+
+/// The bare weight of a product that is inside of no other one; null of other operations.
+const TensorShape* outermost_weight(const BatchOps& ops, const OpNesting& nesting,
+                                    std::uint32_t row) {
+  const auto weight_of = [&](std::uint32_t r) {
+    const BatchOp& op = ops.op(ops.number(r));
+    return bare_weight(*op.row, op.tensors);
+  };
+  const TensorShape* weight = weight_of(row);
+  for (std::uint32_t r = nesting.parent[row]; weight != nullptr && r != no_row;
+       r = nesting.parent[r]) {
+    if (weight_of(r) != nullptr) return nullptr;
+  }
+  return weight;
+}
+
+// What gradients reach, and of the other parameters those that layers take: they are frozen.
+// Layers are the outermost operations that take parameters. A layer that has the shape of an
+// embedding table shares its weights (tied decoders of language models), unless a step that trains
+// does not add up their gradients.
+Parameters count_parameters(const Trace& trace, const BatchOps& ops, const OpNesting& nesting,
+                            const StepWindow& step) {
+  Parameters out, frozen;
+  TrainedParameters gradients(trace, step);
+  const auto add = [&](const TensorShape& t) {
+    out.add(t);
+    if (!gradients.takes(t)) frozen.add(t);
+  };
+  const auto sparse = sparse_tables(trace, ops, step);
+  std::set<Dims> tables;
+  SharedWeights shared(trace, ops, nesting, step);
+  const bool trains = goes_backward(trace, ops, step);
+  const std::set<Dims> summed = summed_tables(trace, ops, step);
+  for (std::uint32_t row = 0; row < trace.ops.size(); ++row) {
+    if (!inside(trace, row, step)) continue;
+    const std::uint32_t layer = layer_of(ops, nesting, row);
+    if (const TensorShape* t = layer == no_row ? outermost_weight(ops, nesting, row) : nullptr) {
+      add(*t);
+    }
+    if (layer != row) continue;
+    const BatchOp& op = ops.op(ops.number(row));
+    const bool embedding = op.row->layer == Layer::embedding;
+    for (std::size_t i = 0; i < op.tensors.shapes.size(); ++i) {
+      const TensorShape& t = op.tensors.shapes[i];
+      if (!contains(op.row->arguments.parameters, op.tensors.arguments[i]) || t.rank == 0) continue;
+      const bool tied = !trains || summed.count(dims_of(t)) > 0;
+      if (embedding && tied) tables.insert(dims_of(t));
+      if (!embedding && t.rank == 2 && tables.count(dims_of(t)) > 0) continue;
+      if (shared.read_before(row, t)) continue;
+      add(t);
+      if (!embedding || sparse.count(dims_of(t)) == 0) continue;
+      out.table_elements += t.elements(), out.table_bytes += stored_bytes(t);
+    }
+  }
+  return with_gradients(gradients, out, frozen);
+}
+
+/// The same of compiled graphs; nothing if there are none.
+std::optional<Parameters> graph_parameters(const Step& step, std::int64_t batch) {
+  const GraphOperands graphs = graph_operands(step, dataflow(step), batch);
+  if (graphs.parameters.empty()) return {};
+  TrainedParameters gradients(step.trace, step.links.steps.back());
+  Parameters out, others;
+  for (const TensorShape& t : graphs.parameters) {
+    out.add(t);
+    if (!gradients.takes(t)) others.add(t);
+  }
+  return with_gradients(gradients, out, others);
 }
 
 // What the trace shows of the optimizer: its name, or what it does to the parameters.
@@ -100,7 +296,9 @@ std::optional<PeakMemory> live_memory(const Step& step, std::int64_t base_batch,
                                       const BatchLaw& law, int compute_major) {
   const OpNesting nesting = nest_ops(step.trace, step.links);
   const BatchOps ops(step.trace, nesting, base_batch);
-  const Parameters parameters = parameters_of(step, ops, nesting, base_batch);
+  const auto compiled = graph_parameters(step, base_batch);
+  const Parameters parameters =
+      compiled ? *compiled : count_parameters(step.trace, ops, nesting, step.links.steps.back());
   const Optimizer optimizer = find_optimizer(step.trace, ops);
   PeakMemory out;
   out.parameters = parameters.elements;
@@ -114,9 +312,9 @@ std::optional<PeakMemory> live_memory(const Step& step, std::int64_t base_batch,
   out.kept_bytes = parameters.bytes + states + (out.has_buckets ? out.bucket_bytes : 0) +
                    law.workspace_bytes(compute_major);
   out.update_bytes = out.training ? dense + (optimizer.copies ? dense : 0) : 0;
-  out.basis = parameters.compiled ? MemoryBasis::compiled
-              : out.training      ? MemoryBasis::training
-                                  : MemoryBasis::inference;
+  out.basis = compiled       ? MemoryBasis::compiled
+              : out.training ? MemoryBasis::training
+                             : MemoryBasis::inference;
   return step_memory(std::move(out), step, base_batch);
 }
 

@@ -1,0 +1,28 @@
+// Which parameters the gradients of a step reach.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "sim/core/operands.h"
+#include "sim/trace/links.h"
+#include "sim/trace/trace.h"
+
+namespace tandem {
+
+/// Each once: a step that adds up the gradients of several passes reaches all of them in each.
+class TrainedParameters {
+ public:
+  TrainedParameters(const Trace& trace, const StepWindow& step);
+
+  bool empty() const { return reached_.empty(); }
+  /// A layer or graph of the step takes `t`. False: no gradient reaches one of its dimensions.
+  bool takes(const TensorShape& t);
+  std::vector<TensorShape> shapes() const;
+
+ private:
+  std::map<std::vector<std::int64_t>, std::vector<TensorShape>> reached_;  // by dimensions
+};
+
+}  // namespace tandem
