@@ -44,6 +44,17 @@ def lenet5(batch, device):
     return Workload(LeNet5().to(device), (images,), class_loss(target), SGD)
 
 
+def down_and_up(net, x):
+    """Halved by pools level by level and grown again, beside what each level had."""
+    skips = [net.first(x)]
+    for block in net.down:
+        skips.append(block(net.pool(skips[-1], 2)))
+    x = skips.pop()
+    for grow, block in zip(net.grow, net.up):
+        x = block(torch.cat([skips.pop(), grow(x)], dim=1))
+    return net.last(x)
+
+
 def double_conv(before, after):
     return nn.Sequential(
         nn.Conv2d(before, after, 3, padding=1, bias=False), nn.BatchNorm2d(after), nn.ReLU(inplace=True),
@@ -53,6 +64,7 @@ def double_conv(before, after):
 class UNet(nn.Module):
     """Four levels down and up again with skip connections."""
     WIDTHS = (32, 64, 128, 256)
+    pool = staticmethod(F.max_pool2d)
 
     def __init__(self, classes=2):
         super().__init__()
@@ -64,13 +76,7 @@ class UNet(nn.Module):
         self.last = nn.Conv2d(self.WIDTHS[0], classes, 1)
 
     def forward(self, x):
-        skips = [self.first(x)]
-        for block in self.down:
-            skips.append(block(F.max_pool2d(skips[-1], 2)))
-        x = skips.pop()
-        for grow, block in zip(self.grow, self.up):
-            x = block(torch.cat([skips.pop(), grow(x)], dim=1))
-        return self.last(x)
+        return down_and_up(self, x)
 
 
 def unet(batch, device, size=128):
@@ -150,6 +156,7 @@ def lraspp(batch, device):
 class VolumeNet(nn.Module):
     """A U-Net of volumes: three levels down and up again, norms of single volumes."""
     WIDTHS = (16, 32, 64, 128)
+    pool = staticmethod(F.max_pool3d)
 
     def __init__(self, classes=3):
         super().__init__()
@@ -165,13 +172,7 @@ class VolumeNet(nn.Module):
         self.last = nn.Conv3d(self.WIDTHS[0], classes, 1)
 
     def forward(self, x):
-        skips = [self.first(x)]
-        for block in self.down:
-            skips.append(block(F.max_pool3d(skips[-1], 2)))
-        x = skips.pop()
-        for grow, block in zip(self.grow, self.up):
-            x = block(torch.cat([skips.pop(), grow(x)], dim=1))
-        return self.last(x)
+        return down_and_up(self, x)
 
 
 def volumes(batch, device, side=64):

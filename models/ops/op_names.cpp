@@ -132,6 +132,8 @@ bool is_in_place(std::string_view name) {
   return without_overload(name).ends_with('_') && !name.ends_with("__");
 }
 
+bool is_layer(const OpRow& row) { return row.arguments.parameters != 0 && !row.backward; }
+
 bool is_convolution(const OpRow& row) {
   return row.kind == OpKind::convolution || row.kind == OpKind::convolution_backward;
 }

@@ -190,6 +190,8 @@ bool is_in_place(std::string_view name);
 
 /// Forward or backward.
 bool is_convolution(const OpRow& row);
+/// A forward operation that takes parameters.
+bool is_layer(const OpRow& row);
 /// A product of two matrices, with or without a bias.
 bool is_matrix_product(const OpRow& row);
 /// ... with a bias or another matrix that is added to the product.

@@ -29,6 +29,12 @@ std::uint32_t enclosing(const Trace& trace, const OpNesting& nesting, std::uint3
   return op;
 }
 
+/// Whether `op` (or no_row) is `outer` or lies within it.
+inline bool lies_within(const OpNesting& nesting, std::uint32_t op, std::uint32_t outer) {
+  while (op != no_row && op != outer) op = nesting.parent[op];
+  return op != no_row;
+}
+
 /// Per operation: whether it began inside an annotation of an optimizer (`Optimizer.step#...`).
 std::vector<bool> ops_of_optimizer(const Trace& trace);
 

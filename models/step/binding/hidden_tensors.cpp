@@ -57,9 +57,7 @@ bool HiddenTensors::from(std::uint32_t tensor, const FlowOp& op, bool further) c
   if (op.phase == FlowPhase::backward) return false;
   if (tensor < overwritten_.size() && overwritten_[tensor]) return true;
   const std::uint32_t layer = layer_[flow_.tensors[tensor].producer];
-  std::uint32_t r = op.op;
-  while (layer != no_row && r != layer && r != no_row) r = flow_.nesting.parent[r];
-  if (layer != no_row && r == no_row) return true;
+  if (layer != no_row && !lies_within(flow_.nesting, op.op, layer)) return true;
   return further && op.row->is(adds_gradients) && normalises_sum(flow_, tensor);
 }
 

@@ -56,7 +56,7 @@ class StepParameters {
 
   /// Products read transposed weights.
   static std::vector<std::int64_t> sorted(const TensorShape& t) {
-    std::vector<std::int64_t> out(t.dims.begin(), t.dims.begin() + t.rank);
+    std::vector<std::int64_t> out = dims_of(t);
     std::sort(out.begin(), out.end());
     return out;
   }

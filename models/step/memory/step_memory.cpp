@@ -284,7 +284,7 @@ void Lives::visit(std::uint32_t i) {
     }
   }
   const auto outputs = flow_.outputs_of(op);
-  if (!outputs.empty() && !storage_.place(op, outputs[0])) lives_[outputs[0]].bytes = {};
+  if (!outputs.empty() && !storage_.place(i, outputs[0])) lives_[outputs[0]].bytes = {};
   for (const std::uint32_t t : outputs) {
     const FlowTensor& tensor = flow_.tensors[t];
     parts_.see_made(tensor);

@@ -18,15 +18,13 @@ bool TensorStorage::is_given_result(const FlowOp& op, const FlowUse& use) const 
 
 /// What is copied into zeros that the operation around both has just made for it: padded tensors,
 /// gradients of parts. no_row: nothing.
-std::uint32_t TensorStorage::filled_before(const FlowOp& op, std::uint32_t output) const {
-  const auto i = static_cast<std::size_t>(&op - flow_.ops.data());
+std::uint32_t TensorStorage::filled_before(std::uint32_t i, std::uint32_t output) const {
+  const FlowOp& op = flow_.ops[i];
   if (op.kind != OpKind::cast || i == 0) return no_row;
   const FlowOp& fill = flow_.ops[i - 1];
   if (fill.kind != OpKind::fill || fill.output_count != 1) return no_row;
   const std::uint32_t around = flow_.nesting.parent[op.op];
-  std::uint32_t r = fill.op;
-  while (r != no_row && r != around) r = flow_.nesting.parent[r];
-  if (r == no_row) return no_row;
+  if (!lies_within(flow_.nesting, fill.op, around)) return no_row;
   const std::uint32_t zeros = flow_.outputs_of(fill)[0];
   const FlowTensor &whole = flow_.tensors[zeros], &part = flow_.tensors[output];
   return whole.type == part.type && whole.elements >= part.elements ? zeros : no_row;
@@ -41,7 +39,8 @@ std::uint32_t TensorStorage::written_by(const FlowOp& op) {
   return is_in_place(facts_.name_of(op.op)) ? first : no_row;
 }
 
-bool TensorStorage::place(const FlowOp& op, std::uint32_t output) {
+bool TensorStorage::place(std::uint32_t i, std::uint32_t output) {
+  const FlowOp& op = flow_.ops[i];
   const auto inputs = flow_.inputs_of(op);
   if (inputs.empty()) return true;
   if (op.overwrites) {
@@ -49,7 +48,7 @@ bool TensorStorage::place(const FlowOp& op, std::uint32_t output) {
     return true;
   }
   if (is_given_result(op, inputs.back())) return false;
-  if (const std::uint32_t zeros = filled_before(op, output); zeros != no_row) {
+  if (const std::uint32_t zeros = filled_before(i, output); zeros != no_row) {
     of_[output] = of_[zeros];
     return true;
   }

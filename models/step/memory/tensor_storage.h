@@ -17,14 +17,14 @@ class TensorStorage {
   /// The tensor whose memory `tensor` lies in: itself, or an earlier one.
   std::uint32_t operator[](std::uint32_t tensor) const { return of_[tensor]; }
   void join(std::uint32_t tensor, std::uint32_t with) { of_[tensor] = with; }
-  /// `op`, the next one, has made `output` first. False: it lies in memory that was there before
-  /// the step, or that a larger operation has made for several results.
-  bool place(const FlowOp& op, std::uint32_t output);
+  /// Operation `i`, the next one, has made `output` first. False: it lies in memory that was there
+  /// before the step, or that a larger operation has made for several results.
+  bool place(std::uint32_t i, std::uint32_t output);
   /// Whether an operand is the part of such a result that a product fills.
   bool is_given_result(const FlowOp& op, const FlowUse& use) const;
 
  private:
-  std::uint32_t filled_before(const FlowOp& op, std::uint32_t output) const;
+  std::uint32_t filled_before(std::uint32_t i, std::uint32_t output) const;
   std::uint32_t written_by(const FlowOp& op);
 
   const Step& step_;

@@ -12,10 +12,6 @@ struct Reached {
   const TensorShape* shape = nullptr;
 };
 
-std::vector<std::int64_t> dimensions_of(const TensorShape& t) {
-  return {t.dims.begin(), t.dims.begin() + t.rank};
-}
-
 /// How many of them one pass reaches: as many as the next one does. Layers run between two passes.
 std::size_t one_pass(const std::vector<Reached>& reached, const std::vector<TimePoint>& layers) {
   const std::size_t all = reached.size();
@@ -41,7 +37,7 @@ TrainedParameters::TrainedParameters(const Trace& trace, const StepWindow& step)
     const TimePoint begin = trace.ops.begin[op];
     if (begin < step.begin || begin >= step.end) continue;
     const OpRow& row = rows.of(op);
-    if (row.arguments.parameters != 0 && !row.backward) layers.push_back(begin);
+    if (is_layer(row)) layers.push_back(begin);
     if (!row.is(stores_gradients)) continue;
     const auto& shapes = operands_of(trace, op).tensors.shapes;
     if (!shapes.empty() && shapes[0].rank > 0) reached.push_back({begin, shapes.data()});
@@ -50,11 +46,11 @@ TrainedParameters::TrainedParameters(const Trace& trace, const StepWindow& step)
                    [](const Reached& a, const Reached& b) { return a.begin < b.begin; });
   std::sort(layers.begin(), layers.end());
   reached.resize(one_pass(reached, layers));
-  for (const Reached& r : reached) reached_[dimensions_of(*r.shape)].push_back(*r.shape);
+  for (const Reached& r : reached) reached_[dims_of(*r.shape)].push_back(*r.shape);
 }
 
 bool TrainedParameters::takes(const TensorShape& t) {
-  const auto it = reached_.find(dimensions_of(t));
+  const auto it = reached_.find(dims_of(t));
   if (it == reached_.end()) return false;
   for (TensorShape& reached : it->second) {  // a report without types states none of gradients
     if (reached.type == DataType::unknown) reached.type = t.type;

@@ -90,13 +90,11 @@ bool goes_backward(const Trace& trace, const BatchOps& ops, const StepWindow& st
   return false;
 }
 
-bool is_layer(const BatchOp& op) { return op.row->arguments.parameters != 0 && !op.row->backward; }
-
 /// The outermost operation from `row` up that takes parameters, or no_row.
 std::uint32_t layer_of(const BatchOps& ops, const OpNesting& nesting, std::uint32_t row) {
   std::uint32_t layer = no_row;
   for (; row != no_row; row = nesting.parent[row]) {
-    if (is_layer(ops.op(ops.number(row)))) layer = row;
+    if (is_layer(*ops.op(ops.number(row)).row)) layer = row;
   }
   return layer;
 }
@@ -140,7 +138,8 @@ class SharedWeights {
       const TensorShape& t = op.tensors.shapes[i];
       if (op.row->kind == OpKind::cast) layer.converted.insert(dims_of(t));
       const bool half = is_floating(t.type) && element_bytes(t.type) == 2;
-      if (half && is_layer(op) && contains(op.row->arguments.parameters, op.tensors.arguments[i])) {
+      if (half && is_layer(*op.row) &&
+          contains(op.row->arguments.parameters, op.tensors.arguments[i])) {
         layer.computed_with.insert(dims_of(t));
       }
     }

@@ -3,27 +3,17 @@
 
 #include <gtest/gtest.h>
 
-#include <set>
-
 #include "tests/unit/models/whatif/flow_for_tests.h"
 
 namespace tandem {
 namespace {
 
 using test::FlowMaker;
+using test::maker_of;
 
 constexpr std::string_view half2 = R"(["c10::Half","c10::Half"])";
 constexpr std::string_view float2 = R"(["float","float"])";
 constexpr std::string_view node = "autograd::engine::evaluate_function: ";
-
-/// Operation that made operand `argument` of operation `op`; no_row: none of the step.
-std::uint32_t maker_of(const Dataflow& flow, std::size_t op, std::uint8_t argument) {
-  for (const FlowUse& use : flow.inputs_of(flow.ops[op])) {
-    if (use.argument == argument) return flow.tensors[use.tensor].producer;
-  }
-  ADD_FAILURE() << "no operand " << int{argument};
-  return no_row;
-}
 
 TEST(Dataflow, BindsOperandsToTheLatestTensorOfTheirSizeAndType) {
   FlowMaker m;
@@ -309,125 +299,6 @@ TEST(Dataflow, APartThatIsOverwrittenHidesNotTheWhole) {
   ASSERT_EQ(flow.ops.size(), 3U);
   EXPECT_EQ(maker_of(flow, 1, 0), 0U);
   EXPECT_EQ(maker_of(flow, 2, 0), 0U);
-}
-
-// The gradient of a product meets each of its factors once.
-TEST(Dataflow, TheGradientOfAProductIsMultipliedByEachFactor) {
-  FlowMaker m;
-  m.sequence = 1;
-  m.op("aten::tanh", "[[8,16]]", R"(["float"])");
-  m.sequence = 2;
-  m.op("aten::sigmoid", "[[8,16]]", R"(["float"])");
-  m.sequence = 3;
-  m.op("aten::mul", "[[8,16],[8,16]]", float2);
-  m.sequence = 4;
-  m.op("aten::relu", "[[8,16]]", R"(["float"])");
-  m.thread = 1;
-  const std::string engine(node);
-  m.op(engine + "ReluBackward0>aten::threshold_backward", "[[8,16],[8,16]]", float2);
-  m.sequence = 3;
-  m.op(engine + "MulBackward0>aten::mul", "[[8,16],[8,16]]", float2);
-  m.within_last = true;
-  m.op(engine + "MulBackward0>aten::mul", "[[8,16],[8,16]]", float2);
-  const Dataflow flow = dataflow(m.step());
-  ASSERT_EQ(flow.ops.size(), 7U);
-  EXPECT_EQ(maker_of(flow, 5, 0), 4U);
-  EXPECT_EQ(maker_of(flow, 6, 0), 4U);
-  const std::set<std::uint32_t> factors{maker_of(flow, 5, 1), maker_of(flow, 6, 1)};
-  EXPECT_EQ(factors, (std::set<std::uint32_t>{0, 1}));
-}
-
-// Of sums with a product: the gradient times a constant, then that times the factor that was kept.
-TEST(Dataflow, AGradientTimesAConstantMeetsTheFactorThatWasKept) {
-  FlowMaker m;
-  m.sequence = 1;
-  m.op("aten::tanh", "[[8,16]]", R"(["float"])");
-  m.sequence = 2;
-  m.op("aten::addcmul", "[[16],[16],[8,16],[]]", R"(["float","float","float","Scalar"])");
-  m.thread = 1;
-  m.sequence = 3;
-  m.op(std::string(node) + "NegBackward0>NegBackward0>aten::neg", "[[8,16]]", R"(["float"])");
-  m.sequence = 2;
-  const std::string product = std::string(node) + "AddcmulBackward0>AddcmulBackward0>aten::mul";
-  m.op(product, "[[8,16],[]]", R"(["float","Scalar"])");
-  m.within_last = true;
-  m.op(product, "[[8,16],[8,16]]", R"(["float","float"])");
-  const Dataflow flow = dataflow(m.step());
-  ASSERT_EQ(flow.ops.size(), 5U);
-  EXPECT_EQ(flow.ops[3].root, flow.ops[4].root);
-  const auto factors = flow.inputs_of(flow.ops[4]);
-  ASSERT_EQ(factors.size(), 2U);
-  EXPECT_EQ(flow.tensors[factors[0].tensor].producer, 3U);
-  EXPECT_EQ(flow.tensors[factors[1].tensor].producer, 0U);
-}
-
-// Scores of 4 x 4 from 4 x 16 queries and keys: the keys' gradient comes first and reads the
-// queries beside the gradient, then that of the queries reads the keys, which are as large.
-TEST(Dataflow, TheGradientOfAMatrixProductMeetsEachMatrixOnce) {
-  constexpr std::string_view types = R"(["float","float"])";
-  FlowMaker m;
-  m.sequence = 1;
-  m.op("aten::tanh", "[[2,4,16]]", R"(["float"])");
-  m.sequence = 2;
-  m.op("aten::sigmoid", "[[2,16,4]]", R"(["float"])");
-  m.sequence = 3;
-  m.op("aten::bmm", "[[2,4,16],[2,16,4]]", types);
-  m.sequence = 4;
-  m.op("aten::relu", "[[2,4,4]]", R"(["float"])");
-  m.thread = 1;
-  const std::string engine(node);
-  m.op(engine + "ReluBackward0>aten::threshold_backward", "[[2,4,4],[2,4,4]]", types);
-  m.sequence = 3;
-  m.op(engine + "BmmBackward0>aten::bmm", "[[2,16,4],[2,4,4]]", types);
-  m.within_last = true;
-  m.op(engine + "BmmBackward0>aten::bmm", "[[2,4,4],[2,4,16]]", types);
-  const Dataflow flow = dataflow(m.step());
-  ASSERT_EQ(flow.ops.size(), 7U);
-  EXPECT_EQ(maker_of(flow, 5, 0), maker_of(flow, 2, 0));
-  EXPECT_EQ(maker_of(flow, 5, 1), 4U);
-  EXPECT_EQ(maker_of(flow, 6, 0), 4U);
-  EXPECT_EQ(maker_of(flow, 6, 1), maker_of(flow, 2, 1));
-  EXPECT_NE(maker_of(flow, 2, 0), maker_of(flow, 2, 1));
-}
-
-// The gradient of a softmax is multiplied by its result inside of an operation that was handed it.
-TEST(Dataflow, WithinAGradientThatReadsTheResultPartsReadIt) {
-  FlowMaker m;
-  m.sequence = 1;
-  m.op("aten::tanh", "[[8,16]]", R"(["float"])");
-  m.sequence = 2;
-  m.op("aten::_softmax", "[[8,16],[],[]]", R"(["float","Scalar","Scalar"])");
-  m.sequence = 3;
-  m.op("aten::relu", "[[8,16]]", R"(["float"])");
-  m.thread = 1;
-  const std::string engine(node);
-  m.op(engine + "ReluBackward0>aten::threshold_backward", "[[8,16],[8,16]]", float2);
-  m.sequence = 2;
-  m.op(engine + "SoftmaxBackward0>aten::_softmax_backward_data>aten::mul", "[[8,16],[8,16]]",
-       float2);
-  const Dataflow flow = dataflow(m.step());
-  ASSERT_EQ(flow.ops.size(), 5U);
-  EXPECT_EQ(maker_of(flow, 4, 0), 3U);
-  EXPECT_EQ(maker_of(flow, 4, 1), 1U);  // the softmax, not what it read
-}
-
-// Of a square: the power of what was squared comes first, and no gradient has a power.
-TEST(Dataflow, APowerInAGradientIsThatOfWhatWasKept) {
-  FlowMaker m;
-  m.sequence = 1;
-  m.op("aten::tanh", "[[8,16]]", R"(["float"])");
-  m.sequence = 2;
-  m.op("aten::pow", "[[8,16],[]]", R"(["float","Scalar"])");
-  m.sequence = 3;
-  m.op("aten::relu", "[[8,16]]", R"(["float"])");
-  m.thread = 1;
-  const std::string engine(node);
-  m.op(engine + "ReluBackward0>aten::threshold_backward", "[[8,16],[8,16]]", float2);
-  m.sequence = 2;
-  m.op(engine + "PowBackward0>aten::pow", "[[8,16],[]]", R"(["float","Scalar"])");
-  const Dataflow flow = dataflow(m.step());
-  ASSERT_EQ(flow.ops.size(), 5U);
-  EXPECT_EQ(maker_of(flow, 4, 0), 0U);
 }
 
 // 16 rows that an index picked are scaled: the trace tells their shape there. Products of the layer

@@ -1,11 +1,15 @@
 // Steps of a few framework operations with shapes, for the dataflow and fusion tests.
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "models/runtime/device_timing.h"
 #include "models/runtime/measured_plan.h"
+#include "models/step/dataflow.h"
 #include "models/step/step.h"
 #include "tests/source_dir/source_dir.h"
 #include "tests/unit/trace_for_tests.h"
@@ -80,5 +84,14 @@ class FlowMaker {
   int n_ = 0;
   std::uint32_t outermost_ = 0;
 };
+
+/// Operation that made operand `argument` of operation `op`; no_row: none of the step.
+inline std::uint32_t maker_of(const Dataflow& flow, std::size_t op, std::uint8_t argument) {
+  for (const FlowUse& use : flow.inputs_of(flow.ops[op])) {
+    if (use.argument == argument) return flow.tensors[use.tensor].producer;
+  }
+  ADD_FAILURE() << "no operand " << int{argument};
+  return no_row;
+}
 
 }  // namespace tandem::test

@@ -149,25 +149,35 @@ TEST(WhatifBatchMemory, UnderAutocastALayerThatConvertsNoWeightSharesIt) {
   EXPECT_EQ(live_memory(two_layers(false), 8, batch_law(), 9).value().parameters, layer);
 }
 
+/// A step of 2 ms of operations one after the other, each with a kernel.
+class StepMaker {
+ public:
+  StepMaker() { maker.step(1, 0, 2000); }
+  void op(std::string_view name, std::string_view dims, std::string_view types) {
+    const double at = 10 + 100.0 * n_++;
+    maker.operands(maker.op(name, at, 90, 0), {dims, types, "", ""});
+    maker.launch(at + 30, 4, n_);
+    maker.kernel(at + 40, 20, n_);
+  }
+  Step step() const { return step_of(maker); }
+
+  TraceMaker maker;
+
+ private:
+  int n_ = 0;
+};
+
 /// A training step of a decoder of 100 words: a table, and a layer of its shape. `tied`: their
 /// gradients are added up.
 Step decoder(bool tied) {
-  TraceMaker m;
-  m.step(1, 0, 1000);
-  int n = 0;
-  const auto op = [&](std::string_view name, std::string_view dims, std::string_view types) {
-    const double at = 10 + 100.0 * n++;
-    m.operands(m.op(name, at, 90, 0), {dims, types, "", ""});
-    m.launch(at + 30, 4, n);
-    m.kernel(at + 40, 20, n);
-  };
-  op("aten::embedding", "[[100,16],[8,4],[],[],[]]",
-     R"(["float","long int","Scalar","Scalar","Scalar"])");
-  op("aten::linear", "[[8,4,16],[100,16],[]]", R"(["float","float",""])");
-  op("aten::embedding_dense_backward", "[[8,4,16],[8,4],[],[],[]]",
-     R"(["float","long int","Scalar","Scalar","Scalar"])");
-  if (tied) op("aten::add", "[[100,16],[100,16],[]]", R"(["float","float","Scalar"])");
-  return step_of(m);
+  StepMaker m;
+  m.op("aten::embedding", "[[100,16],[8,4],[],[],[]]",
+       R"(["float","long int","Scalar","Scalar","Scalar"])");
+  m.op("aten::linear", "[[8,4,16],[100,16],[]]", R"(["float","float",""])");
+  m.op("aten::embedding_dense_backward", "[[8,4,16],[8,4],[],[],[]]",
+       R"(["float","long int","Scalar","Scalar","Scalar"])");
+  if (tied) m.op("aten::add", "[[100,16],[100,16],[]]", R"(["float","float","Scalar"])");
+  return m.step();
 }
 
 TEST(WhatifBatchMemory, ATableIsSharedIfItsGradientsAreAddedUp) {
@@ -191,24 +201,16 @@ TEST(WhatifBatchMemory, AWeightWithoutALayerIsCountedOnce) {
 // Two layers alike in one pass are two.
 TEST(WhatifBatchMemory, GradientsThatAreAddedUpCountOnce) {
   const auto parameters_of = [](bool passes) {
-    TraceMaker m;
-    m.step(1, 0, 2000);
-    int n = 0;
-    const auto op = [&](std::string_view name, std::string_view dims, std::string_view types) {
-      const double at = 10 + 100.0 * n++;
-      m.operands(m.op(name, at, 90, 0), {dims, types, "", ""});
-      m.launch(at + 30, 4, n);
-      m.kernel(at + 40, 20, n);
-    };
+    StepMaker m;
     const std::string_view layer = "[[8,32],[32,32],[32]]", types = R"(["float","float","float"])";
-    op("aten::linear", layer, types);
-    if (!passes) op("aten::linear", layer, types);
+    m.op("aten::linear", layer, types);
+    if (!passes) m.op("aten::linear", layer, types);
     for (int pass = 0; pass < 2; ++pass) {
-      if (pass > 0 && passes) op("aten::linear", layer, types);
-      op("torch::autograd::AccumulateGrad", "[[32]]", R"(["float"])");
-      op("torch::autograd::AccumulateGrad", "[[32,32]]", R"(["float"])");
+      if (pass > 0 && passes) m.op("aten::linear", layer, types);
+      m.op("torch::autograd::AccumulateGrad", "[[32]]", R"(["float"])");
+      m.op("torch::autograd::AccumulateGrad", "[[32,32]]", R"(["float"])");
     }
-    return live_memory(step_of(m), 8, batch_law(), 9).value().parameters;
+    return live_memory(m.step(), 8, batch_law(), 9).value().parameters;
   };
   EXPECT_EQ(parameters_of(true), 32 * 32 + 32);
   EXPECT_EQ(parameters_of(false), 2 * (32 * 32 + 32));
@@ -217,22 +219,14 @@ TEST(WhatifBatchMemory, GradientsThatAreAddedUpCountOnce) {
 /// A training step of a layer of 16 x 32 and its bias, of which gradients reach the bias alone, if
 /// `frozen`; and of three experts in one tensor, which no layer takes.
 Step step_with_gradients(bool frozen) {
-  TraceMaker m;
-  m.step(1, 0, 2000);
-  m.note("Optimizer.step#AdamW.step", 1500, 100);
-  int n = 0;
-  const auto op = [&](std::string_view name, std::string_view dims, std::string_view types) {
-    const double at = 10 + 100.0 * n++;
-    m.operands(m.op(name, at, 90, 0), {dims, types, "", ""});
-    m.launch(at + 30, 4, n);
-    m.kernel(at + 40, 20, n);
-  };
-  op("aten::linear", "[[8,16],[32,16],[32]]", R"(["float","float","float"])");
-  op("aten::threshold_backward", "[[8,32],[8,32]]", R"(["float","float"])");
-  op("torch::autograd::AccumulateGrad", "[[32]]", R"(["float"])");
-  op("torch::autograd::AccumulateGrad", "[[3,64,32]]", R"(["float"])");
-  if (!frozen) op("torch::autograd::AccumulateGrad", "[[32,16]]", R"(["float"])");
-  return step_of(m);
+  StepMaker m;
+  m.maker.note("Optimizer.step#AdamW.step", 1500, 100);
+  m.op("aten::linear", "[[8,16],[32,16],[32]]", R"(["float","float","float"])");
+  m.op("aten::threshold_backward", "[[8,32],[8,32]]", R"(["float","float"])");
+  m.op("torch::autograd::AccumulateGrad", "[[32]]", R"(["float"])");
+  m.op("torch::autograd::AccumulateGrad", "[[3,64,32]]", R"(["float"])");
+  if (!frozen) m.op("torch::autograd::AccumulateGrad", "[[32,16]]", R"(["float"])");
+  return m.step();
 }
 
 // Parameters are what gradients reach and what layers take beside: 32 of a bias, 3 x 64 x 32 of

@@ -32,6 +32,14 @@ void issue_wide(test::FlowMaker& m) {
   issue_product(m, 4096, 1024);
 }
 
+/// Of another width, three quarters of the others', and eight times as wide inside.
+void issue_block_without_skip(test::FlowMaker& m) {
+  issue_product(m, 1024, 768);
+  issue_product(m, 768, 8192);
+  m.op("aten::gelu", "[[8,8192],[]]", R"(["float",""])");
+  issue_product(m, 8192, 1024);
+}
+
 void issue_add(test::FlowMaker& m, int width = 1024) {
   const std::string dims = "[8," + std::to_string(width) + "]";
   m.op("aten::add", "[" + dims + "," + dims + ",[]]", R"(["float","float","Scalar"])");
@@ -78,10 +86,7 @@ TEST(Frames, BranchesThatAlternateAreOneBlock) {
 // it: what it was given, three quarters as wide, is there while its activation runs.
 TEST(Frames, ABlockWithoutASkipIsFoundByItsProducts) {
   test::FlowMaker m;
-  issue_product(m, 1024, 768);
-  issue_product(m, 768, 8192);
-  m.op("aten::gelu", "[[8,8192],[]]", R"(["float",""])");
-  issue_product(m, 8192, 1024);
+  issue_block_without_skip(m);
   for (int block = 0; block < 2; ++block) issue_wide(m), issue_add(m);
   // The input 1, what the block was given 3/4, the operand and the result of its activation 8 + 8.
   EXPECT_EQ(peak_of(m), 17.75 * item_rows);
@@ -91,10 +96,7 @@ TEST(Frames, ABlockWithoutASkipIsFoundByItsProducts) {
 // width does.
 TEST(Frames, ABlockIsWhatTheOnlySkipOfItsWidthGoesAround) {
   test::FlowMaker m;
-  issue_product(m, 1024, 768);
-  issue_product(m, 768, 8192);
-  m.op("aten::gelu", "[[8,8192],[]]", R"(["float",""])");
-  issue_product(m, 8192, 1024);
+  issue_block_without_skip(m);
   issue_wide(m), issue_add(m);
   EXPECT_EQ(peak_of(m), 17.75 * item_rows);
 }
