@@ -293,3 +293,64 @@ def sam(batch, device, size=512):
     images = torch.randn(batch, 3, size, size, device=device)
     target = torch.randint(0, 256, (batch,), device=device)
     return Workload(Pixels(SamVisionEncoder(config)).to(device), (images,), class_loss(target), ADAMW)
+
+
+class FirstOf(nn.Module):
+    """A Hugging Face encoder that returns the mean of its last layer only."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, pixels):
+        return self.model(pixels).last_hidden_state.mean(1)
+
+
+def dinov2(batch, device):
+    """DINOv2 small: a vision transformer whose branches are scaled by channel; patches of 14, 257 positions."""
+    from transformers import Dinov2Config, Dinov2Model
+    config = Dinov2Config(hidden_size=384, num_attention_heads=6, image_size=224, patch_size=14)
+    images = torch.randn(batch, 3, 224, 224, device=device)
+    target = torch.randint(0, config.hidden_size, (batch,), device=device)
+    return Workload(FirstOf(Dinov2Model(config)).to(device), (images,), class_loss(target), ADAMW)
+
+
+def videomae(batch, device, frames=16):
+    """The encoder of VideoMAE small: clips of 16 frames as 1568 positions."""
+    from transformers import VideoMAEConfig, VideoMAEModel
+    config = VideoMAEConfig(hidden_size=384, num_attention_heads=6, intermediate_size=1536, num_frames=frames)
+    clips = torch.randn(batch, frames, 3, 224, 224, device=device)
+    target = torch.randint(0, config.hidden_size, (batch,), device=device)
+    return Workload(FirstOf(VideoMAEModel(config)).to(device), (clips,), class_loss(target), ADAMW)
+
+
+class LinesRead(nn.Module):
+    """CRNN: seven convolutions over a line of text, two recurrent layers in both directions, a letter a column."""
+
+    def __init__(self, letters=37, width=256):
+        super().__init__()
+
+        def conv(before, after, window=3, norm=False):
+            layers = [nn.Conv2d(before, after, window, padding=window // 2 if window == 3 else 0)]
+            return layers + ([nn.BatchNorm2d(after)] if norm else []) + [nn.ReLU(inplace=True)]
+        self.seen = nn.Sequential(
+            *conv(1, 64), nn.MaxPool2d(2), *conv(64, 128), nn.MaxPool2d(2), *conv(128, 256, norm=True), *conv(256, 256),
+            nn.MaxPool2d((2, 1)), *conv(256, 512, norm=True), *conv(512, 512), nn.MaxPool2d((2, 1)), *conv(512, 512, (2, 1), True))
+        self.rnn = nn.LSTM(512, width, 2, bidirectional=True)
+        self.last = nn.Linear(2 * width, letters)
+
+    def forward(self, lines):
+        x = self.seen(lines).squeeze(2).permute(2, 0, 1)
+        return self.last(self.rnn(x)[0])
+
+
+def crnn(batch, device, columns=256, letters=20):
+    """CRNN on lines of 32 x 256 pixels, and the loss over all alignments."""
+    lines = torch.randn(batch, 1, 32, columns, device=device)
+    target = torch.randint(1, 37, (batch, letters), device=device)
+    lengths = torch.full((batch,), letters, dtype=torch.long, device=device)
+
+    def loss(scores):
+        read = torch.full((batch,), scores.shape[0], dtype=torch.long, device=device)
+        return F.ctc_loss(F.log_softmax(scores.float(), 2), target, read, lengths)
+    return Workload(LinesRead().to(device), (lines,), loss, ADAMW)

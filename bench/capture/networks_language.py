@@ -259,3 +259,63 @@ def mpt():
     from transformers import MptConfig, MptForCausalLM
     config = MptConfig(d_model=768, n_heads=12, n_layers=6, max_seq_len=512, use_cache=False)
     return MptForCausalLM(config), config.vocab_size
+
+
+def longformer(batch, device, seq=1024):
+    """Longformer, six layers: each position sees 256 around it, as bands of overlapping pieces, and the first sees all."""
+    from transformers import LongformerConfig, LongformerForSequenceClassification
+    config = LongformerConfig(vocab_size=50304, num_hidden_layers=6, attention_window=256, max_position_embeddings=seq + 2, pad_token_id=1)
+    model = Logits(LongformerForSequenceClassification(config)).to(device)
+    ids = torch.randint(2, config.vocab_size, (batch, seq), device=device)
+    target = torch.randint(0, 2, (batch,), device=device)
+    return Workload(model, (ids,), class_loss(target), ADAMW, {"seq": seq})
+
+
+def gpt_neo():
+    """A decoder like GPT-Neo 125M: every second layer sees 256 positions back, scores in FP32."""
+    from transformers import GPTNeoConfig, GPTNeoForCausalLM
+    config = GPTNeoConfig(hidden_size=768, num_layers=12, attention_types=[[["global", "local"], 6]], num_heads=12, use_cache=False)
+    return GPTNeoForCausalLM(config), config.vocab_size
+
+
+def starcoder2():
+    """A decoder like StarCoder2, six narrow layers: twelve heads that share two keys, layer norms, biases, GELU."""
+    from transformers import Starcoder2Config, Starcoder2ForCausalLM
+    config = Starcoder2Config(hidden_size=1536, intermediate_size=6144, num_hidden_layers=6, num_attention_heads=12,
+                              num_key_value_heads=2, sliding_window=None, use_cache=False)
+    return Starcoder2ForCausalLM(config), config.vocab_size
+
+
+def fnet(batch, device, seq=256):
+    """FNet, eight layers: Fourier transforms in attention's place."""
+    from transformers import FNetConfig, FNetForMaskedLM
+    config = FNetConfig(num_hidden_layers=8)
+    model = Logits(FNetForMaskedLM(config)).to(device)
+    ids, target = (torch.randint(0, config.vocab_size, (batch, seq), device=device) for _ in range(2))
+    return Workload(model, (ids,), words_loss(config.vocab_size, target), ADAMW, {"seq": seq})
+
+
+class ItemsInTurn(nn.Module):
+    """SASRec: what a user takes next, told from what was taken before."""
+
+    def __init__(self, items, seq, width=128, layers=2):
+        super().__init__()
+        self.items = nn.Embedding(items, width)
+        self.places = nn.Parameter(torch.zeros(1, seq, width))
+        layer = nn.TransformerEncoderLayer(width, 2, width, 0.2, batch_first=True, norm_first=True)
+        self.layers = nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
+        self.norm = nn.LayerNorm(width)
+        self.register_buffer("later", nn.Transformer.generate_square_subsequent_mask(seq))
+
+    def forward(self, taken, right, wrong):
+        x = self.norm(self.layers(self.items(taken) * 11.3 + self.places, mask=self.later, is_causal=True))
+        return (x * self.items(right)).sum(-1), (x * self.items(wrong)).sum(-1)
+
+
+def sasrec(batch, device, seq=200, items=50000):
+    taken, right, wrong = (torch.randint(0, items, (batch, seq), device=device) for _ in range(3))
+
+    def loss(scores):
+        good, bad = scores
+        return -(F.logsigmoid(good.float()) + F.logsigmoid(-bad.float())).mean()
+    return Workload(ItemsInTurn(items, seq).to(device), (taken, right, wrong), loss, ADAMW, {"seq": seq})

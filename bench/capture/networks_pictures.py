@@ -265,3 +265,84 @@ class NafNet(nn.Module):
 def nafnet(batch, device, side=128):
     image, clean = (torch.randn(batch, 3, side, side, device=device) for _ in range(2))
     return Workload(NafNet().to(device), (image,), lambda out: F.l1_loss(out.float(), clean), ADAMW)
+
+
+class StyledConv(nn.Module):
+    """A convolution of StyleGAN 2: weights scaled by each picture's style and normed, so a group for each picture."""
+
+    def __init__(self, before, after, told=512, window=3):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(after, before, window, window) / (before * window * window) ** 0.5)
+        self.style = nn.Linear(told, before)
+        self.strength = nn.Parameter(torch.zeros(1))
+        self.bias = nn.Parameter(torch.zeros(1, after, 1, 1))
+
+    def forward(self, x, told):
+        batch, before, rows, columns = x.shape
+        weight = self.weight * self.style(told).view(batch, 1, before, 1, 1)
+        weight = weight * torch.rsqrt(weight.square().sum((2, 3, 4), keepdim=True) + 1e-8)
+        y = F.conv2d(x.reshape(1, batch * before, rows, columns), weight.flatten(0, 1), padding=weight.shape[-1] // 2, groups=batch)
+        y = y.view(batch, -1, rows, columns)
+        return F.leaky_relu(y + self.strength * torch.randn(batch, 1, rows, columns, device=x.device) + self.bias, 0.2)
+
+
+class StyledPicture(nn.Module):
+    """A generator like StyleGAN 2's: from 4 x 4 to 64 x 64 pixels, two styled convolutions a level, colours added up."""
+
+    def __init__(self, widths=(512, 512, 256, 128, 64), told=512):
+        super().__init__()
+        self.mapping = nn.Sequential(*[layer for _ in range(4) for layer in (nn.Linear(told, told), nn.LeakyReLU(0.2))])
+        self.first = nn.Parameter(torch.randn(1, widths[0], 4, 4))
+        self.pairs = nn.ModuleList(nn.ModuleList([StyledConv(before, after), StyledConv(after, after)])
+                                   for before, after in zip((widths[0],) + widths, widths))
+        self.colours = nn.ModuleList(nn.Conv2d(width, 3, 1) for width in widths)
+
+    def forward(self, noise):
+        told = self.mapping(noise)
+        x, picture = self.first.expand(len(noise), -1, -1, -1), 0
+        for level, (pair, colours) in enumerate(zip(self.pairs, self.colours)):
+            if level:
+                x = F.interpolate(x, scale_factor=2, mode="bilinear")
+                picture = F.interpolate(picture, scale_factor=2, mode="bilinear")
+            for conv in pair:
+                x = conv(x, told)
+            picture = picture + colours(x)
+        return picture
+
+
+def style(batch, device):
+    noise = torch.randn(batch, 512, device=device)
+    wanted = torch.randn(batch, 3, 64, 64, device=device)
+    return Workload(StyledPicture().to(device), (noise,), lambda out: F.mse_loss(out.float(), wanted), ADAMW)
+
+
+class Field(nn.Module):
+    """NeRF: density and colour at points of rays, by eight layers of 256 on sines of the place; added up along each ray."""
+
+    def __init__(self, width=256, octaves=10):
+        super().__init__()
+        self.register_buffer("rates", 2.0 ** torch.arange(octaves))
+        seen = 3 + 6 * octaves
+        self.before = nn.ModuleList(nn.Linear(seen if level == 0 else width, width) for level in range(4))
+        self.after = nn.ModuleList(nn.Linear(width + seen if level == 0 else width, width) for level in range(4))
+        self.density, self.colour = nn.Linear(width, 1), nn.Sequential(nn.Linear(width, width // 2), nn.ReLU(), nn.Linear(width // 2, 3))
+
+    def forward(self, points):
+        angles = (points.unsqueeze(-1) * self.rates).flatten(2)
+        seen = torch.cat([points, angles.sin(), angles.cos()], dim=2)
+        x = seen
+        for layer in self.before:
+            x = F.relu(layer(x))
+        x = torch.cat([x, seen], dim=2)
+        for layer in self.after:
+            x = F.relu(layer(x))
+        opaque = 1 - torch.exp(-F.relu(self.density(x).float().squeeze(-1)) * 0.05)
+        through = torch.cumprod(torch.cat([torch.ones_like(opaque[:, :1]), 1 - opaque + 1e-10], dim=1), dim=1)[:, :-1]
+        return ((opaque * through).unsqueeze(-1) * torch.sigmoid(self.colour(x).float())).sum(1)
+
+
+def nerf(batch, device, samples=64):
+    """NeRF on `batch` rays of 64 points."""
+    points = torch.randn(batch, samples, 3, device=device)
+    wanted = torch.rand(batch, 3, device=device)
+    return Workload(Field().to(device), (points,), lambda out: F.mse_loss(out.float(), wanted), ADAMW)

@@ -115,3 +115,48 @@ def tcn(batch, device, length=1024, width=256, taps=5, layers=6, inputs=88):
     notes = torch.randn(batch, inputs, length, device=device)
     target = torch.rand(batch, inputs, length, device=device).round()
     return Workload(model, (notes,), lambda out: F.binary_cross_entropy_with_logits(out.float(), target), ADAMW, {"length": length})
+
+
+def ast(batch, device):
+    """The Audio Spectrogram Transformer, six layers: overlapping patches of ten seconds of sound, 1214 positions."""
+    from transformers import ASTConfig, ASTModel
+    config = ASTConfig(num_hidden_layers=6)
+    sound = torch.randn(batch, config.max_length, config.num_mel_bins, device=device)
+    target = torch.randint(0, config.hidden_size, (batch,), device=device)
+    return Workload(Hidden(ASTModel(config)).to(device), (sound,), class_loss(target), ADAMW)
+
+
+class GatedPast(nn.Module):
+    """A layer of WaveNet: two taps some steps apart, gated; one part goes on, one is added up for the result."""
+
+    def __init__(self, width, skipped, dilation):
+        super().__init__()
+        self.cut = dilation
+        self.both = nn.Conv1d(width, 2 * width, 2, dilation=dilation)
+        self.on, self.out = nn.Conv1d(width, width, 1), nn.Conv1d(width, skipped, 1)
+
+    def forward(self, x):
+        value, gate = self.both(F.pad(x, (self.cut, 0))).chunk(2, dim=1)
+        y = torch.tanh(value) * torch.sigmoid(gate)
+        return x + self.on(y), self.out(y)
+
+
+class WaveNet(nn.Module):
+    def __init__(self, width=64, skipped=256, layers=10, stacks=2, levels=256):
+        super().__init__()
+        self.first = nn.Embedding(levels, width)
+        self.layers = nn.ModuleList(GatedPast(width, skipped, 2 ** level) for _ in range(stacks) for level in range(layers))
+        self.last = nn.Sequential(nn.ReLU(), nn.Conv1d(skipped, skipped, 1), nn.ReLU(), nn.Conv1d(skipped, levels, 1))
+
+    def forward(self, samples):
+        x, total = self.first(samples).transpose(1, 2), 0
+        for layer in self.layers:
+            x, out = layer(x)
+            total = total + out
+        return self.last(total)
+
+
+def wavenet(batch, device, samples=4096):
+    """WaveNet: twenty layers whose taps lie 1 to 512 samples apart; the next of 256 levels."""
+    heard = torch.randint(0, 256, (batch, samples), device=device)
+    return Workload(WaveNet().to(device), (heard,), lambda out: F.cross_entropy(out[:, :, :-1].float(), heard[:, 1:]), ADAMW)

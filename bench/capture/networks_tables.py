@@ -195,3 +195,46 @@ def ft_transformer(batch, device, numbers=32, categories=16, rows=1000):
     named = torch.randint(0, rows, (batch, categories), device=device) + fields
     target = torch.randint(0, 10, (batch,), device=device)
     return Workload(FeatureTokens(numbers, categories, rows).to(device), (values, named), class_loss(target), ADAMW)
+
+
+class FactorsAndDeep(nn.Module):
+    """DeepFM: products of all pairs of features, as a square less squares, beside a perceptron."""
+    FIELDS, ROWS, DIM = 39, 50_000, 16
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Embedding(self.FIELDS * self.ROWS, 1)
+        self.rows = nn.Embedding(self.FIELDS * self.ROWS, self.DIM)
+        layers = []
+        for before, after in ((self.FIELDS * self.DIM, 400), (400, 400), (400, 400)):
+            layers += [nn.Linear(before, after), nn.BatchNorm1d(after), nn.ReLU(), nn.Dropout(0.2)]
+        self.deep = nn.Sequential(*layers, nn.Linear(400, 1))
+
+    def forward(self, sparse):
+        rows = self.rows(sparse)
+        pairs = 0.5 * (rows.sum(1).square() - rows.square().sum(1)).sum(1, keepdim=True)
+        return self.linear(sparse).sum(1) + pairs + self.deep(rows.flatten(1))
+
+
+def deepfm(batch, device):
+    fields = torch.arange(FactorsAndDeep.FIELDS, device=device) * FactorsAndDeep.ROWS
+    sparse = torch.randint(0, FactorsAndDeep.ROWS, (batch, FactorsAndDeep.FIELDS), device=device) + fields
+    target = torch.rand(batch, 1, device=device).round()
+    return Workload(FactorsAndDeep().to(device), (sparse,), lambda out: F.binary_cross_entropy_with_logits(out.float(), target), ADAMW)
+
+
+def patchtst(batch, device, length=512, columns=7, ahead=96):
+    """PatchTST: seven series as patches of 16 steps, three layers, the next 96 steps."""
+    from transformers import PatchTSTConfig, PatchTSTForPrediction
+
+    class Ahead(nn.Module):
+        def __init__(self, model):
+            super().__init__()
+            self.model = model
+
+        def forward(self, past):
+            return self.model(past_values=past).prediction_outputs
+    config = PatchTSTConfig(num_input_channels=columns, context_length=length, prediction_length=ahead, patch_length=16, patch_stride=8)
+    past = torch.randn(batch, length, columns, device=device)
+    future = torch.randn(batch, ahead, columns, device=device)
+    return Workload(Ahead(PatchTSTForPrediction(config)).to(device), (past,), lambda out: F.mse_loss(out.float(), future), ADAMW)

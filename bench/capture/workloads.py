@@ -71,6 +71,20 @@ BUILDERS = {
     "ft_transformer": tables.ft_transformer,
     "deepseek": language.decoder(language.deepseek, seq=512),
     "mpt": language.decoder(language.mpt, seq=512),
+    "longformer": language.longformer,
+    "gpt_neo": language.decoder(language.gpt_neo, seq=512),
+    "starcoder2": language.decoder(language.starcoder2, seq=512),
+    "fnet": language.fnet,
+    "sasrec": language.sasrec,
+    "dinov2": images.dinov2,
+    "videomae": images.videomae,
+    "crnn": images.crnn,
+    "ast": speech.ast,
+    "wavenet": speech.wavenet,
+    "style": pictures.style,
+    "nerf": pictures.nerf,
+    "deepfm": tables.deepfm,
+    "patchtst": tables.patchtst,
 }
 
 

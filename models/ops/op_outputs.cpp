@@ -227,7 +227,8 @@ OutputShape largest(const OpTensors& in) {
   return like(best);
 }
 
-/// The operands of a list, one behind the other along the dimension of argument 1.
+/// The operands of a list, one behind the other along the dimension of argument 1, in the widest of
+/// their types.
 OutputShape joined(const Call& c) {
   const TensorShape* first = c.at(0);
   if (first == nullptr) return {};
@@ -236,10 +237,12 @@ OutputShape joined(const Call& c) {
   if (dim < 0 || dim >= first->rank) return unshaped(first);
   Integers dims = dims_of(*first);
   dims[static_cast<std::size_t>(dim)] = 0;
+  DataType type = first->type;
   for (const TensorShape& t : c.operands.shapes) {
     dims[static_cast<std::size_t>(dim)] += t.dims[static_cast<std::size_t>(dim)];
+    if (element_bytes(t.type) > element_bytes(type)) type = t.type;
   }
-  return of_dims(dims, first->type);
+  return of_dims(dims, type);
 }
 
 /// Index tensors broadcast to each other. Where the trace does not tell their types, some may be

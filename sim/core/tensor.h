@@ -45,7 +45,7 @@ inline std::vector<std::int64_t> dims_of(const TensorShape& shape) {
   return {shape.dims.begin(), shape.dims.begin() + shape.rank};
 }
 
-/// Whether the strides are those of an image batch in NHWC order.
+/// Whether the strides are those of an image batch in NHWC order, or of some of its channels.
 bool has_channels_last(const TensorShape& shape);
 
 }  // namespace tandem

@@ -47,6 +47,36 @@ bool is_of_result(const Step& step, const Dataflow& flow, const FlowOp& op) {
   return row.backward && row.arguments.saved_outputs != 0 && row.arguments.saved_inputs == 0;
 }
 
+/// Whether a gradient reads the operand of its operation where that one did not overwrite it, else
+/// the result.
+bool reads_what_is_left(const OpRow& row) {
+  return row.is(reads_operand) && row.arguments.saved_outputs != 0;
+}
+
+/// Whether no gradient is handed to `op`, or to the operation that it is a special case of (a power
+/// of one is a copy), but what was kept for one.
+bool reads_kept(const Step& step, const Dataflow& flow, const FlowOp& op) {
+  const auto is = [](const OpRow& row) { return row.is(nonlinear); };
+  return op.row->is(nonlinear) ||
+         enclosing(step.trace, flow.nesting, flow.nesting.parent[op.op], is) != no_row;
+}
+
+/// `tensor`, or what was raised to a power to make it if that was read already: squares are summed
+/// (norms) and what they are of is read again.
+std::uint32_t not_squared(const Dataflow& flow, std::uint32_t tensor) {
+  if (tensor == no_row || flow.tensors[tensor].consumers == 0) return tensor;
+  const FlowTensor& power = flow.tensors[tensor];
+  if (power.producer == no_row) return tensor;
+  const FlowOp& maker = flow.ops[power.producer];
+  const bool of_power =
+      maker.row->is(nonlinear) && !maker.row->is(arithmetic) && !maker.row->is(trigonometric);
+  if (!of_power || maker.input_count == 0) return tensor;
+  const std::uint32_t base = flow.inputs_of(maker)[0].tensor;
+  const bool alike = flow.tensors[base].elements == power.elements &&
+                     flow.tensors[base].type == power.type && flow.tensors[base].producer != no_row;
+  return alike ? base : tensor;
+}
+
 /// What the first operand of a sum is a scaled copy of: a branch is scaled (gates of channels,
 /// scales of layers) and then added to another one, not to itself.
 std::uint32_t scaled_operand(const Dataflow& flow, const FlowOp& op) {
@@ -90,6 +120,13 @@ void Binder::bind_op(std::uint32_t i) {
   see_activations(op);
   node_.leave(i);
   if (is_in_place(name)) hidden_.overwritten_by(op);
+  const bool within = op.kind == OpKind::cast &&
+                      enclosing(step_.trace, flow_.nesting, op.op, is_layer) != no_row;
+  for (const std::uint32_t t : flow_.outputs_of(op)) {
+    if (within) made_.hide(t);
+  }
+  const std::string_view asked = text_of(step_.trace, step_.trace.ops.name[op.root]);
+  if (op.phase == FlowPhase::forward && is_in_place(asked)) overwritten_.insert(op.sequence);
 }
 
 void Binder::see_new_tensors() {
@@ -155,7 +192,9 @@ std::uint32_t Binder::latest_whole(const Candidates& list, const FlowOp& op) con
 std::uint32_t Binder::find_backward(const FlowOp& op, const OpRow& row, const TensorShape& shape,
                                     std::uint8_t argument, bool further) {
   const Candidates& list = made_.known(distinct_elements(shape), shape.type);
-  const bool input = contains(row.arguments.saved_inputs, argument);
+  const bool left = reads_what_is_left(row) && overwritten_.count(op.sequence) == 0;
+  const bool input = contains(row.arguments.saved_inputs, argument) ||
+                     (left && contains(row.arguments.saved_outputs, argument));
   if (input && is_slice(shape)) {
     return node_.saved_whole(made_.known(whole_elements(shape), shape.type), op);
   }
@@ -171,7 +210,7 @@ std::uint32_t Binder::find_backward(const FlowOp& op, const OpRow& row, const Te
     }
     return t != no_row ? t : node_.within_node(list, op, !is_of_result(step_, flow_, op));
   }
-  if (op.row->is(nonlinear) && !further) return node_.saved(list, op, true);
+  if (!further && reads_kept(step_, flow_, op)) return node_.saved(list, op, true);
   if (node_.is_matrix(op, distinct_elements(shape))) {
     const std::uint32_t t = node_.matrix(op, distinct_elements(shape), shape.type);
     return t != no_row ? t : node_.saved(list, op, true);
@@ -189,7 +228,7 @@ std::uint32_t Binder::find(const FlowOp& op, const OpRow& row, const TensorShape
   if (is_slice(shape)) return latest_whole(made_.known(whole_elements(shape), shape.type), op);
   const Candidates& list = made_.known(distinct_elements(shape), shape.type);
   if (holds_parameter(step_, flow_, op, row, argument)) return latest_parameter(list);
-  const std::uint32_t t = made_.type_given(shape, latest(list, op, further));
+  const std::uint32_t t = made_.type_given(shape, not_squared(flow_, latest(list, op, further)));
   // Rows that an index picked are multiplied or added to others soon: what was read before is none.
   const bool rows =
       further && (t == no_row || (made_.waits_since(t) && flow_.tensors[t].consumers > 0));

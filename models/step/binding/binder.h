@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_set>
 #include <vector>
 
 #include "models/step/binding/hidden_tensors.h"
@@ -45,7 +46,8 @@ class Binder {
   MadeTensors made_;
   HiddenTensors hidden_;
   NodeOperands node_;
-  std::vector<bool> core_reads_;   // per tensor
+  std::unordered_set<std::int64_t> overwritten_;  // numbers of autograd of operations in place
+  std::vector<bool> core_reads_;                  // per tensor
   std::vector<bool> activations_;  // per tensor; those behind its end are none
 };
 

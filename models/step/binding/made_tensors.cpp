@@ -27,16 +27,17 @@ std::int64_t whole_elements(const TensorShape& slice) {
 }
 
 OpTensors with_types(OpTensors tensors, MadeTensors& made) {
-  DataType type = DataType::unknown;
-  for (const TensorShape& shape : tensors.shapes) {
+  DataType widest = DataType::unknown;
+  OpTensors typed = tensors;
+  for (TensorShape& shape : typed.shapes) {
     if (is_slice(shape)) return tensors;
-    if (type == DataType::unknown) type = shape.type;
-    if (type == DataType::unknown) type = made.latest_type(distinct_elements(shape));
+    if (shape.type == DataType::unknown) shape.type = made.latest_type(distinct_elements(shape));
+    if (element_bytes(shape.type) > element_bytes(widest)) widest = shape.type;
   }
-  for (TensorShape& shape : tensors.shapes) {
-    if (shape.type == DataType::unknown) shape.type = type;
+  for (TensorShape& shape : typed.shapes) {
+    if (shape.type == DataType::unknown) shape.type = widest;
   }
-  return tensors;
+  return typed;
 }
 
 }  // namespace tandem

@@ -1,8 +1,10 @@
 // The tensors that the operations of a step made, by their size and type.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "models/step/dataflow.h"
@@ -60,7 +62,10 @@ class MadeTensors {
     return t;
   }
 
-  /// Of the latest tensor with that many elements; unknown where there is none.
+  /// Tensor `t` is a conversion within a layer: no other operation sees it.
+  void hide(std::uint32_t t) { hidden_.insert(t); }
+
+  /// Of the latest tensor with that many elements that all see; unknown where there is none.
   DataType latest_type(std::int64_t elements) {
     constexpr DataType types[] = {DataType::fp32, DataType::fp16,   DataType::bf16,
                                   DataType::fp64, DataType::int64,  DataType::int32,
@@ -69,8 +74,10 @@ class MadeTensors {
     std::uint32_t latest = 0;
     for (const DataType type : types) {
       const Candidates& list = known(elements, type);
-      if (list.empty() || (found != DataType::unknown && list.back() < latest)) continue;
-      found = type, latest = list.back();
+      const auto seen = std::find_if(list.rbegin(), list.rend(),
+                                     [&](std::uint32_t t) { return hidden_.count(t) == 0; });
+      if (seen == list.rend() || (found != DataType::unknown && *seen < latest)) continue;
+      found = type, latest = *seen;
     }
     return found;
   }
@@ -95,11 +102,12 @@ class MadeTensors {
   Dataflow& flow_;
   std::unordered_map<std::uint64_t, Candidates> by_key_;
   std::unordered_map<std::int64_t, std::uint32_t> untyped_;  // by elements: the latest
+  std::unordered_set<std::uint32_t> hidden_;
   Candidates unshaped_;
 };
 
-/// A trace tells the shapes of a list's members, not their types. What is joined has one type:
-/// that of the first member that the step made. What slices (the halves of rotary positions) are
+/// A trace tells the shapes of a list's members, not their types. What is joined has one type: the
+/// widest of the members that the step made. What slices (the halves of rotary positions) are
 /// parts of may have another type by then.
 OpTensors with_types(OpTensors tensors, MadeTensors& made);
 

@@ -164,12 +164,23 @@ const TensorShape* outermost_weight(const BatchOps& ops, const OpNesting& nestin
   return weight;
 }
 
+/// Whether a convolution has filters of its own for each item: items are groups of one image then,
+/// and the filters were computed (dynamic convolutions, those of StyleGAN 2).
+bool has_filters_of_items(const BatchOp& op, std::int64_t batch) {
+  if (!is_convolution(*op.row)) return false;
+  const TensorShape* const image = op.tensors.at(op.row->arguments.at(ArgumentName::input));
+  const TensorShape* const weight = op.tensors.at(op.row->arguments.at(ArgumentName::weight));
+  if (image == nullptr || weight == nullptr || image->rank < 3 || weight->rank < 3) return false;
+  const std::int64_t group = std::max<std::int64_t>(1, weight->dims[1]);
+  return batch > 1 && image->dims[0] == 1 && (image->dims[1] / group) % batch == 0;
+}
+
 // What gradients reach, and of the other parameters those that layers take: they are frozen.
 // Layers are the outermost operations that take parameters. A layer that has the shape of an
 // embedding table shares its weights (tied decoders of language models), unless a step that trains
 // does not add up their gradients.
 Parameters count_parameters(const Trace& trace, const BatchOps& ops, const OpNesting& nesting,
-                            const StepWindow& step) {
+                            const StepWindow& step, std::int64_t batch) {
   Parameters out, frozen;
   TrainedParameters gradients(trace, step);
   const auto add = [&](const TensorShape& t) {
@@ -189,6 +200,7 @@ Parameters count_parameters(const Trace& trace, const BatchOps& ops, const OpNes
     }
     if (layer != row) continue;
     const BatchOp& op = ops.op(ops.number(row));
+    if (has_filters_of_items(op, batch)) continue;
     const bool embedding = op.row->layer == Layer::embedding;
     for (std::size_t i = 0; i < op.tensors.shapes.size(); ++i) {
       const TensorShape& t = op.tensors.shapes[i];
@@ -297,7 +309,7 @@ std::optional<PeakMemory> live_memory(const Step& step, std::int64_t base_batch,
   const BatchOps ops(step.trace, nesting, base_batch);
   const auto compiled = graph_parameters(step, base_batch);
   const Parameters parameters =
-      compiled ? *compiled : count_parameters(step.trace, ops, nesting, step.links.steps.back());
+      compiled ? *compiled : count_parameters(step.trace, ops, nesting, step.links.steps.back(), base_batch);
   const Optimizer optimizer = find_optimizer(step.trace, ops);
   PeakMemory out;
   out.parameters = parameters.elements;
