@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/step/memory/trained_parameters.h"
 #include "models/step/op_nesting.h"
 #include "models/step/op_rows.h"
 
@@ -47,6 +48,27 @@ Compiled compiled_items(const Trace& trace, TimePoint from, OpRows& rows) {
       return is_index(t.type) && t.rank > 1 && t.dims[0] > 0;
     });
     if (indices != shapes.end()) out.begin = trace.ops.begin[i], out.items = indices->dims[0];
+  }
+  return out;
+}
+
+/// Of the first operand of the first compiled code of a step that trains which is neither a row of
+/// numbers nor a parameter: no gradient reaches it.
+Compiled untrained_items(const Trace& trace, const StepWindow& step, OpRows& rows) {
+  Compiled out;
+  TrainedParameters trained(trace, step);
+  if (trained.empty()) return out;
+  const auto given = [&](const TensorShape& t) {
+    return !is_index(t.type) && t.rank > 1 && t.dims[0] > 1 && !trained.takes(t);
+  };
+  for (std::uint32_t i = 0; i < trace.ops.size(); ++i) {
+    if (rows.of(i).kind != OpKind::generated) continue;
+    if (trace.ops.begin[i] < step.begin || trace.ops.begin[i] >= out.begin) continue;
+    const std::vector<TensorShape>& shapes = operands_of(trace, i).tensors.shapes;
+    if (shapes.empty()) continue;
+    const auto first = std::find_if(shapes.begin(), shapes.end(), given);
+    out.begin = trace.ops.begin[i];
+    out.items = first == shapes.end() ? std::nullopt : std::optional(first->dims[0]);
   }
   return out;
 }
@@ -101,12 +123,13 @@ BatchSize batch_size(const Trace& trace, const Links& links) {
   const TimePoint from = links.steps.front().begin;
   OpRows rows(trace);
   FirstLayer first = first_layer(trace, from, rows, [](const OpRow&) { return true; });
-  const Compiled compiled = compiled_items(trace, from, rows);
+  Compiled compiled = compiled_items(trace, from, rows);
   // Compiled code merges the batch with other dimensions before its products, not for convolutions.
   bool merged = compiled.any && (first.op == no_row || is_matrix_product(rows.of(first.op)));
   if (merged && !compiled.items) {
     first = first_layer(trace, from, rows, [](const OpRow& row) { return is_convolution(row); });
     merged = first.op == no_row;
+    if (merged) compiled = untrained_items(trace, links.steps.front(), rows);
   }
   const auto items = merged ? compiled.items : first.items;
   if (!items) return {};

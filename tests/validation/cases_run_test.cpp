@@ -88,7 +88,8 @@ TEST(Validation, WhatConstantsWereFittedOnIsMarked) {
                        r.what.folder == "h200_2026-11-24_wide_holdout/traces" ||
                        r.what.folder == "h200_2026-11-25_other_holdout/traces" ||
                        r.what.folder == "h200_2026-11-25_more_holdout/traces" ||
-                       r.what.folder == "h200_2026-11-25_fourth_holdout/traces";
+                       r.what.folder == "h200_2026-11-25_fourth_holdout/traces" ||
+                       r.what.folder == "h100_2026-11-25_holdout/traces";
     EXPECT_EQ(r.data, aside ? DataUse::holdout : DataUse::fitted) << name_of(r.what);
     ++marked;
   }

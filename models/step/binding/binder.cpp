@@ -120,8 +120,8 @@ void Binder::bind_op(std::uint32_t i) {
   see_activations(op);
   node_.leave(i);
   if (is_in_place(name)) hidden_.overwritten_by(op);
-  const bool within = op.kind == OpKind::cast &&
-                      enclosing(step_.trace, flow_.nesting, op.op, is_layer) != no_row;
+  const bool within =
+      op.kind == OpKind::cast && enclosing(step_.trace, flow_.nesting, op.op, is_layer) != no_row;
   for (const std::uint32_t t : flow_.outputs_of(op)) {
     if (within) made_.hide(t);
   }

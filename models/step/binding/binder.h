@@ -48,7 +48,7 @@ class Binder {
   NodeOperands node_;
   std::unordered_set<std::int64_t> overwritten_;  // numbers of autograd of operations in place
   std::vector<bool> core_reads_;                  // per tensor
-  std::vector<bool> activations_;  // per tensor; those behind its end are none
+  std::vector<bool> activations_;                 // per tensor; those behind its end are none
 };
 
 }  // namespace tandem

@@ -309,7 +309,8 @@ std::optional<PeakMemory> live_memory(const Step& step, std::int64_t base_batch,
   const BatchOps ops(step.trace, nesting, base_batch);
   const auto compiled = graph_parameters(step, base_batch);
   const Parameters parameters =
-      compiled ? *compiled : count_parameters(step.trace, ops, nesting, step.links.steps.back(), base_batch);
+      compiled ? *compiled
+               : count_parameters(step.trace, ops, nesting, step.links.steps.back(), base_batch);
   const Optimizer optimizer = find_optimizer(step.trace, ops);
   PeakMemory out;
   out.parameters = parameters.elements;

@@ -30,19 +30,25 @@ DataType MadeTypes::nearby(std::uint32_t i, std::int64_t elements) const {
   return DataType::unknown;
 }
 
+DataType MadeTypes::latest(std::uint32_t i, std::int64_t elements) const {
+  constexpr std::uint32_t look_back = 64;
+  for (std::uint32_t k = i; k-- > (i > look_back ? i - look_back : 0);) {
+    if (flow_.ops[k].phase != FlowPhase::forward) continue;
+    for (const std::uint32_t t : flow_.outputs_of(flow_.ops[k])) {
+      if (flow_.tensors[t].elements == elements) return change_.tensors[t];
+    }
+  }
+  return DataType::unknown;
+}
+
 DataType MadeTypes::of_whole(std::uint32_t i, TimePoint at, const TensorShape* part) const {
   constexpr int nested = 4;
-  constexpr std::uint32_t look_back = 64;
   const TensorShape* shape = part;
   for (int cut = 0; cut < nested && shape != nullptr; ++cut) {
     const CutViews::Whole* whole = cuts_.whole_of(at, *shape);
     if (whole == nullptr) break;
-    for (std::uint32_t k = i; k-- > (i > look_back ? i - look_back : 0);) {
-      if (flow_.ops[k].phase != FlowPhase::forward) continue;
-      for (const std::uint32_t t : flow_.outputs_of(flow_.ops[k])) {
-        if (flow_.tensors[t].elements == whole->shape.elements()) return change_.tensors[t];
-      }
-    }
+    const DataType made = latest(i, whole->shape.elements());
+    if (made != DataType::unknown) return made;
     at = whole->at, shape = &whole->shape;
   }
   return DataType::unknown;

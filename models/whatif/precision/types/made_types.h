@@ -21,6 +21,8 @@ class MadeTypes {
   /// Type of a tensor of `elements` that may be a part of one made shortly before, or be made of
   /// it: splits and selections are views and leave no trace.
   DataType nearby(std::uint32_t i, std::int64_t elements) const;
+  /// Type of the latest tensor of `elements` that a forward operation made lately; unknown without.
+  DataType latest(std::uint32_t i, std::int64_t elements) const;
   /// Type of the tensor of which views cut `part` out before operation `i` began, at `at`; unknown
   /// where no view did, or nobody made it.
   DataType of_whole(std::uint32_t i, TimePoint at, const TensorShape* part) const;

@@ -159,6 +159,7 @@ class Autocast {
     const CastPolicy policy = change_.policies[i] =
         policy_in(half_, op, policy_of(trace_, flow_, op));
     DataType type = result_type(policy, half_, promoted(flow_, op, change_.tensors, mixed));
+    if (op.kind == K::fill && op.input_count == 0) type = type_of_model(i, op);
     if (type == DataType::unknown) type = change_.ops[i];
     const bool in_place = is_in_place(op_name(trace_, op)) && op.input_count > 0;
     if (policy == CastPolicy::promote && in_place && op.kind != K::cast) {
@@ -211,6 +212,20 @@ class Autocast {
       }
       if (is_half(type)) change_.tensors[use.tensor] = type;
     }
+  }
+
+  /// What is filled within an operation that is handed a tensor of another size has its type:
+  /// images with a border, new zeros beside others.
+  DataType type_of_model(std::uint32_t i, const FlowOp& op) const {
+    if (op.output_count == 0) return DataType::unknown;
+    const std::int64_t filled = flow_.tensors[flow_.outputs_of(op)[0]].elements;
+    for (std::uint32_t r = flow_.nesting.parent[op.op]; r != no_row; r = flow_.nesting.parent[r]) {
+      if (is_in_place(text_of(trace_, trace_.ops.name[r]))) continue;
+      const TensorShape* model = operands_of(trace_, r).tensors.at(0);
+      if (model == nullptr || model->type != change_.ops[i] || model->elements() <= 1) continue;
+      return model->elements() == filled ? DataType::unknown : made_.latest(i, model->elements());
+    }
+    return DataType::unknown;
   }
 
   void set_outputs(std::uint32_t i, const FlowOp& op, DataType type) {

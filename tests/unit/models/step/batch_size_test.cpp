@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "tests/unit/trace_for_tests.h"
 
 namespace tandem {
@@ -65,6 +67,29 @@ TEST(BatchSize, IsThatOfConvolutionsWhereACompilerMergedTheRowsOfProducts) {
 
 TEST(BatchSize, IsThatOfTheTokensThatCompiledCodeIsGiven) {
   EXPECT_EQ(compiled_batch("[[16,128]]", R"(["long int"])"), 16);
+}
+
+/// Of a compiled step of products alone, whose code is given a bias, a weight and `dims`; gradients
+/// reach the first two if it `trains`.
+std::optional<std::int64_t> untrained_batch(const std::string& dims, bool trains) {
+  TraceMaker m;
+  m.step(0, 0, 100);
+  m.op("CompiledFunction", 1, 50, 0, "[[768],[768,768]," + dims + "]");
+  m.op("aten::addmm", 5, 5, 0, "[[768],[2048,768],[768,768]]");
+  m.launch(6, 2, 1);
+  if (trains) {
+    m.op("torch::autograd::AccumulateGrad", 70, 2, 0, "[[768]]");
+    m.op("torch::autograd::AccumulateGrad", 75, 2, 0, "[[768,768]]");
+  }
+  m.kernel(60, 5, 1);
+  return batch_size(m.trace, link_trace(m.trace)).items;
+}
+
+TEST(BatchSize, IsThatOfTheFirstTensorOfCompiledCodeThatNoGradientReaches) {
+  EXPECT_EQ(untrained_batch("[16,128,768]", true), 16);
+  EXPECT_EQ(untrained_batch("[1,128,768],[16,128,768]", true), 16);  // places come before
+  EXPECT_EQ(untrained_batch("[768,768]", true), std::nullopt);       // of a parameter's shape
+  EXPECT_EQ(untrained_batch("[16,128,768]", false), std::nullopt);   // a parameter, perhaps
 }
 
 TEST(BatchSize, TakesTheFirstLayerOfTheFirstStep) {

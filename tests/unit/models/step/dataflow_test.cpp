@@ -265,6 +265,25 @@ TEST(Dataflow, WhatSlicesAreJoinedToIsWhatTheNextOneReads) {
   EXPECT_EQ(read.type, DataType::fp32);
 }
 
+// 16-bit activations beside FP32 ones, which a layer has converted for itself: FP32, of both.
+TEST(Dataflow, WhatIsJoinedHasTheWidestTypeOfItsParts) {
+  FlowMaker m;
+  m.op("aten::tanh", "[[8,16]]", R"(["float"])");
+  m.op("aten::linear>aten::to>aten::copy_", "[[8,16],[8,16],[]]",
+       R"(["c10::Half","float","Scalar"])");
+  m.op("aten::relu", "[[8,32]]", R"(["c10::Half"])");
+  m.op("aten::cat", "[[[8,32],[8,16]],[]]", R"(["TensorList","Scalar"])", R"(["","-1"])");
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 4U);
+  const auto parts = flow.inputs_of(flow.ops[3]);
+  ASSERT_EQ(parts.size(), 2U);
+  EXPECT_EQ(flow.tensors[parts[0].tensor].producer, 2U);
+  EXPECT_EQ(flow.tensors[parts[1].tensor].producer, 0U);
+  const FlowTensor& joined = flow.tensors[flow.outputs_of(flow.ops[3])[0]];
+  EXPECT_EQ(joined.type, DataType::fp32);
+  EXPECT_EQ(joined.elements, 8 * 48);
+}
+
 // Two halves of one tensor meet a tensor of a half's size: strides of 32 over rows of 16 say which
 // they are, both when they are read and when the backward pass reads what was kept.
 TEST(Dataflow, SlicesArePartsOfTheTensorThatTheirStridesStepOver) {

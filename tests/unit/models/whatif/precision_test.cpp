@@ -220,6 +220,19 @@ TEST(PrecisionTypes, PartsHaveTheTypeOfTheWhole) {
   EXPECT_EQ(casts(false), DataType::fp32);  // gates that were there before the step
 }
 
+// A border of zeros around what a layer made is of its type; zeros of their own stay FP32.
+TEST(PrecisionTypes, BordersHaveTheTypeOfWhatTheySurround) {
+  for (const bool around : {false, true}) {
+    test::FlowMaker m;
+    m.op("aten::linear>aten::mm", "[[16,32],[32,64]]", two_floats);
+    if (around) m.around_dims = "[[16,64],[],[]]", m.around_types = R"(["float","ScalarList",""])";
+    m.op("aten::constant_pad_nd>aten::fill_", "[[18,64],[]]", R"(["float","Scalar"])");
+    const Step step = m.step();
+    const TypeChange c = autocast(step.trace, dataflow(step), DataType::fp16, 256);
+    EXPECT_EQ(c.ops[1], around ? DataType::fp16 : DataType::fp32);
+  }
+}
+
 // Logits [2,8,64] without the last position: 7 of 8 rows are copied, then the loss reads FP32.
 TEST(PrecisionTypes, RowsOfLogitsHaveTheirType) {
   test::FlowMaker m;

@@ -244,5 +244,17 @@ TEST(WhatifBatchMemory, FrozenParametersHaveNoGradientAndNoState) {
   EXPECT_EQ(some.update_bytes, 4.0 * rest);
 }
 
+// 8 items as groups of one image, each with 4 filters of 3 x 3 x 3 of its own: computed, no
+// parameters. An image of 8 items shares its 32 filters of as many numbers.
+TEST(WhatifBatchMemory, FiltersOfSingleItemsAreNoParameters) {
+  for (const bool own : {false, true}) {
+    StepMaker m;
+    m.op("aten::conv2d", own ? "[[1,24,9,9],[32,3,3,3]]" : "[[8,3,9,9],[32,3,3,3]]",
+         R"(["float","float"])");
+    const PeakMemory memory = live_memory(m.step(), 8, batch_law(), 9).value();
+    EXPECT_EQ(memory.parameters, own ? 0 : 32 * 3 * 3 * 3);
+  }
+}
+
 }  // namespace
 }  // namespace tandem

@@ -1,9 +1,11 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <type_traits>
 
 #include "sim/core/error.h"
 #include "sim/core/ids.h"
+#include "sim/core/tensor.h"
 #include "sim/core/time.h"
 
 namespace tandem {
@@ -69,6 +71,18 @@ TEST(Time, ScalesWithOneRounding) {
   EXPECT_EQ(scale(picoseconds(10), 0.25), picoseconds(3));
   EXPECT_EQ(scale(picoseconds(-10), 0.25), picoseconds(-3));
   EXPECT_EQ(scale(microseconds(1), 1.0), microseconds(1));
+}
+
+// [8,16,4,4]: rows of 16 channels, of 16 among 48, and whole planes.
+TEST(TensorShape, ImagesInNhwcOrderMayBeSomeOfTheirChannels) {
+  const auto is = [](std::array<std::int64_t, 6> strides) {
+    TensorShape t;
+    t.dims = {8, 16, 4, 4}, t.rank = 4, t.strides = strides;
+    return has_channels_last(t);
+  };
+  EXPECT_TRUE(is({256, 1, 64, 16}));
+  EXPECT_TRUE(is({768, 1, 192, 48}));
+  EXPECT_FALSE(is({256, 16, 4, 1}));
 }
 
 }  // namespace

@@ -128,5 +128,54 @@ TEST(NodeOperands, APowerInAGradientIsThatOfWhatWasKept) {
   EXPECT_EQ(maker_of(flow, 4, 0), 0U);
 }
 
+// The first power of a square's operand is a copy of it, inside of the power.
+TEST(NodeOperands, ACopyThatStandsForAPowerReadsWhatWasKept) {
+  FlowMaker m;
+  m.sequence = 1;
+  m.op("aten::tanh", "[[8,16]]", R"(["float"])");
+  m.sequence = 2;
+  m.op("aten::pow", "[[8,16],[]]", R"(["float","Scalar"])");
+  relu_and_back(m, "[8,16]", 3);
+  m.sequence = 2;
+  m.op(node + "PowBackward0>aten::pow>aten::copy_", "[[8,16],[8,16],[]]",
+       R"(["float","float","Scalar"])");
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 5U);
+  EXPECT_EQ(maker_of(flow, 4, 1), 0U);
+}
+
+// A norm by hand: squares are summed, then what was squared is divided by the root of the sum.
+TEST(NodeOperands, WhatWasSquaredAndSummedIsReadAgainNotItsSquares) {
+  FlowMaker m;
+  m.op("aten::tanh", "[[8,16]]", R"(["float"])");
+  m.op("aten::pow", "[[8,16],[]]", R"(["float","Scalar"])");
+  m.op("aten::sum", "[[8,16],[],[],[]]", R"(["float","ScalarList","Scalar",""])",
+       R"(["","[1]","True",""])");
+  m.op("aten::mul", "[[8,16],[8,1]]", float2);
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 4U);
+  EXPECT_EQ(maker_of(flow, 2, 0), 1U);
+  EXPECT_EQ(maker_of(flow, 3, 0), 0U);
+}
+
+// ReLU6: its gradient reads the operand, or the result where that has overwritten it.
+TEST(NodeOperands, AGradientReadsTheResultOnlyOfWhatRanInPlace) {
+  for (const bool in_place : {false, true}) {
+    FlowMaker m;
+    m.sequence = 1;
+    m.op("aten::tanh", "[[8,16]]", R"(["float"])");
+    m.sequence = 2;
+    m.op(in_place ? "aten::hardtanh_>aten::clamp" : "aten::hardtanh>aten::clamp", "[[8,16],[],[]]",
+         R"(["float","Scalar","Scalar"])");
+    relu_and_back(m, "[8,16]", 3);
+    m.sequence = 2;
+    m.op(node + "HardtanhBackward0>HardtanhBackward0>aten::hardtanh_backward", "[[8,16],[8,16]]",
+         float2);
+    const Dataflow flow = dataflow(m.step());
+    ASSERT_EQ(flow.ops.size(), 5U);
+    EXPECT_EQ(maker_of(flow, 4, 1), in_place ? 1U : 0U);
+  }
+}
+
 }  // namespace
 }  // namespace tandem
