@@ -87,9 +87,6 @@ Codes false_alarms(const std::string& path) {
   if (path.ends_with("h200_2026-11-22_last_holdout/traces/gpt2-infer-bf16-eager-b2.json.zst")) {
     return {"slower_than_model"};
   }
-  if (path.ends_with("h100_2026-11-23_holdout/traces/maxvit_t-train-amp-eager-b64.json.zst")) {
-    return {"faster_than_physics"};
-  }
   return {};
 }
 

@@ -74,7 +74,9 @@ constexpr FunctorRow functors[] = {
     {"mse_", "mse", F::pointwise},
     {"binary_cross_entropy", "bce", F::pointwise},
     {"atan2", "atan2", F::pointwise},
+    {"isneginf", "isfinite", F::pointwise},
     {"isfinite", "isfinite", F::pointwise},
+    {"isposinf", "isfinite", F::pointwise},
     {"sub", "add", F::pointwise},
     // Multi-tensor kernels
     {"FusedAdam", "multi adam", F::optimizer},

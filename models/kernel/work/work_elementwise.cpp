@@ -106,6 +106,13 @@ std::size_t input_count(const KernelTraits& traits, std::size_t tensors, std::si
   return is_strided(traits) ? std::max<std::size_t>(tensors - first, 1) : 1;
 }
 
+/// The operand whose type the result has: the last one with dimensions, which numbers do not widen.
+const TensorShape& typing_input(std::span<const TensorShape> shapes, std::size_t inputs) {
+  std::size_t last = std::min(shapes.size(), inputs) - (inputs > 0);
+  while (last > 0 && shapes[last].rank == 0) --last;
+  return shapes[last];
+}
+
 }  // namespace
 
 // The first inputs in argument order are read; copy_ names its destination first.
@@ -128,9 +135,8 @@ KernelWork elementwise_work(const KernelClass& kernel, const OpContext& context)
   const double capacity = threads(context.geometry) * elements_per_thread(kernel);
   if (inputs > 1 && elements > 0 && capacity > 4 * elements) elements = capacity;
   const std::string_view functor = functor_name(kernel.traits);
-  int width = destination_first ? width_of(shapes[0], kernel.traits.data)
-                                : width_of(shapes[std::min(shapes.size(), inputs) - (inputs > 0)],
-                                           kernel.traits.data);
+  int width =
+      width_of(destination_first ? shapes[0] : typing_input(shapes, inputs), kernel.traits.data);
   if (functor == "compare" || functor == "logical" || functor == "isfinite") width = 1;
   work.elements = elements;
   work.write_bytes = elements * width;

@@ -124,6 +124,23 @@ std::uint32_t shared_input(const Dataflow& flow, std::uint32_t tensor) {
   return tensor;
 }
 
+/// What is filled within an operation that is handed a tensor of another size has its type: images
+/// with a border, new zeros beside others.
+DataType type_of_model(const Trace& trace, const Dataflow& flow, const MadeTypes& made,
+                       std::uint32_t i) {
+  const FlowOp& op = flow.ops[i];
+  if (op.output_count == 0) return DataType::unknown;
+  const FlowTensor& filled = flow.tensors[flow.outputs_of(op)[0]];
+  for (std::uint32_t r = flow.nesting.parent[op.op]; r != no_row; r = flow.nesting.parent[r]) {
+    if (is_in_place(text_of(trace, trace.ops.name[r]))) continue;
+    const TensorShape* model = operands_of(trace, r).tensors.at(0);
+    if (model == nullptr || model->type != filled.type || model->elements() <= 1) continue;
+    return model->elements() == filled.elements ? DataType::unknown
+                                                : made.latest(i, model->elements());
+  }
+  return DataType::unknown;
+}
+
 /// What autocast makes of the types of a step.
 class Autocast {
  public:
@@ -159,7 +176,7 @@ class Autocast {
     const CastPolicy policy = change_.policies[i] =
         policy_in(half_, op, policy_of(trace_, flow_, op));
     DataType type = result_type(policy, half_, promoted(flow_, op, change_.tensors, mixed));
-    if (op.kind == K::fill && op.input_count == 0) type = type_of_model(i, op);
+    if (op.kind == K::fill && op.input_count == 0) type = type_of_model(trace_, flow_, made_, i);
     if (type == DataType::unknown) type = change_.ops[i];
     const bool in_place = is_in_place(op_name(trace_, op)) && op.input_count > 0;
     if (policy == CastPolicy::promote && in_place && op.kind != K::cast) {
@@ -212,20 +229,6 @@ class Autocast {
       }
       if (is_half(type)) change_.tensors[use.tensor] = type;
     }
-  }
-
-  /// What is filled within an operation that is handed a tensor of another size has its type:
-  /// images with a border, new zeros beside others.
-  DataType type_of_model(std::uint32_t i, const FlowOp& op) const {
-    if (op.output_count == 0) return DataType::unknown;
-    const std::int64_t filled = flow_.tensors[flow_.outputs_of(op)[0]].elements;
-    for (std::uint32_t r = flow_.nesting.parent[op.op]; r != no_row; r = flow_.nesting.parent[r]) {
-      if (is_in_place(text_of(trace_, trace_.ops.name[r]))) continue;
-      const TensorShape* model = operands_of(trace_, r).tensors.at(0);
-      if (model == nullptr || model->type != change_.ops[i] || model->elements() <= 1) continue;
-      return model->elements() == filled ? DataType::unknown : made_.latest(i, model->elements());
-    }
-    return DataType::unknown;
   }
 
   void set_outputs(std::uint32_t i, const FlowOp& op, DataType type) {

@@ -42,6 +42,19 @@ TEST(KernelWork, CopyReadsItsSecondArgument) {
   EXPECT_EQ(w.write_bytes, 2048);
 }
 
+// A mean's gradient: 16-bit rows divided by an integer without dimensions are 16-bit again. Where a
+// value is infinite takes one byte.
+TEST(KernelWork, ResultsHaveTheTypeOfOperandsWithDimensions) {
+  const char* divide =
+      "void at::native::elementwise_kernel<128, 4, "
+      "gpu_kernel_impl_nocast<BUnaryFunctor<c10::Half, c10::Half, c10::Half, MulFunctor<float> > >";
+  const auto t = parse_tensors("[[64,512],[]]", R"(["c10::Half","long int"])", "[[1,0],[]]");
+  EXPECT_EQ(work(divide, "aten::div", t, {64, 1, 1}, 128).write_bytes, 64 * 512 * 2);
+  const char* infinite = "void at::native::vectorized_elementwise_kernel<4, isneginf_kernel_impl>";
+  const auto x = parse_tensors("[[4096]]", R"(["float"])");
+  EXPECT_EQ(work(infinite, "aten::isneginf", x, {8, 1, 1}, 128).write_bytes, 4096);
+}
+
 TEST(KernelWork, ExpandedOperandsAreReadOnce) {
   const char* kernel =
       "void at::native::elementwise_kernel<128, 2, "
