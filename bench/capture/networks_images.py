@@ -3,7 +3,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from workload import ADAMW, SGD, Workload, class_loss
+from workload import ADAMW, SGD, Hidden, Workload, class_loss
 
 
 def vision(name, optimizer):
@@ -295,24 +295,13 @@ def sam(batch, device, size=512):
     return Workload(Pixels(SamVisionEncoder(config)).to(device), (images,), class_loss(target), ADAMW)
 
 
-class FirstOf(nn.Module):
-    """A Hugging Face encoder that returns the mean of its last layer only."""
-
-    def __init__(self, model):
-        super().__init__()
-        self.model = model
-
-    def forward(self, pixels):
-        return self.model(pixels).last_hidden_state.mean(1)
-
-
 def dinov2(batch, device):
     """DINOv2 small: a vision transformer whose branches are scaled by channel; patches of 14, 257 positions."""
     from transformers import Dinov2Config, Dinov2Model
     config = Dinov2Config(hidden_size=384, num_attention_heads=6, image_size=224, patch_size=14)
     images = torch.randn(batch, 3, 224, 224, device=device)
     target = torch.randint(0, config.hidden_size, (batch,), device=device)
-    return Workload(FirstOf(Dinov2Model(config)).to(device), (images,), class_loss(target), ADAMW)
+    return Workload(Hidden(Dinov2Model(config)).to(device), (images,), class_loss(target), ADAMW)
 
 
 def videomae(batch, device, frames=16):
@@ -321,7 +310,7 @@ def videomae(batch, device, frames=16):
     config = VideoMAEConfig(hidden_size=384, num_attention_heads=6, intermediate_size=1536, num_frames=frames)
     clips = torch.randn(batch, frames, 3, 224, 224, device=device)
     target = torch.randint(0, config.hidden_size, (batch,), device=device)
-    return Workload(FirstOf(VideoMAEModel(config)).to(device), (clips,), class_loss(target), ADAMW)
+    return Workload(Hidden(VideoMAEModel(config)).to(device), (clips,), class_loss(target), ADAMW)
 
 
 class LinesRead(nn.Module):

@@ -120,14 +120,19 @@ def falcon():
     return FalconForCausalLM(config), config.vocab_size
 
 
+def of_two_classes(model, vocab, batch, device, seq, first=0):
+    """Sequences of words from number `first` on, each of one of two classes."""
+    ids = torch.randint(first, vocab, (batch, seq), device=device)
+    target = torch.randint(0, 2, (batch,), device=device)
+    return Workload(model, (ids,), class_loss(target), ADAMW, {"seq": seq})
+
+
 def xlnet(batch, device, seq=256):
     """XLNet base, six layers: scores of contents and of relative positions as einsums."""
     from transformers import XLNetConfig, XLNetForSequenceClassification
     config = XLNetConfig(d_model=768, n_layer=6, n_head=12, d_inner=3072)
     model = Logits(XLNetForSequenceClassification(config)).to(device)
-    ids = torch.randint(0, config.vocab_size, (batch, seq), device=device)
-    target = torch.randint(0, 2, (batch,), device=device)
-    return Workload(model, (ids,), class_loss(target), ADAMW, {"seq": seq})
+    return of_two_classes(model, config.vocab_size, batch, device, seq)
 
 
 def deberta(batch, device, seq=256):
@@ -137,9 +142,7 @@ def deberta(batch, device, seq=256):
                              intermediate_size=3072, relative_attention=True, pos_att_type=["p2c", "c2p"],
                              position_buckets=256, share_att_key=True, norm_rel_ebd="layer_norm", max_relative_positions=-1)
     model = Logits(DebertaV2ForSequenceClassification(config)).to(device)
-    ids = torch.randint(0, config.vocab_size, (batch, seq), device=device)
-    target = torch.randint(0, 2, (batch,), device=device)
-    return Workload(model, (ids,), class_loss(target), ADAMW, {"seq": seq})
+    return of_two_classes(model, config.vocab_size, batch, device, seq)
 
 
 def albert(batch, device, seq=128):
@@ -147,9 +150,7 @@ def albert(batch, device, seq=128):
     from transformers import AlbertConfig, AlbertForSequenceClassification
     config = AlbertConfig(hidden_size=768, num_attention_heads=12, intermediate_size=3072)
     model = Logits(AlbertForSequenceClassification(config)).to(device)
-    ids = torch.randint(0, config.vocab_size, (batch, seq), device=device)
-    target = torch.randint(0, 2, (batch,), device=device)
-    return Workload(model, (ids,), class_loss(target), ADAMW, {"seq": seq})
+    return of_two_classes(model, config.vocab_size, batch, device, seq)
 
 
 def distilbert(batch, device, seq=256):
@@ -157,9 +158,7 @@ def distilbert(batch, device, seq=256):
     from transformers import DistilBertConfig, DistilBertForSequenceClassification
     config = DistilBertConfig()
     model = Logits(DistilBertForSequenceClassification(config)).to(device)
-    ids = torch.randint(0, config.vocab_size, (batch, seq), device=device)
-    target = torch.randint(0, 2, (batch,), device=device)
-    return Workload(model, (ids,), class_loss(target), ADAMW, {"seq": seq})
+    return of_two_classes(model, config.vocab_size, batch, device, seq)
 
 
 class Translated(nn.Module):
@@ -266,9 +265,7 @@ def longformer(batch, device, seq=1024):
     from transformers import LongformerConfig, LongformerForSequenceClassification
     config = LongformerConfig(vocab_size=50304, num_hidden_layers=6, attention_window=256, max_position_embeddings=seq + 2, pad_token_id=1)
     model = Logits(LongformerForSequenceClassification(config)).to(device)
-    ids = torch.randint(2, config.vocab_size, (batch, seq), device=device)
-    target = torch.randint(0, 2, (batch,), device=device)
-    return Workload(model, (ids,), class_loss(target), ADAMW, {"seq": seq})
+    return of_two_classes(model, config.vocab_size, batch, device, seq, first=2)
 
 
 def gpt_neo():

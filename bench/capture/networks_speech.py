@@ -3,18 +3,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from workload import ADAMW, SGD, Workload, class_loss, words_loss
-
-
-class Hidden(nn.Module):
-    """A Hugging Face encoder that returns the mean of its last layer only."""
-
-    def __init__(self, model):
-        super().__init__()
-        self.model = model
-
-    def forward(self, sound):
-        return self.model(sound).last_hidden_state.mean(1)
+from workload import ADAMW, SGD, Hidden, Workload, class_loss, words_loss
 
 
 def whisper(batch, device):

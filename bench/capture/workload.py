@@ -1,6 +1,7 @@
-"""A network with what a step of it needs, and the loss and the optimizers that several share."""
+"""A network with what a step of it needs, and the encoder, the loss and the optimizers that several share."""
 import torch
 import torch.nn.functional as F
+from torch import nn
 
 SGD = "sgd"
 PLAIN_SGD = "plain_sgd"
@@ -27,6 +28,17 @@ class Workload:
         if self.optimizer_kind == PLAIN_SGD:
             return torch.optim.SGD(parameters, lr=0.1)
         return torch.optim.SGD(parameters, lr=self.rate, momentum=0.9, weight_decay=1e-4, foreach=True)
+
+
+class Hidden(nn.Module):
+    """A Hugging Face encoder that returns the mean of its last layer only."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, inputs):
+        return self.model(inputs).last_hidden_state.mean(1)
 
 
 def class_loss(target):

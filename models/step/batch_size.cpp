@@ -31,46 +31,46 @@ std::optional<std::size_t> items_argument(const OpRow& row) {
 
 bool is_index(DataType type) { return type == DataType::int64 || type == DataType::int32; }
 
-/// Of the first indices of two dimensions that compiled code is given: items and their tokens.
+/// Of what compiled code is given.
 struct Compiled {
   bool any = false;
   std::optional<std::int64_t> items = {};
   TimePoint begin = TimePoint::max();  // of the call that is given them
 };
-Compiled compiled_items(const Trace& trace, TimePoint from, OpRows& rows) {
+
+/// The leading dimension of the first operand that `is` what counts, of the first call of compiled
+/// code from `from` on that has one; that has operands, if only the first call `decides`.
+template <typename Is>
+Compiled compiled_items(const Trace& trace, TimePoint from, OpRows& rows, bool decides, Is is) {
   Compiled out;
   for (std::uint32_t i = 0; i < trace.ops.size(); ++i) {
     if (rows.of(i).kind != OpKind::generated) continue;
     out.any = true;
     if (trace.ops.begin[i] < from || trace.ops.begin[i] >= out.begin) continue;
     const std::vector<TensorShape>& shapes = operands_of(trace, i).tensors.shapes;
-    const auto indices = std::find_if(shapes.begin(), shapes.end(), [](const TensorShape& t) {
-      return is_index(t.type) && t.rank > 1 && t.dims[0] > 0;
-    });
-    if (indices != shapes.end()) out.begin = trace.ops.begin[i], out.items = indices->dims[0];
+    const auto found = std::find_if(shapes.begin(), shapes.end(), is);
+    const bool has = found != shapes.end();
+    if (!has && (!decides || shapes.empty())) continue;
+    out.begin = trace.ops.begin[i];
+    out.items = has ? std::optional(found->dims[0]) : std::nullopt;
   }
   return out;
 }
 
-/// Of the first operand of the first compiled code of a step that trains which is neither a row of
-/// numbers nor a parameter: no gradient reaches it.
+/// By indices of two dimensions: items and their tokens.
+Compiled items_of_tokens(const Trace& trace, TimePoint from, OpRows& rows) {
+  return compiled_items(trace, from, rows, false, [](const TensorShape& t) {
+    return is_index(t.type) && t.rank > 1 && t.dims[0] > 0;
+  });
+}
+
+/// By what is neither indices nor a parameter: no gradient of a step that trains reaches it.
 Compiled untrained_items(const Trace& trace, const StepWindow& step, OpRows& rows) {
-  Compiled out;
   TrainedParameters trained(trace, step);
-  if (trained.empty()) return out;
-  const auto given = [&](const TensorShape& t) {
+  if (trained.empty()) return {};
+  return compiled_items(trace, step.begin, rows, true, [&](const TensorShape& t) {
     return !is_index(t.type) && t.rank > 1 && t.dims[0] > 1 && !trained.takes(t);
-  };
-  for (std::uint32_t i = 0; i < trace.ops.size(); ++i) {
-    if (rows.of(i).kind != OpKind::generated) continue;
-    if (trace.ops.begin[i] < step.begin || trace.ops.begin[i] >= out.begin) continue;
-    const std::vector<TensorShape>& shapes = operands_of(trace, i).tensors.shapes;
-    if (shapes.empty()) continue;
-    const auto first = std::find_if(shapes.begin(), shapes.end(), given);
-    out.begin = trace.ops.begin[i];
-    out.items = first == shapes.end() ? std::nullopt : std::optional(first->dims[0]);
-  }
-  return out;
+  });
 }
 
 /// The first layer from `from` on, of those that `counts` takes, that states how many items it
@@ -123,7 +123,7 @@ BatchSize batch_size(const Trace& trace, const Links& links) {
   const TimePoint from = links.steps.front().begin;
   OpRows rows(trace);
   FirstLayer first = first_layer(trace, from, rows, [](const OpRow&) { return true; });
-  Compiled compiled = compiled_items(trace, from, rows);
+  Compiled compiled = items_of_tokens(trace, from, rows);
   // Compiled code merges the batch with other dimensions before its products, not for convolutions.
   bool merged = compiled.any && (first.op == no_row || is_matrix_product(rows.of(first.op)));
   if (merged && !compiled.items) {

@@ -104,7 +104,7 @@ void Binder::bind_op(std::uint32_t i) {
   node_.enter(op);
   const OpRow& row = *op.row;
   const bool joins = concatenates(op);
-  const OpTensors typed = joins ? with_types(in.tensors, made_) : OpTensors{};
+  const OpTensors typed = joins ? with_types(in.tensors, made_, hidden_, op) : OpTensors{};
   const OpTensors& tensors = joins ? typed : in.tensors;
   bind_inputs(op, row, tensors);
   const std::string_view name = text_of(step_.trace, step_.trace.ops.name[op.op]);
@@ -120,11 +120,6 @@ void Binder::bind_op(std::uint32_t i) {
   see_activations(op);
   node_.leave(i);
   if (is_in_place(name)) hidden_.overwritten_by(op);
-  const bool within =
-      op.kind == OpKind::cast && enclosing(step_.trace, flow_.nesting, op.op, is_layer) != no_row;
-  for (const std::uint32_t t : flow_.outputs_of(op)) {
-    if (within) made_.hide(t);
-  }
   const std::string_view asked = text_of(step_.trace, step_.trace.ops.name[op.root]);
   if (op.phase == FlowPhase::forward && is_in_place(asked)) overwritten_.insert(op.sequence);
 }

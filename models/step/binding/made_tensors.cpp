@@ -26,18 +26,20 @@ std::int64_t whole_elements(const TensorShape& slice) {
   return elements;
 }
 
-OpTensors with_types(OpTensors tensors, MadeTensors& made) {
+OpTensors with_types(OpTensors tensors, MadeTensors& made, const HiddenTensors& hidden,
+                     const FlowOp& op) {
+  if (std::any_of(tensors.shapes.begin(), tensors.shapes.end(), is_slice)) return tensors;
   DataType widest = DataType::unknown;
-  OpTensors typed = tensors;
-  for (TensorShape& shape : typed.shapes) {
-    if (is_slice(shape)) return tensors;
-    if (shape.type == DataType::unknown) shape.type = made.latest_type(distinct_elements(shape));
+  for (TensorShape& shape : tensors.shapes) {
+    if (shape.type == DataType::unknown) {
+      shape.type = made.latest_type(distinct_elements(shape), hidden, op);
+    }
     if (element_bytes(shape.type) > element_bytes(widest)) widest = shape.type;
   }
-  for (TensorShape& shape : typed.shapes) {
+  for (TensorShape& shape : tensors.shapes) {
     if (shape.type == DataType::unknown) shape.type = widest;
   }
-  return typed;
+  return tensors;
 }
 
 }  // namespace tandem

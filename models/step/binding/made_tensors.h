@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
+#include "models/step/binding/hidden_tensors.h"
 #include "models/step/dataflow.h"
 #include "sim/core/operands.h"
 
@@ -62,11 +62,9 @@ class MadeTensors {
     return t;
   }
 
-  /// Tensor `t` is a conversion within a layer: no other operation sees it.
-  void hide(std::uint32_t t) { hidden_.insert(t); }
-
-  /// Of the latest tensor with that many elements that all see; unknown where there is none.
-  DataType latest_type(std::int64_t elements) {
+  /// Of the latest tensor with that many elements that `op` may have meant; unknown where there is
+  /// none.
+  DataType latest_type(std::int64_t elements, const HiddenTensors& hidden, const FlowOp& op) {
     constexpr DataType types[] = {DataType::fp32, DataType::fp16,   DataType::bf16,
                                   DataType::fp64, DataType::int64,  DataType::int32,
                                   DataType::int8, DataType::boolean};
@@ -75,7 +73,7 @@ class MadeTensors {
     for (const DataType type : types) {
       const Candidates& list = known(elements, type);
       const auto seen = std::find_if(list.rbegin(), list.rend(),
-                                     [&](std::uint32_t t) { return hidden_.count(t) == 0; });
+                                     [&](std::uint32_t t) { return !hidden.from(t, op, false); });
       if (seen == list.rend() || (found != DataType::unknown && *seen < latest)) continue;
       found = type, latest = *seen;
     }
@@ -102,13 +100,13 @@ class MadeTensors {
   Dataflow& flow_;
   std::unordered_map<std::uint64_t, Candidates> by_key_;
   std::unordered_map<std::int64_t, std::uint32_t> untyped_;  // by elements: the latest
-  std::unordered_set<std::uint32_t> hidden_;
   Candidates unshaped_;
 };
 
 /// A trace tells the shapes of a list's members, not their types. What is joined has one type: the
 /// widest of the members that the step made. What slices (the halves of rotary positions) are
 /// parts of may have another type by then.
-OpTensors with_types(OpTensors tensors, MadeTensors& made);
+OpTensors with_types(OpTensors tensors, MadeTensors& made, const HiddenTensors& hidden,
+                     const FlowOp& op);
 
 }  // namespace tandem

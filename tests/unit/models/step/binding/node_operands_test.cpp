@@ -113,8 +113,8 @@ TEST(NodeOperands, WithinAGradientThatReadsTheResultPartsReadIt) {
   EXPECT_EQ(maker_of(flow, 4, 1), 1U);  // the softmax, not what it read
 }
 
-// Of a square: the power of what was squared comes first, and no gradient has a power.
-TEST(NodeOperands, APowerInAGradientIsThatOfWhatWasKept) {
+/// A tanh, its square, and what the node of the square's gradient runs first: `op` on `dims`.
+Dataflow square_and_back(const std::string& op, std::string_view dims, std::string_view types) {
   FlowMaker m;
   m.sequence = 1;
   m.op("aten::tanh", "[[8,16]]", R"(["float"])");
@@ -122,24 +122,21 @@ TEST(NodeOperands, APowerInAGradientIsThatOfWhatWasKept) {
   m.op("aten::pow", "[[8,16],[]]", R"(["float","Scalar"])");
   relu_and_back(m, "[8,16]", 3);
   m.sequence = 2;
-  m.op(node + "PowBackward0>aten::pow", "[[8,16],[]]", R"(["float","Scalar"])");
-  const Dataflow flow = dataflow(m.step());
+  m.op(node + "PowBackward0>" + op, dims, types);
+  return dataflow(m.step());
+}
+
+// Of a square: the power of what was squared comes first, and no gradient has a power.
+TEST(NodeOperands, APowerInAGradientIsThatOfWhatWasKept) {
+  const Dataflow flow = square_and_back("aten::pow", "[[8,16],[]]", R"(["float","Scalar"])");
   ASSERT_EQ(flow.ops.size(), 5U);
   EXPECT_EQ(maker_of(flow, 4, 0), 0U);
 }
 
 // The first power of a square's operand is a copy of it, inside of the power.
 TEST(NodeOperands, ACopyThatStandsForAPowerReadsWhatWasKept) {
-  FlowMaker m;
-  m.sequence = 1;
-  m.op("aten::tanh", "[[8,16]]", R"(["float"])");
-  m.sequence = 2;
-  m.op("aten::pow", "[[8,16],[]]", R"(["float","Scalar"])");
-  relu_and_back(m, "[8,16]", 3);
-  m.sequence = 2;
-  m.op(node + "PowBackward0>aten::pow>aten::copy_", "[[8,16],[8,16],[]]",
-       R"(["float","float","Scalar"])");
-  const Dataflow flow = dataflow(m.step());
+  const Dataflow flow = square_and_back("aten::pow>aten::copy_", "[[8,16],[8,16],[]]",
+                                        R"(["float","float","Scalar"])");
   ASSERT_EQ(flow.ops.size(), 5U);
   EXPECT_EQ(maker_of(flow, 4, 1), 0U);
 }
