@@ -10,6 +10,7 @@ from ops_layout import layout, triton_layout
 from ops_lines import few_groups, lines, widening
 from ops_memory import copies, norms, pointwise, reductions, softmaxes
 from ops_narrow import narrow, narrow_nhwc, stems, thin, wide_stems
+from ops_odd import few_channels, items, odd_images
 from ops_switch import grid, switch, windows
 from ops_triton import triton
 from ops_windows import causal_lines, large_stems, spread, spread_lines, stripes
@@ -31,7 +32,8 @@ GROUPS = {
     "windows": windows, "heads": heads, "lines": lines, "few_groups": few_groups, "widening": widening,
     "stems": stems, "wide_stems": wide_stems, "narrow": narrow, "narrow_nhwc": narrow_nhwc,
     "thin": thin, "channels": channels, "spread": spread, "spread_lines": spread_lines, "stripes": stripes,
-    "causal_lines": causal_lines, "large_stems": large_stems,
+    "causal_lines": causal_lines, "large_stems": large_stems, "odd_images": odd_images,
+    "few_channels": few_channels, "items": items,
 }
 
 
