@@ -3,7 +3,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from workload import ADAMW, SGD, Hidden, Workload, class_loss
+from workload import ADAMW, SGD, Hidden, Logits, Workload, class_loss
 
 
 def vision(name, optimizer):
@@ -311,6 +311,15 @@ def videomae(batch, device, frames=16):
     clips = torch.randn(batch, frames, 3, 224, 224, device=device)
     target = torch.randint(0, config.hidden_size, (batch,), device=device)
     return Workload(Hidden(VideoMAEModel(config)).to(device), (clips,), class_loss(target), ADAMW)
+
+
+def timesformer(batch, device, frames=8):
+    """TimeSformer, six layers: attention over the frames of a place, then over the places of a frame."""
+    from transformers import TimesformerConfig, TimesformerForVideoClassification
+    config = TimesformerConfig(num_hidden_layers=6, num_frames=frames, num_labels=400)
+    clips = torch.randn(batch, frames, 3, 224, 224, device=device)
+    target = torch.randint(0, config.num_labels, (batch,), device=device)
+    return Workload(Logits(TimesformerForVideoClassification(config)).to(device), (clips,), class_loss(target), ADAMW)
 
 
 class LinesRead(nn.Module):

@@ -3,18 +3,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from workload import ADAMW, SGD, Workload, class_loss, words_loss
-
-
-class Logits(nn.Module):
-    """A Hugging Face language model that returns its scores only."""
-
-    def __init__(self, model):
-        super().__init__()
-        self.model = model
-
-    def forward(self, ids):
-        return self.model(input_ids=ids).logits
+from workload import ADAMW, SGD, Logits, Workload, class_loss, words_loss
 
 
 def bert(layers, seq=128, width=768):
@@ -281,6 +270,22 @@ def starcoder2():
     config = Starcoder2Config(hidden_size=1536, intermediate_size=6144, num_hidden_layers=6, num_attention_heads=12,
                               num_key_value_heads=2, sliding_window=None, use_cache=False)
     return Starcoder2ForCausalLM(config), config.vocab_size
+
+
+def mistral():
+    """A decoder like Mistral, six narrow layers: 16 heads that share four keys, RMS norms, gated SiLU."""
+    from transformers import MistralConfig, MistralForCausalLM
+    config = MistralConfig(hidden_size=1536, intermediate_size=5376, num_hidden_layers=6, num_attention_heads=16,
+                           num_key_value_heads=4, sliding_window=None, use_cache=False)
+    return MistralForCausalLM(config), config.vocab_size
+
+
+def mobilebert(batch, device, seq=128):
+    """MobileBERT, twelve layers: bottlenecks of 128 around attention, four feed-forward layers each, no norms but scales."""
+    from transformers import MobileBertConfig, MobileBertForSequenceClassification
+    config = MobileBertConfig(num_hidden_layers=12)
+    model = Logits(MobileBertForSequenceClassification(config)).to(device)
+    return of_two_classes(model, config.vocab_size, batch, device, seq)
 
 
 def fnet(batch, device, seq=256):

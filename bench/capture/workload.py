@@ -30,6 +30,17 @@ class Workload:
         return torch.optim.SGD(parameters, lr=self.rate, momentum=0.9, weight_decay=1e-4, foreach=True)
 
 
+class Logits(nn.Module):
+    """A Hugging Face model that returns its scores only, of words, clips or classes."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, inputs):
+        return self.model(inputs).logits
+
+
 class Hidden(nn.Module):
     """A Hugging Face encoder that returns the mean of its last layer only."""
 

@@ -1,6 +1,7 @@
 #include "models/memory/compiled_lives.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <queue>
 #include <utility>
@@ -56,15 +57,19 @@ class Compiled {
   Compiled(std::span<const GraphOp> ops, std::span<const GraphStorage> storages, Saving saving)
       : ops_(ops), storages_(storages), saving_(saving) {}
   std::vector<Life> lives();
+  std::vector<bool> again();
 
  private:
   std::uint32_t value_of(std::uint32_t storage, std::uint32_t reader);
+  void find_kept();
   void find_values();
   void add_value(std::uint32_t op, const GraphWrite& write);
   void find_levels();
   void find_inside();
   std::uint32_t first_library_reader(const Value& v, std::uint32_t end) const;
   void keep_far_readers();
+  void find_distances();
+  std::int64_t cost_of(std::uint32_t n) const;
   void find_saved();
   void find_last_readers();
   std::int64_t last_of(const Value& v) const;
@@ -97,6 +102,8 @@ class Compiled {
   std::vector<std::uint32_t> current_;              // by storage
   std::vector<std::vector<std::uint32_t>> inputs_;  // by operation: values
   std::vector<std::vector<std::uint32_t>> outputs_;
+  static constexpr int far = 100;
+  std::vector<int> distance_;         // by value: operations to the backward pass
   std::vector<std::uint32_t> level_;  // by operation: library kernels before it
 };
 
@@ -205,8 +212,28 @@ void Compiled::keep_far_readers() {
   }
 }
 
+/// Operations from a value to the backward pass, those of chains of the forward pass included.
+void Compiled::find_distances() {
+  distance_.assign(values_.size(), far);
+  for (std::size_t n = values_.size(); n-- > 0;) {
+    for (const std::uint32_t r : values_[n].readers) {
+      if (ops_[r].phase == GraphPhase::backward) distance_[n] = 1;
+      if (ops_[r].phase != GraphPhase::forward) continue;
+      for (const std::uint32_t made : outputs_[r]) {
+        distance_[n] = std::min(distance_[n], distance_[made] + 1);
+      }
+    }
+  }
+}
+
+std::int64_t Compiled::cost_of(std::uint32_t n) const {
+  constexpr double farther = 1.1;
+  return static_cast<std::int64_t>(double(values_[n].bytes) * std::pow(farther, distance_[n]));
+}
+
 /// A cut between what only the forward pass can make and what the backward pass reads.
 void Compiled::find_saved() {
+  find_distances();
   const auto count = static_cast<std::uint32_t>(values_.size());
   const std::uint32_t source = 2 * count, sink = source + 1;
   MinCut graph(2 * std::size_t{count} + 2);
@@ -215,7 +242,7 @@ void Compiled::find_saved() {
     if (!is_forward(v)) continue;
     const bool needed = reads_after(v);
     const bool must = saving_ == Saving::cheapest && by_library_after(v);
-    graph.add_edge(2 * n, 2 * n + 1, v.bytes);
+    graph.add_edge(2 * n, 2 * n + 1, cost_of(n));
     if (v.pinned || must) graph.add_edge(source, 2 * n, MinCut::unlimited);
     if (needed) graph.add_edge(2 * n + 1, sink, MinCut::unlimited);
     if (v.pinned || v.producer == none) continue;
@@ -310,14 +337,28 @@ std::vector<Life> Compiled::add_up() const {
   return lives;
 }
 
-std::vector<Life> Compiled::lives() {
+void Compiled::find_kept() {
   find_values();
   find_levels();
   find_inside();
   if (saving_ == Saving::cheapest) keep_far_readers();
   find_saved();
   find_last_readers();
+}
+
+std::vector<Life> Compiled::lives() {
+  find_kept();
   return add_up();
+}
+
+std::vector<bool> Compiled::again() {
+  find_kept();
+  std::vector<bool> out(storages_.size(), false);
+  for (const Value& v : values_) {
+    if (v.producer == none || !is_forward(v)) continue;
+    out[v.storage] = !v.saved && !v.pinned && v.last_backward >= 0;
+  }
+  return out;
 }
 
 }  // namespace
@@ -325,6 +366,11 @@ std::vector<Life> Compiled::lives() {
 std::vector<Life> compiled_lives(std::span<const GraphOp> ops,
                                  std::span<const GraphStorage> storages, Saving saving) {
   return Compiled(ops, storages, saving).lives();
+}
+
+std::vector<bool> computed_again(std::span<const GraphOp> ops,
+                                 std::span<const GraphStorage> storages) {
+  return Compiled(ops, storages, Saving::cheapest).again();
 }
 
 }  // namespace tandem

@@ -49,4 +49,9 @@ enum class Saving : std::uint8_t {
 std::vector<Life> compiled_lives(std::span<const GraphOp> ops,
                                  std::span<const GraphStorage> storages, Saving saving);
 
+/// Per storage: whether generated code of the backward pass computes what the forward pass left in
+/// it again, from the cheapest set of values.
+std::vector<bool> computed_again(std::span<const GraphOp> ops,
+                                 std::span<const GraphStorage> storages);
+
 }  // namespace tandem

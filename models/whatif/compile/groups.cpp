@@ -7,6 +7,7 @@
 
 #include "models/kernel/kinds.h"
 #include "models/whatif/compile/recomputed.h"
+#include "models/whatif/compile/saved.h"
 #include "models/whatif/compile/windows.h"
 #include "sim/core/operands.h"
 
@@ -292,7 +293,8 @@ struct GroupOperands {
 
   /// What nobody stores is computed by each group that reads it.
   void compute_again() {
-    const std::vector<bool> again = recomputed(flow, out.roles, out.same_as, readers);
+    const std::vector<bool> later = computed_later(flow, out.roles, out.same_as, readers);
+    const std::vector<bool> again = recomputed(flow, out.roles, out.same_as, readers, later);
     for (FusionGroup& group : out.groups) {
       std::vector<std::uint32_t> open = group.ops;
       while (!open.empty()) {
@@ -300,7 +302,9 @@ struct GroupOperands {
         open.pop_back();
         for (const FlowUse& use : flow.inputs_of(op)) {
           const std::uint32_t t = tensor(use), producer = flow.tensors[t].producer;
-          if (!again[t] || producer == no_row || op.phase != flow.ops[producer].phase) continue;
+          if (producer == no_row) continue;
+          const bool same_phase = flow.ops[producer].phase == group.phase;
+          if (!(same_phase ? again[t] : later[t] && group.phase == FlowPhase::backward)) continue;
           const auto at = std::lower_bound(group.ops.begin(), group.ops.end(), producer);
           if (at != group.ops.end() && *at == producer) continue;
           group.ops.insert(at, producer);

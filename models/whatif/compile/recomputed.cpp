@@ -16,8 +16,8 @@ using Tensors = std::vector<std::uint32_t>;  // ascending
 class Recomputed {
  public:
   Recomputed(const Dataflow& flow, const std::vector<FuseRole>& roles, const Tensors& same_as,
-             const TensorReaders& readers)
-      : flow_(flow), roles_(roles), same_as_(same_as), readers_(readers) {}
+             const TensorReaders& readers, const std::vector<bool>& later)
+      : flow_(flow), roles_(roles), same_as_(same_as), readers_(readers), later_(later) {}
 
   std::vector<bool> find() {
     std::vector<bool> again(flow_.tensors.size(), false);
@@ -31,7 +31,7 @@ class Recomputed {
         const auto& readers = readers_[t];
         const bool fits = readers.size() == 1 || loaded.size() <= most_reads;
         if (flow_.tensors[t].elements <= 1) continue;  // counters, which are updated in place
-        if (same_as_[t] != t || !fits || !read_in_place(i, readers)) continue;
+        if (same_as_[t] != t || !fits || !read_in_place(i, readers, t)) continue;
         again[t] = true;
         loads[t] = loaded;
       }
@@ -59,11 +59,13 @@ class Recomputed {
   /// Whether generated code of the same phase alone reads the result. Library kernels and later
   /// phases need it in memory; but the gradient of a norm reads the normalised rows, which the norm
   /// keeps. Statistics of channels are taken of what is stored.
-  bool read_in_place(std::uint32_t maker, const std::vector<std::uint32_t>& readers) const {
+  bool read_in_place(std::uint32_t maker, const std::vector<std::uint32_t>& readers,
+                     std::uint32_t t) const {
     bool normalised = false, later = false;
     for (const std::uint32_t r : readers) {
       const FlowOp& reader = flow_.ops[r];
       if (reader.phase != flow_.ops[maker].phase) {
+        if (later_[t] && reader.phase == FlowPhase::backward) continue;
         if (reader.kind != OpKind::row_norm_backward) return false;
         later = true;
         continue;
@@ -78,6 +80,7 @@ class Recomputed {
   const std::vector<FuseRole>& roles_;
   const Tensors& same_as_;
   const TensorReaders& readers_;
+  const std::vector<bool>& later_;
 };
 
 }  // namespace
@@ -90,8 +93,8 @@ bool repeatable(const FlowOp& op, FuseRole role) {
 
 std::vector<bool> recomputed(const Dataflow& flow, const std::vector<FuseRole>& roles,
                              const std::vector<std::uint32_t>& same_as,
-                             const TensorReaders& readers) {
-  return Recomputed(flow, roles, same_as, readers).find();
+                             const TensorReaders& readers, const std::vector<bool>& later) {
+  return Recomputed(flow, roles, same_as, readers, later).find();
 }
 
 }  // namespace tandem

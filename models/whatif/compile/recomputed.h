@@ -20,6 +20,6 @@ bool repeatable(const FlowOp& op, FuseRole role);
 /// Per tensor: whether no kernel has to store it. `same_as`: the tensor that holds its values.
 std::vector<bool> recomputed(const Dataflow& flow, const std::vector<FuseRole>& roles,
                              const std::vector<std::uint32_t>& same_as,
-                             const TensorReaders& readers);
+                             const TensorReaders& readers, const std::vector<bool>& later);
 
 }  // namespace tandem

@@ -1,0 +1,55 @@
+#include "models/whatif/compile/saved.h"
+
+#include <algorithm>
+
+#include "models/memory/compiled_lives.h"
+
+namespace tandem {
+namespace {
+
+GraphPhase graph_phase(FlowPhase phase) {
+  switch (phase) {
+    case FlowPhase::forward: return GraphPhase::forward;
+    case FlowPhase::backward: return GraphPhase::backward;
+    default: return GraphPhase::optimizer;
+  }
+}
+
+/// Norms of the backward pass take what they need of the forward pass their own way (groups.cpp).
+bool read_by_norms(const Dataflow& flow, const std::vector<FuseRole>& roles,
+                   const std::vector<std::uint32_t>& readers) {
+  return std::any_of(readers.begin(), readers.end(), [&](std::uint32_t r) {
+    return flow.ops[r].kind == OpKind::row_norm_backward ||
+           roles[r] == FuseRole::channel_norm_backward;
+  });
+}
+
+}  // namespace
+
+std::vector<bool> computed_later(const Dataflow& flow, const std::vector<FuseRole>& roles,
+                                 const std::vector<std::uint32_t>& same_as,
+                                 const TensorReaders& readers) {
+  std::vector<GraphStorage> storages(flow.tensors.size());
+  for (std::size_t t = 0; t < storages.size(); ++t) {
+    storages[t].bytes.fixed_bytes = flow.tensors[t].bytes();
+    storages[t].unmade = flow.tensors[t].producer == no_row;
+  }
+  std::vector<GraphOp> ops;
+  for (std::size_t i = 0; i < flow.ops.size(); ++i) {
+    const FlowOp& op = flow.ops[i];
+    GraphOp out{fusable(roles[i]) ? op.row : nullptr, graph_phase(op.phase)};
+    if (roles[i] != FuseRole::vanishes) {
+      for (const FlowUse& use : flow.inputs_of(op)) out.reads.push_back(same_as[use.tensor]);
+      for (const std::uint32_t t : flow.outputs_of(op)) {
+        if (same_as[t] != t) continue;
+        const bool kept = !repeatable(op, roles[i]) || flow.tensors[t].elements <= 1 ||
+                          read_by_norms(flow, roles, readers[t]);
+        out.writes.push_back({t, kept});
+      }
+    }
+    ops.push_back(std::move(out));
+  }
+  return computed_again(ops, storages);
+}
+
+}  // namespace tandem
