@@ -70,6 +70,12 @@ constexpr bool contains(ArgumentSet set, std::size_t argument) {
   return (set >> (argument < 15 ? argument : 15) & 1U) != 0;
 }
 
+/// Whether the caller gives it for the result: nothing is read there.
+constexpr bool is_place(const OpArguments& arguments, std::uint8_t argument) {
+  return contains(arguments.activations, argument) && !contains(arguments.made, argument) &&
+         argument != arguments.at(ArgumentName::index);
+}
+
 namespace signature {
 
 enum Role : std::uint8_t {

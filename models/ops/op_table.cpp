@@ -283,14 +283,16 @@ constexpr OpRow rows[] = {
      trigonometric | nonlinear},
     {"div divide", K::pointwise, L::around, promote, O::widest, arguments("tensor ..."), divides},
     {"sub rsub neg abs sgn sign sqrt square atan2 remainder fmod floor "
-     "ceil round addcdiv addcmul lerp clamp clamp_max hardswish hardsigmoid leaky_relu elu "
-     "relu6 hardtanh glu maximum minimum where masked_fill bitwise_and bitwise_or bitwise_xor "
+     "ceil round addcdiv addcmul lerp clamp_max hardswish hardsigmoid leaky_relu elu "
+     "relu6 glu maximum minimum where masked_fill bitwise_and bitwise_or bitwise_xor "
      "bitwise_not "
      "__and__ __or__ __xor__ __iand__ __ior__ __ixor__ floor_divide tril triu bernoulli random "
      "uniform normal exponential rand randint randn rand_like randn_like randperm roll stack _cat "
      "constant_pad_nd pad diff flip nan_to_num lift "
      "grid_sampler_2d repeat repeat_interleave",
      K::pointwise, L::around, promote, O::widest, arguments("tensor ...")},
+    {"clamp hardtanh", K::pointwise, L::around, promote, O::widest,
+     arguments("tensor tensor tensor output")},
     {"im2col", K::pointwise, L::around, promote, O::unfolded, arguments("input")},
     {"col2im", K::pointwise, L::around, promote, O::folded, arguments("input"), folds},
     {"upsample_nearest1d upsample_nearest2d _upsample_nearest_exact2d", K::pointwise, L::around,

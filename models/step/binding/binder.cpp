@@ -238,6 +238,7 @@ void Binder::bind_inputs(FlowOp& op, const OpRow& row, const OpTensors& operands
   for (std::size_t i = 0; i < operands.shapes.size(); ++i) {
     const std::uint8_t argument = operands.arguments[i];
     if (row.kind == OpKind::cast && argument == 0 && operands.shapes.size() > 1) continue;
+    if (is_place(row.arguments, argument)) continue;
     const TensorShape& shape = operands.shapes[i];
     if (row.kind == OpKind::fill) continue;  // only written
     std::uint32_t t = find(op, row, shape, argument, further);

@@ -44,13 +44,6 @@ MemoryMoment bytes_of(double bytes, bool grows) {
   return grows ? MemoryMoment{0, bytes} : MemoryMoment{bytes, 0};
 }
 
-/// Whether the argument is where the result is written.
-bool is_place(const FlowOp& op, std::uint8_t argument) {
-  const OpArguments& arguments = op.row->arguments;
-  return contains(arguments.activations, argument) && !contains(arguments.made, argument) &&
-         argument != arguments.at(ArgumentName::index);
-}
-
 /// What nothing is known to have made and is no larger than what was made is no input: a view,
 /// where it is copied, else the result of an operation that does not tell its shape, from its first
 /// reader to the last one, forward or backward.
@@ -236,7 +229,7 @@ std::vector<Life> Lives::compiled(Saving saving) const {
 void Lives::read(const FlowUse& use, const FlowOp& op, std::uint32_t i) {
   Life& life = lives_[storage_[use.tensor]];
   const FlowTensor& tensor = flow_.tensors[use.tensor];
-  if (is_place(op, use.argument) || storage_.is_given_result(op, use)) return;
+  if (storage_.is_given_result(op, use)) return;
   if (frames_.skips.count({i, use.tensor}) > 0) {
     // The block of the skip holds what is really read, unless it is compiled.
     ops_[i].reads.push_back(storage_[use.tensor]);
