@@ -318,16 +318,23 @@ void rank(std::vector<AdvisedRow>& rows) {
 }  // namespace
 
 AdviceSubject load_subject(ReplayOptions options) {
-  AdviceSubject subject;
-  if (is_network(options.trace_path)) {
-    subject.network = take_request(options.trace_path, options);
-    subject.configs = load_configs(options);
-    subject.run = analyse_network(*subject.network, options, subject.configs);
-  } else {
+  if (!is_network(options.trace_path)) {
     Trace trace = import_trace(options.trace_path, options.import);
-    subject.configs = load_configs(options);
-    subject.run = analyse(std::move(trace), options, subject.configs);
+    Configs configs = load_configs(options);
+    return subject_of(std::move(trace), std::move(options), std::move(configs));
   }
+  AdviceSubject subject;
+  subject.network = take_request(options.trace_path, options);
+  subject.configs = load_configs(options);
+  subject.run = analyse_network(*subject.network, options, subject.configs);
+  subject.options = std::move(options);
+  return subject;
+}
+
+AdviceSubject subject_of(Trace trace, ReplayOptions options, Configs configs) {
+  AdviceSubject subject;
+  subject.configs = std::move(configs);
+  subject.run = analyse(std::move(trace), options, subject.configs);
   subject.options = std::move(options);
   return subject;
 }

@@ -21,6 +21,9 @@ struct AdviceSubject {
 /// Reads options.trace_path, a trace or a network; of a network "gpu" and "batch" of the what-ifs
 /// say where and how large it is. Errors: InputError.
 AdviceSubject load_subject(ReplayOptions options);
+/// The same for callers that ask often: of a trace, with the configs of the options, both of which
+/// they have read.
+AdviceSubject subject_of(Trace trace, ReplayOptions options, Configs configs);
 
 /// A step as one candidate, or several that go together, would make it.
 struct AdvisedRow {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "sim/advise/advise.h"
+#include "tests/captures.h"
 #include "tests/source_dir/source_dir.h"
 #include "validation/compare/captures.h"
 
@@ -91,7 +92,7 @@ void score_base(const Capture& base, const std::vector<Capture>& all, Score& sco
   ReplayOptions options;
   options.configs = source_path("configs");
   options.trace_path = base.path;
-  const Advice advice = advise(load_subject(options), {});
+  const Advice advice = advise(subject_of(import_trace(base.path), options, test::configs()), {});
   std::string advised;
   double best_us = measured.at("as traced");
   int compared = 0;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <tuple>
+#include <utility>
 
 #include "models/kernel/choice/depthwise_rule.h"
 #include "sim/core/constants.h"
@@ -115,10 +117,11 @@ MeasuredLayer layer_at(const Json& row, const Place& place) {
 
 void read_layers(const Json& json, const Place& place, M& out) {
   if (!json.is_array()) place.fail(describe_json(json), "a list of layers");
+  std::vector<MeasuredLayer> layers;
   for (std::size_t i = 0; i < json.size(); ++i) {
-    out.layers.push_back(
-        layer_at(json[i], {place.file, place.key + "[" + std::to_string(i) + "]"}));
+    layers.push_back(layer_at(json[i], {place.file, place.key + "[" + std::to_string(i) + "]"}));
   }
+  out.layers = LayerTable(std::move(layers));
 }
 
 /// Layers of different kinds are not compared.
@@ -133,6 +136,11 @@ LayerKind kind_of(const LayerShape& s) {
   if (s.groups > 1) return LayerKind::grouped;
   if (s.in_channels <= few_channels) return LayerKind::first;
   return s.side == 1 ? LayerKind::pointwise : LayerKind::windowed;
+}
+
+/// What two layers that are compared have in common.
+auto group_of(const LayerShape& s) {
+  return std::tuple(s.channels_last, s.line, s.pass, kind_of(s));
 }
 
 /// Whether rows of an image begin where fast products load them, in both types.
@@ -202,12 +210,8 @@ std::vector<Neighbour> neighbours(const M& m, const LayerShape& shape, const Lay
                                   ClassOf class_of) {
   std::vector<Neighbour> found;
   const LayerKind kind = kind_of(shape);
-  for (const MeasuredLayer& layer : m.layers) {
+  for (const MeasuredLayer& layer : m.layers.like(shape)) {
     const LayerShape& s = layer.shape;
-    if (s.channels_last != shape.channels_last || s.line != shape.line || s.pass != shape.pass ||
-        kind_of(s) != kind) {
-      continue;
-    }
     if (kind == LayerKind::depthwise && !s.line &&
         library_runs_depthwise(s) != library_runs_depthwise(shape)) {
       continue;
@@ -250,12 +254,19 @@ LayerTime estimate(const M& m, const LayerShape& shape, const std::vector<Neighb
   return out;
 }
 
-/// But for the number of images and their order.
+/// Of layers of one group: but for the number of images.
 bool same_layer(const LayerShape& a, const LayerShape& b) {
-  return a.pass == b.pass && a.line == b.line && a.in_channels == b.in_channels &&
-         a.out_channels == b.out_channels && a.groups == b.groups && a.pixels == b.pixels &&
-         a.side == b.side && a.stride == b.stride && a.dilation == b.dilation &&
-         a.aspect == b.aspect;
+  return a.in_channels == b.in_channels && a.out_channels == b.out_channels &&
+         a.groups == b.groups && a.pixels == b.pixels && a.side == b.side && a.stride == b.stride &&
+         a.dilation == b.dilation && a.aspect == b.aspect;
+}
+
+/// The measured layer that is `shape`, number of images and all; null: there is none.
+const MeasuredLayer* find_layer(const M& m, const LayerShape& shape) {
+  for (const MeasuredLayer& layer : m.layers.like(shape)) {
+    if (layer.shape.images == shape.images && same_layer(layer.shape, shape)) return &layer;
+  }
+  return nullptr;
 }
 
 const LayerTime& time_in(const MeasuredLayer& layer, bool half) {
@@ -263,6 +274,25 @@ const LayerTime& time_in(const MeasuredLayer& layer, bool half) {
 }
 
 }  // namespace
+
+// Stable, so that of equally near layers the first of the file is taken.
+LayerTable::LayerTable(std::vector<MeasuredLayer> layers) : layers_(std::move(layers)) {
+  std::stable_sort(layers_.begin(), layers_.end(),
+                   [](const MeasuredLayer& a, const MeasuredLayer& b) {
+                     return group_of(a.shape) < group_of(b.shape);
+                   });
+}
+
+std::span<const MeasuredLayer> LayerTable::like(const LayerShape& shape) const {
+  const auto group = group_of(shape);
+  const auto begin = std::partition_point(
+      layers_.begin(), layers_.end(),
+      [&](const MeasuredLayer& layer) { return group_of(layer.shape) < group; });
+  const auto end = std::partition_point(begin, layers_.end(), [&](const MeasuredLayer& layer) {
+    return group_of(layer.shape) == group;
+  });
+  return {begin, end};
+}
 
 bool is_depthwise(const LayerShape& shape) {
   return shape.groups > 1 && shape.groups == shape.in_channels;
@@ -316,11 +346,10 @@ std::optional<MeasuredChange> order_change(const M& m, const LayerShape& shape, 
   // Measured in both orders: those that were run as the traced layer is tell of the other order.
   std::vector<Neighbour> after;
   for (const Neighbour& n : before) {
-    const LayerShape& s = n.layer->shape;
-    const auto twin = std::find_if(m.layers.begin(), m.layers.end(), [&](const MeasuredLayer& l) {
-      return l.shape.channels_last && l.shape.images == s.images && same_layer(l.shape, s);
-    });
-    if (twin != m.layers.end()) after.push_back({n.distance, &*twin});
+    LayerShape turned = n.layer->shape;
+    turned.channels_last = true;
+    const MeasuredLayer* twin = find_layer(m, turned);
+    if (twin != nullptr) after.push_back({n.distance, twin});
   }
   if (after.empty()) return {};
   return MeasuredChange{estimate(m, shape, before, time_of), estimate(m, last, after, time_of)};
@@ -331,8 +360,8 @@ namespace {
 /// The same layer at the measured batch that is nearest to `images`.
 const MeasuredLayer& at_batch(const M& m, const MeasuredLayer& layer, double images) {
   const MeasuredLayer* nearest = &layer;
-  for (const MeasuredLayer& l : m.layers) {
-    if (l.shape.channels_last == layer.shape.channels_last && same_layer(l.shape, layer.shape) &&
+  for (const MeasuredLayer& l : m.layers.like(layer.shape)) {
+    if (same_layer(l.shape, layer.shape) &&
         octaves(l.shape.images, images) < octaves(nearest->shape.images, images)) {
       nearest = &l;
     }

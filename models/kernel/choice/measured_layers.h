@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,20 @@ struct MeasuredLayer {
   LayerTime full, half;  // FP32 (in TF32), FP16
 };
 
+/// Measured layers, those side by side that are compared with each other: a what-if looks for the
+/// neighbours of every convolution, and most of the table is of other passes, orders and kinds.
+class LayerTable {
+ public:
+  LayerTable() = default;
+  explicit LayerTable(std::vector<MeasuredLayer> layers);
+  const std::vector<MeasuredLayer>& all() const { return layers_; }
+  /// Those of the order of images, pass, dimensions and kind of `shape`, in the order of the file.
+  std::span<const MeasuredLayer> like(const LayerShape& shape) const;
+
+ private:
+  std::vector<MeasuredLayer> layers_;
+};
+
 /// Documentation of the constants: measured_layers.cpp.
 struct MeasuredLayers {
   std::string name;
@@ -54,7 +69,7 @@ struct MeasuredLayers {
   double size_power = 0;
   double floor_us = 0;
   double unlike_residual = 0;
-  std::vector<MeasuredLayer> layers;
+  LayerTable layers;
   std::vector<Provenance> origins;
 };
 

@@ -1,8 +1,10 @@
 #include "models/kernel/counters/block_schedule.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <queue>
+#include <functional>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -13,6 +15,7 @@ namespace tandem {
 namespace {
 
 constexpr double rounding = 1e-12;  // relative, of times that are equal
+constexpr double never = std::numeric_limits<double>::infinity();
 
 /// What does not change between runs of one grid. Times are cycles.
 struct Grid {
@@ -53,41 +56,67 @@ struct Sm {
     std::size_t run = 0;  // index into the runs
   };
   std::vector<Resident> residents;
+  double next_goal = never;         // the least of theirs
   std::vector<std::uint16_t> free;  // slots, the lowest last
   double progress = 0;
   double updated = 0;
   double speed = 1;
-  std::uint32_t changes = 0;  // to tell events of an earlier state
 };
 
-/// The next end of a block on an SM, valid while the SM has changed no more.
-struct End {
-  double at = 0;
-  int sm = 0;
-  std::uint32_t changes = 0;
-  bool operator>(const End& other) const { return at != other.at ? at > other.at : sm > other.sm; }
-};
-
-/// An SM with free slots; the emptiest first, of equally empty ones the lowest.
-struct Room {
-  std::size_t free = 0;
-  int sm = 0;
-  bool operator<(const Room& other) const {
-    return free != other.free ? free < other.free : sm > other.sm;
+/// The SM with the least key, of equal ones the lowest: a tournament, which costs a few comparisons
+/// to play again where the key of one SM changes.
+class FirstSm {
+ public:
+  FirstSm(int sms, double key)
+      : leaves_(std::bit_ceil(static_cast<std::size_t>(sms))),
+        keys_(leaves_, never),
+        winners_(2 * leaves_) {
+    std::fill_n(keys_.begin(), sms, key);
+    for (std::size_t i = 0; i < leaves_; ++i) winners_[leaves_ + i] = i;
+    for (std::size_t node = leaves_; node-- > 1;) winners_[node] = winner_below(node);
   }
+
+  int sm() const { return static_cast<int>(winners_[1]); }
+  double key() const { return keys_[winners_[1]]; }
+
+  void set(int sm, double key) {
+    const auto changed = static_cast<std::size_t>(sm);
+    keys_[changed] = key;
+    for (std::size_t node = (leaves_ + changed) / 2; node > 0; node /= 2) {
+      const std::size_t winner = winner_below(node);
+      // Another one won before and still does: nothing changes above.
+      if (winner == winners_[node] && winner != changed) return;
+      winners_[node] = winner;
+    }
+  }
+
+ private:
+  std::size_t winner_below(std::size_t node) const {
+    const std::size_t left = winners_[2 * node], right = winners_[2 * node + 1];
+    return keys_[right] < keys_[left] ? right : left;
+  }
+
+  std::size_t leaves_;
+  std::vector<double> keys_;
+  std::vector<std::size_t> winners_;  // of the nodes of a binary tree, its root at 1
 };
 
 /// Runs the grid event by event.
 class Device {
  public:
-  explicit Device(const Grid& grid) : grid_(grid), sms_(static_cast<std::size_t>(grid.sms)) {
+  explicit Device(const Grid& grid)
+      : grid_(grid),
+        sms_(static_cast<std::size_t>(grid.sms)),
+        ends_(grid.sms, never),
+        rooms_(grid.sms, -grid.slots) {
     for (int i = 0; i < grid.sms; ++i) {
       Sm& sm = at(i);
+      sm.residents.reserve(static_cast<std::size_t>(grid.slots));
+      sm.free.reserve(static_cast<std::size_t>(grid.slots));
       for (int slot = grid.slots; slot-- > 0;) sm.free.push_back(static_cast<std::uint16_t>(slot));
       // Spread evenly, and scattered over the SMs: numbers i * phi modulo 1 leave no gaps.
       constexpr double golden = 0.6180339887498949;
       sm.speed = 1 / (1 + grid.slower * std::fmod((i + 1) * golden, 1.0));
-      rooms_.push({sm.free.size(), i});
     }
   }
 
@@ -95,19 +124,18 @@ class Device {
   double run(double work, std::vector<BlockRun>* out) {
     std::int64_t next = 0;
     double ready = 0;  // for the next block to start
-    while (next < grid_.blocks || !ends_.empty()) {
-      drop_stale();
+    while (next < grid_.blocks || ends_.key() < never) {
       const double start = std::max(now_, ready);
-      const bool starts = next < grid_.blocks && !rooms_.empty();
+      const bool starts = next < grid_.blocks && rooms_.key() < 0;
       // Of blocks that end together all leave before the next one looks for the emptiest SM.
-      if (starts && (ends_.empty() || start < ends_.top().at * (1 - rounding))) {
+      if (starts && start < ends_.key() * (1 - rounding)) {
         now_ = start;
         ready = start + grid_.start_cycles;
         place(next, work * tiles_of(grid_, next), out);
         ++next;
-      } else if (!ends_.empty()) {
-        now_ = ends_.top().at;
-        finish(ends_.top().sm, out);
+      } else {
+        now_ = ends_.key();
+        finish(ends_.sm(), out);
       }
     }
     return now_;
@@ -115,11 +143,6 @@ class Device {
 
  private:
   Sm& at(int sm) { return sms_[static_cast<std::size_t>(sm)]; }
-
-  void drop_stale() {
-    while (!ends_.empty() && ends_.top().changes != at(ends_.top().sm).changes) ends_.pop();
-    while (!rooms_.empty() && rooms_.top().free != at(rooms_.top().sm).free.size()) rooms_.pop();
-  }
 
   double rate(const Sm& sm) const { return sm.speed * grid_.rate[sm.residents.size()]; }
 
@@ -129,23 +152,20 @@ class Device {
   }
 
   void changed(int index) {
-    Sm& sm = at(index);
-    ++sm.changes;
-    if (!sm.free.empty()) rooms_.push({sm.free.size(), index});
-    if (sm.residents.empty()) return;
-    double goal = sm.residents.front().goal;
-    for (const Sm::Resident& r : sm.residents) goal = std::min(goal, r.goal);
-    ends_.push({now_ + std::max(0.0, goal - sm.progress) / rate(sm), index, sm.changes});
+    const Sm& sm = at(index);
+    rooms_.set(index, -static_cast<double>(sm.free.size()));
+    const double left = std::max(0.0, sm.next_goal - sm.progress);
+    ends_.set(index, sm.residents.empty() ? never : now_ + left / rate(sm));
   }
 
   void place(std::int64_t block, double work, std::vector<BlockRun>* out) {
-    const int index = rooms_.top().sm;
-    rooms_.pop();
+    const int index = rooms_.sm();
     Sm& sm = at(index);
     advance(sm);
     const std::uint16_t slot = sm.free.back();
     sm.free.pop_back();
     sm.residents.push_back({sm.progress + work, slot, out != nullptr ? out->size() : 0});
+    sm.next_goal = std::min(sm.next_goal, sm.residents.back().goal);
     if (out != nullptr) {
       out->push_back(
           {static_cast<std::uint32_t>(block), static_cast<std::uint16_t>(index), slot, now_, now_});
@@ -157,24 +177,25 @@ class Device {
   void finish(int index, std::vector<BlockRun>* out) {
     Sm& sm = at(index);
     advance(sm);
-    double goal = sm.residents.front().goal;
-    for (const Sm::Resident& r : sm.residents) goal = std::min(goal, r.goal);
-    const double limit = std::max(goal, sm.progress) * (1 + rounding);
-    const auto done = std::stable_partition(sm.residents.begin(), sm.residents.end(),
-                                            [&](const auto& r) { return r.goal > limit; });
-    for (auto r = done; r != sm.residents.end(); ++r) {
-      if (out != nullptr) (*out)[r->run].end_us = now_;
-      sm.free.push_back(r->slot);
-    }
-    sm.residents.erase(done, sm.residents.end());
+    const double limit = std::max(sm.next_goal, sm.progress) * (1 + rounding);
+    sm.next_goal = never;
+    std::erase_if(sm.residents, [&](const Sm::Resident& r) {
+      if (r.goal > limit) {
+        sm.next_goal = std::min(sm.next_goal, r.goal);
+        return false;
+      }
+      if (out != nullptr) (*out)[r.run].end_us = now_;
+      sm.free.push_back(r.slot);
+      return true;
+    });
     std::sort(sm.free.begin(), sm.free.end(), std::greater<>());
     changed(index);
   }
 
   const Grid& grid_;
   std::vector<Sm> sms_;
-  std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
-  std::priority_queue<Room> rooms_;
+  FirstSm ends_;   // by the next end of a block
+  FirstSm rooms_;  // by free slots, the most first
   double now_ = 0;
 };
 

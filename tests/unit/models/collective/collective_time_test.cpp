@@ -10,7 +10,7 @@ namespace tandem {
 namespace {
 
 /// A link of 100 GB/s each way, of which rings reach half: 50 bytes a nanosecond.
-GpuArch gpu() {
+GpuArch linked_gpu() {
   GpuArch g;
   g.nvlink_gbps = 200;
   return g;
@@ -38,7 +38,7 @@ Collective message(CollectiveKind kind, std::int64_t bytes, int ranks = 2) {
 }
 
 double us(CollectiveKind kind, std::int64_t bytes, int ranks) {
-  return collective_time(gpu(), law(), message(kind, bytes), ranks).us;
+  return collective_time(linked_gpu(), law(), message(kind, bytes), ranks).us;
 }
 
 constexpr std::int64_t mb = 1'000'000;
@@ -60,28 +60,30 @@ TEST(CollectiveTime, RingsMoveTheirShareOfTheMessage) {
 
 TEST(CollectiveTime, SmallMessagesTravelWithTheirFlags) {
   // 4 + 1 + 1000 / 10e3 against 20 + 3 + 1000 / 50e3.
-  const auto small = collective_time(gpu(), law(), message(CollectiveKind::all_reduce, 1000), 2);
+  const auto small =
+      collective_time(linked_gpu(), law(), message(CollectiveKind::all_reduce, 1000), 2);
   EXPECT_NEAR(small.us, 5.1, 1e-9);
   EXPECT_EQ(small.protocol, "LL");
   EXPECT_EQ(small.algorithm, "ring");
-  const auto large = collective_time(gpu(), law(), message(CollectiveKind::all_reduce, 10 * mb), 2);
+  const auto large =
+      collective_time(linked_gpu(), law(), message(CollectiveKind::all_reduce, 10 * mb), 2);
   EXPECT_EQ(large.protocol, "Simple");
 }
 
 TEST(CollectiveTime, KnowsNothingOfNothing) {
   using enum CollectiveKind;
-  EXPECT_FALSE(collective_time(gpu(), law(), message(unknown, mb), 2).known);
-  EXPECT_FALSE(collective_time(gpu(), law(), message(all_reduce, 0), 2).known);
-  EXPECT_FALSE(collective_time(gpu(), law(), message(all_reduce, mb), 1).known);
+  EXPECT_FALSE(collective_time(linked_gpu(), law(), message(unknown, mb), 2).known);
+  EXPECT_FALSE(collective_time(linked_gpu(), law(), message(all_reduce, 0), 2).known);
+  EXPECT_FALSE(collective_time(linked_gpu(), law(), message(all_reduce, mb), 1).known);
   EXPECT_FALSE(collective_time(GpuArch{}, law(), message(all_reduce, mb), 2).known);
-  EXPECT_TRUE(collective_time(gpu(), law(), message(barrier, 0), 2).known);
+  EXPECT_TRUE(collective_time(linked_gpu(), law(), message(barrier, 0), 2).known);
 }
 
 TEST(CollectiveTime, GpusWithoutLinksUseThatOfTheHost) {
   GpuArch g;
   g.pcie_copy_gbps = 50;
   EXPECT_EQ(link_gbps(g, law()), 25);
-  EXPECT_EQ(link_gbps(gpu(), law()), 100);
+  EXPECT_EQ(link_gbps(linked_gpu(), law()), 100);
 }
 
 TEST(CollectiveTime, ShardsFollowTheNumberOfRanks) {
@@ -105,9 +107,9 @@ TEST(CollectiveTime, FasterLinksAndFewerBytesAreNeverSlower) {
       double before = 0;
       for (std::int64_t bytes = 1024; bytes <= std::int64_t{1} << 30; bytes *= 4) {
         const Collective c = message(kind, bytes, ranks);
-        GpuArch fast = gpu();
+        GpuArch fast = linked_gpu();
         fast.nvlink_gbps *= 2;
-        const double now = collective_time(gpu(), shipped, c, ranks).us;
+        const double now = collective_time(linked_gpu(), shipped, c, ranks).us;
         EXPECT_GE(now, before);
         EXPECT_LE(collective_time(fast, shipped, c, ranks).us, now);
         before = now;

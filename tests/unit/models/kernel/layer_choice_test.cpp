@@ -5,6 +5,8 @@
 #include <cmath>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "models/arch/gpu_config.h"
 #include "models/kernel/choice/depthwise_rule.h"
@@ -166,15 +168,30 @@ MeasuredLayers two_layers() {
   m.size_power = 1;
   m.floor_us = 1;
   m.unlike_residual = 0.5;
-  m.layers = {measured(32, {turned, 101, 40}, {turned, 51, 25.5}),
-              measured(128, {turned, 401, 160}, {{LayerPath::product}, 101, 0})};
+  m.layers = LayerTable({measured(32, {turned, 101, 40}, {turned, 51, 25.5}),
+                         measured(128, {turned, 401, 160}, {{LayerPath::product}, 101, 0})});
   return m;
+}
+
+const MeasuredLayer& nth(const MeasuredLayers& m, std::size_t i) { return m.layers.all()[i]; }
+
+template <class Change>
+void change_each(MeasuredLayers& m, Change change) {
+  std::vector<MeasuredLayer> layers = m.layers.all();
+  for (MeasuredLayer& l : layers) change(l.shape);
+  m.layers = LayerTable(std::move(layers));
+}
+
+void change_second(MeasuredLayers& m, const LayerShape& shape) {
+  std::vector<MeasuredLayer> layers = m.layers.all();
+  layers[1].shape = shape;
+  m.layers = LayerTable(std::move(layers));
 }
 
 TEST(MeasuredLayers, ALayerTakesWhatItsNeighbourTakesForItsSize) {
   const MeasuredLayers m = two_layers();
   constexpr LayerClass turned{LayerPath::implicit, false, true};
-  LayerShape shape = m.layers[0].shape;
+  LayerShape shape = nth(m, 0).shape;
   const auto same = type_change(m, shape, true, turned);
   ASSERT_TRUE(same);
   EXPECT_NEAR(same->from.us, 101, 1e-9);
@@ -191,8 +208,8 @@ TEST(MeasuredLayers, ALayerTakesWhatItsNeighbourTakesForItsSize) {
 TEST(MeasuredLayers, AResidualIsCarriedWholeBetweenLikeClassesAndInPartBetweenOthers) {
   const MeasuredLayers m = two_layers();
   constexpr LayerClass turned{LayerPath::implicit, false, true};
-  const auto like = type_change(m, m.layers[0].shape, true, turned);
-  const auto unlike = type_change(m, m.layers[1].shape, true, turned);
+  const auto like = type_change(m, nth(m, 0).shape, true, turned);
+  const auto unlike = type_change(m, nth(m, 1).shape, true, turned);
   ASSERT_TRUE(like && unlike);
   // The traced body is four times what was measured: 1 + 4 * 50, and 1 + 4^0.5 * 100.
   EXPECT_NEAR(carried_layer_us(m, *like, 401), 201, 1e-9);
@@ -203,7 +220,7 @@ TEST(MeasuredLayers, AResidualIsCarriedWholeBetweenLikeClassesAndInPartBetweenOt
 TEST(MeasuredLayers, AnotherBatchRunsALayerAsItWasMeasuredThere) {
   const MeasuredLayers m = two_layers();
   constexpr LayerClass turned{LayerPath::implicit, false, true};
-  const LayerShape shape = m.layers[0].shape;
+  const LayerShape shape = nth(m, 0).shape;
   const auto half = batch_change(m, shape, 128, true, turned);
   ASSERT_TRUE(half);
   EXPECT_EQ(half->from.layer_class, turned);
@@ -217,10 +234,10 @@ TEST(MeasuredLayers, AnotherBatchRunsALayerAsItWasMeasuredThere) {
 
 TEST(MeasuredLayers, NothingIsSaidOfLayersFarFromAllOrOfOtherKinds) {
   const MeasuredLayers m = two_layers();
-  LayerShape shape = m.layers[0].shape;
+  LayerShape shape = nth(m, 0).shape;
   shape.in_channels = shape.out_channels = 64 * 16;  // four octaves each: 32
   EXPECT_FALSE(type_change(m, shape, true, {}));
-  shape = m.layers[0].shape;
+  shape = nth(m, 0).shape;
   shape.channels_last = true;
   EXPECT_FALSE(type_change(m, shape, true, {}));
 }
@@ -228,15 +245,15 @@ TEST(MeasuredLayers, NothingIsSaidOfLayersFarFromAllOrOfOtherKinds) {
 // Convolutions over time are compared with their like, groups of one channel that widen with such.
 TEST(MeasuredLayers, LinesAndGroupsThatWidenAreKindsOfTheirOwn) {
   MeasuredLayers m = two_layers();
-  const LayerShape square = m.layers[0].shape;
+  const LayerShape square = nth(m, 0).shape;
   LayerShape line = square;
   line.line = true;
   EXPECT_TRUE(type_change(m, square, true, {}));
   EXPECT_FALSE(type_change(m, line, true, {}));
-  for (MeasuredLayer& l : m.layers) l.shape.line = true;
+  change_each(m, [](LayerShape& s) { s.line = true; });
   EXPECT_FALSE(type_change(m, square, true, {}));
   EXPECT_TRUE(type_change(m, line, true, {}));
-  for (MeasuredLayer& l : m.layers) l.shape.groups = 64, l.shape.out_channels = 128;
+  change_each(m, [](LayerShape& s) { s.groups = 64, s.out_channels = 128; });
   LayerShape widened = line;
   widened.groups = 64;
   EXPECT_FALSE(type_change(m, widened, true, {}));  // as many channels out as in: depthwise
@@ -247,25 +264,25 @@ TEST(MeasuredLayers, LinesAndGroupsThatWidenAreKindsOfTheirOwn) {
 // Groups of 16 channels, windows of 3 and of 5: 4 squares apart, as two octaves of images are.
 TEST(MeasuredLayers, GroupsDifferByTheirWindows) {
   MeasuredLayers m = two_layers();
-  for (MeasuredLayer& l : m.layers) l.shape.groups = 4, l.shape.images = 32;
-  m.layers[1].shape.side = 5;
-  LayerShape shape = m.layers[1].shape;
-  EXPECT_NEAR(type_change(m, shape, true, m.layers[1].full.layer_class)->from.us, 401, 1e-9);
+  change_each(m, [](LayerShape& s) { s.groups = 4, s.images = 32; });
+  LayerShape shape = nth(m, 1).shape;
+  shape.side = 5;
+  change_second(m, shape);
+  EXPECT_NEAR(type_change(m, shape, true, nth(m, 1).full.layer_class)->from.us, 401, 1e-9);
   shape.side = 3;
-  EXPECT_NEAR(type_change(m, shape, true, m.layers[1].full.layer_class)->from.us, 101, 1e-9);
+  EXPECT_NEAR(type_change(m, shape, true, nth(m, 1).full.layer_class)->from.us, 101, 1e-9);
 }
 
 // A dilated window, or one of a single row, is compared with its like: a compact one is 16 away,
 // beside the octaves.
 TEST(MeasuredLayers, WindowsOfOtherShapesAreFarApart) {
   MeasuredLayers m = two_layers();
-  const LayerClass as_measured = m.layers[1].full.layer_class;
-  m.layers[1].shape.images = 32;
-  const LayerShape compact = m.layers[0].shape;
+  const LayerClass as_measured = nth(m, 1).full.layer_class;
+  const LayerShape compact = nth(m, 0).shape;
   for (const bool dilated : {true, false}) {
-    m.layers[1].shape = compact;
-    (dilated ? m.layers[1].shape.dilation : m.layers[1].shape.aspect) = 2;
-    LayerShape shape = m.layers[1].shape;
+    LayerShape shape = compact;
+    (dilated ? shape.dilation : shape.aspect) = 2;
+    change_second(m, shape);
     EXPECT_NEAR(type_change(m, shape, true, as_measured)->from.us, 401, 1e-9) << dilated;
     EXPECT_NEAR(type_change(m, compact, true, as_measured)->from.us, 101, 1e-9) << dilated;
     (dilated ? shape.dilation : shape.aspect) = 32;  // 25 octaves from 1, 16 from 2: the nearer one
@@ -278,7 +295,7 @@ TEST(MeasuredLayers, WindowsOfOtherShapesAreFarApart) {
 TEST(MeasuredLayers, TheFileHoldsDilatedWindowsAndThoseOfOneRow) {
   const MeasuredLayers m = load_measured_layers(source_path("configs/kernels/layers.json"));
   std::size_t dilated = 0, rows = 0, columns = 0;
-  for (const MeasuredLayer& l : m.layers) {
+  for (const MeasuredLayer& l : m.layers.all()) {
     dilated += l.shape.dilation > 1 ? 1 : 0;
     rows += l.shape.aspect == 11 ? 1 : 0;
     columns += l.shape.aspect * 11 == 1 ? 1 : 0;
@@ -291,7 +308,7 @@ TEST(MeasuredLayers, TheFileHoldsDilatedWindowsAndThoseOfOneRow) {
 TEST(MeasuredLayers, TheFileHoldsLinesByTheirLength) {
   const MeasuredLayers m = load_measured_layers(source_path("configs/kernels/layers.json"));
   std::size_t lines = 0;
-  for (const MeasuredLayer& l : m.layers) {
+  for (const MeasuredLayer& l : m.layers.all()) {
     if (!l.shape.line || l.shape.pixels != 249 || l.shape.groups != 16) continue;
     ++lines;  // 19, 31 or 128 taps
     EXPECT_NEAR(std::round(l.shape.side * l.shape.side), l.shape.side * l.shape.side, 1e-9);
@@ -302,7 +319,7 @@ TEST(MeasuredLayers, TheFileHoldsLinesByTheirLength) {
 TEST(MeasuredLayers, TheFileHoldsBothOrdersAndAllPasses) {
   const MeasuredLayers m = load_measured_layers(source_path("configs/kernels/layers.json"));
   std::size_t seen[2][3] = {};
-  for (const MeasuredLayer& l : m.layers) {
+  for (const MeasuredLayer& l : m.layers.all()) {
     ++seen[l.shape.channels_last ? 1 : 0][static_cast<std::size_t>(l.shape.pass)];
     EXPECT_LE(l.full.turning_us, l.full.us);
     EXPECT_LE(l.half.turning_us, l.half.us);

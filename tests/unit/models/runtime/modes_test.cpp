@@ -28,8 +28,8 @@ TraceMaker sources() {
   return m;
 }
 
-struct Step : PlanBuilder {
-  explicit Step(int threads = 1) : PlanBuilder(threads) { marker(ItemKind::step_begin); }
+struct OneStep : PlanBuilder {
+  explicit OneStep(int threads = 1) : PlanBuilder(threads) { marker(ItemKind::step_begin); }
   std::uint32_t launch_of(Source source, double gap_us = 6, int thread = 0) {
     const std::uint32_t i = launch(gap_us, 4, {.us = 10}, thread);
     plan.works.back().source = source;
@@ -63,7 +63,7 @@ void expect_consistent(const Plan& plan) {
 }
 
 TEST(Modes, AsTracedChangesNothing) {
-  Step s;
+  OneStep s;
   s.launch_of(a_kernel);
   s.plan.items[1].wait = WaitFor::own_work;
   EXPECT_TRUE(s.apply(Mode::as_traced).all().empty());
@@ -71,7 +71,7 @@ TEST(Modes, AsTracedChangesNothing) {
 }
 
 TEST(Modes, EagerSyncWaitsForEveryKernel) {
-  Step s;
+  OneStep s;
   s.launch_of(a_kernel);
   s.launch_of(a_kernel);
   s.marker(ItemKind::step_end);
@@ -81,7 +81,7 @@ TEST(Modes, EagerSyncWaitsForEveryKernel) {
 }
 
 TEST(Modes, EagerSyncWaitsForDeviceCopiesButNotForMemsetsAndHostCopies) {
-  Step s;
+  OneStep s;
   for (const Source source : {a_kernel, to_host, on_device, a_memset}) s.launch_of(source);
   s.apply(Mode::eager_sync);
   EXPECT_EQ(s.plan.items[1].wait, WaitFor::own_work);
@@ -92,7 +92,7 @@ TEST(Modes, EagerSyncWaitsForDeviceCopiesButNotForMemsetsAndHostCopies) {
 }
 
 TEST(Modes, EagerAsyncFreesBlockingLaunchesOnly) {
-  Step s;
+  OneStep s;
   s.launch_of(a_kernel);
   s.launch_of(to_host);
   s.sync(0, 2, 5, 0);
@@ -106,7 +106,7 @@ TEST(Modes, EagerAsyncFreesBlockingLaunchesOnly) {
 }
 
 TEST(Modes, SyncAndBackIsTheSameStep) {
-  Step s;
+  OneStep s;
   for (int i = 0; i < 4; ++i) s.launch_of(a_kernel);
   const Duration before = s.period();
   s.apply(Mode::eager_sync);
@@ -116,7 +116,7 @@ TEST(Modes, SyncAndBackIsTheSameStep) {
 }
 
 TEST(Modes, CudaGraphPutsTheWholeStepBehindOneLaunch) {
-  Step s;
+  OneStep s;
   for (int i = 0; i < 4; ++i) s.launch_of(a_kernel, 50);
   s.marker(ItemKind::step_end);
   EXPECT_TRUE(s.apply(Mode::cuda_graph).all().empty());
@@ -133,7 +133,7 @@ TEST(Modes, CudaGraphPutsTheWholeStepBehindOneLaunch) {
 }
 
 TEST(Modes, CudaGraphCapturesEveryStretchWithoutAWait) {
-  Step s;
+  OneStep s;
   s.launch_of(a_kernel);
   s.launch_of(a_kernel);
   s.sync(0, 2, 5, 1);
@@ -160,7 +160,7 @@ TEST(Modes, CudaGraphCapturesEveryStretchWithoutAWait) {
 }
 
 TEST(Modes, CudaGraphLeavesStretchesWithoutWorkAsTheyAre) {
-  Step s;
+  OneStep s;
   s.launch_of(a_kernel);
   s.sync(0, 2, 5, 0);
   s.plan.items[s.call(30, 1)].source = 0;  // the loop's own code after the wait
@@ -172,7 +172,7 @@ TEST(Modes, CudaGraphLeavesStretchesWithoutWorkAsTheyAre) {
 }
 
 TEST(Modes, CudaGraphKeepsACopyThatWaitsBetweenGraphs) {
-  Step s;
+  OneStep s;
   s.launch_of(a_kernel);
   const std::uint32_t copy = s.launch_of(to_host);
   s.plan.items[copy].wait = WaitFor::own_work;
@@ -186,7 +186,7 @@ TEST(Modes, CudaGraphKeepsACopyThatWaitsBetweenGraphs) {
 }
 
 TEST(Modes, CudaGraphLeavesCopiesOfPageableMemoryEager) {
-  Step s;
+  OneStep s;
   s.launch_of(pageable);
   s.launch_of(a_kernel);
   s.apply(Mode::cuda_graph);
@@ -198,7 +198,7 @@ TEST(Modes, CudaGraphLeavesCopiesOfPageableMemoryEager) {
 }
 
 TEST(Modes, CudaGraphIsLaunchedAfterTheWaitOfAnotherThread) {
-  Step s(2);
+  OneStep s(2);
   s.launch_of(a_kernel, 6, 0);
   s.sync(0, 2, 5, 0, 1);
   s.plan.items[2].after = 1;
@@ -212,7 +212,7 @@ TEST(Modes, CudaGraphIsLaunchedAfterTheWaitOfAnotherThread) {
 }
 
 TEST(Modes, CudaGraphIgnoresWaitsOfBystanders) {
-  Step s(2);
+  OneStep s(2);
   s.launch_of(a_kernel, 6, 0);
   s.sync(0, 2, 5, no_index, 1);  // a thread that launches nothing and hands nothing over
   s.launch_of(a_kernel, 6, 0);
@@ -222,7 +222,7 @@ TEST(Modes, CudaGraphIgnoresWaitsOfBystanders) {
 }
 
 TEST(Modes, CudaGraphIsNotEndedByBlockingLaunches) {
-  Step s;
+  OneStep s;
   s.launch_of(a_kernel);
   s.plan.items[1].wait = WaitFor::own_work;
   s.launch_of(a_kernel);
@@ -231,7 +231,7 @@ TEST(Modes, CudaGraphIsNotEndedByBlockingLaunches) {
 }
 
 TEST(Modes, CudaGraphOfForwardAndBackwardDropsTheRest) {
-  Step s(2);
+  OneStep s(2);
   s.launch_of(a_kernel, 6, 0);                                 // forward
   const std::uint32_t backward = s.launch_of(a_kernel, 6, 1);  // on the autograd thread
   s.plan.items[backward].after = backward - 1;
@@ -247,7 +247,7 @@ TEST(Modes, CudaGraphOfForwardAndBackwardDropsTheRest) {
 }
 
 TEST(Modes, CudaGraphOfAStepThatWaitsFirstCapturesTheRest) {
-  Step s;
+  OneStep s;
   s.sync(0, 2, 5, no_index);
   s.launch_of(a_kernel);
   EXPECT_EQ(s.apply(Mode::cuda_graph).count("graph_captures_nothing"), 0);
@@ -257,14 +257,14 @@ TEST(Modes, CudaGraphOfAStepThatWaitsFirstCapturesTheRest) {
 }
 
 TEST(Modes, CudaGraphOfAStepWithoutLaunchesCapturesNothing) {
-  Step s;
+  OneStep s;
   s.sync(0, 2, 5, no_index);
   EXPECT_EQ(s.apply(Mode::cuda_graph).count("graph_captures_nothing"), 1);
   EXPECT_EQ(s.plan.items.size(), 2u);
 }
 
 TEST(Modes, EagerExpandsGraphs) {
-  Step s;
+  OneStep s;
   const std::vector<test::WorkSpec> nodes{{.us = 5, .gap_us = 8}, {.us = 5, .gap_us = 0.25}};
   s.graph(7, 3, nodes);
   s.launch_of(a_kernel);
@@ -287,7 +287,7 @@ TEST(Modes, EagerExpandsGraphs) {
 }
 
 TEST(Modes, GraphAndBackIsConsistent) {
-  Step s(2);
+  OneStep s(2);
   for (int i = 0; i < 4; ++i) s.launch_of(a_kernel, 6, i % 2);
   s.apply(Mode::cuda_graph);
   s.apply(Mode::eager_sync);

@@ -42,7 +42,7 @@ MeasuredLayers layers_of(std::vector<MeasuredLayer> layers) {
   out.far = 20;
   out.size_power = 1;
   out.unlike_residual = 0.5;
-  out.layers = std::move(layers);
+  out.layers = LayerTable(std::move(layers));
   return out;
 }
 

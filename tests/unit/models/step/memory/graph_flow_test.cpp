@@ -11,16 +11,16 @@ namespace {
 
 using test::FlowMaker;
 
-constexpr std::string_view float2 = R"(["float","float"])";
-constexpr std::string_view float3 = R"(["float","float","float"])";
+constexpr std::string_view float_pair = R"(["float","float"])";
+constexpr std::string_view float_triple = R"(["float","float","float"])";
 
 TEST(GraphFlow, TheLastOperandIsNewUnlessItWaitsToBeRead) {
   FlowMaker m;
-  m.op("Torch-Compiled Region>aten::mm", "[[8,16],[16,4],[8,4]]", float3);
-  m.op("Torch-Compiled Region>triton_poi_fused_relu_0", "[[8,4],[8,4]]", float2);
-  m.op("Torch-Compiled Region>aten::mm", "[[8,16],[16,4],[8,4]]", float3);
+  m.op("Torch-Compiled Region>aten::mm", "[[8,16],[16,4],[8,4]]", float_triple);
+  m.op("Torch-Compiled Region>triton_poi_fused_relu_0", "[[8,4],[8,4]]", float_pair);
+  m.op("Torch-Compiled Region>aten::mm", "[[8,16],[16,4],[8,4]]", float_triple);
   // Both [8,4] wait: the relu and the product. The sum goes into the first operand.
-  m.op("Torch-Compiled Region>triton_poi_fused_add_1", "[[8,4],[8,4]]", float2);
+  m.op("Torch-Compiled Region>triton_poi_fused_add_1", "[[8,4],[8,4]]", float_pair);
   const Dataflow flow = dataflow(m.step());
   ASSERT_EQ(flow.ops.size(), 4U);
   EXPECT_EQ(flow.ops[0].input_count, 2U);  // the place of its result is no operand
@@ -36,7 +36,7 @@ TEST(GraphFlow, ANormKeepsSeveralResults) {
   FlowMaker m;
   m.around_dims = "[[8,16],[16,16],[16]]";
   m.around_types = R"(["float","float","float"])";
-  m.op("CompiledFunction>aten::mm", "[[8,16],[16,16],[8,16]]", float3);
+  m.op("CompiledFunction>aten::mm", "[[8,16],[16,16],[8,16]]", float_triple);
   // Behind the weight, which the graph lists: a mask and means.
   m.op("CompiledFunction>triton_per_fused_native_layer_norm_0", "[[8,16],[16],[8,16],[8,1]]",
        R"(["float","float","bool","float"])");
@@ -51,14 +51,15 @@ TEST(GraphFlow, ANormKeepsSeveralResults) {
 TEST(GraphFlow, BackwardReadsWhatForwardKeptTheLatestFirst) {
   FlowMaker m;
   m.sequence = 7;
-  m.op("CompiledFunction>aten::mm", "[[8,16],[16,16],[8,16]]", float3);
-  m.op("CompiledFunction>triton_poi_fused_gelu_0", "[[8,16],[8,16]]", float2);
-  m.op("CompiledFunction>aten::mm", "[[8,16],[16,4],[8,4]]", float3);
+  m.op("CompiledFunction>aten::mm", "[[8,16],[16,16],[8,16]]", float_triple);
+  m.op("CompiledFunction>triton_poi_fused_gelu_0", "[[8,16],[8,16]]", float_pair);
+  m.op("CompiledFunction>aten::mm", "[[8,16],[16,4],[8,4]]", float_triple);
   m.thread = 1;
   m.forward_thread = 1;
   // Four reads of two tensors: the gelu twice, then the product before it twice.
   for (const std::string_view name : {"a", "b", "c", "d"}) {
-    m.op("CompiledFunctionBackward>triton_poi_fused_" + std::string(name), "[[8,16],[2]]", float2);
+    m.op("CompiledFunctionBackward>triton_poi_fused_" + std::string(name), "[[8,16],[2]]",
+         float_pair);
   }
   const Dataflow flow = dataflow(m.step());
   ASSERT_EQ(flow.ops.size(), 7U);
@@ -74,7 +75,7 @@ TEST(GraphFlow, ATrainingGraphListsItsParametersAndInputs) {
   FlowMaker m;
   m.around_dims = "[[8,512],[8,3,32,32],[64,3,7,7],[8,8,1,1]]";
   m.around_types = R"(["long int","float","float","float"])";
-  m.op("CompiledFunction>triton_poi_fused_0", "[[8,3,32,32],[8,3,32,32]]", float2);
+  m.op("CompiledFunction>triton_poi_fused_0", "[[8,3,32,32],[8,3,32,32]]", float_pair);
   const Step step = m.step();
   const GraphOperands given = graph_operands(step, dataflow(step), 8);
   EXPECT_EQ(given.inputs.size(), 2U);      // tokens and images
@@ -85,9 +86,9 @@ TEST(GraphFlow, ATrainingGraphListsItsParametersAndInputs) {
 TEST(GraphFlow, WeightsThatGraphsShareAreListedOnce) {
   FlowMaker m;
   m.around_dims = "[[50,16],[16,16]]";
-  m.around_types = float2;
-  m.op("CompiledFunction>triton_poi_fused_0", "[[8,16],[8,16]]", float2);
-  m.op("CompiledFunction>triton_poi_fused_1", "[[8,16],[8,16]]", float2);
+  m.around_types = float_pair;
+  m.op("CompiledFunction>triton_poi_fused_0", "[[8,16],[8,16]]", float_pair);
+  m.op("CompiledFunction>triton_poi_fused_1", "[[8,16],[8,16]]", float_pair);
   EXPECT_EQ(graph_operands(m.step(), dataflow(m.step()), 8).parameters.size(), 4U);
   m.around_dims.clear();
   m.thread = 1;
@@ -145,7 +146,7 @@ TEST(GraphFlow, ItemsOfCompiledTokensAreThoseOfTheFirstIndices) {
   FlowMaker m;
   m.op("Torch-Compiled Region>triton_red_fused_embedding_0", "[[4,128],[1000,64],[4,128,64]]",
        R"(["long int","float","float"])");
-  m.op("Torch-Compiled Region>aten::mm", "[[512,64],[64,64],[512,64]]", float3);
+  m.op("Torch-Compiled Region>aten::mm", "[[512,64],[64,64],[512,64]]", float_triple);
   const Step step = m.step();
   EXPECT_EQ(batch_size(step.trace, step.links).items, 4);
 }
