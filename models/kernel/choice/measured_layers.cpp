@@ -163,14 +163,14 @@ bool fills_tiles(const LayerShape& s) {
 /// Squares of octaves, and of steps where a choice depends on the number itself.
 double distance(const LayerShape& a, const LayerShape& b, LayerKind kind) {
   constexpr double other_stride = 16, other_alignment = 16, other_window = 16;
-  constexpr double width_weight = 4, side_weight = 4;
+  constexpr double width_weight = 4, group_weight = 2, side_weight = 4;
   double d = octaves(a.images, b.images) + octaves(a.pixels, b.pixels);
   const double sides = (a.side - b.side) * (a.side - b.side);
   switch (kind) {
     case LayerKind::grouped:
       d += width_weight * octaves(a.in_channels / a.groups, b.in_channels / b.groups) +
            width_weight * octaves(a.out_channels / a.in_channels, b.out_channels / b.in_channels) +
-           octaves(a.groups, b.groups) + sides;
+           group_weight * octaves(a.groups, b.groups) + sides;
       if (fills_tiles(a) != fills_tiles(b)) d += other_alignment;
       break;
     case LayerKind::depthwise:

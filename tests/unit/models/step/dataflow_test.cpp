@@ -193,6 +193,23 @@ TEST(Dataflow, AScaledBranchIsAddedToAnotherTensor) {
 }
 
 // Activations and the weight have 256 elements each.
+// One of two branches is bounded and multiplied by the other one. The place that is given for the
+// bounded values is no operand, so that the other branch still waits for its reader.
+TEST(Dataflow, WhereAResultIsWrittenIsNoOperand) {
+  FlowMaker m;
+  m.op("aten::mm", "[[8,4],[4,16]]", R"(["float","float"])");
+  m.op("aten::mm", "[[8,4],[4,16]]", R"(["float","float"])");
+  m.op("aten::hardtanh>aten::clamp", "[[8,16],[],[],[8,16]]",
+       R"(["float","Scalar","Scalar","float"])");
+  m.op("aten::mul", "[[8,16],[8,16]]", R"(["float","float"])");
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 4U);
+  ASSERT_EQ(flow.ops[2].input_count, 1U);
+  EXPECT_EQ(maker_of(flow, 2, 0), 1U);
+  EXPECT_EQ(maker_of(flow, 3, 0), 2U);
+  EXPECT_EQ(maker_of(flow, 3, 1), 0U);
+}
+
 TEST(Dataflow, AWeightThatALayerConvertsIsNoTensorOfTheStep) {
   FlowMaker m;
   m.op("aten::relu", "[[2,8,16]]", R"(["float"])");
