@@ -89,7 +89,7 @@ class Lives {
         storage_(step, flow, facts_) {
     begin_tensors();
     for (const FlowOp& op : flow.ops) {
-      ops_.push_back({op.in_model ? op.row : nullptr, phase_of(op)});
+      ops_.push_back({op.in_model ? op.row : nullptr, graph_phase(op.phase)});
     }
     for (std::uint32_t i = 0; i < flow.ops.size(); ++i) visit(i);
   }
@@ -126,12 +126,6 @@ class Lives {
 
   bool grows(std::int64_t elements) const {
     return elements % batch_ == 0 && (batch_ == 1 || !facts_.parameters().has(elements));
-  }
-
-  static GraphPhase phase_of(const FlowOp& op) {
-    return op.phase == FlowPhase::forward    ? GraphPhase::forward
-           : op.phase == FlowPhase::backward ? GraphPhase::backward
-                                             : GraphPhase::optimizer;
   }
 
   void begin_tensors() {
@@ -365,6 +359,14 @@ std::vector<MemoryMoment> moments_of(const Step& step, const Dataflow& flow,
 }
 
 }  // namespace
+
+GraphPhase graph_phase(FlowPhase phase) {
+  switch (phase) {
+    case FlowPhase::forward: return GraphPhase::forward;
+    case FlowPhase::backward: return GraphPhase::backward;
+    default: return GraphPhase::optimizer;
+  }
+}
 
 std::vector<MemoryMoment> live_tensors(const Step& step, std::int64_t batch) {
   const Dataflow flow = dataflow(step);

@@ -8,6 +8,7 @@
 
 #include "models/memory/compiled_lives.h"
 #include "models/memory/lives.h"
+#include "models/step/dataflow.h"
 #include "models/step/step.h"
 #include "sim/trace/links.h"
 #include "sim/trace/trace.h"
@@ -24,6 +25,9 @@ struct RecordedMemory {
 
 /// Of the device that runs the most kernels, over the steps; nothing without such events.
 std::optional<RecordedMemory> recorded_memory(const Trace& trace, const Links& links);
+
+/// What compilers tell apart of a data flow's phases: all but the two passes is the optimizer's.
+GraphPhase graph_phase(FlowPhase phase);
 
 /// A tensor lives from the operation that makes it to the last one that reads it, forward or
 /// backward; what is written in place lives on; gradients of parameters live until the optimizer

@@ -31,7 +31,7 @@ class Recomputed {
         const auto& readers = readers_[t];
         const bool fits = readers.size() == 1 || loaded.size() <= most_reads;
         if (flow_.tensors[t].elements <= 1) continue;  // counters, which are updated in place
-        if (same_as_[t] != t || !fits || !read_in_place(i, readers, t)) continue;
+        if (same_as_[t] != t || !fits || !read_in_place(i, t)) continue;
         again[t] = true;
         loads[t] = loaded;
       }
@@ -59,8 +59,8 @@ class Recomputed {
   /// Whether generated code of the same phase alone reads the result. Library kernels and later
   /// phases need it in memory; but the gradient of a norm reads the normalised rows, which the norm
   /// keeps. Statistics of channels are taken of what is stored.
-  bool read_in_place(std::uint32_t maker, const std::vector<std::uint32_t>& readers,
-                     std::uint32_t t) const {
+  bool read_in_place(std::uint32_t maker, std::uint32_t t) const {
+    const std::vector<std::uint32_t>& readers = readers_[t];
     bool normalised = false, later = false;
     for (const std::uint32_t r : readers) {
       const FlowOp& reader = flow_.ops[r];

@@ -3,17 +3,10 @@
 #include <algorithm>
 
 #include "models/memory/compiled_lives.h"
+#include "models/step/memory/step_memory.h"
 
 namespace tandem {
 namespace {
-
-GraphPhase graph_phase(FlowPhase phase) {
-  switch (phase) {
-    case FlowPhase::forward: return GraphPhase::forward;
-    case FlowPhase::backward: return GraphPhase::backward;
-    default: return GraphPhase::optimizer;
-  }
-}
 
 /// Norms of the backward pass take what they need of the forward pass their own way (groups.cpp).
 bool read_by_norms(const Dataflow& flow, const std::vector<FuseRole>& roles,
