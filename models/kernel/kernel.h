@@ -43,6 +43,7 @@ struct KernelTraits {
   std::uint8_t operands = 0;  // pointers of an elementwise kernel, outputs first; of a multi-tensor
                               // one, lists read and one more
   std::uint16_t functor = 0;  // row of the functor table; 0: none
+  std::uint32_t fused = 0;    // of a generated kernel: fused_operations() of its name
   friend bool operator==(const KernelTraits&, const KernelTraits&) = default;
 };
 

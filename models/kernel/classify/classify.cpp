@@ -105,6 +105,13 @@ void by_itself(DataType stated, KernelClass& out) {
   }
 }
 
+// Sums of gradients, as for a bias, read what a kernel before them stored: their names list where it
+// came from.
+bool sums_gradients(const SearchText& name, const KernelClass& kernel) {
+  return kernel.traits.kind == Kind::triton_reduction && name.has("_backward") &&
+         name.has("_sum");
+}
+
 }  // namespace
 
 std::string_view bare_name(std::string_view name) {
@@ -141,6 +148,8 @@ KernelClass classify(std::string_view name, std::string_view op) {
     const DataType stated = out.traits.data;
     classify_matrix(text.text(), op, out);
     if (row_of(out.traits).depthwise) by_itself(stated, out);
+  } else if (out.family == KernelFamily::triton && !sums_gradients(text, out)) {
+    out.traits.fused = fused_operations(text.text());
   }
   return out;
 }

@@ -28,6 +28,27 @@ std::span<const FunctorRow> functor_rows();
 /// Functors of multi-tensor kernels start at this row; the ones before are elementwise.
 std::size_t first_multi_functor();
 
+/// What operations of one generated kernel compute in common.
+enum class FusedGroup : std::uint8_t {
+  error_function,
+  random,
+  logistic,
+  tangent,
+  exponent
+};
+constexpr std::size_t fused_groups = 5;
+
+/// An operation in a generated kernel's name that costs more than a few instructions an element.
+struct FusedRow {
+  std::string_view pattern;  // as the name lists it
+  std::string_view name;     // key of the cost constants
+  FusedGroup group;
+};
+std::span<const FusedRow> fused_rows();
+/// A bit for each row of fused_rows() that the name of a generated kernel lists, at most one a
+/// group: what the group's operations have in common is computed once.
+std::uint32_t fused_operations(std::string_view name);
+
 /// Kernel name without return type; what the patterns are matched against.
 std::string_view bare_name(std::string_view name);
 

@@ -1,6 +1,7 @@
 #include "models/kernel/counters/cost_constants.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "models/kernel/classify/classify.h"
 #include "sim/core/data_type.h"
@@ -10,6 +11,8 @@ namespace tandem {
 namespace {
 
 constexpr std::string_view functor_prefix = "functor ";
+constexpr std::string_view fused_prefix = "fused ";
+constexpr std::string_view warp_groups = "gmma";
 
 // 16-bit types cost the same where only one of them was measured.
 bool same_width(std::string_view a, std::string_view b) {
@@ -25,11 +28,13 @@ int score(const CostRow& row, std::string_view wanted) {
   return row.type.empty() ? 1 : 0;
 }
 
-std::int16_t best_row(std::span<const CostRow> rows, std::string_view kind, std::string_view type) {
+std::int16_t best_row(std::span<const CostRow> rows, std::string_view kind, std::string_view type,
+                      std::string_view engine = "") {
   std::int16_t best = -1;
   int best_score = -1;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i].kind != kind || score(rows[i], type) <= best_score) continue;
+    if (rows[i].kind != kind || rows[i].engine != engine) continue;
+    if (score(rows[i], type) <= best_score) continue;
     best = static_cast<std::int16_t>(i);
     best_score = score(rows[i], type);
   }
@@ -55,15 +60,23 @@ void CostConstants::index_rows() {
   const auto kinds = kind_rows();
   const auto functors = functor_rows();
   by_kind_.resize(kinds.size());
+  by_groups_.resize(kinds.size());
   by_functor_.resize(functors.size());
   for (std::size_t type = 0; type < types; ++type) {
     for (std::size_t i = 0; i < kinds.size(); ++i) {
-      by_kind_[i][type] = best_row(rows_, kinds[i].key, to_string(static_cast<DataType>(type)));
+      const std::string_view type_name = to_string(static_cast<DataType>(type));
+      by_kind_[i][type] = best_row(rows_, kinds[i].key, type_name);
+      const std::int16_t of_groups = best_row(rows_, kinds[i].key, type_name, warp_groups);
+      by_groups_[i][type] = of_groups < 0 ? by_kind_[i][type] : of_groups;
     }
     for (std::size_t i = 0; i < functors.size(); ++i) {
       const std::string kind = std::string(functor_prefix) + std::string(functors[i].name);
       by_functor_[i][type] = best_row(rows_, kind, to_string(static_cast<DataType>(type)));
     }
+  }
+  for (const FusedRow& row : fused_rows()) {
+    const std::int16_t i = best_row(rows_, std::string(fused_prefix) + std::string(row.name), "");
+    by_fused_.push_back(i < 0 ? 0 : rows_[static_cast<std::size_t>(i)].per_element);
   }
 }
 
@@ -92,8 +105,9 @@ CostConstants CostConstants::load(const std::string& path) {
 }
 
 const CostRow* CostConstants::row(const KernelTraits& traits, DataType math) const {
+  const auto& by_kind = traits.engine == Engine::gmma ? by_groups_ : by_kind_;
   const std::int16_t i =
-      by_kind_[static_cast<std::size_t>(traits.kind)][static_cast<std::size_t>(math)];
+      by_kind[static_cast<std::size_t>(traits.kind)][static_cast<std::size_t>(math)];
   return i < 0 ? nullptr : &rows_[static_cast<std::size_t>(i)];
 }
 
@@ -102,12 +116,24 @@ const CostRow* CostConstants::functor(const KernelTraits& traits, DataType data)
   return i < 0 ? nullptr : &rows_[static_cast<std::size_t>(i)];
 }
 
+double CostConstants::fused(const KernelTraits& traits) const {
+  double sum = 0;
+  for (std::uint32_t bits = traits.fused; bits != 0; bits &= bits - 1) {
+    sum += by_fused_[static_cast<std::size_t>(std::countr_zero(bits))];
+  }
+  return sum;
+}
+
 std::span<const Field<CostRow>> cost_row_fields() {
   using R = CostRow;
   constexpr Range any = Range::non_negative;
   static const std::vector<Field<R>> fields{
-      field("kind", "", "kind of kernel, or \"functor NAME\"", &R::kind),
+      field("kind", "", "kind of kernel, \"functor NAME\" or \"fused NAME\"", &R::kind),
       field("type", "", "arithmetic type; empty: any", &R::type),
+      field("engine", "",
+            "gmma: the kind's kernels that multiply by warp groups, where they have prices of "
+            "their own",
+            &R::engine),
       field("origin", "", "measured (single operators), fitted (networks) or assumed", &R::origin),
       field("source", "", "what was measured, and the error of the fit", &R::source),
       field("error", "ratio", "mean relative error of the instructions", &R::error, any),

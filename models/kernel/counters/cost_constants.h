@@ -19,8 +19,10 @@ constexpr std::string_view assumed_origin = "assumed";
 
 /// Costs of one kind of kernel. Instructions are warp instructions; shared: wavefronts.
 struct CostRow {
-  std::string kind;    // KindRow::key; "functor NAME" for elementwise arithmetic
+  std::string kind;    // KindRow::key; "functor NAME" for elementwise arithmetic, "fused NAME" in
+                       // generated code
   std::string type;    // of the arithmetic, or "": any
+  std::string engine;  // "gmma": of the kind's kernels that multiply by warp groups; "": the others
   std::string origin;  // "measured" on single operators, "fitted" on networks or "assumed"
   std::string source;
   double error = 0;  // mean relative one of the instructions, over the kernels they were priced on
@@ -82,6 +84,8 @@ class CostConstants {
   const CostRow* row(const KernelTraits& traits, DataType math) const;
   /// Arithmetic of an elementwise kernel, or null.
   const CostRow* functor(const KernelTraits& traits, DataType data) const;
+  /// Instructions of a warp-wide element for what a generated kernel fuses.
+  double fused(const KernelTraits& traits) const;
 
  private:
   static constexpr std::size_t types = 10;
@@ -91,7 +95,9 @@ class CostConstants {
   std::vector<CostRow> rows_;
   GeneralCosts general_;
   std::vector<Index> by_kind_;     // per row of kind_rows()
+  std::vector<Index> by_groups_;   // the same of kernels that multiply by warp groups
   std::vector<Index> by_functor_;  // per row of functor_rows()
+  std::vector<double> by_fused_;   // instructions an element, per row of fused_rows()
 };
 
 }  // namespace tandem

@@ -66,8 +66,8 @@ double instructions(const CostInput& in) {
   const double cost = functor != nullptr ? functor->per_element
                       : t.functor > 0    ? in.constants.general().unknown_functor
                                          : 0;
-  const double arithmetic = cost * f.elements;
-  return arithmetic + r.per_warp * f.warps + r.per_element * f.elements + r.per_row * f.rows +
+  const double arithmetic = cost * f.elements + in.constants.fused(t) * f.walked;
+  return arithmetic + r.per_warp * f.warps + r.per_element * f.walked + r.per_row * f.rows +
          r.per_indexed * f.indexed + r.per_busy * f.busy + r.per_tap * f.taps +
          r.per_multiply * f.multiplies + r.per_fragment * f.fragments + r.per_load * f.loads +
          r.per_transposed * f.transposed + r.per_step * f.steps + r.per_tile * f.tiles;

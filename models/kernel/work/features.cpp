@@ -1,9 +1,11 @@
 #include "models/kernel/work/features.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "models/kernel/classify/classify.h"
+#include "models/kernel/kinds.h"
 
 namespace tandem {
 namespace {
@@ -87,6 +89,15 @@ double busy_warps(const KernelFeatures& f) {
   return f.rows * std::min(f.warps / f.rows, std::ceil(f.elements / f.rows / vector));
 }
 
+// A persistent reduction holds its rows at once, filled up to a power of two; so are the rows of a
+// block.
+double walked_elements(const KernelLaunch& launch) {
+  const double blocks = static_cast<double>(blocks_of(launch.geometry));
+  if (launch.traits.kind != Kind::triton_persistent || blocks <= 0) return launch.work.elements;
+  const auto of_block = static_cast<std::uint64_t>(std::ceil(launch.work.elements / blocks));
+  return blocks * static_cast<double>(std::bit_ceil(of_block));
+}
+
 }  // namespace
 
 int warps_per_block(const LaunchGeometry& g) {
@@ -115,6 +126,7 @@ KernelFeatures kernel_features(const KernelLaunch& launch) {
   KernelFeatures f;
   f.warps = static_cast<double>(blocks_of(launch.geometry)) * warps_per_block(launch.geometry);
   f.elements = launch.work.elements / 32;
+  f.walked = walked_elements(launch) / 32;
   f.rows = launch.work.rows;
   f.indexed = f.elements * (launch.work.index_dims - 1);
   f.busy = busy_warps(f);

@@ -11,6 +11,7 @@ namespace tandem {
 struct KernelFeatures {
   double warps = 0;       // launched
   double elements = 0;    // warp-wide elements; of a matrix kernel: of the padded result
+  double walked = 0;      // elements, and those that fill up the rows of a persistent reduction
   double rows = 0;        // independent results of a reduction
   double busy = 0;        // warps that hold a part of a row; short rows leave warps of a block idle
   double taps = 0;        // launched warps times k: depthwise kernels, threads of fixed work

@@ -336,7 +336,10 @@ def fit_rows(pairs, origin, source):
     for (kind, kind_type, matrix, engine), members in sorted(groups.items()):
         alike = [some for (k, _, m, e), some in groups.items() if (k, m, e) == (kind, matrix, engine)]
         shared = [pair for some in alike for pair in some]
-        out.append(cost_row(kind, kind_type, members, shared if matrix else members, origin, source))
+        row = cost_row(kind, kind_type, members, shared if matrix else members, origin, source)
+        if engine == 3 and any((k, t, m) == (kind, kind_type, matrix) and e != 3 for k, t, m, e in groups):
+            row = {"kind": kind, "type": kind_type, "engine": "gmma"} | row
+        out.append(row)
     return out
 
 

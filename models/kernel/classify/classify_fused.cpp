@@ -1,0 +1,87 @@
+// What generated kernels compute: the operations that their names list.
+#include <algorithm>
+#include <iterator>
+
+#include "models/kernel/classify/classify.h"
+
+namespace tandem {
+namespace {
+
+// A kernel computes once what several of its operations need: of a group, what stands first here
+// covers the others. The gradient of GELU takes GELU's error function; a backward pass multiplies by
+// the mask that the forward pass has drawn; other gradients need the function only where the
+// forward operation is named too, for then it is computed again.
+constexpr FusedRow fused[] = {
+    {"gelu_backward", "gelu_backward", FusedGroup::error_function},
+    {"gelu", "gelu", FusedGroup::error_function},
+    {"erf", "gelu", FusedGroup::error_function},
+    {"native_dropout_backward", "mask", FusedGroup::random},
+    {"native_dropout", "random", FusedGroup::random},
+    {"bernoulli", "random", FusedGroup::random},
+    {"rand", "random", FusedGroup::random},
+    {"rand_like", "random", FusedGroup::random},
+    {"silu_backward", "logistic", FusedGroup::logistic},
+    {"silu", "logistic", FusedGroup::logistic},
+    {"sigmoid", "logistic", FusedGroup::logistic},
+    {"mish", "logistic", FusedGroup::logistic},
+    {"softplus", "logistic", FusedGroup::logistic},
+    {"sigmoid_backward", "mask", FusedGroup::logistic},
+    {"tanh", "tanh", FusedGroup::tangent},
+    {"tanh_backward", "mask", FusedGroup::tangent},
+    {"softmax", "exponent", FusedGroup::exponent},
+    {"_softmax", "exponent", FusedGroup::exponent},
+    {"_safe_softmax", "exponent", FusedGroup::exponent},
+    {"_log_softmax", "exponent", FusedGroup::exponent},
+    {"prepare_softmax_online", "exponent", FusedGroup::exponent},
+    {"exp", "exponent", FusedGroup::exponent},
+    {"elu", "exponent", FusedGroup::exponent},
+    {"_softmax_backward_data", "mask", FusedGroup::exponent},
+    {"_log_softmax_backward_data", "mask", FusedGroup::exponent},
+};
+
+// Whether `part` stands at `at` of a name whose words are joined by underscores.
+bool stands_at(std::string_view name, std::size_t at, std::string_view part) {
+  const std::size_t end = at + part.size();
+  return name.substr(at).starts_with(part) && (end == name.size() || name[end] == '_');
+}
+
+// The row of the longest operation that begins at `at`; as many as there are rows: none.
+std::uint32_t row_at(std::string_view name, std::size_t at) {
+  std::uint32_t best = std::size(fused);
+  for (std::uint32_t i = 0; i < std::size(fused); ++i) {
+    const bool longer =
+        best == std::size(fused) || fused[i].pattern.size() > fused[best].pattern.size();
+    if (longer && stands_at(name, at, fused[i].pattern)) best = i;
+  }
+  return best;
+}
+
+}  // namespace
+
+std::span<const FusedRow> fused_rows() { return fused; }
+
+std::uint32_t fused_operations(std::string_view name) {
+  static_assert(std::size(fused) <= 32);
+  constexpr std::string_view begin = "_fused_";
+  const std::size_t list = name.find(begin);
+  if (list == std::string_view::npos) return 0;
+  std::uint32_t first_of_group[fused_groups];
+  for (std::uint32_t& row : first_of_group) row = std::size(fused);
+  for (std::size_t at = list + begin.size(); at < name.size();) {
+    const std::uint32_t row = row_at(name, at);
+    std::size_t end = name.find('_', at + 1);
+    if (row < std::size(fused)) {
+      std::uint32_t& first = first_of_group[static_cast<std::size_t>(fused[row].group)];
+      first = std::min(first, row);
+      end = at + fused[row].pattern.size();
+    }
+    at = end == std::string_view::npos ? name.size() : end + 1;
+  }
+  std::uint32_t out = 0;
+  for (const std::uint32_t row : first_of_group) {
+    if (row < std::size(fused)) out |= std::uint32_t{1} << row;
+  }
+  return out;
+}
+
+}  // namespace tandem
