@@ -45,13 +45,13 @@ GradientNodes gradient_nodes(const Step& step) {
 /// Host time of compiled code without the profiler.
 class CompiledHost {
  public:
-  CompiledHost(const FusionLaw& law, const AddedHost& host, Compiler compiler)
-      : law_(law), host_(host), compiler_(compiler) {}
+  CompiledHost(const FusionLaw& law, const AddedHost& host, Compiler compiler, bool trains)
+      : law_(law), host_(host), compiler_(compiler), share_(trains ? 1 : law.inference_host_share) {}
 
   /// What takes `reference_us` on the reference host: a host that is slow at launch calls of the
   /// trace is slow at compiled code, as far as two processes on one machine agree.
   double work_us(double reference_us) const {
-    return reference_us *
+    return reference_us * share_ *
            std::pow(host_.traced_call_us / law_.reference_call_us, law_.carried_speed);
   }
   /// Of a call with its launch, from that of the time before it.
@@ -80,6 +80,7 @@ class CompiledHost {
   const FusionLaw& law_;
   AddedHost host_;
   Compiler compiler_;
+  double share_;  // of the times of a step that takes gradients
 };
 
 /// Numbers behind the names of generated kernels.
@@ -164,7 +165,8 @@ class Fuser {
         entries_(entries_of(context_)),
         style_(attention_style(context_.step.trace, context_.flow)),
         library_(context_, options.compiler == Compiler::xla),
-        compiled_(context_.law, added_host(context_.step, host), options.compiler) {}
+        compiled_(context_.law, added_host(context_.step, host), options.compiler,
+                  entries_[1] != no_row) {}
 
   void run() {
     for (std::size_t i = 0; i < context_.flow.ops.size(); ++i) {

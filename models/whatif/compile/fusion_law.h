@@ -34,6 +34,7 @@ struct FusionLaw {
   double further_host_us = 0;
   double region_host_us = 0;
   double parameter_host_us = 0;
+  double inference_host_share = 0;
   double script_host_share = 0;
   double xla_host_us = 0;
 
