@@ -10,6 +10,7 @@
 #include "models/step/dataflow.h"
 #include "models/step/memory/frames.h"
 #include "models/step/memory/graph_flow.h"
+#include "models/step/memory/sharded_parameters.h"
 #include "models/step/memory/step_facts.h"
 #include "models/step/memory/tensor_storage.h"
 #include "models/step/memory/workspace.h"
@@ -101,7 +102,11 @@ class Lives {
       Life& life = lives[storage_[held.tensor]];
       life.last = std::max(life.last, held.until);
     }
+    const ShardedParameters shards = sharded_parameters(step_.trace, step_.links);
     for (std::uint32_t t = 0; t < lives.size(); ++t) {
+      const auto bytes = static_cast<std::int64_t>(flow_.tensors[t].bytes());
+      if (shards.unit_bytes.count(bytes) > 0) continue;
+      if (gradient_[t]) lives[t].bytes.fixed_bytes *= shards.gradient_share;
       if (storage_[t] == t && lives[t].bytes.bytes() > 0) out.push_back(lives[t]);
     }
     for (const TensorShape& t : graphs_.inputs) {

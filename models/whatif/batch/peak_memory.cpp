@@ -9,6 +9,7 @@
 
 #include "models/ops/statistics_op.h"
 #include "models/step/memory/graph_flow.h"
+#include "models/step/memory/sharded_parameters.h"
 #include "models/step/memory/step_memory.h"
 #include "models/step/memory/trained_parameters.h"
 #include "models/step/op_nesting.h"
@@ -317,13 +318,17 @@ std::optional<PeakMemory> live_memory(const Step& step, std::int64_t base_batch,
   out.table_rows_updated = parameters.table_elements;
   out.training = optimizer.present;
   out.optimizer_states = optimizer.states;
-  const double dense = parameters.trained_bytes - parameters.table_bytes;
+  const ShardedParameters shards = sharded_parameters(step.trace, step.links);
+  const double whole = parameters.trained_bytes - parameters.table_bytes;
+  const double dense = whole / shards.ranks;
   const double states = out.training ? optimizer.states * dense : 0;
   out.bucket_bytes = out.training ? dense : 0;
   out.has_buckets = has_buckets(step.trace);
-  out.kept_bytes = parameters.bytes + states + (out.has_buckets ? out.bucket_bytes : 0) +
-                   law.workspace_bytes(compute_major);
-  out.update_bytes = out.training ? dense + (optimizer.copies ? dense : 0) : 0;
+  out.kept_bytes = parameters.bytes - whole + dense + states + shards.gathered_bytes +
+                   (out.has_buckets ? out.bucket_bytes : 0) + law.workspace_bytes(compute_major);
+  // No unit of sharded parameters is whole while the optimizer updates them.
+  const double update = out.training ? dense + (optimizer.copies ? dense : 0) : 0;
+  out.update_bytes = std::max(0.0, update - shards.gathered_bytes);
   out.basis = compiled       ? MemoryBasis::compiled
               : out.training ? MemoryBasis::training
                              : MemoryBasis::inference;

@@ -154,5 +154,38 @@ TEST(ClassifyElementwise, FunctorWidthAndOperands) {
   EXPECT_EQ(t.data, DataType::fp16);
 }
 
+// Names of the operations that `name` says are fused, by the keys of the cost constants.
+std::vector<std::string> fused_names(std::string_view name) {
+  std::vector<std::string> out;
+  const std::uint32_t bits = classify(name).traits.fused;
+  for (std::size_t i = 0; i < fused_rows().size(); ++i) {
+    if (bits >> i & 1) out.emplace_back(fused_rows()[i].name);
+  }
+  return out;
+}
+
+TEST(ClassifyFused, NamesListWhatIsFused) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(fused_names("triton_poi_fused_add_mul_view_3"), Names{});
+  EXPECT_EQ(fused_names("triton_poi_fused_gelu_view_0"), Names{"gelu"});
+  EXPECT_EQ(fused_names("triton_poi_fused_gelu_gelu_backward_view_12"), Names{"gelu_backward"});
+  EXPECT_EQ(fused_names("triton_per_fused__safe_softmax_add_native_dropout_view_4"),
+            (Names{"random", "exponent"}));
+  EXPECT_EQ(fused_names("triton_per_fused__to_copy__softmax_0"), Names{"exponent"});
+  // The mask was drawn in the forward pass; the exponentials are computed again where it is named.
+  EXPECT_EQ(fused_names("triton_per_fused__softmax_backward_data_native_dropout_native_dropout_"
+                        "backward_1"),
+            (Names{"mask", "mask"}));
+  EXPECT_EQ(fused_names("triton_per_fused__softmax__softmax_backward_data_2"), Names{"exponent"});
+  // What ends in the name of an operation is none.
+  EXPECT_EQ(fused_names("triton_poi_fused_mulsilu_0"), Names{});
+}
+
+TEST(ClassifyFused, SumsOfGradientsReadWhatWasStored) {
+  EXPECT_EQ(classify("triton_red_fused_gelu_gelu_backward_sum_view_2").traits.fused, 0U);
+  EXPECT_NE(classify("triton_red_fused_gelu_native_layer_norm_2").traits.fused, 0U);
+  EXPECT_EQ(classify("void at::native::gelu_kernel<float>(int)").traits.fused, 0U);
+}
+
 }  // namespace
 }  // namespace tandem

@@ -228,9 +228,37 @@ TEST(CostConstants, BadFilesAreErrors) {
 TEST(CostConstants, RowsNameKnownKinds) {
   for (const CostRow& row : constants().rows()) {
     bool known = row.kind.starts_with("functor ");
+    for (const FusedRow& f : fused_rows()) known |= row.kind == "fused " + std::string(f.name);
     for (const KindRow& k : kind_rows()) known |= k.key == row.kind;
     EXPECT_TRUE(known) << row.kind;
   }
+}
+
+// 8192 rows of 768, a warp and 1024 places each: the same kernel with a GELU executes the price of
+// one more in each of the 8192 x 32 warp-wide places.
+TEST(KernelCost, GeneratedKernelsDoWhatTheirNamesFuse) {
+  const auto issued = [](const char* name) {
+    return cost_of({name, "Torch-Compiled Region", "[[8192,768],[8192,768]]",
+                    R"(["c10::Half","c10::Half"])", {8192, 1, 1}, 32, 1000})
+        .smsp_issue_cycles;
+  };
+  const double plain = issued("triton_per_fused_native_layer_norm_0");
+  const double gelu = issued("triton_per_fused_gelu_native_layer_norm_0");
+  const KernelTraits t = classify("triton_per_fused_gelu_native_layer_norm_0").traits;
+  EXPECT_GT(constants().fused(t), 20);
+  EXPECT_NEAR(gelu - plain, constants().fused(t) * 8192 * 32, 0.02 * gelu);
+}
+
+TEST(CostConstants, WarpGroupsHavePricesOfTheirOwn) {
+  const KernelTraits groups =
+      classify("cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_7_64x128x64_"
+               "4x1x1_cga1x1x1_kernel0_0")
+          .traits;
+  KernelTraits warps = groups;
+  warps.engine = Engine::hmma;
+  ASSERT_EQ(groups.engine, Engine::gmma);
+  EXPECT_EQ(constants().row(groups, DataType::fp16)->engine, "gmma");
+  EXPECT_EQ(constants().row(warps, DataType::fp16)->engine, "");
 }
 
 TEST(WarmL2, RecentTensorsHitAndOldOnesAreWrittenBack) {

@@ -1,0 +1,73 @@
+#include "models/step/memory/sharded_parameters.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+
+#include "models/step/memory/trained_parameters.h"
+#include "sim/core/collective.h"
+#include "sim/core/data_type.h"
+
+namespace tandem {
+namespace {
+
+/// Units of one size.
+struct Units {
+  int gathers = 0, scatters = 0, ranks = 1;
+  bool stay_whole() const { return gathers <= scatters; }
+};
+
+std::map<std::int64_t, Units> units_of(const Trace& trace, const Links& links) {
+  std::map<std::int64_t, Units> out;  // by bytes of the whole
+  const StepWindow& window = links.steps.back();
+  for (std::uint32_t a = 0; a < trace.activities.size(); ++a) {
+    const Collective* const c = collective_of(trace, a);
+    const std::uint32_t call = links.call_of_activity[a];
+    if (c == nullptr || call == no_row || c->in_bytes <= 0 || c->out_bytes <= 0) continue;
+    if (trace.calls.begin[call] < window.begin || trace.calls.begin[call] >= window.end) continue;
+    if (c->kind == CollectiveKind::all_gather && c->out_bytes > c->in_bytes) {
+      Units& units = out[c->out_bytes];
+      ++units.gathers;
+      units.ranks = static_cast<int>(std::lround(double(c->out_bytes) / double(c->in_bytes)));
+    }
+    if (c->kind == CollectiveKind::reduce_scatter) ++out[c->in_bytes].scatters;
+  }
+  return out;
+}
+
+double trained_bytes(const Trace& trace, const StepWindow& step) {
+  double bytes = 0;
+  for (const TensorShape& t : TrainedParameters(trace, step).shapes()) {
+    bytes += static_cast<double>(t.elements()) * std::max(element_bytes(t.type), 1);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+ShardedParameters sharded_parameters(const Trace& trace, const Links& links) {
+  ShardedParameters out;
+  double whole = 0, stays = 0, largest = 0;
+  for (const auto& [bytes, units] : units_of(trace, links)) {
+    if (units.gathers == 0 || units.scatters == 0) continue;
+    const double all = double(bytes) * units.scatters;
+    whole += all;
+    if (units.stay_whole()) {
+      stays += all;
+    } else {
+      largest = std::max(largest, double(bytes));
+    }
+    out.ranks = std::max(out.ranks, units.ranks);
+    out.unit_bytes.insert({bytes, bytes / units.ranks});
+  }
+  // Units are padded to equal parts, and may be gathered in a type half as wide.
+  constexpr double least = 0.45, most = 1.1;
+  const double trained = whole > 0 ? trained_bytes(trace, links.steps.back()) : 0;
+  if (whole <= 0 || whole < least * trained || whole > most * trained) return {};
+  out.gathered_bytes = stays + 2 * largest;
+  out.gradient_share = (stays + (whole - stays) / out.ranks) / whole;
+  return out;
+}
+
+}  // namespace tandem
