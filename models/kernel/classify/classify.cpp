@@ -105,11 +105,10 @@ void by_itself(DataType stated, KernelClass& out) {
   }
 }
 
-// Sums of gradients, as for a bias, read what a kernel before them stored: their names list where it
-// came from.
+// Sums of gradients, as for a bias, read what a kernel before them stored: their names list where
+// it came from.
 bool sums_gradients(const SearchText& name, const KernelClass& kernel) {
-  return kernel.traits.kind == Kind::triton_reduction && name.has("_backward") &&
-         name.has("_sum");
+  return kernel.traits.kind == Kind::triton_reduction && name.has("_backward") && name.has("_sum");
 }
 
 }  // namespace

@@ -29,13 +29,7 @@ std::span<const FunctorRow> functor_rows();
 std::size_t first_multi_functor();
 
 /// What operations of one generated kernel compute in common.
-enum class FusedGroup : std::uint8_t {
-  error_function,
-  random,
-  logistic,
-  tangent,
-  exponent
-};
+enum class FusedGroup : std::uint8_t { error_function, random, logistic, tangent, exponent };
 constexpr std::size_t fused_groups = 5;
 
 /// An operation in a generated kernel's name that costs more than a few instructions an element.

@@ -8,8 +8,8 @@ namespace tandem {
 namespace {
 
 // A kernel computes once what several of its operations need: of a group, what stands first here
-// covers the others. The gradient of GELU takes GELU's error function; a backward pass multiplies by
-// the mask that the forward pass has drawn; other gradients need the function only where the
+// covers the others. The gradient of GELU takes GELU's error function; a backward pass multiplies
+// by the mask that the forward pass has drawn; other gradients need the function only where the
 // forward operation is named too, for then it is computed again.
 constexpr FusedRow fused[] = {
     {"gelu_backward", "gelu_backward", FusedGroup::error_function},

@@ -12,9 +12,9 @@ namespace tandem {
 /// What a rank holds of parameters that several ranks share (PyTorch's FSDP, ZeRO's third stage):
 /// its part of each unit, and while it computes with a unit all of it.
 struct ShardedParameters {
-  int ranks = 1;              // 1: each rank holds all of them
-  double gathered_bytes = 0;  // of units that are whole at the worst moment
-  double gradient_share = 1;  // of the gradients' bytes that live on to the optimizer
+  int ranks = 1;                      // 1: each rank holds all of them
+  double gathered_bytes = 0;          // of units that are whole at the worst moment
+  double gradient_share = 1;          // of the gradients' bytes that live on to the optimizer
   std::set<std::int64_t> unit_bytes;  // of wholes and parts: what the trace shows of their copies
                                       // does not tell when a whole one is given back
 };

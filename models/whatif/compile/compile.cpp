@@ -46,7 +46,10 @@ GradientNodes gradient_nodes(const Step& step) {
 class CompiledHost {
  public:
   CompiledHost(const FusionLaw& law, const AddedHost& host, Compiler compiler, bool trains)
-      : law_(law), host_(host), compiler_(compiler), share_(trains ? 1 : law.inference_host_share) {}
+      : law_(law),
+        host_(host),
+        compiler_(compiler),
+        share_(trains ? 1 : law.inference_host_share) {}
 
   /// What takes `reference_us` on the reference host: a host that is slow at launch calls of the
   /// trace is slow at compiled code, as far as two processes on one machine agree.

@@ -70,9 +70,10 @@ void add_host_fields(Fields& out) {
      &L::region_host_us);
   us("parameter_host_us", "... for each parameter that takes a gradient, a graph",
      &L::parameter_host_us);
-  out.push_back(field<L>("inference_host_share", "ratio",
-                         "these times in a step that takes no gradients over those in one that does",
-                         &L::inference_host_share));
+  out.push_back(
+      field<L>("inference_host_share", "ratio",
+               "these times in a step that takes no gradients over those in one that does",
+               &L::inference_host_share));
   out.push_back(
       field<L>("script_host_share", "ratio",
                "host time before a forward operation in TorchScript over that in eager execution",

@@ -26,7 +26,8 @@ constexpr const char* header =
     "key,kind,functor,family,math,data,engine,pass,tile_m,tile_n,tile_k,stages,library,split_k,a_k,"
     "b_k,operands,vector,warps,elements,rows,read_bytes,write_bytes,exact,batch,m,n,k,multiplies,"
     "fragments,loads,steps,tiles,mma_n,blocks,warps_per_block,index_dims,splits,cluster_m,"
-    "cluster_n,load_bytes,indexed,transposed,narrow,busy,taps,l1_read_bytes,duration_us,walked,fused";
+    "cluster_n,load_bytes,indexed,transposed,narrow,busy,taps,l1_read_bytes,duration_us,walked,"
+    "fused";
 
 void print_row(const std::string& key, const KernelLaunch& l) {
   const KernelFeatures f = kernel_features(l);

@@ -238,8 +238,13 @@ TEST(CostConstants, RowsNameKnownKinds) {
 // one more in each of the 8192 x 32 warp-wide places.
 TEST(KernelCost, GeneratedKernelsDoWhatTheirNamesFuse) {
   const auto issued = [](const char* name) {
-    return cost_of({name, "Torch-Compiled Region", "[[8192,768],[8192,768]]",
-                    R"(["c10::Half","c10::Half"])", {8192, 1, 1}, 32, 1000})
+    return cost_of({name,
+                    "Torch-Compiled Region",
+                    "[[8192,768],[8192,768]]",
+                    R"(["c10::Half","c10::Half"])",
+                    {8192, 1, 1},
+                    32,
+                    1000})
         .smsp_issue_cycles;
   };
   const double plain = issued("triton_per_fused_native_layer_norm_0");
@@ -251,8 +256,9 @@ TEST(KernelCost, GeneratedKernelsDoWhatTheirNamesFuse) {
 
 TEST(CostConstants, WarpGroupsHavePricesOfTheirOwn) {
   const KernelTraits groups =
-      classify("cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_7_64x128x64_"
-               "4x1x1_cga1x1x1_kernel0_0")
+      classify(
+          "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_7_64x128x64_"
+          "4x1x1_cga1x1x1_kernel0_0")
           .traits;
   KernelTraits warps = groups;
   warps.engine = Engine::hmma;

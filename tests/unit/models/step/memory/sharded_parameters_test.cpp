@@ -27,9 +27,7 @@ class ShardedStep {
     maker_.trace.collectives.push_back(c);
   }
   void gather(std::int64_t whole) { collective(CollectiveKind::all_gather, whole / 2, whole); }
-  void scatter(std::int64_t whole) {
-    collective(CollectiveKind::reduce_scatter, whole, whole / 2);
-  }
+  void scatter(std::int64_t whole) { collective(CollectiveKind::reduce_scatter, whole, whole / 2); }
   void gradient(const std::string& elements) {
     const std::uint32_t op = maker_.op("torch::autograd::AccumulateGrad", 900 + grads_++, 0.5);
     maker_.operands(op, {"[[" + elements + "]]", R"(["float"])", "", ""});
