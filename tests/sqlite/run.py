@@ -90,7 +90,8 @@ def as_typed(name, kineto_path, nsys_path):
 
 def of_nsys_itself():
     """One program (ResNet-18, FP32, batch 64, H100) recorded by Nsight Systems 2023.4 (--cuda-graph-trace=node, emit_nvtx with
-    shapes) and by PyTorch's profiler; of the report the tables that are read. Two runs: times differ by a percent."""
+    shapes) and by PyTorch's profiler; of the report the tables that are read. Two runs: times of the GPU differ by half a
+    percent, those of the step by more, for under Nsight Systems the host takes twice as long and nearly keeps it waiting."""
     here = Path(__file__).parent
     status, nsys, error = replay(here / "resnet18-train-fp32-h100.nsys.sqlite.zst")
     status_kineto, kineto, error_kineto = replay(here / "resnet18-train-fp32-h100.kineto.json.zst")
@@ -99,7 +100,7 @@ def of_nsys_itself():
     check(nsys["trace"]["steps_by"] == "marks" and nsys["trace"]["steps"] == 3, "nsys: marked steps")
     for key in ("kernels", "launches"):
         check(nsys["step"][key] == kineto["step"][key] == 410, f"nsys: {key}")
-    for key, tolerance in (("gpu_kernel_us", 0.005), ("time_us", 0.015)):
+    for key, tolerance in (("gpu_kernel_us", 0.005), ("time_us", 0.03)):
         check(math.isclose(nsys["step"][key], kineto["step"][key], rel_tol=tolerance), f"nsys: {key}")
     for table in ("families", "layers"):
         rows = {row["name"]: row for row in kineto[table]}

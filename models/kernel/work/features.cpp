@@ -94,7 +94,9 @@ double busy_warps(const KernelFeatures& f) {
 double walked_elements(const KernelLaunch& launch) {
   const double blocks = static_cast<double>(blocks_of(launch.geometry));
   if (launch.traits.kind != Kind::triton_persistent || blocks <= 0) return launch.work.elements;
-  const auto of_block = static_cast<std::uint64_t>(std::ceil(launch.work.elements / blocks));
+  constexpr double most = 0x1p52;  // whole numbers are exact up to there
+  const auto of_block =
+      static_cast<std::uint64_t>(std::min(most, std::ceil(launch.work.elements / blocks)));
   return blocks * static_cast<double>(std::bit_ceil(of_block));
 }
 

@@ -10,7 +10,10 @@
 #include <cstdio>
 #include <fstream>
 #include <sstream>
+#include <string_view>
+#include <vector>
 
+#include "models/kernel/classify/classify.h"
 #include "models/kernel/work/work.h"
 #include "models/step/launches.h"
 #include "models/step/op_nesting.h"
@@ -28,6 +31,15 @@ constexpr const char* header =
     "fragments,loads,steps,tiles,mma_n,blocks,warps_per_block,index_dims,splits,cluster_m,"
     "cluster_n,load_bytes,indexed,transposed,narrow,busy,taps,l1_read_bytes,duration_us,walked,"
     "fused";
+
+// What a generated kernel fuses, by the keys of the cost constants.
+std::vector<std::string_view> fused_names(const KernelTraits& traits) {
+  std::vector<std::string_view> out;
+  for (std::size_t i = 0; i < fused_rows().size(); ++i) {
+    if (traits.fused >> i & 1) out.push_back(fused_rows()[i].name);
+  }
+  return out;
+}
 
 void print_row(const std::string& key, const KernelLaunch& l) {
   const KernelFeatures f = kernel_features(l);
@@ -78,10 +90,9 @@ void print_row(const std::string& key, const KernelLaunch& l) {
                             f.taps,
                             w.l1_read_bytes,
                             l.duration_us,
-                            f.walked,
-                            double(t.fused)};
-  fmt::print("{},{},{},{},{}", key, kind_name(t), functor_name(t), to_string(l.family),
-             fmt::join(numbers, ","));
+                            f.walked};
+  fmt::print("{},{},{},{},{},{}", key, kind_name(t), functor_name(t), to_string(l.family),
+             fmt::join(numbers, ","), fmt::join(fused_names(t), "+"));
 }
 
 void print_trace(const std::string& path) {

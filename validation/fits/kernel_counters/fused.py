@@ -16,10 +16,6 @@ import fit
 import ops
 
 KINDS = ("triton_pointwise", "triton_reduction", "triton_persistent")
-# Rows of fused_rows() (classify_fused.cpp), in its order: what each is priced as.
-ROWS = ("gelu_backward", "gelu", "gelu", "mask", "random", "random", "random", "random", "logistic", "logistic",
-        "logistic", "logistic", "logistic", "mask", "tanh", "mask", "exponent", "exponent", "exponent", "exponent",
-        "exponent", "exponent", "exponent", "mask", "mask")
 # Warps of persistent kernels walk 32 elements a lane in nearly every row of the tables, so their two prices cannot be
 # told apart there. A sum of rows executes 68 instructions a warp, of which 32 add and 8 load: the rest is the warp's.
 ROW_WARP = 28.0
@@ -28,8 +24,7 @@ AS_FUNCTOR = {"gelu_backward": ("gelu_backward", "fp16")}
 
 
 def fused_names(f):
-    bits = int(f["fused"])
-    return {name for i, name in enumerate(ROWS) if bits >> i & 1}
+    return set(f["fused"].split("+")) - {""}
 
 
 def stated(f, row):

@@ -262,7 +262,7 @@ def run_features(program, arguments):
     rows = list(csv.DictReader(text.splitlines()))
     for row in rows:
         for key in row:
-            if key not in ("key", "kind", "functor", "family"):
+            if key not in ("key", "kind", "functor", "family", "fused"):
                 row[key] = float(row[key])
     return rows
 
