@@ -7,7 +7,6 @@
 
 #include "models/step/memory/trained_parameters.h"
 #include "sim/core/collective.h"
-#include "sim/core/data_type.h"
 
 namespace tandem {
 namespace {
@@ -38,15 +37,14 @@ std::map<std::int64_t, Units> units_of(const Trace& trace, const Links& links) {
 
 double trained_bytes(const Trace& trace, const StepWindow& step) {
   double bytes = 0;
-  for (const TensorShape& t : TrainedParameters(trace, step).shapes()) {
-    bytes += static_cast<double>(t.elements()) * std::max(element_bytes(t.type), 1);
-  }
+  for (const TensorShape& t : TrainedParameters(trace, step).shapes()) bytes += stored_bytes(t);
   return bytes;
 }
 
 }  // namespace
 
 ShardedParameters sharded_parameters(const Trace& trace, const Links& links) {
+  if (trace.collectives.empty()) return {};
   ShardedParameters out;
   double whole = 0, stays = 0, largest = 0;
   for (const auto& [bytes, units] : units_of(trace, links)) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/step/op_rows.h"
+#include "sim/core/data_type.h"
 
 namespace tandem {
 namespace {
@@ -28,6 +29,10 @@ std::size_t one_pass(const std::vector<Reached>& reached, const std::vector<Time
 }
 
 }  // namespace
+
+double stored_bytes(const TensorShape& t) {
+  return static_cast<double>(t.elements()) * std::max(element_bytes(t.type), 1);
+}
 
 TrainedParameters::TrainedParameters(const Trace& trace, const StepWindow& step) {
   std::vector<Reached> reached;

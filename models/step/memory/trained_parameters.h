@@ -11,6 +11,9 @@
 
 namespace tandem {
 
+/// Of a parameter; a byte an element where the trace does not tell its type.
+double stored_bytes(const TensorShape& t);
+
 /// Each once: a step that adds up the gradients of several passes reaches all of them in each.
 class TrainedParameters {
  public:

@@ -27,10 +27,6 @@ bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-double stored_bytes(const TensorShape& t) {
-  return static_cast<double>(t.elements()) * std::max(element_bytes(t.type), 1);
-}
-
 bool inside(const Trace& trace, std::uint32_t op, const StepWindow& step) {
   return trace.ops.begin[op] >= step.begin && trace.ops.begin[op] < step.end;
 }

@@ -82,6 +82,16 @@ def non_negative(a, b):
     return x
 
 
+def least_relative(a, y, known=0.0):
+    """Non-negative coefficients x of known + a x = y with the least relative absolute error, and the error of each row."""
+    weight = np.ones(len(y))
+    for _ in range(25):
+        x = non_negative(a * (weight / y)[:, None], weight * (1 - known / y))
+        error = np.abs((a @ x + known) / y - 1)
+        weight = 1 / np.sqrt(np.maximum(error, 0.01))
+    return x, error
+
+
 def robust_fit(rows, columns, target):
     """Coefficients with the least relative absolute error, and that error."""
     a = np.array([[f[name] for _, name in columns] for f, _ in rows])
@@ -89,12 +99,7 @@ def robust_fit(rows, columns, target):
     keep = y > 0
     if not keep.any():
         return np.zeros(len(columns)), 0.0
-    a, y = a[keep], y[keep]
-    weight = np.ones(len(y))
-    for _ in range(25):
-        x = non_negative(a * (weight / y)[:, None], weight)
-        error = np.abs(a @ x / y - 1)
-        weight = 1 / np.sqrt(np.maximum(error, 0.01))
+    x, error = least_relative(a[keep], y[keep])
     return x, float(np.mean(error))
 
 
@@ -414,6 +419,21 @@ def write(path, rows):
     text = json.dumps({"schema": "tandem.kernels/1", "general": general("single operators on H200")}, indent=2)
     with open(path, "w") as file:
         file.write(text[:-2] + ",\n  \"kinds\": [\n    " + lines + "\n  ]\n}\n")
+
+
+def kinds_of(path):
+    with open(path) as file:
+        return json.load(file)["kinds"]
+
+
+def replace_kinds(path, rows):
+    """The rows anew, a line each; what stands before them stays as it is."""
+    with open(path) as file:
+        old = file.read()
+    head = old[:old.index('"kinds": [')]
+    lines = ",\n    ".join(json.dumps(row) for row in rows)
+    with open(path, "w") as file:
+        file.write(head + '"kinds": [\n    ' + lines + "\n  ]\n}\n")
 
 
 def main():

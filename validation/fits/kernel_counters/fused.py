@@ -8,7 +8,6 @@ listed operation that costs more than a few, so many an element that it walks. R
 Triton's kinds and the rows "fused NAME" (classify_fused.cpp). Run it after fit.py. Needs numpy.
 """
 import argparse
-import json
 
 import numpy as np
 
@@ -52,12 +51,42 @@ def solve(pairs):
     a = np.array([[value(f, c) for c in columns] for f, _ in pairs])
     known = np.array([ROW_WARP * value(f, ("triton_persistent", "per_warp")) for f, _ in pairs])
     y = np.array([d[fit.COUNTER["inst"]] for _, d in pairs])
-    weight = np.ones(len(y))
-    for _ in range(25):
-        x = fit.non_negative(a * (weight / y)[:, None], weight * (1 - known / y))
-        error = np.abs((a @ x + known) / y - 1)
-        weight = 1 / np.sqrt(np.maximum(error, 0.01))
+    x, error = fit.least_relative(a, y, known)
     return dict(zip(columns, x)) | {("triton_persistent", "per_warp"): ROW_WARP}, error
+
+
+def mean_error(pairs, error, wanted):
+    """Number and mean error of the pairs whose features are `wanted`."""
+    own = [e for (f, _), e in zip(pairs, error) if wanted(f)]
+    return len(own), float(np.mean(own))
+
+
+def reprice(row, pairs, prices, error):
+    """A row of Triton's kinds with the prices of its plain kernels."""
+    for part in ("per_warp", "per_element"):
+        price = prices[row["kind"], part]
+        row |= fit.rounded({part: price})
+        if price <= 0:
+            del row[part]
+    count, mean = mean_error(pairs, error, lambda f: f["kind"] == row["kind"])
+    row |= fit.rounded({"error": mean})
+    row["source"] = f"single operators under Nsight Compute, H200; {count} kernels, mean error {100 * mean:.0f} %"
+
+
+def fused_row(name, price, source):
+    return {"kind": f"fused {name}", "origin": "measured", "source": source} | fit.rounded({"per_element": price})
+
+
+def fused_rows(table, pairs, prices, error):
+    for (kind, name), price in sorted(prices.items()):
+        if kind == "fused":
+            count, mean = mean_error(pairs, error, lambda f: name in fused_names(f))
+            yield fused_row(name, price, f"single operators under Nsight Compute, H200; {count} generated kernels, "
+                                         f"mean error {100 * mean:.0f} %")
+    for name, (functor, kind_type) in AS_FUNCTOR.items():
+        if ("fused", name) not in prices:
+            eager = next(r for r in table if r["kind"] == f"functor {functor}" and r["type"] == kind_type)
+            yield fused_row(name, eager["per_element"], f"as functor {functor} in eager kernels")
 
 
 def main():
@@ -71,43 +100,11 @@ def main():
         rows = [row for row in ops.read_table(path) if row["kernel"].startswith("triton_")]
         pairs += [p for p in zip(ops.features_of(rows, args.features), rows) if stated(*p)]
     prices, error = solve(pairs)
-    with open(args.out) as file:
-        text = file.read()
-    table = [row for row in json.loads(text)["kinds"] if not row["kind"].startswith("fused ")]
+    table = [row for row in fit.kinds_of(args.out) if not row["kind"].startswith("fused ")]
     for row in table:
-        if row["kind"] not in KINDS:
-            continue
-        own = [e for (f, _), e in zip(pairs, error) if f["kind"] == row["kind"]]
-        for part in ("per_warp", "per_element"):
-            row.pop(part, None)
-            if prices[row["kind"], part] > 0:
-                row |= fit.rounded({part: prices[row["kind"], part]})
-        row |= fit.rounded({"error": float(np.mean(own))})
-        row["source"] = (f"single operators under Nsight Compute, H200; {len(own)} kernels, mean error "
-                         f"{100 * np.mean(own):.0f} %")
-    for (kind, name), price in sorted(prices.items()):
-        if kind == "fused":
-            some = [e for (f, _), e in zip(pairs, error) if name in fused_names(f)]
-            table.append({"kind": f"fused {name}", "origin": "measured",
-                          "source": f"single operators under Nsight Compute, H200; {len(some)} generated kernels, "
-                                    f"mean error {100 * np.mean(some):.0f} %"} | fit.rounded({"per_element": price}))
-    for name, (functor, kind_type) in AS_FUNCTOR.items():
-        if ("fused", name) not in prices:
-            eager = next(r for r in table if r["kind"] == f"functor {functor}" and r["type"] == kind_type)
-            table.append({"kind": f"fused {name}", "origin": "measured",
-                          "source": f"as functor {functor} in eager kernels"} |
-                         fit.rounded({"per_element": eager["per_element"]}))
-    for row in table:
-        row.update({key: row.pop(key) for key in list(row) if key.startswith("rate_")})
-    write(args.out, text, table)
-
-
-def write(path, text, table):
-    """The rows anew, a line each; what stands before them stays as it is."""
-    head = text[:text.index('"kinds": [') + len('"kinds": [')]
-    lines = ",\n".join("    " + json.dumps(row) for row in table)
-    with open(path, "w") as file:
-        file.write(head + "\n" + lines + "\n  ]\n}\n")
+        if row["kind"] in KINDS:
+            reprice(row, pairs, prices, error)
+    fit.replace_kinds(args.out, table + list(fused_rows(table, pairs, prices, error)))
 
 
 if __name__ == "__main__":

@@ -69,14 +69,8 @@ def main():
     table, costs = sys.argv[1:]
     rows = list(measured_rows(table))
     have = {(row["kind"], row["type"]) for row in rows}
-    with open(costs) as file:
-        old = file.read()
-    known = json.loads(old)["kinds"]
-    kept = [row for row in known if (row["kind"], row.get("type", "")) not in have]
-    head = old[:old.index('"kinds": [')]
-    lines = ",\n    ".join(json.dumps(row) for row in kept + rows)
-    with open(costs, "w") as file:
-        file.write(head + '"kinds": [\n    ' + lines + "\n  ]\n}\n")
+    kept = [row for row in fit.kinds_of(costs) if (row["kind"], row.get("type", "")) not in have]
+    fit.replace_kinds(costs, kept + rows)
     print(f"{len(rows)} rows of XLA, {len(kept)} others kept")
 
 
