@@ -26,6 +26,7 @@ on_ranks() {
   last="mpirun ${options[*]} tandem $*"
   timeout 120 mpirun -n 4 --oversubscribe --allow-run-as-root "${options[@]}" \
     sh -c 'echo $$ >pid.$OMPI_COMM_WORLD_RANK; exec "$@"' sh "$program" "$@" >out 2>err </dev/null || status=$?
+  ((status != 124)) || fail "$last: does not end"
   [[ $expected == any ]] || ((status == expected)) || fail "$last: exit $status, expected $expected"
 }
 same() {

@@ -16,7 +16,7 @@ enum class Told : std::uint8_t {
   done,     // to rank 0: `number` is the point, `rest` its outcome
   beat,     // to rank 0: it lives; and from there in answer
   point,    // from rank 0: `number` is a point to run
-  stop,     // from rank 0: no more come
+  stop,     // from rank 0: no more come; `number` is a rank that is lost, 0: none is
 };
 
 struct Letter {

@@ -4,6 +4,7 @@
 #include <boost/mpi/communicator.hpp>
 #include <boost/mpi/environment.hpp>
 #include <boost/mpi/exception.hpp>
+#include <memory>
 #include <vector>
 
 #include "sim/sweep/ranks/ranks.h"
@@ -22,9 +23,13 @@ class MpiRanks : public Ranks {
     // A rank that died is no reason for the others to end.
     MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN);
     std::vector<std::string> machines;
-    mpi::all_gather(world_, environment_.processor_name(), machines);
-    neighbours_ = static_cast<int>(
-        std::count(machines.begin(), machines.end(), environment_.processor_name()));
+    const std::string here = mpi::environment::processor_name();
+    mpi::all_gather(world_, here, machines);
+    neighbours_ = static_cast<int>(std::count(machines.begin(), machines.end(), here));
+  }
+  /// MPI_Finalize waits for every rank, for one that died without end: then we end without it.
+  ~MpiRanks() override {
+    if (lost()) static_cast<void>(environment_.release());
   }
   int rank() const override { return world_.rank(); }
   int size() const override { return world_.size(); }
@@ -48,9 +53,15 @@ class MpiRanks : public Ranks {
   }
 
   void give_up(int rank) override { lost_[static_cast<std::size_t>(rank)] = true; }
+  std::optional<int> lost() const override {
+    const auto found = std::find(lost_.begin(), lost_.end(), true);
+    if (found == lost_.end()) return {};
+    return static_cast<int>(found - lost_.begin());
+  }
 
  private:
-  mpi::environment environment_{mpi::threading::funneled, false};
+  std::unique_ptr<mpi::environment> environment_ =
+      std::make_unique<mpi::environment>(mpi::threading::funneled, false);
   mpi::communicator world_;
   std::vector<bool> lost_;
   int neighbours_ = 1;

@@ -17,7 +17,7 @@ struct RankMessage {
 /// started loads: nobody else waits for MPI to start, or needs it. One thread may call.
 class Ranks {
  public:
-  virtual ~Ranks() = default;  // waits until all ranks that live leave
+  virtual ~Ranks() = default;  // waits until all ranks leave, unless one was given up
   virtual int rank() const = 0;
   virtual int size() const = 0;
   /// Ranks on this machine, this one among them.
@@ -27,8 +27,10 @@ class Ranks {
   virtual void send(int to, std::string_view bytes) = 0;
   /// What came, if something did; does not wait.
   virtual std::optional<RankMessage> receive() = 0;
-  /// Later messages to `rank` are dropped: it does not live.
+  /// Later messages to `rank` are dropped: it does not live. Nobody waits for the others in the end.
   virtual void give_up(int rank) = 0;
+  /// One that was given up.
+  virtual std::optional<int> lost() const = 0;
 };
 
 /// Null unless mpirun started this process among others. Errors: InputError if it did and the

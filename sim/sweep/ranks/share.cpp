@@ -182,7 +182,10 @@ void run_shared_points(Ranks& ranks, const RunPoint& run, const ShareOptions& op
     bool busy = false;
     while (const auto message = ranks.receive()) {
       const Letter letter = letter_of(message->bytes);
-      if (letter.told == Told::stop) return;
+      if (letter.told == Told::stop) {
+        if (letter.number != 0) ranks.give_up(static_cast<int>(letter.number));
+        return;
+      }
       if (letter.told == Told::point) own.give(letter.number);
       heard = Clock::now();
       busy = true;
@@ -198,6 +201,7 @@ void run_shared_points(Ranks& ranks, const RunPoint& run, const ShareOptions& op
     }
     if (!busy) std::this_thread::sleep_for(look_interval);
   }
+  ranks.give_up(0);
 }
 
 void refuse(Ranks& ranks, const std::string& why) {
@@ -206,7 +210,8 @@ void refuse(Ranks& ranks, const std::string& why) {
 }
 
 void stop_ranks(Ranks& ranks) {
-  for (int rank = 1; rank < ranks.size(); ++rank) ranks.send(rank, bytes_of({Told::stop}));
+  const auto lost = static_cast<std::uint64_t>(ranks.lost().value_or(0));  // rank 0 is here
+  for (int rank = 1; rank < ranks.size(); ++rank) ranks.send(rank, bytes_of({Told::stop, lost}));
 }
 
 }  // namespace tandem

@@ -48,15 +48,16 @@ class PostedRank : public Ranks {
   int size() const override { return post_.size(); }
   int neighbours() const override { return post_.size(); }
   void send(int to, std::string_view bytes) override {
-    if (lost != to) post_.put(to, {rank_, std::string(bytes)});
+    if (lost_ != to) post_.put(to, {rank_, std::string(bytes)});
   }
   std::optional<RankMessage> receive() override { return post_.take(rank_); }
-  void give_up(int rank) override { lost = rank; }
-  int lost = -1;
+  void give_up(int rank) override { lost_ = rank; }
+  std::optional<int> lost() const override { return lost_; }
 
  private:
   Post& post_;
   int rank_;
+  std::optional<int> lost_;
 };
 
 /// A point takes a while, so that every rank gets some.
@@ -134,7 +135,7 @@ TEST(SweepRanks, ALostRankCostsWhatItWasRunning) {
       EXPECT_NE(outcome.keep, outcome.result.failed());
     ASSERT_EQ(taken.notes.size(), 1u);
     EXPECT_EQ(taken.notes[0], "rank 1 is lost; a rerun fills its points");
-    EXPECT_EQ(rank.lost, 1);
+    EXPECT_EQ(rank.lost(), 1);
     int handed = 0;
     while (dead.receive()) ++handed;
     EXPECT_EQ(handed, 2 * threads);
@@ -185,6 +186,7 @@ TEST(SweepRanks, WithoutRankZeroARankGivesUp) {
   PostedRank rank(post, 1);
   run_shared_points(rank, slow_square, {1, 7, milliseconds(10)});  // 60 ms of silence
   EXPECT_EQ(letter_of(post.take(0).value().bytes).told, Told::hello);
+  EXPECT_EQ(rank.lost(), 0);
 }
 
 TEST(SweepRanks, WhatCannotBeKeptEndsTheSweepAndItsThreads) {
