@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 #include <functional>
+#include <numeric>
 
 #include "sim/core/error.h"
 #include "sim/predict/calibrate_host.h"
@@ -275,9 +276,10 @@ Verdict judge(double figure, double limit, const std::optional<GapBand>& band) {
   return figure > band->upper ? Verdict::gap_grew : Verdict::accepted;
 }
 
-/// One comparison to make: the captures it is scored on, and how.
+/// One comparison to make: from which trace, the captures it is scored on, and how.
 struct Job {
   CaseResult* result = nullptr;
+  std::string base;
   std::vector<std::string> scored;
   std::function<std::vector<Comparison>()> rows;
 };
@@ -292,23 +294,33 @@ void add_jobs(CaseResult& result, const CompareOptions& options, Predictions& pr
     if (found.traces.empty()) return;
     const std::vector<std::string> paths = found.traces;
     jobs.push_back(
-        {&result, paths, [=, &predictions] { return compare_calibrated(paths, predictions); }});
+        {&result, {}, paths, [=, &predictions] { return compare_calibrated(paths, predictions); }});
     return;
   }
   for (const std::string& path : found.traces) {
-    jobs.push_back(
-        {&result, {path}, [=, &c, &predictions] { return compare_trace(c, path, predictions); }});
+    jobs.push_back({&result, path, {path}, [=, &c, &predictions] {
+                      return compare_trace(c, path, predictions);
+                    }});
   }
   for (const FoundRate& rate : found.rates) {
-    jobs.push_back({&result, {}, [=, &c, &predictions] {
+    jobs.push_back({&result, rate.network, {}, [=, &c, &predictions] {
                       return std::vector<Comparison>{compare_rate(c, rate, predictions)};
                     }});
   }
   for (const PairPaths& pair : found.pairs) {
-    jobs.push_back({&result, {pair.measured}, [=, &c, &predictions] {
+    jobs.push_back({&result, pair.base, {pair.measured}, [=, &c, &predictions] {
                       return std::vector<Comparison>{compare_pair(c, pair, predictions)};
                     }});
   }
+}
+
+/// Numbers of `jobs` in the order to run them: those from one trace together, which is read once.
+std::vector<std::size_t> by_base(const std::vector<Job>& jobs) {
+  std::vector<std::size_t> order(jobs.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return jobs[a].base < jobs[b].base; });
+  return order;
 }
 
 /// The worst that any scored capture was used for; nothing where no manifest tells.
@@ -360,7 +372,9 @@ std::vector<CaseResult> run_cases(const std::vector<Case>& cases, const CompareO
     add_jobs(results[i], options, predictions, jobs);
   }
   std::vector<std::vector<Comparison>> rows(jobs.size());
-  in_parallel(jobs.size(), options.progress, [&](std::size_t i) { rows[i] = jobs[i].rows(); });
+  const std::vector<std::size_t> order = by_base(jobs);
+  in_parallel(jobs.size(), options.progress,
+              [&](std::size_t i) { rows[order[i]] = jobs[order[i]].rows(); });
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     CaseResult& result = *jobs[i].result;
     result.rows.insert(result.rows.end(), rows[i].begin(), rows[i].end());

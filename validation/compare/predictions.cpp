@@ -6,7 +6,7 @@ namespace tandem {
 
 Replays::Replays(std::string configs) : configs_(std::move(configs)) {}
 
-Replay Replays::of(const AskedPrediction& asked) {
+ReplayOptions Replays::options_of(const AskedPrediction& asked) const {
   ReplayOptions o;
   o.trace_path = asked.trace;
   o.base_path = asked.second_trace;
@@ -17,8 +17,16 @@ Replay Replays::of(const AskedPrediction& asked) {
   o.cache = asked.cache;
   o.counters_path = asked.counters;
   o.configs = configs_;
-  const Configs& configs =
-      by_host_.of(asked.host, [&] { return load_configs(configs_, asked.host); });
+  return o;
+}
+
+const Configs& Replays::configs_of(const std::string& host) {
+  return by_host_.of(host, [&] { return load_configs(configs_, host); });
+}
+
+Replay Replays::of(const AskedPrediction& asked) {
+  ReplayOptions o = options_of(asked);
+  const Configs& configs = configs_of(asked.host);
   if (!is_network(asked.trace)) return replay(o, configs);
   NetworkRequest request = take_request(asked.trace, o);
   request.length = asked.length;
@@ -28,7 +36,24 @@ Replay Replays::of(const AskedPrediction& asked) {
 Predictions::Predictions(std::string configs) : replays_(std::move(configs)) {}
 
 const Result& Predictions::of(const AskedPrediction& asked) {
-  return results_.of(asked, [&] { return replays_.of(asked).prediction.result; });
+  return results_.of(asked, [&] { return result_of(asked); });
+}
+
+Result Predictions::result_of(const AskedPrediction& asked) {
+  if (is_network(asked.trace)) return replays_.of(asked).prediction.result;
+  const ReplayOptions options = replays_.options_of(asked);
+  const auto run = run_of(asked, asked.trace, options);
+  if (asked.second_trace.empty()) return predict(*run, options).result;
+  const auto second = run_of(asked, asked.second_trace, options_of_second(options));
+  return predict(*run, *second, options).result;
+}
+
+std::shared_ptr<const TracedRun> Predictions::run_of(const AskedPrediction& asked,
+                                                     const std::string& trace,
+                                                     const ReplayOptions& options) {
+  const AskedRun key{trace, asked.host, asked.cache, asked.counters, asked.profiler};
+  return runs_.of(
+      key, [&] { return analyse(import_trace(trace), options, replays_.configs_of(asked.host)); });
 }
 
 }  // namespace tandem

@@ -10,6 +10,7 @@
 #include "models/whatif/transform.h"
 #include "sim/predict/predict.h"
 #include "validation/compare/once_map.h"
+#include "validation/compare/recent_map.h"
 
 namespace tandem {
 
@@ -37,6 +38,8 @@ class Replays {
 
   /// Errors: InputError from the trace, the network or what is asked of it.
   Replay of(const AskedPrediction& asked);
+  ReplayOptions options_of(const AskedPrediction& asked) const;
+  const Configs& configs_of(const std::string& host);
   const std::string& configs() const { return configs_; }
 
  private:
@@ -44,7 +47,18 @@ class Replays {
   OnceMap<std::string, Configs> by_host_;
 };
 
-/// May be asked from several threads.
+/// What of a question says how its trace is read and understood.
+struct AskedRun {
+  std::string trace;
+  std::string host;
+  std::string cache;
+  std::string counters;
+  Profiler profiler = Profiler::remove;
+  auto operator<=>(const AskedRun&) const = default;
+};
+
+/// The numbers of each answer are kept, and of the traces those that were asked about last: who
+/// asks about one trace after another has each read once. May be asked from several threads.
 class Predictions {
  public:
   explicit Predictions(std::string configs);
@@ -54,8 +68,13 @@ class Predictions {
   const std::string& configs() const { return replays_.configs(); }
 
  private:
+  Result result_of(const AskedPrediction& asked);
+  std::shared_ptr<const TracedRun> run_of(const AskedPrediction& asked, const std::string& trace,
+                                          const ReplayOptions& options);
+
   Replays replays_;
   OnceMap<AskedPrediction, Result> results_;
+  RecentMap<AskedRun, TracedRun> runs_{32};  // of about 30 MB each
 };
 
 }  // namespace tandem
