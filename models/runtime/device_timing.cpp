@@ -11,8 +11,6 @@ constexpr std::int64_t enough_samples = 12;
 constexpr Duration longest_gap = microseconds(8);  // longer ones have another cause
 constexpr Duration longest_latency = microseconds(12);
 
-TimePoint end_of(const Activities& a, std::uint32_t row) { return a.begin[row] + a.duration[row]; }
-
 /// The class that pools all kernels and calls.
 GapClass any_kernel(GapClass c) {
   c.call = c.kernel = StringId{};

@@ -9,10 +9,6 @@ namespace tandem {
 
 namespace {
 
-TimePoint end_of(const Activities& acts, std::uint32_t row) {
-  return acts.begin[row] + acts.duration[row];
-}
-
 std::vector<std::uint32_t> in_order_of_begin(const Activities& acts,
                                              std::span<const double> share) {
   std::vector<std::uint32_t> rows;

@@ -12,8 +12,6 @@ namespace tandem {
 
 namespace {
 
-/// SM sub-partitions of an SM, on every GPU that Nsight Compute supports.
-constexpr double smsps_per_sm = 4;
 /// A counter of 1e18 would take a GPU years.
 constexpr double largest_value = 1e18;
 

@@ -4,13 +4,12 @@
 #include <cmath>
 #include <map>
 
+#include "sim/counters/raw_report.h"
 #include "sim/counters/step_kernels.h"
 
 namespace tandem {
 
 namespace {
-
-constexpr double smsps_per_sm = 4;
 
 std::size_t at(Counter counter) { return static_cast<std::size_t>(counter); }
 

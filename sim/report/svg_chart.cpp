@@ -46,7 +46,7 @@ bool usable(const Chart& chart, const ChartPoint& p) {
 }
 
 /// A range of data on a range of pixels.
-struct Scale {
+struct AxisScale {
   double low = 0, high = 1, from = 0, to = 1;
   bool log = false;
   double operator()(double v) const {
@@ -63,7 +63,7 @@ struct Extent {
 };
 
 struct Frame {
-  Scale x, y;
+  AxisScale x, y;
   std::vector<double> x_ticks, y_ticks;
 };
 
@@ -272,7 +272,7 @@ std::string bars_svg(const std::string& title, const std::string& value_label,
     if (std::isfinite(b.value)) e.add(b.value);
   }
   const std::vector<double> ticks = round_ticks(e.low, e.high, 6);
-  const Scale x{ticks.front(), ticks.back(), names + values, width - values, false};
+  const AxisScale x{ticks.front(), ticks.back(), names + values, width - values, false};
   const double bottom = title_height + (bar + gap) * static_cast<double>(bars.size());
   std::string body;
   put(body, "<text x=\"16\" y=\"22\" class=\"title\">{}</text>\n", escaped(title));

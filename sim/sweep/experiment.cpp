@@ -16,7 +16,6 @@ namespace tandem {
 
 namespace {
 
-constexpr std::string_view gpu_prefix = "gpu.";
 constexpr std::string_view goals[] = {"min", "max"};
 
 template <class Texts>

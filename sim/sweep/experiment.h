@@ -12,6 +12,9 @@
 
 namespace tandem {
 
+/// Axes of a key of the GPU begin so.
+inline constexpr std::string_view gpu_prefix = "gpu.";
+
 struct TransformOption;
 
 inline constexpr std::string_view experiment_schema = "tandem.experiment/1";

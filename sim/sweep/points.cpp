@@ -26,8 +26,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view gpu_prefix = "gpu.";
-
 /// The GPU of a point before its overrides.
 const GpuArch& point_gpu(const SweepBase& base, const std::string& name) {
   const TracedRun& a = base.run;

@@ -101,6 +101,10 @@ struct Activities {
   std::size_t size() const { return begin.size(); }
 };
 
+inline TimePoint end_of(const Activities& activities, std::uint32_t row) {
+  return activities.begin[row] + activities.duration[row];
+}
+
 /// Device-side synchronisation records (`cuda_sync`), where the profiler wrote them.
 struct SyncRecords {
   Column<TimePoint> begin;

@@ -165,19 +165,14 @@ KernelWork pool_work(const KernelClass& kernel, const OpContext& context, bool m
   return work;
 }
 
-KernelWork all_tensors_work(const KernelClass& kernel, const OpContext& context, bool copies) {
+KernelWork concatenation_work(const KernelClass& kernel, const OpContext& context) {
   KernelWork work;
   for (const TensorShape& t : context.tensors.shapes) {
     work.read_bytes += bytes_of(t, kernel.traits.data);
-    work.elements = copies ? work.elements + static_cast<double>(t.elements())
-                           : std::max(work.elements, static_cast<double>(t.elements()));
+    work.elements += static_cast<double>(t.elements());
   }
-  work.write_bytes = copies ? work.read_bytes : 0;
+  work.write_bytes = work.read_bytes;
   work.exact = work.elements > 0;
-  if (!copies && work.exact) {  // generated kernels name their outputs last
-    work.write_bytes = bytes_of(context.tensors.shapes.back(), kernel.traits.data);
-    work.read_bytes -= work.write_bytes;
-  }
   return work;
 }
 
@@ -226,8 +221,8 @@ KernelWork shaped_work(const KernelClass& kernel, const OpContext& context) {
   switch (row_of(kernel.traits).work) {
     case WorkRule::none: return {};
     case WorkRule::elementwise: return elementwise_work(kernel, context);
-    case WorkRule::concatenation: return all_tensors_work(kernel, context, true);
-    case WorkRule::generated: return all_tensors_work(kernel, context, false);
+    case WorkRule::concatenation: return concatenation_work(kernel, context);
+    case WorkRule::generated: return generated_work(kernel, context);
     case WorkRule::multi_tensor: return multi_tensor_work(kernel, context);
     case WorkRule::arguments:
     case WorkRule::padded_rows:

@@ -12,9 +12,10 @@ namespace tandem {
 /// estimate and `exact` is false.
 KernelWork kernel_work(const KernelClass& kernel, const OpContext& context);
 
-/// Parts of it: kernels that use the arguments of their operation as KindRow::use says, and those
-/// that compute element by element.
+/// Parts of it: kernels that use the arguments of their operation as KindRow::use says, those that
+/// compute element by element, and those that a compiler generated.
 KernelWork argument_work(const KernelClass& kernel, const OpContext& context);
+KernelWork generated_work(const KernelClass& kernel, const OpContext& context);
 KernelWork elementwise_work(const KernelClass& kernel, const OpContext& context);
 
 /// Elements that one thread of an elementwise kernel handles.

@@ -68,13 +68,13 @@ const Case add{
     128,
     22.9};
 
-const Case gemm{"nvjet_sm90_hsh_256x128_64x4_1x2_h_bz_coopA_TNT",
-                "aten::mm",
-                "[[4096,4096],[4096,4096]]",
-                R"(["c10::Half","c10::Half"])",
-                {2, 66, 1},
-                384,
-                200};
+const Case product_case{"nvjet_sm90_hsh_256x128_64x4_1x2_h_bz_coopA_TNT",
+                        "aten::mm",
+                        "[[4096,4096],[4096,4096]]",
+                        R"(["c10::Half","c10::Half"])",
+                        {2, 66, 1},
+                        384,
+                        200};
 
 TEST(KernelCost, ElementwiseCountsAreExact) {
   const KernelCost c = cost_of(add);
@@ -88,7 +88,7 @@ TEST(KernelCost, ElementwiseCountsAreExact) {
 }
 
 TEST(KernelCost, WarpGroupTensorCyclesFollowFromPaddedProducts) {
-  const KernelCost c = cost_of(gemm);
+  const KernelCost c = cost_of(product_case);
   const double macs = 4096.0 * 4096 * 4096;
   EXPECT_DOUBLE_EQ(c.tc_active_cycles, macs / 512);
   EXPECT_DOUBLE_EQ(c.tc_issue_cycles, macs * 4 / (64 * 128 * 16));
@@ -96,7 +96,7 @@ TEST(KernelCost, WarpGroupTensorCyclesFollowFromPaddedProducts) {
 }
 
 TEST(KernelCost, WarpWideTensorCyclesOnEveryGeneration) {
-  Case c = gemm;
+  Case c = product_case;
   c.name = "ampere_fp16_s16816gemm_fp16_128x128_ldg8_f2f_stages_64x4_tn";
   c.grid = {32, 32, 1};
   c.block = 128;
@@ -164,7 +164,7 @@ TEST(KernelCost, GeometryTellsTheSizeOfElementwiseKernels) {
 
 // A node of a CUDA graph: tile and engine from the name, size unknown.
 TEST(KernelCost, KernelsWithoutShapesDoWhatTheirKindDoesForSoLong) {
-  Case c = gemm;
+  Case c = product_case;
   c.op = c.dims = c.types = "";
   const KernelCost cost = cost_of(c);
   OpTensors tensors;

@@ -32,6 +32,41 @@ TEST(KernelWork, OutVariantsCountEachOperandOnce) {
   EXPECT_EQ(w.write_bytes, 4096 * 4);
 }
 
+// A channel's values beside 16-bit images in NHWC order. A lane holds 8 neighbours, 32 bytes of
+// each FP32 vector: two requests, each over the sectors of 256 neighbours, which are all 96
+// channels or 384 bytes: 2 x 384 / 256 = 3 bytes an element. With 2 neighbours one request over 64
+// channels or 256 bytes: 4 bytes an element.
+TEST(KernelWork, GeneratedKernelsLoadBroadcastOperandsForEveryElement) {
+  const char* name = "triton_poi_fused__native_batch_norm_legit_functional_20";
+  const auto t =
+      parse_tensors("[[64,96,56,56],[1,96,1,1],[1,96,1,1],[96],[96],[64,96,56,56]]",
+                    R"(["c10::Half","float","float","float","float","c10::Half"])",
+                    "[[301056,1,5376,96],[96,1,96,96],[96,1,96,96],[1],[1],[301056,1,5376,96]]");
+  const double elements = 64.0 * 96 * 56 * 56;
+  const auto blocks = static_cast<std::uint32_t>(elements / 1024);
+  const KernelWork wide = work(name, name, t, {blocks, 1, 1}, 128);
+  EXPECT_EQ(wide.read_bytes, 2 * elements + 4 * 96 * 4);
+  EXPECT_EQ(wide.write_bytes, 2 * elements);
+  EXPECT_EQ(wide.l1_read_bytes, (2 + 4 * 3) * elements);
+  const KernelWork narrow = work(name, name, t, {2 * blocks, 1, 1}, 256);
+  EXPECT_EQ(narrow.l1_read_bytes, (2 + 4 * 4) * elements);
+}
+
+// FP32 values that become 16-bit ones: a lane holds 8 of each, which takes two requests over all
+// sectors of the FP32 ones. A mean of a row of 768: one sector for the 256 neighbours of a warp.
+TEST(KernelWork, GeneratedKernelsTouchSectorsOnceARequest) {
+  const char* cast = "triton_poi_fused__to_copy_4";
+  const auto t = parse_tensors("[[768,768],[768,768]]", R"(["float","c10::Half"])");
+  EXPECT_EQ(work(cast, cast, t, {576, 1, 1}, 128).l1_read_bytes, 2 * 4 * 768 * 768);
+  EXPECT_EQ(work(cast, cast, t, {1152, 1, 1}, 256).l1_read_bytes, 4 * 768 * 768);
+  const char* norm = "triton_poi_fused_native_layer_norm_2";
+  const auto rows = parse_tensors("[[16,512,768],[16,512,1],[16,512,768]]",
+                                  R"(["c10::Half","float","c10::Half"])");
+  const double elements = 16.0 * 512 * 768;
+  EXPECT_EQ(work(norm, norm, rows, {6144, 1, 1}, 128).l1_read_bytes,
+            elements * 2 + elements / 256 * 32);
+}
+
 TEST(KernelWork, CopyReadsItsSecondArgument) {
   const char* kernel =
       "void at::native::unrolled_elementwise_kernel<direct_copy_kernel_cuda("

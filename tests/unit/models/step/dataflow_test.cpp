@@ -12,8 +12,8 @@ using test::FlowMaker;
 using test::maker_of;
 
 constexpr std::string_view half2 = R"(["c10::Half","c10::Half"])";
-constexpr std::string_view float2 = R"(["float","float"])";
-constexpr std::string_view node = "autograd::engine::evaluate_function: ";
+constexpr std::string_view two_floats = R"(["float","float"])";
+constexpr std::string_view backward_node = "autograd::engine::evaluate_function: ";
 
 TEST(Dataflow, BindsOperandsToTheLatestTensorOfTheirSizeAndType) {
   FlowMaker m;
@@ -46,7 +46,7 @@ bool fills_result(std::string_view name, std::string_view dims, std::string_view
 // them, and a bias of a layer is none of its factors.
 TEST(Dataflow, AProductFillsTheResultThatItIsGiven) {
   constexpr std::string_view float3 = R"(["float","float","float"])";
-  EXPECT_FALSE(fills_result("aten::mm", "[[8,16],[16,4]]", float2));
+  EXPECT_FALSE(fills_result("aten::mm", "[[8,16],[16,4]]", two_floats));
   EXPECT_TRUE(fills_result("aten::mm", "[[8,16],[16,4],[8,4]]", float3));
   EXPECT_TRUE(fills_result("aten::bmm", "[[2,8,16],[2,16,4],[2,8,4]]", float3));
   EXPECT_FALSE(fills_result("aten::addmm", "[[4],[8,16],[16,4],[],[]]",
@@ -66,7 +66,7 @@ TEST(Dataflow, AWeightAsLargeAsAnActivationIsNone) {
   m.op("aten::addmm", layer, float3);
   m.op("aten::relu", "[[16,16]]", R"(["float"])");
   m.op("aten::addmm", layer, float3);
-  m.op("aten::mul", "[[16,1],[1,16]]", float2);  // of two parameters of 16
+  m.op("aten::mul", "[[16,1],[1,16]]", two_floats);  // of two parameters of 16
   m.op("aten::addmm", layer, float3);
   const Dataflow flow = dataflow(m.step());
   ASSERT_EQ(flow.ops.size(), 5U);
@@ -108,8 +108,8 @@ TEST(Dataflow, WhatHasNoNumberComesAfterTheLatestOne) {
   m.op("aten::tanh", "[[8,16]]", R"(["float"])");
   m.thread = 1;
   m.sequence = 1;
-  m.op(std::string(node) + "GeluBackward0>GeluBackward0>aten::gelu_backward", "[[8,16],[8,16]]",
-       R"(["float","float"])");
+  m.op(std::string(backward_node) + "GeluBackward0>GeluBackward0>aten::gelu_backward",
+       "[[8,16],[8,16]]", R"(["float","float"])");
   const Dataflow flow = dataflow(m.step());
   ASSERT_EQ(flow.ops.size(), 4U);
   EXPECT_EQ(maker_of(flow, 3, 1), 0U);
@@ -125,13 +125,13 @@ Dataflow small_training() {
   m.sequence = 3;
   m.op("aten::mse_loss", "[[8,16],[8,16],[]]", R"(["c10::Half","c10::Half","Scalar"])");
   m.thread = 1;
-  m.op(std::string(node) + "MseLossBackward0>aten::mse_loss_backward", "[[],[8,16],[8,16],[]]",
-       R"(["c10::Half","c10::Half","c10::Half","Scalar"])");
+  m.op(std::string(backward_node) + "MseLossBackward0>aten::mse_loss_backward",
+       "[[],[8,16],[8,16],[]]", R"(["c10::Half","c10::Half","c10::Half","Scalar"])");
   m.sequence = 2;
-  m.op(std::string(node) + "ReluBackward0>ReluBackward0>aten::threshold_backward",
+  m.op(std::string(backward_node) + "ReluBackward0>ReluBackward0>aten::threshold_backward",
        "[[8,16],[8,16],[]]", R"(["c10::Half","c10::Half","Scalar"])");
   m.sequence = 1;
-  m.op(std::string(node) + "MmBackward0>MmBackward0>aten::mm", "[[8,16],[16,16]]", half2);
+  m.op(std::string(backward_node) + "MmBackward0>MmBackward0>aten::mm", "[[8,16],[16,16]]", half2);
   m.thread = 0;
   m.sequence = -1;
   m.op("aten::_foreach_add_", "[[],[],[]]", R"(["TensorList","TensorList","Scalar"])");
@@ -163,13 +163,13 @@ TEST(Dataflow, CopiesBeforeTheLossAreNotOfTheModelNorIsTheGradientOfAPart) {
   m.sequence = 5;
   m.op("aten::mse_loss", "[[7,32],[7,32],[]]", R"(["float","float","Scalar"])");
   m.thread = 1;
-  m.op(std::string(node) + "MseLossBackward0>aten::mse_loss_backward", "[[],[7,32],[7,32],[]]",
-       R"(["float","float","float","Scalar"])");
+  m.op(std::string(backward_node) + "MseLossBackward0>aten::mse_loss_backward",
+       "[[],[7,32],[7,32],[]]", R"(["float","float","float","Scalar"])");
   m.sequence = 2;
-  m.op(std::string(node) + "SliceBackward0>SliceBackward0>aten::copy_", "[[7,32],[7,32],[]]",
-       R"(["c10::Half","c10::Half","Scalar"])");
+  m.op(std::string(backward_node) + "SliceBackward0>SliceBackward0>aten::copy_",
+       "[[7,32],[7,32],[]]", R"(["c10::Half","c10::Half","Scalar"])");
   m.sequence = 1;
-  m.op(std::string(node) + "MmBackward0>MmBackward0>aten::mm", "[[16,8],[8,32]]", half2);
+  m.op(std::string(backward_node) + "MmBackward0>MmBackward0>aten::mm", "[[16,8],[8,32]]", half2);
   const Dataflow flow = dataflow(m.step());
   ASSERT_EQ(flow.ops.size(), 7U);
   const bool in_model[] = {true, false, false, false, false, false, true};
@@ -344,15 +344,15 @@ TEST(Dataflow, PickedRowsAreAnOperandOfTheNextOperation) {
   m.op("aten::tanh", "[[16,8]]", R"(["float"])");
   m.op("aten::relu", "[[16,8]]", R"(["float"])");
   m.op("aten::index", "[[4,8],[]]", R"(["float",""])");
-  m.op("aten::mul", "[[16,1],[16,8]]", float2);
+  m.op("aten::mul", "[[16,1],[16,8]]", two_floats);
   const Dataflow flow = dataflow(m.step());
   ASSERT_EQ(flow.ops.size(), 4U);
   EXPECT_EQ(maker_of(flow, 3, 1), 1U);  // relu: nobody has read it yet
   m.op("aten::index", "[[4,8],[]]", R"(["float",""])");
-  m.op("aten::mul", "[[16,1],[16,8]]", float2);
+  m.op("aten::mul", "[[16,1],[16,8]]", two_floats);
   m.op("aten::sigmoid", "[[16,8]]", R"(["float"])");
   m.op("aten::index", "[[4,8],[]]", R"(["float",""])");
-  m.op("aten::mul", "[[16,1],[16,8]]", float2);
+  m.op("aten::mul", "[[16,1],[16,8]]", two_floats);
   const Dataflow more = dataflow(m.step());
   ASSERT_EQ(more.ops.size(), 9U);
   EXPECT_EQ(maker_of(more, 8, 1), 6U);
