@@ -84,6 +84,7 @@ struct KernelWork {
   double read_bytes = 0;  // unique operand bytes
   double write_bytes = 0;
   double l1_read_bytes = 0;  // of the sectors that strided loads touch; 0: as many as read_bytes
+  double accesses = 0;       // warp-wide loads and stores of a generated kernel; 0: unknown
   bool in_place = false;     // writes what it reads
   MatrixProblem matrix;
   double flops = 0;    // of the operation's formula (flops.h); 0: no product, or not known

@@ -100,6 +100,12 @@ double walked_elements(const KernelLaunch& launch) {
   return blocks * static_cast<double>(std::bit_ceil(of_block));
 }
 
+/// Of a kernel whose operands are not known: each moves 16 bytes a lane.
+double accesses_of(const KernelWork& work) {
+  constexpr double widest = 16.0 * 32;
+  return work.accesses > 0 ? work.accesses : (work.read_bytes + work.write_bytes) / widest;
+}
+
 }  // namespace
 
 int warps_per_block(const LaunchGeometry& g) {
@@ -136,6 +142,8 @@ KernelFeatures kernel_features(const KernelLaunch& launch) {
     untiled_features(launch.work.matrix, f);
   } else if (launch.traits.tile_m > 0) {
     matrix_features(launch, f);
+  } else if (row_of(launch.traits).work == WorkRule::generated) {
+    f.loads = accesses_of(launch.work);
   }
   return f;
 }

@@ -49,27 +49,30 @@ Lies lies(const TensorShape& t, const TensorShape& main) {
   return of_one ? Lies::across : Lies::once;
 }
 
-/// Bytes of the sectors that the lanes touch. What they hold is loaded in as many requests as its
-/// width takes, each of which touches all the sectors of its warp; a broadcast operand is loaded
-/// for every element, from as many sectors as the warp meets of it.
-double touched_bytes(const TensorShape& t, const TensorShape& main, double held, DataType data) {
+/// Warp-wide requests for an operand and the bytes of the sectors that they touch.
+struct Access {
+  double requests = 0, bytes = 0;
+};
+
+/// What the lanes hold is asked for in as many requests as its width takes, each of which touches
+/// all the sectors of its warp; a broadcast operand is loaded for every element, from as many
+/// sectors as the warp meets of it.
+Access access(const TensorShape& t, const TensorShape& main, double held, DataType data) {
   const double width = width_of(t, data);
   const double requests = std::max(1.0, std::ceil(width * held / widest_load));
   const double window = lanes * held;  // neighbouring elements of a warp
   const auto inner = static_cast<double>(inner_size(main));
-  const auto elements = static_cast<double>(main.elements());
+  const double windows = static_cast<double>(main.elements()) / window;
+  const auto sectors = [](double bytes) { return std::ceil(bytes / sector) * sector; };
   switch (lies(t, main)) {
-    case Lies::once: return bytes_of(t, data) * requests;
+    case Lies::once: return {unique_elements(t) / window * requests, bytes_of(t, data) * requests};
     case Lies::along: {
-      const double met = std::min(inner, window) * width;
-      return elements / window * requests * std::ceil(met / sector) * sector;
+      const double met = sectors(std::min(inner, window) * width);
+      return {windows * requests, windows * requests * met};
     }
-    case Lies::across: {
-      const double met = std::ceil(window / inner) * width;
-      return elements / window * std::ceil(met / sector) * sector;
-    }
+    case Lies::across: return {windows, windows * sectors(std::ceil(window / inner) * width)};
   }
-  return 0;
+  return {};
 }
 
 }  // namespace
@@ -89,8 +92,10 @@ KernelWork generated_work(const KernelClass& kernel, const OpContext& context) {
   work.read_bytes -= work.write_bytes;
   work.exact = true;
   const double held = elements_of_lane(context, *main, data);
-  for (std::size_t i = 0; i + 1 < shapes.size(); ++i) {
-    work.l1_read_bytes += touched_bytes(shapes[i], *main, held, data);
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    const Access a = access(shapes[i], *main, held, data);
+    work.accesses += a.requests;
+    if (i + 1 < shapes.size()) work.l1_read_bytes += a.bytes;
   }
   return work;
 }

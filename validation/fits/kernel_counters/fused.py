@@ -3,9 +3,9 @@
 
   fused.py --features PROGRAM --out costs.json TABLE.csv.gz...
 
-A generated kernel's name lists what it fuses: its instructions are those of a plain one of its kind and, for each
-listed operation that costs more than a few, so many an element that it walks. Replaces per_warp and per_element of
-Triton's kinds and the rows "fused NAME" (classify_fused.cpp). Run it after fit.py. Needs numpy.
+A generated kernel's name lists what it fuses: its instructions are those of a plain one of its kind, for each warp,
+element and warp-wide access, and, for each listed operation that costs more than a few, so many an element that it
+walks. Replaces per_warp, per_element and per_load of Triton's kinds and the rows "fused NAME" (classify_fused.cpp). Run it after fit.py. Needs numpy.
 """
 import argparse
 
@@ -15,6 +15,7 @@ import fit
 import ops
 
 KINDS = ("triton_pointwise", "triton_reduction", "triton_persistent")
+PARTS = {"per_warp": "warps", "per_element": "walked", "per_load": "loads"}  # prices and their features
 # Warps of persistent kernels walk 32 elements a lane in nearly every row of the tables, so their two prices cannot be
 # told apart there. A sum of rows executes 68 instructions a warp, of which 32 add and 8 load: the rest is the warp's.
 ROW_WARP = 28.0
@@ -35,7 +36,7 @@ def stated(f, row):
 def columns_of(pairs):
     present = sorted({name for f, _ in pairs for name in fused_names(f)} - {"mask"})
     kinds = [k for k in KINDS if any(f["kind"] == k for f, _ in pairs)]
-    columns = [(kind, part) for kind in kinds for part in ("per_warp", "per_element")]
+    columns = [(kind, part) for kind in kinds for part in PARTS]
     return columns + [("fused", name) for name in present]
 
 
@@ -43,7 +44,7 @@ def value(f, column):
     kind, part = column
     if kind == "fused":
         return f["walked"] if part in fused_names(f) else 0.0
-    return (f["warps"] if part == "per_warp" else f["walked"]) if f["kind"] == kind else 0.0
+    return f[PARTS[part]] if f["kind"] == kind else 0.0
 
 
 def solve(pairs):
@@ -63,7 +64,7 @@ def mean_error(pairs, error, wanted):
 
 def reprice(row, pairs, prices, error):
     """A row of Triton's kinds with the prices of its plain kernels."""
-    for part in ("per_warp", "per_element"):
+    for part in PARTS:
         price = prices[row["kind"], part]
         row |= fit.rounded({part: price})
         if price <= 0:
