@@ -27,7 +27,8 @@ class Ranks {
   virtual void send(int to, std::string_view bytes) = 0;
   /// What came, if something did; does not wait.
   virtual std::optional<RankMessage> receive() = 0;
-  /// Later messages to `rank` are dropped: it does not live. Nobody waits for the others in the end.
+  /// Later messages to `rank` are dropped: it does not live. Nobody waits for the others in the
+  /// end.
   virtual void give_up(int rank) = 0;
   /// One that was given up.
   virtual std::optional<int> lost() const = 0;
