@@ -1,4 +1,5 @@
 // Work of generated (Triton) kernels: operands in the order of their arguments, the result last.
+#include <algorithm>
 #include <cmath>
 
 #include "models/kernel/work/operand_bytes.h"

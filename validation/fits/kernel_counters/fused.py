@@ -5,7 +5,8 @@
 
 A generated kernel's name lists what it fuses: its instructions are those of a plain one of its kind, for each warp,
 element and warp-wide access, and, for each listed operation that costs more than a few, so many an element that it
-walks. Replaces per_warp, per_element and per_load of Triton's kinds and the rows "fused NAME" (classify_fused.cpp). Run it after fit.py. Needs numpy.
+walks. Replaces per_warp, per_element and per_load of Triton's kinds and the rows "fused NAME" (classify_fused.cpp).
+Run it after fit.py. Needs numpy.
 """
 import argparse
 
