@@ -47,7 +47,7 @@ GapClass DeviceTiming::classify(std::uint32_t previous, std::uint32_t next) cons
   c.graph = trace_.calls.api[call] == ApiKind::launch_graph;
   c.same_graph = c.graph && links_.call_of_activity[previous] == call;
   c.call = trace_.calls.name[call];
-  const TimePoint launched = trace_.calls.begin[call] + trace_.calls.duration[call];
+  const TimePoint launched = end_of(trace_.calls, call);
   c.far_ahead = !c.graph && end_of(acts, previous) - launched > far_ahead_lead;
   return c;
 }
@@ -65,7 +65,7 @@ void DeviceTiming::read_gaps() {
     device_free = std::max(device_free, end_of(acts, row));
     const std::uint32_t call = links_.call_of_activity[row];
     if (call == no_row) continue;
-    const TimePoint launched = trace_.calls.begin[call] + trace_.calls.duration[call];
+    const TimePoint launched = end_of(trace_.calls, call);
     const std::uint32_t previous = links_.stream_predecessor[row];
     // A gap in which other streams work may be theirs; it says nothing of this stream's own.
     shared_gap_[row] = previous != no_row && free_before > end_of(acts, previous);

@@ -17,11 +17,6 @@ constexpr Duration edge_window = microseconds(20);
 /// From the first free places until a kernel that waited for them begins.
 constexpr Duration places_delay = microseconds(5);
 
-template <class Rows>
-TimePoint end_of(const Rows& rows, std::uint32_t row) {
-  return rows.begin[row] + rows.duration[row];
-}
-
 }  // namespace
 
 WaitInference::WaitInference(const Trace& trace, const Links& links, const DeviceTiming& timing)
@@ -30,8 +25,7 @@ WaitInference::WaitInference(const Trace& trace, const Links& links, const Devic
     if (trace.strings.get(trace.overheads.name[i]).find("Buffer Full") == std::string_view::npos) {
       continue;
     }
-    full_.push_back(
-        {trace.overheads.begin[i], trace.overheads.begin[i] + trace.overheads.duration[i]});
+    full_.push_back({trace.overheads.begin[i], end_of(trace.overheads, i)});
   }
   std::sort(full_.begin(), full_.end(),
             [](const Span& a, const Span& b) { return a.begin < b.begin; });

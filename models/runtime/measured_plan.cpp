@@ -30,8 +30,8 @@ bool launches_block(const Trace& trace, const Links& links) {
   for (std::uint32_t act = 0; act < acts.size(); ++act) {
     const std::uint32_t call = links.call_of_activity[act];
     if (call == no_row || trace.calls.api[call] != ApiKind::launch_kernel) continue;
-    const TimePoint returned = trace.calls.begin[call] + trace.calls.duration[call];
-    balance += acts.begin[act] + acts.duration[act] < returned ? 1 : -1;
+    const TimePoint returned = end_of(trace.calls, call);
+    balance += end_of(acts, act) < returned ? 1 : -1;
   }
   return balance > 0;
 }

@@ -39,8 +39,7 @@ EnqueueSpans::EnqueueSpans(const Trace& trace)
   std::vector<std::uint32_t> open;
   for (const std::uint32_t op : order) {
     const auto ended = [&](std::uint32_t outer) {
-      return ops.thread[outer] != ops.thread[op] ||
-             ops.begin[outer] + ops.duration[outer] <= ops.begin[op];
+      return ops.thread[outer] != ops.thread[op] || end_of(ops, outer) <= ops.begin[op];
     };
     while (!open.empty() && ended(open.back())) open.pop_back();
     if (!open.empty()) parent[op] = open.back();
@@ -69,9 +68,7 @@ class NodeEntries {
   std::vector<HostEntry> list();
 
  private:
-  TimePoint node_end(std::uint32_t node) const {
-    return trace_.nodes.begin[node] + trace_.nodes.duration[node];
-  }
+  TimePoint node_end(std::uint32_t node) const { return end_of(trace_.nodes, node); }
   bool synchronous(std::uint32_t node) const {
     return trace_.nodes.thread[node] == trace_.ops.thread[trace_.nodes.op[node]];
   }
@@ -236,8 +233,7 @@ void NodeEntries::add_node(std::uint32_t node) {
   add_wait(node, program, begin);
   const TimePoint free = thread_end_[program.index()];
   const bool inline_node = synchronous(node);
-  const TimePoint end =
-      inline_node ? trace_.nodes.begin[node] : trace_.ops.begin[op] + trace_.ops.duration[op];
+  const TimePoint end = inline_node ? trace_.nodes.begin[node] : end_of(trace_.ops, op);
   begin = std::clamp(begin, free, std::max(free, end));
   HostEntry enqueue{begin, std::max(begin, end), program, no_row, ItemKind::enqueue, node};
   enqueue.gap = begin - free;

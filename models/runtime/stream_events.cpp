@@ -94,7 +94,7 @@ StreamEvents::StreamEvents(const Trace& trace, const Links& links)
       first_[act] = static_cast<std::uint32_t>(awaited_.size());
       if (waits_[act]) {
         for (const std::uint32_t other : order.awaited()) {
-          const bool ended = acts.begin[other] + acts.duration[other] <= acts.begin[act];
+          const bool ended = end_of(acts, other) <= acts.begin[act];
           if (ended && acts.stream[other] != acts.stream[act]) awaited_.push_back(other);
         }
       }

@@ -21,10 +21,6 @@ std::vector<std::uint32_t> in_order(const ModuleCalls& modules) {
   return rows;
 }
 
-TimePoint end_of(const ModuleCalls& modules, std::uint32_t row) {
-  return modules.begin[row] + modules.duration[row];
-}
-
 /// The module that is open at `time`, from one that began before it outwards.
 std::uint32_t open_at(const ModuleCalls& modules, const std::vector<std::uint32_t>& parent,
                       std::uint32_t row, TimePoint time) {

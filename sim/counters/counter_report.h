@@ -25,6 +25,9 @@ struct Dimensions {
   friend bool operator==(const Dimensions&, const Dimensions&) = default;
 };
 
+/// SM sub-partitions of an SM, on every GPU that Nsight Compute supports.
+inline constexpr double smsps_per_sm = 4;
+
 /// A counter that the report does not hold.
 inline constexpr double absent = std::numeric_limits<double>::quiet_NaN();
 

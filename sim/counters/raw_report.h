@@ -9,9 +9,6 @@
 
 namespace tandem {
 
-/// SM sub-partitions of an SM, on every GPU that Nsight Compute supports.
-inline constexpr double smsps_per_sm = 4;
-
 /// The value of a metric of a kernel.
 struct RawCell {
   std::uint32_t row = 0;

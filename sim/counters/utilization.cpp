@@ -4,7 +4,6 @@
 #include <cmath>
 #include <map>
 
-#include "sim/counters/raw_report.h"
 #include "sim/counters/step_kernels.h"
 
 namespace tandem {

@@ -101,10 +101,6 @@ struct Activities {
   std::size_t size() const { return begin.size(); }
 };
 
-inline TimePoint end_of(const Activities& activities, std::uint32_t row) {
-  return activities.begin[row] + activities.duration[row];
-}
-
 /// Device-side synchronisation records (`cuda_sync`), where the profiler wrote them.
 struct SyncRecords {
   Column<TimePoint> begin;
@@ -289,5 +285,11 @@ void each_column(Visit visit, First& first, Rest&... rest) {
 
 /// Bytes held by the columns and the tables: the yardstick of the ingest memory bound.
 std::size_t memory_bytes(const Trace& trace);
+
+/// Of a row of a table of spans.
+template <class Rows>
+TimePoint end_of(const Rows& rows, std::uint32_t row) {
+  return rows.begin[row] + rows.duration[row];
+}
 
 }  // namespace tandem

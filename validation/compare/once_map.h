@@ -8,6 +8,24 @@
 
 namespace tandem {
 
+/// A value that the first thread to ask makes.
+template <class Value>
+class Once {
+ public:
+  /// What `make()` throws is thrown, and the next one who asks tries again.
+  template <class Make>
+  const Value& of(Make&& make) {
+    // In a loop of make() this thread takes up nothing that waits for what it computes:
+    // for_each_index() sees to that.
+    std::call_once(flag_, [&] { value_ = make(); });
+    return value_;
+  }
+
+ private:
+  std::once_flag flag_;
+  Value value_{};
+};
+
 /// May be asked from several threads; those that ask for a value in the making wait for it.
 template <class Key, class Value>
 class OnceMap {
@@ -16,27 +34,19 @@ class OnceMap {
   /// and the next one who asks tries again.
   template <class Make>
   const Value& of(const Key& key, Make&& make) {
-    Entry& entry = entry_of(key);
-    // In a loop of make() this thread takes up nothing that waits for what it computes:
-    // for_each_index() sees to that.
-    std::call_once(entry.once, [&] { entry.value = make(); });
-    return entry.value;
+    return entry_of(key).of(make);
   }
 
  private:
-  struct Entry {
-    std::once_flag once;
-    Value value{};
-  };
-  Entry& entry_of(const Key& key) {
+  Once<Value>& entry_of(const Key& key) {
     const std::lock_guard lock(mutex_);
-    std::unique_ptr<Entry>& slot = entries_[key];
-    if (!slot) slot = std::make_unique<Entry>();
+    std::unique_ptr<Once<Value>>& slot = entries_[key];
+    if (!slot) slot = std::make_unique<Once<Value>>();
     return *slot;
   }
 
   std::mutex mutex_;
-  std::map<Key, std::unique_ptr<Entry>> entries_;
+  std::map<Key, std::unique_ptr<Once<Value>>> entries_;
 };
 
 }  // namespace tandem

@@ -8,6 +8,8 @@
 #include <mutex>
 #include <utility>
 
+#include "validation/compare/once_map.h"
+
 namespace tandem {
 
 /// Like OnceMap, for values too large to keep all: the `most` keys asked for last are kept, and
@@ -21,24 +23,19 @@ class RecentMap {
   /// next one who asks tries again.
   template <class Make>
   std::shared_ptr<const Value> of(const Key& key, Make&& make) {
-    const std::shared_ptr<Entry> entry = entry_of(key);
-    std::call_once(entry->once, [&] { entry->value = make(); });
-    return {entry, &entry->value};
+    const std::shared_ptr<Once<Value>> entry = entry_of(key);
+    return {entry, &entry->of(make)};
   }
 
  private:
-  struct Entry {
-    std::once_flag once;
-    Value value{};
-  };
-  std::shared_ptr<Entry> entry_of(const Key& key) {
+  std::shared_ptr<Once<Value>> entry_of(const Key& key) {
     const std::lock_guard lock(mutex_);
     const auto kept = std::find_if(entries_.begin(), entries_.end(),
                                    [&](const auto& entry) { return entry.first == key; });
     if (kept != entries_.end()) {
       entries_.splice(entries_.begin(), entries_, kept);
     } else {
-      entries_.emplace_front(key, std::make_shared<Entry>());
+      entries_.emplace_front(key, std::make_shared<Once<Value>>());
       if (entries_.size() > most_) entries_.pop_back();
     }
     return entries_.front().second;
@@ -46,7 +43,7 @@ class RecentMap {
 
   std::size_t most_;
   std::mutex mutex_;
-  std::list<std::pair<Key, std::shared_ptr<Entry>>> entries_;  // the last one asked for first
+  std::list<std::pair<Key, std::shared_ptr<Once<Value>>>> entries_;  // the last one asked for first
 };
 
 }  // namespace tandem

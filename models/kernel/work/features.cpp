@@ -6,6 +6,7 @@
 
 #include "models/kernel/classify/classify.h"
 #include "models/kernel/kinds.h"
+#include "models/kernel/work/operand_bytes.h"
 
 namespace tandem {
 namespace {
@@ -102,8 +103,8 @@ double walked_elements(const KernelLaunch& launch) {
 
 /// Of a kernel whose operands are not known: each moves 16 bytes a lane.
 double accesses_of(const KernelWork& work) {
-  constexpr double widest = 16.0 * 32;
-  return work.accesses > 0 ? work.accesses : (work.read_bytes + work.write_bytes) / widest;
+  if (work.accesses > 0) return work.accesses;
+  return (work.read_bytes + work.write_bytes) / (widest_access * lanes_per_warp);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// How many bytes operands hold and how many threads a launch has. Internal to models/kernel/work.
+// How many bytes operands hold, how many threads a launch has and what a lane asks for at once.
+// Internal to models/kernel/work.
 #pragma once
 
 #include <algorithm>
@@ -25,5 +26,8 @@ inline double bytes_of(const TensorShape& t, DataType fallback) {
 inline double threads(const LaunchGeometry& g) {
   return double(g.grid[0]) * g.grid[1] * g.grid[2] * g.block[0] * g.block[1] * g.block[2];
 }
+
+inline constexpr double lanes_per_warp = 32;
+inline constexpr double widest_access = 16;  // bytes that a lane moves at once
 
 }  // namespace tandem

@@ -15,8 +15,8 @@ KernelWork kernel_work(const KernelClass& kernel, const OpContext& context);
 /// Parts of it: kernels that use the arguments of their operation as KindRow::use says, those that
 /// compute element by element, and those that a compiler generated.
 KernelWork argument_work(const KernelClass& kernel, const OpContext& context);
-KernelWork generated_work(const KernelClass& kernel, const OpContext& context);
 KernelWork elementwise_work(const KernelClass& kernel, const OpContext& context);
+KernelWork generated_work(const KernelClass& kernel, const OpContext& context);
 
 /// Elements that one thread of an elementwise kernel handles.
 int elements_per_thread(const KernelClass& kernel);

@@ -7,6 +7,7 @@
 #include "models/kernel/work/work.h"
 #include "models/ops/op_table.h"
 #include "sim/core/bounds/limits.h"
+#include "sim/core/units.h"
 
 namespace tandem {
 namespace {
@@ -68,7 +69,6 @@ bool moves(std::span<const TensorShape> operands, std::size_t i) {
 // another may take a sector a lane.
 double strided_loads(std::span<const TensorShape> operands, std::size_t first, double elements,
                      DataType data) {
-  constexpr double sector = 32;
   std::size_t inner = 0;
   for (std::size_t i = 1; i < iteration_strides(operands[0]).size(); ++i) {
     if (!moves(operands, inner) || walks_before(operands, i, inner)) inner = i;
@@ -77,7 +77,8 @@ double strided_loads(std::span<const TensorShape> operands, std::size_t first, d
   for (const TensorShape& t : operands.subspan(first)) {
     const auto stride = static_cast<double>(iteration_strides(t)[inner]);
     const double least = stride > 0 ? width_of(t, data) : 1;  // broadcast: a sector a warp
-    bytes += t.rank == 0 ? 0 : elements * std::clamp(stride * width_of(t, data), least, sector);
+    bytes +=
+        t.rank == 0 ? 0 : elements * std::clamp(stride * width_of(t, data), least, sector_bytes);
   }
   return bytes;
 }
@@ -86,11 +87,10 @@ double strided_loads(std::span<const TensorShape> operands, std::size_t first, d
 // sectors of its warp.
 double vector_loads(const KernelTraits& traits, std::span<const TensorShape> operands,
                     std::size_t first, double elements) {
-  constexpr int widest = 16;
   double bytes = 0;
   for (std::size_t i = first; i < operands.size() && i - first + 1 < traits.operands; ++i) {
     const int width = width_of(operands[i], traits.data);
-    bytes += elements * width * (width * traits.vector_width > widest ? 2 : 1);
+    bytes += elements * width * (width * traits.vector_width > widest_access ? 2 : 1);
   }
   return bytes;
 }

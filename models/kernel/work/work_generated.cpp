@@ -4,13 +4,10 @@
 
 #include "models/kernel/work/operand_bytes.h"
 #include "models/kernel/work/work.h"
+#include "sim/core/units.h"
 
 namespace tandem {
 namespace {
-
-constexpr double sector = 32;
-constexpr double widest_load = 16;  // bytes that a lane asks for at once
-constexpr double lanes = 32;
 
 /// Size of the dimension that lanes walk along.
 std::int64_t inner_size(const TensorShape& t) {
@@ -23,12 +20,12 @@ std::int64_t inner_size(const TensorShape& t) {
 /// Neighbouring elements that a lane holds: as many of the narrowest operand as it can load at
 /// once, and no more than the block has for it.
 double elements_of_lane(const OpContext& context, const TensorShape& main, DataType data) {
-  double narrowest = widest_load;
+  double narrowest = widest_access;
   for (const TensorShape& t : context.tensors.shapes) {
     if (same_dims(t, main)) narrowest = std::min<double>(narrowest, width_of(t, data));
   }
   const double share = static_cast<double>(main.elements()) / threads(context.geometry);
-  const double most = std::clamp(share, 1.0, widest_load / narrowest);
+  const double most = std::clamp(share, 1.0, widest_access / narrowest);
   return std::exp2(std::ceil(std::log2(most) - 1e-9));
 }
 
@@ -60,11 +57,11 @@ struct Access {
 /// sectors as the warp meets of it.
 Access access(const TensorShape& t, const TensorShape& main, double held, DataType data) {
   const double width = width_of(t, data);
-  const double requests = std::max(1.0, std::ceil(width * held / widest_load));
-  const double window = lanes * held;  // neighbouring elements of a warp
+  const double requests = std::max(1.0, std::ceil(width * held / widest_access));
+  const double window = lanes_per_warp * held;  // neighbouring elements of a warp
   const auto inner = static_cast<double>(inner_size(main));
   const double windows = static_cast<double>(main.elements()) / window;
-  const auto sectors = [](double bytes) { return std::ceil(bytes / sector) * sector; };
+  const auto sectors = [](double bytes) { return std::ceil(bytes / sector_bytes) * sector_bytes; };
   switch (lies(t, main)) {
     case Lies::once: return {unique_elements(t) / window * requests, bytes_of(t, data) * requests};
     case Lies::along: {

@@ -11,15 +11,13 @@
 #include "models/step/energy_works.h"
 #include "models/step/op_nesting.h"
 #include "sim/trace/import.h"
+#include "tests/gpus_for_tests.h"
 #include "tests/source_dir/source_dir.h"
 
 namespace tandem {
 namespace {
 
-const GpuArch& gpu(const char* name = "h200_sxm") {
-  static const GpuCatalogue catalogue = load_catalogue(source_path("configs/gpus"));
-  return find_gpu(catalogue, name);
-}
+using test::gpu;
 
 const WorkRules& rules() {
   static const WorkRules instance = load_work_rules(source_path("configs/kernels/energy.json"));

@@ -8,6 +8,7 @@
 #include "models/kernel/work/work.h"
 #include "models/memory/l2_warm.h"
 #include "sim/core/error.h"
+#include "tests/gpus_for_tests.h"
 #include "tests/operands_for_tests.h"
 #include "tests/source_dir/source_dir.h"
 
@@ -16,10 +17,8 @@ namespace {
 
 const std::string configs = source_path("configs");
 
-const GpuArch& hopper() {
-  static const GpuArch gpu = load_gpu(configs + "/gpus/h200_sxm.json");
-  return gpu;
-}
+using test::gpu;
+
 const CostConstants& constants() {
   static const CostConstants c = CostConstants::load(configs + "/kernels/costs.json");
   return c;
@@ -55,7 +54,7 @@ KernelLaunch launch_of(const Case& c, OpTensors& tensors) {
 
 KernelCost cost_of(const Case& c) {
   OpTensors tensors;
-  return kernel_cost(hopper(), launch_of(c, tensors), CacheState::cold, constants());
+  return kernel_cost(gpu(), launch_of(c, tensors), CacheState::cold, constants());
 }
 
 const Case add{
@@ -107,7 +106,7 @@ TEST(KernelCost, WarpWideTensorCyclesOnEveryGeneration) {
   const KernelCost ampere = kernel_cost(a100, l, CacheState::cold, constants(), 1000);
   EXPECT_DOUBLE_EQ(ampere.tc_issue_cycles, macs / 2048);
   EXPECT_DOUBLE_EQ(ampere.tc_active_cycles, macs / 256);  // at peak: 8 cycles an instruction
-  const KernelCost on_hopper = kernel_cost(hopper(), l, CacheState::cold, constants(), 1000);
+  const KernelCost on_hopper = kernel_cost(gpu(), l, CacheState::cold, constants(), 1000);
   EXPECT_DOUBLE_EQ(on_hopper.tc_active_cycles, 1.5 * macs / 512);
 }
 
@@ -131,7 +130,7 @@ TEST(KernelCost, NeverExceedsWhatTheDeviceCanDo) {
     EXPECT_LE(cost.smsp_active_cycles, cost.smsp_elapsed_cycles + 1);
     EXPECT_LE(cost.smsp_issue_cycles, cost.smsp_active_cycles);
     const double bytes = (cost.dram_read_sectors + cost.dram_write_sectors) * 32;
-    EXPECT_LE(bytes, hopper().dram_peak_gbps * 1e3 * us * 1.0001);
+    EXPECT_LE(bytes, gpu().dram_peak_gbps * 1e3 * us * 1.0001);
   }
 }
 
@@ -177,7 +176,7 @@ TEST(KernelCost, KernelsWithoutShapesDoWhatTheirKindDoesForSoLong) {
   // Warp-group instructions of 64 x 128 x 16 by four warps: 128 / 2 cycles each.
   EXPECT_DOUBLE_EQ(cost.tc_issue_cycles, cost.tc_active_cycles / 64);
   EXPECT_DOUBLE_EQ(cost.dram_read_sectors,
-                   row->rate_dram_reads * hopper().dram_read_gbps * 1e3 * c.us / 32);
+                   row->rate_dram_reads * gpu().dram_read_gbps * 1e3 * c.us / 32);
   c.us *= 2;  // twice as long: about twice as much, less the launch
   EXPECT_NEAR(cost_of(c).tc_active_cycles, 2 * cost.tc_active_cycles, 0.01 * cost.tc_active_cycles);
 }
@@ -206,10 +205,10 @@ TEST(CostConstants, AssumedRowsHaveRatesAndNoPrices) {
 TEST(CostCache, GivesWhatKernelCostGives) {
   OpTensors tensors;
   KernelLaunch l = launch_of(add, tensors);
-  CostCache cache(hopper(), constants(), CacheState::cold);
+  CostCache cache(gpu(), constants(), CacheState::cold);
   for (const double us : {22.9, 30.0}) {
     l.duration_us = us;
-    const KernelCost direct = kernel_cost(hopper(), l, CacheState::cold, constants());
+    const KernelCost direct = kernel_cost(gpu(), l, CacheState::cold, constants());
     const KernelCost cached = cache.cost(3, l);
     EXPECT_EQ(direct.smsp_issue_cycles, cached.smsp_issue_cycles);
     EXPECT_EQ(direct.smsp_active_cycles, cached.smsp_active_cycles);
@@ -295,10 +294,10 @@ TEST(WarmL2, OperandsOfEqualSizeAreDifferentTensors) {
 TEST(WarmL2, NeverReadsMoreThanColdCaches) {
   OpTensors tensors;
   const KernelLaunch l = launch_of(add, tensors);
-  const KernelCost cold = kernel_cost(hopper(), l, CacheState::cold, constants());
+  const KernelCost cold = kernel_cost(gpu(), l, CacheState::cold, constants());
   std::vector<KernelLaunch> launches(3, l);
   std::vector<KernelCost> costs(3, cold);
-  apply_warm_l2(hopper(), launches, costs);
+  apply_warm_l2(gpu(), launches, costs);
   for (const KernelCost& c : costs) EXPECT_LE(c.dram_read_sectors, cold.dram_read_sectors);
 }
 
@@ -306,20 +305,20 @@ TEST(WarmL2, NeverReadsMoreThanColdCaches) {
 TEST(WarmL2, WriteBacksTakeTheTimeThatTheDramNeeds) {
   OpTensors tensors;
   const KernelLaunch l = launch_of(add, tensors);
-  KernelCost cost = kernel_cost(hopper(), l, CacheState::cold, constants());
+  KernelCost cost = kernel_cost(gpu(), l, CacheState::cold, constants());
   std::vector<KernelLaunch> launches(40, l);
   std::vector<KernelCost> slow(40, cost);
   for (KernelCost& c : slow) c.time_us = 1e4;
   std::vector<KernelCost> uneven = slow;
   for (std::size_t i = 0; i + 1 < uneven.size(); ++i) uneven[i].time_us = 0.01;
-  apply_warm_l2(hopper(), launches, slow);
-  apply_warm_l2(hopper(), launches, uneven);
+  apply_warm_l2(gpu(), launches, slow);
+  apply_warm_l2(gpu(), launches, uneven);
   double whole = 0;
   double carried = 0;
   for (std::size_t i = 0; i < slow.size(); ++i) {
     whole += slow[i].dram_write_sectors;
     carried += uneven[i].dram_write_sectors;
-    const double most = hopper().dram_peak_gbps * 1e3 * uneven[i].time_us / 32;
+    const double most = gpu().dram_peak_gbps * 1e3 * uneven[i].time_us / 32;
     EXPECT_LE(uneven[i].dram_read_sectors + uneven[i].dram_write_sectors, 1.0001 * most);
   }
   EXPECT_GT(whole, 0);

@@ -8,22 +8,20 @@
 #include "models/arch/gpu_config.h"
 #include "models/kernel/classify/classify.h"
 #include "sim/core/error.h"
+#include "tests/gpus_for_tests.h"
 #include "tests/operands_for_tests.h"
 #include "tests/source_dir/source_dir.h"
 
 namespace tandem {
 namespace {
 
+using test::gpu;
+
 const std::string constants_file = source_path("configs/kernels/time.json");
 
 const TimeConstants& time_constants() {
   static const TimeConstants instance = TimeConstants::load(constants_file);
   return instance;
-}
-
-const GpuArch& timed_gpu(const char* name) {
-  static const GpuCatalogue catalogue = load_catalogue(source_path("configs/gpus"));
-  return find_gpu(catalogue, name);
 }
 
 GemmShape linear(std::int64_t m, std::int64_t n, std::int64_t k, DataType type = DataType::fp32) {
@@ -47,8 +45,7 @@ ConvLayer conv_3x3(std::int64_t batch, std::int64_t in, std::int64_t out, std::i
 // Published NeuSight measurements of a 4096 x 4096 x 4096 FP32 layer, one per GPU.
 TEST(KernelTime, LargeProductOnThreeGenerations) {
   const auto us = [](const char* name) {
-    return gemm_time(timed_gpu(name), linear(4096, 4096, 4096), time_constants(), repeated(25))
-        .time_us;
+    return gemm_time(gpu(name), linear(4096, 4096, 4096), time_constants(), repeated(25)).time_us;
   };
   EXPECT_NEAR(us("v100_pcie_32gb") / 10160, 1, 0.08);
   EXPECT_NEAR(us("a100_pcie_40gb") / 8360, 1, 0.08);
@@ -60,7 +57,7 @@ TEST(KernelTime, LargeProductOnThreeGenerations) {
 // values a k and block, 320 B at 45 B/clk are 7.1 clk; the FMA, 96 x 128 / (2048 x 0.81), 7.4 clk.
 TEST(KernelTime, HopperHalfProductsTakeTilesOfTheTensorMapKernels) {
   const GemmShape s = linear(2048, 768, 3072, DataType::fp16);
-  const KernelTime t = gemm_time(timed_gpu("h200_sxm"), s, time_constants());
+  const KernelTime t = gemm_time(gpu("h200_sxm"), s, time_constants());
   EXPECT_EQ(t.tile_m, 96);
   EXPECT_EQ(t.tile_n, 128);
   EXPECT_EQ(t.grid_x * t.grid_y, 128);
@@ -75,19 +72,19 @@ TEST(KernelTime, OtherTensorProductsOnHopperKeepTheOlderTiles) {
   int checked = 0;
   for (const GemmShape& s :
        {linear(2048, 770, 3072, DataType::fp16), linear(2048, 768, 3072, DataType::tf32)}) {
-    EXPECT_NE(gemm_time(timed_gpu("h200_sxm"), s, time_constants()).tile_m, 96);
+    EXPECT_NE(gemm_time(gpu("h200_sxm"), s, time_constants()).tile_m, 96);
     ++checked;
   }
   EXPECT_EQ(checked, 2);
   const GemmShape half = linear(2048, 768, 3072, DataType::fp16);
-  EXPECT_NE(gemm_time(timed_gpu("a100_sxm4_80gb"), half, time_constants()).tile_m, 96);
+  EXPECT_NE(gemm_time(gpu("a100_sxm4_80gb"), half, time_constants()).tile_m, 96);
 }
 
 // Grids of kernels that NeuSight's tables name.
 TEST(KernelTime, GridOfAKnownTile) {
   GemmShape s = linear(58, 141, 13);
   s.tile_m = 32, s.tile_n = 128;
-  const KernelTime t = gemm_time(timed_gpu("v100_pcie_32gb"), s, time_constants());
+  const KernelTime t = gemm_time(gpu("v100_pcie_32gb"), s, time_constants());
   EXPECT_EQ(t.grid_x, 5);
   EXPECT_EQ(t.grid_y, 1);
   EXPECT_EQ(t.grid_z, 1);
@@ -95,7 +92,7 @@ TEST(KernelTime, GridOfAKnownTile) {
 
 TEST(KernelTime, BatchedProductsOnAmpereAlwaysRunTheLargeTile) {
   const GemmShape s{.m = 27, .n = 390, .k = 21, .batch = 6};
-  const KernelTime t = gemm_time(timed_gpu("a100_pcie_40gb"), s, time_constants());
+  const KernelTime t = gemm_time(gpu("a100_pcie_40gb"), s, time_constants());
   EXPECT_EQ(t.tile_m, 128);
   EXPECT_EQ(t.tile_n, 128);
   EXPECT_EQ(t.grid_x, 4);
@@ -104,21 +101,21 @@ TEST(KernelTime, BatchedProductsOnAmpereAlwaysRunTheLargeTile) {
 
 TEST(KernelTime, WinogradThroughMemoryPadsTheImages) {
   const ConvLayer s = conv_3x3(55, 1701, 569, 5);
-  const KernelTime a100 = conv_time(timed_gpu("a100_pcie_80gb"), s, time_constants());
+  const KernelTime a100 = conv_time(gpu("a100_pcie_80gb"), s, time_constants());
   EXPECT_EQ(a100.algorithm, KernelAlgorithm::winograd_transformed);
   EXPECT_EQ(a100.grid_x, 2);
   EXPECT_EQ(a100.grid_y, 5);
   EXPECT_EQ(a100.grid_z, 36);
-  const KernelTime v100 = conv_time(timed_gpu("v100_pcie_32gb"), s, time_constants());
+  const KernelTime v100 = conv_time(gpu("v100_pcie_32gb"), s, time_constants());
   EXPECT_EQ(v100.grid_x * v100.tile_m, 256);  // 64 images of 4 tiles, not 55
 }
 
 TEST(KernelTime, WinogradOnlyForUnitStride) {
   ConvLayer s = conv_3x3(32, 256, 256, 28);
-  EXPECT_NE(conv_time(timed_gpu("v100_pcie_32gb"), s, time_constants()).algorithm,
+  EXPECT_NE(conv_time(gpu("v100_pcie_32gb"), s, time_constants()).algorithm,
             KernelAlgorithm::direct);
   s.stride_h = s.stride_w = 2;
-  EXPECT_EQ(conv_time(timed_gpu("v100_pcie_32gb"), s, time_constants()).algorithm,
+  EXPECT_EQ(conv_time(gpu("v100_pcie_32gb"), s, time_constants()).algorithm,
             KernelAlgorithm::direct);
 }
 
@@ -128,7 +125,7 @@ TEST(KernelTime, PassesOfAConvolution) {
       ConvLayer s = conv_3x3(32, 64, 128, 56);
       s.pass = pass;
       s.type = type;
-      const KernelTime t = conv_time(timed_gpu("a100_sxm4_80gb"), s, time_constants());
+      const KernelTime t = conv_time(gpu("a100_sxm4_80gb"), s, time_constants());
       EXPECT_GT(t.time_us, 10) << static_cast<int>(pass) << static_cast<int>(type);
       EXPECT_LT(t.time_us, 5000) << static_cast<int>(pass) << static_cast<int>(type);
     }
@@ -138,15 +135,15 @@ TEST(KernelTime, PassesOfAConvolution) {
 TEST(KernelTime, LongLoadsOfSmallBoardsRunBelowTheBoostClock) {
   const auto slowdown = [](const char* name) {
     const GemmShape s = linear(4096, 4096, 4096);
-    return gemm_time(timed_gpu(name), s, time_constants(), repeated(1000)).time_us /
-           gemm_time(timed_gpu(name), s, time_constants(), repeated(0)).time_us;
+    return gemm_time(gpu(name), s, time_constants(), repeated(1000)).time_us /
+           gemm_time(gpu(name), s, time_constants(), repeated(0)).time_us;
   };
   EXPECT_GT(slowdown("a100_pcie_40gb"), 1.05);      // 250 W
   EXPECT_DOUBLE_EQ(slowdown("a100_sxm4_40gb"), 1);  // 400 W
 }
 
 TEST(KernelTime, WhatFitsIntoL2IsReadFromThere) {
-  const GpuArch& a100 = timed_gpu("a100_pcie_40gb");
+  const GpuArch& a100 = gpu("a100_pcie_40gb");
   const auto us = [&](std::int64_t elements, CacheState cache) {
     return pointwise_time(a100, {.elements = elements}, time_constants(), {.cache = cache}).time_us;
   };
@@ -156,23 +153,23 @@ TEST(KernelTime, WhatFitsIntoL2IsReadFromThere) {
 
 TEST(KernelTime, InstructionsBoundPointwise) {
   PointwiseShape s{.elements = 1 << 24, .type = DataType::fp16};
-  const KernelTime plain = pointwise_time(timed_gpu("h200_sxm"), s, time_constants());
+  const KernelTime plain = pointwise_time(gpu("h200_sxm"), s, time_constants());
   EXPECT_EQ(plain.bound, Bound::memory);
   s.instructions = 60;
-  const KernelTime heavy = pointwise_time(timed_gpu("h200_sxm"), s, time_constants());
+  const KernelTime heavy = pointwise_time(gpu("h200_sxm"), s, time_constants());
   EXPECT_EQ(heavy.bound, Bound::compute);
   EXPECT_GT(heavy.time_us, 1.5 * plain.time_us);
 }
 
 TEST(KernelTime, TinyKernelsCostTheirStart) {
-  const GpuArch& h200 = timed_gpu("h200_sxm");
+  const GpuArch& h200 = gpu("h200_sxm");
   const KernelTime t = pointwise_time(h200, {.elements = 32}, time_constants());
   EXPECT_EQ(t.bound, Bound::launch);
   EXPECT_NEAR(t.time_us, h200.graph_kernel_period_us, 0.1);
 }
 
 TEST(KernelTime, FewBytesAreBoundByTheirLaunch) {
-  const GpuArch& h200 = timed_gpu("h200_sxm");
+  const GpuArch& h200 = gpu("h200_sxm");
   TimedLaunch launch;
   launch.law = TimeLaw::memory;
   launch.bytes = 1e3;
@@ -184,7 +181,7 @@ TEST(KernelTime, FewBytesAreBoundByTheirLaunch) {
 // 1e9 bytes far beyond L2 come at the rate of DRAM, and what is left of such a kernel counts an
 // instruction of a thread for each byte: SMs x SMSPs x 32 lanes a cycle.
 TEST(KernelTime, BytesMoveAtTheRateOfTheMemoryAndTheRestAtThatOfTheSms) {
-  const GpuArch& h200 = timed_gpu("h200_sxm");
+  const GpuArch& h200 = gpu("h200_sxm");
   TimedLaunch launch;
   launch.law = TimeLaw::memory;
   launch.bytes = 1e9;
@@ -204,7 +201,7 @@ TEST(KernelTime, BytesMoveAtTheRateOfTheMemoryAndTheRestAtThatOfTheSms) {
 // A product of few rows waits for its weights: without DRAM nearly nothing of it is left. Its
 // operands are 16 x 8192 and 8192 x 8192, its result 16 x 8192, of 2 B: about 67 million elements.
 TEST(KernelTime, AProductMovesItsOperands) {
-  const GpuArch& h200 = timed_gpu("h200_sxm");
+  const GpuArch& h200 = gpu("h200_sxm");
   TimedLaunch launch;
   launch.law = TimeLaw::matrix;
   launch.gemm = linear(16, 8192, 8192, DataType::bf16);
@@ -233,7 +230,7 @@ TEST(KernelTime, OnlyLawsThatExplainTheTimeStateABound) {
 }
 
 TEST(KernelTime, MisalignedRowsKeepHalfProductsFromTheirRate) {
-  const GpuArch& h200 = timed_gpu("h200_sxm");
+  const GpuArch& h200 = gpu("h200_sxm");
   const auto us = [&](std::int64_t k) {
     return gemm_time(h200, linear(8192, 1024, k, DataType::fp16), time_constants()).time_us;
   };
@@ -244,10 +241,9 @@ TEST(KernelTime, MoreWorkTakesLonger) {
   for (const char* name : {"v100_pcie_32gb", "a100_pcie_40gb", "h100_sxm5"}) {
     double last_gemm = 0, last_norm = 0, last_softmax = 0;
     for (std::int64_t n = 64; n <= 8192; n *= 2) {
-      const double gemm =
-          gemm_time(timed_gpu(name), linear(n, 1024, 1024), time_constants()).time_us;
-      const double norm = layer_norm_time(timed_gpu(name), {n, 1024}, time_constants()).time_us;
-      const double softmax = softmax_time(timed_gpu(name), {n, 2048}, time_constants()).time_us;
+      const double gemm = gemm_time(gpu(name), linear(n, 1024, 1024), time_constants()).time_us;
+      const double norm = layer_norm_time(gpu(name), {n, 1024}, time_constants()).time_us;
+      const double softmax = softmax_time(gpu(name), {n, 2048}, time_constants()).time_us;
       EXPECT_GE(gemm, last_gemm) << name << n;
       EXPECT_GE(norm, last_norm) << name << n;
       EXPECT_GE(softmax, last_softmax) << name << n;
@@ -258,7 +254,7 @@ TEST(KernelTime, MoreWorkTakesLonger) {
 
 // What is scored on single operators is what a trace's kernels get on another GPU.
 TEST(KernelTime, NormalisedRowsOfATraceTakeTheirLaw) {
-  const GpuArch& a100 = timed_gpu("a100_sxm4_80gb");
+  const GpuArch& a100 = gpu("a100_sxm4_80gb");
   const std::vector<TensorShape> rows =
       test::parse_tensors("[[8192,1024]]", R"(["float"])", "").shapes;
   const auto us = [&](const char* name) {
@@ -282,13 +278,13 @@ TEST(KernelTime, NormalisedRowsOfATraceTakeTheirLaw) {
 }
 
 TEST(KernelTime, ConfidenceIsOneLessTheKnownError) {
-  const GpuArch& a100 = timed_gpu("a100_pcie_40gb");
+  const GpuArch& a100 = gpu("a100_pcie_40gb");
   const KernelTime t = gemm_time(a100, linear(512, 512, 512), time_constants());
   EXPECT_DOUBLE_EQ(t.confidence, 1 - time_constants().generation(a100).error_simt_gemm);
 }
 
 TEST(KernelTimeConstants, NewerGpusTakeTheNewestGeneration) {
-  GpuArch next = timed_gpu("h200_sxm");
+  GpuArch next = gpu("h200_sxm");
   next.compute_major = 12;
   EXPECT_EQ(time_constants().generation(next).compute_major, 10);
   next.compute_major = 6;

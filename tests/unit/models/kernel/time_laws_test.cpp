@@ -14,15 +14,13 @@
 #include "models/kernel/time/laws/row_sums.h"
 #include "models/kernel/time/laws/type_ratios.h"
 #include "models/kernel/time/time_constants.h"
+#include "tests/gpus_for_tests.h"
 #include "tests/source_dir/source_dir.h"
 
 namespace tandem {
 namespace {
 
-const GpuArch& gpu() {  // 132 SMs, 50 MiB of L2
-  static const GpuArch instance = load_gpu(source_path("configs/gpus/h200_sxm.json"));
-  return instance;
-}
+using test::gpu;  // an H200: 132 SMs, 50 MiB of L2
 double dram_bytes_per_us() { return gpu().dram_peak_gbps * 1e3; }
 
 TensorShape shape(std::initializer_list<std::int64_t> dims) {

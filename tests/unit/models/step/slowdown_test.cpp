@@ -7,6 +7,7 @@
 
 #include "models/arch/gpu_config.h"
 #include "models/step/op_nesting.h"
+#include "tests/gpus_for_tests.h"
 #include "tests/unit/models/whatif/flow_for_tests.h"
 
 namespace tandem {
@@ -40,10 +41,7 @@ Step product_and_relu() {
   return first_lasting(m.step(), product_us);
 }
 
-const GpuArch& gpu() {
-  static const GpuArch h200 = load_gpu(source_path("configs/gpus/h200_sxm.json"));
-  return h200;
-}
+using test::gpu;
 
 std::vector<Slowdown> slowdowns_on(const GpuArch& after, Step& step) {
   static const TimeConstants constants =

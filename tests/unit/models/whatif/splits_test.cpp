@@ -3,37 +3,33 @@
 
 #include <gtest/gtest.h>
 
-#include "models/arch/gpu_config.h"
-#include "tests/source_dir/source_dir.h"
+#include "tests/gpus_for_tests.h"
 
 namespace tandem {
 namespace {
 
-const GpuArch& split_gpu() {
-  static const GpuArch instance = load_gpu(source_path("configs/gpus/h200_sxm.json"));
-  return instance;
-}
+using test::gpu;
 
 // ResNeXt-50 at batch 32 in the order of channels: partial sums [1,128,1,1,7] of 128 channels of
 // 32 x 56 x 56 pixels and [1,256,1,1,4] of 256; 512 channels are one kernel. U-Net: [1,32,1,1,32].
 TEST(Splits, OfNeighboursAreThoseOfTheCaptures) {
-  EXPECT_EQ(inner_parts(split_gpu(), {128, 100352}), 7);
-  EXPECT_EQ(inner_parts(split_gpu(), {256, 100352}), 4);
-  EXPECT_EQ(inner_parts(split_gpu(), {512, 25088}), 1);
-  EXPECT_EQ(inner_parts(split_gpu(), {32, 262144}), 32);
-  EXPECT_EQ(inner_parts(split_gpu(), {1024, 1568}), 1);
+  EXPECT_EQ(inner_parts(gpu(), {128, 100352}), 7);
+  EXPECT_EQ(inner_parts(gpu(), {256, 100352}), 4);
+  EXPECT_EQ(inner_parts(gpu(), {512, 25088}), 1);
+  EXPECT_EQ(inner_parts(gpu(), {32, 262144}), 32);
+  EXPECT_EQ(inner_parts(gpu(), {1024, 1568}), 1);
 }
 
 // ResNet-50 with channels last: 512 parts of 256 channels of 100352 pixels, 196 of 512 channels of
 // 25088, 784 of 64 channels of 100352. DistilBERT: 128 parts of 16384 rows of 768. ViT: 25 of 3152.
 TEST(Splits, OfRowsAreThoseOfTheCaptures) {
-  EXPECT_EQ(outer_parts(split_gpu(), {256, 100352}), 512);
-  EXPECT_EQ(outer_parts(split_gpu(), {512, 25088}), 196);
-  EXPECT_EQ(outer_parts(split_gpu(), {64, 100352}), 784);
-  EXPECT_EQ(outer_parts(split_gpu(), {768, 16384}), 128);
-  EXPECT_EQ(outer_parts(split_gpu(), {768, 3152}), 25);
-  EXPECT_EQ(outer_parts(split_gpu(), {768, 32}), 1);
-  EXPECT_EQ(outer_parts(split_gpu(), {50257, 2048}), 1);
+  EXPECT_EQ(outer_parts(gpu(), {256, 100352}), 512);
+  EXPECT_EQ(outer_parts(gpu(), {512, 25088}), 196);
+  EXPECT_EQ(outer_parts(gpu(), {64, 100352}), 784);
+  EXPECT_EQ(outer_parts(gpu(), {768, 16384}), 128);
+  EXPECT_EQ(outer_parts(gpu(), {768, 3152}), 25);
+  EXPECT_EQ(outer_parts(gpu(), {768, 32}), 1);
+  EXPECT_EQ(outer_parts(gpu(), {50257, 2048}), 1);
 }
 
 // DistilBERT's 16384 rows of 768 take the sums along, BERT's 2048 and the transformer's 4096 of 512

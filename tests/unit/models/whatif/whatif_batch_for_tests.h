@@ -5,8 +5,8 @@
 #include <array>
 #include <string>
 
-#include "models/arch/gpu_config.h"
 #include "models/whatif/batch/model.h"
+#include "tests/gpus_for_tests.h"
 #include "tests/source_dir/source_dir.h"
 #include "tests/unit/trace_for_tests.h"
 
@@ -16,11 +16,7 @@ inline const BatchLaw& batch_law() {
   static const BatchLaw law = load_batch_law(source_path("configs/kernels/batch.json"));
   return law;
 }
-inline const GpuArch& batch_gpu() {
-  static const GpuArch gpu = load_gpu(source_path("configs/gpus/h200_sxm.json"));
-  return gpu;
-}
-inline BatchOptions options_for(std::int64_t batch) { return {batch, &batch_gpu(), &batch_law()}; }
+inline BatchOptions options_for(std::int64_t batch) { return {batch, &gpu(), &batch_law()}; }
 
 inline constexpr double layer_us = 40, relu_us = 6, gradient_us = 45, update_us = 12;
 

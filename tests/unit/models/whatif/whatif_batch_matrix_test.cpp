@@ -61,7 +61,7 @@ TEST(WhatifBatchRecurrent, LaunchesOfTheInputsFollowTheBatchNotTheirColumns) {
   EXPECT_EQ(next->n, 256);
   EXPECT_EQ(base->launches, 16);
   EXPECT_EQ(next->launches, 4);
-  const BatchChange change{test::batch_gpu(), test::batch_law(), 64, 16};
+  const BatchChange change{test::gpu(), test::batch_law(), 64, 16};
   const KernelScaling s = scale_kernel(change, k, resize(at64, 64, 16));
   EXPECT_NEAR(s.predict_us(26), 26.0 / 4, 1e-9);
 }
