@@ -25,6 +25,10 @@ class Case:
         self.make = make
         self.attrs = attrs
 
+    def launches(self):
+        """What the generated kernels of the last run were launched with, in order."""
+        return []
+
 
 def rand(shape, dtype="fp32"):
     kind = DTYPES[dtype]

@@ -96,6 +96,8 @@ def run_case(entry, case, args):
         run_profiled(entry["range"], run, args.markers)
     else:
         run_traced(entry["range"], run, args.repeat)
+    if launches := case.launches():
+        entry["launches"] = launches
 
 
 def free_memory():

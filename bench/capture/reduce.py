@@ -210,9 +210,19 @@ def operator_columns(entry):
             "shapes": shapes_text(entry["shapes"]), "attrs": attrs}
 
 
+def add_operands(rows, launches):
+    """Column `operands` of the generated kernels: dimensions, strides and type of each tensor, as JSON."""
+    generated = [row for row in rows if row["kernel"].startswith("triton_")]
+    if [row["kernel"] for row in generated] != [launch["kernel"] for launch in launches]:
+        return
+    for row, launch in zip(generated, launches):
+        row["operands"] = json.dumps(launch["operands"], separators=(",", ":"))
+
+
 def write_table(path, kernels, sidecar):
     rows = []
     for entry in sorted(sidecar, key=lambda e: e["id"]):
+        add_operands(kernels.get(entry["id"], []), entry.get("launches", []))
         for place, kernel in enumerate(kernels.get(entry["id"], [])):
             rows.append({**operator_columns(entry), "kernel_index": place, **kernel})
     columns = list(dict.fromkeys(key for row in rows for key in row))

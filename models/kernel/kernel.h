@@ -43,7 +43,7 @@ struct KernelTraits {
   std::uint8_t operands = 0;  // pointers of an elementwise kernel, outputs first; of a multi-tensor
                               // one, lists read and one more
   std::uint16_t functor = 0;  // row of the functor table; 0: none
-  std::uint32_t fused = 0;    // of a generated kernel: fused_operations() of its name
+  std::uint64_t fused = 0;    // of a generated kernel: fused_operations() of its name
   friend bool operator==(const KernelTraits&, const KernelTraits&) = default;
 };
 
@@ -85,6 +85,7 @@ struct KernelWork {
   double write_bytes = 0;
   double l1_read_bytes = 0;  // of the sectors that strided loads touch; 0: as many as read_bytes
   double accesses = 0;       // warp-wide loads and stores of a generated kernel; 0: unknown
+  double converted = 0;      // elements that it loads or stores in another type than FP32
   bool in_place = false;     // writes what it reads
   MatrixProblem matrix;
   double flops = 0;    // of the operation's formula (flops.h); 0: no product, or not known

@@ -148,7 +148,7 @@ KernelClass classify(std::string_view name, std::string_view op) {
     classify_matrix(text.text(), op, out);
     if (row_of(out.traits).depthwise) by_itself(stated, out);
   } else if (out.family == KernelFamily::triton && !sums_gradients(text, out)) {
-    out.traits.fused = fused_operations(text.text());
+    out.traits.fused = fused_operations(text.text(), out.traits.kind);
   }
   return out;
 }

@@ -29,19 +29,38 @@ std::span<const FunctorRow> functor_rows();
 std::size_t first_multi_functor();
 
 /// What operations of one generated kernel compute in common.
-enum class FusedGroup : std::uint8_t { error_function, random, logistic, tangent, exponent };
-constexpr std::size_t fused_groups = 5;
+enum class FusedGroup : std::uint8_t {
+  error_function,
+  random,
+  logistic,
+  tangent,
+  exponent,
+  statistics,
+  root,
+  hard,
+  join,
+  pool,
+  angle,
+  fill
+};
+constexpr std::size_t fused_groups = 12;
+
+/// Generated kernels in which an operation costs what its row says.
+enum class FusedIn : std::uint8_t { all, pointwise, loops };
 
 /// An operation in a generated kernel's name that costs more than a few instructions an element.
 struct FusedRow {
   std::string_view pattern;  // as the name lists it
   std::string_view name;     // key of the cost constants
   FusedGroup group;
+  FusedIn in = FusedIn::all;
 };
 std::span<const FusedRow> fused_rows();
 /// A bit for each row of fused_rows() that the name of a generated kernel lists, at most one a
 /// group: what the group's operations have in common is computed once.
-std::uint32_t fused_operations(std::string_view name);
+std::uint64_t fused_operations(std::string_view name, Kind kind);
+/// Whether one of them makes a tensor out of nothing.
+bool fills(std::uint64_t fused);
 
 /// Kernel name without return type; what the patterns are matched against.
 std::string_view bare_name(std::string_view name);

@@ -118,7 +118,7 @@ const CostRow* CostConstants::functor(const KernelTraits& traits, DataType data)
 
 double CostConstants::fused(const KernelTraits& traits) const {
   double sum = 0;
-  for (std::uint32_t bits = traits.fused; bits != 0; bits &= bits - 1) {
+  for (std::uint64_t bits = traits.fused; bits != 0; bits &= bits - 1) {
     sum += by_fused_[static_cast<std::size_t>(std::countr_zero(bits))];
   }
   return sum;
@@ -150,6 +150,9 @@ std::span<const Field<CostRow>> cost_row_fields() {
       field("per_multiply", "instruction", "instructions a multiply", &R::per_multiply, any),
       field("per_fragment", "instruction", "instructions a fragment read", &R::per_fragment, any),
       field("per_load", "instruction", "instructions a warp-wide operand load", &R::per_load, any),
+      field("per_converted", "instruction",
+            "instructions an element that is loaded or stored in another type than FP32",
+            &R::per_converted, any),
       field("per_transposed", "instruction",
             "instructions a warp-wide load of an operand not contiguous along k",
             &R::per_transposed, any),

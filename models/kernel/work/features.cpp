@@ -144,7 +144,9 @@ KernelFeatures kernel_features(const KernelLaunch& launch) {
   } else if (launch.traits.tile_m > 0) {
     matrix_features(launch, f);
   } else if (row_of(launch.traits).work == WorkRule::generated) {
-    f.loads = accesses_of(launch.work);
+    const double filled = f.elements > 0 ? f.walked / f.elements : 1;
+    f.loads = filled * accesses_of(launch.work);
+    f.converted = filled * launch.work.converted / lanes_per_warp;
   }
   return f;
 }

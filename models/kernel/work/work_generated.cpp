@@ -1,7 +1,9 @@
 // Work of generated (Triton) kernels: operands in the order of their arguments, the result last.
 #include <algorithm>
 #include <cmath>
+#include <span>
 
+#include "models/kernel/classify/classify.h"
 #include "models/kernel/work/operand_bytes.h"
 #include "models/kernel/work/work.h"
 #include "sim/core/units.h"
@@ -17,16 +19,50 @@ std::int64_t inner_size(const TensorShape& t) {
   return t.rank == 0 ? 1 : t.dims[t.rank - 1U];
 }
 
-/// Neighbouring elements that a lane holds: as many of the narrowest operand as it can load at
-/// once, and no more than the block has for it.
-double elements_of_lane(const OpContext& context, const TensorShape& main, DataType data) {
+/// A sum over all but the inner dimension leaves a part for each of its places, in some pieces.
+bool sums_down(std::span<const TensorShape> shapes, const TensorShape& main) {
+  const std::int64_t inner = inner_size(main);
+  return std::any_of(shapes.begin(), shapes.end(), [&](const TensorShape& t) {
+    const std::int64_t elements = t.elements();
+    return elements > inner && elements < main.elements() && elements % inner == 0 &&
+           inner_size(t) == inner;
+  });
+}
+
+/// How a kernel walks over its largest tensor.
+struct Walk {
+  const TensorShape& main;
+  DataType data;  // of operands that state no type
+  double warps = 0;
+  double held = 1;    // neighbouring elements that a lane holds
+  bool rows = false;  // reduces the inner dimension
+  bool down = false;  // reduces the others
+};
+
+/// As many of the narrowest operand as a lane can load at once, and no more than the block has for
+/// it; reductions that loop over their rows hold four.
+double elements_of_lane(const OpContext& context, const TensorShape& main, const KernelTraits& t) {
+  constexpr double of_loops = 4;
   double narrowest = widest_access;
-  for (const TensorShape& t : context.tensors.shapes) {
-    if (same_dims(t, main)) narrowest = std::min<double>(narrowest, width_of(t, data));
+  for (const TensorShape& shape : context.tensors.shapes) {
+    if (same_dims(shape, main)) narrowest = std::min<double>(narrowest, width_of(shape, t.data));
   }
   const double share = static_cast<double>(main.elements()) / threads(context.geometry);
-  const double most = std::clamp(share, 1.0, widest_access / narrowest);
+  const double loaded = widest_access / narrowest;
+  const bool loops = t.kind == Kind::triton_reduction;
+  const double most = std::clamp(share, 1.0, loops ? std::min(loaded, of_loops) : loaded);
   return std::exp2(std::ceil(std::log2(most) - 1e-9));
+}
+
+Walk walk_of(const KernelTraits& traits, const OpContext& context, const TensorShape& main) {
+  const bool sums = traits.kind != Kind::triton_pointwise;
+  const bool down = sums && sums_down(context.tensors.shapes, main);
+  return {main,
+          traits.data,
+          threads(context.geometry) / lanes_per_warp,
+          elements_of_lane(context, main, traits),
+          sums && !down,
+          down};
 }
 
 /// How an operand that is smaller than the tensor walked over lies in it.
@@ -47,37 +83,69 @@ Lies lies(const TensorShape& t, const TensorShape& main) {
   return of_one ? Lies::across : Lies::once;
 }
 
-/// Warp-wide requests for an operand and the bytes of the sectors that they touch.
+/// Warp-wide requests for an operand, the bytes of the sectors that they touch and the elements
+/// that they bring.
 struct Access {
-  double requests = 0, bytes = 0;
+  double requests = 0, bytes = 0, elements = 0;
 };
+
+double sectors(double bytes) { return std::ceil(bytes / sector_bytes) * sector_bytes; }
 
 /// What the lanes hold is asked for in as many requests as its width takes, each of which touches
 /// all the sectors of its warp; a broadcast operand is loaded for every element, from as many
-/// sectors as the warp meets of it.
-Access access(const TensorShape& t, const TensorShape& main, double held, DataType data) {
-  const double width = width_of(t, data);
-  const double requests = std::max(1.0, std::ceil(width * held / widest_access));
-  const double window = lanes_per_warp * held;  // neighbouring elements of a warp
-  const auto inner = static_cast<double>(inner_size(main));
-  const double windows = static_cast<double>(main.elements()) / window;
-  const auto sectors = [](double bytes) { return std::ceil(bytes / sector_bytes) * sector_bytes; };
-  switch (lies(t, main)) {
-    case Lies::once: return {unique_elements(t) / window * requests, bytes_of(t, data) * requests};
-    case Lies::along: {
-      const double met = sectors(std::min(inner, window) * width);
-      return {windows * requests, windows * requests * met};
+/// sectors as the warp meets of it. A reduction keeps what stays the same while it loops: down the
+/// columns their values, along a row that of the row.
+Access access(const TensorShape& t, const Walk& walk) {
+  const double width = width_of(t, walk.data);
+  const double requests = std::max(1.0, std::ceil(width * walk.held / widest_access));
+  const double window = lanes_per_warp * walk.held;  // neighbouring elements of a warp
+  const auto inner = static_cast<double>(inner_size(walk.main));
+  const auto elements = static_cast<double>(walk.main.elements());
+  const double windows = elements / window;
+  const double met = sectors(std::min(inner, window) * width);
+  switch (lies(t, walk.main)) {
+    case Lies::once:
+      return {unique_elements(t) / window * requests, bytes_of(t, walk.data) * requests,
+              unique_elements(t)};
+    case Lies::along:
+      if (walk.down) return {walk.warps, walk.warps * met, walk.warps * lanes_per_warp};
+      return {windows * requests, windows * requests * met, elements};
+    case Lies::across: {
+      if (walk.rows) return {walk.warps, walk.warps * sector_bytes, walk.warps * lanes_per_warp};
+      if (walk.down) {
+        const double each = elements / lanes_per_warp;
+        return {each, each * sector_bytes, elements};
+      }
+      return {windows, windows * sectors(std::ceil(window / inner) * width), elements};
     }
-    case Lies::across: return {windows, windows * sectors(std::ceil(window / inner) * width)};
   }
   return {};
+}
+
+/// Whether an operand as large as the tensor walked over has another inner dimension: its places are
+/// computed for every element.
+bool turned(std::span<const TensorShape> shapes, const TensorShape& main) {
+  return std::any_of(shapes.begin(), shapes.end(), [&](const TensorShape& t) {
+    return t.elements() == main.elements() && inner_size(t) != inner_size(main);
+  });
+}
+
+/// Whether the result takes the place of the first operand: the last one, which a result of its own
+/// would be, is a broadcast one, or there is no other. A kernel of one operand may also fill it.
+bool in_place(const KernelTraits& traits, std::span<const TensorShape> shapes,
+              const TensorShape& main) {
+  const bool pointwise = traits.kind == Kind::triton_pointwise;
+  if (shapes.size() == 1) return !pointwise || !fills(traits.fused);
+  const TensorShape& last = shapes.back();
+  return pointwise && shapes.front().elements() == main.elements() &&
+         (last.elements() == 1 || lies(last, main) != Lies::once);
 }
 
 }  // namespace
 
 KernelWork generated_work(const KernelClass& kernel, const OpContext& context) {
   KernelWork work;
-  const auto& shapes = context.tensors.shapes;
+  const std::span<const TensorShape> shapes = context.tensors.shapes;
   const DataType data = kernel.traits.data;
   const TensorShape* main = nullptr;
   for (const TensorShape& t : shapes) {
@@ -86,14 +154,21 @@ KernelWork generated_work(const KernelClass& kernel, const OpContext& context) {
   }
   if (main == nullptr || main->elements() == 0) return work;
   work.elements = static_cast<double>(main->elements());
-  work.write_bytes = bytes_of(shapes.back(), data);
-  work.read_bytes -= work.write_bytes;
+  if (turned(shapes, *main)) work.index_dims = 2;
+  work.in_place = in_place(kernel.traits, shapes, *main);
+  const std::size_t result = work.in_place ? 0 : shapes.size() - 1;
+  work.write_bytes = bytes_of(shapes[result], data);
+  if (!work.in_place) work.read_bytes -= work.write_bytes;
   work.exact = true;
-  const double held = elements_of_lane(context, *main, data);
+  const Walk walk = walk_of(kernel.traits, context, *main);
   for (std::size_t i = 0; i < shapes.size(); ++i) {
-    const Access a = access(shapes[i], *main, held, data);
-    work.accesses += a.requests;
-    if (i + 1 < shapes.size()) work.l1_read_bytes += a.bytes;
+    const Access a = access(shapes[i], walk);
+    const double times = work.in_place && i == result ? 2 : 1;  // loaded and stored
+    work.accesses += times * a.requests;
+    if (width_of(shapes[i], data) != element_bytes(DataType::fp32)) {
+      work.converted += times * a.elements;
+    }
+    if (work.in_place || i != result) work.l1_read_bytes += a.bytes;
   }
   return work;
 }

@@ -4,9 +4,9 @@
   fused.py --features PROGRAM --out costs.json TABLE.csv.gz...
 
 A generated kernel's name lists what it fuses: its instructions are those of a plain one of its kind, for each warp,
-element and warp-wide access, and, for each listed operation that costs more than a few, so many an element that it
-walks. Replaces per_warp, per_element and per_load of Triton's kinds and the rows "fused NAME" (classify_fused.cpp).
-Run it after fit.py. Needs numpy.
+element, warp-wide access, element of another type than FP32 and element that changes its place, and, for each listed
+operation that costs more than a few, so many an element that it walks. Replaces these prices of Triton's kinds and the rows
+"fused NAME" (classify_fused.cpp). Run it after fit.py. Needs numpy.
 """
 import argparse
 
@@ -17,9 +17,8 @@ import ops
 
 KINDS = ("triton_pointwise", "triton_reduction", "triton_persistent")
 PARTS = {"per_warp": "warps", "per_element": "walked", "per_load": "loads"}  # prices and their features
-# Warps of persistent kernels walk 32 elements a lane in nearly every row of the tables, so their two prices cannot be
-# told apart there. A sum of rows executes 68 instructions a warp, of which 32 add and 8 load: the rest is the warp's.
-ROW_WARP = 28.0
+ALIKE = {"per_converted": "converted", "per_indexed": "indexed"}  # the same in all kinds
+LARGE = 2 ** 19                # elements of the kernels that are looked at: smaller ones issue little of a step
 # What no table holds in generated code is taken from eager kernels of the same arithmetic.
 AS_FUNCTOR = {"gelu_backward": ("gelu_backward", "fp16")}
 
@@ -29,32 +28,37 @@ def fused_names(f):
 
 
 def stated(f, row):
-    """The size of a second kernel that adds up what a first one left is not stated; a dropout's first one only
-    makes its seed."""
-    return f["kind"] in KINDS and (row["kernel_index"] == "0" or "random" in fused_names(f))
+    """Whether the operands of the kernel are known: where a table states those of the operator alone, a second kernel,
+    which adds up what a first one left, has others; a dropout's first one only makes its seed. Some walk over a part of
+    what they are given (a loss that picks one value of each row)."""
+    known = row.get("operands") or row["kernel_index"] == "0" or "random" in fused_names(f)
+    moved = fit.SECTOR * (row[fit.COUNTER["l1"]] + row[fit.COUNTER["l1_st"]])
+    whole = moved >= 0.5 * (f["read_bytes"] + f["write_bytes"])
+    return f["kind"] in KINDS and known and whole and 32 * f["walked"] >= LARGE
 
 
 def columns_of(pairs):
-    present = sorted({name for f, _ in pairs for name in fused_names(f)} - {"mask"})
+    present = sorted({name for f, _ in pairs for name in fused_names(f)} - {"fill"})
     kinds = [k for k in KINDS if any(f["kind"] == k for f, _ in pairs)]
-    columns = [(kind, part) for kind in kinds for part in PARTS]
+    columns = [(kind, part) for kind in kinds for part in PARTS] + [("", part) for part in ALIKE]
     return columns + [("fused", name) for name in present]
 
 
 def value(f, column):
     kind, part = column
+    if kind == "":
+        return f[ALIKE[part]]
     if kind == "fused":
         return f["walked"] if part in fused_names(f) else 0.0
     return f[PARTS[part]] if f["kind"] == kind else 0.0
 
 
 def solve(pairs):
-    columns = [c for c in columns_of(pairs) if c != ("triton_persistent", "per_warp")]
+    columns = columns_of(pairs)
     a = np.array([[value(f, c) for c in columns] for f, _ in pairs])
-    known = np.array([ROW_WARP * value(f, ("triton_persistent", "per_warp")) for f, _ in pairs])
     y = np.array([d[fit.COUNTER["inst"]] for _, d in pairs])
-    x, error = fit.least_relative(a, y, known)
-    return dict(zip(columns, x)) | {("triton_persistent", "per_warp"): ROW_WARP}, error
+    x, error = fit.least_factor(a, y)
+    return dict(zip(columns, x)), error
 
 
 def mean_error(pairs, error, wanted):
@@ -65,8 +69,8 @@ def mean_error(pairs, error, wanted):
 
 def reprice(row, pairs, prices, error):
     """A row of Triton's kinds with the prices of its plain kernels."""
-    for part in PARTS:
-        price = prices[row["kind"], part]
+    own = {part: prices[row["kind"], part] for part in PARTS} | {part: prices["", part] for part in ALIKE}
+    for part, price in own.items():
         row |= fit.rounded({part: price})
         if price <= 0:
             del row[part]

@@ -224,7 +224,20 @@ def layout_call(row, dims, kind):
     return *plain_call(row, dims, kind), None
 
 
+TORCH_TYPES = {"float32": "float", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "int64": "long int", "bool": "bool",
+               "int8": "signed char", "uint8": "unsigned char", "int32": "int", "float64": "double"}
+
+
+def generated_call(row):
+    """A generated kernel whose operands were noted when it was launched (bench/capture/ops_generated.py)."""
+    operands = json.loads(row["operands"])
+    return (row["kernel"], [dims for dims, _, _ in operands], [TORCH_TYPES[t] for _, _, t in operands], [],
+            [strides for _, strides, _ in operands])
+
+
 def call_of(row):
+    if row.get("operands"):
+        return generated_call(row)
     if row["group"] == "layout":
         return layout_call(row, row["dims"], TYPES.get(row["dtype"], "float"))
     return *shaped_call(row), None
