@@ -176,7 +176,9 @@ KernelWork concatenation_work(const KernelClass& kernel, const OpContext& contex
   return work;
 }
 
-// Adds up what blocks that shared an output tile left in a workspace; how many is not stated.
+// Adds up what blocks that shared an output tile left in a workspace; how many is not stated. The
+// name does not tell the pass of the product either: blocks of two dimensions (cuBLASLt's) cover
+// the result with a thread for each element.
 constexpr double usual_splits = 8;
 
 KernelWork split_reduce_work(const KernelClass& kernel, const OpContext& context) {
@@ -185,6 +187,9 @@ KernelWork split_reduce_work(const KernelClass& kernel, const OpContext& context
   work.elements = static_cast<double>(p.batch * p.m) * static_cast<double>(p.n);
   if (kernel.traits.pass == Pass::weight_gradient && conv_shape(context)) {
     work.elements /= static_cast<double>(std::max<std::int64_t>(p.batch, 1));
+  }
+  if (context.geometry.block[1] > 1) {
+    work.elements = std::min(work.elements, threads(context.geometry));
   }
   work.write_bytes = work.elements * std::max(element_bytes(kernel.traits.data), 2);
   work.read_bytes = work.elements * 4 * usual_splits;

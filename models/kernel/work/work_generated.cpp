@@ -122,8 +122,8 @@ Access access(const TensorShape& t, const Walk& walk) {
   return {};
 }
 
-/// Whether an operand as large as the tensor walked over has another inner dimension: its places are
-/// computed for every element.
+/// Whether an operand as large as the tensor walked over has another inner dimension: its places
+/// are computed for every element.
 bool turned(std::span<const TensorShape> shapes, const TensorShape& main) {
   return std::any_of(shapes.begin(), shapes.end(), [&](const TensorShape& t) {
     return t.elements() == main.elements() && inner_size(t) != inner_size(main);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Instructions of the kernels that torch.compile generates, into configs/kernels/costs.json.
+"""Instructions and shared memory of the kernels that torch.compile generates, into configs/kernels/costs.json.
 
   fused.py --features PROGRAM --out costs.json TABLE.csv.gz...
 
@@ -61,6 +61,22 @@ def solve(pairs):
     return dict(zip(columns, x)), error
 
 
+SHARED = {"shared_per_warp": "warps", "shared_per_element": "elements", "shared_per_load": "loads"}
+
+
+def shared_prices(pairs):
+    """Wavefronts of shared memory of one kind: those an element with the least absolute error, for many kernels have
+    hardly any and some change the layout of all they hold."""
+    walked = np.array([f["walked"] for f, _ in pairs])
+    a = np.array([[f[feature] for feature in SHARED.values()] for f, _ in pairs]) / walked[:, None]
+    y = np.array([d[fit.COUNTER["shared"]] for _, d in pairs]) / walked
+    weight = np.ones(len(y))
+    for _ in range(40):
+        x = fit.non_negative(a * weight[:, None], y * weight)
+        weight = 1 / np.sqrt(np.maximum(np.abs(a @ x - y), 0.1))
+    return dict(zip(SHARED, x))
+
+
 def mean_error(pairs, error, wanted):
     """Number and mean error of the pairs whose features are `wanted`."""
     own = [e for (f, _), e in zip(pairs, error) if wanted(f)]
@@ -70,6 +86,7 @@ def mean_error(pairs, error, wanted):
 def reprice(row, pairs, prices, error):
     """A row of Triton's kinds with the prices of its plain kernels."""
     own = {part: prices[row["kind"], part] for part in PARTS} | {part: prices["", part] for part in ALIKE}
+    own |= shared_prices([p for p in pairs if p[0]["kind"] == row["kind"]])
     for part, price in own.items():
         row |= fit.rounded({part: price})
         if price <= 0:

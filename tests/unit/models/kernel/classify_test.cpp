@@ -157,7 +157,7 @@ TEST(ClassifyElementwise, FunctorWidthAndOperands) {
 // Names of the operations that `name` says are fused, by the keys of the cost constants.
 std::vector<std::string> fused_names(std::string_view name) {
   std::vector<std::string> out;
-  const std::uint32_t bits = classify(name).traits.fused;
+  const std::uint64_t bits = classify(name).traits.fused;
   for (std::size_t i = 0; i < fused_rows().size(); ++i) {
     if (bits >> i & 1) out.emplace_back(fused_rows()[i].name);
   }
@@ -177,8 +177,25 @@ TEST(ClassifyFused, NamesListWhatIsFused) {
                         "backward_1"),
             (Names{"mask", "mask"}));
   EXPECT_EQ(fused_names("triton_per_fused__softmax__softmax_backward_data_2"), Names{"exponent"});
+  // Means and variances are merged element by element in loops alone; what divides a norm at
+  // inference is taken from its variance for every element.
+  EXPECT_EQ(fused_names("triton_red_fused__native_batch_norm_legit_functional_3"),
+            Names{"moments"});
+  EXPECT_EQ(fused_names("triton_poi_fused__native_batch_norm_legit_functional_relu_4"), Names{});
+  EXPECT_EQ(fused_names("triton_red_fused_native_layer_norm_native_layer_norm_backward_0"),
+            Names{"norm_gradient"});
+  EXPECT_EQ(fused_names("triton_poi_fused__native_batch_norm_legit_no_training_relu_5"),
+            Names{"root"});
+  EXPECT_EQ(fused_names("triton_red_fused__softmax_prepare_softmax_online_0"), Names{"online"});
+  EXPECT_EQ(fused_names("triton_per_fused__softmax_prepare_softmax_online_0"), Names{"exponent"});
+  EXPECT_EQ(fused_names("triton_poi_fused_add_cat_cos_mul_neg_sin_1"), (Names{"join", "angle"}));
   // What ends in the name of an operation is none.
   EXPECT_EQ(fused_names("triton_poi_fused_mulsilu_0"), Names{});
+}
+
+TEST(ClassifyFused, SomeKernelsFillATensor) {
+  EXPECT_TRUE(fills(classify("triton_poi_fused_new_zeros_0").traits.fused));
+  EXPECT_FALSE(fills(classify("triton_poi_fused_relu_0").traits.fused));
 }
 
 TEST(ClassifyFused, SumsOfGradientsReadWhatWasStored) {

@@ -1,0 +1,107 @@
+// What generated kernels load, hold and convert, by the operands that they are launched with.
+#include <gtest/gtest.h>
+
+#include <string_view>
+#include <vector>
+
+#include "models/kernel/classify/classify.h"
+#include "models/kernel/work/features.h"
+#include "models/kernel/work/work.h"
+
+namespace tandem {
+namespace {
+
+TensorShape row_major(std::vector<std::int64_t> dims, DataType type) {
+  TensorShape t;
+  t.type = type;
+  t.rank = static_cast<std::uint8_t>(dims.size());
+  std::int64_t step = 1;
+  for (std::size_t i = dims.size(); i-- > 0;) {
+    t.dims[i] = dims[i];
+    t.strides[i] = step;
+    step *= dims[i];
+  }
+  return t;
+}
+
+struct Launched {
+  KernelWork work;
+  KernelFeatures features;
+};
+
+/// A kernel of `blocks` blocks of 128 threads.
+Launched launched(std::string_view name, std::uint32_t blocks, std::vector<TensorShape> shapes) {
+  OpTensors tensors;
+  for (const TensorShape& t : shapes) tensors.shapes.push_back(t);
+  const KernelClass kernel = classify(name);
+  const LaunchGeometry geometry{.grid = {blocks, 1, 1}, .block = {128, 1, 1}};
+  KernelLaunch l;
+  l.traits = kernel.traits;
+  l.family = kernel.family;
+  l.geometry = geometry;
+  l.work = kernel_work(kernel, OpContext{name, tensors, {}, geometry});
+  return {l.work, kernel_features(l)};
+}
+
+const TensorShape halves = row_major({64, 1024}, DataType::fp16);
+const TensorShape floats = row_major({64, 1024}, DataType::fp32);
+const TensorShape columns = row_major({1024}, DataType::fp32);
+const TensorShape rows = row_major({64, 1}, DataType::fp32);
+
+// 65536 elements over 64 x 128 lanes: each holds 8. FP16: 16 bytes, one request for 256 elements,
+// 256 of them; FP32 columns: 32 bytes a lane, two requests. Converted: what is read and written.
+TEST(GeneratedWork, LanesAskForWhatTheyHoldSixteenBytesAtATime) {
+  const Launched l = launched("triton_poi_fused_add_0", 64, {halves, columns, halves});
+  EXPECT_EQ(l.work.accesses, 256 + 2 * 256 + 256);
+  EXPECT_EQ(l.features.loads, 1024);
+  EXPECT_EQ(l.work.converted, 2 * 65536);
+  EXPECT_EQ(l.features.converted, 2 * 65536 / 32);
+  // Each request of a column vector touches all 1024 bytes that the warp meets.
+  EXPECT_EQ(l.work.l1_read_bytes, 2 * 65536 + 512 * 1024);
+  EXPECT_FALSE(l.work.in_place);
+}
+
+// Loops hold four. A sum over rows leaves 16 parts for each column; it loads the value of a row for
+// every element, a sector a request, and that of a column once a warp.
+TEST(GeneratedWork, SumsDownTheColumnsKeepTheirValues) {
+  const TensorShape parts = row_major({16, 1024}, DataType::fp32);
+  const Launched l = launched("triton_red_fused_mul_sum_0", 64, {floats, rows, columns, parts});
+  const double warps = 64 * 4;
+  // 65536 / 128 requests of four values, 65536 / 32 of one, one a warp, 16384 / 128.
+  EXPECT_EQ(l.work.accesses, 512 + 2048 + warps + 128);
+  EXPECT_EQ(l.work.l1_read_bytes, 4 * 65536 + 2048 * 32 + warps * 512);
+  EXPECT_EQ(l.work.converted, 0);
+}
+
+// Along a row its value stays: a sector a warp.
+TEST(GeneratedWork, SumsAlongARowLoadItsValueOnce) {
+  const Launched l = launched("triton_red_fused_mul_sum_0", 64, {floats, rows, rows});
+  const double warps = 64 * 4;
+  EXPECT_EQ(l.work.accesses, 512 + 2 * warps);
+  EXPECT_EQ(l.work.l1_read_bytes, 4 * 65536 + warps * 32);
+}
+
+TEST(GeneratedWork, ResultsTakeThePlaceOfTheFirstOperandWhereNoneIsTheirs) {
+  // The last operand is a vector, which a pointwise kernel of a matrix does not write.
+  const Launched biased = launched("triton_poi_fused_add_relu_0", 64, {floats, columns});
+  EXPECT_TRUE(biased.work.in_place);
+  EXPECT_EQ(biased.work.write_bytes, 4 * 65536);
+  EXPECT_EQ(biased.work.read_bytes, 4 * 65536 + 4 * 1024);
+  EXPECT_TRUE(launched("triton_poi_fused_relu_0", 64, {floats}).work.in_place);
+  // Zeros are only written.
+  const Launched zeros = launched("triton_poi_fused_new_zeros_0", 64, {floats});
+  EXPECT_FALSE(zeros.work.in_place);
+  EXPECT_EQ(zeros.work.read_bytes, 0);
+  EXPECT_EQ(zeros.work.write_bytes, 4 * 65536);
+}
+
+// NHWC in, NCHW out: the places of 65536 elements are computed.
+TEST(GeneratedWork, AnotherInnerDimensionMovesTheElements) {
+  const TensorShape turned = row_major({1024, 64}, DataType::fp32);
+  EXPECT_EQ(launched("triton_poi_fused_clone_0", 64, {turned, floats}).features.indexed,
+            65536 / 32);
+  EXPECT_EQ(launched("triton_poi_fused_clone_0", 64, {floats, floats}).features.indexed, 0);
+}
+
+}  // namespace
+}  // namespace tandem
