@@ -14,8 +14,14 @@
 
 namespace tandem::test {
 
-/// The traces below validation/captures, in order: one in `every`, which keeps a test short, or all
-/// of them where the environment says TANDEM_TEST_CAPTURES=all.
+/// Whether the environment asks for all captures, TANDEM_TEST_CAPTURES=all. Tests look at a share
+/// of them otherwise, for all take minutes.
+inline bool all_captures_wanted() {
+  const char* asked = std::getenv("TANDEM_TEST_CAPTURES");
+  return asked != nullptr && std::string_view(asked) == "all";
+}
+
+/// The traces below validation/captures, in order: one in `every`, or all that are wanted.
 inline std::vector<std::string> captures(std::size_t every) {
   std::vector<std::string> all;
   for (const auto& entry :
@@ -24,8 +30,7 @@ inline std::vector<std::string> captures(std::size_t every) {
     if (entry.path().parent_path().filename() == "traces" && trace_stem(path)) all.push_back(path);
   }
   std::sort(all.begin(), all.end());
-  const char* asked = std::getenv("TANDEM_TEST_CAPTURES");
-  if (asked != nullptr && std::string_view(asked) == "all") return all;
+  if (all_captures_wanted()) return all;
   std::vector<std::string> out;
   for (std::size_t i = 0; i < all.size(); i += every) out.push_back(all[i]);
   return out;

@@ -44,26 +44,15 @@ struct Memory {
   std::vector<LineCache> l2;  // partitions
 
   Level read(std::uint64_t line, std::size_t sm) {
-    if (!l1.empty() && l1[sm].contains(key_of(line, 0))) return in_l1;
-    const Level level = read_l2(line, sm % l2.size());
-    if (!l1.empty()) l1[sm].insert(key_of(line, 0));
-    return level;
+    if (!l1.empty() && l1[sm].touch(key_of(line, 0))) return in_l1;
+    return read_l2(line, sm % l2.size());
   }
 
   Level read_l2(std::uint64_t line, std::size_t own) {
     const std::size_t home = home_of(line, l2.size());
     const std::uint64_t key = key_of(within_home(line, l2.size()), home);
-    if (l2[own].contains(key)) return near;
-    Level level = dram;
-    if (home != own) {
-      if (l2[home].contains(key)) {
-        level = far;
-      } else {
-        l2[home].insert(key);
-      }
-    }
-    l2[own].insert(key);
-    return level;
+    if (l2[own].touch(key)) return near;
+    return home != own && l2[home].touch(key) ? far : dram;
   }
 
   void write(std::uint64_t line) {
@@ -144,22 +133,35 @@ void LineCache::use(std::size_t set, std::size_t way) {
   begin[static_cast<std::ptrdiff_t>(way)] = 1;
 }
 
+std::size_t LineCache::way_of(std::size_t set, std::uint64_t key) const {
+  const auto begin = keys_.begin() + static_cast<std::ptrdiff_t>(set * ways_);
+  return static_cast<std::size_t>(
+      std::find(begin, begin + static_cast<std::ptrdiff_t>(ways_), key) - begin);
+}
+
 bool LineCache::contains(std::uint64_t key) {
-  const std::size_t set = set_of(key);
-  for (std::size_t way = 0; way < ways_; ++way) {
-    if (keys_[set * ways_ + way] != key) continue;
+  const std::size_t set = set_of(key), way = way_of(set, key);
+  if (way < ways_) use(set, way);
+  return way < ways_;
+}
+
+bool LineCache::touch(std::uint64_t key) {
+  const std::size_t set = set_of(key), way = way_of(set, key);
+  if (way < ways_) {
     use(set, way);
-    return true;
+  } else {
+    place(set, key);
   }
-  return false;
+  return way < ways_;
 }
 
 void LineCache::insert(std::uint64_t key) {
   const std::size_t set = set_of(key);
-  const auto begin = keys_.begin() + static_cast<std::ptrdiff_t>(set * ways_);
-  const auto end = begin + static_cast<std::ptrdiff_t>(ways_);
-  if (std::find(begin, end, key) != end) return;
-  auto way = static_cast<std::size_t>(std::find(begin, end, no_key) - begin);
+  if (way_of(set, key) == ways_) place(set, key);
+}
+
+void LineCache::place(std::size_t set, std::uint64_t key) {
+  std::size_t way = way_of(set, no_key);
   if (way == ways_) {
     way = next_victim_[set];
     while (ways_ > 1 && used_[set * ways_ + way] != 0) way = (way + 1) % ways_;

@@ -19,10 +19,13 @@ class LineCache {
   explicit LineCache(const CacheShape& shape);
   bool contains(std::uint64_t key);  // a hit uses the line
   void insert(std::uint64_t key);
+  bool touch(std::uint64_t key);  // the same as contains, and what is missing is inserted
 
  private:
   std::size_t set_of(std::uint64_t key);
+  std::size_t way_of(std::size_t set, std::uint64_t key) const;  // as many as ways: none
   void use(std::size_t set, std::size_t way);
+  void place(std::size_t set, std::uint64_t key);  // over a line that was not used lately
 
   std::size_t sets_, ways_;
   std::vector<std::uint64_t> keys_;

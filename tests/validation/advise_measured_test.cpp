@@ -1,6 +1,6 @@
 // Whether advise ranks first what was measured as the fastest, and whether measured speed-ups lie
-// in its bands: every eager capture that was also measured in another precision or launched
-// otherwise.
+// in its bands: eager captures that were also measured in another precision or launched otherwise,
+// of the hold-outs one in three or all of them (captures.h).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -153,13 +153,17 @@ TEST(AdviseMeasured, RanksTheFastestFirst) {
     const std::string name = folder.path().filename();
     if (!name.starts_with("h200") || !fs::is_directory(folder.path() / "traces")) continue;
     const std::vector<Capture> all = captures_of(folder.path() / "traces");
+    const bool fitted = name.ends_with("_fit");
+    std::size_t bases = 0;
     for (const Capture& base : all) {
-      if (base.mode == "eager") score_base(base, all, name.ends_with("_fit") ? fit : holdout);
+      if (base.mode != "eager") continue;
+      if (!fitted && ++bases % 3 != 1 && !test::all_captures_wanted()) continue;
+      score_base(base, all, fitted ? fit : holdout);
     }
   }
   expect_good(fit, "fit", 20);
   // Deviation 28: off by 15.9 %; once that is within the limit, say so there.
-  expect_good(holdout, "holdout", 30, {.most_off = 0.16});
+  expect_good(holdout, "holdout", 25, {.most_off = 0.16});
 }
 
 }  // namespace
