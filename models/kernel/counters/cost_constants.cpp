@@ -54,6 +54,96 @@ CostRow read_row(const Json& json, const Place& place) {
   return row;
 }
 
+/// What a row prices, and its instructions.
+std::vector<Field<CostRow>> instruction_fields() {
+  using R = CostRow;
+  constexpr Range any = Range::non_negative;
+  return {
+      field("kind", "", "kind of kernel, \"functor NAME\" or \"fused NAME\"", &R::kind),
+      field("type", "", "arithmetic type; empty: any", &R::type),
+      field("engine", "",
+            "gmma: the kind's kernels that multiply by warp groups, where they have prices of "
+            "their own",
+            &R::engine),
+      field("origin", "", "measured (single operators), fitted (networks) or assumed", &R::origin),
+      field("source", "", "what was measured, and the error of the fit", &R::source),
+      field("error", "ratio", "mean relative error of the instructions", &R::error, any),
+      field("per_warp", "instruction", "instructions a warp", &R::per_warp, any),
+      field("per_element", "instruction", "instructions a warp-wide element", &R::per_element, any),
+      field("per_row", "instruction", "instructions a row or result", &R::per_row, any),
+      field("per_busy", "instruction", "instructions more of a warp that holds a part of a row",
+            &R::per_busy, any),
+      field("per_tap", "instruction", "instructions a warp and tap of a depthwise convolution",
+            &R::per_tap, any),
+      field("per_indexed", "instruction",
+            "instructions a warp-wide element and index dimension beyond the first",
+            &R::per_indexed, any),
+      field("per_multiply", "instruction", "instructions a multiply", &R::per_multiply, any),
+      field("per_fragment", "instruction", "instructions a fragment read", &R::per_fragment, any),
+      field("per_load", "instruction", "instructions a warp-wide operand load", &R::per_load, any),
+      field("per_converted", "instruction",
+            "instructions an element that is loaded or stored in another type than FP32",
+            &R::per_converted, any),
+      field("per_transposed", "instruction",
+            "instructions a warp-wide load of an operand not contiguous along k",
+            &R::per_transposed, any),
+      field("per_step", "instruction", "instructions a k step of a block", &R::per_step, any),
+      field("per_tile", "instruction",
+            "instructions an output tile; elementwise: more in a warp of the last block",
+            &R::per_tile, any),
+      field("per_operand", "instruction", "instructions a thread's element and operand",
+            &R::per_operand, any),
+      field("per_dim", "instruction", "instructions a thread's element and index dimension",
+            &R::per_dim, any),
+      field("per_dim_operand", "instruction",
+            "instructions a thread's element, index dimension and operand", &R::per_dim_operand,
+            any)};
+}
+
+/// Shared memory, sectors, and rates where the size of a launch is not known.
+std::vector<Field<CostRow>> traffic_fields() {
+  using R = CostRow;
+  constexpr Range any = Range::non_negative;
+  return {
+      field("tensor_per_warp", "instruction", "tensor-pipe instructions a warp",
+            &R::tensor_per_warp, any),
+      field("shared_per_warp", "wavefront", "shared wavefronts a warp", &R::shared_per_warp, any),
+      field("shared_per_element", "wavefront", "shared wavefronts a warp-wide element",
+            &R::shared_per_element, any),
+      field("shared_per_fragment", "wavefront", "shared wavefronts a fragment read",
+            &R::shared_per_fragment, any),
+      field("shared_per_load", "wavefront", "shared wavefronts an operand load",
+            &R::shared_per_load, any),
+      field("shared_per_transposed", "wavefront",
+            "shared wavefronts a load of an operand not contiguous along k",
+            &R::shared_per_transposed, any),
+      field("shared_per_narrow", "wavefront",
+            "shared wavefronts an asynchronous copy of four bytes a lane", &R::shared_per_narrow,
+            any),
+      field("l2_scattered", "ratio",
+            "share that misses L1 of the sectors that strided lanes load beyond the operand bytes",
+            &R::l2_scattered, any),
+      field("shared_per_multiply", "wavefront", "shared wavefronts a multiply without tiles",
+            &R::shared_per_multiply, any),
+      field("l1_per_multiply", "sector",
+            "sectors a multiply of a depthwise convolution reads from L1; 0: by l1_reads",
+            &R::l1_per_multiply, any),
+      field("l1_reads", "ratio", "L1 read sectors over operand sectors", &R::l1_reads, any),
+      field("l1_writes", "ratio", "L1 write sectors over operand sectors", &R::l1_writes, any),
+      field("l2_reads", "ratio", "L2 read sectors over operand sectors", &R::l2_reads, any),
+      field("l2_writes", "ratio", "L2 write sectors over operand sectors", &R::l2_writes, any),
+      field("rate_issue", "ratio", "issue cycles over active ones", &R::rate_issue, any),
+      field("rate_tensor", "ratio", "tensor cycles over active ones", &R::rate_tensor, any),
+      field("rate_l1", "sector/cycle", "L1 sectors an active SMSP cycle", &R::rate_l1, any),
+      field("rate_l2", "sector/cycle", "L2 sectors an active SMSP cycle", &R::rate_l2, any),
+      field("rate_shared", "wavefront/cycle", "shared wavefronts an active SMSP cycle",
+            &R::rate_shared, any),
+      field("rate_dram_reads", "ratio", "DRAM reads over its read bandwidth", &R::rate_dram_reads,
+            any),
+      field("rate_dram_writes", "ratio", "DRAM writes over its read bandwidth",
+            &R::rate_dram_writes, any)};
+}
+
 }  // namespace
 
 void CostConstants::index_rows() {
@@ -125,85 +215,12 @@ double CostConstants::fused(const KernelTraits& traits) const {
 }
 
 std::span<const Field<CostRow>> cost_row_fields() {
-  using R = CostRow;
-  constexpr Range any = Range::non_negative;
-  static const std::vector<Field<R>> fields{
-      field("kind", "", "kind of kernel, \"functor NAME\" or \"fused NAME\"", &R::kind),
-      field("type", "", "arithmetic type; empty: any", &R::type),
-      field("engine", "",
-            "gmma: the kind's kernels that multiply by warp groups, where they have prices of "
-            "their own",
-            &R::engine),
-      field("origin", "", "measured (single operators), fitted (networks) or assumed", &R::origin),
-      field("source", "", "what was measured, and the error of the fit", &R::source),
-      field("error", "ratio", "mean relative error of the instructions", &R::error, any),
-      field("per_warp", "instruction", "instructions a warp", &R::per_warp, any),
-      field("per_element", "instruction", "instructions a warp-wide element", &R::per_element, any),
-      field("per_row", "instruction", "instructions a row or result", &R::per_row, any),
-      field("per_busy", "instruction", "instructions more of a warp that holds a part of a row",
-            &R::per_busy, any),
-      field("per_tap", "instruction", "instructions a warp and tap of a depthwise convolution",
-            &R::per_tap, any),
-      field("per_indexed", "instruction",
-            "instructions a warp-wide element and index dimension beyond the first",
-            &R::per_indexed, any),
-      field("per_multiply", "instruction", "instructions a multiply", &R::per_multiply, any),
-      field("per_fragment", "instruction", "instructions a fragment read", &R::per_fragment, any),
-      field("per_load", "instruction", "instructions a warp-wide operand load", &R::per_load, any),
-      field("per_converted", "instruction",
-            "instructions an element that is loaded or stored in another type than FP32",
-            &R::per_converted, any),
-      field("per_transposed", "instruction",
-            "instructions a warp-wide load of an operand not contiguous along k",
-            &R::per_transposed, any),
-      field("per_step", "instruction", "instructions a k step of a block", &R::per_step, any),
-      field("per_tile", "instruction",
-            "instructions an output tile; elementwise: more in a warp of the last block",
-            &R::per_tile, any),
-      field("per_operand", "instruction", "instructions a thread's element and operand",
-            &R::per_operand, any),
-      field("per_dim", "instruction", "instructions a thread's element and index dimension",
-            &R::per_dim, any),
-      field("per_dim_operand", "instruction",
-            "instructions a thread's element, index dimension and operand", &R::per_dim_operand,
-            any),
-      field("tensor_per_warp", "instruction", "tensor-pipe instructions a warp",
-            &R::tensor_per_warp, any),
-      field("shared_per_warp", "wavefront", "shared wavefronts a warp", &R::shared_per_warp, any),
-      field("shared_per_element", "wavefront", "shared wavefronts a warp-wide element",
-            &R::shared_per_element, any),
-      field("shared_per_fragment", "wavefront", "shared wavefronts a fragment read",
-            &R::shared_per_fragment, any),
-      field("shared_per_load", "wavefront", "shared wavefronts an operand load",
-            &R::shared_per_load, any),
-      field("shared_per_transposed", "wavefront",
-            "shared wavefronts a load of an operand not contiguous along k",
-            &R::shared_per_transposed, any),
-      field("shared_per_narrow", "wavefront",
-            "shared wavefronts an asynchronous copy of four bytes a lane", &R::shared_per_narrow,
-            any),
-      field("l2_scattered", "ratio",
-            "share that misses L1 of the sectors that strided lanes load beyond the operand bytes",
-            &R::l2_scattered, any),
-      field("shared_per_multiply", "wavefront", "shared wavefronts a multiply without tiles",
-            &R::shared_per_multiply, any),
-      field("l1_per_multiply", "sector",
-            "sectors a multiply of a depthwise convolution reads from L1; 0: by l1_reads",
-            &R::l1_per_multiply, any),
-      field("l1_reads", "ratio", "L1 read sectors over operand sectors", &R::l1_reads, any),
-      field("l1_writes", "ratio", "L1 write sectors over operand sectors", &R::l1_writes, any),
-      field("l2_reads", "ratio", "L2 read sectors over operand sectors", &R::l2_reads, any),
-      field("l2_writes", "ratio", "L2 write sectors over operand sectors", &R::l2_writes, any),
-      field("rate_issue", "ratio", "issue cycles over active ones", &R::rate_issue, any),
-      field("rate_tensor", "ratio", "tensor cycles over active ones", &R::rate_tensor, any),
-      field("rate_l1", "sector/cycle", "L1 sectors an active SMSP cycle", &R::rate_l1, any),
-      field("rate_l2", "sector/cycle", "L2 sectors an active SMSP cycle", &R::rate_l2, any),
-      field("rate_shared", "wavefront/cycle", "shared wavefronts an active SMSP cycle",
-            &R::rate_shared, any),
-      field("rate_dram_reads", "ratio", "DRAM reads over its read bandwidth", &R::rate_dram_reads,
-            any),
-      field("rate_dram_writes", "ratio", "DRAM writes over its read bandwidth",
-            &R::rate_dram_writes, any)};
+  static const std::vector<Field<CostRow>> fields = [] {
+    std::vector<Field<CostRow>> all = instruction_fields();
+    const std::vector<Field<CostRow>> traffic = traffic_fields();
+    all.insert(all.end(), traffic.begin(), traffic.end());
+    return all;
+  }();
   return fields;
 }
 
