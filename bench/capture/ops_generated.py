@@ -10,7 +10,6 @@ IMAGES = [(32, 64, 56, 56), (32, 96, 28, 28), (64, 384, 14, 14), (32, 18, 56, 56
 FEW_IMAGES = IMAGES[:3]
 ROWS = [(16, 128, 768), (8, 256, 1024), (32, 196, 384)]
 HEADS = [(16, 128, 12, 64), (4, 512, 8, 128)]
-TYPES = {torch.float32: "fp32", torch.float16: "fp16", torch.bfloat16: "bf16"}
 LAUNCHES = []  # of the run that is measured: {"kernel", "operands": [[dims, strides, type]], "config"}
 
 

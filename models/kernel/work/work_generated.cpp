@@ -11,21 +11,28 @@
 namespace tandem {
 namespace {
 
-/// Size of the dimension that lanes walk along.
-std::int64_t inner_size(const TensorShape& t) {
+/// The dimension that lanes walk along, and its size.
+std::size_t inner_dimension(const TensorShape& t) {
   for (std::size_t i = t.rank; i-- > 0;) {
-    if (t.strides[i] == 1 && t.dims[i] > 1) return t.dims[i];
+    if (t.strides[i] == 1 && t.dims[i] > 1) return i;
   }
-  return t.rank == 0 ? 1 : t.dims[t.rank - 1U];
+  return t.rank == 0 ? 0 : t.rank - 1U;
+}
+std::int64_t inner_size(const TensorShape& t) {
+  return t.rank == 0 ? 1 : t.dims[inner_dimension(t)];
 }
 
 /// A sum over all but the inner dimension leaves a part for each of its places, in some pieces.
+/// What has lost that dimension is a value for each row, also where there are as many rows as
+/// places.
 bool sums_down(std::span<const TensorShape> shapes, const TensorShape& main) {
+  const std::size_t place = inner_dimension(main);
   const std::int64_t inner = inner_size(main);
   return std::any_of(shapes.begin(), shapes.end(), [&](const TensorShape& t) {
     const std::int64_t elements = t.elements();
+    const bool of_rows = t.rank == main.rank && t.dims[place] == 1;
     return elements > inner && elements < main.elements() && elements % inner == 0 &&
-           inner_size(t) == inner;
+           inner_size(t) == inner && !of_rows;
   });
 }
 

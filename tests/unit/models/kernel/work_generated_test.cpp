@@ -81,6 +81,16 @@ TEST(GeneratedWork, SumsAlongARowLoadItsValueOnce) {
   EXPECT_EQ(l.work.l1_read_bytes, 4 * 65536 + warps * 32);
 }
 
+// As many rows as columns: what has lost the inner dimension is still of the rows.
+TEST(GeneratedWork, RowsOfASquareAreToldByTheDimensionTheyLost) {
+  const TensorShape square = row_major({4, 128, 128}, DataType::fp32);
+  const TensorShape of_rows = row_major({4, 128, 1}, DataType::fp32);
+  const Launched l =
+      launched("triton_red_fused__softmax_backward_data_0", 64, {square, of_rows, square});
+  const double warps = 64 * 4;
+  EXPECT_EQ(l.work.accesses, 2 * 512 + warps);
+}
+
 TEST(GeneratedWork, ResultsTakeThePlaceOfTheFirstOperandWhereNoneIsTheirs) {
   // The last operand is a vector, which a pointwise kernel of a matrix does not write.
   const Launched biased = launched("triton_poi_fused_add_relu_0", 64, {floats, columns});
