@@ -1,4 +1,4 @@
-// The captures and configs that come with the repository, for tests of what holds of all of them.
+// The captures that come with the repository, for tests of what holds of all of them.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/predict/configs.h"
 #include "sim/trace/source/stored_name.h"
 #include "tests/source_dir/source_dir.h"
 
@@ -34,12 +33,6 @@ inline std::vector<std::string> captures(std::size_t every) {
   std::vector<std::string> out;
   for (std::size_t i = 0; i < all.size(); i += every) out.push_back(all[i]);
   return out;
-}
-
-/// Those of the default host, read once.
-inline const Configs& configs() {
-  static const Configs read = load_configs(source_path("configs"), "default");
-  return read;
 }
 
 }  // namespace tandem::test

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "sim/predict/network_run.h"
-#include "tests/captures.h"
+#include "tests/configs_for_tests.h"
 #include "tests/source_dir/source_dir.h"
 
 namespace tandem {

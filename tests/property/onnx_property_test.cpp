@@ -3,7 +3,7 @@
 #include <map>
 
 #include "sim/predict/network_run.h"
-#include "tests/captures.h"
+#include "tests/configs_for_tests.h"
 #include "tests/source_dir/source_dir.h"
 #include "tests/unit/workloads/onnx/onnx_for_tests.h"
 

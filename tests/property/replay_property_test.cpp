@@ -13,6 +13,7 @@
 #include "sim/predict/predict.h"
 #include "sim/report/report.h"
 #include "tests/captures.h"
+#include "tests/configs_for_tests.h"
 #include "tests/source_dir/source_dir.h"
 
 namespace tandem {

@@ -8,6 +8,7 @@
 #include "sim/engine/engine.h"
 #include "sim/predict/predict.h"
 #include "tests/captures.h"
+#include "tests/configs_for_tests.h"
 
 namespace tandem {
 namespace {

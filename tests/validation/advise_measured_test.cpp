@@ -14,6 +14,7 @@
 
 #include "sim/advise/advise.h"
 #include "tests/captures.h"
+#include "tests/configs_for_tests.h"
 #include "tests/source_dir/source_dir.h"
 #include "validation/compare/captures.h"
 

@@ -16,6 +16,7 @@
 #include "sim/report/check_report.h"
 #include "sim/trace/import.h"
 #include "tests/captures.h"
+#include "tests/configs_for_tests.h"
 #include "tests/source_dir/source_dir.h"
 
 namespace tandem {

@@ -1,4 +1,5 @@
-// Imports every trace of the measured data: ours, and those of $TANDEM_DATA_DIR.
+// Imports traces of the measured data: ours (one in three, or all: captures.h), and those of
+// $TANDEM_DATA_DIR.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,7 +9,7 @@
 
 #include "sim/trace/import.h"
 #include "sim/trace/source/stored_name.h"
-#include "tests/source_dir/source_dir.h"
+#include "tests/captures.h"
 
 namespace tandem {
 namespace {
@@ -55,9 +56,8 @@ void expect_sane(const Trace& t) {
   for (const StringId name : t.activities.name) ASSERT_FALSE(t.strings.get(name).empty());
 }
 
-void expect_traces_load(const std::string& folder) {
-  const std::vector<std::string> paths = traces_under(folder);
-  ASSERT_FALSE(paths.empty()) << "no trace under " << folder;
+void expect_traces_load(const std::vector<std::string>& paths) {
+  ASSERT_FALSE(paths.empty());
   for (const std::string& path : paths) {
     SCOPED_TRACE(path);
     const Trace trace = import_trace(path);
@@ -65,16 +65,12 @@ void expect_traces_load(const std::string& folder) {
   }
 }
 
-TEST(ImportData, OurMeasuredTracesLoad) {
-  const std::string folder = source_path("validation/captures");
-  if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is not there";
-  expect_traces_load(folder);
-}
+TEST(ImportData, OurMeasuredTracesLoad) { expect_traces_load(test::captures(3)); }
 
 TEST(ImportData, TracesOfTheDataFolderLoad) {
   const char* const folder = std::getenv("TANDEM_DATA_DIR");
   if (folder == nullptr) GTEST_SKIP() << "TANDEM_DATA_DIR does not name a folder of traces";
-  expect_traces_load(folder);
+  expect_traces_load(traces_under(folder));
 }
 
 }  // namespace
