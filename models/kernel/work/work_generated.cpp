@@ -36,14 +36,16 @@ bool sums_down(std::span<const TensorShape> shapes, const TensorShape& main) {
   });
 }
 
+/// What a kernel sums: each row along the inner dimension, or all rows down the columns.
+enum class Sums : std::uint8_t { nothing, rows, columns };
+
 /// How a kernel walks over its largest tensor.
 struct Walk {
   const TensorShape& main;
   DataType data;  // of operands that state no type
   double warps = 0;
-  double held = 1;    // neighbouring elements that a lane holds
-  bool rows = false;  // reduces the inner dimension
-  bool down = false;  // reduces the others
+  double held = 1;  // neighbouring elements that a lane holds
+  Sums sums = Sums::nothing;
 };
 
 /// As many of the narrowest operand as a lane can load at once, and no more than the block has for
@@ -61,15 +63,9 @@ double elements_of_lane(const OpContext& context, const TensorShape& main, const
   return std::exp2(std::ceil(std::log2(most) - 1e-9));
 }
 
-Walk walk_of(const KernelTraits& traits, const OpContext& context, const TensorShape& main) {
-  const bool sums = traits.kind != Kind::triton_pointwise;
-  const bool down = sums && sums_down(context.tensors.shapes, main);
-  return {main,
-          traits.data,
-          threads(context.geometry) / lanes_per_warp,
-          elements_of_lane(context, main, traits),
-          sums && !down,
-          down};
+Sums sums_of(const KernelTraits& traits, const OpContext& context, const TensorShape& main) {
+  if (traits.kind == Kind::triton_pointwise) return Sums::nothing;
+  return sums_down(context.tensors.shapes, main) ? Sums::columns : Sums::rows;
 }
 
 /// How an operand that is smaller than the tensor walked over lies in it.
@@ -115,11 +111,13 @@ Access access(const TensorShape& t, const Walk& walk) {
       return {unique_elements(t) / window * requests, bytes_of(t, walk.data) * requests,
               unique_elements(t)};
     case Lies::along:
-      if (walk.down) return {walk.warps, walk.warps * met, walk.warps * lanes_per_warp};
+      if (walk.sums == Sums::columns)
+        return {walk.warps, walk.warps * met, walk.warps * lanes_per_warp};
       return {windows * requests, windows * requests * met, elements};
     case Lies::across: {
-      if (walk.rows) return {walk.warps, walk.warps * sector_bytes, walk.warps * lanes_per_warp};
-      if (walk.down) {
+      if (walk.sums == Sums::rows)
+        return {walk.warps, walk.warps * sector_bytes, walk.warps * lanes_per_warp};
+      if (walk.sums == Sums::columns) {
         const double each = elements / lanes_per_warp;
         return {each, each * sector_bytes, elements};
       }
@@ -167,7 +165,9 @@ KernelWork generated_work(const KernelClass& kernel, const OpContext& context) {
   work.write_bytes = bytes_of(shapes[result], data);
   if (!work.in_place) work.read_bytes -= work.write_bytes;
   work.exact = true;
-  const Walk walk = walk_of(kernel.traits, context, *main);
+  const Walk walk{*main, data, threads(context.geometry) / lanes_per_warp,
+                  elements_of_lane(context, *main, kernel.traits),
+                  sums_of(kernel.traits, context, *main)};
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     const Access a = access(shapes[i], walk);
     const double times = work.in_place && i == result ? 2 : 1;  // loaded and stored

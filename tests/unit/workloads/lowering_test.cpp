@@ -3,21 +3,14 @@
 
 #include "models/arch/gpu_config.h"
 #include "sim/predict/configs.h"
+#include "tests/operands_for_tests.h"
 #include "tests/source_dir/source_dir.h"
 #include "workloads/lower/lower.h"
 
 namespace tandem {
 namespace {
 
-TensorShape tensor(std::initializer_list<std::int64_t> dims, DataType type = DataType::fp32) {
-  TensorShape t;
-  t.type = type;
-  t.rank = static_cast<std::uint8_t>(dims.size());
-  std::copy(dims.begin(), dims.end(), t.dims.begin());
-  std::int64_t stride = 1;
-  for (std::size_t d = t.rank; d-- > 0; stride *= t.dims[d]) t.strides[d] = stride;
-  return t;
-}
+using test::row_major;
 
 class LoweredOps : public testing::Test {
  protected:
@@ -43,7 +36,7 @@ class LoweredOps : public testing::Test {
 };
 
 TEST_F(LoweredOps, ContiguousElementwiseKernelsTakeEightElementsAThread) {
-  const TensorShape t = tensor({16, 128, 768});
+  const TensorShape t = row_major({16, 128, 768});
   const auto kernels = lower("aten::add", {t, t}, {t});
   ASSERT_EQ(kernels.size(), 1U);
   // 16 x 128 x 768 / (128 threads x 8) = 1536, as in the captures of BERT
@@ -52,14 +45,14 @@ TEST_F(LoweredOps, ContiguousElementwiseKernelsTakeEightElementsAThread) {
 }
 
 TEST_F(LoweredOps, BroadcastOperandsNeedComputedPlaces) {
-  const auto kernels =
-      lower("aten::add", {tensor({16, 128, 768}), tensor({1, 128, 768})}, {tensor({16, 128, 768})});
+  const auto kernels = lower("aten::add", {row_major({16, 128, 768}), row_major({1, 128, 768})},
+                             {row_major({16, 128, 768})});
   ASSERT_EQ(kernels.size(), 1U);
   EXPECT_EQ(kernels[0].geometry.grid[0], 6144U);  // 1572864 / (128 x 2)
 }
 
 TEST_F(LoweredOps, ReductionsOfColumnsShareResultsAmongBlocks) {
-  const auto kernels = lower("aten::sum", {tensor({2048, 768})}, {tensor({1, 768})});
+  const auto kernels = lower("aten::sum", {row_major({2048, 768})}, {row_major({1, 768})});
   ASSERT_EQ(kernels.size(), 2U);  // blocks that share results count themselves in cleared memory
   EXPECT_EQ(kernels[0].kind, ActivityKind::memset);
   // 768 / (32 threads x 4 at once) = 6; 512 values a thread / 16 = 32 parts
@@ -70,14 +63,15 @@ TEST_F(LoweredOps, ReductionsOfColumnsShareResultsAmongBlocks) {
 }
 
 TEST_F(LoweredOps, ReductionsOfRowsGiveEachWarpARow) {
-  const auto kernels = lower("aten::sum", {tensor({24576, 64})}, {tensor({24576, 1})});
+  const auto kernels = lower("aten::sum", {row_major({24576, 64})}, {row_major({24576, 1})});
   ASSERT_EQ(kernels.size(), 1U);
   EXPECT_EQ(kernels[0].geometry.grid[0], 1536U);  // 24576 / 16 warps
   EXPECT_EQ(kernels[0].geometry.block[1], 16U);
 }
 
 TEST_F(LoweredOps, ShortSoftmaxRowsShareAWarp) {
-  const auto kernels = lower("aten::_log_softmax", {tensor({1024, 10})}, {tensor({1024, 10})});
+  const auto kernels =
+      lower("aten::_log_softmax", {row_major({1024, 10})}, {row_major({1024, 10})});
   ASSERT_EQ(kernels.size(), 1U);
   // 16 lanes a row, 8 rows of lanes a block, 2 rows each: 1024 / 16 = 64
   EXPECT_EQ(kernels[0].geometry.grid[0], 64U);
@@ -87,7 +81,7 @@ TEST_F(LoweredOps, ShortSoftmaxRowsShareAWarp) {
 
 TEST_F(LoweredOps, MultiTensorLaunchesEndWhereTheirTablesAreFull) {
   // 161 tensors of three lists, of one chunk each: 48 fit a launch; 48 + 48 + 48 + 17.
-  std::vector<TensorShape> list(161, tensor({64, 64}));
+  std::vector<TensorShape> list(161, row_major({64, 64}));
   op_.phase = Phase::optimizer;
   op_.name = "aten::_foreach_add";
   bound_ = {};
@@ -105,7 +99,7 @@ TEST_F(LoweredOps, MultiTensorLaunchesEndWhereTheirTablesAreFull) {
 
 TEST_F(LoweredOps, LargeTensorsFillLaunchesOf320Blocks) {
   // 30 million elements are 458 chunks of 65536: 320 blocks, then 138.
-  const auto kernels = lower("aten::_foreach_mul_", {tensor({30'000'000})}, {});
+  const auto kernels = lower("aten::_foreach_mul_", {row_major({30'000'000})}, {});
   ASSERT_EQ(kernels.size(), 2U);
   EXPECT_EQ(kernels[0].geometry.grid[0], 320U);
   EXPECT_EQ(kernels[1].geometry.grid[0], 138U);
@@ -113,8 +107,9 @@ TEST_F(LoweredOps, LargeTensorsFillLaunchesOf320Blocks) {
 
 TEST_F(LoweredOps, ConvolutionsOnTensorCoresStandBetweenTransforms) {
   const auto of = [&](const std::string& gpu) {
-    return lower("aten::cudnn_convolution", {tensor({32, 64, 56, 56}), tensor({64, 64, 3, 3})},
-                 {tensor({32, 64, 56, 56})}, Phase::forward, gpu);
+    return lower("aten::cudnn_convolution",
+                 {row_major({32, 64, 56, 56}), row_major({64, 64, 3, 3})},
+                 {row_major({32, 64, 56, 56})}, Phase::forward, gpu);
   };
   const auto newer = of("h200_sxm");
   ASSERT_EQ(newer.size(), 4U);  // input, weight, product, result
@@ -128,21 +123,21 @@ TEST_F(LoweredOps, ConvolutionsOnTensorCoresStandBetweenTransforms) {
 
 TEST_F(LoweredOps, OneByOneConvolutionsAreProductsOfImages) {
   const auto kernels =
-      lower("aten::cudnn_convolution", {tensor({32, 64, 56, 56}), tensor({256, 64, 1, 1})},
-            {tensor({32, 256, 56, 56})});
+      lower("aten::cudnn_convolution", {row_major({32, 64, 56, 56}), row_major({256, 64, 1, 1})},
+            {row_major({32, 256, 56, 56})});
   ASSERT_EQ(kernels.size(), 1U);
   EXPECT_EQ(kernels[0].geometry.grid[2], 32U);
 }
 
 TEST_F(LoweredOps, ProductsWithABiasAreNotSplit) {
   const auto kernels =
-      lower("aten::addmm", {tensor({768}), tensor({2048, 768}), tensor({768, 768})},
-            {tensor({2048, 768})});
+      lower("aten::addmm", {row_major({768}), row_major({2048, 768}), row_major({768, 768})},
+            {row_major({2048, 768})});
   EXPECT_EQ(kernels.size(), 1U);
 }
 
 TEST_F(LoweredOps, OperationsWithoutARuleAreTimedAndCounted) {
-  const TensorShape t = tensor({1 << 20});
+  const TensorShape t = row_major({1 << 20});
   const auto kernels = lower("aten::nobody_knows_this", {t, t}, {t});
   ASSERT_EQ(kernels.size(), 1U);
   EXPECT_GT(kernels[0].duration_us, 0);
@@ -167,7 +162,7 @@ TEST_F(LoweredOps, NormsInChannelsLastOrderTakeTheBytesTheyMove) {
                   {{32, 512, 28, 28}, Phase::forward, 52.8},
                   {{32, 512, 28, 28}, Phase::backward, 66.0}};
   for (const auto& m : measured) {
-    const TensorShape t = channels_last(tensor({m.dims[0], m.dims[1], m.dims[2], m.dims[3]}));
+    const TensorShape t = channels_last(row_major({m.dims[0], m.dims[1], m.dims[2], m.dims[3]}));
     const bool backward = m.phase == Phase::backward;
     const auto kernels = lower(
         backward ? "aten::cudnn_batch_norm_backward" : "aten::cudnn_batch_norm", {t}, {t}, m.phase);
@@ -180,9 +175,9 @@ TEST_F(LoweredOps, NormsInChannelsLastOrderTakeTheBytesTheyMove) {
 // A 1x1 layer in channels-last order is one product over the pixels of all images, without
 // transforms; in the framework's own order it is one for each image.
 TEST_F(LoweredOps, PointLayersInChannelsLastOrderAreOneProduct) {
-  const TensorShape image = tensor({32, 64, 56, 56});
-  const TensorShape weight = tensor({256, 64, 1, 1});
-  const TensorShape out = tensor({32, 256, 56, 56});
+  const TensorShape image = row_major({32, 64, 56, 56});
+  const TensorShape weight = row_major({256, 64, 1, 1});
+  const TensorShape out = row_major({32, 256, 56, 56});
   const auto last = lower("aten::cudnn_convolution", {channels_last(image), channels_last(weight)},
                           {channels_last(out)});
   ASSERT_EQ(last.size(), 1U);
@@ -192,9 +187,9 @@ TEST_F(LoweredOps, PointLayersInChannelsLastOrderAreOneProduct) {
 
 // Rows of all tables: 26 x 65536 x 128 floats are read and written, at 0.4 of the law's rate.
 TEST_F(LoweredOps, RulesWithAccessesCountWhatIsRead) {
-  const TensorShape table = tensor({5200000, 128});
-  const TensorShape index = tensor({65536, 26}, DataType::int64);
-  const TensorShape rows = tensor({65536, 26, 128});
+  const TensorShape table = row_major({5200000, 128});
+  const TensorShape index = row_major({65536, 26}, DataType::int64);
+  const TensorShape rows = row_major({65536, 26, 128});
   const auto gathered = lower("dlrm::gather_rows", {table, index}, {rows});
   ASSERT_EQ(gathered.size(), 1U);
   const double bytes = 2.0 * 26 * 65536 * 128 * 4;

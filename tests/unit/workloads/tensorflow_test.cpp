@@ -7,6 +7,7 @@
 #include "models/arch/gpu_config.h"
 #include "models/ops/op_table.h"
 #include "sim/predict/configs.h"
+#include "tests/operands_for_tests.h"
 #include "tests/source_dir/source_dir.h"
 #include "tests/unit/workloads/network_for_tests.h"
 #include "workloads/lower/lower.h"
@@ -14,6 +15,8 @@
 
 namespace tandem {
 namespace {
+
+using test::row_major;
 
 /// Images [batch, 57, 57, 64], a filter of 3 x 3 with stride 2 and "SAME" padding, both its
 /// gradients, a transposed product, and sizes on the host.
@@ -159,18 +162,9 @@ class TensorflowKernels : public testing::Test {
         kernels.begin(), kernels.end(),
         [&](const LoweredKernel& k) { return k.name.find(part) != std::string::npos; }));
   }
-  static TensorShape rows(std::initializer_list<std::int64_t> dims) {
-    TensorShape t;
-    t.type = DataType::fp32;
-    t.rank = static_cast<std::uint8_t>(dims.size());
-    std::copy(dims.begin(), dims.end(), t.dims.begin());
-    std::int64_t stride = 1;
-    for (std::size_t d = t.rank; d-- > 0; stride *= t.dims[d]) t.strides[d] = stride;
-    return t;
-  }
   /// Of `n` images, channels last in memory.
   static TensorShape images(std::int64_t n, std::int64_t channels, std::int64_t side) {
-    TensorShape t = rows({n, channels, side, side});
+    TensorShape t = row_major({n, channels, side, side});
     t.strides = {side * side * channels, 1, side * channels, channels};
     t.channels_last = true;
     return t;
@@ -186,7 +180,7 @@ class TensorflowKernels : public testing::Test {
 };
 
 TEST_F(TensorflowKernels, ConvolutionsBringChannelsFirstWhereTensorCoresDoNotServe) {
-  const std::vector<TensorShape> in = {images(32, 64, 56), rows({64, 64, 3, 3})};
+  const std::vector<TensorShape> in = {images(32, 64, 56), row_major({64, 64, 3, 3})};
   const auto older = lower("Conv2D", in, images(32, 64, 56), volta);
   EXPECT_EQ(named(older, "ShuffleInTensor3Simple"), 1U);  // the filter
   EXPECT_EQ(named(older, "SwapDimension1And2"), 2U);      // input and result
@@ -200,20 +194,20 @@ TEST_F(TensorflowKernels, ConvolutionsBringChannelsFirstWhereTensorCoresDoNotSer
 
 TEST_F(TensorflowKernels, OneByOneConvolutionsAreOneProduct) {
   const auto kernels =
-      lower("Conv2D", {images(32, 64, 56), rows({256, 64, 1, 1})}, images(32, 256, 56), volta);
+      lower("Conv2D", {images(32, 64, 56), row_major({256, 64, 1, 1})}, images(32, 256, 56), volta);
   ASSERT_EQ(kernels.size(), 1U);
   EXPECT_NE(kernels[0].name.find("gemm"), std::string::npos);
 }
 
 TEST_F(TensorflowKernels, OddPaddingIsMadeBefore) {
   // 27 x 2 + 3 - 56 = 1 row is lacking: none above, one below.
-  const auto kernels = lower("Conv2D", {images(8, 64, 56), rows({64, 64, 3, 3})}, images(8, 64, 28),
-                             volta, {Dims{2, 2}, Dims{0, 0, 1, 1}, Dims{1, 1}});
+  const auto kernels = lower("Conv2D", {images(8, 64, 56), row_major({64, 64, 3, 3})},
+                             images(8, 64, 28), volta, {Dims{2, 2}, Dims{0, 0, 1, 1}, Dims{1, 1}});
   EXPECT_EQ(named(kernels, "PadInput"), 1U);
 }
 
 TEST_F(TensorflowKernels, NormsTrainWithChannelsFirst) {
-  const TensorShape x = images(32, 64, 56), c = rows({64});
+  const TensorShape x = images(32, 64, 56), c = row_major({64});
   const std::vector<Argument> training = {1e-3, 0.01, std::string("NHWC"), true};
   const auto kernels = lower("FusedBatchNormV3", {x, c, c, c, c}, x, volta, training);
   EXPECT_EQ(named(kernels, "SwapDimension1And2"), 2U);
@@ -224,7 +218,7 @@ TEST_F(TensorflowKernels, NormsTrainWithChannelsFirst) {
 }
 
 TEST_F(TensorflowKernels, ColumnsAreSummedByWarpsAndThenByParts) {
-  const auto kernels = lower("BiasAddGrad", {rows({100352, 64})}, rows({64}), volta);
+  const auto kernels = lower("BiasAddGrad", {row_major({100352, 64})}, row_major({64}), volta);
   ASSERT_EQ(kernels.size(), 2U);
   // 64 / 32 = 2 blocks wide; 100352 / 32 rows, at most 32 parts
   EXPECT_EQ(kernels[0].geometry.grid[0], 2U);
@@ -233,7 +227,7 @@ TEST_F(TensorflowKernels, ColumnsAreSummedByWarpsAndThenByParts) {
 }
 
 TEST_F(TensorflowKernels, ElementwiseBlocksAreAsManyAsAreResident) {
-  const TensorShape t = rows({64, 56, 56, 256});
+  const TensorShape t = row_major({64, 56, 56, 256});
   const auto kernels = lower("Relu", {t}, t, volta);
   ASSERT_EQ(kernels.size(), 1U);
   EXPECT_EQ(kernels[0].geometry.grid[0], 160U);  // 80 SMs x 2048 / 1024 threads
@@ -257,10 +251,10 @@ TEST_F(TensorflowKernels, IndicesInHostMemoryAreCopiedFirst) {
 }
 
 TEST_F(TensorflowKernels, WhatLeavesItsOperandAsItIsLaunchesNothing) {
-  const TensorShape one = rows({}), many = rows({128, 1});
+  const TensorShape one = row_major({}), many = row_major({128, 1});
   EXPECT_TRUE(lower("Sum", {one}, one, volta).empty());
   EXPECT_TRUE(lower("Tile", {many}, many, volta).empty());
-  EXPECT_TRUE(lower("Reshape", {many}, rows({128}), volta).empty());
+  EXPECT_TRUE(lower("Reshape", {many}, row_major({128}), volta).empty());
   EXPECT_EQ(losses_.count("op_without_kernel_rule"), 0);
 }
 

@@ -82,14 +82,19 @@ def non_negative(a, b):
     return x
 
 
-def least_relative(a, y, known=0.0):
-    """Non-negative coefficients x of known + a x = y with the least relative absolute error, and the error of each row."""
+def least_absolute(a, y, square, rounds=25):
+    """Non-negative coefficients x of a x = y with the least absolute error. Errors below `square` count by their square."""
     weight = np.ones(len(y))
-    for _ in range(25):
-        x = non_negative(a * (weight / y)[:, None], weight * (1 - known / y))
-        error = np.abs((a @ x + known) / y - 1)
-        weight = 1 / np.sqrt(np.maximum(error, 0.01))
-    return x, error
+    for _ in range(rounds):
+        x = non_negative(a * weight[:, None], weight * y)
+        weight = 1 / np.sqrt(np.maximum(np.abs(a @ x - y), square))
+    return x
+
+
+def least_relative(a, y):
+    """Non-negative coefficients x of a x = y with the least relative absolute error, and the error of each row."""
+    x = least_absolute(a / y[:, None], np.ones(len(y)), 0.01)
+    return x, np.abs(a @ x / y - 1)
 
 
 def least_factor(a, y, square=0.15):

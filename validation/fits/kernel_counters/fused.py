@@ -19,8 +19,6 @@ KINDS = ("triton_pointwise", "triton_reduction", "triton_persistent")
 PARTS = {"per_warp": "warps", "per_element": "walked", "per_load": "loads"}  # prices and their features
 ALIKE = {"per_converted": "converted", "per_indexed": "indexed"}  # the same in all kinds
 LARGE = 2 ** 19                # elements of the kernels that are looked at: smaller ones issue little of a step
-# What no table holds in generated code is taken from eager kernels of the same arithmetic.
-AS_FUNCTOR = {"gelu_backward": ("gelu_backward", "fp16")}
 
 
 def fused_names(f):
@@ -70,11 +68,7 @@ def shared_prices(pairs):
     walked = np.array([f["walked"] for f, _ in pairs])
     a = np.array([[f[feature] for feature in SHARED.values()] for f, _ in pairs]) / walked[:, None]
     y = np.array([d[fit.COUNTER["shared"]] for _, d in pairs]) / walked
-    weight = np.ones(len(y))
-    for _ in range(40):
-        x = fit.non_negative(a * weight[:, None], y * weight)
-        weight = 1 / np.sqrt(np.maximum(np.abs(a @ x - y), 0.1))
-    return dict(zip(SHARED, x))
+    return dict(zip(SHARED, fit.least_absolute(a, y, square=0.1, rounds=40)))
 
 
 def mean_error(pairs, error, wanted):
@@ -96,20 +90,12 @@ def reprice(row, pairs, prices, error):
     row["source"] = f"single operators under Nsight Compute, H200; {count} kernels, mean error {100 * mean:.0f} %"
 
 
-def fused_row(name, price, source):
-    return {"kind": f"fused {name}", "origin": "measured", "source": source} | fit.rounded({"per_element": price})
-
-
-def fused_rows(table, pairs, prices, error):
+def fused_rows(pairs, prices, error):
     for (kind, name), price in sorted(prices.items()):
         if kind == "fused":
             count, mean = mean_error(pairs, error, lambda f: name in fused_names(f))
-            yield fused_row(name, price, f"single operators under Nsight Compute, H200; {count} generated kernels, "
-                                         f"mean error {100 * mean:.0f} %")
-    for name, (functor, kind_type) in AS_FUNCTOR.items():
-        if ("fused", name) not in prices:
-            eager = next(r for r in table if r["kind"] == f"functor {functor}" and r["type"] == kind_type)
-            yield fused_row(name, eager["per_element"], f"as functor {functor} in eager kernels")
+            source = f"single operators under Nsight Compute, H200; {count} generated kernels, mean error {100 * mean:.0f} %"
+            yield {"kind": f"fused {name}", "origin": "measured", "source": source} | fit.rounded({"per_element": price})
 
 
 def main():
@@ -127,7 +113,7 @@ def main():
     for row in table:
         if row["kind"] in KINDS:
             reprice(row, pairs, prices, error)
-    fit.replace_kinds(args.out, table + list(fused_rows(table, pairs, prices, error)))
+    fit.replace_kinds(args.out, table + list(fused_rows(pairs, prices, error)))
 
 
 if __name__ == "__main__":

@@ -7,22 +7,12 @@
 #include "models/kernel/classify/classify.h"
 #include "models/kernel/work/features.h"
 #include "models/kernel/work/work.h"
+#include "tests/operands_for_tests.h"
 
 namespace tandem {
 namespace {
 
-TensorShape row_major(std::vector<std::int64_t> dims, DataType type) {
-  TensorShape t;
-  t.type = type;
-  t.rank = static_cast<std::uint8_t>(dims.size());
-  std::int64_t step = 1;
-  for (std::size_t i = dims.size(); i-- > 0;) {
-    t.dims[i] = dims[i];
-    t.strides[i] = step;
-    step *= dims[i];
-  }
-  return t;
-}
+using test::row_major;
 
 struct Launched {
   KernelWork work;
