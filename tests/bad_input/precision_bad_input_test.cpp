@@ -115,13 +115,13 @@ TEST(PrecisionBadInput, PacesOfAttention) {
        "attention[2].values.own_rows");
 }
 
-std::string layers_error(const std::string& name, void (*change)(Json&)) {
-  Json json = read_json_file(configs_folder + "/kernels/layers.json");
-  change(json);
-  const std::string path = (std::filesystem::path(testing::TempDir()) / name).string();
-  std::ofstream(path) << json.dump();
+/// The error of the table of layers with these two lines after its header.
+std::string layers_error(const std::string& header, const std::string& first,
+                         const std::string& second = "") {
+  const std::string path = (std::filesystem::path(testing::TempDir()) / "layers.csv").string();
+  std::ofstream(path) << header << first << second;
   try {
-    load_measured_layers(path);
+    load_layer_table(path);
   } catch (const InputError& e) {
     return e.what();
   }
@@ -129,28 +129,34 @@ std::string layers_error(const std::string& name, void (*change)(Json&)) {
 }
 
 TEST(PrecisionBadInput, MeasuredLayers) {
-  EXPECT_EQ(layers_error("whole.json", [](Json&) {}), "");
-  EXPECT_NE(layers_error("way.json", [](Json& j) { j["layers"][1][10][0] = "magic"; })
-                .find("layers[1]: found \"magic\""),
-            std::string::npos);
-  EXPECT_NE(layers_error("row.json", [](Json& j) { j["layers"][2] = Json::array({"nchw"}); })
-                .find("layers[2]"),
-            std::string::npos);
-  EXPECT_NE(layers_error("size.json", [](Json& j) { j["layers"][0][2] = -4; }).find("layers[0]"),
-            std::string::npos);
-  // An image of one row has filters of one row.
-  EXPECT_NE(layers_error("line.json", [](Json& j) { j["layers"][0][6] = Json::array({100}); })
-                .find("layers[0]: found number 3, expected a list"),
-            std::string::npos);
-  EXPECT_NE(layers_error("area.json",
-                         [](Json& j) {
-                           j["layers"][0][6] = Json::array({100});
-                           j["layers"][0][7] = Json::array({3, 3});
-                         })
-                .find("expected a list of one number"),
-            std::string::npos);
-  EXPECT_NE(layers_error("none.json", [](Json& j) { j.erase("layers"); }).find("layers"),
-            std::string::npos);
+  const std::string header =
+      "dimensions,order,pass,images,in_channels,out_channels,groups,side,filter,stride,dilation,"
+      "fp32,fp32_us,fp32_turning_us,fp16,fp16_us,fp16_turning_us\n";
+  const std::string image = "2,nchw,forward,1,3,32,1,224,3x5,2,1,lanes,5.02,0,lanes,4.93,0\n";
+  const std::string line = "1,nhwc,forward,1,3,32,1,224,3,2,1,lanes,5.02,0,lanes+turned,4.93,1\n";
+  EXPECT_EQ(layers_error(header, image, line), "");
+  const auto says = [](const std::string& error, const std::string& text) {
+    EXPECT_NE(error.find("layers.csv:" + text), std::string::npos) << error;
+  };
+  // `image` or `line` with `from` in place of `to`, on the third line of the file.
+  const auto with = [&](std::string second, const std::string& from, const std::string& to) {
+    second.replace(second.find(from), from.size(), to);
+    return layers_error(header, image, second);
+  };
+  says(layers_error("order,pass\n", image), "line 1: found \"order,pass\", expected the columns");
+  says(layers_error(header, ""), "line 2: found the end of the file");
+  says(layers_error("", ""), "line 2: found the end of the file");
+  says(with(line, "lanes+turned", "magic"), "line 3: found \"magic\", expected one of: ");
+  says(with(line, "1,nhwc", "3,nhwc"), "line 3: found \"3\", expected one of: 1, 2");
+  says(with(image, "224", "-4"), "line 3: found \"-4\", expected a whole number > 0");
+  says(with(image, "224", "1.5"), "line 3: found \"1.5\", expected a whole number > 0");
+  says(with(image, "5.02", "0"), "line 3: found \"0\", expected a number > 0");
+  says(with(image, ",0\n", ",nan\n"), "line 3: found \"nan\", expected a number >= 0");
+  says(with(image, ",0\n", "\n"), "line 3: found \"the end of the line\"");
+  says(with(image, ",0\n", ",0,7\n"), "line 3: found \"7\", expected the end of the line");
+  // What has one dimension has filters of one side.
+  says(with(line, "224,3", "224,3x5"), "line 3: found \"3x5\", expected a whole number > 0");
+  EXPECT_THROW(load_layer_table(testing::TempDir() + "no_such_layers.csv"), InputError);
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ struct LayerClass {
   friend bool operator==(const LayerClass&, const LayerClass&) = default;
 };
 
-/// As configs/kernels/layers.json names it: a path, "+apart", "+turned".
+/// As configs/kernels/layers.csv names it: a path, "+apart", "+turned".
 std::span<const Named<LayerClass>> layer_classes();
 /// The same for people: "an implicit product between transforms".
 std::string_view describe(const LayerClass& layer_class);

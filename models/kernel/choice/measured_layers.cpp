@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <tuple>
 #include <utility>
 
@@ -31,97 +32,6 @@ std::vector<Field<M>> fields() {
           field<M>("unlike_residual", "ratio",
                    "power of a layer's residual that is carried over to another way of running it",
                    &M::unlike_residual)};
-}
-
-const Json& at(const Json& row, std::size_t i, const Place& place) {
-  constexpr std::size_t columns = 12;
-  if (!row.is_array() || row.size() != columns) {
-    place.fail(describe_json(row), "order, pass, eight sizes and two measurements");
-  }
-  return row[i];
-}
-
-double size_of(const Json& json, const Place& place) {
-  std::int64_t out = 0;
-  read_json(json, place, Range::positive, out);
-  return static_cast<double>(out);
-}
-
-double size_at(const Json& row, std::size_t i, const Place& place) {
-  return size_of(at(row, i, place), place);
-}
-
-/// Both sides of an image or a stride: one number of a square, a list of one of a line.
-double area_at(const Json& row, std::size_t i, bool line, const Place& place) {
-  const Json& size = at(row, i, place);
-  if (line != size.is_array() || (line && size.size() != 1)) {
-    place.fail(describe_json(size), line ? "a list of one number" : "a number, as of the image");
-  }
-  return line ? size_of(size[0], place) : size_of(size, place) * size_of(size, place);
-}
-
-/// The same of a filter, which an image may also have as a list of two sides.
-void read_filter(const Json& row, std::size_t i, const Place& place, LayerShape& s) {
-  const Json& size = at(row, i, place);
-  if (s.line || !size.is_array()) {
-    s.side = std::sqrt(area_at(row, i, s.line, place));
-    return;
-  }
-  if (size.size() != 2) place.fail(describe_json(size), "a number or a list of two");
-  const double first = size_of(size[0], place), last = size_of(size[1], place);
-  s.side = std::sqrt(first * last);
-  s.aspect = last / first;
-}
-
-template <class Table>
-auto choice_at(const Json& json, const Place& place, const Table& table) {
-  std::string text;
-  read_json(json, place, Range::positive, text);
-  return parse_named(table, text, place.file, place.key);
-}
-
-LayerTime time_at(const Json& json, const Place& place) {
-  if (!json.is_array() || json.size() != 3) {
-    place.fail(describe_json(json), "how it is run, us, us of changing the order of images");
-  }
-  LayerTime out;
-  out.layer_class = choice_at(json[0], place, layer_classes());
-  read_json(json[1], place, Range::positive, out.us);
-  read_json(json[2], place, Range::non_negative, out.turning_us);
-  return out;
-}
-
-constexpr Named<bool> orders[] = {{false, "nchw"}, {true, "nhwc"}};
-constexpr Named<Pass> passes[] = {{Pass::forward, "forward"},
-                                  {Pass::input_gradient, "input_gradient"},
-                                  {Pass::weight_gradient, "weight_gradient"}};
-
-MeasuredLayer layer_at(const Json& row, const Place& place) {
-  MeasuredLayer out;
-  LayerShape& s = out.shape;
-  s.channels_last = choice_at(at(row, 0, place), place, orders);
-  s.pass = choice_at(at(row, 1, place), place, passes);
-  s.images = size_at(row, 2, place);
-  s.in_channels = size_at(row, 3, place);
-  s.out_channels = size_at(row, 4, place);
-  s.groups = size_at(row, 5, place);
-  s.line = at(row, 6, place).is_array();
-  s.pixels = area_at(row, 6, s.line, place);
-  read_filter(row, 7, place, s);
-  s.stride = std::sqrt(area_at(row, 8, s.line, place));
-  s.dilation = size_at(row, 9, place);
-  out.full = time_at(row[10], place);
-  out.half = time_at(row[11], place);
-  return out;
-}
-
-void read_layers(const Json& json, const Place& place, M& out) {
-  if (!json.is_array()) place.fail(describe_json(json), "a list of layers");
-  std::vector<MeasuredLayer> layers;
-  for (std::size_t i = 0; i < json.size(); ++i) {
-    layers.push_back(layer_at(json[i], {place.file, place.key + "[" + std::to_string(i) + "]"}));
-  }
-  out.layers = LayerTable(std::move(layers));
 }
 
 /// Layers of different kinds are not compared.
@@ -319,7 +229,9 @@ LayerShape layer_shape(const ConvShape& c, Pass pass) {
 }
 
 MeasuredLayers load_measured_layers(const std::string& path) {
-  return load_constants<MeasuredLayers>(path, fields(), {"layers", read_layers});
+  MeasuredLayers out = load_constants<MeasuredLayers>(path, fields());
+  out.layers = load_layer_table(std::filesystem::path(path).replace_extension(".csv").string());
+  return out;
 }
 
 std::optional<MeasuredChange> type_change(const M& m, const LayerShape& shape, bool to_half,

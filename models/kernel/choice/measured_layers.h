@@ -73,7 +73,12 @@ struct MeasuredLayers {
   std::vector<Provenance> origins;
 };
 
-/// Reads configs/kernels/layers.json. Errors: InputError `file:key: found X, expected Y`.
+/// Reads configs/kernels/layers.csv, a pass of a layer a line. Errors: InputError
+/// `file:line N: found X, expected Y`.
+LayerTable load_layer_table(const std::string& path);
+
+/// Reads configs/kernels/layers.json and the table beside it, which ends in .csv. Errors:
+/// InputError `file:key: found X, expected Y`.
 MeasuredLayers load_measured_layers(const std::string& path);
 
 /// How a layer is run in each of two ways, drawn from the measured layers nearest to it.

@@ -68,6 +68,7 @@ Json to_json(const simdjson::dom::element& value, int depth, const std::string& 
 
 Json object_of(const simdjson::dom::object& value, int depth, const std::string& file) {
   Json::object_t out;
+  out.reserve(value.size());
   Keys keys;
   for (const auto& [key, member] : value) {
     if (!keys.add(out, key)) fail_twice(key, file);
@@ -78,6 +79,7 @@ Json object_of(const simdjson::dom::object& value, int depth, const std::string&
 
 Json list_of(const simdjson::dom::array& value, int depth, const std::string& file) {
   Json::array_t out;
+  out.reserve(value.size());
   for (const simdjson::dom::element element : value) {
     out.push_back(to_json(element, depth + 1, file));
   }

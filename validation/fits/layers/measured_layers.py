@@ -1,6 +1,6 @@
-"""Writes the measured layers of configs/kernels/layers.json from a sweep of single operators.
+"""Writes configs/kernels/layers.csv, the measured layers, from a sweep of single operators.
 
-    measured_layers.py times-warm-switch.csv.gz [MORE.csv.gz ...] [configs/kernels/layers.json]
+    measured_layers.py times-warm-switch.csv.gz [MORE.csv.gz ...] [configs/kernels/layers.csv]
 
 A row of the table is one pass of a layer, in FP32 (convolutions in TF32) and FP16: how the library ran it, microseconds of
 all its kernels, and of those that turn images into another order. Rows are medians of three runs with warm caches.
@@ -9,7 +9,6 @@ import collections
 import csv
 import gzip
 import io
-import json
 import math
 import re
 import sys
@@ -25,6 +24,8 @@ PATHS = [  # the first that fits
     ("product", re.compile("nvjet|xmma_gemm|tensorop_(f16_)?s\\w*gemm|s1688gemm|s16816gemm|gemm_f16|hgemm|sgemm_\\d|gemmSN|gemv")),
     ("lanes", re.compile("f32f32_f32f32|ffma|convolve|winograd|fft|scudnn|alg\\d|engine|pointwise_mult|cudnn::cnn")),
 ]
+COLUMNS = ("dimensions", "order", "pass", "images", "in_channels", "out_channels", "groups", "side", "filter", "stride", "dilation",
+           "fp32", "fp32_us", "fp32_turning_us", "fp16", "fp16_us", "fp16_turning_us")
 PASSES = {"": "forward", "dgrad": "input_gradient", "wgrad": "weight_gradient"}
 
 
@@ -72,22 +73,28 @@ def squares_first(key):
     return isinstance(key[8], tuple), isinstance(key[7], tuple), key
 
 
+def fields(key):
+    """The first columns of a layer: sizes of lines as one number, filters of images that are no square as FIRSTxLAST."""
+    order, pass_, images, into, out, groups, side, filter_, stride, dilation = key
+    line = isinstance(stride, tuple)
+    if line:
+        (side,), (filter_,), (stride,) = side, filter_, stride
+    elif isinstance(filter_, tuple):
+        filter_ = "x".join(map(str, filter_))
+    return [1 if line else 2, order, pass_, images, into, out, groups, side, filter_, stride, dilation]
+
+
 def main(*paths):
     sweeps = [path for path in paths if path.endswith(".gz")]
-    out = next((path for path in paths if not path.endswith(".gz")), "configs/kernels/layers.json")
+    out = next((path for path in paths if not path.endswith(".gz")), "configs/kernels/layers.csv")
     layers = {}
     for sweep in sweeps:
         layers.update(read(sweep))  # a layer measured again counts as measured last
-    rows = [[*key, *(choice(types[t]) for t in ("tf32", "fp16"))] for key, types in sorted(layers.items(), key=lambda item: squares_first(item[0]))
-            if len(types) == 2]
-    with open(out, encoding="utf-8") as file:
-        config = json.load(file)
-    config["layers"] = None
-    text = json.dumps(config, indent=2).replace(
-        '"layers": null', '"layers": [\n' + ",\n".join("    " + json.dumps(row, separators=(",", ":")) for row in rows) + "\n  ]")
+    rows = [[*fields(key), *choice(types["tf32"]), *choice(types["fp16"])]
+            for key, types in sorted(layers.items(), key=lambda item: squares_first(item[0])) if len(types) == 2]
     with open(out, "w", encoding="utf-8") as file:
-        file.write(text + "\n")
-    print(len(rows), "layers,", collections.Counter(row[i][0] for row in rows for i in (10, 11)).most_common())
+        csv.writer(file, lineterminator="\n").writerows([COLUMNS, *rows])
+    print(len(rows), "layers,", collections.Counter(row[COLUMNS.index(t)] for row in rows for t in ("fp32", "fp16")).most_common())
 
 
 if __name__ == "__main__":
