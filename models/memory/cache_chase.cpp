@@ -110,27 +110,26 @@ LineCache::LineCache(const CacheShape& shape)
           1, static_cast<std::size_t>(shape.bytes / (shape.line_bytes * shape.ways)))),
       ways_(static_cast<std::size_t>(shape.ways)),
       keys_(sets_ * ways_, no_key),
-      used_(sets_ * ways_, 0),
+      all_ways_(~std::uint64_t{0} >> (64 - ways_)),
+      used_(sets_, 0),
+      filled_(sets_, 0),
       next_victim_(sets_, 0) {}
 
 // Each run of as many lines as sets fills every set once, in an order of its own.
 std::size_t LineCache::set_of(std::uint64_t key) {
   const std::uint64_t place = key >> home_bits, run = place / sets_;
-  while (multipliers_.size() <= run) {
-    std::uint64_t m = spread(2 * multipliers_.size() + 1) % sets_;
+  while (deals_.size() <= run) {
+    std::uint64_t m = spread(2 * deals_.size() + 1) % sets_;
     while (std::gcd(m, sets_) != 1) ++m;
-    multipliers_.push_back(m);
+    deals_.push_back({m, spread(deals_.size()) % sets_});
   }
-  return (place % sets_ * multipliers_[run] + spread(run) % sets_) % sets_;
+  return ((place - run * sets_) * deals_[run].multiplier + deals_[run].offset) % sets_;
 }
 
 void LineCache::use(std::size_t set, std::size_t way) {
-  const auto begin = used_.begin() + static_cast<std::ptrdiff_t>(set * ways_);
-  begin[static_cast<std::ptrdiff_t>(way)] = 1;
-  const auto end = begin + static_cast<std::ptrdiff_t>(ways_);
-  if (std::find(begin, end, 0) != end) return;
-  std::fill(begin, end, std::uint8_t{0});
-  begin[static_cast<std::ptrdiff_t>(way)] = 1;
+  const std::uint64_t bit = std::uint64_t{1} << way;
+  used_[set] |= bit;
+  if (used_[set] == all_ways_) used_[set] = bit;
 }
 
 std::size_t LineCache::way_of(std::size_t set, std::uint64_t key) const {
@@ -161,10 +160,12 @@ void LineCache::insert(std::uint64_t key) {
 }
 
 void LineCache::place(std::size_t set, std::uint64_t key) {
-  std::size_t way = way_of(set, no_key);
-  if (way == ways_) {
+  std::size_t way = filled_[set];
+  if (way < ways_) {
+    ++filled_[set];
+  } else {
     way = next_victim_[set];
-    while (ways_ > 1 && used_[set * ways_ + way] != 0) way = (way + 1) % ways_;
+    while (ways_ > 1 && (used_[set] >> way & 1U) != 0) way = (way + 1) % ways_;
     next_victim_[set] = static_cast<std::uint8_t>((way + 1) % ways_);
   }
   keys_[set * ways_ + way] = key;

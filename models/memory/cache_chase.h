@@ -16,8 +16,8 @@ namespace tandem {
 /// used since all others of its set were. Sets share consecutive lines evenly, at strides too.
 class LineCache {
  public:
-  explicit LineCache(const CacheShape& shape);
-  bool contains(std::uint64_t key);  // a hit uses the line
+  explicit LineCache(const CacheShape& shape);  // of at most 64 ways
+  bool contains(std::uint64_t key);             // a hit uses the line
   void insert(std::uint64_t key);
   bool touch(std::uint64_t key);  // the same as contains, and what is missing is inserted
 
@@ -29,9 +29,15 @@ class LineCache {
 
   std::size_t sets_, ways_;
   std::vector<std::uint64_t> keys_;
-  std::vector<std::uint8_t> used_;
+  std::uint64_t all_ways_;            // a bit each
+  std::vector<std::uint64_t> used_;   // by set: a bit each
+  std::vector<std::uint8_t> filled_;  // by set: ways that hold a line, the first ones
   std::vector<std::uint8_t> next_victim_;
-  std::vector<std::uint64_t> multipliers_;  // by place / sets
+  /// How the lines of a run of as many as there are sets are dealt out to them.
+  struct Deal {
+    std::uint64_t multiplier = 1, offset = 0;
+  };
+  std::vector<Deal> deals_;  // by place / sets
 };
 
 /// Cycles of an access that a level serves.

@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view host_bases[] = {"trace",    "measured_step", "kept",
                                            "executor", "network",       "compiled"};
 
-constexpr std::string_view launches[] = {"by_calls", "in_graphs", "recaptured"};
+constexpr std::string_view launch_ways[] = {"by_calls", "in_graphs", "recaptured"};
 
 constexpr std::string_view memory_bases[] = {"recorded", "training", "inference",
                                              "compiled", "network",  "compiled_network"};
@@ -102,7 +102,7 @@ LogBand changed_kernels(const BandConstants& constants, const ComparedStep& base
 std::string_view to_string(HostBasis basis) { return host_bases[static_cast<std::size_t>(basis)]; }
 
 std::string_view to_string(Launched launched) {
-  return launches[static_cast<std::size_t>(launched)];
+  return launch_ways[static_cast<std::size_t>(launched)];
 }
 
 std::string_view to_string(MemoryBasis basis) {
@@ -121,7 +121,7 @@ BandConstants load_bands(const std::string& path) {
   const Place file{path, ""};
   BandConstants out;
   out.host = read_list(json, "host", host_bases, file);
-  out.gpu = read_list(json, "gpu", launches, file);
+  out.gpu = read_list(json, "gpu", launch_ways, file);
   out.memory = read_list(json, "memory", memory_bases, file);
   const auto changes = read_list(json, "memory_what_ifs", memory_what_ifs, file);
   for (std::size_t i = 0; i < changes.size(); ++i) {

@@ -1,7 +1,9 @@
 #include "sim/predict/calibrate_host.h"
 
 #include <algorithm>
+#include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
+#include <cstdint>
 #include <numeric>
 
 #include "sim/engine/engine.h"
@@ -16,7 +18,8 @@ namespace {
 constexpr double host_bound_ratio = 1.12;
 constexpr double smallest_factor = 0.05;
 constexpr double largest_factor = 20;
-constexpr int bisections = 30;
+/// Of the logarithm of a factor: host times repeat to a tenth only.
+constexpr double factor_accuracy = 1e-6;
 
 HostModel scaled(HostModel host, double factor) {
   host.gap_scale_aligned *= factor;
@@ -48,22 +51,26 @@ double mean_log_error(const std::vector<TracedRun>& analyses, const std::vector<
   return sum / static_cast<double>(chosen.size());
 }
 
-/// The factor at which `too_long(factor)` begins to hold.
-template <class TooLong>
-double least_factor(const TooLong& too_long) {
-  double low = std::log(smallest_factor);
-  double high = std::log(largest_factor);
-  for (int i = 0; i < bisections; ++i) {
-    const double middle = (low + high) / 2;
-    (too_long(std::exp(middle)) ? high : low) = middle;
-  }
-  return std::exp((low + high) / 2);
+/// The factor at which `excess(log of factor)`, which grows with it, changes its sign; that of the
+/// nearer end where it does not.
+template <class Excess>
+double balanced_factor(const Excess& excess) {
+  const double low = std::log(smallest_factor), high = std::log(largest_factor);
+  const double at_low = excess(low), at_high = excess(high);
+  if (at_low >= 0) return smallest_factor;
+  if (at_high <= 0) return largest_factor;
+  const auto close = [](double a, double b) { return b - a < factor_accuracy; };
+  std::uintmax_t most_calls = 60;
+  const auto [a, b] =
+      boost::math::tools::toms748_solve(excess, low, high, at_low, at_high, close, most_calls);
+  return std::exp((a + b) / 2);
 }
 
 double best_factor(const std::vector<TracedRun>& analyses, const std::vector<double>& measured,
                    const std::vector<std::size_t>& chosen) {
-  return least_factor(
-      [&](double factor) { return mean_log_error(analyses, measured, chosen, factor) > 0; });
+  return balanced_factor([&](double log_factor) {
+    return mean_log_error(analyses, measured, chosen, std::exp(log_factor));
+  });
 }
 
 void check(const TimedTrace& t) {
@@ -84,6 +91,9 @@ HostModel host_of_step(const TracedRun& run, const MeasuredPlan& plan, double me
   check({run.summary.path, measured_us});
   const HostModel& host = run.configs.host;
   const auto at = [&](double factor) { return step_us(run, plan, scaled(host, factor)); };
+  const auto factor_of = [&](double us) {
+    return balanced_factor([&](double f) { return std::log(at(std::exp(f)) / us); });
+  };
   const double fastest = at(smallest_factor);
   const double slowest = at(largest_factor);
   losses.add("measured_step_out_of_reach", Severity::warning,
@@ -92,10 +102,9 @@ HostModel host_of_step(const TracedRun& run, const MeasuredPlan& plan, double me
              measured_us * out_of_reach < fastest || measured_us > slowest * out_of_reach ? 1 : 0);
   if (slowest < host_matters * fastest) return host;
   if (measured_us > host_matters * fastest) {
-    return scaled(host, least_factor([&](double f) { return at(f) > measured_us; }));
+    return scaled(host, factor_of(measured_us));
   }
-  const double most = least_factor([&](double f) { return at(f) > host_matters * measured_us; });
-  return scaled(host, std::min(1.0, most));
+  return scaled(host, std::min(1.0, factor_of(host_matters * measured_us)));
 }
 
 HostCalibration calibrate_host(const std::vector<TimedTrace>& traces,
