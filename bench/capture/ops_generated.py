@@ -254,3 +254,21 @@ def pictures():
 def generated_more():
     for part in (positions, scores, after_products, long_rows, pictures):
         yield from part()
+
+
+LENGTHS = [16, 32, 49, 64, 96, 100, 128, 192, 196, 197, 256, 384, 577, 768, 1024]
+
+
+def generated_rows():
+    """Rows that a block holds whole, of lengths that lanes load in different ways: softmax, norms and sums of them."""
+    for dtype in ("fp16", "fp32"):
+        for length in LENGTHS:
+            rows = (2 ** 22 // length // 64, 64, length)
+            yield piece("rows_softmax", dtype, [rows], lambda x: torch.softmax(x, -1))
+            yield piece("rows_biased_softmax", dtype, [rows, (64, length)], lambda x, b: torch.softmax(x * 0.125 + b, -1).to(x.dtype),
+                        types=(dtype, "fp32"))
+            yield piece("rows_layer_norm", dtype, [rows, (length,), (length,)], lambda x, w, b, n=length: F.layer_norm(x, (n,), w, b))
+            yield piece("rows_square_mean", dtype, [rows], lambda x: x * torch.rsqrt(x.float().square().mean(-1, keepdim=True) + 1e-5),
+                        train=False)
+            yield piece("rows_largest", dtype, [rows], lambda x: x - x.amax(-1, keepdim=True), train=False)
+            yield piece("rows_sum", dtype, [rows], lambda x: x.float().sum(-1), train=False)

@@ -86,6 +86,7 @@ struct KernelWork {
   double l1_read_bytes = 0;  // of the sectors that strided loads touch; 0: as many as read_bytes
   double accesses = 0;       // warp-wide loads and stores of a generated kernel; 0: unknown
   double converted = 0;      // elements that it loads or stores in another type than FP32
+  double passed = 0;         // steps in which its warps pass results of rows from lane to lane
   bool in_place = false;     // writes what it reads
   MatrixProblem matrix;
   double flops = 0;    // of the operation's formula (flops.h); 0: no product, or not known

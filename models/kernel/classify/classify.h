@@ -54,6 +54,7 @@ struct FusedRow {
   std::string_view name;     // key of the cost constants
   FusedGroup group;
   FusedIn in = FusedIn::all;
+  int row_results = 1;  // of a persistent reduction: largest and sum of a softmax, two sums
 };
 std::span<const FusedRow> fused_rows();
 /// A bit for each row of fused_rows() that the name of a generated kernel lists, at most one a
@@ -61,6 +62,8 @@ std::span<const FusedRow> fused_rows();
 std::uint64_t fused_operations(std::string_view name, Kind kind);
 /// Whether one of them makes a tensor out of nothing.
 bool fills(std::uint64_t fused);
+/// The most results of each row that one of them needs in a persistent reduction.
+int row_results(std::uint64_t fused);
 
 /// Kernel name without return type; what the patterns are matched against.
 std::string_view bare_name(std::string_view name);

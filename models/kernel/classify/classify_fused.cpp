@@ -32,17 +32,17 @@ constexpr FusedRow fused[] = {
     {"tanh", "tanh", FusedGroup::tangent},
     {"tanh_backward", "mask", FusedGroup::tangent},
     {"prepare_softmax_online", "online", FusedGroup::exponent, FusedIn::loops},
-    {"softmax", "exponent", FusedGroup::exponent},
-    {"_softmax", "exponent", FusedGroup::exponent},
-    {"_safe_softmax", "exponent", FusedGroup::exponent},
-    {"_log_softmax", "exponent", FusedGroup::exponent},
-    {"prepare_softmax_online", "exponent", FusedGroup::exponent},
+    {"softmax", "exponent", FusedGroup::exponent, FusedIn::all, 2},
+    {"_softmax", "exponent", FusedGroup::exponent, FusedIn::all, 2},
+    {"_safe_softmax", "exponent", FusedGroup::exponent, FusedIn::all, 2},
+    {"_log_softmax", "exponent", FusedGroup::exponent, FusedIn::all, 2},
+    {"prepare_softmax_online", "exponent", FusedGroup::exponent, FusedIn::all, 2},
     {"exp", "exponent", FusedGroup::exponent},
     {"elu", "exponent", FusedGroup::exponent},
     {"_softmax_backward_data", "mask", FusedGroup::exponent},
     {"_log_softmax_backward_data", "mask", FusedGroup::exponent},
     {"native_batch_norm_backward", "norm_gradient", FusedGroup::statistics},
-    {"native_layer_norm_backward", "norm_gradient", FusedGroup::statistics},
+    {"native_layer_norm_backward", "norm_gradient", FusedGroup::statistics, FusedIn::all, 2},
     {"native_group_norm_backward", "group_norm", FusedGroup::statistics},
     {"native_group_norm", "group_norm", FusedGroup::statistics},
     {"_native_batch_norm_legit", "moments", FusedGroup::statistics, FusedIn::loops},
@@ -130,6 +130,14 @@ bool fills(std::uint64_t operations) {
     if ((operations >> i & 1) != 0 && fused[i].group == FusedGroup::fill) return true;
   }
   return false;
+}
+
+int row_results(std::uint64_t operations) {
+  int most = 1;
+  for (std::size_t i = 0; i < std::size(fused); ++i) {
+    if ((operations >> i & 1) != 0) most = std::max(most, fused[i].row_results);
+  }
+  return most;
 }
 
 }  // namespace tandem

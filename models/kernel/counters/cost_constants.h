@@ -27,11 +27,13 @@ struct CostRow {
   std::string source;
   double error = 0;  // mean relative one of the instructions, over the kernels they were priced on
   double per_warp = 0, per_element = 0, per_row = 0, per_busy = 0, per_tap = 0, per_indexed = 0,
-         per_multiply = 0, per_fragment = 0, per_load = 0, per_converted = 0, per_transposed = 0;
+         per_multiply = 0, per_fragment = 0, per_load = 0, per_converted = 0, per_passed = 0,
+         per_transposed = 0;
   double per_step = 0, per_tile = 0, per_operand = 0, per_dim = 0, per_dim_operand = 0;
   double tensor_per_warp = 0;  // tensor-pipe instructions that are no matrix product
   double shared_per_warp = 0, shared_per_element = 0, shared_per_fragment = 0, shared_per_load = 0,
-         shared_per_transposed = 0, shared_per_narrow = 0, shared_per_multiply = 0;
+         shared_per_passed = 0, shared_per_transposed = 0, shared_per_narrow = 0,
+         shared_per_multiply = 0;
   double l1_reads = 1, l1_writes = 1;  // sectors at L1 over unique operand sectors (matrix: loaded)
   double l2_reads = 1, l2_writes = 1;  // the same at L2
   double l2_scattered =

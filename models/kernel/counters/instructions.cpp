@@ -70,8 +70,8 @@ double instructions(const CostInput& in) {
   return arithmetic + r.per_warp * f.warps + r.per_element * f.walked + r.per_row * f.rows +
          r.per_indexed * f.indexed + r.per_busy * f.busy + r.per_tap * f.taps +
          r.per_multiply * f.multiplies + r.per_fragment * f.fragments + r.per_load * f.loads +
-         r.per_converted * f.converted + r.per_transposed * f.transposed + r.per_step * f.steps +
-         r.per_tile * f.tiles;
+         r.per_converted * f.converted + r.per_passed * f.passed + r.per_transposed * f.transposed +
+         r.per_step * f.steps + r.per_tile * f.tiles;
 }
 
 double tensor_instruction_cycles(const CostInput& in) {

@@ -115,8 +115,8 @@ void add_traffic(const CostInput& in, CacheState, KernelCost& cost) {
   const CostRow& r = *in.row;
   cost.shared_wavefronts = r.shared_per_warp * f.warps + r.shared_per_element * f.elements +
                            r.shared_per_fragment * f.fragments + r.shared_per_load * f.loads +
-                           r.shared_per_transposed * f.transposed + r.shared_per_narrow * f.narrow +
-                           r.shared_per_multiply * f.multiplies;
+                           r.shared_per_passed * f.passed + r.shared_per_transposed * f.transposed +
+                           r.shared_per_narrow * f.narrow + r.shared_per_multiply * f.multiplies;
 }
 
 void clamp_traffic(const GpuArch& gpu, KernelCost& cost) {

@@ -147,6 +147,7 @@ KernelFeatures kernel_features(const KernelLaunch& launch) {
     const double filled = f.elements > 0 ? f.walked / f.elements : 1;
     f.loads = filled * accesses_of(launch.work);
     f.converted = filled * launch.work.converted / lanes_per_warp;
+    f.passed = launch.work.passed;
   }
   return f;
 }

@@ -20,7 +20,8 @@ struct KernelFeatures {
   double fragments = 0;   // reads of operand fragments from shared memory, in multiplies' units
   double loads = 0;       // warp-wide loads of operand tiles; loads and stores of generated kernels
   double converted = 0;   // warp-wide elements that a generated kernel converts to or from FP32
-  double transposed = 0;  // of these, the ones of operands that are not contiguous along k
+  double passed = 0;      // steps in which its warps pass results of rows from lane to lane
+  double transposed = 0;  // of the loads, the ones of operands that are not contiguous along k
   double narrow = 0;      // of the loads, asynchronous copies of four bytes a lane
   double steps = 0;       // k steps of all blocks
   double tiles = 0;       // output tiles of all blocks, split-K included

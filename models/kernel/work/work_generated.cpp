@@ -1,5 +1,6 @@
 // Work of generated (Triton) kernels: operands in the order of their arguments, the result last.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <span>
 
@@ -30,7 +31,9 @@ bool sums_down(std::span<const TensorShape> shapes, const TensorShape& main) {
   const std::int64_t inner = inner_size(main);
   return std::any_of(shapes.begin(), shapes.end(), [&](const TensorShape& t) {
     const std::int64_t elements = t.elements();
-    const bool of_rows = t.rank == main.rank && t.dims[place] == 1;
+    const bool last = place + 1 == main.rank && t.rank > 0;
+    const bool of_rows =
+        last ? t.dims[t.rank - 1U] == 1 : t.rank == main.rank && t.dims[place] == 1;
     return elements > inner && elements < main.elements() && elements % inner == 0 &&
            inner_size(t) == inner && !of_rows;
   });
@@ -48,16 +51,22 @@ struct Walk {
   Sums sums = Sums::nothing;
 };
 
-/// As many of the narrowest operand as a lane can load at once, and no more than the block has for
-/// it; reductions that loop over their rows hold four.
-double elements_of_lane(const OpContext& context, const TensorShape& main, const KernelTraits& t) {
+/// As many of the narrowest operand as a lane can load at once, no more than the block has for it,
+/// and where rows are walked along, no more than all rows begin at a multiple of; reductions that
+/// loop over their rows hold four.
+double elements_of_lane(const OpContext& context, const TensorShape& main, const KernelTraits& t,
+                        Sums sums) {
   constexpr double of_loops = 4;
   double narrowest = widest_access;
   for (const TensorShape& shape : context.tensors.shapes) {
     if (same_dims(shape, main)) narrowest = std::min<double>(narrowest, width_of(shape, t.data));
   }
   const double share = static_cast<double>(main.elements()) / threads(context.geometry);
-  const double loaded = widest_access / narrowest;
+  double loaded = widest_access / narrowest;
+  if (sums == Sums::rows) {
+    const auto inner = static_cast<std::uint64_t>(inner_size(main));
+    loaded = std::min(loaded, double(std::uint64_t{1} << std::countr_zero(inner)));
+  }
   const bool loops = t.kind == Kind::triton_reduction;
   const double most = std::clamp(share, 1.0, loops ? std::min(loaded, of_loops) : loaded);
   return std::exp2(std::ceil(std::log2(most) - 1e-9));
@@ -127,6 +136,22 @@ Access access(const TensorShape& t, const Walk& walk) {
   return {};
 }
 
+/// Triton lays a row over lanes first, then over warps, and what is left of both over the rows of a
+/// block. A result of a row is passed on between its lanes and its warps in the logarithm of their
+/// number of steps, for each row that a lane has a part of.
+double passed(const Walk& walk, const LaunchGeometry& geometry) {
+  const double blocks = static_cast<double>(blocks_of(geometry));
+  const double inner = std::exp2(std::ceil(std::log2(static_cast<double>(inner_size(walk.main)))));
+  if (walk.sums != Sums::rows || blocks <= 0) return 0;
+  const double all_rows = static_cast<double>(walk.main.elements() / inner_size(walk.main));
+  const double rows = std::exp2(std::ceil(std::log2(std::ceil(all_rows / blocks))));
+  const double warps = walk.warps / blocks;
+  const double lanes = std::clamp(inner / walk.held, 1.0, double(lanes_per_warp));
+  const double warps_of_row = std::clamp(inner / (walk.held * lanes), 1.0, warps);
+  const double rows_beside = warps / warps_of_row * lanes_per_warp / lanes;
+  return walk.warps * std::max(1.0, rows / rows_beside) * std::log2(lanes * warps_of_row);
+}
+
 /// Whether an operand as large as the tensor walked over has another inner dimension: its places
 /// are computed for every element.
 bool turned(std::span<const TensorShape> shapes, const TensorShape& main) {
@@ -165,9 +190,12 @@ KernelWork generated_work(const KernelClass& kernel, const OpContext& context) {
   work.write_bytes = bytes_of(shapes[result], data);
   if (!work.in_place) work.read_bytes -= work.write_bytes;
   work.exact = true;
+  const Sums sums = sums_of(kernel.traits, context, *main);
   const Walk walk{*main, data, threads(context.geometry) / lanes_per_warp,
-                  elements_of_lane(context, *main, kernel.traits),
-                  sums_of(kernel.traits, context, *main)};
+                  elements_of_lane(context, *main, kernel.traits, sums), sums};
+  if (kernel.traits.kind == Kind::triton_persistent) {
+    work.passed = row_results(kernel.traits.fused) * passed(walk, context.geometry);
+  }
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     const Access a = access(shapes[i], walk);
     const double times = work.in_place && i == result ? 2 : 1;  // loaded and stored

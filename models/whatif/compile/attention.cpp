@@ -83,6 +83,7 @@ ExtraKernel softmax(const KernelContext& c, const AttentionShape& shape, bool ba
   work.random_numbers = drops && !back ? rows * keys : 0;
   work.row_elements = keys;
   work.rows = rows;
+  work.softmax = true;
   return {generated_kernel(c.names, GeneratedKind::row,
                            back ? "_softmax_backward_data" : "_safe_softmax"),
           "aten::_softmax", generated_us(c.gpu, c.law.generated, work), work.bytes,

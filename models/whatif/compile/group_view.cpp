@@ -387,6 +387,12 @@ double GroupView::lane_cycles() const {
   return sum;
 }
 
+bool GroupView::has_softmax() const {
+  return std::any_of(group_.ops.begin(), group_.ops.end(), [&](std::uint32_t i) {
+    return flow_op(i).kind == OpKind::softmax || flow_op(i).kind == OpKind::softmax_backward;
+  });
+}
+
 double GroupView::random_numbers() const {
   double numbers = 0;
   for (const std::uint32_t i : group_.ops) {

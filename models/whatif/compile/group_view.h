@@ -75,6 +75,7 @@ class GroupView {
   /// Arithmetic of all operations, in cycles of an FP32 lane; statistics and random numbers aside.
   double lane_cycles() const;
   double random_numbers() const;
+  bool has_softmax() const;  // or its gradient
 
  private:
   /// To what a convolution made: part of the layer as the framework runs it.

@@ -30,7 +30,7 @@ constexpr const char* header =
     "b_k,operands,vector,warps,elements,rows,read_bytes,write_bytes,exact,batch,m,n,k,multiplies,"
     "fragments,loads,steps,tiles,mma_n,blocks,warps_per_block,index_dims,splits,cluster_m,"
     "cluster_n,load_bytes,indexed,transposed,narrow,busy,taps,l1_read_bytes,duration_us,walked,"
-    "converted,fused";
+    "converted,passed,fused";
 
 // What a generated kernel fuses, by the keys of the cost constants.
 std::vector<std::string_view> fused_names(const KernelTraits& traits) {
@@ -91,7 +91,8 @@ void print_row(const std::string& key, const KernelLaunch& l) {
                             w.l1_read_bytes,
                             l.duration_us,
                             f.walked,
-                            f.converted};
+                            f.converted,
+                            f.passed};
   fmt::print("{},{},{},{},{},{}", key, kind_name(t), functor_name(t), to_string(l.family),
              fmt::join(numbers, ","), fmt::join(fused_names(t), "+"));
 }

@@ -4,7 +4,7 @@
   fused.py --features PROGRAM --out costs.json TABLE.csv.gz...
 
 A generated kernel's name lists what it fuses: its instructions are those of a plain one of its kind, for each warp,
-element, warp-wide access, element of another type than FP32 and element that changes its place, and, for each listed
+element, warp-wide access, step from lane to lane, element of another type than FP32 and element that changes its place, and, for each listed
 operation that costs more than a few, so many an element that it walks. Replaces these prices of Triton's kinds and the rows
 "fused NAME" (classify_fused.cpp). Run it after fit.py. Needs numpy.
 """
@@ -17,6 +17,7 @@ import ops
 
 KINDS = ("triton_pointwise", "triton_reduction", "triton_persistent")
 PARTS = {"per_warp": "warps", "per_element": "walked", "per_load": "loads"}  # prices and their features
+PASSED = {"per_passed": "passed"}   # the same of kernels that hold rows
 ALIKE = {"per_converted": "converted", "per_indexed": "indexed"}  # the same in all kinds
 LARGE = 2 ** 19                # elements of the kernels that are looked at: smaller ones issue little of a step
 
@@ -35,10 +36,14 @@ def stated(f, row):
     return f["kind"] in KINDS and known and whole and 32 * f["walked"] >= LARGE
 
 
+def parts_of(kind):
+    return PARTS | PASSED if kind == "triton_persistent" else PARTS
+
+
 def columns_of(pairs):
     present = sorted({name for f, _ in pairs for name in fused_names(f)} - {"fill"})
     kinds = [k for k in KINDS if any(f["kind"] == k for f, _ in pairs)]
-    columns = [(kind, part) for kind in kinds for part in PARTS] + [("", part) for part in ALIKE]
+    columns = [(kind, part) for kind in kinds for part in parts_of(kind)] + [("", part) for part in ALIKE]
     return columns + [("fused", name) for name in present]
 
 
@@ -48,7 +53,7 @@ def value(f, column):
         return f[ALIKE[part]]
     if kind == "fused":
         return f["walked"] if part in fused_names(f) else 0.0
-    return f[PARTS[part]] if f["kind"] == kind else 0.0
+    return f[parts_of(kind)[part]] if f["kind"] == kind else 0.0
 
 
 def solve(pairs):
@@ -62,13 +67,14 @@ def solve(pairs):
 SHARED = {"shared_per_warp": "warps", "shared_per_element": "elements", "shared_per_load": "loads"}
 
 
-def shared_prices(pairs):
+def shared_prices(pairs, kind):
     """Wavefronts of shared memory of one kind: those an element with the least absolute error, for many kernels have
     hardly any and some change the layout of all they hold."""
     walked = np.array([f["walked"] for f, _ in pairs])
-    a = np.array([[f[feature] for feature in SHARED.values()] for f, _ in pairs]) / walked[:, None]
+    features = SHARED | ({"shared_per_passed": "passed"} if kind == "triton_persistent" else {})
+    a = np.array([[f[feature] for feature in features.values()] for f, _ in pairs]) / walked[:, None]
     y = np.array([d[fit.COUNTER["shared"]] for _, d in pairs]) / walked
-    return dict(zip(SHARED, fit.least_absolute(a, y, square=0.1, rounds=40)))
+    return dict(zip(features, fit.least_absolute(a, y, square=0.1, rounds=40)))
 
 
 def mean_error(pairs, error, wanted):
@@ -79,8 +85,8 @@ def mean_error(pairs, error, wanted):
 
 def reprice(row, pairs, prices, error):
     """A row of Triton's kinds with the prices of its plain kernels."""
-    own = {part: prices[row["kind"], part] for part in PARTS} | {part: prices["", part] for part in ALIKE}
-    own |= shared_prices([p for p in pairs if p[0]["kind"] == row["kind"]])
+    own = {part: prices[row["kind"], part] for part in parts_of(row["kind"])} | {part: prices["", part] for part in ALIKE}
+    own |= shared_prices([p for p in pairs if p[0]["kind"] == row["kind"]], row["kind"])
     for part, price in own.items():
         row |= fit.rounded({part: price})
         if price <= 0:

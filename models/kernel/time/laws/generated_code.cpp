@@ -46,6 +46,8 @@ void add_movement(Fields& fields) {
       &G::short_column_ratio);
   add("row_block_us", "us", "that a block of rows keeps its place in an SM, over the blocks there",
       &G::row_block_us);
+  add("softmax_block_ratio", "ratio",
+      "time of such a block that takes a softmax over that of norms", &G::softmax_block_ratio);
   add("sum_step_us", "us", "from load to load of a thread that adds up", &G::sum_step_us);
   add("half_add_us", "us",
       "of the GPU for an FP16 value that is added to a place in memory to which others add",
@@ -205,7 +207,8 @@ double generated_us(const GpuArch& gpu, const GeneratedCode& code, const Generat
   }
   const double drawing =
       code.random_row_lane_cycles + code.random_column_lane_cycles * work.row_elements;
-  const double blocks = row_blocks(work) * code.row_block_us / gpu.sm_count;
+  const double blocks = row_blocks(work) * code.row_block_us *
+                        (work.softmax && work.row_elements >= gpu.warp_size ? code.softmax_block_ratio : 1) / gpu.sm_count;
   return floor + std::max({passed + lane_us(gpu, work.random_numbers * drawing),
                            lane_us(gpu, work.lane_cycles), blocks});
 }

@@ -30,6 +30,7 @@ struct GeneratedCode {
   double uneven_ratio = 0;
   double short_column_ratio = 0;
   double row_block_us = 0;
+  double softmax_block_ratio = 0;
   double sum_step_us = 0;
   double half_add_us = 0;
   double added_l2_share = 0;
@@ -77,13 +78,15 @@ struct GeneratedWork {
   double random_numbers = 0;
   double row_elements = 1;  // of a kernel that holds whole rows
   double rows = 0;
+  bool softmax = false;  // of these rows, or its gradient
 };
 
 /// Memory and arithmetic run side by side in kernels of independent elements and the longer counts.
 /// The autotuner gives few elements to twice as many threads, each of which then computes places
 /// and loads what is broadcast for fewer of them.
 /// A block that holds rows draws its random numbers between loading and storing, with few warps,
-/// and the fewer the longer its rows are: registers hold them. Many short rows cost blocks.
+/// and the fewer the longer its rows are: registers hold them. Many short rows cost blocks, whose
+/// warps pass their sums and maxima from lane to lane; those of softmax stay longer.
 double generated_us(const GpuArch& gpu, const GeneratedCode& code, const GeneratedWork& work);
 /// Of a reduction that keeps running means and variances of `elements`.
 double generated_moments_us(const GpuArch& gpu, const GeneratedCode& code, double bytes,

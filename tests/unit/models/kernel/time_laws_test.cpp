@@ -182,9 +182,11 @@ TEST(GeneratedCode, ArithmeticRunsBesideMemoryButNotWithinARow) {
 TEST(GeneratedCode, ManyShortRowsCostBlocks) {
   GeneratedCode code = easy_code();
   code.row_block_us = 0.08;
-  const GeneratedWork rows{
-      .kind = GeneratedKind::row, .bytes = 1, .row_elements = 100, .rows = 132000};
+  code.softmax_block_ratio = 3;
+  GeneratedWork rows{.kind = GeneratedKind::row, .bytes = 1, .row_elements = 100, .rows = 132000};
   EXPECT_NEAR(generated_us(gpu(), code, rows), 3 + 125 * 0.08, 1e-9);
+  rows.softmax = true;
+  EXPECT_NEAR(generated_us(gpu(), code, rows), 3 + 125 * 0.08 * 3, 1e-9);
 }
 
 // 1024 values by 32 threads: 32 each, 8 steps of four loads. In 2 blocks half of that, and the last

@@ -103,5 +103,28 @@ TEST(GeneratedWork, AnotherInnerDimensionMovesTheElements) {
   EXPECT_EQ(launched("triton_poi_fused_clone_0", 64, {floats, floats}).features.indexed, 0);
 }
 
+// 3136 rows of 49 begin at odd places, so each of the 64 x 128 lanes loads single elements: 153664
+// / 32 requests an operand. A row of 64 places takes 32 lanes of two warps, which pass on its
+// results in log2(64) = 6 steps; two rows are side by side in the four warps of a block, 32 of the
+// 64 rows that it has place for one after the other. A softmax has two results of a row.
+TEST(GeneratedWork, OddRowsAreLoadedAndPassedOnElementByElement) {
+  const TensorShape odd = row_major({64, 49, 49}, DataType::fp16);
+  const TensorShape largest = row_major({8, 8, 49, 1}, DataType::fp32);  // rows, of another rank
+  const Launched sum = launched("triton_per_fused_sum_0", 64, {odd, largest});
+  EXPECT_EQ(sum.work.passed, 64 * 4 * 32 * 6);
+  EXPECT_EQ(sum.features.passed, sum.work.passed);
+  const Launched softmax = launched("triton_per_fused__softmax_0", 64, {odd, largest, odd});
+  EXPECT_EQ(softmax.work.passed, 2 * sum.work.passed);
+  // Lanes load the row's value once a warp.
+  EXPECT_EQ(softmax.work.accesses, 2 * 153664.0 / 32 + 64 * 4);
+}
+
+// Rows of 1024 take 16 bytes a lane, 128 lanes: one row a block, 7 steps of four warps. Loops pass
+// on results once, which the price of a warp counts.
+TEST(GeneratedWork, RowsThatLanesLoadAtOnceArePassedOnLess) {
+  EXPECT_EQ(launched("triton_per_fused_sum_0", 64, {halves, rows}).work.passed, 64 * 4 * 7);
+  EXPECT_EQ(launched("triton_red_fused_sum_0", 64, {halves, rows}).work.passed, 0);
+}
+
 }  // namespace
 }  // namespace tandem
