@@ -207,8 +207,10 @@ double generated_us(const GpuArch& gpu, const GeneratedCode& code, const Generat
   }
   const double drawing =
       code.random_row_lane_cycles + code.random_column_lane_cycles * work.row_elements;
-  const double blocks = row_blocks(work) * code.row_block_us *
-                        (work.softmax && work.row_elements >= gpu.warp_size ? code.softmax_block_ratio : 1) / gpu.sm_count;
+  // Shorter rows have fewer lanes to pass their largest element and their sum between.
+  const bool passes = work.softmax && work.row_elements >= gpu.warp_size;
+  const double block_us = code.row_block_us * (passes ? code.softmax_block_ratio : 1);
+  const double blocks = row_blocks(work) * block_us / gpu.sm_count;
   return floor + std::max({passed + lane_us(gpu, work.random_numbers * drawing),
                            lane_us(gpu, work.lane_cycles), blocks});
 }
