@@ -225,7 +225,14 @@ namespace {
 
 bool multiple(std::int64_t dim, std::int64_t batch) { return dim > 0 && dim % batch == 0; }
 
-// Leading dimension, if it counts items (or tokens of items); else one that is the batch itself.
+// Queries, keys and values in one tensor, item after item: [3, windows of all items, heads, ...].
+bool stacks_items(const TensorShape& t, std::int64_t batch) {
+  constexpr std::int64_t most_parts = 4;
+  return t.rank >= 5 && t.dims[0] <= most_parts && multiple(t.dims[1], batch);
+}
+
+// Leading dimension, if it counts items (or tokens of items); else one that is the batch itself, or
+// counts windows of items behind that of a few stacked parts.
 std::int8_t axis_of(const TensorShape& t, std::int64_t batch, bool sequence_first) {
   if (t.rank == 0) return -1;
   if (sequence_first && t.rank >= 3 && t.dims[1] == batch) return 1;
@@ -234,7 +241,7 @@ std::int8_t axis_of(const TensorShape& t, std::int64_t batch, bool sequence_firs
   for (std::int8_t i = 1; i < t.rank && batch > 1; ++i) {
     if (t.dims[static_cast<std::size_t>(i)] == batch) return i;
   }
-  return -1;
+  return batch > 1 && stacks_items(t, batch) ? 1 : -1;
 }
 
 // A product [m,k] x [k,n]: the operand or result that has the shape of a parameter does not grow.

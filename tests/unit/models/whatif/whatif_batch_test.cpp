@@ -48,6 +48,16 @@ TEST(WhatifBatchAxes, AMatrixThatRowsAreMultipliedByIsAWeight) {
   EXPECT_EQ(bare_weight(op_row("aten::linear"), layer), nullptr);  // it states its weight
 }
 
+// 8 images of 64 windows: queries, keys and values of them, and the gradient of one of the three. A
+// filter of three outputs is no stack of parts, nor is a tensor of few dimensions.
+TEST(WhatifBatchAxes, WindowsOfItemsGrowBehindStackedParts) {
+  EXPECT_EQ(axes("aten::add_", "[[3,512,6,49,32],[3,512,6,49,32]]", 8), (Axes{1, 1}));
+  EXPECT_EQ(axes("aten::copy_", "[[512,6,49,32],[512,6,49,32]]", 8), (Axes{0, 0}));
+  EXPECT_EQ(axes("aten::add_", "[[3,500,6,49,32]]", 8), (Axes{-1}));
+  EXPECT_EQ(axes("aten::add_", "[[3,64,3,3]]", 8), (Axes{-1}));
+  EXPECT_EQ(axes("aten::add_", "[[5,64,6,49,32]]", 8), (Axes{-1}));
+}
+
 TEST(WhatifBatchAxes, ParameterShapesDoNotGrowElsewhere) {
   EXPECT_EQ(axes("aten::copy_", "[[64,64],[64,64]]", 8, shapes("[[64,64]]")), (Axes{-1, -1}));
   EXPECT_EQ(axes("aten::gelu", "[[64,64]]", 8, shapes("[[64,64]]")), (Axes{0}));
