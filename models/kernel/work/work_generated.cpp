@@ -145,7 +145,7 @@ double passed(const Walk& walk, const LaunchGeometry& geometry) {
   if (walk.sums != Sums::rows || blocks <= 0) return 0;
   const double all_rows = static_cast<double>(walk.main.elements() / inner_size(walk.main));
   const double rows = std::exp2(std::ceil(std::log2(std::ceil(all_rows / blocks))));
-  const double warps = walk.warps / blocks;
+  const double warps = std::max(1.0, walk.warps / blocks);
   const double lanes = std::clamp(inner / walk.held, 1.0, double(lanes_per_warp));
   const double warps_of_row = std::clamp(inner / (walk.held * lanes), 1.0, warps);
   const double rows_beside = warps / warps_of_row * lanes_per_warp / lanes;
