@@ -28,15 +28,11 @@ constexpr Named<Pass> passes[] = {{Pass::forward, "forward"},
 class LayerLine {
  public:
   LayerLine(std::string_view line, const std::string& file, std::size_t number)
-      : rest_(line), file_(file), number_(number) {}
+      : rest_(line), file_(file), place_(fmt::format("line {}", number)) {}
 
   template <class Table>
   auto choice(const Table& table) {
-    const std::string_view value = next();
-    for (const auto& row : table) {
-      if (row.name == value) return row.value;
-    }
-    fail(value, expected_name(name_list(table), value));
+    return parse_named(table, next(), file_, place_);
   }
 
   double size() { return size_of(next()); }
@@ -83,13 +79,12 @@ class LayerLine {
   }
 
   [[noreturn]] void fail(std::string_view found, std::string_view expected) const {
-    throw InputError(file_, fmt::format("line {}", number_), fmt::format("\"{}\"", found),
-                     std::string(expected));
+    throw InputError(file_, place_, fmt::format("\"{}\"", found), std::string(expected));
   }
 
   std::string_view rest_;
   const std::string& file_;
-  std::size_t number_ = 0;
+  std::string place_;
   bool done_ = false;
 };
 

@@ -141,10 +141,12 @@ Access access(const TensorShape& t, const Walk& walk) {
 /// number of steps, for each row that a lane has a part of.
 double passed(const Walk& walk, const LaunchGeometry& geometry) {
   const double blocks = static_cast<double>(blocks_of(geometry));
-  const double inner = std::exp2(std::ceil(std::log2(static_cast<double>(inner_size(walk.main)))));
+  const auto inner =
+      static_cast<double>(std::bit_ceil(static_cast<std::uint64_t>(inner_size(walk.main))));
   if (walk.sums != Sums::rows || blocks <= 0) return 0;
   const double all_rows = static_cast<double>(walk.main.elements() / inner_size(walk.main));
-  const double rows = std::exp2(std::ceil(std::log2(std::ceil(all_rows / blocks))));
+  const auto rows =
+      static_cast<double>(std::bit_ceil(static_cast<std::uint64_t>(std::ceil(all_rows / blocks))));
   const double warps = std::max(1.0, walk.warps / blocks);
   const double lanes = std::clamp(inner / walk.held, 1.0, double(lanes_per_warp));
   const double warps_of_row = std::clamp(inner / (walk.held * lanes), 1.0, warps);
