@@ -6,7 +6,7 @@ environment() {
   [[ $(cat "$folder/wanted" 2>/dev/null) == "$wanted" ]] && return
   rm -rf -- "$folder"
   "$python" -m venv "$folder"
-  if ! "$folder/bin/pip" install --quiet "${@:3}" 2>"$folder/log"; then
+  if ! "$folder/bin/pip" install --quiet --no-compile "${@:3}" 2>"$folder/log"; then
     tail -n 3 -- "$folder/log"
     if grep -qE 'NewConnectionError|Name or service|Temporary failure|timed out' "$folder/log"; then
       echo "skipped: packages for the virtual environment cannot be had without a network"
