@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/energy/csv_rows.h"
+#include "sim/core/text/csv_rows.h"
 #include "sim/core/units.h"
 
 namespace tandem {
@@ -68,15 +68,17 @@ std::vector<CalibrationPoint> read_points(const std::string& path,
     ++line;
     const double begin = row.number("begin_s"), end = row.number("end_s");
     if (end <= begin + settling_s) {
-      dropped.push_back({row.text("kernel"), line, "too short for the board to settle"});
+      dropped.push_back(
+          {std::string(row.text("kernel")), line, "too short for the board to settle"});
       continue;
     }
     const auto power = window_power(samples, begin + settling_s, end);
     if (!power) {
-      dropped.push_back({row.text("kernel"), line, "too few power readings while it ran"});
+      dropped.push_back(
+          {std::string(row.text("kernel")), line, "too few power readings while it ran"});
       continue;
     }
-    points.push_back({row.text("kernel"), row.number("threads"), row.number("blocks"),
+    points.push_back({std::string(row.text("kernel")), row.number("threads"), row.number("blocks"),
                       row.number("sm_share"), end - begin, row.number("sectors"),
                       row.number("flop"), row.number("divides"), *power});
   }

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/energy/csv_rows.h"
 #include "models/energy/regression.h"
 #include "sim/core/error.h"
+#include "sim/core/text/csv_rows.h"
 
 namespace tandem {
 
@@ -53,7 +53,7 @@ std::vector<PowerSample> read_power_log(const std::string& path) {
   for (const CsvRow& row : read_csv(path)) {
     samples.push_back({row.number("time_s"), row.number("energy_j"), row.number("instant_w")});
     if (samples.size() > 1 && samples.back().time_s < samples[samples.size() - 2].time_s) {
-      throw InputError(path, "time_s", row.text("time_s"), "times in order");
+      throw InputError(path, "time_s", std::string(row.text("time_s")), "times in order");
     }
   }
   return samples;

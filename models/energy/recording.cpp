@@ -5,8 +5,8 @@
 #include <cmath>
 #include <filesystem>
 
-#include "models/energy/csv_rows.h"
 #include "sim/core/error.h"
+#include "sim/core/text/csv_rows.h"
 #include "sim/core/units.h"
 
 namespace tandem {
@@ -170,7 +170,7 @@ std::vector<PowerCheck> power_checks(const EnergyRecording& recording, const std
     if (row.text("gpu") != gpu) continue;
     const double sectors_per_s = row.number("dram_gbps") * 1e9 / sector_bytes;
     const double flop_per_s = row.number("tflops") * 1e12;
-    checks.push_back({row.text("point"), row.number("power_w"),
+    checks.push_back({std::string(row.text("point")), row.number("power_w"),
                       recording.idle.value + sectors_per_s * stream->access.bound_pj.value * pico +
                           flop_per_s * ffma->access.bound_pj.value * pico});
   }

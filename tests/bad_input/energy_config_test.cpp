@@ -8,7 +8,7 @@
 #include <functional>
 
 #include "models/arch/gpu_config.h"
-#include "models/energy/csv_rows.h"
+#include "sim/core/text/csv_rows.h"
 #include "models/energy/power_log.h"
 #include "sim/core/field.h"
 #include "tests/source_dir/source_dir.h"

@@ -143,17 +143,19 @@ TEST(PrecisionBadInput, MeasuredLayers) {
     second.replace(second.find(from), from.size(), to);
     return layers_error(header, image, second);
   };
-  says(layers_error("order,pass\n", image), "line 1: found \"order,pass\", expected the columns");
+  says(layers_error("order,pass\n", image), "line 2: found 17 values, expected 2");
+  says(layers_error("order,pass\n", "nchw,forward\n"),
+       "line 1: found the columns order,pass, expected dimensions,");
   says(layers_error(header, ""), "line 2: found the end of the file");
-  says(layers_error("", ""), "line 2: found the end of the file");
+  says(layers_error("", ""), " found no content, expected a CSV file with a header");
   says(with(line, "lanes+turned", "magic"), "line 3: found \"magic\", expected one of: ");
   says(with(line, "1,nhwc", "3,nhwc"), "line 3: found \"3\", expected one of: 1, 2");
   says(with(image, "224", "-4"), "line 3: found \"-4\", expected a whole number > 0");
   says(with(image, "224", "1.5"), "line 3: found \"1.5\", expected a whole number > 0");
   says(with(image, "5.02", "0"), "line 3: found \"0\", expected a number > 0");
   says(with(image, ",0\n", ",nan\n"), "line 3: found \"nan\", expected a number >= 0");
-  says(with(image, ",0\n", "\n"), "line 3: found \"the end of the line\"");
-  says(with(image, ",0\n", ",0,7\n"), "line 3: found \"7\", expected the end of the line");
+  says(with(image, ",0\n", "\n"), "line 3: found 16 values, expected 17");
+  says(with(image, ",0\n", ",0,7\n"), "line 3: found 18 values, expected 17");
   // What has one dimension has filters of one side.
   says(with(line, "224,3", "224,3x5"), "line 3: found \"3x5\", expected a whole number > 0");
   EXPECT_THROW(load_layer_table(testing::TempDir() + "no_such_layers.csv"), InputError);

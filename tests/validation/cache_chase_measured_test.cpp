@@ -6,8 +6,8 @@
 #include <map>
 
 #include "models/arch/gpu_config.h"
-#include "models/energy/csv_rows.h"
 #include "models/memory/cache_chase.h"
+#include "sim/core/text/csv_rows.h"
 #include "tests/source_dir/source_dir.h"
 
 namespace tandem {
@@ -20,7 +20,7 @@ GpuArch h200() { return find_gpu(load_catalogue(source_path("configs/gpus")), "h
 std::map<std::string, std::vector<CurvePoint>> recorded() {
   std::map<std::string, std::vector<CurvePoint>> curves;
   for (const CsvRow& row : read_csv(recording + "/cache.csv")) {
-    curves[row.text("level")].push_back(
+    curves[std::string(row.text("level"))].push_back(
         {row.number("bytes"), row.number("cycles") / row.number("accesses")});
   }
   return curves;

@@ -3,21 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <optional>
 #include <utility>
 
 #include "models/kernel/choice/measured_layers.h"
-#include "sim/core/bounds/document_size.h"
-#include "sim/core/files/input_file.h"
+#include "sim/core/error.h"
+#include "sim/core/text/csv_rows.h"
 
 namespace tandem {
 namespace {
 
-constexpr std::string_view layer_columns =
-    "dimensions,order,pass,images,in_channels,out_channels,groups,side,filter,stride,dilation,"
-    "fp32,fp32_us,fp32_turning_us,fp16,fp16_us,fp16_turning_us";
+constexpr std::string_view layer_columns[] = {
+    "dimensions",   "order",          "pass",    "images",          "in_channels",
+    "out_channels", "groups",         "side",    "filter",          "stride",
+    "dilation",     "fp32",           "fp32_us", "fp32_turning_us", "fp16",
+    "fp16_us",      "fp16_turning_us"};
 
 constexpr Named<bool> orders[] = {{false, "nchw"}, {true, "nhwc"}};
 constexpr Named<Pass> passes[] = {{Pass::forward, "forward"},
@@ -27,18 +27,17 @@ constexpr Named<Pass> passes[] = {{Pass::forward, "forward"},
 /// The values of one line, from the left.
 class LayerLine {
  public:
-  LayerLine(std::string_view line, const std::string& file, std::size_t number)
-      : rest_(line), file_(file), place_(fmt::format("line {}", number)) {}
+  explicit LayerLine(const CsvRow& row) : row_(row), rest_(row.values()), place_(row.place()) {}
 
   template <class Table>
   auto choice(const Table& table) {
-    return parse_named(table, next(), file_, place_);
+    return parse_named(table, next(), row_.file(), place_);
   }
 
   double size() { return size_of(next()); }
   double us(bool zero_too) {
     const std::string_view value = next();
-    const auto us = number(value);
+    const auto us = finite_number(value);
     if (us && *us >= 0 && (zero_too || *us > 0)) return *us;
     fail(value, zero_too ? "a number >= 0" : "a number > 0");
   }
@@ -51,41 +50,26 @@ class LayerLine {
     return {first, by == std::string_view::npos ? first : size_of(value.substr(by + 1))};
   }
 
-  void end() const {
-    if (!done_) fail(rest_, "the end of the line after fp16_turning_us");
-  }
-
  private:
   std::string_view next() {
-    if (done_) fail("the end of the line", fmt::format("the columns {}", layer_columns));
-    const std::size_t comma = rest_.find(',');
-    const std::string_view value = rest_.substr(0, comma);
-    done_ = comma == std::string_view::npos;
-    rest_.remove_prefix(done_ ? rest_.size() : comma + 1);
+    const std::string_view value = rest_.front();
+    rest_ = rest_.subspan(1);
     return value;
   }
 
   double size_of(std::string_view value) const {
-    const auto size = number(value);
+    const auto size = finite_number(value);
     if (size && *size > 0 && *size == std::floor(*size)) return *size;
     fail(value, "a whole number > 0");
   }
 
-  static std::optional<double> number(std::string_view text) {
-    double out = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-    const bool whole = error == std::errc() && end == text.data() + text.size();
-    return whole && std::isfinite(out) ? std::optional(out) : std::nullopt;
-  }
-
   [[noreturn]] void fail(std::string_view found, std::string_view expected) const {
-    throw InputError(file_, place_, fmt::format("\"{}\"", found), std::string(expected));
+    throw InputError(row_.file(), place_, fmt::format("\"{}\"", found), std::string(expected));
   }
 
-  std::string_view rest_;
-  const std::string& file_;
+  const CsvRow& row_;
+  std::span<const std::string_view> rest_;
   std::string place_;
-  bool done_ = false;
 };
 
 LayerTime time_of(LayerLine& line) {
@@ -96,8 +80,9 @@ LayerTime time_of(LayerLine& line) {
   return out;
 }
 
-MeasuredLayer layer_of(LayerLine& line) {
+MeasuredLayer layer_of(const CsvRow& row) {
   constexpr Named<bool> dimensions[] = {{true, "1"}, {false, "2"}};
+  LayerLine line(row);
   MeasuredLayer out;
   LayerShape& s = out.shape;
   s.line = line.choice(dimensions);
@@ -117,31 +102,23 @@ MeasuredLayer layer_of(LayerLine& line) {
   s.dilation = line.size();
   out.full = time_of(line);
   out.half = time_of(line);
-  line.end();
   return out;
 }
 
 }  // namespace
 
 LayerTable load_layer_table(const std::string& path) {
-  const std::string expected = "a table of measured layers";
-  InputFile file(path, expected);
-  const std::string text = read_whole(file, limits::document_bytes, expected);
-  std::vector<MeasuredLayer> layers;
-  layers.reserve(static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')));
-  std::string_view rest = text;
-  for (std::size_t number = 1; !rest.empty(); ++number) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-    if (number > 1) {
-      LayerLine values(line, file.name(), number);
-      layers.push_back(layer_of(values));
-    } else if (line != layer_columns) {
-      throw InputError(file.name(), "line 1", fmt::format("\"{}\"", line.substr(0, 40)),
-                       fmt::format("the columns {}", layer_columns));
-    }
+  const std::vector<CsvRow> rows = read_csv(path);
+  if (rows.empty()) throw InputError(path, "line 2", "the end of the file", "a layer");
+  const auto columns = rows.front().columns();
+  if (!std::equal(columns.begin(), columns.end(), std::begin(layer_columns),
+                  std::end(layer_columns))) {
+    throw InputError(path, "line 1", fmt::format("the columns {}", fmt::join(columns, ",")),
+                     fmt::format("{}", fmt::join(layer_columns, ",")));
   }
-  if (layers.empty()) throw InputError(file.name(), "line 2", "the end of the file", "a layer");
+  std::vector<MeasuredLayer> layers;
+  layers.reserve(rows.size());
+  for (const CsvRow& row : rows) layers.push_back(layer_of(row));
   return LayerTable(std::move(layers));
 }
 

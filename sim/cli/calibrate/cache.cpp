@@ -6,11 +6,11 @@
 #include <map>
 
 #include "models/arch/gpu_config.h"
-#include "models/energy/csv_rows.h"
 #include "models/memory/cache_chase.h"
 #include "sim/cli/arguments.h"
 #include "sim/cli/calibrate/calibrate.h"
 #include "sim/core/error.h"
+#include "sim/core/text/csv_rows.h"
 
 namespace tandem {
 
@@ -26,15 +26,14 @@ std::map<std::string, std::vector<CurvePoint>> read_curves(const std::string& fo
   std::map<std::string, std::vector<CurvePoint>> curves;
   for (const CsvRow& row : read_csv(path)) {
     const CurvePoint p{row.number("bytes"), row.number("cycles") / row.number("accesses")};
-    const std::string& level = row.text("level");
+    const std::string level(row.text("level"));
     if (std::find(std::begin(levels), std::end(levels), level) == std::end(levels)) {
       throw InputError(path, "level", "\"" + level + "\"",
                        fmt::format("one of: {}", fmt::join(levels, ", ")));
     }
     std::vector<CurvePoint>& curve = curves[level];
     if (!(p.bytes > 0) || !(p.cycles > 0) || (!curve.empty() && p.bytes <= curve.back().bytes)) {
-      throw InputError(path, row.text("level"),
-                       fmt::format("{} bytes, {} cycles", p.bytes, p.cycles),
+      throw InputError(path, level, fmt::format("{} bytes, {} cycles", p.bytes, p.cycles),
                        "positive cycles and sizes that grow");
     }
     curve.push_back(p);

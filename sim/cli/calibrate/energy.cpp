@@ -6,7 +6,7 @@
 #include <iostream>
 
 #include "models/arch/gpu_config.h"
-#include "models/energy/csv_rows.h"
+#include "sim/core/text/csv_rows.h"
 #include "models/energy/energy_config.h"
 #include "models/energy/recording.h"
 #include "sim/cli/arguments.h"

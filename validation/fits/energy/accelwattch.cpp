@@ -1,11 +1,13 @@
 #include "validation/fits/energy/accelwattch.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
-#include "models/energy/csv_rows.h"
 #include "models/energy/regression.h"
 #include "sim/core/error.h"
+#include "sim/core/text/csv_rows.h"
 
 namespace tandem {
 
@@ -83,7 +85,7 @@ std::vector<MeasuredKernel> read_accelwattch(const std::string& folder) {
   const std::vector<CsvRow> powers = read_csv(folder + "/hw_power_validation_volta.csv");
   std::vector<MeasuredKernel> kernels;
   for (const CsvRow& row : read_csv(folder + "/hw_perf.csv")) {
-    const std::string name = row.text("Benchmark") + " " + row.text("Kernel");
+    const std::string name = fmt::format("{} {}", row.text("Benchmark"), row.text("Kernel"));
     for (const Join& join : joins) {
       if (name.find(join.part) == std::string::npos) continue;
       for (const CsvRow& power : powers) {

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "models/energy/calibration.h"
-#include "models/energy/csv_rows.h"
+#include "sim/core/text/csv_rows.h"
 #include "tests/source_dir/source_dir.h"
 
 namespace tandem {

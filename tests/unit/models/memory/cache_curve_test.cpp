@@ -8,7 +8,7 @@
 #include <string>
 
 #include "models/arch/gpu_config.h"
-#include "models/energy/csv_rows.h"
+#include "sim/core/text/csv_rows.h"
 #include "tests/source_dir/source_dir.h"
 
 namespace tandem {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "models/arch/gpu_config.h"
-#include "models/energy/csv_rows.h"
+#include "sim/core/text/csv_rows.h"
 #include "models/energy/energy_config.h"
 #include "tests/source_dir/source_dir.h"
 
