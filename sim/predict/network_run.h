@@ -18,7 +18,7 @@ struct NetworkRequest {
   std::optional<std::int64_t> batch;   // nothing: the network's default
   std::optional<std::int64_t> length;  // of a sequence
   Task task = Task::train;             // of ONNX files; other networks are recorded with theirs
-  std::string optimizer;               // empty: the network's own, default_optimizer for ONNX files
+  std::string optimizer = {};          // empty: the network's own, default_optimizer for ONNX files
   bool channels_last = false;          // images in NHWC order
 };
 

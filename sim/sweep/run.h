@@ -34,7 +34,7 @@ struct RunOptions {
   /// What a user should know of ranks; null: nobody looks.
   std::function<void(const std::string&)> note = {};
   /// Called now and then, never from two threads at once; null: nobody looks.
-  std::function<void(std::size_t done, std::size_t all)> progress;
+  std::function<void(std::size_t done, std::size_t all)> progress = {};
 };
 
 /// `predict` must be pure: equal points give equal results, on any thread. Points that `store`

@@ -183,7 +183,9 @@ TEST(ReplayProperty, SharesOfDeviceTimeSumToOne) {
         share += s.share;
         count += s.count;
       }
-      if (r.trace->activities.size() > 0) EXPECT_NEAR(share, 1, 1e-9);
+      if (r.trace->activities.size() > 0) {
+        EXPECT_NEAR(share, 1, 1e-9);
+      }
       EXPECT_EQ(count, r.result.step.kernels);
     }
   });

@@ -17,7 +17,7 @@ struct ShareOptions {
   std::uint64_t inputs = 0;  // hash: who has other inputs takes no part
   /// A rank that says nothing for so long is lost. It says something ten times as often.
   std::chrono::milliseconds silence{10'000};
-  std::function<void(const std::string&)> note;  // what a user should know; null: nobody looks
+  std::function<void(const std::string&)> note = {};  // what a user should know; null: nobody looks
 };
 
 /// Of this rank in a sweep with `options.ranks`.
