@@ -8,9 +8,9 @@
 #include <functional>
 
 #include "models/arch/gpu_config.h"
-#include "sim/core/text/csv_rows.h"
 #include "models/energy/power_log.h"
 #include "sim/core/field.h"
+#include "sim/core/text/csv_rows.h"
 #include "tests/source_dir/source_dir.h"
 
 namespace tandem {

@@ -13,9 +13,7 @@ void add_kernel_fields(Fields& out) {
   out.push_back(field<L>("persistent_columns", "elements",
                          "longest row that a block keeps in registers", &L::persistent_columns));
   add_fields(out, &L::products, aligned_products_fields());
-  out.push_back(field<L>("padded_bytes", "byte",
-                         "alignment of rows below which the compiler pads half-precision products",
-                         &L::padded_bytes));
+  add_fields(out, &L::padding, padding_law_fields());
   out.push_back(field<L>("masked_ratio", "ratio",
                          "time of fused attention that reads a mask over that of its causal half",
                          &L::masked_ratio));

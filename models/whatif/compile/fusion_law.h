@@ -6,6 +6,7 @@
 
 #include "models/kernel/time/laws/generated_code.h"
 #include "models/kernel/time/laws/library_products.h"
+#include "models/whatif/compile/inductor/padding.h"
 #include "sim/core/provenance.h"
 
 namespace tandem {
@@ -18,7 +19,7 @@ struct FusionLaw {
   GeneratedCode generated;
   double persistent_columns = 0;
   AlignedProducts products;
-  double padded_bytes = 0;
+  PaddingLaw padding;
   double masked_ratio = 0, masked_fp32_ratio = 0;
   double transpose_share = 0, transpose_cast_share = 0;
   FloorAndShare gradient_copy;

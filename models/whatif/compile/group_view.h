@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "models/whatif/compile/inductor/splits.h"
 #include "models/whatif/compile/kernels.h"
-#include "models/whatif/compile/splits.h"
 
 namespace tandem {
 

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "models/whatif/compile/group_view.h"
-#include "models/whatif/compile/splits.h"
+#include "models/whatif/compile/inductor/splits.h"
 
 namespace tandem {
 namespace {

@@ -239,37 +239,35 @@ void LibraryRewrite::lowered_product(const FlowOp& op, const ProductOperands& p,
                            product_geometry(p.batch, p.rows, p.columns)});
 }
 
+/// Of an operand as large as `shape`.
+bool LibraryRewrite::is_made(const FlowOp& op, const TensorShape& shape) const {
+  const auto inputs = c_.flow.inputs_of(op);
+  return std::any_of(inputs.begin(), inputs.end(), [&](const FlowUse& use) {
+    const FlowTensor& t = c_.flow.tensors[use.tensor];
+    return t.elements == shape.elements() && t.producer != no_row &&
+           fusable(c_.plan.roles[t.producer]);
+  });
+}
+
 void LibraryRewrite::matmul(const FlowOp& op, LibraryChange& change) {
   const auto p = product_operands(context_of(c_.step.trace, op));
   if (p && is_lowered(c_.step.trace, c_.flow, op)) return lowered_product(op, *p, change);
-  if (!p || p->batch > 1) return;
+  if (!p || p->batch > 1 || !is_half(p->left.type)) return;
+  const auto padding =
+      product_padding(c_.gpu, c_.law.padding, *p, {is_made(op, p->left), is_made(op, p->right)});
+  if (!padding) return;
   const DataType type = p->left.type;
-  const double width = element_bytes(type), unit = c_.law.products.aligned_bytes;
-  const bool pad_k = !aligned_rows(p->inner, type, unit);
-  const bool pad_n = !aligned_rows(p->columns, type, unit);
-  // A left operand with k outermost has rows of m.
-  const TensorShape& left = p->left;
-  const bool turned =
-      left.rank >= 2 && left.strides[left.rank - 2U] == 1 && left.strides[left.rank - 1U] > 1;
-  const bool pad_m = turned && !aligned_rows(p->rows, type, unit);
-  const auto slow = [&](bool padded, std::int64_t n) {
-    return padded && !aligned_rows(n, type, c_.law.padded_bytes);
-  };
-  if (!slow(pad_k, p->inner) && !slow(pad_n, p->columns) && !slow(pad_m, p->rows)) return;
-  if (!is_half(type)) return;
   const auto m = double(p->rows), k = double(p->inner), n = double(p->columns);
-  const double bytes = width * (m * k + k * n + m * n);
-  const double moved = 2 * width * ((pad_k || pad_m ? m * k : 0) + (pad_k || pad_n ? k * n : 0));
-  const double padding = generated_passing_us(c_, moved);
-  const double fast = aligned_us(2 * m * n * k, bytes, type);
+  const double fast =
+      aligned_us(2 * m * n * k, element_bytes(type) * (m * k + k * n + m * n), type);
   for (const std::uint32_t work : c_.flow.works_of(op)) {
     if (!on_tensor_cores(kernel_class(work))) continue;
-    const double us = to_us(c_.step.plan.works[work].duration);
-    if (us <= fast + padding) continue;
+    if (!keeps_padding(*padding, to_us(c_.step.plan.works[work].duration), fast)) continue;
     change.retimed.emplace_back(work, fast);
     change.before.push_back({generated_kernel(c_.names, GeneratedKind::pointwise, "mm"),
-                             "aten::constant_pad_nd", padding, moved,
-                             pointwise_geometry(moved / (2 * width))});
+                             "aten::constant_pad_nd", generated_passing_us(c_, padding->moved),
+                             padding->moved,
+                             pointwise_geometry(padding->moved / (2 * element_bytes(type)))});
   }
 }
 

@@ -43,6 +43,8 @@ class LibraryRewrite {
   /// The framework stores a gradient in the order of its parameter: what compiled code made in
   /// another one is copied.
   void restore_gradient(const FlowOp& op, LibraryChange& change) const;
+  /// Whether compiled code makes the operand.
+  bool is_made(const FlowOp& op, const TensorShape& shape) const;
   void matmul(const FlowOp& op, LibraryChange& change);
   /// A product of the type that the compiler gives it takes the place of the traced one.
   void lowered_product(const FlowOp& op, const ProductOperands& operands,

@@ -6,12 +6,12 @@
 #include <iostream>
 
 #include "models/arch/gpu_config.h"
-#include "sim/core/text/csv_rows.h"
 #include "models/energy/energy_config.h"
 #include "models/energy/recording.h"
 #include "sim/cli/arguments.h"
 #include "sim/cli/calibrate/calibrate.h"
 #include "sim/cli/files.h"
+#include "sim/core/text/csv_rows.h"
 #include "sim/counters/counter_report.h"
 
 namespace tandem {

@@ -1,5 +1,5 @@
 // Parts of split sums against the shapes of partial sums that compiled H200 captures show.
-#include "models/whatif/compile/splits.h"
+#include "models/whatif/compile/inductor/splits.h"
 
 #include <gtest/gtest.h>
 

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "models/arch/gpu_config.h"
-#include "sim/core/text/csv_rows.h"
 #include "models/energy/energy_config.h"
+#include "sim/core/text/csv_rows.h"
 #include "tests/source_dir/source_dir.h"
 
 namespace tandem {

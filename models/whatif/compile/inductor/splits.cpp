@@ -1,4 +1,4 @@
-#include "models/whatif/compile/splits.h"
+#include "models/whatif/compile/inductor/splits.h"
 
 #include <algorithm>
 #include <cmath>
