@@ -239,7 +239,7 @@ void LibraryRewrite::lowered_product(const FlowOp& op, const ProductOperands& p,
                            product_geometry(p.batch, p.rows, p.columns)});
 }
 
-/// Of an operand as large as `shape`.
+/// Operands of one product have sizes of their own, which tell them apart among its inputs.
 bool LibraryRewrite::is_made(const FlowOp& op, const TensorShape& shape) const {
   const auto inputs = c_.flow.inputs_of(op);
   return std::any_of(inputs.begin(), inputs.end(), [&](const FlowUse& use) {

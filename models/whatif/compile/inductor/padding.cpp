@@ -65,7 +65,7 @@ std::optional<Padding> product_padding(const GpuArch& gpu, const PaddingLaw& law
     return Side{!aligned_rows(n, type, aligned_bytes), !aligned_rows(n, type, law.enough_bytes)};
   };
   const Side k = side(product.inner), n = side(product.columns);
-  // Rows of the left operand are in memory what m elements are where it is turned.
+  // Of a turned left operand what lies together are `rows` elements.
   const Side m = is_turned(product.left) ? side(product.rows) : Side{};
   if (!(m.gains || k.gains || n.gains) || !is_tried(gpu, product)) return std::nullopt;
   Padding out;
