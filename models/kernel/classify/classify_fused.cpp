@@ -1,5 +1,6 @@
 // What generated kernels compute: the operations that their names list.
 #include <algorithm>
+#include <bit>
 #include <iterator>
 
 #include "models/kernel/classify/classify.h"
@@ -97,6 +98,12 @@ bool costs_in(FusedIn in, Kind kind) {
   return true;
 }
 
+/// Calls `visit` with the rows whose bits are set, in their order.
+template <class Visit>
+void for_each_row(std::uint64_t operations, const Visit& visit) {
+  for (; operations != 0; operations &= operations - 1) visit(fused[std::countr_zero(operations)]);
+}
+
 }  // namespace
 
 std::span<const FusedRow> fused_rows() { return fused; }
@@ -126,17 +133,14 @@ std::uint64_t fused_operations(std::string_view name, Kind kind) {
 }
 
 bool fills(std::uint64_t operations) {
-  for (std::size_t i = 0; i < std::size(fused); ++i) {
-    if ((operations >> i & 1) != 0 && fused[i].group == FusedGroup::fill) return true;
-  }
-  return false;
+  bool out = false;
+  for_each_row(operations, [&](const FusedRow& row) { out |= row.group == FusedGroup::fill; });
+  return out;
 }
 
 int row_results(std::uint64_t operations) {
   int most = 1;
-  for (std::size_t i = 0; i < std::size(fused); ++i) {
-    if ((operations >> i & 1) != 0) most = std::max(most, fused[i].row_results);
-  }
+  for_each_row(operations, [&](const FusedRow& row) { most = std::max(most, row.row_results); });
   return most;
 }
 

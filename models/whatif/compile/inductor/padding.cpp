@@ -1,6 +1,7 @@
 #include "models/whatif/compile/inductor/padding.h"
 
 #include "models/kernel/time/laws/library_products.h"
+#include "models/kernel/time/rates.h"
 
 // The numbers are those of TorchInductor 2.11 (torch/_inductor/fx_passes/pad_mm.py).
 
@@ -15,10 +16,9 @@ bool is_turned(const TensorShape& s) {
 
 /// aten::constant_pad_nd of one operand, which reads and writes `moved` bytes.
 double copy_us(const GpuArch& gpu, const PaddingLaw& law, double moved, bool turned) {
-  constexpr double bytes_per_us = 1e3;
   const double passes = turned ? law.turned_passes : law.ordered_passes;
   const double bytes_per_clk = turned ? law.turned_bytes_per_clk : law.ordered_bytes_per_clk;
-  return moved * passes / (gpu.dram_peak_gbps * bytes_per_us) +
+  return dram_us(gpu, passes * moved, 1) +
          moved / (bytes_per_clk * gpu.sm_count * gpu.boost_clock_mhz);
 }
 
@@ -35,24 +35,20 @@ bool is_tried(const GpuArch& gpu, const ProductOperands& p) {
 }  // namespace
 
 std::vector<Field<PaddingLaw>> padding_law_fields() {
-  const auto field = [](std::string_view name, std::string_view unit, std::string_view doc,
-                        double PaddingLaw::*member) {
-    return tandem::field<PaddingLaw>(name, unit, doc, member);
-  };
+  using P = PaddingLaw;
   return {field("padding_enough_bytes", "byte",
                 "alignment of rows from which padding half-precision products gains nothing",
-                &PaddingLaw::enough_bytes),
+                &P::enough_bytes),
           field("padding_ordered_passes", "ratio",
                 "DRAM bytes over those read and written by the framework's copy of a 16-bit matrix "
                 "into a padded one",
-                &PaddingLaw::ordered_passes),
+                &P::ordered_passes),
           field("padding_ordered_bytes_per_clk", "byte",
-                "read and written by it in a clock of an SM", &PaddingLaw::ordered_bytes_per_clk),
+                "read and written by it in a clock of an SM", &P::ordered_bytes_per_clk),
           field("padding_turned_passes", "ratio", "as padding_ordered_passes, columns together",
-                &PaddingLaw::turned_passes),
+                &P::turned_passes),
           field("padding_turned_bytes_per_clk", "byte",
-                "as padding_ordered_bytes_per_clk, columns together",
-                &PaddingLaw::turned_bytes_per_clk)};
+                "as padding_ordered_bytes_per_clk, columns together", &P::turned_bytes_per_clk)};
 }
 
 std::optional<Padding> product_padding(const GpuArch& gpu, const PaddingLaw& law,

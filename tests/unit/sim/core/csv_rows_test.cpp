@@ -2,26 +2,23 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "sim/core/error.h"
+#include "tests/import_files.h"
 
 namespace tandem {
 namespace {
 
-std::string csv_file(std::string_view text) {
-  const std::string path = (std::filesystem::path(testing::TempDir()) / "rows.csv").string();
-  std::ofstream(path, std::ios::binary) << text;
-  return path;
+std::vector<CsvRow> rows_of(std::string_view text) {
+  return read_csv(test::TempFile(text, "rows.csv").path());
 }
 
 std::string csv_error(std::string_view text, std::string_view column) {
   try {
-    for (const CsvRow& row : read_csv(csv_file(text))) row.number(column);
+    for (const CsvRow& row : rows_of(text)) row.number(column);
   } catch (const InputError& e) {
     return e.what();
   }
@@ -30,7 +27,7 @@ std::string csv_error(std::string_view text, std::string_view column) {
 
 TEST(CsvRows, ValuesByColumnAndInOrder) {
   // Lines may end as those of Windows, be empty, and the last one may lack its end.
-  const std::vector<CsvRow> rows = read_csv(csv_file("point,us,\r\na,1.5,\r\n\n,2e3,x"));
+  const std::vector<CsvRow> rows = rows_of("point,us,\r\na,1.5,\r\n\n,2e3,x");
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[0].text("point"), "a");
   EXPECT_EQ(rows[0].number("us"), 1.5);
@@ -43,7 +40,7 @@ TEST(CsvRows, ValuesByColumnAndInOrder) {
 }
 
 TEST(CsvRows, RowsOutliveTheListThatHeldThem) {
-  const CsvRow row = read_csv(csv_file("a,b\n1,2\n")).front();
+  const CsvRow row = rows_of("a,b\n1,2\n").front();
   EXPECT_EQ(row.number("b"), 2);
 }
 
