@@ -4,6 +4,14 @@
 #include "sim/core/field.h"
 
 namespace tandem {
+
+GpuArch::GpuArch() = default;
+GpuArch::GpuArch(const GpuArch&) = default;
+GpuArch::GpuArch(GpuArch&&) noexcept = default;
+GpuArch& GpuArch::operator=(const GpuArch&) = default;
+GpuArch& GpuArch::operator=(GpuArch&&) noexcept = default;
+GpuArch::~GpuArch() = default;
+
 namespace {
 
 double lanes(const GpuArch& gpu, Pipe pipe) {

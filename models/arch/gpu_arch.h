@@ -24,6 +24,14 @@ enum class Pipe : std::uint8_t { fp32, int32, fp16, fp64, xu, lsu };
 /// One GPU. Units stand in the names: B bytes, gbps 1e9 bytes/s, cycles of the SM clock. Per-field
 /// documentation is in gpu_fields.cpp and in `tandem describe gpu`.
 struct GpuArch {
+  // Copies and moves stand in gpu_arch.cpp: every file would compile its own, kilobytes of it.
+  GpuArch();
+  GpuArch(const GpuArch&);
+  GpuArch(GpuArch&&) noexcept;
+  GpuArch& operator=(const GpuArch&);
+  GpuArch& operator=(GpuArch&&) noexcept;
+  ~GpuArch();
+
   std::string name;  // file name without .json
   std::string display_name;
   std::vector<std::string> aliases;  // device names as drivers report them

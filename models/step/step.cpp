@@ -5,6 +5,13 @@
 
 namespace tandem {
 
+Step::Step() = default;
+Step::Step(const Step&) = default;
+Step::Step(Step&&) noexcept = default;
+Step& Step::operator=(const Step&) = default;
+Step& Step::operator=(Step&&) noexcept = default;
+Step::~Step() = default;
+
 namespace {
 
 using Rows = std::vector<std::uint32_t>;

@@ -17,6 +17,14 @@ namespace tandem {
 
 /// Everything inside refers to `trace` and `plan` of the same object.
 struct Step {
+  // Copies and moves stand in step.cpp: every file would compile its own, kilobytes of it.
+  Step();
+  Step(const Step&);
+  Step(Step&&) noexcept;
+  Step& operator=(const Step&);
+  Step& operator=(Step&&) noexcept;
+  ~Step();
+
   Trace trace;  // only the rows of this step; activities last as long as in the mean step
   Links links;
   /// What the activities are: of the traced ones read off their names once, of the others stated by

@@ -9,6 +9,13 @@
 
 namespace tandem {
 
+Configs::Configs() = default;
+Configs::Configs(const Configs&) = default;
+Configs::Configs(Configs&&) noexcept = default;
+Configs& Configs::operator=(const Configs&) = default;
+Configs& Configs::operator=(Configs&&) noexcept = default;
+Configs::~Configs() = default;
+
 namespace {
 
 /// The host's own constants of an executor where there are any.
@@ -53,21 +60,23 @@ Configs load_configs(const std::string& folder, const std::string& host, const s
   HostModel host_model = load_host_model(host_path(folder, host));
   host_model.executor =
       load_executor_model(executor_path(folder + "/hosts/executor/", host_model.name));
-  return {folder,
-          std::move(gpus),
-          std::move(host_model),
-          CostConstants::load(folder + "/kernels/costs.json"),
-          load_work_rules(folder + "/kernels/energy.json"),
-          std::move(energies),
-          TimeConstants::load(folder + "/kernels/time.json"),
-          load_library_names(folder + "/kernels/libraries.json"),
-          load_measured_layers(folder + "/kernels/layers.json"),
-          load_retarget_errors(folder + "/kernels/retarget.json"),
-          load_batch_law(folder + "/kernels/batch.json"),
-          load_fusion_law(folder + "/kernels/fusion.json"),
-          load_precision_law(folder + "/kernels/precision.json"),
-          load_bands(folder + "/bands.json"),
-          load_collective_law(folder + "/kernels/collectives.json")};
+  Configs out;
+  out.folder = folder;
+  out.gpus = std::move(gpus);
+  out.host = std::move(host_model);
+  out.costs = CostConstants::load(folder + "/kernels/costs.json");
+  out.work_rules = load_work_rules(folder + "/kernels/energy.json");
+  out.energies = std::move(energies);
+  out.time = TimeConstants::load(folder + "/kernels/time.json");
+  out.libraries = load_library_names(folder + "/kernels/libraries.json");
+  out.layers = load_measured_layers(folder + "/kernels/layers.json");
+  out.retarget = load_retarget_errors(folder + "/kernels/retarget.json");
+  out.batch = load_batch_law(folder + "/kernels/batch.json");
+  out.fusion = load_fusion_law(folder + "/kernels/fusion.json");
+  out.precision = load_precision_law(folder + "/kernels/precision.json");
+  out.bands = load_bands(folder + "/bands.json");
+  out.collectives = load_collective_law(folder + "/kernels/collectives.json");
+  return out;
 }
 
 void add_gpu_file(Configs& configs, const std::string& gpu) {

@@ -21,6 +21,14 @@
 namespace tandem {
 
 struct Configs {
+  // Copies and moves stand in configs.cpp: every file would compile its own, kilobytes of it.
+  Configs();
+  Configs(const Configs&);
+  Configs(Configs&&) noexcept;
+  Configs& operator=(const Configs&);
+  Configs& operator=(Configs&&) noexcept;
+  ~Configs();
+
   std::string folder;
   GpuCatalogue gpus;
   HostModel host;

@@ -4,6 +4,13 @@
 
 namespace tandem {
 
+Result::Result() = default;
+Result::Result(const Result&) = default;
+Result::Result(Result&&) noexcept = default;
+Result& Result::operator=(const Result&) = default;
+Result& Result::operator=(Result&&) noexcept = default;
+Result::~Result() = default;
+
 namespace {
 constexpr double us_per_hour = 3.6e9;
 constexpr double joules_per_kwh = 3.6e6;

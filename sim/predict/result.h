@@ -140,6 +140,14 @@ struct GraphSummary {
 };
 
 struct Result {
+  // Copies and moves stand in result.cpp: every file would compile its own, kilobytes of it.
+  Result();
+  Result(const Result&);
+  Result(Result&&) noexcept;
+  Result& operator=(const Result&);
+  Result& operator=(Result&&) noexcept;
+  ~Result();
+
   TraceSummary trace;
   ScenarioSummary scenario;
   std::vector<StepFidelity> fidelity;

@@ -20,6 +20,13 @@
 
 namespace tandem {
 
+TracedRun::TracedRun() = default;
+TracedRun::TracedRun(const TracedRun&) = default;
+TracedRun::TracedRun(TracedRun&&) noexcept = default;
+TracedRun& TracedRun::operator=(const TracedRun&) = default;
+TracedRun& TracedRun::operator=(TracedRun&&) noexcept = default;
+TracedRun::~TracedRun() = default;
+
 namespace {
 
 /// Mean time of a traced step: as long as the host needs for one or, where that runs ahead, the

@@ -27,6 +27,14 @@ struct CompiledPeaks {
 /// What a trace says, whatever the scenario: computed once, shared by many predictions, also from
 /// several threads. `measured` refers to rows of `trace`.
 struct TracedRun {
+  // Copies and moves stand in traced_run.cpp: every file would compile its own, kilobytes of it.
+  TracedRun();
+  TracedRun(const TracedRun&);
+  TracedRun(TracedRun&&) noexcept;
+  TracedRun& operator=(const TracedRun&);
+  TracedRun& operator=(TracedRun&&) noexcept;
+  ~TracedRun();
+
   Configs configs;
   Trace trace;
   Links links;

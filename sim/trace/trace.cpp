@@ -4,6 +4,13 @@
 
 namespace tandem {
 
+Trace::Trace() = default;
+Trace::Trace(const Trace&) = default;
+Trace::Trace(Trace&&) noexcept = default;
+Trace& Trace::operator=(const Trace&) = default;
+Trace& Trace::operator=(Trace&&) noexcept = default;
+Trace::~Trace() = default;
+
 std::size_t memory_bytes(const Trace& t) {
   std::size_t sum = t.strings.bytes() + t.operands.bytes() +
                     t.geometries.size() * sizeof(LaunchGeometry) +

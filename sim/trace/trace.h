@@ -170,6 +170,14 @@ struct MemoryEvents {
 
 /// One measured run. Rows stand in file order; sort indices, not columns.
 struct Trace {
+  // Copies and moves stand in trace.cpp: every file would compile its own, kilobytes of it.
+  Trace();
+  Trace(const Trace&);
+  Trace(Trace&&) noexcept;
+  Trace& operator=(const Trace&);
+  Trace& operator=(Trace&&) noexcept;
+  ~Trace();
+
   std::string path;
   std::string format;     // importer name: "kineto", "kineto-legacy", "xprof"
   std::string framework;  // "PyTorch", "TensorFlow", "JAX" or "unknown"
