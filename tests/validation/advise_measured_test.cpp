@@ -8,8 +8,9 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
-#include <regex>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/advise/advise.h"
@@ -30,19 +31,34 @@ struct Capture {
   std::string path;
 };
 
+/// Takes what follows the last hyphen off `name`.
+std::string cut_last(std::string& name) {
+  const std::size_t at = name.rfind('-');
+  if (at == std::string::npos) return "";
+  const std::string last = name.substr(at + 1);
+  name.resize(at);
+  return last;
+}
+
 /// Those of a folder that say all of that; others (ranks, channels-last, JAX) have names of their
 /// own.
 std::vector<Capture> captures_of(const fs::path& folder) {
-  static const std::regex pattern(
-      R"((.+)-(train|infer)-(fp32|tf32|amp|bf16)-(eager|compile|cudagraph|overhead)-b(\d+)\.json\.zst)");
+  const std::set<std::string> tasks{"train", "infer"}, precisions{"fp32", "tf32", "amp", "bf16"},
+      modes{"eager", "compile", "cudagraph", "overhead"};
   std::vector<Capture> out;
   for (const auto& entry : fs::directory_iterator(folder)) {
-    std::smatch m;
-    const std::string name = entry.path().filename();
-    if (!std::regex_match(name, m, pattern)) continue;
+    std::string name = entry.path().filename();
+    if (!name.ends_with(".json.zst")) continue;
+    name.resize(name.size() - std::string_view(".json.zst").size());
+    const std::string batch = cut_last(name), mode = cut_last(name), precision = cut_last(name),
+                      task = cut_last(name);
+    if (!tasks.contains(task) || !precisions.contains(precision) || !modes.contains(mode)) continue;
+    if (!batch.starts_with('b') || batch.find_first_not_of("0123456789", 1) != std::string::npos) {
+      continue;
+    }
     // These hold forward and backward only (validation/captures/README.md).
-    if (m[2] == "train" && m[3] == "amp" && m[4] == "cudagraph") continue;
-    out.push_back({m[1].str() + "-" + m[2].str() + "-" + m[5].str(), m[3], m[4], entry.path()});
+    if (task == "train" && precision == "amp" && mode == "cudagraph") continue;
+    out.push_back({name + "-" + task + "-" + batch, precision, mode, entry.path()});
   }
   std::sort(out.begin(), out.end(), [](const auto& x, const auto& y) { return x.path < y.path; });
   return out;
