@@ -373,4 +373,14 @@ Network load_network(const std::string& path) {
   return Reader(json, path).read();
 }
 
+bool allows_tf32(const Network& network) {
+  // input, weight, padding, stride, dilation, groups, benchmark, deterministic, allow_tf32
+  constexpr std::size_t last = 8;
+  return std::none_of(network.ops.begin(), network.ops.end(), [](const NetworkOp& op) {
+    if (op.name != "aten::cudnn_convolution" || op.arguments.size() <= last) return false;
+    const bool* allowed = std::get_if<bool>(&op.arguments[last].value);
+    return allowed != nullptr && !*allowed;
+  });
+}
+
 }  // namespace tandem

@@ -169,8 +169,10 @@ TracedRun analyse_network(const NetworkRequest& request, const ReplayOptions& op
   const LoweringRules rules = load_lowering_rules(options.configs + "/kernels/lowering.json");
   const EagerHost eager = load_eager_host(options.configs + "/hosts/eager/pytorch.json");
   const GpuArch gpu = find_gpu(configs.gpus, request.gpu);
+  GpuArch used = gpu;
+  if (!allows_tf32(network)) used.tensor_tf32_fma_per_clk = 0;
   Trace trace =
-      generate_trace({bound, {gpu, configs.time, configs.libraries, rules}, configs.host, eager});
+      generate_trace({bound, {used, configs.time, configs.libraries, rules}, configs.host, eager});
   const double unmeasured = configs.time.measured(gpu) ? 1 : configs.retarget.unmeasured_generation;
   TracedRun run =
       analyse(std::move(trace), options, std::move(configs), rules.expected_error * unmeasured);

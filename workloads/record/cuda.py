@@ -206,7 +206,8 @@ def convolution(emit, args, out):
     if not (x.is_contiguous() or (x.dim() == 4 and x.is_contiguous(memory_format=torch.channels_last))):
         part, x = x, torch.empty(x.shape, dtype=x.dtype, device=x.device)
         emit("aten::clone", [part, torch.contiguous_format], [x])
-    flags = [False, False, True]
+    cudnn = torch.backends.cudnn
+    flags = [cudnn.benchmark, cudnn.deterministic, cudnn.allow_tf32]
     if transposed:
         name = "aten::cudnn_convolution_transpose"
         operands = [x, weight, padding, output_padding, stride, dilation, groups] + flags

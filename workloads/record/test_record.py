@@ -52,6 +52,18 @@ class Convolutions(nn.Module):
         return self.depthwise(self.norm(self.full(x))).mean((2, 3))
 
 
+class WithoutTf32(nn.Module):
+    """A program that asks for whole FP32 in its convolutions."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Conv2d(3, 8, 3, bias=False)
+
+    def forward(self, x):
+        with torch.backends.cudnn.flags(allow_tf32=False):
+            return self.layer(x)
+
+
 class Attention(nn.Module):
     def __init__(self):
         super().__init__()
@@ -221,6 +233,10 @@ class Recordings(unittest.TestCase):
         self.assertIn("aten::cudnn_batch_norm_backward", self.names(network, "backward"))
         first = network["ops"][0]
         self.assertEqual(first["args"][2:], [[0, 0], [1, 1], [1, 1], 1, False, False, True])
+
+    def test_convolutions_without_tf32(self):
+        network = self.network(self.file + ":WithoutTf32", "--input", "batch,3,30,30", "--task", "infer")
+        self.assertEqual(network["ops"][0]["args"][2:], [[0, 0], [1, 1], [1, 1], 1, False, False, False])
 
     def test_attention(self):
         network = self.network("attention")

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include "sim/predict/network_run.h"
+#include "tests/source_dir/source_dir.h"
 #include "tests/unit/workloads/network_for_tests.h"
 #include "workloads/memory.h"
 
@@ -62,6 +64,45 @@ TEST(NetworkMemory, ActivationsLiveFromWriterToLastReader) {
   EXPECT_EQ(memory.kept_bytes, 4096 + 8192 + 512);
   // during the activation both 16 x 32 x 4 = 2048 are alive
   EXPECT_EQ(memory.peak_bytes, memory.kept_bytes + 2048 + 2048);
+}
+
+// As the recorder writes it: input, weight, padding, stride, dilation, groups, benchmark,
+// deterministic, allow_tf32.
+std::string network_of_one_layer(const std::string& allow_tf32) {
+  return R"({"schema": "tandem.network/1", "name": "layer", "framework": "pytorch",
+  "task": "infer", "source": "by hand", "recorded_with": "nothing", "optimizer": "",
+  "precision": "fp32", "symbols": [{"name": "batch", "recorded": [1, 2], "default": 64}],
+  "modules": [""], "storages": ["input", "parameter", "activation"],
+  "tensors": [["fp32", ["batch", 256, 28, 28], null, 0], ["fp32", [256, 256, 3, 3], null, 1],
+              ["fp32", ["batch", 256, 28, 28], null, 2]],
+  "ops": [{"op": "aten::cudnn_convolution", "phase": "forward", "module": 0, "args": [{"t": 0},
+    {"t": 1}, [1, 1], [1, 1], [1, 1], 1, false, false, )" +
+         allow_tf32 + R"(], "out": [2]}]})";
+}
+
+TEST(Network, TellsWhetherConvolutionsMayRunInTf32) {
+  EXPECT_TRUE(allows_tf32(network_of(network_of_one_layer("true"))));
+  EXPECT_FALSE(allows_tf32(network_of(network_of_one_layer("false"))));
+  EXPECT_TRUE(allows_tf32(network_of(small_network())));
+}
+
+TEST(Network, ConvolutionsWithoutTf32UseNoTensorCores) {
+  const auto run = [](const std::string& allow_tf32) {
+    const test::NetworkFile file(network_of_one_layer(allow_tf32));
+    NetworkRequest request;
+    request.path = file.path();
+    request.gpu = "a100_sxm4_80gb";
+    ReplayOptions options;
+    options.configs = source_path("configs");
+    return run_network(request, options).prediction.result;
+  };
+  const Result with = run("true"), without = run("false");
+  EXPECT_GT(with.gpu_kernel_time->tc_active_utilization, 0.1);
+  EXPECT_EQ(without.gpu_kernel_time->tc_active_utilization, 0);
+  // 59 GFLOP: 0.38 ms at the TF32 peak of 156 TFLOP/s; with Winograd, which spares at most three of
+  // four products, 0.76 ms at the 19.5 TFLOP/s of FP32 pipes.
+  EXPECT_GT(with.step.gpu_kernel_us, 380);
+  EXPECT_GT(without.step.gpu_kernel_us, 760);
 }
 
 }  // namespace
