@@ -102,6 +102,10 @@ std::optional<std::string> counters_of(const std::string& trace_path) {
   return find_stored((folder / (capture_name(trace_path) + ".csv")).string());
 }
 
+std::string operators_of(const std::string& network_path) {
+  return std::string(trace_stem(network_path).value_or(network_path)) + ".csv";
+}
+
 FoundCaptures find_captures(const Case& c, const Folders& data_folders) {
   FoundCaptures found;
   for (const auto& [name, path] : find_traces(c, data_folders, found.missing)) {

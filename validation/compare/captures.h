@@ -22,6 +22,9 @@ double measured_us(const std::string& trace_path);
 /// Nsight Compute's report of the same workload, or nothing.
 std::optional<std::string> counters_of(const std::string& trace_path);
 
+/// What was measured of each operation of a network, beside it.
+std::string operators_of(const std::string& network_path);
+
 /// The files of a CasePair.
 struct PairPaths {
   std::string base;

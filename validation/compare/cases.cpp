@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kind_names[] = {
     "fidelity",        "unprofiled",   "counters",      "gpu_time",    "compute_time",
     "step_time",       "kernel_count", "level",         "peak_memory", "power",
-    "calibrated_host", "mode_ratio",   "energy_change", "throughput"};
+    "calibrated_host", "mode_ratio",   "energy_change", "throughput",  "operators"};
 constexpr std::string_view error_names[] = {"relative", "absolute"};
 constexpr std::string_view bound_names[] = {"any", "gpu", "host"};
 /// Describes an enum member by the table of its names.
@@ -78,7 +78,10 @@ std::vector<Field<Case>> case_fields() {
        read_mode, [](const Case& c) { return Json(std::string(mode_text(c.mode, c.what_ifs))); }},
       named_field("graph_scope", "what a CUDA graph captures", &Case::graph_scope, graph_scopes()),
       field<Case>("host", "", "host config of the prediction", &Case::host),
-      field<Case>("quantity", "", "metric of kernel_time that is compared", &Case::quantity),
+      field<Case>("cache", "", "of operators: warm, or cold before every kernel", &Case::cache),
+      field<Case>("quantity", "",
+                  "metric of kernel_time, or column of what was measured of operators",
+                  &Case::quantity),
       choice_field<Case>("error", "what an error is", &Case::absolute, error_names),
       field<Case>("rests_on", "", "configs whose constants are in question", &Case::rests_on),
       field<Case>("folder", "", "that traces and pairs lie in", &Case::folder),
@@ -109,7 +112,7 @@ CasePair read_pair(const Json& json, const Place& place) {
              "[base capture, measured capture] or [base, second base, measured]");
 }
 
-/// A row {"network", "per_s", "source", "seq", options of what-ifs}.
+/// A row {"network", "per_s" or "gpu_ms", "source", "seq", options of what-ifs}.
 PublishedRate read_rate(const Json& json, const Place& place) {
   require_object(json, place);
   PublishedRate rate;
@@ -121,6 +124,8 @@ PublishedRate read_rate(const Json& json, const Place& place) {
       read_json(value, at, Range::positive, rate.source);
     } else if (key == "per_s") {
       read_json(value, at, Range::positive, rate.per_s);
+    } else if (key == "gpu_ms") {
+      read_json(value, at, Range::positive, rate.gpu_ms);
     } else if (key == "seq") {
       read_json(value, at, Range::positive, rate.length.emplace());
     } else if (find_option(key) != nullptr) {
@@ -129,11 +134,11 @@ PublishedRate read_rate(const Json& json, const Place& place) {
       rate.what_ifs.set(key, text);
     } else {
       place.fail("unknown key \"" + key + "\"",
-                 "network, per_s, source, seq or an option of a what-if");
+                 "network, per_s, gpu_ms, source, seq or an option of a what-if");
     }
   }
-  if (rate.network.empty() || rate.source.empty() || rate.per_s <= 0) {
-    place.fail(describe_json(json), "a network, its samples per_s and their source");
+  if (rate.network.empty() || rate.source.empty() || (rate.per_s > 0) == (rate.gpu_ms > 0)) {
+    place.fail(describe_json(json), "a network, its samples per_s or its gpu_ms, and their source");
   }
   return rate;
 }
@@ -199,10 +204,18 @@ void require_limit(const Case& c, const Place& place) {
 }
 
 void check(const Case& c, const Place& place) {
-  if ((c.kind == CaseKind::throughput) == c.rates.empty()) {
-    place.fail("rates of another kind, or none", "rates for kind throughput and for no other");
+  const bool of_rates = c.kind == CaseKind::throughput;
+  for (const PublishedRate& rate : c.rates) {
+    if (!of_rates && c.kind != CaseKind::gpu_time) {
+      place.fail("rates of another kind", "rates for kinds throughput and gpu_time");
+    }
+    if ((rate.per_s > 0) != of_rates) {
+      place.fail("a rate without the number of this kind",
+                 "per_s for kind throughput, gpu_ms for gpu_time");
+    }
   }
-  if (c.kind == CaseKind::throughput && c.traces.empty() && c.pairs.empty()) {
+  if (of_rates && c.rates.empty()) place.fail("no rates", "rates of kind throughput");
+  if (!c.rates.empty() && c.traces.empty() && c.pairs.empty()) {
     require_limit(c, place);
     return;
   }

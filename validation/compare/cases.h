@@ -28,17 +28,20 @@ enum class CaseKind : std::uint8_t {
   mode_ratio,  // as step_time, but the ratio to the base's own mode, prediction against measurement
   energy_change,  // energy per sample over the base's own; measured: power x window time
   throughput,     // samples a second of a network, against what somebody published
+  operators,      // `quantity` of each operation of a network, against NAME.csv beside it
 };
 
 /// Which captures an `unprofiled` case takes, by what limits them (see is_host_bound()).
 enum class LimitedBy : std::uint8_t { any, gpu, host };
 
-/// A throughput that somebody published of a network: a fact with its source, no capture.
+/// What somebody published of a network, its throughput or its GPU time: a fact with its source, no
+/// capture.
 struct PublishedRate {
   std::string network;                 // below a data folder, no suffix
   WhatIfs what_ifs;                    // GPU, batch, precision, layout ... that it ran with
   std::optional<std::int64_t> length;  // of a sequence
-  double per_s = 0;                    // samples a second
+  double per_s = 0;                    // samples a second, for kind throughput
+  double gpu_ms = 0;                   // sum of the kernels of a step, for kind gpu_time
   std::string source;
 };
 
@@ -74,6 +77,7 @@ struct Case {
   Mode mode = Mode::as_traced;
   GraphScope graph_scope = GraphScope::step;
   std::string host = "default";       // config of the host
+  std::string cache = "warm";         // of operators: as --cache
   WhatIfs what_ifs;                   // of the prediction, by the names of their options
   bool compiles_by_mode = false;      // the what-if compile is there for mode jit
   std::string quantity;               // of the result's kernel_time, for counters and level

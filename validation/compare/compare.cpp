@@ -10,6 +10,7 @@
 #include "sim/predict/calibrate_host.h"
 #include "validation/compare/captures.h"
 #include "validation/compare/measured_energy.h"
+#include "validation/compare/operators.h"
 #include "validation/compare/predictions.h"
 
 namespace tandem {
@@ -87,8 +88,23 @@ std::vector<Comparison> compare_unprofiled(const Case& c, const std::string& pat
   return {compare_time(capture_name(path), measured, result)};
 }
 
+/// Every operation of a network by itself.
+std::vector<Comparison> compare_operators(const Case& c, const std::string& network,
+                                          Predictions& predictions) {
+  AskedPrediction asked = as_traced(network, c);
+  asked.what_ifs = c.what_ifs;
+  asked.cache = c.cache;
+  const Replay replay = predictions.replay_of(asked);
+  std::vector<Comparison> rows;
+  for (const OperatorNumbers& op : operator_numbers(replay, operators_of(network), c.quantity)) {
+    rows.push_back({op.name, op.measured, op.predicted});
+  }
+  return rows;
+}
+
 std::vector<Comparison> compare_trace(const Case& c, const std::string& path,
                                       Predictions& predictions) {
+  if (c.kind == CaseKind::operators) return compare_operators(c, path, predictions);
   if (c.kind == CaseKind::counters) return compare_counters(c, path, predictions);
   if (c.kind != CaseKind::fidelity && !std::filesystem::is_regular_file(meta_of(path))) return {};
   AskedPrediction asked = as_traced(path, c);
@@ -236,6 +252,10 @@ Comparison compare_rate(const Case& c, const FoundRate& found, Predictions& pred
   asked.mode = c.mode;
   asked.graph_scope = c.graph_scope;
   const Result& result = predictions.of(asked);
+  if (c.kind == CaseKind::gpu_time) {
+    return {rate_name(found), found.rate.gpu_ms * 1e3, result.step.gpu_kernel_us, false,
+            stated(result.gpu_band, result)};
+  }
   const double samples = result.step.throughput_per_s * result.step.time_us;
   return {
       rate_name(found), found.rate.per_s, result.step.throughput_per_s, false,

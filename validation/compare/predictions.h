@@ -65,6 +65,8 @@ class Predictions {
 
   /// Errors: InputError from the trace.
   const Result& of(const AskedPrediction& asked);
+  /// The whole answer, not kept.
+  Replay replay_of(const AskedPrediction& asked) { return replays_.of(asked); }
   const std::string& configs() const { return replays_.configs(); }
 
  private:
