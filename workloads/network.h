@@ -76,8 +76,8 @@ struct Network {
 /// Errors: InputError `file:place: found X, expected Y` for whatever does not hold together.
 Network load_network(const std::string& path);
 
-/// Whether FP32 convolutions may run in TF32, PyTorch's default (torch.backends.cudnn.allow_tf32): no
-/// convolution of the network was recorded without. The setting is the whole program's.
+/// Whether FP32 convolutions may run in TF32, PyTorch's default (torch.backends.cudnn.allow_tf32):
+/// no convolution of the network was recorded without. The setting is the whole program's.
 bool allows_tf32(const Network& network);
 
 /// An operation at given sizes.
