@@ -33,6 +33,7 @@ enum class ArgumentName : std::uint8_t {
   dropout,  // probability
   mask,     // added to the scores of attention
   mode,
+  type,  // that the result is asked to have: a ScalarType, or true for FP32
   rows,
 };
 inline constexpr std::size_t argument_name_count = static_cast<std::size_t>(ArgumentName::rows) + 1;
@@ -126,6 +127,7 @@ inline constexpr Word words[] = {
     {"causal", none, ArgumentName::causal},
     {"dropout", none, ArgumentName::dropout},
     {"mode", none, ArgumentName::mode},
+    {"type", none, ArgumentName::type},
     {"rows", none, ArgumentName::rows},
 };
 

@@ -60,6 +60,24 @@ OutputShape with_type(OutputShape out, DataType type) {
   return out;
 }
 
+/// The type that a call asks its result to have, by PyTorch's number of it (c10::ScalarType), or
+/// true for FP32 (`half_to_float` of softmax): autocast asks so. Else `own`.
+DataType asked_type(const Call& c, DataType own) {
+  if (!c.row.arguments.has(ArgumentName::type)) return own;
+  const std::size_t position = c.row.arguments.at(ArgumentName::type);
+  if (c.is_true(position)) return DataType::fp32;
+  if (position >= c.arguments.size()) return own;
+  const auto* number = std::get_if<std::int64_t>(&c.arguments[position]);
+  if (number == nullptr) return own;
+  switch (*number) {
+    case 5: return DataType::fp16;
+    case 6: return DataType::fp32;
+    case 7: return DataType::fp64;
+    case 15: return DataType::bf16;
+    default: return own;
+  }
+}
+
 std::int64_t entry(std::span<const std::int64_t> values, std::size_t i, std::int64_t fallback) {
   return values.empty() ? fallback : values[std::min(i, values.size() - 1)];
 }
@@ -172,7 +190,7 @@ OutputShape reduction_output(const Call& c) {
     if (!reduced[i]) left.push_back(dims[i]);
     if (reduced[i] && keep) left.push_back(1);
   }
-  return of_dims(left, x->type);
+  return of_dims(left, asked_type(c, x->type));
 }
 
 /// [..., m, k] x [..., k, n]; a layer's weight is stored as [n, k].
@@ -335,7 +353,10 @@ std::vector<OutputShape> output_shapes(const OpRow& row, std::string_view name, 
   const Call c{row, in, arguments};
   switch (row.output) {
     case OutputRule::none: return {};
-    case OutputRule::same: return {like(c.at(0))};
+    case OutputRule::same: {
+      const OutputShape out = like(c.at(0));
+      return {with_type(out, asked_type(c, out.shape.type))};
+    }
     case OutputRule::widest: return {is_in_place(name) ? like(c.at(0)) : widest(in)};
     case OutputRule::comparison:
       return {with_type(is_in_place(name) ? like(c.at(0)) : widest(in), DataType::boolean)};

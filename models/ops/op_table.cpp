@@ -126,9 +126,10 @@ constexpr OpRow rows[] = {
     {"native_group_norm_backward", K::row_norm_backward, L::group_norm, promote, O::norm_gradients,
      arguments("grad saved fixed fixed parameter"), 0, true},
     {"softmax _softmax _safe_softmax", K::softmax, L::softmax, widen, O::same,
-     arguments("input dims")},
+     arguments("input dims type")},
     // A loss converts before it calls this.
-    {"log_softmax _log_softmax", K::softmax, L::softmax, full, O::same, arguments("input dims")},
+    {"log_softmax _log_softmax", K::softmax, L::softmax, full, O::same,
+     arguments("input dims type")},
     {"_softmax_backward_data _log_softmax_backward_data", K::softmax_backward, L::softmax, promote,
      O::same, arguments("grad result ..."), 0, true},
 
@@ -225,10 +226,10 @@ constexpr OpRow rows[] = {
     {"cat", K::pointwise, L::copy, promote, O::joined, arguments("tensor -")},
 
     // Reductions and what else leaves less than it reads.
-    {"sum prod", K::reduction, L::around, widen, O::reduction, arguments("input dims")},
+    {"sum prod", K::reduction, L::around, widen, O::reduction, arguments("input dims - type")},
     {"norm linalg_vector_norm", K::reduction, L::around, widen, O::reduction,
      arguments("input - dims")},
-    {"mean", K::reduction, L::around, promote, O::reduction, arguments("input dims")},
+    {"mean", K::reduction, L::around, promote, O::reduction, arguments("input dims - type")},
     {"var var_mean amax amin max min", K::reduction, L::around, promote, O::reduction,
      arguments("input dims")},
     {"all any", K::reduction, L::around, promote, O::truths, arguments("input dims")},

@@ -22,7 +22,10 @@ std::optional<std::int64_t> leading_dimension(const Operands& operands, std::siz
 /// that a network may begin with.
 std::optional<std::size_t> items_argument(const OpRow& row) {
   const OpArguments& args = row.arguments;
-  if (args.parameters == 0 || row.backward) return {};
+  if (row.backward) return {};
+  // Images that are cut into patches first: the layers behind count patches.
+  if (row.output == OutputRule::unfolded) return 0;
+  if (args.parameters == 0) return {};
   if (row.kind == OpKind::convolution || is_layer_product(row)) return args.at(ArgumentName::input);
   if (is_matrix_product(row)) return args.at(ArgumentName::left);
   if (row.layer == Layer::embedding) return args.at(ArgumentName::index);

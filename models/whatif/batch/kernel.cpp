@@ -152,9 +152,18 @@ double KernelScaling::predict_us(double measured_us) const {
 
 namespace {
 
+/// PyTorch cuts windows out of each image by a launch of its own (Im2Col.cu).
+KernelScaling launch_an_image(const BatchChange& c) {
+  KernelScaling s;
+  s.scale = ScaleClass::affine;
+  s.launches = c.ratio();
+  return s;
+}
+
 KernelScaling scaling_by_family(const BatchChange& c, const BatchKernel& k,
                                 const OpTensors& target) {
   if (k.op == nullptr || !k.op->has_shapes()) return affine_scaling(c, k);
+  if (k.op->row->output == OutputRule::unfolded) return launch_an_image(c);
   if (const auto sums = row_sums_scaling(c, k)) return *sums;
   if (k.op->row->output == OutputRule::table) return embedding_scaling(c, k, target);
   switch (k.kernel.family) {

@@ -231,6 +231,24 @@ struct Planner {
     return i;
   }
 
+  std::int64_t largest(std::span<const std::uint32_t> tensors) const {
+    std::int64_t most = 0;
+    for (const std::uint32_t t : tensors) most = std::max(most, flow.tensors[t].elements);
+    return most;
+  }
+
+  /// Whether the consumer makes more than all the rows that the producer holds, as who multiplies
+  /// images by gates does: a kernel's loops are those of its rows. Who adds rows to a table walks
+  /// over the rows.
+  bool spreads_rows(std::uint32_t producer, std::uint32_t consumer) const {
+    if (flow.ops[consumer].kind == OpKind::scatter) return false;
+    std::int64_t held = largest(flow.outputs_of(flow.ops[producer]));
+    for (const FlowUse& use : flow.inputs_of(flow.ops[producer])) {
+      held = std::max(held, flow.tensors[tensor(use)].elements);
+    }
+    return largest(flow.outputs_of(flow.ops[consumer])) > held;
+  }
+
   void join(std::uint32_t consumer, const FlowUse& use) {
     const std::uint32_t t = tensor(use);
     const std::uint32_t producer = flow.tensors[t].producer;
@@ -243,6 +261,7 @@ struct Planner {
     // Statistics need all of their operand first.
     if (out.roles[consumer] == FuseRole::channel_norm && use.argument == 0) return;
     if (level[producer] != level[consumer] && readers[t].size() > 1) return;
+    if (from == FuseRole::row && spreads_rows(producer, consumer)) return;
     leader[find(consumer)] = find(producer);
   }
 

@@ -518,6 +518,20 @@ TEST(LibraryProducts, HalvesAreTilesAndBytesAndAFloor) {
   EXPECT_NEAR(us() - aligned, 4 * tiles, 0.02);
 }
 
+// A tile of 64 x 64 whose addends, 128 times 4096 of them, are added in as many parts: 4196 steps
+// in place of 524288; operands, and a part more than there are of the result in FP32.
+TEST(LibraryProducts, VeryManyAddendsAreSplitIntoManyParts) {
+  LibraryProducts products;
+  products.half = {.floor_us = 2, .start_k = 100, .dram_share = 0.5, .split_us = 50};
+  const std::int64_t k = 128 * 4096;
+  const GemmShape shape{.m = 64, .n = 64, .k = k, .batch = 1, .type = DataType::fp16};
+  const TimeConstants constants = TimeConstants::load(source_path("configs/kernels/time.json"));
+  const double tile = 64 * 64 * (4096 + 100) / 2048.0 / 1980;
+  const double bytes = 2.0 * (2 * 64.0 * double(k) + 64 * 64) + 4.0 * 64 * 64 * 129;
+  EXPECT_NEAR(library_product_time(gpu(), products, shape, constants, 0).time_us,
+              2 + 50 + tile + bytes / (0.5 * dram_bytes_per_us()), 1e-6);
+}
+
 TEST(LibraryProducts, ReadTheFactorsOfAnOperation) {
   static const LaunchGeometry none;
   OpTensors operands;

@@ -212,6 +212,20 @@ std::vector<std::int64_t> dims_of(const OutputShape& out) {
 
 using Dims = std::vector<std::int64_t>;
 
+// Autocast asks for FP32 in arguments of the call: half_to_float, or the number of a type.
+TEST(OutputShapes, ResultsHaveTheTypeThatIsAskedFor) {
+  const auto type = [](std::string_view name, std::string_view concrete) {
+    return outputs(name, "[[64,16],[],[],[]]", R"(["c10::Half","Scalar","Scalar","Scalar"])",
+                   concrete)[0]
+        .shape.type;
+  };
+  EXPECT_EQ(type("aten::_softmax", R"(["","-1","True",""])"), DataType::fp32);
+  EXPECT_EQ(type("aten::_softmax", R"(["","-1","False",""])"), DataType::fp16);
+  EXPECT_EQ(type("aten::softmax", R"(["","-1","15",""])"), DataType::bf16);
+  EXPECT_EQ(type("aten::sum", R"(["","[1]","False","6"])"), DataType::fp32);
+  EXPECT_EQ(type("aten::sum", R"(["","[1]","False",""])"), DataType::fp16);
+}
+
 TEST(OutputShapes, InterpolatedImagesHaveTheSizeThatIsAskedFor) {
   const std::string_view types = R"(["float","ScalarList","Scalar"])";
   EXPECT_EQ(dims_of(outputs("aten::upsample_bilinear2d", "[[2,8,7,7],[],[]]", types,

@@ -21,8 +21,9 @@ std::optional<std::int64_t> batch_of(std::string_view op, std::string_view dims)
 TEST(BatchSize, IsTheLeadingDimensionOfTheInput) {
   EXPECT_EQ(batch_of("aten::conv2d", "[[32,3,224,224],[64,3,7,7],[]]"), 32);
   EXPECT_EQ(batch_of("aten::linear", "[[16,128,768],[768,768]]"), 16);
-  EXPECT_EQ(batch_of("aten::addmm", "[[768],[16,768],[768,768]]"), 16);  // the bias comes first
-  EXPECT_EQ(batch_of("aten::embedding", "[[30522,768],[8,128]]"), 8);    // the table comes first
+  EXPECT_EQ(batch_of("aten::addmm", "[[768],[16,768],[768,768]]"), 16);     // the bias comes first
+  EXPECT_EQ(batch_of("aten::embedding", "[[30522,768],[8,128]]"), 8);       // the table comes first
+  EXPECT_EQ(batch_of("aten::im2col", "[[32,3,224,224],[],[],[],[]]"), 32);  // patches come later
 }
 
 TEST(BatchSize, IsUnknownWithoutShapesOrLayers) {

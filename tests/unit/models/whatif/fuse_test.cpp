@@ -95,6 +95,19 @@ TEST(Fuse, SumsOfFewOperandsAreComputedAgain) {
   EXPECT_EQ(s.report.bytes_after, 256.0 * 256 * (6 + 8 + 10 + (12 + 4) + 6) + 5 * 256 * 4);
 }
 
+// Gates of 128 channels are rows of their own; the images that they multiply are no rows of theirs.
+TEST(Fuse, RowsThatAreSpreadOverImagesStayApart) {
+  FlowMaker m;
+  m.op("aten::_softmax", "[[32,128],[],[]]", R"(["float","Scalar","Scalar"])",
+       R"(["","-1","False"])", "softmax");
+  m.op("aten::mul", "[[32,128,28,28],[32,128,1,1]]", float2);
+  CompileBench s;
+  const auto names = kernel_names(s.compile(m.step()));
+  ASSERT_EQ(names.size(), 2U);
+  EXPECT_TRUE(names[0].starts_with("triton_per_fused__softmax"));
+  EXPECT_TRUE(names[1].starts_with("triton_poi_fused_mul"));
+}
+
 // What is stored anyway - a library kernel reads it - is read, not computed again.
 TEST(Fuse, WhatALibraryKernelReadsIsStored) {
   FlowMaker m;
