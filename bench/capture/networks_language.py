@@ -280,6 +280,30 @@ def mistral():
     return MistralForCausalLM(config), config.vocab_size
 
 
+def olmo2():
+    """A decoder like OLMo 2, six narrow layers: RMS norms behind attention and MLP, and of whole queries and keys."""
+    from transformers import Olmo2Config, Olmo2ForCausalLM
+    config = Olmo2Config(vocab_size=50304, hidden_size=1024, intermediate_size=4096, num_hidden_layers=6, num_attention_heads=16,
+                         num_key_value_heads=16, use_cache=False)
+    return Olmo2ForCausalLM(config), config.vocab_size
+
+
+def gemma2():
+    """A decoder like Gemma 2, six narrow layers: scores and logits bounded by tanh, every second layer sees 256 positions."""
+    from transformers import Gemma2Config, Gemma2ForCausalLM
+    config = Gemma2Config(vocab_size=64000, hidden_size=1024, intermediate_size=4096, num_hidden_layers=6, num_attention_heads=8,
+                          num_key_value_heads=4, head_dim=128, sliding_window=256, use_cache=False)
+    return Gemma2ForCausalLM(config), config.vocab_size
+
+
+def roformer(batch, device, seq=256):
+    """RoFormer, eight layers: an encoder whose queries and keys are rotated."""
+    from transformers import RoFormerConfig, RoFormerForSequenceClassification
+    config = RoFormerConfig(num_hidden_layers=8)
+    model = Logits(RoFormerForSequenceClassification(config)).to(device)
+    return of_two_classes(model, config.vocab_size, batch, device, seq)
+
+
 def mobilebert(batch, device, seq=128):
     """MobileBERT, twelve layers: bottlenecks of 128 around attention, four feed-forward layers each, no norms but scales."""
     from transformers import MobileBertConfig, MobileBertForSequenceClassification
