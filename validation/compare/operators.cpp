@@ -12,13 +12,15 @@ namespace tandem {
 
 namespace {
 
-/// One number of a kernel, by the name of its column. Errors: InputError for another name.
-double number_of(const WorkCounters& work, std::string_view quantity) {
+/// One number of a kernel, by the name of its column in `path`. Errors: InputError for another
+/// name.
+double number_of(const WorkCounters& work, std::string_view quantity, const std::string& path) {
   if (quantity == "gpu_us") return work.time_us;
   if (quantity == "dram_bytes") return work.dram_read_bytes + work.dram_write_bytes;
   if (quantity == "l2_bytes") return work.l2_bytes;
   if (quantity == "l1_bytes") return work.l1_bytes;
-  throw InputError("", "quantity", std::string(quantity), "gpu_us, dram_bytes, l2_bytes, l1_bytes");
+  throw InputError(path, "", "no number of kernels called \"" + std::string(quantity) + "\"",
+                   "gpu_us, dram_bytes, l2_bytes or l1_bytes");
 }
 
 /// Row of the outermost operation around each activity of a step -> the rows of its activities, in
@@ -52,7 +54,7 @@ std::vector<OperatorNumbers> operator_numbers(const Replay& replay, const std::s
   for (const auto& [op, activities] : operators) {
     OperatorNumbers numbers{std::string(row->text("operator")), row->number(quantity)};
     for (const std::uint32_t activity : activities) {
-      numbers.predicted += number_of(works[activity], quantity);
+      numbers.predicted += number_of(works[activity], quantity, path);
     }
     out.push_back(std::move(numbers));
     ++row;

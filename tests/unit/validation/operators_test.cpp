@@ -74,7 +74,8 @@ TEST(Operators, WhatDoesNotFitIsNamed) {
              "two.csv: found 1 rows, expected a row for each of the 2 operations");
   EXPECT_HAS(operators_error("operator,us\na,1\nb,2\n"), "gpu_us");
   EXPECT_HAS(operators_error("operator,gpu_us\na,1\nb,fast\n"), "line 3");
-  EXPECT_HAS(operators_error("operator,hops\na,1\nb,2\n", "hops"), "found hops, expected gpu_us");
+  EXPECT_HAS(operators_error("operator,hops\na,1\nb,2\n", "hops"),
+             "two.csv: found no number of kernels called \"hops\", expected gpu_us");
 }
 
 }  // namespace
