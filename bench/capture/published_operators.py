@@ -14,6 +14,9 @@ import json
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "workloads" / "record"))
+from network_file import network_text
+
 
 class Operators:
     """A network whose operations have nothing to do with each other, and what each was measured to take."""
@@ -34,13 +37,11 @@ class Operators:
 
     def write(self, folder):
         folder.mkdir(parents=True, exist_ok=True)
-        head = {"schema": "tandem.network/1", "name": self.name, "framework": "pytorch", "task": "infer", "source": self.source,
-                "recorded_with": "published_operators.py", "optimizer": "none", "precision": "fp32",
-                "symbols": [{"name": "batch", "recorded": [1, 2], "default": 1}], "modules": [""], "storages": self.storages}
-        lines = [f'"{key}": {json.dumps(value)},' for key, value in head.items()]
-        rows = lambda items: ",\n".join(json.dumps(item, separators=(",", ":")) for item in items)
-        text = "{\n" + "\n".join(lines) + f'\n"tensors": [\n{rows(self.tensors)}\n],\n"ops": [\n{rows(self.ops)}\n]\n}}\n'
-        (folder / f"{self.name}.json").write_text(text)
+        network = {"schema": "tandem.network/1", "name": self.name, "framework": "pytorch", "task": "infer", "source": self.source,
+                   "recorded_with": "published_operators.py", "optimizer": "none", "precision": "fp32",
+                   "symbols": [{"name": "batch", "recorded": [1, 2], "default": 1}], "modules": [""], "storages": self.storages,
+                   "tensors": self.tensors, "ops": self.ops}
+        (folder / f"{self.name}.json").write_text(network_text(network))
         with open(folder / f"{self.name}.csv", "w", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(["operator"] + self.columns)

@@ -28,11 +28,6 @@ class Layers {
   std::vector<Entry> known_;
 };
 
-std::uint32_t outermost(const OpNesting& nesting, std::uint32_t op) {
-  while (op != no_row && nesting.parent[op] != no_row) op = nesting.parent[op];
-  return op;
-}
-
 class Attributor {
  public:
   Attributor(const Trace& trace, const Links& links)

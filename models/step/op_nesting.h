@@ -29,6 +29,12 @@ std::uint32_t enclosing(const Trace& trace, const OpNesting& nesting, std::uint3
   return op;
 }
 
+/// What contains `op` (or no_row) and lies in nothing itself.
+inline std::uint32_t outermost(const OpNesting& nesting, std::uint32_t op) {
+  while (op != no_row && nesting.parent[op] != no_row) op = nesting.parent[op];
+  return op;
+}
+
 /// Whether `op` (or no_row) is `outer` or lies within it.
 inline bool lies_within(const OpNesting& nesting, std::uint32_t op, std::uint32_t outer) {
   while (op != no_row && op != outer) op = nesting.parent[op];

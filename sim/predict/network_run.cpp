@@ -169,7 +169,7 @@ TracedRun analyse_network(const NetworkRequest& request, const ReplayOptions& op
   const LoweringRules rules = load_lowering_rules(options.configs + "/kernels/lowering.json");
   const EagerHost eager = load_eager_host(options.configs + "/hosts/eager/pytorch.json");
   const GpuArch gpu = find_gpu(configs.gpus, request.gpu);
-  GpuArch used = gpu;
+  GpuArch used = gpu;  // whose TF32 a program may forbid: then it runs as if there were none
   if (!allows_tf32(network)) used.tensor_tf32_fma_per_clk = 0;
   Trace trace =
       generate_trace({bound, {used, configs.time, configs.libraries, rules}, configs.host, eager});

@@ -73,6 +73,11 @@ std::optional<PairPaths> find_pair(const CasePair& pair, const Folders& folders,
   return paths;
 }
 
+/// The file that lies beside a trace or network, of the same name with another ending.
+std::string beside(const std::string& path, std::string_view ending) {
+  return std::string(trace_stem(path).value_or(path)) + std::string(ending);
+}
+
 }  // namespace
 
 std::string capture_name(const std::string& path) {
@@ -80,9 +85,7 @@ std::string capture_name(const std::string& path) {
   return std::string(trace_stem(file).value_or(file));
 }
 
-std::string meta_of(const std::string& trace_path) {
-  return std::string(trace_stem(trace_path).value_or(trace_path)) + ".meta.json";
-}
+std::string meta_of(const std::string& trace_path) { return beside(trace_path, ".meta.json"); }
 
 double meta_number(const std::string& trace_path, const std::string& key) {
   const std::string path = meta_of(trace_path);
@@ -102,9 +105,7 @@ std::optional<std::string> counters_of(const std::string& trace_path) {
   return find_stored((folder / (capture_name(trace_path) + ".csv")).string());
 }
 
-std::string operators_of(const std::string& network_path) {
-  return std::string(trace_stem(network_path).value_or(network_path)) + ".csv";
-}
+std::string operators_of(const std::string& network_path) { return beside(network_path, ".csv"); }
 
 FoundCaptures find_captures(const Case& c, const Folders& data_folders) {
   FoundCaptures found;

@@ -29,10 +29,8 @@ std::map<std::uint32_t, std::vector<std::uint32_t>> activities_of_operators(cons
   const OpNesting nesting = nest_ops(step.trace, step.links);
   std::map<std::uint32_t, std::vector<std::uint32_t>> out;
   for (std::uint32_t activity = 0; activity < step.trace.activities.size(); ++activity) {
-    std::uint32_t op = nesting.of_activity[activity];
-    if (op == no_row) continue;
-    while (nesting.parent[op] != no_row) op = nesting.parent[op];
-    out[op].push_back(activity);
+    const std::uint32_t op = outermost(nesting, nesting.of_activity[activity]);
+    if (op != no_row) out[op].push_back(activity);
   }
   return out;
 }

@@ -14,10 +14,10 @@ namespace {
 /// Into how many parts the library splits the inner dimension; beyond the first few only where each
 /// part is still long (gradients of layers of a few columns, over all positions of all items).
 constexpr int few_parts = 8, most_parts = 128;
-constexpr std::int64_t long_part = 4096;
+constexpr std::int64_t shortest_part = 256, long_part = 4096;
 
-bool is_split(std::int64_t k, int parts, std::int64_t shortest) {
-  return k >= (parts > few_parts ? long_part : shortest) * parts;
+bool may_split(std::int64_t k, int parts) {
+  return k >= (parts > few_parts ? long_part : shortest_part) * parts;
 }
 
 /// On FP32 pipes: the library splits k where the result has too few tiles to fill the GPU.
@@ -26,7 +26,7 @@ KernelTime split_product(const GpuArch& gpu, const GemmShape& whole, const TimeC
   KernelTime best = gemm_time(gpu, whole, constants);
   const double result_bytes = 4.0 * static_cast<double>(whole.m * whole.n * whole.batch);
   for (const int parts : {2, 3, 4, 6, few_parts, 16, 32, 64, most_parts}) {
-    if (!is_split(whole.k, parts, 256)) break;
+    if (!may_split(whole.k, parts)) break;
     GemmShape part = whole;
     part.batch *= parts;
     part.k = (whole.k + parts - 1) / parts;
@@ -80,7 +80,6 @@ double half_product_us(const GpuArch& gpu, const HalfProducts& products, const G
   constexpr ProductTile tiles[] = {{256, 128}, {128, 256}, {192, 192}, {128, 192}, {128, 128},
                                    {64, 256},  {256, 64},  {128, 64},  {64, 128},  {64, 64}};
   constexpr int splits[] = {1, 2, 4, few_parts, 16, 32, 64, most_parts};
-  constexpr std::int64_t shortest_part = 256;
   const auto aligned = [&](double bytes) {
     return rows_of_all(s, [&](std::int64_t n) { return aligned_rows(n, s.type, bytes); });
   };
@@ -93,7 +92,7 @@ double half_product_us(const GpuArch& gpu, const HalfProducts& products, const G
   double best = std::numeric_limits<double>::infinity();
   for (const ProductTile& tile : tiles) {
     for (const int split : splits) {
-      if (split > 1 && !is_split(s.k, split, shortest_part)) break;
+      if (split > 1 && !may_split(s.k, split)) break;
       best = std::min(best, half_product_us(gpu, products, s, tile, split, slower));
     }
   }
