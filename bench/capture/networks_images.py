@@ -110,6 +110,13 @@ def deeplabv3(batch, device):
     return segmentation(model, lambda out: out["out"], 21, 224, SGD, batch, device)
 
 
+def fcn(batch, device):
+    """FCN on ResNet-50: dilated convolutions and one head."""
+    from torchvision.models.segmentation import fcn_resnet50
+    model = fcn_resnet50(weights=None, weights_backbone=None, num_classes=21)
+    return segmentation(model, lambda out: out["out"], 21, 224, SGD, batch, device)
+
+
 def segformer(batch, device):
     """SegFormer B0: attention to a reduced image, a depthwise layer in each MLP."""
     from transformers import SegformerConfig, SegformerForSemanticSegmentation
@@ -117,12 +124,15 @@ def segformer(batch, device):
     return segmentation(SegformerForSemanticSegmentation(config), lambda out: out.logits, 150, 56, ADAMW, batch, device)
 
 
-def video(batch, device, frames=16, size=112):
-    """ResNet-18 with filters over time, too: clips of 16 frames."""
-    from torchvision.models.video import r3d_18
-    clips = torch.randn(batch, 3, frames, size, size, device=device)
-    target = torch.randint(0, 400, (batch,), device=device)
-    return Workload(r3d_18(weights=None).to(device), (clips,), class_loss(target), SGD)
+def video(name, frames=16, size=112):
+    """A classifier of clips of torchvision."""
+    def builder(batch, device):
+        import torchvision
+        model = getattr(torchvision.models.video, name)(weights=None).to(device)
+        clips = torch.randn(batch, 3, frames, size, size, device=device)
+        target = torch.randint(0, 400, (batch,), device=device)
+        return Workload(model, (clips,), class_loss(target), SGD)
+    return builder
 
 
 class TwoTowers(nn.Module):

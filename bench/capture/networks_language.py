@@ -296,6 +296,34 @@ def gemma2():
     return Gemma2ForCausalLM(config), config.vocab_size
 
 
+def classifier(kind, seq, **sizes):
+    """A classifier of sequences of one of Transformers' kinds, with these sizes."""
+    def builder(batch, device):
+        from transformers import AutoConfig, AutoModelForSequenceClassification
+        config = AutoConfig.for_model(kind, **sizes)
+        model = Logits(AutoModelForSequenceClassification.from_config(config)).to(device)
+        return of_two_classes(model, config.vocab_size, batch, device, seq, first=5)
+    return builder
+
+
+def causal(kind, seq, **sizes):
+    """A causal language model of one of Transformers' kinds, with these sizes."""
+    def model_of():
+        from transformers import AutoConfig, AutoModelForCausalLM
+        config = AutoConfig.for_model(kind, use_cache=False, **sizes)
+        return AutoModelForCausalLM.from_config(config), config.vocab_size
+    return decoder(model_of, seq)
+
+
+def reader_and_writer(kind, seq, **sizes):
+    """An encoder and decoder of one of Transformers' kinds, with these sizes."""
+    def builder(batch, device):
+        from transformers import AutoConfig, AutoModelForSeq2SeqLM
+        config = AutoConfig.for_model(kind, **sizes)
+        return translation(AutoModelForSeq2SeqLM.from_config(config), config.vocab_size, batch, device, seq)
+    return builder
+
+
 def roformer(batch, device, seq=256):
     """RoFormer, eight layers: an encoder whose queries and keys are rotated."""
     from transformers import RoFormerConfig, RoFormerForSequenceClassification

@@ -27,6 +27,32 @@ def edsr(batch, device, width=64, blocks=16, size=48):
     return Workload(model, (images,), lambda out: F.l1_loss(out.float(), target), ADAMW)
 
 
+class DenseResidual(nn.Module):
+    """Five layers that each read all before them, and what they give, scaled, beside what came in."""
+
+    def __init__(self, width, growth):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Conv2d(width + i * growth, width if i == 4 else growth, 3, padding=1) for i in range(5))
+
+    def forward(self, x):
+        seen = [x]
+        for layer in self.layers[:-1]:
+            seen.append(F.leaky_relu(layer(torch.cat(seen, 1)), 0.2))
+        return x + 0.2 * self.layers[-1](torch.cat(seen, 1))
+
+
+def rrdb(batch, device, width=64, growth=32, blocks=4, size=48):
+    """ESRGAN's generator, four blocks of three: images four times as large by doubling pixels."""
+    def conv(before, after):
+        return nn.Conv2d(before, after, 3, padding=1)
+    body = [Residual(*[DenseResidual(width, growth) for _ in range(3)]) for _ in range(blocks)]
+    grow = [layer for _ in range(2) for layer in (nn.Upsample(scale_factor=2), conv(width, width), nn.LeakyReLU(0.2))]
+    model = nn.Sequential(conv(3, width), Residual(*body, conv(width, width)), *grow, conv(width, 3)).to(device)
+    images = torch.randn(batch, 3, size, size, device=device)
+    target = torch.randn(batch, 3, 4 * size, 4 * size, device=device)
+    return Workload(model, (images,), lambda out: F.l1_loss(out.float(), target), ADAMW)
+
+
 class DitBlock(nn.Module):
     """A layer of a transformer whose norms are shifted, scaled and gated by what the image is to become."""
 

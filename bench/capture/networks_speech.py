@@ -25,6 +25,16 @@ def wav2vec2(batch, device, samples=80000):
     return Workload(Hidden(Wav2Vec2Model(config)).to(device), (sound,), class_loss(target), ADAMW)
 
 
+def hubert(batch, device, samples=80000):
+    """The encoder of a small HuBERT: wav2vec's convolutions over sound with layer norms, six layers."""
+    from transformers import HubertConfig, HubertModel
+    config = HubertConfig(hidden_size=512, num_hidden_layers=6, num_attention_heads=8, intermediate_size=2048, feat_extract_norm="layer",
+                          mask_time_prob=0.0, layerdrop=0.0)
+    sound = torch.randn(batch, samples, device=device)
+    target = torch.randint(0, config.hidden_size, (batch,), device=device)
+    return Workload(Hidden(HubertModel(config)).to(device), (sound,), class_loss(target), ADAMW)
+
+
 def conformer(batch, device, samples=80000):
     """The encoder of a small wav2vec 2.0 Conformer: depthwise layers over 31 positions, relative positions in the scores."""
     from transformers import Wav2Vec2ConformerConfig, Wav2Vec2ConformerModel
