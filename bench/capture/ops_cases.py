@@ -5,7 +5,7 @@ import torch.nn.functional as F
 from ops_base import both, simple
 from ops_channels import channels
 from ops_compute import (attention, conv, depthwise, embeddings, gemm, index, optimizers, pools, rnn)
-from ops_generated import generated, generated_more, generated_rows
+from ops_generated import generated, generated_loops, generated_more, generated_rows
 from ops_heads import heads
 from ops_layout import layout, triton_layout
 from ops_lines import few_groups, lines, widening
@@ -35,7 +35,7 @@ GROUPS = {
     "thin": thin, "channels": channels, "spread": spread, "spread_lines": spread_lines, "stripes": stripes,
     "causal_lines": causal_lines, "large_stems": large_stems, "odd_images": odd_images,
     "few_channels": few_channels, "items": items, "generated": generated,
-    "generated_more": generated_more, "generated_rows": generated_rows,
+    "generated_more": generated_more, "generated_rows": generated_rows, "generated_loops": generated_loops,
 }
 
 

@@ -272,3 +272,56 @@ def generated_rows():
                         train=False)
             yield piece("rows_largest", dtype, [rows], lambda x: x - x.amax(-1, keepdim=True), train=False)
             yield piece("rows_sum", dtype, [rows], lambda x: x.float().sum(-1), train=False)
+
+
+def placed(x):
+    """A square of whole numbers becomes how far its places are apart."""
+    if x.is_floating_point():
+        return x
+    place = torch.arange(x.shape[0], device=x.device)
+    return place[:, None] - place[None] + x.shape[0] - 1
+
+
+def gathered_by(x, table, index):
+    """Scores with a bias of each pair of places, which a table of relative places holds (Swin)."""
+    n = x.shape[-1]
+    bias = table[index.view(-1)].view(n, n, -1).permute(2, 0, 1).contiguous()
+    return torch.softmax((x + bias.unsqueeze(0)).float(), -1).to(x.dtype)
+
+
+def looped_rows():
+    """Softmax of rows that a block goes through twice, for an operand does not lie as the scores do: a mask of each item, a part of a
+    larger mask, a gathered bias, scores whose rows a product padded."""
+    for dtype in ("fp16", "fp32"):
+        for b, h, n in ((32, 8, 128), (64, 8, 196), (16, 8, 256), (64, 6, 392), (8, 8, 512), (4, 4, 1024)):
+            x = (b, h, n, n)
+            yield piece("item_mask", dtype, [x, (b, 1, 1, n)], lambda x, m: torch.softmax((x * 0.125 + m).float(), -1).to(x.dtype), types=(dtype, "fp32"))
+            yield piece("part_mask", dtype, [x, (1, 1, 2 * n, 2 * n)],
+                        lambda x, m: torch.softmax(torch.where(m[:, :, :x.shape[-1], :x.shape[-1]] > 0, x * 0.125, -1e4).float(), -1).to(x.dtype),
+                        types=(dtype, "fp32"), train=False)
+            yield piece("gathered_bias", dtype, [x, (2 * n - 1, h), (n, n)], gathered_by, types=(dtype, "fp32", "int64"), prepare=placed)
+            if dtype == "fp16":
+                q = (b, h, n, 64)
+                yield piece("product_scores", dtype, [q, q, q],
+                            lambda q, k, v: torch.softmax((q @ k.transpose(-1, -2)).float() * 0.125, -1).to(q.dtype) @ v)
+
+
+def spread_values():
+    """Gradients that are added to places: of nearest and bilinear growth, of windows folded into an image."""
+    for dtype in ("fp16", "fp32"):
+        for x in ((16, 64, 48, 48), (64, 128, 28, 28), (128, 240, 14, 14), (16, 64, 96, 96)):
+            for name, order in (("nhwc", last), ("nchw", None)):
+                yield piece("nearest", dtype, [x], lambda x: F.interpolate(x, scale_factor=2.0), prepare=order, layout=name)
+                yield piece("bilinear_more", dtype, [x], lambda x: F.interpolate(x, scale_factor=2.0, mode="bilinear"), prepare=order, layout=name)
+            yield piece("nearest_gate", dtype, [x, (x[0], x[1], 2 * x[2], 2 * x[3])],
+                        lambda x, y: y * F.interpolate(torch.sigmoid(x), scale_factor=2.0), prepare=last, layout="nhwc")
+        for b, c, n in ((32, 384, 128), (16, 192, 784)):
+            yield piece("unfold_line", dtype, [(b, c, n, 1)], lambda x: F.unfold(x, (9, 1), padding=(4, 0)))
+        for b, c, n in ((32, 192, 28), (64, 64, 28)):
+            yield piece("unfold_image", dtype, [(b, c, n, n)], lambda x: F.unfold(x, 3, padding=1, stride=2), stride=2)
+            yield piece("unfold_image", dtype, [(b, c, n, n)], lambda x: F.unfold(x, 3, padding=1), stride=1)
+
+
+def generated_loops():
+    for part in (looped_rows, spread_values):
+        yield from part()

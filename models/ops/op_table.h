@@ -136,7 +136,7 @@ enum OpFlag : std::uint32_t {
   interpolates = 2097152,    // elements between others; backward each is added to four places
   cuts = 4194304,            // a view of parts
   keeps_operands = 8388608,  // but the first: autograd keeps them for a gradient that reads none
-  folds = 16777216,          // adds the windows of an image up where they lie
+  adds_once = 16777216,      // adds each element to one place of an image: folded windows, growth
   keeps_first = 33554432,    // the first operand too, for a gradient that reads its size alone
   divides = 67108864,        // by its second operand
   nonlinear = 134217728,     // no gradient is handed to it, only what was kept for one

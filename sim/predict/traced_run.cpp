@@ -7,6 +7,7 @@
 #include "models/step/batch_size.h"
 #include "models/step/op_nesting.h"
 #include "models/step/unknown_ops.h"
+#include "models/step/unrecorded/indices.h"
 #include "models/step/unrecorded/options.h"
 #include "models/step/unrecorded/types.h"
 #include "sim/engine/engine.h"
@@ -146,6 +147,7 @@ TracedRun measure(Trace trace, const ReplayOptions& options, Configs configs) {
   a.losses.merge(a.links.losses);
   a.losses.merge(infer_unrecorded_options(a.trace, a.links));
   infer_unrecorded_types(a.trace, a.links);
+  infer_unrecorded_indices(a.trace, a.links);
   const BatchSize batch = batch_size(a.trace, a.links);
   a.losses.add(
       "batch_behind_graph", Severity::warning,

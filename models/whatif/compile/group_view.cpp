@@ -2,12 +2,19 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "models/ops/op_table.h"
+#include "models/whatif/compile/inductor/rows.h"
 #include "models/whatif/compile/windows.h"
 #include "sim/core/units.h"
 
 namespace tandem {
+namespace {
+
+bool is_softmax(OpKind kind) { return kind == OpKind::softmax || kind == OpKind::softmax_backward; }
+
+}  // namespace
 
 std::size_t GroupView::count(FuseRole role) const {
   return static_cast<std::size_t>(
@@ -88,6 +95,19 @@ bool GroupView::adds_values(const FlowOp& op) const {
          operands_of(c_.step.trace, op.op).argument(accumulates) == Argument(true);
 }
 
+double GroupView::spread_together(std::uint32_t i) const {
+  const FlowOp& op = flow_op(i);
+  const double together = c_.law.generated.added_together;
+  constexpr std::size_t strides = 5;  // argument of col2im
+  const auto steps = integers_of(operands_of(c_.step.trace, op.op).argument(strides));
+  const bool folds = op.row->output == OutputRule::folded && !steps.empty();
+  if (outputs(i).empty() || (!folds && c_.channels_last)) return 1;
+  if (folds) return std::max(1.0, together / double(std::max<std::int64_t>(1, steps.back())));
+  // Neighbours that meet in one place follow one another.
+  const double values = values_of(i, 0), places = double(tensor(outputs(i).front()).elements);
+  return std::max(1.0, 2 * together / std::sqrt(std::max(4.0, values / places)));
+}
+
 double GroupView::values_of_a_sector(const FlowOp& op) const {
   const auto outs = c_.flow.outputs_of(op);
   if (op.row->is(per_element) || outs.empty()) return 1;
@@ -99,7 +119,9 @@ double GroupView::adds() const {
   for (const std::uint32_t i : group_.ops) {
     const FlowOp& op = flow_op(i);
     if (adds_values(op)) sum += values_of(i, 1) / values_of_a_sector(op);
-    if (c_.plan.roles[i] == FuseRole::spread) sum += spread_places(op) * values_of(i, 0);
+    if (c_.plan.roles[i] == FuseRole::spread) {
+      sum += spread_places(op) * values_of(i, 0) / spread_together(i);
+    }
   }
   return sum;
 }
@@ -173,7 +195,68 @@ double GroupView::row_elements() const {
 }
 
 GeneratedKind GroupView::row_kind() const {
-  return row_elements() > c_.law.persistent_columns ? GeneratedKind::reduction : GeneratedKind::row;
+  return loops_rows() ? GeneratedKind::reduction : GeneratedKind::row;
+}
+
+bool GroupView::loops_rows() const {
+  const double columns = row_elements();
+  if (columns > c_.law.persistent_columns) return true;
+  return std::any_of(group_.ops.begin(), group_.ops.end(), [&](std::uint32_t i) {
+    if (flow_op(i).kind != OpKind::softmax) return false;
+    const TensorShape* x = operands_of(c_.step.trace, flow_op(i).op).tensors.at(0);
+    if (x == nullptr || x->rank == 0) return false;
+    const SumShape rows{double(x->elements()) / columns, columns};
+    return asks_for_order(c_.gpu, rows) && (gathers_before(i) > 0 || reads_across(i, *x));
+  });
+}
+
+std::size_t GroupView::gathers_before(std::uint32_t op) const {
+  std::size_t gathers = 0;
+  for (const std::uint32_t t : inputs(op)) {
+    const std::uint32_t maker = tensor(t).producer;
+    if (maker == no_row || c_.plan.roles[maker] != FuseRole::pointwise) continue;
+    const bool same = flow_op(maker).phase == flow_op(op).phase;
+    if (same) gathers += (flow_op(maker).kind == OpKind::gather) + gathers_before(maker);
+  }
+  return gathers;
+}
+
+bool GroupView::reads_across(std::uint32_t op, const TensorShape& rows) const {
+  const OpTensors& operands = operands_of(c_.step.trace, flow_op(op).op).tensors;
+  for (const FlowUse& use : c_.flow.inputs_of(flow_op(op))) {
+    const std::uint32_t maker = tensor(c_.plan.same_as[use.tensor]).producer;
+    if (maker != no_row && std::binary_search(group_.ops.begin(), group_.ops.end(), maker)) {
+      if (c_.plan.roles[maker] == FuseRole::pointwise && reads_across(maker, rows)) return true;
+      continue;
+    }
+    const TensorShape* x = operands.at(use.argument);
+    if (x != nullptr && x->elements() > 1 && !lies_as_rows(*x, rows)) return true;
+  }
+  return false;
+}
+
+double GroupView::softmax_cycles() const {
+  constexpr std::uint8_t result = 1;  // argument of a gradient
+  const GeneratedCode& code = c_.law.generated;
+  const bool loops = loops_rows();
+  const double columns = row_elements();
+  double cycles = 0;
+  for (const std::uint32_t i : group_.ops) {
+    const OpKind kind = flow_op(i).kind;
+    const bool forward = kind == OpKind::softmax;
+    if (!forward && kind != OpKind::softmax_backward) continue;
+    // A gradient computes the softmax again, and so what is gathered for it.
+    const std::uint32_t probabilities = forward ? no_row : input(i, result);
+    const std::uint32_t maker = forward                   ? i
+                                : probabilities == no_row ? no_row
+                                                          : tensor(probabilities).producer;
+    const double gathers = maker == no_row ? 0 : double(gathers_before(maker));
+    const double held = double(std::bit_ceil(static_cast<std::uint64_t>(std::max(1.0, columns))));
+    const double elements = op_elements(i) * (loops ? held / columns : 1);
+    cycles += elements * gathers * code.gathered_lane_cycles * (forward && loops ? 2 : 1);
+    if (forward && loops) cycles += elements * code.looped_softmax_lane_cycles;
+  }
+  return cycles;
 }
 
 bool GroupView::adds_bias(std::uint32_t op) const {
@@ -388,9 +471,8 @@ double GroupView::lane_cycles() const {
 }
 
 bool GroupView::has_softmax() const {
-  return std::any_of(group_.ops.begin(), group_.ops.end(), [&](std::uint32_t i) {
-    return flow_op(i).kind == OpKind::softmax || flow_op(i).kind == OpKind::softmax_backward;
-  });
+  return std::any_of(group_.ops.begin(), group_.ops.end(),
+                     [&](std::uint32_t i) { return is_softmax(flow_op(i).kind); });
 }
 
 double GroupView::random_numbers() const {

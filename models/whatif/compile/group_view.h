@@ -52,6 +52,9 @@ class GroupView {
   /// unknown and short.
   double row_elements() const;
   GeneratedKind row_kind() const;
+  /// Whether a block goes through its rows twice rather than hold them: they are too long, or what
+  /// a softmax reads does not lie as its rows do.
+  bool loops_rows() const;
   /// Whether an operand as large as the rows has other elements between those of a row.
   bool strided_rows() const;
   /// Whether the normalised rows that a gradient reads lie across: what generated code hands from
@@ -74,6 +77,9 @@ class GroupView {
 
   /// Arithmetic of all operations, in cycles of an FP32 lane; statistics and random numbers aside.
   double lane_cycles() const;
+  /// Of softmaxes and their gradients, beside passing their rows: what is gathered for each
+  /// element, and the running maximum and sum of loops, which begin and end with whole vectors.
+  double softmax_cycles() const;
   double random_numbers() const;
   bool has_softmax() const;  // or its gradient
 
@@ -86,9 +92,16 @@ class GroupView {
   bool adds_values(const FlowOp& op) const;
   /// That reach the L2 together: those of a row are neighbours.
   double values_of_a_sector(const FlowOp& op) const;
+  /// The same of a FuseRole::spread: neighbours of a row reach it together, channels that lie side
+  /// by side do not.
+  double spread_together(std::uint32_t op) const;
   /// Of the largest operand from an argument on.
   double values_of(std::uint32_t op, std::uint8_t from) const;
   bool stored_in_rows(std::uint32_t t) const;
+  /// Of what generated code computes an operation from, in its own phase.
+  std::size_t gathers_before(std::uint32_t op) const;
+  /// Whether what is computed on the way to an operation's operand lies otherwise than `rows` do.
+  bool reads_across(std::uint32_t op, const TensorShape& rows) const;
   double element_cycles(std::uint32_t op) const;
   double norm_cycles(std::uint32_t op) const;
   double transcendental_cycles() const;

@@ -32,7 +32,7 @@ class Roles {
     const bool given = op.in_model || (whole_step && op.phase != FlowPhase::other);
     if (!given || op.input_count + op.output_count == 0) return FuseRole::outside;
     if (sparse(op) || within_convolution(op)) return FuseRole::library;
-    if (interpolated(op) || (op.row != nullptr && op.row->is(folds))) return FuseRole::spread;
+    if (interpolated(op) || (op.row != nullptr && op.row->is(adds_once))) return FuseRole::spread;
     switch (op.kind) {
       case OpKind::batch_norm:
         if (only_statistics(op)) return FuseRole::vanishes;
@@ -406,7 +406,7 @@ struct GroupOperands {
 
 }  // namespace
 
-int spread_places(const FlowOp& op) { return op.row->is(folds) ? 1 : 4; }
+int spread_places(const FlowOp& op) { return op.row->is(adds_once) ? 1 : 4; }
 
 bool fusable(FuseRole role) {
   return role == FuseRole::pointwise || role == FuseRole::row || role == FuseRole::column_sum ||

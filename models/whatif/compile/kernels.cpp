@@ -54,6 +54,7 @@ class KernelWriter {
       work.row_elements = view_.row_elements();
       work.rows = view_.largest(k) / work.row_elements;
       work.softmax = view_.has_softmax();
+      work.softmax_cycles = view_.softmax_cycles();
       k.geometry = flat_geometry(work.rows, 64);
     }
     k.us = std::max(generated_us(c_.gpu, c_.law.generated, work), view_.unstated_window_us());

@@ -80,10 +80,10 @@ void TypedStep::retype_operands(std::uint32_t index, DataType from, DataType to)
 
 void TypedStep::memory(std::uint32_t index, double floor_us) {
   const FlowOp& op = flow.ops[index];
-  double before = 0, after = 0;
+  double before = 0, after = 0, elements = 0;
   bool was_half = false, was_full = false;
-  const auto add = [&](const FlowTensor& tensor, std::int64_t elements, DataType type) {
-    const double n = static_cast<double>(elements);
+  const auto add = [&](const FlowTensor& tensor, std::int64_t held, DataType type) {
+    const double n = static_cast<double>(held);
     before += n * element_bytes(tensor.type);
     after += n * element_bytes(type);
     was_half |= is_half(tensor.type), was_full |= tensor.type == DataType::fp32;
@@ -95,6 +95,7 @@ void TypedStep::memory(std::uint32_t index, double floor_us) {
     const FlowTensor& made = flow.tensors[t];
     const bool changes = is_autocast_type(made.type) && is_autocast_type(change.ops[index]);
     add(made, made.elements, changes ? change.ops[index] : made.type);
+    elements = std::max(elements, double(made.elements));
   }
   const bool mixed_before = op.kind == OpKind::pointwise && was_half && was_full &&
                             change.old_ops[index] == DataType::fp32;
@@ -102,12 +103,13 @@ void TypedStep::memory(std::uint32_t index, double floor_us) {
   double all_us = 0;
   for (const std::uint32_t w : flow.works_of(op)) all_us += us(w);
   const double moving_share = dram_us(c.gpu, before, 1) / all_us;
+  const double lane_cycle_share = lane_us(c.gpu, elements) / all_us;
   for (const std::uint32_t w : flow.works_of(op)) {
     const Loop loop = row_of(kernel_class(w).traits).loop;
     const bool strided = loop == Loop::strided || loop == Loop::strided_casting;
-    const double ratio =
-        memory_ratio(c.law.ratios, {op.kind, op_name(op.op), strided, mixed_before,
-                                    change.mixed[index], before, after, moving_share});
+    const double ratio = memory_ratio(
+        c.law.ratios, {op.kind, op_name(op.op), strided, mixed_before, change.mixed[index], before,
+                       after, moving_share, lane_cycle_share});
     set_time(w, carried_us(us(w), floor_us, ratio));
   }
 }

@@ -30,7 +30,7 @@ std::vector<Case> load(std::string_view text) {
 }
 
 /// What follows "case.json:" or "case.json" in the error.
-std::string error_of(std::string_view text) {
+std::string case_error(std::string_view text) {
   try {
     load(text);
   } catch (const InputError& error) {
@@ -154,7 +154,7 @@ TEST(Cases, ReadPublishedRatesWithTheirSource) {
 
 TEST(Cases, RejectPublishedRatesWithTheirPlace) {
   const auto error_with = [](const std::string& set) {
-    return error_of(R"({"question": "q", "description": "d", "kind": "throughput",
+    return case_error(R"({"question": "q", "description": "d", "kind": "throughput",
         "mean_limit": 0.1, "sets": [{"set": "s")" +
                     set + "}]}");
   };
@@ -163,7 +163,7 @@ TEST(Cases, RejectPublishedRatesWithTheirPlace) {
   EXPECT_HAS(error_with(R"(, "rates": [{"network": "n", "per_s": 3}])"), "and their source");
   EXPECT_HAS(error_with(R"(, "rates": [{"network": "n", "speed": 3}])"), "unknown key \"speed\"");
   EXPECT_HAS(error_with(R"(, "rates": [{"network": "n", "per_s": -3}])"), "per_s: found");
-  EXPECT_HAS(error_of(with(std::string(good), R"("set")",
+  EXPECT_HAS(case_error(with(std::string(good), R"("set")",
                            R"("rates": [{"network": "n", "per_s": 3, "source": "x"}], "set")")),
              "expected rates for kinds throughput and gpu_time");
   EXPECT_HAS(error_with(R"(, "rates": [{"network": "n", "gpu_ms": 3, "source": "x"}])"),
@@ -184,7 +184,7 @@ TEST(Cases, ReadPublishedGpuTimes) {
 TEST(Cases, LevelsAndPeaksComparePairs) {
   for (const char* kind : {"level", "peak_memory"}) {
     const std::string of_traces = with(std::string(good), "fidelity", kind);
-    EXPECT_HAS(error_of(of_traces), "traces and pairs");
+    EXPECT_HAS(case_error(of_traces), "traces and pairs");
     const std::string pairs = R"("pairs": [["a", "b"]])";
     EXPECT_EQ(load(with(of_traces, R"("traces": ["h200_2026-11-20_fit/traces/*"])", pairs)).size(),
               1U);
@@ -257,36 +257,36 @@ TEST(Cases, DeviationsAreOpenAndDocumentedWithTheirCases) {
 }
 
 TEST(Cases, AreRejectedWithTheirPlace) {
-  EXPECT_HAS(error_of("[]"), "expected an object");
-  EXPECT_HAS(error_of("{"), "expected");
-  EXPECT_HAS(error_of(with(std::string(good), R"("question")", R"("quesiton")")),
+  EXPECT_HAS(case_error("[]"), "expected an object");
+  EXPECT_HAS(case_error("{"), "expected");
+  EXPECT_HAS(case_error(with(std::string(good), R"("question")", R"("quesiton")")),
              "unknown key \"quesiton\", expected one of: question, ");
-  EXPECT_HAS(error_of(with(std::string(good), R"("set")", R"("name": "s", "set")")),
+  EXPECT_HAS(case_error(with(std::string(good), R"("set")", R"("name": "s", "set")")),
              ":sets.0: found unknown key \"name\"");
-  EXPECT_HAS(error_of(with(std::string(good), "\"fidelity\"", "\"fidelty\"")), ":kind: found");
-  EXPECT_HAS(error_of(with(std::string(good), "0.01", "-1")), ":sets.0.mean_limit: found");
-  EXPECT_HAS(error_of(with(std::string(good), "0.01", "\"1 %\"")), "mean_limit: found");
-  EXPECT_HAS(error_of(with(std::string(good), R"("question": "q",)", "")), "no key \"question\"");
-  EXPECT_HAS(error_of(with(std::string(good), R"("kind": "fidelity",)", "")), "no key \"kind\"");
-  EXPECT_HAS(error_of(with(std::string(good), R"("set": "s",)", "")), "no key \"set\"");
-  EXPECT_HAS(error_of(with(std::string(good), R"(, "mean_limit": 0.01)", "")), "no limit");
-  EXPECT_HAS(error_of(with(std::string(good), R"(["h200_2026-11-20_fit/traces/*"])", "[]")),
+  EXPECT_HAS(case_error(with(std::string(good), "\"fidelity\"", "\"fidelty\"")), ":kind: found");
+  EXPECT_HAS(case_error(with(std::string(good), "0.01", "-1")), ":sets.0.mean_limit: found");
+  EXPECT_HAS(case_error(with(std::string(good), "0.01", "\"1 %\"")), "mean_limit: found");
+  EXPECT_HAS(case_error(with(std::string(good), R"("question": "q",)", "")), "no key \"question\"");
+  EXPECT_HAS(case_error(with(std::string(good), R"("kind": "fidelity",)", "")), "no key \"kind\"");
+  EXPECT_HAS(case_error(with(std::string(good), R"("set": "s",)", "")), "no key \"set\"");
+  EXPECT_HAS(case_error(with(std::string(good), R"(, "mean_limit": 0.01)", "")), "no limit");
+  EXPECT_HAS(case_error(with(std::string(good), R"(["h200_2026-11-20_fit/traces/*"])", "[]")),
              "expected traces");
-  EXPECT_HAS(error_of(R"({"question": "q", "description": "d", "kind": "fidelity", "sets": []})"),
+  EXPECT_HAS(case_error(R"({"question": "q", "description": "d", "kind": "fidelity", "sets": []})"),
              ":sets: found");
-  EXPECT_HAS(error_of(R"({"question": "q", "description": "d", "kind": "fidelity"})"),
+  EXPECT_HAS(case_error(R"({"question": "q", "description": "d", "kind": "fidelity"})"),
              "no key \"sets\"");
-  EXPECT_HAS(error_of(with(std::string(good), R"("set")", R"("mode": "grph", "set")")),
+  EXPECT_HAS(case_error(with(std::string(good), R"("set")", R"("mode": "grph", "set")")),
              "mode: found");
-  EXPECT_HAS(error_of(with(std::string(good), R"("set")", R"("graph_scope": "all", "set")")),
+  EXPECT_HAS(case_error(with(std::string(good), R"("set")", R"("graph_scope": "all", "set")")),
              "graph_scope: found");
-  EXPECT_HAS(error_of(with(std::string(good), R"("set")", R"("pairs": 5, "set")")),
+  EXPECT_HAS(case_error(with(std::string(good), R"("set")", R"("pairs": 5, "set")")),
              "expected a list of pairs");
-  EXPECT_HAS(error_of(with(std::string(good), R"("set")", R"("pairs": [["a"]], "set")")),
+  EXPECT_HAS(case_error(with(std::string(good), R"("set")", R"("pairs": [["a"]], "set")")),
              "expected [base capture, measured capture]");
-  EXPECT_HAS(error_of(with(std::string(good), R"("set")", R"("pairs": [["a", "b"]], "set")")),
+  EXPECT_HAS(case_error(with(std::string(good), R"("set")", R"("pairs": [["a", "b"]], "set")")),
              "traces and pairs");
-  EXPECT_HAS(error_of(with(std::string(good), "\"fidelity\"", "\"step_time\"")), "pairs for mode");
+  EXPECT_HAS(case_error(with(std::string(good), "\"fidelity\"", "\"step_time\"")), "pairs for mode");
 }
 
 TEST(Cases, ReadADeviationWithItsBands) {
@@ -302,7 +302,7 @@ TEST(Cases, ReadADeviationWithItsBands) {
 
 TEST(Cases, ADeviationNeedsANumberAndABandAboveTheLimit) {
   const auto error_with = [](const std::string& deviation) {
-    return error_of(
+    return case_error(
         with(std::string(good), R"("set")", "\"deviation\": " + deviation + ", \"set\""));
   };
   const std::string band = R"({"lower": 0.01, "upper": 0.02})";

@@ -57,6 +57,9 @@ void add_movement(Fields& fields) {
       "each",
       &G::added_l2_share);
   add("finish_us", "us", "kernel that adds the partial sums of a split reduction", &G::finish_us);
+  add("added_together", "values",
+      "of neighbours that reach a sector at a time, where the elements of a row lie side by side",
+      &G::added_together);
   add("mixed_sum_us", "us",
       "kernel that adds the sums over rows that a kernel of rows kept aside, block by block",
       &G::mixed_sum_us);
@@ -104,6 +107,11 @@ void add_arithmetic(Fields& fields) {
       "... and for either, channels last, where channels are no power of two: an element's channel "
       "takes a division",
       &G::divided_lane_cycles);
+  add("looped_softmax_lane_cycles",
+      "... of a softmax whose rows a block goes through twice: the running maximum and sum",
+      &G::looped_softmax_lane_cycles);
+  add("gathered_lane_cycles", "... for an operand of a softmax that is gathered, each time",
+      &G::gathered_lane_cycles);
   add("random_lane_cycles", "... for a random number", &G::random_lane_cycles);
   add("random_row_lane_cycles", "... for a random number in a kernel that holds rows",
       &G::random_row_lane_cycles);
@@ -162,7 +170,8 @@ double passed_us(const GpuArch& gpu, const GeneratedCode& code, const GeneratedW
 
 /// Cycles of lanes as threads spend them.
 double spent_cycles(const GeneratedCode& code, const GeneratedWork& work) {
-  const double cycles = work.lane_cycles + work.random_numbers * code.random_lane_cycles;
+  const double cycles =
+      work.lane_cycles + work.softmax_cycles + work.random_numbers * code.random_lane_cycles;
   const bool narrow = work.kind == GeneratedKind::pointwise && work.elements > 0 &&
                       work.elements <= code.narrow_elements;
   return narrow ? cycles * code.narrow_ratio : cycles;
@@ -211,8 +220,9 @@ double generated_us(const GpuArch& gpu, const GeneratedCode& code, const Generat
   const bool passes = work.softmax && work.row_elements >= gpu.warp_size;
   const double block_us = code.row_block_us * (passes ? code.softmax_block_ratio : 1);
   const double blocks = row_blocks(work) * block_us / gpu.sm_count;
-  return floor + std::max({passed + lane_us(gpu, work.random_numbers * drawing),
-                           lane_us(gpu, work.lane_cycles), blocks});
+  return floor + lane_us(gpu, work.softmax_cycles) +
+         std::max({passed + lane_us(gpu, work.random_numbers * drawing),
+                   lane_us(gpu, work.lane_cycles), blocks});
 }
 
 double generated_moments_us(const GpuArch& gpu, const GeneratedCode& code, double bytes,

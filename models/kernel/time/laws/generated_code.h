@@ -34,6 +34,7 @@ struct GeneratedCode {
   double sum_step_us = 0;
   double half_add_us = 0;
   double added_l2_share = 0;
+  double added_together = 0;
   double finish_us = 0;
   double mixed_sum_us = 0;
   double plain_lane_cycles = 0;
@@ -51,6 +52,8 @@ struct GeneratedCode {
   double last_norm_lane_cycles = 0;
   double norm_gradient_lane_cycles = 0;
   double divided_lane_cycles = 0;
+  double looped_softmax_lane_cycles = 0;
+  double gathered_lane_cycles = 0;
   double random_lane_cycles = 0;
   double random_row_lane_cycles = 0;
   double random_column_lane_cycles = 0;
@@ -75,6 +78,7 @@ struct GeneratedWork {
   double adds = 0;                      // to sectors of memory, each of its own
   double half_adds = 0;                 // to places that others add to, in FP16
   double lane_cycles = 0;
+  double softmax_cycles = 0;  // of lanes, beside passing the rows
   double random_numbers = 0;
   double row_elements = 1;  // of a kernel that holds whole rows
   double rows = 0;

@@ -30,6 +30,11 @@ double convolution_to_half(const TypeRatios& ratios, double aligned_bytes, const
   return product && loses_alignment ? ratios.misaligned_convolution : ratios.convolution;
 }
 
+double lane_cycles(const TypeRatios& ratios, const OpRow& row) {
+  if (!row.is(error_function)) return ratios.exponential_lane_cycles;
+  return row.backward ? ratios.error_gradient_lane_cycles : ratios.error_lane_cycles;
+}
+
 }  // namespace
 
 std::vector<Field<TypeRatios>> type_ratios_fields() {
@@ -45,8 +50,15 @@ std::vector<Field<TypeRatios>> type_ratios_fields() {
   add("depthwise_ratio", "depthwise convolutions, 16 bits over 32", &R::depthwise);
   add("attention_ratio", "attention without shapes, 16 bits over FP32", &R::attention);
   add("attention_backward_ratio", "the same, backward", &R::attention_backward);
-  add("transcendental_ratio", "least of functions bound by arithmetic, 16 bits over 32",
-      &R::transcendental);
+  const auto cycles = [&](std::string_view name, std::string_view doc, double R::*member) {
+    fields.push_back(field(name, "cycles", doc, member));
+  };
+  cycles("exponential_lane_cycles", "of one FP32 lane for a sigmoid or tangent of an element",
+         &R::exponential_lane_cycles);
+  cycles("error_lane_cycles", "... for the error function (GELU)", &R::error_lane_cycles);
+  cycles("error_gradient_lane_cycles", "... for its gradient", &R::error_gradient_lane_cycles);
+  add("pointwise_dram_share", "share of the peak DRAM rate of element-wise kernels",
+      &R::pointwise_dram_share);
   add("random_ratio", "least of kernels bound by random numbers, 16 bits over 32", &R::random);
   add("reduction_power", "of sums: how the bytes' time and the rest make up the whole",
       &R::reduction_power);
@@ -76,6 +88,11 @@ double memory_ratio(const TypeRatios& ratios, const BytesChange& change) {
   const auto bounded = [&](double least) {
     return ratio < 1 ? std::max(ratio, least) : std::min(ratio, 1 / least);
   };
+  // Arithmetic passes beside the bytes; what it has hidden of them comes to light in 32 bits.
+  const auto beside_arithmetic = [&](double cycles) {
+    const double moved = std::min(1.0, change.moving_share / ratios.pointwise_dram_share);
+    return std::max(cycles * change.lane_cycle_share, ratio < 1 ? ratio : ratio * moved);
+  };
   // time^p = moving^p + rest^p, and the rest stays what it was.
   const auto beside_bytes = [&](double power) {
     const double moving = std::pow(std::min(1.0, change.moving_share), power);
@@ -92,7 +109,7 @@ double memory_ratio(const TypeRatios& ratios, const BytesChange& change) {
     case OpKind::scatter:
     case OpKind::other: return 1;  // bound by their index arithmetic
     default:
-      if (row.is(arithmetic)) ratio = bounded(ratios.transcendental);
+      if (row.is(arithmetic)) ratio = beside_arithmetic(lane_cycles(ratios, row));
       if (change.strided) ratio = beside_bytes(ratios.strided_power);
   }
   if (change.mixed_after && !change.mixed_before) ratio *= ratios.mixed_slowdown;

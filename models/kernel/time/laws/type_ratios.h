@@ -19,7 +19,9 @@ struct TypeRatios {
   double depthwise = 0;
   double attention = 0;
   double attention_backward = 0;
-  double transcendental = 0;
+  double exponential_lane_cycles = 0;
+  double error_lane_cycles = 0, error_gradient_lane_cycles = 0;
+  double pointwise_dram_share = 0;
   double random = 0;
   double reduction_power = 0;
   double strided_power = 0;
@@ -42,8 +44,9 @@ struct BytesChange {
   bool strided = false;                            // the kernel computes the place of every element
   bool mixed_before = false, mixed_after = false;  // operands of two floating types
   double bytes_before = 0, bytes_after = 0;        // of all operands
-  /// Part of the time before that moving the bytes takes at the DRAM's peak.
-  double moving_share = 0;
+  /// Parts of the time before that moving the bytes takes at the DRAM's peak, and one cycle of an
+  /// FP32 lane for each element.
+  double moving_share = 0, lane_cycle_share = 0;
 };
 double memory_ratio(const TypeRatios& ratios, const BytesChange& change);
 

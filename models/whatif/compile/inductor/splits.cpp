@@ -41,16 +41,16 @@ double elements_a_thread(const GpuArch& gpu, const SumShape& sum, double target,
   return std::max(divisor, fewest_a_thread);
 }
 
-/// Short sums and very many of them keep all threads busy without a split.
-bool splits(const GpuArch& gpu, const SumShape& sum) {
+}  // namespace
+
+bool may_be_split(const GpuArch& gpu, const SumShape& sum) {
   return sum.addends > fewest_a_thread && sum.results < double(gpu.sm_count) * 2 * 32;
 }
 
-}  // namespace
-
 double inner_parts(const GpuArch& gpu, const SumShape& sum) {
   constexpr double block_threads = 256, short_sum = 8192;
-  if (!splits(gpu, sum) || sum.results >= 2.0 * gpu.sm_count || sum.addends <= short_sum) return 1;
+  if (!may_be_split(gpu, sum) || sum.results >= 2.0 * gpu.sm_count || sum.addends <= short_sum)
+    return 1;
   const double blocks = std::ceil(std::floor(threads(gpu) / (2 * block_threads)) / sum.results);
   const double target = std::ceil(sum.addends / (block_threads * blocks));
   const double each = elements_a_thread(gpu, sum, target, 30);
@@ -59,7 +59,7 @@ double inner_parts(const GpuArch& gpu, const SumShape& sum) {
 
 double outer_parts(const GpuArch& gpu, const SumShape& sum) {
   constexpr double rows_a_thread = 4, block_columns = 128, block_threads = 256;
-  if (!splits(gpu, sum)) return 1;
+  if (!may_be_split(gpu, sum)) return 1;
   const double column_blocks = std::ceil(sum.results / block_columns);
   const double blocks = std::ceil(std::floor(threads(gpu) / block_threads) / column_blocks);
   const double target = std::ceil(sum.addends / (rows_a_thread * blocks));

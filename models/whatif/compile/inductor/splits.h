@@ -11,6 +11,9 @@ struct SumShape {
   double elements() const { return results * addends; }
 };
 
+/// Short sums and very many of them keep all threads busy without a split.
+bool may_be_split(const GpuArch& gpu, const SumShape& sum);
+
 /// Parts of each sum over neighbours in memory; 1: it is not split.
 double inner_parts(const GpuArch& gpu, const SumShape& sum);
 /// ... over elements that other results lie between.

@@ -1,7 +1,9 @@
 // A step under a compiler on an H200, with the constants that the repository ships.
 #pragma once
 
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "models/arch/gpu_config.h"
 #include "models/whatif/compile/compile.h"
@@ -23,5 +25,14 @@ struct CompileBench {
                     layers, host, losses, &report);
   }
 };
+
+/// Of the device work of a step.
+inline std::vector<std::string> kernel_names(const Step& step) {
+  std::vector<std::string> names;
+  for (const DeviceWork& work : step.plan.works) {
+    names.emplace_back(step.trace.strings.get(step.trace.activities.name[work.source]));
+  }
+  return names;
+}
 
 }  // namespace tandem::test

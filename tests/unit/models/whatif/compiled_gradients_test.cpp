@@ -23,13 +23,19 @@ double longest_us(const Step& step) {
   return us;
 }
 
+/// So many sectors that values are added to.
+double added_us(const CompileBench& compiled, double sectors) {
+  return sectors * 32 / (compiled.gpu().l2_read_gbps * 1e3 * compiled.law.generated.added_l2_share);
+}
+
 constexpr std::string_view backward_types = R"(["float","ScalarList","ScalarList","Scalar","",""])";
 constexpr std::string_view node =
     "autograd::engine::evaluate_function: UpsampleBilinear2DBackward0>UpsampleBilinear2DBackward0>"
     "aten::upsample_bilinear2d_backward";
 
 // Images of 14 x 14 pixels grown to 56 x 56: the gradient's 1 605 632 elements reach four places
-// each. Four images of zeros come before, and the kernel takes the adds at the L2's rate.
+// each. Four images of zeros come before, and the kernel takes the adds at the L2's rate. Four
+// neighbours meet in one place, so half as many reach a sector together as where two do.
 TEST(CompiledGradients, InterpolationAddsEachElementToFourPlaces) {
   FlowMaker m;
   m.sequence = 1;
@@ -42,8 +48,7 @@ TEST(CompiledGradients, InterpolationAddsEachElementToFourPlaces) {
   const Step out = compiled.compile(m.step());
   EXPECT_EQ(out.plan.works.size(), 1U + 4U + 1U);
   const double adds = 4 * 8 * 64 * 56 * 56.0;
-  const double us =
-      adds * 32 / (compiled.gpu().l2_read_gbps * 1e3 * compiled.law.generated.added_l2_share);
+  const double us = added_us(compiled, adds / (compiled.law.generated.added_together / 2));
   EXPECT_GT(longest_us(out), us);
   EXPECT_LT(longest_us(out), 1.5 * us);
 }
@@ -60,7 +65,24 @@ TEST(CompiledGradients, InterpolationToTheSameSizeIsNotNoticed) {
   EXPECT_EQ(compiled.compile(m.step()).plan.works.size(), 1U + 4U + 1U);
 }
 
-// 32 x 1728 x 196 numbers of windows are added to one place each, in an image of zeros.
+// Each pixel of an image grown to twice its sides takes up four values, two of a row; with channels
+// side by side each value reaches its sector alone.
+TEST(CompiledGradients, NearestGrowthAddsEachElementToOnePlace) {
+  FlowMaker m;
+  m.op("aten::upsample_nearest2d_backward", "[[8,64,112,112],[],[],[],[]]",
+       R"(["float","ScalarList","ScalarList","",""])",
+       R"(["","[112, 112]","[8, 64, 56, 56]","",""])");
+  CompileBench compiled;
+  const Step out = compiled.compile(m.step());
+  EXPECT_EQ(out.plan.works.size(), 1U + 1U);
+  const double adds = 8 * 64 * 112 * 112.0;
+  const double us = added_us(compiled, adds / compiled.law.generated.added_together);
+  EXPECT_GT(longest_us(out), us);
+  EXPECT_LT(longest_us(out), 2 * us);
+}
+
+// 32 x 1728 x 196 numbers of windows are added to one place each, in an image of zeros. Windows two
+// pixels apart leave every second place to others.
 TEST(CompiledGradients, FoldedWindowsAreAddedToOnePlace) {
   FlowOp folded, grown;
   folded.row = &op_row("aten::col2im");
@@ -74,8 +96,8 @@ TEST(CompiledGradients, FoldedWindowsAreAddedToOnePlace) {
   CompileBench compiled;
   const Step out = compiled.compile(m.step());
   EXPECT_EQ(out.plan.works.size(), 1U + 1U);
-  const double us = 32.0 * 1728 * 196 * 32 /
-                    (compiled.gpu().l2_read_gbps * 1e3 * compiled.law.generated.added_l2_share);
+  const double us =
+      added_us(compiled, 32.0 * 1728 * 196 / (compiled.law.generated.added_together / 2));
   EXPECT_GT(longest_us(out), us);
   EXPECT_LT(longest_us(out), 1.5 * us);
 }

@@ -14,17 +14,10 @@ namespace {
 
 using test::CompileBench;
 using test::FlowMaker;
+using test::kernel_names;
 
 constexpr std::string_view float1 = R"(["float"])";
 constexpr std::string_view float2 = R"(["float","float"])";
-
-std::vector<std::string> kernel_names(const Step& step) {
-  std::vector<std::string> names;
-  for (const DeviceWork& work : step.plan.works) {
-    names.emplace_back(step.trace.strings.get(step.trace.activities.name[work.source]));
-  }
-  return names;
-}
 
 std::size_t generated(const Step& step) {
   const auto names = kernel_names(step);

@@ -1,0 +1,29 @@
+#include "models/whatif/compile/inductor/rows.h"
+
+// The numbers are those of TorchInductor 2.11: SIMDKernelFeatures.reduction_hint
+// (torch/_inductor/codegen/simd_kernel_features.py), should_use_persistent_reduction (choices.py)
+// and MemoryDep.is_contiguous (dependencies.py).
+
+namespace tandem {
+
+bool asks_for_order(const GpuArch& gpu, const SumShape& rows) {
+  return !holds_columns(rows) && !may_be_split(gpu, rows);
+}
+
+bool lies_as_rows(const TensorShape& operand, const TensorShape& full) {
+  std::size_t first = 0;
+  while (first < operand.rank && operand.dims[first] == 1) ++first;
+  const std::size_t kept = operand.rank - first;
+  if (kept > full.rank) return false;
+  std::int64_t stride = 1;
+  for (std::size_t back = 1; back <= kept; ++back) {
+    const std::size_t d = operand.rank - back;
+    if (operand.dims[d] != full.dims[full.rank - back]) return false;
+    const bool recorded = operand.strides[operand.rank - 1] != 0;
+    if (recorded && operand.dims[d] > 1 && operand.strides[d] != stride) return false;
+    stride *= operand.dims[d];
+  }
+  return true;
+}
+
+}  // namespace tandem

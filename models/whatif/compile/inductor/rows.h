@@ -1,0 +1,19 @@
+// Which rows a kernel of TorchInductor holds whole in a block ("persistent"), and which it goes
+// through in loops.
+#pragma once
+
+#include "models/whatif/compile/inductor/splits.h"
+#include "sim/core/tensor.h"
+
+namespace tandem {
+
+/// Whether the compiler asks of every operand that it lies as the rows do before a block holds
+/// them: so many rows keep the GPU busy that how their sums might be split is never asked.
+bool asks_for_order(const GpuArch& gpu, const SumShape& rows);
+
+/// Whether an operand lies in memory as the rows of `full` do: its dimensions are the last ones of
+/// these, without gaps. A mask of each item that all heads share does not, a bias that all items
+/// share does.
+bool lies_as_rows(const TensorShape& operand, const TensorShape& full);
+
+}  // namespace tandem
