@@ -4,8 +4,9 @@
     tandem validate --json rows.json
     python3 fit_bands.py rows.json ../../../configs/bands.json [--check]
 
-Every constant is a quantile (5 %, 95 %) of measured over predicted, each model counting as one. --check fits
-without each model in turn, counts how often its measurements lie inside, and writes nothing.
+Every constant is a quantile (5 %, 95 %) of measured over predicted, each model counting as one, of hosts each model
+on each machine. --check fits without each of these in turn, counts how often its measurements lie inside, and writes
+nothing.
 """
 import argparse
 import collections
@@ -86,10 +87,15 @@ def unseen(rows):
     return out if len({r["model"] for r in out}) >= UNSEEN_MODELS else rows
 
 
-def grouped(rows, value):
+def program_on_machine(row):
+    """A set is of one machine and day: another day of the same program says as much as another program."""
+    return row["set"], row["model"]
+
+
+def grouped(rows, value, one=lambda row: row["model"]):
     out = collections.defaultdict(list)
     for row in rows:
-        out[row["model"]].append(value(row))
+        out[one(row)].append(value(row))
     return out
 
 
@@ -120,9 +126,9 @@ class Samples:
                 [r for r in steps if r["band"]["host_basis"] == "trace" and r["band"]["launched"] == launched
                  and host_share(r, bands) < HOST_MATTERS], lambda r: r["log"])
         for basis in ("trace", "compiled", "executor"):
-            chosen = unseen(time_rows(traced if basis == "trace" else fresh, basis, bands))
+            chosen = time_rows(traced if basis == "trace" else fresh, basis, bands)
             host = [self.value("host", basis, end) for end in ("low", "high")]
-            self.kinds["host", basis] = grouped(chosen, lambda r: host_factor(r, host))
+            self.kinds["host", basis] = grouped(chosen, lambda r: host_factor(r, host), program_on_machine)
         self.kinds["host", "measured_step"] = grouped(
             [r for r in rows if r["question"] == "host-bound step, host calibrated"], lambda r: r["log"])
         kernel = [r for r in rows if r["band"] and ("GPU time" in r["question"] or r["question"] == "other GPU")]
@@ -171,6 +177,11 @@ def relative(key):
     return key[0] in ("gpu", "host", "memory", "memory_what_ifs")
 
 
+def one_of(key):
+    """What counts as one."""
+    return "programs on machines" if key[0] == "host" and key[1] != "measured_step" else "models"
+
+
 def at(bands, key):
     part = bands
     for name in key:
@@ -186,10 +197,10 @@ def write(samples, bands):
         low, high = interval(by_model)
         count = sum(map(len, by_model.values()))
         ends = (math.exp(low), math.exp(high)) if relative(key) else (-low, high)
-        print(f"{key}: {ends[0]:.3f} {ends[1]:.3f}  ({count} rows, {len(by_model)} models)")
+        print(f"{key}: {ends[0]:.3f} {ends[1]:.3f}  ({count} rows, {len(by_model)} groups)")
         for end, value in zip(("low", "high"), ends):
             at(bands, key)[end].update(value=round(value, 3), kind="fitted",
-                                       source=f"{5 if end == 'low' else 95} % quantile of {count} residuals of {len(by_model)} models",
+                                       source=f"{5 if end == 'low' else 95} % quantile of {count} residuals of {len(by_model)} {one_of(key)}",
                                        fitted_on="tandem validate; validation/fits/bands")
 
 
@@ -202,7 +213,7 @@ def check(samples):
             low, high = interval({m: v for m, v in by_model.items() if m != model})
             inside += sum(low <= value <= high for value in values)
             total += len(values)
-        print(f"{key}: {inside} of {total} inside ({100 * inside / total:.0f} %), each model left out")
+        print(f"{key}: {inside} of {total} inside ({100 * inside / total:.0f} %), each left out")
 
 
 def main():
