@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "models/whatif/compile/graph_pieces.h"
+#include "models/whatif/compile/host_reads.h"
 #include "models/whatif/compile/library.h"
 #include "models/whatif/compile/lowered.h"
 #include "models/whatif/edit/added_host.h"
@@ -410,6 +411,7 @@ Step with_jit(Step step, const JitOptions& options, const GpuArch& gpu, const Fu
   StepEdit edit(step, host.launch_call_us);
   const KernelContext context{step, flow,  plan,   gpu,
                               law,  names, layers, runs_channels_last(step, flow, plan, law)};
+  drop_host_reads(step, flow, edit);
   Fuser(context, options, host, edit, r).run();
   Step out = std::move(edit).finish();
   if (options.compiler == Compiler::reduce_overhead) {

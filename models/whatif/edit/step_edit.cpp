@@ -232,6 +232,12 @@ void StepEdit::set_operands(std::uint32_t op, Operands operands) {
 
 void StepEdit::set_gap(std::uint32_t item, Duration gap) { step_.plan.items[item].gap = gap; }
 
+void StepEdit::drop_wait(std::uint32_t item) {
+  HostItem& i = step_.plan.items[item];
+  i.wait = WaitFor::nothing;
+  i.gap = i.call = i.submit = i.return_delay = Duration::zero();
+}
+
 void StepEdit::insert_before(std::uint32_t work, NewKernel kernel) {
   insertions_.push_back({work, false, false, std::move(kernel), 0});
 }

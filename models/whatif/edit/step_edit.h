@@ -46,6 +46,8 @@ class StepEdit {
   void set_operands(std::uint32_t op, Operands operands);
   /// Host time before an item.
   void set_gap(std::uint32_t item, Duration gap);
+  /// The host goes on at once, and spends no time on asking.
+  void drop_wait(std::uint32_t item);
 
   /// On the stream and host thread of `work`, directly before or after it; several calls for the
   /// same place keep their order. A dropped work may be the anchor. In a CUDA graph the kernel

@@ -54,6 +54,31 @@ class FlowMaker {
     return row;
   }
 
+  /// A value is copied to the host, which waits for it; `computes`: behind a kernel.
+  void read(std::string_view path, bool computes = false) {
+    const double begin = 10 + 20.0 * n_;
+    double depth = 0;
+    for (std::size_t at = 0; at != std::string_view::npos; depth += 0.5) {
+      const std::size_t end = path.find('>', at);
+      const bool last = end == std::string_view::npos;
+      const std::uint32_t row =
+          maker_.op(path.substr(at, last ? end : end - at), begin + depth, 18 - 2 * depth, thread);
+      maker_.operands(row, {"[[256]]", R"(["bool"])", "", ""});
+      at = last ? end : end + 1;
+    }
+    if (computes) {
+      maker_.launch(begin + 3, 1, 300 + n_, thread);
+      const std::uint32_t a = maker_.kernel(begin + 5, 1, 300 + n_);
+      maker_.trace.activities.geometry[a] = GeometryId{0};
+    }
+    maker_.call("cudaMemcpyAsync", begin + 6, 2, 100 + n_, thread);
+    const std::uint32_t copy = maker_.activity(
+        ActivityKind::memcpy, "Memcpy DtoH (Device -> Pageable)", begin + 9, 1, 100 + n_);
+    maker_.trace.activities.bytes[copy] = 1;
+    maker_.call("cudaStreamSynchronize", begin + 8.5, 3, 200 + n_, thread);
+    ++n_;
+  }
+
   /// An operation that launches nothing.
   void idle(std::string_view name, std::string_view dims, std::string_view types) {
     const std::uint32_t row = maker_.op(name, 10 + 20.0 * n_, 2, thread);

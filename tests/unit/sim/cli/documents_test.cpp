@@ -26,7 +26,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const std::string captures = source_path("validation/captures/h200_2026-11-20_fit/");
+const std::string first_captures = source_path("validation/captures/h200_2026-11-20_fit/");
 const std::string tiny = source_path("tests/golden/replay/tiny.json");
 
 /// What a command writes where its options say OUT.
@@ -75,8 +75,8 @@ std::vector<Json> documents() {
       written_by(run_network_command, {"lenet5", "--batch", "8"}),
       written_by(run_advise, {tiny, "--allow-data-loss"}),
       written_by(run_check, {tiny}),
-      written_by(run_match, {captures + "traces/" + bert + ".json.zst",
-                             captures + "counters/" + bert + ".csv.zst"}),
+      written_by(run_match, {first_captures + "traces/" + bert + ".json.zst",
+                             first_captures + "counters/" + bert + ".csv.zst"}),
       written_by(run_diff, {tiny, source_path("tests/golden/replay/tiny.cuda-graph.result.json"),
                             "--allow-data-loss"}),
       written_by(run_square, {"--blocks", "8", "--threads", "64"}),

@@ -1,0 +1,68 @@
+#include "models/whatif/compile/host_reads.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "models/step/op_nesting.h"
+
+namespace tandem {
+namespace {
+
+bool moves_only(const Step& step, const Dataflow& flow, const FlowOp& op) {
+  const auto works = flow.works_of(op);
+  return std::all_of(works.begin(), works.end(), [&](std::uint32_t w) {
+    return step.kernels.of(step.plan.works[w].source).family == KernelFamily::transfer;
+  });
+}
+
+/// Operations, in the order of their launch, from the first to the last of a phase that the
+/// compiler is given.
+struct Span {
+  std::size_t first = 0, last = 0;
+};
+Span model_of(const Dataflow& flow, FlowPhase phase) {
+  Span span{flow.ops.size(), 0};
+  for (std::size_t i = 0; i < flow.ops.size(); ++i) {
+    if (!flow.ops[i].in_model || flow.ops[i].phase != phase) continue;
+    span.first = std::min(span.first, i);
+    span.last = i;
+  }
+  return span;
+}
+
+/// What the compiler is not given of the operations among those that it is given.
+std::vector<const FlowOp*> between(const Dataflow& flow) {
+  std::vector<const FlowOp*> out;
+  for (const FlowPhase phase : {FlowPhase::forward, FlowPhase::backward}) {
+    const Span span = model_of(flow, phase);
+    for (std::size_t i = span.first; i < span.last; ++i) {
+      if (!flow.ops[i].in_model && flow.ops[i].phase == phase) out.push_back(&flow.ops[i]);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+void drop_host_reads(const Step& step, const Dataflow& flow, StepEdit& edit) {
+  std::vector<bool> read(step.trace.ops.size(), false);
+  const auto asked = between(flow);
+  for (const FlowOp* op : asked) {
+    const bool sizes = op->row != nullptr && op->row->is(waits) && !moves_only(step, flow, *op);
+    if (sizes) return;
+  }
+  for (const FlowOp* op : asked) {
+    if (!moves_only(step, flow, *op)) continue;
+    read[op->op] = true;
+    for (const std::uint32_t w : flow.works_of(*op)) edit.drop(w, true);
+  }
+  for (std::uint32_t i = 0; i < step.plan.items.size(); ++i) {
+    const HostItem& item = step.plan.items[i];
+    if (item.wait == WaitFor::nothing || item.source == no_index) continue;
+    std::uint32_t op = flow.nesting.of_call[item.source];
+    while (op != no_row && !read[op]) op = flow.nesting.parent[op];
+    if (op != no_row) edit.drop_wait(i);
+  }
+}
+
+}  // namespace tandem

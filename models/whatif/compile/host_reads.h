@@ -1,0 +1,19 @@
+// Values of the device that the host of an eager model waits for and that of a compiled one does
+// not.
+#pragma once
+
+#include "models/step/dataflow.h"
+#include "models/step/step.h"
+#include "models/whatif/edit/step_edit.h"
+
+namespace tandem {
+
+/// Takes out of a compiled model the copies to and from the host between its operations, and the
+/// waits for them. What a program asks of the device to leave work out (whether a mask masks
+/// nothing) libraries do not ask where they are compiled, and numbers become part of the code: of
+/// 22 pairs of an eager and a compiled run whose eager model waits, none waits when compiled.
+/// Results whose size the device tells break the graph instead: a model that has them keeps its
+/// waits.
+void drop_host_reads(const Step& step, const Dataflow& flow, StepEdit& edit);
+
+}  // namespace tandem
