@@ -156,7 +156,7 @@ TEST(Cases, RejectPublishedRatesWithTheirPlace) {
   const auto error_with = [](const std::string& set) {
     return case_error(R"({"question": "q", "description": "d", "kind": "throughput",
         "mean_limit": 0.1, "sets": [{"set": "s")" +
-                    set + "}]}");
+                      set + "}]}");
   };
   EXPECT_HAS(error_with(""), "expected rates of kind throughput");
   EXPECT_HAS(error_with(R"(, "rates": 3)"), ":sets.0.rates: found");
@@ -164,7 +164,7 @@ TEST(Cases, RejectPublishedRatesWithTheirPlace) {
   EXPECT_HAS(error_with(R"(, "rates": [{"network": "n", "speed": 3}])"), "unknown key \"speed\"");
   EXPECT_HAS(error_with(R"(, "rates": [{"network": "n", "per_s": -3}])"), "per_s: found");
   EXPECT_HAS(case_error(with(std::string(good), R"("set")",
-                           R"("rates": [{"network": "n", "per_s": 3, "source": "x"}], "set")")),
+                             R"("rates": [{"network": "n", "per_s": 3, "source": "x"}], "set")")),
              "expected rates for kinds throughput and gpu_time");
   EXPECT_HAS(error_with(R"(, "rates": [{"network": "n", "gpu_ms": 3, "source": "x"}])"),
              "expected per_s for kind throughput, gpu_ms for gpu_time");
@@ -286,7 +286,8 @@ TEST(Cases, AreRejectedWithTheirPlace) {
              "expected [base capture, measured capture]");
   EXPECT_HAS(case_error(with(std::string(good), R"("set")", R"("pairs": [["a", "b"]], "set")")),
              "traces and pairs");
-  EXPECT_HAS(case_error(with(std::string(good), "\"fidelity\"", "\"step_time\"")), "pairs for mode");
+  EXPECT_HAS(case_error(with(std::string(good), "\"fidelity\"", "\"step_time\"")),
+             "pairs for mode");
 }
 
 TEST(Cases, ReadADeviationWithItsBands) {
