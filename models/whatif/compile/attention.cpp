@@ -70,7 +70,9 @@ ExtraKernel score_product(const KernelContext& c, const AttentionShape& shape, D
   const double flops = 2 * heads * queries * keys * columns;
   const double bytes =
       heads * (queries * columns + keys * columns + queries * keys) * element_bytes(type);
-  const double us = is_half(type) ? aligned_product_us(c.gpu, c.law.products, flops, bytes, type)
+  AlignedProducts heads_apart = c.law.products;
+  heads_apart.dram_share = c.law.score_dram_share;
+  const double us = is_half(type) ? aligned_product_us(c.gpu, heads_apart, flops, bytes, type)
                                   : simt_product_us(c.gpu, c.law.products, flops);
   return {c.names.kernel(LibraryUse::score_product, type), "aten::bmm", us, bytes,
           product_geometry(shape.heads, shape.queries, shape.width)};

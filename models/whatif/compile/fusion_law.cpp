@@ -19,6 +19,10 @@ void add_kernel_fields(Fields& out) {
                          &L::masked_ratio));
   out.push_back(field<L>("masked_fp32_ratio", "ratio", "the same of memory-efficient FP32 kernels",
                          &L::masked_fp32_ratio));
+  out.push_back(field<L>("score_dram_share", "ratio",
+                         "share of the peak DRAM rate of products of queries, keys and values, a "
+                         "head each, in 16 bits",
+                         &L::score_dram_share));
   out.push_back(field<L>("transpose_share", "ratio",
                          "share of the peak DRAM rate at which XLA turns FP32 weights",
                          &L::transpose_share));

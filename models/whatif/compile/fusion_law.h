@@ -21,6 +21,7 @@ struct FusionLaw {
   AlignedProducts products;
   PaddingLaw padding;
   double masked_ratio = 0, masked_fp32_ratio = 0;
+  double score_dram_share = 0;
   double transpose_share = 0, transpose_cast_share = 0;
   FloorAndShare gradient_copy;
   double layout_usual_ratio = 0, layout_grouped_ratio = 0;
