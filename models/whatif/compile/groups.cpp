@@ -344,12 +344,24 @@ struct GroupOperands {
     return std::binary_search(group.ops.begin(), group.ops.end(), op);
   }
 
+  /// Whether a group that holds the gradient of a norm of rows has what the norm made of them: it
+  /// normalises them again.
+  bool normalises_again(const FusionGroup& group, std::uint32_t maker) const {
+    const FlowOp& norm = flow.ops[maker];
+    if (norm.kind != OpKind::row_norm || out.roles[maker] != FuseRole::row) return false;
+    if (norm.sequence < 0 || group.phase != FlowPhase::backward) return false;
+    return std::any_of(group.ops.begin(), group.ops.end(), [&](std::uint32_t i) {
+      return flow.ops[i].kind == OpKind::row_norm_backward && flow.ops[i].sequence == norm.sequence;
+    });
+  }
+
   /// Whether an operation reads what the group makes of its operands: it is neither part of the
   /// group nor of one that computes them again.
   bool takes_from(const FusionGroup& group, std::uint32_t reader, std::uint32_t maker) const {
     if (inside(group, reader)) return false;
     const std::uint32_t own = group_of[reader];
-    return own == no_row || !inside(out.groups[own], maker);
+    if (own == no_row) return true;
+    return !inside(out.groups[own], maker) && !normalises_again(out.groups[own], maker);
   }
 
   /// A norm keeps its normalised rows for the backward pass in place of its operand.
@@ -374,8 +386,10 @@ struct GroupOperands {
         if (op.kind == OpKind::gather && use.argument == 0) continue;  // rows, not the table
         if (unread_by_windows(op, use)) continue;
         if (producer != no_row && inside(group, producer)) continue;
+        const bool of_norm = op.kind == OpKind::row_norm_backward;  // its statistics, its rows
+        if (!of_norm && producer != no_row && normalises_again(group, producer)) continue;
         add(group.reads, t);
-        if (op.kind != OpKind::row_norm_backward) read_elsewhere[t] = true;
+        if (!of_norm) read_elsewhere[t] = true;
       }
     }
   }

@@ -17,6 +17,19 @@ bool read_by_norms(const Dataflow& flow, const std::vector<FuseRole>& roles,
   });
 }
 
+/// Whether the operation widens what a library kernel made in 16 bits, for norms of rows: to keep
+/// that takes half the memory that their normalised rows do.
+bool widens_for_rows(const Dataflow& flow, const std::vector<FuseRole>& roles,
+                     const std::vector<std::uint32_t>& same_as, const FlowOp& op,
+                     const std::vector<std::uint32_t>& readers) {
+  if (op.kind != OpKind::cast || op.input_count != 1) return false;
+  const FlowTensor& from = flow.tensors[same_as[flow.inputs_of(op)[0].tensor]];
+  if (!is_half(from.type) || from.producer == no_row) return false;
+  return roles[from.producer] == FuseRole::library &&
+         std::none_of(readers.begin(), readers.end(),
+                      [&](std::uint32_t r) { return roles[r] == FuseRole::channel_norm_backward; });
+}
+
 }  // namespace
 
 std::vector<bool> computed_later(const Dataflow& flow, const std::vector<FuseRole>& roles,
@@ -36,7 +49,8 @@ std::vector<bool> computed_later(const Dataflow& flow, const std::vector<FuseRol
       for (const std::uint32_t t : flow.outputs_of(op)) {
         if (same_as[t] != t) continue;
         const bool kept = !repeatable(op, roles[i]) || flow.tensors[t].elements <= 1 ||
-                          read_by_norms(flow, roles, readers[t]);
+                          (read_by_norms(flow, roles, readers[t]) &&
+                           !widens_for_rows(flow, roles, same_as, op, readers[t]));
         out.writes.push_back({t, kept});
       }
     }
