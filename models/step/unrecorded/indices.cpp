@@ -34,6 +34,7 @@ std::optional<Indices> indices_of(const Operands& view, const TensorShape& index
   Indices out;
   if (sizes.size() != strides.size() || rank == 0 || rank > out.shape.dims.size()) return {};
   if (kept >= indexed.rank) return {};
+  if (std::any_of(sizes.begin(), sizes.end(), [](std::int64_t n) { return n < 0; })) return {};
   out.count = indexed.rank - kept;
   out.shape.rank = static_cast<std::uint8_t>(rank);
   out.shape.type = DataType::int64;

@@ -210,27 +210,41 @@ bool GroupView::loops_rows() const {
   });
 }
 
-std::size_t GroupView::gathers_before(std::uint32_t op) const {
-  std::size_t gathers = 0;
-  for (const std::uint32_t t : inputs(op)) {
-    const std::uint32_t maker = tensor(t).producer;
-    if (maker == no_row || c_.plan.roles[maker] != FuseRole::pointwise) continue;
-    const bool same = flow_op(maker).phase == flow_op(op).phase;
-    if (same) gathers += (flow_op(maker).kind == OpKind::gather) + gathers_before(maker);
+std::vector<std::uint32_t> GroupView::made_from(std::uint32_t op) const {
+  std::vector<std::uint32_t> all{op};
+  std::vector<bool> seen(c_.flow.ops.size(), false);
+  for (std::size_t next = 0; next < all.size(); ++next) {
+    for (const std::uint32_t t : inputs(all[next])) {
+      const std::uint32_t maker = tensor(t).producer;
+      if (maker == no_row || c_.plan.roles[maker] != FuseRole::pointwise) continue;
+      if (flow_op(maker).phase != flow_op(op).phase) continue;
+      if (!seen[maker]) all.push_back(maker);
+      seen[maker] = true;
+    }
   }
-  return gathers;
+  return all;
+}
+
+std::size_t GroupView::gathers_before(std::uint32_t op) const {
+  const auto makers = made_from(op);
+  return static_cast<std::size_t>(
+      std::count_if(makers.begin() + 1, makers.end(),
+                    [&](std::uint32_t maker) { return flow_op(maker).kind == OpKind::gather; }));
 }
 
 bool GroupView::reads_across(std::uint32_t op, const TensorShape& rows) const {
-  const OpTensors& operands = operands_of(c_.step.trace, flow_op(op).op).tensors;
-  for (const FlowUse& use : c_.flow.inputs_of(flow_op(op))) {
-    const std::uint32_t maker = tensor(c_.plan.same_as[use.tensor]).producer;
-    if (maker != no_row && std::binary_search(group_.ops.begin(), group_.ops.end(), maker)) {
-      if (c_.plan.roles[maker] == FuseRole::pointwise && reads_across(maker, rows)) return true;
-      continue;
+  const auto inside = [&](std::uint32_t i) {
+    return i != no_row && std::binary_search(group_.ops.begin(), group_.ops.end(), i);
+  };
+  for (const std::uint32_t i : made_from(op)) {
+    if (!inside(i)) continue;
+    const OpTensors& operands = operands_of(c_.step.trace, flow_op(i).op).tensors;
+    for (const FlowUse& use : c_.flow.inputs_of(flow_op(i))) {
+      const TensorShape* x = operands.at(use.argument);
+      if (x == nullptr || x->elements() <= 1) continue;
+      if (inside(tensor(c_.plan.same_as[use.tensor]).producer)) continue;
+      if (!lies_as_rows(*x, rows)) return true;
     }
-    const TensorShape* x = operands.at(use.argument);
-    if (x != nullptr && x->elements() > 1 && !lies_as_rows(*x, rows)) return true;
   }
   return false;
 }

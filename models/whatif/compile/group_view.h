@@ -98,7 +98,8 @@ class GroupView {
   /// Of the largest operand from an argument on.
   double values_of(std::uint32_t op, std::uint8_t from) const;
   bool stored_in_rows(std::uint32_t t) const;
-  /// Of what generated code computes an operation from, in its own phase.
+  /// The operation and those that generated code computes it from, in its own phase.
+  std::vector<std::uint32_t> made_from(std::uint32_t op) const;
   std::size_t gathers_before(std::uint32_t op) const;
   /// Whether what is computed on the way to an operation's operand lies otherwise than `rows` do.
   bool reads_across(std::uint32_t op, const TensorShape& rows) const;
