@@ -131,7 +131,7 @@ constexpr OpRow rows[] = {
     {"log_softmax _log_softmax", K::softmax, L::softmax, full, O::same,
      arguments("input dims type")},
     {"_softmax_backward_data _log_softmax_backward_data", K::softmax_backward, L::softmax, promote,
-     O::same, arguments("grad result ..."), 0, true},
+     O::same, arguments("grad result dims type"), 0, true},
 
     // Pooling.
     {"max_pool1d max_pool2d max_pool3d max_pool2d_with_indices max_pool3d_with_indices", K::pooling,

@@ -117,6 +117,11 @@ void add_arithmetic(Fields& fields) {
       &G::random_row_lane_cycles);
   add("random_column_lane_cycles", "... and for each element of the row more",
       &G::random_column_lane_cycles);
+  add("random_softmax_lane_cycles",
+      "... for a random number behind a softmax of rows, its exponential with it: beside the "
+      "bytes, "
+      "whatever the length of the row",
+      &G::random_softmax_lane_cycles);
   add("moments_lane_cycles", "... to add an element to a running mean and variance",
       &G::moments_lane_cycles);
   add("image_moments_lane_cycles", "... where images lie in the order of channels",
@@ -214,15 +219,17 @@ double generated_us(const GpuArch& gpu, const GeneratedCode& code, const Generat
     return floor + std::max({passed, lane_us(gpu, spent_cycles(code, work)),
                              work.steps * code.sum_step_us});
   }
-  const double drawing =
-      code.random_row_lane_cycles + code.random_column_lane_cycles * work.row_elements;
+  const double drawing = work.softmax ? 0
+                                      : code.random_row_lane_cycles +
+                                            code.random_column_lane_cycles * work.row_elements;
+  const double beside = work.softmax ? code.random_softmax_lane_cycles : 0;
   // Shorter rows have fewer lanes to pass their largest element and their sum between.
   const bool passes = work.softmax && work.row_elements >= gpu.warp_size;
   const double block_us = code.row_block_us * (passes ? code.softmax_block_ratio : 1);
   const double blocks = row_blocks(work) * block_us / gpu.sm_count;
   return floor + lane_us(gpu, work.softmax_cycles) +
          std::max({passed + lane_us(gpu, work.random_numbers * drawing),
-                   lane_us(gpu, work.lane_cycles), blocks});
+                   lane_us(gpu, work.lane_cycles + work.random_numbers * beside), blocks});
 }
 
 double generated_moments_us(const GpuArch& gpu, const GeneratedCode& code, double bytes,

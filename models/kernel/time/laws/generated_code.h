@@ -57,6 +57,7 @@ struct GeneratedCode {
   double random_lane_cycles = 0;
   double random_row_lane_cycles = 0;
   double random_column_lane_cycles = 0;
+  double random_softmax_lane_cycles = 0;
   double moments_lane_cycles = 0;
   double image_moments_lane_cycles = 0;
   double pooling_share = 0;
@@ -88,9 +89,10 @@ struct GeneratedWork {
 /// Memory and arithmetic run side by side in kernels of independent elements and the longer counts.
 /// The autotuner gives few elements to twice as many threads, each of which then computes places
 /// and loads what is broadcast for fewer of them.
-/// A block that holds rows draws its random numbers between loading and storing, with few warps,
-/// and the fewer the longer its rows are: registers hold them. Many short rows cost blocks, whose
-/// warps pass their sums and maxima from lane to lane; those of softmax stay longer.
+/// A block that holds rows of a norm draws its random numbers between loading and storing, with few
+/// warps, and the fewer the longer its rows are: registers hold them; one of a softmax beside. Many
+/// short rows cost blocks, whose warps pass their sums and maxima from lane to lane; those of
+/// softmax stay longer.
 double generated_us(const GpuArch& gpu, const GeneratedCode& code, const GeneratedWork& work);
 /// Of a reduction that keeps running means and variances of `elements`.
 double generated_moments_us(const GpuArch& gpu, const GeneratedCode& code, double bytes,

@@ -64,6 +64,7 @@ GeneratedCode easy_code() {
   code.transposed_share = 0.25, code.strided_row_share = 0.125;
   code.random_lane_cycles = 100;
   code.random_row_lane_cycles = 40, code.random_column_lane_cycles = 0.5;
+  code.random_softmax_lane_cycles = 150;
   code.moments_lane_cycles = 33;
   code.short_column_ratio = 3;
   code.uneven_ratio = 2, code.image_moments_lane_cycles = 40;
