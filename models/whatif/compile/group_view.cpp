@@ -202,11 +202,9 @@ bool GroupView::loops_rows() const {
   const double columns = row_elements();
   if (columns > c_.law.persistent_columns) return true;
   return std::any_of(group_.ops.begin(), group_.ops.end(), [&](std::uint32_t i) {
-    if (flow_op(i).kind != OpKind::softmax) return false;
-    const TensorShape* x = operands_of(c_.step.trace, flow_op(i).op).tensors.at(0);
-    if (x == nullptr || x->rank == 0) return false;
-    const SumShape rows{double(x->elements()) / columns, columns};
-    return asks_for_order(c_.gpu, rows) && (gathers_before(i) > 0 || reads_across(i, *x));
+    if (flow_op(i).kind != OpKind::softmax || flow_op(i).phase != group_.phase) return false;
+    const SumShape rows{op_elements(i) / columns, columns};
+    return asks_for_order(c_.gpu, rows) && reads_across(i);
   });
 }
 
@@ -232,43 +230,42 @@ std::size_t GroupView::gathers_before(std::uint32_t op) const {
                     [&](std::uint32_t maker) { return flow_op(maker).kind == OpKind::gather; }));
 }
 
-bool GroupView::reads_across(std::uint32_t op, const TensorShape& rows) const {
+bool GroupView::reads_across(std::uint32_t softmax) const {
+  const TensorShape* rows = operands_of(c_.step.trace, flow_op(softmax).op).tensors.at(0);
+  if (rows == nullptr || rows->rank == 0) return false;
+  if (gathers_before(softmax) > 0) return true;
   const auto inside = [&](std::uint32_t i) {
     return i != no_row && std::binary_search(group_.ops.begin(), group_.ops.end(), i);
   };
-  for (const std::uint32_t i : made_from(op)) {
+  for (const std::uint32_t i : made_from(softmax)) {
     if (!inside(i)) continue;
     const OpTensors& operands = operands_of(c_.step.trace, flow_op(i).op).tensors;
     for (const FlowUse& use : c_.flow.inputs_of(flow_op(i))) {
       const TensorShape* x = operands.at(use.argument);
       if (x == nullptr || x->elements() <= 1) continue;
       if (inside(tensor(c_.plan.same_as[use.tensor]).producer)) continue;
-      if (!lies_as_rows(*x, rows)) return true;
+      if (!lies_as_rows(*x, *rows)) return true;
     }
   }
   return false;
 }
 
 double GroupView::softmax_cycles() const {
-  constexpr std::uint8_t result = 1;  // argument of a gradient
   const GeneratedCode& code = c_.law.generated;
+  const double columns = std::max(1.0, row_elements());
+  const double held = double(std::bit_ceil(static_cast<std::uint64_t>(columns)));
   const bool loops = loops_rows();
-  const double columns = row_elements();
   double cycles = 0;
   for (const std::uint32_t i : group_.ops) {
-    const OpKind kind = flow_op(i).kind;
-    const bool forward = kind == OpKind::softmax;
-    if (!forward && kind != OpKind::softmax_backward) continue;
-    // A gradient computes the softmax again, and so what is gathered for it.
-    const std::uint32_t probabilities = forward ? no_row : input(i, result);
-    const std::uint32_t maker = forward                   ? i
-                                : probabilities == no_row ? no_row
-                                                          : tensor(probabilities).producer;
-    const double gathers = maker == no_row ? 0 : double(gathers_before(maker));
-    const double held = double(std::bit_ceil(static_cast<std::uint64_t>(std::max(1.0, columns))));
-    const double elements = op_elements(i) * (loops ? held / columns : 1);
-    cycles += elements * gathers * code.gathered_lane_cycles * (forward && loops ? 2 : 1);
-    if (forward && loops) cycles += elements * code.looped_softmax_lane_cycles;
+    if (flow_op(i).kind != OpKind::softmax) continue;
+    const double gathers = double(gathers_before(i)) * code.gathered_lane_cycles;
+    if (flow_op(i).phase != group_.phase) {  // computed again for its gradient
+      cycles += op_elements(i) * (gathers + (reads_across(i) ? code.across_lane_cycles : 0));
+    } else if (loops) {
+      cycles += op_elements(i) * held / columns * (2 * gathers + code.looped_softmax_lane_cycles);
+    } else {
+      cycles += op_elements(i) * gathers;
+    }
   }
   return cycles;
 }

@@ -101,8 +101,8 @@ class GroupView {
   /// The operation and those that generated code computes it from, in its own phase.
   std::vector<std::uint32_t> made_from(std::uint32_t op) const;
   std::size_t gathers_before(std::uint32_t op) const;
-  /// Whether what is computed on the way to an operation's operand lies otherwise than `rows` do.
-  bool reads_across(std::uint32_t op, const TensorShape& rows) const;
+  /// Whether what a softmax is computed from is gathered, or lies otherwise than its rows do.
+  bool reads_across(std::uint32_t softmax) const;
   double element_cycles(std::uint32_t op) const;
   double norm_cycles(std::uint32_t op) const;
   double transcendental_cycles() const;

@@ -57,6 +57,15 @@ class Roles {
     return is_core(op.kind) ? FuseRole::library : FuseRole::pointwise;
   }
 
+  /// Whether the operation is a softmax over the last dimension.
+  bool is_attends_rows(const FlowOp& op) const {
+    if (op.kind != OpKind::softmax) return false;
+    const Operands& in = operands_of(step_.trace, op.op);
+    const TensorShape* x = in.tensors.at(0);
+    const auto dims = integers_of(in.argument(1));
+    return x != nullptr && dims.size() == 1 && (dims[0] == -1 || dims[0] == x->rank - 1);
+  }
+
  private:
   /// Sums that keep the last dimension add up columns.
   bool keeps_last_dimension(const FlowOp& op) const {
@@ -249,6 +258,21 @@ struct Planner {
     return largest(flow.outputs_of(flow.ops[consumer])) > held;
   }
 
+  /// Whether the probabilities of a softmax go to a product, dropout and conversions aside, and
+  /// backward to its own gradient: who mixes them with others needs all of them later.
+  bool attends(std::uint32_t op) const {
+    for (const std::uint32_t t : flow.outputs_of(flow.ops[op])) {
+      for (const std::uint32_t r : readers[out.same_as[t]]) {
+        const FlowOp& reader = flow.ops[r];
+        const bool hands_on = reader.kind == OpKind::cast || reader.kind == OpKind::dropout ||
+                              out.roles[r] == FuseRole::library;
+        const bool later = reader.phase != flow.ops[op].phase;
+        if (later ? reader.sequence != flow.ops[op].sequence : !hands_on) return false;
+      }
+    }
+    return true;
+  }
+
   void join(std::uint32_t consumer, const FlowUse& use) {
     const std::uint32_t t = tensor(use);
     const std::uint32_t producer = flow.tensors[t].producer;
@@ -297,6 +321,7 @@ struct GroupOperands {
   FusionPlan& out;
   const TensorReaders& readers;
   const std::vector<std::uint32_t>& group_of;  // per operation: its own group, or no_row
+  const std::vector<bool>& attends_rows;       // per operation
   /// Per tensor: by a group that does not make it; gradients of norms aside.
   std::vector<bool> read_elsewhere;
 
@@ -312,7 +337,8 @@ struct GroupOperands {
 
   /// What nobody stores is computed by each group that reads it.
   void compute_again() {
-    const std::vector<bool> later = computed_later(flow, out.roles, out.same_as, readers);
+    const std::vector<bool> later =
+        computed_later(flow, out.roles, out.same_as, readers, attends_rows);
     const std::vector<bool> again = recomputed(flow, out.roles, out.same_as, readers, later);
     for (FusionGroup& group : out.groups) {
       std::vector<std::uint32_t> open = group.ops;
@@ -431,7 +457,11 @@ bool fusable(FuseRole role) {
 FusionPlan plan_fusion(const Step& step, const Dataflow& flow, bool whole_step) {
   Planner plan(flow);
   const Roles roles(step, flow);
-  for (const FlowOp& op : flow.ops) plan.out.roles.push_back(roles.of(op, whole_step));
+  std::vector<bool> attends_rows;
+  for (const FlowOp& op : flow.ops) {
+    plan.out.roles.push_back(roles.of(op, whole_step));
+    attends_rows.push_back(plan.out.roles.back() == FuseRole::row && roles.is_attends_rows(op));
+  }
   plan.out.same_as.assign(flow.tensors.size(), 0);
   std::iota(plan.out.same_as.begin(), plan.out.same_as.end(), 0U);
   plan.drop_copies();
@@ -439,7 +469,10 @@ FusionPlan plan_fusion(const Step& step, const Dataflow& flow, bool whole_step) 
   plan.find_levels();
   plan.join_all();
   plan.collect_groups();
-  GroupOperands{flow, plan.out, plan.readers, plan.group_of, {}}.find_all();
+  for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
+    attends_rows[i] = attends_rows[i] && plan.attends(i);
+  }
+  GroupOperands{flow, plan.out, plan.readers, plan.group_of, attends_rows, {}}.find_all();
   return std::move(plan.out);
 }
 

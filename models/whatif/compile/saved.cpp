@@ -34,7 +34,8 @@ bool widens_for_rows(const Dataflow& flow, const std::vector<FuseRole>& roles,
 
 std::vector<bool> computed_later(const Dataflow& flow, const std::vector<FuseRole>& roles,
                                  const std::vector<std::uint32_t>& same_as,
-                                 const TensorReaders& readers) {
+                                 const TensorReaders& readers,
+                                 const std::vector<bool>& attends_rows) {
   std::vector<GraphStorage> storages(flow.tensors.size());
   for (std::size_t t = 0; t < storages.size(); ++t) {
     storages[t].bytes.fixed_bytes = flow.tensors[t].bytes();
@@ -48,7 +49,8 @@ std::vector<bool> computed_later(const Dataflow& flow, const std::vector<FuseRol
       for (const FlowUse& use : flow.inputs_of(op)) out.reads.push_back(same_as[use.tensor]);
       for (const std::uint32_t t : flow.outputs_of(op)) {
         if (same_as[t] != t) continue;
-        const bool kept = !repeatable(op, roles[i]) || flow.tensors[t].elements <= 1 ||
+        const bool repeats = attends_rows[i] || repeatable(op, roles[i]);
+        const bool kept = !repeats || flow.tensors[t].elements <= 1 ||
                           (read_by_norms(flow, roles, readers[t]) &&
                            !widens_for_rows(flow, roles, same_as, op, readers[t]));
         out.writes.push_back({t, kept});

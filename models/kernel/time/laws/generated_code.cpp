@@ -112,6 +112,10 @@ void add_arithmetic(Fields& fields) {
       &G::looped_softmax_lane_cycles);
   add("gathered_lane_cycles", "... for an operand of a softmax that is gathered, each time",
       &G::gathered_lane_cycles);
+  add("across_lane_cycles",
+      "... for a softmax computed again for its gradient, of operands that lie otherwise than its "
+      "rows do",
+      &G::across_lane_cycles);
   add("random_lane_cycles", "... for a random number", &G::random_lane_cycles);
   add("random_row_lane_cycles", "... for a random number in a kernel that holds rows",
       &G::random_row_lane_cycles);

@@ -54,6 +54,7 @@ struct GeneratedCode {
   double divided_lane_cycles = 0;
   double looped_softmax_lane_cycles = 0;
   double gathered_lane_cycles = 0;
+  double across_lane_cycles = 0;
   double random_lane_cycles = 0;
   double random_row_lane_cycles = 0;
   double random_column_lane_cycles = 0;

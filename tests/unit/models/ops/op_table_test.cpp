@@ -221,6 +221,7 @@ TEST(OutputShapes, ResultsHaveTheTypeThatIsAskedFor) {
   };
   EXPECT_EQ(type("aten::_softmax", R"(["","-1","True",""])"), DataType::fp32);
   EXPECT_EQ(type("aten::_softmax", R"(["","-1","False",""])"), DataType::fp16);
+  EXPECT_EQ(type("aten::_softmax_backward_data", R"(["","","-1","6"])"), DataType::fp32);
   EXPECT_EQ(type("aten::softmax", R"(["","-1","15",""])"), DataType::bf16);
   EXPECT_EQ(type("aten::sum", R"(["","[1]","False","6"])"), DataType::fp32);
   EXPECT_EQ(type("aten::sum", R"(["","[1]","False",""])"), DataType::fp16);
