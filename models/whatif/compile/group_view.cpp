@@ -226,18 +226,18 @@ std::vector<std::uint32_t> GroupView::made_from(std::uint32_t op) const {
 std::size_t GroupView::gathers_before(std::uint32_t op) const {
   const auto makers = made_from(op);
   return static_cast<std::size_t>(
-      std::count_if(makers.begin() + 1, makers.end(),
+      std::count_if(makers.begin(), makers.end(),
                     [&](std::uint32_t maker) { return flow_op(maker).kind == OpKind::gather; }));
 }
 
 bool GroupView::reads_across(std::uint32_t softmax) const {
   const TensorShape* rows = operands_of(c_.step.trace, flow_op(softmax).op).tensors.at(0);
   if (rows == nullptr || rows->rank == 0) return false;
-  if (gathers_before(softmax) > 0) return true;
   const auto inside = [&](std::uint32_t i) {
     return i != no_row && std::binary_search(group_.ops.begin(), group_.ops.end(), i);
   };
   for (const std::uint32_t i : made_from(softmax)) {
+    if (flow_op(i).kind == OpKind::gather) return true;
     if (!inside(i)) continue;
     const OpTensors& operands = operands_of(c_.step.trace, flow_op(i).op).tensors;
     for (const FlowUse& use : c_.flow.inputs_of(flow_op(i))) {

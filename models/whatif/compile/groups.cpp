@@ -58,7 +58,7 @@ class Roles {
   }
 
   /// Whether the operation is a softmax over the last dimension.
-  bool is_attends_rows(const FlowOp& op) const {
+  bool is_row_softmax(const FlowOp& op) const {
     if (op.kind != OpKind::softmax) return false;
     const Operands& in = operands_of(step_.trace, op.op);
     const TensorShape* x = in.tensors.at(0);
@@ -457,11 +457,7 @@ bool fusable(FuseRole role) {
 FusionPlan plan_fusion(const Step& step, const Dataflow& flow, bool whole_step) {
   Planner plan(flow);
   const Roles roles(step, flow);
-  std::vector<bool> attends_rows;
-  for (const FlowOp& op : flow.ops) {
-    plan.out.roles.push_back(roles.of(op, whole_step));
-    attends_rows.push_back(plan.out.roles.back() == FuseRole::row && roles.is_attends_rows(op));
-  }
+  for (const FlowOp& op : flow.ops) plan.out.roles.push_back(roles.of(op, whole_step));
   plan.out.same_as.assign(flow.tensors.size(), 0);
   std::iota(plan.out.same_as.begin(), plan.out.same_as.end(), 0U);
   plan.drop_copies();
@@ -469,8 +465,10 @@ FusionPlan plan_fusion(const Step& step, const Dataflow& flow, bool whole_step) 
   plan.find_levels();
   plan.join_all();
   plan.collect_groups();
+  std::vector<bool> attends_rows(flow.ops.size());
   for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
-    attends_rows[i] = attends_rows[i] && plan.attends(i);
+    attends_rows[i] =
+        plan.out.roles[i] == FuseRole::row && roles.is_row_softmax(flow.ops[i]) && plan.attends(i);
   }
   GroupOperands{flow, plan.out, plan.readers, plan.group_of, attends_rows, {}}.find_all();
   return std::move(plan.out);

@@ -8,26 +8,23 @@
 namespace tandem {
 namespace {
 
-/// Norms of the backward pass take what they need of the forward pass their own way (groups.cpp).
-bool read_by_norms(const Dataflow& flow, const std::vector<FuseRole>& roles,
-                   const std::vector<std::uint32_t>& readers) {
-  return std::any_of(readers.begin(), readers.end(), [&](std::uint32_t r) {
-    return flow.ops[r].kind == OpKind::row_norm_backward ||
-           roles[r] == FuseRole::channel_norm_backward;
-  });
-}
-
-/// Whether the operation widens what a library kernel made in 16 bits, for norms of rows: to keep
-/// that takes half the memory that their normalised rows do.
-bool widens_for_rows(const Dataflow& flow, const std::vector<FuseRole>& roles,
-                     const std::vector<std::uint32_t>& same_as, const FlowOp& op,
-                     const std::vector<std::uint32_t>& readers) {
+/// Whether the operation widens what a library kernel made in 16 bits: to keep that takes half the
+/// memory that normalised rows do.
+bool widens_library(const Dataflow& flow, const std::vector<FuseRole>& roles,
+                    const std::vector<std::uint32_t>& same_as, const FlowOp& op) {
   if (op.kind != OpKind::cast || op.input_count != 1) return false;
   const FlowTensor& from = flow.tensors[same_as[flow.inputs_of(op)[0].tensor]];
-  if (!is_half(from.type) || from.producer == no_row) return false;
-  return roles[from.producer] == FuseRole::library &&
-         std::none_of(readers.begin(), readers.end(),
-                      [&](std::uint32_t r) { return roles[r] == FuseRole::channel_norm_backward; });
+  return is_half(from.type) && from.producer != no_row && roles[from.producer] == FuseRole::library;
+}
+
+/// Norms of the backward pass take what they need of the forward pass their own way (groups.cpp);
+/// `widened`: of rows only where nothing narrower is there.
+bool kept_for_norms(const Dataflow& flow, const std::vector<FuseRole>& roles,
+                    const std::vector<std::uint32_t>& readers, bool widened) {
+  return std::any_of(readers.begin(), readers.end(), [&](std::uint32_t r) {
+    return roles[r] == FuseRole::channel_norm_backward ||
+           (flow.ops[r].kind == OpKind::row_norm_backward && !widened);
+  });
 }
 
 }  // namespace
@@ -50,9 +47,9 @@ std::vector<bool> computed_later(const Dataflow& flow, const std::vector<FuseRol
       for (const std::uint32_t t : flow.outputs_of(op)) {
         if (same_as[t] != t) continue;
         const bool repeats = attends_rows[i] || repeatable(op, roles[i]);
-        const bool kept = !repeats || flow.tensors[t].elements <= 1 ||
-                          (read_by_norms(flow, roles, readers[t]) &&
-                           !widens_for_rows(flow, roles, same_as, op, readers[t]));
+        const bool kept =
+            !repeats || flow.tensors[t].elements <= 1 ||
+            kept_for_norms(flow, roles, readers[t], widens_library(flow, roles, same_as, op));
         out.writes.push_back({t, kept});
       }
     }

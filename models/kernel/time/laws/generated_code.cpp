@@ -123,8 +123,7 @@ void add_arithmetic(Fields& fields) {
       &G::random_column_lane_cycles);
   add("random_softmax_lane_cycles",
       "... for a random number behind a softmax of rows, its exponential with it: beside the "
-      "bytes, "
-      "whatever the length of the row",
+      "bytes, whatever the length of the row",
       &G::random_softmax_lane_cycles);
   add("moments_lane_cycles", "... to add an element to a running mean and variance",
       &G::moments_lane_cycles);

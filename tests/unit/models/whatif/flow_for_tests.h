@@ -24,32 +24,9 @@ class FlowMaker {
   std::uint32_t op(std::string_view path, std::string_view dims, std::string_view types,
                    std::string_view concrete = "", std::string_view kernel = "vectorized") {
     const double begin = 10 + 20.0 * n_;
-    std::uint32_t row = 0;
-    double depth = 0;
-    for (std::size_t at = 0; at != std::string_view::npos;) {
-      const std::size_t end = path.find('>', at);
-      const bool last = end == std::string_view::npos;
-      if (at == 0 && within_last) {
-        row = outermost_;
-        maker_.trace.ops.duration[row] += from_us(20);
-      } else {
-        row = maker_.op(path.substr(at, last ? end : end - at), begin + depth, 18 - 2 * depth,
-                        thread);
-      }
-      if (at == 0) outermost_ = row;
-      maker_.trace.ops.sequence[row] = sequence;
-      maker_.trace.ops.forward_thread[row] = forward_thread;
-      if (last) maker_.operands(row, {dims, types, strides, concrete});
-      if (at == 0 && !last && !around_dims.empty()) {
-        maker_.operands(row, {around_dims, around_types, "", ""});
-      }
-      depth += 0.5;
-      at = last ? end : end + 1;
-    }
+    const std::uint32_t row = enter(path, begin, {dims, types, strides, concrete});
     maker_.launch(begin + 8, 4, 100 + n_, thread);
-    const std::uint32_t a = maker_.kernel(begin + 14, 8, 100 + n_, 0, kernel);
-    if (maker_.trace.geometries.empty()) maker_.trace.geometries.push_back({});
-    maker_.trace.activities.geometry[a] = GeometryId{0};
+    run_kernel(begin + 14, 8, 100 + n_, kernel);
     ++n_;
     return row;
   }
@@ -57,19 +34,10 @@ class FlowMaker {
   /// A value is copied to the host, which waits for it; `computes`: behind a kernel.
   void read(std::string_view path, bool computes = false) {
     const double begin = 10 + 20.0 * n_;
-    double depth = 0;
-    for (std::size_t at = 0; at != std::string_view::npos; depth += 0.5) {
-      const std::size_t end = path.find('>', at);
-      const bool last = end == std::string_view::npos;
-      const std::uint32_t row =
-          maker_.op(path.substr(at, last ? end : end - at), begin + depth, 18 - 2 * depth, thread);
-      maker_.operands(row, {"[[256]]", R"(["bool"])", "", ""});
-      at = last ? end : end + 1;
-    }
+    enter(path, begin, {"[[256]]", R"(["bool"])", "", ""});
     if (computes) {
       maker_.launch(begin + 3, 1, 300 + n_, thread);
-      const std::uint32_t a = maker_.kernel(begin + 5, 1, 300 + n_);
-      maker_.trace.activities.geometry[a] = GeometryId{0};
+      run_kernel(begin + 5, 1, 300 + n_, "vectorized");
     }
     maker_.call("cudaMemcpyAsync", begin + 6, 2, 100 + n_, thread);
     const std::uint32_t copy = maker_.activity(
@@ -105,6 +73,38 @@ class FlowMaker {
   std::size_t thread = 0;
 
  private:
+  /// Operations in each other, outermost first, of which the innermost has these operands.
+  std::uint32_t enter(std::string_view path, double begin, const kineto::OperandTexts& operands) {
+    std::uint32_t row = 0;
+    double depth = 0;
+    for (std::size_t at = 0; at != std::string_view::npos;) {
+      const std::size_t end = path.find('>', at);
+      const bool last = end == std::string_view::npos;
+      if (at == 0 && within_last) {
+        row = outermost_;
+        maker_.trace.ops.duration[row] += from_us(20);
+      } else {
+        row = maker_.op(path.substr(at, last ? end : end - at), begin + depth, 18 - 2 * depth,
+                        thread);
+      }
+      if (at == 0) outermost_ = row;
+      maker_.trace.ops.sequence[row] = sequence;
+      maker_.trace.ops.forward_thread[row] = forward_thread;
+      if (last) maker_.operands(row, operands);
+      if (at == 0 && !last && !around_dims.empty()) {
+        maker_.operands(row, {around_dims, around_types, "", ""});
+      }
+      depth += 0.5;
+      at = last ? end : end + 1;
+    }
+    return row;
+  }
+  void run_kernel(double begin_us, double us, std::int64_t correlation, std::string_view name) {
+    const std::uint32_t a = maker_.kernel(begin_us, us, correlation, 0, name);
+    if (maker_.trace.geometries.empty()) maker_.trace.geometries.push_back({});
+    maker_.trace.activities.geometry[a] = GeometryId{0};
+  }
+
   TraceMaker maker_;
   int n_ = 0;
   std::uint32_t outermost_ = 0;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/gpus_for_tests.h"
+#include "tests/operands_for_tests.h"
 #include "tests/unit/models/whatif/compile_for_tests.h"
 #include "tests/unit/models/whatif/flow_for_tests.h"
 
@@ -15,26 +16,21 @@ using test::FlowMaker;
 using test::gpu;
 using test::kernel_names;
 
-TensorShape placed(std::initializer_list<std::int64_t> dims,
-                   std::initializer_list<std::int64_t> strides) {
-  TensorShape t;
-  t.rank = static_cast<std::uint8_t>(dims.size());
-  std::copy(dims.begin(), dims.end(), t.dims.begin());
-  std::copy(strides.begin(), strides.end(), t.strides.begin());
-  return t;
+TensorShape placed(std::string_view dims, std::string_view strides) {
+  return test::parse_tensors(dims, "", strides).shapes.at(0);
 }
 
 TEST(Rows, OperandsLieAsTheLastDimensionsDo) {
-  const TensorShape scores = placed({8, 12, 128, 128}, {196608, 16384, 128, 1});
+  const TensorShape scores = placed("[[8, 12, 128, 128]]", "[[196608, 16384, 128, 1]]");
   EXPECT_TRUE(lies_as_rows(scores, scores));
-  EXPECT_TRUE(lies_as_rows(placed({1, 12, 128, 128}, {196608, 16384, 128, 1}), scores));
-  EXPECT_TRUE(lies_as_rows(placed({128}, {1}), scores));
-  EXPECT_TRUE(lies_as_rows(placed({128}, {0}), scores));  // strides were not recorded
-  EXPECT_FALSE(lies_as_rows(placed({8, 1, 1, 128}, {128, 128, 128, 1}), scores));
-  EXPECT_FALSE(lies_as_rows(placed({8, 1, 128, 128}, {16384, 16384, 128, 1}), scores));
+  EXPECT_TRUE(lies_as_rows(placed("[[1, 12, 128, 128]]", "[[196608, 16384, 128, 1]]"), scores));
+  EXPECT_TRUE(lies_as_rows(placed("[[128]]", "[[1]]"), scores));
+  EXPECT_TRUE(lies_as_rows(placed("[[128]]", "[[0]]"), scores));  // strides were not recorded
+  EXPECT_FALSE(lies_as_rows(placed("[[8, 1, 1, 128]]", "[[128, 128, 128, 1]]"), scores));
+  EXPECT_FALSE(lies_as_rows(placed("[[8, 1, 128, 128]]", "[[16384, 16384, 128, 1]]"), scores));
   // Part of a mask of 256 positions.
-  EXPECT_FALSE(lies_as_rows(placed({1, 1, 128, 128}, {65536, 65536, 256, 1}), scores));
-  EXPECT_FALSE(lies_as_rows(placed({2, 8, 12, 128, 128}, {0, 0, 0, 0, 0}), scores));
+  EXPECT_FALSE(lies_as_rows(placed("[[1, 1, 128, 128]]", "[[65536, 65536, 256, 1]]"), scores));
+  EXPECT_FALSE(lies_as_rows(placed("[[2, 8, 12, 128, 128]]", "[[0, 0, 0, 0, 0]]"), scores));
 }
 
 // 132 SMs of 64 rows are 8448 rows: fewer might be split, and 64 elements fit in any case.
