@@ -23,11 +23,13 @@ def bert(layers, seq=128, width=768):
     return builder
 
 
-def decoder(model_of, seq):
-    """Causal language model of model_of(), (model, vocabulary): position i predicts token i + 1."""
+def causal(kind, seq, **sizes):
+    """A causal language model of one of Transformers' kinds, with these sizes: position i predicts token i + 1."""
     def builder(batch, device):
-        model, vocab = model_of()
-        model = Logits(model).to(device)
+        from transformers import AutoConfig, AutoModelForCausalLM
+        config = AutoConfig.for_model(kind, use_cache=False, **sizes)
+        model = Logits(AutoModelForCausalLM.from_config(config)).to(device)
+        vocab = config.vocab_size
         ids = torch.randint(0, vocab, (batch, seq), device=device)
         target = ids[:, 1:].reshape(-1)
 
@@ -37,76 +39,85 @@ def decoder(model_of, seq):
     return builder
 
 
-def gpt2(layers, seq=512):
-    def model_of():
-        from transformers import GPT2Config, GPT2LMHeadModel
-        config = GPT2Config(n_layer=layers, use_cache=False)
-        return GPT2LMHeadModel(config), config.vocab_size
-    return decoder(model_of, seq)
+def gpt2(layers):
+    return causal("gpt2", 512, n_layer=layers)
 
 
-def llama(layers, seq=512):
+def llama(layers):
     """A decoder like Llama 3.2 1B (16 layers of 2048): 32 heads that share 8 keys, products of 8192."""
-    def model_of():
-        from transformers import LlamaConfig, LlamaForCausalLM
-        config = LlamaConfig(vocab_size=128256, hidden_size=2048, intermediate_size=8192, num_hidden_layers=layers,
-                             num_attention_heads=32, num_key_value_heads=8, tie_word_embeddings=True, use_cache=False)
-        return LlamaForCausalLM(config), config.vocab_size
-    return decoder(model_of, seq)
+    return causal("llama", 512, vocab_size=128256, hidden_size=2048, intermediate_size=8192, num_hidden_layers=layers,
+                  num_attention_heads=32, num_key_value_heads=8, tie_word_embeddings=True)
 
 
-def opt():
-    """OPT 125M: a decoder with ReLU and learned positions."""
-    from transformers import OPTConfig, OPTForCausalLM
-    config = OPTConfig(use_cache=False)
-    return OPTForCausalLM(config), config.vocab_size
-
-
-def qwen2():
-    """A decoder like Qwen2 0.5B, 12 of its 24 layers: 14 heads of 64 that share 2 keys, biases on queries and keys."""
-    from transformers import Qwen2Config, Qwen2ForCausalLM
-    config = Qwen2Config(vocab_size=151936, hidden_size=896, intermediate_size=4864, num_hidden_layers=12,
-                         num_attention_heads=14, num_key_value_heads=2, tie_word_embeddings=True, use_cache=False)
-    return Qwen2ForCausalLM(config), config.vocab_size
-
-
-def pythia():
-    """A decoder like Pythia 70M: attention and MLP side by side, a quarter of each head rotated."""
-    from transformers import GPTNeoXConfig, GPTNeoXForCausalLM
-    config = GPTNeoXConfig(vocab_size=50304, hidden_size=512, num_hidden_layers=6, num_attention_heads=8,
-                           intermediate_size=2048, use_cache=False)
-    return GPTNeoXForCausalLM(config), config.vocab_size
-
-
-def gemma():
-    """A decoder like Gemma, six narrow layers: eight heads of 128 that share one key, gated GELU, an embedding that is scaled."""
-    from transformers import GemmaConfig, GemmaForCausalLM
-    config = GemmaConfig(vocab_size=50304, hidden_size=1024, intermediate_size=4096, num_hidden_layers=6,
-                         num_attention_heads=8, num_key_value_heads=1, head_dim=128, use_cache=False)
-    return GemmaForCausalLM(config), config.vocab_size
-
-
-def qwen3():
-    """A decoder like Qwen3, six narrow layers: 16 heads of 64 that share 4 keys, a norm of each head's queries and keys."""
-    from transformers import Qwen3Config, Qwen3ForCausalLM
-    config = Qwen3Config(vocab_size=50304, hidden_size=1024, intermediate_size=3072, num_hidden_layers=6,
-                         num_attention_heads=16, num_key_value_heads=4, head_dim=64, use_cache=False)
-    return Qwen3ForCausalLM(config), config.vocab_size
-
-
-def bloom():
-    """A decoder like BLOOM, six layers of 1024: positions are a bias of the scores, which are products in memory."""
-    from transformers import BloomConfig, BloomForCausalLM
-    config = BloomConfig(vocab_size=50304, hidden_size=1024, n_layer=6, n_head=16, use_cache=False)
-    return BloomForCausalLM(config), config.vocab_size
-
-
-def falcon():
-    """A decoder like Falcon 7B, six narrow layers: 16 heads that share one key, attention and MLP side by side, no biases."""
-    from transformers import FalconConfig, FalconForCausalLM
-    config = FalconConfig(vocab_size=50304, hidden_size=1024, num_hidden_layers=6, num_attention_heads=16,
-                          multi_query=True, parallel_attn=True, alibi=False, bias=False, use_cache=False)
-    return FalconForCausalLM(config), config.vocab_size
+DECODERS = {
+    # OPT 125M: a decoder with ReLU and learned positions.
+    "opt": causal("opt", 256),
+    # A decoder like Qwen2 0.5B, 12 of its 24 layers: 14 heads of 64 that share 2 keys, biases on queries and keys.
+    "qwen2": causal("qwen2", 512, vocab_size=151936, hidden_size=896, intermediate_size=4864, num_hidden_layers=12,
+                    num_attention_heads=14, num_key_value_heads=2, tie_word_embeddings=True),
+    # A decoder like Pythia 70M: attention and MLP side by side, a quarter of each head rotated.
+    "pythia": causal("gpt_neox", 512, vocab_size=50304, hidden_size=512, num_hidden_layers=6, num_attention_heads=8,
+                     intermediate_size=2048),
+    # A decoder like Gemma, six narrow layers: eight heads of 128 that share one key, gated GELU, an embedding that is scaled.
+    "gemma": causal("gemma", 512, vocab_size=50304, hidden_size=1024, intermediate_size=4096, num_hidden_layers=6,
+                    num_attention_heads=8, num_key_value_heads=1, head_dim=128),
+    # A decoder like Qwen3, six narrow layers: 16 heads of 64 that share 4 keys, a norm of each head's queries and keys.
+    "qwen3": causal("qwen3", 512, vocab_size=50304, hidden_size=1024, intermediate_size=3072, num_hidden_layers=6,
+                    num_attention_heads=16, num_key_value_heads=4, head_dim=64),
+    # A decoder like BLOOM, six layers of 1024: positions are a bias of the scores, which are products in memory.
+    "bloom": causal("bloom", 256, vocab_size=50304, hidden_size=1024, n_layer=6, n_head=16),
+    # A decoder like Falcon 7B, six narrow layers: 16 heads that share one key, attention and MLP side by side, no biases.
+    "falcon": causal("falcon", 512, vocab_size=50304, hidden_size=1024, num_hidden_layers=6, num_attention_heads=16, multi_query=True,
+                     parallel_attn=True, alibi=False, bias=False),
+    # A decoder like Mixtral, six narrow layers: eight experts, of which each token asks two.
+    "mixtral": causal("mixtral", 512, vocab_size=32000, hidden_size=768, intermediate_size=2048, num_hidden_layers=6,
+                      num_attention_heads=12, num_key_value_heads=4, num_local_experts=8, num_experts_per_tok=2),
+    # A decoder like Phi 1, six narrow layers: attention and MLP side by side, half of each head rotated, biases.
+    "phi": causal("phi", 512, hidden_size=1024, intermediate_size=4096, num_hidden_layers=6, num_attention_heads=16),
+    # A decoder like DeepSeek V3, six narrow layers: keys and values from a narrow latent, sixteen experts and one for all.
+    "deepseek": causal("deepseek_v3", 512, vocab_size=32000, hidden_size=768, intermediate_size=2048, moe_intermediate_size=512,
+                       num_hidden_layers=6, num_attention_heads=12, num_key_value_heads=12, n_shared_experts=1, n_routed_experts=16,
+                       kv_lora_rank=256, q_lora_rank=384, qk_rope_head_dim=32, v_head_dim=64, qk_nope_head_dim=64, n_group=4,
+                       topk_group=2, num_experts_per_tok=4, first_k_dense_replace=1),
+    # A decoder like MPT, six narrow layers: distances added to the scores, no biases.
+    "mpt": causal("mpt", 512, d_model=768, n_heads=12, n_layers=6, max_seq_len=512),
+    # A decoder like GPT-Neo 125M: every second layer sees 256 positions back, scores in FP32.
+    "gpt_neo": causal("gpt_neo", 512, hidden_size=768, num_layers=12, attention_types=[[["global", "local"], 6]], num_heads=12),
+    # A decoder like StarCoder2, six narrow layers: twelve heads that share two keys, layer norms, biases, GELU.
+    "starcoder2": causal("starcoder2", 512, hidden_size=1536, intermediate_size=6144, num_hidden_layers=6, num_attention_heads=12,
+                         num_key_value_heads=2, sliding_window=None),
+    # A decoder like Mistral, six narrow layers: 16 heads that share four keys, RMS norms, gated SiLU.
+    "mistral": causal("mistral", 512, hidden_size=1536, intermediate_size=5376, num_hidden_layers=6, num_attention_heads=16,
+                      num_key_value_heads=4, sliding_window=None),
+    # A decoder like OLMo 2, six narrow layers: RMS norms behind attention and MLP, and of whole queries and keys.
+    "olmo2": causal("olmo2", 512, vocab_size=50304, hidden_size=1024, intermediate_size=4096, num_hidden_layers=6,
+                    num_attention_heads=16, num_key_value_heads=16),
+    # A decoder like Gemma 2, six narrow layers: scores and logits bounded by tanh, every second layer sees 256 positions.
+    "gemma2": causal("gemma2", 512, vocab_size=64000, hidden_size=1024, intermediate_size=4096, num_hidden_layers=6,
+                     num_attention_heads=8, num_key_value_heads=4, head_dim=128, sliding_window=256),
+    # Attention and MLP side by side, the first 32 columns of each head rotated in turn.
+    "gptj": causal("gptj", 512, n_embd=1024, n_head=16, n_layer=6, rotary_dim=32),
+    # The same, queries, keys and values in one product.
+    "codegen": causal("codegen", 512, n_embd=1024, n_head=16, n_layer=6, rotary_dim=32),
+    # Queries, keys and values in one product, and both halves of the gated MLP.
+    "phi3": causal("phi3", 512, hidden_size=1024, intermediate_size=4096, num_attention_heads=16, num_hidden_layers=6,
+                   num_key_value_heads=4),
+    # Residuals, scores and logits that are scaled.
+    "granite": causal("granite", 512, hidden_size=1024, intermediate_size=4096, num_attention_heads=16, num_hidden_layers=6,
+                      num_key_value_heads=4),
+    # Attention and MLP side by side behind one norm, logits scaled.
+    "cohere": causal("cohere", 512, vocab_size=64000, hidden_size=1024, intermediate_size=4096, num_attention_heads=16,
+                     num_hidden_layers=6, num_key_value_heads=4),
+    # A quarter of each head rotated, layer norms.
+    "stablelm": causal("stablelm", 512, hidden_size=1024, intermediate_size=2816, num_attention_heads=16, num_hidden_layers=6,
+                       num_key_value_heads=16),
+    # Squared ReLU, layer norms of one more than their scale.
+    "nemotron": causal("nemotron", 512, vocab_size=64000, hidden_size=1024, intermediate_size=4096, num_attention_heads=16,
+                       num_hidden_layers=6, num_key_value_heads=4),
+    # Half of each head rotated in pairs, biases on queries and keys, both halves of the MLP in one product.
+    "glm": causal("glm", 512, vocab_size=64000, hidden_size=1024, intermediate_size=4096, num_attention_heads=16, num_hidden_layers=6,
+                  num_key_value_heads=2, head_dim=64, pad_token_id=0),
+}
 
 
 def of_two_classes(model, vocab, batch, device, seq, first=0):
@@ -208,21 +219,6 @@ def recurrent(cell, seq=64, vocab=10000, hidden=1024, layers=2):
     return builder
 
 
-def mixtral():
-    """A decoder like Mixtral, six narrow layers: eight experts, of which each token asks two."""
-    from transformers import MixtralConfig, MixtralForCausalLM
-    config = MixtralConfig(vocab_size=32000, hidden_size=768, intermediate_size=2048, num_hidden_layers=6, num_attention_heads=12,
-                           num_key_value_heads=4, num_local_experts=8, num_experts_per_tok=2, use_cache=False)
-    return MixtralForCausalLM(config), config.vocab_size
-
-
-def phi():
-    """A decoder like Phi 1, six narrow layers: attention and MLP side by side, half of each head rotated, biases."""
-    from transformers import PhiConfig, PhiForCausalLM
-    config = PhiConfig(hidden_size=1024, intermediate_size=4096, num_hidden_layers=6, num_attention_heads=16, use_cache=False)
-    return PhiForCausalLM(config), config.vocab_size
-
-
 def modernbert(batch, device, seq=512):
     """ModernBERT, eight layers: every third sees all positions, the others 128; gated GELU, rotated heads."""
     from transformers import ModernBertConfig, ModernBertForMaskedLM
@@ -230,23 +226,6 @@ def modernbert(batch, device, seq=512):
     model = Logits(ModernBertForMaskedLM(config)).to(device)
     ids, target = (torch.randint(0, config.vocab_size, (batch, seq), device=device) for _ in range(2))
     return Workload(model, (ids,), words_loss(config.vocab_size, target), ADAMW, {"seq": seq})
-
-
-def deepseek():
-    """A decoder like DeepSeek V3, six narrow layers: keys and values from a narrow latent, sixteen experts and one for all."""
-    from transformers import DeepseekV3Config, DeepseekV3ForCausalLM
-    config = DeepseekV3Config(vocab_size=32000, hidden_size=768, intermediate_size=2048, moe_intermediate_size=512, num_hidden_layers=6,
-                              num_attention_heads=12, num_key_value_heads=12, n_shared_experts=1, n_routed_experts=16, kv_lora_rank=256,
-                              q_lora_rank=384, qk_rope_head_dim=32, v_head_dim=64, qk_nope_head_dim=64, n_group=4, topk_group=2,
-                              num_experts_per_tok=4, first_k_dense_replace=1, use_cache=False)
-    return DeepseekV3ForCausalLM(config), config.vocab_size
-
-
-def mpt():
-    """A decoder like MPT, six narrow layers: distances added to the scores, no biases."""
-    from transformers import MptConfig, MptForCausalLM
-    config = MptConfig(d_model=768, n_heads=12, n_layers=6, max_seq_len=512, use_cache=False)
-    return MptForCausalLM(config), config.vocab_size
 
 
 def longformer(batch, device, seq=1024):
@@ -257,45 +236,6 @@ def longformer(batch, device, seq=1024):
     return of_two_classes(model, config.vocab_size, batch, device, seq, first=2)
 
 
-def gpt_neo():
-    """A decoder like GPT-Neo 125M: every second layer sees 256 positions back, scores in FP32."""
-    from transformers import GPTNeoConfig, GPTNeoForCausalLM
-    config = GPTNeoConfig(hidden_size=768, num_layers=12, attention_types=[[["global", "local"], 6]], num_heads=12, use_cache=False)
-    return GPTNeoForCausalLM(config), config.vocab_size
-
-
-def starcoder2():
-    """A decoder like StarCoder2, six narrow layers: twelve heads that share two keys, layer norms, biases, GELU."""
-    from transformers import Starcoder2Config, Starcoder2ForCausalLM
-    config = Starcoder2Config(hidden_size=1536, intermediate_size=6144, num_hidden_layers=6, num_attention_heads=12,
-                              num_key_value_heads=2, sliding_window=None, use_cache=False)
-    return Starcoder2ForCausalLM(config), config.vocab_size
-
-
-def mistral():
-    """A decoder like Mistral, six narrow layers: 16 heads that share four keys, RMS norms, gated SiLU."""
-    from transformers import MistralConfig, MistralForCausalLM
-    config = MistralConfig(hidden_size=1536, intermediate_size=5376, num_hidden_layers=6, num_attention_heads=16,
-                           num_key_value_heads=4, sliding_window=None, use_cache=False)
-    return MistralForCausalLM(config), config.vocab_size
-
-
-def olmo2():
-    """A decoder like OLMo 2, six narrow layers: RMS norms behind attention and MLP, and of whole queries and keys."""
-    from transformers import Olmo2Config, Olmo2ForCausalLM
-    config = Olmo2Config(vocab_size=50304, hidden_size=1024, intermediate_size=4096, num_hidden_layers=6, num_attention_heads=16,
-                         num_key_value_heads=16, use_cache=False)
-    return Olmo2ForCausalLM(config), config.vocab_size
-
-
-def gemma2():
-    """A decoder like Gemma 2, six narrow layers: scores and logits bounded by tanh, every second layer sees 256 positions."""
-    from transformers import Gemma2Config, Gemma2ForCausalLM
-    config = Gemma2Config(vocab_size=64000, hidden_size=1024, intermediate_size=4096, num_hidden_layers=6, num_attention_heads=8,
-                          num_key_value_heads=4, head_dim=128, sliding_window=256, use_cache=False)
-    return Gemma2ForCausalLM(config), config.vocab_size
-
-
 def classifier(kind, seq, **sizes):
     """A classifier of sequences of one of Transformers' kinds, with these sizes."""
     def builder(batch, device):
@@ -304,15 +244,6 @@ def classifier(kind, seq, **sizes):
         model = Logits(AutoModelForSequenceClassification.from_config(config)).to(device)
         return of_two_classes(model, config.vocab_size, batch, device, seq, first=5)
     return builder
-
-
-def causal(kind, seq, **sizes):
-    """A causal language model of one of Transformers' kinds, with these sizes."""
-    def model_of():
-        from transformers import AutoConfig, AutoModelForCausalLM
-        config = AutoConfig.for_model(kind, use_cache=False, **sizes)
-        return AutoModelForCausalLM.from_config(config), config.vocab_size
-    return decoder(model_of, seq)
 
 
 def reader_and_writer(kind, seq, **sizes):
