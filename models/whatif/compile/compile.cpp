@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <unordered_map>
 #include <utility>
 
-#include "models/whatif/compile/graph_pieces.h"
-#include "models/whatif/compile/host_reads.h"
+#include "models/whatif/compile/host/compiled_host.h"
+#include "models/whatif/compile/host/graph_pieces.h"
+#include "models/whatif/compile/host/host_reads.h"
 #include "models/whatif/compile/library.h"
 #include "models/whatif/compile/lowered.h"
-#include "models/whatif/edit/added_host.h"
 
 namespace tandem {
 namespace {
@@ -25,67 +24,6 @@ double host_us(const Step& step) {
   for (const HostItem& item : step.plan.items) sum += to_us(item.gap + item.call);
   return sum;
 }
-
-/// The nodes that store gradients, which compiled code leaves to the framework: one a parameter.
-struct GradientNodes {
-  double count = 0;
-  double us = 0;  // under the profiler
-};
-GradientNodes gradient_nodes(const Step& step) {
-  GradientNodes nodes;
-  const HostOps& ops = step.trace.ops;
-  for (std::size_t i = 0; i < ops.size(); ++i) {
-    const std::string_view name = text_of(step.trace, ops.name[i]);
-    if (has_engine_prefix(name) && op_row(without_engine_prefix(name)).is(stores_gradients)) {
-      ++nodes.count, nodes.us += to_us(ops.duration[i]);
-    }
-  }
-  return nodes;
-}
-
-/// Host time of compiled code without the profiler.
-class CompiledHost {
- public:
-  CompiledHost(const FusionLaw& law, const AddedHost& host, Compiler compiler, bool trains)
-      : law_(law),
-        host_(host),
-        compiler_(compiler),
-        share_(trains ? 1 : law.inference_host_share) {}
-
-  /// What takes `reference_us` on the reference host: a host that is slow at launch calls of the
-  /// trace is slow at compiled code, as far as two processes on one machine agree.
-  double work_us(double reference_us) const {
-    return reference_us * share_ *
-           std::pow(host_.traced_call_us / law_.reference_call_us, law_.carried_speed);
-  }
-  /// Of a call with its launch, from that of the time before it.
-  double call_with_launch_us(double reference_us) const {
-    return work_us(reference_us) + host_.launch_call_us;
-  }
-
-  double launch_us() const {
-    return call_with_launch_us(compiler_ == Compiler::xla ? law_.xla_host_us
-                                                          : law_.generated_host_us);
-  }
-
-  double call_us(OpKind kind) const {
-    if (compiler_ == Compiler::xla) return call_with_launch_us(law_.xla_host_us);
-    switch (kind) {
-      case OpKind::convolution: return call_with_launch_us(law_.convolution_host_us);
-      case OpKind::convolution_backward:
-        return call_with_launch_us(law_.convolution_backward_host_us);
-      case OpKind::attention:
-      case OpKind::attention_backward: return call_with_launch_us(law_.attention_host_us);
-      default: return call_with_launch_us(law_.matmul_host_us);
-    }
-  }
-
- private:
-  const FusionLaw& law_;
-  AddedHost host_;
-  Compiler compiler_;
-  double share_;  // of the times of a step that takes gradients
-};
 
 /// Numbers behind the names of generated kernels.
 class GeneratedNames {
@@ -169,7 +107,7 @@ class Fuser {
         entries_(entries_of(context_)),
         style_(attention_style(context_.step.trace, context_.flow)),
         library_(context_, options.compiler == Compiler::xla),
-        compiled_(context_.law, added_host(context_.step, host), options.compiler,
+        compiled_(context_.law.host, context_.step, host, options.compiler == Compiler::xla,
                   entries_[1] != no_row) {}
 
   void run() {
@@ -208,7 +146,7 @@ class Fuser {
       report_.layout_us += to_us(context_.step.plan.works[w].duration);
       edit_.drop(w, !is_entry(w));
     }
-    const double further_us = compiled_.call_with_launch_us(context_.law.further_host_us);
+    const double further_us = compiled_.further_us();
     bool first = true;
     for (const std::uint32_t w : context_.flow.works_of(op)) {
       const bool dropped =
@@ -282,8 +220,8 @@ class Fuser {
     if (last_backward_ < pending_.size()) {
       pending_[last_backward_].kernel.host_us += nodes.us * host_.gap_scale_aligned;
     }
-    const double entry_us = compiled_.work_us(context_.law.region_host_us +
-                                              nodes.count * context_.law.parameter_host_us);
+    const double entry_us = compiled_.work_us(context_.law.host.region_host_us +
+                                              nodes.count * context_.law.host.parameter_host_us);
     for (std::size_t phase = 0; phase < entries_.size(); ++phase) {
       if (entries_[phase] == no_row) continue;
       const std::uint32_t item = context_.step.plan.works[entries_[phase]].item;
@@ -314,7 +252,7 @@ void script_host(const Dataflow& flow, const FusionLaw& law, Step& step) {
     for (const std::uint32_t w : flow.works_of(op)) {
       const std::uint32_t item = step.plan.works[w].item;
       if (item == no_index) continue;
-      step.plan.items[item].gap = scale(step.plan.items[item].gap, law.script_host_share);
+      step.plan.items[item].gap = scale(step.plan.items[item].gap, law.host.script_host_share);
     }
   }
 }

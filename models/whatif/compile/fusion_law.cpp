@@ -50,48 +50,15 @@ void add_layout_fields(Fields& out) {
       &L::layout_narrowing_ratio);
 }
 
-void add_host_fields(Fields& out) {
-  const auto us = [&](std::string_view name, std::string_view doc, double L::*member) {
-    out.push_back(field<L>(name, "us", doc, member));
-  };
-  us("reference_call_us",
-     "median launch call under the profiler of the eager runs that the host times belong to",
-     &L::reference_call_us);
-  out.push_back(field<L>("carried_speed", "ratio",
-                         "power of the trace's launch call over that one by which host times grow",
-                         &L::carried_speed));
-  us("generated_host_us",
-     "host time before the launch call of a generated kernel, without the profiler",
-     &L::generated_host_us);
-  us("matmul_host_us", "... of a matrix product called by compiled code", &L::matmul_host_us);
-  us("convolution_host_us", "... of a convolution", &L::convolution_host_us);
-  us("convolution_backward_host_us", "... of its backward", &L::convolution_backward_host_us);
-  us("attention_host_us", "... of an attention operation", &L::attention_host_us);
-  us("further_host_us", "... of each further kernel of one operation", &L::further_host_us);
-  us("region_host_us", "... to enter a compiled graph and to leave it: guards, prologue, epilogue",
-     &L::region_host_us);
-  us("parameter_host_us", "... for each parameter that takes a gradient, a graph",
-     &L::parameter_host_us);
-  out.push_back(
-      field<L>("inference_host_share", "ratio",
-               "these times in a step that takes no gradients over those in one that does",
-               &L::inference_host_share));
-  out.push_back(
-      field<L>("script_host_share", "ratio",
-               "host time before a forward operation in TorchScript over that in eager execution",
-               &L::script_host_share));
-  us("xla_host_us", "... of one kernel of an XLA executable", &L::xla_host_us);
-  out.push_back(field<L>("expected_error", "ratio", "mean error of the GPU time on scored pairs",
-                         &L::expected_error));
-}
-
 }  // namespace
 
 FusionLaw load_fusion_law(const std::string& path) {
   Fields fields;
   add_kernel_fields(fields);
   add_layout_fields(fields);
-  add_host_fields(fields);
+  add_fields(fields, &L::host, compiled_host_fields());
+  fields.push_back(field<L>("expected_error", "ratio", "mean error of the GPU time on scored pairs",
+                            &L::expected_error));
   return load_constants<FusionLaw>(path, fields);
 }
 

@@ -6,6 +6,7 @@
 
 #include "models/kernel/time/laws/generated_code.h"
 #include "models/kernel/time/laws/library_products.h"
+#include "models/whatif/compile/host/compiled_host.h"
 #include "models/whatif/compile/inductor/padding.h"
 #include "sim/core/provenance.h"
 
@@ -27,18 +28,7 @@ struct FusionLaw {
   double layout_usual_ratio = 0, layout_grouped_ratio = 0;
   double layout_small_ratio = 0, layout_narrowing_ratio = 0;
 
-  double reference_call_us = 0, carried_speed = 0;
-  double generated_host_us = 0;
-  double matmul_host_us = 0;
-  double convolution_host_us = 0;
-  double convolution_backward_host_us = 0;
-  double attention_host_us = 0;
-  double further_host_us = 0;
-  double region_host_us = 0;
-  double parameter_host_us = 0;
-  double inference_host_share = 0;
-  double script_host_share = 0;
-  double xla_host_us = 0;
+  CompiledHostLaw host;
 
   double expected_error = 0;
 

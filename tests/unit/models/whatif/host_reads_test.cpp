@@ -1,5 +1,5 @@
 // What the host of an eager model asks of the device between its operations, when compiled.
-#include "models/whatif/compile/host_reads.h"
+#include "models/whatif/compile/host/host_reads.h"
 
 #include <gtest/gtest.h>
 

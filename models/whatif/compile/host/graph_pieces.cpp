@@ -1,4 +1,4 @@
-#include "models/whatif/compile/graph_pieces.h"
+#include "models/whatif/compile/host/graph_pieces.h"
 
 #include <utility>
 #include <vector>

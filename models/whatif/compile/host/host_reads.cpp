@@ -1,4 +1,4 @@
-#include "models/whatif/compile/host_reads.h"
+#include "models/whatif/compile/host/host_reads.h"
 
 #include <algorithm>
 #include <vector>
