@@ -177,9 +177,9 @@ constexpr OpRow rows[] = {
      adds_rows | keeps_operands},
 
     // Recurrent layers.
-    {"_cudnn_rnn", K::recurrent, L::rnn, lower, O::largest,
+    {"_cudnn_rnn", K::recurrent, L::rnn, lower, O::steps,
      arguments("input weight - weight state tensor mode ...")},
-    {"_cudnn_rnn_backward", K::recurrent, L::rnn, lower, O::largest,
+    {"_cudnn_rnn_backward", K::recurrent, L::rnn, lower, O::same,
      arguments("input weight - weight state tensor tensor tensor tensor tensor mode ..."), 0, true},
     {"_thnn_fused_lstm_cell _thnn_fused_gru_cell", K::recurrent, L::rnn, lower, O::largest,
      arguments("input input tensor parameter parameter")},
@@ -187,8 +187,10 @@ constexpr OpRow rows[] = {
      "_thnn_fused_gru_cell_backward",
      K::recurrent, L::rnn, lower, O::largest, arguments("..."), 0, true},
     // The cells and cuDNN's operation inside choose their type, not the layer.
-    {"lstm gru rnn_tanh rnn_relu lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell", K::recurrent,
-     L::rnn, promote, O::largest, arguments("...")},
+    {"lstm gru rnn_tanh rnn_relu", K::recurrent, L::rnn, promote, O::largest, arguments("..."),
+     recurrent_layer},
+    {"lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell", K::recurrent, L::rnn, promote, O::largest,
+     arguments("...")},
 
     // Losses.
     {"cross_entropy_loss nll_loss nll_loss_nd nll_loss_forward nll_loss2d nll_loss2d_forward "

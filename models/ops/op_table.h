@@ -100,6 +100,7 @@ enum class OutputRule : std::uint8_t {
   convolution,
   pooling,
   adaptive_pooling,
+  steps,  // of a recurrent layer: its hidden state after each
   reduction,
   truths,     // the same, of truth values
   rows,       // of a table, that an index picks
@@ -140,6 +141,7 @@ enum OpFlag : std::uint32_t {
   keeps_first = 33554432,    // the first operand too, for a gradient that reads its size alone
   divides = 67108864,        // by its second operand
   nonlinear = 134217728,     // no gradient is handed to it, only what was kept for one
+  recurrent_layer = 268435456,  // all steps of it, which TorchDynamo leaves to the framework
 };
 
 struct OpRow {

@@ -36,7 +36,7 @@ double number(const Scenario& s, std::string_view name) {
 TEST(FuseProperty, EveryOperationHasOneRoleAndOneGroup) {
   const Step& step = analysis().traced_step;
   const Dataflow flow = dataflow(step);
-  const FusionPlan plan = plan_fusion(step, flow, false);
+  const FusionPlan plan = plan_fusion(step, flow, graph_cuts(step, flow), false);
   ASSERT_EQ(plan.roles.size(), flow.ops.size());
   std::vector<int> groups(flow.ops.size(), 0);
   for (const FusionGroup& group : plan.groups) {
@@ -62,7 +62,7 @@ TEST(FuseProperty, EveryOperationHasOneRoleAndOneGroup) {
 TEST(FuseProperty, WhatAKernelReadsOfItsPhaseAnotherOneStores) {
   const Step& step = analysis().traced_step;
   const Dataflow flow = dataflow(step);
-  const FusionPlan plan = plan_fusion(step, flow, false);
+  const FusionPlan plan = plan_fusion(step, flow, graph_cuts(step, flow), false);
   std::vector<bool> stored(flow.tensors.size(), false);
   for (const FusionGroup& group : plan.groups) {
     for (const std::uint32_t t : group.writes) stored[t] = true;

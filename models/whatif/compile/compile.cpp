@@ -1,7 +1,7 @@
 #include "models/whatif/compile/compile.h"
 
 #include <algorithm>
-#include <array>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -50,18 +50,44 @@ double operand_bytes(const Dataflow& flow, const FlowOp& op) {
   return bytes;
 }
 
-/// The first work of the forward and of the backward graph, before which the host enters it; no_row
-/// where there is none.
-using Entries = std::array<std::uint32_t, 2>;
-Entries entries_of(const KernelContext& context) {
-  Entries entries{no_row, no_row};
+/// The works before which the host enters a graph, in the order of their launch; the first one of
+/// each phase first prepares the parameters.
+struct Entry {
+  std::uint32_t work;
+  bool first;  // of its phase
+};
+std::vector<Entry> entries_of(const KernelContext& context, const GraphCuts& cuts) {
+  std::set<std::pair<FlowPhase, std::uint32_t>> entered;
+  std::set<FlowPhase> begun;
+  std::vector<Entry> entries;
   for (std::size_t i = 0; i < context.flow.ops.size(); ++i) {
     const FlowOp& op = context.flow.ops[i];
     if (context.plan.roles[i] == FuseRole::outside || op.phase == FlowPhase::other) continue;
-    std::uint32_t& entry = entries[op.phase == FlowPhase::backward ? 1 : 0];
-    if (entry == no_row) entry = context.flow.works_of(op).front();
+    if (!entered.emplace(op.phase, cuts.graph_of[i]).second) continue;
+    entries.push_back({context.flow.works_of(op).front(), begun.insert(op.phase).second});
   }
   return entries;
+}
+
+/// Host time of entering each graph, `parameters` of which take gradients.
+void enter_graphs(const KernelContext& context, const CompiledHost& host,
+                  const std::vector<Entry>& entries, double parameters, StepEdit& edit) {
+  const CompiledHostLaw& law = context.law.host;
+  for (const Entry& entry : entries) {
+    const std::uint32_t item = context.step.plan.works[entry.work].item;
+    if (item == no_index) continue;
+    const double prepared_us = entry.first ? parameters * law.parameter_host_us : 0;
+    const double us = host.work_us(law.region_host_us + prepared_us);
+    edit.set_gap(item, edit.step().plan.items[item].gap + from_us(us));
+  }
+}
+
+bool takes_gradients(const KernelContext& context) {
+  for (std::size_t i = 0; i < context.flow.ops.size(); ++i) {
+    const bool outside = context.plan.roles[i] == FuseRole::outside;
+    if (!outside && context.flow.ops[i].phase == FlowPhase::backward) return true;
+  }
+  return false;
 }
 
 AttentionPath path_of(const KernelContext& context, const JitOptions& options,
@@ -97,18 +123,18 @@ NewKernel new_kernel(const ExtraKernel& extra, double host_us) {
 /// Puts the compiler's kernels into the step.
 class Fuser {
  public:
-  Fuser(const KernelContext& context, const JitOptions& options, const HostModel& host,
-        StepEdit& edit, JitReport& report)
+  Fuser(const KernelContext& context, const GraphCuts& cuts, const JitOptions& options,
+        const HostModel& host, StepEdit& edit, JitReport& report)
       : context_(context),
         options_(options),
         host_(host),
         edit_(edit),
         report_(report),
-        entries_(entries_of(context_)),
+        entries_(entries_of(context_, cuts)),
         style_(attention_style(context_.step.trace, context_.flow)),
         library_(context_, options.compiler == Compiler::xla),
         compiled_(context_.law.host, context_.step, host, options.compiler == Compiler::xla,
-                  entries_[1] != no_row) {}
+                  takes_gradients(context_)) {}
 
   void run() {
     for (std::size_t i = 0; i < context_.flow.ops.size(); ++i) {
@@ -126,7 +152,10 @@ class Fuser {
   }
 
  private:
-  bool is_entry(std::uint32_t work) const { return work == entries_[0] || work == entries_[1]; }
+  bool is_entry(std::uint32_t work) const {
+    return std::any_of(entries_.begin(), entries_.end(),
+                       [work](const Entry& entry) { return entry.work == work; });
+  }
 
   void drop(const FlowOp& op) {
     for (const std::uint32_t w : context_.flow.works_of(op)) edit_.drop(w, !is_entry(w));
@@ -220,14 +249,7 @@ class Fuser {
     if (last_backward_ < pending_.size()) {
       pending_[last_backward_].kernel.host_us += nodes.us * host_.gap_scale_aligned;
     }
-    const double entry_us = compiled_.work_us(context_.law.host.region_host_us +
-                                              nodes.count * context_.law.host.parameter_host_us);
-    for (std::size_t phase = 0; phase < entries_.size(); ++phase) {
-      if (entries_[phase] == no_row) continue;
-      const std::uint32_t item = context_.step.plan.works[entries_[phase]].item;
-      if (item == no_index) continue;
-      edit_.set_gap(item, edit_.step().plan.items[item].gap + from_us(entry_us));
-    }
+    enter_graphs(context_, compiled_, entries_, nodes.count, edit_);
     for (Pending& p : pending_) edit_.insert_after(p.work, std::move(p.kernel));
   }
 
@@ -236,7 +258,7 @@ class Fuser {
   const HostModel& host_;
   StepEdit& edit_;
   JitReport& report_;
-  Entries entries_;
+  std::vector<Entry> entries_;
   AttentionStyle style_;
   LibraryRewrite library_;
   std::vector<Pending> pending_;
@@ -283,10 +305,12 @@ void refuse_compiled(const Step& step) {
   throw InputError(trace.path, "--compile", "a trace of compiled code", "a trace of an eager run");
 }
 
-double unknown_share(const Step& step, const Dataflow& flow, const FusionPlan& plan) {
+double unknown_share(const Step& step, const Dataflow& flow, const GraphCuts& cuts,
+                     const FusionPlan& plan) {
   double unknown = 0;
   for (std::size_t i = 0; i < flow.ops.size(); ++i) {
     if (!flow.ops[i].in_model || plan.roles[i] != FuseRole::outside) continue;
+    if (cuts.graph_of[i] == runs_eager) continue;
     for (const std::uint32_t w : flow.works_of(flow.ops[i])) {
       unknown += to_us(step.plan.works[w].duration);
     }
@@ -307,6 +331,13 @@ void count_losses(const JitReport& report, const JitOptions& options, LossList& 
   if (report.unknown_share > 0.01) {
     losses.add("jit_without_shapes", Severity::warning,
                "operations of the model without shapes keep their kernels");
+  }
+  if (report.breaks > 0) {
+    losses.add(
+        "jit_graph_breaks", Severity::info,
+        "places where Python reads a value or calls a recurrent layer cut the compiled model "
+        "into several graphs, each with host time of its own",
+        report.breaks);
   }
   if (report.attention_keep_us > 0 && options.compiler != Compiler::torchscript) {
     losses.add(
@@ -343,14 +374,17 @@ Step with_jit(Step step, const JitOptions& options, const GpuArch& gpu, const Fu
   }
   r.expected_error = law.expected_error;
   lower_backward_products(flow);
-  const FusionPlan plan = plan_fusion(step, flow, options.compiler == Compiler::xla);
-  r.unknown_share = unknown_share(step, flow, plan);
+  const bool xla = options.compiler == Compiler::xla;
+  const GraphCuts cuts = xla ? uncut(flow) : graph_cuts(step, flow);
+  r.breaks = cuts.breaks;
+  const FusionPlan plan = plan_fusion(step, flow, cuts, xla);
+  r.unknown_share = unknown_share(step, flow, cuts, plan);
   // The plan refers to the step as it was; the edit has a copy to change.
   StepEdit edit(step, host.launch_call_us);
   const KernelContext context{step, flow,  plan,   gpu,
                               law,  names, layers, runs_channels_last(step, flow, plan, law)};
   drop_host_reads(step, flow, edit);
-  Fuser(context, options, host, edit, r).run();
+  Fuser(context, cuts, options, host, edit, r).run();
   Step out = std::move(edit).finish();
   if (options.compiler == Compiler::reduce_overhead) {
     const Duration gradients = from_us(gradient_nodes(step).us * host.gap_scale_aligned);

@@ -48,6 +48,7 @@ struct JitReport {
   double gpu_before_us = 0, gpu_after_us = 0;
   double bytes_before = 0, bytes_after = 0;  // operands of the memory-bound operations
   double host_before_us = 0, host_after_us = 0;
+  std::size_t breaks = 0;  // places in the forward pass where the compiled graph ends early
   std::size_t graphs = 0;  // CUDA graphs that a step launches
   double layout_us = 0;    // saved by channels-last order
   /// GPU time if attention keeps its kernels, if these read a mask, and if it is computed by

@@ -175,19 +175,20 @@ void add(std::vector<std::uint32_t>& list, std::uint32_t t) {
 /// Which operations run in one kernel.
 struct Planner {
   const Dataflow& flow;
+  const GraphCuts& cuts;
   FusionPlan out;
   std::vector<std::uint32_t> level;     // per operation
   TensorReaders readers;                // per tensor: operations
   std::vector<std::uint32_t> leader;    // union-find over operations
   std::vector<std::uint32_t> group_of;  // per operation: its own group, or no_row
 
-  explicit Planner(const Dataflow& f) : flow(f) {}
+  Planner(const Dataflow& f, const GraphCuts& c) : flow(f), cuts(c) {}
 
   std::uint32_t tensor(const FlowUse& use) const { return out.same_as[use.tensor]; }
 
   /// Copies of one tensor to one type are made once; copies of a sum are written by the sum.
   void drop_copies() {
-    std::map<std::tuple<std::uint32_t, DataType, FlowPhase>, std::uint32_t> made;
+    std::map<std::tuple<std::uint32_t, DataType, FlowPhase, std::uint32_t>, std::uint32_t> made;
     for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
       const FlowOp& op = flow.ops[i];
       if (op.kind != OpKind::cast || out.roles[i] != FuseRole::pointwise) continue;
@@ -200,7 +201,8 @@ struct Planner {
         out.same_as[to] = from;
         continue;
       }
-      const auto [it, first] = made.try_emplace({from, flow.tensors[to].type, op.phase}, to);
+      const auto [it, first] =
+          made.try_emplace({from, flow.tensors[to].type, op.phase, cuts.graph_of[i]}, to);
       if (first) continue;
       out.roles[i] = FuseRole::vanishes;
       out.same_as[to] = it->second;
@@ -282,6 +284,7 @@ struct Planner {
     // What is added up is complete after all blocks.
     if (flow.ops[producer].kind == OpKind::scatter || from == FuseRole::spread) return;
     if (flow.ops[producer].phase != flow.ops[consumer].phase) return;
+    if (cuts.graph_of[producer] != cuts.graph_of[consumer]) return;
     // Statistics need all of their operand first.
     if (out.roles[consumer] == FuseRole::channel_norm && use.argument == 0) return;
     if (level[producer] != level[consumer] && readers[t].size() > 1) return;
@@ -318,6 +321,7 @@ struct Planner {
 /// What the groups of a plan compute again, read and write.
 struct GroupOperands {
   const Dataflow& flow;
+  const GraphCuts& cuts;
   FusionPlan& out;
   const TensorReaders& readers;
   const std::vector<std::uint32_t>& group_of;  // per operation: its own group, or no_row
@@ -348,6 +352,7 @@ struct GroupOperands {
         for (const FlowUse& use : flow.inputs_of(op)) {
           const std::uint32_t t = tensor(use), producer = flow.tensors[t].producer;
           if (producer == no_row) continue;
+          if (cuts.graph_of[producer] != cuts.graph_of[group.ops.front()]) continue;
           const bool same_phase = flow.ops[producer].phase == group.phase;
           if (!(same_phase ? again[t] : later[t] && group.phase == FlowPhase::backward)) continue;
           const auto at = std::lower_bound(group.ops.begin(), group.ops.end(), producer);
@@ -454,10 +459,14 @@ bool fusable(FuseRole role) {
          role == FuseRole::spread;
 }
 
-FusionPlan plan_fusion(const Step& step, const Dataflow& flow, bool whole_step) {
-  Planner plan(flow);
+FusionPlan plan_fusion(const Step& step, const Dataflow& flow, const GraphCuts& cuts,
+                       bool whole_step) {
+  Planner plan(flow, cuts);
   const Roles roles(step, flow);
-  for (const FlowOp& op : flow.ops) plan.out.roles.push_back(roles.of(op, whole_step));
+  for (std::size_t i = 0; i < flow.ops.size(); ++i) {
+    const bool eager = cuts.graph_of[i] == runs_eager;
+    plan.out.roles.push_back(eager ? FuseRole::outside : roles.of(flow.ops[i], whole_step));
+  }
   plan.out.same_as.assign(flow.tensors.size(), 0);
   std::iota(plan.out.same_as.begin(), plan.out.same_as.end(), 0U);
   plan.drop_copies();
@@ -470,7 +479,7 @@ FusionPlan plan_fusion(const Step& step, const Dataflow& flow, bool whole_step) 
     attends_rows[i] =
         plan.out.roles[i] == FuseRole::row && roles.is_row_softmax(flow.ops[i]) && plan.attends(i);
   }
-  GroupOperands{flow, plan.out, plan.readers, plan.group_of, attends_rows, {}}.find_all();
+  GroupOperands{flow, cuts, plan.out, plan.readers, plan.group_of, attends_rows, {}}.find_all();
   return std::move(plan.out);
 }
 

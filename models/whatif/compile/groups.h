@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/step/dataflow.h"
+#include "models/whatif/compile/host/graph_cuts.h"
 
 namespace tandem {
 
@@ -46,7 +47,9 @@ struct FusionPlan {
   std::vector<FusionGroup> groups;     // of all roles but outside, library and vanishes
 };
 
-/// `whole_step`: loss and gradient scaling belong to the compiler, too.
-FusionPlan plan_fusion(const Step& step, const Dataflow& flow, bool whole_step);
+/// Operations of different graphs share no kernel. `whole_step`: loss and gradient scaling belong
+/// to the compiler, too.
+FusionPlan plan_fusion(const Step& step, const Dataflow& flow, const GraphCuts& cuts,
+                       bool whole_step);
 
 }  // namespace tandem

@@ -18,6 +18,8 @@ constexpr ReportField kernels_before{"kernels_before", "count", "kernels before"
 constexpr ReportField kernels_after{"kernels_after", "count", "kernels after"};
 constexpr ReportField gpu_before_us{"gpu_before_us", "us", "on the GPU before"};
 constexpr ReportField gpu_after_us{"gpu_after_us", "us", "on the GPU after"};
+constexpr ReportField graph_breaks{"graph_breaks", "count",
+                                   "where the compiled model leaves its graph early"};
 constexpr ReportField cuda_graphs{"cuda_graphs", "count", "CUDA graphs"};
 constexpr ReportField bytes_before{"bytes_before", "B",
                                    "of operands of memory-bound operations before"};
@@ -35,10 +37,10 @@ constexpr ReportField attention_math_us{"attention_math_us", "us",
 constexpr ReportField unknown_share{"unknown_share", "share",
                                     "of the GPU time in operations without shapes"};
 constexpr ReportField all[] = {
-    compiler,          attention,           kernels_before,    kernels_after,
-    gpu_before_us,     gpu_after_us,        cuda_graphs,       bytes_before,
-    bytes_after,       host_before_us,      host_after_us,     layout_us,
-    attention_keep_us, attention_masked_us, attention_math_us, unknown_share};
+    compiler,          attention,     kernels_before, kernels_after,     gpu_before_us,
+    gpu_after_us,      graph_breaks,  cuda_graphs,    bytes_before,      bytes_after,
+    host_before_us,    host_after_us, layout_us,      attention_keep_us, attention_masked_us,
+    attention_math_us, unknown_share};
 }  // namespace says
 
 /// Columns of the list of generated kernels.
@@ -61,6 +63,7 @@ TransformReport report_of(JitReport&& r, const std::string& compiler, std::strin
       reported(says::kernels_after, count(r.kernels_after), true),
       reported(says::gpu_before_us, r.gpu_before_us, true),
       reported(says::gpu_after_us, r.gpu_after_us, true),
+      reported(says::graph_breaks, count(r.breaks), r.breaks > 0),
       reported(says::cuda_graphs, count(r.graphs), r.graphs > 0),
       reported(says::bytes_before, r.bytes_before),
       reported(says::bytes_after, r.bytes_after),

@@ -8,13 +8,6 @@
 namespace tandem {
 namespace {
 
-bool moves_only(const Step& step, const Dataflow& flow, const FlowOp& op) {
-  const auto works = flow.works_of(op);
-  return std::all_of(works.begin(), works.end(), [&](std::uint32_t w) {
-    return step.kernels.of(step.plan.works[w].source).family == KernelFamily::transfer;
-  });
-}
-
 /// Operations, in the order of their launch, from the first to the last of a phase that the
 /// compiler is given.
 struct Span {
@@ -42,7 +35,21 @@ std::vector<const FlowOp*> between(const Dataflow& flow) {
   return out;
 }
 
+/// Whether the host reads a number.
+bool reads_number(const Step& step, const FlowOp& op) {
+  if (op.row == nullptr || !op.row->is(waits)) return false;
+  const TensorShape* value = operands_of(step.trace, op.op).tensors.at(0);
+  return value != nullptr && value->type != DataType::boolean;
+}
+
 }  // namespace
+
+bool moves_only(const Step& step, const Dataflow& flow, const FlowOp& op) {
+  const auto works = flow.works_of(op);
+  return std::all_of(works.begin(), works.end(), [&](std::uint32_t w) {
+    return step.kernels.of(step.plan.works[w].source).family == KernelFamily::transfer;
+  });
+}
 
 void drop_host_reads(const Step& step, const Dataflow& flow, StepEdit& edit) {
   std::vector<bool> read(step.trace.ops.size(), false);
@@ -52,7 +59,7 @@ void drop_host_reads(const Step& step, const Dataflow& flow, StepEdit& edit) {
     if (sizes) return;
   }
   for (const FlowOp* op : asked) {
-    if (!moves_only(step, flow, *op)) continue;
+    if (!moves_only(step, flow, *op) || reads_number(step, *op)) continue;
     read[op->op] = true;
     for (const std::uint32_t w : flow.works_of(*op)) edit.drop(w, true);
   }

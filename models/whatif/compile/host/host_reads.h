@@ -8,11 +8,15 @@
 
 namespace tandem {
 
+/// Whether all that the operation launched are copies.
+bool moves_only(const Step& step, const Dataflow& flow, const FlowOp& op);
+
 /// Takes out of a compiled model the copies to and from the host between its operations, and the
 /// waits for them. What a program asks of the device to leave work out (whether a mask masks
 /// nothing) libraries do not ask where they are compiled, and numbers become part of the code: of
-/// 22 pairs of an eager and a compiled run whose eager model waits, none waits when compiled.
-/// Results whose size the device tells break the graph instead: a model that has them keeps its
+/// 22 pairs of an eager and a compiled run whose eager model waits for a truth value, none waits
+/// when compiled. Numbers that Python reads cut the graph instead and are read as before
+/// (graph_cuts.h), as are results whose size the device tells: a model that has them keeps all its
 /// waits.
 void drop_host_reads(const Step& step, const Dataflow& flow, StepEdit& edit);
 

@@ -1,0 +1,162 @@
+#include "models/whatif/compile/host/graph_cuts.h"
+
+#include <algorithm>
+#include <map>
+
+#include "models/step/binding/made_tensors.h"
+#include "models/step/op_nesting.h"
+#include "models/whatif/compile/host/host_reads.h"
+
+namespace tandem {
+namespace {
+
+/// The operations of the forward pass that the compiler is given, in the order of their launch.
+std::vector<std::uint32_t> forward_of(const Dataflow& flow) {
+  std::vector<std::uint32_t> out;
+  for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
+    if (flow.ops[i].in_model && flow.ops[i].phase == FlowPhase::forward) out.push_back(i);
+  }
+  return out;
+}
+
+/// Per host operation: whether calls of the runtime lie in it.
+std::vector<bool> callers(const Step& step, const OpNesting& nesting) {
+  std::vector<bool> calls(step.trace.ops.size(), false);
+  for (std::uint32_t op : nesting.of_call) {
+    for (; op != no_row && !calls[op]; op = nesting.parent[op]) calls[op] = true;
+  }
+  return calls;
+}
+
+class Cutter {
+ public:
+  Cutter(const Step& step, const Dataflow& flow)
+      : step_(step), flow_(flow), forward_(forward_of(flow)), calls_(callers(step, flow.nesting)) {}
+
+  GraphCuts cut() {
+    out_ = uncut(flow_);
+    if (forward_.empty()) return std::move(out_);
+    const auto cuts = cut_rows();
+    auto next = cuts.begin();
+    for (std::size_t at = 0; at < forward_.size(); ++at) {
+      const TimePoint begin = begin_of(flow_.ops[forward_[at]].root);
+      const auto before = next;
+      while (next != cuts.end() && begin_of(*next) < begin) ++next;
+      if (next != before && graph_ != runs_eager)
+        ++out_.breaks, begin_graph(begin_of(*std::prev(next)));
+      place(at, begin);
+    }
+    follow_backward();
+    return std::move(out_);
+  }
+
+ private:
+  TimePoint begin_of(std::uint32_t row) const { return step_.trace.ops.begin[row]; }
+
+  /// Python asks for the value, and what it does next depends on it.
+  bool reads_value(std::uint32_t row) const {
+    const TensorShape* value = operands_of(step_.trace, row).tensors.at(0);
+    return value != nullptr && (value->type != DataType::boolean || !calls_[row]);
+  }
+
+  /// What cuts the graph without being an operation of the model, between its first and last.
+  std::vector<std::uint32_t> cut_rows() const {
+    const HostOps& ops = step_.trace.ops;
+    const std::uint32_t first = flow_.ops[forward_.front()].root;
+    const TimePoint from = begin_of(first), to = begin_of(flow_.ops[forward_.back()].root);
+    std::vector<std::uint32_t> rows;
+    for (std::uint32_t r = 0; r < ops.size(); ++r) {
+      if (flow_.nesting.parent[r] != no_row || ops.thread[r] != ops.thread[first]) continue;
+      if (begin_of(r) <= from || begin_of(r) >= to) continue;
+      const OpRow& row = op_row(text_of(step_.trace, ops.name[r]));
+      if (row.is(waits) && row.kind == OpKind::scope && reads_value(r)) rows.push_back(r);
+    }
+    for (const FlowOp& op : flow_.ops) {  // sizes that the device tells
+      const bool sizes = op.row != nullptr && op.row->is(waits) && !moves_only(step_, flow_, op);
+      if (sizes && begin_of(op.root) > from && begin_of(op.root) < to) rows.push_back(op.root);
+    }
+    std::sort(rows.begin(), rows.end(),
+              [&](std::uint32_t a, std::uint32_t b) { return begin_of(a) < begin_of(b); });
+    return rows;
+  }
+
+  /// What begins at `from` or later belongs to another graph, or to none.
+  void begin_graph(TimePoint from) { belong(from, ++graphs_); }
+  void belong(TimePoint from, std::uint32_t graph) {
+    graph_ = graph;
+    begins_[sequence_at(from)] = graph;
+  }
+
+  /// The number of the next autograd node that is made at `from` or later.
+  std::int64_t sequence_at(TimePoint from) const {
+    const HostOps& ops = step_.trace.ops;
+    std::int64_t least = -1;
+    for (std::uint32_t r = 0; r < ops.size(); ++r) {
+      if (ops.begin[r] < from || ops.sequence[r] < 0 || ops.forward_thread[r] > 0) continue;
+      if (has_engine_prefix(text_of(step_.trace, ops.name[r]))) continue;
+      if (least < 0 || ops.sequence[r] < least) least = ops.sequence[r];
+    }
+    return least;
+  }
+
+  void place(std::size_t at, TimePoint begin) {
+    const std::uint32_t i = forward_[at];
+    if (in_recurrent_layer(flow_.ops[i])) {
+      if (graph_ != runs_eager) leave(at, begin);
+    } else if (graph_ == runs_eager && adds_residual(flow_.ops[i])) {
+      begin_graph(begin);
+    }
+    out_.graph_of[i] = graph_;
+  }
+
+  bool in_recurrent_layer(const FlowOp& op) const {
+    const auto layer = [](const OpRow& row) { return row.is(recurrent_layer); };
+    return enclosing(step_.trace, flow_.nesting, op.op, layer) != no_row;
+  }
+
+  /// The graph ends before a recurrent layer, and before the zeros that it begins with.
+  void leave(std::size_t at, TimePoint begin) {
+    ++out_.breaks;
+    for (; at > 0 && flow_.ops[forward_[at - 1]].kind == OpKind::fill; --at) {
+      out_.graph_of[forward_[at - 1]] = runs_eager;
+    }
+    belong(begin, runs_eager);
+  }
+
+  /// Whether it adds two tensors of one shape, none of them a part of another: halves of what goes
+  /// both ways through a layer are added where the layer is called.
+  bool adds_residual(const FlowOp& op) const {
+    if (op.row == nullptr || !op.row->is(adds_gradients)) return false;
+    const OpTensors& in = operands_of(step_.trace, op.op).tensors;
+    const TensorShape *a = in.at(0), *b = in.at(1);
+    if (a == nullptr || b == nullptr || dims_of(*a) != dims_of(*b)) return false;
+    return !is_slice(*a) && !is_slice(*b);
+  }
+
+  void follow_backward() {
+    if (begins_.empty()) return;
+    for (std::uint32_t i = 0; i < flow_.ops.size(); ++i) {
+      if (flow_.ops[i].phase != FlowPhase::backward || flow_.ops[i].sequence < 0) continue;
+      const auto after = begins_.upper_bound(flow_.ops[i].sequence);
+      out_.graph_of[i] = after == begins_.begin() ? 0 : std::prev(after)->second;
+    }
+  }
+
+  const Step& step_;
+  const Dataflow& flow_;
+  std::vector<std::uint32_t> forward_;
+  std::vector<bool> calls_;
+  GraphCuts out_;
+  std::uint32_t graph_ = 0, graphs_ = 0;
+  std::map<std::int64_t, std::uint32_t> begins_;  // graphs by the first number of their nodes
+};
+
+}  // namespace
+
+GraphCuts uncut(const Dataflow& flow) {
+  return {std::vector<std::uint32_t>(flow.ops.size(), 0), 0};
+}
+
+GraphCuts graph_cuts(const Step& step, const Dataflow& flow) { return Cutter(step, flow).cut(); }
+
+}  // namespace tandem
