@@ -385,10 +385,11 @@ Step with_jit(Step step, const JitOptions& options, const GpuArch& gpu, const Fu
                               law,  names, layers, runs_channels_last(step, flow, plan, law)};
   drop_host_reads(step, flow, edit);
   Fuser(context, cuts, options, host, edit, r).run();
+  const std::vector<GraphSpan> spans = graph_spans(step, flow, cuts);
   Step out = std::move(edit).finish();
   if (options.compiler == Compiler::reduce_overhead) {
     const Duration gradients = from_us(gradient_nodes(step).us * host.gap_scale_aligned);
-    r.graphs = capture_compiled(host, gradients, out);
+    r.graphs = capture_compiled(host, gradients, spans, out);
   }
   r.kernels_after = out.plan.works.size();
   r.gpu_after_us = gpu_us(out);

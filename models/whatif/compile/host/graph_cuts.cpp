@@ -159,4 +159,14 @@ GraphCuts uncut(const Dataflow& flow) {
 
 GraphCuts graph_cuts(const Step& step, const Dataflow& flow) { return Cutter(step, flow).cut(); }
 
+std::vector<GraphSpan> graph_spans(const Step& step, const Dataflow& flow, const GraphCuts& cuts) {
+  std::vector<GraphSpan> spans;
+  for (std::size_t i = 0; i < flow.ops.size(); ++i) {
+    if (!flow.ops[i].in_model) continue;
+    if (!spans.empty() && spans.back().graph == cuts.graph_of[i]) continue;
+    spans.push_back({step.trace.ops.begin[flow.ops[i].op], cuts.graph_of[i]});
+  }
+  return spans;
+}
+
 }  // namespace tandem

@@ -33,4 +33,12 @@ GraphCuts uncut(const Dataflow& flow);
 /// Operations of the backward pass belong to the graph of theirs in the forward pass.
 GraphCuts graph_cuts(const Step& step, const Dataflow& flow);
 
+/// From when on the host launches operations of a graph.
+struct GraphSpan {
+  TimePoint begin;
+  std::uint32_t graph = 0;
+};
+/// In the order of time.
+std::vector<GraphSpan> graph_spans(const Step& step, const Dataflow& flow, const GraphCuts& cuts);
+
 }  // namespace tandem

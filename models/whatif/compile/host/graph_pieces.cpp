@@ -1,5 +1,7 @@
 #include "models/whatif/compile/host/graph_pieces.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -26,6 +28,23 @@ ItemRange compiled_range(const Step& step, const Dataflow& flow, FlowPhase phase
   return range;
 }
 
+/// Per item: its compiled graph, or runs_eager.
+std::vector<std::uint32_t> graph_of_items(const Step& step, const std::vector<GraphSpan>& spans) {
+  std::vector<std::uint32_t> graphs(step.plan.items.size(), 0);
+  std::uint32_t last = 0;
+  for (std::size_t i = 0; i < graphs.size(); ++i) {
+    const HostItem& item = step.plan.items[i];
+    if (item.work_count > 0 && item.source != no_index) {
+      const auto after =
+          std::upper_bound(spans.begin(), spans.end(), step.trace.calls.begin[item.source],
+                           [](TimePoint call, const GraphSpan& span) { return call < span.begin; });
+      if (after != spans.begin()) last = std::prev(after)->graph;
+    }
+    graphs[i] = last;
+  }
+  return graphs;
+}
+
 /// Launches that nothing waits for, and calls between them, which a replayed graph does not repeat.
 bool capturable(const HostItem& item) {
   const bool issues = item.kind == ItemKind::launch || item.kind == ItemKind::call;
@@ -42,12 +61,14 @@ void launch_as_node(const HostModel& host, bool first, bool last, DeviceWork& wo
 
 /// The items with each piece behind one launch; `moved`: where the items of the plan went.
 std::size_t merge_items(const Plan& plan, const std::vector<bool>& captured,
-                        std::vector<HostItem>& items, std::vector<std::uint32_t>& moved) {
+                        const std::vector<std::uint32_t>& graphs, std::vector<HostItem>& items,
+                        std::vector<std::uint32_t>& moved) {
   std::size_t pieces = 0;
   for (std::size_t i = 0; i < plan.items.size(); ++i) {
     const HostItem& item = plan.items[i];
     const bool open = !items.empty() && items.back().kind == ItemKind::graph_launch && i > 0 &&
-                      captured[i - 1] && items.back().thread == item.thread;
+                      captured[i - 1] && graphs[i - 1] == graphs[i] &&
+                      items.back().thread == item.thread;
     if (open && captured[i] && item.after == no_index) {
       items.back().work_count += item.work_count;
     } else {
@@ -61,21 +82,24 @@ std::size_t merge_items(const Plan& plan, const std::vector<bool>& captured,
 
 }  // namespace
 
-std::size_t capture_compiled(const HostModel& host, Duration gradients, Step& step) {
+std::size_t capture_compiled(const HostModel& host, Duration gradients,
+                             const std::vector<GraphSpan>& spans, Step& step) {
   const Dataflow flow = dataflow(step);
   const ItemRange ranges[] = {compiled_range(step, flow, FlowPhase::forward),
                               compiled_range(step, flow, FlowPhase::backward)};
   Plan& plan = step.plan;
+  const std::vector<std::uint32_t> graphs = graph_of_items(step, spans);
   std::vector<bool> captured(plan.items.size(), false);
   for (std::size_t i = 0; i < plan.items.size(); ++i) {
-    captured[i] = (ranges[0].holds(i) || ranges[1].holds(i)) && capturable(plan.items[i]);
+    captured[i] = (ranges[0].holds(i) || ranges[1].holds(i)) && graphs[i] != runs_eager &&
+                  capturable(plan.items[i]);
   }
   if (ranges[1].end > 0 && ranges[1].end < plan.items.size()) {
     plan.items[ranges[1].end].gap += gradients;
   }
   std::vector<HostItem> items;
   std::vector<std::uint32_t> moved(plan.items.size(), 0);
-  const std::size_t pieces = merge_items(plan, captured, items, moved);
+  const std::size_t pieces = merge_items(plan, captured, graphs, items, moved);
   for (HostItem& item : items) {
     if (item.after != no_index) item.after = moved[item.after];
   }

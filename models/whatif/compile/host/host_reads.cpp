@@ -35,10 +35,11 @@ std::vector<const FlowOp*> between(const Dataflow& flow) {
   return out;
 }
 
-/// Whether the host reads a number.
+/// Whether Python reads a number, not an operation that it calls.
 bool reads_number(const Step& step, const FlowOp& op) {
-  if (op.row == nullptr || !op.row->is(waits)) return false;
-  const TensorShape* value = operands_of(step.trace, op.op).tensors.at(0);
+  const OpRow& asked = op_row(text_of(step.trace, step.trace.ops.name[op.root]));
+  if (!asked.is(waits) || asked.kind != OpKind::scope) return false;
+  const TensorShape* value = operands_of(step.trace, op.root).tensors.at(0);
   return value != nullptr && value->type != DataType::boolean;
 }
 

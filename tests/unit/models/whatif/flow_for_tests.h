@@ -32,9 +32,9 @@ class FlowMaker {
   }
 
   /// A value is copied to the host, which waits for it; `computes`: behind a kernel.
-  void read(std::string_view path, bool computes = false) {
+  void read(std::string_view path, bool computes = false, std::string_view type = R"(["bool"])") {
     const double begin = 10 + 20.0 * n_;
-    enter(path, begin, {"[[256]]", R"(["bool"])", "", ""});
+    enter(path, begin, {"[[256]]", type, "", ""});
     if (computes) {
       maker_.launch(begin + 3, 1, 300 + n_, thread);
       run_kernel(begin + 5, 1, 300 + n_, "vectorized");

@@ -1,0 +1,146 @@
+// Where a compiled model leaves its graph.
+#include "models/whatif/compile/host/graph_cuts.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "tests/unit/models/whatif/compile_for_tests.h"
+#include "tests/unit/models/whatif/flow_for_tests.h"
+
+namespace tandem {
+namespace {
+
+using test::CompileBench;
+using test::FlowMaker;
+using test::kernel_names;
+
+constexpr std::string_view pixels = "[[256,256]]";
+constexpr std::string_view of_float = R"(["float"])";
+
+void relu(FlowMaker& m) { m.op("aten::relu", pixels, of_float); }
+
+std::vector<std::uint32_t> graphs_of(const Step& step) {
+  return graph_cuts(step, dataflow(step)).graph_of;
+}
+
+/// Two layers and what Python does between them.
+template <typename Between>
+Step around(Between between) {
+  FlowMaker m;
+  relu(m);
+  between(m);
+  relu(m);
+  return m.step();
+}
+
+using Graphs = std::vector<std::uint32_t>;
+
+// LayerDrop draws a number on the host and asks whether it is small.
+TEST(GraphCuts, LieWhereATruthValueOfTheHostIsAsked) {
+  const Step step = around([](FlowMaker& m) { m.idle("aten::is_nonzero", "[[]]", R"(["bool"])"); });
+  EXPECT_EQ(graphs_of(step), (Graphs{0, 1}));
+  CompileBench s;
+  const Step out = s.compile(step);
+  EXPECT_EQ(s.report.breaks, 1U);
+  EXPECT_EQ(out.plan.works.size(), 2U);  // no kernel for both layers
+  EXPECT_EQ(s.compile(step, Compiler::xla).plan.works.size(), 1U);
+}
+
+TEST(GraphCuts, DoNotLieWhereOneOfTheDeviceIsAsked) {
+  const Step step = around([](FlowMaker& m) { m.read("aten::is_nonzero"); });
+  CompileBench s;
+  EXPECT_EQ(s.compile(step).plan.works.size(), 1U);
+  EXPECT_EQ(s.report.breaks, 0U);
+}
+
+// What an operation asks of its own operand (aten::fill_ of a tensor's value) is none of Python's.
+TEST(GraphCuts, DoNotLieWithinOperations) {
+  const Step step = around([](FlowMaker& m) {
+    m.read("aten::fill_>aten::item>aten::_local_scalar_dense", false, of_float);
+  });
+  CompileBench s;
+  EXPECT_EQ(s.compile(step).plan.works.size(), 1U);
+  EXPECT_EQ(s.report.breaks, 0U);
+}
+
+// Tensor.item() of a number: the host waits for it as it did.
+TEST(GraphCuts, LieWhereANumberIsRead) {
+  const Step step = around([](FlowMaker& m) {
+    m.around_dims = "[[]]", m.around_types = of_float;
+    m.read("aten::item>aten::_local_scalar_dense", false, of_float);
+    m.around_dims.clear();
+  });
+  CompileBench s;
+  const Step out = s.compile(step);
+  EXPECT_EQ(s.report.breaks, 1U);
+  EXPECT_EQ(out.plan.works.size(), 3U);  // two layers and the copy
+  EXPECT_EQ(std::count_if(out.plan.items.begin(), out.plan.items.end(),
+                          [](const HostItem& item) { return item.wait != WaitFor::nothing; }),
+            1);
+}
+
+// Each graph costs its entry: a step cut once costs one region more, of the forward pass alone.
+TEST(GraphCuts, CostHostTime) {
+  CompileBench s;
+  s.compile(around([](FlowMaker&) {}));
+  const double whole = s.report.host_after_us;
+  s.compile(around([](FlowMaker& m) { m.idle("aten::is_nonzero", "[[]]", R"(["bool"])"); }));
+  const double cut = s.report.host_after_us;
+  EXPECT_GT(cut - whole, s.law.host.region_host_us * s.law.host.inference_host_share * 0.5);
+}
+
+/// A layer, a recurrent layer, a further layer of the same function, a residual of the one around
+/// it, a layer behind, and their gradients.
+Step recurrent(bool halves = false) {
+  FlowMaker m;
+  m.sequence = 1;
+  relu(m);
+  m.sequence = 2;
+  m.op("aten::lstm>aten::_cudnn_rnn", pixels, of_float, "", "RNN_blockPersist");
+  m.sequence = 3;
+  relu(m);
+  m.sequence = 4;
+  m.strides = halves ? "[[512,1],[512,1]]" : "[[256,1],[256,1]]";
+  m.op("aten::add", "[[256,256],[256,256]]", R"(["float","float"])");
+  m.strides.clear();
+  m.sequence = 5;
+  relu(m);
+  m.thread = 1, m.forward_thread = 1;
+  for (m.sequence = 5; m.sequence > 0; --m.sequence) {
+    m.op("autograd::engine::evaluate_function: ReluBackward0>aten::threshold_backward",
+         "[[256,256],[256,256]]", R"(["float","float"])");
+  }
+  return m.step();
+}
+
+TEST(GraphCuts, LeaveARecurrentLayerAndTheRestOfItsFunctionToTheFramework) {
+  const Step step = recurrent();
+  EXPECT_EQ(graphs_of(step), (Graphs{0, runs_eager, runs_eager, 1, 1,  // forward
+                                     1, 1, runs_eager, runs_eager, 0}));
+  CompileBench s;
+  const auto names = kernel_names(s.compile(step));
+  EXPECT_EQ(s.report.breaks, 1U);
+  EXPECT_EQ(s.report.unknown_share, 0);  // they are known to run as they did
+  EXPECT_EQ(std::count_if(names.begin(), names.end(),
+                          [](const auto& n) { return n.starts_with("triton_"); }),
+            4);  // two graphs, forward and backward
+}
+
+// The sum of both directions of a layer is one of its parts, and no residual.
+TEST(GraphCuts, DoNotEndAFunctionWhereHalvesAreAdded) {
+  EXPECT_EQ(graphs_of(recurrent(true)),
+            (Graphs{0, runs_eager, runs_eager, runs_eager, runs_eager, runs_eager, runs_eager,
+                    runs_eager, runs_eager, 0}));
+}
+
+// Each graph of a cut model is a CUDA graph of its own, forward and backward.
+TEST(GraphCuts, AreThoseOfCudaGraphs) {
+  CompileBench s;
+  s.compile(recurrent(), Compiler::reduce_overhead);
+  EXPECT_EQ(s.report.graphs, 4U);
+}
+
+}  // namespace
+}  // namespace tandem
