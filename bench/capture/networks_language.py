@@ -117,6 +117,11 @@ DECODERS = {
     # Half of each head rotated in pairs, biases on queries and keys, both halves of the MLP in one product.
     "glm": causal("glm", 512, vocab_size=64000, hidden_size=1024, intermediate_size=4096, num_attention_heads=16, num_hidden_layers=6,
                   num_key_value_heads=2, head_dim=64, pad_token_id=0),
+    # Positions rotate in three of four layers.
+    "smollm3": causal("smollm3", 512, vocab_size=64000, hidden_size=1024, intermediate_size=4096, num_attention_heads=16,
+                      num_hidden_layers=8, num_key_value_heads=4, pad_token_id=0),
+    # Learned positions, layers of which each may be left out.
+    "biogpt": causal("biogpt", 256, hidden_size=768, intermediate_size=3072, num_attention_heads=12, num_hidden_layers=8),
 }
 
 

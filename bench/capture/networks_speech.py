@@ -45,6 +45,35 @@ def conformer(batch, device, samples=80000):
     return Workload(Hidden(Wav2Vec2ConformerModel(config)).to(device), (sound,), class_loss(target), ADAMW)
 
 
+class DeepSpeech(nn.Module):
+    """Two convolutions over a spectrogram, three layers of gates both ways, whose ways are added, and a letter a frame."""
+
+    def __init__(self, bands=128, width=512, letters=29):
+        super().__init__()
+        self.listen = nn.Sequential(nn.Conv2d(1, 32, (41, 11), (2, 2), (20, 5)), nn.BatchNorm2d(32), nn.Hardtanh(0, 20),
+                                    nn.Conv2d(32, 32, (21, 11), (2, 1), (10, 5)), nn.BatchNorm2d(32), nn.Hardtanh(0, 20))
+        self.width = width
+        sizes = (32 * bands // 4, width, width)
+        self.layers = nn.ModuleList(nn.GRU(size, width, batch_first=True, bidirectional=True) for size in sizes)
+        self.norms = nn.ModuleList(nn.BatchNorm1d(width) for _ in sizes)
+        self.letters = nn.Linear(width, letters)
+
+    def forward(self, sound):
+        heard = self.listen(sound).flatten(1, 2).transpose(1, 2)
+        for layer, norm in zip(self.layers, self.norms):
+            both, _ = layer(heard)
+            heard = both[..., :self.width] + both[..., self.width:]
+            heard = norm(heard.transpose(1, 2)).transpose(1, 2)
+        return self.letters(heard)
+
+
+def deep_speech(batch, device, frames=400):
+    """Like Deep Speech 2, four seconds of sound."""
+    sound = torch.randn(batch, 1, 128, frames, device=device)
+    target = torch.randint(0, 29, (batch, frames // 2), device=device)
+    return Workload(DeepSpeech().to(device), (sound,), lambda out: F.cross_entropy(out.float().transpose(1, 2), target), ADAMW)
+
+
 def conv_tasnet(batch, device, samples=16000):
     """Conv-TasNet: two speakers apart, a second of sound; dilated depthwise layers and norms of whole signals."""
     from torchaudio.models import conv_tasnet_base
