@@ -328,6 +328,21 @@ OutputShape indexed(const Call& c) {
   return of_dims(dims, x->type);
 }
 
+OutputShape padded(const Call& c) {
+  const TensorShape* x = c.at(0);
+  const auto pairs = c.integers(1);
+  if (x == nullptr || pairs.empty() || pairs.size() % 2 != 0) return unshaped(x);
+  if (pairs.size() / 2 > x->rank) return unshaped(x);
+  Integers dims = dims_of(*x);
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    std::int64_t& size = dims[dims.size() - 1 - i / 2];
+    if (std::abs(pairs[i]) > most_of_a_window) return unshaped(x);
+    size += pairs[i];
+    if (size < 0) return unshaped(x);
+  }
+  return of_dims(dims, x->type);
+}
+
 OutputShape sized(const Call& c, std::size_t argument) {
   const TensorShape* x = c.at(0);
   return x != nullptr && c.recorded(argument) ? of_dims(c.integers(argument), x->type)
@@ -431,6 +446,8 @@ std::vector<OutputShape> output_shapes(const OpRow& row, std::string_view name, 
     case OutputRule::convolution: return {convolution_output(c)};
     case OutputRule::pooling: return {pooling_output(c)};
     case OutputRule::adaptive_pooling: return {adaptive_output(c)};
+    case OutputRule::twice: return {like(c.at(0)), like(c.at(0))};
+    case OutputRule::padded: return {padded(c)};
     case OutputRule::steps: return steps_output(c);
     case OutputRule::reduction: return {reduction_output(c)};
     case OutputRule::truths: return {with_type(reduction_output(c), DataType::boolean)};

@@ -257,6 +257,8 @@ constexpr OpRow rows[] = {
      arithmetic | error_function | reads_operand, true},
     {"silu_backward mish_backward softplus_backward log_sigmoid_backward", K::pointwise, L::around,
      promote, O::widest, arguments("grad saved ..."), arithmetic | reads_operand, true},
+    {"_prelu_kernel_backward", K::pointwise, L::around, promote, O::twice,
+     arguments("grad saved parameter"), reads_operand, true},
     {"hardswish_backward hardsigmoid_backward leaky_relu_backward elu_backward", K::pointwise,
      L::around, promote, O::widest, arguments("grad saved ..."), reads_operand, true},
     {"upsample_nearest1d_backward upsample_nearest2d_backward _upsample_nearest_exact2d_backward",
@@ -291,9 +293,13 @@ constexpr OpRow rows[] = {
      "bitwise_not "
      "__and__ __or__ __xor__ __iand__ __ior__ __ixor__ floor_divide tril triu bernoulli random "
      "uniform normal exponential rand randint randn rand_like randn_like randperm roll stack _cat "
-     "constant_pad_nd pad diff flip nan_to_num lift "
+     "diff flip nan_to_num lift "
      "grid_sampler_2d repeat repeat_interleave",
      K::pointwise, L::around, promote, O::widest, arguments("tensor ...")},
+    {"constant_pad_nd pad reflection_pad1d reflection_pad2d reflection_pad3d replication_pad1d "
+     "replication_pad2d replication_pad3d",
+     K::pointwise, L::around, promote, O::padded, arguments("tensor ...")},
+    {"_prelu_kernel", K::pointwise, L::around, promote, O::same, arguments("tensor parameter")},
     {"clamp hardtanh", K::pointwise, L::around, promote, O::widest,
      arguments("tensor tensor tensor output")},
     {"im2col", K::pointwise, L::around, promote, O::unfolded, arguments("input")},

@@ -96,6 +96,8 @@ enum class OutputRule : std::uint8_t {
   channels,        // a number per channel
   gradients,       // like each operand that the forward operation read
   norm_gradients,  // like the saved input, then weight and bias
+  twice,           // two results like argument 0
+  padded,          // like argument 0, wider by the pairs of argument 1, the last dimension's first
   product,
   convolution,
   pooling,

@@ -180,6 +180,7 @@ struct Planner {
   std::vector<std::uint32_t> level;     // per operation
   TensorReaders readers;                // per tensor: operations
   std::vector<std::uint32_t> leader;    // union-find over operations
+  std::vector<bool> normed;             // per operation: computed of a channel norm in its kernel
   std::vector<std::uint32_t> group_of;  // per operation: its own group, or no_row
 
   Planner(const Dataflow& f, const GraphCuts& c) : flow(f), cuts(c) {}
@@ -289,14 +290,24 @@ struct Planner {
     if (out.roles[consumer] == FuseRole::channel_norm && use.argument == 0) return;
     if (level[producer] != level[consumer] && readers[t].size() > 1) return;
     if (from == FuseRole::row && spreads_rows(producer, consumer)) return;
+    // What reads more than four tensors is stored where its reader looks at other places than its
+    // own (realize_reads_threshold): a norm before an image is padded.
+    if (pads(consumer) && normed[producer]) return;
     leader[find(consumer)] = find(producer);
+    normed[consumer] = normed[consumer] || normed[producer];
+  }
+
+  bool pads(std::uint32_t op) const {
+    return flow.ops[op].row != nullptr && flow.ops[op].row->output == OutputRule::padded;
   }
 
   void join_all() {
     leader.resize(flow.ops.size());
     std::iota(leader.begin(), leader.end(), 0U);
+    normed.assign(flow.ops.size(), false);
     for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
       if (!fusable(out.roles[i])) continue;
+      normed[i] = flow.ops[i].kind == OpKind::batch_norm;
       for (const FlowUse& use : flow.inputs_of(flow.ops[i])) join(i, use);
     }
   }

@@ -317,10 +317,29 @@ class GroupKernels : private ChannelNorms {
       }
     }
     sum_columns();
+    if (norms + norms_back > 0) sum_all();
     return std::move(out_);
   }
 
  private:
+  /// Whether the operation adds up all elements: the gradient of one factor of a whole tensor.
+  bool adds_all(std::uint32_t op) const {
+    const auto outs = view_.outputs(op);
+    return c_.plan.roles[op] == FuseRole::row && view_.flow_op(op).kind == OpKind::reduction &&
+           outs.size() == 1 && view_.tensor(outs[0]).elements == 1;
+  }
+
+  /// Sums over everything beside a norm of channels, whose loops are others: a kernel each, which
+  /// computes again what is added up.
+  void sum_all() {
+    for (const std::uint32_t i : group_.ops) {
+      if (!adds_all(i) || view_.input(i, 0) == no_row) continue;
+      const std::uint32_t maker = view_.tensor(view_.input(i, 0)).producer;
+      const bool inside = std::binary_search(group_.ops.begin(), group_.ops.end(), maker);
+      reduce(inside ? view_.inputs(maker) : view_.inputs(i), {.inner = true});
+    }
+  }
+
   /// The images that the gradient of an interpolation adds to start as zeros.
   void fill_corners() {
     for (const std::uint32_t i : group_.ops) {
@@ -354,7 +373,10 @@ class GroupKernels : private ChannelNorms {
       add_pixel_sum(pixels, norms);
       return;
     }
-    const bool rows = view_.count(FuseRole::row) > 0 && norms == 0 && !window;
+    const bool rows = norms == 0 && !window &&
+                      std::any_of(group_.ops.begin(), group_.ops.end(), [&](std::uint32_t i) {
+                        return c_.plan.roles[i] == FuseRole::row && !adds_all(i);
+                      });
     add_whole(rows ? view_.row_kind() : GeneratedKind::pointwise);
   }
 
