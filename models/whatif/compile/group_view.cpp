@@ -336,7 +336,7 @@ double GroupView::renormalised_bytes() const {
       if (c_.plan.roles[n] != FuseRole::channel_norm_backward) continue;
       const std::uint32_t x = input(n, 1);
       if (x == no_row || double(tensor(x).elements) != op_elements(i)) continue;
-      bytes = std::max(bytes, op.row->is(arithmetic) ? 4 * op_elements(i) : tensor(x).bytes());
+      bytes = std::max(bytes, op.row->is(reads_often) ? 4 * op_elements(i) : tensor(x).bytes());
     }
   }
   return bytes;
@@ -346,7 +346,7 @@ double GroupView::widened_bytes() const {
   double bytes = 0;
   for (const std::uint32_t i : group_.ops) {
     const FlowOp& op = flow_op(i);
-    if (op.row == nullptr || !op.row->is(reads_operand) || !op.row->is(arithmetic)) continue;
+    if (op.row == nullptr || !op.row->is(reads_often)) continue;
     for (const std::uint32_t n : group_.ops) {
       if (c_.plan.roles[n] != FuseRole::channel_norm_backward) continue;
       const std::uint32_t x = input(n, 1);
