@@ -167,6 +167,8 @@ bool normalised_again(const Dataflow& flow, const std::vector<FuseRole>& roles, 
   return later;
 }
 
+bool pads(const FlowOp& op) { return op.row != nullptr && op.row->output == OutputRule::padded; }
+
 /// Each tensor is named once.
 void add(std::vector<std::uint32_t>& list, std::uint32_t t) {
   if (std::find(list.begin(), list.end(), t) == list.end()) list.push_back(t);
@@ -292,13 +294,9 @@ struct Planner {
     if (from == FuseRole::row && spreads_rows(producer, consumer)) return;
     // What reads more than four tensors is stored where its reader looks at other places than its
     // own (realize_reads_threshold): a norm before an image is padded.
-    if (pads(consumer) && normed[producer]) return;
+    if (pads(flow.ops[consumer]) && normed[producer]) return;
     leader[find(consumer)] = find(producer);
     normed[consumer] = normed[consumer] || normed[producer];
-  }
-
-  bool pads(std::uint32_t op) const {
-    return flow.ops[op].row != nullptr && flow.ops[op].row->output == OutputRule::padded;
   }
 
   void join_all() {

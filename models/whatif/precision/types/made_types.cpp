@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "models/step/binding/made_tensors.h"
+
 namespace tandem {
 
 bool MadeTypes::made_in_half(std::uint32_t i, std::int64_t elements) const {
@@ -52,6 +54,23 @@ DataType MadeTypes::of_whole(std::uint32_t i, TimePoint at, const TensorShape* p
     at = whole->at, shape = &whole->shape;
   }
   return DataType::unknown;
+}
+
+DataType MadeTypes::of_parts(const Trace& trace, std::uint32_t i) const {
+  const FlowOp& op = flow_.ops[i];
+  if (!concatenates(op)) return DataType::unknown;
+  const auto& shapes = operands_of(trace, op.op).tensors.shapes;
+  const auto inputs = flow_.inputs_of(op);
+  if (inputs.empty() || shapes.size() != inputs.size()) return DataType::unknown;
+  DataType widest = DataType::unknown;
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    if (flow_.tensors[inputs[k].tensor].type != DataType::unknown) return DataType::unknown;
+    const DataType type = is_slice(shapes[k]) ? of_whole(i, trace.ops.begin[op.op], &shapes[k])
+                                              : latest(i, shapes[k].elements());
+    if (!is_autocast_type(type)) return DataType::unknown;
+    if (element_bytes(type) > element_bytes(widest)) widest = type;
+  }
+  return widest;
 }
 
 DataType MadeTypes::rows_of_latest(std::uint32_t i, const TensorShape& part) const {

@@ -26,6 +26,10 @@ class MadeTypes {
   /// Type of the tensor of which views cut `part` out before operation `i` began, at `at`; unknown
   /// where no view did, or nobody made it.
   DataType of_whole(std::uint32_t i, TimePoint at, const TensorShape* part) const;
+  /// The widest type of what the concatenation `i` joins, where the trace names none of its
+  /// operands' types: one of them is a part of a larger tensor. Unknown where one of them is not
+  /// found, or where `i` joins nothing.
+  DataType of_parts(const Trace& trace, std::uint32_t i) const;
   /// Type of what the forward operation before made, if `part` may be rows of it: logits without
   /// those of the last position.
   DataType rows_of_latest(std::uint32_t i, const TensorShape& part) const;

@@ -141,6 +141,33 @@ DataType type_of_model(const Trace& trace, const Dataflow& flow, const MadeTypes
   return DataType::unknown;
 }
 
+/// Whether sines and cosines are taken of the product: libraries switch autocast off where they
+/// compute rotary positions (Transformers, maybe_autocast(enabled=False)).
+bool makes_angles(const Dataflow& flow, std::uint32_t i) {
+  constexpr std::uint32_t look_ahead = 4;
+  if (flow.ops[i].kind != K::matmul || flow.ops[i].phase != FlowPhase::forward) return false;
+  const auto end = std::min(i + 1 + look_ahead, static_cast<std::uint32_t>(flow.ops.size()));
+  for (std::uint32_t k = i + 1; k < end; ++k) {
+    const FlowOp& next = flow.ops[k];
+    if (next.kind == K::matmul || next.row == nullptr) return false;
+    if (next.row->is(trigonometric)) return true;
+  }
+  return false;
+}
+
+CastPolicy policy_under(const Trace& trace, const Dataflow& flow, DataType half, std::uint32_t i) {
+  if (makes_angles(flow, i)) return CastPolicy::promote;
+  return policy_in(half, flow.ops[i], policy_of(trace, flow, flow.ops[i]));
+}
+
+/// Queries, keys and values come from products, through views that leave no trace, unless they were
+/// turned by their positions.
+bool was_computed(const Dataflow& flow, std::uint32_t tensor) {
+  const std::uint32_t maker = flow.tensors[tensor].producer;
+  if (maker == no_row || flow.tensors[tensor].consumers > 1) return false;
+  return flow.ops[maker].kind == K::pointwise && flow.ops[maker].phase == FlowPhase::forward;
+}
+
 /// What autocast makes of the types of a step.
 class Autocast {
  public:
@@ -163,6 +190,7 @@ class Autocast {
     forward_of_[op.sequence] = i;
     if (const DataType inside = attention_.type_within(i, op); inside != DataType::unknown) {
       change_.policies[i] = is_half(inside) ? CastPolicy::lower : CastPolicy::full;
+      if (op.kind == K::attention) cast_inputs(i, op, inside);
       set_outputs(i, op, inside);
       return;
     }
@@ -173,10 +201,11 @@ class Autocast {
     }
     resolve_parts(i, op);
     bool mixed = false;
-    const CastPolicy policy = change_.policies[i] =
-        policy_in(half_, op, policy_of(trace_, flow_, op));
+    const CastPolicy policy = change_.policies[i] = policy_under(trace_, flow_, half_, i);
     DataType type = result_type(policy, half_, promoted(flow_, op, change_.tensors, mixed));
     if (op.kind == K::fill && op.input_count == 0) type = type_of_model(trace_, flow_, made_, i);
+    if (const DataType joined = made_.of_parts(trace_, i); joined != DataType::unknown)
+      type = joined;
     if (type == DataType::unknown) type = change_.ops[i];
     const bool in_place = is_in_place(op_name(trace_, op)) && op.input_count > 0;
     if (policy == CastPolicy::promote && in_place && op.kind != K::cast) {
@@ -239,8 +268,6 @@ class Autocast {
   }
 
   void cast_inputs(std::uint32_t i, const FlowOp& op, DataType type) {
-    // Queries, keys and values come from products, through views that leave no trace.
-    if (op.kind == K::attention) return;
     const auto inputs = flow_.inputs_of(op);
     std::size_t floats = 0;
     for (const FlowUse& use : inputs) floats += is_autocast_type(change_.tensors[use.tensor]);
@@ -249,6 +276,7 @@ class Autocast {
       const DataType from = change_.tensors[t];
       if (!is_autocast_type(from) || from == type) continue;
       const FlowTensor& tensor = flow_.tensors[t];
+      if (op.kind == K::attention && !was_computed(flow_, t)) continue;
       // Parameters of norms stay in FP32; so do their kernels.
       if (type == DataType::fp32 && tensor.producer == no_row) continue;
       const bool activation = use.argument == activation_argument(op, floats);

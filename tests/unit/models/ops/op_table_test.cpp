@@ -314,6 +314,23 @@ TEST(OutputShapes, MaximaOfTwoTensorsAreElementByElement) {
 }
 
 // hardtanh compares, as relu does; its row said that arithmetic bounds it.
+// Pairs of the last dimension first: 16 + 1 + 2 wide, 8 + 3 high.
+TEST(OutputShapes, APadGrowsTheLastDimensionsFirst) {
+  EXPECT_EQ(dims_of(outputs("aten::reflection_pad2d", "[[4,8,16],[]]", R"(["float","ScalarList"])",
+                            R"(["","[1, 2, 0, 3]"])")[0]),
+            (Dims{4, 11, 19}));
+  EXPECT_FALSE(outputs("aten::constant_pad_nd", "[[16],[],[]]",
+                       R"(["float","ScalarList","Scalar"])", R"(["","[1, -99]","0."])")[0]
+                   .known);
+}
+
+TEST(OutputShapes, ASlopeHasAGradientForEachElement) {
+  const auto out = outputs("aten::_prelu_kernel_backward", "[[8,128,2001],[8,128,2001],[1,1,1]]",
+                           R"(["c10::Half","c10::Half","c10::Half"])");
+  ASSERT_EQ(out.size(), 2U);
+  EXPECT_EQ(dims_of(out[1]), (Dims{8, 128, 2001}));
+}
+
 // 32 steps of 16 sequences, both ways through two layers of 96: what cuDNN 9 keeps of them was
 // measured. 32 x 16 x 96 x 2 = 98304 states of 4 bytes a layer; 2 x 5 + 1 of them, 256 bytes, and
 // with dropout a bit for each of 2 x 98304.

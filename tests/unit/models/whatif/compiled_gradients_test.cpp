@@ -211,5 +211,66 @@ TEST(CompiledGradients, ConvolutionsOverTimeKeepTheirOrder) {
   EXPECT_EQ(compiled.compile(m.step()).plan.works.size(), 1U);
 }
 
+/// A norm of channels, then an activation whose gradient `node` and `inner` are; `scaled`: the
+/// result is multiplied by one learned number.
+Step activated(const std::string& node, const std::string& inner, bool scaled) {
+  constexpr std::string_view image = "[[32,64,56,56]]", half = R"(["c10::Half"])";
+  constexpr std::string_view two = "[[32,64,56,56],[32,64,56,56]]";
+  constexpr std::string_view halves = R"(["c10::Half","c10::Half"])";
+  FlowMaker m;
+  m.sequence = 1;
+  m.op("aten::cudnn_batch_norm", "[[32,64,56,56],[64],[64],[64],[64],[],[],[]]",
+       R"(["c10::Half","float","float","float","float","Scalar","Scalar","Scalar"])",
+       R"(["","","","","","True","0.1","1e-05"])", "cudnn::bn_fw_tr_1C11_kernel");
+  m.sequence = 2;
+  m.op("aten::hardtanh", image, half);
+  m.thread = 1, m.forward_thread = 1;
+  const auto back = [&](std::int64_t sequence, const std::string& name, const std::string& op,
+                        std::string_view dims, std::string_view types,
+                        std::string_view concrete = "") {
+    m.sequence = sequence;
+    m.op("autograd::engine::evaluate_function: " + name + ">" + name + ">" + op, dims, types,
+         concrete);
+  };
+  if (scaled) {
+    back(3, "MulBackward0", "aten::mul", two, halves);
+    back(3, "MulBackward0", "aten::sum", "[[32,64,56,56],[],[],[]]",
+         R"(["c10::Half","ScalarList","Scalar",""])", R"(["","[0, 1, 2, 3]","False",""])");
+  }
+  back(2, node, inner, two, halves);
+  back(1, "CudnnBatchNormBackward0", "aten::cudnn_batch_norm_backward",
+       "[[32,64,56,56],[32,64,56,56],[64],[64],[64],[64],[64],[]]",
+       R"(["c10::Half","c10::Half","float","float","float","float","float","Scalar"])");
+  return m.step();
+}
+
+double bytes_after(const Step& step) {
+  CompileBench s;
+  s.compile(step);
+  return s.report.bytes_after;
+}
+
+// What hardswish's gradient reads is kept in FP32: 6.4 million elements are written, read by the
+// sums and read again with 2 bytes more each than those of ReLU6.
+TEST(CompiledGradients, SomeReadWhatANormMadeInFp32) {
+  const double elements = 32 * 64 * 56 * 56;
+  const double narrow =
+      bytes_after(activated("HardtanhBackward0", "aten::hardtanh_backward", false));
+  const double wide =
+      bytes_after(activated("HardswishBackward0", "aten::hardswish_backward", false));
+  EXPECT_GE(wide - narrow, 3 * 2 * elements);
+}
+
+// The gradient of one number for a whole tensor is a sum over everything: beside the sums of a norm
+// it is a kernel of its own, which reads both factors.
+TEST(CompiledGradients, ASumOverEverythingStandsBesideANorm) {
+  const double elements = 32 * 64 * 56 * 56;
+  const double plain =
+      bytes_after(activated("HardtanhBackward0", "aten::hardtanh_backward", false));
+  const double scaled =
+      bytes_after(activated("HardtanhBackward0", "aten::hardtanh_backward", true));
+  EXPECT_GE(scaled - plain, 2 * 2 * elements);
+}
+
 }  // namespace
 }  // namespace tandem

@@ -91,5 +91,52 @@ TEST(PrecisionConversions, AFrozenLayerCastsNoGradients) {
   EXPECT_GE(both, one + 2U);  // and those of the first one
 }
 
+/// The type that autocast gives to the operation before the last one.
+DataType type_before_last(const Step& step) {
+  const Dataflow flow = dataflow(step);
+  return autocast(step.trace, flow, DataType::fp16, 256).ops.at(flow.ops.size() - 2);
+}
+
+/// A layer of 64 x 32; a half of each of its rows and another layer's result, `converted` to FP32
+/// by a norm or not, are joined. The trace names no types of a list.
+Step joined_halves(bool normalised) {
+  constexpr const char* types = R"(["float","float","float","Scalar","Scalar"])";
+  FlowMaker m;
+  m.op("aten::addmm", "[[32],[64,16],[16,32],[],[]]", types, "", "sgemm");
+  m.op("aten::addmm", "[[16],[64,16],[16,16],[],[]]", types, "", "sgemm");
+  if (normalised) {
+    m.op("aten::native_layer_norm", "[[64,16],[],[16],[16],[]]",
+         R"(["float","ScalarList","float","float","Scalar"])");
+  }
+  m.idle("aten::split_with_sizes", "[[64,32],[],[]]", R"(["float","ScalarList","Scalar"])");
+  m.strides = "[[[32,1],[16,1]],[]]";
+  m.op("aten::cat", "[[[64,16],[64,16]],[]]", R"(["TensorList","Scalar"])");
+  m.strides.clear();
+  m.op("aten::tanh", "[[64,32]]", R"(["float"])");  // tells what was joined
+  return m.step();
+}
+
+TEST(PrecisionConversions, APartIsJoinedInTheTypeOfItsWhole) {
+  EXPECT_EQ(type_before_last(joined_halves(false)), DataType::fp16);
+  EXPECT_EQ(type_before_last(joined_halves(true)), DataType::fp32);  // the wider of both
+}
+
+// Frequencies times positions, whose sines rotate queries and keys, stay in FP32: libraries switch
+// autocast off there.
+TEST(PrecisionConversions, AnglesStayAsTheyAre) {
+  const auto product_before = [](std::string_view after) {
+    FlowMaker m;
+    m.op("aten::bmm", "[[1,16,1],[1,1,64]]", R"(["float","float"])", "", "sgemm");
+    m.op(after, "[[1,16,64]]", R"(["float"])");
+    return m.step();
+  };
+  const auto product_type = [](const Step& step) {
+    const Dataflow flow = dataflow(step);
+    return autocast(step.trace, flow, DataType::fp16, 256).ops.front();
+  };
+  EXPECT_EQ(product_type(product_before("aten::cos")), DataType::fp32);
+  EXPECT_EQ(product_type(product_before("aten::tanh")), DataType::fp16);
+}
+
 }  // namespace
 }  // namespace tandem
