@@ -6,31 +6,9 @@
 
 #include "models/step/dataflow.h"
 #include "models/whatif/compile/host/graph_cuts.h"
+#include "models/whatif/compile/roles.h"
 
 namespace tandem {
-
-enum class FuseRole : std::uint8_t {
-  outside,       // not given to the compiler, or without shapes
-  library,       // keeps its own kernels: products, convolutions, attention
-  pointwise,     // also copies, gathers and scatters
-  row,           // norms and softmax over the last dimensions
-  column_sum,    // sums over leading dimensions
-  channel_norm,  // batch norm from the statistics of the batch
-  channel_norm_backward,
-  // The gradient of an interpolation: each element is added to those between which it lay, each
-  // in an image of its own (decompositions of TorchInductor), which no other kernel reads before.
-  // Windows that are folded into an image: each element is added to one place.
-  spread,
-  window,    // pooling: a kernel of its own
-  gathered,  // a concatenation of too many operands to be read by one kernel: copied one by one
-  vanishes,  // computed elsewhere: duplicates, fills, copies of sums
-};
-
-/// Places that an element of a FuseRole::spread is added to.
-int spread_places(const FlowOp& op);
-
-/// Whether operations of the role share kernels with others.
-bool fusable(FuseRole role);
 
 /// Operations that become one fused group; a group of one operation is the usual case.
 struct FusionGroup {
