@@ -14,7 +14,7 @@ def vision(name, optimizer):
             model = getattr(torchvision.models, name)(weights=None).to(device)
         else:
             import timm
-            model = timm.create_model(name).to(device)
+            model = timm.create_model(name, num_classes=1000).to(device)
         images = torch.randn(batch, 3, 224, 224, device=device)
         target = torch.randint(0, 1000, (batch,), device=device)
         return Workload(model, (images,), class_loss(target), optimizer)

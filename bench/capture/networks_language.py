@@ -120,6 +120,12 @@ DECODERS = {
     # Positions rotate in three of four layers.
     "smollm3": causal("smollm3", 512, vocab_size=64000, hidden_size=1024, intermediate_size=4096, num_attention_heads=16,
                       num_hidden_layers=8, num_key_value_heads=4, pad_token_id=0),
+    # Squared ReLU, norms of each head's queries and keys, half of each head rotated.
+    "persimmon": causal("persimmon", 512, vocab_size=64000, hidden_size=1024, intermediate_size=4096, num_attention_heads=16,
+                        num_hidden_layers=6),
+    # Norms without parameters, all of each head rotated.
+    "olmo": causal("olmo", 512, vocab_size=50304, hidden_size=1024, intermediate_size=4096, num_attention_heads=16,
+                   num_hidden_layers=6, num_key_value_heads=16),
     # Learned positions, layers of which each may be left out.
     "biogpt": causal("biogpt", 256, hidden_size=768, intermediate_size=3072, num_attention_heads=12, num_hidden_layers=8),
 }

@@ -78,6 +78,7 @@ BUILDERS = {
     "esm": language.classifier("esm", 256, vocab_size=33, hidden_size=480, intermediate_size=1920, num_attention_heads=20,
                                num_hidden_layers=8, pad_token_id=1, mask_token_id=32, position_embedding_type="rotary"),
     "big_bird": language.classifier("big_bird", 1024, num_hidden_layers=4, attention_type="original_full"),
+    "nystromformer": language.classifier("nystromformer", 512, num_hidden_layers=6, segment_means_seq_len=512, max_position_embeddings=514),
     "ernie": language.classifier("ernie", 128, num_hidden_layers=8),
     "pegasus": language.reader_and_writer("pegasus", 256, d_model=512, encoder_layers=4, decoder_layers=4,
                                           encoder_attention_heads=8, decoder_attention_heads=8, encoder_ffn_dim=2048,
