@@ -135,7 +135,7 @@ std::string describe(const TileChoice& choice) {
 BestTileTime best_tile_time(const GpuArch& gpu, const ProductGrowth& growth, double dram_share,
                             const KernelClass& kernel, const Product& p) {
   const double memory_us = dram_us(gpu, p.bytes, dram_share);
-  if (!p.convolution && std::min(p.m, p.n) <= narrowest_product) return {memory_us, 0};
+  if (!p.convolution && std::min(p.m, p.n) < narrowest_product) return {memory_us, 0};
   BestTileTime time =
       on_tensor_cores(kernel) ? tensor_time(gpu, growth, kernel, p) : simt_time(gpu, growth, p);
   time.us = std::max(time.us, memory_us);
