@@ -21,6 +21,14 @@ KernelTime matmul_time(const RetimeContext& c, const OpContext& op, DataType typ
   return library_product_time(c.gpu, c.law.products, shape, c.time, c.law.floor_us);
 }
 
+KernelTime recurrent_product_time(const RetimeContext& c, const KernelClass& kernel,
+                                  const OpContext& op, DataType type) {
+  const MatrixProblem p = matrix_problem(kernel, op);
+  if (p.batch <= 0 || p.m <= 0 || p.n <= 0 || p.k <= 0) return {};
+  const GemmShape shape{.m = p.m, .n = p.n, .k = p.k, .batch = p.batch, .type = type};
+  return library_product_time(c.gpu, c.law.products, shape, c.time, c.law.floor_us);
+}
+
 double convolution_ratio(const RetimeContext& c, const OpTensors& operands, bool backward,
                          bool weight_gradient, DataType from, DataType to) {
   const TensorShape* x = operands.at(backward ? 1 : 0);

@@ -28,6 +28,11 @@ double cast_us(const RetimeContext& c, std::int64_t elements, DataType from, Dat
 /// A matrix product; time 0 if the operands do not tell. `type` may be tf32.
 KernelTime matmul_time(const RetimeContext& c, const OpContext& op, DataType type);
 
+/// A matrix product of a recurrent layer, `op` with the geometry of its launch, in 16 bits; time 0
+/// if that does not tell.
+KernelTime recurrent_product_time(const RetimeContext& c, const KernelClass& kernel,
+                                  const OpContext& op, DataType type);
+
 /// Ratio of the main kernels of a convolution, from type to type. `operands`: those of
 /// aten::cudnn_convolution or aten::convolution_backward.
 double convolution_ratio(const RetimeContext& c, const OpTensors& operands, bool backward,

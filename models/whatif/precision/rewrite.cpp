@@ -113,9 +113,27 @@ void convolution(TypedStep& s, const FlowOp& op, DataType from, DataType to) {
   state_ruled_switches(s, op, from, to);
 }
 
+/// Products in 16 bits of a recurrent layer are those of any layer, and need no zeros to add parts
+/// to; what else it does has no law of its own.
 void recurrent(TypedStep& s, const FlowOp& op, DataType from, DataType to) {
   const double ratio = directed_ratio(s.c.law.ratios.convolution, from, to);
-  for (const std::uint32_t w : s.flow.works_of(op)) {
+  const auto works = s.flow.works_of(op);
+  for (const std::uint32_t w : works) {
+    const KernelFamily family = s.kernel_class(w).family;
+    if (is_half(to) && family == KernelFamily::transfer) {
+      s.edit.drop(w, w != works.front());
+      continue;
+    }
+    if (family == KernelFamily::gemm) {
+      const DataType math =
+          is_half(to) || s.c.gpu.tensor_tf32_fma_per_clk <= 0 ? to : DataType::tf32;
+      const KernelTime time =
+          recurrent_product_time(s.c, s.kernel_class(w), s.work_context(w), math);
+      if (time.time_us > 0) {
+        s.set_time(w, time.time_us);
+        continue;
+      }
+    }
     s.set_time(w, carried_us(s.us(w), s.c.law.products.floor_us, ratio));
     s.unmodelled_us += s.us(w);
   }

@@ -140,6 +140,16 @@ OpContext TypedStep::context(std::uint32_t row) const {
   return {op_name(row), operands.tensors, operands.arguments, none};
 }
 
+OpContext TypedStep::work_context(std::uint32_t work) const {
+  static const LaunchGeometry none;
+  const Step& step = edit.step();
+  const std::uint32_t op = flow.op_of_work[work];
+  const Operands& operands = operands_of(step.trace, flow.ops[op].op);
+  const GeometryId g = step.trace.activities.geometry[step.plan.works[work].source];
+  return {op_name(flow.ops[op].op), operands.tensors, operands.arguments,
+          g.valid() ? step.trace.geometries[g.index()] : none};
+}
+
 const KernelClass& TypedStep::kernel_class(std::uint32_t work) const {
   return edit.step().kernels.of(edit.step().plan.works[work].source);
 }

@@ -18,8 +18,9 @@ constexpr Tile tiles[] = {{256, 128}, {128, 256}, {192, 128}, {128, 192}, {128, 
                           {256, 64},  {64, 256},  {128, 64},  {64, 128},  {64, 64},
                           {128, 32},  {32, 128},  {64, 32},   {32, 64},   {32, 32}};
 constexpr int splits[] = {1, 2, 4, 8, 16, 32};
-constexpr double narrowest_product = 8;  // below: a matrix times a few vectors, bound by memory
-constexpr double least_split_k = 128;    // k of one part on tensor cores
+constexpr double narrowest_product =
+    8;  // of a tensor core instruction; below: a matrix times vectors
+constexpr double least_split_k = 128;  // k of one part on tensor cores
 
 bool on_tensor_cores(const KernelClass& k) { return k.traits.engine > Engine::simt; }
 bool is_half(const KernelClass& k) { return tandem::is_half(k.math); }
