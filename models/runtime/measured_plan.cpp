@@ -261,13 +261,14 @@ void Builder::set_call_time(const HostEntry& entry, HostItem& item) {
 
 /// A launch or copy that returns after its own work, or whose work starts before it returns.
 void Builder::set_launch_wait(const HostEntry& entry, HostItem& item) {
-  if (item.work_count == 0 || item.kind == ItemKind::graph_launch) return;
+  if (item.work_count == 0) return;
   const std::uint32_t act = out_.plan.works[item.first_work].source;
   const TimePoint start = trace_.activities.begin[act];
   const Duration latency = out_.plan.works[item.first_work].latency;
   if (start - latency < entry.end) {
     item.submit = std::clamp(start - latency - entry.begin, Duration::zero(), item.call);
   }
+  if (item.kind == ItemKind::graph_launch) return;
   const TimePoint work_end = start + trace_.activities.duration[act];
   if (work_end >= entry.end) return;
   // Where launches do not block, a slow call outlives a short kernel by chance: it waited for

@@ -26,6 +26,13 @@ struct Bytes {
   double all = 0, wrong = 0;
 };
 
+/// Two operands of one size, each found to have the type of the other: nothing tells which is which
+/// in a sum, and as much is moved.
+bool swapped(std::span<const TensorShape> is, std::span<const TensorShape> found) {
+  return is.size() == 2 && is[0].elements() == is[1].elements() && is[0].type == found[1].type &&
+         is[1].type == found[0].type;
+}
+
 /// Of the operands of operations that launched device work.
 Bytes compare(const Trace& stated, const Trace& inferred, const Links& links) {
   std::vector<bool> launching(stated.ops.size(), false);
@@ -37,10 +44,12 @@ Bytes compare(const Trace& stated, const Trace& inferred, const Links& links) {
     if (!launching[op]) continue;
     const auto& is = operands_of(stated, op).tensors.shapes;
     const auto& found = operands_of(inferred, op).tensors.shapes;
+    const bool either = swapped(is, found);
     for (std::size_t i = 0; i < is.size(); ++i) {
       const double bytes = double(is[i].elements()) * element_bytes(is[i].type);
       out.all += bytes;
-      if (is[i].type != DataType::unknown && is[i].type != found[i].type) out.wrong += bytes;
+      const bool right = is[i].type == DataType::unknown || is[i].type == found[i].type;
+      if (!right && !either) out.wrong += bytes;
     }
   }
   return out;
@@ -63,14 +72,13 @@ TEST(UnrecordedTypesProperty, AreFoundAgain) {
     infer_unrecorded_types(inferred, links);
     const Bytes bytes = compare(stated, inferred, links);
     ASSERT_GT(bytes.all, 0) << path;
-    // Of 258 eager captures the mean is 0.43 % of the bytes, the worst 10 % (Whisper): of sums of
-    // an FP32 and a 16-bit tensor of one size nothing tells which is which. DeBERTa, recorded
-    // later, adds up three such scores a layer: 12.2 %.
+    // Of 653 eager captures the mean is 0.23 % of the bytes, the worst 7.8 % (BigBird), but for
+    // DeBERTa, which adds up three scores of one size a layer: 12.2 %.
     const bool adds_scores = path.find("/deberta-train-amp-") != path.npos;
-    EXPECT_LT(bytes.wrong / bytes.all, adds_scores ? 0.13 : 0.12) << path;
+    EXPECT_LT(bytes.wrong / bytes.all, adds_scores ? 0.13 : 0.09) << path;
     shares += bytes.wrong / bytes.all;
   }
-  EXPECT_LT(shares / static_cast<double>(paths.size()), 0.01);
+  EXPECT_LT(shares / static_cast<double>(paths.size()), 0.005);
 }
 
 }  // namespace
