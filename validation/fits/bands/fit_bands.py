@@ -25,6 +25,7 @@ FAILURE = math.log(2)     # a prediction that far off is a missing rule, which n
 FIRST_SCORES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "first_scores.json")
 HOST_MATTERS = 0.25       # a step changes by this share of the logarithm between a fast and a slow host
 HOST_DECIDES = 0.8
+RATIOS = ("ratio", "over eager")   # questions about two steps: how slow the host was cancels
 
 
 def model_of(row):
@@ -108,7 +109,7 @@ def host_share(row, bands):
 def time_rows(rows, basis, bands):
     """Step times without changes whose host decides."""
     return [r for r in rows if r["band"] and r["band"]["host_basis"] == basis and "step" in r["question"]
-            and "ratio" not in r["question"] and host_share(r, bands) > HOST_DECIDES]
+            and not any(words in r["question"] for words in RATIOS) and host_share(r, bands) > HOST_DECIDES]
 
 
 class Samples:
