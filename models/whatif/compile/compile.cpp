@@ -69,6 +69,13 @@ std::vector<Entry> entries_of(const KernelContext& context, const GraphCuts& cut
   return entries;
 }
 
+std::vector<std::uint32_t> works_of(const std::vector<Entry>& entries) {
+  std::vector<std::uint32_t> works;
+  for (const Entry& entry : entries) works.push_back(entry.work);
+  std::sort(works.begin(), works.end());
+  return works;
+}
+
 /// Host time of entering each graph, `parameters` of which take gradients.
 void enter_graphs(const KernelContext& context, const CompiledHost& host,
                   const std::vector<Entry>& entries, double parameters, StepEdit& edit) {
@@ -131,6 +138,7 @@ class Fuser {
         edit_(edit),
         report_(report),
         entries_(entries_of(context_, cuts)),
+        entered_(works_of(entries_)),
         style_(attention_style(context_.step.trace, context_.flow)),
         library_(context_, options.compiler == Compiler::xla),
         compiled_(context_.law.host, context_.step, host, options.compiler == Compiler::xla,
@@ -153,8 +161,8 @@ class Fuser {
 
  private:
   bool is_entry(std::uint32_t work) const {
-    return std::any_of(entries_.begin(), entries_.end(),
-                       [work](const Entry& entry) { return entry.work == work; });
+    const auto at = std::lower_bound(entered_.begin(), entered_.end(), work);
+    return at != entered_.end() && *at == work;
   }
 
   void drop(const FlowOp& op) {
@@ -259,6 +267,7 @@ class Fuser {
   StepEdit& edit_;
   JitReport& report_;
   std::vector<Entry> entries_;
+  std::vector<std::uint32_t> entered_;  // their works, ascending
   AttentionStyle style_;
   LibraryRewrite library_;
   std::vector<Pending> pending_;

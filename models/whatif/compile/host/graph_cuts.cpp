@@ -28,10 +28,37 @@ std::vector<bool> callers(const Step& step, const OpNesting& nesting) {
   return calls;
 }
 
+/// Of the autograd nodes that operations which begin then or later make, the least number.
+struct NodeNumber {
+  TimePoint begin;
+  std::int64_t least = -1;
+};
+
+/// In the order of time, of the operations of the forward pass.
+std::vector<NodeNumber> node_numbers(const Trace& trace) {
+  const HostOps& ops = trace.ops;
+  std::vector<NodeNumber> out;
+  for (std::uint32_t r = 0; r < ops.size(); ++r) {
+    if (ops.sequence[r] < 0 || ops.forward_thread[r] > 0) continue;
+    if (has_engine_prefix(text_of(trace, ops.name[r]))) continue;
+    out.push_back({ops.begin[r], ops.sequence[r]});
+  }
+  std::sort(out.begin(), out.end(),
+            [](const NodeNumber& a, const NodeNumber& b) { return a.begin < b.begin; });
+  for (std::size_t i = out.size(); i-- > 1;) {
+    out[i - 1].least = std::min(out[i - 1].least, out[i].least);
+  }
+  return out;
+}
+
 class Cutter {
  public:
   Cutter(const Step& step, const Dataflow& flow)
-      : step_(step), flow_(flow), forward_(forward_of(flow)), calls_(callers(step, flow.nesting)) {}
+      : step_(step),
+        flow_(flow),
+        forward_(forward_of(flow)),
+        calls_(callers(step, flow.nesting)),
+        numbers_(node_numbers(step.trace)) {}
 
   GraphCuts cut() {
     out_ = uncut(flow_);
@@ -42,8 +69,10 @@ class Cutter {
       const TimePoint begin = begin_of(flow_.ops[forward_[at]].root);
       const auto before = next;
       while (next != cuts.end() && begin_of(*next) < begin) ++next;
-      if (next != before && graph_ != runs_eager)
-        ++out_.breaks, begin_graph(begin_of(*std::prev(next)));
+      if (next != before && graph_ != runs_eager) {
+        ++out_.breaks;
+        begin_graph(begin_of(*std::prev(next)));
+      }
       place(at, begin);
     }
     follow_backward();
@@ -89,14 +118,10 @@ class Cutter {
 
   /// The number of the next autograd node that is made at `from` or later.
   std::int64_t sequence_at(TimePoint from) const {
-    const HostOps& ops = step_.trace.ops;
-    std::int64_t least = -1;
-    for (std::uint32_t r = 0; r < ops.size(); ++r) {
-      if (ops.begin[r] < from || ops.sequence[r] < 0 || ops.forward_thread[r] > 0) continue;
-      if (has_engine_prefix(text_of(step_.trace, ops.name[r]))) continue;
-      if (least < 0 || ops.sequence[r] < least) least = ops.sequence[r];
-    }
-    return least;
+    const auto next = std::lower_bound(
+        numbers_.begin(), numbers_.end(), from,
+        [](const NodeNumber& number, TimePoint time) { return number.begin < time; });
+    return next == numbers_.end() ? -1 : next->least;
   }
 
   void place(std::size_t at, TimePoint begin) {
@@ -146,6 +171,7 @@ class Cutter {
   const Dataflow& flow_;
   std::vector<std::uint32_t> forward_;
   std::vector<bool> calls_;
+  std::vector<NodeNumber> numbers_;
   GraphCuts out_;
   std::uint32_t graph_ = 0, graphs_ = 0;
   std::map<std::int64_t, std::uint32_t> begins_;  // graphs by the first number of their nodes
