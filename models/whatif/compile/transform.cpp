@@ -18,8 +18,7 @@ constexpr ReportField kernels_before{"kernels_before", "count", "kernels before"
 constexpr ReportField kernels_after{"kernels_after", "count", "kernels after"};
 constexpr ReportField gpu_before_us{"gpu_before_us", "us", "on the GPU before"};
 constexpr ReportField gpu_after_us{"gpu_after_us", "us", "on the GPU after"};
-constexpr ReportField graph_breaks{"graph_breaks", "count",
-                                   "where the compiled model leaves its graph early"};
+constexpr ReportField graph_breaks{"graph_breaks", "count", "graph breaks"};
 constexpr ReportField cuda_graphs{"cuda_graphs", "count", "CUDA graphs"};
 constexpr ReportField bytes_before{"bytes_before", "B",
                                    "of operands of memory-bound operations before"};
