@@ -82,10 +82,12 @@ class Cutter {
  private:
   TimePoint begin_of(std::uint32_t row) const { return step_.trace.ops.begin[row]; }
 
-  /// Python asks for the value, and what it does next depends on it.
+  /// Python asks for the value, and what it does next depends on it. What is asked for is not known
+  /// where the trace tells no types.
   bool reads_value(std::uint32_t row) const {
     const TensorShape* value = operands_of(step_.trace, row).tensors.at(0);
-    return value != nullptr && (value->type != DataType::boolean || !calls_[row]);
+    if (value == nullptr || value->type == DataType::unknown) return false;
+    return value->type != DataType::boolean || !calls_[row];
   }
 
   /// What cuts the graph without being an operation of the model, between its first and last.

@@ -40,7 +40,8 @@ bool reads_number(const Step& step, const FlowOp& op) {
   const OpRow& asked = op_row(text_of(step.trace, step.trace.ops.name[op.root]));
   if (!asked.is(waits) || asked.kind != OpKind::scope) return false;
   const TensorShape* value = operands_of(step.trace, op.root).tensors.at(0);
-  return value != nullptr && value->type != DataType::boolean;
+  if (value == nullptr || value->type == DataType::unknown) return false;
+  return value->type != DataType::boolean;
 }
 
 }  // namespace

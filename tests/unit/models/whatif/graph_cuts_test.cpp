@@ -65,6 +65,12 @@ TEST(GraphCuts, DoNotLieWithinOperations) {
   EXPECT_EQ(s.report.breaks, 0U);
 }
 
+// Old profilers tell no types: a question may be either.
+TEST(GraphCuts, DoNotLieWhereTheTypeIsNotKnown) {
+  const Step step = around([](FlowMaker& m) { m.idle("aten::item", "[[]]", R"([""])"); });
+  EXPECT_EQ(graph_cuts(step, dataflow(step)).breaks, 0U);
+}
+
 // Tensor.item() of a number: the host waits for it as it did.
 TEST(GraphCuts, LieWhereANumberIsRead) {
   const Step step = around([](FlowMaker& m) {
