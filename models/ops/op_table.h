@@ -143,8 +143,8 @@ enum OpFlag : std::uint32_t {
   keeps_first = 33554432,    // the first operand too, for a gradient that reads its size alone
   divides = 67108864,        // by its second operand
   nonlinear = 134217728,     // no gradient is handed to it, only what was kept for one
-  reads_often = 536870912,   // its operand, in more places than one: compiled code keeps it in FP32
   recurrent_layer = 268435456,  // all steps of it, which TorchDynamo leaves to the framework
+  reads_often = 536870912,  // its operand, in more places than one: compiled code keeps it in FP32
 };
 
 struct OpRow {

@@ -1,6 +1,7 @@
 #include "models/whatif/compile/compile.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -50,51 +51,38 @@ double operand_bytes(const Dataflow& flow, const FlowOp& op) {
   return bytes;
 }
 
-/// The works before which the host enters a graph, in the order of their launch; the first one of
-/// each phase first prepares the parameters.
-struct Entry {
-  std::uint32_t work;
-  bool first;  // of its phase
+/// Where the host enters compiled graphs.
+struct Entries {
+  /// The works before which it does, and whether that is the first of its phase, which prepares the
+  /// parameters.
+  std::map<std::uint32_t, bool> works;
+  bool backward = false;  // some are of the backward pass
 };
-std::vector<Entry> entries_of(const KernelContext& context, const GraphCuts& cuts) {
+Entries entries_of(const KernelContext& context, const GraphCuts& cuts) {
   std::set<std::pair<FlowPhase, std::uint32_t>> entered;
   std::set<FlowPhase> begun;
-  std::vector<Entry> entries;
+  Entries entries;
   for (std::size_t i = 0; i < context.flow.ops.size(); ++i) {
     const FlowOp& op = context.flow.ops[i];
     if (context.plan.roles[i] == FuseRole::outside || op.phase == FlowPhase::other) continue;
     if (!entered.emplace(op.phase, cuts.graph_of[i]).second) continue;
-    entries.push_back({context.flow.works_of(op).front(), begun.insert(op.phase).second});
+    entries.works.emplace(context.flow.works_of(op).front(), begun.insert(op.phase).second);
   }
+  entries.backward = begun.count(FlowPhase::backward) > 0;
   return entries;
 }
 
-std::vector<std::uint32_t> works_of(const std::vector<Entry>& entries) {
-  std::vector<std::uint32_t> works;
-  for (const Entry& entry : entries) works.push_back(entry.work);
-  std::sort(works.begin(), works.end());
-  return works;
-}
-
 /// Host time of entering each graph, `parameters` of which take gradients.
-void enter_graphs(const KernelContext& context, const CompiledHost& host,
-                  const std::vector<Entry>& entries, double parameters, StepEdit& edit) {
+void enter_graphs(const KernelContext& context, const CompiledHost& host, const Entries& entries,
+                  double parameters, StepEdit& edit) {
   const CompiledHostLaw& law = context.law.host;
-  for (const Entry& entry : entries) {
-    const std::uint32_t item = context.step.plan.works[entry.work].item;
+  for (const auto& [work, first] : entries.works) {
+    const std::uint32_t item = context.step.plan.works[work].item;
     if (item == no_index) continue;
-    const double prepared_us = entry.first ? parameters * law.parameter_host_us : 0;
+    const double prepared_us = first ? parameters * law.parameter_host_us : 0;
     const double us = host.work_us(law.region_host_us + prepared_us);
     edit.set_gap(item, edit.step().plan.items[item].gap + from_us(us));
   }
-}
-
-bool takes_gradients(const KernelContext& context) {
-  for (std::size_t i = 0; i < context.flow.ops.size(); ++i) {
-    const bool outside = context.plan.roles[i] == FuseRole::outside;
-    if (!outside && context.flow.ops[i].phase == FlowPhase::backward) return true;
-  }
-  return false;
 }
 
 AttentionPath path_of(const KernelContext& context, const JitOptions& options,
@@ -138,11 +126,10 @@ class Fuser {
         edit_(edit),
         report_(report),
         entries_(entries_of(context_, cuts)),
-        entered_(works_of(entries_)),
         style_(attention_style(context_.step.trace, context_.flow)),
         library_(context_, options.compiler == Compiler::xla),
         compiled_(context_.law.host, context_.step, host, options.compiler == Compiler::xla,
-                  takes_gradients(context_)) {}
+                  entries_.backward) {}
 
   void run() {
     for (std::size_t i = 0; i < context_.flow.ops.size(); ++i) {
@@ -160,10 +147,7 @@ class Fuser {
   }
 
  private:
-  bool is_entry(std::uint32_t work) const {
-    const auto at = std::lower_bound(entered_.begin(), entered_.end(), work);
-    return at != entered_.end() && *at == work;
-  }
+  bool is_entry(std::uint32_t work) const { return entries_.works.count(work) > 0; }
 
   void drop(const FlowOp& op) {
     for (const std::uint32_t w : context_.flow.works_of(op)) edit_.drop(w, !is_entry(w));
@@ -266,8 +250,7 @@ class Fuser {
   const HostModel& host_;
   StepEdit& edit_;
   JitReport& report_;
-  std::vector<Entry> entries_;
-  std::vector<std::uint32_t> entered_;  // their works, ascending
+  Entries entries_;
   AttentionStyle style_;
   LibraryRewrite library_;
   std::vector<Pending> pending_;
@@ -394,11 +377,10 @@ Step with_jit(Step step, const JitOptions& options, const GpuArch& gpu, const Fu
                               law,  names, layers, runs_channels_last(step, flow, plan, law)};
   drop_host_reads(step, flow, edit);
   Fuser(context, cuts, options, host, edit, r).run();
-  const std::vector<GraphSpan> spans = graph_spans(step, flow, cuts);
   Step out = std::move(edit).finish();
   if (options.compiler == Compiler::reduce_overhead) {
     const Duration gradients = from_us(gradient_nodes(step).us * host.gap_scale_aligned);
-    r.graphs = capture_compiled(host, gradients, spans, out);
+    r.graphs = capture_compiled(host, gradients, graph_spans(step, flow, cuts), out);
   }
   r.kernels_after = out.plan.works.size();
   r.gpu_after_us = gpu_us(out);

@@ -22,6 +22,10 @@ std::size_t GroupView::count(FuseRole role) const {
                     [&](std::uint32_t i) { return c_.plan.roles[i] == role; }));
 }
 
+bool GroupView::holds(std::uint32_t op) const {
+  return op != no_row && std::binary_search(group_.ops.begin(), group_.ops.end(), op);
+}
+
 std::uint32_t GroupView::input(std::uint32_t op, std::uint8_t argument) const {
   for (const FlowUse& use : c_.flow.inputs_of(flow_op(op))) {
     if (use.argument == argument) return c_.plan.same_as[use.tensor];
@@ -233,17 +237,14 @@ std::size_t GroupView::gathers_before(std::uint32_t op) const {
 bool GroupView::reads_across(std::uint32_t softmax) const {
   const TensorShape* rows = operands_of(c_.step.trace, flow_op(softmax).op).tensors.at(0);
   if (rows == nullptr || rows->rank == 0) return false;
-  const auto inside = [&](std::uint32_t i) {
-    return i != no_row && std::binary_search(group_.ops.begin(), group_.ops.end(), i);
-  };
   for (const std::uint32_t i : made_from(softmax)) {
     if (flow_op(i).kind == OpKind::gather) return true;
-    if (!inside(i)) continue;
+    if (!holds(i)) continue;
     const OpTensors& operands = operands_of(c_.step.trace, flow_op(i).op).tensors;
     for (const FlowUse& use : c_.flow.inputs_of(flow_op(i))) {
       const TensorShape* x = operands.at(use.argument);
       if (x == nullptr || x->elements() <= 1) continue;
-      if (inside(tensor(c_.plan.same_as[use.tensor]).producer)) continue;
+      if (holds(tensor(c_.plan.same_as[use.tensor]).producer)) continue;
       if (!lies_as_rows(*x, *rows)) return true;
     }
   }

@@ -16,6 +16,8 @@ class GroupView {
   const FlowOp& flow_op(std::uint32_t i) const { return c_.flow.ops[i]; }
   const FlowTensor& tensor(std::uint32_t t) const { return c_.flow.tensors[t]; }
   std::size_t count(FuseRole role) const;
+  /// Whether the operation (or no_row) is part of the group.
+  bool holds(std::uint32_t op) const;
 
   /// The tensor at a place among the arguments of an operation; no_row where there is none.
   std::uint32_t input(std::uint32_t op, std::uint8_t argument) const;

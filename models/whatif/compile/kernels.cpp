@@ -335,8 +335,7 @@ class GroupKernels : private ChannelNorms {
     for (const std::uint32_t i : group_.ops) {
       if (!adds_all(i) || view_.input(i, 0) == no_row) continue;
       const std::uint32_t maker = view_.tensor(view_.input(i, 0)).producer;
-      const bool inside = std::binary_search(group_.ops.begin(), group_.ops.end(), maker);
-      reduce(inside ? view_.inputs(maker) : view_.inputs(i), {.inner = true});
+      reduce(view_.inputs(view_.holds(maker) ? maker : i), {.inner = true});
     }
   }
 

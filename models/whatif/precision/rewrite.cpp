@@ -62,12 +62,7 @@ void matmul(TypedStep& s, const FlowOp& op, DataType from, DataType to) {
   }
   s.edit.set_kernel(
       main, s.c.names.kernel(LibraryUse::product, math, s.c.gpu.compute_major, tile_of(time)));
-  LaunchGeometry geometry;
-  if (const GeometryId g =
-          s.edit.step().trace.activities.geometry[s.edit.step().plan.works[main].source];
-      g.valid()) {
-    geometry = s.edit.step().trace.geometries[g.index()];
-  }
+  LaunchGeometry geometry = s.geometry(main);
   geometry.grid = grid_of(time);
   s.edit.set_geometry(main, geometry);
   // TF32 and FP32 products are of one library, which splits and clears in both.

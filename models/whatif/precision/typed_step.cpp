@@ -141,13 +141,16 @@ OpContext TypedStep::context(std::uint32_t row) const {
 }
 
 OpContext TypedStep::work_context(std::uint32_t work) const {
+  const std::uint32_t row = flow.ops[flow.op_of_work[work]].op;
+  const Operands& operands = operands_of(edit.step().trace, row);
+  return {op_name(row), operands.tensors, operands.arguments, geometry(work)};
+}
+
+const LaunchGeometry& TypedStep::geometry(std::uint32_t work) const {
   static const LaunchGeometry none;
-  const Step& step = edit.step();
-  const std::uint32_t op = flow.op_of_work[work];
-  const Operands& operands = operands_of(step.trace, flow.ops[op].op);
-  const GeometryId g = step.trace.activities.geometry[step.plan.works[work].source];
-  return {op_name(flow.ops[op].op), operands.tensors, operands.arguments,
-          g.valid() ? step.trace.geometries[g.index()] : none};
+  const Trace& trace = edit.step().trace;
+  const GeometryId g = trace.activities.geometry[edit.step().plan.works[work].source];
+  return g.valid() ? trace.geometries[g.index()] : none;
 }
 
 const KernelClass& TypedStep::kernel_class(std::uint32_t work) const {
@@ -178,8 +181,7 @@ NewKernel TypedStep::new_kernel(const FlowOp& op, std::uint32_t like, PredictedK
                                 double us) const {
   const Trace& trace = edit.step().trace;
   NewKernel k = new_kernel(op_name(op.op), operands_of(trace, op.op), std::move(kernel), us);
-  const GeometryId g = trace.activities.geometry[edit.step().plan.works[like].source];
-  if (g.valid()) k.geometry = trace.geometries[g.index()];
+  k.geometry = geometry(like);
   return k;
 }
 

@@ -35,6 +35,8 @@ struct TypedStep {
   OpContext context(std::uint32_t row) const;
   /// Of the operation that launched it, with its geometry.
   OpContext work_context(std::uint32_t work) const;
+  /// Of its launch; zeros where the trace tells none.
+  const LaunchGeometry& geometry(std::uint32_t work) const;
   const KernelClass& kernel_class(std::uint32_t work) const;
   /// The longest one.
   std::uint32_t main_work(std::span<const std::uint32_t> works) const;

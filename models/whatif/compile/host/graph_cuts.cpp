@@ -51,14 +51,23 @@ std::vector<NodeNumber> node_numbers(const Trace& trace) {
   return out;
 }
 
+/// Graphs by the first number of their nodes.
+std::map<std::int64_t, std::uint32_t> graphs_by_number(const std::vector<NodeNumber>& numbers,
+                                                       const std::vector<GraphSpan>& spans) {
+  std::map<std::int64_t, std::uint32_t> graphs;
+  for (const GraphSpan& span : spans) {
+    const auto next = std::lower_bound(
+        numbers.begin(), numbers.end(), span.begin,
+        [](const NodeNumber& number, TimePoint time) { return number.begin < time; });
+    graphs[next == numbers.end() ? -1 : next->least] = span.graph;
+  }
+  return graphs;
+}
+
 class Cutter {
  public:
   Cutter(const Step& step, const Dataflow& flow)
-      : step_(step),
-        flow_(flow),
-        forward_(forward_of(flow)),
-        calls_(callers(step, flow.nesting)),
-        numbers_(node_numbers(step.trace)) {}
+      : step_(step), flow_(flow), forward_(forward_of(flow)), calls_(callers(step, flow.nesting)) {}
 
   GraphCuts cut() {
     out_ = uncut(flow_);
@@ -82,12 +91,11 @@ class Cutter {
  private:
   TimePoint begin_of(std::uint32_t row) const { return step_.trace.ops.begin[row]; }
 
-  /// Python asks for the value, and what it does next depends on it. What is asked for is not known
-  /// where the trace tells no types.
-  bool reads_value(std::uint32_t row) const {
-    const TensorShape* value = operands_of(step_.trace, row).tensors.at(0);
-    if (value == nullptr || value->type == DataType::unknown) return false;
-    return value->type != DataType::boolean || !calls_[row];
+  /// Python reads a value, and what it does next depends on it.
+  bool depends_on_value(std::uint32_t row) const {
+    if (!reads_value(step_, row)) return false;
+    const DataType type = value_type(step_, row);
+    return type == DataType::boolean ? !calls_[row] : type != DataType::unknown;
   }
 
   /// What cuts the graph without being an operation of the model, between its first and last.
@@ -99,12 +107,11 @@ class Cutter {
     for (std::uint32_t r = 0; r < ops.size(); ++r) {
       if (flow_.nesting.parent[r] != no_row || ops.thread[r] != ops.thread[first]) continue;
       if (begin_of(r) <= from || begin_of(r) >= to) continue;
-      const OpRow& row = op_row(text_of(step_.trace, ops.name[r]));
-      if (row.is(waits) && row.kind == OpKind::scope && reads_value(r)) rows.push_back(r);
+      if (depends_on_value(r)) rows.push_back(r);
     }
-    for (const FlowOp& op : flow_.ops) {  // sizes that the device tells
-      const bool sizes = op.row != nullptr && op.row->is(waits) && !moves_only(step_, flow_, op);
-      if (sizes && begin_of(op.root) > from && begin_of(op.root) < to) rows.push_back(op.root);
+    for (const FlowOp& op : flow_.ops) {
+      if (begin_of(op.root) <= from || begin_of(op.root) >= to) continue;
+      if (tells_size(step_, flow_, op)) rows.push_back(op.root);
     }
     std::sort(rows.begin(), rows.end(),
               [&](std::uint32_t a, std::uint32_t b) { return begin_of(a) < begin_of(b); });
@@ -115,15 +122,7 @@ class Cutter {
   void begin_graph(TimePoint from) { belong(from, ++graphs_); }
   void belong(TimePoint from, std::uint32_t graph) {
     graph_ = graph;
-    begins_[sequence_at(from)] = graph;
-  }
-
-  /// The number of the next autograd node that is made at `from` or later.
-  std::int64_t sequence_at(TimePoint from) const {
-    const auto next = std::lower_bound(
-        numbers_.begin(), numbers_.end(), from,
-        [](const NodeNumber& number, TimePoint time) { return number.begin < time; });
-    return next == numbers_.end() ? -1 : next->least;
+    spans_.push_back({from, graph});
   }
 
   void place(std::size_t at, TimePoint begin) {
@@ -161,11 +160,12 @@ class Cutter {
   }
 
   void follow_backward() {
-    if (begins_.empty()) return;
+    if (spans_.empty()) return;
+    const auto begins = graphs_by_number(node_numbers(step_.trace), spans_);
     for (std::uint32_t i = 0; i < flow_.ops.size(); ++i) {
       if (flow_.ops[i].phase != FlowPhase::backward || flow_.ops[i].sequence < 0) continue;
-      const auto after = begins_.upper_bound(flow_.ops[i].sequence);
-      out_.graph_of[i] = after == begins_.begin() ? 0 : std::prev(after)->second;
+      const auto after = begins.upper_bound(flow_.ops[i].sequence);
+      out_.graph_of[i] = after == begins.begin() ? 0 : std::prev(after)->second;
     }
   }
 
@@ -173,10 +173,9 @@ class Cutter {
   const Dataflow& flow_;
   std::vector<std::uint32_t> forward_;
   std::vector<bool> calls_;
-  std::vector<NodeNumber> numbers_;
   GraphCuts out_;
   std::uint32_t graph_ = 0, graphs_ = 0;
-  std::map<std::int64_t, std::uint32_t> begins_;  // graphs by the first number of their nodes
+  std::vector<GraphSpan> spans_;  // behind the first graph
 };
 
 }  // namespace

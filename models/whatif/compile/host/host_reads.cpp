@@ -35,17 +35,7 @@ std::vector<const FlowOp*> between(const Dataflow& flow) {
   return out;
 }
 
-/// Whether Python reads a number, not an operation that it calls.
-bool reads_number(const Step& step, const FlowOp& op) {
-  const OpRow& asked = op_row(text_of(step.trace, step.trace.ops.name[op.root]));
-  if (!asked.is(waits) || asked.kind != OpKind::scope) return false;
-  const TensorShape* value = operands_of(step.trace, op.root).tensors.at(0);
-  if (value == nullptr || value->type == DataType::unknown) return false;
-  return value->type != DataType::boolean;
-}
-
-}  // namespace
-
+/// Whether all that the operation launched are copies.
 bool moves_only(const Step& step, const Dataflow& flow, const FlowOp& op) {
   const auto works = flow.works_of(op);
   return std::all_of(works.begin(), works.end(), [&](std::uint32_t w) {
@@ -53,12 +43,34 @@ bool moves_only(const Step& step, const Dataflow& flow, const FlowOp& op) {
   });
 }
 
+/// Whether Python reads a number, not an operation that it calls.
+bool reads_number(const Step& step, const FlowOp& op) {
+  if (!reads_value(step, op.root)) return false;
+  const DataType type = value_type(step, op.root);
+  return type != DataType::unknown && type != DataType::boolean;
+}
+
+}  // namespace
+
+bool tells_size(const Step& step, const Dataflow& flow, const FlowOp& op) {
+  return op.row != nullptr && op.row->is(waits) && !moves_only(step, flow, op);
+}
+
+bool reads_value(const Step& step, std::uint32_t row) {
+  const OpRow& op = op_row(text_of(step.trace, step.trace.ops.name[row]));
+  return op.is(waits) && op.kind == OpKind::scope;
+}
+
+DataType value_type(const Step& step, std::uint32_t row) {
+  const TensorShape* value = operands_of(step.trace, row).tensors.at(0);
+  return value == nullptr ? DataType::unknown : value->type;
+}
+
 void drop_host_reads(const Step& step, const Dataflow& flow, StepEdit& edit) {
   std::vector<bool> read(step.trace.ops.size(), false);
   const auto asked = between(flow);
   for (const FlowOp* op : asked) {
-    const bool sizes = op->row != nullptr && op->row->is(waits) && !moves_only(step, flow, *op);
-    if (sizes) return;
+    if (tells_size(step, flow, *op)) return;
   }
   for (const FlowOp* op : asked) {
     if (!moves_only(step, flow, *op) || reads_number(step, *op)) continue;

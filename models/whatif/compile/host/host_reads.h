@@ -8,8 +8,13 @@
 
 namespace tandem {
 
-/// Whether all that the operation launched are copies.
-bool moves_only(const Step& step, const Dataflow& flow, const FlowOp& op);
+/// Whether the operation makes results whose size the device tells.
+bool tells_size(const Step& step, const Dataflow& flow, const FlowOp& op);
+/// Whether the host operation `row` is Python's reading of a value: Tensor.item, or the truth of a
+/// tensor.
+bool reads_value(const Step& step, std::uint32_t row);
+/// What it reads; unknown where the trace tells no types.
+DataType value_type(const Step& step, std::uint32_t row);
 
 /// Takes out of a compiled model the copies to and from the host between its operations, and the
 /// waits for them. What a program asks of the device to leave work out (whether a mask masks

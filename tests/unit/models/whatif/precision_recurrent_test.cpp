@@ -1,28 +1,17 @@
 // Products of recurrent layers in another precision.
 #include <gtest/gtest.h>
 
-#include "models/arch/gpu_config.h"
 #include "models/kernel/classify/classify.h"
-#include "models/whatif/precision/kernels.h"
 #include "tests/operands_for_tests.h"
-#include "tests/source_dir/source_dir.h"
+#include "tests/unit/models/whatif/precision_for_tests.h"
 
 namespace tandem {
 namespace {
 
-struct PrecisionConfigs {
-  GpuCatalogue gpus = load_catalogue(source_path("configs/gpus"));
-  PrecisionLaw law = load_precision_law(source_path("configs/kernels/precision.json"));
-  TimeConstants time = TimeConstants::load(source_path("configs/kernels/time.json"));
-  LibraryNames names = load_library_names(source_path("configs/kernels/libraries.json"));
-  MeasuredLayers layers = load_measured_layers(source_path("configs/kernels/layers.json"));
-  RetimeContext context() const { return {find_gpu(gpus, "h200_sxm"), law, time, names, layers}; }
-};
-
 // A GRU of 200 steps of 32 sequences, 512 wide: each step multiplies 1536 x 512 weights by 32
 // columns, a column of 24 tiles of 64 x 64, as long as a product of these sides takes by itself.
 TEST(PrecisionRecurrent, AStepIsAProductOfItsSides) {
-  const PrecisionConfigs s;
+  const test::PrecisionBench s;
   const OpTensors operands = test::parse_tensors("[[200,32,512],[1536,512],[],[],[2,32,512]]");
   const LaunchGeometry grid{.grid = {24, 1, 1}, .block = {128, 1, 1}};
   const KernelClass kernel = classify(

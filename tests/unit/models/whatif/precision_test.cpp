@@ -3,31 +3,17 @@
 
 #include <gtest/gtest.h>
 
-#include "models/arch/gpu_config.h"
 #include "models/kernel/classify/classify.h"
-#include "models/whatif/precision/kernels.h"
 #include "models/whatif/precision/scaler.h"
 #include "models/whatif/precision/types/types.h"
-#include "tests/source_dir/source_dir.h"
 #include "tests/unit/models/whatif/flow_for_tests.h"
+#include "tests/unit/models/whatif/precision_for_tests.h"
 
 namespace tandem {
 namespace {
 
-const std::string configs = source_path("configs");
-
-struct Models {
-  GpuCatalogue gpus = load_catalogue(configs + "/gpus");
-  PrecisionLaw law = load_precision_law(configs + "/kernels/precision.json");
-  TimeConstants time = TimeConstants::load(configs + "/kernels/time.json");
-  LibraryNames names = load_library_names(configs + "/kernels/libraries.json");
-  MeasuredLayers layers = load_measured_layers(configs + "/kernels/layers.json");
-  HostModel host = load_host_model(configs + "/hosts/default.json");
-  const GpuArch& h200() const { return find_gpu(gpus, "h200_sxm"); }
-  RetimeContext context() const { return {h200(), law, time, names, layers}; }
-};
-const Models& models() {
-  static const Models m;
+const test::PrecisionBench& models() {
+  static const test::PrecisionBench m;
   return m;
 }
 
@@ -88,7 +74,7 @@ std::vector<std::string> kernels(const Step& step) {
 
 Step change(Step step, Precision to, PrecisionReport* report = nullptr,
             const char* gpu = "h200_sxm") {
-  const Models& m = models();
+  const test::PrecisionBench& m = models();
   LossList losses;
   return with_precision(std::move(step), to, find_gpu(m.gpus, gpu), m.law, m.time, m.names,
                         m.layers, m.host, losses, report);
