@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "sim/core/bounds/limits.h"
 #include "sim/core/data_type.h"
@@ -185,13 +186,15 @@ std::int64_t kept_of_steps(const Call& c, std::int64_t elements, DataType type) 
       std::clamp<std::int64_t>(entry(c.integers(rnn::layers), 0, 1), 1, most_layers);
   const std::int64_t mode = entry(c.integers(rnn::mode), 0, 0);
   const std::int64_t kept = mode == rnn::lstm ? 5 : mode == rnn::gru ? 6 : 1;
-  std::int64_t bytes =
-      limits::product(limits::product(elements, element_bytes(type)), (kept + 1) * layers - 1);
+  const auto bounded = [](std::int64_t a, std::int64_t b) {
+    return std::min(limits::product(a, b), std::numeric_limits<std::int64_t>::max() / 4);
+  };
+  std::int64_t bytes = bounded(bounded(elements, element_bytes(type)), (kept + 1) * layers - 1);
   const auto* share =
       rnn::dropout < c.arguments.size() ? std::get_if<double>(&c.arguments[rnn::dropout]) : nullptr;
   if (share != nullptr && *share > 0) {
     const std::int64_t directions = c.is_true(rnn::bidirectional) ? 2 : 1;
-    bytes += limits::product(elements, (layers - 1) * directions) / 8;
+    bytes += bounded(elements, (layers - 1) * directions) / 8;
   }
   return bytes + header;
 }
@@ -336,7 +339,7 @@ OutputShape padded(const Call& c) {
   Integers dims = dims_of(*x);
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     std::int64_t& size = dims[dims.size() - 1 - i / 2];
-    if (std::abs(pairs[i]) > most_of_a_window) return unshaped(x);
+    if (pairs[i] < -most_of_a_window || pairs[i] > most_of_a_window) return unshaped(x);
     size += pairs[i];
     if (size < 0) return unshaped(x);
   }

@@ -322,6 +322,9 @@ TEST(OutputShapes, APadGrowsTheLastDimensionsFirst) {
   EXPECT_FALSE(outputs("aten::constant_pad_nd", "[[16],[],[]]",
                        R"(["float","ScalarList","Scalar"])", R"(["","[1, -99]","0."])")[0]
                    .known);
+  EXPECT_FALSE(outputs("aten::pad", "[[16],[]]", R"(["float","ScalarList"])",
+                       R"(["","[0, -9223372036854775808]"])")[0]
+                   .known);
 }
 
 TEST(OutputShapes, ASlopeHasAGradientForEachElement) {
