@@ -6,7 +6,7 @@ from ops_base import both, simple
 from ops_channels import channels
 from ops_compute import (attention, conv, depthwise, embeddings, gemm, index, optimizers, pools, rnn)
 from ops_generated import generated, generated_loops, generated_more, generated_rows
-from ops_heads import heads
+from ops_heads import heads, heads_counted
 from ops_layout import layout, triton_layout
 from ops_lines import few_groups, lines, widening
 from ops_memory import copies, norms, pointwise, reductions, softmaxes
@@ -30,7 +30,8 @@ GROUPS = {
     "conv": conv, "depthwise": depthwise, "attention": attention, "embedding": embeddings, "optimizer": optimizers,
     "rnn": rnn, "pool": pools, "index": index, "smoke": smoke, "triton": triton,
     "layout": layout, "triton_layout": triton_layout, "switch": switch, "grid": grid,
-    "windows": windows, "heads": heads, "lines": lines, "few_groups": few_groups, "widening": widening,
+    "windows": windows, "heads": heads, "heads_counted": heads_counted, "lines": lines, "few_groups": few_groups,
+    "widening": widening,
     "stems": stems, "wide_stems": wide_stems, "narrow": narrow, "narrow_nhwc": narrow_nhwc,
     "thin": thin, "channels": channels, "spread": spread, "spread_lines": spread_lines, "stripes": stripes,
     "causal_lines": causal_lines, "large_stems": large_stems, "odd_images": odd_images,

@@ -46,3 +46,19 @@ def heads():
                     yield case(part, "fp16", b, h, rows, rows, 64, dropout, False, mask)
         for b, h, rows in SQUARE[::5]:
             yield case(part, "bf16", b, h, rows, rows, 64)
+
+
+def heads_counted():
+    """Few of them, to be counted: what dropping out, masks in memory and causal order add, for two widths and long and short rows."""
+    for part in ("forward", "backward"):
+        for b, h, rows in ((16, 12, 128), (64, 12, 197), (4, 12, 512), (8, 12, 1024), (4, 16, 2048)):
+            yield case(part, "fp16", b, h, rows, rows, 64)
+            yield case(part, "fp16", b, h, rows, rows, 128)
+            for dropout, causal in ((0.1, False), (0.0, True), (0.1, True)):
+                yield case(part, "fp16", b, h, rows, rows, 64, dropout, causal)
+        for b, h, rows in MASKED:
+            for dropout in (0.0, 0.1):
+                yield case(part, "fp16", b, h, rows, rows, 64, dropout, False, (b, 1, rows, rows))
+        yield case(part, "fp16", 4, 16, 1024, 1024, 64, 0.0, False, (4, 16, 1024, 1024))
+        for b, h, queries, keys in CROSS[1:4]:
+            yield case(part, "fp16", b, h, queries, keys, 64)

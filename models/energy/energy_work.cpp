@@ -141,6 +141,11 @@ EnergyWork energy_work(const KernelLaunch& launch, const KernelCost& cost, const
   }
   out.dram_bytes = work.dram_bytes;
   const bool tensor = uses_tensor_cores(launch.traits.engine);
+  // Products last as long as their sizes ask for, and the longer, the more they multiply.
+  const bool product = tensor && multiplies(launch) && launch.family == KernelFamily::gemm;
+  if (!launch.work.exact && product && cost.tc_issue_cycles > 0) {
+    work.flop = 2 * cost.tc_issue_cycles * macs_per_instruction(launch.traits, usual_mma_columns);
+  }
   if (launch.family == KernelFamily::convolution && !tensor && multiplies(launch)) {
     const double least = rules.simt_convolution_share * peak_flops(launch, gpu);
     work.flop = std::max(work.flop, least * full_us * micro);

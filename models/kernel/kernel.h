@@ -72,6 +72,8 @@ struct MatrixProblem {
   std::int64_t batch = 0, m = 0, n = 0, k = 0;   // batch 0: unknown
   double a_bytes = 0, b_bytes = 0, c_bytes = 0;  // unique bytes in memory
   bool causal = false;                           // only tiles up to the diagonal
+  bool drops_out = false;                        // attention: some of its scores
+  double mask_bytes = 0;                         // of attention's mask in memory; 0: none
   std::int64_t steps = 0;  // of a recurrent layer, which one launch computes; 0: not one
 };
 
@@ -124,6 +126,7 @@ struct KernelCost {
   double dram_read_sectors = 0;
   double dram_write_sectors = 0;
   double shared_wavefronts = 0;  // 128 bytes each
+  double clock_mhz = 0;          // of SMs while it runs
   bool clamped = false;          // more than the GPU can do in the time: cut to what it can
 };
 

@@ -43,32 +43,37 @@ KernelLaunch transfer_launch(ActivityKind kind, std::string_view name) {
   return launch;
 }
 
-// Of the call that launched the activity; no_row where that was before the trace began.
-std::vector<std::uint32_t> ops_of_activities(const Links& links,
-                                             std::span<const std::uint32_t> op_of_call) {
-  std::vector<std::uint32_t> out;
-  out.reserve(links.call_of_activity.size());
-  for (const std::uint32_t call : links.call_of_activity) {
-    out.push_back(call == no_row ? no_row : op_of_call[call]);
-  }
-  return out;
+bool is_graph_node(const Trace& trace, const Links& links, std::uint32_t activity) {
+  const std::uint32_t call = links.call_of_activity[activity];
+  return call != no_row && trace.calls.api[call] == ApiKind::launch_graph;
 }
 
 }  // namespace
 
+// Of the call that launched the activity; no_row where that was before the trace began.
+TraceLaunches::OpOfActivity TraceLaunches::op_of_activity(
+    const Links& links, std::span<const std::uint32_t> op_of_call) {
+  OpOfActivity out;
+  out.rows.reserve(links.call_of_activity.size());
+  for (const std::uint32_t call : links.call_of_activity) {
+    out.rows.push_back(call == no_row ? no_row : op_of_call[call]);
+  }
+  return out;
+}
+
 TraceLaunches::TraceLaunches(const Step& step)
-    : TraceLaunches(step.trace,
-                    ops_of_activities(step.links, nest_ops(step.trace, step.links).of_call),
+    : TraceLaunches(step.trace, step.links,
+                    op_of_activity(step.links, nest_ops(step.trace, step.links).of_call),
                     step.kernels) {}
 
 TraceLaunches::TraceLaunches(const Trace& trace, const Links& links,
                              std::span<const std::uint32_t> op_of_call)
-    : TraceLaunches(trace, ops_of_activities(links, op_of_call)) {}
+    : TraceLaunches(trace, links, op_of_activity(links, op_of_call)) {}
 
-TraceLaunches::TraceLaunches(const Trace& trace, std::span<const std::uint32_t> op_of_activity)
-    : TraceLaunches(trace, op_of_activity, classify_kernels(trace, op_of_activity)) {}
+TraceLaunches::TraceLaunches(const Trace& trace, const Links& links, const OpOfActivity& ops)
+    : TraceLaunches(trace, links, ops, classify_kernels(trace, ops.rows)) {}
 
-TraceLaunches::TraceLaunches(const Trace& trace, std::span<const std::uint32_t> op_of_activity,
+TraceLaunches::TraceLaunches(const Trace& trace, const Links& links, const OpOfActivity& ops,
                              const StepKernels& kernels)
     : trace_(trace) {
   const Activities& acts = trace.activities;
@@ -82,11 +87,12 @@ TraceLaunches::TraceLaunches(const Trace& trace, std::span<const std::uint32_t> 
   for (std::uint32_t a = 0; a < acts.size(); ++a) {
     Key& key = keys[a];
     key = {acts.name[a], acts.geometry[a], static_cast<std::uint32_t>(acts.kind[a]), 0, {}, {}};
-    const std::uint32_t op = op_of_activity[a];
+    const std::uint32_t op = ops.rows[a];
     if (op == no_row) continue;
     const Key bare = key;
     key.kernel = kernels.id_of(a);
     key.op = trace.ops.name[op];
+    if (is_graph_node(trace, links, a)) continue;
     key.operands = trace.ops.operands[op];
     if (operands_of(trace, op).has_shapes) twins.try_emplace(bare, Twin{key, a});
   }
@@ -100,7 +106,7 @@ TraceLaunches::TraceLaunches(const Trace& trace, std::span<const std::uint32_t> 
     if (fresh) it->second = add(key, kernels.of(stands_in ? twin->second.activity : a));
     shape_of_[a] = it->second;
   }
-  set_shares(op_of_activity);
+  set_shares(ops.rows);
 }
 
 namespace {

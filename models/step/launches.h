@@ -13,8 +13,9 @@
 
 namespace tandem {
 
-/// The launches of a trace. Equal launches (same kernel, operation, shapes and geometry) share one
-/// description; views point into the trace, which must outlive this object.
+/// The launches of a trace. Nodes of a graph have no shapes: the operation that launches a graph
+/// states its own arguments, not theirs. Equal launches (same kernel, operation, shapes and
+/// geometry) share one description; views point into the trace, which must outlive this object.
 class TraceLaunches {
  public:
   explicit TraceLaunches(const Step& step);
@@ -33,8 +34,12 @@ class TraceLaunches {
 
  private:
   struct Key;
-  TraceLaunches(const Trace& trace, std::span<const std::uint32_t> op_of_activity);
-  TraceLaunches(const Trace& trace, std::span<const std::uint32_t> op_of_activity,
+  struct OpOfActivity {
+    std::vector<std::uint32_t> rows;
+  };
+  static OpOfActivity op_of_activity(const Links& links, std::span<const std::uint32_t> op_of_call);
+  TraceLaunches(const Trace& trace, const Links& links, const OpOfActivity& ops);
+  TraceLaunches(const Trace& trace, const Links& links, const OpOfActivity& ops,
                 const StepKernels& kernels);
   std::uint32_t add(const Key& key, const KernelClass& kernel);
   void set_shares(std::span<const std::uint32_t> op_of_activity);

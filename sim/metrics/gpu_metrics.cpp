@@ -90,9 +90,14 @@ void add(const WorkCounters& work, GpuMetrics& m) {
   m.shared_bytes += work.shared_bytes;
 }
 
-/// Shares of `span_us` from the sums that add() made.
-void divide(const GpuScale& gpu, double span_us, double warp_cycles, GpuMetrics& m) {
-  const double sm_cycles = gpu.sm_count * gpu.clock_mhz * span_us;
+/// Cycles of an SM that a work's clock is short of the GPU's.
+double lost_cycles(const WorkCounters& work, const GpuScale& gpu) {
+  return work.clock_mhz > 0 ? (gpu.clock_mhz - work.clock_mhz) * work.time_us : 0;
+}
+
+/// Shares of `span_us` from the sums that add() made; `lost` cycles of it were none.
+void divide(const GpuScale& gpu, double span_us, double lost, double warp_cycles, GpuMetrics& m) {
+  const double sm_cycles = gpu.sm_count * std::max(0.0, gpu.clock_mhz * span_us - lost);
   const double cycles = sm_cycles * gpu.smsp_per_sm;
   m.smsp_active_utilization = ratio(m.smsp_active_cycles, cycles);
   m.smsp_issue_utilization = ratio(m.smsp_issue_cycles, cycles);
@@ -124,20 +129,23 @@ std::span<const GpuMetricInfo> gpu_metric_infos() { return gpu_infos; }
 
 double elapsed_us(std::span<const WorkCounters> works, const GpuScale& gpu) {
   double cycles = 0;
-  for (const WorkCounters& work : works) cycles += work.smsp_elapsed_cycles;
-  const double per_us = gpu.sm_count * gpu.smsp_per_sm * gpu.clock_mhz;
-  return per_us > 0 ? cycles / per_us : 0;
+  for (const WorkCounters& work : works) {
+    cycles += work.smsp_elapsed_cycles / (gpu.sm_count * gpu.smsp_per_sm) + lost_cycles(work, gpu);
+  }
+  return gpu.clock_mhz > 0 ? cycles / gpu.clock_mhz : 0;
 }
 
 GpuMetrics gpu_metrics(std::span<const WorkCounters> works, const GpuScale& gpu, double span_us) {
   GpuMetrics m;
   double warp_cycles = 0;
+  double lost = 0;
   double time_us = 0;
   double modelled_us = 0;
   double unknown_us = 0;
   for (const WorkCounters& work : works) {
     add(work, m);
     warp_cycles += work.warp_active_cycles;
+    lost += lost_cycles(work, gpu);
     m.flops += work.flops;
     m.mfu += product_us(work);  // microseconds until they are divided
     m.roofline_share += std::min(roof_us(work, gpu), work.time_us);
@@ -145,7 +153,7 @@ GpuMetrics gpu_metrics(std::span<const WorkCounters> works, const GpuScale& gpu,
     time_us += work.time_us;
     if (work.modelled) modelled_us += work.time_us;
   }
-  divide(gpu, span_us, warp_cycles, m);
+  divide(gpu, span_us, lost, warp_cycles, m);
   m.coverage = ratio(modelled_us, time_us);
   m.flops_coverage = ratio(time_us - unknown_us, time_us);
   m.mfu = ratio(m.mfu, span_us);

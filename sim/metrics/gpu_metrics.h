@@ -19,6 +19,7 @@ struct WorkCounters {
   double confidence = 0;  // 0..1
   bool clamped = false;   // the model counted more than the GPU can do in the time
   double time_us = 0;
+  double clock_mhz = 0;              // of SMs while it runs; 0: the GPU's
   double theoretical_occupancy = 0;  // resident warps the launch allows / maximum
   double waves = 0;                  // grid / blocks that the GPU holds at once
   double energy_j = 0;               // dynamic: above idle
@@ -48,7 +49,7 @@ struct GpuScale {
   double sm_count = 0;
   double smsp_per_sm = 0;
   double max_warps_per_sm = 0;
-  double clock_mhz = 0;
+  double clock_mhz = 0;  // highest
   double dram_peak_gbps = 0;
   double l2_peak_gbps = 0;
   double kernel_floor_us = 0;  // kernel to kernel, of kernels that do nothing
@@ -83,11 +84,12 @@ struct GpuMetrics {
   double flops_coverage = 0;  // share of kernel time without products of unknown shapes
 };
 
-/// The span that the elapsed cycles of the works fill on the GPU: kernel time as Nsight Compute
-/// counts it, its window around each kernel included.
+/// The span that the elapsed cycles of the works fill on the GPU, each at its clock: kernel time as
+/// Nsight Compute counts it, its window around each kernel included.
 double elapsed_us(std::span<const WorkCounters> works, const GpuScale& gpu);
 
-/// Counters summed and divided by the SMSP cycles that `span_us` holds at the GPU's clock.
+/// Counters summed and divided by the SMSP cycles that `span_us` holds: of works at their clock, of
+/// the rest at the GPU's.
 GpuMetrics gpu_metrics(std::span<const WorkCounters> works, const GpuScale& gpu, double span_us);
 
 struct GpuMetricInfo {

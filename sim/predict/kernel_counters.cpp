@@ -25,6 +25,7 @@ WorkCounters to_counters(const GpuArch& gpu, const KernelLaunch& launch, const K
   c.confidence = cost.confidence;
   c.clamped = cost.clamped;
   c.time_us = launch.duration_us;
+  c.clock_mhz = cost.clock_mhz;
   if (launch.family != KernelFamily::transfer) {
     const Occupancy held = occupancy(gpu, launch.geometry);
     c.theoretical_occupancy = held.theoretical;

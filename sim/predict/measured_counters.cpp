@@ -29,6 +29,7 @@ void replace_counters(const CounterValues& values, WorkCounters& c) {
   replace(values, Counter::dram_read_sectors, sector_bytes, c.dram_read_bytes);
   replace(values, Counter::dram_write_sectors, sector_bytes, c.dram_write_bytes);
   replace(values, Counter::shared_wavefronts, wavefront_bytes, c.shared_bytes);
+  c.clock_mhz = 0;  // the cycles are those that elapsed
   c.modelled = true;
 }
 

@@ -28,7 +28,7 @@ struct CostRow {
   double error = 0;  // mean relative one of the instructions, over the kernels they were priced on
   double per_warp = 0, per_element = 0, per_row = 0, per_busy = 0, per_tap = 0, per_indexed = 0,
          per_multiply = 0, per_fragment = 0, per_load = 0, per_converted = 0, per_passed = 0,
-         per_transposed = 0;
+         per_transposed = 0, per_dropped = 0, per_masked = 0, per_compared = 0;
   double per_step = 0, per_tile = 0, per_operand = 0, per_dim = 0, per_dim_operand = 0;
   double tensor_per_warp = 0;  // tensor-pipe instructions that are no matrix product
   double shared_per_warp = 0, shared_per_element = 0, shared_per_fragment = 0, shared_per_load = 0,
@@ -64,6 +64,11 @@ struct GeneralCosts {
   double occupancy_share_matrix = 0;
   double hmma_on_gmma = 0;
   double hmma_short_on_gmma = 0;
+  double tensor_half_us = 0;
+  double tensor_lasting = 0;
+  double tensor_tile_exponent = 0;
+  double tensor_clock_from = 0;
+  double tensor_clock_slope = 0;
   double unknown_issue = 0;
   double unknown_issue_simt = 0;
   double unknown_tensor_hmma = 0;

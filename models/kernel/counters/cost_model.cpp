@@ -1,6 +1,7 @@
 #include "models/kernel/counters/cost_model.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "models/kernel/counters/cost_terms.h"
 #include "models/kernel/kinds.h"
@@ -70,8 +71,16 @@ Bound bound_of(const GpuArch& gpu, const KernelCost& cost) {
   return memory >= compute ? Bound::memory : Bound::compute;
 }
 
+// Of products whose size is not known: warp groups use more of the tensor cores the longer they
+// last.
+double tensor_rate(const GeneralCosts& general, const TimelessCost& t, double time_us) {
+  if (!t.lasting) return t.rates.tensor;
+  return std::min(1.0, t.rates.tensor * time_us / (time_us + general.tensor_half_us));
+}
+
 // What kernels use whose size is not known: they do it as long as they are active.
-void add_rates(const GpuArch& gpu, const TimelessCost& t, KernelCost& cost) {
+void add_rates(const GpuArch& gpu, const GeneralCosts& general, const TimelessCost& t,
+               KernelCost& cost) {
   const double active = cost.smsp_active_cycles;
   if (t.issue_by_rate) cost.smsp_issue_cycles = t.rates.issue * active;
   if (!t.traffic_by_rate) return;
@@ -82,8 +91,27 @@ void add_rates(const GpuArch& gpu, const TimelessCost& t, KernelCost& cost) {
   cost.l1_sectors = t.rates.l1 * active;
   cost.shared_wavefronts = t.rates.shared * active;
   if (t.cycles_per_tensor <= 0) return;
-  cost.tc_active_cycles = t.rates.tensor * active;
+  cost.tc_active_cycles = tensor_rate(general, t, cost.time_us) * active;
   cost.tc_issue_cycles = cost.tc_active_cycles / t.cycles_per_tensor;
+}
+
+// Tensor cores draw so much that the SM clock falls while they multiply, at once and the further
+// the busier they are; tensor_clock_mhz is that of kernels that keep them busy half of the time.
+// That was counted on GPUs with warp-group instructions only; others are taken to keep the highest.
+double clock_of(const GpuArch& gpu, const GeneralCosts& general, const TimelessCost& t,
+                double time_us) {
+  constexpr double half = 0.5;
+  const bool counted = gpu.tensor_family == TensorFamily::gmma;
+  const double lost = counted ? std::max(0.0, gpu.boost_clock_mhz - gpu.tensor_clock_mhz) : 0;
+  const double most = lost * (1 + half * general.tensor_clock_slope);
+  const double cycles = time_us * gpu.tensor_clock_mhz * smsp_count(gpu);
+  const bool by_rate = t.traffic_by_rate && t.cycles_per_tensor > 0;
+  const double share = by_rate      ? tensor_rate(general, t, time_us)
+                       : cycles > 0 ? std::min(1.0, t.multiplying_cycles / cycles)
+                                    : 0;
+  const double lowered = std::min(1.0, share / general.tensor_clock_from);
+  const double more = 1 + general.tensor_clock_slope * (share - half);
+  return gpu.boost_clock_mhz - std::min(most, lost * lowered * more);
 }
 
 // Fills what scales with time: cycles, achieved occupancy, clamps.
@@ -91,12 +119,13 @@ KernelCost at_time(const GpuArch& gpu, const GeneralCosts& general, const Timele
                    double time_us) {
   KernelCost cost = t.work;
   cost.time_us = time_us;
-  const double cycles = time_us * gpu.boost_clock_mhz;
+  cost.clock_mhz = clock_of(gpu, general, t, time_us);
+  const double cycles = time_us * cost.clock_mhz;
   const double smsps = smsp_count(gpu);
   cost.smsp_elapsed_cycles = cycles * smsps;
   const double active = std::max(general.minimum_active_cycles, cycles - general.launch_cycles);
   cost.smsp_active_cycles = smsps * t.share * std::min(active, cycles);
-  add_rates(gpu, t, cost);
+  add_rates(gpu, general, t, cost);
   cut_to_active(cost);
   // Instructions wait for each other and for memory: no kernel was seen to issue in every slot.
   cost.smsp_issue_cycles =
@@ -116,18 +145,29 @@ int resident_warps(const CostInput& in) {
          warps_per_block(in.launch.geometry);
 }
 
+// Small and narrow tiles bring fewer multiply-adds for what they load.
+double tile_share(const GeneralCosts& general, const KernelTraits& t) {
+  constexpr double large = 128;
+  if (t.tile_m <= 0 || t.tile_n <= 0) return 1;
+  const double side = 2.0 * t.tile_m * t.tile_n / (t.tile_m + t.tile_n);
+  return std::min(1.0, std::pow(side / large, general.tensor_tile_exponent));
+}
+
 TimelessCost timeless_cost(const CostInput& in, CacheState cache) {
   const double count = instructions(in);
+  const GeneralCosts& general = in.constants.general();
   TimelessCost t;
   t.traffic_by_rate = only_rates_known(in);
   t.issue_by_rate = t.traffic_by_rate || count < 0;
   t.work = cost_of_work(in, cache, count);
   t.work.confidence = confidence_of(in, t.issue_by_rate);
+  t.multiplying_cycles = multiplying_cycles(in);
   t.rates = active_rates(in);
+  t.lasting = in.launch.family == KernelFamily::gemm && in.launch.traits.engine == Engine::gmma;
+  if (t.lasting) t.rates.tensor *= general.tensor_lasting * tile_share(general, in.launch.traits);
   t.share = resident_share(in);
   t.warps = resident_warps(in);
   t.matrix = is_matrix(in);
-  const GeneralCosts& general = in.constants.general();
   const bool simt = t.matrix && in.launch.traits.engine == Engine::simt;
   t.most_issue = simt ? general.most_issue_simt : general.most_issue;
   t.cycles_per_tensor = tensor_instruction_cycles(in);
@@ -138,6 +178,7 @@ TimelessCost timeless_cost(const CostInput& in, CacheState cache) {
 KernelCost transfer_cost(const GpuArch& gpu, double time_us) {
   KernelCost cost;
   cost.time_us = time_us;
+  cost.clock_mhz = gpu.boost_clock_mhz;
   cost.smsp_elapsed_cycles = time_us * gpu.boost_clock_mhz * smsp_count(gpu);
   cost.confidence = 1;
   return cost;

@@ -54,7 +54,9 @@ struct TimelessCost {
   bool issue_by_rate = false;    // its instructions are not counted
   bool traffic_by_rate = false;  // nor its tensor work and traffic
   ActiveRates rates;
-  double cycles_per_tensor = 0;  // of a tensor instruction
+  double cycles_per_tensor = 0;   // of a tensor instruction
+  bool lasting = false;           // uses more of the tensor cores the longer it lasts
+  double multiplying_cycles = 0;  // of tensor cores, products alone
 };
 
 /// kernel_cost with everything that does not depend on time computed once for equal launches; see

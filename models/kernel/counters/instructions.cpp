@@ -71,6 +71,7 @@ double instructions(const CostInput& in) {
          r.per_indexed * f.indexed + r.per_busy * f.busy + r.per_tap * f.taps +
          r.per_multiply * f.multiplies + r.per_fragment * f.fragments + r.per_load * f.loads +
          r.per_converted * f.converted + r.per_passed * f.passed + r.per_transposed * f.transposed +
+         r.per_dropped * f.dropped + r.per_masked * f.masked + r.per_compared * f.compared +
          r.per_step * f.steps + r.per_tile * f.tiles;
 }
 
@@ -78,13 +79,17 @@ double tensor_instruction_cycles(const CostInput& in) {
   const KernelTraits& t = in.launch.traits;
   const double rate = dense_tensor_rate(in.gpu, in.launch.math);
   if ((t.engine != Engine::hmma && t.engine != Engine::gmma) || rate <= 0) return 0;
-  constexpr int usual_columns = 128;
-  const int columns = in.features.mma_n > 0 ? in.features.mma_n : usual_columns;
+  const double columns = in.features.mma_n > 0 ? in.features.mma_n : usual_mma_columns;
   const double cycles = macs_per_instruction(t, columns) / rate;
   if (t.engine != Engine::hmma || in.gpu.tensor_family != TensorFamily::gmma) return cycles;
   const GeneralCosts& general = in.constants.general();
   const bool is_short = t.mma_k == 8 && in.launch.math != DataType::tf32;
   return cycles * (is_short ? general.hmma_short_on_gmma : general.hmma_on_gmma);
+}
+
+double multiplying_cycles(const CostInput& in) {
+  const double cycles = tensor_instruction_cycles(in);
+  return cycles > 0 ? in.features.multiplies * cycles : 0;
 }
 
 void add_tensor_work(const CostInput& in, KernelCost& cost) {

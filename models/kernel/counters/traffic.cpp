@@ -22,8 +22,11 @@ Flow matrix_flow(const CostInput& in) {
   // A cluster multicasts each operand tile to its blocks.
   const double rows = static_cast<double>(t.tile_m) / (t.tile_m + t.tile_n);
   const double shared = rows / t.cluster_n + (1 - rows) / t.cluster_m;
-  return {f.loads * load_sectors * sector_bytes * r.l1_reads, stored * r.l1_writes,
-          loaded * shared * r.l2_reads, stored * r.l2_writes};
+  // A mask is loaded with the scores to which it is added, head by head. Four lanes hold 8 columns
+  // of a row of tensor cores' results: a request touches twice the sectors of the bytes.
+  const double masks = f.masked * 32 * element_bytes(t.data);
+  return {f.loads * load_sectors * sector_bytes * r.l1_reads + 2 * masks, stored * r.l1_writes,
+          loaded * shared * r.l2_reads + masks, stored * r.l2_writes};
 }
 
 // An elementwise kernel loads every operand for every element, broadcast ones from L1.

@@ -40,14 +40,31 @@ double fragment_share(const KernelLaunch& launch) {
 
 // Forward attention is two products: scores have as many columns as the key tile, results as many
 // as a head is wide.
-void attention_multiplies(const KernelLaunch& launch, KernelFeatures& f) {
-  const KernelTraits& t = launch.traits;
+void attention_multiplies(const KernelLaunch& launch, bool forward, KernelFeatures& f) {
   const double width = static_cast<double>(launch.work.matrix.k);
-  const bool forward = row_of(t).direction == Direction::forward;
-  if (t.engine == Engine::gmma && forward && width > 0) {
-    f.multiplies *= 0.5 * (1 + f.mma_n / std::min(width, 256.0));
+  if (launch.traits.engine == Engine::gmma && forward && width > 0) {
+    const double instructions = 0.5 * (1 + f.mma_n / std::min(width, 256.0));
+    f.multiplies *= instructions;
+    f.mma_n /= instructions;
   }
   f.multiplies *= products_per_multiply(launch);
+}
+
+// A score is an element of one of the products, forward two, backward five.
+void attention_features(const KernelLaunch& launch, KernelFeatures& f) {
+  const MatrixProblem& p = launch.work.matrix;
+  const KernelTraits& t = launch.traits;
+  const bool forward = row_of(t).direction == Direction::forward;
+  attention_multiplies(launch, forward, f);
+  const double products = forward ? 2 : 5;
+  const double scores = f.elements / products;
+  const auto queries = static_cast<double>((p.m + t.tile_m - 1) / t.tile_m * t.tile_m);
+  f.rows = static_cast<double>(p.batch) / products * queries;
+  if (p.drops_out) f.dropped = scores;
+  if (p.mask_bytes > 0) f.masked = scores;
+  if (p.causal || p.n % t.tile_n != 0) {
+    f.compared = std::min(scores, f.rows * t.tile_n / lanes_per_warp);
+  }
 }
 
 void matrix_features(const KernelLaunch& launch, KernelFeatures& f) {
@@ -59,9 +76,10 @@ void matrix_features(const KernelLaunch& launch, KernelFeatures& f) {
   f.steps = static_cast<double>(f.grid.tiles) * static_cast<double>(f.grid.k_steps);
   const double area = double(t.tile_m) * t.tile_n;
   f.elements = f.tiles * area / 32;
+  f.walked = f.elements;  // lanes beyond the edge of a matrix execute what the others do
   f.mma_n = t.engine == Engine::gmma ? gmma_columns(t) : 0;
   f.multiplies = f.grid.padded_macs / macs_per_instruction(t, f.mma_n);
-  if (launch.family == KernelFamily::attention) attention_multiplies(launch, f);
+  if (launch.family == KernelFamily::attention) attention_features(launch, f);
   // A warp-group instruction reads its share of both operands from shared memory itself.
   f.fragments = t.engine == Engine::gmma ? f.multiplies * (f.mma_n / 16.0 + 4)
                                          : f.multiplies * fragment_share(launch);
@@ -117,9 +135,9 @@ std::int64_t blocks_of(const LaunchGeometry& g) {
   return std::int64_t{g.grid[0]} * g.grid[1] * g.grid[2];
 }
 
-double macs_per_instruction(const KernelTraits& t, int mma_n) {
+double macs_per_instruction(const KernelTraits& t, double mma_n) {
   switch (t.engine) {
-    case Engine::gmma: return double(gmma_rows) * mma_n * t.mma_k / group_warps;
+    case Engine::gmma: return gmma_rows * mma_n * t.mma_k / group_warps;
     case Engine::hmma: return t.mma_k == 4 ? 256.0 : 16.0 * 8.0 * t.mma_k;
     case Engine::simt:
     case Engine::none: return 32.0;

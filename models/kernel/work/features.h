@@ -12,7 +12,7 @@ struct KernelFeatures {
   double warps = 0;       // launched
   double elements = 0;    // warp-wide elements; of a matrix kernel: of the padded result
   double walked = 0;      // elements, and those that fill up the rows of a persistent reduction
-  double rows = 0;        // independent results of a reduction
+  double rows = 0;        // independent results of a reduction; of attention: padded queries
   double busy = 0;        // warps that hold a part of a row; short rows leave warps of a block idle
   double taps = 0;        // launched warps times k: depthwise kernels, threads of fixed work
   double indexed = 0;     // elements times index dimensions beyond the first
@@ -23,11 +23,14 @@ struct KernelFeatures {
   double passed = 0;      // steps in which its warps pass results of rows from lane to lane
   double transposed = 0;  // of the loads, the ones of operands that are not contiguous along k
   double narrow = 0;      // of the loads, asynchronous copies of four bytes a lane
+  double dropped = 0;     // warp-wide scores of attention that drops out
+  double masked = 0;      // ... to which a mask in memory is added
+  double compared = 0;    // ... in tiles that cross the end of the keys or the diagonal
   double steps = 0;       // k steps of all blocks
   double tiles = 0;       // output tiles of all blocks, split-K included
   TileGrid grid;          // matrix kernels
   int splits = 1;         // blocks that share one output tile
-  int mma_n = 0;          // columns of a warp-group instruction
+  double mma_n = 0;       // columns of a warp-group instruction, in the mean
 };
 
 KernelFeatures kernel_features(const KernelLaunch& launch);
@@ -41,7 +44,9 @@ int products_per_multiply(const KernelLaunch& launch);
 int warps_per_block(const LaunchGeometry& geometry);
 std::int64_t blocks_of(const LaunchGeometry& geometry);
 
+/// Columns of a warp-group instruction of a kernel whose shapes are not known.
+inline constexpr double usual_mma_columns = 128;
 /// Tensor-core multiply-adds of one warp instruction.
-double macs_per_instruction(const KernelTraits& traits, int mma_n);
+double macs_per_instruction(const KernelTraits& traits, double mma_n);
 
 }  // namespace tandem

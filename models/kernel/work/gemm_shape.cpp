@@ -151,6 +151,20 @@ MatrixProblem matrix_problem(const KernelClass& kernel, const OpContext& context
   return is_countable(p) ? p : MatrixProblem{};
 }
 
+namespace {
+
+// Rows by which a block of causal attention moves along the diagonal. Where warp groups multiply,
+// one of them loads for the others, each of which has 64 rows of its own.
+double causal_step(const KernelTraits& t, const LaunchGeometry& geometry) {
+  constexpr double group_threads = 128, group_rows = 64;
+  const double threads = double(geometry.block[0]) * geometry.block[1] * geometry.block[2];
+  const double tile = std::max(t.tile_m, t.tile_n);
+  if (t.engine != Engine::gmma) return tile;
+  return std::max(tile, group_rows * (threads / group_threads - 1));
+}
+
+}  // namespace
+
 TileGrid tile_grid(const KernelTraits& t, const MatrixProblem& p, const LaunchGeometry& geometry) {
   TileGrid out;
   if (p.batch == 0 || t.tile_m == 0 || t.tile_n == 0) return out;
@@ -165,7 +179,7 @@ TileGrid tile_grid(const KernelTraits& t, const MatrixProblem& p, const LaunchGe
   out.tiles = p.batch * rows * columns;
   out.k_steps = ceil_div(p.k, std::max<std::int64_t>(t.tile_k, 1));
   if (p.causal && rows > 0) {  // only blocks of keys up to the queries' own
-    const double share = 0.5 * (1 + std::max(t.tile_m, t.tile_n) / static_cast<double>(p.m));
+    const double share = 0.5 * (1 + causal_step(t, geometry) / static_cast<double>(p.m));
     out.tiles = static_cast<std::int64_t>(static_cast<double>(out.tiles) * std::min(1.0, share));
   }
   out.padded_macs = static_cast<double>(out.tiles) * static_cast<double>(out.k_steps) * t.tile_m *

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "models/kernel/work/operand_bytes.h"
 #include "sim/core/bounds/limits.h"
 
 namespace tandem {
@@ -28,11 +29,12 @@ bool drops_out(const OpContext& context) {
   return (share != nullptr && *share != 0) || (whole != nullptr && *whole != 0);
 }
 
-/// Of the mask that is added to the scores of `shape`.
+/// Of the mask that is added to the scores of `shape`, as it lies in memory.
 std::int64_t mask_elements(const OpContext& context, const AttentionShape& shape) {
   const TensorShape* mask = context.tensors.at(op_row(context.op).arguments.at(ArgumentName::mask));
   if (mask == nullptr || mask->rank < 2) return 0;
-  return mask->dims[mask->rank - 1] == shape.keys ? mask->elements() : 0;
+  if (mask->dims[mask->rank - 1] != shape.keys) return 0;
+  return static_cast<std::int64_t>(unique_elements(*mask));
 }
 
 }  // namespace
@@ -63,7 +65,9 @@ MatrixProblem attention_problem(const KernelClass& kernel, const AttentionShape&
   p.batch = limits::product(a.heads, backward ? 5 : 2);
   p.m = a.queries, p.n = a.keys, p.k = a.width;
   p.causal = a.causal;
+  p.drops_out = a.drops_out;
   const double width = element_bytes(kernel.traits.data);
+  p.mask_bytes = static_cast<double>(a.mask_elements) * width;
   const double query_bytes = element_count(a.heads, a.queries, a.width) * width;
   const double key_bytes = element_count(a.heads, a.keys, a.width) * width;
   p.a_bytes = query_bytes * (backward ? 3 : 1);  // backward also reads the output and its gradient

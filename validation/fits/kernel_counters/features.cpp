@@ -30,7 +30,7 @@ constexpr const char* header =
     "b_k,operands,vector,warps,elements,rows,read_bytes,write_bytes,exact,batch,m,n,k,multiplies,"
     "fragments,loads,steps,tiles,mma_n,blocks,warps_per_block,index_dims,splits,cluster_m,"
     "cluster_n,load_bytes,indexed,transposed,narrow,busy,taps,l1_read_bytes,duration_us,walked,"
-    "converted,passed,fused";
+    "converted,passed,rows_worked,dropped,masked,compared,fused";
 
 // What a generated kernel fuses, by the keys of the cost constants.
 std::vector<std::string_view> fused_names(const KernelTraits& traits) {
@@ -75,7 +75,7 @@ void print_row(const std::string& key, const KernelLaunch& l) {
                             f.loads,
                             f.steps,
                             f.tiles,
-                            double(f.mma_n),
+                            f.mma_n,
                             double(blocks_of(l.geometry)),
                             double(warps_per_block(l.geometry)),
                             double(w.index_dims),
@@ -92,7 +92,11 @@ void print_row(const std::string& key, const KernelLaunch& l) {
                             l.duration_us,
                             f.walked,
                             f.converted,
-                            f.passed};
+                            f.passed,
+                            f.rows,
+                            f.dropped,
+                            f.masked,
+                            f.compared};
   fmt::print("{},{},{},{},{},{}", key, kind_name(t), functor_name(t), to_string(l.family),
              fmt::join(numbers, ","), fmt::join(fused_names(t), "+"));
 }

@@ -31,6 +31,8 @@ COLUMN = {"per_multiply": "multiplies", "per_fragment": "fragments", "per_load":
 ENGINE = {1: ("per_multiply", "per_fragment", "per_element", "per_warp"),
           2: ("per_multiply", "per_fragment", "per_load", "per_element", "per_warp"),
           3: ("per_multiply", "per_step", "per_element", "per_warp")}
+# Softmax: rows, and scores that are dropped, masked and compared with places.
+ATTENTION = (("per_row", "rows_worked"), ("per_dropped", "dropped"), ("per_masked", "masked"), ("per_compared", "compared"))
 TRANSPOSING = ("per_multiply", "per_step", "per_transposed", "per_element", "per_warp")
 PLAIN = (("per_warp", "warps"), ("per_element", "elements"))
 ROWS = {"embedding_bag": (("per_row", "rows"),), "reduce": (("per_indexed", "indexed"),)}
@@ -200,7 +202,7 @@ def matrix_columns(f):
     names = ENGINE[int(f["engine"])]
     if f["engine"] == 3 and TYPE[int(f["math"])] == "tf32":
         names = TRANSPOSING
-    return tuple((name, COLUMN[name]) for name in names)
+    return tuple((name, COLUMN[name]) for name in names) + (ATTENTION if f["family"] == "attention" else ())
 
 
 def cost_row(kind, kind_type, rows, shared_rows, origin, source):
@@ -331,7 +333,7 @@ def multi_tensor_rows(pairs, origin, source):
 
 
 # Operators that launch elementwise kernels on tensors of their own.
-FOREIGN = ("rnn", "attention")
+FOREIGN = ("rnn", "attention", "heads_counted")
 
 
 def fit_rows(pairs, origin, source):
@@ -349,7 +351,7 @@ def fit_rows(pairs, origin, source):
             continue  # its shapes are not known
         if matrix and not usable(f, d):
             continue
-        if d["group"] == "attention" and f["family"] != "attention":
+        if d["group"] in ("attention", "heads_counted") and f["family"] != "attention":
             continue  # launched by an operator whose shapes are not theirs
         if d["group"].startswith("triton") and d["kernel_index"] != "0":
             continue  # adds up what the first kernel left: its size is not stated
@@ -384,13 +386,13 @@ def unique_pairs(tables, program):
     return pairs
 
 
-def capture_pairs(folder, without, program):
+def capture_pairs(folder, without, program, only=""):
     """Kernels of networks. Their rows are features and counters at once."""
     pairs = []
     for path in sorted(glob.glob(os.path.join(folder, "counters", "*.csv.*"))):
         name = os.path.basename(path).split(".csv.")[0]
         traces = glob.glob(os.path.join(folder, "traces", name + ".json.*"))
-        if traces and not (without and name.startswith(without)):
+        if traces and name.startswith(only) and not (without and name.startswith(without)):
             for row in ops.run_features(program, [traces[0], path]):
                 row["l1tex__t_sectors_pipe_lsu_mem_global_op_ld"] = max(
                     0.0, row["l1tex__t_sectors"] - row["write_bytes"] / SECTOR)
@@ -398,6 +400,19 @@ def capture_pairs(folder, without, program):
                 row["group"], row["attrs"] = "network", ""
                 pairs.append((row, row))
     return pairs
+
+
+def price_masks(rows, pairs, source):
+    """What a score costs more to which a mask in memory is added. No table holds such operators: of a network's kernels,
+    the instructions that the other prices leave."""
+    for row in rows:
+        same = [f for f, _ in pairs if f["masked"] > 0 and f["kind"] == row["kind"]
+                and (f["engine"] == 3) == (row.get("engine") == "gmma")]
+        if same:
+            columns = matrix_columns(same[0])
+            rest = [f[COUNTER["inst"]] - sum(row.get(name, 0) * f[column] for name, column in columns) for f in same]
+            row |= rounded({"per_masked": max(0.0, float(np.median([r / f["masked"] for r, f in zip(rest, same)])))})
+            row["source"] += source
 
 
 # Kinds that no table holds, and the measured ones that most likely behave alike while they run.
@@ -453,22 +468,38 @@ def replace_kinds(path, rows):
         file.write(head + '"kinds": [\n    ' + lines + "\n  ]\n}\n")
 
 
+def new_row(old, rows, kinds):
+    """`old`, or of the named kinds the row of the same kernels that has been fitted now."""
+    key = lambda row: [row.get(name, "") for name in ("kind", "type", "engine")]
+    same = [row for row in rows if key(row) == key(old)]
+    return {k: v for k, v in same[0].items() if v != ""} if old["kind"] in kinds and same else old
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--features", required=True)
     parser.add_argument("--out", required=True)
     parser.add_argument("--captures")
     parser.add_argument("--without", default="")
+    parser.add_argument("--masks", nargs=2, metavar=("DIR", "MODEL"), help="captures and the network that prices masks")
+    parser.add_argument("--only", default="", help="kinds with commas between: only their rows are replaced in --out")
     parser.add_argument("tables", nargs="+")
     options = parser.parse_args()
     pairs = unique_pairs(options.tables, options.features)
     rows = fit_rows(pairs, "measured", "single operators under Nsight Compute, H200")
+    if options.masks:
+        folder, model = options.masks
+        price_masks(rows, capture_pairs(folder, "", options.features, model), f"; masks: {model}, H200")
     if options.captures:
         networks = fit_rows(capture_pairs(options.captures, options.without, options.features), "fitted",
                             "networks under Nsight Compute, H200")
         rows += missing(networks, rows)
     rows += assumed(rows)
-    write(options.out, rows)
+    if options.only:
+        rows = [new_row(row, rows, options.only.split(",")) for row in kinds_of(options.out)]
+        replace_kinds(options.out, rows)
+    else:
+        write(options.out, rows)
     print(f"{len(pairs)} kernels, {len(rows)} rows")
 
 

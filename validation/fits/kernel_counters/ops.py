@@ -111,14 +111,17 @@ def rnn_call(row, dims, kind):
 
 
 def attention_call(row, dims, kind):
-    q = dims[0]
-    k = dims[1] if len(dims) > 1 else q
+    """Queries, keys and a mask as cuDNN's operation takes them; `heads` states rows before heads."""
+    heads_last = row["group"].startswith("heads")
+    q, k = [[d[0], d[2], d[1], d[3]] if heads_last else d for d in (dims[0], dims[1] if len(dims) > 1 else dims[0])]
+    mask = dims[3] if heads_last and len(dims) > 3 else []
     backward = row["op"].endswith("_backward")
-    causal = "True" if "causal=True" in row["attrs"] or "causal=1" in row["attrs"] else "False"
+    tensors = [q, q, k, k, [], [], [], [], mask] if backward else [q, k, k, mask]
+    kinds = [kind if tensor else "" for tensor in tensors]
+    causal = attribute(row, "causal") in ("True", "1")
+    arguments = [""] * (13 if backward else 9) + [str(float(attribute(row, "dropout", "0"))), str(causal)]
     name = "aten::_cudnn_attention_backward" if backward else "aten::_cudnn_attention_forward"
-    tensors = [q, q, k, k] if backward else [q, k, k]
-    arguments = [""] * (14 if backward else 10) + [causal]
-    return name, tensors, [kind] * len(tensors), arguments
+    return name, tensors, kinds, arguments
 
 
 POOL_WINDOWS = {"max_pool_3s2": (3, 2), "max_pool_2s2": (2, 2), "avg_pool_2s2": (2, 2), "avg_pool_7": (7, 7)}
@@ -174,7 +177,7 @@ def triton_call(row, dims, kind):
 
 
 CALLS = {"triton": triton_call, "gemm": gemm_call, "conv": conv_call, "depthwise": conv_call, "rnn": rnn_call,
-         "attention": attention_call, "triton_layout": triton_call}
+         "attention": attention_call, "heads_counted": attention_call, "triton_layout": triton_call}
 
 
 def permuted(dims, order):

@@ -89,6 +89,10 @@ TEST(EnergyWork, UnknownShapesFallBackToTheClass) {
   EXPECT_TRUE(w.estimated);
   EXPECT_GT(w.tensor_flop, 0.2 * 9e14 * 200e-6);
   EXPECT_GT(w.dram_bytes, 0);
+  // Where tensor cores are known to have issued: 64 x 128 x 16 / 4 multiply-adds an instruction.
+  KernelCost cost;
+  cost.tc_issue_cycles = 1e6;
+  EXPECT_DOUBLE_EQ(energy_work(l, cost, gpu(), rules(), 200).tensor_flop, 2e6 * 64 * 128 * 16 / 4);
 }
 
 TEST(EnergyWork, AnotherGpuWithoutTheTypeStillHasAPeak) {

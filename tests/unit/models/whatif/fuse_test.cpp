@@ -304,7 +304,7 @@ TEST(Fuse, LayoutTransformsGoWithChannelsLastConvolutions) {
   EXPECT_TRUE(keeps_transform(128, 8, false));
 }
 
-constexpr std::string_view half2 = R"(["c10::Half","c10::Half"])";
+constexpr std::string_view half_pair = R"(["c10::Half","c10::Half"])";
 constexpr std::string_view forward_types =
     R"(["c10::Half","c10::Half","ScalarList","ScalarList","ScalarList","Scalar"])";
 constexpr std::string_view forward_arguments = R"(["","","[1, 1]","[1, 1]","[1, 1]","1"])";
@@ -372,7 +372,7 @@ TEST(Fuse, GradientsOfFiltersReturnToTheOrderOfTheirParameters) {
 TEST(Fuse, ProductsWithOddRowsArePaddedAtInferenceToo) {
   const auto kernels = [](int columns) {
     FlowMaker m;
-    m.op("aten::mm", "[[256,768],[768," + std::to_string(columns) + "]]", half2, "",
+    m.op("aten::mm", "[[256,768],[768," + std::to_string(columns) + "]]", half_pair, "",
          "void cutlass::Kernel2<cutlass_80_tensorop_f16_s16816gemm_f16_128x128_32x4_nn_align1>");
     CompileBench s;
     return s.compile(m.step()).plan.works.size();

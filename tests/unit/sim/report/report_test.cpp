@@ -241,6 +241,23 @@ TEST(KernelUse, NamesWhatBoundsAKernel) {
   EXPECT_EQ(kernel_use(c, gpu).bound_law, "channels");
 }
 
+// 20 us of 10 SMs at 1000 MHz are 800,000 cycles of SMSPs. A kernel of 10 us at 800 MHz leaves
+// 720,000 of them, of which it has 320,000; alone it fills its own span.
+TEST(GpuMetrics, WorksRunAtTheirOwnClock) {
+  const GpuScale gpu{10, 4, 16, 1000, 100, 400, 1};
+  WorkCounters c;
+  c.time_us = 10;
+  c.clock_mhz = 800;
+  c.smsp_elapsed_cycles = 320'000;
+  c.smsp_issue_cycles = 160'000;
+  EXPECT_DOUBLE_EQ(elapsed_us({&c, 1}, gpu), 10);
+  EXPECT_DOUBLE_EQ(gpu_metrics({&c, 1}, gpu, 10).smsp_issue_utilization, 0.5);
+  EXPECT_DOUBLE_EQ(gpu_metrics({&c, 1}, gpu, 20).smsp_issue_utilization, 160.0 / 720);
+  c.clock_mhz = 0;  // counted: the cycles are those that elapsed
+  EXPECT_DOUBLE_EQ(elapsed_us({&c, 1}, gpu), 8);
+  EXPECT_DOUBLE_EQ(gpu_metrics({&c, 1}, gpu, 8).smsp_issue_utilization, 0.5);
+}
+
 TEST(KernelLevels, WeighKernelsWithTheirTime) {
   const GpuScale gpu{10, 4, 16, 1000, 100, 400, 1};
   WorkCounters a;
