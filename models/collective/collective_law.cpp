@@ -33,6 +33,12 @@ Fields law_fields() {
   plain("gather_factor", "ratio", "rate of all-gathers and reduce-scatters over all-reduces",
         &L::gather_factor);
   plain("broadcast_factor", "ratio", "the same of broadcasts", &L::broadcast_factor);
+  plain("more_reduce_factor", "ratio",
+        "rate of all-reduces among more than two ranks over that between two",
+        &L::more_reduce_factor);
+  plain("more_gather_factor", "ratio", "the same of all-gathers and reduce-scatters",
+        &L::more_gather_factor);
+  plain("more_direct_factor", "ratio", "the same of all-to-alls", &L::more_direct_factor);
   plain("direct_base_us", "us", "an all-to-all of next to nothing", &L::direct_base_us);
   plain("direct_link_share", "ratio",
         "rate of an all-to-all over that of one direction of a GPU's links", &L::direct_link_share);

@@ -18,10 +18,12 @@ struct LinkProtocol {
 
 struct CollectiveLaw {
   std::string name;
-  LinkProtocol low_latency;      // LL: 4 bytes of data and 4 of flag
-  LinkProtocol simple;           // whole chunks, then a flag
-  double gather_factor = 0;      // rate of all-gathers and reduce-scatters over all-reduces
-  double broadcast_factor = 0;   // the same of broadcasts
+  LinkProtocol low_latency;     // LL: 4 bytes of data and 4 of flag
+  LinkProtocol simple;          // whole chunks, then a flag
+  double gather_factor = 0;     // rate of all-gathers and reduce-scatters over all-reduces
+  double broadcast_factor = 0;  // the same of broadcasts
+  // Among more than two ranks, whose rings use more of the links, over those between two.
+  double more_reduce_factor = 1, more_gather_factor = 1, more_direct_factor = 1;
   double direct_base_us = 0;     // sends to all other ranks at once (all-to-all)
   double direct_link_share = 0;  // of one direction of the link
   double pcie_share = 0;         // of the host link's copy rate, for GPUs without links

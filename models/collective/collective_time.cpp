@@ -40,11 +40,14 @@ Route direct_route(CollectiveKind kind, double ranks) {
   }
 }
 
-/// Rate of the kind's rings over that of all-reduces.
-double kind_factor(CollectiveKind kind, const CollectiveLaw& law) {
+/// Rate of the kind's rings over that of all-reduces between two ranks.
+double kind_factor(CollectiveKind kind, const CollectiveLaw& law, int ranks) {
+  const bool more = ranks > 2;
   switch (kind) {
+    case CollectiveKind::all_reduce: return more ? law.more_reduce_factor : 1;
     case CollectiveKind::all_gather:
-    case CollectiveKind::reduce_scatter: return law.gather_factor;
+    case CollectiveKind::reduce_scatter:
+      return law.gather_factor * (more ? law.more_gather_factor : 1);
     case CollectiveKind::broadcast:
     case CollectiveKind::reduce: return law.broadcast_factor;
     default: return 1;
@@ -77,7 +80,8 @@ CollectiveTime collective_time(const GpuArch& gpu, const CollectiveLaw& law,
   if (!out.known) return out;
   if (direct.steps > 0) {
     out.wire_bytes = bytes * direct.share;
-    out.us = law.direct_base_us + out.wire_bytes / (gbps * law.direct_link_share * bytes_per_us);
+    const double share = law.direct_link_share * (ranks > 2 ? law.more_direct_factor : 1);
+    out.us = law.direct_base_us + out.wire_bytes / (gbps * share * bytes_per_us);
     out.algorithm = "direct";
     out.protocol = "Simple";
     return out;
@@ -90,7 +94,7 @@ CollectiveTime collective_time(const GpuArch& gpu, const CollectiveLaw& law,
   };
   // NCCL predicts the time of each protocol in the same way and takes the shortest. Its LL128 never
   // is on rings within a host: its tuning gives it more latency than Simple and less bandwidth.
-  const double rate = gbps * kind_factor(collective.kind, law);
+  const double rate = gbps * kind_factor(collective.kind, law, ranks);
   for (const Choice& c : {Choice{law.low_latency, "LL"}, Choice{law.simple, "Simple"}}) {
     const double us = protocol_us(c.protocol, rate, ring, out.wire_bytes);
     if (!out.protocol.empty() && us >= out.us) continue;

@@ -9,6 +9,7 @@
 #include "models/whatif/edit/collectives.h"
 #include "models/whatif/ranks/alone.h"
 #include "models/whatif/ranks/data_parallel.h"
+#include "models/whatif/ranks/shared_host.h"
 
 namespace tandem {
 
@@ -74,8 +75,8 @@ int asked_ranks(const TransformInput& in) {
       fmt::format("1 to {}, the GPUs of one host: links between hosts are not modelled", most));
 }
 
-/// What two and more ranks were off by: how the host shares its cores among their processes is not
-/// modelled.
+/// What two and more ranks were off by: hosts share their cores among processes more and less
+/// well.
 constexpr double shared_host_error = 0.1;
 /// More than twice the traced ranks: other algorithms of the library, e.g. sums in the switch.
 constexpr double more_ranks_error = 0.05;
@@ -101,6 +102,7 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
     out.step = with_data_parallel(
         std::move(out.step), {to, *out.gpu, in.collectives, in.time, in.libraries, in.host}, added);
   }
+  share_host(from, to, in.host, out.step.plan);
   out.changed = true;
   out.losses.add("collectives_kept", Severity::warning,
                  "collectives without a law, or of groups that are not the whole job: they last as "

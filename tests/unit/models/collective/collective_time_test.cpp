@@ -43,6 +43,20 @@ double us(CollectiveKind kind, std::int64_t bytes, int ranks) {
 
 constexpr std::int64_t mb = 1'000'000;
 
+// More than two ranks use more of their links: as above, at 1.25, 1.5 and 1.1 of the rates.
+TEST(CollectiveTime, MoreThanTwoRanksUseMoreOfTheirLinks) {
+  using enum CollectiveKind;
+  CollectiveLaw l = law();
+  l.more_reduce_factor = 1.25, l.more_gather_factor = 1.5, l.more_direct_factor = 1.1;
+  const auto timed = [&](CollectiveKind kind, int ranks) {
+    return collective_time(linked_gpu(), l, message(kind, 10 * mb), ranks).us;
+  };
+  EXPECT_NEAR(timed(all_reduce, 2), 223, 1e-9);
+  EXPECT_NEAR(timed(all_reduce, 8), 20 + 13 * 3 + 17.5e6 / 62.5e3, 1e-9);
+  EXPECT_NEAR(timed(all_gather, 8), 20 + 18 + 8.75e6 / 37.5e3, 1e-9);
+  EXPECT_NEAR(timed(all_to_all, 4), 10 + 7.5e6 / 88e3, 1e-9);
+}
+
 TEST(CollectiveTime, RingsMoveTheirShareOfTheMessage) {
   using enum CollectiveKind;
   // Two ranks send the whole message once in two steps: 20 + 3 + 10e6 / 50e3.

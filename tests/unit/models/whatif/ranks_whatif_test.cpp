@@ -3,6 +3,7 @@
 
 #include "models/whatif/ranks/alone.h"
 #include "models/whatif/ranks/data_parallel.h"
+#include "models/whatif/ranks/shared_host.h"
 #include "sim/engine/engine.h"
 #include "sim/predict/predict.h"
 #include "tests/source_dir/source_dir.h"
@@ -51,6 +52,28 @@ std::vector<std::uint32_t> collectives(const Plan& plan) {
     if (plan.works[w].engine == DeviceEngine::collective) out.push_back(w);
   }
   return out;
+}
+
+// Four processes where one was: times of the host grow by 4 to the power 0.5, waits for input do
+// not.
+TEST(Ranks, ShareTheirHost) {
+  HostModel host;
+  host.ranks_exponent = 0.5;
+  Plan plan;
+  plan.items.resize(2);
+  plan.items[0].gap = from_us(10);
+  plan.items[0].input = from_us(4);
+  plan.items[0].call = from_us(3);
+  plan.items[0].submit = from_us(2);
+  plan.items[1].gap = from_us(10);
+  plan.items[1].after = 0;  // another thread hands on: waking takes what it takes
+  share_host(1, 4, host, plan);
+  EXPECT_EQ(plan.items[0].gap, from_us(4 + 2 * 6));
+  EXPECT_EQ(plan.items[0].call, from_us(6));
+  EXPECT_EQ(plan.items[0].submit, from_us(4));
+  EXPECT_EQ(plan.items[1].gap, from_us(10));
+  share_host(4, 1, host, plan);
+  EXPECT_EQ(plan.items[0].gap, from_us(10));
 }
 
 TEST(Ranks, GradientsGoInBuckets) {
