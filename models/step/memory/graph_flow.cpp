@@ -270,11 +270,15 @@ std::uint32_t GraphFlow::from_outside(const TensorShape& shape) {
   return static_cast<std::uint32_t>(flow_.tensors.size()) - 1;
 }
 
-/// In another order of its elements: what was made in its dimensions is the copy of another one.
+/// In another order of its elements or in 16 bits: what was made in its dimensions is the copy of
+/// another one.
 bool GraphFlow::copies_parameter(const FlowOp& op, const std::vector<TensorShape>& operands) {
-  if (operands.size() != 2 || !same_kind(operands[0], operands[1])) return false;
-  if (!same_recorded_dims(operands[0], operands[1]) || op.phase == FlowPhase::backward)
-    return false;
+  if (operands.size() != 2 || !same_recorded_dims(operands[0], operands[1])) return false;
+  if (op.phase == FlowPhase::backward) return false;
+  // For autocast: nothing of its dimensions was made, only of its size.
+  const bool converted = operands[0].type == DataType::fp32 && is_half(operands[1].type) &&
+                         by_fit(made(operands[0]), operands[0])[0].empty();
+  if (!converted && operands[0].type != operands[1].type) return false;
   return given_.empty() ? waiting(operands[0], op) == 0 : given(operands[0], op);
 }
 

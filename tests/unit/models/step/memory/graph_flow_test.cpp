@@ -123,6 +123,27 @@ TEST(GraphFlow, AKernelBehindAReductionReadsTheSame) {
   EXPECT_EQ(kernel[1].tensor, sums[1].tensor);
 }
 
+// Autocast converts weights before their products. 16 scores of [4,8] have as many elements as the
+// second weight, but its dimensions were made by nothing: it is given, 16 x 32 floats.
+TEST(GraphFlow, WeightsThatAreConvertedAreGiven) {
+  constexpr std::string_view narrowed = R"(["float","c10::Half"])";
+  FlowMaker m;
+  m.op("Torch-Compiled Region>triton_poi_fused__to_copy_0", "[[16,16],[16,16]]", narrowed);
+  m.op("Torch-Compiled Region>aten::bmm", "[[16,4,2],[16,2,8]]", float_pair);
+  m.op("Torch-Compiled Region>triton_per_fused__softmax_1", "[[16,4,8],[16,4,8]]", float_pair);
+  m.op("Torch-Compiled Region>aten::bmm", "[[16,4,8],[16,8,2]]", float_pair);
+  m.op("Torch-Compiled Region>triton_poi_fused__to_copy_2", "[[16,32],[16,32]]", narrowed);
+  const Step step = m.step();
+  const Dataflow flow = dataflow(step);
+  ASSERT_EQ(flow.ops.size(), 5U);
+  const auto inputs = flow.inputs_of(flow.ops[4]);
+  ASSERT_EQ(inputs.size(), 1U);
+  EXPECT_EQ(flow.tensors[inputs[0].tensor].producer, no_row);
+  const auto parameters = graph_operands(step, flow, 4).parameters;
+  EXPECT_TRUE(std::any_of(parameters.begin(), parameters.end(),
+                          [](const TensorShape& t) { return t.elements() == 16 * 32; }));
+}
+
 // Forward computes FP32 from a half product of its size, and both are there: the backward kernel
 // that reads the product makes the other one again, as its result.
 TEST(GraphFlow, WhatAKeptTensorTellsIsMadeAgain) {
