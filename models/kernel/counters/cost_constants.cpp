@@ -115,6 +115,9 @@ std::vector<Field<CostRow>> traffic_fields() {
   using R = CostRow;
   constexpr Range any = Range::non_negative;
   return {
+      field("tensor_per_element", "instruction",
+            "tensor-pipe instructions a warp-wide element of what is fused", &R::tensor_per_element,
+            any),
       field("tensor_per_warp", "instruction", "tensor-pipe instructions a warp",
             &R::tensor_per_warp, any),
       field("shared_per_warp", "wavefront", "shared wavefronts a warp", &R::shared_per_warp, any),
@@ -179,7 +182,8 @@ void CostConstants::index_rows() {
   }
   for (const FusedRow& row : fused_rows()) {
     const std::int16_t i = best_row(rows_, std::string(fused_prefix) + std::string(row.name), "");
-    by_fused_.push_back(i < 0 ? 0 : rows_[static_cast<std::size_t>(i)].per_element);
+    const CostRow price = i < 0 ? CostRow{} : rows_[static_cast<std::size_t>(i)];
+    by_fused_.push_back({price.per_element, price.tensor_per_element});
   }
 }
 
@@ -219,10 +223,12 @@ const CostRow* CostConstants::functor(const KernelTraits& traits, DataType data)
   return i < 0 ? nullptr : &rows_[static_cast<std::size_t>(i)];
 }
 
-double CostConstants::fused(const KernelTraits& traits) const {
-  double sum = 0;
+FusedCost CostConstants::fused(const KernelTraits& traits) const {
+  FusedCost sum;
   for (std::uint64_t bits = traits.fused; bits != 0; bits &= bits - 1) {
-    sum += by_fused_[static_cast<std::size_t>(std::countr_zero(bits))];
+    const FusedCost& one = by_fused_[static_cast<std::size_t>(std::countr_zero(bits))];
+    sum.instructions += one.instructions;
+    sum.tensor += one.tensor;
   }
   return sum;
 }

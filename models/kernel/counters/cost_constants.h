@@ -30,7 +30,8 @@ struct CostRow {
          per_multiply = 0, per_fragment = 0, per_load = 0, per_converted = 0, per_passed = 0,
          per_transposed = 0, per_dropped = 0, per_masked = 0, per_compared = 0;
   double per_step = 0, per_tile = 0, per_operand = 0, per_dim = 0, per_dim_operand = 0;
-  double tensor_per_warp = 0;  // tensor-pipe instructions that are no matrix product
+  double tensor_per_element = 0;  // of what is fused: the same a warp-wide element
+  double tensor_per_warp = 0;     // tensor-pipe instructions that are no matrix product
   double shared_per_warp = 0, shared_per_element = 0, shared_per_fragment = 0, shared_per_load = 0,
          shared_per_passed = 0, shared_per_transposed = 0, shared_per_narrow = 0,
          shared_per_multiply = 0;
@@ -79,6 +80,12 @@ struct GeneralCosts {
 };
 std::span<const Field<GeneralCosts>> general_cost_fields();
 
+/// Of one warp-wide element of a generated kernel.
+struct FusedCost {
+  double instructions = 0;  // for what it fuses
+  double tensor = 0;        // ... those of the tensor pipe, which are no products
+};
+
 /// All constants, with rows found by kind and type.
 class CostConstants {
  public:
@@ -92,7 +99,7 @@ class CostConstants {
   /// Arithmetic of an elementwise kernel, or null.
   const CostRow* functor(const KernelTraits& traits, DataType data) const;
   /// Instructions of a warp-wide element for what a generated kernel fuses.
-  double fused(const KernelTraits& traits) const;
+  FusedCost fused(const KernelTraits& traits) const;
 
  private:
   static constexpr std::size_t types = 10;
@@ -101,10 +108,10 @@ class CostConstants {
   void index_rows();
   std::vector<CostRow> rows_;
   GeneralCosts general_;
-  std::vector<Index> by_kind_;     // per row of kind_rows()
-  std::vector<Index> by_groups_;   // the same of kernels that multiply by warp groups
-  std::vector<Index> by_functor_;  // per row of functor_rows()
-  std::vector<double> by_fused_;   // instructions an element, per row of fused_rows()
+  std::vector<Index> by_kind_;       // per row of kind_rows()
+  std::vector<Index> by_groups_;     // the same of kernels that multiply by warp groups
+  std::vector<Index> by_functor_;    // per row of functor_rows()
+  std::vector<FusedCost> by_fused_;  // per row of fused_rows()
 };
 
 }  // namespace tandem

@@ -66,7 +66,7 @@ double instructions(const CostInput& in) {
   const double cost = functor != nullptr ? functor->per_element
                       : t.functor > 0    ? in.constants.general().unknown_functor
                                          : 0;
-  const double arithmetic = cost * f.elements + in.constants.fused(t) * f.walked;
+  const double arithmetic = cost * f.elements + in.constants.fused(t).instructions * f.walked;
   return arithmetic + r.per_warp * f.warps + r.per_element * f.walked + r.per_row * f.rows +
          r.per_indexed * f.indexed + r.per_busy * f.busy + r.per_tap * f.taps +
          r.per_multiply * f.multiplies + r.per_fragment * f.fragments + r.per_load * f.loads +
@@ -96,7 +96,8 @@ void add_tensor_work(const CostInput& in, KernelCost& cost) {
   // The pipe also serves some integer instructions, two cycles each. That was counted on GPUs with
   // warp-group instructions only; elsewhere a kernel without products leaves it idle.
   const bool counted = in.row != nullptr && in.gpu.tensor_family == TensorFamily::gmma;
-  const double other = counted ? in.row->tensor_per_warp * in.features.warps : 0;
+  const double fused = in.constants.fused(in.launch.traits).tensor * in.features.walked;
+  const double other = counted ? in.row->tensor_per_warp * in.features.warps + fused : 0;
   const double cycles = tensor_instruction_cycles(in);
   const double products = cycles > 0 ? in.features.multiplies : 0;
   cost.tc_issue_cycles = other + products;

@@ -77,6 +77,21 @@ def shared_prices(pairs, kind):
     return dict(zip(features, fit.least_absolute(a, y, square=0.1, rounds=40)))
 
 
+LEAST_TENSOR = 0.5  # instructions an element of what is said to use the tensor pipe
+
+
+def tensor_prices(pairs, table):
+    """Instructions of the tensor pipe, which also serves arithmetic that is no product (error functions), for an element of
+    what is fused; beside those a warp of the kind."""
+    names = sorted({name for f, _ in pairs for name in fused_names(f)} - {"fill"})
+    of_warp = {row["kind"]: row.get("tensor_per_warp", 0.0) for row in table}
+    walked = np.array([f["walked"] for f, _ in pairs])
+    a = np.array([[float(name in fused_names(f)) for name in names] for f, _ in pairs])
+    counted = np.array([d[fit.COUNTER["tensor"]] - of_warp[f["kind"]] * f["warps"] for f, d in pairs]) / walked
+    prices = zip(names, fit.least_absolute(a, counted, square=0.1, rounds=40))
+    return {name: price for name, price in prices if price >= LEAST_TENSOR}
+
+
 def mean_error(pairs, error, wanted):
     """Number and mean error of the pairs whose features are `wanted`."""
     own = [e for (f, _), e in zip(pairs, error) if wanted(f)]
@@ -96,12 +111,13 @@ def reprice(row, pairs, prices, error):
     row["source"] = f"single operators under Nsight Compute, H200; {count} kernels, mean error {100 * mean:.0f} %"
 
 
-def fused_rows(pairs, prices, error):
+def fused_rows(pairs, prices, error, tensor):
     for (kind, name), price in sorted(prices.items()):
         if kind == "fused":
             count, mean = mean_error(pairs, error, lambda f: name in fused_names(f))
             source = f"single operators under Nsight Compute, H200; {count} generated kernels, mean error {100 * mean:.0f} %"
-            yield {"kind": f"fused {name}", "origin": "measured", "source": source} | fit.rounded({"per_element": price})
+            own = {"per_element": price} | ({"tensor_per_element": tensor[name]} if name in tensor else {})
+            yield {"kind": f"fused {name}", "origin": "measured", "source": source} | fit.rounded(own)
 
 
 def main():
@@ -119,7 +135,7 @@ def main():
     for row in table:
         if row["kind"] in KINDS:
             reprice(row, pairs, prices, error)
-    fit.replace_kinds(args.out, table + list(fused_rows(pairs, prices, error)))
+    fit.replace_kinds(args.out, table + list(fused_rows(pairs, prices, error, tensor_prices(pairs, table))))
 
 
 if __name__ == "__main__":

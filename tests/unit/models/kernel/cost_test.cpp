@@ -239,21 +239,27 @@ TEST(CostConstants, RowsNameKnownKinds) {
 // 8192 rows of 768, a warp and 1024 places each: the same kernel with a GELU executes the price of
 // one more in each of the 8192 x 32 warp-wide places.
 TEST(KernelCost, GeneratedKernelsDoWhatTheirNamesFuse) {
-  const auto issued = [](const char* name) {
+  const auto cost = [](const char* name) {
     return cost_of({name,
                     "Torch-Compiled Region",
                     "[[8192,768],[8192,768]]",
                     R"(["c10::Half","c10::Half"])",
                     {8192, 1, 1},
                     32,
-                    1000})
-        .smsp_issue_cycles;
+                    1000});
   };
-  const double plain = issued("triton_per_fused_native_layer_norm_0");
-  const double gelu = issued("triton_per_fused_gelu_native_layer_norm_0");
+  const KernelCost without = cost("triton_per_fused_native_layer_norm_0");
+  const KernelCost with = cost("triton_per_fused_gelu_native_layer_norm_0");
+  const double plain = without.smsp_issue_cycles, gelu = with.smsp_issue_cycles;
   const KernelTraits t = classify("triton_per_fused_gelu_native_layer_norm_0").traits;
-  EXPECT_GT(constants().fused(t), 20);
-  EXPECT_NEAR(gelu - plain, constants().fused(t) * 8192 * 32, 0.02 * gelu);
+  EXPECT_GT(constants().fused(t).instructions, 20);
+  EXPECT_NEAR(gelu - plain, constants().fused(t).instructions * 8192 * 32, 0.02 * gelu);
+  // The error function uses the tensor pipe, two cycles at a time.
+  EXPECT_GT(constants().fused(t).tensor, 3);
+  EXPECT_NEAR(with.tc_issue_cycles - without.tc_issue_cycles,
+              constants().fused(t).tensor * 8192 * 32, 1);
+  EXPECT_NEAR(with.tc_active_cycles - without.tc_active_cycles,
+              2 * constants().fused(t).tensor * 8192 * 32, 1);
 }
 
 TEST(CostConstants, WarpGroupsHavePricesOfTheirOwn) {
