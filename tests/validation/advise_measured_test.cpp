@@ -151,14 +151,7 @@ void score_base(const Capture& base, const std::vector<Capture>& all, Score& sco
   score.thumb_lost += 1 - best_us / thumb_us;
 }
 
-/// What may lie outside of the stated bands, and how far speed-ups may be off in the mean.
-struct SpeedUpLimits {
-  double least_inside = 0.85;
-  double most_off = 0.15;
-};
-
-void expect_good(const Score& score, const char* which, int least_bases,
-                 const SpeedUpLimits& limits = {}) {
+void expect_good(const Score& score, const char* which, int least_bases) {
   std::printf(
       "%s: advise ranks the measured best first in %d of %d and loses %.1f %% of the best "
       "throughput in the mean (a rule of thumb: %d, %.1f %%); %d of %d effects beyond 5 %% go the "
@@ -173,8 +166,8 @@ void expect_good(const Score& score, const char* which, int least_bases,
   EXPECT_GE(score.right, 0.8 * score.effects);
   // Nine of ten, give or take what so few tell, is the bands' own criterion
   // (validation/fits/bands).
-  EXPECT_GE(score.inside, limits.least_inside * score.speed_ups);
-  EXPECT_LE(score.log_error, limits.most_off * score.speed_ups);
+  EXPECT_GE(score.inside, 0.85 * score.speed_ups);
+  EXPECT_LE(score.log_error, 0.15 * score.speed_ups);
 }
 
 TEST(AdviseMeasured, RanksTheFastestFirst) {
