@@ -59,6 +59,9 @@ Fields law_fields() {
         &L::flatten_host_ratio);
   plain("buffer_host_ratio", "ratio", "the same of copying such a buffer to its place",
         &L::buffer_host_ratio);
+  plain("ranks_exponent", "exponent",
+        "host time of one of n ranks on a host over that of one alone, as a power of n",
+        &L::ranks_exponent);
   plain("ring_blocks", "count", "blocks of a collective's kernel, one a channel", &L::ring_blocks);
   plain("expected_error", "ratio", "mean error of the time that data moves", &L::expected_error);
   plain("beside_error", "ratio",

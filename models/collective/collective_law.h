@@ -36,6 +36,7 @@ struct CollectiveLaw {
   double finish_host_ratio = 0;   // the same of copying one gradient back
   double flatten_host_ratio = 0;  // the same of packing one buffer
   double buffer_host_ratio = 0;   // the same of copying one buffer to its place
+  double ranks_exponent = 0;      // host time of one of n ranks over that of one: n to this
   double ring_blocks = 0;         // blocks of a collective's kernel, one a channel
   // What predictions are off by, relative.
   double expected_error = 0;  // of the time that data moves

@@ -45,9 +45,6 @@ std::vector<Field<HostModel>> host_fields() {
          &H::graph_profiler_node_us),
       us("graph_launch_call_us", "cudaGraphLaunch, constant part", &H::graph_launch_call_us),
       us("graph_launch_node_us", "cudaGraphLaunch, per node", &H::graph_launch_node_us),
-      field<H>("ranks_exponent", "exponent",
-               "host time of one of n ranks on a host over that of one alone, as a power of n",
-               &H::ranks_exponent),
       us("eager_launch_us", "host time per launch of an eager op, for traces without ops",
          &H::eager_launch_us),
   };

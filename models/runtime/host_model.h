@@ -39,7 +39,6 @@ struct HostModel {
   double graph_profiler_node_us = 0;  // what the profiler adds to a node of a graph
   double graph_launch_call_us = 0;    // cudaGraphLaunch on the host, constant part
   double graph_launch_node_us = 0;    // ... and per node
-  double ranks_exponent = 0;          // host time of one of n processes over that of one: n to this
   double eager_launch_us = 0;  // host time per launch of an eager op, for traces that hold no ops
 
   ExecutorModel executor;  // of runtimes that queue operations; a file of its own

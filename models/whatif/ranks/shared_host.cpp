@@ -4,8 +4,8 @@
 
 namespace tandem {
 
-void share_host(int from, int to, const HostModel& host, Plan& plan) {
-  const double factor = std::pow(static_cast<double>(to) / from, host.ranks_exponent);
+void share_host(int from, int to, double exponent, Plan& plan) {
+  const double factor = std::pow(static_cast<double>(to) / from, exponent);
   for (HostItem& item : plan.items) {
     if (item.after == no_index) item.gap = item.input + scale(item.gap - item.input, factor);
     item.call = scale(item.call, factor);

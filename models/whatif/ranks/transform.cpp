@@ -102,7 +102,7 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
     out.step = with_data_parallel(
         std::move(out.step), {to, *out.gpu, in.collectives, in.time, in.libraries, in.host}, added);
   }
-  share_host(from, to, in.host, out.step.plan);
+  share_host(from, to, in.collectives.ranks_exponent, out.step.plan);
   out.changed = true;
   out.losses.add("collectives_kept", Severity::warning,
                  "collectives without a law, or of groups that are not the whole job: they last as "

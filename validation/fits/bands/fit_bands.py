@@ -5,7 +5,8 @@
     python3 fit_bands.py rows.json ../../../configs/bands.json [--check]
 
 Every constant is a quantile (5 %, 95 %) of measured over predicted, each model counting as one, of hosts each model
-on each machine. --check fits without each of these in turn, counts how often its measurements lie inside, and writes
+on each machine. Quantiles of hosts lie further out where nine of ten steps of machines that are left out would not lie
+inside. --check fits without each of these in turn, counts how often its measurements lie inside, and writes
 nothing.
 """
 import argparse
@@ -16,7 +17,8 @@ import math
 import os
 import re
 
-LOW, HIGH = 0.05, 0.95
+TAIL = 0.05               # beyond either end of a band
+FURTHER_TAILS = (0.0475, 0.045, 0.0425, 0.04, 0.0375, 0.035, 0.0325, 0.03, 0.025, 0.02)
 HOST_BASES = ("trace", "measured_step", "kept", "executor", "network", "compiled")
 LEAST_MODELS = 3          # fewer say too little of a quantile: the prior of that kind stands
 UNSEEN_MODELS = 20        # of fewer, a 5 % quantile is their worst; then those that constants were fitted on count, too
@@ -74,12 +76,32 @@ def quantile(samples, share):
     return previous
 
 
-def interval(samples):
+def interval(samples, tail=TAIL):
     """(low, high) of {model: [values]}; with few models the ends lie beyond what was seen."""
     weighted = [(value, 1 / len(values)) for values in samples.values() for value in values]
-    low, high = quantile(weighted, LOW), quantile(weighted, HIGH)
+    low, high = quantile(weighted, tail), quantile(weighted, 1 - tail)
     beyond = 1 + 1.5 / len(samples)     # of n models, the next one is beyond all with 1 / (n + 1)
     return min(0.0, low) * beyond, max(0.0, high) * beyond
+
+
+def inside_left_out(samples, tail):
+    """Share of the values of {(machine, model): [values]} inside of what all other machines tell."""
+    inside = total = 0
+    for machine in {machine for machine, _ in samples}:
+        others = {key: values for key, values in samples.items() if key[0] != machine}
+        low, high = interval(others, tail)
+        own = [value for key, values in samples.items() if key[0] == machine for value in values]
+        inside += sum(low <= value <= high for value in own)
+        total += len(own)
+    return inside / total
+
+
+def tail_of(key, samples):
+    """5 %; of hosts the most with which nine of ten steps of a machine that was left out lie inside."""
+    if one_of(key) == "models" or len({machine for machine, _ in samples}) < LEAST_MODELS:
+        return TAIL
+    enough = (tail for tail in (TAIL,) + FURTHER_TAILS if inside_left_out(samples, tail) >= 1 - 2 * TAIL)
+    return next(enough, FURTHER_TAILS[-1])
 
 
 def unseen(rows):
@@ -195,13 +217,14 @@ def write(samples, bands):
         if len(by_model) < LEAST_MODELS:
             print(f"{key}: {len(by_model)} models, kept as it is")
             continue
-        low, high = interval(by_model)
+        tail = tail_of(key, by_model)
+        low, high = interval(by_model, tail)
         count = sum(map(len, by_model.values()))
         ends = (math.exp(low), math.exp(high)) if relative(key) else (-low, high)
         print(f"{key}: {ends[0]:.3f} {ends[1]:.3f}  ({count} rows, {len(by_model)} groups)")
         for end, value in zip(("low", "high"), ends):
             at(bands, key)[end].update(value=round(value, 3), kind="fitted",
-                                       source=f"{5 if end == 'low' else 95} % quantile of {count} residuals of {len(by_model)} {one_of(key)}",
+                                       source=f"{100 * (tail if end == 'low' else 1 - tail):g} % quantile of {count} residuals of {len(by_model)} {one_of(key)}",
                                        fitted_on="tandem validate; validation/fits/bands")
 
 
@@ -210,8 +233,9 @@ def check(samples):
         if len(by_model) < LEAST_MODELS:
             continue
         inside = total = 0
+        tail = tail_of(key, by_model)
         for model, values in by_model.items():
-            low, high = interval({m: v for m, v in by_model.items() if m != model})
+            low, high = interval({m: v for m, v in by_model.items() if m != model}, tail)
             inside += sum(low <= value <= high for value in values)
             total += len(values)
         print(f"{key}: {inside} of {total} inside ({100 * inside / total:.0f} %), each left out")

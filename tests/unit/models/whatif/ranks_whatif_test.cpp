@@ -57,8 +57,6 @@ std::vector<std::uint32_t> collectives(const Plan& plan) {
 // Four processes where one was: times of the host grow by 4 to the power 0.5, waits for input do
 // not.
 TEST(Ranks, ShareTheirHost) {
-  HostModel host;
-  host.ranks_exponent = 0.5;
   Plan plan;
   plan.items.resize(2);
   plan.items[0].gap = from_us(10);
@@ -67,12 +65,12 @@ TEST(Ranks, ShareTheirHost) {
   plan.items[0].submit = from_us(2);
   plan.items[1].gap = from_us(10);
   plan.items[1].after = 0;  // another thread hands on: waking takes what it takes
-  share_host(1, 4, host, plan);
+  share_host(1, 4, 0.5, plan);
   EXPECT_EQ(plan.items[0].gap, from_us(4 + 2 * 6));
   EXPECT_EQ(plan.items[0].call, from_us(6));
   EXPECT_EQ(plan.items[0].submit, from_us(4));
   EXPECT_EQ(plan.items[1].gap, from_us(10));
-  share_host(4, 1, host, plan);
+  share_host(4, 1, 0.5, plan);
   EXPECT_EQ(plan.items[0].gap, from_us(10));
 }
 
