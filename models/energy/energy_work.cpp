@@ -54,18 +54,24 @@ const TypicalRate* find_rate(const WorkRules& rules, const RateClass& of) {
   return nullptr;
 }
 
-StatedWork typical_work(const KernelLaunch& launch, const GpuArch& gpu, const WorkRules& rules,
-                        double shared_us) {
-  const StatedWork peak = peak_work(launch, gpu, rules, shared_us);
-  const TypicalRate* rate = find_rate(rules, rate_class(launch));
-  if (rate == nullptr) {
-    return {rules.other_dram_share * peak.dram_bytes, rules.other_flop_share * peak.flop};
-  }
-  return {rate->dram_share * peak.dram_bytes, rate->flop_share * peak.flop};
-}
-
 bool multiplies(const KernelLaunch& launch) {
   return launch.traits.engine != Engine::none && !is_helper(launch.traits);
+}
+
+/// Of a kernel whose sizes are not known.
+StatedWork typical_work(const KernelLaunch& launch, const KernelCost& cost, const GpuArch& gpu,
+                        const WorkRules& rules, double shared_us) {
+  const StatedWork peak = peak_work(launch, gpu, rules, shared_us);
+  const TypicalRate* rate = find_rate(rules, rate_class(launch));
+  StatedWork work{rules.other_dram_share * peak.dram_bytes, rules.other_flop_share * peak.flop};
+  if (rate != nullptr) work = {rate->dram_share * peak.dram_bytes, rate->flop_share * peak.flop};
+  // Products last as long as their sizes ask for, and the longer, the more they multiply.
+  const bool product = launch.family == KernelFamily::gemm && multiplies(launch) &&
+                       uses_tensor_cores(launch.traits.engine);
+  if (product && cost.tc_issue_cycles > 0) {
+    work.flop = 2 * cost.tc_issue_cycles * macs_per_instruction(launch.traits, usual_mma_columns);
+  }
+  return work;
 }
 
 /// A kernel of many tensors: its grid counts chunks, the operation's shapes are those of one
@@ -133,7 +139,7 @@ EnergyWork energy_work(const KernelLaunch& launch, const KernelCost& cost, const
   const double full_us = sm_share(launch, gpu) * std::max(0.0, shared_us - rules.launch_ramp_us);
   out.sm_active_us = full_us * gpu.sm_count;
   out.estimated = !launch.work.exact && !states_chunks(launch);
-  StatedWork work = !launch.work.exact ? typical_work(launch, gpu, rules, shared_us)
+  StatedWork work = !launch.work.exact ? typical_work(launch, cost, gpu, rules, shared_us)
                                        : stated_work(launch, gpu, rules, shared_us);
   if (states_chunks(launch)) {
     const double sectors = cost.dram_read_sectors + cost.dram_write_sectors;
@@ -141,11 +147,6 @@ EnergyWork energy_work(const KernelLaunch& launch, const KernelCost& cost, const
   }
   out.dram_bytes = work.dram_bytes;
   const bool tensor = uses_tensor_cores(launch.traits.engine);
-  // Products last as long as their sizes ask for, and the longer, the more they multiply.
-  const bool product = tensor && multiplies(launch) && launch.family == KernelFamily::gemm;
-  if (!launch.work.exact && product && cost.tc_issue_cycles > 0) {
-    work.flop = 2 * cost.tc_issue_cycles * macs_per_instruction(launch.traits, usual_mma_columns);
-  }
   if (launch.family == KernelFamily::convolution && !tensor && multiplies(launch)) {
     const double least = rules.simt_convolution_share * peak_flops(launch, gpu);
     work.flop = std::max(work.flop, least * full_us * micro);

@@ -220,8 +220,7 @@ void Builder::append_work(std::uint32_t act, std::uint32_t item) {
   work.item = item;
   work.stream = static_cast<std::uint16_t>(trace_.activities.stream[act].value);
   work.engine = engine_of(trace_, act);
-  const std::uint32_t call = links_.call_of_activity[act];
-  work.graph_node = call != no_row && trace_.calls.api[call] == ApiKind::launch_graph;
+  work.graph_node = is_graph_node(trace_, links_, act);
   work_of_activity_[act] = static_cast<std::uint32_t>(out_.plan.works.size());
   out_.plan.works.push_back(work);
 }

@@ -43,11 +43,6 @@ KernelLaunch transfer_launch(ActivityKind kind, std::string_view name) {
   return launch;
 }
 
-bool is_graph_node(const Trace& trace, const Links& links, std::uint32_t activity) {
-  const std::uint32_t call = links.call_of_activity[activity];
-  return call != no_row && trace.calls.api[call] == ApiKind::launch_graph;
-}
-
 }  // namespace
 
 // Of the call that launched the activity; no_row where that was before the trace began.

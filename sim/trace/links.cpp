@@ -192,6 +192,11 @@ void count_unmatched(const Trace& trace, Links& links) {
 
 }  // namespace
 
+bool is_graph_node(const Trace& trace, const Links& links, std::uint32_t activity) {
+  const std::uint32_t call = links.call_of_activity[activity];
+  return call != no_row && trace.calls.api[call] == ApiKind::launch_graph;
+}
+
 Links link_trace(const Trace& trace) {
   const RuntimeCalls& calls = trace.calls;
   const Activities& acts = trace.activities;

@@ -54,6 +54,9 @@ struct Links {
   LossList losses;
 };
 
+/// Whether a call that launched a CUDA graph launched the activity, as one of its nodes.
+bool is_graph_node(const Trace& trace, const Links& links, std::uint32_t activity);
+
 /// Joins calls and activities by correlation id, orders streams, reads the marked steps. A trace
 /// without marks is one step here (StepsBy::nothing); choose_steps looks for iterations in it.
 /// Throws InputError if there is no device activity.

@@ -182,8 +182,10 @@ void CostConstants::index_rows() {
   }
   for (const FusedRow& row : fused_rows()) {
     const std::int16_t i = best_row(rows_, std::string(fused_prefix) + std::string(row.name), "");
-    const CostRow price = i < 0 ? CostRow{} : rows_[static_cast<std::size_t>(i)];
-    by_fused_.push_back({price.per_element, price.tensor_per_element});
+    by_fused_.emplace_back();
+    if (i < 0) continue;
+    const CostRow& price = rows_[static_cast<std::size_t>(i)];
+    by_fused_.back() = {price.per_element, price.tensor_per_element};
   }
 }
 

@@ -1,4 +1,4 @@
-// Measured costs of kernels in countable things (cost_features.h), read from configs/kernels.
+// Measured costs of kernels in countable things (work/features.h), read from configs/kernels.
 #pragma once
 
 #include <array>
@@ -98,7 +98,7 @@ class CostConstants {
   const CostRow* row(const KernelTraits& traits, DataType math) const;
   /// Arithmetic of an elementwise kernel, or null.
   const CostRow* functor(const KernelTraits& traits, DataType data) const;
-  /// Instructions of a warp-wide element for what a generated kernel fuses.
+  /// Of all that a generated kernel fuses.
   FusedCost fused(const KernelTraits& traits) const;
 
  private:

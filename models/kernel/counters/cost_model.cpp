@@ -161,7 +161,6 @@ TimelessCost timeless_cost(const CostInput& in, CacheState cache) {
   t.issue_by_rate = t.traffic_by_rate || count < 0;
   t.work = cost_of_work(in, cache, count);
   t.work.confidence = confidence_of(in, t.issue_by_rate);
-  t.multiplying_cycles = multiplying_cycles(in);
   t.rates = active_rates(in);
   t.lasting = in.launch.family == KernelFamily::gemm && in.launch.traits.engine == Engine::gmma;
   if (t.lasting) t.rates.tensor *= general.tensor_lasting * tile_share(general, in.launch.traits);
@@ -171,6 +170,7 @@ TimelessCost timeless_cost(const CostInput& in, CacheState cache) {
   const bool simt = t.matrix && in.launch.traits.engine == Engine::simt;
   t.most_issue = simt ? general.most_issue_simt : general.most_issue;
   t.cycles_per_tensor = tensor_instruction_cycles(in);
+  t.multiplying_cycles = in.features.multiplies * t.cycles_per_tensor;
   return t;
 }
 

@@ -29,8 +29,6 @@ double instructions(const CostInput& in);
 bool geometry_tells(const CostInput& in);
 /// Cycles that a tensor instruction of this kernel keeps the pipe active; 0: it has none.
 double tensor_instruction_cycles(const CostInput& in);
-/// Cycles of tensor cores that multiply, by the launch's shapes.
-double multiplying_cycles(const CostInput& in);
 /// Tensor-pipe instructions and active cycles (over all SMSPs).
 void add_tensor_work(const CostInput& in, KernelCost& cost);
 /// Sectors at L1, L2 and DRAM, shared wavefronts.

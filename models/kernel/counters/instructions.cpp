@@ -87,11 +87,6 @@ double tensor_instruction_cycles(const CostInput& in) {
   return cycles * (is_short ? general.hmma_short_on_gmma : general.hmma_on_gmma);
 }
 
-double multiplying_cycles(const CostInput& in) {
-  const double cycles = tensor_instruction_cycles(in);
-  return cycles > 0 ? in.features.multiplies * cycles : 0;
-}
-
 void add_tensor_work(const CostInput& in, KernelCost& cost) {
   // The pipe also serves some integer instructions, two cycles each. That was counted on GPUs with
   // warp-group instructions only; elsewhere a kernel without products leaves it idle.

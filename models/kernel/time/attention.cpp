@@ -62,7 +62,7 @@ double on_lanes(const GpuArch& gpu, const AttentionPace& pace, double cycles) {
 
 /// Cycles of one tile: its products at the peak rate of an SM, its exponentials, and the rest.
 double tile_cycles(const GpuArch& gpu, const AttentionPace& pace, const AttentionShape& s) {
-  const double products = pace.backward ? 5 : 2;
+  const double products = attention_products(pace.backward);
   // One product in FP32 is three in TF32, where the SM has such.
   const double rate = pace.type == DataType::fp16
                           ? gpu.tensor_fp16_fma_per_clk

@@ -11,10 +11,6 @@
 namespace tandem {
 namespace {
 
-// Rows of the warp-group instruction, and warps of a group.
-constexpr int gmma_rows = 64;
-constexpr int group_warps = 4;
-
 // Columns of the warp-group instruction. The tile side that is a multiple of 64 rows becomes m; two
 // cooperating groups of a large tile halve the other side.
 int gmma_columns(const KernelTraits& t) {
@@ -50,13 +46,13 @@ void attention_multiplies(const KernelLaunch& launch, bool forward, KernelFeatur
   f.multiplies *= products_per_multiply(launch);
 }
 
-// A score is an element of one of the products, forward two, backward five.
+// A score is an element of one of the products.
 void attention_features(const KernelLaunch& launch, KernelFeatures& f) {
   const MatrixProblem& p = launch.work.matrix;
   const KernelTraits& t = launch.traits;
   const bool forward = row_of(t).direction == Direction::forward;
   attention_multiplies(launch, forward, f);
-  const double products = forward ? 2 : 5;
+  const double products = attention_products(!forward);
   const double scores = f.elements / products;
   const auto queries = static_cast<double>((p.m + t.tile_m - 1) / t.tile_m * t.tile_m);
   f.rows = static_cast<double>(p.batch) / products * queries;

@@ -21,7 +21,7 @@ double product_of(std::initializer_list<std::int64_t> factors) {
 
 double attention_flops(const KernelClass& kernel, const AttentionShape& a) {
   const bool backward = row_of(kernel.traits).direction == Direction::backward;
-  const double products = backward ? 5 : 2;
+  const double products = attention_products(backward);
   double scores = product_of({a.queries, a.keys});
   // The diagonal and what is below; keys beyond the last query are never seen.
   if (a.causal) {

@@ -51,6 +51,16 @@ bool is_countable(const MatrixProblem& p) {
          parts * n(p.m) * n(p.k) < most && parts * n(p.n) * n(p.k) < most;
 }
 
+// Rows by which a block of causal attention moves along the diagonal. Where warp groups multiply,
+// one of them loads for the others, each of which has rows of its own.
+double causal_step(const KernelTraits& t, const LaunchGeometry& geometry) {
+  const double tile = std::max(t.tile_m, t.tile_n);
+  if (t.engine != Engine::gmma) return tile;
+  const double groups = double(geometry.block[0]) * geometry.block[1] * geometry.block[2] /
+                        (lanes_per_warp * group_warps);
+  return std::max(tile, gmma_rows * (groups - 1));
+}
+
 // cuBLAS sees the transpose, so its m counts our columns.
 MatrixProblem gemm_problem(const ProductOperands& o, DataType data) {
   MatrixProblem p;
@@ -150,20 +160,6 @@ MatrixProblem matrix_problem(const KernelClass& kernel, const OpContext& context
   const MatrixProblem p = problem_of(kernel, context);
   return is_countable(p) ? p : MatrixProblem{};
 }
-
-namespace {
-
-// Rows by which a block of causal attention moves along the diagonal. Where warp groups multiply,
-// one of them loads for the others, each of which has 64 rows of its own.
-double causal_step(const KernelTraits& t, const LaunchGeometry& geometry) {
-  constexpr double group_threads = 128, group_rows = 64;
-  const double threads = double(geometry.block[0]) * geometry.block[1] * geometry.block[2];
-  const double tile = std::max(t.tile_m, t.tile_n);
-  if (t.engine != Engine::gmma) return tile;
-  return std::max(tile, group_rows * (threads / group_threads - 1));
-}
-
-}  // namespace
 
 TileGrid tile_grid(const KernelTraits& t, const MatrixProblem& p, const LaunchGeometry& geometry) {
   TileGrid out;

@@ -45,6 +45,8 @@ struct AttentionShape {
   std::int64_t mask_elements = 0;  // of a mask in memory, 0: none
 };
 std::optional<AttentionShape> attention_shape(const OpContext& context);
+/// Forward the scores and the results; backward the scores again and four gradients.
+constexpr int attention_products(bool backward) { return backward ? 5 : 2; }
 
 /// The factors of a matrix product among the operands of its operation: [batch][rows][inner] times
 /// [inner][columns]. Weights of a layer are [columns][inner]; `right` is their transpose.

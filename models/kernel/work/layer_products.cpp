@@ -62,7 +62,7 @@ std::optional<RecurrentShape> recurrent_shape(const OpContext& context) {
 MatrixProblem attention_problem(const KernelClass& kernel, const AttentionShape& a) {
   const bool backward = row_of(kernel.traits).direction == Direction::backward;
   MatrixProblem p;
-  p.batch = limits::product(a.heads, backward ? 5 : 2);
+  p.batch = limits::product(a.heads, attention_products(backward));
   p.m = a.queries, p.n = a.keys, p.k = a.width;
   p.causal = a.causal;
   p.drops_out = a.drops_out;

@@ -1,5 +1,5 @@
-// How many bytes operands hold, how many threads a launch has and what a lane asks for at once.
-// Internal to models/kernel/work.
+// How many bytes operands hold, how many threads a launch has, what a lane asks for at once and
+// what a warp group multiplies. Internal to models/kernel/work.
 #pragma once
 
 #include <algorithm>
@@ -29,5 +29,7 @@ inline double threads(const LaunchGeometry& g) {
 
 inline constexpr double lanes_per_warp = 32;
 inline constexpr double widest_access = 16;  // bytes that a lane moves at once
+inline constexpr int group_warps = 4;        // warps that multiply together (gmma) ...
+inline constexpr int gmma_rows = 64;         // ... and the rows of their instruction
 
 }  // namespace tandem

@@ -84,24 +84,31 @@ def interval(samples, tail=TAIL):
     return min(0.0, low) * beyond, max(0.0, high) * beyond
 
 
-def inside_left_out(samples, tail):
-    """Share of the values of {(machine, model): [values]} inside of what all other machines tell."""
+def inside_left_out(samples, tail, owner):
+    """(inside, total): values of {group: [values]} inside of what the groups of all other owners tell."""
     inside = total = 0
-    for machine in {machine for machine, _ in samples}:
-        others = {key: values for key, values in samples.items() if key[0] != machine}
+    for left_out in {owner(group) for group in samples}:
+        others = {group: values for group, values in samples.items() if owner(group) != left_out}
         low, high = interval(others, tail)
-        own = [value for key, values in samples.items() if key[0] == machine for value in values]
+        own = [value for group, values in samples.items() if owner(group) == left_out for value in values]
         inside += sum(low <= value <= high for value in own)
         total += len(own)
-    return inside / total
+    return inside, total
+
+
+def machine_of(program):
+    return program[0]
 
 
 def tail_of(key, samples):
     """5 %; of hosts the most with which nine of ten steps of a machine that was left out lie inside."""
-    if one_of(key) == "models" or len({machine for machine, _ in samples}) < LEAST_MODELS:
+    if one_of(key) == "models" or len(set(map(machine_of, samples))) < LEAST_MODELS:
         return TAIL
-    enough = (tail for tail in (TAIL,) + FURTHER_TAILS if inside_left_out(samples, tail) >= 1 - 2 * TAIL)
-    return next(enough, FURTHER_TAILS[-1])
+    for tail in (TAIL,) + FURTHER_TAILS:
+        inside, total = inside_left_out(samples, tail, machine_of)
+        if inside / total >= 1 - 2 * TAIL:
+            return tail
+    return FURTHER_TAILS[-1]
 
 
 def unseen(rows):
@@ -232,12 +239,7 @@ def check(samples):
     for key, by_model in samples.kinds.items():
         if len(by_model) < LEAST_MODELS:
             continue
-        inside = total = 0
-        tail = tail_of(key, by_model)
-        for model, values in by_model.items():
-            low, high = interval({m: v for m, v in by_model.items() if m != model}, tail)
-            inside += sum(low <= value <= high for value in values)
-            total += len(values)
+        inside, total = inside_left_out(by_model, tail_of(key, by_model), lambda group: group)
         print(f"{key}: {inside} of {total} inside ({100 * inside / total:.0f} %), each left out")
 
 
