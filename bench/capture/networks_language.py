@@ -128,6 +128,18 @@ DECODERS = {
                    num_hidden_layers=6, num_key_value_heads=16),
     # Learned positions, layers of which each may be left out.
     "biogpt": causal("biogpt", 256, hidden_size=768, intermediate_size=3072, num_attention_heads=12, num_hidden_layers=8),
+    # A decoder like XGLM, six layers: positions by sines, layer norms before, GELU, biases.
+    "xglm": causal("xglm", 512, vocab_size=50304, d_model=768, ffn_dim=3072, num_layers=6, attention_heads=12, dropout=0.0,
+                   attention_dropout=0.0),
+    # A decoder like StarCoder 1, six narrow layers: twelve heads that share one key, learned positions.
+    "gpt_bigcode": causal("gpt_bigcode", 512, vocab_size=50304, n_embd=768, n_layer=6, n_head=12, n_positions=512),
+    # A decoder like Qwen1.5 MoE, six narrow layers: eight experts, of which each token asks two, and one for all behind a gate.
+    "qwen2_moe": causal("qwen2_moe", 512, vocab_size=32000, hidden_size=768, intermediate_size=2048, moe_intermediate_size=512,
+                        shared_expert_intermediate_size=1024, num_experts=8, num_experts_per_tok=2, num_hidden_layers=6,
+                        num_attention_heads=12, num_key_value_heads=4),
+    # A decoder like ERNIE 4.5, six narrow layers: 16 heads that share two keys, neighbours of a head rotated.
+    "ernie4_5": causal("ernie4_5", 512, vocab_size=50304, hidden_size=1024, intermediate_size=3072, num_hidden_layers=6,
+                       num_attention_heads=16, num_key_value_heads=2),
 }
 
 
