@@ -1,5 +1,6 @@
 #include "workloads/compiled_memory.h"
 
+#include <utility>
 #include <vector>
 
 #include "models/memory/lives.h"
@@ -31,28 +32,29 @@ std::vector<GraphOp> graph_of(const Network& network) {
 
 }  // namespace
 
-NetworkMemory compiled_memory(const BoundNetwork& bound, Saving saving) {
+NetworkMemory compiled_memory(const BoundNetwork& bound, Saving saving, const BoundNetwork* twice) {
   const Network& network = *bound.network;
+  const std::vector<MemoryMoment> taken = storage_bytes(bound, twice);
   NetworkMemory out;
   std::vector<GraphStorage> storages(network.storages.size());
   for (std::size_t s = 0; s < storages.size(); ++s) {
     const StorageKind kind = network.storages[s];
-    const double bytes = allocated_bytes(bound.storage_bytes[s], network.framework);
     storages[s].gradient = kind == StorageKind::gradient;
     if (storages[s].gradient || kind == StorageKind::activation) {
-      storages[s].bytes.fixed_bytes = bytes;
+      storages[s].bytes = taken[s];
     } else if (kind != StorageKind::host) {
-      out.kept_bytes += bytes;
+      out.kept += taken[s];
     }
   }
   const std::vector<GraphOp> ops = graph_of(network);
-  const auto peak = [&](Saving how) {
-    return worst_bytes(
-        worst_moments(compiled_lives(ops, storages, how), ops.size(), {out.kept_bytes, 0}));
+  const auto moments = [&](Saving how) {
+    return worst_moments(compiled_lives(ops, storages, how), ops.size(), out.kept);
   };
-  out.peak_bytes = peak(Saving::cheapest);
+  out.moments = moments(Saving::cheapest);
+  if (saving == Saving::cheapest) return out;
   // Computing again takes memory, too, which small networks do not win back.
-  if (saving == Saving::least) out.peak_bytes = std::min(out.peak_bytes, peak(Saving::least));
+  std::vector<MemoryMoment> least = moments(Saving::least);
+  if (worst_bytes(least) < out.peak_bytes()) out.moments = std::move(least);
   return out;
 }
 

@@ -6,7 +6,9 @@
 
 namespace tandem {
 
-/// By the lives that `saving` leaves (models/memory/compiled_lives.h).
-NetworkMemory compiled_memory(const BoundNetwork& network, Saving saving);
+/// By the lives that `saving` leaves (models/memory/compiled_lives.h). `twice`: as of
+/// storage_bytes.
+NetworkMemory compiled_memory(const BoundNetwork& network, Saving saving,
+                              const BoundNetwork* twice = nullptr);
 
 }  // namespace tandem

@@ -65,27 +65,39 @@ double allocated_bytes(std::int64_t bytes, Framework framework) {
   return allocated_bytes(bytes, block_bytes[static_cast<std::size_t>(framework)]);
 }
 
-NetworkMemory network_memory(const BoundNetwork& bound) {
+std::vector<MemoryMoment> storage_bytes(const BoundNetwork& bound, const BoundNetwork* twice) {
+  const Framework framework = bound.network->framework;
+  std::vector<MemoryMoment> out;
+  for (std::size_t s = 0; s < bound.storage_bytes.size(); ++s) {
+    const double now = allocated_bytes(bound.storage_bytes[s], framework);
+    const double then =
+        twice == nullptr ? now : allocated_bytes(twice->storage_bytes[s], framework);
+    out.push_back({2 * now - then, then - now});
+  }
+  return out;
+}
+
+NetworkMemory network_memory(const BoundNetwork& bound, const BoundNetwork* twice) {
   const Network& network = *bound.network;
+  const std::vector<MemoryMoment> taken = storage_bytes(bound, twice);
   std::vector<Life> lives;
   NetworkMemory out;
   std::vector<Life> storages = lives_of(network);
   if (network.framework == Framework::tensorflow) hold_by_tape(network, storages);
   for (std::size_t s = 0; s < storages.size(); ++s) {
-    const double bytes = allocated_bytes(bound.storage_bytes[s], network.framework);
     const StorageKind kind = network.storages[s];
     if (kind == StorageKind::host) continue;
     if (kind != StorageKind::gradient && kind != StorageKind::activation) {
-      out.kept_bytes += bytes;
+      out.kept += taken[s];
     } else if (storages[s].first != never) {
       lives.push_back(storages[s]);
-      lives.back().bytes.fixed_bytes = bytes;
+      lives.back().bytes = taken[s];
       if (kind == StorageKind::gradient) {
         lives.back().last = static_cast<std::uint32_t>(network.ops.size()) - 1;
       }
     }
   }
-  out.peak_bytes = worst_bytes(worst_moments(lives, network.ops.size(), {out.kept_bytes, 0}));
+  out.moments = worst_moments(lives, network.ops.size(), out.kept);
   return out;
 }
 

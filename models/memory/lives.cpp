@@ -50,8 +50,7 @@ std::vector<MemoryMoment> worst_moments(std::span<const Life> lives, std::size_t
   std::vector<MemoryMoment> moments;
   MemoryMoment now = kept;
   for (const MemoryMoment& c : change) {
-    now.fixed_bytes += c.fixed_bytes;
-    now.growing_bytes += c.growing_bytes;
+    now += c;
     moments.push_back(now);
   }
   return upper_hull(std::move(moments));

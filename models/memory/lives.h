@@ -12,6 +12,11 @@ struct MemoryMoment {
   double fixed_bytes = 0;
   double growing_bytes = 0;
   double bytes() const { return fixed_bytes + growing_bytes; }
+  MemoryMoment& operator+=(const MemoryMoment& other) {
+    fixed_bytes += other.fixed_bytes;
+    growing_bytes += other.growing_bytes;
+    return *this;
+  }
 };
 
 /// From the operation that makes it to the last one that needs it, both included.

@@ -65,19 +65,15 @@ BoundNetwork bind_request(const Network& network, const NetworkRequest& request)
   return bind_network(network, values);
 }
 
-/// Peak memory as a line through what liveness says of this batch and of twice as many items.
-/// `batch` 0: of a network of fixed sizes, where no part grows.
-PeakMemory peak_line(const NetworkMemory& one, const NetworkMemory& two, std::int64_t batch,
-                     double workspace_bytes) {
+/// By the batch; `batch` 0: of a network of fixed sizes, where no part grows.
+PeakMemory peak_by_batch(const NetworkMemory& memory, std::int64_t batch, double workspace_bytes) {
+  const auto of_an_item = [&](const MemoryMoment& m) {
+    const double items = static_cast<double>(std::max<std::int64_t>(batch, 1));
+    return MemoryMoment{workspace_bytes + m.fixed_bytes, m.growing_bytes / items};
+  };
   PeakMemory out;
-  double item_bytes = 0;
-  if (batch > 0) {
-    item_bytes = std::max(0.0, (two.peak_bytes - one.peak_bytes) / static_cast<double>(batch));
-  }
-  out.kept_bytes = workspace_bytes + one.kept_bytes;
-  out.moments = {
-      {workspace_bytes + one.peak_bytes - item_bytes * static_cast<double>(batch), item_bytes},
-      {out.kept_bytes, 0}};
+  out.kept_bytes = workspace_bytes + memory.kept.bytes();
+  for (const MemoryMoment& m : memory.moments) out.moments.push_back(of_an_item(m));
   return out;
 }
 
@@ -85,23 +81,21 @@ void set_memory(const Network& network, NetworkRequest request, const BoundNetwo
                 double workspace_bytes, TracedRun& run) {
   const std::int64_t batch = at.value(batch_symbol, 0);
   if (batch > 0) request.batch = 2 * batch;
-  const BoundNetwork twice = bind_request(network, request);
+  const BoundNetwork larger = bind_request(network, request);
+  const BoundNetwork* const twice = batch > 0 ? &larger : nullptr;
   const bool training = network.task == Task::train;
-  const auto line = [&](auto peak_of, MemoryBasis basis) {
-    PeakMemory memory = peak_line(peak_of(at), peak_of(twice), batch, workspace_bytes);
+  const auto peaks = [&](const NetworkMemory& of, MemoryBasis basis) {
+    PeakMemory memory = peak_by_batch(of, batch, workspace_bytes);
     memory.training = training;
     memory.basis = basis;
     return memory;
   };
-  run.memory = line(network_memory, MemoryBasis::network);
+  run.memory = peaks(network_memory(at, twice), MemoryBasis::network);
   if (network.framework != Framework::pytorch) return;  // compilers need operations of PyTorch
-  const auto compiled = [](Saving saving) {
-    return [saving](const BoundNetwork& bound) { return compiled_memory(bound, saving); };
+  const auto compiled = [&](Saving saving) {
+    return peaks(compiled_memory(at, saving, twice), MemoryBasis::compiled_network);
   };
-  const auto peaks = [&](Saving saving) {
-    return line(compiled(saving), MemoryBasis::compiled_network);
-  };
-  run.compiled_memory = {peaks(Saving::cheapest), peaks(Saving::least)};
+  run.compiled_memory = {compiled(Saving::cheapest), compiled(Saving::least)};
 }
 
 /// Errors: InputError for options that say something of a trace.

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "models/arch/gpu_config.h"
-#include "models/step/batch_size.h"
+#include "models/step/batch/batch_size.h"
 #include "models/step/op_nesting.h"
 #include "models/step/unknown_ops.h"
 #include "models/step/unrecorded/indices.h"

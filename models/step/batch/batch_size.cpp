@@ -1,4 +1,4 @@
-#include "models/step/batch_size.h"
+#include "models/step/batch/batch_size.h"
 
 #include <algorithm>
 #include <string_view>

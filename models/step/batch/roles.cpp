@@ -1,4 +1,4 @@
-#include "models/whatif/batch/roles.h"
+#include "models/step/batch/roles.h"
 
 #include <algorithm>
 #include <array>

@@ -30,8 +30,8 @@ class StepParameters {
     for (const FlowOp& op : flow.ops) {
       if (op.phase != FlowPhase::forward) continue;
       for (std::uint32_t r = op.op; r != no_row && !seen[r]; r = flow.nesting.parent[r]) {
-        seen[r] = true;
         if (r != op.op && rows.of(r).kind == OpKind::recurrent) continue;  // lists its state, too
+        seen[r] = true;
         add(operands_of(step.trace, r), rows.of(r).arguments.parameters);
       }
     }
@@ -85,11 +85,12 @@ class StepFacts {
   const StepParameters& parameters() const { return parameters_; }
   std::uint32_t last_forward() const { return last_forward_; }
 
-  /// A parameter's gradient in the type of the parameter lives to the end of the step. Only the
-  /// optimizer reads it, whose lists have no shapes; gradients of activations are read by others.
+  /// A parameter's gradient in the type of the parameter lives to the end of the step, if no
+  /// operation reads it but the optimizer, whose lists have no shapes; those of activations are
+  /// read by others.
   bool is_gradient(const FlowOp& op, const FlowTensor& tensor) const {
     return op.phase == FlowPhase::backward && tensor.type == DataType::fp32 &&
-           tensor.consumers == 0 && parameters_.has(tensor.elements);
+           parameters_.has(tensor.elements);
   }
 
   /// Operands of floating point that nothing has made are mostly parts of tensors; whole are those

@@ -10,6 +10,7 @@
 #include "models/step/dataflow.h"
 #include "models/step/memory/frames.h"
 #include "models/step/memory/graph_flow.h"
+#include "models/step/memory/growth.h"
 #include "models/step/memory/sharded_parameters.h"
 #include "models/step/memory/step_facts.h"
 #include "models/step/memory/tensor_storage.h"
@@ -87,7 +88,8 @@ class Lives {
         facts_(step, flow, graphs_),
         frames_(held_by_frames(step, flow)),
         step_(step),
-        storage_(step, flow, facts_) {
+        storage_(step, flow, facts_),
+        growth_(growing_tensors(step, flow, facts_.parameters(), batch)) {
     begin_tensors();
     for (const FlowOp& op : flow.ops) {
       ops_.push_back({op.in_model ? op.row : nullptr, graph_phase(op.phase)});
@@ -124,13 +126,15 @@ class Lives {
   void add_workspaces(std::vector<Life>& lives) const {
     for (std::uint32_t i = 0; i < flow_.ops.size(); ++i) {
       for (const ReorderedTensor& t : reordered_tensors(step_, flow_, flow_.ops[i])) {
-        lives.push_back({i, i, bytes_of(allocated_bytes(t.bytes, block_bytes), grows(t.elements))});
+        const bool grows = t.elements % batch_ == 0 && !facts_.parameters().has(t.elements);
+        lives.push_back({i, i, bytes_of(allocated_bytes(t.bytes, block_bytes), grows)});
       }
     }
   }
 
-  bool grows(std::int64_t elements) const {
-    return elements % batch_ == 0 && (batch_ == 1 || !facts_.parameters().has(elements));
+  /// As many elements as a parameter has, and it does not grow.
+  bool is_copy_of_parameter(std::uint32_t t) const {
+    return facts_.parameters().has(flow_.tensors[t].elements) && !growth_.grows[t];
   }
 
   void begin_tensors() {
@@ -141,17 +145,17 @@ class Lives {
       Life& life = lives_[t];
       life.first = life.last = tensor.producer;
       if (tensor.producer == no_row) continue;
-      life.bytes = bytes_of(blocks(tensor.elements, tensor.type), grows(tensor.elements));
+      life.bytes = bytes_of(blocks(tensor.elements, tensor.type), growth_.grows[t]);
     }
   }
 
   void visit(std::uint32_t i);
 
   /// A copy is of the type of what it copies, also where a precision changed that one alone.
-  void keep_type(const FlowTensor& copy, std::span<const FlowUse> inputs, Life& life) const {
+  void keep_type(std::uint32_t copy, std::span<const FlowUse> inputs, Life& life) const {
     if (inputs.empty()) return;
     const DataType type = flow_.tensors[inputs[0].tensor].type;
-    life.bytes = bytes_of(blocks(copy.elements, type), grows(copy.elements));
+    life.bytes = bytes_of(blocks(flow_.tensors[copy].elements, type), growth_.grows[copy]);
   }
 
   /// What no operation reads as a whole attention reads in parts: query, key and value are views,
@@ -199,6 +203,7 @@ class Lives {
   std::vector<GraphOp> ops_;  // what each reads and writes
   std::vector<Life> lives_;   // per tensor; of its storage
   TensorStorage storage_;
+  TensorGrowth growth_;
   std::vector<bool> gradient_;  // of a parameter
   std::set<std::pair<std::int64_t, DataType>> inputs_;
   Parts parts_;
@@ -287,16 +292,17 @@ void Lives::visit(std::uint32_t i) {
     // Rows of a table, not the table.
     const bool guess = op.row->output == OutputRule::largest && !op.in_graph;
     if (guess && facts_.parameters().has(tensor.elements)) life.bytes = {};
-    if (facts_.is_gradient(op, tensor)) life.last = end(), gradient_[storage_[t]] = true;
+    const bool unread = tensor.consumers == 0 || growth_.mistaken[t];
+    if (unread && !growth_.grows[t] && facts_.is_gradient(op, tensor))
+      life.last = end(), gradient_[storage_[t]] = true;
     if (op.phase == FlowPhase::forward && tensor.consumers == 0)
       keep_for_views(i, storage_[t], tensor.elements);
     if (op.phase == FlowPhase::forward && facts_.is_kept_copy(op)) {
       use(storage_[t], facts_.backward_of(step_.trace.ops.sequence[op.root]));
-      keep_type(tensor, inputs, life);
+      keep_type(t, inputs, life);
     }
     const bool copy = op.phase == FlowPhase::forward && op.kind == OpKind::cast;
-    if (copy && facts_.parameters().has(tensor.elements))
-      life.last = std::max(life.last, facts_.last_forward());
+    if (copy && is_copy_of_parameter(t)) life.last = std::max(life.last, facts_.last_forward());
   }
 }
 

@@ -31,9 +31,9 @@ GraphPhase graph_phase(FlowPhase phase);
 
 /// A tensor lives from the operation that makes it to the last one that reads it, forward or
 /// backward; what is written in place lives on; gradients of parameters live until the optimizer
-/// has used them. Sizes are whole blocks of the caching allocator. `batch`: items of the step; a
-/// tensor grows if its elements are a multiple of it: activations, their gradients and the inputs;
-/// gradients of parameters and copies of parameters in another type do not. Parameters themselves
+/// has used them. Sizes are whole blocks of the caching allocator. `batch`: items of the step, with
+/// which activations, their gradients and the inputs grow (growth.h); gradients of parameters and
+/// copies of parameters in another type do not. Parameters themselves
 /// and the state of the optimizer come on top. The worst moments, by rising growing bytes; none if
 /// no operation states shapes.
 std::vector<MemoryMoment> live_tensors(const Step& step, std::int64_t batch);

@@ -7,7 +7,7 @@
 #include "models/kernel/classify/classify.h"
 #include "models/kernel/residual.h"
 #include "models/whatif/batch/law.h"
-#include "models/whatif/batch/roles.h"
+#include "models/step/batch/roles.h"
 
 namespace tandem {
 

@@ -7,7 +7,7 @@
 #include "models/step/op_nesting.h"
 #include "models/step/step_kernels.h"
 #include "models/whatif/batch/batch.h"
-#include "models/whatif/batch/roles.h"
+#include "models/step/batch/roles.h"
 
 namespace tandem {
 

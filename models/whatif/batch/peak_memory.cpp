@@ -13,7 +13,7 @@
 #include "models/step/memory/step_memory.h"
 #include "models/step/memory/trained_parameters.h"
 #include "models/step/op_nesting.h"
-#include "models/whatif/batch/roles.h"
+#include "models/step/batch/roles.h"
 #include "models/whatif/edit/item_moments.h"
 #include "sim/core/data_type.h"
 

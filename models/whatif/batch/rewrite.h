@@ -1,7 +1,7 @@
 // The operands of a trace at another batch.
 #pragma once
 
-#include "models/whatif/batch/roles.h"
+#include "models/step/batch/roles.h"
 
 namespace tandem {
 

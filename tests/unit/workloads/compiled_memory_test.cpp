@@ -36,11 +36,11 @@ TEST(CompiledMemory, SavesWhatIsCheapestAndComputesTheRestAgain) {
   const Network network = test::network_of(std::string(exponential));
   const BoundNetwork bound = bind_network(network, {});
   // Eager, at the multiplication: b and g of 4096 bytes, s of 512 (a unit of the allocator).
-  EXPECT_EQ(network_memory(bound).peak_bytes, kept + 4096 + 4096 + 512);
+  EXPECT_EQ(network_memory(bound).peak_bytes(), kept + 4096 + 4096 + 512);
   // Compiled: a of 2048 bytes in place of b, which both of its kernels compute for themselves.
   const NetworkMemory compiled = compiled_memory(bound, Saving::cheapest);
-  EXPECT_EQ(compiled.kept_bytes, kept);
-  EXPECT_EQ(compiled.peak_bytes, kept + 2048 + 4096 + 512);
+  EXPECT_EQ(compiled.kept.bytes(), kept);
+  EXPECT_EQ(compiled.peak_bytes(), kept + 2048 + 4096 + 512);
 }
 
 /// a = x w is read by exp and tanh, whose results products read, forward and backward.
@@ -71,9 +71,10 @@ TEST(CompiledMemory, ReadByLibraryKernelsIsSavedOrComputedAgain) {
   const Network network = test::network_of(std::string(two_products));
   const BoundNetwork bound = bind_network(network, {});
   const double matrix = 64 * 64 * 4;
-  EXPECT_EQ(network_memory(bound).peak_bytes, 2 * matrix + 3 * matrix);
-  EXPECT_EQ(compiled_memory(bound, Saving::cheapest).peak_bytes, 2 * matrix + 2 * matrix + 3 * 512);
-  EXPECT_LE(compiled_memory(bound, Saving::least).peak_bytes, 2 * matrix + 3 * matrix + 1024);
+  EXPECT_EQ(network_memory(bound).peak_bytes(), 2 * matrix + 3 * matrix);
+  EXPECT_EQ(compiled_memory(bound, Saving::cheapest).peak_bytes(),
+            2 * matrix + 2 * matrix + 3 * 512);
+  EXPECT_LE(compiled_memory(bound, Saving::least).peak_bytes(), 2 * matrix + 3 * matrix + 1024);
 }
 
 // ResNet-50 training on a GPU of 80 GB: in mixed precision batch 2048 fits under XLA (thesis
@@ -108,12 +109,12 @@ TEST(CompiledMemory, SavesNoMoreThanEagerAndNoLessThanTheLeast) {
     if (network.task != Task::train || network.framework != Framework::pytorch) continue;
     SCOPED_TRACE(network.name);
     const BoundNetwork bound = bind_network(network, {});
-    const double eager = network_memory(bound).peak_bytes;
-    const double cheapest = compiled_memory(bound, Saving::cheapest).peak_bytes;
-    const double least = compiled_memory(bound, Saving::least).peak_bytes;
+    const double eager = network_memory(bound).peak_bytes();
+    const double cheapest = compiled_memory(bound, Saving::cheapest).peak_bytes();
+    const double least = compiled_memory(bound, Saving::least).peak_bytes();
     EXPECT_LE(cheapest, 1.02 * eager);
     EXPECT_LE(least, 1.02 * cheapest);
-    EXPECT_GT(least, network_memory(bound).kept_bytes);
+    EXPECT_GT(least, network_memory(bound).kept.bytes());
     ++networks;
   }
   EXPECT_GE(networks, 20U);

@@ -61,9 +61,22 @@ TEST(NetworkMemory, ActivationsLiveFromWriterToLastReader) {
   const SymbolValue batch{"batch", 16};
   const NetworkMemory memory = network_memory(bind_network(network, {&batch, 1}));
   // input 16 x 64 x 4 = 4096, weight 8192, bias 128 rounded to 512
-  EXPECT_EQ(memory.kept_bytes, 4096 + 8192 + 512);
+  EXPECT_EQ(memory.kept.bytes(), 4096 + 8192 + 512);
   // during the activation both 16 x 32 x 4 = 2048 are alive
-  EXPECT_EQ(memory.peak_bytes, memory.kept_bytes + 2048 + 2048);
+  EXPECT_EQ(memory.peak_bytes(), memory.kept.bytes() + 2048 + 2048);
+}
+
+// Twice the batch, 32, takes twice the input and both results; weight and bias stay.
+TEST(NetworkMemory, WhatGrowsIsWhatTwiceTheBatchTakesMore) {
+  const Network network = network_of(small_network());
+  const SymbolValue batch{"batch", 16}, larger{"batch", 32};
+  const BoundNetwork at = bind_network(network, {&batch, 1});
+  const BoundNetwork twice = bind_network(network, {&larger, 1});
+  const NetworkMemory memory = network_memory(at, &twice);
+  EXPECT_EQ(memory.kept.fixed_bytes, 8192 + 512);
+  EXPECT_EQ(memory.kept.growing_bytes, 4096);
+  EXPECT_EQ(memory.peak_bytes(), network_memory(at).peak_bytes());
+  EXPECT_EQ(worst_bytes(memory.moments, 4), 8192 + 512 + 4 * (4096 + 2 * 2048));
 }
 
 // As the recorder writes it: input, weight, padding, stride, dilation, groups, benchmark,

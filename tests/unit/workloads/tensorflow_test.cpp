@@ -74,7 +74,7 @@ TEST(TensorflowMemory, TheTapeHoldsWhatAnAdditionReads) {
    {"op": "ReluGrad", "phase": "backward", "module": 0, "seq": 2, "args": [{"t": 4}, {"t": 4}], "out": [5]},
    {"op": "ReluGrad", "phase": "backward", "module": 0, "seq": 1, "args": [{"t": 5}, {"t": 0}], "out": [6]},
    {"op": "ReluGrad", "phase": "backward", "module": 0, "seq": 0, "args": [{"t": 5}, {"t": 0}], "out": [7]}]})");
-    return network_memory(bind_network(network, {})).peak_bytes;
+    return network_memory(bind_network(network, {})).peak_bytes();
   };
   EXPECT_EQ(peak("Maximum"), (1 + 3) * 2048);
   EXPECT_EQ(peak("AddV2"), (1 + 4) * 2048);
@@ -139,7 +139,7 @@ TEST(TensorflowMemory, HostMemoryIsNotTheGpus) {
   const Network network = small_tensorflow();
   const NetworkMemory memory = network_memory(bind_network(network, {}));
   // images 8 x 57 x 57 x 64 x 4 = 6653952 = 25992 x 256; filter 3 x 3 x 64 x 32 x 4 = 73728
-  EXPECT_EQ(memory.kept_bytes, 6653952 + 73728);
+  EXPECT_EQ(memory.kept.bytes(), 6653952 + 73728);
 }
 
 class TensorflowKernels : public testing::Test {

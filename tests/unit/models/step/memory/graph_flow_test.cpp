@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "models/step/batch_size.h"
+#include "models/step/batch/batch_size.h"
 #include "tests/unit/models/whatif/flow_for_tests.h"
 
 namespace tandem {

@@ -95,6 +95,21 @@ TEST(StepMemory, WeightsOfLayersAreNoInputs) {
   EXPECT_EQ(live[0].fixed_bytes, 0);
 }
 
+// Eight items of two tokens are as many rows as the layer is wide: of 16 x 16 floats (1024 bytes)
+// each, the rows, the weight and the result all look alike. The rows that are read and the result
+// grow, here and where tanh reads it; the weight is counted with the parameters.
+TEST(StepMemory, TokensAsManyAsALayerIsWideGrow) {
+  test::FlowMaker m;
+  m.around_dims = "[[8,2,16],[16,16],[]]";
+  m.around_types = R"(["float","float",""])";
+  m.op("aten::linear>aten::mm", "[[16,16],[16,16]]", R"(["float","float"])");
+  m.op("aten::tanh", "[[8,2,16]]", R"(["float"])");
+  const auto live = live_tensors(m.step(), 8);
+  ASSERT_FALSE(live.empty());
+  EXPECT_EQ(live.back().fixed_bytes, 0);
+  EXPECT_GE(live.back().growing_bytes, 2 * 1024);
+}
+
 // One kernel reads the input and writes the result; what lies between is never in memory.
 TEST(StepMemory, CompiledChainsHoldWhatTheyReadAndWrite) {
   test::FlowMaker m;

@@ -1,0 +1,79 @@
+#include "models/step/memory/growth.h"
+
+#include <algorithm>
+
+#include "models/step/batch/roles.h"
+
+namespace tandem {
+namespace {
+
+/// Whether the operand at that place grows: 1 or -1; 0 where the trace does not tell its shape.
+int vote(const BatchOp& op, std::uint8_t argument) {
+  const auto& arguments = op.tensors.arguments;
+  const auto at = std::find(arguments.begin(), arguments.end(), argument);
+  if (at == arguments.end()) return 0;
+  return op.axis[static_cast<std::size_t>(at - arguments.begin())] >= 0 ? 1 : -1;
+}
+
+/// Rows or columns of a product grow with those of an operand; the dimension that both share leaves
+/// no trace in the result.
+bool result_grows(const BatchOp& op) {
+  const std::size_t left = op.row->arguments.at(ArgumentName::left);
+  return op.axis.size() >= left + 2 && (op.axis[left] == 0 || op.axis[left + 1] == 1);
+}
+
+/// Of tensors that have as many elements as a parameter, which is no sign.
+class SameSize {
+ public:
+  SameSize(const Step& step, const Dataflow& flow, std::int64_t batch)
+      : flow_(flow), ops_(step.trace, flow.nesting, batch), votes_(flow.tensors.size(), 0) {
+    for (const FlowOp& op : flow.ops) {
+      for (const FlowUse& use : flow.inputs_of(op)) {
+        votes_[use.tensor] += vote(known(op), use.argument);
+      }
+    }
+  }
+
+  bool grows(std::uint32_t t) const {
+    const FlowTensor& tensor = flow_.tensors[t];
+    if (product(tensor)) return result_grows(known(flow_.ops[tensor.producer]));
+    if (tensor.consumers > 0) return votes_[t] >= 0;
+    if (tensor.producer == no_row) return false;
+    // What nobody reads is a gradient of a parameter in the backward pass.
+    const FlowOp& made = flow_.ops[tensor.producer];
+    return made.phase == FlowPhase::forward && known(made).grows();
+  }
+
+  bool mistaken(std::uint32_t t) const {
+    return product(flow_.tensors[t]) && !grows(t) && votes_[t] > 0;
+  }
+
+ private:
+  const BatchOp& known(const FlowOp& op) const { return ops_.op(ops_.number(op.op)); }
+
+  bool product(const FlowTensor& tensor) const {
+    return tensor.producer != no_row && is_matrix_product(*flow_.ops[tensor.producer].row);
+  }
+
+  const Dataflow& flow_;
+  BatchOps ops_;
+  std::vector<int> votes_;  // of the operations that read each
+};
+
+}  // namespace
+
+TensorGrowth growing_tensors(const Step& step, const Dataflow& flow,
+                             const StepParameters& parameters, std::int64_t batch) {
+  const SameSize same_size(step, flow, batch);
+  TensorGrowth out;
+  for (std::uint32_t t = 0; t < flow.tensors.size(); ++t) {
+    const std::int64_t elements = flow.tensors[t].elements;
+    const bool multiple = elements % batch == 0;
+    const bool asks = multiple && parameters.has(elements);
+    out.grows.push_back(asks ? same_size.grows(t) : multiple);
+    out.mistaken.push_back(asks && same_size.mistaken(t));
+  }
+  return out;
+}
+
+}  // namespace tandem
