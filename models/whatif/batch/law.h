@@ -50,10 +50,10 @@ struct BatchLaw {
 
   std::vector<Provenance> origins;
 
-  /// Of the two handles that peaks of training and of inference hold.
-  double workspace_bytes(int compute_major) const {
+  /// Of the handles that a step holds: the thread of the backward pass has one of its own.
+  double workspace_bytes(int compute_major, bool training) const {
     const bool later = compute_major >= memory_workspace_major;
-    return 2 * (later ? memory_workspace_bytes : memory_workspace_before_bytes);
+    return (training ? 2 : 1) * (later ? memory_workspace_bytes : memory_workspace_before_bytes);
   }
 };
 

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "models/ops/statistics_op.h"
+#include "models/step/batch/roles.h"
 #include "models/step/memory/graph_flow.h"
 #include "models/step/memory/sharded_parameters.h"
 #include "models/step/memory/step_memory.h"
 #include "models/step/memory/trained_parameters.h"
 #include "models/step/op_nesting.h"
-#include "models/step/batch/roles.h"
 #include "models/whatif/edit/item_moments.h"
 #include "sim/core/data_type.h"
 
@@ -321,7 +321,8 @@ std::optional<PeakMemory> live_memory(const Step& step, std::int64_t base_batch,
   out.bucket_bytes = out.training ? dense : 0;
   out.has_buckets = has_buckets(step.trace);
   out.kept_bytes = parameters.bytes - whole + dense + states + shards.gathered_bytes +
-                   (out.has_buckets ? out.bucket_bytes : 0) + law.workspace_bytes(compute_major);
+                   (out.has_buckets ? out.bucket_bytes : 0) +
+                   law.workspace_bytes(compute_major, out.training);
   // No unit of sharded parameters is whole while the optimizer updates them.
   const double update = out.training ? dense + (optimizer.copies ? dense : 0) : 0;
   out.update_bytes = std::max(0.0, update - shards.gathered_bytes);
