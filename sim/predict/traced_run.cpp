@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "models/arch/gpu_config.h"
 #include "models/step/batch/batch_size.h"
@@ -11,6 +12,7 @@
 #include "models/step/unrecorded/options.h"
 #include "models/step/unrecorded/types.h"
 #include "sim/engine/engine.h"
+#include "sim/metrics/intervals.h"
 #include "sim/metrics/step_metrics.h"
 #include "sim/predict/calibrate_host.h"
 #include "sim/predict/kernel_counters.h"
@@ -30,22 +32,54 @@ TracedRun::~TracedRun() = default;
 
 namespace {
 
+/// When the device begins with what the steps launch; of a trace without launches, with anything.
+TimePoint first_launched(const Trace& trace, const Links& links, TimePoint from) {
+  TimePoint first = TimePoint::max();
+  for (std::uint32_t a = 0; a < trace.activities.size(); ++a) {
+    const std::uint32_t call = links.call_of_activity[a];
+    if (call == no_row || trace.calls.begin[call] < from) continue;
+    first = std::min(first, trace.activities.begin[a]);
+  }
+  return first == TimePoint::max() ? from : first;
+}
+
+/// How long the steps wait for the device.
+Duration waiting(const Trace& trace, TimePoint from, TimePoint to) {
+  const RuntimeCalls& calls = trace.calls;
+  Duration sum{};
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (calls.begin[i] < from || calls.begin[i] >= to) continue;
+    const ApiKind api = calls.api[i];
+    const bool waits = api == ApiKind::memcpy_blocking || api == ApiKind::event_synchronize ||
+                       api == ApiKind::stream_synchronize || api == ApiKind::device_synchronize;
+    if (waits) sum += calls.duration[i];
+  }
+  return sum;
+}
+
 /// Mean time of a traced step: as long as the host needs for one or, where that runs ahead, the
-/// device.
+/// device. What was launched before the trace began is no part of it: the device begins later by
+/// that, for which the host waits where it waits at all.
 double traced_step_us(const Trace& trace, const Links& links) {
   const TimePoint from = links.steps.front().begin;
   const TimePoint to = links.steps.back().end;
+  const TimePoint begun = first_launched(trace, links, from);
   Duration host{};
   for (const StepWindow& step : links.steps) host += step.end - step.begin;
   TimePoint first = TimePoint::max();
   TimePoint last = TimePoint::min();
+  std::vector<Interval> before;
   for (std::uint32_t a = 0; a < trace.activities.size(); ++a) {
     const std::uint32_t call = links.call_of_activity[a];
-    const TimePoint issued = call == no_row ? trace.activities.begin[a] : trace.calls.begin[call];
-    if (issued < from || issued >= to) continue;
-    first = std::min(first, trace.activities.begin[a]);
-    last = std::max(last, trace.activities.begin[a] + trace.activities.duration[a]);
+    const TimePoint begin = trace.activities.begin[a];
+    const TimePoint end = begin + trace.activities.duration[a];
+    if (call == no_row && begin < begun) before.push_back({begin, end});
+    const TimePoint issued = call == no_row ? begin : trace.calls.begin[call];
+    if (issued < from || issued >= to || begin < begun) continue;
+    first = std::min(first, begin);
+    last = std::max(last, end);
   }
+  host -= std::min(waiting(trace, from, to), union_length(before, from, begun));
   const Duration device = last > first ? last - first : Duration::zero();
   return to_us(std::max(host, device)) / static_cast<double>(links.steps.size());
 }
