@@ -108,9 +108,10 @@ int run_validate(const Arguments& arguments) {
   write_document(json, rows_json(results));
   write_file(values["report"].as<std::string>(),
              [&](std::ostream& out) { out << html::page_html(validation_page(results)); });
-  if (json == "-") return exit_ok;
-  fmt::print("{}", values.count("markdown") > 0 ? markdown_text(results)
-                                                : table_text(results, values.count("rows") > 0));
+  if (json != "-") {
+    fmt::print("{}", values.count("markdown") > 0 ? markdown_text(results)
+                                                  : table_text(results, values.count("rows") > 0));
+  }
   const bool passed =
       std::all_of(results.begin(), results.end(), [](const CaseResult& r) { return r.passed(); });
   return passed ? exit_ok : exit_check_failed;

@@ -74,6 +74,8 @@ expect 0 replay --help; has out '--profiler'
 expect 0 validate --help; has out '--data'; has out '--claims'
 expect 0 demo --help; has out 'tandem demo'; has out 'resnet50'
 expect 0 demo --out demo; has out 'tandem advise /'
+bad_input demo --trace "$trace"; has err 'found "--trace"'
+bad_input demo --each; has err 'unknown option "--each"'
 expect 0 describe --help; has out 'what-if'; has out 'schema'
 expect 0 calibrate --help; has out 'energy'; has out 'cache'
 for command in replay run advise demo blocks square match check sweep validate; do
@@ -250,6 +252,19 @@ expect 0 diff "$trace" "$trace" --timeline both.json.gz --quiet; empty out
 [[ $(head -c 2 both.json.gz | od -An -tx1 | tr -d ' ') == 1f8b ]] || fail "$last: no gzip"
 bad_input diff "$trace"; has err 'tandem diff A B'
 bad_input diff "$trace" result.json.gz --timeline both.json; has err 'expected two traces'
+# A kernel that runs partly outside operations, beside one that runs in one.
+kernels() {
+  local event=0 op; printf '{"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA H200"}], "traceEvents": ['
+  for op in "$@"; do
+    ((event++ == 0)) || printf ','
+    [[ $op == none ]] || printf '{"ph":"X","cat":"cpu_op","name":"%s","pid":1,"tid":1,"ts":%s,"dur":40,"args":{}},' "$op" $((event * 50))
+    printf '{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":%s,"dur":5,"args":{"correlation":%s}},' $((event * 50 + 5)) $event
+    printf '{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":%s,"dur":10,"args":{"device":0,"stream":7,"correlation":%s,"grid":[64,1,1],"block":[128,1,1]}}' $((event * 50 + 20)) $event
+  done
+  printf ']}\n'
+}
+kernels none none aten::mul >partly.json; kernels aten::add aten::add aten::add >whole.json
+expect 0 diff partly.json whole.json --steps 1 --json -; json out 'assert all(r["a_us"] >= 0 and r["count_a"] >= 0 for r in d["device"]["ops"]["rows"])'
 bad_input diff "$trace" "$trace" --profiler off; has err 'one of: remove, keep'
 echo '{"schema": "tandem.result/1"}' >half.json
 bad_input diff half.json "$trace"; has err 'half.json:'; has err 'no key'
@@ -269,6 +284,16 @@ sed 's/ProfilerStep#2/ProfilerStep#5/' "$trace" >spoiled.json
 expect 1 check spoiled.json; has out 'wrong  missing_steps'; has out 'step time      wrong'
 bad_input validate --data "$scratch/nowhere"; has err 'no folder'
 bad_input validate --figures "$scratch/figures"; has err '--claims'
+# A limit that is missed is exit 1, wherever the rows go; what papers claim is theirs.
+mkdir -p strict/validation/cases; ln -s "$root"/configs "$root"/workloads "$root"/models strict/
+ln -s "$root"/validation/captures "$root"/validation/claims "$root"/validation/papers strict/validation/
+cat >strict/validation/cases/strict.json <<'END'
+{"question": "strict", "description": "a limit that nobody keeps", "kind": "gpu_time", "mode": "cuda-graph", "rests_on": ["hosts/default"],
+ "sets": [{"set": "one", "folder": "h200_2026-11-22_compile_holdout/traces", "mean_limit": 1e-9,
+           "pairs": [["densenet121-infer-fp32-eager-b8", "densenet121-infer-fp32-cudagraph-b8"]]}]}
+END
+TANDEM_ROOT=$scratch/strict expect 1 validate; has out 'strict'
+TANDEM_ROOT=$scratch/strict expect 1 validate --json -; json out 'assert d["schema"] == "tandem.validation/1"'
 bad_input replay "$trace" --compiler xla; has err '--mode jit'
 bad_input replay "$trace" --attention math; has err '--mode jit'
 bad_input replay "$trace" --batch many; has err 'a positive whole number'
