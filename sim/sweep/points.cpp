@@ -77,14 +77,14 @@ void add_trace(ContentHash& hash, const std::string& path) {
   add_file_if_there(hash, path.substr(0, suffix) + ".meta.json", "meta");
 }
 
+/// Every file that a prediction may read.
 void add_configs(ContentHash& hash, const std::string& configs) {
   std::vector<std::string> files;
   std::error_code error;
   for (const auto& entry : fs::recursive_directory_iterator(configs, error)) {
-    const std::string name = fs::path(entry.path()).lexically_relative(configs).string();
-    if (entry.path().extension() == ".json" && !name.starts_with("experiments")) {
-      files.push_back(name);
-    }
+    const fs::path name = entry.path().lexically_relative(configs);
+    if (!entry.is_regular_file() || name.stem() == "README") continue;
+    if (*name.begin() != "experiments") files.push_back(name.string());
   }
   if (error) throw InputError(configs, "", error.message(), "the folder of configs");
   std::sort(files.begin(), files.end());
@@ -242,13 +242,11 @@ std::uint64_t hash_inputs(const Experiment& experiment, const std::string& confi
                           const std::string& version) {
   ContentHash hash;
   hash.add(version);
-  // Errors of points name the trace.
-  hash.add(experiment.trace);
-  hash.add(experiment.base);
-  if (!experiment.task.empty()) hash.add(experiment.task);
-  if (!experiment.optimizer.empty()) hash.add(experiment.optimizer);
-  hash.add(fmt::format("{} {} {} {}", experiment.step, experiment.steps, experiment.traced_batch,
-                       experiment.peak_memory_gb));
+  // Paths of traces too: errors of points name them. What a point sets is not among the inputs, and
+  // which metrics a table shows changes none.
+  for (const Field<Experiment>& f : experiment_fields()) {
+    if (f.name != "metrics") hash.add(f.name + f.write(experiment).dump());
+  }
   add_trace(hash, experiment.trace);
   if (!experiment.base.empty()) add_trace(hash, experiment.base);
   add_configs(hash, configs);
