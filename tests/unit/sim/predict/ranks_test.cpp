@@ -113,5 +113,45 @@ TEST(Ranks, OtherCollectivesAreAnError) {
   }
 }
 
+/// Two collectives of one kind, one after the other, of the groups `first` and `second`.
+TraceMaker rank_of_groups(int rank, const std::string& first, const std::string& second) {
+  TraceMaker m = rank_that_waits(10, rank);
+  m.launch(30, 5, 2);
+  m.kernel(40, 10, 2, 0, "ncclDevKernel_AllReduce_Sum_f32_RING_LL()");
+  m.trace.collectives.push_back(m.trace.collectives.front());
+  m.trace.collectives[0].group = first;
+  m.trace.collectives[1].group = second;
+  m.trace.activities.collective[1] = CollectiveId(std::size_t{1});
+  return m;
+}
+
+TEST(Ranks, CollectivesInOppositeOrdersWaitForEver) {
+  const TraceMaker a = rank_of_groups(0, "0", "1"), b = rank_of_groups(1, "1", "0");
+  test::PlanBuilder both;
+  both.marker(ItemKind::step_begin);
+  both.launch(20, 1, {.us = 10, .engine = DeviceEngine::collective});
+  both.launch(1, 1, {.us = 10, .engine = DeviceEngine::collective});
+  both.plan.works[1].source = 1;
+  both.sync(0, 1, 1, 1);
+  both.marker(ItemKind::step_end);
+  const std::vector<RankStep> steps{{a.trace, "a", 0, both.plan}, {b.trace, "b", 1, both.plan}};
+  try {
+    simulate_ranks(steps, test::round_host());
+    ADD_FAILURE() << "no error";
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(),
+                 "b:collectives: found an order in which the ranks wait for each other for ever, "
+                 "expected traces of the ranks of one run");
+  }
+}
+
+TEST(Ranks, MoreStreamsThanAPlanTellsApartAreAnError) {
+  const TraceMaker a = rank_that_waits(10, 0), b = rank_that_waits(10, 1);
+  Plan wide = step_of(20);
+  wide.streams.resize(40'000);
+  const std::vector<RankStep> steps{{a.trace, "a", 0, wide}, {b.trace, "b", 1, wide}};
+  EXPECT_THROW(simulate_ranks(steps, test::round_host()), InputError);
+}
+
 }  // namespace
 }  // namespace tandem
