@@ -4,6 +4,7 @@
 #include "sim/core/collective.h"
 #include "sim/predict/ranks/meeting.h"
 #include "sim/predict/ranks/moving.h"
+#include "sim/predict/ranks/replay_ranks.h"
 #include "sim/predict/traced_run.h"
 #include "tests/source_dir/source_dir.h"
 #include "tests/unit/plan_for_tests.h"
@@ -111,6 +112,31 @@ TEST(Ranks, OtherCollectivesAreAnError) {
                  "b:collectives of group 0, number 1: found broadcast, expected all_reduce, as "
                  "rank 0 has");
   }
+}
+
+TEST(Ranks, LossesOfAllRanksAreSaidAndWhoseTheyAre) {
+  Trace a = rank_that_waits(70, 0).trace, b = rank_that_waits(45, 1).trace;
+  a.path = "a.json", b.path = "b.json";
+  a.losses.add("clipped", Severity::warning, "in both", 2);
+  b.losses.add("clipped", Severity::warning, "in both", 3);
+  b.losses.add("negative_duration", Severity::data_loss, "dropped");
+  a.devices = {{.name = "NVIDIA H200"}};
+  b.devices = {{.name = "NVIDIA A100-SXM4-80GB"}};
+  ReplayOptions o;
+  o.configs = source_path("configs");
+  const RanksReplay out = replay_ranks({b, a}, o);
+  const LossList& losses = out.replays.front().prediction.result.losses;
+  EXPECT_TRUE(losses.any(Severity::data_loss));
+  EXPECT_EQ(losses.count("clipped"), 5);
+  EXPECT_EQ(losses.count("ranks_on_other_gpus"), 1);
+  const auto said = [&](std::string_view code) {
+    for (const Loss& loss : losses.all()) {
+      if (loss.code == code) return loss.description;
+    }
+    return std::string();
+  };
+  EXPECT_EQ(said("clipped"), "in both");
+  EXPECT_EQ(said("negative_duration"), "dropped; in b.json (rank 1)");
 }
 
 /// Two collectives of one kind, one after the other, of the groups `first` and `second`.
