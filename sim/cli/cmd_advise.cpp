@@ -137,8 +137,8 @@ CommandLine advise_line() {
   add_threads_option(output);
   output.add_options()("json", text_value(file_value), "write the advice here; -: stdout")(
       "report", text_value(file_value),
-      "write a page (HTML, needs no network) with charts and tables here")(
-      "allow-data-loss", "exit 0 even if part of a trace could not be used")("quiet", "no text");
+      "write a page (HTML, needs no network) with charts and tables here")("quiet", "no text");
+  add_loss_option(output);
   return {"advise",
           "TRACE|NETWORK [TRACE ...] [options]",
           "Precisions, CUDA graphs, compilers, batches and other GPUs predicted and ranked by\n"

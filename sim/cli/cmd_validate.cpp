@@ -25,9 +25,7 @@ namespace {
 
 void write_figures(const std::vector<Figure>& figures, Simulations& simulations,
                    const std::string& folder, bool quiet) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) throw InputError(folder, "", error.message(), "a folder that can be created");
+  make_folder(folder);
   for (const DrawnFigure& figure : draw_figures(figures, simulations)) {
     const std::string path = folder + "/" + figure.name + ".svg";
     if (!figure.svg.empty()) write_file(path, [&](std::ostream& out) { out << figure.svg; });

@@ -194,9 +194,8 @@ po::options_description output_options() {
       "timeline", text_value(file_value), "write the Perfetto timeline here")(
       "report", text_value(file_value),
       "write a page (HTML, needs no network) with charts and tables here")(
-      "sqlite", po::value<std::string>()->default_value(""), "write a SQLite database here")(
-      "allow-data-loss", "exit 0 even if part of the trace could not be used")("quiet",
-                                                                               "no summary");
+      "sqlite", text_value(file_value), "write a SQLite database here")("quiet", "no summary");
+  add_loss_option(options);
   return options;
 }
 
@@ -286,20 +285,28 @@ OutputPaths files_in(const std::string& folder) {
           folder + "/report.html"};
 }
 
+std::vector<NamedFile> written_files(const OutputPaths& paths, const std::string& by) {
+  std::vector<NamedFile> files;
+  for (const std::string* path :
+       {&paths.json, &paths.kernels, &paths.timeline, &paths.report, &paths.sqlite}) {
+    files.push_back({by, *path});
+  }
+  return files;
+}
+
 OutputPaths output_paths(const po::variables_map& values) {
   OutputPaths paths{values["json"].as<std::string>(), values["kernels"].as<std::string>(),
                     values["timeline"].as<std::string>(), values["report"].as<std::string>(),
                     values["sqlite"].as<std::string>()};
   const std::string folder = values["out"].as<std::string>();
   if (folder.empty()) return paths;
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) throw InputError(folder, "", error.message(), "a folder that can be created");
   const OutputPaths there = files_in(folder);
   if (paths.json.empty()) paths.json = there.json;
   if (paths.kernels.empty()) paths.kernels = there.kernels;
   if (paths.timeline.empty()) paths.timeline = there.timeline;
   if (paths.report.empty()) paths.report = there.report;
+  check_written(read_files(values), written_files(paths, "--out"));
+  make_folder(folder);
   return paths;
 }
 
@@ -318,8 +325,7 @@ void print_paths(const OutputPaths& paths) {
 }  // namespace
 
 Answer answer_of(const po::variables_map& values, RanksReplay found, OutputPaths paths) {
-  return {std::move(found), std::move(paths), values.count("allow-data-loss") > 0,
-          values.count("quiet") > 0};
+  return {std::move(found), std::move(paths), accepts_loss(values), values.count("quiet") > 0};
 }
 
 int report(const Answer& answer) {
@@ -330,13 +336,7 @@ int report(const Answer& answer) {
     std::cout << '\n';
     print_paths(answer.paths);
   }
-  if (!answer.accepts_loss && result.losses.any(Severity::data_loss)) {
-    fmt::print(stderr,
-               "tandem: part of the trace could not be used (see data_loss); "
-               "--allow-data-loss accepts that\n");
-    return exit_data_loss;
-  }
-  return exit_ok;
+  return loss_status(result.losses.any(Severity::data_loss), answer.accepts_loss, "the trace");
 }
 
 }  // namespace tandem

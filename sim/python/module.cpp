@@ -146,6 +146,8 @@ PYBIND11_MODULE(_tandem, module) {
       .def("metrics", &sweep_metric_columns)
       .def("errors", &sweep_errors)
       .def_readonly("front", &Sweep::front)
+      .def_property_readonly("lossy",
+                             [](const Sweep& s) { return s.losses.any(Severity::data_loss); })
       .def_property_readonly("failed", &failed_points);
   module.def(
       "replay", [](const Arguments& a) { return answer(answer_replay, a); }, WithoutGil());

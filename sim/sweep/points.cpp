@@ -290,6 +290,8 @@ Sweep run_sweep(const Experiment& experiment, const SweepBase& base, PointStore*
                 const RunOptions& options) {
   Sweep sweep;
   sweep.experiment = experiment;
+  sweep.losses = base.run.losses;
+  if (base.second) sweep.losses.merge(base.second->losses);
   sweep.points = grid_points(experiment.axes);
   std::vector<Point> all = sweep.points;
   if (experiment.elasticity) {

@@ -23,6 +23,7 @@ struct Sweep {
   std::vector<PointResult> results;
   std::vector<std::size_t> front;  // indexes of points; empty: not asked
   std::vector<Elasticity> elasticities;
+  LossList losses;  // of the trace, or the network, that all points start from
 };
 
 std::size_t failed_points(const Sweep& sweep);

@@ -340,6 +340,65 @@ expect 3 replay lossy.json --json -
 json out 'assert any(l["severity"] == "data_loss" for l in d["data_loss"])'
 expect 3 advise lossy.json; has out 'negative_duration'; has err '--allow-data-loss'
 expect 0 advise lossy.json --allow-data-loss; empty err
+# report KERNEL...: what Nsight Compute prints of kernels with the grid and block of those of the trace.
+report() {
+  printf '%s\n' '"ID","Process ID","Kernel Name","Block Size","Grid Size","smsp__cycles_elapsed.sum"' '"","","","","","cycle"'
+  local kernel; for kernel in "$@"; do printf '"0","1","%s","(128, 1, 1)","(64, 1, 1)","1000"\n' "$kernel"; done
+}
+report conv_fprop >counted.csv
+for line in 'blocks lossy.json --kernel 0' 'sweep lossy.json --batch 8,16 --out lossy_sweep' 'match lossy.json counted.csv' "diff $trace lossy.json"; do
+  expect 3 $line; has err 'part of lossy.json could not be used'; has err '--allow-data-loss'
+  expect 0 $line --allow-data-loss
+done
+json lossy_sweep/sweep.json 'assert [l["code"] for l in d["data_loss"] if l["severity"] == "data_loss"] == ["negative_duration"]'
+expect 0 sweep lossy.json --batch 8,16 --out lossy_sweep --allow-data-loss; has out 'data_loss  negative_duration'
+
+# Counters of another workload: said by match and replay as check says it.
+report conv_fprop winograd winograd >foreign.csv
+for line in "replay $trace --counters foreign.csv" "match $trace foreign.csv"; do expect 0 $line; has out 'warning    counters_of_another_run (2 x)'; done
+expect 1 check "$trace" foreign.csv; has out 'counters_of_another_run'; has out '2 of 3 rows'
+for line in "replay $trace --counters counted.csv" "match $trace counted.csv"; do
+  expect 0 $line; ! grep -q counters_of_another_run out || fail "$last: counters of the same run"
+done
+
+# An output never takes the place of an input or of another output; nothing is written then.
+cp "$trace" own.json; cp "$onnx/lenet5-train.onnx" own.onnx; cp "$root/configs/hosts/default.json" own_host.json; cp counted.csv own.csv
+mkdir here_too; cp "$trace" here_too/result.json; ln -s own.json linked.json; cp "$trace" here_too/sweep.json
+printf '{"schema": "tandem.experiment/1", "trace": "own.json", "axes": {"batch": [8]}}' >own_experiment.json
+sha256sum own.* own_* here_too/* >before.sum
+while IFS='|' read -r by line; do
+  bad_input $line; has err "command line:$by: found"; has err 'expected another file'
+  refused=$((${refused:-0} + 1))
+done <<'END'
+--json|replay own.json --json own.json
+--json|replay own.json --json ./here/../own.json
+--json|replay own.json --json linked.json
+--kernels|replay own.json --kernels own.json
+--timeline|replay own.json --timeline own.json
+--report|replay own.json --report own.json
+--sqlite|replay own.json --sqlite own.json
+--out|replay here_too/result.json --out here_too
+--json|replay own.json --host own_host.json --json own_host.json
+--json|replay own.json --counters own.csv --json own.csv
+--kernels|replay own.json --json new.json --kernels new.json
+--kernels|replay own.json --json - --kernels -
+--out|match own.json own.csv --out own.csv
+--json|check own.json --json own.json
+--json|advise own.json --json own.json
+--json|diff own.json here_too/result.json --json here_too/result.json
+--out|blocks own.json --kernel 0 --out own.json
+--json|sweep own.json --batch 8,16 --json own.json
+--json|sweep own_experiment.json --json own.json
+--out|sweep here_too/sweep.json --batch 8,16 --out here_too
+--out|calibrate host own.json=0.01 --out own.json
+--json|run own.onnx --json own.onnx
+--report|run lenet5 --json both --report both
+END
+[[ ${refused:-0} == 23 ]] || fail "not every output was tried: ${refused:-0}"
+sha256sum --quiet -c before.sum || fail 'an output took the place of an input'
+[[ ! -e new.json && ! -e both ]] || fail 'an output that was refused is there'
+expect 0 replay own.json --quiet --json /dev/null --kernels /dev/null
+expect 0 replay own.json --out here_too --json here_too/other.json --quiet
 
 # Output that cannot be written.
 bad_input replay "$trace" --json no/such/folder.json; has err 'no/such/folder.json: found No such file'
