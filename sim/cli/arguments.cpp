@@ -132,9 +132,21 @@ std::vector<NamedFile> written_files(const po::options_description& options,
   return files;
 }
 
+/// Numbers have one spelling, that of experiment files, in which "+7" is none. Errors: InputError.
+void check_numbers(const po::options_description& options, const po::parsed_options& parsed) {
+  for (const po::option& option : parsed.options) {
+    const std::string expected = expected_value(options, option.string_key);
+    if (option.value.empty() || !option.value.back().starts_with("+")) continue;
+    if (!expected.ends_with("number")) continue;
+    throw InputError("command line", "--" + option.string_key, "\"" + option.value.back() + "\"",
+                     expected);
+  }
+}
+
 po::variables_map read_values(const CommandLine& line, const po::options_description& options,
                               const Arguments& arguments) {
   const po::parsed_options parsed = read_options(line, options, arguments);
+  check_numbers(options, parsed);
   po::variables_map values;
   try {
     po::store(parsed, values);

@@ -172,7 +172,7 @@ int sweep(const po::variables_map& values, Ranks* ranks) {
   }
   const int lost = loss_status(sweep.losses.any(Severity::data_loss), accepts_loss(values),
                                asked.experiment.trace);
-  return failed_points(sweep) == 0 ? lost : exit_check_failed;
+  return failed_points(sweep) + failed_elasticities(sweep) == 0 ? lost : exit_check_failed;
 }
 
 /// Another rank prints and writes nothing. What it cannot read, rank 0 may be able to; so that is
@@ -221,8 +221,8 @@ CommandLine sweep_line() {
   add_loss_option(output);
   return {"sweep",
           "EXPERIMENT.json | TRACE|NETWORK --AXIS VALUE,VALUE... [options]",
-          "Predicts every combination of the axes' values in parallel. Exit status 1 if a point\n"
-          "failed.",
+          "Predicts every combination of the axes' values in parallel. Exit status 1 if a point,\n"
+          "or an elasticity, failed.",
           {{"experiment"}},
           {input, axis_options(), run, output}};
 }

@@ -139,11 +139,10 @@ namespace {
 /// The number, or 0 where it is not given.
 double job_number(const po::variables_map& values, const std::string& name, double least) {
   if (values.count(name) == 0) return 0;
-  constexpr double most = 1e18;
   const auto number = values[name].as<double>();
-  if (number >= least && number <= most) return number;
+  if (number >= least && number <= most_of_a_job) return number;
   throw InputError("command line", "--" + name, fmt::format("{}", number),
-                   fmt::format("{} to {}", least, most));
+                   fmt::format("{} to {}", least, most_of_a_job));
 }
 
 }  // namespace
@@ -231,19 +230,6 @@ WhatIfs what_ifs_of(const po::variables_map& values) {
   return asked;
 }
 
-/// Errors: InputError for an option that only says how, without the what-if that it belongs to.
-void check_asked(const WhatIfs& asked, Mode mode) {
-  for (const Transform& transform : transforms()) {
-    for (const TransformOption& option : transform.options) {
-      if (!asked.has(option.name) || is_asked(transform, asked)) continue;
-      if (option.for_graphs && mode == Mode::cuda_graph) continue;
-      throw InputError("command line", "--" + std::string(option.name),
-                       "no --" + std::string(transform.name),
-                       "--" + std::string(transform.name) + " beside it (or --mode jit)");
-    }
-  }
-}
-
 void set_mode(const po::variables_map& values, ReplayOptions& options) {
   const std::string mode = canonical_mode(values["mode"].as<std::string>());
   const bool given = values.count("compiler") > 0;
@@ -260,6 +246,19 @@ void set_mode(const po::variables_map& values, ReplayOptions& options) {
   set_mode(mode, compiler, options.mode.mode, options.what_ifs);
 }
 
+/// Errors: InputError for options of which one says nothing beside the other.
+void check_together(const po::variables_map& values, const ReplayOptions& options) {
+  if (!values["graph-scope"].defaulted() && options.mode.mode != Mode::cuda_graph) {
+    throw InputError("command line", "--graph-scope",
+                     "mode " + std::string(mode_text(options.mode.mode, options.what_ifs)),
+                     "--mode cuda-graph beside it");
+  }
+  if (options.measured_step_us > 0 && options.profiler == Profiler::keep) {
+    throw InputError("command line", "--measured-step", "--profiler keep beside it",
+                     "one of the two: a step that was timed had no profiler");
+  }
+}
+
 }  // namespace
 
 ReplayOptions scenario_options(const po::variables_map& values) {
@@ -273,6 +272,7 @@ ReplayOptions scenario_options(const po::variables_map& values) {
   check_asked(options.what_ifs, options.mode.mode);
   options.mode.graph_scope = parse_graph_scope(values["graph-scope"].as<std::string>());
   options.profiler = parse_profiler(values["profiler"].as<std::string>());
+  check_together(values, options);
   options.base_path = values["base"].as<std::string>();
   options.cache = values["cache"].as<std::string>();
   options.counters_path = values["counters"].as<std::string>();

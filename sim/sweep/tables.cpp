@@ -264,6 +264,12 @@ std::size_t failed_points(const Sweep& sweep) {
                                                 [](const PointResult& r) { return r.failed(); }));
 }
 
+std::size_t failed_elasticities(const Sweep& sweep) {
+  return static_cast<std::size_t>(
+      std::count_if(sweep.elasticities.begin(), sweep.elasticities.end(),
+                    [](const Elasticity& e) { return !e.error.empty(); }));
+}
+
 std::vector<double> metric_column(const Sweep& sweep, std::string_view metric) {
   const std::size_t i = sweep_metric_index(metric);
   std::vector<double> column;

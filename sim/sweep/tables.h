@@ -27,6 +27,7 @@ struct Sweep {
 };
 
 std::size_t failed_points(const Sweep& sweep);
+std::size_t failed_elasticities(const Sweep& sweep);
 /// One metric of all points; NaN where a point failed or does not know it.
 std::vector<double> metric_column(const Sweep& sweep, std::string_view metric);
 

@@ -189,6 +189,19 @@ bad_input run "$onnx/lenet5-train.onnx" --optimizer lion; has err 'sgd, adam, ad
 bad_input run "$onnx/lenet5-train.onnx" --task infer --optimizer sgd; has err 'task train'
 bad_input run lenet5 --optimizer adamw; has err 'recorded with'
 bad_input run "$onnx/none.onnx"; has err 'No such file'
+# The task of a file is what it was recorded with; of an ONNX file it is asked for. What says something of a trace is refused.
+nets=$root/workloads/nets
+expect 0 run "$nets/lenet5-infer.json" --json -; cp out infer.json
+expect 0 run "$nets/lenet5-infer.json" --task infer --json -; cmp -s out infer.json || fail "$last: not what the file is"
+for command in run advise 'sweep --batch 8,16 --out never'; do
+  bad_input $command "$nets/lenet5-train.json" --task infer; has err '--task: found infer for a recorded training step'
+done
+bad_input run "$nets/lenet5-infer.json" --task train; has err 'expected --task infer'
+for option in '--base none.json' '--traced-gpu v100' '--steps 3'; do bad_input run lenet5 $option; has err 'found a network'; done
+bad_input advise "$trace" --task infer; has err '--task: found a trace'
+bad_input sweep "$trace" --batch 8 --task infer; has err 'task: found "infer" beside a trace'
+bad_input sweep "$trace" --batch 8 --optimizer sgd; has err 'optimizer: found "sgd" beside a trace'
+bad_input sweep lenet5 --base "$trace" --batch 8; has err 'found a network'
 bad_input run; bad_input run nothing; bad_input run lenet5 --batch 0; bad_input run lenet5 --seq 8; bad_input run lenet5 --task sleep
 
 # A replay.
@@ -227,6 +240,13 @@ bad_input replay "$trace" --mode fast; has err 'as-traced, eager-async, eager-sy
 bad_input replay "$trace" --mode jit --compiler tvm; has err 'inductor, reduce-overhead, xla, torchscript'
 bad_input replay "$trace" --mode jit --attention fast; has err 'auto, keep, masked, math'
 bad_input replay "$trace" --profiler maybe; has err 'remove, keep'
+# Options of which one says nothing beside the other, and numbers with a sign.
+bad_input replay "$trace" --graph-scope forward-backward; has err '--graph-scope: found mode as-traced'
+bad_input replay "$trace" --measured-step 0.01 --profiler keep; has err '--measured-step: found --profiler keep'
+bad_input replay "$trace" --batch +7; has err '"+7"'; bad_input replay "$trace" --steps +7; has err '--steps: found "+7", expected a whole number'
+bad_input replay "$trace" --peak-memory +7; has err 'expected a number'
+bad_input replay "$measured" --gpu v100 --precision bf16; has err '--precision: found "bf16" on "v100_sxm2_16gb"'
+expect 0 replay "$measured" --compile none --quiet --json -; json out 'assert not d["what_ifs"]'
 bad_input replay "$trace" --graph-scope all; has err 'step, forward-backward'
 bad_input replay "$trace" --gpu h201; has err 'h200_sxm'
 bad_input replay "$trace" --set gpu.sm_count=many; has err 'gpu.sm_count: found text "many"'
@@ -442,7 +462,8 @@ mkdir hosts; expect 0 calibrate host "$loop" --out hosts/mine.json
 expect 0 replay "$loop" --host hosts/mine.json --json -; json out 'assert d["scenario"]["host"] == "mine"'
 bad_input replay "$loop" --host hosts/none.json; has err 'hosts/none.json'
 json mine.json 'assert d["name"] == "mine" and d["constants"]["gap_scale_aligned"]["kind"] == "fitted"'
-expect 0 calibrate host "$loop=0.003"; has out '3000.0'
+expect 0 calibrate host "$loop=0.003"; has out '3000.0'; ! grep -q warning out || fail "$last: warns"
+expect 0 calibrate host "$loop=3"; has out 'warning    measured_step_out_of_reach (1 x)'; has out 'another unit than seconds'
 bad_input calibrate; has err 'host'
 bad_input calibrate nothing
 bad_input calibrate host; has err 'no TRACE'
@@ -491,6 +512,24 @@ bad_input sweep "$trace" --batch 8,,16; has err 'an empty value'
 bad_input sweep "$trace" --batch 8,many; has err 'axes.batch.1'
 bad_input sweep "$trace" --gpu h200,none; has err 'command line:axes.gpu'
 bad_input sweep "$trace" --host nobody; has err 'unknown host'
+bad_input sweep "$trace" --attention auto,math; has err 'axes: found no --compile'
+bad_input sweep lenet5 --attention math --compile none; has err 'axes: found no --compile'
+expect 0 sweep lenet5 --compile none,inductor --attention math --gpu h200 --out compiled --quiet
+json compiled/sweep.json 'assert [p["settings"]["compile"] for p in d["points"]] == ["as-traced", "inductor"] and d["points"][0]["metrics"]["time_us"] != d["points"][1]["metrics"]["time_us"]'
+printf '{"schema": "tandem.experiment/1", "trace": "%s", "axes": {"batch": [8]}, "metrics": []}' "$trace" >bad.json; bad_input sweep bad.json; has err 'metrics: found an empty list'
+printf '{"schema": "tandem.experiment/1", "trace": "%s", "axes": {"mode": ["jit"]}, "elasticity": {"parameters": ["gpu.warp_size"], "at": {"batch": 8}}}' "$trace" >bad.json
+expect 1 sweep bad.json --out elastic; has out 'gpu.warp_size'
+# What says something of the trace, the network or a job, as beside replay and run.
+sed 's/NVIDIA H200/Unknown 1/' whole.json >unknown.json
+expect 1 sweep unknown.json --gpu a100 --out by_traced; has out '--traced-gpu NAME'
+expect 0 sweep unknown.json --gpu a100 --traced-gpu h200 --out by_traced --quiet
+onnx_bert=$onnx/bert_base-infer.onnx
+expect 0 sweep "$onnx_bert" --task infer --seq 64 --batch 2 --samples 1e6 --price 2.5 --metrics job_hours,job_price --out by_seq; has out 'job_hours'
+expect 0 run "$onnx_bert" --task infer --seq 64 --batch 2 --quiet --json by_seq.json
+json by_seq/sweep.json 'assert d["points"][0]["metrics"]["time_us"] == __import__("json").load(open("by_seq.json"))["step"]["time_us"]'
+json by_seq/sweep.json 'm = d["points"][0]["metrics"]; assert abs(m["job_price"] - 2.5 * m["job_hours"]) < 1e-6 * m["job_price"]'
+bad_input sweep "$trace" --batch 8 --price 2; has err 'price: found no samples'
+bad_input sweep "$trace" --batch 8 --seq 64; has err 'seq: found "64" beside a trace'
 bad_input sweep "$trace" --mode jit --pareto time_us; has err 'two metrics'
 bad_input sweep "$trace"; has err 'found no axis'
 bad_input sweep lenet5; has err 'found no axis'
@@ -523,6 +562,9 @@ json out "assert d['schema'] == 'tandem.advice/1' and 'a100_sxm4_80gb' in [r['na
 expect 0 advise lenet5 --task infer --gpu h200_sxm --batch 64 --quiet; empty out; empty err
 expect 0 advise "$trace" "$trace" --json two.json --quiet; json two.json 'assert len(d) == 2'
 expect 2 advise missing.json "$trace"; has err 'missing.json'; has out 'as traced'
+# A step that does not fit: said at once, and a smaller batch is tried.
+expect 0 advise resnet50 --gpu l4 --batch 1024; has out 'DOES NOT FIT; rows that do'; has out 'advice     largest batch (128)'
+expect 0 advise llama --gpu l4; has out 'DOES NOT FIT, nor does any row'; has out 'does not fit either'; ! grep -q 'fit for sure' out || fail "$last: no batch fits"
 bad_input advise; has err 'no TRACE'
 bad_input advise missing.json; has err 'missing.json'
 bad_input advise "$trace" --gpu h201; has err 'h200_sxm'
