@@ -34,11 +34,13 @@ constexpr Alias table[] = {
     {"precision", "amp-fp16", "amp"},
     {"precision", "bfloat16", "bf16"},
     {"precision", "amp-bf16", "bf16"},
+    {"compile", "none", "as-traced"},
     {"compile", "torch.compile", "inductor"},
     {"compile", "default", "inductor"},
     {"compile", "torchinductor", "inductor"},
     {"compile", "jit", "torchscript"},
     {"compile", "torch.jit", "torchscript"},
+    {"layout", "none", "as-traced"},
     {"layout", "nhwc", "channels-last"},
 };
 

@@ -37,9 +37,9 @@ std::vector<ReportedObject> reported_objects() {
 
 void WhatIfs::set(std::string_view option, std::string_view value) {
   std::erase_if(values, [&](const auto& one) { return one.first == option; });
-  if (value.empty() || value == asks_nothing) return;
   const TransformOption* known = find_option(option);
-  add(option, known == nullptr ? std::string(value) : canonical_value(*known, value));
+  const std::string name = known == nullptr ? std::string(value) : canonical_value(*known, value);
+  if (!name.empty() && name != asks_nothing) add(option, name);
 }
 
 void WhatIfs::set(std::string_view option, std::int64_t value) {
@@ -116,6 +116,16 @@ void check_known(const WhatIfs& asked) {
   }
 }
 
+/// Before anything is timed on the GPU that the step ends up on: what that says of a kernel would
+/// blame the GPU for what was asked of it. Errors: InputError.
+void check_targets(const TransformInput& input) {
+  for (const Transform& transform : transforms()) {
+    if (transform.check_target == nullptr || !is_asked(transform, input.asked)) continue;
+    check_needs(transform, input);
+    if (input.traced.gpu != nullptr) transform.check_target(input, target_gpu(input));
+  }
+}
+
 /// The same transform on the second base, which then is as the first.
 void apply_to_second(const Transform& transform, const TransformInput& second, Rewritten& out) {
   Rewritten other;
@@ -173,7 +183,8 @@ std::string canonical_value(const TransformOption& option, std::string_view valu
 
 void check_option(const TransformOption& option, const std::string& value,
                   const GpuCatalogue& gpus) {
-  if (value == asks_nothing) return;
+  const std::string name = canonical_value(option, value);
+  if (name == asks_nothing) return;
   switch (option.kind) {
     case OptionKind::count: parse_count(option.name, value); return;
     case OptionKind::number: parse_number(option.name, value); return;
@@ -184,7 +195,6 @@ void check_option(const TransformOption& option, const std::string& value,
     case OptionKind::assignments: return;  // checked against the GPU that they change
     case OptionKind::name: break;
   }
-  const std::string name = canonical_value(option, value);
   if (std::find(option.names.begin(), option.names.end(), name) != option.names.end()) return;
   throw InputError("command line", key_of(option.name), "\"" + value + "\"",
                    expected_value(option.name, option.names, value));
@@ -193,6 +203,7 @@ void check_option(const TransformOption& option, const std::string& value,
 std::vector<TransformReport> apply_transforms(const TransformInput& input,
                                               const TransformInput* second, Rewritten& out) {
   check_known(input.asked);
+  check_targets(input);
   std::vector<TransformReport> reports;
   for (const Transform& transform : transforms()) {
     if (!is_asked(transform, input.asked)) continue;
@@ -204,10 +215,6 @@ std::vector<TransformReport> apply_transforms(const TransformInput& input,
     report->name = transform.name;
     report->json = transform.json;
     reports.push_back(std::move(*report));
-  }
-  for (const Transform& transform : transforms()) {
-    if (transform.check_target == nullptr || !out.gpu) continue;
-    if (is_asked(transform, input.asked)) transform.check_target(input, *out.gpu);
   }
   return reports;
 }

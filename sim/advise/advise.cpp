@@ -145,6 +145,13 @@ void try_one(const Start& start, Trial& trial) {
     trial.refusal = fmt::format("{}; needs {}", error.found(), error.expected());
     return;
   }
+  const bool largest = std::any_of(trial.parts.begin(), trial.parts.end(),
+                                   [](const Candidate& c) { return c.largest_batch; });
+  if (largest && !row.fits()) {
+    trial.refusal = fmt::format("predicted at it, the peak of {:.2f} GB does not fit either",
+                                row.result.memory->peak_bytes * 1e-9);
+    return;
+  }
   if (row.result.losses.count("graph_captures_nothing") > 0) {
     trial.refusal = "the step launches nothing that a graph could capture";
     return;
@@ -179,6 +186,7 @@ std::vector<Trial> single_trials(const AdviceSubject& subject, const Result& bas
       if (const auto batch = batch_of(c, base, trial.refusal)) {
         c.what_ifs = {{"batch", std::to_string(*batch)}};
         c.name = fmt::format("{} ({})", c.name, *batch);
+        if (*batch < base.scenario.batch) c.how = "the largest halved batch that fits";
       }
     }
     if (c.choice == Choice::gpu && c.name == base.scenario.gpu) {

@@ -114,7 +114,8 @@ const std::vector<Candidate>& table() {
   return rows;
 }
 
-/// The traced batch doubled while it fits, the peak at the far end of its band.
+/// The traced batch doubled while it fits, the peak at the far end of its band; halved until it
+/// does where the traced one does not.
 std::optional<std::int64_t> largest_doubled(std::int64_t batch, const Result& base,
                                             std::string& refusal) {
   if (!base.memory) {
@@ -125,8 +126,13 @@ std::optional<std::int64_t> largest_doubled(std::int64_t batch, const Result& ba
   const double most =
       static_cast<double>(memory.largest_batch) * memory.peak_bytes / memory.high_bytes;
   std::int64_t largest = batch;
+  while (!memory.fits && static_cast<double>(largest) > most && largest > 1) largest /= 2;
   while (2.0 * static_cast<double>(largest) <= most) largest *= 2;
-  if (largest > 4 * batch) return largest;
+  if (static_cast<double>(largest) > most) {
+    refusal = fmt::format("not even {} fit for sure", largest);
+    return {};
+  }
+  if (largest < batch || largest > 4 * batch) return largest;
   refusal = fmt::format("no more than {} fit for sure, which other rows cover", largest);
   return {};
 }

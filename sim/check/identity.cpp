@@ -21,17 +21,12 @@ std::optional<Observation> no_launch_geometry(const Evidence& e) {
 std::optional<Observation> counters_of_another_run(const Evidence& e) {
   if (e.counters == nullptr) return {};
   const auto& [report, match] = *e.counters;
-  double exact = 0;  // rows that are launches of the step in everything
-  for (std::size_t k = 0; k < match.kernels.size(); ++k) {
-    if (match.kernels[k].quality != MatchQuality::exact) continue;
-    exact += static_cast<double>(match.rows.of(k).size());
-  }
-  const double foreign = 1 - exact / static_cast<double>(std::max<std::size_t>(report.size(), 1));
-  if (foreign <= e.limits.counters_partial) return {};
-  return Observation{foreign > e.limits.counters_foreign ? Concern::wrong : Concern::doubt, foreign,
-                     e.limits.counters_partial,
+  const double foreign = foreign_share(report, match);
+  if (foreign <= partly_foreign) return {};
+  return Observation{foreign > mostly_foreign ? Concern::wrong : Concern::doubt, foreign,
+                     partly_foreign,
                      fmt::format("{} of {} rows are no launch of {}",
-                                 static_cast<std::int64_t>(double(report.size()) - exact),
+                                 std::llround(foreign * static_cast<double>(report.size())),
                                  report.size(), match.step)};
 }
 

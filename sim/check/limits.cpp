@@ -52,9 +52,6 @@ std::vector<Field<CheckLimits>> make_fields() {
       row("slow_choice_us", "us", "and of that length", &L::slow_choice_us),
       row("slow_choice_share", "ratio", "of kernel time that such ones take",
           &L::slow_choice_share),
-      row("counters_foreign", "ratio", "of rows that are no launch of the step: wrong",
-          &L::counters_foreign),
-      row("counters_partial", "ratio", "the same: doubt", &L::counters_partial),
       row("counters_clock", "ratio", "kernel time of one over the other's", &L::counters_clock),
   };
 }

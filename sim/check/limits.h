@@ -42,8 +42,6 @@ struct CheckLimits {
   double slow_choice = 0;
   double slow_choice_us = 0;
   double slow_choice_share = 0;
-  double counters_foreign = 0;
-  double counters_partial = 0;
   double counters_clock = 0;
   std::vector<Provenance> origins;
 };

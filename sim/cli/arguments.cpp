@@ -111,9 +111,42 @@ void check_not_empty(const po::options_description& options, const po::variables
   }
 }
 
+/// Options by which every command names what it writes; the others name what is read.
+constexpr std::string_view outputs[] = {"json",   "kernels", "timeline", "report",
+                                        "sqlite", "out",     "figure",   "figures"};
+
+bool is_output(std::string_view name) {
+  return std::find(std::begin(outputs), std::end(outputs), name) != std::end(outputs);
+}
+
+/// The files that are written; what lies in a folder its command knows.
+std::vector<NamedFile> written_files(const po::options_description& options,
+                                     const po::variables_map& values) {
+  std::vector<NamedFile> files;
+  for (const std::string_view name : outputs) {
+    const std::string key(name);
+    const po::option_description* option = options.find_nothrow(key, false);
+    if (option == nullptr || !option->semantic()->name().starts_with(file_value)) continue;
+    files.push_back({"--" + key, values[key].as<std::string>()});
+  }
+  return files;
+}
+
+/// Numbers have one spelling, that of experiment files, in which "+7" is none. Errors: InputError.
+void check_numbers(const po::options_description& options, const po::parsed_options& parsed) {
+  for (const po::option& option : parsed.options) {
+    const std::string expected = expected_value(options, option.string_key);
+    if (option.value.empty() || !option.value.back().starts_with("+")) continue;
+    if (!expected.ends_with("number")) continue;
+    throw InputError("command line", "--" + option.string_key, "\"" + option.value.back() + "\"",
+                     expected);
+  }
+}
+
 po::variables_map read_values(const CommandLine& line, const po::options_description& options,
                               const Arguments& arguments) {
   const po::parsed_options parsed = read_options(line, options, arguments);
+  check_numbers(options, parsed);
   po::variables_map values;
   try {
     po::store(parsed, values);
@@ -127,6 +160,7 @@ po::variables_map read_values(const CommandLine& line, const po::options_descrip
   }
   check_not_empty(options, values);
   po::notify(values);
+  if (values.count("help") == 0) check_written(read_files(values), written_files(options, values));
   return values;
 }
 
@@ -155,6 +189,41 @@ std::vector<std::string> comma_list(std::string_view text) {
 void add_threads_option(po::options_description& options) {
   options.add_options()("threads", po::value<int>()->value_name("N")->default_value(0, ""),
                         "0, the default: as many as the machine has");
+}
+
+void add_loss_option(po::options_description& options) {
+  options.add_options()("allow-data-loss", "exit 0 even if part of a trace could not be used");
+}
+
+bool accepts_loss(const po::variables_map& values) { return values.count("allow-data-loss") > 0; }
+
+int loss_status(bool lost, bool accepted, const std::string& what) {
+  if (!lost || accepted) return exit_ok;
+  fmt::print(stderr,
+             "tandem: part of {} could not be used ('tandem replay' lists it as data_loss); "
+             "--allow-data-loss accepts that\n",
+             printable(what));
+  return exit_data_loss;
+}
+
+std::vector<NamedFile> read_files(const po::variables_map& values) {
+  std::vector<NamedFile> files;
+  const auto add = [&](const std::string& name, const std::string& text) {
+    // Also one of several (--gpu A,B), and a trace with its time (TRACE=SECONDS).
+    for (const std::string& one : comma_list(text)) {
+      files.push_back({"--" + name, one});
+      files.push_back({"--" + name, one.substr(0, one.rfind('='))});
+    }
+    files.push_back({"--" + name, text});
+  };
+  for (const auto& [name, value] : values) {
+    if (is_output(name)) continue;
+    if (const auto* text = boost::any_cast<std::string>(&value.value())) add(name, *text);
+    if (const auto* texts = boost::any_cast<std::vector<std::string>>(&value.value())) {
+      for (const std::string& text : *texts) add(name, text);
+    }
+  }
+  return files;
 }
 
 int threads_of(const po::variables_map& values) {

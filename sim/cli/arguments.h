@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/cli/command.h"
+#include "sim/cli/files.h"
 
 namespace tandem {
 
@@ -54,10 +55,21 @@ std::vector<std::string> comma_list(std::string_view text);
 void add_threads_option(boost::program_options::options_description& options);
 int threads_of(const boost::program_options::variables_map& values);
 
+/// --allow-data-loss, of commands that use what traces hold.
+void add_loss_option(boost::program_options::options_description& options);
+bool accepts_loss(const boost::program_options::variables_map& values);
+/// exit_data_loss, with a word on standard error, where part of `what` was `lost` and nobody
+/// accepts that; else exit_ok.
+int loss_status(bool lost, bool accepted, const std::string& what);
+
+/// What the values name that is read: texts of all options but those of outputs.
+std::vector<NamedFile> read_files(const boost::program_options::variables_map& values);
+
 std::string help_text(const CommandLine& line);
 
 /// The values, with --help known to every command; nothing if it was asked for, and then printed.
-/// Errors: InputError for what the command does not know or cannot read.
+/// Errors: InputError for what the command does not know or cannot read, and for an output that
+/// would take the place of an input or of another output.
 std::optional<boost::program_options::variables_map> parse_arguments(const CommandLine& line,
                                                                      const Arguments& arguments);
 

@@ -52,13 +52,16 @@ AskedAdvice asked_of(const std::string& text, const po::variables_map& values) {
   o.job = job_of(values);
   show_import(o);
   const std::string task = values["task"].as<std::string>();
-  o.network_task = parse_task(task, "command line", "--task");
+  if (!task.empty()) o.network_task = parse_task(task, "command line", "--task");
   o.trace_path = subject_path(text, task);
   asked.gpus = gpus_of(values["gpu"].as<std::string>());
   const bool network = is_network(o.trace_path);
   if (network && !asked.gpus.empty()) {
     o.what_ifs.set("gpu", asked.gpus.front());
     asked.gpus.erase(asked.gpus.begin());
+  }
+  if (!network && o.network_task) {
+    throw InputError("command line", "--task", "a trace, " + text, "a network");
   }
   if (values.count("batch") == 0) return asked;
   if (!network) {
@@ -130,15 +133,16 @@ CommandLine advise_line() {
       "gpu", text_value("GPU,GPU"),
       "other GPUs to try; of a network: the first one is where it runs")(
       "batch", po::value<std::int64_t>()->value_name("N"), "of a network: its batch")(
-      "task", text_value("train|infer", "train"), "of a network: which step");
+      "task", text_value("train|infer"),
+      "of a network: which step; default: train, or what a file was recorded with");
   add_trace_options(input);
   add_host_options(host);
   add_job_options(job);
   add_threads_option(output);
   output.add_options()("json", text_value(file_value), "write the advice here; -: stdout")(
       "report", text_value(file_value),
-      "write a page (HTML, needs no network) with charts and tables here")(
-      "allow-data-loss", "exit 0 even if part of a trace could not be used")("quiet", "no text");
+      "write a page (HTML, needs no network) with charts and tables here")("quiet", "no text");
+  add_loss_option(output);
   return {"advise",
           "TRACE|NETWORK [TRACE ...] [options]",
           "Precisions, CUDA graphs, compilers, batches and other GPUs predicted and ranked by\n"

@@ -72,6 +72,16 @@ void print_counters(const GpuArch& gpu, const BlockSchedule& s, const WorkCounte
       100 * use.smsp_active_utilization, 100 * use.achieved_occupancy);
 }
 
+void write_blocks(const std::string& path, const std::string& kernel, const BlockSchedule& s) {
+  if (path.empty()) return;
+  std::vector<BlockSlice> slices;
+  for (const BlockRun& b : s.blocks) {
+    slices.push_back({b.block, b.sm, b.slot, b.begin_us, b.end_us});
+  }
+  write_file(path, [&](std::ostream& file) { write_block_timeline(file, kernel, slices); });
+  fmt::print("timeline   {}  (open in https://ui.perfetto.dev)\n", path);
+}
+
 /// The schedule of an activity of the step, with the pace that its counters assume.
 BlockSchedule schedule_of(const Prediction& p, const CostConstants& costs, std::uint32_t row) {
   const TraceLaunches launches(p.step);
@@ -93,6 +103,7 @@ CommandLine blocks_line() {
       "set", texts_value("gpu.KEY=VALUE"), "override a GPU number, e.g. gpu.sm_count=160");
   output.add_options()("out", text_value(file_value),
                        "write a Perfetto timeline with a track per block slot of every SM here");
+  add_loss_option(output);
   return {"blocks",
           "TRACE --kernel NAME [options]",
           "Where and when the blocks of one kernel run: occupancy, waves, tail.",
@@ -134,15 +145,9 @@ int run_blocks(const Arguments& arguments) {
   print_summary(name, geometry, *p.target, s);
   print_counters(*p.target, s, p.step_counters[row],
                  a.configs.costs.general().counter_window_cycles);
-  const std::string out = values["out"].as<std::string>();
-  if (out.empty()) return exit_ok;
-  std::vector<BlockSlice> slices;
-  for (const BlockRun& b : s.blocks) {
-    slices.push_back({b.block, b.sm, b.slot, b.begin_us, b.end_us});
-  }
-  write_file(out, [&](std::ostream& file) { write_block_timeline(file, name, slices); });
-  fmt::print("timeline   {}  (open in https://ui.perfetto.dev)\n", out);
-  return exit_ok;
+  write_blocks(values["out"].as<std::string>(), name, s);
+  return loss_status(p.result.losses.any(Severity::data_loss), accepts_loss(values),
+                     a.summary.path);
 }
 
 }  // namespace tandem

@@ -14,6 +14,7 @@
 #include "sim/core/named.h"
 #include "sim/predict/calibrate_host.h"
 #include "sim/predict/configs.h"
+#include "sim/report/losses.h"
 
 namespace tandem {
 
@@ -130,6 +131,7 @@ int run_host(const Arguments& arguments) {
   }
   const HostCalibration c = calibrate_host(traces, replay);
   print_rows(c);
+  fmt::print("{}", losses_text(c.losses));
   const std::string out = values["out"].as<std::string>();
   if (!out.empty()) write_host(c, host_path(replay.configs, replay.host), out);
   return exit_ok;

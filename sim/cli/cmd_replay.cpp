@@ -118,19 +118,20 @@ CommandLine demo_line() {
           "[options of replay]",
           std::string("Replays ") + demo_trace + " and writes what it finds to out/demo.",
           {},
-          replay_groups()};
+          scenario_groups(po::options_description("Trace"))};
 }
 
 int run_demo(const Arguments& arguments) {
   const std::string trace = data_root() + "/" + demo_trace;
   Arguments all = arguments;
-  all.insert(all.end(), {"--trace", trace});
   const bool has_out = std::any_of(arguments.begin(), arguments.end(),
                                    [](const std::string& a) { return a.starts_with("--out"); });
   if (!has_out) all.insert(all.end(), {"--out", "out/demo"});
   const auto values = parse_arguments(demo_line(), all);
   if (!values) return exit_ok;
-  const Answer answer = answer_traces(*values).answer.value();
+  OutputPaths paths = output_paths(*values);
+  const Answer answer =
+      answer_of(*values, replay_trace(trace, scenario_options(*values)), std::move(paths));
   const int status = report(answer);
   if (!answer.quiet && answer.paths.json != "-") {
     fmt::print("\nwhat would make it faster: tandem advise {}\n", trace);

@@ -13,16 +13,15 @@ namespace po = boost::program_options;
 
 NetworkRequest request_of(const po::variables_map& values, ReplayOptions& options) {
   const std::string task = values["task"].as<std::string>();
-  options.network_task = parse_task(task, "command line", "--task");
+  if (!task.empty()) options.network_task = parse_task(task, "command line", "--task");
   if (values.count("optimizer") > 0) {
     options.network_optimizer = values["optimizer"].as<std::string>();
   }
   const std::string path =
       network_path(values["network"].as<std::string>(), task, data_root() + "/workloads/nets");
   if (values.count("channels-last") > 0) options.what_ifs.set("layout", channels_last_layout);
-  NetworkRequest request = take_request(path, options);
-  if (values.count("seq") > 0) request.length = values["seq"].as<std::int64_t>();
-  return request;
+  if (values.count("seq") > 0) options.network_length = values["seq"].as<std::int64_t>();
+  return take_request(path, options);
 }
 
 Answer answer_network(const po::variables_map& values) {
@@ -43,8 +42,9 @@ CommandLine network_line() {
   po::options_description input("Network");
   input.add_options()("network", po::value<std::string>()->value_name(network_value),
                       "name of a file in workloads/nets, or a path: of such a file, or of an ONNX "
-                      "model (opset 13 or later)")("task", text_value("train|infer", "train"),
-                                                   "a training step, or inference")(
+                      "model (opset 13 or later)")(
+      "task", text_value("train|infer"),
+      "a training step, or inference; default: train, or what a file was recorded with")(
       "optimizer", po::value<std::string>()->value_name("sgd|adam|adamw"),
       "of an ONNX model that trains; default: sgd")(
       "seq", po::value<std::int64_t>()->value_name("N"),

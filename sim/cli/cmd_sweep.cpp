@@ -41,12 +41,33 @@ void print_keys() {
   }
 }
 
+/// What is read, also by the experiment.
+std::vector<NamedFile> inputs_of(const po::variables_map& values, const Experiment& experiment) {
+  std::vector<NamedFile> files = read_files(values);
+  files.push_back({"trace", experiment.trace});
+  files.push_back({"base", experiment.base});
+  for (const Axis& axis : experiment.axes) {
+    if (axis.name != "host") continue;
+    for (const std::string& host : axis.values) files.push_back({"host", host});
+  }
+  return files;
+}
+
+std::vector<NamedFile> outputs_of(const po::variables_map& values, const std::string& folder) {
+  const std::string report = values["report"].as<std::string>();
+  return {{"--out", folder + "/sweep.json"},
+          {"--out", folder + "/sweep.csv"},
+          {"--out", folder + "/points.jsonl"},
+          {"--report", report.empty() ? folder + "/report.html" : report},
+          {"--json", values["json"].as<std::string>()}};
+}
+
+/// Errors: InputError for a folder that cannot be made and for a file of it that is an input.
 std::string output_folder(const po::variables_map& values, const Experiment& experiment) {
   std::string folder = values["out"].as<std::string>();
   if (folder.empty()) folder = "out/" + folder_name(experiment.name, "sweep");
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw InputError(folder, "", error.message(), "a folder that can be created");
+  check_written(inputs_of(values, experiment), outputs_of(values, folder));
+  make_folder(folder);
   return folder;
 }
 
@@ -149,7 +170,9 @@ int sweep(const po::variables_map& values, Ranks* ranks) {
     fmt::print("{}\nfiles      {}/sweep.csv, sweep.json, report.html, *.svg\n", sweep_text(sweep),
                folder);
   }
-  return failed_points(sweep) == 0 ? exit_ok : exit_check_failed;
+  const int lost = loss_status(sweep.losses.any(Severity::data_loss), accepts_loss(values),
+                               asked.experiment.trace);
+  return failed_points(sweep) + failed_elasticities(sweep) == 0 ? lost : exit_check_failed;
 }
 
 /// Another rank prints and writes nothing. What it cannot read, rank 0 may be able to; so that is
@@ -195,10 +218,11 @@ CommandLine sweep_line() {
       "write a page (HTML, needs no network) with charts and tables here; default: report.html in "
       "--out")("json", text_value(file_value),
                "write sweep.json here too; -: stdout, and no table")("quiet", "no table");
+  add_loss_option(output);
   return {"sweep",
           "EXPERIMENT.json | TRACE|NETWORK --AXIS VALUE,VALUE... [options]",
-          "Predicts every combination of the axes' values in parallel. Exit status 1 if a point\n"
-          "failed.",
+          "Predicts every combination of the axes' values in parallel. Exit status 1 if a point,\n"
+          "or an elasticity, failed.",
           {{"experiment"}},
           {input, axis_options(), run, output}};
 }

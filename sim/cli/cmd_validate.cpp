@@ -25,9 +25,7 @@ namespace {
 
 void write_figures(const std::vector<Figure>& figures, Simulations& simulations,
                    const std::string& folder, bool quiet) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) throw InputError(folder, "", error.message(), "a folder that can be created");
+  make_folder(folder);
   for (const DrawnFigure& figure : draw_figures(figures, simulations)) {
     const std::string path = folder + "/" + figure.name + ".svg";
     if (!figure.svg.empty()) write_file(path, [&](std::ostream& out) { out << figure.svg; });
@@ -108,9 +106,10 @@ int run_validate(const Arguments& arguments) {
   write_document(json, rows_json(results));
   write_file(values["report"].as<std::string>(),
              [&](std::ostream& out) { out << html::page_html(validation_page(results)); });
-  if (json == "-") return exit_ok;
-  fmt::print("{}", values.count("markdown") > 0 ? markdown_text(results)
-                                                : table_text(results, values.count("rows") > 0));
+  if (json != "-") {
+    fmt::print("{}", values.count("markdown") > 0 ? markdown_text(results)
+                                                  : table_text(results, values.count("rows") > 0));
+  }
   const bool passed =
       std::all_of(results.begin(), results.end(), [](const CaseResult& r) { return r.passed(); });
   return passed ? exit_ok : exit_check_failed;

@@ -32,7 +32,42 @@ int write_to(const std::string& path, const std::string& name,
   return errno != 0 ? errno : EIO;
 }
 
+/// Whether both name one place, through links and before it is there.
+bool same_place(const std::string& a, const std::string& b) {
+  if (a == b) return true;
+  if (a == "-" || b == "-") return false;
+  std::error_code error;
+  if (fs::equivalent(a, b, error)) return true;
+  return fs::weakly_canonical(a, error) == fs::weakly_canonical(b, error);
+}
+
+/// Whether writing there takes nothing away: a device, a pipe; a folder is an error of its own.
+bool keeps_nothing(const std::string& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  return fs::exists(status) && !fs::is_regular_file(status);
+}
+
 }  // namespace
+
+void check_written(const std::vector<NamedFile>& read, const std::vector<NamedFile>& written) {
+  const auto refuse = [](const NamedFile& one, const NamedFile& other, const char* does) {
+    if (one.path.empty() || !same_place(one.path, other.path)) return;
+    throw InputError("command line", one.by, "\"" + one.path + "\", " + does + " " + other.by,
+                     "another file");
+  };
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    const NamedFile& one = written[i];
+    if (one.path != "-" && keeps_nothing(one.path)) continue;
+    for (std::size_t k = 0; k < i; ++k) refuse(one, written[k], "which is written by");
+    if (one.path == "-") continue;  // read and written it is two streams
+    for (const NamedFile& other : read) {
+      if (std::error_code error; fs::exists(other.path, error)) {
+        refuse(one, other, "which is read by");
+      }
+    }
+  }
+}
 
 void write_file(const std::string& path, const std::function<void(std::ostream&)>& write) {
   if (path.empty()) return;
@@ -66,6 +101,12 @@ void write_file(const std::string& path, const std::function<void(std::ostream&)
   if (failed == 0) return;
   fs::remove(beside, error);
   fail(path, failed);
+}
+
+void make_folder(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) throw InputError(path, "", error.message(), "a folder that can be created");
 }
 
 std::string folder_name(const std::string& name, const std::string& otherwise) {

@@ -139,11 +139,10 @@ namespace {
 /// The number, or 0 where it is not given.
 double job_number(const po::variables_map& values, const std::string& name, double least) {
   if (values.count(name) == 0) return 0;
-  constexpr double most = 1e18;
   const auto number = values[name].as<double>();
-  if (number >= least && number <= most) return number;
+  if (number >= least && number <= most_of_a_job) return number;
   throw InputError("command line", "--" + name, fmt::format("{}", number),
-                   fmt::format("{} to {}", least, most));
+                   fmt::format("{} to {}", least, most_of_a_job));
 }
 
 }  // namespace
@@ -194,9 +193,8 @@ po::options_description output_options() {
       "timeline", text_value(file_value), "write the Perfetto timeline here")(
       "report", text_value(file_value),
       "write a page (HTML, needs no network) with charts and tables here")(
-      "sqlite", po::value<std::string>()->default_value(""), "write a SQLite database here")(
-      "allow-data-loss", "exit 0 even if part of the trace could not be used")("quiet",
-                                                                               "no summary");
+      "sqlite", text_value(file_value), "write a SQLite database here")("quiet", "no summary");
+  add_loss_option(options);
   return options;
 }
 
@@ -232,19 +230,6 @@ WhatIfs what_ifs_of(const po::variables_map& values) {
   return asked;
 }
 
-/// Errors: InputError for an option that only says how, without the what-if that it belongs to.
-void check_asked(const WhatIfs& asked, Mode mode) {
-  for (const Transform& transform : transforms()) {
-    for (const TransformOption& option : transform.options) {
-      if (!asked.has(option.name) || is_asked(transform, asked)) continue;
-      if (option.for_graphs && mode == Mode::cuda_graph) continue;
-      throw InputError("command line", "--" + std::string(option.name),
-                       "no --" + std::string(transform.name),
-                       "--" + std::string(transform.name) + " beside it (or --mode jit)");
-    }
-  }
-}
-
 void set_mode(const po::variables_map& values, ReplayOptions& options) {
   const std::string mode = canonical_mode(values["mode"].as<std::string>());
   const bool given = values.count("compiler") > 0;
@@ -261,6 +246,19 @@ void set_mode(const po::variables_map& values, ReplayOptions& options) {
   set_mode(mode, compiler, options.mode.mode, options.what_ifs);
 }
 
+/// Errors: InputError for options of which one says nothing beside the other.
+void check_together(const po::variables_map& values, const ReplayOptions& options) {
+  if (!values["graph-scope"].defaulted() && options.mode.mode != Mode::cuda_graph) {
+    throw InputError("command line", "--graph-scope",
+                     "mode " + std::string(mode_text(options.mode.mode, options.what_ifs)),
+                     "--mode cuda-graph beside it");
+  }
+  if (options.measured_step_us > 0 && options.profiler == Profiler::keep) {
+    throw InputError("command line", "--measured-step", "--profiler keep beside it",
+                     "one of the two: a step that was timed had no profiler");
+  }
+}
+
 }  // namespace
 
 ReplayOptions scenario_options(const po::variables_map& values) {
@@ -274,6 +272,7 @@ ReplayOptions scenario_options(const po::variables_map& values) {
   check_asked(options.what_ifs, options.mode.mode);
   options.mode.graph_scope = parse_graph_scope(values["graph-scope"].as<std::string>());
   options.profiler = parse_profiler(values["profiler"].as<std::string>());
+  check_together(values, options);
   options.base_path = values["base"].as<std::string>();
   options.cache = values["cache"].as<std::string>();
   options.counters_path = values["counters"].as<std::string>();
@@ -286,20 +285,28 @@ OutputPaths files_in(const std::string& folder) {
           folder + "/report.html"};
 }
 
+std::vector<NamedFile> written_files(const OutputPaths& paths, const std::string& by) {
+  std::vector<NamedFile> files;
+  for (const std::string* path :
+       {&paths.json, &paths.kernels, &paths.timeline, &paths.report, &paths.sqlite}) {
+    files.push_back({by, *path});
+  }
+  return files;
+}
+
 OutputPaths output_paths(const po::variables_map& values) {
   OutputPaths paths{values["json"].as<std::string>(), values["kernels"].as<std::string>(),
                     values["timeline"].as<std::string>(), values["report"].as<std::string>(),
                     values["sqlite"].as<std::string>()};
   const std::string folder = values["out"].as<std::string>();
   if (folder.empty()) return paths;
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) throw InputError(folder, "", error.message(), "a folder that can be created");
   const OutputPaths there = files_in(folder);
   if (paths.json.empty()) paths.json = there.json;
   if (paths.kernels.empty()) paths.kernels = there.kernels;
   if (paths.timeline.empty()) paths.timeline = there.timeline;
   if (paths.report.empty()) paths.report = there.report;
+  check_written(read_files(values), written_files(paths, "--out"));
+  make_folder(folder);
   return paths;
 }
 
@@ -318,8 +325,7 @@ void print_paths(const OutputPaths& paths) {
 }  // namespace
 
 Answer answer_of(const po::variables_map& values, RanksReplay found, OutputPaths paths) {
-  return {std::move(found), std::move(paths), values.count("allow-data-loss") > 0,
-          values.count("quiet") > 0};
+  return {std::move(found), std::move(paths), accepts_loss(values), values.count("quiet") > 0};
 }
 
 int report(const Answer& answer) {
@@ -330,13 +336,7 @@ int report(const Answer& answer) {
     std::cout << '\n';
     print_paths(answer.paths);
   }
-  if (!answer.accepts_loss && result.losses.any(Severity::data_loss)) {
-    fmt::print(stderr,
-               "tandem: part of the trace could not be used (see data_loss); "
-               "--allow-data-loss accepts that\n");
-    return exit_data_loss;
-  }
-  return exit_ok;
+  return loss_status(result.losses.any(Severity::data_loss), answer.accepts_loss, "the trace");
 }
 
 }  // namespace tandem

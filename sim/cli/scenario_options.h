@@ -48,11 +48,15 @@ std::vector<boost::program_options::options_description> scenario_groups(
 /// options that contradict each other.
 ReplayOptions scenario_options(const boost::program_options::variables_map& values);
 
-/// Where results go. Errors: InputError for a folder that cannot be made.
+/// Where results go. Errors: InputError for a folder that cannot be made and for a file of it that
+/// is an input.
 OutputPaths output_paths(const boost::program_options::variables_map& values);
 
 /// The files that --out has in its folder.
 OutputPaths files_in(const std::string& folder);
+
+/// The paths as check_written() takes them; `by`: what names them.
+std::vector<NamedFile> written_files(const OutputPaths& paths, const std::string& by);
 
 /// What `replay` or `run` found, and what their options ask to be written.
 struct Answer {

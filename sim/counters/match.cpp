@@ -1,6 +1,7 @@
 #include "sim/counters/match.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <set>
@@ -217,6 +218,24 @@ StepMatch match_best_step(const Trace& trace, const Links& links, const CounterR
     if (best.step.empty() || match.score > best.score) best = std::move(match);
   }
   return best;
+}
+
+double foreign_share(const CounterReport& report, const StepMatch& match) {
+  double exact = 0;
+  for (std::size_t k = 0; k < match.kernels.size(); ++k) {
+    if (match.kernels[k].quality != MatchQuality::exact) continue;
+    exact += static_cast<double>(match.rows.of(k).size());
+  }
+  return 1 - exact / static_cast<double>(std::max<std::size_t>(report.size(), 1));
+}
+
+void count_foreign_rows(const CounterReport& report, const StepMatch& match, LossList& losses) {
+  const double share = foreign_share(report, match);
+  if (share <= partly_foreign) return;
+  losses.add("counters_of_another_run", Severity::warning,
+             "rows of the counter report that are no launch of the step: its counters are of "
+             "another model, batch, precision or version ('tandem check' says more)",
+             std::llround(share * static_cast<double>(report.size())));
 }
 
 std::size_t find_step(const Trace& trace, const Links& links, const std::string& name) {

@@ -40,6 +40,17 @@ StepMatch match_step(const Trace& trace, const Links& links, const CounterReport
 /// The same for the step that fits best. Steps with equal kernels are tried once.
 StepMatch match_best_step(const Trace& trace, const Links& links, const CounterReport& report);
 
+/// The share of the report's rows that are no launch of the step in everything.
+double foreign_share(const CounterReport& report, const StepMatch& match);
+/// From where on that is said. Of reports of the same program every row is a launch of the step, in
+/// all captures that have one.
+inline constexpr double partly_foreign = 0.05;
+/// From where on most of the report is of something else.
+inline constexpr double mostly_foreign = 0.5;
+
+/// Counts as a warning, "counters_of_another_run", the rows of a report that is partly foreign.
+void count_foreign_rows(const CounterReport& report, const StepMatch& match, LossList& losses);
+
 /// Index of the step called `name`, also by its number alone. Errors: InputError that lists the
 /// steps.
 std::size_t find_step(const Trace& trace, const Links& links, const std::string& name);

@@ -74,15 +74,18 @@ DiffTable by_name(const DiffSide& a, const DiffSide& b, const Name& name, const 
   return table_of(rows);
 }
 
-/// Moves the time of one kernel from a row to another.
+/// Moves the time of one kernel from a row to another. A kernel is said to be of what runs most of
+/// it, and the rest of it stands in other rows: no more is moved than the row holds.
 void move_time(std::vector<DeviceTime>& rows, const std::string& from, const std::string& to,
                const DeviceTime& kernel) {
   const auto row =
       std::find_if(rows.begin(), rows.end(), [&](const DeviceTime& r) { return r.name == from; });
   if (row == rows.end()) return;
-  row->time -= kernel.time;
-  row->count -= kernel.count;
-  rows.push_back({to, kernel.count, kernel.time, {}, {}});
+  const Duration time = std::min(kernel.time, row->time);
+  const std::int64_t count = std::min(kernel.count, row->count);
+  row->time -= time;
+  row->count -= count;
+  rows.push_back({to, count, time, {}, {}});
 }
 
 /// `side` with what a CUDA graph hides: a kernel without an operation is taken for one of the

@@ -84,6 +84,27 @@ constexpr double host_matters = 1.02;
 /// Measured steps that no host makes so long, or so short, within this much.
 constexpr double out_of_reach = 1.05;
 
+/// Steps on the fastest host and on the slowest.
+struct Reach {
+  double fastest_us = 0, slowest_us = 0;
+};
+
+/// Counts a measured step that no host makes so long, or so short.
+Reach reach_of(const TracedRun& run, const MeasuredPlan& plan, double measured_us,
+               LossList& losses) {
+  const HostModel& host = run.configs.host;
+  const Reach reach{step_us(run, plan, scaled(host, smallest_factor)),
+                    step_us(run, plan, scaled(host, largest_factor))};
+  const bool out = measured_us * out_of_reach < reach.fastest_us ||
+                   measured_us > reach.slowest_us * out_of_reach;
+  losses.add("measured_step_out_of_reach", Severity::warning,
+             "no host makes the traced step as long as it is said to be without the profiler: "
+             "another unit than seconds, other work, another clock of the GPU, or operations that "
+             "run on the host itself",
+             out ? 1 : 0);
+  return reach;
+}
+
 }  // namespace
 
 HostModel host_of_step(const TracedRun& run, const MeasuredPlan& plan, double measured_us,
@@ -94,12 +115,7 @@ HostModel host_of_step(const TracedRun& run, const MeasuredPlan& plan, double me
   const auto factor_of = [&](double us) {
     return balanced_factor([&](double f) { return std::log(at(std::exp(f)) / us); });
   };
-  const double fastest = at(smallest_factor);
-  const double slowest = at(largest_factor);
-  losses.add("measured_step_out_of_reach", Severity::warning,
-             "no host makes the traced step as long as --measured-step says: other work, another "
-             "clock of the GPU, or operations that run on the host itself",
-             measured_us * out_of_reach < fastest || measured_us > slowest * out_of_reach ? 1 : 0);
+  const auto [fastest, slowest] = reach_of(run, plan, measured_us, losses);
   if (slowest < host_matters * fastest) return host;
   if (measured_us > host_matters * fastest) {
     return scaled(host, factor_of(measured_us));
@@ -119,6 +135,7 @@ HostCalibration calibrate_host(const std::vector<TimedTrace>& traces,
     measured.push_back(t.iteration_us);
     const bool used = t.iteration_us > host_bound_ratio * busy_us(analyses.back());
     if (used) chosen.push_back(analyses.size() - 1);
+    reach_of(analyses.back(), analyses.back().measured, t.iteration_us, out.losses);
     out.rows.push_back({t.path, t.iteration_us, 0, 0, 0, used});
   }
   if (chosen.empty()) {

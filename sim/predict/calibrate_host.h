@@ -28,6 +28,7 @@ struct HostCalibration {
   HostModel host;     // gap scales changed
   double factor = 1;  // that both gap scales were multiplied by
   std::vector<CalibrationRow> rows;
+  LossList losses;
 };
 
 /// Multiplies the gap scales of the host model until the predicted steps are as long as the

@@ -63,6 +63,7 @@ void add_measured_counters(TracedRun& a, const std::string& path) {
   std::int64_t unmatched = 0;
   std::int64_t similar = 0;
   std::int64_t contradicting = 0;
+  count_foreign_rows(report, match_best_step(a.trace, a.links, report), a.losses);
   for (std::size_t step = 0; step < a.links.steps.size(); ++step) {
     const StepMatch match = match_step(a.trace, a.links, report, step);
     for (std::size_t k = 0; k < match.kernels.size(); ++k) {

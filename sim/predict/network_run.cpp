@@ -1,5 +1,7 @@
 #include "sim/predict/network_run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -22,21 +24,34 @@ namespace {
 constexpr std::string_view batch_symbol = "batch";
 constexpr std::string_view length_symbol = "seq";
 
+/// Errors: InputError for a task that the recording is not of: its operations are those of one.
+void check_task(const Network& network, const NetworkRequest& request) {
+  if (!request.task || *request.task == network.task) return;
+  throw InputError(
+      "command line", "--task",
+      fmt::format("{} for a recorded {} step ({})", to_string(*request.task),
+                  network.task == Task::train ? "training" : "inference", request.path),
+      fmt::format("--task {}, another recording, or an ONNX file, which takes both",
+                  to_string(network.task)));
+}
+
 Network load_request(const NetworkRequest& request) {
   if (!is_onnx(request.path)) {
     Network network = load_network(request.path);
+    check_task(network, request);
     if (request.optimizer.empty() || request.optimizer == network.optimizer) return network;
     throw InputError("command line", "--optimizer", "\"" + request.optimizer + "\"",
                      network.optimizer.empty() ? "none, for " + request.path + " does not train"
                                                : network.optimizer + ", which " + request.path +
                                                      " was recorded with; ONNX files take any");
   }
-  if (request.task == Task::infer && !request.optimizer.empty()) {
+  const Task asked = request.task.value_or(Task::train);
+  if (asked == Task::infer && !request.optimizer.empty()) {
     throw InputError("command line", "--optimizer",
                      "\"" + request.optimizer + "\" beside task infer",
                      "task train, or no optimizer");
   }
-  OnnxTask task{request.task, default_optimizer};
+  OnnxTask task{asked, default_optimizer};
   if (!request.optimizer.empty()) task.optimizer = request.optimizer;
   return load_onnx(request.path, task);
 }
@@ -101,10 +116,12 @@ void set_memory(const Network& network, NetworkRequest request, const BoundNetwo
 /// Errors: InputError for options that say something of a trace.
 void check_no_trace(const NetworkRequest& request, const ReplayOptions& options) {
   const bool said = !options.steps.annotation.empty() || options.steps.count != 0 ||
-                    options.traced_batch != 0 || options.peak_memory_bytes > 0;
+                    options.traced_batch != 0 || options.peak_memory_bytes > 0 ||
+                    !options.traced_gpu.empty() || !options.base_path.empty();
   if (!said) return;
-  throw InputError("command line", "--steps, --step, --traced-batch, --peak-memory",
-                   "a network, " + request.path, "none of them, for they say what a trace holds");
+  throw InputError("command line",
+                   "--steps, --step, --traced-batch, --peak-memory, --traced-gpu, --base",
+                   "a network, " + request.path, "none of them, for they are of traces");
 }
 
 /// Errors: InputError for sizes that overflow.
@@ -126,7 +143,7 @@ std::string network_path(const std::string& network, const std::string& task,
       std::filesystem::is_regular_file(network, error)) {
     return network;
   }
-  std::string path = folder + "/" + network + "-" + task + ".json";
+  std::string path = folder + "/" + network + "-" + (task.empty() ? "train" : task) + ".json";
   if (std::filesystem::is_regular_file(path, error)) return path;
   const std::vector<std::string> names = network_names(folder);
   if (std::find(names.begin(), names.end(), network) != names.end()) {
@@ -184,6 +201,7 @@ NetworkRequest take_request(const std::string& path, ReplayOptions& options) {
   request.path = path;
   request.task = options.network_task;
   request.optimizer = options.network_optimizer;
+  request.length = options.network_length;
   request.gpu = options.what_ifs.has("gpu") ? options.what_ifs.get("gpu") : default_network_gpu;
   if (options.what_ifs.has("batch")) {
     request.batch = parse_count("batch", options.what_ifs.get("batch"));

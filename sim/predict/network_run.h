@@ -17,7 +17,7 @@ struct NetworkRequest {
   std::string gpu;                     // name or path of a config
   std::optional<std::int64_t> batch;   // nothing: the network's default
   std::optional<std::int64_t> length;  // of a sequence
-  Task task = Task::train;             // of ONNX files; other networks are recorded with theirs
+  std::optional<Task> task = {};       // nothing: as recorded; of ONNX files train
   std::string optimizer = {};          // empty: the network's own, default_optimizer for ONNX files
   bool channels_last = false;          // images in NHWC order
 };
@@ -25,7 +25,8 @@ struct NetworkRequest {
 /// Of ONNX files that train, where nobody names one.
 inline constexpr const char* default_optimizer = "sgd";
 
-/// The file of a network: a path, or the name of a file of `folder` without task and ending.
+/// The file of a network: a path, or the name of a file of `folder` without task (empty: train) and
+/// ending.
 /// Errors: InputError for a name that is none, or not for that task.
 std::string network_path(const std::string& network, const std::string& task,
                          const std::string& folder);

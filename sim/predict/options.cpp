@@ -35,6 +35,18 @@ void set_mode(std::string_view text, std::string_view compiler, Mode& mode, What
                    expected_value("mode", names, text));
 }
 
+void check_asked(const WhatIfs& asked, Mode mode) {
+  for (const Transform& transform : transforms()) {
+    for (const TransformOption& option : transform.options) {
+      if (!asked.has(option.name) || is_asked(transform, asked)) continue;
+      if (option.for_graphs && mode == Mode::cuda_graph) continue;
+      throw InputError("command line", "--" + std::string(option.name),
+                       "no --" + std::string(transform.name),
+                       "--" + std::string(transform.name) + " beside it (or --mode jit)");
+    }
+  }
+}
+
 std::string_view mode_text(Mode mode, const WhatIfs& what_ifs) {
   return mode == Mode::as_traced && what_ifs.has("compile") ? jit_alias : to_string(mode);
 }

@@ -1,6 +1,8 @@
 // What a prediction is asked.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -31,8 +33,10 @@ struct ReplayOptions {
   std::string counters_path;   // Nsight Compute CSV; empty: the kernel model alone
   std::string configs;         // folder with gpus/, hosts/ and kernels/
   ImportOptions import;
-  Task network_task = Task::train;  // of an ONNX file, which says neither
-  std::string network_optimizer;    // empty: the default one
+  std::optional<Task> network_task;  // nothing: what a network was recorded with; of an ONNX file,
+                                     // which says neither, train
+  std::string network_optimizer;     // empty: the default one
+  std::optional<std::int64_t> network_length;  // of a sequence; nothing: the network's default
 };
 
 /// How the second trace of a prediction from two is read: what was said of the first one's steps,
@@ -51,6 +55,8 @@ std::string canonical_mode(std::string_view text);
 /// A mode as users write it: a name of modes(), or jit_alias, which stands for "compile" by
 /// `compiler` (empty: inductor). Errors: InputError that lists the names.
 void set_mode(std::string_view text, std::string_view compiler, Mode& mode, WhatIfs& what_ifs);
+/// Errors: InputError for an option that only says how, without the what-if that it belongs to.
+void check_asked(const WhatIfs& asked, Mode mode);
 /// What set_mode reads as this.
 std::string_view mode_text(Mode mode, const WhatIfs& what_ifs);
 /// The names that set_mode knows.

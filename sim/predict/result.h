@@ -86,6 +86,9 @@ struct EnergyInfo {
 };
 std::span<const EnergyInfo> energy_infos();
 
+/// More samples than a job has, and a higher price than an hour has in any currency.
+inline constexpr double most_of_a_job = 1e18;
+
 /// What somebody asks a job to be: so many samples, at a price.
 struct JobRequest {
   double samples = 0;             // 0: nobody asked

@@ -58,8 +58,7 @@ Sweep sweep(const std::string& text, const std::string& path, int threads) {
   const std::string root = data_root();
   Experiment experiment = parse_experiment(parse_json(text, path), path, sweep_metric_names());
   if (experiment.trace.find_first_of("./") == std::string::npos) {
-    const std::string task = experiment.task.empty() ? "train" : experiment.task;
-    experiment.trace = network_path(experiment.trace, task, root + "/workloads/nets");
+    experiment.trace = network_path(experiment.trace, experiment.task, root + "/workloads/nets");
   }
   const SweepBase base = load_sweep_base(experiment, root + "/configs");
   check_values(base, experiment, path);
@@ -146,6 +145,8 @@ PYBIND11_MODULE(_tandem, module) {
       .def("metrics", &sweep_metric_columns)
       .def("errors", &sweep_errors)
       .def_readonly("front", &Sweep::front)
+      .def_property_readonly("lossy",
+                             [](const Sweep& s) { return s.losses.any(Severity::data_loss); })
       .def_property_readonly("failed", &failed_points);
   module.def(
       "replay", [](const Arguments& a) { return answer(answer_replay, a); }, WithoutGil());

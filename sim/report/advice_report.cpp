@@ -39,9 +39,10 @@ constexpr std::size_t line_width = 120;
 constexpr std::size_t answer_indent = 11;
 constexpr std::size_t row_indent = 12;
 
-/// A row that is worth naming before the table.
-std::string best_line(std::string_view label, const AdvisedRow* row, std::string_view unit) {
-  if (row == nullptr || row->speed_up.value <= 1) return {};
+/// A row that is worth naming before the table; `needed`: also one that is slower.
+std::string best_line(std::string_view label, const AdvisedRow* row, std::string_view unit,
+                      bool needed) {
+  if (row == nullptr || (row->speed_up.value <= 1 && !needed)) return {};
   return fmt::format("{:<10} {}: {} the {}/s\n", label, row->name, gain_text(row->speed_up), unit) +
          wrapped(row->how, answer_indent, line_width);
 }
@@ -53,9 +54,13 @@ std::string verdict(const Advice& advice) {
     return "advice     nothing helps of what can be predicted of this step\n";
   }
   const std::string_view unit = advice.base().result.scenario.batch ? "samples" : "steps";
-  const bool sure = !advice.nothing_helps();
-  std::string text = best_line(sure ? "advice" : "  guess", same, unit);
-  text += best_line(text.empty() && sure ? "advice" : sure ? "otherwise" : "  guess", other, unit);
+  const bool needed = !advice.base().fits();  // the step cannot stay as it is
+  const bool sure = needed || !advice.nothing_helps();
+  std::string text = best_line(sure ? "advice" : "  guess", same, unit, needed);
+  text += best_line(text.empty() && sure ? "advice"
+                    : sure               ? "otherwise"
+                                         : "  guess",
+                    other, unit, needed);
   if (sure) return text;
   if (text.empty()) return "advice     nothing helps: no row is faster\n";
   return "advice     nothing helps for sure: no band lies above 1\n" + text;
@@ -70,6 +75,12 @@ std::string head(const Advice& advice) {
   text += fmt::format("step time  {} ({} to {} in 9 of 10 cases)   limited by {}\n",
                       time_text(r.step.time_us), time_text(r.band.low_us),
                       time_text(r.band.high_us), r.limited_by);
+  if (r.memory && !r.memory->fits) {
+    const bool any = std::any_of(advice.rows.begin(), advice.rows.end(),
+                                 [](const AdvisedRow& row) { return row.fits(); });
+    text += fmt::format("memory     peak {:.2f} GB DOES NOT FIT{}\n", r.memory->peak_bytes * 1e-9,
+                        any ? "; rows that do stand first" : ", nor does any row");
+  }
   return text;
 }
 

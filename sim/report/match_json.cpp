@@ -1,6 +1,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "sim/report/losses.h"
 #include "sim/report/match_report.h"
 
 namespace tandem {
@@ -109,13 +110,7 @@ Json match_json(const MatchReport& r) {
   out["layers"] = layers_json(r.layers);
   out["unmatched_kernels"] = unmatched_kernels_json(r);
   out["unmatched_rows"] = unmatched_rows_json(r);
-  out["data_loss"] = Json::array();
-  for (const Loss& loss : r.counters.losses.all()) {
-    out["data_loss"].push_back({{"code", loss.code},
-                                {"severity", to_string(loss.severity)},
-                                {"count", loss.count},
-                                {"description", loss.description}});
-  }
+  out["data_loss"] = losses_json(r.losses);
   return out;
 }
 

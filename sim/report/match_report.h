@@ -21,6 +21,7 @@ struct MatchReport {
   const StepMatch& match;
   MatchSummary summary;
   std::vector<GroupUtilization> layers;
+  LossList losses;  // of the trace and of the report, and what does not match
 };
 MatchReport make_match_report(const Trace& trace, const Links& links, const WorkNames& names,
                               const CounterReport& counters, const StepMatch& match);

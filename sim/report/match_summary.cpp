@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
+#include "sim/report/losses.h"
 #include "sim/report/match_report.h"
 
 namespace tandem {
@@ -134,21 +136,22 @@ MatchReport make_match_report(const Trace& trace, const Links& links, const Work
                               const CounterReport& counters, const StepMatch& match) {
   std::vector<std::string_view> labels;
   for (const KernelMatch& k : match.kernels) labels.push_back(names.layer[k.activity]);
+  LossList losses = trace.losses;
+  losses.merge(links.losses);
+  losses.merge(counters.losses);
+  count_foreign_rows(counters, match, losses);
   return {trace,
           names,
           counters,
           match,
           summarize(trace, links, counters, match),
-          utilization_by(trace, counters, match, labels)};
+          utilization_by(trace, counters, match, labels),
+          std::move(losses)};
 }
 
 std::string match_summary_text(const MatchReport& r) {
-  std::string text = headline(r);
-  for (const Loss& loss : r.counters.losses.all()) {
-    text += fmt::format("{:<10} {} ({} x): {}\n", to_string(loss.severity), loss.code, loss.count,
-                        loss.description);
-  }
-  return text + utilization_table(r.summary) + layers_table(r) + unmatched_tables(r);
+  return headline(r) + losses_text(r.losses) + utilization_table(r.summary) + layers_table(r) +
+         unmatched_tables(r);
 }
 
 }  // namespace tandem

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "sim/report/losses.h"
 #include "sim/report/report.h"
 
 namespace tandem {
@@ -294,13 +295,7 @@ Json result_json(const Result& r) {
   out["critical_path"] = path_json(r.critical_path);
   out["step_parts"] = parts_json(r.parts);
   out["what_ifs"] = what_ifs_json(r.what_ifs);
-  out["data_loss"] = Json::array();
-  for (const Loss& loss : r.losses.all()) {
-    out["data_loss"].push_back({{"code", loss.code},
-                                {"severity", to_string(loss.severity)},
-                                {"count", loss.count},
-                                {"description", loss.description}});
-  }
+  out["data_loss"] = losses_json(r.losses);
   return out;
 }
 

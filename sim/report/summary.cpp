@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/core/text/texts.h"
+#include "sim/report/losses.h"
 #include "sim/report/report.h"
 
 namespace tandem {
@@ -308,16 +309,6 @@ std::string fidelity_line(const Result& r) {
       r.fidelity.size(), 100 * sum / static_cast<double>(r.fidelity.size()), 100 * worst);
 }
 
-std::string losses_text(const Result& r) {
-  std::string text;
-  for (const Loss& loss : r.losses.all()) {
-    if (loss.severity == Severity::info) continue;
-    text += fmt::format("{:<10} {} ({} x): {}\n", to_string(loss.severity), loss.code, loss.count,
-                        loss.description);
-  }
-  return text;
-}
-
 }  // namespace
 
 std::string job_text(const JobCost& c) {
@@ -336,7 +327,7 @@ std::string summary_text(const Result& r) {
   std::string text = headline(r) + graphs_line(r) + moved_line("collective", r.collectives) +
                      input_lines(r) + ranks_lines(r) + runtime_lines(r) + what_if_lines(r) +
                      levels_line(r) + compute_line(r) + energy_line(r) + job_line(r) +
-                     memory_line(r) + fidelity_line(r) + losses_text(r);
+                     memory_line(r) + fidelity_line(r) + losses_text(r.losses);
   text += table("critical path of one step (what makes it as long as it is)", r.critical_path, 10,
                 path_row);
   text += table("device time by type of layer, with utilization while its kernels run, and why",

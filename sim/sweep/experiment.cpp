@@ -215,6 +215,16 @@ void check_metrics(const Experiment& e, const Place& file,
   if (e.elasticity) require_metric(e.elasticity->metric, file / "elasticity" / "metric", known);
 }
 
+/// Errors: InputError for numbers that no job has and for a price of nothing.
+void check_job(const Experiment& e, const Place& file) {
+  for (const auto& [key, value] : {std::pair{"samples", e.samples}, std::pair{"price", e.price}}) {
+    if (value > most_of_a_job) {
+      (file / key).fail(number_text(value), fmt::format("at most {}", most_of_a_job));
+    }
+  }
+  if (e.price > 0 && e.samples <= 0) (file / "price").fail("no samples", "samples beside it");
+}
+
 std::string beside(const std::string& path, const std::string& file) {
   if (file.empty() || file == "-") return file;
   return (std::filesystem::path(path).parent_path() / file).lexically_normal().string();
@@ -253,9 +263,16 @@ std::span<const Field<Experiment>> experiment_fields() {
        read_pareto, [](const E&) { return Json(); }},
       {"elasticity", "", "{\"parameters\": [gpu.KEY, ...], \"step\": 0.1, \"at\": {...}}",
        read_elasticity, [](const E&) { return Json(); }},
-      field("task", "", "Of an ONNX file: train (default) or infer", &E::task),
+      field("task", "", "Of a network: train or infer; default: as recorded, of an ONNX file train",
+            &E::task),
       field("optimizer", "", "Of an ONNX file that trains: sgd (default), adam or adamw",
             &E::optimizer),
+      field("seq", "", "Of a network: length of a sequence, where it has one", &E::seq),
+      field("traced_gpu", "", "GPU that the trace was recorded on, where it does not tell",
+            &E::traced_gpu),
+      field("samples", "", "Samples of a job: the metrics job_hours, job_kwh and job_price",
+            &E::samples),
+      field("price", "", "Of a GPU hour, for job_price", &E::price),
       field("steps", "", "Iterations that the trace holds, where it does not mark them", &E::steps),
       field("step", "", "Annotation of the trace that begins each step", &E::step),
       field("traced_batch", "", "Items of a traced step, where the trace does not tell",
@@ -277,12 +294,16 @@ Experiment parse_experiment(const Json& json, const std::string& path,
   e.base = beside(path, e.base);
   place_hosts(e.axes, path);
   if (e.elasticity) place_hosts(e.elasticity->at, path);
+  if (json.contains("metrics") && e.metrics.empty()) {
+    (file / "metrics").fail("an empty list", "at least one metric, or no key");
+  }
   if (e.metrics.empty()) {
     for (const char* name : {"time_us", "throughput_per_s", "gpu_utilization"}) {
       e.metrics.emplace_back(name);
     }
   }
   check_metrics(e, file, metrics);
+  check_job(e, file);
   return e;
 }
 

@@ -49,8 +49,12 @@ struct ElasticityQuestion {
 struct Experiment {
   std::string name;               // of the file, without .json
   std::string trace;              // profiler trace; in the file relative to the file's folder
-  std::string task;               // of an ONNX file: train or infer; empty: train
+  std::string task;               // of a network: train or infer; empty: as recorded, else train
   std::string optimizer;          // of an ONNX file; empty: the default one
+  std::int64_t seq = 0;           // length of a network's sequence; 0: its default
+  std::string traced_gpu;         // where the trace does not tell; empty: what the trace tells
+  double samples = 0;             // of a job of such steps; 0: none asked for
+  double price = 0;               // of a GPU hour; 0: not asked for
   std::string base;               // a second trace of the model at another batch; empty: none
   std::int64_t steps = 0;         // iterations in the trace; 0: found
   std::string step;               // annotation that begins a step; empty: found

@@ -68,6 +68,21 @@ void add_energy(std::vector<SweepMetric>& out) {
                  }});
 }
 
+/// What the samples of a job take, where they are asked for.
+void add_job(std::vector<SweepMetric>& out) {
+  const auto one = [&](std::string_view name, std::string_view unit, std::string_view text,
+                       double (*value)(const JobCost&)) {
+    out.push_back(
+        {name, unit, text, [value](const Result& r) { return r.job ? value(*r.job) : unknown; }});
+  };
+  one("job_hours", "h", "that the samples of the job take",
+      [](const JobCost& j) { return j.hours; });
+  one("job_kwh", "kWh", "of the GPUs' boards alone, over the job",
+      [](const JobCost& j) { return j.kwh.value_or(unknown); });
+  one("job_price", "currency", "of all GPU hours of the job",
+      [](const JobCost& j) { return j.price.value_or(unknown); });
+}
+
 void add_confidence(std::vector<SweepMetric>& out) {
   out.push_back({"expected_error", "ratio", "relative error of time_us to be expected",
                  [](const Result& r) { return r.expected_error; }});
@@ -100,6 +115,7 @@ std::vector<SweepMetric> all_metrics() {
   add_gpu_metrics(out);
   add_memory(out);
   add_energy(out);
+  add_job(out);
   add_confidence(out);
   return out;
 }

@@ -204,6 +204,13 @@ Section best_section(const Sweep& sweep) {
                              fmt::format("{} failed", failed_points(sweep))});
   figures.figures.push_back({"Do not fit", std::to_string(tight), "the GPU's memory"});
   out.blocks.emplace_back(std::move(figures));
+  html::Notes notes;
+  for (const Loss& loss : sweep.losses.all()) {
+    if (loss.severity == Severity::info) continue;
+    notes.notes.push_back({std::string(to_string(loss.severity)),
+                           fmt::format("{} ({} x)", loss.code, loss.count), loss.description});
+  }
+  if (!notes.notes.empty()) out.blocks.emplace_back(std::move(notes));
   return out;
 }
 

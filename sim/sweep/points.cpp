@@ -77,14 +77,14 @@ void add_trace(ContentHash& hash, const std::string& path) {
   add_file_if_there(hash, path.substr(0, suffix) + ".meta.json", "meta");
 }
 
+/// Every file that a prediction may read.
 void add_configs(ContentHash& hash, const std::string& configs) {
   std::vector<std::string> files;
   std::error_code error;
   for (const auto& entry : fs::recursive_directory_iterator(configs, error)) {
-    const std::string name = fs::path(entry.path()).lexically_relative(configs).string();
-    if (entry.path().extension() == ".json" && !name.starts_with("experiments")) {
-      files.push_back(name);
-    }
+    const fs::path name = entry.path().lexically_relative(configs);
+    if (!entry.is_regular_file() || name.stem() == "README") continue;
+    if (*name.begin() != "experiments") files.push_back(name.string());
   }
   if (error) throw InputError(configs, "", error.message(), "the folder of configs");
   std::sort(files.begin(), files.end());
@@ -141,10 +141,25 @@ ReplayOptions base_options(const Experiment& experiment, const std::string& conf
     options.network_task = parse_task(experiment.task, experiment.name, "task");
   }
   options.network_optimizer = experiment.optimizer;
+  if (experiment.seq > 0) options.network_length = experiment.seq;
+  options.traced_gpu = experiment.traced_gpu;
+  options.job = {experiment.samples, experiment.price};
   options.steps = {experiment.step, experiment.steps};
   options.traced_batch = experiment.traced_batch;
   options.peak_memory_bytes = experiment.peak_memory_gb * bytes_per_gb;
   return options;
+}
+
+/// Errors: InputError for what says something of a network.
+void check_no_network(const Experiment& experiment) {
+  const std::string seq = experiment.seq > 0 ? std::to_string(experiment.seq) : "";
+  for (const auto& [key, text] :
+       {std::pair{"task", experiment.task}, std::pair{"optimizer", experiment.optimizer},
+        std::pair{"seq", seq}}) {
+    if (text.empty()) continue;
+    throw InputError(experiment.name, key, "\"" + text + "\" beside a trace, " + experiment.trace,
+                     "a network, or no " + std::string(key));
+  }
 }
 
 }  // namespace
@@ -161,6 +176,7 @@ SweepBase load_sweep_base(const Experiment& experiment, const std::string& confi
     base.run = analyse_network(request, options, base.configs.at(options.host));
     return base;
   }
+  check_no_network(experiment);
   Trace trace = import_trace(experiment.trace, {});
   std::optional<Trace> second;
   if (!experiment.base.empty()) second = import_trace(experiment.base, {});
@@ -175,6 +191,39 @@ SweepBase load_sweep_base(const Experiment& experiment, const std::string& confi
   return base;
 }
 
+namespace {
+
+/// An option that only says how must find its what-if in one of the points. Errors: InputError.
+void check_asked_somewhere(const std::vector<Axis>& axes) {
+  WhatIfs asked;
+  std::vector<std::string> modes{"as-traced"};
+  bool compiler = false;
+  for (const Axis& axis : axes) {
+    if (axis.name == "mode") modes = axis.values;
+    compiler = compiler || axis.name == "compiler";
+    if (option_of_axis(axis.name) == nullptr || axis.name == "compiler") continue;
+    for (const std::string& value : axis.values) {
+      if (value != asks_nothing) asked.set(axis.name, value);
+    }
+  }
+  if (compiler && std::find(modes.begin(), modes.end(), jit_alias) == modes.end()) {
+    throw InputError("sweep", "compiler", "no mode jit",
+                     "an axis \"mode\" with jit, or \"compile\"");
+  }
+  for (std::size_t i = 0; i < modes.size(); ++i) {
+    ReplayOptions one;
+    one.what_ifs = asked;
+    set_mode(modes[i], "", one.mode.mode, one.what_ifs);
+    try {
+      return check_asked(one.what_ifs, one.mode.mode);
+    } catch (const InputError&) {
+      if (i + 1 == modes.size()) throw;
+    }
+  }
+}
+
+}  // namespace
+
 void check_values(const SweepBase& base, const Experiment& experiment, const std::string& path) {
   const auto check = [&](const std::string& key, const std::string& name,
                          const std::string& value) {
@@ -187,6 +236,11 @@ void check_values(const SweepBase& base, const Experiment& experiment, const std
   const auto check_all = [&](const std::string& key, const std::vector<Axis>& axes) {
     for (const Axis& axis : axes) {
       for (const std::string& value : axis.values) check(key + "." + axis.name, axis.name, value);
+    }
+    try {
+      check_asked_somewhere(axes);
+    } catch (const InputError& error) {
+      throw InputError(path, key, error.found(), error.expected());
     }
   };
   check_all("axes", experiment.axes);
@@ -242,13 +296,11 @@ std::uint64_t hash_inputs(const Experiment& experiment, const std::string& confi
                           const std::string& version) {
   ContentHash hash;
   hash.add(version);
-  // Errors of points name the trace.
-  hash.add(experiment.trace);
-  hash.add(experiment.base);
-  if (!experiment.task.empty()) hash.add(experiment.task);
-  if (!experiment.optimizer.empty()) hash.add(experiment.optimizer);
-  hash.add(fmt::format("{} {} {} {}", experiment.step, experiment.steps, experiment.traced_batch,
-                       experiment.peak_memory_gb));
+  // Paths of traces too: errors of points name them. What a point sets is not among the inputs, and
+  // which metrics a table shows changes none.
+  for (const Field<Experiment>& f : experiment_fields()) {
+    if (f.name != "metrics") hash.add(f.name + f.write(experiment).dump());
+  }
   add_trace(hash, experiment.trace);
   if (!experiment.base.empty()) add_trace(hash, experiment.base);
   add_configs(hash, configs);
@@ -292,6 +344,8 @@ Sweep run_sweep(const Experiment& experiment, const SweepBase& base, PointStore*
                 const RunOptions& options) {
   Sweep sweep;
   sweep.experiment = experiment;
+  sweep.losses = base.run.losses;
+  if (base.second) sweep.losses.merge(base.second->losses);
   sweep.points = grid_points(experiment.axes);
   std::vector<Point> all = sweep.points;
   if (experiment.elasticity) {

@@ -9,6 +9,7 @@
 #include "models/whatif/transform.h"
 #include "sim/core/field.h"
 #include "sim/report/fields/published.h"
+#include "sim/report/losses.h"
 
 namespace tandem {
 
@@ -37,6 +38,10 @@ constexpr FieldRow sweep_rows[] = {
     {"elasticity.parameters[].metric_low", "any", "the metric there"},
     {"elasticity.parameters[].metric_high", "any", "and there"},
     {"elasticity.parameters[].error", "text", "why there is none", Presence::may_be_absent},
+    {"data_loss[].code", "text", "kind of thing that was not read, not modelled or repaired"},
+    {"data_loss[].severity", "text", "info, warning or data_loss"},
+    {"data_loss[].count", "count", "how often"},
+    {"data_loss[].description", "text", "what happened and what was done about it"},
 };
 
 /// Failed points of the text that are named; all are in CSV and JSON.
@@ -237,6 +242,7 @@ Json json_around_points(const Sweep& sweep) {
                           {"at", settings_json(grid_points(e.elasticity->at).front())},
                           {"parameters", elasticities_json(sweep)}};
   }
+  json["data_loss"] = losses_json(sweep.losses);
   return json;
 }
 
@@ -256,6 +262,12 @@ std::vector<PublishedField> sweep_fields() {
 std::size_t failed_points(const Sweep& sweep) {
   return static_cast<std::size_t>(std::count_if(sweep.results.begin(), sweep.results.end(),
                                                 [](const PointResult& r) { return r.failed(); }));
+}
+
+std::size_t failed_elasticities(const Sweep& sweep) {
+  return static_cast<std::size_t>(
+      std::count_if(sweep.elasticities.begin(), sweep.elasticities.end(),
+                    [](const Elasticity& e) { return !e.error.empty(); }));
 }
 
 std::vector<double> metric_column(const Sweep& sweep, std::string_view metric) {
@@ -279,7 +291,7 @@ std::string sweep_text(const Sweep& sweep, std::size_t max_rows) {
   text +=
       "+-%: error of the step time to be expected; e: outside the traced batches; !: does not "
       "fit; *: Pareto front\n";
-  return text + failures_text(sweep) + elasticities_text(sweep);
+  return text + losses_text(sweep.losses) + failures_text(sweep) + elasticities_text(sweep);
 }
 
 void write_sweep_csv(std::ostream& out, const Sweep& sweep) {

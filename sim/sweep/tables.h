@@ -23,9 +23,11 @@ struct Sweep {
   std::vector<PointResult> results;
   std::vector<std::size_t> front;  // indexes of points; empty: not asked
   std::vector<Elasticity> elasticities;
+  LossList losses;  // of the trace, or the network, that all points start from
 };
 
 std::size_t failed_points(const Sweep& sweep);
+std::size_t failed_elasticities(const Sweep& sweep);
 /// One metric of all points; NaN where a point failed or does not know it.
 std::vector<double> metric_column(const Sweep& sweep, std::string_view metric);
 

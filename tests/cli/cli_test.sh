@@ -74,6 +74,8 @@ expect 0 replay --help; has out '--profiler'
 expect 0 validate --help; has out '--data'; has out '--claims'
 expect 0 demo --help; has out 'tandem demo'; has out 'resnet50'
 expect 0 demo --out demo; has out 'tandem advise /'
+bad_input demo --trace "$trace"; has err 'found "--trace"'
+bad_input demo --each; has err 'unknown option "--each"'
 expect 0 describe --help; has out 'what-if'; has out 'schema'
 expect 0 calibrate --help; has out 'energy'; has out 'cache'
 for command in replay run advise demo blocks square match check sweep validate; do
@@ -187,6 +189,19 @@ bad_input run "$onnx/lenet5-train.onnx" --optimizer lion; has err 'sgd, adam, ad
 bad_input run "$onnx/lenet5-train.onnx" --task infer --optimizer sgd; has err 'task train'
 bad_input run lenet5 --optimizer adamw; has err 'recorded with'
 bad_input run "$onnx/none.onnx"; has err 'No such file'
+# The task of a file is what it was recorded with; of an ONNX file it is asked for. What says something of a trace is refused.
+nets=$root/workloads/nets
+expect 0 run "$nets/lenet5-infer.json" --json -; cp out infer.json
+expect 0 run "$nets/lenet5-infer.json" --task infer --json -; cmp -s out infer.json || fail "$last: not what the file is"
+for command in run advise 'sweep --batch 8,16 --out never'; do
+  bad_input $command "$nets/lenet5-train.json" --task infer; has err '--task: found infer for a recorded training step'
+done
+bad_input run "$nets/lenet5-infer.json" --task train; has err 'expected --task infer'
+for option in '--base none.json' '--traced-gpu v100' '--steps 3'; do bad_input run lenet5 $option; has err 'found a network'; done
+bad_input advise "$trace" --task infer; has err '--task: found a trace'
+bad_input sweep "$trace" --batch 8 --task infer; has err 'task: found "infer" beside a trace'
+bad_input sweep "$trace" --batch 8 --optimizer sgd; has err 'optimizer: found "sgd" beside a trace'
+bad_input sweep lenet5 --base "$trace" --batch 8; has err 'found a network'
 bad_input run; bad_input run nothing; bad_input run lenet5 --batch 0; bad_input run lenet5 --seq 8; bad_input run lenet5 --task sleep
 
 # A replay.
@@ -225,6 +240,13 @@ bad_input replay "$trace" --mode fast; has err 'as-traced, eager-async, eager-sy
 bad_input replay "$trace" --mode jit --compiler tvm; has err 'inductor, reduce-overhead, xla, torchscript'
 bad_input replay "$trace" --mode jit --attention fast; has err 'auto, keep, masked, math'
 bad_input replay "$trace" --profiler maybe; has err 'remove, keep'
+# Options of which one says nothing beside the other, and numbers with a sign.
+bad_input replay "$trace" --graph-scope forward-backward; has err '--graph-scope: found mode as-traced'
+bad_input replay "$trace" --measured-step 0.01 --profiler keep; has err '--measured-step: found --profiler keep'
+bad_input replay "$trace" --batch +7; has err '"+7"'; bad_input replay "$trace" --steps +7; has err '--steps: found "+7", expected a whole number'
+bad_input replay "$trace" --peak-memory +7; has err 'expected a number'
+bad_input replay "$measured" --gpu v100 --precision bf16; has err '--precision: found "bf16" on "v100_sxm2_16gb"'
+expect 0 replay "$measured" --compile none --quiet --json -; json out 'assert not d["what_ifs"]'
 bad_input replay "$trace" --graph-scope all; has err 'step, forward-backward'
 bad_input replay "$trace" --gpu h201; has err 'h200_sxm'
 bad_input replay "$trace" --set gpu.sm_count=many; has err 'gpu.sm_count: found text "many"'
@@ -250,6 +272,19 @@ expect 0 diff "$trace" "$trace" --timeline both.json.gz --quiet; empty out
 [[ $(head -c 2 both.json.gz | od -An -tx1 | tr -d ' ') == 1f8b ]] || fail "$last: no gzip"
 bad_input diff "$trace"; has err 'tandem diff A B'
 bad_input diff "$trace" result.json.gz --timeline both.json; has err 'expected two traces'
+# A kernel that runs partly outside operations, beside one that runs in one.
+kernels() {
+  local event=0 op; printf '{"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA H200"}], "traceEvents": ['
+  for op in "$@"; do
+    ((event++ == 0)) || printf ','
+    [[ $op == none ]] || printf '{"ph":"X","cat":"cpu_op","name":"%s","pid":1,"tid":1,"ts":%s,"dur":40,"args":{}},' "$op" $((event * 50))
+    printf '{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":%s,"dur":5,"args":{"correlation":%s}},' $((event * 50 + 5)) $event
+    printf '{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":%s,"dur":10,"args":{"device":0,"stream":7,"correlation":%s,"grid":[64,1,1],"block":[128,1,1]}}' $((event * 50 + 20)) $event
+  done
+  printf ']}\n'
+}
+kernels none none aten::mul >partly.json; kernels aten::add aten::add aten::add >whole.json
+expect 0 diff partly.json whole.json --steps 1 --json -; json out 'assert all(r["a_us"] >= 0 and r["count_a"] >= 0 for r in d["device"]["ops"]["rows"])'
 bad_input diff "$trace" "$trace" --profiler off; has err 'one of: remove, keep'
 echo '{"schema": "tandem.result/1"}' >half.json
 bad_input diff half.json "$trace"; has err 'half.json:'; has err 'no key'
@@ -269,6 +304,16 @@ sed 's/ProfilerStep#2/ProfilerStep#5/' "$trace" >spoiled.json
 expect 1 check spoiled.json; has out 'wrong  missing_steps'; has out 'step time      wrong'
 bad_input validate --data "$scratch/nowhere"; has err 'no folder'
 bad_input validate --figures "$scratch/figures"; has err '--claims'
+# A limit that is missed is exit 1, wherever the rows go; what papers claim is theirs.
+mkdir -p strict/validation/cases; ln -s "$root"/configs "$root"/workloads "$root"/models strict/
+ln -s "$root"/validation/captures "$root"/validation/claims "$root"/validation/papers strict/validation/
+cat >strict/validation/cases/strict.json <<'END'
+{"question": "strict", "description": "a limit that nobody keeps", "kind": "gpu_time", "mode": "cuda-graph", "rests_on": ["hosts/default"],
+ "sets": [{"set": "one", "folder": "h200_2026-11-22_compile_holdout/traces", "mean_limit": 1e-9,
+           "pairs": [["densenet121-infer-fp32-eager-b8", "densenet121-infer-fp32-cudagraph-b8"]]}]}
+END
+TANDEM_ROOT=$scratch/strict expect 1 validate; has out 'strict'
+TANDEM_ROOT=$scratch/strict expect 1 validate --json -; json out 'assert d["schema"] == "tandem.validation/1"'
 bad_input replay "$trace" --compiler xla; has err '--mode jit'
 bad_input replay "$trace" --attention math; has err '--mode jit'
 bad_input replay "$trace" --batch many; has err 'a positive whole number'
@@ -315,6 +360,65 @@ expect 3 replay lossy.json --json -
 json out 'assert any(l["severity"] == "data_loss" for l in d["data_loss"])'
 expect 3 advise lossy.json; has out 'negative_duration'; has err '--allow-data-loss'
 expect 0 advise lossy.json --allow-data-loss; empty err
+# report KERNEL...: what Nsight Compute prints of kernels with the grid and block of those of the trace.
+report() {
+  printf '%s\n' '"ID","Process ID","Kernel Name","Block Size","Grid Size","smsp__cycles_elapsed.sum"' '"","","","","","cycle"'
+  local kernel; for kernel in "$@"; do printf '"0","1","%s","(128, 1, 1)","(64, 1, 1)","1000"\n' "$kernel"; done
+}
+report conv_fprop >counted.csv
+for line in 'blocks lossy.json --kernel 0' 'sweep lossy.json --batch 8,16 --out lossy_sweep' 'match lossy.json counted.csv' "diff $trace lossy.json"; do
+  expect 3 $line; has err 'part of lossy.json could not be used'; has err '--allow-data-loss'
+  expect 0 $line --allow-data-loss
+done
+json lossy_sweep/sweep.json 'assert [l["code"] for l in d["data_loss"] if l["severity"] == "data_loss"] == ["negative_duration"]'
+expect 0 sweep lossy.json --batch 8,16 --out lossy_sweep --allow-data-loss; has out 'data_loss  negative_duration'
+
+# Counters of another workload: said by match and replay as check says it.
+report conv_fprop winograd winograd >foreign.csv
+for line in "replay $trace --counters foreign.csv" "match $trace foreign.csv"; do expect 0 $line; has out 'warning    counters_of_another_run (2 x)'; done
+expect 1 check "$trace" foreign.csv; has out 'counters_of_another_run'; has out '2 of 3 rows'
+for line in "replay $trace --counters counted.csv" "match $trace counted.csv"; do
+  expect 0 $line; ! grep -q counters_of_another_run out || fail "$last: counters of the same run"
+done
+
+# An output never takes the place of an input or of another output; nothing is written then.
+cp "$trace" own.json; cp "$onnx/lenet5-train.onnx" own.onnx; cp "$root/configs/hosts/default.json" own_host.json; cp counted.csv own.csv
+mkdir here_too; cp "$trace" here_too/result.json; ln -s own.json linked.json; cp "$trace" here_too/sweep.json
+printf '{"schema": "tandem.experiment/1", "trace": "own.json", "axes": {"batch": [8]}}' >own_experiment.json
+sha256sum own.* own_* here_too/* >before.sum
+while IFS='|' read -r by line; do
+  bad_input $line; has err "command line:$by: found"; has err 'expected another file'
+  refused=$((${refused:-0} + 1))
+done <<'END'
+--json|replay own.json --json own.json
+--json|replay own.json --json ./here/../own.json
+--json|replay own.json --json linked.json
+--kernels|replay own.json --kernels own.json
+--timeline|replay own.json --timeline own.json
+--report|replay own.json --report own.json
+--sqlite|replay own.json --sqlite own.json
+--out|replay here_too/result.json --out here_too
+--json|replay own.json --host own_host.json --json own_host.json
+--json|replay own.json --counters own.csv --json own.csv
+--kernels|replay own.json --json new.json --kernels new.json
+--kernels|replay own.json --json - --kernels -
+--out|match own.json own.csv --out own.csv
+--json|check own.json --json own.json
+--json|advise own.json --json own.json
+--json|diff own.json here_too/result.json --json here_too/result.json
+--out|blocks own.json --kernel 0 --out own.json
+--json|sweep own.json --batch 8,16 --json own.json
+--json|sweep own_experiment.json --json own.json
+--out|sweep here_too/sweep.json --batch 8,16 --out here_too
+--out|calibrate host own.json=0.01 --out own.json
+--json|run own.onnx --json own.onnx
+--report|run lenet5 --json both --report both
+END
+[[ ${refused:-0} == 23 ]] || fail "not every output was tried: ${refused:-0}"
+sha256sum --quiet -c before.sum || fail 'an output took the place of an input'
+[[ ! -e new.json && ! -e both ]] || fail 'an output that was refused is there'
+expect 0 replay own.json --quiet --json /dev/null --kernels /dev/null
+expect 0 replay own.json --out here_too --json here_too/other.json --quiet
 
 # Output that cannot be written.
 bad_input replay "$trace" --json no/such/folder.json; has err 'no/such/folder.json: found No such file'
@@ -358,7 +462,8 @@ mkdir hosts; expect 0 calibrate host "$loop" --out hosts/mine.json
 expect 0 replay "$loop" --host hosts/mine.json --json -; json out 'assert d["scenario"]["host"] == "mine"'
 bad_input replay "$loop" --host hosts/none.json; has err 'hosts/none.json'
 json mine.json 'assert d["name"] == "mine" and d["constants"]["gap_scale_aligned"]["kind"] == "fitted"'
-expect 0 calibrate host "$loop=0.003"; has out '3000.0'
+expect 0 calibrate host "$loop=0.003"; has out '3000.0'; ! grep -q warning out || fail "$last: warns"
+expect 0 calibrate host "$loop=3"; has out 'warning    measured_step_out_of_reach (1 x)'; has out 'another unit than seconds'
 bad_input calibrate; has err 'host'
 bad_input calibrate nothing
 bad_input calibrate host; has err 'no TRACE'
@@ -407,6 +512,24 @@ bad_input sweep "$trace" --batch 8,,16; has err 'an empty value'
 bad_input sweep "$trace" --batch 8,many; has err 'axes.batch.1'
 bad_input sweep "$trace" --gpu h200,none; has err 'command line:axes.gpu'
 bad_input sweep "$trace" --host nobody; has err 'unknown host'
+bad_input sweep "$trace" --attention auto,math; has err 'axes: found no --compile'
+bad_input sweep lenet5 --attention math --compile none; has err 'axes: found no --compile'
+expect 0 sweep lenet5 --compile none,inductor --attention math --gpu h200 --out compiled --quiet
+json compiled/sweep.json 'assert [p["settings"]["compile"] for p in d["points"]] == ["as-traced", "inductor"] and d["points"][0]["metrics"]["time_us"] != d["points"][1]["metrics"]["time_us"]'
+printf '{"schema": "tandem.experiment/1", "trace": "%s", "axes": {"batch": [8]}, "metrics": []}' "$trace" >bad.json; bad_input sweep bad.json; has err 'metrics: found an empty list'
+printf '{"schema": "tandem.experiment/1", "trace": "%s", "axes": {"mode": ["jit"]}, "elasticity": {"parameters": ["gpu.warp_size"], "at": {"batch": 8}}}' "$trace" >bad.json
+expect 1 sweep bad.json --out elastic; has out 'gpu.warp_size'
+# What says something of the trace, the network or a job, as beside replay and run.
+sed 's/NVIDIA H200/Unknown 1/' whole.json >unknown.json
+expect 1 sweep unknown.json --gpu a100 --out by_traced; has out '--traced-gpu NAME'
+expect 0 sweep unknown.json --gpu a100 --traced-gpu h200 --out by_traced --quiet
+onnx_bert=$onnx/bert_base-infer.onnx
+expect 0 sweep "$onnx_bert" --task infer --seq 64 --batch 2 --samples 1e6 --price 2.5 --metrics job_hours,job_price --out by_seq; has out 'job_hours'
+expect 0 run "$onnx_bert" --task infer --seq 64 --batch 2 --quiet --json by_seq.json
+json by_seq/sweep.json 'assert d["points"][0]["metrics"]["time_us"] == __import__("json").load(open("by_seq.json"))["step"]["time_us"]'
+json by_seq/sweep.json 'm = d["points"][0]["metrics"]; assert abs(m["job_price"] - 2.5 * m["job_hours"]) < 1e-6 * m["job_price"]'
+bad_input sweep "$trace" --batch 8 --price 2; has err 'price: found no samples'
+bad_input sweep "$trace" --batch 8 --seq 64; has err 'seq: found "64" beside a trace'
 bad_input sweep "$trace" --mode jit --pareto time_us; has err 'two metrics'
 bad_input sweep "$trace"; has err 'found no axis'
 bad_input sweep lenet5; has err 'found no axis'
@@ -439,6 +562,9 @@ json out "assert d['schema'] == 'tandem.advice/1' and 'a100_sxm4_80gb' in [r['na
 expect 0 advise lenet5 --task infer --gpu h200_sxm --batch 64 --quiet; empty out; empty err
 expect 0 advise "$trace" "$trace" --json two.json --quiet; json two.json 'assert len(d) == 2'
 expect 2 advise missing.json "$trace"; has err 'missing.json'; has out 'as traced'
+# A step that does not fit: said at once, and a smaller batch is tried.
+expect 0 advise resnet50 --gpu l4 --batch 1024; has out 'DOES NOT FIT; rows that do'; has out 'advice     largest batch (128)'
+expect 0 advise llama --gpu l4; has out 'DOES NOT FIT, nor does any row'; has out 'does not fit either'; ! grep -q 'fit for sure' out || fail "$last: no batch fits"
 bad_input advise; has err 'no TRACE'
 bad_input advise missing.json; has err 'missing.json'
 bad_input advise "$trace" --gpu h201; has err 'h200_sxm'

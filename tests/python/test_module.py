@@ -132,6 +132,10 @@ def test_lost_data_is_a_warning(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         tandem.replay(path, allow_data_loss=True)
+        tandem.sweep(path, batch=[8], allow_data_loss=True)
+    with pytest.warns(tandem.DataLossWarning):
+        sweep = tandem.sweep(path, batch=[8])
+    assert any(loss["severity"] == "data_loss" for loss in sweep.to_dict()["data_loss"])
 
 
 def test_run_a_network():

@@ -55,13 +55,17 @@ bool shift_gaps(const GpuArch& as_it_is, const GpuArch& changed, Plan& plan) {
   return latency != Duration::zero() || gap != Duration::zero();
 }
 
+/// Before its numbers are changed.
+const GpuArch& unchanged_target(const TransformInput& in) {
+  const std::string name = in.asked.get("gpu");
+  return name.empty() ? *in.traced.gpu : find_gpu(in.gpus, name);
+}
+
 std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
   const GpuArch& from = *in.traced.gpu;
-  const std::string name = in.asked.get("gpu");
   const std::vector<std::string> overrides = in.asked.all("set");
-  const GpuArch as_it_is = name.empty() ? from : find_gpu(in.gpus, name);
-  GpuArch to = as_it_is;
-  apply_overrides(to, overrides);
+  const GpuArch as_it_is = unchanged_target(in);
+  const GpuArch to = target_gpu(in);
   require_used(overrides);
   out.gpu = to;
   if (to.name == from.name && overrides.empty()) return {};
@@ -87,6 +91,12 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
 }
 
 }  // namespace
+
+GpuArch target_gpu(const TransformInput& in) {
+  GpuArch gpu = unchanged_target(in);
+  apply_overrides(gpu, in.asked.all("set"));
+  return gpu;
+}
 
 Transform gpu_transform() {
   return {.name = "gpu",

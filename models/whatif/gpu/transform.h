@@ -6,6 +6,10 @@
 
 namespace tandem {
 
+/// The GPU that the scenario's step runs on, of a trace whose GPU is known. Errors: InputError for
+/// a GPU or a number that nobody knows.
+GpuArch target_gpu(const TransformInput& input);
+
 Transform gpu_transform();
 ReportedObject gpu_report();
 

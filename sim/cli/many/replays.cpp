@@ -37,10 +37,16 @@ void print_diff_hint(const std::vector<std::string>& traces, const po::variables
 }
 
 OutputPaths paths_in(const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) throw InputError(folder, "", error.message(), "a folder that can be created");
+  make_folder(folder);
   return files_in(folder);
+}
+
+/// Errors: InputError for a file of a folder that is an input.
+void check_folders(const po::variables_map& values, const std::string& out,
+                   const std::vector<std::string>& folders) {
+  for (const std::string& folder : folders) {
+    check_written(read_files(values), written_files(files_in(out + "/" + folder), "--out"));
+  }
 }
 
 /// The rank that the trace is of is the only one that is there.
@@ -108,6 +114,7 @@ int replay_each(const std::vector<std::string>& traces, const po::variables_map&
   check_outputs(values, traces.size());
   const std::string out = values["out"].as<std::string>(), json = values["json"].as<std::string>();
   const std::vector<std::string> folders = folder_names(traces);
+  if (!out.empty()) check_folders(values, out, folders);
   const auto work = [&](std::size_t i) {
     std::optional<ReadTrace> read = i == 0 ? std::exchange(first, {}) : std::nullopt;
     return replay_one(traces[i], std::move(read), out.empty() ? "" : out + "/" + folders[i], values,

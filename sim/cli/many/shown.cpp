@@ -16,7 +16,6 @@ int show_in_order(std::size_t count, const boost::program_options::variables_map
                   const std::function<Shown(std::size_t)>& work,
                   std::vector<CheckedDocument>& all) {
   const bool quiet = values["json"].as<std::string>() == "-" || values.count("quiet") > 0;
-  const bool accepts_loss = values.count("allow-data-loss") > 0;
   int status = exit_ok;
   const auto show = [&](Shown shown) {
     if (!shown.error.empty()) {
@@ -26,10 +25,8 @@ int show_in_order(std::size_t count, const boost::program_options::variables_map
     }
     if (!quiet) fmt::print("{}{}", all.empty() ? "" : "\n", shown.text);
     all.push_back(std::move(shown.json).value());
-    if (!shown.lost || accepts_loss) return;
-    fmt::print(stderr, "tandem: part of {} could not be used; --allow-data-loss accepts that\n",
-               printable(shown.path));
-    if (status == exit_ok) status = exit_data_loss;
+    const int lost = loss_status(shown.lost, accepts_loss(values), shown.path);
+    if (status == exit_ok) status = lost;
   };
   in_order(count, threads_of(values), work, show);
   return status;

@@ -103,8 +103,8 @@ CommandLine diff_line() {
       "report", text_value(file_value),
       "write a page (HTML, needs no network) with charts and tables here")(
       "timeline", text_value(file_value),
-      "write one step of each, side by side, for Perfetto here; of two traces")(
-      "allow-data-loss", "exit 0 even if part of a trace could not be used")("quiet", "no text");
+      "write one step of each, side by side, for Perfetto here; of two traces")("quiet", "no text");
+  add_loss_option(output);
   return {"diff",
           "A B [options]",
           "Where the steps of two traces, or of two results, or of one of each, differ.",
@@ -131,11 +131,8 @@ int run_diff(const Arguments& arguments) {
   write_file(values["report"].as<std::string>(),
              [&](std::ostream& out) { out << html::page_html(diff_page(difference)); });
   if (json != "-" && values.count("quiet") == 0) fmt::print("{}", diff_text(difference));
-  if (values.count("allow-data-loss") > 0 || (!lost_data(a) && !lost_data(b))) return exit_ok;
-  fmt::print(stderr,
-             "tandem: part of a trace could not be used ('tandem replay' lists it); "
-             "--allow-data-loss accepts that\n");
-  return exit_data_loss;
+  return loss_status(lost_data(a) || lost_data(b), accepts_loss(values),
+                     (lost_data(a) ? a : b).side.path);
 }
 
 }  // namespace tandem

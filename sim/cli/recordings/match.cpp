@@ -20,9 +20,6 @@ namespace {
 
 namespace po = boost::program_options;
 
-/// Below this share of the report's kernels, the report is probably not of this workload.
-constexpr double doubtful_share = 0.5;
-
 /// Errors: InputError if nothing matches.
 StepMatch match(const Trace& trace, const Links& links, const CounterReport& report,
                 const std::string& step) {
@@ -68,6 +65,7 @@ CommandLine match_line() {
   output.add_options()("out", text_value(file_value),
                        "write the per-kernel table (CSV) here; -: stdout")(
       "json", text_value(file_value), "write the result here; -: stdout")("quiet", "no summary");
+  add_loss_option(output);
   return {"match",
           "TRACE NCU.csv[.gz|.zst] [options]",
           "One table of a trace and a counter report, a row a kernel.",
@@ -100,11 +98,11 @@ int run_match(const Arguments& arguments) {
     fmt::print("{}", printable(match_summary_text(report)));
   }
   const MatchSummary& s = report.summary;
-  if (static_cast<double>(s.rows_matched) < doubtful_share * static_cast<double>(s.rows)) {
+  if (foreign_share(counters, found) > mostly_foreign) {
     fmt::print(stderr, "tandem: {} of {} kernels of the report match; is it of this workload?\n",
                s.rows_matched, s.rows);
   }
-  return exit_ok;
+  return loss_status(report.losses.any(Severity::data_loss), accepts_loss(values), trace.path);
 }
 
 }  // namespace tandem

@@ -1,5 +1,6 @@
 #include "sim/cli/sweep/asked.h"
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
@@ -89,7 +90,7 @@ void set_source(const po::variables_map& values, const std::string& networks, Js
   std::error_code error;
   const bool file = source == "-" || std::filesystem::exists(source, error) ||
                     std::filesystem::path(source).has_extension();
-  json["trace"] = file ? source : network_path(source, task.empty() ? "train" : task, networks);
+  json["trace"] = file ? source : network_path(source, task, networks);
   if (file && !task.empty()) json["task"] = task;
 }
 
@@ -107,15 +108,23 @@ po::options_description axis_options() {
 }
 
 void add_sweep_inputs(po::options_description& options) {
-  options.add_options()("task", text_value("train|infer"), "of a network; default: train")(
+  options.add_options()("task", text_value("train|infer"),
+                        "of a network; default: train, or what a file was recorded with")(
       "optimizer", text_value("sgd|adam|adamw"), "of an ONNX model that trains; default: sgd")(
       "base", text_value(file_value), "a second trace of the model at another batch")(
+      "seq", po::value<std::int64_t>()->value_name("N"),
+      "length of a sequence, where the network has one")(
+      "traced-gpu", text_value(gpu_value),
+      "the GPU that the trace was recorded on, where the trace does not tell")(
       "steps", po::value<std::int64_t>()->value_name("N"), "iterations that the trace holds")(
       "step", text_value("NAME"), "annotation of the trace that begins each step")(
       "traced-batch", po::value<std::int64_t>()->value_name("N"), "items of a traced step")(
       "peak-memory", po::value<double>()->value_name("GB"), "peak memory of the traced run")(
       "measured-step", po::value<double>()->value_name("SECONDS"),
       "the traced step without the profiler, as you timed it")(
+      "samples", po::value<double>()->value_name("N"),
+      "samples of a job: the metrics job_hours, job_kwh")(
+      "price", po::value<double>()->value_name("P"), "of a GPU hour: the metric job_price")(
       "metrics", text_value("NAME,NAME..."), "columns of the table; --keys lists them")(
       "pareto", text_value("X,Y"), "metrics of the Pareto front: least X, most Y");
 }
@@ -145,13 +154,19 @@ namespace {
 
 /// What experiment files say beside axes.
 void set_inputs(const po::variables_map& values, Json& json) {
-  for (const char* key : {"optimizer", "base", "step"}) {
-    const std::string text = values[key].as<std::string>();
-    if (!text.empty()) json[key] = text;
+  const auto key_of = [](std::string option) {
+    std::replace(option.begin(), option.end(), '-', '_');
+    return option;
+  };
+  for (const char* option : {"optimizer", "base", "step", "traced-gpu"}) {
+    const std::string text = values[option].as<std::string>();
+    if (!text.empty()) json[key_of(option)] = text;
   }
-  if (values.count("steps") > 0) json["steps"] = values["steps"].as<std::int64_t>();
-  if (values.count("traced-batch") > 0) {
-    json["traced_batch"] = values["traced-batch"].as<std::int64_t>();
+  for (const char* option : {"steps", "traced-batch", "seq"}) {
+    if (values.count(option) > 0) json[key_of(option)] = values[option].as<std::int64_t>();
+  }
+  for (const char* option : {"samples", "price"}) {
+    if (values.count(option) > 0) json[option] = values[option].as<double>();
   }
   if (values.count("peak-memory") > 0) json["peak_memory_gb"] = values["peak-memory"].as<double>();
   if (values.count("measured-step") > 0) {

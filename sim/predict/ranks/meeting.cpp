@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
-#include <stdexcept>
 
 #include "models/runtime/step_plan.h"
+#include "sim/core/error.h"
 #include "sim/engine/engine.h"
+#include "sim/engine/plan_check.h"
 #include "sim/metrics/communication.h"
 
 namespace tandem {
@@ -22,10 +24,21 @@ struct Offsets {
   std::uint32_t works = 0;
 };
 
-void append(const Plan& from, std::uint16_t rank, Plan& to) {
+/// Errors: InputError for more threads or streams than a plan tells apart.
+void check_count(std::size_t count, const char* what, const std::string& path) {
+  constexpr std::size_t most = std::numeric_limits<std::uint16_t>::max();
+  if (count <= most) return;
+  throw InputError(path, what, fmt::format("{} with those of the other ranks", count),
+                   fmt::format("at most {}; traces of fewer ranks", most));
+}
+
+/// `path`: of the rank. Errors: InputError.
+void append(const Plan& from, std::uint16_t rank, const std::string& path, Plan& to) {
   const auto items = static_cast<std::uint32_t>(to.items.size());
   const auto works = static_cast<std::uint32_t>(to.works.size());
   const auto edges = static_cast<std::uint32_t>(to.edges.size());
+  check_count(to.threads.size() + from.threads.size(), "threads", path);
+  check_count(to.streams.size() + from.streams.size(), "streams", path);
   const auto threads = static_cast<std::uint16_t>(to.threads.size());
   const auto streams = static_cast<std::uint16_t>(to.streams.size());
   for (PlanThread thread : from.threads) {
@@ -165,13 +178,15 @@ RanksTogether simulate_ranks(std::span<const RankStep> ranks, const HostModel& h
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     offsets.push_back({static_cast<std::uint32_t>(joint.items.size()),
                        static_cast<std::uint32_t>(joint.works.size())});
-    append(repeat(ranks[r].plan, copies, host), static_cast<std::uint16_t>(r), joint);
+    append(repeat(ranks[r].plan, copies, host), static_cast<std::uint16_t>(r), ranks[r].path,
+           joint);
   }
   meet(ranks, offsets, joint);
+  check_plan(joint);  // what is left for simulate() to find is the order in which ranks meet
   Timeline timeline;
   try {
     timeline = simulate(joint);
-  } catch (const std::logic_error&) {
+  } catch (const InputError&) {
     throw InputError(ranks.back().path, "collectives",
                      "an order in which the ranks wait for each other for ever",
                      "traces of the ranks of one run");

@@ -1,5 +1,8 @@
 #include "sim/predict/ranks/replay_ranks.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -73,6 +76,56 @@ void take_waits(const RankRun& together, Step& step) {
   retime_plan(step);
 }
 
+/// The losses of all ranks as one list. What only some of them lost says whose trace it was.
+LossList losses_of(const std::vector<Replay>& replays) {
+  struct OfCode {
+    Loss loss;
+    std::vector<std::string> traces;
+  };
+  std::vector<OfCode> all;
+  for (const Replay& one : replays) {
+    const std::string trace =
+        fmt::format("{} (rank {})", one.run.trace.path, one.run.trace.distributed.rank);
+    for (const Loss& loss : one.prediction.result.losses.all()) {
+      auto known = std::find_if(all.begin(), all.end(),
+                                [&](const OfCode& c) { return c.loss.code == loss.code; });
+      if (known == all.end()) {
+        all.push_back({loss, {trace}});
+        continue;
+      }
+      known->loss.count += loss.count;
+      known->loss.severity = std::max(known->loss.severity, loss.severity);
+      known->traces.push_back(trace);
+    }
+  }
+  LossList out;
+  for (const OfCode& c : all) {
+    const bool of_all = c.traces.size() == replays.size();
+    out.add(c.loss.code, c.loss.severity,
+            of_all ? c.loss.description
+                   : fmt::format("{}; in {}", c.loss.description, fmt::join(c.traces, ", ")),
+            c.loss.count);
+  }
+  return out;
+}
+
+/// Says of ranks on another GPU than the first one's that the result is not of theirs.
+void count_other_gpus(const std::vector<Replay>& replays, LossList& losses) {
+  const std::string& first = replays.front().run.summary.gpu;
+  std::vector<std::string> others;
+  for (const Replay& one : replays) {
+    const TraceSummary& trace = one.run.summary;
+    if (trace.gpu != first) others.push_back(fmt::format("{} ({})", trace.path, trace.gpu));
+  }
+  if (others.empty()) return;
+  losses.add(
+      "ranks_on_other_gpus", Severity::warning,
+      fmt::format("ranks that were traced on another GPU than rank {}, {}, whose utilization "
+                  "and energy the result states: {}",
+                  replays.front().run.trace.distributed.rank, first, fmt::join(others, ", ")),
+      static_cast<std::int64_t>(others.size()));
+}
+
 }  // namespace
 
 RanksReplay replay_ranks(std::vector<Trace> traces, const ReplayOptions& options) {
@@ -94,6 +147,9 @@ RanksReplay replay_ranks(std::vector<Trace> traces, const ReplayOptions& options
     prediction.result.ranks = together.summary;
     out.replays.push_back({std::move(runs[r]), std::move(prediction)});
   }
+  LossList losses = losses_of(out.replays);
+  count_other_gpus(out.replays, losses);
+  for (Replay& one : out.replays) one.prediction.result.losses = losses;
   out.runs = std::move(together.runs);
   return out;
 }

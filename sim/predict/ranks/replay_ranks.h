@@ -14,8 +14,8 @@ struct RanksReplay {
   std::vector<RankRun> runs;    // parallel: one step of each, on one clock
 };
 
-/// At least two traces. Errors: InputError for traces that are not those of different
-/// ranks of one run.
+/// At least two traces. The losses of each result are those of all ranks. Errors: InputError for
+/// traces that are not those of different ranks of one run.
 RanksReplay replay_ranks(std::vector<Trace> traces, const ReplayOptions& options);
 
 }  // namespace tandem

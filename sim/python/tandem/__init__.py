@@ -145,10 +145,14 @@ def _arguments(places, options):
     return arguments
 
 
+def _warn_of_loss(stacklevel):
+    warnings.warn("part of the trace could not be used (see data_loss); allow_data_loss=True accepts that",
+                  DataLossWarning, stacklevel=stacklevel + 1)
+
+
 def _result(answer):
     if answer.lossy:
-        warnings.warn("part of the trace could not be used (see data_loss); allow_data_loss=True accepts that",
-                      DataLossWarning, stacklevel=3)
+        _warn_of_loss(stacklevel=3)
     return Result(answer)
 
 
@@ -202,12 +206,13 @@ advise.__doc__ += _tandem.help_of_advise()
 diff.__doc__ += _tandem.help_of_diff()
 
 
-def sweep(source, *, axes=None, threads=0, **options):
+def sweep(source, *, axes=None, threads=0, allow_data_loss=False, **options):
     """Predicts a grid of scenarios in parallel.
 
     source: an experiment file (see configs/experiments), its content as a dict, or a trace or network whose axes are
     named here: batch=[32, 64], gpu=["h200_sxm"], axes={"gpu.sm_count": [66, 132]}. Keys of experiment files (base,
     measured_step_s, pareto, elasticity ...) may be named too. threads: 0 for as many as the machine has.
+    allow_data_loss: no warning where part of the trace could not be used.
     """
     path = "sweep"
     if isinstance(source, dict):
@@ -224,7 +229,10 @@ def sweep(source, *, axes=None, threads=0, **options):
     else:
         path = os.fspath(source)
         text = _text_of(path)
-    return Sweep(_tandem.sweep(text, os.fsencode(path), threads))
+    found = _tandem.sweep(text, os.fsencode(path), threads)
+    if found.lossy and not allow_data_loss:
+        _warn_of_loss(stacklevel=2)
+    return Sweep(found)
 
 
 def _text_of(path):

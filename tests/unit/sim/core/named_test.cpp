@@ -33,11 +33,23 @@ TEST(Aliases, StandForNamesThatThereAre) {
     }
     const TransformOption* option = find_option(alias.option);
     ASSERT_NE(option, nullptr) << alias.option;
-    EXPECT_EQ(std::count(option->names.begin(), option->names.end(), alias.name), 1) << alias.name;
+    const auto count = std::count(option->names.begin(), option->names.end(), alias.name);
+    EXPECT_EQ(count, alias.name == asks_nothing ? 0 : 1) << alias.name;
     EXPECT_EQ(std::count(option->names.begin(), option->names.end(), alias.text), 0) << alias.text;
     EXPECT_EQ(canonical_value(*option, alias.text), alias.name);
   }
   EXPECT_GT(modes_named, 5u);
+}
+
+TEST(Aliases, NoneAsksForNothing) {
+  for (const char* option : {"compile", "layout"}) {
+    WhatIfs asked;
+    asked.set(option, "none");
+    EXPECT_FALSE(asked.has(option)) << option;
+  }
+  WhatIfs asked;
+  asked.set("input", "none");  // a value of its own
+  EXPECT_TRUE(asked.has("input"));
 }
 
 TEST(Aliases, CaseAndHyphensDoNotMatter) {

@@ -183,6 +183,7 @@ TEST(MatchReport, WritesTextTableAndJson) {
   EXPECT_NE(text.find("2 of 4 kernels (50.0 %)"), std::string::npos) << text;
   EXPECT_NE(text.find("kernel_d"), std::string::npos);
   EXPECT_NE(text.find("kernel_x"), std::string::npos);
+  EXPECT_NE(text.find("counters_of_another_run (1 x)"), std::string::npos);  // kernel_x
   const auto json = match_json(report);
   EXPECT_EQ(json["kernels"]["matched"], 2);
   EXPECT_EQ(json["kernel_time"]["smsp_active_utilization"], 0.5);

@@ -83,6 +83,26 @@ TEST(Diff, TakesKernelsOfAGraphForThoseOfTheOperationThatRunsThem) {
   EXPECT_EQ(d.device.change, from_us(5));
 }
 
+TEST(Diff, AKernelThatRunsPartlyOutsideOperationsLeavesNoRowBelowZero) {
+  // "k" ran for 30: 20 of it in no operation, 10 in aten::mul; on the other side all in aten::add.
+  DiffSide partly = SideMaker(50, 35).side;
+  partly.kernels = {{"k", 3, from_us(30), "(no operation)", "other"},
+                    {"new", 1, from_us(5), "(no operation)", "other"}};
+  partly.ops = {{"(no operation)", 3, from_us(25), {}, {}}, {"aten::mul", 1, from_us(10), {}, {}}};
+  partly.layers = {{"other", 3, from_us(25), {}, {}}, {"pointwise", 1, from_us(10), {}, {}}};
+  const DiffSide whole = SideMaker(40, 30).kernel("k", "aten::add", "pointwise", 3, 30).side;
+  const Diff d = diff(partly, whole);
+  for (const DiffTable* table : {&d.device.ops, &d.device.layers, &d.device.kernels}) {
+    EXPECT_EQ(table->change, from_us(-5));  // 30 less 35
+    for (const DiffRow& r : table->rows) {
+      EXPECT_GE(r.a, Duration{}) << r.name;
+      EXPECT_GE(r.count_a, 0) << r.name;
+    }
+  }
+  EXPECT_EQ(row(d.device.ops, "aten::add").a, from_us(25));
+  EXPECT_EQ(row(d.device.ops, "aten::mul").a, from_us(10));
+}
+
 TEST(Diff, CountsWhatIsInNoPart) {
   DiffSide b = graph();
   b.step = from_us(80);  // 10 us more than its parts

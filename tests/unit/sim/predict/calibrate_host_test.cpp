@@ -82,6 +82,15 @@ TEST(MeasuredStep, OfTheGpuBoundsTheHostFromAbove) {
   EXPECT_EQ(replay(o).prediction.result.losses.count("measured_step_out_of_reach"), 1);
 }
 
+TEST(CalibrateHost, SaysWhatNoHostReaches) {
+  const std::string path = traces + "resnet50-infer-fp32-eager-b8.json.zst";
+  const double us = predicted_us(path, options());
+  EXPECT_EQ(calibrate_host({{path, us}}, options()).losses.count("measured_step_out_of_reach"), 0);
+  // Milliseconds for seconds.
+  EXPECT_EQ(
+      calibrate_host({{path, 1e3 * us}}, options()).losses.count("measured_step_out_of_reach"), 1);
+}
+
 TEST(CalibrateHost, RejectsATimeThatIsNone) {
   const std::string path = traces + "resnet50-infer-fp32-eager-b8.json.zst";
   EXPECT_THROW(calibrate_host({{path, 0}}, options()), InputError);

@@ -4,6 +4,7 @@
 #include "sim/core/collective.h"
 #include "sim/predict/ranks/meeting.h"
 #include "sim/predict/ranks/moving.h"
+#include "sim/predict/ranks/replay_ranks.h"
 #include "sim/predict/traced_run.h"
 #include "tests/source_dir/source_dir.h"
 #include "tests/unit/plan_for_tests.h"
@@ -111,6 +112,71 @@ TEST(Ranks, OtherCollectivesAreAnError) {
                  "b:collectives of group 0, number 1: found broadcast, expected all_reduce, as "
                  "rank 0 has");
   }
+}
+
+TEST(Ranks, LossesOfAllRanksAreSaidAndWhoseTheyAre) {
+  Trace a = rank_that_waits(70, 0).trace, b = rank_that_waits(45, 1).trace;
+  a.path = "a.json", b.path = "b.json";
+  a.losses.add("clipped", Severity::warning, "in both", 2);
+  b.losses.add("clipped", Severity::warning, "in both", 3);
+  b.losses.add("negative_duration", Severity::data_loss, "dropped");
+  a.devices = {{.name = "NVIDIA H200"}};
+  b.devices = {{.name = "NVIDIA A100-SXM4-80GB"}};
+  ReplayOptions o;
+  o.configs = source_path("configs");
+  const RanksReplay out = replay_ranks({b, a}, o);
+  const LossList& losses = out.replays.front().prediction.result.losses;
+  EXPECT_TRUE(losses.any(Severity::data_loss));
+  EXPECT_EQ(losses.count("clipped"), 5);
+  EXPECT_EQ(losses.count("ranks_on_other_gpus"), 1);
+  const auto said = [&](std::string_view code) {
+    for (const Loss& loss : losses.all()) {
+      if (loss.code == code) return loss.description;
+    }
+    return std::string();
+  };
+  EXPECT_EQ(said("clipped"), "in both");
+  EXPECT_EQ(said("negative_duration"), "dropped; in b.json (rank 1)");
+}
+
+/// Two collectives of one kind, one after the other, of the groups `first` and `second`.
+TraceMaker rank_of_groups(int rank, const std::string& first, const std::string& second) {
+  TraceMaker m = rank_that_waits(10, rank);
+  m.launch(30, 5, 2);
+  m.kernel(40, 10, 2, 0, "ncclDevKernel_AllReduce_Sum_f32_RING_LL()");
+  m.trace.collectives.push_back(m.trace.collectives.front());
+  m.trace.collectives[0].group = first;
+  m.trace.collectives[1].group = second;
+  m.trace.activities.collective[1] = CollectiveId(std::size_t{1});
+  return m;
+}
+
+TEST(Ranks, CollectivesInOppositeOrdersWaitForEver) {
+  const TraceMaker a = rank_of_groups(0, "0", "1"), b = rank_of_groups(1, "1", "0");
+  test::PlanBuilder both;
+  both.marker(ItemKind::step_begin);
+  both.launch(20, 1, {.us = 10, .engine = DeviceEngine::collective});
+  both.launch(1, 1, {.us = 10, .engine = DeviceEngine::collective});
+  both.plan.works[1].source = 1;
+  both.sync(0, 1, 1, 1);
+  both.marker(ItemKind::step_end);
+  const std::vector<RankStep> steps{{a.trace, "a", 0, both.plan}, {b.trace, "b", 1, both.plan}};
+  try {
+    simulate_ranks(steps, test::round_host());
+    ADD_FAILURE() << "no error";
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(),
+                 "b:collectives: found an order in which the ranks wait for each other for ever, "
+                 "expected traces of the ranks of one run");
+  }
+}
+
+TEST(Ranks, MoreStreamsThanAPlanTellsApartAreAnError) {
+  const TraceMaker a = rank_that_waits(10, 0), b = rank_that_waits(10, 1);
+  Plan wide = step_of(20);
+  wide.streams.resize(40'000);
+  const std::vector<RankStep> steps{{a.trace, "a", 0, wide}, {b.trace, "b", 1, wide}};
+  EXPECT_THROW(simulate_ranks(steps, test::round_host()), InputError);
 }
 
 }  // namespace

@@ -1,9 +1,14 @@
 // A sweep's points as options of a prediction.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
+#include "sim/core/field.h"
 #include "sim/sweep/metrics.h"
 #include "sim/sweep/points.h"
 #include "tests/source_dir/source_dir.h"
+#include "tests/unit/sim/sweep/sweep_for_tests.h"
 
 namespace tandem {
 namespace {
@@ -55,6 +60,45 @@ TEST(SweepScenario, TheHashFollowsProgramAndInputs) {
   two.base = e.trace;
   EXPECT_NE(hash_inputs(e, configs, "1"), hash_inputs(two, configs, "1"));
   EXPECT_THROW(hash_inputs(e, "no/such/folder", "1"), InputError);
+}
+
+TEST(SweepScenario, TheHashFollowsEveryFieldOfTheExperiment) {
+  const Experiment e = experiment({});
+  const std::uint64_t hash = hash_inputs(e, configs, "1");
+  int varied = 0;
+  for (const Field<Experiment>& f : experiment_fields()) {
+    const Json value = f.write(e);
+    if (value.is_null() || f.name == "schema" || f.name == "metrics") continue;
+    Experiment other = e;
+    // A text of all of them names a file: the trace and the base must be there.
+    const std::string file = source_path("tests/golden/replay/tiny.as-traced.result.json");
+    f.read(other, value.is_string() ? Json(file) : Json(1), {"e.json", f.name});
+    EXPECT_NE(hash_inputs(other, configs, "1"), hash) << f.name;
+    ++varied;
+  }
+  EXPECT_GE(varied, 9);
+  Experiment shown = e;
+  shown.metrics = {"throughput_per_s"};
+  EXPECT_EQ(hash_inputs(shown, configs, "1"), hash);
+}
+
+TEST(SweepScenario, TheHashFollowsEveryFileOfTheConfigs) {
+  namespace fs = std::filesystem;
+  const Experiment e = experiment({});
+  const fs::path folder = fs::path(test::scratch_folder("configs")) / "configs";
+  fs::copy(configs, folder, fs::copy_options::recursive);
+  const auto hash = [&] { return hash_inputs(e, folder.string(), "1"); };
+  std::uint64_t before = hash();
+  for (const char* file : {"kernels/layers.csv", "kernels/time.json", "bands.json"}) {
+    std::ofstream(folder / file, std::ios::app) << " ";
+    EXPECT_NE(hash(), before) << file;
+    before = hash();
+  }
+  for (const fs::path& file :
+       {fs::path("gpus") / "README.md", fs::path("experiments") / "e.json"}) {
+    std::ofstream(folder / file, std::ios::app) << " ";
+    EXPECT_EQ(hash(), before) << file;
+  }
 }
 
 }  // namespace
