@@ -160,7 +160,7 @@ std::vector<Field<AccessEnergies>> access_energy_fields() {
 std::vector<Field<WorkRules>> work_rule_fields() {
   using W = WorkRules;
   constexpr auto least = Range::non_negative;
-  return {
+  std::vector<Field<W>> fields = {
       field<W>("launch_ramp_us", "us", "start of a kernel in which its blocks draw no power",
                &W::launch_ramp_us, least),
       field<W>("half_rate_us", "us", "length of a kernel that runs at half the typical rates",
@@ -171,13 +171,19 @@ std::vector<Field<WorkRules>> work_rule_fields() {
       field<W>("cached_share", "ratio",
                "operands of this share of L2 come from L2 half of the time", &W::cached_share,
                least),
-      field<W>("clock_exponent", "", "SM energy grows with this power of the clock",
-               &W::clock_exponent, least),
       field<W>("other_dram_share", "ratio", "of the read bandwidth, classes without a rate",
                &W::other_dram_share, least),
       field<W>("other_flop_share", "ratio", "of the peak, classes without a rate",
                &W::other_flop_share, least),
   };
+  using C = ClockEnergy;
+  add_fields(fields, &W::clock,
+             {field<C>("clock_exponent", "", "SM energy grows with this power of the clock",
+                       &C::exponent, least),
+              field<C>("clock_floor_share", "ratio",
+                       "of the boost clock: below it voltage and SM energy stay", &C::floor_share,
+                       least)});
+  return fields;
 }
 
 namespace {

@@ -147,6 +147,24 @@ DataMovementShares data_movement_shares(const AccessEnergies& energies,
   return shares;
 }
 
+namespace {
+
+/// Takes up to `energy_j` from what SMs do and returns it: what was fitted knows no shared memory
+/// and no L1, so that their energy lies in the power of active SMs, then in that of instructions.
+double taken_from_sms(EnergyBreakdown& parts, double energy_j) {
+  const double other = std::clamp(energy_j, 0.0, std::max(parts.other_j, 0.0));
+  parts.other_j -= other;
+  const double rest = parts.tensor_j + parts.compute_j + parts.instructions_j;
+  const double more = std::clamp(energy_j - other, 0.0, std::max(rest, 0.0));
+  const double kept = rest > 0 ? 1 - more / rest : 1;
+  parts.tensor_j *= kept;
+  parts.compute_j *= kept;
+  parts.instructions_j *= kept;
+  return other + more;
+}
+
+}  // namespace
+
 void split_levels(EnergyBreakdown& parts, const DataMovement& movement) {
   const double far = movement.l2_j + movement.dram_j;
   if (far > 0) {
@@ -154,19 +172,16 @@ void split_levels(EnergyBreakdown& parts, const DataMovement& movement) {
     parts.l2_j += l2;
     parts.dram_j -= l2;
   }
-  // Traffic that the bytes of the operands do not tell is in the power of the active SMs.
+  // Traffic that the bytes of the operands do not tell.
   for (const auto& [level, bound] : {std::pair{&EnergyBreakdown::l2_j, movement.l2_j},
                                      std::pair{&EnergyBreakdown::dram_j, movement.dram_j}}) {
-    const double lack = std::clamp(bound - parts.*level, 0.0, parts.other_j);
-    parts.*level += lack;
-    parts.other_j -= lack;
+    parts.*level += taken_from_sms(parts, bound - parts.*level);
   }
   const double near = movement.l1_j + movement.shared_j;
   if (near > 0) {
-    const double share = std::min(1.0, parts.other_j / near);
+    const double share = taken_from_sms(parts, near) / near;
     parts.l1_j += movement.l1_j * share;
     parts.shared_j += movement.shared_j * share;
-    parts.other_j -= near * share;
   }
 }
 

@@ -26,6 +26,14 @@ struct EnergyWork {
   bool estimated = false;   // bytes and FLOP are typical of the family, not read off shapes
 };
 
+/// What the clock does to the energy of what the SMs do, through the voltage.
+struct ClockEnergy {
+  double exponent = 0;     // it goes with this power of the clock
+  double floor_share = 0;  // of the boost clock: below it the voltage stays, and so does the energy
+  /// Energy over that at full clock, at `share` of it.
+  double factor(double share) const;
+};
+
 /// Constants of trace_energy, fitted on whole steps of ML workloads: `sm_active_w` holds clocks,
 /// schedulers and L1 traffic, `dram_pj_per_byte` the way through L2.
 struct TraceEnergyModel {
@@ -117,8 +125,9 @@ DataMovementShares data_movement_shares(const AccessEnergies& energies,
                                         double time_us);
 
 /// Divides what trace_energy cannot tell apart, leaving the total as it is: the way through L2 out
-/// of dram_j in proportion to the bounds; out of other_j, at most all of it, what L2 and DRAM lack
-/// of their bounds, then L1 and shared memory.
+/// of dram_j in proportion to the bounds; then what L2 and DRAM lack of their bounds, and L1 and
+/// shared memory, out of what the SMs do: other_j, then tensor_j, compute_j and instructions_j in
+/// proportion, at most all of them.
 void split_levels(EnergyBreakdown& parts, const DataMovement& movement);
 
 /// Power from `time_us` on until the next point.

@@ -37,8 +37,8 @@ struct WorkRules {
   /// Convolutions outside the tensor cores execute many more instructions than useful FLOP: they
   /// count as at least this share of the FP32 peak.
   double simt_convolution_share = 0;
-  double cached_share = 0;      // of L2: operands of this size come from L2 half of the time
-  double clock_exponent = 0;    // SM energy over clock: what voltage does to it
+  double cached_share = 0;  // of L2: operands of this size come from L2 half of the time
+  ClockEnergy clock;
   double other_dram_share = 0;  // classes without a rate of their own
   double other_flop_share = 0;
   std::vector<TypicalRate> rates;

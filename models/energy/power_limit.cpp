@@ -14,10 +14,10 @@ constexpr int halvings = 40;
 
 double time_us(const PowerDemand& d, double clock) { return d.sm_us / clock + d.other_us; }
 
-double power_w(const PowerDemand& d, double clock, double exponent) {
+double power_w(const PowerDemand& d, double clock, const ClockEnergy& energy) {
   const double us = time_us(d, clock);
   if (!(us > 0)) return 0;
-  return d.static_w + (d.sm_j * std::pow(clock, exponent) + d.memory_j) / (us * micro);
+  return d.static_w + (d.sm_j * energy.factor(clock) + d.memory_j) / (us * micro);
 }
 
 }  // namespace
@@ -31,26 +31,30 @@ PowerDemand& PowerDemand::operator+=(const PowerDemand& other) {
   return *this;
 }
 
-LimitedPower limit_power(const PowerDemand& demand, double limit_w, double clock_exponent) {
+double ClockEnergy::factor(double share) const {
+  return std::pow(std::max(share, floor_share), exponent);
+}
+
+LimitedPower limit_power(const PowerDemand& demand, double limit_w, const ClockEnergy& energy) {
   double clock = 1;
-  if (limit_w > 0 && power_w(demand, 1, clock_exponent) > limit_w) {
+  if (limit_w > 0 && power_w(demand, 1, energy) > limit_w) {
     double low = least_clock, high = 1;  // power grows with the clock
     for (int i = 0; i < halvings; ++i) {
       clock = (low + high) / 2;
-      (power_w(demand, clock, clock_exponent) > limit_w ? high : low) = clock;
+      (power_w(demand, clock, energy) > limit_w ? high : low) = clock;
     }
     clock = low;
   }
   LimitedPower out;
   out.clock_share = clock;
   out.time_us = time_us(demand, clock);
-  out.power_w = power_w(demand, clock, clock_exponent);
+  out.power_w = power_w(demand, clock, energy);
   if (out.time_us > 0) out.power_limited_share = 1 - time_us(demand, 1) / out.time_us;
   return out;
 }
 
-TraceEnergyModel at_clock(TraceEnergyModel model, double clock_share, double clock_exponent) {
-  const double energy = std::pow(clock_share, clock_exponent);
+TraceEnergyModel at_clock(TraceEnergyModel model, double clock_share, const ClockEnergy& law) {
+  const double energy = law.factor(clock_share);
   model.sm_active_w *= energy * clock_share;
   model.tensor_pj_per_flop *= energy;
   model.fp32_pj_per_flop *= energy;
@@ -58,8 +62,8 @@ TraceEnergyModel at_clock(TraceEnergyModel model, double clock_share, double clo
   return model;
 }
 
-AccessEnergies at_clock(AccessEnergies energies, double clock_share, double clock_exponent) {
-  const double energy = std::pow(clock_share, clock_exponent);
+AccessEnergies at_clock(AccessEnergies energies, double clock_share, const ClockEnergy& law) {
+  const double energy = law.factor(clock_share);
   energies.shared_pj_per_sector *= energy;
   energies.l1_pj_per_sector *= energy;
   energies.l2_pj_per_sector *= energy;

@@ -27,15 +27,15 @@ struct LimitedPower {
 };
 
 /// The highest clock at which the average power is within `limit_w` (0: none), not below a tenth.
-/// `clock_exponent`: of WorkRules.
-LimitedPower limit_power(const PowerDemand& demand, double limit_w, double clock_exponent);
+/// `energy`: of WorkRules.
+LimitedPower limit_power(const PowerDemand& demand, double limit_w, const ClockEnergy& energy);
 
 /// The constants while the SMs run at `clock_share` of the clock that `model` holds for: voltage
-/// falls with the clock, and with it the energy of all that the SMs do; power of an active SM falls
-/// with the clock as well. The memory and the board at rest stay.
-TraceEnergyModel at_clock(TraceEnergyModel model, double clock_share, double clock_exponent);
+/// falls with the clock down to its floor, and with it the energy of all that the SMs do; power of
+/// an active SM falls with the clock as well. The memory and the board at rest stay.
+TraceEnergyModel at_clock(TraceEnergyModel model, double clock_share, const ClockEnergy& law);
 /// The same for accesses: those that the SMs' clock drives, all but DRAM's.
-AccessEnergies at_clock(AccessEnergies energies, double clock_share, double clock_exponent);
+AccessEnergies at_clock(AccessEnergies energies, double clock_share, const ClockEnergy& law);
 
 /// Demand of one piece of work; `sm_bound`: its duration goes with the clock.
 PowerDemand power_demand(const TraceEnergyModel& model, const EnergyWork& work, bool sm_bound);

@@ -129,7 +129,7 @@ std::optional<std::int64_t> largest_doubled(std::int64_t batch, const Result& ba
   while (!memory.fits && static_cast<double>(largest) > most && largest > 1) largest /= 2;
   while (2.0 * static_cast<double>(largest) <= most) largest *= 2;
   if (static_cast<double>(largest) > most) {
-    refusal = fmt::format("not even {} fit for sure", largest);
+    refusal = fmt::format("not even a batch of {} fits", largest);
     return {};
   }
   if (largest < batch || largest > 4 * batch) return largest;

@@ -73,9 +73,9 @@ EnergyConfig energy_of(const TracedRun& a, const GpuArch& gpu) {
   if (overridden || config.of_base) widen(config, a.configs.retarget.energy_constants);
   const double share = gpu.boost_clock_mhz / find_gpu(a.configs.gpus, gpu.name).boost_clock_mhz;
   if (share != 1) {
-    const double exponent = a.configs.work_rules.clock_exponent;
-    config.trace = at_clock(std::move(config.trace), share, exponent);
-    config.access = at_clock(std::move(config.access), share, exponent);
+    const ClockEnergy& law = a.configs.work_rules.clock;
+    config.trace = at_clock(std::move(config.trace), share, law);
+    config.access = at_clock(std::move(config.access), share, law);
   }
   return config;
 }
@@ -129,7 +129,7 @@ SlowerStep power_within(const StepOnGpu& in, const StepDemand& demand,
     out.slowdowns = slowdowns(in.step, in.launches, in.gpu, lowered_to(in.gpu, share),
                               in.run.configs.time, in.run.configs.batch.floor_share_memory);
     out.power = limit_power(power_demand(demand, simulated, out.slowdowns, share), limit_w,
-                            in.run.configs.work_rules.clock_exponent);
+                            in.run.configs.work_rules.clock);
     const double found = out.power.clock_share;
     if (found >= 1 || std::abs(found - share) < close) break;
     share = found;

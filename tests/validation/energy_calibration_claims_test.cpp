@@ -87,7 +87,7 @@ TEST(TiledMatmul, TheBoundOfDataMovementLiesWithinTheDynamicEnergy) {
   const GpuArch gpu = a100();
   const EnergyConfig config = load_energy(source_path("configs/gpus/a100_sxm4_80gb.json")).value();
   const WorkRules rules = load_work_rules(source_path("configs/kernels/energy.json"));
-  const LockedClock clock{1065 / gpu.boost_clock_mhz, 55, rules.clock_exponent};
+  const LockedClock clock{1065 / gpu.boost_clock_mhz, 55, rules.clock};
   double smaller_j = 0;
   for (const double size : {512, 1024, 2048, 4096}) {
     const MatmulEnergy e = matmul_energy(gpu, config.trace, config.access, size, clock);

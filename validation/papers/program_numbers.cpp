@@ -43,8 +43,7 @@ Numbers matmul(const Point& scenario, const std::string& configs) {
   if (!energy) throw InputError(gpu.name, "energy", "no constants", "a GPU that has them");
   const WorkRules rules = load_work_rules(configs + "/kernels/energy.json");
   const LockedClock clock{parse_number("clock", value_of(scenario, "clock")) / gpu.boost_clock_mhz,
-                          parse_number("static_w", value_of(scenario, "static_w")),
-                          rules.clock_exponent};
+                          parse_number("static_w", value_of(scenario, "static_w")), rules.clock};
   const auto size = static_cast<double>(count_of(scenario, "size"));
   const MatmulEnergy e = matmul_energy(gpu, energy->trace, energy->access, size, clock);
   constexpr double word_bytes = 4, matrices = 3;

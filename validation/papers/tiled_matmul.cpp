@@ -84,8 +84,7 @@ MatmulEnergy matmul_energy(const GpuArch& gpu, const TraceEnergyModel& model,
   MatmulEnergy e;
   e.time_us = demand.sm_us / clock.share;
   e.static_j = clock.static_w * e.time_us * 1e-6;
-  e.total_j =
-      e.static_j + demand.sm_j * std::pow(clock.share, clock.energy_exponent) + demand.memory_j;
+  e.total_j = e.static_j + demand.sm_j * clock.energy.factor(clock.share) + demand.memory_j;
   e.movement = data_movement_lower_bound(
       access, accesses_served(m.l1_sectors, m.l2_sectors, m.dram_sectors, m.shared_wavefronts));
   return e;

@@ -22,9 +22,9 @@ TiledMatmul tiled_matmul(const GpuArch& gpu, double size);
 
 /// The board at a locked clock.
 struct LockedClock {
-  double share = 1;            // of the boost clock
-  double static_w = 0;         // at that clock
-  double energy_exponent = 0;  // SM energy over clock, WorkRules::clock_exponent
+  double share = 1;     // of the boost clock
+  double static_w = 0;  // at that clock
+  ClockEnergy energy;   // of WorkRules
 };
 
 /// Energy of one launch, split as in figure 5.11.

@@ -187,5 +187,23 @@ TEST(DataMovement, LevelsHaveAtLeastTheirBounds) {
   EXPECT_NEAR(parts.other_j, 10e-3 - (1.84e-3 + 10.45e-3 - 8e-3), 1e-9);
 }
 
+// 21 mJ of L1 and shared memory: the 10 mJ of active SMs do not hold them, tensor cores, products
+// and instructions give the rest in proportion.
+TEST(DataMovement, NearMemoryIsInTheEnergyOfInstructionsToo) {
+  EnergyBreakdown parts;
+  parts.other_j = 10e-3;
+  parts.tensor_j = 20e-3;
+  parts.instructions_j = 2e-3;
+  DataMovement movement;
+  movement.l1_j = 7e-3;
+  movement.shared_j = 14e-3;
+  split_levels(parts, movement);
+  EXPECT_NEAR(parts.l1_j, 7e-3, 1e-12);
+  EXPECT_NEAR(parts.shared_j, 14e-3, 1e-12);
+  EXPECT_EQ(parts.other_j, 0);
+  EXPECT_NEAR(parts.tensor_j, 10e-3, 1e-12);
+  EXPECT_NEAR(parts.instructions_j, 1e-3, 1e-12);
+}
+
 }  // namespace
 }  // namespace tandem

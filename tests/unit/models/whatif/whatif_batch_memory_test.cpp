@@ -109,7 +109,7 @@ PeakMemory inference_memory() {
 TEST(WhatifBatchMemory, InferenceKeepsParametersAlone) {
   const PeakMemory plain = inference_memory();
   EXPECT_FALSE(plain.training);
-  EXPECT_NEAR(plain.kept_bytes, 4.0 * parameters + batch_law().workspace_bytes(9, true), 1);
+  EXPECT_NEAR(plain.kept_bytes, 4.0 * parameters + batch_law().workspace_bytes(9, false), 1);
   EXPECT_EQ(plain.update_bytes, 0);
 }
 

@@ -16,7 +16,7 @@ namespace {
 const std::string root = source_dir();
 
 TEST(PowerLimit, WithinTheLimitNothingChanges) {
-  const LimitedPower p = limit_power({100, 1000, 500, 0.2, 0.1}, 400, 2.78);
+  const LimitedPower p = limit_power({100, 1000, 500, 0.2, 0.1}, 400, {2.78, 0});
   EXPECT_EQ(p.clock_share, 1);
   EXPECT_EQ(p.time_us, 1500);
   EXPECT_NEAR(p.power_w, 100 + 0.3 / 1500e-6, 1e-9);  // 300 W
@@ -24,13 +24,13 @@ TEST(PowerLimit, WithinTheLimitNothingChanges) {
 }
 
 TEST(PowerLimit, NoLimitAndNoTime) {
-  EXPECT_EQ(limit_power({100, 1000, 0, 5, 0}, 0, 2).clock_share, 1);
-  EXPECT_EQ(limit_power({}, 400, 2).power_w, 0);
+  EXPECT_EQ(limit_power({100, 1000, 0, 5, 0}, 0, {2, 0}).clock_share, 1);
+  EXPECT_EQ(limit_power({}, 400, {2, 0}).power_w, 0);
 }
 
 TEST(PowerLimit, CubeRootWhereAllIsOnTheSms) {
   // Energy c^2, time 1 / c: dynamic power c^3. 800 W of it shall be 300 - 200: c^3 = 1 / 8.
-  const LimitedPower p = limit_power({200, 1000, 0, 0.8, 0}, 300, 2);
+  const LimitedPower p = limit_power({200, 1000, 0, 0.8, 0}, 300, {2, 0});
   EXPECT_NEAR(p.clock_share, 0.5, 1e-6);
   EXPECT_NEAR(p.time_us, 2000, 0.01);
   EXPECT_NEAR(p.power_w, 300, 1e-3);
@@ -42,7 +42,7 @@ TEST(PowerLimit, HoldsTheLimitAndGrowsWithIt) {
   double before = 0;
   int cases = 0;
   for (double limit = 330; limit < 1300; limit += 50, ++cases) {
-    const LimitedPower p = limit_power(demand, limit, 2.78);
+    const LimitedPower p = limit_power(demand, limit, {2.78, 0});
     EXPECT_LE(p.power_w, limit * (1 + 1e-9));
     EXPECT_GE(p.clock_share, before);
     EXPECT_LE(p.clock_share, 1);
@@ -53,7 +53,7 @@ TEST(PowerLimit, HoldsTheLimitAndGrowsWithIt) {
 }
 
 TEST(PowerLimit, MemoryAloneCannotBeSlowedDown) {
-  const LimitedPower p = limit_power({100, 0, 1000, 0, 1}, 300, 2);
+  const LimitedPower p = limit_power({100, 0, 1000, 0, 1}, 300, {2, 0});
   EXPECT_NEAR(p.clock_share, 0.1, 1e-6);
   EXPECT_NEAR(p.power_w, 1100, 1e-6);
   EXPECT_EQ(p.power_limited_share, 0);
@@ -63,7 +63,7 @@ TEST(PowerLimit, EnergyAtALowerClock) {
   TraceEnergyModel model;
   model.static_w = 100, model.sm_active_w = 1, model.dram_pj_per_byte = 10;
   model.tensor_pj_per_flop = 1, model.fp32_pj_per_flop = 8, model.instruction_pj = 40;
-  const TraceEnergyModel half = at_clock(model, 0.5, 2);
+  const TraceEnergyModel half = at_clock(model, 0.5, {2, 0});
   EXPECT_EQ(half.static_w, 100);
   EXPECT_EQ(half.dram_pj_per_byte, 10);
   EXPECT_DOUBLE_EQ(half.fp32_pj_per_flop, 2);  // energy goes with the square: / 4
@@ -80,6 +80,14 @@ TEST(PowerLimit, EnergyAtALowerClock) {
   EXPECT_NEAR(half_j, full_j / 4, 1e-9);
 }
 
+// A quarter of the energy at half the clock, and no less below: voltage does not fall any further.
+TEST(PowerLimit, EnergyStaysBelowTheFloorOfTheVoltage) {
+  const ClockEnergy law{2, 0.5};
+  EXPECT_EQ(law.factor(1), 1);
+  EXPECT_EQ(law.factor(0.5), 0.25);
+  EXPECT_EQ(law.factor(0.1), 0.25);
+}
+
 LimitedPower large_gemm(const std::string& gpu_name, double tflops, double flop, double bytes) {
   const GpuCatalogue gpus = load_catalogue(root + "/configs/gpus");
   const GpuArch& gpu = find_gpu(gpus, gpu_name);
@@ -91,7 +99,7 @@ LimitedPower large_gemm(const std::string& gpu_name, double tflops, double flop,
   work.tensor_flop = flop;
   work.dram_bytes = bytes;
   return limit_power(power_demand(config.trace, work, true), config.trace.power_limit_w,
-                     rules.clock_exponent);
+                     rules.clock);
 }
 
 // The same GEMM with zeros, which stays below the limit, and with random numbers, which the board
