@@ -1,5 +1,8 @@
 #include "models/step/attribution.h"
 
+#include <optional>
+
+#include "models/kernel/classify/classify.h"
 #include "models/ops/layers.h"
 #include "models/step/module_nesting.h"
 #include "models/step/op_nesting.h"
@@ -28,6 +31,30 @@ class Layers {
   std::vector<Entry> known_;
 };
 
+/// The layer that kernels of a family belong to, whatever launches them; nothing where the words of
+/// the name tell more.
+std::optional<Layer> layer_of_family(KernelFamily family) {
+  switch (family) {
+    case KernelFamily::gemm: return Layer::linear;
+    case KernelFamily::convolution: return Layer::convolution;
+    case KernelFamily::attention: return Layer::attention;
+    case KernelFamily::batch_norm: return Layer::batch_norm;
+    case KernelFamily::layout:
+    case KernelFamily::copy: return Layer::copy;
+    case KernelFamily::pointwise: return Layer::around;
+    default: return {};
+  }
+}
+
+/// Of a kernel that no operation tells of. Known: also where it is pointwise.
+NamedLayer layer_of_lone_kernel(std::string_view name) {
+  const KernelFamily family = classify(name).family;
+  if (const auto layer = layer_of_family(family)) return {*layer, true};
+  NamedLayer named = layer_of_kernel(name);
+  named.known = named.layer != Layer::around || family == KernelFamily::triton;
+  return named;
+}
+
 class Attributor {
  public:
   Attributor(const Trace& trace, const Links& links)
@@ -35,7 +62,7 @@ class Attributor {
         links_(links),
         nesting_(nest_ops(trace, links)),
         of_op_(trace, layer_of_op),
-        of_kernel_(trace, layer_of_kernel) {}
+        of_kernel_(trace, layer_of_lone_kernel) {}
 
   Attribution run() {
     Attribution out;
@@ -77,9 +104,10 @@ class Attributor {
     if (trace_.activities.kind[activity] != ActivityKind::kernel) return to_string(Layer::copy);
     const std::uint32_t call = links_.call_of_activity[activity];
     const std::uint32_t inner = call == no_row ? no_row : nesting_.of_call[call];
-    if (inner == no_row) {
+    // What launches a graph says nothing of what its kernels compute.
+    if (inner == no_row || is_graph_node(trace_, links_, activity)) {
       const NamedLayer named = of_kernel_.of(kernel);
-      return named.layer == Layer::around ? unknown_layer : to_string(named.layer);
+      return named.known ? to_string(named.layer) : unknown_layer;
     }
     const NamedLayer own = of_op_.of(trace_.ops.name[inner]);
     const NamedLayer outer = of_op_.of(trace_.ops.name[outermost(nesting_, inner)]);

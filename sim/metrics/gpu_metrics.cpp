@@ -135,6 +135,18 @@ double elapsed_us(std::span<const WorkCounters> works, const GpuScale& gpu) {
   return gpu.clock_mhz > 0 ? cycles / gpu.clock_mhz : 0;
 }
 
+WorkCounters lasting(WorkCounters counters, double time_us) {
+  if (!(counters.time_us > 0)) return counters;
+  const double factor = time_us / counters.time_us;
+  counters.time_us = time_us;
+  for (double* const cycles :
+       {&counters.smsp_elapsed_cycles, &counters.smsp_active_cycles, &counters.smsp_issue_cycles,
+        &counters.tc_active_cycles, &counters.tc_issue_cycles, &counters.warp_active_cycles}) {
+    *cycles *= factor;
+  }
+  return counters;
+}
+
 GpuMetrics gpu_metrics(std::span<const WorkCounters> works, const GpuScale& gpu, double span_us) {
   GpuMetrics m;
   double warp_cycles = 0;

@@ -44,6 +44,10 @@ struct WorkCounters {
   std::string_view bound, bound_law;
 };
 
+/// Counters of a kernel that only waits and moves data, had it lasted `time_us`: its cycles go with
+/// its time, its traffic stays.
+WorkCounters lasting(WorkCounters counters, double time_us);
+
 /// The numbers of the GPU that turn counters into shares of time.
 struct GpuScale {
   double sm_count = 0;

@@ -48,6 +48,13 @@ std::optional<MemoryPoint> known_peak(const TracedRun& run, double kept_bytes) {
 
 }  // namespace
 
+bool hides_tensors(const TracedRun& run) {
+  const std::uint32_t all = static_cast<std::uint32_t>(run.trace.activities.size());
+  std::uint32_t nodes = 0;
+  for (std::uint32_t a = 0; a < all; ++a) nodes += is_graph_node(run.trace, run.links, a);
+  return 2 * nodes > all;
+}
+
 std::optional<PeakMemory> traced_peak(const TracedRun& run, const TracedRun* second) {
   if (!run.summary.batch || !run.gpu) return {};
   const BatchLaw& law = run.configs.batch;
@@ -61,6 +68,7 @@ std::optional<PeakMemory> traced_peak(const TracedRun& run, const TracedRun* sec
   }
   std::sort(points.begin(), points.end(),
             [](const MemoryPoint& x, const MemoryPoint& y) { return x.batch < y.batch; });
+  if (points.empty() && hides_tensors(run)) return {};
   if (points.empty()) return live;
   return through_points(*live, points, run.summary.path);
 }

@@ -10,9 +10,13 @@
 
 namespace tandem {
 
+/// Whether most of the device's work was launched by CUDA graphs, of which the trace does not tell
+/// what they hold.
+bool hides_tensors(const TracedRun& run);
+
 /// Peak memory by batch: through what the user says or `[memory]` events record, else by the
-/// liveness of the traced step's tensors; nothing without shapes. `second`: the other trace of a
-/// prediction from two, or null.
+/// liveness of the traced step's tensors; nothing without shapes, or where hides_tensors. `second`:
+/// the other trace of a prediction from two, or null.
 std::optional<PeakMemory> traced_peak(const TracedRun& run, const TracedRun* second);
 
 /// Peak memory at `batch` and what fits `gpu`; nothing where the trace has no shapes.

@@ -52,6 +52,14 @@ double input_wait_us(const Plan& step, const Plan& repeated, const Timeline& ste
   return to_us(waits);
 }
 
+/// Collectives last as planned: the traced ones also wait for other ranks.
+void drop_waits(const Plan& plan, std::vector<WorkCounters>& counters) {
+  for (const DeviceWork& work : plan.works) {
+    if (work.engine != DeviceEngine::collective) continue;
+    counters[work.source] = lasting(counters[work.source], to_us(work.duration));
+  }
+}
+
 }  // namespace
 
 std::vector<WorkCounters> step_counters(const TracedRun& run, const Scenario& scenario,
@@ -62,6 +70,7 @@ std::vector<WorkCounters> step_counters(const TracedRun& run, const Scenario& sc
   if (!scenario.changed) {
     counters.reserve(step.traced_activity.size());
     for (const std::uint32_t row : step.traced_activity) counters.push_back(run.counters[row]);
+    drop_waits(step.plan, counters);
     return counters;
   }
   LossList known;  // of the kernel model: the traced run has them already
@@ -71,6 +80,7 @@ std::vector<WorkCounters> step_counters(const TracedRun& run, const Scenario& sc
     const std::uint32_t row = step.traced_activity[i];
     if (row != no_row) apply_residual(run.counters[row], run.model_counters[row], counters[i]);
   }
+  drop_waits(step.plan, counters);
   return counters;
 }
 

@@ -234,6 +234,10 @@ void find_step(const MeasuredPlan& plan, const ReplayOptions& options, TracedRun
   a.base_band = base_band(a, options.profiler, loop);
   a.said_peak_bytes = options.peak_memory_bytes;
   if (a.gpu) a.memory = traced_peak(a, nullptr);
+  a.losses.add("memory_in_graphs", Severity::warning,
+               "most device work was launched by CUDA graphs, of whose tensors the trace does not "
+               "tell: no peak of memory (--peak-memory GB says it)",
+               !a.memory && hides_tensors(a) ? 1 : 0);
 }
 
 TracedRun analyse(Trace trace, const ReplayOptions& options, Configs configs,

@@ -5,6 +5,7 @@
 
 #include "sim/core/bounds/trace_size.h"
 #include "sim/trace/importers/importers.h"
+#include "sim/trace/traced_devices.h"
 
 namespace tandem {
 
@@ -60,6 +61,7 @@ Trace import_trace(const std::string& path, const ImportOptions& options) {
     throw InputError(path, "", "no event that can be used",
                      "at least one operation, call or device activity");
   }
+  order_devices(trace);
   if (options.progress) options.progress(source.file_bytes(), source.file_bytes());
   return trace;
 }

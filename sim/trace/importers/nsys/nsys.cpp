@@ -360,10 +360,6 @@ void NsysImport::read_gpus() {
     trace_.devices.push_back({id, std::string(rows.text(1)), build_.bytes(number(rows, 2, 0)),
                               small(3), small(4), small(5)});
   }
-  if (trace_.streams.empty()) return;
-  std::stable_partition(
-      trace_.devices.begin(), trace_.devices.end(),
-      [&](const DeviceProperties& d) { return d.id == trace_.streams.front().device; });
 }
 
 void NsysImport::count_graphs() {
