@@ -209,6 +209,12 @@ std::vector<TransformReport> apply_transforms(const TransformInput& input,
     if (transform.check_target == nullptr || !out.gpu) continue;
     if (is_asked(transform, input.asked)) transform.check_target(input, *out.gpu);
   }
+  for (const Transform& transform : transforms()) {
+    if (transform.conclude == nullptr) continue;
+    for (TransformReport& report : reports) {
+      if (report.name == transform.name) transform.conclude(out.step, report);
+    }
+  }
   return reports;
 }
 
