@@ -118,6 +118,7 @@ struct GpuArch {
   double pcie_peak_gbps = 0;
   double pcie_copy_gbps = 0;
   double nvlink_gbps = 0;
+  int nvlink_gpus = 0;
   double tdp_w = 0;
   double idle_w = 0;
 

@@ -43,6 +43,8 @@ std::vector<Rule> chip_rules(const GpuArch& g) {
        "at least 1"},
       {g.l2_dirty_bytes <= g.l2_bytes, "l2_dirty_bytes", std::to_string(g.l2_dirty_bytes),
        "at most l2_bytes"},
+      {g.nvlink_gbps <= 0 || g.nvlink_gpus >= 2, "nvlink_gpus", std::to_string(g.nvlink_gpus),
+       "at least 2, for nvlink_gbps states a rate between GPUs"},
       {g.idle_w <= g.tdp_w, "idle_w", fmt::format("{}", g.idle_w), "at most tdp_w"},
   };
 }

@@ -150,6 +150,9 @@ Fields board_fields() {
             &G::pcie_copy_gbps),
       field("nvlink_gbps", "GB/s", "GPU links, both directions together; 0: none", &G::nvlink_gbps,
             or_zero),
+      field("nvlink_gpus", "count",
+            "GPUs that these links join: 2 by bridges, those of a board; 0: none", &G::nvlink_gpus,
+            or_zero),
       field("tdp_w", "W", "Board power limit", &G::tdp_w),
       field("idle_w", "W", "Board power with a context and no work", &G::idle_w),
   };
