@@ -69,6 +69,22 @@ TEST_P(NetworkProperty, GpuTimeAndMemoryGrowWithTheBatch) {
   }
 }
 
+// Products are those of the network's formulas, whichever kernels compute them.
+TEST(NetworkFlops, DoNotDependOnThePrecision) {
+  for (const char* network :
+       {"resnext50_32x4d", "shufflenet_v2_x1_0", "mobilenet_v2", "resnet50", "unet"}) {
+    SCOPED_TRACE(network);
+    const std::string path = source_path("workloads/nets/") + network + "-train.json";
+    const TracedRun run = analyse_network({path, "h200_sxm", 64, {}}, options(), test::configs());
+    const double fp32 = predict(run, options()).result.gpu_step->flops;
+    for (const char* precision : {"amp", "bf16"}) {
+      ReplayOptions o = options();
+      o.what_ifs.set("precision", precision);
+      EXPECT_NEAR(predict(run, o).result.gpu_step->flops, fp32, 1e-6 * fp32) << precision;
+    }
+  }
+}
+
 /// What --ranks says of a network on two ranks.
 std::int64_t reported_of(const Result& r, std::string_view name) {
   return static_cast<std::int64_t>(report_number(find_report(r.what_ifs, "ranks"), name, 0));
