@@ -50,7 +50,6 @@ struct StepEdit::Builder {
     plan.threads = old.threads;
     plan.streams = old.streams;
     plan.queue_depth = old.queue_depth;
-    plan.far_lead = old.far_lead;
     for (std::size_t i = 0; i < edit.insertions_.size(); ++i) {
       const Insertion& in = edit.insertions_[i];
       (in.after ? after : before)[in.work].push_back(i);
