@@ -1,6 +1,9 @@
 #include "models/arch/gpu_fields.h"
 
+#include <iterator>
+
 #include "sim/core/field.h"
+#include "sim/core/named.h"
 
 namespace tandem {
 namespace {
@@ -9,6 +12,7 @@ using G = GpuArch;
 using Fields = std::vector<Field<GpuArch>>;
 constexpr Range or_zero = Range::non_negative;
 constexpr std::string_view tensor_families[] = {"hmma_884", "hmma_16816", "gmma"};
+static_assert(std::size(tensor_families) == values_up_to(TensorFamily::gmma));
 
 Fields chip_fields() {
   return {
