@@ -101,10 +101,6 @@ std::span<const Named<Mode>> modes() { return mode_table; }
 
 std::string_view to_string(Mode mode) { return name_of(mode_table, mode); }
 
-Mode parse_mode(std::string_view text) {
-  return parse_named(mode_table, text, "command line", "--mode");
-}
-
 void apply_mode(const Trace& trace, const HostModel& host, const ModeOptions& options, Plan& step,
                 LossList& losses) {
   const bool queued = has_nodes(step);

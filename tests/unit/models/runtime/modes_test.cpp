@@ -322,10 +322,10 @@ TEST(Modes, GraphAndBackIsConsistent) {
 
 TEST(Modes, HaveNamesThatParse) {
   for (const Mode mode : {Mode::as_traced, Mode::eager_async, Mode::eager_sync, Mode::cuda_graph}) {
-    EXPECT_EQ(parse_mode(to_string(mode)), mode);
+    EXPECT_EQ(parse_named(modes(), to_string(mode), "command line", "--mode"), mode);
   }
   try {
-    parse_mode("Eager");
+    parse_named(modes(), "Eager", "command line", "--mode");
     FAIL();
   } catch (const InputError& error) {
     EXPECT_STREQ(error.what(),
