@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::int64_t main_thread = 1, backward_thread = 2;
 constexpr std::string_view engine_prefix = "autograd::engine::evaluate_function: ";
+constexpr std::string_view gradient_node = "torch::autograd::AccumulateGrad";
 constexpr Duration op_tail = from_us(0.4);  // an operation ends shortly after its last call
 /// Shares of the host time before a launch in which an operation and its inner one are open.
 constexpr double outer_share = 0.6, inner_share = 0.3;
@@ -22,6 +23,20 @@ bool same_order(std::string_view outer, std::string_view inner) {
   return op_row(outer).arguments.parameters == op_row(inner).arguments.parameters;
 }
 
+/// Per storage: the last operation of the backward pass that writes to it, where it holds gradients
+/// of parameters.
+std::vector<std::size_t> completing_ops(const Network& network) {
+  std::vector<std::size_t> last(network.storages.size(), network.ops.size());
+  for (std::size_t i = 0; i < network.ops.size(); ++i) {
+    if (network.ops[i].phase != Phase::backward) continue;
+    for (const std::uint32_t t : network.ops[i].outputs) {
+      const std::uint32_t storage = network.tensors[t].storage;
+      if (network.storages[storage] == StorageKind::gradient) last[storage] = i;
+    }
+  }
+  return last;
+}
+
 /// Writes the rows of one step in the order of time.
 class Writer {
  public:
@@ -30,7 +45,8 @@ class Writer {
         rows_(input),
         lowering_(input.lowering),
         main_(rows_.thread(main_thread)),
-        backward_(rows_.thread(backward_thread)) {}
+        backward_(rows_.thread(backward_thread)),
+        completing_(completing_ops(*input.network.network)) {}
 
   Trace write();
 
@@ -39,6 +55,8 @@ class Writer {
   void begin_phase(Phase phase);
   void open_node(const NetworkOp& op);
   void close_node();
+  void note_gradients(std::size_t index);
+  void write_gradients();
   std::uint32_t open_row(std::string_view name, const NetworkOp& op, OperandsId operands);
   void launch(const LoweredKernel& kernel);
   double gap_us(const NetworkOp& op, const BoundOp& bound) const;
@@ -54,6 +72,8 @@ class Writer {
   TimePoint optimizer_begin_{};
   std::vector<std::uint32_t> node_rows_;
   const NetworkOp* node_ = nullptr;
+  std::vector<std::size_t> completing_;   // see completing_ops()
+  std::vector<std::uint32_t> gradients_;  // tensors that the open node completes
 };
 
 std::uint32_t Writer::open_row(std::string_view name, const NetworkOp& op, OperandsId operands) {
@@ -97,6 +117,31 @@ void Writer::close_node() {
   for (std::size_t i = node_rows_.size(); i-- > 0;) rows_.close_op(node_rows_[i], now_ + op_tail);
   node_rows_.clear();
   node_ = nullptr;
+  write_gradients();
+}
+
+void Writer::note_gradients(std::size_t index) {
+  const Network& network = *in_.network.network;
+  for (const std::uint32_t t : network.ops[index].outputs) {
+    if (completing_[network.tensors[t].storage] == index) gradients_.push_back(t);
+  }
+}
+
+/// The nodes that store the gradients of parameters follow the one that computed them. Their time
+/// is part of the host time between launches.
+void Writer::write_gradients() {
+  const TimePoint at = now_ + op_tail;
+  for (const std::uint32_t t : gradients_) {
+    Operands operands;
+    operands.tensors.add(0, in_.network.tensors[t]);
+    operands.arguments.resize(1);
+    operands.has_shapes = true;
+    const OperandsId stored = rows_.trace.operands.intern(std::move(operands));
+    const std::string around = std::string(engine_prefix) + std::string(gradient_node);
+    rows_.close_op(rows_.open_op(around, thread_, at, {}), at);
+    rows_.close_op(rows_.open_op(gradient_node, thread_, at, stored), at);
+  }
+  gradients_.clear();
 }
 
 void Writer::begin_phase(Phase phase) {
@@ -136,6 +181,7 @@ void Writer::write_op(std::size_t index) {
     first = false;
     launch(kernel);
   }
+  note_gradients(index);
   if (op_row(op.name).is(waits)) now_ = rows_.wait_for_device(thread_, now_);
   for (std::size_t i = rows.size(); i-- > 0;) rows_.close_op(rows[i], now_ + op_tail / 2);
 }

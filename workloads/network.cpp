@@ -1,9 +1,11 @@
 #include "workloads/network.h"
 
+#include <iterator>
 #include <optional>
 
 #include "sim/core/data_type.h"
 #include "sim/core/field.h"
+#include "sim/core/named.h"
 
 namespace tandem {
 namespace {
@@ -11,6 +13,7 @@ namespace {
 constexpr std::string_view schemas[] = {"tandem.network/1"};
 constexpr std::string_view frameworks[] = {"pytorch", "tensorflow"};
 constexpr std::string_view framework_names[] = {"PyTorch", "TensorFlow"};
+static_assert(std::size(framework_names) == values_up_to(Framework::tensorflow));
 constexpr std::string_view tasks[] = {"train", "infer"};
 constexpr std::string_view phase_names[] = {"forward", "backward", "optimizer"};
 constexpr std::string_view precisions[] = {"fp32", "amp"};

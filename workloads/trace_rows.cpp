@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "sim/core/device.h"
+
 namespace tandem {
 
 namespace {
@@ -80,7 +82,7 @@ TimePoint TraceRows::wait_for_device(ThreadId thread, TimePoint begin) {
 
 void TraceRows::add_activity(const LoweredKernel& kernel, TimePoint submitted) {
   const bool is_kernel = kernel.kind == ActivityKind::kernel;
-  const bool far = device_ - submitted > microseconds(100);
+  const bool far = device_ - submitted > far_lead;
   const double gap = copied_ || !is_kernel ? host_.memset_gap_us
                      : far                 ? host_.kernel_gap_far_us
                                            : host_.kernel_gap_near_us;

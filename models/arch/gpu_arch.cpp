@@ -14,28 +14,12 @@ GpuArch::~GpuArch() = default;
 
 namespace {
 
-double lanes(const GpuArch& gpu, Pipe pipe) {
-  switch (pipe) {
-    case Pipe::fp32: return gpu.fp32_lanes;
-    case Pipe::int32: return gpu.int32_lanes;
-    case Pipe::fp16: return gpu.fp16_lanes;
-    case Pipe::fp64: return gpu.fp64_lanes;
-    case Pipe::xu: return gpu.xu_lanes;
-    case Pipe::lsu: return gpu.lsu_lanes;
-  }
-  return gpu.fp32_lanes;
-}
-
 // FMA/clk/SM x SMs x MHz x 2 FLOP, in TFLOP/s.
 double peak_tflops(const GpuArch& gpu, double fma_per_clk, double clock_mhz) {
   return 2.0 * fma_per_clk * gpu.sm_count * clock_mhz * 1e-6;
 }
 
 }  // namespace
-
-double issue_cycles(const GpuArch& gpu, Pipe pipe) {
-  return static_cast<double>(gpu.warp_size) / lanes(gpu, pipe);
-}
 
 double tensor_fma_per_clk(const GpuArch& gpu, MathType type) {
   switch (type) {

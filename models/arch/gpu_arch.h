@@ -18,9 +18,6 @@ enum class TensorFamily : std::uint8_t { hmma_884, hmma_16816, gmma };
 
 enum class MathType : std::uint8_t { fp16, bf16, tf32, fp8, int8, fp64 };
 
-/// A pipe of an SM sub-partition (SMSP). fp16: packed half2; xu: special functions; lsu: memory.
-enum class Pipe : std::uint8_t { fp32, int32, fp16, fp64, xu, lsu };
-
 /// One GPU. Units stand in the names: B bytes, gbps 1e9 bytes/s, cycles of the SM clock. Per-field
 /// documentation is in gpu_fields.cpp and in `tandem describe gpu`.
 struct GpuArch {
@@ -118,6 +115,7 @@ struct GpuArch {
   double pcie_peak_gbps = 0;
   double pcie_copy_gbps = 0;
   double nvlink_gbps = 0;
+  int nvlink_gpus = 0;
   double tdp_w = 0;
   double idle_w = 0;
 
@@ -131,8 +129,6 @@ inline int smsp_count(const GpuArch& gpu) { return gpu.sm_count * gpu.smsp_per_s
 inline std::int64_t max_shared_bytes(const GpuArch& gpu) {
   return gpu.shared_carveouts_bytes.back();
 }
-/// Cycles one warp instruction holds its pipe.
-double issue_cycles(const GpuArch& gpu, Pipe pipe);
 /// Dense tensor-core FMA per clock and SM; 0 where the type is not supported.
 double tensor_fma_per_clk(const GpuArch& gpu, MathType type);
 /// Dense tensor-core peak at `clock_mhz`, TFLOP/s (one FMA is two FLOP).

@@ -8,6 +8,7 @@
 #include "models/arch/gpu_config.h"
 #include "models/arch/gpu_fields.h"
 #include "sim/core/field.h"
+#include "sim/core/units.h"
 
 namespace tandem {
 namespace {
@@ -43,12 +44,13 @@ std::vector<Rule> chip_rules(const GpuArch& g) {
        "at least 1"},
       {g.l2_dirty_bytes <= g.l2_bytes, "l2_dirty_bytes", std::to_string(g.l2_dirty_bytes),
        "at most l2_bytes"},
+      {g.nvlink_gbps <= 0 || g.nvlink_gpus >= 2, "nvlink_gpus", std::to_string(g.nvlink_gpus),
+       "at least 2, for nvlink_gbps states a rate between GPUs"},
       {g.idle_w <= g.tdp_w, "idle_w", fmt::format("{}", g.idle_w), "at most tdp_w"},
   };
 }
 
 // What no GPU that the models know differs in.
-constexpr int warp_threads = 32;
 constexpr int sub_partitions = 4;
 
 std::vector<Rule> sm_rules(const GpuArch& g) {
@@ -63,7 +65,7 @@ std::vector<Rule> sm_rules(const GpuArch& g) {
       {g.shared_block_optin_bytes + g.shared_reserved_bytes <= max_shared_bytes(g),
        "shared_block_optin_bytes", std::to_string(g.shared_block_optin_bytes),
        "with shared_reserved_bytes at most the largest carve-out"},
-      {g.warp_size == warp_threads, "warp_size", std::to_string(g.warp_size),
+      {g.warp_size == lanes_per_warp, "warp_size", std::to_string(g.warp_size),
        "32, which all models count by"},
       {g.smsp_per_sm == sub_partitions, "smsp_per_sm", std::to_string(g.smsp_per_sm),
        "4, as in every GPU since compute capability 5"},

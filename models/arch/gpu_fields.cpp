@@ -1,6 +1,9 @@
 #include "models/arch/gpu_fields.h"
 
+#include <iterator>
+
 #include "sim/core/field.h"
+#include "sim/core/named.h"
 
 namespace tandem {
 namespace {
@@ -9,6 +12,7 @@ using G = GpuArch;
 using Fields = std::vector<Field<GpuArch>>;
 constexpr Range or_zero = Range::non_negative;
 constexpr std::string_view tensor_families[] = {"hmma_884", "hmma_16816", "gmma"};
+static_assert(std::size(tensor_families) == values_up_to(TensorFamily::gmma));
 
 Fields chip_fields() {
   return {
@@ -149,6 +153,9 @@ Fields board_fields() {
       field("pcie_copy_gbps", "GB/s", "Host link, large pinned copies, one direction",
             &G::pcie_copy_gbps),
       field("nvlink_gbps", "GB/s", "GPU links, both directions together; 0: none", &G::nvlink_gbps,
+            or_zero),
+      field("nvlink_gpus", "count",
+            "GPUs that these links join: 2 by bridges, those of a board; 0: none", &G::nvlink_gpus,
             or_zero),
       field("tdp_w", "W", "Board power limit", &G::tdp_w),
       field("idle_w", "W", "Board power with a context and no work", &G::idle_w),

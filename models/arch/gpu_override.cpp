@@ -42,7 +42,7 @@ std::string set_value(GpuArch& gpu, const std::string& text) {
   const auto value = without_unit(std::string_view(text).substr(equals + 1), f, place);
   f.read(gpu, parse_value(value), place);
   const auto i = static_cast<std::size_t>(&f - fields.data());
-  gpu.origins.at(i) = {ValueKind::spec, "override: " + text, "", 0.0};
+  gpu.origins.at(i) = {ValueKind::spec, "override: " + text, "", 0.0, true};
   return f.name;
 }
 

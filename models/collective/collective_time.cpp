@@ -64,15 +64,16 @@ double protocol_us(const LinkProtocol& p, double gbps, const Route& route, doubl
 
 }  // namespace
 
-double link_gbps(const GpuArch& gpu, const CollectiveLaw& law) {
-  return gpu.nvlink_gbps > 0 ? gpu.nvlink_gbps / 2 : gpu.pcie_copy_gbps * law.pcie_share;
+double link_gbps(const GpuArch& gpu, const CollectiveLaw& law, int ranks) {
+  const bool linked = gpu.nvlink_gbps > 0 && ranks <= gpu.nvlink_gpus;
+  return linked ? gpu.nvlink_gbps / 2 : gpu.pcie_copy_gbps * law.pcie_share;
 }
 
 CollectiveTime collective_time(const GpuArch& gpu, const CollectiveLaw& law,
                                const Collective& collective, int ranks) {
   CollectiveTime out;
   const double bytes = static_cast<double>(message_bytes(collective));
-  const double gbps = link_gbps(gpu, law);
+  const double gbps = link_gbps(gpu, law, ranks);
   const Route ring = ring_route(collective.kind, ranks);
   const Route direct = direct_route(collective.kind, ranks);
   out.known = ranks > 1 && (ring.steps > 0 || direct.steps > 0) && gbps > 0 &&

@@ -17,9 +17,10 @@ struct CollectiveTime {
   bool known = false;          // false: unknown kind, size or number of ranks
 };
 
-/// GB/s of one direction of the link between a GPU and the others of its host: half of what NVLink
-/// moves both ways, or the host link of GPUs without it.
-double link_gbps(const GpuArch& gpu, const CollectiveLaw& law);
+/// GB/s of one direction of the slowest link between `ranks` GPUs of a host: half of what NVLink
+/// moves both ways, or the host link where NVLink does not join so many. (A ring of four over two
+/// bridged pairs crosses from pair to pair over the host link.)
+double link_gbps(const GpuArch& gpu, const CollectiveLaw& law, int ranks);
 
 /// `ranks` in place of those of the collective; its message is that of `collective`.
 CollectiveTime collective_time(const GpuArch& gpu, const CollectiveLaw& law,

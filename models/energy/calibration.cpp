@@ -11,7 +11,6 @@ namespace tandem {
 namespace {
 
 constexpr double settling_s = 0.4;  // clocks, and the first step of the counter
-constexpr double warp = 32;
 
 double dynamic_j(const CalibrationPoint& p, const Estimate& idle) {
   return (p.power.power_w - idle.value) * p.seconds;
@@ -105,7 +104,7 @@ std::optional<AccessCalibration> calibrate_access(std::span<const CalibrationPoi
   out.kernel = kernel;
   std::vector<double> accesses, joules;
   for (const CalibrationPoint* p : left) {
-    if (p->threads < warp) continue;
+    if (p->threads < lanes_per_warp) continue;
     accesses.push_back(p->*work);
     joules.push_back(dynamic_j(*p, idle));
   }

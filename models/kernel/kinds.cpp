@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "sim/core/named.h"
+
 namespace tandem {
 namespace {
 
@@ -23,6 +25,7 @@ constexpr KindRow rows[] = {
 constexpr std::string_view law_names[] = {"matrix",  "convolution", "memory",     "layer_norm",
                                           "softmax", "channels",    "throughput", "latency",
                                           "link",    "none"};
+static_assert(std::size(law_names) == values_up_to(TimeLaw::none));
 
 }  // namespace
 

@@ -72,7 +72,7 @@ enum class MemoryClass : std::uint8_t {
   transfer,
   other,
 };
-inline constexpr std::size_t memory_classes = 10;
+inline constexpr std::size_t memory_classes = static_cast<std::size_t>(MemoryClass::other) + 1;
 
 /// How the threads of a kernel with a functor, or with computed indices, walk over the elements.
 enum class Loop : std::uint8_t {

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "sim/core/field.h"
+#include "sim/core/named.h"
 
 namespace tandem {
 namespace {
@@ -56,6 +57,7 @@ constexpr std::string_view use_names[] = {"product",
                                           "library_depthwise_forward",
                                           "library_depthwise_input_gradient",
                                           "library_depthwise_weight_gradient"};
+static_assert(std::size(use_names) == values_up_to(LibraryUse::library_depthwise_weight_gradient));
 constexpr std::string_view type_names[] = {"any", "fp32", "tf32", "fp16", "bf16"};  // of DataType
 
 /// Describes what the kernel is, an object of its own.

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/core/units.h"
+
 namespace tandem {
 namespace {
-
-constexpr double sector = 32;
 
 std::uint64_t tensor_key(double bytes, DataType type) {
   return static_cast<std::uint64_t>(bytes) * 16 + static_cast<std::uint64_t>(type);
@@ -128,8 +128,8 @@ void apply_warm_l2(const GpuArch& gpu, std::span<const KernelLaunch> launches,
     } else if (written > 0) {
       l2.write(key, written);
     }
-    waiting += l2.take_written_back() / sector;
-    const double most = gpu.dram_peak_gbps * 1e3 * costs[i].time_us / sector;
+    waiting += l2.take_written_back() / sector_bytes;
+    const double most = gpu.dram_peak_gbps * 1e3 * costs[i].time_us / sector_bytes;
     costs[i].dram_read_sectors = std::min(costs[i].dram_read_sectors, most);
     costs[i].dram_write_sectors = std::min(waiting, most - costs[i].dram_read_sectors);
     waiting -= costs[i].dram_write_sectors;

@@ -1,6 +1,9 @@
 #include "models/ops/layers.h"
 
+#include <iterator>
 #include <string>
+
+#include "sim/core/named.h"
 
 namespace tandem {
 namespace {
@@ -10,6 +13,7 @@ constexpr std::string_view names[] = {
     "pointwise", "attention", "batch_norm", "collective", "convolution", "copy",
     "dropout",   "embedding", "group_norm", "index",      "layer_norm",  "linear",
     "loss",      "optimizer", "pooling",    "rnn",        "softmax"};
+static_assert(std::size(names) == values_up_to(Layer::softmax));
 
 // How library kernels and generated code spell layers, in lower case. A fused kernel goes to the
 // first layer that its name spells.

@@ -1,5 +1,9 @@
 #include "models/ops/op_table.h"
 
+#include <iterator>
+
+#include "sim/core/named.h"
+
 namespace tandem {
 namespace {
 
@@ -440,6 +444,7 @@ constexpr std::string_view kind_names[] = {"pointwise",   "cast",
                                            "optimizer",   "collective",
                                            "generated",   "view",
                                            "scope",       "other"};
+static_assert(std::size(kind_names) == values_up_to(OpKind::other));
 
 }  // namespace
 

@@ -24,8 +24,7 @@ DeviceTiming::DeviceTiming(const Trace& trace, const Links& links, const HostMod
       links_(links),
       host_(host),
       sync_return_(from_us(host.sync_return_us)),
-      blocking_return_(from_us(host.blocking_return_us)),
-      event_latency_(from_us(host.event_latency_us)) {
+      blocking_return_(from_us(host.blocking_return_us)) {
   read_gaps();
   read_returns();
 }
@@ -48,7 +47,7 @@ GapClass DeviceTiming::classify(std::uint32_t previous, std::uint32_t next) cons
   c.same_graph = c.graph && links_.call_of_activity[previous] == call;
   c.call = trace_.calls.name[call];
   const TimePoint launched = end_of(trace_.calls, call);
-  c.far_ahead = !c.graph && end_of(acts, previous) - launched > far_ahead_lead;
+  c.far_ahead = !c.graph && end_of(acts, previous) - launched > far_lead;
   return c;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/runtime/host_model.h"
+#include "sim/core/device.h"
 #include "sim/trace/links.h"
 #include "sim/trace/trace.h"
 
@@ -14,9 +15,6 @@ namespace tandem {
 /// A start later than the rules allow by more than this has a cause of its own (an edge or a
 /// delay).
 inline constexpr Duration unexplained_delay = nanoseconds(2'500);
-/// With a longer lead of the host the device fetches launches differently (seen in all H200
-/// captures).
-inline constexpr Duration far_ahead_lead = microseconds(100);
 
 /// What decides the gap between two activities of a stream.
 struct GapClass {
@@ -24,7 +22,7 @@ struct GapClass {
   ActivityKind next = ActivityKind::kernel;
   bool same_graph = false;  // both are nodes of one graph launch
   bool graph = false;       // next was launched by a graph
-  bool far_ahead = false;   // host launched more than 100 us before the previous work ended
+  bool far_ahead = false;   // host launched more than far_lead before the previous work ended
   StringId call;            // the launch call's name (programmatic launches overlap)
   StringId kernel;          // next's name: its code, arguments and cluster have to be set up
   friend auto operator<=>(const GapClass&, const GapClass&) = default;
@@ -41,7 +39,7 @@ class DeviceTiming {
   /// decides, which the engine does not simulate: such a gap is kept as measured, as the duration
   /// is.
   struct Gap {
-    Duration near{};  // the host less than far_ahead_lead ahead of the device
+    Duration near{};  // the host less than far_lead ahead of the device
     Duration far{};
     Duration traced{};  // the one of both that applied in the trace
   };
@@ -50,7 +48,6 @@ class DeviceTiming {
   Duration latency(ActivityKind kind) const;
   Duration sync_return() const { return sync_return_; }
   Duration blocking_return() const { return blocking_return_; }
-  Duration event_latency() const { return event_latency_; }
 
  private:
   struct Mean {
@@ -74,7 +71,6 @@ class DeviceTiming {
   Mean latency_[3];
   Duration sync_return_{};
   Duration blocking_return_{};
-  Duration event_latency_{};
 };
 
 }  // namespace tandem

@@ -17,7 +17,7 @@ struct HostModel {
 
   // Device side of the launch path.
   double launch_latency_us = 0;    // end of the launch call -> start on an idle stream
-  double kernel_gap_near_us = 0;   // kernel -> kernel, host less than 100 us ahead
+  double kernel_gap_near_us = 0;   // kernel -> kernel, host no further ahead than far_lead
   double kernel_gap_far_us = 0;    // kernel -> kernel, host further ahead
   double memset_gap_us = 0;        // any gap with a memset or copy on one side
   double graph_node_gap_us = 0;    // node -> node inside a graph, under the profiler

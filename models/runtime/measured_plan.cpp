@@ -127,6 +127,7 @@ void Builder::add_device_only() {
       add_device_works(step, s, next[s], free[s]);
     }
     item.work_count = static_cast<std::uint32_t>(out_.plan.works.size()) - item.first_work;
+    if (item.work_count == 0) item.kind = ItemKind::call;
     out_.plan.items.push_back(item);
     item = {};
     item.thread = static_cast<std::uint16_t>(thread);

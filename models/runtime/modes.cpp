@@ -27,6 +27,33 @@ void make_synchronous(const Trace& trace, const HostModel& host, Plan& step) {
   }
 }
 
+/// The `k`-th node of a graph launch as a launch of its own: what the host did and waited for
+/// before the graph, it does before the first.
+HostItem launch_of_node(const HostModel& host, const HostItem& graph, std::uint32_t k) {
+  HostItem launch = graph;
+  launch.kind = ItemKind::launch;
+  launch.first_work = graph.first_work + k;
+  launch.work_count = 1;
+  launch.call = launch.submit = from_us(host.launch_call_us);
+  if (k > 0) {
+    launch.gap = launch.input = launch.wake = Duration::zero();
+    launch.after = no_index;
+    launch.own_gap = false;
+  }
+  launch.gap += from_us(host.eager_launch_us - host.launch_call_us);
+  return launch;
+}
+
+/// A node's work as a launch of its own brings it to the device.
+void start_as_launch(const HostModel& host, DeviceWork& work) {
+  work.graph_node = false;
+  work.takes_slot = true;
+  work.pool_wait = work.pool_latency = Duration::zero();
+  work.gap = from_us(host.kernel_gap_near_us);
+  work.far_gap = from_us(host.kernel_gap_far_us);
+  work.latency = from_us(host.launch_latency_us);
+}
+
 /// Turns the nodes of a graph launch into launches of their own, with a typical host cost each.
 void expand_graphs(const HostModel& host, Plan& step, LossList& losses) {
   std::vector<HostItem> items;
@@ -39,23 +66,8 @@ void expand_graphs(const HostModel& host, Plan& step, LossList& losses) {
       items.push_back(item);
     } else {
       for (std::uint32_t k = 0; k < item.work_count; ++k) {
-        HostItem launch = item;
-        launch.kind = ItemKind::launch;
-        launch.call = launch.submit = from_us(host.launch_call_us);
-        launch.gap = from_us(host.eager_launch_us - host.launch_call_us);
-        if (k == 0) launch.gap += item.gap;
-        launch.after = k == 0 ? item.after : no_index;
-        launch.first_work = item.first_work + k;
-        launch.work_count = 1;
-        DeviceWork& work = step.works[launch.first_work];
-        work.graph_node = false;
-        work.takes_slot = true;
-        work.pool_wait = work.pool_latency = Duration::zero();
-        work.gap = from_us(host.kernel_gap_near_us);
-        work.far_gap = from_us(host.kernel_gap_far_us);
-        work.latency = from_us(host.launch_latency_us);
-        work.item = static_cast<std::uint32_t>(items.size());
-        items.push_back(launch);
+        start_as_launch(host, step.works[item.first_work + k]);
+        items.push_back(launch_of_node(host, item, k));
         ++expanded;
       }
       moved[i] = static_cast<std::uint32_t>(items.size() - 1);
@@ -88,10 +100,6 @@ void make_asynchronous(const Trace& trace, const HostModel& host, Plan& step, Lo
 std::span<const Named<Mode>> modes() { return mode_table; }
 
 std::string_view to_string(Mode mode) { return name_of(mode_table, mode); }
-
-Mode parse_mode(std::string_view text) {
-  return parse_named(mode_table, text, "command line", "--mode");
-}
 
 void apply_mode(const Trace& trace, const HostModel& host, const ModeOptions& options, Plan& step,
                 LossList& losses) {

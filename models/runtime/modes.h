@@ -19,9 +19,6 @@ enum class Mode : std::uint8_t { as_traced, eager_async, eager_sync, cuda_graph 
 std::span<const Named<Mode>> modes();
 std::string_view to_string(Mode mode);
 
-/// Errors: InputError that lists the modes.
-Mode parse_mode(std::string_view text);
-
 struct ModeOptions {
   Mode mode = Mode::as_traced;
   GraphScope graph_scope = GraphScope::step;

@@ -129,12 +129,15 @@ Duration middle(std::vector<Duration>& values) {
 void take_medians(const Plan& plan, const std::vector<PlanStep>& steps, std::uint32_t i,
                   HostItem& item) {
   std::vector<Duration> gaps;
+  std::vector<Duration> inputs;
   std::vector<Duration> calls;
   for (const PlanStep& step : steps) {
     gaps.push_back(plan.items[step.first_item + i].gap);
+    inputs.push_back(plan.items[step.first_item + i].input);
     calls.push_back(plan.items[step.first_item + i].call);
   }
   item.gap = middle(gaps);
+  item.input = middle(inputs);
   item.call = middle(calls);
   item.submit = std::min(item.submit, item.call);
 }
@@ -209,7 +212,7 @@ void remove_profiler(const HostModel& host, bool aligned, Plan& plan) {
   const double factor = aligned ? host.gap_scale_aligned : host.gap_scale_single;
   for (HostItem& item : plan.items) {
     if (item.kind == ItemKind::step_begin) {
-      item.gap = Duration::zero();  // what the profiler does between steps
+      item.gap = item.input;  // without what the profiler does between steps
       continue;
     }
     // Waking another thread costs the same without the profiler.
@@ -232,7 +235,7 @@ void remove_profiler(const HostModel& host, bool aligned, Plan& plan) {
 /// XProf costs the program, which it writes most of its events for, and the executor little.
 void remove_profiler(const ExecutorModel& executor, Plan& plan) {
   for (HostItem& item : plan.items) {
-    if (item.kind == ItemKind::step_begin) item.gap = Duration::zero();
+    if (item.kind == ItemKind::step_begin) item.gap = item.input;
     if (item.kind != ItemKind::enqueue && item.kind != ItemKind::value_wait) continue;
     item.gap = scale(item.gap, 1 / executor.profiled_gap);
     if (item.kind == ItemKind::enqueue) item.call = scale(item.call, 1 / executor.profiled_gap);

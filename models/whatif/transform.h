@@ -147,6 +147,8 @@ struct Transform {
   std::optional<TransformReport> (*apply)(const TransformInput& input, Rewritten& out);
   /// Errors: InputError if the GPU that the step ends up on cannot do what is asked; null: it can.
   void (*check_target)(const TransformInput& input, const GpuArch& target) = nullptr;
+  /// Writes into the report what only the step tells that all what-ifs left; null: nothing.
+  void (*conclude)(const Step& step, TransformReport& report) = nullptr;
 };
 
 /// All of them, in the order of application.

@@ -216,6 +216,12 @@ std::vector<TransformReport> apply_transforms(const TransformInput& input,
     report->json = transform.json;
     reports.push_back(std::move(*report));
   }
+  for (const Transform& transform : transforms()) {
+    if (transform.conclude == nullptr) continue;
+    for (TransformReport& report : reports) {
+      if (report.name == transform.name) transform.conclude(out.step, report);
+    }
+  }
   return reports;
 }
 

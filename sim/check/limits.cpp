@@ -63,8 +63,6 @@ const std::vector<Field<CheckLimits>>& fields() {
 
 }  // namespace
 
-std::span<const Field<CheckLimits>> check_limit_fields() { return fields(); }
-
 CheckLimits load_check_limits(const std::string& path) {
   return load_constants<CheckLimits>(path, fields());
 }

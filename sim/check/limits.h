@@ -1,7 +1,6 @@
 // From where on a measurement is doubtful or wrong: configs/checks.json.
 #pragma once
 
-#include <span>
 #include <string>
 #include <vector>
 
@@ -45,8 +44,6 @@ struct CheckLimits {
   double counters_clock = 0;
   std::vector<Provenance> origins;
 };
-
-std::span<const Field<CheckLimits>> check_limit_fields();
 
 /// Errors: InputError `file:key: found X, expected Y`.
 CheckLimits load_check_limits(const std::string& path);

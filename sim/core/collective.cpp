@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "sim/core/named.h"
+
 namespace tandem {
 
 namespace {
@@ -10,6 +12,7 @@ namespace {
 constexpr std::string_view names[] = {
     "unknown", "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast",
     "reduce",  "gather",     "scatter",    "point_to_point", "barrier"};
+static_assert(std::size(names) == values_up_to(CollectiveKind::barrier));
 
 struct Spelling {
   std::string_view part;

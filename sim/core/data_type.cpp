@@ -36,7 +36,6 @@ static_assert(row_of(DataType::boolean).type == DataType::boolean);
 }  // namespace
 
 std::string_view to_string(DataType type) { return row_of(type).name; }
-std::string_view framework_name(DataType type) { return row_of(type).framework; }
 
 DataType parse_framework_type(std::string_view name) {
   if (name.empty()) return DataType::unknown;

@@ -19,9 +19,8 @@ constexpr bool is_floating(DataType type) {
 /// As configurations and tables write it: "fp16"; "unknown".
 std::string_view to_string(DataType type);
 
-/// As the framework's profiler writes it: "c10::Half"; "" for types that it does not have.
-std::string_view framework_name(DataType type);
-/// The type of a profiler's name; `unknown` for other texts. Complex numbers are their width.
+/// The type of a framework's profiler's name, "c10::Half"; `unknown` for other texts. Complex
+/// numbers are their width.
 DataType parse_framework_type(std::string_view name);
 
 }  // namespace tandem

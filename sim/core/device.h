@@ -1,11 +1,17 @@
-// What a profiler states of a device and of a launch on it.
+// What a profiler states of a device and of a launch on it; how a driver hands over launches.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <string>
 
+#include "sim/core/time.h"
+
 namespace tandem {
+
+/// Submitted longer than this before the previous work of its stream ends, a launch is fetched in
+/// another way, which takes another time (seen in all H200 captures of validation/captures).
+inline constexpr Duration far_lead = microseconds(100);
 
 /// How a kernel was launched. Interned: many kernels share one geometry.
 struct LaunchGeometry {

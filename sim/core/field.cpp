@@ -8,11 +8,13 @@
 #include <limits>
 
 #include "sim/core/bounds/limits.h"
+#include "sim/core/named.h"
 
 namespace tandem {
 namespace {
 
 constexpr std::string_view kind_names[] = {"spec", "measured", "fitted"};
+static_assert(std::size(kind_names) == values_up_to(ValueKind::fitted));
 constexpr std::string_view part_names[] = {"value", "unit",      "source",
                                            "kind",  "fitted_on", "uncertainty"};
 

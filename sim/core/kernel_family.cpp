@@ -1,5 +1,9 @@
 #include "sim/core/kernel_family.h"
 
+#include <iterator>
+
+#include "sim/core/named.h"
+
 namespace tandem {
 namespace {
 
@@ -7,6 +11,7 @@ constexpr std::string_view family_names[] = {
     "pointwise", "copy",        "layout",     "reduction", "softmax", "layer_norm", "batch_norm",
     "gemm",      "convolution", "attention",  "embedding", "index",   "pooling",    "rnn",
     "optimizer", "random",      "collective", "transfer",  "triton",  "generic"};
+static_assert(std::size(family_names) == values_up_to(KernelFamily::generic));
 
 }  // namespace
 

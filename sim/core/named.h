@@ -30,6 +30,12 @@ struct Named {
   std::string_view doc = {};
 };
 
+/// How many values an enumeration has whose last one is `last`: what a table by value must hold.
+template <class E>
+constexpr std::size_t values_up_to(E last) {
+  return static_cast<std::size_t>(last) + 1;
+}
+
 /// `table`: a range of rows with a name, here and below.
 template <class Table>
 std::vector<std::string> name_list(const Table& table) {

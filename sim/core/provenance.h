@@ -18,6 +18,7 @@ struct Provenance {
   std::string source;     // document, data set or program; "unverified: ..." where nobody checked
   std::string fitted_on;  // the data a fitted value was fitted on; else empty
   double uncertainty = 0.0;  // relative standard deviation; 0: not stated
+  bool overridden = false;   // set for this run, in place of what a config states
 };
 
 }  // namespace tandem

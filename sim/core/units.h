@@ -7,6 +7,9 @@ namespace tandem {
 inline constexpr double sector_bytes = 32;
 inline constexpr double wavefront_bytes = 128;
 
+/// Threads of a warp; no GPU that the models know has another number.
+inline constexpr int lanes_per_warp = 32;
+
 inline constexpr double bytes_per_gb = 1e9;
 
 inline constexpr double pico = 1e-12;

@@ -307,7 +307,7 @@ void Simulation::start_head(std::uint32_t s, TimePoint now) {
   const DeviceWork& work = plan_.works[w];
   TimePoint start = arrival_[w] + work.latency;
   if (stream.used) {
-    start = std::max(start, stream.last_end + plan_.gap_of(work, stream.last_end, arrival_[w]));
+    start = std::max(start, stream.last_end + gap_of(work, stream.last_end, arrival_[w]));
   }
   for (std::uint32_t e = work.first_edge; e < work.first_edge + work.edge_count; ++e) {
     const WorkEdge& edge = plan_.edges[e];

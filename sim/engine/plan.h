@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/core/device.h"
 #include "sim/core/time.h"
 
 namespace tandem {
@@ -59,10 +60,9 @@ struct DeviceWork {
   Duration duration{};
   Duration latency{};  // from submission to the earliest start on an idle stream
   // From the end of the stream's previous work to the earliest start; may be negative
-  // (programmatic dependent launch). The device fetches launches in another way when the host is
-  // far ahead of it (Plan::far_lead), which takes another time.
+  // (programmatic dependent launch).
   Duration gap{};
-  Duration far_gap{};
+  Duration far_gap{};            // where the host is further ahead than far_lead
   std::uint32_t first_edge = 0;  // Plan::edges [first_edge, first_edge + edge_count)
   std::uint32_t edge_count = 0;
   std::uint32_t source = no_index;  // row of Trace::activities
@@ -81,6 +81,11 @@ struct DeviceWork {
   std::uint32_t meeting = no_index;
   bool takes_slot = true;  // holds a place of its stream's launch queue; of a graph the last node
 };
+
+/// The gap of work that was submitted at `arrival`, behind work that ended at `previous_end`.
+inline Duration gap_of(const DeviceWork& work, TimePoint previous_end, TimePoint arrival) {
+  return previous_end - arrival > far_lead ? work.far_gap : work.gap;
+}
 
 /// `work` must have ended at least `delay` before the dependent work starts: an event of another
 /// stream, or work that holds the SMs. Work that comes later in the plan counts only if it is
@@ -118,12 +123,6 @@ struct Plan {
   /// Work that was launched before the plan begins: earliest start per piece of work without item.
   std::vector<TimePoint> preloaded_start;  // one entry per work with item == no_index, in order
   std::uint32_t queue_depth = 1022;        // launches a stream accepts before the host blocks
-  Duration far_lead = microseconds(100);   // submission before the end of the previous work
-
-  /// The gap of work that was submitted at `arrival`, behind work that ended at `previous_end`.
-  Duration gap_of(const DeviceWork& work, TimePoint previous_end, TimePoint arrival) const {
-    return previous_end - arrival > far_lead ? work.far_gap : work.gap;
-  }
 };
 
 }  // namespace tandem

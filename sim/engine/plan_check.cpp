@@ -1,5 +1,7 @@
 #include "sim/engine/plan_check.h"
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -44,6 +46,17 @@ void check_wait(const Plan& plan, std::uint32_t i) {
   }
 }
 
+void check_item(const HostItem& item, std::uint32_t i) {
+  const bool launches = item.kind == ItemKind::launch || item.kind == ItemKind::graph_launch;
+  if (launches && item.work_count == 0) {
+    fail("host item", i, "a launch without device work", "a call");
+  }
+  if (item.input < Duration::zero() || item.input > item.gap) {
+    fail("host item", i, fmt::format("{} us of waiting for input", to_us(item.input)),
+         fmt::format("a part of its gap, {} us", to_us(item.gap)));
+  }
+}
+
 void check_items(const Plan& plan) {
   for (std::uint32_t i = 0; i < plan.items.size(); ++i) {
     const HostItem& item = plan.items[i];
@@ -53,6 +66,7 @@ void check_items(const Plan& plan) {
     if (!within(item.first_work, item.work_count, plan.works.size())) {
       fail("host item", i, "works from " + id_text(item.first_work), "works of the plan");
     }
+    check_item(item, i);
     check_wait(plan, i);
   }
 }

@@ -90,7 +90,7 @@ class GraphBuilder {
         const TimePoint free = timeline_.work_end[previous[work.stream]];
         const TimePoint arrival = work.item == no_index ? free : timeline_.item_submit[work.item];
         add(work_vertex(previous[work.stream]), v, PathKind::device_gap,
-            plan_.gap_of(work, free, arrival));
+            gap_of(work, free, arrival));
       }
       for (std::uint32_t e = 0; e < work.edge_count; ++e) {
         const WorkEdge& edge = plan_.edges[work.first_edge + e];

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <stdexcept>
 
 #include "models/whatif/transform.h"
 #include "sim/core/constants.h"
+#include "sim/core/named.h"
 
 namespace tandem {
 
@@ -13,11 +15,14 @@ namespace {
 
 constexpr std::string_view host_bases[] = {"trace",    "measured_step", "kept",
                                            "executor", "network",       "compiled"};
+static_assert(std::size(host_bases) == values_up_to(HostBasis::compiled));
 
 constexpr std::string_view launch_ways[] = {"by_calls", "in_graphs", "recaptured"};
+static_assert(std::size(launch_ways) == values_up_to(Launched::recaptured));
 
 constexpr std::string_view memory_bases[] = {"recorded", "training", "inference",
                                              "compiled", "network",  "compiled_network"};
+static_assert(std::size(memory_bases) == values_up_to(MemoryBasis::compiled_network));
 /// What-ifs that change a peak of memory.
 constexpr std::string_view memory_what_ifs[] = {"precision", "batch", "compile", "ranks"};
 

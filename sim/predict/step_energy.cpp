@@ -67,9 +67,8 @@ std::vector<EnergyWork> energy_works(const StepOnGpu& in, const SimulatedStep& s
 /// are known less well.
 EnergyConfig energy_of(const TracedRun& a, const GpuArch& gpu) {
   EnergyConfig config = find_energy(a.configs.energies, gpu);
-  const bool overridden =
-      std::any_of(gpu.origins.begin(), gpu.origins.end(),
-                  [](const Provenance& p) { return p.source.starts_with("override: "); });
+  const bool overridden = std::any_of(gpu.origins.begin(), gpu.origins.end(),
+                                      [](const Provenance& p) { return p.overridden; });
   if (overridden || config.of_base) widen(config, a.configs.retarget.energy_constants);
   const double share = gpu.boost_clock_mhz / find_gpu(a.configs.gpus, gpu.name).boost_clock_mhz;
   if (share != 1) {

@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "sim/core/named.h"
 #include "sim/trace/beginning.h"
 #include "sim/trace/importers/step_marks.h"
 #include "sim/trace/repetition.h"
@@ -463,8 +464,9 @@ void choose_steps(const Trace& trace, const StepChoice& choice, Links& links) {
 }
 
 std::string_view to_string(StepsBy by) {
-  constexpr std::array<std::string_view, 6> names{"marks",      "annotation", "optimizer",
-                                                  "repetition", "count",      "nothing"};
+  constexpr std::string_view names[] = {"marks",      "annotation", "optimizer",
+                                        "repetition", "count",      "nothing"};
+  static_assert(std::size(names) == values_up_to(StepsBy::nothing));
   return names[static_cast<std::size_t>(by)];
 }
 

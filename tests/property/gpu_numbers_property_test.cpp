@@ -180,7 +180,8 @@ TEST_F(GpuNumbers, AreAllEitherTestedOrRefusedOrNamedHere) {
   const std::set<std::string> elsewhere = {
       "compute_major",
       "smsp_per_sm",
-      "nvlink_gbps",  // tests of collectives
+      "nvlink_gbps",
+      "nvlink_gpus",  // tests of collectives
       "warp_size",
       "min_clock_mhz",
       "unified_l1_bytes",

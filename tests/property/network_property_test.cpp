@@ -69,6 +69,60 @@ TEST_P(NetworkProperty, GpuTimeAndMemoryGrowWithTheBatch) {
   }
 }
 
+// Products are those of the network's formulas, whichever kernels compute them.
+TEST(NetworkFlops, DoNotDependOnThePrecision) {
+  for (const char* network :
+       {"resnext50_32x4d", "shufflenet_v2_x1_0", "mobilenet_v2", "resnet50", "unet"}) {
+    SCOPED_TRACE(network);
+    const std::string path = source_path("workloads/nets/") + network + "-train.json";
+    const TracedRun run = analyse_network({path, "h200_sxm", 64, {}}, options(), test::configs());
+    const double fp32 = predict(run, options()).result.gpu_step->flops;
+    for (const char* precision : {"amp", "bf16"}) {
+      ReplayOptions o = options();
+      o.what_ifs.set("precision", precision);
+      EXPECT_NEAR(predict(run, o).result.gpu_step->flops, fp32, 1e-6 * fp32) << precision;
+    }
+  }
+}
+
+/// What --ranks says of a network on two ranks.
+std::int64_t reported_of(const Result& r, std::string_view name) {
+  return static_cast<std::int64_t>(report_number(find_report(r.what_ifs, "ranks"), name, 0));
+}
+
+// A generated step knows its gradients: one a parameter. Batch norms keep three buffers each.
+TEST(NetworkRanks, EveryParameterIsSummed) {
+  struct Case {
+    const char* network;
+    std::int64_t gradients, buffers;
+  };
+  for (const Case& c : {Case{"resnet50", 161, 3 * 53}, Case{"gpt2", 148, 0}, Case{"lstm", 11, 0},
+                        Case{"transformer", 187, 0}}) {
+    SCOPED_TRACE(c.network);
+    const std::string path = source_path("workloads/nets/") + c.network + "-train.json";
+    const NetworkRequest request{path, "h200_sxm", {}, {}};
+    const TracedRun run = analyse_network(request, options(), test::configs());
+    const Result alone = predict(run, options()).result;
+    ReplayOptions o = options();
+    o.what_ifs.set("ranks", 2);
+    const Result two = predict(run, o).result;
+    check(two);
+    EXPECT_EQ(reported_of(two, "gradients"), c.gradients);
+    EXPECT_EQ(reported_of(two, "buffers"), c.buffers);
+    ASSERT_TRUE(two.collectives);
+    EXPECT_GT(two.collectives->time_us, 0);
+    EXPECT_GT(two.step.time_us, alone.step.time_us);
+    EXPECT_LT(two.step.time_us, 3 * alone.step.time_us);
+  }
+}
+
+TEST(NetworkRanks, InferenceHasNothingToSum) {
+  ReplayOptions o = options();
+  o.what_ifs.set("ranks", 2);
+  const std::string path = source_path("workloads/nets/resnet50-infer.json");
+  EXPECT_THROW(run_network({path, "h200_sxm", {}, {}}, o, test::configs()), InputError);
+}
+
 INSTANTIATE_TEST_SUITE_P(Nets, NetworkProperty, testing::ValuesIn(networks()), [](const auto& p) {
   std::string name = std::filesystem::path(p.param).stem().string();
   std::replace_if(

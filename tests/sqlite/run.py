@@ -230,10 +230,9 @@ def wrong_values(folder, report):
                       "UPDATE NVTX_EVENTS SET text = 'ProfilerStep#99999999999999999999'"):
         status, _, error = replay(changed(folder, report, statement))
         check(status in (0, 2) and "internal error" not in error, f"{statement}: {status} {error}")
-    status, result, error = replay(changed(
-        folder, report, ("UPDATE StringIds SET value = CAST(? AS TEXT) WHERE id = (SELECT demangledName FROM "
-                         f"{kernel} LIMIT 1)", (b"k\xff\xfe\x00\x01",))))
-    check(status == 0 and result is not None, f"bad UTF-8: {status} {error}")
+    for table, column in (("StringIds", "value"), ("NVTX_EVENTS", "text"), ("TARGET_INFO_GPU", "name")):
+        path = changed(folder, report, (f"UPDATE {table} SET {column} = CAST(? AS TEXT) WHERE rowid = 1", ("caf\u00e9".encode("latin-1"),)))
+        refused(path, f"{table} row 1: found text that is not valid UTF-8, expected text in UTF-8")
 
 
 def exported(folder, trace):

@@ -165,8 +165,6 @@ bool is_contiguous(const TensorShape& shape) {
   return true;
 }
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return b > 0 ? (a + b - 1) / b : 1; }
-
 std::int64_t last_power(std::int64_t n) {
   std::int64_t power = 1;
   while (power * 2 <= n) power *= 2;

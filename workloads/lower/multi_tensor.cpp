@@ -6,9 +6,7 @@
 namespace tandem::lowering {
 namespace {
 
-// Limits of the framework's multi_tensor_apply: what fits the arguments of a launch.
-constexpr std::int64_t chunk_elements = 65536;
-constexpr int most_blocks = 320;
+// Of the framework's multi_tensor_apply: what fits the arguments of a launch.
 constexpr int most_tensors[] = {110, 64, 48, 36, 30};  // by the number of lists
 constexpr int most_tensors_with_scalars[] = {96, 64, 48, 36, 30};
 constexpr double pass_elements = 2048;  // of a block: 512 threads, four each
@@ -31,15 +29,15 @@ std::vector<Launch> launches_of(const std::vector<std::int64_t>& sizes, int tens
   for (const std::int64_t size : sizes) {
     if (size == 0) continue;
     ++tensors;
-    const std::int64_t chunks = ceil_div(size, chunk_elements);
+    const std::int64_t chunks = ceil_div(size, multi_tensor_chunk);
     for (std::int64_t k = 0; k < chunks; ++k) {
       const auto elements =
-          static_cast<double>(std::min(chunk_elements, size - k * chunk_elements));
+          static_cast<double>(std::min(multi_tensor_chunk, size - k * multi_tensor_chunk));
       ++now.blocks;
       now.elements += elements;
       now.longest_chunk = std::max(now.longest_chunk, elements);
       const bool last = k == chunks - 1;
-      if (now.blocks < most_blocks && !(tensors == tensor_limit && last)) continue;
+      if (now.blocks < multi_tensor_chunks && !(tensors == tensor_limit && last)) continue;
       flush();
       tensors = last ? 0 : 1;  // the rest of the tensor goes on in the next launch
     }

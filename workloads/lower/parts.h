@@ -5,12 +5,11 @@
 #include <span>
 
 #include "models/kernel/classify/classify.h"
+#include "models/kernel/launch_rules.h"
 #include "models/kernel/work/gemm_shape.h"
 #include "workloads/lower/lower.h"
 
 namespace tandem::lowering {
-
-inline constexpr std::int64_t warp = 32;  // threads
 
 /// One operation that is being lowered.
 struct Context {
@@ -62,7 +61,6 @@ double all_bytes(const Context& c);
 DataType float_type(const Context& c);
 bool is_contiguous(const TensorShape& shape);
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b);
 std::int64_t last_power(std::int64_t n);
 std::int64_t next_power(std::int64_t n);
 

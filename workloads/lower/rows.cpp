@@ -40,7 +40,6 @@ struct ReduceGrid {
 // dimension first; a block gives its rows to one result where there are many inputs; blocks share
 // a result where they alone cannot fill the GPU.
 constexpr std::int64_t most_threads = 512;
-constexpr std::int64_t least_values = 16, most_values = 256;
 
 ReduceGrid reduce_grid(const Sum& s, const GpuArch& gpu) {
   ReduceGrid g;
@@ -55,20 +54,18 @@ ReduceGrid reduce_grid(const Sum& s, const GpuArch& gpu) {
   const std::int64_t limit = most_threads / g.width;
   const std::int64_t x_power = std::min(last_power(x), limit);
   const std::int64_t y_power = std::min(last_power(y), limit);
-  g.threads_x = std::min(x_power, warp);
+  g.threads_x = std::min<std::int64_t>(x_power, lanes_per_warp);
   g.threads_y = std::min(y_power, limit / g.threads_x);
   g.threads_x = std::min(x_power, limit / g.threads_y);
   std::int64_t inputs = s.inputs, results_a_block = 1;
   (s.fastest ? inputs = ceil_div(inputs, g.threads_x) : results_a_block = g.threads_x);
-  const bool block_shares = inputs >= g.threads_y * least_values || inputs >= most_values;
+  const bool block_shares =
+      inputs >= g.threads_y * least_values_per_thread || inputs >= most_values_per_thread;
   (block_shares ? inputs = ceil_div(inputs, g.threads_y) : results_a_block *= g.threads_y);
   g.blocks = ceil_div(s.results / g.width, results_a_block);
   const std::int64_t resident =
       gpu.sm_count * (gpu.max_threads_per_sm / (g.threads_x * g.threads_y));
-  if (block_shares && inputs >= most_values && g.blocks <= resident) {
-    g.parts = std::max(std::min(ceil_div(resident, g.blocks), ceil_div(inputs, least_values)),
-                       ceil_div(inputs, most_values));
-  }
+  if (block_shares) g.parts = blocks_sharing_result(inputs, g.blocks, resident);
   g.values = ceil_div(inputs, g.parts);
   return g;
 }
@@ -131,13 +128,11 @@ void lower_softmax(const Context& c, Kernels& out) {
     out.push_back(make(c, row, in->type, {ceil_div(rows, row.threads)}, all_bytes(c)));
     return;
   }
-  constexpr std::int64_t warp_columns = 1024;
-  constexpr std::int64_t warp_threads = 32;
-  if (columns <= warp_columns) {
+  if (columns <= softmax_warp_columns) {
     const KernelTemplate& row = c.kernel(0);
-    const std::int64_t lanes = std::min(next_power(columns), warp_threads);
+    const std::int64_t lanes = std::min<std::int64_t>(next_power(columns), lanes_per_warp);
     const std::int64_t rows_a_block =
-        row.threads / lanes * (next_power(columns) <= 4 * warp_threads ? 2 : 1);
+        row.threads / lanes * (next_power(columns) <= 4 * lanes_per_warp ? 2 : 1);
     LoweredKernel kernel = make(c, row, in->type, {ceil_div(rows, rows_a_block)}, all_bytes(c));
     kernel.geometry.block = {static_cast<std::uint32_t>(lanes),
                              static_cast<std::uint32_t>(row.threads / lanes), 1};
@@ -149,18 +144,14 @@ void lower_softmax(const Context& c, Kernels& out) {
 
 namespace {
 
-/// Rows beyond which the framework adds up parts of the columns in blocks of their own.
-constexpr std::int64_t many_rows = 64 * 1024;
-
 /// Parameter gradients of many short rows: parts by warps, then a sum each for weight and bias.
 void lower_long_norm_sums(const Context& c, const TensorShape& in, std::int64_t rows,
                           std::int64_t columns, Kernels& out) {
-  constexpr std::int64_t rows_a_warp = 32, warp_columns = 32;
-  const std::int64_t parts = ceil_div(rows, rows_a_warp);
+  const std::int64_t parts = ceil_div(rows, lanes_per_warp);
   const KernelTemplate& row = c.kernel(1);
   LoweredKernel first =
-      make(c, row, in.type, {ceil_div(columns, warp_columns), parts}, 2 * bytes_of(in));
-  first.geometry.block = {32, 1, 1};
+      make(c, row, in.type, {ceil_div(columns, lanes_per_warp), parts}, 2 * bytes_of(in));
+  first.geometry.block = {lanes_per_warp, 1, 1};
   out.push_back(std::move(first));
   for (int result = 0; result < 2; ++result) {
     const Sum s{columns, parts, false, false};
@@ -190,7 +181,7 @@ void lower_row_norm(const Context& c, Kernels& out) {
   const std::int64_t rows = in->elements() / columns;
   out.push_back(make(c, c.kernel(0), in->type, {rows}, backward ? 3 * bytes_of(*in) : 0));
   if (!backward || !c.has_kernel(1)) return;
-  if (rows > many_rows) {
+  if (sums_rows_in_parts(c.gpu(), static_cast<double>(rows), static_cast<double>(columns))) {
     lower_long_norm_sums(c, *in, rows, columns, out);
     return;
   }

@@ -173,16 +173,17 @@ void add_column_sum(const Context& c, const TensorShape& in, std::int64_t column
     out.push_back(make(c, row, in.type, {ceil_div(columns, row.threads)}, bytes_of(in)));
     return;
   }
-  const std::int64_t wide = ceil_div(columns, warp);
+  const std::int64_t wide = ceil_div(columns, lanes_per_warp);
   std::int64_t parts = 1;
-  if (wide < few_columns_of_blocks) parts = std::min(ceil_div(rows, warp), most_parts);
+  if (wide < few_columns_of_blocks) parts = std::min(ceil_div(rows, lanes_per_warp), most_parts);
   if (parts > 2 && parts < most_parts) parts = last_power(parts);
   LoweredKernel sum = make(c, c.kernel(column_sum), in.type, {wide, parts}, bytes_of(in));
-  sum.geometry.block = {static_cast<std::uint32_t>(warp),
-                        static_cast<std::uint32_t>(std::min(rows, warp)), 1};
+  sum.geometry.block = {std::uint32_t{lanes_per_warp},
+                        static_cast<std::uint32_t>(std::min<std::int64_t>(rows, lanes_per_warp)),
+                        1};
   out.push_back(std::move(sum));
   if (parts == 1) return;
-  out.push_back(make(c, c.kernel(parts_sum), in.type, {ceil_div(columns, warp)},
+  out.push_back(make(c, c.kernel(parts_sum), in.type, {ceil_div(columns, lanes_per_warp)},
                      4.0 * static_cast<double>(parts * columns)));
 }
 
@@ -200,7 +201,7 @@ void lower_column_sums(const Context& c, Kernels& out) {
   if (!keeps_last) {
     const std::int64_t length = in->elements() / results;
     const KernelTemplate& row = c.kernel(length < long_row ? row_sum : long_row_sum);
-    const std::int64_t rows_a_block = length < long_row ? row.threads / warp : 1;
+    const std::int64_t rows_a_block = length < long_row ? row.threads / lanes_per_warp : 1;
     out.push_back(make(c, row, in->type, {ceil_div(results, rows_a_block)}, bytes_of(*in)));
     return;
   }

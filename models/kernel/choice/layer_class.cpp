@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <utility>
 
 #include "models/kernel/kinds.h"
 
@@ -38,11 +39,6 @@ constexpr Named<LayerClass> classes[] = {
      "the same between transforms, group by group"},
 };
 
-bool multiplies(const KernelClass& k) {
-  return (k.family == KernelFamily::gemm || k.family == KernelFamily::convolution) &&
-         row_of(k.traits).role == Role::main;
-}
-
 LayerPath path_of(const KernelClass& k) {
   switch (k.traits.kind) {
     case Kind::depthwise:
@@ -58,13 +54,25 @@ LayerPath path_of(const KernelClass& k) {
                                                                             : LayerPath::lanes;
 }
 
-/// Of the library, whose kernels for the input gradient come first: their number.
+/// Of the library, whose kernels for the input gradient come first: their number. Plain products do
+/// not state which gradient they are, but the last of them is that of the weights where its parts
+/// are summed after it.
 std::size_t input_gradient_kernels(std::span<const LayerKernel> kernels) {
-  std::size_t end = 0;
+  std::size_t end = 0, before_last = 0;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     const KernelClass& k = *kernels[i].kernel;
-    if (multiplies(k) && k.traits.pass == Pass::weight_gradient) break;
-    if (multiplies(k)) end = i + 1;
+    if (k.traits.kind == Kind::wgrad_reduce) {
+      const auto rest = kernels.subspan(i);
+      const bool last = std::none_of(rest.begin(), rest.end(),
+                                     [](const LayerKernel& r) { return does_products(*r.kernel); });
+      if (last) {
+        end = before_last;
+        break;
+      }
+    }
+    if (!does_products(k)) continue;
+    if (computed_pass(k) == Pass::weight_gradient) break;
+    before_last = std::exchange(end, i + 1);
   }
   if (end == 0) return 0;
   // What turns its result back follows it; what turns operands to channels-last order is of the
@@ -90,19 +98,33 @@ std::string_view describe(const LayerClass& layer_class) {
 LayerClass layer_class_of(std::span<const LayerKernel> kernels) {
   const LayerKernel* longest = nullptr;
   for (const LayerKernel& k : kernels) {
-    if (multiplies(*k.kernel) && (longest == nullptr || k.us > longest->us)) longest = &k;
+    if (does_products(*k.kernel) && (longest == nullptr || k.us > longest->us)) longest = &k;
   }
   LayerClass out;
   if (longest == nullptr) return out;
   out.path = path_of(*longest->kernel);
   constexpr std::ptrdiff_t few = 2;  // a kernel for the edges may stand beside the main one
   out.apart = std::count_if(kernels.begin(), kernels.end(), [&](const LayerKernel& k) {
-                return multiplies(*k.kernel) && path_of(*k.kernel) == out.path;
+                return does_products(*k.kernel) && path_of(*k.kernel) == out.path;
               }) > few;
   out.turned = std::any_of(kernels.begin(), kernels.end(), [](const LayerKernel& k) {
     return k.kernel->family == KernelFamily::layout;
   });
   return out;
+}
+
+bool does_products(const KernelClass& kernel) {
+  return (kernel.family == KernelFamily::gemm || kernel.family == KernelFamily::convolution) &&
+         row_of(kernel.traits).role == Role::main;
+}
+
+Pass computed_pass(const KernelClass& kernel) {
+  switch (kernel.traits.kind) {
+    case Kind::depthwise_weights: return Pass::weight_gradient;
+    case Kind::depthwise_gradient:
+    case Kind::depthwise_generic_gradient: return Pass::input_gradient;
+    default: return kernel.traits.pass;
+  }
 }
 
 bool is_of_pass(const KernelClass& kernel) {

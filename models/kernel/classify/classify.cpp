@@ -119,9 +119,7 @@ std::string_view bare_name(std::string_view name) {
   return name;
 }
 
-std::string_view functor_name(const KernelTraits& traits) {
-  return functor_rows()[traits.functor].name;
-}
+const FunctorRow& functor_of(const KernelTraits& traits) { return functor_rows()[traits.functor]; }
 
 KernelClass with_operand_type(KernelClass kernel, std::span<const TensorShape> tensors) {
   if (!row_of(kernel.traits).depthwise || kernel.math != DataType::unknown) return kernel;

@@ -18,11 +18,19 @@ struct PatternRow {
 /// All rules, in order. Names that none of them knows are of kind `unknown`.
 std::span<const PatternRow> pattern_rows();
 
+/// What an elementwise functor makes of its operands.
+enum class FunctorResult : std::uint8_t {
+  alike,       // of their type
+  other_type,  // the same numbers of another type
+  truth,       // truth values, a byte each
+};
+
 /// An elementwise functor: `pattern` occurs in the kernel's template arguments.
 struct FunctorRow {
   std::string_view pattern;
   std::string_view name;  // key of the cost constants
   KernelFamily family;
+  FunctorResult result = FunctorResult::alike;
 };
 std::span<const FunctorRow> functor_rows();
 /// Functors of multi-tensor kernels start at this row; the ones before are elementwise.
@@ -43,7 +51,7 @@ enum class FusedGroup : std::uint8_t {
   angle,
   fill
 };
-constexpr std::size_t fused_groups = 12;
+constexpr std::size_t fused_groups = static_cast<std::size_t>(FusedGroup::fill) + 1;
 
 /// Generated kernels in which an operation costs what its row says.
 enum class FusedIn : std::uint8_t { all, pointwise, loops };
@@ -75,7 +83,8 @@ KernelClass classify(std::string_view name, std::string_view op = {});
 /// depthwise kernels).
 KernelClass with_operand_type(KernelClass kernel, std::span<const TensorShape> tensors);
 
-std::string_view functor_name(const KernelTraits& traits);
+/// The functor of a kernel; the first row of the table for those without.
+const FunctorRow& functor_of(const KernelTraits& traits);
 
 /// Fills the traits of a matrix kernel (GEMM or convolution): engine, tile, operand order, pass.
 void classify_matrix(std::string_view name, std::string_view op, KernelClass& out);

@@ -5,11 +5,12 @@ namespace tandem {
 namespace {
 
 using F = KernelFamily;
+using R = FunctorResult;
 
 constexpr FunctorRow functors[] = {
     {"", "unknown", F::pointwise},
     {"direct_copy_kernel", "copy", F::copy},
-    {"float16_copy_kernel", "cast", F::copy},
+    {"float16_copy_kernel", "cast", F::copy, R::other_type},
     {"FillFunctor", "fill", F::copy},
     {"arange", "fill", F::copy},
     {"CUDAFunctor_add", "add", F::pointwise},
@@ -46,12 +47,12 @@ constexpr FunctorRow functors[] = {
     {"masked_scale", "masked_scale", F::pointwise},
     {"where_kernel", "where", F::pointwise},
     {"masked_fill", "where", F::pointwise},
-    {"compare_scalar", "compare", F::pointwise},
-    {"CompareFunctor", "compare", F::pointwise},
-    {"CompareEqFunctor", "compare", F::pointwise},
-    {"compare_eq", "compare", F::pointwise},
-    {"bitwise", "logical", F::pointwise},
-    {"logical", "logical", F::pointwise},
+    {"compare_scalar", "compare", F::pointwise, R::truth},
+    {"CompareFunctor", "compare", F::pointwise, R::truth},
+    {"CompareEqFunctor", "compare", F::pointwise, R::truth},
+    {"compare_eq", "compare", F::pointwise, R::truth},
+    {"bitwise", "logical", F::pointwise, R::truth},
+    {"logical", "logical", F::pointwise, R::truth},
     {"rsqrt", "rsqrt", F::pointwise},
     {"sqrt", "sqrt", F::pointwise},
     {"reciprocal", "reciprocal", F::pointwise},
@@ -74,9 +75,9 @@ constexpr FunctorRow functors[] = {
     {"mse_", "mse", F::pointwise},
     {"binary_cross_entropy", "bce", F::pointwise},
     {"atan2", "atan2", F::pointwise},
-    {"isneginf", "isfinite", F::pointwise},
-    {"isfinite", "isfinite", F::pointwise},
-    {"isposinf", "isfinite", F::pointwise},
+    {"isneginf", "isfinite", F::pointwise, R::truth},
+    {"isfinite", "isfinite", F::pointwise, R::truth},
+    {"isposinf", "isfinite", F::pointwise, R::truth},
     {"sub", "add", F::pointwise},
     // Multi-tensor kernels
     {"FusedAdam", "multi adam", F::optimizer},
@@ -100,7 +101,6 @@ constexpr FunctorRow functors[] = {
     {"Sqrt", "multi sqrt", F::optimizer},
     {"", "multi other", F::optimizer},
 };
-constexpr std::string_view first_multi_name = "multi adam";
 
 }  // namespace
 
@@ -109,7 +109,7 @@ std::span<const FunctorRow> functor_rows() { return functors; }
 std::size_t first_multi_functor() {
   static const std::size_t first = [] {
     std::size_t i = 0;
-    while (functors[i].name != first_multi_name) ++i;
+    while (functors[i].family != F::optimizer) ++i;
     return i;
   }();
   return first;

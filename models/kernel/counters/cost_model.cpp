@@ -97,13 +97,16 @@ void add_rates(const GpuArch& gpu, const GeneralCosts& general, const TimelessCo
 
 // Tensor cores draw so much that the SM clock falls while they multiply, at once and the further
 // the busier they are; tensor_clock_mhz is that of kernels that keep them busy half of the time.
-// That was counted on GPUs with warp-group instructions only; others are taken to keep the highest.
+// The other half takes no larger a share of the clock than the first did, so that the line that was
+// fitted to small losses cannot reach zero for large ones. That was counted on GPUs with warp-group
+// instructions only; others are taken to keep the highest.
 double clock_of(const GpuArch& gpu, const GeneralCosts& general, const TimelessCost& t,
                 double time_us) {
   constexpr double half = 0.5;
   const bool counted = gpu.tensor_family == TensorFamily::gmma;
   const double lost = counted ? std::max(0.0, gpu.boost_clock_mhz - gpu.tensor_clock_mhz) : 0;
-  const double most = lost * (1 + half * general.tensor_clock_slope);
+  const double other_half =
+      std::min(half * general.tensor_clock_slope, gpu.tensor_clock_mhz / gpu.boost_clock_mhz);
   const double cycles = time_us * gpu.tensor_clock_mhz * smsp_count(gpu);
   const bool by_rate = t.traffic_by_rate && t.cycles_per_tensor > 0;
   const double share = by_rate      ? tensor_rate(general, t, time_us)
@@ -111,7 +114,7 @@ double clock_of(const GpuArch& gpu, const GeneralCosts& general, const TimelessC
                                     : 0;
   const double lowered = std::min(1.0, share / general.tensor_clock_from);
   const double more = 1 + general.tensor_clock_slope * (share - half);
-  return gpu.boost_clock_mhz - std::min(most, lost * lowered * more);
+  return gpu.boost_clock_mhz - std::min(lost * (1 + other_half), lost * lowered * more);
 }
 
 // Fills what scales with time: cycles, achieved occupancy, clamps.

@@ -1,11 +1,12 @@
 #include "models/kernel/time/parts.h"
+#include "sim/core/units.h"
 
 namespace tandem {
 namespace time_parts {
 namespace {
 
-constexpr double piece_bytes = 32;  // of a row that one k step of a SIMT kernel reads; a sector
-constexpr double simt_k_step = 8;   // of one slice
+constexpr double piece_bytes = sector_bytes;  // of a row that one k step of a SIMT kernel reads
+constexpr double simt_k_step = 8;             // of one slice
 constexpr double tensor_k_step = 32;
 constexpr double shortest_split = 64;
 constexpr int splits[] = {2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 27, 40, 64, 80, 108};

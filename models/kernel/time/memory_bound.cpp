@@ -1,4 +1,5 @@
 // Kernels bound by memory: pointwise, layer norm, softmax.
+#include "models/kernel/launch_rules.h"
 #include "models/kernel/time/parts.h"
 
 namespace tandem {
@@ -11,7 +12,6 @@ using time_parts::stream_us;
 
 namespace {
 
-constexpr double warp_size = 32;
 constexpr double vector_bytes = 16;  // that a thread loads at once
 
 // What a kernel that normalises rows does; one block or warp a row.
@@ -46,7 +46,7 @@ KernelTime row_time(const Machine& m, const RowShape& shape, const RowKernel& ke
   const double waves = rows / (m.sms * kernel.rows_per_sm);
   const double life =
       kernel.steps * m.shared.row_load_latencies * m.gpu.dram_loaded_latency_ns / 1e3 +
-      kernel.instructions * warp_size / kernel.threads * m.shared.warp_cycles_per_instruction /
+      kernel.instructions * lanes_per_warp / kernel.threads * m.shared.warp_cycles_per_instruction /
           m.clk;
   const double latency = std::ceil(waves) * life;
   KernelTime out;
@@ -68,7 +68,7 @@ RowKernel layer_norm_kernel(const Machine& m, double columns, double bytes) {
   RowKernel k;
   const double loads = columns * bytes / (vector_bytes * k.threads);
   k.steps = std::ceil(loads);
-  k.instructions = k.threads / warp_size *
+  k.instructions = k.threads / lanes_per_warp *
                    (m.shared.norm_warp_instructions + m.shared.norm_step_instructions * loads);
   return k;
 }
@@ -76,13 +76,13 @@ RowKernel layer_norm_kernel(const Machine& m, double columns, double bytes) {
 // Up to `columns` a warp keeps its row in registers, padded to a power of two.
 RowKernel softmax_warp_kernel(const Machine& m, double columns, double bytes) {
   RowKernel k;
-  const double padded = std::exp2(std::ceil(std::log2(std::max(columns, warp_size))));
-  k.threads = warp_size;
+  const double padded = std::exp2(std::ceil(std::log2(std::max<double>(columns, lanes_per_warp))));
+  k.threads = lanes_per_warp;
   k.rows_per_sm = 40;
   k.rereads = 0;
   k.steps = 1;
   k.instructions = m.shared.softmax_warp_instructions +
-                   m.shared.softmax_element_instructions * padded / warp_size;
+                   m.shared.softmax_element_instructions * padded / lanes_per_warp;
   // A warp stores a sector's row ends apart from its neighbours'.
   const bool whole = std::fmod(columns * bytes, 32) == 0;
   k.write_waste = whole ? 1 : m.generation.partial_write;
@@ -94,17 +94,15 @@ RowKernel softmax_warp_kernel(const Machine& m, double columns, double bytes) {
 RowKernel softmax_block_kernel(const Machine& m, double columns, double bytes) {
   RowKernel k;
   const double vector = vector_bytes / bytes;
-  k.threads = warp_size;
+  k.threads = lanes_per_warp;
   while (k.threads < std::min(columns / vector, 1024.0) / 2) k.threads *= 2;
   k.rows_per_sm = m.gpu.max_threads_per_sm / k.threads;
   k.rereads = 2;
-  k.instructions = k.threads / warp_size * m.shared.softmax_warp_instructions +
-                   m.shared.softmax_element_instructions * columns / warp_size;
+  k.instructions = k.threads / lanes_per_warp * m.shared.softmax_warp_instructions +
+                   m.shared.softmax_element_instructions * columns / lanes_per_warp;
   k.steps = 3 * std::ceil(columns / (vector * k.threads));
   return k;
 }
-
-constexpr double softmax_warp_columns = 1024;
 
 }  // namespace
 

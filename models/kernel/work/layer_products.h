@@ -3,13 +3,11 @@
 
 #include <cstdint>
 
+#include "models/kernel/launch_rules.h"
 #include "models/kernel/work/gemm_shape.h"
 #include "models/ops/op_table.h"
 
 namespace tandem {
-
-inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return b > 0 ? (a + b - 1) / b : 0; }
-inline std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
 
 /// The integer at position i of an argument that may be one number for all dimensions.
 std::int64_t option(const OpContext& context, std::size_t argument, std::size_t i,

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "models/kernel/launch_rules.h"
 #include "models/kernel/work/operand_bytes.h"
 #include "models/ops/op_table.h"
 #include "sim/core/bounds/limits.h"
@@ -208,20 +209,16 @@ KernelWork geometry_work(const KernelClass& kernel, const LaunchGeometry& geomet
   return work;
 }
 
-// Blocks of multi-tensor kernels take chunks of 65536 elements; the last chunk of a tensor is
-// partly filled. A launch ends with so many tensors or with 320 chunks (PyTorch's
-// multi_tensor_apply): one that holds the most of chunks has few tensors. Shares: counted sectors
-// of 12 networks on H200, median.
-constexpr double chunk_elements = 65536;
-constexpr double most_chunks = 320;
+// The last chunk of a tensor is partly filled; a launch that holds the most of chunks has few
+// tensors. Shares: counted sectors of 12 networks on H200, median.
 constexpr double chunk_fill = 0.85, chunk_fill_of_most = 0.95;
 
 KernelWork multi_tensor_work(const KernelClass& kernel, const OpContext& context) {
   KernelWork work;
   const auto& g = context.geometry.grid;
   const double chunks = double(g[0]) * g[1] * g[2];
-  work.elements =
-      chunks * chunk_elements * (chunks == most_chunks ? chunk_fill_of_most : chunk_fill);
+  work.elements = chunks * multi_tensor_chunk *
+                  (chunks == multi_tensor_chunks ? chunk_fill_of_most : chunk_fill);
   work.write_bytes = work.elements * std::max(element_bytes(kernel.traits.data), 2);
   work.read_bytes = work.write_bytes * std::max(kernel.traits.operands - 1, 1);
   return work;

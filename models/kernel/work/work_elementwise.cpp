@@ -134,17 +134,17 @@ KernelWork elementwise_work(const KernelClass& kernel, const OpContext& context)
   // Broadcasting may make the result larger than each input.
   const double capacity = threads(context.geometry) * elements_per_thread(kernel);
   if (inputs > 1 && elements > 0 && capacity > 4 * elements) elements = capacity;
-  const std::string_view functor = functor_name(kernel.traits);
+  const FunctorResult result = functor_of(kernel.traits).result;
   int width =
       width_of(destination_first ? shapes[0] : typing_input(shapes, inputs), kernel.traits.data);
-  if (functor == "compare" || functor == "logical" || functor == "isfinite") width = 1;
+  if (result == FunctorResult::truth) width = 1;
   work.elements = elements;
   work.write_bytes = elements * width;
   work.index_dims = merged_dims(shapes);
   work.operands = static_cast<int>(inputs) + 1;
   if (is_strided(kernel.traits)) {
     work.l1_read_bytes = strided_loads(shapes, first, elements, kernel.traits.data);
-  } else if (functor == "cast") {
+  } else if (result == FunctorResult::other_type) {
     work.l1_read_bytes = vector_loads(kernel.traits, shapes, first, elements);
   }
   work.in_place = is_in_place(context.op) && !destination_first;

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "models/kernel/launch_rules.h"
 #include "models/kernel/work/gemm_shape.h"
-#include "models/kernel/work/layer_products.h"
 #include "models/whatif/batch/kernel.h"
 #include "models/whatif/batch/matrix.h"
 #include "models/whatif/batch/reduction.h"

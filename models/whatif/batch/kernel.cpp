@@ -1,18 +1,21 @@
 #include "models/whatif/batch/kernel.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 
 #include "models/kernel/work/gemm_shape.h"
 #include "models/whatif/batch/matrix.h"
 #include "models/whatif/batch/memory.h"
 #include "models/whatif/batch/reduction.h"
+#include "sim/core/named.h"
 
 namespace tandem {
 namespace {
 
 constexpr std::string_view scale_names[] = {"constant",  "memory",    "matrix",    "norm",
                                             "attention", "reduction", "embedding", "affine"};
+static_assert(std::size(scale_names) == values_up_to(ScaleClass::affine));
 
 // Small or odd-sized memsets clear counters and weight gradients.
 bool clears_fixed_memory(const BatchKernel& k, std::int64_t batch) {

@@ -25,9 +25,6 @@ class BatchModel {
   const OpNesting& nesting() const { return nesting_; }
   const BatchOps& ops() const { return ops_; }
   std::int64_t base_batch() const { return base_batch_; }
-  /// Whether the operations that launch kernels state their operands. CUDA graphs and some
-  /// frameworks hide them.
-  bool shapes_recorded() const { return shapes_recorded_; }
 
  private:
   // Activities that are launched alike: same kernel, operation and geometry.

@@ -2,15 +2,11 @@
 
 #include <algorithm>
 
-#include "models/kernel/work/layer_products.h"
+#include "models/kernel/launch_rules.h"
 #include "models/whatif/batch/memory.h"
 
 namespace tandem {
 namespace {
-
-// PyTorch's rule (ATen/native/cuda/Reduce.cuh).
-constexpr std::int64_t least_values_per_thread = 16;
-constexpr std::int64_t most_values_per_thread = 256;
 
 // Which dimensions of operand 0 a reduction removes; all of them where the argument is empty.
 struct Reduction {
@@ -54,9 +50,7 @@ std::int64_t blocks_per_output(const BatchChange& c, const BatchKernel& k,
   const std::int64_t slots =
       c.gpu.sm_count * (c.gpu.max_threads_per_sm / std::max<std::int64_t>(threads, 1));
   const std::int64_t outputs = std::max<std::int64_t>(k.geometry.grid[0], 1);
-  if (values < most_values_per_thread || outputs > slots) return 1;
-  return std::max(std::min(ceil_div(slots, outputs), ceil_div(values, least_values_per_thread)),
-                  ceil_div(values, most_values_per_thread));
+  return blocks_sharing_result(values, outputs, slots);
 }
 
 namespace {

@@ -266,7 +266,8 @@ void script_host(const Dataflow& flow, const FusionLaw& law, Step& step) {
     for (const std::uint32_t w : flow.works_of(op)) {
       const std::uint32_t item = step.plan.works[w].item;
       if (item == no_index) continue;
-      step.plan.items[item].gap = scale(step.plan.items[item].gap, law.host.script_host_share);
+      HostItem& before = step.plan.items[item];
+      before.gap = before.input + scale(before.gap - before.input, law.host.script_host_share);
     }
   }
 }

@@ -95,9 +95,8 @@ double padding_us(const KernelContext& context, const Convolution& c, const Laun
   return generated_passing_us(context, moved);
 }
 
-double depthwise_us(const KernelContext& context, const Convolution& c, std::string_view kernel) {
-  const bool weight = kernel.find("weight") != kernel.npos || kernel.find("wgrad") != kernel.npos;
-  const bool input = c.backward && !weight;
+double depthwise_us(const KernelContext& context, const Convolution& c, Pass pass) {
+  const bool input = c.backward && pass != Pass::weight_gradient;
   return depthwise_us(context.gpu, context.law.products, c.taps, input ? c.inputs : c.outputs,
                       c.bytes(), input);
 }
@@ -214,7 +213,7 @@ void LibraryRewrite::convolution(const FlowOp& op, LibraryChange& change) {
     } else if (c->product && on_tensor_cores(k)) {
       best = std::min(best, aligned_us(2 * c->macs, c->bytes(), c->type));
     } else if (c->depthwise && k.family == KernelFamily::convolution) {
-      best = std::min(best, depthwise_us(c_, *c, text_of(trace, trace.activities.name[a])));
+      best = std::min(best, depthwise_us(c_, *c, computed_pass(k)));
     } else {
       continue;
     }

@@ -9,6 +9,23 @@
 
 namespace tandem {
 
+namespace {
+
+/// What stays of a call whose works are all dropped: the wait for another thread, and the host time
+/// before the call, unless that goes `with_gap`.
+HostItem without_call(const HostItem& item, bool with_gap) {
+  HostItem rest;
+  rest.gap = with_gap ? Duration::zero() : item.gap;
+  rest.input = with_gap ? Duration::zero() : item.input;
+  rest.thread = item.thread;
+  rest.after = item.after;
+  rest.wake = item.wake;
+  rest.own_gap = item.own_gap;
+  return rest;
+}
+
+}  // namespace
+
 /// Walks the items of the old plan and writes the new one.
 struct StepEdit::Builder {
   StepEdit& edit;
@@ -33,7 +50,6 @@ struct StepEdit::Builder {
     plan.threads = old.threads;
     plan.streams = old.streams;
     plan.queue_depth = old.queue_depth;
-    plan.far_lead = old.far_lead;
     for (std::size_t i = 0; i < edit.insertions_.size(); ++i) {
       const Insertion& in = edit.insertions_[i];
       (in.after ? after : before)[in.work].push_back(i);
@@ -99,6 +115,15 @@ struct StepEdit::Builder {
 
   void drop_rows(std::uint32_t w) { rows.drop_activity(old.works[w].source); }
 
+  HostItem drop_call(const HostItem& item) {
+    if (item.source != no_index) rows.drop_call(item.source);
+    bool with_gap = true;
+    for (std::uint32_t k = 0; k < item.work_count; ++k) {
+      with_gap = with_gap && edit.gap_dropped_[item.first_work + k];
+    }
+    return without_call(item, with_gap);
+  }
+
   /// A launch of one kernel: neighbours become launches of their own.
   void copy_launch(const HostItem& item);
   /// Several kernels behind one call: new ones join them.
@@ -133,16 +158,10 @@ struct StepEdit::Builder {
 void StepEdit::Builder::copy_launch(const HostItem& item) {
   const std::uint32_t w = item.first_work;
   insert_items(before[w], false);
-  HostItem kept = item;
+  HostItem kept = edit.dropped_[w] ? drop_call(item) : item;
   kept.first_work = static_cast<std::uint32_t>(plan.works.size());
   if (edit.dropped_[w]) {
     drop_rows(w);
-    if (kept.source != no_index) rows.drop_call(kept.source);
-    kept = HostItem{};  // the host time before the call stays
-    kept.gap = edit.gap_dropped_[w] ? Duration::zero() : item.gap;
-    kept.thread = item.thread;
-    kept.after = item.after;
-    kept.first_work = static_cast<std::uint32_t>(plan.works.size());
   } else {
     append_old_work(w);
   }
@@ -150,8 +169,7 @@ void StepEdit::Builder::copy_launch(const HostItem& item) {
 }
 
 void StepEdit::Builder::copy_group(const HostItem& item) {
-  HostItem kept = item;
-  kept.first_work = static_cast<std::uint32_t>(plan.works.size());
+  const auto first = static_cast<std::uint32_t>(plan.works.size());
   for (std::uint32_t w = item.first_work; w < item.first_work + item.work_count; ++w) {
     const auto n = static_cast<std::int64_t>(before[w].size());
     for (std::int64_t k = 0; k < n; ++k) {
@@ -168,9 +186,12 @@ void StepEdit::Builder::copy_group(const HostItem& item) {
       if (!edit.insertions_[i].sync) insert_work(edit.insertions_[i], place++);
     }
   }
-  kept.work_count = static_cast<std::uint32_t>(plan.works.size()) - kept.first_work;
-  for (std::uint32_t k = 0; k < kept.work_count && item.kind == ItemKind::graph_launch; ++k) {
-    plan.works[kept.first_work + k].takes_slot = k + 1 == kept.work_count;
+  const std::uint32_t count = static_cast<std::uint32_t>(plan.works.size()) - first;
+  HostItem kept = item.work_count > 0 && count == 0 ? drop_call(item) : item;
+  kept.first_work = first;
+  kept.work_count = count;
+  for (std::uint32_t k = 0; k < count && item.kind == ItemKind::graph_launch; ++k) {
+    plan.works[first + k].takes_slot = k + 1 == count;
   }
   plan.items.push_back(kept);
 }
@@ -230,12 +251,17 @@ void StepEdit::set_operands(std::uint32_t op, Operands operands) {
   step_.trace.ops.operands[op] = step_.trace.operands.intern(std::move(operands));
 }
 
-void StepEdit::set_gap(std::uint32_t item, Duration gap) { step_.plan.items[item].gap = gap; }
+void StepEdit::set_gap(std::uint32_t item, Duration gap) {
+  HostItem& i = step_.plan.items[item];
+  i.gap = gap;
+  i.input = std::min(i.input, gap);
+}
 
 void StepEdit::drop_wait(std::uint32_t item) {
   HostItem& i = step_.plan.items[item];
   i.wait = WaitFor::nothing;
-  i.gap = i.call = i.submit = i.return_delay = Duration::zero();
+  i.call = i.submit = i.return_delay = Duration::zero();
+  i.gap = i.input;  // waiting for input is not asking
 }
 
 void StepEdit::insert_before(std::uint32_t work, NewKernel kernel) {

@@ -36,8 +36,8 @@ class StepEdit {
 
   const Step& step() const { return step_; }
 
-  /// The work vanishes, and its launch call where it was the call's only work. The host time
-  /// before the call stays, unless `with_gap`.
+  /// The work vanishes, and its launch call with the last of the call's works. The host time before
+  /// the call stays, unless all of them go `with_gap`.
   void drop(std::uint32_t work, bool with_gap = false);
   void set_duration(std::uint32_t work, Duration duration);
   void set_kernel(std::uint32_t work, const PredictedKernel& kernel);

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include "models/whatif/input/loader.h"
 
 namespace tandem {
 
@@ -17,57 +17,17 @@ constexpr ReportField all[] = {traced_wait_us};
 
 constexpr std::string_view no_input = "none";
 
-/// The item that waits for the step's input: the one that waits longest, else the first.
-std::uint32_t reader_of(const Plan& plan) {
-  std::uint32_t reader = 0;
-  for (std::uint32_t i = 1; i < plan.items.size(); ++i) {
-    const bool first = plan.items[reader].kind == ItemKind::step_begin;
-    if (first || plan.items[i].input > plan.items[reader].input) reader = i;
-  }
-  return reader;
-}
-
 double input_us(const Plan& plan) {
   double sum = 0;
   for (const HostItem& item : plan.items) sum += to_us(item.input);
   return sum;
 }
 
-void drop_waits(Plan& plan) {
-  for (HostItem& item : plan.items) {
-    item.gap = std::max(Duration::zero(), item.gap - item.input);
-    item.input = Duration::zero();
-  }
-}
-
-/// A thread of its own prepares one input after the other, `each` long; the step's `reader` waits
-/// for its own.
-void add_loader(Duration each, std::uint32_t reader, Plan& plan) {
-  HostItem loads;
-  loads.gap = each;
-  loads.input = each;
-  loads.thread = static_cast<std::uint16_t>(plan.threads.size());
-  loads.first_work = plan.items[reader].first_work;
-  plan.threads.push_back({"input", plan.threads.front().begin});
-  for (HostItem& item : plan.items) {
-    if (item.after != no_index && item.after >= reader) ++item.after;
-  }
-  for (DeviceWork& work : plan.works) {
-    if (work.item != no_index && work.item >= reader) ++work.item;
-  }
-  // An item that already waits for another thread keeps that wait; the next of its thread reads.
-  while (reader + 1 < plan.items.size() && plan.items[reader].after != no_index) ++reader;
-  plan.items.insert(plan.items.begin() + reader, loads);
-  HostItem& waits = plan.items[reader + 1];
-  waits.after = reader;
-  waits.own_gap = true;
-}
-
 std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
   const std::string asked = in.asked.get("input");
   const double before_us = input_us(out.step.plan);
   const std::uint32_t reader = reader_of(out.step.plan);
-  drop_waits(out.step.plan);
+  drop_input_waits(out.step.plan);
   if (asked != no_input) {
     add_loader(from_us(1e3 * parse_number("input", asked)), reader, out.step.plan);
   }

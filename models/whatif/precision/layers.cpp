@@ -129,10 +129,19 @@ void insert_transform(TypedStep& s, const FlowOp& op, std::uint32_t main, bool b
   }
 }
 
+/// The longest kernel of the pass that multiplies: a transform of a large image may take longer.
+std::uint32_t multiplying_work(const TypedStep& s, const LayerPass& p) {
+  std::vector<std::uint32_t> works;
+  for (std::size_t i = 0; i < p.works.size(); ++i) {
+    if (does_products(*p.kernels[i].kernel)) works.push_back(p.works[i]);
+  }
+  return s.main_work(works.empty() ? p.works : works);
+}
+
 /// One kernel does the work, between the transforms that are there or now needed.
 void switch_kernels(TypedStep& s, const FlowOp& op, const LayerPass& p, const LayerTime& after,
                     DataType to) {
-  const std::uint32_t main = s.main_work(p.works);
+  const std::uint32_t main = multiplying_work(s, p);
   const std::uint32_t first = s.flow.works_of(op).front();
   std::vector<std::uint32_t> transforms;
   for (std::size_t i = 0; i < p.works.size(); ++i) {

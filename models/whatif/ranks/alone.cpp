@@ -99,6 +99,7 @@ void drop_host_time(const SpansOfThread& spans, Step& step) {
     if (previous[thread] != TimePoint::min() && begin > previous[thread]) {
       const Duration spent = inside(spans[thread], previous[thread], begin);
       item.gap = scale(item.gap, 1 - to_us(spent) / to_us(begin - previous[thread]));
+      item.input = std::min(item.input, item.gap);
     }
     if (inside(spans[thread], begin, end) > Duration::zero() && item.wait == WaitFor::nothing) {
       item.call = item.submit = Duration::zero();

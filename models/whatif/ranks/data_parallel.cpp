@@ -270,7 +270,8 @@ Step with_data_parallel(Step step, const DataParallelOptions& o, DataParallelRep
   const std::vector<Gradient> gradients = gradients_of(step, nesting, rows);
   if (gradients.empty()) {
     throw InputError(step.trace.path, "--ranks", "no gradient whose shape was recorded",
-                     "a trace of training with record_shapes=True, or of several ranks");
+                     "a step of training, of a network or of a trace with record_shapes=True, or a "
+                     "trace of several ranks");
   }
   const std::vector<std::int64_t> channels = tracked_channels(step, nesting, rows);
   const std::vector<std::size_t> ends = bucket_ends(gradients, o.law);

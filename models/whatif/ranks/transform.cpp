@@ -115,7 +115,7 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
       to > 2 ? 1 : 0);
   report.expected_error = shared_host_error + (to > 2 * from && to > 2 ? more_ranks_error : 0);
   report.values = {
-      reported(says::collective_us, collective_us(out.step), true),
+      reported(says::collective_us, 0.0, true),  // see conclude()
       reported(says::traced_collective_us, before_us),
       reported(says::gradients, added.parameters, added.parameters > 0),
       reported(says::buckets, added.buckets, added.buckets > 0),
@@ -123,6 +123,13 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
       reported(says::dropped, dropped, dropped > 0),
   };
   return report;
+}
+
+/// Another GPU has other links.
+void conclude(const Step& step, TransformReport& report) {
+  for (ReportValue& value : report.values) {
+    if (value.name == says::collective_us.name) value.value = collective_us(step);
+  }
 }
 
 }  // namespace
@@ -137,7 +144,8 @@ Transform ranks_transform() {
                        .kind = OptionKind::count,
                        .doc = "predict one rank of this many on one host"}},
           .needs = {.pytorch = true},
-          .apply = apply};
+          .apply = apply,
+          .conclude = conclude};
 }
 
 ReportedObject ranks_report() { return {"ranks_change", "another number of ranks", says::all}; }

@@ -69,7 +69,6 @@ void append(const Plan& from, std::uint16_t rank, const std::string& path, Plan&
     to.edges.push_back(edge);
   }
   to.queue_depth = from.queue_depth;
-  to.far_lead = from.far_lead;
 }
 
 /// The collectives of a step by group, in order. Sends between two ranks are left alone.

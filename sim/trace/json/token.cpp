@@ -174,18 +174,4 @@ std::optional<std::string_view> unescape(std::string_view token, std::string& sc
   return scratch;
 }
 
-std::string_view compact(std::string_view json, std::string& scratch) {
-  scratch.resize(json.size());
-  char* to = scratch.data();
-  bool in_string = false;
-  bool escaped = false;
-  for (const char c : json) {
-    if (!in_string && (c == ' ' || c == '\n' || c == '\r' || c == '\t')) continue;
-    *to++ = c;
-    if (c == '"' && !escaped) in_string = !in_string;
-    escaped = c == '\\' && !escaped;
-  }
-  return {scratch.data(), static_cast<std::size_t>(to - scratch.data())};
-}
-
 }  // namespace tandem

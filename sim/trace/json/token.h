@@ -30,7 +30,4 @@ bool parse_triple(std::string_view token, std::array<std::int64_t, 3>& triple);
 /// The text of a string token with its escapes resolved in `scratch`; nullopt if one is malformed.
 std::optional<std::string_view> unescape(std::string_view token, std::string& scratch);
 
-/// A JSON text without white space outside strings, built in `scratch`.
-std::string_view compact(std::string_view json, std::string& scratch);
-
 }  // namespace tandem

@@ -97,7 +97,7 @@ void print_row(const std::string& key, const KernelLaunch& l) {
                             f.dropped,
                             f.masked,
                             f.compared};
-  fmt::print("{},{},{},{},{},{}", key, kind_name(t), functor_name(t), to_string(l.family),
+  fmt::print("{},{},{},{},{},{}", key, kind_name(t), functor_of(t).name, to_string(l.family),
              fmt::join(numbers, ","), fmt::join(fused_names(t), "+"));
 }
 

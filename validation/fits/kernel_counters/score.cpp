@@ -86,7 +86,7 @@ void write_kernel(std::ofstream& out, const std::string& name, const KernelLaunc
                   const KernelCost& p, const CounterValues& c) {
   if (!out.is_open()) return;
   out << fmt::format("{},{},{},{},{},{}", name, to_string(l.family), kind_name(l.traits),
-                     functor_name(l.traits), l.duration_us, p.confidence);
+                     functor_of(l.traits).name, l.duration_us, p.confidence);
   const std::pair<double, Counter> pairs[] = {{p.smsp_elapsed_cycles, Counter::smsp_elapsed_cycles},
                                               {p.smsp_active_cycles, Counter::smsp_active_cycles},
                                               {p.smsp_issue_cycles, Counter::smsp_issue_cycles},

@@ -20,7 +20,9 @@ constexpr Tile tiles[] = {{256, 128}, {128, 256}, {192, 128}, {128, 192}, {128, 
 constexpr int splits[] = {1, 2, 4, 8, 16, 32};
 constexpr double narrowest_product =
     8;  // of a tensor core instruction; below: a matrix times vectors
-constexpr double least_split_k = 128;  // k of one part on tensor cores
+constexpr double least_split_k = 128;   // k of one part on tensor cores
+constexpr double most_split_waves = 4;  // of blocks, beyond which splitting k only adds traffic
+constexpr double edge_steps = 4;        // of k: what begins and ends a tile takes as long
 
 bool on_tensor_cores(const KernelClass& k) { return k.traits.engine > Engine::simt; }
 bool is_half(const KernelClass& k) { return tandem::is_half(k.math); }
@@ -30,18 +32,22 @@ const TensorRates& rates_of(const ProductGrowth& g, const KernelClass& k, bool c
   return convolution ? g.conv_half : g.gemm_half;
 }
 
+/// Of an SM, outside of the tensor cores.
+double fp32_fma_per_clk(const GpuArch& gpu) { return double(gpu.fp32_lanes) * gpu.smsp_per_sm; }
+
 double cycles_to_us(double cycles, const GpuArch& gpu) { return cycles / gpu.tensor_clock_mhz; }
 
 // Partial results are written and read again.
 double split_traffic_us(const GpuArch& gpu, const Product& p, double split) {
-  return 8 * p.batch * p.m * p.n * split / (gpu.l2_read_gbps * 1e3);
+  constexpr double written_and_read = 2 * 4;  // bytes, FP32
+  return written_and_read * p.batch * p.m * p.n * split / (gpu.l2_read_gbps * 1e3);
 }
 
 BestTileTime tensor_time(const GpuArch& gpu, const ProductGrowth& g, const KernelClass& k,
                          const Product& p) {
   const TensorRates& rates = rates_of(g, k, p.convolution);
   const double peak = tensor_fma_per_clk(gpu, is_half(k) ? MathType::fp16 : MathType::tf32);
-  const double rate = (peak > 0 ? peak : 128.0) * rates.efficiency;
+  const double rate = (peak > 0 ? peak : fp32_fma_per_clk(gpu)) * rates.efficiency;
   const double width = is_half(k) ? 2 : 4;
   BestTileTime best{1e300, {}};
   for (const Tile& tile : tiles) {
@@ -49,7 +55,9 @@ BestTileTime tensor_time(const GpuArch& gpu, const ProductGrowth& g, const Kerne
     const double step = std::max(area / rate, (tile.m + tile.n) * width / rates.l2_bytes_per_clk);
     const double blocks = p.batch * std::ceil(p.m / tile.m) * std::ceil(p.n / tile.n);
     for (const int split : splits) {
-      if (split > 1 && (p.k / split < least_split_k || blocks * split >= 4 * gpu.sm_count)) break;
+      if (split > 1 &&
+          (p.k / split < least_split_k || blocks * split >= most_split_waves * gpu.sm_count))
+        break;
       const double load = blocks * split / gpu.sm_count;
       const double waves = p.convolution ? std::max(1.0, load) : std::ceil(load);
       double us = waves * (cycles_to_us(p.k / split * step, gpu) + g.tile_latency_us);
@@ -70,20 +78,20 @@ constexpr SimtTile simt_tiles[] = {{128, 128, 8}, {128, 64, 4}, {64, 128, 4},
 // FP32 pipes: an SM works through its tiles at the sustained rate, but no faster than the chain of
 // k steps of one tile allows.
 BestTileTime simt_time(const GpuArch& gpu, const ProductGrowth& g, const Product& p) {
-  const double rate = double(gpu.fp32_lanes) * gpu.smsp_per_sm;
+  const double rate = fp32_fma_per_clk(gpu);
   BestTileTime best{1e300, {}};
   for (const SimtTile& tile : simt_tiles) {
     const double area = double(tile.m) * tile.n;
-    const double lone = area / (rate / 4 * std::min(4, tile.warps));
+    const double lone = area / (rate / gpu.smsp_per_sm * std::min(gpu.smsp_per_sm, tile.warps));
     const double tile_cycles =
         (area + g.simt_operand_slots * (tile.m + tile.n)) / (rate * g.simt_share);
     const double blocks = p.batch * std::ceil(p.m / tile.m) * std::ceil(p.n / tile.n);
     for (const int split : splits) {
       if (split > 1 && (p.fused || p.k / split < least_split_k)) break;
-      if (split > 1 && blocks * split > 4 * gpu.sm_count) break;
+      if (split > 1 && blocks * split > most_split_waves * gpu.sm_count) break;
       const double resident = std::ceil(blocks * split / gpu.sm_count);
       const double step = g.simt_step_cycles + std::max(resident * tile_cycles, lone);
-      double us = (p.k / split + 4) * step / gpu.boost_clock_mhz;
+      double us = (p.k / split + edge_steps) * step / gpu.boost_clock_mhz;
       if (split > 1) us += g.simt_split_us + split_traffic_us(gpu, p, split);
       if (us < best.us) best = {us, {tile.m, tile.n, split}};
     }

@@ -1,5 +1,6 @@
 #include "models/kernel/time/laws/row_sums.h"
 
+#include "models/kernel/launch_rules.h"
 #include "sim/core/field.h"
 
 namespace tandem {
@@ -20,11 +21,6 @@ std::vector<Field<RowSums>> row_sums_fields() {
   fields.push_back(field("norm_sum_parts_us", "us",
                          "both kernels that add up the parts of such a gradient", &S::parts_us));
   return fields;
-}
-
-bool sums_rows_in_parts(const GpuArch& gpu, double rows, double columns) {
-  constexpr double most_rows = 64 * 1024, columns_a_block = 32;
-  return rows > most_rows && columns / columns_a_block < gpu.sm_count / 2;
 }
 
 double row_sums_us(const GpuArch& gpu, const RowSums& sums, const CachedMemory& memory, double rows,

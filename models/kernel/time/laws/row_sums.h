@@ -17,13 +17,8 @@ struct RowSums {
 };
 std::vector<Field<RowSums>> row_sums_fields();
 
-/// Whether the framework sums parts of 32 rows first and adds them up with two more kernels:
-/// PyTorch does where rows are many and columns leave most SMs idle
-/// (ATen/native/cuda/layer_norm_kernel.cu, LaunchGammaBetaBackwardCUDAKernel).
-bool sums_rows_in_parts(const GpuArch& gpu, double rows, double columns);
-
-/// Of `rows` x `columns` gradients and operands in FP32, without the floor; in parts: without the
-/// two kernels that add them up, which take `parts_us`.
+/// Of `rows` x `columns` gradients and operands in FP32, without the floor; in parts
+/// (sums_rows_in_parts): without the two kernels that add them up, which take `parts_us`.
 double row_sums_us(const GpuArch& gpu, const RowSums& sums, const CachedMemory& memory, double rows,
                    double columns);
 

@@ -2,6 +2,7 @@
 // are those of NVIDIA's "SQLite Schema Reference" (export schema 3.16, nsys 2024.6); tables are
 // there only if they have rows. Times are in nanoseconds.
 #include <fmt/format.h>
+#include <simdjson.h>
 
 #include <algorithm>
 #include <array>
@@ -80,6 +81,7 @@ class NsysImport {
   /// `joined_by`: the column that joins a call to its device work; -1: none.
   bool span(const Statement& row, int joined_by, Span& span);
   std::string_view text(std::optional<std::int64_t> id);
+  std::string_view words(const Statement& row, int column);
   std::int64_t number(const Statement& row, int column, std::int64_t absent);
   ThreadId thread(const Statement& row, int column);
   void add_call(const Statement& row, const Span& span);
@@ -176,12 +178,20 @@ void NsysImport::each_row(const char* table, const std::vector<std::string>& wan
 
 void NsysImport::read_texts() {
   Statement rows = select(texts_table, {"id", "value"});
-  while (rows.next()) {
+  for (std::int64_t row = 1; rows.next(); ++row) {
+    place_ = fmt::format("{} row {}", texts_table, row);
     build_.check_room(texts_.size(), limits::rows, "texts");
-    texts_.emplace_back(rows.integer(0).value_or(-1), build_.text(rows.text(1)));
+    texts_.emplace_back(rows.integer(0).value_or(-1), build_.text(words(rows, 1)));
   }
   std::sort(texts_.begin(), texts_.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
+}
+
+/// SQLite keeps texts as it was given them; all that is written of a trace is UTF-8.
+std::string_view NsysImport::words(const Statement& row, int column) {
+  const std::string_view text = row.text(column);
+  if (simdjson::validate_utf8(text)) return text;
+  throw InputError(database_.path(), place_, "text that is not valid UTF-8", "text in UTF-8");
 }
 
 std::string_view NsysImport::text(std::optional<std::int64_t> id) {
@@ -307,18 +317,18 @@ void NsysImport::add_range(const Statement& row, const Span& span) {
     return build_.lose("ignored_nvtx_event", Severity::info,
                        "NVTX events other than ranges are not used");
   }
-  const std::string_view words = row.is_null(3) ? text(row.integer(4)) : row.text(3);
-  const nsys::Range range = nsys::read_range(words);
+  const std::string_view text = row.is_null(3) ? this->text(row.integer(4)) : words(row, 3);
+  const nsys::Range range = nsys::read_range(text);
   const ThreadId on = thread(row, 5);
   if (range.is_op) return add_op(range, span, on);
   Annotations& to = trace_.annotations;
-  const std::string_view step = step_number(words, "");
+  const std::string_view step = step_number(text, "");
   to.begin.push_back(span.begin);
   to.duration.push_back(span.duration);
   to.thread.push_back(on);
-  to.name.push_back(build_.text(std::string(range.op < 0 ? words : range.name)));
+  to.name.push_back(build_.text(std::string(range.op < 0 ? text : range.name)));
   to.step.push_back(step.empty() ? -1 : nsys::number_of(step).value_or(-1));
-  to.input.push_back(is_input_mark(words) ? 1 : 0);
+  to.input.push_back(is_input_mark(text) ? 1 : 0);
 }
 
 void NsysImport::add_op(const nsys::Range& range, const Span& span, ThreadId thread) {
@@ -357,7 +367,7 @@ void NsysImport::read_gpus() {
     place_ = fmt::format("{} row {}", gpus_table, row);
     build_.check_room(trace_.devices.size(), limits::devices, "GPUs");
     const std::int64_t id = number(rows, 6, number(rows, 0, 0));
-    trace_.devices.push_back({id, std::string(rows.text(1)), build_.bytes(number(rows, 2, 0)),
+    trace_.devices.push_back({id, std::string(words(rows, 1)), build_.bytes(number(rows, 2, 0)),
                               small(3), small(4), small(5)});
   }
 }

@@ -37,14 +37,17 @@ std::uint32_t enclosing(const Trace& trace, const Rows& ops, std::uint32_t node)
   return begin + trace.nodes.duration[node] <= end ? op : no_row;
 }
 
-/// Takes the rest in the order of the queue: a node begins no earlier than its operation.
-void match_in_order(const Trace& trace, const Rows& ops, const Rows& nodes, Rows& op_of_node) {
+/// Takes the rest in the order of the queue: a node begins no earlier than its operation. How many
+/// were matched.
+std::size_t match_in_order(const Trace& trace, const Rows& ops, const Rows& nodes,
+                           Rows& op_of_node) {
   std::size_t next = 0;
   for (const std::uint32_t node : nodes) {
-    if (next == ops.size()) return;
+    if (next == ops.size()) break;
     if (trace.nodes.begin[node] < trace.ops.begin[ops[next]]) continue;
     op_of_node[node] = ops[next++];
   }
+  return next;
 }
 
 }  // namespace
@@ -92,13 +95,14 @@ void match_nodes(const std::vector<std::uint32_t>& enqueued, Trace& trace) {
     }
   }
   std::erase_if(ops, [&](std::uint32_t op) { return taken[op]; });
-  match_in_order(trace, ops, queued, op_of_node);
+  const std::size_t in_order = match_in_order(trace, ops, queued, op_of_node);
   std::erase_if(nodes, [&](std::uint32_t node) { return op_of_node[node] == no_row; });
+  const std::size_t without_op = trace.nodes.size() - nodes.size();
+  const std::size_t without_node = ops.size() - in_order;
   trace.losses.add("node_without_operation", Severity::info,
                    "nodes of the executor whose operation was enqueued before the trace begins, or "
                    "the other way round; they were left out",
-                   static_cast<std::int64_t>(trace.nodes.size() + enqueued.size()) -
-                       2 * static_cast<std::int64_t>(nodes.size()));
+                   static_cast<std::int64_t>(without_op + without_node));
   for (const std::uint32_t node : nodes) trace.nodes.op[node] = op_of_node[node];
   keep_rows(nodes, trace.nodes);
 }

@@ -13,6 +13,7 @@ namespace {
 GpuArch linked_gpu() {
   GpuArch g;
   g.nvlink_gbps = 200;
+  g.nvlink_gpus = 8;
   return g;
 }
 
@@ -96,8 +97,25 @@ TEST(CollectiveTime, KnowsNothingOfNothing) {
 TEST(CollectiveTime, GpusWithoutLinksUseThatOfTheHost) {
   GpuArch g;
   g.pcie_copy_gbps = 50;
-  EXPECT_EQ(link_gbps(g, law()), 25);
-  EXPECT_EQ(link_gbps(linked_gpu(), law()), 100);
+  EXPECT_EQ(link_gbps(g, law(), 2), 25);
+  EXPECT_EQ(link_gbps(linked_gpu(), law(), 2), 100);
+  EXPECT_EQ(link_gbps(linked_gpu(), law(), 8), 100);
+}
+
+// A bridge joins two GPUs: a ring of more passes over the host link from pair to pair.
+TEST(CollectiveTime, BridgesJoinTwo) {
+  GpuArch bridged = linked_gpu();
+  bridged.nvlink_gpus = 2;
+  bridged.pcie_copy_gbps = 50;
+  GpuArch without = bridged;
+  without.nvlink_gbps = 0;
+  const auto us_on = [](const GpuArch& gpu, int ranks) {
+    return collective_time(gpu, law(), message(CollectiveKind::all_reduce, 10 * mb), ranks).us;
+  };
+  EXPECT_EQ(us_on(bridged, 2), us_on(linked_gpu(), 2));
+  EXPECT_EQ(us_on(bridged, 3), us_on(without, 3));
+  EXPECT_EQ(us_on(bridged, 8), us_on(without, 8));
+  EXPECT_GT(us_on(bridged, 3), 2 * us_on(linked_gpu(), 3));
 }
 
 TEST(CollectiveTime, ShardsFollowTheNumberOfRanks) {

@@ -142,13 +142,27 @@ TEST(ClassifyMatrix, ReadsATypeOfCutlassMangledAndNot) {
   }
 }
 
+TEST(ClassifyElementwise, TheFunctorTellsWhatItMakes) {
+  const auto makes = [](const std::string& functor) {
+    const std::string name =
+        "void at::native::vectorized_elementwise_kernel<4, at::native::" + functor +
+        ", std::array<char*, 2ul> >(int)";
+    return functor_of(classify(name).traits).result;
+  };
+  EXPECT_EQ(makes("CompareFunctor<float>"), FunctorResult::truth);
+  EXPECT_EQ(makes("isfinite_impl<float>"), FunctorResult::truth);
+  EXPECT_EQ(makes("float16_copy_kernel_cuda"), FunctorResult::other_type);
+  EXPECT_EQ(makes("CUDAFunctor_add<float>"), FunctorResult::alike);
+  EXPECT_EQ(functor_rows()[first_multi_functor()].name, "multi adam");
+}
+
 TEST(ClassifyElementwise, FunctorWidthAndOperands) {
   const KernelTraits t = classify(
                              "void at::native::vectorized_elementwise_kernel<8, "
                              "at::native::GeluCUDAKernelImpl(at::TensorIteratorBase&)::"
                              "{lambda(c10::Half)#1}, std::array<char*, 2ul> >(int)")
                              .traits;
-  EXPECT_EQ(functor_name(t), "gelu");
+  EXPECT_EQ(functor_of(t).name, "gelu");
   EXPECT_EQ(t.vector_width, 8);
   EXPECT_EQ(t.operands, 2);
   EXPECT_EQ(t.data, DataType::fp16);

@@ -134,6 +134,25 @@ TEST(KernelCost, NeverExceedsWhatTheDeviceCanDo) {
   }
 }
 
+// Whatever clock a config states for busy tensor cores, that of kernels stays above zero and falls
+// with it: the second half of their load takes no larger a share of the clock than the first.
+TEST(KernelCost, TheClockOfBusyTensorCoresStaysAboveZero) {
+  GpuArch slow = gpu();
+  OpTensors tensors;
+  const KernelLaunch launch = launch_of(product_case, tensors);
+  double above = slow.boost_clock_mhz;
+  for (const double mhz : {1980.0, 1710.0, 1200.0, 700.0, 100.0, 1.0}) {
+    slow.tensor_clock_mhz = mhz;
+    const KernelCost cost = kernel_cost(slow, launch, CacheState::cold, constants());
+    EXPECT_GT(cost.clock_mhz, mhz * mhz / slow.boost_clock_mhz - 1e-9) << mhz;
+    EXPECT_GT(cost.clock_mhz, 0) << mhz;
+    EXPECT_LE(cost.clock_mhz, above) << mhz;
+    EXPECT_GE(cost.smsp_elapsed_cycles, cost.smsp_active_cycles) << mhz;
+    EXPECT_GE(cost.smsp_active_cycles, cost.tc_active_cycles) << mhz;
+    above = cost.clock_mhz;
+  }
+}
+
 // A hundred times the addition in the time of one and a half: it has more instructions than that
 // time has slots, and fills 0.842 of them, the most that any kernel was recorded to fill.
 TEST(KernelCost, NoKernelIssuesInEverySlot) {

@@ -125,6 +125,24 @@ TEST(LayerClass, TheKernelsOfABackwardPassAreSharedOut) {
   EXPECT_EQ(first({input_gradient}), 1U);
 }
 
+// Names of plain products may not tell: of the weights is the one whose parts are summed behind it.
+TEST(LayerClass, ASumOfPartsTellsTheGradientOfTheWeights) {
+  constexpr std::string_view plain = "sm90_xmma_gemm_f16f16_f16f32_f32_nn_n_tilesize256x128x32";
+  constexpr std::string_view sum =
+      "void cudnn::cnn::reduce_wgrad_nchw_helper<float, float>(void*, void const*)";
+  const auto split = [](const std::vector<std::string_view>& names) {
+    const auto kernels = classes_of(names);
+    std::vector<std::pair<Pass, std::size_t>> out;
+    for (const PassKernels& p : passes_of(layer(kernels), true)) out.emplace_back(p.pass, p.end);
+    return out;
+  };
+  using Split = std::vector<std::pair<Pass, std::size_t>>;
+  EXPECT_EQ(split({plain, plain, sum}),
+            (Split{{Pass::input_gradient, 1}, {Pass::weight_gradient, 3}}));
+  EXPECT_EQ(split({plain, sum}), (Split{{Pass::weight_gradient, 2}}));  // of the first layer
+  EXPECT_EQ(split({plain, plain}), (Split{{Pass::input_gradient, 2}}));
+}
+
 TEST(LayerClass, TheFrameworkMakesTheGradientOfTheWeightsFirst) {
   const auto kernels = classes_of(
       {"void at::native::(anonymous namespace)::conv_depthwise2d_grad_weight_kernel<float>()",
@@ -135,6 +153,11 @@ TEST(LayerClass, TheFrameworkMakesTheGradientOfTheWeightsFirst) {
   EXPECT_EQ(passes[0].end, 1U);
   EXPECT_EQ(passes[1].pass, Pass::input_gradient);
   EXPECT_EQ(passes[1].end, 2U);
+  const auto turned = passes_of(layer({kernels[1], kernels[0]}), true);  // as in generated steps
+  ASSERT_EQ(turned.size(), 2U);
+  EXPECT_EQ(turned[0].pass, Pass::input_gradient);
+  EXPECT_EQ(turned[0].end, 1U);
+  EXPECT_EQ(turned[1].pass, Pass::weight_gradient);
 }
 
 TEST(LayerRule, TellsHowAHopperRunsALayer) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "models/arch/gpu_config.h"
+#include "models/kernel/launch_rules.h"
 #include "models/kernel/time/attention.h"
 #include "models/kernel/time/laws/attention.h"
 #include "models/kernel/time/laws/channel_norm.h"

@@ -105,6 +105,31 @@ TEST(Modes, EagerAsyncFreesBlockingLaunchesOnly) {
   EXPECT_EQ(s.plan.items[3].wait, WaitFor::work);      // so does a synchronisation
 }
 
+// What the host waits for before a graph, it waits for before the first of its nodes, once.
+TEST(Modes, EagerNodesOfAGraphWaitForInputOnce) {
+  OneStep s(2);
+  const std::uint32_t first = s.call(1, 1, 1);
+  const std::uint32_t graph = s.graph(30, 5, {{.us = 10}, {.us = 10}, {.us = 10}});
+  HostItem& item = s.plan.items[graph];
+  item.input = from_us(20);
+  item.after = first;
+  item.wake = from_us(3);
+  item.own_gap = true;
+  s.apply(Mode::eager_async);
+  ASSERT_EQ(s.plan.items.size(), 5u);
+  EXPECT_EQ(s.plan.items[graph].gap, from_us(30 + 12 - 4));  // of a launch of 12 the call takes 4
+  EXPECT_EQ(s.plan.items[graph].input, from_us(20));
+  EXPECT_EQ(s.plan.items[graph].after, first);
+  for (std::uint32_t i = graph + 1; i < s.plan.items.size(); ++i) {
+    EXPECT_EQ(s.plan.items[i].gap, from_us(12 - 4));
+    EXPECT_EQ(s.plan.items[i].input, Duration::zero());
+    EXPECT_EQ(s.plan.items[i].wake, Duration::zero());
+    EXPECT_EQ(s.plan.items[i].after, no_index);
+    EXPECT_FALSE(s.plan.items[i].own_gap);
+  }
+  expect_consistent(s.plan);
+}
+
 TEST(Modes, SyncAndBackIsTheSameStep) {
   OneStep s;
   for (int i = 0; i < 4; ++i) s.launch_of(a_kernel);
@@ -297,10 +322,10 @@ TEST(Modes, GraphAndBackIsConsistent) {
 
 TEST(Modes, HaveNamesThatParse) {
   for (const Mode mode : {Mode::as_traced, Mode::eager_async, Mode::eager_sync, Mode::cuda_graph}) {
-    EXPECT_EQ(parse_mode(to_string(mode)), mode);
+    EXPECT_EQ(parse_named(modes(), to_string(mode), "command line", "--mode"), mode);
   }
   try {
-    parse_mode("Eager");
+    parse_named(modes(), "Eager", "command line", "--mode");
     FAIL();
   } catch (const InputError& error) {
     EXPECT_STREQ(error.what(),

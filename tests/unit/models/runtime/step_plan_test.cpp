@@ -68,6 +68,17 @@ TEST(StepPlan, RemoveTakesTheScaledMinimumGapAndTheHostsCalls) {
   EXPECT_EQ(step.plan.works[0].duration, from_us(12));  // kernels are not the host's
 }
 
+// What the profiler does between steps goes; the wait for the next input does not.
+TEST(StepPlan, RemoveKeepsTheWaitForInputBetweenSteps) {
+  MeasuredPlan measured = steps_with_gaps({30, 10, 20});
+  for (const PlanStep& step : measured.steps) {
+    measured.plan.items[step.first_item].input = from_us(40);
+  }
+  const Plan step = step_plan(names(), measured, round_host(), Profiler::remove).plan;
+  EXPECT_EQ(step.items[0].gap, from_us(40));
+  EXPECT_EQ(step.items[0].input, from_us(40));
+}
+
 TEST(StepPlan, RemoveScalesASingleStepByItsOwnFactor) {
   const auto step = step_plan(names(), steps_with_gaps({30}), round_host(), Profiler::remove);
   EXPECT_EQ(step.steps_used, 1u);

@@ -109,6 +109,21 @@ TEST(Ranks, ThereAndBackIsTheSameWork) {
   EXPECT_TRUE(collectives(back.plan).empty());
 }
 
+// What is said of the collectives is said of the GPU that the step ends up on.
+TEST(Ranks, TheReportIsOfTheOtherGpu) {
+  ReplayOptions o = options();
+  o.what_ifs.set("ranks", 2);
+  const auto reported = [&] {
+    const Result r = replay(backward().trace, o).prediction.result;
+    const double us = report_number(find_report(r.what_ifs, "ranks"), "collective_us", 0);
+    EXPECT_NEAR(us, r.collectives->time_us, 1e-6);
+    return us;
+  };
+  const double linked = reported();
+  o.what_ifs.set("gpu", "l4");
+  EXPECT_GT(reported(), 10 * linked);
+}
+
 TEST(Ranks, AStepWithoutGradientsCannotBeShared) {
   TraceMaker m;
   m.step(0, 0, 100);

@@ -87,6 +87,78 @@ TEST(StepEdit, DropsTheHostTimeTooIfAskedTo) {
   EXPECT_EQ(lost, before.plan.items[before.plan.works[1].item].gap);
 }
 
+// The host that waited for input, and for another thread, before a launch that vanishes still does.
+TEST(StepEdit, KeepsTheWaitsBeforeADroppedCall) {
+  Step before = small_step();
+  HostItem& old = before.plan.items[before.plan.works[1].item];
+  old.input = microseconds(3);
+  old.after = 0;
+  old.wake = microseconds(2);
+  old.own_gap = true;
+  const std::uint32_t place = before.plan.works[1].item;
+  StepEdit edit(before, 4);
+  edit.drop(1);
+  const HostItem rest = std::move(edit).finish().plan.items[place];
+  EXPECT_EQ(rest.kind, ItemKind::call);
+  EXPECT_EQ(rest.gap, old.gap);
+  EXPECT_EQ(rest.input, microseconds(3));
+  EXPECT_EQ(rest.after, 0U);
+  EXPECT_EQ(rest.wake, microseconds(2));
+  EXPECT_TRUE(rest.own_gap);
+  StepEdit with_gap(before, 4);
+  with_gap.drop(1, true);
+  EXPECT_EQ(std::move(with_gap).finish().plan.items[place].input, Duration::zero());
+}
+
+/// The small step with its last two kernels behind the second launch, as a library's call has them.
+Step grouped_step() {
+  TraceMaker m;
+  m.step(0, 0, 100);
+  m.op("aten::op", 10, 20);
+  m.launch(20, 5, 10);
+  m.kernel(27, 8, 10, 0, "first");
+  m.op("aten::op", 30, 20);
+  m.launch(40, 5, 11);
+  m.kernel(47, 8, 11, 0, "second");
+  m.kernel(57, 8, 11, 0, "third");
+  ReplayOptions o;
+  o.configs = source_path("configs");
+  o.profiler = Profiler::keep;
+  return analyse(m.trace, o).traced_step;
+}
+
+TEST(StepEdit, ALaunchGoesWithTheLastOfItsKernels) {
+  const Step before = grouped_step();
+  ASSERT_EQ(before.plan.works.size(), 3U);
+  const std::uint32_t place = before.plan.works[1].item;
+  ASSERT_EQ(before.plan.works[2].item, place);
+  StepEdit one(before, 4);
+  one.drop(1);
+  const Step with_one = std::move(one).finish();
+  EXPECT_EQ(with_one.plan.items[place].kind, ItemKind::launch);
+  EXPECT_EQ(with_one.trace.calls.size(), 2U);
+  StepEdit both(before, 4);
+  both.drop(1);
+  both.drop(2);
+  const Step with_none = std::move(both).finish();
+  EXPECT_EQ(with_none.plan.items[place].kind, ItemKind::call);
+  EXPECT_EQ(with_none.plan.items[place].gap, before.plan.items[place].gap);
+  EXPECT_EQ(with_none.plan.items[place].call, Duration::zero());
+  EXPECT_EQ(with_none.trace.calls.size(), 1U);
+  EXPECT_NO_THROW(simulate(with_none.plan));
+}
+
+TEST(StepEdit, AGapHoldsItsWaitForInput) {
+  Step step = small_step();
+  const std::uint32_t place = step.plan.works[1].item;
+  step.plan.items[place].input = microseconds(6);
+  StepEdit edit(std::move(step), 4);
+  edit.set_gap(place, microseconds(5));
+  EXPECT_EQ(edit.step().plan.items[place].input, microseconds(5));
+  edit.drop_wait(place);
+  EXPECT_EQ(edit.step().plan.items[place].gap, microseconds(5));
+}
+
 TEST(StepEdit, InsertsInOrderAroundAKernel) {
   StepEdit edit(small_step(), 4);
   edit.insert_before(1, cast("a"));

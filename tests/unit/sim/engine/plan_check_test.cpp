@@ -34,6 +34,11 @@ TEST(PlanCheck, NamesTheRowThatCannotBe) {
       {[](Plan& p) { p.items[2].wait_work = 5; }, "host item 2: found a wait for work 5"},
       {[](Plan& p) { p.items[2].wait = WaitFor::own_work; },
        "host item 2: found a wait for work of its own that it does not have"},
+      {[](Plan& p) { p.items[2].kind = ItemKind::launch; },
+       "host item 2: found a launch without device work"},
+      {[](Plan& p) { p.items[1].input = from_us(1.5); },
+       "host item 1: found 1.5 us of waiting for input, expected a part of its gap, 1 us"},
+      {[](Plan& p) { p.items[1].input = from_us(-1); }, "host item 1: found -1 us of waiting"},
       {[](Plan& p) { std::swap(p.items[0], p.items[2]); }, "which is launched later"},
       {[](Plan& p) { p.works[1].stream = 3; }, "device work 1: found stream 3"},
       {[](Plan& p) {

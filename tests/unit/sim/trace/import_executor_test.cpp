@@ -40,6 +40,21 @@ TEST(ImportExecutor, ANodeWithinItsOperationRanSynchronously) {
   EXPECT_EQ(t.nodes.thread[0], t.ops.thread[t.nodes.op[0]]);
 }
 
+// Two nodes within one operation both ran for it; what is left out are the operations without any.
+TEST(ImportExecutor, SeveralNodesMayLieInOneOperation) {
+  const std::string twice = span(1, 10, 50, "EagerLocalExecute: Conv2D") + "," +
+                            span(1, 20, 15, "EagerKernelExecute") + "," +
+                            span(1, 40, 15, "EagerKernelExecute");
+  const Trace t = import_text(executor_file(twice));
+  ASSERT_EQ(t.nodes.size(), 2u);
+  EXPECT_EQ(t.nodes.op[0], t.nodes.op[1]);
+  EXPECT_EQ(t.losses.count("node_without_operation"), 0);
+  const Trace more =
+      import_text(executor_file(twice + "," + span(1, 70, 20, "EagerLocalExecute: Relu")));
+  EXPECT_EQ(more.nodes.size(), 2u);
+  EXPECT_EQ(more.losses.count("node_without_operation"), 1);
+}
+
 TEST(ImportExecutor, WhatTheWindowCutOffIsLeftOutAndCounted) {
   const Trace t =
       import_text(executor_file(span(2, 1, 5, "EagerKernelExecute") + "," + asynchronous_events() +

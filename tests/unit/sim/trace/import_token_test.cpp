@@ -103,12 +103,5 @@ TEST(Unescape, RefusesMalformedEscapes) {
   }
 }
 
-TEST(Compact, DropsSpaceOutsideStringsOnly) {
-  std::string scratch;
-  EXPECT_EQ(compact("[[32, 3], [ ],\n\t[]]", scratch), "[[32,3],[],[]]");
-  EXPECT_EQ(compact(R"(["", "[16, 128]", "a \" b"])", scratch), R"(["","[16, 128]","a \" b"])");
-  EXPECT_EQ(compact("", scratch), "");
-}
-
 }  // namespace
 }  // namespace tandem

@@ -1,0 +1,48 @@
+// The rules by which PyTorch sizes its launches: models read sizes off launches by them, workloads
+// make launches by them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "models/arch/gpu_arch.h"
+#include "sim/core/units.h"
+
+namespace tandem {
+
+/// Blocks of `b` that hold `a`; 0 where nobody knows how large a block is.
+inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return b > 0 ? (a + b - 1) / b : 0; }
+inline std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
+
+// Lists of tensors (ATen/native/cuda/MultiTensorApply.cuh): a block takes a chunk, a launch so many
+// of them at most.
+inline constexpr std::int64_t multi_tensor_chunk = 65536;  // elements
+inline constexpr int multi_tensor_chunks = 320;
+
+// Sums (ATen/native/cuda/Reduce.cuh).
+inline constexpr std::int64_t least_values_per_thread = 16;
+inline constexpr std::int64_t most_values_per_thread = 256;
+
+/// Blocks that share a result of which each thread of one block would add up `values`: where that
+/// is many, and the results' `blocks` alone do not fill the `resident` places of the GPU.
+inline std::int64_t blocks_sharing_result(std::int64_t values, std::int64_t blocks,
+                                          std::int64_t resident) {
+  if (values < most_values_per_thread || blocks > resident) return 1;
+  const std::int64_t filling = ceil_div(resident, blocks);
+  return std::max(std::min(filling, ceil_div(values, least_values_per_thread)),
+                  ceil_div(values, most_values_per_thread));
+}
+
+/// The longest row of a softmax that a warp takes (ATen/native/cuda/SoftMax.cu); a block takes
+/// longer ones.
+inline constexpr std::int64_t softmax_warp_columns = 1024;
+
+/// Whether parts of 32 rows are summed first, and added up with two more kernels, in the gradient
+/// of a row norm's scale and shift: where rows are many and columns leave most SMs idle
+/// (ATen/native/cuda/layer_norm_kernel.cu, LaunchGammaBetaBackwardCUDAKernel).
+inline bool sums_rows_in_parts(const GpuArch& gpu, double rows, double columns) {
+  constexpr double most_rows = 64 * 1024;
+  return rows > most_rows && columns / lanes_per_warp < gpu.sm_count / 2;
+}
+
+}  // namespace tandem
