@@ -10,11 +10,12 @@ namespace {
 using test::TraceMaker;
 
 /// What a kernel launched in `outer` > `inner` is called.
-struct Named {
+struct AttributedNames {
   std::string op;
   std::string layer;
 };
-Named name(std::string_view outer, std::string_view inner, std::string_view kernel = "k") {
+AttributedNames name(std::string_view outer, std::string_view inner,
+                     std::string_view kernel = "k") {
   TraceMaker m;
   if (!outer.empty()) m.op(outer, 0, 100);
   if (!inner.empty()) m.op(inner, 5, 50);
@@ -43,6 +44,21 @@ TEST(Attribution, LayerGoesByInnermostThenOutermostThenKernel) {
   EXPECT_EQ(name("", "", "sm90_xmma_fprop_implicit_gemm_conv").layer, "convolution");
   EXPECT_EQ(name("", "", "mystery").layer, "other");
   EXPECT_EQ(name("aten::add", "", "ncclDevKernel_AllReduce").layer, "collective");
+}
+
+// What launches a graph says nothing of its kernels: their families do.
+TEST(Attribution, KernelsOfAGraphGoByTheirFamily) {
+  const auto layer_of = [](std::string_view kernel) {
+    TraceMaker m;
+    m.op("aten::add", 0, 100);
+    m.call("cudaGraphLaunch", 10, 5, 1);
+    m.kernel(20, 5, 1, 0, kernel);
+    return std::string(attribute(m.trace, link_trace(m.trace)).layer[0]);
+  };
+  EXPECT_EQ(layer_of("sm80_xmma_gemm_f16f16_f16f32_f32_tn_n_tilesize128x128x32_stage4"), "linear");
+  EXPECT_EQ(layer_of("sm80_xmma_fprop_implicit_gemm_indexed_tf32f32"), "convolution");
+  EXPECT_EQ(layer_of("triton_per_fused_native_layer_norm_3"), "layer_norm");
+  EXPECT_EQ(layer_of("mystery"), "other");
 }
 
 TEST(Attribution, CopiesAreCopiesWhateverTheOperation) {

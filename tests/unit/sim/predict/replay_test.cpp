@@ -48,6 +48,44 @@ std::string error_of(const TraceMaker& m, const ReplayOptions& o) {
   return "no error";
 }
 
+// One step of 100, whose kernel was launched at 10 and ends at 90 behind 50 of what had been
+// launched before the trace began; the host waits for it from 15 on. Without what came before, the
+// device needs 30, from 60 to 90, and the host 50.
+TEST(Replay, WhatWasLaunchedBeforeIsNoPartOfTheTracedStep) {
+  TraceMaker m;
+  m.step(0, 0, 100);
+  m.op("aten::conv2d", 5, 10, 0, "[[8,3,32,32],[16,3,3,3]]");
+  m.launch(10, 5, 10);
+  m.call("cudaDeviceSynchronize", 15, 75, 11);
+  m.kernel(10, 50, 1, 0, "earlier");
+  m.kernel(60, 30, 10, 0, "own");
+  add_grids(m.trace);
+  const Result r = replay(m.trace, replay_options()).prediction.result;
+  EXPECT_DOUBLE_EQ(r.trace.traced_step_us, 50);
+}
+
+// Most work comes from a graph, of whose tensors nothing is known, unless the user says the peak.
+TEST(Replay, NoPeakOfMemoryIsGuessedForGraphs) {
+  TraceMaker m;
+  m.step(0, 0, 100);
+  m.op("aten::conv2d", 5, 10, 0, "[[8,3,32,32],[16,3,3,3]]");
+  m.launch(10, 5, 10);
+  m.kernel(20, 5, 10, 0, "own");
+  m.call("cudaGraphLaunch", 30, 5, 11);
+  for (int i = 0; i < 3; ++i) m.kernel(40 + 10 * i, 5, 11, 0, "node");
+  add_grids(m.trace);
+  m.trace.stated_batch = 8;
+  ReplayOptions o = replay_options();
+  const Result r = replay(m.trace, o).prediction.result;
+  EXPECT_FALSE(r.memory);
+  EXPECT_EQ(r.losses.count("memory_in_graphs"), 1);
+  o.peak_memory_bytes = 1e9;
+  const Result said = replay(m.trace, o).prediction.result;
+  ASSERT_TRUE(said.memory);
+  EXPECT_NEAR(said.memory->peak_bytes, 1e9, 1);
+  EXPECT_EQ(said.losses.count("memory_in_graphs"), 0);
+}
+
 TEST(Replay, SummarizesTheTrace) {
   const Result r = replay(two_steps().trace, replay_options()).prediction.result;
   EXPECT_EQ(r.trace.gpu, "NVIDIA H200");
