@@ -22,7 +22,6 @@ FURTHER_TAILS = (0.0475, 0.045, 0.0425, 0.04, 0.0375, 0.035, 0.0325, 0.03, 0.025
 HOST_BASES = ("trace", "measured_step", "kept", "executor", "network", "compiled")
 LEAST_MODELS = 3          # fewer say too little of a quantile: the prior of that kind stands
 UNSEEN_MODELS = 20        # of fewer, a 5 % quantile is their worst; then those that constants were fitted on count, too
-SHARED_PROCESS = ("earlier days", "models of the rules")   # sets whose peaks hold what other programs left
 FAILURE = math.log(2)     # a prediction that far off is a missing rule, which no band holds: it counts as so far
 FIRST_SCORES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "first_scores.json")
 HOST_MATTERS = 0.25       # a step changes by this share of the logarithm between a fast and a slow host
@@ -173,8 +172,7 @@ class Samples:
 
     def add_memory(self, rows):
         """Of peaks as they stand; of a what-if, how much more its peak is off than that of its base."""
-        peaks = [r for r in rows if r["band"] and r["band"]["memory"]
-                 and not any(name in r["set"] for name in SHARED_PROCESS)]
+        peaks = [r for r in rows if r["band"] and r["band"]["memory"]]
         traced = [r for r in peaks if r["question"].startswith("traced step")]
         networks = [r for r in peaks if "network" in r["band"]["memory"]]
         for basis in self.bands["memory"]:
