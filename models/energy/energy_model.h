@@ -32,6 +32,8 @@ struct ClockEnergy {
   double floor_share = 0;  // of the boost clock: below it the voltage stays, and so does the energy
   /// Energy over that at full clock, at `share` of it.
   double factor(double share) const;
+  /// The same law where the full clock is `share` of this one's.
+  ClockEnergy of_clock(double share) const { return {exponent, floor_share / share}; }
 };
 
 /// Constants of trace_energy, fitted on whole steps of ML workloads: `sm_active_w` holds clocks,

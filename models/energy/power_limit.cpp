@@ -32,7 +32,7 @@ PowerDemand& PowerDemand::operator+=(const PowerDemand& other) {
 }
 
 double ClockEnergy::factor(double share) const {
-  return std::pow(std::max(share, floor_share), exponent);
+  return std::pow(std::max(share, floor_share) / std::max(1.0, floor_share), exponent);
 }
 
 LimitedPower limit_power(const PowerDemand& demand, double limit_w, const ClockEnergy& energy) {

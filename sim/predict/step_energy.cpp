@@ -63,6 +63,11 @@ std::vector<EnergyWork> energy_works(const StepOnGpu& in, const SimulatedStep& s
   return energy;
 }
 
+/// The target's full clock over that of the chip as it is sold.
+double clock_share(const TracedRun& a, const GpuArch& gpu) {
+  return gpu.boost_clock_mhz / find_gpu(a.configs.gpus, gpu.name).boost_clock_mhz;
+}
+
 /// Constants of the target at its clock; those of another chip, or of this one with other numbers,
 /// are known less well.
 EnergyConfig energy_of(const TracedRun& a, const GpuArch& gpu) {
@@ -70,7 +75,7 @@ EnergyConfig energy_of(const TracedRun& a, const GpuArch& gpu) {
   const bool overridden = std::any_of(gpu.origins.begin(), gpu.origins.end(),
                                       [](const Provenance& p) { return p.overridden; });
   if (overridden || config.of_base) widen(config, a.configs.retarget.energy_constants);
-  const double share = gpu.boost_clock_mhz / find_gpu(a.configs.gpus, gpu.name).boost_clock_mhz;
+  const double share = clock_share(a, gpu);
   if (share != 1) {
     const ClockEnergy& law = a.configs.work_rules.clock;
     config.trace = at_clock(std::move(config.trace), share, law);
@@ -122,13 +127,13 @@ SlowerStep power_within(const StepOnGpu& in, const StepDemand& demand,
                         const SimulatedStep& simulated, double limit_w) {
   constexpr double first_share = 0.9, close = 1e-3;
   constexpr int most_times = 5;
+  const ClockEnergy energy = in.run.configs.work_rules.clock.of_clock(clock_share(in.run, in.gpu));
   SlowerStep out;
   double share = first_share;
   for (int i = 0; i < most_times; ++i) {
     out.slowdowns = slowdowns(in.step, in.launches, in.gpu, lowered_to(in.gpu, share),
                               in.run.configs.time, in.run.configs.batch.floor_share_memory);
-    out.power = limit_power(power_demand(demand, simulated, out.slowdowns, share), limit_w,
-                            in.run.configs.work_rules.clock);
+    out.power = limit_power(power_demand(demand, simulated, out.slowdowns, share), limit_w, energy);
     const double found = out.power.clock_share;
     if (found >= 1 || std::abs(found - share) < close) break;
     share = found;

@@ -86,6 +86,11 @@ TEST(PowerLimit, EnergyStaysBelowTheFloorOfTheVoltage) {
   EXPECT_EQ(law.factor(1), 1);
   EXPECT_EQ(law.factor(0.5), 0.25);
   EXPECT_EQ(law.factor(0.1), 0.25);
+  // A chip whose clock is locked at three quarters: two thirds of that are half of its own.
+  const ClockEnergy locked = law.of_clock(0.75);
+  EXPECT_DOUBLE_EQ(locked.factor(0.1), 0.25 / (0.75 * 0.75));
+  // At two fifths the voltage is at its floor already.
+  EXPECT_EQ(law.of_clock(0.4).factor(0.5), 1);
 }
 
 LimitedPower large_gemm(const std::string& gpu_name, double tflops, double flop, double bytes) {
