@@ -6,8 +6,8 @@
 #include "models/arch/gpu_arch.h"
 #include "models/kernel/classify/classify.h"
 #include "models/kernel/residual.h"
-#include "models/whatif/batch/law.h"
 #include "models/step/batch/roles.h"
+#include "models/whatif/batch/law.h"
 
 namespace tandem {
 

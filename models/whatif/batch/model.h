@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "models/step/batch/roles.h"
 #include "models/step/op_nesting.h"
 #include "models/step/step_kernels.h"
 #include "models/whatif/batch/batch.h"
-#include "models/step/batch/roles.h"
 
 namespace tandem {
 
