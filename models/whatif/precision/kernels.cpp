@@ -25,7 +25,14 @@ KernelTime recurrent_product_time(const RetimeContext& c, const KernelClass& ker
                                   const OpContext& op, DataType type) {
   const MatrixProblem p = matrix_problem(kernel, op);
   if (p.batch <= 0 || p.m <= 0 || p.n <= 0 || p.k <= 0) return {};
-  const GemmShape shape{.m = p.m, .n = p.n, .k = p.k, .batch = p.batch, .type = type};
+  // The library names the result's columns first, a GemmShape its rows.
+  const GemmShape shape{.m = p.n,
+                        .n = p.m,
+                        .k = p.k,
+                        .batch = p.batch,
+                        .type = type,
+                        .a_k_major = kernel.traits.b_k_major,
+                        .b_k_major = kernel.traits.a_k_major};
   return library_product_time(c.gpu, c.law.products, shape, c.time, c.law.floor_us);
 }
 

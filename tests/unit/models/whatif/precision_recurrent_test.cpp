@@ -31,5 +31,23 @@ TEST(PrecisionRecurrent, AStepIsAProductOfItsSides) {
   EXPECT_EQ(recurrent_product_time(s.context(), kernel, nothing, DataType::fp16).time_us, 0);
 }
 
+// Sequences are columns of the library's product, whose rows of 512 numbers are loaded whole
+// however many there are: seven take no longer than eight.
+TEST(PrecisionRecurrent, AnOddNumberOfSequencesIsAligned) {
+  const test::PrecisionBench s;
+  const LaunchGeometry grid{.grid = {24, 1, 1}, .block = {128, 1, 1}};
+  const KernelClass kernel = classify(
+      "sm90_xmma_gemm_f32f32_tf32f32_f32_nn_n_tilesize64x64x32_warpgroupsize1x1x1_execute_kernel",
+      "aten::_cudnn_rnn");
+  const auto us = [&](std::string_view dims) {
+    const OpTensors operands = test::parse_tensors(dims);
+    const OpContext step{"aten::_cudnn_rnn", operands, {}, grid};
+    return recurrent_product_time(s.context(), kernel, step, DataType::fp16).time_us;
+  };
+  const double eight = us("[[200,8,512],[1536,512],[],[],[2,8,512]]");
+  EXPECT_GT(eight, 0);
+  EXPECT_LE(us("[[200,7,512],[1536,512],[],[],[2,7,512]]"), eight);
+}
+
 }  // namespace
 }  // namespace tandem
