@@ -296,13 +296,16 @@ constexpr OpRow rows[] = {
     {"div divide", K::pointwise, L::around, promote, O::widest, arguments("tensor ..."), divides},
     {"sub rsub neg abs sgn sign sqrt square atan2 remainder fmod floor "
      "ceil round addcdiv addcmul lerp clamp_max hardswish hardsigmoid leaky_relu elu "
-     "relu6 glu maximum minimum where masked_fill bitwise_and bitwise_or bitwise_xor "
+     "relu6 glu where masked_fill bitwise_and bitwise_or bitwise_xor "
      "bitwise_not "
      "__and__ __or__ __xor__ __iand__ __ior__ __ixor__ floor_divide tril triu bernoulli random "
      "uniform normal exponential rand randint randn rand_like randn_like randperm roll stack _cat "
      "diff flip nan_to_num lift "
      "grid_sampler_2d repeat repeat_interleave",
      K::pointwise, L::around, promote, O::widest, arguments("tensor ...")},
+    // Their gradient compares both once more.
+    {"maximum minimum", K::pointwise, L::around, promote, O::widest, arguments("tensor ..."),
+     keeps_first | keeps_operands},
     {"constant_pad_nd pad reflection_pad1d reflection_pad2d reflection_pad3d replication_pad1d "
      "replication_pad2d replication_pad3d",
      K::pointwise, L::around, promote, O::padded, arguments("tensor ...")},

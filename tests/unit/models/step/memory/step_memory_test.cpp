@@ -233,6 +233,19 @@ TEST(StepMemory, WhatElementsArePickedFromIsKept) {
   EXPECT_GE(picked, other + 32768);
 }
 
+// What is bounded by a number is compared with it once more for its gradient, which the trace shows
+// as an operation on a tensor of that size.
+TEST(StepMemory, WhatIsBoundedIsKeptForItsGradient) {
+  constexpr std::string_view kinds = R"(["float","float"])", dims = "[[8,1024],[]]";
+  const std::vector<std::array<std::string_view, 3>> compared = {
+      {"MaximumBackward0>aten::div", "[[8,1024],[]]", R"(["float","Scalar"])"},
+      {"MaximumBackward0>aten::masked_fill_", "[[8,1024],[8,1024],[]]",
+       R"(["float","bool","Scalar"])"}};
+  const double bounded = peak_with("aten::maximum", dims, kinds, compared);
+  const double other = peak_with("aten::neg", "[[8,1024]]", R"(["float"])", compared);
+  EXPECT_GE(bounded, other + 32768);
+}
+
 // Zeros of 8 x 1024 floats and 8 x 512 that are copied into them: one tensor, beside the input and
 // what it was made of (16384 bytes each).
 TEST(StepMemory, WhatIsCopiedIntoZerosMadeForItIsPartOfThem) {
