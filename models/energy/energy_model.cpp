@@ -97,7 +97,9 @@ StepEnergy trace_energy(const TraceEnergyModel& model, std::span<const EnergyWor
     dynamic += total_j(parts);
     if (work.estimated) estimated += total_j(parts);
   }
-  step.parts = scaled(step.parts, limit_factor(model, dynamic, step_us));
+  const double kept = limit_factor(model, dynamic, step_us);
+  step.cut_share = 1 - kept;
+  step.parts = scaled(step.parts, kept);
   step.parts.static_j = model.static_w * step_us * micro;
   step.energy_j = total_j(step.parts);
   step.average_power_w = step_us > 0 ? step.energy_j / (step_us * micro) : 0;

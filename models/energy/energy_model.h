@@ -75,6 +75,7 @@ struct StepEnergy {
   double average_power_w = 0;
   double error_j = 0;          // standard deviation: constants and model
   double estimated_share = 0;  // of the dynamic energy, from works that are `estimated`
+  double cut_share = 0;  // of the dynamic energy, which exceeds the power limit and is left out
 };
 
 /// Dynamic energy of one piece of work.

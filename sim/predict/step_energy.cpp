@@ -158,6 +158,10 @@ PricedStep price_step(const StepDemand& demand, const SimulatedStep& simulated, 
   const auto& [config, works] = demand;
   PricedStep out;
   StepEnergy energy = trace_energy(config.trace, works, simulated.metrics.time_us);
+  losses.add("power_above_limit", Severity::warning,
+             "the energy model gives the step more power than its board may draw: it is cut to the "
+             "limit, and how the parts divide it is less sure",
+             energy.cut_share > config.trace.model_error ? 1 : 0);
   const double span_us = to_us(simulated.isolated_timeline.end - TimePoint{});
   for (const PowerPoint& point : power_over_time(config.trace, works, span_us)) {
     out.power.push_back({point.time_us, point.power_w});

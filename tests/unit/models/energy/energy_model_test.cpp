@@ -73,6 +73,10 @@ TEST(EnergyModel, TheAverageKeepsThePowerLimit) {
   const StepEnergy e = trace_energy(model(), works, 1000);
   EXPECT_NEAR(e.average_power_w, 700, 1e-9);
   EXPECT_NEAR(e.parts.static_j, 0.1, 1e-12);
+  // 600 W above static power are left of what the model gives; the rest is told.
+  const double asked = total_j(work_energy(model(), heavy));
+  EXPECT_NEAR(e.cut_share, 1 - 0.6 / asked, 1e-12);
+  EXPECT_EQ(trace_energy(model(), {}, 1000).cut_share, 0);
   EXPECT_NEAR(total_j(e.parts), e.energy_j, 1e-12);
 }
 
