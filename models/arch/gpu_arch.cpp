@@ -38,7 +38,7 @@ double tensor_peak_tflops(const GpuArch& gpu, MathType type, double clock_mhz) {
 }
 
 double fp32_peak_tflops(const GpuArch& gpu, double clock_mhz) {
-  return peak_tflops(gpu, gpu.fp32_lanes * gpu.smsp_per_sm, clock_mhz);
+  return peak_tflops(gpu, fp32_fma_per_clk(gpu), clock_mhz);
 }
 
 const Provenance& origin(const GpuArch& gpu, std::string_view name) {

@@ -129,6 +129,10 @@ inline int smsp_count(const GpuArch& gpu) { return gpu.sm_count * gpu.smsp_per_s
 inline std::int64_t max_shared_bytes(const GpuArch& gpu) {
   return gpu.shared_carveouts_bytes.back();
 }
+/// FP32 FMA per clock and SM outside the tensor cores.
+inline double fp32_fma_per_clk(const GpuArch& gpu) {
+  return static_cast<double>(gpu.fp32_lanes) * gpu.smsp_per_sm;
+}
 /// Dense tensor-core FMA per clock and SM; 0 where the type is not supported.
 double tensor_fma_per_clk(const GpuArch& gpu, MathType type);
 /// Dense tensor-core peak at `clock_mhz`, TFLOP/s (one FMA is two FLOP).

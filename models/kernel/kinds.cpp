@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "sim/core/named.h"
-
 namespace tandem {
 namespace {
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "models/kernel/kernel.h"
+#include "sim/core/named.h"
 
 namespace tandem {
 
@@ -72,7 +73,7 @@ enum class MemoryClass : std::uint8_t {
   transfer,
   other,
 };
-inline constexpr std::size_t memory_classes = static_cast<std::size_t>(MemoryClass::other) + 1;
+inline constexpr std::size_t memory_classes = values_up_to(MemoryClass::other);
 
 /// How the threads of a kernel with a functor, or with computed indices, walk over the elements.
 enum class Loop : std::uint8_t {

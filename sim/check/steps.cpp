@@ -17,11 +17,6 @@ double middle(std::vector<double> values) {
   return *at;
 }
 
-bool waits(ApiKind api) {
-  return api == ApiKind::event_synchronize || api == ApiKind::stream_synchronize ||
-         api == ApiKind::device_synchronize || api == ApiKind::memcpy_blocking;
-}
-
 /// Host time between the calls of a step: from the end of one to the begin of the next of the same
 /// thread; negative where another thread, or a wait, is between.
 std::vector<double> host_gaps(const TracedRun& run, const StepWindow& step) {
@@ -31,7 +26,7 @@ std::vector<double> host_gaps(const TracedRun& run, const StepWindow& step) {
   for (const std::uint32_t call : run.links.calls_in_order) {
     if (calls.begin[call] < step.begin || calls.begin[call] >= step.end) continue;
     const bool usable = before != no_row && calls.thread[call] == calls.thread[before] &&
-                        !waits(calls.api[before]) && !waits(calls.api[call]);
+                        !waits_for_device(calls.api[before]) && !waits_for_device(calls.api[call]);
     if (before != no_row) {
       const double gap = to_us(calls.begin[call] - calls.begin[before] - calls.duration[before]);
       out.push_back(usable ? gap : -1);

@@ -49,10 +49,7 @@ Duration waiting(const Trace& trace, TimePoint from, TimePoint to) {
   Duration sum{};
   for (std::size_t i = 0; i < calls.size(); ++i) {
     if (calls.begin[i] < from || calls.begin[i] >= to) continue;
-    const ApiKind api = calls.api[i];
-    const bool waits = api == ApiKind::memcpy_blocking || api == ApiKind::event_synchronize ||
-                       api == ApiKind::stream_synchronize || api == ApiKind::device_synchronize;
-    if (waits) sum += calls.duration[i];
+    if (waits_for_device(calls.api[i])) sum += calls.duration[i];
   }
   return sum;
 }

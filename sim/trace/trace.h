@@ -38,6 +38,12 @@ enum class ApiKind : std::uint8_t {
   device_synchronize,
 };
 
+/// Whether the host waits in it for the device.
+constexpr bool waits_for_device(ApiKind api) {
+  return api == ApiKind::event_synchronize || api == ApiKind::stream_synchronize ||
+         api == ApiKind::device_synchronize || api == ApiKind::memcpy_blocking;
+}
+
 enum class ActivityKind : std::uint8_t { kernel, memcpy, memset };
 
 /// A host thread of the traced process.

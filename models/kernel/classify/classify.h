@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "models/kernel/kinds.h"
+#include "sim/core/named.h"
 
 namespace tandem {
 
@@ -51,7 +52,7 @@ enum class FusedGroup : std::uint8_t {
   angle,
   fill
 };
-constexpr std::size_t fused_groups = static_cast<std::size_t>(FusedGroup::fill) + 1;
+constexpr std::size_t fused_groups = values_up_to(FusedGroup::fill);
 
 /// Generated kernels in which an operation costs what its row says.
 enum class FusedIn : std::uint8_t { all, pointwise, loops };

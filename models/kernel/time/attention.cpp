@@ -57,7 +57,7 @@ Busiest busiest_sm(const GpuArch& gpu, const AttentionPace& pace, const Attentio
 
 /// Cycles that do anything but multiply matrices and take exponentials, on this GPU.
 double on_lanes(const GpuArch& gpu, const AttentionPace& pace, double cycles) {
-  return cycles * pace.lanes / (gpu.fp32_lanes * gpu.smsp_per_sm);
+  return cycles * pace.lanes / fp32_fma_per_clk(gpu);
 }
 
 /// Cycles of one tile: its products at the peak rate of an SM, its exponentials, and the rest.
@@ -66,8 +66,7 @@ double tile_cycles(const GpuArch& gpu, const AttentionPace& pace, const Attentio
   // One product in FP32 is three in TF32, where the SM has such.
   const double rate = pace.type == DataType::fp16
                           ? gpu.tensor_fp16_fma_per_clk
-                          : std::max(gpu.tensor_tf32_fma_per_clk / 3,
-                                     static_cast<double>(gpu.fp32_lanes * gpu.smsp_per_sm));
+                          : std::max(gpu.tensor_tf32_fma_per_clk / 3, fp32_fma_per_clk(gpu));
   const double width = narrow_width * std::ceil(static_cast<double>(s.width) / narrow_width);
   const double scores = pace.own_rows * pace.walked_rows;
   double rest = pace.tile_cycles * (s.width > narrow_width ? pace.wide_ratio : 1);

@@ -159,7 +159,7 @@ MathRate math_rate(const GpuArch& gpu, DataType type) {
   if (type == DataType::tf32) rate = tensor(MathType::tf32);
   if (type == DataType::fp64) rate = {gpu.fp64_lanes * gpu.smsp_per_sm, false};
   if (rate.fma_per_clk > 0) return rate;
-  return {static_cast<double>(gpu.fp32_lanes * gpu.smsp_per_sm), false};
+  return {fp32_fma_per_clk(gpu), false};
 }
 
 void describe(const Machine& m, const MatrixTime& time, KernelTime& out) {

@@ -48,7 +48,7 @@ struct Machine {
  private:
   // The clock at which dynamic power, which falls with its cube, fits below the board's limit.
   double sustained_simt_clock() const {
-    const double fma_per_us = sms * gpu.fp32_lanes * gpu.smsp_per_sm * clk;
+    const double fma_per_us = sms * fp32_fma_per_clk(gpu) * clk;
     const double full_w = generation.fp32_fma_pj * 1e-6 * fma_per_us;
     return std::min(1.0, std::cbrt((gpu.tdp_w - gpu.idle_w) / full_w));
   }

@@ -32,9 +32,6 @@ const TensorRates& rates_of(const ProductGrowth& g, const KernelClass& k, bool c
   return convolution ? g.conv_half : g.gemm_half;
 }
 
-/// Of an SM, outside of the tensor cores.
-double fp32_fma_per_clk(const GpuArch& gpu) { return double(gpu.fp32_lanes) * gpu.smsp_per_sm; }
-
 double cycles_to_us(double cycles, const GpuArch& gpu) { return cycles / gpu.tensor_clock_mhz; }
 
 // Partial results are written and read again.
