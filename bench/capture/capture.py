@@ -4,7 +4,7 @@
 For each workload two files come out:
   NAME.meta.json  iteration time, memory and power, measured without the profiler
   NAME.json.gz    PyTorch profiler trace of two steady iterations (ProfilerStep#3 and #4)
-with NAME = MODEL-TASK-PRECISION-MODE-bBATCH[-cl][-item].  See README.md.
+with NAME = MODEL-TASK-PRECISION-MODE-bBATCH[-cl][-item][-LOOP...].  See README.md.
 """
 import argparse
 import gc
@@ -21,7 +21,7 @@ import time
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 
-from iterations import build_step, synchronize
+from iterations import LOOPS, build_step, loops_of, synchronize
 from measure import ENERGY_SECONDS, measure, name_of, window
 
 MODES = ("eager", "blocking", "cudagraph", "compile", "overhead", "script")
@@ -37,6 +37,7 @@ def workload_arguments(parser):
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--item", action="store_true", help="read the result back every iteration")
     parser.add_argument("--channels-last", action="store_true")
+    parser.add_argument("--loop", action="append", choices=LOOPS, help="what the training loop does besides (may be repeated)")
     parser.add_argument("--energy", action="store_true", help=f"energy over {ENERGY_SECONDS:g} s")
 
 
@@ -72,7 +73,7 @@ def options_of(spec):
     for flag in ("item", "channels_last", "energy"):
         if getattr(spec, flag):
             text += " --" + flag.replace("_", "-")
-    return text
+    return text + "".join(" --loop " + part for part in loops_of(spec))
 
 
 # ---------------------------------------------------------------- one process a mode

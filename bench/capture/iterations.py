@@ -2,6 +2,9 @@
 import contextlib
 
 COMPILED = {"compile": None, "overhead": "reduce-overhead"}   # modes of torch.compile
+# What a training loop may do besides: two batches to an update, gradients' norm bounded, activations computed again,
+# one kernel an update, inputs copied from pinned memory.
+LOOPS = ("accumulate", "clip", "checkpoint", "fused", "loader")
 
 
 def synchronize():
@@ -36,16 +39,39 @@ def infer_step(load, autocast):
     return step
 
 
-def train_step(load, optimizer, autocast, scaler):
+def clip_gradients(load, optimizer, scaler):
+    import torch
+    if scaler is not None:
+        scaler.unscale_(optimizer)
+    torch.nn.utils.clip_grad_norm_(load.model.parameters(), 1.0)
+
+
+def input_source(load, loop):
+    """A function that gives the inputs of one batch: those on the device, or copies of pinned ones."""
+    if "loader" not in loop:
+        return lambda: load.inputs
+    device = load.inputs[0].device
+    pinned = [x.cpu().pin_memory() if device.type == "cuda" else x for x in load.inputs]
+    return lambda: [x.to(device, non_blocking=True) for x in pinned]
+
+
+def train_step(load, optimizer, autocast, scaler, loop=()):
+    inputs = input_source(load, loop)
+    batches = 2 if "accumulate" in loop else 1
+
     def step():
         optimizer.zero_grad(set_to_none=True)
-        with autocast():
-            loss = load.loss(load.model(*load.inputs))
+        for _ in range(batches):
+            with autocast():
+                loss = load.loss(load.model(*inputs()))
+            if batches > 1:
+                loss = loss / batches
+            (loss if scaler is None else scaler.scale(loss)).backward()
+        if "clip" in loop:
+            clip_gradients(load, optimizer, scaler)
         if scaler is None:
-            loss.backward()
             optimizer.step()
         else:
-            scaler.scale(loss).backward()
             scaler.step(optimizer)
             scaler.update()
         return loss
@@ -85,9 +111,18 @@ def train_graph_step(spec, load, optimizer, autocast):
     return graph_step(body, lambda: optimizer.zero_grad(set_to_none=True))
 
 
+def loops_of(spec):
+    return getattr(spec, "loop", None) or ()
+
+
 def prepare_model(spec, load):
     import torch
     load.model.train(spec.task == "train")
+    if "checkpoint" in loops_of(spec):
+        for module in load.model.modules():
+            for switch in ("gradient_checkpointing_enable", "set_grad_checkpointing"):
+                if hasattr(module, switch):
+                    getattr(module, switch)()
     if spec.channels_last:
         load.model = load.model.to(memory_format=torch.channels_last)
         load.inputs = tuple(x.contiguous(memory_format=torch.channels_last) if x.dim() == 4 else x
@@ -101,7 +136,8 @@ def make_step(spec, load, device):
     autocast = precision_context(spec.precision, device)
     optimizer = None
     if spec.task == "train":
-        optimizer = load.make_optimizer(capturable=device == "cuda" and spec.mode == "cudagraph")
+        optimizer = load.make_optimizer(capturable=device == "cuda" and spec.mode == "cudagraph",
+                                        fused="fused" in loops_of(spec))
     if spec.mode in COMPILED:
         load.model = torch.compile(load.model, mode=COMPILED[spec.mode])
     if spec.mode == "script":
@@ -114,7 +150,7 @@ def make_step(spec, load, device):
     if spec.task == "infer":
         return infer_step(load, autocast)
     scaler = make_scaler() if spec.precision == "amp" and device == "cuda" else None
-    return train_step(load, optimizer, autocast, scaler)
+    return train_step(load, optimizer, autocast, scaler, loops_of(spec))
 
 
 def with_item(step):

@@ -3,7 +3,7 @@ import os
 import statistics
 import time
 
-from iterations import build_step, synchronize
+from iterations import build_step, loops_of, synchronize
 
 WINDOWS = 7
 MEASURE_SECONDS = 0.5     # length of the unprofiled measurement: sets the number of iterations
@@ -14,7 +14,8 @@ ENERGY_SECONDS = 5.0      # and with it
 
 def name_of(spec):
     name = f"{spec.model}-{spec.task}-{spec.precision}-{spec.mode}-b{spec.batch}"
-    return name + ("-cl" if spec.channels_last else "") + ("-item" if spec.item else "")
+    return name + ("-cl" if spec.channels_last else "") + ("-item" if spec.item else "") + "".join(
+        "-" + part for part in loops_of(spec))
 
 
 def window(step, count):
@@ -118,7 +119,7 @@ def describe(spec, device, board):
     import torch
     cuda = device == "cuda"
     return {"name": name_of(spec), "model": spec.model, "task": spec.task, "prec": spec.precision,
-            "mode": spec.mode, "batch": spec.batch, "cl": spec.channels_last, "item": spec.item,
+            "mode": spec.mode, "batch": spec.batch, "cl": spec.channels_last, "item": spec.item, "loop": list(loops_of(spec)),
             "gpu": torch.cuda.get_device_name(0) if cuda else "none", "torch": torch.__version__,
             "cudnn": torch.backends.cudnn.version(), "driver": board.driver()}
 

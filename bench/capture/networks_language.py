@@ -140,7 +140,39 @@ DECODERS = {
     # A decoder like ERNIE 4.5, six narrow layers: 16 heads that share two keys, neighbours of a head rotated.
     "ernie4_5": causal("ernie4_5", 512, vocab_size=50304, hidden_size=1024, intermediate_size=3072, num_hidden_layers=6,
                        num_attention_heads=16, num_key_value_heads=2),
+    # A decoder like Helium, six narrow layers: gated SiLU, RMS norms, heads of 128.
+    "helium": causal("helium", 512, vocab_size=48000, hidden_size=1280, intermediate_size=3584, num_hidden_layers=6,
+                     num_attention_heads=10, num_key_value_heads=10, head_dim=128),
+    # A decoder like EXAONE 4, six narrow layers: norms behind attention and MLP, of queries and keys too, one layer of four sees all.
+    "exaone4": causal("exaone4", 512, vocab_size=64000, hidden_size=1024, intermediate_size=4096, num_hidden_layers=8,
+                      num_attention_heads=16, num_key_value_heads=4, sliding_window=256),
+    # A decoder like LFM2, eight narrow layers: gated short convolutions, attention in every third layer.
+    "lfm2": causal("lfm2", 512, vocab_size=64000, hidden_size=1024, intermediate_size=3072, num_hidden_layers=8,
+                   num_attention_heads=16, num_key_value_heads=4, full_attn_idxs=[2, 5, 7]),
+    # A decoder like OLMoE, six narrow layers: sixteen experts, of which each token asks four.
+    "olmoe": causal("olmoe", 512, vocab_size=50304, hidden_size=768, intermediate_size=512, num_hidden_layers=6,
+                    num_attention_heads=12, num_key_value_heads=12, num_experts=16, num_experts_per_tok=4),
 }
+
+
+class Generates(nn.Module):
+    """A decoder that writes some words, each behind those that it has read and written, whose keys and values it keeps."""
+
+    def __init__(self, model, words):
+        super().__init__()
+        self.model, self.words = model, words
+
+    def forward(self, ids):
+        return self.model.generate(ids, max_new_tokens=self.words, min_new_tokens=self.words, do_sample=False, pad_token_id=0)
+
+
+def generates(kind, words=8):
+    """One of DECODERS, which reads its sequence and writes words."""
+    def builder(batch, device):
+        load = DECODERS[kind](batch, device)
+        load.model = Generates(load.model.model, words)
+        return load
+    return builder
 
 
 def of_two_classes(model, vocab, batch, device, seq, first=0):

@@ -21,13 +21,14 @@ class Workload:
         self.optimizer_kind = optimizer
         self.notes = notes or {}
 
-    def make_optimizer(self, capturable):
+    def make_optimizer(self, capturable, fused=False):
         parameters = self.model.parameters()
+        way = {"fused": True} if fused else {"foreach": True}
         if self.optimizer_kind == ADAMW:
-            return torch.optim.AdamW(parameters, lr=1e-4, foreach=True, capturable=capturable)
+            return torch.optim.AdamW(parameters, lr=1e-4, capturable=capturable, **way)
         if self.optimizer_kind == PLAIN_SGD:
             return torch.optim.SGD(parameters, lr=0.1)
-        return torch.optim.SGD(parameters, lr=self.rate, momentum=0.9, weight_decay=1e-4, foreach=True)
+        return torch.optim.SGD(parameters, lr=self.rate, momentum=0.9, weight_decay=1e-4, **way)
 
 
 class Logits(nn.Module):
