@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/step/binding/binder.h"
+#include "models/step/binding/recomputed.h"
 #include "models/step/memory/graph_flow.h"
 #include "models/step/op_rows.h"
 
@@ -69,6 +70,7 @@ class OpCollector {
       if (!node && ops.forward_thread[r] <= 0) continue;  // old profilers only note the thread
       op.phase = FlowPhase::backward;
       if (ops.sequence[r] >= 0) op.sequence = ops.sequence[r];
+      if (node) break;  // one that another node runs stands for itself
     }
     return op;
   }
@@ -168,6 +170,7 @@ Dataflow dataflow(const Step& step) {
   flow.nesting = nest_ops(step.trace, step.links);
   OpRows rows(step.trace);
   OpCollector(step, rows, flow).collect();
+  mark_recomputed(step, flow);
   mark_model(step, flow);
   mark_graphs(step, flow);
   bind_tensors(step, flow);

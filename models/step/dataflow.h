@@ -45,10 +45,23 @@ struct FlowOp {
   bool in_graph = false;       // a compiler made it, or put it into its graph
   bool overwrites = false;     // generated code: the result takes the place of the first operand
   std::int64_t sequence = -1;  // autograd number; a backward operation has that of its forward
+  /// Index of the forward operation that this one, of the backward pass, computes again.
+  std::uint32_t repeats = no_row;
   std::uint32_t first_work = 0, work_count = 0;      // Dataflow::works
   std::uint32_t first_input = 0, input_count = 0;    // Dataflow::inputs
   std::uint32_t first_output = 0, output_count = 0;  // Dataflow::outputs
 };
+
+/// Whether it computes what the model is made of, in the forward pass or once more in the backward
+/// pass, and no gradient.
+inline bool runs_forward(const FlowOp& op) {
+  return op.phase == FlowPhase::forward || op.repeats != no_row;
+}
+
+/// Whether it computes gradients.
+inline bool runs_backward(const FlowOp& op) {
+  return op.phase == FlowPhase::backward && op.repeats == no_row;
+}
 
 /// Whether the operation joins its operands along a dimension.
 bool concatenates(const FlowOp& op);

@@ -100,6 +100,10 @@ Binder::Binder(const Step& step, Dataflow& flow)
 
 void Binder::bind_op(std::uint32_t i) {
   FlowOp& op = flow_.ops[i];
+  if (op.repeats != no_row) {
+    bind_again(i);
+    return;
+  }
   const Operands& in = operands_of(step_.trace, op.op);
   node_.enter(op);
   const OpRow& row = *op.row;
@@ -122,6 +126,31 @@ void Binder::bind_op(std::uint32_t i) {
   if (is_in_place(name)) hidden_.overwritten_by(op);
   const std::string_view asked = text_of(step_.trace, step_.trace.ops.name[op.root]);
   if (op.phase == FlowPhase::forward && is_in_place(asked)) overwritten_.insert(op.sequence);
+}
+
+std::uint32_t Binder::made_last(std::uint32_t tensor) const {
+  const auto it = again_.find(tensor);
+  return it == again_.end() ? tensor : it->second;
+}
+
+void Binder::bind_again(std::uint32_t i) {
+  FlowOp& op = flow_.ops[i];
+  const FlowOp& first = flow_.ops[op.repeats];
+  for (std::uint32_t u = 0; u < first.input_count; ++u) {
+    FlowUse use = flow_.inputs[first.first_input + u];
+    use.tensor = made_last(use.tensor);
+    ++flow_.tensors[use.tensor].consumers;
+    flow_.inputs.push_back(use);
+  }
+  for (std::uint32_t o = 0; o < first.output_count; ++o) {
+    const std::uint32_t output = flow_.outputs[first.first_output + o];
+    const FlowTensor made = flow_.tensors[output];
+    again_[output] = add(made.elements, made.type, i);
+    flow_.outputs.push_back(again_[output]);
+  }
+  op.input_count = first.input_count;
+  op.output_count = first.output_count;
+  node_.leave(i);
 }
 
 void Binder::see_new_tensors() {
@@ -165,7 +194,7 @@ std::uint32_t Binder::latest(const Candidates& list, const FlowOp& op, bool furt
   for (std::size_t k = list.size(); k-- > oldest;) {
     const std::uint32_t t = list[k];
     if (reads(flow_, op, t) || t == scaled) continue;
-    if (backward && flow_.ops[flow_.tensors[t].producer].phase != FlowPhase::backward) continue;
+    if (backward && !runs_backward(flow_.ops[flow_.tensors[t].producer])) continue;
     if (any == no_row) any = t;
     if (hidden_.from(t, op, further)) continue;
     if (seen == no_row) seen = t;
@@ -242,6 +271,7 @@ void Binder::bind_inputs(FlowOp& op, const OpRow& row, const OpTensors& operands
     const TensorShape& shape = operands.shapes[i];
     if (row.kind == OpKind::fill) continue;  // only written
     std::uint32_t t = find(op, row, shape, argument, further);
+    if (runs_backward(op)) t = made_last(t);
     if (t == no_row) t = add(distinct_elements(shape), shape.type, no_row);
     further = true;
     ++flow_.tensors[t].consumers;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -25,6 +26,10 @@ class Binder {
   void see_new_tensors();
 
  private:
+  /// Of an operation that repeats another one: what that one read and made, as of now.
+  void bind_again(std::uint32_t i);
+  /// The tensor that repeats `tensor`, if the backward pass has computed it again by now.
+  std::uint32_t made_last(std::uint32_t tensor) const;
   std::uint32_t add(std::int64_t elements, DataType type, std::uint32_t producer);
   /// The latest one; for further operands rather one that nobody has read yet, or that no library
   /// kernel made or read: those are read once.
@@ -46,6 +51,7 @@ class Binder {
   MadeTensors made_;
   HiddenTensors hidden_;
   NodeOperands node_;
+  std::unordered_map<std::uint32_t, std::uint32_t> again_;  // tensors by those that they repeat
   std::unordered_set<std::int64_t> overwritten_;  // numbers of autograd of operations in place
   std::vector<bool> core_reads_;                  // per tensor
   std::vector<bool> activations_;                 // per tensor; those behind its end are none

@@ -10,7 +10,7 @@ std::vector<std::int64_t> numbers_of(const Dataflow& flow) {
   std::vector<std::int64_t> numbers;
   std::int64_t latest = -1;
   for (const FlowOp& op : flow.ops) {
-    const bool numbered = op.phase == FlowPhase::forward && op.sequence >= 0;
+    const bool numbered = runs_forward(op) && op.sequence >= 0;
     if (numbered) latest = std::max(latest, op.sequence);
     numbers.push_back(numbered ? op.sequence : latest);
   }
@@ -22,7 +22,7 @@ std::uint32_t unread_product(const Dataflow& flow, const Candidates& list, const
   for (std::size_t k = list.size(); k-- > 0;) {
     const FlowTensor& tensor = flow.tensors[list[k]];
     const FlowOp& maker = flow.ops[tensor.producer];
-    if (maker.phase != FlowPhase::backward || maker.root != op.root) break;
+    if (!runs_backward(maker) || maker.root != op.root) break;
     if (maker.kind == OpKind::pointwise && tensor.consumers == 0) return list[k];
   }
   return no_row;
@@ -56,7 +56,7 @@ void NodeOperands::leave(std::uint32_t i) {
   const FlowOp& op = flow_.ops[i];
   const bool product = op.row->is(multiplies) && op.input_count == 2;
   // What no gradient is asked of has the number of what comes next: the last one owns it.
-  if (op.phase != FlowPhase::forward || op.sequence < 0) return;
+  if (!runs_forward(op) || op.sequence < 0) return;
   if (product) products_[op.sequence] = i;
   if (op.kind == OpKind::matmul && op.output_count == 1) matrices_[op.sequence] = i;
 }
@@ -88,7 +88,7 @@ bool NodeOperands::accumulates(const FlowOp& op) const {
 std::uint32_t NodeOperands::saved(const Candidates& list, const FlowOp& op, bool input) const {
   for (std::size_t k = list.size(); k-- > 0;) {
     const std::uint32_t maker = flow_.tensors[list[k]].producer;
-    if (flow_.ops[maker].phase != FlowPhase::forward || taken(list[k], op)) continue;
+    if (!runs_forward(flow_.ops[maker]) || taken(list[k], op)) continue;
     if (number_[maker] < op.sequence || (!input && number_[maker] == op.sequence)) return list[k];
   }
   return no_row;
@@ -97,7 +97,7 @@ std::uint32_t NodeOperands::saved(const Candidates& list, const FlowOp& op, bool
 std::uint32_t NodeOperands::saved_whole(const Candidates& list, const FlowOp& op) const {
   const auto whole = std::find_if(list.rbegin(), list.rend(), [&](std::uint32_t t) {
     const std::uint32_t maker = flow_.tensors[t].producer;
-    return flow_.ops[maker].phase == FlowPhase::forward && number_[maker] < op.sequence;
+    return runs_forward(flow_.ops[maker]) && number_[maker] < op.sequence;
   });
   return whole == list.rend() ? no_row : *whole;
 }
@@ -132,7 +132,7 @@ std::uint32_t NodeOperands::within_node(const Candidates& list, const FlowOp& op
   if (gradient && reads_gradient) return gradient_;
   for (std::size_t k = list.size(); k-- > 0 && !reads_gradient;) {
     const FlowOp& maker = flow_.ops[flow_.tensors[list[k]].producer];
-    if (maker.phase != FlowPhase::backward || maker.root != op.root) break;
+    if (!runs_backward(maker) || maker.root != op.root) break;
     if (!taken(list[k], op)) return list[k];
   }
   // The gradient times a constant is already the first factor: the other one was kept.

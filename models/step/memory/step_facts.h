@@ -74,8 +74,8 @@ class StepFacts {
       const FlowOp& op = flow.ops[i];
       if (op.phase == FlowPhase::forward) last_forward_ = i;
       if (op.sequence < 0) continue;
-      if (op.phase == FlowPhase::backward) backward_[op.sequence] = i, ++works_[op.sequence];
-      if (op.phase != FlowPhase::forward) continue;
+      if (runs_backward(op)) backward_[op.sequence] = i, ++works_[op.sequence];
+      if (!runs_forward(op)) continue;
       // What no gradient is asked of has the number of what comes next.
       const auto it = forward_.try_emplace(op.sequence, i).first;
       if (flow.ops[it->second].root != op.root) it->second = i;
@@ -89,8 +89,7 @@ class StepFacts {
   /// operation reads it but the optimizer, whose lists have no shapes; those of activations are
   /// read by others.
   bool is_gradient(const FlowOp& op, const FlowTensor& tensor) const {
-    return op.phase == FlowPhase::backward && tensor.type == DataType::fp32 &&
-           parameters_.has(tensor.elements);
+    return runs_backward(op) && tensor.type == DataType::fp32 && parameters_.has(tensor.elements);
   }
 
   /// Operands of floating point that nothing has made are mostly parts of tensors; whole are those
@@ -127,7 +126,7 @@ class StepFacts {
   /// The last operation of the node that computes the gradient of a forward operation, or no_row:
   /// what no gradient is asked of has the number of what comes next.
   std::uint32_t gradient_of(const FlowOp& op) const {
-    const std::uint32_t last = op.phase == FlowPhase::forward ? backward_of(op.sequence) : 0;
+    const std::uint32_t last = runs_forward(op) ? backward_of(op.sequence) : 0;
     if (last == 0) return no_row;
     const OpRow* forward = forward_of_node(name_of(flow_.ops[last].root));
     return forward == op.row ? last : no_row;

@@ -162,13 +162,18 @@ class Lives {
   /// soon after it was made, or later if they are as much as it is.
   void keep_for_views(std::uint32_t i, std::uint32_t storage, std::int64_t elements) {
     constexpr std::uint32_t soon = 2, later = 32;
-    for (std::uint32_t n = i + 1; n < std::min(i + 1 + later, facts_.last_forward() + 1); ++n) {
+    for (std::uint32_t n = i + 1; n < std::min(i + 1 + later, end_of_pass(i)); ++n) {
       if (flow_.ops[n].kind != OpKind::attention) continue;
       if (n > i + soon && elements != parts_of_attention(flow_.ops[n])) return;
       use(storage, n);
       use(storage, facts_.backward_of(flow_.ops[n].sequence));
       return;
     }
+  }
+
+  /// The first operation behind the forward pass, or behind the step where it runs again.
+  std::uint32_t end_of_pass(std::uint32_t i) const {
+    return flow_.ops[i].repeats == no_row ? facts_.last_forward() + 1 : end();
   }
 
   /// Elements of query, key and value, which are all of one size.
@@ -243,7 +248,11 @@ void Lives::read(const FlowUse& use, const FlowOp& op, std::uint32_t i) {
     this->use(storage_[use.tensor], i);
     return;
   }
-  if (op.in_graph) return;  // its graph says what it is given
+  if (op.in_graph) return;     // its graph says what it is given
+  if (op.repeats != no_row) {  // read before
+    if (life.bytes.bytes() > 0) this->use(storage_[use.tensor], i);
+    return;
+  }
   const bool activation = tensor.elements % batch_ == 0 && !is_parameter(op, use.argument);
   if (activation && parts_.reads(op, i, tensor, use.tensor, lives_, storage_)) {
     if (lives_[storage_[use.tensor]].bytes.bytes() > 0) {
@@ -295,9 +304,8 @@ void Lives::visit(std::uint32_t i) {
     const bool unread = tensor.consumers == 0 || growth_.mistaken[t];
     if (unread && !growth_.grows[t] && facts_.is_gradient(op, tensor))
       life.last = end(), gradient_[storage_[t]] = true;
-    if (op.phase == FlowPhase::forward && tensor.consumers == 0)
-      keep_for_views(i, storage_[t], tensor.elements);
-    if (op.phase == FlowPhase::forward && facts_.is_kept_copy(op)) {
+    if (runs_forward(op) && tensor.consumers == 0) keep_for_views(i, storage_[t], tensor.elements);
+    if (runs_forward(op) && facts_.is_kept_copy(op)) {
       use(storage_[t], facts_.backward_of(step_.trace.ops.sequence[op.root]));
       keep_type(t, inputs, life);
     }

@@ -10,6 +10,7 @@
 #include "models/ops/statistics_op.h"
 #include "models/step/batch/roles.h"
 #include "models/step/memory/graph_flow.h"
+#include "models/step/memory/passes.h"
 #include "models/step/memory/sharded_parameters.h"
 #include "models/step/memory/step_memory.h"
 #include "models/step/memory/trained_parameters.h"
@@ -172,10 +173,31 @@ bool has_filters_of_items(const BatchOp& op, std::int64_t batch) {
   return batch > 1 && image->dims[0] == 1 && (image->dims[1] / group) % batch == 0;
 }
 
-// What gradients reach, and of the other parameters those that layers take: they are frozen.
-// Layers are the outermost operations that take parameters. A layer that has the shape of an
-// embedding table shares its weights (tied decoders of language models), unless a step that trains
-// does not add up their gradients.
+/// The first row of the step's layers that an earlier pass through the model has run before; behind
+/// all rows without any.
+std::uint32_t first_repeated_row(const Trace& trace, const BatchOps& ops, const OpNesting& nesting,
+                                 const StepWindow& step) {
+  std::vector<std::uint32_t> rows;
+  std::vector<LayerUse> layers;
+  for (std::uint32_t row = 0; row < trace.ops.size(); ++row) {
+    if (!inside(trace, row, step) || layer_of(ops, nesting, row) != row) continue;
+    const BatchOp& op = ops.op(ops.number(row));
+    LayerUse layer{op.row->layer == Layer::embedding, {}};
+    for (std::size_t i = 0; i < op.tensors.shapes.size(); ++i) {
+      if (!contains(op.row->arguments.parameters, op.tensors.arguments[i])) continue;
+      layer.parameters.push_back(op.tensors.shapes[i]);
+    }
+    rows.push_back(row);
+    layers.push_back(std::move(layer));
+  }
+  const std::size_t once = layers_before_repeats(layers);
+  return once < rows.size() ? rows[once] : static_cast<std::uint32_t>(trace.ops.size());
+}
+
+// What gradients reach, and of the other parameters those that layers of one pass take: they are
+// frozen. Layers are the outermost operations that take parameters. A layer that has the shape of
+// an embedding table shares its weights (tied decoders of language models), unless a step that
+// trains does not add up their gradients.
 Parameters count_parameters(const Trace& trace, const BatchOps& ops, const OpNesting& nesting,
                             const StepWindow& step, std::int64_t batch) {
   Parameters out, frozen;
@@ -189,7 +211,8 @@ Parameters count_parameters(const Trace& trace, const BatchOps& ops, const OpNes
   SharedWeights shared(trace, ops, nesting, step);
   const bool trains = goes_backward(trace, ops, step);
   const std::set<Dims> summed = summed_tables(trace, ops, step);
-  for (std::uint32_t row = 0; row < trace.ops.size(); ++row) {
+  const std::uint32_t repeated = first_repeated_row(trace, ops, nesting, step);
+  for (std::uint32_t row = 0; row < repeated; ++row) {
     if (!inside(trace, row, step)) continue;
     const std::uint32_t layer = layer_of(ops, nesting, row);
     if (const TensorShape* t = layer == no_row ? outermost_weight(ops, nesting, row) : nullptr) {

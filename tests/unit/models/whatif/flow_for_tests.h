@@ -64,9 +64,10 @@ class FlowMaker {
     return cut_step(maker_.trace, links, step_plan(maker_.trace, measured, host, Profiler::keep));
   }
 
-  std::int64_t sequence = -1;  // of the operations to come
-  std::string strides;         // likewise; empty: not recorded
-  std::string around_dims;     // operands of the outermost operation around; empty: not recorded
+  std::int64_t sequence = -1;      // of the operations to come
+  std::int64_t own_sequence = -1;  // of the innermost ones of them, where it is another one
+  std::string strides;             // likewise; empty: not recorded
+  std::string around_dims;  // operands of the outermost operation around; empty: not recorded
   std::string around_types;
   bool within_last = false;  // operations to come run in the outermost one of the last
   std::int64_t forward_thread = 0;
@@ -88,7 +89,7 @@ class FlowMaker {
                         thread);
       }
       if (at == 0) outermost_ = row;
-      maker_.trace.ops.sequence[row] = sequence;
+      maker_.trace.ops.sequence[row] = last && own_sequence >= 0 ? own_sequence : sequence;
       maker_.trace.ops.forward_thread[row] = forward_thread;
       if (last) maker_.operands(row, operands);
       if (at == 0 && !last && !around_dims.empty()) {

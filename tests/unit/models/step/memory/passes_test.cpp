@@ -1,0 +1,53 @@
+// Passes through the same layers.
+#include "models/step/memory/passes.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "sim/core/operands.h"
+
+namespace tandem {
+namespace {
+
+TensorShape of(std::int64_t rows, std::int64_t columns) {
+  TensorShape t;
+  t.rank = 2;
+  t.dims[0] = rows, t.dims[1] = columns;
+  return t;
+}
+
+LayerUse words(std::int64_t width = 16) { return {true, {of(1000, width)}}; }
+LayerUse linear(std::int64_t rows = 16) { return {false, {of(rows, 16)}}; }
+
+TEST(Passes, WordsThatAreWrittenOneByOneRepeatTheModel) {
+  const LayerUse pass[] = {words(), linear(), linear(64), linear(1000)};
+  std::vector<LayerUse> layers;
+  for (int word = 0; word < 3; ++word) layers.insert(layers.end(), pass, pass + 4);
+  EXPECT_EQ(layers_before_repeats(layers), 4U);
+}
+
+TEST(Passes, AnEncoderRunsOnceBeforeThem) {
+  std::vector<LayerUse> layers{words(), linear(32), linear(32)};
+  for (int word = 0; word < 2; ++word) layers.insert(layers.end(), {words(), linear(), linear(64)});
+  EXPECT_EQ(layers_before_repeats(layers), 6U);
+}
+
+TEST(Passes, LayersOfOneSizeAreNoPasses) {
+  const std::vector<LayerUse> equal{words(), linear(), linear(), linear(), linear()};
+  EXPECT_EQ(layers_before_repeats(equal), 5U);
+  const std::vector<LayerUse> tables{words(), words(), words(), linear(), linear()};
+  EXPECT_EQ(layers_before_repeats(tables), 5U);
+  const std::vector<LayerUse> features{words(), words(8), words(), words(8)};
+  EXPECT_EQ(layers_before_repeats(features), 4U);
+  EXPECT_EQ(layers_before_repeats({}), 0U);
+}
+
+// The second pass ends before its last layer.
+TEST(Passes, APassThatIsNotWholeIsNone) {
+  const std::vector<LayerUse> layers{words(), linear(), linear(64), words(), linear()};
+  EXPECT_EQ(layers_before_repeats(layers), 5U);
+}
+
+}  // namespace
+}  // namespace tandem
