@@ -45,6 +45,13 @@ double cell_bytes(const BatchKernel& k, const OpTensors& tensors) {
   return kernel_work(k.kernel, context).read_bytes * grown;
 }
 
+/// How many blocks of a launch are on the GPU at once, as far as their threads tell.
+double resident_blocks(const GpuArch& gpu, const LaunchGeometry& g) {
+  const std::int64_t threads = std::int64_t{g.block[0]} * g.block[1] * g.block[2];
+  const std::int64_t a_sm = gpu.max_threads_per_sm / std::max<std::int64_t>(threads, 1);
+  return static_cast<double>(gpu.sm_count * std::max<std::int64_t>(a_sm, 1));
+}
+
 }  // namespace
 
 MemoryClass memory_class(const BatchKernel& k) {
@@ -84,12 +91,18 @@ KernelScaling memory_scaling(const BatchChange& c, const BatchKernel& kernel,
   s.target_us = time(touched_bytes(kernel, target, !rows));
   const auto& g = kernel.geometry.grid;
   const double blocks = double(g[0]) * g[1] * g[2];
-  if (group == MemoryClass::layer_norm && blocks < c.gpu.sm_count) {
-    // Gradients of the parameters.
+  // Sums over the items keep their blocks; where items have blocks of their own these run side by
+  // side.
+  const bool sums = kernel.kernel.traits.kind == Kind::norm_parameter_gradient;
+  const double most = resident_blocks(c.gpu, kernel.geometry);
+  const double before = sums ? 1 : std::min(blocks, most);
+  const double after = sums ? 1 : std::clamp(blocks * c.ratio(), 1.0, most);
+  const double fewest = sums ? blocks : std::min(before, after);
+  if (group == MemoryClass::layer_norm && fewest < c.gpu.sm_count) {
     const auto lone = [&](const OpTensors& t) {
       return lone_blocks_time(c.gpu, c.law.memory, touched_bytes(kernel, t, true));
     };
-    s.base_us = lone(kernel.op->tensors), s.target_us = lone(target);
+    s.base_us = lone(kernel.op->tensors) / before, s.target_us = lone(target) / after;
     s.damping.us = 0;
   }
   if (s.base_us <= 0) s.base_us = 1, s.target_us = c.ratio();
