@@ -137,6 +137,7 @@ void Builder::add_device_only() {
     out_.steps.push_back({step.name, first, first + 3});
   }
   take_gaps_of_next_step();
+  out_.device_only = true;
   out_.losses.add("device_only_trace", Severity::warning,
                   "no launch in the trace belongs to any of its device work: the gaps between "
                   "kernels are kept as measured and nothing is known of the host",

@@ -25,6 +25,7 @@ struct MeasuredPlan {
   std::vector<PlanStep> steps;
   bool blocking_launches = false;  // most launches wait for their kernel (CUDA_LAUNCH_BLOCKING)
   bool graph_launches = false;     // most device work comes from CUDA graphs
+  bool device_only = false;        // nothing is known of the host: device work and its gaps
   bool executor = false;           // an eager runtime's executor takes operations from a queue
   LossList losses;
 };

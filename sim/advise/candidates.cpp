@@ -51,6 +51,7 @@ constexpr double all_captured = 0.95;
 
 std::optional<std::string> is_captured(const AdviceBase& base) {
   const Result& r = base.result;
+  if (base.run.measured.device_only) return "the trace tells nothing of the host";
   if (r.step.gpu_kernel_us <= 0) return "the step has no work on a GPU";
   const double share = r.graph_captured_us / r.step.gpu_kernel_us;
   if (share < all_captured) return {};

@@ -68,16 +68,25 @@ LogBand host_band(const ComparedStep& step) {
           std::log(step.parts.host.slow_us / step.time_us)};
 }
 
+/// Part of what a generated step's host may be off by that two runs on one host differ by.
+LogBand between_runs(const BandConstants& constants, const LogBand& host) {
+  const Factors &runs = constants.of(HostBasis::trace), &all = constants.of(HostBasis::network);
+  const auto part = [](double of, double whole) { return whole == 0 ? 0 : of / whole; };
+  return {host.low * part(std::log(runs.low), std::log(all.low)),
+          host.high * part(std::log(runs.high), std::log(all.high))};
+}
+
 /// The same of the base over the changed step, as a speed-up.
-LogBand speed_up_by_host(const ComparedStep& base, const ComparedStep& changed) {
-  const LogBand from = host_band(base);
-  const LogBand to = host_band(changed);
-  const bool one_host =
-      base.parts.basis == HostBasis::network && changed.parts.basis == HostBasis::network;
-  if (!one_host) return {-std::hypot(from.low, to.high), std::hypot(from.high, to.low)};
-  const double fast = from.low - to.low;
-  const double slow = from.high - to.high;
-  return {std::min({0.0, fast, slow}), std::max({0.0, fast, slow})};
+LogBand speed_up_by_host(const BandConstants& constants, const ComparedStep& base,
+                         const ComparedStep& changed) {
+  LogBand from = host_band(base), to = host_band(changed);
+  double fast = 0, slow = 0;
+  if (base.parts.basis == HostBasis::network && changed.parts.basis == HostBasis::network) {
+    fast = from.low - to.low, slow = from.high - to.high;
+    from = between_runs(constants, from), to = between_runs(constants, to);
+  }
+  return {-std::hypot(std::min({0.0, fast, slow}), from.low, to.high),
+          std::hypot(std::max({0.0, fast, slow}), from.high, to.low)};
 }
 
 /// Of kernels before any what-if.
@@ -216,7 +225,7 @@ Band step_band(double time_us, const HostRange& host, const LogBand& gpu, double
 SpeedUp speed_up(const BandConstants& constants, const ComparedStep& base,
                  const ComparedStep& changed, const std::vector<TransformReport>& what_ifs,
                  bool anew) {
-  const LogBand host = speed_up_by_host(base, changed);
+  const LogBand host = speed_up_by_host(constants, base, changed);
   const LogBand kernels = changed_kernels(constants, base, changed, what_ifs, anew);
   const double other = std::log1p(changed.other_us / changed.time_us);
   const double value = base.time_us / changed.time_us * changed.samples / base.samples;

@@ -120,7 +120,8 @@ HostModel host_of_step(const TracedRun& run, const MeasuredPlan& plan, double me
   if (measured_us > host_matters * fastest) {
     return scaled(host, factor_of(measured_us));
   }
-  return scaled(host, std::min(1.0, factor_of(host_matters * measured_us)));
+  // The GPU limits it: the host is no slower than makes it a little longer.
+  return scaled(host, std::min(1.0, factor_of(host_matters * std::max(measured_us, fastest))));
 }
 
 HostCalibration calibrate_host(const std::vector<TimedTrace>& traces,

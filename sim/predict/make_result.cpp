@@ -178,7 +178,11 @@ ScenarioSummary summarize(const TracedRun& run, const Scenario& scenario,
 }
 
 HostBasis host_basis(const TracedRun& run, const Scenario& scenario) {
-  const HostBasis traced = run.base_band.basis;
+  HostBasis traced = run.base_band.basis;
+  // The loop that was measured is that of the traced program, and tells of its host only where the
+  // host limits it: another program runs on it as far off as any two runs are.
+  const bool another = !scenario.what_ifs.empty();
+  if (traced == HostBasis::measured_step && another) traced = HostBasis::trace;
   const bool of_the_trace = traced == HostBasis::trace || traced == HostBasis::measured_step;
   const bool compiled = find_report(scenario.what_ifs, "compile") != nullptr;
   return compiled && of_the_trace ? HostBasis::compiled : traced;
@@ -193,12 +197,13 @@ Launched launched(const TracedRun& run, const ReplayOptions& options, const Loss
 
 /// What bands are made from. `losses`: of the mode.
 BandParts band_parts(const TracedRun& run, const Scenario& scenario, const ReplayOptions& options,
-                     const Plan& plan, const LossList& losses, double gpu_share) {
+                     const Plan& plan, const LossList& losses, double gpu_share, double busy_us) {
   BandParts out;
   out.basis = host_basis(run, scenario);
   const Factors& host = run.configs.bands.of(out.basis);
   out.host = {loop_us(plan, run.configs.host, host.low),
               loop_us(plan, run.configs.host, host.high)};
+  if (run.measured.device_only) out.host.fast_us = busy_us;
   out.launched = launched(run, options, losses);
   // Where operations run on the host, what what-ifs expect is of host time.
   out.gpu_share = out.basis == HostBasis::executor ? 1 : gpu_share;
@@ -223,10 +228,14 @@ double collectives_error_us(const TracedRun& run, const Result& result) {
 /// What limits the step, and how far off a prediction of such a step may be.
 void judge(const TracedRun& run, const Scenario& scenario, const ReplayOptions& options,
            const Plan& plan, const LossList& losses, Result& result) {
-  const double gpu = share_of(result.critical_path, {"kernel", "device_gap", "stream_wait"});
+  // Where no host was recorded, gaps are what it may have made.
+  const double gaps = share_of(result.critical_path, {"device_gap"});
+  const double gpu = share_of(result.critical_path, {"kernel", "stream_wait"}) +
+                     (run.measured.device_only ? 0 : gaps);
   result.limited_by = gpu > 0.6 ? "gpu" : gpu < 0.4 ? "host" : "balance";
   const BandConstants& bands = run.configs.bands;
-  const BandParts parts = band_parts(run, scenario, options, plan, losses, gpu);
+  const BandParts parts =
+      band_parts(run, scenario, options, plan, losses, gpu, result.step.gpu_busy_us);
   const LogBand kernels = gpu_band(bands, parts.launched, run.generated_error, scenario.what_ifs);
   const double moving_us = collectives_error_us(run, result);
   const double time_us = result.step.time_us;
@@ -245,6 +254,16 @@ void judge(const TracedRun& run, const Scenario& scenario, const ReplayOptions& 
   if (scenario.what_ifs.empty() && options.mode.mode == Mode::as_traced) return;
   result.speed_up = speed_up(bands, {run.summary.unprofiled_step_us, 1, run.base_band},
                              {time_us, 1, result.band_parts, moving_us}, scenario.what_ifs);
+}
+
+/// What energy may be off by because the step may take another time: as much as the GPU takes
+/// while it idles.
+void add_time_error(const TracedRun& run, Result& result) {
+  constexpr double sd_of_band = 1.645;  // half of a 90 % interval over a standard deviation
+  if (!result.energy || result.step.time_us <= 0 || run.base_band.basis == HostBasis::kept) return;
+  const double static_w = result.energy->static_j / result.step.time_us;
+  const double sd_us = result.band.half_width_us() / sd_of_band;
+  result.energy->error_j = std::hypot(result.energy->error_j, static_w * sd_us);
 }
 
 /// The step's wait for its input, and what of it makes the step longer.
@@ -296,9 +315,10 @@ Result make_result(const TracedRun& run, const Scenario& scenario, const ReplayO
   result.input_copies = moved(p, DeviceEngine::copy_to_device);
   judge(run, scenario, options, p.step.plan, losses, result);
   result.energy = energy;
+  add_time_error(run, result);
   add_job(options.job, p.step.trace.distributed.world_size, result);
   add_shares(p, result);
-  add_graphs(p, result);
+  if (!run.measured.device_only) add_graphs(p, result);
   if (!p.target) return result;
   const GpuScale scale = gpu_scale(*p.target);
   add_gpu_metrics(p.step_counters, scale, p.step.plan, p.isolated_timeline, result);

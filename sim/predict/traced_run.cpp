@@ -144,7 +144,14 @@ HostBasis host_basis(const TracedRun& a, Profiler profiler) {
   return a.step_is_measured ? HostBasis::measured_step : HostBasis::trace;
 }
 
-/// Of the step that `loop` repeats.
+/// Of works one by one.
+double device_us(const Plan& plan) {
+  Duration all{};
+  for (const DeviceWork& work : plan.works) all += work.duration;
+  return to_us(all);
+}
+
+/// Of the step that `loop` repeats. Without a host the gaps between kernels may be all its own.
 BandParts base_band(const TracedRun& a, Profiler profiler, const Plan& loop) {
   BandParts out;
   out.basis = host_basis(a, profiler);
@@ -153,6 +160,7 @@ BandParts base_band(const TracedRun& a, Profiler profiler, const Plan& loop) {
   // With the shares of SMs as they are: durations of this plan do not hold them yet.
   out.host = {loop_us(with_host(loop, factors.low), host),
               loop_us(with_host(loop, factors.high), host)};
+  if (a.measured.device_only) out.host.fast_us = device_us(a.traced_step.plan);
   out.launched = a.measured.graph_launches ? Launched::in_graphs : Launched::by_calls;
   return out;
 }
@@ -179,6 +187,10 @@ TracedRun measure(Trace trace, const ReplayOptions& options, Configs configs) {
   a.losses.merge(infer_unrecorded_options(a.trace, a.links));
   infer_unrecorded_types(a.trace, a.links);
   infer_unrecorded_indices(a.trace, a.links);
+  a.losses.add("steps_of_other_batches", Severity::warning,
+               "steps of another batch than most steps have, which were left out (--step NAME "
+               "chooses one)",
+               keep_steps_of_one_batch(a.trace, a.links));
   const BatchSize batch = batch_size(a.trace, a.links);
   a.losses.add(
       "batch_behind_graph", Severity::warning,

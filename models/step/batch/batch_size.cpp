@@ -1,7 +1,9 @@
 #include "models/step/batch/batch_size.h"
 
 #include <algorithm>
+#include <map>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "models/step/memory/trained_parameters.h"
@@ -122,8 +124,12 @@ bool launches_unknown_graph(const Trace& trace, const Links& links, TimePoint fr
 }  // namespace
 
 BatchSize batch_size(const Trace& trace, const Links& links) {
+  return batch_size(trace, links, links.steps.front());
+}
+
+BatchSize batch_size(const Trace& trace, const Links& links, const StepWindow& step) {
   if (trace.stated_batch) return {trace.stated_batch};
-  const TimePoint from = links.steps.front().begin;
+  const TimePoint from = step.begin;
   OpRows rows(trace);
   FirstLayer first = first_layer(trace, from, rows, [](const OpRow&) { return true; });
   Compiled compiled = items_of_tokens(trace, from, rows);
@@ -132,13 +138,34 @@ BatchSize batch_size(const Trace& trace, const Links& links) {
   if (merged && !compiled.items) {
     first = first_layer(trace, from, rows, [](const OpRow& row) { return is_convolution(row); });
     merged = first.op == no_row;
-    if (merged) compiled = untrained_items(trace, links.steps.front(), rows);
+    if (merged) compiled = untrained_items(trace, step, rows);
   }
   const auto items = merged ? compiled.items : first.items;
   if (!items) return {};
   const TimePoint seen = merged ? compiled.begin : trace.ops.begin[first.op];
   if (launches_unknown_graph(trace, links, from, seen)) return {{}, true};
   return {items};
+}
+
+std::int64_t keep_steps_of_one_batch(const Trace& trace, Links& links) {
+  std::map<std::int64_t, std::int64_t> steps;  // by batch
+  std::vector<std::optional<std::int64_t>> batches;
+  std::int64_t kept = 0;
+  for (const StepWindow& step : links.steps) {
+    batches.push_back(batch_size(trace, links, step).items);
+    if (batches.back()) ++steps[kept = *batches.back()];
+  }
+  if (steps.size() < 2) return 0;
+  for (const auto& [batch, count] : steps) {
+    if (count > steps[kept]) kept = batch;
+  }
+  std::vector<StepWindow> same;
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    if (!batches[i] || *batches[i] == kept) same.push_back(links.steps[i]);
+  }
+  const auto left_out = static_cast<std::int64_t>(links.steps.size() - same.size());
+  links.steps = std::move(same);
+  return left_out;
 }
 
 }  // namespace tandem

@@ -103,7 +103,7 @@ Step with_captured_attention(Step step, AttentionPath path, const CaptureConstan
   StepEdit edit(step, node_host_us);
   for (const auto& [op, math] : changes) exchange(constants, flow, *op, math, edit, r);
   losses.add(
-      "capture_changes_attention", Severity::info,
+      "capture_changes_attention", Severity::warning,
       fmt::format("operations of attention that a capture finds with the mask that the eager "
                   "program left out, which no fused kernel takes: by products and softmax in FP32 "
                   "they last {:.0f} us a step in place of {:.0f} us (--attention keep)",

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/ops/op_table.h"
+#include "models/whatif/edit/edited_rows.h"
 
 namespace tandem {
 namespace {
@@ -20,7 +21,9 @@ bool only_copies(std::string_view name) {
 AddedHost added_host(const Step& step, const HostModel& host) {
   std::vector<Duration> calls;
   for (std::size_t i = 0; i < step.trace.calls.size(); ++i) {
-    if (step.trace.calls.api[i] == ApiKind::launch_kernel) {
+    // What an earlier what-if has added tells nothing of the traced host.
+    const bool traced = step.trace.calls.duration[i] > added_call_span;
+    if (traced && step.trace.calls.api[i] == ApiKind::launch_kernel) {
       calls.push_back(step.trace.calls.duration[i]);
     }
   }

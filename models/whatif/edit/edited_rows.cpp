@@ -12,7 +12,6 @@ namespace {
 constexpr Duration slot{8};
 constexpr Duration op_span{6};
 constexpr Duration call_offset{2};
-constexpr Duration call_span{2};
 
 template <class T>
 void keep_in(Column<T>& column, const std::vector<bool>& keep) {
@@ -69,7 +68,7 @@ void EditedRows::add_op(const NewKernel& kernel, TimePoint at, ThreadId thread) 
 void EditedRows::add_call(TimePoint at, ThreadId thread) {
   RuntimeCalls& calls = step_.trace.calls;
   calls.begin.push_back(at + call_offset);
-  calls.duration.push_back(call_span);
+  calls.duration.push_back(added_call_span);
   calls.thread.push_back(thread);
   calls.name.push_back(step_.trace.strings.intern("cudaLaunchKernel"));
   calls.api.push_back(ApiKind::launch_kernel);
@@ -91,7 +90,7 @@ std::uint32_t EditedRows::add(const NewKernel& kernel, std::uint32_t neighbour,
     thread = trace.calls.thread[call];
   }
   at += slot * place;
-  add_op(kernel, at, thread);
+  if (!kernel.op.empty()) add_op(kernel, at, thread);
   add_call(at, thread);
   const TimePoint end = acts.begin[neighbour] + acts.duration[neighbour];
   acts.begin.push_back((place < 0 ? acts.begin[neighbour] : end) + slot * place);

@@ -9,6 +9,9 @@
 
 namespace tandem {
 
+/// Of launch calls that an edit adds, which stand where there is no room for a real one.
+constexpr Duration added_call_span{2};
+
 GeometryId intern(const LaunchGeometry& geometry, std::vector<LaunchGeometry>& known);
 
 class EditedRows {

@@ -71,7 +71,9 @@ struct StepEdit::Builder {
 
   void insert_work(const Insertion& in, std::int64_t place) {
     origins.push_back({in.work, !in.after});
-    append_work(old.works[in.work], rows.add(in.kernel, old.works[in.work].source, place));
+    DeviceWork kernel = old.works[in.work];
+    kernel.engine = DeviceEngine::compute;  // beside a copy, too
+    append_work(kernel, rows.add(in.kernel, kernel.source, place));
   }
 
   void insert_item(const Insertion& in, std::int64_t place) {

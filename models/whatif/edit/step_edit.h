@@ -13,7 +13,8 @@ namespace tandem {
 /// A kernel that the measured step does not have.
 struct NewKernel {
   PredictedKernel kernel;
-  std::string op;     // operation it belongs to, e.g. "aten::_to_copy"
+  /// Operation it belongs to, e.g. "aten::_to_copy"; empty: that of the work beside it.
+  std::string op;
   Operands operands;  // of the operation
   LaunchGeometry geometry;
   double duration_us = 0;

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "models/kernel/launch_rules.h"
 #include "models/step/attention_calls.h"
 #include "models/whatif/edit/math_attention.h"
 #include "models/whatif/precision/layout.h"
@@ -34,6 +35,15 @@ void drop_mending(TypedStep& s, std::uint32_t attention, std::vector<bool>& hand
   }
 }
 
+/// Of fused attention in FP32: a block for 64 queries of a head (PyTorch, memory-efficient
+/// attention; it does not loop over tiles as the kernels of 16 bits do).
+LaunchGeometry tiles_of_queries(const AttentionShape& shape) {
+  constexpr std::int64_t queries = 64;
+  constexpr std::uint32_t threads = 128;
+  const auto blocks = static_cast<std::uint32_t>(ceil_div(shape.queries, queries) * shape.heads);
+  return {{std::max(blocks, 1U), 1, 1}, {threads, 1, 1}, 0, 0};
+}
+
 void retype_group(TypedStep& s, const std::vector<std::uint32_t>& works, std::uint32_t index) {
   const FlowOp& op = s.flow.ops[index];
   const DataType from = s.change.old_ops[index], to = s.change.ops[index];
@@ -47,6 +57,12 @@ void retype_group(TypedStep& s, const std::vector<std::uint32_t>& works, std::ui
     s.edit.set_kernel(main, kernel);
     return;
   }
+  // Attention is one operation, whatever it launches.
+  const auto beside = [&](const FlowOp& of, std::uint32_t like, PredictedKernel k, double us) {
+    NewKernel added = s.new_kernel(of, like, std::move(k), us);
+    added.op.clear();
+    return added;
+  };
   double before = 0;
   for (const std::uint32_t w : works) before += s.us(w);
   const OpContext context = s.context(op.op);
@@ -57,10 +73,11 @@ void retype_group(TypedStep& s, const std::vector<std::uint32_t>& works, std::ui
   s.switched_us += times.main_us + times.sums_us + times.conversion_us;
   s.edit.set_kernel(main, kernel);
   s.drop_others(works, main, false);
+  if (!is_half(to) && shape) s.edit.set_geometry(main, tiles_of_queries(*shape));
   if (is_half(to)) {
     // The library clears its semaphores first.
     const auto small = [&](LibraryUse use) {
-      NewKernel k = s.new_kernel(op, main, s.c.names.kernel(use), s.c.law.clear_us);
+      NewKernel k = beside(op, main, s.c.names.kernel(use), s.c.law.clear_us);
       k.geometry = {};
       s.edit.insert_before(main, std::move(k));
     };
@@ -70,8 +87,8 @@ void retype_group(TypedStep& s, const std::vector<std::uint32_t>& works, std::ui
   if (times.sums_us <= 0) return;
   const PredictedKernel sums = s.c.names.kernel(LibraryUse::attention_row_sums);
   const PredictedKernel conversion = s.c.names.kernel(LibraryUse::attention_conversion);
-  s.edit.insert_before(main, s.new_kernel(op, main, sums, times.sums_us));
-  s.edit.insert_after(main, s.new_kernel(op, main, conversion, times.conversion_us));
+  s.edit.insert_before(main, beside(op, main, sums, times.sums_us));
+  s.edit.insert_after(main, beside(op, main, conversion, times.conversion_us));
 }
 
 /// Queries of an operation whose heads share keys; null for others.

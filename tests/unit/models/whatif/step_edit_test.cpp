@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "models/step/op_nesting.h"
+#include "models/whatif/edit/added_host.h"
 #include "models/whatif/edit/step_edges.h"
 #include "sim/engine/engine.h"
 #include "sim/predict/predict.h"
@@ -57,6 +58,45 @@ NewKernel cast(const std::string& name) {
   k.duration_us = 3;
   k.host_us = 9;
   return k;
+}
+
+TEST(StepEdit, AKernelWithoutAnOperationBelongsToThatOfItsNeighbour) {
+  const Step before = small_step();
+  StepEdit edit(before, 4);
+  for (const bool before_it : {true, false}) {
+    NewKernel k = cast("a");
+    k.op.clear();
+    before_it ? edit.insert_before(1, std::move(k)) : edit.insert_after(1, std::move(k));
+  }
+  const Step after = std::move(edit).finish();
+  ASSERT_EQ(after.trace.activities.size(), 5U);
+  EXPECT_EQ(after.trace.ops.size(), before.trace.ops.size());
+  const OpNesting nesting = nest_ops(after.trace, after.links);
+  std::size_t inside = 0;
+  for (std::uint32_t a = 0; a < after.trace.activities.size(); ++a) {
+    inside += nesting.of_activity[a] == nesting.of_activity[after.plan.works[2].source];
+  }
+  EXPECT_EQ(inside, 3U);
+}
+
+// Of three traced calls of 5 us and four that an edit adds, 2 ps each, the middle one is 5 us.
+TEST(StepEdit, AddedCallsTellNothingOfTheTracedHost) {
+  const Step before = small_step();
+  StepEdit edit(before, 4);
+  for (int k = 0; k < 4; ++k) edit.insert_after(1, cast("a"));
+  const HostModel host = load_host_model(source_path("configs/hosts/default.json"));
+  EXPECT_NEAR(added_host(std::move(edit).finish(), host).traced_call_us, 5, 1e-9);
+}
+
+TEST(StepEdit, AKernelBesideACopyIsNoCopy) {
+  Step before = small_step();
+  before.plan.works[0].engine = DeviceEngine::copy_to_device;
+  StepEdit edit(before, 4);
+  edit.insert_before(0, cast("a"));
+  const Step after = std::move(edit).finish();
+  ASSERT_EQ(after.plan.works.size(), 4U);
+  EXPECT_EQ(after.plan.works[0].engine, DeviceEngine::compute);
+  EXPECT_EQ(after.plan.works[1].engine, DeviceEngine::copy_to_device);
 }
 
 TEST(StepEdit, DropsAKernelAndItsCallButKeepsTheHostTimeBeforeIt) {

@@ -137,5 +137,40 @@ TEST(BatchSize, OfAGraphIsWhatTheUserSays) {
   EXPECT_EQ(batch_size(m.trace, link_trace(m.trace)).items, 2);
 }
 
+/// Steps of 100 us, each with a convolution of so many images; 0: with none.
+Links steps_of(TraceMaker& m, const std::vector<int>& batches) {
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    const double at = 100.0 * static_cast<double>(i);
+    m.step(static_cast<int>(i), at, 100);
+    const std::string dims = "[[" + std::to_string(batches[i]) + ",3,224,224],[64,3,7,7],[]]";
+    m.op(batches[i] > 0 ? "aten::conv2d" : "aten::relu", at + 10, 5, 0, dims);
+    m.launch(at + 12, 2, static_cast<std::int64_t>(i) + 1);
+    m.kernel(at + 20, 5, static_cast<std::int64_t>(i) + 1);
+  }
+  return link_trace(m.trace);
+}
+
+TEST(BatchSize, StepsOfAnotherBatchAreLeftOut) {
+  TraceMaker m;
+  Links links = steps_of(m, {32, 32, 7});  // the last batch is short
+  EXPECT_EQ(keep_steps_of_one_batch(m.trace, links), 1);
+  ASSERT_EQ(links.steps.size(), 2U);
+  EXPECT_EQ(batch_size(m.trace, links).items, 32);
+}
+
+TEST(BatchSize, OfAsManyStepsOfTwoBatchesTheLastOnesAreKept) {
+  TraceMaker m;
+  Links links = steps_of(m, {64, 64, 16, 16});
+  EXPECT_EQ(keep_steps_of_one_batch(m.trace, links), 2);
+  EXPECT_EQ(batch_size(m.trace, links).items, 16);
+}
+
+TEST(BatchSize, StepsOfWhichNothingIsKnownAreKept) {
+  TraceMaker m;
+  Links links = steps_of(m, {32, 0, 32, 0});
+  EXPECT_EQ(keep_steps_of_one_batch(m.trace, links), 0);
+  EXPECT_EQ(links.steps.size(), 4U);
+}
+
 }  // namespace
 }  // namespace tandem
