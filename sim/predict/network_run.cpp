@@ -179,7 +179,8 @@ TracedRun analyse_network(const NetworkRequest& request, const ReplayOptions& op
   add_gpu_file(configs, request.gpu);
   const LoweringRules rules = load_lowering_rules(options.configs + "/kernels/lowering.json");
   const EagerHost eager = load_eager_host(options.configs + "/hosts/eager/pytorch.json");
-  const GpuArch gpu = find_gpu(configs.gpus, request.gpu);
+  const GpuArch gpu =
+      find_gpu(configs.gpus, request.gpu.empty() ? configs.default_gpus.network : request.gpu);
   GpuArch used = gpu;  // whose TF32 a program may forbid: then it runs as if there were none
   if (!allows_tf32(network)) used.tensor_tf32_fma_per_clk = 0;
   Trace trace =
@@ -202,7 +203,7 @@ NetworkRequest take_request(const std::string& path, ReplayOptions& options) {
   request.task = options.network_task;
   request.optimizer = options.network_optimizer;
   request.length = options.network_length;
-  request.gpu = options.what_ifs.has("gpu") ? options.what_ifs.get("gpu") : default_network_gpu;
+  request.gpu = options.what_ifs.get("gpu");
   if (options.what_ifs.has("batch")) {
     request.batch = parse_count("batch", options.what_ifs.get("batch"));
   }
