@@ -34,8 +34,8 @@ struct PathSplit {
 PathSplit split(const Result& r) {
   PathSplit out;
   for (const PathShare& p : r.critical_path) {
-    const bool gap = p.kind == "device_gap" || p.kind == "stream_wait";
-    (p.kind == "kernel" ? out.gpu_us : gap ? out.gap_us : out.host_us) += p.time_us;
+    const bool work = p.kind == PathKind::work;
+    (work ? out.gpu_us : of_gpu(p.kind) ? out.gap_us : out.host_us) += p.time_us;
   }
   return out;
 }
@@ -159,7 +159,7 @@ std::string host_names(const Result& base) {
   std::string text;
   std::size_t named = 0;
   for (const PathShare& p : base.critical_path) {
-    if (p.kind != "host" && p.kind != "call") continue;
+    if (p.kind != PathKind::host && p.kind != PathKind::call) continue;
     if (named == most_names || p.time_us < least_change * base.step.time_us) break;
     text += fmt::format("{}{} x {} {}", named == 0 ? ", longest on the critical path " : ", ",
                         p.count, p.name, time_text(p.time_us));

@@ -43,6 +43,10 @@ std::vector<PathLink> critical_path(const Plan& plan, const Timeline& timeline, 
                                     std::size_t end_item, std::size_t end_work);
 
 std::string_view to_string(PathKind kind);
+/// Links of the device: their rows are of Trace::activities.
+bool of_device(PathKind kind);
+/// Those of them that faster launches would not shorten: a launch on its way is the host's.
+bool of_gpu(PathKind kind);
 
 /// What a link is called in reports. `op_of_call`: per call its operation, or empty.
 std::string link_name(const Trace& trace, std::span<const std::string_view> op_of_call,
@@ -50,7 +54,7 @@ std::string link_name(const Trace& trace, std::span<const std::string_view> op_o
 
 /// A stretch of the critical path of one step, merged over all places with the same name.
 struct PathShare {
-  std::string kind;  // host, launch, kernel, copy, launch_latency, device_gap, wait
+  PathKind kind = PathKind::host;
   std::string name;
   std::int64_t count = 0;
   double time_us = 0;

@@ -18,11 +18,10 @@ namespace {
 /// Bins of the utilization distributions (thesis figures 4.7-4.9).
 constexpr std::size_t utilization_bin_count = 20;
 
-double share_of(const std::vector<PathShare>& path, std::initializer_list<std::string_view> kinds) {
+/// Of the critical path.
+double gpu_share(const std::vector<PathShare>& path) {
   double sum = 0;
-  for (const PathShare& p : path) {
-    for (const std::string_view kind : kinds) sum += p.kind == kind ? p.share : 0;
-  }
+  for (const PathShare& p : path) sum += of_gpu(p.kind) ? p.share : 0;
   return sum;
 }
 
@@ -223,7 +222,7 @@ double collectives_error_us(const TracedRun& run, const Result& result) {
 /// What limits the step, and how far off a prediction of such a step may be.
 void judge(const TracedRun& run, const Scenario& scenario, const ReplayOptions& options,
            const Plan& plan, const LossList& losses, Result& result) {
-  const double gpu = share_of(result.critical_path, {"kernel", "device_gap", "stream_wait"});
+  const double gpu = gpu_share(result.critical_path);
   result.limited_by = gpu > 0.6 ? "gpu" : gpu < 0.4 ? "host" : "balance";
   const BandConstants& bands = run.configs.bands;
   const BandParts parts = band_parts(run, scenario, options, plan, losses, gpu);

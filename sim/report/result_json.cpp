@@ -76,7 +76,7 @@ Json kernels_json(const std::vector<TimeShare>& shares) {
 Json path_json(const std::vector<PathShare>& shares) {
   Json list = Json::array();
   for (const PathShare& s : shares) {
-    list.push_back({{"kind", s.kind},
+    list.push_back({{"kind", to_string(s.kind)},
                     {"name", s.name},
                     {"count", s.count},
                     {"time_us", s.time_us},

@@ -58,7 +58,7 @@ std::string family_row(const FamilyShare& row) {
 
 std::string path_row(const PathShare& row) {
   return fmt::format("  {:>12}  {:>5.1f} %  {:>6} x  {:<14} {}\n", time_text(row.time_us),
-                     100 * row.share, row.count, row.kind, shorten(row.name, 58));
+                     100 * row.share, row.count, to_string(row.kind), shorten(row.name, 58));
 }
 
 /// A step that was generated from a network: nothing was measured.

@@ -167,7 +167,7 @@ Section time_section(const ResultView& view) {
 
 /// Time on the critical path by kind, longest first.
 BarChart path_chart(const Result& r) {
-  std::vector<std::pair<std::string, double>> kinds;
+  std::vector<std::pair<PathKind, double>> kinds;
   for (const PathShare& p : r.critical_path) {
     const auto at = std::find_if(kinds.begin(), kinds.end(),
                                  [&](const auto& kind) { return kind.first == p.kind; });
@@ -185,7 +185,7 @@ BarChart path_chart(const Result& r) {
   chart.unit = "us";
   chart.series.resize(1);
   for (const auto& [kind, time_us] : kinds) {
-    chart.bars.push_back(kind);
+    chart.bars.emplace_back(to_string(kind));
     chart.series[0].values.push_back(time_us);
   }
   return chart;
@@ -194,8 +194,8 @@ BarChart path_chart(const Result& r) {
 Section path_section(const Result& r) {
   Table table{"", {{"kind"}, {"name"}, {"count", "count"}, {"time", "us"}, {"share", "ratio"}}, {}};
   for (const PathShare& p : r.critical_path) {
-    table.rows.push_back(
-        {p.kind, std::string(without_void(p.name)), double(p.count), p.time_us, p.share});
+    table.rows.push_back({std::string(to_string(p.kind)), std::string(without_void(p.name)),
+                          double(p.count), p.time_us, p.share});
   }
   return {"Critical path",
           "The chain of host time, launches, gaps and kernels in which each begins when the one "

@@ -99,8 +99,8 @@ std::string work_args(const SimulatedRun& run, std::uint32_t a, bool critical) {
 std::vector<bool> on_path(const SimulatedRun& run, bool device) {
   std::vector<bool> rows(device ? run.trace.activities.size() : run.trace.calls.size());
   for (const PathLink& link : run.path) {
-    const bool of_device = link.kind == PathKind::work;
-    if (link.row != no_index && of_device == device && (device || link.kind == PathKind::call)) {
+    const bool works = link.kind == PathKind::work;
+    if (link.row != no_index && works == device && (device || link.kind == PathKind::call)) {
       rows[link.row] = true;
     }
   }
