@@ -56,6 +56,32 @@ void add_device_fields(Fields& out) {
                          &L::memory_usable_share));
 }
 
+std::vector<Field<BatchErrors>> error_fields() {
+  using E = BatchErrors;
+  const auto error = [](std::string_view name, std::string_view unit, std::string_view doc,
+                        double E::*member) { return field<E>(name, unit, doc, member); };
+  return {
+      error("error_per_octave", "ratio/octave", "expected error for each doubling of the batch",
+            &E::per_octave),
+      error("error_unknown_per_octave", "ratio/octave",
+            "the same of kernels without a model and of those near their floor",
+            &E::unknown_per_octave),
+      error("error_unknown_octaves", "octave", "doublings up to which that grows",
+            &E::unknown_octaves),
+      error("error_recurrent_per_octave", "ratio/octave", "the same of recurrent layers",
+            &E::recurrent_per_octave),
+      error("error_single_item", "ratio", "expected error from or to a batch of one",
+            &E::single_item),
+      error("error_two_traces", "ratio", "expected error between two traces that agree",
+            &E::two_traces),
+      error("error_of_disagreement", "ratio", "share of what law and line differ by that is error",
+            &E::of_disagreement),
+      error("error_nodes", "ratio", "expected error of steps on the CPU between two traced batches",
+            &E::nodes),
+      error("error_nodes_outside", "ratio", "the same beyond them", &E::nodes_outside),
+  };
+}
+
 Fields law_fields() {
   Fields out;
   add_shape_fields(out);
@@ -67,6 +93,7 @@ Fields law_fields() {
   add_fields(out, &L::row_sums, row_sums_fields());
   add_fields(out, &L::embedding, embedding_gradient_fields());
   add_device_fields(out);
+  add_fields(out, &L::errors, error_fields());
   return out;
 }
 

@@ -19,6 +19,19 @@
 
 namespace tandem {
 
+/// What predictions are off by, relative, of the GPU time. An octave is a doubling of the batch.
+struct BatchErrors {
+  double per_octave = 0;
+  double unknown_per_octave = 0;    // of kernels that the law knows little about
+  double unknown_octaves = 0;       // up to which that grows
+  double recurrent_per_octave = 0;  // of recurrent layers
+  double single_item = 0;           // from or to a batch of one
+  double two_traces = 0;            // that agree; and
+  double of_disagreement = 0;       // the share of what they disagree by
+  double nodes = 0;                 // of steps on the CPU, between two traced batches
+  double nodes_outside = 0;         // and beyond them
+};
+
 /// All times in us. What the constants are stands in law.cpp and with the laws of
 /// models/kernel/time.
 struct BatchLaw {
@@ -40,6 +53,8 @@ struct BatchLaw {
   ColumnSums columns;  // reductions over the batch
   RowSums row_sums;    // gradients of row norms' parameters
   EmbeddingGradient embedding;
+
+  BatchErrors errors;
 
   // Memory of the device
   double memory_workspace_bytes = 0;         // of a handle of the library of products
