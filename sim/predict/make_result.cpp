@@ -223,8 +223,8 @@ double collectives_error_us(const TracedRun& run, const Result& result) {
 void judge(const TracedRun& run, const Scenario& scenario, const ReplayOptions& options,
            const Plan& plan, const LossList& losses, Result& result) {
   const double gpu = gpu_share(result.critical_path);
-  result.limited_by = gpu > 0.6 ? "gpu" : gpu < 0.4 ? "host" : "balance";
   const BandConstants& bands = run.configs.bands;
+  result.limited_by = bands.limit(gpu);
   const BandParts parts = band_parts(run, scenario, options, plan, losses, gpu);
   const LogBand kernels = gpu_band(bands, parts.launched, run.generated_error, scenario.what_ifs);
   const double moving_us = collectives_error_us(run, result);

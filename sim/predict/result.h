@@ -155,9 +155,9 @@ struct Result {
   ScenarioSummary scenario;
   std::vector<StepFidelity> fidelity;
   StepMetrics step;
-  std::string limited_by;  // "gpu", "host" or "balance", from the critical path
-  Band band;               // of time_us
-  Band gpu_band;           // of gpu_kernel_us
+  StepLimit limited_by = StepLimit::balance;
+  Band band;      // of time_us
+  Band gpu_band;  // of gpu_kernel_us
   BandParts band_parts;
   std::optional<SpeedUp> speed_up;  // over the traced step; nothing where nothing was changed
   double expected_error = 0;        // half the width of the band over time_us

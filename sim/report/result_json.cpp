@@ -274,7 +274,7 @@ Json result_json(const Result& r) {
   out["input_critical_us"] = r.input_critical_us;
   out["input_copies"] = moved_json(r.input_copies);
   out["ranks"] = ranks_json(r.ranks);
-  out["limited_by"] = r.limited_by;
+  out["limited_by"] = to_string(r.limited_by);
   out["expected_error"] = r.expected_error;
   out["band"] = {{"low_us", r.band.low_us},
                  {"high_us", r.band.high_us},

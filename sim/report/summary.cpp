@@ -126,9 +126,10 @@ std::string headline(const Result& r) {
                       is_generated(r)                   ? ""
                       : r.scenario.profiler == "remove" ? ", profiler removed"
                                                         : ", profiler kept");
-  text += fmt::format("step time  {} ({} to {} in 9 of 10 cases)   {:.1f} {}/s   limited by {}\n",
-                      time_text(m.time_us), time_text(r.band.low_us), time_text(r.band.high_us),
-                      m.throughput_per_s, r.trace.batch ? "samples" : "steps", r.limited_by);
+  text +=
+      fmt::format("step time  {} ({} to {} in 9 of 10 cases)   {:.1f} {}/s   limited by {}\n",
+                  time_text(m.time_us), time_text(r.band.low_us), time_text(r.band.high_us),
+                  m.throughput_per_s, r.trace.batch ? "samples" : "steps", to_string(r.limited_by));
   if (!r.band_parts.unverified.empty()) {
     text += fmt::format("           the band rests on what no measurement has confirmed: {}\n",
                         fmt::join(r.band_parts.unverified, ", "));

@@ -21,8 +21,9 @@ std::string batch_text(const std::optional<std::int64_t>& batch) {
 
 std::string limit_sentence(const Result& r) {
   if (r.step.gpu_kernel_us <= 0) return "All of it is the host's: the step has no GPU work.";
-  if (r.limited_by == "gpu") return "The GPU limits the step.";
-  if (r.limited_by == "host") return "The host limits the step: the GPU waits for launches.";
+  if (r.limited_by == StepLimit::gpu) return "The GPU limits the step.";
+  if (r.limited_by == StepLimit::host)
+    return "The host limits the step: the GPU waits for launches.";
   return "Host and GPU limit the step about equally.";
 }
 
@@ -45,7 +46,7 @@ Figures answer_figures(const Result& r) {
   const auto add = [&](std::string name, std::string value, std::string note) {
     out.figures.push_back({std::move(name), std::move(value), std::move(note)});
   };
-  add("Step time", time_text(m.time_us), "limited by " + r.limited_by);
+  add("Step time", time_text(m.time_us), fmt::format("limited by {}", to_string(r.limited_by)));
   add("Throughput", fmt::format("{:.1f} /s", m.throughput_per_s),
       r.scenario.batch ? "samples" : "steps");
   if (r.speed_up) {

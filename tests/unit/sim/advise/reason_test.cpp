@@ -21,7 +21,7 @@ Result step(double time_us, double host_us, std::int64_t batch = 32) {
                      {PathKind::work, "k", 100, time_us - host_us, 1 - host_us / time_us}};
   r.band_parts.host = {time_us - 0.2 * host_us, time_us + 0.25 * host_us};
   r.band_parts.gpu_share = 1 - host_us / time_us;
-  r.limited_by = r.band_parts.gpu_share > 0.6 ? "gpu" : "host";
+  r.limited_by = r.band_parts.gpu_share > 0.6 ? StepLimit::gpu : StepLimit::host;
   return r;
 }
 

@@ -119,7 +119,7 @@ TEST(Replay, KeepsTheProfilersStepWhenAskedTo) {
   EXPECT_EQ(r.step.kernels, 2);
   EXPECT_DOUBLE_EQ(r.step.gpu_kernel_us, 30);
   EXPECT_NEAR(r.step.gpu_utilization, 0.3, 1e-9);
-  EXPECT_EQ(r.limited_by, "host");
+  EXPECT_EQ(r.limited_by, StepLimit::host);
 }
 
 TEST(Replay, RemovesTheProfilersCostByTheHostModel) {

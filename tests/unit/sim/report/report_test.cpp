@@ -41,7 +41,7 @@ Result some_result() {
   r.step.throughput_per_s = 2591.9;
   r.step.gpu_utilization = 0.5;
   r.step.launches = 90;
-  r.limited_by = "host";
+  r.limited_by = StepLimit::host;
   r.band = {11'500, 14'000};
   r.expected_error = 0.1;
   for (int i = 0; i < 12; ++i) r.kernels.push_back({std::string(1, char('a' + i)), 1, 10, 0.1});
