@@ -33,11 +33,11 @@ TensorShape as_image(TensorShape t) {
   if (t.rank == 5) {
     t.dims[2] *= t.dims[3];
     t.dims[3] = t.dims[4];
-    t.rank = 4;
+    t.rank = image_rank;
   }
   if (t.rank == 3) {
     t.dims[3] = 1;
-    t.rank = 4;
+    t.rank = image_rank;
   }
   return t;
 }
@@ -49,7 +49,7 @@ std::optional<Layer> layer_of(TensorShape input, TensorShape weight, TensorShape
   input = as_image(input);
   weight = as_image(weight);
   output = as_image(output);
-  if (input.rank != 4 || weight.rank != 4 || output.rank != 4) return {};
+  if (input.rank != image_rank || weight.rank != image_rank || output.rank != image_rank) return {};
   if (transposed) std::swap(input, output);
   Layer l{input, weight, output, 1, {}, 1, false, input.channels_last || weight.channels_last};
   l.groups = std::max<std::int64_t>(1, input.dims[1] / std::max<std::int64_t>(weight.dims[1], 1));

@@ -40,10 +40,10 @@ void add_transforms(std::uint32_t work, const KernelLaunch& launch, const Retarg
   const std::size_t image = op_row(launch.op).backward ? 1 : 0;
   const TensorShape& input = launch.tensors[image];
   const TensorShape& weight = launch.tensors[image + 1];
-  if (input.rank != 4 || weight.rank != 4) return;
+  if (input.rank != image_rank || weight.rank != image_rank) return;
   if (weight.dims[2] * weight.dims[3] == 1) return;  // runs as a plain product
   add(input, true);
-  if (image == 1 && launch.tensors[0].rank == 4) add(launch.tensors[0], true);
+  if (image == 1 && launch.tensors[0].rank == image_rank) add(launch.tensors[0], true);
   TensorShape result = input;
   result.dims[1] = weight.dims[0];
   add(launch.traits.pass == Pass::weight_gradient  ? weight
