@@ -16,6 +16,7 @@
 #include "models/step/memory/tensor_storage.h"
 #include "models/step/memory/workspace.h"
 #include "sim/core/data_type.h"
+#include "sim/trace/traced_devices.h"
 
 namespace tandem {
 
@@ -24,19 +25,6 @@ namespace {
 /// Unit of PyTorch's caching allocator.
 constexpr std::int64_t block_bytes = 512;
 constexpr std::string_view gradients_dropped = "Optimizer.zero_grad#";
-
-std::int64_t main_device(const Trace& trace) {
-  std::map<std::int64_t, std::size_t> kernels;
-  for (const StreamId stream : trace.activities.stream) {
-    ++kernels[trace.streams[stream.index()].device];
-  }
-  std::int64_t device = 0;
-  std::size_t most = 0;
-  for (const auto& [id, count] : kernels) {
-    if (count > most) device = id, most = count;
-  }
-  return device;
-}
 
 double blocks(std::int64_t elements, DataType type) {
   return allocated_bytes(elements * std::max(element_bytes(type), 1), block_bytes);
@@ -325,7 +313,7 @@ std::uint32_t gradients_kept_until(const Step& step, const Dataflow& flow) {
 
 std::optional<RecordedMemory> recorded_memory(const Trace& trace, const Links& links) {
   const MemoryEvents& events = trace.memory;
-  const std::int64_t device = main_device(trace);
+  const std::int64_t device = busiest_device(trace).value_or(0);
   std::vector<std::uint32_t> rows;
   for (std::uint32_t i = 0; i < events.size(); ++i) {
     if (events.device[i] == device) rows.push_back(i);

@@ -23,7 +23,7 @@ struct RecordedMemory {
   bool complete = true;
 };
 
-/// Of the device that runs the most kernels, over the steps; nothing without such events.
+/// Of the busiest device (traced_devices.h), over the steps; nothing without such events.
 std::optional<RecordedMemory> recorded_memory(const Trace& trace, const Links& links);
 
 /// What compilers tell apart of a data flow's phases: all but the two passes is the optimizer's.
