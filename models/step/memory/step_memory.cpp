@@ -69,7 +69,7 @@ class Parts {
 
 class Lives {
  public:
-  Lives(const Step& step, const Dataflow& flow, std::int64_t batch)
+  Lives(const Step& step, const Dataflow& flow, const BatchOps& ops, std::int64_t batch)
       : flow_(flow),
         batch_(batch),
         graphs_(graph_operands(step, flow, batch)),
@@ -77,7 +77,7 @@ class Lives {
         frames_(held_by_frames(step, flow)),
         step_(step),
         storage_(step, flow, facts_),
-        growth_(growing_tensors(step, flow, facts_.parameters(), batch)) {
+        growth_(growing_tensors(flow, ops, facts_.parameters(), batch)) {
     begin_tensors();
     for (const FlowOp& op : flow.ops) {
       ops_.push_back({op.in_model ? op.row : nullptr, graph_phase(op.phase)});
@@ -367,15 +367,22 @@ GraphPhase graph_phase(FlowPhase phase) {
   }
 }
 
+std::vector<MemoryMoment> live_tensors(const Step& step, const Dataflow& flow, const BatchOps& ops,
+                                       std::int64_t batch) {
+  return moments_of(step, flow, Lives(step, flow, ops, batch).eager());
+}
+
 std::vector<MemoryMoment> live_tensors(const Step& step, std::int64_t batch) {
+  const std::int64_t items = std::max<std::int64_t>(batch, 1);
   const Dataflow flow = dataflow(step);
-  return moments_of(step, flow, Lives(step, flow, std::max<std::int64_t>(batch, 1)).eager());
+  return live_tensors(step, flow, BatchOps(step.trace, flow.nesting, items), items);
 }
 
 std::vector<MemoryMoment> compiled_tensors(const Step& step, std::int64_t batch, Saving saving) {
+  const std::int64_t items = std::max<std::int64_t>(batch, 1);
   const Dataflow flow = dataflow(step);
-  return moments_of(step, flow,
-                    Lives(step, flow, std::max<std::int64_t>(batch, 1)).compiled(saving));
+  const BatchOps ops(step.trace, flow.nesting, items);
+  return moments_of(step, flow, Lives(step, flow, ops, items).compiled(saving));
 }
 
 }  // namespace tandem

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/ops/statistics_op.h"
@@ -215,8 +216,9 @@ Parameters count_parameters(const Trace& trace, const BatchOps& ops, const OpNes
 }
 
 /// The same of compiled graphs; nothing if there are none.
-std::optional<Parameters> graph_parameters(const Step& step, std::int64_t batch) {
-  const GraphOperands graphs = graph_operands(step, dataflow(step), batch);
+std::optional<Parameters> graph_parameters(const Step& step, const Dataflow& flow,
+                                           std::int64_t batch) {
+  const GraphOperands graphs = graph_operands(step, flow, batch);
   if (graphs.parameters.empty()) return {};
   TrainedParameters gradients(step.trace, step.links.steps.back());
   Parameters out, others;
@@ -290,24 +292,29 @@ std::vector<MemoryMoment> moved(const PeakMemory& live, const MemoryMoment& wors
   return out;
 }
 
-}  // namespace
-
-std::optional<PeakMemory> step_memory(PeakMemory memory, const Step& step,
-                                      std::int64_t base_batch) {
-  memory.moments = item_moments(live_tensors(step, base_batch), base_batch, memory.kept_bytes,
-                                memory.update_bytes);
+/// `live`: at `batch`. Nothing if there are none: the step has no shapes.
+std::optional<PeakMemory> with_moments(PeakMemory memory, std::vector<MemoryMoment> live,
+                                       std::int64_t batch) {
+  memory.moments = item_moments(std::move(live), batch, memory.kept_bytes, memory.update_bytes);
   if (memory.moments.empty()) return {};
   return memory;
 }
 
+}  // namespace
+
+std::optional<PeakMemory> step_memory(PeakMemory memory, const Step& step,
+                                      std::int64_t base_batch) {
+  return with_moments(std::move(memory), live_tensors(step, base_batch), base_batch);
+}
+
 std::optional<PeakMemory> live_memory(const Step& step, std::int64_t base_batch,
                                       const BatchLaw& law, int compute_major) {
-  const OpNesting nesting = nest_ops(step.trace, step.links);
-  const BatchOps ops(step.trace, nesting, base_batch);
-  const auto compiled = graph_parameters(step, base_batch);
-  const Parameters parameters =
-      compiled ? *compiled
-               : count_parameters(step.trace, ops, nesting, step.links.steps.back(), base_batch);
+  const Dataflow flow = dataflow(step);
+  const BatchOps ops(step.trace, flow.nesting, base_batch);
+  const auto compiled = graph_parameters(step, flow, base_batch);
+  const Parameters parameters = compiled ? *compiled
+                                         : count_parameters(step.trace, ops, flow.nesting,
+                                                            step.links.steps.back(), base_batch);
   const Optimizer optimizer = find_optimizer(step.trace, ops);
   PeakMemory out;
   out.parameters = parameters.elements;
@@ -329,7 +336,7 @@ std::optional<PeakMemory> live_memory(const Step& step, std::int64_t base_batch,
   out.basis = compiled       ? MemoryBasis::compiled
               : out.training ? MemoryBasis::training
                              : MemoryBasis::inference;
-  return step_memory(std::move(out), step, base_batch);
+  return with_moments(std::move(out), live_tensors(step, flow, ops, base_batch), base_batch);
 }
 
 // One point: the part that does not grow is as uncertain as the part that does, each in proportion
