@@ -211,7 +211,7 @@ void LibraryRewrite::convolution(const FlowOp& op, LibraryChange& change) {
     } else if (c->product && on_tensor_cores(k)) {
       best = std::min(best, aligned_us(2 * c->macs, c->bytes(), c->type));
     } else if (c->depthwise && k.family == KernelFamily::convolution) {
-      best = std::min(best, depthwise_us(c_, *c, computed_pass(k)));
+      best = std::min(best, depthwise_us(c_, *c, k.traits.pass));
     } else {
       continue;
     }
