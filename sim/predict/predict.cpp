@@ -7,12 +7,12 @@
 #include "models/step/launches.h"
 #include "models/whatif/precision/precision.h"
 #include "sim/predict/invariants/result_check.h"
-#include "sim/predict/kernel_counters.h"
-#include "sim/predict/make_result.h"
-#include "sim/predict/memory.h"
 #include "sim/predict/scenario.h"
-#include "sim/predict/simulated_step.h"
-#include "sim/predict/step_energy.h"
+#include "sim/predict/stages/kernel_counters.h"
+#include "sim/predict/stages/make_result.h"
+#include "sim/predict/stages/memory.h"
+#include "sim/predict/stages/simulated_step.h"
+#include "sim/predict/stages/step_energy.h"
 
 namespace tandem {
 

@@ -1,4 +1,4 @@
-#include "sim/predict/make_result.h"
+#include "sim/predict/stages/make_result.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include "sim/metrics/communication.h"
 #include "sim/metrics/overlap.h"
 #include "sim/predict/bands.h"
-#include "sim/predict/kernel_counters.h"
+#include "sim/predict/stages/kernel_counters.h"
 
 namespace tandem {
 

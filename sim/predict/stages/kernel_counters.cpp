@@ -1,4 +1,4 @@
-#include "sim/predict/kernel_counters.h"
+#include "sim/predict/stages/kernel_counters.h"
 
 #include <algorithm>
 #include <numeric>

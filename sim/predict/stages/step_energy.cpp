@@ -1,4 +1,4 @@
-#include "sim/predict/step_energy.h"
+#include "sim/predict/stages/step_energy.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "sim/predict/memory.h"
+#include "sim/predict/stages/memory.h"
 
 #include <algorithm>
 #include <cmath>
