@@ -77,7 +77,7 @@ struct TransformOption {
 struct TracedModel {
   const Step& step;
   std::string_view path;
-  std::string_view framework;
+  Framework framework = Framework::unknown;
   const GpuArch* gpu = nullptr;       // null: no config describes it
   std::optional<std::int64_t> batch;  // nothing: not recognised
 };

@@ -25,7 +25,7 @@ inline constexpr std::string_view result_schema = "tandem.result/1";
 struct TraceSummary {
   std::string path;
   std::string format;
-  std::string framework;
+  Framework framework = Framework::unknown;
   std::string gpu;
   std::optional<std::int64_t> batch;  // leading dimension of the first layer's input
   std::int64_t steps = 0;

@@ -70,7 +70,7 @@ std::string head(const Advice& advice) {
   const Result& r = advice.base().result;
   std::string text = fmt::format(
       "{:<10} {} ({}, {}, batch {})\n", advice.generated ? "network" : "trace", r.trace.path,
-      r.trace.framework, r.scenario.gpu.empty() ? "unknown GPU" : r.scenario.gpu,
+      to_string(r.trace.framework), r.scenario.gpu.empty() ? "unknown GPU" : r.scenario.gpu,
       r.scenario.batch ? std::to_string(*r.scenario.batch) : "unknown");
   text += fmt::format("step time  {} ({} to {} in 9 of 10 cases)   limited by {}\n",
                       time_text(r.step.time_us), time_text(r.band.low_us),
@@ -163,7 +163,7 @@ Json advice_json(const Advice& advice) {
               {"tandem_version", TANDEM_VERSION},
               {"trace",
                {{"path", base.trace.path},
-                {"framework", base.trace.framework},
+                {"framework", to_string(base.trace.framework)},
                 {"gpu", base.trace.gpu},
                 {"batch", or_null(base.scenario.batch)}}},
               {"best", name(advice.best(true))},

@@ -33,7 +33,7 @@ std::string number(double value, std::string_view unit) {
 std::string check_text(const TraceSummary& trace, const CheckReport& report) {
   std::string text =
       fmt::format("trace      {} ({}, {}): {} steps, {} device activities\n", trace.path,
-                  trace.framework, trace.gpu, trace.steps, trace.kernels);
+                  to_string(trace.framework), trace.gpu, trace.steps, trace.kernels);
   for (const UseVerdict& v : report.verdicts) {
     const bool good = verdict_text(v) == "good";
     text +=
@@ -56,8 +56,9 @@ Json check_json(const TraceSummary& trace, const CheckReport& report) {
   Json out;
   out["schema"] = check_schema;
   out["tandem_version"] = TANDEM_VERSION;
-  out["trace"] = {{"path", trace.path}, {"format", trace.format}, {"framework", trace.framework},
-                  {"gpu", trace.gpu},   {"steps", trace.steps},   {"kernels", trace.kernels}};
+  out["trace"] = {
+      {"path", trace.path}, {"format", trace.format}, {"framework", to_string(trace.framework)},
+      {"gpu", trace.gpu},   {"steps", trace.steps},   {"kernels", trace.kernels}};
   for (const UseVerdict& v : report.verdicts) {
     const bool good = verdict_text(v) == "good";
     out["verdicts"][std::string(name_of(uses, v.use))] = {

@@ -17,7 +17,7 @@ Json optional_json(const std::optional<T>& value) {
 Json trace_json(const TraceSummary& t) {
   return {{"path", t.path},
           {"format", t.format},
-          {"framework", t.framework},
+          {"framework", to_string(t.framework)},
           {"gpu", t.gpu},
           {"batch", optional_json(t.batch)},
           {"steps", t.steps},

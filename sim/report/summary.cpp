@@ -114,7 +114,7 @@ std::string headline(const Result& r) {
   const StepMetrics& m = r.step;
   std::string text;
   text += fmt::format("{:<10} {} ({}, {}, batch {})\n", is_generated(r) ? "network" : "trace",
-                      r.trace.path, r.trace.framework, r.trace.gpu,
+                      r.trace.path, to_string(r.trace.framework), r.trace.gpu,
                       r.trace.batch ? std::to_string(*r.trace.batch) : "unknown");
   text += fmt::format(
       "           {}, {} device activities, {} launches, {} host operations, "

@@ -16,6 +16,7 @@
 #include "sim/core/operand_table.h"
 #include "sim/core/string_table.h"
 #include "sim/core/time.h"
+#include "sim/trace/framework.h"
 
 namespace tandem {
 
@@ -185,8 +186,8 @@ struct Trace {
   ~Trace();
 
   std::string path;
-  std::string format;     // importer name: "kineto", "kineto-legacy", "xprof"
-  std::string framework;  // "PyTorch", "TensorFlow", "JAX" or "unknown"
+  std::string format;  // importer name: "kineto", "kineto-legacy", "xprof"
+  Framework framework = Framework::unknown;
   /// Whole microseconds (Unix or profiler clock) that TimePoint{0} stands for. May be large.
   std::int64_t origin_us = 0;
   std::optional<std::int64_t> stated_batch;  // items a step works on, where its annotation says so

@@ -295,10 +295,10 @@ Page result_page(const ResultView& view) {
   const Result& r = view.result;
   Page page;
   page.title = fmt::format("{}: {} a step", file_name(r.trace.path), time_text(r.step.time_us));
-  page.subtitle =
-      fmt::format("{}, {}, batch {}; scenario {}, batch {}, mode {}, precision {}",
-                  r.trace.framework, r.trace.gpu, batch_text(r.trace.batch), r.scenario.gpu,
-                  batch_text(r.scenario.batch), r.scenario.mode, r.scenario.precision);
+  page.subtitle = fmt::format("{}, {}, batch {}; scenario {}, batch {}, mode {}, precision {}",
+                              to_string(r.trace.framework), r.trace.gpu, batch_text(r.trace.batch),
+                              r.scenario.gpu, batch_text(r.scenario.batch), r.scenario.mode,
+                              r.scenario.precision);
   page.sections = {answer_section(r), use_section(view), time_section(view)};
   if (!r.critical_path.empty()) page.sections.push_back(path_section(r));
   std::vector<Block> tables = step_tables(r);

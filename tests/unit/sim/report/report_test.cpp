@@ -22,7 +22,7 @@ Result some_result() {
   Result r;
   r.trace = {"a.json",
              "kineto",
-             "PyTorch",
+             Framework::pytorch,
              "NVIDIA H200",
              32,
              2,
