@@ -8,6 +8,7 @@
 #include "models/arch/gpu_arch.h"
 #include "sim/core/device.h"
 #include "sim/core/kernel_family.h"
+#include "sim/core/named.h"
 #include "sim/core/tensor.h"
 
 namespace tandem {
@@ -133,5 +134,7 @@ struct KernelCost {
 /// Whether the caches hold what earlier kernels of the step left, or were flushed before the
 /// kernel.
 enum class CacheState : std::uint8_t { warm, cold };
+inline constexpr Named<CacheState> cache_states[] = {{CacheState::warm, "warm"},
+                                                     {CacheState::cold, "cold"}};
 
 }  // namespace tandem

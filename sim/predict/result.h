@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/runtime/step_plan.h"
 #include "models/whatif/transform_report.h"
 #include "sim/core/error.h"
 #include "sim/metrics/critical_path.h"
@@ -47,7 +48,7 @@ struct ScenarioSummary {
   std::string mode;
   std::optional<std::int64_t> batch;
   std::string precision;
-  std::string profiler;
+  Profiler profiler = Profiler::remove;
   std::string host;
 };
 

@@ -10,8 +10,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+bool is_good(const UseVerdict& v) { return !v.touched || v.concern == Concern::note; }
+
 std::string_view verdict_text(const UseVerdict& v) {
-  if (!v.touched || v.concern == Concern::note) return "good";
+  if (is_good(v)) return "good";
   return v.concern == Concern::wrong ? "wrong" : "doubtful";
 }
 
@@ -35,7 +37,7 @@ std::string check_text(const TraceSummary& trace, const CheckReport& report) {
       fmt::format("trace      {} ({}, {}): {} steps, {} device activities\n", trace.path,
                   to_string(trace.framework), trace.gpu, trace.steps, trace.kernels);
   for (const UseVerdict& v : report.verdicts) {
-    const bool good = verdict_text(v) == "good";
+    const bool good = is_good(v);
     text +=
         fmt::format("  {:<14} {}{}{}\n", name_of(uses, v.use), verdict_text(v), good ? "" : ": ",
                     good ? "" : fmt::format("{}", fmt::join(v.because, ", ")));
@@ -60,7 +62,7 @@ Json check_json(const TraceSummary& trace, const CheckReport& report) {
       {"path", trace.path}, {"format", trace.format}, {"framework", to_string(trace.framework)},
       {"gpu", trace.gpu},   {"steps", trace.steps},   {"kernels", trace.kernels}};
   for (const UseVerdict& v : report.verdicts) {
-    const bool good = verdict_text(v) == "good";
+    const bool good = is_good(v);
     out["verdicts"][std::string(name_of(uses, v.use))] = {
         {"verdict", verdict_text(v)},
         {"because", good ? std::vector<std::string_view>{} : v.because}};

@@ -130,7 +130,7 @@ Json scenario_json(const ScenarioSummary& s) {
           {"mode", s.mode},
           {"batch", optional_json(s.batch)},
           {"precision", s.precision},
-          {"profiler", s.profiler},
+          {"profiler", name_of(profilers, s.profiler)},
           {"host", s.host}};
 }
 

@@ -62,7 +62,7 @@ std::string path_row(const PathShare& row) {
 }
 
 /// A step that was generated from a network: nothing was measured.
-bool is_generated(const Result& r) { return r.trace.format == "network"; }
+bool is_generated(const Result& r) { return r.band_parts.generated_error > 0; }
 
 /// Over the step as it was; where a step takes other samples, over its samples a second as well.
 std::string speed_up_line(const Result& r) {
@@ -99,7 +99,7 @@ std::string bridge_line(const Result& r) {
   if (t.traced_step_us <= 0 || is_generated(r)) return {};
   const double share = 1 - t.unprofiled_step_us / t.traced_step_us;
   std::string text = fmt::format("bridge     traced {} a step", time_text(t.traced_step_us));
-  if (r.scenario.profiler == "remove") {
+  if (r.scenario.profiler == Profiler::remove) {
     text += fmt::format(", profiler's share {:.1f} % -> {} without it", 100 * share,
                         time_text(t.unprofiled_step_us));
   } else {
@@ -123,9 +123,9 @@ std::string headline(const Result& r) {
   const bool other_batch = r.scenario.batch != r.trace.batch;
   const std::string batch = other_batch ? fmt::format(", batch {}", *r.scenario.batch) : "";
   text += fmt::format("scenario   {}{}, mode {}{}\n", r.scenario.gpu, batch, r.scenario.mode,
-                      is_generated(r)                   ? ""
-                      : r.scenario.profiler == "remove" ? ", profiler removed"
-                                                        : ", profiler kept");
+                      is_generated(r)                           ? ""
+                      : r.scenario.profiler == Profiler::remove ? ", profiler removed"
+                                                                : ", profiler kept");
   text +=
       fmt::format("step time  {} ({} to {} in 9 of 10 cases)   {:.1f} {}/s   limited by {}\n",
                   time_text(m.time_us), time_text(r.band.low_us), time_text(r.band.high_us),

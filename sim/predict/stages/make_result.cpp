@@ -171,7 +171,7 @@ ScenarioSummary summarize(const TracedRun& run, const Scenario& scenario,
   }
   s.precision = options.what_ifs.get("precision");
   if (s.precision.empty()) s.precision = asks_nothing;
-  s.profiler = options.profiler == Profiler::remove ? "remove" : "keep";
+  s.profiler = options.profiler;
   s.host = run.configs.host.name;
   return s;
 }

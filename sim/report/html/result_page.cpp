@@ -33,7 +33,7 @@ std::string answer_text(const Result& r) {
       "{}. {}",
       time_text(r.step.time_us), r.scenario.gpu, batch_text(r.scenario.batch), r.scenario.mode,
       time_text(r.band.low_us), time_text(r.band.high_us), limit_sentence(r));
-  if (r.scenario.profiler == "remove" && r.trace.traced_step_us > 0) {
+  if (r.scenario.profiler == Profiler::remove && r.trace.traced_step_us > 0) {
     text += fmt::format(" The traced step took {}, profiler included.",
                         time_text(r.trace.traced_step_us));
   }

@@ -35,7 +35,7 @@ Result some_result() {
              1,
              0,
              1};
-  r.scenario = {"h200_sxm", "as-traced", 32, "as-traced", "remove", "default"};
+  r.scenario = {"h200_sxm", "as-traced", 32, "as-traced", Profiler::remove, "default"};
   r.fidelity = {{"ProfilerStep#3", 1000, 1010}, {"ProfilerStep#4", 1000, 1000}};
   r.step.time_us = 12'345.678;
   r.step.throughput_per_s = 2591.9;
