@@ -105,7 +105,7 @@ std::vector<WorkCounters> kernel_counters(const Trace& trace, const TraceLaunche
                                           const TimeConstants& time, CacheState cache,
                                           LossList& losses) {
   losses.merge(launches.losses());
-  CostCache costs(gpu, constants, cache);
+  CostCache costs(gpu, constants);
   const double window_cycles = smsp_count(gpu) * constants.general().counter_window_cycles;
   // In the order in which the device runs them: what one leaves in L2 the next ones find.
   std::vector<std::uint32_t> order(trace.activities.size());

@@ -49,7 +49,7 @@ std::vector<EnergyWork> energy_works(const StepOnGpu& in, const SimulatedStep& s
                      sm_share(launch_of(w), in.gpu)});
   }
   const std::vector<double> shared = time_shared(spans);
-  CostCache costs(in.gpu, in.run.configs.costs, CacheState::cold);
+  CostCache costs(in.gpu, in.run.configs.costs);
   std::vector<EnergyWork> energy;
   energy.reserve(plan.size());
   for (std::size_t w = 0; w < plan.size(); ++w) {
