@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -46,6 +47,7 @@ constexpr bool waits_for_device(ApiKind api) {
 }
 
 enum class ActivityKind : std::uint8_t { kernel, memcpy, memset };
+std::string_view to_string(ActivityKind kind);
 
 /// A host thread of the traced process.
 struct Thread {
