@@ -106,7 +106,7 @@ struct KernelLaunch {
   LaunchGeometry geometry;
   KernelWork work;
   std::span<const TensorShape> tensors;  // inputs of the operation; empty: unknown
-  double duration_us = 0;                // measured on `measured_on`; 0: not measured
+  double duration_us = 0;                // as traced; 0: not measured
 };
 
 enum class Bound : std::uint8_t { compute, memory, latency, launch };

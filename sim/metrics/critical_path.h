@@ -38,7 +38,7 @@ struct PathLink {
 
 /// Builds the dependency graph of the plan (Boost.Graph; vertices are items and work, edges carry
 /// the delay between the end of one and the begin of the other) and walks from the event that ends
-/// last among the vertices up to `last_item` / `last_work` back to `from`. Links in order of time.
+/// last among the vertices before `end_item` / `end_work` back to `from`. Links in order of time.
 std::vector<PathLink> critical_path(const Plan& plan, const Timeline& timeline, TimePoint from,
                                     std::size_t end_item, std::size_t end_work);
 

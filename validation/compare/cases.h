@@ -32,7 +32,7 @@ enum class CaseKind : std::uint8_t {
   operators,      // `quantity` of each operation of a network, against NAME.csv beside it
 };
 
-/// Which captures an `unprofiled` case takes, by what limits them (see is_host_bound()).
+/// Which captures an `unprofiled` case takes, by what limits them (compare.cpp: host_bound_ratio).
 enum class LimitedBy : std::uint8_t { any, gpu, host };
 
 /// What somebody published of a network, its throughput or its GPU time: a fact with its source, no
