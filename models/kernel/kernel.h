@@ -114,7 +114,6 @@ enum class Bound : std::uint8_t { compute, memory, latency, launch };
 /// What a run of the kernel costs. Counters are sums over the device, as Nsight Compute's `.sum`.
 struct KernelCost {
   double time_us = 0;
-  Bound bound = Bound::memory;
   double confidence = 0;  // 0..1; 0: generic model
   double smsp_elapsed_cycles = 0;
   double smsp_active_cycles = 0;  // cycles with at least one warp resident

@@ -60,17 +60,6 @@ ActiveRates active_rates(const CostInput& in) {
   return rates;
 }
 
-Bound bound_of(const GpuArch& gpu, const KernelCost& cost) {
-  const double bytes = (cost.dram_read_sectors + cost.dram_write_sectors) * sector_bytes;
-  const double memory = bytes / (gpu.dram_read_gbps * 1e3);
-  const double smsp_us = smsp_count(gpu) * gpu.boost_clock_mhz;
-  const double compute = std::max(cost.smsp_issue_cycles, cost.tc_active_cycles) / smsp_us;
-  if (cost.time_us < gpu.stream_kernel_period_us) return Bound::launch;
-  constexpr double bound_share = 0.5;
-  if (std::max(memory, compute) < bound_share * cost.time_us) return Bound::latency;
-  return memory >= compute ? Bound::memory : Bound::compute;
-}
-
 // Of products whose size is not known: warp groups use more of the tensor cores the longer they
 // last.
 double tensor_rate(const GeneralCosts& general, const TimelessCost& t, double time_us) {
@@ -136,7 +125,6 @@ KernelCost at_time(const GpuArch& gpu, const GeneralCosts& general, const Timele
   const double achieved = t.matrix ? general.occupancy_share_matrix : general.occupancy_share;
   cost.warp_active_cycles = cost.smsp_active_cycles / gpu.smsp_per_sm * t.warps * achieved;
   clamp_traffic(gpu, cost);
-  cost.bound = bound_of(gpu, cost);
   return cost;
 }
 
