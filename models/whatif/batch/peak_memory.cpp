@@ -38,7 +38,6 @@ struct Parameters {
   double bytes = 0;
   double trained_bytes = 0;  // of those that a gradient reaches
   double table_bytes = 0;    // of embedding tables whose gradients are sparse
-  std::int64_t table_elements = 0;
 
   void add(const TensorShape& t) { elements += t.elements(), bytes += stored_bytes(t); }
 };
@@ -209,7 +208,7 @@ Parameters count_parameters(const Trace& trace, const BatchOps& ops, const OpNes
       if (shared.read_before(row, t)) continue;
       add(t);
       if (!embedding || sparse.count(dims_of(t)) == 0) continue;
-      out.table_elements += t.elements(), out.table_bytes += stored_bytes(t);
+      out.table_bytes += stored_bytes(t);
     }
   }
   return with_gradients(gradients, out, frozen);
@@ -318,7 +317,6 @@ std::optional<PeakMemory> live_memory(const Step& step, std::int64_t base_batch,
   const Optimizer optimizer = find_optimizer(step.trace, ops);
   PeakMemory out;
   out.parameters = parameters.elements;
-  out.table_rows_updated = parameters.table_elements;
   out.training = optimizer.present;
   out.optimizer_states = optimizer.states;
   const ShardedParameters shards = sharded_parameters(step.trace, step.links);

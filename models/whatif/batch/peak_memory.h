@@ -32,8 +32,7 @@ enum class MemoryBasis : std::uint8_t {
 
 /// The peak at a batch is that of the worst moment there.
 struct PeakMemory {
-  std::int64_t parameters = 0;          // elements, shared ones once
-  std::int64_t table_rows_updated = 0;  // of them in tables whose gradients are sparse
+  std::int64_t parameters = 0;  // elements, shared ones once
   bool training = false;
   int optimizer_states = 0;           // values kept per parameter
   double kept_bytes = 0;              // parameters, states, library workspaces: there all along
