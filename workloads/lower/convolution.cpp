@@ -67,8 +67,6 @@ std::optional<Layer> layer_of(TensorShape input, TensorShape weight, TensorShape
   return l;
 }
 
-namespace {}  // namespace
-
 LayerShape shape_of(const Layer& l, Pass pass) {
   LayerShape s;
   s.channels_last = l.channels_last;
@@ -91,11 +89,8 @@ namespace {
 
 void add_transform(const Context& c, const TensorShape& t, Part part, Kernels& out) {
   if (t.channels_last && pixels(t) > 1) return;
-  constexpr std::int64_t tile = 32;
-  LoweredKernel k =
-      make(c, c.kernel(part), t.type,
-           {ceil_div(pixels(t), tile), ceil_div(t.dims[1], tile), t.dims[0]}, 2 * bytes_of(t));
-  out.push_back(std::move(k));
+  const auto [x, y, z] = transform_grid(t);
+  out.push_back(make(c, c.kernel(part), t.type, {x, y, z}, 2 * bytes_of(t)));
 }
 
 void add_weight_transform(const Context& c, const Layer& l, Part part, Kernels& out) {

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/kernel/launch_rules.h"
 #include "models/kernel/time/kernel_time.h"
 #include "models/ops/op_table.h"
 #include "models/step/launches.h"
@@ -26,12 +27,7 @@ void add_transforms(std::uint32_t work, const KernelLaunch& launch, const Retarg
     k.kernel =
         o.names->kernel(before ? LibraryUse::to_channels_last : LibraryUse::to_channels_first);
     k.op = launch.op;
-    const auto pixels = static_cast<std::uint32_t>(t.dims[2] * t.dims[3]);
-    k.geometry = {{(pixels + 31) / 32, static_cast<std::uint32_t>((t.dims[1] + 31) / 32),
-                   static_cast<std::uint32_t>(t.dims[0])},
-                  {32, 8, 1},
-                  32,
-                  4224};
+    k.geometry = transform_geometry(t);
     k.duration_us = kernel_time(move, *o.to, *o.time).time_us;
     k.host_us = o.launch_call_us;
     before ? edit.insert_before(work, k) : edit.insert_after(work, k);
