@@ -15,8 +15,8 @@
 
 #include "models/arch/gpu_arch.h"
 #include "models/kernel/residual.h"
+#include "models/step/memory/peak_memory.h"
 #include "models/step/step.h"
-#include "models/whatif/batch/peak_memory.h"
 #include "models/whatif/transform_report.h"
 #include "sim/core/error.h"
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/whatif/batch/peak_memory.h"
+#include "models/step/memory/peak_memory.h"
 #include "models/whatif/transform_report.h"
 #include "sim/core/provenance.h"
 #include "sim/engine/plan.h"

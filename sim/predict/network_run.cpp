@@ -191,9 +191,10 @@ TracedRun analyse_network(const NetworkRequest& request, const ReplayOptions& op
   run.gpu = gpu;
   run.summary.batch = bound.value(batch_symbol, network.fixed_batch);
   if (network.symbols.empty() && !is_onnx(request.path)) return run;
-  set_memory(network, request, bound,
-             run.configs.batch.workspace_bytes(gpu.compute_major, network.task == Task::train),
-             run);
+  set_memory(
+      network, request, bound,
+      run.configs.batch.device_memory.workspaces(gpu.compute_major, network.task == Task::train),
+      run);
   return run;
 }
 

@@ -42,20 +42,6 @@ void add_memory_fields(Fields& out) {
   add_fields(out, &L::memory, cached_memory_fields());
 }
 
-void add_device_fields(Fields& out) {
-  out.push_back(field<L>("memory_workspace_bytes", "B",
-                         "workspace of a handle of the library of products",
-                         &L::memory_workspace_bytes));
-  out.push_back(field<L>("memory_workspace_major", "count", "first compute capability with so much",
-                         &L::memory_workspace_major));
-  out.push_back(field<L>("memory_workspace_before_bytes", "B", "the same, with an earlier one",
-                         &L::memory_workspace_before_bytes));
-  out.push_back(field<L>("memory_context_bytes", "B", "context and code of the process",
-                         &L::memory_context_bytes));
-  out.push_back(field<L>("memory_usable_share", "ratio", "memory that allocations may take",
-                         &L::memory_usable_share));
-}
-
 std::vector<Field<BatchErrors>> error_fields() {
   using E = BatchErrors;
   const auto error = [](std::string_view name, std::string_view unit, std::string_view doc,
@@ -92,7 +78,7 @@ Fields law_fields() {
   add_fields(out, &L::columns, column_sums_fields());
   add_fields(out, &L::row_sums, row_sums_fields());
   add_fields(out, &L::embedding, embedding_gradient_fields());
-  add_device_fields(out);
+  add_fields(out, &L::device_memory, device_memory_fields());
   add_fields(out, &L::errors, error_fields());
   return out;
 }

@@ -15,6 +15,7 @@
 #include "models/kernel/time/laws/column_sums.h"
 #include "models/kernel/time/laws/product_growth.h"
 #include "models/kernel/time/laws/row_sums.h"
+#include "models/step/memory/device_memory.h"
 #include "sim/core/provenance.h"
 
 namespace tandem {
@@ -56,20 +57,9 @@ struct BatchLaw {
 
   BatchErrors errors;
 
-  // Memory of the device
-  double memory_workspace_bytes = 0;         // of a handle of the library of products
-  double memory_workspace_major = 0;         // first compute capability with so much
-  double memory_workspace_before_bytes = 0;  // with an earlier one
-  double memory_context_bytes = 0;
-  double memory_usable_share = 0;
+  DeviceMemory device_memory;
 
   std::vector<Provenance> origins;
-
-  /// Of the handles that a step holds: the thread of the backward pass has one of its own.
-  double workspace_bytes(int compute_major, bool training) const {
-    const bool later = compute_major >= memory_workspace_major;
-    return (training ? 2 : 1) * (later ? memory_workspace_bytes : memory_workspace_before_bytes);
-  }
 };
 
 /// Reads configs/kernels/batch.json. Errors: InputError `file:key: found X, expected Y`.

@@ -1,4 +1,4 @@
-#include "models/whatif/batch/peak_memory.h"
+#include "models/step/memory/peak_memory.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,11 +11,11 @@
 #include "models/ops/statistics_op.h"
 #include "models/step/batch/roles.h"
 #include "models/step/memory/graph_flow.h"
+#include "models/step/memory/item_moments.h"
 #include "models/step/memory/sharded_parameters.h"
 #include "models/step/memory/step_memory.h"
 #include "models/step/memory/trained_parameters.h"
 #include "models/step/op_nesting.h"
-#include "models/whatif/edit/item_moments.h"
 #include "sim/core/data_type.h"
 
 namespace tandem {
@@ -307,7 +307,7 @@ std::optional<PeakMemory> step_memory(PeakMemory memory, const Step& step,
 }
 
 std::optional<PeakMemory> live_memory(const Step& step, std::int64_t base_batch,
-                                      const BatchLaw& law, int compute_major) {
+                                      const DeviceMemory& device, int compute_major) {
   const Dataflow flow = dataflow(step);
   const BatchOps ops(step.trace, flow.nesting, base_batch);
   const auto compiled = graph_parameters(step, flow, base_batch);
@@ -327,7 +327,7 @@ std::optional<PeakMemory> live_memory(const Step& step, std::int64_t base_batch,
   out.has_buckets = has_buckets(step.trace);
   out.kept_bytes = parameters.bytes - whole + dense + states + shards.gathered_bytes +
                    (out.has_buckets ? out.bucket_bytes : 0) +
-                   law.workspace_bytes(compute_major, out.training);
+                   device.workspaces(compute_major, out.training);
   // No unit of sharded parameters is whole while the optimizer updates them.
   const double update = out.training ? dense + (optimizer.copies ? dense : 0) : 0;
   out.update_bytes = std::max(0.0, update - shards.gathered_bytes);
@@ -371,10 +371,6 @@ PeakMemory through_points(const PeakMemory& live, std::span<const MemoryPoint> p
 
 double peak_bytes(const PeakMemory& memory, std::int64_t batch) {
   return worst_bytes(memory.moments, static_cast<double>(batch));
-}
-
-double usable_bytes(const GpuArch& gpu, const BatchLaw& law) {
-  return law.memory_usable_share * static_cast<double>(gpu.memory_bytes) - law.memory_context_bytes;
 }
 
 }  // namespace tandem

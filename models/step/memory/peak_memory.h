@@ -7,10 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "models/arch/gpu_arch.h"
 #include "models/memory/lives.h"
+#include "models/step/memory/device_memory.h"
 #include "models/step/step.h"
-#include "models/whatif/batch/law.h"
 
 namespace tandem {
 
@@ -47,7 +46,7 @@ struct PeakMemory {
 /// By the liveness of the step's tensors alone, with parameters and the state of the optimizer from
 /// its shapes, on a GPU of that compute capability; nothing if the trace has no shapes.
 std::optional<PeakMemory> live_memory(const Step& step, std::int64_t base_batch,
-                                      const BatchLaw& law, int compute_major);
+                                      const DeviceMemory& device, int compute_major);
 
 /// `memory` with the tensors of `step` in place of its moments: parameters, states and the update
 /// of parameters stay. Nothing if the step has no shapes.
@@ -59,7 +58,5 @@ PeakMemory through_points(const PeakMemory& live, std::span<const MemoryPoint> p
                           const std::string& path);
 
 double peak_bytes(const PeakMemory& memory, std::int64_t batch);
-/// What allocations can use: less the context and the driver's reserve.
-double usable_bytes(const GpuArch& gpu, const BatchLaw& law);
 
 }  // namespace tandem
