@@ -21,7 +21,7 @@ constexpr Duration places_delay = microseconds(5);
 
 WaitInference::WaitInference(const Trace& trace, const Links& links, const DeviceTiming& timing)
     : trace_(trace), links_(links), timing_(timing), launched_(trace.streams.size()) {
-  for (std::size_t i = 0; i < trace.overheads.size(); ++i) {
+  for (std::uint32_t i = 0; i < trace.overheads.size(); ++i) {
     if (trace.strings.get(trace.overheads.name[i]).find("Buffer Full") == std::string_view::npos) {
       continue;
     }
