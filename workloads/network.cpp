@@ -12,8 +12,7 @@ namespace {
 
 constexpr std::string_view schemas[] = {"tandem.network/1"};
 constexpr std::string_view frameworks[] = {"pytorch", "tensorflow"};
-constexpr std::string_view framework_names[] = {"PyTorch", "TensorFlow"};
-static_assert(std::size(framework_names) == values_up_to(Framework::tensorflow));
+static_assert(std::size(frameworks) == values_up_to(Framework::tensorflow));
 constexpr std::string_view tasks[] = {"train", "infer"};
 constexpr std::string_view phase_names[] = {"forward", "backward", "optimizer"};
 constexpr std::string_view precisions[] = {"fp32", "amp"};
@@ -363,10 +362,6 @@ void Reader::check_order(const NetworkOp& op, const Place& place, std::vector<bo
 }
 
 }  // namespace
-
-std::string_view to_string(Framework framework) {
-  return framework_names[static_cast<std::size_t>(framework)];
-}
 
 std::string_view to_string(Task task) { return tasks[static_cast<std::size_t>(task)]; }
 

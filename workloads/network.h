@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "sim/core/operands.h"
+#include "sim/trace/framework.h"
 #include "workloads/expression.h"
 
 namespace tandem {
 
-enum class Framework : std::uint8_t { pytorch, tensorflow };
 enum class Task : std::uint8_t { train, infer };
 enum class Phase : std::uint8_t { forward, backward, optimizer };
 /// Who keeps a tensor's memory, and for how long.
@@ -28,8 +28,6 @@ enum class StorageKind : std::uint8_t {
 };
 
 std::string_view to_string(Task task);
-/// As traces name it: "PyTorch", "TensorFlow".
-std::string_view to_string(Framework framework);
 
 struct NetworkTensor {
   DataType type = DataType::unknown;

@@ -17,7 +17,7 @@ TraceRows::TraceRows(const GenerateInput& input)
   const GpuArch& gpu = input.lowering.gpu;
   trace.path = input.network.network->path;
   trace.format = "network";
-  trace.framework = to_string(input.network.network->framework);
+  trace.framework = input.network.network->framework;
   trace.devices.push_back({0, gpu.aliases.empty() ? gpu.display_name : gpu.aliases.front(),
                            gpu.memory_bytes, gpu.compute_major, gpu.compute_minor, gpu.sm_count});
   stream_ = builder_.stream({0, 1, stream_number});

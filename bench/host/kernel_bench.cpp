@@ -53,12 +53,12 @@ void cost_of_launch(benchmark::State& state) {
   const GpuArch gpu = load_gpu(root + "/configs/gpus/h200_sxm.json");
   const CostConstants constants = CostConstants::load(root + "/configs/kernels/costs.json");
   const TraceLaunches launches(trace(), links(), ops().of_call);
-  CostCache cache(gpu, constants, CacheState::cold);
+  CostCache cache(gpu, constants);
   std::uint32_t a = 0;
   for (auto _ : state) {
     const KernelLaunch launch = launches.launch(a);
     benchmark::DoNotOptimize(cached ? cache.cost(launches.shape_of(a), launch)
-                                    : kernel_cost(gpu, launch, CacheState::cold, constants));
+                                    : kernel_cost(gpu, launch, constants));
     a = (a + 1) % static_cast<std::uint32_t>(trace().activities.size());
   }
 }

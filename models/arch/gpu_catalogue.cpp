@@ -112,6 +112,10 @@ void add_gpu(GpuCatalogue& catalogue, const std::string& path) {
   check_unique(catalogue);
 }
 
+bool has_gpu(const GpuCatalogue& catalogue, std::string_view name) {
+  return by_name(catalogue, name) != nullptr;
+}
+
 const GpuArch& find_gpu(const GpuCatalogue& catalogue, std::string_view name) {
   const std::string stem = std::filesystem::path(name).stem().string();
   if (is_gpu_file(name)) return find_gpu(catalogue, stem);

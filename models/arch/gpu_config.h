@@ -34,6 +34,8 @@ GpuCatalogue load_catalogue(const std::string& folder);
 /// The GPU whose name, display name or alias is `name`, case ignored; a path means its file's GPU.
 /// Errors: InputError that lists the known names and the nearest one.
 const GpuArch& find_gpu(const GpuCatalogue& catalogue, std::string_view name);
+/// Whether find_gpu() finds one by that name; paths are none.
+bool has_gpu(const GpuCatalogue& catalogue, std::string_view name);
 
 struct DeviceMatch {
   const GpuArch* gpu = nullptr;  // null: no config fits

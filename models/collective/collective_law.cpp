@@ -68,6 +68,12 @@ Fields law_fields() {
         "error of the time of kernels beside a collective, of which only the SMs that it holds are "
         "modelled",
         &L::beside_error);
+  plain("shared_host_error", "ratio",
+        "mean error of steps among another number of ranks, whose hosts share their cores more and "
+        "less well",
+        &L::shared_host_error);
+  plain("more_ranks_error", "ratio", "more of it beyond twice the traced ranks",
+        &L::more_ranks_error);
   return out;
 }
 

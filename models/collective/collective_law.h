@@ -41,6 +41,9 @@ struct CollectiveLaw {
   // What predictions are off by, relative.
   double expected_error = 0;  // of the time that data moves
   double beside_error = 0;    // of kernels beside it
+  // What steps among another number of ranks are off by, relative.
+  double shared_host_error = 0;  // by how hosts share their cores
+  double more_ranks_error = 0;   // more of it beyond twice the traced ranks
   std::vector<Provenance> origins;
 };
 

@@ -139,16 +139,6 @@ DataMovement data_movement_lower_bound(const AccessEnergies& e, const MemoryAcce
   return m;
 }
 
-DataMovementShares data_movement_shares(const AccessEnergies& energies,
-                                        const MemoryAccesses& accesses, double energy_j,
-                                        double time_us) {
-  DataMovementShares shares;
-  shares.static_j = energies.static_w * time_us * micro;
-  shares.movement = data_movement_lower_bound(energies, accesses);
-  shares.rest_j = energy_j - shares.static_j - shares.movement.total_j;
-  return shares;
-}
-
 namespace {
 
 /// Takes up to `energy_j` from what SMs do and returns it: what was fitted knows no shared memory

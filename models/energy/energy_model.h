@@ -116,17 +116,6 @@ struct DataMovement {
 DataMovement data_movement_lower_bound(const AccessEnergies& energies,
                                        const MemoryAccesses& accesses);
 
-/// Thesis figures 5.11 and 5.12: static, the bound and what is left of a measured or predicted
-/// total. A negative rest says that total and bound contradict each other; it is not clipped.
-struct DataMovementShares {
-  double static_j = 0;
-  DataMovement movement;
-  double rest_j = 0;
-};
-DataMovementShares data_movement_shares(const AccessEnergies& energies,
-                                        const MemoryAccesses& accesses, double energy_j,
-                                        double time_us);
-
 /// Divides what trace_energy cannot tell apart, leaving the total as it is: the way through L2 out
 /// of dram_j in proportion to the bounds; then what L2 and DRAM lack of their bounds, and L1 and
 /// shared memory, out of what the SMs do: other_j, then tensor_j, compute_j and instructions_j in

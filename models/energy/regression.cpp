@@ -141,7 +141,6 @@ Coefficients solve_nonnegative(std::span<const Equation> equations) {
   out.value.resize(n);
   for (std::size_t i = 0; i < n; ++i) out.value[i] = x[i] * normal.scale[i];
   const double variance = residual_variance(equations, out.value);
-  out.residual_sd = std::sqrt(variance);
   out.covariance = inverse;
   out.sd.resize(n);
   for (std::size_t i = 0; i < n; ++i) {

@@ -33,8 +33,7 @@ struct Equation {
 struct Coefficients {
   std::vector<double> value;                    // none negative
   std::vector<double> sd;                       // from the residuals
-  std::vector<std::vector<double>> covariance;  //
-  double residual_sd = 0;                       // of the weighted equations
+  std::vector<std::vector<double>> covariance;  // of them
 };
 
 /// Non-negative weighted least squares. Columns may differ in scale by many orders of magnitude.

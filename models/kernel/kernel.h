@@ -8,6 +8,7 @@
 #include "models/arch/gpu_arch.h"
 #include "sim/core/device.h"
 #include "sim/core/kernel_family.h"
+#include "sim/core/named.h"
 #include "sim/core/tensor.h"
 
 namespace tandem {
@@ -105,7 +106,7 @@ struct KernelLaunch {
   LaunchGeometry geometry;
   KernelWork work;
   std::span<const TensorShape> tensors;  // inputs of the operation; empty: unknown
-  double duration_us = 0;                // measured on `measured_on`; 0: not measured
+  double duration_us = 0;                // as traced; 0: not measured
 };
 
 enum class Bound : std::uint8_t { compute, memory, latency, launch };
@@ -113,7 +114,6 @@ enum class Bound : std::uint8_t { compute, memory, latency, launch };
 /// What a run of the kernel costs. Counters are sums over the device, as Nsight Compute's `.sum`.
 struct KernelCost {
   double time_us = 0;
-  Bound bound = Bound::memory;
   double confidence = 0;  // 0..1; 0: generic model
   double smsp_elapsed_cycles = 0;
   double smsp_active_cycles = 0;  // cycles with at least one warp resident
@@ -133,5 +133,7 @@ struct KernelCost {
 /// Whether the caches hold what earlier kernels of the step left, or were flushed before the
 /// kernel.
 enum class CacheState : std::uint8_t { warm, cold };
+inline constexpr Named<CacheState> cache_states[] = {{CacheState::warm, "warm"},
+                                                     {CacheState::cold, "cold"}};
 
 }  // namespace tandem

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 
 #include "models/arch/gpu_arch.h"
+#include "sim/core/device.h"
+#include "sim/core/tensor.h"
 #include "sim/core/units.h"
 
 namespace tandem {
@@ -36,6 +39,24 @@ inline std::int64_t blocks_sharing_result(std::int64_t values, std::int64_t bloc
 /// The longest row of a softmax that a warp takes (ATen/native/cuda/SoftMax.cu); a block takes
 /// longer ones.
 inline constexpr std::int64_t softmax_warp_columns = 1024;
+
+// Transforms between the orders of images (cuDNN): a block turns a tile of pixels by channels, in
+// shared memory whose rows are a word longer so that its banks do not collide.
+inline constexpr std::int64_t transform_tile = 32;
+inline std::array<std::int64_t, 3> transform_grid(const TensorShape& image) {
+  return {ceil_div(image.dims[2] * image.dims[3], transform_tile),
+          ceil_div(image.dims[1], transform_tile), image.dims[0]};
+}
+/// Of FP32.
+inline LaunchGeometry transform_geometry(const TensorShape& image) {
+  constexpr std::uint32_t tile = transform_tile, rows_at_once = 8, registers = 32;
+  const auto grid = transform_grid(image);
+  const auto blocks = [&](std::size_t i) { return static_cast<std::uint32_t>(grid[i]); };
+  return {{blocks(0), blocks(1), blocks(2)},
+          {tile, rows_at_once, 1},
+          registers,
+          tile * (tile + 1) * static_cast<std::uint32_t>(sizeof(float))};
+}
 
 /// Whether parts of 32 rows are summed first, and added up with two more kernels, in the gradient
 /// of a row norm's scale and shift: where rows are many and columns leave most SMs idle

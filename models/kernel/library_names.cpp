@@ -4,6 +4,7 @@
 #include <cctype>
 #include <iterator>
 
+#include "sim/core/data_type.h"
 #include "sim/core/field.h"
 #include "sim/core/named.h"
 
@@ -155,16 +156,14 @@ const std::string& spelt(const TypeSpelling& spelling, DataType type) {
                                   : spelling.fp32;
 }
 
-bool is_narrow(DataType type) { return type == DataType::fp16 || type == DataType::bf16; }
-
 /// Elementwise kernels of the framework load 16 bytes: twice as many elements of half the size.
 void retype_elementwise(std::string& name, DataType from, DataType to) {
   constexpr std::size_t everywhere = 100;
   constexpr std::string_view four = "vectorized_elementwise_kernel<4";
   constexpr std::string_view eight = "vectorized_elementwise_kernel<8";
   replace_words(name, framework_type(from), framework_type(to), everywhere);
-  if (!is_narrow(from) && is_narrow(to)) replace_first(name, four, eight);
-  if (is_narrow(from) && !is_narrow(to)) replace_first(name, eight, four);
+  if (!is_half(from) && is_half(to)) replace_first(name, four, eight);
+  if (is_half(from) && !is_half(to)) replace_first(name, eight, four);
 }
 
 }  // namespace

@@ -375,7 +375,7 @@ std::int64_t taps_of(std::span<const std::int64_t> window) {
 OutputShape unfolded(const Call& c) {
   const TensorShape* x = c.at(0);
   const std::int64_t taps = taps_of(c.integers(1));
-  if (x == nullptr || x->rank != 4 || taps == 0 || !c.recorded(4)) return unshaped(x);
+  if (x == nullptr || x->rank != image_rank || taps == 0 || !c.recorded(4)) return unshaped(x);
   std::int64_t places = 1;
   for (std::size_t i = 0; i < 2; ++i) {
     places = limits::product(

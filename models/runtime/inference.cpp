@@ -21,7 +21,7 @@ constexpr Duration places_delay = microseconds(5);
 
 WaitInference::WaitInference(const Trace& trace, const Links& links, const DeviceTiming& timing)
     : trace_(trace), links_(links), timing_(timing), launched_(trace.streams.size()) {
-  for (std::size_t i = 0; i < trace.overheads.size(); ++i) {
+  for (std::uint32_t i = 0; i < trace.overheads.size(); ++i) {
     if (trace.strings.get(trace.overheads.name[i]).find("Buffer Full") == std::string_view::npos) {
       continue;
     }
@@ -135,12 +135,91 @@ class LateStarts {
   std::vector<std::uint32_t> by_end_;
 };
 
+/// When work began in the trace, and when its launch and its stream would have let it begin.
+struct WorkStart {
+  TimePoint traced, allowed;
+  bool behind_stream = false;  // what is before it on its stream ended after the launch began
+  bool late() const { return traced - allowed > unexplained_delay; }
+};
+
+WorkStart start_of(const Trace& trace, const Links& links, const DeviceTiming& timing,
+                   const HostItem& item, const DeviceWork& work) {
+  const Activities& acts = trace.activities;
+  const TimePoint launched = trace.calls.begin[item.source];
+  WorkStart out{acts.begin[work.source], launched + item.submit + work.latency};
+  const std::uint32_t previous = links.stream_predecessor[work.source];
+  if (previous == no_row) return out;
+  const TimePoint free = end_of(acts, previous);
+  out.allowed = std::max(out.allowed, free + timing.gap(previous, work.source).traced);
+  out.behind_stream = free > launched;
+  return out;
+}
+
+/// When a late start had places on the SMs.
+struct PlacesFree {
+  TimePoint at;
+  bool explains = false;  // the start
+};
+
+PlacesFree places_free(const TracedPool& pool, const WorkStart& start) {
+  const TimePoint at = pool.full_until(start.allowed, start.traced);
+  return {at, at > start.allowed && start.traced - at < places_delay};
+}
+
+/// Edges of the last work, whose edges stand at the end of the plan's.
+void add_edge(std::uint32_t cause, Duration delay, bool places, DeviceWork& work, Plan& plan) {
+  plan.edges.push_back({cause, delay, places});
+  ++work.edge_count;
+}
+
+/// Edges to the works whose events the launch waits for.
+void add_awaited(const Trace& trace, const StreamEvents& events,
+                 const std::vector<std::uint32_t>& work_of_activity, std::uint32_t w, Plan& plan) {
+  DeviceWork& work = plan.works[w];
+  const TimePoint start = trace.activities.begin[work.source];
+  for (const std::uint32_t act : events.awaited(work.source)) {
+    const std::uint32_t cause = work_of_activity[act];
+    if (cause == no_index || cause >= w) continue;
+    // How much later work may begin without it being told from an immediate start.
+    add_edge(cause, std::min(start - end_of(trace.activities, act), unexplained_delay), false, work,
+             plan);
+  }
+}
+
+/// Edges to what a late start waited for on other streams; whether there are any.
+bool add_causes(const LateStarts& late, const StreamEvents& events, const WorkStart& start,
+                bool for_places, std::uint32_t w, Plan& plan) {
+  DeviceWork& work = plan.works[w];
+  // The edges inside a CUDA graph are unknown.
+  const bool for_event = work.graph_node || events.waits(work.source);
+  const LateStarts::Causes causes = late.causes(w, start.allowed);
+  for (const std::uint32_t cause : {causes.before, causes.later}) {
+    if (cause == no_index) continue;
+    const bool places = for_places && (!for_event || cause == causes.later);
+    add_edge(cause, start.traced - late.work_end(cause), places, work, plan);
+  }
+  return causes.before != no_index || causes.later != no_index;
+}
+
+/// A delay that nothing explains stays as it was measured.
+void keep_delay(const WorkStart& start, const PlacesFree& places, DeviceWork& work) {
+  const Duration delay = start.traced - start.allowed;
+  const Duration wait = places.explains ? delay : places.at - start.allowed;
+  if (start.behind_stream) {
+    work.gap += delay;
+    work.far_gap += delay;
+    work.pool_wait = wait;
+  } else {
+    work.latency += delay;
+    work.pool_latency = wait;
+  }
+}
+
 }  // namespace
 
 void infer_edges(const Trace& trace, const Links& links, const DeviceTiming& timing,
                  const TracedPool& pool, const std::vector<std::uint32_t>& work_of_activity,
                  Plan& plan, LossList& losses) {
-  const Activities& acts = trace.activities;
   const StreamEvents events(trace, links);
   losses.add("events_not_awaited", Severity::warning,
              "events beyond the 64 latest that one launch waits for; not waited for",
@@ -150,48 +229,14 @@ void infer_edges(const Trace& trace, const Links& links, const DeviceTiming& tim
   for (std::uint32_t w = 0; w < plan.works.size(); ++w) {
     DeviceWork& work = plan.works[w];
     if (work.item == no_index) continue;
-    const HostItem& item = plan.items[work.item];
-    const TimePoint start = acts.begin[work.source];
-    const std::uint32_t previous = links.stream_predecessor[work.source];
-    TimePoint allowed = trace.calls.begin[item.source] + item.submit + work.latency;
-    if (previous != no_row) {
-      allowed =
-          std::max(allowed, end_of(acts, previous) + timing.gap(previous, work.source).traced);
-    }
+    const WorkStart start = start_of(trace, links, timing, plan.items[work.item], work);
     work.first_edge = static_cast<std::uint32_t>(plan.edges.size());
-    const auto add_edge = [&](std::uint32_t cause, Duration delay, bool places) {
-      plan.edges.push_back({cause, delay, places});
-      ++work.edge_count;
-    };
-    for (const std::uint32_t act : events.awaited(work.source)) {
-      const std::uint32_t cause = work_of_activity[act];
-      if (cause == no_index || cause >= w) continue;
-      // How much later work may begin without it being told from an immediate start.
-      add_edge(cause, std::min(start - end_of(acts, act), unexplained_delay), false);
-    }
-    if (start - allowed <= unexplained_delay) continue;
-    const TimePoint full = pool.full_until(allowed, start);
-    const bool for_places = full > allowed && start - full < places_delay;
-    // The edges inside a CUDA graph are unknown.
-    const bool for_event = work.graph_node || events.waits(work.source);
-    const LateStarts::Causes causes = late.causes(w, allowed);
-    for (const std::uint32_t cause : {causes.before, causes.later}) {
-      if (cause == no_index) continue;
-      const bool places = for_places && (!for_event || cause == causes.later);
-      add_edge(cause, start - late.work_end(cause), places);
-    }
-    if (causes.before != no_index || causes.later != no_index) continue;
+    add_awaited(trace, events, work_of_activity, w, plan);
+    if (!start.late()) continue;
+    const PlacesFree places = places_free(pool, start);
+    if (add_causes(late, events, start, places.explains, w, plan)) continue;
     ++delays;
-    const Duration delay = start - allowed;
-    const Duration wait = for_places ? delay : full - allowed;
-    if (previous != no_row && end_of(acts, previous) > trace.calls.begin[item.source]) {
-      work.gap += delay;
-      work.far_gap += delay;
-      work.pool_wait = wait;
-    } else {
-      work.latency += delay;
-      work.pool_latency = wait;
-    }
+    keep_delay(start, places, work);
   }
   losses.add(
       "unexplained_device_delay", Severity::info,

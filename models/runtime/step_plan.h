@@ -3,6 +3,7 @@
 
 #include "models/runtime/host_model.h"
 #include "models/runtime/measured_plan.h"
+#include "sim/core/named.h"
 #include "sim/engine/plan.h"
 #include "sim/engine/timeline.h"
 #include "sim/trace/links.h"
@@ -10,7 +11,10 @@
 
 namespace tandem {
 
+/// What becomes of the profiler's cost in a trace.
 enum class Profiler : std::uint8_t { remove, keep };
+inline constexpr Named<Profiler> profilers[] = {{Profiler::remove, "remove"},
+                                                {Profiler::keep, "keep"}};
 
 /// One step as a Plan of its own; everything it refers to lies inside.
 struct StepPlan {

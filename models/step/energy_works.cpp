@@ -18,7 +18,7 @@ std::vector<EnergyWork> energy_works(const Trace& trace, const TraceLaunches& la
     spans.push_back({to_us(acts.begin[a] - origin), launch.duration_us, sm_share(launch, gpu)});
   }
   const std::vector<double> shared = time_shared(spans);
-  CostCache cache(gpu, costs, CacheState::cold);
+  CostCache cache(gpu, costs);
   std::vector<EnergyWork> works;
   works.reserve(activities.size());
   for (std::size_t i = 0; i < activities.size(); ++i) {

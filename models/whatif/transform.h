@@ -15,8 +15,8 @@
 
 #include "models/arch/gpu_arch.h"
 #include "models/kernel/residual.h"
+#include "models/step/memory/peak_memory.h"
 #include "models/step/step.h"
-#include "models/whatif/batch/peak_memory.h"
 #include "models/whatif/transform_report.h"
 #include "sim/core/error.h"
 
@@ -77,7 +77,7 @@ struct TransformOption {
 struct TracedModel {
   const Step& step;
   std::string_view path;
-  std::string_view framework;
+  Framework framework = Framework::unknown;
   const GpuArch* gpu = nullptr;       // null: no config describes it
   std::optional<std::int64_t> batch;  // nothing: not recognised
 };

@@ -85,8 +85,8 @@ std::string key_of(std::string_view option) { return "--" + std::string(option);
 void check_needs(const Transform& transform, const TransformInput& input) {
   const std::string key = key_of(asking(transform, input.asked)->name);
   const TracedModel& traced = input.traced;
-  if (transform.needs.pytorch && traced.framework != "PyTorch") {
-    throw InputError(traced.path, key, "a trace of " + std::string(traced.framework),
+  if (transform.needs.pytorch && traced.framework != Framework::pytorch) {
+    throw InputError(traced.path, key, "a trace of " + std::string(to_string(traced.framework)),
                      "operator shapes, as in an eager PyTorch run with record_shapes=True");
   }
   const bool on_host = traced.step.trace.activities.size() == 0;

@@ -134,7 +134,7 @@ void try_one(const Start& start, Trial& trial) {
   AdvisedRow row;
   row.name = name_of(trial.parts);
   row.combined = trial.parts.size() > 1;
-  const bool pytorch = base.trace.framework == "PyTorch";
+  const bool pytorch = base.trace.framework == Framework::pytorch;
   for (const Candidate& c : trial.parts) {
     if (pytorch) row.how += (row.how.empty() ? "" : "; ") + c.how;
   }

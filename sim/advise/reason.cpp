@@ -34,8 +34,8 @@ struct PathSplit {
 PathSplit split(const Result& r) {
   PathSplit out;
   for (const PathShare& p : r.critical_path) {
-    const bool gap = p.kind == "device_gap" || p.kind == "stream_wait";
-    (p.kind == "kernel" ? out.gpu_us : gap ? out.gap_us : out.host_us) += p.time_us;
+    const bool work = p.kind == PathKind::work;
+    (work ? out.gpu_us : of_gpu(p.kind) ? out.gap_us : out.host_us) += p.time_us;
   }
   return out;
 }
@@ -159,7 +159,7 @@ std::string host_names(const Result& base) {
   std::string text;
   std::size_t named = 0;
   for (const PathShare& p : base.critical_path) {
-    if (p.kind != "host" && p.kind != "call") continue;
+    if (p.kind != PathKind::host && p.kind != PathKind::call) continue;
     if (named == most_names || p.time_us < least_change * base.step.time_us) break;
     text += fmt::format("{}{} x {} {}", named == 0 ? ", longest on the critical path " : ", ",
                         p.count, p.name, time_text(p.time_us));
@@ -212,10 +212,10 @@ std::vector<Part> parts_of(const Pair& p) {
   const bool other_input = p.changed.input_wait_us != p.base.input_wait_us;
   const double gap_us = path.gap_us - p.of(next.gap_us);
   std::vector<Part> parts = {{path.gpu_us - p.of(next.gpu_us), work.gpu_us - p.of(less.gpu_us),
-                              gpu_text, p.changed.limited_by == "gpu"},
+                              gpu_text, p.changed.limited_by == StepLimit::gpu},
                              {path.host_us - p.of(next.host_us) - (other_input ? input_us : 0),
                               work.host_us - p.of(less.host_us) - (other_input ? input_us : 0),
-                              host_text, p.changed.limited_by == "host"},
+                              host_text, p.changed.limited_by == StepLimit::host},
                              {gap_us, gap_us, gap_text}};
   if (other_input) parts.push_back({input_us, input_us, input_text});
   std::stable_sort(parts.begin(), parts.end(), [](const Part& x, const Part& y) {
@@ -225,8 +225,12 @@ std::vector<Part> parts_of(const Pair& p) {
 }
 
 std::string limit_text(const Result& r) {
-  if (r.limited_by == "balance") return "host and GPU";
-  return r.limited_by == "gpu" ? "the GPU" : "the host";
+  switch (r.limited_by) {
+    case StepLimit::gpu: return "the GPU";
+    case StepLimit::host: return "the host";
+    case StepLimit::balance: return "host and GPU";
+  }
+  return "unknown";
 }
 
 /// Of a step that hardly changes: what changes beside the critical path, and what is on it.

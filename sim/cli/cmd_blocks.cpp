@@ -9,8 +9,8 @@
 #include "models/kernel/counters/cost_model.h"
 #include "sim/cli/files.h"
 #include "sim/cli/scenario_options.h"
-#include "sim/predict/kernel_counters.h"
 #include "sim/predict/predict.h"
+#include "sim/predict/stages/kernel_counters.h"
 #include "sim/report/report.h"
 
 namespace tandem {

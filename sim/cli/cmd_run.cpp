@@ -53,8 +53,9 @@ CommandLine network_line() {
   return {
       "run",
       "NETWORK [options]",
-      "A step without a trace and without a GPU. --gpu (default a100_sxm4_80gb) and --batch say\n"
-      "where and how large it is; the other options are those of replay.",
+      "A step without a trace and without a GPU. --gpu (default: network_gpu of\n"
+      "configs/defaults.json) and --batch say where and how large it is; the other options are\n"
+      "those of replay.",
       {{"network"}},
       scenario_groups(input)};
 }

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "models/arch/default_gpus.h"
 #include "models/arch/gpu_config.h"
 #include "models/kernel/tiny_launch/tiny_launch.h"
 #include "sim/cli/arguments.h"
@@ -91,7 +92,8 @@ CommandLine square_line() {
   po::options_description launch("Launch"), output("Output");
   launch.add_options()("blocks", po::value<std::int64_t>()->value_name("N"), "blocks of a launch")(
       "threads", po::value<std::int64_t>()->value_name("N"), "threads of a block")(
-      "gpu", text_value(gpu_value, "a100_sxm4_40gb"), "one of configs/kernels/tiny_launch.json")(
+      "gpu", text_value(gpu_value),
+      "one of configs/kernels/tiny_launch.json; default: square_gpu of configs/defaults.json")(
       "own-lines", "every block stores to lines of its own; default: all to the same");
   output.add_options()("figure", text_value(file_value),
                        "draw SM activity and occupancy over blocks and block sizes here (SVG)")(
@@ -115,7 +117,9 @@ int run_square(const Arguments& arguments) {
   }
   const std::string root = data_root() + "/configs/";
   const GpuCatalogue gpus = load_catalogue(root + "gpus");
-  const GpuArch& gpu = find_gpu(gpus, values["gpu"].as<std::string>());
+  const std::string asked = values["gpu"].as<std::string>();
+  const GpuArch& gpu = find_gpu(
+      gpus, asked.empty() ? load_default_gpus(root + "defaults.json", gpus).square : asked);
   Model model{gpu, load_tiny_constants(root + "kernels/tiny_launch.json", gpu.name)};
   if (values.count("own-lines") > 0) model.stores = StoreTarget::own_lines;
   if (!picture.empty()) {

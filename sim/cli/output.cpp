@@ -8,7 +8,7 @@
 #include "sim/cli/files.h"
 #include "sim/cli/schema/documents.h"
 #include "sim/metrics/critical_path.h"
-#include "sim/predict/kernel_counters.h"
+#include "sim/predict/stages/kernel_counters.h"
 #include "sim/report/html/result_page.h"
 #include "sim/report/report.h"
 #include "sim/report/sqlite.h"

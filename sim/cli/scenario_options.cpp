@@ -22,8 +22,6 @@ namespace po = boost::program_options;
 /// Files smaller than this are read faster than a progress line helps.
 constexpr std::int64_t progress_from_bytes = 100'000'000;
 
-constexpr Named<Profiler> profilers[] = {{Profiler::remove, "remove"}, {Profiler::keep, "keep"}};
-
 /// What an option of a what-if takes, as help shows it.
 std::string value_name(const TransformOption& option) {
   switch (option.kind) {
@@ -177,7 +175,7 @@ po::options_description measurement_options() {
   add_host_options(options);
   options.add_options()("profiler", text_value(names_of(profilers, "|"), "remove"),
                         "remove: predict the run without the profiler; keep: leave its cost in")(
-      "cache", text_value("warm|cold", "warm"),
+      "cache", text_value(names_of(cache_states, "|"), "warm"),
       "caches before a kernel: warm: as in the step; cold: flushed, as Nsight Compute does")(
       "counters", text_value(file_value),
       "Nsight Compute CSV of the same workload: measured counters where it has them");
@@ -274,7 +272,8 @@ ReplayOptions scenario_options(const po::variables_map& values) {
   options.profiler = parse_profiler(values["profiler"].as<std::string>());
   check_together(values, options);
   options.base_path = values["base"].as<std::string>();
-  options.cache = values["cache"].as<std::string>();
+  options.cache =
+      parse_named(cache_states, values["cache"].as<std::string>(), "command line", "--cache");
   options.counters_path = values["counters"].as<std::string>();
   show_import(options);
   return options;

@@ -27,7 +27,7 @@ std::int64_t TensorShape::elements() const {
 }
 
 bool has_channels_last(const TensorShape& shape) {
-  return shape.rank == 4 && shape.dims[1] > 1 && shape.strides[1] == 1 &&
+  return shape.rank == image_rank && shape.dims[1] > 1 && shape.strides[1] == 1 &&
          shape.strides[3] >= shape.dims[1];
 }
 

@@ -36,6 +36,9 @@ struct TensorShape {
   friend bool operator==(const TensorShape&, const TensorShape&) = default;
 };
 
+/// Dimensions of a batch of two-dimensional images: images, channels, rows, columns.
+inline constexpr int image_rank = 4;
+
 inline bool same_dims(const TensorShape& a, const TensorShape& b) {
   return a.rank == b.rank && a.dims == b.dims;
 }

@@ -14,11 +14,6 @@ constexpr std::string_view unknown_operation = "(no operation)";  // of Attribut
 constexpr std::string_view host_time = "(host)";
 constexpr std::string_view between_work = "(between device work)";
 
-bool is_device(PathKind kind) {
-  return kind == PathKind::work || kind == PathKind::launch_latency ||
-         kind == PathKind::device_gap || kind == PathKind::stream_wait;
-}
-
 Duration size(Duration d) { return d < Duration{} ? -d : d; }
 
 /// Times of both sides that share a key.
@@ -56,19 +51,29 @@ DiffTable table_of(const Rows<std::string>& rows) {
   return table;
 }
 
-bool is_work(PathKind kind) { return kind == PathKind::work; }
-bool is_any(PathKind) { return true; }
+std::vector<DiffKind> by_kind(const DiffSide& a, const DiffSide& b) {
+  Rows<PathKind> rows;
+  for (const DiffSide* side : {&a, &b}) {
+    for (const StepPart& p : side->parts) {
+      rows.add(p.kind, side == &b, p.count, p.time, of_device(p.kind));
+    }
+  }
+  std::vector<DiffKind> kinds;
+  for (const auto& [kind, row] : rows.all()) kinds.push_back({kind, row});
+  sort_rows(kinds, [](const DiffKind& one) -> const DiffRow& { return one.row; });
+  return kinds;
+}
 
 /// A table over the parts of both sides that `name` names; without a name they are left out. Counts
-/// are of the kinds that `counted` says.
-template <class Name, class Counted>
-DiffTable by_name(const DiffSide& a, const DiffSide& b, const Name& name, const Counted& counted) {
+/// are of kernels and copies.
+template <class Name>
+DiffTable by_name(const DiffSide& a, const DiffSide& b, const Name& name) {
   Rows<std::string> rows;
   for (const DiffSide* side : {&a, &b}) {
     for (const StepPart& p : side->parts) {
       const std::string text(name(p));
-      const std::int64_t count = counted(p.kind) ? p.count : 0;
-      if (!text.empty()) rows.add(text, side == &b, count, p.time, is_device(p.kind));
+      const std::int64_t count = p.kind == PathKind::work ? p.count : 0;
+      if (!text.empty()) rows.add(text, side == &b, count, p.time, of_device(p.kind));
     }
   }
   return table_of(rows);
@@ -119,7 +124,7 @@ std::vector<DiffPart> diff_parts(const DiffSide& a, const DiffSide& b) {
   Rows<Key> rows;
   for (const DiffSide* side : {&a, &b}) {
     for (const StepPart& p : side->parts) {
-      rows.add({p.kind, p.op, p.layer, p.name}, side == &b, p.count, p.time, is_device(p.kind));
+      rows.add({p.kind, p.op, p.layer, p.name}, side == &b, p.count, p.time, of_device(p.kind));
     }
   }
   std::vector<DiffPart> parts;
@@ -139,13 +144,13 @@ DiffTable device_table(const std::vector<DeviceTime>& a, const std::vector<Devic
 }
 
 std::string_view layer_of(const StepPart& p) {
-  if (!is_device(p.kind)) return host_time;
+  if (!of_device(p.kind)) return host_time;
   return p.layer.empty() ? between_work : std::string_view(p.layer);
 }
 
 std::string_view op_of(const StepPart& p) {
   if (!p.op.empty()) return p.op;
-  return is_device(p.kind) ? between_work : no_operation;
+  return of_device(p.kind) ? between_work : no_operation;
 }
 
 std::string_view kernel_of(const StepPart& p) {
@@ -201,11 +206,10 @@ Diff diff(const DiffSide& given_a, const DiffSide& given_b) {
   d.a = a.step, d.b = b.step;
   d.parts = diff_parts(a, b);
   set_shares(d);
-  d.kinds = by_name(
-      a, b, [](const StepPart& p) { return to_string(p.kind); }, is_any);
-  d.layers = by_name(a, b, layer_of, is_work);
-  d.ops = by_name(a, b, op_of, is_work);
-  d.kernels = by_name(a, b, kernel_of, is_work);
+  d.kinds = by_kind(a, b);
+  d.layers = by_name(a, b, layer_of);
+  d.ops = by_name(a, b, op_of);
+  d.kernels = by_name(a, b, kernel_of);
   d.device = {device_table(a.layers, b.layers), device_table(a.ops, b.ops),
               device_table(a.kernels, b.kernels), b.device - a.device};
   d.only_a = one_sided(d.ops, d.device.ops, false);

@@ -38,6 +38,12 @@ struct DiffTable {
   Duration change{};
 };
 
+/// What the step waits for.
+struct DiffKind {
+  PathKind kind = PathKind::host;
+  DiffRow row;  // without a name
+};
+
 /// Device work, whether or not anything waits for it.
 struct DeviceDiff {
   DiffTable layers, ops, kernels;
@@ -59,10 +65,10 @@ struct Diff {
   double named_share = 1;  // of the parts' changes, each without its sign: of parts that name an
                            // operation or a kernel
   std::vector<DiffPart> parts;  // largest change first
-  DiffTable kinds;              // by what the step waits for: a row a PathKind
+  std::vector<DiffKind> kinds;  // largest change first
   DiffTable layers;             // by type of layer; host time is one row
   DiffTable ops;                // by operation
-  DiffTable kernels;            // kernels on the critical path alone; sums to their row of `kinds`
+  DiffTable kernels;            // kernels on the critical path alone; sums to those of `kinds`
   DeviceDiff device;
   DiffTable only_a, only_b;         // operations that only one side has, on the path or off it
   std::vector<DiffMetric> metrics;  // that both sides have

@@ -43,7 +43,7 @@ constexpr FieldRow rows[] = {
     {"attributed_share", "ratio", "attributed_us over change_us"},
     {"named_share", "ratio", "of the parts' changes: of parts that name an operation or a kernel"},
     {"device.change_us", "us", "of the time of all device work, whether or not anything waits"},
-    {"parts[].kind", "text", "host, call, wait, kernel, copy or gap"},
+    {"parts[].kind", "text", path_kind_doc},
     {"parts[].op", "text", "operation; empty: none is known"},
     {"parts[].layer", "text", "kind of layer, of what the device does"},
     {"parts[].name", "text", "kernel or call; empty for host time and gaps"},
@@ -100,7 +100,7 @@ Json diff_json(const Diff& d) {
   out["remainder_us"] = to_us(d.remainder);
   out["attributed_share"] = d.attributed_share;
   out["named_share"] = d.named_share;
-  out["kinds"] = table_json(d.kinds);
+  out["kinds"] = table_json(named(d.kinds, to_string));
   out["layers"] = table_json(d.layers);
   out["ops"] = table_json(d.ops);
   out["kernels"] = table_json(d.kernels);

@@ -21,6 +21,9 @@ Json diff_json(const Diff& diff);
 std::vector<PublishedField> diff_fields();
 
 /// What a PathKind is to a reader who never saw one.
-std::string_view describe(std::string_view path_kind);
+std::string_view describe(PathKind kind);
+
+/// The kinds as a table whose rows have the names that `name` gives them.
+DiffTable named(const std::vector<DiffKind>& kinds, std::string_view (*name)(PathKind));
 
 }  // namespace tandem

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "sim/diff/diff_report.h"
@@ -89,33 +88,36 @@ std::string one_sided_text(const DiffTable& table, bool of_b) {
   return text + (rows.size() > most_one_sided ? ", ...\n" : "\n");
 }
 
-DiffTable in_words(DiffTable kinds) {
-  for (DiffRow& row : kinds.rows) row.name = describe(row.name);
-  return kinds;
-}
-
 }  // namespace
 
-std::string_view describe(std::string_view path_kind) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> words{{
-      {"host", "host: operations and Python"},
-      {"call", "host: launch calls and other calls"},
-      {"kernel", "GPU: kernels and copies"},
-      {"launch_latency", "queue: launches on their way"},
-      {"device_gap", "queue: gaps between kernels"},
-      {"stream_wait", "queue: waits for another stream"},
-      {"queue_full", "queue: full, the host waits for room"},
-      {"host_return", "host: returns from waiting for the GPU"},
-  }};
-  const auto* const it =
-      std::find_if(words.begin(), words.end(), [&](const auto& w) { return w.first == path_kind; });
-  return it == words.end() ? path_kind : it->second;
+std::string_view describe(PathKind kind) {
+  switch (kind) {
+    case PathKind::host: return "host: operations and Python";
+    case PathKind::call: return "host: launch calls and other calls";
+    case PathKind::work: return "GPU: kernels and copies";
+    case PathKind::launch_latency: return "queue: launches on their way";
+    case PathKind::device_gap: return "queue: gaps between kernels";
+    case PathKind::stream_wait: return "queue: waits for another stream";
+    case PathKind::queue_full: return "queue: full, the host waits for room";
+    case PathKind::host_return: return "host: returns from waiting for the GPU";
+  }
+  return "unknown";
+}
+
+DiffTable named(const std::vector<DiffKind>& kinds, std::string_view (*name)(PathKind)) {
+  DiffTable table;
+  for (const DiffKind& one : kinds) {
+    table.rows.push_back(one.row);
+    table.rows.back().name = name(one.kind);
+    table.change += one.row.change();
+  }
+  return table;
 }
 
 std::string diff_text(const Diff& d) {
   std::string text = headline(d);
   text += one_sided_text(d.only_a, false) + one_sided_text(d.only_b, true);
-  text += rows_text("what a step waits for (critical path)", in_words(d.kinds), false);
+  text += rows_text("what a step waits for (critical path)", named(d.kinds, describe), false);
   text += rows_text("... by type of layer", d.layers, false);
   text += rows_text("... by operation", d.ops, true);
   text += rows_text("... by kernel", d.kernels, false);

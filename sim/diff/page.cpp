@@ -57,12 +57,6 @@ BarChart chart_of(const char* title, const std::vector<DiffRow>& rows) {
   return chart;
 }
 
-/// Kinds of links by what they are to a reader.
-std::vector<DiffRow> spoken(std::vector<DiffRow> rows) {
-  for (DiffRow& row : rows) row.name = describe(row.name);
-  return rows;
-}
-
 Table metrics_of(const Diff& d) {
   Table table{"Numbers of the step", {{"metric"}, {"A", "count"}, {"B", "count"}}, {}};
   for (const DiffMetric& m : d.metrics) table.rows.push_back({m.name, m.a, m.b});
@@ -73,7 +67,7 @@ Table metrics_of(const Diff& d) {
 
 html::Page diff_page(const Diff& d) {
   html::Page page{"Where two steps differ", d.path_a + " and " + d.path_b, {answer(d)}};
-  const std::vector<DiffRow> kinds = spoken(d.kinds.rows);
+  const std::vector<DiffRow> kinds = named(d.kinds, describe).rows;
   page.sections.push_back(
       {"What the steps wait for",
        "Parts of the critical path; they sum to the step.",

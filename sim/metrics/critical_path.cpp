@@ -209,6 +209,12 @@ std::string_view to_string(PathKind kind) {
   return "unknown";
 }
 
+bool of_device(PathKind kind) { return of_gpu(kind) || kind == PathKind::launch_latency; }
+
+bool of_gpu(PathKind kind) {
+  return kind == PathKind::work || kind == PathKind::device_gap || kind == PathKind::stream_wait;
+}
+
 std::string link_name(const Trace& trace, std::span<const std::string_view> op_of_call,
                       const PathLink& link) {
   if (link.executed != no_index && link.row == no_index) {
@@ -249,7 +255,7 @@ namespace {
 /// The least of very many become one of each kind.
 void fold_rest(std::vector<PathShare>& shares) {
   if (shares.size() <= limits::listed_names) return;
-  std::map<std::string, std::pair<std::size_t, PathShare>> rest;
+  std::map<PathKind, std::pair<std::size_t, PathShare>> rest;
   for (std::size_t i = limits::listed_names; i < shares.size(); ++i) {
     auto& [names, sum] = rest[shares[i].kind];
     ++names;
@@ -281,8 +287,8 @@ std::vector<PathShare> summarize_path(const Trace& trace,
   std::vector<PathShare> shares;
   shares.reserve(sums.size());
   for (const auto& [key, sum] : sums) {
-    shares.push_back({std::string(to_string(key.first)), key.second, sum.first, to_us(sum.second),
-                      to_us(sum.second) / to_us(total)});
+    shares.push_back(
+        {key.first, key.second, sum.first, to_us(sum.second), to_us(sum.second) / to_us(total)});
   }
   std::stable_sort(shares.begin(), shares.end(),
                    [](const PathShare& a, const PathShare& b) { return a.time_us > b.time_us; });
@@ -301,13 +307,11 @@ struct PartKey {
 
 PartKey part_of(const Trace& trace, const WorkNames& names, const PathLink& link) {
   PartKey part{link.kind, {}, {}, {}};
-  const bool of_device = link.kind == PathKind::work || link.kind == PathKind::launch_latency ||
-                         link.kind == PathKind::device_gap || link.kind == PathKind::stream_wait;
   if (link.executed != no_index) {
     part.op = trace.strings.get(trace.ops.name[trace.nodes.op[link.executed]]);
   }
   if (link.row == no_index) return part;
-  if (of_device) {
+  if (of_device(link.kind)) {
     if (!names.op.empty()) part.op = names.op[link.row];
     if (!names.layer.empty()) part.layer = names.layer[link.row];
     if (link.kind == PathKind::work) part.name = trace.strings.get(trace.activities.name[link.row]);

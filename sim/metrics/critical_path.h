@@ -38,11 +38,15 @@ struct PathLink {
 
 /// Builds the dependency graph of the plan (Boost.Graph; vertices are items and work, edges carry
 /// the delay between the end of one and the begin of the other) and walks from the event that ends
-/// last among the vertices up to `last_item` / `last_work` back to `from`. Links in order of time.
+/// last among the vertices before `end_item` / `end_work` back to `from`. Links in order of time.
 std::vector<PathLink> critical_path(const Plan& plan, const Timeline& timeline, TimePoint from,
                                     std::size_t end_item, std::size_t end_work);
 
 std::string_view to_string(PathKind kind);
+/// Links of the device: their rows are of Trace::activities.
+bool of_device(PathKind kind);
+/// Those of them that faster launches would not shorten: a launch on its way is the host's.
+bool of_gpu(PathKind kind);
 
 /// What a link is called in reports. `op_of_call`: per call its operation, or empty.
 std::string link_name(const Trace& trace, std::span<const std::string_view> op_of_call,
@@ -50,7 +54,7 @@ std::string link_name(const Trace& trace, std::span<const std::string_view> op_o
 
 /// A stretch of the critical path of one step, merged over all places with the same name.
 struct PathShare {
-  std::string kind;  // host, launch, kernel, copy, launch_latency, device_gap, wait
+  PathKind kind = PathKind::host;
   std::string name;
   std::int64_t count = 0;
   double time_us = 0;

@@ -1,5 +1,7 @@
 #include "sim/predict/bands.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -26,6 +28,9 @@ static_assert(std::size(memory_bases) == values_up_to(MemoryBasis::compiled_netw
 /// What-ifs that change a peak of memory.
 constexpr std::string_view memory_what_ifs[] = {"precision", "batch", "compile", "ranks"};
 
+constexpr std::string_view limit_names[] = {"gpu", "host", "balance"};
+static_assert(std::size(limit_names) == values_up_to(StepLimit::balance));
+
 constexpr std::string_view unverified = "unverified";
 
 std::vector<Field<Factors>> factor_fields() {
@@ -50,6 +55,21 @@ Factors read_named(const Json& json, std::string_view name, const Place& place) 
   out.verified = std::none_of(out.origins.begin(), out.origins.end(), [](const Provenance& origin) {
     return origin.source.starts_with(unverified);
   });
+  return out;
+}
+
+/// Errors: InputError for shares by which both would limit a step.
+LimitShares read_limits(const Json& json, const Place& place) {
+  const std::vector<Field<LimitShares>> fields = {
+      field<LimitShares>("host_below", "ratio", "share of a step that the host limits",
+                         &LimitShares::host_below, Range::non_negative),
+      field<LimitShares>("gpu_above", "ratio", "share of a step that the GPU limits",
+                         &LimitShares::gpu_above, Range::non_negative)};
+  LimitShares out;
+  read_all_sourced(json, place, std::span<const Field<LimitShares>>(fields), out, out.origins);
+  if (out.host_below > out.gpu_above) {
+    (place / "host_below").fail(fmt::format("{}", out.host_below), "at most gpu_above");
+  }
   return out;
 }
 
@@ -123,6 +143,13 @@ std::string_view to_string(MemoryBasis basis) {
   return memory_bases[static_cast<std::size_t>(basis)];
 }
 
+std::string_view to_string(StepLimit limit) { return limit_names[static_cast<std::size_t>(limit)]; }
+
+StepLimit BandConstants::limit(double gpu_share) const {
+  if (gpu_share > limits.gpu_above) return StepLimit::gpu;
+  return gpu_share < limits.host_below ? StepLimit::host : StepLimit::balance;
+}
+
 const Factors& BandConstants::of(std::string_view name) const {
   for (const Multiple& row : what_ifs) {
     if (row.what_if == name) return row.times;
@@ -144,6 +171,7 @@ BandConstants load_bands(const std::string& path) {
   out.whole_trace = read_named(json, "whole_trace", file);
   out.network = read_named(json, "network", file);
   out.collectives = read_named(json, "collectives", file).high;
+  out.limits = read_limits(part(json, "limits", file), file / "limits");
   const Json& what_ifs = part(json, "what_ifs", file);
   for (const Transform& transform : transforms()) {
     out.what_ifs.push_back(

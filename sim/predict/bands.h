@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/whatif/batch/peak_memory.h"
+#include "models/step/memory/peak_memory.h"
 #include "models/whatif/transform_report.h"
 #include "sim/core/provenance.h"
 #include "sim/engine/plan.h"
@@ -39,6 +39,17 @@ enum class Launched : std::uint8_t {
   recaptured,  // the same, where capture may bring other kernels than the traced step has
 };
 
+/// What most of the critical path of a step is.
+enum class StepLimit : std::uint8_t { gpu, host, balance };
+std::string_view to_string(StepLimit limit);
+
+/// Shares of the critical path on the GPU.
+struct LimitShares {
+  double host_below = 0;  // of a step that the host limits
+  double gpu_above = 0;   // of one that the GPU limits
+  std::vector<Provenance> origins;
+};
+
 // Their names in configs/bands.json.
 std::string_view to_string(HostBasis basis);
 std::string_view to_string(Launched launched);
@@ -59,6 +70,8 @@ struct BandConstants {
   std::vector<Multiple> what_ifs;
   std::vector<Factors> memory;            // of a peak of memory; by MemoryBasis
   std::vector<Multiple> memory_what_ifs;  // of a peak that a what-if changed
+  LimitShares limits;
+  StepLimit limit(double gpu_share) const;
   const Factors& of(HostBasis basis) const { return host[static_cast<std::size_t>(basis)]; }
   const Factors& of(Launched launched) const { return gpu[static_cast<std::size_t>(launched)]; }
   const Factors& of(MemoryBasis basis) const { return memory[static_cast<std::size_t>(basis)]; }

@@ -8,7 +8,7 @@
 
 #include "sim/engine/engine.h"
 #include "sim/metrics/intervals.h"
-#include "sim/predict/simulated_step.h"
+#include "sim/predict/stages/simulated_step.h"
 
 namespace tandem {
 

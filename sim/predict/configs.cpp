@@ -55,6 +55,7 @@ std::string host_path(const std::string& folder, const std::string& host) {
 
 Configs load_configs(const std::string& folder, const std::string& host, const std::string& gpu) {
   GpuCatalogue gpus = load_catalogue(folder + "/gpus");
+  DefaultGpus default_gpus = load_default_gpus(folder + "/defaults.json", gpus);
   EnergyCatalogue energies = load_energies(gpus);
   add_file(gpus, energies, gpu);
   HostModel host_model = load_host_model(host_path(folder, host));
@@ -63,6 +64,7 @@ Configs load_configs(const std::string& folder, const std::string& host, const s
   Configs out;
   out.folder = folder;
   out.gpus = std::move(gpus);
+  out.default_gpus = std::move(default_gpus);
   out.host = std::move(host_model);
   out.costs = CostConstants::load(folder + "/kernels/costs.json");
   out.work_rules = load_work_rules(folder + "/kernels/energy.json");

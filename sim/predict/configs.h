@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "models/arch/default_gpus.h"
 #include "models/arch/gpu_config.h"
 #include "models/collective/collective_law.h"
 #include "models/energy/energy_config.h"
@@ -31,6 +32,7 @@ struct Configs {
 
   std::string folder;
   GpuCatalogue gpus;
+  DefaultGpus default_gpus;
   HostModel host;
   CostConstants costs;
   WorkRules work_rules;
@@ -52,7 +54,8 @@ std::string host_path(const std::string& folder, const std::string& host);
 /// The names of folder/hosts, in order.
 std::vector<std::string> host_names(const std::string& folder);
 
-/// `folder` holds gpus/, hosts/, kernels/ and bands.json. Errors: InputError that names the file.
+/// `folder` holds gpus/, hosts/, kernels/, bands.json and defaults.json. Errors: InputError that
+/// names the file.
 /// `gpu`: what a scenario names; the path of a config joins the GPUs of the folder.
 Configs load_configs(const std::string& folder, const std::string& host,
                      const std::string& gpu = "");

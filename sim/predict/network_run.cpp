@@ -10,7 +10,7 @@
 
 #include "models/arch/gpu_config.h"
 #include "sim/core/named.h"
-#include "sim/predict/memory.h"
+#include "sim/predict/stages/memory.h"
 #include "workloads/compiled_memory.h"
 #include "workloads/generate.h"
 #include "workloads/layout.h"
@@ -179,7 +179,8 @@ TracedRun analyse_network(const NetworkRequest& request, const ReplayOptions& op
   add_gpu_file(configs, request.gpu);
   const LoweringRules rules = load_lowering_rules(options.configs + "/kernels/lowering.json");
   const EagerHost eager = load_eager_host(options.configs + "/hosts/eager/pytorch.json");
-  const GpuArch gpu = find_gpu(configs.gpus, request.gpu);
+  const GpuArch gpu =
+      find_gpu(configs.gpus, request.gpu.empty() ? configs.default_gpus.network : request.gpu);
   GpuArch used = gpu;  // whose TF32 a program may forbid: then it runs as if there were none
   if (!allows_tf32(network)) used.tensor_tf32_fma_per_clk = 0;
   Trace trace =
@@ -190,9 +191,10 @@ TracedRun analyse_network(const NetworkRequest& request, const ReplayOptions& op
   run.gpu = gpu;
   run.summary.batch = bound.value(batch_symbol, network.fixed_batch);
   if (network.symbols.empty() && !is_onnx(request.path)) return run;
-  set_memory(network, request, bound,
-             run.configs.batch.workspace_bytes(gpu.compute_major, network.task == Task::train),
-             run);
+  set_memory(
+      network, request, bound,
+      run.configs.batch.device_memory.workspaces(gpu.compute_major, network.task == Task::train),
+      run);
   return run;
 }
 
@@ -202,7 +204,7 @@ NetworkRequest take_request(const std::string& path, ReplayOptions& options) {
   request.task = options.network_task;
   request.optimizer = options.network_optimizer;
   request.length = options.network_length;
-  request.gpu = options.what_ifs.has("gpu") ? options.what_ifs.get("gpu") : default_network_gpu;
+  request.gpu = options.what_ifs.get("gpu");
   if (options.what_ifs.has("batch")) {
     request.batch = parse_count("batch", options.what_ifs.get("batch"));
   }

@@ -14,7 +14,7 @@ namespace tandem {
 /// Which network, at which sizes, on which GPU.
 struct NetworkRequest {
   std::string path;
-  std::string gpu;                     // name or path of a config
+  std::string gpu;                     // name or path of a config; empty: that of the configs
   std::optional<std::int64_t> batch;   // nothing: the network's default
   std::optional<std::int64_t> length;  // of a sequence
   std::optional<Task> task = {};       // nothing: as recorded; of ONNX files train
@@ -44,9 +44,6 @@ TracedRun analyse_network(const NetworkRequest& request, const ReplayOptions& op
 
 Replay run_network(const NetworkRequest& request, const ReplayOptions& options);
 Replay run_network(const NetworkRequest& request, const ReplayOptions& options, Configs configs);
-
-/// The GPU of a network that nobody gave one.
-inline constexpr std::string_view default_network_gpu = "a100_sxm4_80gb";
 
 /// Takes what a network is generated at out of the options: what-ifs "gpu", "batch"
 /// and "layout".

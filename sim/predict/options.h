@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "models/kernel/kernel.h"
 #include "models/runtime/measured_plan.h"
 #include "models/runtime/modes.h"
 #include "models/whatif/transform.h"
@@ -29,9 +30,9 @@ struct ReplayOptions {
   ModeOptions mode;
   JobRequest job;
   Profiler profiler = Profiler::remove;
-  std::string cache = "warm";  // or "cold": flushed before every kernel
-  std::string counters_path;   // Nsight Compute CSV; empty: the kernel model alone
-  std::string configs;         // folder with gpus/, hosts/ and kernels/
+  CacheState cache = CacheState::warm;
+  std::string counters_path;  // Nsight Compute CSV; empty: the kernel model alone
+  std::string configs;        // folder with gpus/, hosts/ and kernels/
   ImportOptions import;
   std::optional<Task> network_task;  // nothing: what a network was recorded with; of an ONNX file,
                                      // which says neither, train

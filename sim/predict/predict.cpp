@@ -7,12 +7,12 @@
 #include "models/step/launches.h"
 #include "models/whatif/precision/precision.h"
 #include "sim/predict/invariants/result_check.h"
-#include "sim/predict/kernel_counters.h"
-#include "sim/predict/make_result.h"
-#include "sim/predict/memory.h"
 #include "sim/predict/scenario.h"
-#include "sim/predict/simulated_step.h"
-#include "sim/predict/step_energy.h"
+#include "sim/predict/stages/kernel_counters.h"
+#include "sim/predict/stages/make_result.h"
+#include "sim/predict/stages/memory.h"
+#include "sim/predict/stages/simulated_step.h"
+#include "sim/predict/stages/step_energy.h"
 
 namespace tandem {
 
@@ -25,17 +25,16 @@ void add_unverified_memory(const BandConstants& bands, Result& result) {
                                          std::string(to_string(result.memory->basis)));
 }
 
-/// The stages from a scenario to a prediction. `other`: the second trace of a prediction from two,
-/// or null.
-Prediction predict_scenario(const TracedRun& run, const TracedRun* other, Scenario scenario,
-                            const ReplayOptions& options) {
-  LossList losses = run.losses;
-  losses.merge(scenario.losses);
-  Step step = std::move(scenario.step);
-  apply_mode(step.trace, run.configs.host, options.mode, step.plan, losses);
-  // Its views stay valid when the step is moved: its tables of texts do not move.
+/// A step in its mode, run by the engine, and what it costs.
+struct PricedRun {
+  SimulatedStep simulated;
+  std::optional<PricedStep> priced;
+};
+
+/// Where the board's power limit holds the step up, `step` gets slower and is simulated again.
+PricedRun run_scenario(const TracedRun& run, const Scenario& scenario, const ReplayOptions& options,
+                       const Attribution& attribution, Step& step, LossList& losses) {
   const TraceLaunches launches(step);
-  Attribution attribution = attribute(step.trace, step.links);
   const auto simulated_step = [&] {
     return simulate_step(run, step, attribution,
                          step_counters(run, scenario, step, launches, options));
@@ -44,25 +43,66 @@ Prediction predict_scenario(const TracedRun& run, const TracedRun* other, Scenar
     if (!scenario.gpu || !run.states_grids) return {};
     return step_demand({run, *scenario.gpu, step, launches}, simulated, losses);
   };
-  SimulatedStep simulated = simulated_step();
-  std::optional<StepDemand> demand = demand_of(simulated);
+  PricedRun out{simulated_step(), {}};
+  std::optional<StepDemand> demand = demand_of(out.simulated);
   std::optional<SlowerStep> limited;
   if (demand && !scenario.what_ifs.empty()) {  // works last as predicted, not as traced
     const bool same_gpu = find_report(scenario.what_ifs, "gpu") == nullptr;
-    limited = limited_power({run, *scenario.gpu, step, launches}, *demand, simulated, same_gpu);
+    limited = limited_power({run, *scenario.gpu, step, launches}, *demand, out.simulated, same_gpu);
   }
   if (limited) {
     slow_down(step, limited->slowdowns);
-    simulated = simulated_step();
-    demand = demand_of(simulated);
+    out.simulated = simulated_step();
+    demand = demand_of(out.simulated);
   }
-  std::optional<PricedStep> priced;
-  if (demand) priced = price_step(*demand, simulated, losses);
-  if (priced && limited) priced->energy.power_limited_share = limited->power.power_limited_share;
+  if (demand) out.priced = price_step(*demand, out.simulated, losses);
+  if (out.priced && limited) {
+    out.priced->energy.power_limited_share = limited->power.power_limited_share;
+  }
+  return out;
+}
+
+/// Energies and power of the step's works.
+void take_prices(PricedStep priced, Prediction& p) {
+  p.power = std::move(priced.power);
+  for (std::size_t w = 0; w < p.step.plan.works.size(); ++w) {
+    p.step_counters[p.step.plan.works[w].source].energy_j = priced.dynamic_j[w];
+  }
+}
+
+/// Of each work of the isolated step, how it uses the SMs.
+std::vector<DcgmShares> work_shares(const Prediction& p) {
+  std::vector<DcgmShares> shares;
+  if (!p.target) return shares;
+  const GpuScale scale = gpu_scale(*p.target);
+  for (const DeviceWork& work : p.isolated.works) {
+    shares.push_back(dcgm_shares(p.step_counters[work.source], scale));
+  }
+  return shares;
+}
+
+void count_clamped(const std::vector<WorkCounters>& counters, LossList& losses) {
+  losses.add("counters_clamped", Severity::info,
+             "kernels whose model counts more instructions or bytes than the GPU can do in their "
+             "time: cut to what it can",
+             std::count_if(counters.begin(), counters.end(),
+                           [](const WorkCounters& c) { return c.clamped; }));
+}
+
+/// The stages from a scenario to a prediction. `other`: the second trace of a prediction from two,
+/// or null.
+Prediction predict_scenario(const TracedRun& run, const TracedRun* other, Scenario scenario,
+                            const ReplayOptions& options) {
+  LossList losses = run.losses;
+  losses.merge(scenario.losses);
   Prediction p;
   if (run.states_grids) p.target = scenario.gpu;
-  p.step = std::move(step);
-  p.step_attribution = std::move(attribution);
+  p.step = std::move(scenario.step);
+  apply_mode(p.step.trace, run.configs.host, options.mode, p.step.plan, losses);
+  // Its views stay valid when the step is moved: its tables of texts do not move.
+  p.step_attribution = attribute(p.step.trace, p.step.links);
+  auto [simulated, priced] =
+      run_scenario(run, scenario, options, p.step_attribution, p.step, losses);
   p.step.plan = std::move(simulated.plan);
   p.step_counters = std::move(simulated.counters);
   p.isolated = std::move(simulated.isolated);
@@ -70,22 +110,10 @@ Prediction predict_scenario(const TracedRun& run, const TracedRun* other, Scenar
   std::optional<EnergySummary> energy;
   if (priced) {
     energy = priced->energy;
-    p.power = std::move(priced->power);
-    for (std::size_t w = 0; w < p.step.plan.works.size(); ++w) {
-      p.step_counters[p.step.plan.works[w].source].energy_j = priced->dynamic_j[w];
-    }
+    take_prices(std::move(*priced), p);
   }
-  if (p.target) {
-    const GpuScale scale = gpu_scale(*p.target);
-    for (const DeviceWork& work : p.isolated.works) {
-      p.shares.push_back(dcgm_shares(p.step_counters[work.source], scale));
-    }
-  }
-  losses.add("counters_clamped", Severity::info,
-             "kernels whose model counts more instructions or bytes than the GPU can do in their "
-             "time: cut to what it can",
-             std::count_if(p.step_counters.begin(), p.step_counters.end(),
-                           [](const WorkCounters& c) { return c.clamped; }));
+  p.shares = work_shares(p);
+  count_clamped(p.step_counters, losses);
   p.result = make_result(run, scenario, options, simulated, energy, losses, p);
   if (p.target && p.result.scenario.batch) {
     p.result.memory = scenario_memory(run, other, *p.target, *p.result.scenario.batch, scenario);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/runtime/step_plan.h"
 #include "models/whatif/transform_report.h"
 #include "sim/core/error.h"
 #include "sim/metrics/critical_path.h"
@@ -25,7 +26,7 @@ inline constexpr std::string_view result_schema = "tandem.result/1";
 struct TraceSummary {
   std::string path;
   std::string format;
-  std::string framework;
+  Framework framework = Framework::unknown;
   std::string gpu;
   std::optional<std::int64_t> batch;  // leading dimension of the first layer's input
   std::int64_t steps = 0;
@@ -47,7 +48,7 @@ struct ScenarioSummary {
   std::string mode;
   std::optional<std::int64_t> batch;
   std::string precision;
-  std::string profiler;
+  Profiler profiler = Profiler::remove;
   std::string host;
 };
 
@@ -155,9 +156,9 @@ struct Result {
   ScenarioSummary scenario;
   std::vector<StepFidelity> fidelity;
   StepMetrics step;
-  std::string limited_by;  // "gpu", "host" or "balance", from the critical path
-  Band band;               // of time_us
-  Band gpu_band;           // of gpu_kernel_us
+  StepLimit limited_by = StepLimit::balance;
+  Band band;      // of time_us
+  Band gpu_band;  // of gpu_kernel_us
   BandParts band_parts;
   std::optional<SpeedUp> speed_up;  // over the traced step; nothing where nothing was changed
   double expected_error = 0;        // half the width of the band over time_us

@@ -15,11 +15,11 @@
 #include "sim/metrics/intervals.h"
 #include "sim/metrics/step_metrics.h"
 #include "sim/predict/calibrate_host.h"
-#include "sim/predict/kernel_counters.h"
-#include "sim/predict/measured_counters.h"
-#include "sim/predict/memory.h"
 #include "sim/predict/ranks/moving.h"
-#include "sim/predict/simulated_step.h"
+#include "sim/predict/stages/kernel_counters.h"
+#include "sim/predict/stages/measured_counters.h"
+#include "sim/predict/stages/memory.h"
+#include "sim/predict/stages/simulated_step.h"
 
 namespace tandem {
 

@@ -70,11 +70,11 @@ std::string head(const Advice& advice) {
   const Result& r = advice.base().result;
   std::string text = fmt::format(
       "{:<10} {} ({}, {}, batch {})\n", advice.generated ? "network" : "trace", r.trace.path,
-      r.trace.framework, r.scenario.gpu.empty() ? "unknown GPU" : r.scenario.gpu,
+      to_string(r.trace.framework), r.scenario.gpu.empty() ? "unknown GPU" : r.scenario.gpu,
       r.scenario.batch ? std::to_string(*r.scenario.batch) : "unknown");
   text += fmt::format("step time  {} ({} to {} in 9 of 10 cases)   limited by {}\n",
                       time_text(r.step.time_us), time_text(r.band.low_us),
-                      time_text(r.band.high_us), r.limited_by);
+                      time_text(r.band.high_us), to_string(r.limited_by));
   if (r.memory && !r.memory->fits) {
     const bool any = std::any_of(advice.rows.begin(), advice.rows.end(),
                                  [](const AdvisedRow& row) { return row.fits(); });
@@ -128,7 +128,7 @@ Json row_json(const AdvisedRow& row) {
               {"band", {{"low_us", r.band.low_us}, {"high_us", r.band.high_us}}},
               {"throughput_per_s", r.step.throughput_per_s},
               {"gpu_kernel_us", r.step.gpu_kernel_us},
-              {"limited_by", r.limited_by},
+              {"limited_by", to_string(r.limited_by)},
               {"memory_peak_bytes", r.memory ? Json(r.memory->peak_bytes) : Json(nullptr)},
               {"fits", r.memory ? Json(r.memory->fits) : Json(nullptr)},
               {"energy_per_sample_j", r.scenario.batch ? or_null(energy_of(r)) : Json(nullptr)}};
@@ -163,7 +163,7 @@ Json advice_json(const Advice& advice) {
               {"tandem_version", TANDEM_VERSION},
               {"trace",
                {{"path", base.trace.path},
-                {"framework", base.trace.framework},
+                {"framework", to_string(base.trace.framework)},
                 {"gpu", base.trace.gpu},
                 {"batch", or_null(base.scenario.batch)}}},
               {"best", name(advice.best(true))},

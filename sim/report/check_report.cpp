@@ -10,8 +10,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+bool is_good(const UseVerdict& v) { return !v.touched || v.concern == Concern::note; }
+
 std::string_view verdict_text(const UseVerdict& v) {
-  if (!v.touched || v.concern == Concern::note) return "good";
+  if (is_good(v)) return "good";
   return v.concern == Concern::wrong ? "wrong" : "doubtful";
 }
 
@@ -33,9 +35,9 @@ std::string number(double value, std::string_view unit) {
 std::string check_text(const TraceSummary& trace, const CheckReport& report) {
   std::string text =
       fmt::format("trace      {} ({}, {}): {} steps, {} device activities\n", trace.path,
-                  trace.framework, trace.gpu, trace.steps, trace.kernels);
+                  to_string(trace.framework), trace.gpu, trace.steps, trace.kernels);
   for (const UseVerdict& v : report.verdicts) {
-    const bool good = verdict_text(v) == "good";
+    const bool good = is_good(v);
     text +=
         fmt::format("  {:<14} {}{}{}\n", name_of(uses, v.use), verdict_text(v), good ? "" : ": ",
                     good ? "" : fmt::format("{}", fmt::join(v.because, ", ")));
@@ -56,10 +58,11 @@ Json check_json(const TraceSummary& trace, const CheckReport& report) {
   Json out;
   out["schema"] = check_schema;
   out["tandem_version"] = TANDEM_VERSION;
-  out["trace"] = {{"path", trace.path}, {"format", trace.format}, {"framework", trace.framework},
-                  {"gpu", trace.gpu},   {"steps", trace.steps},   {"kernels", trace.kernels}};
+  out["trace"] = {
+      {"path", trace.path}, {"format", trace.format}, {"framework", to_string(trace.framework)},
+      {"gpu", trace.gpu},   {"steps", trace.steps},   {"kernels", trace.kernels}};
   for (const UseVerdict& v : report.verdicts) {
-    const bool good = verdict_text(v) == "good";
+    const bool good = is_good(v);
     out["verdicts"][std::string(name_of(uses, v.use))] = {
         {"verdict", verdict_text(v)},
         {"because", good ? std::vector<std::string_view>{} : v.because}};

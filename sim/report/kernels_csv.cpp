@@ -10,16 +10,6 @@ namespace tandem {
 
 namespace {
 
-/// RFC 4180: quotes doubled, the field quoted.
-std::string_view kind_name(ActivityKind kind) {
-  switch (kind) {
-    case ActivityKind::kernel: return "kernel";
-    case ActivityKind::memcpy: return "memcpy";
-    case ActivityKind::memset: return "memset";
-  }
-  return "unknown";
-}
-
 /// A number, or nothing where it is not known.
 void append_number(fmt::memory_buffer& out, double value, bool known) {
   if (known) {
@@ -100,7 +90,7 @@ void write_run(std::ostream& out, const Trace& measured, const GpuScale& gpu,
     const std::uint32_t a = run.plan.works[w].source;
     line.clear();
     append_quoted(line, run.trace.strings.get(acts.name[a]));
-    fmt::format_to(std::back_inserter(line), ",{},{},", table.run, kind_name(acts.kind[a]));
+    fmt::format_to(std::back_inserter(line), ",{},{},", table.run, to_string(acts.kind[a]));
     append_quoted(line, table.names.op[a]);
     fmt::format_to(std::back_inserter(line), ",{}", table.names.layer[a]);
     append_launch(line, run.trace, a);

@@ -17,7 +17,7 @@ Json optional_json(const std::optional<T>& value) {
 Json trace_json(const TraceSummary& t) {
   return {{"path", t.path},
           {"format", t.format},
-          {"framework", t.framework},
+          {"framework", to_string(t.framework)},
           {"gpu", t.gpu},
           {"batch", optional_json(t.batch)},
           {"steps", t.steps},
@@ -76,7 +76,7 @@ Json kernels_json(const std::vector<TimeShare>& shares) {
 Json path_json(const std::vector<PathShare>& shares) {
   Json list = Json::array();
   for (const PathShare& s : shares) {
-    list.push_back({{"kind", s.kind},
+    list.push_back({{"kind", to_string(s.kind)},
                     {"name", s.name},
                     {"count", s.count},
                     {"time_us", s.time_us},
@@ -121,6 +121,49 @@ Json bins_json(const std::vector<UtilizationBin>& bins) {
   for (const UtilizationBin& b : bins) {
     list.push_back(
         {{"from", b.from}, {"to", b.to}, {"kernels", b.kernels}, {"time_us", b.time_us}});
+  }
+  return list;
+}
+
+Json scenario_json(const ScenarioSummary& s) {
+  return {{"gpu", s.gpu},
+          {"mode", s.mode},
+          {"batch", optional_json(s.batch)},
+          {"precision", s.precision},
+          {"profiler", name_of(profilers, s.profiler)},
+          {"host", s.host}};
+}
+
+Json fidelity_json(const std::vector<StepFidelity>& steps) {
+  Json list = Json::array();
+  for (const StepFidelity& s : steps) {
+    list.push_back(
+        {{"name", s.name}, {"traced_us", s.traced_us}, {"simulated_us", s.simulated_us}});
+  }
+  return {{"steps", std::move(list)}};
+}
+
+Json runtime_json(const RuntimeMetrics& runtime) {
+  Json out;
+  for (const RuntimeMetricInfo& info : runtime_metric_infos()) {
+    out[info.name] = runtime.*info.member;
+  }
+  return out;
+}
+
+Json band_json(const Result& r) {
+  return {{"low_us", r.band.low_us},
+          {"high_us", r.band.high_us},
+          {"gpu_kernel_low_us", r.gpu_band.low_us},
+          {"gpu_kernel_high_us", r.gpu_band.high_us},
+          {"unverified", r.band_parts.unverified}};
+}
+
+Json graphs_json(const std::vector<GraphSummary>& graphs) {
+  Json list = Json::array();
+  for (const GraphSummary& g : graphs) {
+    list.push_back(
+        {{"nodes", g.nodes}, {"device_us", g.device_us}, {"followed_by", g.followed_by}});
   }
   return list;
 }
@@ -221,6 +264,45 @@ void add_energy(const std::optional<EnergySummary>& e, std::optional<std::int64_
   step["energy"] = std::move(parts);
 }
 
+Json step_json(const Result& r) {
+  Json out;
+  for (const MetricInfo& info : step_metric_infos()) out[info.name] = info.value(r.step);
+  out["launches"] = r.step.launches;
+  out["kernels"] = r.step.kernels;
+  add_gpu_metrics(r.gpu_step, out);
+  out["memory_peak_bytes"] = r.memory ? Json(r.memory->peak_bytes) : Json(nullptr);
+  out["fits"] = r.memory ? Json(r.memory->fits) : Json(nullptr);
+  add_energy(r.energy, r.scenario.batch, out);
+  return out;
+}
+
+/// What limits the step and how far off its prediction may be.
+void add_verdict(const Result& r, Json& out) {
+  out["limited_by"] = to_string(r.limited_by);
+  out["expected_error"] = r.expected_error;
+  out["band"] = band_json(r);
+  out["speed_up"] = speed_up_json(r.speed_up);
+}
+
+/// What the step waits for beside its kernels.
+void add_waits(const Result& r, Json& out) {
+  out["collectives"] = moved_json(r.collectives);
+  out["input_wait_us"] = r.input_wait_us;
+  out["input_critical_us"] = r.input_critical_us;
+  out["input_copies"] = moved_json(r.input_copies);
+  out["ranks"] = ranks_json(r.ranks);
+}
+
+/// What the step consists of.
+void add_lists(const Result& r, Json& out) {
+  out["kernels"] = kernels_json(r.kernels);
+  out["ops"] = layers_json(r.ops);
+  out["layers"] = layers_json(r.layers);
+  out["modules"] = layers_json(r.modules);
+  out["critical_path"] = path_json(r.critical_path);
+  out["step_parts"] = parts_json(r.parts);
+}
+
 }  // namespace
 
 Json job_json(const JobCost& c) {
@@ -238,62 +320,23 @@ Json result_json(const Result& r) {
   out["schema"] = result_schema;
   out["tandem_version"] = TANDEM_VERSION;
   out["trace"] = trace_json(r.trace);
-  out["scenario"] = {{"gpu", r.scenario.gpu},
-                     {"mode", r.scenario.mode},
-                     {"batch", optional_json(r.scenario.batch)},
-                     {"precision", r.scenario.precision},
-                     {"profiler", r.scenario.profiler},
-                     {"host", r.scenario.host}};
-  out["fidelity"]["steps"] = Json::array();
-  for (const StepFidelity& s : r.fidelity) {
-    out["fidelity"]["steps"].push_back(
-        {{"name", s.name}, {"traced_us", s.traced_us}, {"simulated_us", s.simulated_us}});
-  }
-  for (const MetricInfo& info : step_metric_infos()) out["step"][info.name] = info.value(r.step);
-  out["step"]["launches"] = r.step.launches;
-  out["step"]["kernels"] = r.step.kernels;
-  add_gpu_metrics(r.gpu_step, out["step"]);
-  out["step"]["memory_peak_bytes"] = r.memory ? Json(r.memory->peak_bytes) : Json(nullptr);
-  out["step"]["fits"] = r.memory ? Json(r.memory->fits) : Json(nullptr);
-  add_energy(r.energy, r.scenario.batch, out["step"]);
+  out["scenario"] = scenario_json(r.scenario);
+  out["fidelity"] = fidelity_json(r.fidelity);
+  out["step"] = step_json(r);
   out["memory"] = memory_json(r.memory);
   if (r.job) out["job"] = job_json(*r.job);
   add_reports(r.what_ifs, out);
   out["kernel_time"]["time_us"] = r.step.gpu_kernel_us;
   add_gpu_metrics(r.gpu_kernel_time, out["kernel_time"]);
-  if (r.runtime) {
-    for (const RuntimeMetricInfo& info : runtime_metric_infos()) {
-      out["runtime"][info.name] = (*r.runtime).*info.member;
-    }
-  }
+  if (r.runtime) out["runtime"] = runtime_json(*r.runtime);
   out["families"] = families_json(r.families);
   out["distributions"] = {{"smsp_issue_utilization", bins_json(r.smsp_issue_bins)},
                           {"tc_issue_utilization", bins_json(r.tc_issue_bins)}};
-  out["collectives"] = moved_json(r.collectives);
-  out["input_wait_us"] = r.input_wait_us;
-  out["input_critical_us"] = r.input_critical_us;
-  out["input_copies"] = moved_json(r.input_copies);
-  out["ranks"] = ranks_json(r.ranks);
-  out["limited_by"] = r.limited_by;
-  out["expected_error"] = r.expected_error;
-  out["band"] = {{"low_us", r.band.low_us},
-                 {"high_us", r.band.high_us},
-                 {"gpu_kernel_low_us", r.gpu_band.low_us},
-                 {"gpu_kernel_high_us", r.gpu_band.high_us},
-                 {"unverified", r.band_parts.unverified}};
-  out["speed_up"] = speed_up_json(r.speed_up);
+  add_waits(r, out);
+  add_verdict(r, out);
   out["graph_captured_us"] = r.graph_captured_us;
-  out["graphs"] = Json::array();
-  for (const GraphSummary& g : r.graphs) {
-    out["graphs"].push_back(
-        {{"nodes", g.nodes}, {"device_us", g.device_us}, {"followed_by", g.followed_by}});
-  }
-  out["kernels"] = kernels_json(r.kernels);
-  out["ops"] = layers_json(r.ops);
-  out["layers"] = layers_json(r.layers);
-  out["modules"] = layers_json(r.modules);
-  out["critical_path"] = path_json(r.critical_path);
-  out["step_parts"] = parts_json(r.parts);
+  out["graphs"] = graphs_json(r.graphs);
+  add_lists(r, out);
   out["what_ifs"] = what_ifs_json(r.what_ifs);
   out["data_loss"] = losses_json(r.losses);
   return out;

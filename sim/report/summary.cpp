@@ -58,11 +58,11 @@ std::string family_row(const FamilyShare& row) {
 
 std::string path_row(const PathShare& row) {
   return fmt::format("  {:>12}  {:>5.1f} %  {:>6} x  {:<14} {}\n", time_text(row.time_us),
-                     100 * row.share, row.count, row.kind, shorten(row.name, 58));
+                     100 * row.share, row.count, to_string(row.kind), shorten(row.name, 58));
 }
 
 /// A step that was generated from a network: nothing was measured.
-bool is_generated(const Result& r) { return r.trace.format == "network"; }
+bool is_generated(const Result& r) { return r.band_parts.generated_error > 0; }
 
 /// Over the step as it was; where a step takes other samples, over its samples a second as well.
 std::string speed_up_line(const Result& r) {
@@ -99,7 +99,7 @@ std::string bridge_line(const Result& r) {
   if (t.traced_step_us <= 0 || is_generated(r)) return {};
   const double share = 1 - t.unprofiled_step_us / t.traced_step_us;
   std::string text = fmt::format("bridge     traced {} a step", time_text(t.traced_step_us));
-  if (r.scenario.profiler == "remove") {
+  if (r.scenario.profiler == Profiler::remove) {
     text += fmt::format(", profiler's share {:.1f} % -> {} without it", 100 * share,
                         time_text(t.unprofiled_step_us));
   } else {
@@ -114,7 +114,7 @@ std::string headline(const Result& r) {
   const StepMetrics& m = r.step;
   std::string text;
   text += fmt::format("{:<10} {} ({}, {}, batch {})\n", is_generated(r) ? "network" : "trace",
-                      r.trace.path, r.trace.framework, r.trace.gpu,
+                      r.trace.path, to_string(r.trace.framework), r.trace.gpu,
                       r.trace.batch ? std::to_string(*r.trace.batch) : "unknown");
   text += fmt::format(
       "           {}, {} device activities, {} launches, {} host operations, "
@@ -123,12 +123,13 @@ std::string headline(const Result& r) {
   const bool other_batch = r.scenario.batch != r.trace.batch;
   const std::string batch = other_batch ? fmt::format(", batch {}", *r.scenario.batch) : "";
   text += fmt::format("scenario   {}{}, mode {}{}\n", r.scenario.gpu, batch, r.scenario.mode,
-                      is_generated(r)                   ? ""
-                      : r.scenario.profiler == "remove" ? ", profiler removed"
-                                                        : ", profiler kept");
-  text += fmt::format("step time  {} ({} to {} in 9 of 10 cases)   {:.1f} {}/s   limited by {}\n",
-                      time_text(m.time_us), time_text(r.band.low_us), time_text(r.band.high_us),
-                      m.throughput_per_s, r.trace.batch ? "samples" : "steps", r.limited_by);
+                      is_generated(r)                           ? ""
+                      : r.scenario.profiler == Profiler::remove ? ", profiler removed"
+                                                                : ", profiler kept");
+  text +=
+      fmt::format("step time  {} ({} to {} in 9 of 10 cases)   {:.1f} {}/s   limited by {}\n",
+                  time_text(m.time_us), time_text(r.band.low_us), time_text(r.band.high_us),
+                  m.throughput_per_s, r.trace.batch ? "samples" : "steps", to_string(r.limited_by));
   if (!r.band_parts.unverified.empty()) {
     text += fmt::format("           the band rests on what no measurement has confirmed: {}\n",
                         fmt::join(r.band_parts.unverified, ", "));

@@ -11,6 +11,15 @@ Trace& Trace::operator=(const Trace&) = default;
 Trace& Trace::operator=(Trace&&) noexcept = default;
 Trace::~Trace() = default;
 
+std::string_view to_string(ActivityKind kind) {
+  switch (kind) {
+    case ActivityKind::kernel: return "kernel";
+    case ActivityKind::memcpy: return "memcpy";
+    case ActivityKind::memset: return "memset";
+  }
+  return "unknown";
+}
+
 std::size_t memory_bytes(const Trace& t) {
   std::size_t sum = t.strings.bytes() + t.operands.bytes() +
                     t.geometries.size() * sizeof(LaunchGeometry) +

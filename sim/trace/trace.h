@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "sim/core/operand_table.h"
 #include "sim/core/string_table.h"
 #include "sim/core/time.h"
+#include "sim/trace/framework.h"
 
 namespace tandem {
 
@@ -45,6 +47,7 @@ constexpr bool waits_for_device(ApiKind api) {
 }
 
 enum class ActivityKind : std::uint8_t { kernel, memcpy, memset };
+std::string_view to_string(ActivityKind kind);
 
 /// A host thread of the traced process.
 struct Thread {
@@ -185,8 +188,8 @@ struct Trace {
   ~Trace();
 
   std::string path;
-  std::string format;     // importer name: "kineto", "kineto-legacy", "xprof"
-  std::string framework;  // "PyTorch", "TensorFlow", "JAX" or "unknown"
+  std::string format;  // importer name: "kineto", "kineto-legacy", "xprof"
+  Framework framework = Framework::unknown;
   /// Whole microseconds (Unix or profiler clock) that TimePoint{0} stands for. May be large.
   std::int64_t origin_us = 0;
   std::optional<std::int64_t> stated_batch;  // items a step works on, where its annotation says so

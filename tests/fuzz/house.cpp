@@ -76,7 +76,7 @@ ReplayOptions options_of(Bytes choice) {
   out.configs = configs().folder;
   out.mode.mode = modes[c[0] % modes.size()];
   out.profiler = c[1] % 2 == 0 ? Profiler::remove : Profiler::keep;
-  out.cache = c[1] / 2 % 2 == 0 ? "warm" : "cold";
+  out.cache = c[1] / 2 % 2 == 0 ? CacheState::warm : CacheState::cold;
   if (c[1] / 4 % 2 == 1) out.traced_gpu = "v100_sxm2_16gb";
   if (c[1] / 8 % 2 == 1) out.traced_batch = 32;
   if (c[1] / 16 % 2 == 1) out.measured_step_us = 1000;

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "sim/diff/diff.h"
+#include "sim/diff/diff_report.h"
 #include "tests/unit/sim/diff/side_for_tests.h"
 
 namespace tandem {
@@ -68,11 +69,13 @@ TEST(DiffProperty, IsOppositeInTheOtherDirectionAndSums) {
       sum += forth.parts[i].row.change();
     }
     EXPECT_EQ(sum + forth.remainder, forth.change());
-    for (const auto table : {&Diff::kinds, &Diff::layers, &Diff::ops, &Diff::kernels}) {
+    const DiffTable kinds = named(forth.kinds, to_string);
+    expect_opposite(kinds, named(back.kinds, to_string));
+    for (const auto table : {&Diff::layers, &Diff::ops, &Diff::kernels}) {
       expect_opposite(forth.*table, back.*table);
     }
-    EXPECT_EQ(forth.kinds.change, forth.ops.change);
-    EXPECT_EQ(forth.kinds.change, forth.layers.change);
+    EXPECT_EQ(kinds.change, forth.ops.change);
+    EXPECT_EQ(kinds.change, forth.layers.change);
     for (const auto table : {&DeviceDiff::layers, &DeviceDiff::ops, &DeviceDiff::kernels}) {
       expect_opposite(forth.device.*table, back.device.*table);
     }

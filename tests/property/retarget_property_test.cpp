@@ -61,8 +61,9 @@ TEST(RetargetProperty, NoKernelExceedsItsGpu) {
     o.configs = source_path("configs");
     const TracedRun a = analyse(import_trace(retarget_captures + name + ".json.zst"), o);
     for (const char* gpu : {"", "a100_sxm4_80gb", "v100_sxm2_32gb", "h100_sxm5"}) {
-      for (const char* cache : {"warm", "cold"}) {
-        SCOPED_TRACE(std::string(name) + " on " + gpu + ", " + cache);
+      for (const auto& [cache, cache_name] :
+           {std::pair{CacheState::warm, "warm"}, {CacheState::cold, "cold"}}) {
+        SCOPED_TRACE(std::string(name) + " on " + gpu + ", " + cache_name);
         o.what_ifs.set("gpu", gpu);
         o.cache = cache;
         check_kernels(predict(a, o));

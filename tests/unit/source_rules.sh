@@ -61,14 +61,16 @@ check_includes() {
   done
 }
 
-# GPUs are data in configs/gpus. Comments may name one, code may not.
+# GPUs are data in configs/gpus. Comments may name one, code may not, however it is spelled; a recording has its GPU in its path.
 check_gpu_names() {
-  sources 'h|cpp' sim models | while IFS= read -r file; do
+  sources 'h|cpp' sim models workloads | while IFS= read -r file; do
     awk '{ line = $0 }
       block { if (!sub(/^.*\*\//, "")) next; block = 0 }
       { gsub(/\/\*([^*]|\*+[^*\/])*\*+\//, ""); sub(/\/\/.*/, "") }
       sub(/\/\*.*/, "") { block = 1 }
-      /[VAH]100|[HB]200/ { print FILENAME ":" FNR ": names a GPU; that belongs into configs/gpus: " line }' \
+      { gsub(/validation\/captures\/[^"]*/, "") }
+      tolower($0) ~ /[vah]100|[hb]200|(^|[^[:alnum:]])(a10|l4|l40s?|rtx[_ ]a?[0-9]+)([^[:alnum:]]|$)/ {
+        print FILENAME ":" FNR ": names a GPU; that belongs into configs/gpus: " line }' \
       "$file"
   done
 }
@@ -136,7 +138,7 @@ check_documents() {
 
 # What is published leaves through documents.cpp, which checks it; configs and schemas are no results.
 check_published() {
-  sources 'h|cpp' sim/python sim/cli | { grep -vE '^sim/cli/(schema/documents|cmd_calibrate|cmd_describe)\.cpp$' || true; } |
+  sources 'h|cpp' sim/python sim/cli | { grep -vE '^sim/cli/(schema/documents|calibrate/calibrate|cmd_describe)\.cpp$' || true; } |
     while IFS= read -r file; do
       awk '/\.dump\(|error_handler_t/ {
         print FILENAME ":" FNR ": writes JSON by itself; results leave through write_document() (documents.h): " $0 }' "$file"

@@ -48,6 +48,8 @@ accepts models/runtime/a.h  '#include "sim/engine/plan.h"'
 accepts models/kernel/a.cpp '#include <vector>  // as in "sim/engine/plan.h"'
 
 finds   'names a GPU' models/kernel/a.cpp 'if (name == "H100") return 2;  // special'
+finds   'names a GPU' sim/cli/a.cpp       'text_value(gpu_value, "a100_sxm4_40gb")'
+finds   'names a GPU' workloads/a.cpp     'if (gpu.name == "l40s") return 2;'
 finds   'names a GPU' sim/core/a.cpp      $'/* about\n the V100 */ int A100 = 1;'
 ending=md  # not spelt out, for this file is checked too
 finds   'not in the repository' sim/core/a.h "/// See no_such_plan.$ending section 5."

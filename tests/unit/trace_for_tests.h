@@ -17,7 +17,7 @@ class TraceMaker {
   TraceMaker() {
     trace.path = "made.json";
     trace.format = "kineto";
-    trace.framework = "PyTorch";
+    trace.framework = Framework::pytorch;
     trace.devices.push_back({0, "NVIDIA H200", 0, 9, 0, 132});
   }
 

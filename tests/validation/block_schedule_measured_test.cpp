@@ -45,7 +45,7 @@ void add_kernel(const GpuArch& gpu, const CostConstants& costs, const KernelLaun
   const double us = launch.duration_us;
   const BlockSchedule s =
       schedule_blocks(gpu, launch.geometry, us, block_pace(gpu, launch, costs), any_grid);
-  const KernelCost cost = kernel_cost(gpu, launch, CacheState::cold, costs);
+  const KernelCost cost = kernel_cost(gpu, launch, costs);
   // Nsight Compute's elapsed cycles begin before and end after the kernel that a trace shows.
   const double cycles = us * gpu.boost_clock_mhz;
   const double in_window = cycles / (cycles + costs.general().counter_window_cycles);

@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "sim/diff/diff.h"
+#include "sim/diff/diff_report.h"
 #include "sim/predict/predict.h"
 #include "sim/report/report.h"
 #include "tests/source_dir/source_dir.h"
@@ -22,28 +24,28 @@ DiffSide side_of(const std::string& capture, Profiler profiler = Profiler::remov
 struct Pair {
   const char* a;
   const char* b;
-  const char* largest;  // what changed most: a row of Diff::kinds
+  std::optional<PathKind> largest = {};  // what changed most
 };
 
 const Pair pairs[] = {
     // eager to compiled, GPU-bound, and where the host decides
     {"h200_2026-11-22_compile_holdout/traces/resnet18-train-fp32-eager-b128",
-     "h200_2026-11-22_compile_holdout/traces/resnet18-train-fp32-compile-b128", "kernel"},
+     "h200_2026-11-22_compile_holdout/traces/resnet18-train-fp32-compile-b128", PathKind::work},
     {"h200_2026-11-20_fit/traces/bert_base-train-amp-eager-b16",
-     "h200_2026-11-20_fit/traces/bert_base-train-amp-compile-b16", ""},
+     "h200_2026-11-20_fit/traces/bert_base-train-amp-compile-b16"},
     // eager to a CUDA graph
     {"h200_2026-11-20_fit/traces/resnet50-train-amp-eager-b32",
-     "h200_2026-11-20_fit/traces/resnet50-train-amp-cudagraph-b32", "host"},
+     "h200_2026-11-20_fit/traces/resnet50-train-amp-cudagraph-b32", PathKind::host},
     // FP32 to mixed precision
     {"h200_2026-11-21_precisions_holdout/traces/gpt2-train-fp32-eager-b4",
-     "h200_2026-11-21_precisions_holdout/traces/gpt2-train-amp-eager-b4", "kernel"},
+     "h200_2026-11-21_precisions_holdout/traces/gpt2-train-amp-eager-b4", PathKind::work},
     // another batch
     {"h200_2026-11-20_fit/traces/resnet50-train-fp32-eager-b32",
-     "h200_2026-11-20_fit/traces/resnet50-train-fp32-eager-b128", "kernel"},
+     "h200_2026-11-20_fit/traces/resnet50-train-fp32-eager-b128", PathKind::work},
     {"cpu_2026-11-22_tensorflow_fit/traces/resnet50_train_b2_async",
-     "cpu_2026-11-22_tensorflow_fit/traces/resnet50_train_b2_sync", ""},
+     "cpu_2026-11-22_tensorflow_fit/traces/resnet50_train_b2_sync"},
     {"h200_2026-11-22_ranks2_fit/traces/vgg16-train-amp-eager-b16-w1.rank0",
-     "h200_2026-11-22_ranks2_fit/traces/vgg16-train-amp-eager-b16-w2.rank0", ""},
+     "h200_2026-11-22_ranks2_fit/traces/vgg16-train-amp-eager-b16-w2.rank0"},
 };
 
 TEST(DiffPairs, AttributeNineteenTwentiethsAndMore) {
@@ -53,11 +55,11 @@ TEST(DiffPairs, AttributeNineteenTwentiethsAndMore) {
     EXPECT_NE(d.change(), Duration{}) << pair.b;
     EXPECT_GE(d.attributed_share, 0.95) << pair.b;
     EXPECT_GE(d.named_share, 0.9) << pair.b;  // of all 215 pairs: 0.93 and more
-    EXPECT_EQ(d.kinds.change + d.remainder, d.change()) << pair.b;
+    EXPECT_EQ(named(d.kinds, to_string).change + d.remainder, d.change()) << pair.b;
     // A device time is a sum of doubles in the result, rounded once for each row.
     EXPECT_NEAR(to_us(d.device.ops.change), to_us(d.device.change), 1e-3) << pair.b;
-    if (*pair.largest != '\0') {
-      EXPECT_EQ(d.kinds.rows.front().name, pair.largest) << pair.b;
+    if (pair.largest) {
+      EXPECT_EQ(d.kinds.front().kind, *pair.largest) << pair.b;
     }
     ++ran;
   }
@@ -77,7 +79,7 @@ TEST(DiffPairs, TheProfilerCostsHostTime) {
   const Diff d = diff(side_of(eager), side_of(eager, Profiler::keep));
   EXPECT_GT(d.change(), from_us(5000));
   EXPECT_EQ(d.device.change, Duration{});
-  EXPECT_EQ(d.kinds.rows.front().name, "host");
+  EXPECT_EQ(d.kinds.front().kind, PathKind::host);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "models/kernel/kernel.h"
 #include "models/runtime/modes.h"
 #include "models/whatif/transform.h"
 
@@ -31,7 +32,7 @@ enum class CaseKind : std::uint8_t {
   operators,      // `quantity` of each operation of a network, against NAME.csv beside it
 };
 
-/// Which captures an `unprofiled` case takes, by what limits them (see is_host_bound()).
+/// Which captures an `unprofiled` case takes, by what limits them (compare.cpp: host_bound_ratio).
 enum class LimitedBy : std::uint8_t { any, gpu, host };
 
 /// What somebody published of a network, its throughput or its GPU time: a fact with its source, no
@@ -76,11 +77,11 @@ struct Case {
   LimitedBy bound = LimitedBy::any;
   Mode mode = Mode::as_traced;
   GraphScope graph_scope = GraphScope::step;
-  std::string host = "default";       // config of the host
-  std::string cache = "warm";         // of operators: as --cache
-  WhatIfs what_ifs;                   // of the prediction, by the names of their options
-  bool compiles_by_mode = false;      // the what-if compile is there for mode jit
-  std::string quantity;               // of the result's kernel_time, for counters and level
+  std::string host = "default";         // config of the host
+  CacheState cache = CacheState::warm;  // of operators: as --cache
+  WhatIfs what_ifs;                     // of the prediction, by the names of their options
+  bool compiles_by_mode = false;        // the what-if compile is there for mode jit
+  std::string quantity;                 // of the result's kernel_time, for counters and level
   bool absolute = false;              // errors are differences (of ratios, in points), not relative
   std::vector<std::string> rests_on;  // "hosts/default": configs whose constants are in question
   std::string folder;                 // that traces and pairs lie in, below a data folder

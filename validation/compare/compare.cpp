@@ -44,7 +44,7 @@ std::vector<Comparison> compare_counters(const Case& c, const std::string& path,
   const auto report = counters_of(path);
   if (!report) return {};
   AskedPrediction asked = as_traced(path, c);
-  asked.cache = "cold";
+  asked.cache = CacheState::cold;
   const Result& model = predictions.of(asked);
   asked.counters = *report;
   const Result& counted = predictions.of(asked);
@@ -187,7 +187,7 @@ Comparison compare_level(const Case& c, const PairPaths& pair, const std::string
   AskedPrediction measured = as_traced(pair.measured, c);
   if (const auto report = counters_of(pair.measured)) {
     measured.counters = *report;
-    measured.cache = "cold";
+    measured.cache = CacheState::cold;
   }
   return {name, kernel_time_metric(predictions.of(measured), c.quantity),
           kernel_time_metric(predicted, c.quantity), c.absolute};

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "models/kernel/kernel.h"
 #include "models/runtime/modes.h"
 #include "models/whatif/transform.h"
 #include "sim/predict/predict.h"
@@ -22,7 +23,7 @@ struct AskedPrediction {
   std::string host = "default";
   Mode mode = Mode::as_traced;
   GraphScope graph_scope = GraphScope::step;
-  std::string cache = "warm";
+  CacheState cache = CacheState::warm;
   std::string counters;
   Profiler profiler = Profiler::remove;
   std::optional<std::int64_t> length;  // of a sequence of a network
@@ -51,7 +52,7 @@ class Replays {
 struct AskedRun {
   std::string trace;
   std::string host;
-  std::string cache;
+  CacheState cache = CacheState::warm;
   std::string counters;
   Profiler profiler = Profiler::remove;
   auto operator<=>(const AskedRun&) const = default;

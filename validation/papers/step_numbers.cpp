@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "sim/core/units.h"
-#include "sim/predict/kernel_counters.h"
+#include "sim/predict/stages/kernel_counters.h"
 #include "sim/sweep/metrics.h"
 #include "validation/papers/numbers.h"
 

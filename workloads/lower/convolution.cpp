@@ -33,11 +33,11 @@ TensorShape as_image(TensorShape t) {
   if (t.rank == 5) {
     t.dims[2] *= t.dims[3];
     t.dims[3] = t.dims[4];
-    t.rank = 4;
+    t.rank = image_rank;
   }
   if (t.rank == 3) {
     t.dims[3] = 1;
-    t.rank = 4;
+    t.rank = image_rank;
   }
   return t;
 }
@@ -49,7 +49,7 @@ std::optional<Layer> layer_of(TensorShape input, TensorShape weight, TensorShape
   input = as_image(input);
   weight = as_image(weight);
   output = as_image(output);
-  if (input.rank != 4 || weight.rank != 4 || output.rank != 4) return {};
+  if (input.rank != image_rank || weight.rank != image_rank || output.rank != image_rank) return {};
   if (transposed) std::swap(input, output);
   Layer l{input, weight, output, 1, {}, 1, false, input.channels_last || weight.channels_last};
   l.groups = std::max<std::int64_t>(1, input.dims[1] / std::max<std::int64_t>(weight.dims[1], 1));
@@ -66,8 +66,6 @@ std::optional<Layer> layer_of(TensorShape input, TensorShape weight, TensorShape
   l.plain = l.taps == 1 && s.stride_h * s.stride_w == 1 && l.groups == 1;
   return l;
 }
-
-namespace {}  // namespace
 
 LayerShape shape_of(const Layer& l, Pass pass) {
   LayerShape s;
@@ -91,11 +89,8 @@ namespace {
 
 void add_transform(const Context& c, const TensorShape& t, Part part, Kernels& out) {
   if (t.channels_last && pixels(t) > 1) return;
-  constexpr std::int64_t tile = 32;
-  LoweredKernel k =
-      make(c, c.kernel(part), t.type,
-           {ceil_div(pixels(t), tile), ceil_div(t.dims[1], tile), t.dims[0]}, 2 * bytes_of(t));
-  out.push_back(std::move(k));
+  const auto [x, y, z] = transform_grid(t);
+  out.push_back(make(c, c.kernel(part), t.type, {x, y, z}, 2 * bytes_of(t)));
 }
 
 void add_weight_transform(const Context& c, const Layer& l, Part part, Kernels& out) {

@@ -137,7 +137,7 @@ bool trains(const Context& c) {
 /// average is made of are copied first.
 void lower_nhwc_batch_norm(const Context& c, Kernels& out) {
   const TensorShape* image = c.tensor(0);
-  if (image == nullptr || image->rank != 4) return;
+  if (image == nullptr || image->rank != image_rank) return;
   const bool backward = op_row(c.op.name).backward;
   const bool moves = image->channels_last && trains(c);
   if (moves) add_order(c, *image, norm_to_first, out);

@@ -16,7 +16,6 @@ namespace onnx {
 namespace {
 
 constexpr std::size_t most_rank = 16;
-constexpr std::uint32_t any_input = ~0U;
 
 struct KnownSymbol {
   std::string_view name;

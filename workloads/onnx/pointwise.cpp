@@ -142,8 +142,6 @@ TensorId run_like(Step& step, std::string_view name, Arguments arguments, Tensor
   return run_like(step, name, std::move(arguments), operand, step.tensor(operand).type);
 }
 
-constexpr std::size_t image_rank = 4;
-
 bool is_image(const Value& value) {
   return value.dims.size() == image_rank && is_floating(value.type);
 }

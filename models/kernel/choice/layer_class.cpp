@@ -71,7 +71,7 @@ std::size_t input_gradient_kernels(std::span<const LayerKernel> kernels) {
       }
     }
     if (!does_products(k)) continue;
-    if (computed_pass(k) == Pass::weight_gradient) break;
+    if (k.traits.pass == Pass::weight_gradient) break;
     before_last = std::exchange(end, i + 1);
   }
   if (end == 0) return 0;
@@ -116,15 +116,6 @@ LayerClass layer_class_of(std::span<const LayerKernel> kernels) {
 bool does_products(const KernelClass& kernel) {
   return (kernel.family == KernelFamily::gemm || kernel.family == KernelFamily::convolution) &&
          row_of(kernel.traits).role == Role::main;
-}
-
-Pass computed_pass(const KernelClass& kernel) {
-  switch (kernel.traits.kind) {
-    case Kind::depthwise_weights: return Pass::weight_gradient;
-    case Kind::depthwise_gradient:
-    case Kind::depthwise_generic_gradient: return Pass::input_gradient;
-    default: return kernel.traits.pass;
-  }
 }
 
 bool is_of_pass(const KernelClass& kernel) {

@@ -47,8 +47,6 @@ struct PassKernels {
 };
 /// Whether a kernel of a layer does its products, and not what they need beside.
 bool does_products(const KernelClass& kernel);
-/// What it computes as far as it tells: the framework's depthwise kernels by their kind.
-Pass computed_pass(const KernelClass& kernel);
 /// Whether a kernel of a convolution's operation is of a pass, and not a bias or its gradient.
 bool is_of_pass(const KernelClass& kernel);
 /// How the passes of a convolution's operation share out such kernels. Backward the library makes

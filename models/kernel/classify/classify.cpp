@@ -94,12 +94,13 @@ void classify_elementwise(const SearchText& name, KernelClass& out) {
   out.family = functor_rows()[t.functor].family;
 }
 
-// A channel by itself is no tensor product, whatever tile the name states. cuDNN's names may state
-// no type: the operands do then.
-void by_itself(DataType stated, KernelClass& out) {
+// A channel by itself is no tensor product, whatever tile the name states. PyTorch's own kernels
+// convert what they load to FP32. cuDNN's names may state no type: the operands do then.
+void by_itself(const SearchText& name, DataType stated, KernelClass& out) {
   KernelTraits& t = out.traits;
   t.engine = Engine::simt;
   t.tile_m = t.tile_n = t.tile_k = 0;
+  if (name.has("conv_depthwise")) t.data = out.math = DataType::fp32;
   if (stated == DataType::unknown && out.math == DataType::fp32) {
     t.data = out.math = DataType::unknown;
   }
@@ -144,7 +145,7 @@ KernelClass classify(std::string_view name, std::string_view op) {
              out.family == KernelFamily::attention) {
     const DataType stated = out.traits.data;
     classify_matrix(text.text(), op, out);
-    if (row_of(out.traits).depthwise) by_itself(stated, out);
+    if (row_of(out.traits).depthwise) by_itself(text, stated, out);
   } else if (out.family == KernelFamily::triton && !sums_gradients(text, out)) {
     out.traits.fused = fused_operations(text.text(), out.traits.kind);
   }

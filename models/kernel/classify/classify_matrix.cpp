@@ -20,11 +20,14 @@ bool has_any(const SearchText& text, std::initializer_list<std::string_view> par
 
 bool digit(char c) { return c >= '0' && c <= '9'; }
 
-/// A demangled name without its parameters. Template arguments have parentheses of their own:
-/// "Kernel<(Mode)0>(Params)".
+/// A demangled name without its parameters. Template arguments and namespaces without a name have
+/// parentheses of their own: "(anonymous namespace)::Kernel<(Mode)0>(Params)".
 std::string_view without_parameters(std::string_view name) {
+  constexpr std::string_view unnamed = "(anonymous namespace)";
   int depth = 0;
   for (std::size_t i = 0; i < name.size(); ++i) {
+    if (name.substr(i).starts_with(unnamed)) i += unnamed.size();
+    if (i == name.size()) break;
     if (name[i] == '<') ++depth;
     if (name[i] == '>') --depth;
     if (name[i] == '(' && depth <= 0) return name.substr(0, i);

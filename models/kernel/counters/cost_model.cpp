@@ -25,11 +25,11 @@ bool only_rates_known(const CostInput& in) {
          !geometry_tells(in);
 }
 
-KernelCost cost_of_work(const CostInput& in, CacheState cache, double count) {
+KernelCost cost_of_work(const CostInput& in, double count) {
   KernelCost cost;
   cost.smsp_issue_cycles = std::max(count, 0.0) * in.constants.general().issue_per_instruction;
   add_tensor_work(in, cost);
-  add_traffic(in, cache, cost);
+  add_traffic(in, cost);
   return cost;
 }
 
@@ -58,17 +58,6 @@ ActiveRates active_rates(const CostInput& in) {
                                           : 0;
   rates.dram_reads = general.unknown_dram;
   return rates;
-}
-
-Bound bound_of(const GpuArch& gpu, const KernelCost& cost) {
-  const double bytes = (cost.dram_read_sectors + cost.dram_write_sectors) * sector_bytes;
-  const double memory = bytes / (gpu.dram_read_gbps * 1e3);
-  const double smsp_us = smsp_count(gpu) * gpu.boost_clock_mhz;
-  const double compute = std::max(cost.smsp_issue_cycles, cost.tc_active_cycles) / smsp_us;
-  if (cost.time_us < gpu.stream_kernel_period_us) return Bound::launch;
-  constexpr double bound_share = 0.5;
-  if (std::max(memory, compute) < bound_share * cost.time_us) return Bound::latency;
-  return memory >= compute ? Bound::memory : Bound::compute;
 }
 
 // Of products whose size is not known: warp groups use more of the tensor cores the longer they
@@ -136,7 +125,6 @@ KernelCost at_time(const GpuArch& gpu, const GeneralCosts& general, const Timele
   const double achieved = t.matrix ? general.occupancy_share_matrix : general.occupancy_share;
   cost.warp_active_cycles = cost.smsp_active_cycles / gpu.smsp_per_sm * t.warps * achieved;
   clamp_traffic(gpu, cost);
-  cost.bound = bound_of(gpu, cost);
   return cost;
 }
 
@@ -156,13 +144,13 @@ double tile_share(const GeneralCosts& general, const KernelTraits& t) {
   return std::min(1.0, std::pow(side / large, general.tensor_tile_exponent));
 }
 
-TimelessCost timeless_cost(const CostInput& in, CacheState cache) {
+TimelessCost timeless_cost(const CostInput& in) {
   const double count = instructions(in);
   const GeneralCosts& general = in.constants.general();
   TimelessCost t;
   t.traffic_by_rate = only_rates_known(in);
   t.issue_by_rate = t.traffic_by_rate || count < 0;
-  t.work = cost_of_work(in, cache, count);
+  t.work = cost_of_work(in, count);
   t.work.confidence = confidence_of(in, t.issue_by_rate);
   t.rates = active_rates(in);
   t.lasting = in.launch.family == KernelFamily::gemm && in.launch.traits.engine == Engine::gmma;
@@ -197,19 +185,19 @@ CostInput make_input(const GpuArch& gpu, const KernelLaunch& launch,
   return in;
 }
 
-KernelCost kernel_cost(const GpuArch& gpu, const KernelLaunch& launch, CacheState cache,
+KernelCost kernel_cost(const GpuArch& gpu, const KernelLaunch& launch,
                        const CostConstants& constants, double time_us) {
   const double time = time_us > 0 ? time_us : launch.duration_us;
   if (launch.family == KernelFamily::transfer) return transfer_cost(gpu, time);
   const CostInput in = make_input(gpu, launch, constants);
-  return at_time(gpu, constants.general(), timeless_cost(in, cache), time);
+  return at_time(gpu, constants.general(), timeless_cost(in), time);
 }
 
 KernelCost CostCache::cost(std::uint32_t shape, const KernelLaunch& launch) {
   if (launch.family == KernelFamily::transfer) return transfer_cost(gpu_, launch.duration_us);
   if (shape >= entries_.size()) entries_.resize(shape + 1);
   TimelessCost& entry = entries_[shape];
-  if (entry.share < 0) entry = timeless_cost(make_input(gpu_, launch, constants_), cache_);
+  if (entry.share < 0) entry = timeless_cost(make_input(gpu_, launch, constants_));
   return at_time(gpu_, constants_.general(), entry, launch.duration_us);
 }
 

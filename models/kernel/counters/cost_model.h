@@ -17,7 +17,7 @@ namespace tandem {
 /// kind whose kernels differ much; 0.25, at least in part, what its kind usually does for so long;
 /// 0.1 the same of other kinds, for it was not measured; 0 a name that no rule knows. The time is
 /// the launch's measured duration; without one, pass `time_us`. Pure; allocates nothing.
-KernelCost kernel_cost(const GpuArch& gpu, const KernelLaunch& launch, CacheState cache,
+KernelCost kernel_cost(const GpuArch& gpu, const KernelLaunch& launch,
                        const CostConstants& constants, double time_us = 0);
 
 /// Cuts a counter to the most that there can be; `clamped` is set where that is more than rounding.
@@ -63,15 +63,14 @@ struct TimelessCost {
 /// TraceLaunches::shape_of.
 class CostCache {
  public:
-  CostCache(const GpuArch& gpu, const CostConstants& constants, CacheState cache)
-      : gpu_(gpu), constants_(constants), cache_(cache) {}
+  CostCache(const GpuArch& gpu, const CostConstants& constants)
+      : gpu_(gpu), constants_(constants) {}
   /// Cost of a launch whose description has number `shape`.
   KernelCost cost(std::uint32_t shape, const KernelLaunch& launch);
 
  private:
   const GpuArch& gpu_;
   const CostConstants& constants_;
-  CacheState cache_;
   std::vector<TimelessCost> entries_;
 };
 

@@ -32,7 +32,7 @@ double tensor_instruction_cycles(const CostInput& in);
 /// Tensor-pipe instructions and active cycles (over all SMSPs).
 void add_tensor_work(const CostInput& in, KernelCost& cost);
 /// Sectors at L1, L2 and DRAM, shared wavefronts.
-void add_traffic(const CostInput& in, CacheState cache, KernelCost& cost);
+void add_traffic(const CostInput& in, KernelCost& cost);
 /// Limits traffic to what the device moves in `cost.time_us`.
 void clamp_traffic(const GpuArch& gpu, KernelCost& cost);
 

@@ -98,7 +98,7 @@ void add_dram(const CostInput& in, const OperandBytes& bytes, double passes, Ker
 
 }  // namespace
 
-void add_traffic(const CostInput& in, CacheState, KernelCost& cost) {
+void add_traffic(const CostInput& in, KernelCost& cost) {
   const KernelFeatures& f = in.features;
   const bool matrix = is_matrix(in) && in.row != nullptr;
   const OperandBytes bytes = operand_bytes(in);

@@ -69,7 +69,8 @@ double tile_cycles(const GpuArch& gpu, const AttentionPace& pace, const Attentio
                           : std::max(gpu.tensor_tf32_fma_per_clk / 3, fp32_fma_per_clk(gpu));
   const double width = narrow_width * std::ceil(static_cast<double>(s.width) / narrow_width);
   const double scores = pace.own_rows * pace.walked_rows;
-  double rest = pace.tile_cycles * (s.width > narrow_width ? pace.wide_ratio : 1);
+  double rest =
+      pace.tile_cycles * (static_cast<double>(s.width) > narrow_width ? pace.wide_ratio : 1);
   if (s.drops_out) rest += pace.dropout_cycles;
   if (s.mask_elements > 0) {
     rest += pace.mask_cycles + (s.keys % 8 != 0 ? pace.odd_mask_cycles : 0);
@@ -79,7 +80,8 @@ double tile_cycles(const GpuArch& gpu, const AttentionPace& pace, const Attentio
 }
 
 double start_cycles(const GpuArch& gpu, const AttentionPace& pace, const AttentionShape& s) {
-  double cycles = pace.start_cycles * (s.width > narrow_width ? pace.wide_ratio : 1);
+  double cycles =
+      pace.start_cycles * (static_cast<double>(s.width) > narrow_width ? pace.wide_ratio : 1);
   if (s.mask_elements > 0) cycles += pace.mask_start_cycles;
   if (s.causal) cycles += pace.diagonal_cycles;
   return on_lanes(gpu, pace, cycles);

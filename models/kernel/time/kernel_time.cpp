@@ -64,7 +64,8 @@ std::optional<ConvLayer> conv_layer(const KernelLaunch& launch, DataType type) {
   if (launch.tensors.size() < first + 2 || launch.work.matrix.batch == 0) return {};
   const TensorShape& image = launch.tensors[first];
   const TensorShape& weight = launch.tensors[first + 1];
-  if (image.rank != 4 || weight.rank != 4 || image.dims[1] != weight.dims[1]) return {};
+  if (image.rank != image_rank || weight.rank != image_rank || image.dims[1] != weight.dims[1])
+    return {};
   ConvLayer s;
   s.batch = image.dims[0];
   s.in_channels = image.dims[1];
@@ -77,7 +78,7 @@ std::optional<ConvLayer> conv_layer(const KernelLaunch& launch, DataType type) {
   s.pass = launch.traits.pass;
   double height = static_cast<double>(s.height);
   double width = static_cast<double>(s.width);
-  if (backward && launch.tensors[0].rank == 4) {
+  if (backward && launch.tensors[0].rank == image_rank) {
     height = static_cast<double>(launch.tensors[0].dims[2]);
     width = static_cast<double>(launch.tensors[0].dims[3]);
   } else if (const double pixels = out_pixels(launch, static_cast<double>(s.batch)); pixels > 0) {

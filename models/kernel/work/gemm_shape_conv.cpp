@@ -47,7 +47,6 @@ void set_pixels(const OpContext& context, const OpArguments& args, const TensorS
 
 /// Of a window of an image; 1 for one of a line, which a library is handed as images of one row.
 double window_aspect(const TensorShape& weight, bool line) {
-  constexpr int image_rank = 4;
   if (line || weight.rank != image_rank || weight.dims[2] <= 0 || weight.dims[3] <= 0) return 1;
   return static_cast<double>(weight.dims[3]) / static_cast<double>(weight.dims[2]);
 }
@@ -142,7 +141,7 @@ bool is_countable(const ConvShape& c) {
 
 /// [n, channels, length], also as the framework hands it to a library: as images of one row.
 bool is_line(const TensorShape& image, const TensorShape& weight) {
-  if (image.rank != 4) return image.rank == 3;
+  if (image.rank != image_rank) return image.rank == 3;
   return image.dims[2] == 1 && image.dims[3] > 1 && weight.dims[2] == 1;
 }
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "models/step/batch/roles.h"
-
 namespace tandem {
 namespace {
 
@@ -25,8 +23,8 @@ bool result_grows(const BatchOp& op) {
 /// Of tensors that have as many elements as a parameter, which is no sign.
 class SameSize {
  public:
-  SameSize(const Step& step, const Dataflow& flow, std::int64_t batch)
-      : flow_(flow), ops_(step.trace, flow.nesting, batch), votes_(flow.tensors.size(), 0) {
+  SameSize(const Dataflow& flow, const BatchOps& ops)
+      : flow_(flow), ops_(ops), votes_(flow.tensors.size(), 0) {
     for (const FlowOp& op : flow.ops) {
       for (const FlowUse& use : flow.inputs_of(op)) {
         votes_[use.tensor] += vote(known(op), use.argument);
@@ -56,15 +54,15 @@ class SameSize {
   }
 
   const Dataflow& flow_;
-  BatchOps ops_;
+  const BatchOps& ops_;
   std::vector<int> votes_;  // of the operations that read each
 };
 
 }  // namespace
 
-TensorGrowth growing_tensors(const Step& step, const Dataflow& flow,
+TensorGrowth growing_tensors(const Dataflow& flow, const BatchOps& ops,
                              const StepParameters& parameters, std::int64_t batch) {
-  const SameSize same_size(step, flow, batch);
+  const SameSize same_size(flow, ops);
   TensorGrowth out;
   for (std::uint32_t t = 0; t < flow.tensors.size(); ++t) {
     const std::int64_t elements = flow.tensors[t].elements;

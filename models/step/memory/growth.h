@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "models/step/batch/roles.h"
 #include "models/step/dataflow.h"
 #include "models/step/memory/step_facts.h"
-#include "models/step/step.h"
 
 namespace tandem {
 
@@ -21,7 +21,8 @@ struct TensorGrowth {
 /// What grows has a multiple of the batch as elements. Of what has as many as a parameter (the
 /// tokens of a batch are as many as a layer is wide) the product that makes it tells, or else the
 /// operations that read it, by the dimensions of their operands that grow (models/step/batch).
-TensorGrowth growing_tensors(const Step& step, const Dataflow& flow,
+/// `ops`: of the step, at that batch.
+TensorGrowth growing_tensors(const Dataflow& flow, const BatchOps& ops,
                              const StepParameters& parameters, std::int64_t batch);
 
 }  // namespace tandem

@@ -16,6 +16,7 @@
 #include "models/step/memory/tensor_storage.h"
 #include "models/step/memory/workspace.h"
 #include "sim/core/data_type.h"
+#include "sim/trace/traced_devices.h"
 
 namespace tandem {
 
@@ -24,19 +25,6 @@ namespace {
 /// Unit of PyTorch's caching allocator.
 constexpr std::int64_t block_bytes = 512;
 constexpr std::string_view gradients_dropped = "Optimizer.zero_grad#";
-
-std::int64_t main_device(const Trace& trace) {
-  std::map<std::int64_t, std::size_t> kernels;
-  for (const StreamId stream : trace.activities.stream) {
-    ++kernels[trace.streams[stream.index()].device];
-  }
-  std::int64_t device = 0;
-  std::size_t most = 0;
-  for (const auto& [id, count] : kernels) {
-    if (count > most) device = id, most = count;
-  }
-  return device;
-}
 
 double blocks(std::int64_t elements, DataType type) {
   return allocated_bytes(elements * std::max(element_bytes(type), 1), block_bytes);
@@ -81,7 +69,7 @@ class Parts {
 
 class Lives {
  public:
-  Lives(const Step& step, const Dataflow& flow, std::int64_t batch)
+  Lives(const Step& step, const Dataflow& flow, const BatchOps& ops, std::int64_t batch)
       : flow_(flow),
         batch_(batch),
         graphs_(graph_operands(step, flow, batch)),
@@ -89,7 +77,7 @@ class Lives {
         frames_(held_by_frames(step, flow)),
         step_(step),
         storage_(step, flow, facts_),
-        growth_(growing_tensors(step, flow, facts_.parameters(), batch)) {
+        growth_(growing_tensors(flow, ops, facts_.parameters(), batch)) {
     begin_tensors();
     for (const FlowOp& op : flow.ops) {
       ops_.push_back({op.in_model ? op.row : nullptr, graph_phase(op.phase)});
@@ -333,7 +321,7 @@ std::uint32_t gradients_kept_until(const Step& step, const Dataflow& flow) {
 
 std::optional<RecordedMemory> recorded_memory(const Trace& trace, const Links& links) {
   const MemoryEvents& events = trace.memory;
-  const std::int64_t device = main_device(trace);
+  const std::int64_t device = busiest_device(trace).value_or(0);
   std::vector<std::uint32_t> rows;
   for (std::uint32_t i = 0; i < events.size(); ++i) {
     if (events.device[i] == device) rows.push_back(i);
@@ -387,15 +375,22 @@ GraphPhase graph_phase(FlowPhase phase) {
   }
 }
 
+std::vector<MemoryMoment> live_tensors(const Step& step, const Dataflow& flow, const BatchOps& ops,
+                                       std::int64_t batch) {
+  return moments_of(step, flow, Lives(step, flow, ops, batch).eager());
+}
+
 std::vector<MemoryMoment> live_tensors(const Step& step, std::int64_t batch) {
+  const std::int64_t items = std::max<std::int64_t>(batch, 1);
   const Dataflow flow = dataflow(step);
-  return moments_of(step, flow, Lives(step, flow, std::max<std::int64_t>(batch, 1)).eager());
+  return live_tensors(step, flow, BatchOps(step.trace, flow.nesting, items), items);
 }
 
 std::vector<MemoryMoment> compiled_tensors(const Step& step, std::int64_t batch, Saving saving) {
+  const std::int64_t items = std::max<std::int64_t>(batch, 1);
   const Dataflow flow = dataflow(step);
-  return moments_of(step, flow,
-                    Lives(step, flow, std::max<std::int64_t>(batch, 1)).compiled(saving));
+  const BatchOps ops(step.trace, flow.nesting, items);
+  return moments_of(step, flow, Lives(step, flow, ops, items).compiled(saving));
 }
 
 }  // namespace tandem

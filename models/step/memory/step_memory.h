@@ -8,6 +8,7 @@
 
 #include "models/memory/compiled_lives.h"
 #include "models/memory/lives.h"
+#include "models/step/batch/roles.h"
 #include "models/step/dataflow.h"
 #include "models/step/step.h"
 #include "sim/trace/links.h"
@@ -23,7 +24,7 @@ struct RecordedMemory {
   bool complete = true;
 };
 
-/// Of the device that runs the most kernels, over the steps; nothing without such events.
+/// Of the busiest device (traced_devices.h), over the steps; nothing without such events.
 std::optional<RecordedMemory> recorded_memory(const Trace& trace, const Links& links);
 
 /// What compilers tell apart of a data flow's phases: all but the two passes is the optimizer's.
@@ -37,6 +38,9 @@ GraphPhase graph_phase(FlowPhase phase);
 /// and the state of the optimizer come on top. The worst moments, by rising growing bytes; none if
 /// no operation states shapes.
 std::vector<MemoryMoment> live_tensors(const Step& step, std::int64_t batch);
+/// The same where data flow and operations at that batch, at least 1, are known already.
+std::vector<MemoryMoment> live_tensors(const Step& step, const Dataflow& flow, const BatchOps& ops,
+                                       std::int64_t batch);
 
 /// The same of an eager step as a compiler would run its operations.
 std::vector<MemoryMoment> compiled_tensors(const Step& step, std::int64_t batch, Saving saving);

@@ -30,7 +30,7 @@ struct BatchConfidence {
   double switch_share = 0;   // kernels for which the library would likely choose another algorithm
   double recurrent_share = 0;  // recurrent layers
   double disagreement = 0;     // two bases: relative difference of the law and the straight line
-  double expected_error = 0;   // relative, of the GPU time; from the error tables of the README
+  double expected_error = 0;   // relative, of the GPU time; by BatchErrors
 };
 
 struct BatchReport {

@@ -42,18 +42,30 @@ void add_memory_fields(Fields& out) {
   add_fields(out, &L::memory, cached_memory_fields());
 }
 
-void add_device_fields(Fields& out) {
-  out.push_back(field<L>("memory_workspace_bytes", "B",
-                         "workspace of a handle of the library of products",
-                         &L::memory_workspace_bytes));
-  out.push_back(field<L>("memory_workspace_major", "count", "first compute capability with so much",
-                         &L::memory_workspace_major));
-  out.push_back(field<L>("memory_workspace_before_bytes", "B", "the same, with an earlier one",
-                         &L::memory_workspace_before_bytes));
-  out.push_back(field<L>("memory_context_bytes", "B", "context and code of the process",
-                         &L::memory_context_bytes));
-  out.push_back(field<L>("memory_usable_share", "ratio", "memory that allocations may take",
-                         &L::memory_usable_share));
+std::vector<Field<BatchErrors>> error_fields() {
+  using E = BatchErrors;
+  const auto error = [](std::string_view name, std::string_view unit, std::string_view doc,
+                        double E::*member) { return field<E>(name, unit, doc, member); };
+  return {
+      error("error_per_octave", "ratio/octave", "expected error for each doubling of the batch",
+            &E::per_octave),
+      error("error_unknown_per_octave", "ratio/octave",
+            "the same of kernels without a model and of those near their floor",
+            &E::unknown_per_octave),
+      error("error_unknown_octaves", "octave", "doublings up to which that grows",
+            &E::unknown_octaves),
+      error("error_recurrent_per_octave", "ratio/octave", "the same of recurrent layers",
+            &E::recurrent_per_octave),
+      error("error_single_item", "ratio", "expected error from or to a batch of one",
+            &E::single_item),
+      error("error_two_traces", "ratio", "expected error between two traces that agree",
+            &E::two_traces),
+      error("error_of_disagreement", "ratio", "share of what law and line differ by that is error",
+            &E::of_disagreement),
+      error("error_nodes", "ratio", "expected error of steps on the CPU between two traced batches",
+            &E::nodes),
+      error("error_nodes_outside", "ratio", "the same beyond them", &E::nodes_outside),
+  };
 }
 
 Fields law_fields() {
@@ -66,7 +78,8 @@ Fields law_fields() {
   add_fields(out, &L::columns, column_sums_fields());
   add_fields(out, &L::row_sums, row_sums_fields());
   add_fields(out, &L::embedding, embedding_gradient_fields());
-  add_device_fields(out);
+  add_fields(out, &L::device_memory, device_memory_fields());
+  add_fields(out, &L::errors, error_fields());
   return out;
 }
 

@@ -15,9 +15,23 @@
 #include "models/kernel/time/laws/column_sums.h"
 #include "models/kernel/time/laws/product_growth.h"
 #include "models/kernel/time/laws/row_sums.h"
+#include "models/step/memory/device_memory.h"
 #include "sim/core/provenance.h"
 
 namespace tandem {
+
+/// What predictions are off by, relative, of the GPU time. An octave is a doubling of the batch.
+struct BatchErrors {
+  double per_octave = 0;
+  double unknown_per_octave = 0;    // of kernels that the law knows little about
+  double unknown_octaves = 0;       // up to which that grows
+  double recurrent_per_octave = 0;  // of recurrent layers
+  double single_item = 0;           // from or to a batch of one
+  double two_traces = 0;            // that agree; and
+  double of_disagreement = 0;       // the share of what they disagree by
+  double nodes = 0;                 // of steps on the CPU, between two traced batches
+  double nodes_outside = 0;         // and beyond them
+};
 
 /// All times in us. What the constants are stands in law.cpp and with the laws of
 /// models/kernel/time.
@@ -41,20 +55,11 @@ struct BatchLaw {
   RowSums row_sums;    // gradients of row norms' parameters
   EmbeddingGradient embedding;
 
-  // Memory of the device
-  double memory_workspace_bytes = 0;         // of a handle of the library of products
-  double memory_workspace_major = 0;         // first compute capability with so much
-  double memory_workspace_before_bytes = 0;  // with an earlier one
-  double memory_context_bytes = 0;
-  double memory_usable_share = 0;
+  BatchErrors errors;
+
+  DeviceMemory device_memory;
 
   std::vector<Provenance> origins;
-
-  /// Of the handles that a step holds: the thread of the backward pass has one of its own.
-  double workspace_bytes(int compute_major, bool training) const {
-    const bool later = compute_major >= memory_workspace_major;
-    return (training ? 2 : 1) * (later ? memory_workspace_bytes : memory_workspace_before_bytes);
-  }
 };
 
 /// Reads configs/kernels/batch.json. Errors: InputError `file:key: found X, expected Y`.

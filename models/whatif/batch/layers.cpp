@@ -38,7 +38,6 @@ struct ResizedLayer {
 
 /// Nothing for operations without shapes, transposed ones and volumes.
 std::optional<ResizedLayer> layer_of(const Trace& before, const Trace& after, std::uint32_t row) {
-  constexpr int image_rank = 4;
   const OpContext was = context_of(before, row), is = context_of(after, row);
   const OpRow& op = op_row(was.op);
   const TensorShape* const image = was.tensors.at(op.arguments.at(ArgumentName::input));

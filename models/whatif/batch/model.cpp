@@ -56,16 +56,18 @@ struct Shares {
   }
 };
 
-// Errors seen on whole networks: they grow with the logarithm of the factor, and with the share of
-// kernels that the law knows little about. Recurrent layers: 6 % over a factor of 4, 15 % over 16.
-double expected_error(const BatchConfidence& c, bool single_item) {
+// Errors seen on whole networks grow with the logarithm of the factor, and with the share of
+// kernels that the law knows little about.
+double expected_error(const BatchErrors& e, const BatchConfidence& c, bool single_item) {
   const double octaves = std::abs(std::log2(c.factor));
-  const double unknown = 0.15 * (c.affine_share + c.floor_share) * std::min(octaves, 4.0);
-  const double recurrent = 0.04 * c.recurrent_share * octaves;
-  return 0.01 * octaves + unknown + recurrent + (single_item ? 0.3 : 0.0);
+  const double unknown = e.unknown_per_octave * (c.affine_share + c.floor_share) *
+                         std::min(octaves, e.unknown_octaves);
+  const double recurrent = e.recurrent_per_octave * c.recurrent_share * octaves;
+  return e.per_octave * octaves + unknown + recurrent + (single_item ? e.single_item : 0.0);
 }
 
-BatchConfidence confidence_of(const Shares& s, double factor, bool single_item) {
+BatchConfidence confidence_of(const BatchErrors& errors, const Shares& s, double factor,
+                              bool single_item) {
   BatchConfidence c;
   const double total = std::max(s.total_us, 1e-9);
   c.factor = factor;
@@ -73,7 +75,7 @@ BatchConfidence confidence_of(const Shares& s, double factor, bool single_item) 
   c.floor_share = s.floor_us / total;
   c.switch_share = s.switch_us / total;
   c.recurrent_share = s.recurrent_us / total;
-  c.expected_error = expected_error(c, single_item);
+  c.expected_error = expected_error(errors, c, single_item);
   return c;
 }
 
@@ -214,7 +216,8 @@ Trace BatchModel::at(std::int64_t batch, LossList& losses, BatchReport* report) 
   for (const std::uint32_t launch : launch_of_) {
     report->classes.push_back(resized.scalings[launch].scale);
   }
-  report->confidence = confidence_of(shares, change.ratio(), base_batch_ == 1 || batch == 1);
+  report->confidence =
+      confidence_of(law_.errors, shares, change.ratio(), base_batch_ == 1 || batch == 1);
   return out;
 }
 

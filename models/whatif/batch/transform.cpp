@@ -51,9 +51,6 @@ AlgorithmSwitches switch_all(const TransformInput& in, const BatchReport& report
   return out;
 }
 
-/// Beyond what the bases span a straight line is less sure of itself.
-constexpr double nodes_error = 0.05, nodes_error_outside = 0.1;
-
 /// Steps whose kernels run on the CPU: their traces hold no shapes, so two of them must tell.
 std::optional<TransformReport> apply_to_nodes(const TransformInput& in, std::int64_t from,
                                               std::int64_t to, Rewritten& out) {
@@ -68,7 +65,8 @@ std::optional<TransformReport> apply_to_nodes(const TransformInput& in, std::int
   TransformReport report;
   report.from = std::to_string(from);
   report.to = std::to_string(to);
-  report.expected_error = to < low || to > high ? nodes_error_outside : nodes_error;
+  report.expected_error =
+      to < low || to > high ? in.batch.errors.nodes_outside : in.batch.errors.nodes;
   return report;
 }
 

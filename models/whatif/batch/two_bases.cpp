@@ -87,6 +87,7 @@ class TwoBases {
         far_(far),
         model_(near, *options.gpu, *options.law),
         other_(far, *options.gpu, *options.law),
+        errors_(options.law->errors),
         batches_{static_cast<double>(near.batch), static_cast<double>(far.batch),
                  static_cast<double>(options.batch)},
         wanted_(options.batch) {}
@@ -103,7 +104,8 @@ class TwoBases {
     c.extrapolated = batches_.position() < 0 || batches_.position() > 1;
     c.affine_share = 0;  // the straight line is a model of its own
     c.disagreement = std::abs(sums.law_us - sums.line_us) / std::max(sums.total_us, 1e-9);
-    c.expected_error = std::min(c.expected_error, 0.01 + c.disagreement / 2);
+    c.expected_error =
+        std::min(c.expected_error, errors_.two_traces + errors_.of_disagreement * c.disagreement);
     return out;
   }
 
@@ -133,6 +135,7 @@ class TwoBases {
   const BatchBase& far_;
   BatchModel model_;
   BatchModel other_;
+  const BatchErrors& errors_;
   Batches batches_;
   std::int64_t wanted_;
 };

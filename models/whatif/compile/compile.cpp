@@ -277,9 +277,10 @@ void require_shapes(const Step& step, const Dataflow& flow) {
     return op.in_model && op.input_count > 0;
   });
   if (shapes) return;
-  throw InputError(step.trace.path, "--compile",
-                   "a trace of " + step.trace.framework + " without operator shapes",
-                   "operator shapes of an eager PyTorch run (record_shapes=True)");
+  throw InputError(
+      step.trace.path, "--compile",
+      "a trace of " + std::string(to_string(step.trace.framework)) + " without operator shapes",
+      "operator shapes of an eager PyTorch run (record_shapes=True)");
 }
 
 void refuse_compiled(const Step& step) {

@@ -277,7 +277,7 @@ bool GroupView::adds_bias(std::uint32_t op) const {
 }
 
 bool GroupView::saved_across(std::uint32_t op) const {
-  constexpr int image_rank = 4, saved = 1;
+  constexpr int saved = 1;
   if (!c_.channels_last || flow_op(op).kind != OpKind::row_norm_backward || is_group_norm(op)) {
     return false;
   }
@@ -323,7 +323,8 @@ bool GroupView::turns_images() const {
   if (!c_.channels_last || group_.ops.size() != 1) return false;
   const FlowOp& op = flow_op(group_.ops.front());
   const TensorShape* x = operands_of(c_.step.trace, op.op).tensors.at(1);
-  if (op.kind != OpKind::cast || x == nullptr || x->rank != 4 || x->dims[1] >= few) return false;
+  if (op.kind != OpKind::cast || x == nullptr || x->rank != image_rank || x->dims[1] >= few)
+    return false;
   // Filters are as short of channels, but small.
   return x->dims[2] * x->dims[3] >= 32 * 32 && !x->channels_last;
 }
@@ -364,7 +365,8 @@ std::uint32_t GroupView::pixel_sum() const {
     if (flow_op(i).kind != OpKind::reduction || c_.plan.roles[i] != FuseRole::row) continue;
     const Operands& in = operands_of(c_.step.trace, flow_op(i).op);
     const TensorShape* x = in.tensors.at(0);
-    if (x == nullptr || x->rank != 4 || input(i, 0) == no_row || outputs(i).empty()) continue;
+    if (x == nullptr || x->rank != image_rank || input(i, 0) == no_row || outputs(i).empty())
+      continue;
     const double images = double(x->dims[0] * x->dims[1]);
     if (double(tensor(outputs(i).front()).elements) == images) return i;
   }

@@ -25,9 +25,6 @@ OpContext context_of(const Trace& trace, const FlowOp& op) {
   return {text_of(trace, trace.ops.name[op.op]), operands.tensors, operands.arguments, none};
 }
 
-/// The compiler chooses the order of two-dimensional images alone.
-constexpr int image_rank = 4;
-
 bool is_convolution(OpKind kind) {
   return kind == OpKind::convolution || kind == OpKind::convolution_backward;
 }
@@ -61,6 +58,7 @@ std::optional<Convolution> convolution_of(const Trace& trace, const FlowOp& op,
   const TensorShape* x = in.at(c.backward ? 1 : 0);
   const TensorShape* w = in.at(c.backward ? 2 : 1);
   const auto shape = conv_shape(context_of(trace, op));
+  // The compiler chooses the order of two-dimensional images alone.
   if (x == nullptr || w == nullptr || !shape || x->rank != image_rank) return {};
   c.channels_last = shape->channels_last;
   c.type = x->type;
@@ -213,7 +211,7 @@ void LibraryRewrite::convolution(const FlowOp& op, LibraryChange& change) {
     } else if (c->product && on_tensor_cores(k)) {
       best = std::min(best, aligned_us(2 * c->macs, c->bytes(), c->type));
     } else if (c->depthwise && k.family == KernelFamily::convolution) {
-      best = std::min(best, depthwise_us(c_, *c, computed_pass(k)));
+      best = std::min(best, depthwise_us(c_, *c, k.traits.pass));
     } else {
       continue;
     }

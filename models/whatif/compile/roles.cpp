@@ -64,7 +64,7 @@ class Roles {
   /// Sums over images and their pixels, a number for each channel (gradients of biases and scales),
   /// are no rows in either order of images: many blocks share them.
   bool keeps_channels(const FlowOp& op) const {
-    constexpr int image_rank = 4, channel = 1;
+    constexpr int channel = 1;
     const Operands& in = operands_of(step_.trace, op.op);
     const TensorShape* x = in.tensors.at(0);
     if (x == nullptr || x->rank != image_rank || x->dims[0] == 1) return false;

@@ -2,9 +2,9 @@
 
 #include <utility>
 
+#include "models/step/memory/item_moments.h"
 #include "models/step/memory/step_memory.h"
 #include "models/whatif/compile/compile.h"
-#include "models/whatif/edit/item_moments.h"
 
 namespace tandem {
 

@@ -52,7 +52,8 @@ std::optional<ConvLayer> layer_of(const OpContext& op, const ConvShape& shape) {
   const OpArguments& args = op_row(op.op).arguments;
   const TensorShape* image = op.tensors.at(args.at(ArgumentName::input));
   const TensorShape* weight = op.tensors.at(args.at(ArgumentName::weight));
-  if (image == nullptr || weight == nullptr || image->rank != 4 || shape.groups != 1) return {};
+  if (image == nullptr || weight == nullptr || image->rank != image_rank || shape.groups != 1)
+    return {};
   ConvLayer layer;
   layer.batch = shape.images;
   layer.in_channels = shape.in_channels;

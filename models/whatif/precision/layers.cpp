@@ -172,7 +172,6 @@ void switch_kernels(TypedStep& s, const FlowOp& op, const LayerPass& p, const La
 
 /// Three-dimensional images were not measured.
 bool is_volume(const OpContext& context) {
-  constexpr int image_rank = 4;
   const OpRow& row = op_row(context.op);
   const TensorShape* image = context.tensors.at(row.arguments.at(ArgumentName::input));
   return image == nullptr || image->rank > image_rank;

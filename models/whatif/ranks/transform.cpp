@@ -75,12 +75,6 @@ int asked_ranks(const TransformInput& in) {
       fmt::format("1 to {}, the GPUs of one host: links between hosts are not modelled", most));
 }
 
-/// What two and more ranks were off by: hosts share their cores among processes more and less
-/// well.
-constexpr double shared_host_error = 0.1;
-/// More than twice the traced ranks: other algorithms of the library, e.g. sums in the switch.
-constexpr double more_ranks_error = 0.05;
-
 std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
   const int to = asked_ranks(in);
   const bool meets = meets_others(out.step);
@@ -113,7 +107,9 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
       "collectives are taken to go round rings; NCCL may sum in NVSwitch among more than "
       "two GPUs, which is faster for large messages",
       to > 2 ? 1 : 0);
-  report.expected_error = shared_host_error + (to > 2 * from && to > 2 ? more_ranks_error : 0);
+  const bool many_more = to > 2 * from && to > 2;
+  report.expected_error =
+      in.collectives.shared_host_error + (many_more ? in.collectives.more_ranks_error : 0);
   report.values = {
       reported(says::collective_us, 0.0, true),  // see conclude()
       reported(says::traced_collective_us, before_us),

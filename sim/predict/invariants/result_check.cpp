@@ -122,7 +122,8 @@ void check_result(const Result& result) {
   check_shares("ops", result.ops);
   check_shares("layers", result.layers);
   for (const PathShare& share : result.critical_path) {
-    check("critical_path[" + share.kind + " " + share.name + "]", share.share, {0, 1});
+    check(fmt::format("critical_path[{} {}]", to_string(share.kind), share.name), share.share,
+          {0, 1});
   }
   if (result.gpu_step) check_gpu_part("step", *result.gpu_step);
   if (result.gpu_kernel_time) check_gpu_part("kernel_time", *result.gpu_kernel_time);

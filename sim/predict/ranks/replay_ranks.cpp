@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "models/step/sm_pool.h"
-#include "sim/predict/kernel_counters.h"
 #include "sim/predict/ranks/moving.h"
 #include "sim/predict/scenario.h"
-#include "sim/predict/simulated_step.h"
+#include "sim/predict/stages/kernel_counters.h"
+#include "sim/predict/stages/simulated_step.h"
 
 namespace tandem {
 

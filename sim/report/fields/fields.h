@@ -33,6 +33,10 @@ struct FieldRow {
 };
 void add_rows(std::span<const FieldRow> rows, std::vector<PublishedField>& out);
 
+/// Of fields that hold a PathKind.
+inline constexpr const char* path_kind_doc =
+    "host, call, kernel, launch_latency, device_gap, stream_wait, queue_full or host_return";
+
 /// Of `replay`, `run` and `demo`.
 std::vector<PublishedField> result_fields();
 std::vector<PublishedField> check_fields();

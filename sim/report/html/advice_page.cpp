@@ -25,7 +25,7 @@ Section answer(const Advice& advice) {
                  : fmt::format("{} makes it {} as fast.{}{}", best->name, gain_text(best->speed_up),
                                best->how.empty() ? "" : " ", best->how);
   out.blocks.push_back(Figures{{{"step as it is", time_text(base.result.step.time_us),
-                                 fmt::format("limited by {}", base.result.limited_by)},
+                                 fmt::format("limited by {}", to_string(base.result.limited_by))},
                                 best_figure("same batch, same GPU", best),
                                 best_figure("another batch or GPU", advice.best(false))}});
   BarChart chart{"Throughput over that of the step as it is", "speed-up", "x", {}, {}};

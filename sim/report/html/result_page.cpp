@@ -21,8 +21,9 @@ std::string batch_text(const std::optional<std::int64_t>& batch) {
 
 std::string limit_sentence(const Result& r) {
   if (r.step.gpu_kernel_us <= 0) return "All of it is the host's: the step has no GPU work.";
-  if (r.limited_by == "gpu") return "The GPU limits the step.";
-  if (r.limited_by == "host") return "The host limits the step: the GPU waits for launches.";
+  if (r.limited_by == StepLimit::gpu) return "The GPU limits the step.";
+  if (r.limited_by == StepLimit::host)
+    return "The host limits the step: the GPU waits for launches.";
   return "Host and GPU limit the step about equally.";
 }
 
@@ -32,7 +33,7 @@ std::string answer_text(const Result& r) {
       "{}. {}",
       time_text(r.step.time_us), r.scenario.gpu, batch_text(r.scenario.batch), r.scenario.mode,
       time_text(r.band.low_us), time_text(r.band.high_us), limit_sentence(r));
-  if (r.scenario.profiler == "remove" && r.trace.traced_step_us > 0) {
+  if (r.scenario.profiler == Profiler::remove && r.trace.traced_step_us > 0) {
     text += fmt::format(" The traced step took {}, profiler included.",
                         time_text(r.trace.traced_step_us));
   }
@@ -45,7 +46,7 @@ Figures answer_figures(const Result& r) {
   const auto add = [&](std::string name, std::string value, std::string note) {
     out.figures.push_back({std::move(name), std::move(value), std::move(note)});
   };
-  add("Step time", time_text(m.time_us), "limited by " + r.limited_by);
+  add("Step time", time_text(m.time_us), fmt::format("limited by {}", to_string(r.limited_by)));
   add("Throughput", fmt::format("{:.1f} /s", m.throughput_per_s),
       r.scenario.batch ? "samples" : "steps");
   if (r.speed_up) {
@@ -167,7 +168,7 @@ Section time_section(const ResultView& view) {
 
 /// Time on the critical path by kind, longest first.
 BarChart path_chart(const Result& r) {
-  std::vector<std::pair<std::string, double>> kinds;
+  std::vector<std::pair<PathKind, double>> kinds;
   for (const PathShare& p : r.critical_path) {
     const auto at = std::find_if(kinds.begin(), kinds.end(),
                                  [&](const auto& kind) { return kind.first == p.kind; });
@@ -185,7 +186,7 @@ BarChart path_chart(const Result& r) {
   chart.unit = "us";
   chart.series.resize(1);
   for (const auto& [kind, time_us] : kinds) {
-    chart.bars.push_back(kind);
+    chart.bars.emplace_back(to_string(kind));
     chart.series[0].values.push_back(time_us);
   }
   return chart;
@@ -194,8 +195,8 @@ BarChart path_chart(const Result& r) {
 Section path_section(const Result& r) {
   Table table{"", {{"kind"}, {"name"}, {"count", "count"}, {"time", "us"}, {"share", "ratio"}}, {}};
   for (const PathShare& p : r.critical_path) {
-    table.rows.push_back(
-        {p.kind, std::string(without_void(p.name)), double(p.count), p.time_us, p.share});
+    table.rows.push_back({std::string(to_string(p.kind)), std::string(without_void(p.name)),
+                          double(p.count), p.time_us, p.share});
   }
   return {"Critical path",
           "The chain of host time, launches, gaps and kernels in which each begins when the one "
@@ -294,10 +295,10 @@ Page result_page(const ResultView& view) {
   const Result& r = view.result;
   Page page;
   page.title = fmt::format("{}: {} a step", file_name(r.trace.path), time_text(r.step.time_us));
-  page.subtitle =
-      fmt::format("{}, {}, batch {}; scenario {}, batch {}, mode {}, precision {}",
-                  r.trace.framework, r.trace.gpu, batch_text(r.trace.batch), r.scenario.gpu,
-                  batch_text(r.scenario.batch), r.scenario.mode, r.scenario.precision);
+  page.subtitle = fmt::format("{}, {}, batch {}; scenario {}, batch {}, mode {}, precision {}",
+                              to_string(r.trace.framework), r.trace.gpu, batch_text(r.trace.batch),
+                              r.scenario.gpu, batch_text(r.scenario.batch), r.scenario.mode,
+                              r.scenario.precision);
   page.sections = {answer_section(r), use_section(view), time_section(view)};
   if (!r.critical_path.empty()) page.sections.push_back(path_section(r));
   std::vector<Block> tables = step_tables(r);

@@ -56,15 +56,6 @@ class LanedTrack {
   std::vector<Track> tracks_;
 };
 
-std::string_view category_of(ActivityKind kind) {
-  switch (kind) {
-    case ActivityKind::kernel: return "kernel";
-    case ActivityKind::memcpy: return "memcpy";
-    case ActivityKind::memset: return "memset";
-  }
-  return "unknown";
-}
-
 /// What is known of a piece of device work.
 std::string work_args(const SimulatedRun& run, std::uint32_t a, bool critical) {
   const Activities& acts = run.trace.activities;
@@ -99,8 +90,8 @@ std::string work_args(const SimulatedRun& run, std::uint32_t a, bool critical) {
 std::vector<bool> on_path(const SimulatedRun& run, bool device) {
   std::vector<bool> rows(device ? run.trace.activities.size() : run.trace.calls.size());
   for (const PathLink& link : run.path) {
-    const bool of_device = link.kind == PathKind::work;
-    if (link.row != no_index && of_device == device && (device || link.kind == PathKind::call)) {
+    const bool works = link.kind == PathKind::work;
+    if (link.row != no_index && works == device && (device || link.kind == PathKind::call)) {
       rows[link.row] = true;
     }
   }
@@ -232,7 +223,7 @@ void write_device(EventWriter& out, const SimulatedRun& run, int pid, bool trace
     const LanedTrack track(out, pid, run.plan.streams[i], std::move(streams[i]), false);
     for (const TrackSlice& s : track.slices()) {
       const std::uint32_t a = run.plan.works[s.row].source;
-      out.slice(track.of(s), category_of(acts.kind[a]), text_of(run.trace, acts.name[a]), s.span,
+      out.slice(track.of(s), to_string(acts.kind[a]), text_of(run.trace, acts.name[a]), s.span,
                 work_args(run, a, critical[a]));
       if (arrows[s.row] != 0) out.flow_in(track.of(s), s.span.begin_ns, arrows[s.row]);
     }

@@ -25,7 +25,7 @@ TEST(ExecutorProgram, RunsEveryOperationAsANode) {
   EXPECT_EQ(r.runtime->cpu_kernels, 11);
   EXPECT_GT(r.runtime->gpu_kernel_share, 0);
   EXPECT_GT(r.runtime->copy_share, 0);
-  EXPECT_EQ(r.trace.framework, "TensorFlow");
+  EXPECT_EQ(r.trace.framework, Framework::tensorflow);
 }
 
 TEST(ExecutorProgram, CopiesOfInputsGrowWithTheBatch) {

@@ -36,7 +36,7 @@ Coverage coverage_of(const Trace& trace, const GpuArch& gpu, const CostConstants
   const Links links = link_trace(trace);
   const OpNesting ops = nest_ops(trace, links);
   const TraceLaunches launches(trace, links, ops.of_call);
-  CostCache cache(gpu, costs, CacheState::cold);
+  CostCache cache(gpu, costs);
   Coverage out;
   for (std::uint32_t a = 0; a < trace.activities.size(); ++a) {
     const KernelLaunch l = launches.launch(a);

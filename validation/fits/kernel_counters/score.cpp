@@ -121,7 +121,7 @@ Score score_capture(const std::string& name, const Options& options, const GpuCa
   const bool keep = options.shapes != "drop";
   const std::vector<std::uint32_t> none(trace.calls.size(), no_row);
   const TraceLaunches launches(trace, links, keep ? ops.of_call : none);
-  CostCache cache(gpu, costs, CacheState::cold);
+  CostCache cache(gpu, costs);
   Score score;
   score.name = name;
   for (std::size_t i = 0; i < match.kernels.size(); ++i) {

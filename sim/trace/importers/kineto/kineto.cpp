@@ -95,7 +95,7 @@ Trace KinetoImport::read() {
   build_.finish();
   collectives_.finish();
   count_ignored();
-  trace_.framework = "PyTorch";
+  trace_.framework = Framework::pytorch;
   if (legacy_) trace_.format = "kineto-legacy";
   for (const auto& [key, json] : splitter_.values()) read_kineto_metadata(key, json, trace_);
   return std::move(trace_);

@@ -137,7 +137,7 @@ Trace NsysImport::read() {
   read_gpus();
   count_graphs();
   build_.finish();
-  trace_.framework = has_ops_ ? "PyTorch" : "unknown";
+  trace_.framework = has_ops_ ? Framework::pytorch : Framework::unknown;
   return std::move(trace_);
 }
 

@@ -124,7 +124,9 @@ Trace XprofImport::read() {
   const std::vector<std::uint32_t>& enqueued = build_.remembered_ops();
   has_tensorflow_ |= !enqueued.empty();
   match_nodes(enqueued, trace_);
-  trace_.framework = has_jit_ ? "JAX" : has_tensorflow_ ? "TensorFlow" : "unknown";
+  trace_.framework = has_jit_          ? Framework::jax
+                     : has_tensorflow_ ? Framework::tensorflow
+                                       : Framework::unknown;
   return std::move(trace_);
 }
 

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <set>
 
+#include "models/arch/default_gpus.h"
 #include "models/arch/gpu_config.h"
 #include "models/arch/gpu_fields.h"
 #include "sim/core/field.h"
@@ -103,6 +104,20 @@ TEST(FindGpu, UnknownNameListsTheKnownOnesAndTheNearest) {
   EXPECT_EQ(error_of([&] { find_gpu(c, "sxm4_80"); }),
             text("sxm4_80") + "; did you mean a100_sxm4_80gb?");
   EXPECT_EQ(error_of([&] { find_gpu(c, "Radeon Instinct"); }), text("Radeon Instinct"));
+}
+
+TEST(DefaultGpus, AreOfTheCatalogue) {
+  const GpuCatalogue catalogue = load_catalogue(folder);
+  const std::string path = source_path("configs/defaults.json");
+  const DefaultGpus gpus = load_default_gpus(path, catalogue);
+  EXPECT_EQ(find_gpu(catalogue, gpus.network).name, gpus.network);
+  EXPECT_EQ(find_gpu(catalogue, gpus.square).name, gpus.square);
+  GpuCatalogue fewer = catalogue;
+  std::erase_if(fewer.gpus, [&](const GpuArch& gpu) { return gpu.name == gpus.square; });
+  const std::string error = error_of([&] { load_default_gpus(path, fewer); });
+  EXPECT_NE(error.find("square_gpu.value: found unknown GPU \"" + gpus.square + "\""),
+            std::string::npos)
+      << error;
 }
 
 TEST(MatchDevice, NamesThatTracesReport) {

@@ -156,13 +156,6 @@ TEST(DataMovement, AMissCountsWhereTheDataAre) {
   EXPECT_EQ(writes.dram, 500);
 }
 
-TEST(DataMovement, TheRestIsNotClipped) {
-  const DataMovementShares s = data_movement_shares(thesis(), {0, 0, 0, 1e9}, 1.0, 1000);
-  EXPECT_NEAR(s.static_j, 0.055, 1e-12);
-  EXPECT_NEAR(s.movement.dram_j, 2.09, 1e-12);
-  EXPECT_NEAR(s.rest_j, 1 - 0.055 - 2.09, 1e-12);
-}
-
 TEST(DataMovement, SplittingLevelsKeepsTheTotal) {
   const EnergyWork works[] = {work(0, 100)};
   const StepEnergy e = trace_energy(model(), works, 1000);

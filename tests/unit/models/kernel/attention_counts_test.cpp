@@ -105,7 +105,7 @@ TEST(AttentionCounts, CausalBlocksMoveByTheRowsOfTheirWarpGroups) {
   Operands operands;
   const KernelLaunch l = launch_of({.causal = "True"}, true, operands);
   const CostConstants constants = CostConstants::load(source_path("configs/kernels/costs.json"));
-  const KernelCost c = kernel_cost(test::gpu(), l, CacheState::cold, constants, 30.1);
+  const KernelCost c = kernel_cost(test::gpu(), l, constants, 30.1);
   EXPECT_NEAR(c.tc_active_cycles, 4.92e6, 0.01e6);
   EXPECT_NEAR(c.smsp_issue_cycles, 5.38e6, 0.05 * 5.38e6);
 }
@@ -116,8 +116,8 @@ TEST(AttentionCounts, MasksAreReadHeadByHead) {
   const KernelLaunch plain = launch_of({}, false, plain_operands);
   const KernelLaunch masked = launch_of({.mask = "[4, 1, 512, 512]"}, false, masked_operands);
   const CostConstants constants = CostConstants::load(source_path("configs/kernels/costs.json"));
-  const KernelCost a = kernel_cost(test::gpu(), plain, CacheState::cold, constants, 30);
-  const KernelCost b = kernel_cost(test::gpu(), masked, CacheState::cold, constants, 30);
+  const KernelCost a = kernel_cost(test::gpu(), plain, constants, 30);
+  const KernelCost b = kernel_cost(test::gpu(), masked, constants, 30);
   EXPECT_DOUBLE_EQ(b.dram_read_sectors - a.dram_read_sectors, 4 * 512 * 512 * 2 / 32.0);
   EXPECT_NEAR(b.l2_sectors - a.l2_sectors, 1536 * 256 * 32 * 2 / 32.0, 0.05 * 786432);
   // 7.9 instructions a warp-wide score.
@@ -135,7 +135,7 @@ TEST(UnknownProducts, UseTensorCoresTheLongerTheyLast) {
     const KernelClass kernel = classify(l.name, "");
     l.family = kernel.family, l.math = kernel.math, l.traits = kernel.traits;
     l.geometry.grid = {132, 1, 1}, l.geometry.block = {384, 1, 1};
-    const KernelCost c = kernel_cost(test::gpu(), l, CacheState::cold, constants, us);
+    const KernelCost c = kernel_cost(test::gpu(), l, constants, us);
     return c.tc_active_cycles / c.smsp_active_cycles;
   };
   constexpr std::string_view large = "nvjet_sm90_hsh_128x128_64x4_1x2_h_bz_coopA_TNT";
@@ -151,10 +151,10 @@ TEST(KernelClock, FallsWhileTensorCoresMultiply) {
   const CostConstants constants = CostConstants::load(source_path("configs/kernels/costs.json"));
   Operands operands;
   const KernelLaunch l = launch_of({}, false, operands);
-  const double busy = kernel_cost(h200, l, CacheState::cold, constants, 30).tc_active_cycles;
+  const double busy = kernel_cost(h200, l, constants, 30).tc_active_cycles;
   const auto clock = [&](double share) {
     const double us = busy / (share * h200.tensor_clock_mhz * smsp_count(h200));
-    return kernel_cost(h200, l, CacheState::cold, constants, us).clock_mhz;
+    return kernel_cost(h200, l, constants, us).clock_mhz;
   };
   const double lost = h200.boost_clock_mhz - h200.tensor_clock_mhz;
   EXPECT_NEAR(clock(0.5), h200.tensor_clock_mhz, 1e-6);
@@ -169,7 +169,7 @@ TEST(KernelClock, FallsWhileTensorCoresMultiply) {
   const KernelClass kernel = classify(add.name, add.op);
   add.family = kernel.family, add.math = kernel.math, add.traits = kernel.traits;
   add.geometry.grid = {8192, 1, 1}, add.geometry.block = {128, 1, 1};
-  const KernelCost c = kernel_cost(h200, add, CacheState::cold, constants, 20);
+  const KernelCost c = kernel_cost(h200, add, constants, 20);
   EXPECT_DOUBLE_EQ(c.clock_mhz, h200.boost_clock_mhz);
   EXPECT_DOUBLE_EQ(c.smsp_elapsed_cycles, 20 * h200.boost_clock_mhz * smsp_count(h200));
 }

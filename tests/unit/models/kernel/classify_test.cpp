@@ -118,6 +118,17 @@ TEST(ClassifyMatrix, TellsArithmeticAndPass) {
   EXPECT_EQ(classify(plain, "aten::convolution_backward").traits.pass, Pass::weight_gradient);
 }
 
+TEST(ClassifyMatrix, ReadsBeyondANamespaceWithoutAName) {
+  const auto pass_of = [](const std::string& kernel) {
+    return classify("void at::native::(anonymous namespace)::" + kernel + "(Params)",
+                    "aten::convolution_backward")
+        .traits.pass;
+  };
+  EXPECT_EQ(pass_of("conv_depthwise2d_backward_kernel<3, 1, float, int>"), Pass::input_gradient);
+  EXPECT_EQ(pass_of("conv_depthwise2d_grad_weight_kernel<float, int>"), Pass::weight_gradient);
+  EXPECT_EQ(pass_of("conv_depthwise2d_forward_kernel<3, float, int>"), Pass::forward);
+}
+
 TEST(ClassifyMatrix, ReadsATypeOfCutlassMangledAndNot) {
   // Parentheses among template arguments are no parameters.
   const KernelClass demangled = classify(

@@ -4,7 +4,7 @@
 
 #include "models/runtime/device_timing.h"
 #include "models/runtime/measured_plan.h"
-#include "models/whatif/batch/peak_memory.h"
+#include "models/step/memory/peak_memory.h"
 #include "tests/source_dir/source_dir.h"
 #include "tests/unit/models/whatif/whatif_batch_for_tests.h"
 
@@ -27,7 +27,7 @@ Step step_of(const TraceMaker& made) {
 
 PeakMemory memory(const std::vector<MemoryPoint>& points) {
   static const PeakMemory live =
-      live_memory(step_of(BatchTraceMaker(64)), 64, batch_law(), 9).value();
+      live_memory(step_of(BatchTraceMaker(64)), 64, batch_law().device_memory, 9).value();
   return points.empty() ? live : through_points(live, points, "made.json");
 }
 
@@ -37,7 +37,7 @@ TEST(WhatifBatchMemory, ParametersAreCountedOnceAndTheOptimizerIsRecognised) {
   EXPECT_TRUE(m.training);
   EXPECT_EQ(m.optimizer_states, 0);  // plain SGD: parameters alone are kept
   // Without recorded types a value counts one byte.
-  EXPECT_NEAR(m.kept_bytes, 1.0 * parameters + batch_law().workspace_bytes(9, true), 1);
+  EXPECT_NEAR(m.kept_bytes, 1.0 * parameters + batch_law().device_memory.workspaces(9, true), 1);
   EXPECT_NEAR(m.update_bytes, parameters, 1);  // their gradients
   EXPECT_GT(peak_bytes(m, 1 << 20), peak_bytes(m, 64));
   EXPECT_EQ(m.points, 0U);
@@ -102,14 +102,15 @@ PeakMemory inference_memory() {
               R"(["float","float","float","Scalar","Scalar"])", "", ""});
   m.launch(35, 2, 2);
   m.kernel(200, 20, 2);
-  return live_memory(step_of(m), 64, batch_law(), 9).value();
+  return live_memory(step_of(m), 64, batch_law().device_memory, 9).value();
 }
 
 // 1024 x 4096 weights of 4 bytes and the bias are kept.
 TEST(WhatifBatchMemory, InferenceKeepsParametersAlone) {
   const PeakMemory plain = inference_memory();
   EXPECT_FALSE(plain.training);
-  EXPECT_NEAR(plain.kept_bytes, 4.0 * parameters + batch_law().workspace_bytes(9, false), 1);
+  EXPECT_NEAR(plain.kept_bytes, 4.0 * parameters + batch_law().device_memory.workspaces(9, false),
+              1);
   EXPECT_EQ(plain.update_bytes, 0);
 }
 
@@ -145,8 +146,10 @@ Step two_layers(bool again) {
 // read one that was converted before. 512 x 512 weights and 512 of a bias, once or twice.
 TEST(WhatifBatchMemory, UnderAutocastALayerThatConvertsNoWeightSharesIt) {
   constexpr std::int64_t layer = 512 * 512 + 512;
-  EXPECT_EQ(live_memory(two_layers(true), 8, batch_law(), 9).value().parameters, 2 * layer);
-  EXPECT_EQ(live_memory(two_layers(false), 8, batch_law(), 9).value().parameters, layer);
+  EXPECT_EQ(live_memory(two_layers(true), 8, batch_law().device_memory, 9).value().parameters,
+            2 * layer);
+  EXPECT_EQ(live_memory(two_layers(false), 8, batch_law().device_memory, 9).value().parameters,
+            layer);
 }
 
 /// A step of 2 ms of operations one after the other, each with a kernel.
@@ -181,8 +184,10 @@ Step decoder(bool tied) {
 }
 
 TEST(WhatifBatchMemory, ATableIsSharedIfItsGradientsAreAddedUp) {
-  EXPECT_EQ(live_memory(decoder(true), 8, batch_law(), 9).value().parameters, 100 * 16);
-  EXPECT_EQ(live_memory(decoder(false), 8, batch_law(), 9).value().parameters, 2 * 100 * 16);
+  EXPECT_EQ(live_memory(decoder(true), 8, batch_law().device_memory, 9).value().parameters,
+            100 * 16);
+  EXPECT_EQ(live_memory(decoder(false), 8, batch_law().device_memory, 9).value().parameters,
+            2 * 100 * 16);
 }
 
 // One weight of 16 x 32, though the product runs another one inside.
@@ -194,7 +199,7 @@ TEST(WhatifBatchMemory, AWeightWithoutALayerIsCountedOnce) {
   m.operands(m.op("aten::matmul", 20, 60, 0), {"[[8,4,16],[16,32]]", types, "", ""});
   m.launch(40, 4, 1);
   m.kernel(50, 20, 1);
-  EXPECT_EQ(live_memory(step_of(m), 8, batch_law(), 9).value().parameters, 16 * 32);
+  EXPECT_EQ(live_memory(step_of(m), 8, batch_law().device_memory, 9).value().parameters, 16 * 32);
 }
 
 // Two passes whose gradients are added up reach the same parameters twice, a layer between them.
@@ -210,7 +215,7 @@ TEST(WhatifBatchMemory, GradientsThatAreAddedUpCountOnce) {
       m.op("torch::autograd::AccumulateGrad", "[[32]]", R"(["float"])");
       m.op("torch::autograd::AccumulateGrad", "[[32,32]]", R"(["float"])");
     }
-    return live_memory(m.step(), 8, batch_law(), 9).value().parameters;
+    return live_memory(m.step(), 8, batch_law().device_memory, 9).value().parameters;
   };
   EXPECT_EQ(parameters_of(true), 32 * 32 + 32);
   EXPECT_EQ(parameters_of(false), 2 * (32 * 32 + 32));
@@ -233,12 +238,14 @@ Step step_with_gradients(bool frozen) {
 // experts, 32 x 16 of a weight. Only what is trained has a gradient and two states of 4 bytes each.
 TEST(WhatifBatchMemory, FrozenParametersHaveNoGradientAndNoState) {
   constexpr std::int64_t weight = 32 * 16, rest = 32 + 3 * 64 * 32;
-  const double workspace = batch_law().workspace_bytes(9, true);
-  const PeakMemory all = live_memory(step_with_gradients(false), 8, batch_law(), 9).value();
+  const double workspace = batch_law().device_memory.workspaces(9, true);
+  const PeakMemory all =
+      live_memory(step_with_gradients(false), 8, batch_law().device_memory, 9).value();
   EXPECT_EQ(all.parameters, weight + rest);
   EXPECT_EQ(all.kept_bytes, 3 * 4.0 * (weight + rest) + workspace);
   EXPECT_EQ(all.update_bytes, 4.0 * (weight + rest));
-  const PeakMemory some = live_memory(step_with_gradients(true), 8, batch_law(), 9).value();
+  const PeakMemory some =
+      live_memory(step_with_gradients(true), 8, batch_law().device_memory, 9).value();
   EXPECT_EQ(some.parameters, weight + rest);
   EXPECT_EQ(some.kept_bytes, 4.0 * weight + 3 * 4.0 * rest + workspace);
   EXPECT_EQ(some.update_bytes, 4.0 * rest);
@@ -251,7 +258,7 @@ TEST(WhatifBatchMemory, FiltersOfSingleItemsAreNoParameters) {
     StepMaker m;
     m.op("aten::conv2d", own ? "[[1,24,9,9],[32,3,3,3]]" : "[[8,3,9,9],[32,3,3,3]]",
          R"(["float","float"])");
-    const PeakMemory memory = live_memory(m.step(), 8, batch_law(), 9).value();
+    const PeakMemory memory = live_memory(m.step(), 8, batch_law().device_memory, 9).value();
     EXPECT_EQ(memory.parameters, own ? 0 : 32 * 3 * 3 * 3);
   }
 }

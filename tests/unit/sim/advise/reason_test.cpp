@@ -17,11 +17,11 @@ Result step(double time_us, double host_us, std::int64_t batch = 32) {
   r.step.launches = 100;
   r.step.kernels = 100;
   r.step.gpu_kernel_us = time_us - host_us;
-  r.critical_path = {{"host", "in or before first", 60, host_us, host_us / time_us},
-                     {"kernel", "k", 100, time_us - host_us, 1 - host_us / time_us}};
+  r.critical_path = {{PathKind::host, "in or before first", 60, host_us, host_us / time_us},
+                     {PathKind::work, "k", 100, time_us - host_us, 1 - host_us / time_us}};
   r.band_parts.host = {time_us - 0.2 * host_us, time_us + 0.25 * host_us};
   r.band_parts.gpu_share = 1 - host_us / time_us;
-  r.limited_by = r.band_parts.gpu_share > 0.6 ? "gpu" : "host";
+  r.limited_by = r.band_parts.gpu_share > 0.6 ? StepLimit::gpu : StepLimit::host;
   return r;
 }
 

@@ -210,7 +210,7 @@ TEST(SummarizePath, MergesByKindAndNameLongestFirst) {
   const std::vector<std::string_view> op_of_call{"aten::conv2d", ""};
   const auto shares = summarize_path(m.trace, op_of_call, path);
   ASSERT_EQ(shares.size(), 6u);
-  EXPECT_EQ(shares[0].kind, "kernel");
+  EXPECT_EQ(shares[0].kind, PathKind::work);
   EXPECT_EQ(shares[0].name, "gemm");
   EXPECT_EQ(shares[0].count, 2);
   EXPECT_DOUBLE_EQ(shares[0].time_us, 54);  // 30 + 24
@@ -221,7 +221,7 @@ TEST(SummarizePath, MergesByKindAndNameLongestFirst) {
   for (const PathShare& s : shares) sum += s.share;
   EXPECT_DOUBLE_EQ(sum, 1);
   std::string names;
-  for (const PathShare& s : shares) names += s.kind + ": " + s.name + "\n";
+  for (const PathShare& s : shares) names += std::string(to_string(s.kind)) + ": " + s.name + "\n";
   EXPECT_NE(names.find("host: (Python, between operations)"), std::string::npos) << names;
   EXPECT_NE(names.find("call: cudaLaunchKernel"), std::string::npos) << names;
   EXPECT_NE(names.find("call: (synchronize)"), std::string::npos) << names;
@@ -249,7 +249,7 @@ TEST(CriticalPath, OfVeryManyPartsTheLeastAreSummedUp) {
   const std::vector<std::string_view> no_op(calls);
   const auto shares = summarize_path(m.trace, no_op, path);
   ASSERT_EQ(shares.size(), 10'001u);
-  EXPECT_EQ(shares.back().kind, "call");
+  EXPECT_EQ(shares.back().kind, PathKind::call);
   EXPECT_EQ(shares.back().name, "(3 others)");
   EXPECT_DOUBLE_EQ(shares.back().time_us, 3);
   const auto parts = step_parts(m.trace, {{}, {}, no_op}, path);

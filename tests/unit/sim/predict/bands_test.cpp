@@ -138,6 +138,14 @@ TEST(Bands, EveryWhatIfAndEveryHostHasARow) {
   }
 }
 
+TEST(Bands, SayWhatLimitsAStep) {
+  const BandConstants c = load_bands(bands_path);
+  EXPECT_EQ(c.limit(0), StepLimit::host);
+  EXPECT_EQ(c.limit(c.limits.host_below), StepLimit::balance);
+  EXPECT_EQ(c.limit(c.limits.gpu_above), StepLimit::balance);
+  EXPECT_EQ(c.limit(1), StepLimit::gpu);
+}
+
 /// The message about bands.json with the first `from` replaced.
 std::string message_with(const std::string& from, const std::string& to) {
   std::ifstream file(bands_path);
@@ -157,6 +165,8 @@ TEST(Bands, AMissingRowIsNamed) {
   EXPECT_NE(message_with("\"batch\"", "\"batches\"").find("no key \"batch\""), std::string::npos);
   EXPECT_NE(message_with("\"trace\"", "\"tracer\"").find("no key \"trace\""), std::string::npos);
   EXPECT_NE(message_with("\"low\"", "\"lowest\"").find("unknown key \"lowest\""),
+            std::string::npos);
+  EXPECT_NE(message_with("\"value\": 0.4,", "\"value\": 0.7,").find("limits.host_below"),
             std::string::npos);
 }
 

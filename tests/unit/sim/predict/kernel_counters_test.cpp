@@ -1,5 +1,5 @@
 // Measured counters of a traced kernel, carried over to what a what-if makes of it.
-#include "sim/predict/kernel_counters.h"
+#include "sim/predict/stages/kernel_counters.h"
 
 #include <gtest/gtest.h>
 

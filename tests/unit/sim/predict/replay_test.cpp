@@ -97,7 +97,7 @@ TEST(Replay, SummarizesTheTrace) {
   EXPECT_EQ(r.trace.streams, 1);
   EXPECT_EQ(r.scenario.gpu, "h200_sxm");
   EXPECT_EQ(r.scenario.mode, "as-traced");
-  EXPECT_EQ(r.scenario.profiler, "remove");
+  EXPECT_EQ(r.scenario.profiler, Profiler::remove);
   EXPECT_EQ(r.scenario.host, "default");
 }
 
@@ -119,7 +119,7 @@ TEST(Replay, KeepsTheProfilersStepWhenAskedTo) {
   EXPECT_EQ(r.step.kernels, 2);
   EXPECT_DOUBLE_EQ(r.step.gpu_kernel_us, 30);
   EXPECT_NEAR(r.step.gpu_utilization, 0.3, 1e-9);
-  EXPECT_EQ(r.limited_by, "host");
+  EXPECT_EQ(r.limited_by, StepLimit::host);
 }
 
 TEST(Replay, RemovesTheProfilersCostByTheHostModel) {

@@ -22,7 +22,7 @@ Result some_result() {
   Result r;
   r.trace = {"a.json",
              "kineto",
-             "PyTorch",
+             Framework::pytorch,
              "NVIDIA H200",
              32,
              2,
@@ -35,13 +35,13 @@ Result some_result() {
              1,
              0,
              1};
-  r.scenario = {"h200_sxm", "as-traced", 32, "as-traced", "remove", "default"};
+  r.scenario = {"h200_sxm", "as-traced", 32, "as-traced", Profiler::remove, "default"};
   r.fidelity = {{"ProfilerStep#3", 1000, 1010}, {"ProfilerStep#4", 1000, 1000}};
   r.step.time_us = 12'345.678;
   r.step.throughput_per_s = 2591.9;
   r.step.gpu_utilization = 0.5;
   r.step.launches = 90;
-  r.limited_by = "host";
+  r.limited_by = StepLimit::host;
   r.band = {11'500, 14'000};
   r.expected_error = 0.1;
   for (int i = 0; i < 12; ++i) r.kernels.push_back({std::string(1, char('a' + i)), 1, 10, 0.1});

@@ -30,7 +30,7 @@ std::vector<std::string> traces_under(const std::string& folder) {
 // What holds for the trace of any run of an eager runtime on a CPU.
 void expect_executor(const Trace& t) {
   EXPECT_GT(t.ops.size(), t.nodes.size());
-  EXPECT_EQ(t.framework, "TensorFlow");
+  EXPECT_EQ(t.framework, Framework::tensorflow);
   EXPECT_TRUE(t.stated_batch.has_value());
   EXPECT_FALSE(t.losses.any(Severity::data_loss));
   for (const Duration d : t.nodes.duration) ASSERT_GE(d.count(), 0);
@@ -43,7 +43,7 @@ void expect_sane(const Trace& t) {
   EXPECT_GT(t.calls.size(), 0u);
   EXPECT_FALSE(t.streams.empty());
   EXPECT_FALSE(t.threads.empty());
-  EXPECT_NE(t.framework, "unknown");
+  EXPECT_NE(t.framework, Framework::unknown);
   EXPECT_FALSE(t.losses.any(Severity::data_loss)) << t.losses.all().front().description;
   std::size_t joined = 0;
   std::vector<std::int64_t> calls(t.calls.correlation.begin(), t.calls.correlation.end());

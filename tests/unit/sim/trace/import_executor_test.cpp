@@ -17,7 +17,7 @@ std::string_view op_of(const Trace& t, std::size_t node) {
 
 TEST(ImportExecutor, NodesBelongToOperationsInTheOrderOfTheQueue) {
   const Trace t = import_text(executor_file(asynchronous_events()));
-  EXPECT_EQ(t.framework, "TensorFlow");
+  EXPECT_EQ(t.framework, Framework::tensorflow);
   EXPECT_EQ(t.stated_batch, 8);
   ASSERT_EQ(t.nodes.size(), 2u);
   EXPECT_EQ(op_of(t, 0), "Conv2D");

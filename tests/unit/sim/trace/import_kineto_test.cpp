@@ -21,7 +21,7 @@ TEST(Kineto, ReadsAnOperation) {
          {"ph": "M", "name": "thread_name", "pid": 12, "tid": 34, "ts": 0,
           "args": {"name": "thread 34 (python)"}})j"));
   EXPECT_EQ(t.format, "kineto");
-  EXPECT_EQ(t.framework, "PyTorch");
+  EXPECT_EQ(t.framework, Framework::pytorch);
   ASSERT_EQ(t.ops.size(), 1u);
   EXPECT_EQ(t.origin_us, 4361851650648);
   EXPECT_EQ(t.ops.begin[0], at_ps(622'000));

@@ -28,7 +28,7 @@ TEST(Xprof, ReadsDeviceActivities) {
           "memcpy_details":"size:4096 dest:0 async:1","correlation_id":"14"}},
          {"ph":"X","pid":1,"tid":99,"ts":10125.447,"dur":1.248,"name":"Conv2D"})"));
   EXPECT_EQ(t.format, "xprof");
-  EXPECT_EQ(t.framework, "JAX");
+  EXPECT_EQ(t.framework, Framework::jax);
   EXPECT_EQ(t.origin_us, 10125);
   ASSERT_EQ(t.activities.size(), 3u);
   EXPECT_EQ(t.activities.begin[0], TimePoint{nanoseconds(447)});
@@ -64,7 +64,7 @@ TEST(Xprof, ReadsHostThreads) {
          {"ph":"X","pid":501,"tid":7,"ts":10.0,"dur":9,"name":"BUFFER_FLUSH"},
          {"ph":"X","pid":1,"tid":13,"ts":20,"dur":3.0720000000000001,"name":"volta_sgemm",
           "args":{"correlation_id":"5"}})j"));
-  EXPECT_EQ(t.framework, "TensorFlow");
+  EXPECT_EQ(t.framework, Framework::tensorflow);
   ASSERT_EQ(t.ops.size(), 1u);
   EXPECT_EQ(t.strings.get(t.ops.name[0]), "EagerExecute: MatMul");
   EXPECT_FALSE(t.ops.operands[0].valid());

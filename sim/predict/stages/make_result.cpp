@@ -1,4 +1,4 @@
-#include "sim/predict/make_result.h"
+#include "sim/predict/stages/make_result.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include "sim/metrics/communication.h"
 #include "sim/metrics/overlap.h"
 #include "sim/predict/bands.h"
-#include "sim/predict/kernel_counters.h"
+#include "sim/predict/stages/kernel_counters.h"
 
 namespace tandem {
 
@@ -18,10 +18,12 @@ namespace {
 /// Bins of the utilization distributions (thesis figures 4.7-4.9).
 constexpr std::size_t utilization_bin_count = 20;
 
-double share_of(const std::vector<PathShare>& path, std::initializer_list<std::string_view> kinds) {
+/// Of the critical path. `device_only`: no host was recorded, which may have made the gaps.
+double gpu_share(const std::vector<PathShare>& path, bool device_only) {
   double sum = 0;
   for (const PathShare& p : path) {
-    for (const std::string_view kind : kinds) sum += p.kind == kind ? p.share : 0;
+    const bool gap = device_only && p.kind == PathKind::device_gap;
+    sum += of_gpu(p.kind) && !gap ? p.share : 0;
   }
   return sum;
 }
@@ -172,7 +174,7 @@ ScenarioSummary summarize(const TracedRun& run, const Scenario& scenario,
   }
   s.precision = options.what_ifs.get("precision");
   if (s.precision.empty()) s.precision = asks_nothing;
-  s.profiler = options.profiler == Profiler::remove ? "remove" : "keep";
+  s.profiler = options.profiler;
   s.host = run.configs.host.name;
   return s;
 }
@@ -228,12 +230,9 @@ double collectives_error_us(const TracedRun& run, const Result& result) {
 /// What limits the step, and how far off a prediction of such a step may be.
 void judge(const TracedRun& run, const Scenario& scenario, const ReplayOptions& options,
            const Plan& plan, const LossList& losses, Result& result) {
-  // Where no host was recorded, gaps are what it may have made.
-  const double gaps = share_of(result.critical_path, {"device_gap"});
-  const double gpu = share_of(result.critical_path, {"kernel", "stream_wait"}) +
-                     (run.measured.device_only ? 0 : gaps);
-  result.limited_by = gpu > 0.6 ? "gpu" : gpu < 0.4 ? "host" : "balance";
+  const double gpu = gpu_share(result.critical_path, run.measured.device_only);
   const BandConstants& bands = run.configs.bands;
+  result.limited_by = bands.limit(gpu);
   const BandParts parts =
       band_parts(run, scenario, options, plan, losses, gpu, result.step.gpu_busy_us);
   const LogBand kernels = gpu_band(bands, parts.launched, run.generated_error, scenario.what_ifs);

@@ -7,7 +7,7 @@
 #include "models/energy/energy_config.h"
 #include "models/energy/power_limit.h"
 #include "models/step/slowdown.h"
-#include "sim/predict/simulated_step.h"
+#include "sim/predict/stages/simulated_step.h"
 
 namespace tandem {
 

@@ -1,4 +1,4 @@
-#include "sim/predict/simulated_step.h"
+#include "sim/predict/stages/simulated_step.h"
 
 #include <algorithm>
 #include <utility>
@@ -6,7 +6,7 @@
 #include "models/step/sm_pool.h"
 #include "sim/engine/engine.h"
 #include "sim/predict/bands.h"
-#include "sim/predict/kernel_counters.h"
+#include "sim/predict/stages/kernel_counters.h"
 
 namespace tandem {
 

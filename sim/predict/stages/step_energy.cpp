@@ -1,4 +1,4 @@
-#include "sim/predict/step_energy.h"
+#include "sim/predict/stages/step_energy.h"
 
 #include <algorithm>
 #include <cmath>
@@ -49,7 +49,7 @@ std::vector<EnergyWork> energy_works(const StepOnGpu& in, const SimulatedStep& s
                      sm_share(launch_of(w), in.gpu)});
   }
   const std::vector<double> shared = time_shared(spans);
-  CostCache costs(in.gpu, in.run.configs.costs, CacheState::cold);
+  CostCache costs(in.gpu, in.run.configs.costs);
   std::vector<EnergyWork> energy;
   energy.reserve(plan.size());
   for (std::size_t w = 0; w < plan.size(); ++w) {

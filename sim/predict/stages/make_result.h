@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "sim/predict/predict.h"
-#include "sim/predict/simulated_step.h"
+#include "sim/predict/stages/simulated_step.h"
 
 namespace tandem {
 

@@ -1,4 +1,4 @@
-#include "sim/predict/memory.h"
+#include "sim/predict/stages/memory.h"
 
 #include <algorithm>
 #include <cmath>
@@ -57,9 +57,9 @@ bool hides_tensors(const TracedRun& run) {
 
 std::optional<PeakMemory> traced_peak(const TracedRun& run, const TracedRun* second) {
   if (!run.summary.batch || !run.gpu) return {};
-  const BatchLaw& law = run.configs.batch;
+  const DeviceMemory& device = run.configs.batch.device_memory;
   const std::optional<PeakMemory> live =
-      live_memory(run.traced_step, *run.summary.batch, law, run.gpu->compute_major);
+      live_memory(run.traced_step, *run.summary.batch, device, run.gpu->compute_major);
   if (!live) return {};
   std::vector<MemoryPoint> points;
   for (const TracedRun* one : {&run, second}) {
@@ -79,7 +79,7 @@ std::optional<MemorySummary> scenario_memory(const TracedRun& run, const TracedR
   const MemoryChange& change = scenario.memory;
   std::optional<PeakMemory> memory = second == nullptr ? run.memory : traced_peak(run, second);
   if (!memory) return {};
-  const double usable = usable_bytes(gpu, run.configs.batch);
+  const double usable = run.configs.batch.device_memory.usable_bytes(gpu);
   double filled = 0;  // by a step that computes values again, no more of them than it takes to fit
   if (run.compiled_memory && change.kept != KeptMemory::eager) {
     memory = run.compiled_memory->cheapest;

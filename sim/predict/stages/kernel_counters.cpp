@@ -1,4 +1,4 @@
-#include "sim/predict/kernel_counters.h"
+#include "sim/predict/stages/kernel_counters.h"
 
 #include <algorithm>
 #include <numeric>
@@ -98,21 +98,14 @@ void add_estimate_losses(const std::vector<KernelCost>& costs, LossList& losses)
   }
 }
 
-CacheState parse_cache(const std::string& text) {
-  if (text == "warm") return CacheState::warm;
-  if (text == "cold") return CacheState::cold;
-  throw InputError("command line", "--cache", "\"" + text + "\"", "one of: warm, cold");
-}
-
 }  // namespace
 
 std::vector<WorkCounters> kernel_counters(const Trace& trace, const TraceLaunches& launches,
                                           const GpuArch& gpu, const CostConstants& constants,
-                                          const TimeConstants& time, const std::string& cache,
+                                          const TimeConstants& time, CacheState cache,
                                           LossList& losses) {
   losses.merge(launches.losses());
-  const CacheState state = parse_cache(cache);
-  CostCache costs(gpu, constants, state);
+  CostCache costs(gpu, constants);
   const double window_cycles = smsp_count(gpu) * constants.general().counter_window_cycles;
   // In the order in which the device runs them: what one leaves in L2 the next ones find.
   std::vector<std::uint32_t> order(trace.activities.size());
@@ -126,7 +119,7 @@ std::vector<WorkCounters> kernel_counters(const Trace& trace, const TraceLaunche
     launched.push_back(launches.launch(act));
     cost.push_back(costs.cost(launches.shape_of(act), launched.back()));
   }
-  if (state == CacheState::warm) {
+  if (cache == CacheState::warm) {
     apply_warm_l2(gpu, launched, cost);
     losses.add("warm_traffic_is_estimated", Severity::info,
                "kernels whose DRAM traffic assumes that their operands are the most recent tensors "
@@ -135,7 +128,7 @@ std::vector<WorkCounters> kernel_counters(const Trace& trace, const TraceLaunche
                static_cast<std::int64_t>(cost.size()));
   }
   add_estimate_losses(cost, losses);
-  LawBounds bounds(gpu, time, state);
+  LawBounds bounds(gpu, time, cache);
   std::vector<WorkCounters> counters(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
     counters[order[i]] = to_counters(gpu, launched[i], cost[i], window_cycles);

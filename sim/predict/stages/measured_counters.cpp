@@ -1,4 +1,4 @@
-#include "sim/predict/measured_counters.h"
+#include "sim/predict/stages/measured_counters.h"
 
 #include <algorithm>
 #include <cmath>

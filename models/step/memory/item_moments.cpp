@@ -1,4 +1,4 @@
-#include "models/whatif/edit/item_moments.h"
+#include "models/step/memory/item_moments.h"
 
 namespace tandem {
 

@@ -7,10 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "models/arch/gpu_arch.h"
 #include "models/memory/lives.h"
+#include "models/step/memory/device_memory.h"
 #include "models/step/step.h"
-#include "models/whatif/batch/law.h"
 
 namespace tandem {
 
@@ -32,8 +31,7 @@ enum class MemoryBasis : std::uint8_t {
 
 /// The peak at a batch is that of the worst moment there.
 struct PeakMemory {
-  std::int64_t parameters = 0;          // elements, shared ones once
-  std::int64_t table_rows_updated = 0;  // of them in tables whose gradients are sparse
+  std::int64_t parameters = 0;  // elements, shared ones once
   bool training = false;
   int optimizer_states = 0;           // values kept per parameter
   double kept_bytes = 0;              // parameters, states, library workspaces: there all along
@@ -48,7 +46,7 @@ struct PeakMemory {
 /// By the liveness of the step's tensors alone, with parameters and the state of the optimizer from
 /// its shapes, on a GPU of that compute capability; nothing if the trace has no shapes.
 std::optional<PeakMemory> live_memory(const Step& step, std::int64_t base_batch,
-                                      const BatchLaw& law, int compute_major);
+                                      const DeviceMemory& device, int compute_major);
 
 /// `memory` with the tensors of `step` in place of its moments: parameters, states and the update
 /// of parameters stay. Nothing if the step has no shapes.
@@ -60,7 +58,5 @@ PeakMemory through_points(const PeakMemory& live, std::span<const MemoryPoint> p
                           const std::string& path);
 
 double peak_bytes(const PeakMemory& memory, std::int64_t batch);
-/// What allocations can use: less the context and the driver's reserve.
-double usable_bytes(const GpuArch& gpu, const BatchLaw& law);
 
 }  // namespace tandem

@@ -1,4 +1,6 @@
 // tandem calibrate: constants from measurements, as config files.
+#include "sim/cli/calibrate/calibrate.h"
+
 #include <fmt/format.h>
 
 #include <array>
@@ -7,7 +9,6 @@
 #include <iostream>
 
 #include "sim/cli/arguments.h"
-#include "sim/cli/calibrate/calibrate.h"
 #include "sim/cli/files.h"
 #include "sim/cli/scenario_options.h"
 #include "sim/core/field.h"

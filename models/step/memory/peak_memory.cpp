@@ -1,21 +1,22 @@
-#include "models/whatif/batch/peak_memory.h"
+#include "models/step/memory/peak_memory.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/ops/statistics_op.h"
 #include "models/step/batch/roles.h"
 #include "models/step/memory/graph_flow.h"
+#include "models/step/memory/item_moments.h"
 #include "models/step/memory/passes.h"
 #include "models/step/memory/sharded_parameters.h"
 #include "models/step/memory/step_memory.h"
 #include "models/step/memory/trained_parameters.h"
 #include "models/step/op_nesting.h"
-#include "models/whatif/edit/item_moments.h"
 #include "sim/core/data_type.h"
 
 namespace tandem {
@@ -38,7 +39,6 @@ struct Parameters {
   double bytes = 0;
   double trained_bytes = 0;  // of those that a gradient reaches
   double table_bytes = 0;    // of embedding tables whose gradients are sparse
-  std::int64_t table_elements = 0;
 
   void add(const TensorShape& t) { elements += t.elements(), bytes += stored_bytes(t); }
 };
@@ -231,15 +231,16 @@ Parameters count_parameters(const Trace& trace, const BatchOps& ops, const OpNes
       if (shared.read_before(row, t)) continue;
       add(t);
       if (!embedding || sparse.count(dims_of(t)) == 0) continue;
-      out.table_elements += t.elements(), out.table_bytes += stored_bytes(t);
+      out.table_bytes += stored_bytes(t);
     }
   }
   return with_gradients(gradients, out, frozen);
 }
 
 /// The same of compiled graphs; nothing if there are none.
-std::optional<Parameters> graph_parameters(const Step& step, std::int64_t batch) {
-  const GraphOperands graphs = graph_operands(step, dataflow(step), batch);
+std::optional<Parameters> graph_parameters(const Step& step, const Dataflow& flow,
+                                           std::int64_t batch) {
+  const GraphOperands graphs = graph_operands(step, flow, batch);
   if (graphs.parameters.empty()) return {};
   TrainedParameters gradients(step.trace, step.links.steps.back());
   Parameters out, others;
@@ -313,28 +314,32 @@ std::vector<MemoryMoment> moved(const PeakMemory& live, const MemoryMoment& wors
   return out;
 }
 
-}  // namespace
-
-std::optional<PeakMemory> step_memory(PeakMemory memory, const Step& step,
-                                      std::int64_t base_batch) {
-  memory.moments = item_moments(live_tensors(step, base_batch), base_batch, memory.kept_bytes,
-                                memory.update_bytes);
+/// `live`: at `batch`. Nothing if there are none: the step has no shapes.
+std::optional<PeakMemory> with_moments(PeakMemory memory, std::vector<MemoryMoment> live,
+                                       std::int64_t batch) {
+  memory.moments = item_moments(std::move(live), batch, memory.kept_bytes, memory.update_bytes);
   if (memory.moments.empty()) return {};
   return memory;
 }
 
+}  // namespace
+
+std::optional<PeakMemory> step_memory(PeakMemory memory, const Step& step,
+                                      std::int64_t base_batch) {
+  return with_moments(std::move(memory), live_tensors(step, base_batch), base_batch);
+}
+
 std::optional<PeakMemory> live_memory(const Step& step, std::int64_t base_batch,
-                                      const BatchLaw& law, int compute_major) {
-  const OpNesting nesting = nest_ops(step.trace, step.links);
-  const BatchOps ops(step.trace, nesting, base_batch);
-  const auto compiled = graph_parameters(step, base_batch);
-  const Parameters parameters =
-      compiled ? *compiled
-               : count_parameters(step.trace, ops, nesting, step.links.steps.back(), base_batch);
+                                      const DeviceMemory& device, int compute_major) {
+  const Dataflow flow = dataflow(step);
+  const BatchOps ops(step.trace, flow.nesting, base_batch);
+  const auto compiled = graph_parameters(step, flow, base_batch);
+  const Parameters parameters = compiled ? *compiled
+                                         : count_parameters(step.trace, ops, flow.nesting,
+                                                            step.links.steps.back(), base_batch);
   const Optimizer optimizer = find_optimizer(step.trace, ops);
   PeakMemory out;
   out.parameters = parameters.elements;
-  out.table_rows_updated = parameters.table_elements;
   out.training = optimizer.present;
   out.optimizer_states = optimizer.states;
   const ShardedParameters shards = sharded_parameters(step.trace, step.links);
@@ -345,14 +350,14 @@ std::optional<PeakMemory> live_memory(const Step& step, std::int64_t base_batch,
   out.has_buckets = has_buckets(step.trace);
   out.kept_bytes = parameters.bytes - whole + dense + states + shards.gathered_bytes +
                    (out.has_buckets ? out.bucket_bytes : 0) +
-                   law.workspace_bytes(compute_major, out.training);
+                   device.workspaces(compute_major, out.training);
   // No unit of sharded parameters is whole while the optimizer updates them.
   const double update = out.training ? dense + (optimizer.copies ? dense : 0) : 0;
   out.update_bytes = std::max(0.0, update - shards.gathered_bytes);
   out.basis = compiled       ? MemoryBasis::compiled
               : out.training ? MemoryBasis::training
                              : MemoryBasis::inference;
-  return step_memory(std::move(out), step, base_batch);
+  return with_moments(std::move(out), live_tensors(step, flow, ops, base_batch), base_batch);
 }
 
 // One point: the part that does not grow is as uncertain as the part that does, each in proportion
@@ -389,10 +394,6 @@ PeakMemory through_points(const PeakMemory& live, std::span<const MemoryPoint> p
 
 double peak_bytes(const PeakMemory& memory, std::int64_t batch) {
   return worst_bytes(memory.moments, static_cast<double>(batch));
-}
-
-double usable_bytes(const GpuArch& gpu, const BatchLaw& law) {
-  return law.memory_usable_share * static_cast<double>(gpu.memory_bytes) - law.memory_context_bytes;
 }
 
 }  // namespace tandem

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "models/whatif/batch/peak_memory.h"
+#include "models/step/memory/peak_memory.h"
 #include "sim/predict/result.h"
 #include "sim/predict/scenario.h"
 #include "sim/predict/traced_run.h"

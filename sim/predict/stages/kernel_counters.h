@@ -1,7 +1,6 @@
 // The kernel model applied to every activity of a trace.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "models/arch/gpu_arch.h"
@@ -15,11 +14,11 @@
 namespace tandem {
 
 /// Counters per activity, with the traced durations, and what bounds it where the model of its time
-/// has a law. `cache`: "warm" or "cold".
+/// has a law.
 /// What the model cannot tell apart is counted in `losses`.
 std::vector<WorkCounters> kernel_counters(const Trace& trace, const TraceLaunches& launches,
                                           const GpuArch& gpu, const CostConstants& constants,
-                                          const TimeConstants& time, const std::string& cache,
+                                          const TimeConstants& time, CacheState cache,
                                           LossList& losses);
 
 /// Multiplies `scenario`, counters of the kernel model, by measured over model of the traced
