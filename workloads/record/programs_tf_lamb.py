@@ -53,8 +53,7 @@ class Lamb(keras.optimizers.legacy.Optimizer):
         update = m_hat / (tf.sqrt(v_hat) + c["epsilon"])
         ratio = 1.0
         if not any(part in var.name.lower() for part in ("layernorm", "bias")):
-            # The runtime hands a copy of a table that was gathered from; only a read of its own is seen.
-            update += c["weight_decay_rate"] * tf.raw_ops.ReadVariableOp(resource=var.handle, dtype=var.dtype)
+            update += c["weight_decay_rate"] * var
             of_weights, of_update = tf.norm(var, ord=2), tf.norm(update, ord=2)
             ratio = tf.where(tf.greater(of_weights, 0),
                              tf.where(tf.greater(of_update, 0), of_weights / of_update, 1.0), 1.0)
