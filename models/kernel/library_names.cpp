@@ -73,15 +73,31 @@ Field<Row> class_field() {
           {}};
 }
 
+std::vector<Field<LibraryBlock>> block_fields() {
+  using B = LibraryBlock;
+  return {field<B>("threads", "count", "threads of a block", &B::threads),
+          field<B>("registers_per_thread", "count", "registers", &B::registers_per_thread),
+          field<B>("shared_bytes", "B", "shared memory of a block", &B::shared_bytes)};
+}
+
+std::vector<Field<TileBlock>> tile_fields() {
+  using T = TileBlock;
+  std::vector<Field<T>> fields{
+      field<T>("tile_m", "count", "rows of the tile", &T::tile_m),
+      field<T>("tile_n", "count", "columns of the tile", &T::tile_n),
+      field<T>("source", "name", "where such a launch was seen", &T::source)};
+  add_fields(fields, &T::block, block_fields());
+  return fields;
+}
+
 std::vector<Field<LibraryKernel>> kernel_fields() {
   using K = LibraryKernel;
-  return {field<K>("compute_major", "count", "first generation", &K::compute_major),
-          class_field<K>(),
-          field<K>("name", "name", "kernel name with {m}, {n}, {pass}", &K::name),
-          field<K>("source", "name", "where such a name was seen", &K::source),
-          field<K>("threads", "count", "threads of a block", &K::threads),
-          field<K>("registers_per_thread", "count", "registers", &K::registers_per_thread),
-          field<K>("shared_bytes", "B", "shared memory of a block", &K::shared_bytes)};
+  std::vector<Field<K>> fields{
+      field<K>("compute_major", "count", "first generation", &K::compute_major), class_field<K>(),
+      field<K>("name", "name", "kernel name with {m}, {n}, {pass}", &K::name),
+      field<K>("source", "name", "where such a name was seen", &K::source)};
+  add_fields(fields, &K::block, block_fields());
+  return fields;
 }
 
 std::vector<Field<LibraryName>> name_fields() {
@@ -110,6 +126,31 @@ std::vector<Row> read_rows(const Json& json, const Place& file, const std::strin
     read_fields(row, at, std::span<const Field<Row>>(fields), rows.emplace_back());
   }
   return rows;
+}
+
+/// Rows of kernels, with or without a list of tiles.
+std::vector<LibraryKernel> read_kernels(const Json& json, const Place& file) {
+  constexpr std::string_view tiles = "tiles";
+  Json plain = json;
+  for (Json& row : plain["kernels"]) {
+    if (row.is_object()) row.erase(std::string(tiles));
+  }
+  std::vector<LibraryKernel> kernels = read_rows(plain, file, "kernels", kernel_fields());
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    const Json& row = json["kernels"][i];
+    if (!row.contains(tiles)) continue;
+    const Place at = file / ("kernels[" + std::to_string(i) + "]");
+    if (!row[tiles].is_array()) (at / tiles).fail(describe_json(row[tiles]), "a list");
+    kernels[i].tiles = read_rows(row, at, std::string(tiles), tile_fields());
+  }
+  return kernels;
+}
+
+const LibraryBlock& block_of(const LibraryKernel& kernel, Tile tile) {
+  const auto it = std::find_if(kernel.tiles.begin(), kernel.tiles.end(), [&](const TileBlock& t) {
+    return t.tile_m == tile.m && t.tile_n == tile.n;
+  });
+  return it != kernel.tiles.end() ? it->block : kernel.block;
 }
 
 void fill_tile(std::string& name, Tile tile) {
@@ -226,8 +267,7 @@ LibraryNames load_library_names(const std::string& path) {
   }
   constexpr std::string_view schemas[] = {"tandem.libraries/1"};
   read_choice(json.value("schema", Json()), file / "schema", schemas);
-  LibraryNames out{read_rows(json, file, "kernels", kernel_fields()),
-                   read_rows(json, file, "names", name_fields()),
+  LibraryNames out{read_kernels(json, file), read_rows(json, file, "names", name_fields()),
                    read_rows(json, file, "spellings", spelling_fields())};
   for (std::size_t use = 0; use < std::size(use_names); ++use) {
     const bool named = std::any_of(out.names.begin(), out.names.end(), [&](const LibraryName& n) {
@@ -267,11 +307,13 @@ std::array<std::uint32_t, 3> grid_of(const KernelTime& time) {
 }
 
 PredictedLaunch predicted_launch(const LibraryKernel& kernel, const KernelTime& time, Pass pass) {
-  return {predicted_kernel(kernel, tile_of(time), pass, time.split),
+  const Tile tile = tile_of(time);
+  const LibraryBlock& block = block_of(kernel, tile);
+  return {predicted_kernel(kernel, tile, pass, time.split),
           {grid_of(time),
-           {static_cast<std::uint32_t>(kernel.threads), 1, 1},
-           static_cast<std::uint32_t>(kernel.registers_per_thread),
-           static_cast<std::uint32_t>(kernel.shared_bytes)}};
+           {static_cast<std::uint32_t>(block.threads), 1, 1},
+           static_cast<std::uint32_t>(block.registers_per_thread),
+           static_cast<std::uint32_t>(block.shared_bytes)}};
 }
 
 PredictedKernel attention_without_tf32(const KernelClass& kernel, std::string_view name) {

@@ -82,6 +82,20 @@ struct LibraryName {
   std::string source;
 };
 
+/// What a block of a matrix kernel takes of an SM.
+struct LibraryBlock {
+  int threads = 0;
+  int registers_per_thread = 0;
+  int shared_bytes = 0;
+};
+
+/// The block of one tile, where the library has other ones for other tiles.
+struct TileBlock {
+  int tile_m = 0, tile_n = 0;
+  LibraryBlock block;
+  std::string source;
+};
+
 /// A typical matrix kernel: what the models need to know of one that was never traced.
 struct LibraryKernel {
   int compute_major = 0;  // first generation that it serves
@@ -89,9 +103,8 @@ struct LibraryKernel {
   std::string
       name;  // with {m}, {n} for the tile, {pass} for fprop, dgrad, wgrad, {split} for on, off
   std::string source;
-  int threads = 0;
-  int registers_per_thread = 0;
-  int shared_bytes = 0;
+  LibraryBlock block;
+  std::vector<TileBlock> tiles;  // those with a block of their own; may be left out
 };
 
 /// How one library spells operands and accumulator of its kernels, by type.

@@ -71,6 +71,24 @@ TEST(PaperClaims, AClaimThatContradictsPhysicsIsMissedAndSaysSo) {
   EXPECT_NE(r.reason.find("n / 6"), std::string::npos);
 }
 
+// Nsight Compute sees kernels; the GPU is busy while it copies the input, too (thesis table 4.1).
+TEST(PaperClaims, CopiesAreNoCyclesOfKernels) {
+  const auto numbers = [](const char* network) -> const Numbers& {
+    return simulations()
+        .of({{"batch", "256"}, {"gpu", "a100_sxm4_80gb"}, {"network", network}})
+        .numbers;
+  };
+  const Numbers& copies = numbers("tf_resnet50_v1_5_amp");
+  const Numbers& none = numbers("resnet50");
+  for (const std::string name : {"smsp_active", "smsp_issue", "tc_active", "tc_issue"}) {
+    const double stated = copies.at("profiled_" + name).value;
+    EXPECT_GT(stated, 1.02 * copies.at(name + "_utilization").value) << name;
+    EXPECT_LE(stated, copies.at("gpu_utilization").value) << name;
+    const double level = none.at(name + "_utilization").value;
+    EXPECT_NEAR(none.at("profiled_" + name).value, level, 0.01 * level) << name;
+  }
+}
+
 TEST(PaperClaims, FiguresAreDrawn) {
   std::set<std::string> drawn;
   for (const DrawnFigure& f : draw_figures(claims().figures, simulations())) {

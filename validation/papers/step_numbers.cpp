@@ -96,6 +96,26 @@ void add_kernels(const Prediction& p, const GpuScale& scale, Numbers& out) {
   }
 }
 
+/// The levels as the thesis joins its two traces (table 4.1, section 4.3.3): Nsight Compute counts
+/// kernels alone, and the share of their cycles is one of the time in which the GPU has any event,
+/// copies of the input among them.
+void add_profiled(const Prediction& p, const GpuScale& scale, Numbers& out) {
+  if (!p.result.gpu_step) return;
+  std::vector<WorkCounters> kernels;
+  for (const DeviceWork& work : p.step.plan.works) {
+    if (p.step.trace.activities.kind[work.source] != ActivityKind::kernel) continue;
+    kernels.push_back(p.step_counters[work.source]);
+  }
+  const double elapsed = elapsed_us(kernels, scale);
+  if (!(elapsed > 0)) return;
+  const GpuMetrics m = gpu_metrics(kernels, scale, elapsed);
+  const double busy = p.result.step.gpu_utilization;
+  out["profiled_smsp_active"] = {busy * m.smsp_active_utilization, "ratio"};
+  out["profiled_smsp_issue"] = {busy * m.smsp_issue_utilization, "ratio"};
+  out["profiled_tc_active"] = {busy * m.tc_active_utilization, "ratio"};
+  out["profiled_tc_issue"] = {busy * m.tc_issue_utilization, "ratio"};
+}
+
 void add_gpu_metrics(const GpuMetrics& metrics, const std::string& prefix, Numbers& out) {
   for (const GpuMetricInfo& info : gpu_metric_infos()) {
     out[prefix + std::string(info.name)] = {metrics.*info.member, std::string(info.unit)};
@@ -114,6 +134,7 @@ Numbers step_numbers(const Prediction& p, const std::optional<AccessEnergies>& a
   if (!p.target) return out;
   add_memory(p.result, *p.target, out);
   add_kernels(p, gpu_scale(*p.target), out);
+  add_profiled(p, gpu_scale(*p.target), out);
   if (p.result.gpu_kernel_time) add_gpu_metrics(*p.result.gpu_kernel_time, "kernel_time.", out);
   if (access) add_movement(p, *access, out);
   return out;

@@ -22,7 +22,7 @@ from recorder_tf import CannotRecord, Layers, Recorder, tf
 from sizes import Fitter, Mismatch, merge_networks
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SIZES = {"batch": (2, 3, 5)}
+SIZES = {"batch": (2, 3, 5), "head": (2, 3, 5)}
 OTHER_SIZES = (16, 24, 40)
 
 

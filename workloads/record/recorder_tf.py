@@ -159,6 +159,15 @@ class Recorder:
             self.storage_at[address(value)] = self.tensors[number][3]
             self.value_at[address(value), value.dtype, tuple(value.shape)] = number
 
+    def find_copied(self, tensor):
+        """The runtime copies a table that was gathered from when it reads it: the copy is the variable's value."""
+        if self.is_known(tensor) or tensor.shape.rank < 2 or not np.any(memoryview(tensor)):
+            return
+        for _, variable in self.kinds_of_variables:
+            value = variable._read_variable_op(no_copy=True)
+            if value.dtype == tensor.dtype and np.array_equal(memoryview(value), memoryview(tensor)):
+                return self.keep_variable(tensor, self.variable_of[variable.handle._id])
+
     # ------------------------------------------------------------ rows
 
     def argument(self, tensor):
@@ -168,6 +177,7 @@ class Recorder:
         if not self.is_known(tensor):
             if tensor.dtype == tf.float32 and tensor.shape.rank and self.sequence >= 0:
                 self.read_variables()  # The runtime reads variables without a word to callbacks.
+                self.find_copied(tensor)
             if not self.is_known(tensor):
                 return self.constant(tensor)
         number = self.keep(tensor, "input")

@@ -91,6 +91,25 @@ TEST(LibraryNames, MatrixKernelsAreWhatTheirNamesSay) {
   }
 }
 
+// Traces of V100 and A100 show other blocks with each tile of the FP32 products: a thread of
+// sgemm_128x64 has 64 results, one of sgemm_32x128 has 16.
+TEST(LibraryNames, TilesAreLaunchedWithTheirOwnBlocks) {
+  const auto geometry = [](int tile_m, int tile_n) {
+    const LibraryKernel* sgemm = names().find(8, Engine::simt, KernelFamily::gemm, DataType::fp32);
+    KernelTime time;
+    time.tile_m = tile_m;
+    time.tile_n = tile_n;
+    return predicted_launch(*sgemm, time, Pass::forward).geometry;
+  };
+  EXPECT_EQ(geometry(128, 64).block[0], 128U);
+  EXPECT_EQ(geometry(128, 64).registers_per_thread, 122U);
+  EXPECT_EQ(geometry(128, 64).shared_bytes, 12544U);
+  EXPECT_EQ(geometry(32, 128).block[0], 256U);
+  EXPECT_EQ(geometry(32, 128).registers_per_thread, 57U);
+  EXPECT_EQ(geometry(64, 64).block[0], 64U);
+  EXPECT_EQ(geometry(128, 128).block[0], 256U) << "the row's own, where the tile has none";
+}
+
 TEST(LibraryNames, OnlyAttentionForTensorCoresHasAnOlderKernel) {
   const auto older = [](std::string_view name) {
     return attention_without_tf32(classify(name), name);
