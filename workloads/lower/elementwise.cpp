@@ -143,22 +143,32 @@ double size_over(const Context& c, Over over) {
   return 1;
 }
 
+/// A kernel sized by its own row.
+void add_sized(const Context& c, const KernelTemplate& row, Kernels& out) {
+  const double size = size_over(c, row.over);
+  if (size <= 0) return;
+  double blocks = std::ceil(size / row.per_block);
+  if (row.blocks_per_sm > 0) blocks = std::min(blocks, row.blocks_per_sm * c.gpu().sm_count);
+  double bytes = size / size_over(c, Over::largest) * all_bytes(c);
+  if (row.fills > 0 && !c.outputs.empty()) bytes = bytes_of(c.outputs[0]);
+  if (c.rule.accesses > 0) bytes = c.rule.accesses * size * element_bytes(float_type(c));
+  LoweredKernel kernel = make(c, row, float_type(c), {static_cast<std::int64_t>(blocks)}, bytes);
+  kernel.duration_us += row.step_us * size;
+  out.push_back(std::move(kernel));
+}
+
 }  // namespace
 
 void lower_sequence(const Context& c, Kernels& out) {
-  for (std::size_t k = 0; k < c.rule.kernels.size(); ++k) {
-    const KernelTemplate& row = c.kernel_in_order(k);
-    const double size = size_over(c, row.over);
-    if (size <= 0) continue;
-    double blocks = std::ceil(size / row.per_block);
-    if (row.blocks_per_sm > 0) blocks = std::min(blocks, row.blocks_per_sm * c.gpu().sm_count);
-    double bytes = size / size_over(c, Over::largest) * all_bytes(c);
-    if (row.fills > 0 && !c.outputs.empty()) bytes = bytes_of(c.outputs[0]);
-    if (c.rule.accesses > 0) bytes = c.rule.accesses * size * element_bytes(float_type(c));
-    LoweredKernel kernel = make(c, row, float_type(c), {static_cast<std::int64_t>(blocks)}, bytes);
-    kernel.duration_us += row.step_us * size;
-    out.push_back(std::move(kernel));
-  }
+  for (std::size_t k = 0; k < c.rule.kernels.size(); ++k) add_sized(c, c.kernel_in_order(k), out);
+}
+
+// Indexing.cu: a kernel for places of single elements, another for those of whole rows.
+void lower_put(const Context& c, Kernels& out) {
+  const TensorShape *index = c.tensor(1), *values = c.tensor(2);
+  const bool rows = index != nullptr && values != nullptr && values->elements() > index->elements();
+  add_sized(c, c.kernel_in_order(0), out);
+  add_sized(c, c.kernel_in_order(rows ? 2 : 1), out);
 }
 
 void lower_concatenation(const Context& c, Kernels& out) {

@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::string_view recipes[] = {"nothing",
                                         "sequence",
+                                        "put",
                                         "elementwise",
                                         "copy",
                                         "fill",

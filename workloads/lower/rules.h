@@ -15,6 +15,7 @@ namespace tandem {
 enum class Recipe : std::uint8_t {
   nothing,      // launches no work
   sequence,     // every kernel of the rule, sized by its own row
+  put,          // [0] sorts the places, then [1] single elements or [2] rows
   elementwise,  // [0] contiguous operands, [1] computed places, [2] other types
   copy,         // the same, and [3] plain memory
   fill,         // [0]

@@ -186,6 +186,8 @@ class Recorder(TorchDispatchMode):
         """A new tensor of the file: the memory has new content."""
         if tensor.is_sparse:
             return self.define(tensor._values())
+        if tensor.is_complex():
+            raise CannotRecord(f"found a tensor of {tensor.dtype} at {user_line()}, expected real numbers: networks hold no others")
         key = self.key(tensor)
         dims, strides = list(key[2]), list(key[3])
         kept = None if is_contiguous(dims, strides) else strides

@@ -276,6 +276,25 @@ ProductAxes product_axes(const TensorShape& left, const TensorShape& right,
   return multiple(k, batch) ? inner : ProductAxes{};
 }
 
+// Operands of fewer dimensions stand beside the last ones of the largest operand, element by
+// element: scales of a norm, as many as a layer is wide, do not grow beside rows of items.
+void align_broadcast(const OpTensors& tensors, std::int64_t batch, std::vector<std::int8_t>& axes) {
+  const auto& shapes = tensors.shapes;
+  const auto whole = std::max_element(shapes.begin(), shapes.end(),
+                                      [](const auto& a, const auto& b) { return a.rank < b.rank; });
+  if (whole == shapes.end()) return;
+  const int axis = axes[static_cast<std::size_t>(whole - shapes.begin())];
+  if (axis < 0) return;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    const int before = static_cast<int>(whole->rank) - static_cast<int>(shapes[i].rank);
+    if (before == 0 || axes[i] < 0 || axes[i] + before == axis) continue;
+    const int beside = axis - before;
+    const bool grows =
+        beside >= 0 && multiple(shapes[i].dims[static_cast<std::size_t>(beside)], batch);
+    axes[i] = static_cast<std::int8_t>(grows ? beside : -1);
+  }
+}
+
 }  // namespace
 
 std::vector<std::int8_t> growing_axes(const OpRow& row, const OpTensors& tensors,
@@ -296,6 +315,7 @@ std::vector<std::int8_t> growing_axes(const OpRow& row, const OpTensors& tensors
     if (parameter || (!activation && parameters.contains(tensors.shapes[i]))) continue;
     axes[i] = axis_of(tensors.shapes[i], batch, sequence_first);
   }
+  if (row.kind == OpKind::pointwise) align_broadcast(tensors, batch, axes);
   return axes;
 }
 
