@@ -163,10 +163,20 @@ void lower_sequence(const Context& c, Kernels& out) {
   for (std::size_t k = 0; k < c.rule.kernels.size(); ++k) add_sized(c, c.kernel_in_order(k), out);
 }
 
+namespace {
+
+/// Whether the index names rows: the values have its dimensions first and those of a row behind.
+bool names_rows(const TensorShape* index, const TensorShape* values) {
+  if (index == nullptr || values == nullptr || values->rank <= index->rank) return false;
+  const auto first = values->dims.begin();
+  return std::equal(first, first + index->rank, index->dims.begin());
+}
+
+}  // namespace
+
 // Indexing.cu: a kernel for places of single elements, another for those of whole rows.
 void lower_put(const Context& c, Kernels& out) {
-  const TensorShape *index = c.tensor(1), *values = c.tensor(2);
-  const bool rows = index != nullptr && values != nullptr && values->elements() > index->elements();
+  const bool rows = names_rows(c.tensor(1), c.tensor(2));
   add_sized(c, c.kernel_in_order(0), out);
   add_sized(c, c.kernel_in_order(rows ? 2 : 1), out);
 }
