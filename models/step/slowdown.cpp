@@ -3,13 +3,15 @@
 #include <algorithm>
 #include <optional>
 
+#include "models/kernel/counters/cost_model.h"
+
 namespace tandem {
 namespace {
 
 /// What the laws say of a launch at both clocks; confidence 0: nothing.
 struct AtBoth {
   ModelledTime before, after;
-  double least_before_us = 0, least_after_us = 0;  // of a product at the peak of its pipe
+  double least_before_us = 0, least_after_us = 0;  // at the peak of a pipe or of the issue slots
   double confidence = 0;
 };
 
@@ -21,8 +23,16 @@ struct Clocks {
   GpuArch after_without_dram = without_dram(after);
 };
 
-AtBoth at_both(const KernelLaunch& kernel, double bytes, const Clocks& c,
-               const TimeConstants& constants) {
+/// Time to issue the instructions of a launch on all SMSPs; 0 where they are not counted.
+double least_issue_us(const KernelLaunch& kernel, const GpuArch& gpu, const CostConstants& costs) {
+  constexpr double counted = 0.5;  // KernelCost::confidence of what does not depend on the time
+  const KernelCost cost = kernel_cost(gpu, kernel, costs);
+  if (cost.confidence < counted) return 0;
+  return cost.smsp_issue_cycles / (smsp_count(gpu) * gpu.boost_clock_mhz);
+}
+
+AtBoth at_both(const KernelLaunch& kernel, double bytes, const Clocks& c, const KernelLaws& laws) {
+  const TimeConstants& constants = laws.time;
   const TimedLaunch launch = timed_launch(kernel, bytes);
   const double confidence = std::min(kernel_time(launch, c.before, constants).confidence,
                                      kernel_time(launch, c.after, constants).confidence);
@@ -31,6 +41,10 @@ AtBoth at_both(const KernelLaunch& kernel, double bytes, const Clocks& c,
              modelled_time(launch, c.after, c.after_without_dram, constants),
              least_product_us(kernel, c.before, launch.type),
              least_product_us(kernel, c.after, launch.type), confidence};
+  const double issue_us = least_issue_us(kernel, c.before, laws.costs);
+  const double slower = c.before.boost_clock_mhz / c.after.boost_clock_mhz;
+  out.least_before_us = std::max(out.least_before_us, issue_us);
+  out.least_after_us = std::max(out.least_after_us, issue_us * slower);
   // A stream waits for memory also where it falls short of the rate that the model gives it.
   if (launch.law == TimeLaw::memory) out.after.rest_us = out.before.rest_us;
   return out;
@@ -62,8 +76,8 @@ GpuArch lowered_to(GpuArch gpu, double share) {
 }
 
 std::vector<Slowdown> slowdowns(const Step& step, const TraceLaunches& launches,
-                                const GpuArch& before, const GpuArch& after,
-                                const TimeConstants& constants, double floor_share) {
+                                const GpuArch& before, const GpuArch& after, const KernelLaws& laws,
+                                double floor_share) {
   const Activities& activities = step.trace.activities;
   const Clocks clocks{before, after};
   std::vector<std::optional<AtBoth>> known(launches.shapes());
@@ -78,7 +92,7 @@ std::vector<Slowdown> slowdowns(const Step& step, const TraceLaunches& launches,
     std::optional<AtBoth>& one = known[launches.shape_of(row)];
     if (!one) {
       const auto bytes = static_cast<double>(activities.bytes[row]);
-      one = at_both(launches.launch(row), bytes, clocks, constants);
+      one = at_both(launches.launch(row), bytes, clocks, laws);
     }
     out.push_back(slowdown(to_us(work.duration), *one, floor_share));
   }

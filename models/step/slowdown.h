@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/arch/gpu_arch.h"
+#include "models/kernel/counters/cost_constants.h"
 #include "models/kernel/time/kernel_time.h"
 #include "models/step/launches.h"
 #include "models/step/step.h"
@@ -19,18 +20,25 @@ GpuArch locked_at(GpuArch gpu, double mhz);
 GpuArch lowered_to(GpuArch gpu, double share);
 
 /// Time at the lower clock over time before. What the bytes of a kernel explain of its time stays,
-/// the rest follows the clock, as between two GPUs (residual.h).
+/// the rest follows the clock, as between two GPUs (residual.h); no kernel issues its instructions
+/// or multiplies faster than the lower clock lets it.
 struct Slowdown {
   double ratio = 1;    // at least 1
   double error = 0;    // of the ratio
   bool known = false;  // false: no law, the time stays
 };
 
+/// What is known of any kernel.
+struct KernelLaws {
+  const TimeConstants& time;
+  const CostConstants& costs;
+};
+
 /// Of each work of the step's plan; copies and memsets stay. `launches` are those of the step;
 /// of a time at most `floor_share` is its launch floor.
 std::vector<Slowdown> slowdowns(const Step& step, const TraceLaunches& launches,
-                                const GpuArch& before, const GpuArch& after,
-                                const TimeConstants& constants, double floor_share);
+                                const GpuArch& before, const GpuArch& after, const KernelLaws& laws,
+                                double floor_share);
 
 /// The step with each work of its plan that much longer.
 void slow_down(Step& step, const std::vector<Slowdown>& slowdowns);

@@ -89,6 +89,7 @@ struct TransformInput {
   const GpuCatalogue& gpus;
   const HostModel& host;
   const TimeConstants& time;
+  const CostConstants& costs;
   const BatchLaw& batch;
   const FusionLaw& fusion;
   const PrecisionLaw& precision;

@@ -16,6 +16,7 @@ TransformInput input_of(const TracedRun& run, const WhatIfs& asked) {
                     c.gpus,
                     c.host,
                     c.time,
+                    c.costs,
                     c.batch,
                     c.fusion,
                     c.precision,

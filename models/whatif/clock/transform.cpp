@@ -37,11 +37,10 @@ struct ClockReport {
 };
 
 /// Every kernel of the step lasts as its law says for the lower clock.
-ClockReport follow_clock(const GpuArch& before, const GpuArch& after,
-                         const TimeConstants& constants, double floor_share, Step& step) {
+ClockReport follow_clock(const GpuArch& before, const GpuArch& after, const KernelLaws& laws,
+                         double floor_share, Step& step) {
   const TraceLaunches launches(step);
-  const std::vector<Slowdown> slower =
-      slowdowns(step, launches, before, after, constants, floor_share);
+  const std::vector<Slowdown> slower = slowdowns(step, launches, before, after, laws, floor_share);
   ClockReport report;
   double was_us = 0, is_us = 0;
   for (std::size_t w = 0; w < slower.size(); ++w) {
@@ -84,7 +83,8 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
   check_range(before, mhz);
   if (mhz == before.boost_clock_mhz) return {};
   out.gpu = locked_at(before, mhz);
-  const ClockReport r = follow_clock(before, *out.gpu, in.time, in.floor_share, out.step);
+  const ClockReport r =
+      follow_clock(before, *out.gpu, {in.time, in.costs}, in.floor_share, out.step);
   out.changed = true;
   out.losses.add(
       "clock_below_measured", Severity::warning,

@@ -132,7 +132,8 @@ SlowerStep power_within(const StepOnGpu& in, const StepDemand& demand,
   double share = first_share;
   for (int i = 0; i < most_times; ++i) {
     out.slowdowns = slowdowns(in.step, in.launches, in.gpu, lowered_to(in.gpu, share),
-                              in.run.configs.time, in.run.configs.batch.floor_share_memory);
+                              {in.run.configs.time, in.run.configs.costs},
+                              in.run.configs.batch.floor_share_memory);
     out.power = limit_power(power_demand(demand, simulated, out.slowdowns, share), limit_w, energy);
     const double found = out.power.clock_share;
     if (found >= 1 || std::abs(found - share) < close) break;

@@ -47,7 +47,8 @@ std::vector<Slowdown> slowdowns_on(const GpuArch& after, Step& step) {
   static const TimeConstants constants =
       TimeConstants::load(source_path("configs/kernels/time.json"));
   const TraceLaunches launches(step.trace, step.links, nest_ops(step.trace, step.links).of_call);
-  return slowdowns(step, launches, gpu(), after, constants, 1);
+  static const CostConstants costs = CostConstants::load(source_path("configs/kernels/costs.json"));
+  return slowdowns(step, launches, gpu(), after, {constants, costs}, 1);
 }
 
 TEST(Slowdown, ProductsFollowTheClockAndStreamsOfBytesDoNot) {
@@ -68,6 +69,18 @@ TEST(Slowdown, ProductsFollowTheClockAndStreamsOfBytesDoNot) {
 TEST(Slowdown, WhatBytesExplainStays) {
   Step step = product("[[64,16384],[16384,16384]]", "nvjet_sm90_tst_64x8_64x16_2x4_v_bz_NNN", 120);
   EXPECT_NEAR(slowdowns_on(lowered_to(gpu(), 0.5), step)[0].ratio, 1, 1e-9);
+}
+
+// A stream that fills the issue slots: 8 us for 64 MiB at 1980 MHz. At a tenth of the clock its
+// instructions alone take longer than that.
+TEST(Slowdown, NoStreamIssuesFasterThanTheLowerClock) {
+  Step step = product_and_relu();
+  const double half = slowdowns_on(lowered_to(gpu(), 0.5), step)[1].ratio;
+  const double tenth = slowdowns_on(lowered_to(gpu(), 0.1), step)[1].ratio;
+  const double twentieth = slowdowns_on(lowered_to(gpu(), 0.05), step)[1].ratio;
+  EXPECT_NEAR(half, 1, 1e-9);
+  EXPECT_GT(tenth, 1.5);
+  EXPECT_NEAR(twentieth, 2 * tenth, 1e-6);
 }
 
 // No product beats its pipe, whatever its bytes explain: 2 x 2048^2 x 16384 = 137 GFLOP at 1070
