@@ -119,9 +119,7 @@ bool launches_unknown_graph(const Trace& trace, const Links& links, TimePoint fr
   });
 }
 
-}  // namespace
-
-BatchSize batch_size(const Trace& trace, const Links& links) {
+BatchSize batch_of_pass(const Trace& trace, const Links& links) {
   if (trace.stated_batch) return {trace.stated_batch};
   const TimePoint from = links.steps.front().begin;
   OpRows rows(trace);
@@ -139,6 +137,14 @@ BatchSize batch_size(const Trace& trace, const Links& links) {
   const TimePoint seen = merged ? compiled.begin : trace.ops.begin[first.op];
   if (launches_unknown_graph(trace, links, from, seen)) return {{}, true};
   return {items};
+}
+
+}  // namespace
+
+BatchSize batch_size(const Trace& trace, const Links& links) {
+  BatchSize out = batch_of_pass(trace, links);
+  out.passes = TrainedParameters(trace, links.steps.front()).passes();
+  return out;
 }
 
 }  // namespace tandem

@@ -110,6 +110,19 @@ TEST(ResultJson, WritesAnUnknownBatchAsNull) {
   EXPECT_TRUE(result_json(r)["trace"]["batch"].is_null());
 }
 
+// Two passes of 32 items: J a sample is of 64.
+TEST(ResultJson, TellsThePassesOfAStep) {
+  Result r = some_result();
+  r.scenario.batch = 32, r.trace.passes = r.scenario.passes = 2;
+  r.energy = EnergySummary{};
+  r.energy->energy_j = 128;
+  const ordered_json json = result_json(r);
+  EXPECT_EQ(json["trace"]["passes"], 2);
+  EXPECT_EQ(json["scenario"]["passes"], 2);
+  EXPECT_EQ(json["step"]["energy_per_sample_j"], 2);
+  EXPECT_NE(summary_text(r).find("batch 32, 2 passes a step)"), std::string::npos);
+}
+
 TEST(ResultJson, ListsEveryLoss) {
   const ordered_json json = result_json(some_result());
   ASSERT_EQ(json["data_loss"].size(), 2u);
