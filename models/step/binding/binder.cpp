@@ -189,13 +189,14 @@ std::uint32_t Binder::latest_parameter(const Candidates& list, const FlowOp& op)
 
 std::uint32_t Binder::latest(const Candidates& list, const FlowOp& op, bool further) const {
   const bool backward = op.phase == FlowPhase::backward;
+  const bool adds_up = backward && op.row->is(adds_gradients);
   const std::uint32_t scaled = further && !backward ? scaled_operand(flow_, op) : no_row;
   const std::size_t oldest = list.size() > 64 ? list.size() - 64 : 0;
   std::uint32_t any = no_row, seen = no_row, free = no_row, other = no_row;
   for (std::size_t k = list.size(); k-- > oldest;) {
     const std::uint32_t t = list[k];
     if (reads(flow_, op, t) || t == scaled) continue;
-    if (!backward && of_other_pass(flow_, t, op)) continue;
+    if (!adds_up && of_other_pass(flow_, t, op)) continue;
     if (backward && !runs_backward(flow_.ops[flow_.tensors[t].producer])) continue;
     if (any == no_row) any = t;
     if (hidden_.from(t, op, further)) continue;

@@ -182,7 +182,8 @@ TEST(GraphCuts, EachPassHasGraphsOfItsOwn) {
   EXPECT_EQ(of_one, 2);  // of the activations, forward and backward
   EXPECT_EQ(generated(two.compile(added_up(2))), 2 * of_one);
   EXPECT_EQ(two.report.breaks, 0U);
-  EXPECT_NEAR(two.report.gpu_after_us, 2 * one.report.gpu_after_us, 1e-3);
+  // Apart from what the first pass left in L2.
+  EXPECT_NEAR(two.report.gpu_after_us, 2 * one.report.gpu_after_us, 0.5);
   EXPECT_NEAR(two.report.host_after_us, 2 * one.report.host_after_us,
               0.1 * one.report.host_after_us);
   one.compile(added_up(1), Compiler::reduce_overhead);

@@ -25,6 +25,7 @@ Result some_result() {
              "PyTorch",
              "NVIDIA H200",
              32,
+             1,
              2,
              StepsBy::marks,
              20'000,
@@ -35,7 +36,7 @@ Result some_result() {
              1,
              0,
              1};
-  r.scenario = {"h200_sxm", "as-traced", 32, "as-traced", "remove", "default"};
+  r.scenario = {"h200_sxm", "as-traced", 32, 1, "as-traced", "remove", "default"};
   r.fidelity = {{"ProfilerStep#3", 1000, 1010}, {"ProfilerStep#4", 1000, 1000}};
   r.step.time_us = 12'345.678;
   r.step.throughput_per_s = 2591.9;
