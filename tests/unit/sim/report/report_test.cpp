@@ -20,22 +20,8 @@ using test::TraceMaker;
 
 Result some_result() {
   Result r;
-  r.trace = {"a.json",
-             "kineto",
-             "PyTorch",
-             "NVIDIA H200",
-             32,
-             1,
-             2,
-             StepsBy::marks,
-             20'000,
-             12'345.678,
-             100,
-             90,
-             300,
-             1,
-             0,
-             1};
+  r.trace = {"a.json",   "kineto", "PyTorch", "NVIDIA H200", 32, 1, 2, StepsBy::marks, 20'000,
+             12'345.678, 100,      90,        300,           1,  0, 1};
   r.scenario = {"h200_sxm", "as-traced", 32, 1, "as-traced", "remove", "default"};
   r.fidelity = {{"ProfilerStep#3", 1000, 1010}, {"ProfilerStep#4", 1000, 1000}};
   r.step.time_us = 12'345.678;
