@@ -24,14 +24,15 @@ bool same_order(std::string_view outer, std::string_view inner) {
 }
 
 /// Per operation: the tensors that no later operation of its backward pass writes to, of those that
-/// hold gradients of parameters. A step that adds up gradients has several such passes.
+/// hold gradients of parameters. A step that adds up gradients has several such passes. What bounds
+/// all gradients at once comes behind their nodes.
 std::vector<std::vector<std::uint32_t>> completed_gradients(const Network& network) {
   std::vector<std::vector<std::uint32_t>> out(network.ops.size());
   std::vector<bool> complete(network.storages.size(), false);
   for (std::size_t i = network.ops.size(); i-- > 0;) {
     const NetworkOp& op = network.ops[i];
     if (op.phase == Phase::forward) complete.assign(complete.size(), false);
-    if (op.phase != Phase::backward) continue;
+    if (op.phase != Phase::backward || op_row(op.name).kind == OpKind::optimizer) continue;
     for (const std::uint32_t t : op.outputs) {
       const std::uint32_t storage = network.tensors[t].storage;
       const bool gradient = network.storages[storage] == StorageKind::gradient;

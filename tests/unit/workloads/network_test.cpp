@@ -118,7 +118,7 @@ TEST(Network, ConvolutionsWithoutTf32UseNoTensorCores) {
   EXPECT_GT(without.step.gpu_kernel_us, 760);
 }
 
-/// Two passes of one layer, x [batch, 64] and w [64, 32], whose gradients are added up.
+/// Two passes of one layer, x [batch, 64] and w [64, 32], whose gradients are added up and bounded.
 constexpr std::string_view two_passes = R"({
   "schema": "tandem.network/1", "name": "passes", "framework": "pytorch", "task": "train",
   "source": "by hand", "recorded_with": "nothing", "optimizer": "sgd", "precision": "fp32",
@@ -139,6 +139,8 @@ constexpr std::string_view two_passes = R"({
      "args": [{"t": 3}, {"t": 5}], "out": [6]},
     {"op": "aten::add_", "phase": "backward", "module": 0,
      "node": "torch::autograd::AccumulateGrad", "args": [{"t": 4}, {"t": 6}, 1], "out": [4]},
+    {"op": "aten::_foreach_mul_", "phase": "backward", "module": 0, "args": [{"tl": [4]}, 0.5],
+     "out": [4]},
     {"op": "aten::_foreach_add_", "phase": "optimizer", "module": 0,
      "args": [{"tl": [1]}, {"tl": [4]}, 1], "out": [1]}]})";
 
