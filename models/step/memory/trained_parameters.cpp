@@ -37,10 +37,10 @@ std::vector<std::uint32_t> ops_of(const Trace& trace, const StepWindow& step) {
 PassMarks pass_marks(const Trace& trace, const StepWindow& step) {
   PassMarks out;
   OpRows rows(trace);
-  std::vector<TimePoint> node_end(trace.threads.size(), TimePoint::min());
+  std::map<ThreadId, TimePoint> node_end;  // of the nodes so far, by their thread
   for (const std::uint32_t op : ops_of(trace, step)) {
     const TimePoint begin = trace.ops.begin[op];
-    TimePoint& open_until = node_end[trace.ops.thread[op].index()];
+    TimePoint& open_until = node_end.try_emplace(trace.ops.thread[op], begin).first->second;
     if (has_engine_prefix(text_of(trace, trace.ops.name[op]))) {
       open_until = std::max(open_until, begin + trace.ops.duration[op]);
     }
