@@ -12,17 +12,25 @@ namespace {
 constexpr GraphPhase graph_phases[] = {GraphPhase::forward, GraphPhase::backward,
                                        GraphPhase::optimizer};
 
+/// Whether a pass begins between the two operations: forward behind gradients.
+bool begins_pass(const GraphOp& before, const GraphOp& op) {
+  return before.phase == GraphPhase::backward && op.phase == GraphPhase::forward;
+}
+
 std::vector<GraphOp> graph_of(const Network& network) {
   std::vector<GraphOp> ops;
   ops.reserve(network.ops.size());
   for (const NetworkOp& op : network.ops) {
     GraphOp out{&op_row(op.name), graph_phases[static_cast<std::size_t>(op.phase)]};
+    if (!ops.empty()) out.pass = ops.back().pass + (begins_pass(ops.back(), out) ? 1 : 0);
+    // Those of a further pass the framework adds to those of the passes before.
+    if (out.pass > 0 && op_row(op.node).is(stores_gradients)) out.row = nullptr;
     for (const NetworkArgument& a : op.arguments) {
       for (const std::uint32_t t : a.tensors) out.reads.push_back(network.tensors[t].storage);
     }
     for (const std::uint32_t t : op.outputs) {
       const bool mask =
-          out.row->kind == OpKind::dropout && network.tensors[t].type == DataType::boolean;
+          op_row(op.name).kind == OpKind::dropout && network.tensors[t].type == DataType::boolean;
       out.writes.push_back({network.tensors[t].storage, mask});
     }
     ops.push_back(std::move(out));

@@ -23,18 +23,24 @@ bool same_order(std::string_view outer, std::string_view inner) {
   return op_row(outer).arguments.parameters == op_row(inner).arguments.parameters;
 }
 
-/// Per storage: the last operation of the backward pass that writes to it, where it holds gradients
-/// of parameters.
-std::vector<std::size_t> completing_ops(const Network& network) {
-  std::vector<std::size_t> last(network.storages.size(), network.ops.size());
-  for (std::size_t i = 0; i < network.ops.size(); ++i) {
-    if (network.ops[i].phase != Phase::backward) continue;
-    for (const std::uint32_t t : network.ops[i].outputs) {
+/// Per operation: the tensors that no later operation of its backward pass writes to, of those that
+/// hold gradients of parameters. A step that adds up gradients has several such passes. What bounds
+/// all gradients at once comes behind their nodes.
+std::vector<std::vector<std::uint32_t>> completed_gradients(const Network& network) {
+  std::vector<std::vector<std::uint32_t>> out(network.ops.size());
+  std::vector<bool> complete(network.storages.size(), false);
+  for (std::size_t i = network.ops.size(); i-- > 0;) {
+    const NetworkOp& op = network.ops[i];
+    if (op.phase == Phase::forward) complete.assign(complete.size(), false);
+    if (op.phase != Phase::backward || op_row(op.name).kind == OpKind::optimizer) continue;
+    for (const std::uint32_t t : op.outputs) {
       const std::uint32_t storage = network.tensors[t].storage;
-      if (network.storages[storage] == StorageKind::gradient) last[storage] = i;
+      const bool gradient = network.storages[storage] == StorageKind::gradient;
+      if (gradient && !complete[storage]) out[i].push_back(t);
     }
+    for (const std::uint32_t t : op.outputs) complete[network.tensors[t].storage] = true;
   }
-  return last;
+  return out;
 }
 
 /// Writes the rows of one step in the order of time.
@@ -46,7 +52,7 @@ class Writer {
         lowering_(input.lowering),
         main_(rows_.thread(main_thread)),
         backward_(rows_.thread(backward_thread)),
-        completing_(completing_ops(*input.network.network)) {}
+        completed_(completed_gradients(*input.network.network)) {}
 
   Trace write();
 
@@ -72,8 +78,8 @@ class Writer {
   TimePoint optimizer_begin_{};
   std::vector<std::uint32_t> node_rows_;
   const NetworkOp* node_ = nullptr;
-  std::vector<std::size_t> completing_;   // see completing_ops()
-  std::vector<std::uint32_t> gradients_;  // tensors that the open node completes
+  std::vector<std::vector<std::uint32_t>> completed_;  // see completed_gradients()
+  std::vector<std::uint32_t> gradients_;               // tensors that the open node completes
 };
 
 std::uint32_t Writer::open_row(std::string_view name, const NetworkOp& op, OperandsId operands) {
@@ -121,10 +127,7 @@ void Writer::close_node() {
 }
 
 void Writer::note_gradients(std::size_t index) {
-  const Network& network = *in_.network.network;
-  for (const std::uint32_t t : network.ops[index].outputs) {
-    if (completing_[network.tensors[t].storage] == index) gradients_.push_back(t);
-  }
+  gradients_.insert(gradients_.end(), completed_[index].begin(), completed_[index].end());
 }
 
 /// The nodes that store the gradients of parameters follow the one that computed them. Their time

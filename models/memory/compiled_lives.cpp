@@ -167,7 +167,10 @@ void Compiled::find_inside() {
     const bool leaves = phase == GraphPhase::backward &&
                         std::any_of(v.readers.begin(), v.readers.end(),
                                     [&](std::uint32_t r) { return ops_[r].phase != phase; });
-    v.inside = (same || alone) && !leaves && !v.readers.empty();
+    const bool other_pass = std::any_of(v.readers.begin(), v.readers.end(), [&](std::uint32_t r) {
+      return ops_[r].pass != ops_[v.producer].pass;
+    });
+    v.inside = (same || alone) && !leaves && !other_pass && !v.readers.empty();
   }
 }
 

@@ -31,6 +31,7 @@ struct GraphOp {
   GraphPhase phase = GraphPhase::forward;
   std::vector<std::uint32_t> reads = {};  // storages
   std::vector<GraphWrite> writes = {};
+  std::uint32_t pass = 0;  // graphs run once in each pass of a step that adds up gradients
 };
 
 enum class Saving : std::uint8_t {

@@ -100,12 +100,50 @@ bool keeps_type(const Step& step, const FlowOp& op) {
   return to != nullptr && from != nullptr && to->type == from->type;
 }
 
+/// Whether the operation is of a model, not of what a program does with its results.
+bool runs_model(const FlowOp& op) {
+  return op.phase == FlowPhase::forward && op.kind != OpKind::loss &&
+         (is_core(op.kind) || op.kind == OpKind::generated);
+}
+
+/// Operations of one pass: indices of Dataflow::ops.
+struct PassRange {
+  std::uint32_t begin = 0, end = 0;
+};
+
+/// A pass begins with the first operation behind the gradients of another one, if layers follow and
+/// gradients again: a step may add up the gradients of several batches. What follows the last
+/// gradients belongs to the last pass.
+std::vector<PassRange> find_passes(const Dataflow& flow) {
+  const auto rows = static_cast<std::uint32_t>(flow.ops.size());
+  std::uint32_t last_backward = 0;
+  for (std::uint32_t i = 0; i < rows; ++i) {
+    if (flow.ops[i].phase == FlowPhase::backward) last_backward = i;
+  }
+  std::vector<PassRange> passes{{0, rows}};
+  bool gradients = false;         // of this pass were seen
+  std::uint32_t behind = no_row;  // the first operation since the last of them
+  for (std::uint32_t i = 0; i < last_backward; ++i) {
+    if (flow.ops[i].phase == FlowPhase::backward) {
+      gradients = true, behind = no_row;
+      continue;
+    }
+    if (!gradients || flow.ops[i].phase != FlowPhase::forward) continue;
+    if (behind == no_row) behind = i;
+    if (!runs_model(flow.ops[i])) continue;
+    passes.back().end = behind;
+    passes.push_back({behind, rows});
+    gradients = false, behind = no_row;
+  }
+  return passes;
+}
+
 /// The model ends where the loss begins, or with the conversions and copies before it (language
 /// models: the logits but those of the last token); what follows backward belongs to the optimizer.
-void mark_model(const Step& step, Dataflow& flow) {
-  const auto rows = static_cast<std::uint32_t>(flow.ops.size());
+void mark_pass(const Step& step, PassRange pass, Dataflow& flow) {
+  const std::uint32_t rows = pass.end;
   std::uint32_t loss = rows, first_backward = rows, last_backward = 0;
-  for (std::uint32_t i = 0; i < rows; ++i) {
+  for (std::uint32_t i = pass.begin; i < rows; ++i) {
     const FlowOp& op = flow.ops[i];
     if (op.phase == FlowPhase::backward) {
       first_backward = std::min(first_backward, i);
@@ -117,20 +155,28 @@ void mark_model(const Step& step, Dataflow& flow) {
   }
   const bool trains = first_backward < rows;
   bool part = false;
-  for (; loss > 0 && loss < rows && flow.ops[loss - 1].kind == OpKind::cast; --loss) {
+  for (; loss > pass.begin && loss < rows && flow.ops[loss - 1].kind == OpKind::cast; --loss) {
     part |= keeps_type(step, flow.ops[loss - 1]);
   }
   const std::uint32_t end = trains ? std::min(loss, first_backward) : loss;
   std::int64_t first_loss = loss < rows ? flow.ops[loss].sequence : -1;
   // What is copied is a part of what the model made: taking it launched nothing, its gradient does.
-  if (part && loss > 0) first_loss = flow.ops[loss - 1].sequence + 1;
-  for (std::uint32_t i = 0; i < rows; ++i) {
+  if (part && loss > pass.begin) first_loss = flow.ops[loss - 1].sequence + 1;
+  for (std::uint32_t i = pass.begin; i < rows; ++i) {
     FlowOp& op = flow.ops[i];
     if (op.phase == FlowPhase::forward && trains && i > last_backward) op.phase = FlowPhase::other;
     if (op.phase == FlowPhase::other || is_transfer(step, flow, op)) continue;
     op.in_model = op.phase == FlowPhase::forward
                       ? i < end
                       : op.sequence >= 0 && (first_loss < 0 || op.sequence < first_loss);
+  }
+}
+
+void mark_model(const Step& step, Dataflow& flow) {
+  const std::vector<PassRange> passes = find_passes(flow);
+  for (std::uint32_t p = 0; p < passes.size(); ++p) {
+    for (std::uint32_t i = passes[p].begin; i < passes[p].end; ++i) flow.ops[i].pass = p;
+    mark_pass(step, passes[p], flow);
   }
 }
 

@@ -41,6 +41,7 @@ struct FlowOp {
   const OpRow* row = nullptr;   // of the operation table
   OpKind kind = OpKind::other;
   FlowPhase phase = FlowPhase::other;
+  std::uint32_t pass = 0;      // of those of the step, each forward and backward
   bool in_model = false;       // forward up to the loss and its backward: what a compiler is given
   bool in_graph = false;       // a compiler made it, or put it into its graph
   bool overwrites = false;     // generated code: the result takes the place of the first operand
@@ -82,6 +83,8 @@ struct Dataflow {
   std::span<const FlowUse> inputs_of(const FlowOp& op) const {
     return {inputs.data() + op.first_input, op.input_count};
   }
+  /// Forward and backward passes; more than one where the step adds up their gradients.
+  std::uint32_t passes() const { return ops.empty() ? 1 : ops.back().pass + 1; }
   /// Elements of the operand.
   std::int64_t elements_of(const FlowUse& use) const {
     return use.part > 0 ? use.part : tensors[use.tensor].elements;

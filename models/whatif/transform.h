@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "models/arch/gpu_arch.h"
+#include "models/kernel/counters/cost_constants.h"
 #include "models/kernel/residual.h"
 #include "models/step/memory/peak_memory.h"
 #include "models/step/step.h"

@@ -124,7 +124,7 @@ std::vector<std::string> notes_of(const Result& base, const Result& changed) {
 }
 
 ComparedStep compared(const Result& r) {
-  return {r.step.time_us, static_cast<double>(r.scenario.batch.value_or(1)), r.band_parts};
+  return {r.step.time_us, static_cast<double>(r.scenario.items().value_or(1)), r.band_parts};
 }
 
 void try_one(const Start& start, Trial& trial) {

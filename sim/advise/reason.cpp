@@ -143,7 +143,7 @@ std::string gpu_text(const Pair& p) {
   const StepMetrics& c = p.changed.step;
   const std::string layers = layers_text(p, b.gpu_kernel_us - p.of(c.gpu_kernel_us));
   if (p.other_batch()) {
-    return fmt::format("GPU time for {} samples {} -> {}{}", *p.base.scenario.batch,
+    return fmt::format("GPU time for {} samples {} -> {}{}", *p.base.scenario.items(),
                        time_text(b.gpu_kernel_us), time_text(p.of(c.gpu_kernel_us)), layers);
   }
   if (b.kernels == c.kernels) {
@@ -173,7 +173,7 @@ std::string host_text(const Pair& p) {
   const Demand c = demand(p.changed);
   if (p.other_batch()) {
     return fmt::format("{} of host work a step serve {} samples, not {}", time_text(c.host_us),
-                       *p.changed.scenario.batch, *p.base.scenario.batch);
+                       *p.changed.scenario.items(), *p.base.scenario.items());
   }
   const std::string names = c.host_us < b.host_us ? host_names(p.base) : "";
   if (p.base.step.launches == p.changed.step.launches) {

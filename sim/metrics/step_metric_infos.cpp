@@ -8,7 +8,8 @@ namespace {
 constexpr std::array<MetricInfo, 19> step_infos{{
     {"time_us", "us", "duration of one steady-state step",
      [](const StepMetrics& m) { return m.time_us; }},
-    {"throughput_per_s", "1/s", "batch / time; steps / time where the batch is unknown",
+    {"throughput_per_s", "1/s",
+     "items of a step (batch x passes) / time; steps / time where the batch is unknown",
      [](const StepMetrics& m) { return m.throughput_per_s; }},
     {"gpu_kernel_us", "us", "sum of device activity durations",
      [](const StepMetrics& m) { return m.gpu_kernel_us; }},

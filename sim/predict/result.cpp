@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "sim/core/bounds/limits.h"
+
 namespace tandem {
 
 Result::Result() = default;
@@ -10,6 +12,16 @@ Result::Result(Result&&) noexcept = default;
 Result& Result::operator=(const Result&) = default;
 Result& Result::operator=(Result&&) noexcept = default;
 Result::~Result() = default;
+
+std::optional<std::int64_t> ScenarioSummary::items() const {
+  return batch ? std::optional(limits::product(*batch, passes)) : std::nullopt;
+}
+
+std::string batch_text(const std::optional<std::int64_t>& batch, std::int64_t passes) {
+  std::string text = batch ? std::to_string(*batch) : "unknown";
+  if (passes > 1) text.append(", ").append(std::to_string(passes)).append(" passes a step");
+  return text;
+}
 
 namespace {
 constexpr double us_per_hour = 3.6e9;

@@ -29,6 +29,7 @@ struct TraceSummary {
   Framework framework = Framework::unknown;
   std::string gpu;
   std::optional<std::int64_t> batch;  // leading dimension of the first layer's input
+  std::int64_t passes = 1;            // with a batch each, to a step of the optimizer
   std::int64_t steps = 0;
   StepsBy steps_by = StepsBy::marks;
   double traced_step_us = 0;      // mean of the traced steps, as measured
@@ -47,10 +48,17 @@ struct ScenarioSummary {
   std::string gpu;
   std::string mode;
   std::optional<std::int64_t> batch;
+  std::int64_t passes = 1;
   std::string precision;
   Profiler profiler = Profiler::remove;
   std::string host;
+
+  /// What a step works on: a batch in each of its passes.
+  std::optional<std::int64_t> items() const;
 };
+
+/// "32", "16, 2 passes a step" or "unknown".
+std::string batch_text(const std::optional<std::int64_t>& batch, std::int64_t passes);
 
 /// Peak of the caching allocator. From measured peaks and the shapes of the parameters.
 struct MemorySummary {

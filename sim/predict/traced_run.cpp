@@ -88,6 +88,7 @@ TraceSummary summarize(const Trace& trace, const Links& links, const BatchSize& 
   s.framework = trace.framework;
   s.gpu = trace.devices.empty() ? "unknown" : trace.devices.front().name;
   s.batch = batch.items;
+  s.passes = batch.passes;
   s.steps = static_cast<std::int64_t>(links.steps.size());
   s.steps_by = links.steps_by;
   s.traced_step_us = traced_step_us(trace, links);

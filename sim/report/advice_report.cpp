@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 /// Per sample where the batch is known, else per step; nothing without a model of the energy.
 std::optional<double> energy_of(const Result& r) {
   if (!r.energy || r.energy->energy_j <= 0) return {};
-  return r.energy->energy_j / static_cast<double>(r.scenario.batch.value_or(1));
+  return r.energy->energy_j / static_cast<double>(r.scenario.items().value_or(1));
 }
 
 /// `text` as lines of at most `width` columns, `indent` of them empty.
@@ -71,7 +71,7 @@ std::string head(const Advice& advice) {
   std::string text = fmt::format(
       "{:<10} {} ({}, {}, batch {})\n", advice.generated ? "network" : "trace", r.trace.path,
       to_string(r.trace.framework), r.scenario.gpu.empty() ? "unknown GPU" : r.scenario.gpu,
-      r.scenario.batch ? std::to_string(*r.scenario.batch) : "unknown");
+      batch_text(r.scenario.batch, r.scenario.passes));
   text += fmt::format("step time  {} ({} to {} in 9 of 10 cases)   limited by {}\n",
                       time_text(r.step.time_us), time_text(r.band.low_us),
                       time_text(r.band.high_us), to_string(r.limited_by));
@@ -124,6 +124,7 @@ Json row_json(const AdvisedRow& row) {
               {"notes", row.notes},
               {"gpu", r.scenario.gpu},
               {"batch", or_null(r.scenario.batch)},
+              {"passes", r.scenario.passes},
               {"time_us", r.step.time_us},
               {"band", {{"low_us", r.band.low_us}, {"high_us", r.band.high_us}}},
               {"throughput_per_s", r.step.throughput_per_s},

@@ -20,6 +20,7 @@ Json trace_json(const TraceSummary& t) {
           {"framework", to_string(t.framework)},
           {"gpu", t.gpu},
           {"batch", optional_json(t.batch)},
+          {"passes", t.passes},
           {"steps", t.steps},
           {"steps_by", to_string(t.steps_by)},
           {"traced_step_us", t.traced_step_us},
@@ -129,6 +130,7 @@ Json scenario_json(const ScenarioSummary& s) {
   return {{"gpu", s.gpu},
           {"mode", s.mode},
           {"batch", optional_json(s.batch)},
+          {"passes", s.passes},
           {"precision", s.precision},
           {"profiler", name_of(profilers, s.profiler)},
           {"host", s.host}};
@@ -251,12 +253,12 @@ Json what_ifs_json(const std::vector<TransformReport>& reports) {
 }
 
 /// Adds energy_j, average_power_w and energy.{...}_j to the step.
-void add_energy(const std::optional<EnergySummary>& e, std::optional<std::int64_t> batch,
+void add_energy(const std::optional<EnergySummary>& e, std::optional<std::int64_t> items,
                 Json& step) {
   step["energy_j"] = e ? Json(e->energy_j) : Json(nullptr);
   step["average_power_w"] = e ? Json(e->average_power_w) : Json(nullptr);
   step["energy_per_sample_j"] =
-      e && batch ? Json(e->energy_j / static_cast<double>(*batch)) : Json(nullptr);
+      e && items ? Json(e->energy_j / static_cast<double>(*items)) : Json(nullptr);
   step["energy"] = nullptr;
   if (!e) return;
   Json parts = Json::object();
@@ -272,7 +274,7 @@ Json step_json(const Result& r) {
   add_gpu_metrics(r.gpu_step, out);
   out["memory_peak_bytes"] = r.memory ? Json(r.memory->peak_bytes) : Json(nullptr);
   out["fits"] = r.memory ? Json(r.memory->fits) : Json(nullptr);
-  add_energy(r.energy, r.scenario.batch, out);
+  add_energy(r.energy, r.scenario.items(), out);
   return out;
 }
 

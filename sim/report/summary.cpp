@@ -115,7 +115,7 @@ std::string headline(const Result& r) {
   std::string text;
   text += fmt::format("{:<10} {} ({}, {}, batch {})\n", is_generated(r) ? "network" : "trace",
                       r.trace.path, to_string(r.trace.framework), r.trace.gpu,
-                      r.trace.batch ? std::to_string(*r.trace.batch) : "unknown");
+                      batch_text(r.trace.batch, r.trace.passes));
   text += fmt::format(
       "           {}, {} device activities, {} launches, {} host operations, "
       "{} streams\n",

@@ -62,9 +62,10 @@ void add_energy(std::vector<SweepMetric>& out) {
       [](const EnergySummary& e) { return e.error_j; });
   one("average_power_w", "W", "average power of the board",
       [](const EnergySummary& e) { return e.average_power_w; });
-  out.push_back({"energy_per_sample_j", "J", "energy_j / batch", [](const Result& r) {
+  out.push_back({"energy_per_sample_j", "J", "energy_j / items of a step (batch x passes)",
+                 [](const Result& r) {
                    if (!r.energy || !r.scenario.batch) return unknown;
-                   return r.energy->energy_j / static_cast<double>(*r.scenario.batch);
+                   return r.energy->energy_j / static_cast<double>(*r.scenario.items());
                  }});
 }
 

@@ -270,9 +270,12 @@ class Recorder(TorchDispatchMode):
                 return {"phase": "backward", "module": 0, "node": node.name()}
             number = node._sequence_nr() - self.first
             return {"phase": "backward", "module": self.module_of.get(number, 0), "node": node.name(), "seq": number}
+        tracked = torch.is_grad_enabled() and any(isinstance(t, torch.Tensor) and t.requires_grad for t in leaves)
+        # A gradient is asked of it: the next forward pass of a step that adds up gradients has begun.
+        if tracked:
+            self.in_backward = False
         phase = "backward" if self.in_backward and not self.modules.stack else "forward"
         where = {"phase": phase, "module": self.modules.current()}
-        tracked = torch.is_grad_enabled() and any(isinstance(t, torch.Tensor) and t.requires_grad for t in leaves)
         if tracked:
             where["seq"] = torch.autograd._get_sequence_nr() - 1 - self.first
             self.module_of.setdefault(where["seq"], where["module"])

@@ -150,6 +150,17 @@ def own_step(batch=8):
         weight.grad = None
         (x @ weight.t()).sum().backward()
     return step
+
+
+def added_up(batch=8):
+    weight = torch.randn(3, 4, requires_grad=True)
+    x = torch.randn(batch, 4)
+
+    def step():
+        weight.grad = None
+        for _ in range(2):
+            F.gelu(x @ weight.t()).sum().backward()
+    return step
 '''
 
 
@@ -255,6 +266,11 @@ class Recordings(unittest.TestCase):
     def test_a_step_of_ones_own(self):
         network = self.network("own_step")
         self.assertEqual(self.names(network, "backward")[-1], "aten::mm")
+
+    def test_each_pass_is_forward_then_backward(self):
+        phases = [row["phase"] for row in self.network("added_up")["ops"]]
+        turns = [phase for phase, before in zip(phases, [None] + phases) if phase != before]
+        self.assertEqual(turns, ["forward", "backward"] * 2)
 
     def test_memory_that_an_operation_fills_is_no_input(self):
         network = self.network("noise", "--task", "infer")

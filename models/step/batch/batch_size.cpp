@@ -121,13 +121,7 @@ bool launches_unknown_graph(const Trace& trace, const Links& links, TimePoint fr
   });
 }
 
-}  // namespace
-
-BatchSize batch_size(const Trace& trace, const Links& links) {
-  return batch_size(trace, links, links.steps.front());
-}
-
-BatchSize batch_size(const Trace& trace, const Links& links, const StepWindow& step) {
+BatchSize batch_of_pass(const Trace& trace, const Links& links, const StepWindow& step) {
   if (trace.stated_batch) return {trace.stated_batch};
   const TimePoint from = step.begin;
   OpRows rows(trace);
@@ -147,12 +141,24 @@ BatchSize batch_size(const Trace& trace, const Links& links, const StepWindow& s
   return {items};
 }
 
+}  // namespace
+
+BatchSize batch_size(const Trace& trace, const Links& links) {
+  return batch_size(trace, links, links.steps.front());
+}
+
+BatchSize batch_size(const Trace& trace, const Links& links, const StepWindow& step) {
+  BatchSize out = batch_of_pass(trace, links, step);
+  out.passes = TrainedParameters(trace, step).passes();
+  return out;
+}
+
 std::int64_t keep_steps_of_one_batch(const Trace& trace, Links& links) {
   std::map<std::int64_t, std::int64_t> steps;  // by batch
   std::vector<std::optional<std::int64_t>> batches;
   std::int64_t kept = 0;
   for (const StepWindow& step : links.steps) {
-    batches.push_back(batch_size(trace, links, step).items);
+    batches.push_back(batch_of_pass(trace, links, step).items);
     if (batches.back()) ++steps[kept = *batches.back()];
   }
   if (steps.size() < 2) return 0;

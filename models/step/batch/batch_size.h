@@ -1,4 +1,4 @@
-// How many items a step of a trace works on.
+// How many items a step of a trace works on: those of a batch, and how many batches.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,9 @@
 namespace tandem {
 
 struct BatchSize {
-  std::optional<std::int64_t> items;
+  std::optional<std::int64_t> items;  // of one pass, which is what tensors have
   bool behind_graph = false;  // the first layer that a trace tells of comes after a CUDA graph
+  std::int64_t passes = 1;    // whose gradients one step of the optimizer uses
 };
 
 /// What the annotation of the steps says, else the leading dimension of the input of the first

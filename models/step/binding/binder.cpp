@@ -179,21 +179,24 @@ void Binder::see_activations(const FlowOp& op) {
   }
 }
 
-std::uint32_t Binder::latest_parameter(const Candidates& list) const {
+std::uint32_t Binder::latest_parameter(const Candidates& list, const FlowOp& op) const {
   const auto at = std::find_if(list.rbegin(), list.rend(), [&](std::uint32_t t) {
-    return t >= activations_.size() || !activations_[t];
+    const bool activation = t < activations_.size() && activations_[t];
+    return !activation && !of_other_pass(flow_, t, op);
   });
   return at == list.rend() ? no_row : *at;
 }
 
 std::uint32_t Binder::latest(const Candidates& list, const FlowOp& op, bool further) const {
   const bool backward = op.phase == FlowPhase::backward;
+  const bool adds_up = backward && op.row->is(adds_gradients);
   const std::uint32_t scaled = further && !backward ? scaled_operand(flow_, op) : no_row;
   const std::size_t oldest = list.size() > 64 ? list.size() - 64 : 0;
   std::uint32_t any = no_row, seen = no_row, free = no_row, other = no_row;
   for (std::size_t k = list.size(); k-- > oldest;) {
     const std::uint32_t t = list[k];
     if (reads(flow_, op, t) || t == scaled) continue;
+    if (!adds_up && of_other_pass(flow_, t, op)) continue;
     if (backward && !runs_backward(flow_.ops[flow_.tensors[t].producer])) continue;
     if (any == no_row) any = t;
     if (hidden_.from(t, op, further)) continue;
@@ -251,7 +254,7 @@ std::uint32_t Binder::find(const FlowOp& op, const OpRow& row, const TensorShape
   if (op.phase == FlowPhase::backward) return find_backward(op, row, shape, argument, further);
   if (is_slice(shape)) return latest_whole(made_.known(whole_elements(shape), shape.type), op);
   const Candidates& list = made_.known(distinct_elements(shape), shape.type);
-  if (holds_parameter(step_, flow_, op, row, argument)) return latest_parameter(list);
+  if (holds_parameter(step_, flow_, op, row, argument)) return latest_parameter(list, op);
   const std::uint32_t t = made_.type_given(shape, not_squared(flow_, latest(list, op, further)));
   // Rows that an index picked are multiplied or added to others soon: what was read before is none.
   const bool rows =

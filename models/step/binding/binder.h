@@ -42,7 +42,7 @@ class Binder {
                      std::uint8_t argument, bool further);
   void bind_inputs(FlowOp& op, const OpRow& row, const OpTensors& operands);
   /// The latest one that is a parameter's copy or was computed of parameters alone.
-  std::uint32_t latest_parameter(const Candidates& list) const;
+  std::uint32_t latest_parameter(const Candidates& list, const FlowOp& op) const;
   /// Outputs of layers, and of what reads such: no parameter, though it may be as large as one.
   void see_activations(const FlowOp& op);
 

@@ -40,6 +40,10 @@ bool normalises_sum(const Dataflow& flow, std::uint32_t tensor) {
 
 }  // namespace
 
+bool of_other_pass(const Dataflow& flow, std::uint32_t tensor, const FlowOp& op) {
+  return flow.ops[flow.tensors[tensor].producer].pass != op.pass;
+}
+
 HiddenTensors::HiddenTensors(const Step& step, const Dataflow& flow) : flow_(flow) {
   for (const FlowOp& op : flow.ops) layer_.push_back(converting_layer(step, flow, op));
 }
@@ -55,6 +59,7 @@ void HiddenTensors::overwritten_by(const FlowOp& op) {
 
 bool HiddenTensors::from(std::uint32_t tensor, const FlowOp& op, bool further) const {
   if (op.phase == FlowPhase::backward) return false;
+  if (of_other_pass(flow_, tensor, op)) return true;
   if (tensor < overwritten_.size() && overwritten_[tensor]) return true;
   const std::uint32_t layer = layer_[flow_.tensors[tensor].producer];
   if (layer != no_row && !lies_within(flow_.nesting, op.op, layer)) return true;

@@ -8,6 +8,10 @@
 
 namespace tandem {
 
+/// Whether another pass of the step made the tensor: of those only gradients are read later, where
+/// they are added up.
+bool of_other_pass(const Dataflow& flow, std::uint32_t tensor, const FlowOp& op);
+
 /// What an operation of the forward pass cannot have meant, or hardly.
 class HiddenTensors {
  public:

@@ -89,6 +89,7 @@ std::uint32_t NodeOperands::saved(const Candidates& list, const FlowOp& op, bool
   for (std::size_t k = list.size(); k-- > 0;) {
     const std::uint32_t maker = flow_.tensors[list[k]].producer;
     if (!runs_forward(flow_.ops[maker]) || taken(list[k], op)) continue;
+    if (of_other_pass(flow_, list[k], op)) continue;
     if (number_[maker] < op.sequence || (!input && number_[maker] == op.sequence)) return list[k];
   }
   return no_row;
@@ -97,6 +98,7 @@ std::uint32_t NodeOperands::saved(const Candidates& list, const FlowOp& op, bool
 std::uint32_t NodeOperands::saved_whole(const Candidates& list, const FlowOp& op) const {
   const auto whole = std::find_if(list.rbegin(), list.rend(), [&](std::uint32_t t) {
     const std::uint32_t maker = flow_.tensors[t].producer;
+    if (of_other_pass(flow_, t, op)) return false;
     return runs_forward(flow_.ops[maker]) && number_[maker] < op.sequence;
   });
   return whole == list.rend() ? no_row : *whole;

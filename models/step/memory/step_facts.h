@@ -69,10 +69,10 @@ class StepParameters {
 class StepFacts {
  public:
   StepFacts(const Step& step, const Dataflow& flow, const GraphOperands& graphs)
-      : step_(step), flow_(flow), parameters_(step, flow, graphs) {
+      : step_(step), flow_(flow), parameters_(step, flow, graphs), last_forward_(flow.passes(), 0) {
     for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
       const FlowOp& op = flow.ops[i];
-      if (op.phase == FlowPhase::forward) last_forward_ = i;
+      if (op.phase == FlowPhase::forward) last_forward_[op.pass] = i;
       if (op.sequence < 0) continue;
       if (runs_backward(op)) backward_[op.sequence] = i, ++works_[op.sequence];
       if (!runs_forward(op)) continue;
@@ -83,7 +83,8 @@ class StepFacts {
   }
 
   const StepParameters& parameters() const { return parameters_; }
-  std::uint32_t last_forward() const { return last_forward_; }
+  /// The last operation of the forward pass that belongs to the pass of this one.
+  std::uint32_t last_forward(const FlowOp& op) const { return last_forward_[op.pass]; }
 
   /// A parameter's gradient in the type of the parameter lives to the end of the step, if no
   /// operation reads it but the optimizer, whose lists have no shapes; those of activations are
@@ -155,7 +156,7 @@ class StepFacts {
   std::unordered_map<std::int64_t, std::uint32_t> works_;     // operations of a gradient
   std::unordered_map<std::int64_t, std::uint32_t> backward_;  // last operation by number
   std::unordered_map<std::int64_t, std::uint32_t> forward_;   // first operation of its owner
-  std::uint32_t last_forward_ = 0;
+  std::vector<std::uint32_t> last_forward_;                   // by pass
 };
 
 }  // namespace tandem

@@ -81,6 +81,7 @@ class Lives {
     begin_tensors();
     for (const FlowOp& op : flow.ops) {
       ops_.push_back({op.in_model ? op.row : nullptr, graph_phase(op.phase)});
+      ops_.back().pass = op.pass;
     }
     for (std::uint32_t i = 0; i < flow.ops.size(); ++i) visit(i);
   }
@@ -161,7 +162,7 @@ class Lives {
 
   /// The first operation behind the forward pass, or behind the step where it runs again.
   std::uint32_t end_of_pass(std::uint32_t i) const {
-    return flow_.ops[i].repeats == no_row ? facts_.last_forward() + 1 : end();
+    return flow_.ops[i].repeats == no_row ? facts_.last_forward(flow_.ops[i]) + 1 : end();
   }
 
   /// Elements of query, key and value, which are all of one size.
@@ -298,7 +299,7 @@ void Lives::visit(std::uint32_t i) {
       keep_type(t, inputs, life);
     }
     const bool copy = op.phase == FlowPhase::forward && op.kind == OpKind::cast;
-    if (copy && is_copy_of_parameter(t)) life.last = std::max(life.last, facts_.last_forward());
+    if (copy && is_copy_of_parameter(t)) life.last = std::max(life.last, facts_.last_forward(op));
   }
 }
 

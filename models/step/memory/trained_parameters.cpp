@@ -13,19 +13,102 @@ struct Reached {
   const TensorShape* shape = nullptr;
 };
 
+/// What tells the passes of a step apart, each in the order of time.
+struct PassMarks {
+  std::vector<Reached> reached;
+  std::vector<TimePoint> layers;   // of forward passes
+  std::vector<TimePoint> updates;  // operations of the optimizer
+};
+
+/// Rows of the operations of the step, in the order of time.
+std::vector<std::uint32_t> ops_of(const Trace& trace, const StepWindow& step) {
+  std::vector<std::uint32_t> rows;
+  for (std::uint32_t op = 0; op < trace.ops.size(); ++op) {
+    const TimePoint begin = trace.ops.begin[op];
+    if (begin >= step.begin && begin < step.end) rows.push_back(op);
+  }
+  std::stable_sort(rows.begin(), rows.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return trace.ops.begin[a] < trace.ops.begin[b];
+  });
+  return rows;
+}
+
+/// Layers that run inside an autograd node compute again what was not kept: no pass begins there.
+PassMarks pass_marks(const Trace& trace, const StepWindow& step) {
+  PassMarks out;
+  OpRows rows(trace);
+  std::map<ThreadId, TimePoint> node_end;  // of the nodes so far, by their thread
+  for (const std::uint32_t op : ops_of(trace, step)) {
+    const TimePoint begin = trace.ops.begin[op];
+    TimePoint& open_until = node_end.try_emplace(trace.ops.thread[op], begin).first->second;
+    if (has_engine_prefix(text_of(trace, trace.ops.name[op]))) {
+      open_until = std::max(open_until, begin + trace.ops.duration[op]);
+    }
+    const OpRow& row = rows.of(op);
+    const bool computes = is_layer(row) || row.kind == OpKind::generated;
+    if (computes && begin >= open_until) out.layers.push_back(begin);
+    if (row.kind == OpKind::optimizer) out.updates.push_back(begin);
+    if (!row.is(stores_gradients)) continue;
+    const auto& shapes = operands_of(trace, op).tensors.shapes;
+    if (!shapes.empty() && shapes[0].rank > 0) out.reached.push_back({begin, shapes.data()});
+  }
+  return out;
+}
+
+/// Whether one of `times`, which are sorted, lies between the two.
+bool any_between(const std::vector<TimePoint>& times, TimePoint from, TimePoint to) {
+  const auto next = std::lower_bound(times.begin(), times.end(), from);
+  return next != times.end() && *next <= to;
+}
+
+/// Dimensions beyond 1 in any order: a gradient may be that of the transposed matrix, or a sum that
+/// keeps the dimensions it adds up.
+std::vector<std::int64_t> sorted_dims(const TensorShape& shape) {
+  std::vector<std::int64_t> out = dims_of(shape);
+  std::erase(out, 1);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+/// Whether each `size` of them, in any order, are alike.
+bool passes_alike(const std::vector<Reached>& reached, std::size_t size) {
+  const auto pass = [&](std::size_t from) {
+    std::vector<std::vector<std::int64_t>> out;
+    for (std::size_t k = from; k < from + size; ++k) out.push_back(sorted_dims(*reached[k].shape));
+    std::sort(out.begin(), out.end());
+    return out;
+  };
+  const auto first = pass(0);
+  for (std::size_t from = size; from < reached.size(); from += size) {
+    if (pass(from) != first) return false;
+  }
+  return true;
+}
+
 /// How many of them one pass reaches: as many as the next one does. Layers run between two passes.
-std::size_t one_pass(const std::vector<Reached>& reached, const std::vector<TimePoint>& layers) {
+std::size_t one_pass(const PassMarks& marks) {
+  const std::vector<Reached>& reached = marks.reached;
   const std::size_t all = reached.size();
   for (std::size_t size = 1; 2 * size <= all; ++size) {
-    const auto next = std::lower_bound(layers.begin(), layers.end(), reached[size - 1].begin);
-    if (all % size != 0 || next == layers.end() || *next > reached[size].begin) continue;
-    const bool repeats = std::equal(
-        reached.begin(), reached.end() - std::ptrdiff_t(size),
-        reached.begin() + std::ptrdiff_t(size),
-        [](const Reached& a, const Reached& b) { return same_dims(*a.shape, *b.shape); });
-    if (repeats) return size;
+    if (all % size != 0) continue;
+    if (!any_between(marks.layers, reached[size - 1].begin, reached[size].begin)) continue;
+    if (passes_alike(reached, size)) return size;
   }
   return all;
+}
+
+/// Whether the optimizer runs or drops the gradients between the first and the last of them: then
+/// the passes are not of one update (several optimizers, SAM).
+bool updated_between(const Trace& trace, const PassMarks& marks) {
+  if (marks.reached.empty()) return false;
+  const TimePoint from = marks.reached.front().begin, to = marks.reached.back().begin;
+  if (any_between(marks.updates, from, to)) return true;
+  const Annotations& notes = trace.annotations;
+  for (std::size_t n = 0; n < notes.size(); ++n) {
+    if (notes.begin[n] <= from || notes.begin[n] >= to) continue;
+    if (op_row(text_of(trace, notes.name[n])).layer == Layer::optimizer) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -35,23 +118,13 @@ double stored_bytes(const TensorShape& t) {
 }
 
 TrainedParameters::TrainedParameters(const Trace& trace, const StepWindow& step) {
-  std::vector<Reached> reached;
-  std::vector<TimePoint> layers;
-  OpRows rows(trace);
-  for (std::uint32_t op = 0; op < trace.ops.size(); ++op) {
-    const TimePoint begin = trace.ops.begin[op];
-    if (begin < step.begin || begin >= step.end) continue;
-    const OpRow& row = rows.of(op);
-    if (is_layer(row)) layers.push_back(begin);
-    if (!row.is(stores_gradients)) continue;
-    const auto& shapes = operands_of(trace, op).tensors.shapes;
-    if (!shapes.empty() && shapes[0].rank > 0) reached.push_back({begin, shapes.data()});
+  PassMarks marks = pass_marks(trace, step);
+  const std::size_t size = one_pass(marks);
+  if (size > 0 && !updated_between(trace, marks)) {
+    passes_ = static_cast<std::int64_t>(marks.reached.size() / size);
   }
-  std::stable_sort(reached.begin(), reached.end(),
-                   [](const Reached& a, const Reached& b) { return a.begin < b.begin; });
-  std::sort(layers.begin(), layers.end());
-  reached.resize(one_pass(reached, layers));
-  for (const Reached& r : reached) reached_[dims_of(*r.shape)].push_back(*r.shape);
+  marks.reached.resize(size);
+  for (const Reached& r : marks.reached) reached_[dims_of(*r.shape)].push_back(*r.shape);
 }
 
 bool TrainedParameters::takes(const TensorShape& t) {

@@ -20,12 +20,16 @@ class TrainedParameters {
   TrainedParameters(const Trace& trace, const StepWindow& step);
 
   bool empty() const { return reached_.empty(); }
+  /// How many forward and backward passes reach all of them before the optimizer uses their
+  /// gradients (gradient accumulation): 1 where each has its own update, or none was seen.
+  std::int64_t passes() const { return passes_; }
   /// A layer or graph of the step takes `t`. False: no gradient reaches one of its dimensions.
   bool takes(const TensorShape& t);
   std::vector<TensorShape> shapes() const;
 
  private:
   std::map<std::vector<std::int64_t>, std::vector<TensorShape>> reached_;  // by dimensions
+  std::int64_t passes_ = 1;
 };
 
 }  // namespace tandem

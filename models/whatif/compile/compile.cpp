@@ -53,22 +53,23 @@ double operand_bytes(const Dataflow& flow, const FlowOp& op) {
 
 /// Where the host enters compiled graphs.
 struct Entries {
-  /// The works before which it does, and whether that is the first of its phase, which prepares the
-  /// parameters.
+  /// The works before which it does, and whether that is the first of its phase in its pass, which
+  /// prepares the parameters.
   std::map<std::uint32_t, bool> works;
   bool backward = false;  // some are of the backward pass
 };
 Entries entries_of(const KernelContext& context, const GraphCuts& cuts) {
   std::set<std::pair<FlowPhase, std::uint32_t>> entered;
-  std::set<FlowPhase> begun;
+  std::set<std::pair<std::uint32_t, FlowPhase>> begun;
   Entries entries;
   for (std::size_t i = 0; i < context.flow.ops.size(); ++i) {
     const FlowOp& op = context.flow.ops[i];
     if (context.plan.roles[i] == FuseRole::outside || op.phase == FlowPhase::other) continue;
     if (!entered.emplace(op.phase, cuts.graph_of[i]).second) continue;
-    entries.works.emplace(context.flow.works_of(op).front(), begun.insert(op.phase).second);
+    const bool first = begun.emplace(op.pass, op.phase).second;
+    entries.works.emplace(context.flow.works_of(op).front(), first);
+    entries.backward = entries.backward || op.phase == FlowPhase::backward;
   }
-  entries.backward = begun.count(FlowPhase::backward) > 0;
   return entries;
 }
 
@@ -231,15 +232,17 @@ class Fuser {
       report_.bytes_after += g.bytes;
       report_.kernels.push_back(
           {k.kernel.name, static_cast<std::uint32_t>(group.ops.size()), g.bytes, g.us});
-      if (group.phase == FlowPhase::backward) last_backward_ = pending_.size();
+      if (group.phase == FlowPhase::backward) {
+        last_backward_[context_.flow.ops[group.ops.back()].pass] = pending_.size();
+      }
       pending_.push_back({anchor, std::move(k)});
     }
   }
 
   void insert_pending() {
-    const GradientNodes nodes = gradient_nodes(context_.step);
-    if (last_backward_ < pending_.size()) {
-      pending_[last_backward_].kernel.host_us += nodes.us * host_.gap_scale_aligned;
+    const GradientNodes nodes = gradient_nodes(context_.step, context_.flow.passes());
+    for (const auto& [pass, last] : last_backward_) {
+      pending_[last].kernel.host_us += nodes.us * host_.gap_scale_aligned;
     }
     enter_graphs(context_, compiled_, entries_, nodes.count, edit_);
     for (Pending& p : pending_) edit_.insert_after(p.work, std::move(p.kernel));
@@ -254,7 +257,7 @@ class Fuser {
   AttentionStyle style_;
   LibraryRewrite library_;
   std::vector<Pending> pending_;
-  std::size_t last_backward_ = no_row;
+  std::map<std::uint32_t, std::size_t> last_backward_;  // by pass: what is pending
   CompiledHost compiled_;
   GeneratedNames names_;
 };
@@ -381,7 +384,8 @@ Step with_jit(Step step, const JitOptions& options, const GpuArch& gpu, const Fu
   Fuser(context, cuts, options, host, edit, r).run();
   Step out = std::move(edit).finish();
   if (options.compiler == Compiler::reduce_overhead) {
-    const Duration gradients = from_us(gradient_nodes(step).us * host.gap_scale_aligned);
+    const double gradients_us = gradient_nodes(step, flow.passes()).us;
+    const Duration gradients = from_us(gradients_us * host.gap_scale_aligned);
     r.graphs = capture_compiled(host, gradients, graph_spans(step, flow, cuts), out);
   }
   r.kernels_after = out.plan.works.size();

@@ -352,13 +352,13 @@ LayoutWork layout_work(const Step& step, const Dataflow& flow, const FusionPlan&
   return work;
 }
 
-/// Operations of the model's forward pass without others inside, views too: about as many as the
-/// graph that is compiled has nodes.
+/// Operations of the model's first forward pass without others inside, views too: about as many as
+/// the graph that is compiled has nodes.
 std::size_t forward_operations(const Step& step, const Dataflow& flow) {
   const HostOps& ops = step.trace.ops;
   std::uint32_t first = no_row, last = no_row;
   for (const FlowOp& op : flow.ops) {
-    if (!op.in_model || op.phase != FlowPhase::forward) continue;
+    if (!op.in_model || op.phase != FlowPhase::forward || op.pass > 0) continue;
     if (first == no_row) first = op.op;
     last = op.op;
   }
@@ -398,7 +398,8 @@ bool pays_in_inference(const LayoutWork& work, const FusionLaw& law) {
 bool prefers_channels_last(const Step& step, const Dataflow& flow, const FusionPlan& plan,
                            const FusionLaw& law) {
   const LayoutWork work = layout_work(step, flow, plan);
-  if (forward_operations(step, flow) >= most_nodes_a_convolution * work.convolutions) return false;
+  const std::size_t nodes = flow.passes() * forward_operations(step, flow);
+  if (nodes >= most_nodes_a_convolution * work.convolutions) return false;
   const bool trains = std::any_of(flow.ops.begin(), flow.ops.end(), [](const FlowOp& op) {
     return op.in_model && op.phase == FlowPhase::backward;
   });

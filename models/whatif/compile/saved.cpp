@@ -42,6 +42,7 @@ std::vector<bool> computed_later(const Dataflow& flow, const std::vector<FuseRol
   for (std::size_t i = 0; i < flow.ops.size(); ++i) {
     const FlowOp& op = flow.ops[i];
     GraphOp out{fusable(roles[i]) ? op.row : nullptr, graph_phase(op.phase)};
+    out.pass = op.pass;
     if (roles[i] != FuseRole::vanishes) {
       for (const FlowUse& use : flow.inputs_of(op)) out.reads.push_back(same_as[use.tensor]);
       for (const std::uint32_t t : flow.outputs_of(op)) {

@@ -13,14 +13,17 @@ struct Backward {
   std::uint32_t first = no_row, last = no_row;
 };
 
-Backward backward_range(const Dataflow& flow) {
-  Backward range;
+/// Of each pass that has one.
+std::vector<Backward> backward_ranges(const Dataflow& flow) {
+  std::vector<Backward> ranges;
+  std::uint32_t pass = no_row;
   for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
     if (flow.ops[i].phase != FlowPhase::backward) continue;
-    if (range.first == no_row) range.first = i;
-    range.last = i;
+    if (flow.ops[i].pass != pass) ranges.push_back({i, i});
+    pass = flow.ops[i].pass;
+    ranges.back().last = i;
   }
-  return range;
+  return ranges;
 }
 
 std::int64_t largest(const Dataflow& flow, const FlowOp& op) {
@@ -63,10 +66,11 @@ void insert_verdict(const Dataflow& flow, const Backward& range, const HostModel
   edit.insert_sync_after(at, host.sync_call_us, host.sync_return_us);
 }
 
-/// Sizes of the gradients that meet another one.
+/// Sizes of the gradients that meet another one of the same pass.
 std::unordered_set<std::int64_t> summed_gradients(const Dataflow& flow) {
   std::unordered_set<std::int64_t> sizes;
   for (const FlowOp& op : flow.ops) {
+    if (op.pass > 0) continue;  // all gradients meet those of the pass before
     if (op.phase != FlowPhase::backward || !op.row->is(adds_gradients)) continue;
     for (const std::uint32_t t : flow.outputs_of(op)) sizes.insert(flow.tensors[t].elements);
   }
@@ -81,7 +85,7 @@ double gradient_elements(const Dataflow& flow) {
   for (const FlowOp& op : flow.ops) {
     const bool layer = op.kind == OpKind::matmul || op.kind == OpKind::convolution ||
                        op.kind == OpKind::row_norm || op.kind == OpKind::batch_norm;
-    if (op.phase != FlowPhase::forward || !layer) continue;
+    if (op.phase != FlowPhase::forward || !layer || op.pass > 0) continue;
     if (op.row->is(batched)) continue;
     const auto inputs = flow.inputs_of(op);
     const std::uint8_t activation = op.kind == OpKind::matmul && inputs.size() >= 3 ? 1 : 0;
@@ -97,7 +101,7 @@ double gradient_elements(const Dataflow& flow) {
   const std::unordered_set<std::int64_t> summed = summed_gradients(flow);
   for (const FlowOp& op : flow.ops) {
     const bool table = op.kind == OpKind::gather || op.row->layer == Layer::embedding;
-    if (op.phase != FlowPhase::backward || !table) continue;
+    if (op.phase != FlowPhase::backward || !table || op.pass > 0) continue;
     for (const std::uint32_t t : flow.outputs_of(op)) {
       const std::int64_t n = flow.tensors[t].elements;
       if (!weights.contains(n) || !summed.contains(n)) sum += static_cast<double>(n);
@@ -108,16 +112,18 @@ double gradient_elements(const Dataflow& flow) {
 
 void add_gradient_scaler(const RetimeContext& c, const Dataflow& flow, const AddedHost& added,
                          const HostModel& host, double gradients, StepEdit& edit) {
-  const Backward range = backward_range(flow);
-  if (range.first == no_row) return;
+  const std::vector<Backward> ranges = backward_ranges(flow);
+  if (ranges.empty()) return;
   const auto tiny = [&](LibraryUse use, const char* op) {
     return scalar_kernel(c, added, use, op);
   };
   const NewKernel scale = tiny(LibraryUse::scalar_product, "aten::mul");
-  if (range.first > 0) {
-    edit.insert_after(flow.works_of(flow.ops[range.first - 1]).back(), scale);
-  } else {
-    edit.insert_before(flow.works_of(flow.ops[range.first]).front(), scale);
+  for (const Backward& range : ranges) {  // the loss of each pass
+    if (range.first > 0) {
+      edit.insert_after(flow.works_of(flow.ops[range.first - 1]).back(), scale);
+    } else {
+      edit.insert_before(flow.works_of(flow.ops[range.first]).front(), scale);
+    }
   }
   std::vector<NewKernel> kernels = {tiny(LibraryUse::scalar_copy, "aten::copy_"),
                                     tiny(LibraryUse::scalar_inverse, "aten::reciprocal"),
@@ -136,13 +142,13 @@ void add_gradient_scaler(const RetimeContext& c, const Dataflow& flow, const Add
     kernels.push_back(std::move(k));
   }
   kernels.push_back(tiny(LibraryUse::copy_to_host, "aten::_local_scalar_dense"));
-  insert_verdict(flow, range, host, std::move(kernels), edit);
+  insert_verdict(flow, ranges.back(), host, std::move(kernels), edit);
   edit.insert_after(flow.works.back(), tiny(LibraryUse::scale_update, "aten::_amp_update_scale_"));
 }
 
 std::vector<std::uint32_t> gradient_scaler(const Dataflow& flow) {
   std::vector<std::uint32_t> ops;
-  const Backward range = backward_range(flow);
+  const std::vector<Backward> ranges = backward_ranges(flow);
   std::uint32_t last_check = no_row;
   for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
     if (flow.ops[i].row->is(checks_gradients)) last_check = i;
@@ -152,10 +158,12 @@ std::vector<std::uint32_t> gradient_scaler(const Dataflow& flow) {
   for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
     const FlowOp& op = flow.ops[i];
     const bool scalar = largest(flow, op) <= 1;
-    const bool scales = range.first != no_row && i + 3 > range.first && i < range.first &&
-                        op.row->is(multiplies) && scalar;
-    const bool prepares =
-        op.phase != FlowPhase::backward && i > range.last && i < last_check && scalar;
+    const bool before_gradients =
+        std::any_of(ranges.begin(), ranges.end(),
+                    [i](const Backward& range) { return i + 3 > range.first && i < range.first; });
+    const bool scales = before_gradients && op.row->is(multiplies) && scalar;
+    const bool behind = !ranges.empty() && i > ranges.back().last;
+    const bool prepares = op.phase != FlowPhase::backward && behind && i < last_check && scalar;
     const bool fetches = !fetched && i > last_check && op.row->is(waits);
     fetched |= fetches;
     if (op.row->is(scales_loss) || scales || prepares || fetches) ops.push_back(i);

@@ -169,6 +169,7 @@ ScenarioSummary summarize(const TracedRun& run, const Scenario& scenario,
   s.gpu = scenario.gpu ? scenario.gpu->name : run.summary.gpu;
   s.mode = mode_text(options.mode.mode, options.what_ifs);
   s.batch = run.summary.batch;
+  s.passes = run.summary.passes;
   if (const TransformReport* batch = find_report(scenario.what_ifs, "batch")) {
     s.batch = parse_count("batch", batch->to);
   }
@@ -288,8 +289,8 @@ void add_job(const JobRequest& job, int gpus, Result& result) {
   }
   std::optional<double> energy_j;
   if (result.energy) energy_j = result.energy->energy_j;
-  result.job = job_cost(job, result.step.time_us, static_cast<double>(*result.scenario.batch), gpus,
-                        energy_j);
+  result.job = job_cost(job, result.step.time_us, static_cast<double>(*result.scenario.items()),
+                        gpus, energy_j);
 }
 
 }  // namespace
@@ -304,7 +305,7 @@ Result make_result(const TracedRun& run, const Scenario& scenario, const ReplayO
   result.what_ifs = scenario.what_ifs;
   result.events = run.measured_timeline.events + simulated.events;
   result.step = simulated.metrics;
-  const double samples = result.scenario.batch ? static_cast<double>(*result.scenario.batch) : 1.0;
+  const auto samples = static_cast<double>(result.scenario.items().value_or(1));
   if (result.step.time_us > 0) result.step.throughput_per_s = samples / result.step.time_us * 1e6;
   result.runtime = runtime_metrics(p.step.trace, p.isolated, p.isolated_timeline);
   result.critical_path = simulated.critical_path;

@@ -58,7 +58,7 @@ std::vector<TableCell> cells_of(const AdvisedRow& row) {
           row.speed_up.high,
           r.step.time_us,
           r.scenario.batch ? r.step.throughput_per_s : page_unknown,
-          energy ? r.energy->energy_j / static_cast<double>(*r.scenario.batch) : page_unknown,
+          energy ? r.energy->energy_j / static_cast<double>(*r.scenario.items()) : page_unknown,
           r.memory ? r.memory->peak_bytes : page_unknown,
           std::string(!r.memory    ? "not known"
                       : row.fits() ? "yes"

@@ -15,10 +15,6 @@ namespace {
 
 std::string percent(double ratio) { return fmt::format("{:.1f} %", 100 * ratio); }
 
-std::string batch_text(const std::optional<std::int64_t>& batch) {
-  return batch ? std::to_string(*batch) : "unknown";
-}
-
 std::string limit_sentence(const Result& r) {
   if (r.step.gpu_kernel_us <= 0) return "All of it is the host's: the step has no GPU work.";
   if (r.limited_by == StepLimit::gpu) return "The GPU limits the step.";
@@ -31,8 +27,8 @@ std::string answer_text(const Result& r) {
   std::string text = fmt::format(
       "One step takes {} on {} at batch {}, mode {}; nine of ten measurements lie between {} and "
       "{}. {}",
-      time_text(r.step.time_us), r.scenario.gpu, batch_text(r.scenario.batch), r.scenario.mode,
-      time_text(r.band.low_us), time_text(r.band.high_us), limit_sentence(r));
+      time_text(r.step.time_us), r.scenario.gpu, batch_text(r.scenario.batch, r.scenario.passes),
+      r.scenario.mode, time_text(r.band.low_us), time_text(r.band.high_us), limit_sentence(r));
   if (r.scenario.profiler == Profiler::remove && r.trace.traced_step_us > 0) {
     text += fmt::format(" The traced step took {}, profiler included.",
                         time_text(r.trace.traced_step_us));
@@ -296,8 +292,9 @@ Page result_page(const ResultView& view) {
   Page page;
   page.title = fmt::format("{}: {} a step", file_name(r.trace.path), time_text(r.step.time_us));
   page.subtitle = fmt::format("{}, {}, batch {}; scenario {}, batch {}, mode {}, precision {}",
-                              to_string(r.trace.framework), r.trace.gpu, batch_text(r.trace.batch),
-                              r.scenario.gpu, batch_text(r.scenario.batch), r.scenario.mode,
+                              to_string(r.trace.framework), r.trace.gpu,
+                              batch_text(r.trace.batch, r.trace.passes), r.scenario.gpu,
+                              batch_text(r.scenario.batch, r.scenario.passes), r.scenario.mode,
                               r.scenario.precision);
   page.sections = {answer_section(r), use_section(view), time_section(view)};
   if (!r.critical_path.empty()) page.sections.push_back(path_section(r));

@@ -118,5 +118,43 @@ TEST(Network, ConvolutionsWithoutTf32UseNoTensorCores) {
   EXPECT_GT(without.step.gpu_kernel_us, 760);
 }
 
+/// Two passes of one layer, x [batch, 64] and w [64, 32], whose gradients are added up and bounded.
+constexpr std::string_view two_passes = R"({
+  "schema": "tandem.network/1", "name": "passes", "framework": "pytorch", "task": "train",
+  "source": "by hand", "recorded_with": "nothing", "optimizer": "sgd", "precision": "fp32",
+  "symbols": [{"name": "batch", "recorded": [2, 3], "default": 8}], "modules": [""],
+  "storages": ["input", "parameter", "activation", "gradient", "activation", "activation"],
+  "tensors": [["fp32", ["batch", 64], null, 0], ["fp32", [64, 32], null, 1],
+              ["fp32", ["batch", 32], null, 2], ["fp32", [64, "batch"], [1, 64], 0],
+              ["fp32", [64, 32], null, 3], ["fp32", ["batch", 32], null, 4],
+              ["fp32", [64, 32], null, 5]],
+  "ops": [
+    {"op": "aten::mm", "phase": "forward", "module": 0, "seq": 0, "args": [{"t": 0}, {"t": 1}],
+     "out": [2]},
+    {"op": "aten::mm", "phase": "backward", "module": 0, "seq": 0, "node": "MmBackward0",
+     "args": [{"t": 3}, {"t": 2}], "out": [4]},
+    {"op": "aten::mm", "phase": "forward", "module": 0, "seq": 1, "args": [{"t": 0}, {"t": 1}],
+     "out": [5]},
+    {"op": "aten::mm", "phase": "backward", "module": 0, "seq": 1, "node": "MmBackward0",
+     "args": [{"t": 3}, {"t": 5}], "out": [6]},
+    {"op": "aten::add_", "phase": "backward", "module": 0,
+     "node": "torch::autograd::AccumulateGrad", "args": [{"t": 4}, {"t": 6}, 1], "out": [4]},
+    {"op": "aten::_foreach_mul_", "phase": "backward", "module": 0, "args": [{"tl": [4]}, 0.5],
+     "out": [4]},
+    {"op": "aten::_foreach_add_", "phase": "optimizer", "module": 0,
+     "args": [{"tl": [1]}, {"tl": [4]}, 1], "out": [1]}]})";
+
+TEST(Network, TellsThePassesThatAreAddedUp) {
+  const test::NetworkFile file{std::string(two_passes)};
+  NetworkRequest request;
+  request.path = file.path();
+  request.gpu = "h200_sxm";
+  ReplayOptions options;
+  options.configs = source_path("configs");
+  const TracedRun run = analyse_network(request, options);
+  EXPECT_EQ(run.summary.batch, 8);
+  EXPECT_EQ(run.summary.passes, 2);
+}
+
 }  // namespace
 }  // namespace tandem

@@ -43,7 +43,7 @@ std::vector<Field<CompiledHostLaw>> compiled_host_fields() {
   return out;
 }
 
-GradientNodes gradient_nodes(const Step& step) {
+GradientNodes gradient_nodes(const Step& step, std::uint32_t passes) {
   GradientNodes nodes;
   const HostOps& ops = step.trace.ops;
   for (std::size_t i = 0; i < ops.size(); ++i) {
@@ -52,6 +52,7 @@ GradientNodes gradient_nodes(const Step& step) {
       ++nodes.count, nodes.us += to_us(ops.duration[i]);
     }
   }
+  nodes.count /= passes, nodes.us /= passes;
   return nodes;
 }
 

@@ -29,12 +29,13 @@ struct CompiledHostLaw {
 };
 std::vector<Field<CompiledHostLaw>> compiled_host_fields();
 
-/// The nodes that store gradients, which compiled code leaves to the framework: one a parameter.
+/// The nodes that store gradients, which compiled code leaves to the framework: one a parameter in
+/// each pass. Means of the passes.
 struct GradientNodes {
   double count = 0;
   double us = 0;  // under the profiler
 };
-GradientNodes gradient_nodes(const Step& step);
+GradientNodes gradient_nodes(const Step& step, std::uint32_t passes);
 
 /// Times in us, of a step of the host that `step` was traced on. A fixed time a launch (an
 /// executable of XLA), or one by the kind of what is launched.

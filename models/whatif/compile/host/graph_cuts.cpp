@@ -78,7 +78,9 @@ class Cutter {
       const TimePoint begin = begin_of(flow_.ops[forward_[at]].root);
       const auto before = next;
       while (next != cuts.end() && begin_of(*next) < begin) ++next;
-      if (next != before && graph_ != runs_eager) {
+      if (begins_pass(at)) {  // what Python reads between two passes is not of the model
+        begin_graph(begin);
+      } else if (next != before && graph_ != runs_eager) {
         ++out_.breaks;
         begin_graph(begin_of(*std::prev(next)));
       }
@@ -116,6 +118,11 @@ class Cutter {
     std::sort(rows.begin(), rows.end(),
               [&](std::uint32_t a, std::uint32_t b) { return begin_of(a) < begin_of(b); });
     return rows;
+  }
+
+  /// Graphs run once more in each pass, on values of their own.
+  bool begins_pass(std::size_t at) const {
+    return at > 0 && flow_.ops[forward_[at]].pass != flow_.ops[forward_[at - 1]].pass;
   }
 
   /// What begins at `from` or later belongs to another graph, or to none.
@@ -181,7 +188,9 @@ class Cutter {
 }  // namespace
 
 GraphCuts uncut(const Dataflow& flow) {
-  return {std::vector<std::uint32_t>(flow.ops.size(), 0), 0};
+  GraphCuts out;
+  for (const FlowOp& op : flow.ops) out.graph_of.push_back(op.pass);
+  return out;
 }
 
 GraphCuts graph_cuts(const Step& step, const Dataflow& flow) { return Cutter(step, flow).cut(); }

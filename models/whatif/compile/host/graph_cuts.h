@@ -19,7 +19,7 @@ struct GraphCuts {
   std::uint32_t breaks = 0;             // places where a graph of the forward pass ends early
 };
 
-/// A model that is one graph.
+/// A model that is one graph in each of its passes.
 GraphCuts uncut(const Dataflow& flow);
 
 /// TorchDynamo's cuts of the model (PyTorch 2.11):
@@ -30,7 +30,8 @@ GraphCuts uncut(const Dataflow& flow);
 ///  - recurrent layers, which run as they did before, and with them the rest of the function that
 ///    calls them. A trace does not name functions: theirs ends where two tensors of one shape are
 ///    added, a residual that the function around it holds, or with the model.
-/// Operations of the backward pass belong to the graph of theirs in the forward pass.
+/// Operations of the backward pass belong to the graph of theirs in the forward pass. Each pass of
+/// a step that adds up gradients has graphs of its own, with as many breaks.
 GraphCuts graph_cuts(const Step& step, const Dataflow& flow);
 
 /// From when on the host launches operations of a graph.

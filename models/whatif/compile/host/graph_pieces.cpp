@@ -16,16 +16,34 @@ struct ItemRange {
   bool holds(std::size_t item) const { return item >= begin && item < end; }
 };
 
-ItemRange compiled_range(const Step& step, const Dataflow& flow, FlowPhase phase) {
+ItemRange compiled_range(const Step& step, const Dataflow& flow, std::uint32_t pass,
+                         FlowPhase phase) {
   ItemRange range;
   for (std::uint32_t w = 0; w < step.plan.works.size(); ++w) {
     const std::uint32_t i = flow.op_of_work[w], item = step.plan.works[w].item;
     if (i == no_row || item == no_index || flow.ops[i].phase != phase) continue;
+    if (flow.ops[i].pass != pass) continue;
     if (!flow.ops[i].in_model && flow.ops[i].kind != OpKind::generated) continue;
     if (range.end == 0) range.begin = item;
     range.end = item + 1;
   }
   return range;
+}
+
+/// Where the host launches the compiled graphs of each pass.
+struct PassItems {
+  ItemRange forward, backward;
+  bool holds(std::size_t item) const { return forward.holds(item) || backward.holds(item); }
+};
+
+std::vector<PassItems> passes_of(const Step& step) {
+  const Dataflow flow = dataflow(step);
+  std::vector<PassItems> out;
+  for (std::uint32_t p = 0; p < flow.passes(); ++p) {
+    out.push_back({compiled_range(step, flow, p, FlowPhase::forward),
+                   compiled_range(step, flow, p, FlowPhase::backward)});
+  }
+  return out;
 }
 
 /// Per item: its compiled graph, or runs_eager.
@@ -84,18 +102,18 @@ std::size_t merge_items(const Plan& plan, const std::vector<bool>& captured,
 
 std::size_t capture_compiled(const HostModel& host, Duration gradients,
                              const std::vector<GraphSpan>& spans, Step& step) {
-  const Dataflow flow = dataflow(step);
-  const ItemRange ranges[] = {compiled_range(step, flow, FlowPhase::forward),
-                              compiled_range(step, flow, FlowPhase::backward)};
+  const std::vector<PassItems> passes = passes_of(step);
   Plan& plan = step.plan;
   const std::vector<std::uint32_t> graphs = graph_of_items(step, spans);
   std::vector<bool> captured(plan.items.size(), false);
   for (std::size_t i = 0; i < plan.items.size(); ++i) {
-    captured[i] = (ranges[0].holds(i) || ranges[1].holds(i)) && graphs[i] != runs_eager &&
-                  capturable(plan.items[i]);
+    const bool of_graph = std::any_of(passes.begin(), passes.end(),
+                                      [i](const PassItems& pass) { return pass.holds(i); });
+    captured[i] = of_graph && graphs[i] != runs_eager && capturable(plan.items[i]);
   }
-  if (ranges[1].end > 0 && ranges[1].end < plan.items.size()) {
-    plan.items[ranges[1].end].gap += gradients;
+  for (const PassItems& pass : passes) {
+    const std::size_t behind = pass.backward.end;
+    if (behind > 0 && behind < plan.items.size()) plan.items[behind].gap += gradients;
   }
   std::vector<HostItem> items;
   std::vector<std::uint32_t> moved(plan.items.size(), 0);

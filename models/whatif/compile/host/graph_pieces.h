@@ -13,8 +13,8 @@ namespace tandem {
 
 /// Puts the launches of the compiled forward and backward graph of `step` behind graph launches: a
 /// piece is a run of items of one thread and one compiled graph that wait for nothing. `spans`: of
-/// the step before it was compiled. `gradients`: host time of storing the gradients, which no graph
-/// holds and which follows the backward graph. Returns the number of pieces.
+/// the step before it was compiled. `gradients`: host time of storing the gradients of a pass,
+/// which no graph holds and which follows the backward graph. Returns the number of pieces.
 std::size_t capture_compiled(const HostModel& host, Duration gradients,
                              const std::vector<GraphSpan>& spans, Step& step);
 

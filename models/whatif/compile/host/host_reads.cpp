@@ -8,15 +8,15 @@
 namespace tandem {
 namespace {
 
-/// Operations, in the order of their launch, from the first to the last of a phase that the
-/// compiler is given.
+/// Operations, in the order of their launch, from the first to the last of a phase of one pass that
+/// the compiler is given.
 struct Span {
   std::size_t first = 0, last = 0;
 };
-Span model_of(const Dataflow& flow, FlowPhase phase) {
+Span model_of(const Dataflow& flow, std::uint32_t pass, FlowPhase phase) {
   Span span{flow.ops.size(), 0};
   for (std::size_t i = 0; i < flow.ops.size(); ++i) {
-    if (!flow.ops[i].in_model || flow.ops[i].phase != phase) continue;
+    if (!flow.ops[i].in_model || flow.ops[i].phase != phase || flow.ops[i].pass != pass) continue;
     span.first = std::min(span.first, i);
     span.last = i;
   }
@@ -26,10 +26,12 @@ Span model_of(const Dataflow& flow, FlowPhase phase) {
 /// What the compiler is not given of the operations among those that it is given.
 std::vector<const FlowOp*> between(const Dataflow& flow) {
   std::vector<const FlowOp*> out;
-  for (const FlowPhase phase : {FlowPhase::forward, FlowPhase::backward}) {
-    const Span span = model_of(flow, phase);
-    for (std::size_t i = span.first; i < span.last; ++i) {
-      if (!flow.ops[i].in_model && flow.ops[i].phase == phase) out.push_back(&flow.ops[i]);
+  for (std::uint32_t pass = 0; pass < flow.passes(); ++pass) {
+    for (const FlowPhase phase : {FlowPhase::forward, FlowPhase::backward}) {
+      const Span span = model_of(flow, pass, phase);
+      for (std::size_t i = span.first; i < span.last; ++i) {
+        if (!flow.ops[i].in_model && flow.ops[i].phase == phase) out.push_back(&flow.ops[i]);
+      }
     }
   }
   return out;

@@ -43,6 +43,38 @@ TEST(CompiledLives, WhatCannotBeRepeatedIsSaved) {
   EXPECT_EQ(again, std::vector<bool>(6, false));
 }
 
+/// A product makes 0, and its gradient 1 of it; of another pass, if there is one, a product makes
+/// 2, whose gradient 3 is added to 1.
+std::vector<GraphOp> added_up(std::uint32_t pass) {
+  const OpRow &mm = op_row("aten::mm"), &back = op_row("aten::threshold_backward"),
+              &add = op_row("aten::add_");
+  const GraphPhase f = GraphPhase::forward, b = GraphPhase::backward;
+  std::vector<GraphOp> ops{{&mm, f, {}, {{0}}},
+                           {&back, b, {0}, {{1}}},
+                           {&mm, f, {}, {{2}}},
+                           {&back, b, {2}, {{3}}},
+                           {&add, b, {1, 3}, {{1}}}};
+  for (std::size_t i = 2; i < ops.size(); ++i) ops[i].pass = pass;
+  return ops;
+}
+
+// What a pass saved is not needed when a later pass adds to the gradients that were made of it:
+// they are stored, not computed in the kernel that adds.
+TEST(CompiledLives, EndWithTheirPass) {
+  const auto last_of_product = [](std::uint32_t pass) {
+    std::vector<GraphStorage> storages(4);
+    const double bytes[] = {1000, 100, 3000, 300};
+    for (std::size_t i = 0; i < storages.size(); ++i) storages[i].bytes.fixed_bytes = bytes[i];
+    std::uint32_t last = 0;
+    for (const Life& life : compiled_lives(added_up(pass), storages, Saving::cheapest)) {
+      if (life.bytes.fixed_bytes == 1000) last = life.last;
+    }
+    return last;
+  };
+  EXPECT_EQ(last_of_product(1), 1U);
+  EXPECT_EQ(last_of_product(0), 4U);  // one graph: one kernel makes 1 and adds 3
+}
+
 // What a library kernel of the backward pass reads is in memory anyway.
 TEST(CompiledLives, WhatALibraryKernelReadsLaterIsSaved) {
   std::vector<GraphOp> ops = squared_relu();

@@ -151,6 +151,82 @@ TEST(Dataflow, TheModelEndsWhereTheLossBeginsInBothDirections) {
   }
 }
 
+/// A layer, its loss and the backward of both, numbered from `first` on.
+void add_pass(FlowMaker& m, std::int64_t first) {
+  m.thread = 0, m.sequence = first;
+  m.op("aten::mm", "[[8,16],[16,16]]", half2);
+  m.sequence = first + 1;
+  m.op("aten::mse_loss", "[[8,16],[8,16],[]]", R"(["c10::Half","c10::Half","Scalar"])");
+  m.thread = 1;
+  m.op(std::string(backward_node) + "MseLossBackward0>aten::mse_loss_backward",
+       "[[],[8,16],[8,16],[]]", R"(["c10::Half","c10::Half","c10::Half","Scalar"])");
+  m.sequence = first;
+  m.op(std::string(backward_node) + "MmBackward0>MmBackward0>aten::mm", "[[16,8],[8,16]]", half2);
+}
+
+// Gradients of two batches are added up: a pass begins with what runs behind the gradients of the
+// one before, and what runs behind the last ones is the optimizer's.
+TEST(Dataflow, EachPassHasAModelOfItsOwn) {
+  FlowMaker m;
+  add_pass(m, 1);
+  m.thread = 0, m.sequence = -1;
+  m.op("aten::mul", "[[8,16],[8,16]]", half2);  // of the next batch
+  add_pass(m, 3);
+  m.thread = 0, m.sequence = -1;
+  m.op("aten::mul", "[[16,16],[16,16]]", half2);  // clips gradients
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 10U);
+  EXPECT_EQ(flow.passes(), 2U);
+  const std::uint32_t pass[] = {0, 0, 0, 0, 1, 1, 1, 1, 1, 1};
+  const bool in_model[] = {true, false, false, true, true, true, false, false, true, false};
+  for (std::size_t i = 0; i < flow.ops.size(); ++i) {
+    EXPECT_EQ(flow.ops[i].pass, pass[i]) << i;
+    EXPECT_EQ(flow.ops[i].in_model, in_model[i]) << i;
+  }
+  EXPECT_EQ(flow.ops.back().phase, FlowPhase::other);
+}
+
+// 16 rows of 16 columns are as large as the weight: in the second pass neither the weight, nor what
+// it is converted from, is the gradient that the first one left, nor is the operand of the first
+// pass's product what the second one's gradient was kept of.
+TEST(Dataflow, ALaterPassReadsNothingOfAnEarlierOne) {
+  constexpr std::string_view float2 = R"(["float","float"])", square = "[[16,16],[16,16]]";
+  FlowMaker m;
+  for (std::int64_t first = 1; first <= 11; first += 10) {
+    m.thread = 0, m.sequence = first;
+    m.op("aten::mm", square, float2);
+    m.sequence = first + 1;
+    m.op("aten::tanh", "[[16,16]]", R"(["float"])");
+    m.thread = 1;
+    m.op(std::string(backward_node) + "TanhBackward0>TanhBackward0>aten::tanh_backward", square,
+         float2);
+    m.sequence = first;
+    m.op(std::string(backward_node) + "MmBackward0>MmBackward0>aten::mm", square, float2);
+  }
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 8U);
+  ASSERT_EQ(flow.passes(), 2U);
+  for (std::size_t i = 4; i < 8; ++i) {
+    for (const FlowUse& use : flow.inputs_of(flow.ops[i])) {
+      const std::uint32_t maker = flow.tensors[use.tensor].producer;
+      EXPECT_TRUE(maker == no_row || flow.ops[maker].pass == 1) << i;
+    }
+  }
+}
+
+// What a penalty computes of gradients before it takes theirs is no pass: no layer runs.
+TEST(Dataflow, AGradientOfGradientsIsOfThePassOfItsModel) {
+  FlowMaker m;
+  add_pass(m, 1);
+  m.thread = 0, m.sequence = 3;
+  m.op("aten::mul", "[[8,16],[8,16]]", half2);
+  m.thread = 1;
+  m.op(std::string(backward_node) + "MulBackward0>MulBackward0>aten::mul", "[[8,16],[8,16]]",
+       half2);
+  const Dataflow flow = dataflow(m.step());
+  EXPECT_EQ(flow.passes(), 1U);
+}
+
 // Logits but those of the last token, copied and converted for the loss: slice 2, copy 3, cast 4.
 TEST(Dataflow, CopiesBeforeTheLossAreNotOfTheModelNorIsTheGradientOfAPart) {
   FlowMaker m;

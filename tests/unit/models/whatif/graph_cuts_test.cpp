@@ -141,6 +141,57 @@ TEST(GraphCuts, DoNotEndAFunctionWhereHalvesAreAdded) {
                     runs_eager, runs_eager, 0}));
 }
 
+/// Passes of a layer with its activation, their loss, which Python reads, and their gradients.
+Step added_up(int passes) {
+  FlowMaker m;
+  for (int pass = 0; pass < passes; ++pass) {
+    m.thread = 0, m.forward_thread = 0;
+    m.sequence = 1 + 10 * pass;
+    m.op("aten::mm", "[[256,256],[256,256]]", R"(["float","float"])", "", "gemm");
+    m.sequence = 2 + 10 * pass;
+    relu(m);
+    relu(m);
+    m.sequence = 3 + 10 * pass;
+    m.op("aten::mse_loss", "[[256,256],[256,256],[]]", R"(["float","float","Scalar"])");
+    m.around_dims = "[[]]", m.around_types = of_float;
+    m.read("aten::item>aten::_local_scalar_dense", false, of_float);
+    m.around_dims.clear();
+    m.thread = 1, m.forward_thread = 1;
+    m.sequence = 2 + 10 * pass;
+    for (int k = 0; k < 2; ++k) {
+      m.op("autograd::engine::evaluate_function: ReluBackward0>aten::threshold_backward",
+           "[[256,256],[256,256]]", R"(["float","float"])");
+    }
+    m.sequence = 1 + 10 * pass;
+    m.op("autograd::engine::evaluate_function: MmBackward0>MmBackward0>aten::mm",
+         "[[256,256],[256,256]]", R"(["float","float"])", "", "gemm");
+  }
+  return m.step();
+}
+
+// Of two passes each has the graphs, kernels and entries of one alone; what Python reads between
+// them cuts nothing.
+TEST(GraphCuts, EachPassHasGraphsOfItsOwn) {
+  CompileBench one, two;
+  const auto generated = [](const Step& step) {
+    const auto names = kernel_names(step);
+    return std::count_if(names.begin(), names.end(),
+                         [](const auto& n) { return n.starts_with("triton_"); });
+  };
+  const auto of_one = generated(one.compile(added_up(1)));
+  EXPECT_EQ(of_one, 2);  // of the activations, forward and backward
+  EXPECT_EQ(generated(two.compile(added_up(2))), 2 * of_one);
+  EXPECT_EQ(two.report.breaks, 0U);
+  // Apart from what the first pass left in L2.
+  EXPECT_NEAR(two.report.gpu_after_us, 2 * one.report.gpu_after_us, 0.5);
+  EXPECT_NEAR(two.report.host_after_us, 2 * one.report.host_after_us,
+              0.1 * one.report.host_after_us);
+  one.compile(added_up(1), Compiler::reduce_overhead);
+  two.compile(added_up(2), Compiler::reduce_overhead);
+  EXPECT_EQ(one.report.graphs, 2U);
+  EXPECT_EQ(two.report.graphs, 4U);
+}
+
 // Each graph of a cut model is a CUDA graph of its own, forward and backward.
 TEST(GraphCuts, AreThoseOfCudaGraphs) {
   CompileBench s;

@@ -491,5 +491,16 @@ TEST(Precision, GradientsOfATableAreALayersOnlyIfTheyAreAddedUp) {
   EXPECT_EQ(gradient_elements(table_and_layer(false)), 2 * 1600);
 }
 
+// A second pass through the same layers reaches the same parameters.
+TEST(Precision, GradientsThatAreAddedUpAreUnscaledOnce) {
+  Dataflow flow = table_and_layer(false);
+  const std::vector<FlowOp> pass = flow.ops;
+  for (FlowOp op : pass) {
+    op.pass = 1;
+    flow.ops.push_back(op);
+  }
+  EXPECT_EQ(gradient_elements(flow), 2 * 1600);
+}
+
 }  // namespace
 }  // namespace tandem

@@ -267,6 +267,7 @@ TEST(AdviceJson, HasOneSchema) {
                                                    "notes",
                                                    "gpu",
                                                    "batch",
+                                                   "passes",
                                                    "time_us",
                                                    "band",
                                                    "throughput_per_s",

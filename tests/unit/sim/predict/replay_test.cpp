@@ -48,6 +48,26 @@ std::string error_of(const TraceMaker& m, const ReplayOptions& o) {
   return "no error";
 }
 
+// The same with gradients stored twice, a layer between: 16 items a step.
+TEST(Replay, SamplesAreThoseOfAllPasses) {
+  TraceMaker once = two_steps(), twice = two_steps();
+  for (const double begin : {0.0, 100.0}) {
+    twice.op("torch::autograd::AccumulateGrad", begin + 51, 2, 1, "[[16,3,3,3]]");
+    twice.op("aten::conv2d", begin + 55, 5, 0, "[[8,3,32,32],[16,3,3,3]]");
+    twice.op("torch::autograd::AccumulateGrad", begin + 65, 2, 1, "[[16,3,3,3]]");
+  }
+  ReplayOptions options = replay_options();
+  options.job.samples = 1000;
+  const Result one = replay(once.trace, options).prediction.result;
+  const Result two = replay(twice.trace, options).prediction.result;
+  EXPECT_EQ(one.scenario.items(), 8);
+  EXPECT_EQ(two.trace.batch, 8);
+  EXPECT_EQ(two.trace.passes, 2);
+  EXPECT_EQ(two.scenario.items(), 16);
+  EXPECT_DOUBLE_EQ(two.step.throughput_per_s, 16 / two.step.time_us * 1e6);
+  EXPECT_NEAR(two.job->hours * 3600, 1000 / two.step.throughput_per_s, 1e-9);
+}
+
 // One step of 100, whose kernel was launched at 10 and ends at 90 behind 50 of what had been
 // launched before the trace began; the host waits for it from 15 on. Without what came before, the
 // device needs 30, from 60 to 90, and the host 50.

@@ -25,6 +25,7 @@ Result some_result() {
              Framework::pytorch,
              "NVIDIA H200",
              32,
+             1,
              2,
              StepsBy::marks,
              20'000,
@@ -35,7 +36,7 @@ Result some_result() {
              1,
              0,
              1};
-  r.scenario = {"h200_sxm", "as-traced", 32, "as-traced", Profiler::remove, "default"};
+  r.scenario = {"h200_sxm", "as-traced", 32, 1, "as-traced", Profiler::remove, "default"};
   r.fidelity = {{"ProfilerStep#3", 1000, 1010}, {"ProfilerStep#4", 1000, 1000}};
   r.step.time_us = 12'345.678;
   r.step.throughput_per_s = 2591.9;
@@ -108,6 +109,19 @@ TEST(ResultJson, WritesAnUnknownBatchAsNull) {
   EXPECT_EQ(result_json(r)["trace"]["batch"], 32);
   r.trace.batch = {};
   EXPECT_TRUE(result_json(r)["trace"]["batch"].is_null());
+}
+
+// Two passes of 32 items: J a sample is of 64.
+TEST(ResultJson, TellsThePassesOfAStep) {
+  Result r = some_result();
+  r.scenario.batch = 32, r.trace.passes = r.scenario.passes = 2;
+  r.energy = EnergySummary{};
+  r.energy->energy_j = 128;
+  const ordered_json json = result_json(r);
+  EXPECT_EQ(json["trace"]["passes"], 2);
+  EXPECT_EQ(json["scenario"]["passes"], 2);
+  EXPECT_EQ(json["step"]["energy_per_sample_j"], 2);
+  EXPECT_NE(summary_text(r).find("batch 32, 2 passes a step)"), std::string::npos);
 }
 
 TEST(ResultJson, ListsEveryLoss) {

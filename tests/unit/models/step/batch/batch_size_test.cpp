@@ -93,6 +93,20 @@ TEST(BatchSize, IsThatOfTheFirstTensorOfCompiledCodeThatNoGradientReaches) {
   EXPECT_EQ(untrained_batch("[16,128,768]", false), std::nullopt);   // a parameter, perhaps
 }
 
+// Two passes of 8 items before the optimizer: tensors have 8, the step works on 16.
+TEST(BatchSize, IsThatOfOnePassBesideTheirNumber) {
+  TraceMaker m;
+  m.step(0, 0, 100);
+  for (const double begin : {10.0, 40.0}) {
+    m.op("aten::linear", begin, 5, 0, "[[8,32],[32,32]]");
+    m.op("torch::autograd::AccumulateGrad", begin + 10, 2, 1, "[[32,32]]");
+  }
+  m.kernel(60, 5, -1);
+  const BatchSize batch = batch_size(m.trace, link_trace(m.trace));
+  EXPECT_EQ(batch.items, 8);
+  EXPECT_EQ(batch.passes, 2);
+}
+
 TEST(BatchSize, TakesTheFirstLayerOfTheFirstStep) {
   TraceMaker m;
   m.op("aten::conv2d", 10, 5, 0, "[[99,3]]");  // before the step
