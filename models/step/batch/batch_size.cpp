@@ -98,6 +98,28 @@ FirstLayer first_layer(const Trace& trace, TimePoint from, OpRows& rows, Counts 
   return out;
 }
 
+/// Of each step: the leading dimension of the input of the first layer that its thread runs.
+std::vector<std::optional<std::int64_t>> first_items(const Trace& trace,
+                                                     const std::vector<StepWindow>& steps) {
+  std::vector<std::optional<std::int64_t>> out(steps.size());
+  std::vector<TimePoint> begin(steps.size(), TimePoint::max());
+  OpRows rows(trace);
+  for (std::uint32_t i = 0; i < trace.ops.size(); ++i) {
+    const auto argument = items_argument(rows.of(i));
+    if (!argument) continue;
+    const TimePoint at = trace.ops.begin[i];
+    const auto after = std::upper_bound(steps.begin(), steps.end(), at,
+                                        [](TimePoint t, const auto& s) { return t < s.begin; });
+    if (after == steps.begin()) continue;
+    const auto s = static_cast<std::size_t>(after - steps.begin()) - 1;
+    const bool own = !steps[s].thread.valid() || steps[s].thread == trace.ops.thread[i];
+    if (!own || at >= steps[s].end || at >= begin[s]) continue;
+    const auto items = leading_dimension(operands_of(trace, i), *argument);
+    if (items) begin[s] = at, out[s] = items;
+  }
+  return out;
+}
+
 /// Whether an operation around `op`, or itself, states tensors.
 bool states_tensors(const Trace& trace, const OpNesting& nesting, std::uint32_t op) {
   while (op != no_row && operands_of(trace, op).tensors.shapes.empty()) op = nesting.parent[op];
@@ -121,7 +143,8 @@ bool launches_unknown_graph(const Trace& trace, const Links& links, TimePoint fr
   });
 }
 
-BatchSize batch_of_pass(const Trace& trace, const Links& links, const StepWindow& step) {
+BatchSize batch_of_pass(const Trace& trace, const Links& links) {
+  const StepWindow& step = links.steps.front();
   if (trace.stated_batch) return {trace.stated_batch};
   const TimePoint from = step.begin;
   OpRows rows(trace);
@@ -144,22 +167,17 @@ BatchSize batch_of_pass(const Trace& trace, const Links& links, const StepWindow
 }  // namespace
 
 BatchSize batch_size(const Trace& trace, const Links& links) {
-  return batch_size(trace, links, links.steps.front());
-}
-
-BatchSize batch_size(const Trace& trace, const Links& links, const StepWindow& step) {
-  BatchSize out = batch_of_pass(trace, links, step);
-  out.passes = TrainedParameters(trace, step).passes();
+  BatchSize out = batch_of_pass(trace, links);
+  out.passes = TrainedParameters(trace, links.steps.front()).passes();
   return out;
 }
 
 std::int64_t keep_steps_of_one_batch(const Trace& trace, Links& links) {
+  const std::vector<std::optional<std::int64_t>> batches = first_items(trace, links.steps);
   std::map<std::int64_t, std::int64_t> steps;  // by batch
-  std::vector<std::optional<std::int64_t>> batches;
   std::int64_t kept = 0;
-  for (const StepWindow& step : links.steps) {
-    batches.push_back(batch_of_pass(trace, links, step).items);
-    if (batches.back()) ++steps[kept = *batches.back()];
+  for (const auto& batch : batches) {
+    if (batch) ++steps[kept = *batch];
   }
   if (steps.size() < 2) return 0;
   for (const auto& [batch, count] : steps) {

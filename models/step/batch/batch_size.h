@@ -22,8 +22,6 @@ struct BatchSize {
 /// is given: its layers come first, and what follows may count other things (the points of a
 /// prompt, not images).
 BatchSize batch_size(const Trace& trace, const Links& links);
-/// Of another step than the first.
-BatchSize batch_size(const Trace& trace, const Links& links, const StepWindow& step);
 
 /// Leaves out the steps of another batch than that of most (of equally many, of the last): those of
 /// a short last batch, of buckets of sequences. Returns how many these are.
