@@ -261,10 +261,16 @@ std::string what_if_lines(const Result& r) {
   return text;
 }
 
+/// Copies may be of single numbers.
+std::string size_text(double bytes) {
+  if (bytes >= 1e5) return fmt::format("{:.3g} MB", bytes * 1e-6);
+  return bytes >= 1e3 ? fmt::format("{:.3g} kB", bytes * 1e-3) : fmt::format("{:.0f} B", bytes);
+}
+
 std::string moved_line(std::string_view name, const std::optional<MovedSummary>& m) {
   if (!m) return {};
-  return fmt::format("{:<10} {} of {:.3g} MB in {}, {} of it while nothing computes\n", name,
-                     m->count, m->bytes * 1e-6, time_text(m->time_us), time_text(m->exposed_us));
+  return fmt::format("{:<10} {} of {} in {}, {} of it while nothing computes\n", name, m->count,
+                     size_text(m->bytes), time_text(m->time_us), time_text(m->exposed_us));
 }
 
 std::string input_lines(const Result& r) {

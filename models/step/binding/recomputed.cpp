@@ -36,7 +36,10 @@ class Regions {
       if (!alike(flow_.ops[first], flow_.ops[region.ops.front()])) continue;
       const auto originals = aligned(region, first);
       if (!enough(originals)) continue;
-      for (std::size_t k = 0; k < originals.size(); ++k) repeat(region, k, originals[k]);
+      const bool numbers_anew = is_reentrant(region);
+      for (std::size_t k = 0; k < originals.size(); ++k) {
+        if (originals[k] != no_row) repeat(region, k, originals[k], numbers_anew);
+      }
       return first;
     }
     return end;
@@ -103,17 +106,12 @@ class Regions {
     return false;
   }
 
-  void repeat(const Region& region, std::size_t k, std::uint32_t original) {
-    if (original == no_row) return;
+  void repeat(const Region& region, std::size_t k, std::uint32_t original, bool numbers_anew) {
     FlowOp& again = flow_.ops[region.ops[k]];
     FlowOp& op = flow_.ops[original];
     again.repeats = original;
     again.root = below(region.node, again.op);
-    if (is_reentrant(region)) {
-      again.sequence = own_number(again);
-    } else {
-      again.sequence = op.sequence;
-    }
+    again.sequence = numbers_anew ? own_number(again) : op.sequence;
     op.sequence = -1;
   }
 
