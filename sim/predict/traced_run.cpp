@@ -145,13 +145,6 @@ HostBasis host_basis(const TracedRun& a, Profiler profiler) {
   return a.step_is_measured ? HostBasis::measured_step : HostBasis::trace;
 }
 
-/// Of works one by one.
-double device_us(const Plan& plan) {
-  Duration all{};
-  for (const DeviceWork& work : plan.works) all += work.duration;
-  return to_us(all);
-}
-
 /// Of the step that `loop` repeats. Without a host the gaps between kernels may be all its own.
 BandParts base_band(const TracedRun& a, Profiler profiler, const Plan& loop) {
   BandParts out;
@@ -161,7 +154,7 @@ BandParts base_band(const TracedRun& a, Profiler profiler, const Plan& loop) {
   // With the shares of SMs as they are: durations of this plan do not hold them yet.
   out.host = {loop_us(with_host(loop, factors.low), host),
               loop_us(with_host(loop, factors.high), host)};
-  if (a.measured.device_only) out.host.fast_us = device_us(a.traced_step.plan);
+  if (a.measured.device_only) out.host.fast_us = gpu_us(a.traced_step);
   out.launched = a.measured.graph_launches ? Launched::in_graphs : Launched::by_calls;
   return out;
 }

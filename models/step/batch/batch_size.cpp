@@ -34,6 +34,13 @@ std::optional<std::size_t> items_argument(const OpRow& row) {
   return {};
 }
 
+/// The number of items that an operation is given, where it is a layer that a network may begin
+/// with and states it.
+std::optional<std::int64_t> items_given(const Trace& trace, const OpRow& row, std::uint32_t op) {
+  const auto argument = items_argument(row);
+  return argument ? leading_dimension(operands_of(trace, op), *argument) : std::nullopt;
+}
+
 bool is_index(DataType type) { return type == DataType::int64 || type == DataType::int32; }
 
 /// Of what compiled code is given.
@@ -90,10 +97,8 @@ FirstLayer first_layer(const Trace& trace, TimePoint from, OpRows& rows, Counts 
   for (std::uint32_t i = 0; i < trace.ops.size(); ++i) {
     const TimePoint begin = trace.ops.begin[i];
     if (begin < from || (out.op != no_row && begin >= trace.ops.begin[out.op])) continue;
-    const auto items = items_argument(rows.of(i));
-    if (!items || !counts(rows.of(i))) continue;
-    const auto leading = leading_dimension(operands_of(trace, i), *items);
-    if (leading) out = {i, leading};
+    if (!counts(rows.of(i))) continue;
+    if (const auto items = items_given(trace, rows.of(i), i)) out = {i, items};
   }
   return out;
 }
@@ -105,8 +110,8 @@ std::vector<std::optional<std::int64_t>> first_items(const Trace& trace,
   std::vector<TimePoint> begin(steps.size(), TimePoint::max());
   OpRows rows(trace);
   for (std::uint32_t i = 0; i < trace.ops.size(); ++i) {
-    const auto argument = items_argument(rows.of(i));
-    if (!argument) continue;
+    const auto items = items_given(trace, rows.of(i), i);
+    if (!items) continue;
     const TimePoint at = trace.ops.begin[i];
     const auto after = std::upper_bound(steps.begin(), steps.end(), at,
                                         [](TimePoint t, const auto& s) { return t < s.begin; });
@@ -114,8 +119,7 @@ std::vector<std::optional<std::int64_t>> first_items(const Trace& trace,
     const auto s = static_cast<std::size_t>(after - steps.begin()) - 1;
     const bool own = !steps[s].thread.valid() || steps[s].thread == trace.ops.thread[i];
     if (!own || at >= steps[s].end || at >= begin[s]) continue;
-    const auto items = leading_dimension(operands_of(trace, i), *argument);
-    if (items) begin[s] = at, out[s] = items;
+    begin[s] = at, out[s] = items;
   }
   return out;
 }

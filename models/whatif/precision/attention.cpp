@@ -58,8 +58,8 @@ void retype_group(TypedStep& s, const std::vector<std::uint32_t>& works, std::ui
     return;
   }
   // Attention is one operation, whatever it launches.
-  const auto beside = [&](const FlowOp& of, std::uint32_t like, PredictedKernel k, double us) {
-    NewKernel added = s.new_kernel(of, like, std::move(k), us);
+  const auto beside = [&](PredictedKernel k, double us) {
+    NewKernel added = s.new_kernel(op, main, std::move(k), us);
     added.op.clear();
     return added;
   };
@@ -77,7 +77,7 @@ void retype_group(TypedStep& s, const std::vector<std::uint32_t>& works, std::ui
   if (is_half(to)) {
     // The library clears its semaphores first.
     const auto small = [&](LibraryUse use) {
-      NewKernel k = beside(op, main, s.c.names.kernel(use), s.c.law.clear_us);
+      NewKernel k = beside(s.c.names.kernel(use), s.c.law.clear_us);
       k.geometry = {};
       s.edit.insert_before(main, std::move(k));
     };
@@ -87,8 +87,8 @@ void retype_group(TypedStep& s, const std::vector<std::uint32_t>& works, std::ui
   if (times.sums_us <= 0) return;
   const PredictedKernel sums = s.c.names.kernel(LibraryUse::attention_row_sums);
   const PredictedKernel conversion = s.c.names.kernel(LibraryUse::attention_conversion);
-  s.edit.insert_before(main, beside(op, main, sums, times.sums_us));
-  s.edit.insert_after(main, beside(op, main, conversion, times.conversion_us));
+  s.edit.insert_before(main, beside(sums, times.sums_us));
+  s.edit.insert_after(main, beside(conversion, times.conversion_us));
 }
 
 /// Queries of an operation whose heads share keys; null for others.
