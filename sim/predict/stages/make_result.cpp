@@ -181,14 +181,13 @@ ScenarioSummary summarize(const TracedRun& run, const Scenario& scenario,
 }
 
 HostBasis host_basis(const TracedRun& run, const Scenario& scenario) {
-  HostBasis traced = run.base_band.basis;
+  const HostBasis traced = run.base_band.basis;
+  const bool of_the_trace = traced == HostBasis::trace || traced == HostBasis::measured_step;
   // The loop that was measured is that of the traced program, and tells of its host only where the
   // host limits it: another program runs on it as far off as any two runs are.
-  const bool another = !scenario.what_ifs.empty();
-  if (traced == HostBasis::measured_step && another) traced = HostBasis::trace;
-  const bool of_the_trace = traced == HostBasis::trace || traced == HostBasis::measured_step;
+  if (!of_the_trace || scenario.what_ifs.empty()) return traced;
   const bool compiled = find_report(scenario.what_ifs, "compile") != nullptr;
-  return compiled && of_the_trace ? HostBasis::compiled : traced;
+  return compiled ? HostBasis::compiled : HostBasis::trace;
 }
 
 /// `losses`: of the mode.
@@ -261,9 +260,9 @@ void judge(const TracedRun& run, const Scenario& scenario, const ReplayOptions& 
 void add_time_error(const TracedRun& run, Result& result) {
   constexpr double sd_of_band = 1.645;  // half of a 90 % interval over a standard deviation
   if (!result.energy || result.step.time_us <= 0 || run.base_band.basis == HostBasis::kept) return;
-  const double static_w = result.energy->static_j / result.step.time_us;
+  const double static_j_per_us = result.energy->static_j / result.step.time_us;
   const double sd_us = result.band.half_width_us() / sd_of_band;
-  result.energy->error_j = std::hypot(result.energy->error_j, static_w * sd_us);
+  result.energy->error_j = std::hypot(result.energy->error_j, static_j_per_us * sd_us);
 }
 
 /// The step's wait for its input, and what of it makes the step longer.
