@@ -4,6 +4,7 @@ from torch import nn
 
 import networks_images as images
 import networks_language as language
+import networks_own as own
 import networks_pictures as pictures
 import networks_speech as speech
 import networks_streams as streams
@@ -106,6 +107,20 @@ BUILDERS = {
     "nerf": pictures.nerf,
     "deepfm": tables.deepfm,
     "patchtst": tables.patchtst,
+    "written_gpt": own.written_gpt,
+    "pure_llama": own.pure_llama,
+    "adapted_llama": own.adapted_llama,
+    "vae": own.vae,
+    "simclr": own.simclr,
+    "state_space": own.state_space,
+    "sines": own.sines,
+    "quantized": own.quantized,
+    "routed": own.routed,
+    "messages": own.messages,
+    "translator": own.translator,
+    "slices": own.slices,
+    "policy": own.policy,
+    "patches": own.patches,
 }
 
 
