@@ -454,6 +454,7 @@ std::vector<OutputShape> output_shapes(const OpRow& row, std::string_view name, 
     case OutputRule::steps: return steps_output(c);
     case OutputRule::reduction: return {reduction_output(c)};
     case OutputRule::truths: return {with_type(reduction_output(c), DataType::boolean)};
+    case OutputRule::positions: return {with_type(reduction_output(c), DataType::int64)};
     case OutputRule::rows: return {rows_output(c)};
     case OutputRule::elements: {
       const TensorShape *table = c.at(0), *index = c.at(ArgumentName::index);

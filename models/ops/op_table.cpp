@@ -239,6 +239,7 @@ constexpr OpRow rows[] = {
     {"var var_mean amax amin max min", K::reduction, L::around, promote, O::reduction,
      arguments("input dims")},
     {"all any", K::reduction, L::around, promote, O::truths, arguments("input dims")},
+    {"argmax argmin", K::reduction, L::around, promote, O::positions, arguments("input dims")},
     {"_local_scalar_dense nonzero", K::other, L::around, promote, O::largest, arguments("tensor"),
      waits},
     {"item is_nonzero", K::scope, L::around, promote, O::none, arguments("tensor"), waits},

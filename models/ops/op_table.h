@@ -105,6 +105,7 @@ enum class OutputRule : std::uint8_t {
   steps,  // of a recurrent layer: its hidden state after each
   reduction,
   truths,     // the same, of truth values
+  positions,  // the same, of positions
   rows,       // of a table, that an index picks
   elements,   // one per entry of an index
   table,      // that gradients of rows are added to

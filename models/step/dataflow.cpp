@@ -138,8 +138,18 @@ std::vector<PassRange> find_passes(const Dataflow& flow) {
   return passes;
 }
 
+/// A layer that holds parameters, which a loss has none of.
+bool runs_layer(const Step& step, const Dataflow& flow, const FlowOp& op) {
+  if (op.phase != FlowPhase::forward) return false;
+  return enclosing(step.trace, flow.nesting, op.op, [](const OpRow& r) {
+           return (r.kind == OpKind::convolution || r.kind == OpKind::matmul) &&
+                  r.arguments.parameters != 0;
+         }) != no_row;
+}
+
 /// The model ends where the loss begins, or with the conversions and copies before it (language
 /// models: the logits but those of the last token); what follows backward belongs to the optimizer.
+/// A loss with layers behind it is a part of the model (one of a code, of experts).
 void mark_pass(const Step& step, PassRange pass, Dataflow& flow) {
   const std::uint32_t rows = pass.end;
   std::uint32_t loss = rows, first_backward = rows, last_backward = 0;
@@ -148,6 +158,8 @@ void mark_pass(const Step& step, PassRange pass, Dataflow& flow) {
     if (op.phase == FlowPhase::backward) {
       first_backward = std::min(first_backward, i);
       last_backward = i;
+    } else if (first_backward == rows && runs_layer(step, flow, op)) {
+      loss = rows;
     } else if (loss == rows && op.phase == FlowPhase::forward &&
                names_loss(step.trace, flow.nesting, op.op)) {
       loss = i;

@@ -99,6 +99,32 @@ bool find_sequence_first(const Trace& trace, const ParameterShapes& parameters,
   return second > first;
 }
 
+bool multiple(std::int64_t dim, std::int64_t batch) { return dim > 0 && dim % batch == 0; }
+
+// Instance norm is a batch norm of one image that has the channels of all items
+// (aten/native/Normalization.cpp, instance_norm).
+bool joins_items(const OpRow& row, const TensorShape& t, std::int64_t batch) {
+  const bool norm = row.kind == OpKind::batch_norm || row.kind == OpKind::batch_norm_backward;
+  return norm && batch > 1 && t.rank > 2 && t.dims[0] == 1 && multiple(t.dims[1], batch);
+}
+
+ParameterShapes find_joined(const Trace& trace, std::int64_t batch) {
+  ParameterShapes out;
+  OpRows rows(trace);
+  for (std::uint32_t i = 0; i < trace.ops.size(); ++i) {
+    for (const TensorShape& t : operands_of(trace, i).tensors.shapes) {
+      if (joins_items(rows.of(i), t, batch)) out.add(t);
+    }
+  }
+  return out;
+}
+
+BatchShapes shapes_of(const Trace& trace, std::int64_t batch) {
+  BatchShapes out{batch, find_parameters(trace), find_joined(trace, batch), false};
+  out.sequence_first = find_sequence_first(trace, out.parameters, batch);
+  return out;
+}
+
 // Whether a product of an autograd node is the gradient of the weights. A node of a layer with bias
 // (AddmmBackward) launches the gradient of the input first, one without (MmBackward: x times the
 // transposed weights) that of the weights.
@@ -153,10 +179,7 @@ OpTensors resize(const BatchOp& op, std::int64_t base_batch, std::int64_t batch)
 }
 
 BatchOps::BatchOps(const Trace& trace, const OpNesting& nesting, std::int64_t base_batch)
-    : trace_(trace),
-      base_batch_(base_batch),
-      parameters_(find_parameters(trace)),
-      sequence_first_(find_sequence_first(trace, parameters_, base_batch)) {
+    : trace_(trace), shapes_(shapes_of(trace, base_batch)) {
   const HostOps& rows = trace.ops;
   const std::vector<bool> in_optimizer = ops_of_optimizer(trace);
   std::unordered_map<Key, std::uint32_t, KeyHash> known;
@@ -191,8 +214,7 @@ std::uint32_t BatchOps::add(const Key& key) {
   // A sparse gradient hides its rows from the operation that adds it to the table.
   const bool sparse = key.optimizer && updates_rows(*op.row);
   if (!op.optimizer && (!key.fixed_scope || sparse)) {
-    op.axis = growing_axes(*op.row, op.tensors, parameters_, base_batch_, sequence_first_,
-                           key.weight_gradient);
+    op.axis = growing_axes(*op.row, op.tensors, shapes_, key.weight_gradient);
   }
   const bool idle = is_framework_op(op.name) && op.has_shapes() && !op.grows();
   op.fixed = (key.fixed_scope && !sparse) || idle;
@@ -205,7 +227,7 @@ void BatchOps::require_growth() const {
   std::map<std::int64_t, int> leading;
   for (const BatchOp& op : ops_) {
     for (const TensorShape& t : op.tensors.shapes) {
-      if (t.rank > 1 && !parameters_.contains(t)) ++leading[t.dims[0]];
+      if (t.rank > 1 && !shapes_.parameters.contains(t)) ++leading[t.dims[0]];
     }
   }
   std::string found = "leading dimensions";
@@ -217,13 +239,11 @@ void BatchOps::require_growth() const {
   if (leading.empty()) found = "no tensors but parameters";
   throw InputError(
       trace_.path, "batch", found,
-      "a dimension that is a multiple of the traced batch " + std::to_string(base_batch_));
+      "a dimension that is a multiple of the traced batch " + std::to_string(shapes_.batch));
 }
 
 // Which dimension of an operand grows.
 namespace {
-
-bool multiple(std::int64_t dim, std::int64_t batch) { return dim > 0 && dim % batch == 0; }
 
 // Queries, keys and values in one tensor, item after item: [3, windows of all items, heads, ...].
 bool stacks_items(const TensorShape& t, std::int64_t batch) {
@@ -233,9 +253,11 @@ bool stacks_items(const TensorShape& t, std::int64_t batch) {
 
 // Leading dimension, if it counts items (or tokens of items); else one that is the batch itself, or
 // counts windows of items behind that of a few stacked parts.
-std::int8_t axis_of(const TensorShape& t, std::int64_t batch, bool sequence_first) {
+std::int8_t axis_of(const TensorShape& t, const BatchShapes& s) {
+  const std::int64_t batch = s.batch;
   if (t.rank == 0) return -1;
-  if (sequence_first && t.rank >= 3 && t.dims[1] == batch) return 1;
+  if (s.joined.contains(t)) return 1;
+  if (s.sequence_first && t.rank >= 3 && t.dims[1] == batch) return 1;
   if (t.dims[0] == 1 && (batch != 1 || t.rank == 1)) return -1;  // broadcast over the batch
   if (multiple(t.dims[0], batch)) return 0;
   for (std::int8_t i = 1; i < t.rank && batch > 1; ++i) {
@@ -298,24 +320,23 @@ void align_broadcast(const OpTensors& tensors, std::int64_t batch, std::vector<s
 }  // namespace
 
 std::vector<std::int8_t> growing_axes(const OpRow& row, const OpTensors& tensors,
-                                      const ParameterShapes& parameters, std::int64_t batch,
-                                      bool sequence_first, bool weight_gradient) {
+                                      const BatchShapes& shapes, bool weight_gradient) {
   std::vector<std::int8_t> axes(tensors.shapes.size(), -1);
   const std::size_t first = is_matrix_product(row) ? row.arguments.at(ArgumentName::left) : 0;
   if (is_matrix_product(row) && axes.size() >= first + 2 && tensors.shapes[first].rank == 2 &&
       tensors.shapes[first + 1].rank == 2) {
-    const ProductAxes p = product_axes(tensors.shapes[first], tensors.shapes[first + 1], parameters,
-                                       batch, weight_gradient);
+    const ProductAxes p = product_axes(tensors.shapes[first], tensors.shapes[first + 1],
+                                       shapes.parameters, shapes.batch, weight_gradient);
     axes[first] = p.left, axes[first + 1] = p.right;
     return axes;
   }
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const bool activation = contains(row.arguments.activations, tensors.arguments[i]);
     const bool parameter = contains(row.arguments.parameters, tensors.arguments[i]);
-    if (parameter || (!activation && parameters.contains(tensors.shapes[i]))) continue;
-    axes[i] = axis_of(tensors.shapes[i], batch, sequence_first);
+    if (parameter || (!activation && shapes.parameters.contains(tensors.shapes[i]))) continue;
+    axes[i] = axis_of(tensors.shapes[i], shapes);
   }
-  if (row.kind == OpKind::pointwise) align_broadcast(tensors, batch, axes);
+  if (row.kind == OpKind::pointwise) align_broadcast(tensors, shapes.batch, axes);
   return axes;
 }
 

@@ -32,6 +32,20 @@ class ParameterShapes {
 /// a layer that is no module. Null of other operations.
 const TensorShape* bare_weight(const OpRow& row, const OpTensors& tensors);
 
+/// What the shapes of a whole trace tell about those of its batch.
+struct BatchShapes {
+  std::int64_t batch = 1;
+  ParameterShapes parameters;
+  ParameterShapes joined;       // images of all items as one, which has the channels of all
+  bool sequence_first = false;  // images and sequences stand behind the time step
+};
+
+/// The growing dimension of each operand. `weight_gradient`: the product is one if the order of
+/// products in its backward node is the usual, which decides where the shapes leave open what it
+/// is.
+std::vector<std::int8_t> growing_axes(const OpRow& row, const OpTensors& tensors,
+                                      const BatchShapes& shapes, bool weight_gradient);
+
 /// A distinct operation: its operands and the dimension of each that grows with the batch.
 struct BatchOp {
   std::string_view name;
@@ -58,7 +72,7 @@ class BatchOps {
   std::uint32_t number(std::uint32_t row) const { return number_[row]; }
   const BatchOp& op(std::uint32_t number) const { return ops_[number]; }
   std::size_t size() const { return ops_.size(); }
-  const ParameterShapes& parameters() const { return parameters_; }
+  const ParameterShapes& parameters() const { return shapes_.parameters; }
   /// Errors: InputError if no dimension of any operand is a multiple of the base batch.
   void require_growth() const;
 
@@ -67,18 +81,9 @@ class BatchOps {
   std::uint32_t add(const Key& key);
 
   const Trace& trace_;
-  std::int64_t base_batch_;
+  BatchShapes shapes_;
   std::vector<BatchOp> ops_;
   std::vector<std::uint32_t> number_;
-  ParameterShapes parameters_;
-  bool sequence_first_ = false;  // images and sequences stand behind the time step
 };
-
-/// The growing dimension of each operand. `weight_gradient`: the product is one if the order of
-/// products in its backward node is the usual, which decides where the shapes leave open what it
-/// is.
-std::vector<std::int8_t> growing_axes(const OpRow& row, const OpTensors& tensors,
-                                      const ParameterShapes& parameters, std::int64_t batch,
-                                      bool sequence_first, bool weight_gradient);
 
 }  // namespace tandem

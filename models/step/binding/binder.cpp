@@ -123,6 +123,9 @@ void Binder::bind_op(std::uint32_t i) {
   op.output_count = static_cast<std::uint32_t>(flow_.outputs.size()) - op.first_output;
   see_activations(op);
   node_.leave(i);
+  if (const std::uint32_t zeros = hidden_.completed_by(i); zeros != no_row) {
+    ++flow_.tensors[zeros].consumers;
+  }
   if (is_in_place(name)) hidden_.overwritten_by(op);
   const std::string_view asked = text_of(step_.trace, step_.trace.ops.name[op.root]);
   if (op.phase == FlowPhase::forward && is_in_place(asked)) overwritten_.insert(op.sequence);

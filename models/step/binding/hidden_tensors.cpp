@@ -44,6 +44,16 @@ bool of_other_pass(const Dataflow& flow, std::uint32_t tensor, const FlowOp& op)
   return flow.ops[flow.tensors[tensor].producer].pass != op.pass;
 }
 
+std::uint32_t filled_within(const Dataflow& flow, std::uint32_t i, std::uint32_t output) {
+  if (i == 0) return no_row;
+  const FlowOp& fill = flow.ops[i - 1];
+  if (fill.kind != OpKind::fill || fill.output_count != 1) return no_row;
+  if (!lies_within(flow.nesting, fill.op, flow.ops[i].op)) return no_row;
+  const std::uint32_t zeros = flow.outputs_of(fill)[0];
+  const FlowTensor &before = flow.tensors[zeros], &after = flow.tensors[output];
+  return before.type == after.type && before.elements == after.elements ? zeros : no_row;
+}
+
 HiddenTensors::HiddenTensors(const Step& step, const Dataflow& flow) : flow_(flow) {
   for (const FlowOp& op : flow.ops) layer_.push_back(converting_layer(step, flow, op));
 }
@@ -53,11 +63,24 @@ void HiddenTensors::overwritten_by(const FlowOp& op) {
   const FlowUse& first = flow_.inputs_of(op)[0];
   if (first.argument != 0) return;  // a copy names only what it reads
   if (first.part > 0) return;       // the rest of the tensor is what it was
-  if (first.tensor >= overwritten_.size()) overwritten_.resize(first.tensor + 1, false);
-  overwritten_[first.tensor] = true;
+  mark(overwritten_, first.tensor);
+}
+
+std::uint32_t HiddenTensors::completed_by(std::uint32_t i) {
+  const FlowOp& op = flow_.ops[i];
+  if (op.kind == OpKind::fill || op.output_count == 0) return no_row;
+  const std::uint32_t zeros = filled_within(flow_, i, flow_.outputs_of(op)[0]);
+  if (zeros != no_row) mark(completed_, zeros);
+  return zeros;
+}
+
+void HiddenTensors::mark(std::vector<bool>& marks, std::uint32_t tensor) {
+  if (tensor >= marks.size()) marks.resize(tensor + std::size_t{1}, false);
+  marks[tensor] = true;
 }
 
 bool HiddenTensors::from(std::uint32_t tensor, const FlowOp& op, bool further) const {
+  if (tensor < completed_.size() && completed_[tensor]) return true;
   if (op.phase == FlowPhase::backward) return false;
   if (of_other_pass(flow_, tensor, op)) return true;
   if (tensor < overwritten_.size() && overwritten_[tensor]) return true;

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "models/ops/op_table.h"
+#include "models/step/binding/hidden_tensors.h"
 
 namespace tandem {
 
@@ -16,9 +17,10 @@ bool TensorStorage::is_given_result(const FlowOp& op, const FlowUse& use) const 
          fills_given_result(step_.trace, op);
 }
 
-/// What is copied into zeros that the operation around both has just made for it: padded tensors,
-/// gradients of parts. no_row: nothing.
+/// Zeros that the operation has made for its result, or that the one around it has just made for
+/// what it copies: padded tensors, gradients of parts. no_row: none.
 std::uint32_t TensorStorage::filled_before(std::uint32_t i, std::uint32_t output) const {
+  if (const std::uint32_t zeros = filled_within(flow_, i, output); zeros != no_row) return zeros;
   const FlowOp& op = flow_.ops[i];
   if (op.kind != OpKind::cast || i == 0) return no_row;
   const FlowOp& fill = flow_.ops[i - 1];

@@ -42,7 +42,7 @@ class Roles {
       case OpKind::pooling:
       case OpKind::pooling_backward: return FuseRole::window;
       case OpKind::fill: return fill_role(op);
-      case OpKind::loss: return whole_step ? FuseRole::row : FuseRole::library;
+      case OpKind::loss: return FuseRole::row;
       default: break;
     }
     if (concatenates(op) && op.input_count > most_joined) return FuseRole::gathered;

@@ -141,11 +141,14 @@ DataType type_of_model(const Trace& trace, const Dataflow& flow, const MadeTypes
   return DataType::unknown;
 }
 
-/// Whether sines and cosines are taken of the product: libraries switch autocast off where they
-/// compute rotary positions (Transformers, maybe_autocast(enabled=False)).
+/// Whether sines and cosines are taken of a product of positions with rates: libraries switch
+/// autocast off where they compute rotary positions (Transformers, maybe_autocast(enabled=False)).
+/// Those are batched; a layer's product before a sine (SIREN) is one as any other.
 bool makes_angles(const Dataflow& flow, std::uint32_t i) {
   constexpr std::uint32_t look_ahead = 4;
-  if (flow.ops[i].kind != K::matmul || flow.ops[i].phase != FlowPhase::forward) return false;
+  const FlowOp& op = flow.ops[i];
+  if (op.kind != K::matmul || op.phase != FlowPhase::forward) return false;
+  if (op.row == nullptr || !op.row->is(batched)) return false;
   const auto end = std::min(i + 1 + look_ahead, static_cast<std::uint32_t>(flow.ops.size()));
   for (std::uint32_t k = i + 1; k < end; ++k) {
     const FlowOp& next = flow.ops[k];

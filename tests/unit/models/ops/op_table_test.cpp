@@ -27,7 +27,8 @@ std::vector<ArgumentName> needs(OutputRule rule) {
       return {ArgumentName::kernel, ArgumentName::stride, ArgumentName::padding};
     case OutputRule::adaptive_pooling: return {ArgumentName::kernel};
     case OutputRule::reduction:
-    case OutputRule::truths: return {ArgumentName::dims};
+    case OutputRule::truths:
+    case OutputRule::positions: return {ArgumentName::dims};
     case OutputRule::rows:
     case OutputRule::elements: return {ArgumentName::index};
     case OutputRule::table: return {ArgumentName::rows};
@@ -302,6 +303,11 @@ TEST(OutputShapes, ReductionsLeaveOneElementOrThoseOfTheOtherDimensions) {
         outputs(name, "[[8,16],[],[]]", R"(["float","",""])", R"(["","0","False"])")[0];
     EXPECT_EQ(dims_of(columns), (Dims{16})) << name;
   }
+  // The nearest of 1024 codes of each of 64 places: their numbers, 64 bits each.
+  const auto nearest = outputs("aten::argmin", "[[64,1024],[],[]]",
+                               R"(["float","Scalar","Scalar"])", R"(["","1","False"])")[0];
+  EXPECT_EQ(dims_of(nearest), (Dims{64}));
+  EXPECT_EQ(nearest.shape.type, DataType::int64);
   EXPECT_EQ(outputs("aten::all", "[[8]]", R"(["float"])", R"([""])")[0].shape.type,
             DataType::boolean);
 }

@@ -7,12 +7,14 @@
 #include <vector>
 
 #include "tests/operands_for_tests.h"
+#include "tests/unit/models/whatif/flow_for_tests.h"
 
 namespace tandem {
 namespace {
 
-std::vector<std::int8_t> axes_of(std::string_view name, const std::string& dims) {
-  return growing_axes(op_row(name), test::parse_tensors(dims), {}, 8, false, false);
+std::vector<std::int8_t> axes_of(std::string_view name, const std::string& dims,
+                                 const ParameterShapes& joined = {}) {
+  return growing_axes(op_row(name), test::parse_tensors(dims), {8, {}, joined, false}, false);
 }
 
 // 1280 is a multiple of 8, but the scale of a norm stands beside the last dimension of its rows.
@@ -24,6 +26,25 @@ TEST(BatchRoles, AnOperandBesideTheLastDimensionsDoesNotGrowWithTheFirst) {
 
 TEST(BatchRoles, ALayerAloneDecidesByItsLeadingDimension) {
   EXPECT_EQ(axes_of("aten::mul", "[[1280]]"), (std::vector<std::int8_t>{0}));
+}
+
+// 8 images of 32 channels normalised one by one are one image of 256 channels for the library, and
+// so for what reads its result in that shape. Other tensors of one item are broadcast over the
+// batch.
+TEST(BatchRoles, ImagesThatInstanceNormJoinsGrowByTheirChannels) {
+  test::FlowMaker m;
+  m.op("aten::instance_norm", "[[8,32,16,16],[32],[32]]", R"(["float","float","float"])");
+  m.op("aten::cudnn_batch_norm", "[[1,256,16,16],[256],[256]]", R"(["float","float","float"])", "",
+       "bn_fw_tr_1C11_singleread");
+  m.op("aten::clone", "[[1,256,16,16]]", R"(["float"])");
+  m.op("aten::add", "[[1,256,16,8],[8,256,16,8]]", R"(["float","float"])");
+  const Step step = m.step();
+  const Dataflow flow = dataflow(step);
+  const BatchOps ops(step.trace, flow.nesting, 8);
+  const auto axes = [&](std::size_t i) { return ops.op(ops.number(flow.ops[i].op)).axis; };
+  EXPECT_EQ(axes(1), (std::vector<std::int8_t>{1, -1, -1}));
+  EXPECT_EQ(axes(2), (std::vector<std::int8_t>{1}));
+  EXPECT_EQ(axes(3), (std::vector<std::int8_t>{-1, 0}));
 }
 
 }  // namespace
