@@ -246,7 +246,7 @@ std::uint32_t Binder::find_backward(const FlowOp& op, const OpRow& row, const Te
     return t != no_row ? t : node_.saved(list, op, true);
   }
   const std::uint32_t t = latest(list, op, further);
-  if (!node_.accumulates(op)) node_.set_gradient(t);
+  if (!node_.accumulates(op) && !node_.made(op, t)) node_.set_gradient(t);
   return t;
 }
 

@@ -12,8 +12,8 @@ namespace tandem {
 /// they are added up.
 bool of_other_pass(const Dataflow& flow, std::uint32_t tensor, const FlowOp& op);
 
-/// Zeros that operation `i` has filled within itself for its result `output`, or no_row: gradients of
-/// a table's rows.
+/// Zeros that operation `i` has filled within itself for its result `output`, or no_row: gradients
+/// of a table's rows.
 std::uint32_t filled_within(const Dataflow& flow, std::uint32_t i, std::uint32_t output);
 
 /// What an operation cannot have meant, or hardly.

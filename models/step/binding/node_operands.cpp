@@ -81,6 +81,12 @@ std::uint32_t NodeOperands::matrix(const FlowOp& op, std::int64_t elements, Data
   return no_row;
 }
 
+bool NodeOperands::made(const FlowOp& op, std::uint32_t tensor) const {
+  if (tensor == no_row || flow_.tensors[tensor].producer == no_row) return false;
+  const FlowOp& maker = flow_.ops[flow_.tensors[tensor].producer];
+  return runs_backward(maker) && maker.root == op.root;
+}
+
 bool NodeOperands::accumulates(const FlowOp& op) const {
   return op.row->is(adds_gradients) && flow_.nesting.parent[op.op] == op.root;
 }

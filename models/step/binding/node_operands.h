@@ -26,6 +26,9 @@ class NodeOperands {
   /// The gradient that the node was given; no_row: none yet.
   std::uint32_t gradient() const { return gradient_; }
   void set_gradient(std::uint32_t tensor) { gradient_ = tensor; }
+  /// Whether the node of `op` made `tensor` (or no_row) itself: the slope at what was kept for it,
+  /// by which it multiplies its gradient.
+  bool made(const FlowOp& op, std::uint32_t tensor) const;
   /// Gradients that meet are added right below the node that reads the sum.
   bool accumulates(const FlowOp& op) const;
 

@@ -124,6 +124,19 @@ class StepFacts {
     return it == backward_.end() ? 0 : it->second;
   }
 
+  /// The last operation of the backward node that operation `i` is part of, at least `i`: a node
+  /// lets go of what was kept for it when all of it has run. What a compiler made frees as it goes.
+  std::uint32_t end_of_node(std::uint32_t i) const {
+    const std::uint32_t node = node_of(flow_.ops[i]);
+    if (node == no_row || flow_.ops[i].in_graph) return i;
+    std::uint32_t last = i;
+    for (std::uint32_t n = i + 1; n < flow_.ops.size(); ++n) {
+      if (!lies_within(flow_.nesting, flow_.ops[n].op, node)) break;
+      last = n;
+    }
+    return last;
+  }
+
   /// The last operation of the node that computes the gradient of a forward operation, or no_row:
   /// what no gradient is asked of has the number of what comes next.
   std::uint32_t gradient_of(const FlowOp& op) const {
@@ -150,6 +163,13 @@ class StepFacts {
   }
 
  private:
+  /// The nearest backward node around an operation, or no_row.
+  std::uint32_t node_of(const FlowOp& op) const {
+    std::uint32_t r = op.op;
+    while (r != no_row && !is_backward_node(name_of(r))) r = flow_.nesting.parent[r];
+    return r;
+  }
+
   const Step& step_;
   const Dataflow& flow_;
   StepParameters parameters_;

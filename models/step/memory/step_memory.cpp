@@ -185,6 +185,7 @@ class Lives {
   }
 
   void read(const FlowUse& use, const FlowOp& op, std::uint32_t i);
+  bool is_new_input(const FlowOp& op, std::uint32_t tensor);
 
   std::uint32_t end() const { return static_cast<std::uint32_t>(flow_.ops.size()) - 1; }
 
@@ -198,8 +199,8 @@ class Lives {
   std::vector<Life> lives_;   // per tensor; of its storage
   TensorStorage storage_;
   TensorGrowth growth_;
-  std::vector<bool> gradient_;  // of a parameter
-  std::set<std::pair<std::int64_t, DataType>> inputs_;
+  std::vector<bool> gradient_;                               // of a parameter
+  std::map<std::pair<std::int64_t, DataType>, int> inputs_;  // distinct ones of a size and type
   Parts parts_;
 };
 
@@ -224,6 +225,22 @@ std::vector<Life> Lives::compiled(Saving saving) const {
   return out;
 }
 
+/// What was made before the step is an input, once for all who read one of its size; those of one
+/// operation are different ones.
+bool Lives::is_new_input(const FlowOp& op, std::uint32_t tensor) {
+  const FlowTensor& t = flow_.tensors[tensor];
+  int number = 0;
+  for (const FlowUse& use : flow_.inputs_of(op)) {
+    const FlowTensor& other = flow_.tensors[use.tensor];
+    number += other.producer == no_row && other.elements == t.elements && other.type == t.type;
+    if (use.tensor == tensor) break;
+  }
+  int& known = inputs_[{t.elements, t.type}];
+  if (number <= known) return false;
+  known = number;
+  return true;
+}
+
 void Lives::read(const FlowUse& use, const FlowOp& op, std::uint32_t i) {
   Life& life = lives_[storage_[use.tensor]];
   const FlowTensor& tensor = flow_.tensors[use.tensor];
@@ -235,6 +252,8 @@ void Lives::read(const FlowUse& use, const FlowOp& op, std::uint32_t i) {
   }
   if (tensor.producer != no_row) {
     this->use(storage_[use.tensor], i);
+    const bool saved = runs_backward(op) && runs_forward(flow_.ops[tensor.producer]);
+    if (saved) life.last = std::max(life.last, facts_.end_of_node(i));
     return;
   }
   if (op.in_graph) return;     // its graph says what it is given
@@ -257,10 +276,7 @@ void Lives::read(const FlowUse& use, const FlowOp& op, std::uint32_t i) {
     life = {forward, i, bytes_of(blocks(tensor.elements, tensor.type), true)};
     return;
   }
-  // Made before the step: an input, once for all who read one of its size.
-  if (op.phase != FlowPhase::forward || !activation ||
-      !inputs_.insert({tensor.elements, tensor.type}).second)
-    return;
+  if (op.phase != FlowPhase::forward || !activation || !is_new_input(op, use.tensor)) return;
   life = {0, end(), bytes_of(blocks(tensor.elements, tensor.type), true)};
 }
 

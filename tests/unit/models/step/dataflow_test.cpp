@@ -342,6 +342,51 @@ TEST(Dataflow, BackwardOperandsAreGradientsOrWhatTheForwardOperationKept) {
   EXPECT_EQ(maker_of(flow, 5, 1), no_row);  // the weight, not a result of the same size
 }
 
+// The slope of a sine is the cosine of what was kept, times the gradient: not times what was kept.
+TEST(Dataflow, ANodeMultipliesTheSlopeThatItMadeByItsGradient) {
+  FlowMaker m;
+  const std::string_view one = R"(["float"])", two = R"(["float","float"])";
+  m.sequence = 1;
+  m.op("aten::relu", "[[8,16]]", one);
+  m.sequence = 2;
+  m.op("aten::sin", "[[8,16]]", one);
+  m.thread = 1;
+  m.sequence = 3;
+  m.op("autograd::engine::evaluate_function: MulBackward0>MulBackward0>aten::mul", "[[8,16]]", one);
+  m.sequence = 2;
+  m.op("autograd::engine::evaluate_function: SinBackward0>SinBackward0>aten::cos", "[[8,16]]", one);
+  m.within_last = true;
+  m.op("autograd::engine::evaluate_function: SinBackward0>SinBackward0>aten::mul",
+       "[[8,16],[8,16]]", two);
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 5U);
+  EXPECT_EQ(maker_of(flow, 3, 0), 0U);
+  EXPECT_EQ(maker_of(flow, 4, 0), 3U);
+  EXPECT_EQ(maker_of(flow, 4, 1), 2U);
+}
+
+// A code has a loss of its own before the layers that read it; that of the step is the last one.
+TEST(Dataflow, ALossWithLayersBehindItIsPartOfTheModel) {
+  FlowMaker m;
+  const std::string_view one = R"(["float"])", two = R"(["float","float"])";
+  const auto layer = [&] {
+    m.around_dims = "[[8,16],[32,16],[]]";
+    m.around_types = R"(["float","float",""])";
+    m.op("aten::linear>aten::mm", "[[8,16],[16,32]]", two);
+    m.around_dims = m.around_types = {};
+  };
+  layer();
+  m.op("aten::mse_loss", "[[8,32],[8,32],[]]", R"(["float","float","Scalar"])");
+  layer();
+  m.op("aten::mse_loss", "[[8,32],[8,32],[]]", R"(["float","float","Scalar"])");
+  m.op("aten::tanh", "[[8,16]]", one);
+  const Dataflow flow = dataflow(m.step());
+  const bool in_model[] = {true, true, true, false, false};
+  ASSERT_EQ(flow.ops.size(), std::size(in_model));
+  for (std::size_t i = 0; i < std::size(in_model); ++i)
+    EXPECT_EQ(flow.ops[i].in_model, in_model[i]) << i;
+}
+
 // The halves of a tensor are turned and joined again (rotary positions): what the parts are no
 // trace tells, but the next operation reads as many elements, in a type.
 TEST(Dataflow, WhatSlicesAreJoinedToIsWhatTheNextOneReads) {

@@ -31,6 +31,20 @@ class FlowMaker {
     return row;
   }
 
+  /// The same of an operation that fills zeros of these dimensions for its result first.
+  void op_on_zeros(std::string_view path, std::string_view dims, std::string_view types,
+                   std::string_view zeros) {
+    const double begin = 10 + 20.0 * n_;
+    enter(path, begin, {dims, types, strides, ""});
+    const std::uint32_t fill = maker_.op("aten::fill_", begin + 4, 3, thread);
+    maker_.operands(fill, {zeros, R"(["float","Scalar"])", "", ""});
+    maker_.launch(begin + 5, 1, 100 + n_, thread);
+    run_kernel(begin + 6, 2, 100 + n_, "vectorized");
+    maker_.launch(begin + 9, 1, 300 + n_, thread);
+    run_kernel(begin + 11, 2, 300 + n_, "vectorized");
+    ++n_;
+  }
+
   /// A value is copied to the host, which waits for it; `computes`: behind a kernel.
   void read(std::string_view path, bool computes = false, std::string_view type = R"(["bool"])") {
     const double begin = 10 + 20.0 * n_;

@@ -82,6 +82,66 @@ TEST(StepMemory, WhatIsWrittenInPlaceIsOneTensor) {
   EXPECT_EQ(live[0].growing_bytes, 2 * 32768);
 }
 
+// Two views of each image, joined: 32768 bytes each, twice that together, and what is read behind
+// it.
+TEST(StepMemory, InputsOfOneOperationAreDifferentOnes) {
+  test::FlowMaker m;
+  m.op("aten::add", "[[8,1024],[8,1024],[]]", R"(["float","float","Scalar"])");
+  m.op("aten::tanh", "[[8,1024]]", R"(["float"])");
+  const auto live = live_tensors(m.step(), 8);
+  ASSERT_EQ(live.size(), 1U);
+  EXPECT_EQ(live[0].growing_bytes, (2 + 2) * 32768);
+}
+
+// Behind its layer a sine: the node multiplies its gradient by the cosine of what was kept, which
+// it lets go of when it has. Then 32768 bytes each are the sine's operand, the gradient, the cosine
+// and their product; the input is the fifth.
+TEST(StepMemory, WhatWasKeptForANodeLivesUntilTheNodeHasRun) {
+  test::FlowMaker m;
+  const std::string_view one = R"(["float"])", two = R"(["float","float"])";
+  m.sequence = 1;
+  m.op("aten::relu", "[[8,1024]]", one);
+  m.sequence = 2;
+  m.op("aten::sin", "[[8,1024]]", one);
+  m.thread = 1;
+  m.forward_thread = 1;
+  m.sequence = 3;
+  m.op("MulBackward0>aten::mul", "[[8,1024]]", one);
+  m.sequence = 2;
+  const std::string node = "SinBackward0>";
+  m.op(node + "aten::cos", "[[8,1024]]", one);
+  m.within_last = true;
+  m.op(node + "aten::mul", "[[8,1024],[8,1024]]", two);
+  const auto live = live_tensors(m.step(), 8);
+  ASSERT_FALSE(live.empty());
+  EXPECT_EQ(live.back().growing_bytes, 5 * 32768);
+}
+
+// A table of 64 rows of 1024 floats (262144 bytes) is read twice; the gradient of each reading is
+// rows added to zeros that the operation fills for it, and the second is added to the first. Two of
+// that size are there at most, one of them to the end.
+TEST(StepMemory, GradientsOfATableAreTheZerosThatTheyAreAddedTo) {
+  test::FlowMaker m;
+  const std::string_view rows = R"(["float","long int"])";
+  for (const int i : {1, 2}) {
+    m.sequence = i;
+    m.op("aten::embedding", "[[64,1024],[8]]", rows);
+  }
+  m.thread = 1;
+  for (const int i : {2, 1}) {
+    m.sequence = i;
+    const std::string engine = "autograd::engine::evaluate_function: EmbeddingBackward0";
+    const std::string node = engine + ">EmbeddingBackward0>aten::embedding_dense_backward";
+    m.op_on_zeros(node, "[[8,1024],[8],[],[],[]]",
+                  R"(["float","long int","Scalar","Scalar","Scalar"])", "[[64,1024],[]]");
+    if (i == 1)
+      m.op(engine + ">aten::add_", "[[64,1024],[64,1024],[]]", R"(["float","float","Scalar"])");
+  }
+  double most = 0;
+  for (const auto& moment : live_tensors(m.step(), 8)) most = std::max(most, moment.fixed_bytes);
+  EXPECT_EQ(most, 2 * 262144);
+}
+
 // Of a product without bias the layer around it tells that [32,16] is a weight, which is counted
 // with the parameters: 8 x 16 floats are read and 8 x 32 written.
 TEST(StepMemory, WeightsOfLayersAreNoInputs) {
