@@ -162,16 +162,6 @@ double counted_us(const Machine& m, const TimedLaunch& launch) {
 
 }  // namespace
 
-std::string_view to_string(Bound bound) {
-  switch (bound) {
-    case Bound::compute: return "compute";
-    case Bound::memory: return "memory";
-    case Bound::latency: return "latency";
-    case Bound::launch: break;
-  }
-  return "launch";
-}
-
 bool explains(const TimedLaunch& launch, const KernelTime& time, double traced_us) {
   constexpr double least_share = 0.5;
   const bool states_bound = launch.law == TimeLaw::matrix || launch.law == TimeLaw::convolution ||

@@ -65,7 +65,7 @@ class LawBounds {
       entry = Entry{timed, kernel_time(timed, gpu_, constants_, context_)};
     }
     if (!explains(entry->launch, entry->time, launch.duration_us)) return;
-    c.bound = to_string(entry->time.bound);
+    c.bound = entry->time.bound;
     c.bound_law = to_string(entry->launch.law);
   }
 
