@@ -1,7 +1,8 @@
 #include "models/runtime/device_timing.h"
 
 #include <algorithm>
-#include <numeric>
+
+#include "sim/trace/row_order.h"
 
 namespace tandem {
 
@@ -53,13 +54,9 @@ GapClass DeviceTiming::classify(std::uint32_t previous, std::uint32_t next) cons
 
 void DeviceTiming::read_gaps() {
   const Activities& acts = trace_.activities;
-  std::vector<std::uint32_t> rows(acts.size());
-  std::iota(rows.begin(), rows.end(), 0U);
-  std::stable_sort(rows.begin(), rows.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return acts.begin[a] < acts.begin[b]; });
   shared_gap_.assign(acts.size(), false);
   TimePoint device_free = TimePoint::min();  // end of all work that began earlier
-  for (const std::uint32_t row : rows) {
+  for (const std::uint32_t row : rows_by_begin(acts)) {
     const TimePoint free_before = device_free;
     device_free = std::max(device_free, end_of(acts, row));
     const std::uint32_t call = links_.call_of_activity[row];
