@@ -1,7 +1,6 @@
 #include "models/energy/energy_config.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "models/kernel/classify/classify.h"
 #include "sim/core/constants.h"

@@ -1,7 +1,6 @@
 #include "models/runtime/step_plan.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <string>
 #include <utility>

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "models/arch/gpu_config.h"
 #include "models/whatif/aliases.h"

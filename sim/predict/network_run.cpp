@@ -11,7 +11,6 @@
 #include "models/arch/gpu_config.h"
 #include "sim/core/files/folder.h"
 #include "sim/core/named.h"
-#include "sim/predict/stages/memory.h"
 #include "workloads/compiled_memory.h"
 #include "workloads/generate.h"
 #include "workloads/layout.h"

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <iterator>
-#include <vector>
 
 #include "sim/report/csv_text.h"
 #include "sim/report/report.h"

@@ -9,7 +9,6 @@
 
 #include "models/arch/gpu_config.h"
 #include "models/arch/gpu_fields.h"
-#include "models/whatif/compile/compile.h"
 #include "models/whatif/precision/precision.h"
 #include "sim/core/bounds/limits.h"
 #include "sim/core/field.h"

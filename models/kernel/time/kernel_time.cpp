@@ -2,7 +2,6 @@
 
 #include <limits>
 
-#include "models/kernel/classify/classify.h"
 #include "models/kernel/time/parts.h"
 #include "models/ops/op_table.h"
 

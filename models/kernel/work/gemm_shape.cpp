@@ -1,8 +1,6 @@
 #include "models/kernel/work/gemm_shape.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 
 #include "models/kernel/work/features.h"
 #include "models/kernel/work/layer_products.h"

@@ -1,7 +1,6 @@
 #include "models/kernel/work/work.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "models/kernel/launch_rules.h"

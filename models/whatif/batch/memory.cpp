@@ -1,7 +1,6 @@
 #include "models/whatif/batch/memory.h"
 
 #include <algorithm>
-#include <string_view>
 
 #include "models/kernel/launch_rules.h"
 #include "models/kernel/work/operand_bytes.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 
 #include "models/whatif/transform.h"
 #include "sim/core/field.h"

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "models/arch/occupancy.h"
-#include "models/kernel/classify/classify.h"
 #include "models/kernel/counters/cost_model.h"
 #include "models/kernel/time/kernel_time.h"
 #include "models/kernel/work/flops.h"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <utility>
 
 #include "sim/trace/links.h"
 #include "sim/trace/row_groups.h"
