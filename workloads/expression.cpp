@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <iterator>
+
+#include "sim/core/text/numbers.h"
 
 namespace tandem {
 namespace {
@@ -36,13 +37,6 @@ bool is_name(std::string_view text) {
   return true;
 }
 
-std::optional<std::int64_t> number_of(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return {};
-  return value;
-}
-
 }  // namespace
 
 std::optional<Expression> Expression::parse(std::string_view text, std::span<const Symbol> symbols,
@@ -53,7 +47,7 @@ std::optional<Expression> Expression::parse(std::string_view text, std::span<con
     Term& term = out.terms_.emplace_back();
     for (bool last = false; !last;) {
       const std::string_view factor = next_part(product, '*', last);
-      if (const auto number = number_of(factor)) {
+      if (const auto number = plain_number<std::int64_t>(factor)) {
         if (__builtin_mul_overflow(term.factor, *number, &term.factor)) return {};
         continue;
       }

@@ -7,6 +7,7 @@
 
 #include "models/arch/gpu_config.h"
 #include "sim/core/error.h"
+#include "sim/core/files/folder.h"
 #include "sim/core/named.h"
 
 namespace tandem {
@@ -88,16 +89,11 @@ std::size_t common_prefix(const GpuArch& gpu, std::string_view device_name) {
 }  // namespace
 
 GpuCatalogue load_catalogue(const std::string& folder) {
-  namespace fs = std::filesystem;
-  if (!fs::is_directory(folder)) {
+  if (!std::filesystem::is_directory(folder)) {
     throw InputError(folder, "", "no folder", "a folder of GPU configs");
   }
   GpuCatalogue catalogue{folder, {}};
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    if (entry.path().extension() == ".json") {
-      catalogue.gpus.push_back(load_gpu(entry.path().string()));
-    }
-  }
+  for (const std::string& path : json_files(folder)) catalogue.gpus.push_back(load_gpu(path));
   if (catalogue.gpus.empty()) throw InputError(folder, "", "no *.json", "GPU configs");
   std::sort(catalogue.gpus.begin(), catalogue.gpus.end(),
             [](const GpuArch& a, const GpuArch& b) { return a.name < b.name; });

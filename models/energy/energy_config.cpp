@@ -1,9 +1,9 @@
 #include "models/energy/energy_config.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "models/kernel/classify/classify.h"
+#include "sim/core/constants.h"
 #include "sim/core/field.h"
 
 namespace tandem {
@@ -13,15 +13,10 @@ namespace {
 constexpr std::string_view rules_schema = "tandem.energy-work/1";
 constexpr std::size_t fitted = TraceEnergyModel::fitted;
 
-/// Reads an object whose values all have to be there.
 template <class T>
 void read_all(const Json& json, const Place& place, const std::vector<Field<T>>& fields, T& out,
               std::vector<Provenance>& origins) {
-  const std::span<const Field<T>> view(fields);
-  const std::vector<bool> seen = read_sourced_fields(json, place, view, out, origins);
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    if (!seen[i]) place.fail("no key \"" + fields[i].name + "\"", "all of: " + known_names(view));
-  }
+  read_all_sourced(json, place, std::span<const Field<T>>(fields), out, origins);
 }
 
 template <class T>

@@ -1,10 +1,8 @@
 #include "models/energy/energy_work.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
-#include "models/kernel/classify/classify.h"
 #include "models/kernel/counters/cost_model.h"
 #include "models/kernel/work/features.h"
 #include "sim/core/copy_direction.h"

@@ -7,7 +7,8 @@
 
 #include "models/arch/gpu_arch.h"
 #include "sim/core/device.h"
-#include "sim/core/kernel_family.h"
+#include "sim/core/kernel/kernel_family.h"
+#include "sim/core/kernel/kernel_limits.h"
 #include "sim/core/named.h"
 #include "sim/core/tensor.h"
 
@@ -108,8 +109,6 @@ struct KernelLaunch {
   std::span<const TensorShape> tensors;  // inputs of the operation; empty: unknown
   double duration_us = 0;                // as traced; 0: not measured
 };
-
-enum class Bound : std::uint8_t { compute, memory, latency, launch };
 
 /// What a run of the kernel costs. Counters are sums over the device, as Nsight Compute's `.sum`.
 struct KernelCost {

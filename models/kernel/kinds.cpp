@@ -1,6 +1,5 @@
 #include "models/kernel/kinds.h"
 
-#include <algorithm>
 #include <iterator>
 
 namespace tandem {

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "models/arch/gpu_arch.h"
+#include "sim/core/bounds/limits.h"
 #include "sim/core/device.h"
 #include "sim/core/tensor.h"
 #include "sim/core/units.h"
@@ -44,8 +45,16 @@ inline constexpr std::int64_t softmax_warp_columns = 1024;
 // shared memory whose rows are a word longer so that its banks do not collide.
 inline constexpr std::int64_t transform_tile = 32;
 inline std::array<std::int64_t, 3> transform_grid(const TensorShape& image) {
-  return {ceil_div(image.dims[2] * image.dims[3], transform_tile),
+  const std::int64_t planes =
+      std::max<std::int64_t>(limits::product(image.dims[0], image.dims[1]), 1);
+  return {ceil_div(image.elements() / planes, transform_tile),
           ceil_div(image.dims[1], transform_tile), image.dims[0]};
+}
+/// Whether a transform with this grid may turn `image`.
+inline bool turns(const LaunchGeometry& geometry, const TensorShape& image) {
+  if (image.rank < 3) return false;
+  const auto grid = transform_grid(image);
+  return std::equal(grid.begin(), grid.end(), geometry.grid.begin());
 }
 /// Of FP32.
 inline LaunchGeometry transform_geometry(const TensorShape& image) {

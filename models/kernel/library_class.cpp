@@ -1,6 +1,5 @@
 #include "models/kernel/library_class.h"
 
-#include <algorithm>
 #include <limits>
 #include <string>
 #include <type_traits>

@@ -1,7 +1,6 @@
 #include "models/memory/l2_warm.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "sim/core/units.h"
 

@@ -1,7 +1,8 @@
 #include "models/runtime/device_timing.h"
 
 #include <algorithm>
-#include <numeric>
+
+#include "sim/trace/row_order.h"
 
 namespace tandem {
 
@@ -10,6 +11,11 @@ namespace {
 constexpr std::int64_t enough_samples = 12;
 constexpr Duration longest_gap = microseconds(8);  // longer ones have another cause
 constexpr Duration longest_latency = microseconds(12);
+constexpr Duration longest_return = microseconds(30);
+/// Between a launch and the end of what ran before: nearer, either may have come first.
+constexpr Duration clearly_apart = microseconds(2);
+/// A synchronize that begins no earlier before the end of all work had nothing to wait for.
+constexpr Duration shortest_wait = microseconds(4);
 
 /// The class that pools all kernels and calls.
 GapClass any_kernel(GapClass c) {
@@ -53,13 +59,9 @@ GapClass DeviceTiming::classify(std::uint32_t previous, std::uint32_t next) cons
 
 void DeviceTiming::read_gaps() {
   const Activities& acts = trace_.activities;
-  std::vector<std::uint32_t> rows(acts.size());
-  std::iota(rows.begin(), rows.end(), 0U);
-  std::stable_sort(rows.begin(), rows.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return acts.begin[a] < acts.begin[b]; });
   shared_gap_.assign(acts.size(), false);
   TimePoint device_free = TimePoint::min();  // end of all work that began earlier
-  for (const std::uint32_t row : rows) {
+  for (const std::uint32_t row : rows_by_begin(acts)) {
     const TimePoint free_before = device_free;
     device_free = std::max(device_free, end_of(acts, row));
     const std::uint32_t call = links_.call_of_activity[row];
@@ -71,14 +73,14 @@ void DeviceTiming::read_gaps() {
     if (shared_gap_[row]) continue;
     const GapClass c = previous == no_row ? GapClass{} : classify(previous, row);
     const bool queued =
-        previous != no_row && (c.same_graph || end_of(acts, previous) > launched + microseconds(2));
+        previous != no_row && (c.same_graph || end_of(acts, previous) > launched + clearly_apart);
     if (queued) {
       const Duration gap = acts.begin[row] - end_of(acts, previous);
       if (gap >= longest_gap || gap <= -longest_gap) continue;
       gaps_[c].add(gap);
       gaps_[any_kernel(c)].add(gap);
     } else if (!c.graph && acts.begin[row] >= launched &&
-               (previous == no_row || end_of(acts, previous) + microseconds(2) < launched)) {
+               (previous == no_row || end_of(acts, previous) + clearly_apart < launched)) {
       const Duration latency = acts.begin[row] - launched;
       if (latency < longest_latency) latency_[static_cast<int>(acts.kind[row])].add(latency);
     }
@@ -105,8 +107,8 @@ void DeviceTiming::read_returns() {
     } else if (calls.api[call] == ApiKind::stream_synchronize ||
                calls.api[call] == ApiKind::device_synchronize) {
       auto it = std::upper_bound(ends.begin(), ends.end(), end);
-      if (it == ends.begin() || *--it < begin + microseconds(4)) continue;  // nothing to wait for
-      if (end - *it < microseconds(30)) sync.add(end - *it);
+      if (it == ends.begin() || *--it < begin + shortest_wait) continue;
+      if (end - *it < longest_return) sync.add(end - *it);
     }
   }
   if (sync.n >= 2) sync_return_ = sync.value();

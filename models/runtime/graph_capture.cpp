@@ -1,6 +1,5 @@
 #include "models/runtime/graph_capture.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "sim/core/copy_direction.h"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/core/field.h"
+#include "sim/core/constants.h"
 
 namespace tandem {
 
@@ -53,38 +53,15 @@ std::vector<Field<HostModel>> host_fields() {
 }  // namespace
 
 HostModel load_host_model(const std::string& path) {
-  const Json json = read_json_file(path);
-  const Place place{path, ""};
-  require_object(json, place);
-  HostModel host;
-  Json constants;
-  for (const auto& [key, value] : json.items()) {
-    if (key == "name") {
-      read_json(value, place / key, Range::positive, host.name);
-    } else if (key == "constants") {
-      constants = value;
-    } else {
-      place.fail("unknown key \"" + key + "\"", "one of: name, constants");
-    }
-  }
-  const auto fields = host_fields();
-  const std::span<const Field<HostModel>> view(fields);
-  std::vector<Provenance> origins;
-  const std::vector<bool> seen =
-      read_sourced_fields(constants, place / "constants", view, host, origins);
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    if (!seen[i]) {
-      (place / "constants")
-          .fail("no key \"" + fields[i].name + "\"", "all of: " + known_names(view));
-    }
-  }
+  const HostModel host = load_constants(path, host_fields());
+  const Place constants = Place{path, ""} / "constants";
   if (host.launch_call_us > host.eager_launch_us) {  // which holds the call
-    (place / "constants" / "launch_call_us")
+    (constants / "launch_call_us")
         .fail("number " + fmt::format("{}", host.launch_call_us),
               fmt::format("at most eager_launch_us, {}", host.eager_launch_us));
   }
   if (host.queue_depth > most_launches) {
-    (place / "constants" / "queue_depth")
+    (constants / "queue_depth")
         .fail(std::to_string(host.queue_depth), "at most " + std::to_string(most_launches));
   }
   return host;

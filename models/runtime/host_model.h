@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "models/runtime/executor_model.h"
+#include "sim/core/provenance.h"
 #include "sim/core/time.h"
 
 namespace tandem {
@@ -41,7 +43,8 @@ struct HostModel {
   double graph_launch_node_us = 0;    // ... and per node
   double eager_launch_us = 0;  // host time per launch of an eager op, for traces that hold no ops
 
-  ExecutorModel executor;  // of runtimes that queue operations; a file of its own
+  std::vector<Provenance> origins;  // of these
+  ExecutorModel executor;           // of runtimes that queue operations; a file of its own
 };
 
 /// Throws InputError for a missing or malformed file.

@@ -13,6 +13,9 @@ namespace tandem {
 
 namespace {
 
+/// By how much a return from a kernel may come later than it was traced.
+constexpr Duration usual_spread = microseconds(4);
+
 DeviceEngine engine_of(const Trace& trace, std::uint32_t act) {
   if (trace.activities.collective[act].valid()) return DeviceEngine::collective;
   if (trace.activities.kind[act] != ActivityKind::memcpy) return DeviceEngine::compute;
@@ -279,10 +282,10 @@ void Builder::set_launch_wait(const HostEntry& entry, HostItem& item) {
   if (!out_.blocking_launches && kernel) return;
   item.wait = WaitFor::own_work;
   item.call = item.submit;
-  item.return_delay =
-      trace_.activities.kind[act] == ActivityKind::kernel
-          ? std::min(timing_.blocking_return(), entry.end - work_end + microseconds(4))
-          : entry.end - work_end;
+  const Duration returned = entry.end - work_end;
+  item.return_delay = trace_.activities.kind[act] == ActivityKind::kernel
+                          ? std::min(timing_.blocking_return(), returned + usual_spread)
+                          : returned;
 }
 
 void Builder::set_wait(const HostEntry& entry, HostItem& item) {
@@ -296,7 +299,7 @@ void Builder::set_wait(const HostEntry& entry, HostItem& item) {
     item.wait_work = work_of_activity_[target.activity];
   }
   item.return_delay = timing_.sync_return();
-  if (target.waited) item.call = std::min(item.call, from_us(2.0));
+  if (target.waited) item.call = std::min(item.call, from_us(host_.sync_call_us));
 }
 
 void Builder::set_gap(const HostEntry& entry, HostItem& item) {

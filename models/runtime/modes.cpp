@@ -1,6 +1,5 @@
 #include "models/runtime/modes.h"
 
-#include <string>
 #include <utility>
 
 #include "models/runtime/executor_modes.h"

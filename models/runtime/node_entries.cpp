@@ -3,6 +3,8 @@
 #include <vector>
 
 #include "models/runtime/host_entries.h"
+#include "sim/core/median.h"
+#include "sim/trace/row_order.h"
 
 namespace tandem {
 
@@ -55,11 +57,8 @@ EnqueueSpans::EnqueueSpans(const Trace& trace)
   }
 }
 
-Duration median(std::vector<Duration> values, double otherwise_us) {
-  if (values.empty()) return from_us(otherwise_us);
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+Duration median_or(std::vector<Duration> values, double otherwise_us) {
+  return values.empty() ? from_us(otherwise_us) : median(std::move(values));
 }
 
 class NodeEntries {
@@ -122,11 +121,7 @@ void NodeEntries::sort_rows() {
   for (std::uint32_t i = 0; i < trace_.value_waits.size(); ++i) {
     waits_[trace_.value_waits.thread[i].index()].push_back(i);
   }
-  for (std::vector<std::uint32_t>& rows : waits_) {
-    std::stable_sort(rows.begin(), rows.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return trace_.value_waits.begin[a] < trace_.value_waits.begin[b];
-    });
-  }
+  for (std::vector<std::uint32_t>& rows : waits_) sort_by_begin(trace_.value_waits, rows);
 }
 
 void NodeEntries::add(HostEntry entry) {
@@ -275,8 +270,8 @@ void NodeEntries::fill_unknown() {
   std::vector<Duration> pops;
   for (const std::uint32_t i : idle_) wakes.push_back(out_[i].wake);
   for (const std::uint32_t i : busy_) pops.push_back(out_[i].gap);
-  const Duration wake = median(std::move(wakes), model_.wake_us);
-  const Duration pop = median(std::move(pops), model_.pop_us);
+  const Duration wake = median_or(std::move(wakes), model_.wake_us);
+  const Duration pop = median_or(std::move(pops), model_.pop_us);
   for (const std::uint32_t i : busy_) out_[i].wake = wake;
   for (const std::uint32_t i : idle_) out_[i].gap = pop;
 }

@@ -1,12 +1,12 @@
 #include "models/runtime/step_plan.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <string>
 #include <utility>
 
 #include "sim/core/bounds/step_size.h"
+#include "sim/core/median.h"
 
 namespace tandem {
 
@@ -119,12 +119,6 @@ void average_wait(const Plan& plan, const std::vector<PlanStep>& steps, std::uin
 /// something else, as the measured iteration time, a median too, does.
 enum class Over : std::uint8_t { minimum, mean, median };
 
-Duration middle(std::vector<Duration>& values) {
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), at, values.end());
-  return *at;
-}
-
 /// Gaps and calls of item `i` of each step.
 void take_medians(const Plan& plan, const std::vector<PlanStep>& steps, std::uint32_t i,
                   HostItem& item) {
@@ -136,9 +130,9 @@ void take_medians(const Plan& plan, const std::vector<PlanStep>& steps, std::uin
     inputs.push_back(plan.items[step.first_item + i].input);
     calls.push_back(plan.items[step.first_item + i].call);
   }
-  item.gap = middle(gaps);
-  item.input = middle(inputs);
-  item.call = middle(calls);
+  item.gap = median(std::move(gaps));
+  item.input = median(std::move(inputs));
+  item.call = median(std::move(calls));
   item.submit = std::min(item.submit, item.call);
 }
 

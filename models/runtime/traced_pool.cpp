@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "sim/core/pool.h"
+#include "sim/trace/row_order.h"
 
 namespace tandem {
 
@@ -15,8 +16,7 @@ std::vector<std::uint32_t> in_order_of_begin(const Activities& acts,
   for (std::uint32_t row = 0; row < acts.size(); ++row) {
     if (share[row] > 0) rows.push_back(row);
   }
-  std::stable_sort(rows.begin(), rows.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return acts.begin[a] < acts.begin[b]; });
+  sort_by_begin(acts, rows);
   return rows;
 }
 

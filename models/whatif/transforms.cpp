@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cmath>
 
 #include "models/arch/gpu_config.h"
 #include "models/whatif/aliases.h"
@@ -19,6 +17,7 @@
 #include "models/whatif/transform.h"
 #include "sim/core/bounds/limits.h"
 #include "sim/core/named.h"
+#include "sim/core/text/numbers.h"
 
 namespace tandem {
 
@@ -151,10 +150,8 @@ const TransformOption* find_option(std::string_view name) {
 }
 
 std::int64_t parse_count(std::string_view option, std::string_view value) {
-  std::int64_t number = 0;
-  const char* end = value.data() + value.size();
-  const auto [at, error] = std::from_chars(value.data(), end, number);
-  if (error == std::errc() && at == end && number <= limits::count) return number;
+  const auto number = plain_number<std::int64_t>(value);
+  if (number && *number <= limits::count) return *number;
   throw InputError("command line", key_of(option), "\"" + std::string(value) + "\"",
                    "a positive whole number of at most " + std::to_string(limits::count));
 }
@@ -166,12 +163,8 @@ constexpr double most_asked = 1e9;
 }  // namespace
 
 double parse_number(std::string_view option, std::string_view value) {
-  double number = 0;
-  const char* end = value.data() + value.size();
-  const auto [at, error] = std::from_chars(value.data(), end, number);
-  if (error == std::errc() && at == end && number >= least_asked && number <= most_asked) {
-    return number;
-  }
+  const auto number = plain_number<double>(value);
+  if (number && *number >= least_asked && *number <= most_asked) return *number;
   throw InputError("command line", key_of(option), "\"" + std::string(value) + "\"",
                    fmt::format("a positive number, {} to {}", least_asked, most_asked));
 }

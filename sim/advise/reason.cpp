@@ -96,21 +96,20 @@ double dram_bytes(const KernelLevels& levels) {
 std::string bound_text(const LayerChange& c) {
   if (c.before == nullptr || !c.before->levels) return {};
   const KernelLevels& before = *c.before->levels;
-  std::string text = before.bound.empty() ? "" : fmt::format("limited by {}", before.bound);
+  std::string text = fmt::format("limited by {}", to_string(before.bound));
   if (c.after == nullptr || !c.after->levels) return text;
   const KernelLevels& after = *c.after->levels;
   constexpr double told = 0.1;  // points of utilization, share of the bytes
-  const std::string_view comma = text.empty() ? "" : ", ";
   const double tensor = before.metrics.tc_active_utilization;
   if (c.less_us > 0 && after.metrics.tc_active_utilization > tensor + told) {
-    return text + fmt::format("{}tensor cores {:.0f} -> {:.0f} % active", comma, 100 * tensor,
+    return text + fmt::format(", tensor cores {:.0f} -> {:.0f} % active", 100 * tensor,
                               100 * after.metrics.tc_active_utilization);
   }
   const double from = dram_bytes(before);
   const double to = dram_bytes(after);
   const bool same_way = c.less_us > 0 ? to < (1 - told) * from : to > (1 + told) * from;
   if (from > 0 && same_way) {
-    text += fmt::format("{}DRAM traffic {} -> {}", comma, bytes_text(from), bytes_text(to));
+    text += fmt::format(", DRAM traffic {} -> {}", bytes_text(from), bytes_text(to));
   }
   return text;
 }

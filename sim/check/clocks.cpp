@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <vector>
+
+#include "sim/trace/row_order.h"
 
 namespace tandem {
 
@@ -19,13 +20,9 @@ struct Delay {
 
 std::vector<Delay> idle_delays(const TracedRun& run) {
   const Activities& acts = run.trace.activities;
-  std::vector<std::uint32_t> order(acts.size());
-  std::iota(order.begin(), order.end(), 0U);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return acts.begin[a] < acts.begin[b]; });
   std::vector<Delay> out;
   TimePoint busy_until = TimePoint::min();
-  for (const std::uint32_t a : order) {
+  for (const std::uint32_t a : rows_by_begin(acts)) {
     const std::uint32_t call = run.links.call_of_activity[a];
     if (call != no_row && acts.kind[a] == ActivityKind::kernel &&
         run.trace.calls.api[call] == ApiKind::launch_kernel &&

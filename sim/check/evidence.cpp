@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "models/step/op_nesting.h"
 #include "sim/counters/step_kernels.h"
+#include "sim/trace/row_order.h"
 
 namespace tandem {
 
@@ -23,8 +23,7 @@ std::vector<std::uint32_t> kernels_begun_in(const Trace& trace, const StepWindow
     const bool inside = acts.begin[a] >= step.begin && acts.begin[a] < step.end;
     if (inside && acts.kind[a] == ActivityKind::kernel) rows.push_back(a);
   }
-  std::stable_sort(rows.begin(), rows.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return acts.begin[a] < acts.begin[b]; });
+  sort_by_begin(acts, rows);
   return rows;
 }
 
@@ -58,12 +57,8 @@ RepeatedSteps repeated_steps(const Evidence& e) {
 /// A sweep over all activities by begin: what is still running when another begins is not alone.
 std::vector<bool> alone_on_device(const Activities& acts) {
   std::vector<bool> alone(acts.size(), true);
-  std::vector<std::uint32_t> order(acts.size());
-  std::iota(order.begin(), order.end(), 0U);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return acts.begin[a] < acts.begin[b]; });
   std::uint32_t longest = no_row;  // of those begun, the one that ends last
-  for (const std::uint32_t a : order) {
+  for (const std::uint32_t a : rows_by_begin(acts)) {
     if (longest != no_row && acts.begin[a] < acts.begin[longest] + acts.duration[longest] &&
         acts.stream[a].value != acts.stream[longest].value) {
       alone[a] = alone[longest] = false;

@@ -7,15 +7,11 @@
 #include <numeric>
 #include <vector>
 
+#include "sim/core/median.h"
+
 namespace tandem {
 
 namespace {
-
-double middle(std::vector<double> values) {
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), at, values.end());
-  return *at;
-}
 
 /// Host time between the calls of a step: from the end of one to the begin of the next of the same
 /// thread; negative where another thread, or a wait, is between.
@@ -69,7 +65,7 @@ std::optional<Observation> warm_up_inside(const Evidence& e) {
     others.push_back(to_us(steps[s].end - steps[s].begin));
   }
   const double limit = others.size() == 1 ? e.limits.warm_up_of_two : e.limits.warm_up;
-  const double usual = middle(others);
+  const double usual = median(others);
   const double ratio = usual > 0 ? to_us(steps[0].end - steps[0].begin) / usual : 0;
   if (ratio <= limit) return {};
   return Observation{ratio > e.limits.warm_up_wrong ? Concern::wrong : Concern::doubt, ratio, limit,

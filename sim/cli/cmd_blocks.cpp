@@ -2,13 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <iostream>
 #include <map>
 
 #include "models/kernel/counters/cost_model.h"
 #include "sim/cli/files.h"
 #include "sim/cli/scenario_options.h"
+#include "sim/core/text/numbers.h"
 #include "sim/predict/predict.h"
 #include "sim/predict/stages/kernel_counters.h"
 #include "sim/report/report.h"
@@ -22,10 +22,8 @@ namespace po = boost::program_options;
 /// A position in the step, or the longest kernel whose name holds the text. Row of activities.
 std::uint32_t find_kernel(const Step& step, const std::string& wanted) {
   const std::vector<DeviceWork>& works = step.plan.works;
-  std::size_t number = 0;
-  const auto [end, error] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), number);
-  if (error == std::errc() && end == wanted.data() + wanted.size()) {
-    if (number < works.size()) return works[number].source;
+  if (const auto position = plain_number<std::size_t>(wanted)) {
+    if (*position < works.size()) return works[*position].source;
     throw InputError("command line", "--kernel", wanted,
                      "a position in the step, 0 to " + std::to_string(works.size() - 1));
   }

@@ -2,10 +2,8 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <iostream>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "models/arch/gpu_config.h"
 #include "models/runtime/host_model.h"

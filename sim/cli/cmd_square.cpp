@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "models/arch/default_gpus.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <iostream>
 
 #include "sim/cli/arguments.h"
 #include "sim/cli/files.h"

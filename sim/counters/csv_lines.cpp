@@ -1,7 +1,6 @@
 #include "sim/counters/csv_lines.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "sim/core/error.h"
 

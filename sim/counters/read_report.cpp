@@ -5,6 +5,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "sim/core/text/numbers.h"
 #include "sim/counters/counter_report.h"
 #include "sim/counters/csv_lines.h"
 #include "sim/counters/raw_report.h"
@@ -30,12 +31,6 @@ std::size_t column_of(const Fields& header, std::string_view name) {
 std::string quote(std::string_view text) {
   const bool cut = text.size() > most_shown;
   return fmt::format("\"{}{}\"", text.substr(0, most_shown), cut ? "..." : "");
-}
-
-std::int64_t integer_or(std::string_view text, std::int64_t otherwise) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? value : otherwise;
 }
 
 /// "(256, 1, 1)".
@@ -79,7 +74,7 @@ Dimensions dimensions(const CsvLines& lines, const Fields& f, std::size_t column
 }
 
 std::int64_t integer(const Fields& f, std::size_t column) {
-  return column == no_column ? -1 : integer_or(f[column], -1);
+  return column == no_column ? -1 : plain_number<std::int64_t>(f[column]).value_or(-1);
 }
 
 class Scanner {

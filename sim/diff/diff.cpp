@@ -1,7 +1,6 @@
 #include "sim/diff/diff.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <tuple>
 

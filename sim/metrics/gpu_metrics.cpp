@@ -183,33 +183,28 @@ DcgmShares dcgm_shares(const WorkCounters& work, const GpuScale& gpu) {
 
 namespace {
 
-std::string_view bound_by_use(const WorkCounters& work, const KernelUse& u, const GpuScale& gpu) {
+Bound bound_by_use(const WorkCounters& work, const KernelUse& u, const GpuScale& gpu) {
   constexpr double much = 0.5;
   const double memory = std::max(u.dram_utilization, u.l2_utilization);
   const double compute = std::max(u.smsp_issue_utilization, u.tc_active_utilization);
-  return work.time_us < 2 * gpu.kernel_floor_us ? "launch"
-         : std::max(compute, memory) < much     ? "latency"
-         : compute > memory                     ? "compute"
-                                                : "memory";
+  return work.time_us < 2 * gpu.kernel_floor_us ? Bound::launch
+         : std::max(compute, memory) < much     ? Bound::latency
+         : compute > memory                     ? Bound::compute
+                                                : Bound::memory;
 }
 
-}  // namespace
-
-namespace {
-
-/// See KernelUse::reason.
-std::string_view reason_of(const WorkCounters& work, const KernelUse& u, const GpuScale& gpu) {
+Shortfall reason_of(const WorkCounters& work, const KernelUse& u, const GpuScale& gpu) {
   constexpr double busy = 0.6;  // of the tensor pipe, or of the roofline
   constexpr double few = 0.25;  // of the warps that SMs hold
   if (std::max(u.tc_active_utilization, u.roofline_share) >= busy) {
-    return u.mfu >= u.dram_utilization ? "compute" : "memory";
+    return u.mfu >= u.dram_utilization ? Shortfall::compute : Shortfall::memory;
   }
-  if (work.time_us < 2 * gpu.kernel_floor_us) return "launch";
-  if (!work.product_limit.empty()) return work.product_limit;
-  if (u.bound == "memory" && work.flops <= 0) return "memory";
+  if (work.time_us < 2 * gpu.kernel_floor_us) return Shortfall::launch;
+  if (work.product_limit) return *work.product_limit;
+  if (u.bound == Bound::memory && work.flops <= 0) return Shortfall::memory;
   const bool partly = work.waves > 0 && work.waves < 1;
-  if (partly || u.achieved_occupancy < few) return "occupancy";
-  return u.bound;
+  if (partly || u.achieved_occupancy < few) return Shortfall::occupancy;
+  return shortfall_of(u.bound);
 }
 
 }  // namespace
@@ -225,8 +220,8 @@ KernelUse kernel_use(const WorkCounters& work, const GpuScale& gpu) {
   u.dram_utilization =
       ratio(work.dram_read_bytes + work.dram_write_bytes, work.time_us * gpu.dram_peak_gbps * 1e3);
   u.l2_utilization = ratio(work.l2_bytes, work.time_us * gpu.l2_peak_gbps * 1e3);
-  u.bound = work.bound_law.empty() ? bound_by_use(work, u, gpu) : work.bound;
-  u.bound_law = work.bound_law.empty() ? "use" : work.bound_law;
+  u.bound = work.bound ? *work.bound : bound_by_use(work, u, gpu);
+  u.bound_law = work.bound ? work.bound_law : "use";
   u.mfu = ratio(product_us(work), work.time_us);
   u.roofline_share = ratio(roof_us(work, gpu), work.time_us);
   u.tflops = work.time_us > 0 ? work.flops / (work.time_us * flop_per_us) : 0;

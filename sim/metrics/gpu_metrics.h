@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
-#include "sim/core/kernel_family.h"
+#include "sim/core/kernel/kernel_family.h"
+#include "sim/core/kernel/kernel_limits.h"
 #include "sim/core/time.h"
 
 namespace tandem {
@@ -34,14 +36,12 @@ struct WorkCounters {
   double dram_read_bytes = 0;
   double dram_write_bytes = 0;
   double shared_bytes = 0;
-  double flops = 0;                // of products, convolutions and attention, by their formulas
-  double peak_tflops = 0;          // of the arithmetic of its products; 0: it has none
-  bool flops_unknown = false;      // a product whose shapes are not known
-  std::string_view product_limit;  // why its tensor cores idle, as far as the kernel tells: "type",
-                                   // "alignment", "layout"; static
-  // What the model of the kernel's time says bounds it, and its law; empty: it says nothing.
-  // Static.
-  std::string_view bound, bound_law;
+  double flops = 0;            // of products, convolutions and attention, by their formulas
+  double peak_tflops = 0;      // of the arithmetic of its products; 0: it has none
+  bool flops_unknown = false;  // a product whose shapes are not known
+  std::optional<Shortfall> product_limit;  // why its tensor cores idle, as far as the kernel tells
+  std::optional<Bound> bound;  // by the model of the kernel's time; nothing: it says nothing
+  std::string_view bound_law;  // of that model, as a report writes it; static
 };
 
 /// Counters of a kernel that only waits and moves data, had it lasted `time_us`: its cycles go with
@@ -133,16 +133,13 @@ struct KernelUse {
   /// What the model of the kernel's time says. Where it says nothing, by use: launch: not twice as
   /// long as an empty kernel; compute or memory: issue slots or tensor cores, L2 or DRAM are used
   /// to half or more of what they can; else latency.
-  std::string_view bound;
+  Bound bound = Bound::latency;
   std::string_view bound_law;  // a TimeLaw that states a bound, or "use"
   double tflops = 0;
   double mfu = 0;             // of the peak of its type
   double roofline_share = 0;  // least time at the peaks of arithmetic and of DRAM / time
   double intensity = 0;       // flops / DRAM bytes
-  /// Why it is not at the peak of the tensor cores: type (products on FP32 pipes), alignment (of
-  /// operands), layout (it moves operands for others), launch (too short), occupancy (too few warps
-  /// or blocks), memory (bytes), latency; compute: it is busy.
-  std::string_view reason;
+  Shortfall reason = Shortfall::latency;
 };
 KernelUse kernel_use(const WorkCounters& work, const GpuScale& gpu);
 

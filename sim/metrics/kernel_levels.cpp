@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace tandem {
@@ -45,34 +47,29 @@ constexpr std::array<KernelLevelInfo, 18> level_infos{{
     {"intensity", "FLOP/B", "flops / DRAM bytes", [](const L& l) { return l.metrics.intensity; }},
 }};
 
-/// Time of one bound by one law.
-struct BoundTime {
-  std::string_view bound, law;
-  double us = 0;
-};
-
-/// Adds to the time above the roofline of each reason.
-void add_reason(const KernelUse& use, double us, std::vector<BoundTime>& times) {
-  const double lost_us = us * (1 - use.roofline_share);
-  for (BoundTime& t : times) {
-    if (t.bound == use.reason) {
-      t.us += lost_us;
-      return;
+/// Time by what it is of, in the order in which that was seen first.
+template <class Key>
+class TimeOf {
+ public:
+  void add(const Key& key, double us) {
+    const auto it = std::find_if(times_.begin(), times_.end(),
+                                 [&](const auto& time) { return time.first == key; });
+    if (it != times_.end()) {
+      it->second += us;
+    } else {
+      times_.emplace_back(key, us);
     }
   }
-  times.push_back({use.reason, {}, lost_us});
-}
-
-void add_bound(const KernelUse& use, double us, std::vector<BoundTime>& times) {
-  const auto it = std::find_if(times.begin(), times.end(), [&](const BoundTime& t) {
-    return t.bound == use.bound && t.law == use.bound_law;
-  });
-  if (it != times.end()) {
-    it->us += us;
-  } else {
-    times.push_back({use.bound, use.bound_law, us});
+  /// Of several, the first.
+  const Key& longest() const {
+    return std::max_element(times_.begin(), times_.end(),
+                            [](const auto& a, const auto& b) { return a.second < b.second; })
+        ->first;
   }
-}
+
+ private:
+  std::vector<std::pair<Key, double>> times_;
+};
 
 double mean(std::span<const WorkCounters> works, double WorkCounters::*member) {
   double sum = 0, us = 0;
@@ -92,21 +89,19 @@ KernelLevels kernel_levels(std::span<const WorkCounters> works, const GpuScale& 
   l.theoretical_occupancy = mean(works, &WorkCounters::theoretical_occupancy);
   l.waves = mean(works, &WorkCounters::waves);
   l.metrics = gpu_metrics(works, gpu, elapsed_us(works, gpu));
-  std::vector<BoundTime> times, reasons;
+  TimeOf<std::pair<Bound, std::string_view>> bounds;  // and their laws
+  TimeOf<Shortfall> reasons;                          // above the roofline
   WorkCounters sum;
   for (const WorkCounters& work : works) {
     const KernelUse use = kernel_use(work, gpu);
-    add_bound(use, work.time_us, times);
-    add_reason(use, work.time_us, reasons);
+    bounds.add({use.bound, use.bound_law}, work.time_us);
+    reasons.add(use.reason, work.time_us * (1 - use.roofline_share));
     sum.warp_active_cycles += work.warp_active_cycles;
     sum.smsp_active_cycles += work.smsp_active_cycles;
   }
   l.achieved_occupancy = kernel_use(sum, gpu).achieved_occupancy;
-  const auto less = [](const BoundTime& a, const BoundTime& b) { return a.us < b.us; };
-  const BoundTime& most = *std::max_element(times.begin(), times.end(), less);
-  l.reason = std::max_element(reasons.begin(), reasons.end(), less)->bound;
-  l.bound = most.bound;
-  l.bound_law = most.law;
+  std::tie(l.bound, l.bound_law) = bounds.longest();
+  l.reason = reasons.longest();
   return l;
 }
 

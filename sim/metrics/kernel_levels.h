@@ -2,7 +2,6 @@
 #pragma once
 
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "sim/metrics/gpu_metrics.h"
@@ -16,10 +15,10 @@ struct KernelLevels {
   double theoretical_occupancy = 0;
   double achieved_occupancy = 0;  // weighted with the cycles that SMs hold a block
   double waves = 0;
-  std::string bound;      // of most of the time; see KernelUse
-  std::string bound_law;  // of that bound
-  std::string reason;     // of most of the time above the roofline; see KernelUse
-  GpuMetrics metrics;     // over the kernels' own elapsed cycles; bytes: of all of them
+  Bound bound = Bound::latency;           // of most of the time; see KernelUse
+  std::string_view bound_law;             // of that bound; static
+  Shortfall reason = Shortfall::latency;  // of most of the time above the roofline
+  GpuMetrics metrics;  // over the kernels' own elapsed cycles; bytes: of all of them
 };
 
 /// `works` may not be empty.

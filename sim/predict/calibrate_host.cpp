@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
-#include <cstdint>
-#include <numeric>
 
 #include "sim/engine/engine.h"
 #include "sim/metrics/intervals.h"

@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "sim/core/files/folder.h"
 #include "sim/core/named.h"
 
 namespace tandem {
@@ -35,9 +36,8 @@ void add_file(GpuCatalogue& gpus, EnergyCatalogue& energies, const std::string& 
 
 std::vector<std::string> host_names(const std::string& folder) {
   std::vector<std::string> names;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder + "/hosts", error)) {
-    if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
+  for (const std::string& path : json_files(folder + "/hosts")) {
+    names.push_back(std::filesystem::path(path).stem().string());
   }
   std::sort(names.begin(), names.end());
   return names;

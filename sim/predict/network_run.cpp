@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "models/arch/gpu_config.h"
+#include "sim/core/files/folder.h"
 #include "sim/core/named.h"
-#include "sim/predict/stages/memory.h"
 #include "workloads/compiled_memory.h"
 #include "workloads/generate.h"
 #include "workloads/layout.h"
@@ -155,10 +155,9 @@ std::string network_path(const std::string& network, const std::string& task,
 
 std::vector<std::string> network_names(const std::string& folder) {
   std::vector<std::string> names;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    const std::string stem = entry.path().stem().string();
-    if (entry.path().extension() == ".json") names.push_back(stem.substr(0, stem.rfind('-')));
+  for (const std::string& path : json_files(folder)) {
+    const std::string stem = std::filesystem::path(path).stem().string();
+    names.push_back(stem.substr(0, stem.rfind('-')));
   }
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <iterator>
-#include <vector>
 
 #include "sim/report/csv_text.h"
 #include "sim/report/report.h"
@@ -61,7 +60,7 @@ void append_counters(fmt::memory_buffer& line, const WorkCounters* c, const GpuS
   append_number(line, c->theoretical_occupancy, kernel);
   append_number(line, use.achieved_occupancy, kernel);
   append_number(line, c->waves, kernel);
-  fmt::format_to(std::back_inserter(line), ",{},{}", kernel ? use.bound : "",
+  fmt::format_to(std::back_inserter(line), ",{},{}", kernel ? to_string(use.bound) : "",
                  kernel ? use.bound_law : "");
   for (const double ratio : {use.smsp_active_utilization, use.smsp_issue_utilization,
                              use.tc_active_utilization, use.tc_issue_utilization}) {
@@ -78,7 +77,7 @@ void append_counters(fmt::memory_buffer& line, const WorkCounters* c, const GpuS
   append_number(line, use.mfu, flops && c->peak_tflops > 0);
   append_number(line, use.roofline_share, kernel);
   append_number(line, use.intensity, flops);
-  fmt::format_to(std::back_inserter(line), ",{}", kernel ? use.reason : "");
+  fmt::format_to(std::back_inserter(line), ",{}", kernel ? to_string(use.reason) : "");
 }
 
 void write_run(std::ostream& out, const Trace& measured, const GpuScale& gpu,

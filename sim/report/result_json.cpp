@@ -46,7 +46,7 @@ Json shares_json(const std::vector<TimeShare>& shares) {
 }
 
 void add_levels(const std::optional<KernelLevels>& levels, Json& one) {
-  one["reason"] = levels ? Json(levels->reason) : Json(nullptr);
+  one["reason"] = levels ? Json(to_string(levels->reason)) : Json(nullptr);
   for (const KernelLevelInfo& info : kernel_level_infos()) {
     one[info.name] = levels ? Json(info.value(*levels)) : Json(nullptr);
   }
@@ -65,7 +65,7 @@ Json kernels_json(const std::vector<TimeShare>& shares) {
     const std::optional<KernelLevels>& l = shares[i].levels;
     Json& one = list[i];
     one["family"] = l ? Json(to_string(l->family)) : Json(nullptr);
-    one["bound"] = l ? Json(l->bound) : Json(nullptr);
+    one["bound"] = l ? Json(to_string(l->bound)) : Json(nullptr);
     one["bound_law"] = l ? Json(l->bound_law) : Json(nullptr);
     one["op"] = shares[i].op;
     one["layer"] = shares[i].layer;

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "sim/core/sqlite/database.h"
+#include "sim/core/text/numbers.h"
 #include "sim/metrics/gpu_metrics.h"
 #include "sim/metrics/runtime_metrics.h"
 #include "sim/metrics/step_metrics.h"
@@ -146,18 +146,12 @@ std::vector<Cell> take_line(std::string_view& csv) {
 /// Numbers are read here: SQLite's own reading of decimals differs from version to version in the
 /// last digit (3.43 and later), and the same result must give the same table everywhere.
 void bind_cell(Statement& row, int parameter, const Cell& cell) {
-  const char* const end = cell.text.data() + cell.text.size();
-  std::int64_t whole = 0;
-  double number = 0;
-  const auto is_all = [end](std::from_chars_result read) {
-    return read.ec == std::errc() && read.ptr == end;
-  };
   if (cell.quoted) {
     row.bind(parameter, cell.text);
-  } else if (is_all(std::from_chars(cell.text.data(), end, whole))) {
-    row.bind(parameter, whole);
-  } else if (is_all(std::from_chars(cell.text.data(), end, number))) {
-    row.bind(parameter, number);
+  } else if (const auto whole = plain_number<std::int64_t>(cell.text)) {
+    row.bind(parameter, *whole);
+  } else if (const auto number = plain_number<double>(cell.text)) {
+    row.bind(parameter, *number);
   } else {
     row.bind(parameter, cell.text);
   }

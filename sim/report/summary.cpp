@@ -44,7 +44,7 @@ std::string layer_row(const TimeShare& row) {
                       100 * m.smsp_issue_utilization, 100 * m.tc_active_utilization,
                       100 * m.roofline_share);
   if (m.flops > 0) text += fmt::format("  {:.3g} TFLOP/s", m.tflops);
-  return text + fmt::format("  ({})\n", row.levels->reason);
+  return text + fmt::format("  ({})\n", to_string(row.levels->reason));
 }
 
 std::string family_row(const FamilyShare& row) {

@@ -3,17 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <utility>
 
 #include "models/arch/gpu_config.h"
 #include "models/arch/gpu_fields.h"
-#include "models/whatif/compile/compile.h"
 #include "models/whatif/precision/precision.h"
 #include "sim/core/bounds/limits.h"
 #include "sim/core/field.h"
+#include "sim/core/text/numbers.h"
 #include "sim/core/units.h"
 #include "sim/predict/configs.h"
 #include "sim/predict/network_run.h"
@@ -50,14 +49,12 @@ bool is_whole(const GpuArch& gpu, const std::string& parameter) {
 /// "gpu.KEY=VALUE"; a scale "x0.5" refers to `gpu`.
 std::string override_text(const GpuArch& gpu, const Setting& setting) {
   if (!setting.value.starts_with("x")) return setting.name + "=" + setting.value;
-  const char* const end = setting.value.data() + setting.value.size();
-  double factor = 0;
-  const auto [at, error] = std::from_chars(setting.value.data() + 1, end, factor);
-  if (error != std::errc{} || at != end || !(factor > 0 && factor <= limits::largest_number)) {
+  const auto factor = plain_number<double>(std::string_view(setting.value).substr(1));
+  if (!factor || !(*factor > 0 && *factor <= limits::largest_number)) {
     throw InputError("sweep", setting.name, "\"" + setting.value + "\"",
                      "a value, or x and a positive factor");
   }
-  const double scaled = gpu_number(gpu, setting.name) * factor;
+  const double scaled = gpu_number(gpu, setting.name) * *factor;
   if (is_whole(gpu, setting.name)) {
     return fmt::format("{}={}", setting.name, limits::whole(std::round(scaled)));
   }

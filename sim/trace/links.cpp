@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "sim/trace/row_order.h"
+
 namespace tandem {
 
 namespace {
@@ -152,10 +154,7 @@ void count_overlaps(const Trace& trace, Links& links) {
 std::vector<std::uint32_t> nodes_of_calls(const Trace& trace) {
   const ExecutorNodes& nodes = trace.nodes;
   if (nodes.size() == 0) return {};
-  const auto by_begin = sorted_rows(nodes.size(), [&](std::uint32_t a, std::uint32_t b) {
-    return nodes.begin[a] < nodes.begin[b];
-  });
-  const RowLists of_thread = group(by_begin, trace.threads.size(),
+  const RowLists of_thread = group(rows_by_begin(nodes), trace.threads.size(),
                                    [&](std::uint32_t node) { return nodes.thread[node].value; });
   std::vector<std::uint32_t> out(trace.calls.size(), no_row);
   for (std::uint32_t call = 0; call < trace.calls.size(); ++call) {
@@ -206,8 +205,7 @@ Links link_trace(const Trace& trace) {
   }
   Links links;
   links.call_of_activity = join_by_correlation(trace, links.losses);
-  const auto acts_by_begin = sorted_rows(
-      acts.size(), [&](std::uint32_t a, std::uint32_t b) { return acts.begin[a] < acts.begin[b]; });
+  const std::vector<std::uint32_t> acts_by_begin = rows_by_begin(acts);
   links.activities_of_call = group(acts_by_begin, calls.size(),
                                    [&](std::uint32_t a) { return links.call_of_activity[a]; });
   links.activities_of_stream = group(acts_by_begin, trace.streams.size(),
@@ -222,9 +220,7 @@ Links link_trace(const Trace& trace) {
     const bool owns_work = !links.activities_of_call.of(row).empty();
     if (calls.api[row] != ApiKind::other || owns_work) links.calls_in_order.push_back(row);
   }
-  std::stable_sort(
-      links.calls_in_order.begin(), links.calls_in_order.end(),
-      [&](std::uint32_t a, std::uint32_t b) { return calls.begin[a] < calls.begin[b]; });
+  sort_by_begin(calls, links.calls_in_order);
   links.node_of_call = nodes_of_calls(trace);
   links.steps = find_steps(trace);
   if (links.steps.empty()) {

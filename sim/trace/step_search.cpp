@@ -3,19 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <set>
-#include <tuple>
 #include <unordered_map>
 #include <utility>
 
+#include "sim/core/median.h"
 #include "sim/core/named.h"
 #include "sim/trace/beginning.h"
 #include "sim/trace/importers/step_marks.h"
 #include "sim/trace/repetition.h"
+#include "sim/trace/row_order.h"
 
 namespace tandem {
 
@@ -113,8 +113,7 @@ Issues issues_of_device(const Trace& trace, const Links& links, std::vector<std:
 Issues issues_of_nodes(const Trace& trace) {
   const HostOps& ops = trace.ops;
   std::vector<std::uint32_t> rows(trace.nodes.op.begin(), trace.nodes.op.end());
-  std::stable_sort(rows.begin(), rows.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return ops.begin[a] < ops.begin[b]; });
+  sort_by_begin(ops, rows);
   Issues out;
   Numbering<std::pair<std::uint32_t, std::uint32_t>> calls;
   Numbering<std::uint32_t> names;
@@ -414,11 +413,9 @@ bool drop_slow_first(std::vector<StepWindow>& steps) {
   if (steps.size() < 2) return false;
   std::vector<Duration> others;
   for (std::size_t i = 1; i < steps.size(); ++i) others.push_back(steps[i].end - steps[i].begin);
-  const auto middle = others.begin() + static_cast<std::ptrdiff_t>(others.size() / 2);
-  std::nth_element(others.begin(), middle, others.end());
   const double limit = others.size() == 1 ? slow_first_of_two : slow_first;
   const Duration first = steps.front().end - steps.front().begin;
-  if (to_us(first) <= limit * to_us(*middle)) return false;
+  if (to_us(first) <= limit * to_us(median(std::move(others)))) return false;
   steps.erase(steps.begin());
   return true;
 }

@@ -1,10 +1,10 @@
 #include "validation/compare/cases.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <initializer_list>
 
 #include "sim/core/field.h"
+#include "sim/core/files/folder.h"
 #include "sim/predict/options.h"
 
 namespace tandem {
@@ -295,13 +295,8 @@ void load_question(const std::string& path, std::vector<Case>& cases) {
 std::string name_of(const Case& c) { return c.question + ", " + c.set; }
 
 std::vector<Case> load_cases(const std::string& folder) {
-  std::vector<std::string> paths;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    if (entry.path().extension() == ".json") paths.push_back(entry.path().string());
-  }
+  const std::vector<std::string> paths = json_files(folder);
   if (paths.empty()) throw InputError(folder, "", "no case", "a folder with *.json case files");
-  std::sort(paths.begin(), paths.end());
   std::vector<Case> cases;
   for (const std::string& path : paths) load_question(path, cases);
   return cases;

@@ -2,25 +2,38 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "models/step/op_nesting.h"
 #include "sim/core/error.h"
+#include "sim/core/named.h"
 #include "sim/core/text/csv_rows.h"
 
 namespace tandem {
 
 namespace {
 
-/// One number of a kernel, by the name of its column in `path`. Errors: InputError for another
-/// name.
-double number_of(const WorkCounters& work, std::string_view quantity, const std::string& path) {
-  if (quantity == "gpu_us") return work.time_us;
-  if (quantity == "dram_bytes") return work.dram_read_bytes + work.dram_write_bytes;
-  if (quantity == "l2_bytes") return work.l2_bytes;
-  if (quantity == "l1_bytes") return work.l1_bytes;
-  throw InputError(path, "", "no number of kernels called \"" + std::string(quantity) + "\"",
-                   "gpu_us, dram_bytes, l2_bytes or l1_bytes");
+/// A number of a kernel, by the name of its column.
+struct KernelQuantity {
+  std::string_view name;
+  double (*of)(const WorkCounters& work);
+};
+
+constexpr KernelQuantity quantities[] = {
+    {"gpu_us", [](const WorkCounters& w) { return w.time_us; }},
+    {"dram_bytes", [](const WorkCounters& w) { return w.dram_read_bytes + w.dram_write_bytes; }},
+    {"l2_bytes", [](const WorkCounters& w) { return w.l2_bytes; }},
+    {"l1_bytes", [](const WorkCounters& w) { return w.l1_bytes; }}};
+
+/// Errors: InputError for another name than those of `quantities`.
+const KernelQuantity& find_quantity(std::string_view name, const std::string& path) {
+  const auto found = std::find_if(std::begin(quantities), std::end(quantities),
+                                  [&](const KernelQuantity& q) { return q.name == name; });
+  if (found != std::end(quantities)) return *found;
+  throw InputError(path, "", "no number of kernels called \"" + std::string(name) + "\"",
+                   names_of(quantities));
 }
 
 /// Row of the outermost operation around each activity of a step -> the rows of its activities, in
@@ -47,12 +60,13 @@ std::vector<OperatorNumbers> operator_numbers(const Replay& replay, const std::s
                      fmt::format("a row for each of the {} operations of {} that launch something",
                                  operators.size(), replay.run.trace.path));
   }
+  const KernelQuantity& kernel = find_quantity(quantity, path);
   std::vector<OperatorNumbers> out;
   auto row = rows.begin();
   for (const auto& [op, activities] : operators) {
     OperatorNumbers numbers{std::string(row->text("operator")), row->number(quantity)};
     for (const std::uint32_t activity : activities) {
-      numbers.predicted += number_of(works[activity], quantity, path);
+      numbers.predicted += kernel.of(works[activity]);
     }
     out.push_back(std::move(numbers));
     ++row;

@@ -1,8 +1,8 @@
 #include "validation/papers/load.h"
 
 #include <algorithm>
-#include <filesystem>
 
+#include "sim/core/files/folder.h"
 #include "validation/papers/rows.h"
 
 namespace tandem {
@@ -52,13 +52,8 @@ void check_ids(const std::string& folder, const std::vector<Claim>& claims) {
 }  // namespace
 
 Claims load_claims(const std::string& folder, const std::string& configs) {
-  std::vector<std::string> paths;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    if (entry.path().extension() == ".json") paths.push_back(entry.path().string());
-  }
+  const std::vector<std::string> paths = json_files(folder);
   if (paths.empty()) throw InputError(folder, "", "no claims", "a folder with *.json claim files");
-  std::sort(paths.begin(), paths.end());
   const GpuCatalogue gpus = load_catalogue(configs + "/gpus");
   Claims out;
   for (const std::string& path : paths) load_file(path, gpus, out);

@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "models/kernel/choice/depthwise_rule.h"
-#include "sim/core/data_type.h"
 
 namespace tandem {
 namespace {

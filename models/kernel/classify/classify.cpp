@@ -1,7 +1,6 @@
 #include "models/kernel/classify/classify.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "models/kernel/classify/search_text.h"
 

@@ -6,7 +6,6 @@
 #include <functional>
 #include <limits>
 #include <string>
-#include <utility>
 
 #include "sim/core/error.h"
 

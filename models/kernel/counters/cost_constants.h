@@ -70,6 +70,8 @@ struct GeneralCosts {
   double tensor_tile_exponent = 0;
   double tensor_clock_from = 0;
   double tensor_clock_slope = 0;
+  double refetch_from = 0;
+  double refetch_span = 0;
   double unknown_issue = 0;
   double unknown_issue_simt = 0;
   double unknown_tensor_hmma = 0;

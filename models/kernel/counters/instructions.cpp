@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/kernel/classify/classify.h"
 #include "models/kernel/counters/cost_terms.h"
 #include "models/kernel/kinds.h"
 #include "models/kernel/work/work.h"

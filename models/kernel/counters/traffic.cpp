@@ -81,7 +81,9 @@ double refetched(const CostInput& in, double read, double passes) {
       blocks, static_cast<double>(in.gpu.sm_count) * std::max(1, in.occupancy.blocks_per_sm));
   const double working_set = read / blocks * resident;
   const double capacity = 2 * static_cast<double>(in.gpu.l2_dirty_bytes);
-  const double miss = std::clamp((working_set / capacity - 0.7) / 0.6, 0.0, 1.0);
+  const GeneralCosts& general = in.constants.general();
+  const double miss =
+      std::clamp((working_set / capacity - general.refetch_from) / general.refetch_span, 0.0, 1.0);
   return read * (passes - 1) * miss;
 }
 

@@ -2,7 +2,6 @@
 
 #include <limits>
 
-#include "models/kernel/classify/classify.h"
 #include "models/kernel/time/parts.h"
 #include "models/ops/op_table.h"
 
@@ -161,16 +160,6 @@ double counted_us(const Machine& m, const TimedLaunch& launch) {
 }
 
 }  // namespace
-
-std::string_view to_string(Bound bound) {
-  switch (bound) {
-    case Bound::compute: return "compute";
-    case Bound::memory: return "memory";
-    case Bound::latency: return "latency";
-    case Bound::launch: break;
-  }
-  return "launch";
-}
 
 bool explains(const TimedLaunch& launch, const KernelTime& time, double traced_us) {
   constexpr double least_share = 0.5;

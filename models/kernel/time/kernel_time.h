@@ -11,8 +11,6 @@
 
 namespace tandem {
 
-std::string_view to_string(Bound bound);
-
 /// A launch and what is known of it beyond its description.
 struct TimedLaunch {
   TimeLaw law = TimeLaw::none;

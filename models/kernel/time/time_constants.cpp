@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/core/field.h"
+#include "sim/core/constants.h"
 
 namespace tandem {
 namespace {
@@ -12,11 +12,7 @@ constexpr Range or_zero = Range::non_negative;
 
 template <class T>
 void read_all(const Json& json, const Place& place, std::span<const Field<T>> fields, T& out) {
-  const auto seen = read_sourced_fields(json, place, fields, out, out.origins);
-  const auto missing = std::find(seen.begin(), seen.end(), false);
-  if (missing == seen.end()) return;
-  const auto i = static_cast<std::size_t>(missing - seen.begin());
-  place.fail("no key \"" + fields[i].name + "\"", "all of: " + known_names(fields));
+  read_all_sourced(json, place, fields, out, out.origins);
 }
 
 const Json& part(const Json& json, const Place& place, const std::string& key) {

@@ -1,5 +1,6 @@
+#include "sim/core/constants.h"
+
 #include "models/kernel/tiny_launch/tiny_launch.h"
-#include "sim/core/field.h"
 
 namespace tandem {
 namespace {
@@ -83,13 +84,9 @@ TinyConstants load_tiny_constants(const std::string& path, std::string_view gpu)
   const Json json = read_json_file(path);
   const Place place = Place{path, ""} / "gpus" / gpu;
   const auto fields = tiny_fields();
-  const std::span<const Field<C>> view(fields);
   TinyConstants constants;
-  const std::vector<bool> seen = read_sourced_fields(constants_of(json, {path, ""}, gpu), place,
-                                                     view, constants, constants.origins);
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    if (!seen[i]) place.fail("no key \"" + fields[i].name + "\"", "all of: " + known_names(view));
-  }
+  read_all_sourced(constants_of(json, {path, ""}, gpu), place, std::span<const Field<C>>(fields),
+                   constants, constants.origins);
   return constants;
 }
 

@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 
-#include "models/kernel/classify/classify.h"
 #include "models/kernel/kinds.h"
 #include "models/kernel/work/operand_bytes.h"
 

@@ -91,16 +91,17 @@ double product_peak_tflops(const KernelLaunch& launch, const GpuArch& gpu) {
   return tensor > 0 ? tensor : fp32_peak_tflops(gpu, clock);
 }
 
-std::string_view product_limit(const KernelLaunch& launch) {
-  if (launch.family == KernelFamily::layout) return "layout";
+std::optional<Shortfall> product_limit(const KernelLaunch& launch) {
+  if (launch.family == KernelFamily::layout) return Shortfall::layout;
   const KernelClass kernel{launch.family, launch.math, launch.traits};
   if (!computes_product(kernel)) return {};
   if (launch.traits.engine == Engine::simt) {
-    return is_half(launch.traits.data) ? "alignment" : "type";
+    return is_half(launch.traits.data) ? Shortfall::alignment : Shortfall::type;
   }
   constexpr int full_load_bytes = 16;
   const bool tensor = launch.traits.engine != Engine::none;
-  return tensor && launch.traits.load_bytes < full_load_bytes ? "alignment" : "";
+  if (!tensor || launch.traits.load_bytes >= full_load_bytes) return {};
+  return Shortfall::alignment;
 }
 
 }  // namespace tandem

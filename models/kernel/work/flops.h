@@ -1,6 +1,8 @@
 // Floating-point operations by the formula of an operation, and how fast a GPU could do them.
 #pragma once
 
+#include <optional>
+
 #include "models/arch/gpu_arch.h"
 #include "models/kernel/kernel.h"
 #include "models/kernel/work/gemm_shape.h"
@@ -24,10 +26,10 @@ bool computes_product(const KernelClass& kernel);
 /// Dense peak of the arithmetic of the kernel's products at the GPU's boost clock, TFLOP/s.
 double product_peak_tflops(const KernelLaunch& launch, const GpuArch& gpu);
 
-/// Why the kernel's products cannot use the tensor cores well, as far as it tells itself: "type":
-/// on FP32 pipes, for the type has no tensor instruction or the program did not allow TF32;
-/// "alignment": of 16-bit types on FP32 pipes, or loads of operands of less than 16 bytes; empty:
-/// neither. "layout": no product, it rearranges operands for one. Static.
-std::string_view product_limit(const KernelLaunch& launch);
+/// Why the kernel's products cannot use the tensor cores well, as far as it tells itself: type: on
+/// FP32 pipes, for the type has no tensor instruction or the program did not allow TF32; alignment:
+/// of 16-bit types on FP32 pipes, or loads of operands of less than 16 bytes; layout: no product,
+/// it rearranges operands for one. Nothing: none of these.
+std::optional<Shortfall> product_limit(const KernelLaunch& launch);
 
 }  // namespace tandem

@@ -1,9 +1,8 @@
 #include "models/kernel/work/gemm_shape.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 
+#include "models/kernel/work/features.h"
 #include "models/kernel/work/layer_products.h"
 #include "models/kernel/work/operand_bytes.h"
 #include "sim/core/bounds/limits.h"
@@ -92,13 +91,18 @@ std::optional<ProductOperands> product_operands(const OpContext& context) {
   return std::nullopt;
 }
 
+// The same product with its result transposed.
+MatrixProblem transposed(MatrixProblem p) {
+  std::swap(p.m, p.n);
+  std::swap(p.a_bytes, p.b_bytes);
+  return p;
+}
+
 // Where the result is stored transposed, the library computes the transposed product; the grid of a
 // kernel with a block per tile shows it. A single row counts as a column.
 void orient(const KernelTraits& t, const LaunchGeometry& geometry, MatrixProblem& p) {
-  MatrixProblem other = p;
-  std::swap(other.m, other.n);
-  std::swap(other.a_bytes, other.b_bytes);
-  const std::int64_t blocks = std::int64_t{geometry.grid[0]} * geometry.grid[1] * geometry.grid[2];
+  const MatrixProblem other = transposed(p);
+  const std::int64_t blocks = blocks_of(geometry);
   const std::int64_t tiles = tile_grid(t, p, geometry).tiles;
   const std::int64_t others = tile_grid(t, other, geometry).tiles;
   const bool misfit = !t.persistent && tiles > blocks && others <= blocks;
@@ -109,10 +113,8 @@ void orient(const KernelTraits& t, const LaunchGeometry& geometry, MatrixProblem
 // tile tells; persistent blocks take the order that pads less.
 void orient_convolution(const KernelTraits& t, const LaunchGeometry& geometry, MatrixProblem& p) {
   if (t.engine != Engine::gmma || t.states_cluster) return;
-  MatrixProblem other = p;
-  std::swap(other.m, other.n);
-  std::swap(other.a_bytes, other.b_bytes);
-  const std::int64_t blocks = std::int64_t{geometry.grid[0]} * geometry.grid[1] * geometry.grid[2];
+  const MatrixProblem other = transposed(p);
+  const std::int64_t blocks = blocks_of(geometry);
   const TileGrid grid = tile_grid(t, p, geometry), others = tile_grid(t, other, geometry);
   const bool told = (grid.tiles == blocks) != (others.tiles == blocks);
   if (told ? others.tiles == blocks : others.padded_macs < grid.padded_macs) p = other;

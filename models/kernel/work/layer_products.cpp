@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "models/kernel/work/operand_bytes.h"
 #include "sim/core/bounds/limits.h"

@@ -1,13 +1,11 @@
 #include "models/kernel/work/work.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "models/kernel/launch_rules.h"
 #include "models/kernel/work/operand_bytes.h"
 #include "models/ops/op_table.h"
-#include "sim/core/bounds/limits.h"
 
 namespace tandem {
 namespace {
@@ -18,15 +16,11 @@ KernelWork transform_work(const KernelClass& kernel, const OpContext& context) {
   const auto& g = context.geometry.grid;
   KernelWork work;
   const double width = std::max(element_bytes(kernel.traits.data), 2);
-  double elements = 32.0 * g[0] * 32.0 * g[1] * g[2];
+  double elements = double(transform_tile) * g[0] * double(transform_tile) * g[1] * g[2];
   for (const TensorShape& t : context.tensors.shapes) {
-    if (t.rank < 3) continue;
-    const std::int64_t plane = limits::product(t.dims[0], t.dims[1]);
-    const std::int64_t pixels = t.elements() / std::max<std::int64_t>(plane, 1);
-    if ((pixels + 31) / 32 == g[0] && (t.dims[1] + 31) / 32 == g[1] && t.dims[0] == g[2]) {
-      elements = static_cast<double>(t.elements());
-      work.exact = true;
-    }
+    if (!turns(context.geometry, t)) continue;
+    elements = static_cast<double>(t.elements());
+    work.exact = true;
   }
   work.elements = elements;
   work.read_bytes = work.write_bytes = elements * width;

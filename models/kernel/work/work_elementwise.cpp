@@ -1,6 +1,5 @@
 // Work of elementwise kernels: operands, broadcasting, and the dimensions their indices need.
 #include <array>
-#include <cmath>
 #include <span>
 
 #include "models/kernel/work/operand_bytes.h"

@@ -1,5 +1,4 @@
 // Kernels whose work follows from a row of their kind: which arguments they walk over and read.
-#include <array>
 #include <cmath>
 
 #include "models/kernel/work/operand_bytes.h"

@@ -1,7 +1,6 @@
 #include "models/step/binding/recomputed.h"
 
 #include <algorithm>
-#include <unordered_set>
 #include <vector>
 
 namespace tandem {

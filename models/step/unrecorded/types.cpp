@@ -16,18 +16,6 @@ namespace tandem {
 
 namespace {
 
-/// Whether operands have shapes, and no operand has a type.
-bool lacks_types(const Trace& trace) {
-  bool shapes = false;
-  for (std::size_t op = 0; op < trace.ops.size(); ++op) {
-    for (const TensorShape& shape : operands_of(trace, op).tensors.shapes) {
-      if (shape.type != DataType::unknown) return false;
-      shapes = true;
-    }
-  }
-  return shapes;
-}
-
 /// An operation and the device work that it launched itself.
 struct Launching {
   std::uint32_t op = no_row;
@@ -264,6 +252,17 @@ class TypeFlow {
 };
 
 }  // namespace
+
+bool lacks_types(const Trace& trace) {
+  bool shapes = false;
+  for (std::size_t op = 0; op < trace.ops.size(); ++op) {
+    for (const TensorShape& shape : operands_of(trace, op).tensors.shapes) {
+      if (shape.type != DataType::unknown) return false;
+      shapes = true;
+    }
+  }
+  return shapes;
+}
 
 void infer_unrecorded_types(Trace& trace, const Links& links) {
   if (lacks_types(trace)) TypeFlow(trace).run(links);

@@ -3,10 +3,8 @@
 #include <cmath>
 #include <limits>
 #include <string>
-#include <utility>
 
 #include "models/kernel/launch_rules.h"
-#include "models/kernel/work/gemm_shape.h"
 #include "models/whatif/batch/kernel.h"
 #include "models/whatif/batch/matrix.h"
 #include "models/whatif/batch/reduction.h"

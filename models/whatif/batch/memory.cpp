@@ -1,8 +1,8 @@
 #include "models/whatif/batch/memory.h"
 
 #include <algorithm>
-#include <string_view>
 
+#include "models/kernel/launch_rules.h"
 #include "models/kernel/work/operand_bytes.h"
 #include "models/kernel/work/work.h"
 
@@ -110,14 +110,8 @@ KernelScaling memory_scaling(const BatchChange& c, const BatchKernel& kernel,
 }
 
 bool transforms_weights(const BatchKernel& k) {
-  const auto& g = k.geometry.grid;
   for (std::size_t i = 0; i < k.op->tensors.shapes.size(); ++i) {
-    const TensorShape& t = k.op->tensors.shapes[i];
-    if (t.rank < 3 || k.op->axis[i] >= 0) continue;
-    const std::int64_t pixels = t.elements() / std::max<std::int64_t>(t.dims[0] * t.dims[1], 1);
-    if ((pixels + 31) / 32 == g[0] && (t.dims[1] + 31) / 32 == g[1] && t.dims[0] == g[2]) {
-      return true;
-    }
+    if (k.op->axis[i] < 0 && turns(k.geometry, k.op->tensors.shapes[i])) return true;
   }
   return false;
 }

@@ -1,7 +1,6 @@
 #include "models/whatif/compile/attention.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "models/kernel/work/gemm_shape.h"
 #include "models/ops/op_table.h"

@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 
-#include "models/ops/op_table.h"
 #include "models/whatif/compile/inductor/rows.h"
 #include "models/whatif/compile/windows.h"
 #include "sim/core/units.h"
@@ -13,6 +12,8 @@ namespace tandem {
 namespace {
 
 bool is_softmax(OpKind kind) { return kind == OpKind::softmax || kind == OpKind::softmax_backward; }
+
+double fp32_bytes(const FlowTensor& x) { return 4 * double(x.elements); }
 
 }  // namespace
 
@@ -171,8 +172,7 @@ SumShape GroupView::group_sums(std::uint32_t op) const {
 }
 
 bool GroupView::shifts_pixels(std::uint32_t norm) const {
-  const bool back = c_.plan.roles[norm] == FuseRole::channel_norm_backward;
-  const TensorShape* x = operands_of(c_.step.trace, flow_op(norm).op).tensors.at(back ? 1 : 0);
+  const TensorShape* x = normalised(norm);
   if (x == nullptr || x->rank < 3) return false;
   std::int64_t pixels = 1;
   for (std::size_t d = 2; d < x->rank; ++d) pixels *= x->dims[d];
@@ -251,26 +251,6 @@ bool GroupView::reads_across(std::uint32_t softmax) const {
   return false;
 }
 
-double GroupView::softmax_cycles() const {
-  const GeneratedCode& code = c_.law.generated;
-  const double columns = std::max(1.0, row_elements());
-  const double held = double(std::bit_ceil(static_cast<std::uint64_t>(columns)));
-  const bool loops = loops_rows();
-  double cycles = 0;
-  for (const std::uint32_t i : group_.ops) {
-    if (flow_op(i).kind != OpKind::softmax) continue;
-    const double gathers = double(gathers_before(i)) * code.gathered_lane_cycles;
-    if (flow_op(i).phase != group_.phase) {  // computed again for its gradient
-      cycles += op_elements(i) * (gathers + (reads_across(i) ? code.across_lane_cycles : 0));
-    } else if (loops) {
-      cycles += op_elements(i) * held / columns * (2 * gathers + code.looped_softmax_lane_cycles);
-    } else {
-      cycles += op_elements(i) * gathers;
-    }
-  }
-  return cycles;
-}
-
 bool GroupView::adds_bias(std::uint32_t op) const {
   return enclosing(c_.step.trace, c_.flow.nesting, flow_op(op).op,
                    [](const OpRow& row) { return row.kind == OpKind::convolution; }) != no_row;
@@ -329,34 +309,31 @@ bool GroupView::turns_images() const {
   return x->dims[2] * x->dims[3] >= 32 * 32 && !x->channels_last;
 }
 
-double GroupView::renormalised_bytes() const {
+template <class Bytes>
+double GroupView::normalised_again(OpFlag reads, Bytes bytes_of) const {
   double bytes = 0;
   for (const std::uint32_t i : group_.ops) {
     const FlowOp& op = flow_op(i);
-    if (op.row == nullptr || !op.row->is(reads_operand)) continue;
+    if (op.row == nullptr || !op.row->is(reads)) continue;
     for (const std::uint32_t n : group_.ops) {
       if (c_.plan.roles[n] != FuseRole::channel_norm_backward) continue;
       const std::uint32_t x = input(n, 1);
       if (x == no_row || double(tensor(x).elements) != op_elements(i)) continue;
-      bytes = std::max(bytes, op.row->is(reads_often) ? 4 * op_elements(i) : tensor(x).bytes());
+      bytes = std::max(bytes, bytes_of(*op.row, tensor(x)));
     }
   }
   return bytes;
 }
 
+double GroupView::renormalised_bytes() const {
+  return normalised_again(reads_operand, [](const OpRow& row, const FlowTensor& x) {
+    return row.is(reads_often) ? fp32_bytes(x) : x.bytes();
+  });
+}
+
 double GroupView::widened_bytes() const {
-  double bytes = 0;
-  for (const std::uint32_t i : group_.ops) {
-    const FlowOp& op = flow_op(i);
-    if (op.row == nullptr || !op.row->is(reads_often)) continue;
-    for (const std::uint32_t n : group_.ops) {
-      if (c_.plan.roles[n] != FuseRole::channel_norm_backward) continue;
-      const std::uint32_t x = input(n, 1);
-      if (x == no_row || double(tensor(x).elements) != op_elements(i)) continue;
-      bytes = std::max(bytes, 4 * op_elements(i) - tensor(x).bytes());
-    }
-  }
-  return bytes;
+  return normalised_again(
+      reads_often, [](const OpRow&, const FlowTensor& x) { return fp32_bytes(x) - x.bytes(); });
 }
 
 std::uint32_t GroupView::pixel_sum() const {
@@ -390,98 +367,6 @@ const TensorShape* GroupView::normalised(std::uint32_t op) const {
 bool GroupView::norms_last(std::uint32_t op) const {
   const TensorShape* x = normalised(op);
   return c_.channels_last || (x != nullptr && x->rank == 2);
-}
-
-/// Of a norm over channels, forward or backward.
-double GroupView::norm_cycles(std::uint32_t op) const {
-  const GeneratedCode& code = c_.law.generated;
-  const bool back = c_.plan.roles[op] == FuseRole::channel_norm_backward;
-  if (!norms_last(op)) return back ? code.norm_gradient_lane_cycles : code.norm_lane_cycles;
-  const TensorShape* x = normalised(op);
-  const bool divides = x != nullptr && x->rank > 1 && x->dims[1] > 0 &&
-                       !std::has_single_bit(static_cast<std::uint64_t>(x->dims[1]));
-  return (back ? code.norm_gradient_lane_cycles : code.last_norm_lane_cycles) +
-         (divides ? code.divided_lane_cycles : 0);
-}
-
-double GroupView::element_cycles(std::uint32_t op) const {
-  const GeneratedCode& code = c_.law.generated;
-  const FlowOp& o = flow_op(op);
-  const FuseRole role = c_.plan.roles[op];
-  if (role == FuseRole::channel_norm || role == FuseRole::channel_norm_backward ||
-      o.kind == OpKind::batch_norm) {
-    return norm_cycles(op);
-  }
-  if (concatenates(o)) return joining_cycles(op);
-  if (o.row == nullptr || o.kind != OpKind::pointwise) return 0;
-  if (o.row->is(error_function)) {
-    return o.row->backward ? code.error_gradient_lane_cycles : code.error_lane_cycles;
-  }
-  if (o.row->is(trigonometric)) return code.trigonometric_lane_cycles;
-  return o.row->is(arithmetic) ? transcendental_cycles() : code.plain_lane_cycles;
-}
-
-/// A norm of channels waits for the numbers of every element's channel, and for no arithmetic that
-/// it has beside it: all of it passes meanwhile where statistics are those of the batch.
-double GroupView::transcendental_cycles() const {
-  const GeneratedCode& code = c_.law.generated;
-  bool beside = false;
-  for (const std::uint32_t i : group_.ops) {
-    const FuseRole role = c_.plan.roles[i];
-    const bool norm = role == FuseRole::channel_norm || role == FuseRole::channel_norm_backward ||
-                      flow_op(i).kind == OpKind::batch_norm;
-    if (!norm || !norms_last(i)) continue;
-    if (role == FuseRole::channel_norm) return code.plain_lane_cycles;
-    beside = true;
-  }
-  return beside ? code.beside_norm_lane_cycles : code.transcendental_lane_cycles;
-}
-
-/// Every operand has a mask. A small window among them is not kept, but computed by all who read
-/// it.
-double GroupView::joining_cycles(std::uint32_t op) const {
-  constexpr double most_taps = 4;
-  double cycles = 0;
-  for (const std::uint32_t t : inputs(op)) {
-    cycles += c_.law.generated.joined_lane_cycles;
-    const std::uint32_t producer = tensor(t).producer;
-    if (producer == no_row || c_.plan.roles[producer] != FuseRole::window) continue;
-    const double taps = window_taps(c_.step.trace, c_.flow, flow_op(producer));
-    if (taps <= most_taps) cycles += taps * c_.law.generated.tap_lane_cycles;
-  }
-  return cycles;
-}
-
-std::vector<double> GroupView::computed_elements() const {
-  std::vector<double> elements;
-  for (const std::uint32_t i : group_.ops) elements.push_back(op_elements(i));
-  std::vector<double> read(group_.ops.size(), 0);  // elements of what reads its result
-  for (std::size_t k = group_.ops.size(); k-- > 0;) {
-    const FuseRole role = c_.plan.roles[group_.ops[k]];
-    if (role == FuseRole::pointwise) elements[k] = std::max(elements[k], read[k]);
-    for (const std::uint32_t t : inputs(group_.ops[k])) {
-      const auto at = std::lower_bound(group_.ops.begin(), group_.ops.end(), tensor(t).producer);
-      if (at == group_.ops.end() || *at != tensor(t).producer) continue;
-      double& by = read[static_cast<std::size_t>(at - group_.ops.begin())];
-      by = std::max(by, elements[k]);
-    }
-  }
-  return elements;
-}
-
-double GroupView::lane_cycles() const {
-  const std::vector<double> elements = computed_elements();
-  double sum = 0;
-  for (std::size_t k = 0; k < group_.ops.size(); ++k) {
-    const std::uint32_t op = group_.ops[k];
-    if (c_.plan.roles[op] == FuseRole::window) {
-      sum += window_cycles(c_.step.trace, c_.flow, c_.law.generated, flow_op(op), c_.channels_last);
-      continue;
-    }
-    const double each = element_cycles(op);
-    if (each > 0) sum += each * elements[k];
-  }
-  return sum;
 }
 
 bool GroupView::has_softmax() const {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "models/ops/op_table.h"
 #include "models/whatif/compile/inductor/splits.h"
 #include "models/whatif/compile/kernels.h"
 
@@ -13,7 +14,10 @@ class GroupView {
  public:
   GroupView(const KernelContext& context, const FusionGroup& group) : c_(context), group_(group) {}
 
+  const KernelContext& context() const { return c_; }
+  const FusionGroup& group() const { return group_; }
   const FlowOp& flow_op(std::uint32_t i) const { return c_.flow.ops[i]; }
+  FuseRole role(std::uint32_t op) const { return c_.plan.roles[op]; }
   const FlowTensor& tensor(std::uint32_t t) const { return c_.flow.tensors[t]; }
   std::size_t count(FuseRole role) const;
   /// Whether the operation (or no_row) is part of the group.
@@ -38,8 +42,12 @@ class GroupView {
   /// Of the values that are added to a table in FP16, those that find their place taken.
   double half_adds() const;
   double largest(const GeneratedKernel& k) const;
+  /// Of the largest tensor that the operation reads or makes.
+  double op_elements(std::uint32_t op) const;
 
   bool is_group_norm(std::uint32_t op) const;
+  /// What a norm over channels is of, forward or backward; null if its shape is not known.
+  const TensorShape* normalised(std::uint32_t op) const;
   /// Whether channels are the order of the norm's elements: images with channels last, or features
   /// without images.
   bool norms_last(std::uint32_t op) const;
@@ -57,6 +65,10 @@ class GroupView {
   /// Whether a block goes through its rows twice rather than hold them: they are too long, or what
   /// a softmax reads does not lie as its rows do.
   bool loops_rows() const;
+  /// Whether what a softmax is computed from is gathered, or lies otherwise than its rows do.
+  bool reads_across(std::uint32_t softmax) const;
+  /// Operations that gather, among those that an operation's operands are computed by.
+  std::size_t gathers_before(std::uint32_t op) const;
   /// Whether an operand as large as the rows has other elements between those of a row.
   bool strided_rows() const;
   /// Whether the normalised rows that a gradient reads lie across: what generated code hands from
@@ -77,19 +89,12 @@ class GroupView {
   /// A reduction over all pixels of each image while images are in channels-last order, or no_row.
   std::uint32_t pixel_sum() const;
 
-  /// Arithmetic of all operations, in cycles of an FP32 lane; statistics and random numbers aside.
-  double lane_cycles() const;
-  /// Of softmaxes and their gradients, beside passing their rows: what is gathered for each
-  /// element, and the running maximum and sum of loops, which begin and end with whole vectors.
-  double softmax_cycles() const;
   double random_numbers() const;
   bool has_softmax() const;  // or its gradient
 
  private:
   /// To what a convolution made: part of the layer as the framework runs it.
   bool adds_bias(std::uint32_t op) const;
-  /// What a norm over channels is of, forward or backward; null if its shape is not known.
-  const TensorShape* normalised(std::uint32_t op) const;
   /// Rather than writing them.
   bool adds_values(const FlowOp& op) const;
   /// That reach the L2 together: those of a row are neighbours.
@@ -102,19 +107,10 @@ class GroupView {
   bool stored_in_rows(std::uint32_t t) const;
   /// The operation and those that generated code computes it from, in its own phase.
   std::vector<std::uint32_t> made_from(std::uint32_t op) const;
-  std::size_t gathers_before(std::uint32_t op) const;
-  /// Whether what a softmax is computed from is gathered, or lies otherwise than its rows do.
-  bool reads_across(std::uint32_t softmax) const;
-  double element_cycles(std::uint32_t op) const;
-  double norm_cycles(std::uint32_t op) const;
-  double transcendental_cycles() const;
-  double joining_cycles(std::uint32_t op) const;
-  /// Per operation of the group, the elements for which it is computed: those of what reads it in
-  /// the group. What a concatenation joins is computed for all elements of the result, of which a
-  /// mask takes its part; what is broadcast (the gates of channels), for each element that it
-  /// meets.
-  std::vector<double> computed_elements() const;
-  double op_elements(std::uint32_t op) const;
+  /// The most bytes that `bytes_of` gives for an operation that reads (`reads`) what a norm of
+  /// channels of the group made of its operand.
+  template <class Bytes>
+  double normalised_again(OpFlag reads, Bytes bytes_of) const;
 
   const KernelContext& c_;
   const FusionGroup& group_;

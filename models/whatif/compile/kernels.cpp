@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 
-#include "models/whatif/compile/group_view.h"
+#include "models/whatif/compile/group_cycles.h"
 #include "models/whatif/compile/inductor/splits.h"
 
 namespace tandem {
@@ -44,7 +44,7 @@ class KernelWriter {
     work.order = order;
     work.adds = view_.adds();
     work.half_adds = view_.half_adds();
-    work.lane_cycles = view_.lane_cycles();
+    work.lane_cycles = lane_cycles(view_);
     work.random_numbers = view_.random_numbers();
     if (kind == GeneratedKind::pointwise) {
       work.elements = view_.largest(k);
@@ -54,7 +54,7 @@ class KernelWriter {
       work.row_elements = view_.row_elements();
       work.rows = view_.largest(k) / work.row_elements;
       work.softmax = view_.has_softmax();
-      work.softmax_cycles = view_.softmax_cycles();
+      work.softmax_cycles = softmax_cycles(view_);
       k.geometry = flat_geometry(work.rows, 64);
     }
     k.us = std::max(generated_us(c_.gpu, c_.law.generated, work), view_.unstated_window_us());

@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <numeric>
 #include <optional>
-#include <string>
 
 #include "models/kernel/work/gemm_shape.h"
 #include "models/whatif/compile/lowered.h"

@@ -1,6 +1,5 @@
 #include "models/whatif/compile/lowered.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "models/kernel/kinds.h"

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "models/ops/op_table.h"
 #include "models/whatif/edit/edited_rows.h"
+#include "sim/core/median.h"
 
 namespace tandem {
 namespace {
@@ -30,9 +32,7 @@ AddedHost added_host(const Step& step, const HostModel& host) {
   AddedHost out{host.launch_call_us, host.gap_scale_aligned, host.launch_call_us};
   if (calls.empty()) return out;
   // The median: calls that waited for room in the launch queue are few and long.
-  const auto middle = calls.begin() + static_cast<std::ptrdiff_t>(calls.size() / 2);
-  std::nth_element(calls.begin(), middle, calls.end());
-  out.traced_call_us = to_us(*middle);
+  out.traced_call_us = to_us(median(std::move(calls)));
   return out;
 }
 

@@ -1,9 +1,7 @@
 #include "models/whatif/edit/math_attention.h"
 
 #include <algorithm>
-#include <cmath>
 #include <initializer_list>
-#include <string>
 
 #include "models/kernel/time/rates.h"
 #include "models/kernel/time/time_model.h"

@@ -1,7 +1,5 @@
 #include "models/whatif/edit/step_edges.h"
 
-#include <algorithm>
-
 namespace tandem {
 
 namespace {

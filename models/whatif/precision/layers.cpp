@@ -1,6 +1,5 @@
 #include "models/whatif/precision/layers.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "models/kernel/choice/depthwise_rule.h"

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "models/step/unrecorded/types.h"
 #include "models/whatif/precision/precision.h"
 
 namespace tandem {
@@ -66,15 +67,7 @@ double change_memory(const TransformInput& in, Rewritten& out) {
 /// Errors: InputError where operands have shapes and neither the trace nor kernels tell their
 /// types.
 void require_types(const TracedModel& traced) {
-  const Trace& trace = traced.step.trace;
-  bool shapes = false;
-  for (std::size_t op = 0; op < trace.ops.size(); ++op) {
-    for (const TensorShape& shape : operands_of(trace, op).tensors.shapes) {
-      if (shape.type != DataType::unknown) return;
-      shapes = true;
-    }
-  }
-  if (!shapes) return;
+  if (!lacks_types(traced.step.trace)) return;
   throw InputError(traced.path, "precision", "operations without the types of their operands",
                    "a trace that states them: torch.profiler with record_shapes=True");
 }

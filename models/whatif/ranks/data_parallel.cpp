@@ -1,7 +1,6 @@
 #include "models/whatif/ranks/data_parallel.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "models/collective/collective_time.h"

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "models/collective/collective_time.h"
-#include "models/runtime/host_model.h"
 #include "models/whatif/edit/collectives.h"
 #include "models/whatif/ranks/alone.h"
 #include "models/whatif/ranks/data_parallel.h"

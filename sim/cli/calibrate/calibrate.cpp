@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
-#include <iostream>
 
 #include "sim/cli/arguments.h"
 #include "sim/cli/files.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <iostream>
 
 #include "models/arch/gpu_config.h"
 #include "models/energy/energy_config.h"

@@ -1,7 +1,5 @@
 #include "sim/cli/complete/complete.h"
 
-#include <algorithm>
-
 #include "models/arch/gpu_config.h"
 #include "sim/cli/arguments.h"
 #include "sim/core/named.h"

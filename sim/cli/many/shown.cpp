@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "sim/cli/arguments.h"
-#include "sim/cli/files.h"
 #include "sim/cli/many/in_order.h"
 #include "sim/core/error.h"
 

@@ -1,7 +1,6 @@
 // tandem check: whether a measured trace can be trusted, and for what.
 #include <fmt/format.h>
 
-#include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
 

@@ -1,13 +1,12 @@
 #include "sim/cli/sweep/asked.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 
 #include "models/whatif/transform.h"
 #include "sim/core/field.h"
+#include "sim/core/text/numbers.h"
 #include "sim/predict/network_run.h"
 #include "sim/predict/options.h"
 #include "sim/sweep/metrics.h"
@@ -22,17 +21,8 @@ constexpr const char* command_line = "command line";
 
 /// A number where the text is one: experiment files tell numbers from texts.
 Json value_of(std::string_view text) {
-  const char* end = text.data() + text.size();
-  std::int64_t whole = 0;
-  if (const auto [at, error] = std::from_chars(text.data(), end, whole);
-      error == std::errc() && at == end) {
-    return whole;
-  }
-  double number = 0;
-  if (const auto [at, error] = std::from_chars(text.data(), end, number);
-      error == std::errc() && at == end) {
-    return number;
-  }
+  if (const auto whole = plain_number<std::int64_t>(text)) return *whole;
+  if (const auto number = plain_number<double>(text)) return *number;
   return std::string(text);
 }
 

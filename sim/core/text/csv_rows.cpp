@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "sim/core/bounds/document_size.h"
 #include "sim/core/error.h"
 #include "sim/core/files/input_file.h"
+#include "sim/core/text/numbers.h"
 
 namespace tandem {
 
@@ -81,10 +81,8 @@ std::vector<CsvRow> read_csv(const std::string& path) {
 }
 
 std::optional<double> finite_number(std::string_view text) {
-  double out = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  const bool whole = error == std::errc() && end == text.data() + text.size();
-  return whole && std::isfinite(out) ? std::optional(out) : std::nullopt;
+  const auto number = plain_number<double>(text);
+  return number && std::isfinite(*number) ? number : std::nullopt;
 }
 
 }  // namespace tandem

@@ -1,16 +1,15 @@
 #include "sim/predict/stages/kernel_counters.h"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 
 #include "models/arch/occupancy.h"
-#include "models/kernel/classify/classify.h"
 #include "models/kernel/counters/cost_model.h"
 #include "models/kernel/time/kernel_time.h"
 #include "models/kernel/work/flops.h"
 #include "models/memory/l2_warm.h"
 #include "sim/core/units.h"
+#include "sim/trace/row_order.h"
 
 namespace tandem {
 
@@ -65,7 +64,7 @@ class LawBounds {
       entry = Entry{timed, kernel_time(timed, gpu_, constants_, context_)};
     }
     if (!explains(entry->launch, entry->time, launch.duration_us)) return;
-    c.bound = to_string(entry->time.bound);
+    c.bound = entry->time.bound;
     c.bound_law = to_string(entry->launch.law);
   }
 
@@ -108,11 +107,7 @@ std::vector<WorkCounters> kernel_counters(const Trace& trace, const TraceLaunche
   CostCache costs(gpu, constants);
   const double window_cycles = smsp_count(gpu) * constants.general().counter_window_cycles;
   // In the order in which the device runs them: what one leaves in L2 the next ones find.
-  std::vector<std::uint32_t> order(trace.activities.size());
-  std::iota(order.begin(), order.end(), 0U);
-  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return trace.activities.begin[a] < trace.activities.begin[b];
-  });
+  const std::vector<std::uint32_t> order = rows_by_begin(trace.activities);
   std::vector<KernelLaunch> launched;
   std::vector<KernelCost> cost;
   for (const std::uint32_t act : order) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "sim/core/text/texts.h"
 #include "sim/report/html/result_sections.h"

@@ -40,7 +40,8 @@ Table kernel_table(const Result& result) {
     if (k.levels) {
       row[1] = std::string(to_string(k.levels->family));
       add_metrics(k.levels->metrics, row);
-      row.insert(row.end(), {k.levels->achieved_occupancy, k.levels->waves, k.levels->bound});
+      row.insert(row.end(), {k.levels->achieved_occupancy, k.levels->waves,
+                             std::string(to_string(k.levels->bound))});
     } else {
       row.resize(table.columns.size() - 1);
     }

@@ -1,6 +1,5 @@
 #include "sim/report/timeline/event_writer.h"
 
-#include <cmath>
 #include <iterator>
 
 namespace tandem {

@@ -73,7 +73,7 @@ std::string work_args(const SimulatedRun& run, std::uint32_t a, bool critical) {
   if (run.counters.empty() || acts.kind[a] != ActivityKind::kernel) return args.json();
   const WorkCounters& c = run.counters[a];
   const KernelUse use = kernel_use(c, run.gpu);
-  args.text("bound", use.bound).number("waves", c.waves);
+  args.text("bound", to_string(use.bound)).number("waves", c.waves);
   args.number("theoretical_occupancy", c.theoretical_occupancy);
   args.number("achieved_occupancy", use.achieved_occupancy);
   args.number("smsp_active_utilization", use.smsp_active_utilization);
@@ -81,7 +81,7 @@ std::string work_args(const SimulatedRun& run, std::uint32_t a, bool critical) {
   args.number("tc_active_utilization", use.tc_active_utilization);
   args.number("dram_utilization", use.dram_utilization);
   if (c.flops > 0) args.number("gflop", c.flops * 1e-9).number("tflops", use.tflops);
-  args.text("reason", use.reason);
+  args.text("reason", to_string(use.reason));
   if (!run.power.empty()) args.number("energy_mj", c.energy_j * 1e3);
   return args.json();
 }

@@ -3,7 +3,6 @@
 #include <simdjson.h>
 
 #include <string>
-#include <utility>
 
 #include "sim/trace/json/nesting.h"
 #include "sim/trace/name_table.h"

@@ -3,7 +3,6 @@
 #include <isa-l/igzip_lib.h>
 #include <zstd.h>
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <streambuf>

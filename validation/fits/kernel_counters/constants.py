@@ -20,6 +20,8 @@ GENERAL = {
     "tensor_tile_exponent": (1.25, "exponent", "fitted", "the same: 0.35 for harmonic means of 40 to 70, 0.10 for 20 to 40, 0.04 below"),
     "tensor_clock_from": (0.14, "ratio", "fitted", "Nsight Compute's cycles over time of counted kernels of 60 us and more (validation/fits/kernel_counters/clock.py)"),
     "tensor_clock_slope": (1.25, "ratio", "fitted", "the same"),
+    "refetch_from": (0.7, "ratio", "fitted", "DRAM reads of kernels that read their operands more than once"),
+    "refetch_span": (0.6, "ratio", "fitted", "the same"),
     "unknown_functor": (6.0, "instruction", "measured", "median of the functors measured"),
     "unknown_issue": (0.25, "ratio", "measured", "median of the kernels of single operators"),
     "unknown_issue_simt": (0.6, "ratio", "measured", "median of 45 FP32 matrix kernels"),

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "sim/core/median.h"
+
 namespace tandem::kernel_time {
 namespace {
 
@@ -27,12 +29,6 @@ constexpr Row rows[] = {
 
 constexpr std::size_t fewest_calibration_rows = 50;
 constexpr std::ptrdiff_t nearest_rows = 5;
-
-double median(std::vector<double> v) {
-  const auto middle = v.begin() + static_cast<std::ptrdiff_t>(v.size() / 2);
-  std::nth_element(v.begin(), middle, v.end());
-  return *middle;
-}
 
 }  // namespace
 

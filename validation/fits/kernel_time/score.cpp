@@ -5,7 +5,9 @@
 #include <functional>
 #include <map>
 #include <tuple>
+#include <utility>
 
+#include "sim/core/median.h"
 #include "validation/fits/kernel_time/event_timing.h"
 
 namespace tandem::kernel_time {
@@ -38,9 +40,7 @@ Score summary(const Key& key, Errors errors) {
   out.bias = errors.sum / n;
   out.long_rows = errors.long_rows;
   if (errors.long_rows > 0) out.long_mape = errors.long_sum / static_cast<double>(errors.long_rows);
-  const auto middle = errors.absolute.begin() + static_cast<std::ptrdiff_t>(out.rows / 2);
-  std::nth_element(errors.absolute.begin(), middle, errors.absolute.end());
-  out.median = *middle;
+  out.median = median(std::move(errors.absolute));
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/core/text/numbers.h"
 #include "sim/counters/csv_lines.h"
 
 namespace tandem::kernel_time {
@@ -40,10 +41,9 @@ class TableFile {
   /// Errors: InputError if the field is no number.
   double number(int column) const {
     const std::string_view t = text(column);
-    double value = 0;
-    const auto [end, error] = std::from_chars(t.data(), t.data() + t.size(), value);
-    if (error != std::errc{} || end != t.data() + t.size()) lines_.fail(t, "a number");
-    return value;
+    const auto value = plain_number<double>(t);
+    if (!value) lines_.fail(t, "a number");
+    return *value;
   }
   std::int64_t integer(int column) const { return static_cast<std::int64_t>(number(column)); }
   [[noreturn]] void fail(std::string_view found, std::string_view expected) const {

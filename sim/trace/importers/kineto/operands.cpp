@@ -9,6 +9,7 @@
 #include "sim/core/bounds/trace_size.h"
 #include "sim/core/data_type.h"
 #include "sim/core/error.h"
+#include "sim/core/text/numbers.h"
 #include "sim/trace/json/token.h"
 
 namespace tandem::kineto {
@@ -196,20 +197,12 @@ OpTensors tensors_of(const IntegerLists& sizes, const IntegerLists& steps,
   return out;
 }
 
-template <class Number>
-std::optional<Number> number_of(std::string_view text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return {};
-  return value;
-}
-
 // Flags of a list are 1 and 0.
 template <class Number>
 std::optional<Number> element_of(std::string_view text) {
   if (text == "True") return Number{1};
   if (text == "False") return Number{0};
-  return number_of<Number>(text);
+  return plain_number<Number>(text);
 }
 
 // "[1, 2]" or "[[1], [2, 3]]", flattened; nothing if there is something else than such numbers.
@@ -233,8 +226,8 @@ Argument argument_of(std::string_view text) {
   if (text.empty()) return {};
   if (text == "True") return true;
   if (text == "False") return false;
-  if (const auto integer = number_of<std::int64_t>(text)) return *integer;
-  if (const auto number = number_of<double>(text)) return *number;
+  if (const auto integer = plain_number<std::int64_t>(text)) return *integer;
+  if (const auto number = plain_number<double>(text)) return *number;
   if (text.front() == '[') {
     if (auto list = list_of<std::int64_t>(text)) return *std::move(list);
     if (auto list = list_of<double>(text)) return *std::move(list);

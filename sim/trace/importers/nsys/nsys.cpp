@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sim/core/sqlite/database.h"
+#include "sim/core/text/numbers.h"
 #include "sim/trace/importers/api_names.h"
 #include "sim/trace/importers/importers.h"
 #include "sim/trace/importers/input_marks.h"
@@ -327,7 +328,7 @@ void NsysImport::add_range(const Statement& row, const Span& span) {
   to.duration.push_back(span.duration);
   to.thread.push_back(on);
   to.name.push_back(build_.text(std::string(range.op < 0 ? text : range.name)));
-  to.step.push_back(step.empty() ? -1 : nsys::number_of(step).value_or(-1));
+  to.step.push_back(step.empty() ? -1 : plain_number<std::int64_t>(step).value_or(-1));
   to.input.push_back(is_input_mark(text) ? 1 : 0);
 }
 

@@ -1,7 +1,6 @@
 #include "sim/trace/importers/nsys/ranges.h"
 
-#include <charconv>
-
+#include "sim/core/text/numbers.h"
 #include "sim/trace/importers/input_marks.h"
 
 namespace tandem::nsys {
@@ -34,20 +33,13 @@ bool is_users(std::string_view text) {
 
 }  // namespace
 
-std::optional<std::int64_t> number_of(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 Range read_range(std::string_view text) {
   Range range{.name = text, .sizes = {}};
   const std::string_view op = value_of(text, ", op_id = ");
   const std::string_view sequence = value_of(text, ", seq = ");
   range.sizes = value_of(text, ", sizes = ");
-  range.op = number_of(op).value_or(-1);
-  range.sequence = number_of(sequence).value_or(-1);
+  range.op = plain_number<std::int64_t>(op).value_or(-1);
+  range.sequence = plain_number<std::int64_t>(sequence).value_or(-1);
   range.is_backward = text.starts_with(backward_mark);
   const bool numbered = range.op >= 0 || range.sequence >= 0 || !range.sizes.empty();
   range.is_op = (numbered && !is_users(text)) || text.starts_with("aten::") || range.is_backward;

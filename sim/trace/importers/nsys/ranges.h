@@ -21,7 +21,4 @@ struct Range {
 
 Range read_range(std::string_view text);
 
-/// The whole text as a number.
-std::optional<std::int64_t> number_of(std::string_view text);
-
 }  // namespace tandem::nsys

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <map>
-#include <utility>
 
 #include "sim/trace/links.h"
 #include "sim/trace/row_groups.h"
+#include "sim/trace/row_order.h"
 
 namespace tandem {
 
@@ -16,14 +16,6 @@ constexpr std::string_view node_name = "EagerKernelExecute";
 constexpr std::string_view wait_suffix = "WaitReady";
 
 using Rows = std::vector<std::uint32_t>;
-
-/// Rows by begin.
-template <class Columns>
-void sort_by_begin(const Columns& columns, Rows& rows) {
-  std::stable_sort(rows.begin(), rows.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return columns.begin[a] < columns.begin[b];
-  });
-}
 
 /// The last operation of the node's thread that had begun when it began, if it contains the node.
 std::uint32_t enclosing(const Trace& trace, const Rows& ops, std::uint32_t node) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <string>
 #include <utility>
 #include <vector>
 

@@ -137,15 +137,15 @@ TEST(ProductLimit, SaysWhyTensorCoresIdle) {
   KernelLaunch launch;
   launch.family = KernelFamily::gemm;
   launch.traits = gemm_class.traits;
-  EXPECT_EQ(product_limit(launch), "");
+  EXPECT_EQ(product_limit(launch), std::nullopt);
   launch.traits.load_bytes = 4;
-  EXPECT_EQ(product_limit(launch), "alignment");
+  EXPECT_EQ(product_limit(launch), Shortfall::alignment);
   launch.traits.engine = Engine::simt;
-  EXPECT_EQ(product_limit(launch), "alignment");  // 16-bit operands on FP32 pipes
+  EXPECT_EQ(product_limit(launch), Shortfall::alignment);  // 16-bit operands on FP32 pipes
   launch.traits.data = DataType::fp32;
-  EXPECT_EQ(product_limit(launch), "type");
+  EXPECT_EQ(product_limit(launch), Shortfall::type);
   launch.family = KernelFamily::layout;
-  EXPECT_EQ(product_limit(launch), "layout");
+  EXPECT_EQ(product_limit(launch), Shortfall::layout);
 }
 
 }  // namespace

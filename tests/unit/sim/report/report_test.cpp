@@ -241,17 +241,17 @@ TEST(KernelUse, NamesWhatBoundsAKernel) {
   WorkCounters c;
   c.time_us = 10;
   c.smsp_elapsed_cycles = 400'000;
-  EXPECT_EQ(kernel_use(c, gpu).bound, "latency");
+  EXPECT_EQ(kernel_use(c, gpu).bound, Bound::latency);
   c.l2_bytes = 2'000'001;  // half of 4e6
-  EXPECT_EQ(kernel_use(c, gpu).bound, "memory");
+  EXPECT_EQ(kernel_use(c, gpu).bound, Bound::memory);
   c.tc_active_cycles = 240'000;  // 60 %
-  EXPECT_EQ(kernel_use(c, gpu).bound, "compute");
+  EXPECT_EQ(kernel_use(c, gpu).bound, Bound::compute);
   c.time_us = 1.9;
-  EXPECT_EQ(kernel_use(c, gpu).bound, "launch");
+  EXPECT_EQ(kernel_use(c, gpu).bound, Bound::launch);
   EXPECT_EQ(kernel_use(c, gpu).bound_law, "use");
-  c.bound = "memory";  // what the time model says goes before what the counters suggest
+  c.bound = Bound::memory;  // what the time model says goes before what the counters suggest
   c.bound_law = "channels";
-  EXPECT_EQ(kernel_use(c, gpu).bound, "memory");
+  EXPECT_EQ(kernel_use(c, gpu).bound, Bound::memory);
   EXPECT_EQ(kernel_use(c, gpu).bound_law, "channels");
 }
 
@@ -285,7 +285,7 @@ TEST(KernelLevels, WeighKernelsWithTheirTime) {
   a.warp_active_cycles = 600'000;  // 4 of 16 warps
   a.smsp_issue_cycles = 300'000;
   a.shared_bytes = 7;
-  a.bound = "compute";
+  a.bound = Bound::compute;
   a.bound_law = "matrix";
   WorkCounters b = a;
   b.time_us = 10;
@@ -296,7 +296,7 @@ TEST(KernelLevels, WeighKernelsWithTheirTime) {
   b.smsp_active_cycles = 200'000;  // 50,000 SM cycles
   b.warp_active_cycles = 600'000;  // 12 of 16 warps
   b.smsp_issue_cycles = 0;
-  b.bound = "memory";
+  b.bound = Bound::memory;
   const KernelLevels l = kernel_levels(std::vector<WorkCounters>{b, a}, gpu);
   EXPECT_EQ(l.family, KernelFamily::gemm);
   EXPECT_DOUBLE_EQ(l.confidence, (30 * 1 + 10 * 0.5) / 40);
@@ -306,7 +306,7 @@ TEST(KernelLevels, WeighKernelsWithTheirTime) {
   EXPECT_DOUBLE_EQ(l.metrics.smsp_active_utilization, 0.5);
   EXPECT_DOUBLE_EQ(l.metrics.smsp_issue_utilization, 3.0 / 16);
   EXPECT_DOUBLE_EQ(l.metrics.shared_bytes, 14);
-  EXPECT_EQ(l.bound, "compute");  // 30 of 40 us
+  EXPECT_EQ(l.bound, Bound::compute);  // 30 of 40 us
   EXPECT_EQ(l.bound_law, "matrix");
 }
 
@@ -316,7 +316,7 @@ TEST(ResultJson, KernelsCarryTheirLevels) {
   r.kernels.push_back({"Memcpy HtoD", 1, 10, 0.2, 0, {}});
   r.kernels[0].levels.emplace();
   r.kernels[0].levels->family = KernelFamily::gemm;
-  r.kernels[0].levels->bound = "compute";
+  r.kernels[0].levels->bound = Bound::compute;
   r.kernels[0].levels->bound_law = "matrix";
   r.kernels[0].levels->waves = 2.5;
   r.kernels[0].levels->metrics.tc_active_utilization = 0.7;

@@ -1,4 +1,4 @@
-#include "sim/core/kernel_family.h"
+#include "sim/core/kernel/kernel_family.h"
 
 #include <iterator>
 

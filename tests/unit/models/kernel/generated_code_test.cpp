@@ -1,0 +1,186 @@
+// Laws of what compilers generate and of sums, with constants for which the sums are easy.
+#include "models/kernel/time/laws/generated_code.h"
+
+#include <gtest/gtest.h>
+
+#include "models/kernel/launch_rules.h"
+#include "models/kernel/time/laws/column_sums.h"
+#include "models/kernel/time/laws/row_sums.h"
+#include "tests/unit/models/kernel/time_laws_for_tests.h"
+
+namespace tandem {
+namespace {
+
+using test::dram_bytes_per_us;
+using test::gpu;
+
+GeneratedCode easy_code() {
+  GeneratedCode code;
+  code.pointwise = {.floor_us = 1, .dram_share = 0.5};
+  code.reduction = {.floor_us = 2, .dram_share = 1};
+  code.row = {.floor_us = 3, .dram_share = 1};
+  code.pointwise_l2_share = 2;
+  code.cold_dram_share = 0.25;
+  code.narrow_elements = 1e6, code.narrow_ratio = 2;
+  code.half_add_us = 1e-3;
+  code.transposed_share = 0.25, code.strided_row_share = 0.125;
+  code.random_lane_cycles = 100;
+  code.random_row_lane_cycles = 40, code.random_column_lane_cycles = 0.5;
+  code.random_softmax_lane_cycles = 150;
+  code.moments_lane_cycles = 33;
+  code.short_column_ratio = 3;
+  code.uneven_ratio = 2, code.image_moments_lane_cycles = 40;
+  code.sum_step_us = 0.5;
+  return code;
+}
+
+TEST(GeneratedCode, TakesAFloorAndItsBytes) {
+  const GeneratedCode code = easy_code();
+  const double bytes = 100 * dram_bytes_per_us();  // 480 MB: no L2 keeps that
+  EXPECT_NEAR(generated_us(gpu(), code, {.bytes = bytes}), 1 + 200, 1e-9);
+  EXPECT_NEAR(generated_us(gpu(), code, {.kind = GeneratedKind::reduction, .bytes = bytes}),
+              2 + 100, 1e-9);
+  // Means and variances cost lanes beside bytes; the longer counts.
+  EXPECT_NEAR(generated_moments_us(gpu(), code, bytes, 1), 102, 1e-9);
+  const double elements = 1e9;
+  EXPECT_NEAR(generated_moments_us(gpu(), code, bytes, elements), 2 + lane_us(gpu(), 33 * elements),
+              1e-9);
+}
+
+// What a softmax gathers comes on top of holding its rows; in loops it passes beside the bytes.
+TEST(GeneratedCode, WhatASoftmaxGathersTakesLanes) {
+  const GeneratedCode code = easy_code();
+  const double bytes = 100 * dram_bytes_per_us(), cycles = 1e9;
+  GeneratedWork work{.kind = GeneratedKind::row, .bytes = bytes};
+  const double held_us = generated_us(gpu(), code, work);
+  work.softmax_cycles = cycles;
+  EXPECT_NEAR(generated_us(gpu(), code, work), held_us + lane_us(gpu(), cycles), 1e-9);
+  work.kind = GeneratedKind::reduction;
+  EXPECT_NEAR(generated_us(gpu(), code, work), 2 + 100, 1e-9);
+  work.softmax_cycles = 1e12;
+  EXPECT_NEAR(generated_us(gpu(), code, work), 2 + lane_us(gpu(), 1e12), 1e-6);
+}
+
+// Parts of unequal length take twice as long; running means cost more where places are computed.
+TEST(GeneratedCode, SumsOverChannelsOfImagesAreSlower) {
+  const GeneratedCode code = easy_code();
+  const double bytes = 100 * dram_bytes_per_us(), elements = 1e9;
+  GeneratedWork work{.kind = GeneratedKind::reduction, .bytes = bytes, .order = SumOrder::images};
+  EXPECT_NEAR(generated_us(gpu(), code, work), 2 + 100, 1e-9);
+  work.order = SumOrder::uneven_images;
+  EXPECT_NEAR(generated_us(gpu(), code, work), 2 + 200, 1e-9);
+  work.order = SumOrder::short_columns;  // three times as long
+  EXPECT_NEAR(generated_us(gpu(), code, work), 2 + 300, 1e-9);
+  EXPECT_NEAR(generated_moments_us(gpu(), code, bytes, elements, SumOrder::images),
+              2 + lane_us(gpu(), 40 * elements), 1e-9);
+  EXPECT_NEAR(generated_moments_us(gpu(), code, bytes, elements, SumOrder::uneven_images),
+              2 + lane_us(gpu(), 80 * elements), 1e-9);
+}
+
+// 16 loads one after the other, 0.5 us each, beside next to no bytes.
+TEST(GeneratedCode, AThreadsLoadsFollowOneAnother) {
+  const GeneratedWork work{.kind = GeneratedKind::reduction, .bytes = 1, .steps = 16};
+  EXPECT_NEAR(generated_us(gpu(), easy_code(), work), 2 + 8, 1e-9);
+}
+
+// 1 us of bytes, a quarter of them from DRAM at a quarter of its rate (1 us), the rest from L2 at
+// twice its rate (0.375 us). Of the L2 they fill the share f: so much passes at half of DRAM's
+// rate, all of them in 2 us.
+TEST(GeneratedCode, ReadsFromL2WhatAnEarlierKernelLeftThere) {
+  const double bytes = dram_bytes_per_us(), f = bytes / double(gpu().l2_bytes);
+  EXPECT_NEAR(generated_us(gpu(), easy_code(), {.bytes = bytes, .cold_bytes = bytes / 4}),
+              1 + (1 - f) * (1 + 0.375) + f * 2, 1e-9);
+  EXPECT_NEAR(generated_us(gpu(), easy_code(), {.bytes = bytes, .transposed = true}), 1 + 4, 1e-9);
+}
+
+// Up to 1e6 elements the threads are narrow: twice the cycles.
+TEST(GeneratedCode, ShortKernelsHaveNarrowThreads) {
+  const double cycles = 1e9;
+  const auto us = [&](double elements) {
+    return generated_us(gpu(), easy_code(), {.elements = elements, .lane_cycles = cycles});
+  };
+  EXPECT_NEAR(us(1e6), 1 + 2 * lane_us(gpu(), cycles), 1e-9);
+  EXPECT_NEAR(us(1e6 + 1), 1 + lane_us(gpu(), cycles), 1e-9);
+}
+
+// 5000 values of 1 ns each behind 2 us of bytes.
+TEST(GeneratedCode, SumsInMemoryOfHalfPrecisionFollowOneAnother) {
+  const GeneratedWork work{
+      .kind = GeneratedKind::reduction, .bytes = 2 * dram_bytes_per_us(), .half_adds = 5000};
+  EXPECT_NEAR(generated_us(gpu(), easy_code(), work), 2 + 2 + 5, 1e-9);
+}
+
+// A value a sector of 32 bytes, at a tenth of the L2's rate.
+TEST(GeneratedCode, SingleValuesReachTheirPlacesBySector) {
+  GeneratedCode code = easy_code();
+  code.added_l2_share = 0.1;
+  const double adds = 1e6, us = adds * 32 / (gpu().l2_read_gbps * 1e3 * 0.1);
+  EXPECT_NEAR(generated_us(gpu(), code, {.adds = adds}), 1 + us, 1e-9);
+}
+
+TEST(GeneratedCode, SumsOverColumnsThatLieAcrossHaveARateOfTheirOwn) {
+  GeneratedCode code = easy_code();
+  code.across_sum_share = 0.1;
+  const GeneratedWork work{
+      .kind = GeneratedKind::reduction, .bytes = dram_bytes_per_us(), .transposed = true};
+  EXPECT_NEAR(generated_us(gpu(), code, work), 2 + 10, 1e-9);
+}
+
+// 30000 rows of 64 columns are 15 MB and stay in L2; of 256 columns they are 61 and do not.
+TEST(RowSums, BlocksWalkOverAllRowsOrAddUpParts) {
+  const RowSums sums{.kept_row_us = 0.002, .row_us = 0.004, .l2 = {0.38, 0.73}, .parts_us = 20};
+  const CachedMemory memory{.dram_share = 0.5, .l2_gain = 2, .l2 = {0.5, 1}, .lone_dram = 1};
+  EXPECT_NEAR(row_sums_us(gpu(), sums, memory, 30000, 64), 60, 1e-9);
+  EXPECT_NEAR(row_sums_us(gpu(), sums, memory, 30000, 256), 120, 1e-9);
+  EXPECT_FALSE(sums_rows_in_parts(gpu(), 65536, 64));
+  EXPECT_TRUE(sums_rows_in_parts(gpu(), 65537, 64));
+  EXPECT_FALSE(sums_rows_in_parts(gpu(), 65537, 32.0 * gpu().sm_count));
+  EXPECT_NEAR(row_sums_us(gpu(), sums, memory, 100000, 64),
+              cached_memory_us(gpu(), memory, 8 * 100000.0 * 64), 1e-9);
+}
+
+TEST(GeneratedCode, ArithmeticRunsBesideMemoryButNotWithinARow) {
+  const GeneratedCode code = easy_code();
+  const double bytes = 100 * dram_bytes_per_us(), numbers = 1e9;
+  EXPECT_NEAR(generated_us(gpu(), code, {.bytes = bytes, .random_numbers = numbers}),
+              1 + std::max(200.0, lane_us(gpu(), 100 * numbers)), 1e-9);
+  EXPECT_NEAR(generated_us(gpu(), code, {.bytes = bytes, .lane_cycles = 1}), 1 + 200, 1e-9);
+  // Rows of 200 elements: 40 + 0.5 x 200 cycles a number, after the bytes.
+  const GeneratedWork rows{.kind = GeneratedKind::row,
+                           .bytes = bytes,
+                           .random_numbers = numbers,
+                           .row_elements = 200,
+                           .rows = numbers / 200};
+  EXPECT_NEAR(generated_us(gpu(), code, rows), 3 + 100 + lane_us(gpu(), 140 * numbers), 1e-6);
+}
+
+// Rows of 100 fill 128 places, so 8 of them share a block of 1024; 132000 rows are 16500 blocks,
+// 125 an SM.
+TEST(GeneratedCode, ManyShortRowsCostBlocks) {
+  GeneratedCode code = easy_code();
+  code.row_block_us = 0.08;
+  code.softmax_block_ratio = 3;
+  GeneratedWork rows{.kind = GeneratedKind::row, .bytes = 1, .row_elements = 100, .rows = 132000};
+  EXPECT_NEAR(generated_us(gpu(), code, rows), 3 + 125 * 0.08, 1e-9);
+  rows.softmax = true;
+  EXPECT_NEAR(generated_us(gpu(), code, rows), 3 + 125 * 0.08 * 3, 1e-9);
+}
+
+// 1024 values by 32 threads: 32 each, 8 steps of four loads. In 2 blocks half of that, and the last
+// block adds up 2 partial sums with 32 threads.
+TEST(ColumnSums, AreStepsOfAThread) {
+  const ColumnSums sums{.step_us = 1, .split_us = 5};
+  CachedMemory memory;
+  memory.dram_share = memory.l2_gain = 1;
+  EXPECT_DOUBLE_EQ(column_sum_us(gpu(), sums, memory, {1024, 32, 1, 0}), 8);
+  EXPECT_DOUBLE_EQ(column_sum_us(gpu(), sums, memory, {1024, 32, 2, 0}), 4 + 5 + 2.0 / 32);
+}
+
+TEST(EmbeddingGradient, SortsManyTokens) {
+  const EmbeddingGradient gradient{.token_us = 0.5, .sort_us = 30, .sort_token_us = 0.01};
+  EXPECT_DOUBLE_EQ(embedding_gradient_us(gradient, 3000), 1500);
+  EXPECT_DOUBLE_EQ(embedding_gradient_us(gradient, 4000), 30 + 40);
+}
+
+}  // namespace
+}  // namespace tandem

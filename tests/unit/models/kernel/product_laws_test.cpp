@@ -1,0 +1,115 @@
+// Laws of matrix products, with constants for which the sums are easy.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/kernel/time/laws/library_products.h"
+#include "models/kernel/time/laws/product_growth.h"
+#include "tests/unit/models/kernel/time_laws_for_tests.h"
+
+namespace tandem {
+namespace {
+
+using test::dram_bytes_per_us;
+using test::fp32_shape;
+using test::gpu;
+
+Product product(double n, double depth) {
+  Product p;
+  p.m = 1024, p.n = n, p.k = depth;
+  return p;
+}
+
+// 1024 x 16 is 16 tiles of 64 x 64, in 4 parts 64 blocks. 1024 x 128 is 128 blocks, still one for
+// each of the 132 SMs; 1024 x 256 is 256 blocks, two rounds; twice the k is twice the time.
+TEST(ProductGrowth, AKernelWithAnSmPerBlockGrowsByWholeRounds) {
+  KernelTraits kernel;
+  kernel.tile_m = kernel.tile_n = 64;
+  LaunchGeometry geometry;
+  geometry.grid = {8, 2, 4};
+  const auto growth = [&](const Product& next) {
+    return kept_kernel_growth(gpu(), kernel, geometry, product(16, 4096), next);
+  };
+  EXPECT_EQ(growth(product(128, 4096)), 1);
+  EXPECT_EQ(growth(product(256, 4096)), 2);
+  EXPECT_EQ(growth(product(128, 8192)), 2);
+  geometry.grid = {16, 2, 8};  // a crowded kernel says nothing about its blocks
+  EXPECT_TRUE(std::isinf(growth(product(128, 4096))));
+  geometry.grid = {8, 2, 4};
+  kernel.tile_m = 0;  // nor does one without tiles
+  EXPECT_TRUE(std::isinf(growth(product(128, 4096))));
+}
+
+// Fewer columns than an instruction of a tensor core has are a matrix times vectors: 10 us of DRAM
+// traffic at half the peak.
+TEST(ProductGrowth, NarrowProductsAreBoundByMemory) {
+  const ProductGrowth growth;
+  Product p = product(7, 4096);
+  p.bytes = 5 * dram_bytes_per_us();
+  EXPECT_NEAR(best_tile_time(gpu(), growth, 0.5, {}, p).us, 10, 1e-9);
+}
+
+TensorShape strided(TensorShape t, std::initializer_list<std::int64_t> strides) {
+  std::copy(strides.begin(), strides.end(), t.strides.begin());
+  return t;
+}
+
+// x[64][100] w[200][100] of a layer: 64 x 100 times 100 x 200, and w is contiguous along k.
+// One wave of 128 x 128 tiles on 132 SMs: 128 x 128 x (256 + 100) / 2048 cycles; bytes at half of
+// the DRAM's peak; a floor of 2 us. Rows of 2 bytes more take tiles that are three times slower.
+TEST(LibraryProducts, HalvesAreTilesAndBytesAndAFloor) {
+  LibraryProducts products;
+  products.half = {.floor_us = 2, .start_k = 100, .dram_share = 0.5, .split_us = 50};
+  products.half.even_ratio = 3, products.half.odd_ratio = 5;
+  GemmShape shape{.m = 128, .n = 128, .k = 256, .batch = 132, .type = DataType::fp16};
+  const TimeConstants constants = TimeConstants::load(source_path("configs/kernels/time.json"));
+  const auto us = [&] {
+    return library_product_time(gpu(), products, shape, constants, 0).time_us;
+  };
+  const double tiles = 128 * 128 * 356 / 2048.0 / 1980;
+  const double bytes = 2.0 * 132 * (2 * 128 * 256 + 128 * 128) / (0.5 * dram_bytes_per_us());
+  EXPECT_NEAR(us(), 2 + tiles + bytes, 1e-9);
+  shape.batch = 1, shape.n = 128 * 132;
+  const double aligned = us();
+  shape.n = 128 * 132 - 2;  // as many tiles; 4 bytes
+  EXPECT_NEAR(us() - aligned, 2 * tiles, 0.02);
+  shape.n = 128 * 132 - 1;
+  EXPECT_NEAR(us() - aligned, 4 * tiles, 0.02);
+}
+
+// A tile of 64 x 64 whose addends, 128 times 4096 of them, are added in as many parts: 4196 steps
+// in place of 524288; operands, and a part more than there are of the result in FP32.
+TEST(LibraryProducts, VeryManyAddendsAreSplitIntoManyParts) {
+  LibraryProducts products;
+  products.half = {.floor_us = 2, .start_k = 100, .dram_share = 0.5, .split_us = 50};
+  const std::int64_t k = 128 * 4096;
+  const GemmShape shape{.m = 64, .n = 64, .k = k, .batch = 1, .type = DataType::fp16};
+  const TimeConstants constants = TimeConstants::load(source_path("configs/kernels/time.json"));
+  const double tile = 64 * 64 * (4096 + 100) / 2048.0 / 1980;
+  const double bytes = 2.0 * (2 * 64.0 * double(k) + 64 * 64) + 4.0 * 64 * 64 * 129;
+  EXPECT_NEAR(library_product_time(gpu(), products, shape, constants, 0).time_us,
+              2 + 50 + tile + bytes / (0.5 * dram_bytes_per_us()), 1e-6);
+}
+
+TEST(LibraryProducts, ReadTheFactorsOfAnOperation) {
+  static const LaunchGeometry none;
+  OpTensors operands;
+  operands.add(0, fp32_shape({200}));
+  operands.add(1, strided(fp32_shape({64, 100}), {100, 1}));
+  operands.add(2, strided(fp32_shape({100, 200}), {1, 100}));
+  const auto found = product_operands(OpContext{"aten::addmm", operands, {}, none});
+  ASSERT_TRUE(found);
+  const GemmShape gemm = gemm_shape(*found, DataType::tf32);
+  EXPECT_EQ(gemm.m, 64);
+  EXPECT_EQ(gemm.k, 100);
+  EXPECT_EQ(gemm.n, 200);
+  EXPECT_TRUE(gemm.a_k_major);
+  EXPECT_TRUE(gemm.b_k_major);
+  OpTensors vectors;
+  vectors.add(0, fp32_shape({4}));
+  EXPECT_FALSE(product_operands(OpContext{"aten::mm", vectors, {}, none}));
+}
+
+}  // namespace
+}  // namespace tandem
