@@ -5,6 +5,7 @@
 #include <string>
 
 #include "workloads/executor_program.h"
+#include "workloads/tensor_memory.h"
 #include "workloads/trace_rows.h"
 
 namespace tandem {
@@ -50,6 +51,7 @@ class Writer {
       : in_(input),
         rows_(input),
         lowering_(input.lowering),
+        memories_(input.network),
         main_(rows_.thread(main_thread)),
         backward_(rows_.thread(backward_thread)),
         completed_(completed_gradients(*input.network.network)) {}
@@ -72,6 +74,7 @@ class Writer {
   const GenerateInput& in_;
   TraceRows rows_;
   Lowering lowering_;
+  TensorMemories memories_;
   ThreadId main_, backward_, thread_;
   TimePoint now_{};  // of the thread that runs
   Phase phase_ = Phase::forward;
@@ -137,6 +140,7 @@ void Writer::write_gradients() {
   for (const std::uint32_t t : gradients_) {
     Operands operands;
     operands.tensors.add(0, in_.network.tensors[t]);
+    operands.tensors.shapes[0].memory = memories_.of(t);
     operands.arguments.resize(1);
     operands.has_shapes = true;
     const OperandsId stored = rows_.trace.operands.intern(std::move(operands));
@@ -168,7 +172,7 @@ void Writer::write_op(std::size_t index) {
   const TimePoint first_launch = now_ + from_us(gap);
   now_ = first_launch - from_us(gap * outer_share);
   if (op.phase == Phase::backward && node_ == nullptr) open_node(op);
-  const OperandsId operands = rows_.trace.operands.intern(bound.operands);
+  const OperandsId operands = rows_.trace.operands.intern(memories_.operands(index));
   std::vector<std::uint32_t> rows;
   if (const OpRule* rule = in_.lowering.rules.find(op.name)) {
     for (const std::string& outer : rule->outer) {

@@ -31,6 +31,18 @@ std::vector<Life> lives_of(const Network& network) {
   return lives;
 }
 
+/// Gradients and what the optimizer makes of all parameters at once.
+double update_bytes(const Network& network, const std::vector<Life>& lives) {
+  const auto first = std::find_if(network.ops.begin(), network.ops.end(),
+                                  [](const NetworkOp& op) { return op.phase == Phase::optimizer; });
+  const auto begin = static_cast<std::uint32_t>(first - network.ops.begin());
+  std::vector<Life> then;
+  for (const Life& life : lives) {
+    if (life.last >= begin) then.push_back({std::max(life.first, begin), life.last, life.bytes});
+  }
+  return worst_bytes(worst_moments(then, network.ops.size()));
+}
+
 /// Operations whose gradient asks for the type or shape of their inputs, so that TensorFlow's tape
 /// holds these until then, though no kernel of the backward pass reads them.
 bool held_by_tape(const NetworkOp& op) {
@@ -98,6 +110,7 @@ NetworkMemory network_memory(const BoundNetwork& bound, const BoundNetwork* twic
     }
   }
   out.moments = worst_moments(lives, network.ops.size(), out.kept);
+  out.update_bytes = update_bytes(network, lives);
   return out;
 }
 

@@ -14,6 +14,7 @@ double allocated_bytes(std::int64_t bytes, Framework framework);
 struct NetworkMemory {
   MemoryMoment kept;  // parameters, buffers, inputs and states, which live all along
   std::vector<MemoryMoment> moments;  // that can be the worst, with them
+  double update_bytes = 0;            // most that lives beside them while parameters are updated
   double peak_bytes() const { return worst_bytes(moments); }
 };
 

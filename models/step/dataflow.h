@@ -1,5 +1,6 @@
 // Which operation of a step makes the tensors that another one reads. A trace names operands by
-// shape and type only, so tensors are told apart by (elements, type) and the order of operations.
+// shape and type only, so tensors are told apart by (elements, type) and the order of operations;
+// a generated step says in which memory each of them lies.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +26,7 @@ struct FlowTensor {
   DataType type = DataType::unknown;
   std::uint32_t producer = no_row;  // index of Dataflow::ops; none: made before the step
   std::uint32_t consumers = 0;      // operations of the step that read it
+  TensorMemory memory = {};
   double bytes() const { return static_cast<double>(elements) * element_bytes(type); }
 };
 

@@ -75,6 +75,7 @@ std::size_t hash_of(const Operands& operands) {
       hash(shape.strides[i]);
     }
     hash.mix(std::uint64_t{shape.rank} << 8U | static_cast<std::uint64_t>(shape.type));
+    if (shape.memory.known()) hash.mix(shape.memory.storage);
   }
   for (const std::uint8_t position : operands.tensors.arguments) hash.mix(position);
   for (const Argument& argument : operands.arguments) {
@@ -87,6 +88,7 @@ std::size_t hash_of(const Operands& operands) {
 
 std::size_t memory_bytes(const Operands& operands) {
   std::size_t bytes = sizeof(Operands) + operands.tensors.shapes.capacity() * sizeof(TensorShape) +
+                      operands.made.capacity() * sizeof(TensorShape) +
                       operands.tensors.arguments.capacity() +
                       operands.arguments.capacity() * sizeof(Argument);
   for (const Argument& argument : operands.arguments) {

@@ -34,9 +34,10 @@ std::span<const std::int64_t> integers_of(const Argument& argument);
 
 struct Operands {
   OpTensors tensors;
-  std::vector<Argument> arguments;   // by position; empty: none recorded
-  bool has_shapes = false;           // shapes were recorded, be there no tensor among them
-  std::uint16_t argument_count = 0;  // tensors and others; 0: not recorded
+  std::vector<Argument> arguments;     // by position; empty: none recorded
+  bool has_shapes = false;             // shapes were recorded, be there no tensor among them
+  std::uint16_t argument_count = 0;    // tensors and others; 0: not recorded
+  std::vector<TensorShape> made = {};  // results, in order; empty: not known (traces)
   /// The argument at `position`; none if it was not recorded.
   const Argument& argument(std::size_t position) const;
   friend bool operator==(const Operands&, const Operands&) = default;

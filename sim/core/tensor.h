@@ -23,14 +23,35 @@ enum class DataType : std::uint8_t {
 /// Bytes of one element; 0 for `unknown`.
 int element_bytes(DataType type);
 
+/// Who keeps a tensor's memory.
+enum class TensorRole : std::uint8_t {
+  unknown,
+  parameter,   // or a copy of one in another type
+  kept,        // there all along: buffers, inputs, the optimizer's state
+  gradient,    // of a parameter
+  activation,  // whatever else the step makes, growing with the batch
+  fixed,       // ... and of one size
+};
+
+/// The memory that a tensor lies in. Generated steps say which it is; traces tell tensors by their
+/// shapes alone, which two that have nothing in common may share.
+struct TensorMemory {
+  std::uint32_t storage = 0;  // number within the step; 0: not known
+  TensorRole role = TensorRole::unknown;
+  bool known() const { return storage != 0; }
+  bool made_in_step() const { return role == TensorRole::activation || role == TensorRole::fixed; }
+  friend bool operator==(const TensorMemory&, const TensorMemory&) = default;
+};
+
 /// A tensor operand of the operation that launched the kernel.
 struct TensorShape {
   std::array<std::int64_t, 6> dims{};
   std::array<std::int64_t, 6> strides{};  // in elements; all zero: not recorded
   std::uint8_t rank = 0;
   DataType type = DataType::unknown;
-  std::int64_t expanded = 1;  // elements that share storage (stride 0): numel / expanded are unique
   bool channels_last = false;  // an image batch in NHWC order
+  TensorMemory memory = {};
+  std::int64_t expanded = 1;  // elements that share storage (stride 0): numel / expanded are unique
   /// Product of the dimensions; the largest int64 where it does not fit.
   std::int64_t elements() const;
   friend bool operator==(const TensorShape&, const TensorShape&) = default;

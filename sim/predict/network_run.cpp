@@ -87,7 +87,9 @@ PeakMemory peak_by_batch(const NetworkMemory& memory, std::int64_t batch, double
     return MemoryMoment{workspace_bytes + m.fixed_bytes, m.growing_bytes / items};
   };
   PeakMemory out;
-  out.kept_bytes = workspace_bytes + memory.kept.bytes();
+  out.kept_bytes = workspace_bytes + memory.kept.fixed_bytes;
+  out.kept_item_bytes = of_an_item(memory.kept).growing_bytes;
+  out.update_bytes = memory.update_bytes;
   for (const MemoryMoment& m : memory.moments) out.moments.push_back(of_an_item(m));
   return out;
 }
@@ -106,6 +108,10 @@ void set_memory(const Network& network, NetworkRequest request, const BoundNetwo
     return memory;
   };
   run.memory = peaks(network_memory(at, twice), MemoryBasis::network);
+  if (batch > 0 && network.framework == Framework::pytorch) {
+    // Frames of Python hold what no operation reads any longer.
+    run.memory = step_memory(*run.memory, run.traced_step, batch).value_or(*run.memory);
+  }
   if (network.framework != Framework::pytorch) return;  // compilers need operations of PyTorch
   const auto compiled = [&](Saving saving) {
     return peaks(compiled_memory(at, saving, twice), MemoryBasis::compiled_network);

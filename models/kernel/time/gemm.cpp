@@ -49,7 +49,8 @@ double busiest_blocks(const Machine& m, const MatrixWork& work, const MatrixTile
                       double blocks) {
   const double even = ceil_div(blocks, m.sms);
   const double wave = m.sms * tile.blocks_per_sm;
-  if (work.tensor || blocks <= wave) return even;
+  const bool packs = tile.blocks_per_sm <= m.generation.simt_packed_blocks;
+  if (work.tensor || blocks <= wave || !packs) return even;
   const double packed = ceil_div(blocks, wave) * tile.blocks_per_sm;
   return even + (packed - even) * m.generation.simt_wave_packing;
 }

@@ -149,6 +149,9 @@ std::span<const Field<TimeGeneration>> time_generation_fields() {
             "1: after the first wave SMs take as many blocks as they hold, so that the last wave "
             "is as long as a full one; 0: blocks spread evenly",
             &G::simt_wave_packing, or_zero),
+      field("simt_packed_blocks", "count",
+            "most blocks an SM holds of tiles that do so; smaller ones spread evenly",
+            &G::simt_packed_blocks, or_zero),
       field("fp32_fma_pj", "pJ", "board energy above idle for each FMA of an FP32 product",
             &G::fp32_fma_pj),
       field("winograd_fused", "ratio", "FMA issued over the FP32 peak, fused winograd",

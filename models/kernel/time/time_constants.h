@@ -27,6 +27,7 @@ struct TimeGeneration {
   double simt_lone_cycles = 0;
   double simt_lone_cycles_2_warps = 0;
   double simt_wave_packing = 0;
+  double simt_packed_blocks = 0;
   double fp32_fma_pj = 0;
 
   // Convolution without tensor cores

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "models/ops/op_outputs.h"
+#include "sim/core/data_type.h"
 
 namespace tandem {
 namespace {
@@ -112,13 +112,11 @@ void Binder::bind_op(std::uint32_t i) {
   const OpTensors& tensors = joins ? typed : in.tensors;
   bind_inputs(op, row, tensors);
   const std::string_view name = text_of(step_.trace, step_.trace.ops.name[op.op]);
-  for (const OutputShape& s : output_shapes(row, name, tensors, in.arguments)) {
-    if (s.shape.type != DataType::unknown) {
-      flow_.outputs.push_back(add(s.elements(), s.shape.type, i));
-    } else if (joins && op.phase == FlowPhase::forward && s.elements() > 0) {
-      core_reads_.push_back(false);
-      flow_.outputs.push_back(made_.add_untyped(s.elements(), i));
-    }
+  const std::vector<OutputShape> outputs = output_shapes(row, name, tensors, in.arguments);
+  if (in.made.empty()) {
+    bind_outputs(i, in, outputs);
+  } else {
+    bind_made(i, in, outputs);
   }
   op.output_count = static_cast<std::uint32_t>(flow_.outputs.size()) - op.first_output;
   see_activations(op);
@@ -129,6 +127,46 @@ void Binder::bind_op(std::uint32_t i) {
   if (is_in_place(name)) hidden_.overwritten_by(op);
   const std::string_view asked = text_of(step_.trace, step_.trace.ops.name[op.root]);
   if (op.phase == FlowPhase::forward && is_in_place(asked)) overwritten_.insert(op.sequence);
+}
+
+void Binder::bind_outputs(std::uint32_t i, const Operands& in,
+                          std::span<const OutputShape> outputs) {
+  const FlowOp& op = flow_.ops[i];
+  // A copy that a what-if added lies beside what it copies.
+  const TensorShape* const copied = op.kind == OpKind::cast ? in.tensors.at(0) : nullptr;
+  const TensorMemory memory = copied == nullptr ? TensorMemory{} : copied->memory;
+  for (const OutputShape& s : outputs) {
+    if (s.shape.type != DataType::unknown) {
+      flow_.outputs.push_back(add(s.elements(), s.shape.type, i, memory));
+    } else if (concatenates(op) && op.phase == FlowPhase::forward && s.elements() > 0) {
+      core_reads_.push_back(false);
+      flow_.outputs.push_back(made_.add_untyped(s.elements(), i));
+    }
+  }
+}
+
+/// The rules for results say their types, which a what-if may have changed; the step itself says
+/// what was made, and how large.
+void Binder::bind_made(std::uint32_t i, const Operands& in, std::span<const OutputShape> outputs) {
+  std::vector<bool> taken(in.made.size(), false);
+  for (const OutputShape& s : outputs) {
+    if (s.shape.type == DataType::unknown) continue;
+    const auto find = [&](auto fits) {
+      std::size_t k = 0;
+      while (k < in.made.size() && (taken[k] || !fits(in.made[k]))) ++k;
+      return k;
+    };
+    const auto same_size = [&](const TensorShape& t) { return t.elements() == s.elements(); };
+    const auto of_kind = [&](const TensorShape& t) {
+      return is_floating(t.type) == is_floating(s.shape.type);
+    };
+    std::size_t k = find(same_size);
+    if (k == in.made.size()) k = find(of_kind);
+    if (k == in.made.size()) continue;
+    taken[k] = true;
+    const TensorShape& made = in.made[k];
+    flow_.outputs.push_back(add(made.elements(), s.shape.type, i, made.memory));
+  }
 }
 
 std::uint32_t Binder::made_last(std::uint32_t tensor) const {
@@ -164,9 +202,10 @@ void Binder::see_new_tensors() {
   }
 }
 
-std::uint32_t Binder::add(std::int64_t elements, DataType type, std::uint32_t producer) {
+std::uint32_t Binder::add(std::int64_t elements, DataType type, std::uint32_t producer,
+                          TensorMemory memory) {
   core_reads_.push_back(false);
-  return made_.add(elements, type, producer);
+  return made_.add(elements, type, producer, memory);
 }
 
 void Binder::see_activations(const FlowOp& op) {
@@ -250,8 +289,17 @@ std::uint32_t Binder::find_backward(const FlowOp& op, const OpRow& row, const Te
   return t;
 }
 
+/// A gradient reads what its operation kept: of several copies that layers made, its layer's.
+std::uint32_t Binder::find_in_memory(const FlowOp& op, const TensorShape& shape) const {
+  const Candidates list = made_.in_memory(shape.memory, shape.type);
+  if (list.empty()) return no_row;
+  const std::uint32_t kept = runs_backward(op) ? node_.saved(list, op, false) : no_row;
+  return kept != no_row ? kept : list.back();
+}
+
 std::uint32_t Binder::find(const FlowOp& op, const OpRow& row, const TensorShape& shape,
                            std::uint8_t argument, bool further) {
+  if (shape.memory.known()) return find_in_memory(op, shape);
   if (!contains(row.arguments.made, argument) || converts_weight(step_, flow_, op, shape))
     return no_row;
   if (op.phase == FlowPhase::backward) return find_backward(op, row, shape, argument, further);
@@ -278,11 +326,13 @@ void Binder::bind_inputs(FlowOp& op, const OpRow& row, const OpTensors& operands
     if (row.kind == OpKind::fill) continue;  // only written
     std::uint32_t t = find(op, row, shape, argument, further);
     if (runs_backward(op)) t = made_last(t);
-    if (t == no_row) t = add(distinct_elements(shape), shape.type, no_row);
+    if (t == no_row) t = add(distinct_elements(shape), shape.type, no_row, shape.memory);
     further = true;
     ++flow_.tensors[t].consumers;
     if (is_core(op.kind)) core_reads_[t] = true;
-    const bool part = flow_.tensors[t].producer != no_row && is_slice(shape);
+    const FlowTensor& whole = flow_.tensors[t];
+    const bool fewer = shape.memory.known() && distinct_elements(shape) < whole.elements;
+    const bool part = whole.producer != no_row && (fewer || is_slice(shape));
     flow_.inputs.push_back({t, argument, part ? distinct_elements(shape) : 0});
   }
   op.input_count = static_cast<std::uint32_t>(flow_.inputs.size()) - op.first_input;

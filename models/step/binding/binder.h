@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
+#include "models/ops/op_outputs.h"
 #include "models/step/binding/hidden_tensors.h"
 #include "models/step/binding/made_tensors.h"
 #include "models/step/binding/node_operands.h"
@@ -30,7 +32,12 @@ class Binder {
   void bind_again(std::uint32_t i);
   /// The tensor that repeats `tensor`, if the backward pass has computed it again by now.
   std::uint32_t made_last(std::uint32_t tensor) const;
-  std::uint32_t add(std::int64_t elements, DataType type, std::uint32_t producer);
+  std::uint32_t add(std::int64_t elements, DataType type, std::uint32_t producer,
+                    TensorMemory memory = {});
+  /// The results of operation `i` as its rule has them ...
+  void bind_outputs(std::uint32_t i, const Operands& in, std::span<const OutputShape> outputs);
+  /// ... and where it is known in which memory they lie.
+  void bind_made(std::uint32_t i, const Operands& in, std::span<const OutputShape> outputs);
   /// The latest one; for further operands rather one that nobody has read yet, or that no library
   /// kernel made or read: those are read once.
   std::uint32_t latest(const Candidates& list, const FlowOp& op, bool further) const;
@@ -38,6 +45,7 @@ class Binder {
   std::uint32_t latest_whole(const Candidates& list, const FlowOp& op) const;
   std::uint32_t find_backward(const FlowOp& op, const OpRow& row, const TensorShape& shape,
                               std::uint8_t argument, bool further);
+  std::uint32_t find_in_memory(const FlowOp& op, const TensorShape& shape) const;
   std::uint32_t find(const FlowOp& op, const OpRow& row, const TensorShape& shape,
                      std::uint8_t argument, bool further);
   void bind_inputs(FlowOp& op, const OpRow& row, const OpTensors& operands);

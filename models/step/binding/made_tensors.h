@@ -31,16 +31,31 @@ class MadeTensors {
     return by_key_[static_cast<std::uint64_t>(elements) << 5U | static_cast<std::uint64_t>(type)];
   }
 
-  std::uint32_t add(std::int64_t elements, DataType type, std::uint32_t producer) {
+  std::uint32_t add(std::int64_t elements, DataType type, std::uint32_t producer,
+                    TensorMemory memory = {}) {
     const auto t = static_cast<std::uint32_t>(flow_.tensors.size());
-    flow_.tensors.push_back({elements, type, producer, 0});
+    flow_.tensors.push_back({elements, type, producer, 0, memory});
     if (producer == no_row) return t;
+    if (memory.known()) by_storage_[memory.storage].push_back(t);
     if (elements > 0) {
       known(elements, type).push_back(t);
     } else {
       unshaped_.push_back(t);
     }
     return t;
+  }
+
+  /// Tensors of that type in the memory, and copies of them; where there are none of that type, of
+  /// any, but not of a parameter, which was there before the step.
+  Candidates in_memory(TensorMemory memory, DataType type) const {
+    const auto at = by_storage_.find(memory.storage);
+    if (at == by_storage_.end()) return {};
+    Candidates same;
+    for (const std::uint32_t t : at->second) {
+      if (flow_.tensors[t].type == type) same.push_back(t);
+    }
+    if (same.empty() && memory.made_in_step()) return at->second;
+    return same;
   }
 
   /// What is joined of parts whose types the trace does not tell: its first reader does.
@@ -99,6 +114,7 @@ class MadeTensors {
  private:
   Dataflow& flow_;
   std::unordered_map<std::uint64_t, Candidates> by_key_;
+  std::unordered_map<std::uint32_t, Candidates> by_storage_;
   std::unordered_map<std::int64_t, std::uint32_t> untyped_;  // by elements: the latest
   Candidates unshaped_;
 };

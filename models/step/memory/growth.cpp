@@ -66,8 +66,10 @@ TensorGrowth growing_tensors(const Dataflow& flow, const BatchOps& ops,
   TensorGrowth out;
   for (std::uint32_t t = 0; t < flow.tensors.size(); ++t) {
     const std::int64_t elements = flow.tensors[t].elements;
-    const bool multiple = elements % batch == 0;
-    const bool asks = multiple && parameters.has(elements);
+    const TensorMemory& memory = flow.tensors[t].memory;
+    const bool multiple =
+        memory.known() ? memory.role == TensorRole::activation : elements % batch == 0;
+    const bool asks = multiple && !memory.known() && parameters.has(elements);
     out.grows.push_back(asks ? same_size.grows(t) : multiple);
     out.mistaken.push_back(asks && same_size.mistaken(t));
   }

@@ -3,13 +3,13 @@
 namespace tandem {
 
 std::vector<MemoryMoment> item_moments(std::vector<MemoryMoment> tensors, std::int64_t items,
-                                       double kept_bytes, double update_bytes) {
+                                       MemoryMoment kept, double update_bytes) {
   if (tensors.empty()) return tensors;
   for (MemoryMoment& m : tensors) {
-    m.fixed_bytes += kept_bytes;
     m.growing_bytes /= static_cast<double>(items);
+    m += kept;
   }
-  tensors.push_back({kept_bytes + update_bytes, 0});
+  tensors.push_back({kept.fixed_bytes + update_bytes, kept.growing_bytes});
   return tensors;
 }
 

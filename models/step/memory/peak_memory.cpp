@@ -317,7 +317,8 @@ std::vector<MemoryMoment> moved(const PeakMemory& live, const MemoryMoment& wors
 /// `live`: at `batch`. Nothing if there are none: the step has no shapes.
 std::optional<PeakMemory> with_moments(PeakMemory memory, std::vector<MemoryMoment> live,
                                        std::int64_t batch) {
-  memory.moments = item_moments(std::move(live), batch, memory.kept_bytes, memory.update_bytes);
+  memory.moments = item_moments(std::move(live), batch, {memory.kept_bytes, memory.kept_item_bytes},
+                                memory.update_bytes);
   if (memory.moments.empty()) return {};
   return memory;
 }

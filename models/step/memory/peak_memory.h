@@ -35,6 +35,7 @@ struct PeakMemory {
   bool training = false;
   int optimizer_states = 0;           // values kept per parameter
   double kept_bytes = 0;              // parameters, states, library workspaces: there all along
+  double kept_item_bytes = 0;         // for each item: inputs, where it is known which they are
   double update_bytes = 0;            // gradients and temporary copies of the parameter update
   std::vector<MemoryMoment> moments;  // that can be the worst; growing_bytes of an item
   double bucket_bytes = 0;            // in which ranks sum gradients

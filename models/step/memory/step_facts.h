@@ -90,7 +90,9 @@ class StepFacts {
   /// operation reads it but the optimizer, whose lists have no shapes; those of activations are
   /// read by others.
   bool is_gradient(const FlowOp& op, const FlowTensor& tensor) const {
-    return runs_backward(op) && tensor.type == DataType::fp32 && parameters_.has(tensor.elements);
+    if (!runs_backward(op) || tensor.type != DataType::fp32) return false;
+    return tensor.memory.known() ? tensor.memory.role == TensorRole::gradient
+                                 : parameters_.has(tensor.elements);
   }
 
   /// Operands of floating point that nothing has made are mostly parts of tensors; whole are those

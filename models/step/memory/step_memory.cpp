@@ -121,8 +121,10 @@ class Lives {
     }
   }
 
-  /// As many elements as a parameter has, and it does not grow.
+  /// Known to be one, or as many elements as a parameter has, and it does not grow.
   bool is_copy_of_parameter(std::uint32_t t) const {
+    const TensorMemory& memory = flow_.tensors[t].memory;
+    if (memory.known()) return memory.role == TensorRole::parameter;
     return facts_.parameters().has(flow_.tensors[t].elements) && !growth_.grows[t];
   }
 
@@ -180,12 +182,16 @@ class Lives {
 
   bool is_parameter(const FlowOp& op, std::uint8_t argument) const {
     const TensorShape* const shape = operands_of(step_.trace, op.op).tensors.at(argument);
+    if (shape != nullptr && shape->memory.known()) {
+      return shape->memory.role == TensorRole::parameter;
+    }
     return contains(op.row->arguments.parameters, argument) ||
            (shape != nullptr && facts_.parameters().has(*shape));
   }
 
   void read(const FlowUse& use, const FlowOp& op, std::uint32_t i);
   bool is_new_input(const FlowOp& op, std::uint32_t tensor);
+  void read_unseen(const FlowUse& use, const FlowOp& op, std::uint32_t i);
 
   std::uint32_t end() const { return static_cast<std::uint32_t>(flow_.ops.size()) - 1; }
 
@@ -202,6 +208,7 @@ class Lives {
   std::vector<bool> gradient_;                               // of a parameter
   std::map<std::pair<std::int64_t, DataType>, int> inputs_;  // distinct ones of a size and type
   Parts parts_;
+  std::map<std::uint32_t, std::uint32_t> unseen_;  // by storage: the first tensor
 };
 
 std::vector<Life> Lives::compiled(Saving saving) const {
@@ -241,11 +248,28 @@ bool Lives::is_new_input(const FlowOp& op, std::uint32_t tensor) {
   return true;
 }
 
+/// A tensor whose memory is known and that nothing is seen to make: parameters and inputs count
+/// elsewhere; a result that no rule for results tells of lives from where it was made.
+void Lives::read_unseen(const FlowUse& use, const FlowOp& op, std::uint32_t i) {
+  const FlowTensor& tensor = flow_.tensors[use.tensor];
+  if (!tensor.memory.made_in_step()) return;
+  const auto [first, fresh] = unseen_.try_emplace(tensor.memory.storage, use.tensor);
+  storage_.join(use.tensor, first->second);
+  Life& life = lives_[first->second];
+  life.last = std::max(fresh ? 0 : life.last, i);
+  if (i > 0) ops_[i].reads.push_back(first->second);
+  if (!fresh) return;
+  const std::uint32_t forward = runs_backward(op) ? facts_.forward_of(op.sequence) : no_row;
+  life.first = forward != no_row ? std::min(forward, i) : i;
+  const bool grows = tensor.memory.role == TensorRole::activation;
+  life.bytes = bytes_of(blocks(tensor.elements, tensor.type), grows);
+}
+
 void Lives::read(const FlowUse& use, const FlowOp& op, std::uint32_t i) {
   Life& life = lives_[storage_[use.tensor]];
   const FlowTensor& tensor = flow_.tensors[use.tensor];
   if (storage_.is_given_result(op, use)) return;
-  if (frames_.skips.count({i, use.tensor}) > 0) {
+  if (!tensor.memory.known() && frames_.skips.count({i, use.tensor}) > 0) {
     // The block of the skip holds what is really read, unless it is compiled.
     ops_[i].reads.push_back(storage_[use.tensor]);
     return;
@@ -261,6 +285,7 @@ void Lives::read(const FlowUse& use, const FlowOp& op, std::uint32_t i) {
     if (life.bytes.bytes() > 0) this->use(storage_[use.tensor], i);
     return;
   }
+  if (tensor.memory.known()) return read_unseen(use, op, i);
   const bool activation = tensor.elements % batch_ == 0 && !is_parameter(op, use.argument);
   if (activation && parts_.reads(op, i, tensor, use.tensor, lives_, storage_)) {
     if (lives_[storage_[use.tensor]].bytes.bytes() > 0) {
@@ -295,7 +320,10 @@ void Lives::visit(std::uint32_t i) {
     }
   }
   const auto outputs = flow_.outputs_of(op);
-  if (!outputs.empty() && !storage_.place(i, outputs[0])) lives_[outputs[0]].bytes = {};
+  for (const std::uint32_t t : outputs) {
+    const bool asked = t == outputs[0] || flow_.tensors[t].memory.known();
+    if (asked && !storage_.place(i, t)) lives_[t].bytes = {};
+  }
   for (const std::uint32_t t : outputs) {
     const FlowTensor& tensor = flow_.tensors[t];
     parts_.see_made(tensor);
@@ -304,12 +332,14 @@ void Lives::visit(std::uint32_t i) {
     const bool mask = op.kind == OpKind::dropout && tensor.type == DataType::boolean;
     ops_[i].writes.push_back({storage_[t], mask});
     // Rows of a table, not the table.
-    const bool guess = op.row->output == OutputRule::largest && !op.in_graph;
+    const bool known = tensor.memory.known();
+    const bool guess = op.row->output == OutputRule::largest && !op.in_graph && !known;
     if (guess && facts_.parameters().has(tensor.elements)) life.bytes = {};
-    const bool unread = tensor.consumers == 0 || growth_.mistaken[t];
+    const bool unread = tensor.consumers == 0 || growth_.mistaken[t] || known;
     if (unread && !growth_.grows[t] && facts_.is_gradient(op, tensor))
       life.last = end(), gradient_[storage_[t]] = true;
-    if (runs_forward(op) && tensor.consumers == 0) keep_for_views(i, storage_[t], tensor.elements);
+    if (runs_forward(op) && tensor.consumers == 0 && !known)
+      keep_for_views(i, storage_[t], tensor.elements);
     if (runs_forward(op) && facts_.is_kept_copy(op)) {
       use(storage_[t], facts_.backward_of(step_.trace.ops.sequence[op.root]));
       keep_type(t, inputs, life);

@@ -41,8 +41,20 @@ std::uint32_t TensorStorage::written_by(const FlowOp& op) {
   return is_in_place(facts_.name_of(op.op)) ? first : no_row;
 }
 
+/// Of an operation that the step itself says lies in which memory.
+bool TensorStorage::place_known(std::uint32_t output) {
+  const FlowTensor& tensor = flow_.tensors[output];
+  const auto [first, fresh] =
+      known_.try_emplace(std::pair(tensor.memory.storage, tensor.type), output);
+  of_[output] = first->second;
+  const TensorRole role = tensor.memory.role;
+  return role != TensorRole::parameter && role != TensorRole::kept;
+}
+
 bool TensorStorage::place(std::uint32_t i, std::uint32_t output) {
   const FlowOp& op = flow_.ops[i];
+  const bool stated = !operands_of(step_.trace, op.op).made.empty();
+  if (stated && flow_.tensors[output].memory.known()) return place_known(output);
   const auto inputs = flow_.inputs_of(op);
   if (inputs.empty()) return true;
   if (op.overwrites) {

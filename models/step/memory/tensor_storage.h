@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "models/step/dataflow.h"
@@ -24,14 +26,16 @@ class TensorStorage {
   bool is_given_result(const FlowOp& op, const FlowUse& use) const;
 
  private:
+  bool place_known(std::uint32_t output);
   std::uint32_t filled_before(std::uint32_t i, std::uint32_t output) const;
   std::uint32_t written_by(const FlowOp& op);
 
   const Step& step_;
   const Dataflow& flow_;
   const StepFacts& facts_;
-  std::vector<std::uint32_t> of_;   // per tensor
-  std::uint32_t root_ = no_row;     // of the operation at hand
+  std::vector<std::uint32_t> of_;                                      // per tensor
+  std::map<std::pair<std::uint32_t, DataType>, std::uint32_t> known_;  // by memory: the first one
+  std::uint32_t root_ = no_row;                                        // of the operation at hand
   std::uint32_t root_operand_ = 0;  // what its first part read first
 };
 

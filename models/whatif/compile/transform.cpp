@@ -88,11 +88,27 @@ TransformReport report_of(JitReport&& r, const std::string& compiler, std::strin
   return out;
 }
 
+/// `memory` with what a step of `items` items, still eager, holds once compiled.
+PeakMemory compiled_peak(PeakMemory memory, const Step& step, std::int64_t items) {
+  memory.moments = item_moments(compiled_tensors(step, items, Saving::cheapest), items,
+                                {memory.kept_bytes, memory.kept_item_bytes}, memory.update_bytes);
+  return memory;
+}
+
+/// The network tells what its own step holds once compiled; another precision changes that as it
+/// changes what a compiler saves.
+void change_known_memory(const TransformInput& in, const JitOptions& options, Rewritten& out) {
+  out.memory.kept = options.compiler == Compiler::xla ? KeptMemory::least : KeptMemory::compiled;
+  if (!out.memory.after || in.memory == nullptr || !in.traced.batch) return;
+  out.memory.before = compiled_peak(*in.memory, in.traced.step, *in.traced.batch);
+  out.memory.after = compiled_peak(*in.memory, out.step, *in.traced.batch);
+}
+
 /// What `out.step`, which is still eager, holds once compiled. False where that is not known.
 bool change_memory(const TransformInput& in, const JitOptions& options, Rewritten& out) {
   if (options.compiler == Compiler::torchscript) return false;
   if (in.knows_compiled_memory) {
-    out.memory.kept = options.compiler == Compiler::xla ? KeptMemory::least : KeptMemory::compiled;
+    change_known_memory(in, options, out);
     return true;
   }
   if (in.memory == nullptr || !in.traced.batch) return false;
@@ -100,9 +116,7 @@ bool change_memory(const TransformInput& in, const JitOptions& options, Rewritte
   const std::int64_t now =
       in.asked.has("batch") ? parse_count("batch", in.asked.get("batch")) : traced;
   out.memory.before = step_memory(*in.memory, in.traced.step, traced);
-  PeakMemory after = *in.memory;
-  after.moments = item_moments(compiled_tensors(out.step, now, Saving::cheapest), now,
-                               after.kept_bytes, after.update_bytes);
+  PeakMemory after = compiled_peak(*in.memory, out.step, now);
   if (!out.memory.before || after.moments.empty()) return false;
   out.memory.after = std::move(after);
   return true;

@@ -121,6 +121,7 @@ void insert_transform(TypedStep& s, const FlowOp& op, std::uint32_t main, bool b
       op, main,
       s.c.names.kernel(before ? LibraryUse::to_channels_last : LibraryUse::to_channels_first, to),
       us);
+  k.op.clear();  // part of the layer, which what-ifs behind this one find whole
   if (before) {
     s.edit.insert_before(main, std::move(k));
   } else {

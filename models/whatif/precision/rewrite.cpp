@@ -10,8 +10,26 @@
 namespace tandem {
 namespace {
 
+/// The memory of what a cast copies, if the step says so: an operand of the operation behind it, or
+/// a result of the autograd node before it.
+TensorMemory copied_memory(const Dataflow& flow, const PlannedCast& cast) {
+  if (!cast.after) {
+    for (const FlowUse& use : flow.inputs_of(flow.ops[cast.op])) {
+      if (use.argument == cast.argument) return flow.tensors[use.tensor].memory;
+    }
+    return {};
+  }
+  const std::uint32_t root = flow.ops[cast.op].root;
+  for (std::uint32_t i = cast.op + 1; i-- > 0 && flow.ops[i].root == root;) {
+    for (const std::uint32_t t : flow.outputs_of(flow.ops[i])) {
+      if (flow.tensors[t].elements == cast.elements) return flow.tensors[t].memory;
+    }
+  }
+  return {};
+}
+
 /// `copy_(to, from, non_blocking)`; `read`: the operand that needs the copy, null if not recorded.
-Operands copy_operands(const TensorShape* read, const PlannedCast& cast) {
+Operands copy_operands(const TensorShape* read, const PlannedCast& cast, TensorMemory memory) {
   Operands out;
   out.has_shapes = true;
   out.argument_count = 3;
@@ -19,6 +37,7 @@ Operands copy_operands(const TensorShape* read, const PlannedCast& cast) {
   shape.rank = 1;
   shape.dims[0] = cast.elements;
   if (read != nullptr) shape.rank = read->rank, shape.dims = read->dims;
+  shape.memory = memory;
   shape.type = cast.to;
   out.tensors.add(0, shape);
   shape.type = cast.from;
@@ -174,7 +193,7 @@ void insert(TypedStep& s, const PlannedCast& cast) {
   k.op = "aten::copy_";
   const std::uint32_t reader = s.flow.ops[cast.reader].op;
   const TensorShape* const read = s.tensors(reader).at(cast.argument);
-  k.operands = copy_operands(read, cast);
+  k.operands = copy_operands(read, cast, copied_memory(s.flow, cast));
   const std::int64_t per_block = 128 * (is_half(cast.to) ? 8 : 4);
   k.geometry.grid[0] = static_cast<std::uint32_t>(
       std::max<std::int64_t>(1, (cast.elements + per_block - 1) / per_block));

@@ -14,8 +14,10 @@ Operands dense(Operands operands) {
     shape.strides = {};
     shape.expanded = 1;
     shape.channels_last = false;
+    shape.memory = {};
   }
   operands.arguments.clear();
+  operands.made.clear();
   return operands;
 }
 

@@ -108,8 +108,9 @@ DataType result_type(CastPolicy policy, DataType half, DataType widest) {
 }
 
 /// Products that follow each other directly read one tensor (queries, keys, values) rather than
-/// each other's results.
+/// each other's results, where shapes alone tell what they read.
 std::uint32_t shared_input(const Dataflow& flow, std::uint32_t tensor) {
+  if (flow.tensors[tensor].memory.known()) return tensor;
   for (std::uint32_t t = tensor; flow.tensors[t].producer != no_row;) {
     const FlowOp& maker = flow.ops[flow.tensors[t].producer];
     const auto inputs = flow.inputs_of(maker);

@@ -52,6 +52,22 @@ TEST(KernelTime, LargeProductOnThreeGenerations) {
   EXPECT_NEAR(us("h100_sxm5") / 2740, 1, 0.08);
 }
 
+// FP32 products of captured steps on H200, in us. Tiles of 64 x 64 spread evenly: 49 x 12 = 588
+// blocks on 132 SMs take five rounds. Taken for whole waves of four an SM they took eight, so that
+// tiles of 128 x 128 seemed faster and the time doubled from 2816 rows to 2944.
+TEST(KernelTime, SmallTilesOfHopperSpreadEvenly) {
+  struct Case {
+    std::int64_t m, n, k;
+    double us;
+  };
+  for (const Case& c : {Case{2048, 768, 768, 65.1}, Case{3136, 768, 768, 111.4},
+                        Case{3136, 768, 3072, 432.4}, Case{6272, 384, 1536, 216.4},
+                        Case{12544, 384, 1536, 381.2}, Case{1568, 3072, 768, 214.8}}) {
+    const KernelTime t = gemm_time(gpu("h200_sxm"), linear(c.m, c.n, c.k), time_constants());
+    EXPECT_NEAR(t.time_us / c.us, 1, 0.08) << c.m << " x " << c.n << " x " << c.k;
+  }
+}
+
 // H200, 2048 x 768 x 3072 half: tiles of 96 x 128 fill 8 x 16 = 128 of 132 SMs in one wave, where
 // 128 x 128 would leave 36 idle. A cluster of two loads the longer operand once: 96 + 128 / 2 = 160
 // values a k and block, 320 B at 45 B/clk are 7.1 clk; the FMA, 96 x 128 / (2048 x 0.81), 7.4 clk.

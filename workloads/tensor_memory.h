@@ -1,0 +1,24 @@
+// In which memory the tensors of a network lie: what traces do not tell.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "workloads/network.h"
+
+namespace tandem {
+
+class TensorMemories {
+ public:
+  explicit TensorMemories(const BoundNetwork& bound);
+
+  TensorMemory of(std::uint32_t tensor) const;
+  /// The operands of operation `index`, and its results, each with the memory that it lies in.
+  Operands operands(std::size_t index) const;
+
+ private:
+  const BoundNetwork& bound_;
+  std::vector<bool> grows_;  // with the batch; by storage
+};
+
+}  // namespace tandem
