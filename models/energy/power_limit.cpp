@@ -17,7 +17,8 @@ double time_us(const PowerDemand& d, double clock) { return d.sm_us / clock + d.
 double power_w(const PowerDemand& d, double clock, const ClockEnergy& energy) {
   const double us = time_us(d, clock);
   if (!(us > 0)) return 0;
-  return d.static_w + (d.sm_j * energy.factor(clock) + d.memory_j) / (us * micro);
+  const double sm_j = (d.sm_j + d.waiting_j * clock) * energy.factor(clock);
+  return d.static_w + (sm_j + d.memory_j) / (us * micro);
 }
 
 }  // namespace
@@ -27,6 +28,7 @@ PowerDemand& PowerDemand::operator+=(const PowerDemand& other) {
   sm_us += other.sm_us;
   other_us += other.other_us;
   sm_j += other.sm_j;
+  waiting_j += other.waiting_j;
   memory_j += other.memory_j;
   return *this;
 }

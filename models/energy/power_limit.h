@@ -9,13 +9,15 @@
 namespace tandem {
 
 /// A stretch of time, at full clock. Energy on the SMs grows with a power of the clock, energy of
-/// the memory does not; time on the SMs goes with 1 / clock, the rest stays.
+/// the memory does not; time on the SMs goes with 1 / clock, the rest stays. So the energy of SMs
+/// that only wait falls with the clock itself besides.
 struct PowerDemand {
   double static_w = 0;
   double sm_us = 0;     // limited by the SMs
   double other_us = 0;  // limited by memory, launches or the host
   double sm_j = 0;
   double memory_j = 0;
+  double waiting_j = 0;  // of SMs that are active in `other_us`
   PowerDemand& operator+=(const PowerDemand& other);
 };
 

@@ -30,6 +30,10 @@ Engine multiply_engine(const GpuArch& gpu, DataType type) {
   return gpu.tensor_family == TensorFamily::gmma ? Engine::gmma : Engine::hmma;
 }
 
+bool lays_out_raster(const KernelTraits& t) {
+  return t.engine == Engine::gmma && t.cluster_m * t.cluster_n == 1 && !t.states_cluster;
+}
+
 void set_pass(KernelClass& kernel, Pass pass) {
   KernelTraits& t = kernel.traits;
   t.pass = pass;

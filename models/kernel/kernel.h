@@ -61,6 +61,11 @@ struct KernelClass {
 /// What multiplies elements of the type on the GPU: its newest tensor instruction, else FP32 pipes.
 Engine multiply_engine(const GpuArch& gpu, DataType type);
 
+/// Whether blocks of the kernel loop over tiles in an order that its launch lays out: grid[1] is a
+/// raster of a few lines of tiles, and tells nothing of the product. Libraries whose names state
+/// clusters do it otherwise.
+bool lays_out_raster(const KernelTraits& traits);
+
 /// Makes a matrix kernel one of another pass of its layer: with it goes the order of the operands.
 void set_pass(KernelClass& kernel, Pass pass);
 /// The kernel that does the same with elements of type `to` where it has such of type `from`. FP32
@@ -92,6 +97,7 @@ struct KernelWork {
   double converted = 0;      // elements that it loads or stores in another type than FP32
   double passed = 0;         // steps in which its warps pass results of rows from lane to lane
   bool in_place = false;     // writes what it reads
+  int written = 1;           // tensors of one size that write_bytes are of
   MatrixProblem matrix;
   double flops = 0;    // of the operation's formula (flops.h); 0: no product, or not known
   bool exact = false;  // from shapes; false: estimated from the launch geometry

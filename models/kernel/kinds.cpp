@@ -19,9 +19,9 @@ constexpr KindRow rows[] = {
 #undef KIND
 };
 
-constexpr std::string_view law_names[] = {"matrix",  "convolution", "memory",     "layer_norm",
-                                          "softmax", "channels",    "throughput", "latency",
-                                          "link",    "none"};
+constexpr std::string_view law_names[] = {"matrix",     "convolution", "attention", "memory",
+                                          "layer_norm", "softmax",     "channels",  "throughput",
+                                          "latency",    "link",        "none"};
 static_assert(std::size(law_names) == values_up_to(TimeLaw::none));
 
 }  // namespace

@@ -31,6 +31,7 @@ enum class WorkRule : std::uint8_t {
   concatenation,  // all operands are read and written
   generated,      // all operands, the last of them written
   multi_tensor,   // chunks, which the grid counts
+  update,         // a parameter and its states in place, by its gradient
   arguments,      // the arguments that KindRow::use names
   padded_rows,    // the same; a row takes the next power of two of elements
   reduction,      // the same; results are the dimensions that are not summed
@@ -50,6 +51,7 @@ enum class WorkRule : std::uint8_t {
 enum class TimeLaw : std::uint8_t {
   matrix,       // tiles of a matrix product
   convolution,  // the fastest of the library's algorithms
+  attention,    // tiles of keys that blocks of queries walk over, or the other way around
   memory,       // bytes at the rate of DRAM and L2
   layer_norm,   // rows that a block reads once or again
   softmax,      // the same, a warp or a block a row

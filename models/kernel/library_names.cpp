@@ -299,18 +299,24 @@ Tile tile_of(const KernelTime& time) {
   return {time.tile_m > 0 ? time.tile_m : usual.m, time.tile_n > 0 ? time.tile_n : usual.n};
 }
 
-std::array<std::uint32_t, 3> grid_of(const KernelTime& time) {
+std::array<std::uint32_t, 3> grid_of(const KernelTraits& traits, const KernelTime& time) {
   const auto side = [](std::int64_t blocks) {
     return static_cast<std::uint32_t>(std::clamp<std::int64_t>(blocks, 1, 0x7fffffff));
   };
+  if (lays_out_raster(traits)) {
+    return {side(std::max<std::int64_t>(time.grid_x, 1) * std::max<std::int64_t>(time.grid_y, 1)),
+            1, side(time.grid_z)};
+  }
   return {side(time.grid_x), side(time.grid_y), side(time.grid_z)};
 }
 
 PredictedLaunch predicted_launch(const LibraryKernel& kernel, const KernelTime& time, Pass pass) {
   const Tile tile = tile_of(time);
   const LibraryBlock& block = block_of(kernel, tile);
-  return {predicted_kernel(kernel, tile, pass, time.split),
-          {grid_of(time),
+  PredictedKernel predicted = predicted_kernel(kernel, tile, pass, time.split);
+  const auto grid = grid_of(predicted.kernel.traits, time);
+  return {std::move(predicted),
+          {grid,
            {static_cast<std::uint32_t>(block.threads), 1, 1},
            static_cast<std::uint32_t>(block.registers_per_thread),
            static_cast<std::uint32_t>(block.shared_bytes)}};

@@ -139,9 +139,10 @@ LibraryNames load_library_names(const std::string& path);
 /// The kernel with its tile and pass filled in; `parts`: how many k is split into.
 PredictedKernel predicted_kernel(const LibraryKernel& kernel, Tile tile, Pass pass, int parts = 1);
 
-/// Tile and blocks that the law of a product chose; the usual tile where it states none.
+/// Tile that the law of a product chose; the usual one where it states none.
 Tile tile_of(const KernelTime& time);
-std::array<std::uint32_t, 3> grid_of(const KernelTime& time);
+/// Blocks of a kernel that computes it, one for each tile: all along x where y would be a raster.
+std::array<std::uint32_t, 3> grid_of(const KernelTraits& traits, const KernelTime& time);
 
 /// A kernel as it is launched for what the law of a product chose.
 struct PredictedLaunch {

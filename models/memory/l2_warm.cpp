@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/kernel/kinds.h"
 #include "sim/core/units.h"
 
 namespace tandem {
@@ -30,9 +31,8 @@ double missed_share(const KernelLaunch& launch, WarmL2& l2) {
 }  // namespace
 
 double WarmL2::remove(std::uint64_t tensor, double& dirty) {
-  const auto it = std::find_if(entries_.rbegin(), entries_.rend(), [&](const Entry& e) {
-    return e.tensor == tensor && e.read_by != kernel_;
-  });
+  const auto it = std::find_if(entries_.rbegin(), entries_.rend(),
+                               [&](const Entry& e) { return finds(e, tensor); });
   if (it == entries_.rend()) return 0;
   const double bytes = it->bytes;
   dirty = it->dirty;
@@ -50,7 +50,7 @@ void WarmL2::forget(std::uint64_t tensor) {
 double WarmL2::newer_than(std::uint64_t tensor) const {
   double bytes = 0;
   for (auto it = entries_.rbegin(); it != entries_.rend(); ++it) {
-    if (it->tensor == tensor && it->read_by != kernel_) break;
+    if (finds(*it, tensor)) break;
     bytes += it->bytes;
   }
   return bytes;
@@ -78,7 +78,7 @@ void WarmL2::insert(const Entry& entry) {
 // tensor.
 double WarmL2::read(std::uint64_t tensor, double bytes) {
   if (!held_.contains(tensor)) {
-    insert({tensor, bytes, 0, kernel_});
+    insert({tensor, bytes, 0, kernel_, updates_});
     return bytes;
   }
   double dirty = 0;
@@ -87,7 +87,7 @@ double WarmL2::read(std::uint64_t tensor, double bytes) {
   const double hits = std::clamp(capacity_ - newer - (bytes - found), 0.0, found);
   const double kept = std::min(dirty, hits);
   written_back_ += dirty - kept;
-  insert({tensor, bytes, kept, kernel_});
+  insert({tensor, bytes, kept, kernel_, updates_});
   return bytes - hits;
 }
 
@@ -96,10 +96,12 @@ void WarmL2::write(std::uint64_t tensor, double bytes) { insert({tensor, bytes, 
 void WarmL2::write_in_place(std::uint64_t tensor, double bytes) {
   if (!held_.contains(tensor)) return write(tensor, bytes);
   const auto it = std::find_if(entries_.rbegin(), entries_.rend(), [&](const Entry& e) {
-    return e.tensor == tensor && e.read_by == kernel_;
+    return e.tensor == tensor && e.read_by == kernel_ && e.written_by != kernel_;
   });
   if (it == entries_.rend()) return write(tensor, bytes);
+  written_back_ += bytes - it->bytes;  // what did not stay was written on its way
   it->dirty = it->bytes;
+  it->written_by = kernel_;
 }
 
 double WarmL2::take_written_back() {
@@ -118,12 +120,12 @@ void apply_warm_l2(const GpuArch& gpu, std::span<const KernelLaunch> launches,
   for (std::size_t i = 0; i < launches.size() && i < costs.size(); ++i) {
     const KernelLaunch& launch = launches[i];
     if (launch.family == KernelFamily::transfer) continue;
-    l2.next_kernel();
+    l2.next_kernel(row_of(launch.traits).work == WorkRule::update);
     costs[i].dram_read_sectors *= missed_share(launch, l2);
-    const double written = launch.work.write_bytes;
+    const double written = launch.work.write_bytes / launch.work.written;
     const std::uint64_t key = tensor_key(written, launch.traits.data);
     if (written > 0 && launch.work.in_place) {
-      l2.write_in_place(key, written);
+      for (int t = 0; t < launch.work.written; ++t) l2.write_in_place(key, written);
     } else if (written > 0) {
       l2.write(key, written);
     }

@@ -42,13 +42,21 @@ class OpenOps {
   Rows open_;
 };
 
+std::unordered_map<std::int64_t, std::uint32_t> added_ops(const HostOps& ops) {
+  std::unordered_map<std::int64_t, std::uint32_t> by_id;
+  for (std::uint32_t i = 0; i < ops.size(); ++i) {
+    if (is_added(ops.external_id[i])) by_id.emplace(ops.external_id[i], i);
+  }
+  return by_id;
+}
+
 void nest_thread(const Trace& trace, const Rows& ops, const Rows& calls, OpNesting& out) {
   OpenOps open(trace.ops);
   std::size_t next = 0;
   const auto open_until = [&](TimePoint now) {
     for (; next < ops.size() && trace.ops.begin[ops[next]] <= now; ++next) {
       out.parent[ops[next]] = open.at(trace.ops.begin[ops[next]]);
-      open.push(ops[next]);
+      if (!is_added(trace.ops.external_id[ops[next]])) open.push(ops[next]);
     }
   };
   for (const std::uint32_t call : calls) {
@@ -56,6 +64,15 @@ void nest_thread(const Trace& trace, const Rows& ops, const Rows& calls, OpNesti
     out.of_call[call] = open.at(trace.calls.begin[call]);
   }
   open_until(TimePoint::max());
+}
+
+void place_added_calls(const Trace& trace, OpNesting& out) {
+  const auto by_id = added_ops(trace.ops);
+  if (by_id.empty()) return;
+  for (std::uint32_t call = 0; call < trace.calls.size(); ++call) {
+    const auto op = by_id.find(trace.calls.external_id[call]);
+    if (op != by_id.end()) out.of_call[call] = op->second;
+  }
 }
 
 // Calls that a node of an executor made belong to the operation that enqueued it.
@@ -97,6 +114,7 @@ OpNesting nest_ops(const Trace& trace, const Links& links) {
   for (std::size_t t = 0; t < trace.threads.size(); ++t) {
     nest_thread(trace, ops[t], calls[t], out);
   }
+  place_added_calls(trace, out);
   place_calls_of_nodes(trace, links, out);
   place_activities(trace, links, out);
   return out;

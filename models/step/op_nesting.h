@@ -19,6 +19,11 @@ struct OpNesting {
   std::vector<std::uint32_t> of_activity;  // per activity: of its call, else by external id
 };
 
+/// Rows that a what-if has added stand closer to each other than times tell: an operation and its
+/// call have one external id from here downwards, and no others are in it.
+inline constexpr std::int64_t first_added_id = -(std::int64_t{1} << 62);
+inline bool is_added(std::int64_t external_id) { return external_id <= first_added_id; }
+
 OpNesting nest_ops(const Trace& trace, const Links& links);
 
 /// The nearest of `op` (or no_row) and what contains it whose row in the operation table `is`, or

@@ -231,12 +231,14 @@ KernelUse kernel_use(const WorkCounters& work, const GpuScale& gpu) {
   return u;
 }
 
-std::vector<FamilyShare> family_shares(std::span<const WorkCounters> works, const GpuScale& gpu) {
+std::vector<FamilyShare> family_shares(std::span<const WorkCounters> works,
+                                       std::span<const double> times_us, const GpuScale& gpu) {
   std::vector<FamilyShare> families;
   std::vector<std::vector<WorkCounters>> members;
   double total_us = 0;
-  for (const WorkCounters& work : works) {
-    total_us += work.time_us;
+  for (std::size_t w = 0; w < works.size(); ++w) {
+    const WorkCounters& work = works[w];
+    total_us += times_us[w];
     auto it = std::find_if(families.begin(), families.end(),
                            [&](const FamilyShare& f) { return f.family == work.family; });
     if (it == families.end()) {
@@ -245,7 +247,7 @@ std::vector<FamilyShare> family_shares(std::span<const WorkCounters> works, cons
       it = families.end() - 1;
     }
     ++it->count;
-    it->time_us += work.time_us;
+    it->time_us += times_us[w];
     it->energy_j += work.energy_j;
     members[static_cast<std::size_t>(it - families.begin())].push_back(work);
   }

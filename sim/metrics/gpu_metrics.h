@@ -153,7 +153,10 @@ struct FamilyShare {
   double energy_j = 0;  // dynamic
   GpuMetrics metrics;   // over the family's own elapsed cycles
 };
-std::vector<FamilyShare> family_shares(std::span<const WorkCounters> works, const GpuScale& gpu);
+/// `times_us`: how long each work lasts in the step, beside those of other streams; what counters
+/// are of is the kernel's own time.
+std::vector<FamilyShare> family_shares(std::span<const WorkCounters> works,
+                                       std::span<const double> times_us, const GpuScale& gpu);
 
 /// Kernel time whose issue-slot (or tensor-issue) utilization lies in [from, to): thesis figures
 /// 4.7-4.9. `bins` equal bins from 0 to 1.

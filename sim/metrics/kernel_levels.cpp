@@ -71,13 +71,14 @@ class TimeOf {
   std::vector<std::pair<Key, double>> times_;
 };
 
-double mean(std::span<const WorkCounters> works, double WorkCounters::*member) {
-  double sum = 0, us = 0;
+double mean(std::span<const WorkCounters> works, double WorkCounters::*member,
+            double WorkCounters::*weight) {
+  double sum = 0, all = 0;
   for (const WorkCounters& work : works) {
-    sum += work.time_us * work.*member;
-    us += work.time_us;
+    sum += work.*weight * (work.*member);
+    all += work.*weight;
   }
-  return us > 0 ? sum / us : works.front().*member;
+  return all > 0 ? sum / all : works.front().*member;
 }
 
 }  // namespace
@@ -85,9 +86,11 @@ double mean(std::span<const WorkCounters> works, double WorkCounters::*member) {
 KernelLevels kernel_levels(std::span<const WorkCounters> works, const GpuScale& gpu) {
   KernelLevels l;
   l.family = works.front().family;
-  l.confidence = mean(works, &WorkCounters::confidence);
-  l.theoretical_occupancy = mean(works, &WorkCounters::theoretical_occupancy);
-  l.waves = mean(works, &WorkCounters::waves);
+  l.confidence = mean(works, &WorkCounters::confidence, &WorkCounters::time_us);
+  // As the achieved one, which cannot be above it.
+  l.theoretical_occupancy =
+      mean(works, &WorkCounters::theoretical_occupancy, &WorkCounters::smsp_active_cycles);
+  l.waves = mean(works, &WorkCounters::waves, &WorkCounters::time_us);
   l.metrics = gpu_metrics(works, gpu, elapsed_us(works, gpu));
   TimeOf<std::pair<Bound, std::string_view>> bounds;  // and their laws
   TimeOf<Shortfall> reasons;                          // above the roofline

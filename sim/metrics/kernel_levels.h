@@ -12,8 +12,8 @@ namespace tandem {
 struct KernelLevels {
   KernelFamily family = KernelFamily::generic;
   double confidence = 0;
-  double theoretical_occupancy = 0;
-  double achieved_occupancy = 0;  // weighted with the cycles that SMs hold a block
+  double theoretical_occupancy = 0;  // both weighted with the cycles that SMs hold a block
+  double achieved_occupancy = 0;
   double waves = 0;
   Bound bound = Bound::latency;           // of most of the time; see KernelUse
   std::string_view bound_law;             // of that bound; static

@@ -94,6 +94,16 @@ PeakMemory peak_by_batch(const NetworkMemory& memory, std::int64_t batch, double
   return out;
 }
 
+/// Of data-parallel ranks, which sum gradients in copies of all of them.
+double bucket_bytes(const BoundNetwork& at) {
+  double bytes = 0;
+  for (std::size_t s = 0; s < at.storage_bytes.size(); ++s) {
+    const bool gradient = at.network->storages[s] == StorageKind::gradient;
+    bytes += gradient ? static_cast<double>(at.storage_bytes[s]) : 0;
+  }
+  return bytes;
+}
+
 void set_memory(const Network& network, NetworkRequest request, const BoundNetwork& at,
                 double workspace_bytes, TracedRun& run) {
   const std::int64_t batch = at.value(batch_symbol, 0);
@@ -105,6 +115,7 @@ void set_memory(const Network& network, NetworkRequest request, const BoundNetwo
     PeakMemory memory = peak_by_batch(of, batch, workspace_bytes);
     memory.training = training;
     memory.basis = basis;
+    if (network.framework == Framework::pytorch) memory.bucket_bytes = bucket_bytes(at);
     return memory;
   };
   run.memory = peaks(network_memory(at, twice), MemoryBasis::network);

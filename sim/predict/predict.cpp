@@ -32,28 +32,30 @@ struct PricedRun {
 };
 
 /// Where the board's power limit holds the step up, `step` gets slower and is simulated again.
-PricedRun run_scenario(const TracedRun& run, const Scenario& scenario, const ReplayOptions& options,
+PricedRun run_scenario(const TracedRun& run, Scenario& scenario, const ReplayOptions& options,
                        const Attribution& attribution, Step& step, LossList& losses) {
   const TraceLaunches launches(step);
   const auto simulated_step = [&] {
     return simulate_step(run, step, attribution,
                          step_counters(run, scenario, step, launches, options));
   };
-  const auto demand_of = [&](const SimulatedStep& simulated) -> std::optional<StepDemand> {
-    if (!scenario.gpu || !run.states_grids) return {};
-    return step_demand({run, *scenario.gpu, step, launches}, simulated, losses);
-  };
   PricedRun out{simulated_step(), {}};
-  std::optional<StepDemand> demand = demand_of(out.simulated);
+  const auto demand_at = [&](double clock) -> std::optional<StepDemand> {
+    if (!scenario.gpu || !run.states_grids) return {};
+    return step_demand({run, *scenario.gpu, step, launches}, out.simulated, clock, losses);
+  };
+  std::optional<StepDemand> demand = demand_at(1);
   std::optional<SlowerStep> limited;
-  if (demand && !scenario.what_ifs.empty()) {  // works last as predicted, not as traced
-    const bool same_gpu = find_report(scenario.what_ifs, "gpu") == nullptr;
-    limited = limited_power({run, *scenario.gpu, step, launches}, *demand, out.simulated, same_gpu);
+  // Works last as predicted, not as traced.
+  if (demand && (run.is_generated() || !scenario.what_ifs.empty())) {
+    const bool measured = !run.is_generated() && find_report(scenario.what_ifs, "gpu") == nullptr;
+    limited = limited_power({run, *scenario.gpu, step, launches}, *demand, out.simulated, measured);
   }
   if (limited) {
     slow_down(step, limited->slowdowns);
+    scenario.changed = true;  // counters are those of the slower step
     out.simulated = simulated_step();
-    demand = demand_of(out.simulated);
+    demand = demand_at(limited->power.clock_share);
   }
   if (demand) out.priced = price_step(*demand, out.simulated, losses);
   if (out.priced && limited) {

@@ -50,9 +50,10 @@ struct TracedRun {
   std::vector<WorkCounters> model_counters;  // the kernel model's, where a report replaced some
   Step traced_step;                          // what scenarios start from
   bool step_is_measured = false;             // the host was calibrated on a step that was timed
-  double generated_error = 0;        // of a step that was never traced: relative, of its GPU time
-  double said_peak_bytes = 0;        // of the traced run, by the user; 0: not said
-  std::optional<PeakMemory> memory;  // by batch; nothing where the trace has no shapes
+  double generated_error = 0;  // of a step that was never traced: relative, of its GPU time
+  bool is_generated() const { return generated_error > 0; }  // nothing of the step was measured
+  double said_peak_bytes = 0;                    // of the traced run, by the user; 0: not said
+  std::optional<PeakMemory> memory;              // by batch; nothing where the trace has no shapes
   std::optional<CompiledPeaks> compiled_memory;  // of a network
   BandParts base_band;                           // of that step, before any what-if
   TraceSummary summary;

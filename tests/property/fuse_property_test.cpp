@@ -59,6 +59,31 @@ TEST(FuseProperty, EveryOperationHasOneRoleAndOneGroup) {
   }
 }
 
+// What a compiler fuses around products leaves them their operands, casts of mixed precision among
+// it. (Attention by products alone is other products: six, where fused kernels compute seven.)
+TEST(FuseProperty, ProductsKeepTheirOperandsBehindAnotherPrecision) {
+  const std::string captures = source_path("validation/captures/");
+  for (const char* name :
+       {"h200_2026-11-20_fit/traces/bert_base-train-fp32-eager-b16",
+        "h200_2026-11-21_precisions_holdout/traces/gpt2-train-fp32-eager-b4",
+        "h200_2026-11-21_precisions_holdout/traces/vit_b_16-train-fp32-eager-b16",
+        "h200_2026-11-20_fit/traces/resnet50-train-fp32-eager-b32"}) {
+    SCOPED_TRACE(name);
+    ReplayOptions o;
+    o.configs = source_path("configs");
+    const TracedRun run = analyse(import_trace(captures + name + ".json.zst"), o);
+    for (const char* precision : {"amp", "bf16"}) {
+      o.what_ifs.set("compile", "none");
+      o.what_ifs.set("attention", "");
+      o.what_ifs.set("precision", precision);
+      const double eager = predict(run, o).result.gpu_step->flops;
+      o.what_ifs.set("compile", "inductor");
+      o.what_ifs.set("attention", "keep");
+      EXPECT_NEAR(predict(run, o).result.gpu_step->flops, eager, 1e-6 * eager) << precision;
+    }
+  }
+}
+
 TEST(FuseProperty, WhatAKernelReadsOfItsPhaseAnotherOneStores) {
   const Step& step = analysis().traced_step;
   const Dataflow flow = dataflow(step);

@@ -178,8 +178,10 @@ void add_main(const Context& c, const Layer& l, DataType type, Pass pass, Kernel
   LoweredKernel main = matrix_kernel(c, time, KernelFamily::convolution, type, pass);
   if (time.split > 1 && pass == Pass::weight_gradient) {
     const KernelTemplate& row = c.kernel(split_sum);
-    LoweredKernel sum = make(c, row, type, {ceil_div(l.weight.elements(), 2048)},
-                             bytes_of(l.weight) * (time.split + 1));
+    LoweredKernel sum =
+        make(c, row, type, {ceil_div(l.weight.elements(), 2048)},
+             static_cast<double>(l.weight.elements()) * element_bytes(DataType::fp32) * time.split +
+                 bytes_of(l.weight));
     main.duration_us = std::max(main.duration_us - sum.duration_us, main.duration_us / 2);
     out.push_back(std::move(main));
     out.push_back(std::move(sum));
@@ -257,6 +259,14 @@ void add_depthwise(const Context& c, const Layer& l, Part part, Kernels& out) {
       depthwise_kernel(c, l, c.kernel(part), weights ? l.output : l.input, slowdown);
   if (part == depthwise_weight_gradient) {
     kernel.geometry.grid[0] = static_cast<std::uint32_t>(l.weight.elements());
+  }
+  if (part == depthwise_weight_gradient_nhwc) {  // a lane a channel, four rows of one image
+    const LaunchGeometry& g = kernel.geometry;
+    kernel.geometry = {{static_cast<std::uint32_t>(ceil_div(l.output.dims[1], lanes_per_warp)),
+                        static_cast<std::uint32_t>(l.output.dims[0]), 1},
+                       {lanes_per_warp, 4, 1},
+                       g.registers_per_thread,
+                       g.shared_bytes};
   }
   out.push_back(std::move(kernel));
 }

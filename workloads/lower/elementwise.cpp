@@ -149,7 +149,10 @@ void add_sized(const Context& c, const KernelTemplate& row, Kernels& out) {
   if (size <= 0) return;
   double blocks = std::ceil(size / row.per_block);
   if (row.blocks_per_sm > 0) blocks = std::min(blocks, row.blocks_per_sm * c.gpu().sm_count);
-  double bytes = size / size_over(c, Over::largest) * all_bytes(c);
+  // A row is read whole.
+  double bytes = row.over == Over::rows && c.tensor(0) != nullptr
+                     ? bytes_of(*c.tensor(0))
+                     : size / size_over(c, Over::largest) * all_bytes(c);
   if (row.fills > 0 && !c.outputs.empty()) bytes = bytes_of(c.outputs[0]);
   if (c.rule.accesses > 0) bytes = c.rule.accesses * size * element_bytes(float_type(c));
   LoweredKernel kernel = make(c, row, float_type(c), {static_cast<std::int64_t>(blocks)}, bytes);

@@ -134,8 +134,12 @@ void add_product(const Context& c, const GemmShape& shape, Kernels& out, bool ma
   const auto parts = static_cast<double>(time.split);
   LoweredKernel sum;
   sum.name = name_of(c, row, shape.type);
-  sum.geometry = geometry_of(row, {ceil_div(shape.m, 32), ceil_div(shape.n, 32)});
-  sum.duration_us = stream_time_us(c, result * (parts + 1));
+  // A thread adds up two results, of one column.
+  constexpr std::uint32_t columns = 32, rows = 16;
+  sum.geometry = geometry_of(row, {ceil_div(shape.n, columns), ceil_div(shape.m, 2 * rows)});
+  sum.geometry.block = {columns, rows, 1};
+  const double part = static_cast<double>(shape.m * shape.n) * element_bytes(DataType::fp32);
+  sum.duration_us = stream_time_us(c, part * parts + result);
   main.duration_us = std::max(main.duration_us - sum.duration_us, main.duration_us / 2);
   out.push_back(std::move(main));
   out.push_back(std::move(sum));

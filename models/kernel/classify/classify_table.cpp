@@ -212,7 +212,7 @@ constexpr PatternRow rows[] = {
     {"RowReduce", K::reduce},
     {"ColumnReduce", K::reduce},
     {"BlockReduce", K::reduce},
-    {"CleanupSegments", K::reduce},
+    {"CleanupSegments", K::reduce_parts},
     {"BiasGrad", K::reduce},
     // Indexing, sorting
     {"GatherOpKernel", K::row_gather},

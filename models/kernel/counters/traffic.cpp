@@ -133,9 +133,16 @@ void clamp_traffic(const GpuArch& gpu, KernelCost& cost) {
     cost.dram_write_sectors *= dram_limit / dram;
     cost.clamped = true;
   }
-  const double l1_limit = gpu.l1_bytes_per_clk * gpu.sm_count * gpu.boost_clock_mhz * us;
-  cost.clamped = cost.clamped || cost.l1_sectors > l1_limit / sector_bytes;
-  cost.l1_sectors = std::min(cost.l1_sectors, l1_limit / sector_bytes);
+  const auto cut = [&](double& count, double most) {
+    cost.clamped = cost.clamped || count > most;
+    count = std::min(count, most);
+  };
+  const double sm_cycles = gpu.sm_count * gpu.boost_clock_mhz * us;
+  cut(cost.l1_sectors, gpu.l1_bytes_per_clk * sm_cycles / sector_bytes);
+  cut(cost.shared_wavefronts, sm_cycles);  // an SM serves one a cycle
+  // Sectors that cross from one partition of L2 to the other are counted twice.
+  cut(cost.l2_sectors,
+      gpu.l2_read_gbps * 1e3 * us * std::max(1.0, gpu.l2_fabric_factor) / sector_bytes);
 }
 
 }  // namespace tandem

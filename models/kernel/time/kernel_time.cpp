@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "models/kernel/time/attention.h"
 #include "models/kernel/time/parts.h"
 #include "models/ops/op_table.h"
 
@@ -99,6 +100,28 @@ RowShape row_shape(const KernelLaunch& launch) {
   return {t.elements() / columns, columns, type};
 }
 
+/// The operation behind a main kernel of fused attention, from the products that it computes.
+AttentionShape attention_of(const MatrixProblem& p, DataType data, bool backward) {
+  AttentionShape s;
+  s.heads = p.batch / attention_products(backward);
+  s.queries = p.m, s.keys = p.n, s.width = p.k;
+  s.causal = p.causal;
+  s.drops_out = p.drops_out;
+  s.mask_elements = static_cast<std::int64_t>(p.mask_bytes / std::max(element_bytes(data), 1));
+  return s;
+}
+
+KernelTime attention_time(const GpuArch& gpu, const TimedLaunch& launch,
+                          const TimeConstants& constants, double error) {
+  KernelTime out;
+  out.time_us = attention_us(gpu, constants, launch.attention, launch.type, launch.backward);
+  const bool waits =
+      attention_waits_for_memory(gpu, constants, launch.attention, launch.type, launch.backward);
+  out.bound = waits ? Bound::memory : Bound::compute;
+  out.confidence = 1 - error;
+  return out;
+}
+
 /// Multiply-adds of a product, else thread instructions, that all SMs do per us.
 double throughput_rate(const Machine& m, const TimedLaunch& launch) {
   if (!launch.product) return m.sms * m.gpu.smsp_per_sm * m.gpu.warp_size * m.clk;
@@ -164,8 +187,9 @@ double counted_us(const Machine& m, const TimedLaunch& launch) {
 bool explains(const TimedLaunch& launch, const KernelTime& time, double traced_us) {
   constexpr double least_share = 0.5;
   const bool states_bound = launch.law == TimeLaw::matrix || launch.law == TimeLaw::convolution ||
-                            launch.law == TimeLaw::memory || launch.law == TimeLaw::layer_norm ||
-                            launch.law == TimeLaw::softmax || launch.law == TimeLaw::channels;
+                            launch.law == TimeLaw::attention || launch.law == TimeLaw::memory ||
+                            launch.law == TimeLaw::layer_norm || launch.law == TimeLaw::softmax ||
+                            launch.law == TimeLaw::channels;
   return states_bound && time.confidence > 0 && time.time_us >= least_share * traced_us;
 }
 
@@ -173,6 +197,8 @@ TimedLaunch timed_launch(const KernelLaunch& launch, double bytes_hint) {
   TimedLaunch out;
   out.type = launch.math != DataType::unknown ? launch.math : launch.traits.data;
   out.bytes = work_bytes(launch) > 0 ? work_bytes(launch) : bytes_hint;
+  // What one update has left in L2 is no other's: each has tensors of its own.
+  out.cold = row_of(launch.traits).work == WorkRule::update;
   out.blocks = blocks_of(launch.geometry);
   out.law = row_of(launch.traits).time;
   if (out.law == TimeLaw::layer_norm || out.law == TimeLaw::softmax) {
@@ -191,18 +217,30 @@ TimedLaunch timed_launch(const KernelLaunch& launch, double bytes_hint) {
         out.conv = *layer;
       }
     }
+    if (product && launch.family == KernelFamily::attention) {
+      out.law = TimeLaw::attention;
+      out.backward = row_of(launch.traits).direction == Direction::backward;
+      out.attention = attention_of(p, launch.traits.data, out.backward);
+    }
   }
   if (out.law == TimeLaw::channels && !(out.bytes > 0 && out.blocks > 0)) out.law = TimeLaw::memory;
   return out;
 }
 
 KernelTime kernel_time(const TimedLaunch& launch, const GpuArch& gpu,
-                       const TimeConstants& constants, const TimeContext& context) {
+                       const TimeConstants& constants, const TimeContext& asked) {
+  TimeContext context = asked;
+  if (launch.cold) context.cache = CacheState::cold;
   const Machine m(gpu, constants, context);
   KernelTime out;
   switch (launch.law) {
     case TimeLaw::matrix: return gemm_time(gpu, launch.gemm, constants, context);
     case TimeLaw::convolution: return conv_time(gpu, launch.conv, constants, context);
+    case TimeLaw::attention:
+      return attention_time(gpu, launch, constants,
+                            multiply_engine(gpu, launch.type) == Engine::simt
+                                ? m.generation.error_simt_gemm
+                                : m.generation.error_tensor_gemm);
     case TimeLaw::memory:
       if (launch.bytes <= 0) break;
       return with_warps(m, launch, streaming_time(m, launch.bytes));

@@ -8,6 +8,7 @@
 #include "models/kernel/kinds.h"
 #include "models/kernel/residual.h"
 #include "models/kernel/time/time_model.h"
+#include "models/kernel/work/gemm_shape.h"
 
 namespace tandem {
 
@@ -18,8 +19,11 @@ struct TimedLaunch {
   bool product = false;               // a matrix product, if its shapes are unknown
   GemmShape gemm;                     // law matrix
   ConvLayer conv;                     // law convolution
+  AttentionShape attention;           // law attention
+  bool backward = false;              // law attention
   RowShape rows;                      // laws layer_norm and softmax
   double bytes = 0;                   // read and written once; 0: unknown
+  bool cold = false;                  // nothing before it leaves its bytes in L2
   int warps_per_sm = 0;               // that an SM holds, of a launch that fills it; 0: not known
   double blocks = 0;
 };

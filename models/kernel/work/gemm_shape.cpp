@@ -168,9 +168,7 @@ TileGrid tile_grid(const KernelTraits& t, const MatrixProblem& p, const LaunchGe
   if (p.batch == 0 || t.tile_m == 0 || t.tile_n == 0) return out;
   std::int64_t rows = round_up(ceil_div(p.m, t.tile_m), t.cluster_m);
   std::int64_t columns = round_up(ceil_div(p.n, t.tile_n), t.cluster_n);
-  const bool raster =
-      t.engine == Engine::gmma && t.cluster_m * t.cluster_n == 1 && !t.states_cluster;
-  if (raster) {
+  if (lays_out_raster(t)) {
     std::int64_t& side = t.swapped ? columns : rows;
     side = round_up(side, geometry.grid[1]);
   }

@@ -218,6 +218,27 @@ KernelWork multi_tensor_work(const KernelClass& kernel, const OpContext& context
   return work;
 }
 
+// A parameter, states of its size that go with it, and its gradient, the last of them; numbers such
+// as the rate stand between. All are read, and all but the gradient written.
+KernelWork update_work(const KernelClass& kernel, const OpContext& context) {
+  KernelWork work;
+  const TensorShape* parameter = context.tensors.at(0);
+  if (parameter == nullptr) return work;
+  double gradient_bytes = 0;
+  work.written = -1;
+  for (const TensorShape& t : context.tensors.shapes) {
+    if (t.elements() != parameter->elements()) continue;
+    gradient_bytes = bytes_of(t, kernel.traits.data);
+    work.read_bytes += gradient_bytes;
+    ++work.written;
+  }
+  if (work.written < 1) return {};
+  work.elements = static_cast<double>(parameter->elements());
+  work.write_bytes = work.read_bytes - gradient_bytes;
+  work.in_place = work.exact = true;
+  return work;
+}
+
 KernelWork shaped_work(const KernelClass& kernel, const OpContext& context) {
   switch (row_of(kernel.traits).work) {
     case WorkRule::none: return {};
@@ -225,6 +246,7 @@ KernelWork shaped_work(const KernelClass& kernel, const OpContext& context) {
     case WorkRule::concatenation: return concatenation_work(kernel, context);
     case WorkRule::generated: return generated_work(kernel, context);
     case WorkRule::multi_tensor: return multi_tensor_work(kernel, context);
+    case WorkRule::update: return update_work(kernel, context);
     case WorkRule::arguments:
     case WorkRule::padded_rows:
     case WorkRule::reduction: return argument_work(kernel, context);

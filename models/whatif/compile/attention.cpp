@@ -73,8 +73,12 @@ ExtraKernel score_product(const KernelContext& c, const AttentionShape& shape, D
   heads_apart.dram_share = c.law.score_dram_share;
   const double us = is_half(type) ? aligned_product_us(c.gpu, heads_apart, flops, bytes, type)
                                   : simt_product_us(c.gpu, c.law.products, flops);
-  return {c.names.kernel(LibraryUse::score_product, type), "aten::bmm", us, bytes,
-          product_geometry(shape.heads, shape.queries, shape.width)};
+  return {c.names.kernel(LibraryUse::score_product, type),
+          "aten::bmm",
+          us,
+          bytes,
+          product_geometry(shape.heads, shape.queries, shape.width),
+          product_factors(shape.heads, shape.queries, shape.width, shape.keys, type)};
 }
 
 ExtraKernel softmax(const KernelContext& c, const AttentionShape& shape, bool back, bool drops) {

@@ -32,6 +32,7 @@ struct ExtraKernel {
   double us = 0;
   double bytes = 0;
   LaunchGeometry geometry;
+  Operands operands = {};  // of a product
 };
 
 /// What the rule finds of the model.

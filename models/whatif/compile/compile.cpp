@@ -109,6 +109,7 @@ NewKernel new_kernel(const ExtraKernel& extra, double host_us) {
   NewKernel k;
   k.kernel = extra.kernel;
   k.op = extra.op;
+  k.operands = extra.operands;
   k.geometry = extra.geometry;
   k.duration_us = extra.us;
   k.host_us = host_us;

@@ -232,7 +232,8 @@ void LibraryRewrite::lowered_product(const FlowOp& op, const ProductOperands& p,
                     (aligned ? 1 : c_.law.products.unaligned_ratio);
   change.dropped.assign(works.begin(), works.end());
   change.before.push_back({c_.names.kernel(LibraryUse::score_product, type), "aten::bmm", us, bytes,
-                           product_geometry(p.batch, p.rows, p.columns)});
+                           product_geometry(p.batch, p.rows, p.columns),
+                           product_factors(p.batch, p.rows, p.inner, p.columns, type)});
 }
 
 /// Operands of one product have sizes of their own, which tell them apart among its inputs.

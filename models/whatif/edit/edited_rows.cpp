@@ -49,6 +49,7 @@ EditedRows::EditedRows(Step& step)
   for (const std::int64_t c : step.trace.activities.correlation.span()) {
     next_correlation_ = std::max(next_correlation_, c + 1);
   }
+  next_id_ -= static_cast<std::int64_t>(step.trace.ops.size());  // earlier edits have added fewer
 }
 
 void EditedRows::add_op(const NewKernel& kernel, TimePoint at, ThreadId thread) {
@@ -58,14 +59,14 @@ void EditedRows::add_op(const NewKernel& kernel, TimePoint at, ThreadId thread) 
   ops.duration.push_back(op_span);
   ops.thread.push_back(thread);
   ops.name.push_back(trace.strings.intern(kernel.op));
-  ops.external_id.push_back(-1);
+  ops.external_id.push_back(next_id_);
   ops.sequence.push_back(-1);
   ops.forward_thread.push_back(0);
   const bool recorded = kernel.operands.has_shapes;
   ops.operands.push_back(recorded ? trace.operands.intern(kernel.operands) : OperandsId{});
 }
 
-void EditedRows::add_call(TimePoint at, ThreadId thread) {
+void EditedRows::add_call(TimePoint at, ThreadId thread, std::int64_t external_id) {
   RuntimeCalls& calls = step_.trace.calls;
   calls.begin.push_back(at + call_offset);
   calls.duration.push_back(added_call_span);
@@ -73,7 +74,7 @@ void EditedRows::add_call(TimePoint at, ThreadId thread) {
   calls.name.push_back(step_.trace.strings.intern("cudaLaunchKernel"));
   calls.api.push_back(ApiKind::launch_kernel);
   calls.correlation.push_back(next_correlation_);
-  calls.external_id.push_back(-1);
+  calls.external_id.push_back(external_id);
   keep_call_.push_back(true);
 }
 
@@ -91,7 +92,10 @@ std::uint32_t EditedRows::add(const NewKernel& kernel, std::uint32_t neighbour,
   }
   at += slot * place;
   if (!kernel.op.empty()) add_op(kernel, at, thread);
-  add_call(at, thread);
+  // Without an operation of its own it is of the one beside it.
+  const std::int64_t beside = call == no_row ? -1 : trace.calls.external_id[call];
+  const std::int64_t shared = is_added(beside) ? beside : -1;
+  add_call(at, thread, kernel.op.empty() ? shared : next_id_--);
   const TimePoint end = acts.begin[neighbour] + acts.duration[neighbour];
   acts.begin.push_back((place < 0 ? acts.begin[neighbour] : end) + slot * place);
   acts.duration.push_back(from_us(kernel.duration_us));

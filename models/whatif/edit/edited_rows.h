@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "models/step/op_nesting.h"
 #include "models/whatif/edit/step_edit.h"
 
 namespace tandem {
@@ -30,12 +31,13 @@ class EditedRows {
 
  private:
   void add_op(const NewKernel& kernel, TimePoint at, ThreadId thread);
-  void add_call(TimePoint at, ThreadId thread);
+  void add_call(TimePoint at, ThreadId thread, std::int64_t external_id);
 
   Step& step_;
   std::vector<bool> keep_call_;
   std::vector<bool> keep_activity_;
   std::int64_t next_correlation_ = 0;
+  std::int64_t next_id_ = first_added_id;
 };
 
 }  // namespace tandem

@@ -119,8 +119,7 @@ class MathKernels {
   void product(std::int64_t rows, std::int64_t columns, std::int64_t inner) {
     NewKernel k = launch(LibraryUse::score_product, "aten::bmm");
     const std::int64_t heads = op_.shape.heads;
-    k.operands.tensors.add(k.operands.argument_count++, matrix(heads, rows, inner));
-    k.operands.tensors.add(k.operands.argument_count++, matrix(heads, inner, columns));
+    k.operands = product_factors(heads, rows, inner, columns, DataType::fp32);
     GemmShape shape;
     shape.batch = heads, shape.m = rows, shape.n = columns, shape.k = inner;
     shape.type = DataType::fp32;
@@ -143,13 +142,6 @@ class MathKernels {
     shape.rank = 1;
     shape.dims[0] = std::max<std::int64_t>(1, elements);
     shape.type = DataType::fp32;
-    return shape;
-  }
-
-  static TensorShape matrix(std::int64_t batch, std::int64_t rows, std::int64_t columns) {
-    TensorShape shape = flat(batch);
-    shape.rank = 3;
-    shape.dims[1] = rows, shape.dims[2] = columns;
     return shape;
   }
 

@@ -222,6 +222,22 @@ LaunchGeometry product_geometry(std::int64_t batch, std::int64_t rows, std::int6
   return g;
 }
 
+Operands product_factors(std::int64_t batch, std::int64_t rows, std::int64_t inner,
+                         std::int64_t columns, DataType type) {
+  const auto matrix = [&](std::int64_t height, std::int64_t width) {
+    TensorShape shape;
+    shape.rank = 3;
+    shape.dims[0] = batch, shape.dims[1] = height, shape.dims[2] = width;
+    shape.type = type;
+    return shape;
+  };
+  Operands out;
+  out.has_shapes = true;
+  out.tensors.add(out.argument_count++, matrix(rows, inner));
+  out.tensors.add(out.argument_count++, matrix(inner, columns));
+  return out;
+}
+
 StepEdit::StepEdit(Step step, double launch_call_us)
     : step_(std::move(step)),
       launch_call_us_(launch_call_us),

@@ -27,6 +27,9 @@ LaunchGeometry flat_geometry(double blocks, std::uint32_t threads);
 LaunchGeometry pointwise_geometry(double elements);
 /// Of matrix products: tiles of 64 x 64, a block each.
 LaunchGeometry product_geometry(std::int64_t batch, std::int64_t rows, std::int64_t columns);
+/// Of a batch of products, [rows][inner] times [inner][columns].
+Operands product_factors(std::int64_t batch, std::int64_t rows, std::int64_t inner,
+                         std::int64_t columns, DataType type);
 
 /// Collects changes of one step and applies them at once. Row and index numbers are those of the
 /// step it was made from until finish().

@@ -5,6 +5,7 @@
 #include "models/kernel/choice/depthwise_rule.h"
 #include "models/kernel/choice/layer_rule.h"
 #include "models/kernel/kinds.h"
+#include "models/kernel/launch_rules.h"
 
 namespace tandem {
 namespace {
@@ -115,6 +116,46 @@ std::optional<PredictedKernel> kernel_of(const TypedStep& s, LayerPath path, Pas
   return predicted_kernel(*found, {}, pass);
 }
 
+std::uint32_t side(std::int64_t blocks) {
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(blocks, 1, 0x7fffffff));
+}
+
+/// How the library's kernels for channels by themselves are launched: for gradients of windows a
+/// block has one channel of all images, else eight channels and some nine rows of one.
+LaunchGeometry depthwise_geometry(const TensorShape& image, Pass pass, LaunchGeometry before) {
+  constexpr std::int64_t channels = 8, rows = 9;
+  LaunchGeometry out = before;
+  if (pass == Pass::weight_gradient) {
+    out.grid = {1, side(image.dims[1]), 1};
+    out.block = {lanes_per_warp, 4, 1};
+    return out;
+  }
+  out.grid = {
+      side(ceil_div(image.dims[3], lanes_per_warp)),
+      side(ceil_div(image.dims[1], channels) * std::max<std::int64_t>(1, image.dims[2] / rows)),
+      side(image.dims[0])};
+  out.block = {lanes_per_warp, 8, 1};
+  return out;
+}
+
+/// Of the kernel that takes the place of one launched as `before`. Where y would be a raster, the
+/// blocks stand along x.
+LaunchGeometry geometry_of(const KernelTraits& kernel, const OpContext& context, Pass pass,
+                           const LaunchGeometry& before) {
+  const TensorShape* const image =
+      context.tensors.at(op_row(context.op).arguments.at(ArgumentName::input));
+  const bool library =
+      kernel.kind == Kind::depthwise_shared || kernel.kind == Kind::depthwise_shared_weights;
+  if (library && image != nullptr && image->rank == image_rank) {
+    return depthwise_geometry(*image, pass, before);
+  }
+  LaunchGeometry out = before;
+  if (lays_out_raster(kernel)) {
+    out.grid = {side(std::int64_t{before.grid[0]} * before.grid[1]), 1, before.grid[2]};
+  }
+  return out;
+}
+
 void insert_transform(TypedStep& s, const FlowOp& op, std::uint32_t main, bool before, DataType to,
                       double us) {
   NewKernel k = s.new_kernel(
@@ -167,6 +208,8 @@ void switch_kernels(TypedStep& s, const FlowOp& op, const LayerPass& p, const La
   if (after.layer_class.path == p.traced.path) return;
   if (const auto kernel = kernel_of(s, after.layer_class.path, p.shape.pass, to)) {
     s.edit.set_kernel(main, *kernel);
+    s.edit.set_geometry(
+        main, geometry_of(kernel->kernel.traits, s.context(op.op), p.shape.pass, s.geometry(main)));
   }
 }
 

@@ -79,10 +79,11 @@ void matmul(TypedStep& s, const FlowOp& op, DataType from, DataType to) {
                                tensor = "products on tensor cores";
     add_switch(s.report.switches, before ? tensor : lanes, after ? tensor : lanes, predicted_us);
   }
-  s.edit.set_kernel(
-      main, s.c.names.kernel(LibraryUse::product, math, s.c.gpu.compute_major, tile_of(time)));
+  PredictedKernel product =
+      s.c.names.kernel(LibraryUse::product, math, s.c.gpu.compute_major, tile_of(time));
   LaunchGeometry geometry = s.geometry(main);
-  geometry.grid = grid_of(time);
+  geometry.grid = grid_of(product.kernel.traits, time);
+  s.edit.set_kernel(main, std::move(product));
   s.edit.set_geometry(main, geometry);
   // TF32 and FP32 products are of one library, which splits and clears in both.
   if (is_half(from) || is_half(to)) s.drop_others(works, main, true);

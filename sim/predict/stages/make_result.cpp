@@ -32,8 +32,13 @@ double gpu_share(const std::vector<PathShare>& path, bool device_only) {
 void add_gpu_metrics(const std::vector<WorkCounters>& counters, const GpuScale& scale,
                      const Plan& step, const Timeline& isolated, Result& result) {
   std::vector<WorkCounters> works;
+  std::vector<double> times_us;
   works.reserve(step.works.size());
-  for (const DeviceWork& work : step.works) works.push_back(counters[work.source]);
+  times_us.reserve(step.works.size());
+  for (const DeviceWork& work : step.works) {
+    works.push_back(counters[work.source]);
+    times_us.push_back(to_us(work.duration));
+  }
   result.gpu_step = gpu_metrics(works, scale, result.step.time_us);
   const bool streams = std::any_of(step.works.begin(), step.works.end(), [&](const DeviceWork& w) {
     return w.stream != step.works.front().stream;
@@ -44,7 +49,7 @@ void add_gpu_metrics(const std::vector<WorkCounters>& counters, const GpuScale& 
                       "than the GPU issues in their time: cut to what it can");
   }
   result.gpu_kernel_time = gpu_metrics(works, scale, elapsed_us(works, scale));
-  result.families = family_shares(works, scale);
+  result.families = family_shares(works, times_us, scale);
   result.smsp_issue_bins =
       utilization_bins(works, BinnedUtilization::smsp_issue, utilization_bin_count);
   result.tc_issue_bins =

@@ -84,6 +84,14 @@ EnergyConfig energy_of(const TracedRun& a, const GpuArch& gpu) {
   return config;
 }
 
+/// Constants at the clock that the board lowers its SMs to, `share` of the target's.
+EnergyConfig lowered(EnergyConfig config, const StepOnGpu& in, double share) {
+  const ClockEnergy law = in.run.configs.work_rules.clock.of_clock(clock_share(in.run, in.gpu));
+  config.trace = at_clock(std::move(config.trace), share, law);
+  config.access = at_clock(std::move(config.access), share, law);
+  return config;
+}
+
 /// Power that the model gives the traced step while the device works, whatever the limit.
 double traced_power_w(const TracedRun& a, const TraceEnergyModel& model) {
   const Trace& trace = a.traced_step.trace;
@@ -112,9 +120,12 @@ PowerDemand power_demand(const StepDemand& demand, const SimulatedStep& simulate
   out.static_w = demand.config.trace.static_w;
   for (std::size_t w = 0; w < demand.works.size(); ++w) {
     const EnergyBreakdown e = work_energy(demand.config.trace, demand.works[w]);
+    const double follows = std::min(1.0, (slower[w].ratio - 1) / (1 / share - 1));
+    const double waiting_j = e.other_j * (1 - follows);
     out.memory_j += e.dram_j;
-    out.sm_j += total_j(e) - e.dram_j;
-    out.sm_us += demand.works[w].duration_us * (slower[w].ratio - 1) / (1 / share - 1);
+    out.waiting_j += waiting_j;
+    out.sm_j += total_j(e) - e.dram_j - waiting_j;
+    out.sm_us += demand.works[w].duration_us * follows;
   }
   out.sm_us = std::min(out.sm_us, simulated.metrics.time_us);
   out.other_us = simulated.metrics.time_us - out.sm_us;
@@ -145,9 +156,11 @@ SlowerStep power_within(const StepOnGpu& in, const StepDemand& demand,
 }  // namespace
 
 std::optional<StepDemand> step_demand(const StepOnGpu& in, const SimulatedStep& simulated,
-                                      LossList& losses) {
+                                      double clock, LossList& losses) {
   try {
-    return StepDemand{energy_of(in.run, in.gpu), energy_works(in, simulated)};
+    EnergyConfig config = energy_of(in.run, in.gpu);
+    if (clock < 1) config = lowered(std::move(config), in, clock);
+    return StepDemand{std::move(config), energy_works(in, simulated)};
   } catch (const InputError& error) {
     losses.add("no_energy_model", Severity::info,
                std::string("no energy was computed: ") + error.what());
@@ -159,6 +172,7 @@ PricedStep price_step(const StepDemand& demand, const SimulatedStep& simulated, 
   const auto& [config, works] = demand;
   PricedStep out;
   StepEnergy energy = trace_energy(config.trace, works, simulated.metrics.time_us);
+  const double kept = 1 - energy.cut_share;  // of every work alike, so that they sum to the step's
   losses.add("power_above_limit", Severity::warning,
              "the energy model gives the step more power than its board may draw: it is cut to the "
              "limit, and how the parts divide it is less sure",
@@ -170,7 +184,7 @@ PricedStep price_step(const StepDemand& demand, const SimulatedStep& simulated, 
   MemoryAccesses accesses;
   for (std::size_t w = 0; w < works.size(); ++w) {
     const WorkCounters& c = simulated.counters[simulated.plan.works[w].source];
-    out.dynamic_j.push_back(total_j(work_energy(config.trace, works[w])));
+    out.dynamic_j.push_back(kept * total_j(work_energy(config.trace, works[w])));
     accesses += accesses_served(c.l1_bytes / sector_bytes, c.l2_bytes / sector_bytes,
                                 (c.dram_read_bytes + c.dram_write_bytes) / sector_bytes,
                                 c.shared_bytes / wavefront_bytes);
@@ -190,10 +204,10 @@ PricedStep price_step(const StepDemand& demand, const SimulatedStep& simulated, 
 }
 
 std::optional<SlowerStep> limited_power(const StepOnGpu& in, const StepDemand& demand,
-                                        const SimulatedStep& simulated, bool same_gpu) {
+                                        const SimulatedStep& simulated, bool measured) {
   const double limit_w = demand.config.trace.power_limit_w;
   SlowerStep slower = power_within(in, demand, simulated, limit_w);
-  if (slower.power.clock_share < 1 && same_gpu) {
+  if (slower.power.clock_share < 1 && measured) {
     const double proved_w = traced_power_w(in.run, energy_of(in.run, *in.run.gpu).trace);
     if (proved_w > limit_w) slower = power_within(in, demand, simulated, proved_w);
   }

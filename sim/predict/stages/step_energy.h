@@ -32,9 +32,10 @@ struct StepOnGpu {
   const TraceLaunches& launches;
 };
 
-/// Nothing for a GPU without energy constants, which is counted as a loss.
+/// While the board holds the SMs at `clock`, a share of the GPU's. Nothing for a GPU without energy
+/// constants, which is counted as a loss.
 std::optional<StepDemand> step_demand(const StepOnGpu& in, const SimulatedStep& simulated,
-                                      LossList& losses);
+                                      double clock, LossList& losses);
 
 PricedStep price_step(const StepDemand& demand, const SimulatedStep& simulated, LossList& losses);
 
@@ -45,10 +46,10 @@ struct SlowerStep {
 };
 
 /// What the limit of the board's power makes of the simulated step, or nothing where it is not
-/// reached. Meant for predicted durations: measured ones hold the slowdown already. On the traced
-/// GPU (`same_gpu`) no prediction is slowed down for less than the power that the model gives the
-/// traced step, for the board did that work in the traced time.
+/// reached. Meant for predicted durations: measured ones hold the slowdown already. Where the step
+/// was `measured` on this GPU, no prediction is slowed down for less than the power that the model
+/// gives it, for the board did that work in the traced time.
 std::optional<SlowerStep> limited_power(const StepOnGpu& in, const StepDemand& demand,
-                                        const SimulatedStep& simulated, bool same_gpu);
+                                        const SimulatedStep& simulated, bool measured);
 
 }  // namespace tandem

@@ -53,6 +53,7 @@ SHARED_MATRIX = (("shared_per_fragment", "fragments"), ("shared_per_load", "load
                  ("shared_per_element", "elements"), ("shared_per_warp", "warps"))
 SHARED_PLAIN = (("shared_per_warp", "warps"), ("shared_per_element", "elements"))
 SHARED_DIRECT = (("shared_per_multiply", "multiplies"), ("shared_per_warp", "warps"))
+DIRECT = {"convolve_sgemm", "depthwise_shared_weights"}  # what they load they multiply at once
 COUNTER = {"inst": "smsp__inst_executed", "shared": "l1tex__data_pipe_lsu_wavefronts_mem_shared",
            "tensor": "sm__inst_executed_pipe_tensor", "l1": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld",
            "l1_st": "l1tex__t_sectors_pipe_lsu_mem_global_op_st", "tex": "lts__t_sectors_srcunit_tex"}
@@ -214,7 +215,7 @@ def cost_row(kind, kind_type, rows, shared_rows, origin, source):
            "source": f"{source}; {len(rows)} kernels, mean error {100 * error:.0f} %"}
     row |= rounded({"error": error})
     row |= rounded({name: value for (name, _), value in zip(columns, x) if value > 0})
-    shared = SHARED_MATRIX if matrix else SHARED_DIRECT if kind == "convolve_sgemm" else SHARED_PLAIN
+    shared = SHARED_MATRIX if matrix else SHARED_DIRECT if kind in DIRECT else SHARED_PLAIN
     x, _ = robust_fit(shared_rows, shared, lambda f, d: d[COUNTER["shared"]])
     row |= rounded({name: value for (name, _), value in zip(shared, x) if value > 0})
     if not matrix or rows[0][0]["engine"] < 2:

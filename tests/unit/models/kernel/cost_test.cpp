@@ -317,6 +317,42 @@ TEST(WarmL2, OperandsOfEqualSizeAreDifferentTensors) {
   EXPECT_EQ(l2.take_written_back(), 0);
 }
 
+// Two parameters of one size: what the update of one has left is not the other's.
+TEST(WarmL2, UpdatesHaveTensorsOfTheirOwn) {
+  WarmL2 l2(100);
+  l2.write(1, 10);  // a gradient
+  l2.next_kernel(true);
+  EXPECT_EQ(l2.read(1, 10), 0);
+  EXPECT_EQ(l2.read(1, 10), 10);  // its parameter
+  l2.write_in_place(1, 10);
+  l2.next_kernel(true);
+  EXPECT_EQ(l2.read(1, 10), 10);
+  EXPECT_EQ(l2.read(1, 10), 10);
+  l2.next_kernel();  // which reads a parameter that was updated
+  EXPECT_EQ(l2.read(1, 10), 0);
+}
+
+// Three tensors of 30 that a kernel reads and writes, beside one that it only reads: 3 x 30 bytes
+// come back once others push them out.
+TEST(WarmL2, EveryTensorThatIsWrittenInPlaceIsWrittenBack) {
+  WarmL2 l2(200);
+  l2.next_kernel(true);
+  for (int t = 0; t < 4; ++t) EXPECT_EQ(l2.read(1, 30), 30);
+  for (int t = 0; t < 3; ++t) l2.write_in_place(1, 30);
+  EXPECT_EQ(l2.take_written_back(), 0);
+  l2.next_kernel();
+  EXPECT_EQ(l2.read(2, 200), 200);
+  EXPECT_EQ(l2.take_written_back(), 90);
+}
+
+TEST(WarmL2, WhatDoesNotFitIsWrittenOnItsWay) {
+  WarmL2 l2(100);
+  l2.next_kernel();
+  EXPECT_EQ(l2.read(1, 250), 250);
+  l2.write_in_place(1, 250);
+  EXPECT_EQ(l2.take_written_back(), 150);
+}
+
 TEST(WarmL2, NeverReadsMoreThanColdCaches) {
   OpTensors tensors;
   const KernelLaunch l = launch_of(add, tensors);

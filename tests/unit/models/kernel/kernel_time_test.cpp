@@ -194,6 +194,56 @@ TEST(KernelTime, FewBytesAreBoundByTheirLaunch) {
   EXPECT_EQ(kernel_time(launch, h200, time_constants()).bound, Bound::memory);
 }
 
+// Fused attention is tiles behind one another, not one product at the peak of the tensor cores, of
+// which an RTX 4090 has a sixth in TF32: what it takes there over what it takes here is what the
+// law of such kernels says of both.
+TEST(KernelTime, AttentionGoesFromOneGpuToAnotherAsItsTilesDo) {
+  const char* name = "fmha_cutlassF_f32_aligned_64x64_rf_sm80(PyTorchMemEffAttention)";
+  const KernelClass kernel = classify(name, "aten::_efficient_attention_forward");
+  ASSERT_EQ(kernel.family, KernelFamily::attention);
+  constexpr std::int64_t heads = 16 * 12, length = 128, width = 64;
+  KernelLaunch launch;
+  launch.name = name;
+  launch.family = kernel.family;
+  launch.math = kernel.math;
+  launch.traits = kernel.traits;
+  launch.work.matrix.batch = heads * attention_products(false);
+  launch.work.matrix.m = launch.work.matrix.n = length;
+  launch.work.matrix.k = width;
+  const TimedLaunch timed = timed_launch(launch, 1e6);
+  ASSERT_EQ(timed.law, TimeLaw::attention);
+  const AttentionShape shape{.heads = heads, .queries = length, .keys = length, .width = width};
+  for (const char* chip : {"h200_sxm", "rtx_4090", "v100_sxm2_16gb"}) {
+    EXPECT_DOUBLE_EQ(kernel_time(timed, gpu(chip), time_constants()).time_us,
+                     attention_us(gpu(chip), time_constants(), shape, DataType::fp32, false))
+        << chip;
+  }
+  const auto on = [&](const char* chip) {
+    const GpuArch& arch = gpu(chip);
+    return modelled_time(timed, arch, without_dram(arch), time_constants());
+  };
+  const double us = carried_us(40.5, on("h200_sxm"), on("rtx_4090"), 1);
+  EXPECT_NEAR(us / 40.5,
+              attention_us(gpu("rtx_4090"), time_constants(), shape, DataType::fp32, false) /
+                  attention_us(gpu("h200_sxm"), time_constants(), shape, DataType::fp32, false),
+              0.15);
+}
+
+// 66 MB fit the L2 of an L40S, 96 MB, but no kernel before has left them there: an update has
+// tensors of its own, which all come from DRAM.
+TEST(KernelTime, UpdatesFindNothingInL2) {
+  const GpuArch& l40s = gpu("l40s");
+  KernelLaunch launch;
+  launch.name = "void tensorflow::functor::ApplyAdamKernel<float>(int, float*)";
+  const KernelClass kernel = classify(launch.name, "ResourceApplyAdam");
+  launch.family = kernel.family;
+  launch.traits = kernel.traits;
+  launch.work.read_bytes = 4 * 9.44e6;
+  launch.work.write_bytes = 3 * 9.44e6;
+  const double us = kernel_time(timed_launch(launch), l40s, time_constants()).time_us;
+  EXPECT_GE(us, 7 * 9.44e6 / (l40s.dram_peak_gbps * 1e3));
+}
+
 // 1e9 bytes far beyond L2 come at the rate of DRAM, and what is left of such a kernel counts an
 // instruction of a thread for each byte: SMs x SMSPs x 32 lanes a cycle.
 TEST(KernelTime, BytesMoveAtTheRateOfTheMemoryAndTheRestAtThatOfTheSms) {

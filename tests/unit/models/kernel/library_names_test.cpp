@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "models/kernel/classify/classify.h"
+#include "models/kernel/work/gemm_shape.h"
 #include "tests/source_dir/source_dir.h"
 
 namespace tandem {
@@ -108,6 +109,27 @@ TEST(LibraryNames, TilesAreLaunchedWithTheirOwnBlocks) {
   EXPECT_EQ(geometry(32, 128).registers_per_thread, 57U);
   EXPECT_EQ(geometry(64, 64).block[0], 64U);
   EXPECT_EQ(geometry(128, 128).block[0], 256U) << "the row's own, where the tile has none";
+}
+
+// A law that chose 3 x 32 tiles of 128 x 128. Of kernels that loop over tiles y is a raster, up to
+// whose lines the library rounds: with 32 there, 3 rows would count as 32, and 96 tiles as 1024.
+TEST(LibraryNames, BlocksThatLoopOverTilesStandAlongX) {
+  const LibraryKernel* xmma = names().find(9, Engine::gmma, KernelFamily::gemm, DataType::tf32);
+  ASSERT_NE(xmma, nullptr);
+  KernelTime time;
+  time.tile_m = time.tile_n = 128;
+  time.grid_x = 3;
+  time.grid_y = 32;
+  time.grid_z = 1;
+  const PredictedLaunch launch = predicted_launch(*xmma, time, Pass::forward);
+  ASSERT_TRUE(lays_out_raster(launch.kernel.kernel.traits));
+  EXPECT_EQ(launch.geometry.grid, (std::array<std::uint32_t, 3>{96, 1, 1}));
+  MatrixProblem problem;
+  problem.batch = 1;
+  problem.m = 3 * 128;
+  problem.n = 32 * 128;
+  problem.k = 768;
+  EXPECT_EQ(tile_grid(launch.kernel.kernel.traits, problem, launch.geometry).tiles, 96);
 }
 
 TEST(LibraryNames, OnlyAttentionForTensorCoresHasAnOlderKernel) {

@@ -147,6 +147,31 @@ TEST(KernelWork, OperandsAreThoseReadAndTheResult) {
 
 // Indices in a list are not recorded: a block has one, and copies a row of 8 x 32 numbers. Of 32000
 // rows that 256000 indices name at random, 1 - exp(-8) are read.
+// Parameter, two moments and the gradient of 1000 x 7 numbers, 28000 bytes each: four are read,
+// three written. The numbers between them are none of it, nor is a grid that loops.
+TEST(KernelWork, AnUpdateWritesAllButTheGradient) {
+  const char* kernel =
+      "void tensorflow::functor::ApplyAdamKernel<float>(int, float*, float*, float*, float const*)";
+  const auto tensors = parse_tensors("[[1000,7],[1000,7],[1000,7],[],[],[1000,7]]",
+                                     R"(["float","float","float","float","float","float"])");
+  const KernelWork w = work(kernel, "ResourceApplyAdam", tensors, {2, 1, 1}, 1024);
+  EXPECT_TRUE(w.exact);
+  EXPECT_TRUE(w.in_place);
+  EXPECT_EQ(w.read_bytes, 4 * 28000);
+  EXPECT_EQ(w.write_bytes, 3 * 28000);
+  EXPECT_EQ(w.written, 3);
+}
+
+// It sums what the kernel before has left of 4096 x 256 gradients: up to 32 parts of 256 columns.
+TEST(KernelWork, SumsOfPartsDoNotReadTheWholeOperand) {
+  const char* kernel =
+      "void tensorflow::functor::CleanupSegments<float*, float*, cub::Sum>(float*, float*, int)";
+  const auto gradients = parse_tensors("[[4096,256]]", R"(["float"])");
+  const KernelWork w = work(kernel, "BiasAddGrad", gradients, {8, 1, 1}, 128);
+  EXPECT_LE(w.read_bytes, 32 * 256 * 4);
+  EXPECT_GT(w.read_bytes, 0);
+}
+
 TEST(KernelWork, ABlockGathersTheRowOfAnIndexThatWasNotRecorded) {
   const auto table = parse_tensors("[[32000,8,32],[]]", R"(["c10::Half","TensorList"])");
   const KernelWork w = work("void at::native::vectorized_gather_kernel<16, long>(char*)",

@@ -233,6 +233,33 @@ TEST(StepEdit, GivesWhatItAddsAnOperationACallAndALink) {
   EXPECT_EQ(after.traced_activity[activity], no_row);
 }
 
+std::string_view operation_of(const Step& step, std::size_t work) {
+  const OpNesting ops = nest_ops(step.trace, step.links);
+  const std::uint32_t op = ops.of_activity[step.plan.works[work].source];
+  return step.trace.strings.get(step.trace.ops.name[op]);
+}
+
+// What one edit has added stands closer together than another can tell: its rows never hold those
+// of others, so that a product keeps its operands where casts before it are fused.
+TEST(StepEdit, WhatAnEarlierEditHasAddedHoldsNothingElse) {
+  StepEdit casts(small_step(), 4);
+  casts.insert_before(1, cast("first operand"));
+  casts.insert_before(1, cast("second operand"));
+  StepEdit fused(std::move(casts).finish(), 4);
+  fused.drop(1);
+  fused.drop(2);
+  NewKernel generated = cast("fused");
+  generated.op = "triton_poi_fused";
+  fused.insert_after(1, generated);
+  fused.insert_after(2, generated);
+  const Step after = std::move(fused).finish();
+  ASSERT_EQ(names_in_order(after),
+            (std::vector<std::string>{"first", "fused", "fused", "second", "third"}));
+  EXPECT_EQ(operation_of(after, 1), "triton_poi_fused");
+  EXPECT_EQ(operation_of(after, 2), "triton_poi_fused");
+  EXPECT_EQ(operation_of(after, 3), "aten::op");
+}
+
 TEST(StepEdit, AWaitForAllWorkStallsTheHost) {
   StepEdit edit(small_step(), 4);
   edit.set_duration(0, microseconds(1000));

@@ -37,6 +37,15 @@ TEST(PowerLimit, CubeRootWhereAllIsOnTheSms) {
   EXPECT_NEAR(p.power_limited_share, 0.5, 1e-6);
 }
 
+// Memory limits the time, and SMs that wait draw power by the clock alone beside their voltage:
+// (1 / 2)^2 of the energy and half of the power are an eighth of 800 W.
+TEST(PowerLimit, SmsThatWaitDrawLessByTheClockItself) {
+  const LimitedPower p = limit_power({200, 0, 1000, 0, 0, 0.8}, 300, {2, 0});
+  EXPECT_NEAR(p.clock_share, 0.5, 1e-6);
+  EXPECT_NEAR(p.time_us, 1000, 1e-9);
+  EXPECT_NEAR(p.power_w, 300, 1e-3);
+}
+
 TEST(PowerLimit, HoldsTheLimitAndGrowsWithIt) {
   const PowerDemand demand{120, 700, 300, 0.9, 0.2};
   double before = 0;
