@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -30,7 +31,7 @@ Json value_of(std::string_view text) {
   }
   double number = 0;
   if (const auto [at, error] = std::from_chars(text.data(), end, number);
-      error == std::errc() && at == end) {
+      error == std::errc() && at == end && std::isfinite(number)) {
     return number;
   }
   return std::string(text);
@@ -80,6 +81,9 @@ void add_number(const std::string& text, Json& axes) {
     throw InputError(command_line, "--set", "\"" + text + "\"", "gpu.KEY=VALUE,VALUE...");
   }
   const std::string name = text.substr(0, equals);
+  if (axes.contains(name)) {
+    throw InputError(command_line, "--set", name + " twice", "all its values at once");
+  }
   axes[name] = values_of("set", text.substr(equals + 1));
 }
 
