@@ -61,6 +61,7 @@ class Writer {
  private:
   void write_op(std::size_t index);
   void begin_phase(Phase phase);
+  void end_optimizer();
   void open_node(const NetworkOp& op);
   void close_node();
   void note_gradients(std::size_t index);
@@ -151,9 +152,16 @@ void Writer::write_gradients() {
   gradients_.clear();
 }
 
+std::string optimizer_name(const Network& network) {
+  std::string name = network.optimizer;
+  for (char& c : name) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return "Optimizer.step#" + name + ".step";
+}
+
 void Writer::begin_phase(Phase phase) {
   if (phase == phase_) return;
   close_node();
+  end_optimizer();
   const bool backward = phase == Phase::backward;
   thread_ = backward ? backward_ : main_;
   const EagerHost& host = in_.eager;
@@ -193,10 +201,10 @@ void Writer::write_op(std::size_t index) {
   for (std::size_t i = rows.size(); i-- > 0;) rows_.close_op(rows[i], now_ + op_tail / 2);
 }
 
-std::string optimizer_name(const Network& network) {
-  std::string name = network.optimizer;
-  for (char& c : name) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return "Optimizer.step#" + name + ".step";
+/// Networks that compete have an optimizer each, in turns.
+void Writer::end_optimizer() {
+  if (phase_ != Phase::optimizer) return;
+  rows_.add_note(optimizer_name(*in_.network.network), main_, optimizer_begin_, now_, -1);
 }
 
 Trace Writer::write() {
@@ -209,9 +217,7 @@ Trace Writer::write() {
   close_node();
   if (phase_ == Phase::backward) begin_phase(Phase::optimizer);
   now_ += op_tail;
-  if (phase_ == Phase::optimizer) {
-    rows_.add_note(optimizer_name(*in_.network.network), main_, optimizer_begin_, now_, -1);
-  }
+  end_optimizer();
   rows_.add_note("ProfilerStep#0", main_, begin, now_ + op_tail, 0);
   return rows_.finish();
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <utility>
 
 #include "models/arch/gpu_config.h"
 #include "sim/core/error.h"
@@ -76,6 +77,32 @@ bool same_memory(const GpuArch& gpu, const DeviceProperties& device) {
   return std::abs(ratio - 1.0) < 0.01;
 }
 
+// How names say in what form a GPU is built; which one it is decides on power and links.
+constexpr std::string_view form_factors[] = {"sxm", "pcie", "nvl"};
+
+// 1: of the same form factor, -1: of another, 0: a name does not say.
+int same_form(const GpuArch& gpu, std::string_view device_name) {
+  const auto form_of = [](const std::string& name) {
+    const auto* const form =
+        std::find_if(std::begin(form_factors), std::end(form_factors),
+                     [&](std::string_view f) { return name.find(f) != std::string::npos; });
+    return form == std::end(form_factors) ? std::string_view{} : *form;
+  };
+  const std::string_view wanted = form_of(lower_case(device_name));
+  const std::string_view form = form_of(lower_case(gpu.name));
+  if (wanted.empty() || form.empty()) return 0;
+  return wanted == form ? 1 : -1;
+}
+
+// What a device states that the config of its name does not.
+std::string difference(const GpuArch& gpu, const DeviceProperties& device) {
+  if (device.sm_count != 0 && device.sm_count != gpu.sm_count) {
+    return fmt::format("it has {} SMs, {} has {}", device.sm_count, gpu.name, gpu.sm_count);
+  }
+  return fmt::format("its compute capability is {}.{}, that of {} {}.{}", device.compute_major,
+                     device.compute_minor, gpu.name, gpu.compute_major, gpu.compute_minor);
+}
+
 std::size_t common_prefix(const GpuArch& gpu, std::string_view device_name) {
   const std::string wanted = lower_case(device_name);
   std::size_t best = 0;
@@ -121,16 +148,17 @@ const GpuArch& find_gpu(const GpuCatalogue& catalogue, std::string_view name) {
 
 DeviceMatch match_device(const GpuCatalogue& catalogue, const DeviceProperties& device) {
   if (const GpuArch* gpu = by_name(catalogue, device.name)) {
-    return agrees(*gpu, device) ? DeviceMatch{gpu, true} : DeviceMatch{};
+    if (agrees(*gpu, device)) return {gpu, true, ""};
+    return {nullptr, false, difference(*gpu, device)};
   }
   DeviceMatch match;
   if (device.compute_major == 0 || device.sm_count == 0 || device.memory_bytes == 0) return match;
+  const auto likeness = [&](const GpuArch& gpu) {
+    return std::pair(same_form(gpu, device.name), common_prefix(gpu, device.name));
+  };
   for (const GpuArch& gpu : catalogue.gpus) {
     if (!agrees(gpu, device) || !same_memory(gpu, device)) continue;
-    if (match.gpu == nullptr ||
-        common_prefix(gpu, device.name) > common_prefix(*match.gpu, device.name)) {
-      match.gpu = &gpu;
-    }
+    if (match.gpu == nullptr || likeness(gpu) > likeness(*match.gpu)) match.gpu = &gpu;
   }
   return match;
 }

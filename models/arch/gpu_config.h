@@ -40,9 +40,11 @@ bool has_gpu(const GpuCatalogue& catalogue, std::string_view name);
 struct DeviceMatch {
   const GpuArch* gpu = nullptr;  // null: no config fits
   bool by_name = false;          // false: taken for its compute capability, SM count and memory
+  std::string differs;           // without gpu: why the config of that name is not the device's
 };
-/// The config that describes a traced device: by name, else by properties. Where the trace states
-/// properties they must agree with the config: a MIG slice does not match the whole GPU.
+/// The config that describes a traced device: by name, else by properties, of several the one of
+/// the same form factor, then of the nearest name. Where the trace states properties they must
+/// agree with the config: a MIG slice does not match the whole GPU.
 DeviceMatch match_device(const GpuCatalogue& catalogue, const DeviceProperties& device);
 
 /// Applies "gpu.sm_count=160" or "gpu.dram_peak_gbps=6000 GB/s", all of them, then checks the

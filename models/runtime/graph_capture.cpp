@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "sim/core/copy_direction.h"
+#include "sim/trace/importers/step_marks.h"
 
 namespace tandem {
 
@@ -12,7 +13,10 @@ constexpr Named<GraphScope> scope_table[] = {
     {GraphScope::step, "step",
      "every stretch of the step in which the host waits for nothing, a graph each"},
     {GraphScope::forward_backward, "forward-backward",
-     "forward and backward only; the rest of the step is dropped"},
+     "forward and backward; updates and what follows stay as they are"},
+    {GraphScope::forward_backward_only, "forward-backward-only",
+     "the same of a step that ends with its backward pass: what follows is left out, as it is in "
+     "recordings of such graphs"},
 };
 
 /// Where an item goes: into one of the graphs, past them all, or nowhere.
@@ -57,10 +61,48 @@ std::size_t end_of_scope(const Plan& step, GraphScope scope) {
   return end == 0 ? step.items.size() : end;
 }
 
+/// Times in which an optimizer updates the parameters, by begin. Before 2022 its mark was an
+/// operation.
+std::vector<std::pair<TimePoint, TimePoint>> updates_of(const Trace& trace) {
+  std::vector<std::pair<TimePoint, TimePoint>> out;
+  const auto add = [&](const auto& rows) {
+    for (std::uint32_t i = 0; i < rows.size(); ++i) {
+      if (text_of(trace, rows.name[i]).starts_with(optimizer_mark)) {
+        out.emplace_back(rows.begin[i], end_of(rows, i));
+      }
+    }
+  };
+  add(trace.annotations);
+  if (out.empty()) add(trace.ops);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+/// Per item: whether the scope leaves it to the host, though it could be captured. An optimizer may
+/// also stand between two backward passes, as those of adversarial networks do.
+std::vector<bool> left_to_host(const Trace& trace, const Plan& step, GraphScope scope) {
+  std::vector<bool> out(step.items.size(), false);
+  if (scope != GraphScope::forward_backward) return out;
+  const auto updates = updates_of(trace);
+  const auto updating = [&](TimePoint time) {
+    const auto after =
+        std::upper_bound(updates.begin(), updates.end(), std::pair(time, TimePoint::max()));
+    return after != updates.begin() && time < std::prev(after)->second;
+  };
+  const std::size_t end = end_of_scope(step, scope);
+  for (std::size_t i = 0; i < step.items.size(); ++i) {
+    const std::uint32_t call = step.items[i].source;
+    out[i] = i >= end || (call < trace.calls.size() && updating(trace.calls.begin[call]));
+  }
+  return out;
+}
+
 /// Per item: the stretch that it belongs to, counted from 0, or `stays` or `dropped`.
 std::vector<std::uint32_t> stretches(const Trace& trace, const Plan& step, GraphScope scope) {
   const std::vector<bool> alone = bystanders(step);
-  const std::size_t end = end_of_scope(step, scope);
+  const std::vector<bool> left = left_to_host(trace, step, scope);
+  const std::size_t end =
+      scope == GraphScope::forward_backward_only ? end_of_scope(step, scope) : step.items.size();
   std::vector<std::uint32_t> of(step.items.size(), dropped);
   std::vector<std::uint32_t> works(1, 0);  // per stretch
   of[0] = stays;                           // the step's begin
@@ -68,7 +110,7 @@ std::vector<std::uint32_t> stretches(const Trace& trace, const Plan& step, Graph
     const HostItem& item = step.items[i];
     of[i] = stays;
     if (alone[item.thread]) continue;
-    if (interrupts(trace, step, item)) {
+    if (left[i] || interrupts(trace, step, item)) {
       works.push_back(0);
     } else {
       of[i] = static_cast<std::uint32_t>(works.size() - 1);

@@ -16,8 +16,9 @@ namespace tandem {
 
 /// What part of a step CUDA graphs capture.
 enum class GraphScope : std::uint8_t {
-  step,              // every stretch of the step in which the host waits for nothing
-  forward_backward,  // forward and backward only; the rest of the step is dropped
+  step,                   // every stretch of the step in which the host waits for nothing
+  forward_backward,       // forward and backward; the host issues the rest of the step as before
+  forward_backward_only,  // the same of a program whose step is nothing else
 };
 
 std::span<const Named<GraphScope>> graph_scopes();

@@ -33,6 +33,7 @@ bool launches_block(const Trace& trace, const Links& links) {
   for (std::uint32_t act = 0; act < acts.size(); ++act) {
     const std::uint32_t call = links.call_of_activity[act];
     if (call == no_row || trace.calls.api[call] != ApiKind::launch_kernel) continue;
+    if (acts.begin[act] < trace.calls.begin[call]) continue;  // no time that can be
     const TimePoint returned = end_of(trace.calls, call);
     balance += end_of(acts, act) < returned ? 1 : -1;
   }
@@ -268,6 +269,7 @@ void Builder::set_launch_wait(const HostEntry& entry, HostItem& item) {
   if (item.work_count == 0) return;
   const std::uint32_t act = out_.plan.works[item.first_work].source;
   const TimePoint start = trace_.activities.begin[act];
+  if (start < entry.begin) return;  // a time that cannot be says nothing of waiting
   const Duration latency = out_.plan.works[item.first_work].latency;
   if (start - latency < entry.end) {
     item.submit = std::clamp(start - latency - entry.begin, Duration::zero(), item.call);

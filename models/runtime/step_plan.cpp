@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "sim/core/bounds/step_size.h"
@@ -36,17 +37,56 @@ Keys keys_of(const Trace& trace, const Plan& plan, const PlanStep& step) {
   return keys;
 }
 
-/// Indices of the largest group of steps with equal keys; of equally large ones, the last.
-std::vector<std::size_t> largest_group(const std::vector<Keys>& keys) {
+/// What tells a whole step from a damaged one.
+struct Content {
+  std::size_t works = 0;
+  std::size_t lost = 0;  // launches without kernel
+};
+
+Content content_of(const Trace& trace, const Plan& plan, const PlanStep& step) {
+  Content out;
+  for (std::uint32_t i = step.first_item; i < step.end_item; ++i) {
+    const HostItem& item = plan.items[i];
+    out.works += item.work_count;
+    out.lost += item.work_count == 0 && item.source != no_index &&
+                trace.calls.api[item.source] == ApiKind::launch_kernel;
+  }
+  return out;
+}
+
+/// A step that does less than this of the device work of another one lacks some of it, or is of
+/// another kind; what differs less are variants, of which the last has settled most.
+constexpr double whole_work = 0.9;
+
+/// Indices of the largest group of steps with equal keys; of equally large ones that whose launches
+/// have their kernels, then that which does not lack device work, then the last.
+std::vector<std::size_t> largest_group(const std::vector<Keys>& keys,
+                                       const std::vector<Content>& contents) {
   const auto less = [](const Keys* a, const Keys* b) { return *a < *b; };
   std::map<const Keys*, std::vector<std::size_t>, decltype(less)> groups(less);
   for (std::size_t i = 0; i < keys.size(); ++i) groups[&keys[i]].push_back(i);
-  const auto rank = [](const auto& group) {
-    return std::pair(group.second.size(), group.second.back());
+  std::size_t largest = 0;
+  for (const auto& group : groups) largest = std::max(largest, group.second.size());
+  std::size_t most = 0;
+  for (const auto& group : groups) {
+    if (group.second.size() == largest) most = std::max(most, contents[group.second.back()].works);
+  }
+  const auto rank = [&](const auto& group) {
+    const std::size_t last = group.second.back();
+    const Content& content = contents[last];
+    const bool whole = static_cast<double>(content.works) >= whole_work * static_cast<double>(most);
+    return std::tuple(group.second.size(), -static_cast<std::int64_t>(content.lost), whole, last);
   };
   return std::max_element(groups.begin(), groups.end(),
                           [&](const auto& a, const auto& b) { return rank(a) < rank(b); })
       ->second;
+}
+
+/// Whether any step does so much more or less than one of `works` that it is of another kind, as
+/// an evaluation among training steps, and no variant of it.
+bool other_kind(const std::vector<Content>& contents, std::size_t works) {
+  return std::any_of(contents.begin(), contents.end(),
+                     [&](const Content& c) { return 2 * c.works < works || c.works > 2 * works; });
 }
 
 bool does_anything(const Plan& plan, const PlanStep& step) {
@@ -240,9 +280,10 @@ void remove_profiler(const ExecutorModel& executor, Plan& plan) {
 
 StepPlan step_plan(const Trace& trace, const MeasuredPlan& measured, const HostModel& host,
                    Profiler profiler) {
-  std::vector<PlanStep> whole;
-  for (const PlanStep& step : measured.steps) {
-    if (step.end_item != no_index && does_anything(measured.plan, step)) whole.push_back(step);
+  std::vector<std::size_t> whole;  // of the measured steps
+  for (std::size_t s = 0; s < measured.steps.size(); ++s) {
+    const PlanStep& step = measured.steps[s];
+    if (step.end_item != no_index && does_anything(measured.plan, step)) whole.push_back(s);
   }
   if (whole.empty()) {
     throw InputError(trace.path, "", "no step that launches device work",
@@ -250,10 +291,18 @@ StepPlan step_plan(const Trace& trace, const MeasuredPlan& measured, const HostM
   }
   std::vector<Keys> keys;
   keys.reserve(whole.size());
-  for (const PlanStep& step : whole) keys.push_back(keys_of(trace, measured.plan, step));
-  std::vector<PlanStep> same;
-  for (const std::size_t i : largest_group(keys)) same.push_back(whole[i]);
+  std::vector<Content> contents;
+  for (const std::size_t s : whole) {
+    keys.push_back(keys_of(trace, measured.plan, measured.steps[s]));
+    contents.push_back(content_of(trace, measured.plan, measured.steps[s]));
+  }
   StepPlan out;
+  std::vector<PlanStep> same;
+  const std::vector<std::size_t> group = largest_group(keys, contents);
+  for (const std::size_t i : group) {
+    out.followed.push_back(whole[i]);
+    same.push_back(measured.steps[whole[i]]);
+  }
   out.name = same.back().name;
   out.steps_used = same.size();
   out.plan = slice(measured.plan, same.back());
@@ -267,9 +316,9 @@ StepPlan step_plan(const Trace& trace, const MeasuredPlan& measured, const HostM
                     : measured.executor        ? Over::median
                                                : Over::minimum;
   average(measured.plan, same, over, out.plan);
-  // Where half of the steps do something else, which kind is "the step" is nearly chance.
   const std::size_t left_out = whole.size() - same.size();
-  out.losses.add("steps_not_aligned", left_out >= same.size() ? Severity::warning : Severity::info,
+  const bool unlike = left_out >= same.size() || other_kind(contents, contents[group.back()].works);
+  out.losses.add("steps_not_aligned", unlike ? Severity::warning : Severity::info,
                  "steps whose calls and kernels differ from those of the step that the prediction "
                  "follows; they were left out of it",
                  static_cast<std::int64_t>(left_out));

@@ -19,14 +19,16 @@ inline constexpr Named<Profiler> profilers[] = {{Profiler::remove, "remove"},
 /// One step as a Plan of its own; everything it refers to lies inside.
 struct StepPlan {
   Plan plan;
-  std::string name;            // of the traced step it follows
-  std::size_t steps_used = 0;  // traced steps with the same items that it was averaged over
+  std::string name;                   // of the traced step it follows
+  std::size_t steps_used = 0;         // traced steps with the same items that it was averaged over
+  std::vector<std::size_t> followed;  // these, of MeasuredPlan::steps
   LossList losses;
 };
 
-/// The step that most traced steps agree with. Steps whose sequence of calls and kernels is equal
-/// are aligned: durations are their means. `Profiler::keep` takes mean host times; `remove` takes
-/// gap_scale_aligned x the minimum gap, and the launch and sync calls of the HostModel.
+/// The step that most traced steps agree with; of equally many, one whose launches have their
+/// kernels, then one that lacks no device work. Steps whose sequence of calls and kernels is
+/// equal are aligned: durations are their means. `Profiler::keep` takes mean host times; `remove`
+/// takes gap_scale_aligned x the minimum gap, and the launch and sync calls of the HostModel.
 StepPlan step_plan(const Trace& trace, const MeasuredPlan& measured, const HostModel& host,
                    Profiler profiler);
 

@@ -105,6 +105,13 @@ std::optional<Observation> kernel_before_launch(const Evidence& e) {
     worst = early;
     where = a;
   }
+  for (const ClockOffset& offset : run.clock_offsets) {
+    const double us = to_us(offset.behind);
+    if (us <= std::max(worst, e.limits.clock_tolerance_us)) continue;
+    return Observation{
+        clock_drift(e) ? Concern::note : Concern::doubt, us, e.limits.clock_tolerance_us,
+        fmt::format("all of GPU {}, whose times were moved by as much", offset.device)};
+  }
   return misplaced(e, worst, where);
 }
 

@@ -15,6 +15,9 @@ std::vector<Field<CheckLimits>> make_fields() {
   return {
       row("clock_tolerance_us", "us", "a kernel before its launch, or after the wait for it",
           &L::clock_tolerance_us),
+      row("silent_end", "ratio",
+          "of the last step in which the host records nothing, beyond that of the step before it",
+          &L::silent_end),
       row("drift_ppm", "ppm", "rate of one clock against the other", &L::drift_ppm),
       row("drift_us", "us", "what the clocks part by over the trace", &L::drift_us),
       row("drift_errors", "count", "standard errors of the slope that it must exceed",

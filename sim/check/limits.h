@@ -13,6 +13,7 @@ namespace tandem {
 struct CheckLimits {
   std::string name;
   double clock_tolerance_us = 0;
+  double silent_end = 0;
   double drift_ppm = 0;
   double drift_us = 0;
   double drift_errors = 0;

@@ -129,6 +129,32 @@ std::optional<Observation> launched_before(const Evidence& e) {
                      fmt::format("{} of {} kernels", u.before, u.before + u.kernels)};
 }
 
+/// Time at the end of a step in which the host records nothing, as a share of the step.
+double silence(const TracedRun& run, const StepWindow& step) {
+  TimePoint last = step.begin;
+  const auto see = [&](const auto& rows) {
+    for (std::uint32_t i = 0; i < rows.size(); ++i) {
+      if (rows.begin[i] >= step.begin && rows.begin[i] < step.end) {
+        last = std::max(last, end_of(rows, i));
+      }
+    }
+  };
+  see(run.trace.calls);
+  see(run.trace.ops);
+  return to_us(std::max(Duration::zero(), step.end - last)) / to_us(step.end - step.begin);
+}
+
+/// Whether the last step ends as the one before it does: a shorter one is then of another kind, as
+/// an evaluation, and not cut.
+bool recorded_to_the_end(const Evidence& e) {
+  const auto& steps = e.run.links.steps;
+  const StepWindow& last = steps.back();
+  if (last.end <= last.begin) return false;
+  const StepWindow& before = steps[steps.size() - 2];
+  const double usual = before.end > before.begin ? silence(e.run, before) : 0;
+  return silence(e.run, last) <= usual + e.limits.silent_end;
+}
+
 std::optional<Observation> truncated(const Evidence& e) {
   const Unpaired u = unpaired(e.run);
   if (u.cut() > 0) {
@@ -144,7 +170,7 @@ std::optional<Observation> truncated(const Evidence& e) {
       std::equal(last.begin(), last.end(), whole.begin(), [&](std::uint32_t a, std::uint32_t b) {
         return acts.name[a].value == acts.name[b].value;
       });
-  if (!begins_alike) return {};
+  if (!begins_alike || (u.launches > 0 && recorded_to_the_end(e))) return {};
   const double share = 1 - static_cast<double>(last.size()) / static_cast<double>(whole.size());
   return Observation{Concern::wrong, share, 0,
                      fmt::format("{} ends after {} of {} kernels", e.run.links.steps.back().name,

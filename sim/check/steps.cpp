@@ -54,19 +54,50 @@ std::optional<Observation> missing_steps(const Evidence& e) {
                      fmt::format("steps {} to {}", numbers.front(), numbers.back())};
 }
 
+/// How long a step lasts, and how many kernels it launches.
+struct Length {
+  double us = 0;
+  double kernels = 0;
+};
+
+/// The steps behind the first one of its kind: an evaluation launches less than half of what a
+/// training step does. Where there are none, all others.
+std::vector<Length> steps_to_compare(const Evidence& e, const Length& first, bool& other_kind) {
+  const auto& steps = e.run.links.steps;
+  std::vector<Length> alike;
+  std::vector<Length> all;
+  for (std::size_t s = 1; s < steps.size(); ++s) {
+    const Length one{to_us(steps[s].end - steps[s].begin),
+                     static_cast<double>(e.kernels[s].size())};
+    all.push_back(one);
+    if (2 * one.kernels >= first.kernels && one.kernels <= 2 * first.kernels) alike.push_back(one);
+  }
+  other_kind = alike.empty();
+  return other_kind ? all : alike;
+}
+
 std::optional<Observation> warm_up_inside(const Evidence& e) {
   const auto& steps = e.run.links.steps;
   if (e.run.losses.count("warm_up_step") > 0) {
     return Observation{Concern::note, 1, 0, "before " + steps.front().name + "; it was left out"};
   }
   if (steps.size() < 2) return {};
+  const Length first{to_us(steps[0].end - steps[0].begin),
+                     static_cast<double>(e.kernels.front().size())};
+  bool other_kind = false;
   std::vector<double> others;
-  for (std::size_t s = 1; s < steps.size(); ++s) {
-    others.push_back(to_us(steps[s].end - steps[s].begin));
+  std::vector<double> kernels;
+  for (const Length& one : steps_to_compare(e, first, other_kind)) {
+    others.push_back(one.us);
+    kernels.push_back(one.kernels);
   }
-  const double limit = others.size() == 1 ? e.limits.warm_up_of_two : e.limits.warm_up;
   const double usual = median(others);
-  const double ratio = usual > 0 ? to_us(steps[0].end - steps[0].begin) / usual : 0;
+  double ratio = usual > 0 ? first.us / usual : 0;
+  double limit = others.size() == 1 ? e.limits.warm_up_of_two : e.limits.warm_up;
+  if (other_kind) {  // lasts as much longer as it launches more; a warm-up, more than that
+    ratio /= std::max(1.0, first.kernels / std::max(1.0, median(kernels)));
+    limit = e.limits.warm_up_wrong;
+  }
   if (ratio <= limit) return {};
   return Observation{ratio > e.limits.warm_up_wrong ? Concern::wrong : Concern::doubt, ratio, limit,
                      steps.front().name};

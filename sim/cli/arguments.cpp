@@ -25,6 +25,12 @@ po::options_description with_help(const CommandLine& line) {
   return all;
 }
 
+po::options_description known_options(const CommandLine& line) {
+  po::options_description all = with_help(line);
+  for (const po::options_description& group : line.unshown) all.add(group);
+  return all;
+}
+
 std::vector<std::string> option_names(const po::options_description& options) {
   std::vector<std::string> names;
   for (const auto& option : options.options()) names.push_back(option->long_name());
@@ -143,9 +149,24 @@ void check_numbers(const po::options_description& options, const po::parsed_opti
   }
 }
 
+/// An option without its value would take the next option for it, and write a file of that name.
+/// Errors: InputError.
+void check_values(const po::options_description& options, const po::parsed_options& parsed) {
+  for (const po::option& option : parsed.options) {
+    if (option.position_key >= 0) continue;
+    for (const std::string& value : option.value) {
+      if (!value.starts_with("--")) continue;
+      throw InputError("command line", "--" + option.string_key,
+                       "the option \"" + value + "\" in place of its value",
+                       expected_value(options, option.string_key));
+    }
+  }
+}
+
 po::variables_map read_values(const CommandLine& line, const po::options_description& options,
                               const Arguments& arguments) {
   const po::parsed_options parsed = read_options(line, options, arguments);
+  check_values(options, parsed);
   check_numbers(options, parsed);
   po::variables_map values;
   try {
@@ -244,7 +265,7 @@ std::string help_text(const CommandLine& line) {
 
 std::optional<po::variables_map> parse_arguments(const CommandLine& line,
                                                  const Arguments& arguments) {
-  const po::variables_map values = read_values(line, with_help(line), arguments);
+  const po::variables_map values = read_values(line, known_options(line), arguments);
   if (values.count("help") == 0) return values;
   std::cout << help_text(line);
   return {};

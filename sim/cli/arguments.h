@@ -26,6 +26,9 @@ struct CommandLine {
   std::string about;    // what it does, in sentences
   std::vector<Positional> places;
   std::vector<boost::program_options::options_description> groups;  // each with a title
+  /// Options of other commands, known so that an error can say why they are none of this one's;
+  /// help and completion leave them out.
+  std::vector<boost::program_options::options_description> unshown = {};
 };
 
 // What an option takes; help shows it, completion reads it: FILE and DIR are paths, GPU, HOST and

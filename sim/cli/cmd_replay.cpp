@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "sim/cli/many/replays.h"
 #include "sim/cli/scenario_options.h"
@@ -23,7 +24,7 @@ std::vector<po::options_description> replay_groups() {
                           .c_str());
   input.add_options()("each", "several traces: each on its own, ranks too");
   add_threads_option(input);
-  return scenario_groups(input);
+  return scenario_groups(of_traces(std::move(input)));
 }
 
 RanksReplay replay_trace(const std::string& trace, ReplayOptions options) {
@@ -118,7 +119,7 @@ CommandLine demo_line() {
           "[options of replay]",
           std::string("Replays ") + demo_trace + " and writes what it finds to out/demo.",
           {},
-          scenario_groups(po::options_description("Trace"))};
+          scenario_groups(of_traces(po::options_description("Trace")))};
 }
 
 int run_demo(const Arguments& arguments) {

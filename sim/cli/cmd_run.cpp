@@ -57,7 +57,8 @@ CommandLine network_line() {
       "configs/defaults.json) and --batch say where and how large it is; the other options are\n"
       "those of replay.",
       {{"network"}},
-      scenario_groups(input)};
+      scenario_groups(input),
+      {of_traces(po::options_description("Traces"))}};
 }
 
 std::optional<Answer> answer_run(const Arguments& arguments) {

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
+#include <set>
 
 #include "models/whatif/compile/compile.h"
 #include "sim/core/named.h"
@@ -198,11 +199,15 @@ po::options_description output_options() {
 
 }  // namespace
 
-std::vector<po::options_description> scenario_groups(po::options_description input) {
+po::options_description of_traces(po::options_description input) {
   input.add_options()(
       "base", text_value(file_value),
       "a second trace of the same model at another batch; both predict --batch together");
   add_trace_options(input);
+  return input;
+}
+
+std::vector<po::options_description> scenario_groups(const po::options_description& input) {
   po::options_description job("Job");
   add_job_options(job);
   return {input, what_if_options(), measurement_options(), job, output_options()};
@@ -220,7 +225,12 @@ WhatIfs what_ifs_of(const po::variables_map& values) {
         asked.set(name, values[name].as<std::string>());
         continue;
       }
+      std::set<std::string> keys;
       for (const std::string& one : values[name].as<std::vector<std::string>>()) {
+        const std::string key = one.substr(0, one.find('='));
+        if (!keys.insert(key).second) {
+          throw InputError("command line", "--" + name, key + " twice", "each number once");
+        }
         asked.add(name, one);
       }
     }

@@ -40,9 +40,12 @@ JobRequest job_of(const boost::program_options::variables_map& values);
 /// Errors: InputError for neither "remove" nor "keep".
 Profiler parse_profiler(const std::string& text);
 
-/// The groups of options that `replay`, `demo` and `run` have, `input` with more first.
-std::vector<boost::program_options::options_description> scenario_groups(
+/// `input` and the options that say how a trace is read, of `replay` and `demo`.
+boost::program_options::options_description of_traces(
     boost::program_options::options_description input);
+/// The groups of options that `replay`, `demo` and `run` have, `input` first.
+std::vector<boost::program_options::options_description> scenario_groups(
+    const boost::program_options::options_description& input);
 
 /// What the options ask for, without the trace. Errors: InputError for values that nobody knows and
 /// options that contradict each other.

@@ -43,7 +43,12 @@ void read_whole(const Json& json, const Place& place, Range range, Int& out) {
   if (json.is_number() && json.get<double>() >= static_cast<double>(most)) {
     place.fail(describe_json(json), fmt::format("a whole number of at most {}", most));
   }
-  if (!fits) place.fail(describe_json(json), expected);
+  if (!fits) {
+    // 1e9 is whole, but written as a number that need not be.
+    const bool written = json.is_number_float() && std::trunc(json.get<double>()) == json;
+    place.fail(describe_json(json),
+               fmt::format("{}{}", expected, written ? ", without point and exponent" : ""));
+  }
   const auto value = json.get<std::int64_t>();
   if (!in_range(static_cast<double>(value), range)) place.fail(describe_json(json), expected);
   out = static_cast<Int>(value);

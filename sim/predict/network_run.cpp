@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/arch/gpu_config.h"
+#include "models/ops/op_table.h"
 #include "sim/core/files/folder.h"
 #include "sim/core/named.h"
 #include "workloads/compiled_memory.h"
@@ -71,6 +72,27 @@ void check_sizes(const Network& network, const NetworkRequest& request) {
   };
   check(batch_symbol, request.batch);
   check(length_symbol, request.length);
+}
+
+/// Tables whose rows stand for positions: their indices are the same for all samples, one for each
+/// place of a sequence. Counts those that are longer than their table, which no program runs.
+/// `usual`: the network at its own sizes, where positions fit.
+std::int64_t positions_beyond_tables(const BoundNetwork& bound, const BoundNetwork& usual) {
+  std::int64_t out = 0;
+  for (const NetworkOp& op : bound.network->ops) {
+    const OpRow* const row = find_op(op.name);
+    const bool gathers = row != nullptr && row->kind == OpKind::gather &&
+                         row->layer == Layer::embedding && op.arguments.size() > 1;
+    if (!gathers || op.arguments[0].tensors.empty() || op.arguments[1].tensors.empty()) continue;
+    const auto beyond = [&](const BoundNetwork& at) {
+      const TensorShape& table = at.tensors[op.arguments[0].tensors[0]];
+      const TensorShape& indices = at.tensors[op.arguments[1].tensors[0]];
+      const bool of_places = indices.rank == 1 || (indices.rank == 2 && indices.dims[0] == 1);
+      return of_places && indices.elements() > table.dims[0];
+    };
+    out += beyond(bound) && !beyond(usual);
+  }
+  return out;
 }
 
 BoundNetwork bind_request(const Network& network, const NetworkRequest& request) {
@@ -205,6 +227,12 @@ TracedRun analyse_network(const NetworkRequest& request, const ReplayOptions& op
   TracedRun run =
       analyse(std::move(trace), options, std::move(configs), rules.expected_error * unmeasured);
   run.gpu = gpu;
+  if (request.length) {
+    run.losses.add("positions_beyond_table", Severity::warning,
+                   "tables of positions with fewer rows than the sequence is long: the network as "
+                   "recorded does not run at this length",
+                   positions_beyond_tables(bound, bind_network(network, {})));
+  }
   run.summary.batch = bound.value(batch_symbol, network.fixed_batch);
   if (network.symbols.empty() && !is_onnx(request.path)) return run;
   set_memory(

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/runtime/graph_capture.h"
 #include "models/runtime/step_plan.h"
 #include "models/whatif/transform_report.h"
 #include "sim/core/error.h"
@@ -32,7 +33,7 @@ struct TraceSummary {
   std::int64_t passes = 1;            // with a batch each, to a step of the optimizer
   std::int64_t steps = 0;
   StepsBy steps_by = StepsBy::marks;
-  double traced_step_us = 0;      // mean of the traced steps, as measured
+  double traced_step_us = 0;      // mean of the steps that the prediction follows, as measured
   double unprofiled_step_us = 0;  // predicted of the same step without what-ifs: without the
                                   // profiler, or with it where that is kept
   std::int64_t kernels = 0;
@@ -41,6 +42,8 @@ struct TraceSummary {
   std::int64_t streams = 0;
   int rank = 0;
   int world_size = 1;
+  std::int64_t steps_followed = 0;  // those of the steps, alike, that the prediction is made from
+  std::string followed_step;        // the last of them
 };
 
 /// What was asked for.
@@ -52,6 +55,7 @@ struct ScenarioSummary {
   std::string precision;
   Profiler profiler = Profiler::remove;
   std::string host;
+  std::optional<GraphScope> graph_scope;  // what CUDA graphs capture, where the mode makes them
 
   /// What a step works on: a batch in each of its passes.
   std::optional<std::int64_t> items() const;

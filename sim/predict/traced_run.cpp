@@ -1,6 +1,7 @@
 #include "sim/predict/traced_run.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -54,15 +55,15 @@ Duration waiting(const Trace& trace, TimePoint from, TimePoint to) {
   return sum;
 }
 
-/// Mean time of a traced step: as long as the host needs for one or, where that runs ahead, the
+/// Time of traced steps in a row: as long as the host needs for them or, where that runs ahead, the
 /// device. What was launched before the trace began is no part of it: the device begins later by
 /// that, for which the host waits where it waits at all.
-double traced_step_us(const Trace& trace, const Links& links) {
-  const TimePoint from = links.steps.front().begin;
-  const TimePoint to = links.steps.back().end;
+Duration traced_time(const Trace& trace, const Links& links, std::span<const StepWindow> steps) {
+  const TimePoint from = steps.front().begin;
+  const TimePoint to = steps.back().end;
   const TimePoint begun = first_launched(trace, links, from);
   Duration host{};
-  for (const StepWindow& step : links.steps) host += step.end - step.begin;
+  for (const StepWindow& step : steps) host += step.end - step.begin;
   TimePoint first = TimePoint::max();
   TimePoint last = TimePoint::min();
   std::vector<Interval> before;
@@ -78,7 +79,21 @@ double traced_step_us(const Trace& trace, const Links& links) {
   }
   host -= std::min(waiting(trace, from, to), union_length(before, from, begun));
   const Duration device = last > first ? last - first : Duration::zero();
-  return to_us(std::max(host, device)) / static_cast<double>(links.steps.size());
+  return std::max(host, device);
+}
+
+/// Mean time of those traced steps that the prediction follows; ascending, at least one.
+double traced_step_us(const Trace& trace, const Links& links,
+                      const std::vector<std::size_t>& followed) {
+  const std::span<const StepWindow> steps(links.steps);
+  Duration sum{};
+  for (std::size_t i = 0; i < followed.size();) {
+    std::size_t end = i + 1;
+    while (end < followed.size() && followed[end] == followed[end - 1] + 1) ++end;
+    sum += traced_time(trace, links, steps.subspan(followed[i], end - i));
+    i = end;
+  }
+  return to_us(sum) / static_cast<double>(followed.size());
 }
 
 TraceSummary summarize(const Trace& trace, const Links& links, const BatchSize& batch) {
@@ -91,7 +106,6 @@ TraceSummary summarize(const Trace& trace, const Links& links, const BatchSize& 
   s.passes = batch.passes;
   s.steps = static_cast<std::int64_t>(links.steps.size());
   s.steps_by = links.steps_by;
-  s.traced_step_us = traced_step_us(trace, links);
   s.kernels = static_cast<std::int64_t>(trace.activities.size());
   for (const std::uint32_t call : links.calls_in_order) {
     s.launches += !links.activities_of_call.of(call).empty();
@@ -126,15 +140,26 @@ std::optional<GpuArch> traced_gpu(const Trace& trace, const GpuCatalogue& catalo
   const DeviceMatch match = match_device(catalogue, device);
   if (!options.traced_gpu.empty()) {
     const GpuArch& said = find_gpu(catalogue, options.traced_gpu);
-    if (match.gpu == nullptr || match.gpu->name == said.name) return said;
+    if (!match.by_name || match.gpu->name == said.name) return said;
     throw InputError(trace.path, "--traced-gpu", "a trace of " + match.gpu->name,
                      "no --traced-gpu, or " + match.gpu->name);
   }
-  if (match.gpu != nullptr) return *match.gpu;
+  if (match.gpu != nullptr) {
+    losses.add("device_by_properties", Severity::warning,
+               (device.name.empty() ? std::string("the trace does not name its device: ")
+                                    : "no GPU config is called \"" + device.name +
+                                          "\", as the trace calls its device: ") +
+                   match.gpu->name +
+                   " stands for it, for its compute capability, SMs and memory "
+                   "are the same (clocks, power and links need not be; --traced-gpu names one)",
+               match.by_name ? 0 : 1);
+    return *match.gpu;
+  }
   if (trace.activities.size() == 0) return {};
   losses.add("unknown_device", Severity::warning,
-             "no GPU config matches the traced device \"" + device.name +
-                 "\"; nothing that needs one was computed (--traced-gpu names one)");
+             "no GPU config matches the traced device \"" + device.name + "\"" +
+                 (match.differs.empty() ? "" : ": " + match.differs) +
+                 "; nothing that needs one was computed (--traced-gpu names one)");
   return {};
 }
 
@@ -174,7 +199,7 @@ TracedRun measure(Trace trace, const ReplayOptions& options, Configs configs) {
   a.trace = std::move(trace);
   a.configs = std::move(configs);
   if (options.traced_batch > 0) a.trace.stated_batch = options.traced_batch;
-  a.links = link_trace(a.trace);
+  a.links = link_on_one_clock(a.trace, a.clock_offsets);
   choose_steps(a.trace, options.steps, a.links);
   a.losses = a.trace.losses;
   a.losses.merge(a.links.losses);
@@ -223,6 +248,12 @@ TracedRun measure(Trace trace, const ReplayOptions& options, Configs configs) {
   return a;
 }
 
+void find_base(Profiler profiler, TracedRun& a) {
+  const Plan loop = traced_loop(a);
+  a.summary.unprofiled_step_us = loop_us(loop, a.configs.host);
+  a.base_band = base_band(a, profiler, loop);
+}
+
 void find_step(const MeasuredPlan& plan, const ReplayOptions& options, TracedRun& a) {
   if (options.measured_step_us != 0) {
     a.configs.host = host_of_step(a, plan, options.measured_step_us, a.losses);
@@ -230,11 +261,12 @@ void find_step(const MeasuredPlan& plan, const ReplayOptions& options, TracedRun
   }
   StepPlan step = step_plan(a.trace, plan, a.configs.host, options.profiler);
   a.losses.merge(step.losses);
+  a.summary.steps_followed = static_cast<std::int64_t>(step.followed.size());
+  a.summary.followed_step = step.name;
+  a.summary.traced_step_us = traced_step_us(a.trace, a.links, step.followed);
   a.traced_step = cut_step(a.trace, a.links, std::move(step));
   a.losses.merge(unknown_operations(a.traced_step));
-  const Plan loop = traced_loop(a);
-  a.summary.unprofiled_step_us = loop_us(loop, a.configs.host);
-  a.base_band = base_band(a, options.profiler, loop);
+  find_base(options.profiler, a);
   a.said_peak_bytes = options.peak_memory_bytes;
   if (a.gpu) a.memory = traced_peak(a, nullptr);
   a.losses.add("memory_in_graphs", Severity::warning,

@@ -14,6 +14,7 @@
 #include "sim/predict/configs.h"
 #include "sim/predict/options.h"
 #include "sim/predict/result.h"
+#include "sim/trace/device_clock.h"
 #include "sim/trace/links.h"
 
 namespace tandem {
@@ -58,6 +59,7 @@ struct TracedRun {
   BandParts base_band;                           // of that step, before any what-if
   TraceSummary summary;
   std::vector<StepFidelity> fidelity;
+  std::vector<ClockOffset> clock_offsets;  // of devices whose times were moved
   LossList losses;
 };
 
@@ -69,6 +71,8 @@ TracedRun measure(Trace trace, const ReplayOptions& options, Configs configs);
 /// The second: the step that scenarios start from, out of `plan`, the measured one without the
 /// times in which collectives waited for other ranks.
 void find_step(const MeasuredPlan& plan, const ReplayOptions& options, TracedRun& run);
+/// What scenarios are compared with: `traced_step` as it is, in a loop.
+void find_base(Profiler profiler, TracedRun& run);
 
 /// Links, plans and re-simulates the trace as it was measured. Errors: InputError for anything
 /// wrong with the trace, the configs or the options.

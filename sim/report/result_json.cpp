@@ -127,13 +127,14 @@ Json bins_json(const std::vector<UtilizationBin>& bins) {
 }
 
 Json scenario_json(const ScenarioSummary& s) {
-  return {{"gpu", s.gpu},
-          {"mode", s.mode},
-          {"batch", optional_json(s.batch)},
-          {"passes", s.passes},
-          {"precision", s.precision},
-          {"profiler", name_of(profilers, s.profiler)},
-          {"host", s.host}};
+  Json out = {{"gpu", s.gpu}, {"mode", s.mode}};
+  if (s.graph_scope) out["graph_scope"] = name_of(graph_scopes(), *s.graph_scope);
+  out["batch"] = optional_json(s.batch);
+  out["passes"] = s.passes;
+  out["precision"] = s.precision;
+  out["profiler"] = name_of(profilers, s.profiler);
+  out["host"] = s.host;
+  return out;
 }
 
 Json fidelity_json(const std::vector<StepFidelity>& steps) {

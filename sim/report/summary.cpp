@@ -99,6 +99,10 @@ std::string bridge_line(const Result& r) {
   if (t.traced_step_us <= 0 || is_generated(r)) return {};
   const double share = 1 - t.unprofiled_step_us / t.traced_step_us;
   std::string text = fmt::format("bridge     traced {} a step", time_text(t.traced_step_us));
+  if (t.steps_followed < t.steps) {
+    text += fmt::format(" ({} of {} steps, {}{})", t.steps_followed, t.steps, t.followed_step,
+                        t.steps_followed > 1 ? " and others like it" : "");
+  }
   if (r.scenario.profiler == Profiler::remove) {
     text += fmt::format(", profiler's share {:.1f} % -> {} without it", 100 * share,
                         time_text(t.unprofiled_step_us));
@@ -108,6 +112,11 @@ std::string bridge_line(const Result& r) {
   const bool other = !r.what_ifs.empty() || r.scenario.mode != "as-traced";
   if (other) text += fmt::format(" -> predicted {}", time_text(r.step.time_us));
   return text + "\n";
+}
+
+/// A step may take so long that a second holds a small part of it.
+std::string rate_text(double per_s) {
+  return per_s < 1 ? fmt::format("{:.2g}", per_s) : fmt::format("{:.1f}", per_s);
 }
 
 std::string headline(const Result& r) {
@@ -122,14 +131,17 @@ std::string headline(const Result& r) {
       steps_text(r.trace), r.trace.kernels, r.trace.launches, r.trace.host_ops, r.trace.streams);
   const bool other_batch = r.scenario.batch != r.trace.batch;
   const std::string batch = other_batch ? fmt::format(", batch {}", *r.scenario.batch) : "";
-  text += fmt::format("scenario   {}{}, mode {}{}\n", r.scenario.gpu, batch, r.scenario.mode,
-                      is_generated(r)                           ? ""
-                      : r.scenario.profiler == Profiler::remove ? ", profiler removed"
-                                                                : ", profiler kept");
-  text +=
-      fmt::format("step time  {} ({} to {} in 9 of 10 cases)   {:.1f} {}/s   limited by {}\n",
-                  time_text(m.time_us), time_text(r.band.low_us), time_text(r.band.high_us),
-                  m.throughput_per_s, r.trace.batch ? "samples" : "steps", to_string(r.limited_by));
+  const GraphScope scope = r.scenario.graph_scope.value_or(GraphScope::step);
+  text += fmt::format(
+      "scenario   {}{}, mode {}{}{}\n", r.scenario.gpu, batch, r.scenario.mode,
+      scope == GraphScope::step ? "" : fmt::format(" ({})", name_of(graph_scopes(), scope)),
+      is_generated(r)                           ? ""
+      : r.scenario.profiler == Profiler::remove ? ", profiler removed"
+                                                : ", profiler kept");
+  text += fmt::format("step time  {} ({} to {} in 9 of 10 cases)   {} {}/s   limited by {}\n",
+                      time_text(m.time_us), time_text(r.band.low_us), time_text(r.band.high_us),
+                      rate_text(m.throughput_per_s), r.trace.batch ? "samples" : "steps",
+                      to_string(r.limited_by));
   if (!r.band_parts.unverified.empty()) {
     text += fmt::format("           the band rests on what no measurement has confirmed: {}\n",
                         fmt::join(r.band_parts.unverified, ", "));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
+#include <unordered_set>
 
 #include "models/whatif/transform.h"
 #include "sim/core/field.h"
@@ -80,9 +81,11 @@ void check_axis_name(const std::string& name, const Place& axes) {
   axes.fail(fmt::format("unknown axis \"{}\"", name), expected_name(known, name));
 }
 
-void add_value(Axis& axis, std::string text, const Place& place) {
-  if (has(axis.values, text)) place.fail(fmt::format("{} twice", text), "each value once");
-  axis.values.push_back(std::move(text));
+/// Errors: InputError for more points than a sweep has.
+void check_points(double points, const Place& place) {
+  if (points <= static_cast<double>(max_sweep_points)) return;
+  place.fail(fmt::format("a grid of {:.3g} points", points),
+             fmt::format("at most {} points", max_sweep_points));
 }
 
 /// [v, ...], or {"scale": [v, ...]} for a number of the GPU.
@@ -97,9 +100,13 @@ Axis read_axis(const std::string& name, const Json& json, const Place& place) {
   const Json& values = scaled ? json["scale"] : json;
   if (!values.is_array()) place.fail(describe_json(values), "a list of values");
   if (values.empty()) place.fail("an empty list", "at least one value");
+  check_points(static_cast<double>(values.size()), place);
+  std::unordered_set<std::string> seen;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const Place at = place / std::to_string(i);
-    add_value(axis, scaled ? scale_text(values[i], at) : value_text(name, values[i], at), at);
+    std::string text = scaled ? scale_text(values[i], at) : value_text(name, values[i], at);
+    if (!seen.insert(text).second) at.fail(fmt::format("{} twice", text), "each value once");
+    axis.values.push_back(std::move(text));
   }
   return axis;
 }
@@ -114,10 +121,7 @@ std::vector<Axis> read_axes(const Json& json, const Place& place) {
     axes.push_back(read_axis(name, values, place / name));
     product *= static_cast<double>(axes.back().values.size());
   }
-  if (product > static_cast<double>(max_sweep_points)) {
-    place.fail(fmt::format("a grid of {:.3g} points", product),
-               fmt::format("at most {} points", max_sweep_points));
-  }
+  check_points(product, place);
   return axes;
 }
 

@@ -1,7 +1,12 @@
 #include "sim/trace/import.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "sim/core/bounds/trace_size.h"
 #include "sim/trace/importers/importers.h"
@@ -41,6 +46,23 @@ const Importer& recognise(ByteSource& source) {
                    "nsys export --type sqlite writes");
 }
 
+/// Why events were left out, the most frequent reasons first.
+std::string reasons(const LossList& losses) {
+  constexpr std::size_t shown = 3;
+  std::vector<Loss> all(losses.all());
+  if (losses.any(Severity::data_loss)) {  // what nobody reads anyway is then no reason
+    std::erase_if(all, [](const Loss& loss) { return loss.severity != Severity::data_loss; });
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Loss& a, const Loss& b) { return a.count > b.count; });
+  std::string text;
+  for (std::size_t i = 0; i < std::min(shown, all.size()); ++i) {
+    text += fmt::format("{} {} ({} x): {}", i == 0 ? ":" : ";", all[i].code, all[i].count,
+                        all[i].description);
+  }
+  return text;
+}
+
 bool is_empty(const Trace& t) {
   return t.ops.size() + t.calls.size() + t.activities.size() + t.syncs.size() +
              t.annotations.size() + t.overheads.size() ==
@@ -58,7 +80,7 @@ Trace import_trace(const std::string& path, const ImportOptions& options) {
   trace.file_bytes = source.file_bytes();
   trace.json_bytes = source.bytes_read();
   if (is_empty(trace)) {
-    throw InputError(path, "", "no event that can be used",
+    throw InputError(path, "", "no event that can be used" + reasons(trace.losses),
                      "at least one operation, call or device activity");
   }
   order_devices(trace);

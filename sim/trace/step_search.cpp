@@ -25,6 +25,8 @@ namespace {
 constexpr double slow_first = 1.3;
 /// The same where there is one other step only, which may itself be off.
 constexpr double slow_first_of_two = 1.6;
+/// What follows the last mark is an iteration if it launches so many times what the others do.
+constexpr double whole_iteration = 0.9;
 constexpr std::size_t names_shown = 8;
 
 /// One device work, or one node, and when the host issued it.
@@ -329,10 +331,26 @@ struct Found {
   StepsBy by = StepsBy::nothing;
   bool warm_up = false;
   bool alike = true;
+  bool rest = false;  // something followed that is no iteration
 };
 
 /// Of a long trace the beginning is kept, which may end within an iteration.
 bool is_beginning(const Trace& trace) { return trace.losses.count(later_events) > 0; }
+
+/// Leaves out what follows the last mark where that is less than an iteration: marks may stand at
+/// the end of each, or the trace may end within one.
+bool drop_rest(std::vector<TokenRange>& ranges) {
+  if (ranges.size() < 2) return false;
+  std::vector<std::size_t> others;
+  for (std::size_t i = 0; i + 1 < ranges.size(); ++i)
+    others.push_back(ranges[i].end - ranges[i].begin);
+  const auto middle = others.begin() + static_cast<std::ptrdiff_t>(others.size() / 2);
+  std::nth_element(others.begin(), middle, others.end());
+  const double last = static_cast<double>(ranges.back().end - ranges.back().begin);
+  if (last >= whole_iteration * static_cast<double>(*middle)) return false;
+  ranges.pop_back();
+  return true;
+}
 
 Found by_annotation(const Trace& trace, const Issues& issues, const std::string& name) {
   const auto spans = spans_named(trace, [&](std::string_view text) { return text == name; });
@@ -348,6 +366,7 @@ Found by_annotation(const Trace& trace, const Issues& issues, const std::string&
                      "an annotation that begins each step");
   }
   if (is_beginning(trace) && out.ranges.size() > 1) out.ranges.pop_back();
+  out.rest = drop_rest(out.ranges);
   return out;
 }
 
@@ -430,6 +449,10 @@ void report(const Found& found, bool dropped, Links& links) {
                    "the first iteration ran other kernels or took much longer than the others: a "
                    "warm-up, which was left out",
                    found.warm_up || dropped ? 1 : 0);
+  links.losses.add("rest_after_last_mark", Severity::warning,
+                   "device work after the last mark that launches less than the steps before it "
+                   "do: no step of its own, it was left out",
+                   found.rest ? 1 : 0);
   links.losses.add("steps_not_alike", Severity::warning,
                    "the trace does not repeat itself as often as --steps says: it was cut into "
                    "parts of equally much device work",
@@ -454,7 +477,8 @@ void choose_steps(const Trace& trace, const StepChoice& choice, Links& links) {
   bool dropped = false;
   if (found.by != StepsBy::nothing) {
     links.steps = Windows(trace, links, issues.issue).of(found.ranges);
-    dropped = drop_slow_first(links.steps);
+    // Of parts that were cut alike, the first is what the user asked for.
+    dropped = found.alike && drop_slow_first(links.steps);
   }
   links.steps_by = found.by;
   report(found, dropped, links);

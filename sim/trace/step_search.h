@@ -18,8 +18,8 @@ struct StepChoice {
 /// Replaces `links.steps` by the steps that `choice` asks for or, without marks, by the iterations
 /// found in the sequence of device work; `links.steps_by` says which. A first iteration that is a
 /// warm-up (other kernels, or much slower) is left out. Losses: `no_repetition`, `warm_up_step`,
-/// `steps_not_alike`. Errors: InputError for an annotation that is not there and a count that
-/// cannot be.
+/// `steps_not_alike`, `rest_after_last_mark`. Errors: InputError for an annotation that is not
+/// there and a count that cannot be.
 void choose_steps(const Trace& trace, const StepChoice& choice, Links& links);
 
 std::string_view to_string(StepsBy by);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sim/core/bounds/limits.h"
+#include "sim/core/bounds/trace_size.h"
 
 namespace tandem {
 
@@ -23,7 +24,8 @@ bool launchable(const std::array<std::int64_t, 3>& grid, const std::array<std::i
   return within(grid[0], max_grid_x) && within(grid[1], max_grid_yz) &&
          within(grid[2], max_grid_yz) && within(block[0], max_threads) &&
          within(block[1], max_threads) && within(block[2], max_block_z) &&
-         block[0] * block[1] * block[2] <= max_threads;
+         block[0] * block[1] * block[2] <= max_threads &&
+         grid[0] * grid[1] <= limits::blocks / grid[2];
 }
 
 std::size_t hash_of(const LaunchGeometry& g) {

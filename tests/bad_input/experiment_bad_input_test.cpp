@@ -54,6 +54,10 @@ TEST(ExperimentBadInput, Axes) {
   expect_experiment_error(with(R"({"batch": []})"), "an empty list");
   expect_experiment_error(with(R"({"batch": 8})"), "a list of values");
   expect_experiment_error(with(R"({"batch": [8, 8]})"), "8 twice");
+  // Too many are counted, not compared with each other: a million took minutes.
+  std::string many = "1";
+  for (int i = 2; i <= 1'000'001; ++i) many += "," + std::to_string(i);
+  expect_experiment_error(with(R"({"batch": [)" + many + "]}"), "a grid of 1e+06 points");
   expect_experiment_error(with(R"({"batch": [8, 0]})"), "axes.batch.1");
   expect_experiment_error(with(R"({"batch": [-1]})"), "> 0");
   expect_experiment_error(with(R"({"batch": [1.5]})"), "whole number");

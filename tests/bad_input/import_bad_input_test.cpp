@@ -224,6 +224,11 @@ TEST(BadJson, AnEventLongerThanTheWindow) {
 TEST(BadTrace, WithoutEvents) {
   EXPECT_HAS(import_error(kineto("")), "found no event that can be used");
   EXPECT_HAS(import_error(kineto(R"({"ph":"i","ts":1,"name":"x"})")), "found no event");
+  // Why: how many, and where the first stands.
+  const std::string pairs = import_error(
+      kineto(R"({"ph":"B","cat":"cpu_op","ts":1,"name":"x"},{"ph":"E","cat":"cpu_op","ts":2})"));
+  EXPECT_HAS(pairs, "no event that can be used: unsupported_phase (2 x): ");
+  EXPECT_HAS(pairs, "first at ");
 }
 
 TEST(BadTrace, WithoutGpuActivityImports) {
@@ -296,6 +301,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadRow{"[8, 4, 2]", "[0, 4, 2]", "bad_geometry", loss, 2},
         BadRow{"[8, 4, 2]", "[-8, 4, 2]", "bad_geometry", loss, 2},
         BadRow{"[8, 4, 2]", "[2147483648, 1, 1]", "bad_geometry", loss, 2},
+        BadRow{"[8, 4, 2]", "[2147483647, 65535, 1]", "bad_geometry", loss, 2},
         BadRow{"[8, 4, 2]", "[8, 65536, 2]", "bad_geometry", loss, 2},
         BadRow{"[8, 4, 2]", "[8, 4]", "bad_geometry", loss, 2},
         BadRow{"[8, 4, 2]", "\"8,4,2\"", "bad_geometry", loss, 2},

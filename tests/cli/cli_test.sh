@@ -174,6 +174,14 @@ fi
 
 # A step without a trace.
 expect 0 run --help; has out '--task'
+for option in --base --traced-gpu --steps --traced-batch --peak-memory; do
+  ! grep -qF -- "  $option " out || fail "$last: lists $option, which it refuses"
+done
+bad_input run lenet5 --steps 2; has err 'for they are of traces'
+# More positions than the table of positions has rows (512); a rate below one is no zero.
+expect 0 run bert_base --seq 100000; has out 'positions_beyond_table (1 x)'
+! grep -qF ' 0.0 samples/s' out || fail "$last: no samples"
+expect 0 run bert_base --seq 512; ! grep -qF positions_beyond_table out || fail "$last: 512 positions fit"
 expect 0 run lenet5 --batch 64 --gpu v100_sxm2_16gb --json -; json out 'assert d["trace"]["batch"] == 64 and d["trace"]["format"] == "network"'
 expect 0 run resnet18 --channels-last --gpu a100_sxm4_80gb --json last.json --quiet
 expect 0 run resnet18 --layout channels-last --gpu a100_sxm4_80gb --json layout.json --quiet
@@ -245,9 +253,17 @@ bad_input replay "$trace" --graph-scope forward-backward; has err '--graph-scope
 bad_input replay "$trace" --measured-step 0.01 --profiler keep; has err '--measured-step: found --profiler keep'
 bad_input replay "$trace" --batch +7; has err '"+7"'; bad_input replay "$trace" --steps +7; has err '--steps: found "+7", expected a whole number'
 bad_input replay "$trace" --peak-memory +7; has err 'expected a number'
+# An option is no value of the one before it; a number is set once.
+bad_input replay "$trace" --json --quiet; has err '--json: found the option "--quiet" in place of its value'
+[[ ! -e ./--quiet ]] || fail "$last: wrote a file"
+bad_input replay "$trace" --set gpu.sm_count=66 --set gpu.sm_count=100; has err 'gpu.sm_count twice'
+bad_input sweep "$trace" --set gpu.sm_count=66 --set gpu.sm_count=100; has err 'gpu.sm_count twice'
+bad_input replay "$trace" --set gpu.sm_count=1e9; has err 'without point and exponent'
+bad_input replay "$trace" --batch 2147483648; has err 'at most 2147483647'
+bad_input sweep "$trace" --clock 1000,nan; has err '"nan"'
 bad_input replay "$measured" --gpu v100 --precision bf16; has err '--precision: found "bf16" on "v100_sxm2_16gb"'
 expect 0 replay "$measured" --compile none --quiet --json -; json out 'assert not d["what_ifs"]'
-bad_input replay "$trace" --graph-scope all; has err 'step, forward-backward'
+bad_input replay "$trace" --graph-scope all; has err 'step, forward-backward, forward-backward-only'
 bad_input replay "$trace" --gpu h201; has err 'h200_sxm'
 bad_input replay "$trace" --set gpu.sm_count=many; has err 'gpu.sm_count: found text "many"'
 bad_input replay "$trace" --set gpu.sm_count; has err 'gpu.KEY=VALUE'
@@ -264,6 +280,8 @@ bad_input describe metric nosuch; has err 'which no metric holds'
 # Checks of traces.
 # Comparisons, of traces and of results, plain and compressed.
 expect 0 diff --help; has out 'tandem diff A B'
+expect 0 replay "$trace" --quiet --json one.json
+bad_input diff one.json one.json --steps 2; has err '--steps: found two results'
 expect 0 replay "$trace" --quiet --json result.json.gz
 expect 0 diff "$trace" result.json.gz; has out 'attributed 100.0 %'; empty err
 expect 0 diff result.json.gz "$trace" --json -

@@ -82,6 +82,12 @@ def symbols_of(make, inputs, given):
     return {p.name: None if p.default is p.empty else p.default for p in parameters if p.name not in given}
 
 
+def needs_closure(optimizer):
+    """Whether its step cannot be called without a function that runs the model."""
+    parameters = inspect.signature(type(optimizer).step).parameters.values()
+    return any(p.name == "closure" and p.default is p.empty for p in parameters)
+
+
 def step_of(made, arguments, values):
     """A function that runs one step of what the program made."""
     if arguments.input:
@@ -95,6 +101,9 @@ def step_of(made, arguments, values):
         raise CannotRecord("a program that trains needs a loss and an optimizer: --loss, --optimizer or Program")
     made.model.train(training)
     optimizer = made.optimizer(made.model.parameters()) if training else None
+    if optimizer is not None and needs_closure(optimizer):
+        raise CannotRecord(f"optimizer: found {type(optimizer).__name__}, whose step runs the model itself, expected one that "
+                           "takes no closure, or a program that is a step of its own")
 
     def infer():
         with torch.no_grad():

@@ -24,7 +24,7 @@ import torch
 import cuda
 from network_file import network_text
 from program import LOSSES, OPTIMIZERS, load, record_at, symbols_of
-from recorder import CannotRecord
+from recorder import CannotRecord, no_autocast
 from sizes import Fitter, Mismatch, merge_networks
 
 SIZES = {"batch": (7, 11, 13)}
@@ -81,9 +81,11 @@ def record(arguments):
     if any(len(set(size)) != 3 for size in sizes.values()):
         raise CannotRecord("--size: expected three different numbers, two to fit and one to check")
     fitter = Fitter(sizes)
-    with cuda.dispatch():
+    with cuda.dispatch(), no_autocast():
         steps = [record_at(make, arguments, point) for point in fitter.points]
     merged = merge_networks([recording for recording, _ in steps], fitter)
+    if not merged["ops"]:
+        raise CannotRecord("program: found a step that launches nothing, expected operations on tensors of the default device")
     optimizer = steps[0][1][0] if steps[0][1] else None
     source = arguments.source or packages(make)
     return {

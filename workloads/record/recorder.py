@@ -1,4 +1,5 @@
 """The operations of one step, as PyTorch's dispatcher hands them to the device."""
+import contextlib
 import math
 import os
 import traceback
@@ -44,6 +45,23 @@ def user_line():
         if frame.filename == programs or not frame.filename.startswith(folders):
             return f"{frame.filename}:{frame.lineno}: {frame.line}"
     return "unknown line"
+
+
+@contextlib.contextmanager
+def no_autocast():
+    """Inside, autocast on a GPU is an error: without a GPU PyTorch ignores it, and FP32 would be recorded."""
+    made = torch.autocast.__init__
+
+    def make(self, device_type, dtype=None, enabled=True, cache_enabled=None):
+        if enabled and device_type != "cpu":
+            raise CannotRecord(f"autocast: found at {user_line()}, expected a program in FP32: tandem run --precision amp "
+                               "or bf16 predicts autocast")
+        made(self, device_type, dtype=dtype, enabled=enabled, cache_enabled=cache_enabled)
+    torch.autocast.__init__ = make
+    try:
+        yield
+    finally:
+        torch.autocast.__init__ = made
 
 
 # ---------------------------------------------------------------- modules
@@ -127,6 +145,9 @@ class Recorder(TorchDispatchMode):
         name = function._schema.name
         if name == "aten::_local_scalar_dense" and args[0].is_meta:
             return self.read(function, args)
+        if name == "aten::_pack_padded_sequence":
+            raise CannotRecord(f"{name}: how much work there is depends on the lengths of the sequences; found at "
+                               f"{user_line()}, expected sequences of one length")
         inside = cuda.OPENED.get(name) or (cuda.is_composite(function) and function.decompose)
         if inside:
             with self:
@@ -188,6 +209,9 @@ class Recorder(TorchDispatchMode):
             return self.define(tensor._values())
         if tensor.is_complex():
             raise CannotRecord(f"found a tensor of {tensor.dtype} at {user_line()}, expected real numbers: networks hold no others")
+        if tensor.dtype in (torch.float16, torch.bfloat16):
+            raise CannotRecord(f"found a tensor of {tensor.dtype} at {user_line()}, expected FP32: networks are recorded in it, "
+                               "and tandem run --precision predicts the others")
         key = self.key(tensor)
         dims, strides = list(key[2]), list(key[3])
         kept = None if is_contiguous(dims, strides) else strides

@@ -161,6 +161,46 @@ def added_up(batch=8):
         for _ in range(2):
             F.gelu(x @ weight.t()).sum().backward()
     return step
+
+
+def packed(batch=4):
+    layer, x = nn.LSTM(8, 8, batch_first=True), torch.randn(batch, 32, 8)
+
+    def step():
+        with torch.device("cpu"):
+            lengths = torch.full((batch,), 32)
+        layer(nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True))
+    return step
+
+
+def under_autocast(batch, enabled):
+    model, x = Perceptron(), torch.randn(batch, 24)
+
+    def step():
+        with torch.autocast("cuda", torch.bfloat16, enabled=enabled):
+            model(x)
+    return step
+
+
+def autocast(batch=8):
+    return under_autocast(batch, True)
+
+
+def no_autocast(batch=8):
+    return under_autocast(batch, False)
+
+
+def half_weights(batch=8):
+    model, x = Perceptron().half(), torch.randn(batch, 24).half()
+    return lambda: model(x)
+
+
+def nothing(batch=8):
+    return lambda: None
+
+
+def lbfgs(batch=8):
+    return perceptron(batch)._replace(optimizer=torch.optim.LBFGS)
 '''
 
 
@@ -318,6 +358,20 @@ class Recordings(unittest.TestCase):
         code, _, said = self.run_recorder(self.file + ":Perceptron", "--input", "batch,24")
         self.assertEqual(code, 2)
         self.assertIn("needs a loss and an optimizer", said)
+
+    def test_what_a_recording_in_fp32_cannot_hold(self):
+        for program, reason in (
+                ("packed", "how much work there is depends on the lengths of the sequences"),
+                ("autocast", r"autocast: found at .*sample_programs.py:\d+.*--precision amp"),
+                ("half_weights", "found a tensor of torch.float16"),
+                ("nothing", "a step that launches nothing"),
+                ("lbfgs", "found LBFGS, whose step runs the model itself")):
+            with self.subTest(program):
+                code, _, said = self.run_recorder(program)
+                self.assertEqual(code, 2, said)
+                self.assertRegex(said, reason)
+        # Models turn autocast off around what must stay FP32.
+        self.assertIn("aten::addmm", self.names(self.network("no_autocast")))
 
 
 class Formulas(unittest.TestCase):

@@ -70,6 +70,16 @@ void write_timelines(const std::string& path, const Loaded& a, const Loaded& b) 
   write_file(path, [&](std::ostream& out) { write_side_by_side(out, runs); });
 }
 
+/// Errors: InputError for options that say how a trace is read, where there is none.
+void check_no_trace_options(const po::variables_map& values) {
+  for (const char* name :
+       {"host", "profiler", "traced-gpu", "steps", "step", "traced-batch", "peak-memory"}) {
+    if (values.count(name) == 0 || values[name].defaulted()) continue;
+    throw InputError("command line", std::string("--") + name, "two results",
+                     "a trace on one side, or no such option: results are as they were predicted");
+  }
+}
+
 /// The sides that the options name.
 std::pair<Loaded, Loaded> load_both(const po::variables_map& values) {
   if (values.count("a") == 0 || values.count("b") == 0) {
@@ -81,7 +91,9 @@ std::pair<Loaded, Loaded> load_both(const po::variables_map& values) {
   asked.host = values["host"].as<std::string>();
   asked.profiler = parse_profiler(values["profiler"].as<std::string>());
   Loaded a = load(values["a"].as<std::string>(), asked);
-  return {std::move(a), load(values["b"].as<std::string>(), asked)};
+  Loaded b = load(values["b"].as<std::string>(), asked);
+  if (!a.replay && !b.replay) check_no_trace_options(values);
+  return {std::move(a), std::move(b)};
 }
 
 bool lost_data(const Loaded& loaded) {

@@ -1,6 +1,7 @@
 #include "sim/cli/sweep/asked.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
@@ -22,7 +23,9 @@ constexpr const char* command_line = "command line";
 /// A number where the text is one: experiment files tell numbers from texts.
 Json value_of(std::string_view text) {
   if (const auto whole = plain_number<std::int64_t>(text)) return *whole;
-  if (const auto number = plain_number<double>(text)) return *number;
+  if (const auto number = plain_number<double>(text); number && std::isfinite(*number)) {
+    return *number;
+  }
   return std::string(text);
 }
 
@@ -70,6 +73,9 @@ void add_number(const std::string& text, Json& axes) {
     throw InputError(command_line, "--set", "\"" + text + "\"", "gpu.KEY=VALUE,VALUE...");
   }
   const std::string name = text.substr(0, equals);
+  if (axes.contains(name)) {
+    throw InputError(command_line, "--set", name + " twice", "all its values at once");
+  }
   axes[name] = values_of("set", text.substr(equals + 1));
 }
 

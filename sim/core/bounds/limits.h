@@ -20,7 +20,7 @@ inline constexpr std::int64_t list_elements = std::int64_t{1} << 38;
 inline constexpr std::int64_t bytes = std::int64_t{1} << 50;
 
 /// Things that an option or a config counts: samples of a batch, steps, ranks.
-inline constexpr std::int64_t count = std::int64_t{1} << 31;
+inline constexpr std::int64_t count = (std::int64_t{1} << 31) - 1;
 
 // Time, in picoseconds. int64 holds 106 days: sums over all events of a trace cannot overflow.
 inline constexpr std::int64_t ps_per_s = 1'000'000'000'000;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace tandem::limits {
 
@@ -15,6 +16,10 @@ inline constexpr std::size_t threads = 4'096;
 inline constexpr std::size_t streams = 4'096;
 
 inline constexpr std::size_t devices = 1'024;
+
+/// Blocks of one launch. A GPU of 150 SMs that starts one on each at every clock of 2 GHz takes
+/// four seconds for them; what they do is counted in 64 bits.
+inline constexpr std::int64_t blocks = std::int64_t{1} << 40;
 
 /// Different collectives: kind, size, type and ranks.
 inline constexpr std::size_t collectives = 65'536;

@@ -76,6 +76,37 @@ void take_waits(const RankRun& together, Step& step) {
   retime_plan(step);
 }
 
+RanksTogether together(const std::vector<TracedRun>& runs, const std::vector<Scenario>& scenarios,
+                       const ReplayOptions& options) {
+  std::vector<RankStep> steps;
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    steps.push_back(rank_step(runs[r], scenarios[r], options));
+  }
+  return simulate_ranks(steps, runs.front().configs.host);
+}
+
+std::vector<Scenario> scenarios_of(const std::vector<TracedRun>& runs,
+                                   const ReplayOptions& options) {
+  std::vector<Scenario> out;
+  for (const TracedRun& run : runs) out.push_back(make_scenario(run, nullptr, options));
+  return out;
+}
+
+/// Scenarios of ranks together are compared with their traced steps together: a speed-up over steps
+/// that wait for nobody would be one of another kind.
+void find_bases_together(const ReplayOptions& options, std::vector<TracedRun>& runs) {
+  ReplayOptions as_traced = options;
+  as_traced.what_ifs = {};
+  as_traced.mode = {};
+  const RanksTogether base = together(runs, scenarios_of(runs, as_traced), as_traced);
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    const Step alone = runs[r].traced_step;
+    take_waits(base.runs[r], runs[r].traced_step);
+    find_base(options.profiler, runs[r]);
+    runs[r].traced_step = alone;
+  }
+}
+
 /// The losses of all ranks as one list. What only some of them lost says whose trace it was.
 LossList losses_of(const std::vector<Replay>& replays) {
   struct OfCode {
@@ -133,24 +164,20 @@ RanksReplay replay_ranks(std::vector<Trace> traces, const ReplayOptions& options
             [](const Trace& a, const Trace& b) { return a.distributed.rank < b.distributed.rank; });
   check_ranks(traces);
   std::vector<TracedRun> runs = analyse_all(std::move(traces), options);
-  std::vector<Scenario> scenarios;
-  for (const TracedRun& run : runs) scenarios.push_back(make_scenario(run, nullptr, options));
-  std::vector<RankStep> steps;
-  for (std::size_t r = 0; r < runs.size(); ++r) {
-    steps.push_back(rank_step(runs[r], scenarios[r], options));
-  }
-  RanksTogether together = simulate_ranks(steps, runs.front().configs.host);
+  find_bases_together(options, runs);
+  std::vector<Scenario> scenarios = scenarios_of(runs, options);
+  RanksTogether ranks = together(runs, scenarios, options);
   RanksReplay out;
   for (std::size_t r = 0; r < runs.size(); ++r) {
-    take_waits(together.runs[r], scenarios[r].step);
+    take_waits(ranks.runs[r], scenarios[r].step);
     Prediction prediction = predict(runs[r], std::move(scenarios[r]), options);
-    prediction.result.ranks = together.summary;
+    prediction.result.ranks = ranks.summary;
     out.replays.push_back({std::move(runs[r]), std::move(prediction)});
   }
   LossList losses = losses_of(out.replays);
   count_other_gpus(out.replays, losses);
   for (Replay& one : out.replays) one.prediction.result.losses = losses;
-  out.runs = std::move(together.runs);
+  out.runs = std::move(ranks.runs);
   return out;
 }
 

@@ -173,6 +173,7 @@ ScenarioSummary summarize(const TracedRun& run, const Scenario& scenario,
   ScenarioSummary s;
   s.gpu = scenario.gpu ? scenario.gpu->name : run.summary.gpu;
   s.mode = mode_text(options.mode.mode, options.what_ifs);
+  if (options.mode.mode == Mode::cuda_graph) s.graph_scope = options.mode.graph_scope;
   s.batch = run.summary.batch;
   s.passes = run.summary.passes;
   if (const TransformReport* batch = find_report(scenario.what_ifs, "batch")) {

@@ -88,7 +88,7 @@ TEST(Cases, EveryModeAndScopeReadsBack) {
     const std::string key = R"("mode": ")" + std::string(mode.name) + R"(", "kind")";
     EXPECT_EQ(load(with(std::string(good), R"("kind")", key))[0].mode, mode.value);
   }
-  ASSERT_EQ(graph_scopes().size(), 2U);
+  ASSERT_EQ(graph_scopes().size(), 3U);
   for (const Named<GraphScope>& scope : graph_scopes()) {
     const std::string key = R"("graph_scope": ")" + std::string(scope.name) + R"(", "kind")";
     EXPECT_EQ(load(with(std::string(good), R"("kind")", key))[0].graph_scope, scope.value);

@@ -141,6 +141,12 @@ TEST(MatchDevice, UnknownNamesByTheirProperties) {
   ASSERT_NE(match.gpu, nullptr);
   EXPECT_EQ(match.gpu->name, "v100_sxm2_32gb");
   EXPECT_FALSE(match.by_name);
+  // The form factor goes before what names have in common.
+  const auto name = [&](const char* of, int major, int sms, std::int64_t bytes) {
+    return match_device(c, device(of, major, 0, sms, bytes)).gpu->name;
+  };
+  EXPECT_EQ(name("NVIDIA A800-SXM4-80GB", 8, 108, 85'000'000'000), "a100_sxm4_80gb");
+  EXPECT_EQ(name("NVIDIA A800 80GB PCIe", 8, 108, 85'000'000'000), "a100_pcie_80gb");
 }
 
 TEST(MatchDevice, NoneRatherThanAWrongOne) {
@@ -150,6 +156,8 @@ TEST(MatchDevice, NoneRatherThanAWrongOne) {
   EXPECT_TRUE(none(device("NVIDIA GH200 480GB", 9, 0, 132, 101000000000)));  // other memory
   EXPECT_TRUE(none(device("NVIDIA H200", 9, 0, 16, 18000000000)));           // a slice of one
   EXPECT_TRUE(none(device("Tesla T4", 0, 0, 0, 0)));                         // nothing to go by
+  EXPECT_EQ(match_device(c, device("NVIDIA H200", 9, 0, 78, 0)).differs,
+            "it has 78 SMs, h200_sxm has 132");
 }
 
 TEST(Override, ChangesTheValueAndItsOrigin) {

@@ -93,6 +93,22 @@ TEST(MeasuredPlan, LaunchesOfABlockingRunWaitForTheirKernel) {
   }
 }
 
+TEST(MeasuredPlan, AKernelBeforeItsLaunchSaysNothingOfWaiting) {
+  // By the clock of the device both end long before they are launched: nobody waited for them.
+  TraceMaker m;
+  m.launch(1000, 5, 1);
+  m.launch(1100, 5, 2);
+  m.kernel(7, 50, 1);
+  m.kernel(107, 50, 2);
+  const MeasuredPlan p = measured_plan_of(m);
+  EXPECT_FALSE(p.blocking_launches);
+  for (const std::uint32_t i : {1U, 2U}) {
+    EXPECT_EQ(p.plan.items[i].wait, WaitFor::nothing);
+    EXPECT_EQ(p.plan.items[i].submit, from_us(5));
+    EXPECT_EQ(p.plan.items[i].return_delay, Duration{});
+  }
+}
+
 TEST(MeasuredPlan, ASlowLaunchIsNoWait) {
   // One of four calls outlives its kernel: it was slow, or the kernel short. Taken for a wait, it
   // would drain the queue of a step in which the host runs ahead.

@@ -255,15 +255,60 @@ TEST(Modes, CudaGraphIsNotEndedByBlockingLaunches) {
   EXPECT_EQ(s.plan.items[1].work_count, 2u);
 }
 
-TEST(Modes, CudaGraphOfForwardAndBackwardDropsTheRest) {
+/// Forward, backward on the autograd thread, and an optimizer.
+OneStep training_step() {
   OneStep s(2);
-  s.launch_of(a_kernel, 6, 0);                                 // forward
-  const std::uint32_t backward = s.launch_of(a_kernel, 6, 1);  // on the autograd thread
+  s.launch_of(a_kernel, 6, 0);
+  const std::uint32_t backward = s.launch_of(a_kernel, 6, 1);
   s.plan.items[backward].after = backward - 1;
   const std::uint32_t optimizer = s.launch_of(a_kernel, 6, 0);
   s.plan.items[optimizer].after = backward;
   s.marker(ItemKind::step_end);
-  const LossList losses = s.apply(Mode::cuda_graph, GraphScope::forward_backward);
+  return s;
+}
+
+TEST(Modes, CudaGraphOfForwardAndBackwardLeavesTheOptimizerToTheHost) {
+  OneStep s = training_step();
+  s.apply(Mode::cuda_graph, GraphScope::forward_backward);
+  expect_consistent(s.plan);
+  ASSERT_EQ(s.plan.items.size(), 4u);
+  ASSERT_EQ(s.plan.works.size(), 3u);
+  EXPECT_EQ(s.plan.items[1].kind, ItemKind::graph_launch);
+  EXPECT_EQ(s.plan.items[1].work_count, 2u);
+  EXPECT_EQ(s.plan.items[2].kind, ItemKind::launch);
+  EXPECT_EQ(s.plan.items[2].after, 1u);  // what it followed is in the graph
+  EXPECT_FALSE(s.plan.works[2].graph_node);
+  EXPECT_GT(s.period(), from_us(38.25));  // three kernels of 10, the graph's gaps of 8 and 0.25
+}
+
+// Two networks in turns, each with an optimizer of its own, as those that compete have them: the
+// first update stands between the backward passes.
+TEST(Modes, CudaGraphsOfForwardAndBackwardLeaveEveryOptimizerToTheHost) {
+  OneStep s(2);
+  TraceMaker m = sources();
+  for (int network = 0; network < 2; ++network) {
+    for (const int thread : {0, 1, 0}) {  // forward, backward, update
+      s.plan.items[s.launch_of(a_kernel, 6, thread)].source =
+          m.call("cudaLaunchKernel", 100 * static_cast<double>(m.trace.calls.size()), 5);
+    }
+    m.note("Optimizer.step#Adam.step", 300 * network + 190, 50);  // around the third call
+  }
+  s.marker(ItemKind::step_end);
+  LossList losses;
+  apply_mode(m.trace, round_host(), {Mode::cuda_graph, GraphScope::forward_backward}, s.plan,
+             losses);
+  expect_consistent(s.plan);
+  std::vector<std::uint32_t> works;  // of each launch, graphs with a hundred more
+  for (const HostItem& item : s.plan.items) {
+    if (item.work_count == 0) continue;
+    works.push_back(item.work_count + (item.kind == ItemKind::graph_launch ? 100 : 0));
+  }
+  EXPECT_EQ(works, (std::vector<std::uint32_t>{102, 1, 102, 1}));
+}
+
+TEST(Modes, CudaGraphOfForwardAndBackwardOnlyDropsTheRest) {
+  OneStep s = training_step();
+  const LossList losses = s.apply(Mode::cuda_graph, GraphScope::forward_backward_only);
   expect_consistent(s.plan);
   ASSERT_EQ(s.plan.items.size(), 2u);
   ASSERT_EQ(s.plan.works.size(), 2u);

@@ -109,6 +109,53 @@ TEST(StepPlan, WarnsWhereHalfOfTheStepsDoSomethingElse) {
   EXPECT_TRUE(step.losses.any(Severity::warning));
 }
 
+TEST(StepPlan, SaysWhichStepsItFollows) {
+  MeasuredPlan measured = steps_with_gaps({30, 10, 20});
+  measured.plan.works[measured.plan.items[5].first_work].source = 1;  // the second step
+  const auto step = step_plan(names(), measured, round_host(), Profiler::keep);
+  EXPECT_EQ(step.followed, (std::vector<std::size_t>{0, 2}));
+}
+
+/// The launch of the last of `steps` lacks its kernel, as where a buffer was full.
+void drop_last_kernel(MeasuredPlan& measured) {
+  const PlanStep& last = measured.steps.back();
+  HostItem& item = measured.plan.items[last.first_item + 2];
+  item.kind = ItemKind::call;
+  item.source = 0;
+  item.work_count = 0;
+}
+
+TEST(StepPlan, OfTwoDifferentStepsTakesTheOneWithAllItsKernels) {
+  MeasuredPlan measured = steps_with_gaps({30, 10});
+  drop_last_kernel(measured);
+  const auto step = step_plan(names(), measured, round_host(), Profiler::keep);
+  EXPECT_EQ(step.name, "ProfilerStep#0");
+  EXPECT_EQ(step.plan.works.size(), 2u);
+  EXPECT_TRUE(step.losses.any(Severity::warning));
+}
+
+// A call that is no launch: nothing is missing, the other step only does more.
+TEST(StepPlan, OfTwoDifferentStepsTakesTheOneWithMoreDeviceWork) {
+  MeasuredPlan measured = steps_with_gaps({30, 10});
+  drop_last_kernel(measured);
+  measured.plan.items[measured.steps.back().first_item + 2].source = 1;
+  const auto step = step_plan(names(), measured, round_host(), Profiler::keep);
+  EXPECT_EQ(step.name, "ProfilerStep#0");
+}
+
+TEST(StepPlan, WarnsOfStepsOfAnotherKind) {
+  // Three steps of two kernels and one of none but a call's: half as many are another kind only if
+  // fewer than that.
+  MeasuredPlan measured = steps_with_gaps({30, 10, 20, 40});
+  const std::uint32_t first = measured.steps.back().first_item;
+  for (const std::uint32_t i : {first + 1, first + 2}) measured.plan.items[i].work_count = 0;
+  measured.plan.items[first + 1].kind = ItemKind::node;  // it does something
+  const auto step = step_plan(names(), measured, round_host(), Profiler::keep);
+  EXPECT_EQ(step.steps_used, 3u);
+  EXPECT_EQ(step.losses.count("steps_not_aligned"), 1);
+  EXPECT_TRUE(step.losses.any(Severity::warning));
+}
+
 TEST(StepPlan, OfAllDifferentStepsTakesTheLast) {
   MeasuredPlan measured = steps_with_gaps({30, 10});
   measured.plan.items[1].source = 1;  // another call

@@ -72,6 +72,54 @@ TEST(Check, KernelBeforeItsLaunch) {
       << early->seen.place;
 }
 
+TEST(Check, AClockThatIsBehindIsSaidThoughItWasMoved) {
+  Trace trace = loop();
+  for (TimePoint& begin : trace.activities.begin) begin -= microseconds(504);
+  const CheckReport report = check_of(std::move(trace));
+  const Finding* early = find(report, "kernel_before_launch");
+  ASSERT_NE(early, nullptr);
+  EXPECT_EQ(early->seen.concern, Concern::doubt);
+  EXPECT_NEAR(early->seen.value, 500, 1e-6);  // 504 less the 4 that a launch takes
+  EXPECT_EQ(find(report, "kernel_after_wait"), nullptr);
+}
+
+/// Steps of so many launches, 20 us apart, as long as these take.
+Trace steps_of(const std::vector<int>& launches) {
+  TraceMaker m;
+  double begin = 0;
+  std::int64_t id = 0;
+  for (std::size_t s = 0; s < launches.size(); ++s) {
+    m.step(static_cast<std::int64_t>(s), begin, 20.0 * launches[s]);
+    for (int i = 0; i < launches[s]; ++i) {
+      m.call("cudaLaunchKernel", begin + 20 * i, 10, id);
+      m.kernel(begin + 20 * i + 4, 3, id++);
+    }
+    begin += 20.0 * launches[s];
+  }
+  return std::move(m.trace);
+}
+
+TEST(Check, AStepOfAnotherKindIsNeitherCutNorAWarmUp) {
+  EXPECT_EQ(find(check_of(steps_of({60, 60, 60, 60, 20})), "truncated"), nullptr);
+  EXPECT_EQ(find(check_of(steps_of({60, 20, 20, 20, 20})), "warm_up_inside"), nullptr);
+}
+
+TEST(Check, AStepThatLaunchesNoMoreButLastsLongerIsAWarmUp) {
+  Trace trace = steps_of({20, 20, 20, 20});
+  for (TimePoint& begin : trace.annotations.begin) begin += from_us(1000);
+  for (TimePoint& begin : trace.calls.begin) begin += from_us(1000);
+  for (TimePoint& begin : trace.activities.begin) begin += from_us(1000);
+  trace.annotations.begin[0] -= from_us(1000);
+  trace.annotations.duration[0] += from_us(1000);
+  EXPECT_NE(find(check_of(std::move(trace)), "warm_up_inside"), nullptr);
+}
+
+TEST(Check, AStepThatStopsWhileItsMarkGoesOnIsCut) {
+  Trace trace = steps_of({60, 60, 20});
+  trace.annotations.duration[2] = from_us(1200);  // 400 of it with launches
+  EXPECT_NE(find(check_of(std::move(trace)), "truncated"), nullptr);
+}
+
 TEST(Check, LaunchesAndKernelsWithoutPartner) {
   // Kernel 10 has lost its number, which leaves its launch empty: one pair of 200 launches.
   Trace pair = loop();

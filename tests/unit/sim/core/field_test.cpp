@@ -70,6 +70,8 @@ TEST(Field, WrongTypesAndRanges) {
   const std::string most = ", expected a whole number of at most 2147483647";
   EXPECT_EQ(error_of(with("count", "\"2\"")), "box.json:count: found text \"2\"" + whole);
   EXPECT_EQ(error_of(with("count", "2.5")), "box.json:count: found number 2.5" + whole);
+  EXPECT_EQ(error_of(with("count", "2e1")),
+            "box.json:count: found number 20.0" + whole + ", without point and exponent");
   EXPECT_EQ(error_of(with("count", "0")), "box.json:count: found number 0" + whole);
   EXPECT_EQ(error_of(with("count", "3000000000")),
             "box.json:count: found number 3000000000" + most);

@@ -114,6 +114,25 @@ TEST(Ranks, OtherCollectivesAreAnError) {
   }
 }
 
+// Alone, rank 1 would not wait for rank 0, whose host is 40 slower: what changes nothing would be
+// slower than what it is compared with.
+TEST(Ranks, ScenariosAreComparedWithTheTracedRanksTogether) {
+  TraceMaker slow = rank_that_waits(45, 0);
+  for (TimePoint& begin : slow.trace.calls.begin) begin += from_us(40);
+  for (TimePoint& begin : slow.trace.activities.begin) begin += from_us(40);
+  slow.trace.annotations.duration[0] += from_us(40);
+  ReplayOptions o;
+  o.configs = source_path("configs");
+  o.mode.mode = Mode::eager_async;  // as they are
+  const RanksReplay out = replay_ranks({slow.trace, rank_that_waits(85, 1).trace}, o);
+  for (const Replay& one : out.replays) {
+    const Result& r = one.prediction.result;
+    ASSERT_TRUE(r.speed_up);
+    EXPECT_NEAR(r.speed_up->value, 1, 1e-9);
+    EXPECT_NEAR(r.trace.unprofiled_step_us, r.step.time_us, 1e-9);
+  }
+}
+
 TEST(Ranks, LossesOfAllRanksAreSaidAndWhoseTheyAre) {
   Trace a = rank_that_waits(70, 0).trace, b = rank_that_waits(45, 1).trace;
   a.path = "a.json", b.path = "b.json";

@@ -84,6 +84,48 @@ TEST(Replay, WhatWasLaunchedBeforeIsNoPartOfTheTracedStep) {
   EXPECT_DOUBLE_EQ(r.trace.traced_step_us, 50);
 }
 
+// Of training steps of 100 and evaluations of 20 the prediction follows the former, and so does the
+// time that it is compared with: 100, not (2 * 100 + 20) / 3.
+TEST(Replay, TheTracedStepIsTheMeanOfThoseThatAreFollowed) {
+  TraceMaker m = two_steps();
+  m.step(2, 200, 20);
+  m.op("aten::conv2d", 202, 10, 0, "[[8,3,32,32],[16,3,3,3]]");
+  m.launch(203, 5, 30);
+  m.kernel(210, 3, 30, 0, "first");
+  add_grids(m.trace);
+  const Result r = replay(m.trace, replay_options()).prediction.result;
+  EXPECT_DOUBLE_EQ(r.trace.traced_step_us, 100);
+  EXPECT_EQ(r.trace.steps, 3);
+  EXPECT_EQ(r.trace.steps_followed, 2);
+  EXPECT_EQ(r.trace.followed_step, "ProfilerStep#1");
+}
+
+TEST(Replay, AClockOfTheDeviceThatIsBehindChangesNothing) {
+  const TraceMaker m = two_steps();
+  TraceMaker behind = two_steps();
+  for (TimePoint& begin : behind.trace.activities.begin) begin -= microseconds(5000);
+  const Result r = replay(m.trace, replay_options()).prediction.result;
+  const Result moved = replay(behind.trace, replay_options()).prediction.result;
+  EXPECT_NEAR(moved.step.time_us, r.step.time_us, 0.1);
+  EXPECT_EQ(moved.losses.count("device_clock_behind"), 1);
+}
+
+TEST(Replay, ADeviceThatIsTakenForAnotherIsSaid) {
+  TraceMaker m = two_steps();
+  m.trace.devices = {{0, "NVIDIA A800-SXM4-80GB", 85'000'000'000, 8, 0, 108}};
+  const Result r = replay(m.trace, replay_options()).prediction.result;
+  EXPECT_EQ(r.scenario.gpu, "a100_sxm4_80gb");
+  EXPECT_EQ(r.losses.count("device_by_properties"), 1);
+}
+
+TEST(Replay, SaysWhatGraphsCapture) {
+  ReplayOptions o = replay_options();
+  EXPECT_FALSE(replay(two_steps().trace, o).prediction.result.scenario.graph_scope);
+  o.mode = {Mode::cuda_graph, GraphScope::forward_backward};
+  const Result r = replay(two_steps().trace, o).prediction.result;
+  EXPECT_EQ(r.scenario.graph_scope, GraphScope::forward_backward);
+}
+
 // Most work comes from a graph, of whose tensors nothing is known, unless the user says the peak.
 TEST(Replay, NoPeakOfMemoryIsGuessedForGraphs) {
   TraceMaker m;

@@ -35,7 +35,9 @@ Result some_result() {
              300,
              1,
              0,
-             1};
+             1,
+             2,
+             "ProfilerStep#4"};
   r.scenario = {"h200_sxm", "as-traced", 32, 1, "as-traced", Profiler::remove, "default"};
   r.fidelity = {{"ProfilerStep#3", 1000, 1010}, {"ProfilerStep#4", 1000, 1000}};
   r.step.time_us = 12'345.678;
