@@ -3,7 +3,7 @@
 
 #include "models/step/dataflow.h"
 #include "models/step/memory/step_memory.h"
-#include "sim/core/kernel_family.h"
+#include "sim/core/kernel/kernel_family.h"
 #include "sim/predict/network_run.h"
 #include "tests/configs_for_tests.h"
 #include "tests/source_dir/source_dir.h"
