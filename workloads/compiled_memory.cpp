@@ -59,7 +59,6 @@ NetworkMemory compiled_memory(const BoundNetwork& bound, Saving saving, const Bo
     return worst_moments(compiled_lives(ops, storages, how), ops.size(), out.kept);
   };
   out.moments = moments(Saving::cheapest);
-  out.update_bytes = network_memory(bound, twice).update_bytes;
   if (saving == Saving::cheapest) return out;
   // Computing again takes memory, too, which small networks do not win back.
   std::vector<MemoryMoment> least = moments(Saving::least);

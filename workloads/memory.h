@@ -14,7 +14,8 @@ double allocated_bytes(std::int64_t bytes, Framework framework);
 struct NetworkMemory {
   MemoryMoment kept;  // parameters, buffers, inputs and states, which live all along
   std::vector<MemoryMoment> moments;  // that can be the worst, with them
-  double update_bytes = 0;            // most that lives beside them while parameters are updated
+  // Most that lives beside what is kept while parameters are updated, which no compiler changes.
+  double update_bytes = 0;
   double peak_bytes() const { return worst_bytes(moments); }
 };
 

@@ -17,8 +17,7 @@ DefaultGpus load_default_gpus(const std::string& path, const GpuCatalogue& gpus)
   const Place file{path, ""};
   const std::vector<Field<DefaultGpus>> fields = default_fields();
   DefaultGpus out;
-  read_all_sourced(read_json_file(path), file, std::span<const Field<DefaultGpus>>(fields), out,
-                   out.origins);
+  read_all_sourced(read_json_file(path), file, fields, out, out.origins);
   for (const Field<DefaultGpus>& f : fields) {
     const std::string name = f.write(out).get<std::string>();
     if (!has_gpu(gpus, name)) {

@@ -14,12 +14,6 @@ constexpr std::string_view rules_schema = "tandem.energy-work/1";
 constexpr std::size_t fitted = TraceEnergyModel::fitted;
 
 template <class T>
-void read_all(const Json& json, const Place& place, const std::vector<Field<T>>& fields, T& out,
-              std::vector<Provenance>& origins) {
-  read_all_sourced(json, place, std::span<const Field<T>>(fields), out, origins);
-}
-
-template <class T>
 Json write_all(const T& object, const std::vector<Field<T>>& fields,
                const std::vector<Provenance>& origins) {
   Json json = Json::object();
@@ -186,11 +180,11 @@ namespace {
 EnergyConfig read_energy(const Json& json, const Place& place) {
   check_keys(json, place, {"trace", "correlation", "access"});
   EnergyConfig config;
-  read_all(json["trace"], place / "trace", trace_energy_fields(), config.trace,
-           config.trace.origins);
+  read_all_sourced(json["trace"], place / "trace", trace_energy_fields(), config.trace,
+                   config.trace.origins);
   read_correlation(json["correlation"], place / "correlation", config.trace);
-  read_all(json["access"], place / "access", access_energy_fields(), config.access,
-           config.access.origins);
+  read_all_sourced(json["access"], place / "access", access_energy_fields(), config.access,
+                   config.access.origins);
   return config;
 }
 
@@ -274,7 +268,7 @@ WorkRules load_work_rules(const std::string& path) {
   read_choice(json["schema"], place / "schema", schemas);
   WorkRules rules;
   std::vector<Provenance> origins;
-  read_all(json["constants"], place / "constants", work_rule_fields(), rules, origins);
+  read_all_sourced(json["constants"], place / "constants", work_rule_fields(), rules, origins);
   read_rates(json["rates"], place / "rates", rules);
   return rules;
 }

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <iterator>
 
+#include "models/kernel/launch_rules.h"
 #include "sim/core/data_type.h"
 #include "sim/core/field.h"
 #include "sim/core/named.h"
@@ -299,15 +300,18 @@ Tile tile_of(const KernelTime& time) {
   return {time.tile_m > 0 ? time.tile_m : usual.m, time.tile_n > 0 ? time.tile_n : usual.n};
 }
 
-std::array<std::uint32_t, 3> grid_of(const KernelTraits& traits, const KernelTime& time) {
-  const auto side = [](std::int64_t blocks) {
-    return static_cast<std::uint32_t>(std::clamp<std::int64_t>(blocks, 1, 0x7fffffff));
-  };
-  if (lays_out_raster(traits)) {
-    return {side(std::max<std::int64_t>(time.grid_x, 1) * std::max<std::int64_t>(time.grid_y, 1)),
-            1, side(time.grid_z)};
+std::array<std::uint32_t, 3> grid_of_tiles(const KernelTraits& traits,
+                                           const std::array<std::int64_t, 3>& tiles) {
+  if (!lays_out_raster(traits)) {
+    return {grid_side(tiles[0]), grid_side(tiles[1]), grid_side(tiles[2])};
   }
-  return {side(time.grid_x), side(time.grid_y), side(time.grid_z)};
+  const std::int64_t plane =
+      std::max<std::int64_t>(tiles[0], 1) * std::max<std::int64_t>(tiles[1], 1);
+  return {grid_side(plane), 1, grid_side(tiles[2])};
+}
+
+std::array<std::uint32_t, 3> grid_of(const KernelTraits& traits, const KernelTime& time) {
+  return grid_of_tiles(traits, {time.grid_x, time.grid_y, time.grid_z});
 }
 
 PredictedLaunch predicted_launch(const LibraryKernel& kernel, const KernelTime& time, Pass pass) {

@@ -141,7 +141,10 @@ PredictedKernel predicted_kernel(const LibraryKernel& kernel, Tile tile, Pass pa
 
 /// Tile that the law of a product chose; the usual one where it states none.
 Tile tile_of(const KernelTime& time);
-/// Blocks of a kernel that computes it, one for each tile: all along x where y would be a raster.
+/// Blocks of a kernel that has one for each tile: all along x where y would be a raster.
+std::array<std::uint32_t, 3> grid_of_tiles(const KernelTraits& traits,
+                                           const std::array<std::int64_t, 3>& tiles);
+/// ... and computes the product.
 std::array<std::uint32_t, 3> grid_of(const KernelTraits& traits, const KernelTime& time);
 
 /// A kernel as it is launched for what the law of a product chose.

@@ -1,9 +1,11 @@
 #include "models/runtime/graph_capture.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "sim/core/copy_direction.h"
-#include "sim/trace/importers/step_marks.h"
+#include "sim/trace/named_spans.h"
 
 namespace tandem {
 
@@ -61,33 +63,17 @@ std::size_t end_of_scope(const Plan& step, GraphScope scope) {
   return end == 0 ? step.items.size() : end;
 }
 
-/// Times in which an optimizer updates the parameters, by begin. Before 2022 its mark was an
-/// operation.
-std::vector<std::pair<TimePoint, TimePoint>> updates_of(const Trace& trace) {
-  std::vector<std::pair<TimePoint, TimePoint>> out;
-  const auto add = [&](const auto& rows) {
-    for (std::uint32_t i = 0; i < rows.size(); ++i) {
-      if (text_of(trace, rows.name[i]).starts_with(optimizer_mark)) {
-        out.emplace_back(rows.begin[i], end_of(rows, i));
-      }
-    }
-  };
-  add(trace.annotations);
-  if (out.empty()) add(trace.ops);
-  std::sort(out.begin(), out.end());
-  return out;
-}
-
 /// Per item: whether the scope leaves it to the host, though it could be captured. An optimizer may
 /// also stand between two backward passes, as those of adversarial networks do.
 std::vector<bool> left_to_host(const Trace& trace, const Plan& step, GraphScope scope) {
   std::vector<bool> out(step.items.size(), false);
   if (scope != GraphScope::forward_backward) return out;
-  const auto updates = updates_of(trace);
+  const std::vector<HostSpan> updates = optimizer_spans(trace);
   const auto updating = [&](TimePoint time) {
     const auto after =
-        std::upper_bound(updates.begin(), updates.end(), std::pair(time, TimePoint::max()));
-    return after != updates.begin() && time < std::prev(after)->second;
+        std::upper_bound(updates.begin(), updates.end(), time,
+                         [](TimePoint t, const HostSpan& update) { return t < update.begin; });
+    return after != updates.begin() && time < std::prev(after)->end;
   };
   const std::size_t end = end_of_scope(step, scope);
   for (std::size_t i = 0; i < step.items.size(); ++i) {

@@ -82,11 +82,11 @@ std::vector<std::size_t> largest_group(const std::vector<Keys>& keys,
       ->second;
 }
 
-/// Whether any step does so much more or less than one of `works` that it is of another kind, as
-/// an evaluation among training steps, and no variant of it.
+/// Whether any step is of another kind than one of `works`.
 bool other_kind(const std::vector<Content>& contents, std::size_t works) {
-  return std::any_of(contents.begin(), contents.end(),
-                     [&](const Content& c) { return 2 * c.works < works || c.works > 2 * works; });
+  return std::any_of(contents.begin(), contents.end(), [&](const Content& c) {
+    return of_another_kind(static_cast<double>(works), static_cast<double>(c.works));
+  });
 }
 
 bool does_anything(const Plan& plan, const PlanStep& step) {

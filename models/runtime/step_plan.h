@@ -25,6 +25,12 @@ struct StepPlan {
   LossList losses;
 };
 
+/// Whether steps that launch so much device work are of different kinds, as an evaluation among
+/// training steps, and no variants of each other.
+constexpr bool of_another_kind(double works, double others) {
+  return 2 * others < works || others > 2 * works;
+}
+
 /// The step that most traced steps agree with; of equally many, one whose launches have their
 /// kernels, then one that lacks no device work. Steps whose sequence of calls and kernels is
 /// equal are aligned: durations are their means. `Profiler::keep` takes mean host times; `remove`

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <vector>
 
+#include "models/runtime/step_plan.h"
 #include "sim/core/median.h"
 
 namespace tandem {
@@ -60,8 +61,7 @@ struct Length {
   double kernels = 0;
 };
 
-/// The steps behind the first one of its kind: an evaluation launches less than half of what a
-/// training step does. Where there are none, all others.
+/// The steps behind the first one of its kind. Where there are none, all others.
 std::vector<Length> steps_to_compare(const Evidence& e, const Length& first, bool& other_kind) {
   const auto& steps = e.run.links.steps;
   std::vector<Length> alike;
@@ -70,7 +70,7 @@ std::vector<Length> steps_to_compare(const Evidence& e, const Length& first, boo
     const Length one{to_us(steps[s].end - steps[s].begin),
                      static_cast<double>(e.kernels[s].size())};
     all.push_back(one);
-    if (2 * one.kernels >= first.kernels && one.kernels <= 2 * first.kernels) alike.push_back(one);
+    if (!of_another_kind(first.kernels, one.kernels)) alike.push_back(one);
   }
   other_kind = alike.empty();
   return other_kind ? all : alike;

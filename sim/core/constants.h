@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "sim/core/field.h"
@@ -19,8 +20,9 @@ struct ExtraSection {
 /// Reads every one of `fields`, each with its source; `origins` are parallel to them. Errors:
 /// InputError for unknown and missing keys and for values out of range.
 template <class T>
-void read_all_sourced(const Json& json, const Place& place, std::span<const Field<T>> fields,
-                      T& out, std::vector<Provenance>& origins) {
+void read_all_sourced(const Json& json, const Place& place,
+                      std::type_identity_t<std::span<const Field<T>>> fields, T& out,
+                      std::vector<Provenance>& origins) {
   const auto seen = read_sourced_fields(json, place, fields, out, origins);
   for (std::size_t i = 0; i < fields.size(); ++i) {
     if (!seen[i]) place.fail("no key \"" + fields[i].name + "\"", "all of: " + known_names(fields));
@@ -53,8 +55,7 @@ T load_constants(const std::string& path, const std::vector<Field<T>>& fields,
     if (!json.contains(extra.key)) place.fail("no key \"" + extra.key + "\"", "all of: " + known);
     extra.read(json.at(extra.key), place / extra.key, out);
   }
-  read_all_sourced(constants, place / "constants", std::span<const Field<T>>(fields), out,
-                   out.origins);
+  read_all_sourced(constants, place / "constants", fields, out, out.origins);
   return out;
 }
 

@@ -50,8 +50,7 @@ const Json& part(const Json& json, std::string_view name, const Place& place) {
 Factors read_named(const Json& json, std::string_view name, const Place& place) {
   const auto fields = factor_fields();
   Factors out;
-  read_all_sourced(part(json, name, place), place / name, std::span<const Field<Factors>>(fields),
-                   out, out.origins);
+  read_all_sourced(part(json, name, place), place / name, fields, out, out.origins);
   out.verified = std::none_of(out.origins.begin(), out.origins.end(), [](const Provenance& origin) {
     return origin.source.starts_with(unverified);
   });
@@ -66,7 +65,7 @@ LimitShares read_limits(const Json& json, const Place& place) {
       field<LimitShares>("gpu_above", "ratio", "share of a step that the GPU limits",
                          &LimitShares::gpu_above, Range::non_negative)};
   LimitShares out;
-  read_all_sourced(json, place, std::span<const Field<LimitShares>>(fields), out, out.origins);
+  read_all_sourced(json, place, fields, out, out.origins);
   if (out.host_below > out.gpu_above) {
     (place / "host_below").fail(fmt::format("{}", out.host_below), "at most gpu_above");
   }

@@ -133,21 +133,26 @@ void set_memory(const Network& network, NetworkRequest request, const BoundNetwo
   const BoundNetwork larger = bind_request(network, request);
   const BoundNetwork* const twice = batch > 0 ? &larger : nullptr;
   const bool training = network.task == Task::train;
+  const bool pytorch = network.framework == Framework::pytorch;
+  const double buckets = pytorch ? bucket_bytes(at) : 0;
   const auto peaks = [&](const NetworkMemory& of, MemoryBasis basis) {
     PeakMemory memory = peak_by_batch(of, batch, workspace_bytes);
     memory.training = training;
     memory.basis = basis;
-    if (network.framework == Framework::pytorch) memory.bucket_bytes = bucket_bytes(at);
+    memory.bucket_bytes = buckets;
     return memory;
   };
-  run.memory = peaks(network_memory(at, twice), MemoryBasis::network);
-  if (batch > 0 && network.framework == Framework::pytorch) {
+  const NetworkMemory eager = network_memory(at, twice);
+  run.memory = peaks(eager, MemoryBasis::network);
+  if (!pytorch) return;  // compilers need operations of PyTorch
+  if (batch > 0) {
     // Frames of Python hold what no operation reads any longer.
     run.memory = step_memory(*run.memory, run.traced_step, batch).value_or(*run.memory);
   }
-  if (network.framework != Framework::pytorch) return;  // compilers need operations of PyTorch
   const auto compiled = [&](Saving saving) {
-    return peaks(compiled_memory(at, saving, twice), MemoryBasis::compiled_network);
+    NetworkMemory of = compiled_memory(at, saving, twice);
+    of.update_bytes = eager.update_bytes;
+    return peaks(of, MemoryBasis::compiled_network);
   };
   run.compiled_memory = {compiled(Saving::cheapest), compiled(Saving::least)};
 }

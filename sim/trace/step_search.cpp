@@ -13,7 +13,7 @@
 #include "sim/core/median.h"
 #include "sim/core/named.h"
 #include "sim/trace/beginning.h"
-#include "sim/trace/importers/step_marks.h"
+#include "sim/trace/named_spans.h"
 #include "sim/trace/repetition.h"
 #include "sim/trace/row_order.h"
 
@@ -142,32 +142,6 @@ std::optional<Issues> issues_of_main_stream(const Trace& trace, const Links& lin
   return issues_of_device(trace, links, {rows.begin(), rows.end()});
 }
 
-/// Spans of the host, of annotations or operations, that a name picks: the outermost ones, by
-/// begin.
-template <class Wanted>
-std::vector<Issue> spans_named(const Trace& trace, Wanted wanted) {
-  std::vector<bool> picked(trace.strings.size());
-  for (std::size_t i = 0; i < picked.size(); ++i)
-    picked[i] = wanted(trace.strings.get(StringId{i}));
-  std::vector<Issue> spans;
-  const auto add = [&](const auto& rows) {
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (!rows.name[i].valid() || !picked[rows.name[i].index()]) continue;
-      spans.push_back({rows.begin[i], rows.begin[i] + rows.duration[i], rows.thread[i]});
-    }
-  };
-  add(trace.annotations);
-  if (spans.empty()) add(trace.ops);  // before 2022 annotations were operations
-  std::stable_sort(spans.begin(), spans.end(), [](const Issue& a, const Issue& b) {
-    return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
-  });
-  std::vector<Issue> outer;
-  for (const Issue& span : spans) {
-    if (outer.empty() || span.begin >= outer.back().end) outer.push_back(span);
-  }
-  return outer;
-}
-
 /// Positions of the first issue that begins at or after each time; times ascend. Threads overlap,
 /// so issues are not sorted by begin.
 std::vector<std::size_t> positions(const std::vector<Issue>& issues,
@@ -291,15 +265,15 @@ class Windows {
   std::unordered_map<std::size_t, TimePoint> cuts_;
 };
 
-std::vector<TimePoint> ends_of(const std::vector<Issue>& spans) {
+std::vector<TimePoint> ends_of(const std::vector<HostSpan>& spans) {
   std::vector<TimePoint> out;
-  for (const Issue& span : spans) out.push_back(span.end);
+  for (const HostSpan& span : spans) out.push_back(span.end);
   return out;
 }
 
-std::vector<TimePoint> begins_of(const std::vector<Issue>& spans) {
+std::vector<TimePoint> begins_of(const std::vector<HostSpan>& spans) {
   std::vector<TimePoint> out;
-  for (const Issue& span : spans) out.push_back(span.begin);
+  for (const HostSpan& span : spans) out.push_back(span.begin);
   return out;
 }
 
@@ -344,10 +318,8 @@ bool drop_rest(std::vector<TokenRange>& ranges) {
   std::vector<std::size_t> others;
   for (std::size_t i = 0; i + 1 < ranges.size(); ++i)
     others.push_back(ranges[i].end - ranges[i].begin);
-  const auto middle = others.begin() + static_cast<std::ptrdiff_t>(others.size() / 2);
-  std::nth_element(others.begin(), middle, others.end());
   const double last = static_cast<double>(ranges.back().end - ranges.back().begin);
-  if (last >= whole_iteration * static_cast<double>(*middle)) return false;
+  if (last >= whole_iteration * static_cast<double>(median(std::move(others)))) return false;
   ranges.pop_back();
   return true;
 }
@@ -379,10 +351,9 @@ Found by_repetition(const Issues& issues, std::size_t count) {
   return {};
 }
 
-/// Iterations that end with the optimizer; a single one is the whole trace.
-Found by_optimizer(const Trace& trace, const Issues& issues) {
-  const auto spans =
-      spans_named(trace, [](std::string_view text) { return text.starts_with(optimizer_mark); });
+/// Iterations that end with the optimizer, whose updates are `spans`; a single one is the whole
+/// trace.
+Found by_optimizer(const std::vector<HostSpan>& spans, const Issues& issues) {
   if (spans.empty()) return {};
   const std::vector<std::size_t> ends = positions(issues.issue, ends_of(spans));
   if (ends.size() == 1) return {{{0, issues.issue.size()}}, StepsBy::optimizer, false, true};
@@ -407,7 +378,7 @@ Found by_count(const Trace& trace, const Issues& issues, std::int64_t count) {
   }
   const auto steps = static_cast<std::size_t>(count);
   if (steps == 1) return {{{0, n}}, StepsBy::count, false, true};
-  Found out = by_optimizer(trace, issues);
+  Found out = by_optimizer(optimizer_spans(trace), issues);
   if (out.ranges.size() != steps) out = by_repetition(issues, steps);
   if (out.ranges.size() == steps) return out;
   out = {{}, StepsBy::count, false, false};
@@ -416,15 +387,10 @@ Found by_count(const Trace& trace, const Issues& issues, std::int64_t count) {
   return out;
 }
 
-bool has_optimizer(const Trace& trace) {
-  return !spans_named(trace, [](std::string_view text) {
-            return text.starts_with(optimizer_mark);
-          }).empty();
-}
-
 Found search(const Trace& trace, const Issues& issues) {
   // Where an optimizer is marked it says what an iteration is, and nothing else does.
-  return has_optimizer(trace) ? by_optimizer(trace, issues) : by_repetition(issues, 0);
+  const std::vector<HostSpan> updates = optimizer_spans(trace);
+  return updates.empty() ? by_repetition(issues, 0) : by_optimizer(updates, issues);
 }
 
 /// Leaves out a first step that is much slower than the others.

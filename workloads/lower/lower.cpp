@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/kernel/launch_rules.h"
 #include "models/kernel/time/kernel_time.h"
 #include "models/kernel/work/work.h"
 #include "sim/core/data_type.h"
@@ -23,10 +24,6 @@ std::string_view element_name(DataType type) {
     case DataType::fp64: return "double";
     default: return "float";
   }
-}
-
-std::uint32_t side(std::int64_t blocks) {
-  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(blocks, 1, 0x7fffffff));
 }
 
 }  // namespace
@@ -99,7 +96,7 @@ double law_us(const Context& c, const std::string& name, const LaunchGeometry& g
 LaunchGeometry geometry_of(const KernelTemplate& kernel, Sides grid, int threads_y) {
   const auto threads = static_cast<std::uint32_t>(kernel.threads);
   const auto y = static_cast<std::uint32_t>(std::max(threads_y, 1));
-  return {{side(grid.x), side(grid.y), side(grid.z)},
+  return {{grid_side(grid.x), grid_side(grid.y), grid_side(grid.z)},
           {threads, y, 1},
           static_cast<std::uint32_t>(kernel.registers),
           static_cast<std::uint32_t>(kernel.shared_bytes)};

@@ -127,39 +127,32 @@ std::span<const Field<AttentionPace>> attention_pace_fields() {
 
 namespace {
 
-struct AttentionParts {
-  double memory_us = 0;   // its bytes in DRAM
-  double compute_us = 0;  // its tiles, and what of the bytes they do not hide
-};
-
-AttentionParts parts_of(const GpuArch& gpu, const AttentionPace& pace, double dram_share,
-                        const AttentionShape& shape) {
+AttentionTime time_at(const GpuArch& gpu, const AttentionPace& pace, double dram_share,
+                      const AttentionShape& shape) {
   const Busiest busiest = busiest_sm(gpu, pace, shape);
   const double cycles = busiest.blocks * start_cycles(gpu, pace, shape) +
                         busiest.tiles * tile_cycles(gpu, pace, shape);
   const double memory = dram_us(gpu, bytes_moved(pace, shape), dram_share);
-  return {memory, cycles / gpu.boost_clock_mhz + pace.exposed_share * memory};
+  const double compute = cycles / gpu.boost_clock_mhz + pace.exposed_share * memory;
+  return {pace.floor_us + std::max(memory, compute), memory > compute};
 }
 
 }  // namespace
 
 double attention_us(const GpuArch& gpu, const AttentionPace& pace, double dram_share,
                     const AttentionShape& shape) {
-  const AttentionParts parts = parts_of(gpu, pace, dram_share, shape);
-  return pace.floor_us + std::max(parts.memory_us, parts.compute_us);
+  return time_at(gpu, pace, dram_share, shape).us;
+}
+
+AttentionTime attention_time(const GpuArch& gpu, const TimeConstants& constants,
+                             const AttentionShape& shape, DataType type, bool backward) {
+  return time_at(gpu, constants.attention(type, backward), constants.shared().dram_efficiency,
+                 shape);
 }
 
 double attention_us(const GpuArch& gpu, const TimeConstants& constants, const AttentionShape& shape,
                     DataType type, bool backward) {
-  return attention_us(gpu, constants.attention(type, backward), constants.shared().dram_efficiency,
-                      shape);
-}
-
-bool attention_waits_for_memory(const GpuArch& gpu, const TimeConstants& constants,
-                                const AttentionShape& shape, DataType type, bool backward) {
-  const AttentionParts parts =
-      parts_of(gpu, constants.attention(type, backward), constants.shared().dram_efficiency, shape);
-  return parts.memory_us > parts.compute_us;
+  return attention_time(gpu, constants, shape, type, backward).us;
 }
 
 }  // namespace tandem

@@ -45,8 +45,12 @@ double attention_us(const GpuArch& gpu, const AttentionPace& pace, double dram_s
 /// ... at the pace of the type and pass.
 double attention_us(const GpuArch& gpu, const TimeConstants& constants, const AttentionShape& shape,
                     DataType type, bool backward);
-/// Whether it waits for the DRAM longer than it computes.
-bool attention_waits_for_memory(const GpuArch& gpu, const TimeConstants& constants,
-                                const AttentionShape& shape, DataType type, bool backward);
+/// ... and whether it waits for the DRAM longer than it computes.
+struct AttentionTime {
+  double us = 0;
+  bool waits_for_memory = false;
+};
+AttentionTime attention_time(const GpuArch& gpu, const TimeConstants& constants,
+                             const AttentionShape& shape, DataType type, bool backward);
 
 }  // namespace tandem

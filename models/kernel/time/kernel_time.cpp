@@ -111,13 +111,13 @@ AttentionShape attention_of(const MatrixProblem& p, DataType data, bool backward
   return s;
 }
 
-KernelTime attention_time(const GpuArch& gpu, const TimedLaunch& launch,
-                          const TimeConstants& constants, double error) {
+KernelTime fused_attention_time(const GpuArch& gpu, const TimedLaunch& launch,
+                                const TimeConstants& constants, double error) {
+  const AttentionTime time =
+      attention_time(gpu, constants, launch.attention, launch.type, launch.backward);
   KernelTime out;
-  out.time_us = attention_us(gpu, constants, launch.attention, launch.type, launch.backward);
-  const bool waits =
-      attention_waits_for_memory(gpu, constants, launch.attention, launch.type, launch.backward);
-  out.bound = waits ? Bound::memory : Bound::compute;
+  out.time_us = time.us;
+  out.bound = time.waits_for_memory ? Bound::memory : Bound::compute;
   out.confidence = 1 - error;
   return out;
 }
@@ -237,10 +237,10 @@ KernelTime kernel_time(const TimedLaunch& launch, const GpuArch& gpu,
     case TimeLaw::matrix: return gemm_time(gpu, launch.gemm, constants, context);
     case TimeLaw::convolution: return conv_time(gpu, launch.conv, constants, context);
     case TimeLaw::attention:
-      return attention_time(gpu, launch, constants,
-                            multiply_engine(gpu, launch.type) == Engine::simt
-                                ? m.generation.error_simt_gemm
-                                : m.generation.error_tensor_gemm);
+      return fused_attention_time(gpu, launch, constants,
+                                  multiply_engine(gpu, launch.type) == Engine::simt
+                                      ? m.generation.error_simt_gemm
+                                      : m.generation.error_tensor_gemm);
     case TimeLaw::memory:
       if (launch.bytes <= 0) break;
       return with_warps(m, launch, streaming_time(m, launch.bytes));

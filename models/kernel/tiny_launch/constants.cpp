@@ -85,8 +85,8 @@ TinyConstants load_tiny_constants(const std::string& path, std::string_view gpu)
   const Place place = Place{path, ""} / "gpus" / gpu;
   const auto fields = tiny_fields();
   TinyConstants constants;
-  read_all_sourced(constants_of(json, {path, ""}, gpu), place, std::span<const Field<C>>(fields),
-                   constants, constants.origins);
+  read_all_sourced(constants_of(json, {path, ""}, gpu), place, fields, constants,
+                   constants.origins);
   return constants;
 }
 

@@ -103,17 +103,18 @@ bool multiple(std::int64_t dim, std::int64_t batch) { return dim > 0 && dim % ba
 
 // Instance norm is a batch norm of one image that has the channels of all items
 // (aten/native/Normalization.cpp, instance_norm).
-bool joins_items(const OpRow& row, const TensorShape& t, std::int64_t batch) {
-  const bool norm = row.kind == OpKind::batch_norm || row.kind == OpKind::batch_norm_backward;
-  return norm && batch > 1 && t.rank > 2 && t.dims[0] == 1 && multiple(t.dims[1], batch);
+bool joins_items(const TensorShape& t, std::int64_t batch) {
+  return batch > 1 && t.rank > 2 && t.dims[0] == 1 && multiple(t.dims[1], batch);
 }
 
 ParameterShapes find_joined(const Trace& trace, std::int64_t batch) {
   ParameterShapes out;
   OpRows rows(trace);
   for (std::uint32_t i = 0; i < trace.ops.size(); ++i) {
+    const OpKind kind = rows.of(i).kind;
+    if (kind != OpKind::batch_norm && kind != OpKind::batch_norm_backward) continue;
     for (const TensorShape& t : operands_of(trace, i).tensors.shapes) {
-      if (joins_items(rows.of(i), t, batch)) out.add(t);
+      if (joins_items(t, batch)) out.add(t);
     }
   }
   return out;

@@ -17,13 +17,21 @@ std::vector<std::int64_t> numbers_of(const Dataflow& flow) {
   return numbers;
 }
 
+/// Whether the node of `op` made `tensor`, or no_row, itself.
+bool made_by_node(const Dataflow& flow, const FlowOp& op, std::uint32_t tensor) {
+  if (tensor == no_row || flow.tensors[tensor].producer == no_row) return false;
+  const FlowOp& maker = flow.ops[flow.tensors[tensor].producer];
+  return runs_backward(maker) && maker.root == op.root;
+}
+
 /// What the node multiplied for a factor that was broadcast: the sum is that factor's gradient.
 std::uint32_t unread_product(const Dataflow& flow, const Candidates& list, const FlowOp& op) {
   for (std::size_t k = list.size(); k-- > 0;) {
+    if (!made_by_node(flow, op, list[k])) break;
     const FlowTensor& tensor = flow.tensors[list[k]];
-    const FlowOp& maker = flow.ops[tensor.producer];
-    if (!runs_backward(maker) || maker.root != op.root) break;
-    if (maker.kind == OpKind::pointwise && tensor.consumers == 0) return list[k];
+    if (flow.ops[tensor.producer].kind == OpKind::pointwise && tensor.consumers == 0) {
+      return list[k];
+    }
   }
   return no_row;
 }
@@ -31,8 +39,7 @@ std::uint32_t unread_product(const Dataflow& flow, const Candidates& list, const
 /// Whether an operand that was found so far was made by the node of `op`.
 bool reads_own(const Dataflow& flow, const FlowOp& op) {
   for (std::uint32_t u = op.first_input; u < flow.inputs.size(); ++u) {
-    const std::uint32_t maker = flow.tensors[flow.inputs[u].tensor].producer;
-    if (maker != no_row && flow.ops[maker].root == op.root) return true;
+    if (made_by_node(flow, op, flow.inputs[u].tensor)) return true;
   }
   return false;
 }
@@ -82,9 +89,7 @@ std::uint32_t NodeOperands::matrix(const FlowOp& op, std::int64_t elements, Data
 }
 
 bool NodeOperands::made(const FlowOp& op, std::uint32_t tensor) const {
-  if (tensor == no_row || flow_.tensors[tensor].producer == no_row) return false;
-  const FlowOp& maker = flow_.ops[flow_.tensors[tensor].producer];
-  return runs_backward(maker) && maker.root == op.root;
+  return made_by_node(flow_, op, tensor);
 }
 
 bool NodeOperands::accumulates(const FlowOp& op) const {
@@ -139,8 +144,7 @@ std::uint32_t NodeOperands::within_node(const Candidates& list, const FlowOp& op
   if (product != no_row) return product;
   if (gradient && reads_gradient) return gradient_;
   for (std::size_t k = list.size(); k-- > 0 && !reads_gradient;) {
-    const FlowOp& maker = flow_.ops[flow_.tensors[list[k]].producer];
-    if (!runs_backward(maker) || maker.root != op.root) break;
+    if (!made_by_node(flow_, op, list[k])) break;
     if (!taken(list[k], op)) return list[k];
   }
   // The gradient times a constant is already the first factor: the other one was kept.

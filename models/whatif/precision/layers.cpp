@@ -116,24 +116,20 @@ std::optional<PredictedKernel> kernel_of(const TypedStep& s, LayerPath path, Pas
   return predicted_kernel(*found, {}, pass);
 }
 
-std::uint32_t side(std::int64_t blocks) {
-  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(blocks, 1, 0x7fffffff));
-}
-
 /// How the library's kernels for channels by themselves are launched: for gradients of windows a
 /// block has one channel of all images, else eight channels and some nine rows of one.
 LaunchGeometry depthwise_geometry(const TensorShape& image, Pass pass, LaunchGeometry before) {
   constexpr std::int64_t channels = 8, rows = 9;
   LaunchGeometry out = before;
   if (pass == Pass::weight_gradient) {
-    out.grid = {1, side(image.dims[1]), 1};
+    out.grid = {1, grid_side(image.dims[1]), 1};
     out.block = {lanes_per_warp, 4, 1};
     return out;
   }
-  out.grid = {
-      side(ceil_div(image.dims[3], lanes_per_warp)),
-      side(ceil_div(image.dims[1], channels) * std::max<std::int64_t>(1, image.dims[2] / rows)),
-      side(image.dims[0])};
+  out.grid = {grid_side(ceil_div(image.dims[3], lanes_per_warp)),
+              grid_side(ceil_div(image.dims[1], channels) *
+                        std::max<std::int64_t>(1, image.dims[2] / rows)),
+              grid_side(image.dims[0])};
   out.block = {lanes_per_warp, 8, 1};
   return out;
 }
@@ -151,7 +147,7 @@ LaunchGeometry geometry_of(const KernelTraits& kernel, const OpContext& context,
   }
   LaunchGeometry out = before;
   if (lays_out_raster(kernel)) {
-    out.grid = {side(std::int64_t{before.grid[0]} * before.grid[1]), 1, before.grid[2]};
+    out.grid = grid_of_tiles(kernel, {before.grid[0], before.grid[1], before.grid[2]});
   }
   return out;
 }

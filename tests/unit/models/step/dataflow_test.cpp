@@ -345,19 +345,7 @@ TEST(Dataflow, BackwardOperandsAreGradientsOrWhatTheForwardOperationKept) {
 // The slope of a sine is the cosine of what was kept, times the gradient: not times what was kept.
 TEST(Dataflow, ANodeMultipliesTheSlopeThatItMadeByItsGradient) {
   FlowMaker m;
-  const std::string_view one = R"(["float"])", two = R"(["float","float"])";
-  m.sequence = 1;
-  m.op("aten::relu", "[[8,16]]", one);
-  m.sequence = 2;
-  m.op("aten::sin", "[[8,16]]", one);
-  m.thread = 1;
-  m.sequence = 3;
-  m.op("autograd::engine::evaluate_function: MulBackward0>MulBackward0>aten::mul", "[[8,16]]", one);
-  m.sequence = 2;
-  m.op("autograd::engine::evaluate_function: SinBackward0>SinBackward0>aten::cos", "[[8,16]]", one);
-  m.within_last = true;
-  m.op("autograd::engine::evaluate_function: SinBackward0>SinBackward0>aten::mul",
-       "[[8,16],[8,16]]", two);
+  test::add_sine_and_gradient(m, "[8,16]");
   const Dataflow flow = dataflow(m.step());
   ASSERT_EQ(flow.ops.size(), 5U);
   EXPECT_EQ(maker_of(flow, 3, 0), 0U);

@@ -125,6 +125,25 @@ class FlowMaker {
   std::uint32_t outermost_ = 0;
 };
 
+/// A layer, a sine behind it, and gradients of both: the node of the sine multiplies its gradient
+/// by the cosine of what was kept for it. `dims`: of one tensor.
+inline void add_sine_and_gradient(FlowMaker& m, const std::string& dims) {
+  const std::string one = "[" + dims + "]", two = "[" + dims + "," + dims + "]";
+  const std::string_view type = R"(["float"])";
+  m.sequence = 1;
+  m.op("aten::relu", one, type);
+  m.sequence = 2;
+  m.op("aten::sin", one, type);
+  m.thread = 1;
+  m.forward_thread = 1;
+  m.sequence = 3;
+  m.op("MulBackward0>aten::mul", one, type);
+  m.sequence = 2;
+  m.op("SinBackward0>aten::cos", one, type);
+  m.within_last = true;
+  m.op("SinBackward0>aten::mul", two, R"(["float","float"])");
+}
+
 /// Operation that made operand `argument` of operation `op`; no_row: none of the step.
 inline std::uint32_t maker_of(const Dataflow& flow, std::size_t op, std::uint8_t argument) {
   for (const FlowUse& use : flow.inputs_of(flow.ops[op])) {

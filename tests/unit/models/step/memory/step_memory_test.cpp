@@ -98,20 +98,7 @@ TEST(StepMemory, InputsOfOneOperationAreDifferentOnes) {
 // and their product; the input is the fifth.
 TEST(StepMemory, WhatWasKeptForANodeLivesUntilTheNodeHasRun) {
   test::FlowMaker m;
-  const std::string_view one = R"(["float"])", two = R"(["float","float"])";
-  m.sequence = 1;
-  m.op("aten::relu", "[[8,1024]]", one);
-  m.sequence = 2;
-  m.op("aten::sin", "[[8,1024]]", one);
-  m.thread = 1;
-  m.forward_thread = 1;
-  m.sequence = 3;
-  m.op("MulBackward0>aten::mul", "[[8,1024]]", one);
-  m.sequence = 2;
-  const std::string node = "SinBackward0>";
-  m.op(node + "aten::cos", "[[8,1024]]", one);
-  m.within_last = true;
-  m.op(node + "aten::mul", "[[8,1024],[8,1024]]", two);
+  test::add_sine_and_gradient(m, "[8,1024]");
   const auto live = live_tensors(m.step(), 8);
   ASSERT_FALSE(live.empty());
   EXPECT_EQ(live.back().growing_bytes, 5 * 32768);
