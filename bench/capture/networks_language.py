@@ -137,6 +137,9 @@ DECODERS = {
     "qwen2_moe": causal("qwen2_moe", 512, vocab_size=32000, hidden_size=768, intermediate_size=2048, moe_intermediate_size=512,
                         shared_expert_intermediate_size=1024, num_experts=8, num_experts_per_tok=2, num_hidden_layers=6,
                         num_attention_heads=12, num_key_value_heads=4),
+    # A decoder like DiffLlama, six narrow layers: attention is the difference of two.
+    "diffllama": causal("diffllama", 512, vocab_size=50304, hidden_size=1024, intermediate_size=4096, num_attention_heads=16,
+                        num_hidden_layers=6, num_key_value_heads=4),
     # A decoder like ERNIE 4.5, six narrow layers: 16 heads that share two keys, neighbours of a head rotated.
     "ernie4_5": causal("ernie4_5", 512, vocab_size=50304, hidden_size=1024, intermediate_size=3072, num_hidden_layers=6,
                        num_attention_heads=16, num_key_value_heads=2),

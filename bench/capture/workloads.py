@@ -9,6 +9,7 @@ import networks_pictures as pictures
 import networks_speech as speech
 import networks_streams as streams
 import networks_tables as tables
+import networks_tried as tried
 from workload import ADAMW, SGD
 
 BUILDERS = {
@@ -121,6 +122,18 @@ BUILDERS = {
     "slices": own.slices,
     "policy": own.policy,
     "patches": own.patches,
+    "critic": tried.critic,
+    "taught": tried.taught,
+    "spectral": tried.spectral,
+    "dense_experts": tried.dense_experts,
+    "flowing": tried.flowing,
+    "coupled": tried.coupled,
+    "towers": tried.towers,
+    "summed": tried.summed,
+    "vocoder": tried.vocoder,
+    "latents": tried.latents,
+    "noise": tried.noise,
+    "equation": tried.equation,
 }
 
 

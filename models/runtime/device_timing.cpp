@@ -118,11 +118,10 @@ void DeviceTiming::read_returns() {
 }
 
 Duration DeviceTiming::default_gap(const GapClass& c) const {
-  if (c.same_graph) return from_us(host_.graph_node_gap_us);
+  const bool kernels = c.previous == ActivityKind::kernel && c.next == ActivityKind::kernel;
+  if (c.same_graph) return from_us(kernels ? host_.graph_node_gap_us : host_.graph_memset_gap_us);
   if (c.graph) return from_us(host_.graph_launch_gap_us);
-  if (c.previous != ActivityKind::kernel || c.next != ActivityKind::kernel) {
-    return from_us(host_.memset_gap_us);
-  }
+  if (!kernels) return from_us(host_.memset_gap_us);
   return from_us(c.far_ahead ? host_.kernel_gap_far_us : host_.kernel_gap_near_us);
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/runtime/graph_nodes.h"
 #include "sim/core/copy_direction.h"
 #include "sim/trace/named_spans.h"
 
@@ -150,22 +151,6 @@ std::vector<HostItem> with_graphs(const Plan& step, const std::vector<std::uint3
   return items;
 }
 
-/// The works of a graph start as its nodes do.
-void make_nodes(const HostModel& host, HostItem& launch, Plan& step) {
-  launch.call = from_us(host.graph_launch_call_us +
-                        host.graph_launch_node_us * static_cast<double>(launch.work_count));
-  launch.submit = launch.call;
-  for (std::uint32_t k = 0; k < launch.work_count; ++k) {
-    DeviceWork& work = step.works[launch.first_work + k];
-    work.graph_node = true;
-    work.takes_slot = k + 1 == launch.work_count;
-    work.pool_wait = work.pool_latency = Duration::zero();
-    work.latency = from_us(host.launch_latency_us);
-    work.gap = work.far_gap =
-        from_us(k == 0 ? host.graph_launch_gap_us : host.unprofiled_node_gap_us);
-  }
-}
-
 void count_pieces(const Plan& step, LossList& losses) {
   const std::vector<GraphPiece> pieces = graph_pieces(step);
   if (pieces.empty()) {
@@ -228,7 +213,7 @@ void capture_graphs(const Trace& trace, const HostModel& host, GraphScope scope,
   std::uint32_t works = 0;
   for (std::uint32_t i = 0; i < step.items.size(); ++i) {
     HostItem& item = step.items[i];
-    if (item.kind == ItemKind::graph_launch) make_nodes(host, item, step);
+    if (item.kind == ItemKind::graph_launch) make_nodes(trace, host, item, step.works);
     for (std::uint32_t k = 0; k < item.work_count; ++k) step.works[item.first_work + k].item = i;
     works += item.work_count;
   }

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "models/runtime/graph_nodes.h"
 #include "sim/core/bounds/step_size.h"
 #include "sim/core/median.h"
 
@@ -227,22 +228,24 @@ void average(const Plan& plan, const std::vector<PlanStep>& steps, Over over, Pl
   }
 }
 
-/// The nodes of graphs without what the profiler adds between two of them, and without what their
-/// gaps hold of waiting for other streams, which the simulation has of its own.
-void remove_from_graphs(const HostModel& host, Plan& plan) {
-  for (std::uint32_t w = 0; w < plan.works.size(); ++w) {
-    DeviceWork& work = plan.works[w];
+/// The nodes of graphs without what the profiler adds to them, and without what their gaps hold of
+/// waiting for other streams, which the simulation has of its own.
+void remove_from_graphs(const Trace& trace, const HostModel& host, Plan& plan) {
+  for (DeviceWork& work : plan.works) {
     if (!work.graph_node) continue;
-    const bool first = plan.items[work.item].first_work == w;
     work.gap -= work.pool_wait;
-    if (!first) work.gap -= from_us(host.graph_profiler_node_us);
     work.far_gap = work.gap;
     work.pool_wait = Duration::zero();
+  }
+  for (const HostItem& item : plan.items) {
+    if (item.kind == ItemKind::graph_launch) {
+      remove_profiler_from_nodes(trace, host, item, plan.works);
+    }
   }
 }
 
 /// The host without the profiler: what the HostModel says of gaps, launches and waits.
-void remove_profiler(const HostModel& host, bool aligned, Plan& plan) {
+void remove_profiler(const Trace& trace, const HostModel& host, bool aligned, Plan& plan) {
   const double factor = aligned ? host.gap_scale_aligned : host.gap_scale_single;
   for (HostItem& item : plan.items) {
     if (item.kind == ItemKind::step_begin) {
@@ -263,7 +266,7 @@ void remove_profiler(const HostModel& host, bool aligned, Plan& plan) {
     }
     item.submit = item.kind == ItemKind::sync ? Duration::zero() : item.call;
   }
-  remove_from_graphs(host, plan);
+  remove_from_graphs(trace, host, plan);
 }
 
 /// XProf costs the program, which it writes most of its events for, and the executor little.
@@ -325,7 +328,7 @@ StepPlan step_plan(const Trace& trace, const MeasuredPlan& measured, const HostM
   if (profiler == Profiler::remove && measured.executor) {
     remove_profiler(host.executor, out.plan);
   } else if (profiler == Profiler::remove) {
-    remove_profiler(host, same.size() > 1, out.plan);
+    remove_profiler(trace, host, same.size() > 1, out.plan);
   }
   return out;
 }

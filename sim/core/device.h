@@ -22,6 +22,11 @@ struct LaunchGeometry {
   friend bool operator==(const LaunchGeometry&, const LaunchGeometry&) = default;
 };
 
+/// Of all blocks together.
+inline double threads(const LaunchGeometry& g) {
+  return double(g.grid[0]) * g.grid[1] * g.grid[2] * g.block[0] * g.block[1] * g.block[2];
+}
+
 /// One entry of `deviceProperties`; zero where the trace does not say.
 struct DeviceProperties {
   std::int64_t id = 0;

@@ -30,8 +30,10 @@ inline HostModel round_host() {
   host.gap_scale_aligned = 0.5;
   host.gap_scale_single = 0.25;
   host.launch_call_us = 4;
-  host.unprofiled_node_gap_us = 0.25;
-  host.graph_profiler_node_us = 0.25;
+  host.graph_hiding_threads = 100'000;
+  host.graph_hidden_us = 0.25;
+  host.graph_profiler_memset_us = 0.5;
+  host.graph_memset_gap_us = 1;
   host.graph_launch_call_us = 2.5;
   host.graph_launch_node_us = 0.5;
   host.eager_launch_us = 12;

@@ -24,10 +24,6 @@ inline double bytes_of(const TensorShape& t, DataType fallback) {
   return unique_elements(t) * width_of(t, fallback);
 }
 
-inline double threads(const LaunchGeometry& g) {
-  return double(g.grid[0]) * g.grid[1] * g.grid[2] * g.block[0] * g.block[1] * g.block[2];
-}
-
 inline constexpr double widest_access = 16;  // bytes that a lane moves at once
 inline constexpr int group_warps = 4;        // warps that multiply together (gmma) ...
 inline constexpr int gmma_rows = 64;         // ... and the rows of their instruction

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/runtime/graph_nodes.h"
 #include "models/step/dataflow.h"
 
 namespace tandem {
@@ -69,14 +70,6 @@ bool capturable(const HostItem& item) {
   return item.wait == WaitFor::nothing && issues;
 }
 
-void launch_as_node(const HostModel& host, bool first, bool last, DeviceWork& work) {
-  work.graph_node = true;
-  work.takes_slot = last;
-  work.pool_wait = work.pool_latency = Duration::zero();
-  work.latency = from_us(host.launch_latency_us);
-  work.gap = work.far_gap = from_us(first ? host.graph_launch_gap_us : host.unprofiled_node_gap_us);
-}
-
 /// The items with each piece behind one launch; `moved`: where the items of the plan went.
 std::size_t merge_items(const Plan& plan, const std::vector<bool>& captured,
                         const std::vector<std::uint32_t>& graphs, std::vector<HostItem>& items,
@@ -124,16 +117,8 @@ std::size_t capture_compiled(const HostModel& host, Duration gradients,
   plan.items = std::move(items);
   for (std::uint32_t i = 0; i < plan.items.size(); ++i) {
     HostItem& item = plan.items[i];
-    const bool graph = item.kind == ItemKind::graph_launch;
-    if (graph) {
-      item.call = item.submit =
-          from_us(host.graph_launch_call_us + host.graph_launch_node_us * double(item.work_count));
-    }
-    for (std::uint32_t k = 0; k < item.work_count; ++k) {
-      DeviceWork& work = plan.works[item.first_work + k];
-      work.item = i;
-      if (graph) launch_as_node(host, k == 0, k + 1 == item.work_count, work);
-    }
+    if (item.kind == ItemKind::graph_launch) make_nodes(step.trace, host, item, plan.works);
+    for (std::uint32_t k = 0; k < item.work_count; ++k) plan.works[item.first_work + k].item = i;
   }
   return pieces;
 }

@@ -154,7 +154,7 @@ TEST(Modes, CudaGraphPutsTheWholeStepBehindOneLaunch) {
   for (const DeviceWork& work : s.plan.works) EXPECT_TRUE(work.graph_node);
   EXPECT_FALSE(s.plan.works[2].takes_slot);
   EXPECT_TRUE(s.plan.works[3].takes_slot);
-  EXPECT_EQ(s.period(), from_us(48.75));  // 4 * 10 + 8 + 3 * 0.25
+  EXPECT_EQ(s.period(), from_us(49.5));  // 4 * 10 + 8 + 3 * 0.5
 }
 
 TEST(Modes, CudaGraphCapturesEveryStretchWithoutAWait) {
@@ -180,8 +180,8 @@ TEST(Modes, CudaGraphCapturesEveryStretchWithoutAWait) {
   EXPECT_EQ(pieces[0].apart, std::vector<std::uint32_t>{2});
   EXPECT_TRUE(pieces[1].apart.empty());
   // From the return of the synchronisation: the second graph is launched for 2.5 + 2 * 0.5, begins
-  // 2 later and takes 20.25; the first one 8 behind it takes 20.25, and the host returns after 5.
-  EXPECT_EQ(s.period(), from_us(59));
+  // 2 later and takes 20.5; the first one 8 behind it takes 20.5, and the host returns after 5.
+  EXPECT_EQ(s.period(), from_us(59.5));
 }
 
 TEST(Modes, CudaGraphLeavesStretchesWithoutWorkAsTheyAre) {
@@ -278,7 +278,7 @@ TEST(Modes, CudaGraphOfForwardAndBackwardLeavesTheOptimizerToTheHost) {
   EXPECT_EQ(s.plan.items[2].kind, ItemKind::launch);
   EXPECT_EQ(s.plan.items[2].after, 1u);  // what it followed is in the graph
   EXPECT_FALSE(s.plan.works[2].graph_node);
-  EXPECT_GT(s.period(), from_us(38.25));  // three kernels of 10, the graph's gaps of 8 and 0.25
+  EXPECT_GT(s.period(), from_us(38.5));  // three kernels of 10, the graph's gaps of 8 and 0.5
 }
 
 // Two networks in turns, each with an optimizer of its own, as those that compete have them: the
@@ -313,7 +313,7 @@ TEST(Modes, CudaGraphOfForwardAndBackwardOnlyDropsTheRest) {
   ASSERT_EQ(s.plan.items.size(), 2u);
   ASSERT_EQ(s.plan.works.size(), 2u);
   EXPECT_EQ(losses.count("graph_split_at_waits"), 0);
-  EXPECT_EQ(s.period(), from_us(28.25));  // 2 * 10 + 8 + 0.25
+  EXPECT_EQ(s.period(), from_us(28.5));  // 2 * 10 + 8 + 0.5
 }
 
 TEST(Modes, CudaGraphOfAStepThatWaitsFirstCapturesTheRest) {

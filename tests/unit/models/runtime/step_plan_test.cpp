@@ -248,7 +248,10 @@ TEST(StepPlan, RemoveTakesTheProfilerOutOfGraphs) {
   MeasuredPlan measured;
   measured.plan = b.plan;
   measured.steps = {{"s", 0, 3}};
-  const Plan step = step_plan(names(), measured, round_host(), Profiler::remove).plan;
+  Trace trace = names();
+  trace.geometries = {{{1000, 1, 1}, {128, 1, 1}}};  // more threads than round_host's 100,000
+  for (GeometryId& geometry : trace.activities.geometry) geometry = GeometryId{std::size_t{0}};
+  const Plan step = step_plan(trace, measured, round_host(), Profiler::remove).plan;
   EXPECT_EQ(step.items[1].call, from_us(4));    // 2.5 + 3 * 0.5
   EXPECT_EQ(step.works[0].gap, from_us(5));     // between graphs: as traced
   EXPECT_EQ(step.works[1].gap, from_us(0.25));  // 0.5 - 0.25
