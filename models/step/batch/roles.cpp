@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <unordered_map>
 
 #include "models/step/op_rows.h"
@@ -39,29 +40,37 @@ bool updates_rows(const OpRow& row) {
   return row.kind == OpKind::gather || row.kind == OpKind::scatter || row.layer == Layer::embedding;
 }
 
-// Parameters of all operations that name them by position, each distinct operation once.
+// Parameters of all operations that name them by position, each distinct operation once; and what
+// gradients are stored for that no layer's operation names, as factors of products of several
+// indices, unless a layer reads it as its activation: an input that a gradient is asked of.
 ParameterShapes find_parameters(const Trace& trace) {
-  ParameterShapes out;
+  ParameterShapes out, activations;
+  std::vector<TensorShape> leaves;
   std::unordered_map<std::uint64_t, bool> seen;
   OpRows rows(trace);
   for (std::size_t i = 0; i < trace.ops.size(); ++i) {
     const StringId name = trace.ops.name[i];
     const OperandsId operands = trace.ops.operands[i];
     if (!operands.valid()) continue;
-    const OpArguments& arguments = rows.of(name).arguments;
-    if (const TensorShape* t = bare_weight(rows.of(name), trace.operands.get(operands).tensors)) {
-      out.add(*t);
-    }
-    if (arguments.parameters == 0) continue;
-    if (!seen.emplace(std::uint64_t{name.value} << 32U | operands.value, true).second) continue;
     const OpTensors& tensors = trace.operands.get(operands).tensors;
+    const OpRow& row = rows.of(name);
+    const OpArguments& arguments = row.arguments;
+    if (const TensorShape* t = bare_weight(row, tensors)) out.add(*t);
+    const bool leaf = row.is(stores_gradients);
+    if (arguments.parameters == 0 && !leaf) continue;
+    if (!seen.emplace(std::uint64_t{name.value} << 32U | operands.value, true).second) continue;
     for (std::size_t t = 0; t < tensors.shapes.size(); ++t) {
+      const TensorShape& shape = tensors.shapes[t];
       const auto argument = tensors.arguments[t];
       // TorchScript may record the input twice, which shifts the arguments.
-      const bool input =
-          tensors.shapes[t].rank > 2 && same_dims(tensors.shapes[0], tensors.shapes[t]);
-      if (contains(arguments.parameters, argument) && !input) out.add(tensors.shapes[t]);
+      const bool input = shape.rank > 2 && same_dims(tensors.shapes[0], shape);
+      if (contains(arguments.parameters, argument) && !input) out.add(shape);
+      if (contains(arguments.activations, argument)) activations.add(shape);
+      if (leaf && shape.rank > 2) leaves.push_back(shape);
     }
+  }
+  for (const TensorShape& t : leaves) {
+    if (!activations.contains(t)) out.add(t);
   }
   return out;
 }
@@ -126,6 +135,12 @@ BatchShapes shapes_of(const Trace& trace, std::int64_t batch) {
   return out;
 }
 
+// A product of its first two arguments, be they batches of matrices.
+bool multiplies_two(const OpRow& row) {
+  return row.kind == OpKind::matmul && row.arguments.has(ArgumentName::left) &&
+         row.arguments.at(ArgumentName::left) == 0;
+}
+
 // Whether a product of an autograd node is the gradient of the weights. A node of a layer with bias
 // (AddmmBackward) launches the gradient of the input first, one without (MmBackward: x times the
 // transposed weights) that of the weights.
@@ -138,7 +153,7 @@ bool is_weight_gradient(const Trace& trace, const OpNesting& nesting, std::uint3
   const bool second = last_parent == parent;
   last_parent = parent;
   const OpRow* forward = forward_of_node(node);
-  return forward != nullptr && is_product_without_bias(*forward) ? !second : second;
+  return forward != nullptr && multiplies_two(*forward) ? !second : second;
 }
 
 }  // namespace
@@ -193,7 +208,7 @@ BatchOps::BatchOps(const Trace& trace, const OpNesting& nesting, std::int64_t ba
     if (const std::uint32_t parent = nesting.parent[row]; parent != no_row) {
       key.fixed_scope = ops_[self(self, parent)].fixed;
     }
-    if (is_product_without_bias(table.of(row))) {
+    if (multiplies_two(table.of(row))) {
       key.weight_gradient = is_weight_gradient(trace, nesting, row, product_parent);
     }
     const auto [it, fresh] = known.try_emplace(key, 0);
@@ -299,6 +314,17 @@ ProductAxes product_axes(const TensorShape& left, const TensorShape& right,
   return multiple(k, batch) ? inner : ProductAxes{};
 }
 
+// A matrix, or the only one of a batched product, as which the framework runs products of more
+// indices (einsum).
+std::optional<TensorShape> single_matrix(const TensorShape& t, std::int64_t batch) {
+  if (t.rank == 2) return t;
+  if (t.rank != 3 || t.dims[0] != 1 || batch == 1) return {};
+  TensorShape matrix = t;
+  matrix.rank = 2;
+  std::copy(t.dims.begin() + 1, t.dims.begin() + 3, matrix.dims.begin());
+  return matrix;
+}
+
 // Operands of fewer dimensions stand beside the last ones of the largest operand, element by
 // element: scales of a norm, as many as a layer is wide, do not grow beside rows of items.
 void align_broadcast(const OpTensors& tensors, std::int64_t batch, std::vector<std::int8_t>& axes) {
@@ -323,13 +349,20 @@ void align_broadcast(const OpTensors& tensors, std::int64_t batch, std::vector<s
 std::vector<std::int8_t> growing_axes(const OpRow& row, const OpTensors& tensors,
                                       const BatchShapes& shapes, bool weight_gradient) {
   std::vector<std::int8_t> axes(tensors.shapes.size(), -1);
-  const std::size_t first = is_matrix_product(row) ? row.arguments.at(ArgumentName::left) : 0;
-  if (is_matrix_product(row) && axes.size() >= first + 2 && tensors.shapes[first].rank == 2 &&
-      tensors.shapes[first + 1].rank == 2) {
-    const ProductAxes p = product_axes(tensors.shapes[first], tensors.shapes[first + 1],
-                                       shapes.parameters, shapes.batch, weight_gradient);
-    axes[first] = p.left, axes[first + 1] = p.right;
-    return axes;
+  const bool product = is_matrix_product(row) || multiplies_two(row);
+  const std::size_t first = product ? row.arguments.at(ArgumentName::left) : 0;
+  if (product && axes.size() >= first + 2 &&
+      tensors.shapes[first].rank == tensors.shapes[first + 1].rank) {
+    const auto left = single_matrix(tensors.shapes[first], shapes.batch);
+    const auto right = single_matrix(tensors.shapes[first + 1], shapes.batch);
+    if (left && right) {
+      const ProductAxes p =
+          product_axes(*left, *right, shapes.parameters, shapes.batch, weight_gradient);
+      const int before = tensors.shapes[first].rank - 2;
+      if (p.left >= 0) axes[first] = static_cast<std::int8_t>(p.left + before);
+      if (p.right >= 0) axes[first + 1] = static_cast<std::int8_t>(p.right + before);
+      return axes;
+    }
   }
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const bool activation = contains(row.arguments.activations, tensors.arguments[i]);

@@ -153,19 +153,44 @@ bool GroupView::is_group_norm(std::uint32_t op) const {
   return flow_op(op).row->layer == Layer::group_norm;
 }
 
+double GroupView::groups(std::uint32_t op) const {
+  // group_norm(x, groups, ...), native_group_norm(x, scale, shift, images, channels, pixels,
+  // groups)
+  constexpr std::size_t first = 1, behind_sizes = 6;
+  const Operands& operands = operands_of(c_.step.trace, flow_op(op).op);
+  for (const std::size_t place : {first, behind_sizes}) {
+    const auto numbers = integers_of(operands.argument(place));
+    if (numbers.size() == 1 && numbers[0] > 0) return double(numbers[0]);
+  }
+  return 1;
+}
+
+double GroupView::shared_sector(std::uint32_t op, std::uint32_t t) const {
+  const TensorShape* image = normalised(op);
+  if (image == nullptr || image->rank < 2) return 1;
+  const double channels = double(image->dims[1]) / groups(op);
+  return std::clamp(channels, 1.0, sector_bytes * double(tensor(t).elements) / tensor(t).bytes());
+}
+
+std::uint32_t GroupView::loaded(std::uint32_t t) const {
+  while (t != no_row && holds(tensor(t).producer) &&
+         flow_op(tensor(t).producer).kind == OpKind::cast) {
+    t = inputs(tensor(t).producer).front();
+  }
+  return t;
+}
+
 SumShape GroupView::group_sums(std::uint32_t op) const {
   constexpr std::uint8_t gradient_input = 1, gradient_scale = 4;
   const bool back = c_.plan.roles[op] == FuseRole::channel_norm_backward;
   const std::uint32_t x = input(op, back ? gradient_input : 0);
-  const OpTensors& operands = operands_of(c_.step.trace, flow_op(op).op).tensors;
   double results = 1;
-  if (back) {
+  const TensorShape* image = normalised(op);
+  if (const bool known = image != nullptr && image->rank > 0; known && back) {
     const std::uint32_t scale = input(op, gradient_scale);
-    const TensorShape* image = operands.at(gradient_input);
-    const bool known = scale != no_row && image != nullptr && image->rank > 0;
-    if (known) results = double(tensor(scale).elements) * double(image->dims[0]);
-  } else if (const auto outs = outputs(op); outs.size() > 1) {
-    results = double(tensor(outs[1]).elements);  // behind what is normalised: the means
+    if (scale != no_row) results = double(tensor(scale).elements) * double(image->dims[0]);
+  } else if (known) {
+    results = double(image->dims[0]) * groups(op);
   }
   const double all = x == no_row ? 1 : double(tensor(x).elements);
   return {std::max(1.0, results), std::max(1.0, all / std::max(1.0, results))};

@@ -51,6 +51,12 @@ class GroupView {
   /// Whether channels are the order of the norm's elements: images with channels last, or features
   /// without images.
   bool norms_last(std::uint32_t op) const;
+  /// Of a group norm; 1 where nothing says.
+  double groups(std::uint32_t op) const;
+  /// Elements of a group that lie beside each other in channels-last order and share a sector of t.
+  double shared_sector(std::uint32_t op, std::uint32_t t) const;
+  /// What is read for a tensor: the operand of a cast that the group computes itself.
+  std::uint32_t loaded(std::uint32_t t) const;
   /// Its statistics: forward one for each image and group, backward for each image and channel.
   SumShape group_sums(std::uint32_t op) const;
 

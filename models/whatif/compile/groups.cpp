@@ -44,6 +44,7 @@ struct Planner {
   TensorReaders readers;                // per tensor: operations
   std::vector<std::uint32_t> leader;    // union-find over operations
   std::vector<bool> normed;             // per operation: computed of a channel norm in its kernel
+  std::vector<std::int64_t> held;       // per operation: elements of its kernel's rows, 0: none
   std::vector<std::uint32_t> group_of;  // per operation: its own group, or no_row
 
   Planner(const Dataflow& f, const GraphCuts& c) : flow(f), cuts(c) {}
@@ -112,16 +113,21 @@ struct Planner {
     return most;
   }
 
-  /// Whether the consumer makes more than all the rows that the producer holds, as who multiplies
-  /// images by gates does: a kernel's loops are those of its rows. Who adds rows to a table walks
-  /// over the rows.
-  bool spreads_rows(std::uint32_t producer, std::uint32_t consumer) const {
-    if (flow.ops[consumer].kind == OpKind::scatter) return false;
-    std::int64_t held = largest(flow.outputs_of(flow.ops[producer]));
-    for (const FlowUse& use : flow.inputs_of(flow.ops[producer])) {
-      held = std::max(held, flow.tensors[tensor(use)].elements);
+  /// Elements of the rows that the operation's kernel holds.
+  std::int64_t rows_of(std::uint32_t op) const {
+    std::int64_t rows = largest(flow.outputs_of(flow.ops[op]));
+    for (const FlowUse& use : flow.inputs_of(flow.ops[op])) {
+      rows = std::max(rows, flow.tensors[tensor(use)].elements);
     }
-    return largest(flow.outputs_of(flow.ops[consumer])) > held;
+    return rows;
+  }
+
+  /// Whether the consumer makes more than all the rows that the producer's kernel holds, as who
+  /// multiplies images by gates does: a kernel's loops are those of its rows. Who adds rows to a
+  /// table walks over the rows.
+  bool spreads_rows(std::uint32_t producer, std::uint32_t consumer) const {
+    if (held[producer] == 0 || flow.ops[consumer].kind == OpKind::scatter) return false;
+    return largest(flow.outputs_of(flow.ops[consumer])) > held[producer];
   }
 
   /// Whether the probabilities of a softmax go to a product, dropout and conversions aside, and
@@ -152,21 +158,24 @@ struct Planner {
     // Statistics need all of their operand first.
     if (out.roles[consumer] == FuseRole::channel_norm && use.argument == 0) return;
     if (level[producer] != level[consumer] && readers[t].size() > 1) return;
-    if (from == FuseRole::row && spreads_rows(producer, consumer)) return;
+    if (spreads_rows(producer, consumer)) return;
     // What reads more than four tensors is stored where its reader looks at other places than its
     // own (realize_reads_threshold): a norm before an image is padded.
     if (pads(flow.ops[consumer]) && normed[producer]) return;
     leader[find(consumer)] = find(producer);
     normed[consumer] = normed[consumer] || normed[producer];
+    held[consumer] = std::max(held[consumer], held[producer]);
   }
 
   void join_all() {
     leader.resize(flow.ops.size());
     std::iota(leader.begin(), leader.end(), 0U);
     normed.assign(flow.ops.size(), false);
+    held.assign(flow.ops.size(), 0);
     for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
       if (!fusable(out.roles[i])) continue;
       normed[i] = flow.ops[i].kind == OpKind::batch_norm;
+      if (out.roles[i] == FuseRole::row) held[i] = rows_of(i);
       for (const FlowUse& use : flow.inputs_of(flow.ops[i])) join(i, use);
     }
   }

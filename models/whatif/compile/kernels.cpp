@@ -213,7 +213,7 @@ class ChannelNorms : protected KernelWriter {
     double passes = 0;
     for (const std::uint32_t i : group_.ops) {
       if (c_.plan.roles[i] == FuseRole::channel_norm) {
-        passes += moments_us({view_.input(i, 0)}, whole_order(i)) - floor;
+        passes += moments_us({view_.loaded(view_.input(i, 0))}, whole_order(i)) - floor;
       }
     }
     if (view_.count(FuseRole::channel_norm_backward) > 0) {
@@ -250,9 +250,10 @@ class ChannelNorms : protected KernelWriter {
                               .more_bytes = more_bytes});
   }
 
-  /// The rows of a group norm lie across images in channels-last order: every element that a block
-  /// reads of them brings a sector of others along. Gradients are summed by image and channel, then
-  /// by group, then over images.
+  /// The rows of a group norm lie across images in channels-last order: what a block reads of them
+  /// brings sectors of others along. A block that holds a whole group takes its channels of a pixel
+  /// together; parts of a split one are pixels of one channel. Gradients are summed by image and
+  /// channel, then by group, then over images.
   void group_statistics(std::uint32_t op, std::vector<std::uint32_t> reads, int results) {
     const bool back = c_.plan.roles[op] == FuseRole::channel_norm_backward;
     const std::size_t first = out_.size();
@@ -264,10 +265,14 @@ class ChannelNorms : protected KernelWriter {
       const double columns = view_.group_sums(op).results;
       for (int i = 0; i < 2; ++i) finish(columns, c_.law.generated.finish_us);
     } else if (c_.channels_last) {
-      double elements = 0;
-      for (const std::uint32_t t : out_[first].reads) elements += double(view_.tensor(t).elements);
+      const bool split = inner_parts(c_.gpu, view_.group_sums(op)) > 1;
+      double sectors = 0;
+      for (const std::uint32_t t : out_[first].reads) {
+        const double shared = split ? 1 : view_.shared_sector(op, t);
+        sectors += double(view_.tensor(t).elements) / shared;
+      }
       out_[first].us =
-          std::max(out_[first].us, generated_gathered_us(c_.gpu, c_.law.generated, elements));
+          std::max(out_[first].us, generated_gathered_us(c_.gpu, c_.law.generated, sectors));
     }
   }
 
@@ -356,7 +361,9 @@ class GroupKernels : private ChannelNorms {
 
   void normalise_split_channels(std::size_t norms, std::size_t norms_back) {
     for (const std::uint32_t i : group_.ops) {
-      if (c_.plan.roles[i] == FuseRole::channel_norm) statistics(i, {view_.input(i, 0)}, 1);
+      if (c_.plan.roles[i] == FuseRole::channel_norm) {
+        statistics(i, {view_.loaded(view_.input(i, 0))}, 1);
+      }
     }
     if (norms_back > 1) share_gradient();
     for (const std::uint32_t i : group_.ops) {

@@ -28,6 +28,18 @@ bool is_convolution(OpKind kind) {
   return kind == OpKind::convolution || kind == OpKind::convolution_backward;
 }
 
+/// Whether the images of a layer are pictures. The framework hands lines to the library as images
+/// of one row: the layer around that call tells.
+bool of_pictures(const Trace& trace, const Dataflow& flow, const FlowOp& op, std::size_t image) {
+  // The compiler chooses the order of two-dimensional images alone.
+  const TensorShape* x = nullptr;
+  for (std::uint32_t layer = op.op; layer != no_row; layer = flow.nesting.parent[layer]) {
+    if (!is_convolution(op_row(text_of(trace, trace.ops.name[layer])).kind)) break;
+    if (const TensorShape* stated = operands_of(trace, layer).tensors.at(image)) x = stated;
+  }
+  return x != nullptr && x->rank == image_rank;
+}
+
 /// A transform of the tensor whose 32 x 32 tiles of pixels and channels make up the grid.
 bool transforms(const LaunchGeometry& g, double pixels, double channels) {
   const auto tiles = [](double n) { return static_cast<std::uint32_t>((n + 31) / 32); };
@@ -49,16 +61,16 @@ struct Convolution {
   double bytes() const { return width * (inputs + outputs + weights); }
 };
 
-std::optional<Convolution> convolution_of(const Trace& trace, const FlowOp& op,
-                                          const FusionLaw& law) {
+std::optional<Convolution> convolution_of(const Trace& trace, const Dataflow& flow,
+                                          const FlowOp& op, const FusionLaw& law) {
   const OpTensors in = operands(trace, op);
   Convolution c;
   c.backward = op.kind == OpKind::convolution_backward;
   const TensorShape* x = in.at(c.backward ? 1 : 0);
   const TensorShape* w = in.at(c.backward ? 2 : 1);
   const auto shape = conv_shape(context_of(trace, op));
-  // The compiler chooses the order of two-dimensional images alone.
   if (x == nullptr || w == nullptr || !shape || x->rank != image_rank) return {};
+  if (!of_pictures(trace, flow, op, c.backward ? 1 : 0)) return {};
   c.channels_last = shape->channels_last;
   c.type = x->type;
   c.width = element_bytes(x->type);
@@ -189,7 +201,7 @@ bool LibraryRewrite::reorder_pass(std::span<const LayerKernel> kernels,
 
 void LibraryRewrite::convolution(const FlowOp& op, LibraryChange& change) {
   const Trace& trace = c_.step.trace;
-  const auto c = convolution_of(trace, op, c_.law);
+  const auto c = convolution_of(trace, c_.flow, op, c_.law);
   if (!c || c->channels_last) return;
   if (measured_convolution(op, c->type, change)) {
     add_permutes(c_, *c, change);
@@ -301,7 +313,7 @@ void LibraryRewrite::restore_gradient(const FlowOp& op, LibraryChange& change) c
 }
 
 void LibraryRewrite::turn_weights(const FlowOp& op, LibraryChange& change) const {
-  const auto c = convolution_of(c_.step.trace, op, c_.law);
+  const auto c = convolution_of(c_.step.trace, c_.flow, op, c_.law);
   if (!c) return;
   // Parameters and gradients are FP32 on the program's side.
   const double bytes = c->weights * (c->width + element_bytes(DataType::fp32));
@@ -344,7 +356,7 @@ LayoutWork layout_work(const Step& step, const Dataflow& flow, const FusionPlan&
     const auto shape = conv_shape(context_of(step.trace, op));
     if (w == nullptr || !shape || w->rank < 3) continue;
     ++work.convolutions;
-    if (w->rank != image_rank) continue;
+    if (w->rank != image_rank || !of_pictures(step.trace, flow, op, 0)) continue;
     work.narrows = work.narrows || is_narrowing(*w);
     work.macs[static_cast<std::size_t>(layout_class(*w, shape->groups))] +=
         double(shape->images * shape->out_pixels) * double(w->elements());

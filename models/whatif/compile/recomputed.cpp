@@ -58,9 +58,10 @@ class Recomputed {
 
   /// Whether generated code of the same phase alone reads the result. Library kernels and later
   /// phases need it in memory; but the gradient of a norm reads the normalised rows, which the norm
-  /// keeps. Statistics of channels are taken of what is stored.
+  /// keeps. Statistics of channels are taken of what is stored, be it in another type.
   bool read_in_place(std::uint32_t maker, std::uint32_t t) const {
     const std::vector<std::uint32_t>& readers = readers_[t];
+    const bool widens = flow_.ops[maker].kind == OpKind::cast;
     bool normalised = false, later = false;
     for (const std::uint32_t r : readers) {
       const FlowOp& reader = flow_.ops[r];
@@ -70,7 +71,8 @@ class Recomputed {
         later = true;
         continue;
       }
-      if (!fusable(roles_[r]) || roles_[r] == FuseRole::channel_norm) return false;
+      if (!fusable(roles_[r])) return false;
+      if (roles_[r] == FuseRole::channel_norm && !widens) return false;
       normalised |= reader.kind == OpKind::row_norm;
     }
     return !readers.empty() && (normalised || !later);

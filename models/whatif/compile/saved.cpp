@@ -18,12 +18,13 @@ bool widens_library(const Dataflow& flow, const std::vector<FuseRole>& roles,
 }
 
 /// Norms of the backward pass take what they need of the forward pass their own way (groups.cpp);
-/// `widened`: of rows only where nothing narrower is there.
+/// `widened`: something narrower is there.
 bool kept_for_norms(const Dataflow& flow, const std::vector<FuseRole>& roles,
                     const std::vector<std::uint32_t>& readers, bool widened) {
   return std::any_of(readers.begin(), readers.end(), [&](std::uint32_t r) {
-    return roles[r] == FuseRole::channel_norm_backward ||
-           (flow.ops[r].kind == OpKind::row_norm_backward && !widened);
+    const bool norm = roles[r] == FuseRole::channel_norm_backward ||
+                      flow.ops[r].kind == OpKind::row_norm_backward;
+    return norm && !widened;
   });
 }
 

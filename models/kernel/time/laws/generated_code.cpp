@@ -244,9 +244,9 @@ double generated_moments_us(const GpuArch& gpu, const GeneratedCode& code, doubl
                   order_ratio(code, order) * lane_us(gpu, cycles * elements));
 }
 
-double generated_gathered_us(const GpuArch& gpu, const GeneratedCode& code, double elements) {
+double generated_gathered_us(const GpuArch& gpu, const GeneratedCode& code, double sectors) {
   return code.reduction.floor_us +
-         elements * sector_bytes / (gpu.l2_read_gbps * 1e3 * code.gathered_l2_share);
+         sectors * sector_bytes / (gpu.l2_read_gbps * 1e3 * code.gathered_l2_share);
 }
 
 double generated_pooling_us(const GeneratedCode& code, double library_us) {

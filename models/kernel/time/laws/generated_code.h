@@ -98,8 +98,8 @@ double generated_us(const GpuArch& gpu, const GeneratedCode& code, const Generat
 /// Of a reduction that keeps running means and variances of `elements`.
 double generated_moments_us(const GpuArch& gpu, const GeneratedCode& code, double bytes,
                             double elements, SumOrder order = SumOrder::streamed);
-/// Of a reduction whose neighbouring threads read elements of different sectors.
-double generated_gathered_us(const GpuArch& gpu, const GeneratedCode& code, double elements);
+/// Of a reduction whose neighbouring threads read different sectors.
+double generated_gathered_us(const GpuArch& gpu, const GeneratedCode& code, double sectors);
 /// Of windows that nothing states, from the time of the library's kernel.
 double generated_pooling_us(const GeneratedCode& code, double library_us);
 

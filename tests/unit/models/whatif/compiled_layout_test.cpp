@@ -69,6 +69,27 @@ TEST(Fuse, LayoutTransformsGoWithChannelsLastConvolutions) {
   EXPECT_TRUE(keeps_transform(128, 8, false));
 }
 
+// The framework hands lines to the library as images of one row; the compiler chooses the order of
+// pictures alone.
+TEST(Fuse, LayersOverTimeKeepTheirTransforms) {
+  const auto transforms = [](std::string_view layer, std::string_view around) {
+    FlowMaker m;
+    m.around_dims = around;
+    m.around_types = R"(["c10::Half","c10::Half"])";
+    m.op(std::string(layer) + ">aten::cudnn_convolution",
+         "[[4,128,1,256],[128,128,1,3],[],[],[],[]]",
+         R"(["c10::Half","c10::Half","ScalarList","ScalarList","ScalarList","Scalar"])",
+         R"(["","","[0, 1]","[1, 1]","[1, 1]","1"])", "nchwToNhwcKernel<__half>");
+    m.around_dims = "";
+    m.op("aten::_foreach_add_", "[[],[]]", R"(["TensorList","Scalar"])", "", "multi_tensor_apply");
+    CompileBench s;
+    const auto names = kernel_names(s.compile(m.step()));
+    return std::count(names.begin(), names.end(), "nchwToNhwcKernel<__half>");
+  };
+  EXPECT_EQ(transforms("aten::conv1d", "[[4,128,256],[128,128,3]]"), 1);
+  EXPECT_EQ(transforms("aten::conv2d", "[[4,128,1,256],[128,128,1,3]]"), 0);
+}
+
 constexpr std::string_view half_pair = R"(["c10::Half","c10::Half"])";
 constexpr std::string_view forward_types =
     R"(["c10::Half","c10::Half","ScalarList","ScalarList","ScalarList","Scalar"])";

@@ -249,6 +249,48 @@ TEST(Fuse, XlaTakesTheLossAsWell) {
   EXPECT_EQ(s.compile(m.step(), Compiler::xla).plan.works.size(), 1U);
 }
 
+/// A layer of 128 channels in half precision, as it runs with channels last.
+void half_layer(FlowMaker& m) {
+  m.op("aten::cudnn_convolution", "[[32,64,56,56],[128,64,3,3],[],[],[],[]]",
+       R"(["c10::Half","c10::Half","ScalarList","ScalarList","ScalarList","Scalar"])",
+       R"(["","","[1, 1]","[1, 1]","[1, 1]","1"])",
+       "sm90_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc");
+}
+
+TEST(Fuse, StatisticsOfManyGroupsAreOneKernelOfTheLayersResult) {
+  FlowMaker m;
+  half_layer(m);
+  m.op("aten::group_norm>aten::to>aten::_to_copy>aten::copy_", "[[32,128,56,56],[32,128,56,56]]",
+       R"(["float","c10::Half"])");
+  m.op("aten::group_norm>aten::native_group_norm", "[[32,128,56,56],[128],[128],[],[],[],[],[]]",
+       R"(["float","float","float","Scalar","Scalar","Scalar","Scalar","Scalar"])",
+       R"(["","","","32","128","3136","32","1e-05"])", "RowwiseMomentsCUDAKernel<float>");
+  CompileBench s;
+  s.compile(m.step());
+  // 32 x 32 groups fill the GPU: no parts, and the cast to FP32 is part of who reads it.
+  ASSERT_EQ(s.report.kernels.size(), 2U);
+  EXPECT_NE(s.report.kernels[0].name.find("triton_red"), std::string::npos);
+  EXPECT_NE(s.report.kernels[1].name.find("triton_poi"), std::string::npos);
+  const double elements = 32.0 * 128 * 56 * 56;
+  EXPECT_EQ(s.report.kernels[0].bytes, 2 * elements);
+  // The four channels of a group lie side by side: a sector of 32 bytes for every four elements.
+  EXPECT_GE(s.report.kernels[0].us, generated_gathered_us(s.gpu(), s.law.generated, elements / 4));
+  EXPECT_LT(s.report.kernels[0].us, generated_gathered_us(s.gpu(), s.law.generated, elements / 2));
+}
+
+// A softmax over eight experts holds 4096 rows of 8, what it weighs 4096 x 64 x 8: conversions of
+// the weights between both do not make one kernel of them.
+TEST(Fuse, WhatIsWeighedRunsBesideTheSoftmaxOfItsWeights) {
+  FlowMaker m;
+  m.op("aten::_softmax", "[[4096,1,8],[],[]]", R"(["float","Scalar","Scalar"])");
+  m.op("aten::_to_copy>aten::copy_", "[[4096,1,8],[4096,1,8]]", R"(["c10::Half","float"])");
+  m.op("aten::mul", "[[4096,64,8],[4096,1,8]]", R"(["c10::Half","c10::Half"])");
+  CompileBench s;
+  s.compile(m.step());
+  ASSERT_EQ(s.report.kernels.size(), 2U);
+  EXPECT_NE(s.report.kernels[1].name.find("triton_poi"), std::string::npos);
+}
+
 TEST(Fuse, StatisticsOfGroupNormsAreSplitAndGathered) {
   FlowMaker m;
   m.op("aten::cudnn_convolution", "[[32,64,56,56],[64,64,3,3],[],[],[],[]]",

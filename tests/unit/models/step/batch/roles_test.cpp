@@ -47,5 +47,41 @@ TEST(BatchRoles, ImagesThatInstanceNormJoinsGrowByTheirChannels) {
   EXPECT_EQ(axes(3), (std::vector<std::int8_t>{-1, 0}));
 }
 
+// A product of three indices runs as one of a batch of one: 1024 = 8 items of 128 words, and as
+// many columns. Backward the gradient of the second factor comes first.
+TEST(BatchRoles, TheOnlyMatrixOfABatchedProductGrowsAsOneAlone) {
+  EXPECT_EQ(axes_of("aten::bmm", "[[1,1024,64],[1,64,1024]]"), (std::vector<std::int8_t>{1, -1}));
+  test::FlowMaker m;
+  m.sequence = 1;
+  m.thread = 1;
+  m.op("autograd::engine::evaluate_function: BmmBackward0>BmmBackward0>aten::bmm",
+       "[[1,64,1024],[1,1024,1024]]", R"(["float","float"])");
+  const Step step = m.step();
+  const Dataflow flow = dataflow(step);
+  const BatchOps ops(step.trace, flow.nesting, 8);
+  ASSERT_EQ(flow.ops.size(), 1U);
+  EXPECT_EQ(ops.op(ops.number(flow.ops[0].op)).axis, (std::vector<std::int8_t>{2, 1}));
+}
+
+// Eight weights of 512 x 512 are no eight items where gradients are stored for them; images that a
+// layer reads are, be a gradient stored for them as well.
+TEST(BatchRoles, WhatGradientsAreStoredForDoesNotGrow) {
+  const auto axes = [](bool stored, bool read) {
+    test::FlowMaker m;
+    m.op("aten::clone", "[[8,512,512]]", R"(["float"])");
+    if (read) {
+      m.op("aten::conv1d", "[[8,512,512],[512,512,1],[]]", R"(["float","float","Scalar"])");
+    }
+    if (stored) m.op("torch::autograd::AccumulateGrad", "[[8,512,512]]", R"(["float"])");
+    const Step step = m.step();
+    const Dataflow flow = dataflow(step);
+    const BatchOps ops(step.trace, flow.nesting, 4);
+    return ops.op(ops.number(flow.ops[0].op)).axis;
+  };
+  EXPECT_EQ(axes(false, false), (std::vector<std::int8_t>{0}));
+  EXPECT_EQ(axes(true, false), (std::vector<std::int8_t>{-1}));
+  EXPECT_EQ(axes(true, true), (std::vector<std::int8_t>{0}));
+}
+
 }  // namespace
 }  // namespace tandem
