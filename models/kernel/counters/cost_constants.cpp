@@ -4,8 +4,8 @@
 #include <bit>
 
 #include "models/kernel/classify/classify.h"
-#include "sim/core/data_type.h"
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
+#include "sim/core/tensors/data_type.h"
 
 namespace tandem {
 namespace {

@@ -6,7 +6,7 @@
 #include "models/kernel/kinds.h"
 #include "models/ops/op_outputs.h"
 #include "models/step/op_rows.h"
-#include "sim/core/data_type.h"
+#include "sim/core/tensors/data_type.h"
 
 namespace tandem {
 

@@ -17,7 +17,7 @@
 #include "models/step/memory/step_memory.h"
 #include "models/step/memory/trained_parameters.h"
 #include "models/step/op_nesting.h"
-#include "sim/core/data_type.h"
+#include "sim/core/tensors/data_type.h"
 
 namespace tandem {
 namespace {

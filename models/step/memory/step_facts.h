@@ -13,7 +13,7 @@
 #include "models/step/memory/graph_flow.h"
 #include "models/step/memory/trained_parameters.h"
 #include "models/step/op_rows.h"
-#include "sim/core/data_type.h"
+#include "sim/core/tensors/data_type.h"
 
 namespace tandem {
 

@@ -15,7 +15,7 @@
 #include "models/step/memory/step_facts.h"
 #include "models/step/memory/tensor_storage.h"
 #include "models/step/memory/workspace.h"
-#include "sim/core/data_type.h"
+#include "sim/core/tensors/data_type.h"
 #include "sim/trace/traced_devices.h"
 
 namespace tandem {

@@ -1,6 +1,6 @@
 #include "models/whatif/gpu/retarget_law.h"
 
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 
 namespace tandem {
 namespace {
