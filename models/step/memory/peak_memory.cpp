@@ -10,7 +10,7 @@
 
 #include "models/ops/statistics_op.h"
 #include "models/step/batch/roles.h"
-#include "models/step/memory/graph_flow.h"
+#include "models/step/binding/compiled_graphs.h"
 #include "models/step/memory/item_moments.h"
 #include "models/step/memory/passes.h"
 #include "models/step/memory/sharded_parameters.h"

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "models/step/binding/compiled_graphs.h"
 #include "models/step/dataflow.h"
 #include "models/step/memory/frames.h"
-#include "models/step/memory/graph_flow.h"
 #include "models/step/memory/growth.h"
 #include "models/step/memory/sharded_parameters.h"
 #include "models/step/memory/step_facts.h"
