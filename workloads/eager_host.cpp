@@ -1,6 +1,6 @@
 #include "workloads/eager_host.h"
 
-#include "sim/core/constants.h"
+#include "sim/core/fields/constants.h"
 
 namespace tandem {
 namespace {

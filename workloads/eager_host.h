@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "models/ops/op_table.h"
-#include "sim/core/provenance.h"
+#include "sim/core/fields/provenance.h"
 #include "workloads/network.h"
 
 namespace tandem {

@@ -3,9 +3,9 @@
 #include <iterator>
 #include <optional>
 
-#include "sim/core/data_type.h"
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 #include "sim/core/named.h"
+#include "sim/core/tensors/data_type.h"
 
 namespace tandem {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/core/operands.h"
+#include "sim/core/tensors/operands.h"
 #include "sim/trace/framework.h"
 #include "workloads/expression.h"
 

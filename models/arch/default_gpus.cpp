@@ -1,6 +1,6 @@
 #include "models/arch/default_gpus.h"
 
-#include "sim/core/constants.h"
+#include "sim/core/fields/constants.h"
 
 namespace tandem {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "models/arch/gpu_config.h"
-#include "sim/core/provenance.h"
+#include "sim/core/fields/provenance.h"
 
 namespace tandem {
 

@@ -1,7 +1,7 @@
 #include "models/arch/gpu_arch.h"
 
 #include "models/arch/gpu_fields.h"
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 
 namespace tandem {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "sim/core/device.h"
-#include "sim/core/provenance.h"
+#include "sim/core/fields/provenance.h"
 
 namespace tandem {
 

@@ -7,7 +7,7 @@
 
 #include "models/arch/gpu_config.h"
 #include "models/arch/gpu_fields.h"
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 #include "sim/core/units.h"
 
 namespace tandem {

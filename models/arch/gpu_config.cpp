@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "models/arch/gpu_fields.h"
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 
 namespace tandem {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "models/arch/gpu_arch.h"
-#include "sim/core/json_fwd.h"
+#include "sim/core/fields/json_fwd.h"
 
 namespace tandem {
 

@@ -2,7 +2,7 @@
 
 #include <iterator>
 
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 #include "sim/core/named.h"
 
 namespace tandem {

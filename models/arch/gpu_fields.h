@@ -4,7 +4,7 @@
 #include <span>
 
 #include "models/arch/gpu_arch.h"
-#include "sim/core/json_fwd.h"
+#include "sim/core/fields/json_fwd.h"
 
 namespace tandem {
 

@@ -5,7 +5,7 @@
 
 #include "models/arch/gpu_config.h"
 #include "models/arch/gpu_fields.h"
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 
 namespace tandem {
 namespace {

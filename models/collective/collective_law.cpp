@@ -1,6 +1,6 @@
 #include "models/collective/collective_law.h"
 
-#include "sim/core/constants.h"
+#include "sim/core/fields/constants.h"
 
 namespace tandem {
 

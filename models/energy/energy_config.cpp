@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "models/kernel/classify/classify.h"
-#include "sim/core/constants.h"
-#include "sim/core/field.h"
+#include "sim/core/fields/constants.h"
+#include "sim/core/fields/field.h"
 
 namespace tandem {
 

@@ -11,7 +11,7 @@
 #include "models/arch/gpu_config.h"
 #include "models/energy/energy_model.h"
 #include "models/energy/energy_work.h"
-#include "sim/core/json_fwd.h"
+#include "sim/core/fields/json_fwd.h"
 
 namespace tandem {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/core/provenance.h"
+#include "sim/core/fields/provenance.h"
 
 namespace tandem {
 

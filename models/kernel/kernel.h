@@ -10,7 +10,7 @@
 #include "sim/core/kernel/kernel_family.h"
 #include "sim/core/kernel/kernel_limits.h"
 #include "sim/core/named.h"
-#include "sim/core/tensor.h"
+#include "sim/core/tensors/tensor.h"
 
 namespace tandem {
 

@@ -9,7 +9,7 @@
 #include "models/arch/gpu_arch.h"
 #include "sim/core/bounds/limits.h"
 #include "sim/core/device.h"
-#include "sim/core/tensor.h"
+#include "sim/core/tensors/tensor.h"
 #include "sim/core/units.h"
 
 namespace tandem {

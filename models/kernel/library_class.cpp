@@ -6,7 +6,7 @@
 
 #include "models/kernel/classify/classify.h"
 #include "models/kernel/kinds.h"
-#include "sim/core/data_type.h"
+#include "sim/core/tensors/data_type.h"
 
 namespace tandem {
 namespace {

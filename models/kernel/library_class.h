@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "models/kernel/kernel.h"
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 
 namespace tandem {
 

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "sim/core/bounds/limits.h"
-#include "sim/core/data_type.h"
+#include "sim/core/tensors/data_type.h"
 
 namespace tandem {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "models/ops/op_table.h"
-#include "sim/core/operands.h"
+#include "sim/core/tensors/operands.h"
 
 namespace tandem {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/core/constants.h"
+#include "sim/core/fields/constants.h"
 
 namespace tandem {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/core/provenance.h"
+#include "sim/core/fields/provenance.h"
 
 namespace tandem {
 

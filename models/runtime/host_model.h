@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "models/runtime/executor_model.h"
-#include "sim/core/provenance.h"
+#include "sim/core/fields/provenance.h"
 #include "sim/core/time.h"
 
 namespace tandem {

@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include "models/step/binding/binder.h"
+#include "models/step/binding/compiled_graphs.h"
+#include "models/step/binding/graph_flow.h"
 #include "models/step/binding/recomputed.h"
-#include "models/step/memory/graph_flow.h"
 #include "models/step/op_rows.h"
 
 namespace tandem {

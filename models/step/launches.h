@@ -7,7 +7,7 @@
 
 #include "models/step/step.h"
 #include "sim/core/error.h"
-#include "sim/core/operands.h"
+#include "sim/core/tensors/operands.h"
 #include "sim/trace/links.h"
 #include "sim/trace/trace.h"
 

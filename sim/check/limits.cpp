@@ -1,6 +1,6 @@
 #include "sim/check/limits.h"
 
-#include "sim/core/constants.h"
+#include "sim/core/fields/constants.h"
 
 namespace tandem {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/core/json_fwd.h"
-#include "sim/core/provenance.h"
+#include "sim/core/fields/json_fwd.h"
+#include "sim/core/fields/provenance.h"
 
 namespace tandem {
 

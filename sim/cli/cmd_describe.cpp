@@ -14,7 +14,7 @@
 #include "sim/cli/arguments.h"
 #include "sim/cli/schema/schemas.h"
 #include "sim/core/error.h"
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 #include "sim/core/named.h"
 #include "sim/predict/configs.h"
 #include "sim/predict/network_run.h"

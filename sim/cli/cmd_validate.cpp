@@ -9,7 +9,7 @@
 #include "sim/cli/many/progress.h"
 #include "sim/cli/schema/documents.h"
 #include "sim/core/error.h"
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 #include "validation/compare/compare.h"
 #include "validation/compare/page.h"
 #include "validation/papers/draw.h"

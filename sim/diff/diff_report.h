@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/core/json_fwd.h"
+#include "sim/core/fields/json_fwd.h"
 #include "sim/diff/diff.h"
 #include "sim/report/fields/fields.h"
 

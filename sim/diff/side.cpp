@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 #include "sim/predict/result.h"
 
 namespace tandem {

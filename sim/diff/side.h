@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/core/json_fwd.h"
+#include "sim/core/fields/json_fwd.h"
 #include "sim/core/time.h"
 #include "sim/metrics/critical_path.h"
 

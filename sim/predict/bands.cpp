@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "models/whatif/transform.h"
-#include "sim/core/constants.h"
+#include "sim/core/fields/constants.h"
 #include "sim/core/named.h"
 
 namespace tandem {

@@ -9,7 +9,7 @@
 
 #include "models/step/memory/peak_memory.h"
 #include "models/whatif/transform_report.h"
-#include "sim/core/provenance.h"
+#include "sim/core/fields/provenance.h"
 #include "sim/engine/plan.h"
 
 namespace tandem {

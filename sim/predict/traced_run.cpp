@@ -170,8 +170,8 @@ HostBasis host_basis(const TracedRun& a, Profiler profiler) {
   return a.step_is_measured ? HostBasis::measured_step : HostBasis::trace;
 }
 
-/// Of the step that `loop` repeats. Without a host the gaps between kernels may be all its own.
-BandParts base_band(const TracedRun& a, Profiler profiler, const Plan& loop) {
+/// Of `step`, which `loop` repeats. Without a host the gaps between kernels may be all its own.
+BandParts base_band(const TracedRun& a, Profiler profiler, const Step& step, const Plan& loop) {
   BandParts out;
   out.basis = host_basis(a, profiler);
   const Factors& factors = a.configs.bands.of(out.basis);
@@ -179,7 +179,7 @@ BandParts base_band(const TracedRun& a, Profiler profiler, const Plan& loop) {
   // With the shares of SMs as they are: durations of this plan do not hold them yet.
   out.host = {loop_us(with_host(loop, factors.low), host),
               loop_us(with_host(loop, factors.high), host)};
-  if (a.measured.device_only) out.host.fast_us = gpu_us(a.traced_step);
+  if (a.measured.device_only) out.host.fast_us = gpu_us(step);
   out.launched = a.measured.graph_launches ? Launched::in_graphs : Launched::by_calls;
   return out;
 }
@@ -248,10 +248,10 @@ TracedRun measure(Trace trace, const ReplayOptions& options, Configs configs) {
   return a;
 }
 
-void find_base(Profiler profiler, TracedRun& a) {
-  const Plan loop = traced_loop(a);
+void find_base(Profiler profiler, const Step& step, TracedRun& a) {
+  const Plan loop = traced_loop(a, step);
   a.summary.unprofiled_step_us = loop_us(loop, a.configs.host);
-  a.base_band = base_band(a, profiler, loop);
+  a.base_band = base_band(a, profiler, step, loop);
 }
 
 void find_step(const MeasuredPlan& plan, const ReplayOptions& options, TracedRun& a) {
@@ -266,7 +266,7 @@ void find_step(const MeasuredPlan& plan, const ReplayOptions& options, TracedRun
   a.summary.traced_step_us = traced_step_us(a.trace, a.links, step.followed);
   a.traced_step = cut_step(a.trace, a.links, std::move(step));
   a.losses.merge(unknown_operations(a.traced_step));
-  find_base(options.profiler, a);
+  find_base(options.profiler, a.traced_step, a);
   a.said_peak_bytes = options.peak_memory_bytes;
   if (a.gpu) a.memory = traced_peak(a, nullptr);
   a.losses.add("memory_in_graphs", Severity::warning,

@@ -71,8 +71,8 @@ TracedRun measure(Trace trace, const ReplayOptions& options, Configs configs);
 /// The second: the step that scenarios start from, out of `plan`, the measured one without the
 /// times in which collectives waited for other ranks.
 void find_step(const MeasuredPlan& plan, const ReplayOptions& options, TracedRun& run);
-/// What scenarios are compared with: `traced_step` as it is, in a loop.
-void find_base(Profiler profiler, TracedRun& run);
+/// What scenarios are compared with: `step` in a loop, the traced one alone or among other ranks.
+void find_base(Profiler profiler, const Step& step, TracedRun& run);
 
 /// Links, plans and re-simulates the trace as it was measured. Errors: InputError for anything
 /// wrong with the trace, the configs or the options.

@@ -12,7 +12,7 @@
 
 #include "sim/cli/scenario_options.h"
 #include "sim/cli/schema/documents.h"
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 #include "sim/predict/network_run.h"
 #include "sim/report/report.h"
 #include "sim/sweep/points.h"

@@ -8,7 +8,7 @@
 #include <unordered_set>
 
 #include "models/whatif/transform.h"
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 #include "sim/core/named.h"
 #include "sim/predict/options.h"
 

@@ -11,7 +11,7 @@
 #include "models/arch/gpu_fields.h"
 #include "models/whatif/precision/precision.h"
 #include "sim/core/bounds/limits.h"
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 #include "sim/core/text/numbers.h"
 #include "sim/core/units.h"
 #include "sim/predict/configs.h"

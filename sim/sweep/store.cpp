@@ -15,7 +15,7 @@
 #include <optional>
 #include <vector>
 
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 #include "sim/core/files/input_file.h"
 
 namespace tandem {

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "models/whatif/transform.h"
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 #include "sim/report/fields/published.h"
 #include "sim/report/losses.h"
 

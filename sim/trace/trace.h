@@ -14,8 +14,8 @@
 #include "sim/core/device.h"
 #include "sim/core/error.h"
 #include "sim/core/ids.h"
-#include "sim/core/operand_table.h"
 #include "sim/core/string_table.h"
+#include "sim/core/tensors/operand_table.h"
 #include "sim/core/time.h"
 #include "sim/trace/framework.h"
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/core/error.h"
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 #include "sim/diff/side.h"
 
 namespace tandem {

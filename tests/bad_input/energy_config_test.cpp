@@ -9,7 +9,7 @@
 
 #include "models/arch/gpu_config.h"
 #include "models/energy/power_log.h"
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 #include "sim/core/text/csv_rows.h"
 #include "tests/source_dir/source_dir.h"
 

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "models/runtime/executor_model.h"
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 #include "sim/predict/predict.h"
 #include "tests/bad_input/messages.h"
 #include "tests/source_dir/source_dir.h"

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <functional>
 
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 #include "tests/source_dir/source_dir.h"
 
 namespace tandem {

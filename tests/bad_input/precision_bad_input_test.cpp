@@ -6,7 +6,7 @@
 
 #include "models/arch/gpu_config.h"
 #include "models/whatif/precision/precision.h"
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 #include "tests/source_dir/source_dir.h"
 #include "tests/unit/models/whatif/flow_for_tests.h"
 

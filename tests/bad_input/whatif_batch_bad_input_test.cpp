@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <fstream>
 
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 #include "sim/predict/predict.h"
 #include "tests/bad_input/messages.h"
 #include "tests/source_dir/source_dir.h"

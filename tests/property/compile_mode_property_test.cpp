@@ -2,7 +2,7 @@
 // (torch.compile's mode reduce-overhead), compiled and blocking.
 #include <gtest/gtest.h>
 
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 #include "sim/predict/predict.h"
 #include "sim/report/report.h"
 #include "tests/source_dir/source_dir.h"

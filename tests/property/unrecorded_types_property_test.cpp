@@ -6,7 +6,7 @@
 
 #include "models/step/op_nesting.h"
 #include "models/step/unrecorded/types.h"
-#include "sim/core/data_type.h"
+#include "sim/core/tensors/data_type.h"
 #include "sim/trace/import.h"
 #include "tests/captures.h"
 

@@ -88,13 +88,12 @@ check_kernel_names() {
     done
 }
 
-# A folder holds few ideas: NAME.h and NAME.cpp are one. What all folders share is one folder.
+# A folder holds few ideas: NAME.h and NAME.cpp are one.
 check_folders() {
   sources 'h|cpp' sim models workloads | sed -E 's/\.[a-z]+$//' | sort -u |
     awk -F/ '{ sub("/[^/]*$", ""); ++ideas[$0] }
-      END { for (folder in ideas) {
-        most = folder == "sim/core" ? 20 : 15
-        if (ideas[folder] > most) print folder ": has " ideas[folder] " ideas, more than " most "; make folders of it" } }'
+      END { for (folder in ideas)
+        if (ideas[folder] > 15) print folder ": has " ideas[folder] " ideas, more than 15; make folders of it" }'
   sources 'h' sim models | { grep '_parts\.h$' || true; } |
     sed 's/$/: is named after a cut; name it after what it holds/'
 }

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "sim/advise/advise.h"
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 #include "tests/captures.h"
 #include "tests/configs_for_tests.h"
 #include "tests/source_dir/source_dir.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 
 namespace tandem {
 

@@ -2,7 +2,7 @@
 // peak.
 #include <gtest/gtest.h>
 
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 #include "sim/predict/predict.h"
 #include "tests/source_dir/source_dir.h"
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <map>
 
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 #include "sim/trace/source/stored_name.h"
 
 namespace tandem {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 #include "sim/core/files/folder.h"
 #include "sim/predict/options.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 #include "validation/papers/settings.h"
 
 namespace tandem {

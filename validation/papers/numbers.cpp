@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 
 namespace tandem {
 

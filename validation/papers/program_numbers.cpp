@@ -6,7 +6,7 @@
 #include "models/kernel/tiny_launch/tiny_launch.h"
 #include "models/memory/cache_chase.h"
 #include "models/whatif/transform.h"
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 #include "validation/papers/numbers.h"
 #include "validation/papers/settings.h"
 #include "validation/papers/tiled_matmul.h"

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 
 namespace tandem {
 

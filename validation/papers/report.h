@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/core/json_fwd.h"
+#include "sim/core/fields/json_fwd.h"
 #include "validation/papers/evaluate.h"
 
 namespace tandem {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "models/whatif/transform.h"
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 #include "sim/predict/options.h"
 
 namespace tandem {

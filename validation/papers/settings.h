@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "models/arch/gpu_config.h"
-#include "sim/core/json_fwd.h"
+#include "sim/core/fields/json_fwd.h"
 #include "sim/sweep/grid.h"
 
 namespace tandem {

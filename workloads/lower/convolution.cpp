@@ -6,7 +6,7 @@
 
 #include "models/kernel/choice/layer_rule.h"
 #include "models/ops/op_table.h"
-#include "sim/core/data_type.h"
+#include "sim/core/tensors/data_type.h"
 #include "workloads/lower/layer.h"
 #include "workloads/lower/matrix.h"
 

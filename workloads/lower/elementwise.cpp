@@ -1,7 +1,7 @@
 // Kernels whose threads take an element each: arithmetic, copies, fills, concatenation.
 #include <algorithm>
 
-#include "sim/core/data_type.h"
+#include "sim/core/tensors/data_type.h"
 #include "workloads/lower/parts.h"
 
 namespace tandem::lowering {

@@ -6,7 +6,7 @@
 #include "models/kernel/launch_rules.h"
 #include "models/kernel/time/kernel_time.h"
 #include "models/kernel/work/work.h"
-#include "sim/core/data_type.h"
+#include "sim/core/tensors/data_type.h"
 #include "workloads/lower/parts.h"
 
 namespace tandem {

@@ -5,7 +5,7 @@
 #include "models/kernel/time/attention.h"
 #include "models/kernel/time/tile_tables.h"
 #include "models/ops/op_table.h"
-#include "sim/core/data_type.h"
+#include "sim/core/tensors/data_type.h"
 #include "workloads/lower/matrix.h"
 
 namespace tandem::lowering {

@@ -1,6 +1,6 @@
 #include "workloads/lower/rules.h"
 
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 
 namespace tandem {
 namespace {

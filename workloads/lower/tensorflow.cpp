@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "models/ops/op_table.h"
-#include "sim/core/data_type.h"
+#include "sim/core/tensors/data_type.h"
 #include "workloads/lower/layer.h"
 #include "workloads/lower/matrix.h"
 

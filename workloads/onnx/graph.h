@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/core/tensor.h"
+#include "sim/core/tensors/tensor.h"
 
 namespace tandem::onnx {
 

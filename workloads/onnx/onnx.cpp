@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "sim/core/data_type.h"
 #include "sim/core/error.h"
+#include "sim/core/tensors/data_type.h"
 #include "workloads/onnx/ops.h"
 #include "workloads/onnx/patterns.h"
 #include "workloads/onnx/training.h"

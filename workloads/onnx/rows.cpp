@@ -1,7 +1,7 @@
 // Operations along whole dimensions: softmax, layer norm, means and sums.
 #include <algorithm>
 
-#include "sim/core/data_type.h"
+#include "sim/core/tensors/data_type.h"
 #include "workloads/onnx/ops.h"
 #include "workloads/onnx/views.h"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "sim/core/data_type.h"
+#include "sim/core/tensors/data_type.h"
 #include "workloads/onnx/ops.h"
 #include "workloads/onnx/views.h"
 

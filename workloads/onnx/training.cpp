@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "sim/core/data_type.h"
+#include "sim/core/tensors/data_type.h"
 #include "workloads/onnx/views.h"
 
 namespace tandem::onnx {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "models/kernel/choice/depthwise_rule.h"
-#include "sim/core/constants.h"
+#include "sim/core/fields/constants.h"
 
 namespace tandem {
 namespace {

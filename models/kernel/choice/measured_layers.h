@@ -10,7 +10,7 @@
 
 #include "models/kernel/choice/layer_class.h"
 #include "models/kernel/work/gemm_shape.h"
-#include "sim/core/provenance.h"
+#include "sim/core/fields/provenance.h"
 
 namespace tandem {
 

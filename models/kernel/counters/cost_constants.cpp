@@ -1,11 +1,10 @@
 #include "models/kernel/counters/cost_constants.h"
 
-#include <algorithm>
 #include <bit>
 
 #include "models/kernel/classify/classify.h"
-#include "sim/core/data_type.h"
-#include "sim/core/field.h"
+#include "sim/core/fields/constants.h"
+#include "sim/core/tensors/data_type.h"
 
 namespace tandem {
 namespace {
@@ -200,11 +199,8 @@ CostConstants CostConstants::load(const std::string& path) {
   }
   read_choice(json["schema"], file / "schema", schemas);
   CostConstants out;
-  const auto seen = read_sourced_fields(json["general"], file / "general", general_cost_fields(),
-                                        out.general_, out.general_.origins);
-  if (std::find(seen.begin(), seen.end(), false) != seen.end()) {
-    (file / "general").fail("a key is missing", "all of: " + known_names(general_cost_fields()));
-  }
+  read_all_sourced(json["general"], file / "general", general_cost_fields(), out.general_,
+                   out.general_.origins);
   std::size_t number = 0;
   for (const Json& row : json["kinds"]) {
     out.rows_.push_back(read_row(row, file / ("kinds[" + std::to_string(number++) + "]")));

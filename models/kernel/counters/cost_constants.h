@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "models/kernel/work/features.h"
-#include "sim/core/json_fwd.h"
+#include "sim/core/fields/json_fwd.h"
 
 namespace tandem {
 

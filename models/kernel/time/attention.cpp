@@ -5,7 +5,7 @@
 
 #include "models/kernel/time/rates.h"
 #include "models/kernel/time/time_constants.h"
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 
 namespace tandem {
 namespace {

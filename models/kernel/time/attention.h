@@ -7,8 +7,8 @@
 
 #include "models/arch/gpu_arch.h"
 #include "models/kernel/work/gemm_shape.h"
-#include "sim/core/data_type.h"
-#include "sim/core/json_fwd.h"
+#include "sim/core/fields/json_fwd.h"
+#include "sim/core/tensors/data_type.h"
 
 namespace tandem {
 

@@ -1,6 +1,6 @@
 #include "models/kernel/time/rates.h"
 
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 
 namespace tandem {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "models/arch/gpu_arch.h"
-#include "sim/core/json_fwd.h"
-#include "sim/core/tensor.h"
+#include "sim/core/fields/json_fwd.h"
+#include "sim/core/tensors/tensor.h"
 
 namespace tandem {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/core/constants.h"
+#include "sim/core/fields/constants.h"
 
 namespace tandem {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/core/constants.h"
+#include "sim/core/fields/constants.h"
 
 #include "models/kernel/tiny_launch/tiny_launch.h"
 

@@ -14,7 +14,7 @@
 
 #include "models/arch/gpu_arch.h"
 #include "sim/core/device.h"
-#include "sim/core/provenance.h"
+#include "sim/core/fields/provenance.h"
 
 namespace tandem {
 

@@ -5,7 +5,7 @@
 #include "models/kernel/kinds.h"
 #include "models/kernel/work/layer_products.h"
 #include "models/ops/op_table.h"
-#include "sim/core/data_type.h"
+#include "sim/core/tensors/data_type.h"
 
 namespace tandem {
 

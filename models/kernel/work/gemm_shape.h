@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "models/kernel/classify/classify.h"
-#include "sim/core/operands.h"
+#include "sim/core/tensors/operands.h"
 
 namespace tandem {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "sim/core/device.h"
-#include "sim/core/tensor.h"
+#include "sim/core/tensors/tensor.h"
 #include "sim/core/units.h"
 
 namespace tandem {

@@ -9,7 +9,7 @@
 
 #include "models/ops/op_table.h"
 #include "models/step/op_nesting.h"
-#include "sim/core/operands.h"
+#include "sim/core/tensors/operands.h"
 #include "sim/trace/trace.h"
 
 namespace tandem {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/core/data_type.h"
+#include "sim/core/tensors/data_type.h"
 
 namespace tandem {
 namespace {

@@ -1,6 +1,6 @@
 #include "models/step/binding/hidden_tensors.h"
 
-#include "sim/core/operands.h"
+#include "sim/core/tensors/operands.h"
 
 namespace tandem {
 namespace {

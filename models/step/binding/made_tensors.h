@@ -8,7 +8,7 @@
 
 #include "models/step/binding/hidden_tensors.h"
 #include "models/step/dataflow.h"
-#include "sim/core/operands.h"
+#include "sim/core/tensors/operands.h"
 
 namespace tandem {
 

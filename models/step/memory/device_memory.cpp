@@ -1,6 +1,6 @@
 #include "models/step/memory/device_memory.h"
 
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 
 namespace tandem {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "sim/core/operands.h"
+#include "sim/core/tensors/operands.h"
 
 namespace tandem {
 

@@ -10,14 +10,14 @@
 
 #include "models/ops/statistics_op.h"
 #include "models/step/batch/roles.h"
-#include "models/step/memory/graph_flow.h"
+#include "models/step/binding/compiled_graphs.h"
 #include "models/step/memory/item_moments.h"
 #include "models/step/memory/passes.h"
 #include "models/step/memory/sharded_parameters.h"
 #include "models/step/memory/step_memory.h"
 #include "models/step/memory/trained_parameters.h"
 #include "models/step/op_nesting.h"
-#include "sim/core/data_type.h"
+#include "sim/core/tensors/data_type.h"
 
 namespace tandem {
 namespace {

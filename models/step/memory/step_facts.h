@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "models/ops/op_table.h"
+#include "models/step/binding/compiled_graphs.h"
 #include "models/step/dataflow.h"
-#include "models/step/memory/graph_flow.h"
 #include "models/step/memory/trained_parameters.h"
 #include "models/step/op_rows.h"
-#include "sim/core/data_type.h"
+#include "sim/core/tensors/data_type.h"
 
 namespace tandem {
 

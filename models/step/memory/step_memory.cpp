@@ -7,15 +7,15 @@
 #include <utility>
 #include <vector>
 
+#include "models/step/binding/compiled_graphs.h"
 #include "models/step/dataflow.h"
 #include "models/step/memory/frames.h"
-#include "models/step/memory/graph_flow.h"
 #include "models/step/memory/growth.h"
 #include "models/step/memory/sharded_parameters.h"
 #include "models/step/memory/step_facts.h"
 #include "models/step/memory/tensor_storage.h"
 #include "models/step/memory/workspace.h"
-#include "sim/core/data_type.h"
+#include "sim/core/tensors/data_type.h"
 #include "sim/trace/traced_devices.h"
 
 namespace tandem {

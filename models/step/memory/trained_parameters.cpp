@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "models/step/op_rows.h"
-#include "sim/core/data_type.h"
+#include "sim/core/tensors/data_type.h"
 
 namespace tandem {
 namespace {

@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "sim/core/operands.h"
+#include "sim/core/tensors/operands.h"
 #include "sim/trace/links.h"
 #include "sim/trace/trace.h"
 

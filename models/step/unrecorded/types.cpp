@@ -10,7 +10,7 @@
 #include "models/ops/op_outputs.h"
 #include "models/step/op_nesting.h"
 #include "models/step/op_rows.h"
-#include "sim/core/data_type.h"
+#include "sim/core/tensors/data_type.h"
 
 namespace tandem {
 

@@ -16,7 +16,7 @@
 #include "models/kernel/time/laws/product_growth.h"
 #include "models/kernel/time/laws/row_sums.h"
 #include "models/step/memory/device_memory.h"
-#include "sim/core/provenance.h"
+#include "sim/core/fields/provenance.h"
 
 namespace tandem {
 

@@ -5,7 +5,7 @@
 #include "models/kernel/work/gemm_shape.h"
 #include "models/ops/op_table.h"
 #include "models/step/attention_calls.h"
-#include "sim/core/data_type.h"
+#include "sim/core/tensors/data_type.h"
 
 namespace tandem {
 namespace {

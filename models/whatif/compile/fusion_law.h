@@ -8,7 +8,7 @@
 #include "models/kernel/time/laws/library_products.h"
 #include "models/whatif/compile/host/compiled_host.h"
 #include "models/whatif/compile/inductor/padding.h"
-#include "sim/core/provenance.h"
+#include "sim/core/fields/provenance.h"
 
 namespace tandem {
 

@@ -9,7 +9,7 @@
 
 #include "models/kernel/work/gemm_shape.h"
 #include "models/whatif/compile/lowered.h"
-#include "sim/core/data_type.h"
+#include "sim/core/tensors/data_type.h"
 
 namespace tandem {
 namespace {

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "models/kernel/kinds.h"
-#include "sim/core/data_type.h"
-#include "sim/core/operands.h"
+#include "sim/core/tensors/data_type.h"
+#include "sim/core/tensors/operands.h"
 
 namespace tandem {
 namespace {

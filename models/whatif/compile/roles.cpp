@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "models/kernel/kinds.h"
-#include "sim/core/operands.h"
+#include "sim/core/tensors/operands.h"
 
 namespace tandem {
 namespace {

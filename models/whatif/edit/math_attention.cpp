@@ -5,7 +5,7 @@
 
 #include "models/kernel/time/rates.h"
 #include "models/kernel/time/time_model.h"
-#include "sim/core/data_type.h"
+#include "sim/core/tensors/data_type.h"
 
 namespace tandem {
 namespace {

@@ -1,6 +1,6 @@
 #include "models/whatif/gpu/retarget_law.h"
 
-#include "sim/core/field.h"
+#include "sim/core/fields/constants.h"
 
 namespace tandem {
 namespace {
@@ -30,15 +30,8 @@ RetargetErrors load_retarget_errors(const std::string& path) {
   const Place file{path, ""};
   require_object(json, file);
   if (json.size() != 1 || !json.contains("errors")) file.fail("other keys", "one key: errors");
-  const Place place = file / "errors";
-  const auto fields = error_fields();
   RetargetErrors errors;
-  const auto seen =
-      read_sourced_fields(json["errors"], place, std::span<const Field<RetargetErrors>>(fields),
-                          errors, errors.origins);
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    if (!seen[i]) place.fail("no key \"" + fields[i].name + "\"", "a value of it");
-  }
+  read_all_sourced(json["errors"], file / "errors", error_fields(), errors, errors.origins);
   return errors;
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/core/provenance.h"
+#include "sim/core/fields/provenance.h"
 
 namespace tandem {
 

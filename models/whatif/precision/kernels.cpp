@@ -5,7 +5,7 @@
 
 #include "models/kernel/residual.h"
 #include "models/kernel/time/attention.h"
-#include "sim/core/data_type.h"
+#include "sim/core/tensors/data_type.h"
 
 namespace tandem {
 double cast_us(const RetimeContext& c, std::int64_t elements, DataType from, DataType to) {

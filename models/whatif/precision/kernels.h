@@ -11,7 +11,7 @@
 #include "models/kernel/work/gemm_shape.h"
 #include "models/step/dataflow.h"
 #include "models/whatif/precision/law.h"
-#include "sim/core/operands.h"
+#include "sim/core/tensors/operands.h"
 
 namespace tandem {
 

@@ -1,6 +1,6 @@
 #include "models/whatif/precision/law.h"
 
-#include "sim/core/constants.h"
+#include "sim/core/fields/constants.h"
 
 namespace tandem {
 namespace {

@@ -8,7 +8,7 @@
 #include "models/kernel/time/laws/library_products.h"
 #include "models/kernel/time/laws/type_ratios.h"
 #include "models/kernel/time/rates.h"
-#include "sim/core/provenance.h"
+#include "sim/core/fields/provenance.h"
 
 namespace tandem {
 

@@ -10,7 +10,7 @@
 #include "sim/cli/arguments.h"
 #include "sim/cli/files.h"
 #include "sim/cli/scenario_options.h"
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 #include "sim/core/named.h"
 #include "sim/predict/calibrate_host.h"
 #include "sim/predict/configs.h"

@@ -10,7 +10,7 @@
 #include "sim/cli/scenario_options.h"
 #include "sim/cli/schema/documents.h"
 #include "sim/core/bounds/document_size.h"
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 #include "sim/diff/diff_report.h"
 #include "sim/diff/page.h"
 #include "sim/report/report.h"

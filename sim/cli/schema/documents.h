@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/core/json_fwd.h"
+#include "sim/core/fields/json_fwd.h"
 
 namespace tandem {
 

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "models/whatif/transform.h"
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 #include "sim/core/text/numbers.h"
 #include "sim/predict/network_run.h"
 #include "sim/predict/options.h"

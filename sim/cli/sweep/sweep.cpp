@@ -11,7 +11,7 @@
 #include "sim/cli/files.h"
 #include "sim/cli/many/progress.h"
 #include "sim/cli/sweep/asked.h"
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 #include "sim/sweep/page.h"
 #include "sim/sweep/pictures.h"
 #include "sim/sweep/points.h"

@@ -10,7 +10,7 @@
 
 #include "sim/core/bounds/document_size.h"
 #include "sim/core/bounds/limits.h"
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 #include "sim/core/files/input_file.h"
 
 namespace tandem {

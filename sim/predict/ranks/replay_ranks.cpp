@@ -85,26 +85,40 @@ RanksTogether together(const std::vector<TracedRun>& runs, const std::vector<Sce
   return simulate_ranks(steps, runs.front().configs.host);
 }
 
-std::vector<Scenario> scenarios_of(const std::vector<TracedRun>& runs,
-                                   const ReplayOptions& options) {
-  std::vector<Scenario> out;
-  for (const TracedRun& run : runs) out.push_back(make_scenario(run, nullptr, options));
+/// The ranks' scenarios, each alone, and all of them together.
+struct Simulated {
+  std::vector<Scenario> scenarios;
+  RanksTogether ranks;
+};
+
+Simulated simulate_scenarios(const std::vector<TracedRun>& runs, const ReplayOptions& options) {
+  Simulated out;
+  for (const TracedRun& run : runs) out.scenarios.push_back(make_scenario(run, nullptr, options));
+  out.ranks = together(runs, out.scenarios, options);
   return out;
 }
 
 /// Scenarios of ranks together are compared with their traced steps together: a speed-up over steps
 /// that wait for nobody would be one of another kind.
-void find_bases_together(const ReplayOptions& options, std::vector<TracedRun>& runs) {
+void find_bases(const RanksTogether& base, Profiler profiler, std::vector<TracedRun>& runs) {
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    Step waiting = runs[r].traced_step;
+    take_waits(base.runs[r], waiting);
+    find_base(profiler, waiting, runs[r]);
+  }
+}
+
+/// Finds the runs' bases on the way. Where nothing is asked, those are the scenario.
+Simulated simulate_beside_bases(std::vector<TracedRun>& runs, const ReplayOptions& options) {
   ReplayOptions as_traced = options;
   as_traced.what_ifs = {};
   as_traced.mode = {};
-  const RanksTogether base = together(runs, scenarios_of(runs, as_traced), as_traced);
-  for (std::size_t r = 0; r < runs.size(); ++r) {
-    const Step alone = runs[r].traced_step;
-    take_waits(base.runs[r], runs[r].traced_step);
-    find_base(options.profiler, runs[r]);
-    runs[r].traced_step = alone;
-  }
+  Simulated out = simulate_scenarios(runs, as_traced);
+  find_bases(out.ranks, options.profiler, runs);
+  if (options.what_ifs == as_traced.what_ifs && options.mode.mode == as_traced.mode.mode)
+    return out;
+  out = {};  // of long steps hundreds of megabytes
+  return simulate_scenarios(runs, options);
 }
 
 /// The losses of all ranks as one list. What only some of them lost says whose trace it was.
@@ -164,9 +178,7 @@ RanksReplay replay_ranks(std::vector<Trace> traces, const ReplayOptions& options
             [](const Trace& a, const Trace& b) { return a.distributed.rank < b.distributed.rank; });
   check_ranks(traces);
   std::vector<TracedRun> runs = analyse_all(std::move(traces), options);
-  find_bases_together(options, runs);
-  std::vector<Scenario> scenarios = scenarios_of(runs, options);
-  RanksTogether ranks = together(runs, scenarios, options);
+  auto [scenarios, ranks] = simulate_beside_bases(runs, options);
   RanksReplay out;
   for (std::size_t r = 0; r < runs.size(); ++r) {
     take_waits(ranks.runs[r], scenarios[r].step);

@@ -125,12 +125,12 @@ SimulatedStep simulate_step(const TracedRun& run, const Step& step, const Attrib
   return out;
 }
 
-Plan traced_loop(const TracedRun& run) {
+Plan traced_loop(const TracedRun& run, const Step& step) {
   std::vector<WorkCounters> counters;
-  for (const std::uint32_t row : run.traced_step.traced_activity) {
+  for (const std::uint32_t row : step.traced_activity) {
     if (!run.counters.empty()) counters.push_back(run.counters[row]);
   }
-  return share_sm_pool(run.pool, places(counters), run.traced_step);
+  return share_sm_pool(run.pool, places(counters), step);
 }
 
 }  // namespace tandem

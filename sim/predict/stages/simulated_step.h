@@ -41,7 +41,7 @@ double loop_us(Plan plan, const HostModel& host, double factor);
 SimulatedStep simulate_step(const TracedRun& run, const Step& step, const Attribution& attribution,
                             std::vector<WorkCounters> counters);
 
-/// Plan of the step that scenarios start from, as it runs in a loop.
-Plan traced_loop(const TracedRun& run);
+/// Plan of `step`, the one that scenarios start from, as it runs in a loop.
+Plan traced_loop(const TracedRun& run, const Step& step);
 
 }  // namespace tandem

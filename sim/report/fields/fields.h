@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/core/json_fwd.h"
+#include "sim/core/fields/json_fwd.h"
 
 namespace tandem {
 

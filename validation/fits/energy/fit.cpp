@@ -5,7 +5,7 @@
 #include <set>
 
 #include "models/energy/regression.h"
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 
 namespace tandem {
 

@@ -11,7 +11,7 @@
 #include <fstream>
 #include <map>
 
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 #include "validation/fits/energy/fit.h"
 
 namespace tandem {

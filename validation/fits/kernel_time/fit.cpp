@@ -13,7 +13,7 @@
 #include <iostream>
 
 #include "sim/core/error.h"
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 #include "validation/fits/kernel_time/score.h"
 
 namespace po = boost::program_options;

@@ -6,7 +6,7 @@
 
 #include "models/arch/gpu_arch.h"
 #include "models/kernel/work/gemm_shape.h"
-#include "sim/core/json_fwd.h"
+#include "sim/core/fields/json_fwd.h"
 
 namespace tandem {
 

@@ -1,7 +1,7 @@
 #include "models/kernel/time/laws/cached_memory.h"
 
 #include "models/kernel/time/rates.h"
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 
 namespace tandem {
 

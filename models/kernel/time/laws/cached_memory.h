@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "models/kernel/time/l2_kept.h"
-#include "sim/core/json_fwd.h"
+#include "sim/core/fields/json_fwd.h"
 
 namespace tandem {
 

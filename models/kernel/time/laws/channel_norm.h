@@ -13,8 +13,8 @@
 
 #include "models/arch/gpu_arch.h"
 #include "models/kernel/time/laws/cached_memory.h"
-#include "sim/core/json_fwd.h"
-#include "sim/core/operands.h"
+#include "sim/core/fields/json_fwd.h"
+#include "sim/core/tensors/operands.h"
 
 namespace tandem {
 

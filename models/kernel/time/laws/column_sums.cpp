@@ -1,6 +1,6 @@
 #include "models/kernel/time/laws/column_sums.h"
 
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 
 namespace tandem {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "models/kernel/time/laws/cached_memory.h"
-#include "sim/core/json_fwd.h"
+#include "sim/core/fields/json_fwd.h"
 
 namespace tandem {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 #include "sim/core/units.h"
 
 namespace tandem {

@@ -6,7 +6,7 @@
 
 #include "models/kernel/residual.h"
 #include "models/kernel/time/rates.h"
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 
 namespace tandem {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "models/kernel/time/time_model.h"
 #include "models/kernel/work/gemm_shape.h"
-#include "sim/core/json_fwd.h"
+#include "sim/core/fields/json_fwd.h"
 
 namespace tandem {
 

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "models/kernel/time/rates.h"
-#include "sim/core/data_type.h"
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
+#include "sim/core/tensors/data_type.h"
 
 namespace tandem {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "models/arch/gpu_arch.h"
 #include "models/kernel/kernel.h"
-#include "sim/core/json_fwd.h"
+#include "sim/core/fields/json_fwd.h"
 
 namespace tandem {
 

@@ -1,7 +1,7 @@
 #include "models/kernel/time/laws/row_sums.h"
 
 #include "models/kernel/launch_rules.h"
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 
 namespace tandem {
 

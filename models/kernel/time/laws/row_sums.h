@@ -5,7 +5,7 @@
 
 #include "models/arch/gpu_arch.h"
 #include "models/kernel/time/laws/cached_memory.h"
-#include "sim/core/json_fwd.h"
+#include "sim/core/fields/json_fwd.h"
 
 namespace tandem {
 

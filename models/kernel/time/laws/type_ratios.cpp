@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "models/kernel/time/laws/library_products.h"
-#include "sim/core/data_type.h"
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
+#include "sim/core/tensors/data_type.h"
 
 namespace tandem {
 namespace {

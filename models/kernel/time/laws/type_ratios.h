@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "models/ops/op_table.h"
-#include "sim/core/json_fwd.h"
-#include "sim/core/operands.h"
+#include "sim/core/fields/json_fwd.h"
+#include "sim/core/tensors/operands.h"
 
 namespace tandem {
 

@@ -7,7 +7,7 @@
 #include "models/runtime/host_model.h"
 #include "models/step/step.h"
 #include "models/whatif/edit/added_host.h"
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 
 namespace tandem {
 

@@ -6,7 +6,7 @@
 
 #include "models/arch/gpu_arch.h"
 #include "models/kernel/work/gemm_shape.h"
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 
 namespace tandem {
 

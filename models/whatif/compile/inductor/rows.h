@@ -3,7 +3,7 @@
 #pragma once
 
 #include "models/whatif/compile/inductor/splits.h"
-#include "sim/core/tensor.h"
+#include "sim/core/tensors/tensor.h"
 
 namespace tandem {
 

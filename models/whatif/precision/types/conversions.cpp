@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "models/step/op_rows.h"
-#include "sim/core/operands.h"
+#include "sim/core/tensors/operands.h"
 
 namespace tandem {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/core/operands.h"
+#include "sim/core/tensors/operands.h"
 #include "sim/core/time.h"
 #include "sim/trace/trace.h"
 

@@ -10,7 +10,7 @@
 
 #include "models/ops/op_table.h"
 #include "models/step/dataflow.h"
-#include "sim/core/data_type.h"
+#include "sim/core/tensors/data_type.h"
 
 namespace tandem {
 

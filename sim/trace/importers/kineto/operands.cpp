@@ -7,8 +7,8 @@
 
 #include "sim/core/bounds/limits.h"
 #include "sim/core/bounds/trace_size.h"
-#include "sim/core/data_type.h"
 #include "sim/core/error.h"
+#include "sim/core/tensors/data_type.h"
 #include "sim/core/text/numbers.h"
 #include "sim/trace/json/token.h"
 

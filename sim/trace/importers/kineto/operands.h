@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/core/operand_table.h"
-#include "sim/core/operands.h"
 #include "sim/core/string_table.h"
+#include "sim/core/tensors/operand_table.h"
+#include "sim/core/tensors/operands.h"
 
 namespace tandem::kineto {
 

@@ -12,7 +12,7 @@
 #include "models/arch/default_gpus.h"
 #include "models/arch/gpu_config.h"
 #include "models/arch/gpu_fields.h"
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 #include "tests/source_dir/source_dir.h"
 
 namespace tandem {

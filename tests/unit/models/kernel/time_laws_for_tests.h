@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 
-#include "sim/core/tensor.h"
+#include "sim/core/tensors/tensor.h"
 #include "tests/gpus_for_tests.h"
 
 namespace tandem::test {

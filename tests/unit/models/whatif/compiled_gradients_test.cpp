@@ -14,6 +14,7 @@
 namespace tandem {
 namespace {
 
+using test::add_half_convolution;
 using test::CompileBench;
 using test::FlowMaker;
 
@@ -204,9 +205,7 @@ TEST(CompiledGradients, WithoutAutocastProductsKeepTheirType) {
 // Filters over time keep their order: no transform goes.
 TEST(CompiledGradients, ConvolutionsOverTimeKeepTheirOrder) {
   FlowMaker m;
-  m.op("aten::cudnn_convolution", "[[4,128,1000],[128,128,3],[],[],[],[]]",
-       R"(["c10::Half","c10::Half","ScalarList","ScalarList","ScalarList","Scalar"])",
-       R"(["","","[1]","[1]","[1]","1"])", "nchwToNhwcKernel<__half>");
+  add_half_convolution(m, "4,128,1000", "128,128,3", "nchwToNhwcKernel<__half>");
   CompileBench compiled;
   EXPECT_EQ(compiled.compile(m.step()).plan.works.size(), 1U);
 }

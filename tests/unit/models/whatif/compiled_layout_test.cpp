@@ -10,6 +10,7 @@
 namespace tandem {
 namespace {
 
+using test::add_half_convolution;
 using test::CompileBench;
 using test::FlowMaker;
 using test::kernel_names;
@@ -18,10 +19,7 @@ constexpr std::string_view float_operands = R"(["float","float"])";
 
 TEST(Fuse, XlaTurnsTheWeightsOfConvolutions) {
   FlowMaker m;
-  m.op("aten::cudnn_convolution", "[[4,128,16,16],[128,128,3,3],[],[],[],[]]",
-       R"(["c10::Half","c10::Half","ScalarList","ScalarList","ScalarList","Scalar"])",
-       R"(["","","[1, 1]","[1, 1]","[1, 1]","1"])",
-       "sm90_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc");
+  add_half_convolution(m, "4,128,16,16", "128,128,3,3");
   m.op("aten::_foreach_add_", "[[],[]]", R"(["TensorList","Scalar"])", "", "multi_tensor_apply");
   CompileBench s;
   EXPECT_EQ(s.compile(m.step()).plan.works.size(), 2U);
@@ -38,12 +36,9 @@ TEST(Fuse, LayoutTransformsGoWithChannelsLastConvolutions) {
   const auto convolution = [](int channels, int groups, bool trains) {
     FlowMaker m;
     m.sequence = 1;
-    m.op("aten::cudnn_convolution",
-         "[[4," + std::to_string(channels) + ",16,16],[128," + std::to_string(channels / groups) +
-             ",3,3],[],[],[],[]]",
-         R"(["c10::Half","c10::Half","ScalarList","ScalarList","ScalarList","Scalar"])",
-         R"(["","","[1, 1]","[1, 1]","[1, 1]",")" + std::to_string(groups) + R"("])",
-         "nchwToNhwcKernel<__half>");
+    add_half_convolution(m, "4," + std::to_string(channels) + ",16,16",
+                         "128," + std::to_string(channels / groups) + ",3,3",
+                         "nchwToNhwcKernel<__half>", groups);
     if (trains) {
       m.thread = 1;
       m.op("autograd::engine::evaluate_function: MmBackward0>MmBackward0>aten::mm",
@@ -91,19 +86,14 @@ TEST(Fuse, LayersOverTimeKeepTheirTransforms) {
 }
 
 constexpr std::string_view half_pair = R"(["c10::Half","c10::Half"])";
-constexpr std::string_view forward_types =
-    R"(["c10::Half","c10::Half","ScalarList","ScalarList","ScalarList","Scalar"])";
-constexpr std::string_view forward_arguments = R"(["","","[1, 1]","[1, 1]","[1, 1]","1"])";
-
 // Three channels of 128 x 128 pixels, 3 x 3 to 64 channels: measured on FP32 pipes in 7.78 us in
 // the order of channels, as an implicit product in 4.77 us with channels last. Traced: 8 us.
 TEST(Fuse, FirstLayersRunAsMeasuredWithChannelsLast) {
   FlowMaker m;
-  m.op("aten::cudnn_convolution", "[[1,3,128,128],[64,3,3,3],[],[],[],[]]", forward_types,
-       forward_arguments,
-       "void implicit_convolve_sgemm<__half, __half, 1024, 5, 5, 3, 3, 3, 1, false, false, true>");
-  m.op("aten::cudnn_convolution", "[[32,128,56,56],[128,128,3,3],[],[],[],[]]", forward_types,
-       forward_arguments, "sm90_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc");
+  add_half_convolution(
+      m, "1,3,128,128", "64,3,3,3",
+      "void implicit_convolve_sgemm<__half, __half, 1024, 5, 5, 3, 3, 3, 1, false, false, true>");
+  add_half_convolution(m, "32,128,56,56", "128,128,3,3");
   CompileBench s;
   const Step out = s.compile(m.step());
   EXPECT_NEAR(to_us(out.plan.works[0].duration), 8 * 4.77 / 7.78, 0.5);
@@ -114,8 +104,7 @@ TEST(Fuse, FirstLayersRunAsMeasuredWithChannelsLast) {
 TEST(Fuse, FewConvolutionsAmongManyOperationsKeepTheirOrder) {
   const auto keeps_transform = [](int views) {
     FlowMaker m;
-    m.op("aten::cudnn_convolution", "[[4,128,16,16],[128,128,3,3],[],[],[],[]]", forward_types,
-         forward_arguments, "nchwToNhwcKernel<__half>");
+    add_half_convolution(m, "4,128,16,16", "128,128,3,3", "nchwToNhwcKernel<__half>");
     for (int i = 0; i < views; ++i) m.idle("aten::view", "[[4,128,16,16]]", R"(["c10::Half"])");
     m.op("aten::relu", "[[4,128,16,16]]", R"(["c10::Half"])");
     CompileBench s;
@@ -130,20 +119,20 @@ TEST(Fuse, FewConvolutionsAmongManyOperationsKeepTheirOrder) {
 // written in four bytes each.
 TEST(Fuse, GradientsOfFiltersReturnToTheOrderOfTheirParameters) {
   const auto last_us = [](int taps) {
-    const std::string filter =
-        "[128,128," + std::to_string(taps) + "," + std::to_string(taps) + "]";
+    const std::string filter = "128,128," + std::to_string(taps) + "," + std::to_string(taps);
     FlowMaker m;
     m.sequence = 1;
-    m.op("aten::copy_", "[" + filter + "," + filter + ",[]]", R"(["c10::Half","float","Scalar"])");
+    m.op("aten::copy_", "[[" + filter + "],[" + filter + "],[]]",
+         R"(["c10::Half","float","Scalar"])");
     m.sequence = 2;
-    m.op("aten::cudnn_convolution", "[[4,128,16,16]," + filter + ",[],[],[],[]]", forward_types,
-         forward_arguments, "sm90_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc");
+    add_half_convolution(m, "4,128,16,16", filter);
     m.thread = 1;
     m.op(
         "autograd::engine::evaluate_function: ConvolutionBackward0>ConvolutionBackward0>"
         "aten::convolution_backward",
-        "[[4,128,16,16],[4,128,16,16]," + filter + "]", R"(["c10::Half","c10::Half","c10::Half"])",
-        "", "sm90_xmma_wgrad_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc");
+        "[[4,128,16,16],[4,128,16,16],[" + filter + "]]",
+        R"(["c10::Half","c10::Half","c10::Half"])", "",
+        "sm90_xmma_wgrad_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc");
     CompileBench s;
     const Step out = s.compile(m.step());
     return to_us(out.plan.works.back().duration);
@@ -173,9 +162,7 @@ TEST(Fuse, ProductsWithOddRowsArePaddedAtInferenceToo) {
 TEST(Fuse, ChannelsThatAreNoPowerOfTwoTakeADivision) {
   const auto norm_us = [](const std::string& channels) {
     FlowMaker m;
-    m.op("aten::cudnn_convolution", "[[32,128,56,56],[" + channels + ",128,3,3],[],[],[],[]]",
-         forward_types, forward_arguments,
-         "sm90_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc");
+    add_half_convolution(m, "32,128,56,56", channels + ",128,3,3");
     const std::string each = "[" + channels + "]";
     m.op("aten::cudnn_batch_norm",
          "[[32," + channels + ",56,56]," + each + "," + each + "," + each + "," + each +
@@ -224,8 +211,7 @@ TEST(Fuse, NormsOfFeaturesAreThoseOfChannelsLast) {
 
 TEST(Fuse, PooledPixelsAreColumnsInChannelsLastOrder) {
   FlowMaker m;
-  m.op("aten::cudnn_convolution", "[[4,128,56,56],[128,128,3,3],[],[],[],[]]", forward_types,
-       forward_arguments, "sm90_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc");
+  add_half_convolution(m, "4,128,56,56", "128,128,3,3");
   m.op("aten::relu", "[[4,128,56,56]]", R"(["c10::Half"])");
   m.op("aten::mean", "[[4,128,56,56],[],[],[]]", R"(["c10::Half","ScalarList","Scalar",""])",
        R"(["","[2, 3]","True",""])");

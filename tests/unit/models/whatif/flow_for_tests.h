@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -142,6 +143,19 @@ inline void add_sine_and_gradient(FlowMaker& m, const std::string& dims) {
   m.op("SinBackward0>aten::cos", one, type);
   m.within_last = true;
   m.op("SinBackward0>aten::mul", two, R"(["float","float"])");
+}
+
+/// A convolution in FP16 with strides and padding of one; `images` and `filters`: their dimensions.
+inline void add_half_convolution(
+    FlowMaker& m, const std::string& images, const std::string& filters,
+    std::string_view kernel = "sm90_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc",
+    int groups = 1) {
+  const bool flat = std::count(filters.begin(), filters.end(), ',') > 2;
+  const std::string ones = flat ? R"("[1, 1]")" : R"("[1]")";
+  m.op("aten::cudnn_convolution", "[[" + images + "],[" + filters + "],[],[],[],[]]",
+       R"(["c10::Half","c10::Half","ScalarList","ScalarList","ScalarList","Scalar"])",
+       R"(["","",)" + ones + "," + ones + "," + ones + ",\"" + std::to_string(groups) + "\"]",
+       kernel);
 }
 
 /// Operation that made operand `argument` of operation `op`; no_row: none of the step.

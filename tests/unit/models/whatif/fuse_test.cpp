@@ -10,6 +10,7 @@
 namespace tandem {
 namespace {
 
+using test::add_half_convolution;
 using test::CompileBench;
 using test::FlowMaker;
 using test::kernel_names;
@@ -293,10 +294,7 @@ TEST(Fuse, WhatIsWeighedRunsBesideTheSoftmaxOfItsWeights) {
 
 TEST(Fuse, StatisticsOfGroupNormsAreSplitAndGathered) {
   FlowMaker m;
-  m.op("aten::cudnn_convolution", "[[32,64,56,56],[64,64,3,3],[],[],[],[]]",
-       R"(["c10::Half","c10::Half","ScalarList","ScalarList","ScalarList","Scalar"])",
-       R"(["","","[1, 1]","[1, 1]","[1, 1]","1"])",
-       "sm90_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc");
+  add_half_convolution(m, "32,64,56,56", "64,64,3,3");
   m.op("aten::native_group_norm", "[[32,64,56,56],[64],[64],[],[],[],[],[]]",
        R"(["float","float","float","Scalar","Scalar","Scalar","Scalar","Scalar"])",
        R"(["","","","32","64","3136","1","1e-05"])", "RowwiseMomentsCUDAKernel<float>");

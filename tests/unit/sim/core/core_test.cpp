@@ -5,7 +5,7 @@
 
 #include "sim/core/error.h"
 #include "sim/core/ids.h"
-#include "sim/core/tensor.h"
+#include "sim/core/tensors/tensor.h"
 #include "sim/core/time.h"
 
 namespace tandem {

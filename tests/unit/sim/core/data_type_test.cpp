@@ -1,4 +1,4 @@
-#include "sim/core/data_type.h"
+#include "sim/core/tensors/data_type.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The reader and writer that derive from a struct's one description.
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 #include "sim/diff/diff_report.h"
 #include "sim/diff/page.h"
 #include "tests/unit/sim/diff/side_for_tests.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 #include "sim/sweep/metrics.h"
 #include "sim/sweep/tables.h"
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 #include "sim/sweep/metrics.h"
 #include "sim/sweep/points.h"
 #include "tests/source_dir/source_dir.h"

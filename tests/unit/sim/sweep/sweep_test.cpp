@@ -4,7 +4,7 @@
 #include <set>
 #include <sstream>
 
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 #include "sim/sweep/pareto.h"
 #include "sim/sweep/pictures.h"
 #include "tests/unit/sim/sweep/sweep_for_tests.h"

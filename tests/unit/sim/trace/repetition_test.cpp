@@ -1,6 +1,6 @@
 // Iterations in a sequence of tokens, a letter each; capital letters are copies, which no iteration
 // needs.
-#include "sim/trace/repetition.h"
+#include "sim/trace/iterations/repetition.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "sim/core/operands.h"
+#include "sim/core/tensors/operands.h"
 
 namespace tandem {
 namespace {

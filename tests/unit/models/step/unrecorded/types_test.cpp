@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "sim/core/data_type.h"
+#include "sim/core/tensors/data_type.h"
 #include "sim/trace/links.h"
 #include "tests/unit/trace_for_tests.h"
 

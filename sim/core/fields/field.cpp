@@ -1,4 +1,4 @@
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 
 #include <fmt/format.h>
 

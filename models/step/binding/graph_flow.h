@@ -1,5 +1,5 @@
-// Graphs that a compiler made: what they are given, and which tensors their operations read, make
-// and overwrite. Generated code lists its operands without saying which are results.
+// Which tensors the operations of graphs that a compiler made read, make and overwrite. Generated
+// code lists its operands without saying which are results.
 #pragma once
 
 #include <array>
@@ -12,19 +12,6 @@
 #include "models/step/dataflow.h"
 
 namespace tandem {
-
-/// Marks the operations of `flow` that ran inside of a compiled graph.
-void mark_graphs(const Step& step, Dataflow& flow);
-
-/// What compiled graphs are given from outside.
-struct GraphOperands {
-  std::vector<TensorShape> parameters;  // with buffers
-  std::vector<TensorShape> inputs;      // what grows with the batch, and what is no number
-};
-
-/// As a training graph lists them; of inference, what its operations read and none of them made.
-/// `batch`: items of the step. Empty without compiled graphs.
-GraphOperands graph_operands(const Step& step, const Dataflow& flow, std::int64_t batch);
 
 /// Finds the tensors of compiled operations. A kernel lists what it overwrites first, then what it
 /// reads, then new results: those are the operands at the end that nothing has made, and always

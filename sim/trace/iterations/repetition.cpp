@@ -1,4 +1,4 @@
-#include "sim/trace/repetition.h"
+#include "sim/trace/iterations/repetition.h"
 
 #include <algorithm>
 #include <map>

@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "sim/core/field.h"
+#include "sim/core/fields/field.h"
 
 namespace tandem {
 

@@ -1,9 +1,10 @@
 // Tensors of compiled graphs, on steps of a few operations.
-#include "models/step/memory/graph_flow.h"
+#include "models/step/binding/graph_flow.h"
 
 #include <gtest/gtest.h>
 
 #include "models/step/batch/batch_size.h"
+#include "models/step/binding/compiled_graphs.h"
 #include "tests/unit/models/whatif/flow_for_tests.h"
 
 namespace tandem {

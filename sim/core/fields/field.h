@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "sim/core/error.h"
-#include "sim/core/json_fwd.h"
-#include "sim/core/provenance.h"
+#include "sim/core/fields/json_fwd.h"
+#include "sim/core/fields/provenance.h"
 
 namespace tandem {
 

@@ -1,4 +1,4 @@
-#include "sim/core/operand_table.h"
+#include "sim/core/tensors/operand_table.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "sim/core/operands.h"
+#include "sim/core/tensors/operands.h"
 
 #include <algorithm>
 #include <functional>

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "sim/core/tensor.h"
+#include "sim/core/tensors/tensor.h"
 
 namespace tandem {
 

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "sim/core/tensor.h"
+#include "sim/core/tensors/tensor.h"
 
 namespace tandem {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/core/ids.h"
-#include "sim/core/operands.h"
+#include "sim/core/tensors/operands.h"
 
 namespace tandem {
 

@@ -1,4 +1,4 @@
-#include "sim/core/tensor.h"
+#include "sim/core/tensors/tensor.h"
 
 #include "sim/core/bounds/limits.h"
 

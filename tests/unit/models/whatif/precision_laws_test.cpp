@@ -1,0 +1,94 @@
+// Laws of single kernels in another precision.
+#include <gtest/gtest.h>
+
+#include "models/whatif/precision/kernels.h"
+#include "tests/unit/models/whatif/precision_for_tests.h"
+
+namespace tandem {
+namespace {
+
+using test::precision_bench;
+
+TensorShape shape(std::initializer_list<std::int64_t> dims, DataType type = DataType::fp32) {
+  TensorShape t;
+  for (const std::int64_t d : dims) t.dims[t.rank++] = d;
+  t.type = type;
+  return t;
+}
+
+OpTensors operands(std::initializer_list<TensorShape> list) {
+  OpTensors out;
+  for (const TensorShape& t : list) {
+    out.arguments.push_back(static_cast<std::uint8_t>(out.shapes.size()));
+    out.shapes.push_back(t);
+  }
+  return out;
+}
+
+TEST(PrecisionKernels, CastsMoveSixBytesAnElement) {
+  const RetimeContext c = precision_bench().context();
+  // 8e6 elements: 48e6 bytes over share x rate, behind the floor.
+  const double rate = c.gpu.dram_peak_gbps * 1e3;
+  EXPECT_NEAR(cast_us(c, 8'000'000, DataType::fp32, DataType::fp16),
+              c.law.cast_down.floor_us + 48e6 / (c.law.cast_down.dram_share * rate), 1e-9);
+  EXPECT_NEAR(cast_us(c, 8'000'000, DataType::bf16, DataType::fp32),
+              c.law.cast_up.floor_us + 48e6 / (c.law.cast_up.dram_share * rate), 1e-9);
+}
+
+KernelTime matmul(const OpTensors& operands, DataType type) {
+  static const LaunchGeometry none;
+  return matmul_time(precision_bench().context(), OpContext{"aten::mm", operands, {}, none}, type);
+}
+
+TEST(PrecisionKernels, TensorCoreProductsAreFasterAndOddOnesLessSo) {
+  const OpTensors even = operands({shape({2048, 1024}), shape({1024, 1024})});
+  const OpTensors odd = operands({shape({2048, 1024}), shape({1024, 1023})});
+  const double fp32 = matmul(even, DataType::fp32).time_us;
+  const double tf32 = matmul(even, DataType::tf32).time_us;
+  const double fp16 = matmul(even, DataType::fp16).time_us;
+  EXPECT_LT(fp16, tf32);
+  EXPECT_LT(tf32, fp32);
+  EXPECT_GT(matmul(odd, DataType::fp16).time_us, 1.5 * fp16);
+  EXPECT_EQ(matmul(operands({shape({4})}), DataType::fp16).time_us, 0);
+}
+
+/// A matrix of rows x columns whose rows (or columns) are contiguous.
+TensorShape matrix(std::int64_t rows, std::int64_t columns, bool rows_contiguous) {
+  TensorShape t = shape({rows, columns});
+  t.strides[0] = rows_contiguous ? columns : 1;
+  t.strides[1] = rows_contiguous ? 1 : rows;
+  return t;
+}
+
+TEST(PrecisionKernels, Tf32ProductsPayForOperandsWithoutKInnermost) {
+  const auto us = [&](bool a_rows, bool b_rows, std::int64_t n, DataType type) {
+    return matmul(operands({matrix(2048, 1024, a_rows), matrix(1024, n, b_rows)}), type).time_us;
+  };
+  // k runs along the rows of the first and down the columns of the second factor.
+  const double none = us(true, false, 1024, DataType::tf32);
+  const double one = us(true, true, 1024, DataType::tf32);
+  const double both = us(false, true, 1024, DataType::tf32);
+  EXPECT_LT(none, one);
+  EXPECT_LT(one, both);
+  // Rows of 1023 x 4 bytes go another way, and 16-bit operands are read either way round.
+  EXPECT_EQ(us(true, false, 1023, DataType::tf32), us(false, true, 1023, DataType::tf32));
+  EXPECT_EQ(us(true, false, 1024, DataType::fp16), us(false, true, 1024, DataType::fp16));
+}
+
+// Rows of 49 are 98 bytes in FP16, no multiple of 16: all of the time is 2.2 times that of the same
+// tiles with rows of 56, less the smaller operands' share of it.
+TEST(PrecisionKernels, ManyProductsWithUnalignedRowsTakeLonger) {
+  const auto time = [](std::int64_t columns) {
+    const OpTensors factors = operands({shape({3072, columns, 32}), shape({3072, 32, columns})});
+    static const LaunchGeometry none;
+    return matmul_time(precision_bench().context(), OpContext{"aten::bmm", factors, {}, none},
+                       DataType::fp16)
+        .time_us;
+  };
+  const double ratio = precision_bench().law.products.half.batch_ratio;
+  EXPECT_LT(time(49), ratio * time(56));
+  EXPECT_GT(time(49), 0.8 * ratio * time(56));
+}
+
+}  // namespace
+}  // namespace tandem
