@@ -35,6 +35,21 @@ void add(std::vector<std::uint32_t>& list, std::uint32_t t) {
   if (std::find(list.begin(), list.end(), t) == list.end()) list.push_back(t);
 }
 
+std::int64_t largest(const Dataflow& flow, std::span<const std::uint32_t> tensors) {
+  std::int64_t most = 0;
+  for (const std::uint32_t t : tensors) most = std::max(most, flow.tensors[t].elements);
+  return most;
+}
+
+/// Elements of the rows that the operation's kernel holds.
+std::int64_t rows_of(const Dataflow& flow, const FlowOp& op) {
+  std::int64_t rows = largest(flow, flow.outputs_of(op));
+  for (const FlowUse& use : flow.inputs_of(op)) {
+    rows = std::max(rows, flow.tensors[use.tensor].elements);
+  }
+  return rows;
+}
+
 /// Which operations run in one kernel.
 struct Planner {
   const Dataflow& flow;
@@ -107,27 +122,12 @@ struct Planner {
     return i;
   }
 
-  std::int64_t largest(std::span<const std::uint32_t> tensors) const {
-    std::int64_t most = 0;
-    for (const std::uint32_t t : tensors) most = std::max(most, flow.tensors[t].elements);
-    return most;
-  }
-
-  /// Elements of the rows that the operation's kernel holds.
-  std::int64_t rows_of(std::uint32_t op) const {
-    std::int64_t rows = largest(flow.outputs_of(flow.ops[op]));
-    for (const FlowUse& use : flow.inputs_of(flow.ops[op])) {
-      rows = std::max(rows, flow.tensors[tensor(use)].elements);
-    }
-    return rows;
-  }
-
   /// Whether the consumer makes more than all the rows that the producer's kernel holds, as who
   /// multiplies images by gates does: a kernel's loops are those of its rows. Who adds rows to a
   /// table walks over the rows.
   bool spreads_rows(std::uint32_t producer, std::uint32_t consumer) const {
     if (held[producer] == 0 || flow.ops[consumer].kind == OpKind::scatter) return false;
-    return largest(flow.outputs_of(flow.ops[consumer])) > held[producer];
+    return largest(flow, flow.outputs_of(flow.ops[consumer])) > held[producer];
   }
 
   /// Whether the probabilities of a softmax go to a product, dropout and conversions aside, and
@@ -175,7 +175,7 @@ struct Planner {
     for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
       if (!fusable(out.roles[i])) continue;
       normed[i] = flow.ops[i].kind == OpKind::batch_norm;
-      if (out.roles[i] == FuseRole::row) held[i] = rows_of(i);
+      if (out.roles[i] == FuseRole::row) held[i] = rows_of(flow, flow.ops[i]);
       for (const FlowUse& use : flow.inputs_of(flow.ops[i])) join(i, use);
     }
   }
