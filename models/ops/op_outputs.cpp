@@ -110,11 +110,32 @@ OutputShape window_output(const Call& c, const TensorShape& x, std::int64_t chan
   return of_dims(dims, x.type);
 }
 
+/// Images grown by a transposed layer, whose weights are [inputs, outputs a group, window].
+OutputShape grown_output(const Call& c, const TensorShape& x, const TensorShape& w) {
+  const auto stride = c.integers(ArgumentName::stride), pad = c.integers(ArgumentName::padding),
+             dilation = c.integers(ArgumentName::dilation),
+             more = c.integers(ArgumentName::output_padding);
+  const auto within = [](std::int64_t n) { return n >= 0 && n <= most_of_a_window; };
+  Integers dims = dims_of(x);
+  dims[1] = limits::product(w.dims[1], entry(c.integers(ArgumentName::groups), 0, 1));
+  for (std::size_t i = 2; i < dims.size(); ++i) {
+    const std::int64_t s = entry(stride, i - 2, 1), p = entry(pad, i - 2, 0),
+                       d = entry(dilation, i - 2, 1), o = entry(more, i - 2, 0);
+    if (!within(s) || !within(p) || !within(d) || !within(o)) return unshaped(&x);
+    dims[i] = limits::product(dims[i] - 1, s) - 2 * p + d * (w.dims[i] - 1) + o + 1;
+    if (dims[i] < 1) return unshaped(&x);
+  }
+  return of_dims(dims, x.type);
+}
+
 OutputShape convolution_output(const Call& c) {
   const TensorShape *x = c.at(ArgumentName::input), *w = c.at(ArgumentName::weight);
   if (x == nullptr || w == nullptr || x->rank < 3 || w->rank != x->rank) return {};
   const bool known = c.recorded(ArgumentName::stride) && c.recorded(ArgumentName::padding);
-  if (!known || c.is_true(c.row.arguments.at(ArgumentName::transposed))) return unshaped(x);
+  if (!known) return unshaped(x);
+  const bool grows =
+      c.row.is(transposed_convolution) || c.is_true(c.row.arguments.at(ArgumentName::transposed));
+  if (grows) return grown_output(c, *x, *w);
   return window_output(c, *x, w->dims[0], Integers(w->dims.begin() + 2, w->dims.begin() + w->rank));
 }
 
@@ -397,6 +418,37 @@ OutputShape folded(const Call& c) {
   return of_dims(std::array{x->dims[0], x->dims[1] / taps, size[0], size[1]}, x->type);
 }
 
+/// embedding_bag(table, indices, offsets, ...): indices of one dimension are cut at the offsets.
+OutputShape bags(const Call& c) {
+  const TensorShape *table = c.at(0), *indices = c.at(1), *offsets = c.at(2);
+  const bool cut = indices != nullptr && indices->rank == 1;
+  const TensorShape* bags = cut ? offsets : indices;
+  if (table == nullptr || table->rank != 2 || bags == nullptr || bags->rank == 0) {
+    return unshaped(table);
+  }
+  return of_dims(std::array{bags->dims[0], table->dims[1]}, table->type);
+}
+
+/// _fft_r2c(x, dimensions, norm, one-sided), _fft_c2r(x, dimensions, norm, last size), _fft_c2c. A
+/// spectrum has complex numbers, two FP32 each; of real values half of it tells all.
+OutputShape spectrum(const Call& c) {
+  constexpr std::size_t dimensions = 1, sides = 3;
+  const TensorShape* x = c.at(0);
+  const auto along = c.integers(dimensions);
+  if (x == nullptr || along.empty() || !c.recorded(sides)) return unshaped(x);
+  const std::int64_t last = along.back() < 0 ? along.back() + x->rank : along.back();
+  if (last < 0 || last >= x->rank) return unshaped(x);
+  Integers dims = dims_of(*x);
+  std::int64_t& size = dims[static_cast<std::size_t>(last)];
+  if (const auto whole = c.integers(sides); !whole.empty()) {
+    size = whole[0];
+    return size < 1 ? unshaped(x) : of_dims(dims, DataType::fp32);
+  }
+  if (x->type != DataType::fp32) return like(x);
+  if (c.is_true(sides)) size = size / 2 + 1;
+  return of_dims(dims, DataType::fp64);
+}
+
 OutputShape running(const TensorShape* x) {
   const OutputShape out = like(x);
   return x == nullptr || is_floating(x->type) ? out : with_type(out, DataType::int64);
@@ -427,6 +479,8 @@ std::vector<OutputShape> output_shapes(const OpRow& row, std::string_view name, 
       return {with_type(is_in_place(name) ? like(c.at(0)) : widest(in), DataType::boolean)};
     case OutputRule::largest: return {is_in_place(name) ? like(c.at(0)) : largest(in)};
     case OutputRule::joined: return {joined(c)};
+    case OutputRule::bags: return {bags(c)};
+    case OutputRule::spectrum: return {spectrum(c)};
     case OutputRule::running: return {running(c.at(0))};
     case OutputRule::sizes: return {sized(c, 1)};
     case OutputRule::resized: return {resized(c)};

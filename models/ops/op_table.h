@@ -109,6 +109,8 @@ enum class OutputRule : std::uint8_t {
   rows,       // of a table, that an index picks
   elements,   // one per entry of an index
   table,      // that gradients of rows are added to
+  bags,       // of rows of argument 0, one for each entry of argument 2 or row of argument 1
+  spectrum,   // of a Fourier transform along the dimensions of argument 1, or what it is of
   type_only,  // one result whose shape the operands do not tell
 };
 

@@ -32,6 +32,19 @@ std::uint32_t TensorStorage::filled_before(std::uint32_t i, std::uint32_t output
   return whole.type == part.type && whole.elements >= part.elements ? zeros : no_row;
 }
 
+/// The result of the operation right before, which has made these zeros for it behind a first
+/// kernel: rows of a table are sorted before their gradients are added. no_row: none.
+std::uint32_t TensorStorage::filled_behind(std::uint32_t i, std::uint32_t output) const {
+  if (i == 0 || flow_.ops[i].kind != OpKind::fill) return no_row;
+  const FlowOp& around = flow_.ops[i - 1];
+  if (around.output_count == 0 || !lies_within(flow_.nesting, flow_.ops[i].op, around.op)) {
+    return no_row;
+  }
+  const std::uint32_t result = flow_.outputs_of(around)[0];
+  const FlowTensor &zeros = flow_.tensors[output], &made = flow_.tensors[result];
+  return made.type == zeros.type && made.elements == zeros.elements ? result : no_row;
+}
+
 /// Operations in place write into the first operand of the outermost one. no_row: into none.
 std::uint32_t TensorStorage::written_by(const FlowOp& op) {
   const std::uint32_t first = flow_.inputs_of(op)[0].tensor;
@@ -56,6 +69,10 @@ bool TensorStorage::place(std::uint32_t i, std::uint32_t output) {
   const bool stated = !operands_of(step_.trace, op.op).made.empty();
   if (stated && flow_.tensors[output].memory.known()) return place_known(output);
   const auto inputs = flow_.inputs_of(op);
+  if (const std::uint32_t result = filled_behind(i, output); result != no_row) {
+    of_[output] = of_[result];
+    return true;
+  }
   if (inputs.empty()) return true;
   if (op.overwrites) {
     of_[output] = of_[inputs[0].tensor];

@@ -28,6 +28,7 @@ class TensorStorage {
  private:
   bool place_known(std::uint32_t output);
   std::uint32_t filled_before(std::uint32_t i, std::uint32_t output) const;
+  std::uint32_t filled_behind(std::uint32_t i, std::uint32_t output) const;
   std::uint32_t written_by(const FlowOp& op);
 
   const Step& step_;

@@ -112,7 +112,7 @@ TEST(OpTable, NoNameIsHiddenByAnother) {
 TEST(OpTable, FindsOverloadsAndFormsInPlace) {
   EXPECT_EQ(find_op("aten::add_.Tensor"), find_op("aten::add"));
   EXPECT_EQ(find_op("aten::_foreach_mul_.Scalar"), find_op("aten::_foreach_mul"));
-  EXPECT_EQ(find_op("aten::_foreach_addcmul_.Scalar"), find_op("aten::_foreach_add_"));
+  EXPECT_EQ(find_op("aten::_foreach_addcmul_.Scalar"), find_op("aten::_foreach_sub_"));
   EXPECT_EQ(find_op("aten::copy_")->kind, OpKind::cast);
   EXPECT_TRUE(is_in_place("aten::add_.Tensor"));
   EXPECT_FALSE(is_in_place("aten::__or__"));
@@ -143,7 +143,9 @@ TEST(OpTable, SaysWhatModelsAskOfFewOperations) {
   const Names optimizer = {"aten::_foreach_mul_", "aten::_foreach_sqrt", "aten::mul_",
                            "aten::_foreach_add_"};
   EXPECT_EQ(those_of(optimizer, flagged(multiplies)), (Names{"aten::_foreach_mul_", "aten::mul_"}));
-  EXPECT_EQ(those_of(optimizer, flagged(copies_all)), (Names{"aten::_foreach_sqrt"}));
+  // In place or not: who asks that looks at the name as well.
+  EXPECT_EQ(those_of(optimizer, flagged(copies_all)),
+            (Names{"aten::_foreach_sqrt", "aten::_foreach_add_"}));
   const Names scaler = {"aten::_amp_foreach_non_finite_check_and_unscale_",
                         "aten::_amp_update_scale_", "aten::mul"};
   EXPECT_EQ(those_of(scaler, flagged(scales_loss)), (Names{scaler[0], scaler[1]}));
@@ -262,6 +264,52 @@ TEST(OutputShapes, WindowsOfAnImageAreColumns) {
     EXPECT_EQ(columns(too_large).shape.type, DataType::fp32) << too_large;
   }
   EXPECT_FALSE(outputs("aten::im2col", "[[192,28,28]]", R"(["float"])")[0].known);
+}
+
+// Half a spectrum of real values tells all: 128 / 2 + 1 = 65 complex numbers of 8 bytes; back, the
+// last size is asked for.
+TEST(OutputShapes, SpectraOfRealValuesAreHalfAsLong) {
+  const std::string_view r2c = R"(["float","ScalarList","Scalar","Scalar"])";
+  const auto half =
+      outputs("aten::_fft_r2c", "[[4,16,128],[],[],[]]", r2c, R"(["","[1, 2]","0","True"])")[0];
+  EXPECT_EQ(dims_of(half), (Dims{4, 16, 65}));
+  EXPECT_EQ(element_bytes(half.shape.type), 8);
+  EXPECT_EQ(dims_of(outputs("aten::_fft_r2c", "[[4,16,128],[],[],[]]", r2c,
+                            R"(["","[-1]","0","False"])")[0]),
+            (Dims{4, 16, 128}));
+  const std::string_view complex = R"(["c10::complex<float>","ScalarList","Scalar","Scalar"])";
+  const auto back =
+      outputs("aten::_fft_c2r", "[[4,16,65],[],[],[]]", complex, R"(["","[1, 2]","2","128"])")[0];
+  EXPECT_EQ(dims_of(back), (Dims{4, 16, 128}));
+  EXPECT_EQ(back.shape.type, DataType::fp32);
+  EXPECT_EQ(dims_of(outputs("aten::_fft_c2c", "[[4,16,65],[],[],[]]", complex,
+                            R"(["","[1]","0","True"])")[0]),
+            (Dims{4, 16, 65}));
+  EXPECT_FALSE(outputs("aten::_fft_c2r", "[[4,16,65]]", complex)[0].known);
+  EXPECT_FALSE(
+      outputs("aten::_fft_c2r", "[[4,16,65],[],[],[]]", complex, R"(["","[7]","2","128"])")[0]
+          .known);
+}
+
+// (16 - 1) x 8 - 2 x 4 + (16 - 1) + 1 = 128 places, and one more where the call asks for it.
+TEST(OutputShapes, TransposedLayersGrowTheirImages) {
+  const auto grown = [](std::string_view added) {
+    return outputs(
+        "aten::cudnn_convolution_transpose", "[[4,32,1,16],[32,8,1,16],[],[],[],[],[]]",
+        R"(["float","float","ScalarList","ScalarList","ScalarList","ScalarList","Scalar"])",
+        R"(["","","[0, 4]",")" + std::string(added) + R"(","[1, 8]","[1, 1]","2"])")[0];
+  };
+  EXPECT_EQ(dims_of(grown("[0, 0]")), (Dims{4, 16, 1, 128}));
+  EXPECT_EQ(dims_of(grown("[0, 1]")), (Dims{4, 16, 1, 129}));
+  EXPECT_FALSE(grown("[0, -1000]").known);
+}
+
+TEST(OutputShapes, BagsAreRowsOfTheTable) {
+  const std::string_view types = R"(["float","long int","long int"])";
+  EXPECT_EQ(dims_of(outputs("aten::_embedding_bag", "[[100,16],[60],[12]]", types)[0]),
+            (Dims{12, 16}));
+  EXPECT_EQ(dims_of(outputs("aten::embedding_bag", "[[100,16],[12,5]]", types)[0]), (Dims{12, 16}));
+  EXPECT_FALSE(outputs("aten::_embedding_bag", "[[100,16],[60]]", types)[0].known);
 }
 
 TEST(OutputShapes, ColumnsAreFoldedIntoTheImageThatIsAskedFor) {

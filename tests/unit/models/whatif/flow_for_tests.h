@@ -32,17 +32,18 @@ class FlowMaker {
     return row;
   }
 
-  /// The same of an operation that fills zeros of these dimensions for its result first.
+  /// The same of an operation that fills zeros of these dimensions for its result first, or
+  /// (`behind`) behind its own kernel.
   void op_on_zeros(std::string_view path, std::string_view dims, std::string_view types,
-                   std::string_view zeros) {
+                   std::string_view zeros, bool behind = false) {
     const double begin = 10 + 20.0 * n_;
     enter(path, begin, {dims, types, strides, ""});
     const std::uint32_t fill = maker_.op("aten::fill_", begin + 4, 3, thread);
     maker_.operands(fill, {zeros, R"(["float","Scalar"])", "", ""});
     maker_.launch(begin + 5, 1, 100 + n_, thread);
     run_kernel(begin + 6, 2, 100 + n_, "vectorized");
-    maker_.launch(begin + 9, 1, 300 + n_, thread);
-    run_kernel(begin + 11, 2, 300 + n_, "vectorized");
+    maker_.launch(begin + (behind ? 3.5 : 9), 0.2, 300 + n_, thread);
+    run_kernel(begin + (behind ? 4.5 : 11), 1, 300 + n_, "vectorized");
     ++n_;
   }
 

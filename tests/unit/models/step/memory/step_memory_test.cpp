@@ -129,6 +129,23 @@ TEST(StepMemory, GradientsOfATableAreTheZerosThatTheyAreAddedTo) {
   EXPECT_EQ(most, 2 * 262144);
 }
 
+// Of many rows the gradient sorts their indices first and fills the zeros behind that kernel: they
+// are still its result, 262144 bytes, beside eight rows of 4096 that it reads.
+TEST(StepMemory, GradientsOfATableAreTheZerosBehindTheirFirstKernel) {
+  test::FlowMaker m;
+  m.sequence = 1;
+  m.op("aten::embedding", "[[64,1024],[8]]", R"(["float","long int"])");
+  m.thread = 1;
+  m.op_on_zeros(
+      "autograd::engine::evaluate_function: EmbeddingBackward0>EmbeddingBackward0>"
+      "aten::embedding_dense_backward",
+      "[[8,1024],[8],[],[],[]]", R"(["float","long int","Scalar","Scalar","Scalar"])",
+      "[[64,1024],[]]", true);
+  double most = 0;
+  for (const auto& moment : live_tensors(m.step(), 8)) most = std::max(most, moment.fixed_bytes);
+  EXPECT_EQ(most, 262144);
+}
+
 // Of a product without bias the layer around it tells that [32,16] is a weight, which is counted
 // with the parameters: 8 x 16 floats are read and 8 x 32 written.
 TEST(StepMemory, WeightsOfLayersAreNoInputs) {
