@@ -119,7 +119,8 @@ void DeviceTiming::read_returns() {
 
 Duration DeviceTiming::default_gap(const GapClass& c) const {
   const bool kernels = c.previous == ActivityKind::kernel && c.next == ActivityKind::kernel;
-  if (c.same_graph) return from_us(kernels ? host_.graph_node_gap_us : host_.graph_memset_gap_us);
+  const bool memset = c.previous == ActivityKind::memset || c.next == ActivityKind::memset;
+  if (c.same_graph) return from_us(memset ? host_.graph_memset_gap_us : host_.graph_node_gap_us);
   if (c.graph) return from_us(host_.graph_launch_gap_us);
   if (!kernels) return from_us(host_.memset_gap_us);
   return from_us(c.far_ahead ? host_.kernel_gap_far_us : host_.kernel_gap_near_us);

@@ -4,8 +4,8 @@ namespace tandem {
 
 namespace {
 
-bool is_kernel(const Trace& trace, const DeviceWork& work) {
-  return trace.activities.kind[work.source] == ActivityKind::kernel;
+bool is_memset(const Trace& trace, const DeviceWork& work) {
+  return trace.activities.kind[work.source] == ActivityKind::memset;
 }
 
 /// Whether it has more blocks than run at once, so that the next node waits for the last of them.
@@ -31,9 +31,9 @@ void each_pair(const HostItem& launch, std::vector<DeviceWork>& works, Visit vis
 void remove_profiler_from_nodes(const Trace& trace, const HostModel& host, const HostItem& launch,
                                 std::vector<DeviceWork>& works) {
   each_pair(launch, works, [&](const DeviceWork& before, DeviceWork& node) {
-    if (!is_kernel(trace, before)) {
+    if (is_memset(trace, before)) {
       node.gap -= from_us(host.graph_profiler_memset_us);
-    } else if (is_kernel(trace, node) && hides_the_next(trace, host, before)) {
+    } else if (!is_memset(trace, node) && hides_the_next(trace, host, before)) {
       node.gap -= from_us(host.graph_hidden_us);
     }
     node.far_gap = node.gap;
@@ -53,8 +53,8 @@ void make_nodes(const Trace& trace, const HostModel& host, HostItem& launch,
     work.gap = work.far_gap = from_us(k == 0 ? host.graph_launch_gap_us : host.graph_node_gap_us);
   }
   each_pair(launch, works, [&](const DeviceWork& before, DeviceWork& node) {
-    const bool kernels = is_kernel(trace, before) && is_kernel(trace, node);
-    if (!kernels) node.gap = node.far_gap = from_us(host.graph_memset_gap_us);
+    const bool memset = is_memset(trace, before) || is_memset(trace, node);
+    if (memset) node.gap = node.far_gap = from_us(host.graph_memset_gap_us);
   });
   remove_profiler_from_nodes(trace, host, launch, works);
 }

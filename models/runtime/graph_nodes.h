@@ -11,7 +11,7 @@ namespace tandem {
 /// node before the next one is prepared. Without it a kernel of `graph_hiding_threads` or more,
 /// whose blocks do not all run at once, hides `graph_hidden_us` of the next kernel's preparation;
 /// the trace counts part of that as the next kernel's duration, so that a gap may be negative. What
-/// follows a memset or a copy starts `graph_profiler_memset_us` earlier.
+/// follows a memset starts `graph_profiler_memset_us` earlier.
 void remove_profiler_from_nodes(const Trace& trace, const HostModel& host, const HostItem& launch,
                                 std::vector<DeviceWork>& works);
 

@@ -23,7 +23,7 @@ struct HostModel {
   double kernel_gap_far_us = 0;    // kernel -> kernel, host further ahead
   double memset_gap_us = 0;        // any gap with a memset or copy on one side
   double graph_node_gap_us = 0;    // node -> node inside a graph, under the profiler
-  double graph_memset_gap_us = 0;  // the same with a memset or copy on one side
+  double graph_memset_gap_us = 0;  // the same with a memset on one side
   double graph_launch_gap_us = 0;  // graph -> graph, under the profiler
   double event_latency_us = 0;     // end of work -> start of work of another stream that waits
   std::int64_t queue_depth = 0;    // launches a stream takes before the host blocks
@@ -39,7 +39,7 @@ struct HostModel {
   double launch_call_us = 0;              // a launch call without the profiler
   std::int64_t graph_hiding_threads = 0;  // a kernel of as many hides the next one's preparation
   double graph_hidden_us = 0;             // ... so much of it
-  double graph_profiler_memset_us = 0;    // what the profiler adds to a memset or copy of a graph
+  double graph_profiler_memset_us = 0;    // what the profiler adds to a memset of a graph
   double graph_launch_call_us = 0;        // cudaGraphLaunch on the host, constant part
   double graph_launch_node_us = 0;        // ... and per node
   double eager_launch_us = 0;  // host time per launch of an eager op, for traces that hold no ops
