@@ -16,6 +16,7 @@
 #include "models/step/memory/sharded_parameters.h"
 #include "models/step/memory/step_memory.h"
 #include "models/step/memory/trained_parameters.h"
+#include "models/step/memory/workspace.h"
 #include "models/step/op_nesting.h"
 #include "sim/core/tensors/data_type.h"
 
@@ -351,7 +352,7 @@ std::optional<PeakMemory> live_memory(const Step& step, std::int64_t base_batch,
   out.has_buckets = has_buckets(step.trace);
   out.kept_bytes = parameters.bytes - whole + dense + states + shards.gathered_bytes +
                    (out.has_buckets ? out.bucket_bytes : 0) +
-                   device.workspaces(compute_major, out.training);
+                   device.workspaces(compute_major, product_handles(step, flow, out.training));
   // No unit of sharded parameters is whole while the optimizer updates them.
   const double update = out.training ? dense + (optimizer.copies ? dense : 0) : 0;
   out.update_bytes = std::max(0.0, update - shards.gathered_bytes);
