@@ -98,6 +98,15 @@ std::uint32_t layer_of(const BatchOps& ops, const OpNesting& nesting, std::uint3
   return layer;
 }
 
+/// Whether a node of the backward pass runs the operation: again, or to compute a gradient, where
+/// what stands at a weight's place may be another gradient.
+bool runs_in_node(const Trace& trace, const OpNesting& nesting, std::uint32_t row) {
+  while (row != no_row && !has_engine_prefix(text_of(trace, trace.ops.name[row]))) {
+    row = nesting.parent[row];
+  }
+  return row != no_row;
+}
+
 /// Which weights a layer has in common with an earlier one. Autocast converts a weight once in a
 /// region and keeps the copy: a layer that computes with a converted weight and converts none of
 /// its dimensions reads one that an earlier layer has converted.
@@ -214,7 +223,7 @@ Parameters count_parameters(const Trace& trace, const BatchOps& ops, const OpNes
   const std::set<Dims> summed = summed_tables(trace, ops, step);
   const std::uint32_t repeated = first_repeated_row(trace, ops, nesting, step);
   for (std::uint32_t row = 0; row < repeated; ++row) {
-    if (!inside(trace, row, step)) continue;
+    if (!inside(trace, row, step) || runs_in_node(trace, nesting, row)) continue;
     const std::uint32_t layer = layer_of(ops, nesting, row);
     if (const TensorShape* t = layer == no_row ? outermost_weight(ops, nesting, row) : nullptr) {
       add(*t);

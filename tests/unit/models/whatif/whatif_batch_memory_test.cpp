@@ -189,6 +189,23 @@ TEST(WhatifBatchMemory, ATableIsSharedIfItsGradientsAreAddedUp) {
             2 * 100 * 16);
 }
 
+// The gradient of a convolution's gradient is a convolution whose weight is another gradient: the
+// layer's 16 x 8 x 3 x 3 weights are all.
+TEST(WhatifBatchMemory, GradientsHaveNoWeights) {
+  TraceMaker m;
+  m.step(1, 0, 1000);
+  const std::string_view types = R"(["float","float"])";
+  m.operands(m.op("aten::conv2d", 10, 30, 0), {"[[8,8,32,32],[16,8,3,3]]", types, "", ""});
+  m.launch(20, 4, 1);
+  m.kernel(30, 20, 1);
+  m.op("autograd::engine::evaluate_function: ConvolutionBackwardBackward0", 60, 60, 0);
+  m.operands(m.op("aten::conv2d", 70, 30, 0), {"[[8,8,32,32],[16,8,30,30]]", types, "", ""});
+  m.launch(80, 4, 2);
+  m.kernel(90, 20, 2);
+  EXPECT_EQ(live_memory(step_of(m), 8, batch_law().device_memory, 9).value().parameters,
+            16 * 8 * 3 * 3);
+}
+
 // One weight of 16 x 32, though the product runs another one inside.
 TEST(WhatifBatchMemory, AWeightWithoutALayerIsCountedOnce) {
   TraceMaker m;
