@@ -11,6 +11,7 @@
 #include "models/ops/op_table.h"
 #include "models/step/binding/compiled_graphs.h"
 #include "models/step/dataflow.h"
+#include "models/step/memory/second_gradients.h"
 #include "models/step/memory/trained_parameters.h"
 #include "models/step/op_rows.h"
 #include "sim/core/tensors/data_type.h"
@@ -162,7 +163,7 @@ class StepFacts {
   /// The last operation of the node that this gradient made (create_graph), where that runs later
   /// in the step, and reads the operand; else no_row.
   std::uint32_t gradient_of_gradient(const FlowOp& op, const FlowUse& use) const {
-    if (op.makes < 0 || !keeps_for_gradient(op, use)) return no_row;
+    if (op.makes < 0 || !keeps_for_gradient(flow_, op, use)) return no_row;
     const std::uint32_t last = backward_of(op.makes);
     return last == 0 ? no_row : last;
   }
@@ -174,42 +175,6 @@ class StepFacts {
   }
 
  private:
-  /// Whether the gradient of an operation of the backward pass reads this operand. Products read
-  /// each other's factors, gradients of curves both what they were given and what was kept for
-  /// them, those of straight pieces only the latter; sums, copies and scales by a number nothing.
-  bool keeps_for_gradient(const FlowOp& op, const FlowUse& use) const {
-    const OpRow& row = *op.row;
-    const auto& saved = row.arguments;
-    if (contains(saved.saved_inputs | saved.saved_outputs, use.argument)) return true;
-    if (row.is(multiplies) || row.is(divides)) return has_factor_beside(op, use);
-    const bool curved = row.is(arithmetic) || row.is(nonlinear) || row.is(trigonometric);
-    return curved || is_product_or_norm(op.kind);
-  }
-
-  static bool is_product_or_norm(OpKind kind) {
-    switch (kind) {
-      case OpKind::matmul:
-      case OpKind::convolution:
-      case OpKind::convolution_backward:
-      case OpKind::attention:
-      case OpKind::attention_backward:
-      case OpKind::batch_norm:
-      case OpKind::batch_norm_backward:
-      case OpKind::row_norm:
-      case OpKind::row_norm_backward:
-      case OpKind::softmax:
-      case OpKind::softmax_backward: return true;
-      default: return false;
-    }
-  }
-
-  bool has_factor_beside(const FlowOp& op, const FlowUse& use) const {
-    for (const FlowUse& other : flow_.inputs_of(op)) {
-      if (other.argument != use.argument && flow_.elements_of(other) > 1) return true;
-    }
-    return false;
-  }
-
   /// The nearest backward node around an operation, or no_row.
   std::uint32_t node_of(const FlowOp& op) const {
     std::uint32_t r = op.op;
