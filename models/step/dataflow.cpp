@@ -63,16 +63,19 @@ class OpCollector {
     op.row = &rows_.of(row);
     op.kind = op.row->kind;
     op.phase = op.kind == OpKind::optimizer ? FlowPhase::other : FlowPhase::forward;
+    std::int64_t own = -1;  // number of the operation, not of the node around it
     // An operation notes the number of the autograd node that is made next: innermost is exact.
     for (std::uint32_t r = row; r != no_row; r = flow_.nesting.parent[r]) {
       op.root = r;
       if (op.sequence < 0) op.sequence = ops.sequence[r];
       const bool node = has_engine_prefix(text_of(step_.trace, ops.name[r]));
-      if (!node && ops.forward_thread[r] <= 0) continue;  // old profilers only note the thread
+      if (!node && ops.forward_thread[r] <= 0) continue;       // old profilers only note the thread
+      if (op.phase != FlowPhase::backward) own = op.sequence;  // the node has another one
       op.phase = FlowPhase::backward;
       if (ops.sequence[r] >= 0) op.sequence = ops.sequence[r];
       if (node) break;  // one that another node runs stands for itself
     }
+    if (op.phase == FlowPhase::backward && own != op.sequence) op.makes = own;
     return op;
   }
 
@@ -112,9 +115,13 @@ struct PassRange {
   std::uint32_t begin = 0, end = 0;
 };
 
+/// Whether it computes gradients that nothing is asked of.
+bool ends_pass(const FlowOp& op) { return op.phase == FlowPhase::backward && op.makes < 0; }
+
 /// A pass begins with the first operation behind the gradients of another one, if layers follow and
 /// gradients again: a step may add up the gradients of several batches. What follows the last
-/// gradients belongs to the last pass.
+/// gradients belongs to the last pass. Gradients that are differentiated again (penalties of
+/// slopes, equations) are a part of their pass.
 std::vector<PassRange> find_passes(const Dataflow& flow) {
   const auto rows = static_cast<std::uint32_t>(flow.ops.size());
   std::uint32_t last_backward = 0;
@@ -125,7 +132,7 @@ std::vector<PassRange> find_passes(const Dataflow& flow) {
   bool gradients = false;         // of this pass were seen
   std::uint32_t behind = no_row;  // the first operation since the last of them
   for (std::uint32_t i = 0; i < last_backward; ++i) {
-    if (flow.ops[i].phase == FlowPhase::backward) {
+    if (ends_pass(flow.ops[i])) {
       gradients = true, behind = no_row;
       continue;
     }
@@ -157,7 +164,7 @@ void mark_pass(const Step& step, PassRange pass, Dataflow& flow) {
   for (std::uint32_t i = pass.begin; i < rows; ++i) {
     const FlowOp& op = flow.ops[i];
     if (op.phase == FlowPhase::backward) {
-      first_backward = std::min(first_backward, i);
+      if (ends_pass(op)) first_backward = std::min(first_backward, i);
       last_backward = i;
     } else if (first_backward == rows && runs_layer(step, flow, op)) {
       loss = rows;

@@ -48,6 +48,9 @@ struct FlowOp {
   bool in_graph = false;       // a compiler made it, or put it into its graph
   bool overwrites = false;     // generated code: the result takes the place of the first operand
   std::int64_t sequence = -1;  // autograd number; a backward operation has that of its forward
+  /// Autograd number of the node that a backward operation makes itself, where a gradient is asked
+  /// of gradients (create_graph); else -1.
+  std::int64_t makes = -1;
   /// Index of the forward operation that this one, of the backward pass, computes again.
   std::uint32_t repeats = no_row;
   std::uint32_t first_work = 0, work_count = 0;      // Dataflow::works

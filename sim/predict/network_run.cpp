@@ -10,6 +10,7 @@
 
 #include "models/arch/gpu_config.h"
 #include "models/ops/op_table.h"
+#include "models/step/memory/workspace.h"
 #include "sim/core/files/folder.h"
 #include "sim/core/named.h"
 #include "workloads/compiled_memory.h"
@@ -240,10 +241,11 @@ TracedRun analyse_network(const NetworkRequest& request, const ReplayOptions& op
   }
   run.summary.batch = bound.value(batch_symbol, network.fixed_batch);
   if (network.symbols.empty() && !is_onnx(request.path)) return run;
-  set_memory(
-      network, request, bound,
-      run.configs.batch.device_memory.workspaces(gpu.compute_major, network.task == Task::train),
-      run);
+  set_memory(network, request, bound,
+             run.configs.batch.device_memory.workspaces(
+                 gpu.compute_major, product_handles(run.traced_step, dataflow(run.traced_step),
+                                                    network.task == Task::train)),
+             run);
   return run;
 }
 

@@ -66,7 +66,7 @@ TEST(NetworkIdentity, AGeneratedStepHoldsWhatItsNetworkHolds) {
       const double storages = network_memory(bind_network(net, values)).peak_bytes();
       const Replay replay = replay_of(network, batch, "fp32");
       const PeakMemory& memory = replay.run.memory.value();
-      const double workspace = replay.run.configs.batch.device_memory.workspaces(9, true);
+      const double workspace = replay.run.configs.batch.device_memory.workspaces(9, 2);
       EXPECT_NEAR(peak_bytes(memory, batch) / (storages + workspace), 1, 0.001);
     }
   }

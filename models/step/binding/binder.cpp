@@ -78,7 +78,7 @@ std::uint32_t not_squared(const Dataflow& flow, std::uint32_t tensor) {
 }
 
 /// What the first operand of a sum is a scaled copy of: a branch is scaled (gates of channels,
-/// scales of layers) and then added to another one, not to itself.
+/// scales of layers, a step of an equation) and then added to another one, not to itself.
 std::uint32_t scaled_operand(const Dataflow& flow, const FlowOp& op) {
   if (!op.row->is(adds_gradients) || flow.inputs.size() == op.first_input) return no_row;
   const FlowTensor& sum = flow.tensors[flow.inputs[op.first_input].tensor];
@@ -88,7 +88,7 @@ std::uint32_t scaled_operand(const Dataflow& flow, const FlowOp& op) {
   for (const FlowUse& use : flow.inputs_of(flow.ops[sum.producer])) {
     const std::int64_t elements = flow.elements_of(use);
     if (elements == sum.elements && whole == no_row) whole = use.tensor;
-    scales |= elements > 1 && elements < sum.elements;
+    scales |= elements < sum.elements;
   }
   return scales ? whole : no_row;
 }

@@ -109,6 +109,7 @@ class Regions {
     FlowOp& again = flow_.ops[region.ops[k]];
     FlowOp& op = flow_.ops[original];
     again.repeats = original;
+    again.makes = -1;
     again.root = below(region.node, again.op);
     again.sequence = numbers_anew ? own_number(again) : op.sequence;
     op.sequence = -1;

@@ -16,10 +16,10 @@ struct DeviceMemory {
   double context_bytes = 0;
   double usable_share = 0;
 
-  /// Of the handles that a step holds: the thread of the backward pass has one of its own.
-  double workspaces(int compute_major, bool training) const {
+  /// Of the handles that a step holds (workspace.h).
+  double workspaces(int compute_major, int handles) const {
     const bool later = compute_major >= workspace_major;
-    return (training ? 2 : 1) * (later ? workspace_bytes : workspace_before_bytes);
+    return handles * (later ? workspace_bytes : workspace_before_bytes);
   }
   /// What allocations can use: less the context and the driver's reserve.
   double usable_bytes(const GpuArch& gpu) const {

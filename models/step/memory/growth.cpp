@@ -24,10 +24,11 @@ bool result_grows(const BatchOp& op) {
 class SameSize {
  public:
   SameSize(const Dataflow& flow, const BatchOps& ops)
-      : flow_(flow), ops_(ops), votes_(flow.tensors.size(), 0) {
+      : flow_(flow), ops_(ops), votes_(flow.tensors.size(), 0), read_(flow.tensors.size(), false) {
     for (const FlowOp& op : flow.ops) {
       for (const FlowUse& use : flow.inputs_of(op)) {
         votes_[use.tensor] += vote(known(op), use.argument);
+        read_[use.tensor] = true;
       }
     }
   }
@@ -35,9 +36,10 @@ class SameSize {
   bool grows(std::uint32_t t) const {
     const FlowTensor& tensor = flow_.tensors[t];
     if (product(tensor)) return result_grows(known(flow_.ops[tensor.producer]));
-    if (tensor.consumers > 0) return votes_[t] >= 0;
+    if (read_[t]) return votes_[t] >= 0;
     if (tensor.producer == no_row) return false;
-    // What nobody reads is a gradient of a parameter in the backward pass.
+    // What nobody reads is a gradient of a parameter in the backward pass, or the zeros that it is
+    // added to.
     const FlowOp& made = flow_.ops[tensor.producer];
     return made.phase == FlowPhase::forward && known(made).grows();
   }
@@ -56,6 +58,7 @@ class SameSize {
   const Dataflow& flow_;
   const BatchOps& ops_;
   std::vector<int> votes_;  // of the operations that read each
+  std::vector<bool> read_;  // whether there are any
 };
 
 }  // namespace

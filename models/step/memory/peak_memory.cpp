@@ -16,6 +16,7 @@
 #include "models/step/memory/sharded_parameters.h"
 #include "models/step/memory/step_memory.h"
 #include "models/step/memory/trained_parameters.h"
+#include "models/step/memory/workspace.h"
 #include "models/step/op_nesting.h"
 #include "sim/core/tensors/data_type.h"
 
@@ -95,6 +96,15 @@ std::uint32_t layer_of(const BatchOps& ops, const OpNesting& nesting, std::uint3
     if (is_layer(*ops.op(ops.number(row)).row)) layer = row;
   }
   return layer;
+}
+
+/// Whether a node of the backward pass runs the operation: again, or to compute a gradient, where
+/// what stands at a weight's place may be another gradient.
+bool runs_in_node(const Trace& trace, const OpNesting& nesting, std::uint32_t row) {
+  while (row != no_row && !has_engine_prefix(text_of(trace, trace.ops.name[row]))) {
+    row = nesting.parent[row];
+  }
+  return row != no_row;
 }
 
 /// Which weights a layer has in common with an earlier one. Autocast converts a weight once in a
@@ -213,7 +223,7 @@ Parameters count_parameters(const Trace& trace, const BatchOps& ops, const OpNes
   const std::set<Dims> summed = summed_tables(trace, ops, step);
   const std::uint32_t repeated = first_repeated_row(trace, ops, nesting, step);
   for (std::uint32_t row = 0; row < repeated; ++row) {
-    if (!inside(trace, row, step)) continue;
+    if (!inside(trace, row, step) || runs_in_node(trace, nesting, row)) continue;
     const std::uint32_t layer = layer_of(ops, nesting, row);
     if (const TensorShape* t = layer == no_row ? outermost_weight(ops, nesting, row) : nullptr) {
       add(*t);
@@ -351,7 +361,7 @@ std::optional<PeakMemory> live_memory(const Step& step, std::int64_t base_batch,
   out.has_buckets = has_buckets(step.trace);
   out.kept_bytes = parameters.bytes - whole + dense + states + shards.gathered_bytes +
                    (out.has_buckets ? out.bucket_bytes : 0) +
-                   device.workspaces(compute_major, out.training);
+                   device.workspaces(compute_major, product_handles(step, flow, out.training));
   // No unit of sharded parameters is whole while the optimizer updates them.
   const double update = out.training ? dense + (optimizer.copies ? dense : 0) : 0;
   out.update_bytes = std::max(0.0, update - shards.gathered_bytes);

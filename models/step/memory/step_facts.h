@@ -11,6 +11,7 @@
 #include "models/ops/op_table.h"
 #include "models/step/binding/compiled_graphs.h"
 #include "models/step/dataflow.h"
+#include "models/step/memory/second_gradients.h"
 #include "models/step/memory/trained_parameters.h"
 #include "models/step/op_rows.h"
 #include "sim/core/tensors/data_type.h"
@@ -91,6 +92,7 @@ class StepFacts {
   /// read by others.
   bool is_gradient(const FlowOp& op, const FlowTensor& tensor) const {
     if (!runs_backward(op) || tensor.type != DataType::fp32) return false;
+    if (op.makes >= 0) return false;  // who asked for it reads it, or none was made
     return tensor.memory.known() ? tensor.memory.role == TensorRole::gradient
                                  : parameters_.has(tensor.elements);
   }
@@ -156,6 +158,14 @@ class StepFacts {
     const auto works = works_.find(op.sequence);
     return op.row->is(divides) && op.input_count == 2 && works != works_.end() &&
            works->second > of_dividend;
+  }
+
+  /// The last operation of the node that this gradient made (create_graph), where that runs later
+  /// in the step, and reads the operand; else no_row.
+  std::uint32_t gradient_of_gradient(const FlowOp& op, const FlowUse& use) const {
+    if (op.makes < 0 || !keeps_for_gradient(flow_, op, use)) return no_row;
+    const std::uint32_t last = backward_of(op.makes);
+    return last == 0 ? no_row : last;
   }
 
   /// The first operation with this number, or no_row.

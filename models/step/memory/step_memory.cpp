@@ -318,6 +318,10 @@ void Lives::visit(std::uint32_t i) {
       Life& life = lives_[storage_[use.tensor]];
       life.last = std::max(life.last, kept);
     }
+    const std::uint32_t again = facts_.gradient_of_gradient(op, use);
+    if (again != no_row && flow_.tensors[use.tensor].producer != no_row) {
+      this->use(storage_[use.tensor], again);
+    }
   }
   const auto outputs = flow_.outputs_of(op);
   for (const std::uint32_t t : outputs) {

@@ -1,6 +1,7 @@
 #include "models/step/memory/trained_parameters.h"
 
 #include <algorithm>
+#include <set>
 
 #include "models/step/op_rows.h"
 #include "sim/core/tensors/data_type.h"
@@ -33,10 +34,34 @@ std::vector<std::uint32_t> ops_of(const Trace& trace, const StepWindow& step) {
   return rows;
 }
 
+/// Dimensions of what convolutions read.
+class ConvolutionOperands {
+ public:
+  void see(const OpRow& row, const OpTensors& operands) {
+    if (!is_convolution(row) || row.backward) return;
+    for (std::size_t i = 0; i < operands.shapes.size(); ++i) {
+      const std::uint8_t at = operands.arguments[i];
+      const bool image = at == row.arguments.at(ArgumentName::input);
+      if (image) images_.insert(dims_of(operands.shapes[i]));
+      if (contains(row.arguments.parameters, at)) weights_.insert(dims_of(operands.shapes[i]));
+    }
+  }
+  /// Several images that are no weight as well: a gradient that reaches them was asked of an input
+  /// (penalties of slopes, adversarial examples).
+  bool are_images(const TensorShape& shape) const {
+    const auto dims = dims_of(shape);
+    return dims[0] > 1 && images_.count(dims) > 0 && weights_.count(dims) == 0;
+  }
+
+ private:
+  std::set<std::vector<std::int64_t>> images_, weights_;
+};
+
 /// Layers that run inside an autograd node compute again what was not kept: no pass begins there.
 PassMarks pass_marks(const Trace& trace, const StepWindow& step) {
   PassMarks out;
   OpRows rows(trace);
+  ConvolutionOperands convolutions;
   std::map<ThreadId, TimePoint> node_end;  // of the nodes so far, by their thread
   for (const std::uint32_t op : ops_of(trace, step)) {
     const TimePoint begin = trace.ops.begin[op];
@@ -48,10 +73,12 @@ PassMarks pass_marks(const Trace& trace, const StepWindow& step) {
     const bool computes = is_layer(row) || row.kind == OpKind::generated;
     if (computes && begin >= open_until) out.layers.push_back(begin);
     if (row.kind == OpKind::optimizer) out.updates.push_back(begin);
+    convolutions.see(row, operands_of(trace, op).tensors);
     if (!row.is(stores_gradients)) continue;
     const auto& shapes = operands_of(trace, op).tensors.shapes;
     if (!shapes.empty() && shapes[0].rank > 0) out.reached.push_back({begin, shapes.data()});
   }
+  std::erase_if(out.reached, [&](const Reached& r) { return convolutions.are_images(*r.shape); });
   return out;
 }
 

@@ -45,7 +45,31 @@ std::int64_t bytes_of(const std::vector<ReorderedTensor>& tensors) {
   return bytes;
 }
 
+/// Whether a kernel of the library of products runs in the operation; those of convolutions belong
+/// to another library.
+bool runs_product(const Step& step, const Dataflow& flow, const FlowOp& op) {
+  if (is_convolution(*op.row)) return false;
+  const auto works = flow.works_of(op);
+  return op.kind == OpKind::matmul || std::any_of(works.begin(), works.end(), [&](std::uint32_t w) {
+           const std::uint32_t activity = step.plan.works[w].source;
+           return step.trace.activities.kind[activity] == ActivityKind::kernel &&
+                  step.kernels.of(activity).family == KernelFamily::gemm;
+         });
+}
+
 }  // namespace
+
+int product_handles(const Step& step, const Dataflow& flow, bool training) {
+  bool forward = false, backward = false, threads = false;
+  for (const FlowOp& op : flow.ops) {
+    const bool behind = op.phase == FlowPhase::backward;
+    threads |= behind;
+    (behind ? backward : forward) |= runs_product(step, flow, op);
+  }
+  if (flow.ops.empty()) forward = true;
+  if (!threads && training) backward = forward;  // the trace does not tell the passes apart
+  return int{forward} + int{backward};
+}
 
 std::vector<ReorderedTensor> reordered_tensors(const Step& step, const Dataflow& flow,
                                                const FlowOp& op) {

@@ -1,4 +1,4 @@
-// Memory that a library asks for while one operation runs.
+// Memory that libraries ask for: while one operation runs, and for all of them.
 #pragma once
 
 #include "models/step/dataflow.h"
@@ -17,5 +17,11 @@ struct ReorderedTensor {
 /// the one that takes more. Nothing for an operation that launches no such copies.
 std::vector<ReorderedTensor> reordered_tensors(const Step& step, const Dataflow& flow,
                                                const FlowOp& op);
+
+/// Handles of the library of products of matrices, each with a workspace that stays: the framework
+/// asks for one where a thread runs its first product. The backward pass has a thread of its own,
+/// and a step of convolutions alone has none. Of a step whose operations are not seen (CUDA graphs)
+/// those that it may have.
+int product_handles(const Step& step, const Dataflow& flow, bool training);
 
 }  // namespace tandem

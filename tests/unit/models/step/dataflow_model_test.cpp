@@ -104,6 +104,33 @@ TEST(Dataflow, AGradientOfGradientsIsOfThePassOfItsModel) {
   EXPECT_EQ(flow.passes(), 1U);
 }
 
+// A penalty of slopes: the gradient 2 is asked with a graph of its own (its operation has the
+// number 101 of the node that it makes), then the layer 3 runs, then the gradients of all. One
+// pass, and the layer is of the model.
+TEST(Dataflow, LayersBehindAGradientWithAGraphAreOfItsPass) {
+  FlowMaker m;
+  m.sequence = 1;
+  m.op("aten::mm", "[[8,16],[16,16]]", half2);
+  m.sequence = 2;
+  m.op("aten::tanh", "[[8,16]]", R"(["c10::Half"])");
+  m.thread = 1, m.own_sequence = 101;
+  const std::string node = std::string(backward_node) + "TanhBackward0>TanhBackward0>";
+  m.op(node + "aten::tanh_backward", "[[8,16],[8,16]]", half2);
+  m.thread = 0, m.sequence = 3, m.own_sequence = -1;
+  m.op("aten::mm", "[[8,16],[16,16]]", half2);
+  m.thread = 1;
+  m.op(std::string(backward_node) + "MmBackward0>MmBackward0>aten::mm", "[[8,16],[16,16]]", half2);
+  m.sequence = 101;
+  m.op(std::string(backward_node) + "TanhBackwardBackward0>TanhBackwardBackward0>aten::mul",
+       "[[8,16],[8,16]]", half2);
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 6U);
+  EXPECT_EQ(flow.passes(), 1U);
+  const std::int64_t makes[] = {-1, -1, 101, -1, -1, -1};
+  for (std::size_t i = 0; i < flow.ops.size(); ++i) EXPECT_EQ(flow.ops[i].makes, makes[i]) << i;
+  EXPECT_TRUE(flow.ops[3].in_model);
+}
+
 // Logits but those of the last token, copied and converted for the loss: slice 2, copy 3, cast 4.
 TEST(Dataflow, CopiesBeforeTheLossAreNotOfTheModelNorIsTheGradientOfAPart) {
   FlowMaker m;

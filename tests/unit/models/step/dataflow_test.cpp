@@ -118,6 +118,19 @@ TEST(Dataflow, WhatHasNoNumberComesAfterTheLatestOne) {
   EXPECT_EQ(maker_of(flow, 3, 1), 0U);
 }
 
+// A step of an equation: the slope 1 is scaled by a number and added to what it is the slope at, 0,
+// not to itself.
+TEST(Dataflow, WhatANumberScalesIsAddedToAnotherTensor) {
+  FlowMaker m;
+  m.op("aten::tanh", "[[8,16]]", R"(["float"])");
+  m.op("aten::relu", "[[8,16]]", R"(["float"])");
+  m.op("aten::mul", "[[8,16],[]]", R"(["float","double"])");
+  m.op("aten::add", "[[8,16],[8,16],[]]", R"(["float","float","Scalar"])");
+  const Dataflow flow = dataflow(m.step());
+  EXPECT_EQ(maker_of(flow, 3, 0), 2U);
+  EXPECT_EQ(maker_of(flow, 3, 1), 0U);
+}
+
 // x, then a branch of x that is multiplied by a gate of each row and added to x.
 TEST(Dataflow, AScaledBranchIsAddedToAnotherTensor) {
   FlowMaker m;

@@ -35,9 +35,9 @@ class FlowMaker {
   /// The same of an operation that fills zeros of these dimensions for its result first, or
   /// (`behind`) behind its own kernel.
   void op_on_zeros(std::string_view path, std::string_view dims, std::string_view types,
-                   std::string_view zeros, bool behind = false) {
+                   std::string_view zeros, bool behind = false, std::string_view concrete = "") {
     const double begin = 10 + 20.0 * n_;
-    enter(path, begin, {dims, types, strides, ""});
+    enter(path, begin, {dims, types, strides, concrete});
     const std::uint32_t fill = maker_.op("aten::fill_", begin + 4, 3, thread);
     maker_.operands(fill, {zeros, R"(["float","Scalar"])", "", ""});
     maker_.launch(begin + 5, 1, 100 + n_, thread);

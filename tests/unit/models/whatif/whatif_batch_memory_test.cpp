@@ -37,7 +37,7 @@ TEST(WhatifBatchMemory, ParametersAreCountedOnceAndTheOptimizerIsRecognised) {
   EXPECT_TRUE(m.training);
   EXPECT_EQ(m.optimizer_states, 0);  // plain SGD: parameters alone are kept
   // Without recorded types a value counts one byte.
-  EXPECT_NEAR(m.kept_bytes, 1.0 * parameters + batch_law().device_memory.workspaces(9, true), 1);
+  EXPECT_NEAR(m.kept_bytes, 1.0 * parameters + batch_law().device_memory.workspaces(9, 2), 1);
   EXPECT_NEAR(m.update_bytes, parameters, 1);  // their gradients
   EXPECT_GT(peak_bytes(m, 1 << 20), peak_bytes(m, 64));
   EXPECT_EQ(m.points, 0U);
@@ -109,8 +109,7 @@ PeakMemory inference_memory() {
 TEST(WhatifBatchMemory, InferenceKeepsParametersAlone) {
   const PeakMemory plain = inference_memory();
   EXPECT_FALSE(plain.training);
-  EXPECT_NEAR(plain.kept_bytes, 4.0 * parameters + batch_law().device_memory.workspaces(9, false),
-              1);
+  EXPECT_NEAR(plain.kept_bytes, 4.0 * parameters + batch_law().device_memory.workspaces(9, 1), 1);
   EXPECT_EQ(plain.update_bytes, 0);
 }
 
@@ -190,6 +189,23 @@ TEST(WhatifBatchMemory, ATableIsSharedIfItsGradientsAreAddedUp) {
             2 * 100 * 16);
 }
 
+// The gradient of a convolution's gradient is a convolution whose weight is another gradient: the
+// layer's 16 x 8 x 3 x 3 weights are all.
+TEST(WhatifBatchMemory, GradientsHaveNoWeights) {
+  TraceMaker m;
+  m.step(1, 0, 1000);
+  const std::string_view types = R"(["float","float"])";
+  m.operands(m.op("aten::conv2d", 10, 30, 0), {"[[8,8,32,32],[16,8,3,3]]", types, "", ""});
+  m.launch(20, 4, 1);
+  m.kernel(30, 20, 1);
+  m.op("autograd::engine::evaluate_function: ConvolutionBackwardBackward0", 60, 60, 0);
+  m.operands(m.op("aten::conv2d", 70, 30, 0), {"[[8,8,32,32],[16,8,30,30]]", types, "", ""});
+  m.launch(80, 4, 2);
+  m.kernel(90, 20, 2);
+  EXPECT_EQ(live_memory(step_of(m), 8, batch_law().device_memory, 9).value().parameters,
+            16 * 8 * 3 * 3);
+}
+
 // One weight of 16 x 32, though the product runs another one inside.
 TEST(WhatifBatchMemory, AWeightWithoutALayerIsCountedOnce) {
   TraceMaker m;
@@ -238,7 +254,7 @@ Step step_with_gradients(bool frozen) {
 // experts, 32 x 16 of a weight. Only what is trained has a gradient and two states of 4 bytes each.
 TEST(WhatifBatchMemory, FrozenParametersHaveNoGradientAndNoState) {
   constexpr std::int64_t weight = 32 * 16, rest = 32 + 3 * 64 * 32;
-  const double workspace = batch_law().device_memory.workspaces(9, true);
+  const double workspace = batch_law().device_memory.workspaces(9, 2);
   const PeakMemory all =
       live_memory(step_with_gradients(false), 8, batch_law().device_memory, 9).value();
   EXPECT_EQ(all.parameters, weight + rest);

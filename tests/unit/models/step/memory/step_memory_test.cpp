@@ -104,6 +104,54 @@ TEST(StepMemory, WhatWasKeptForANodeLivesUntilTheNodeHasRun) {
   EXPECT_EQ(live.back().growing_bytes, 5 * 32768);
 }
 
+/// Bytes of the worst moment of a tanh whose gradient 3 is asked with a graph (`own`: the number of
+/// the node that it makes) or without one, and after that of the relu before it once more.
+double peak_of_second_gradient(std::int64_t own) {
+  constexpr std::string_view one = "[[8,1024]]", two = "[[8,1024],[8,1024]]";
+  constexpr std::string_view of_one = R"(["float"])", of_two = R"(["float","float"])";
+  const std::string node = "autograd::engine::evaluate_function: ";
+  test::FlowMaker m;
+  m.sequence = 1;
+  m.op("aten::relu", one, of_one);
+  m.sequence = 2;
+  m.op("aten::tanh", one, of_one);
+  m.thread = 1, m.sequence = 3;
+  m.op(node + "MulBackward0>aten::mul", one, of_one);
+  m.sequence = 2, m.own_sequence = own;
+  m.op(node + "TanhBackward0>aten::tanh_backward", two, of_two);
+  m.sequence = 1, m.own_sequence = -1;
+  m.op(node + "ReluBackward0>aten::threshold_backward", two, of_two);
+  m.sequence = 101;
+  m.op(node + "TanhBackwardBackward0>aten::mul", two, of_two);
+  return worst_bytes(live_tensors(m.step(), 8));
+}
+
+// 32768 bytes each: when the relu's gradient is computed there are the input, the relu, the tanh
+// (which the last node reads), its gradient and that of the relu. The tanh's gradient is curved:
+// its own gradient reads what it was given, too.
+TEST(StepMemory, AGradientWithAGraphKeepsWhatItsOwnGradientReads) {
+  const double without = peak_of_second_gradient(-1);
+  EXPECT_EQ(peak_of_second_gradient(101), without + 32768);
+}
+
+// 64 rows are a multiple of 8 items, and no operation reads the zeros nor the gradient.
+TEST(StepMemory, TheGradientOfATableDoesNotGrow) {
+  test::FlowMaker m;
+  m.sequence = 1;
+  m.op("aten::embedding", "[[64,1024],[8]]", R"(["float","long int"])");
+  m.thread = 1;
+  m.op_on_zeros(
+      "autograd::engine::evaluate_function: EmbeddingBackward0>aten::embedding_dense_backward",
+      "[[8,1024],[8],[],[],[]]", R"(["float","long int","Scalar","Scalar","Scalar"])",
+      "[[64,1024],[]]", R"(["","","64","-1","False"])");
+  double fixed = 0;
+  for (const auto& moment : live_tensors(m.step(), 8)) {
+    fixed = std::max(fixed, moment.fixed_bytes);
+    EXPECT_LT(moment.growing_bytes, 262144);
+  }
+  EXPECT_EQ(fixed, 262144);
+}
+
 // A table of 64 rows of 1024 floats (262144 bytes) is read twice; the gradient of each reading is
 // rows added to zeros that the operation fills for it, and the second is added to the first. Two of
 // that size are there at most, one of them to the end.

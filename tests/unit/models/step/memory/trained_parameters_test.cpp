@@ -16,6 +16,7 @@ using test::TraceMaker;
 class PassMaker {
  public:
   void layer() { maker_.op("aten::linear", next(), 5, 0, "[[8,32],[32,32],[32]]"); }
+  void images() { maker_.op("aten::conv2d", next(), 5, 0, "[[8,3,16,16],[32,3,3,3],[32]]"); }
   void compiled() { maker_.op("CompiledFunction", next(), 5, 0, "[[8,32]]"); }
   void stores(const std::string& dims) {
     const double begin = next();
@@ -91,6 +92,15 @@ TEST(TrainedParameters, AreOfOnePassWhereItsLayersRunAgain) {
   for (int block = 0; block < 2; ++block) m.layer_again(), m.gradients();
   EXPECT_EQ(m.trained().passes(), 1);
   EXPECT_EQ(m.trained().shapes().size(), 4U);
+}
+
+// 8 images whose gradient is asked, and the filters of their layer.
+TEST(TrainedParameters, AreNoImages) {
+  PassMaker m;
+  m.images(), m.stores("[[8,3,16,16]]"), m.stores("[[32,3,3,3]]"), m.update();
+  const auto shapes = m.trained().shapes();
+  ASSERT_EQ(shapes.size(), 1U);
+  EXPECT_EQ(shapes[0].elements(), 32 * 3 * 3 * 3);
 }
 
 TEST(TrainedParameters, AreOfOnePassWhereAnotherOneReachesFurther) {

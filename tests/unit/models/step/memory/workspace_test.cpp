@@ -5,12 +5,14 @@
 
 #include <array>
 #include <initializer_list>
+#include <string>
 #include <string_view>
 
 #include "models/runtime/device_timing.h"
 #include "models/runtime/measured_plan.h"
 #include "models/step/memory/step_memory.h"
 #include "tests/source_dir/source_dir.h"
+#include "tests/unit/models/whatif/flow_for_tests.h"
 #include "tests/unit/trace_for_tests.h"
 
 namespace tandem {
@@ -54,6 +56,22 @@ Step convolution(std::initializer_list<Launch> launches) {
 
 constexpr double image = 2 * 32 * 32 * 32 * 4;
 constexpr double weight = 32 * 32 * 3 * 3 * 4;
+
+// Products of matrices have a library of their own, each thread that runs one a handle of it.
+TEST(Workspace, AStepOfConvolutionsHasNoHandleOfProducts) {
+  const Step alone = convolution({{product, {8, 1, 1}}});
+  EXPECT_EQ(product_handles(alone, dataflow(alone), true), 0);
+  for (const bool trains : {false, true}) {
+    test::FlowMaker m;
+    m.sequence = 1;
+    m.op("aten::mm", "[[8,16],[16,16]]", R"(["float","float"])");
+    m.thread = 1;
+    const std::string node = "autograd::engine::evaluate_function: MmBackward0>aten::mm";
+    if (trains) m.op(node, "[[8,16],[16,16]]", R"(["float","float"])");
+    const Step step = m.step();
+    EXPECT_EQ(product_handles(step, dataflow(step), trains), trains ? 2 : 1);
+  }
+}
 
 TEST(Workspace, NothingBesideOperandsAndResultWithoutCopies) {
   const Step step = convolution({{product, {8, 1, 1}}});
