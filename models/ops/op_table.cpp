@@ -81,7 +81,8 @@ constexpr OpRow rows[] = {
     {"conv_transpose1d conv_transpose2d conv_transpose3d", K::convolution, L::convolution, lower,
      O::convolution, arguments("input weight weight stride padding output_padding groups dilation"),
      transposed_convolution},
-    {"convolution _convolution", K::convolution, L::convolution, lower, O::convolution,
+    {"convolution _convolution convolution_overrideable", K::convolution, L::convolution, lower,
+     O::convolution,
      arguments("input weight weight stride padding dilation transposed output_padding groups")},
     {"cudnn_convolution", K::convolution, L::convolution, lower, O::convolution,
      arguments("input weight padding stride dilation groups")},
@@ -90,6 +91,8 @@ constexpr OpRow rows[] = {
     {"cudnn_convolution_transpose", K::convolution, L::convolution, lower, O::convolution,
      arguments("input weight padding output_padding stride dilation groups"),
      transposed_convolution},
+    {"slow_conv2d_forward", K::convolution, L::convolution, lower, O::type_only,
+     arguments("input weight - weight stride padding")},
     {"_conv_depthwise2d conv_depthwise3d", K::convolution, L::convolution, lower, O::convolution,
      arguments("input weight - weight stride padding dilation")},
     {"convolution_backward", K::convolution_backward, L::convolution, lower, O::gradients,
@@ -144,13 +147,16 @@ constexpr OpRow rows[] = {
      L::pooling, promote, O::pooling, arguments("input kernel stride padding dilation")},
     {"avg_pool1d avg_pool2d avg_pool3d", K::pooling, L::pooling, promote, O::pooling,
      arguments("input kernel stride padding")},
-    {"adaptive_avg_pool1d adaptive_avg_pool2d _adaptive_avg_pool2d adaptive_max_pool2d", K::pooling,
-     L::pooling, promote, O::adaptive_pooling, arguments("input kernel")},
+    {"adaptive_avg_pool1d adaptive_avg_pool2d _adaptive_avg_pool2d adaptive_max_pool2d "
+     "fractional_max_pool2d",
+     K::pooling, L::pooling, promote, O::adaptive_pooling, arguments("input kernel")},
     {"max_pool2d_with_indices_backward max_pool3d_with_indices_backward", K::pooling_backward,
      L::pooling, promote, O::gradients,
      arguments("grad saved kernel stride padding dilation - result"), 0, true},
-    {"avg_pool2d_backward _adaptive_avg_pool2d_backward", K::pooling_backward, L::pooling, promote,
-     O::gradients, arguments("grad saved kernel stride padding"), 0, true},
+    {"avg_pool2d_backward avg_pool3d_backward _adaptive_avg_pool2d_backward "
+     "adaptive_max_pool2d_backward",
+     K::pooling_backward, L::pooling, promote, O::gradients,
+     arguments("grad saved kernel stride padding"), 0, true},
 
     // Rows of tables.
     {"embedding", K::gather, L::embedding, promote, O::rows, arguments("parameter index")},
@@ -177,8 +183,8 @@ constexpr OpRow rows[] = {
     {"index", K::gather, L::index, promote, O::indexed, arguments("tensor ...")},
     {"scatter scatter_add scatter_reduce", K::scatter, L::around, promote, O::same,
      arguments("tensor ..."), per_element},
-    {"index_put _index_put_impl index_copy index_fill", K::scatter, L::index, promote, O::same,
-     arguments("tensor ...")},
+    {"index_put _index_put_impl index_copy index_fill index_reduce put", K::scatter, L::index,
+     promote, O::same, arguments("tensor ...")},
     {"index_add", K::scatter, L::index, promote, O::same, arguments("tensor ..."),
      adds_rows | keeps_operands},
 
@@ -201,10 +207,11 @@ constexpr OpRow rows[] = {
     // Losses.
     {"cross_entropy_loss nll_loss nll_loss_nd nll_loss_forward nll_loss2d nll_loss2d_forward "
      "mse_loss l1_loss smooth_l1_loss huber_loss binary_cross_entropy kl_div cosine_embedding_loss "
-     "binary_cross_entropy_with_logits",
+     "binary_cross_entropy_with_logits soft_margin_loss multi_margin_loss",
      K::loss, L::loss, full, O::none, arguments("input input ...")},
     {"nll_loss_backward nll_loss2d_backward mse_loss_backward smooth_l1_loss_backward "
-     "huber_loss_backward binary_cross_entropy_backward",
+     "huber_loss_backward l1_loss_backward binary_cross_entropy_backward soft_margin_loss_backward "
+     "multi_margin_loss_backward",
      K::loss, L::loss, full, O::none, arguments("grad input input ..."), 0, true},
 
     {"dropout native_dropout", K::dropout, L::dropout, promote, O::masked, arguments("input")},
@@ -212,7 +219,7 @@ constexpr OpRow rows[] = {
      0, true},
 
     // Matrix products.
-    {"mm mv dot", K::matmul, L::linear, lower, O::product, arguments("left right ...")},
+    {"mm mv dot vdot", K::matmul, L::linear, lower, O::product, arguments("left right ...")},
     {"addmm addmv _addmm_activation", K::matmul, L::linear, lower, O::product,
      arguments("weight left right_weight ...")},
     {"bmm", K::matmul, L::linear, lower, O::product, arguments("left right ..."), batched},
@@ -227,8 +234,8 @@ constexpr OpRow rows[] = {
     {"clone contiguous", K::cast, L::copy, promote, O::same, arguments("tensor")},
     {"_to_copy", K::cast, L::copy, promote, O::same, arguments("tensor"), converts},
     {"to", K::view, L::around, promote, O::same, arguments("tensor"), converts},
-    {"fill_ zero_ zeros zeros_like full full_like arange", K::fill, L::around, promote, O::same,
-     arguments("")},
+    {"fill_ zero_ zeros zeros_like full full_like arange eye linspace", K::fill, L::around, promote,
+     O::same, arguments("")},
     {"new_zeros new_full new_ones", K::fill, L::around, promote, O::sizes, arguments("fixed")},
     {"ones ones_like scalar_tensor", K::fill, L::around, promote, O::same, arguments("")},
     {"cat", K::pointwise, L::copy, promote, O::joined, arguments("tensor -")},
@@ -238,18 +245,23 @@ constexpr OpRow rows[] = {
     {"norm linalg_vector_norm", K::reduction, L::around, widen, O::reduction,
      arguments("input - dims")},
     {"mean", K::reduction, L::around, promote, O::reduction, arguments("input dims - type")},
-    {"var var_mean amax amin max min", K::reduction, L::around, promote, O::reduction,
-     arguments("input dims")},
+    {"var var_mean std std_mean amax amin aminmax max min", K::reduction, L::around, promote,
+     O::reduction, arguments("input dims")},
+    {"logsumexp", K::reduction, L::around, full, O::reduction, arguments("input dims")},
+    {"nansum", K::reduction, L::around, promote, O::reduction, arguments("input dims - type")},
     {"all any", K::reduction, L::around, promote, O::truths, arguments("input dims")},
     {"argmax argmin", K::reduction, L::around, promote, O::positions, arguments("input dims")},
-    {"_local_scalar_dense nonzero", K::other, L::around, promote, O::largest, arguments("tensor"),
-     waits},
+    {"_local_scalar_dense nonzero masked_select", K::other, L::around, promote, O::largest,
+     arguments("tensor"), waits},
     {"item is_nonzero", K::scope, L::around, promote, O::none, arguments("tensor"), waits},
     {"torchvision::nms", K::other, L::around, promote, O::none, arguments("tensor ...")},
-    {"sort argsort topk unique unique2 _unique2 unique_dim unique_consecutive", K::other, L::around,
-     promote, O::largest, arguments("tensor")},
+    {"sort argsort topk unique unique2 _unique2 unique_dim unique_consecutive "
+     "kthvalue median nanmedian mode searchsorted bucketize histc bincount multinomial",
+     K::other, L::around, promote, O::largest, arguments("tensor")},
     {"_fft_r2c _fft_c2r _fft_c2c", K::other, L::around, full, O::spectrum, arguments("tensor")},
     {"cumsum", K::other, L::around, full, O::running, arguments("tensor")},
+    {"cummax cummin _cummax_helper _cummin_helper logcumsumexp", K::other, L::around, promote,
+     O::same, arguments("tensor")},
     {"record_stream", K::other, L::around, promote, O::none, arguments("")},
 
     // Pointwise operations of backward passes.
@@ -276,8 +288,14 @@ constexpr OpRow rows[] = {
      K::pointwise, L::around, full, O::resized_back, arguments("grad"), adds_once, true},
     {"upsample_linear1d_backward upsample_bilinear2d_backward upsample_bicubic2d_backward",
      K::pointwise, L::around, full, O::resized_back, arguments("grad"), interpolates, true},
-    {"select_backward slice_backward", K::pointwise, L::around, promote, O::sizes,
-     arguments("grad"), 0, true},
+    {"select_backward slice_backward diagonal_backward unfold_backward", K::pointwise, L::around,
+     promote, O::sizes, arguments("grad"), 0, true},
+    {"softshrink_backward hardshrink_backward logit_backward glu_backward "
+     "rrelu_with_noise_backward",
+     K::pointwise, L::around, promote, O::widest, arguments("grad saved ..."), reads_operand, true},
+    {"grid_sampler_2d_backward _weight_norm_interface_backward reflection_pad1d_backward "
+     "reflection_pad2d_backward replication_pad1d_backward replication_pad2d_backward",
+     K::pointwise, L::around, promote, O::none, arguments("grad saved ..."), 0, true},
     {"value_selecting_reduction_backward", K::pointwise, L::around, promote, O::widest,
      arguments("grad saved ..."), 0, true},
 
@@ -306,16 +324,27 @@ constexpr OpRow rows[] = {
      "bitwise_not "
      "__and__ __or__ __xor__ __iand__ __ior__ __ixor__ floor_divide tril triu bernoulli random "
      "uniform normal exponential rand randint randn rand_like randn_like randperm roll stack _cat "
-     "diff flip nan_to_num lift "
+     "diff flip nan_to_num lift selu celu rrelu_with_noise softshrink hardshrink logit trunc frac "
+     "exp2 atan asinh acosh atanh hypot polar fmax fmin xlogy bitwise_left_shift "
+     "bitwise_right_shift __lshift__ __rshift__ true_divide masked_scatter _masked_scale "
+     "randint_like "
+     "log_normal cauchy geometric _weight_norm_interface "
      "grid_sampler_2d repeat repeat_interleave",
      K::pointwise, L::around, promote, O::widest, arguments("tensor ...")},
+    // Their results have other sizes, which no rule tells.
+    {"pixel_shuffle pixel_unshuffle channel_shuffle tile affine_grid_generator max_unpool2d take "
+     "_upsample_bilinear2d_aa",
+     K::pointwise, L::around, promote, O::none, arguments("tensor")},
+    {"upsample_nearest3d upsample_trilinear3d", K::pointwise, L::around, full, O::none,
+     arguments("input")},
     // Their gradient compares both once more.
     {"maximum minimum", K::pointwise, L::around, promote, O::widest, arguments("tensor ..."),
      keeps_first | keeps_operands},
     {"constant_pad_nd pad reflection_pad1d reflection_pad2d reflection_pad3d replication_pad1d "
      "replication_pad2d replication_pad3d",
      K::pointwise, L::around, promote, O::padded, arguments("tensor ...")},
-    {"_prelu_kernel", K::pointwise, L::around, promote, O::same, arguments("tensor parameter")},
+    {"_prelu_kernel prelu", K::pointwise, L::around, promote, O::same,
+     arguments("tensor parameter")},
     {"clamp hardtanh", K::pointwise, L::around, promote, O::widest,
      arguments("tensor tensor tensor output")},
     {"im2col", K::pointwise, L::around, promote, O::unfolded, arguments("input")},

@@ -78,6 +78,16 @@ LoweredKernel walk_kernel(const Context& c, const Walk& w, std::size_t form) {
   return out;
 }
 
+/// A copy of plain memory that reads and writes so many bytes.
+LoweredKernel memory_copy(const Context& c, const KernelTemplate& row, double bytes) {
+  LoweredKernel copy;
+  copy.kind = ActivityKind::memcpy;
+  copy.name = row.name;
+  copy.bytes = static_cast<std::int64_t>(bytes / 2);
+  copy.duration_us = stream_time_us(c, bytes);
+  return copy;
+}
+
 }  // namespace
 
 void lower_elementwise(const Context& c, Kernels& out) {
@@ -91,12 +101,7 @@ void lower_copy(const Context& c, Kernels& out) {
   const Walk w = walk_of(c);
   if (w.elements <= 0) return;
   if (w.contiguous && w.one_type && c.has_kernel(3)) {
-    LoweredKernel copy;
-    copy.kind = ActivityKind::memcpy;
-    copy.name = c.kernel(3).name;
-    copy.bytes = static_cast<std::int64_t>(w.bytes / 2);
-    copy.duration_us = stream_time_us(c, w.bytes);
-    out.push_back(std::move(copy));
+    out.push_back(memory_copy(c, c.kernel(3), w.bytes));
     return;
   }
   // Forms 0 and 2: a cast of contiguous data down to half types, and any other.
@@ -164,6 +169,25 @@ void add_sized(const Context& c, const KernelTemplate& row, Kernels& out) {
 
 void lower_sequence(const Context& c, Kernels& out) {
   for (std::size_t k = 0; k < c.rule.kernels.size(); ++k) add_sized(c, c.kernel_in_order(k), out);
+}
+
+// The library passes over the tensor once for each dimension; PyTorch scales the result behind it.
+void lower_fourier(const Context& c, Kernels& out) {
+  const TensorShape* in = c.tensor(0);
+  if (in == nullptr || c.outputs.empty() || in->elements() == 0) return;
+  const TensorShape& result = c.outputs[0];
+  if (c.has_kernel(2)) out.push_back(memory_copy(c, c.kernel(2), 2 * bytes_of(*in)));
+  const auto dims = integers_of(c.operands.argument(1));
+  const KernelTemplate& pass = c.kernel(0);
+  const auto blocks =
+      static_cast<std::int64_t>(std::ceil(static_cast<double>(in->elements()) / pass.per_block));
+  for (std::size_t d = 0; d < std::max<std::size_t>(dims.size(), 1); ++d) {
+    out.push_back(make(c, pass, float_type(c), {blocks}, bytes_of(*in) + bytes_of(result)));
+  }
+  const auto normal = integers_of(c.operands.argument(2));
+  if (normal.empty() || normal[0] == 0) return;
+  out.push_back(
+      make(c, c.kernel(1), result.type, {ceil_div(result.elements(), 1024)}, 2 * bytes_of(result)));
 }
 
 namespace {

@@ -199,6 +199,7 @@ RecipeFunction function_of(Recipe recipe) {
     case Recipe::concatenation: return lower_concatenation;
     case Recipe::embedding_gradient: return lower_embedding_gradient;
     case Recipe::recurrent: return lower_recurrent;
+    case Recipe::fourier: return lower_fourier;
     case Recipe::nhwc_convolution: return lower_nhwc_convolution;
     case Recipe::nhwc_batch_norm: return lower_nhwc_batch_norm;
     case Recipe::column_sums: return lower_column_sums;

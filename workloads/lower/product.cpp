@@ -159,13 +159,14 @@ void lower_product(const Context& c, Kernels& out) {
   shape.a_k_major = !is_transposed(a);
   shape.b_k_major = is_transposed(b);
   if (shape.m == 0 || shape.n == 0 || shape.k == 0 || shape.batch == 0) return;
-  const bool is_vector = std::min(shape.m, shape.n) == 1 && shape.k > 1 && shape.batch == 1;
+  const bool is_vector = std::min(shape.m, shape.n) == 1 && shape.k > 1;
   if (is_vector && c.has_kernel(vector_product)) {
     const KernelTemplate& row = c.kernel(vector_product);
     const std::int64_t results = std::max(shape.m, shape.n);
     out.push_back(
         make(c, row, shape.type,
-             {static_cast<std::int64_t>(std::ceil(static_cast<double>(results) / row.per_block))},
+             {static_cast<std::int64_t>(std::ceil(static_cast<double>(results) / row.per_block)), 1,
+              shape.batch},
              bytes_of(a) + bytes_of(b)));
     out.back().duration_us =
         c.gpu().graph_kernel_period_us +

@@ -32,6 +32,7 @@ enum class Recipe : std::uint8_t {
   concatenation,       // [0]
   embedding_gradient,  // [0] few indices, [1..] many
   recurrent,
+  fourier,  // [0] a pass over one dimension; [1] scales; [2] copies what a pass to reals overwrites
   // TensorFlow's; see tensorflow.cpp.
   nhwc_convolution,
   nhwc_batch_norm,
@@ -128,7 +129,7 @@ struct LoweringRules {
   std::vector<OpRule> rules;
   std::unordered_map<std::string, std::size_t> rule_of;  // by name of the operation
 
-  /// The rule of an operation, or null.
+  /// The rule of an operation, or, in place, of the same operation with a result of its own; null.
   const OpRule* find(std::string_view op) const;
   /// What is known of a choice; nothing beyond the law for others.
   ConvHabit habit(ConvUse use, Pass pass, DataType type, int compute_major) const;

@@ -9,7 +9,8 @@ import contextlib
 import torch
 
 aten = torch.ops.aten
-LSTM, GRU = 2, 3  # cuDNN's numbers of the modes
+RELU, TANH, LSTM, GRU = range(4)  # cuDNN's numbers of the modes
+KEPT = {RELU: 1, TANH: 1, LSTM: 5, GRU: 6}  # numbers an element that cuDNN keeps of a layer for its gradients
 BIAS_ALIGNMENT = 16  # elements, of the last dimension of an attention mask
 
 
@@ -64,12 +65,15 @@ def linear(x, weight, bias=None):
 
 
 def recurrent(mode):
-    """nn.LSTM and nn.GRU on cuDNN, which takes all layers and all steps at once."""
+    """nn.LSTM, nn.GRU and nn.RNN on cuDNN, which takes all layers and all steps at once."""
     def run(x, state, weights, has_biases, layers, dropout, train, bidirectional, batch_first):
         hidden, cell = state if mode == LSTM else (state, None)
+        width = hidden.shape[2] if cell is None else cell.shape[2]
+        narrow = hidden.shape[2] if hidden.shape[2] != width else 0
+        stride = (4 if has_biases else 2) + (narrow > 0)
         flat = x.new_empty(sum(w.numel() for w in weights))
-        results = aten._cudnn_rnn(x, weights, 4 if has_biases else 2, flat, hidden, cell, mode, hidden.shape[2], 0,
-                                  layers, batch_first, dropout, train, bidirectional, [], None)
+        results = aten._cudnn_rnn(x, weights, stride, flat, hidden, cell, mode, width, narrow, layers, batch_first,
+                                  dropout, train, bidirectional, [], None)
         return results[:3] if mode == LSTM else results[:2]
     return run
 
@@ -77,6 +81,8 @@ def recurrent(mode):
 REPLACED = [
     ("lstm.input", "AutogradMeta", recurrent(LSTM)),
     ("gru.input", "AutogradMeta", recurrent(GRU)),
+    ("rnn_tanh.input", "AutogradMeta", recurrent(TANH)),
+    ("rnn_relu.input", "AutogradMeta", recurrent(RELU)),
     ("linear", "AutogradMeta", linear),
     ("scaled_dot_product_attention", "AutogradMeta", attention),
     ("dropout", "AutogradMeta", dropout),
@@ -124,12 +130,18 @@ def turned(x, batch_first):
     return x.transpose(0, 1).new_empty(x.transpose(0, 1).shape).transpose(0, 1) if batch_first else torch.empty_like(x)
 
 
+def kept_of_steps(mode, elements, layers, dropout, directions):
+    """Bytes that cuDNN keeps for the gradients, as models/ops/op_outputs.cpp has it: of each layer its gates, between
+    layers the operand, and a bit for each element that dropout may take."""
+    bits = elements * (layers - 1) * directions if dropout > 0 else 0
+    return ((KEPT[mode] + 1) * layers - 1) * elements * 4 + bits // 8 + 256
+
+
 def cudnn_rnn(x, weights, stride, flat, hidden, cell, mode, width, projection, layers, batch_first, dropout, train,
               bidirectional, sizes, dropout_state):
-    out = turned(x.new_empty([*x.shape[:2], width * (2 if bidirectional else 1)]), batch_first)
-    # What cuDNN 9.19 keeps for two layers: activations of gates and cells, and what it reads again.
-    kept = (5 if mode == LSTM else 6) * layers + 1
-    reserve = kept * out.numel() * out.element_size() + 256 if train else 0
+    directions = 2 if bidirectional else 1
+    out = turned(x.new_empty([*x.shape[:2], (projection or width) * directions]), batch_first)
+    reserve = kept_of_steps(mode, x.shape[0] * x.shape[1] * width * directions, layers, dropout, directions) if train else 0
     return (out, torch.empty_like(hidden), x.new_empty(0) if cell is None else torch.empty_like(cell),
             x.new_empty(reserve, dtype=torch.uint8), flat)
 
@@ -155,7 +167,17 @@ def add_sparse(x, other, *, alpha=1):
     return x.add_(other, alpha=alpha)
 
 
+def filled(operation):
+    """masked_fill whose value is a number in a tensor of the host, which CUDA takes and the meta device does not."""
+    def run(x, mask, value):
+        number = isinstance(value, torch.Tensor) and value.device.type == "cpu" and value.dim() == 0
+        return operation(x, mask, value.item() if number else value)
+    return run
+
+
 RESULTS = {
+    "aten::masked_fill": filled(aten.masked_fill),
+    "aten::masked_fill_": filled(aten.masked_fill_),
     "aten::convolution_backward": convolution_backward,
     "aten::_cudnn_rnn": cudnn_rnn,
     "aten::_cudnn_rnn_backward": cudnn_rnn_backward,

@@ -8,7 +8,7 @@ from typing import Callable, NamedTuple, Optional
 
 import torch
 
-from recorder import CannotRecord, Modules, Recorder
+from recorder import CannotRecord, HostMeetsDevice, Modules, Recorder
 
 
 class Program(NamedTuple):
@@ -88,6 +88,12 @@ def needs_closure(optimizer):
     return any(p.name == "closure" and p.default is p.empty for p in parameters)
 
 
+def to_device(model):
+    """As model.to("cuda"): what a module made with the host by name, or by torch.Tensor(), is the device's as well."""
+    if isinstance(model, torch.nn.Module) and any(not t.is_meta for t in (*model.parameters(), *model.buffers())):
+        model.to("meta")
+
+
 def step_of(made, arguments, values):
     """A function that runs one step of what the program made."""
     if arguments.input:
@@ -96,6 +102,7 @@ def step_of(made, arguments, values):
         made = Program(made, inputs, loss, OPTIMIZERS.get(arguments.optimizer))
     if not isinstance(made, Program):
         return made
+    to_device(made.model)
     training = arguments.task == "train"
     if training and (made.loss is None or made.optimizer is None):
         raise CannotRecord("a program that trains needs a loss and an optimizer: --loss, --optimizer or Program")
@@ -130,12 +137,22 @@ def build(make, parameters):
 
 
 def record_at(make, arguments, values):
-    """One step at one value of each symbol, and the optimizer that it used."""
+    """One step at one value of each symbol, and the optimizer that it used.
+
+    A tensor that the step makes without saying where is one of the host, as for a program that names its
+    device; where such a tensor meets the device, the program counts on a default device."""
+    try:
+        return record_with(make, arguments, values, torch.device("cpu"))
+    except HostMeetsDevice:
+        return record_with(make, arguments, values, torch.device("meta"))
+
+
+def record_with(make, arguments, values, default_of_step):
     parameters = {**arguments.set, **({} if arguments.input else values)}
     with torch.device("meta"):
         made = build(make, parameters)
         step = step_of(made, arguments, values)
-    with Modules() as modules:
+    with Modules() as modules, default_of_step:
         with Recorder(modules, arguments.reads):
             step()  # The first step makes the optimizer's state.
         recorder = Recorder(modules, arguments.reads)

@@ -13,7 +13,9 @@ from torch.utils._pytree import tree_leaves
 
 import cuda
 
-TYPES = {torch.float64: "fp64", torch.float32: "fp32", torch.float16: "fp16", torch.bfloat16: "bf16"}
+# A complex number is its width, as in traces.
+TYPES = {torch.float64: "fp64", torch.float32: "fp32", torch.float16: "fp16", torch.bfloat16: "bf16",
+         torch.complex64: "fp64"}
 ACCUMULATE = "torch::autograd::AccumulateGrad"
 NO_CONTENT = ("aten::empty", "aten::new_empty")
 NO_KERNEL = ("prim::", "aten::resize_", "aten::set_", "aten::_sparse_coo_tensor", "aten::_coalesced_", "aten::_indices",
@@ -22,6 +24,10 @@ NO_KERNEL = ("prim::", "aten::resize_", "aten::set_", "aten::_sparse_coo_tensor"
 
 class CannotRecord(Exception):
     """The program does something that a recording cannot hold; the text says what and where."""
+
+
+class HostMeetsDevice(CannotRecord):
+    """An operation got tensors of the host beside those of the device: its program counts on a default device."""
 
 
 def type_name(dtype):
@@ -44,7 +50,28 @@ def user_line():
     for frame in reversed(traceback.extract_stack()):
         if frame.filename == programs or not frame.filename.startswith(folders):
             return f"{frame.filename}:{frame.lineno}: {frame.line}"
+    # Autograd and optimizers that this folder calls: the innermost line of PyTorch that says whose operation it is.
+    for frame in reversed(traceback.extract_stack()):
+        inside = frame.filename.removeprefix(folders[0])
+        if inside != frame.filename and not inside.startswith(("_", "utils" + os.sep)):
+            return f"{frame.filename}:{frame.lineno}: {frame.line}"
     return "unknown line"
+
+
+def reason(name, operands, error):
+    """Why an operation cannot be recorded, as an exception."""
+    tensors = [t for t in operands if isinstance(t, torch.Tensor)]
+    if not any(t.is_meta for t in tensors):
+        return error
+    if any(isinstance(o, torch.device) and o.type == "cpu" for o in operands):
+        return CannotRecord(f"{name}: the program copies numbers of the device to the host; found at {user_line()}, expected "
+                            "that they stay on the device, or single ones, which --reads VALUE answers")
+    host = [list(t.shape) for t in tensors if not t.is_meta and t.dim() > 0]
+    if host or not tensors[0].is_meta:
+        return HostMeetsDevice(f"{name}: found a tensor of the host of sizes {host[0] if host else []} at {user_line()}, "
+                               "expected all on one device")
+    return CannotRecord(f"{name}: its result depends on values, or has no rule for sizes alone; found at {user_line()}\n"
+                        f"{str(error).splitlines()[0]}")
 
 
 @contextlib.contextmanager
@@ -102,6 +129,15 @@ class Modules:
         return self.names.index(path)
 
 
+def keep_counters_on_host(optimizer):
+    """Steps are counted on the host, also by an optimizer that made its counters under a default device."""
+    for state in optimizer.state.values():
+        count = state.get("step")
+        group = optimizer.param_groups[0]
+        if isinstance(count, torch.Tensor) and count.is_meta and not (group.get("capturable") or group.get("fused")):
+            state["step"] = torch.zeros((), dtype=count.dtype, device="cpu")
+
+
 # ---------------------------------------------------------------- one step
 
 class Recorder(TorchDispatchMode):
@@ -136,9 +172,13 @@ class Recorder(TorchDispatchMode):
     def begin_optimizer(self, optimizer, *_):
         self.optimizers.append(optimizer)
         self.in_optimizer = True
+        keep_counters_on_host(optimizer)
+        self.default = torch.device("cpu")
+        self.default.__enter__()
 
     def end_optimizer(self, *_):
         self.in_optimizer = False
+        self.default.__exit__(None, None, None)
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -155,10 +195,7 @@ class Recorder(TorchDispatchMode):
         try:
             out = cuda.RESULTS.get(name, function)(*args, **kwargs)
         except (NotImplementedError, RuntimeError) as error:
-            if not any(t.is_meta for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)):
-                raise
-            raise CannotRecord(f"{name}: its result depends on values, or has no rule for sizes alone; found at "
-                               f"{user_line()}\n{str(error).splitlines()[0]}") from error
+            raise reason(name, tree_leaves((args, kwargs)), error) from error
         where = self.context(tree_leaves((args, kwargs)))
         if name.startswith(NO_CONTENT):
             self.fresh.update(self.key(t)[0] for t in tree_leaves(out) if t.is_meta)
@@ -207,8 +244,9 @@ class Recorder(TorchDispatchMode):
         """A new tensor of the file: the memory has new content."""
         if tensor.is_sparse:
             return self.define(tensor._values())
-        if tensor.is_complex():
-            raise CannotRecord(f"found a tensor of {tensor.dtype} at {user_line()}, expected real numbers: networks hold no others")
+        if tensor.dtype in (torch.complex128, torch.complex32):
+            raise CannotRecord(f"found a tensor of {tensor.dtype} at {user_line()}, expected real numbers or complex64: networks "
+                               "hold no others")
         if tensor.dtype in (torch.float16, torch.bfloat16):
             raise CannotRecord(f"found a tensor of {tensor.dtype} at {user_line()}, expected FP32: networks are recorded in it, "
                                "and tandem run --precision predicts the others")
@@ -231,7 +269,7 @@ class Recorder(TorchDispatchMode):
         """An argument as JSON."""
         if isinstance(value, torch.Tensor):
             if not value.is_meta:
-                return value.item() if value.dim() == 0 else None
+                return self.encode(value.item()) if value.dim() == 0 else None
             return {"t": self.use(value)}
         if isinstance(value, (list, tuple)):
             if value and all(isinstance(v, torch.Tensor) for v in value):

@@ -199,6 +199,93 @@ def nothing(batch=8):
     return lambda: None
 
 
+def on_default_device(batch=8):
+    """Tensors of the step name no device: a program that sets a default one."""
+    model = Perceptron()
+
+    def step():
+        with torch.no_grad():
+            model(torch.randn(batch, 24)).masked_fill_(torch.eye(batch, 5, dtype=torch.bool), 0)
+    return step
+
+
+def beside_the_host(batch=8):
+    """A tensor of the host that never meets the device stays there."""
+    model, x = Perceptron(), torch.randn(batch, 24)
+
+    def step():
+        if torch.ones(3).sum().item() == 3:
+            model(x)
+    return step
+
+
+def copied_to_host(batch=8):
+    model, x = Perceptron(), torch.randn(batch, 24)
+    return lambda: model(x).cpu()
+
+
+class OldParameter(nn.Module):
+    """torch.Tensor() knows no default device."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.Tensor(24, 5))
+
+    def forward(self, x):
+        return x @ self.weight
+
+
+def old_parameter(batch=8):
+    return Program(OldParameter(), (torch.randn(batch, 24),), lambda y: y.sum(), torch.optim.Adagrad)
+
+
+def adagrad(batch=8):
+    model, x = Perceptron(), torch.randn(batch, 24)
+    optimizer = torch.optim.Adagrad(model.parameters())
+
+    def step():
+        optimizer.zero_grad()
+        model(x).sum().backward()
+        optimizer.step()
+    return step
+
+
+def recurrent(batch, layer):
+    x = torch.randn(batch, 6, 8)
+    return Program(layer, (x,), lambda y: y[0].sum(), optimizer)
+
+
+def plain_rnn(batch=8):
+    return recurrent(batch, nn.RNN(8, 16, 3, batch_first=True))
+
+
+def one_lstm(batch=8):
+    return recurrent(batch, nn.LSTM(8, 16, batch_first=True))
+
+
+def projected_lstm(batch=8):
+    return recurrent(batch, nn.LSTM(8, 16, proj_size=4, batch_first=True))
+
+
+def filled_from_host(batch=8):
+    x = torch.randn(batch, 24)
+
+    def step():
+        with torch.device("cpu"):
+            low = torch.tensor(-1e9)
+        x.masked_fill(x > 0, low)
+    return step
+
+
+def spectrum(batch=8):
+    x = torch.randn(batch, 64, requires_grad=True)
+
+    def step():
+        x.grad = None
+        torch.fft.irfft(torch.fft.rfft(x) * 2j).sum().backward()
+    return step
+
+
 def lbfgs(batch=8):
     return perceptron(batch)._replace(optimizer=torch.optim.LBFGS)
 '''
@@ -333,6 +420,35 @@ class Recordings(unittest.TestCase):
         self.assertEqual(code, 2)
         self.assertRegex(said, r"aten::_local_scalar_dense: .*sample_programs.py:\d+: if x.sum\(\) > 0:")
         self.assertEqual(self.names(self.network("asks", "--task", "infer", "--reads", "1"))[-1], "aten::add")
+
+        code, _, said = self.run_recorder("copied_to_host")
+        self.assertEqual(code, 2)
+        self.assertRegex(said, r"aten::_to_copy: the program copies numbers of the device to the host; found at .*cpu\(\)")
+
+    def test_tensors_without_a_device(self):
+        self.assertIn("aten::randn", self.names(self.network("on_default_device")))
+        # Three ones of the host, their sum and the read of it launch nothing.
+        self.assertNotIn("aten::sum", self.names(self.network("beside_the_host")))
+        self.assertNotIn("host", self.network("old_parameter")["storages"])
+        self.assertEqual(self.names(self.network("filled_from_host"))[-1], "aten::masked_fill")
+
+    def test_optimizers_count_on_the_host(self):
+        self.assertNotIn("aten::_local_scalar_dense", self.names(self.network("adagrad")))
+
+    def test_recurrent_layers(self):
+        def rnn(program):
+            network = self.network(program)
+            row = next(row for row in network["ops"] if row["op"] == "aten::_cudnn_rnn")
+            return row["args"][6:9], network["tensors"][row["out"][3]][1]
+        # 6 steps of 16, 4 bytes each: of an RNN ((1 + 1) * 3 - 1) numbers, of an LSTM (5 + 1) * 1 - 1.
+        self.assertEqual(rnn("plain_rnn"), ([1, 16, 0], ["1920*batch+256"]))
+        self.assertEqual(rnn("one_lstm"), ([2, 16, 0], ["1920*batch+256"]))
+        self.assertEqual(rnn("projected_lstm"), ([2, 16, 4], ["1920*batch+256"]))
+
+    def test_complex_numbers_are_their_width(self):
+        network = self.network("spectrum")
+        row = next(row for row in network["ops"] if row["op"] == "aten::_fft_r2c")
+        self.assertEqual(network["tensors"][row["out"][0]][:2], ["fp64", ["batch", 33]])
 
     def test_results_whose_size_depends_on_values(self):
         code, _, said = self.run_recorder("selects", "--task", "infer")
