@@ -129,6 +129,13 @@ class Modules:
         return self.names.index(path)
 
 
+def tensors_of(argument):
+    """The tensors that an encoded argument names; lists may have gaps, as those of indices."""
+    if isinstance(argument, list):
+        return [t for part in argument for t in tensors_of(part)]
+    return argument.get("tl") or [argument["t"]] if isinstance(argument, dict) else []
+
+
 def keep_counters_on_host(optimizer):
     """Steps are counted on the host, also by an optimizer that made its counters under a default device."""
     for state in optimizer.state.values():
@@ -348,10 +355,9 @@ class Recorder(TorchDispatchMode):
         kinds = {}
         for row in self.ops:
             written = {self.tensors[t][3] for t in row["out"] if t is not None}
-            for arg in row["args"]:
-                for t in arg.get("tl", [arg.get("t")]) if isinstance(arg, dict) else []:
-                    storage = self.tensors[t][3]
-                    kinds.setdefault(storage, "activation" if storage in self.fresh & written else "input")
+            for t in tensors_of(row["args"]):
+                storage = self.tensors[t][3]
+                kinds.setdefault(storage, "activation" if storage in self.fresh & written else "input")
             for storage in written:
                 kinds.setdefault(storage, "activation")
 

@@ -1,5 +1,6 @@
 """Tests of the recorder: python3 -m unittest test_record (needs PyTorch; no GPU)."""
 import contextlib
+import importlib.util
 import io
 import json
 import os
@@ -277,6 +278,11 @@ def filled_from_host(batch=8):
     return step
 
 
+def picked(batch=8):
+    x = torch.randn(batch, 24)
+    return lambda: torch.relu(x)[:, [3, 1, 2]]
+
+
 def spectrum(batch=8):
     x = torch.randn(batch, 64, requires_grad=True)
 
@@ -432,6 +438,11 @@ class Recordings(unittest.TestCase):
         self.assertNotIn("host", self.network("old_parameter")["storages"])
         self.assertEqual(self.names(self.network("filled_from_host"))[-1], "aten::masked_fill")
 
+    def test_indices_that_nothing_makes_are_inputs(self):
+        network = self.network("picked")
+        index = network["ops"][-1]["args"][1][1]["t"]
+        self.assertEqual(network["storages"][network["tensors"][index][3]], "input")
+
     def test_optimizers_count_on_the_host(self):
         self.assertNotIn("aten::_local_scalar_dense", self.names(self.network("adagrad")))
 
@@ -488,6 +499,16 @@ class Recordings(unittest.TestCase):
                 self.assertRegex(said, reason)
         # Models turn autocast off around what must stay FP32.
         self.assertIn("aten::addmm", self.names(self.network("no_autocast")))
+
+
+@NEEDS
+@unittest.skipUnless(importlib.util.find_spec("transformers"), "transformers is not installed")
+class ShippedPrograms(unittest.TestCase):
+    def test_decoders_take_a_sequence(self):
+        import programs
+        with torch.device("meta"):
+            for make in (programs.gpt2, programs.llama):
+                self.assertEqual(make(2, 96).inputs[0].shape, (2, 96))
 
 
 class Formulas(unittest.TestCase):
