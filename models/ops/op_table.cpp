@@ -333,7 +333,8 @@ constexpr OpRow rows[] = {
      K::pointwise, L::around, promote, O::widest, arguments("tensor ...")},
     // Their results have other sizes, which no rule tells.
     {"pixel_shuffle pixel_unshuffle channel_shuffle tile affine_grid_generator max_unpool2d take "
-     "_upsample_bilinear2d_aa",
+     "_upsample_bilinear2d_aa _upsample_bicubic2d_aa _upsample_bilinear2d_aa_backward "
+     "_upsample_bicubic2d_aa_backward",
      K::pointwise, L::around, promote, O::none, arguments("tensor")},
     {"upsample_nearest3d upsample_trilinear3d", K::pointwise, L::around, full, O::none,
      arguments("input")},

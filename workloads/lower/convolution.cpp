@@ -192,6 +192,22 @@ void add_main(const Context& c, const Layer& l, DataType type, Pass pass, Kernel
 
 namespace {
 
+double total_us(const Kernels& kernels) {
+  double sum = 0;
+  for (const LoweredKernel& k : kernels) sum += k.duration_us;
+  return sum;
+}
+
+/// Weight gradients on FP32 pipes as a product for each image sum over its pixels in one block where
+/// a side of the result is short. The library then spreads the pixels of all images over the GPU.
+void add_plain_or_spread(const Context& c, const Layer& l, DataType type, Pass pass, Kernels& out) {
+  Kernels plain, spread;
+  add_plain(c, l, type, pass, plain);
+  if (pass == Pass::weight_gradient && type == DataType::fp32) add_main(c, l, type, pass, spread);
+  const bool pays = !spread.empty() && total_us(spread) < total_us(plain);
+  for (LoweredKernel& k : pays ? spread : plain) out.push_back(std::move(k));
+}
+
 /// One pass of a layer, with the transforms that its kernel needs.
 void add_pass(const Context& c, const Layer& l, Pass pass, Kernels& out) {
   const DataType type = math_of(c, l);
@@ -203,7 +219,7 @@ void add_pass(const Context& c, const Layer& l, Pass pass, Kernels& out) {
     if (l.channels_last && pass != Pass::forward) {
       add_transform(c, l.output, to_channels_last, out);
     }
-    add_plain(c, l, type, pass, out);
+    add_plain_or_spread(c, l, type, pass, out);
     return;
   }
   if (run.path == LayerPath::lanes || type == DataType::fp32) {

@@ -64,6 +64,21 @@ def linear(x, weight, bias=None):
     return torch.matmul(x, weight.t()).add_(bias)
 
 
+ANSWERS = []  # what numbers that the framework itself reads are taken to be, the innermost last
+
+
+def cumprod_backward(grad, x, dim, out):
+    """On a device the framework reads whether a factor is zero. Where none is, which is taken for granted here, the
+    gradient is a sum; the other formula, which meta tensors get, has a product for each factor."""
+    weighted = out * grad
+    ANSWERS.append(0)
+    try:
+        aten._local_scalar_dense((x == 0).any())
+    finally:
+        ANSWERS.pop()
+    return weighted.flip(dim).cumsum(dim).flip(dim).div(x)
+
+
 def recurrent(mode):
     """nn.LSTM, nn.GRU and nn.RNN on cuDNN, which takes all layers and all steps at once."""
     def run(x, state, weights, has_biases, layers, dropout, train, bidirectional, batch_first):
@@ -87,6 +102,7 @@ REPLACED = [
     ("scaled_dot_product_attention", "AutogradMeta", attention),
     ("dropout", "AutogradMeta", dropout),
     ("batch_norm", "AutogradMeta", batch_norm),
+    ("cumprod_backward", "AutogradMeta", cumprod_backward),
 ]
 
 

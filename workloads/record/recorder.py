@@ -212,11 +212,12 @@ class Recorder(TorchDispatchMode):
 
     def read(self, function, args):
         """The host reads a number that only the device would know."""
-        if self.reads is None:
+        answer = cuda.ANSWERS[-1] if cuda.ANSWERS else self.reads
+        if answer is None:
             raise CannotRecord("aten::_local_scalar_dense: the program reads a number of the device; found at "
                                f"{user_line()}\n--reads VALUE goes on as if that number were VALUE")
         self.note(function, args, {}, None, self.context(args))
-        return torch.tensor(self.reads, dtype=args[0].dtype).item()
+        return torch.tensor(answer, dtype=args[0].dtype).item()
 
     def launches(self, function, args, kwargs, out):
         """Not on the host, no view, no memory without content."""

@@ -283,6 +283,15 @@ def picked(batch=8):
     return lambda: torch.relu(x)[:, [3, 1, 2]]
 
 
+def running_product(batch=8):
+    x = torch.randn(batch, 64, requires_grad=True)
+
+    def step():
+        x.grad = None
+        torch.cumprod(x, 1).sum().backward()
+    return step
+
+
 def spectrum(batch=8):
     x = torch.randn(batch, 64, requires_grad=True)
 
@@ -455,6 +464,12 @@ class Recordings(unittest.TestCase):
         self.assertEqual(rnn("plain_rnn"), ([1, 16, 0], ["1920*batch+256"]))
         self.assertEqual(rnn("one_lstm"), ([2, 16, 0], ["1920*batch+256"]))
         self.assertEqual(rnn("projected_lstm"), ([2, 16, 4], ["1920*batch+256"]))
+
+    def test_gradients_of_running_products_are_sums(self):
+        backward = self.names(self.network("running_product"), "backward")
+        # Its 64 factors would be as many products, sums and copies.
+        self.assertEqual(backward[-8:], ["aten::mul", "aten::eq", "aten::any", "aten::_local_scalar_dense", "aten::flip",
+                                         "aten::cumsum", "aten::flip", "aten::div"])
 
     def test_complex_numbers_are_their_width(self):
         network = self.network("spectrum")
