@@ -293,9 +293,10 @@ constexpr OpRow rows[] = {
     {"softshrink_backward hardshrink_backward logit_backward glu_backward "
      "rrelu_with_noise_backward",
      K::pointwise, L::around, promote, O::widest, arguments("grad saved ..."), reads_operand, true},
-    {"grid_sampler_2d_backward _weight_norm_interface_backward reflection_pad1d_backward "
+    {"grid_sampler_2d_backward _upsample_bilinear2d_aa_backward _upsample_bicubic2d_aa_backward "
+     "reflection_pad1d_backward "
      "reflection_pad2d_backward replication_pad1d_backward replication_pad2d_backward",
-     K::pointwise, L::around, promote, O::none, arguments("grad saved ..."), 0, true},
+     K::pointwise, L::around, promote, O::largest, arguments("grad saved ..."), 0, true},
     {"value_selecting_reduction_backward", K::pointwise, L::around, promote, O::widest,
      arguments("grad saved ..."), 0, true},
 
@@ -328,15 +329,18 @@ constexpr OpRow rows[] = {
      "exp2 atan asinh acosh atanh hypot polar fmax fmin xlogy bitwise_left_shift "
      "bitwise_right_shift __lshift__ __rshift__ true_divide masked_scatter _masked_scale "
      "randint_like "
-     "log_normal cauchy geometric _weight_norm_interface "
+     "log_normal cauchy geometric "
      "grid_sampler_2d repeat repeat_interleave",
      K::pointwise, L::around, promote, O::widest, arguments("tensor ...")},
-    // Their results have other sizes, which no rule tells.
+    // No rule tells the sizes of their results; most are as many elements as the operand.
     {"pixel_shuffle pixel_unshuffle channel_shuffle tile affine_grid_generator max_unpool2d take "
-     "_upsample_bilinear2d_aa _upsample_bicubic2d_aa _upsample_bilinear2d_aa_backward "
-     "_upsample_bicubic2d_aa_backward",
-     K::pointwise, L::around, promote, O::none, arguments("tensor")},
-    {"upsample_nearest3d upsample_trilinear3d", K::pointwise, L::around, full, O::none,
+     "_upsample_bilinear2d_aa _upsample_bicubic2d_aa",
+     K::pointwise, L::around, promote, O::largest, arguments("tensor")},
+    // Weights made of a direction and a length, which a module may keep from one pass to the next.
+    {"_weight_norm_interface", K::other, L::around, promote, O::largest, arguments("tensor ...")},
+    {"_weight_norm_interface_backward", K::other, L::around, promote, O::largest,
+     arguments("tensor ..."), 0, true},
+    {"upsample_nearest3d upsample_trilinear3d", K::pointwise, L::around, full, O::largest,
      arguments("input")},
     // Their gradient compares both once more.
     {"maximum minimum", K::pointwise, L::around, promote, O::widest, arguments("tensor ..."),

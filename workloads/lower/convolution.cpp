@@ -198,12 +198,17 @@ double total_us(const Kernels& kernels) {
   return sum;
 }
 
-/// Weight gradients on FP32 pipes as a product for each image sum over its pixels in one block where
-/// a side of the result is short. The library then spreads the pixels of all images over the GPU.
+/// Weight gradients on FP32 pipes as a product for each image sum over its pixels in one block
+/// where a side of the result is short. The library then spreads the pixels of all images over the
+/// GPU.
 void add_plain_or_spread(const Context& c, const Layer& l, DataType type, Pass pass, Kernels& out) {
+  constexpr std::int64_t short_side = 8;  // of a tile of 32 or more, most is empty
+  const bool narrow = std::min(l.conv.in_channels, l.conv.out_channels) < short_side;
   Kernels plain, spread;
   add_plain(c, l, type, pass, plain);
-  if (pass == Pass::weight_gradient && type == DataType::fp32) add_main(c, l, type, pass, spread);
+  if (pass == Pass::weight_gradient && type == DataType::fp32 && narrow) {
+    add_main(c, l, type, pass, spread);
+  }
   const bool pays = !spread.empty() && total_us(spread) < total_us(plain);
   for (LoweredKernel& k : pays ? spread : plain) out.push_back(std::move(k));
 }
