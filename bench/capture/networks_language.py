@@ -50,6 +50,16 @@ def llama(layers, seq=512):
 
 
 DECODERS = {
+    # A decoder like GPT-OSS, four narrow layers: eight experts, of which each token asks two, a score that no token gets, 128 back.
+    "gpt_oss": causal("gpt_oss", 512, vocab_size=50304, hidden_size=768, intermediate_size=768, num_hidden_layers=4,
+                      num_attention_heads=12, num_key_value_heads=4, head_dim=64, num_local_experts=8, num_experts_per_tok=2,
+                      sliding_window=128),
+    # A decoder like Mamba 2, six narrow layers: states of 64 handed on from 128 positions to the next, in plain PyTorch.
+    "mamba2": causal("mamba2", 512, vocab_size=50304, hidden_size=768, num_hidden_layers=6, num_heads=24, head_dim=64, state_size=64,
+                     expand=2, n_groups=1, chunk_size=128),
+    # A decoder like Arcee's, six narrow layers: squared ReLU without a gate.
+    "arcee": causal("arcee", 512, vocab_size=50304, hidden_size=1024, intermediate_size=4096, num_hidden_layers=6,
+                    num_attention_heads=16, num_key_value_heads=4),
     # OPT 125M: a decoder with ReLU and learned positions.
     "opt": causal("opt", 256),
     # A decoder like Qwen2 0.5B, 12 of its 24 layers: 14 heads of 64 that share 2 keys, biases on queries and keys.

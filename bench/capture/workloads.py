@@ -4,6 +4,7 @@ from torch import nn
 
 import networks_images as images
 import networks_language as language
+import networks_libraries as libraries
 import networks_own as own
 import networks_pictures as pictures
 import networks_speech as speech
@@ -134,6 +135,27 @@ BUILDERS = {
     "latents": tried.latents,
     "noise": tried.noise,
     "equation": tried.equation,
+    "raft": libraries.raft,
+    "wavlm": libraries.wavlm,
+    "sew": libraries.sew,
+    "encodec": libraries.encodec,
+    "dac": libraries.dac,
+    "dpt": libraries.dpt,
+    "swin2sr": libraries.swin2sr,
+    "glpn": libraries.glpn,
+    "upernet": libraries.upernet,
+    "cvt": libraries.cvt,
+    "siglip": libraries.siglip,
+    "series_mixer": libraries.series_mixer,
+    "botnet26t": libraries.pictures_of("botnet26t_256", 256),
+    "halonet26t": libraries.pictures_of("halonet26t", 256),
+    "mpnet": language.classifier("mpnet", 128, num_hidden_layers=8),
+    "m2m": language.reader_and_writer("m2m_100", 128, vocab_size=50304, d_model=512, encoder_layers=6, decoder_layers=6,
+                                      encoder_attention_heads=8, decoder_attention_heads=8, encoder_ffn_dim=2048,
+                                      decoder_ffn_dim=2048, encoder_layerdrop=0.0, decoder_layerdrop=0.0),
+    "led": language.reader_and_writer("led", 512, vocab_size=50304, d_model=512, encoder_layers=4, decoder_layers=4,
+                                      encoder_attention_heads=8, decoder_attention_heads=8, encoder_ffn_dim=2048,
+                                      decoder_ffn_dim=2048, attention_window=128),
 }
 
 
