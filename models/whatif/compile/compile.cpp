@@ -379,7 +379,7 @@ Step with_jit(Step step, const JitOptions& options, const GpuArch& gpu, const Fu
   // The plan refers to the step as it was; the edit has a copy to change.
   StepEdit edit(step, host.launch_call_us);
   const KernelContext context{step, flow,  plan,   gpu,
-                              law,  names, layers, runs_channels_last(step, flow, plan, law)};
+                              law,  names, layers, image_order(step, flow, plan, law)};
   drop_host_reads(step, flow, edit);
   Fuser(context, cuts, options, host, edit, r).run();
   Step out = std::move(edit).finish();

@@ -98,8 +98,8 @@ double lane_cycles(const GroupView& g) {
   double sum = 0;
   for (std::size_t k = 0; k < ops.size(); ++k) {
     if (g.role(ops[k]) == FuseRole::window) {
-      sum +=
-          window_cycles(c.step.trace, c.flow, c.law.generated, g.flow_op(ops[k]), c.channels_last);
+      sum += window_cycles(c.step.trace, c.flow, c.law.generated, g.flow_op(ops[k]),
+                           c.images.channels_last);
       continue;
     }
     const double each = element_cycles(g, ops[k]);

@@ -100,13 +100,30 @@ bool GroupView::adds_values(const FlowOp& op) const {
          operands_of(c_.step.trace, op.op).argument(accumulates) == Argument(true);
 }
 
+bool GroupView::lies_last(const FlowOp& op, std::uint8_t argument) const {
+  if (c_.images.channels_last) return true;
+  const auto inputs = c_.flow.inputs_of(op);
+  return std::any_of(inputs.begin(), inputs.end(), [&](const FlowUse& use) {
+    return use.argument == argument && c_.images.tensors[use.tensor];
+  });
+}
+
+bool GroupView::spreads_over_channels(const FlowOp& op) const {
+  if (c_.images.channels_last) return true;
+  // The places are those of what the forward operation read, in its order.
+  return std::any_of(c_.flow.ops.begin(), c_.flow.ops.end(), [&](const FlowOp& forward) {
+    return op.sequence >= 0 && forward.sequence == op.sequence &&
+           forward.phase == FlowPhase::forward && lies_last(forward, 0);
+  });
+}
+
 double GroupView::spread_together(std::uint32_t i) const {
   const FlowOp& op = flow_op(i);
   const double together = c_.law.generated.added_together;
   constexpr std::size_t strides = 5;  // argument of col2im
   const auto steps = integers_of(operands_of(c_.step.trace, op.op).argument(strides));
   const bool folds = op.row->output == OutputRule::folded && !steps.empty();
-  if (outputs(i).empty() || (!folds && c_.channels_last)) return 1;
+  if (outputs(i).empty() || (!folds && spreads_over_channels(op))) return 1;
   if (folds) return std::max(1.0, together / double(std::max<std::int64_t>(1, steps.back())));
   // Neighbours that meet in one place follow one another.
   const double values = values_of(i, 0), places = double(tensor(outputs(i).front()).elements);
@@ -283,7 +300,8 @@ bool GroupView::adds_bias(std::uint32_t op) const {
 
 bool GroupView::saved_across(std::uint32_t op) const {
   constexpr int saved = 1;
-  if (!c_.channels_last || flow_op(op).kind != OpKind::row_norm_backward || is_group_norm(op)) {
+  if (!c_.images.channels_last || flow_op(op).kind != OpKind::row_norm_backward ||
+      is_group_norm(op)) {
     return false;
   }
   const TensorShape* x = operands_of(c_.step.trace, flow_op(op).op).tensors.at(saved);
@@ -325,7 +343,7 @@ bool GroupView::stored_in_rows(std::uint32_t t) const {
 
 bool GroupView::turns_images() const {
   constexpr std::int64_t few = 8;
-  if (!c_.channels_last || group_.ops.size() != 1) return false;
+  if (!c_.images.channels_last || group_.ops.size() != 1) return false;
   const FlowOp& op = flow_op(group_.ops.front());
   const TensorShape* x = operands_of(c_.step.trace, op.op).tensors.at(1);
   if (op.kind != OpKind::cast || x == nullptr || x->rank != image_rank || x->dims[1] >= few)
@@ -362,7 +380,7 @@ double GroupView::widened_bytes() const {
 }
 
 std::uint32_t GroupView::pixel_sum() const {
-  if (!c_.channels_last) return no_row;
+  if (!c_.images.channels_last) return no_row;
   for (const std::uint32_t i : group_.ops) {
     if (flow_op(i).kind != OpKind::reduction || c_.plan.roles[i] != FuseRole::row) continue;
     const Operands& in = operands_of(c_.step.trace, flow_op(i).op);
@@ -385,13 +403,16 @@ double GroupView::op_elements(std::uint32_t op) const {
 }
 
 const TensorShape* GroupView::normalised(std::uint32_t op) const {
-  const bool back = c_.plan.roles[op] == FuseRole::channel_norm_backward;
-  return operands_of(c_.step.trace, flow_op(op).op).tensors.at(back ? 1 : 0);
+  return operands_of(c_.step.trace, flow_op(op).op).tensors.at(normalised_argument(op));
+}
+
+std::uint8_t GroupView::normalised_argument(std::uint32_t op) const {
+  return c_.plan.roles[op] == FuseRole::channel_norm_backward ? 1 : 0;
 }
 
 bool GroupView::norms_last(std::uint32_t op) const {
   const TensorShape* x = normalised(op);
-  return c_.channels_last || (x != nullptr && x->rank == 2);
+  return lies_last(flow_op(op), normalised_argument(op)) || (x != nullptr && x->rank == 2);
 }
 
 bool GroupView::has_softmax() const {

@@ -48,6 +48,9 @@ class GroupView {
   bool is_group_norm(std::uint32_t op) const;
   /// What a norm over channels is of, forward or backward; null if its shape is not known.
   const TensorShape* normalised(std::uint32_t op) const;
+  std::uint8_t normalised_argument(std::uint32_t op) const;
+  /// Whether the channels of this operand, an image, lie side by side.
+  bool lies_last(const FlowOp& op, std::uint8_t argument) const;
   /// Whether channels are the order of the norm's elements: images with channels last, or features
   /// without images.
   bool norms_last(std::uint32_t op) const;
@@ -108,6 +111,8 @@ class GroupView {
   /// The same of a FuseRole::spread: neighbours of a row reach it together, channels that lie side
   /// by side do not.
   double spread_together(std::uint32_t op) const;
+  /// Whether the channels of the places that a FuseRole::spread adds to lie side by side.
+  bool spreads_over_channels(const FlowOp& op) const;
   /// Of the largest operand from an argument on.
   double values_of(std::uint32_t op, std::uint8_t from) const;
   bool stored_in_rows(std::uint32_t t) const;

@@ -191,7 +191,7 @@ class ChannelNorms : protected KernelWriter {
   /// Sums over neighbours that are not split leave their channel to one block, which can go over it
   /// again to normalise it.
   bool whole_channels() const {
-    if (c_.channels_last) return false;
+    if (c_.images.channels_last) return false;
     return std::all_of(group_.ops.begin(), group_.ops.end(), [&](std::uint32_t i) {
       const FuseRole role = c_.plan.roles[i];
       if (role != FuseRole::channel_norm && role != FuseRole::channel_norm_backward) return true;
@@ -260,11 +260,11 @@ class ChannelNorms : protected KernelWriter {
     reduce(std::move(reads), {.columns = view_.group_sums(op).results,
                               .kinds = results,
                               .moments = !back,
-                              .inner = !back || !c_.channels_last});
+                              .inner = !back || !c_.images.channels_last});
     if (back) {
       const double columns = view_.group_sums(op).results;
       for (int i = 0; i < 2; ++i) finish(columns, c_.law.generated.finish_us);
-    } else if (c_.channels_last) {
+    } else if (c_.images.channels_last) {
       const bool split = inner_parts(c_.gpu, view_.group_sums(op)) > 1;
       double sectors = 0;
       for (const std::uint32_t t : out_[first].reads) {

@@ -10,6 +10,7 @@
 #include "models/kernel/library_names.h"
 #include "models/whatif/compile/fusion_law.h"
 #include "models/whatif/compile/groups.h"
+#include "models/whatif/compile/image_order.h"
 #include "models/whatif/edit/step_edit.h"
 
 namespace tandem {
@@ -30,7 +31,7 @@ struct KernelContext {
   const FusionLaw& law;
   const LibraryNames& names;
   const MeasuredLayers& layers;
-  bool channels_last = false;  // images between the operations of the compiled model
+  ImageOrder images;  // between the operations of the compiled model
 };
 
 /// Kernels of `group` in the order in which they run.

@@ -1,10 +1,8 @@
 #include "models/whatif/compile/library.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdlib>
-#include <numeric>
 #include <optional>
 
 #include "models/kernel/work/gemm_shape.h"
@@ -14,9 +12,11 @@
 namespace tandem {
 namespace {
 
-const OpTensors& operands(const Trace& trace, const FlowOp& op) {
-  return operands_of(trace, op.op).tensors;
+bool is_convolution(OpKind kind) {
+  return kind == OpKind::convolution || kind == OpKind::convolution_backward;
 }
+
+}  // namespace
 
 OpContext context_of(const Trace& trace, const FlowOp& op) {
   static const LaunchGeometry none;
@@ -24,12 +24,6 @@ OpContext context_of(const Trace& trace, const FlowOp& op) {
   return {text_of(trace, trace.ops.name[op.op]), operands.tensors, operands.arguments, none};
 }
 
-bool is_convolution(OpKind kind) {
-  return kind == OpKind::convolution || kind == OpKind::convolution_backward;
-}
-
-/// Whether the images of a layer are pictures. The framework hands lines to the library as images
-/// of one row: the layer around that call tells.
 bool of_pictures(const Trace& trace, const Dataflow& flow, const FlowOp& op, std::size_t image) {
   // The compiler chooses the order of two-dimensional images alone.
   const TensorShape* x = nullptr;
@@ -38,6 +32,12 @@ bool of_pictures(const Trace& trace, const Dataflow& flow, const FlowOp& op, std
     if (const TensorShape* stated = operands_of(trace, layer).tensors.at(image)) x = stated;
   }
   return x != nullptr && x->rank == image_rank;
+}
+
+namespace {
+
+const OpTensors& operands(const Trace& trace, const FlowOp& op) {
+  return operands_of(trace, op.op).tensors;
 }
 
 /// A transform of the tensor whose 32 x 32 tiles of pixels and channels make up the grid.
@@ -282,9 +282,9 @@ void LibraryRewrite::matmul(const FlowOp& op, LibraryChange& change) {
 
 LibraryChange LibraryRewrite::rewrite(const FlowOp& op) {
   LibraryChange change;
-  if (is_convolution(op.kind) && c_.channels_last) convolution(op, change);
+  if (is_convolution(op.kind) && c_.images.channels_last) convolution(op, change);
   if (is_convolution(op.kind) && turns_weights_) turn_weights(op, change);
-  if (op.kind == OpKind::convolution_backward && c_.channels_last && !turns_weights_) {
+  if (op.kind == OpKind::convolution_backward && c_.images.channels_last && !turns_weights_) {
     restore_gradient(op, change);
   }
   if (op.kind == OpKind::matmul) matmul(op, change);
@@ -321,111 +321,6 @@ void LibraryRewrite::turn_weights(const FlowOp& op, LibraryChange& change) const
   const double us = streamed_us(c_.gpu, {c_.law.generated.pointwise.floor_us, share}, bytes);
   change.before.push_back({generated_kernel(c_.names, GeneratedKind::pointwise, "transpose"),
                            "aten::transpose", us, bytes, pointwise_geometry(c->weights)});
-}
-
-namespace {
-
-/// Convolutions as TorchInductor tells them apart where it chooses the order of images.
-enum class LayoutClass : std::uint8_t { usual, grouped, small, narrowing };
-
-bool is_narrowing(const TensorShape& weight) {
-  return weight.dims[0] * 2 <= weight.dims[1] && weight.dims[2] > 1;
-}
-
-LayoutClass layout_class(const TensorShape& weight, std::int64_t groups) {
-  constexpr std::int64_t small = 64;
-  const std::int64_t outputs = weight.dims[0], inputs = weight.dims[1];
-  if (groups > 1 && inputs > 1) return LayoutClass::grouped;
-  if (outputs <= small && inputs <= small) return LayoutClass::small;
-  return is_narrowing(weight) ? LayoutClass::narrowing : LayoutClass::usual;
-}
-
-struct LayoutWork {
-  std::array<double, 4> macs{};  // of the compiled forward pass, by class
-  std::size_t convolutions = 0;
-  bool narrows = false;  // some convolution does, also among the small ones
-  double of(LayoutClass c) const { return macs[static_cast<std::size_t>(c)]; }
-};
-
-LayoutWork layout_work(const Step& step, const Dataflow& flow, const FusionPlan& plan) {
-  LayoutWork work;
-  for (std::size_t i = 0; i < flow.ops.size(); ++i) {
-    const FlowOp& op = flow.ops[i];
-    if (op.kind != OpKind::convolution || plan.roles[i] != FuseRole::library) continue;
-    const TensorShape* w = operands(step.trace, op).at(1);
-    const auto shape = conv_shape(context_of(step.trace, op));
-    if (w == nullptr || !shape || w->rank < 3) continue;
-    ++work.convolutions;
-    if (w->rank != image_rank || !of_pictures(step.trace, flow, op, 0)) continue;
-    work.narrows = work.narrows || is_narrowing(*w);
-    work.macs[static_cast<std::size_t>(layout_class(*w, shape->groups))] +=
-        double(shape->images * shape->out_pixels) * double(w->elements());
-  }
-  return work;
-}
-
-/// Operations of the model's first forward pass without others inside, views too: about as many as
-/// the graph that is compiled has nodes.
-std::size_t forward_operations(const Step& step, const Dataflow& flow) {
-  const HostOps& ops = step.trace.ops;
-  std::uint32_t first = no_row, last = no_row;
-  for (const FlowOp& op : flow.ops) {
-    if (!op.in_model || op.phase != FlowPhase::forward || op.pass > 0) continue;
-    if (first == no_row) first = op.op;
-    last = op.op;
-  }
-  if (first == no_row) return 0;
-  std::vector<bool> holds(ops.size(), false);
-  for (const std::uint32_t parent : flow.nesting.parent) {
-    if (parent != no_row) holds[parent] = true;
-  }
-  std::size_t count = 0;
-  for (std::uint32_t i = 0; i < ops.size(); ++i) {
-    const bool inside = ops.thread[i] == ops.thread[first] && ops.begin[i] >= ops.begin[first] &&
-                        ops.begin[i] <= ops.begin[last];
-    if (inside && !holds[i]) ++count;
-  }
-  return count;
-}
-
-/// Where few operations are convolutions, images keep their order.
-constexpr std::size_t most_nodes_a_convolution = 300;
-
-/// Training: one grouped or narrowing convolution speaks against it, and if all are small.
-bool pays_in_training(const LayoutWork& work) {
-  return work.of(LayoutClass::grouped) == 0 && !work.narrows && work.of(LayoutClass::usual) > 0;
-}
-
-/// Inference: the compiler weighs the work by how much longer each class takes in that order.
-bool pays_in_inference(const LayoutWork& work, const FusionLaw& law) {
-  const std::array<double, 4> ratios{law.layout_usual_ratio, law.layout_grouped_ratio,
-                                     law.layout_small_ratio, law.layout_narrowing_ratio};
-  const double before = std::accumulate(work.macs.begin(), work.macs.end(), 0.0);
-  const double after = std::inner_product(work.macs.begin(), work.macs.end(), ratios.begin(), 0.0);
-  return before > 0 && after <= before;
-}
-
-}  // namespace
-
-bool prefers_channels_last(const Step& step, const Dataflow& flow, const FusionPlan& plan,
-                           const FusionLaw& law) {
-  const LayoutWork work = layout_work(step, flow, plan);
-  const std::size_t nodes = flow.passes() * forward_operations(step, flow);
-  if (nodes >= most_nodes_a_convolution * work.convolutions) return false;
-  const bool trains = std::any_of(flow.ops.begin(), flow.ops.end(), [](const FlowOp& op) {
-    return op.in_model && op.phase == FlowPhase::backward;
-  });
-  return trains ? pays_in_training(work) : pays_in_inference(work, law);
-}
-
-bool runs_channels_last(const Step& step, const Dataflow& flow, const FusionPlan& plan,
-                        const FusionLaw& law) {
-  const bool traced = std::any_of(flow.ops.begin(), flow.ops.end(), [&](const FlowOp& op) {
-    if (op.kind != OpKind::convolution) return false;
-    const TensorShape* x = operands(step.trace, op).at(0);
-    return x != nullptr && x->channels_last;
-  });
-  return traced || prefers_channels_last(step, flow, plan, law);
 }
 
 }  // namespace tandem

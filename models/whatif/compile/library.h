@@ -54,15 +54,11 @@ class LibraryRewrite {
   bool turns_weights_;
 };
 
-/// Whether the compiler puts the convolutions of the step into channels-last order (rules of
-/// TorchInductor, decide_layout_opt). Few convolutions among many other operations speak against
-/// it; in training a grouped one that is not depthwise, few output channels and small layers, too;
-/// in inference their share of the work does.
-bool prefers_channels_last(const Step& step, const Dataflow& flow, const FusionPlan& plan,
-                           const FusionLaw& law);
-/// Whether images between operations of the compiled model are in channels-last order: the compiler
-/// prefers it, or the program did.
-bool runs_channels_last(const Step& step, const Dataflow& flow, const FusionPlan& plan,
-                        const FusionLaw& law);
+/// The operation's operands as kernels' work is counted from; no geometry.
+OpContext context_of(const Trace& trace, const FlowOp& op);
+
+/// Whether the images of a layer are pictures. The framework hands lines to the library as images
+/// of one row: the layer around that call tells.
+bool of_pictures(const Trace& trace, const Dataflow& flow, const FlowOp& op, std::size_t image);
 
 }  // namespace tandem
