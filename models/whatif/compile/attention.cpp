@@ -15,15 +15,29 @@ constexpr Named<AttentionPath> names[] = {{AttentionPath::automatic, "auto"},
                                           {AttentionPath::masked, "masked"},
                                           {AttentionPath::math, "math"}};
 
+/// Items that attention goes through at once.
+std::int64_t attended_items(const Trace& trace, const Dataflow& flow) {
+  std::int64_t items = 1;
+  for (const FlowOp& op : flow.ops) {
+    if (op.kind != OpKind::attention) continue;
+    const TensorShape* query = operands_of(trace, op.op).tensors.at(0);
+    if (query != nullptr && query->rank == 4) items = std::max(items, query->dims[0]);
+  }
+  return items;
+}
+
 /// Whether rows of a table are looked up by a batch of indices: those of tokens. A single sequence
-/// of indices is that of positions, which models of sound and images have too.
-bool looks_tokens_up(const Trace& trace, const Dataflow& flow, const FlowOp& op) {
+/// of indices for all items is that of positions, which models of sound and images have too.
+bool looks_tokens_up(const Trace& trace, const Dataflow& flow, const FlowOp& op,
+                     std::int64_t items) {
   constexpr std::size_t indices = 1;
   for (std::uint32_t r = op.op; r != no_row; r = flow.nesting.parent[r]) {
     const OpRow* row = find_op(text_of(trace, trace.ops.name[r]));
     if (row == nullptr || row->layer != Layer::embedding) continue;
     const TensorShape* looked_up = operands_of(trace, r).tensors.at(indices);
-    if (looked_up == nullptr || looked_up->rank != 1) return true;
+    if (looked_up == nullptr) return true;
+    const bool for_all = looked_up->rank == 2 && looked_up->dims[0] == 1 && items > 1;
+    if (looked_up->rank != 1 && !for_all) return true;
   }
   return false;
 }
@@ -129,12 +143,13 @@ AttentionStyle attention_style(const Trace& trace, const Dataflow& flow) {
   AttentionStyle style;
   style.of_signals.assign(flow.tensors.size(), false);
   std::vector<bool> of_tokens(flow.tensors.size(), false);
+  const std::int64_t items = attended_items(trace, flow);
   for (const FlowOp& op : flow.ops) {
     if (!op.in_model) continue;
     style.trains |= op.phase == FlowPhase::backward;
     style.drops |= op.kind == OpKind::dropout;
     if (op.phase != FlowPhase::forward) continue;
-    const bool looks_up = looks_tokens_up(trace, flow, op);
+    const bool looks_up = looks_tokens_up(trace, flow, op, items);
     style.tokens |= looks_up;
     const bool tokens = looks_up || reads_any(flow, op, of_tokens);
     const bool signals =
