@@ -83,6 +83,10 @@ KernelScaling matrix_scaling(const BatchChange& c, const BatchKernel& k, const O
   s.damping.floor_share = c.law.floor_share_matrix;
   s.damping.us = c.law.damping_us;
   s.base_us = a.us, s.target_us = b.us;
+  if (base->convolution && runs_one_member(k.kernel.traits, k.geometry, *base)) {
+    s.target_us = s.base_us * member_growth(c.gpu, k.kernel.traits, *base, *next);
+    return s;
+  }
   const double kept = kept_kernel_growth(c.gpu, k.kernel.traits, k.geometry, *base, *next);
   s.target_us = std::min(s.target_us, s.base_us * kept);
   s.launches = next->launches / base->launches;

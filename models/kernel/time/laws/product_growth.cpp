@@ -150,18 +150,39 @@ BestTileTime best_tile_time(const GpuArch& gpu, const ProductGrowth& growth, dou
 
 // Where every block has an SM of its own, a block takes as long as the kernel, and no SM gets more
 // than its share of the blocks, rounded up.
+namespace {
+
+double member_tiles(const KernelTraits& t, const Product& p) {
+  return std::ceil(p.m / t.tile_m) * std::ceil(p.n / t.tile_n);
+}
+
+}  // namespace
+
 double kept_kernel_growth(const GpuArch& gpu, const KernelTraits& t, const LaunchGeometry& geometry,
                           const Product& base, const Product& next) {
   constexpr double unknown = std::numeric_limits<double>::infinity();
   if (t.tile_m == 0 || t.tile_n == 0) return unknown;
-  const auto tiles = [&](const Product& p) {
-    return p.batch * std::ceil(p.m / t.tile_m) * std::ceil(p.n / t.tile_n);
-  };
+  const auto tiles = [&](const Product& p) { return p.batch * member_tiles(t, p); };
   const auto& g = geometry.grid;
   const double blocks = std::max(tiles(base), double(g[0]) * g[1] * g[2]);
   if (blocks > gpu.sm_count) return unknown;
   const double rounds = std::ceil(blocks * tiles(next) / tiles(base) / gpu.sm_count);
   return rounds * std::max(1.0, next.k / base.k);
+}
+
+bool runs_one_member(const KernelTraits& t, const LaunchGeometry& geometry,
+                     const Product& product) {
+  if (t.tile_m == 0 || t.tile_n == 0 || product.batch <= 1) return false;
+  const auto& g = geometry.grid;
+  return double(g[0]) * g[1] * g[2] == member_tiles(t, product);
+}
+
+double member_growth(const GpuArch& gpu, const KernelTraits& t, const Product& base,
+                     const Product& next) {
+  const auto rounds = [&](const Product& p) {
+    return std::ceil(member_tiles(t, p) / gpu.sm_count) * p.k;
+  };
+  return rounds(next) / rounds(base);
 }
 
 }  // namespace tandem

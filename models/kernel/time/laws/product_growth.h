@@ -71,4 +71,12 @@ BestTileTime best_tile_time(const GpuArch& gpu, const ProductGrowth& growth, dou
 double kept_kernel_growth(const GpuArch& gpu, const KernelTraits& kernel,
                           const LaunchGeometry& geometry, const Product& base, const Product& next);
 
+/// Whether a launch of the kernel computes one of the product's `batch` members, as its blocks say:
+/// libraries run some grouped convolutions group by group.
+bool runs_one_member(const KernelTraits& kernel, const LaunchGeometry& geometry,
+                     const Product& product);
+/// How much longer such a launch takes: as its blocks fill the SMs one round after another.
+double member_growth(const GpuArch& gpu, const KernelTraits& kernel, const Product& base,
+                     const Product& next);
+
 }  // namespace tandem
