@@ -233,7 +233,9 @@ TEST_F(LoweredOps, EveryRuleIsOfAnOperationThatTheTableKnows) {
   for (const OpRule& rule : rules_.rules) {
     if (rule.recipe == Recipe::nothing) continue;
     for (const std::string& op : rule.ops) {
-      if (op.starts_with("aten::")) EXPECT_NE(find_op(op), nullptr) << op;
+      if (op.starts_with("aten::")) {
+        EXPECT_NE(find_op(op), nullptr) << op;
+      }
     }
   }
 }

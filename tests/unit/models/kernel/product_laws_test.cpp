@@ -41,6 +41,27 @@ TEST(ProductGrowth, AKernelWithAnSmPerBlockGrowsByWholeRounds) {
   EXPECT_TRUE(std::isinf(growth(product(128, 4096))));
 }
 
+// 16 groups of 2384 x 32 are 10 tiles of 256 x 64 each. A launch of 10 blocks is one of them; four
+// times the images, 38 blocks, still have an SM each, sixty times are 559: five rounds.
+TEST(ProductGrowth, AGroupOfItsOwnTakesAsLongWhileItsBlocksHaveAnSm) {
+  KernelTraits kernel;
+  kernel.tile_m = 256, kernel.tile_n = 64;
+  const auto groups = [](double images) {
+    Product p;
+    p.convolution = true;
+    p.batch = 16, p.m = 149 * images, p.n = 32, p.k = 4096;
+    return p;
+  };
+  LaunchGeometry geometry;
+  geometry.grid = {10, 1, 1};
+  EXPECT_TRUE(runs_one_member(kernel, geometry, groups(16)));
+  EXPECT_EQ(member_growth(gpu(), kernel, groups(16), groups(64)), 1);
+  EXPECT_EQ(member_growth(gpu(), kernel, groups(64), groups(16)), 1);
+  EXPECT_EQ(member_growth(gpu(), kernel, groups(16), groups(960)), 5);
+  geometry.grid = {10, 1, 16};  // all groups
+  EXPECT_FALSE(runs_one_member(kernel, geometry, groups(16)));
+}
+
 // Fewer columns than an instruction of a tensor core has are a matrix times vectors: 10 us of DRAM
 // traffic at half the peak.
 TEST(ProductGrowth, NarrowProductsAreBoundByMemory) {

@@ -62,6 +62,26 @@ TEST(CompiledAttention, OtherAttentionStays) {
   EXPECT_EQ(s.report.attention, AttentionPath::keep);
 }
 
+// One row of indices that two items share is that of positions: what attends is no text. Two rows
+// are tokens.
+TEST(CompiledAttention, PositionsOfImagesAreNoTokens) {
+  const auto path = [](const std::string& indices) {
+    FlowMaker m;
+    m.op("aten::embedding", "[[1000,64]," + indices + ",[],[],[]]",
+         R"(["float","long int","Scalar","Scalar","Scalar"])");
+    m.op("aten::scaled_dot_product_attention",
+         "[[2,4,128,64],[2,4,128,64],[2,4,128,64],[],[],[],[],[]]",
+         R"(["c10::Half","c10::Half","c10::Half","","Scalar","Scalar","Scalar","Scalar"])", scaled,
+         "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16");
+    m.op("aten::_foreach_add_", "[[],[]]", R"(["TensorList","Scalar"])", "", "multi_tensor_apply");
+    CompileBench s;
+    s.compile(m.step());
+    return s.report.attention;
+  };
+  EXPECT_EQ(path("[1,128]"), AttentionPath::keep);
+  EXPECT_EQ(path("[2,128]"), AttentionPath::math);
+}
+
 /// Tokens attend to tokens, then what comes of that to an image whose pixels a convolution made,
 /// and to which `named` adds rows of a table. The ways of both.
 std::vector<AttentionPath> captioning_paths(bool named) {

@@ -54,6 +54,44 @@ TEST(CompiledGradients, InterpolationAddsEachElementToFourPlaces) {
   EXPECT_LT(longest_us(out), 1.5 * us);
 }
 
+// 14 x 14 pixels of 64 channels grown to 56 x 56 in a program that trains narrowing layers, which
+// keeps the compiler from an order of its own. Where the program's channels lie side by side each
+// value reaches its sector alone: `together / 2` times as many sectors as along rows.
+TEST(CompiledGradients, InterpolationAddsInTheOrderOfTheProgram) {
+  const auto us = [](std::string_view small, bool joins) {
+    FlowMaker m;
+    m.sequence = 1;
+    add_half_convolution(m, "8,256,14,14", "64,256,3,3");
+    m.sequence = 2;
+    if (joins) {
+      m.op("aten::relu", "[[8,64,14,14]]", R"(["float"])");
+      m.op("aten::relu", "[[8,32,14,14]]", R"(["float"])");
+      m.strides = "[[[12544,1,896,64],[6272,196,14,1]],[]]";
+      m.op("aten::cat", "[[[8,64,14,14],[8,32,14,14]],[]]", R"(["TensorList","Scalar"])",
+           R"(["","1"])");
+    }
+    m.sequence = 3;
+    m.strides = small;
+    m.op("aten::upsample_bilinear2d", "[[8,96,14,14],[],[],[],[]]",
+         R"(["float","ScalarList","Scalar","",""])", R"(["","[56, 56]","False","",""])");
+    m.strides = "";
+    m.thread = 1;
+    m.op(node, "[[8,96,56,56],[],[],[],[],[]]", backward_types,
+         R"(["","[56, 56]","[8, 96, 14, 14]","False","",""])");
+    CompileBench compiled;
+    return longest_us(compiled.compile(m.step()));
+  };
+  CompileBench compiled;
+  const double alone = added_us(compiled, 4 * 8 * 96 * 56 * 56.0);
+  const double rows = us("[[18816,196,14,1],[],[],[],[]]", false);
+  const double channels = us("[[18816,1,1344,96],[],[],[],[]]", false);
+  EXPECT_GT(channels, alone);
+  EXPECT_LT(rows, alone / 2);
+  // Eager joins images of two orders along rows, the compiler in the order of those that have
+  // channels last.
+  EXPECT_EQ(us("[[18816,196,14,1],[],[],[],[]]", true), channels);
+}
+
 // The framework copies an image that has its size already; compiled code adds to places anyway.
 TEST(CompiledGradients, InterpolationToTheSameSizeIsNotNoticed) {
   FlowMaker m;
