@@ -213,9 +213,48 @@ void add_plain_or_spread(const Context& c, const Layer& l, DataType type, Pass p
   for (LoweredKernel& k : pays ? spread : plain) out.push_back(std::move(k));
 }
 
+/// Long windows over time in groups, as encoders of sound have for positions: the library runs each
+/// group by itself.
+bool runs_apart(const Layer& l, Pass pass, DataType type) {
+  constexpr std::int64_t longest_shared =
+      32;  // taps of windows whose groups were seen to share one
+  const bool depthwise = l.conv.in_channels == 1;
+  return l.groups > 1 && !depthwise && l.taps > longest_shared && type != DataType::fp32 &&
+         pass != Pass::weight_gradient;
+}
+
+/// Kernels of single groups are short of blocks: one step follows the other along the sum.
+void add_apart(const Context& c, const Layer& l, DataType type, Pass pass, Kernels& out) {
+  constexpr std::int64_t tile_channels = 32, tile_pixels = 128;
+  const bool forward = pass == Pass::forward, half = is_half(type);
+  // Halves of a tile are left to FP32 pipes, in three parts.
+  const bool lanes = forward && half && l.conv.in_channels % tile_channels != 0;
+  const std::string_view key = lanes     ? "group_lanes"
+                               : forward ? (half ? "group_forward_half" : "group_forward_tf32")
+                                         : (half ? "group_gradient_half" : "group_gradient_tf32");
+  const KernelTemplate& row = c.input.rules.kernel(key, c.gpu().compute_major);
+  const TensorShape& walked = forward ? l.output : l.input;
+  const double places =
+      double(pixels(l.output)) / double(std::max<std::int64_t>(1, pixels(walked)));
+  const double depth =
+      double(forward ? l.conv.in_channels : l.conv.out_channels) * double(l.taps) * places;
+  const std::int64_t blocks = ceil_div(l.conv.batch * pixels(walked), tile_pixels);
+  const double rounds = std::ceil(double(blocks) / c.gpu().sm_count);
+  LoweredKernel kernel = make(c, row, type, {blocks});
+  const double cycles = rounds * std::ceil(depth / row.per_block) * row.block_cycles;
+  kernel.duration_us = c.gpu().graph_kernel_period_us + cycles / c.gpu().boost_clock_mhz;
+  if (!lanes) add_transform(c, forward ? l.input : l.output, to_channels_last, out);
+  out.insert(out.end(), static_cast<std::size_t>(l.groups * (lanes ? 3 : 1)), kernel);
+  if (!lanes) add_transform(c, walked, to_channels_first, out);
+}
+
 /// One pass of a layer, with the transforms that its kernel needs.
 void add_pass(const Context& c, const Layer& l, Pass pass, Kernels& out) {
   const DataType type = math_of(c, l);
+  if (runs_apart(l, pass, type)) {
+    add_apart(c, l, type, pass, out);
+    return;
+  }
   const LayerClass run = layer_class_by_rule(c.gpu(), shape_of(l, pass), l.input.type);
   if (run.path == LayerPath::product) {
     if (l.channels_last && pass != Pass::input_gradient) {
@@ -263,8 +302,9 @@ LoweredKernel depthwise_kernel(const Context& c, const Layer& l, const KernelTem
   const double blocks = std::ceil(static_cast<double>(walked.elements()) / row.per_block);
   const double bytes = bytes_of(l.input) + bytes_of(l.output);
   LoweredKernel kernel = make(c, row, l.input.type, {static_cast<std::int64_t>(blocks)}, bytes);
+  const double wide = l.input.type == DataType::fp32 ? row.fp32_ratio : 1;
   const double cycles =
-      blocks * row.block_cycles * static_cast<double>(l.taps) / measured_taps * slowdown;
+      blocks * row.block_cycles * wide * static_cast<double>(l.taps) / measured_taps * slowdown;
   kernel.duration_us =
       std::max(stream_time_us(c, bytes), c.gpu().graph_kernel_period_us +
                                              cycles / (c.gpu().sm_count * c.gpu().boost_clock_mhz));
@@ -276,8 +316,14 @@ void add_depthwise(const Context& c, const Layer& l, Part part, Kernels& out) {
   constexpr double lost_pixels = 75;  // of each image, in the weight gradient
   const bool weights = part == depthwise_weight_gradient || part == depthwise_weight_gradient_nhwc;
   const double slowdown = weights ? 1 + lost_pixels / static_cast<double>(pixels(l.output)) : 1;
-  LoweredKernel kernel =
-      depthwise_kernel(c, l, c.kernel(part), weights ? l.output : l.input, slowdown);
+  // The library has no kernel of its own for FP32 weight gradients of large windows.
+  constexpr int large_window = 7;
+  const bool large = part == depthwise_weight_gradient_nhwc && l.input.type == DataType::fp32 &&
+                     l.conv.kernel_h >= large_window;
+  const KernelTemplate& row =
+      large ? c.input.rules.kernel("depthwise_weight_gradient_nhwc_large", c.gpu().compute_major)
+            : c.kernel(part);
+  LoweredKernel kernel = depthwise_kernel(c, l, row, weights ? l.output : l.input, slowdown);
   if (part == depthwise_weight_gradient) {
     kernel.geometry.grid[0] = static_cast<std::uint32_t>(l.weight.elements());
   }

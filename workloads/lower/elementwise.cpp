@@ -74,7 +74,10 @@ LoweredKernel walk_kernel(const Context& c, const Walk& w, std::size_t form) {
   out.geometry = geometry_of(row, {static_cast<std::int64_t>(std::ceil(w.elements / per_block))});
   const double floor = c.gpu().graph_kernel_period_us;
   const double us = law_us(c, out.name, out.geometry, w.bytes);
-  out.duration_us = floor + std::max(0.0, us - floor) / row.share;
+  // Computing the place of an element takes lanes, whatever its operands move.
+  const double cycles = w.elements * row.block_cycles / row.per_block;
+  out.duration_us = floor + std::max(std::max(0.0, us - floor) / row.share,
+                                     cycles / (c.gpu().sm_count * c.gpu().boost_clock_mhz));
   return out;
 }
 

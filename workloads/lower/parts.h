@@ -90,6 +90,8 @@ void lower_concatenation(const Context& c, Kernels& out);
 void lower_embedding_gradient(const Context& c, Kernels& out);
 void lower_recurrent(const Context& c, Kernels& out);
 void lower_fourier(const Context& c, Kernels& out);
+void lower_interpolation(const Context& c, Kernels& out);
+void lower_weight_norm(const Context& c, Kernels& out);
 void lower_nhwc_convolution(const Context& c, Kernels& out);
 void lower_nhwc_batch_norm(const Context& c, Kernels& out);
 void lower_column_sums(const Context& c, Kernels& out);

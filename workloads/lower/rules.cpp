@@ -25,6 +25,8 @@ constexpr std::string_view recipes[] = {"nothing",
                                         "embedding_gradient",
                                         "recurrent",
                                         "fourier",
+                                        "interpolation",
+                                        "weight_norm",
                                         "nhwc_convolution",
                                         "nhwc_batch_norm",
                                         "column_sums"};
@@ -51,6 +53,7 @@ std::vector<Field<KernelTemplate>> kernel_fields() {
           field<K>("step_us", "us", "an element, or a pass over a chunk", &K::step_us),
           field<K>("start_us", "us", "beside law and launch", &K::start_us),
           field<K>("block_cycles", "cycles", "of an SM for a block", &K::block_cycles),
+          field<K>("fp32_ratio", "ratio", "cycles of FP32 over those of 16 bits", &K::fp32_ratio),
           field<K>("fills", "count", "1: only writes the result", &K::fills)};
 }
 

@@ -33,6 +33,8 @@ enum class Recipe : std::uint8_t {
   embedding_gradient,  // [0] few indices, [1..] many
   recurrent,
   fourier,  // [0] a pass over one dimension; [1] scales; [2] copies what a pass to reals overwrites
+  interpolation,  // [0] images with channels first, [1] with channels last
+  weight_norm,    // [0] of the first dimension, [1] of the last
   // TensorFlow's; see tensorflow.cpp.
   nhwc_convolution,
   nhwc_batch_norm,
@@ -59,6 +61,7 @@ struct KernelTemplate {
   double step_us = 0;   // for each element of `over`; multi-tensor: a block's pass over its chunk
   double start_us = 0;  // beside the law and the launch
   double block_cycles = 0;  // SM cycles that a block takes at least, beside its memory traffic
+  double fp32_ratio = 1;    // of these cycles, of FP32 to 16 bits
   int fills = 0;            // 1: only writes the result
 };
 

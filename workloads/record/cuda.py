@@ -131,13 +131,28 @@ def is_composite(function):
     return function._can_decompose() and not torch._C._dispatch_has_kernel_for_dispatch_key(function.name(), "CPU")
 
 
+def channels_last(t):
+    return t.dim() == 4 and not t.is_contiguous() and t.is_contiguous(memory_format=torch.channels_last)
+
+
+def image_convolution(x, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
+    """cuDNN's result has the channels last where an operand has; the meta device's never."""
+    result = aten.convolution.default(x, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
+    depthwise = not transposed and groups > 1 and groups == x.shape[1]
+    if not depthwise and (channels_last(x) or channels_last(weight)):
+        return torch.empty(result.shape, dtype=result.dtype, device=result.device, memory_format=torch.channels_last)
+    return result
+
+
 def convolution_backward(grad, x, weight, *rest):
-    """The gradient of weights has the layout of the operands, whatever that of the incoming gradient is."""
+    """The gradients have the layout of the operands, whatever that of the incoming gradient is."""
     results = list(aten.convolution_backward.default(grad, x, weight, *rest))
-    last = any(not t.is_contiguous() and t.dim() == 4 and t.is_contiguous(memory_format=torch.channels_last)
-               for t in (x, weight))
+    last = channels_last(x) or channels_last(weight)
     if results[1] is not None and not last:
         results[1] = torch.empty(weight.shape, dtype=weight.dtype, device=weight.device)
+    depthwise = rest[-2] > 1 and rest[-2] == x.shape[1]
+    if results[0] is not None and last and not depthwise:
+        results[0] = torch.empty(x.shape, dtype=x.dtype, device=x.device, memory_format=torch.channels_last)
     return tuple(results)
 
 
@@ -194,6 +209,7 @@ def filled(operation):
 RESULTS = {
     "aten::masked_fill": filled(aten.masked_fill),
     "aten::masked_fill_": filled(aten.masked_fill_),
+    "aten::convolution": image_convolution,
     "aten::convolution_backward": convolution_backward,
     "aten::_cudnn_rnn": cudnn_rnn,
     "aten::_cudnn_rnn_backward": cudnn_rnn_backward,

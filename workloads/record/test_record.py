@@ -65,6 +65,15 @@ class WithoutTf32(nn.Module):
             return self.layer(x)
 
 
+class TokensAsImages(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Conv2d(4, 8, 3, bias=False)
+
+    def forward(self, x):
+        return self.layer(x.transpose(1, 2).unflatten(2, (8, 8)))
+
+
 class Attention(nn.Module):
     def __init__(self):
         super().__init__()
@@ -390,6 +399,14 @@ class Recordings(unittest.TestCase):
     def test_convolutions_without_tf32(self):
         network = self.network(self.file + ":WithoutTf32", "--input", "batch,3,30,30", "--task", "infer")
         self.assertEqual(network["ops"][0]["args"][2:], [[0, 0], [1, 1], [1, 1], 1, False, False, False])
+
+    def test_convolutions_keep_channels_last(self):
+        """As tokens that a view makes an image of have them: two images of 8 x 8 pixels and of 6 x 6 behind the window."""
+        network = self.network("TokensAsImages", "--input", "batch,64,4", "--task", "infer")
+        row = next(row for row in network["ops"] if row["op"] == "aten::cudnn_convolution")
+        image, result = network["tensors"][row["args"][0]["t"]], network["tensors"][row["out"][0]]
+        self.assertEqual(image[2], [256, 1, 32, 4])
+        self.assertEqual(result[2], [288, 1, 48, 8])
 
     def test_attention(self):
         network = self.network("attention")

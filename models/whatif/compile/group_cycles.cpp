@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "models/ops/op_table.h"
-#include "models/whatif/compile/windows.h"
+#include "models/whatif/compile/inductor/windows.h"
 
 namespace tandem {
 namespace {

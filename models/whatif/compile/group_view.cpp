@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "models/whatif/compile/inductor/rows.h"
-#include "models/whatif/compile/windows.h"
+#include "models/whatif/compile/inductor/windows.h"
 #include "sim/core/units.h"
 
 namespace tandem {

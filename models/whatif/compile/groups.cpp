@@ -5,9 +5,9 @@
 #include <numeric>
 #include <tuple>
 
+#include "models/whatif/compile/inductor/windows.h"
 #include "models/whatif/compile/recomputed.h"
 #include "models/whatif/compile/saved.h"
-#include "models/whatif/compile/windows.h"
 
 namespace tandem {
 namespace {

@@ -1,4 +1,4 @@
-#include "models/whatif/compile/windows.h"
+#include "models/whatif/compile/inductor/windows.h"
 
 #include <algorithm>
 #include <cmath>
