@@ -337,7 +337,7 @@ constexpr OpRow rows[] = {
      "repeat repeat_interleave",
      K::pointwise, L::around, promote, O::widest, arguments("tensor ...")},
     {"grid_sampler grid_sampler_2d grid_sampler_3d cudnn_grid_sampler", K::pointwise, L::around,
-     promote, O::sampled, arguments("input tensor")},
+     promote, O::sampled, arguments("input tensor"), aligns_types},
     // No rule tells the sizes of their results; most are as many elements as the operand.
     {"pixel_shuffle pixel_unshuffle channel_shuffle tile affine_grid_generator max_unpool2d take "
      "_upsample_bilinear2d_aa _upsample_bicubic2d_aa",

@@ -149,6 +149,8 @@ enum OpFlag : std::uint32_t {
   nonlinear = 134217728,     // no gradient is handed to it, only what was kept for one
   recurrent_layer = 268435456,  // all steps of it, which TorchDynamo leaves to the framework
   reads_often = 536870912,  // its operand, in more places than one: compiled code keeps it in FP32
+  // Autocast converts its operands to the widest of their types (PyTorch, autocast op reference).
+  aligns_types = 1073741824,
 };
 
 struct OpRow {
