@@ -386,6 +386,17 @@ OutputShape resized(const Call& c) {
   return of_dims(dims, x->type);
 }
 
+/// Places are listed as (images, rows, columns, coordinates): one pixel for each, of each channel.
+OutputShape sampled(const Call& c) {
+  const TensorShape *x = c.at(0), *places = c.at(1);
+  if (x == nullptr || places == nullptr || x->rank < 3 || places->rank != x->rank) {
+    return unshaped(x);
+  }
+  Integers dims{x->dims[0], x->dims[1]};
+  dims.insert(dims.end(), places->dims.begin() + 1, places->dims.begin() + places->rank - 1);
+  return of_dims(dims, x->type);
+}
+
 /// Of a window's two sides, at most; 0 where it is none of a window.
 std::int64_t taps_of(std::span<const std::int64_t> window) {
   const std::int64_t high = entry(window, 0, 0), wide = entry(window, 1, 0);
@@ -485,6 +496,7 @@ std::vector<OutputShape> output_shapes(const OpRow& row, std::string_view name, 
     case OutputRule::sizes: return {sized(c, 1)};
     case OutputRule::resized: return {resized(c)};
     case OutputRule::resized_back: return {sized(c, 2)};
+    case OutputRule::sampled: return {sampled(c)};
     case OutputRule::unfolded: return {unfolded(c)};
     case OutputRule::folded: return {folded(c)};
     case OutputRule::indexed: return {indexed(c)};

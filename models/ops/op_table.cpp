@@ -293,7 +293,11 @@ constexpr OpRow rows[] = {
     {"softshrink_backward hardshrink_backward logit_backward glu_backward "
      "rrelu_with_noise_backward",
      K::pointwise, L::around, promote, O::widest, arguments("grad saved ..."), reads_operand, true},
-    {"grid_sampler_2d_backward _upsample_bilinear2d_aa_backward _upsample_bicubic2d_aa_backward "
+    {"grid_sampler_2d_backward grid_sampler_3d_backward", K::pointwise, L::around, promote,
+     O::gradients, arguments("grad saved saved"), 0, true},
+    {"cudnn_grid_sampler_backward", K::pointwise, L::around, promote, O::gradients,
+     arguments("saved saved grad"), 0, true},
+    {"_upsample_bilinear2d_aa_backward _upsample_bicubic2d_aa_backward "
      "reflection_pad1d_backward "
      "reflection_pad2d_backward replication_pad1d_backward replication_pad2d_backward",
      K::pointwise, L::around, promote, O::largest, arguments("grad saved ..."), 0, true},
@@ -330,8 +334,10 @@ constexpr OpRow rows[] = {
      "bitwise_right_shift __lshift__ __rshift__ true_divide masked_scatter _masked_scale "
      "randint_like "
      "log_normal cauchy geometric "
-     "grid_sampler_2d repeat repeat_interleave",
+     "repeat repeat_interleave",
      K::pointwise, L::around, promote, O::widest, arguments("tensor ...")},
+    {"grid_sampler grid_sampler_2d grid_sampler_3d cudnn_grid_sampler", K::pointwise, L::around,
+     promote, O::sampled, arguments("input tensor"), aligns_types},
     // No rule tells the sizes of their results; most are as many elements as the operand.
     {"pixel_shuffle pixel_unshuffle channel_shuffle tile affine_grid_generator max_unpool2d take "
      "_upsample_bilinear2d_aa _upsample_bicubic2d_aa",

@@ -89,6 +89,7 @@ enum class OutputRule : std::uint8_t {
   sizes,           // of the shape that argument 1 lists
   resized,         // images of argument 0 in the size that argument 1 lists
   resized_back,    // of the shape that argument 2 lists
+  sampled,         // images of argument 0, a pixel for each place that argument 1 lists
   unfolded,        // a column for each window of the image; its sides are argument 1
   folded,          // the image whose size argument 1 lists, of such columns
   indexed,         // argument 0 with its first dimensions exchanged for those of the indices
@@ -148,6 +149,8 @@ enum OpFlag : std::uint32_t {
   nonlinear = 134217728,     // no gradient is handed to it, only what was kept for one
   recurrent_layer = 268435456,  // all steps of it, which TorchDynamo leaves to the framework
   reads_often = 536870912,  // its operand, in more places than one: compiled code keeps it in FP32
+  // Autocast converts its operands to the widest of their types (PyTorch, autocast op reference).
+  aligns_types = 1073741824,
 };
 
 struct OpRow {

@@ -16,6 +16,16 @@ bool permuted(const TensorShape& a, const TensorShape& b) {
          std::is_permutation(a.dims.begin(), a.dims.begin() + a.rank, b.dims.begin());
 }
 
+/// Libraries see signals over time as images of one row: such a view moves nothing.
+TensorShape without_ones(const TensorShape& shape) {
+  TensorShape out;
+  out.type = shape.type;
+  for (std::size_t d = 0; d < shape.rank; ++d) {
+    if (shape.dims[d] != 1) out.dims[out.rank++] = shape.dims[d];
+  }
+  return out;
+}
+
 bool same_kind(const TensorShape& a, const TensorShape& b) {
   return a.type == b.type && a.elements() == b.elements();
 }
@@ -62,10 +72,11 @@ void GraphFlow::see_new_tensors() {
 std::array<GraphFlow::Tensors, 3> GraphFlow::by_fit(const Tensors& list,
                                                     const TensorShape& shape) const {
   std::array<Tensors, 3> out;
+  const TensorShape wanted = without_ones(shape);
   for (const std::uint32_t t : list) {
-    const TensorShape& made = known_[t].shape;
-    if (same_recorded_dims(made, shape)) out[0].push_back(t);
-    if (permuted(made, shape)) out[1].push_back(t);
+    const TensorShape made = without_ones(known_[t].shape);
+    if (same_recorded_dims(made, wanted)) out[0].push_back(t);
+    if (permuted(made, wanted)) out[1].push_back(t);
     out[2].push_back(t);
   }
   return out;
@@ -136,6 +147,36 @@ std::size_t GraphFlow::new_at_end(const FlowOp& op, const std::vector<TensorShap
   return count;
 }
 
+/// The first operand that is a mask which the operation makes for the gradient, or their number:
+/// the forward graph reads none of these, so that all behind it are results, too.
+std::size_t GraphFlow::first_mask(const FlowOp& op,
+                                  const std::vector<TensorShape>& operands) const {
+  const std::string_view name = text_of(step_.trace, step_.trace.ops.name[op.op]);
+  const bool makes = name.find("native_dropout") != std::string_view::npos ||
+                     name.find("threshold_backward") != std::string_view::npos;
+  if (op.phase == FlowPhase::backward || !makes) return operands.size();
+  std::size_t i = 1;
+  while (i < operands.size() && (operands[i].type != DataType::boolean || given(operands[i], op))) {
+    ++i;
+  }
+  return std::min(i, operands.size());
+}
+
+/// Whether it is an activation's gradient of two operands alike: the one from behind, whose place
+/// the result takes, and what the activation kept, without which there is no such gradient.
+bool GraphFlow::overwrites_gradient(const FlowOp& op,
+                                    const std::vector<TensorShape>& operands) const {
+  constexpr std::string_view activations[] = {
+      "gelu_backward",      "silu_backward",       "sigmoid_backward", "tanh_backward",
+      "hardswish_backward", "leaky_relu_backward", "elu_backward",     "softplus_backward"};
+  if (op.phase != FlowPhase::backward || operands.size() != 2 || reduces(op)) return false;
+  if (!same_kind(operands[0], operands[1])) return false;
+  const std::string_view name = text_of(step_.trace, step_.trace.ops.name[op.op]);
+  return std::any_of(std::begin(activations), std::end(activations), [&](std::string_view part) {
+    return name.find(part) != std::string_view::npos;
+  });
+}
+
 /// Whether the last operand is read, too, and the result stands first.
 bool GraphFlow::ends_with_operand(const FlowOp& op, const std::vector<TensorShape>& operands) {
   const TensorShape &first = operands.front(), &last = operands.back();
@@ -149,8 +190,10 @@ bool GraphFlow::ends_with_operand(const FlowOp& op, const std::vector<TensorShap
 
 GraphFlow::Results GraphFlow::results_of(const FlowOp& op,
                                          const std::vector<TensorShape>& operands) {
-  const std::size_t count = new_at_end(op, operands);
+  const std::size_t count =
+      std::max(new_at_end(op, operands), operands.size() - first_mask(op, operands));
   if (count > 0) return {operands.size() - count, false, false};
+  if (overwrites_gradient(op, operands)) return {operands.size(), false, true};
   if (!ends_with_operand(op, operands)) return {operands.size() - 1, false, false};
   const bool overwrites = waiting(operands.front(), op) > 0;
   return {operands.size(), !overwrites, overwrites};
@@ -189,6 +232,16 @@ bool GraphFlow::is_tangent(const TensorShape& shape, const Tensors& list) const 
                      [&](const TensorShape& t) { return same_kind(t, shape); });
 }
 
+/// One that several operations read, as what skips of one sum do, is still none that forward kept.
+bool GraphFlow::is_gradient(const FlowOp& op, const TensorShape& shape, std::uint8_t argument) {
+  if (op.phase != FlowPhase::backward) return false;
+  const Tensors& list = made(shape);
+  if (is_tangent(shape, list)) return true;
+  const OpArguments& arguments = op.row->arguments;
+  return arguments.has(ArgumentName::grad) && arguments.at(ArgumentName::grad) == argument &&
+         std::any_of(list.begin(), list.end(), [&](std::uint32_t t) { return known_[t].backward; });
+}
+
 /// What the forward graph computed in FP32 from a 16-bit tensor of its size is not kept where that
 /// one is: the backward kernel that reads the latter makes it again.
 bool GraphFlow::computed_again(const FlowOp& op, const TensorShape& shape,
@@ -213,15 +266,14 @@ void GraphFlow::read(std::uint32_t row, const TensorShape& shape, std::uint8_t a
   const FlowOp& op = flow_.ops[row];
   const bool backward = op.phase == FlowPhase::backward;
   Tensors list = fitting(shape, op);
-  if (backward && is_tangent(shape, made(shape))) {
-    std::erase_if(list, [&](std::uint32_t t) { return !known_[t].backward; });
+  const auto forward = [&](std::uint32_t t) { return !known_[t].backward; };
+  if (is_gradient(op, shape, argument)) {
+    std::erase_if(list, forward);
     if (list.empty()) list = made(shape);
-    std::erase_if(list, [&](std::uint32_t t) { return !known_[t].backward; });
+    std::erase_if(list, forward);
   }
   const bool waits = !list.empty() && waits_to_be_read(list.back(), op);
-  const bool kept = backward && !waits && std::any_of(list.begin(), list.end(), [&](auto t) {
-                      return !known_[t].backward;
-                    });
+  const bool kept = backward && !waits && std::any_of(list.begin(), list.end(), forward);
   if (kept && computed_again(op, shape, list)) {
     make(flow_.ops[row], row, shape);
     return;

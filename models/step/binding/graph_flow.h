@@ -18,7 +18,8 @@ namespace tandem {
 /// one, unless the last one waits to be read. Forward, an operand is the latest tensor of its size
 /// and type that nobody has read yet, else the latest; backward, a gradient that nobody has read
 /// yet, else what the forward graph kept; a pointwise kernel behind a reduction of the same
-/// operands (gradients of norms: sums, then what they are for) reads those again.
+/// operands (gradients of norms: sums, then what they are for) reads those again. Dimensions of one
+/// do not count: libraries put them into signals over time.
 class GraphFlow {
  public:
   /// `flow`: with its operations, those of graphs marked.
@@ -61,11 +62,14 @@ class GraphFlow {
   bool given(const TensorShape& shape, const FlowOp& op) const;
   bool reduces(const FlowOp& op) const;  // sums or norms, whatever else it computes
   std::size_t new_at_end(const FlowOp& op, const std::vector<TensorShape>& operands);
+  std::size_t first_mask(const FlowOp& op, const std::vector<TensorShape>& operands) const;
+  bool overwrites_gradient(const FlowOp& op, const std::vector<TensorShape>& operands) const;
   bool ends_with_operand(const FlowOp& op, const std::vector<TensorShape>& operands);
   Results results_of(const FlowOp& op, const std::vector<TensorShape>& operands);
   std::uint32_t from_outside(const TensorShape& shape);
   bool copies_parameter(const FlowOp& op, const std::vector<TensorShape>& operands);
   bool is_tangent(const TensorShape& shape, const Tensors& list) const;
+  bool is_gradient(const FlowOp& op, const TensorShape& shape, std::uint8_t argument);
   void use(std::uint32_t tensor, std::uint8_t argument);
   bool computed_again(const FlowOp& op, const TensorShape& shape, const Tensors& list) const;
   void read(std::uint32_t row, const TensorShape& shape, std::uint8_t argument);

@@ -96,12 +96,26 @@ bool NodeOperands::accumulates(const FlowOp& op) const {
   return op.row->is(adds_gradients) && flow_.nesting.parent[op.op] == op.root;
 }
 
+/// What no gradient is asked of has the number of what comes next, and so has what a what-if
+/// converts for it: an operand, not a result. A copy of the same type is the operation's own, for
+/// another order of its elements; what that was made of is kept.
+bool NodeOperands::converts_for(const FlowOp& op, std::uint32_t maker) const {
+  const FlowOp& made = flow_.ops[maker];
+  if (made.kind != OpKind::cast || op.kind == OpKind::cast) return false;
+  if (made.sequence != op.sequence || made.input_count == 0) return false;
+  const DataType type = flow_.tensors[flow_.inputs_of(made)[0].tensor].type;
+  const auto outputs = flow_.outputs_of(made);
+  return std::all_of(outputs.begin(), outputs.end(),
+                     [&](std::uint32_t t) { return flow_.tensors[t].type != type; });
+}
+
 std::uint32_t NodeOperands::saved(const Candidates& list, const FlowOp& op, bool input) const {
   for (std::size_t k = list.size(); k-- > 0;) {
     const std::uint32_t maker = flow_.tensors[list[k]].producer;
     if (!runs_forward(flow_.ops[maker]) || taken(list[k], op)) continue;
     if (of_other_pass(flow_, list[k], op)) continue;
-    if (number_[maker] < op.sequence || (!input && number_[maker] == op.sequence)) return list[k];
+    const bool before = number_[maker] < op.sequence || (input && converts_for(op, maker));
+    if (before || (!input && number_[maker] == op.sequence)) return list[k];
   }
   return no_row;
 }

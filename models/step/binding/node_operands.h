@@ -51,6 +51,7 @@ class NodeOperands {
 
  private:
   bool taken(std::uint32_t tensor, const FlowOp& op) const { return reads(flow_, op, tensor); }
+  bool converts_for(const FlowOp& op, std::uint32_t maker) const;
 
   const Dataflow& flow_;
   std::vector<std::int64_t> number_;  // per operation

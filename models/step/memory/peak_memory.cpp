@@ -204,10 +204,28 @@ std::uint32_t first_repeated_row(const Trace& trace, const BatchOps& ops, const 
   return once < rows.size() ? rows[once] : static_cast<std::uint32_t>(trace.ops.size());
 }
 
+/// Matrices that layers beside embeddings multiply with: what has the shape of one may be shared.
+std::set<Dims> layer_matrices(const Trace& trace, const BatchOps& ops, const OpNesting& nesting,
+                              const StepWindow& step) {
+  std::set<Dims> out;
+  for (std::uint32_t row = 0; row < trace.ops.size(); ++row) {
+    if (!inside(trace, row, step) || layer_of(ops, nesting, row) != row) continue;
+    const BatchOp& op = ops.op(ops.number(row));
+    if (op.row->layer == Layer::embedding) continue;
+    for (std::size_t i = 0; i < op.tensors.shapes.size(); ++i) {
+      const TensorShape& t = op.tensors.shapes[i];
+      const bool parameter = contains(op.row->arguments.parameters, op.tensors.arguments[i]);
+      if (parameter && t.rank == 2) out.insert(dims_of(t));
+    }
+  }
+  return out;
+}
+
 // What gradients reach, and of the other parameters those that layers of one pass take: they are
 // frozen. Layers are the outermost operations that take parameters. A layer that has the shape of
 // an embedding table shares its weights (tied decoders of language models), unless a step that
-// trains does not add up their gradients.
+// trains does not add up their gradients; then further tables of that shape are the same, too (one
+// vocabulary for what is read and what is written).
 Parameters count_parameters(const Trace& trace, const BatchOps& ops, const OpNesting& nesting,
                             const StepWindow& step, std::int64_t batch) {
   Parameters out, frozen;
@@ -221,6 +239,7 @@ Parameters count_parameters(const Trace& trace, const BatchOps& ops, const OpNes
   SharedWeights shared(trace, ops, nesting, step);
   const bool trains = goes_backward(trace, ops, step);
   const std::set<Dims> summed = summed_tables(trace, ops, step);
+  const std::set<Dims> matrices = layer_matrices(trace, ops, nesting, step);
   const std::uint32_t repeated = first_repeated_row(trace, ops, nesting, step);
   for (std::uint32_t row = 0; row < repeated; ++row) {
     if (!inside(trace, row, step) || runs_in_node(trace, nesting, row)) continue;
@@ -236,7 +255,10 @@ Parameters count_parameters(const Trace& trace, const BatchOps& ops, const OpNes
       const TensorShape& t = op.tensors.shapes[i];
       if (!contains(op.row->arguments.parameters, op.tensors.arguments[i]) || t.rank == 0) continue;
       const bool tied = !trains || summed.count(dims_of(t)) > 0;
-      if (embedding && tied) tables.insert(dims_of(t));
+      if (embedding && tied && !tables.insert(dims_of(t)).second &&
+          matrices.count(dims_of(t)) > 0) {
+        continue;
+      }
       if (!embedding && t.rank == 2 && tables.count(dims_of(t)) > 0) continue;
       if (shared.read_before(row, t)) continue;
       add(t);

@@ -216,7 +216,7 @@ class Autocast {
       const DataType own = change_.tensors[flow_.inputs_of(op)[0].tensor];
       if (is_autocast_type(own)) type = own;
     }
-    if (policy == CastPolicy::promote) {
+    if (policy == CastPolicy::promote && !(mixed && op.row->is(aligns_types))) {
       change_.mixed[i] = mixed;
       if (mixed) gradients_.promoted_gradients(i, op);
     } else if (policy == CastPolicy::widen) {

@@ -381,6 +381,19 @@ TEST(OutputShapes, APadGrowsTheLastDimensionsFirst) {
                    .known);
 }
 
+// Scores of 28 x 40 places, each read at 7 x 7 places around where the flow points.
+TEST(OutputShapes, ASampledImageHasAPixelForEachPlace) {
+  const std::string_view pair = R"(["float","float"])", triple = R"(["float","float","float"])";
+  const auto out = outputs("aten::cudnn_grid_sampler", "[[4480,1,28,40],[4480,7,7,2]]", pair);
+  ASSERT_EQ(out.size(), 1U);
+  EXPECT_EQ(dims_of(out[0]), (Dims{4480, 1, 7, 7}));
+  const auto back = outputs("aten::cudnn_grid_sampler_backward",
+                            "[[4480,1,28,40],[4480,7,7,2],[4480,1,7,7]]", triple);
+  ASSERT_EQ(back.size(), 2U);
+  EXPECT_EQ(dims_of(back[0]), (Dims{4480, 1, 28, 40}));
+  EXPECT_EQ(dims_of(back[1]), (Dims{4480, 7, 7, 2}));
+}
+
 TEST(OutputShapes, ASlopeHasAGradientForEachElement) {
   const auto out = outputs("aten::_prelu_kernel_backward", "[[8,128,2001],[8,128,2001],[1,1,1]]",
                            R"(["c10::Half","c10::Half","c10::Half"])");

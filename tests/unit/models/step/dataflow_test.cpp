@@ -219,6 +219,34 @@ TEST(Dataflow, BackwardOperandsAreGradientsOrWhatTheForwardOperationKept) {
   EXPECT_EQ(maker_of(flow, 5, 1), no_row);  // the weight, not a result of the same size
 }
 
+/// A layer behind a rectifier, and its gradient; it reads a copy, of what has the type `from`.
+Dataflow layer_on_copy(std::string_view from) {
+  FlowMaker m;
+  m.sequence = 3;
+  m.op("aten::relu", "[[2,4,8,8]]", "[\"" + std::string(from) + "\"]");
+  m.sequence = 4;
+  m.op("aten::conv2d>aten::copy_", "[[2,4,8,8],[2,4,8,8]]",
+       R"(["c10::Half",")" + std::string(from) + "\"]");
+  m.op("aten::conv2d>aten::cudnn_convolution", "[[2,4,8,8],[4,4,3,3],[],[],[],[]]",
+       R"(["c10::Half","c10::Half","ScalarList","ScalarList","ScalarList","Scalar"])",
+       R"(["","","[1, 1]","[1, 1]","[1, 1]","1"])");
+  m.thread = 1;
+  m.forward_thread = 1;
+  m.op("ConvolutionBackward0>aten::convolution_backward", "[[2,4,8,8],[2,4,8,8],[4,4,3,3]]",
+       R"(["c10::Half","c10::Half","c10::Half"])");
+  return dataflow(m.step());
+}
+
+// What is converted for a layer and asks for no gradient has the layer's number, and so has what a
+// what-if converts: the layer's gradient reads the copy. One of the same type is the layer's own.
+TEST(Dataflow, ALayerKeepsTheCopyThatWasConvertedForIt) {
+  const Dataflow converted = layer_on_copy("float"), reordered = layer_on_copy("c10::Half");
+  ASSERT_EQ(converted.ops.size(), 4U);
+  ASSERT_EQ(reordered.ops.size(), 4U);
+  EXPECT_EQ(maker_of(converted, 3, 1), 1U);
+  EXPECT_EQ(maker_of(reordered, 3, 1), 0U);
+}
+
 // The slope of a sine is the cosine of what was kept, times the gradient: not times what was kept.
 TEST(Dataflow, ANodeMultipliesTheSlopeThatItMadeByItsGradient) {
   FlowMaker m;

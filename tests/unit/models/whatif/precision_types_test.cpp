@@ -36,6 +36,28 @@ TEST(PrecisionTypes, AutocastCastsWhatProductsRead) {
   EXPECT_EQ(c.casts.size(), 7U);
 }
 
+// An image of 16 bits is sampled at places in FP32: autocast converts it before, where most
+// operations read both types.
+TEST(PrecisionTypes, AutocastConvertsASampledImageToTheTypeOfItsPlaces) {
+  test::FlowMaker m;
+  m.sequence = 1;
+  m.op("aten::linear>aten::addmm", "[[64],[64,256],[256,64]]", three_floats);
+  m.sequence = 2;
+  m.op("aten::exp", "[[1,8,8,2]]", R"(["float"])");
+  m.sequence = 3;
+  m.op("aten::grid_sampler>aten::cudnn_grid_sampler", "[[1,64,8,8],[1,8,8,2]]", two_floats);
+  const Step step = m.step();
+  const Dataflow flow = dataflow(step);
+  ASSERT_EQ(flow.ops.size(), 3U);
+  const TypeChange c = autocast(step.trace, flow, DataType::fp16, 1);
+  EXPECT_EQ(c.ops[0], DataType::fp16);
+  EXPECT_EQ(c.ops[2], DataType::fp32);
+  const auto casts = std::count_if(c.casts.begin(), c.casts.end(), [](const PlannedCast& cast) {
+    return cast.op == 2 && !cast.after && cast.elements == 64 * 64 && cast.to == DataType::fp32;
+  });
+  EXPECT_EQ(casts, 1);
+}
+
 TEST(PrecisionTypes, AutocastLeavesFp64Alone) {
   test::FlowMaker m;
   constexpr const char* two_doubles = R"(["double","double"])";

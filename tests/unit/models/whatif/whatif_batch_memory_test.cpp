@@ -189,6 +189,27 @@ TEST(WhatifBatchMemory, ATableIsSharedIfItsGradientsAreAddedUp) {
             2 * 100 * 16);
 }
 
+/// A step without gradients that looks up two sequences, and scores words if it `scores`.
+Step translator(bool scores) {
+  StepMaker m;
+  for (int sequence = 0; sequence < 2; ++sequence) {
+    m.op("aten::embedding", "[[100,16],[8,4],[],[],[]]",
+         R"(["float","long int","Scalar","Scalar","Scalar"])");
+    const std::string_view dims = sequence == 0 ? "[[8,4,16],[24,16],[]]" : "[[8,4,16],[32,16],[]]";
+    m.op("aten::linear", dims, R"(["float","float",""])");
+  }
+  if (scores) m.op("aten::linear", "[[8,4,16],[100,16],[]]", R"(["float","float",""])");
+  return m.step();
+}
+
+// A vocabulary that scores are computed with, too, is one table; two that are only read are two.
+TEST(WhatifBatchMemory, AVocabularyIsOneForWhatIsReadAndWritten) {
+  const auto parameters = [](bool scores) {
+    return live_memory(translator(scores), 8, batch_law().device_memory, 9).value().parameters;
+  };
+  EXPECT_EQ(parameters(false) - parameters(true), 100 * 16);
+}
+
 // The gradient of a convolution's gradient is a convolution whose weight is another gradient: the
 // layer's 16 x 8 x 3 x 3 weights are all.
 TEST(WhatifBatchMemory, GradientsHaveNoWeights) {

@@ -14,6 +14,8 @@ using test::FlowMaker;
 
 constexpr std::string_view float_pair = R"(["float","float"])";
 constexpr std::string_view float_triple = R"(["float","float","float"])";
+constexpr std::string_view layer_types =
+    R"(["float","float","ScalarList","ScalarList","ScalarList","Scalar"])";
 
 TEST(GraphFlow, TheLastOperandIsNewUnlessItWaitsToBeRead) {
   FlowMaker m;
@@ -69,6 +71,93 @@ TEST(GraphFlow, BackwardReadsWhatForwardKeptTheLatestFirst) {
     const auto inputs = flow.inputs_of(flow.ops[3 + i]);
     ASSERT_FALSE(inputs.empty());
     EXPECT_EQ(flow.tensors[inputs[0].tensor].producer, makers[i]) << i;
+  }
+}
+
+TEST(GraphFlow, ASignalSeenAsAnImageOfOneRowIsKeptToo) {
+  FlowMaker m;
+  m.sequence = 7;
+  // A layer over time runs as one over images of one row; behind it the bias is added in place and
+  // an activation is new. Backward reads both, the activation first.
+  m.op("CompiledFunction>aten::cudnn_convolution", "[[2,4,1,64],[4,4,1,7],[],[],[],[]]",
+       layer_types, R"(["","","[0, 3]","[1, 1]","[1, 1]","1"])");
+  m.op("CompiledFunction>triton_poi_fused_convolution_silu_0", "[[2,4,64],[4],[2,4,64]]",
+       float_triple);
+  m.op("CompiledFunction>aten::mm", "[[4,16],[16,4],[4,4]]", float_triple);
+  m.thread = 1;
+  m.forward_thread = 1;
+  for (const std::string_view name : {"a", "b"}) {
+    m.op("CompiledFunctionBackward>triton_poi_fused_" + std::string(name), "[[2,4,64],[2]]",
+         float_pair);
+  }
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 5U);
+  const std::uint32_t makers[] = {1, 0};
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto inputs = flow.inputs_of(flow.ops[3 + i]);
+    ASSERT_FALSE(inputs.empty());
+    EXPECT_EQ(flow.tensors[inputs[0].tensor].producer, makers[i]) << i;
+  }
+}
+
+TEST(GraphFlow, WhatIsMadeWithAMaskIsNew) {
+  FlowMaker m;
+  m.op("CompiledFunction>aten::mm", "[[8,16],[16,16],[8,16]]", float_triple);
+  m.op("CompiledFunction>triton_poi_fused_native_dropout_relu_threshold_backward_0",
+       "[[8,16],[8,16],[8,16],[8,16]]", R"(["float","bool","float","bool"])");
+  m.op("CompiledFunction>aten::mm", "[[8,16],[16,16],[8,16]]", float_triple);
+  // The masks and the activation of the layer before are there already: still, all three are new.
+  m.op("CompiledFunction>triton_poi_fused_native_dropout_relu_threshold_backward_1",
+       "[[8,16],[8,16],[8,16],[8,16]]", R"(["float","bool","float","bool"])");
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 4U);
+  for (const std::size_t i : {1U, 3U}) {
+    EXPECT_EQ(flow.ops[i].input_count, 1U) << i;
+    EXPECT_EQ(flow.ops[i].output_count, 3U) << i;
+  }
+}
+
+TEST(GraphFlow, TheGradientOfAnActivationTakesThePlaceOfTheOneFromBehind) {
+  FlowMaker m;
+  m.sequence = 7;
+  m.op("CompiledFunction>aten::mm", "[[8,16],[16,16],[8,16]]", float_triple);
+  m.op("CompiledFunction>triton_poi_fused_gelu_0", "[[8,16],[8,16]]", float_pair);
+  m.thread = 1;
+  m.forward_thread = 1;
+  m.op("CompiledFunctionBackward>aten::mm", "[[8,4],[4,16],[8,16]]", float_triple);
+  m.op("CompiledFunctionBackward>triton_poi_fused_gelu_gelu_backward_1", "[[8,16],[8,16]]",
+       float_pair);
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 4U);
+  EXPECT_TRUE(flow.ops[3].overwrites);
+  const auto inputs = flow.inputs_of(flow.ops[3]);
+  ASSERT_EQ(inputs.size(), 2U);
+  EXPECT_EQ(flow.tensors[inputs[0].tensor].producer, 2U);  // the gradient
+  EXPECT_LT(flow.tensors[inputs[1].tensor].producer, 2U);  // what forward kept
+}
+
+TEST(GraphFlow, WhatSeveralLayersTakeAsTheirGradientIsNoneThatForwardKept) {
+  FlowMaker m;
+  m.sequence = 7;
+  for (int layer = 0; layer < 2; ++layer) {
+    m.op("CompiledFunction>aten::cudnn_convolution", "[[2,4,8,8],[4,4,1,1],[],[],[],[]]",
+         layer_types, R"(["","","[0, 0]","[1, 1]","[1, 1]","1"])");
+  }
+  m.thread = 1;
+  m.forward_thread = 1;
+  m.op("CompiledFunctionBackward>triton_poi_fused_div_0", "[[2],[2,4,8,8]]", float_pair);
+  // A sum hands its gradient to each of its terms.
+  for (int layer = 0; layer < 2; ++layer) {
+    m.op("CompiledFunctionBackward>aten::convolution_backward", "[[2,4,8,8],[2,4,8,8],[4,4,1,1]]",
+         float_triple);
+  }
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 5U);
+  for (const std::size_t i : {3U, 4U}) {
+    const auto inputs = flow.inputs_of(flow.ops[i]);
+    ASSERT_GE(inputs.size(), 2U);
+    EXPECT_GE(flow.tensors[inputs[0].tensor].producer, 2U) << i;
+    EXPECT_LT(flow.tensors[inputs[1].tensor].producer, 2U) << i;
   }
 }
 
