@@ -254,12 +254,13 @@ def convolution(emit, args, out):
     if not transposed and x.dim() == 4 and groups > 1 and groups == x.shape[1] and weight.shape[0] % groups == 0:
         kernel = list(weight.shape[2:])
         return emit("aten::_conv_depthwise2d", [x, weight, kernel, bias, stride, padding, dilation], out)
-    if x.dim() == 3:  # cuDNN has no signals, so they are images of one row.
-        x, weight, out = x.unsqueeze(2), weight.unsqueeze(2), [out[0].unsqueeze(2)]
-        stride, padding, dilation, output_padding = [1, *stride], [0, *padding], [1, *dilation], [0, *output_padding]
-    if not (x.is_contiguous() or (x.dim() == 4 and x.is_contiguous(memory_format=torch.channels_last))):
+    signal = x.dim() == 3
+    if not (x.is_contiguous() or (channels_last(x) and not signal)):
         part, x = x, torch.empty(x.shape, dtype=x.dtype, device=x.device)
         emit("aten::clone", [part, torch.contiguous_format], [x])
+    if signal:  # cuDNN has no signals, so they are images of one row, whose channels PyTorch keeps from being last.
+        x, weight, out = x.unsqueeze(2), weight.unsqueeze(2), [out[0].unsqueeze(2)]
+        stride, padding, dilation, output_padding = [1, *stride], [0, *padding], [1, *dilation], [0, *output_padding]
     cudnn = torch.backends.cudnn
     flags = [cudnn.benchmark, cudnn.deterministic, cudnn.allow_tf32]
     if transposed:

@@ -74,6 +74,15 @@ class TokensAsImages(nn.Module):
         return self.layer(x.transpose(1, 2).unflatten(2, (8, 8)))
 
 
+class TokensAsSignal(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Conv1d(4, 8, 3, bias=False)
+
+    def forward(self, x):
+        return self.layer(x.transpose(1, 2))
+
+
 class Attention(nn.Module):
     def __init__(self):
         super().__init__()
@@ -407,6 +416,13 @@ class Recordings(unittest.TestCase):
         image, result = network["tensors"][row["args"][0]["t"]], network["tensors"][row["out"][0]]
         self.assertEqual(image[2], [256, 1, 32, 4])
         self.assertEqual(result[2], [288, 1, 48, 8])
+
+    def test_signals_are_copied_into_their_own_order(self):
+        """Tokens that a view makes a signal of are no image with channels last: PyTorch copies them before cuDNN's call."""
+        network = self.network("TokensAsSignal", "--input", "batch,64,4", "--task", "infer")
+        self.assertEqual(self.names(network)[:2], ["aten::clone", "aten::cudnn_convolution"])
+        image = network["tensors"][network["ops"][1]["args"][0]["t"]]
+        self.assertEqual(image[1:3], [["batch", 4, 1, 64], None])
 
     def test_attention(self):
         network = self.network("attention")

@@ -148,8 +148,6 @@ BestTileTime best_tile_time(const GpuArch& gpu, const ProductGrowth& growth, dou
   return time;
 }
 
-// Where every block has an SM of its own, a block takes as long as the kernel, and no SM gets more
-// than its share of the blocks, rounded up.
 namespace {
 
 double member_tiles(const KernelTraits& t, const Product& p) {
@@ -158,6 +156,8 @@ double member_tiles(const KernelTraits& t, const Product& p) {
 
 }  // namespace
 
+// Where every block has an SM of its own, a block takes as long as the kernel, and no SM gets more
+// than its share of the blocks, rounded up.
 double kept_kernel_growth(const GpuArch& gpu, const KernelTraits& t, const LaunchGeometry& geometry,
                           const Product& base, const Product& next) {
   constexpr double unknown = std::numeric_limits<double>::infinity();
