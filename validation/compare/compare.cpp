@@ -8,6 +8,7 @@
 
 #include "sim/core/error.h"
 #include "sim/predict/calibrate_host.h"
+#include "sim/predict/network_run.h"
 #include "validation/compare/captures.h"
 #include "validation/compare/measured_energy.h"
 #include "validation/compare/operators.h"
@@ -127,9 +128,15 @@ const Result& predict_pair(const Case& c, const PairPaths& pair, const Result& m
   asked.mode = c.mode;
   asked.graph_scope = c.graph_scope;
   asked.what_ifs = c.what_ifs;
-  // Where the capture says; compiled code flattens the batch into other dimensions.
+  // Where the capture says; compiled code flattens the batch into other dimensions. What a network
+  // was recorded with is the program's batch, which a trace may show twice (pairs of pictures).
   const bool other_batch = base.trace.batch && measured.trace.batch && !c.what_ifs.has("compile");
-  if (other_batch) asked.what_ifs.set("batch", *measured.trace.batch);
+  const bool stated = is_network(pair.base) && std::filesystem::exists(meta_of(pair.measured));
+  if (other_batch) {
+    const std::int64_t batch =
+        stated ? std::llround(meta_number(pair.measured, "batch")) : *measured.trace.batch;
+    asked.what_ifs.set("batch", batch);
+  }
   const bool known_gpu = base.gpu_kernel_time.has_value() && measured.gpu_kernel_time.has_value();
   if (known_gpu && measured.scenario.gpu != base.scenario.gpu) {
     asked.what_ifs.set("gpu", measured.scenario.gpu);
