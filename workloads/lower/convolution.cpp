@@ -213,13 +213,14 @@ void add_plain_or_spread(const Context& c, const Layer& l, DataType type, Pass p
   for (LoweredKernel& k : pays ? spread : plain) out.push_back(std::move(k));
 }
 
+bool is_depthwise(const Layer& l) { return l.groups > 1 && l.conv.in_channels == 1; }
+
 /// Long windows over time in groups, as encoders of sound have for positions: the library runs each
 /// group by itself.
 bool runs_apart(const Layer& l, Pass pass, DataType type) {
-  constexpr std::int64_t longest_shared =
-      32;  // taps of windows whose groups were seen to share one
-  const bool depthwise = l.conv.in_channels == 1;
-  return l.groups > 1 && !depthwise && l.taps > longest_shared && type != DataType::fp32 &&
+  // Groups of windows of up to so many taps were seen to share a launch.
+  constexpr std::int64_t longest_shared = 32;
+  return l.groups > 1 && !is_depthwise(l) && l.taps > longest_shared && type != DataType::fp32 &&
          pass != Pass::weight_gradient;
 }
 
@@ -292,8 +293,6 @@ void add_pass(const Context& c, const Layer& l, Pass pass, Kernels& out) {
       break;
   }
 }
-
-bool is_depthwise(const Layer& l) { return l.groups > 1 && l.conv.in_channels == 1; }
 
 /// A thread walks over the window of each element of `walked`.
 LoweredKernel depthwise_kernel(const Context& c, const Layer& l, const KernelTemplate& row,

@@ -135,11 +135,14 @@ def channels_last(t):
     return t.dim() == 4 and not t.is_contiguous() and t.is_contiguous(memory_format=torch.channels_last)
 
 
+def depthwise(x, groups):
+    return groups > 1 and groups == x.shape[1]
+
+
 def image_convolution(x, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     """cuDNN's result has the channels last where an operand has; the meta device's never."""
     result = aten.convolution.default(x, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
-    depthwise = not transposed and groups > 1 and groups == x.shape[1]
-    if not depthwise and (channels_last(x) or channels_last(weight)):
+    if (transposed or not depthwise(x, groups)) and (channels_last(x) or channels_last(weight)):
         return torch.empty(result.shape, dtype=result.dtype, device=result.device, memory_format=torch.channels_last)
     return result
 
@@ -150,8 +153,7 @@ def convolution_backward(grad, x, weight, *rest):
     last = channels_last(x) or channels_last(weight)
     if results[1] is not None and not last:
         results[1] = torch.empty(weight.shape, dtype=weight.dtype, device=weight.device)
-    depthwise = rest[-2] > 1 and rest[-2] == x.shape[1]
-    if results[0] is not None and last and not depthwise:
+    if results[0] is not None and last and not depthwise(x, groups=rest[-2]):
         results[0] = torch.empty(x.shape, dtype=x.dtype, device=x.device, memory_format=torch.channels_last)
     return tuple(results)
 
@@ -251,7 +253,7 @@ def dispatch():
 def convolution(emit, args, out):
     """aten::convolution as the operation that holds the kernels, and its bias as cuDNN's callers add it."""
     x, weight, bias, stride, padding, dilation, transposed, output_padding, groups = args
-    if not transposed and x.dim() == 4 and groups > 1 and groups == x.shape[1] and weight.shape[0] % groups == 0:
+    if not transposed and x.dim() == 4 and depthwise(x, groups) and weight.shape[0] % groups == 0:
         kernel = list(weight.shape[2:])
         return emit("aten::_conv_depthwise2d", [x, weight, kernel, bias, stride, padding, dilation], out)
     signal = x.dim() == 3

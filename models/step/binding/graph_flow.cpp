@@ -121,6 +121,14 @@ bool GraphFlow::reduces(const FlowOp& op) const {
   return classify(name).traits.kind != Kind::triton_pointwise;
 }
 
+/// The compiler calls a kernel by the operations that it fused.
+bool GraphFlow::fuses_any(const FlowOp& op, std::span<const std::string_view> operations) const {
+  const std::string_view name = text_of(step_.trace, step_.trace.ops.name[op.op]);
+  return std::any_of(operations.begin(), operations.end(), [&](std::string_view operation) {
+    return name.find(operation) != std::string_view::npos;
+  });
+}
+
 /// How many operands at the end nothing has made; the first one is read or overwritten.
 std::size_t GraphFlow::new_at_end(const FlowOp& op, const std::vector<TensorShape>& operands) {
   const bool forward = op.phase != FlowPhase::backward;
@@ -151,10 +159,8 @@ std::size_t GraphFlow::new_at_end(const FlowOp& op, const std::vector<TensorShap
 /// the forward graph reads none of these, so that all behind it are results, too.
 std::size_t GraphFlow::first_mask(const FlowOp& op,
                                   const std::vector<TensorShape>& operands) const {
-  const std::string_view name = text_of(step_.trace, step_.trace.ops.name[op.op]);
-  const bool makes = name.find("native_dropout") != std::string_view::npos ||
-                     name.find("threshold_backward") != std::string_view::npos;
-  if (op.phase == FlowPhase::backward || !makes) return operands.size();
+  constexpr std::string_view makers[] = {"native_dropout", "threshold_backward"};
+  if (op.phase == FlowPhase::backward || !fuses_any(op, makers)) return operands.size();
   std::size_t i = 1;
   while (i < operands.size() && (operands[i].type != DataType::boolean || given(operands[i], op))) {
     ++i;
@@ -170,11 +176,7 @@ bool GraphFlow::overwrites_gradient(const FlowOp& op,
       "gelu_backward",      "silu_backward",       "sigmoid_backward", "tanh_backward",
       "hardswish_backward", "leaky_relu_backward", "elu_backward",     "softplus_backward"};
   if (op.phase != FlowPhase::backward || operands.size() != 2 || reduces(op)) return false;
-  if (!same_kind(operands[0], operands[1])) return false;
-  const std::string_view name = text_of(step_.trace, step_.trace.ops.name[op.op]);
-  return std::any_of(std::begin(activations), std::end(activations), [&](std::string_view part) {
-    return name.find(part) != std::string_view::npos;
-  });
+  return same_kind(operands[0], operands[1]) && fuses_any(op, activations);
 }
 
 /// Whether the last operand is read, too, and the result stands first.

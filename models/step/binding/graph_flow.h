@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -61,6 +63,7 @@ class GraphFlow {
   std::size_t waiting(const TensorShape& shape, const FlowOp& op);
   bool given(const TensorShape& shape, const FlowOp& op) const;
   bool reduces(const FlowOp& op) const;  // sums or norms, whatever else it computes
+  bool fuses_any(const FlowOp& op, std::span<const std::string_view> operations) const;
   std::size_t new_at_end(const FlowOp& op, const std::vector<TensorShape>& operands);
   std::size_t first_mask(const FlowOp& op, const std::vector<TensorShape>& operands) const;
   bool overwrites_gradient(const FlowOp& op, const std::vector<TensorShape>& operands) const;

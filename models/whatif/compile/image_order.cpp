@@ -106,8 +106,8 @@ bool runs_channels_last(const Step& step, const Dataflow& flow, const FusionPlan
   bool weights = false, images = false, ordered = false;
   for (const FlowOp& op : flow.ops) {
     if (op.kind != OpKind::convolution) continue;
-    const TensorShape* x = operands_of(step.trace, op.op).tensors.at(0);
-    const TensorShape* w = operands_of(step.trace, op.op).tensors.at(1);
+    const OpTensors& in = operands_of(step.trace, op.op).tensors;
+    const TensorShape *x = in.at(0), *w = in.at(1);
     weights = weights || (w != nullptr && w->channels_last);
     images = images || (x != nullptr && x->channels_last);
     ordered = ordered || (x != nullptr && !x->channels_last);

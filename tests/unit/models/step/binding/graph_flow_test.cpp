@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <vector>
+
 #include "models/step/batch/batch_size.h"
 #include "models/step/binding/compiled_graphs.h"
 #include "tests/unit/models/whatif/flow_for_tests.h"
@@ -16,6 +19,17 @@ constexpr std::string_view float_pair = R"(["float","float"])";
 constexpr std::string_view float_triple = R"(["float","float","float"])";
 constexpr std::string_view layer_types =
     R"(["float","float","ScalarList","ScalarList","ScalarList","Scalar"])";
+
+/// The operations behind the first ones, each with what made its first operand: there are no more.
+void expect_first_operands(const Dataflow& flow, std::size_t first,
+                           const std::vector<std::uint32_t>& makers) {
+  ASSERT_EQ(flow.ops.size(), first + makers.size());
+  for (std::size_t i = 0; i < makers.size(); ++i) {
+    const auto inputs = flow.inputs_of(flow.ops[first + i]);
+    ASSERT_FALSE(inputs.empty());
+    EXPECT_EQ(flow.tensors[inputs[0].tensor].producer, makers[i]) << i;
+  }
+}
 
 TEST(GraphFlow, TheLastOperandIsNewUnlessItWaitsToBeRead) {
   FlowMaker m;
@@ -64,14 +78,7 @@ TEST(GraphFlow, BackwardReadsWhatForwardKeptTheLatestFirst) {
     m.op("CompiledFunctionBackward>triton_poi_fused_" + std::string(name), "[[8,16],[2]]",
          float_pair);
   }
-  const Dataflow flow = dataflow(m.step());
-  ASSERT_EQ(flow.ops.size(), 7U);
-  const std::uint32_t makers[] = {1, 1, 0, 0};
-  for (std::size_t i = 0; i < 4; ++i) {
-    const auto inputs = flow.inputs_of(flow.ops[3 + i]);
-    ASSERT_FALSE(inputs.empty());
-    EXPECT_EQ(flow.tensors[inputs[0].tensor].producer, makers[i]) << i;
-  }
+  expect_first_operands(dataflow(m.step()), 3, {1, 1, 0, 0});
 }
 
 TEST(GraphFlow, ASignalSeenAsAnImageOfOneRowIsKeptToo) {
@@ -90,14 +97,7 @@ TEST(GraphFlow, ASignalSeenAsAnImageOfOneRowIsKeptToo) {
     m.op("CompiledFunctionBackward>triton_poi_fused_" + std::string(name), "[[2,4,64],[2]]",
          float_pair);
   }
-  const Dataflow flow = dataflow(m.step());
-  ASSERT_EQ(flow.ops.size(), 5U);
-  const std::uint32_t makers[] = {1, 0};
-  for (std::size_t i = 0; i < 2; ++i) {
-    const auto inputs = flow.inputs_of(flow.ops[3 + i]);
-    ASSERT_FALSE(inputs.empty());
-    EXPECT_EQ(flow.tensors[inputs[0].tensor].producer, makers[i]) << i;
-  }
+  expect_first_operands(dataflow(m.step()), 3, {1, 0});
 }
 
 TEST(GraphFlow, WhatIsMadeWithAMaskIsNew) {
