@@ -4,7 +4,7 @@
     python3 ranks.py --list ranks_dev.txt --out out        # workloads
     python3 ranks.py --sweep --out out                     # collectives by themselves
 
-For each workload and world size (all GPUs, and rank 0 alone), NAME = MODEL-train-PRECISION-eager-bBATCH[-fsdp]-wWORLD.rankR:
+For each workload and world size (all GPUs, and rank 0 alone), NAME = MODEL-train-PRECISION-MODE-bBATCH[-fsdp]-wWORLD.rankR:
   NAME.meta.json  iteration time without the profiler, parameters
   NAME.json.gz    PyTorch profiler trace of two steady iterations
 --sweep writes collectives.jsonl: microseconds of each collective by bytes of one rank's message.
@@ -32,9 +32,10 @@ def workload_parser():
     parser = argparse.ArgumentParser()
     parser.add_argument("--model")
     parser.add_argument("--precision", default="amp")
+    parser.add_argument("--mode", choices=("eager", "compile"), default="eager")
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--fsdp", action="store_true", help="shard parameters (fully_shard) instead of DDP")
-    parser.set_defaults(task="train", mode="eager", channels_last=False)
+    parser.set_defaults(task="train", channels_last=False)
     return parser
 
 
@@ -85,7 +86,7 @@ def fixed_times(step, count=12):
 
 def name_of(spec, world, rank):
     kind = "-fsdp" if spec.fsdp else ""
-    return f"{spec.model}-train-{spec.precision}-eager-b{spec.batch}{kind}-w{world}.rank{rank}"
+    return f"{spec.model}-train-{spec.precision}-{spec.mode}-b{spec.batch}{kind}-w{world}.rank{rank}"
 
 
 def record(spec, world, rank, out, traced):
@@ -98,7 +99,7 @@ def record(spec, world, rank, out, traced):
         write_trace(step, os.path.join(out, name + ".json.gz"))
         return
     torch.cuda.reset_peak_memory_stats()
-    meta = {"name": name, "model": spec.model, "task": "train", "prec": spec.precision, "mode": "eager",
+    meta = {"name": name, "model": spec.model, "task": "train", "prec": spec.precision, "mode": spec.mode,
             "batch": spec.batch, "rank": rank, "world_size": world, "parameters": parameters,
             "bucket_cap_mb": None if spec.fsdp else BUCKET_MB, "gpu": torch.cuda.get_device_name(),
             "torch": torch.__version__, "nccl": ".".join(map(str, torch.cuda.nccl.version()))}
@@ -116,6 +117,7 @@ def record_all(specs, rank, world, out, hosts):
             for size in (1, world):
                 if rank < size and not (size == 1 and spec.fsdp):
                     record(spec, size, rank, out, traced)
+                    torch._dynamo.reset()
                     torch.cuda.empty_cache()
                 dist.barrier(group=hosts)
 
