@@ -231,6 +231,13 @@ bool fills_given_result(const Trace& trace, const FlowOp& op) {
   return std::any_of(given.begin(), given.end(), [&](std::uint8_t at) { return at > last; });
 }
 
+bool uses_tf32(const Step& step, const Dataflow& flow, const FlowOp& op) {
+  const auto works = flow.works_of(op);
+  return std::any_of(works.begin(), works.end(), [&](std::uint32_t w) {
+    return step.kernels.of(step.plan.works[w].source).math == DataType::tf32;
+  });
+}
+
 Dataflow dataflow(const Step& step) {
   Dataflow flow;
   flow.nesting = nest_ops(step.trace, step.links);

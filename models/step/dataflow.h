@@ -102,6 +102,9 @@ struct Dataflow {
   }
 };
 
+/// Whether the operation multiplies FP32 numbers in TF32, as its kernels tell.
+bool uses_tf32(const Step& step, const Dataflow& flow, const FlowOp& op);
+
 /// Operations without shapes have neither inputs nor outputs.
 Dataflow dataflow(const Step& step);
 

@@ -264,7 +264,10 @@ std::optional<MeasuredChange> order_change(const M& m, const LayerShape& shape, 
     if (twin != nullptr) after.push_back({n.distance, twin});
   }
   if (after.empty()) return {};
-  return MeasuredChange{estimate(m, shape, before, time_of), estimate(m, last, after, time_of)};
+  MeasuredChange out{estimate(m, shape, before, time_of), estimate(m, last, after, time_of)};
+  // The framework runs depthwise layers itself in BF16, the library in FP16, which was measured.
+  out.as_traced = traced.path != LayerPath::framework || out.from.layer_class == traced;
+  return out;
 }
 
 namespace {
@@ -311,6 +314,7 @@ std::optional<MeasuredChange> batch_change(const M& m, const LayerShape& shape, 
 }
 
 double carried_layer_us(const M& m, const MeasuredChange& change, double us) {
+  if (!change.as_traced) return change.to.us;
   const double floor = std::min(m.floor_us, 0.9 * us);
   const bool alike = change.from.layer_class == change.to.layer_class;
   const double residual = (us - floor) / (change.from.us - m.floor_us);

@@ -85,6 +85,8 @@ MeasuredLayers load_measured_layers(const std::string& path);
 struct MeasuredChange {
   LayerTime from, to;
   bool known = false;  // the layer itself was measured in both
+  // The traced layer is run as those of `from`: what it takes over them is its own.
+  bool as_traced = true;
 };
 
 /// A layer in FP32 and in 16 bits. `traced`: how it is run in the type it comes from; nothing where
@@ -101,7 +103,8 @@ std::optional<MeasuredChange> batch_change(const MeasuredLayers& measured, const
                                            double images, bool half, const LayerClass& traced);
 
 /// What the traced kernels of a pass, `us`, take after the change: what they take over the estimate
-/// is carried over, a part of it where the library runs the layer another way.
+/// is carried over, a part of it where the library runs the layer another way, nothing where the
+/// traced layer was not run as the measured ones.
 double carried_layer_us(const MeasuredLayers& measured, const MeasuredChange& change, double us);
 
 }  // namespace tandem

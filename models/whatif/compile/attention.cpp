@@ -77,22 +77,25 @@ void convert_operands(const KernelContext& c, const AttentionStyle& style, bool 
   }
 }
 
+/// `type` is that of the arithmetic.
 ExtraKernel score_product(const KernelContext& c, const AttentionShape& shape, DataType type) {
+  const DataType held = type == DataType::tf32 ? DataType::fp32 : type;
   const double queries = double(shape.queries), keys = double(shape.keys);
   const double heads = double(shape.heads), columns = double(shape.width);
   const double flops = 2 * heads * queries * keys * columns;
   const double bytes =
-      heads * (queries * columns + keys * columns + queries * keys) * element_bytes(type);
+      heads * (queries * columns + keys * columns + queries * keys) * element_bytes(held);
   AlignedProducts heads_apart = c.law.products;
   heads_apart.dram_share = c.law.score_dram_share;
-  const double us = is_half(type) ? aligned_product_us(c.gpu, heads_apart, flops, bytes, type)
-                                  : simt_product_us(c.gpu, c.law.products, flops);
+  const double us = type == DataType::fp32
+                        ? simt_product_us(c.gpu, c.law.products, flops)
+                        : aligned_product_us(c.gpu, heads_apart, flops, bytes, type);
   return {c.names.kernel(LibraryUse::score_product, type),
           "aten::bmm",
           us,
           bytes,
           product_geometry(shape.heads, shape.queries, shape.width),
-          product_factors(shape.heads, shape.queries, shape.width, shape.keys, type)};
+          product_factors(shape.heads, shape.queries, shape.width, shape.keys, held)};
 }
 
 ExtraKernel softmax(const KernelContext& c, const AttentionShape& shape, bool back, bool drops) {
@@ -125,7 +128,8 @@ std::vector<ExtraKernel> attention_by_products(const KernelContext& context,
   if (!shape || q == nullptr) return {};
   std::vector<ExtraKernel> out;
   convert_operands(context, style, back, element_bytes(q->type), double(q->elements()), out);
-  const DataType type = back && is_half(q->type) ? q->type : DataType::fp32;
+  const DataType full = style.tf32 ? DataType::tf32 : DataType::fp32;
+  const DataType type = back && is_half(q->type) ? q->type : full;
   for (int i = 0; i < (back ? 4 : 2); ++i) out.push_back(score_product(context, *shape, type));
   out.push_back(softmax(context, *shape, back, style.drops));
   return out;
@@ -139,13 +143,15 @@ AttentionPath parse_attention(std::string_view name) {
   return parse_named(names, name, "command line", "--attention");
 }
 
-AttentionStyle attention_style(const Trace& trace, const Dataflow& flow) {
+AttentionStyle attention_style(const Step& step, const Dataflow& flow) {
+  const Trace& trace = step.trace;
   AttentionStyle style;
   style.of_signals.assign(flow.tensors.size(), false);
   std::vector<bool> of_tokens(flow.tensors.size(), false);
   const std::int64_t items = attended_items(trace, flow);
   for (const FlowOp& op : flow.ops) {
     if (!op.in_model) continue;
+    style.tf32 |= op.kind == OpKind::matmul && uses_tf32(step, flow, op);
     style.trains |= op.phase == FlowPhase::backward;
     style.drops |= op.kind == OpKind::dropout;
     if (op.phase != FlowPhase::forward) continue;

@@ -43,8 +43,9 @@ struct AttentionStyle {
   std::vector<bool> of_signals;
   bool trains = false;  // attention has a backward pass
   bool drops = false;   // dropout within the model
+  bool tf32 = false;    // products of FP32 numbers may run in TF32: one does
 };
-AttentionStyle attention_style(const Trace& trace, const Dataflow& flow);
+AttentionStyle attention_style(const Step& step, const Dataflow& flow);
 
 /// The way of one forward or backward operation. Eager PyTorch needs no mask where nothing is
 /// masked, and Transformers leaves it out; under a compiler that library always makes it

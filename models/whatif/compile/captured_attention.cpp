@@ -42,14 +42,17 @@ double works_us(const Step& step, std::span<const std::uint32_t> works) {
 using Exchanged = std::vector<std::pair<const FlowOp*, MathAttention>>;
 
 Exchanged exchanged(const Step& step, const Dataflow& flow, AttentionPath asked) {
-  const AttentionStyle style = attention_style(step.trace, flow);
+  const AttentionStyle style = attention_style(step, flow);
   Exchanged out;
   for (const FlowOp& op : flow.ops) {
     if (forward_attention(flow, op) == nullptr) continue;
     const bool changes = asked == AttentionPath::math ||
                          attention_path(step.trace, flow, style, op) == AttentionPath::math;
     if (!changes) continue;
-    if (const auto math = math_of(step, op)) out.emplace_back(&op, *math);
+    auto math = math_of(step, op);
+    if (!math) continue;
+    math->tf32 = style.tf32;
+    out.emplace_back(&op, *math);
   }
   return out;
 }

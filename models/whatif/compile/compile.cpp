@@ -127,7 +127,7 @@ class Fuser {
         edit_(edit),
         report_(report),
         entries_(entries_of(context_, cuts)),
-        style_(attention_style(context_.step.trace, context_.flow)),
+        style_(attention_style(context_.step, context_.flow)),
         library_(context_, options.compiler == Compiler::xla),
         compiled_(context_.law.host, context_.step, host, options.compiler == Compiler::xla,
                   entries_.backward) {}

@@ -261,7 +261,8 @@ bool LibraryRewrite::is_made(const FlowOp& op, const TensorShape& shape) const {
 void LibraryRewrite::matmul(const FlowOp& op, LibraryChange& change) {
   const auto p = product_operands(context_of(c_.step.trace, op));
   if (p && is_lowered(c_.step.trace, c_.flow, op)) return lowered_product(op, *p, change);
-  if (!p || p->batch > 1 || !is_half(p->left.type)) return;
+  const bool padded = p && (is_half(p->left.type) || p->left.type == DataType::fp32);
+  if (!padded || p->batch > 1) return;
   const auto padding =
       product_padding(c_.gpu, c_.law.padding, *p, {is_made(op, p->left), is_made(op, p->right)});
   if (!padding) return;

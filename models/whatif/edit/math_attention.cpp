@@ -101,7 +101,7 @@ class MathKernels {
   /// Over `elements`, each of which reads and writes `bytes`.
   void pass(LibraryUse use, const char* name, double elements, double bytes,
             Order order = Order::streamed) {
-    NewKernel k = launch(use, name);
+    NewKernel k = launch(use, name, use == LibraryUse::cast_down ? op_.type : DataType::fp32);
     const auto n = static_cast<std::int64_t>(elements);
     k.operands.tensors.add(k.operands.argument_count++, flat(n));
     const PointwiseShape moved{static_cast<std::int64_t>(elements * bytes / wide), 1, 0};
@@ -117,21 +117,21 @@ class MathKernels {
 
   /// A product of each head, [rows][inner] times [inner][columns].
   void product(std::int64_t rows, std::int64_t columns, std::int64_t inner) {
-    NewKernel k = launch(LibraryUse::score_product, "aten::bmm");
+    const DataType math = op_.tf32 ? DataType::tf32 : DataType::fp32;
+    NewKernel k = launch(LibraryUse::score_product, "aten::bmm", math);
     const std::int64_t heads = op_.shape.heads;
     k.operands = product_factors(heads, rows, inner, columns, DataType::fp32);
     GemmShape shape;
     shape.batch = heads, shape.m = rows, shape.n = columns, shape.k = inner;
-    shape.type = DataType::fp32;
+    shape.type = math;
     k.duration_us = gemm_time(c_.gpu, shape, c_.time).time_us;
     k.geometry = product_geometry(heads, rows, columns);
     out_.push_back(std::move(k));
   }
 
-  NewKernel launch(LibraryUse use, const char* name) const {
+  NewKernel launch(LibraryUse use, const char* name, DataType type) const {
     NewKernel k;
-    const bool narrows = use == LibraryUse::cast_down;
-    k.kernel = c_.names.kernel(use, narrows ? op_.type : DataType::fp32, c_.gpu.compute_major);
+    k.kernel = c_.names.kernel(use, type, c_.gpu.compute_major);
     k.op = name;
     k.operands.has_shapes = true;
     return k;

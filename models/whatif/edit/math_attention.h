@@ -25,6 +25,7 @@ struct MathAttention {
   AttentionShape shape;
   std::int64_t images = 1;            // items of the batch, each with a mask of its own
   DataType type = DataType::unknown;  // of the operands
+  bool tf32 = false;                  // products of FP32 numbers run in TF32
 };
 
 /// In the order in which they run; without host time.

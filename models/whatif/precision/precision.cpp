@@ -19,13 +19,6 @@ constexpr Named<Precision> names[] = {{Precision::fp32, "fp32"},
                                       {Precision::amp, "amp"},
                                       {Precision::bf16, "bf16"}};
 
-bool uses_tf32(const Step& step, const Dataflow& flow, const FlowOp& op) {
-  const auto works = flow.works_of(op);
-  return std::any_of(works.begin(), works.end(), [&](std::uint32_t w) {
-    return step.kernels.of(step.plan.works[w].source).math == DataType::tf32;
-  });
-}
-
 /// Biases and states may have another type than the factors: the last operand is a factor. Behind
 /// it may stand what cuDNN keeps for the backward pass, bytes.
 DataType factor_type(const Dataflow& flow, const FlowOp& op) {

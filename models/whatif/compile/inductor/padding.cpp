@@ -2,6 +2,7 @@
 
 #include "models/kernel/time/laws/library_products.h"
 #include "models/kernel/time/rates.h"
+#include "sim/core/tensors/data_type.h"
 
 // The numbers are those of TorchInductor 2.11 (torch/_inductor/fx_passes/pad_mm.py).
 
@@ -9,15 +10,18 @@ namespace tandem {
 namespace {
 
 constexpr double aligned_bytes = 16;
+constexpr double measured_width = 2;  // bytes of an element of the law's products and copies
 
 bool is_turned(const TensorShape& s) {
   return s.rank >= 2 && s.strides[s.rank - 2U] == 1 && s.strides[s.rank - 1U] > 1;
 }
 
-/// aten::constant_pad_nd of one operand, which reads and writes `moved` bytes.
-double copy_us(const GpuArch& gpu, const PaddingLaw& law, double moved, bool turned) {
+/// aten::constant_pad_nd of one operand, which reads and writes `moved` bytes: what an SM copies in
+/// a clock are elements, which were measured at two bytes each.
+double copy_us(const GpuArch& gpu, const PaddingLaw& law, double moved, bool turned, double width) {
   const double passes = turned ? law.turned_passes : law.ordered_passes;
-  const double bytes_per_clk = turned ? law.turned_bytes_per_clk : law.ordered_bytes_per_clk;
+  const double bytes_per_clk =
+      (turned ? law.turned_bytes_per_clk : law.ordered_bytes_per_clk) * (width / measured_width);
   return dram_us(gpu, passes * moved, 1) +
          moved / (bytes_per_clk * gpu.sm_count * gpu.boost_clock_mhz);
 }
@@ -25,7 +29,8 @@ double copy_us(const GpuArch& gpu, const PaddingLaw& law, double moved, bool tur
 /// Whether it computes enough for what it moves, by the compiler's own estimate of the board: of
 /// tensor cores it knows those of the A100, and that caches serve more than DRAM does.
 bool is_tried(const GpuArch& gpu, const ProductOperands& p) {
-  constexpr double flop_per_clk = 512, kilo = 1e3, half = 0.5;
+  constexpr double half_flop_per_clk = 512, tf32_flop_per_clk = 256, kilo = 1e3, half = 0.5;
+  const double flop_per_clk = is_half(p.left.type) ? half_flop_per_clk : tf32_flop_per_clk;
   const auto m = double(p.rows), k = double(p.inner), n = double(p.columns);
   const double flop_per_us = flop_per_clk * gpu.sm_count * gpu.smsp_per_sm * gpu.boost_clock_mhz;
   const double balance = flop_per_us / (gpu.dram_peak_gbps * kilo);
@@ -57,8 +62,9 @@ std::optional<Padding> product_padding(const GpuArch& gpu, const PaddingLaw& law
   struct Side {
     bool padded, gains;
   };
+  const double enough = law.enough_bytes * (element_bytes(type) / measured_width);
   const auto side = [&](std::int64_t n) {
-    return Side{!aligned_rows(n, type, aligned_bytes), !aligned_rows(n, type, law.enough_bytes)};
+    return Side{!aligned_rows(n, type, aligned_bytes), !aligned_rows(n, type, enough)};
   };
   const Side k = side(product.inner), n = side(product.columns);
   // Of a turned left operand what lies together are `rows` elements.
@@ -69,7 +75,9 @@ std::optional<Padding> product_padding(const GpuArch& gpu, const PaddingLaw& law
     const double moved = 2 * element_bytes(type) * elements;
     const bool turned = is_turned(operand);
     out.moved += moved;
-    if (turned || !for_nothing) out.tried_us += copy_us(gpu, law, moved, turned);
+    if (turned || !for_nothing) {
+      out.tried_us += copy_us(gpu, law, moved, turned, element_bytes(type));
+    }
   };
   const auto inner = double(product.inner);
   if (m.padded || k.padded) copy(product.left, double(product.rows) * inner, made.left);

@@ -12,7 +12,7 @@ namespace tandem {
 
 /// What padding costs and from when on it gains nothing.
 struct PaddingLaw {
-  double enough_bytes = 0;  // products whose rows begin at multiples are as good as aligned ones
+  double enough_bytes = 0;  // 16-bit products whose rows begin at multiples are good enough
   // The framework's copies of 16-bit matrices into padded ones: passes through DRAM for what they
   // read and write, and bytes of it in one clock of an SM. Of turned ones the columns lie together,
   // and those of their copies do not.
@@ -32,8 +32,8 @@ struct MadeOperands {
   bool left = false, right = false;
 };
 
-/// Padding of one product of 16 bits; nothing where its sides are aligned, or where it moves so
-/// much for what it computes that the compiler does not try (is_mm_compute_bound).
+/// Padding of one product of 16 bits or in TF32; nothing where its sides are aligned, or where it
+/// moves so much for what it computes that the compiler does not try (is_mm_compute_bound).
 std::optional<Padding> product_padding(const GpuArch& gpu, const PaddingLaw& law,
                                        const ProductOperands& product, MadeOperands made);
 

@@ -240,6 +240,23 @@ TEST(MeasuredLayers, AResidualIsCarriedWholeBetweenLikeClassesAndInPartBetweenOt
   EXPECT_EQ(unlike->to.layer_class.path, LayerPath::product);
 }
 
+// In FP16, which was measured, the library runs the layer in both orders; in BF16 the framework
+// does before the library takes over. How long it takes says nothing about the library's 11 us.
+TEST(MeasuredLayers, WhatTheFrameworkTakesIsNotCarriedToTheLibrary) {
+  MeasuredLayers m = two_layers();
+  const LayerShape shape = depthwise(64, 144, 56, 3, 1);
+  LayerShape last = shape;
+  last.channels_last = true;
+  const LayerTime full{{LayerPath::framework}, 81, 0};
+  m.layers = LayerTable(
+      {{shape, full, {{LayerPath::direct}, 21, 0}}, {last, full, {{LayerPath::direct}, 11, 0}}});
+  const auto library = order_change(m, shape, true, {LayerPath::direct});
+  const auto framework = order_change(m, shape, true, {LayerPath::framework});
+  ASSERT_TRUE(library && framework);
+  EXPECT_NEAR(carried_layer_us(m, *library, 41), 21, 1e-9);  // twice 20 us: 1 + 2 x 10
+  EXPECT_NEAR(carried_layer_us(m, *framework, 61), 11, 1e-9);
+}
+
 TEST(MeasuredLayers, AnotherBatchRunsALayerAsItWasMeasuredThere) {
   const MeasuredLayers m = two_layers();
   constexpr LayerClass turned{LayerPath::implicit, false, true};

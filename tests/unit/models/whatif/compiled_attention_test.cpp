@@ -40,6 +40,32 @@ TEST(CompiledAttention, AttentionOverWholeTextsFallsBackToProducts) {
   EXPECT_GT(s.report.attention_math_us, s.report.attention_keep_us);
 }
 
+// Products of attention in FP32 use tensor cores where the program lets products do so: scores of 8
+// heads, 2 x 8 x 128 x 128 x 64 = 16.8 MFLOP, run on FP32 pipes otherwise.
+TEST(CompiledAttention, ProductsOfScoresFollowTheProgramToTf32) {
+  const auto products = [](std::string_view kernel) {
+    FlowMaker m;
+    m.op("aten::embedding>aten::index_select", "[[1000,64],[],[256]]",
+         R"(["float","Scalar","long int"])");
+    m.op("aten::mm", "[[256,64],[64,64]]", R"(["float","float"])", "", kernel);
+    m.op("aten::scaled_dot_product_attention",
+         "[[2,4,128,64],[2,4,128,64],[2,4,128,64],[],[],[],[],[]]",
+         R"(["float","float","float","","Scalar","Scalar","Scalar","Scalar"])", scaled,
+         "fmha_cutlassF_f32_aligned_64x64_rf_sm80");
+    m.op("aten::_foreach_add_", "[[],[]]", R"(["TensorList","Scalar"])", "", "multi_tensor_apply");
+    CompileBench s;
+    std::size_t lanes = 0, tensor = 0;
+    for (const std::string& name : test::kernel_names(s.compile(m.step()))) {
+      lanes += name.find("f32f32_f32f32_f32") != name.npos ? 1 : 0;
+      tensor += name.find("s1688gemm") != name.npos ? 1 : 0;
+    }
+    return std::pair(lanes, tensor);
+  };
+  const std::string start = "sm90_xmma_gemm_f32f32_", end = "_tn_n_tilesize64x64x32_warpgroupsize";
+  EXPECT_EQ(products(start + "tf32f32_f32" + end), (std::pair<std::size_t, std::size_t>{0, 2}));
+  EXPECT_EQ(products("ampere_sgemm_64x64_tn"), (std::pair<std::size_t, std::size_t>{2, 0}));
+}
+
 TEST(CompiledAttention, CausalAttentionReadsAMask) {
   CompileBench s;
   const Step out = s.compile(text_encoder(R"(["","","","","0.","True","0.125","False"])"));
@@ -114,7 +140,7 @@ std::vector<AttentionPath> captioning_paths(bool named) {
   attend("[2,4,384,64]");
   const Step step = m.step();
   const Dataflow flow = dataflow(step);
-  const AttentionStyle style = attention_style(step.trace, flow);
+  const AttentionStyle style = attention_style(step, flow);
   std::vector<AttentionPath> paths;
   for (const FlowOp& op : flow.ops) {
     if (op.kind != OpKind::attention) continue;
