@@ -184,6 +184,9 @@ BoundNetwork bind_network(const Network& network, std::span<const SymbolValue> w
     std::int64_t& bytes = out.storage_bytes[network.tensors[t].storage];
     bytes = std::max(bytes, span_bytes(out.tensors.back()));
   }
+  for (const NetworkOp& call : network.calls) {
+    out.calls.push_back(bind_op(call, binder, out.tensors));
+  }
   out.ops.reserve(network.ops.size());
   for (const NetworkOp& op : network.ops) {
     BoundOp& bound = out.ops.emplace_back(bind_op(op, binder, out.tensors));

@@ -61,6 +61,9 @@ class Writer {
  private:
   void write_op(std::size_t index);
   void begin_phase(Phase phase);
+  /// Opens the operation that `op` is part of, and closes the one before.
+  void follow_call(const NetworkOp& op);
+  void close_call();
   void end_optimizer();
   void open_node(const NetworkOp& op);
   void close_node();
@@ -82,6 +85,9 @@ class Writer {
   TimePoint optimizer_begin_{};
   std::vector<std::uint32_t> node_rows_;
   const NetworkOp* node_ = nullptr;
+  std::vector<std::uint32_t> call_rows_;
+  std::uint32_t call_ = no_call;
+  TimePoint call_end_{};
   std::vector<std::vector<std::uint32_t>> completed_;  // see completed_gradients()
   std::vector<std::uint32_t> gradients_;               // tensors that the open node completes
 };
@@ -171,6 +177,27 @@ void Writer::begin_phase(Phase phase) {
   phase_ = phase;
 }
 
+void Writer::close_call() {
+  for (std::size_t i = call_rows_.size(); i-- > 0;) rows_.close_op(call_rows_[i], call_end_);
+  call_rows_.clear();
+}
+
+void Writer::follow_call(const NetworkOp& op) {
+  if (op.call == call_) return;
+  close_call();
+  call_ = op.call;
+  if (call_ == no_call) return;
+  const NetworkOp& call = in_.network.network->calls[call_];
+  const OperandsId operands =
+      rows_.trace.operands.intern(memories_.operands(call, in_.network.calls[call_]));
+  const OpRule* rule = in_.lowering.rules.find(call.name);
+  std::vector<std::string> names = rule == nullptr ? std::vector<std::string>{} : rule->outer;
+  names.push_back(call.name);
+  for (const std::string& name : names) {
+    call_rows_.push_back(rows_.open_op(name, thread_, now_, operands));
+  }
+}
+
 void Writer::write_op(std::size_t index) {
   const NetworkOp& op = in_.network.network->ops[index];
   const BoundOp& bound = in_.network.ops[index];
@@ -179,8 +206,9 @@ void Writer::write_op(std::size_t index) {
   if (!same_node(op)) close_node();
   const TimePoint first_launch = now_ + from_us(gap);
   now_ = first_launch - from_us(gap * outer_share);
+  follow_call(op);
   if (op.phase == Phase::backward && node_ == nullptr) open_node(op);
-  const OperandsId operands = rows_.trace.operands.intern(memories_.operands(index));
+  const OperandsId operands = rows_.trace.operands.intern(memories_.operands(op, bound));
   std::vector<std::uint32_t> rows;
   if (const OpRule* rule = in_.lowering.rules.find(op.name)) {
     for (const std::string& outer : rule->outer) {
@@ -199,6 +227,7 @@ void Writer::write_op(std::size_t index) {
   note_gradients(index);
   if (op_row(op.name).is(waits)) now_ = rows_.wait_for_device(thread_, now_);
   for (std::size_t i = rows.size(); i-- > 0;) rows_.close_op(rows[i], now_ + op_tail / 2);
+  call_end_ = now_ + op_tail / 2;
 }
 
 /// Networks that compete have an optimizer each, in turns.
@@ -214,6 +243,7 @@ Trace Writer::write() {
   now_ += from_us(in_.eager.step_begin_us +
                   (trains ? in_.eager.step_begin_parameter_us * parameters() : 0));
   for (std::size_t i = 0; i < in_.network.ops.size(); ++i) write_op(i);
+  close_call();
   close_node();
   if (phase_ == Phase::backward) begin_phase(Phase::optimizer);
   now_ += op_tail;

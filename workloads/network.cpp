@@ -20,8 +20,9 @@ constexpr std::string_view storage_kinds[] = {"parameter", "buffer",     "input"
                                               "state",     "activation", "host"};
 constexpr std::string_view known_keys =
     "schema, name, framework, task, source, recorded_with, optimizer, precision, symbols, modules, "
-    "storages, tensors, ops";
-constexpr std::string_view op_keys = "op, phase, module, node, seq, args, out";
+    "storages, tensors, calls, ops";
+constexpr std::string_view op_keys = "op, phase, module, node, seq, call, args, out";
+constexpr std::string_view call_keys = "op, args";
 
 Place item(const Place& list, std::size_t index) {
   Place place = list;
@@ -90,8 +91,12 @@ class Reader {
   void read_tensors();
   void read_tensor(const Json& json, const Place& place);
   static DataType type_of(std::string_view name);
+  void read_calls();
   void read_ops();
   void read_op(const Json& json, const Place& place);
+  void read_arguments(const Json& json, const Place& place, NetworkOp& op) const;
+  /// What it is made of stands side by side, behind what makes its operands.
+  void check_call(const NetworkOp& op, const Place& place, const std::vector<bool>& made);
   std::uint32_t tensor_of(const Json& json, const Place& place) const;
   NetworkArgument argument(const Json& json, const Place& place) const;
   /// {"t": number} is a tensor, {"tl": [numbers]} a list of them.
@@ -100,11 +105,13 @@ class Reader {
   Json known_formula(const Json& json) const;
   void read_list(const Json& json, const Place& place, NetworkArgument& out) const;
   static Argument plain(const Json& json, const Place& place);
-  /// What an operation reads must have been made; what it writes counts as made afterwards.
-  void check_order(const NetworkOp& op, const Place& place, std::vector<bool>& made) const;
+  /// What an operation reads must have been made.
+  void check_order(const NetworkOp& op, const Place& place, const std::vector<bool>& made) const;
   const Json& json_;
   Place file_;
   Network out_;
+  std::uint32_t last_call_ = no_call;
+  std::vector<bool> called_;  // per call: seen
 };
 
 Network Reader::read() {
@@ -122,6 +129,7 @@ Network Reader::read() {
   read_modules();
   read_storages();
   read_tensors();
+  read_calls();
   read_ops();
   return std::move(out_);
 }
@@ -223,6 +231,26 @@ DataType Reader::type_of(std::string_view name) {
   return name == "uint8" ? DataType::int8 : DataType::unknown;  // only the width matters
 }
 
+void Reader::read_calls() {
+  if (!json_.contains("calls")) return;
+  const Json& list = list_member(json_, file_, "calls");
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const Place place = item(file_ / "calls", i);
+    check_keys(list[i], place, call_keys);
+    NetworkOp& call = out_.calls.emplace_back();
+    read_json(member(list[i], place, "op"), place / "op", Range::positive, call.name);
+    read_arguments(list[i], place, call);
+  }
+  called_.assign(out_.calls.size(), false);
+}
+
+void Reader::read_arguments(const Json& json, const Place& place, NetworkOp& op) const {
+  const Json& args = list_member(json, place, "args");
+  for (std::size_t a = 0; a < args.size(); ++a) {
+    op.arguments.push_back(argument(args[a], item(place / "args", a)));
+  }
+}
+
 void Reader::read_ops() {
   const Json& list = list_member(json_, file_, "ops");
   if (list.empty()) (file_ / "ops").fail("no operation", "at least one");
@@ -235,7 +263,9 @@ void Reader::read_ops() {
   for (std::size_t i = 0; i < list.size(); ++i) {
     const Place place = item(file_ / "ops", i);
     read_op(list[i], place);
+    check_call(out_.ops.back(), place, made);
     check_order(out_.ops.back(), place, made);
+    for (const std::uint32_t t : out_.ops.back().outputs) made[out_.tensors[t].storage] = true;
   }
 }
 
@@ -255,10 +285,10 @@ void Reader::read_op(const Json& json, const Place& place) {
     }
     op.sequence = json["seq"].get<std::int64_t>();
   }
-  const Json& args = list_member(json, place, "args");
-  for (std::size_t a = 0; a < args.size(); ++a) {
-    op.arguments.push_back(argument(args[a], item(place / "args", a)));
+  if (json.contains("call") && !json["call"].is_null()) {
+    op.call = index_of(json["call"], place / "call", out_.calls.size(), "calls");
   }
+  read_arguments(json, place, op);
   const Json& out = list_member(json, place, "out");
   for (std::size_t o = 0; o < out.size(); ++o) {
     if (out[o].is_null()) continue;
@@ -344,7 +374,8 @@ Argument Reader::plain(const Json& json, const Place& place) {
   place.fail(describe_json(json), "a tensor, a number, a text, a list or null");
 }
 
-void Reader::check_order(const NetworkOp& op, const Place& place, std::vector<bool>& made) const {
+void Reader::check_order(const NetworkOp& op, const Place& place,
+                         const std::vector<bool>& made) const {
   const auto is_made = [&](std::uint32_t t) { return made[out_.tensors[t].storage]; };
   for (std::size_t a = 0; a < op.arguments.size(); ++a) {
     for (const std::uint32_t t : op.arguments[a].tensors) {
@@ -358,7 +389,19 @@ void Reader::check_order(const NetworkOp& op, const Place& place, std::vector<bo
                 "a tensor that an earlier operation makes");
     }
   }
-  for (const std::uint32_t t : op.outputs) made[out_.tensors[t].storage] = true;
+}
+
+void Reader::check_call(const NetworkOp& op, const Place& place, const std::vector<bool>& made) {
+  if (op.call != no_call && op.call != last_call_) {
+    if (called_[op.call]) {
+      (place / "call")
+          .fail("call " + std::to_string(op.call) + " again behind other operations",
+                "operations of a call side by side");
+    }
+    called_[op.call] = true;
+    check_order(out_.calls[op.call], item(file_ / "calls", op.call), made);
+  }
+  last_call_ = op.call;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,12 +46,15 @@ struct NetworkArgument {
   Argument value;                      // whatever else: truth values, fractions, texts
 };
 
+constexpr std::uint32_t no_call = std::numeric_limits<std::uint32_t>::max();
+
 struct NetworkOp {
   std::string name;  // as profiles show the innermost operation that launches work
   Phase phase = Phase::forward;
   std::uint32_t module = 0;
-  std::string node;            // of autograd, e.g. "AddmmBackward0"; empty: none
-  std::int64_t sequence = -1;  // that joins an operation and its node; -1: none
+  std::string node;              // of autograd, e.g. "AddmmBackward0"; empty: none
+  std::int64_t sequence = -1;    // that joins an operation and its node; -1: none
+  std::uint32_t call = no_call;  // index of Network::calls: the operation that it is part of
   std::vector<NetworkArgument> arguments;
   std::vector<std::uint32_t> outputs;
 };
@@ -68,6 +72,9 @@ struct Network {
   std::vector<std::string> modules;
   std::vector<StorageKind> storages;
   std::vector<NetworkTensor> tensors;
+  /// Operations that are made of others, which another precision may have a kernel for: name and
+  /// arguments alone. Those that one is made of stand side by side.
+  std::vector<NetworkOp> calls;
   std::vector<NetworkOp> ops;
 };
 
@@ -93,6 +100,7 @@ struct BoundNetwork {
   std::vector<std::int64_t> values;  // of the symbols
   std::vector<TensorShape> tensors;
   std::vector<std::int64_t> storage_bytes;
+  std::vector<BoundOp> calls;
   std::vector<BoundOp> ops;
 
   /// The value of a symbol; nothing if the network has none of that name.

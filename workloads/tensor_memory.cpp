@@ -36,9 +36,8 @@ TensorMemory TensorMemories::of(std::uint32_t tensor) const {
   return out;
 }
 
-Operands TensorMemories::operands(std::size_t index) const {
-  const NetworkOp& op = bound_.network->ops[index];
-  Operands out = bound_.ops[index].operands;
+Operands TensorMemories::operands(const NetworkOp& op, const BoundOp& bound) const {
+  Operands out = bound.operands;
   std::size_t operand = 0;
   for (const NetworkArgument& a : op.arguments) {
     for (const std::uint32_t t : a.tensors) out.tensors.shapes[operand++].memory = of(t);

@@ -13,8 +13,8 @@ class TensorMemories {
   explicit TensorMemories(const BoundNetwork& bound);
 
   TensorMemory of(std::uint32_t tensor) const;
-  /// The operands of operation `index`, and its results, each with the memory that it lies in.
-  Operands operands(std::size_t index) const;
+  /// The operands of an operation, and its results, each with the memory that it lies in.
+  Operands operands(const NetworkOp& op, const BoundOp& bound) const;
 
  private:
   const BoundNetwork& bound_;

@@ -66,6 +66,40 @@ TEST(NetworkBadInput, Tensors) {
                        "storages[0]");
 }
 
+// The small network, whose two operations are part of `calls`.
+std::string with_calls(const std::string& calls, const std::string& first,
+                       const std::string& second) {
+  std::string text = replaced("\"ops\": [", "\"calls\": " + calls + ", \"ops\": [");
+  const std::string key = "\"phase\": \"forward\"";
+  const std::size_t at = text.find(key), then = text.find(key, at + 1);
+  return text.insert(then, second).insert(at, first);
+}
+
+TEST(NetworkBadInput, CallsAroundOperations) {
+  const std::string good = R"([{"op": "aten::linear", "args": [{"t": 0}, {"t": 1}, {"t": 2}]}])";
+  const std::string call = "\"call\": 0, ";
+  EXPECT_EQ(network_error(with_calls(good, call, call)), "");
+  expect_network_error(with_calls(good, "\"call\": 1, ", ""), "ops[0].call");
+  expect_network_error(with_calls(R"([{"op": "aten::linear", "arg": []}])", call, call),
+                       "unknown key \"arg\"");
+  expect_network_error(with_calls(R"([{"op": "aten::linear", "args": [{"t": 9}]}])", call, ""),
+                       "calls[0].args[0].t");
+  // reads what the second operation makes
+  expect_network_error(with_calls(R"([{"op": "aten::linear", "args": [{"t": 5}]}])", call, call),
+                       "calls[0].args[0]: found tensor 5 before it is made");
+}
+
+TEST(NetworkBadInput, CallsStandTogether) {
+  const std::string ops = R"([
+    {"op": "aten::relu", "phase": "forward", "module": 0, "call": 0, "args": [{"t": 0}], "out": [4]},
+    {"op": "aten::relu", "phase": "forward", "module": 0, "args": [{"t": 4}], "out": [5]},
+    {"op": "aten::relu", "phase": "forward", "module": 0, "call": 0, "args": [{"t": 5}], "out": [5]}])";
+  std::string text = small_network(ops);
+  const std::string key = "\"ops\": [";
+  text.insert(text.find(key), R"("calls": [{"op": "aten::linear", "args": []}], )");
+  expect_network_error(text, "ops[2].call: found call 0 again behind other operations");
+}
+
 TEST(NetworkBadInput, Operations) {
   expect_network_error(small_network("[]"), "no operation");
   expect_network_error(replaced("\"phase\": \"forward\"", "\"phase\": \"sideways\""),

@@ -16,6 +16,11 @@ BIAS_ALIGNMENT = 16  # elements, of the last dimension of an attention mask
 
 # ---------------------------------------------------------------- composites that ask for the device
 
+# What runs around the operations that are recorded, with its arguments, where another precision has a kernel for
+# the whole.
+CALLS = []
+
+
 def attention(query, key, value, mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False):
     """FP32 attention: the only fused kernel that takes FP32 on CUDA is the memory-efficient one.
 
@@ -23,8 +28,12 @@ def attention(query, key, value, mask=None, dropout_p=0.0, is_causal=False, *, s
     """
     plain = query.dim() == 4 and query.shape[1] == key.shape[1] == value.shape[1]
     if not plain or any(x.shape[-1] % 4 or x.stride(-1) != 1 for x in (query, key, value)):
-        return aten._scaled_dot_product_attention_math(query, key, value, mask, dropout_p, is_causal,
-                                                       scale=scale, enable_gqa=enable_gqa)[0]
+        arguments = (query, key, value, mask, dropout_p, is_causal, None)
+        CALLS.append(("aten::_scaled_dot_product_attention_math", [*arguments, scale, enable_gqa]))
+        try:
+            return aten._scaled_dot_product_attention_math(*arguments, scale=scale, enable_gqa=enable_gqa)[0]
+        finally:
+            CALLS.pop()
     if mask is not None:
         mask = attention_bias(mask, query, key)
     saved = torch.is_grad_enabled() and any(x.requires_grad for x in (query, key, value))

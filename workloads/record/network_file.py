@@ -6,7 +6,7 @@ def network_text(network):
     """One line for each operation and tensor, so that two versions of a file can be compared."""
     parts = []
     for key, value in network.items():
-        if key in ("ops", "tensors"):
+        if key in ("calls", "ops", "tensors"):
             rows = ",\n".join(json.dumps(row, separators=(",", ":")) for row in value)
             parts.append(f'"{key}": [\n{rows}\n]')
         else:

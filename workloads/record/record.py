@@ -99,7 +99,9 @@ def record(arguments):
         "precision": "fp32",
         "symbols": [{"name": name, "recorded": list(sizes[name][:2]),
                      "default": defaults[name] or DEFAULTS.get(name, sizes[name][0])} for name in sizes],
-        **{key: merged[key] for key in ("modules", "storages", "tensors", "ops")},
+        **{key: merged[key] for key in ("modules", "storages", "tensors")},
+        **({"calls": merged["calls"]} if merged["calls"] else {}),
+        "ops": merged["ops"],
     }
 
 

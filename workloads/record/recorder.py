@@ -160,6 +160,7 @@ class Recorder(TorchDispatchMode):
         self.storage_ids = {}
         self.storage_count = 0
         self.fresh = set()     # storages without content yet
+        self.calls = []        # operations made of others: [what cuda.CALLS holds, row]
         self.pending = {}      # storage -> row of a number that nothing has read yet
         self.module_of = {}    # autograd sequence number -> module of the forward operation
         self.optimizers = []
@@ -325,9 +326,18 @@ class Recorder(TorchDispatchMode):
         self.storage_ids[storage._cdata] = self.key(owner)[0], StorageWeakRef(storage)
 
     def emit(self, where, name, args, out):
-        row = {"op": name, **where, "args": [self.encode(a) for a in args]}
+        row = {"op": name, **where, **self.call_around(where), "args": [self.encode(a) for a in args]}
         row["out"] = [self.define(t) if isinstance(t, torch.Tensor) and t.is_meta else None for t in out]
         self.ops.append(row)
+
+    def call_around(self, where):
+        """The number of the operation that this one is part of; its operands were made before."""
+        if not cuda.CALLS or where["phase"] != "forward":
+            return {}
+        call = cuda.CALLS[-1]
+        if not self.calls or self.calls[-1][0] is not call:
+            self.calls.append([call, {"op": call[0], "args": [self.encode(a) for a in call[1]]}])
+        return {"call": len(self.calls) - 1}
 
     def context(self, leaves):
         """Phase, module, autograd node and the sequence number that joins it to its forward operation."""
@@ -380,5 +390,5 @@ class Recorder(TorchDispatchMode):
             if row.get("seq") not in pairs[0] & pairs[1]:
                 row.pop("seq", None)
         order = {storage: at for at, storage in enumerate(dict.fromkeys(t[3] for t in self.tensors))}
-        return {"modules": self.modules.names, "storages": [kinds.get(number, "activation") for number in order],
+        return {"calls": [row for _, row in self.calls], "modules": self.modules.names, "storages": [kinds.get(number, "activation") for number in order],
                 "tensors": [[*tensor[:3], order[tensor[3]]] for tensor in self.tensors], "ops": self.ops}

@@ -114,6 +114,8 @@ def merge_networks(recordings, fitter):
     for key in merged:
         if any(r[key] != first[key] for r in recordings):
             raise Mismatch(f"{key}: found others at other sizes, expected the same")
+    merged["calls"] = [fitter.merge(rows, f"call {at} ({rows[0]['op']})")
+                       for at, rows in enumerate(zip(*[r.get("calls", []) for r in recordings]))]
     merged["ops"] = [fitter.merge(rows, f"operation {at} ({rows[0]['op']})")
                      for at, rows in enumerate(zip(*[r["ops"] for r in recordings]))]
     makers = {t: at for at, row in enumerate(first["ops"]) for t in row["out"] if t is not None}

@@ -97,6 +97,23 @@ def attention(batch=2, seq=64):
     return Program(Attention(), (torch.randn(batch, seq, 32),), lambda y: y.square().mean(), optimizer)
 
 
+class SharedKeys(nn.Module):
+    """Attention of four heads that share two keys: in FP32 no kernel takes it as a whole."""
+
+    def __init__(self):
+        super().__init__()
+        self.mix = nn.Linear(32, 128)
+
+    def forward(self, x):
+        heads = self.mix(x).unflatten(-1, (8, 16)).transpose(1, 2)
+        q, k, v = heads.split((4, 2, 2), dim=1)
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+
+
+def shared_keys(batch=2, seq=64):
+    return Program(SharedKeys(), (torch.randn(batch, seq, 32),), lambda y: y.square().mean(), optimizer)
+
+
 class Noise(nn.Module):
     def forward(self, x):
         return x * torch.empty_like(x).bernoulli_(0.5)
@@ -432,6 +449,20 @@ class Recordings(unittest.TestCase):
         self.assertEqual(network["tensors"][row["args"][0]["t"]][1], ["batch", 2, "seq", 16])
         self.assertIn("aten::_scaled_dot_product_efficient_attention_backward", self.names(network))
         self.assertNotIn("seq*seq", json.dumps(network["tensors"]))
+
+    def test_attention_by_products_is_one_call(self):
+        for options in ([], ["--task", "infer"]):
+            network = self.network("shared_keys", *options)
+            call, = network["calls"]
+            self.assertEqual(call["op"], "aten::_scaled_dot_product_attention_math")
+            query, key = (network["tensors"][call["args"][at]["t"]][1] for at in (0, 1))
+            self.assertEqual((query, key), (["batch", 4, "seq", 16], ["batch", 2, "seq", 16]))
+            inside = [row["op"] for row in network["ops"] if row.get("call") == 0]
+            self.assertEqual(inside.count("aten::bmm"), 2)
+            outside = [row["op"] for row in network["ops"] if row["phase"] == "forward" and "call" not in row]
+            self.assertIn("aten::addmm", outside)
+            self.assertNotIn("aten::bmm", outside)
+        self.assertNotIn("calls", self.network("attention"))
 
     def test_inference_has_one_phase(self):
         network = self.network("attention", "--task", "infer")

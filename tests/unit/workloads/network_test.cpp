@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "sim/predict/network_run.h"
 #include "tests/source_dir/source_dir.h"
 #include "tests/unit/workloads/network_for_tests.h"
@@ -143,6 +145,65 @@ constexpr std::string_view two_passes = R"({
      "out": [4]},
     {"op": "aten::_foreach_add_", "phase": "optimizer", "module": 0,
      "args": [{"tl": [1]}, {"tl": [4]}, 1], "out": [1]}]})";
+
+/// Eight heads of 64 that share two keys, over 256 positions, by products; `call`: what the rows
+/// name as the operation around them.
+std::string shared_keys(const std::string& call) {
+  const std::string row = R"("phase": "forward", "module": 0, )" + call;
+  return R"({"schema": "tandem.network/1", "name": "heads", "framework": "pytorch", "task": "infer",
+  "source": "by hand", "recorded_with": "nothing", "optimizer": "", "precision": "fp32",
+  "symbols": [{"name": "batch", "recorded": [2, 3], "default": 8}], "modules": [""],
+  "storages": ["input", "input", "input", "activation", "activation", "activation", "activation",
+               "activation"],
+  "tensors": [["fp32", ["batch", 8, 256, 64], null, 0], ["fp32", ["batch", 2, 256, 64], null, 1],
+              ["fp32", ["batch", 2, 256, 64], null, 2], ["fp32", ["batch", 8, 256, 64], null, 3],
+              ["fp32", ["8*batch", 256, 64], null, 0], ["fp32", ["8*batch", 64, 256], [16384, 1, 64], 3],
+              ["fp32", ["8*batch", 256, 256], null, 4], ["fp32", ["8*batch", 256, 256], null, 5],
+              ["fp32", ["8*batch", 256, 64], null, 6], ["fp32", ["8*batch", 256, 64], null, 7]],
+  "calls": [{"op": "aten::_scaled_dot_product_attention_math",
+             "args": [{"t": 0}, {"t": 1}, {"t": 2}, null, 0.0, true, null, null, true]}],
+  "ops": [
+    {"op": "aten::index_select", )" +
+         row + R"("args": [{"t": 1}, 1, null], "out": [3]},
+    {"op": "aten::bmm", )" +
+         row + R"("args": [{"t": 4}, {"t": 5}], "out": [6]},
+    {"op": "aten::_softmax", )" +
+         row + R"("args": [{"t": 6}, -1, false], "out": [7]},
+    {"op": "aten::index_select", )" +
+         row + R"("args": [{"t": 2}, 1, null], "out": [8]},
+    {"op": "aten::bmm", )" +
+         row + R"("args": [{"t": 7}, {"t": 8}], "out": [9]}]})";
+}
+
+Result run_heads(const std::string& call, const char* precision) {
+  const test::NetworkFile file(shared_keys(call));
+  NetworkRequest request;
+  request.path = file.path();
+  request.gpu = "h200_sxm";
+  ReplayOptions options;
+  options.configs = source_path("configs");
+  if (precision != nullptr) options.what_ifs.set("precision", precision);
+  return run_network(request, options).prediction.result;
+}
+
+bool fuses_attention(const Result& result) {
+  return std::any_of(result.families.begin(), result.families.end(), [](const FamilyShare& share) {
+    return share.family == KernelFamily::attention;
+  });
+}
+
+// The operation around products costs nothing in FP32; a kernel of 16 bits takes the place of all,
+// which nothing tells of products that stand by themselves.
+TEST(Network, ProductsOfOneCallAreFusedInSixteenBits) {
+  const std::string within = R"("call": 0, )";
+  const double alone = run_heads("", nullptr).step.gpu_kernel_us;
+  EXPECT_NEAR(run_heads(within, nullptr).step.gpu_kernel_us, alone, 1e-9);
+  EXPECT_FALSE(fuses_attention(run_heads(within, nullptr)));
+  EXPECT_FALSE(fuses_attention(run_heads("", "bf16")));
+  const Result fused = run_heads(within, "bf16");
+  EXPECT_TRUE(fuses_attention(fused));
+  EXPECT_LT(fused.step.gpu_kernel_us, run_heads("", "bf16").step.gpu_kernel_us);
+}
 
 TEST(Network, TellsThePassesThatAreAddedUp) {
   const test::NetworkFile file{std::string(two_passes)};
