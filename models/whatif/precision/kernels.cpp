@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/kernel/launch_rules.h"
 #include "models/kernel/residual.h"
 #include "models/kernel/time/attention.h"
 #include "sim/core/tensors/data_type.h"
@@ -13,11 +14,16 @@ double cast_us(const RetimeContext& c, std::int64_t elements, DataType from, Dat
   return streamed_us(c.gpu, is_half(to) ? c.law.cast_down : c.law.cast_up, bytes);
 }
 
-KernelTime matmul_time(const RetimeContext& c, const OpContext& op, DataType type) {
+KernelTime matmul_time(const RetimeContext& c, const OpContext& op, DataType type, bool padded) {
   const auto operands = product_operands(op);
   if (!operands || operands->left.rank < 2 || operands->right.rank < 2) return {};
-  const GemmShape shape = gemm_shape(*operands, type);
+  GemmShape shape = gemm_shape(*operands, type);
   if (shape.k <= 0 || shape.n <= 0 || shape.m <= 0 || shape.batch <= 0) return {};
+  if (padded && shape.batch == 1) {
+    const DataType held = type == DataType::tf32 ? DataType::fp32 : type;
+    const auto unit = std::llround(c.law.products.aligned_bytes / element_bytes(held));
+    for (std::int64_t* side : {&shape.m, &shape.n, &shape.k}) *side = round_up(*side, unit);
+  }
   return library_product_time(c.gpu, c.law.products, shape, c.time, c.law.floor_us);
 }
 

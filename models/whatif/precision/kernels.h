@@ -25,8 +25,10 @@ struct RetimeContext {
 
 double cast_us(const RetimeContext& c, std::int64_t elements, DataType from, DataType to);
 
-/// A matrix product; time 0 if the operands do not tell. `type` may be tf32.
-KernelTime matmul_time(const RetimeContext& c, const OpContext& op, DataType type);
+/// A matrix product; time 0 if the operands do not tell. `type` may be tf32. `padded`: a compiler
+/// pads what libraries multiply slowly, sides whose rows are no multiple of 16 bytes.
+KernelTime matmul_time(const RetimeContext& c, const OpContext& op, DataType type,
+                       bool padded = false);
 
 /// A matrix product of a recurrent layer, `op` with the geometry of its launch, in 16 bits; time 0
 /// if that does not tell.

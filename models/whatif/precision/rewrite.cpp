@@ -62,7 +62,8 @@ void matmul(TypedStep& s, const FlowOp& op, DataType from, DataType to) {
     s.edit.set_kernel(main, s.retyped(main, from, to));
     return;
   }
-  const KernelTime time = matmul_time(s.c, s.context(op.op), math);
+  const bool padded = op.in_graph && math != DataType::fp32;
+  const KernelTime time = matmul_time(s.c, s.context(op.op), math, padded);
   if (time.time_us <= 0) {
     s.unmodelled_us += s.us(main);
     return;

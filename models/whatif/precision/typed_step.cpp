@@ -27,6 +27,7 @@ DataType TypedStep::read_type(std::uint32_t index, std::uint32_t tensor) const {
   const DataType type = change.tensors[tensor];
   if (!is_autocast_type(type) || !is_autocast_type(change.ops[index])) return type;
   const FlowOp& op = flow.ops[index];
+  if (op.kind == OpKind::generated) return type;
   const bool norm = op.kind == OpKind::batch_norm || op.kind == OpKind::batch_norm_backward;
   if (op.phase == FlowPhase::backward && !norm) return change.ops[index];
   switch (change.policies[index]) {
@@ -95,8 +96,10 @@ void TypedStep::memory(std::uint32_t index, double floor_us) {
   }
   for (const std::uint32_t t : flow.outputs_of(op)) {
     const FlowTensor& made = flow.tensors[t];
-    const bool changes = is_autocast_type(made.type) && is_autocast_type(change.ops[index]);
-    add(made, made.elements, changes ? change.ops[index] : made.type);
+    // What a generated kernel makes may have several types.
+    const DataType to = op.in_graph ? change.tensors[t] : change.ops[index];
+    const bool changes = is_autocast_type(made.type) && is_autocast_type(to);
+    add(made, made.elements, changes ? to : made.type);
     elements = std::max(elements, double(made.elements));
   }
   const bool mixed_before = op.kind == OpKind::pointwise && was_half && was_full &&

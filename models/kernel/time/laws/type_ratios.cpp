@@ -103,6 +103,8 @@ double memory_ratio(const TypeRatios& ratios, const BytesChange& change) {
       if (!row.backward) ratio = bounded(ratios.random);
       break;
     case OpKind::reduction: ratio = beside_bytes(ratios.reduction_power); break;
+    // Generated code computes the place of every element, and what it fuses, beside its bytes.
+    case OpKind::generated: return beside_bytes(ratios.strided_power);
     case OpKind::pooling:
     case OpKind::pooling_backward:
     case OpKind::gather:

@@ -76,6 +76,9 @@ TEST(TypeRatios, MemoryBoundKernelsFollowTheirBytes) {
             std::sqrt(1 - 0.75 * 0.36));
   EXPECT_EQ(ratio({OpKind::pointwise, "aten::add", true, false, false, 4, 8, 0.6}),
             std::sqrt(1 + 3 * 0.36));
+  // Generated code computes the place of every element, too.
+  EXPECT_EQ(ratio({OpKind::generated, "triton_poi_fused_add_0", false, false, false, 8, 4, 0.6}),
+            std::sqrt(1 - 0.75 * 0.36));
   // Mixed operands cost time per byte, and give it back when they vanish.
   EXPECT_EQ(ratio({OpKind::pointwise, "aten::add", false, false, true, 12, 6}), 1);
   EXPECT_EQ(ratio({OpKind::pointwise, "aten::add", false, true, false, 6, 12}), 1);

@@ -52,6 +52,18 @@ TEST(PrecisionKernels, TensorCoreProductsAreFasterAndOddOnesLessSo) {
   EXPECT_EQ(matmul(operands({shape({4})}), DataType::fp16).time_us, 0);
 }
 
+// A compiler pads 1023 columns to the next multiple of 16 bytes, which are 1024.
+TEST(PrecisionKernels, PaddedProductsAreThoseOfTheirPaddedSides) {
+  const OpTensors even = operands({shape({2048, 1024}), shape({1024, 1024})});
+  const OpTensors odd = operands({shape({2048, 1024}), shape({1024, 1023})});
+  static const LaunchGeometry none;
+  for (const DataType type : {DataType::bf16, DataType::tf32}) {
+    const double padded =
+        matmul_time(precision_bench().context(), {"aten::mm", odd, {}, none}, type, true).time_us;
+    EXPECT_NEAR(padded, matmul(even, type).time_us, 1e-9);
+  }
+}
+
 /// A matrix of rows x columns whose rows (or columns) are contiguous.
 TensorShape matrix(std::int64_t rows, std::int64_t columns, bool rows_contiguous) {
   TensorShape t = shape({rows, columns});

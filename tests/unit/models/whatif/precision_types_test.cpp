@@ -58,6 +58,40 @@ TEST(PrecisionTypes, AutocastConvertsASampledImageToTheTypeOfItsPlaces) {
   EXPECT_EQ(casts, 1);
 }
 
+/// A compiled graph, forward and backward under one node: a layer, a norm that adds what came in
+/// and makes the next layer's operand, that layer; the gradient of its input.
+Step compiled_layers() {
+  test::FlowMaker m;
+  constexpr const char* three = R"(["float","float","float"])";
+  constexpr const char* layer = "[[512,256],[256,256],[512,256]]";
+  m.sequence = 7;
+  m.op("CompiledFunction>aten::mm", layer, three);
+  m.op("CompiledFunction>triton_per_fused_add_native_layer_norm_0",
+       "[[512,256],[512,256],[256],[512,256]]", R"(["float","float","float","float"])");
+  m.op("CompiledFunction>aten::mm", layer, three);
+  m.thread = 1;
+  m.forward_thread = 1;
+  m.op("CompiledFunctionBackward>aten::mm", layer, three);
+  return m.step();
+}
+
+// Layers of a graph are lowered by what they are, forward and backward, whatever the node's last
+// operation was. What the norm makes for the layer alone has 16 bits though its sum has 32; a cast
+// of what kernels of the graph make is part of them, one of a weight is a kernel of its own.
+TEST(PrecisionTypes, AutocastWithinACompiledGraphLowersEachLayer) {
+  const Step step = compiled_layers();
+  const Dataflow flow = dataflow(step);
+  ASSERT_EQ(flow.ops.size(), 4U);
+  const TypeChange c = autocast(step.trace, flow, DataType::bf16, 256);
+  for (const std::size_t layer : {0U, 2U, 3U}) EXPECT_EQ(c.ops[layer], DataType::bf16) << layer;
+  EXPECT_EQ(c.ops[1], DataType::fp32);  // the widest of its large operands
+  const auto made = flow.outputs_of(flow.ops[1]);
+  ASSERT_FALSE(made.empty());
+  EXPECT_EQ(c.tensors[made.back()], DataType::bf16);
+  ASSERT_FALSE(c.casts.empty());
+  for (const PlannedCast& cast : c.casts) EXPECT_TRUE(cast.parameter);
+}
+
 TEST(PrecisionTypes, AutocastLeavesFp64Alone) {
   test::FlowMaker m;
   constexpr const char* two_doubles = R"(["double","double"])";
