@@ -5,11 +5,11 @@
 #include <set>
 #include <utility>
 
-#include "models/whatif/compile/host/compiled_host.h"
 #include "models/whatif/compile/host/graph_pieces.h"
 #include "models/whatif/compile/host/host_reads.h"
 #include "models/whatif/compile/library.h"
 #include "models/whatif/compile/lowered.h"
+#include "models/whatif/edit/compiled_host.h"
 
 namespace tandem {
 namespace {

@@ -138,6 +138,7 @@ struct StepEdit::Builder {
         copy_launch(item);
         new_item[i] = static_cast<std::uint32_t>(plan.items.size() - 1);
         insert_items(after[item.first_work], true);
+        if (edit.holds_hand_offs_) new_item[i] = static_cast<std::uint32_t>(plan.items.size() - 1);
       } else {
         copy_group(item);
         new_item[i] = static_cast<std::uint32_t>(plan.items.size() - 1);

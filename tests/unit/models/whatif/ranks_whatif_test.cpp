@@ -40,9 +40,10 @@ struct RanksBench {
   const GpuArch& gpu() const { return find_gpu(configs.gpus, "h200_sxm"); }
   DataParallelReport report;
   Step parallel(const Step& step, int ranks) {
-    return with_data_parallel(
-        step, {ranks, gpu(), configs.collectives, configs.time, configs.libraries, configs.host},
-        report);
+    return with_data_parallel(step,
+                              {ranks, gpu(), configs.collectives, configs.time, configs.libraries,
+                               configs.host, configs.fusion.host},
+                              report);
   }
 };
 
@@ -102,9 +103,10 @@ TEST(Ranks, GradientsGoInBuckets) {
 TEST(Ranks, ThereAndBackIsTheSameWork) {
   RanksBench bench;
   const Step traced = analyse(backward().trace, options()).traced_step;
-  std::int64_t dropped = 0;
-  const Step back = without_collectives(bench.parallel(traced, 2), 5, dropped);
-  EXPECT_EQ(dropped, 3 + 2 + 3);
+  AloneReport alone;
+  const Step back = without_collectives(bench.parallel(traced, 2), 5, alone);
+  EXPECT_EQ(alone.dropped, 3 + 2 + 3);
+  EXPECT_EQ(alone.joined, 0);
   EXPECT_EQ(back.plan.works.size(), traced.plan.works.size());
   EXPECT_TRUE(collectives(back.plan).empty());
 }
