@@ -39,7 +39,8 @@ SpansOfThread spans_of_operations(const Step& step, const OpNesting& nesting) {
     if (rows.of(op).kind != OpKind::collective || !trace.ops.thread[op].valid()) continue;
     TimePoint end = trace.ops.begin[op] + trace.ops.duration[op];
     const std::uint32_t parent = nesting.parent[op];
-    if (parent != no_row && rows.of(parent).is(stores_gradients)) {
+    if (parent != no_row && op_row(without_engine_prefix(text_of(trace, trace.ops.name[parent])))
+                                .is(stores_gradients)) {
       end = trace.ops.begin[parent] + trace.ops.duration[parent];
     }
     spans[trace.ops.thread[op].index()].push_back({trace.ops.begin[op], end});
