@@ -55,12 +55,10 @@ class StepEdit {
 
   /// On the stream and host thread of `work`, directly before or after it; several calls for the
   /// same place keep their order. A dropped work may be the anchor. In a CUDA graph the kernel
-  /// becomes a node of the same launch.
+  /// becomes a node of the same launch. Threads that go on behind a launch of another thread do so
+  /// behind what is inserted after it, too.
   void insert_before(std::uint32_t work, NewKernel kernel);
   void insert_after(std::uint32_t work, NewKernel kernel);
-  /// Threads that go on behind a launch of another thread do so behind what is inserted after it,
-  /// too.
-  void hold_hand_offs() { holds_hand_offs_ = true; }
   /// A host wait for all earlier work of the step (e.g. `.item()`), after the item of `work`.
   void insert_sync_after(std::uint32_t work, double host_us, double return_us);
 
@@ -80,7 +78,6 @@ class StepEdit {
 
   Step step_;
   double launch_call_us_;
-  bool holds_hand_offs_ = false;
   std::vector<bool> dropped_;      // per work
   std::vector<bool> gap_dropped_;  // per work
   std::vector<Insertion> insertions_;

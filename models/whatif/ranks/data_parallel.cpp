@@ -244,7 +244,6 @@ Step with_data_parallel(Step step, const DataParallelOptions& o, DataParallelRep
   const auto entries =
       cut_at_buckets(step, calls, {o.law.first_bucket_bytes, o.law.bucket_bytes}, gradients);
   StepEdit edit(std::move(step), o.host.launch_call_us);
-  edit.hold_hand_offs();
   enter_graphs(entries, o, edit);
   Insertions make(edit, o);
   report.buffers = add_buffers(channels, 0, o.law, make, edit);
