@@ -396,8 +396,10 @@ constexpr OpRow rows[] = {
 
     // Code of compilers: each name is a kernel of its own.
     {"triton_* fusion* loop_* input_* cudnn-conv* command_buffer* gemm_fusion* wrapped_* "
-     "CompiledFunction* Torch-Compiled*",
+     "Torch-Compiled*",
      K::generated, L::around, promote, O::largest, arguments("tensor ...")},
+    {"CompiledFunction*", K::generated, L::around, promote, O::largest, arguments("tensor ..."),
+     calls_graph},
 
     // Ranges that hold operations.
     {"Optimizer.*", K::scope, L::optimizer, promote, O::none, arguments("")},

@@ -151,6 +151,7 @@ enum OpFlag : std::uint32_t {
   reads_often = 536870912,  // its operand, in more places than one: compiled code keeps it in FP32
   // Autocast converts its operands to the widest of their types (PyTorch, autocast op reference).
   aligns_types = 1073741824,
+  calls_graph = 2147483648,  // of a compiler, or is the node of its backward pass
 };
 
 struct OpRow {

@@ -33,6 +33,7 @@ struct RetargetErrors;
 struct LibraryNames;
 struct MeasuredLayers;
 struct CollectiveLaw;
+struct CompiledHostLaw;
 
 /// Asks for nothing, as a value of any option: in sweeps, one of several.
 inline constexpr std::string_view asks_nothing = "as-traced";
@@ -98,6 +99,7 @@ struct TransformInput {
   const LibraryNames& libraries;
   const MeasuredLayers& layers;
   const CollectiveLaw& collectives;
+  const CompiledHostLaw& compiled_host;
   double floor_share = 1;              // of a measured time: its launch floor is at most this
   const PeakMemory* memory = nullptr;  // of the traced step; null: not known
   bool knows_compiled_memory = false;  // the peak of the compiled step is known from its network

@@ -24,6 +24,7 @@ TransformInput input_of(const TracedRun& run, const WhatIfs& asked) {
                     c.libraries,
                     c.layers,
                     c.collectives,
+                    c.fusion.host,
                     c.batch.floor_share_memory};
   if (run.memory) in.memory = &*run.memory;
   in.knows_compiled_memory = run.compiled_memory.has_value();

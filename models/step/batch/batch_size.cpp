@@ -49,29 +49,42 @@ struct Compiled {
   TimePoint begin = TimePoint::max();  // of the call that is given them
 };
 
-/// The leading dimension of the first operand that `is` what counts, of the first call of compiled
-/// code from `from` on that has one; that has operands, if only the first call `decides`.
-template <typename Is>
-Compiled compiled_items(const Trace& trace, TimePoint from, OpRows& rows, bool decides, Is is) {
+/// The leading dimension of the operand that `pick` takes of the first call of compiled code from
+/// `from` on of which it takes one; of the first that has operands, if that `decides`.
+template <typename Pick>
+Compiled compiled_items(const Trace& trace, TimePoint from, OpRows& rows, bool decides, Pick pick) {
   Compiled out;
   for (std::uint32_t i = 0; i < trace.ops.size(); ++i) {
     if (rows.of(i).kind != OpKind::generated) continue;
     out.any = true;
     if (trace.ops.begin[i] < from || trace.ops.begin[i] >= out.begin) continue;
     const std::vector<TensorShape>& shapes = operands_of(trace, i).tensors.shapes;
-    const auto found = std::find_if(shapes.begin(), shapes.end(), is);
-    const bool has = found != shapes.end();
-    if (!has && (!decides || shapes.empty())) continue;
+    const TensorShape* const found = pick(shapes);
+    if (found == nullptr && (!decides || shapes.empty())) continue;
     out.begin = trace.ops.begin[i];
-    out.items = has ? std::optional(found->dims[0]) : std::nullopt;
+    out.items = found != nullptr ? std::optional(found->dims[0]) : std::nullopt;
   }
   return out;
 }
 
-/// By indices of two dimensions: items and their tokens.
+/// The first of them that `is` what counts, or null.
+template <typename Is>
+const TensorShape* first_of(const std::vector<TensorShape>& shapes, Is is) {
+  const auto found = std::find_if(shapes.begin(), shapes.end(), is);
+  return found == shapes.end() ? nullptr : &*found;
+}
+
+/// By indices of two dimensions: items and their tokens. A single row beside several is a buffer of
+/// the model that all items share, as the numbers of positions are.
 Compiled items_of_tokens(const Trace& trace, TimePoint from, OpRows& rows) {
-  return compiled_items(trace, from, rows, false, [](const TensorShape& t) {
-    return is_index(t.type) && t.rank > 1 && t.dims[0] > 0;
+  const auto rows_at_least = [](std::int64_t least) {
+    return [least](const TensorShape& t) {
+      return is_index(t.type) && t.rank > 1 && t.dims[0] >= least;
+    };
+  };
+  return compiled_items(trace, from, rows, false, [&](const std::vector<TensorShape>& shapes) {
+    const TensorShape* const several = first_of(shapes, rows_at_least(2));
+    return several != nullptr ? several : first_of(shapes, rows_at_least(1));
   });
 }
 
@@ -79,8 +92,11 @@ Compiled items_of_tokens(const Trace& trace, TimePoint from, OpRows& rows) {
 Compiled untrained_items(const Trace& trace, const StepWindow& step, OpRows& rows) {
   TrainedParameters trained(trace, step);
   if (trained.empty()) return {};
-  return compiled_items(trace, step.begin, rows, true, [&](const TensorShape& t) {
+  const auto is = [&](const TensorShape& t) {
     return !is_index(t.type) && t.rank > 1 && t.dims[0] > 1 && !trained.takes(t);
+  };
+  return compiled_items(trace, step.begin, rows, true, [&](const std::vector<TensorShape>& shapes) {
+    return first_of(shapes, is);
   });
 }
 

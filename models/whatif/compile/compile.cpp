@@ -5,11 +5,11 @@
 #include <set>
 #include <utility>
 
-#include "models/whatif/compile/host/compiled_host.h"
 #include "models/whatif/compile/host/graph_pieces.h"
 #include "models/whatif/compile/host/host_reads.h"
 #include "models/whatif/compile/library.h"
 #include "models/whatif/compile/lowered.h"
+#include "models/whatif/edit/compiled_host.h"
 
 namespace tandem {
 namespace {
@@ -316,6 +316,17 @@ double unknown_share(const Step& step, const Dataflow& flow, const GraphCuts& cu
   return all > 0 ? unknown / all : 0;
 }
 
+/// Where gradients are summed, or will be: around a step without collectives other ranks are put by
+/// DistributedDataParallel, too.
+BucketCaps caps_of(const Step& step, const Dataflow& flow, const JitOptions& options) {
+  const bool sums = sums_gradients(step, flow.nesting);
+  const bool several = options.ranks.value_or(sums ? 2 : 1) > 1;
+  const Activities& acts = step.trace.activities;
+  const bool meets = std::any_of(acts.collective.begin(), acts.collective.end(),
+                                 [](CollectiveId id) { return id.valid(); });
+  return several && (sums || !meets) ? options.buckets : BucketCaps{};
+}
+
 double attention_us(const JitReport& report, AttentionPath path) {
   switch (path) {
     case AttentionPath::math: return report.attention_math_us;
@@ -335,6 +346,12 @@ void count_losses(const JitReport& report, const JitOptions& options, LossList& 
         "places where Python reads a value or calls a recurrent layer cut the compiled model "
         "into several graphs, each with host time of its own",
         report.breaks);
+  }
+  if (report.bucket_cuts > 0) {
+    losses.add("jit_bucket_cuts", Severity::info,
+               "places where PyTorch cuts the compiled model at a bucket of gradients, which "
+               "other ranks add to: each piece has host time and kernels of its own",
+               static_cast<std::int64_t>(report.bucket_cuts));
   }
   if (report.attention_keep_us > 0 && options.compiler != Compiler::torchscript) {
     losses.add(
@@ -372,8 +389,9 @@ Step with_jit(Step step, const JitOptions& options, const GpuArch& gpu, const Fu
   r.expected_error = law.expected_error;
   lower_backward_products(flow);
   const bool xla = options.compiler == Compiler::xla;
-  const GraphCuts cuts = xla ? uncut(flow) : graph_cuts(step, flow);
+  const GraphCuts cuts = xla ? uncut(flow) : graph_cuts(step, flow, caps_of(step, flow, options));
   r.breaks = cuts.breaks;
+  r.bucket_cuts = cuts.bucket_cuts;
   const FusionPlan plan = plan_fusion(step, flow, cuts, xla);
   r.unknown_share = unknown_share(step, flow, cuts, plan);
   // The plan refers to the step as it was; the edit has a copy to change.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "models/step/step.h"
 #include "models/whatif/compile/attention.h"
 #include "models/whatif/compile/fusion_law.h"
+#include "models/whatif/compile/host/bucket_cuts.h"
 #include "sim/core/error.h"
 #include "sim/core/named.h"
 
@@ -32,6 +34,9 @@ Compiler parse_compiler(std::string_view name);
 struct JitOptions {
   Compiler compiler = Compiler::inductor;
   AttentionPath attention = AttentionPath::automatic;
+  /// Of ranks that train the model together. Ranks: as in the trace, or as many as will.
+  BucketCaps buckets = {};
+  std::optional<std::int64_t> ranks = {};
 };
 
 /// One generated kernel and what it replaces.
@@ -48,9 +53,10 @@ struct JitReport {
   double gpu_before_us = 0, gpu_after_us = 0;
   double bytes_before = 0, bytes_after = 0;  // operands of the memory-bound operations
   double host_before_us = 0, host_after_us = 0;
-  std::size_t breaks = 0;  // places in the forward pass where the compiled graph ends early
-  std::size_t graphs = 0;  // CUDA graphs that a step launches
-  double layout_us = 0;    // saved by channels-last order
+  std::size_t bucket_cuts = 0;  // places where it is cut at a bucket of gradients
+  std::size_t breaks = 0;       // places in the forward pass where the compiled graph ends early
+  std::size_t graphs = 0;       // CUDA graphs that a step launches
+  double layout_us = 0;         // saved by channels-last order
   /// GPU time if attention keeps its kernels, if these read a mask, and if it is computed by
   /// products of its own; the way that most of it is predicted to go.
   double attention_keep_us = 0, attention_masked_us = 0, attention_math_us = 0;

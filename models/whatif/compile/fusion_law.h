@@ -6,8 +6,8 @@
 
 #include "models/kernel/time/laws/generated_code.h"
 #include "models/kernel/time/laws/library_products.h"
-#include "models/whatif/compile/host/compiled_host.h"
 #include "models/whatif/compile/inductor/padding.h"
+#include "models/whatif/edit/compiled_host.h"
 #include "sim/core/fields/provenance.h"
 
 namespace tandem {

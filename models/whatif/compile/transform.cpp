@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "models/collective/collective_law.h"
 #include "models/step/memory/item_moments.h"
 #include "models/step/memory/step_memory.h"
 #include "models/whatif/compile/compile.h"
@@ -19,6 +20,8 @@ constexpr ReportField kernels_after{"kernels_after", "count", "kernels after"};
 constexpr ReportField gpu_before_us{"gpu_before_us", "us", "on the GPU before"};
 constexpr ReportField gpu_after_us{"gpu_after_us", "us", "on the GPU after"};
 constexpr ReportField graph_breaks{"graph_breaks", "count", "graph breaks"};
+constexpr ReportField bucket_cuts{"bucket_cuts", "count",
+                                  "cuts of compiled graphs at buckets of gradients"};
 constexpr ReportField cuda_graphs{"cuda_graphs", "count", "CUDA graphs"};
 constexpr ReportField bytes_before{"bytes_before", "B",
                                    "of operands of memory-bound operations before"};
@@ -36,9 +39,10 @@ constexpr ReportField attention_math_us{"attention_math_us", "us",
 constexpr ReportField unknown_share{"unknown_share", "share",
                                     "of the GPU time in operations without shapes"};
 constexpr ReportField all[] = {
-    compiler,          attention,     kernels_before, kernels_after,     gpu_before_us,
-    gpu_after_us,      graph_breaks,  cuda_graphs,    bytes_before,      bytes_after,
-    host_before_us,    host_after_us, layout_us,      attention_keep_us, attention_masked_us,
+    compiler,          attention,    kernels_before,    kernels_after,
+    gpu_before_us,     gpu_after_us, graph_breaks,      bucket_cuts,
+    cuda_graphs,       bytes_before, bytes_after,       host_before_us,
+    host_after_us,     layout_us,    attention_keep_us, attention_masked_us,
     attention_math_us, unknown_share};
 }  // namespace says
 
@@ -63,6 +67,7 @@ TransformReport report_of(JitReport&& r, const std::string& compiler, std::strin
       reported(says::gpu_before_us, r.gpu_before_us, true),
       reported(says::gpu_after_us, r.gpu_after_us, true),
       reported(says::graph_breaks, count(r.breaks), r.breaks > 0),
+      reported(says::bucket_cuts, count(r.bucket_cuts), r.bucket_cuts > 0),
       reported(says::cuda_graphs, count(r.graphs), r.graphs > 0),
       reported(says::bytes_before, r.bytes_before),
       reported(says::bytes_after, r.bytes_after),
@@ -125,7 +130,9 @@ bool change_memory(const TransformInput& in, const JitOptions& options, Rewritte
 std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
   const std::string compiler = in.asked.get("compile");
   const std::string attention = in.asked.has("attention") ? in.asked.get("attention") : "auto";
-  const JitOptions options{parse_compiler(compiler), parse_attention(attention)};
+  JitOptions options{parse_compiler(compiler), parse_attention(attention)};
+  options.buckets = {in.collectives.first_bucket_bytes, in.collectives.bucket_bytes};
+  if (in.asked.has("ranks")) options.ranks = parse_count("ranks", in.asked.get("ranks"));
   JitReport report;
   const bool knows_memory = change_memory(in, options, out);
   out.step = with_jit(std::move(out.step), options, *in.traced.gpu, in.fusion, in.libraries,

@@ -136,8 +136,8 @@ struct StepEdit::Builder {
       const HostItem& item = old.items[i];
       if (item.work_count == 1 && item.kind != ItemKind::graph_launch) {
         copy_launch(item);
-        new_item[i] = static_cast<std::uint32_t>(plan.items.size() - 1);
         insert_items(after[item.first_work], true);
+        new_item[i] = static_cast<std::uint32_t>(plan.items.size() - 1);
       } else {
         copy_group(item);
         new_item[i] = static_cast<std::uint32_t>(plan.items.size() - 1);

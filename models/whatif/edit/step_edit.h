@@ -55,7 +55,8 @@ class StepEdit {
 
   /// On the stream and host thread of `work`, directly before or after it; several calls for the
   /// same place keep their order. A dropped work may be the anchor. In a CUDA graph the kernel
-  /// becomes a node of the same launch.
+  /// becomes a node of the same launch. Threads that go on behind a launch of another thread do so
+  /// behind what is inserted after it, too.
   void insert_before(std::uint32_t work, NewKernel kernel);
   void insert_after(std::uint32_t work, NewKernel kernel);
   /// A host wait for all earlier work of the step (e.g. `.item()`), after the item of `work`.

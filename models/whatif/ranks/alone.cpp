@@ -6,16 +6,13 @@
 #include "models/step/op_nesting.h"
 #include "models/step/op_rows.h"
 #include "models/whatif/edit/step_edit.h"
+#include "models/whatif/ranks/cut_graphs.h"
 #include "sim/core/copy_direction.h"
 
 namespace tandem {
 
 namespace {
 
-struct HostSpan {
-  TimePoint begin;
-  TimePoint end;
-};
 /// Per thread: times spent for the other ranks, by begin and apart from each other.
 using SpansOfThread = std::vector<std::vector<HostSpan>>;
 
@@ -34,16 +31,16 @@ void merge(std::vector<HostSpan>& spans) {
 }
 
 /// Operations between ranks. A gradient's hook runs to the end of the node that stored it.
-SpansOfThread spans_of_operations(const Step& step) {
+SpansOfThread spans_of_operations(const Step& step, const OpNesting& nesting) {
   const Trace& trace = step.trace;
-  const OpNesting nesting = nest_ops(trace, step.links);
   OpRows rows(trace);
   SpansOfThread spans(trace.threads.size());
   for (std::uint32_t op = 0; op < trace.ops.size(); ++op) {
     if (rows.of(op).kind != OpKind::collective || !trace.ops.thread[op].valid()) continue;
     TimePoint end = trace.ops.begin[op] + trace.ops.duration[op];
     const std::uint32_t parent = nesting.parent[op];
-    if (parent != no_row && rows.of(parent).is(stores_gradients)) {
+    if (parent != no_row && op_row(without_engine_prefix(text_of(trace, trace.ops.name[parent])))
+                                .is(stores_gradients)) {
       end = trace.ops.begin[parent] + trace.ops.duration[parent];
     }
     spans[trace.ops.thread[op].index()].push_back({trace.ops.begin[op], end});
@@ -74,6 +71,17 @@ void add_unpacking(const Step& step, SpansOfThread& spans) {
     }
   }
   for (auto& thread : spans) merge(thread);
+}
+
+/// Alone, a compiled frame is one graph. The number of cuts that vanish.
+std::int64_t add_cuts(const Step& step, const OpNesting& nesting, SpansOfThread& spans) {
+  const CutSpans cuts = spans_of_cuts(step, nesting);
+  for (std::size_t thread = 0; thread < spans.size(); ++thread) {
+    spans[thread].insert(spans[thread].end(), cuts.of_thread[thread].begin(),
+                         cuts.of_thread[thread].end());
+    merge(spans[thread]);
+  }
+  return cuts.cuts;
 }
 
 /// Part of [begin, end) inside the spans, which stand by begin.
@@ -110,9 +118,11 @@ void drop_host_time(const SpansOfThread& spans, Step& step) {
 
 }  // namespace
 
-Step without_collectives(Step step, double launch_call_us, std::int64_t& dropped) {
-  SpansOfThread spans = spans_of_operations(step);
+Step without_collectives(Step step, double launch_call_us, AloneReport& report) {
+  const OpNesting nesting = nest_ops(step.trace, step.links);
+  SpansOfThread spans = spans_of_operations(step, nesting);
   add_unpacking(step, spans);
+  report.joined = add_cuts(step, nesting, spans);
   drop_host_time(spans, step);
   std::vector<std::uint32_t> works;
   for (std::uint32_t w = 0; w < step.plan.works.size(); ++w) {
@@ -125,7 +135,7 @@ Step without_collectives(Step step, double launch_call_us, std::int64_t& dropped
                 step.trace.calls.begin[call] + step.trace.calls.duration[call]) > Duration::zero());
     if (between_ranks) works.push_back(w);
   }
-  dropped = static_cast<std::int64_t>(works.size());
+  report.dropped = static_cast<std::int64_t>(works.size());
   StepEdit edit(std::move(step), launch_call_us);
   for (const std::uint32_t w : works) edit.drop(w);
   return std::move(edit).finish();

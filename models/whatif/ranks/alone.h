@@ -5,8 +5,13 @@
 
 namespace tandem {
 
+struct AloneReport {
+  std::int64_t dropped = 0;  // works
+  std::int64_t joined = 0;   // cuts of compiled graphs, forward and backward, that vanish
+};
+
 /// Without the kernels and copies of collectives, of their packing and unpacking, and without the
-/// host time spent in their operations. `dropped`: works.
-Step without_collectives(Step step, double launch_call_us, std::int64_t& dropped);
+/// host time spent in their operations and in cuts of compiled graphs (cut_graphs.h).
+Step without_collectives(Step step, double launch_call_us, AloneReport& report);
 
 }  // namespace tandem

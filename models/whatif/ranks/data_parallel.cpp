@@ -9,7 +9,10 @@
 #include "models/step/op_rows.h"
 #include "models/whatif/edit/added_host.h"
 #include "models/whatif/edit/collectives.h"
+#include "models/whatif/edit/compiled_host.h"
 #include "models/whatif/edit/step_edit.h"
+#include "models/whatif/ranks/bucket_cuts.h"
+#include "models/whatif/ranks/gradients.h"
 
 namespace tandem {
 
@@ -23,82 +26,9 @@ constexpr std::string_view flatten_op = "aten::flatten_dense_tensors";
 constexpr std::string_view broadcast_op = "c10d::broadcast_";
 constexpr std::string_view unflatten_op = "aten::copy_";
 
-/// A gradient that reaches its parameter.
-struct Gradient {
-  std::uint32_t work = 0;  // the last launched before
-  double bytes = 0;
-  std::int64_t elements = 0;
-};
-
-/// The works of the plan by the begin of their call, per thread.
-class LaunchOrder {
- public:
-  explicit LaunchOrder(const Step& step) : by_thread_(step.trace.threads.size()) {
-    for (const HostItem& item : step.plan.items) {
-      if (item.source == no_index || item.work_count == 0) continue;
-      const std::uint32_t last = item.first_work + item.work_count - 1;
-      by_thread_[step.trace.calls.thread[item.source].index()].emplace_back(
-          step.trace.calls.begin[item.source], last);
-    }
-    for (auto& list : by_thread_) std::sort(list.begin(), list.end());
-  }
-  /// The last work that `thread` launched before `at`, or none.
-  std::uint32_t before(ThreadId thread, TimePoint at) const {
-    const auto& list = by_thread_[thread.index()];
-    const auto it = std::partition_point(list.begin(), list.end(),
-                                         [&](const auto& one) { return one.first < at; });
-    return it == list.begin() ? no_index : std::prev(it)->second;
-  }
-
- private:
-  std::vector<std::vector<std::pair<TimePoint, std::uint32_t>>> by_thread_;
-};
-
-/// In the order in which they are ready.
-std::vector<Gradient> gradients_of(const Step& step, const OpNesting& nesting, OpRows& rows) {
-  const Trace& trace = step.trace;
-  const LaunchOrder launches(step);
-  std::vector<std::pair<TimePoint, Gradient>> found;
-  for (std::uint32_t op = 0; op < trace.ops.size(); ++op) {
-    if (!rows.of(op).is(stores_gradients) || !trace.ops.thread[op].valid()) continue;
-    const OpTensors& tensors = operands_of(trace, op).tensors;
-    const std::uint32_t parent = nesting.parent[op];
-    // The engine's range around the node has no operands.
-    if (tensors.shapes.empty() || (parent != no_row && rows.of(parent).kind == OpKind::collective))
-      continue;
-    const TimePoint end = trace.ops.begin[op] + trace.ops.duration[op];
-    const std::uint32_t work = launches.before(trace.ops.thread[op], end);
-    if (work == no_index) continue;
-    const TensorShape& shape = tensors.shapes.front();
-    const int recorded = element_bytes(shape.type);
-    const int width = recorded > 0 ? recorded : element_bytes(DataType::fp32);
-    found.push_back({end, {work, static_cast<double>(shape.elements()) * width, shape.elements()}});
-  }
-  std::sort(found.begin(), found.end(),
-            [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<Gradient> out;
-  for (const auto& [end, gradient] : found) out.push_back(gradient);
-  return out;
-}
-
-/// A bucket is full when it holds at least its limit.
-std::vector<std::size_t> bucket_ends(const std::vector<Gradient>& gradients,
-                                     const CollectiveLaw& law) {
-  std::vector<std::size_t> ends;
-  double bytes = 0;
-  for (std::size_t i = 0; i < gradients.size(); ++i) {
-    bytes += gradients[i].bytes;
-    const double limit = ends.empty() ? law.first_bucket_bytes : law.bucket_bytes;
-    if (bytes < limit && i + 1 < gradients.size()) continue;
-    ends.push_back(i + 1);
-    bytes = 0;
-  }
-  return ends;
-}
-
 /// Channels of each batch norm that keeps statistics.
-std::vector<std::int64_t> tracked_channels(const Step& step, const OpNesting& nesting,
-                                           OpRows& rows) {
+std::vector<std::int64_t> tracked_channels(const Step& step, const OpNesting& nesting) {
+  OpRows rows(step.trace);
   std::vector<std::int64_t> channels;
   for (std::uint32_t op = 0; op < step.trace.ops.size(); ++op) {
     const std::uint32_t parent = nesting.parent[op];
@@ -261,23 +191,22 @@ void connect(const std::vector<Collective>& messages, const std::vector<std::siz
   step.links = link_trace(step.trace);
 }
 
-}  // namespace
-
-Step with_data_parallel(Step step, const DataParallelOptions& o, DataParallelReport& report) {
-  const OpNesting nesting = nest_ops(step.trace, step.links);
-  OpRows rows(step.trace);
-  const std::vector<Gradient> gradients = gradients_of(step, nesting, rows);
-  if (gradients.empty()) {
-    throw InputError(step.trace.path, "--ranks", "no gradient whose shape was recorded",
-                     "a step of training, of a network or of a trace with record_shapes=True, or a "
-                     "trace of several ranks");
+/// Host time of the graphs that are entered besides.
+void enter_graphs(const std::vector<std::uint32_t>& items, const DataParallelOptions& o,
+                  StepEdit& edit) {
+  const CompiledHost host(o.compiled, edit.step(), o.host, false, true);
+  const Duration entry = from_us(host.work_us(o.compiled.region_host_us));
+  for (const std::uint32_t item : items) {
+    edit.set_gap(item, edit.step().plan.items[item].gap + entry);
   }
-  const std::vector<std::int64_t> channels = tracked_channels(step, nesting, rows);
-  const std::vector<std::size_t> ends = bucket_ends(gradients, o.law);
-  const std::uint32_t last = gradients.back().work;
-  StepEdit edit(std::move(step), o.host.launch_call_us);
-  Insertions make(edit, o);
-  report.buffers = add_buffers(channels, 0, o.law, make, edit);
+}
+
+/// Copies of the gradients into their buckets, the sums, and the copies back behind the last.
+/// Where buckets end.
+std::vector<std::size_t> add_buckets(const std::vector<Gradient>& gradients,
+                                     const DataParallelOptions& o, Insertions& make, StepEdit& edit,
+                                     DataParallelReport& report) {
+  const auto ends = bucket_ends(gradients, {o.law.first_bucket_bytes, o.law.bucket_bytes});
   double bucket = 0;
   for (std::size_t i = 0, b = 0; i < gradients.size(); ++i) {
     edit.insert_after(gradients[i].work,
@@ -291,10 +220,35 @@ Step with_data_parallel(Step step, const DataParallelOptions& o, DataParallelRep
     bucket = 0;
   }
   for (const Gradient& g : gradients) {
-    edit.insert_after(last, make.copy(finish_op, g.bytes, o.law.finish_host_ratio));
+    edit.insert_after(gradients.back().work,
+                      make.copy(finish_op, g.bytes, o.law.finish_host_ratio));
   }
   report.parameters = static_cast<std::int64_t>(gradients.size());
   report.buckets = static_cast<std::int64_t>(ends.size());
+  return ends;
+}
+
+}  // namespace
+
+Step with_data_parallel(Step step, const DataParallelOptions& o, DataParallelReport& report) {
+  const OpNesting nesting = nest_ops(step.trace, step.links);
+  std::vector<Gradient> gradients = gradients_of(step, nesting);
+  if (gradients.empty()) {
+    throw InputError(step.trace.path, "--ranks", "no gradient whose shape was recorded",
+                     "a step of training, of a network or of a trace with record_shapes=True, or a "
+                     "trace of several ranks");
+  }
+  const std::vector<GraphCall> calls = graph_calls(step, nesting);
+  std::vector<std::int64_t> channels = tracked_channels(step, nesting);
+  if (channels.empty()) channels = tracked_by_graphs(step, calls, gradients);
+  const auto entries =
+      cut_at_buckets(step, calls, {o.law.first_bucket_bytes, o.law.bucket_bytes}, gradients);
+  StepEdit edit(std::move(step), o.host.launch_call_us);
+  enter_graphs(entries, o, edit);
+  Insertions make(edit, o);
+  report.buffers = add_buffers(channels, 0, o.law, make, edit);
+  report.graphs = static_cast<std::int64_t>(entries.size());
+  const std::vector<std::size_t> ends = add_buckets(gradients, o, make, edit, report);
   Step out = std::move(edit).finish();
   out.trace.distributed.world_size = o.ranks;
   connect(make.messages, ends, o.host, out);

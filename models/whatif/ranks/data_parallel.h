@@ -9,6 +9,7 @@
 #include "models/kernel/time/time_constants.h"
 #include "models/runtime/host_model.h"
 #include "models/step/step.h"
+#include "models/whatif/edit/compiled_host.h"
 
 namespace tandem {
 
@@ -19,18 +20,21 @@ struct DataParallelOptions {
   const TimeConstants& time;
   const LibraryNames& names;
   const HostModel& host;
+  const CompiledHostLaw& compiled;
 };
 
 struct DataParallelReport {
   std::int64_t parameters = 0;  // tensors
   double gradient_bytes = 0;
   std::int64_t buckets = 0;
+  std::int64_t graphs = 0;   // compiled ones that the host enters besides
   std::int64_t buffers = 0;  // statistics that rank 0 sends to the others before each step
 };
 
 /// Each gradient is copied into its bucket when it is ready; a full bucket (`first_bucket_bytes`,
 /// then `bucket_bytes`) is summed over the ranks on a stream of its own while the backward pass
 /// goes on; at its end every gradient is copied back. Buffers of batch norm are broadcast first.
+/// Compiled graphs are cut at the buckets (bucket_cuts.h), each piece entered by itself.
 /// Errors: InputError for a step without gradients whose shapes were recorded.
 Step with_data_parallel(Step step, const DataParallelOptions& options, DataParallelReport& report);
 

@@ -21,10 +21,13 @@ constexpr ReportField traced_collective_us{"traced_collective_us", "us",
                                            "in those of the traced step"};
 constexpr ReportField gradients{"gradients", "count", "gradients copied to buckets and back"};
 constexpr ReportField buckets{"buckets", "count", "buckets"};
+constexpr ReportField graphs{"graphs", "count",
+                             "entries of compiled graphs more, which are cut at buckets"};
 constexpr ReportField buffers{"buffers", "count", "buffers broadcast"};
+constexpr ReportField joined{"joined", "count", "cuts of compiled graphs that vanish"};
 constexpr ReportField dropped{"dropped", "count", "kernels and copies between ranks dropped"};
-constexpr ReportField all[] = {collective_us, traced_collective_us, gradients, buckets, buffers,
-                               dropped};
+constexpr ReportField all[] = {
+    collective_us, traced_collective_us, gradients, buckets, graphs, buffers, joined, dropped};
 }  // namespace says
 
 bool meets_others(const Step& step) {
@@ -83,17 +86,18 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
   report.from = std::to_string(from);
   report.to = std::to_string(to);
   const double before_us = collective_us(out.step);
-  std::int64_t dropped = 0;
+  AloneReport alone;
   std::int64_t kept = 0;
   DataParallelReport added;
   if (to == 1) {
-    out.step = without_collectives(std::move(out.step), in.host.launch_call_us, dropped);
+    out.step = without_collectives(std::move(out.step), in.host.launch_call_us, alone);
     out.step.trace.distributed.world_size = 1;
   } else if (meets) {
     kept = among_others(in.collectives, *out.gpu, from, to, out.step);
   } else {
     out.step = with_data_parallel(
-        std::move(out.step), {to, *out.gpu, in.collectives, in.time, in.libraries, in.host}, added);
+        std::move(out.step),
+        {to, *out.gpu, in.collectives, in.time, in.libraries, in.host, in.compiled_host}, added);
   }
   share_host(from, to, in.collectives.ranks_exponent, out.step.plan);
   out.changed = true;
@@ -106,6 +110,11 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
       "collectives are taken to go round rings; NCCL may sum in NVSwitch among more than "
       "two GPUs, which is faster for large messages",
       to > 2 ? 1 : 0);
+  out.losses.add(
+      "ranks_keep_fusion", Severity::info,
+      "entries of compiled graphs that come or go with cuts at buckets of gradients: the host's "
+      "time for them is counted, but kernels stay as traced, though none is fused across a cut",
+      added.graphs + alone.joined);
   const bool many_more = to > 2 * from && to > 2;
   report.expected_error =
       in.collectives.shared_host_error + (many_more ? in.collectives.more_ranks_error : 0);
@@ -114,8 +123,10 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
       reported(says::traced_collective_us, before_us),
       reported(says::gradients, added.parameters, added.parameters > 0),
       reported(says::buckets, added.buckets, added.buckets > 0),
+      reported(says::graphs, added.graphs, added.graphs > 0),
       reported(says::buffers, added.buffers, added.buffers > 0),
-      reported(says::dropped, dropped, dropped > 0),
+      reported(says::joined, alone.joined, alone.joined > 0),
+      reported(says::dropped, alone.dropped, alone.dropped > 0),
   };
   return report;
 }

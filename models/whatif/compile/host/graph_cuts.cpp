@@ -69,9 +69,23 @@ class Cutter {
   Cutter(const Step& step, const Dataflow& flow)
       : step_(step), flow_(flow), forward_(forward_of(flow)), calls_(callers(step, flow.nesting)) {}
 
-  GraphCuts cut() {
+  GraphCuts cut(const BucketCaps& caps) {
+    pieces_.assign(forward_.size(), false);
+    cut_forward();
+    pieces_ = piece_begins(step_, flow_, forward_, out_.graph_of, caps);
+    if (std::find(pieces_.begin(), pieces_.end(), true) != pieces_.end()) cut_forward();
+    follow_backward();
+    return std::move(out_);
+  }
+
+ private:
+  TimePoint begin_of(std::uint32_t row) const { return step_.trace.ops.begin[row]; }
+
+  void cut_forward() {
     out_ = uncut(flow_);
-    if (forward_.empty()) return std::move(out_);
+    graph_ = graphs_ = 0;
+    spans_.clear();
+    if (forward_.empty()) return;
     const auto cuts = cut_rows();
     auto next = cuts.begin();
     for (std::size_t at = 0; at < forward_.size(); ++at) {
@@ -83,15 +97,13 @@ class Cutter {
       } else if (next != before && graph_ != runs_eager) {
         ++out_.breaks;
         begin_graph(begin_of(*std::prev(next)));
+      } else if (pieces_[at] && graph_ != runs_eager) {
+        ++out_.bucket_cuts;
+        begin_graph(begin);
       }
       place(at, begin);
     }
-    follow_backward();
-    return std::move(out_);
   }
-
- private:
-  TimePoint begin_of(std::uint32_t row) const { return step_.trace.ops.begin[row]; }
 
   /// Python reads a value, and what it does next depends on it.
   bool depends_on_value(std::uint32_t row) const {
@@ -183,6 +195,7 @@ class Cutter {
   GraphCuts out_;
   std::uint32_t graph_ = 0, graphs_ = 0;
   std::vector<GraphSpan> spans_;  // behind the first graph
+  std::vector<bool> pieces_;      // per forward operation: whether one begins with it
 };
 
 }  // namespace
@@ -193,7 +206,9 @@ GraphCuts uncut(const Dataflow& flow) {
   return out;
 }
 
-GraphCuts graph_cuts(const Step& step, const Dataflow& flow) { return Cutter(step, flow).cut(); }
+GraphCuts graph_cuts(const Step& step, const Dataflow& flow, const BucketCaps& caps) {
+  return Cutter(step, flow).cut(caps);
+}
 
 std::vector<GraphSpan> graph_spans(const Step& step, const Dataflow& flow, const GraphCuts& cuts) {
   std::vector<GraphSpan> spans;

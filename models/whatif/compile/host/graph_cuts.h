@@ -7,6 +7,7 @@
 
 #include "models/step/dataflow.h"
 #include "models/step/step.h"
+#include "models/whatif/compile/host/bucket_cuts.h"
 
 namespace tandem {
 
@@ -17,6 +18,7 @@ constexpr std::uint32_t runs_eager = no_row;
 struct GraphCuts {
   std::vector<std::uint32_t> graph_of;  // per operation of the data flow, or runs_eager
   std::uint32_t breaks = 0;             // places where a graph of the forward pass ends early
+  std::uint32_t bucket_cuts = 0;        // places where one is cut for the sake of other ranks
 };
 
 /// A model that is one graph in each of its passes.
@@ -32,7 +34,8 @@ GraphCuts uncut(const Dataflow& flow);
 ///    added, a residual that the function around it holds, or with the model.
 /// Operations of the backward pass belong to the graph of theirs in the forward pass. Each pass of
 /// a step that adds up gradients has graphs of its own, with as many breaks.
-GraphCuts graph_cuts(const Step& step, const Dataflow& flow);
+/// Each graph that several ranks train is cut once more at its buckets (bucket_cuts.h).
+GraphCuts graph_cuts(const Step& step, const Dataflow& flow, const BucketCaps& caps = {});
 
 /// From when on the host launches operations of a graph.
 struct GraphSpan {

@@ -199,5 +199,78 @@ TEST(GraphCuts, AreThoseOfCudaGraphs) {
   EXPECT_EQ(s.report.graphs, 4U);
 }
 
+/// `layers`: products with 4 MiB of weight each, behind an operation without parameters; then their
+/// gradients, which other ranks add to (`summed`).
+Step trained(int layers, bool summed = false) {
+  FlowMaker m;
+  m.sequence = 1;
+  m.op("aten::relu", "[[256,1024]]", of_float);
+  for (int k = 0; k < layers; ++k) {
+    m.sequence = 2 + k;
+    m.op("aten::linear", "[[256,1024],[1024,1024]]", R"(["float","float"])", "", "gemm");
+  }
+  m.thread = 1, m.forward_thread = 1;
+  for (; m.sequence > 1; --m.sequence) {
+    m.op("autograd::engine::evaluate_function: MmBackward0>aten::mm", "[[1024,256],[256,1024]]",
+         R"(["float","float"])", "", "gemm");
+  }
+  m.sequence = -1;
+  for (int k = 0; k < layers; ++k) {
+    m.idle("torch::autograd::AccumulateGrad", "[[1024,1024]]", of_float);
+    if (!summed) continue;
+    m.op(
+        "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad>"
+        "torch::distributed::reducer::mul_out",
+        "[[1048576],[],[1048576]]", R"(["float","","float"])");
+  }
+  return m.step();
+}
+
+Graphs pieces(const Step& step, double first_mib, double further_mib) {
+  constexpr double mib = 1024 * 1024;
+  const Dataflow flow = dataflow(step);
+  const GraphCuts cuts = graph_cuts(step, flow, {first_mib * mib, further_mib * mib});
+  Graphs model;
+  for (std::size_t i = 0; i < flow.ops.size(); ++i) {
+    if (flow.ops[i].in_model) model.push_back(cuts.graph_of[i]);
+  }
+  return model;
+}
+
+// Filled from the last layer of 4 MiB on. The first bucket is full with it; one of 6 MiB takes two
+// layers. Gradients are of the piece of their layer.
+TEST(GraphCuts, LieAtTheBucketsOfRanks) {
+  const Step step = trained(3);
+  EXPECT_EQ(pieces(step, 1, 6), (Graphs{0, 0, 0, 1, 1, 0, 0}));
+  EXPECT_EQ(pieces(step, 5, 6), (Graphs{0, 0, 1, 1, 1, 1, 0}));
+  EXPECT_EQ(pieces(step, 0, 0), (Graphs{0, 0, 0, 0, 0, 0, 0}));
+}
+
+// Buckets of 4 MiB would leave the operation in front of the first layer alone.
+TEST(GraphCuts, MakeNoPieceWithoutParameters) {
+  EXPECT_EQ(pieces(trained(2), 1, 4), (Graphs{0, 0, 1, 1, 0}));
+}
+
+// A step trains alone unless its gradients are summed, or ranks are asked for; one entry each of
+// the forward and of the backward pass more costs the host.
+TEST(GraphCuts, ComeWithRanks) {
+  const auto compiled = [](const Step& step, std::optional<std::int64_t> ranks) {
+    CompileBench s;
+    JitOptions options;
+    options.buckets = {1024 * 1024, 25 * 1024 * 1024};
+    options.ranks = ranks;
+    with_jit(step, options, s.gpu(), s.law, s.names, s.layers, s.host, s.losses, &s.report);
+    return s.report;
+  };
+  const JitReport alone = compiled(trained(2), {});
+  EXPECT_EQ(alone.bucket_cuts, 0U);
+  const JitReport asked = compiled(trained(2), 2);
+  EXPECT_EQ(asked.bucket_cuts, 1U);
+  EXPECT_EQ(asked.breaks, 0U);
+  EXPECT_GT(asked.host_after_us, alone.host_after_us);
+  EXPECT_EQ(compiled(trained(2, true), {}).bucket_cuts, 1U);
+  EXPECT_EQ(compiled(trained(2, true), 1).bucket_cuts, 0U);
+}
+
 }  // namespace
 }  // namespace tandem

@@ -1,6 +1,8 @@
 // Data parallelism around a step of three gradients of 4 MiB; other inputs. Times in microseconds.
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "models/whatif/ranks/alone.h"
 #include "models/whatif/ranks/data_parallel.h"
 #include "models/whatif/ranks/shared_host.h"
@@ -40,9 +42,10 @@ struct RanksBench {
   const GpuArch& gpu() const { return find_gpu(configs.gpus, "h200_sxm"); }
   DataParallelReport report;
   Step parallel(const Step& step, int ranks) {
-    return with_data_parallel(
-        step, {ranks, gpu(), configs.collectives, configs.time, configs.libraries, configs.host},
-        report);
+    return with_data_parallel(step,
+                              {ranks, gpu(), configs.collectives, configs.time, configs.libraries,
+                               configs.host, configs.fusion.host},
+                              report);
   }
 };
 
@@ -102,11 +105,33 @@ TEST(Ranks, GradientsGoInBuckets) {
 TEST(Ranks, ThereAndBackIsTheSameWork) {
   RanksBench bench;
   const Step traced = analyse(backward().trace, options()).traced_step;
-  std::int64_t dropped = 0;
-  const Step back = without_collectives(bench.parallel(traced, 2), 5, dropped);
-  EXPECT_EQ(dropped, 3 + 2 + 3);
+  AloneReport alone;
+  const Step back = without_collectives(bench.parallel(traced, 2), 5, alone);
+  EXPECT_EQ(alone.dropped, 3 + 2 + 3);
+  EXPECT_EQ(alone.joined, 0);
   EXPECT_EQ(back.plan.works.size(), traced.plan.works.size());
   EXPECT_TRUE(collectives(back.plan).empty());
+}
+
+// The hook of a gradient runs behind its node, to the end of the engine's range of that: of the 20
+// between the hook's launch and the next one 10 are the hook's.
+TEST(Ranks, AloneAHookIsGoneToTheEndOfItsNode) {
+  TraceMaker m;
+  m.step(0, 0, 100);
+  m.op("autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", 10, 20);
+  m.op("torch::autograd::AccumulateGrad", 11, 3);
+  m.op("torch::distributed::reducer::mul_out", 15, 7);
+  for (const auto& [begin, us] :
+       {std::pair{4.0, 4.0}, std::pair{16.0, 4.0}, std::pair{40.0, 5.0}}) {
+    const auto id = static_cast<std::int64_t>(begin);
+    m.launch(begin, us, id);
+    m.kernel(begin + 8, 2, id);
+  }
+  AloneReport alone;
+  const Step step = without_collectives(analyse(m.trace, options()).traced_step, 5, alone);
+  EXPECT_EQ(alone.dropped, 1);
+  ASSERT_EQ(step.plan.works.size(), 2U);
+  EXPECT_EQ(step.plan.items[step.plan.works[1].item].gap, from_us(10));
 }
 
 // What is said of the collectives is said of the GPU that the step ends up on.

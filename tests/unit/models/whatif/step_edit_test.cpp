@@ -79,6 +79,17 @@ TEST(StepEdit, AKernelWithoutAnOperationBelongsToThatOfItsNeighbour) {
   EXPECT_EQ(inside, 3U);
 }
 
+// A thread that goes on behind the second launch does so behind what is inserted after it.
+TEST(StepEdit, HandOffsWaitForWhatIsInserted) {
+  Step step = small_step();
+  const std::uint32_t second = step.plan.works[1].item, third = step.plan.works[2].item;
+  step.plan.items[third].after = second;
+  StepEdit edit(step, 4);
+  edit.insert_after(1, cast("a"));
+  const Step after = std::move(edit).finish();
+  EXPECT_EQ(after.plan.items[after.plan.works[3].item].after, after.plan.works[2].item);
+}
+
 // Of three traced calls of 5 us and four that an edit adds, 2 ps each, the middle one is 5 us.
 TEST(StepEdit, AddedCallsTellNothingOfTheTracedHost) {
   const Step before = small_step();

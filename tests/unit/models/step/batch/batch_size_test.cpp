@@ -68,6 +68,9 @@ TEST(BatchSize, IsThatOfConvolutionsWhereACompilerMergedTheRowsOfProducts) {
 
 TEST(BatchSize, IsThatOfTheTokensThatCompiledCodeIsGiven) {
   EXPECT_EQ(compiled_batch("[[16,128]]", R"(["long int"])"), 16);
+  // Numbers of positions are one row for all items, wherever they stand.
+  EXPECT_EQ(compiled_batch("[[1,512],[16,128]]", R"(["long int","long int"])"), 16);
+  EXPECT_EQ(compiled_batch("[[1,512],[1,128]]", R"(["long int","long int"])"), 1);
 }
 
 /// Of a compiled step of products alone, whose code is given a bias, a weight and `dims`; gradients

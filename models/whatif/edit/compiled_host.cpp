@@ -1,4 +1,4 @@
-#include "models/whatif/compile/host/compiled_host.h"
+#include "models/whatif/edit/compiled_host.h"
 
 #include <cmath>
 #include <string_view>

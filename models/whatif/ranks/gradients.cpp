@@ -1,0 +1,80 @@
+#include "models/whatif/ranks/gradients.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "models/step/op_rows.h"
+
+namespace tandem {
+
+namespace {
+
+/// The works of the plan by the begin of their call, per thread.
+class LaunchOrder {
+ public:
+  explicit LaunchOrder(const Step& step) : by_thread_(step.trace.threads.size()) {
+    for (const HostItem& item : step.plan.items) {
+      if (item.source == no_index || item.work_count == 0) continue;
+      const std::uint32_t last = item.first_work + item.work_count - 1;
+      by_thread_[step.trace.calls.thread[item.source].index()].emplace_back(
+          step.trace.calls.begin[item.source], last);
+    }
+    for (auto& list : by_thread_) std::sort(list.begin(), list.end());
+  }
+  /// The last work that `thread` launched before `at`, or none.
+  std::uint32_t before(ThreadId thread, TimePoint at) const {
+    const auto& list = by_thread_[thread.index()];
+    const auto it = std::partition_point(list.begin(), list.end(),
+                                         [&](const auto& one) { return one.first < at; });
+    return it == list.begin() ? no_index : std::prev(it)->second;
+  }
+
+ private:
+  std::vector<std::vector<std::pair<TimePoint, std::uint32_t>>> by_thread_;
+};
+
+}  // namespace
+
+std::vector<Gradient> gradients_of(const Step& step, const OpNesting& nesting) {
+  const Trace& trace = step.trace;
+  OpRows rows(trace);
+  const LaunchOrder launches(step);
+  std::vector<std::pair<TimePoint, Gradient>> found;
+  for (std::uint32_t op = 0; op < trace.ops.size(); ++op) {
+    if (!rows.of(op).is(stores_gradients) || !trace.ops.thread[op].valid()) continue;
+    const OpTensors& tensors = operands_of(trace, op).tensors;
+    const std::uint32_t parent = nesting.parent[op];
+    // The engine's range around the node has no operands.
+    if (tensors.shapes.empty() || (parent != no_row && rows.of(parent).kind == OpKind::collective))
+      continue;
+    const TimePoint end = trace.ops.begin[op] + trace.ops.duration[op];
+    const std::uint32_t work = launches.before(trace.ops.thread[op], end);
+    if (work == no_index) continue;
+    const TensorShape& shape = tensors.shapes.front();
+    const int recorded = element_bytes(shape.type);
+    const int width = recorded > 0 ? recorded : element_bytes(DataType::fp32);
+    found.push_back({end, {work, static_cast<double>(shape.elements()) * width, dims_of(shape)}});
+  }
+  std::sort(found.begin(), found.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Gradient> out;
+  for (const auto& [end, gradient] : found) out.push_back(gradient);
+  return out;
+}
+
+std::vector<std::size_t> bucket_ends(const std::vector<Gradient>& gradients,
+                                     const BucketLimits& limits) {
+  std::vector<std::size_t> ends;
+  double bytes = 0;
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    bytes += gradients[i].bytes;
+    const double limit = ends.empty() ? limits.first_bytes : limits.further_bytes;
+    if (bytes < limit && i + 1 < gradients.size()) continue;
+    ends.push_back(i + 1);
+    bytes = 0;
+  }
+  return ends;
+}
+
+}  // namespace tandem

@@ -1,0 +1,31 @@
+// Gradients that reach their parameters, and the buckets in which ranks sum them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "models/step/op_nesting.h"
+#include "models/step/step.h"
+
+namespace tandem {
+
+struct Gradient {
+  std::uint32_t work = 0;  // the last launched before
+  double bytes = 0;
+  std::vector<std::int64_t> dims;
+};
+
+/// In the order in which they are ready.
+std::vector<Gradient> gradients_of(const Step& step, const OpNesting& nesting);
+
+struct BucketLimits {
+  double first_bytes = 0;
+  double further_bytes = 0;
+};
+
+/// Behind the last gradient of each bucket, which is full when it holds at least its limit.
+std::vector<std::size_t> bucket_ends(const std::vector<Gradient>& gradients,
+                                     const BucketLimits& limits);
+
+}  // namespace tandem
