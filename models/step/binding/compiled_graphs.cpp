@@ -36,6 +36,13 @@ void leave_shared_once(const Step& step, const Dataflow& flow, std::vector<Tenso
   });
 }
 
+/// What scores of words are computed with is the table of the words, which products read
+/// transposed.
+bool is_transposed(const TensorShape& table, const TensorShape& weight) {
+  return table.rank == 2 && weight.rank == 2 && table.dims[0] == weight.dims[1] &&
+         table.dims[1] == weight.dims[0] && table.type == weight.type;
+}
+
 /// A graph of inference converts a weight for each layer that takes it, and one kernel writes the
 /// copies of several layers: the weight is shared. All weights that these layers share have been
 /// converted once when each copy of their dimensions was read; what is converted later is one of
@@ -141,9 +148,10 @@ GraphOperands graph_operands(const Step& step, const Dataflow& flow, std::int64_
   }
   bool begun = false;               // something that grows was given
   std::vector<TensorShape> tables;  // picked from by indices, at times more than once
-  const auto known_table = [&](const TensorShape& shape) {
-    return std::any_of(tables.begin(), tables.end(),
-                       [&](const TensorShape& table) { return same_recorded_dims(table, shape); });
+  const auto known_table = [&](const TensorShape& shape, bool product) {
+    return std::any_of(tables.begin(), tables.end(), [&](const TensorShape& table) {
+      return same_recorded_dims(table, shape) || (product && is_transposed(table, shape));
+    });
   };
   SharedConversions conversions;
   for (const FlowOp& op : flow.ops) {
@@ -157,7 +165,7 @@ GraphOperands graph_operands(const Step& step, const Dataflow& flow, std::int64_
       const TensorShape* const shape = operands.at(use.argument);
       if (shape == nullptr || flow.tensors[use.tensor].producer != no_row) continue;
       const bool items = leads_with(*shape, batch) && shape->rank > 1;
-      if (known_table(*shape)) continue;
+      if (known_table(*shape, op.kind == OpKind::matmul)) continue;
       if (picks && shape->rank == 2 && is_floating(shape->type)) tables.push_back(*shape);
       if (!items || !begun) add(*shape, items || !is_floating(shape->type));
       begun = begun || (items && is_floating(shape->type));
