@@ -269,16 +269,20 @@ Parameters count_parameters(const Trace& trace, const BatchOps& ops, const OpNes
   return with_gradients(gradients, out, frozen);
 }
 
-/// The same of compiled graphs; nothing if there are none.
+/// The same of compiled graphs; nothing if there are none. The optimizer runs outside of them, so
+/// that it tells of sparse gradients as it does without a compiler.
 std::optional<Parameters> graph_parameters(const Step& step, const Dataflow& flow,
-                                           std::int64_t batch) {
+                                           const BatchOps& ops, std::int64_t batch) {
   const GraphOperands graphs = graph_operands(step, flow, batch);
   if (graphs.parameters.empty()) return {};
   TrainedParameters gradients(step.trace, step.links.steps.back());
+  const std::set<Dims> sparse = sparse_tables(step.trace, ops, step.links.steps.back());
   Parameters out, others;
   for (const TensorShape& t : graphs.parameters) {
     out.add(t);
-    if (!gradients.takes(t)) others.add(t);
+    const bool trained = gradients.takes(t);
+    if (!trained) others.add(t);
+    if (trained && sparse.count(dims_of(t)) > 0) out.table_bytes += stored_bytes(t);
   }
   return with_gradients(gradients, out, others);
 }
@@ -366,7 +370,7 @@ std::optional<PeakMemory> live_memory(const Step& step, std::int64_t base_batch,
                                       const DeviceMemory& device, int compute_major) {
   const Dataflow flow = dataflow(step);
   const BatchOps ops(step.trace, flow.nesting, base_batch);
-  const auto compiled = graph_parameters(step, flow, base_batch);
+  const auto compiled = graph_parameters(step, flow, ops, base_batch);
   const Parameters parameters = compiled ? *compiled
                                          : count_parameters(step.trace, ops, flow.nesting,
                                                             step.links.steps.back(), base_batch);

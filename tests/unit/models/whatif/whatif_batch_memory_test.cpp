@@ -288,6 +288,44 @@ TEST(WhatifBatchMemory, FrozenParametersHaveNoGradientAndNoState) {
   EXPECT_EQ(some.update_bytes, 4.0 * rest);
 }
 
+/// A training step of a compiled graph that is given a table of 100 x 16 and a weight of 16 x 16.
+/// The optimizer adds rows to the table, if its gradient is `sparse`.
+Step graph_with_a_table(bool sparse) {
+  TraceMaker m;
+  m.step(1, 0, 1000);
+  m.note("Optimizer.step#SGD.step", 500, 200);
+  m.operands(m.op("CompiledFunction", 10, 90, 0),
+             {"[[100,16],[16,16],[8]]", R"(["float","float","long int"])", "", ""});
+  m.operands(m.op("triton_poi_fused_0", 20, 60, 0),
+             {"[[8,16],[8,16]]", R"(["float","float"])", "", ""});
+  m.launch(30, 4, 1);
+  m.kernel(40, 20, 1);
+  m.operands(m.op("torch::autograd::AccumulateGrad", 200, 10, 0),
+             {"[[100,16]]", R"(["float"])", "", ""});
+  m.operands(m.op("torch::autograd::AccumulateGrad", 220, 10, 0),
+             {"[[16,16]]", R"(["float"])", "", ""});
+  if (sparse) {
+    m.operands(m.op("aten::index_add_", 520, 40, 0),
+               {"[[100,16],[],[8],[8,16],[]]", R"(["float","Scalar","long int","float","Scalar"])",
+                "", ""});
+    m.launch(530, 4, 2);
+    m.kernel(540, 20, 2);
+  }
+  return step_of(m);
+}
+
+// While the optimizer runs there are gradients of 4 bytes a parameter: (100 x 16 + 16 x 16) x 4. A
+// sparse one of the table holds the rows that were read alone: 16 x 16 x 4. The table is there.
+TEST(WhatifBatchMemory, SparseGradientsOfCompiledGraphsAreNoTables) {
+  constexpr double table = 4.0 * 100 * 16, weight = 4.0 * 16 * 16;
+  for (const bool sparse : {false, true}) {
+    const PeakMemory memory =
+        live_memory(graph_with_a_table(sparse), 8, batch_law().device_memory, 9).value();
+    EXPECT_EQ(memory.parameters, 100 * 16 + 16 * 16);
+    EXPECT_EQ(memory.update_bytes, sparse ? weight : table + weight);
+  }
+}
+
 // 8 items as groups of one image, each with 4 filters of 3 x 3 x 3 of its own: computed, no
 // parameters. An image of 8 items shares its 32 filters of as many numbers.
 TEST(WhatifBatchMemory, FiltersOfSingleItemsAreNoParameters) {

@@ -234,6 +234,46 @@ TEST(GraphFlow, WeightsThatAreConvertedAreGiven) {
                           [](const TensorShape& t) { return t.elements() == 16 * 32; }));
 }
 
+// Scores of 50 words are computed with the table that words were looked up in, which the product
+// reads transposed: one parameter. A layer of other dimensions has a weight of its own.
+TEST(GraphFlow, ScoresAreComputedWithTheTableOfTheWords) {
+  for (const bool scores : {true, false}) {
+    FlowMaker m;
+    m.op("Torch-Compiled Region>triton_poi_fused_embedding_0", "[[8],[50,16],[8,16]]",
+         R"(["long int","float","float"])");
+    m.op("Torch-Compiled Region>aten::mm",
+         scores ? "[[8,16],[16,50],[8,50]]" : "[[8,16],[16,48],[8,48]]", float_triple);
+    const Step step = m.step();
+    EXPECT_EQ(graph_operands(step, dataflow(step), 8).parameters.size(), scores ? 1U : 2U);
+  }
+}
+
+// Two layers share two weights of 16 x 16: each is converted once for both layers, two copies in
+// one kernel. The second layer has read the last copies when two further layers convert them again:
+// 2 parameters. A weight of 16 x 32 that one layer converts is another one: 3.
+TEST(GraphFlow, AWeightThatIsConvertedForSeveralLayersIsGivenOnce) {
+  constexpr std::string_view copies = R"(["float","c10::Half","c10::Half"])";
+  constexpr std::string_view half = R"(["c10::Half","c10::Half","c10::Half"])";
+  FlowMaker m;
+  for (int pair = 0; pair < 2; ++pair) {
+    for (int product = 0; product < 4; ++product) {
+      if (product < 2) {
+        m.op("Torch-Compiled Region>triton_poi_fused__to_copy_0", "[[16,16],[16,16],[16,16]]",
+             copies);
+      }
+      m.op("Torch-Compiled Region>aten::mm", "[[8,16],[16,16],[8,16]]", half);
+    }
+  }
+  m.op("Torch-Compiled Region>triton_poi_fused__to_copy_1", "[[16,32],[16,32]]",
+       R"(["float","c10::Half"])");
+  m.op("Torch-Compiled Region>aten::mm", "[[8,32],[32,16],[8,16]]", half);
+  const Step step = m.step();
+  const auto parameters = graph_operands(step, dataflow(step), 8).parameters;
+  EXPECT_EQ(std::count_if(parameters.begin(), parameters.end(),
+                          [](const TensorShape& t) { return t.type == DataType::fp32; }),
+            3);
+}
+
 // Forward computes FP32 from a half product of its size, and both are there: the backward kernel
 // that reads the product makes the other one again, as its result.
 TEST(GraphFlow, WhatAKeptTensorTellsIsMadeAgain) {
