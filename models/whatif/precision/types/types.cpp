@@ -6,6 +6,7 @@
 
 #include "models/whatif/precision/types/casts.h"
 #include "models/whatif/precision/types/conversions.h"
+#include "models/whatif/precision/types/graph_types.h"
 #include "models/whatif/precision/types/made_types.h"
 
 namespace tandem {
@@ -172,44 +173,13 @@ bool was_computed(const Dataflow& flow, std::uint32_t tensor) {
   return flow.ops[maker].kind == K::pointwise && flow.ops[maker].phase == FlowPhase::forward;
 }
 
-/// Casts of a compiled graph become part of the kernels that make or read what is cast, but for
-/// those of parameters and their gradients, which libraries read and make.
-void fuse_casts(const Dataflow& flow, std::vector<PlannedCast>& casts) {
-  const auto fused = [&](const PlannedCast& cast) {
-    return flow.ops[cast.reader].in_graph && !cast.parameter;
-  };
-  casts.erase(std::remove_if(casts.begin(), casts.end(), fused), casts.end());
-}
-
-/// Per tensor: whether a compiled graph makes it for layers alone that autocast lowers, so that
-/// whatever makes it writes 16 bits.
-std::vector<bool> made_for_layers(const Trace& trace, const Dataflow& flow) {
-  std::vector<bool> read(flow.tensors.size(), false), otherwise(flow.tensors.size(), false);
+/// Per operation: whether it is a layer of a compiled graph that autocast lowers.
+std::vector<bool> lowered_in_graphs(const Trace& trace, const Dataflow& flow) {
+  std::vector<bool> out;
   for (const FlowOp& op : flow.ops) {
-    const bool lowers = op.in_graph && policy_of(trace, flow, op) == CastPolicy::lower;
-    for (const FlowUse& use : flow.inputs_of(op)) {
-      read[use.tensor] = true;
-      otherwise[use.tensor] = otherwise[use.tensor] || !lowers;
-    }
+    out.push_back(op.in_graph && policy_of(trace, flow, op) == CastPolicy::lower);
   }
-  for (std::size_t t = 0; t < read.size(); ++t) read[t] = read[t] && !otherwise[t];
-  return read;
-}
-
-/// What a generated kernel computes in: the widest type of what it goes through, which vectors of
-/// channels, sums and numbers beside it are not.
-DataType type_of_large(const Dataflow& flow, const FlowOp& op, const std::vector<DataType>& types) {
-  std::int64_t most = 0;
-  for (const FlowUse& use : flow.inputs_of(op)) {
-    if (is_autocast_type(types[use.tensor])) most = std::max(most, flow.elements_of(use));
-  }
-  DataType widest = DataType::unknown;
-  for (const FlowUse& use : flow.inputs_of(op)) {
-    const DataType type = types[use.tensor];
-    if (!is_autocast_type(type) || 2 * flow.elements_of(use) < most) continue;
-    if (widest == DataType::unknown || type == DataType::fp32) widest = type;
-  }
-  return widest;
+  return out;
 }
 
 /// What autocast makes of the types of a step.
@@ -220,7 +190,7 @@ class Autocast {
         flow_(flow),
         half_(half),
         idle_(idle_conversions(trace, flow.nesting)),
-        for_layers_(made_for_layers(trace, flow)),
+        graph_(flow, half, lowered_in_graphs(trace, flow)),
         change_(unchanged(flow)),
         made_(trace, flow, change_),
         gradients_(trace, flow, change_),
@@ -269,22 +239,11 @@ class Autocast {
     set_outputs(i, op, type);
   }
 
-  /// A compiled graph has one node for all of its operations, so each is what it is by itself:
-  /// layers are lowered, and generated kernels write what their readers want.
   void in_graph(std::uint32_t i, const FlowOp& op) {
     if (change_.ops[i] == DataType::unknown) return;
     change_.policies[i] = policy_under(trace_, flow_, half_, i);
-    if (change_.policies[i] == CastPolicy::lower) {
-      if (op.phase == FlowPhase::forward) cast_inputs(i, op, half_);
-      set_outputs(i, op, half_);
-      return;
-    }
-    DataType type = type_of_large(flow_, op, change_.tensors);
-    if (type == DataType::unknown) type = change_.ops[i];
-    set_outputs(i, op, type);
-    for (const std::uint32_t t : flow_.outputs_of(op)) {
-      if (for_layers_[t] && is_autocast_type(flow_.tensors[t].type)) change_.tensors[t] = half_;
-    }
+    if (graph_.lowers(i) && op.phase == FlowPhase::forward) cast_inputs(i, op, half_);
+    graph_.retype(i, change_);
   }
 
   /// `x.to(y.dtype)` does something once autocast makes y 16-bit. True if it does for the list that
@@ -353,25 +312,7 @@ class Autocast {
     }
   }
 
-  void backward(std::uint32_t i, const FlowOp& op) {
-    if (change_.ops[i] == DataType::unknown) return;
-    if (op.in_graph) return in_graph(i, op);
-    const auto found = forward_of_.find(op.sequence);
-    const bool known = found != forward_of_.end();
-    const bool same_kind =
-        known && (follows_forward(op.kind) || flow_.ops[found->second].kind == op.kind ||
-                  flow_.ops[found->second].kind == K::pooling);
-    bool mixed = false;
-    DataType type =
-        same_kind ? change_.ops[found->second] : promoted(flow_, op, change_.tensors, mixed);
-    if (!same_kind && (op.kind == K::fill || op.kind == K::cast) && op.output_count > 0) {
-      const DataType near = made_.nearby(i, flow_.tensors[flow_.outputs_of(op)[0]].elements);
-      if (near != DataType::unknown) type = near;
-    }
-    if (type == DataType::unknown) type = change_.ops[i];
-    set_outputs(i, op, type);
-    gradients_.retype_gradients(op);
-  }
+  void backward(std::uint32_t i, const FlowOp& op);
 
   const Trace& trace_;
   const Dataflow& flow_;
@@ -379,13 +320,33 @@ class Autocast {
   std::vector<IdleConversion> idle_;
   std::int64_t joined_ = 0;   // elements of the latest list brought to 16 bits
   TimePoint last_forward_{};  // begin of the forward operation before
-  std::vector<bool> for_layers_;
+  GraphTypes graph_;
   TypeChange change_;
   std::unordered_map<std::int64_t, std::uint32_t> forward_of_;  // sequence -> last forward op
   MadeTypes made_;
   GradientCasts gradients_;
   ProductAttention attention_;
 };
+
+void Autocast::backward(std::uint32_t i, const FlowOp& op) {
+  if (change_.ops[i] == DataType::unknown) return;
+  if (op.in_graph) return in_graph(i, op);
+  const auto found = forward_of_.find(op.sequence);
+  const bool known = found != forward_of_.end();
+  const bool same_kind =
+      known && (follows_forward(op.kind) || flow_.ops[found->second].kind == op.kind ||
+                flow_.ops[found->second].kind == K::pooling);
+  bool mixed = false;
+  DataType type =
+      same_kind ? change_.ops[found->second] : promoted(flow_, op, change_.tensors, mixed);
+  if (!same_kind && (op.kind == K::fill || op.kind == K::cast) && op.output_count > 0) {
+    const DataType near = made_.nearby(i, flow_.tensors[flow_.outputs_of(op)[0]].elements);
+    if (near != DataType::unknown) type = near;
+  }
+  if (type == DataType::unknown) type = change_.ops[i];
+  set_outputs(i, op, type);
+  gradients_.retype_gradients(op);
+}
 
 TypeChange Autocast::run() {
   for (std::uint32_t i = 0; i < flow_.ops.size(); ++i) {
@@ -396,7 +357,7 @@ TypeChange Autocast::run() {
       backward(i, op);
     }
   }
-  fuse_casts(flow_, change_.casts);
+  graph_.fuse(change_.casts);
   std::stable_sort(change_.casts.begin(), change_.casts.end(),
                    [](const PlannedCast& a, const PlannedCast& b) {
                      return std::pair(a.op, a.after) < std::pair(b.op, b.after);
