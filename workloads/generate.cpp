@@ -70,6 +70,8 @@ class Writer {
   void note_gradients(std::size_t index);
   void write_gradients();
   std::uint32_t open_row(std::string_view name, const NetworkOp& op, OperandsId operands);
+  /// The operations of the framework around `op`, outermost first.
+  std::vector<std::uint32_t> open_around(const NetworkOp& op, OperandsId operands);
   void launch(const LoweredKernel& kernel);
   double gap_us(const NetworkOp& op, const BoundOp& bound) const;
   bool same_node(const NetworkOp& op) const;
@@ -97,6 +99,16 @@ std::uint32_t Writer::open_row(std::string_view name, const NetworkOp& op, Opera
   rows_.trace.ops.sequence[row] = op.sequence;
   if (phase_ == Phase::backward) rows_.trace.ops.forward_thread[row] = main_thread;
   return row;
+}
+
+std::vector<std::uint32_t> Writer::open_around(const NetworkOp& op, OperandsId operands) {
+  std::vector<std::uint32_t> rows;
+  if (const OpRule* rule = in_.lowering.rules.find(op.name)) {
+    for (const std::string& outer : rule->outer) {
+      rows.push_back(open_row(outer, op, same_order(outer, op.name) ? operands : OperandsId{}));
+    }
+  }
+  return rows;
 }
 
 /// A launch call and its work.
@@ -190,12 +202,8 @@ void Writer::follow_call(const NetworkOp& op) {
   const NetworkOp& call = in_.network.network->calls[call_];
   const OperandsId operands =
       rows_.trace.operands.intern(memories_.operands(call, in_.network.calls[call_]));
-  const OpRule* rule = in_.lowering.rules.find(call.name);
-  std::vector<std::string> names = rule == nullptr ? std::vector<std::string>{} : rule->outer;
-  names.push_back(call.name);
-  for (const std::string& name : names) {
-    call_rows_.push_back(rows_.open_op(name, thread_, now_, operands));
-  }
+  call_rows_ = open_around(call, operands);
+  call_rows_.push_back(open_row(call.name, call, operands));
 }
 
 void Writer::write_op(std::size_t index) {
@@ -209,12 +217,7 @@ void Writer::write_op(std::size_t index) {
   follow_call(op);
   if (op.phase == Phase::backward && node_ == nullptr) open_node(op);
   const OperandsId operands = rows_.trace.operands.intern(memories_.operands(op, bound));
-  std::vector<std::uint32_t> rows;
-  if (const OpRule* rule = in_.lowering.rules.find(op.name)) {
-    for (const std::string& outer : rule->outer) {
-      rows.push_back(open_row(outer, op, same_order(outer, op.name) ? operands : OperandsId{}));
-    }
-  }
+  std::vector<std::uint32_t> rows = open_around(op, operands);
   now_ = first_launch - from_us(gap * inner_share);
   rows.push_back(open_row(op.name, op, operands));
   now_ = first_launch;

@@ -16,6 +16,12 @@ struct LinkProtocol {
   double most_gbps = 0;   // a limit of its own, per rank
 };
 
+/// Buckets in which ranks sum gradients, in the order of the backward pass. Zero: none.
+struct GradientBuckets {
+  double first_bytes = 0;
+  double further_bytes = 0;
+};
+
 struct CollectiveLaw {
   std::string name;
   LinkProtocol low_latency;     // LL: 4 bytes of data and 4 of flag
@@ -45,6 +51,8 @@ struct CollectiveLaw {
   double shared_host_error = 0;  // by how hosts share their cores
   double more_ranks_error = 0;   // more of it beyond twice the traced ranks
   std::vector<Provenance> origins;
+
+  GradientBuckets buckets() const { return {first_bucket_bytes, bucket_bytes}; }
 };
 
 /// Errors: InputError for a file that cannot be read.

@@ -68,16 +68,12 @@ class SharedConversions {
     bool all_read = false;
   };
 
-  static bool is_half(const TensorShape& shape) {
-    return is_floating(shape.type) && element_bytes(shape.type) == 2;
-  }
-
   /// The weight in FP32, then several of its dimensions in 16 bits.
   static bool writes_copies(const OpTensors& operands) {
     const auto& shapes = operands.shapes;
     if (shapes.size() < 3 || shapes[0].type != DataType::fp32) return false;
     return std::all_of(shapes.begin() + 1, shapes.end(), [&](const TensorShape& shape) {
-      return is_half(shape) && same_recorded_dims(shape, shapes[0]);
+      return is_half(shape.type) && same_recorded_dims(shape, shapes[0]);
     });
   }
 
@@ -90,7 +86,7 @@ class SharedConversions {
 
   void see_readers(const OpTensors& operands) {
     for (const TensorShape& shape : operands.shapes) {
-      const auto at = is_half(shape) ? copies_.find(matrix_dims(shape)) : copies_.end();
+      const auto at = is_half(shape.type) ? copies_.find(matrix_dims(shape)) : copies_.end();
       if (at == copies_.end() || at->second.waiting == 0) continue;
       at->second.all_read = --at->second.waiting == 0;
     }

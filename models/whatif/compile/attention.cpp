@@ -79,12 +79,11 @@ void convert_operands(const KernelContext& c, const AttentionStyle& style, bool 
 
 /// `type` is that of the arithmetic.
 ExtraKernel score_product(const KernelContext& c, const AttentionShape& shape, DataType type) {
-  const DataType held = type == DataType::tf32 ? DataType::fp32 : type;
   const double queries = double(shape.queries), keys = double(shape.keys);
   const double heads = double(shape.heads), columns = double(shape.width);
   const double flops = 2 * heads * queries * keys * columns;
   const double bytes =
-      heads * (queries * columns + keys * columns + queries * keys) * element_bytes(held);
+      heads * (queries * columns + keys * columns + queries * keys) * element_bytes(type);
   AlignedProducts heads_apart = c.law.products;
   heads_apart.dram_share = c.law.score_dram_share;
   const double us = type == DataType::fp32
@@ -95,7 +94,8 @@ ExtraKernel score_product(const KernelContext& c, const AttentionShape& shape, D
           us,
           bytes,
           product_geometry(shape.heads, shape.queries, shape.width),
-          product_factors(shape.heads, shape.queries, shape.width, shape.keys, held)};
+          product_factors(shape.heads, shape.queries, shape.width, shape.keys,
+                          type == DataType::tf32 ? DataType::fp32 : type)};
 }
 
 ExtraKernel softmax(const KernelContext& c, const AttentionShape& shape, bool back, bool drops) {

@@ -9,6 +9,7 @@
 #include "models/whatif/compile/host/host_reads.h"
 #include "models/whatif/compile/library.h"
 #include "models/whatif/compile/lowered.h"
+#include "models/whatif/edit/collectives.h"
 #include "models/whatif/edit/compiled_host.h"
 
 namespace tandem {
@@ -318,13 +319,10 @@ double unknown_share(const Step& step, const Dataflow& flow, const GraphCuts& cu
 
 /// Where gradients are summed, or will be: around a step without collectives other ranks are put by
 /// DistributedDataParallel, too.
-BucketCaps caps_of(const Step& step, const Dataflow& flow, const JitOptions& options) {
+GradientBuckets buckets_of(const Step& step, const Dataflow& flow, const JitOptions& options) {
   const bool sums = sums_gradients(step, flow.nesting);
   const bool several = options.ranks.value_or(sums ? 2 : 1) > 1;
-  const Activities& acts = step.trace.activities;
-  const bool meets = std::any_of(acts.collective.begin(), acts.collective.end(),
-                                 [](CollectiveId id) { return id.valid(); });
-  return several && (sums || !meets) ? options.buckets : BucketCaps{};
+  return several && (sums || !meets_others(step)) ? options.buckets : GradientBuckets{};
 }
 
 double attention_us(const JitReport& report, AttentionPath path) {
@@ -389,7 +387,8 @@ Step with_jit(Step step, const JitOptions& options, const GpuArch& gpu, const Fu
   r.expected_error = law.expected_error;
   lower_backward_products(flow);
   const bool xla = options.compiler == Compiler::xla;
-  const GraphCuts cuts = xla ? uncut(flow) : graph_cuts(step, flow, caps_of(step, flow, options));
+  const GraphCuts cuts =
+      xla ? uncut(flow) : graph_cuts(step, flow, buckets_of(step, flow, options));
   r.breaks = cuts.breaks;
   r.bucket_cuts = cuts.bucket_cuts;
   const FusionPlan plan = plan_fusion(step, flow, cuts, xla);

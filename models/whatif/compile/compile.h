@@ -35,7 +35,7 @@ struct JitOptions {
   Compiler compiler = Compiler::inductor;
   AttentionPath attention = AttentionPath::automatic;
   /// Of ranks that train the model together. Ranks: as in the trace, or as many as will.
-  BucketCaps buckets = {};
+  GradientBuckets buckets = {};
   std::optional<std::int64_t> ranks = {};
 };
 

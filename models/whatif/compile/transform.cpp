@@ -131,7 +131,7 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
   const std::string compiler = in.asked.get("compile");
   const std::string attention = in.asked.has("attention") ? in.asked.get("attention") : "auto";
   JitOptions options{parse_compiler(compiler), parse_attention(attention)};
-  options.buckets = {in.collectives.first_bucket_bytes, in.collectives.bucket_bytes};
+  options.buckets = in.collectives.buckets();
   if (in.asked.has("ranks")) options.ranks = parse_count("ranks", in.asked.get("ranks"));
   JitReport report;
   const bool knows_memory = change_memory(in, options, out);

@@ -3,11 +3,24 @@
 #include <algorithm>
 
 #include "models/collective/collective_time.h"
+#include "models/ops/op_table.h"
 
 namespace tandem {
 
 int ranks_of(const Trace& trace, const Collective& collective) {
   return collective.ranks > 0 ? collective.ranks : trace.distributed.world_size;
+}
+
+bool meets_others(const Step& step) {
+  return std::any_of(step.plan.works.begin(), step.plan.works.end(), [&](const DeviceWork& work) {
+    return step.trace.activities.collective[work.source].valid();
+  });
+}
+
+bool runs_in_hook(const Trace& trace, const OpNesting& nesting, std::uint32_t op) {
+  const std::uint32_t node = nesting.parent[op];
+  if (node == no_row) return false;
+  return op_row(without_engine_prefix(text_of(trace, trace.ops.name[node]))).is(stores_gradients);
 }
 
 double collective_ratio(const CollectiveLaw& law, const Trace& trace, std::uint32_t activity,

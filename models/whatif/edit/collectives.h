@@ -6,6 +6,7 @@
 
 #include "models/arch/gpu_arch.h"
 #include "models/collective/collective_law.h"
+#include "models/step/op_nesting.h"
 #include "models/step/step.h"
 
 namespace tandem {
@@ -18,6 +19,13 @@ struct RankedGpu {
 
 /// Ranks that take part: as the trace says of the collective, else those of the whole job.
 int ranks_of(const Trace& trace, const Collective& collective);
+
+/// Whether device work of the step is of a collective.
+bool meets_others(const Step& step);
+
+/// Whether operation `op` runs in the hook of a gradient: in the node that stores it, or in the
+/// engine's range around that.
+bool runs_in_hook(const Trace& trace, const OpNesting& nesting, std::uint32_t op);
 
 /// The time of `next` over that of the collective of `activity`; 0: there is no law for one of
 /// them.

@@ -20,8 +20,7 @@ KernelTime matmul_time(const RetimeContext& c, const OpContext& op, DataType typ
   GemmShape shape = gemm_shape(*operands, type);
   if (shape.k <= 0 || shape.n <= 0 || shape.m <= 0 || shape.batch <= 0) return {};
   if (padded && shape.batch == 1) {
-    const DataType held = type == DataType::tf32 ? DataType::fp32 : type;
-    const auto unit = std::llround(c.law.products.aligned_bytes / element_bytes(held));
+    const auto unit = std::llround(c.law.products.aligned_bytes / element_bytes(type));
     for (std::int64_t* side : {&shape.m, &shape.n, &shape.k}) *side = round_up(*side, unit);
   }
   return library_product_time(c.gpu, c.law.products, shape, c.time, c.law.floor_us);

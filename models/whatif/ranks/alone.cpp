@@ -5,6 +5,7 @@
 
 #include "models/step/op_nesting.h"
 #include "models/step/op_rows.h"
+#include "models/whatif/edit/collectives.h"
 #include "models/whatif/edit/step_edit.h"
 #include "models/whatif/ranks/cut_graphs.h"
 #include "sim/core/copy_direction.h"
@@ -38,10 +39,9 @@ SpansOfThread spans_of_operations(const Step& step, const OpNesting& nesting) {
   for (std::uint32_t op = 0; op < trace.ops.size(); ++op) {
     if (rows.of(op).kind != OpKind::collective || !trace.ops.thread[op].valid()) continue;
     TimePoint end = trace.ops.begin[op] + trace.ops.duration[op];
-    const std::uint32_t parent = nesting.parent[op];
-    if (parent != no_row && op_row(without_engine_prefix(text_of(trace, trace.ops.name[parent])))
-                                .is(stores_gradients)) {
-      end = trace.ops.begin[parent] + trace.ops.duration[parent];
+    if (runs_in_hook(trace, nesting, op)) {
+      const std::uint32_t node = nesting.parent[op];
+      end = trace.ops.begin[node] + trace.ops.duration[node];
     }
     spans[trace.ops.thread[op].index()].push_back({trace.ops.begin[op], end});
   }

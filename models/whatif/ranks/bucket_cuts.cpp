@@ -55,7 +55,7 @@ const GraphCall* backward_of(const std::vector<GraphCall>& calls, const GraphCal
 }  // namespace
 
 std::vector<std::uint32_t> cut_at_buckets(const Step& step, const std::vector<GraphCall>& calls,
-                                          const BucketLimits& limits,
+                                          const GradientBuckets& buckets,
                                           std::vector<Gradient>& gradients) {
   std::vector<std::uint32_t> entries;
   std::vector<bool> taken(gradients.size(), false);
@@ -67,7 +67,7 @@ std::vector<std::uint32_t> cut_at_buckets(const Step& step, const std::vector<Gr
     if (backward == nullptr || own.empty()) continue;
     std::vector<Gradient> of_graph;
     for (const std::size_t g : own) of_graph.push_back(gradients[g]);
-    const std::vector<std::size_t> ends = bucket_ends(of_graph, limits);
+    const std::vector<std::size_t> ends = bucket_ends(of_graph, buckets);
     for (std::size_t k = 1; k < ends.size(); ++k) {
       for (const GraphCall* const call : {&forward, backward}) {
         entries.push_back(call->items[first_of_piece(*call, k, ends.size())]);

@@ -15,7 +15,7 @@ namespace tandem {
 /// not tell the works of a piece, so each has as many. The items before which the host enters one
 /// more graph, forward and backward, and one for the frame of DistributedDataParallel itself.
 std::vector<std::uint32_t> cut_at_buckets(const Step& step, const std::vector<GraphCall>& calls,
-                                          const BucketLimits& limits,
+                                          const GradientBuckets& buckets,
                                           std::vector<Gradient>& gradients);
 
 /// Channels of each norm that keeps statistics, of the operands of compiled graphs: a counter each,

@@ -206,7 +206,7 @@ void enter_graphs(const std::vector<std::uint32_t>& items, const DataParallelOpt
 std::vector<std::size_t> add_buckets(const std::vector<Gradient>& gradients,
                                      const DataParallelOptions& o, Insertions& make, StepEdit& edit,
                                      DataParallelReport& report) {
-  const auto ends = bucket_ends(gradients, {o.law.first_bucket_bytes, o.law.bucket_bytes});
+  const auto ends = bucket_ends(gradients, o.law.buckets());
   double bucket = 0;
   for (std::size_t i = 0, b = 0; i < gradients.size(); ++i) {
     edit.insert_after(gradients[i].work,
@@ -241,8 +241,7 @@ Step with_data_parallel(Step step, const DataParallelOptions& o, DataParallelRep
   const std::vector<GraphCall> calls = graph_calls(step, nesting);
   std::vector<std::int64_t> channels = tracked_channels(step, nesting);
   if (channels.empty()) channels = tracked_by_graphs(step, calls, gradients);
-  const auto entries =
-      cut_at_buckets(step, calls, {o.law.first_bucket_bytes, o.law.bucket_bytes}, gradients);
+  const auto entries = cut_at_buckets(step, calls, o.law.buckets(), gradients);
   StepEdit edit(std::move(step), o.host.launch_call_us);
   enter_graphs(entries, o, edit);
   Insertions make(edit, o);

@@ -64,12 +64,12 @@ std::vector<Gradient> gradients_of(const Step& step, const OpNesting& nesting) {
 }
 
 std::vector<std::size_t> bucket_ends(const std::vector<Gradient>& gradients,
-                                     const BucketLimits& limits) {
+                                     const GradientBuckets& buckets) {
   std::vector<std::size_t> ends;
   double bytes = 0;
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     bytes += gradients[i].bytes;
-    const double limit = ends.empty() ? limits.first_bytes : limits.further_bytes;
+    const double limit = ends.empty() ? buckets.first_bytes : buckets.further_bytes;
     if (bytes < limit && i + 1 < gradients.size()) continue;
     ends.push_back(i + 1);
     bytes = 0;

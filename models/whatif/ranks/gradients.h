@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "models/collective/collective_law.h"
 #include "models/step/op_nesting.h"
 #include "models/step/step.h"
 
@@ -19,13 +20,8 @@ struct Gradient {
 /// In the order in which they are ready.
 std::vector<Gradient> gradients_of(const Step& step, const OpNesting& nesting);
 
-struct BucketLimits {
-  double first_bytes = 0;
-  double further_bytes = 0;
-};
-
 /// Behind the last gradient of each bucket, which is full when it holds at least its limit.
 std::vector<std::size_t> bucket_ends(const std::vector<Gradient>& gradients,
-                                     const BucketLimits& limits);
+                                     const GradientBuckets& buckets);
 
 }  // namespace tandem

@@ -30,13 +30,6 @@ constexpr ReportField all[] = {
     collective_us, traced_collective_us, gradients, buckets, graphs, buffers, joined, dropped};
 }  // namespace says
 
-bool meets_others(const Step& step) {
-  for (const DeviceWork& work : step.plan.works) {
-    if (step.trace.activities.collective[work.source].valid()) return true;
-  }
-  return false;
-}
-
 double collective_us(const Step& step) {
   double sum = 0;
   for (const DeviceWork& work : step.plan.works) {

@@ -101,15 +101,23 @@ TEST(Network, TellsWhetherConvolutionsMayRunInTf32) {
   EXPECT_TRUE(allows_tf32(network_of(small_network())));
 }
 
+NetworkRequest on_gpu(const test::NetworkFile& file, const std::string& gpu) {
+  NetworkRequest request;
+  request.path = file.path();
+  request.gpu = gpu;
+  return request;
+}
+
+ReplayOptions shipped_constants() {
+  ReplayOptions options;
+  options.configs = source_path("configs");
+  return options;
+}
+
 TEST(Network, ConvolutionsWithoutTf32UseNoTensorCores) {
   const auto run = [](const std::string& allow_tf32) {
     const test::NetworkFile file(network_of_one_layer(allow_tf32));
-    NetworkRequest request;
-    request.path = file.path();
-    request.gpu = "a100_sxm4_80gb";
-    ReplayOptions options;
-    options.configs = source_path("configs");
-    return run_network(request, options).prediction.result;
+    return run_network(on_gpu(file, "a100_sxm4_80gb"), shipped_constants()).prediction.result;
   };
   const Result with = run("true"), without = run("false");
   EXPECT_GT(with.gpu_kernel_time->tc_active_utilization, 0.1);
@@ -177,11 +185,8 @@ std::string shared_keys(const std::string& call) {
 
 Result run_heads(const std::string& call, const char* precision) {
   const test::NetworkFile file(shared_keys(call));
-  NetworkRequest request;
-  request.path = file.path();
-  request.gpu = "h200_sxm";
-  ReplayOptions options;
-  options.configs = source_path("configs");
+  const NetworkRequest request = on_gpu(file, "h200_sxm");
+  ReplayOptions options = shipped_constants();
   if (precision != nullptr) options.what_ifs.set("precision", precision);
   return run_network(request, options).prediction.result;
 }
@@ -207,12 +212,7 @@ TEST(Network, ProductsOfOneCallAreFusedInSixteenBits) {
 
 TEST(Network, TellsThePassesThatAreAddedUp) {
   const test::NetworkFile file{std::string(two_passes)};
-  NetworkRequest request;
-  request.path = file.path();
-  request.gpu = "h200_sxm";
-  ReplayOptions options;
-  options.configs = source_path("configs");
-  const TracedRun run = analyse_network(request, options);
+  const TracedRun run = analyse_network(on_gpu(file, "h200_sxm"), shipped_constants());
   EXPECT_EQ(run.summary.batch, 8);
   EXPECT_EQ(run.summary.passes, 2);
 }

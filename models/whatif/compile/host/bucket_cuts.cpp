@@ -1,10 +1,10 @@
 #include "models/whatif/compile/host/bucket_cuts.h"
 
 #include <set>
-#include <string_view>
 
 #include "models/step/memory/trained_parameters.h"
 #include "models/step/op_rows.h"
+#include "models/whatif/edit/collectives.h"
 
 namespace tandem {
 namespace {
@@ -45,30 +45,29 @@ class ParameterBytes {
 bool sums_gradients(const Step& step, const OpNesting& nesting) {
   OpRows rows(step.trace);
   for (std::uint32_t op = 0; op < step.trace.ops.size(); ++op) {
-    const std::uint32_t parent = nesting.parent[op];
-    if (parent == no_row || rows.of(op).kind != OpKind::collective) continue;
-    const std::string_view node = text_of(step.trace, step.trace.ops.name[parent]);
-    if (op_row(without_engine_prefix(node)).is(stores_gradients)) return true;
+    if (rows.of(op).kind == OpKind::collective && runs_in_hook(step.trace, nesting, op))
+      return true;
   }
   return false;
 }
 
 std::vector<bool> piece_begins(const Step& step, const Dataflow& flow,
                                const std::vector<std::uint32_t>& forward,
-                               const std::vector<std::uint32_t>& graph_of, const BucketCaps& caps) {
+                               const std::vector<std::uint32_t>& graph_of,
+                               const GradientBuckets& buckets) {
   std::vector<bool> begins(forward.size(), false);
-  if (caps.further <= 0 || forward.empty() || step.links.steps.empty()) return begins;
+  if (buckets.further_bytes <= 0 || forward.empty() || step.links.steps.empty()) return begins;
   ParameterBytes parameters(step);
   std::size_t cut = 0;  // the last of the graph; none of it begins at the first operation
-  double bytes = 0, cap = caps.first;
+  double bytes = 0, cap = buckets.first_bytes;
   for (std::size_t at = forward.size(); at-- > 0;) {
     const std::uint32_t graph = graph_of[forward[at]];
     const bool last = at + 1 == forward.size() || graph_of[forward[at + 1]] != graph;
     if (last) {
-      bytes = 0, cap = caps.first, cut = 0;
+      bytes = 0, cap = buckets.first_bytes, cut = 0;
     } else if (bytes >= cap && flow.ops[forward[at]].root != flow.ops[forward[at + 1]].root) {
       begins[cut = at + 1] = true;
-      bytes = 0, cap = caps.further;
+      bytes = 0, cap = buckets.further_bytes;
     }
     bytes += parameters.of(flow.ops[forward[at]]);
     const bool first = at == 0 || graph_of[forward[at - 1]] != graph;

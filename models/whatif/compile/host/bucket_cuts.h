@@ -5,16 +5,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "models/collective/collective_law.h"
 #include "models/step/dataflow.h"
 #include "models/step/step.h"
 
 namespace tandem {
-
-/// Bytes of the parameters of a bucket, in the order of the backward pass. Zero: no cuts.
-struct BucketCaps {
-  double first = 0;
-  double further = 0;
-};
 
 /// Whether gradients are handed to other ranks when they reach their parameters
 /// (DistributedDataParallel).
@@ -26,6 +21,7 @@ bool sums_gradients(const Step& step, const OpNesting& nesting);
 /// parameter is no piece of its own.
 std::vector<bool> piece_begins(const Step& step, const Dataflow& flow,
                                const std::vector<std::uint32_t>& forward,
-                               const std::vector<std::uint32_t>& graph_of, const BucketCaps& caps);
+                               const std::vector<std::uint32_t>& graph_of,
+                               const GradientBuckets& buckets);
 
 }  // namespace tandem

@@ -69,10 +69,10 @@ class Cutter {
   Cutter(const Step& step, const Dataflow& flow)
       : step_(step), flow_(flow), forward_(forward_of(flow)), calls_(callers(step, flow.nesting)) {}
 
-  GraphCuts cut(const BucketCaps& caps) {
+  GraphCuts cut(const GradientBuckets& buckets) {
     pieces_.assign(forward_.size(), false);
     cut_forward();
-    pieces_ = piece_begins(step_, flow_, forward_, out_.graph_of, caps);
+    pieces_ = piece_begins(step_, flow_, forward_, out_.graph_of, buckets);
     if (std::find(pieces_.begin(), pieces_.end(), true) != pieces_.end()) cut_forward();
     follow_backward();
     return std::move(out_);
@@ -206,8 +206,8 @@ GraphCuts uncut(const Dataflow& flow) {
   return out;
 }
 
-GraphCuts graph_cuts(const Step& step, const Dataflow& flow, const BucketCaps& caps) {
-  return Cutter(step, flow).cut(caps);
+GraphCuts graph_cuts(const Step& step, const Dataflow& flow, const GradientBuckets& buckets) {
+  return Cutter(step, flow).cut(buckets);
 }
 
 std::vector<GraphSpan> graph_spans(const Step& step, const Dataflow& flow, const GraphCuts& cuts) {

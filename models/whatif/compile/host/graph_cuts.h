@@ -35,7 +35,7 @@ GraphCuts uncut(const Dataflow& flow);
 /// Operations of the backward pass belong to the graph of theirs in the forward pass. Each pass of
 /// a step that adds up gradients has graphs of its own, with as many breaks.
 /// Each graph that several ranks train is cut once more at its buckets (bucket_cuts.h).
-GraphCuts graph_cuts(const Step& step, const Dataflow& flow, const BucketCaps& caps = {});
+GraphCuts graph_cuts(const Step& step, const Dataflow& flow, const GradientBuckets& buckets = {});
 
 /// From when on the host launches operations of a graph.
 struct GraphSpan {
