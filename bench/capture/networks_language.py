@@ -57,6 +57,15 @@ DECODERS = {
     # A decoder like Mamba 2, six narrow layers: states of 64 handed on from 128 positions to the next, in plain PyTorch.
     "mamba2": causal("mamba2", 512, vocab_size=50304, hidden_size=768, num_hidden_layers=6, num_heads=24, head_dim=64, state_size=64,
                      expand=2, n_groups=1, chunk_size=128),
+    # A decoder like Gemma 3, six narrow layers: norms of heads and around both halves, every sixth layer sees all, the others 128 back.
+    "gemma3": causal("gemma3_text", 512, vocab_size=64000, hidden_size=1024, intermediate_size=4096, num_hidden_layers=6,
+                     num_attention_heads=8, num_key_value_heads=4, head_dim=128, sliding_window=128),
+    # A decoder like GLM 4, six narrow layers: norms behind both halves too, half of each head turned, one product for both branches.
+    "glm4": causal("glm4", 512, vocab_size=64000, hidden_size=1024, intermediate_size=4096, num_attention_heads=16,
+                   num_key_value_heads=4, head_dim=64, num_hidden_layers=6, pad_token_id=0),
+    # A decoder like Apertus, six narrow layers: a learnt activation, norms of heads.
+    "apertus": causal("apertus", 512, vocab_size=64000, hidden_size=1024, intermediate_size=4096, num_attention_heads=16,
+                      num_key_value_heads=4, num_hidden_layers=6, pad_token_id=0),
     # A decoder like Arcee's, six narrow layers: squared ReLU without a gate.
     "arcee": causal("arcee", 512, vocab_size=50304, hidden_size=1024, intermediate_size=4096, num_hidden_layers=6,
                     num_attention_heads=16, num_key_value_heads=4),

@@ -3,6 +3,7 @@ import torch
 from torch import nn
 
 import networks_images as images
+import networks_joined as joined
 import networks_language as language
 import networks_libraries as libraries
 import networks_own as own
@@ -156,6 +157,25 @@ BUILDERS = {
     "led": language.reader_and_writer("led", 512, vocab_size=50304, d_model=512, encoder_layers=4, decoder_layers=4,
                                       encoder_attention_heads=8, decoder_attention_heads=8, encoder_ffn_dim=2048,
                                       decoder_ffn_dim=2048, attention_window=128),
+    "longt5": language.reader_and_writer("longt5", 256, vocab_size=32128, d_model=512, d_ff=2048, num_layers=6, num_heads=8,
+                                         local_radius=63),
+    "data2vec_text": language.classifier("data2vec-text", 256, num_hidden_layers=8, max_position_embeddings=514),
+    "layoutlm": language.classifier("layoutlm", 256, num_hidden_layers=8),
+    "interests": joined.interests,
+    "weather": joined.weather,
+    "translated": joined.translated,
+    "splines": joined.splines,
+    "stacks": joined.stacks,
+    "parakeet": joined.parakeet,
+    "unispeech": joined.unispeech,
+    "yolos": joined.yolos,
+    "mask2former": joined.mask2former,
+    "depth_anything": joined.depth_anything,
+    "data2vec": joined.data2vec,
+    "mobilenet_unet": joined.mobilenet_unet,
+    "maxxvit_rmlp_nano_rw_256": libraries.pictures_of("maxxvit_rmlp_nano_rw_256", 256),
+    "flexivit_small": libraries.pictures_of("flexivit_small", 240),
+    "lamhalobotnet50ts_256": libraries.pictures_of("lamhalobotnet50ts_256", 256),
 }
 
 

@@ -96,6 +96,14 @@ double meta_number(const std::string& trace_path, const std::string& key) {
   return meta[key].get<double>();
 }
 
+std::optional<std::int64_t> stated_batch(const std::string& trace_path) {
+  const std::string path = meta_of(trace_path);
+  if (!fs::is_regular_file(path)) return {};
+  const Json meta = read_json_file(path);
+  if (!meta.contains("batch") || !meta["batch"].is_number_integer()) return {};
+  return meta["batch"].get<std::int64_t>();
+}
+
 double measured_us(const std::string& trace_path) {
   return meta_number(trace_path, "iter_s") * 1e6;
 }

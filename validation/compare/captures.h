@@ -1,6 +1,7 @@
 // Where the captures of a case lie, and what was measured beside their traces.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +17,8 @@ std::string capture_name(const std::string& path);
 std::string meta_of(const std::string& trace_path);
 /// A number of it. Errors: InputError if it is not there or not positive.
 double meta_number(const std::string& trace_path, const std::string& key);
+/// The batch of the program, where the file beside the capture states it.
+std::optional<std::int64_t> stated_batch(const std::string& trace_path);
 /// Iteration time in a loop without the profiler.
 double measured_us(const std::string& trace_path);
 

@@ -119,6 +119,21 @@ std::vector<Comparison> compare_trace(const Case& c, const std::string& path,
       {capture_name(path), meta_number(path, "power_w"), power_in_window(path, *result.energy)}};
 }
 
+/// The batch to ask for in the measured capture's place; nothing where the base's is to stay.
+std::optional<std::int64_t> other_batch(const Case& c, const PairPaths& pair, const Result& base,
+                                        const Result& measured) {
+  if (!base.trace.batch || !measured.trace.batch) return {};
+  const auto stated = stated_batch(pair.measured);
+  // Compiled code flattens the batch into other dimensions: what its trace shows is no measure.
+  if (c.what_ifs.has("compile")) {
+    const auto own = stated_batch(pair.base);
+    return own && stated && *own != *stated ? stated : std::nullopt;
+  }
+  // What a network was recorded with is the program's batch, which a trace may show twice (pairs
+  // of pictures).
+  return is_network(pair.base) && stated ? stated : measured.trace.batch;
+}
+
 /// The base of a pair as it would run in the measured capture's place.
 const Result& predict_pair(const Case& c, const PairPaths& pair, const Result& measured,
                            Predictions& predictions) {
@@ -128,15 +143,7 @@ const Result& predict_pair(const Case& c, const PairPaths& pair, const Result& m
   asked.mode = c.mode;
   asked.graph_scope = c.graph_scope;
   asked.what_ifs = c.what_ifs;
-  // Where the capture says; compiled code flattens the batch into other dimensions. What a network
-  // was recorded with is the program's batch, which a trace may show twice (pairs of pictures).
-  const bool other_batch = base.trace.batch && measured.trace.batch && !c.what_ifs.has("compile");
-  const bool stated = is_network(pair.base) && std::filesystem::exists(meta_of(pair.measured));
-  if (other_batch) {
-    const std::int64_t batch =
-        stated ? std::llround(meta_number(pair.measured, "batch")) : *measured.trace.batch;
-    asked.what_ifs.set("batch", batch);
-  }
+  if (const auto batch = other_batch(c, pair, base, measured)) asked.what_ifs.set("batch", *batch);
   const bool known_gpu = base.gpu_kernel_time.has_value() && measured.gpu_kernel_time.has_value();
   if (known_gpu && measured.scenario.gpu != base.scenario.gpu) {
     asked.what_ifs.set("gpu", measured.scenario.gpu);
