@@ -122,16 +122,16 @@ std::vector<Comparison> compare_trace(const Case& c, const std::string& path,
 /// The batch to ask for in the measured capture's place; nothing where the base's is to stay.
 std::optional<std::int64_t> other_batch(const Case& c, const PairPaths& pair, const Result& base,
                                         const Result& measured) {
-  if (!base.trace.batch || !measured.trace.batch) return {};
   const auto stated = stated_batch(pair.measured);
   // Compiled code flattens the batch into other dimensions: what its trace shows is no measure.
   if (c.what_ifs.has("compile")) {
     const auto own = stated_batch(pair.base);
     return own && stated && *own != *stated ? stated : std::nullopt;
   }
+  if (!base.trace.batch) return {};
   // What a network was recorded with is the program's batch, which a trace may show twice (pairs
   // of pictures).
-  return is_network(pair.base) && stated ? stated : measured.trace.batch;
+  return (is_network(pair.base) && stated) || !measured.trace.batch ? stated : measured.trace.batch;
 }
 
 /// The base of a pair as it would run in the measured capture's place.

@@ -87,6 +87,10 @@ KernelScaling matrix_scaling(const BatchChange& c, const BatchKernel& k, const O
     s.target_us = s.base_us * member_growth(c.gpu, k.kernel.traits, *base, *next);
     return s;
   }
+  if (const auto growth = lone_blocks_growth(c.gpu, k.kernel.traits, k.geometry, *base, *next)) {
+    s.target_us = s.base_us * *growth;
+    return s;
+  }
   const double kept = kept_kernel_growth(c.gpu, k.kernel.traits, k.geometry, *base, *next);
   s.target_us = std::min(s.target_us, s.base_us * kept);
   s.launches = next->launches / base->launches;

@@ -185,4 +185,13 @@ double member_growth(const GpuArch& gpu, const KernelTraits& t, const Product& b
   return rounds(next) / rounds(base);
 }
 
+std::optional<double> lone_blocks_growth(const GpuArch& gpu, const KernelTraits& t,
+                                         const LaunchGeometry& geometry, const Product& base,
+                                         const Product& next) {
+  if (t.kind != Kind::convolve_sgemm || t.tile_m > 0 || next.k != base.k) return {};
+  const double blocks = double(geometry.grid[0]) * geometry.grid[1] * geometry.grid[2];
+  if (blocks > gpu.sm_count) return {};
+  return std::ceil(std::max(1.0, blocks * next.m / base.m) / gpu.sm_count);
+}
+
 }  // namespace tandem

@@ -79,4 +79,10 @@ bool runs_one_member(const KernelTraits& kernel, const LaunchGeometry& geometry,
 double member_growth(const GpuArch& gpu, const KernelTraits& kernel, const Product& base,
                      const Product& next);
 
+/// How much longer a convolution takes whose kernel's name tells no tile and whose blocks, which
+/// follow the rows of the product, have an SM each; nothing where they have not.
+std::optional<double> lone_blocks_growth(const GpuArch& gpu, const KernelTraits& kernel,
+                                         const LaunchGeometry& geometry, const Product& base,
+                                         const Product& next);
+
 }  // namespace tandem

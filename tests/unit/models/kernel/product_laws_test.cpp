@@ -62,6 +62,34 @@ TEST(ProductGrowth, AGroupOfItsOwnTakesAsLongWhileItsBlocksHaveAnSm) {
   EXPECT_FALSE(runs_one_member(kernel, geometry, groups(16)));
 }
 
+// A kernel of FP32 pipes whose name tells no tile runs a group in 4 blocks for 600 rows: 2400 rows
+// are 16 blocks, still one for each of the 132 SMs, 60000 are 400, four rounds. Sums over the rows
+// (weight gradients) become longer, and of a crowded kernel nothing is known.
+TEST(ProductGrowth, BlocksWithoutATileFollowTheRows) {
+  KernelTraits kernel;
+  kernel.kind = Kind::convolve_sgemm;
+  LaunchGeometry geometry;
+  geometry.grid = {4, 1, 1};
+  const auto rows = [](double m, double k = 6144) {
+    Product p;
+    p.convolution = true;
+    p.batch = 16, p.m = m, p.n = 48, p.k = k;
+    return p;
+  };
+  const auto growth = [&](const Product& next) {
+    return lone_blocks_growth(gpu(), kernel, geometry, rows(600), next);
+  };
+  EXPECT_EQ(growth(rows(2400)), 1);
+  EXPECT_EQ(growth(rows(150)), 1);
+  EXPECT_EQ(growth(rows(60000)), 4);
+  EXPECT_FALSE(growth(rows(600, 12288)));
+  geometry.grid = {40, 4, 1};
+  EXPECT_FALSE(growth(rows(2400)));
+  geometry.grid = {4, 1, 1};
+  kernel.tile_m = 128;
+  EXPECT_FALSE(growth(rows(2400)));
+}
+
 // Fewer columns than an instruction of a tensor core has are a matrix times vectors: 10 us of DRAM
 // traffic at half the peak.
 TEST(ProductGrowth, NarrowProductsAreBoundByMemory) {
