@@ -58,6 +58,16 @@ struct Entries {
   std::map<std::uint32_t, bool> works;
   bool backward = false;  // some are of the backward pass
 };
+std::vector<double> written_before(const Dataflow& flow) {
+  std::vector<double> out(flow.ops.size() + 1, 0);
+  for (std::size_t i = 0; i < flow.ops.size(); ++i) {
+    out[i + 1] = out[i];
+    for (const std::uint32_t t : flow.outputs_of(flow.ops[i]))
+      out[i + 1] += flow.tensors[t].bytes();
+  }
+  return out;
+}
+
 Entries entries_of(const KernelContext& context, const GraphCuts& cuts) {
   std::set<std::pair<FlowPhase, std::uint32_t>> entered;
   std::set<std::pair<std::uint32_t, FlowPhase>> begun;
@@ -395,8 +405,15 @@ Step with_jit(Step step, const JitOptions& options, const GpuArch& gpu, const Fu
   r.unknown_share = unknown_share(step, flow, cuts, plan);
   // The plan refers to the step as it was; the edit has a copy to change.
   StepEdit edit(step, host.launch_call_us);
-  const KernelContext context{step, flow,  plan,   gpu,
-                              law,  names, layers, image_order(step, flow, plan, law)};
+  const KernelContext context{step,
+                              flow,
+                              plan,
+                              gpu,
+                              law,
+                              names,
+                              layers,
+                              image_order(step, flow, plan, law),
+                              written_before(flow)};
   drop_host_reads(step, flow, edit);
   Fuser(context, cuts, options, host, edit, r).run();
   Step out = std::move(edit).finish();

@@ -55,12 +55,20 @@ double transcendental_cycles(const GroupView& g) {
   return beside ? code.beside_norm_lane_cycles : code.transcendental_lane_cycles;
 }
 
+/// Of an element that is taken from one place of a smaller or larger image, or lies between four.
+double resizing_cycles(const GroupView& g, const FlowOp& op) {
+  const GeneratedCode& code = g.context().law.generated;
+  if (!op.row->is(interpolates)) return code.resized_lane_cycles;
+  return g.lies_last(op, 0) ? code.last_interpolated_lane_cycles : code.interpolated_lane_cycles;
+}
+
 double element_cycles(const GroupView& g, std::uint32_t op) {
   const GeneratedCode& code = g.context().law.generated;
   const FlowOp& o = g.flow_op(op);
   if (is_channel_norm(g, op)) return norm_cycles(g, op);
   if (concatenates(o)) return joining_cycles(g, op);
   if (o.row == nullptr || o.kind != OpKind::pointwise) return 0;
+  if (o.row->output == OutputRule::resized) return resizing_cycles(g, o);
   if (o.row->is(error_function)) {
     return o.row->backward ? code.error_gradient_lane_cycles : code.error_lane_cycles;
   }

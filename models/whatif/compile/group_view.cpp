@@ -53,9 +53,16 @@ double GroupView::bytes(const std::vector<std::uint32_t>& list) const {
   return sum;
 }
 
+bool GroupView::lies_in_dram(std::uint32_t t) const {
+  const std::uint32_t producer = tensor(t).producer;
+  if (producer == no_row) return true;
+  const double since = c_.written[group_.ops.front()] - c_.written[producer];
+  return since > double(c_.gpu.l2_bytes);
+}
+
 double GroupView::cold_bytes(const std::vector<std::uint32_t>& list) const {
   double sum = 0;
-  for (const std::uint32_t t : list) sum += tensor(t).producer == no_row ? tensor(t).bytes() : 0;
+  for (const std::uint32_t t : list) sum += lies_in_dram(t) ? tensor(t).bytes() : 0;
   return sum;
 }
 
@@ -146,6 +153,23 @@ double GroupView::adds() const {
     }
   }
   return sum;
+}
+
+double GroupView::adds_in_turn() const {
+  double most = 0;
+  for (const std::uint32_t i : group_.ops) {
+    const FlowOp& op = flow_op(i);
+    const auto outs = c_.flow.outputs_of(op);
+    if (outs.empty() || op.row->output != OutputRule::table) continue;
+    const FlowTensor& table = tensor(outs.front());
+    const double rows = std::max(1.0, values_of(i, 1));
+    const double width = std::max(1.0, values_of(i, 0) / rows);
+    // Lanes of a warp have one row between them, or each has a row of its own.
+    const double together = width < c_.gpu.warp_size ? 1 : double(sector_bytes) / 4;
+    const double sectors = std::max(1.0, table.bytes() / sector_bytes);
+    most = std::max(most, rows * width / together / sectors);
+  }
+  return most;
 }
 
 double GroupView::half_adds() const {
@@ -412,7 +436,9 @@ std::uint8_t GroupView::normalised_argument(std::uint32_t op) const {
 
 bool GroupView::norms_last(std::uint32_t op) const {
   const TensorShape* x = normalised(op);
-  return lies_last(flow_op(op), normalised_argument(op)) || (x != nullptr && x->rank == 2);
+  // Weights that are normalised as rows, and sounds, keep their order whatever that of images.
+  const bool rows = x != nullptr && x->rank < image_rank;
+  return rows ? x->rank == 2 : lies_last(flow_op(op), normalised_argument(op));
 }
 
 bool GroupView::has_softmax() const {

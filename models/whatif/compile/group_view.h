@@ -29,7 +29,7 @@ class GroupView {
   std::vector<std::uint32_t> outputs(std::uint32_t op) const;
 
   double bytes(const std::vector<std::uint32_t>& list) const;
-  /// Of these, what no operation of the step made.
+  /// Of these, what the L2 does not hold.
   double cold_bytes(const std::vector<std::uint32_t>& list) const;
   /// Places of maxima that pooling keeps or reads.
   double place_bytes() const;
@@ -39,6 +39,8 @@ class GroupView {
   double scattered_bytes() const;
   /// Sectors that values are added to in places far from each other.
   double adds() const;
+  /// Adds to a table that follow one another because they meet in one sector of it, spread evenly.
+  double adds_in_turn() const;
   /// Of the values that are added to a table in FP16, those that find their place taken.
   double half_adds() const;
   double largest(const GeneratedKernel& k) const;
@@ -102,6 +104,8 @@ class GroupView {
   bool has_softmax() const;  // or its gradient
 
  private:
+  /// What no operation of the step made, or one before the last that wrote as much as the L2 holds.
+  bool lies_in_dram(std::uint32_t t) const;
   /// To what a convolution made: part of the layer as the framework runs it.
   bool adds_bias(std::uint32_t op) const;
   /// Rather than writing them.

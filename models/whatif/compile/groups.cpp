@@ -28,7 +28,10 @@ bool normalised_again(const Dataflow& flow, const std::vector<FuseRole>& roles, 
   return later;
 }
 
-bool pads(const FlowOp& op) { return op.row != nullptr && op.row->output == OutputRule::padded; }
+/// Whether the operation looks at other places of its operand than its own, or at several.
+bool looks_around(const FlowOp& op) {
+  return op.row != nullptr && (op.row->output == OutputRule::padded || interpolates_images(op));
+}
 
 /// Each tensor is named once.
 void add(std::vector<std::uint32_t>& list, std::uint32_t t) {
@@ -58,7 +61,7 @@ struct Planner {
   std::vector<std::uint32_t> level;     // per operation
   TensorReaders readers;                // per tensor: operations
   std::vector<std::uint32_t> leader;    // union-find over operations
-  std::vector<bool> normed;             // per operation: computed of a channel norm in its kernel
+  std::vector<bool> reads_many;         // per operation: computed in its kernel of many tensors
   std::vector<std::int64_t> held;       // per operation: elements of its kernel's rows, 0: none
   std::vector<std::uint32_t> group_of;  // per operation: its own group, or no_row
 
@@ -160,21 +163,22 @@ struct Planner {
     if (level[producer] != level[consumer] && readers[t].size() > 1) return;
     if (spreads_rows(producer, consumer)) return;
     // What reads more than four tensors is stored where its reader looks at other places than its
-    // own (realize_reads_threshold): a norm before an image is padded.
-    if (pads(flow.ops[consumer]) && normed[producer]) return;
+    // own (realize_reads_threshold): a norm before an image is padded, one that is interpolated
+    // before the next.
+    if (looks_around(flow.ops[consumer]) && reads_many[producer]) return;
     leader[find(consumer)] = find(producer);
-    normed[consumer] = normed[consumer] || normed[producer];
+    reads_many[consumer] = reads_many[consumer] || reads_many[producer];
     held[consumer] = std::max(held[consumer], held[producer]);
   }
 
   void join_all() {
     leader.resize(flow.ops.size());
     std::iota(leader.begin(), leader.end(), 0U);
-    normed.assign(flow.ops.size(), false);
+    reads_many.assign(flow.ops.size(), false);
     held.assign(flow.ops.size(), 0);
     for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
       if (!fusable(out.roles[i])) continue;
-      normed[i] = flow.ops[i].kind == OpKind::batch_norm;
+      reads_many[i] = flow.ops[i].kind == OpKind::batch_norm || interpolates_images(flow.ops[i]);
       if (out.roles[i] == FuseRole::row) held[i] = rows_of(flow, flow.ops[i]);
       for (const FlowUse& use : flow.inputs_of(flow.ops[i])) join(i, use);
     }

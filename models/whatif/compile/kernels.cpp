@@ -30,6 +30,7 @@ class KernelWriter {
     k.bytes = view_.bytes(k.reads) + view_.bytes(k.writes) + view_.scattered_bytes();
     GeneratedWork work = work_of(k);
     work.half_adds = view_.half_adds();
+    work.adds_in_turn = view_.adds_in_turn();
     k.us = generated_us(c_.gpu, c_.law.generated, work);
     k.geometry = pointwise_geometry(view_.largest(k));
     out_.push_back(std::move(k));
@@ -44,6 +45,7 @@ class KernelWriter {
     work.order = order;
     work.adds = view_.adds();
     work.half_adds = view_.half_adds();
+    work.adds_in_turn = view_.adds_in_turn();
     work.lane_cycles = lane_cycles(view_);
     work.random_numbers = view_.random_numbers();
     if (kind == GeneratedKind::pointwise) {
@@ -82,6 +84,7 @@ class KernelWriter {
     bool inner = false;     // over neighbours
     bool images = false;    // of channels, image by image
     bool across = false;    // neighbouring columns lie far from each other
+    bool plain = false;     // nothing else is computed, of one operand
     double more_bytes = 0;  // read besides the operands
   };
 
@@ -105,10 +108,8 @@ class KernelWriter {
     work.steps = std::ceil(std::ceil(sum.addends / parts) / (narrow ? 32 : 8));
     if (sums.inner) work.steps = 0;
     work.transposed = sums.across;
-    const double steps_us =
-        c_.law.generated.reduction.floor_us + work.steps * c_.law.generated.sum_step_us;
-    k.us = sums.moments ? std::max(moments_us(k.reads, work.order), steps_us)
-                        : generated_us(c_.gpu, c_.law.generated, work);
+    k.us = sums.plain ? streamed_us(c_.gpu, c_.law.generated.column_sum, k.bytes)
+                      : sum_us(k, work, sums.moments);
     k.geometry = flat_geometry(columns * parts / (narrow ? 16 : 64), 128);
     out_.push_back(std::move(k));
     const double again = sums.inner ? 1 : outer_parts(c_.gpu, {columns, parts});
@@ -119,7 +120,15 @@ class KernelWriter {
       middle.geometry = flat_geometry(columns * again / 4, 128);
       out_.push_back(std::move(middle));
     }
-    for (int i = 0; i < sums.kinds && parts > 1; ++i) finish(columns, c_.law.generated.finish_us);
+    const double finish_us = c_.law.generated.finishing_us(columns * parts);
+    for (int i = 0; i < sums.kinds && parts > 1; ++i) finish(columns, finish_us);
+  }
+
+  double sum_us(const GeneratedKernel& k, const GeneratedWork& work, bool moments) const {
+    const GeneratedCode& code = c_.law.generated;
+    if (!moments) return generated_us(c_.gpu, code, work);
+    return std::max(moments_us(k.reads, work.order),
+                    code.reduction.floor_us + work.steps * code.sum_step_us);
   }
 
   /// Each operand is copied to its place. An operand of several concatenations is read once for
@@ -191,7 +200,6 @@ class ChannelNorms : protected KernelWriter {
   /// Sums over neighbours that are not split leave their channel to one block, which can go over it
   /// again to normalise it.
   bool whole_channels() const {
-    if (c_.images.channels_last) return false;
     return std::all_of(group_.ops.begin(), group_.ops.end(), [&](std::uint32_t i) {
       const FuseRole role = c_.plan.roles[i];
       if (role != FuseRole::channel_norm && role != FuseRole::channel_norm_backward) return true;
@@ -424,7 +432,7 @@ class GroupKernels : private ChannelNorms {
       if (c_.plan.roles[i] != FuseRole::column_sum || view_.input(i, 0) == no_row) continue;
       const auto outs = view_.outputs(i);
       const double columns = outs.empty() ? 1 : double(view_.tensor(outs[0]).elements);
-      reduce({view_.input(i, 0)}, {.columns = std::max(1.0, columns)});
+      reduce({view_.input(i, 0)}, {.columns = std::max(1.0, columns), .plain = true});
     }
   }
 };

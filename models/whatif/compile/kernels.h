@@ -32,6 +32,8 @@ struct KernelContext {
   const LibraryNames& names;
   const MeasuredLayers& layers;
   ImageOrder images;  // between the operations of the compiled model
+  /// Bytes that the operations before each write, and those that all of them write.
+  std::vector<double> written;
 };
 
 /// Kernels of `group` in the order in which they run.

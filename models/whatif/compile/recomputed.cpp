@@ -8,7 +8,7 @@
 namespace tandem {
 namespace {
 
-/// A result that several operations read is stored once it takes more operands than this.
+/// A result that is read several times is stored once it takes more operands than this.
 constexpr std::size_t most_reads = 4;
 
 using Tensors = std::vector<std::uint32_t>;  // ascending
@@ -23,23 +23,33 @@ class Recomputed {
     std::vector<bool> again(flow_.tensors.size(), false);
     // What is loaded by whoever computes a tensor; nothing for stored ones.
     std::vector<Tensors> loads(flow_.tensors.size());
+    std::vector<bool> many(flow_.tensors.size(), false);  // places of an image are loaded
     for (std::uint32_t i = 0; i < flow_.ops.size(); ++i) {
       const FlowOp& op = flow_.ops[i];
       if (!repeatable(op, roles_[i])) continue;
       const Tensors loaded = loads_of(op, again, loads);
+      const auto inputs = flow_.inputs_of(op);
+      const bool places = interpolates_images(op) ||
+                          std::any_of(inputs.begin(), inputs.end(),
+                                      [&](const auto& use) { return many[same_as_[use.tensor]]; });
       for (const std::uint32_t t : flow_.outputs_of(op)) {
-        const auto& readers = readers_[t];
-        const bool fits = readers.size() == 1 || loaded.size() <= most_reads;
+        const bool fits = read_once(t) || (loaded.size() <= most_reads && !places);
         if (flow_.tensors[t].elements <= 1) continue;  // counters, which are updated in place
         if (same_as_[t] != t || !fits || !read_in_place(i, t)) continue;
         again[t] = true;
         loads[t] = loaded;
+        many[t] = places;
       }
     }
     return again;
   }
 
  private:
+  bool read_once(std::uint32_t t) const {
+    const auto& readers = readers_[t];
+    return readers.size() == 1 && !interpolates_images(flow_.ops[readers.front()]);
+  }
+
   Tensors loads_of(const FlowOp& op, const std::vector<bool>& again,
                    const std::vector<Tensors>& loads) const {
     Tensors all;

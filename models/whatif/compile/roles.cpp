@@ -136,6 +136,10 @@ class Roles {
 
 }  // namespace
 
+bool interpolates_images(const FlowOp& op) {
+  return op.row != nullptr && op.row->is(interpolates) && !op.row->backward;
+}
+
 int spread_places(const FlowOp& op) { return op.row->is(adds_once) ? 1 : 4; }
 
 bool fusable(FuseRole role) {

@@ -27,6 +27,9 @@ enum class FuseRole : std::uint8_t {
   vanishes,  // computed elsewhere: duplicates, fills, copies of sums
 };
 
+/// Forward: each element lies between four others, so that generated code reads its operand four
+/// times.
+bool interpolates_images(const FlowOp& op);
 /// Places that an element of a FuseRole::spread is added to.
 int spread_places(const FlowOp& op);
 

@@ -24,8 +24,7 @@ void add_movement(Fields& fields) {
       "the same of a pointwise kernel for what an earlier kernel left in L2",
       &G::pointwise_l2_share);
   add("cold_dram_share", "ratio",
-      "... for what no kernel of the step wrote, while the kernel is too short to fill the DRAM's "
-      "queues",
+      "... for what the L2 does not hold, while the kernel is too short to fill the DRAM's queues",
       &G::cold_dram_share);
   add("narrow_elements", "elements", "of a pointwise kernel up to which its threads take few each",
       &G::narrow_elements);
@@ -52,11 +51,16 @@ void add_movement(Fields& fields) {
   add("half_add_us", "us",
       "of the GPU for an FP16 value that is added to a place in memory to which others add",
       &G::half_add_us);
+  add("sector_add_us", "us",
+      "from one FP32 value, or eight neighbours, that is added to a sector of a table to the next",
+      &G::sector_add_us);
   add("added_l2_share", "ratio",
       "share of the L2's rate at which values reach places in memory to be added there, a sector "
       "each",
       &G::added_l2_share);
   add("finish_us", "us", "kernel that adds the partial sums of a split reduction", &G::finish_us);
+  add("short_finish_us", "us", "... of few", &G::short_finish_us);
+  add("short_finish_bytes", "B", "of partial sums that are few", &G::short_finish_bytes);
   add("added_together", "values",
       "of neighbours that reach a sector at a time, where the elements of a row lie side by side",
       &G::added_together);
@@ -88,6 +92,12 @@ void add_arithmetic(Fields& fields) {
       "of channels",
       &G::place_lane_cycles);
   add("last_place_lane_cycles", "... with channels last", &G::last_place_lane_cycles);
+  add("resized_lane_cycles", "... for one whose place in an image of another size is computed",
+      &G::resized_lane_cycles);
+  add("interpolated_lane_cycles",
+      "... that lies between four others (bilinear), images in the order of channels",
+      &G::interpolated_lane_cycles);
+  add("last_interpolated_lane_cycles", "... with channels last", &G::last_interpolated_lane_cycles);
   add("transcendental_lane_cycles", "... for an exponential, a tangent, a sigmoid",
       &G::transcendental_lane_cycles);
   add("trigonometric_lane_cycles", "... for a sine or cosine of any angle",
@@ -155,7 +165,7 @@ double pointwise_us(const GpuArch& gpu, const GeneratedCode& code, const Generat
 }
 
 double added_us(const GpuArch& gpu, const GeneratedCode& code, const GeneratedWork& work) {
-  const double waiting = work.half_adds * code.half_add_us;
+  const double waiting = work.half_adds * code.half_add_us + work.adds_in_turn * code.sector_add_us;
   if (work.adds == 0) return waiting;
   return waiting + work.adds * sector_bytes / (gpu.l2_read_gbps * 1e3 * code.added_l2_share);
 }
@@ -203,6 +213,11 @@ const FloorAndShare& GeneratedCode::rate(GeneratedKind kind) const {
   return pointwise;
 }
 
+double GeneratedCode::finishing_us(double values) const {
+  constexpr double width = 4;  // bytes, FP32
+  return values * width <= short_finish_bytes ? short_finish_us : finish_us;
+}
+
 std::vector<Field<GeneratedCode>> generated_code_fields() {
   Fields fields;
   add_fields(fields, &G::pointwise, rate_fields("pointwise", "generated pointwise kernel"));
@@ -210,6 +225,8 @@ std::vector<Field<GeneratedCode>> generated_code_fields() {
              rate_fields("reduction", "generated reduction over leading dimensions"));
   add_fields(fields, &G::row,
              rate_fields("row", "generated kernel with one row a block (norm, softmax)"));
+  add_fields(fields, &G::column_sum,
+             rate_fields("column_sum", "generated sum over leading dimensions of one operand"));
   add_movement(fields);
   add_arithmetic(fields);
   return fields;

@@ -20,7 +20,7 @@ enum class SumOrder : std::uint8_t {
 
 /// Documentation: generated_code.cpp; times in us, cycles of one FP32 lane for one element.
 struct GeneratedCode {
-  FloorAndShare pointwise, reduction, row;
+  FloorAndShare pointwise, reduction, row, column_sum;
   double pointwise_l2_share = 0;
   double cold_dram_share = 0;
   double narrow_elements = 0, narrow_ratio = 0;
@@ -33,9 +33,10 @@ struct GeneratedCode {
   double softmax_block_ratio = 0;
   double sum_step_us = 0;
   double half_add_us = 0;
+  double sector_add_us = 0;
   double added_l2_share = 0;
   double added_together = 0;
-  double finish_us = 0;
+  double finish_us = 0, short_finish_us = 0, short_finish_bytes = 0;
   double mixed_sum_us = 0;
   double plain_lane_cycles = 0;
   double joined_lane_cycles = 0;
@@ -43,6 +44,9 @@ struct GeneratedCode {
   double kept_tap_lane_cycles = 0;
   double place_lane_cycles = 0;
   double last_place_lane_cycles = 0;
+  double resized_lane_cycles = 0;
+  double interpolated_lane_cycles = 0;
+  double last_interpolated_lane_cycles = 0;
   double transcendental_lane_cycles = 0;
   double trigonometric_lane_cycles = 0;
   double beside_norm_lane_cycles = 0;
@@ -65,19 +69,22 @@ struct GeneratedCode {
   double gathered_l2_share = 0;
 
   const FloorAndShare& rate(GeneratedKind kind) const;
+  /// Of the kernel that adds up what the parts of a split reduction left, FP32 values.
+  double finishing_us(double values) const;
 };
 std::vector<Field<GeneratedCode>> generated_code_fields();
 
 /// What one generated kernel moves and computes.
 struct GeneratedWork {
   GeneratedKind kind = GeneratedKind::pointwise;
-  double bytes = 0;       // each passed once
-  double cold_bytes = 0;  // of these, what no kernel of the step wrote: DRAM holds it, L2 does not
+  double bytes = 0;                     // each passed once
+  double cold_bytes = 0;                // of these, what DRAM holds and L2 does not
   bool transposed = false;              // written across the order in which it is read
   SumOrder order = SumOrder::streamed;  // of a reduction
   double steps = 0;                     // of a reduction: loads of a thread that follow one another
   double elements = 0;                  // of a pointwise kernel
   double adds = 0;                      // to sectors of memory, each of its own
+  double adds_in_turn = 0;              // to the sector of a table that most of them reach
   double half_adds = 0;                 // to places that others add to, in FP16
   double lane_cycles = 0;
   double softmax_cycles = 0;  // of lanes, beside passing the rows

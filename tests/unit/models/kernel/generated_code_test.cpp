@@ -23,6 +23,8 @@ GeneratedCode easy_code() {
   code.cold_dram_share = 0.25;
   code.narrow_elements = 1e6, code.narrow_ratio = 2;
   code.half_add_us = 1e-3;
+  code.sector_add_us = 0.25;
+  code.finish_us = 2, code.short_finish_us = 1, code.short_finish_bytes = 400;
   code.transposed_share = 0.25, code.strided_row_share = 0.125;
   code.random_lane_cycles = 100;
   code.random_row_lane_cycles = 40, code.random_column_lane_cycles = 0.5;
@@ -101,6 +103,19 @@ TEST(GeneratedCode, ShortKernelsHaveNarrowThreads) {
   };
   EXPECT_NEAR(us(1e6), 1 + 2 * lane_us(gpu(), cycles), 1e-9);
   EXPECT_NEAR(us(1e6 + 1), 1 + lane_us(gpu(), cycles), 1e-9);
+}
+
+// 12 adds that meet in one sector, a quarter of a microsecond each, behind 2 us of bytes.
+TEST(GeneratedCode, AddsToOneSectorFollowOneAnother) {
+  const GeneratedWork work{
+      .kind = GeneratedKind::reduction, .bytes = 2 * dram_bytes_per_us(), .adds_in_turn = 12};
+  EXPECT_NEAR(generated_us(gpu(), easy_code(), work), 2 + 2 + 3, 1e-9);
+}
+
+// 100 partial sums are 400 bytes.
+TEST(GeneratedCode, FewPartialSumsAreAddedSooner) {
+  EXPECT_EQ(easy_code().finishing_us(100), 1);
+  EXPECT_EQ(easy_code().finishing_us(101), 2);
 }
 
 // 5000 values of 1 ns each behind 2 us of bytes.

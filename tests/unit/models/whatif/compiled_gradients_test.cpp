@@ -92,6 +92,55 @@ TEST(CompiledGradients, InterpolationAddsInTheOrderOfTheProgram) {
   EXPECT_EQ(us("[[18816,196,14,1],[],[],[],[]]", true), channels);
 }
 
+// Forward an element lies between four others, which takes lanes longer than it takes memory. What
+// is interpolated again is stored first: its reader looks at four of its places.
+TEST(CompiledGradients, InterpolatedImagesTakeLanesAndAreStored) {
+  const std::string_view types = R"(["float","ScalarList","Scalar","",""])";
+  FlowMaker m;
+  m.op("aten::upsample_bilinear2d", "[[8,64,14,14],[],[],[],[]]", types,
+       R"(["","[56, 56]","False","",""])");
+  m.op("aten::upsample_bilinear2d", "[[8,64,56,56],[],[],[],[]]", types,
+       R"(["","[112, 112]","False","",""])");
+  CompileBench compiled;
+  const Step out = compiled.compile(m.step());
+  EXPECT_EQ(out.plan.works.size(), 2U);
+  const double cycles = compiled.law.generated.interpolated_lane_cycles * 8 * 64 * 112 * 112;
+  EXPECT_NEAR(longest_us(out),
+              compiled.law.generated.pointwise.floor_us + lane_us(compiled.gpu(), cycles), 1e-3);
+}
+
+// The gradient of a bias: 512 rows of 512 columns, 1 MiB, in 4 parts that a short kernel adds up.
+TEST(CompiledGradients, ColumnsAreSummedAtTheRateOfMemory) {
+  FlowMaker m;
+  m.op("aten::sum", "[[512,512],[],[],[]]", R"(["float","ScalarList","Scalar",""])",
+       R"(["","[0]","True",""])");
+  CompileBench compiled;
+  const Step out = compiled.compile(m.step());
+  ASSERT_EQ(out.plan.works.size(), 2U);
+  const GeneratedCode& code = compiled.law.generated;
+  EXPECT_NEAR(to_us(out.plan.works[0].duration),
+              streamed_us(compiled.gpu(), code.column_sum, 512 * 512 * 4), 1e-3);
+  EXPECT_NEAR(to_us(out.plan.works[1].duration), code.short_finish_us, 1e-3);
+}
+
+// 32 buckets of 8 heads in FP32 are 32 sectors. 64 x 64 rows of 8 numbers come singly: 1024 for
+// each sector, one after the other.
+TEST(CompiledGradients, ValuesOfASmallTableWaitForOneAnother) {
+  FlowMaker m;
+  m.thread = 1;
+  m.sequence = 1;
+  m.op(
+      "autograd::engine::evaluate_function: EmbeddingBackward0>EmbeddingBackward0>"
+      "aten::embedding_dense_backward",
+      "[[64,64,8],[64,64],[],[],[]]", R"(["float","long int","Scalar","Scalar","Scalar"])",
+      R"(["","","32","-1","False"])");
+  CompileBench compiled;
+  const double us = 64 * 64 * 8 / 32.0 * compiled.law.generated.sector_add_us;
+  const double longest = longest_us(compiled.compile(m.step()));
+  EXPECT_GT(longest, us);
+  EXPECT_LT(longest, us + 5);
+}
+
 // The framework copies an image that has its size already; compiled code adds to places anyway.
 TEST(CompiledGradients, InterpolationToTheSameSizeIsNotNoticed) {
   FlowMaker m;

@@ -222,5 +222,19 @@ TEST(Fuse, PooledPixelsAreColumnsInChannelsLastOrder) {
   EXPECT_TRUE(names[2].starts_with("triton_per_fused_mean_relu"));
 }
 
+// Weights of 40 rows of 72 that are normalised row by row, beside a layer that the compiler gives
+// channels last: a block holds its row, mean, variance and result, as without images.
+TEST(Fuse, NormalisedWeightsKeepTheirRows) {
+  FlowMaker m;
+  add_half_convolution(m, "4,128,16,16", "128,128,3,3", "nchwToNhwcKernel<__half>");
+  m.op("aten::native_batch_norm", "[[1,40,72],[40],[],[],[],[],[],[]]",
+       R"(["float","float","","","","Scalar","Scalar","Scalar"])",
+       R"(["","","","","","True","0.","1e-05"])");
+  CompileBench s;
+  const Step out = s.compile(m.step());
+  ASSERT_EQ(s.report.kernels.size(), 1U);
+  EXPECT_TRUE(s.report.kernels[0].name.starts_with("triton_red_fused_native_batch_norm"));
+}
+
 }  // namespace
 }  // namespace tandem
