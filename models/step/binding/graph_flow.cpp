@@ -115,10 +115,25 @@ GraphFlow::Tensors GraphFlow::fitting(const TensorShape& shape, const FlowOp& op
   }
   const auto lists = by_fit(free, shape);
   for (Tensors list : lists) {
-    std::erase_if(list, [&](std::uint32_t t) { return !waits_to_be_read(t, op); });
+    std::erase_if(list, [&](std::uint32_t t) {
+      return !waits_to_be_read(t, op) || waits_for_another(t, shape, op);
+    });
     if (!list.empty()) return list;
   }
   return best(lists);
+}
+
+/// Whether a gradient has the dimensions of another operand of the kernel, and not these.
+bool GraphFlow::waits_for_another(std::uint32_t tensor, const TensorShape& shape,
+                                  const FlowOp& op) const {
+  if (!by_layers_ || op.kind != OpKind::generated || op.phase != FlowPhase::backward) return false;
+  const TensorShape& made = known_[tensor].shape;
+  if (same_recorded_dims(made, shape)) return false;
+  const auto& operands = operands_of(step_.trace, op.op).tensors.shapes;
+  if (operands.size() > most_operands) return false;
+  return std::any_of(operands.begin(), operands.end(), [&](const TensorShape& other) {
+    return other.type == made.type && same_recorded_dims(other, made);
+  });
 }
 
 bool GraphFlow::waits_to_be_read(std::uint32_t tensor, const FlowOp& op) const {
@@ -575,11 +590,32 @@ bool GraphFlow::copies_part(const FlowOp& op, const TensorShape& shape, std::uin
   return true;
 }
 
+/// The product of which query, key and value are parts, where attention reads what nothing of their
+/// size waits for; else no_row.
+std::uint32_t GraphFlow::joined_product(const FlowOp& op, const OpTensors& operands) {
+  constexpr std::int64_t parts = 3;
+  if (op.kind != OpKind::attention || !tells_results(op)) return no_row;
+  const TensorShape* const query = operands.at(op.row->arguments.at(ArgumentName::query));
+  if (query == nullptr || waiting(*query, op) > 0) return no_row;
+  const auto list = made_.find({parts * query->elements(), query->type});
+  if (list == made_.end()) return no_row;
+  for (std::size_t i = list->second.size(); i-- > 0;) {
+    const std::uint32_t t = list->second[i];
+    if (known_[t].by_library && waits_to_be_read(t, op)) return t;
+  }
+  return no_row;
+}
+
 void GraphFlow::bind_library(FlowOp& op, std::uint32_t row, const Operands& operands) {
   const OpArguments& arguments = op.row->arguments;
   const bool product = arguments.has(ArgumentName::right);
   const OpTensors& tensors = operands.tensors;
-  const std::vector<std::uint32_t> layer = read_by_layer(op, tensors);
+  std::vector<std::uint32_t> layer = read_by_layer(op, tensors);
+  const std::uint32_t joined = joined_product(op, tensors);
+  for (std::size_t i = 0; i < layer.size() && joined != no_row; ++i) {
+    if (same_kind(tensors.shapes[i], tensors.shapes[0])) layer[i] = joined;
+  }
+  if (joined != no_row) known_[joined].read = true;
   const bool known =
       std::any_of(layer.begin(), layer.end(), [](std::uint32_t t) { return t != no_row; });
   for (std::size_t i = 0; i < tensors.shapes.size() && op.kind != OpKind::fill; ++i) {
@@ -591,15 +627,15 @@ void GraphFlow::bind_library(FlowOp& op, std::uint32_t row, const Operands& oper
       read(row, tensors.shapes[i], argument, product && known);
     } else {
       use(layer[i], argument);
-      known_[layer[i]].by_gradient = true;
+      known_[layer[i]].by_gradient |= op.phase == FlowPhase::backward;
     }
   }
   op.input_count = static_cast<std::uint32_t>(flow_.inputs.size()) - op.first_input;
-  if (op.phase == FlowPhase::forward) layers_.see(flow_, op);
   const std::string_view name = text_of(step_.trace, step_.trace.ops.name[op.op]);
   for (const OutputShape& s : output_shapes(*op.row, name, tensors, operands.arguments)) {
     if (s.shape.type != DataType::unknown && s.known) make(op, row, s.shape);
   }
+  if (op.phase == FlowPhase::forward) layers_.see(flow_, op);
 }
 
 void GraphFlow::bind(std::uint32_t row) {

@@ -70,6 +70,7 @@ class GraphFlow {
   std::array<Tensors, 3> by_fit(const Tensors& list, const TensorShape& shape) const;
   Tensors fitting(const TensorShape& shape, const FlowOp& op);
   bool waits_to_be_read(std::uint32_t tensor, const FlowOp& op) const;
+  bool waits_for_another(std::uint32_t tensor, const TensorShape& shape, const FlowOp& op) const;
   std::size_t waiting(const TensorShape& shape, const FlowOp& op);
   bool given(const TensorShape& shape, const FlowOp& op) const;
   bool reduces(const FlowOp& op) const;  // sums or norms, whatever else it computes
@@ -98,6 +99,7 @@ class GraphFlow {
   std::uint32_t whole_of(std::uint32_t tensor) const;
   bool copies_part(const FlowOp& op, const TensorShape& shape, std::uint8_t argument);
   std::vector<std::uint32_t> read_by_layer(const FlowOp& op, const OpTensors& operands);
+  std::uint32_t joined_product(const FlowOp& op, const OpTensors& operands);
   void make(FlowOp& op, std::uint32_t row, const TensorShape& shape);
   void settle_kept();
   void see_reader(const FlowOp& op, std::uint32_t row, const std::vector<TensorShape>& operands,

@@ -28,6 +28,11 @@ void LayerOperands::see(const Dataflow& flow, const FlowOp& op) {
       reads_[sides].push_back({*shape, use.tensor});
     }
   }
+  if (op.kind != OpKind::attention) return;
+  const TensorShape& query = *operands.at(op.row->arguments.at(ArgumentName::query));
+  for (const std::uint32_t t : flow.outputs_of(op)) {
+    if (flow.tensors[t].elements == query.elements()) reads_[sides].push_back({query, t});
+  }
 }
 
 LayerOperands::Sides LayerOperands::sides_of(const OpRow& row, const OpTensors& operands) {
@@ -36,6 +41,10 @@ LayerOperands::Sides LayerOperands::sides_of(const OpRow& row, const OpTensors& 
   if (layer && arguments.has(ArgumentName::weight)) {
     const TensorShape* const weight = operands.at(arguments.at(ArgumentName::weight));
     return weight == nullptr ? Sides{} : dims_of(*weight);
+  }
+  if (row.kind == OpKind::attention || row.kind == OpKind::attention_backward) {
+    const TensorShape* const query = operands.at(arguments.at(ArgumentName::query));
+    return query == nullptr ? Sides{} : dims_of(*query);
   }
   if (row.kind != OpKind::matmul || !arguments.has(ArgumentName::left)) return {};
   const std::uint8_t first = arguments.at(ArgumentName::left);

@@ -10,21 +10,21 @@
 namespace tandem {
 
 /// Finds the tensors that libraries' gradients read beside another gradient: those that the layer
-/// read whose gradient it is. The layer has the same sides; of several alike, the gradient of the
-/// last one comes first.
+/// read whose gradient it is, and what attention has made. The layer has the same sides; of several
+/// alike, the gradient of the last one comes first.
 class LayerOperands {
  public:
   explicit LayerOperands(const Step& step) : step_(step) {}
 
-  /// `op` of the forward pass, whose operands are bound.
+  /// `op` of the forward pass, whose operands and results are bound.
   void see(const Dataflow& flow, const FlowOp& op);
   /// The tensor that the operand `shape` of the gradient is; no_row if no layer is known to have
   /// read it. Each is found once.
   std::uint32_t take(const OpRow& gradient, const OpTensors& operands, const TensorShape& shape);
 
  private:
-  /// Dimensions of the filters, or rows, columns and sums of a product, which its gradients have in
-  /// another order.
+  /// Dimensions of the filters or queries, or rows, columns and sums of a product, which its
+  /// gradients have in another order.
   using Sides = std::vector<std::int64_t>;
   struct Read {
     TensorShape shape;

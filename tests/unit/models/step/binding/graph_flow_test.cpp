@@ -267,6 +267,52 @@ TEST(GraphFlow, SumsForParametersReadGradients) {
   EXPECT_GE(flow.tensors[bias[0].tensor].producer, 1U);
 }
 
+// Query, key and value of 128 floats are parts of one product of 384: that is kept, with what
+// attention has made.
+TEST(GraphFlow, AttentionReadsPartsOfOneProduct) {
+  FlowMaker m;
+  m.sequence = 7;
+  m.around_dims = "[[8,32],[32,48]]";
+  m.around_types = float_pair;
+  m.op("CompiledFunction>aten::mm", "[[8,32],[32,48],[8,48]]", float_triple);
+  m.op("CompiledFunction>aten::_cudnn_attention_forward", "[[2,1,4,16],[2,1,4,16],[2,1,4,16]]",
+       float_triple);
+  m.thread = 1;
+  m.forward_thread = 1;
+  m.op("CompiledFunctionBackward>aten::_cudnn_attention_backward",
+       "[[2,1,4,16],[2,1,4,16],[2,1,4,16],[2,1,4,16],[2,1,4,16]]",
+       R"(["float","float","float","float","float"])");
+  const Dataflow flow = dataflow(m.step(), GraphReads::by_layers);
+  ASSERT_EQ(flow.ops.size(), 3U);
+  for (const FlowUse& use : flow.inputs_of(flow.ops[1])) {
+    EXPECT_EQ(flow.tensors[use.tensor].producer, 0U);
+  }
+  const auto inputs = flow.inputs_of(flow.ops[2]);
+  ASSERT_EQ(inputs.size(), 5U);
+  for (std::size_t i = 1; i < 4; ++i) EXPECT_EQ(flow.tensors[inputs[i].tensor].producer, 0U) << i;
+  EXPECT_EQ(flow.tensors[inputs[4].tensor].producer, 1U);
+}
+
+// Both operands of the kernel have 128 floats. The gradient that waits has the dimensions of the
+// second one; the first one is what the norm kept.
+TEST(GraphFlow, AGradientWaitsForTheOperandOfItsDimensions) {
+  FlowMaker m;
+  m.sequence = 7;
+  m.op("CompiledFunction>aten::mm", "[[8,16],[16,16],[8,16]]", float_triple);
+  m.op("CompiledFunction>triton_per_fused_native_layer_norm_0", "[[8,16],[2,4,16]]", float_pair);
+  m.thread = 1;
+  m.forward_thread = 1;
+  m.op("CompiledFunctionBackward>aten::mm", "[[8,4],[4,16],[8,16]]", float_triple);
+  m.op("CompiledFunctionBackward>triton_per_fused_native_layer_norm_backward_0",
+       "[[2,4,16],[8,16],[2,4,16]]", float_triple);
+  const Dataflow flow = dataflow(m.step(), GraphReads::by_layers);
+  ASSERT_EQ(flow.ops.size(), 4U);
+  const auto inputs = flow.inputs_of(flow.ops[3]);
+  ASSERT_EQ(inputs.size(), 2U);
+  EXPECT_EQ(flow.tensors[inputs[0].tensor].producer, 1U);
+  EXPECT_EQ(flow.tensors[inputs[1].tensor].producer, 2U);
+}
+
 TEST(GraphFlow, ATrainingGraphListsItsParametersAndInputs) {
   FlowMaker m;
   m.around_dims = "[[8,512],[8,3,32,32],[64,3,7,7],[8,8,1,1]]";
