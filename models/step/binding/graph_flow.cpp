@@ -35,12 +35,35 @@ const std::vector<std::uint32_t>& best(const std::array<std::vector<std::uint32_
   return !lists[0].empty() ? lists[0] : !lists[1].empty() ? lists[1] : lists[2];
 }
 
+/// Whether the kernel is called by operations that add up, beside some that only move numbers.
+bool only_sums(std::string_view name) {
+  constexpr std::string_view fused = "_fused_", sum = "sum";
+  constexpr std::string_view words[] = {sum,       "view",    "unsafe", "clone", "transpose",
+                                        "permute", "reshape", "t",      "to",    "copy"};
+  const std::size_t begin = name.find(fused);
+  if (begin == name.npos) return false;
+  std::string_view rest = name.substr(begin + fused.size());
+  rest = rest.substr(0, rest.rfind('_'));  // its number
+  bool sums = false;
+  while (!rest.empty()) {
+    const std::string_view word = rest.substr(0, rest.find('_'));
+    rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+    if (word.empty()) continue;
+    if (std::find(std::begin(words), std::end(words), word) == std::end(words)) return false;
+    sums |= word == sum;
+  }
+  return sums;
+}
+
+constexpr std::string_view norm_gradients[] = {"norm_backward"};
+
 /// Kernels read less; more operands are no kernel's.
 constexpr std::size_t most_operands = 64;
 
 }  // namespace
 
-GraphFlow::GraphFlow(const Step& step, Dataflow& flow) : step_(step), flow_(flow) {
+GraphFlow::GraphFlow(const Step& step, Dataflow& flow, GraphReads reads)
+    : step_(step), flow_(flow), by_layers_(reads == GraphReads::by_layers), layers_(step) {
   for (const bool backward : {false, true}) {
     for (const std::uint32_t call : graph_calls(step, flow, backward)) {
       const std::vector<TensorShape>& shapes = operands_of(step.trace, call).tensors.shapes;
@@ -92,10 +115,25 @@ GraphFlow::Tensors GraphFlow::fitting(const TensorShape& shape, const FlowOp& op
   }
   const auto lists = by_fit(free, shape);
   for (Tensors list : lists) {
-    std::erase_if(list, [&](std::uint32_t t) { return !waits_to_be_read(t, op); });
+    std::erase_if(list, [&](std::uint32_t t) {
+      return !waits_to_be_read(t, op) || waits_for_another(t, shape, op);
+    });
     if (!list.empty()) return list;
   }
   return best(lists);
+}
+
+/// Whether a gradient has the dimensions of another operand of the kernel, and not these.
+bool GraphFlow::waits_for_another(std::uint32_t tensor, const TensorShape& shape,
+                                  const FlowOp& op) const {
+  if (!by_layers_ || op.kind != OpKind::generated || op.phase != FlowPhase::backward) return false;
+  const TensorShape& made = known_[tensor].shape;
+  if (same_recorded_dims(made, shape)) return false;
+  const auto& operands = operands_of(step_.trace, op.op).tensors.shapes;
+  if (operands.size() > most_operands) return false;
+  return std::any_of(operands.begin(), operands.end(), [&](const TensorShape& other) {
+    return other.type == made.type && same_recorded_dims(other, made);
+  });
 }
 
 bool GraphFlow::waits_to_be_read(std::uint32_t tensor, const FlowOp& op) const {
@@ -168,6 +206,68 @@ std::size_t GraphFlow::first_mask(const FlowOp& op,
   return std::min(i, operands.size());
 }
 
+/// Whether what stands among the operands of the kernel can be known to be results: graphs list
+/// what they were given, and nothing was kept for it.
+bool GraphFlow::tells_results(const FlowOp& op) const {
+  return by_layers_ && !given_.empty() && op.phase != FlowPhase::backward;
+}
+
+/// Whether graphs list something of its dimensions and type.
+bool GraphFlow::listed(const TensorShape& shape) const {
+  return std::any_of(given_.begin(), given_.end(), [&](const TensorShape& g) {
+    return g.type == shape.type && same_recorded_dims(g, shape);
+  });
+}
+
+/// Whether the kernel writes into what its graph was given, as norms do with running statistics.
+bool GraphFlow::updates_given(const FlowOp& op) const {
+  constexpr std::string_view update = "copy__", conversion = "_to_";
+  const std::string_view name = text_of(step_.trace, step_.trace.ops.name[op.op]);
+  for (std::size_t at = name.find(update); at != name.npos; at = name.find(update, at + 1)) {
+    if (!name.substr(0, at).ends_with(conversion)) return true;
+  }
+  return false;
+}
+
+/// Whether no graph was given it, and no operation has made something of its size and type and of
+/// its dimensions: generated code reads what was made as it was made.
+bool GraphFlow::unmade(const TensorShape& shape) {
+  const Tensors& list = made(shape);
+  return !listed(shape) && std::none_of(list.begin(), list.end(), [&](std::uint32_t t) {
+    return known_[t].shape.rank == 0 || same_recorded_dims(known_[t].shape, shape);
+  });
+}
+
+/// Whether the operand may stand behind a result: no parameter, and nothing that a library has made
+/// for the kernel, unless operands `before` are that.
+bool GraphFlow::may_result(const FlowOp& op, std::span<const TensorShape> before,
+                           const TensorShape& shape) {
+  if (listed(shape)) return updates_given(op);
+  const Tensors& list = made(shape);
+  const auto waiting = std::count_if(list.begin(), list.end(), [&](std::uint32_t t) {
+    return known_[t].by_library && waits_to_be_read(t, op);
+  });
+  return waiting <= std::count_if(before.begin(), before.end(),
+                                  [&](const TensorShape& t) { return same_kind(t, shape); });
+}
+
+/// The first operand that nothing has made and no graph was given, or their number: it is a result,
+/// and so is all behind it, unless operands follow that cannot be. Then it is one of those that
+/// stand first, which the kernel computes in place; some of them nothing has made, either.
+std::size_t GraphFlow::first_unmade(const FlowOp& op, const std::vector<TensorShape>& operands) {
+  if (!tells_results(op)) return operands.size();
+  std::size_t begin = 0, first = operands.size();
+  while (begin < operands.size() && unmade(operands[begin])) ++begin;
+  for (std::size_t i = operands.size(); i-- > std::max<std::size_t>(begin, 1);) {
+    if (unmade(operands[i])) {
+      if (is_floating(operands[i].type)) first = i;
+    } else if (!may_result(op, std::span(operands).first(i), operands[i])) {
+      break;
+    }
+  }
+  return first;
+}
+
 /// Whether it is an activation's gradient of two operands alike: the one from behind, whose place
 /// the result takes, and what the activation kept, without which there is no such gradient.
 bool GraphFlow::overwrites_gradient(const FlowOp& op,
@@ -184,16 +284,37 @@ bool GraphFlow::ends_with_operand(const FlowOp& op, const std::vector<TensorShap
   const TensorShape &first = operands.front(), &last = operands.back();
   if (operands.size() == 1) return true;
   if (given(last, op) && first.elements() > last.elements()) return true;  // a bias
+  if (tells_results(op) && unmade(first) && waiting(last, op) > 0) return true;
   const auto same = static_cast<std::size_t>(
       std::count_if(operands.begin(), operands.end() - 1,
                     [&](const TensorShape& t) { return same_kind(t, last); }));
   return first.elements() == last.elements() && !made(first).empty() && waiting(last, op) > same;
 }
 
+/// Of a kernel that has run before, the results that nothing could have made then, when less was
+/// there that it might have read.
 GraphFlow::Results GraphFlow::results_of(const FlowOp& op,
                                          const std::vector<TensorShape>& operands) {
-  const std::size_t count =
-      std::max(new_at_end(op, operands), operands.size() - first_mask(op, operands));
+  const Results now = find_results(op, operands);
+  std::vector<KnownKernel>& kernels = kernels_[step_.trace.ops.name[op.op].index()];
+  const auto known = std::find_if(kernels.begin(), kernels.end(), [&](const KnownKernel& kernel) {
+    return kernel.phase == op.phase &&
+           std::equal(operands.begin(), operands.end(), kernel.operands.begin(),
+                      kernel.operands.end(), [](const TensorShape& a, const TensorShape& b) {
+                        return a.type == b.type && same_recorded_dims(a, b);
+                      });
+  });
+  if (known != kernels.end()) {
+    return known->results.first_new < now.first_new ? known->results : now;
+  }
+  if (first_unmade(op, operands) < operands.size()) kernels.push_back({operands, op.phase, now});
+  return now;
+}
+
+GraphFlow::Results GraphFlow::find_results(const FlowOp& op,
+                                           const std::vector<TensorShape>& operands) {
+  const std::size_t first_result = std::min(first_mask(op, operands), first_unmade(op, operands));
+  const std::size_t count = std::max(new_at_end(op, operands), operands.size() - first_result);
   if (count > 0) return {operands.size() - count, false, false};
   if (overwrites_gradient(op, operands)) return {operands.size(), false, true};
   if (!ends_with_operand(op, operands)) return {operands.size() - 1, false, false};
@@ -264,12 +385,13 @@ bool GraphFlow::computed_again(const FlowOp& op, const TensorShape& shape,
   });
 }
 
-void GraphFlow::read(std::uint32_t row, const TensorShape& shape, std::uint8_t argument) {
+void GraphFlow::read(std::uint32_t row, const TensorShape& shape, std::uint8_t argument,
+                     bool gradient) {
   const FlowOp& op = flow_.ops[row];
   const bool backward = op.phase == FlowPhase::backward;
   Tensors list = fitting(shape, op);
   const auto forward = [&](std::uint32_t t) { return !known_[t].backward; };
-  if (is_gradient(op, shape, argument)) {
+  if (gradient || is_gradient(op, shape, argument)) {
     std::erase_if(list, forward);
     if (list.empty()) list = made(shape);
     std::erase_if(list, forward);
@@ -299,43 +421,61 @@ void GraphFlow::make(FlowOp& op, std::uint32_t row, const TensorShape& shape) {
 }
 
 /// Sums of parts, which may stand between, read one operand of full size.
-void GraphFlow::see_reduction(const FlowOp& op, std::uint32_t row,
-                              const std::vector<TensorShape>& operands,
-                              std::vector<std::uint32_t> inputs) {
-  if (op.phase != FlowPhase::backward || op.input_count < 2 || !reduces(op)) return;
+void GraphFlow::see_reader(const FlowOp& op, std::uint32_t row,
+                           const std::vector<TensorShape>& operands,
+                           std::vector<std::uint32_t> inputs) {
+  if (op.phase != FlowPhase::backward || op.input_count < 2) return;
   const std::int64_t full = operands[0].elements();
-  if (operands[1].elements() >= full && operands.back().elements() < full) {
+  const bool sums = operands.back().elements() < full;
+  if (sums && operands[1].elements() >= full && reduces(op)) {
     reduction_ = {operands, std::move(inputs), row};
+  } else if (!sums && fuses_any(op, norm_gradients)) {
+    norm_ = {operands, std::move(inputs), row};
   }
 }
 
-/// Per operand of `op`, a kernel of row `row`: which input of the reduction before it that is, or
-/// no_row. Empty unless it reads all that the reduction read in full size, two at least: one alone
-/// may be another tensor.
-std::vector<std::uint32_t> GraphFlow::read_again(const FlowOp& op, std::uint32_t row,
-                                                 const std::vector<TensorShape>& operands) const {
-  constexpr std::uint32_t between = 4;  // sums of parts, and what becomes of parameters
-  if (op.phase != FlowPhase::backward || reduction_.op == no_row) return {};
-  if (operands.size() > most_operands || reduction_.operands.size() > most_operands) return {};
-  if (row - reduction_.op > between || reduces(op)) return {};
-  const std::vector<TensorShape>& reduced = reduction_.operands;
+/// Per operand: which input of `before` has its dimensions and type, or no_row.
+std::vector<std::uint32_t> GraphFlow::like_inputs(const Reader& before,
+                                                  const std::vector<TensorShape>& operands) {
   std::vector<std::uint32_t> like(operands.size(), no_row);
-  std::size_t full = 0, found = 0;
-  for (std::size_t k = 0; k < reduced.size(); ++k) {
-    if (reduction_.inputs[k] == no_row) continue;
-    const bool large = reduced[k].elements() >= reduced[0].elements();
-    full += large;
+  for (std::size_t k = 0; k < before.operands.size(); ++k) {
+    if (before.inputs[k] == no_row) continue;
     for (std::size_t i = 0; i + 1 < operands.size(); ++i) {
-      if (like[i] != no_row || !same_kind(operands[i], reduced[k]) ||
-          !same_recorded_dims(operands[i], reduced[k])) {
+      if (like[i] != no_row || !same_kind(operands[i], before.operands[k]) ||
+          !same_recorded_dims(operands[i], before.operands[k])) {
         continue;
       }
-      like[i] = reduction_.inputs[k];
-      found += large;
+      like[i] = before.inputs[k];
       break;
     }
   }
-  if (full < 2 || found < full) return {};
+  return like;
+}
+
+/// Per operand of `op`, a kernel of row `row`: which input of another kernel before it that is, or
+/// no_row. Behind a reduction, one that reads all that the reduction read in full size; sums for
+/// the parameters of a norm behind the kernel that computes the gradient of its rows, if that read
+/// all that they read in full size. Two at least: one alone may be another tensor.
+std::vector<std::uint32_t> GraphFlow::read_again(const FlowOp& op, std::uint32_t row,
+                                                 const std::vector<TensorShape>& operands) const {
+  constexpr std::uint32_t between = 4;  // sums of parts, and what becomes of parameters
+  const bool sums = by_layers_ && reduces(op) && fuses_any(op, norm_gradients) &&
+                    operands.back().elements() < operands[0].elements();
+  if (op.phase != FlowPhase::backward || (!sums && reduces(op))) return {};
+  const Reader& before = sums ? norm_ : reduction_;
+  if (before.op == no_row || row - before.op > between) return {};
+  if (operands.size() > most_operands || before.operands.size() > most_operands) return {};
+  const std::vector<std::uint32_t> like = like_inputs(before, operands);
+  const std::vector<TensorShape>& all = sums ? operands : before.operands;
+  std::ptrdiff_t wanted = 0, found = 0;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    const bool read = sums || before.inputs[k] != no_row;
+    wanted += read && all[k].elements() >= all[0].elements();
+  }
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    found += like[i] != no_row && operands[i].elements() >= all[0].elements();
+  }
+  if (wanted < 2 || found < wanted) return {};
   return like;
 }
 
@@ -352,6 +492,8 @@ void GraphFlow::bind_generated(FlowOp& op, std::uint32_t row, const OpTensors& o
     results.overwrites_first |= results.first_is_new && again.front() != no_row;
     results.first_is_new &= again.front() == no_row;
   }
+  const bool gradients = by_layers_ && op.phase == FlowPhase::backward &&
+                         only_sums(text_of(step_.trace, step_.trace.ops.name[op.op]));
   std::vector<std::uint32_t> inputs(shapes.size(), no_row);
   for (std::size_t i = results.first_is_new ? 1 : 0; i < results.first_new; ++i) {
     const auto next = static_cast<std::uint32_t>(flow_.inputs.size());
@@ -361,7 +503,7 @@ void GraphFlow::bind_generated(FlowOp& op, std::uint32_t row, const OpTensors& o
     } else if (copies_parameter(op, shapes)) {
       use(from_outside(shapes[i]), operands.arguments[i]);
     } else {
-      read(row, shapes[i], operands.arguments[i]);
+      read(row, shapes[i], operands.arguments[i], gradients);
     }
     if (flow_.inputs.size() > next) inputs[i] = next;
   }
@@ -372,26 +514,128 @@ void GraphFlow::bind_generated(FlowOp& op, std::uint32_t row, const OpTensors& o
     op.overwrites = first != no_row;
     if (op.overwrites) known_[first].overwritten = true;
   }
-  see_reduction(op, row, shapes, std::move(inputs));
+  see_reader(op, row, shapes, std::move(inputs));
   if (results.first_is_new || results.overwrites_first) make(op, row, shapes.front());
   for (std::size_t i = results.first_new; i < shapes.size(); ++i) make(op, row, shapes[i]);
+}
+
+/// Which operands of a gradient its layer has read; the other one of a product is a gradient. In
+/// the order of the operands, no_row of what the layer has not read.
+std::vector<std::uint32_t> GraphFlow::read_by_layer(const FlowOp& op, const OpTensors& operands) {
+  const OpArguments& arguments = op.row->arguments;
+  std::vector<std::uint32_t> out(operands.shapes.size(), no_row);
+  if (!by_layers_ || op.phase != FlowPhase::backward) return out;
+  const bool product = arguments.has(ArgumentName::right);
+  for (std::size_t i = out.size(); i-- > 0;) {
+    const std::uint8_t argument = operands.arguments[i];
+    const bool result = product && argument > arguments.at(ArgumentName::right);
+    if (result || argument == arguments.at(ArgumentName::grad)) continue;
+    if (copied_.count({op.op, argument}) > 0) continue;
+    out[i] = layers_.take(*op.row, operands, operands.shapes[i]);
+    if (product && out[i] != no_row) break;
+  }
+  return out;
+}
+
+/// The latest tensor that went backward of which one of these dimensions and type is a part; no_row
+/// without any.
+std::uint32_t GraphFlow::whole_gradient(const TensorShape& part) const {
+  for (auto t = static_cast<std::uint32_t>(known_.size()); t-- > 0;) {
+    const TensorShape& whole = known_[t].shape;
+    if (!known_[t].backward || whole.rank != part.rank || whole.type != part.type) continue;
+    int longer = 0, other = 0;
+    for (std::size_t d = 0; d < part.rank; ++d) {
+      longer += whole.dims[d] > part.dims[d], other += whole.dims[d] < part.dims[d];
+    }
+    if (longer == 1 && other == 0) return t;
+  }
+  return no_row;
+}
+
+/// What the generated operation that made `tensor` took it from, if it is a part of that; else the
+/// tensor.
+std::uint32_t GraphFlow::whole_of(std::uint32_t tensor) const {
+  const std::uint32_t maker = tensor == no_row ? no_row : flow_.tensors[tensor].producer;
+  if (maker == no_row || flow_.ops[maker].kind != OpKind::generated) return tensor;
+  const auto inputs = flow_.inputs_of(flow_.ops[maker]);
+  if (inputs.size() != 1 || inputs[0].tensor == no_row) return tensor;
+  const FlowTensor &from = flow_.tensors[inputs[0].tensor], &part = flow_.tensors[tensor];
+  return from.type == part.type && from.elements > part.elements ? inputs[0].tensor : tensor;
+}
+
+/// The gradient of a convolution copies an operand that does not lie in one piece: a part of a
+/// larger tensor. The forward pass has copied its part, too, but what is kept is the whole.
+bool GraphFlow::copies_part(const FlowOp& op, const TensorShape& shape, std::uint8_t argument) {
+  if (!by_layers_ || op.kind != OpKind::cast || op.phase != FlowPhase::backward) return false;
+  const std::uint32_t around = enclosing(step_.trace, flow_.nesting, op.op, [](const OpRow& r) {
+    return r.kind == OpKind::convolution_backward;
+  });
+  if (around == no_row) return false;
+  const OpRow& gradient = op_row(text_of(step_.trace, step_.trace.ops.name[around]));
+  const OpTensors& operands = operands_of(step_.trace, around).tensors;
+  const std::uint8_t from_behind = gradient.arguments.at(ArgumentName::grad);
+  std::uint32_t whole = no_row;
+  for (std::size_t i = 0; i < operands.shapes.size(); ++i) {
+    const std::uint8_t at = operands.arguments[i];
+    if (!same_recorded_dims(operands.shapes[i], shape)) continue;
+    const auto [known, first] = copied_.try_emplace({around, at}, no_row);
+    if (first && at == from_behind) known->second = whole_gradient(shape);
+    if (first && at != from_behind)
+      known->second = whole_of(layers_.take(gradient, operands, shape));
+    whole = known->second;
+    if (first) break;
+  }
+  if (whole == no_row) return false;
+  use(whole, argument);
+  return true;
+}
+
+/// The product of which query, key and value are parts, where attention reads what nothing of their
+/// size waits for; else no_row.
+std::uint32_t GraphFlow::joined_product(const FlowOp& op, const OpTensors& operands) {
+  constexpr std::int64_t parts = 3;
+  if (op.kind != OpKind::attention || !tells_results(op)) return no_row;
+  const TensorShape* const query = operands.at(op.row->arguments.at(ArgumentName::query));
+  if (query == nullptr || waiting(*query, op) > 0) return no_row;
+  const auto list = made_.find({parts * query->elements(), query->type});
+  if (list == made_.end()) return no_row;
+  for (std::size_t i = list->second.size(); i-- > 0;) {
+    const std::uint32_t t = list->second[i];
+    if (known_[t].by_library && waits_to_be_read(t, op)) return t;
+  }
+  return no_row;
 }
 
 void GraphFlow::bind_library(FlowOp& op, std::uint32_t row, const Operands& operands) {
   const OpArguments& arguments = op.row->arguments;
   const bool product = arguments.has(ArgumentName::right);
   const OpTensors& tensors = operands.tensors;
+  std::vector<std::uint32_t> layer = read_by_layer(op, tensors);
+  const std::uint32_t joined = joined_product(op, tensors);
+  for (std::size_t i = 0; i < layer.size() && joined != no_row; ++i) {
+    if (same_kind(tensors.shapes[i], tensors.shapes[0])) layer[i] = joined;
+  }
+  if (joined != no_row) known_[joined].read = true;
+  const bool known =
+      std::any_of(layer.begin(), layer.end(), [](std::uint32_t t) { return t != no_row; });
   for (std::size_t i = 0; i < tensors.shapes.size() && op.kind != OpKind::fill; ++i) {
     const std::uint8_t argument = tensors.arguments[i];
     const bool target = op.kind == OpKind::cast && argument == 0 && tensors.shapes.size() > 1;
     const bool result = product && argument > arguments.at(ArgumentName::right);
-    if (!target && !result) read(row, tensors.shapes[i], argument);
+    if (target || result || copies_part(op, tensors.shapes[i], argument)) continue;
+    if (layer[i] == no_row) {
+      read(row, tensors.shapes[i], argument, product && known);
+    } else {
+      use(layer[i], argument);
+      known_[layer[i]].by_gradient |= op.phase == FlowPhase::backward;
+    }
   }
   op.input_count = static_cast<std::uint32_t>(flow_.inputs.size()) - op.first_input;
   const std::string_view name = text_of(step_.trace, step_.trace.ops.name[op.op]);
   for (const OutputShape& s : output_shapes(*op.row, name, tensors, operands.arguments)) {
     if (s.shape.type != DataType::unknown && s.known) make(op, row, s.shape);
   }
+  if (op.phase == FlowPhase::forward) layers_.see(flow_, op);
 }
 
 void GraphFlow::bind(std::uint32_t row) {
@@ -415,9 +659,13 @@ void GraphFlow::settle() {
 
 void GraphFlow::settle_kept() {
   std::map<Tensors, std::vector<std::uint32_t>> uses;  // by what they may be
+  const auto has_reader = [&](std::uint32_t t) { return known_[t].by_gradient; };
   for (const auto& [use, shape] : kept_) {
     Tensors forward = made(shape);
     std::erase_if(forward, [&](std::uint32_t t) { return known_[t].backward; });
+    if (!std::all_of(forward.begin(), forward.end(), has_reader)) {
+      std::erase_if(forward, has_reader);
+    }
     uses[best(by_fit(forward, shape))].push_back(use);
   }
   for (const auto& [tensors, readers] : uses) {

@@ -85,6 +85,8 @@ class FlowMaker {
   std::string strides;             // likewise; empty: not recorded
   std::string around_dims;  // operands of the outermost operation around; empty: not recorded
   std::string around_types;
+  std::string between_dims;  // of those between it and the innermost one, likewise
+  std::string between_types;
   bool within_last = false;  // operations to come run in the outermost one of the last
   std::int64_t forward_thread = 0;
   std::size_t thread = 0;
@@ -110,6 +112,9 @@ class FlowMaker {
       if (last) maker_.operands(row, operands);
       if (at == 0 && !last && !around_dims.empty()) {
         maker_.operands(row, {around_dims, around_types, "", ""});
+      }
+      if (at > 0 && !last && !between_dims.empty()) {
+        maker_.operands(row, {between_dims, between_types, "", ""});
       }
       depth += 0.5;
       at = last ? end : end + 1;

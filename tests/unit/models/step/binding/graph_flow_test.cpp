@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -159,6 +160,157 @@ TEST(GraphFlow, WhatSeveralLayersTakeAsTheirGradientIsNoneThatForwardKept) {
     EXPECT_GE(flow.tensors[inputs[0].tensor].producer, 2U) << i;
     EXPECT_LT(flow.tensors[inputs[1].tensor].producer, 2U) << i;
   }
+}
+
+// What a product's gradients read beside a gradient has the sides of the product: [8,4] and the
+// weight [16,4] for that of the activation, the activation [16,8] and [8,4] for that of the weight.
+// The gradient of the second activation then reads the product [8,16] that it was computed from:
+// both activations of that size have readers already.
+TEST(GraphFlow, TheGradientOfALayerReadsWhatTheLayerRead) {
+  FlowMaker m;
+  m.sequence = 7;
+  m.op("CompiledFunction>triton_poi_fused_gelu_0", "[[8,16],[8,16]]", float_pair);
+  m.op("CompiledFunction>aten::mm", "[[8,16],[16,16],[8,16]]", float_triple);
+  m.op("CompiledFunction>triton_poi_fused_gelu_1", "[[8,16],[8,16]]", float_pair);
+  m.op("CompiledFunction>aten::mm", "[[8,16],[16,4],[8,4]]", float_triple);
+  m.thread = 1;
+  m.forward_thread = 1;
+  m.op("CompiledFunctionBackward>aten::mm", "[[8,4],[4,16],[8,16]]", float_triple);
+  m.op("CompiledFunctionBackward>aten::mm", "[[16,8],[8,4],[16,4]]", float_triple);
+  m.op("CompiledFunctionBackward>triton_poi_fused_gelu_gelu_backward_2", "[[8,16],[8,16]]",
+       float_pair);
+  m.op("CompiledFunctionBackward>aten::mm", "[[16,8],[8,16],[16,16]]", float_triple);
+  const Dataflow flow = dataflow(m.step(), GraphReads::by_layers);
+  ASSERT_EQ(flow.ops.size(), 8U);
+  const auto maker = [&](std::size_t op, std::size_t input) {
+    return flow.tensors[flow.inputs_of(flow.ops[op])[input].tensor].producer;
+  };
+  EXPECT_EQ(maker(4, 1), no_row);  // the weight
+  EXPECT_EQ(maker(5, 0), 2U);
+  EXPECT_EQ(maker(6, 0), 4U);  // the gradient
+  EXPECT_EQ(maker(6, 1), 1U);
+  EXPECT_EQ(std::min(maker(7, 0), maker(7, 1)), 0U);
+}
+
+// The graph is given [8,32], [32,16] and a weight of 16: the means [8,1] must be a result, and so
+// is the [8,16] behind them, though a product of that size is there. Means that stand first are one
+// as well, if the product behind them waits to be read.
+TEST(GraphFlow, WhatNothingCouldHaveMadeIsAResult) {
+  FlowMaker m;
+  m.around_dims = "[[8,32],[32,16],[16]]";
+  m.around_types = float_triple;
+  for (int layer = 0; layer < 2; ++layer) {
+    m.op("CompiledFunction>aten::mm", "[[8,32],[32,16],[8,16]]", float_triple);
+    m.op("CompiledFunction>triton_per_fused_native_layer_norm_0", "[[8,16],[16],[8,1],[8,16]]",
+         R"(["float","float","float","float"])");
+  }
+  m.op("CompiledFunction>aten::mm", "[[8,32],[32,16],[8,16]]", float_triple);
+  m.op("CompiledFunction>triton_red_fused_mean_1", "[[8,2],[8,16]]", float_pair);
+  const Dataflow flow = dataflow(m.step(), GraphReads::by_layers);
+  ASSERT_EQ(flow.ops.size(), 6U);
+  for (const std::size_t i : {1U, 3U}) {
+    EXPECT_EQ(flow.ops[i].input_count, 2U) << i;
+    EXPECT_EQ(flow.ops[i].output_count, 2U) << i;
+  }
+  ASSERT_EQ(flow.ops[5].input_count, 1U);
+  EXPECT_EQ(flow.tensors[flow.inputs_of(flow.ops[5])[0].tensor].producer, 4U);
+  ASSERT_EQ(flow.ops[5].output_count, 1U);
+  EXPECT_EQ(flow.tensors[flow.outputs_of(flow.ops[5])[0]].elements, 16);
+}
+
+// A layer over a half of the channels: 256 floats are kept, of which both passes copy 128.
+TEST(GraphFlow, APartThatIsCopiedForAConvolutionIsKeptAsTheWhole) {
+  FlowMaker m;
+  m.sequence = 7;
+  m.op("CompiledFunction>triton_poi_fused_relu_0", "[[2,8,4,4],[2,8,4,4]]", float_pair);
+  m.op("CompiledFunction>triton_poi_fused_convolution_split_1", "[[2,8,4,4],[2,4,4,4]]",
+       float_pair);
+  m.op("CompiledFunction>aten::cudnn_convolution", "[[2,4,4,4],[6,4,1,1],[],[],[],[]]", layer_types,
+       R"(["","","[0, 0]","[1, 1]","[1, 1]","1"])");
+  m.thread = 1;
+  m.forward_thread = 1;
+  m.between_dims = "[[2,6,4,4],[2,4,4,4],[6,4,1,1]]";
+  m.between_types = float_triple;
+  m.op("CompiledFunctionBackward>aten::convolution_backward>aten::copy_", "[[2,4,4,4],[2,4,4,4]]",
+       float_pair);
+  const Dataflow flow = dataflow(m.step(), GraphReads::by_layers);
+  ASSERT_EQ(flow.ops.size(), 4U);
+  ASSERT_EQ(flow.ops[3].input_count, 1U);
+  const FlowTensor& read = flow.tensors[flow.inputs_of(flow.ops[3])[0].tensor];
+  EXPECT_EQ(read.producer, 0U);
+  EXPECT_EQ(read.elements, 256);
+}
+
+// The gradient of a bias is a sum of gradients alone; those of a norm's parameters are sums of what
+// the kernel before read: a gradient and what forward kept.
+TEST(GraphFlow, SumsForParametersReadGradients) {
+  FlowMaker m;
+  m.sequence = 7;
+  m.op("CompiledFunction>aten::mm", "[[8,16],[16,16],[8,16]]", float_triple);
+  m.thread = 1;
+  m.forward_thread = 1;
+  m.op("CompiledFunctionBackward>aten::mm", "[[8,4],[4,16],[8,16]]", float_triple);
+  m.op("CompiledFunctionBackward>triton_per_fused_native_layer_norm_backward_0",
+       "[[8,16],[8,16],[8,16]]", float_triple);
+  m.op("CompiledFunctionBackward>triton_red_fused_native_layer_norm_backward_1",
+       "[[8,16],[8,16],[16]]", float_triple);
+  m.op("CompiledFunctionBackward>triton_poi_fused_mul_2", "[[8,16],[8,16]]", float_pair);
+  m.op("CompiledFunctionBackward>triton_red_fused_sum_view_3", "[[8,16],[16]]", float_pair);
+  const Dataflow flow = dataflow(m.step(), GraphReads::by_layers);
+  ASSERT_EQ(flow.ops.size(), 6U);
+  const auto rows = flow.inputs_of(flow.ops[2]), sums = flow.inputs_of(flow.ops[3]);
+  ASSERT_EQ(rows.size(), 2U);
+  ASSERT_EQ(sums.size(), 2U);
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(sums[i].tensor, rows[i].tensor) << i;
+  const auto bias = flow.inputs_of(flow.ops[5]);
+  ASSERT_EQ(bias.size(), 1U);
+  EXPECT_GE(flow.tensors[bias[0].tensor].producer, 1U);
+}
+
+// Query, key and value of 128 floats are parts of one product of 384: that is kept, with what
+// attention has made.
+TEST(GraphFlow, AttentionReadsPartsOfOneProduct) {
+  FlowMaker m;
+  m.sequence = 7;
+  m.around_dims = "[[8,32],[32,48]]";
+  m.around_types = float_pair;
+  m.op("CompiledFunction>aten::mm", "[[8,32],[32,48],[8,48]]", float_triple);
+  m.op("CompiledFunction>aten::_cudnn_attention_forward", "[[2,1,4,16],[2,1,4,16],[2,1,4,16]]",
+       float_triple);
+  m.thread = 1;
+  m.forward_thread = 1;
+  m.op("CompiledFunctionBackward>aten::_cudnn_attention_backward",
+       "[[2,1,4,16],[2,1,4,16],[2,1,4,16],[2,1,4,16],[2,1,4,16]]",
+       R"(["float","float","float","float","float"])");
+  const Dataflow flow = dataflow(m.step(), GraphReads::by_layers);
+  ASSERT_EQ(flow.ops.size(), 3U);
+  for (const FlowUse& use : flow.inputs_of(flow.ops[1])) {
+    EXPECT_EQ(flow.tensors[use.tensor].producer, 0U);
+  }
+  const auto inputs = flow.inputs_of(flow.ops[2]);
+  ASSERT_EQ(inputs.size(), 5U);
+  for (std::size_t i = 1; i < 4; ++i) EXPECT_EQ(flow.tensors[inputs[i].tensor].producer, 0U) << i;
+  EXPECT_EQ(flow.tensors[inputs[4].tensor].producer, 1U);
+}
+
+// Both operands of the kernel have 128 floats. The gradient that waits has the dimensions of the
+// second one; the first one is what the norm kept.
+TEST(GraphFlow, AGradientWaitsForTheOperandOfItsDimensions) {
+  FlowMaker m;
+  m.sequence = 7;
+  m.op("CompiledFunction>aten::mm", "[[8,16],[16,16],[8,16]]", float_triple);
+  m.op("CompiledFunction>triton_per_fused_native_layer_norm_0", "[[8,16],[2,4,16]]", float_pair);
+  m.thread = 1;
+  m.forward_thread = 1;
+  m.op("CompiledFunctionBackward>aten::mm", "[[8,4],[4,16],[8,16]]", float_triple);
+  m.op("CompiledFunctionBackward>triton_per_fused_native_layer_norm_backward_0",
+       "[[2,4,16],[8,16],[2,4,16]]", float_triple);
+  const Dataflow flow = dataflow(m.step(), GraphReads::by_layers);
+  ASSERT_EQ(flow.ops.size(), 4U);
+  const auto inputs = flow.inputs_of(flow.ops[3]);
+  ASSERT_EQ(inputs.size(), 2U);
+  EXPECT_EQ(flow.tensors[inputs[0].tensor].producer, 1U);
+  EXPECT_EQ(flow.tensors[inputs[1].tensor].producer, 2U);
 }
 
 TEST(GraphFlow, ATrainingGraphListsItsParametersAndInputs) {
