@@ -200,9 +200,9 @@ void mark_model(const Step& step, Dataflow& flow) {
   }
 }
 
-void bind_tensors(const Step& step, GraphReads reads, Dataflow& flow) {
+void bind_tensors(const Step& step, Dataflow& flow) {
   Binder binder(step, flow);
-  GraphFlow graph(step, flow, reads);
+  GraphFlow graph(step, flow);
   for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
     FlowOp& op = flow.ops[i];
     op.first_input = static_cast<std::uint32_t>(flow.inputs.size());
@@ -238,7 +238,7 @@ bool uses_tf32(const Step& step, const Dataflow& flow, const FlowOp& op) {
   });
 }
 
-Dataflow dataflow(const Step& step, GraphReads reads) {
+Dataflow dataflow(const Step& step) {
   Dataflow flow;
   flow.nesting = nest_ops(step.trace, step.links);
   OpRows rows(step.trace);
@@ -246,7 +246,7 @@ Dataflow dataflow(const Step& step, GraphReads reads) {
   mark_recomputed(step, flow);
   mark_model(step, flow);
   mark_graphs(step, flow);
-  bind_tensors(step, reads, flow);
+  bind_tensors(step, flow);
   return flow;
 }
 

@@ -105,16 +105,7 @@ struct Dataflow {
 /// Whether the operation multiplies FP32 numbers in TF32, as its kernels tell.
 bool uses_tf32(const Step& step, const Dataflow& flow, const FlowOp& op);
 
-/// How operands of compiled graphs find their tensors (binding/graph_flow.h).
-enum class GraphReads : std::uint8_t {
-  /// By sizes and the order of launches; the laws of other precisions were fitted with it.
-  in_order,
-  /// Gradients also by the layers that they belong to, and results by what nothing could have made:
-  /// for the lives of tensors.
-  by_layers,
-};
-
 /// Operations without shapes have neither inputs nor outputs.
-Dataflow dataflow(const Step& step, GraphReads reads = GraphReads::in_order);
+Dataflow dataflow(const Step& step);
 
 }  // namespace tandem

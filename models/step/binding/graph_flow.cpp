@@ -62,8 +62,7 @@ constexpr std::size_t most_operands = 64;
 
 }  // namespace
 
-GraphFlow::GraphFlow(const Step& step, Dataflow& flow, GraphReads reads)
-    : step_(step), flow_(flow), by_layers_(reads == GraphReads::by_layers), layers_(step) {
+GraphFlow::GraphFlow(const Step& step, Dataflow& flow) : step_(step), flow_(flow), layers_(step) {
   for (const bool backward : {false, true}) {
     for (const std::uint32_t call : graph_calls(step, flow, backward)) {
       const std::vector<TensorShape>& shapes = operands_of(step.trace, call).tensors.shapes;
@@ -126,7 +125,7 @@ GraphFlow::Tensors GraphFlow::fitting(const TensorShape& shape, const FlowOp& op
 /// Whether a gradient has the dimensions of another operand of the kernel, and not these.
 bool GraphFlow::waits_for_another(std::uint32_t tensor, const TensorShape& shape,
                                   const FlowOp& op) const {
-  if (!by_layers_ || op.kind != OpKind::generated || op.phase != FlowPhase::backward) return false;
+  if (op.kind != OpKind::generated || op.phase != FlowPhase::backward) return false;
   const TensorShape& made = known_[tensor].shape;
   if (same_recorded_dims(made, shape)) return false;
   const auto& operands = operands_of(step_.trace, op.op).tensors.shapes;
@@ -209,7 +208,7 @@ std::size_t GraphFlow::first_mask(const FlowOp& op,
 /// Whether what stands among the operands of the kernel can be known to be results: graphs list
 /// what they were given, and nothing was kept for it.
 bool GraphFlow::tells_results(const FlowOp& op) const {
-  return by_layers_ && !given_.empty() && op.phase != FlowPhase::backward;
+  return !given_.empty() && op.phase != FlowPhase::backward;
 }
 
 /// Whether graphs list something of its dimensions and type.
@@ -459,7 +458,7 @@ std::vector<std::uint32_t> GraphFlow::like_inputs(const Reader& before,
 std::vector<std::uint32_t> GraphFlow::read_again(const FlowOp& op, std::uint32_t row,
                                                  const std::vector<TensorShape>& operands) const {
   constexpr std::uint32_t between = 4;  // sums of parts, and what becomes of parameters
-  const bool sums = by_layers_ && reduces(op) && fuses_any(op, norm_gradients) &&
+  const bool sums = reduces(op) && fuses_any(op, norm_gradients) &&
                     operands.back().elements() < operands[0].elements();
   if (op.phase != FlowPhase::backward || (!sums && reduces(op))) return {};
   const Reader& before = sums ? norm_ : reduction_;
@@ -492,7 +491,7 @@ void GraphFlow::bind_generated(FlowOp& op, std::uint32_t row, const OpTensors& o
     results.overwrites_first |= results.first_is_new && again.front() != no_row;
     results.first_is_new &= again.front() == no_row;
   }
-  const bool gradients = by_layers_ && op.phase == FlowPhase::backward &&
+  const bool gradients = op.phase == FlowPhase::backward &&
                          only_sums(text_of(step_.trace, step_.trace.ops.name[op.op]));
   std::vector<std::uint32_t> inputs(shapes.size(), no_row);
   for (std::size_t i = results.first_is_new ? 1 : 0; i < results.first_new; ++i) {
@@ -524,7 +523,7 @@ void GraphFlow::bind_generated(FlowOp& op, std::uint32_t row, const OpTensors& o
 std::vector<std::uint32_t> GraphFlow::read_by_layer(const FlowOp& op, const OpTensors& operands) {
   const OpArguments& arguments = op.row->arguments;
   std::vector<std::uint32_t> out(operands.shapes.size(), no_row);
-  if (!by_layers_ || op.phase != FlowPhase::backward) return out;
+  if (op.phase != FlowPhase::backward) return out;
   const bool product = arguments.has(ArgumentName::right);
   for (std::size_t i = out.size(); i-- > 0;) {
     const std::uint8_t argument = operands.arguments[i];
@@ -566,7 +565,7 @@ std::uint32_t GraphFlow::whole_of(std::uint32_t tensor) const {
 /// The gradient of a convolution copies an operand that does not lie in one piece: a part of a
 /// larger tensor. The forward pass has copied its part, too, but what is kept is the whole.
 bool GraphFlow::copies_part(const FlowOp& op, const TensorShape& shape, std::uint8_t argument) {
-  if (!by_layers_ || op.kind != OpKind::cast || op.phase != FlowPhase::backward) return false;
+  if (op.kind != OpKind::cast || op.phase != FlowPhase::backward) return false;
   const std::uint32_t around = enclosing(step_.trace, flow_.nesting, op.op, [](const OpRow& r) {
     return r.kind == OpKind::convolution_backward;
   });

@@ -22,13 +22,13 @@ namespace tandem {
 /// and type that nobody has read yet, else the latest; backward, a gradient that nobody has read
 /// yet, else what the forward graph kept; a pointwise kernel behind a reduction of the same
 /// operands (gradients of norms: sums, then what they are for) reads those again. Dimensions of one
-/// do not count: libraries put them into signals over time. By layers (GraphReads), gradients of
-/// layers read what the layers read, beside another gradient, and what else generated code reads
-/// backward is rather something that they do not; what nothing could have made is a result.
+/// do not count: libraries put them into signals over time. Gradients of layers read what the
+/// layers read, beside another gradient, and what else generated code reads backward is rather
+/// something that they do not; what nothing could have made is a result.
 class GraphFlow {
  public:
   /// `flow`: with its operations, those of graphs marked.
-  GraphFlow(const Step& step, Dataflow& flow, GraphReads reads);
+  GraphFlow(const Step& step, Dataflow& flow);
 
   /// Appends inputs and outputs of operation `op`; operations come in order.
   void bind(std::uint32_t op);
@@ -113,7 +113,6 @@ class GraphFlow {
 
   const Step& step_;
   Dataflow& flow_;
-  const bool by_layers_;
   std::map<std::size_t, std::vector<KnownKernel>> kernels_;  // by name
   LayerOperands layers_;
   /// Of operands of convolutions' gradients that these copy, by row and argument: the whole.

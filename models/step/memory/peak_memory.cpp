@@ -368,7 +368,7 @@ std::optional<PeakMemory> step_memory(PeakMemory memory, const Step& step,
 
 std::optional<PeakMemory> live_memory(const Step& step, std::int64_t base_batch,
                                       const DeviceMemory& device, int compute_major) {
-  const Dataflow flow = dataflow(step, GraphReads::by_layers);
+  const Dataflow flow = dataflow(step);
   const BatchOps ops(step.trace, flow.nesting, base_batch);
   const auto compiled = graph_parameters(step, flow, ops, base_batch);
   const Parameters parameters = compiled ? *compiled

@@ -433,13 +433,13 @@ std::vector<MemoryMoment> live_tensors(const Step& step, const Dataflow& flow, c
 
 std::vector<MemoryMoment> live_tensors(const Step& step, std::int64_t batch) {
   const std::int64_t items = std::max<std::int64_t>(batch, 1);
-  const Dataflow flow = dataflow(step, GraphReads::by_layers);
+  const Dataflow flow = dataflow(step);
   return live_tensors(step, flow, BatchOps(step.trace, flow.nesting, items), items);
 }
 
 std::vector<MemoryMoment> compiled_tensors(const Step& step, std::int64_t batch, Saving saving) {
   const std::int64_t items = std::max<std::int64_t>(batch, 1);
-  const Dataflow flow = dataflow(step, GraphReads::by_layers);
+  const Dataflow flow = dataflow(step);
   const BatchOps ops(step.trace, flow.nesting, items);
   return moments_of(step, flow, Lives(step, flow, ops, items).compiled(saving));
 }

@@ -180,7 +180,7 @@ TEST(GraphFlow, TheGradientOfALayerReadsWhatTheLayerRead) {
   m.op("CompiledFunctionBackward>triton_poi_fused_gelu_gelu_backward_2", "[[8,16],[8,16]]",
        float_pair);
   m.op("CompiledFunctionBackward>aten::mm", "[[16,8],[8,16],[16,16]]", float_triple);
-  const Dataflow flow = dataflow(m.step(), GraphReads::by_layers);
+  const Dataflow flow = dataflow(m.step());
   ASSERT_EQ(flow.ops.size(), 8U);
   const auto maker = [&](std::size_t op, std::size_t input) {
     return flow.tensors[flow.inputs_of(flow.ops[op])[input].tensor].producer;
@@ -206,7 +206,7 @@ TEST(GraphFlow, WhatNothingCouldHaveMadeIsAResult) {
   }
   m.op("CompiledFunction>aten::mm", "[[8,32],[32,16],[8,16]]", float_triple);
   m.op("CompiledFunction>triton_red_fused_mean_1", "[[8,2],[8,16]]", float_pair);
-  const Dataflow flow = dataflow(m.step(), GraphReads::by_layers);
+  const Dataflow flow = dataflow(m.step());
   ASSERT_EQ(flow.ops.size(), 6U);
   for (const std::size_t i : {1U, 3U}) {
     EXPECT_EQ(flow.ops[i].input_count, 2U) << i;
@@ -233,7 +233,7 @@ TEST(GraphFlow, APartThatIsCopiedForAConvolutionIsKeptAsTheWhole) {
   m.between_types = float_triple;
   m.op("CompiledFunctionBackward>aten::convolution_backward>aten::copy_", "[[2,4,4,4],[2,4,4,4]]",
        float_pair);
-  const Dataflow flow = dataflow(m.step(), GraphReads::by_layers);
+  const Dataflow flow = dataflow(m.step());
   ASSERT_EQ(flow.ops.size(), 4U);
   ASSERT_EQ(flow.ops[3].input_count, 1U);
   const FlowTensor& read = flow.tensors[flow.inputs_of(flow.ops[3])[0].tensor];
@@ -256,7 +256,7 @@ TEST(GraphFlow, SumsForParametersReadGradients) {
        "[[8,16],[8,16],[16]]", float_triple);
   m.op("CompiledFunctionBackward>triton_poi_fused_mul_2", "[[8,16],[8,16]]", float_pair);
   m.op("CompiledFunctionBackward>triton_red_fused_sum_view_3", "[[8,16],[16]]", float_pair);
-  const Dataflow flow = dataflow(m.step(), GraphReads::by_layers);
+  const Dataflow flow = dataflow(m.step());
   ASSERT_EQ(flow.ops.size(), 6U);
   const auto rows = flow.inputs_of(flow.ops[2]), sums = flow.inputs_of(flow.ops[3]);
   ASSERT_EQ(rows.size(), 2U);
@@ -282,7 +282,7 @@ TEST(GraphFlow, AttentionReadsPartsOfOneProduct) {
   m.op("CompiledFunctionBackward>aten::_cudnn_attention_backward",
        "[[2,1,4,16],[2,1,4,16],[2,1,4,16],[2,1,4,16],[2,1,4,16]]",
        R"(["float","float","float","float","float"])");
-  const Dataflow flow = dataflow(m.step(), GraphReads::by_layers);
+  const Dataflow flow = dataflow(m.step());
   ASSERT_EQ(flow.ops.size(), 3U);
   for (const FlowUse& use : flow.inputs_of(flow.ops[1])) {
     EXPECT_EQ(flow.tensors[use.tensor].producer, 0U);
@@ -305,7 +305,7 @@ TEST(GraphFlow, AGradientWaitsForTheOperandOfItsDimensions) {
   m.op("CompiledFunctionBackward>aten::mm", "[[8,4],[4,16],[8,16]]", float_triple);
   m.op("CompiledFunctionBackward>triton_per_fused_native_layer_norm_backward_0",
        "[[2,4,16],[8,16],[2,4,16]]", float_triple);
-  const Dataflow flow = dataflow(m.step(), GraphReads::by_layers);
+  const Dataflow flow = dataflow(m.step());
   ASSERT_EQ(flow.ops.size(), 4U);
   const auto inputs = flow.inputs_of(flow.ops[3]);
   ASSERT_EQ(inputs.size(), 2U);
