@@ -35,6 +35,11 @@ const std::vector<std::uint32_t>& best(const std::array<std::vector<std::uint32_
   return !lists[0].empty() ? lists[0] : !lists[1].empty() ? lists[1] : lists[2];
 }
 
+/// Of one type and the same dimensions.
+bool alike(const TensorShape& a, const TensorShape& b) {
+  return a.type == b.type && same_recorded_dims(a, b);
+}
+
 /// Whether the kernel is called by operations that add up, beside some that only move numbers.
 bool only_sums(std::string_view name) {
   constexpr std::string_view fused = "_fused_", sum = "sum";
@@ -130,9 +135,8 @@ bool GraphFlow::waits_for_another(std::uint32_t tensor, const TensorShape& shape
   if (same_recorded_dims(made, shape)) return false;
   const auto& operands = operands_of(step_.trace, op.op).tensors.shapes;
   if (operands.size() > most_operands) return false;
-  return std::any_of(operands.begin(), operands.end(), [&](const TensorShape& other) {
-    return other.type == made.type && same_recorded_dims(other, made);
-  });
+  return std::any_of(operands.begin(), operands.end(),
+                     [&](const TensorShape& other) { return alike(other, made); });
 }
 
 bool GraphFlow::waits_to_be_read(std::uint32_t tensor, const FlowOp& op) const {
@@ -147,10 +151,7 @@ std::size_t GraphFlow::waiting(const TensorShape& shape, const FlowOp& op) {
 }
 
 bool GraphFlow::given(const TensorShape& shape, const FlowOp& op) const {
-  return op.phase != FlowPhase::backward &&
-         std::any_of(given_.begin(), given_.end(), [&](const TensorShape& g) {
-           return g.type == shape.type && same_recorded_dims(g, shape);
-         });
+  return op.phase != FlowPhase::backward && listed(shape);
 }
 
 bool GraphFlow::reduces(const FlowOp& op) const {
@@ -213,9 +214,8 @@ bool GraphFlow::tells_results(const FlowOp& op) const {
 
 /// Whether graphs list something of its dimensions and type.
 bool GraphFlow::listed(const TensorShape& shape) const {
-  return std::any_of(given_.begin(), given_.end(), [&](const TensorShape& g) {
-    return g.type == shape.type && same_recorded_dims(g, shape);
-  });
+  return std::any_of(given_.begin(), given_.end(),
+                     [&](const TensorShape& g) { return alike(g, shape); });
 }
 
 /// Whether the kernel writes into what its graph was given, as norms do with running statistics.
@@ -299,9 +299,7 @@ GraphFlow::Results GraphFlow::results_of(const FlowOp& op,
   const auto known = std::find_if(kernels.begin(), kernels.end(), [&](const KnownKernel& kernel) {
     return kernel.phase == op.phase &&
            std::equal(operands.begin(), operands.end(), kernel.operands.begin(),
-                      kernel.operands.end(), [](const TensorShape& a, const TensorShape& b) {
-                        return a.type == b.type && same_recorded_dims(a, b);
-                      });
+                      kernel.operands.end(), alike);
   });
   if (known != kernels.end()) {
     return known->results.first_new < now.first_new ? known->results : now;
@@ -458,9 +456,11 @@ std::vector<std::uint32_t> GraphFlow::like_inputs(const Reader& before,
 std::vector<std::uint32_t> GraphFlow::read_again(const FlowOp& op, std::uint32_t row,
                                                  const std::vector<TensorShape>& operands) const {
   constexpr std::uint32_t between = 4;  // sums of parts, and what becomes of parameters
-  const bool sums = reduces(op) && fuses_any(op, norm_gradients) &&
+  if (op.phase != FlowPhase::backward) return {};
+  const bool reduction = reduces(op);
+  const bool sums = reduction && fuses_any(op, norm_gradients) &&
                     operands.back().elements() < operands[0].elements();
-  if (op.phase != FlowPhase::backward || (!sums && reduces(op))) return {};
+  if (!sums && reduction) return {};
   const Reader& before = sums ? norm_ : reduction_;
   if (before.op == no_row || row - before.op > between) return {};
   if (operands.size() > most_operands || before.operands.size() > most_operands) return {};
@@ -491,7 +491,8 @@ void GraphFlow::bind_generated(FlowOp& op, std::uint32_t row, const OpTensors& o
     results.overwrites_first |= results.first_is_new && again.front() != no_row;
     results.first_is_new &= again.front() == no_row;
   }
-  const bool gradients = op.phase == FlowPhase::backward &&
+  // The gradient of a bias: one operand and its sums.
+  const bool gradients = op.phase == FlowPhase::backward && shapes.size() == 2 &&
                          only_sums(text_of(step_.trace, step_.trace.ops.name[op.op]));
   std::vector<std::uint32_t> inputs(shapes.size(), no_row);
   for (std::size_t i = results.first_is_new ? 1 : 0; i < results.first_new; ++i) {

@@ -437,7 +437,7 @@ TEST(GraphFlow, WhatAKeptTensorTellsIsMadeAgain) {
   m.op("CompiledFunction>triton_poi_fused_silu_1", "[[8,16],[8,16]]", R"(["float","c10::Half"])");
   m.thread = 1;
   m.forward_thread = 1;
-  m.op("CompiledFunctionBackward>triton_red_fused_mul_sum_2", "[[8,16],[8,16],[8,1]]",
+  m.op("CompiledFunctionBackward>triton_red_fused_sum_2", "[[8,16],[8,16],[8,1]]",
        R"(["c10::Half","float","float"])");
   const Dataflow flow = dataflow(m.step());
   ASSERT_EQ(flow.ops.size(), 4U);
