@@ -171,6 +171,20 @@ DECODERS = {
     # A decoder like LFM2, eight narrow layers: gated short convolutions, attention in every third layer.
     "lfm2": causal("lfm2", 512, vocab_size=64000, hidden_size=1024, intermediate_size=3072, num_hidden_layers=8,
                    num_attention_heads=16, num_key_value_heads=4, full_attn_idxs=[2, 5, 7]),
+    # A decoder like Command R7B, eight narrow layers: three of four see 128 positions back and rotate, layer norms, one for both halves.
+    "cohere2": causal("cohere2", 512, vocab_size=64000, hidden_size=1024, intermediate_size=4096, num_attention_heads=16,
+                      num_hidden_layers=8, num_key_value_heads=4, sliding_window=128),
+    # A decoder like Seed-OSS, six narrow layers: biases on queries, keys and values.
+    "seed_oss": causal("seed_oss", 512, vocab_size=64000, hidden_size=1024, intermediate_size=3584, num_attention_heads=16,
+                       num_hidden_layers=6, num_key_value_heads=4, head_dim=64),
+    # A decoder like BitNet, six narrow layers: squared ReLU behind a gate, a norm before each half's last product.
+    "bitnet": causal("bitnet", 512, vocab_size=64000, hidden_size=1024, intermediate_size=2816, num_attention_heads=16,
+                     num_hidden_layers=6, num_key_value_heads=4),
+    # A decoder like Granite MoE, six narrow layers: eight experts, of which each token asks two.
+    "granitemoe": causal("granitemoe", 512, vocab_size=49152, hidden_size=768, intermediate_size=768, num_attention_heads=12,
+                         num_hidden_layers=6, num_key_value_heads=4, num_local_experts=8, num_experts_per_tok=2),
+    # GPT, the first: norms behind both halves, learned positions.
+    "openai_gpt": causal("openai-gpt", 512, n_embd=768, n_layer=8, n_head=12),
     # A decoder like OLMoE, six narrow layers: sixteen experts, of which each token asks four.
     "olmoe": causal("olmoe", 512, vocab_size=50304, hidden_size=768, intermediate_size=512, num_hidden_layers=6,
                     num_attention_heads=12, num_key_value_heads=12, num_experts=16, num_experts_per_tok=4),
@@ -330,6 +344,14 @@ def reader_and_writer(kind, seq, **sizes):
         config = AutoConfig.for_model(kind, **sizes)
         return translation(AutoModelForSeq2SeqLM.from_config(config), config.vocab_size, batch, device, seq)
     return builder
+
+
+def canine(batch, device, seq=512):
+    """CANINE, six layers: letters hashed into vectors, read in pieces of 128 and, four at a time, as words."""
+    from transformers import CanineConfig, CanineForSequenceClassification
+    config = CanineConfig(num_hidden_layers=6, intermediate_size=3072)
+    model = Logits(CanineForSequenceClassification(config)).to(device)
+    return of_two_classes(model, 50000, batch, device, seq)
 
 
 def roformer(batch, device, seq=256):

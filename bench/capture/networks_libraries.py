@@ -154,3 +154,50 @@ def series_mixer(batch, device, length=512, columns=7, ahead=96):
                                 patch_stride=8, d_model=64, num_layers=6)
     model = Applied(PatchTSMixerForPrediction(config), lambda out: out.prediction_outputs)
     return towards(model, (torch.randn(batch, length, columns, device=device),), (batch, ahead, columns))
+
+
+def dinov3(batch, device):
+    """A small DINOv3 of eight layers: patches whose places are rotated, four tokens beside the class."""
+    from transformers import DINOv3ViTConfig, DINOv3ViTModel
+    config = DINOv3ViTConfig(hidden_size=384, intermediate_size=1536, num_hidden_layers=8, num_attention_heads=6, num_register_tokens=4)
+    target = torch.randint(0, 384, (batch,), device=device)
+    return Workload(Hidden(DINOv3ViTModel(config)).to(device), (torch.randn(batch, 3, 224, 224, device=device),), class_loss(target), ADAMW)
+
+
+def masked_patches(batch, device):
+    """A masked autoencoder: a quarter of the patches are read, all are written."""
+    from transformers import ViTMAEConfig, ViTMAEForPreTraining
+    config = ViTMAEConfig(hidden_size=512, num_hidden_layers=6, num_attention_heads=8, intermediate_size=2048, decoder_hidden_size=256,
+                          decoder_num_hidden_layers=4, decoder_num_attention_heads=8, decoder_intermediate_size=1024)
+    model = Applied(ViTMAEForPreTraining(config), lambda out: out.logits)
+    return towards(model, (torch.randn(batch, 3, 224, 224, device=device),), (batch, 196, 768))
+
+
+def wav2vec2_bert(batch, device, frames=600):
+    """Six Conformer blocks of a Wav2Vec2-BERT on features of sound: distances of words are learnt keys."""
+    from transformers import Wav2Vec2BertConfig, Wav2Vec2BertModel
+    config = Wav2Vec2BertConfig(hidden_size=512, num_hidden_layers=6, num_attention_heads=8, intermediate_size=2048, mask_time_prob=0.0,
+                                layerdrop=0.0)
+    target = torch.randint(0, 512, (batch,), device=device)
+    sound = torch.randn(batch, frames, config.feature_projection_input_dim, device=device)
+    return Workload(Hidden(Wav2Vec2BertModel(config)).to(device), (sound,), class_loss(target), ADAMW)
+
+
+def univnet(batch, device, frames=160):
+    """UnivNet's vocoder: noise into sound by convolutions whose kernels a second network predicts from the spectrum."""
+    from transformers import UnivNetConfig, UnivNetModel
+    config = UnivNetConfig()
+    model = Applied(UnivNetModel(config), lambda out: out.waveforms)
+    spectrum = torch.randn(batch, frames, config.num_mel_bins, device=device)
+    noise = torch.randn(batch, frames, config.model_in_channels, device=device)
+    return towards(model, (spectrum, noise), (batch, 256 * frames))
+
+
+def pictures_and_words(batch, device, words=32, things=36):
+    """LXMERT, small: words and things of a picture, layers each for itself and three in which both see the other."""
+    from transformers import LxmertConfig, LxmertModel
+    config = LxmertConfig(hidden_size=512, num_attention_heads=8, intermediate_size=2048, l_layers=4, r_layers=3, x_layers=3)
+    model = Applied(LxmertModel(config), lambda out: out.pooled_output)
+    ids = torch.randint(0, config.vocab_size, (batch, words), device=device)
+    features, places = torch.randn(batch, things, config.visual_feat_dim, device=device), torch.rand(batch, things, 4, device=device)
+    return towards(model, (ids, features, places), (batch, 512))

@@ -6,6 +6,7 @@ import networks_images as images
 import networks_joined as joined
 import networks_language as language
 import networks_libraries as libraries
+import networks_mixers as mixers
 import networks_own as own
 import networks_pictures as pictures
 import networks_speech as speech
@@ -176,6 +177,21 @@ BUILDERS = {
     "maxxvit_rmlp_nano_rw_256": libraries.pictures_of("maxxvit_rmlp_nano_rw_256", 256),
     "flexivit_small": libraries.pictures_of("flexivit_small", 240),
     "lamhalobotnet50ts_256": libraries.pictures_of("lamhalobotnet50ts_256", 256),
+    "sebotnet33ts_256": libraries.pictures_of("sebotnet33ts_256", 256),
+    "vit_wee_patch16_reg1_gap_256": libraries.pictures_of("vit_wee_patch16_reg1_gap_256", 256),
+    "canine": language.canine,
+    "xlm_roberta_xl": language.classifier("xlm-roberta-xl", 256, vocab_size=50304, hidden_size=1024, intermediate_size=4096,
+                                          num_attention_heads=16, num_hidden_layers=6, max_position_embeddings=514),
+    "dinov3": libraries.dinov3,
+    "masked_patches": libraries.masked_patches,
+    "wav2vec2_bert": libraries.wav2vec2_bert,
+    "univnet": libraries.univnet,
+    "pictures_and_words": libraries.pictures_and_words,
+    "long_convolution": mixers.long_convolution,
+    "decayed": mixers.decayed,
+    "linearised": mixers.linearised,
+    "masked_features": mixers.masked_features,
+    "fields": mixers.fields,
 }
 
 
