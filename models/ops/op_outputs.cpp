@@ -74,6 +74,7 @@ DataType asked_type(const Call& c, DataType own) {
     case 5: return DataType::fp16;
     case 6: return DataType::fp32;
     case 7: return DataType::fp64;
+    case 9: return DataType::complex64;
     case 15: return DataType::bf16;
     default: return own;
   }
@@ -457,7 +458,7 @@ OutputShape spectrum(const Call& c) {
   }
   if (x->type != DataType::fp32) return like(x);
   if (c.is_true(sides)) size = size / 2 + 1;
-  return of_dims(dims, DataType::fp64);
+  return of_dims(dims, DataType::complex64);
 }
 
 OutputShape running(const TensorShape* x) {

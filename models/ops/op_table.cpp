@@ -357,7 +357,7 @@ constexpr OpRow rows[] = {
     {"_prelu_kernel prelu", K::pointwise, L::around, promote, O::same,
      arguments("tensor parameter")},
     {"clamp hardtanh", K::pointwise, L::around, promote, O::widest,
-     arguments("tensor tensor tensor output")},
+     arguments("tensor tensor tensor output"), clamps},
     {"im2col", K::pointwise, L::around, promote, O::unfolded, arguments("input")},
     {"col2im", K::pointwise, L::around, promote, O::folded, arguments("input"), adds_once},
     {"upsample_nearest1d upsample_nearest2d _upsample_nearest_exact2d", K::pointwise, L::around,

@@ -116,7 +116,7 @@ enum class OutputRule : std::uint8_t {
 };
 
 /// Facts that few operations have.
-enum OpFlag : std::uint32_t {
+enum OpFlag : std::uint64_t {
   waits = 1,         // the host waits for the device: a value of a device tensor is read
   batched = 2,       // products, one for each entry of the leading dimension
   length_first = 4,  // operands of attention are (batch, length, heads, width)
@@ -152,6 +152,7 @@ enum OpFlag : std::uint32_t {
   // Autocast converts its operands to the widest of their types (PyTorch, autocast op reference).
   aligns_types = 1073741824,
   calls_graph = 2147483648,  // of a compiler, or is the node of its backward pass
+  clamps = 4294967296,       // to bounds, its second and third argument
 };
 
 struct OpRow {
@@ -163,7 +164,7 @@ struct OpRow {
   CastPolicy autocast;
   OutputRule output;
   OpArguments arguments;
-  std::uint32_t flags = 0;  // OpFlag
+  std::uint64_t flags = 0;  // OpFlag
   bool backward = false;    // part of a backward pass
 
   bool is(OpFlag flag) const { return (flags & flag) != 0; }

@@ -22,6 +22,7 @@ std::string_view element_name(DataType type) {
     case DataType::int8: return "signed char";
     case DataType::boolean: return "bool";
     case DataType::fp64: return "double";
+    case DataType::complex64: return "c10::complex<float>";
     default: return "float";
   }
 }

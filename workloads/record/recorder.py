@@ -13,9 +13,8 @@ from torch.utils._pytree import tree_leaves
 
 import cuda
 
-# A complex number is its width, as in traces.
 TYPES = {torch.float64: "fp64", torch.float32: "fp32", torch.float16: "fp16", torch.bfloat16: "bf16",
-         torch.complex64: "fp64"}
+         torch.complex64: "complex64"}
 ACCUMULATE = "torch::autograd::AccumulateGrad"
 NO_CONTENT = ("aten::empty", "aten::new_empty")
 NO_KERNEL = ("prim::", "aten::resize_", "aten::set_", "aten::_sparse_coo_tensor", "aten::_coalesced_", "aten::_indices",

@@ -158,7 +158,8 @@ MathRate math_rate(const GpuArch& gpu, DataType type) {
   if (type == DataType::fp16) rate = tensor(MathType::fp16);
   if (type == DataType::bf16) rate = tensor(MathType::bf16);
   if (type == DataType::tf32) rate = tensor(MathType::tf32);
-  if (type == DataType::fp64) rate = {gpu.fp64_lanes * gpu.smsp_per_sm, false};
+  if (type == DataType::fp64 || type == DataType::complex64)
+    rate = {gpu.fp64_lanes * gpu.smsp_per_sm, false};
   if (rate.fma_per_clk > 0) return rate;
   return {fp32_fma_per_clk(gpu), false};
 }

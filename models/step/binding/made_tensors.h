@@ -80,9 +80,9 @@ class MadeTensors {
   /// Of the latest tensor with that many elements that `op` may have meant; unknown where there is
   /// none.
   DataType latest_type(std::int64_t elements, const HiddenTensors& hidden, const FlowOp& op) {
-    constexpr DataType types[] = {DataType::fp32, DataType::fp16,   DataType::bf16,
-                                  DataType::fp64, DataType::int64,  DataType::int32,
-                                  DataType::int8, DataType::boolean};
+    constexpr DataType types[] = {DataType::fp32, DataType::fp16,    DataType::bf16,
+                                  DataType::fp64, DataType::int64,   DataType::int32,
+                                  DataType::int8, DataType::boolean, DataType::complex64};
     DataType found = DataType::unknown;
     std::uint32_t latest = 0;
     for (const DataType type : types) {

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "models/whatif/compile/clamped_rows.h"
 #include "models/whatif/compile/inductor/rows.h"
 #include "models/whatif/compile/inductor/windows.h"
 #include "sim/core/units.h"
@@ -155,6 +156,13 @@ double GroupView::adds() const {
   return sum;
 }
 
+bool GroupView::adds_rows_together(const FlowOp& op) const {
+  const TensorShape* x = operands_of(c_.step.trace, op.op).tensors.at(0);
+  if (x == nullptr || x->rank == 0) return false;
+  const auto last = static_cast<std::size_t>(x->rank - 1);
+  return x->dims[last] >= c_.gpu.warp_size && x->strides[last] <= 1;
+}
+
 double GroupView::adds_in_turn() const {
   double most = 0;
   for (const std::uint32_t i : group_.ops) {
@@ -164,10 +172,13 @@ double GroupView::adds_in_turn() const {
     const FlowTensor& table = tensor(outs.front());
     const double rows = std::max(1.0, values_of(i, 1));
     const double width = std::max(1.0, values_of(i, 0) / rows);
-    // Lanes of a warp have one row between them, or each has a row of its own.
-    const double together = width < c_.gpu.warp_size ? 1 : double(sector_bytes) / 4;
+    const double columns = double(sector_bytes) / element_bytes(DataType::fp32);
+    const double together = adds_rows_together(op) ? columns : 1;
     const double sectors = std::max(1.0, table.bytes() / sector_bytes);
-    most = std::max(most, rows * width / together / sectors);
+    const double even = rows * width / together / sectors;
+    const double share = clamped_row_share(c_.step.trace, c_.flow, op);
+    const double known = share * rows * std::min(width, columns) / together;
+    most = std::max(most, share > 0 ? known : even * c_.law.generated.uneven_adds);
   }
   return most;
 }

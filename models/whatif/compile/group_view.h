@@ -39,7 +39,8 @@ class GroupView {
   double scattered_bytes() const;
   /// Sectors that values are added to in places far from each other.
   double adds() const;
-  /// Adds to a table that follow one another because they meet in one sector of it, spread evenly.
+  /// Adds to a table that follow one another because they meet in that sector of it which most of
+  /// them reach.
   double adds_in_turn() const;
   /// Of the values that are added to a table in FP16, those that find their place taken.
   double half_adds() const;
@@ -110,6 +111,9 @@ class GroupView {
   bool adds_bias(std::uint32_t op) const;
   /// Rather than writing them.
   bool adds_values(const FlowOp& op) const;
+  /// Whether the lanes of a warp have one row of a gradient between them; else each has one of its
+  /// own, because rows are short or lie across.
+  bool adds_rows_together(const FlowOp& op) const;
   /// That reach the L2 together: those of a row are neighbours.
   double values_of_a_sector(const FlowOp& op) const;
   /// The same of a FuseRole::spread: neighbours of a row reach it together, channels that lie side

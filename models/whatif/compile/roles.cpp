@@ -23,7 +23,8 @@ class Roles {
   FuseRole of(const FlowOp& op, bool whole_step) const {
     const bool given = op.in_model || (whole_step && op.phase != FlowPhase::other);
     if (!given || op.input_count + op.output_count == 0) return FuseRole::outside;
-    if (sparse(op) || within_convolution(op)) return FuseRole::library;
+    if (sparse(op) || within_convolution(op) || complex(op)) return FuseRole::library;
+    if (op.row != nullptr && op.row->output == OutputRule::running) return FuseRole::row;
     if (interpolated(op) || (op.row != nullptr && op.row->is(adds_once))) return FuseRole::spread;
     switch (op.kind) {
       case OpKind::batch_norm:
@@ -98,6 +99,18 @@ class Roles {
   bool sparse(const FlowOp& op) const {
     const bool rows = op.kind == OpKind::gather || op.kind == OpKind::scatter;
     return rows && around(op.op, [](const OpRow& row) { return row.is(sparse_rows); }) != no_row;
+  }
+
+  /// TorchInductor makes no code for complex numbers: the framework's kernels stay.
+  bool complex(const FlowOp& op) const {
+    const auto is_complex = [&](std::uint32_t t) {
+      return t != no_row && flow_.tensors[t].type == DataType::complex64;
+    };
+    const auto inputs = flow_.inputs_of(op);
+    const auto outputs = flow_.outputs_of(op);
+    return std::any_of(inputs.begin(), inputs.end(),
+                       [&](const FlowUse& use) { return is_complex(use.tensor); }) ||
+           std::any_of(outputs.begin(), outputs.end(), is_complex);
   }
 
   /// Also to the size that an image has, which the framework copies and a compiler does not notice.

@@ -14,7 +14,7 @@ enum class FuseRole : std::uint8_t {
   outside,       // not given to the compiler, or without shapes
   library,       // keeps its own kernels: products, convolutions, attention
   pointwise,     // also copies, gathers and scatters
-  row,           // norms and softmax over the last dimensions
+  row,           // norms, softmax, sums and running sums over the last dimensions
   column_sum,    // sums over leading dimensions
   channel_norm,  // batch norm from the statistics of the batch
   channel_norm_backward,

@@ -20,18 +20,17 @@ constexpr TypeNames type_names[] = {{DataType::unknown, "unknown", ""},
                                     {DataType::int64, "int64", "long int"},
                                     {DataType::int32, "int32", "int"},
                                     {DataType::int8, "int8", "unsigned char"},
-                                    {DataType::boolean, "bool", "bool"}};
+                                    {DataType::boolean, "bool", "bool"},
+                                    {DataType::complex64, "complex64", "c10::complex<float>"}};
 
 // Other spellings in traces.
-constexpr std::pair<std::string_view, DataType> further_names[] = {
-    {"long", DataType::int64},
-    {"signed char", DataType::int8},
-    {"c10::complex<float>", DataType::fp64}};
+constexpr std::pair<std::string_view, DataType> further_names[] = {{"long", DataType::int64},
+                                                                   {"signed char", DataType::int8}};
 
 constexpr const TypeNames& row_of(DataType type) {
   return type_names[static_cast<std::size_t>(type)];
 }
-static_assert(row_of(DataType::boolean).type == DataType::boolean);
+static_assert(row_of(DataType::complex64).type == DataType::complex64);
 
 }  // namespace
 

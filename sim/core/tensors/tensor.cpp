@@ -13,6 +13,7 @@ int element_bytes(DataType type) {
     case DataType::fp16:
     case DataType::bf16: return 2;
     case DataType::fp64:
+    case DataType::complex64:
     case DataType::int64: return 8;
     case DataType::int8:
     case DataType::boolean: return 1;

@@ -17,7 +17,8 @@ enum class DataType : std::uint8_t {
   int64,
   int32,
   int8,
-  boolean
+  boolean,
+  complex64  // two FP32
 };
 
 /// Bytes of one element; 0 for `unknown`.

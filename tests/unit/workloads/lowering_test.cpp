@@ -334,7 +334,7 @@ TEST_F(LoweredOps, WeightGradientsOfFewChannelsSpreadTheirPixels) {
 // transform to real numbers would overwrite is copied first.
 TEST_F(LoweredOps, FourierTransformsPassOverEachDimension) {
   TensorShape complex = row_major({16, 64, 64, 33});
-  complex.type = DataType::fp64;
+  complex.type = DataType::complex64;
   const TensorShape real = row_major({16, 64, 64, 64});
   const auto transform = [&](const char* name, const TensorShape& in, const TensorShape& out,
                              std::int64_t normal) {

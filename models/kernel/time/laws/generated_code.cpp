@@ -54,6 +54,10 @@ void add_movement(Fields& fields) {
   add("sector_add_us", "us",
       "from one FP32 value, or eight neighbours, that is added to a sector of a table to the next",
       &G::sector_add_us);
+  add("uneven_adds", "ratio",
+      "of the values that are added to a table, those that reach the sector which most of them "
+      "reach, over those that reach a sector in the mean",
+      &G::uneven_adds);
   add("added_l2_share", "ratio",
       "share of the L2's rate at which values reach places in memory to be added there, a sector "
       "each",

@@ -34,6 +34,7 @@ struct GeneratedCode {
   double sum_step_us = 0;
   double half_add_us = 0;
   double sector_add_us = 0;
+  double uneven_adds = 0;
   double added_l2_share = 0;
   double added_together = 0;
   double finish_us = 0, short_finish_us = 0, short_finish_bytes = 0;

@@ -23,7 +23,7 @@ GeneratedCode easy_code() {
   code.cold_dram_share = 0.25;
   code.narrow_elements = 1e6, code.narrow_ratio = 2;
   code.half_add_us = 1e-3;
-  code.sector_add_us = 0.25;
+  code.sector_add_us = 0.25, code.uneven_adds = 1;
   code.finish_us = 2, code.short_finish_us = 1, code.short_finish_bytes = 400;
   code.transposed_share = 0.25, code.strided_row_share = 0.125;
   code.random_lane_cycles = 100;

@@ -156,6 +156,8 @@ TEST(OpTable, SaysWhatModelsAskOfFewOperations) {
   const Names others = {"aten::sin", "aten::cos", "aten::_scaled_dot_product_attention_math"};
   EXPECT_EQ(those_of(others, flagged(trigonometric)), (Names{others[0], others[1]}));
   EXPECT_EQ(those_of(others, flagged(full_inside)), (Names{others[2]}));
+  const Names bounded = {"aten::clamp", "aten::hardtanh", "aten::clamp_min"};
+  EXPECT_EQ(those_of(bounded, flagged(clamps)), (Names{bounded[0], bounded[1]}));
   const Names products = {"aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::linear"};
   const auto with_bias = [](std::string_view name) { return is_product_with_bias(op_row(name)); };
   EXPECT_EQ(those_of(products, with_bias), (Names{"aten::addmm"}));

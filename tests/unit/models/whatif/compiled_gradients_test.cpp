@@ -123,22 +123,57 @@ TEST(CompiledGradients, ColumnsAreSummedAtTheRateOfMemory) {
   EXPECT_NEAR(to_us(out.plan.works[1].duration), code.short_finish_us, 1e-3);
 }
 
-// 32 buckets of 8 heads in FP32 are 32 sectors. 64 x 64 rows of 8 numbers come singly: 1024 for
-// each sector, one after the other.
-TEST(CompiledGradients, ValuesOfASmallTableWaitForOneAnother) {
-  FlowMaker m;
+void add_rows(FlowMaker& m, std::string_view dims, std::string_view arguments) {
   m.thread = 1;
   m.sequence = 1;
   m.op(
       "autograd::engine::evaluate_function: EmbeddingBackward0>EmbeddingBackward0>"
       "aten::embedding_dense_backward",
-      "[[64,64,8],[64,64],[],[],[]]", R"(["float","long int","Scalar","Scalar","Scalar"])",
-      R"(["","","32","-1","False"])");
+      dims, R"(["float","long int","Scalar","Scalar","Scalar"])", arguments);
+}
+
+// 32 buckets of 8 heads in FP32 are 32 sectors. 64 x 64 rows of 8 numbers come singly: 1024 for
+// each sector in the mean, one after the other.
+TEST(CompiledGradients, ValuesOfASmallTableWaitForOneAnother) {
+  FlowMaker m;
+  add_rows(m, "[[64,64,8],[64,64],[],[],[]]", R"(["","","32","-1","False"])");
   CompileBench compiled;
-  const double us = 64 * 64 * 8 / 32.0 * compiled.law.generated.sector_add_us;
+  const GeneratedCode& code = compiled.law.generated;
+  const double us = 64 * 64 * 8 / 32.0 * code.uneven_adds * code.sector_add_us;
   const double longest = longest_us(compiled.compile(m.step()));
   EXPECT_GT(longest, us);
   EXPECT_LT(longest, us + 5);
+}
+
+// Distances of 256 x 256 positions, clamped to -16 and 15: 241 x 242 / 2 of them are 15 or more,
+// nearly half. The rows of 64 columns come whole, so a sector takes one add for each.
+TEST(CompiledGradients, MostDistancesNameTheRowOfTheirBound) {
+  FlowMaker m;
+  m.op("aten::clamp", "[[256,256],[],[]]", R"(["long int","Scalar","Scalar"])",
+       R"(["","-16","15"])");
+  add_rows(m, "[[256,256,64],[256,256],[],[],[]]", R"(["","","32","-1","False"])");
+  CompileBench compiled;
+  const double us = 241 * 242 / 2.0 * compiled.law.generated.sector_add_us;
+  const double longest = longest_us(compiled.compile(m.step()));
+  EXPECT_GT(longest, us);
+  EXPECT_LT(longest, us + 30);
+}
+
+// The compiler makes no code for complex numbers, and code of its own for running sums.
+TEST(CompiledGradients, ComplexNumbersStayWithTheFrameworkAndRunningSumsDoNot) {
+  const auto works = [](FlowMaker& m) {
+    return CompileBench{}.compile(m.step()).plan.works.size();
+  };
+  FlowMaker complex, real, running;
+  for (int i = 0; i < 3; ++i) {
+    complex.op("aten::neg", "[[8,512]]", R"(["c10::complex<float>"])");
+    real.op("aten::neg", "[[8,512]]", R"(["float"])");
+  }
+  EXPECT_EQ(works(complex), 3U);
+  EXPECT_EQ(works(real), 1U);
+  running.op("aten::neg", "[[8,512]]", R"(["float"])");
+  running.op("aten::cumsum", "[[8,512],[],[]]", R"(["float","Scalar",""])", R"(["","-1",""])");
+  EXPECT_EQ(works(running), 1U);
 }
 
 // The framework copies an image that has its size already; compiled code adds to places anyway.
