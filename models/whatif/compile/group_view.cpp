@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-#include "models/whatif/compile/clamped_rows.h"
+#include "models/whatif/compile/inductor/clamped_rows.h"
 #include "models/whatif/compile/inductor/rows.h"
 #include "models/whatif/compile/inductor/windows.h"
 #include "sim/core/units.h"

@@ -1,4 +1,4 @@
-#include "models/whatif/compile/clamped_rows.h"
+#include "models/whatif/compile/inductor/clamped_rows.h"
 
 #include <algorithm>
 #include <optional>
