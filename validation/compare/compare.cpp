@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <numeric>
+#include <tuple>
 
 #include "sim/core/error.h"
 #include "sim/predict/calibrate_host.h"
@@ -348,12 +349,16 @@ void add_jobs(CaseResult& result, const CompareOptions& options, Predictions& pr
   }
 }
 
-/// Numbers of `jobs` in the order to run them: those from one trace together, which is read once.
-std::vector<std::size_t> by_base(const std::vector<Job>& jobs) {
+/// Numbers of `jobs` in the order to run them: those from one trace together, and beside them those
+/// from traces of the same program, which are what they are scored on, so that each is read once.
+std::vector<std::size_t> by_program(const std::vector<Job>& jobs) {
+  std::vector<std::string> programs;
+  for (const Job& job : jobs) programs.push_back(capture_name(job.base));
+  const auto key = [&](std::size_t i) { return std::tie(programs[i], jobs[i].base); };
   std::vector<std::size_t> order(jobs.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return jobs[a].base < jobs[b].base; });
+                   [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
   return order;
 }
 
@@ -406,7 +411,7 @@ std::vector<CaseResult> run_cases(const std::vector<Case>& cases, const CompareO
     add_jobs(results[i], options, predictions, jobs);
   }
   std::vector<std::vector<Comparison>> rows(jobs.size());
-  const std::vector<std::size_t> order = by_base(jobs);
+  const std::vector<std::size_t> order = by_program(jobs);
   in_parallel(jobs.size(), options.progress,
               [&](std::size_t i) { rows[order[i]] = jobs[order[i]].rows(); });
   for (std::size_t i = 0; i < jobs.size(); ++i) {

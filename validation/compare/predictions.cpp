@@ -52,8 +52,10 @@ std::shared_ptr<const TracedRun> Predictions::run_of(const AskedPrediction& aske
                                                      const std::string& trace,
                                                      const ReplayOptions& options) {
   const AskedRun key{trace, asked.host, asked.cache, asked.counters, asked.profiler};
-  return runs_.of(
-      key, [&] { return analyse(import_trace(trace), options, replays_.configs_of(asked.host)); });
+  return runs_.of(key, [&] {
+    const auto read = traces_.of(trace, [&] { return import_trace(trace); });
+    return analyse(*read, options, replays_.configs_of(asked.host));
+  });
 }
 
 }  // namespace tandem

@@ -77,7 +77,8 @@ class Predictions {
 
   Replays replays_;
   OnceMap<AskedPrediction, Result> results_;
-  RecentMap<AskedRun, TracedRun> runs_{32};  // of about 30 MB each
+  RecentMap<std::string, Trace> traces_{16};  // read once for several hosts
+  RecentMap<AskedRun, TracedRun> runs_{32};   // of about 30 MB each
 };
 
 }  // namespace tandem
