@@ -39,6 +39,10 @@ std::vector<Field<HostModel>> host_fields() {
                &H::gap_scale_aligned),
       field<H>("gap_scale_single", "ratio", "unprofiled gap / traced gap, steps not aligned",
                &H::gap_scale_single),
+      us("bare_stretch_us",
+         "of a longer stretch of host time without an operation, the rest takes as long without "
+         "the profiler",
+         &H::bare_stretch_us),
       us("launch_call_us", "a launch call without the profiler", &H::launch_call_us),
       field<H>("graph_hiding_threads", "threads",
                "smallest kernel of a graph that hides the next one's preparation",

@@ -36,6 +36,7 @@ struct HostModel {
   // The run without the profiler.
   double gap_scale_aligned = 0;           // x the minimum over steps of the same gap
   double gap_scale_single = 0;            // x the gap, where steps cannot be aligned
+  double bare_stretch_us = 0;             // a stretch without operations keeps what exceeds it
   double launch_call_us = 0;              // a launch call without the profiler
   std::int64_t graph_hiding_threads = 0;  // a kernel of as many hides the next one's preparation
   double graph_hidden_us = 0;             // ... so much of it

@@ -62,4 +62,22 @@ Duration OpCover::covered(ThreadId thread, TimePoint begin, TimePoint end) const
   return sum;
 }
 
+Duration OpCover::bare(ThreadId thread, TimePoint begin, TimePoint end, Duration usual) const {
+  const auto& intervals = of_thread_[thread.index()];
+  auto it =
+      std::lower_bound(intervals.begin(), intervals.end(), begin,
+                       [](const Interval& interval, TimePoint t) { return interval.end <= t; });
+  Duration sum{};
+  TimePoint free = begin;
+  const auto see = [&](TimePoint until) {
+    sum += std::max(Duration::zero(), until - free - usual);
+  };
+  for (; it != intervals.end() && it->begin < end; ++it) {
+    see(it->begin);
+    free = std::max(free, it->end);
+  }
+  if (free < end) see(end);
+  return sum;
+}
+
 }  // namespace tandem

@@ -17,6 +17,9 @@ class OpCover {
   bool covers(ThreadId thread, TimePoint time) const;
   /// Length of [begin, end) that operations of `thread` cover.
   Duration covered(ThreadId thread, TimePoint begin, TimePoint end) const;
+  /// By how much the stretches of [begin, end) without an operation of `thread` exceed `usual`,
+  /// added up.
+  Duration bare(ThreadId thread, TimePoint begin, TimePoint end, Duration usual) const;
 
  private:
   struct Interval {

@@ -70,6 +70,7 @@ class Builder {
   void set_call_time(const HostEntry& entry, HostItem& item);
   void set_launch_wait(const HostEntry& entry, HostItem& item);
   void set_wait(const HostEntry& entry, HostItem& item);
+  Duration bare_time(const HostEntry& entry, TimePoint begin) const;
   void set_gap(const HostEntry& entry, HostItem& item);
   void mark_step(const HostEntry& entry, std::uint32_t item);
   void add_edges();
@@ -304,6 +305,13 @@ void Builder::set_wait(const HostEntry& entry, HostItem& item) {
   if (target.waited) item.call = std::min(item.call, from_us(host_.sync_call_us));
 }
 
+/// Between `begin` and the entry, of its thread; none where the profiler recorded every call of a
+/// Python function, which slows all of it.
+Duration Builder::bare_time(const HostEntry& entry, TimePoint begin) const {
+  if (trace_.modules.size() > 0) return Duration::zero();
+  return cover_.bare(entry.thread, begin, entry.begin, from_us(host_.bare_stretch_us));
+}
+
 void Builder::set_gap(const HostEntry& entry, HostItem& item) {
   const std::size_t t = entry.thread.index();
   if (entry.timed) {
@@ -322,6 +330,8 @@ void Builder::set_gap(const HostEntry& entry, HostItem& item) {
   } else if (own != TimePoint::min()) {
     item.gap = std::max(Duration::zero(), entry.begin - own);
     item.input = std::min(item.gap, input_.covered(entry.thread, own, entry.begin));
+    item.bare =
+        std::clamp(bare_time(entry, own) - item.input, Duration::zero(), item.gap - item.input);
   } else {
     out_.plan.threads[t].begin = entry.begin;
   }

@@ -187,12 +187,14 @@ void average(const Plan& plan, const std::vector<PlanStep>& steps, Over over, Pl
     Duration call_sum{};
     Duration gap_min = Duration::max();
     Duration input_sum{};
+    Duration bare_sum{};
     for (const PlanStep& step : steps) {
       const HostItem& same = plan.items[step.first_item + i];
       gap_sum += same.gap;
       call_sum += same.call;
       gap_min = std::min(gap_min, same.gap - same.input);
       input_sum += same.input;
+      bare_sum += same.bare;
     }
     // The shortest wait for input is that of a step whose input was ready by chance.
     item.input = input_sum / n;
@@ -200,6 +202,7 @@ void average(const Plan& plan, const std::vector<PlanStep>& steps, Over over, Pl
     item.call = call_sum / n;
     item.submit = std::min(item.submit, item.call);
     if (over == Over::median) take_medians(plan, steps, i, item);
+    item.bare = std::min(bare_sum / n, item.gap - item.input);
     average_wait(plan, steps, i, item);
     for (std::uint32_t k = 0; k < item.work_count; ++k) {
       Duration duration{};
@@ -252,9 +255,10 @@ void remove_profiler(const Trace& trace, const HostModel& host, bool aligned, Pl
       item.gap = item.input;  // without what the profiler does between steps
       continue;
     }
-    // Waking another thread costs the same without the profiler.
-    // So does waiting for input, which other processes prepare.
-    if (item.after == no_index) item.gap = item.input + scale(item.gap - item.input, factor);
+    // Waking another thread costs the same without the profiler. So does waiting for input, which
+    // other processes prepare, and Python in which no operation is recorded.
+    const Duration kept = item.input + item.bare;
+    if (item.after == no_index) item.gap = kept + scale(item.gap - kept, factor);
     switch (item.kind) {
       case ItemKind::launch: item.call = from_us(host.launch_call_us); break;
       case ItemKind::graph_launch:

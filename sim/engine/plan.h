@@ -34,6 +34,7 @@ enum class WaitFor : std::uint8_t { nothing, work, own_work, all_work };
 struct HostItem {
   Duration gap{};                // host time before the call: ops, Python; after the previous item
   Duration input{};              // part of the gap: waiting for the program's input
+  Duration bare{};               // ... and Python alone, which no profiler slows
   Duration call{};               // the call's own time, waits excluded
   Duration submit{};             // from the call's begin until the device may see the work; <= call
   Duration return_delay{};       // from the end of the awaited work until the call returns

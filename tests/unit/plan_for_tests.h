@@ -29,6 +29,7 @@ inline HostModel round_host() {
   host.blocking_return_us = 3;
   host.gap_scale_aligned = 0.5;
   host.gap_scale_single = 0.25;
+  host.bare_stretch_us = 100;
   host.launch_call_us = 4;
   host.graph_hiding_threads = 100'000;
   host.graph_hidden_us = 0.25;

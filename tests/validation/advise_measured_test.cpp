@@ -41,14 +41,11 @@ std::string cut_last(std::string& name) {
   return last;
 }
 
-/// Whether the windows of its loop, some of a second each, agree to a half, and the loop under the
-/// profiler takes less than three times as long (twice is usual): a machine that others slow
-/// measures no speed-up.
+/// Whether the windows of its loop, some of a second each, agree to a half: a machine that others
+/// slow measures no speed-up.
 bool is_steady(const std::string& path) {
-  constexpr double most_apart = 1.5, most_profiled = 3;
+  constexpr double most_apart = 1.5;
   const Json meta = read_json_file(meta_of(path));
-  const double profiled = meta.value("iter_profiled_s", 0.0);
-  if (profiled >= most_profiled * meta.at("iter_s").get<double>()) return false;
   if (!meta.contains("iter_windows_s")) return true;
   const auto windows = meta["iter_windows_s"].get<std::vector<double>>();
   const auto [fastest, slowest] = std::minmax_element(windows.begin(), windows.end());

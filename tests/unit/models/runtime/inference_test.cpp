@@ -144,6 +144,10 @@ TEST(OpCover, MergesNestedAndOverlappingOperations) {
   EXPECT_EQ(cover.covered(t, at_us(0), at_us(200)), from_us(75));  // 10 to 75 and 100 to 110
   EXPECT_EQ(cover.covered(t, at_us(70), at_us(105)), from_us(10));
   EXPECT_EQ(cover.covered(t, at_us(80), at_us(90)), Duration{});
+  // Without an operation: 10 to 10, 75 to 100 and 110 to 200, 5 and 70 beyond 20 each.
+  EXPECT_EQ(cover.bare(t, at_us(10), at_us(200), from_us(20)), from_us(75));
+  EXPECT_EQ(cover.bare(t, at_us(80), at_us(90), from_us(4)), from_us(6));
+  EXPECT_EQ(cover.bare(t, at_us(80), at_us(90), from_us(20)), Duration{});
 }
 
 MeasuredPlan plan_of(const TraceMaker& m) {
