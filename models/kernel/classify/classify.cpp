@@ -32,6 +32,7 @@ Kind kind_of(const SearchText& name, std::string_view op) {
 // Element type as C++ type names state it; the narrowest floating type wins, for kernels on half
 // data mention float as their arithmetic.
 DataType type_in(const SearchText& name) {
+  if (name.has("complex<float>")) return DataType::complex64;
   if (name.has("BFloat16") || name.has("bfloat16")) return DataType::bf16;
   if (name.has("Half") || name.has("__half")) return DataType::fp16;
   if (name.has("float")) return DataType::fp32;

@@ -175,6 +175,8 @@ class TypeFlow {
     }
     const DataType made = latest(shape);
     if (told.converts && is_floating(made)) return made;
+    // Eight bytes may be an integer or a complex number.
+    if (told.written == DataType::int64 && made == DataType::complex64) return made;
     if (weight(told.written) > 0) return told.written;
     // Whatever computes reads one type; tables were there before the step.
     const DataType first =

@@ -14,9 +14,11 @@ namespace {
 
 using Bounds = std::pair<std::int64_t, std::int64_t>;
 
-/// Between which whole numbers the operation clamps integers of these dimensions.
+/// Between which whole numbers the operation clamps integers of these dimensions; positions are not
+/// further apart than `furthest`.
 std::optional<Bounds> bounds_of(const Trace& trace, const FlowOp& op, const TensorShape& index) {
   constexpr std::size_t lower = 1, upper = 2;  // arguments of clamp
+  constexpr std::int64_t furthest = std::int64_t{1} << 40;
   if (op.row == nullptr || !op.row->is(clamps)) return std::nullopt;
   const Operands& operands = operands_of(trace, op.op);
   const TensorShape* x = operands.tensors.at(0);
@@ -24,16 +26,17 @@ std::optional<Bounds> bounds_of(const Trace& trace, const FlowOp& op, const Tens
   const auto low = integers_of(operands.argument(lower)),
              high = integers_of(operands.argument(upper));
   if (low.size() != 1 || high.size() != 1) return std::nullopt;
+  if (low[0] < -furthest || low[0] > high[0] || high[0] > furthest) return std::nullopt;
   return Bounds{low[0], high[0]};
 }
 
-/// How many of the distances k - q lie at `bound` or below.
-double at_most(std::int64_t bound, std::int64_t queries, std::int64_t keys) {
-  double count = 0;
-  for (std::int64_t q = 0; q < queries; ++q) {
-    count += double(std::clamp<std::int64_t>(q + bound + 1, 0, keys));
-  }
-  return count;
+/// How many of the distances k - q lie at `bound` or below: of each query q + bound + 1, none
+/// before the first and at most all keys from the last on.
+double at_most(double bound, double queries, double keys) {
+  const double own = bound + 1;
+  const double first = std::clamp(-own, 0.0, queries);
+  const double last = std::clamp(keys - own, first, std::max(first, queries));
+  return (last - first) * (first + last - 1 + 2 * own) / 2 + (queries - last) * keys;
 }
 
 }  // namespace
@@ -44,15 +47,16 @@ double clamped_row_share(const Trace& trace, const Dataflow& flow, const FlowOp&
   const TensorShape* index = operands.tensors.at(named);
   const auto rows = integers_of(operands.argument(row_count));
   if (index == nullptr || index->rank < 2 || rows.size() != 1) return 0;
-  const std::int64_t queries = index->dims[index->rank - 2], keys = index->dims[index->rank - 1];
+  const auto queries = double(index->dims[index->rank - 2]),
+             keys = double(index->dims[index->rank - 1]);
   for (const FlowOp& op : flow.ops) {
     const auto bounds = bounds_of(trace, op, *index);
     if (!bounds || bounds->second - bounds->first + 1 != rows[0]) continue;
-    const double low = at_most(bounds->first, queries, keys);
+    const double low = at_most(double(bounds->first), queries, keys);
     // Distances at the upper bound or above are, seen from the keys, those at its negative or
     // below.
-    const double high = at_most(-bounds->second, keys, queries);
-    return std::max(low, high) / (double(queries) * double(keys));
+    const double high = at_most(-double(bounds->second), keys, queries);
+    return std::max(low, high) / std::max(1.0, queries * keys);
   }
   return 0;
 }

@@ -149,6 +149,9 @@ TEST(CompiledGradients, ValuesOfASmallTableWaitForOneAnother) {
 // nearly half. The rows of 64 columns come whole, so a sector takes one add for each.
 TEST(CompiledGradients, MostDistancesNameTheRowOfTheirBound) {
   FlowMaker m;
+  // Bounds of no table, which leave every number as it is.
+  m.op("aten::clamp", "[[256,256],[],[]]", R"(["long int","Scalar","Scalar"])",
+       R"(["","-9223372036854775808","9223372036854775807"])");
   m.op("aten::clamp", "[[256,256],[],[]]", R"(["long int","Scalar","Scalar"])",
        R"(["","-16","15"])");
   add_rows(m, "[[256,256,64],[256,256],[],[],[]]", R"(["","","32","-1","False"])");
