@@ -222,10 +222,7 @@ void Reader::read_tensor(const Json& json, const Place& place) {
 }
 
 DataType Reader::type_of(std::string_view name) {
-  static constexpr DataType types[] = {DataType::fp32, DataType::fp16,    DataType::bf16,
-                                       DataType::fp64, DataType::int64,   DataType::int32,
-                                       DataType::int8, DataType::boolean, DataType::complex64};
-  for (const DataType type : types) {
+  for (const DataType type : stored_types) {
     if (to_string(type) == name) return type;
   }
   return name == "uint8" ? DataType::int8 : DataType::unknown;  // only the width matters

@@ -50,31 +50,35 @@ bool OpCover::covers(ThreadId thread, TimePoint time) const {
   return after != intervals.begin() && time < std::prev(after)->end;
 }
 
-Duration OpCover::covered(ThreadId thread, TimePoint begin, TimePoint end) const {
+std::span<const OpCover::Interval> OpCover::within(ThreadId thread, TimePoint begin,
+                                                   TimePoint end) const {
   const auto& intervals = of_thread_[thread.index()];
-  auto it =
+  const auto first =
       std::lower_bound(intervals.begin(), intervals.end(), begin,
                        [](const Interval& interval, TimePoint t) { return interval.end <= t; });
+  const auto last =
+      std::lower_bound(first, intervals.end(), end,
+                       [](const Interval& interval, TimePoint t) { return interval.begin < t; });
+  return {first, last};
+}
+
+Duration OpCover::covered(ThreadId thread, TimePoint begin, TimePoint end) const {
   Duration sum{};
-  for (; it != intervals.end() && it->begin < end; ++it) {
-    sum += std::min(end, it->end) - std::max(begin, it->begin);
+  for (const Interval& op : within(thread, begin, end)) {
+    sum += std::min(end, op.end) - std::max(begin, op.begin);
   }
   return sum;
 }
 
 Duration OpCover::bare(ThreadId thread, TimePoint begin, TimePoint end, Duration usual) const {
-  const auto& intervals = of_thread_[thread.index()];
-  auto it =
-      std::lower_bound(intervals.begin(), intervals.end(), begin,
-                       [](const Interval& interval, TimePoint t) { return interval.end <= t; });
   Duration sum{};
   TimePoint free = begin;
   const auto see = [&](TimePoint until) {
     sum += std::max(Duration::zero(), until - free - usual);
   };
-  for (; it != intervals.end() && it->begin < end; ++it) {
-    see(it->begin);
-    free = std::max(free, it->end);
+  for (const Interval& op : within(thread, begin, end)) {
+    see(op.begin);
+    free = std::max(free, op.end);
   }
   if (free < end) see(end);
   return sum;

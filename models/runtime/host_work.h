@@ -1,6 +1,7 @@
 // Which host time is covered by framework operations; the rest is Python or idleness.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "sim/trace/trace.h"
@@ -27,6 +28,8 @@ class OpCover {
     TimePoint end;
   };
   OpCover() = default;
+  /// Those that overlap [begin, end), in order.
+  std::span<const Interval> within(ThreadId thread, TimePoint begin, TimePoint end) const;
   void join();
   std::vector<std::vector<Interval>> of_thread_;
 };

@@ -11,7 +11,7 @@ namespace {
 /// Whether it is an activation's gradient of two operands alike: the one from behind, whose place
 /// the result takes, and what the activation kept, without which there is no such gradient.
 bool overwrites_gradient(const FlowOp& op, const FusedName& name,
-                         const GraphResults::Operands& operands) {
+                         const GraphResults::Shapes& operands) {
   if (op.phase != FlowPhase::backward || operands.size() != 2 || name.reduces) return false;
   return name.activation_gradient && same_kind(operands[0], operands[1]);
 }
@@ -20,7 +20,7 @@ bool overwrites_gradient(const FlowOp& op, const FusedName& name,
 
 /// How many operands at the end nothing has made; the first one is read or overwritten.
 std::size_t GraphResults::new_at_end(const FlowOp& op, const FusedName& name,
-                                     const Operands& operands) {
+                                     const Shapes& operands) {
   const bool forward = op.phase != FlowPhase::backward;
   const TensorShape& last = operands.back();
   std::size_t count = 0;
@@ -48,7 +48,7 @@ std::size_t GraphResults::new_at_end(const FlowOp& op, const FusedName& name,
 /// The first operand that is a mask which the operation makes for the gradient, or their number:
 /// the forward graph reads none of these, so that all behind it are results, too.
 std::size_t GraphResults::first_mask(const FlowOp& op, const FusedName& name,
-                                     const Operands& operands) const {
+                                     const Shapes& operands) const {
   if (op.phase == FlowPhase::backward || !name.makes_mask) return operands.size();
   std::size_t i = 1;
   while (i < operands.size() &&
@@ -81,7 +81,7 @@ bool GraphResults::may_result(const FlowOp& op, const FusedName& name,
 /// and so is all behind it, unless operands follow that cannot be. Then it is one of those that
 /// stand first, which the kernel computes in place; some of them nothing has made, either.
 std::size_t GraphResults::first_unmade(const FlowOp& op, const FusedName& name,
-                                       const Operands& operands) {
+                                       const Shapes& operands) {
   if (!tells_results(op)) return operands.size();
   std::size_t begin = 0, first = operands.size();
   while (begin < operands.size() && tensors_.unmade(operands[begin])) ++begin;
@@ -96,7 +96,7 @@ std::size_t GraphResults::first_unmade(const FlowOp& op, const FusedName& name,
 }
 
 /// Whether the last operand is read, too, and the result stands first.
-bool GraphResults::ends_with_operand(const FlowOp& op, const Operands& operands) {
+bool GraphResults::ends_with_operand(const FlowOp& op, const Shapes& operands) {
   const TensorShape &first = operands.front(), &last = operands.back();
   if (operands.size() == 1) return true;
   if (tensors_.given(last, op) && first.elements() > last.elements()) return true;  // a bias
@@ -108,7 +108,7 @@ bool GraphResults::ends_with_operand(const FlowOp& op, const Operands& operands)
          tensors_.waiting(last, op) > same;
 }
 
-ListedResults GraphResults::find(const FlowOp& op, const FusedName& name, const Operands& operands,
+ListedResults GraphResults::find(const FlowOp& op, const FusedName& name, const Shapes& operands,
                                  std::size_t first_unmade) {
   const std::size_t first_result = std::min(first_mask(op, name, operands), first_unmade);
   const std::size_t count =
@@ -122,7 +122,7 @@ ListedResults GraphResults::find(const FlowOp& op, const FusedName& name, const 
 
 /// Of a kernel that has run before, the results that nothing could have made then, when less was
 /// there that it might have read.
-ListedResults GraphResults::of(const FlowOp& op, const FusedName& name, const Operands& operands) {
+ListedResults GraphResults::of(const FlowOp& op, const FusedName& name, const Shapes& operands) {
   const std::size_t unmade = first_unmade(op, name, operands);
   const ListedResults now = find(op, name, operands, unmade);
   std::vector<KnownKernel>& kernels = kernels_[step_.trace.ops.name[op.op].index()];

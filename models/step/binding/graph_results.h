@@ -23,29 +23,29 @@ struct ListedResults {
 /// one, unless the last one waits to be read. What nothing could have made is a result.
 class GraphResults {
  public:
-  using Operands = std::vector<TensorShape>;
+  using Shapes = std::vector<TensorShape>;
 
   GraphResults(const Step& step, GraphTensors& tensors) : step_(step), tensors_(tensors) {}
 
   /// Of operation `op`, whose kernel's name says `name`; operations come in order.
-  ListedResults of(const FlowOp& op, const FusedName& name, const Operands& operands);
+  ListedResults of(const FlowOp& op, const FusedName& name, const Shapes& operands);
 
  private:
   /// Generated code that has run.
   struct KnownKernel {
-    Operands operands;
+    Shapes operands;
     FlowPhase phase = FlowPhase::forward;
     ListedResults results;
   };
 
   bool tells_results(const FlowOp& op) const;
-  std::size_t new_at_end(const FlowOp& op, const FusedName& name, const Operands& operands);
-  std::size_t first_mask(const FlowOp& op, const FusedName& name, const Operands& operands) const;
+  std::size_t new_at_end(const FlowOp& op, const FusedName& name, const Shapes& operands);
+  std::size_t first_mask(const FlowOp& op, const FusedName& name, const Shapes& operands) const;
   bool may_result(const FlowOp& op, const FusedName& name, std::span<const TensorShape> before,
                   const TensorShape& shape);
-  std::size_t first_unmade(const FlowOp& op, const FusedName& name, const Operands& operands);
-  bool ends_with_operand(const FlowOp& op, const Operands& operands);
-  ListedResults find(const FlowOp& op, const FusedName& name, const Operands& operands,
+  std::size_t first_unmade(const FlowOp& op, const FusedName& name, const Shapes& operands);
+  bool ends_with_operand(const FlowOp& op, const Shapes& operands);
+  ListedResults find(const FlowOp& op, const FusedName& name, const Shapes& operands,
                      std::size_t first_unmade);
 
   const Step& step_;

@@ -8,6 +8,7 @@
 
 #include "models/step/binding/hidden_tensors.h"
 #include "models/step/dataflow.h"
+#include "sim/core/tensors/data_type.h"
 #include "sim/core/tensors/operands.h"
 
 namespace tandem {
@@ -80,12 +81,9 @@ class MadeTensors {
   /// Of the latest tensor with that many elements that `op` may have meant; unknown where there is
   /// none.
   DataType latest_type(std::int64_t elements, const HiddenTensors& hidden, const FlowOp& op) {
-    constexpr DataType types[] = {DataType::fp32, DataType::fp16,    DataType::bf16,
-                                  DataType::fp64, DataType::int64,   DataType::int32,
-                                  DataType::int8, DataType::boolean, DataType::complex64};
     DataType found = DataType::unknown;
     std::uint32_t latest = 0;
-    for (const DataType type : types) {
+    for (const DataType type : stored_types) {
       const Candidates& list = known(elements, type);
       const auto seen = std::find_if(list.rbegin(), list.rend(),
                                      [&](std::uint32_t t) { return !hidden.from(t, op, false); });

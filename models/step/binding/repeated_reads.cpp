@@ -2,13 +2,12 @@
 
 #include <utility>
 
-#include "models/step/binding/compiled_graphs.h"
 #include "models/step/binding/graph_tensors.h"
 
 namespace tandem {
 
 void RepeatedReads::see(const FlowOp& op, std::uint32_t row, const FusedName& name,
-                        const Operands& operands, std::vector<std::uint32_t> inputs) {
+                        const Shapes& operands, std::vector<std::uint32_t> inputs) {
   if (op.phase != FlowPhase::backward || op.input_count < 2) return;
   const std::int64_t full = operands[0].elements();
   const bool sums = operands.back().elements() < full;
@@ -21,15 +20,12 @@ void RepeatedReads::see(const FlowOp& op, std::uint32_t row, const FusedName& na
 
 /// Per operand: which input of `before` has its dimensions and type, or no_row.
 std::vector<std::uint32_t> RepeatedReads::like_inputs(const Reader& before,
-                                                      const Operands& operands) {
+                                                      const Shapes& operands) {
   std::vector<std::uint32_t> like(operands.size(), no_row);
   for (std::size_t k = 0; k < before.operands.size(); ++k) {
     if (before.inputs[k] == no_row) continue;
     for (std::size_t i = 0; i + 1 < operands.size(); ++i) {
-      if (like[i] != no_row || !same_kind(operands[i], before.operands[k]) ||
-          !same_recorded_dims(operands[i], before.operands[k])) {
-        continue;
-      }
+      if (like[i] != no_row || !alike(operands[i], before.operands[k])) continue;
       like[i] = before.inputs[k];
       break;
     }
@@ -38,8 +34,7 @@ std::vector<std::uint32_t> RepeatedReads::like_inputs(const Reader& before,
 }
 
 std::vector<std::uint32_t> RepeatedReads::of(const FlowOp& op, std::uint32_t row,
-                                             const FusedName& name,
-                                             const Operands& operands) const {
+                                             const FusedName& name, const Shapes& operands) const {
   constexpr std::uint32_t between = 4;  // sums of parts, and what becomes of parameters
   if (op.phase != FlowPhase::backward) return {};
   const bool reduction = name.reduces;
@@ -50,7 +45,7 @@ std::vector<std::uint32_t> RepeatedReads::of(const FlowOp& op, std::uint32_t row
   if (before.op == no_row || row - before.op > between) return {};
   if (operands.size() > most_operands || before.operands.size() > most_operands) return {};
   const std::vector<std::uint32_t> like = like_inputs(before, operands);
-  const Operands& all = sums ? operands : before.operands;
+  const Shapes& all = sums ? operands : before.operands;
   std::ptrdiff_t wanted = 0, found = 0;
   for (std::size_t k = 0; k < all.size(); ++k) {
     const bool read = sums || before.inputs[k] != no_row;

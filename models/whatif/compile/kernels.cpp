@@ -15,6 +15,18 @@ SumOrder image_order(const SumShape& sum, double parts) {
   return std::fmod(sum.addends, parts) == 0 ? SumOrder::images : SumOrder::uneven_images;
 }
 
+/// Without its time.
+GeneratedKernel kernel_of(const GroupView& view, GeneratedKind kind,
+                          std::vector<std::uint32_t> reads, std::vector<std::uint32_t> writes) {
+  GeneratedKernel k;
+  k.kind = kind;
+  k.reads = std::move(reads);
+  k.writes = std::move(writes);
+  k.bytes = view.bytes(k.reads) + view.bytes(k.writes) + view.scattered_bytes();
+  k.geometry = pointwise_geometry(view.largest(k));
+  return k;
+}
+
 /// Writes down kernels of a group one after the other.
 class KernelWriter {
  public:
@@ -23,29 +35,18 @@ class KernelWriter {
 
   void add(GeneratedKind kind, std::vector<std::uint32_t> reads,
            std::vector<std::uint32_t> writes) {
-    GeneratedKernel k;
-    k.kind = kind;
-    k.reads = std::move(reads);
-    k.writes = std::move(writes);
-    k.bytes = view_.bytes(k.reads) + view_.bytes(k.writes) + view_.scattered_bytes();
-    GeneratedWork work = work_of(k);
-    work.half_adds = view_.half_adds();
-    work.adds_in_turn = view_.adds_in_turn();
-    k.us = generated_us(c_.gpu, c_.law.generated, work);
-    k.geometry = pointwise_geometry(view_.largest(k));
+    GeneratedKernel k = kernel_of(view_, kind, std::move(reads), std::move(writes));
+    k.us = generated_us(c_.gpu, c_.law.generated, adding_work_of(k));
     out_.push_back(std::move(k));
   }
 
   /// Everything that the group computes but statistics, in one kernel.
   void add_whole(GeneratedKind kind, SumOrder order = SumOrder::streamed) {
-    add(kind, group_.reads, group_.writes);
-    GeneratedKernel& k = out_.back();
+    GeneratedKernel k = kernel_of(view_, kind, group_.reads, group_.writes);
     k.bytes += view_.widened_bytes() + view_.place_bytes();
-    GeneratedWork work = work_of(k);
+    GeneratedWork work = adding_work_of(k);
     work.order = order;
     work.adds = view_.adds();
-    work.half_adds = view_.half_adds();
-    work.adds_in_turn = view_.adds_in_turn();
     work.lane_cycles = lane_cycles(view_);
     work.random_numbers = view_.random_numbers();
     if (kind == GeneratedKind::pointwise) {
@@ -60,6 +61,7 @@ class KernelWriter {
       k.geometry = flat_geometry(work.rows, 64);
     }
     k.us = std::max(generated_us(c_.gpu, c_.law.generated, work), view_.unstated_window_us());
+    out_.push_back(std::move(k));
   }
 
   double moments_us(const std::vector<std::uint32_t>& reads, SumOrder order) const {
@@ -158,6 +160,14 @@ class KernelWriter {
     work.kind = k.kind;
     work.bytes = k.bytes;
     work.cold_bytes = view_.cold_bytes(k.reads);
+    return work;
+  }
+
+  /// ... of one that adds to tables, if the group does.
+  GeneratedWork adding_work_of(const GeneratedKernel& k) const {
+    GeneratedWork work = work_of(k);
+    work.half_adds = view_.half_adds();
+    work.adds_in_turn = view_.adds_in_turn();
     return work;
   }
 

@@ -16,6 +16,11 @@ constexpr bool is_floating(DataType type) {
          type == DataType::fp64 || type == DataType::complex64;
 }
 
+/// What tensors may be stored in; TF32 is a kind of arithmetic.
+inline constexpr DataType stored_types[] = {DataType::fp32, DataType::fp16,    DataType::bf16,
+                                            DataType::fp64, DataType::int64,   DataType::int32,
+                                            DataType::int8, DataType::boolean, DataType::complex64};
+
 /// As configurations and tables write it: "fp16"; "unknown".
 std::string_view to_string(DataType type);
 
