@@ -2,6 +2,8 @@
 import torch
 from torch import nn
 
+import networks_aims as aims
+import networks_answers as answers
 import networks_images as images
 import networks_joined as joined
 import networks_language as language
@@ -177,6 +179,7 @@ BUILDERS = {
     "maxxvit_rmlp_nano_rw_256": libraries.pictures_of("maxxvit_rmlp_nano_rw_256", 256),
     "flexivit_small": libraries.pictures_of("flexivit_small", 240),
     "lamhalobotnet50ts_256": libraries.pictures_of("lamhalobotnet50ts_256", 256),
+    "bat_resnext26ts": libraries.pictures_of("bat_resnext26ts", 256),
     "sebotnet33ts_256": libraries.pictures_of("sebotnet33ts_256", 256),
     "vit_wee_patch16_reg1_gap_256": libraries.pictures_of("vit_wee_patch16_reg1_gap_256", 256),
     "canine": language.canine,
@@ -192,6 +195,24 @@ BUILDERS = {
     "linearised": mixers.linearised,
     "masked_features": mixers.masked_features,
     "fields": mixers.fields,
+    "rt_detr": answers.rt_detr,
+    "retinanet": answers.retinanet,
+    "trocr": answers.trocr,
+    "blip": answers.blip,
+    "perceiver": answers.perceiver,
+    "speech_to_text": answers.speech_to_text,
+    "moonshine": answers.moonshine,
+    "switch_transformer": answers.switch_transformer,
+    "vjepa2": answers.vjepa2,
+    "mmdit": aims.mmdit,
+    "slow_and_fast": aims.slow_and_fast,
+    "n_beats": aims.n_beats,
+    "edges": aims.edges,
+    "horses": aims.horses,
+    "sharper": aims.sharper,
+    "preferred": aims.preferred,
+    "momentum": aims.momentum,
+    "spoken": aims.spoken,
 }
 
 

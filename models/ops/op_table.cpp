@@ -150,13 +150,14 @@ constexpr OpRow rows[] = {
     {"adaptive_avg_pool1d adaptive_avg_pool2d _adaptive_avg_pool2d adaptive_max_pool2d "
      "fractional_max_pool2d",
      K::pooling, L::pooling, promote, O::adaptive_pooling, arguments("input kernel")},
-    {"max_pool2d_with_indices_backward max_pool3d_with_indices_backward", K::pooling_backward,
-     L::pooling, promote, O::gradients,
+    {"max_pool2d_with_indices_backward", K::pooling_backward, L::pooling, promote, O::gradients,
      arguments("grad saved kernel stride padding dilation - result"), 0, true},
-    {"avg_pool2d_backward avg_pool3d_backward _adaptive_avg_pool2d_backward "
-     "adaptive_max_pool2d_backward",
-     K::pooling_backward, L::pooling, promote, O::gradients,
-     arguments("grad saved kernel stride padding"), 0, true},
+    {"max_pool3d_with_indices_backward", K::pooling_backward, L::pooling, promote, O::gradients,
+     arguments("grad saved kernel stride padding dilation - result"), not_generated, true},
+    {"avg_pool2d_backward avg_pool3d_backward _adaptive_avg_pool2d_backward", K::pooling_backward,
+     L::pooling, promote, O::gradients, arguments("grad saved kernel stride padding"), 0, true},
+    {"adaptive_max_pool2d_backward", K::pooling_backward, L::pooling, promote, O::gradients,
+     arguments("grad saved kernel stride padding"), not_generated, true},
 
     // Rows of tables.
     {"embedding", K::gather, L::embedding, promote, O::rows, arguments("parameter index")},
@@ -202,7 +203,7 @@ constexpr OpRow rows[] = {
     {"lstm gru rnn_tanh rnn_relu", K::recurrent, L::rnn, promote, O::largest, arguments("..."),
      recurrent_layer},
     {"lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell", K::recurrent, L::rnn, promote, O::largest,
-     arguments("...")},
+     arguments("input tensor weight weight weight weight"), recurrent_cell},
 
     // Losses.
     {"cross_entropy_loss nll_loss nll_loss_nd nll_loss_forward nll_loss2d nll_loss2d_forward "
@@ -286,21 +287,24 @@ constexpr OpRow rows[] = {
      O::widest, arguments("grad saved ..."), reads_operand, true},
     {"upsample_nearest1d_backward upsample_nearest2d_backward _upsample_nearest_exact2d_backward",
      K::pointwise, L::around, full, O::resized_back, arguments("grad"), adds_once, true},
-    {"upsample_linear1d_backward upsample_bilinear2d_backward upsample_bicubic2d_backward",
-     K::pointwise, L::around, full, O::resized_back, arguments("grad"), interpolates, true},
+    {"upsample_bilinear2d_backward", K::pointwise, L::around, full, O::resized_back,
+     arguments("grad"), interpolates, true},
+    {"upsample_linear1d_backward upsample_bicubic2d_backward", K::pointwise, L::around, full,
+     O::resized_back, arguments("grad"), interpolates | not_generated, true},
     {"select_backward slice_backward diagonal_backward unfold_backward", K::pointwise, L::around,
      promote, O::sizes, arguments("grad"), 0, true},
     {"softshrink_backward hardshrink_backward logit_backward glu_backward "
      "rrelu_with_noise_backward",
      K::pointwise, L::around, promote, O::widest, arguments("grad saved ..."), reads_operand, true},
     {"grid_sampler_2d_backward grid_sampler_3d_backward", K::pointwise, L::around, promote,
-     O::gradients, arguments("grad saved saved"), 0, true},
+     O::gradients, arguments("grad saved saved"), not_generated, true},
     {"cudnn_grid_sampler_backward", K::pointwise, L::around, promote, O::gradients,
      arguments("saved saved grad"), 0, true},
     {"_upsample_bilinear2d_aa_backward _upsample_bicubic2d_aa_backward "
-     "reflection_pad1d_backward "
-     "reflection_pad2d_backward replication_pad1d_backward replication_pad2d_backward",
+     "reflection_pad1d_backward reflection_pad2d_backward",
      K::pointwise, L::around, promote, O::largest, arguments("grad saved ..."), 0, true},
+    {"replication_pad1d_backward replication_pad2d_backward", K::pointwise, L::around, promote,
+     O::largest, arguments("grad saved ..."), not_generated, true},
     {"value_selecting_reduction_backward", K::pointwise, L::around, promote, O::widest,
      arguments("grad saved ..."), 0, true},
 

@@ -151,8 +151,12 @@ enum OpFlag : std::uint64_t {
   reads_often = 536870912,  // its operand, in more places than one: compiled code keeps it in FP32
   // Autocast converts its operands to the widest of their types (PyTorch, autocast op reference).
   aligns_types = 1073741824,
-  calls_graph = 2147483648,  // of a compiler, or is the node of its backward pass
-  clamps = 4294967296,       // to bounds, its second and third argument
+  calls_graph = 2147483648,     // of a compiler, or is the node of its backward pass
+  clamps = 4294967296,          // to bounds, its second and third argument
+  recurrent_cell = 8589934592,  // a step of a recurrent layer, which a loop of the program runs
+  // TorchInductor makes no code of it and calls the framework (_inductor/lowering.py,
+  // make_fallback).
+  not_generated = 17179869184,
 };
 
 struct OpRow {

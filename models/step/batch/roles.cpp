@@ -87,25 +87,47 @@ std::vector<std::int64_t> dimensions_of(const Operands& operands) {
   return out;
 }
 
-// Whether most tensors of three and more dimensions have the batch second.
-bool find_sequence_first(const Trace& trace, const ParameterShapes& parameters,
-                         std::int64_t batch) {
-  if (batch <= 1) return false;
-  std::int64_t first = 0, second = 0;
+// Operands of all operations, those of equal dimensions once, whatever their types.
+std::vector<const Operands*> distinct_operands(const Trace& trace) {
+  std::vector<const Operands*> out;
   std::vector<bool> seen(trace.operands.size(), false);
-  std::set<std::vector<std::int64_t>> known;  // equal dimensions vote once, whatever their types
+  std::set<std::vector<std::int64_t>> known;
   for (const OperandsId id : trace.ops.operands) {
     if (!id.valid() || seen[id.index()]) continue;
     seen[id.index()] = true;
     const Operands& operands = trace.operands.get(id);
-    if (!known.insert(dimensions_of(operands)).second) continue;
-    for (const TensorShape& t : operands.tensors.shapes) {
+    if (known.insert(dimensions_of(operands)).second) out.push_back(&operands);
+  }
+  return out;
+}
+
+// Whether most tensors of three and more dimensions have the batch second.
+bool find_sequence_first(const std::vector<const Operands*>& distinct,
+                         const ParameterShapes& parameters, std::int64_t batch) {
+  if (batch <= 1) return false;
+  std::int64_t first = 0, second = 0;
+  for (const Operands* operands : distinct) {
+    for (const TensorShape& t : operands->tensors.shapes) {
       if (t.rank < 3 || parameters.contains(t)) continue;
       first += t.dims[0] == batch ? 1 : 0;
       second += t.dims[0] != batch && t.dims[1] == batch ? 1 : 0;
     }
   }
   return second > first;
+}
+
+// How many positions the items have: what stands behind the batch in [batch, positions, width].
+std::set<std::int64_t> find_positions(const std::vector<const Operands*>& distinct,
+                                      const ParameterShapes& parameters, std::int64_t batch) {
+  std::set<std::int64_t> out;
+  if (batch <= 1) return out;
+  for (const Operands* operands : distinct) {
+    for (const TensorShape& t : operands->tensors.shapes) {
+      const bool sequence = t.rank == 3 && t.dims[0] == batch && t.dims[1] != batch;
+      if (sequence && !parameters.contains(t)) out.insert(t.dims[1]);
+    }
+  }
+  return out;
 }
 
 bool multiple(std::int64_t dim, std::int64_t batch) { return dim > 0 && dim % batch == 0; }
@@ -130,8 +152,10 @@ ParameterShapes find_joined(const Trace& trace, std::int64_t batch) {
 }
 
 BatchShapes shapes_of(const Trace& trace, std::int64_t batch) {
-  BatchShapes out{batch, find_parameters(trace), find_joined(trace, batch), false};
-  out.sequence_first = find_sequence_first(trace, out.parameters, batch);
+  BatchShapes out{batch, find_parameters(trace), find_joined(trace, batch), false, {}};
+  const std::vector<const Operands*> distinct = distinct_operands(trace);
+  out.sequence_first = find_sequence_first(distinct, out.parameters, batch);
+  out.positions = find_positions(distinct, out.parameters, batch);
   return out;
 }
 
@@ -267,12 +291,18 @@ bool stacks_items(const TensorShape& t, std::int64_t batch) {
   return t.rank >= 5 && t.dims[0] <= most_parts && multiple(t.dims[1], batch);
 }
 
+// Rows for all pairs of positions, as a table of their distances gives: the same for every item.
+bool of_pairs(const TensorShape& t, const BatchShapes& s) {
+  return t.rank >= 2 && t.dims[0] == t.dims[1] && s.positions.count(t.dims[0]) > 0;
+}
+
 // Leading dimension, if it counts items (or tokens of items); else one that is the batch itself, or
 // counts windows of items behind that of a few stacked parts.
 std::int8_t axis_of(const TensorShape& t, const BatchShapes& s) {
   const std::int64_t batch = s.batch;
   if (t.rank == 0) return -1;
   if (s.joined.contains(t)) return 1;
+  if (of_pairs(t, s)) return -1;
   if (s.sequence_first && t.rank >= 3 && t.dims[1] == batch) return 1;
   if (t.dims[0] == 1 && (batch != 1 || t.rank == 1)) return -1;  // broadcast over the batch
   if (multiple(t.dims[0], batch)) return 0;
@@ -325,6 +355,21 @@ std::optional<TensorShape> single_matrix(const TensorShape& t, std::int64_t batc
   return matrix;
 }
 
+// A product [p,m,k] x [p,k,n] for each position: what tells positions apart does not grow, items
+// are the only other dimension that is a multiple of the batch.
+std::optional<ProductAxes> axes_at_positions(const TensorShape& left, const TensorShape& right,
+                                             const BatchShapes& s) {
+  if (left.rank != 3 || right.rank != 3 || left.dims[0] != right.dims[0]) return {};
+  if (s.positions.count(left.dims[0]) == 0) return {};
+  const auto items = [&](std::int64_t dim) {
+    return multiple(dim, s.batch) && s.positions.count(dim) == 0;
+  };
+  const bool rows = items(left.dims[1]), inner = items(left.dims[2]),
+             columns = items(right.dims[2]);
+  if (int(rows) + int(inner) + int(columns) != 1) return {};
+  return rows ? ProductAxes{1, -1} : inner ? ProductAxes{2, 1} : ProductAxes{-1, 2};
+}
+
 // Operands of fewer dimensions stand beside the last ones of the largest operand, element by
 // element: scales of a norm, as many as a layer is wide, do not grow beside rows of items.
 void align_broadcast(const OpTensors& tensors, std::int64_t batch, std::vector<std::int8_t>& axes) {
@@ -353,12 +398,17 @@ std::vector<std::int8_t> growing_axes(const OpRow& row, const OpTensors& tensors
   const std::size_t first = product ? row.arguments.at(ArgumentName::left) : 0;
   if (product && axes.size() >= first + 2 &&
       tensors.shapes[first].rank == tensors.shapes[first + 1].rank) {
-    const auto left = single_matrix(tensors.shapes[first], shapes.batch);
-    const auto right = single_matrix(tensors.shapes[first + 1], shapes.batch);
+    const TensorShape &one = tensors.shapes[first], &other = tensors.shapes[first + 1];
+    if (const auto p = axes_at_positions(one, other, shapes)) {
+      axes[first] = p->left, axes[first + 1] = p->right;
+      return axes;
+    }
+    const auto left = single_matrix(one, shapes.batch);
+    const auto right = single_matrix(other, shapes.batch);
     if (left && right) {
       const ProductAxes p =
           product_axes(*left, *right, shapes.parameters, shapes.batch, weight_gradient);
-      const int before = tensors.shapes[first].rank - 2;
+      const int before = one.rank - 2;
       if (p.left >= 0) axes[first] = static_cast<std::int8_t>(p.left + before);
       if (p.right >= 0) axes[first + 1] = static_cast<std::int8_t>(p.right + before);
       return axes;

@@ -36,8 +36,9 @@ const TensorShape* bare_weight(const OpRow& row, const OpTensors& tensors);
 struct BatchShapes {
   std::int64_t batch = 1;
   ParameterShapes parameters;
-  ParameterShapes joined;       // images of all items as one, which has the channels of all
-  bool sequence_first = false;  // images and sequences stand behind the time step
+  ParameterShapes joined;            // images of all items as one, which has the channels of all
+  bool sequence_first = false;       // images and sequences stand behind the time step
+  std::set<std::int64_t> positions;  // lengths of the items' sequences
 };
 
 /// The growing dimension of each operand. `weight_gradient`: the product is one if the order of

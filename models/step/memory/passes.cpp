@@ -6,7 +6,7 @@ namespace tandem {
 namespace {
 
 bool alike(const LayerUse& a, const LayerUse& b) {
-  return a.embedding == b.embedding &&
+  return a.embedding == b.embedding && a.cell == b.cell &&
          std::equal(a.parameters.begin(), a.parameters.end(), b.parameters.begin(),
                     b.parameters.end(), same_dims);
 }
@@ -37,6 +37,33 @@ std::size_t layers_before_repeats(std::span<const LayerUse> layers) {
     }
   }
   return layers.size();
+}
+
+namespace {
+
+/// The steps behind the first one of a loop that begins at `first`, or nothing.
+std::span<const LayerUse> further_steps(std::span<const LayerUse> layers, std::size_t first) {
+  for (std::size_t size = 1; first + 2 * size <= layers.size(); ++size) {
+    const auto step = layers.subspan(first), behind = layers.subspan(first + size);
+    const auto end = std::mismatch(behind.begin(), behind.end(), step.begin(), alike).first;
+    const auto again = static_cast<std::size_t>(end - behind.begin());
+    if (again >= size) return behind.first(again);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<bool> run_before(std::span<const LayerUse> layers) {
+  std::vector<bool> out(layers.size(), false);
+  std::fill(out.begin() + std::ptrdiff_t(layers_before_repeats(layers)), out.end(), true);
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    if (!layers[i].cell || out[i]) continue;
+    const auto steps = further_steps(layers, i);
+    if (steps.empty()) continue;
+    std::fill_n(out.begin() + (steps.data() - layers.data()), steps.size(), true);
+  }
+  return out;
 }
 
 }  // namespace tandem

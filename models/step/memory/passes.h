@@ -1,5 +1,5 @@
 // How often a step runs the same layers: text that is written word by word passes through all of a
-// model's layers for each word.
+// model's layers for each word, a loop over recurrent cells through those of a step of time.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +13,7 @@ namespace tandem {
 /// A layer by the parameters that it takes.
 struct LayerUse {
   bool embedding = false;
+  bool cell = false;  // of a recurrent layer, which a loop of the program runs
   std::vector<TensorShape> parameters;
 };
 
@@ -21,5 +22,10 @@ struct LayerUse {
 /// encoder may come before them. Two models of one build that both read words of one table's size
 /// cannot be told from two passes of one.
 std::size_t layers_before_repeats(std::span<const LayerUse> layers);
+
+/// Which layers have run before: those of passes that only repeat, and from the second step on
+/// those of a loop over recurrent cells, which begins with a cell. Stacked cells of one size and
+/// nothing between them cannot be told from steps of one.
+std::vector<bool> run_before(std::span<const LayerUse> layers);
 
 }  // namespace tandem

@@ -183,16 +183,16 @@ bool has_filters_of_items(const BatchOp& op, std::int64_t batch) {
   return batch > 1 && image->dims[0] == 1 && (image->dims[1] / group) % batch == 0;
 }
 
-/// The first row of the step's layers that an earlier pass through the model has run before; behind
-/// all rows without any.
-std::uint32_t first_repeated_row(const Trace& trace, const BatchOps& ops, const OpNesting& nesting,
-                                 const StepWindow& step) {
+/// Which rows of the trace belong to layers of the step that have run before in it: their weights
+/// count once.
+std::vector<bool> repeated_rows(const Trace& trace, const BatchOps& ops, const OpNesting& nesting,
+                                const StepWindow& step) {
   std::vector<std::uint32_t> rows;
   std::vector<LayerUse> layers;
   for (std::uint32_t row = 0; row < trace.ops.size(); ++row) {
     if (!inside(trace, row, step) || layer_of(ops, nesting, row) != row) continue;
     const BatchOp& op = ops.op(ops.number(row));
-    LayerUse layer{op.row->layer == Layer::embedding, {}};
+    LayerUse layer{op.row->layer == Layer::embedding, op.row->is(recurrent_cell), {}};
     for (std::size_t i = 0; i < op.tensors.shapes.size(); ++i) {
       if (!contains(op.row->arguments.parameters, op.tensors.arguments[i])) continue;
       layer.parameters.push_back(op.tensors.shapes[i]);
@@ -200,8 +200,12 @@ std::uint32_t first_repeated_row(const Trace& trace, const BatchOps& ops, const 
     rows.push_back(row);
     layers.push_back(std::move(layer));
   }
+  std::vector<bool> out(trace.ops.size(), false);
   const std::size_t once = layers_before_repeats(layers);
-  return once < rows.size() ? rows[once] : static_cast<std::uint32_t>(trace.ops.size());
+  if (once < rows.size()) std::fill(out.begin() + rows[once], out.end(), true);
+  const std::vector<bool> again = run_before(layers);
+  for (std::size_t i = 0; i < rows.size(); ++i) out[rows[i]] = out[rows[i]] || again[i];
+  return out;
 }
 
 /// Matrices that layers beside embeddings multiply with: what has the shape of one may be shared.
@@ -240,9 +244,9 @@ Parameters count_parameters(const Trace& trace, const BatchOps& ops, const OpNes
   const bool trains = goes_backward(trace, ops, step);
   const std::set<Dims> summed = summed_tables(trace, ops, step);
   const std::set<Dims> matrices = layer_matrices(trace, ops, nesting, step);
-  const std::uint32_t repeated = first_repeated_row(trace, ops, nesting, step);
-  for (std::uint32_t row = 0; row < repeated; ++row) {
-    if (!inside(trace, row, step) || runs_in_node(trace, nesting, row)) continue;
+  const std::vector<bool> repeated = repeated_rows(trace, ops, nesting, step);
+  for (std::uint32_t row = 0; row < trace.ops.size(); ++row) {
+    if (!inside(trace, row, step) || repeated[row] || runs_in_node(trace, nesting, row)) continue;
     const std::uint32_t layer = layer_of(ops, nesting, row);
     if (const TensorShape* t = layer == no_row ? outermost_weight(ops, nesting, row) : nullptr) {
       add(*t);

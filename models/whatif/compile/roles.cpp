@@ -24,6 +24,7 @@ class Roles {
     const bool given = op.in_model || (whole_step && op.phase != FlowPhase::other);
     if (!given || op.input_count + op.output_count == 0) return FuseRole::outside;
     if (sparse(op) || within_convolution(op) || complex(op)) return FuseRole::library;
+    if (op.row != nullptr && op.row->is(not_generated)) return FuseRole::library;
     if (op.row != nullptr && op.row->output == OutputRule::running) return FuseRole::row;
     if (interpolated(op) || (op.row != nullptr && op.row->is(adds_once))) return FuseRole::spread;
     switch (op.kind) {

@@ -6,6 +6,7 @@
 #include "models/step/binding/made_tensors.h"
 #include "models/step/op_nesting.h"
 #include "models/whatif/compile/host/host_reads.h"
+#include "models/whatif/compile/host/uncompiled.h"
 
 namespace tandem {
 namespace {
@@ -87,6 +88,7 @@ class Cutter {
     spans_.clear();
     if (forward_.empty()) return;
     const auto cuts = cut_rows();
+    kept_ = uncompiled(step_, flow_, forward_, cuts);
     auto next = cuts.begin();
     for (std::size_t at = 0; at < forward_.size(); ++at) {
       const TimePoint begin = begin_of(flow_.ops[forward_[at]].root);
@@ -94,7 +96,7 @@ class Cutter {
       while (next != cuts.end() && begin_of(*next) < begin) ++next;
       if (begins_pass(at)) {  // what Python reads between two passes is not of the model
         begin_graph(begin);
-      } else if (next != before && graph_ != runs_eager) {
+      } else if (next != before && graph_ != runs_eager && !runs_as_before(at)) {
         ++out_.breaks;
         begin_graph(begin_of(*std::prev(next)));
       } else if (pieces_[at] && graph_ != runs_eager) {
@@ -148,10 +150,29 @@ class Cutter {
     const std::uint32_t i = forward_[at];
     if (in_recurrent_layer(flow_.ops[i])) {
       if (graph_ != runs_eager) leave(at, begin);
-    } else if (graph_ == runs_eager && adds_residual(flow_.ops[i])) {
+    } else if (runs_as_before(at)) {
+      if (graph_ != runs_eager) {
+        ++out_.breaks;
+        belong(begin, runs_eager);
+      }
+    } else if (graph_ == runs_eager && goes_on(at)) {
       begin_graph(begin);
     }
     out_.graph_of[i] = graph_;
+  }
+
+  bool runs_as_before(std::size_t at) const {
+    const FlowOp& op = flow_.ops[forward_[at]];
+    if (kept_.ops[at]) return true;
+    if (!kept_.around) return false;
+    return adds_residual(step_, op) || (op.row != nullptr && op.row->layer == Layer::embedding);
+  }
+
+  /// Whether a graph begins behind operations that run as before: what the rest of a recurrent
+  /// layer's function is ends with a residual.
+  bool goes_on(std::size_t at) const {
+    const FlowOp& op = flow_.ops[forward_[at]];
+    return adds_residual(step_, op) || (at > 0 && runs_as_before(at - 1));
   }
 
   bool in_recurrent_layer(const FlowOp& op) const {
@@ -168,16 +189,6 @@ class Cutter {
     belong(begin, runs_eager);
   }
 
-  /// Whether it adds two tensors of one shape, none of them a part of another: halves of what goes
-  /// both ways through a layer are added where the layer is called.
-  bool adds_residual(const FlowOp& op) const {
-    if (op.row == nullptr || !op.row->is(adds_gradients)) return false;
-    const OpTensors& in = operands_of(step_.trace, op.op).tensors;
-    const TensorShape *a = in.at(0), *b = in.at(1);
-    if (a == nullptr || b == nullptr || dims_of(*a) != dims_of(*b)) return false;
-    return !is_slice(*a) && !is_slice(*b);
-  }
-
   void follow_backward() {
     if (spans_.empty()) return;
     const auto begins = graphs_by_number(node_numbers(step_.trace), spans_);
@@ -192,6 +203,7 @@ class Cutter {
   const Dataflow& flow_;
   std::vector<std::uint32_t> forward_;
   std::vector<bool> calls_;
+  Uncompiled kept_;
   GraphCuts out_;
   std::uint32_t graph_ = 0, graphs_ = 0;
   std::vector<GraphSpan> spans_;  // behind the first graph

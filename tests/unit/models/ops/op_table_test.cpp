@@ -193,6 +193,14 @@ TEST(OpTable, KnowsEveryOperationOfTheCaptures) {
   EXPECT_GT(names, 400);
 }
 
+// lstm_cell(input, hx, w_ih, w_hh, b_ih, b_hh): a network of cells has these weights and no others.
+TEST(OpTable, CellsNameTheirWeights) {
+  const OpArguments& cell = op_row("aten::lstm_cell").arguments;
+  EXPECT_TRUE(contains(cell.activations, 0));
+  for (const std::size_t weight : {2, 3, 4, 5}) EXPECT_TRUE(contains(cell.parameters, weight));
+  EXPECT_FALSE(contains(cell.parameters, 1));
+}
+
 // Six places described operations, by pieces of names; these are what they said wrong.
 TEST(OpTable, PiecesOfNamesNoLongerDecide) {
   EXPECT_EQ(op_row("aten::_thnn_fused_lstm_cell").kind, OpKind::recurrent);   // "_fused_"

@@ -17,6 +17,7 @@ namespace {
 using test::add_half_convolution;
 using test::CompileBench;
 using test::FlowMaker;
+using test::kernel_names;
 
 double longest_us(const Step& step) {
   double us = 0;
@@ -177,6 +178,24 @@ TEST(CompiledGradients, ComplexNumbersStayWithTheFrameworkAndRunningSumsDoNot) {
   running.op("aten::neg", "[[8,512]]", R"(["float"])");
   running.op("aten::cumsum", "[[8,512],[],[]]", R"(["float","Scalar",""])", R"(["","-1",""])");
   EXPECT_EQ(works(running), 1U);
+}
+
+// Gradients of sampled images have no code of their own, those of activations have.
+TEST(CompiledGradients, WhatTheCompilerHasNoCodeForStaysWithTheFramework) {
+  EXPECT_TRUE(op_row("aten::grid_sampler_2d_backward").is(not_generated));
+  const auto names = [](std::string_view gradient) {
+    FlowMaker m;
+    m.sequence = 1;
+    m.op("aten::relu", "[[8,4,32,32]]", R"(["float"])");
+    m.thread = 1;
+    m.op(std::string(node) + ">" + std::string(gradient), "[[8,4,32,32],[8,4,32,32],[8,32,32,2]]",
+         R"(["float","float","float"])", "", "backward");
+    return kernel_names(CompileBench{}.compile(m.step()));
+  };
+  const auto sampled = names("aten::grid_sampler_2d_backward");
+  EXPECT_EQ(std::count(sampled.begin(), sampled.end(), "backward"), 1);
+  const auto computed = names("aten::threshold_backward");
+  EXPECT_EQ(std::count(computed.begin(), computed.end(), "backward"), 0);
 }
 
 // The framework copies an image that has its size already; compiled code adds to places anyway.

@@ -21,6 +21,13 @@ constexpr std::string_view of_float = R"(["float"])";
 
 void relu(FlowMaker& m) { m.op("aten::relu", pixels, of_float); }
 
+/// A number that Python reads.
+void read_number(FlowMaker& m) {
+  m.around_dims = "[[]]", m.around_types = of_float;
+  m.read("aten::item>aten::_local_scalar_dense", false, of_float);
+  m.around_dims.clear();
+}
+
 std::vector<std::uint32_t> graphs_of(const Step& step) {
   return graph_cuts(step, dataflow(step)).graph_of;
 }
@@ -73,11 +80,7 @@ TEST(GraphCuts, DoNotLieWhereTheTypeIsNotKnown) {
 
 // Tensor.item() of a number: the host waits for it as it did.
 TEST(GraphCuts, LieWhereANumberIsRead) {
-  const Step step = around([](FlowMaker& m) {
-    m.around_dims = "[[]]", m.around_types = of_float;
-    m.read("aten::item>aten::_local_scalar_dense", false, of_float);
-    m.around_dims.clear();
-  });
+  const Step step = around(read_number);
   CompileBench s;
   const Step out = s.compile(step);
   EXPECT_EQ(s.report.breaks, 1U);
@@ -139,6 +142,66 @@ TEST(GraphCuts, DoNotEndAFunctionWhereHalvesAreAdded) {
   EXPECT_EQ(graphs_of(recurrent(true)),
             (Graphs{0, runs_eager, runs_eager, runs_eager, runs_eager, runs_eager, runs_eager,
                     runs_eager, runs_eager, 0}));
+}
+
+std::vector<std::uint32_t> forward_graphs(const Step& step) {
+  const Dataflow flow = dataflow(step);
+  const GraphCuts cuts = graph_cuts(step, flow);
+  Graphs out;
+  for (std::size_t i = 0; i < flow.ops.size(); ++i) {
+    if (flow.ops[i].in_model) out.push_back(cuts.graph_of[i]);
+  }
+  return out;
+}
+
+// A layer; three turns of a number that Python reads and two operations; two of the function
+// around.
+TEST(GraphCuts, LeaveALoopThatReadsInEachTurnToTheFramework) {
+  FlowMaker m;
+  relu(m);
+  for (int turn = 0; turn < 3; ++turn) {
+    read_number(m);
+    relu(m);
+    m.op("aten::sigmoid", pixels, of_float);
+  }
+  m.op("aten::tanh", pixels, of_float);
+  relu(m);
+  constexpr std::uint32_t left = runs_eager;
+  EXPECT_EQ(forward_graphs(m.step()), (Graphs{0, left, left, left, left, left, left, 1, 1}));
+}
+
+// Layers that read a number each add residuals: functions that the loop over them calls.
+TEST(GraphCuts, CompileTheLayersOfALoop) {
+  FlowMaker m;
+  relu(m);
+  for (int layer = 0; layer < 3; ++layer) {
+    read_number(m);
+    m.op("aten::add", "[[256,256],[256,256]]", R"(["float","float"])");
+  }
+  EXPECT_EQ(forward_graphs(m.step()), (Graphs{0, 1, 2, 3}));
+}
+
+// The product of experts reads how many rows each has. What chooses them behind the last product,
+// what follows up to the residual, and residuals everywhere run as they did.
+TEST(GraphCuts, LeaveFunctionsAroundAProductThatReadsToTheFramework) {
+  FlowMaker m;
+  const auto residual = [&] { m.op("aten::add", "[[256,256],[256,256]]", R"(["float","float"])"); };
+  const auto product = [&](std::string_view path) {
+    m.op(path, "[[256,256],[256,256]]", R"(["float","float"])", "", "gemm");
+  };
+  relu(m);
+  residual();
+  product("aten::mm");
+  relu(m);
+  m.read("aten::_grouped_mm>aten::item>aten::_local_scalar_dense", false, of_float);
+  m.within_last = true;
+  product("aten::_grouped_mm>aten::mm");
+  m.within_last = false;
+  relu(m);
+  residual();
+  relu(m);
+  constexpr std::uint32_t left = runs_eager;
+  EXPECT_EQ(forward_graphs(m.step()), (Graphs{0, left, 1, left, left, left, left, 2}));
 }
 
 /// Passes of a layer with its activation, their loss, which Python reads, and their gradients.

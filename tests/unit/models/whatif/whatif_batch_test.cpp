@@ -19,7 +19,7 @@ OpTensors tensors(std::string_view dims) { return parse_tensors(dims); }
 
 std::vector<std::int8_t> axes(std::string_view op, std::string_view dims, std::int64_t batch,
                               const ParameterShapes& parameters = {}, bool second = false) {
-  return growing_axes(op_row(op), tensors(dims), {batch, parameters, {}, false}, second);
+  return growing_axes(op_row(op), tensors(dims), {batch, parameters, {}, false, {}}, second);
 }
 
 ParameterShapes shapes(std::string_view dims) {

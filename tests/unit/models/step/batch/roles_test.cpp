@@ -14,7 +14,7 @@ namespace {
 
 std::vector<std::int8_t> axes_of(std::string_view name, const std::string& dims,
                                  const ParameterShapes& joined = {}) {
-  return growing_axes(op_row(name), test::parse_tensors(dims), {8, {}, joined, false}, false);
+  return growing_axes(op_row(name), test::parse_tensors(dims), {8, {}, joined, false, {}}, false);
 }
 
 // 1280 is a multiple of 8, but the scale of a norm stands beside the last dimension of its rows.
@@ -26,6 +26,24 @@ TEST(BatchRoles, AnOperandBesideTheLastDimensionsDoesNotGrowWithTheFirst) {
 
 TEST(BatchRoles, ALayerAloneDecidesByItsLeadingDimension) {
   EXPECT_EQ(axes_of("aten::mul", "[[1280]]"), (std::vector<std::int8_t>{0}));
+}
+
+// Words of 8 items, 512 each: rows of all pairs of words are the same for every item, though 512 is
+// a multiple of 8; of the products of each word the rows, the sum or the columns are the 24 = 8 x 3
+// heads of all items. Similarities of 16 views of 8 pictures, which have no sequence, grow.
+TEST(BatchRoles, RowsOfAllPairsOfPositionsDoNotGrow) {
+  const auto axes = [](std::string_view name, const std::string& dims) {
+    const BatchShapes shapes{8, {}, {}, false, {512}};
+    return growing_axes(op_row(name), test::parse_tensors(dims), shapes, false);
+  };
+  using Axes = std::vector<std::int8_t>;
+  EXPECT_EQ(axes("aten::add", "[[512,512]]"), (Axes{-1}));
+  EXPECT_EQ(axes("aten::copy_", "[[512,512,30],[512,512,30]]"), (Axes{-1, -1}));
+  EXPECT_EQ(axes("aten::copy_", "[[512,30],[512,30]]"), (Axes{0, 0}));
+  EXPECT_EQ(axes("aten::bmm", "[[512,24,30],[512,30,512]]"), (Axes{1, -1}));
+  EXPECT_EQ(axes("aten::bmm", "[[512,30,24],[512,24,512]]"), (Axes{2, 1}));
+  EXPECT_EQ(axes("aten::bmm", "[[512,24,64],[512,64,512]]"), (Axes{0, 0}));
+  EXPECT_EQ(axes_of("aten::div", "[[16,16]]"), (Axes{0}));
 }
 
 // 8 images of 32 channels normalised one by one are one image of 256 channels for the library, and

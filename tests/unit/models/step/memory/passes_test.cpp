@@ -17,8 +17,9 @@ TensorShape of(std::int64_t rows, std::int64_t columns) {
   return t;
 }
 
-LayerUse words(std::int64_t width = 16) { return {true, {of(1000, width)}}; }
-LayerUse linear(std::int64_t rows = 16) { return {false, {of(rows, 16)}}; }
+LayerUse words(std::int64_t width = 16) { return {true, false, {of(1000, width)}}; }
+LayerUse linear(std::int64_t rows = 16) { return {false, false, {of(rows, 16)}}; }
+LayerUse cell(std::int64_t inputs = 16) { return {false, true, {of(64, inputs), of(64, 16)}}; }
 
 TEST(Passes, WordsThatAreWrittenOneByOneRepeatTheModel) {
   const LayerUse pass[] = {words(), linear(), linear(64), linear(1000)};
@@ -47,6 +48,22 @@ TEST(Passes, LayersOfOneSizeAreNoPasses) {
 TEST(Passes, APassThatIsNotWholeIsNone) {
   const std::vector<LayerUse> layers{words(), linear(), linear(64), words(), linear()};
   EXPECT_EQ(layers_before_repeats(layers), 5U);
+}
+
+// Two layers before; a cell, a layer and another cell in each of three steps; one layer behind.
+TEST(Passes, StepsOfALoopOverCellsRepeatTheFirst) {
+  std::vector<LayerUse> layers{linear(), linear(32)};
+  for (int step = 0; step < 3; ++step) layers.insert(layers.end(), {cell(), linear(), cell(32)});
+  layers.push_back(linear(1000));
+  std::vector<bool> again(5, false);
+  again.insert(again.end(), 6, true);
+  again.push_back(false);
+  EXPECT_EQ(run_before(layers), again);
+}
+
+TEST(Passes, CellsOfOtherSizesAreNoSteps) {
+  const std::vector<LayerUse> layers{cell(8), cell(16), cell(32), linear()};
+  EXPECT_EQ(run_before(layers), std::vector<bool>(4, false));
 }
 
 }  // namespace
