@@ -17,6 +17,12 @@ namespace tandem {
 /// Blocks of `b` that hold `a`; 0 where nobody knows how large a block is.
 inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return b > 0 ? (a + b - 1) / b : 0; }
 inline std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
+/// The largest power of two up to `n`, at least one.
+inline std::int64_t last_power(std::int64_t n) {
+  std::int64_t power = 1;
+  while (power <= n / 2) power *= 2;
+  return power;
+}
 /// Blocks along one side of a grid: at least one, and no more than CUDA launches.
 inline std::uint32_t grid_side(std::int64_t blocks) {
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(blocks, 1, 0x7fffffff));

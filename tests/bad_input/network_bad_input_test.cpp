@@ -144,8 +144,8 @@ TEST(NetworkBadInput, OperandsOfTensorflowThatFitNoRule) {
     text.replace(text.find(from), from.size(), "\"tensorflow\"");
     const Network network = test::network_of(text);
     const BoundNetwork bound = bind_network(network, {});
-    Lowering lowering(
-        {find_gpu(configs.gpus, "a100_sxm4_80gb"), configs.time, configs.libraries, rules});
+    Lowering lowering({find_gpu(configs.gpus, "a100_sxm4_80gb"), configs.time, configs.libraries,
+                       rules, configs.batch.sums});
     LossList losses;
     EXPECT_EQ(lowering.kernels(network.ops[0], bound.ops[0], losses).size(), 1U) << op;
     EXPECT_EQ(losses.count("op_without_kernel_rule"), 1) << op;
@@ -164,8 +164,8 @@ std::vector<LoweredKernel> lowered(const std::string& op, const std::string& arg
       test::network_of(small_network(R"([{"op": ")" + op + R"(", "phase": "forward", "args": [)" +
                                      arguments + R"(], "out": [4]}])"));
   const BoundNetwork bound = bind_network(network, {});
-  Lowering lowering(
-      {find_gpu(configs.gpus, "a100_sxm4_80gb"), configs.time, configs.libraries, rules});
+  Lowering lowering({find_gpu(configs.gpus, "a100_sxm4_80gb"), configs.time, configs.libraries,
+                     rules, configs.batch.sums});
   return lowering.kernels(network.ops[0], bound.ops[0], losses);
 }
 

@@ -163,12 +163,6 @@ bool is_contiguous(const TensorShape& shape) {
   return true;
 }
 
-std::int64_t last_power(std::int64_t n) {
-  std::int64_t power = 1;
-  while (power * 2 <= n) power *= 2;
-  return power;
-}
-
 std::int64_t next_power(std::int64_t n) {
   std::int64_t power = 1;
   while (power < n) power *= 2;

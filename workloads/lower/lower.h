@@ -7,6 +7,7 @@
 
 #include "models/arch/gpu_arch.h"
 #include "models/kernel/library_names.h"
+#include "models/kernel/time/laws/framework_sums.h"
 #include "models/kernel/time/time_model.h"
 #include "sim/core/error.h"
 #include "sim/trace/trace.h"
@@ -30,6 +31,7 @@ struct LoweringInput {
   const TimeConstants& time;
   const LibraryNames& libraries;
   const LoweringRules& rules;
+  const SumPace& sums;
 };
 
 /// The kernels of an operation, in order. Operations without a rule count as a loss and are timed

@@ -61,7 +61,6 @@ double all_bytes(const Context& c);
 DataType float_type(const Context& c);
 bool is_contiguous(const TensorShape& shape);
 
-std::int64_t last_power(std::int64_t n);
 std::int64_t next_power(std::int64_t n);
 
 /// The sum over each channel of images, `part` being the first of the rule's three kernels for it.

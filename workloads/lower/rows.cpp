@@ -2,22 +2,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/kernel/time/laws/framework_sums.h"
 #include "sim/core/bounds/limits.h"
 #include "workloads/lower/parts.h"
 
 namespace tandem::lowering {
 namespace {
 
-/// The sizes of a reduction as the framework's kernel sees it.
-struct Sum {
-  std::int64_t results = 1;
-  std::int64_t inputs = 1;  // of a result
-  bool fastest = true;      // it runs along the dimension that is contiguous in memory
-  bool whole = false;       // everything becomes one number
-};
-
-Sum sum_of(const TensorShape& in, const TensorShape& out) {
-  Sum s;
+SumSizes sum_of(const TensorShape& in, const TensorShape& out) {
+  SumSizes s;
   s.results = std::max<std::int64_t>(out.elements(), 1);
   s.inputs = std::max<std::int64_t>(in.elements() / s.results, 1);
   s.whole = s.results == 1;
@@ -25,75 +18,26 @@ Sum sum_of(const TensorShape& in, const TensorShape& out) {
   // The last dimension is kept if the result still ends in it.
   const std::int64_t last = in.dims[in.rank - 1U];
   const std::int64_t kept = out.rank > 0 ? out.dims[out.rank - 1U] : 1;
-  s.fastest = last == 1 || !(last == kept && is_contiguous(in));
-  if (in.channels_last) s.fastest = s.results % in.dims[1] != 0;  // channels lie side by side
+  bool fastest = last == 1 || !(last == kept && is_contiguous(in));
+  if (in.channels_last) fastest = s.results % in.dims[1] != 0;  // channels lie side by side
+  std::int64_t together = 1;                                    // values of the last dimensions
+  for (std::size_t d = in.rank; d-- > 0 && together < s.inputs;) together *= in.dims[d];
+  const SumForm along = together == s.inputs ? SumForm::rows : SumForm::pieces;
+  s.form = fastest ? along : SumForm::columns;
   return s;
 }
 
-struct ReduceGrid {
-  std::int64_t threads_x = 1, threads_y = 1, blocks = 1, parts = 1;
-  std::int64_t values = 1;  // that a thread adds up
-  int width = 1;
-};
-
-// setReduceConfig of the framework (ATen/native/cuda/Reduce.cuh): threads along the contiguous
-// dimension first; a block gives its rows to one result where there are many inputs; blocks share
-// a result where they alone cannot fill the GPU.
-constexpr std::int64_t most_threads = 512;
-
-ReduceGrid reduce_grid(const Sum& s, const GpuArch& gpu) {
-  ReduceGrid g;
-  std::int64_t x = s.fastest ? s.inputs : s.results;
-  std::int64_t y = s.fastest ? s.results : s.inputs;
-  if (!s.fastest) {
-    while (g.width < 4 && x % (g.width * 2) == 0) g.width *= 2;
-    x /= g.width;
-  } else if (s.whole && x > 128) {
-    x /= 4;
-  }
-  const std::int64_t limit = most_threads / g.width;
-  const std::int64_t x_power = std::min(last_power(x), limit);
-  const std::int64_t y_power = std::min(last_power(y), limit);
-  g.threads_x = std::min<std::int64_t>(x_power, lanes_per_warp);
-  g.threads_y = std::min(y_power, limit / g.threads_x);
-  g.threads_x = std::min(x_power, limit / g.threads_y);
-  std::int64_t inputs = s.inputs, results_a_block = 1;
-  (s.fastest ? inputs = ceil_div(inputs, g.threads_x) : results_a_block = g.threads_x);
-  const bool block_shares =
-      inputs >= g.threads_y * least_values_per_thread || inputs >= most_values_per_thread;
-  (block_shares ? inputs = ceil_div(inputs, g.threads_y) : results_a_block *= g.threads_y);
-  g.blocks = ceil_div(s.results / g.width, results_a_block);
-  const std::int64_t resident =
-      gpu.sm_count * (gpu.max_threads_per_sm / (g.threads_x * g.threads_y));
-  if (block_shares) g.parts = blocks_sharing_result(inputs, g.blocks, resident);
-  g.values = ceil_div(inputs, g.parts);
-  return g;
-}
-
-/// Threads wait for each of their loads, waves of blocks for each other; the block that finishes
-/// last adds up what the others of a result left in memory.
-double waiting_us(const Context& c, const ReduceGrid& g) {
-  const ReductionPace& pace = c.input.rules.reduction;
-  const std::int64_t threads = g.threads_x * g.threads_y;
-  const std::int64_t resident = c.gpu().sm_count * (c.gpu().max_threads_per_sm / threads);
-  const auto waves = static_cast<double>(ceil_div(g.blocks * g.parts, resident));
-  double us = waves * (pace.wave_us + pace.value_us * static_cast<double>(g.values));
-  if (g.parts > 1) us += pace.share_us + pace.part_us * static_cast<double>(g.parts);
-  return us;
-}
-
 /// Kernels of the rule from `first` on: without vectors, with two elements, with four.
-void add_sum(const Context& c, const Sum& s, DataType type, std::size_t first, double bytes,
+void add_sum(const Context& c, const SumSizes& s, DataType type, std::size_t first, double bytes,
              Kernels& out) {
-  const ReduceGrid g = reduce_grid(s, c.gpu());
+  const SumGrid g = sum_grid(s, c.gpu());
   const std::size_t form = first + (g.width == 1 ? 0 : g.width == 2 ? 1 : 2);
   const KernelTemplate& row = c.kernel(c.has_kernel(form) ? form : first);
   if (g.parts > 1) out.push_back(memset_of(c, 4 * g.blocks));
   LoweredKernel kernel = make(c, row, type, {g.blocks, g.parts}, bytes);
   kernel.geometry.block = {static_cast<std::uint32_t>(g.threads_x),
                            static_cast<std::uint32_t>(g.threads_y), 1};
-  const double floor = c.gpu().graph_kernel_period_us;
-  kernel.duration_us = floor + std::hypot(kernel.duration_us - floor, waiting_us(c, g));
+  kernel.duration_us += sum_waiting_us(c.gpu(), c.input.sums, g);
   out.push_back(std::move(kernel));
 }
 
@@ -106,9 +50,10 @@ void lower_reduction(const Context& c, Kernels& out) {
 }
 
 void add_channel_sum(const Context& c, const TensorShape& images, std::size_t part, Kernels& out) {
-  Sum s;
+  SumSizes s;
   s.results = std::max<std::int64_t>(images.dims[1], 1);
   s.inputs = images.elements() / s.results;
+  s.form = SumForm::pieces;
   add_sum(c, s, images.type, part, bytes_of(images), out);
 }
 
@@ -154,14 +99,12 @@ void lower_long_norm_sums(const Context& c, const TensorShape& in, std::int64_t 
   first.geometry.block = {lanes_per_warp, 1, 1};
   out.push_back(std::move(first));
   for (int result = 0; result < 2; ++result) {
-    const Sum s{columns, parts, false, false};
-    const ReduceGrid g = reduce_grid(s, c.gpu());
+    const SumSizes s{columns, parts, SumForm::columns, false};
+    const SumGrid g = sum_grid(s, c.gpu());
     out.push_back(memset_of(c, 4 * g.blocks));
     LoweredKernel sum = make(c, c.kernel(2), DataType::fp32, {g.blocks, g.parts},
                              4.0 * static_cast<double>(parts * columns));
-    sum.duration_us =
-        c.gpu().graph_kernel_period_us +
-        std::hypot(sum.duration_us - c.gpu().graph_kernel_period_us, waiting_us(c, g));
+    sum.duration_us += sum_waiting_us(c.gpu(), c.input.sums, g);
     out.push_back(std::move(sum));
   }
 }

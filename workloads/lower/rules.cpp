@@ -102,15 +102,6 @@ std::vector<Field<ChannelPace>> channel_fields() {
       field<C>("next_cycles_per_kb", "cycles", "and for each KB", &C::next_cycles_per_kb)};
 }
 
-std::vector<Field<ReductionPace>> pace_fields() {
-  using P = ReductionPace;
-  return {field<P>("source", "name", "where it was measured", &P::source),
-          field<P>("wave_us", "us", "a wave of blocks", &P::wave_us),
-          field<P>("value_us", "us", "a value that a thread adds", &P::value_us),
-          field<P>("share_us", "us", "blocks that share a result", &P::share_us),
-          field<P>("part_us", "us", "each of them", &P::part_us)};
-}
-
 /// Fields that are not named keep their default.
 template <class Row>
 std::vector<Row> read_rows(const Json& json, const Place& file, const std::string& key,
@@ -168,10 +159,6 @@ LoweringRules load_lowering_rules(const std::string& path) {
   read_choice(json.value("schema", Json()), file / "schema", schemas);
   LoweringRules out;
   out.path = path;
-  const std::vector<Field<ReductionPace>> pace = pace_fields();
-  if (!json.contains("reduction")) file.fail("no key \"reduction\"", "one");
-  read_fields(json["reduction"], file / "reduction", std::span<const Field<ReductionPace>>(pace),
-              out.reduction);
   read_json(json.value("expected_error", Json()), file / "expected_error", Range::positive,
             out.expected_error);
   if (!json.contains("paces")) file.fail("no key \"paces\"", "one");

@@ -97,15 +97,6 @@ struct ConvHabit {
   std::string source;
 };
 
-/// How long the threads of a reduction wait for each other.
-struct ReductionPace {
-  std::string source;
-  double wave_us = 0;   // a wave of blocks
-  double value_us = 0;  // a value that a thread adds
-  double share_us = 0;  // blocks that share a result, once
-  double part_us = 0;   // ... and for each of them
-};
-
 /// A batch norm with a block for each channel, in SM cycles.
 struct ChannelPace {
   bool backward = false;
@@ -126,7 +117,6 @@ struct LoweringRules {
   std::string path;
   double expected_error = 0;  // of GPU time, mean over the validation cases
   Paces paces;
-  ReductionPace reduction;
   std::vector<ConvHabit> habits;
   std::vector<KernelTemplate> kernels;
   std::vector<OpRule> rules;

@@ -96,9 +96,7 @@ void resize_matrix(const BatchChange& c, const BatchKernel& k, const OpTensors& 
 
 void resize_reduction(const BatchChange& c, const BatchKernel& k, const OpTensors& target,
                       Grid& grid) {
-  if (blocks_per_output(c, k, k.op->tensors) == grid[1]) {
-    grid[1] = blocks_per_output(c, k, target);
-  }
+  if (const auto sum = resized_sum(c, k, target)) grid[0] = sum->blocks, grid[1] = sum->parts;
 }
 
 LaunchGeometry checked(const LaunchGeometry& base, const Grid& grid, const BatchKernel& k) {

@@ -18,7 +18,7 @@ enum class ScaleClass : std::uint8_t {
   matrix,     // matrix product or convolution on its best tile
   norm,       // batch normalisation, a block per channel
   attention,  // waves of blocks
-  reduction,  // steps of a thread that adds up the batch
+  reduction,  // sums, as the framework cuts them into threads and blocks
   embedding,  // gradient of an embedding table
   affine,     // floor plus a part proportional to the batch: no model, or no shapes
 };

@@ -75,7 +75,7 @@ Fields law_fields() {
   add_fields(out, &L::products, product_growth_fields());
   add_fields(out, &L::norm, norm_growth_fields());
   add_fields(out, &L::attention, attention_growth_fields());
-  add_fields(out, &L::columns, column_sums_fields());
+  add_fields(out, &L::sums, sum_pace_fields());
   add_fields(out, &L::row_sums, row_sums_fields());
   add_fields(out, &L::embedding, embedding_gradient_fields());
   add_fields(out, &L::device_memory, device_memory_fields());

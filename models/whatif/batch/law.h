@@ -12,7 +12,8 @@
 #include "models/kernel/time/laws/attention.h"
 #include "models/kernel/time/laws/cached_memory.h"
 #include "models/kernel/time/laws/channel_norm.h"
-#include "models/kernel/time/laws/column_sums.h"
+#include "models/kernel/time/laws/embedding_gradient.h"
+#include "models/kernel/time/laws/framework_sums.h"
 #include "models/kernel/time/laws/product_growth.h"
 #include "models/kernel/time/laws/row_sums.h"
 #include "models/step/memory/device_memory.h"
@@ -51,8 +52,8 @@ struct BatchLaw {
   ProductGrowth products;
   NormGrowth norm;  // one block per channel
   AttentionGrowth attention;
-  ColumnSums columns;  // reductions over the batch
-  RowSums row_sums;    // gradients of row norms' parameters
+  SumPace sums;
+  RowSums row_sums;  // gradients of row norms' parameters
   EmbeddingGradient embedding;
 
   BatchErrors errors;

@@ -1,6 +1,7 @@
 #include "models/whatif/batch/reduction.h"
 
 #include <algorithm>
+#include <set>
 
 #include "models/kernel/launch_rules.h"
 #include "models/whatif/batch/memory.h"
@@ -8,74 +9,67 @@
 namespace tandem {
 namespace {
 
-// Which dimensions of operand 0 a reduction removes; all of them where the argument is empty.
-struct Reduction {
-  bool over_batch = false;
-  bool innermost = false;  // also the last dimension: threads along x add up, too
-  std::int64_t inputs = 1;
-};
-Reduction reduction_of(const BatchKernel& k, const OpTensors& tensors) {
-  Reduction r;
+/// The sizes of a sum over dimensions of operand 0, over all of them where the argument is empty.
+/// Nothing of kernels that are no sums of the framework.
+std::optional<SumSizes> sizes_of(const BatchKernel& k, const OpTensors& tensors) {
   const TensorShape* t = tensors.at(0);
-  if (t == nullptr || k.op->axis[0] < 0) return r;
+  if (t == nullptr || row_of(k.kernel.traits).work != WorkRule::reduction) return {};
   const auto listed = k.op->arguments.size() > 1 ? integers_of(k.op->arguments[1])
                                                  : std::span<const std::int64_t>{};
-  std::vector<std::int64_t> dims(listed.begin(), listed.end());
-  if (dims.empty()) {
-    for (int i = 0; i < t->rank; ++i) dims.push_back(i);
-  }
-  for (std::int64_t d : dims) {
+  SumSizes s;
+  s.whole = listed.empty();
+  if (s.whole) s.inputs = t->elements();
+  std::set<std::int64_t> added;
+  for (std::int64_t d : listed) {
     if (d < 0) d += t->rank;
-    if (d < 0 || d >= t->rank) continue;
-    r.inputs *= t->dims[static_cast<std::size_t>(d)];
-    r.over_batch = r.over_batch || d == k.op->axis[0];
-    r.innermost = r.innermost || d == t->rank - 1;
+    if (d < 0 || d >= t->rank || !added.insert(d).second) continue;
+    s.inputs *= t->dims[static_cast<std::size_t>(d)];
   }
-  return r;
+  s.results = t->elements() / std::max<std::int64_t>(s.inputs, 1);
+  if (!s.whole && added.count(t->rank - 1) == 0) s.form = SumForm::columns;
+  const bool last = !added.empty() && *added.begin() + std::int64_t(added.size()) == t->rank;
+  if (!s.whole && s.form != SumForm::columns && !last) s.form = SumForm::pieces;
+  return s;
 }
 
-std::int64_t threads_per_output(const BatchKernel& k, const Reduction& r) {
-  const auto& block = k.geometry.block;
-  return std::int64_t{block[1]} * (r.innermost ? block[0] : 1);
+bool explains(const SumGrid& grid, const LaunchGeometry& traced) {
+  return grid.blocks == traced.grid[0] && grid.parts == traced.grid[1];
 }
 
-}  // namespace
-
-std::int64_t blocks_per_output(const BatchChange& c, const BatchKernel& k,
-                               const OpTensors& tensors) {
-  const Reduction r = reduction_of(k, tensors);
-  if (!r.over_batch || row_of(k.kernel.traits).work != WorkRule::reduction) return 0;
-  const std::int64_t values = ceil_div(r.inputs, threads_per_output(k, r));
-  const std::int64_t threads = std::int64_t{k.geometry.block[0]} * k.geometry.block[1];
-  const std::int64_t slots =
-      c.gpu.sm_count * (c.gpu.max_threads_per_sm / std::max<std::int64_t>(threads, 1));
-  const std::int64_t outputs = std::max<std::int64_t>(k.geometry.grid[0], 1);
-  return blocks_sharing_result(values, outputs, slots);
-}
-
-namespace {
-
-double reduction_us(const BatchChange& c, const BatchKernel& k, const OpTensors& tensors,
-                    std::int64_t blocks) {
-  const Reduction r = reduction_of(k, tensors);
-  ColumnSum work;
-  work.inputs = static_cast<double>(r.inputs);
-  work.threads = static_cast<double>(threads_per_output(k, r));
-  work.blocks = static_cast<double>(blocks);
-  work.bytes = touched_bytes(k, tensors, true) / 2;  // the result is small
-  return column_sum_us(c.gpu, c.law.columns, c.law.memory, work);
+/// The same sum at both batches, as the framework cuts it.
+struct TwoSums {
+  SumGrid base, target;
+};
+/// Nothing where the framework's rule does not explain the traced launch.
+std::optional<TwoSums> sums_of(const BatchChange& c, const BatchKernel& k,
+                               const OpTensors& target) {
+  const auto before = sizes_of(k, k.op->tensors), after = sizes_of(k, target);
+  if (!before || !after || before->results < 1 || after->results < 1) return {};
+  const TwoSums sums{sum_grid(*before, c.gpu), sum_grid(*after, c.gpu)};
+  if (!explains(sums.base, k.geometry)) return {};
+  return sums;
 }
 
 }  // namespace
+
+std::optional<SumGrid> resized_sum(const BatchChange& c, const BatchKernel& k,
+                                   const OpTensors& target) {
+  const auto sums = sums_of(c, k, target);
+  return sums ? std::optional(sums->target) : std::nullopt;
+}
 
 KernelScaling reduction_scaling(const BatchChange& c, const BatchKernel& k,
                                 const OpTensors& target) {
-  const std::int64_t blocks = blocks_per_output(c, k, k.op->tensors);
   KernelScaling s = memory_scaling(c, k, target);
-  if (blocks == 0) return s;
+  const auto sums = sums_of(c, k, target);
+  if (!sums) return s;
   s.scale = ScaleClass::reduction;
-  s.base_us = reduction_us(c, k, k.op->tensors, std::max<std::int64_t>(k.geometry.grid[1], 1));
-  s.target_us = reduction_us(c, k, target, blocks_per_output(c, k, target));
+  const auto time = [&](const OpTensors& tensors, const SumGrid& grid) {
+    const double bytes = touched_bytes(k, tensors, true) / 2;  // the result is small
+    return cached_memory_us(c.gpu, c.law.memory, bytes) + sum_waiting_us(c.gpu, c.law.sums, grid);
+  };
+  s.base_us = time(k.op->tensors, sums->base);
+  s.target_us = time(target, sums->target);
   return s;
 }
 

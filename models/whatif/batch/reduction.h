@@ -1,4 +1,4 @@
-// Kernels whose threads add up over the batch, and gradients of embedding tables.
+// Sums, and gradients of embedding tables.
 #pragma once
 
 #include <optional>
@@ -17,9 +17,9 @@ std::optional<KernelScaling> row_sums_scaling(const BatchChange& change, const B
 KernelScaling embedding_scaling(const BatchChange& change, const BatchKernel& kernel,
                                 const OpTensors& target);
 
-/// Blocks that share one output of a reduction over the batch, by the framework's own rule; 0 where
-/// the kernel does not reduce over the batch.
-std::int64_t blocks_per_output(const BatchChange& change, const BatchKernel& kernel,
-                               const OpTensors& tensors);
+/// How the framework cuts a sum at the new batch; nothing where its rule does not explain the
+/// traced launch.
+std::optional<SumGrid> resized_sum(const BatchChange& change, const BatchKernel& kernel,
+                                   const OpTensors& target);
 
 }  // namespace tandem

@@ -25,7 +25,8 @@ class LoweredOps : public testing::Test {
     bound_.operands.arguments.resize(in.size());
     bound_.operands.has_shapes = true;
     bound_.outputs = std::move(out);
-    Lowering lowering({find_gpu(configs_.gpus, gpu), configs_.time, configs_.libraries, rules_});
+    Lowering lowering({find_gpu(configs_.gpus, gpu), configs_.time, configs_.libraries, rules_,
+                       configs_.batch.sums});
     return lowering.kernels(op_, bound_, losses_);
   }
 
@@ -133,8 +134,8 @@ TEST_F(LoweredOps, SoftmaxOverChannelsPassesOverThemAgain) {
     bound_.operands.arguments[back ? 2 : 1] = std::int64_t{1};
     bound_.operands.has_shapes = true;
     bound_.outputs = {scores};
-    Lowering lowering(
-        {find_gpu(configs_.gpus, "h200_sxm"), configs_.time, configs_.libraries, rules_});
+    Lowering lowering({find_gpu(configs_.gpus, "h200_sxm"), configs_.time, configs_.libraries,
+                       rules_, configs_.batch.sums});
     const auto kernels = lowering.kernels(op_, bound_, losses_);
     return kernels.empty() ? 0 : kernels[0].duration_us;
   };
@@ -153,8 +154,8 @@ TEST_F(LoweredOps, WeightNormsOfTheLastDimensionWalkOverRows) {
     bound_.operands.arguments = {{}, {}, dim};
     bound_.operands.has_shapes = true;
     bound_.outputs = {weights, norms};
-    Lowering lowering(
-        {find_gpu(configs_.gpus, "h200_sxm"), configs_.time, configs_.libraries, rules_});
+    Lowering lowering({find_gpu(configs_.gpus, "h200_sxm"), configs_.time, configs_.libraries,
+                       rules_, configs_.batch.sums});
     const auto kernels = lowering.kernels(op_, bound_, losses_);
     EXPECT_EQ(kernels.size(), 1U);
     return kernels.empty() ? 0 : kernels[0].duration_us;
@@ -229,8 +230,8 @@ TEST_F(LoweredOps, MultiTensorLaunchesEndWhereTheirTablesAreFull) {
     for (const TensorShape& t : list) bound_.operands.tensors.add(l, t);
   }
   bound_.outputs = list;
-  Lowering lowering(
-      {find_gpu(configs_.gpus, "h200_sxm"), configs_.time, configs_.libraries, rules_});
+  Lowering lowering({find_gpu(configs_.gpus, "h200_sxm"), configs_.time, configs_.libraries, rules_,
+                     configs_.batch.sums});
   const auto& kernels = lowering.kernels(op_, bound_, losses_);
   ASSERT_EQ(kernels.size(), 4U);
   EXPECT_EQ(kernels[0].geometry.grid[0], 48U);
@@ -341,8 +342,8 @@ TEST_F(LoweredOps, FourierTransformsPassOverEachDimension) {
     lower(name, {in}, {out});
     bound_.operands.arguments = {Argument{}, std::vector<std::int64_t>{2, 3}, normal};
     bound_.outputs = {out};
-    Lowering lowering(
-        {find_gpu(configs_.gpus, "h200_sxm"), configs_.time, configs_.libraries, rules_});
+    Lowering lowering({find_gpu(configs_.gpus, "h200_sxm"), configs_.time, configs_.libraries,
+                       rules_, configs_.batch.sums});
     return lowering.kernels(op_, bound_, losses_).size();
   };
   EXPECT_EQ(transform("aten::_fft_r2c", real, complex, 0), 2U);

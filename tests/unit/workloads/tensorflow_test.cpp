@@ -154,7 +154,8 @@ class TensorflowKernels : public testing::Test {
     bound_.operands.arguments.resize(in.size());
     for (Argument& a : behind) bound_.operands.arguments.push_back(std::move(a));
     bound_.outputs = {out};
-    Lowering lowering({find_gpu(configs_.gpus, gpu), configs_.time, configs_.libraries, rules_});
+    Lowering lowering({find_gpu(configs_.gpus, gpu), configs_.time, configs_.libraries, rules_,
+                       configs_.batch.sums});
     return lowering.kernels(op_, bound_, losses_);
   }
   static std::size_t named(const std::vector<LoweredKernel>& kernels, std::string_view part) {
@@ -239,7 +240,7 @@ TEST_F(TensorflowKernels, IndicesInHostMemoryAreCopiedFirst) {
   const SymbolValue sizes[] = {{"batch", 2}, {"seq", 32}};
   const BoundNetwork bound = bind_network(network, sizes);
   const GpuArch gpu = find_gpu(configs_.gpus, volta);
-  Lowering lowering({gpu, configs_.time, configs_.libraries, rules_});
+  Lowering lowering({gpu, configs_.time, configs_.libraries, rules_, configs_.batch.sums});
   std::vector<std::int64_t> copied;
   for (std::size_t i = 0; i < network.ops.size(); ++i) {
     for (const LoweredKernel& k : lowering.kernels(network.ops[i], bound.ops[i], losses_)) {

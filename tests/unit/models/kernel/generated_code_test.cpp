@@ -4,7 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "models/kernel/launch_rules.h"
-#include "models/kernel/time/laws/column_sums.h"
+#include "models/kernel/time/laws/embedding_gradient.h"
+#include "models/kernel/time/laws/framework_sums.h"
 #include "models/kernel/time/laws/row_sums.h"
 #include "tests/unit/models/kernel/time_laws_for_tests.h"
 
@@ -181,14 +182,41 @@ TEST(GeneratedCode, ManyShortRowsCostBlocks) {
   EXPECT_NEAR(generated_us(gpu(), code, rows), 3 + 125 * 0.08 * 3, 1e-9);
 }
 
-// 1024 values by 32 threads: 32 each, 8 steps of four loads. In 2 blocks half of that, and the last
-// block adds up 2 partial sums with 32 threads.
-TEST(ColumnSums, AreStepsOfAThread) {
-  const ColumnSums sums{.step_us = 1, .split_us = 5};
-  CachedMemory memory;
-  memory.dram_share = memory.l2_gain = 1;
-  EXPECT_DOUBLE_EQ(column_sum_us(gpu(), sums, memory, {1024, 32, 1, 0}), 8);
-  EXPECT_DOUBLE_EQ(column_sum_us(gpu(), sums, memory, {1024, 32, 2, 0}), 4 + 5 + 2.0 / 32);
+// Sums over images and pixels of [24, 256, 14, 14] on an H100: 4704 values of each of 256 channels.
+// 512 threads are 32 along the values by 16; a thread of 147 values, fewer than 256, leaves the 16
+// rows a channel each, in 16 blocks. Of twice the images it would add 294: the rows share a
+// channel, 19 values a thread, a block a channel. Of 48 images of 56 x 56 a thread adds 294, and
+// three blocks share a channel, as many as fill 132 x 4 places. All three launches were traced.
+TEST(FrameworkSums, AreCutAsTheFrameworkDoes) {
+  GpuArch h100 = gpu();
+  h100.sm_count = 132;
+  h100.max_threads_per_sm = 2048;
+  struct Case {
+    std::int64_t inputs, blocks, parts, values;
+  };
+  for (const Case& c :
+       {Case{24 * 196, 16, 1, 147}, Case{48 * 196, 256, 1, 19}, Case{48 * 3136, 256, 3, 98}}) {
+    const SumGrid g = sum_grid({256, c.inputs, SumForm::pieces, false}, h100);
+    EXPECT_EQ(g.threads_x, 32);
+    EXPECT_EQ(g.threads_y, 16);
+    EXPECT_EQ(g.blocks, c.blocks);
+    EXPECT_EQ(g.parts, c.parts);
+    EXPECT_EQ(g.values, c.values);
+  }
+}
+
+// A wave of 2 us and 10 values of 0.5 us each in a column, 1 in a piece, 0.25 in a row; 3 + 4 x
+// 0.25 us for four blocks that share a result.
+TEST(FrameworkSums, WaitForWavesAndForEachOther) {
+  const SumPace pace{2, 0.25, 1, 0.5, 3, 0.25};
+  SumGrid g{.threads_x = 32, .threads_y = 16, .blocks = 10, .parts = 1, .values = 10};
+  EXPECT_DOUBLE_EQ(sum_waiting_us(gpu(), pace, g), 2 + 2.5);
+  g.form = SumForm::pieces;
+  EXPECT_DOUBLE_EQ(sum_waiting_us(gpu(), pace, g), 2 + 10);
+  g.form = SumForm::columns;
+  EXPECT_DOUBLE_EQ(sum_waiting_us(gpu(), pace, g), 2 + 5);
+  g.parts = 4;
+  EXPECT_DOUBLE_EQ(sum_waiting_us(gpu(), pace, g), 2 + 5 + 3 + 1);
 }
 
 TEST(EmbeddingGradient, SortsManyTokens) {

@@ -1,0 +1,28 @@
+#include "models/kernel/time/laws/embedding_gradient.h"
+
+#include "sim/core/fields/field.h"
+
+namespace tandem {
+namespace {
+
+constexpr double most_direct_tokens = 3072;
+
+}  // namespace
+
+std::vector<Field<EmbeddingGradient>> embedding_gradient_fields() {
+  using G = EmbeddingGradient;
+  return {field("embedding_token_us", "us", "gradient of an embedding, per token, direct",
+                &G::token_us),
+          field("embedding_sort_us", "us", "the same with sorted indices, constant", &G::sort_us),
+          field("embedding_sort_token_us", "us", "the same with sorted indices, per token",
+                &G::sort_token_us)};
+}
+
+bool sorts_tokens(double tokens) { return tokens > most_direct_tokens; }
+
+double embedding_gradient_us(const EmbeddingGradient& gradient, double tokens) {
+  return sorts_tokens(tokens) ? gradient.sort_us + tokens * gradient.sort_token_us
+                              : tokens * gradient.token_us;
+}
+
+}  // namespace tandem
