@@ -144,7 +144,7 @@ enum OpFlag : std::uint64_t {
   cuts = 4194304,            // a view of parts
   keeps_operands = 8388608,  // but the first: autograd keeps them for a gradient that reads none
   adds_once = 16777216,      // adds each element to one place of an image: folded windows, growth
-  keeps_first = 33554432,    // the first operand too, for a gradient that reads its size alone
+  keeps_first = 33554432,    // autograd keeps the first operand, be it that only its size is read
   divides = 67108864,        // by its second operand
   nonlinear = 134217728,     // no gradient is handed to it, only what was kept for one
   recurrent_layer = 268435456,  // all steps of it, which TorchDynamo leaves to the framework
