@@ -41,9 +41,11 @@ std::size_t layers_before_repeats(std::span<const LayerUse> layers) {
 
 namespace {
 
+constexpr std::size_t most_layers = 64;  // of a step of time
+
 /// The steps behind the first one of a loop that begins at `first`, or nothing.
 std::span<const LayerUse> further_steps(std::span<const LayerUse> layers, std::size_t first) {
-  for (std::size_t size = 1; first + 2 * size <= layers.size(); ++size) {
+  for (std::size_t size = 1; size <= most_layers && first + 2 * size <= layers.size(); ++size) {
     const auto step = layers.subspan(first), behind = layers.subspan(first + size);
     const auto end = std::mismatch(behind.begin(), behind.end(), step.begin(), alike).first;
     const auto again = static_cast<std::size_t>(end - behind.begin());
@@ -54,9 +56,8 @@ std::span<const LayerUse> further_steps(std::span<const LayerUse> layers, std::s
 
 }  // namespace
 
-std::vector<bool> run_before(std::span<const LayerUse> layers) {
+std::vector<bool> repeated_steps(std::span<const LayerUse> layers) {
   std::vector<bool> out(layers.size(), false);
-  std::fill(out.begin() + std::ptrdiff_t(layers_before_repeats(layers)), out.end(), true);
   for (std::size_t i = 0; i < layers.size(); ++i) {
     if (!layers[i].cell || out[i]) continue;
     const auto steps = further_steps(layers, i);

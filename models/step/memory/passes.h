@@ -23,9 +23,9 @@ struct LayerUse {
 /// cannot be told from two passes of one.
 std::size_t layers_before_repeats(std::span<const LayerUse> layers);
 
-/// Which layers have run before: those of passes that only repeat, and from the second step on
-/// those of a loop over recurrent cells, which begins with a cell. Stacked cells of one size and
-/// nothing between them cannot be told from steps of one.
-std::vector<bool> run_before(std::span<const LayerUse> layers);
+/// Which layers belong to the second step or a later one of a loop over recurrent cells, which
+/// begins with a cell. Stacked cells of one size and nothing between them cannot be told from steps
+/// of one.
+std::vector<bool> repeated_steps(std::span<const LayerUse> layers);
 
 }  // namespace tandem

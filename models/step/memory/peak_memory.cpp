@@ -203,7 +203,7 @@ std::vector<bool> repeated_rows(const Trace& trace, const BatchOps& ops, const O
   std::vector<bool> out(trace.ops.size(), false);
   const std::size_t once = layers_before_repeats(layers);
   if (once < rows.size()) std::fill(out.begin() + rows[once], out.end(), true);
-  const std::vector<bool> again = run_before(layers);
+  const std::vector<bool> again = repeated_steps(layers);
   for (std::size_t i = 0; i < rows.size(); ++i) out[rows[i]] = out[rows[i]] || again[i];
   return out;
 }

@@ -66,7 +66,7 @@ class Finder {
     for (std::size_t first = 0; first < all.size(); ++first) {
       for (std::size_t size = 1; size <= most_cuts && first + size < all.size(); ++size) {
         const std::size_t again = repeated(all, first, size);
-        if (again + 1 < 2 * size) continue;  // the last cut of a turn may be followed by the rest
+        if (again + 1 < 2 * size) continue;  // the third turn's last cut is followed by the rest
         const std::size_t last = first + size + again;
         mark_loop(all, first, last, size);
         first = last;
@@ -98,16 +98,18 @@ class Finder {
     }
     if (reading.empty()) return;
     for (std::size_t at = 0; at < forward_.size(); ++at) {
-      if (op(at).kind == OpKind::matmul && reading.count(op(at).root) > 0) mark_caller(at);
+      if (is_product(at) && reading.count(op(at).root) > 0) mark_caller(at);
     }
   }
 
-  bool stays(std::size_t at) const { return op(at).kind == OpKind::matmul; }
+  bool is_product(std::size_t at) const { return op(at).kind == OpKind::matmul; }
 
+  /// The function that calls the product `at`: from the product before to the next residual.
   void mark_caller(std::size_t at) {
     out_.around = true;
+    if (out_.ops[at]) return;
     for (std::size_t i = at; i > 0 && !out_.ops[i - 1]; --i) {
-      if (stays(i - 1) || adds_residual(step_, op(i - 1))) break;
+      if (is_product(i - 1) || adds_residual(step_, op(i - 1))) break;
       out_.ops[i - 1] = true;
     }
     for (; at < forward_.size() && !adds_residual(step_, op(at)); ++at) out_.ops[at] = true;

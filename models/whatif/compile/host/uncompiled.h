@@ -26,7 +26,8 @@ bool adds_residual(const Step& step, const FlowOp& op);
 /// of their launch, of which Python looks at values at the rows `cuts` of the trace, in the order
 /// of time. A trace names no functions:
 ///  - a loop that closes a graph in every turn cannot be entered again amid a turn, so that its
-///    function runs as before: what repeats between cuts, at least two turns, and adds no residual;
+///    function runs as before: what repeats between cuts, three turns or more, and adds no
+///    residual;
 ///  - a product that reads how many rows each of its parts has, as those of experts do, is traced,
 ///    but no backend makes code of it. Then no function that holds it is compiled; that which calls
 ///    it goes from the last product before to the next residual.

@@ -58,12 +58,12 @@ TEST(Passes, StepsOfALoopOverCellsRepeatTheFirst) {
   std::vector<bool> again(5, false);
   again.insert(again.end(), 6, true);
   again.push_back(false);
-  EXPECT_EQ(run_before(layers), again);
+  EXPECT_EQ(repeated_steps(layers), again);
 }
 
 TEST(Passes, CellsOfOtherSizesAreNoSteps) {
   const std::vector<LayerUse> layers{cell(8), cell(16), cell(32), linear()};
-  EXPECT_EQ(run_before(layers), std::vector<bool>(4, false));
+  EXPECT_EQ(repeated_steps(layers), std::vector<bool>(4, false));
 }
 
 }  // namespace
