@@ -152,6 +152,8 @@ std::vector<Field<WorkRules>> work_rule_fields() {
   std::vector<Field<W>> fields = {
       field<W>("launch_ramp_us", "us", "start of a kernel in which its blocks draw no power",
                &W::launch_ramp_us, least),
+      field<W>("awake_cycles", "cycles", "an SM draws power for so long behind an instruction",
+               &W::awake_cycles, least),
       field<W>("half_rate_us", "us", "length of a kernel that runs at half the typical rates",
                &W::half_rate_us, least),
       field<W>("simt_convolution_share", "ratio",

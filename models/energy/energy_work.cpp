@@ -1,6 +1,7 @@
 #include "models/energy/energy_work.h"
 
 #include <algorithm>
+#include <limits>
 #include <string_view>
 
 #include "models/kernel/counters/cost_model.h"
@@ -126,6 +127,21 @@ StatedWork peak_work(const KernelLaunch& launch, const GpuArch& gpu, const WorkR
           multiplies(launch) ? peak_flops(launch, gpu) * seconds : 0};
 }
 
+namespace {
+
+/// SMs times the time that a kernel's instructions keep them awake, as if these came one by one; no
+/// end where they are not counted. Of products and layers that last longer than their operands
+/// explain nobody knows what the library lets them execute.
+double awake_us(const KernelLaunch& launch, const KernelCost& cost, const GpuArch& gpu,
+                const WorkRules& rules) {
+  if (multiplies(launch) || cost.smsp_issue_cycles <= 0) {
+    return std::numeric_limits<double>::infinity();
+  }
+  return cost.smsp_issue_cycles * rules.awake_cycles / gpu.boost_clock_mhz;
+}
+
+}  // namespace
+
 EnergyWork energy_work(const KernelLaunch& launch, const KernelCost& cost, const GpuArch& gpu,
                        const WorkRules& rules, double shared_us, double bytes) {
   EnergyWork out;
@@ -135,7 +151,7 @@ EnergyWork energy_work(const KernelLaunch& launch, const KernelCost& cost, const
     return out;
   }
   const double full_us = sm_share(launch, gpu) * std::max(0.0, shared_us - rules.launch_ramp_us);
-  out.sm_active_us = full_us * gpu.sm_count;
+  out.sm_active_us = std::min(full_us * gpu.sm_count, awake_us(launch, cost, gpu, rules));
   out.estimated = !launch.work.exact && !states_chunks(launch);
   StatedWork work = !launch.work.exact ? typical_work(launch, cost, gpu, rules, shared_us)
                                        : stated_work(launch, gpu, rules, shared_us);

@@ -33,6 +33,7 @@ struct TypicalRate {
 /// How launches become EnergyWork; the same for every GPU.
 struct WorkRules {
   double launch_ramp_us = 0;  // at the start of a kernel, before its blocks draw power
+  double awake_cycles = 0;    // an SM draws power for so long behind an instruction
   double half_rate_us = 0;    // a kernel this long runs at half its class's rates
   /// Convolutions outside the tensor cores execute many more instructions than useful FLOP: they
   /// count as at least this share of the FP32 peak.

@@ -63,6 +63,21 @@ TEST(EnergyWork, FlopGoToTheirUnit) {
   EXPECT_FALSE(single.estimated);
 }
 
+// A warp instruction keeps its SM awake for so many cycles: 10^6 of them, in 10 ms of all SMs, for
+// 10^6 x cycles / clock. Kernels that issue often, or whose instructions are not counted, and
+// products keep their SMs awake for as long as they hold them.
+TEST(EnergyWork, SmsWhoseWarpsAllWaitStopTheirClocks) {
+  const auto active = [&](double issued, const char* name = "triton_poi_fused_add_0") {
+    KernelCost cost;
+    cost.smsp_issue_cycles = issued;
+    return energy_work(launch_of(name, 10000), cost, gpu(), rules(), 10000).sm_active_us;
+  };
+  EXPECT_DOUBLE_EQ(active(1e6), 1e6 * rules().awake_cycles / gpu().boost_clock_mhz);
+  EXPECT_DOUBLE_EQ(active(1e10), active(0));
+  EXPECT_DOUBLE_EQ(active(1e6, fp32_gemm), active(0));
+  EXPECT_NEAR(active(0), 10000.0 * gpu().sm_count, 10.0 * gpu().sm_count);
+}
+
 TEST(EnergyWork, NothingExceedsThePeaks) {
   for (const char* name : {fp16_gemm, tf32_gemm, fp32_gemm, "no_such_kernel"}) {
     for (const bool exact : {false, true}) {
