@@ -4,7 +4,8 @@ import torch.nn.functional as F
 from torch import nn
 
 from networks_language import translation
-from networks_libraries import Applied
+from networks_libraries import Applied, towards
+from networks_own import of_words
 from workload import ADAMW, SGD, Workload, class_loss, words_loss
 
 
@@ -40,8 +41,7 @@ def rt_detr(batch, device, size=320, queries=100):
     config = RTDetrConfig(backbone_config=trunk, encoder_in_channels=[128, 256, 512], num_queries=queries, num_denoising=0,
                           decoder_layers=3, anchor_image_size=[size, size])
     model = Applied(RTDetrModel(config), lambda out: torch.cat([out.last_hidden_state, out.intermediate_reference_points[:, -1]], -1))
-    target = torch.randn(batch, queries, 260, device=device)
-    return Workload(model.to(device), (torch.randn(batch, 3, size, size, device=device),), lambda out: F.l1_loss(out.float(), target), ADAMW)
+    return towards(model, (torch.randn(batch, 3, size, size, device=device),), (batch, queries, 260))
 
 
 class BoxesOfAll(nn.Module):
@@ -98,8 +98,7 @@ def perceiver(batch, device, seq=1024):
     config = PerceiverConfig(num_latents=256, d_latents=768, d_model=512, num_self_attends_per_block=8, num_self_attention_heads=8,
                              num_cross_attention_heads=8, qk_channels=256, v_channels=768, max_position_embeddings=seq)
     model = Applied(PerceiverForMaskedLM(config), lambda out: out.logits)
-    words, target = (random_words(262, batch, seq, device) for _ in range(2))
-    return Workload(model.to(device), (words,), words_loss(262, target), ADAMW, {"seq": seq})
+    return of_words(model.to(device), 262, batch, device, seq)
 
 
 def speech_to_text(batch, device, frames=800, length=48):

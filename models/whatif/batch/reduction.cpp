@@ -13,22 +13,25 @@ namespace {
 /// Nothing of kernels that are no sums of the framework.
 std::optional<SumSizes> sizes_of(const BatchKernel& k, const OpTensors& tensors) {
   const TensorShape* t = tensors.at(0);
-  if (t == nullptr || row_of(k.kernel.traits).work != WorkRule::reduction) return {};
+  if (t == nullptr || t->elements() < 1) return {};
+  if (row_of(k.kernel.traits).work != WorkRule::reduction) return {};
   const auto listed = k.op->arguments.size() > 1 ? integers_of(k.op->arguments[1])
                                                  : std::span<const std::int64_t>{};
+  if (listed.empty()) return SumSizes{1, t->elements(), SumForm::rows, true};
   SumSizes s;
-  s.whole = listed.empty();
-  if (s.whole) s.inputs = t->elements();
   std::set<std::int64_t> added;
   for (std::int64_t d : listed) {
     if (d < 0) d += t->rank;
     if (d < 0 || d >= t->rank || !added.insert(d).second) continue;
     s.inputs *= t->dims[static_cast<std::size_t>(d)];
   }
-  s.results = t->elements() / std::max<std::int64_t>(s.inputs, 1);
-  if (!s.whole && added.count(t->rank - 1) == 0) s.form = SumForm::columns;
-  const bool last = !added.empty() && *added.begin() + std::int64_t(added.size()) == t->rank;
-  if (!s.whole && s.form != SumForm::columns && !last) s.form = SumForm::pieces;
+  s.results = t->elements() / s.inputs;
+  const bool together = !added.empty() && *added.begin() + std::int64_t(added.size()) == t->rank;
+  if (added.count(t->rank - 1) == 0) {
+    s.form = SumForm::columns;
+  } else if (!together) {
+    s.form = SumForm::pieces;
+  }
   return s;
 }
 
@@ -44,7 +47,7 @@ struct TwoSums {
 std::optional<TwoSums> sums_of(const BatchChange& c, const BatchKernel& k,
                                const OpTensors& target) {
   const auto before = sizes_of(k, k.op->tensors), after = sizes_of(k, target);
-  if (!before || !after || before->results < 1 || after->results < 1) return {};
+  if (!before || !after) return {};
   const TwoSums sums{sum_grid(*before, c.gpu), sum_grid(*after, c.gpu)};
   if (!explains(sums.base, k.geometry)) return {};
   return sums;

@@ -8,12 +8,14 @@ what blocks that share a result cost. Threads and blocks are those of ATen/nativ
 models/kernel/time/laws/framework_sums.cpp; launches that it does not explain are left out and counted. Needs zstd.
 """
 import collections
-import json
 import math
+import os
 import re
 import statistics
-import subprocess
 import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import traces
 
 SUMS = {"aten::sum", "aten::mean"}
 BYTES = {"float": 4, "c10::Half": 2, "c10::BFloat16": 2, "double": 8}
@@ -55,17 +57,16 @@ def cut(results, inputs, form):
 
 def sums_of(path):
     """(form, bytes, cut, GPU, us) of the distinct sums of a trace, and how many the rule does not explain."""
-    text = subprocess.run(["zstd", "-dc", path], capture_output=True, check=True).stdout
-    events = json.loads(text)["traceEvents"]
-    ops = {e["args"].get("External id"): e["args"] for e in events if e.get("cat") == "cpu_op" and e["name"] in SUMS}
     seen = collections.defaultdict(list)
-    for e in events:
-        args = ops.get(e["args"].get("External id")) if e.get("cat") == "kernel" and "reduce_kernel" in e["name"] else None
-        if not args or not args["Input Dims"] or args["Input type"][0] not in BYTES:
+    for op, kernels in traces.launched(path, SUMS.__contains__):
+        args = op["args"]
+        if not args["Input Dims"] or args["Input type"][0] not in BYTES:
             continue
         listed = tuple(int(d) for d in re.findall(r"-?\d+", (args.get("Concrete Inputs") or ["", ""])[1:2][0] or ""))
         key = tuple(args["Input Dims"][0]), tuple(args.get("Input Strides", [[]])[0]), listed, args["Input type"][0]
-        seen[key + (tuple(e["args"]["grid"]),)].append(e["dur"])
+        for kernel in kernels:
+            if "reduce_kernel" in kernel["name"]:
+                seen[key + (tuple(kernel["args"]["grid"]),)].append(kernel["dur"])
     out, unexplained = [], 0
     for (dims, strides, listed, kind, grid), times in seen.items():
         added = sorted({d % len(dims) for d in listed if -len(dims) <= d < len(dims)}) if dims else []

@@ -72,6 +72,10 @@ class Cutter {
 
   GraphCuts cut(const GradientBuckets& buckets) {
     pieces_.assign(forward_.size(), false);
+    if (!forward_.empty()) {
+      cuts_ = cut_rows();
+      kept_ = uncompiled(step_, flow_, forward_, cuts_);
+    }
     cut_forward();
     pieces_ = piece_begins(step_, flow_, forward_, out_.graph_of, buckets);
     if (std::find(pieces_.begin(), pieces_.end(), true) != pieces_.end()) cut_forward();
@@ -86,17 +90,14 @@ class Cutter {
     out_ = uncut(flow_);
     graph_ = graphs_ = 0;
     spans_.clear();
-    if (forward_.empty()) return;
-    const auto cuts = cut_rows();
-    kept_ = uncompiled(step_, flow_, forward_, cuts);
-    auto next = cuts.begin();
+    auto next = cuts_.begin();
     for (std::size_t at = 0; at < forward_.size(); ++at) {
       const TimePoint begin = begin_of(flow_.ops[forward_[at]].root);
       const auto before = next;
-      while (next != cuts.end() && begin_of(*next) < begin) ++next;
+      while (next != cuts_.end() && begin_of(*next) < begin) ++next;
       if (begins_pass(at)) {  // what Python reads between two passes is not of the model
         begin_graph(begin);
-      } else if (next != before && graph_ != runs_eager && !runs_as_before(at)) {
+      } else if (next != before && graph_ != runs_eager && !kept_[at]) {
         ++out_.breaks;
         begin_graph(begin_of(*std::prev(next)));
       } else if (pieces_[at] && graph_ != runs_eager) {
@@ -150,7 +151,7 @@ class Cutter {
     const std::uint32_t i = forward_[at];
     if (in_recurrent_layer(flow_.ops[i])) {
       if (graph_ != runs_eager) leave(at, begin);
-    } else if (runs_as_before(at)) {
+    } else if (kept_[at]) {
       if (graph_ != runs_eager) {
         ++out_.breaks;
         belong(begin, runs_eager);
@@ -161,18 +162,10 @@ class Cutter {
     out_.graph_of[i] = graph_;
   }
 
-  bool runs_as_before(std::size_t at) const {
-    const FlowOp& op = flow_.ops[forward_[at]];
-    if (kept_.ops[at]) return true;
-    if (!kept_.around) return false;
-    return adds_residual(step_, op) || (op.row != nullptr && op.row->layer == Layer::embedding);
-  }
-
   /// Whether a graph begins behind operations that run as before: what the rest of a recurrent
   /// layer's function is ends with a residual.
   bool goes_on(std::size_t at) const {
-    const FlowOp& op = flow_.ops[forward_[at]];
-    return adds_residual(step_, op) || (at > 0 && runs_as_before(at - 1));
+    return (at > 0 && kept_[at - 1]) || adds_residual(step_, flow_.ops[forward_[at]]);
   }
 
   bool in_recurrent_layer(const FlowOp& op) const {
@@ -203,7 +196,8 @@ class Cutter {
   const Dataflow& flow_;
   std::vector<std::uint32_t> forward_;
   std::vector<bool> calls_;
-  Uncompiled kept_;
+  std::vector<std::uint32_t> cuts_;  // rows of the trace, in the order of time
+  std::vector<bool> kept_;           // per forward operation: whether it runs as before
   GraphCuts out_;
   std::uint32_t graph_ = 0, graphs_ = 0;
   std::vector<GraphSpan> spans_;  // behind the first graph

@@ -21,10 +21,10 @@ class Finder {
  public:
   Finder(const Step& step, const Dataflow& flow, std::span<const std::uint32_t> forward)
       : step_(step), flow_(flow), forward_(forward) {
-    out_.ops.assign(forward.size(), false);
+    out_.assign(forward.size(), false);
   }
 
-  Uncompiled find(std::span<const std::uint32_t> cuts) {
+  std::vector<bool> find(std::span<const std::uint32_t> cuts) {
     find_loops(segments(cuts));
     find_products();
     return std::move(out_);
@@ -84,21 +84,30 @@ class Finder {
       const auto to = std::mismatch(behind.begin(), behind.end(), turn.begin(), turn.end()).first;
       end += static_cast<std::size_t>(std::max<std::ptrdiff_t>(to - behind.begin() - 1, 0));
     }
-    std::fill(out_.ops.begin() + std::ptrdiff_t(all[first].first),
-              out_.ops.begin() + std::ptrdiff_t(end), true);
+    std::fill(out_.begin() + std::ptrdiff_t(all[first].first), out_.begin() + std::ptrdiff_t(end),
+              true);
   }
 
   void find_products() {
     std::set<std::uint32_t> reading;  // outermost operations inside which the host reads a number
     for (std::uint32_t r = 0; r < step_.trace.ops.size(); ++r) {
       if (flow_.nesting.parent[r] == no_row || !reads_value(step_, r)) continue;
-      std::uint32_t root = r;
-      while (flow_.nesting.parent[root] != no_row) root = flow_.nesting.parent[root];
-      reading.insert(root);
+      reading.insert(outermost(flow_.nesting, r));
     }
     if (reading.empty()) return;
+    bool around = false;
     for (std::size_t at = 0; at < forward_.size(); ++at) {
-      if (is_product(at) && reading.count(op(at).root) > 0) mark_caller(at);
+      if (!is_product(at) || reading.count(op(at).root) == 0) continue;
+      mark_caller(at);
+      around = true;
+    }
+    if (around) mark_functions_around();
+  }
+
+  void mark_functions_around() {
+    for (std::size_t at = 0; at < forward_.size(); ++at) {
+      const bool looks_up = op(at).row != nullptr && op(at).row->layer == Layer::embedding;
+      if (looks_up || adds_residual(step_, op(at))) out_[at] = true;
     }
   }
 
@@ -106,19 +115,18 @@ class Finder {
 
   /// The function that calls the product `at`: from the product before to the next residual.
   void mark_caller(std::size_t at) {
-    out_.around = true;
-    if (out_.ops[at]) return;
-    for (std::size_t i = at; i > 0 && !out_.ops[i - 1]; --i) {
+    if (out_[at]) return;
+    for (std::size_t i = at; i > 0 && !out_[i - 1]; --i) {
       if (is_product(i - 1) || adds_residual(step_, op(i - 1))) break;
-      out_.ops[i - 1] = true;
+      out_[i - 1] = true;
     }
-    for (; at < forward_.size() && !adds_residual(step_, op(at)); ++at) out_.ops[at] = true;
+    for (; at < forward_.size() && !adds_residual(step_, op(at)); ++at) out_[at] = true;
   }
 
   const Step& step_;
   const Dataflow& flow_;
   std::span<const std::uint32_t> forward_;
-  Uncompiled out_;
+  std::vector<bool> out_;
 };
 
 }  // namespace
@@ -131,8 +139,9 @@ bool adds_residual(const Step& step, const FlowOp& op) {
   return !is_slice(*a) && !is_slice(*b);
 }
 
-Uncompiled uncompiled(const Step& step, const Dataflow& flow,
-                      std::span<const std::uint32_t> forward, std::span<const std::uint32_t> cuts) {
+std::vector<bool> uncompiled(const Step& step, const Dataflow& flow,
+                             std::span<const std::uint32_t> forward,
+                             std::span<const std::uint32_t> cuts) {
   return Finder(step, flow, forward).find(cuts);
 }
 
