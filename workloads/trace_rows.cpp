@@ -111,7 +111,7 @@ void TraceRows::add_note(std::string_view name, ThreadId thread, TimePoint begin
   notes.thread.push_back(thread);
   notes.name.push_back(builder_.text(name));
   notes.step.push_back(step);
-  notes.input.push_back(0);
+  notes.mark.push_back(AnnotationMark::none);
 }
 
 Trace TraceRows::finish() {

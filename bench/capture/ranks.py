@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Record data-parallel training on the GPUs of this machine, one process a GPU.
+"""Record training divided over ranks on the GPUs of this machine, one process a GPU.
 
     python3 ranks.py --list ranks_dev.txt --out out        # workloads
     python3 ranks.py --sweep --out out                     # collectives by themselves
 
-For each workload and world size (all GPUs, and rank 0 alone), NAME = MODEL-train-PRECISION-MODE-bBATCH[-fsdp]-wWORLD.rankR:
+For each workload and world size (all GPUs, and rank 0 alone), NAME = MODEL-train-PRECISION-MODE-bBATCH[-STYLE]-wWORLD.rankR:
   NAME.meta.json  iteration time without the profiler, parameters
   NAME.json.gz    PyTorch profiler trace of two steady iterations
+--peaks measures only peak_alloc, for lists of one workload: what earlier ones left on the GPU counts.
 --sweep writes collectives.jsonl: microseconds of each collective by bytes of one rank's message.
 """
 import argparse
@@ -20,12 +21,13 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import divided                                      # noqa: E402
 import workloads                                    # noqa: E402
 from capture import write_trace                     # noqa: E402
 from iterations import make_step, synchronize       # noqa: E402
 
-BUCKET_MB = 25
 REPEATS = 20
+ALONE = ("data", "accumulated", "tensor")   # styles whose step one rank runs too
 
 
 def workload_parser():
@@ -34,7 +36,9 @@ def workload_parser():
     parser.add_argument("--precision", default="amp")
     parser.add_argument("--mode", choices=("eager", "compile"), default="eager")
     parser.add_argument("--batch", type=int, default=32)
-    parser.add_argument("--fsdp", action="store_true", help="shard parameters (fully_shard) instead of DDP")
+    parser.add_argument("--style", choices=tuple(divided.STYLES), default="data", help="how the ranks divide the step")
+    parser.add_argument("--sync-norm", action="store_true", help="statistics of batch norms over all ranks")
+    parser.add_argument("--narrow-gradients", action="store_true", help="sum gradients in BF16")
     parser.set_defaults(task="train", channels_last=False)
     return parser
 
@@ -45,26 +49,11 @@ def read_list(path):
     return [workload_parser().parse_args(shlex.split(line)) for line in lines if line]
 
 
-def shard(model):
-    """Each block of a list of layers by itself, then what is left."""
-    from torch.distributed.fsdp import fully_shard
-    for module in list(model.modules()):
-        if isinstance(module, torch.nn.ModuleList):
-            for block in module:
-                fully_shard(block)
-    return fully_shard(model)
-
-
-def build(spec, world):
-    load = workloads.build(spec.model, spec.batch, "cuda")
+def build(spec, world, device="cuda"):
+    builder = divided.BUILDERS.get(spec.model)
+    load = builder(spec.batch, device) if builder else workloads.build(spec.model, spec.batch, device)
     parameters = sum(p.numel() for p in load.model.parameters())
-    if world > 1:
-        if spec.fsdp:
-            load.model = shard(load.model)
-        else:
-            load.model = torch.nn.parallel.DistributedDataParallel(
-                load.model, device_ids=[torch.cuda.current_device()], bucket_cap_mb=BUCKET_MB)
-    return make_step(spec, load, "cuda"), parameters
+    return divided.STYLES[spec.style](spec, load, world, device), parameters
 
 
 def fixed_times(step, count=12):
@@ -85,8 +74,26 @@ def fixed_times(step, count=12):
 
 
 def name_of(spec, world, rank):
-    kind = "-fsdp" if spec.fsdp else ""
+    kind = "" if spec.style == "data" else "-" + spec.style
+    kind += "-sync_norm" * spec.sync_norm + "-narrow_gradients" * spec.narrow_gradients
     return f"{spec.model}-train-{spec.precision}-{spec.mode}-b{spec.batch}{kind}-w{world}.rank{rank}"
+
+
+def peak(spec, world, rank, out):
+    """Adds peak_alloc to what was measured before, or writes it alone."""
+    path = os.path.join(out, name_of(spec, world, rank) + ".meta.json")
+    meta = {}
+    if os.path.exists(path):
+        with open(path) as file:
+            meta = json.load(file)
+    step, _ = build(spec, world)
+    for _ in range(5):
+        step()
+    synchronize()
+    meta["peak_alloc"] = torch.cuda.max_memory_allocated()
+    with open(path, "w") as file:
+        json.dump(meta, file, indent=1)
+    print(f"OK {path}: {meta['peak_alloc'] / 1e9:.3f} GB", flush=True)
 
 
 def record(spec, world, rank, out, traced):
@@ -101,10 +108,10 @@ def record(spec, world, rank, out, traced):
     torch.cuda.reset_peak_memory_stats()
     meta = {"name": name, "model": spec.model, "task": "train", "prec": spec.precision, "mode": spec.mode,
             "batch": spec.batch, "rank": rank, "world_size": world, "parameters": parameters,
-            "bucket_cap_mb": None if spec.fsdp else BUCKET_MB, "gpu": torch.cuda.get_device_name(),
+            "bucket_cap_mb": divided.BUCKET_MB if spec.style in ALONE else None, "gpu": torch.cuda.get_device_name(),
             "torch": torch.__version__, "nccl": ".".join(map(str, torch.cuda.nccl.version()))}
     meta.update(fixed_times(step))
-    meta["peak_alloc"] = torch.cuda.max_memory_allocated()
+    meta["peak_alloc_shared_process"] = torch.cuda.max_memory_allocated()   # what earlier workloads left counts
     with open(os.path.join(out, name + ".meta.json"), "w") as file:
         json.dump(meta, file, indent=1)
     print(f"OK {name}: {meta['iter_s'] * 1e3:.3f} ms", flush=True)
@@ -115,8 +122,11 @@ def record_all(specs, rank, world, out, hosts):
     for traced in (False, True):
         for spec in specs:
             for size in (1, world):
-                if rank < size and not (size == 1 and spec.fsdp):
-                    record(spec, size, rank, out, traced)
+                if rank < size and (size > 1 or spec.style in ALONE):
+                    try:
+                        record(spec, size, rank, out, traced)
+                    except (RuntimeError, ValueError, TypeError, AttributeError) as failure:  # of both ranks, or the group's timeout ends all
+                        print(f"FAILED {name_of(spec, size, rank)}: {failure}", flush=True)
                     torch._dynamo.reset()
                     torch.cuda.empty_cache()
                 dist.barrier(group=hosts)
@@ -170,7 +180,10 @@ def worker(rank, world, args):
     hosts = dist.new_group(backend="gloo")
     if args.sweep:
         sweep(rank, world, args.out)
-    if args.list:
+    if args.peaks:
+        for spec in read_list(args.list):
+            peak(spec, world, rank, args.out)
+    elif args.list:
         record_all(read_list(args.list), rank, world, args.out, hosts)
     dist.destroy_process_group()
 
@@ -178,11 +191,13 @@ def worker(rank, world, args):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--list", help="file with the options of one workload a line")
+    parser.add_argument("--peaks", action="store_true", help="peaks of memory in place of times and traces")
     parser.add_argument("--sweep", action="store_true", help="collectives by themselves")
     parser.add_argument("--out", default="capture")
     args = parser.parse_args()
     os.makedirs(args.out, exist_ok=True)
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="29511")
+    os.environ["MASTER_ADDR"] = "127.0.0.1"
+    os.environ.setdefault("MASTER_PORT", "29511")
     world = torch.cuda.device_count()
     mp.spawn(worker, args=(world, args), nprocs=world)
 

@@ -109,7 +109,7 @@ constexpr OpRow rows[] = {
     // Norms.
     {"batch_norm _batch_norm_impl_index native_batch_norm cudnn_batch_norm instance_norm "
      "_native_batch_norm_legit _native_batch_norm_legit_no_training _batch_norm_with_update "
-     "batch_norm_elemt",
+     "batch_norm_elemt SyncBatchNorm",
      K::batch_norm, L::batch_norm, promote, O::same,
      arguments("input parameter parameter parameter parameter")},
     {"batch_norm_stats batch_norm_collect_statistics batch_norm_update_stats", K::batch_norm,
@@ -117,7 +117,7 @@ constexpr OpRow rows[] = {
     {"cudnn_batch_norm_backward", K::batch_norm_backward, L::batch_norm, promote, O::norm_gradients,
      arguments("saved grad parameter parameter parameter parameter parameter"), 0, true},
     {"native_batch_norm_backward batch_norm_backward batch_norm_backward_elemt "
-     "batch_norm_backward_reduce",
+     "batch_norm_backward_reduce SyncBatchNormBackward",
      K::batch_norm_backward, L::batch_norm, promote, O::norm_gradients,
      arguments("grad saved parameter parameter parameter parameter parameter"), 0, true},
     {"layer_norm native_layer_norm", K::row_norm, L::layer_norm, full, O::same,
@@ -232,6 +232,7 @@ constexpr OpRow rows[] = {
 
     // Copies and constants.
     {"copy_", K::cast, L::copy, promote, O::same, arguments("fixed tensor")},
+    {"split_with_sizes_copy _chunk_cat", K::cast, L::copy, promote, O::none, arguments("tensor")},
     {"clone contiguous", K::cast, L::copy, promote, O::same, arguments("tensor")},
     {"_to_copy", K::cast, L::copy, promote, O::same, arguments("tensor"), converts},
     {"to", K::view, L::around, promote, O::same, arguments("tensor"), converts},
@@ -397,10 +398,13 @@ constexpr OpRow rows[] = {
      K::view, L::around, promote, O::none, arguments("")},
 
     // Ranks.
-    {"c10d::* All2All_* ReduceScatter* AllGather* record_param_comms "
+    {"c10d::* _c10d_functional::* _c10d_functional_autograd::* All2All_* ReduceScatter* AllGather* "
+     "record_param_comms fsdp::* "
      "torch::distributed::reducer::* torch.distributed.ddp.reducer::* flatten_dense_tensors "
      "unflatten_dense_tensors",
      K::collective, L::collective, promote, O::none, arguments("...")},
+
+    {"PythonSubclass", K::scope, L::around, promote, O::none, arguments(""), hands_to_parts},
 
     // Code of compilers: each name is a kernel of its own.
     {"triton_* fusion* loop_* input_* cudnn-conv* command_buffer* gemm_fusion* wrapped_* "

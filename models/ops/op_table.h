@@ -157,6 +157,7 @@ enum OpFlag : std::uint64_t {
   // TorchInductor makes no code of it and calls the framework (_inductor/lowering.py,
   // make_fallback).
   not_generated = 17179869184,
+  hands_to_parts = 34359738368,  // of a tensor that holds others: what it contains works on those
 };
 
 struct OpRow {

@@ -17,7 +17,7 @@ OpCover OpCover::of_input(const Trace& trace) {
   out.of_thread_.resize(trace.threads.size());
   const Annotations& notes = trace.annotations;
   for (std::size_t i = 0; i < notes.size(); ++i) {
-    if (notes.input[i] == 0 || !notes.thread[i].valid()) continue;
+    if (notes.mark[i] != AnnotationMark::input || !notes.thread[i].valid()) continue;
     out.of_thread_[notes.thread[i].index()].push_back(
         {notes.begin[i], notes.begin[i] + notes.duration[i]});
   }

@@ -34,6 +34,7 @@ struct LibraryNames;
 struct MeasuredLayers;
 struct CollectiveLaw;
 struct CompiledHostLaw;
+struct DeviceMemory;
 
 /// Asks for nothing, as a value of any option: in sweeps, one of several.
 inline constexpr std::string_view asks_nothing = "as-traced";
@@ -100,6 +101,7 @@ struct TransformInput {
   const MeasuredLayers& layers;
   const CollectiveLaw& collectives;
   const CompiledHostLaw& compiled_host;
+  const DeviceMemory& device_memory;
   double floor_share = 1;              // of a measured time: its launch floor is at most this
   const PeakMemory* memory = nullptr;  // of the traced step; null: not known
   bool knows_compiled_memory = false;  // the peak of the compiled step is known from its network

@@ -11,6 +11,7 @@
 #include "models/step/unknown_ops.h"
 #include "models/step/unrecorded/indices.h"
 #include "models/step/unrecorded/options.h"
+#include "models/step/unrecorded/parts.h"
 #include "models/step/unrecorded/types.h"
 #include "sim/engine/engine.h"
 #include "sim/metrics/intervals.h"
@@ -203,6 +204,7 @@ TracedRun measure(Trace trace, const ReplayOptions& options, Configs configs) {
   choose_steps(a.trace, options.steps, a.links);
   a.losses = a.trace.losses;
   a.losses.merge(a.links.losses);
+  infer_distributed_parts(a.trace, a.links);
   a.losses.merge(infer_unrecorded_options(a.trace, a.links));
   infer_unrecorded_types(a.trace, a.links);
   infer_unrecorded_indices(a.trace, a.links);

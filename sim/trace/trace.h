@@ -139,6 +139,13 @@ struct ValueWaits {
   std::size_t size() const { return begin.size(); }
 };
 
+/// What an annotation of a library says that its thread does.
+enum class AnnotationMark : std::uint8_t {
+  none,
+  input,     // the program waits for its input (a DataLoader)
+  sharding,  // parameters of which each rank keeps a part are gathered, or gradients scattered
+};
+
 /// User annotations on host threads, among them the profiler's steps.
 struct Annotations {
   Column<TimePoint> begin;
@@ -146,7 +153,7 @@ struct Annotations {
   Column<ThreadId> thread;
   Column<StringId> name;
   Column<std::int64_t> step;   // N of `ProfilerStep#N`, -1: not a step
-  Column<std::uint8_t> input;  // 1: the program waits for its input (a DataLoader)
+  Column<AnnotationMark> mark;
   std::size_t size() const { return begin.size(); }
 };
 
@@ -277,7 +284,7 @@ void each_column(Visit visit, First& first, Rest&... rest) {
   visit(first.thread, rest.thread...);
   visit(first.name, rest.name...);
   visit(first.step, rest.step...);
-  visit(first.input, rest.input...);
+  visit(first.mark, rest.mark...);
 }
 template <class Visit, RowsOf<ModuleCalls> First, RowsOf<ModuleCalls>... Rest>
 void each_column(Visit visit, First& first, Rest&... rest) {

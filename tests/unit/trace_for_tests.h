@@ -32,7 +32,7 @@ class TraceMaker {
     a.thread.push_back(thread_id(thread));
     a.name.push_back(trace.strings.intern(name));
     a.step.push_back(step);
-    a.input.push_back(0);
+    a.mark.push_back(AnnotationMark::none);
     return row(a);
   }
   std::uint32_t op(std::string_view name, double begin_us, double us, std::size_t thread = 0,

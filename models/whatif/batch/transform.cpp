@@ -70,11 +70,13 @@ std::optional<TransformReport> apply_to_nodes(const TransformInput& in, std::int
   return report;
 }
 
-/// Ranks that exchange items exchange as many more; gradients and parameters stay.
-void resize_collectives(const TransformInput& in, double factor, Trace& trace) {
+/// Ranks that exchange activations exchange as many more; gradients and parameters stay.
+void resize_collectives(const TransformInput& in, double factor, Step& step) {
+  const std::vector<bool> resizes = exchanges_activations(step);
+  Trace& trace = step.trace;
   for (std::uint32_t act = 0; act < trace.activities.size(); ++act) {
+    if (!resizes[act]) continue;
     const Collective* const c = collective_of(trace, act);
-    if (c == nullptr || c->kind != CollectiveKind::all_to_all) continue;
     Collective next = *c;
     const auto resized = [&](std::int64_t bytes) {
       return static_cast<std::int64_t>(static_cast<double>(bytes) * factor);
@@ -84,6 +86,8 @@ void resize_collectives(const TransformInput& in, double factor, Trace& trace) {
     const GpuArch& gpu = *in.traced.gpu;
     const double ratio =
         collective_ratio(in.collectives, trace, act, gpu, next, {gpu, ranks_of(trace, *c)});
+    // A rank that waits for its neighbour's layers lasts as long as those take, whatever is sent.
+    if (ratio <= 0 && c->kind == CollectiveKind::point_to_point) continue;
     set_collective(trace, act, next, ratio > 0 ? ratio : factor);
   }
 }
@@ -111,7 +115,7 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
   AlgorithmSwitches switches = switch_all(in, report, out.step, two_traces, trace);
   out.step.trace = std::move(trace);
   const std::int64_t base = out.from_second ? *out.second_batch : from;
-  resize_collectives(in, static_cast<double>(to) / static_cast<double>(base), out.step.trace);
+  resize_collectives(in, static_cast<double>(to) / static_cast<double>(base), out.step);
   retime_plan(out.step);
   out.changed = true;
   return report_of(report.confidence, std::move(switches), from, to);

@@ -23,6 +23,12 @@ int ranks_of(const Trace& trace, const Collective& collective);
 /// Whether device work of the step is of a collective.
 bool meets_others(const Step& step);
 
+/// Per activity: ranks exchange activations in it, or gradients of those (tensor, pipeline and
+/// expert parallelism, losses over all items): between pairs of ranks, all to all, or a tensor of
+/// two dimensions or more outside of an update. What data parallelism and sharding send has one:
+/// buckets, units of parameters, statistics of norms.
+std::vector<bool> exchanges_activations(const Step& step);
+
 /// Whether operation `op` runs in the hook of a gradient: in the node that stores it, or in the
 /// engine's range around that.
 bool runs_in_hook(const Trace& trace, const OpNesting& nesting, std::uint32_t op);

@@ -9,6 +9,7 @@
 #include "models/whatif/edit/step_edit.h"
 #include "models/whatif/ranks/cut_graphs.h"
 #include "sim/core/copy_direction.h"
+#include "sim/trace/row_order.h"
 
 namespace tandem {
 
@@ -47,6 +48,47 @@ SpansOfThread spans_of_operations(const Step& step, const OpNesting& nesting) {
   }
   for (auto& thread : spans) merge(thread);
   return spans;
+}
+
+bool normalises(const OpRow& row) {
+  return row.kind == OpKind::batch_norm || row.kind == OpKind::batch_norm_backward;
+}
+
+/// Norms over the batches of all ranks: alone, nothing is left of them but the operations on the
+/// batch itself (torch.nn.SyncBatchNorm then is a batch norm).
+void add_shared_norms(const Step& step, const OpNesting& nesting, SpansOfThread& spans) {
+  const Trace& trace = step.trace;
+  OpRows rows(trace);
+  std::vector<TimePoint> left(trace.ops.size(), TimePoint::min());  // of shared norms: seen up to
+  for (std::uint32_t op = 0; op < trace.ops.size(); ++op) {
+    const std::uint32_t norm = nesting.parent[op];
+    if (norm == no_row || rows.of(op).kind != OpKind::collective || !normalises(rows.of(norm)))
+      continue;
+    left[norm] = trace.ops.begin[norm];
+  }
+  const auto add = [&](std::uint32_t norm, TimePoint end) {
+    if (end > left[norm]) spans[trace.ops.thread[norm].index()].push_back({left[norm], end});
+  };
+  for (const std::uint32_t op : rows_by_begin(trace.ops)) {
+    const std::uint32_t norm = nesting.parent[op];
+    if (norm == no_row || left[norm] == TimePoint::min() || !normalises(rows.of(op))) continue;
+    add(norm, trace.ops.begin[op]);
+    left[norm] = trace.ops.begin[op] + trace.ops.duration[op];
+  }
+  for (std::uint32_t norm = 0; norm < left.size(); ++norm) {
+    if (left[norm] != TimePoint::min()) add(norm, trace.ops.begin[norm] + trace.ops.duration[norm]);
+  }
+  for (auto& thread : spans) merge(thread);
+}
+
+/// What the framework does where parameters are gathered and gradients scattered.
+void add_sharding(const Trace& trace, SpansOfThread& spans) {
+  const Annotations& notes = trace.annotations;
+  for (std::size_t n = 0; n < notes.size(); ++n) {
+    if (notes.mark[n] != AnnotationMark::sharding || !notes.thread[n].valid()) continue;
+    spans[notes.thread[n].index()].push_back({notes.begin[n], notes.begin[n] + notes.duration[n]});
+  }
+  for (auto& thread : spans) merge(thread);
 }
 
 /// Buffers that arrived are copied to where they belong, directly behind the broadcast.
@@ -121,6 +163,8 @@ void drop_host_time(const SpansOfThread& spans, Step& step) {
 Step without_collectives(Step step, double launch_call_us, AloneReport& report) {
   const OpNesting nesting = nest_ops(step.trace, step.links);
   SpansOfThread spans = spans_of_operations(step, nesting);
+  add_shared_norms(step, nesting, spans);
+  add_sharding(step.trace, spans);
   add_unpacking(step, spans);
   report.joined = add_cuts(step, nesting, spans);
   drop_host_time(spans, step);

@@ -11,7 +11,8 @@ struct AloneReport {
 };
 
 /// Without the kernels and copies of collectives, of their packing and unpacking, and without the
-/// host time spent in their operations and in cuts of compiled graphs (cut_graphs.h).
+/// host time spent in their operations, in gathers of sharded parameters and in cuts of compiled
+/// graphs (cut_graphs.h).
 Step without_collectives(Step step, double launch_call_us, AloneReport& report);
 
 }  // namespace tandem

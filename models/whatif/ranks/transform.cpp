@@ -2,12 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "models/collective/collective_time.h"
+#include "models/kernel/time/kernel_time.h"
+#include "models/step/memory/sharded_parameters.h"
 #include "models/whatif/edit/collectives.h"
 #include "models/whatif/ranks/alone.h"
 #include "models/whatif/ranks/data_parallel.h"
+#include "models/whatif/ranks/shards.h"
 #include "models/whatif/ranks/shared_host.h"
 
 namespace tandem {
@@ -26,8 +31,11 @@ constexpr ReportField graphs{"graphs", "count",
 constexpr ReportField buffers{"buffers", "count", "buffers broadcast"};
 constexpr ReportField joined{"joined", "count", "cuts of compiled graphs that vanish"};
 constexpr ReportField dropped{"dropped", "count", "kernels and copies between ranks dropped"};
+constexpr ReportField resized{"resized", "count",
+                              "kernels on parts of parameters, whose sizes follow the ranks"};
 constexpr ReportField all[] = {
-    collective_us, traced_collective_us, gradients, buckets, graphs, buffers, joined, dropped};
+    collective_us, traced_collective_us, gradients, buckets, graphs, buffers, joined, dropped,
+    resized};
 }  // namespace says
 
 double collective_us(const Step& step) {
@@ -60,6 +68,21 @@ std::int64_t among_others(const CollectiveLaw& law, const GpuArch& gpu, int from
   return kept;
 }
 
+/// What a rank keeps of sharded parameters is known from liveness alone. False: another what-if has
+/// changed what stays in memory.
+bool change_memory(const TransformInput& in, Rewritten& out) {
+  if (out.memory.before) return false;
+  if (!in.traced.batch || in.memory == nullptr) return true;
+  const std::int64_t batch =
+      in.asked.has("batch") ? parse_count("batch", in.asked.get("batch")) : *in.traced.batch;
+  const auto peak = [&](const Step& step, std::int64_t items) {
+    return live_memory(step, items, in.device_memory, out.gpu->compute_major);
+  };
+  out.memory.before = peak(in.traced.step, *in.traced.batch);
+  out.memory.after = peak(out.step, batch);
+  return true;
+}
+
 /// Errors: InputError for more ranks than one host holds.
 int asked_ranks(const TransformInput& in) {
   const std::int64_t asked = parse_count("ranks", in.asked.get("ranks"));
@@ -70,56 +93,102 @@ int asked_ranks(const TransformInput& in) {
       fmt::format("1 to {}, the GPUs of one host: links between hosts are not modelled", most));
 }
 
+/// What another number of ranks does to a step.
+struct RanksChange {
+  int from = 1, to = 1;
+  AloneReport alone;
+  DataParallelReport added;
+  std::int64_t activations = 0;  // collectives of them
+  std::int64_t kept = 0;         // collectives that last as traced
+  std::int64_t resized = 0;      // kernels on parts of parameters
+  bool peak_kept = false;        // though a rank's part of the parameters is another one
+};
+
+/// Kernels on the parts of sharded parameters, and what a rank keeps of them in memory.
+void change_shards(const TransformInput& in, int held, RanksChange& change, Rewritten& out) {
+  TimedLaunch nothing;
+  nothing.law = TimeLaw::memory;
+  const double floor_us = kernel_time(nothing, *out.gpu, in.time).time_us;
+  out.step = with_shards(std::move(out.step), held, change.to, floor_us, in.host.launch_call_us,
+                         change.resized);
+  change.peak_kept = !change_memory(in, out);
+}
+
+RanksChange change_ranks(const TransformInput& in, int from, int to, Rewritten& out) {
+  RanksChange change;
+  change.from = from;
+  change.to = to;
+  const std::vector<bool> activations = exchanges_activations(out.step);
+  change.activations = std::count(activations.begin(), activations.end(), true);
+  const int held = sharded_parameters(out.step.trace, out.step.links).ranks;
+  if (to == 1) {
+    out.step = without_collectives(std::move(out.step), in.host.launch_call_us, change.alone);
+    out.step.trace.distributed.world_size = 1;
+  } else if (from > 1) {
+    change.kept = among_others(in.collectives, *out.gpu, from, to, out.step);
+  } else {
+    out.step = with_data_parallel(
+        std::move(out.step),
+        {to, *out.gpu, in.collectives, in.time, in.libraries, in.host, in.compiled_host},
+        change.added);
+  }
+  if (held > 1) change_shards(in, held, change, out);
+  share_host(from, to, in.collectives.ranks_exponent, out.step.plan);
+  out.changed = true;
+  return change;
+}
+
+void count_losses(const RanksChange& change, LossList& losses) {
+  losses.add("activations_between_ranks", Severity::warning,
+             "collectives of activations (tensor, pipeline or expert parallelism): what a rank "
+             "computes there is taken as traced, though it follows the number of ranks",
+             change.activations);
+  losses.add("peak_of_traced_ranks", Severity::warning,
+             "sharded parameters among other ranks, in another precision or compiled: the peak of "
+             "memory is that of as many ranks as were traced",
+             change.peak_kept);
+  losses.add("collectives_kept", Severity::warning,
+             "collectives without a law, or of groups that are not the whole job: they last as "
+             "traced among other ranks",
+             change.kept);
+  losses.add("collectives_in_switch", Severity::info,
+             "collectives are taken to go round rings; NCCL may sum in NVSwitch among more than "
+             "two GPUs, which is faster for large messages",
+             change.to > 2 ? 1 : 0);
+  losses.add("ranks_keep_fusion", Severity::info,
+             "entries of compiled graphs that come or go with cuts at buckets of gradients: the "
+             "host's time for them is counted, but kernels stay as traced, though none is fused "
+             "across a cut",
+             change.added.graphs + change.alone.joined);
+}
+
 std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
   const int to = asked_ranks(in);
   const bool meets = meets_others(out.step);
   const int from = meets ? std::max(2, out.step.trace.distributed.world_size) : 1;
   if (to == from) return {};
+  const double before_us = collective_us(out.step);
+  const RanksChange change = change_ranks(in, from, to, out);
+  count_losses(change, out.losses);
   TransformReport report;
   report.from = std::to_string(from);
   report.to = std::to_string(to);
-  const double before_us = collective_us(out.step);
-  AloneReport alone;
-  std::int64_t kept = 0;
-  DataParallelReport added;
-  if (to == 1) {
-    out.step = without_collectives(std::move(out.step), in.host.launch_call_us, alone);
-    out.step.trace.distributed.world_size = 1;
-  } else if (meets) {
-    kept = among_others(in.collectives, *out.gpu, from, to, out.step);
-  } else {
-    out.step = with_data_parallel(
-        std::move(out.step),
-        {to, *out.gpu, in.collectives, in.time, in.libraries, in.host, in.compiled_host}, added);
-  }
-  share_host(from, to, in.collectives.ranks_exponent, out.step.plan);
-  out.changed = true;
-  out.losses.add("collectives_kept", Severity::warning,
-                 "collectives without a law, or of groups that are not the whole job: they last as "
-                 "traced among other ranks",
-                 kept);
-  out.losses.add(
-      "collectives_in_switch", Severity::info,
-      "collectives are taken to go round rings; NCCL may sum in NVSwitch among more than "
-      "two GPUs, which is faster for large messages",
-      to > 2 ? 1 : 0);
-  out.losses.add(
-      "ranks_keep_fusion", Severity::info,
-      "entries of compiled graphs that come or go with cuts at buckets of gradients: the host's "
-      "time for them is counted, but kernels stay as traced, though none is fused across a cut",
-      added.graphs + alone.joined);
   const bool many_more = to > 2 * from && to > 2;
   report.expected_error =
       in.collectives.shared_host_error + (many_more ? in.collectives.more_ranks_error : 0);
+  const auto counted = [](const ReportField& field, std::int64_t count) {
+    return reported(field, count, count > 0);
+  };
   report.values = {
       reported(says::collective_us, 0.0, true),  // see conclude()
       reported(says::traced_collective_us, before_us),
-      reported(says::gradients, added.parameters, added.parameters > 0),
-      reported(says::buckets, added.buckets, added.buckets > 0),
-      reported(says::graphs, added.graphs, added.graphs > 0),
-      reported(says::buffers, added.buffers, added.buffers > 0),
-      reported(says::joined, alone.joined, alone.joined > 0),
-      reported(says::dropped, alone.dropped, alone.dropped > 0),
+      counted(says::gradients, change.added.parameters),
+      counted(says::buckets, change.added.buckets),
+      counted(says::graphs, change.added.graphs),
+      counted(says::buffers, change.added.buffers),
+      counted(says::joined, change.alone.joined),
+      counted(says::dropped, change.alone.dropped),
+      counted(says::resized, change.resized),
   };
   return report;
 }

@@ -32,9 +32,10 @@ std::int64_t largest_batch(const PeakMemory& memory, const MemoryChange& change,
 double added_buckets(const PeakMemory& memory, const Scenario& scenario) {
   const TransformReport* const ranks = find_report(scenario.what_ifs, "ranks");
   if (ranks == nullptr) return 0;
-  const bool buckets = parse_count("ranks", ranks->to) > 1;
-  if (buckets == memory.has_buckets) return 0;
-  return buckets ? memory.bucket_bytes : -memory.bucket_bytes;
+  const bool from_one = parse_count("ranks", ranks->from) == 1;
+  if (from_one) return memory.has_buckets ? 0 : memory.bucket_bytes;
+  const bool to_one = parse_count("ranks", ranks->to) == 1;
+  return to_one && memory.has_buckets ? -memory.bucket_bytes : 0;
 }
 
 /// What is known of the peak of the run that was traced: said by the user, or recorded.

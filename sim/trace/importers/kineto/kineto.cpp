@@ -9,7 +9,7 @@
 #include "sim/core/bounds/limits.h"
 #include "sim/trace/importers/api_names.h"
 #include "sim/trace/importers/importers.h"
-#include "sim/trace/importers/input_marks.h"
+#include "sim/trace/importers/marks.h"
 #include "sim/trace/importers/kineto/collectives.h"
 #include "sim/trace/importers/kineto/metadata.h"
 #include "sim/trace/importers/kineto/names.h"
@@ -208,7 +208,7 @@ void KinetoImport::add_annotation(const TraceEvent& e, const Span& span, ThreadI
   trace_.annotations.thread.push_back(thread);
   trace_.annotations.name.push_back(build_.text(e.name));
   trace_.annotations.step.push_back(build_.integer(step, -1));
-  trace_.annotations.input.push_back(is_input_mark(name) ? 1 : 0);
+  trace_.annotations.mark.push_back(mark_of(name));
 }
 
 void KinetoImport::add_call(const TraceEvent& e, const Span& span, ThreadId thread) {

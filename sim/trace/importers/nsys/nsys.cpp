@@ -15,7 +15,7 @@
 #include "sim/core/text/numbers.h"
 #include "sim/trace/importers/api_names.h"
 #include "sim/trace/importers/importers.h"
-#include "sim/trace/importers/input_marks.h"
+#include "sim/trace/importers/marks.h"
 #include "sim/trace/importers/kineto/operands.h"
 #include "sim/trace/importers/nsys/kernel_names.h"
 #include "sim/trace/importers/nsys/ranges.h"
@@ -329,7 +329,7 @@ void NsysImport::add_range(const Statement& row, const Span& span) {
   to.thread.push_back(on);
   to.name.push_back(build_.text(std::string(range.op < 0 ? text : range.name)));
   to.step.push_back(step.empty() ? -1 : plain_number<std::int64_t>(step).value_or(-1));
-  to.input.push_back(is_input_mark(text) ? 1 : 0);
+  to.mark.push_back(mark_of(text));
 }
 
 void NsysImport::add_op(const nsys::Range& range, const Span& span, ThreadId thread) {

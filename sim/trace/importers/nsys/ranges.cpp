@@ -1,7 +1,7 @@
 #include "sim/trace/importers/nsys/ranges.h"
 
 #include "sim/core/text/numbers.h"
-#include "sim/trace/importers/input_marks.h"
+#include "sim/trace/importers/marks.h"
 
 namespace tandem::nsys {
 
@@ -28,7 +28,7 @@ constexpr std::string_view backward_mark = "autograd::engine::evaluate_function:
 /// PyTorch numbers the ranges around its optimizers and loaders like operations; they hold
 /// operations and are none (torch.profiler calls them annotations of the user).
 bool is_users(std::string_view text) {
-  return text.starts_with("Optimizer.") || is_input_mark(text);
+  return text.starts_with("Optimizer.") || mark_of(text) != AnnotationMark::none;
 }
 
 }  // namespace

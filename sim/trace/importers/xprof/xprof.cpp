@@ -263,7 +263,7 @@ void XprofImport::add_on_host(const TraceEvent& e, const Key& key) {
   trace_.annotations.thread.push_back(thread);
   trace_.annotations.name.push_back(build_.text(e.name));
   trace_.annotations.step.push_back(build_.integer(step, -1));
-  trace_.annotations.input.push_back(0);
+  trace_.annotations.mark.push_back(AnnotationMark::none);
   const std::int64_t batch = build_.integer(e.args[arg::batch], 0);
   if (batch > 0 && batch <= limits::count) trace_.stated_batch = batch;
 }

@@ -37,12 +37,13 @@ std::vector<ArgumentName> needs(OutputRule rule) {
   }
 }
 
-/// "relu_backward"; "ReluGrad", "FusedBatchNormGradV3" and "Conv2DBackpropInput" of TensorFlow.
+/// "relu_backward"; "SyncBatchNormBackward", a node of Python; "ReluGrad", "FusedBatchNormGradV3"
+/// and "Conv2DBackpropInput" of TensorFlow.
 bool names_gradient(std::string_view name) {
   if (name.find("backward") != name.npos) return true;
   const bool torch = name.find("::") != name.npos;  // AccumulateGrad computes none
   return !torch && (name.find("Backprop") != name.npos || name.ends_with("Grad") ||
-                    name.find("GradV") != name.npos);
+                    name.ends_with("Backward") || name.find("GradV") != name.npos);
 }
 
 TEST(OpTable, EveryRowHasEveryColumn) {

@@ -176,7 +176,7 @@ TraceMaker reads_input() {
     const double begin = 100.0 * s;
     m.step(s, begin, 100);
     const auto note = m.step(-1, begin + 5, 30);
-    m.trace.annotations.input[note] = 1;
+    m.trace.annotations.mark[note] = AnnotationMark::input;
     m.launch(begin + 40, 5, 10 + s);
     m.kernel(begin + 47, 8, 10 + s);
   }

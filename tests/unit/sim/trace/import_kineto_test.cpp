@@ -103,6 +103,19 @@ TEST(Kineto, ReadsCopiesSetsCallsSyncsAndAnnotations) {
   EXPECT_TRUE(t.losses.all().empty());
 }
 
+TEST(Kineto, TellsWhereParametersAreGathered) {
+  const Trace t = import_text(kineto(
+      R"j({"ph":"X","cat":"user_annotation","name":"FSDP::all_gather (layers.3)","pid":1,"tid":1,"ts":100,"dur":20},
+         {"ph":"X","cat":"user_annotation","name":"FullyShardedDataParallel._pre_forward","pid":1,"tid":1,"ts":130,"dur":9},
+         {"ph":"X","cat":"user_annotation","name":"FullyShardedDataParallel.forward","pid":1,"tid":1,"ts":125,"dur":90},
+         {"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":120,"dur":50,
+         "args":{"correlation":7,"device":0,"stream":7,"grid":[8,1,1],"block":[640,1,1]}})j"));
+  ASSERT_EQ(t.annotations.size(), 3U);
+  EXPECT_EQ(t.annotations.mark[0], AnnotationMark::sharding);
+  EXPECT_EQ(t.annotations.mark[1], AnnotationMark::sharding);
+  EXPECT_EQ(t.annotations.mark[2], AnnotationMark::none);  // all of the model
+}
+
 TEST(Kineto, ReadsTheSchemaBefore2022) {
   const Trace t = import_text(
       R"({"schemaVersion": 1, "deviceProperties": [{"id": 2, "name": "Some GPU", "numSms": 80,
@@ -124,8 +137,8 @@ TEST(Kineto, ReadsTheSchemaBefore2022) {
   EXPECT_EQ(t.origin_us, 1623142623460111);
   ASSERT_EQ(t.annotations.size(), 2u);
   EXPECT_EQ(t.annotations.step[0], 5);
-  EXPECT_EQ(t.annotations.input[0], 0);
-  EXPECT_EQ(t.annotations.input[1], 1);  // waits for input
+  EXPECT_EQ(t.annotations.mark[0], AnnotationMark::none);
+  EXPECT_EQ(t.annotations.mark[1], AnnotationMark::input);  // waits for input
   ASSERT_EQ(t.ops.size(), 1u);
   EXPECT_EQ(t.ops.begin[0], TimePoint{microseconds(1)});
   EXPECT_EQ(t.threads[0].tid, 25738);

@@ -1,0 +1,69 @@
+#include "models/whatif/ranks/shards.h"
+
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "models/kernel/residual.h"
+#include "models/step/op_nesting.h"
+#include "models/step/op_rows.h"
+#include "models/whatif/edit/step_edit.h"
+
+namespace tandem {
+
+namespace {
+
+/// Operations on all tensors of a list, which optimizers and gathers of parameters call, and what
+/// else an optimizer runs.
+std::vector<bool> ops_on_shards(const Step& step) {
+  std::vector<bool> out = ops_of_optimizer(step.trace);
+  OpRows rows(step.trace);
+  for (std::uint32_t op = 0; op < out.size(); ++op) {
+    if (rows.of(op).kind == OpKind::optimizer) out[op] = true;
+  }
+  return out;
+}
+
+std::int64_t resized(std::int64_t elements, double factor) {
+  return static_cast<std::int64_t>(std::ceil(static_cast<double>(elements) * factor));
+}
+
+/// Parts stand behind each other in their first dimension.
+Operands resized_parts(Operands operands, double factor) {
+  for (TensorShape& shape : operands.tensors.shapes) {
+    if (shape.rank > 0) shape.dims[0] = resized(shape.dims[0], factor);
+  }
+  return operands;
+}
+
+LaunchGeometry resized_grid(LaunchGeometry geometry, double factor) {
+  geometry.grid[0] = static_cast<std::uint32_t>(resized(geometry.grid[0], factor));
+  return geometry;
+}
+
+}  // namespace
+
+Step with_shards(Step step, int from, int to, double floor_us, double launch_call_us,
+                 std::int64_t& kernels) {
+  const double factor = static_cast<double>(from) / to;
+  const std::vector<bool> on_shards = ops_on_shards(step);
+  const OpNesting nesting = nest_ops(step.trace, step.links);
+  StepEdit edit(std::move(step), launch_call_us);
+  const Trace& trace = edit.step().trace;
+  const std::vector<DeviceWork>& works = edit.step().plan.works;
+  for (std::uint32_t w = 0; w < works.size(); ++w) {
+    const std::uint32_t act = works[w].source;
+    const std::uint32_t op = nesting.of_activity[act];
+    if (op == no_row || !on_shards[op] || !trace.activities.geometry[act].valid()) continue;
+    edit.set_duration(w, from_us(carried_us(to_us(works[w].duration), floor_us, factor)));
+    const GeometryId geometry = trace.activities.geometry[act];
+    edit.set_geometry(w, resized_grid(trace.geometries[geometry.index()], factor));
+    ++kernels;
+  }
+  for (std::uint32_t op = 0; op < on_shards.size(); ++op) {
+    if (on_shards[op]) edit.set_operands(op, resized_parts(operands_of(trace, op), factor));
+  }
+  return std::move(edit).finish();
+}
+
+}  // namespace tandem
